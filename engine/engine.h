@@ -1,0 +1,189 @@
+/* engine.h: public interface of the engine room.
+ *
+ * The engine runs functions asynchronously in an order that is given by what they read and write. A *variable*
+ * stands for anything that has readers and writers: a buffer, a token, the state of a generator, a communicator.
+ * The engine never looks at the data behind it. Per variable it keeps a queue:
+ *
+ *      var ──▶ [write #1 running] ─ [read] [read] [read] ─ [write #2] ─ [read] …
+ *                                   └ run together, after #1, before #2 ┘
+ *
+ * An op is ready when it has reached the front of every queue that it stands in. Ready ops go to a device, which is
+ * a queue over one pool of worker threads. There is one engine in a process; several threads may push.
+ *
+ * This file is plain C that LuaJIT's ffi.cdef reads (with NEAP_CDEF defined, after the preprocessor).
+ */
+#ifndef NEAP_ENGINE_H
+#define NEAP_ENGINE_H
+
+#ifndef NEAP_CDEF
+#include <stddef.h>
+#include <stdint.h>
+#endif
+
+#ifdef NEAP_CDEF
+#define NEAP_API
+#else
+#define NEAP_API __attribute__((visibility("default")))
+#endif
+
+/* ---- Status ----------------------------------------------------------------------------------------------------
+ * Every fallible function returns 0 or a negative code and leaves the detail in the calling thread's error text.
+ * The two positive codes ask the caller to do something and call again. */
+#define NEAP_STATUS_ROWS(X)                                                                                            \
+    X(E_ARGUMENT, -1, "bad argument")                                                                                  \
+    X(E_SHAPE, -2, "shapes do not fit")                                                                                \
+    X(E_DTYPE, -3, "dtype does not fit")                                                                               \
+    X(E_INDEX, -4, "index out of range")                                                                               \
+    X(E_HANDLE, -5, "stale or foreign handle")                                                                         \
+    X(E_STATE, -6, "not possible in this state")                                                                       \
+    X(E_MEMORY, -7, "out of memory")                                                                                   \
+    X(E_IO, -8, "input or output failed")                                                                              \
+    X(E_FAILED, -9, "an earlier operation failed")                                                                     \
+    X(E_INTERRUPT, -10, "interrupted")                                                                                 \
+    X(E_TRACE, -11, "value not known while tracing")                                                                   \
+    X(E_LIBRARY, -12, "a library is missing or failed")                                                                \
+    X(E_INTERNAL, -13, "internal error")
+
+enum {
+#define NEAP_STATUS_ENUM(name, code, text) NEAP_##name = code,
+    NEAP_STATUS_ROWS(NEAP_STATUS_ENUM)
+#undef NEAP_STATUS_ENUM
+        NEAP_OK = 0,
+    NEAP_PENDING = 1, /* would wait: nothing was changed, pump and call again */
+    NEAP_ATTEND = 2   /* done, and the caller has housekeeping to do (see neap_attention in lazy.h) */
+};
+
+/* Sets the calling thread's error text (printf format) and returns `code`, so `return neap_error(NEAP_E_SHAPE, …)`. */
+NEAP_API int neap_error(int code, const char *format, ...);
+/* The calling thread's last error text. BORROWED until the thread's next failing call. */
+NEAP_API const char *neap_error_text(void);
+/* The fixed text of a status code, "unknown status" for others. BORROWED forever. */
+NEAP_API const char *neap_status_text(int code);
+
+/* ---- Engine ---------------------------------------------------------------------------------------------------- */
+enum { NEAP_SCHEDULER_POOL = 0, NEAP_SCHEDULER_NAIVE = 1 };
+
+typedef struct neap_engine_config {
+    int workers;   /* threads of the pool; 0: one per core that this process may use */
+    int devices;   /* CPU devices, queues over the one pool; 0: 1 */
+    int scheduler; /* NEAP_SCHEDULER_POOL, or _NAIVE: every op runs at its push, on the pushing thread (the oracle) */
+} neap_engine_config;
+
+/* Starts the engine; config may be NULL. A second start returns NEAP_E_STATE. Threads are started on first need. */
+NEAP_API int neap_engine_start(const neap_engine_config *config);
+/* Waits for all ops, joins the workers, trims the pools. Harmless when not started. In a fork's child the engine is
+ * dead: every call returns NEAP_E_STATE with a text that says so. */
+NEAP_API void neap_engine_stop(void);
+NEAP_API int neap_engine_workers(void);
+NEAP_API int neap_engine_devices(void);
+
+/* ---- Variables ------------------------------------------------------------------------------------------------- */
+typedef struct neap_var neap_var;
+typedef struct neap_waker neap_waker; /* something that can be woken from any thread: an eventfd */
+
+NEAP_API int neap_var_new(neap_var **out); /* OWNED */
+/* Gives the variable up; it is destroyed once every op pushed before this call has finished. */
+NEAP_API void neap_var_delete(neap_var *var);
+/* The number of writes that have completed. */
+NEAP_API uint64_t neap_var_version(const neap_var *var);
+/* Does not wait. NEAP_OK: all pushed writes have completed. NEAP_PENDING: they have not, and `waker` (may be NULL) is
+ * woken when they have. Negative: the failure that the variable carries, with its text; a failure is *not* consumed. */
+NEAP_API int neap_var_poll(neap_var *var, neap_waker *waker);
+/* Waits for all pushed writes (wait_to_read), or for all pushed reads and writes (wait_to_write), helping with ready
+ * work meanwhile. For C programs; Lua polls. Return the failure that the variable carries. */
+NEAP_API int neap_var_wait_to_read(neap_var *var);
+NEAP_API int neap_var_wait_to_write(neap_var *var);
+
+/* ---- Ops ------------------------------------------------------------------------------------------------------- */
+typedef struct neap_run { /* where an op runs: the run-context */
+    int device;
+    int worker; /* 0 … workers-1; -1: a thread outside the pool that runs the op at its push or while it waits */
+} neap_run;
+
+typedef struct neap_completion neap_completion;
+/* Work of a sync op. Returns 0, or a negative status after neap_error() on its own thread. */
+typedef int (*neap_sync_fn)(void *arg, const neap_run *run);
+/* Work of an async op: returns at once; somebody calls neap_complete exactly once, from any thread. */
+typedef void (*neap_async_fn)(void *arg, const neap_run *run, neap_completion *done);
+NEAP_API void neap_complete(neap_completion *done, int status);
+
+enum {
+    NEAP_PUSH_SMALL = 1,  /* a few microseconds at most: may run at its push, or on a thread that waits */
+    NEAP_PUSH_ALWAYS = 2  /* runs even if an input failed, and does not pass that failure on (tokens, frees) */
+};
+
+typedef struct neap_push {      /* everything about a push but its work; zero is a default for each field */
+    const char *name;           /* for traces and errors. BORROWED until the op has finished */
+    const char *site;           /* "script.lua:12", may be NULL. BORROWED until the op has finished */
+    void (*release)(void *arg); /* called once when the op has finished or was skipped */
+    int device, priority;
+    uint32_t flags;
+    int nreads, nwrites;
+    neap_var *const *reads; /* arrays are copied. A variable twice in one push is NEAP_E_ARGUMENT: a write is a */
+    neap_var *const *writes; /* read-modify-write, so what is written is listed only there */
+} neap_push;
+
+/* Push never waits for other work. On failure nothing was pushed and `release` was not called. */
+NEAP_API int neap_push_sync(neap_sync_fn fn, void *arg, const neap_push *push);
+NEAP_API int neap_push_async(neap_async_fn fn, void *arg, const neap_push *push);
+/* Waits for everything pushed so far by any thread; returns the first failure that no wait has reported and forgets
+ * the others. */
+NEAP_API int neap_wait_all(void);
+/* Same without waiting: NEAP_PENDING registers the waker. */
+NEAP_API int neap_poll_all(neap_waker *waker);
+/* Runs ready small work on the calling thread, at most about budget_ns; returns how many ops it ran. */
+NEAP_API int neap_engine_help(int64_t budget_ns);
+
+/* Splits [0, n) over the workers from inside an op: fn(arg, i, run) for every i, each exactly once; returns when all
+ * are done. The calling thread takes part. The assignment of i to threads must not influence results. */
+NEAP_API void neap_parallel_for(const neap_run *run, int64_t n, void (*fn)(void *arg, int64_t i, const neap_run *run),
+                                void *arg);
+
+/* ---- Wakers and interrupts ------------------------------------------------------------------------------------- */
+NEAP_API int neap_waker_new(neap_waker **out); /* OWNED */
+NEAP_API void neap_waker_free(neap_waker *waker);
+NEAP_API int neap_waker_fd(const neap_waker *waker); /* readable when woken */
+NEAP_API void neap_waker_wake(neap_waker *waker);    /* async-signal-safe */
+NEAP_API void neap_waker_clear(neap_waker *waker);   /* clear before draining what it announces */
+/* Sleeps until the waker is woken or timeout_ms passed (the one place where the Lua thread sleeps), also when a signal
+ * arrives. Returns 1 if woken, else 0. */
+NEAP_API int neap_waker_sleep(neap_waker *waker, int timeout_ms);
+
+/* The process-wide interrupt count: raise is async-signal-safe (SIGINT's handler calls it); 0 after clear. */
+NEAP_API void neap_interrupt_raise(void);
+NEAP_API int neap_interrupt_pending(void);
+NEAP_API void neap_interrupt_clear(void);
+
+/* ---- Buffers ---------------------------------------------------------------------------------------------------
+ * Memory with a variable. Blocks are 64-byte aligned, pooled by size class, and backed by huge pages when large.
+ * Reference-counted from any thread: an op that uses a buffer holds a reference until it has finished, so memory
+ * returns to the pool only after its last use. */
+typedef struct neap_buffer neap_buffer;
+
+/* SHARED, one reference. NEAP_E_MEMORY when the allocation or the limit of neap_memory_limit fails; contents are
+ * undefined. bytes may be 0. */
+NEAP_API int neap_buffer_new(int device, size_t bytes, neap_buffer **out);
+NEAP_API neap_buffer *neap_buffer_retain(neap_buffer *buffer);
+NEAP_API void neap_buffer_release(neap_buffer *buffer);
+NEAP_API void *neap_buffer_data(const neap_buffer *buffer); /* BORROWED; valid to touch as the variable allows */
+NEAP_API size_t neap_buffer_bytes(const neap_buffer *buffer);
+NEAP_API int neap_buffer_device(const neap_buffer *buffer);
+NEAP_API neap_var *neap_buffer_var(const neap_buffer *buffer); /* BORROWED with the buffer */
+
+typedef struct neap_memory_stats {
+    uint64_t live_bytes;   /* in buffers that somebody holds */
+    uint64_t peak_bytes;   /* the highest live_bytes so far */
+    uint64_t pooled_bytes; /* free blocks kept for reuse */
+    uint64_t limit_bytes;  /* 0: none */
+    uint64_t allocations;  /* buffers made, ever */
+} neap_memory_stats;
+NEAP_API void neap_memory_get(neap_memory_stats *out);
+NEAP_API void neap_memory_limit(uint64_t bytes); /* 0: none */
+NEAP_API void neap_memory_trim(void);            /* gives pooled blocks back to the system */
+
+typedef struct neap_engine_counts { /* counters that tests assert on */
+    uint64_t pushed, completed, inlined, skipped;
+} neap_engine_counts;
+NEAP_API void neap_engine_count(neap_engine_counts *out);
+
+#endif

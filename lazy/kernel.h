@@ -1,0 +1,95 @@
+/* kernel.h: a fused kernel, the contract between the planner (plan.c) and the chunked VM (vm.c, simd/).
+ *
+ * A kernel runs a straight-line program of elementwise instructions over a domain, an n-dimensional box in row-major
+ * order, and ends in sinks: stores and reductions.
+ *
+ *      values:  0 … nloads-1 are loads, nloads … nloads+nins-1 are the results of instructions, in order (SSA)
+ *      domain:  [kept axes …][reduced axes …]; without reductions nkept == ndim
+ *
+ * The planner writes the descriptive part; lazy_kernel_prepare compiles it once (collapses axes, assigns scratch
+ * registers, picks loops for the instruction set); lazy_kernel_run runs it any number of times, from any thread.
+ * The result of a kernel depends on its description and data alone: not on chunk size, thread count, strides, the
+ * instruction set, or on what else was fused with it.
+ *
+ * The tree of a float reduction over n elements (index order: row-major over the reduced axes): leaves of 256
+ * consecutive elements; in a leaf, lane l of 16 takes elements l, l+16, … in order, each lane starting at the
+ * identity; the lanes are combined as (l, l+8), then (l, l+4), (l, l+2), (l, l+1); leaves are combined
+ * pairwise by index: tree(lo, hi) splits at lo + the largest power of two below hi - lo. The last leaf may be short.
+ */
+#ifndef LAZY_KERNEL_H
+#define LAZY_KERNEL_H
+
+#include "lazy/op.h"
+
+enum { LAZY_LOAD_BUFFER, LAZY_LOAD_SCALAR, LAZY_LOAD_IOTA };
+
+enum { LAZY_MAX_DOMAIN = 2 * NEAP_MAX_DIMS };
+
+typedef struct lazy_wide_map { /* lazy_map over the axes of a domain */
+    int64_t offset;
+    int64_t stride[LAZY_MAX_DOMAIN];
+} lazy_wide_map;
+
+typedef struct lazy_load {
+    uint8_t kind;
+    uint8_t dtype;
+    int16_t slot;  /* BUFFER: index into bufs; SCALAR: index into scalars; IOTA: unused */
+    lazy_wide_map read; /* BUFFER: element offset + Σ i[k]·stride[k]; IOTA: that number itself, cast to dtype (i32 i64 f32 f64);
+                    * strides may be 0 or negative */
+} lazy_load;
+
+typedef struct lazy_ins {
+    int16_t op;     /* LAZY_OP_…, a map; casts are LAZY_OP_astype */
+    uint8_t dtype;  /* of the operands (after `where`: of operands 1 and 2; operand 0 is bool) */
+    uint8_t result; /* dtype of the result */
+    uint8_t narg;
+    int32_t arg[3]; /* values */
+} lazy_ins;
+
+enum { LAZY_SINK_STORE, LAZY_SINK_REDUCE };
+
+typedef struct lazy_sink {
+    uint8_t kind;
+    uint8_t dtype;  /* of the buffer; a REDUCE of a `LAZY_OP_ARG` op writes i32, others the value's dtype */
+    int16_t op;     /* REDUCE: LAZY_OP_sum, … */
+    int16_t slot;   /* index into bufs */
+    int32_t value;  /* its dtype is the sink's, but for LAZY_OP_ARG */
+    lazy_wide_map write; /* over the domain's axes (STORE) or its kept axes (REDUCE) */
+} lazy_sink;
+
+typedef union lazy_scalar { /* a 0-d operand, as the load's dtype */
+    uint8_t b;
+    uint8_t u8;
+    int32_t i32;
+    uint32_t u32;
+    int64_t i64;
+    float f32;
+    double f64;
+} lazy_scalar;
+
+typedef struct lazy_kernel {
+    int ndim, nkept;
+    int64_t shape[LAZY_MAX_DOMAIN]; /* of the domain; may contain 0 (then REDUCE sinks write the identity) */
+    int nloads, nins, nsinks;
+    lazy_load *loads;
+    lazy_ins *ins;
+    lazy_sink *sinks; /* all STORE, or all REDUCE */
+    void *prepared;   /* lazy_kernel_prepare's */
+} lazy_kernel;
+
+enum { LAZY_KERNEL_MAX_INS = 512 }; /* the planner cuts longer chains */
+
+/* Compiles the kernel. NEAP_E_MEMORY. The arrays stay the caller's and must outlive it. */
+int lazy_kernel_prepare(lazy_kernel *kernel);
+void lazy_kernel_unprepare(lazy_kernel *kernel);
+/* Runs it; wide work is split over the workers (run may be NULL: on this thread alone). Sinks' buffers may be the
+ * very buffer of a load only if the planner says so by giving equal maps. */
+int lazy_kernel_run(const lazy_kernel *kernel, void *const *bufs, const lazy_scalar *scalars, const neap_run *run);
+/* Estimated ns on one core. */
+int64_t lazy_kernel_cost(const lazy_kernel *kernel);
+/* Sets the instruction set for tests: "baseline", "avx2", "avx512"; NULL: the best that the CPU has. Returns
+ * NEAP_E_ARGUMENT if unknown or unsupported. Kernels prepared earlier keep theirs. */
+int lazy_isa_set(const char *name);
+const char *lazy_isa_name(void);
+
+#endif

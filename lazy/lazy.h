@@ -1,0 +1,175 @@
+/* lazy.h: public interface of the lazy room: arrays as expressions, programs, gradients.
+ *
+ * A *context* belongs to one user thread (one Lua state). It records *nodes*: an op, its inputs, and the inferred shape
+ * and dtype. Lua holds nodes through *handles*, small integers with a slot and a generation, which are checked at each
+ * use. Nothing here waits: what would wait returns NEAP_PENDING and is called again after the context's waker woke.
+ *
+ *      record ──▶ pending nodes ──flush──▶ plan (cached by structure) ──▶ engine ops ──▶ buffers
+ *
+ * Functions return a status (engine.h); NEAP_ATTEND means success and that neap_attention() has something to tell.
+ */
+#ifndef NEAP_LAZY_H
+#define NEAP_LAZY_H
+
+#include "effects/effects.h"
+
+/* ---- Dtypes: one row each. Kinds: b bool, u unsigned, i signed, f float ---------------------------------------- */
+#define NEAP_DTYPE_ROWS(X)                                                                                             \
+    X(BOOL, bool, 'b', uint8_t, 1)                                                                                     \
+    X(U8, u8, 'u', uint8_t, 1)                                                                                         \
+    X(I32, i32, 'i', int32_t, 4)                                                                                       \
+    X(U32, u32, 'u', uint32_t, 4)                                                                                      \
+    X(I64, i64, 'i', int64_t, 8)                                                                                       \
+    X(F32, f32, 'f', float, 4)                                                                                         \
+    X(F64, f64, 'f', double, 8)
+
+enum {
+#define NEAP_DTYPE_ENUM(NAME, name, kind, ctype, bytes) NEAP_DTYPE_##NAME,
+    NEAP_DTYPE_ROWS(NEAP_DTYPE_ENUM)
+#undef NEAP_DTYPE_ENUM
+        NEAP_DTYPE_COUNT
+};
+
+enum { NEAP_MAX_DIMS = 12, NEAP_MAX_INPUTS = 64 };
+
+NEAP_API const char *neap_dtype_name(int dtype); /* "f32"; NULL for no dtype. BORROWED forever */
+NEAP_API int neap_dtype_parse(const char *name); /* the dtype, or NEAP_E_DTYPE */
+NEAP_API int neap_dtype_bytes(int dtype);
+NEAP_API int neap_dtype_kind(int dtype);              /* 'b' 'u' 'i' 'f' */
+NEAP_API int neap_dtype_promote(int left, int right); /* JAX's promotion table */
+
+/* ---- Context --------------------------------------------------------------------------------------------------- */
+typedef struct neap_ctx neap_ctx;
+
+NEAP_API const char *neap_abi_hash(void); /* of the declarations in the public headers */
+NEAP_API const char *neap_version(void);
+NEAP_API int neap_ctx_new(neap_ctx **out); /* OWNED; starts the engine with defaults if it was not started */
+NEAP_API void neap_ctx_free(neap_ctx *ctx);
+NEAP_API neap_waker *neap_ctx_waker(neap_ctx *ctx);     /* BORROWED */
+NEAP_API neap_effects *neap_ctx_effects(neap_ctx *ctx); /* BORROWED */
+
+enum {
+    NEAP_ATTEND_SWEEP = 1,    /* Lua's collector finished a cycle: release the ids of dead handles */
+    NEAP_ATTEND_COLLECT = 2,  /* native bytes have grown: run a full collection, then sweep */
+    NEAP_ATTEND_SITE = 4,     /* tell the script line of the last recorded node with neap_site */
+    NEAP_ATTEND_INTERRUPT = 8 /* raise the interrupt */
+};
+/* What NEAP_ATTEND was about: a set of bits, which this call clears (but INTERRUPT, cleared by the prompt). */
+NEAP_API int neap_attention(neap_ctx *ctx);
+/* Asks for NEAP_ATTEND_SWEEP at the next call (from the finalizer of Lua's sentinel). */
+NEAP_API void neap_collector_cycled(neap_ctx *ctx);
+/* Called after a full collection and sweep: sets the next high-water mark from what is still live. */
+NEAP_API void neap_collected(neap_ctx *ctx);
+/* Gives the last recorded node its script line. Lines are asked for the first 1000 nodes after neap_site_reset (each
+ * loaded chunk); later nodes get the chunk's name, and the line of the first identical region. */
+NEAP_API void neap_site(neap_ctx *ctx, const char *file, int line);
+NEAP_API void neap_site_reset(neap_ctx *ctx, const char *chunk);
+
+/* ---- Handles --------------------------------------------------------------------------------------------------
+ * An id is slot | generation << 23; slots are dense from 1. A node has one id as long as Lua knows it. */
+enum { NEAP_SLOT_BITS = 23 };
+/* Ids by slot, 0 where free; *count is one past the highest slot in use. BORROWED until the next recording. */
+NEAP_API const int32_t *neap_handles(neap_ctx *ctx, int32_t *count);
+NEAP_API int neap_release(neap_ctx *ctx, int32_t n, const int32_t *ids);
+
+/* ---- Arrays ---------------------------------------------------------------------------------------------------- */
+typedef struct neap_info {
+    int32_t dtype, ndim;
+    int32_t weak;     /* 1: a number that takes the dtype of the array that it meets */
+    int32_t deferred; /* 1: not computed yet */
+    int32_t deleted, device;
+    int32_t traced; /* 1: belongs to an open trace, so it has no value */
+    int32_t taped;  /* 1: an open gradient or trace depends on it */
+    int64_t size;
+    int64_t shape[NEAP_MAX_DIMS];
+} neap_info;
+NEAP_API int neap_array_info(neap_ctx *ctx, int32_t id, neap_info *out);
+/* A new array with a copy of `data` (row-major, size·bytes long). */
+NEAP_API int neap_array_new(neap_ctx *ctx, int dtype, int ndim, const int64_t *shape, const void *data, int32_t *out);
+/* A new array whose memory the caller fills before the next call into neap: *data is BORROWED until then. */
+NEAP_API int neap_array_empty(neap_ctx *ctx, int dtype, int ndim, const int64_t *shape, void **data, int32_t *out);
+/* A 0-d constant; dtype -1 makes it weak. It is an operand: its value enters no hash. */
+NEAP_API int neap_array_number(neap_ctx *ctx, int dtype, double value, int32_t *out);
+
+/* Records an op (LAZY_OP number from the generated list). Errors name the op, the expected and the actual. */
+NEAP_API int neap_op(neap_ctx *ctx, int op, int nin, const int32_t *in, int nattrs, const int64_t *attrs, int32_t *out);
+NEAP_API int neap_op1(neap_ctx *ctx, int op, int32_t a, int32_t *out);
+NEAP_API int neap_op2(neap_ctx *ctx, int op, int32_t a, int32_t b, int32_t *out);
+/* Array with number; number_first swaps the operands. */
+NEAP_API int neap_op2_number(neap_ctx *ctx, int op, int32_t a, double number, int number_first, int32_t *out);
+
+/* Starts computing an array and what it needs; does not wait. */
+NEAP_API int neap_array_start(neap_ctx *ctx, int32_t id);
+/* Starts it; NEAP_OK when it is there, NEAP_PENDING when not yet; its permanent failure with the original op and line. */
+NEAP_API int neap_array_poll(neap_ctx *ctx, int32_t id);
+/* After NEAP_OK of neap_array_poll: row-major elements. BORROWED until the array is released or deleted. May return
+ * NEAP_PENDING (a view is copied first). */
+NEAP_API int neap_array_data(neap_ctx *ctx, int32_t id, const void **data);
+/* The value of an array of one element as a double (i64 up to 2^53). Polls: NEAP_PENDING. */
+NEAP_API int neap_array_item(neap_ctx *ctx, int32_t id, double *out);
+/* The text of an array, as NumPy's str(). Polls. *bytes gets the full length; at most `capacity` are written. */
+NEAP_API int neap_array_text(neap_ctx *ctx, int32_t id, char *text, size_t capacity, size_t *bytes);
+/* Gives the memory back now; later uses raise. */
+NEAP_API int neap_array_delete(neap_ctx *ctx, int32_t id);
+/* Starts all pending work. */
+NEAP_API int neap_flush(neap_ctx *ctx);
+/* Flushes; NEAP_OK once all work has finished. */
+NEAP_API int neap_poll_everything(neap_ctx *ctx);
+
+/* Pending work is flushed by itself past these limits; 0: no limit. */
+NEAP_API void neap_limits(neap_ctx *ctx, int64_t nodes, int64_t bytes);
+typedef struct neap_counters {
+    uint64_t nodes;    /* recorded */
+    uint64_t pending;  /* of these, not yet computed */
+    uint64_t flushes;  /* regions started */
+    uint64_t plans;    /* regions that had to be planned ("compiled") */
+    uint64_t launches; /* kernels and calls pushed to the engine */
+    uint64_t programs; /* programs traced */
+    uint64_t live_handles;
+} neap_counters;
+NEAP_API void neap_counters_get(neap_ctx *ctx, neap_counters *out);
+
+/* ---- Printing: the ordered effect ------------------------------------------------------------------------------ */
+typedef struct neap_piece {
+    const char *text; /* of an array: a printf conversion for its only element ("%.4f", "%d"), or NULL for its text */
+    size_t bytes;
+    int32_t id; /* 0: `text` itself */
+} neap_piece;
+/* Prints the pieces, joined, in order, when their values are there; does not wait. A failed array prints its error in
+ * place. Inside a trace the effect becomes part of the program. */
+NEAP_API int neap_print(neap_ctx *ctx, int stream, int n, const neap_piece *pieces);
+
+/* ---- Levels: gradients and programs ----------------------------------------------------------------------------
+ * A level gives its arguments fresh alias nodes; an op belongs to the level iff an input does. Levels close in reverse
+ * order of opening (`neap_level_end`, also after an error: it drops what the level held). */
+NEAP_API int neap_level_end(neap_ctx *ctx, int level);
+NEAP_API int neap_tape_begin(neap_ctx *ctx, int *level);
+NEAP_API int neap_tape_alias(neap_ctx *ctx, int level, int32_t id, int32_t *out);
+/* Cotangents of wrt[n] (aliases of the level) for the cotangent `seed` of `result`; seed 0 means one, and then result
+ * must be a 0-d float. Arrays that result does not depend on get zeros. */
+NEAP_API int neap_tape_gradient(neap_ctx *ctx, int level, int32_t result, int32_t seed, int n, const int32_t *wrt,
+                                int32_t *out);
+
+typedef struct neap_program neap_program;
+NEAP_API int neap_trace_begin(neap_ctx *ctx, int *level);
+/* A placeholder. weak != 0: a number argument (ndim 0). */
+NEAP_API int neap_trace_input(neap_ctx *ctx, int level, int dtype, int weak, int ndim, const int64_t *shape,
+                              int32_t *out);
+/* Closes the level and makes a program of its inputs, its effects and `outputs` (which may also be arrays from outside
+ * or inputs). */
+NEAP_API int neap_trace_end(neap_ctx *ctx, int level, int n, const int32_t *outputs, neap_program **program); /* OWNED */
+NEAP_API void neap_program_free(neap_program *program);
+typedef struct neap_program_info {
+    int32_t inputs, outputs, nodes, captures, effects, steps;
+} neap_program_info;
+NEAP_API void neap_program_info_get(neap_program *program, neap_program_info *out);
+/* Runs on live arrays: pushes its steps. Inputs must have the shapes and dtypes of the placeholders; number inputs
+ * are 0-d constants. */
+NEAP_API int neap_program_run(neap_ctx *ctx, neap_program *program, int n, const int32_t *inputs, int32_t *outputs);
+/* Records its ops again on other arrays, which may belong to open levels: how a jitted function is inlined or
+ * differentiated. */
+NEAP_API int neap_program_replay(neap_ctx *ctx, neap_program *program, int n, const int32_t *inputs, int32_t *outputs);
+/* The printed form. *bytes gets the full length; at most `capacity` are written. */
+NEAP_API int neap_program_text(neap_program *program, char *text, size_t capacity, size_t *bytes);
+
+#endif

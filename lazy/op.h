@@ -1,0 +1,175 @@
+/* op.h: what one operation is: a row of facts and rules, in one place.
+ *
+ * A file lazy/ops/FAMILY.c holds rows `NEAP_OP(name, .field = value, …)`. The build scans these files
+ * (tools/gen/ops.lua) and writes from them the enum LAZY_OP_name, the table lazy_ops[], the Lua constructors, the
+ * reference page, the kernel loops of lazy/simd and the list of generated tests. So an op is added by writing one row
+ * (docs: CONTRIBUTING.md), and passes read row fields; a `switch` over ops outside lazy/ops/ is a design error.
+ *
+ * Form that the scanner relies on: `NEAP_OP(` starts a line, each field is `.name = value`, texts are C string
+ * literals (adjacent literals are joined), and the closing `)` ends the row.
+ *
+ * Numbered requirements for a row:
+ *  1. It rounds once, to its dtype (docs: numbers). No contraction, no reassociation inside kernel text.
+ *  2. It is total: every bit pattern of every accepted dtype gives a defined result on every target, without traps.
+ *  3. Attributes are integers and structural: they enter hashes. A number that may change from call to call is an
+ *     operand, never an attribute.
+ *  4. A gradient rule builds graph nodes with lazy_build*; it never computes.
+ *  5. What a rule needs of its node's inputs or result is declared in .residual (see there).
+ */
+#ifndef LAZY_OP_H
+#define LAZY_OP_H
+
+#include <stdbool.h>
+
+#include "lazy/lazy.h"
+
+typedef struct neap_node neap_node;
+
+/* How an op is lowered. A new class touches the planner; a new op of an existing class touches one file. */
+typedef enum lazy_class {
+    LAZY_SOURCE,   /* no inputs: constant, iota, placeholder */
+    LAZY_MAP,      /* elementwise with broadcasting; fused by kernel text */
+    LAZY_VIEW,     /* reads its input at other places: costs nothing by itself */
+    LAZY_REDUCE,   /* attributes: bit mask of axes, keepdims; the combining text of .kernel over the fixed tree */
+    LAZY_ASSEMBLE, /* pieces of the result are copied from inputs: concatenate, pad */
+    LAZY_CALL,     /* a function over whole arrays: products, gathers, sorts, random draws ("heavy": its operands
+                    * and results are materialised, and recording it starts it) */
+} lazy_class;
+
+/* Kernel text, C expressions over operands a, b, c of type T giving O: T is the C type of the operands' dtype, U the
+ * unsigned type of T's width, O the type of the result. F(name) names the vector-math function for T, as in
+ * "F(exp)(a)". The most specific text that is set is taken: f32 before real, boolean/integer/real before any. */
+typedef struct lazy_kernel_text {
+    const char *any, *boolean, *integer, *real, *f32, *f64;
+    const char *identity; /* reductions: the neutral element as T, e.g. "(T)-0.0" */
+} lazy_kernel_text;
+
+typedef struct lazy_call_desc { /* one input or the list of attributes, as the rules see them */
+    int nin;
+    const struct lazy_aval *in;
+    int nattrs;
+    const int64_t *attrs;
+} lazy_call_desc;
+
+typedef struct lazy_aval { /* what is known of an array before it has a value */
+    uint8_t dtype, ndim;
+    bool weak; /* a number without a dtype of its own (then ndim is 0 and dtype F64) */
+    int64_t size;
+    const int64_t *shape;
+} lazy_aval;
+
+typedef struct lazy_map { /* an affine view: element [i…] is element offset + Σ i[k]·stride[k] of the base */
+    int64_t offset;
+    int64_t stride[NEAP_MAX_DIMS];
+} lazy_map;
+
+typedef struct lazy_result { /* what dtype and shape rules fill in */
+    uint8_t compute; /* dtype to which inputs are cast before the op */
+    uint8_t dtype, ndim;
+    int64_t shape[NEAP_MAX_DIMS];
+} lazy_result;
+
+typedef struct lazy_tensor { /* an operand of a LAZY_CALL function at run time */
+    void *data;
+    uint8_t dtype, ndim;
+    int64_t size;
+    const int64_t *shape;
+    const int64_t *stride; /* in elements */
+} lazy_tensor;
+
+typedef struct lazy_call { /* what a LAZY_CALL function gets */
+    const struct lazy_op *op;
+    int nin, nattrs;
+    const lazy_tensor *in;
+    const lazy_tensor *out; /* contiguous */
+    const int64_t *attrs;
+} lazy_call;
+
+typedef struct lazy_grad { /* what a gradient rule gets: the node, the cotangent of its result, who wants one */
+    neap_ctx *ctx;
+    neap_node *node;
+    neap_node *ct;
+    bool wants[NEAP_MAX_INPUTS];
+    neap_node *out[NEAP_MAX_INPUTS]; /* the rule sets out[k] where wants[k]; NULL is zero. BORROWED from the graph.
+                                      * A map's out[k] may have the broadcast shape: the driver sums it back. */
+} lazy_grad;
+
+enum { LAZY_RESIDUAL_OUT = 1, LAZY_RESIDUAL_IN0 = 2, LAZY_RESIDUAL_IN1 = 4, LAZY_RESIDUAL_IN2 = 8 };
+
+enum {
+    LAZY_OP_DENSE = 1,     /* call: wants contiguous operands */
+    LAZY_OP_ZERO_GRAD = 2, /* the gradient is zero everywhere or undefined: differentiation stops here */
+    LAZY_OP_HIDDEN = 4,    /* no Lua constructor is generated */
+    LAZY_OP_ARG = 8,       /* a reduction to an index: the first element that wins */
+    LAZY_OP_CASTS = 16     /* its result's dtype is its first attribute */
+};
+
+/* The dtypes that the op accepts after its dtype rule has chosen one. */
+enum {
+    LAZY_BOOL = 1, LAZY_INT = 2, LAZY_REAL = 4,
+    LAZY_NUMERIC = LAZY_INT | LAZY_REAL, LAZY_ALL = 7, LAZY_BITS = LAZY_BOOL | LAZY_INT
+};
+
+typedef struct lazy_op {
+    const char *name;
+    const char *doc;   /* one paragraph: shapes, dtypes, what is defined at the edges, the source of a formula */
+    const char *attrs; /* names of the attributes, "axes keepdims"; "…" at the end for a list of any length */
+    lazy_class kind;
+    uint8_t arity;     /* number of inputs; 255: any number, at least one */
+    uint8_t types;     /* accepted dtypes */
+    uint8_t flags, residual;
+    /* Chooses the dtype to compute in and the dtype of the result. */
+    int (*dtype)(const lazy_call_desc *call, lazy_result *out);
+    /* Infers the shape. NULL for maps (broadcasting). */
+    int (*shape)(const lazy_call_desc *call, lazy_result *out);
+    /* LAZY_VIEW: the map from the result to the input, whose elements count in row-major order. */
+    int (*view)(const lazy_call_desc *call, const lazy_result *out, lazy_map *map);
+    /* LAZY_CALL: the work. Runs on any thread; may use neap_parallel_for. */
+    int (*call)(const lazy_call *call, const neap_run *run);
+    /* LAZY_CALL: estimated ns on one core, for scheduling only. NULL: about the bytes moved. */
+    int64_t (*cost)(const lazy_call_desc *call, const lazy_result *out);
+    int (*grad)(lazy_grad *g);
+    lazy_kernel_text kernel;
+    /* For generated tests: where inputs are drawn from (per op, all inputs alike), the reference in Lua over
+     * Lua numbers a, b, c ("math.exp(a)"), and the allowed error in ulp of the result (0: exact). */
+    double domain[2];
+    const char *reference;
+    double ulp;
+} lazy_op;
+
+#define NEAP_OP(id, ...) const lazy_op lazy_op_##id = {.name = #id, __VA_ARGS__};
+
+/* The generated table and enum. */
+extern const lazy_op *const lazy_ops[];
+extern const int lazy_op_count;
+
+/* ---- Rules that rows share (rules.c) ---------------------------------------------------------------------------- */
+int lazy_dtype_promote(const lazy_call_desc *call, lazy_result *out); /* JAX's table; result as computed */
+int lazy_dtype_real(const lazy_call_desc *call, lazy_result *out);    /* promoted; bool and integers become f32 */
+int lazy_dtype_compare(const lazy_call_desc *call, lazy_result *out); /* promoted, result bool */
+int lazy_dtype_same(const lazy_call_desc *call, lazy_result *out);    /* that of the first input, no casts */
+int lazy_dtype_where(const lazy_call_desc *call, lazy_result *out);   /* inputs 1 and 2 promoted; input 0 is bool */
+int lazy_dtype_sum(const lazy_call_desc *call, lazy_result *out);     /* bool and u8 are summed as i32 */
+int lazy_shape_reduce(const lazy_call_desc *call, lazy_result *out);
+int lazy_shape_same(const lazy_call_desc *call, lazy_result *out);
+/* Normalises an axis in [-ndim, ndim); errors name the op. */
+int lazy_axis(const char *op, int64_t axis, int ndim, int *out);
+
+/* ---- Building nodes in rules ------------------------------------------------------------------------------------
+ * Nodes come back BORROWED: the context owns what was recorded until the rule's caller has finished. A NULL input
+ * gives NULL, so a rule checks once at its end. Numbers are weak. */
+neap_node *lazy_build(neap_ctx *ctx, int op, int nin, neap_node *const *in, int nattrs, const int64_t *attrs);
+neap_node *lazy_build1(neap_ctx *ctx, int op, neap_node *a);
+neap_node *lazy_build2(neap_ctx *ctx, int op, neap_node *a, neap_node *b);
+neap_node *lazy_build3(neap_ctx *ctx, int op, neap_node *a, neap_node *b, neap_node *c);
+neap_node *lazy_build_number(neap_ctx *ctx, double value); /* a weak 0-d constant */
+neap_node *lazy_build_cast(neap_ctx *ctx, neap_node *a, int dtype);
+neap_node *lazy_build_broadcast(neap_ctx *ctx, neap_node *a, int ndim, const int64_t *shape);
+neap_node *lazy_build_reshape(neap_ctx *ctx, neap_node *a, int ndim, const int64_t *shape);
+/* Inputs and attributes of a node, and what is known of it. */
+neap_node *lazy_node_in(const neap_node *node, int k);
+const int64_t *lazy_node_attrs(const neap_node *node);
+int lazy_node_nattrs(const neap_node *node);
+lazy_aval lazy_node_aval(const neap_node *node);
+
+#endif
