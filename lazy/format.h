@@ -1,0 +1,37 @@
+/* format.h: the text of arrays and of single elements, and the growing text that they are written to.
+ *
+ * Arrays print as NumPy's str() prints them with its default options (NumPy 2.3 and later): shortest digits that give
+ * the value back, at most 8 after the point, one width for all elements, lines of 75 columns, and from 1001 elements
+ * on only the three at each end of an axis.
+ */
+#ifndef LAZY_FORMAT_H
+#define LAZY_FORMAT_H
+
+#include "lazy/lazy.h"
+
+/* A growing text. All zero is empty. `data` is NULL while nothing was added, after that it ends in a NUL that `bytes`
+ * does not count. */
+typedef struct lazy_text {
+    char *data;
+    size_t bytes, capacity;
+} lazy_text;
+
+/* Appends n bytes. NEAP_E_MEMORY leaves the text as it was. */
+int lazy_text_add(lazy_text *text, const char *s, size_t n);
+/* Appends as printf does. NEAP_E_MEMORY leaves the text as it was. */
+int lazy_text_addf(lazy_text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Frees what the text holds and makes it empty. */
+void lazy_text_free(lazy_text *text);
+
+/* Appends the text of an array with elements at `data`, contiguous in row-major order. Of a large array only the
+ * elements that are shown are read. A 0-d array prints as a NumPy scalar: "0.1", "1e-05", "True". NEAP_E_MEMORY and
+ * NEAP_E_ARGUMENT (no such dtype, too many axes) leave the text as it was. */
+int lazy_format(int dtype, int ndim, const int64_t *shape, const void *data, lazy_text *out);
+
+/* Appends one element through a printf conversion: flags, at most two digits of width and of precision, then one of
+ * "diuxXoeEfFgGaAs". Booleans count as 0 and 1, a float must be integral where the conversion wants an integer, and %s
+ * takes the text of a 0-d array. NULL: that text. NEAP_E_ARGUMENT names a conversion that is not one of these or a
+ * value that does not fit it; NEAP_E_MEMORY. Both leave the text as it was. */
+int lazy_format_number(int dtype, const void *element, const char *conversion, lazy_text *out);
+
+#endif
