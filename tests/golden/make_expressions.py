@@ -32,7 +32,7 @@ from records import Writer, dtype, head
 
 COUNT = 10000
 SEED = 20240229
-MAX_SIZE = 240
+MAX_SIZE = 600
 EPS = {"f": 2.0**-24, "d": 2.0**-53}
 DTYPE = {"f": "f32", "d": "f64", "i": "i32", "b": "bool"}
 REAL = np.longdouble
@@ -282,7 +282,7 @@ class Program:
     def leaf(self, shape=None, kind=None):
         rng = self.rng
         if shape is None:
-            shape = tuple(int(n) for n in rng.choice([1, 2, 3, 4, 5, 7], int(rng.integers(0, 4))))
+            shape = tuple(int(n) for n in rng.choice([1, 2, 3, 4, 5, 7, 9, 16], int(self.pick(0, 1, 2, 2, 2, 3, 3))))
             if rng.random() < 0.015 and shape:
                 shape = shape[:-1] + (0,)
         kind = kind or self.pick(*self.kinds)

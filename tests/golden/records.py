@@ -91,7 +91,7 @@ class Writer:
 
     def __init__(self, name, about):
         self.name = name
-        self.lines = ["# " + line for line in about.strip().splitlines()]
+        self.lines = [("# " + line).rstrip() for line in about.strip().splitlines()]
         self.lets = {}
 
     def __enter__(self):
