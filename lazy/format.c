@@ -595,8 +595,9 @@ static int conversion_parse(const char *text, conversion *out) {
              strchr("diuxXo", *rest) != NULL ? "ll" : "", *rest);
     return NEAP_OK;
 fail:
-    return neap_error(NEAP_E_ARGUMENT, "\"%s\" is no conversion for an array's element; use %%d %%i %%u %%x %%X %%o %%e "
-                      "%%f %%g %%a %%s with flags, width and precision of at most two digits", text);
+    return neap_error(NEAP_E_ARGUMENT,
+                      "\"%s\" is no conversion for an array's element; use %%d %%i %%u %%x %%X %%o %%e %%f %%g %%a %%s "
+                      "with flags, width and precision of at most two digits", text);
 }
 
 /* The element as an integer for a conversion that wants one. */

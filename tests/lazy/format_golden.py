@@ -99,7 +99,8 @@ def quoted(text):
 
 def row(dtype, array, data, start=0, step=0):
     shape = ", ".join(str(n) for n in array.shape) or "0"
-    print("    {NEAP_DTYPE_%s, %d, {%s}, %s, %r, %r," % (dtype.upper(), array.ndim, shape, data, float(start), float(step)))
+    ramp = "%r, %r" % (float(start), float(step))
+    print("    {NEAP_DTYPE_%s, %d, {%s}, %s, %s," % (dtype.upper(), array.ndim, shape, data, ramp))
     print("     %s}," % quoted(str(array)))
 
 
