@@ -1,0 +1,68 @@
+# generate.cmake: what is made from the sources before they are compiled. Every generator is a Lua program in tools/gen,
+# rewrites an output only when its content changes, and runs when its inputs are newer.
+#
+#   public headers ──headers.lua──▶ generated/neap.h, generated/abi.c, generated/lua/neap/cdef.lua
+#   lazy/ops/*.c ─────ops.lua─────▶ generated/ops_gen.h, ops_gen.c, op_tests.lua, ops.md, lua/neap/ops_gen.lua
+#   lazy/ops/*.c ───kernels.lua───▶ generated/kernels_gen.h
+#   stdlib, interp/*.lua, generated/lua ──embed.lua──▶ generated/embedded.c (bytecode), build/lua (sources)
+set(GEN "${PROJECT_SOURCE_DIR}/tools/gen")
+file(MAKE_DIRECTORY "${GENERATED}/lua/neap")
+file(GLOB GENERATOR_LIBRARY CONFIGURE_DEPENDS "${GEN}/lib/*.lua")
+set(GENERATED_FILES "")
+set(GENERATED_CORE_SOURCES "${GENERATED}/abi.c")
+
+file(GLOB PUBLIC_HEADERS CONFIGURE_DEPENDS engine/engine.h effects/effects.h lazy/lazy.h mesh/mesh.h)
+set(HEADER_OUTPUTS "${GENERATED}/neap.h" "${GENERATED}/abi.c" "${GENERATED}/lua/neap/cdef.lua")
+add_custom_command(
+    OUTPUT ${HEADER_OUTPUTS}
+    COMMAND "${NEAP_LUAJIT_BINARY}" "${GEN}/headers.lua" "${CMAKE_C_COMPILER}" "${PROJECT_SOURCE_DIR}" "${GENERATED}"
+            ${PUBLIC_HEADERS}
+    DEPENDS ${PUBLIC_HEADERS} "${GEN}/headers.lua" ${GENERATOR_LIBRARY} "${NEAP_LUAJIT_BINARY}"
+    COMMENT "Generating neap.h and the Lua declarations" VERBATIM)
+list(APPEND GENERATED_FILES ${HEADER_OUTPUTS})
+
+file(GLOB OP_FILES CONFIGURE_DEPENDS lazy/ops/*.c)
+set(OP_OUTPUTS "${GENERATED}/ops_gen.h" "${GENERATED}/ops_gen.c" "${GENERATED}/op_tests.lua" "${GENERATED}/ops.md"
+    "${GENERATED}/lua/neap/ops_gen.lua")
+add_custom_command(
+    OUTPUT ${OP_OUTPUTS}
+    COMMAND "${NEAP_LUAJIT_BINARY}" "${GEN}/ops.lua" "${PROJECT_SOURCE_DIR}" "${GENERATED}" ${OP_FILES}
+    DEPENDS ${OP_FILES} "${GEN}/ops.lua" ${GENERATOR_LIBRARY} "${NEAP_LUAJIT_BINARY}"
+    COMMENT "Generating tables from op rows" VERBATIM)
+list(APPEND GENERATED_FILES ${OP_OUTPUTS})
+list(APPEND GENERATED_CORE_SOURCES "${GENERATED}/ops_gen.c")
+
+if(EXISTS "${GEN}/kernels.lua")
+    add_custom_command(
+        OUTPUT "${GENERATED}/kernels_gen.h"
+        COMMAND "${NEAP_LUAJIT_BINARY}" "${GEN}/kernels.lua" "${PROJECT_SOURCE_DIR}" "${GENERATED}" ${OP_FILES}
+        DEPENDS ${OP_FILES} "${GEN}/kernels.lua" ${GENERATOR_LIBRARY} "${NEAP_LUAJIT_BINARY}"
+        COMMENT "Generating kernel loops from op rows" VERBATIM)
+    list(APPEND GENERATED_FILES "${GENERATED}/kernels_gen.h")
+endif()
+
+# One line per module for embed.lua: "root directory|prefix|file".
+file(GLOB_RECURSE STDLIB_FILES CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/stdlib/*.lua")
+file(GLOB INTERP_LUA_FILES CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/interp/*.lua")
+set(GENERATED_LUA_FILES "${GENERATED}/lua/neap/cdef.lua" "${GENERATED}/lua/neap/ops_gen.lua")
+set(lines "")
+foreach(file ${STDLIB_FILES})
+    string(APPEND lines "${PROJECT_SOURCE_DIR}/stdlib||${file}\n")
+endforeach()
+foreach(file ${GENERATED_LUA_FILES})
+    string(APPEND lines "${GENERATED}/lua||${file}\n")
+endforeach()
+foreach(file ${INTERP_LUA_FILES})
+    string(APPEND lines "${PROJECT_SOURCE_DIR}/interp|neap/interp/|${file}\n")
+endforeach()
+file(CONFIGURE OUTPUT "${GENERATED}/modules.txt" CONTENT "${lines}")
+add_custom_command(
+    OUTPUT "${GENERATED}/embedded.c"
+    COMMAND "${NEAP_LUAJIT_BINARY}" "${GEN}/embed.lua" "${GENERATED}/modules.txt" "${GENERATED}/embedded.c"
+            "${PROJECT_BINARY_DIR}/lua"
+    DEPENDS ${STDLIB_FILES} ${INTERP_LUA_FILES} ${GENERATED_LUA_FILES} "${GENERATED}/modules.txt" "${GEN}/embed.lua"
+            ${GENERATOR_LIBRARY} "${NEAP_LUAJIT_BINARY}"
+    COMMENT "Compiling the library to bytecode" VERBATIM)
+list(APPEND GENERATED_FILES "${GENERATED}/embedded.c")
+
+add_custom_target(neap_generated ALL DEPENDS ${GENERATED_FILES})

@@ -1,0 +1,25 @@
+/* doctor.c: hands what only the executable knows to neap.interp.doctor, which makes the report. */
+#include "interp/doctor.h"
+
+#include "interp/session.h"
+#include "lazy/kernel.h"
+
+static void set_text(lua_State *L, const char *key, const char *text) {
+    lua_pushstring(L, text);
+    lua_setfield(L, -2, key);
+}
+
+int doctor_run(lua_State *L) {
+    lua_newtable(L);
+    set_text(L, "version", NEAP_VERSION);
+    set_text(L, "abi", neap_abi_hash());
+    set_text(L, "luajit", NEAP_LUAJIT_VARIANT);
+    set_text(L, "compiler", __VERSION__);
+    set_text(L, "isa", lazy_isa_name());
+#ifdef NEAP_HAVE_READLINE
+    set_text(L, "editing", "GNU readline");
+#else
+    set_text(L, "editing", "plain lines (built without readline)");
+#endif
+    return session_call(L, "neap.interp.doctor", "report", 1);
+}

@@ -1,0 +1,75 @@
+--- doctor.lua: `neap doctor`, a table of what neap found on this machine, for reports of problems.
+local ffi = require "ffi"
+local doctor = {}
+
+--- The first match of `pattern` in a file, or `default` if there is none.
+local function grep(path, pattern, default)
+    local file = io.open(path, "r")
+    if not file then return default end
+    local text = file:read("*a")
+    file:close()
+    return text:match(pattern) or default
+end
+
+local function exists(path)
+    local file = io.open(path, "rb")
+    if file then file:close() end
+    return file ~= nil
+end
+
+local function has_library(name)
+    return (pcall(ffi.load, name))
+end
+
+local function luajit_text(variant)
+    local kind, rest = variant:match("^(%S+) ?(.*)$")
+    if kind == "checkhook" then return jit.version .. ", built from " .. rest .. " with hook checks" end
+    return jit.version .. ", packaged (" .. rest .. "): Ctrl-C cannot stop a compiled loop without array ops"
+end
+
+local function blas_text()
+    for _, name in ipairs { "libopenblas.so.0", "libblas.so.3" } do
+        if has_library(name) then return name end
+    end
+    return "none: install libopenblas0-pthread"
+end
+
+local function memory_text()
+    local total = tonumber(grep("/proc/meminfo", "MemTotal:%s+(%d+)", "0"))
+    local free = tonumber(grep("/proc/meminfo", "MemAvailable:%s+(%d+)", "0"))
+    return string.format("%.1f GiB, %.1f GiB available", total / 2 ^ 20, free / 2 ^ 20)
+end
+
+local function cores_text()
+    local here = grep("/proc/self/status", "Cpus_allowed_list:%s+(%S+)", "?")
+    return string.format("%d; this process may use %s", tonumber(ffi.C.sysconf(84)), here)
+end
+
+local function dataset_text()
+    local folder = "/usr/share/datasets/fashion-mnist/" -- where the Debian package puts it
+    if exists(folder .. "train-images-idx3-ubyte.gz") then return folder end
+    return "not installed (package dataset-fashion-mnist)"
+end
+
+--- Prints the report. `facts` holds what only the executable knows.
+function doctor.report(facts)
+    ffi.cdef "long sysconf(int name);"
+    local rows = {
+        { "neap", facts.version .. ", declarations " .. facts.abi },
+        { "compiler", facts.compiler },
+        { "LuaJIT", luajit_text(facts.luajit) },
+        { "line editing", facts.editing },
+        { "system", jit.os .. " " .. jit.arch },
+        { "processor", grep("/proc/cpuinfo", "model name%s*:%s*([^\n]+)", "unknown") },
+        { "instruction set", facts.isa },
+        { "cores", cores_text() },
+        { "memory", memory_text() },
+        { "huge pages", grep("/sys/kernel/mm/transparent_hugepage/enabled", "%[(%w+)%]", "not available") },
+        { "BLAS", blas_text() },
+        { "zlib", has_library("libz.so.1") and "libz.so.1" or "none: install zlib1g" },
+        { "Fashion-MNIST", dataset_text() },
+    }
+    for _, row in ipairs(rows) do io.write(string.format("%-16s %s\n", row[1], row[2])) end
+end
+
+return doctor

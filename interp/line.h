@@ -1,0 +1,31 @@
+/* line.h: where the prompt's lines come from: an editor behind one small interface.
+ *
+ * line_plain reads any input without editing. line_readline is GNU readline; it is compiled only with NEAP_READLINE and
+ * used only on a terminal. Both return within a signal, so that Ctrl-C cancels a line.
+ */
+#ifndef INTERP_LINE_H
+#define INTERP_LINE_H
+
+#include "engine/engine.h"
+
+typedef enum line_status { LINE_OK, LINE_END, LINE_INTERRUPTED } line_status;
+
+typedef struct line_setup {
+    neap_waker *waker; /* woken when text of effects is to be shown while a line is edited. BORROWED */
+    const char *history; /* file of earlier lines; NULL: none. BORROWED */
+    /* Completions of `word`, a NULL-terminated array allocated with malloc, texts included; NULL: none. */
+    char **(*complete)(const char *word);
+} line_setup;
+
+typedef struct line_editor {
+    void (*open)(const line_setup *setup);
+    /* Reads a line, without its newline. *text is OWNED (free), set with LINE_OK only. */
+    line_status (*read)(const char *prompt, char **text);
+    /* Adds a command to the history. */
+    void (*remember)(const char *command);
+} line_editor;
+
+extern const line_editor line_plain;
+extern const line_editor line_readline;
+
+#endif

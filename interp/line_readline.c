@@ -1,0 +1,138 @@
+/* line_readline.c: lines through GNU readline's callback interface.
+ *
+ * All calls of readline happen on this thread. While a line is edited, text of effects is diverted to a queue whose
+ * waker wakes the poll below: the visible line is cleared, the text written, and the line drawn again under it. So late
+ * output goes above the prompt and never through it.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <readline/history.h>
+#include <readline/readline.h>
+
+#include "effects/effects.h"
+#include "interp/line.h"
+
+enum { HISTORY_LINES = 10000 };
+
+static line_setup setup;
+static char *finished_text; /* what on_line got */
+static bool finished, at_end;
+
+static void on_line(char *text) {
+    finished_text = text;
+    finished = true;
+    at_end = text == NULL;
+    rl_callback_handler_remove(); /* puts the terminal back before anything else is written */
+}
+
+static char **complete(const char *word, int start, int end) {
+    (void)start;
+    (void)end;
+    rl_attempted_completion_over = 1; /* never file names */
+    return setup.complete(word);
+}
+
+static void readline_open(const line_setup *given) {
+    setup = *given;
+    rl_readline_name = "neap";
+    rl_catch_signals = 0;
+    rl_change_environment = 0;
+    rl_basic_word_break_characters = " \t\n\"'+-*/%^<>=~#,;(){}[]";
+    rl_completer_quote_characters = "";
+    rl_completion_append_character = '\0';
+    rl_attempted_completion_function = complete;
+    using_history();
+    stifle_history(HISTORY_LINES);
+    if (setup.history != NULL) {
+        read_history(setup.history);
+    }
+}
+
+/* Shows what effects have written, above the line that is being edited. */
+static void show_diverted(void) {
+    char text[4096];
+    size_t bytes;
+    bool cleared = false;
+    char last = '\n';
+    neap_waker_clear(setup.waker);
+    while ((bytes = neap_out_take(text, sizeof text)) > 0) {
+        if (!cleared) {
+            rl_clear_visible_line();
+            cleared = true;
+        }
+        fwrite(text, 1, bytes, rl_outstream);
+        last = text[bytes - 1];
+    }
+    if (cleared) {
+        if (last != '\n') {
+            fputc('\n', rl_outstream);
+        }
+        fflush(rl_outstream);
+        rl_on_new_line();
+        rl_forced_update_display();
+    }
+}
+
+/* Drops the line that is being edited and puts the terminal back. */
+static void cancel_line(void) {
+    rl_free_line_state();
+    rl_callback_sigcleanup();
+    rl_replace_line("", 0);
+    rl_callback_handler_remove();
+    fputs("^C\n", rl_outstream);
+    fflush(rl_outstream);
+}
+
+static line_status readline_read(const char *prompt, char **text) {
+    neap_out_drain();
+    finished = false;
+    neap_out_divert(setup.waker);
+    rl_callback_handler_install(prompt, on_line);
+    line_status status = LINE_OK;
+    while (!finished) {
+        struct pollfd watched[2] = {{.fd = STDIN_FILENO, .events = POLLIN},
+                                    {.fd = neap_waker_fd(setup.waker), .events = POLLIN}};
+        int ready = poll(watched, 2, -1);
+        if (neap_interrupt_pending()) {
+            cancel_line();
+            status = LINE_INTERRUPTED;
+            break;
+        }
+        if (ready < 0) {
+            continue;
+        }
+        if (watched[1].revents & POLLIN) {
+            show_diverted();
+        }
+        if (watched[0].revents != 0) {
+            rl_callback_read_char();
+        }
+    }
+    neap_out_divert(NULL);
+    if (status == LINE_OK && at_end) {
+        fputc('\n', rl_outstream);
+        fflush(rl_outstream);
+        return LINE_END;
+    }
+    *text = finished_text;
+    return status;
+}
+
+static void readline_remember(const char *command) {
+    HIST_ENTRY *last = history_length > 0 ? history_get(history_base + history_length - 1) : NULL;
+    if (*command == '\0' || (last != NULL && strcmp(last->line, command) == 0)) {
+        return;
+    }
+    add_history(command);
+    if (setup.history != NULL && append_history(1, setup.history) != 0) {
+        write_history(setup.history); /* the file does not exist yet; without a folder there is no history */
+    }
+}
+
+const line_editor line_readline = {readline_open, readline_read, readline_remember};

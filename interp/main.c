@@ -1,0 +1,92 @@
+/* main.c: the neap executable: what to run, in which order, and how the process ends.
+ *
+ *      options ──▶ engine configured ──▶ Lua state, library as `np` ──▶ -e code, script, prompt ──▶ session_exit
+ *
+ * The process always ends through session_exit, which drains effects and leaves with _exit, because workers and
+ * writers may still run.
+ */
+#include <lauxlib.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "engine/engine.h"
+#include "interp/doctor.h"
+#include "interp/options.h"
+#include "interp/repl.h"
+#include "interp/session.h"
+#include "lazy/lazy.h"
+
+/* Starts the engine if the command line says how; else the library starts it with defaults when it needs it. */
+static int start_engine(const options *options) {
+    if (options->devices == 0 && options->workers == 0) {
+        return 0;
+    }
+    neap_engine_config config = {.devices = options->devices, .workers = options->workers};
+    int status = neap_engine_start(&config);
+    if (status < 0) {
+        fprintf(stderr, "neap: cannot start the engine: %s\n", neap_error_text());
+    }
+    return status;
+}
+
+/* Runs the script argv[script] with the arguments behind it; "-" and NULL are the standard input. */
+static int run_script(lua_State *L, int argc, char **argv, int script) {
+    const char *path = script > 0 && strcmp(argv[script], "-") != 0 ? argv[script] : NULL;
+    int loaded = luaL_loadfile(L, path);
+    int nargs = 0;
+    if (loaded == 0 && script > 0) {
+        nargs = argc - script - 1;
+        luaL_checkstack(L, nargs, "too many arguments to the script");
+        for (int k = script + 1; k < argc; k++) {
+            lua_pushstring(L, argv[k]);
+        }
+    }
+    return session_run_chunk(L, loaded, nargs);
+}
+
+/* What the command line asks for, in order; stops at the first failure unless the prompt follows. */
+static int run_all(lua_State *L, int argc, char **argv, const options *options) {
+    int status = SESSION_OK;
+    for (int k = 0; k < options->ncode && status == SESSION_OK; k++) {
+        const char *code = options->code[k];
+        status = session_run_chunk(L, luaL_loadbuffer(L, code, strlen(code), "=(command line)"), 0);
+    }
+    bool from_input = options->script == 0 && options->ncode == 0 && !options->prompt && !isatty(STDIN_FILENO);
+    if ((options->script > 0 || from_input) && status == SESSION_OK) {
+        status = run_script(L, argc, argv, options->script);
+    }
+    bool nothing_else = options->script == 0 && options->ncode == 0 && !from_input;
+    if (options->prompt || nothing_else) {
+        session_catch_interrupts(L, 1);
+        session_interrupt_clear(L);
+        status = repl_run(L);
+    }
+    return status;
+}
+
+int main(int argc, char **argv) {
+    options options;
+    if (options_parse(argc, argv, &options) < 0) {
+        return SESSION_USAGE;
+    }
+    if (options.help || options.version) {
+        fputs(options.help ? options_help : "neap " NEAP_VERSION "\n", stdout);
+        return fflush(stdout) == 0 ? SESSION_OK : SESSION_FAILED;
+    }
+    if (start_engine(&options) < 0) {
+        return SESSION_FAILED;
+    }
+    lua_State *L = session_new(argc, argv, options.script);
+    if (L == NULL) {
+        fprintf(stderr, "neap: out of memory\n");
+        return SESSION_FAILED;
+    }
+    session_catch_interrupts(L, 0);
+    int status = options.doctor ? doctor_run(L) : session_load_library(L);
+    if (status == SESSION_OK && !options.doctor) {
+        status = run_all(L, argc, argv, &options);
+    }
+    options_free(&options);
+    session_exit(L, status);
+}

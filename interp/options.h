@@ -1,0 +1,22 @@
+/* options.h: the command line of neap. */
+#ifndef INTERP_OPTIONS_H
+#define INTERP_OPTIONS_H
+
+#include <stdbool.h>
+
+typedef struct options {
+    int devices, workers; /* 0: not given */
+    bool prompt;          /* -i */
+    bool version, help, doctor;
+    int script;       /* index of the script in argv; 0: none. "-" is the standard input */
+    int ncode;        /* number of -e options */
+    const char **code; /* their arguments, in order. OWNED */
+} options;
+
+/* Reads argv. Returns 0, or -1 after one line on stderr that says what is wrong. */
+int options_parse(int argc, char **argv, options *out);
+void options_free(options *options);
+/* The text for --help. */
+extern const char options_help[];
+
+#endif

@@ -1,0 +1,175 @@
+/* repl.c: the prompt: reads a command, continues it while it is incomplete, runs it, shows its values.
+ *
+ * What a command means (expressions, completeness, how values look) is decided in neap.interp.repl; this file moves
+ * lines and keeps the order: text written so far, then the prompt; an interrupt cancels the line or the command, and
+ * is cleared only here.
+ */
+#include "interp/repl.h"
+
+#include <errno.h>
+#include <lauxlib.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "effects/effects.h"
+#include "interp/line.h"
+#include "interp/session.h"
+
+static lua_State *completion_state;
+
+/* ---- History file ------------------------------------------------------------------------------------------------ */
+
+/* Makes the folder of `path` and those above it, for this user alone. */
+static void make_folders(char *path) {
+    for (char *slash = strchr(path + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        mkdir(path, 0700); /* a failure shows when the history is written */
+        *slash = '/';
+    }
+}
+
+/* $XDG_STATE_HOME/neap/history, or ~/.local/state/neap/history. OWNED; NULL if there is no home. */
+static char *history_path(void) {
+    const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+    char *path = NULL;
+    int length = -1;
+    if (state != NULL && state[0] == '/') {
+        length = asprintf(&path, "%s/neap/history", state);
+    } else if (home != NULL && home[0] == '/') {
+        length = asprintf(&path, "%s/.local/state/neap/history", home);
+    }
+    if (length < 0) {
+        return NULL;
+    }
+    make_folders(path);
+    return path;
+}
+
+/* ---- Completion -------------------------------------------------------------------------------------------------- */
+
+static void free_words(char **words, size_t count) {
+    for (size_t k = 0; k < count; k++) {
+        free(words[k]);
+    }
+    free(words);
+}
+
+/* Copies the list of strings at the top of the stack. */
+static char **copy_words(lua_State *L) {
+    size_t count = lua_objlen(L, -1);
+    char **words = count > 0 ? calloc(count + 1, sizeof *words) : NULL;
+    for (size_t k = 0; words != NULL && k < count; k++) {
+        lua_rawgeti(L, -1, (int)k + 1);
+        words[k] = strdup(luaL_optstring(L, -1, ""));
+        lua_pop(L, 1);
+        if (words[k] == NULL) {
+            free_words(words, k);
+            return NULL;
+        }
+    }
+    return words;
+}
+
+static char **complete_word(const char *word) {
+    lua_State *L = completion_state;
+    int top = lua_gettop(L);
+    char **words = NULL;
+    lua_getglobal(L, "require");
+    lua_pushliteral(L, "neap.interp.complete");
+    if (lua_pcall(L, 1, 1, 0) == 0) {
+        lua_getfield(L, -1, "words");
+        lua_pushstring(L, word);
+        if (lua_pcall(L, 1, 1, 0) == 0 && lua_istable(L, -1)) {
+            words = copy_words(L);
+        }
+    }
+    lua_settop(L, top); /* a completion that fails completes nothing */
+    return words;
+}
+
+/* ---- Commands ---------------------------------------------------------------------------------------------------- */
+
+/* Appends a line to the command. Returns the longer text (the old one is gone), NULL when out of memory. */
+static char *append_line(char *command, char *line) {
+    char *joined = NULL;
+    if (asprintf(&joined, "%s\n%s", command, line) < 0) {
+        joined = NULL;
+    }
+    free(command);
+    free(line);
+    return joined;
+}
+
+/* Whether `command` needs more lines. */
+static bool is_incomplete(lua_State *L, const char *command) {
+    lua_pushstring(L, command);
+    bool incomplete = session_call(L, "neap.interp.repl", "incomplete", 1) == SESSION_OK && lua_toboolean(L, -1);
+    lua_settop(L, 0);
+    return incomplete;
+}
+
+/* Reads a whole command. *command is OWNED with LINE_OK. */
+static line_status read_command(lua_State *L, const line_editor *editor, char **command) {
+    line_status status = editor->read("> ", command);
+    while (status == LINE_OK && is_incomplete(L, *command)) {
+        char *line;
+        status = editor->read(">> ", &line);
+        if (status == LINE_OK) {
+            *command = append_line(*command, line);
+            if (*command == NULL) {
+                return LINE_INTERRUPTED;
+            }
+        } else {
+            free(*command);
+        }
+    }
+    return status;
+}
+
+static void run_command(lua_State *L, const char *command) {
+    lua_pushstring(L, command);
+    session_call(L, "neap.interp.repl", "run", 1);
+    lua_settop(L, 0);
+    fflush(stdout);
+}
+
+/* A line of plain text at once, in order with everything written before. */
+static void write_text(const char *text) {
+    neap_out_write(NEAP_STDOUT, text, strlen(text));
+}
+
+int repl_run(lua_State *L) {
+    bool terminal = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
+    const line_editor *editor = &line_plain;
+#ifdef NEAP_HAVE_READLINE
+    editor = terminal ? &line_readline : editor;
+#endif
+    line_setup setup = {.complete = complete_word, .history = history_path()};
+    if (neap_waker_new(&setup.waker) < 0) {
+        fprintf(stderr, "neap: no prompt: %s\n", neap_error_text());
+        return SESSION_FAILED;
+    }
+    completion_state = L;
+    editor->open(&setup);
+    if (terminal) {
+        write_text("neap " NEAP_VERSION ", arrays in np; Ctrl-C stops a command, Ctrl-D ends\n");
+    }
+    for (;;) {
+        char *command = NULL;
+        line_status status = read_command(L, editor, &command);
+        session_interrupt_clear(L);
+        if (status == LINE_END) {
+            return SESSION_OK; /* setup lives as long as the process */
+        }
+        if (status == LINE_OK) {
+            editor->remember(command);
+            run_command(L, command);
+            free(command);
+            session_interrupt_clear(L);
+        }
+    }
+}

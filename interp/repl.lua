@@ -1,0 +1,51 @@
+--- repl.lua: what a command at the prompt means.
+--
+-- A command is an expression, whose values are shown, or a chunk. `=expr` is an expression too. Each command is a chunk
+-- of its own, so a `local` ends with it; a hint says so once.
+local show = require "neap.interp.show"
+local repl = {}
+
+local CHUNK = "=prompt"
+local hinted = false
+
+--- The compiled command, or nil and the error of reading it as statements.
+local function compile(text)
+    local expression = text:match("^%s*=(.*)$")
+    if expression then return loadstring("return " .. expression, CHUNK) end
+    local chunk = loadstring("return " .. text, CHUNK)
+    if chunk then return chunk end
+    return loadstring(text, CHUNK)
+end
+
+--- Whether more lines can complete the command.
+function repl.incomplete(text)
+    local chunk, problem = compile(text)
+    return chunk == nil and problem:find("near '<eof>'", 1, true) ~= nil
+end
+
+local function hint_local(text)
+    if not hinted and text:find("^%s*local%s") and not text:find("\n") then
+        hinted = true
+        io.stderr:write("(a local lives for one command at the prompt; without 'local' the name stays)\n")
+    end
+end
+
+--- Shows values as print does, tables by their contents, and waits until they have been written.
+local function display(count, ...)
+    if count == 0 then return end
+    local values = { ... }
+    for k = 1, count do values[k] = show.top(values[k]) end
+    print(unpack(values, 1, count))
+    np.effects_barrier()
+end
+
+--- Runs a command and shows its values. Raises its error.
+function repl.run(text)
+    local chunk, problem = compile(text)
+    if not chunk then error(problem, 0) end
+    hint_local(text)
+    local function collect(...) return select("#", ...), ... end
+    display(collect(chunk()))
+end
+
+return repl

@@ -1,0 +1,36 @@
+/* session.h: one Lua state with neap's library in it: running code, errors, interrupts, the end of the process.
+ *
+ * Invariant: Lua code runs only between session_run's entry and return, under its error handler; an interrupt is
+ * cleared only by session_interrupt_clear, so code that catches errors cannot swallow it.
+ */
+#ifndef INTERP_SESSION_H
+#define INTERP_SESSION_H
+
+#include <lua.h>
+
+enum { SESSION_OK = 0, SESSION_FAILED = 1, SESSION_USAGE = 2, SESSION_INTERRUPTED = 130 }; /* also exit statuses */
+
+/* Makes the state with the standard libraries, the embedded modules, `arg` = argv with the script (argv[script]; 0: no
+ * script) at index 0, and os.exit that ends the process as session_exit does. NULL when out of memory. */
+lua_State *session_new(int argc, char **argv, int script);
+/* Requires neap's library and makes it the global `np`. Reports a failure. */
+int session_load_library(lua_State *L);
+/* Calls the function below its `nargs` arguments at the top of the stack, which it replaces by all results. On an
+ * error, reports it on stderr, leaves nothing and returns SESSION_FAILED or SESSION_INTERRUPTED. */
+int session_run(lua_State *L, int nargs);
+/* Like session_run for a chunk that was just loaded with the status `loaded`; drops its results. */
+int session_run_chunk(lua_State *L, int loaded, int nargs);
+/* Calls function `name` of the embedded module `module`, as session_run does. */
+int session_call(lua_State *L, const char *module, const char *name, int nargs);
+
+/* Installs SIGINT's handler for this state: raises neap's interrupt and stops Lua code at its next instruction outside
+ * the library. When a script (not a prompt) was interrupted twice in vain, a third SIGINT ends the process. */
+void session_catch_interrupts(lua_State *L, int prompt);
+void session_interrupt_clear(lua_State *L);
+
+/* Waits until all effects have happened and their text is written. An interrupt ends the waiting. */
+void session_drain(lua_State *L);
+/* Ends the process: drains, flushes, and leaves with _exit, since other threads may still run. */
+_Noreturn void session_exit(lua_State *L, int status);
+
+#endif
