@@ -11,7 +11,7 @@
 typedef enum line_status { LINE_OK, LINE_END, LINE_INTERRUPTED } line_status;
 
 typedef struct line_setup {
-    neap_waker *waker; /* woken when text of effects is to be shown while a line is edited. BORROWED */
+    neap_waker *waker;   /* woken when text of effects is to be shown while a line is edited. BORROWED */
     const char *history; /* file of earlier lines; NULL: none. BORROWED */
     /* Completions of `word`, a NULL-terminated array allocated with malloc, texts included; NULL: none. */
     char **(*complete)(const char *word);

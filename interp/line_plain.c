@@ -52,8 +52,7 @@ static line_status plain_read(const char *prompt, char **text) {
     neap_out_drain();
     size_t searched = 0;
     for (;;) {
-        char *newline =
-            buffered_bytes > searched ? memchr(buffered + searched, '\n', buffered_bytes - searched) : NULL;
+        char *newline = buffered_bytes > searched ? memchr(buffered + searched, '\n', buffered_bytes - searched) : NULL;
         if (newline != NULL) {
             *text = take_line((size_t)(newline - buffered), 1);
             return *text != NULL ? LINE_OK : LINE_END;

@@ -8,8 +8,8 @@ typedef struct options {
     int devices, workers; /* 0: not given */
     bool prompt;          /* -i */
     bool version, help, doctor;
-    int script;       /* index of the script in argv; 0: none. "-" is the standard input */
-    int ncode;        /* number of -e options */
+    int script;        /* index of the script in argv; 0: none. "-" is the standard input */
+    int ncode;         /* number of -e options */
     const char **code; /* their arguments, in order. OWNED */
 } options;
 
