@@ -57,6 +57,8 @@ enum {
 NEAP_API int neap_error(int code, const char *format, ...);
 /* The calling thread's last error text. BORROWED until the thread's next failing call. */
 NEAP_API const char *neap_error_text(void);
+/* The code of that error. */
+NEAP_API int neap_error_code(void);
 /* The fixed text of a status code, "unknown status" for others. BORROWED forever. */
 NEAP_API const char *neap_status_text(int code);
 

@@ -1,0 +1,115 @@
+/* engine.c: the engine's one instance: start, stop, fork.
+ *
+ *      OFF ──start──▶ RUNNING ──stop──▶ CLOSED (refuses pushes, finishes what it has) ──▶ OFF
+ *       └───────────────┴── fork ──▶ DEAD, in the child only, for ever
+ *
+ * A fork copies one thread and whatever state the others had half changed, so in the child nothing of the engine may be
+ * touched: every call looks at the phase first. Threads start on first need, so a process that forks before it computes
+ * does not lose anything but the engine.
+ */
+#include "engine/engine_internal.h"
+
+#include <pthread.h>
+#include <sched.h>
+
+enum { WORKERS_MOST = 1024, DEVICES_MOST = 1024 };
+
+engine_state engine;
+
+static pthread_mutex_t phase_mutex = PTHREAD_MUTEX_INITIALIZER;
+
+static void mark_dead(void) {
+    atomic_store(&engine.phase, ENGINE_DEAD);
+}
+
+/* From the first touch of the library on, so that a child forked before the start is marked as well. */
+__attribute__((constructor)) static void watch_forks(void) {
+    pthread_atfork(NULL, NULL, mark_dead);
+}
+
+int engine_check_alive(void) {
+    if (engine_phase() != ENGINE_DEAD) return NEAP_OK;
+    return neap_error(NEAP_E_STATE, "the engine does not survive a fork: this process is a child of the one that "
+                                    "loaded it; start a new process instead");
+}
+
+int engine_check_running(void) {
+    switch (atomic_load(&engine.phase)) {
+    case ENGINE_RUNNING:
+        return NEAP_OK;
+    case ENGINE_DEAD:
+        return engine_check_alive();
+    case ENGINE_CLOSED:
+        return neap_error(NEAP_E_STATE, "the engine is stopping");
+    default:
+        return neap_error(NEAP_E_STATE, "the engine was not started");
+    }
+}
+
+static int count_cores(void) {
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof set, &set) != 0) return 1;
+    int count = CPU_COUNT(&set);
+    return count < 1 ? 1 : count < WORKERS_MOST ? count : WORKERS_MOST;
+}
+
+static int start(const neap_engine_config *config) {
+    if (engine_phase() != ENGINE_OFF) return neap_error(NEAP_E_STATE, "the engine is already started");
+    if (config->workers < 0 || config->workers > WORKERS_MOST) {
+        return neap_error(NEAP_E_ARGUMENT, "%d workers: expected 1 to %d, or 0 for one per core", config->workers,
+                          WORKERS_MOST);
+    }
+    if (config->devices < 0 || config->devices > DEVICES_MOST) {
+        return neap_error(NEAP_E_ARGUMENT, "%d devices: expected 1 to %d, or 0 for 1", config->devices, DEVICES_MOST);
+    }
+    if (config->scheduler != NEAP_SCHEDULER_POOL && config->scheduler != NEAP_SCHEDULER_NAIVE) {
+        return neap_error(NEAP_E_ARGUMENT, "unknown scheduler %d", config->scheduler);
+    }
+    engine.cores = count_cores();
+    int workers = config->workers ? config->workers : engine.cores;
+    int devices = config->devices ? config->devices : 1;
+    int status = engine_pool_open(workers, devices);
+    if (status) return status;
+    engine.workers = workers;
+    engine.devices = devices;
+    engine.scheduler = config->scheduler;
+    atomic_store(&engine.phase, ENGINE_RUNNING);
+    return NEAP_OK;
+}
+
+int neap_engine_start(const neap_engine_config *config) {
+    static const neap_engine_config plain;
+    int status = engine_check_alive();
+    if (status) return status;
+    pthread_mutex_lock(&phase_mutex);
+    status = start(config ? config : &plain);
+    pthread_mutex_unlock(&phase_mutex);
+    return status;
+}
+
+/* The first wait lets ops push what they still have to; then the door closes. A push raises `outstanding` before it
+ * looks at the phase, we change the phase before we look at `outstanding`: so either it sees the closed door, or the
+ * second wait sees its op. */
+void neap_engine_stop(void) {
+    if (engine_phase() == ENGINE_DEAD || engine_self()->depth > 0) return;
+    pthread_mutex_lock(&phase_mutex);
+    if (engine_phase() == ENGINE_RUNNING) {
+        engine_wait_idle();
+        atomic_store(&engine.phase, ENGINE_CLOSED);
+        engine_wait_idle();
+        engine_pool_close();
+        engine_failure_report_all();
+        neap_memory_trim();
+        engine.scheduler = NEAP_SCHEDULER_POOL;
+        atomic_store(&engine.phase, ENGINE_OFF);
+    }
+    pthread_mutex_unlock(&phase_mutex);
+}
+
+int neap_engine_workers(void) {
+    return engine_phase() == ENGINE_RUNNING ? engine.workers : 0;
+}
+
+int neap_engine_devices(void) {
+    return engine_phase() == ENGINE_RUNNING ? engine.devices : 0;
+}

@@ -1,0 +1,119 @@
+/* failure.c: failures of ops, which travel along variables.
+ *
+ * An op that fails makes one record. The variables that it writes refer to it, and so does everything that is computed
+ * from them: a failure is permanent on its variables (neap_var_poll shows it for ever), but only one wait reports it,
+ * whichever of those variables that wait looks at. Until then the record also stands in the list of unreported
+ * failures, from which neap_wait_all takes the first. The list keeps the oldest UNREPORTED_MOST and no more, so that a
+ * program that never waits for all does not grow.
+ */
+#include "engine/engine_internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { UNREPORTED_MOST = 256 };
+
+static struct {
+    engine_lock lock;
+    engine_failure *head;
+    int count;
+} unreported;
+
+/* What a failure becomes when there is no memory to describe it. Never freed: it starts with a reference too many. */
+static engine_failure nameless = {.refs = 1, .code = NEAP_E_MEMORY, .text = "an operation failed, and no memory to say more"};
+static _Atomic bool nameless_unreported;
+
+/* Takes every record that a wait has reported off the list. The caller holds the lock and releases what it gets. */
+static engine_failure *prune(void) {
+    engine_failure *gone = NULL, **link = &unreported.head;
+    while (*link) {
+        engine_failure *failure = *link;
+        if (!atomic_load(&failure->reported)) {
+            link = &failure->next;
+            continue;
+        }
+        *link = failure->next;
+        failure->next = gone;
+        gone = failure;
+        unreported.count--;
+    }
+    return gone;
+}
+
+static void release_list(engine_failure *list) {
+    while (list) {
+        engine_failure *next = list->next;
+        engine_failure_release(list);
+        list = next;
+    }
+}
+
+static void append_unreported(engine_failure *failure) {
+    engine_lock_take(&unreported.lock);
+    engine_failure *gone = prune();
+    if (unreported.count < UNREPORTED_MOST) {
+        engine_failure **link = &unreported.head;
+        while (*link) link = &(*link)->next;
+        *link = engine_failure_retain(failure);
+        unreported.count++;
+    }
+    engine_lock_drop(&unreported.lock);
+    release_list(gone);
+}
+
+engine_failure *engine_failure_new(int code, const char *text, const char *name, const char *site) {
+    const char *detail = text && text[0] ? text : neap_status_text(code);
+    size_t bytes = strlen(detail) + (name ? strlen(name) + 2 : 0) + (site ? strlen(site) + 2 : 0) + 1;
+    engine_failure *failure = engine_alloc(sizeof *failure + bytes);
+    if (!failure) {
+        atomic_store(&nameless_unreported, true);
+        return engine_failure_retain(&nameless);
+    }
+    char *words = (char *)(failure + 1);
+    *failure = (engine_failure){.refs = 1, .code = code, .text = words};
+    snprintf(words, bytes, "%s%s%s%s%s", site ? site : "", site ? ": " : "", name ? name : "", name ? ": " : "",
+             detail);
+    append_unreported(failure);
+    return failure;
+}
+
+engine_failure *engine_failure_retain(engine_failure *failure) {
+    atomic_fetch_add_explicit(&failure->refs, 1, memory_order_relaxed);
+    return failure;
+}
+
+void engine_failure_release(engine_failure *failure) {
+    if (failure && atomic_fetch_sub_explicit(&failure->refs, 1, memory_order_acq_rel) == 1) free(failure);
+}
+
+int engine_failure_raise(engine_failure *failure) {
+    return neap_error(failure->code, "%s", failure->text);
+}
+
+int engine_failure_report(engine_failure *failure) {
+    if (failure == &nameless) {
+        atomic_store(&nameless_unreported, false);
+        return engine_failure_raise(failure);
+    }
+    return atomic_exchange(&failure->reported, true) ? NEAP_OK : engine_failure_raise(failure);
+}
+
+int engine_failure_report_all(void) {
+    engine_lock_take(&unreported.lock);
+    engine_failure *list = unreported.head;
+    unreported.head = NULL;
+    unreported.count = 0;
+    engine_lock_drop(&unreported.lock);
+    int status = NEAP_OK;
+    for (engine_failure *failure = list; failure; failure = failure->next) {
+        if (status == NEAP_OK) {
+            status = engine_failure_report(failure);
+        } else {
+            atomic_store(&failure->reported, true);
+        }
+    }
+    release_list(list);
+    if (atomic_exchange(&nameless_unreported, false) && status == NEAP_OK) status = engine_failure_raise(&nameless);
+    return status;
+}

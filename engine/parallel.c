@@ -1,0 +1,60 @@
+/* parallel.c: a loop that is split over the workers from inside an op.
+ *
+ * The caller offers the loop to the pool, works on it itself, takes the offer back, and waits for the helpers inside.
+ * Indices are claimed in chunks from one atomic counter. The caller alone would finish the loop, so nested loops, and
+ * loops while every worker is busy, cannot deadlock.
+ */
+#include "engine/engine_internal.h"
+
+enum { CHUNKS_PER_WORKER = 8, SPINS_BEFORE_SLEEP = 2000, FOR_EVER = -1 };
+
+static const uint32_t CALLER_SLEEPS = UINT32_C(1) << 31; /* a bit of `active` */
+
+static void work_on(engine_parallel *loop, const neap_run *run) {
+    for (;;) {
+        int64_t first = atomic_fetch_add_explicit(&loop->next, loop->chunk, memory_order_relaxed);
+        if (first >= loop->n) return;
+        int64_t end = first + loop->chunk < loop->n ? first + loop->chunk : loop->n;
+        for (int64_t i = first; i < end; i++) loop->fn(loop->arg, i, run);
+    }
+}
+
+/* A helper's part: it entered under the pool's lock. The loop may be gone once `active` is 0: a wake on its old
+ * address is harmless, as every sleeper on a futex looks again. */
+void engine_parallel_join(engine_parallel *loop, int worker) {
+    neap_run run = {.device = loop->device, .worker = worker};
+    engine_thread *self = engine_self();
+    self->depth++;
+    work_on(loop, &run);
+    self->depth--;
+    _Atomic uint32_t *active = &loop->active;
+    if (atomic_fetch_sub_explicit(active, 1, memory_order_acq_rel) == (CALLER_SLEEPS | 1)) engine_futex_wake(active, 1);
+}
+
+static void wait_for_helpers(engine_parallel *loop) {
+    for (int spin = 0; spin < SPINS_BEFORE_SLEEP; spin++) {
+        if (atomic_load_explicit(&loop->active, memory_order_acquire) == 0) return;
+        engine_pause();
+    }
+    uint32_t active = atomic_fetch_or_explicit(&loop->active, CALLER_SLEEPS, memory_order_acq_rel) | CALLER_SLEEPS;
+    while (active != CALLER_SLEEPS) {
+        engine_futex_wait(&loop->active, active, FOR_EVER);
+        active = atomic_load_explicit(&loop->active, memory_order_acquire);
+    }
+}
+
+void neap_parallel_for(const neap_run *run, int64_t n, void (*fn)(void *arg, int64_t i, const neap_run *run),
+                       void *arg) {
+    int workers = engine.workers;
+    if (n <= 1 || workers <= 1 || engine.scheduler == NEAP_SCHEDULER_NAIVE || engine_phase() == ENGINE_DEAD) {
+        for (int64_t i = 0; i < n; i++) fn(arg, i, run);
+        return;
+    }
+    int64_t chunk = n / ((int64_t)workers * CHUNKS_PER_WORKER);
+    engine_parallel loop = {.fn = fn, .arg = arg, .n = n, .chunk = chunk > 1 ? chunk : 1, .device = run->device};
+    int64_t others = (n + loop.chunk - 1) / loop.chunk - 1;
+    engine_pool_offer(&loop, others < workers ? (int)others : workers);
+    work_on(&loop, run);
+    engine_pool_retract(&loop);
+    wait_for_helpers(&loop);
+}

@@ -1,0 +1,45 @@
+/* status.c: status codes and each thread's error text. */
+#include "engine/engine_internal.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+int neap_error(int code, const char *format, ...) {
+    char text[sizeof((engine_thread *)0)->text]; /* the arguments may point into the old text */
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    engine_thread *self = engine_self();
+    memcpy(self->text, text, strlen(text) + 1);
+    self->code = code;
+    self->errors++;
+    return code;
+}
+
+const char *neap_error_text(void) {
+    return engine_self()->text;
+}
+
+int neap_error_code(void) {
+    return engine_self()->code;
+}
+
+const char *neap_status_text(int code) {
+    switch (code) {
+#define STATUS_CASE(name, value, text)                                                                                 \
+    case value:                                                                                                        \
+        return text;
+        NEAP_STATUS_ROWS(STATUS_CASE)
+#undef STATUS_CASE
+    case NEAP_OK:
+        return "ok";
+    case NEAP_PENDING:
+        return "pending";
+    case NEAP_ATTEND:
+        return "attention needed";
+    default:
+        return "unknown status";
+    }
+}

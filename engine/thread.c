@@ -1,0 +1,86 @@
+/* thread.c: what the engine keeps per thread, and how it makes threads.
+ *
+ * Each thread that calls the engine has a block of thread-local storage: its error text, its nesting of running ops,
+ * and its share of the counters. Counters are written by their own thread only, so counting costs no locked
+ * instruction; neap_engine_count adds up the living threads and what finished ones left behind.
+ */
+#include "engine/engine_internal.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+
+_Thread_local engine_thread *engine_thread_current __attribute__((tls_model("initial-exec")));
+static _Thread_local engine_thread storage;
+
+static struct {
+    engine_lock lock;
+    engine_thread *first;
+    neap_engine_counts finished; /* of threads that ended */
+} threads;
+
+static pthread_key_t exit_key;
+static pthread_once_t exit_once = PTHREAD_ONCE_INIT;
+
+static void add_counts(neap_engine_counts *sum, engine_thread *thread) {
+    sum->pushed += atomic_load_explicit(&thread->pushed, memory_order_relaxed);
+    sum->completed += atomic_load_explicit(&thread->completed, memory_order_relaxed);
+    sum->inlined += atomic_load_explicit(&thread->inlined, memory_order_relaxed);
+    sum->skipped += atomic_load_explicit(&thread->skipped, memory_order_relaxed);
+}
+
+static void detach(void *pointer) {
+    engine_thread *self = pointer;
+    if (engine_phase() == ENGINE_DEAD) return; /* the list may have been locked when the process forked */
+    engine_lock_take(&threads.lock);
+    add_counts(&threads.finished, self);
+    if (self->next) self->next->previous = self->previous;
+    *(self->previous ? &self->previous->next : &threads.first) = self->next;
+    engine_lock_drop(&threads.lock);
+    memset(self, 0, sizeof *self); /* a later destructor of this thread may attach it again */
+    engine_thread_current = NULL;
+}
+
+static void make_exit_key(void) {
+    pthread_key_create(&exit_key, detach);
+}
+
+engine_thread *engine_thread_attach(void) {
+    engine_thread *self = &storage;
+    self->worker = -1;
+    self->naive_tail = &self->naive;
+    engine_thread_current = self;
+    if (engine_phase() == ENGINE_DEAD) return self;
+    pthread_once(&exit_once, make_exit_key);
+    pthread_setspecific(exit_key, self);
+    engine_lock_take(&threads.lock);
+    self->next = threads.first;
+    if (threads.first) threads.first->previous = self;
+    threads.first = self;
+    engine_lock_drop(&threads.lock);
+    return self;
+}
+
+void neap_engine_count(neap_engine_counts *out) {
+    *out = (neap_engine_counts){0};
+    if (engine_phase() == ENGINE_DEAD) return;
+    engine_lock_take(&threads.lock);
+    *out = threads.finished;
+    for (engine_thread *thread = threads.first; thread; thread = thread->next) add_counts(out, thread);
+    engine_lock_drop(&threads.lock);
+}
+
+bool engine_thread_spawn(void *(*main)(void *), void *arg, const char *name, void *pthread_out) {
+    sigset_t blocked, before;
+    sigfillset(&blocked);
+    static const int own[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGPROF}; /* belong to a thread */
+    for (size_t i = 0; i < sizeof own / sizeof own[0]; i++) sigdelset(&blocked, own[i]);
+    pthread_t thread;
+    pthread_sigmask(SIG_SETMASK, &blocked, &before);
+    bool made = !engine_alloc_refuse() && pthread_create(&thread, NULL, main, arg) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (!made) return false;
+    pthread_setname_np(thread, name);
+    *(pthread_t *)pthread_out = thread;
+    return true;
+}

@@ -1,0 +1,280 @@
+/* var.c: variables and their queues.
+ *
+ * The order of a variable's queue is the order of pushes. Two pushes that share several variables must stand in the
+ * same order in all of them, or each could wait for the other: so a push locks all its variables, by rising address,
+ * before it enters any queue. Completion locks one variable at a time.
+ *
+ *      grant rules     a read is granted when nothing is queued and no write is granted
+ *                      a write is granted when nothing is queued and nothing is granted
+ *      on completion   the queue's front is granted as far as these rules allow: one write, or a run of reads
+ */
+#include "engine/engine_internal.h"
+
+#include <stdlib.h>
+
+static engine_slab var_slab = {.bytes = sizeof(neap_var)};
+
+void engine_var_init(neap_var *var, bool in_buffer) {
+    *var = (neap_var){.in_buffer = in_buffer};
+}
+
+int neap_var_new(neap_var **out) {
+    int status = engine_check_alive();
+    if (status) return status;
+    neap_var *var = engine_slab_get(&var_slab);
+    if (!var) return neap_error(NEAP_E_MEMORY, "no memory for a variable");
+    engine_var_init(var, false);
+    *out = var;
+    return NEAP_OK;
+}
+
+static bool is_idle(const neap_var *var) {
+    return !var->writing && var->readers == 0;
+}
+
+/* Nobody refers to the variable any more. */
+static void destroy(neap_var *var) {
+    engine_failure_release(var->failure);
+    if (var->in_buffer) {
+        engine_buffer_recycle(var);
+    } else {
+        engine_slab_put(&var_slab, var);
+    }
+}
+
+/* Wakes and frees watches that were taken off a variable. */
+static void fire(engine_watch *watches) {
+    while (watches) {
+        engine_watch *next = watches->next;
+        neap_waker_wake(watches->waker);
+        neap_waker_free(watches->waker);
+        free(watches);
+        watches = next;
+    }
+}
+
+void neap_var_delete(neap_var *var) {
+    if (!var || engine_phase() == ENGINE_DEAD) return;
+    engine_lock_take(&var->lock);
+    bool idle = is_idle(var);
+    var->deleted = true;
+    engine_lock_drop(&var->lock);
+    if (idle) destroy(var);
+}
+
+uint64_t neap_var_version(const neap_var *var) {
+    return atomic_load_explicit(&var->version, memory_order_acquire);
+}
+
+bool engine_var_idle(neap_var *var) {
+    engine_lock_take(&var->lock);
+    bool idle = is_idle(var);
+    engine_lock_drop(&var->lock);
+    return idle;
+}
+
+/* ---- Entering ------------------------------------------------------------------------------------------------------ */
+
+static void unlock_list(int count, neap_var *const *vars) {
+    for (int i = 0; i < count; i++) engine_lock_drop(&vars[i]->lock);
+}
+
+/* Tries the locks without waiting, so their order does not matter; a variable that is listed twice fails here, too. */
+bool engine_var_claim(int nreads, neap_var *const *reads, int nwrites, neap_var *const *writes) {
+    int read = 0, write = 0;
+    for (; read < nreads; read++) {
+        if (!reads[read] || !engine_lock_try(&reads[read]->lock)) goto busy;
+        if (reads[read]->writing || reads[read]->head) {
+            read++;
+            goto busy;
+        }
+    }
+    for (; write < nwrites; write++) {
+        if (!writes[write] || !engine_lock_try(&writes[write]->lock)) goto busy;
+        if (!is_idle(writes[write])) {
+            write++;
+            goto busy;
+        }
+    }
+    for (int i = 0; i < nreads; i++) {
+        reads[i]->readers++;
+        engine_lock_drop(&reads[i]->lock);
+    }
+    for (int i = 0; i < nwrites; i++) {
+        writes[i]->writing = true;
+        writes[i]->pushed_writes++;
+        engine_lock_drop(&writes[i]->lock);
+    }
+    return true;
+busy:
+    unlock_list(read, reads);
+    unlock_list(write, writes);
+    return false;
+}
+
+static int compare_addresses(const void *a, const void *b) {
+    uintptr_t x = (uintptr_t) * (neap_var *const *)a, y = (uintptr_t) * (neap_var *const *)b;
+    return (x > y) - (x < y);
+}
+
+static void sort_by_address(neap_var **vars, uint32_t count) {
+    if (count > 16) {
+        qsort(vars, count, sizeof *vars, compare_addresses);
+        return;
+    }
+    for (uint32_t i = 1; i < count; i++) {
+        neap_var *var = vars[i];
+        uint32_t at = i;
+        for (; at > 0 && (uintptr_t)vars[at - 1] > (uintptr_t)var; at--) vars[at] = vars[at - 1];
+        vars[at] = var;
+    }
+}
+
+/* Grants the entry or appends it to the queue of its locked variable. True: granted. */
+static bool enter(engine_entry *entry) {
+    neap_var *var = entry->var;
+    if (entry->access == ENGINE_WRITE) var->pushed_writes++;
+    if (entry->access == ENGINE_READ ? !var->writing && !var->head : is_idle(var)) {
+        if (entry->access == ENGINE_READ) {
+            var->readers++;
+        } else {
+            var->writing = true;
+        }
+        return true;
+    }
+    entry->next = NULL;
+    if (var->head) {
+        var->tail->next = entry;
+    } else {
+        var->head = entry;
+    }
+    var->tail = entry;
+    return false;
+}
+
+bool engine_var_enqueue(engine_op *op, neap_var **order, neap_var **duplicate) {
+    uint32_t count = op->entry_count, granted = 0;
+    *duplicate = NULL;
+    for (uint32_t i = 0; i < count; i++) order[i] = op->entries[i].var;
+    sort_by_address(order, count);
+    for (uint32_t i = 1; i < count; i++) {
+        if (order[i] == order[i - 1]) {
+            *duplicate = order[i];
+            return false;
+        }
+    }
+    atomic_store_explicit(&op->waiting, count + 1, memory_order_relaxed); /* one more: not ready before we are done */
+    for (uint32_t i = 0; i < count; i++) engine_lock_take(&order[i]->lock);
+    for (uint32_t i = 0; i < count; i++) granted += enter(&op->entries[i]);
+    for (uint32_t i = 0; i < count; i++) engine_lock_drop(&order[i]->lock);
+    return atomic_fetch_sub_explicit(&op->waiting, granted + 1, memory_order_acq_rel) == granted + 1;
+}
+
+/* ---- Leaving ------------------------------------------------------------------------------------------------------- */
+
+/* Takes from the locked variable the entries that may now be granted, and grants them. */
+static engine_entry *grant_front(neap_var *var) {
+    engine_entry *first = var->head, *last = NULL;
+    while (var->head && !var->writing) {
+        engine_entry *entry = var->head;
+        if (entry->access == ENGINE_READ) {
+            var->readers++;
+        } else if (var->readers == 0) {
+            var->writing = true;
+        } else {
+            break;
+        }
+        var->head = entry->next;
+        last = entry;
+    }
+    if (!last) return NULL;
+    last->next = NULL;
+    return first;
+}
+
+static engine_watch *take_due_watches(neap_var *var, uint64_t version) {
+    engine_watch *due = NULL, **link = &var->watches;
+    while (*link) {
+        engine_watch *watch = *link;
+        if (watch->target > version) {
+            link = &watch->next;
+            continue;
+        }
+        *link = watch->next;
+        watch->next = due;
+        due = watch;
+    }
+    return due;
+}
+
+static void append_ready(engine_ready *ready, engine_op *op) {
+    op->next = NULL;
+    *ready->tail = op;
+    ready->tail = &op->next;
+}
+
+void engine_var_finish(neap_var *var, int access, engine_failure *failure, engine_ready *ready) {
+    engine_watch *due = NULL;
+    engine_entry *granted = NULL;
+    engine_lock_take(&var->lock);
+    if (access == ENGINE_READ) {
+        var->readers--;
+    } else {
+        var->writing = false;
+        if (failure && !var->failure) var->failure = engine_failure_retain(failure);
+        if (access == ENGINE_WRITE) {
+            uint64_t version = atomic_load_explicit(&var->version, memory_order_relaxed) + 1;
+            atomic_store_explicit(&var->version, version, memory_order_release);
+            if (var->watches) due = take_due_watches(var, version);
+        }
+    }
+    if (var->head) granted = grant_front(var);
+    bool gone = var->deleted && is_idle(var);
+    engine_lock_drop(&var->lock);
+    if (gone) destroy(var);
+    if (due) fire(due);
+    while (granted) {
+        engine_entry *next = granted->next;
+        engine_op *op = granted->op;
+        if (atomic_fetch_sub_explicit(&op->waiting, 1, memory_order_acq_rel) == 1) append_ready(ready, op);
+        granted = next;
+    }
+}
+
+/* ---- Looking ------------------------------------------------------------------------------------------------------- */
+
+int engine_var_watch(neap_var *var, neap_waker *waker) {
+    engine_watch *made = engine_alloc(sizeof *made);
+    if (!made) return neap_error(NEAP_E_MEMORY, "no memory to wait for a variable");
+    engine_lock_take(&var->lock);
+    uint64_t target = var->pushed_writes;
+    bool pending = atomic_load_explicit(&var->version, memory_order_relaxed) < target;
+    engine_watch *same = var->watches;
+    while (same && (same->waker != waker || same->target != target)) same = same->next;
+    if (pending && !same) {
+        *made = (engine_watch){.next = var->watches, .waker = engine_waker_retain(waker), .target = target};
+        var->watches = made;
+        made = NULL;
+    }
+    engine_lock_drop(&var->lock);
+    free(made);
+    return pending ? NEAP_PENDING : NEAP_OK;
+}
+
+int neap_var_poll(neap_var *var, neap_waker *waker) {
+    int status = engine_check_alive();
+    if (status) return status;
+    for (;;) {
+        engine_lock_take(&var->lock);
+        bool pending = atomic_load_explicit(&var->version, memory_order_relaxed) < var->pushed_writes;
+        engine_failure *failure = !pending && var->failure ? engine_failure_retain(var->failure) : NULL;
+        engine_lock_drop(&var->lock);
+        if (!pending) {
+            if (failure) status = engine_failure_raise(failure);
+            engine_failure_release(failure);
+            return status;
+        }
+        status = waker ? engine_var_watch(var, waker) : NEAP_PENDING;
+        if (status != NEAP_OK) return status; /* else the writes completed in between */
+    }
+}

@@ -1,0 +1,167 @@
+/* wait.c: waiting for one variable, and for everything.
+ *
+ * Whoever waits runs ready small ops meanwhile. A wait inside an op would have to wait for that very op, or keep a
+ * worker from working, so it is an error when there is something to wait for.
+ *
+ * A wait reports a failure once: the first wait that meets it returns it; later ones, also on other variables that
+ * inherited it, do not. The failure stays on its variables: ops that use them are skipped, and neap_var_poll shows it.
+ */
+#include "engine/engine_internal.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+enum { NAP_NS = 100000 };
+
+typedef struct all_watch {
+    struct all_watch *next;
+    neap_waker *waker;
+} all_watch;
+
+static struct {
+    engine_lock lock;
+    all_watch *first;
+    _Atomic bool any; /* first is not NULL; looked at without the lock */
+} waiting_for_all;
+
+static int refuse_inside_op(void) {
+    if (engine_self()->depth == 0) return NEAP_OK;
+    return neap_error(NEAP_E_STATE, "cannot wait inside an operation");
+}
+
+/* ---- One variable -------------------------------------------------------------------------------------------------- */
+
+static int report_failure(neap_var *var) {
+    engine_lock_take(&var->lock);
+    engine_failure *failure = var->failure ? engine_failure_retain(var->failure) : NULL;
+    engine_lock_drop(&var->lock);
+    if (!failure) return NEAP_OK;
+    int status = engine_failure_report(failure);
+    engine_failure_release(failure);
+    return status;
+}
+
+static bool writes_pending(neap_var *var) {
+    engine_lock_take(&var->lock);
+    bool pending = atomic_load_explicit(&var->version, memory_order_relaxed) < var->pushed_writes;
+    engine_lock_drop(&var->lock);
+    return pending;
+}
+
+/* Registers a fresh waker with `arrange` and blocks until it is woken. */
+static int block_on(neap_var *var, int (*arrange)(neap_var *var, neap_waker *waker)) {
+    int status = refuse_inside_op();
+    if (status) return status;
+    neap_waker *waker = engine_waker_local();
+    if (!waker) return neap_error(NEAP_E_MEMORY, "no memory to wait for a variable");
+    status = arrange(var, waker);
+    if (status == NEAP_PENDING) engine_waker_block(waker, true);
+    neap_waker_free(waker);
+    return status < 0 ? status : NEAP_OK;
+}
+
+static int arrange_fence(neap_var *var, neap_waker *waker) {
+    int status = engine_op_fence(var, waker);
+    return status ? status : NEAP_PENDING;
+}
+
+int neap_var_wait_to_read(neap_var *var) {
+    int status = engine_check_alive();
+    if (!status && writes_pending(var)) status = block_on(var, engine_var_watch);
+    return status ? status : report_failure(var);
+}
+
+int neap_var_wait_to_write(neap_var *var) {
+    int status = engine_check_alive();
+    if (!status && !engine_var_idle(var)) status = block_on(var, arrange_fence);
+    return status ? status : report_failure(var);
+}
+
+/* ---- Everything ---------------------------------------------------------------------------------------------------- */
+
+static void fire_all(void) {
+    engine_lock_take(&waiting_for_all.lock);
+    all_watch *watch = waiting_for_all.first;
+    waiting_for_all.first = NULL;
+    atomic_store(&waiting_for_all.any, false);
+    engine_lock_drop(&waiting_for_all.lock);
+    while (watch) {
+        all_watch *next = watch->next;
+        neap_waker_wake(watch->waker);
+        neap_waker_free(watch->waker);
+        free(watch);
+        watch = next;
+    }
+}
+
+/* The waiter sets `any` and then looks at the count; we lower the count and then look at `any`: one of us sees. */
+void engine_wait_signal(void) {
+    if (atomic_fetch_sub(&engine.outstanding, 1) == 1 && atomic_load(&waiting_for_all.any)) fire_all();
+}
+
+/* NEAP_OK: nothing is outstanding. NEAP_PENDING: the waker was registered. */
+static int watch_all(neap_waker *waker) {
+    all_watch *made = engine_alloc(sizeof *made);
+    if (!made) return neap_error(NEAP_E_MEMORY, "no memory to wait for everything");
+    engine_lock_take(&waiting_for_all.lock);
+    all_watch *same = waiting_for_all.first;
+    while (same && same->waker != waker) same = same->next;
+    if (!same) {
+        *made = (all_watch){.next = waiting_for_all.first, .waker = engine_waker_retain(waker)};
+        waiting_for_all.first = made;
+        made = NULL;
+    }
+    atomic_store(&waiting_for_all.any, true);
+    engine_lock_drop(&waiting_for_all.lock);
+    free(made);
+    if (atomic_load(&engine.outstanding) > 0) return NEAP_PENDING;
+    fire_all();
+    return NEAP_OK;
+}
+
+int neap_poll_all(neap_waker *waker) {
+    int status = engine_check_running();
+    if (status) return status;
+    if (atomic_load(&engine.outstanding) > 0) {
+        status = waker ? watch_all(waker) : NEAP_PENDING;
+        if (status) return status;
+    }
+    return engine_failure_report_all();
+}
+
+/* Without memory for a waker it looks again and again, at leisure. */
+void engine_wait_idle(void) {
+    while (atomic_load(&engine.outstanding) > 0) {
+        neap_waker *waker = engine_waker_local();
+        if (waker && watch_all(waker) == NEAP_PENDING) {
+            engine_waker_block(waker, true);
+        } else if (neap_engine_help(NAP_NS) == 0) {
+            nanosleep(&(struct timespec){0, NAP_NS}, NULL);
+        }
+        neap_waker_free(waker);
+    }
+}
+
+int neap_wait_all(void) {
+    int status = engine_check_running();
+    if (!status && atomic_load(&engine.outstanding) > 0) {
+        status = refuse_inside_op();
+        if (!status) engine_wait_idle();
+    }
+    return status ? status : engine_failure_report_all();
+}
+
+int neap_engine_help(int64_t budget_ns) {
+    if (engine_phase() == ENGINE_DEAD) return 0;
+    engine_thread *self = engine_self();
+    if (self->depth > 0) return 0;
+    int ran = 0;
+    int64_t end = 0;
+    for (;;) {
+        engine_op *op = engine_pool_take_small();
+        if (!op) return ran;
+        if (ran++ == 0) end = engine_now() + budget_ns;
+        engine_op_run(op, self);
+        if (engine_now() >= end) return ran;
+    }
+}

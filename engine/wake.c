@@ -1,0 +1,111 @@
+/* wake.c: wakers, the interrupt count, and how a thread blocks.
+ *
+ * A waker is a flag with an eventfd beside it, so that a wake that is not awaited costs no system call twice. Wakers
+ * are counted: a watch that outlives neap_waker_free keeps its waker, so a late wake is harmless. A thread that blocks
+ * inside the engine uses a waker without a descriptor and sleeps on the flag itself.
+ */
+#include "engine/engine_internal.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+enum { SPIN_NS = 20000, SPINS_PER_LOOK = 32, FOR_EVER = -1 };
+
+static _Atomic int interrupts;
+
+static neap_waker *new_waker(int fd) {
+    neap_waker *waker = engine_alloc(sizeof *waker);
+    if (waker) *waker = (neap_waker){.refs = 1, .fd = fd};
+    return waker;
+}
+
+int neap_waker_new(neap_waker **out) {
+    int status = engine_check_alive();
+    if (status) return status;
+    int fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    if (fd < 0) return neap_error(NEAP_E_IO, "cannot make an eventfd: errno %d", errno);
+    *out = new_waker(fd);
+    if (*out) return NEAP_OK;
+    close(fd);
+    return neap_error(NEAP_E_MEMORY, "no memory for a waker");
+}
+
+neap_waker *engine_waker_local(void) {
+    return new_waker(-1);
+}
+
+neap_waker *engine_waker_retain(neap_waker *waker) {
+    atomic_fetch_add_explicit(&waker->refs, 1, memory_order_relaxed);
+    return waker;
+}
+
+void neap_waker_free(neap_waker *waker) {
+    if (!waker || atomic_fetch_sub_explicit(&waker->refs, 1, memory_order_acq_rel) != 1) return;
+    if (waker->fd >= 0) close(waker->fd);
+    free(waker);
+}
+
+int neap_waker_fd(const neap_waker *waker) {
+    return waker->fd;
+}
+
+void neap_waker_wake(neap_waker *waker) {
+    if (atomic_exchange(&waker->woken, 1)) return;
+    if (waker->fd < 0) {
+        engine_futex_wake(&waker->woken, 1);
+        return;
+    }
+    int saved = errno; /* this may run in a signal handler */
+    uint64_t one = 1;
+    while (write(waker->fd, &one, sizeof one) < 0 && errno == EINTR) continue;
+    errno = saved;
+}
+
+/* The descriptor first, the flag second: a wake in between finds the flag set and writes nothing, but its cause was
+ * there before the flag falls, so the caller's draining sees it. The other order could lose the descriptor's mark. */
+void neap_waker_clear(neap_waker *waker) {
+    uint64_t count;
+    while (read(waker->fd, &count, sizeof count) < 0 && errno == EINTR) continue;
+    atomic_exchange(&waker->woken, 0);
+}
+
+static bool spin_for(neap_waker *waker) {
+    int64_t end = engine_now() + SPIN_NS;
+    do {
+        for (int i = 0; i < SPINS_PER_LOOK; i++) {
+            if (engine_waker_woken(waker)) return true;
+            engine_pause();
+        }
+    } while (engine_now() < end);
+    return false;
+}
+
+int neap_waker_sleep(neap_waker *waker, int timeout_ms) {
+    if (engine_waker_woken(waker)) return 1;
+    if (timeout_ms != 0 && spin_for(waker)) return 1;
+    struct pollfd ready = {.fd = waker->fd, .events = POLLIN};
+    return poll(&ready, 1, timeout_ms) > 0 ? 1 : 0;
+}
+
+void engine_waker_block(neap_waker *waker, bool help) {
+    while (!engine_waker_woken(waker)) {
+        if (help && neap_engine_help(SPIN_NS) > 0) continue;
+        if (spin_for(waker)) return;
+        engine_futex_wait(&waker->woken, 0, FOR_EVER);
+    }
+}
+
+void neap_interrupt_raise(void) {
+    atomic_fetch_add(&interrupts, 1);
+}
+
+int neap_interrupt_pending(void) {
+    return atomic_load_explicit(&interrupts, memory_order_relaxed);
+}
+
+void neap_interrupt_clear(void) {
+    atomic_store(&interrupts, 0);
+}
