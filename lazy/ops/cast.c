@@ -1,0 +1,42 @@
+/* cast.c: casts and copies. */
+#include "lazy/ops/build.h"
+
+static int grad_copy(lazy_grad *g) {
+    g->out[0] = g->ct;
+    return NEAP_OK;
+}
+
+static int grad_astype(lazy_grad *g) {
+    g->out[0] = lazy_build_cast(g->ctx, g->ct, lazy_node_aval(INPUT(0)).dtype);
+    return grad_done(g, 1);
+}
+
+/* The attribute is the result's dtype; the input keeps its own. */
+static int dtype_astype(const lazy_call_desc *call, lazy_result *out) {
+    if (call->nattrs != 1 || call->attrs[0] < 0 || call->attrs[0] >= NEAP_DTYPE_COUNT)
+        return neap_error(NEAP_E_DTYPE, "expected a dtype as attribute");
+    out->compute = call->in[0].dtype;
+    out->dtype = (uint8_t)call->attrs[0];
+    return NEAP_OK;
+}
+
+NEAP_OP(astype,
+    .doc = "a as another dtype. To bool: a != 0. Between integers: wraps around. Real to integer: rounds towards zero, "
+           "numbers out of range give the nearest end of the range and NaN gives 0. To real: rounds to nearest.",
+    .attrs = "dtype",
+    .kind = LAZY_MAP, .arity = 1, .types = LAZY_ALL, .flags = LAZY_OP_CASTS, .dtype = dtype_astype,
+    .grad = grad_astype,
+    .kernel = {.any = "F(cast)(a)"},
+    .domain = {0, 100})
+
+NEAP_OP(copy,
+    .doc = "a itself, as an array of its own.",
+    .kind = LAZY_MAP, .arity = 1, .types = LAZY_ALL, .dtype = lazy_dtype_same, .grad = grad_copy,
+    .kernel = {.any = "a"},
+    .domain = {-3, 3}, .reference = "a")
+
+NEAP_OP(stop_gradient,
+    .doc = "a itself, but differentiation takes it for a constant.",
+    .kind = LAZY_MAP, .arity = 1, .types = LAZY_ALL, .flags = LAZY_OP_ZERO_GRAD, .dtype = lazy_dtype_same,
+    .kernel = {.any = "a"},
+    .domain = {-3, 3}, .reference = "a")
