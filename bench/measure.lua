@@ -1,0 +1,97 @@
+--- measure.lua: timing for the rows, and the lines in which they are handed to run.lua.
+--
+-- A measurement is a number of rounds. In each round every contender runs for a few milliseconds, one after the other,
+-- so that a busy moment of the machine hits all of them; what is compared is the median over the rounds, and a ratio is
+-- the median of the rounds' ratios. Contenders run once before, to be compiled and warm.
+local ffi = require "ffi"
+
+ffi.cdef [[
+typedef struct neap_bench_clock { long seconds, nanoseconds; } neap_bench_clock;
+int clock_gettime(int clock, neap_bench_clock *out);
+]]
+
+local measure = {}
+measure.rounds = tonumber(arg and arg[1]) or 15
+measure.neap = arg and arg[2] or "build/neap"
+
+local MONOTONIC = 1
+local SLICE_NS = 4e6 -- of one contender in one round, about
+local clock = ffi.new("neap_bench_clock")
+
+--- Nanoseconds since some fixed moment.
+function measure.now()
+    ffi.C.clock_gettime(MONOTONIC, clock)
+    return tonumber(clock.seconds) * 1e9 + tonumber(clock.nanoseconds)
+end
+local now = measure.now
+
+local function run(f, count)
+    local start = now()
+    for _ = 1, count do f() end
+    return (now() - start) / count
+end
+
+--- How many calls of f fill a slice.
+local function calibrate(f)
+    local count = 1
+    while true do
+        local each = run(f, count)
+        if each * count >= SLICE_NS / 2 or count >= 1e7 then
+            return math.max(1, math.floor(SLICE_NS / math.max(each, 1)))
+        end
+        count = count * 2
+    end
+end
+
+function measure.median(list)
+    local sorted = { unpack(list) }
+    table.sort(sorted)
+    local middle = math.floor((#sorted + 1) / 2)
+    if #sorted % 2 == 1 then return sorted[middle] end
+    return (sorted[middle] + sorted[middle + 1]) / 2
+end
+
+function measure.min(list)
+    return math.min(unpack(list))
+end
+
+--- Measures the functions of a list in interleaved rounds. Returns a list of lists: ns a call, of each function in each
+-- round.
+function measure.rounds_of(functions)
+    local counts, times = {}, {}
+    for k, f in ipairs(functions) do
+        counts[k], times[k] = calibrate(f), {}
+    end
+    for round = 1, measure.rounds do
+        for k, f in ipairs(functions) do times[k][round] = run(f, counts[k]) end
+    end
+    return times
+end
+
+--- Median and minimum ns a call of one function.
+function measure.one(f)
+    local times = measure.rounds_of { f }[1]
+    return measure.median(times), measure.min(times)
+end
+
+--- Compares two functions. Returns the median ratio of the first's time to the second's, and both lists of times.
+function measure.pair(f, g)
+    local times = measure.rounds_of { f, g }
+    local ratios = {}
+    for k, time in ipairs(times[1]) do ratios[k] = time / times[2][k] end
+    return measure.median(ratios), times[1], times[2]
+end
+
+--- Hands a row to run.lua: name, value, unit; goal and better ("less" by default, or "more"); min; and for comparisons
+-- `reference` (the other side's median, in the row's unit) and `ratio`. The goal is for the ratio where there is one.
+function measure.row(row)
+    local parts = {}
+    for key, value in pairs(row) do
+        local text = type(value) == "string" and ("%q"):format(value) or ("%.9g"):format(value)
+        parts[#parts + 1] = key .. "=" .. text
+    end
+    io.write("{", table.concat(parts, ","), "}\n")
+    io.flush()
+end
+
+return measure

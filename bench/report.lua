@@ -1,0 +1,175 @@
+--- report.lua: rows as a table for the terminal, as Markdown and as JSON, and the facts of the machine.
+--
+-- Nothing that names a person's machine is written: no host name, no paths.
+local report = {}
+
+local function read(path)
+    local file = io.open(path)
+    if not file then return nil end
+    local text = file:read("*a")
+    file:close()
+    return text
+end
+
+local function output_of(command)
+    local pipe = io.popen(command .. " 2>/dev/null")
+    local text = pipe:read("*a")
+    pipe:close()
+    return (text:gsub("%s+$", ""))
+end
+
+--- What the numbers depend on.
+function report.machine()
+    local cpu = (read("/proc/cpuinfo") or ""):match("model name%s*:%s*([^\n]+)") or "unknown"
+    local memory = (read("/proc/meminfo") or ""):match("MemTotal:%s*(%d+)")
+    local cache = (read("/sys/devices/system/cpu/cpu0/cache/index3/size") or ""):match("%S+")
+    return {
+        cpu = cpu,
+        cores = tonumber(output_of("nproc")),
+        last_cache = cache,
+        memory_gib = memory and math.floor(memory / 1048576 + 0.5),
+        system = (read("/etc/os-release") or ""):match('PRETTY_NAME="([^"]+)"'),
+        compiler = output_of("cc --version | head -n 1"),
+        neap = require("neap").version,
+        date = os.date("!%Y-%m-%d"),
+    }
+end
+
+--- Times of other systems, written by bench/peers: lines "row name<TAB>system<TAB>value", in the row's unit. Returns
+-- {systems = {…}, of = {[row name] = {[system] = value}}} for the rows given; no systems if the file is absent.
+function report.read_peers(path, rows)
+    local peers, known, seen = { systems = {}, of = {} }, {}, {}
+    for _, row in ipairs(rows) do known[row.name] = true end
+    for line in (read(path) or ""):gmatch("[^\n]+") do
+        local name, system, value = line:match("^([^\t]+)\t([^\t]+)\t([^\t]+)$")
+        if name and known[name] then
+            peers.of[name] = peers.of[name] or {}
+            peers.of[name][system] = tonumber(value)
+            if not seen[system] then
+                seen[system] = true
+                table.insert(peers.systems, system)
+            end
+        end
+    end
+    return peers
+end
+
+--- Three significant digits, without an exponent.
+local function short(value)
+    if value == nil then return "" end
+    if math.abs(value) >= 100 then return ("%.0f"):format(value) end
+    return (("%.3g"):format(value))
+end
+
+--- The value that the goal is about.
+local function judged(row)
+    return row.ratio or row.value
+end
+
+local function met(row)
+    if row.goal == nil then return nil end
+    if row.better == "more" then return judged(row) >= row.goal end
+    return judged(row) <= row.goal
+end
+
+local function goal_text(row)
+    if row.goal == nil then return "" end
+    return (row.better == "more" and "≥ " or "≤ ") .. short(row.goal) .. (row.ratio and "×" or "")
+end
+
+local function verdict(row)
+    local reached = met(row)
+    if reached == nil then return "" end
+    return reached and "met" or "missed"
+end
+
+--- The cells of all rows, the first line being the heads.
+local function cells(rows, peers)
+    local lines = { { "row", "median", "min", "unit", "reference", "ratio", "goal", "" } }
+    for _, system in ipairs(peers.systems) do table.insert(lines[1], system) end
+    for _, row in ipairs(rows) do
+        local line = { row.name, short(row.value), short(row.min), row.unit, short(row.reference), short(row.ratio),
+                       goal_text(row), verdict(row) }
+        for _, system in ipairs(peers.systems) do line[#line + 1] = short((peers.of[row.name] or {})[system]) end
+        lines[#lines + 1] = line
+    end
+    return lines
+end
+
+--- Columns on the terminal (not bytes).
+local function columns(text)
+    return select(2, text:gsub("[^\128-\191]", ""))
+end
+
+function report.text(rows, peers)
+    local lines, widths = cells(rows, peers), {}
+    for _, line in ipairs(lines) do
+        for k, cell in ipairs(line) do widths[k] = math.max(widths[k] or 0, columns(cell)) end
+    end
+    local out = {}
+    for _, line in ipairs(lines) do
+        local padded = {}
+        for k, cell in ipairs(line) do
+            local pad = (" "):rep(widths[k] - columns(cell))
+            padded[k] = k == 1 and cell .. pad or pad .. cell
+        end
+        out[#out + 1] = (table.concat(padded, "  "):gsub("%s+$", ""))
+    end
+    return table.concat(out, "\n") .. "\n"
+end
+
+function report.markdown(facts, rows, peers)
+    local out = {
+        "# neap " .. facts.neap .. ", measured on " .. facts.date, "",
+        ("%s, %s cores, last-level cache %s, %s GiB; %s; reference compiled with %s. %d rounds a row."):format(
+            facts.cpu, facts.cores or "?", facts.last_cache or "?", facts.memory_gib or "?", facts.system or "?",
+            facts.compiler, facts.repeats), "",
+    }
+    for k, line in ipairs(cells(rows, peers)) do
+        out[#out + 1] = "| " .. table.concat(line, " | ") .. " |"
+        if k == 1 then out[#out + 1] = "|---" .. ("|--:"):rep(#line - 1) .. "|" end
+    end
+    return table.concat(out, "\n") .. "\n"
+end
+
+-- ---- JSON ------------------------------------------------------------------------------------------------------------
+
+local function encode(value, indent)
+    if type(value) == "table" then
+        local parts, inner = {}, indent .. "  "
+        if #value > 0 then
+            for k, item in ipairs(value) do parts[k] = inner .. encode(item, inner) end
+            return "[\n" .. table.concat(parts, ",\n") .. "\n" .. indent .. "]"
+        end
+        local keys = {}
+        for key in pairs(value) do keys[#keys + 1] = key end
+        table.sort(keys)
+        for k, key in ipairs(keys) do parts[k] = ("%s%q: %s"):format(inner, key, encode(value[key], inner)) end
+        return "{\n" .. table.concat(parts, ",\n") .. "\n" .. indent .. "}"
+    elseif type(value) == "string" then
+        return '"' .. value:gsub('[%c"\\]', function(c) return ("\\u%04x"):format(c:byte()) end) .. '"'
+    elseif type(value) == "number" then
+        return value == value and math.abs(value) < math.huge and ("%.9g"):format(value) or "null"
+    end
+    return tostring(value)
+end
+
+function report.json(facts, rows, peers)
+    local list = {}
+    for k, row in ipairs(rows) do
+        local copy = {}
+        for key, value in pairs(row) do copy[key] = value end
+        copy.met, copy.peers = met(row), peers.of[row.name]
+        list[k] = copy
+    end
+    return encode({ machine = facts, rows = list }, "") .. "\n"
+end
+
+--- Writes a whole file, or fails with its name.
+function report.write(path, text)
+    local file = assert(io.open(path, "w"))
+    file:write(text)
+    assert(file:close())
+end
+
+return report

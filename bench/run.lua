@@ -1,0 +1,92 @@
+--- run.lua: runs the groups of rows, each in a process of its own, and reports. Started by bench/run, which documents
+-- the options.
+--
+--      run.lua ──▶ neap --workers W bench/rows/GROUP.lua ──rows──▶ report.lua ──▶ table, JSON, Markdown
+--
+-- A group's process gets as many workers as the group says: kernels are compared with C on one thread.
+package.path = "./?.lua;" .. package.path
+local report = require "bench.report"
+
+-- In the order of the report. workers: nil is neap's own choice, one for each core.
+local GROUPS = {
+    { name = "recording", workers = 1 },
+    { name = "kernels", workers = 1 },
+    { name = "latency" },
+    { name = "mlp" },
+    { name = "startup" },
+}
+
+local function fail(...)
+    io.stderr:write("bench/run: ", string.format(...), "\n")
+    os.exit(1)
+end
+
+local function parse(words)
+    local options = { repeats = 15, only = "" }
+    local k = 1
+    local function value()
+        k = k + 1
+        return words[k] or fail("%s wants a value", words[k - 1])
+    end
+    while words[k] do
+        local word = words[k]
+        if word == "--neap" then
+            options.neap = value()
+        elseif word == "--only" then
+            options.only = value()
+        elseif word == "--repeats" then
+            options.repeats = tonumber(value()) or fail("--repeats wants a number")
+        elseif word == "--quick" then
+            options.repeats = 3
+        elseif word == "--list" then
+            options.list = true
+        else
+            fail("unknown option '%s'", word)
+        end
+        k = k + 1
+    end
+    return options
+end
+
+local function quoted(word)
+    return "'" .. word:gsub("'", "'\\''") .. "'"
+end
+
+--- Runs a group; appends its rows to `rows`. A group that fails is reported and makes the whole run fail.
+local function run_group(group, options, rows)
+    local workers = group.workers and "--workers " .. group.workers or ""
+    local command = ("%s %s bench/rows/%s.lua %d %s"):format(quoted(options.neap), workers, group.name, options.repeats,
+                                                           quoted(options.neap))
+    io.stderr:write("bench: ", group.name, " …\n")
+    local pipe = assert(io.popen(command))
+    local count = 0
+    for line in pipe:lines() do
+        local row = assert(loadstring("return " .. line), "unreadable row: " .. line)()
+        row.group, row.workers = group.name, group.workers
+        rows[#rows + 1] = row
+        count = count + 1
+    end
+    pipe:close()
+    if count == 0 then fail("the group '%s' gave no rows", group.name) end
+end
+
+local options = parse(arg)
+local chosen = {}
+for _, group in ipairs(GROUPS) do
+    if group.name:find(options.only) then chosen[#chosen + 1] = group end
+end
+if #chosen == 0 then fail("no group matches '%s'; --list names them", options.only) end
+if options.list then
+    for _, group in ipairs(chosen) do print(group.name) end
+    os.exit(0)
+end
+
+local rows = {}
+for _, group in ipairs(chosen) do run_group(group, options, rows) end
+local peers = report.read_peers("bench/results/peers.tsv", rows)
+local facts = report.machine()
+facts.repeats = options.repeats
+io.write(report.text(rows, peers))
+report.write("bench/results/latest.json", report.json(facts, rows, peers))
+report.write("bench/results/latest.md", report.markdown(facts, rows, peers))
+io.stderr:write("bench: wrote bench/results/latest.json and latest.md\n")
