@@ -6,7 +6,7 @@ A program is a list of instructions separated by spaces; instruction k makes reg
 is the result. An instruction is `name:operand,operand,…`; operands are integers: registers first, then parameters.
 
     L? A? F?          leaves of dtype ? (f f32, d f64, i i32, b bool), exact on every side; floats are eighths:
-                      L:seed,dims…       x ← x*16807 mod 2147483647, from seed; element (x mod 65) - 32, bool x mod 2
+                      L:seed,dims…       x ← x*16807 mod 2147483647 from seed on; x mod 65 - 32, bool x mod 2
                       A:step,start,dims… element i (row-major) is i*step + start
                       F:value,dims…      all elements are value
     add sub mul div max min lt gt eq     a,b          where  c,a,b
@@ -36,6 +36,7 @@ MAX_SIZE = 600
 EPS = {"f": 2.0**-24, "d": 2.0**-53}
 DTYPE = {"f": "f32", "d": "f64", "i": "i32", "b": "bool"}
 REAL = np.longdouble
+TWO_REGISTERS = {"add", "sub", "mul", "div", "max", "min", "lt", "gt", "eq", "matmul", "take"}
 
 
 class Reject(Exception):
@@ -123,7 +124,7 @@ def binary(name, a, b):
         if smallest(np.abs(b.v)) < 0.1:
             raise Reject
         return rounded(kind, a.v / b.v, (a.e + np.abs(a.v / b.v) * b.e) / (np.abs(b.v) - b.e))
-    return Value(kind, (np.maximum if name == "max" else np.minimum)(a.v, b.v), np.maximum(*np.broadcast_arrays(a.e, b.e)))
+    return Value(kind, (np.maximum if name == "max" else np.minimum)(a.v, b.v), np.maximum(a.e, b.e))
 
 
 def unary(name, a):
@@ -505,8 +506,7 @@ def registers(name, params):
     if name in ("cat", "stack"):
         positions = range(1, len(params))
     else:
-        positions = range({"where": 3, "take": 2, "matmul": 2, "add": 2, "sub": 2, "mul": 2, "div": 2, "max": 2, "min": 2,
-                           "lt": 2, "gt": 2, "eq": 2}.get(name, 1))
+        positions = range(3 if name == "where" else 2 if name in TWO_REGISTERS else 1)
     return [(at, int(params[at])) for at in positions]
 
 

@@ -70,7 +70,8 @@ def draws(out, key):
                 continue
             draw(out, "uniform", key, jax.random.uniform(key, shape, dtype(name)), count=20, shape=shape, dtype=name)
             near = "abs 2e-06" if name == "f32" else "abs 1e-12"
-            draw(out, "normal", key, jax.random.normal(key, shape, dtype(name)), near, count=20, shape=shape, dtype=name)
+            draw(out, "normal", key, jax.random.normal(key, shape, dtype(name)), near, count=20, shape=shape,
+                 dtype=name)
         for low, high in ((0, 10), (-5, 17), (0, 256), (-2**31, 2**31 - 1), (100, 101), (-1000000, 1000000)):
             draw(out, "randint", key, jax.random.randint(key, shape, low, high, dtype=jnp.int32), count=8, shape=shape,
                  minval=low, maxval=high, dtype="i32")
@@ -88,7 +89,8 @@ def permutations(out, key):
     for n in (1, 2, 10, 1000, 70000):
         draw(out, "permutation", key, jax.random.permutation(key, jnp.arange(n, dtype=jnp.int32)), count=40, n=n)
     other = jax.random.key(2**40 + 5)
-    draw(out, "permutation", other, jax.random.permutation(other, jnp.arange(60000, dtype=jnp.int32)), count=40, n=60000)
+    images = jnp.arange(60000, dtype=jnp.int32)
+    draw(out, "permutation", other, jax.random.permutation(other, images), count=40, n=60000)
     rows = jnp.arange(12, dtype=jnp.int32).reshape(6, 2)
     draw(out, "permutation_rows", key, jax.random.permutation(key, rows), n=6)
 
@@ -99,8 +101,9 @@ def others(out, key):
     draw(out, "choice", key, jax.random.choice(key, jnp.arange(10, dtype=jnp.int32), (8,)), shape=(8,), n=10)
     draw(out, "choice", key, jax.random.choice(key, jnp.arange(10, dtype=jnp.int32), (6,), replace=False), shape=(6,),
          n=10, replace=False)
-    draw(out, "truncated_normal", key, jax.random.truncated_normal(key, np.float32(-2), np.float32(2), (9,), jnp.float32),
-         "abs 2e-06", shape=(9,), lower=-2.0, upper=2.0, dtype="f32")
+    low, high = np.float32(-2), np.float32(2)
+    draw(out, "truncated_normal", key, jax.random.truncated_normal(key, low, high, (9,), jnp.float32), "abs 2e-06",
+         shape=(9,), lower=-2.0, upper=2.0, dtype="f32")
     draw(out, "exponential", key, jax.random.exponential(key, (9,), jnp.float32), "ulp 8", shape=(9,), dtype="f32")
     logits = jnp.log(jnp.asarray([0.1, 0.2, 0.3, 0.4], jnp.float32))
     draw(out, "categorical", key, jax.random.categorical(key, logits, shape=(16,)).astype(jnp.int32), shape=(16,))

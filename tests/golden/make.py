@@ -1,0 +1,27 @@
+"""make.py: makes all golden values again.
+
+    python tests/golden/make.py [name…]        names: ops views expressions random gradients optim printing io
+
+Needs the packages of tests/requirements.txt. Each maker is a module make_NAME.py that says what it writes; making
+twice gives identical files, so `git diff` shows what a new version of JAX or NumPy changes.
+"""
+
+import importlib
+import sys
+
+sys.dont_write_bytecode = True
+
+NAMES = ["ops", "views", "expressions", "random", "gradients", "optim", "printing", "io"]
+
+
+def main(names):
+    unknown = [name for name in names if name not in NAMES]
+    if unknown:
+        sys.exit("make.py: no maker for %s; there are: %s" % (", ".join(unknown), ", ".join(NAMES)))
+    for name in names or NAMES:
+        importlib.import_module("make_" + name).make()
+        print("made", name)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
