@@ -132,7 +132,7 @@ function report.markdown(facts, rows, peers)
     return table.concat(out, "\n") .. "\n"
 end
 
--- ---- JSON ------------------------------------------------------------------------------------------------------------
+-- ---- JSON -----------------------------------------------------------------------------------------------------------
 
 local function encode(value, indent)
     if type(value) == "table" then
@@ -147,7 +147,8 @@ local function encode(value, indent)
         for k, key in ipairs(keys) do parts[k] = ("%s%q: %s"):format(inner, key, encode(value[key], inner)) end
         return "{\n" .. table.concat(parts, ",\n") .. "\n" .. indent .. "}"
     elseif type(value) == "string" then
-        return '"' .. value:gsub('[%c"\\]', function(c) return ("\\u%04x"):format(c:byte()) end) .. '"'
+        local escaped = value:gsub('[%c"\\]', function(c) return ("\\u%04x"):format(c:byte()) end)
+        return '"' .. escaped .. '"'
     elseif type(value) == "number" then
         return value == value and math.abs(value) < math.huge and ("%.9g"):format(value) or "null"
     end

@@ -38,11 +38,14 @@ enum {
 
 /* Makes room for n more bytes and the NUL. */
 static int text_reserve(lazy_text *text, size_t n) {
-    if (n < text->capacity - text->bytes) return NEAP_OK;
-    if (n > SIZE_MAX / 4 - text->bytes) return neap_error(NEAP_E_MEMORY, "a text of %zu bytes is too long", n);
+    if (n < text->capacity - text->bytes)
+        return NEAP_OK;
+    if (n > SIZE_MAX / 4 - text->bytes)
+        return neap_error(NEAP_E_MEMORY, "a text of %zu bytes is too long", n);
     size_t capacity = 2 * (text->bytes + n) + 64;
     char *data = realloc(text->data, capacity);
-    if (data == NULL) return neap_error(NEAP_E_MEMORY, "out of memory for a text of %zu bytes", capacity);
+    if (data == NULL)
+        return neap_error(NEAP_E_MEMORY, "out of memory for a text of %zu bytes", capacity);
     text->data = data;
     text->capacity = capacity;
     return NEAP_OK;
@@ -50,8 +53,10 @@ static int text_reserve(lazy_text *text, size_t n) {
 
 int lazy_text_add(lazy_text *text, const char *s, size_t n) {
     int status = text_reserve(text, n);
-    if (status != NEAP_OK) return status;
-    if (n > 0) memcpy(text->data + text->bytes, s, n);
+    if (status != NEAP_OK)
+        return status;
+    if (n > 0)
+        memcpy(text->data + text->bytes, s, n);
     text->bytes += n;
     text->data[text->bytes] = '\0';
     return NEAP_OK;
@@ -62,9 +67,11 @@ int lazy_text_addf(lazy_text *text, const char *format, ...) {
     va_start(args, format);
     int n = vsnprintf(NULL, 0, format, args);
     va_end(args);
-    if (n < 0) return neap_error(NEAP_E_INTERNAL, "bad format \"%s\"", format);
+    if (n < 0)
+        return neap_error(NEAP_E_INTERNAL, "bad format \"%s\"", format);
     int status = text_reserve(text, (size_t)n);
-    if (status != NEAP_OK) return status;
+    if (status != NEAP_OK)
+        return status;
     va_start(args, format);
     vsnprintf(text->data + text->bytes, (size_t)n + 1, format, args);
     va_end(args);
@@ -83,7 +90,8 @@ static int text_repeat(lazy_text *text, char c, int64_t n) {
     while (n > 0) {
         size_t part = n < (int64_t)sizeof run ? (size_t)n : sizeof run;
         int status = lazy_text_add(text, run, part);
-        if (status != NEAP_OK) return status;
+        if (status != NEAP_OK)
+            return status;
         n -= (int64_t)part;
     }
     return NEAP_OK;
@@ -133,7 +141,8 @@ typedef struct decimal {
 } decimal;
 
 static void decimal_trim(decimal *d) {
-    while (d->count > 1 && d->digits[d->count - 1] == '0') d->count--;
+    while (d->count > 1 && d->digits[d->count - 1] == '0')
+        d->count--;
     d->digits[d->count] = '\0';
 }
 
@@ -144,7 +153,8 @@ static void decimal_round(double value, int count, decimal *out) {
     const char *s = text;
     out->count = 0;
     for (; *s != 'e'; s++) {
-        if (*s >= '0' && *s <= '9') out->digits[out->count++] = *s;
+        if (*s >= '0' && *s <= '9')
+            out->digits[out->count++] = *s;
     }
     out->digits[out->count] = '\0';
     out->exponent = (int)strtol(s + 1, NULL, 10);
@@ -153,7 +163,8 @@ static void decimal_round(double value, int count, decimal *out) {
 /* The next larger decimal of the same number of digits. */
 static void decimal_next(decimal *d) {
     int k = d->count - 1;
-    while (k >= 0 && d->digits[k] == '9') d->digits[k--] = '0';
+    while (k >= 0 && d->digits[k] == '9')
+        d->digits[k--] = '0';
     if (k >= 0) {
         d->digits[k]++;
     } else {
@@ -174,8 +185,10 @@ static bool decimal_reads(const decimal *d, int dtype, double value) {
 static bool decimal_fits(int dtype, double value, int count, decimal *out) {
     int power;
     decimal_round(value, count, out);
-    if (decimal_reads(out, dtype, value)) return true;
-    if (frexp(value, &power) != 0.5) return false;
+    if (decimal_reads(out, dtype, value))
+        return true;
+    if (frexp(value, &power) != 0.5)
+        return false;
     decimal_next(out);
     return decimal_reads(out, dtype, value);
 }
@@ -210,7 +223,8 @@ static void decimal_shortest(int dtype, double value, decimal *out) {
 static void decimal_limited(int dtype, double value, bool exponent_form, decimal *out) {
     decimal_shortest(dtype, value, out);
     int after_point = exponent_form ? out->count - 1 : out->count - 1 - out->exponent;
-    if (after_point <= FRACTION) return;
+    if (after_point <= FRACTION)
+        return;
     if (exponent_form) {
         decimal_round(fabs(value), FRACTION + 1, out);
         decimal_trim(out);
@@ -221,7 +235,8 @@ static void decimal_limited(int dtype, double value, bool exponent_form, decimal
     out->count = 0;
     out->exponent = (int)strcspn(text, ".") - 1;
     for (const char *s = text; *s != '\0'; s++) {
-        if (*s == '.') continue;
+        if (*s == '.')
+            continue;
         if (out->count == 0 && *s == '0') { /* leading zeros only move the point */
             out->exponent--;
             continue;
@@ -254,10 +269,13 @@ static char decimal_digit(const decimal *d, int place) {
 /* "-12.5": at least min_right digits after the point; the point itself always. Returns the length. */
 static int decimal_positional(const decimal *d, int min_right, char *out) {
     int n = 0, right = decimal_right(d);
-    if (d->negative) out[n++] = '-';
-    for (int place = d->exponent > 0 ? d->exponent : 0; place >= 0; place--) out[n++] = decimal_digit(d, place);
+    if (d->negative)
+        out[n++] = '-';
+    for (int place = d->exponent > 0 ? d->exponent : 0; place >= 0; place--)
+        out[n++] = decimal_digit(d, place);
     out[n++] = '.';
-    for (int place = 1; place <= right || place <= min_right; place++) out[n++] = decimal_digit(d, -place);
+    for (int place = 1; place <= right || place <= min_right; place++)
+        out[n++] = decimal_digit(d, -place);
     out[n] = '\0';
     return n;
 }
@@ -266,10 +284,13 @@ static int decimal_positional(const decimal *d, int min_right, char *out) {
  * no digit follows. Returns the length. */
 static int decimal_scientific(const decimal *d, int right, bool point, int exponent_digits, char *out) {
     int n = 0;
-    if (d->negative) out[n++] = '-';
+    if (d->negative)
+        out[n++] = '-';
     out[n++] = d->digits[0];
-    if (point || right > 0) out[n++] = '.';
-    for (int k = 1; k <= right; k++) out[n++] = k < d->count ? d->digits[k] : '0';
+    if (point || right > 0)
+        out[n++] = '.';
+    for (int k = 1; k <= right; k++)
+        out[n++] = k < d->count ? d->digits[k] : '0';
     return n + sprintf(out + n, "e%c%0*d", d->exponent < 0 ? '-' : '+', exponent_digits, abs(d->exponent));
 }
 
@@ -327,14 +348,16 @@ static bool array_cut(const array *a, int axis, int64_t position) {
 /* The first element of the row (last axis) at these positions of the other axes. */
 static const unsigned char *array_row(const array *a, const int64_t *position) {
     const unsigned char *row = a->data;
-    for (int k = 0; k < a->ndim - 1; k++) row += a->stride[k] * array_index(a, k, position[k]);
+    for (int k = 0; k < a->ndim - 1; k++)
+        row += a->stride[k] * array_index(a, k, position[k]);
     return row;
 }
 
 /* Moves to the next row. Returns the outermost axis that moved, -1 at the end. */
 static int array_next_row(const array *a, int64_t *position) {
     for (int k = a->ndim - 2; k >= 0; k--) {
-        if (++position[k] < a->shown[k]) return k;
+        if (++position[k] < a->shown[k])
+            return k;
         position[k] = 0;
     }
     return -1;
@@ -372,19 +395,25 @@ static void extent_see(void *arg, int dtype, const void *element) {
     double value = element_float(dtype, element), size = fabs(value);
     if (!isfinite(value)) {
         e->any_nonfinite = true;
-        if (value < 0) e->negative_infinity = true;
+        if (value < 0)
+            e->negative_infinity = true;
         return;
     }
     e->any_finite = true;
-    if (size == 0) return;
-    if (e->largest == 0 || size < e->smallest) e->smallest = size;
-    if (size > e->largest) e->largest = size;
+    if (size == 0)
+        return;
+    if (e->largest == 0 || size < e->smallest)
+        e->smallest = size;
+    if (size > e->largest)
+        e->largest = size;
 }
 
 /* Do these floats need an exponent? The comparisons are made in their own dtype, as NumPy makes them. */
 static bool extent_wants_exponent(const extent *e, int dtype) {
-    if (e->largest == 0) return false;
-    if (dtype == NEAP_DTYPE_F64) return e->largest >= 1e8 || e->smallest < 1e-4 || e->largest / e->smallest > 1e3;
+    if (e->largest == 0)
+        return false;
+    if (dtype == NEAP_DTYPE_F64)
+        return e->largest >= 1e8 || e->smallest < 1e-4 || e->largest / e->smallest > 1e3;
     return e->largest >= 1e6 || (float)e->smallest < 1e-4f || (float)e->largest / (float)e->smallest > 1e3f;
 }
 
@@ -395,7 +424,8 @@ static int larger(int a, int b) {
 static void style_see_float(void *arg, int dtype, const void *element) {
     style *s = arg;
     double value = element_float(dtype, element);
-    if (!isfinite(value)) return;
+    if (!isfinite(value))
+        return;
     decimal d;
     decimal_limited(dtype, value, s->exponent_form, &d);
     if (s->exponent_form) {
@@ -427,7 +457,8 @@ static style style_measure(const array *a) {
         s.exponent_form = extent_wants_exponent(&e, a->dtype);
         array_each(a, style_see_float, &s);
         int name = e.negative_infinity ? 4 : 3;
-        if (e.any_nonfinite) s.left = larger(s.left, name - s.right - 1);
+        if (e.any_nonfinite)
+            s.left = larger(s.left, name - s.right - 1);
     }
     return s;
 }
@@ -436,7 +467,8 @@ static style style_measure(const array *a) {
 
 /* n spaces, none if n is negative. Returns how many. */
 static int pad(char *out, int n) {
-    if (n <= 0) return 0;
+    if (n <= 0)
+        return 0;
     memset(out, ' ', (size_t)n);
     return n;
 }
@@ -466,7 +498,8 @@ static int float_write(const style *s, int dtype, double value, char *out) {
 /* One element, padded to the common width. Returns its length. */
 static int element_write(const style *s, int dtype, const void *element, char *out) {
     int kind = neap_dtype_kind(dtype);
-    if (kind == 'f') return float_write(s, dtype, element_float(dtype, element), out);
+    if (kind == 'f')
+        return float_write(s, dtype, element_float(dtype, element), out);
     char text[ELEMENT_BYTES];
     scalar_write(dtype, element, text);
     int n = pad(out, s->width - (int)strlen(text));
@@ -478,9 +511,11 @@ static int element_write(const style *s, int dtype, const void *element, char *o
 static int word_add(lazy_text *out, const char *word, int bytes, int ndim, int *column) {
     int status = NEAP_OK;
     if (*column + bytes > LINE - ndim && *column > ndim) {
-        while (out->data[out->bytes - 1] == ' ') out->bytes--;
+        while (out->data[out->bytes - 1] == ' ')
+            out->bytes--;
         status = lazy_text_add(out, "\n", 1);
-        if (status == NEAP_OK) status = text_repeat(out, ' ', ndim);
+        if (status == NEAP_OK)
+            status = text_repeat(out, ' ', ndim);
         *column = ndim;
     }
     *column += bytes;
@@ -495,14 +530,18 @@ static int row_write(const array *a, const style *s, const unsigned char *row, l
         int status = NEAP_OK;
         if (array_cut(a, last, i)) {
             status = word_add(out, "...", 3, a->ndim, &column);
-            if (status == NEAP_OK) status = lazy_text_add(out, " ", 1);
+            if (status == NEAP_OK)
+                status = lazy_text_add(out, " ", 1);
             column++;
         }
         int bytes = element_write(s, a->dtype, row + a->stride[last] * array_index(a, last, i), word);
-        if (status == NEAP_OK) status = word_add(out, word, bytes, a->ndim, &column);
-        if (status == NEAP_OK && i + 1 < a->shown[last]) status = lazy_text_add(out, " ", 1);
+        if (status == NEAP_OK)
+            status = word_add(out, word, bytes, a->ndim, &column);
+        if (status == NEAP_OK && i + 1 < a->shown[last])
+            status = lazy_text_add(out, " ", 1);
         column++;
-        if (status != NEAP_OK) return status;
+        if (status != NEAP_OK)
+            return status;
     }
     return NEAP_OK;
 }
@@ -512,9 +551,12 @@ static int gap_write(const array *a, int axis, bool cut, lazy_text *out) {
     int depth = a->ndim - 1 - axis;
     int status = text_repeat(out, ']', depth);
     for (int k = 0; k <= cut && status == NEAP_OK; k++) {
-        if (k == 1) status = lazy_text_add(out, "...", 3);
-        if (status == NEAP_OK) status = text_repeat(out, '\n', depth);
-        if (status == NEAP_OK) status = text_repeat(out, ' ', axis + 1);
+        if (k == 1)
+            status = lazy_text_add(out, "...", 3);
+        if (status == NEAP_OK)
+            status = text_repeat(out, '\n', depth);
+        if (status == NEAP_OK)
+            status = text_repeat(out, ' ', axis + 1);
     }
     return status == NEAP_OK ? text_repeat(out, '[', depth) : status;
 }
@@ -526,15 +568,19 @@ static int array_write(const array *a, const style *s, lazy_text *out) {
     while (status == NEAP_OK) {
         status = row_write(a, s, array_row(a, position), out);
         axis = array_next_row(a, position);
-        if (axis < 0) break;
-        if (status == NEAP_OK) status = gap_write(a, axis, array_cut(a, axis, position[axis]), out);
+        if (axis < 0)
+            break;
+        if (status == NEAP_OK)
+            status = gap_write(a, axis, array_cut(a, axis, position[axis]), out);
     }
     return status == NEAP_OK ? text_repeat(out, ']', a->ndim) : status;
 }
 
 int lazy_format(int dtype, int ndim, const int64_t *shape, const void *data, lazy_text *out) {
-    if (neap_dtype_name(dtype) == NULL) return neap_error(NEAP_E_ARGUMENT, "no dtype has the number %d", dtype);
-    if (ndim < 0 || ndim > NEAP_MAX_DIMS) return neap_error(NEAP_E_ARGUMENT, "an array cannot have %d axes", ndim);
+    if (neap_dtype_name(dtype) == NULL)
+        return neap_error(NEAP_E_ARGUMENT, "no dtype has the number %d", dtype);
+    if (ndim < 0 || ndim > NEAP_MAX_DIMS)
+        return neap_error(NEAP_E_ARGUMENT, "an array cannot have %d axes", ndim);
     if (ndim == 0) {
         char text[ELEMENT_BYTES];
         scalar_write(dtype, data, text);
@@ -546,14 +592,17 @@ int lazy_format(int dtype, int ndim, const int64_t *shape, const void *data, laz
         a.stride[k] = size * neap_dtype_bytes(dtype);
         size *= shape[k];
     }
-    if (size == 0) return lazy_text_add(out, "[]", 2);
-    for (int k = 0; k < ndim; k++) a.shown[k] = size > SHOW_ALL && shape[k] > 2 * EDGE ? 2 * EDGE : shape[k];
+    if (size == 0)
+        return lazy_text_add(out, "[]", 2);
+    for (int k = 0; k < ndim; k++)
+        a.shown[k] = size > SHOW_ALL && shape[k] > 2 * EDGE ? 2 * EDGE : shape[k];
     size_t start = out->bytes;
     style s = style_measure(&a);
     int status = array_write(&a, &s, out);
     if (status != NEAP_OK) {
         out->bytes = start;
-        if (out->data != NULL) out->data[start] = '\0';
+        if (out->data != NULL)
+            out->data[start] = '\0';
     }
     return status;
 }
@@ -567,29 +616,39 @@ typedef struct conversion {
 
 /* Reads at most two digits. */
 static const char *digits_skip(const char *s) {
-    for (int k = 0; k < 2 && *s >= '0' && *s <= '9'; k++) s++;
+    for (int k = 0; k < 2 && *s >= '0' && *s <= '9'; k++)
+        s++;
     return s;
 }
 
 /* Flags that C defines for a conversion letter; NULL if the letter is not accepted. */
 static const char *letter_flags(char letter) {
-    if (letter == '\0') return NULL;
-    if (strchr("di", letter) != NULL) return "-+ 0";
-    if (letter == 'u') return "-0";
-    if (strchr("xXo", letter) != NULL) return "-#0";
-    if (strchr("eEfFgGaA", letter) != NULL) return "-+ #0";
+    if (letter == '\0')
+        return NULL;
+    if (strchr("di", letter) != NULL)
+        return "-+ 0";
+    if (letter == 'u')
+        return "-0";
+    if (strchr("xXo", letter) != NULL)
+        return "-#0";
+    if (strchr("eEfFgGaA", letter) != NULL)
+        return "-+ #0";
     return letter == 's' ? "-" : NULL;
 }
 
 static int conversion_parse(const char *text, conversion *out) {
     const char *s = text;
-    if (*s++ != '%') goto fail;
+    if (*s++ != '%')
+        goto fail;
     size_t nflags = strspn(s, "-+ #0");
-    if (nflags > 5) goto fail;
+    if (nflags > 5)
+        goto fail;
     const char *rest = digits_skip(s + nflags);
-    if (*rest == '.') rest = digits_skip(rest + 1);
+    if (*rest == '.')
+        rest = digits_skip(rest + 1);
     const char *flags = letter_flags(*rest);
-    if (flags == NULL || rest[1] != '\0' || strspn(s, flags) < nflags) goto fail;
+    if (flags == NULL || rest[1] != '\0' || strspn(s, flags) < nflags)
+        goto fail;
     out->letter = *rest;
     snprintf(out->pattern, sizeof out->pattern, "%.*s%s%c", (int)(rest - text), text,
              strchr("diuxXo", *rest) != NULL ? "ll" : "", *rest);
@@ -597,7 +656,8 @@ static int conversion_parse(const char *text, conversion *out) {
 fail:
     return neap_error(NEAP_E_ARGUMENT,
                       "\"%s\" is no conversion for an array's element; use %%d %%i %%u %%x %%X %%o %%e %%f %%g %%a %%s "
-                      "with flags, width and precision of at most two digits", text);
+                      "with flags, width and precision of at most two digits",
+                      text);
 }
 
 /* The element as an integer for a conversion that wants one. */
@@ -620,7 +680,8 @@ static int number_integer(int dtype, const void *element, const char *conversion
 #pragma GCC diagnostic ignored "-Wformat-nonliteral" /* patterns come from conversion_parse, which checked them */
 
 int lazy_format_number(int dtype, const void *element, const char *conversion_text, lazy_text *out) {
-    if (neap_dtype_name(dtype) == NULL) return neap_error(NEAP_E_ARGUMENT, "no dtype has the number %d", dtype);
+    if (neap_dtype_name(dtype) == NULL)
+        return neap_error(NEAP_E_ARGUMENT, "no dtype has the number %d", dtype);
     char text[ELEMENT_BYTES];
     conversion c;
     if (conversion_text == NULL) {
@@ -628,7 +689,8 @@ int lazy_format_number(int dtype, const void *element, const char *conversion_te
         return lazy_text_add(out, text, strlen(text));
     }
     int status = conversion_parse(conversion_text, &c);
-    if (status != NEAP_OK) return status;
+    if (status != NEAP_OK)
+        return status;
     if (c.letter == 's') {
         scalar_write(dtype, element, text);
         return lazy_text_addf(out, c.pattern, text);

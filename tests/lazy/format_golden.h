@@ -1,4 +1,5 @@
 /* format_golden.h: texts of NumPy's str(), written by format_golden.py; included by format_test.c. */
+/* clang-format off */
 static const float golden_0[] = {
     0x0.0p+0,
 };

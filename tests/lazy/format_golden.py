@@ -106,6 +106,7 @@ def row(dtype, array, data, start=0, step=0):
 
 def main():
     print("/* format_golden.h: texts of NumPy's str(), written by format_golden.py; included by format_test.c. */")
+    print("/* clang-format off */")
     arrays = [(dtype, np.asarray(value).astype(TYPES[dtype])) for dtype, value in listed()]
     for k, (dtype, array) in enumerate(arrays):
         numbers = [number(dtype, value) for value in array.ravel()] or ["0"]

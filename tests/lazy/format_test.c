@@ -9,7 +9,7 @@
 typedef struct golden {
     int dtype, ndim;
     int64_t shape[NEAP_MAX_DIMS];
-    const void *data;   /* NULL: the ramp start + i·step */
+    const void *data; /* NULL: the ramp start + i·step */
     double start, step;
     const char *text;
 } golden;
@@ -20,7 +20,8 @@ static int checks, failures;
 
 static void check(int condition, const char *what, const char *got, const char *expected) {
     checks++;
-    if (condition) return;
+    if (condition)
+        return;
     failures++;
     printf("FAIL %s\n--- got\n%s\n--- expected\n%s\n", what, got ? got : "(nothing)", expected);
 }
@@ -40,13 +41,27 @@ static void check_text(const char *what, int status, lazy_text *text, const char
 static void element_set(int dtype, unsigned char *data, int64_t i, double value) {
     unsigned char *at = data + i * neap_dtype_bytes(dtype);
     switch (dtype) {
-    case NEAP_DTYPE_F64: memcpy(at, &value, sizeof value); break;
-    case NEAP_DTYPE_F32: memcpy(at, &(float){(float)value}, sizeof(float)); break;
-    case NEAP_DTYPE_I64: memcpy(at, &(int64_t){(int64_t)value}, sizeof(int64_t)); break;
-    case NEAP_DTYPE_U32: memcpy(at, &(uint32_t){(uint32_t)value}, sizeof(uint32_t)); break;
-    case NEAP_DTYPE_I32: memcpy(at, &(int32_t){(int32_t)value}, sizeof(int32_t)); break;
-    case NEAP_DTYPE_U8: *at = (unsigned char)(int64_t)value; break;
-    default: *at = (int64_t)value & 1; break;
+    case NEAP_DTYPE_F64:
+        memcpy(at, &value, sizeof value);
+        break;
+    case NEAP_DTYPE_F32:
+        memcpy(at, &(float){(float)value}, sizeof(float));
+        break;
+    case NEAP_DTYPE_I64:
+        memcpy(at, &(int64_t){(int64_t)value}, sizeof(int64_t));
+        break;
+    case NEAP_DTYPE_U32:
+        memcpy(at, &(uint32_t){(uint32_t)value}, sizeof(uint32_t));
+        break;
+    case NEAP_DTYPE_I32:
+        memcpy(at, &(int32_t){(int32_t)value}, sizeof(int32_t));
+        break;
+    case NEAP_DTYPE_U8:
+        *at = (unsigned char)(int64_t)value;
+        break;
+    default:
+        *at = (int64_t)value & 1;
+        break;
     }
 }
 
@@ -57,10 +72,13 @@ static void test_goldens(void) {
         unsigned char *ramp = NULL;
         if (data == NULL) {
             int64_t size = 1;
-            for (int axis = 0; axis < g->ndim; axis++) size *= g->shape[axis];
+            for (int axis = 0; axis < g->ndim; axis++)
+                size *= g->shape[axis];
             ramp = malloc((size_t)(size * neap_dtype_bytes(g->dtype)));
-            if (ramp == NULL) exit(1);
-            for (int64_t i = 0; i < size; i++) element_set(g->dtype, ramp, i, g->start + g->step * (double)i);
+            if (ramp == NULL)
+                exit(1);
+            for (int64_t i = 0; i < size; i++)
+                element_set(g->dtype, ramp, i, g->start + g->step * (double)i);
             data = ramp;
         }
         char what[64];
@@ -75,9 +93,11 @@ static void test_goldens(void) {
 static void test_edges_only(void) {
     enum { ROWS = 7, COLUMNS = 1 << 20 };
     int32_t *data = calloc((size_t)ROWS * COLUMNS, sizeof *data);
-    if (data == NULL) exit(1);
+    if (data == NULL)
+        exit(1);
     for (int64_t row = 0; row < ROWS; row++) {
-        for (int64_t i = 3; i < COLUMNS - 3; i++) data[row * COLUMNS + i] = 1000000; /* would widen every column */
+        for (int64_t i = 3; i < COLUMNS - 3; i++)
+            data[row * COLUMNS + i] = 1000000; /* would widen every column */
     }
     const int64_t shape[] = {ROWS, COLUMNS};
     lazy_text text = {0};
@@ -189,6 +209,6 @@ int main(void) {
     test_numbers();
     test_long_number();
     test_texts();
-    printf("format: %d checks, %d failures\n", checks, failures);
+    printf("%d passed, %d failed\n", checks - failures, failures);
     return failures != 0;
 }
