@@ -46,8 +46,10 @@ static struct {
     struct pool_class {
         engine_lock lock;
         neap_buffer *first;
+        uint64_t kept;  /* in the pool */
+        uint64_t taken; /* from the pool or made, ever */
     } classes[CLASSES];
-    _Atomic uint64_t live, peak, pooled, limit, allocations;
+    _Atomic uint64_t live, peak, limit;
 } memory;
 
 /* The class whose blocks hold `bytes`, or CLASSES if none does. */
@@ -94,48 +96,64 @@ static void free_buffer(neap_buffer *buffer) {
 
 /* ---- The pool ------------------------------------------------------------------------------------------------------ */
 
-static neap_buffer *pop(int class) {
-    struct pool_class *from = &memory.classes[class];
-    engine_lock_take(&from->lock);
+static neap_buffer *pop(struct pool_class *from) {
     neap_buffer *buffer = from->first;
-    if (buffer) from->first = buffer->next;
-    engine_lock_drop(&from->lock);
-    if (buffer) atomic_fetch_sub_explicit(&memory.pooled, class_bytes(class), memory_order_relaxed);
+    if (buffer) {
+        from->first = buffer->next;
+        from->kept--;
+    }
     return buffer;
 }
 
 static void keep(neap_buffer *buffer) {
     struct pool_class *to = &memory.classes[buffer->class];
-    atomic_fetch_add_explicit(&memory.pooled, class_bytes(buffer->class), memory_order_relaxed);
     engine_lock_take(&to->lock);
     buffer->next = to->first;
     to->first = buffer;
+    to->kept++;
     engine_lock_drop(&to->lock);
+}
+
+/* Adds up the classes: bytes in the pool, buffers ever made. */
+static void add_up(uint64_t *pooled, uint64_t *taken) {
+    *pooled = *taken = 0;
+    for (int class = 0; class < CLASSES; class++) {
+        struct pool_class *one = &memory.classes[class];
+        engine_lock_take(&one->lock);
+        *pooled += one->kept * class_bytes(class);
+        *taken += one->taken;
+        engine_lock_drop(&one->lock);
+    }
 }
 
 /* Gives at least `bytes` of pooled blocks back to the system if there are as many, the largest blocks first. */
 static void evict(uint64_t bytes) {
     uint64_t freed = 0;
     for (int class = CLASSES - 1; class >= 0 && freed < bytes; class--) {
-        neap_buffer *buffer;
-        while (freed < bytes && (buffer = pop(class))) {
+        while (freed < bytes) {
+            engine_lock_take(&memory.classes[class].lock);
+            neap_buffer *buffer = pop(&memory.classes[class]);
+            engine_lock_drop(&memory.classes[class].lock);
+            if (!buffer) break;
             freed += class_bytes(class);
             free_buffer(buffer);
         }
     }
 }
 
-/* Makes room for a new block in what the process may keep. `live` counts the block already. */
+/* Makes room for one more block in what the process may keep. `live` counts the block already. */
 static void make_room(uint64_t live) {
     uint64_t limit = atomic_load_explicit(&memory.limit, memory_order_relaxed);
     uint64_t peak = atomic_load_explicit(&memory.peak, memory_order_relaxed);
     uint64_t most = (live > peak ? live : peak) / 4 * 5 + SLACK;
     if (limit && limit < most) most = limit;
-    uint64_t resident = live + atomic_load_explicit(&memory.pooled, memory_order_relaxed);
-    if (resident > most) evict(resident - most);
+    uint64_t pooled, taken;
+    add_up(&pooled, &taken);
+    if (live + pooled > most) evict(live + pooled - most);
 }
 
-static neap_buffer *make(int class) {
+static neap_buffer *make(int class, uint64_t live) {
+    make_room(live);
     neap_buffer *buffer = engine_slab_get(&header_slab);
     if (!buffer) return NULL;
     size_t bytes = class_bytes(class);
@@ -150,7 +168,20 @@ static neap_buffer *make(int class) {
     }
     buffer->class = class;
     buffer->data = data;
+    engine_lock_take(&memory.classes[class].lock);
+    memory.classes[class].taken++;
+    engine_lock_drop(&memory.classes[class].lock);
     return buffer;
+}
+
+/* A buffer from the pool, or a new one. */
+static neap_buffer *take(int class, uint64_t live) {
+    struct pool_class *from = &memory.classes[class];
+    engine_lock_take(&from->lock);
+    neap_buffer *buffer = pop(from);
+    if (buffer) from->taken++;
+    engine_lock_drop(&from->lock);
+    return buffer ? buffer : make(class, live);
 }
 
 static void raise_peak(uint64_t live) {
@@ -181,20 +212,12 @@ int neap_buffer_new(int device, size_t bytes, neap_buffer **out) {
     uint64_t size = class_bytes(class);
     uint64_t live = atomic_fetch_add_explicit(&memory.live, size, memory_order_relaxed) + size;
     uint64_t limit = atomic_load_explicit(&memory.limit, memory_order_relaxed);
-    neap_buffer *buffer = NULL;
-    if (!limit || live <= limit) {
-        buffer = pop(class);
-        if (!buffer) {
-            make_room(live);
-            buffer = make(class);
-        }
-    }
+    neap_buffer *buffer = !limit || live <= limit ? take(class, live) : NULL;
     if (!buffer) {
         atomic_fetch_sub_explicit(&memory.live, size, memory_order_relaxed);
         return refuse(bytes, live, limit);
     }
     raise_peak(live);
-    atomic_fetch_add_explicit(&memory.allocations, 1, memory_order_relaxed);
     engine_var_init(&buffer->var, true);
     atomic_store_explicit(&buffer->refs, 1, memory_order_relaxed);
     buffer->device = device;
@@ -248,15 +271,16 @@ void neap_memory_get(neap_memory_stats *out) {
     *out = (neap_memory_stats){
         .live_bytes = atomic_load_explicit(&memory.live, memory_order_relaxed),
         .peak_bytes = atomic_load_explicit(&memory.peak, memory_order_relaxed),
-        .pooled_bytes = atomic_load_explicit(&memory.pooled, memory_order_relaxed),
         .limit_bytes = atomic_load_explicit(&memory.limit, memory_order_relaxed),
-        .allocations = atomic_load_explicit(&memory.allocations, memory_order_relaxed),
     };
+    if (engine_phase() != ENGINE_DEAD) add_up(&out->pooled_bytes, &out->allocations);
 }
 
 void neap_memory_limit(uint64_t bytes) {
     atomic_store(&memory.limit, bytes);
-    uint64_t resident = atomic_load(&memory.live) + atomic_load(&memory.pooled);
+    neap_memory_stats now;
+    neap_memory_get(&now);
+    uint64_t resident = now.live_bytes + now.pooled_bytes;
     if (bytes && resident > bytes && engine_phase() != ENGINE_DEAD) evict(resident - bytes);
 }
 

@@ -77,8 +77,35 @@ void engine_slab_put(engine_slab *slab, void *object);
 void *engine_alloc(size_t bytes); /* malloc that tests can make fail; freed by free() */
 
 /* For tests: the n-th next allocation of the engine fails (1: the next one; 0: none). Buffers count as one each. */
-NEAP_API void engine_alloc_fail(int64_t nth);
+void engine_alloc_fail(int64_t nth);
 bool engine_alloc_refuse(void); /* true: this allocation is the one that has to fail */
+
+/* ---- Wakers (wake.c) ---------------------------------------------------------------------------------------------- */
+struct neap_waker {
+    _Atomic uint32_t refs;
+    _Atomic uint32_t woken;
+    int fd; /* -1: a thread sleeps on `woken` itself */
+};
+
+neap_waker *engine_waker_local(void); /* for a thread that blocks. OWNED, NULL: out of memory */
+neap_waker *engine_waker_retain(neap_waker *waker);
+static inline bool engine_waker_woken(neap_waker *waker) {
+    return atomic_load_explicit(&waker->woken, memory_order_acquire) != 0;
+}
+/* Blocks until woken, running ready small ops meanwhile when `help`. */
+void engine_waker_block(neap_waker *waker, bool help);
+
+typedef struct engine_watch { /* wakes `waker` when some count reaches `target` */
+    struct engine_watch *next;
+    neap_waker *waker;
+    uint64_t target;
+} engine_watch;
+
+/* The lists are guarded by their owner's lock, which is held around add and take, but not around fire. */
+/* Puts `made` (TAKES, from engine_alloc) on the list, unless the same is on it: then returns it, to be freed. */
+engine_watch *engine_watch_add(engine_watch **list, engine_watch *made, neap_waker *waker, uint64_t target);
+engine_watch *engine_watch_take(engine_watch **list, uint64_t reached);
+void engine_watch_fire(engine_watch *due);
 
 /* ---- Variables (var.c) -------------------------------------------------------------------------------------------- */
 enum { ENGINE_READ, ENGINE_WRITE, ENGINE_FENCE }; /* a fence excludes as a write does, but is not counted as one */
@@ -89,12 +116,6 @@ typedef struct engine_entry {
     struct engine_entry *next;
     int access;
 } engine_entry;
-
-typedef struct engine_watch { /* wakes `waker` when the version reaches `target` */
-    struct engine_watch *next;
-    neap_waker *waker;
-    uint64_t target;
-} engine_watch;
 
 struct neap_var { /* one cache line */
     engine_lock lock;
@@ -180,7 +201,7 @@ enum { ENGINE_OFF, ENGINE_RUNNING, ENGINE_CLOSED, ENGINE_DEAD /* a fork's child 
 
 typedef struct engine_state {
     _Atomic int phase;
-    int workers, devices, scheduler, cores;
+    _Atomic int workers, devices, scheduler, cores; /* set while OFF */
     _Atomic uint64_t outstanding; /* ops that stand in queues or run, but for those that run inside their push */
 } engine_state;
 
@@ -195,21 +216,6 @@ int engine_check_running(void);
 /* One op less is outstanding: wakes those who wait for all (wait.c). */
 void engine_wait_signal(void);
 void engine_wait_idle(void); /* until nothing is outstanding; reports nothing */
-
-/* ---- Wakers (wake.c) ---------------------------------------------------------------------------------------------- */
-struct neap_waker {
-    _Atomic uint32_t refs;
-    _Atomic uint32_t woken;
-    int fd; /* -1: a thread sleeps on `woken` itself */
-};
-
-neap_waker *engine_waker_local(void); /* for a thread that blocks. OWNED, NULL: out of memory */
-neap_waker *engine_waker_retain(neap_waker *waker);
-static inline bool engine_waker_woken(neap_waker *waker) {
-    return atomic_load_explicit(&waker->woken, memory_order_acquire) != 0;
-}
-/* Blocks until woken, running ready small ops meanwhile when `help`. */
-void engine_waker_block(neap_waker *waker, bool help);
 
 /* ---- Buffers (buffer.c) ------------------------------------------------------------------------------------------- */
 void engine_buffer_recycle(neap_var *var); /* the buffer's last reference is gone and its variable idle */

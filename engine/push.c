@@ -235,7 +235,8 @@ static void run_claimed(neap_sync_fn fn, void *arg, const neap_push *push, engin
 int neap_push_sync(neap_sync_fn fn, void *arg, const neap_push *push) {
     if (push->flags & NEAP_PUSH_SMALL || engine.scheduler == NEAP_SCHEDULER_NAIVE) {
         engine_thread *self = engine_self();
-        bool sound = engine_phase() == ENGINE_RUNNING && fn && (unsigned)push->device < (unsigned)engine.devices;
+        bool sound = engine_phase() == ENGINE_RUNNING && fn && (unsigned)push->device < (unsigned)engine.devices &&
+                     (push->nreads | push->nwrites) >= 0;
         if (sound && self->depth < NEST_MOST &&
             engine_var_claim(push->nreads, push->reads, push->nwrites, push->writes)) {
             run_claimed(fn, arg, push, self);

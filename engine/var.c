@@ -42,17 +42,6 @@ static void destroy(neap_var *var) {
     }
 }
 
-/* Wakes and frees watches that were taken off a variable. */
-static void fire(engine_watch *watches) {
-    while (watches) {
-        engine_watch *next = watches->next;
-        neap_waker_wake(watches->waker);
-        neap_waker_free(watches->waker);
-        free(watches);
-        watches = next;
-    }
-}
-
 void neap_var_delete(neap_var *var) {
     if (!var || engine_phase() == ENGINE_DEAD) return;
     engine_lock_take(&var->lock);
@@ -192,21 +181,6 @@ static engine_entry *grant_front(neap_var *var) {
     return first;
 }
 
-static engine_watch *take_due_watches(neap_var *var, uint64_t version) {
-    engine_watch *due = NULL, **link = &var->watches;
-    while (*link) {
-        engine_watch *watch = *link;
-        if (watch->target > version) {
-            link = &watch->next;
-            continue;
-        }
-        *link = watch->next;
-        watch->next = due;
-        due = watch;
-    }
-    return due;
-}
-
 static void append_ready(engine_ready *ready, engine_op *op) {
     op->next = NULL;
     *ready->tail = op;
@@ -225,14 +199,14 @@ void engine_var_finish(neap_var *var, int access, engine_failure *failure, engin
         if (access == ENGINE_WRITE) {
             uint64_t version = atomic_load_explicit(&var->version, memory_order_relaxed) + 1;
             atomic_store_explicit(&var->version, version, memory_order_release);
-            if (var->watches) due = take_due_watches(var, version);
+            if (var->watches) due = engine_watch_take(&var->watches, version);
         }
     }
     if (var->head) granted = grant_front(var);
     bool gone = var->deleted && is_idle(var);
     engine_lock_drop(&var->lock);
     if (gone) destroy(var);
-    if (due) fire(due);
+    if (due) engine_watch_fire(due);
     while (granted) {
         engine_entry *next = granted->next;
         engine_op *op = granted->op;
@@ -249,13 +223,7 @@ int engine_var_watch(neap_var *var, neap_waker *waker) {
     engine_lock_take(&var->lock);
     uint64_t target = var->pushed_writes;
     bool pending = atomic_load_explicit(&var->version, memory_order_relaxed) < target;
-    engine_watch *same = var->watches;
-    while (same && (same->waker != waker || same->target != target)) same = same->next;
-    if (pending && !same) {
-        *made = (engine_watch){.next = var->watches, .waker = engine_waker_retain(waker), .target = target};
-        var->watches = made;
-        made = NULL;
-    }
+    if (pending) made = engine_watch_add(&var->watches, made, waker, target);
     engine_lock_drop(&var->lock);
     free(made);
     return pending ? NEAP_PENDING : NEAP_OK;

@@ -13,15 +13,10 @@
 
 enum { NAP_NS = 100000 };
 
-typedef struct all_watch {
-    struct all_watch *next;
-    neap_waker *waker;
-} all_watch;
-
 static struct {
     engine_lock lock;
-    all_watch *first;
-    _Atomic bool any; /* first is not NULL; looked at without the lock */
+    engine_watch *first;
+    _Atomic bool any; /* looked at without the lock */
 } waiting_for_all;
 
 static int refuse_inside_op(void) {
@@ -81,17 +76,10 @@ int neap_var_wait_to_write(neap_var *var) {
 
 static void fire_all(void) {
     engine_lock_take(&waiting_for_all.lock);
-    all_watch *watch = waiting_for_all.first;
-    waiting_for_all.first = NULL;
+    engine_watch *due = engine_watch_take(&waiting_for_all.first, 0);
     atomic_store(&waiting_for_all.any, false);
     engine_lock_drop(&waiting_for_all.lock);
-    while (watch) {
-        all_watch *next = watch->next;
-        neap_waker_wake(watch->waker);
-        neap_waker_free(watch->waker);
-        free(watch);
-        watch = next;
-    }
+    engine_watch_fire(due);
 }
 
 /* The waiter sets `any` and then looks at the count; we lower the count and then look at `any`: one of us sees. */
@@ -101,16 +89,10 @@ void engine_wait_signal(void) {
 
 /* NEAP_OK: nothing is outstanding. NEAP_PENDING: the waker was registered. */
 static int watch_all(neap_waker *waker) {
-    all_watch *made = engine_alloc(sizeof *made);
+    engine_watch *made = engine_alloc(sizeof *made);
     if (!made) return neap_error(NEAP_E_MEMORY, "no memory to wait for everything");
     engine_lock_take(&waiting_for_all.lock);
-    all_watch *same = waiting_for_all.first;
-    while (same && same->waker != waker) same = same->next;
-    if (!same) {
-        *made = (all_watch){.next = waiting_for_all.first, .waker = engine_waker_retain(waker)};
-        waiting_for_all.first = made;
-        made = NULL;
-    }
+    made = engine_watch_add(&waiting_for_all.first, made, waker, 0);
     atomic_store(&waiting_for_all.any, true);
     engine_lock_drop(&waiting_for_all.lock);
     free(made);

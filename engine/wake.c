@@ -72,6 +72,8 @@ void neap_waker_clear(neap_waker *waker) {
     atomic_exchange(&waker->woken, 0);
 }
 
+/* ---- Sleeping ------------------------------------------------------------------------------------------------------ */
+
 static bool spin_for(neap_waker *waker) {
     int64_t end = engine_now() + SPIN_NS;
     do {
@@ -97,6 +99,45 @@ void engine_waker_block(neap_waker *waker, bool help) {
         engine_futex_wait(&waker->woken, 0, FOR_EVER);
     }
 }
+
+/* ---- Watches ------------------------------------------------------------------------------------------------------- */
+
+engine_watch *engine_watch_add(engine_watch **list, engine_watch *made, neap_waker *waker, uint64_t target) {
+    for (engine_watch *watch = *list; watch; watch = watch->next) {
+        if (watch->waker == waker && watch->target == target) return made;
+    }
+    *made = (engine_watch){.next = *list, .waker = engine_waker_retain(waker), .target = target};
+    *list = made;
+    return NULL;
+}
+
+/* Takes off the list what is due when the count has reached this value. */
+engine_watch *engine_watch_take(engine_watch **list, uint64_t reached) {
+    engine_watch *due = NULL, **link = list;
+    while (*link) {
+        engine_watch *watch = *link;
+        if (watch->target > reached) {
+            link = &watch->next;
+            continue;
+        }
+        *link = watch->next;
+        watch->next = due;
+        due = watch;
+    }
+    return due;
+}
+
+void engine_watch_fire(engine_watch *due) {
+    while (due) {
+        engine_watch *next = due->next;
+        neap_waker_wake(due->waker);
+        neap_waker_free(due->waker);
+        free(due);
+        due = next;
+    }
+}
+
+/* ---- Interrupts ---------------------------------------------------------------------------------------------------- */
 
 void neap_interrupt_raise(void) {
     atomic_fetch_add(&interrupts, 1);

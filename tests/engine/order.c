@@ -1,4 +1,4 @@
-/* test_order.c: thousands of random ops over a hundred variables give what a serial execution gives.
+/* order.c: thousands of random ops over a hundred variables give what a serial execution gives.
  *
  * An op reads some cells and writes others by a mixing function in which order matters. With one pushing thread the
  * result must equal that of running the ops one after the other; with several, each thread has cells of its own and
