@@ -16,13 +16,16 @@ local function frame_text(info)
     return where .. ": in function <" .. info.short_src .. ":" .. info.linedefined .. ">"
 end
 
---- The user's frames from `level` on, innermost first.
-local function user_frames(level)
-    local frames = {}
+--- The user's frames, innermost first, as texts, and their sites "file:line".
+local function user_frames()
+    local frames, sites, level = {}, {}, 1
     while true do
         local info = debug.getinfo(level, "Sln")
-        if not info then return frames end
-        if is_users(info) then frames[#frames + 1] = frame_text(info) end
+        if not info then return frames, sites end
+        if is_users(info) then
+            frames[#frames + 1] = frame_text(info)
+            sites[#sites + 1] = info.short_src .. ":" .. info.currentline
+        end
         level = level + 1
     end
 end
@@ -37,7 +40,8 @@ end
 --- The text for an uncaught error: an error handler for xpcall and its kind.
 function errors.describe(value)
     local lines = { message_of(value) }
-    local frames = user_frames(3)
+    local frames, sites = user_frames()
+    if #frames == 1 and lines[1]:sub(1, #sites[1] + 1) == sites[1] .. ":" then return lines[1] end
     if #frames > 0 then lines[2] = "stack traceback:" end
     for k, frame in ipairs(frames) do
         if k == MAX_FRAMES + 1 and #frames > 2 * MAX_FRAMES then

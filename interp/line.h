@@ -25,6 +25,11 @@ typedef struct line_editor {
     void (*remember)(const char *command);
 } line_editor;
 
+enum { LINE_INPUT = 1, LINE_WOKEN = 2, LINE_SIGNAL = 4 };
+/* Waits for input on standard input, for the waker (may be NULL) or for Ctrl-C, none of which can be missed; returns
+ * which as bits, LINE_SIGNAL alone; 0 after other signals. */
+int line_wait(const neap_waker *waker);
+
 extern const line_editor line_plain;
 extern const line_editor line_readline;
 

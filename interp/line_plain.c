@@ -1,5 +1,4 @@
 /* line_plain.c: lines from standard input without editing or history. */
-#include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,7 +28,7 @@ static char *take_line(size_t bytes, size_t skip) {
     return line;
 }
 
-/* Reads more input. Returns the bytes read, 0 at the end of input, -1 after a signal. */
+/* Reads more input. Returns the bytes read, 0 at the end of input, -1 after Ctrl-C. */
 static ssize_t read_more(void) {
     if (buffered_capacity - buffered_bytes < 4096) {
         size_t capacity = 2 * buffered_capacity + 8192;
@@ -40,11 +39,18 @@ static ssize_t read_more(void) {
         buffered = grown;
         buffered_capacity = capacity;
     }
+    int what;
+    do {
+        what = line_wait(NULL);
+    } while (what == 0);
+    if (what & LINE_SIGNAL) {
+        return -1;
+    }
     ssize_t bytes = read(STDIN_FILENO, buffered + buffered_bytes, buffered_capacity - buffered_bytes);
     if (bytes > 0) {
         buffered_bytes += (size_t)bytes;
     }
-    return bytes < 0 && errno != EINTR ? 0 : bytes;
+    return bytes < 0 ? 0 : bytes;
 }
 
 static line_status plain_read(const char *prompt, char **text) {

@@ -4,8 +4,6 @@
  * waker wakes the poll below: the visible line is cleared, the text written, and the line drawn again under it. So late
  * output goes above the prompt and never through it.
  */
-#include <errno.h>
-#include <poll.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -96,21 +94,16 @@ static line_status readline_read(const char *prompt, char **text) {
     rl_callback_handler_install(prompt, on_line);
     line_status status = LINE_OK;
     while (!finished) {
-        struct pollfd watched[2] = {{.fd = STDIN_FILENO, .events = POLLIN},
-                                    {.fd = neap_waker_fd(setup.waker), .events = POLLIN}};
-        int ready = poll(watched, 2, -1);
-        if (neap_interrupt_pending()) {
+        int what = line_wait(setup.waker);
+        if (what & LINE_SIGNAL) {
             cancel_line();
             status = LINE_INTERRUPTED;
             break;
         }
-        if (ready < 0) {
-            continue;
-        }
-        if (watched[1].revents & POLLIN) {
+        if (what & LINE_WOKEN) {
             show_diverted();
         }
-        if (watched[0].revents != 0) {
+        if (what & LINE_INPUT) {
             rl_callback_read_char();
         }
     }

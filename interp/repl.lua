@@ -6,13 +6,16 @@ local show = require "neap.interp.show"
 local repl = {}
 
 local CHUNK = "=prompt"
+-- What makes a chunk of an expression. The nil, which is dropped, keeps a call from being a tail call: its errors would
+-- lose the line.
+local VALUES = "return nil, "
 local hinted = false
 
 --- The compiled command, or nil and the error of reading it as statements.
 local function compile(text)
     local expression = text:match("^%s*=(.*)$")
-    if expression then return loadstring("return " .. expression, CHUNK) end
-    local chunk = loadstring("return " .. text, CHUNK)
+    if expression then return loadstring(VALUES .. expression, CHUNK) end
+    local chunk = loadstring(VALUES .. text, CHUNK)
     if chunk then return chunk end
     return loadstring(text, CHUNK)
 end
@@ -30,10 +33,11 @@ local function hint_local(text)
     end
 end
 
---- Shows values as print does, tables by their contents, and waits until they have been written.
-local function display(count, ...)
-    if count == 0 then return end
-    local values = { ... }
+--- Shows all values but the first (VALUES) as print does, tables by their contents, and waits until they are written.
+local function display(...)
+    local count = select("#", ...) - 1
+    if count < 1 then return end
+    local values = { select(2, ...) }
     for k = 1, count do values[k] = show.top(values[k]) end
     print(unpack(values, 1, count))
     np.effects_barrier()
@@ -44,8 +48,7 @@ function repl.run(text)
     local chunk, problem = compile(text)
     if not chunk then error(problem, 0) end
     hint_local(text)
-    local function collect(...) return select("#", ...), ... end
-    display(collect(chunk()))
+    display(chunk())
 end
 
 return repl

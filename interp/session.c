@@ -15,7 +15,7 @@
 
 /* What SIGINT's handler needs; written before the handler is installed. */
 static lua_State *interrupt_state;
-static int interrupt_prompt;
+static int interrupt_prompt; /* also: errors need no "neap:" in front */
 
 /* ---- Modules ---------------------------------------------------------------------------------------------------- */
 
@@ -117,7 +117,7 @@ static void report_error(lua_State *L) {
     if (text == NULL) {
         text = "error without a text";
     }
-    lua_pushfstring(L, "neap: %s\n", text);
+    lua_pushfstring(L, interrupt_prompt ? "%s\n" : "neap: %s\n", text);
     session_drain(L);
     size_t bytes;
     const char *line = lua_tolstring(L, -1, &bytes);

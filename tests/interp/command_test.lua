@@ -1,0 +1,153 @@
+--- command_test.lua: the command line: what runs, exit statuses, what goes to stderr.
+local check = require "tests.check"
+local process = require "tests.interp.process"
+local run = process.run_neap
+
+check.test("-e runs code with np loaded", function()
+    local status, out, err = run { "-e", "print(1); assert(np == require 'neap')" }
+    check.equal({ status, out, err }, { 0, "1\n", "" })
+end)
+
+check.test("several -e run in order, then the script with its arguments", function()
+    local script = process.file "print(arg[0] == SCRIPT, x, ...)"
+    local status, out = run { "-e", "x = 1", "-e", "SCRIPT = '" .. script .. "'", script, "a", "b" }
+    check.equal({ status, out }, { 0, "true\t1\ta\tb\n" })
+end)
+
+check.test("options end at the script", function()
+    local script = process.file "print(...)"
+    local _, out = run { script, "--version", "-e", "x" }
+    check.equal(out, "--version\t-e\tx\n")
+    _, out = run { "--", script, "-q" }
+    check.equal(out, "-q\n")
+end)
+
+check.test("a program on standard input", function()
+    local status, out = run({}, "#!/usr/bin/env neap\nprint('in', ...)")
+    check.equal({ status, out }, { 0, "in\n" })
+    status, out = run({ "-", "x" }, "print('in', ...)")
+    check.equal({ status, out }, { 0, "in\tx\n" })
+end)
+
+check.test("--version and --help", function()
+    local status, out, err = run { "--version" }
+    check.equal({ status, err }, { 0, "" })
+    check.ok(out:find "^neap %d+%.%d+%.%d+\n$", out)
+    status, out, err = run { "--help" }
+    check.equal({ status, err }, { 0, "" })
+    for _, option in ipairs { "-e", "-i", "--devices", "--workers", "--version", "doctor" } do
+        check.ok(out:find(option, 1, true), option)
+    end
+end)
+
+check.test("wrong options are one line and status 2", function()
+    local cases = {
+        { { "--nope" }, "unknown option '--nope'" }, { { "-x" }, "unknown option '-x'" },
+        { { "--devices" }, "--devices wants a value" }, { { "-e" }, "-e wants a value" },
+        { { "--devices", "0" }, "--devices wants a number from 1 to 1024, not '0'" },
+        { { "--workers=two" }, "--workers wants a number from 1 to 1024, not 'two'" },
+        { { "--devices", "99999999999999999999" }, "--devices wants a number" },
+        { { "doctor", "x" }, "doctor takes no arguments" },
+    }
+    for _, case in ipairs(cases) do
+        local status, out, err = run(case[1])
+        check.equal({ status, out }, { 2, "" }, case[2])
+        check.ok(err:find("neap: " .. case[2], 1, true) and select(2, err:gsub("\n", "")) == 1, err)
+    end
+end)
+
+check.test("--devices and --workers reach the engine", function()
+    local code = "local C = require('neap.core').C; print(C.neap_engine_devices(), C.neap_engine_workers())"
+    local status, out = run { "--devices", "3", "--workers=2", "-e", code }
+    check.equal({ status, out }, { 0, "3\t2\n" })
+end)
+
+check.test("an error names the user's lines and leaves the library's out", function()
+    local script = process.file [[
+local function inner(x)
+    return (x:reshape(2, 2))
+end
+local function outer()
+    inner(np.arange(6))
+end
+
+outer()
+]]
+    local status, out, err = run { script }
+    check.equal({ status, out }, { 1, "" })
+    check.ok(err:find("^neap: " .. script .. ":2: .*reshape"), err)
+    check.ok(err:find(script .. ":2: in function 'inner'", 1, true), err)
+    check.ok(err:find(script .. ":5: in function 'outer'", 1, true), err)
+    check.ok(err:find(script .. ":8: in main chunk", 1, true), err)
+    check.ok(not err:find "neap/" and not err:find "%[C%]", err)
+end)
+
+check.test("errors of other types", function()
+    local _, _, err = run { "-e", "error(setmetatable({}, { __tostring = function() return 'custom' end }))" }
+    check.ok(err:find "^neap: custom\n", err)
+    local status
+    status, _, err = run { "-e", "error {}" }
+    check.equal(status, 1)
+    check.ok(err:find "^neap: error value of type table", err)
+    status, _, err = run { "-e", "error()" }
+    check.equal(status, 1)
+    check.ok(err:find "^neap: error value of type nil", err)
+end)
+
+check.test("a chunk that does not compile, a script that does not exist", function()
+    local status, out, err = run { "-e", "x = = 1" }
+    check.equal({ status, out }, { 1, "" })
+    check.ok(err:find "^neap: %(command line%):1: unexpected symbol near '='\n$", err)
+    status, out, err = run { "/nonexistent/script.lua" }
+    check.equal({ status, out }, { 1, "" })
+    check.ok(err:find("cannot open /nonexistent/script.lua", 1, true), err)
+end)
+
+check.test("deep recursion is an error with a short traceback", function()
+    local status, _, err = run { "-e", "local function f() return 1 + f() end f()" }
+    check.equal(status, 1)
+    check.ok(err:find("stack overflow", 1, true) and #err < 8000, err)
+end)
+
+check.test("os.exit gives its status and loses no output", function()
+    check.equal({ run { "-e", "print(np.arange(3)); os.exit(7)" } }, { 7, "[0 1 2]\n", "" })
+    check.equal((run { "-e", "os.exit(true)" }), 0)
+    check.equal((run { "-e", "os.exit(false)" }), 1)
+end)
+
+check.test("output and errors keep their order", function()
+    local status, out = process.run { "sh", "-c", "exec \"$0\" -e 'print(np.arange(2)) io.write(\"w\\n\") error(\"last\", 0)' 2>&1",
+                                      process.neap }
+    check.equal(status, 1)
+    check.ok(out:find "^%[0 1%]\nw\nneap: last\n", out)
+end)
+
+check.test("a reader that goes away ends output, not the process by a crash", function()
+    local status = process.run { "sh", "-c", "\"$0\" -e 'for i = 1, 1e5 do print(i) end' | head -n 1 >/dev/null; exit 0",
+                                 process.neap }
+    check.equal(status, 0)
+end)
+
+check.test("no file of the current folder can take the library's place", function()
+    local status, out = process.run { "sh", "-c", "cd \"$(mktemp -d)\" && echo 'error(\"shadowed\")' >neap.lua && "
+                                      .. "\"$0\" -e 'print(np ~= nil)'; status=$?; rm neap.lua; rmdir \"$PWD\"; exit $status",
+                                      process.neap }
+    check.equal({ status, out }, { 0, "true\n" })
+end)
+
+check.test("-i without a terminal reads commands line by line", function()
+    local status, out = run({ "-i" }, "x = 2\nx + 1\nfor i = 1, 2 do\nprint(i)\nend\n={x, {y = 'z'}}\n")
+    check.equal(status, 0)
+    check.equal((out:gsub(">+ ", "")), "3\n1\n2\n{2, {y = \"z\"}}\n")
+end)
+
+check.test("doctor reports without the library", function()
+    local status, out, err = run { "doctor" }
+    check.equal({ status, err }, { 0, "" })
+    for _, row in ipairs { "neap ", "LuaJIT ", "instruction set ", "cores ", "BLAS ", "huge pages ", "Fashion%-MNIST " } do
+        check.ok(("\n" .. out):find("\n" .. row), row)
+    end
+end)
+
+process.cleanup()
+check.done()

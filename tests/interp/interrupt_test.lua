@@ -1,0 +1,55 @@
+--- interrupt_test.lua: Ctrl-C in a script: every loop stops, the line is named, the status is 130, output is kept.
+local check = require "tests.check"
+local process = require "tests.interp.process"
+
+--- Runs a script under a terminal, presses Ctrl-C once it has printed "ready", and returns its exit status, what it
+-- showed after that, and the seconds it took to end.
+local function interrupt(source)
+    local script = process.file(source)
+    local terminal = process.terminal({ script }, {})
+    terminal:expect "ready"
+    process.sleep(0.3) -- let loops be compiled
+    terminal:send "\3"
+    local pressed = process.now()
+    local status = terminal:finish()
+    return status, terminal.seen:sub(terminal.taken), process.now() - pressed, script
+end
+
+local LOOPS = {
+    ["an empty loop"] = "while true do end",
+    ["a compiled loop"] = "local x = 0\nwhile true do x = x + 1 end",
+    ["a numeric for"] = "for i = 1, 1e18 do end",
+    ["nested loops"] = "while true do for i = 1, 10 do for j = 1, 10 do end end end",
+    ["a loop that catches errors"] = "while true do pcall(function() while true do end end) end",
+    ["a loop in a function"] = "local function f(n) return n < 1 and 0 or f(n - 1) end\nwhile true do f(100) end",
+    ["a coroutine"] = "coroutine.wrap(function() while true do end end)()",
+    ["string building"] = "while true do local s = ('x'):rep(100) .. 'y' end",
+    ["array ops"] = "local x = np.arange(1000)\nwhile true do x = x + 1 end",
+    ["array ops that are awaited"] = "while true do np.arange(1000):sum():item() end",
+    ["printing"] = "while true do print('') end",
+    ["reading input"] = "io.read()\nwhile true do end",
+}
+
+for name, loop in pairs(LOOPS) do
+    check.test(name .. " stops", function()
+        local status, text, seconds = interrupt("print 'ready'\n" .. loop .. "\n")
+        check.equal(status, 130, text)
+        check.ok(text:find "interrupted", text)
+        check.ok(seconds < 3, "took " .. seconds .. " s")
+    end)
+end
+
+check.test("the line is named, and output before it is kept", function()
+    local status, text, _, script = interrupt("print 'ready'\nprint(np.arange(3))\n\nwhile true do end\n")
+    check.equal(status, 130)
+    check.ok(text:find("[0 1 2]", 1, true), text)
+    check.ok(text:find(script .. ":4: interrupted", 1, true), text)
+end)
+
+check.test("a script cannot turn an interrupt into success", function()
+    local status = interrupt("print 'ready'\npcall(function() while true do end end)\nprint 'went on'\n")
+    check.equal(status, 130)
+end)
+
+process.cleanup()
+check.done()

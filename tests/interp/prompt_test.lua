@@ -1,0 +1,153 @@
+--- prompt_test.lua: the prompt under a pseudo-terminal: editing, continuation, history, completion, late output.
+local check = require "tests.check"
+local process = require "tests.interp.process"
+
+local state = process.file "" -- its name, as a folder, for the history
+os.remove(state)
+
+--- A prompt that has just appeared.
+local function prompt(arguments)
+    local terminal = process.terminal(arguments or {}, { XDG_STATE_HOME = state })
+    terminal:expect "> "
+    return terminal
+end
+
+--- Types a command; returns what is shown between it and the next prompt.
+local function command(terminal, text)
+    terminal:send(text .. "\n")
+    terminal:expect "\r\n"
+    return (terminal:expect("> "):gsub("\27%[%?2004[lh]\r?", "")) -- without the marks of bracketed paste
+end
+
+check.test("an expression is shown, a statement is not", function()
+    local terminal = prompt()
+    check.equal(command(terminal, "1 + 1"), "2\r\n")
+    check.equal(command(terminal, "= 3, nil"), "3\tnil\r\n")
+    check.equal(command(terminal, "x = np.arange(6)"), "")
+    check.equal(command(terminal, "x:reshape(2, 3)"), "[[0 1 2]\r\n [3 4 5]]\r\n")
+    check.equal(command(terminal, "x.shape"), "{6}\r\n")
+    terminal:send "\4"
+    check.equal(terminal:finish(), 0)
+end)
+
+check.test("an incomplete command continues", function()
+    local terminal = prompt()
+    terminal:send "for i = 1, 2 do\n"
+    terminal:expect ">> "
+    terminal:send "print(i * 10)\n"
+    terminal:expect ">> "
+    terminal:send "end\n"
+    terminal:expect "10\r\n20\r\n"
+    terminal:expect "> "
+    terminal:send "os.exit(5)\n"
+    check.equal(terminal:finish(), 5)
+end)
+
+check.test("an error names the line and the session goes on", function()
+    local terminal = prompt()
+    check.ok(command(terminal, "error('first')"):find "^prompt:1: first\r\n", "error")
+    check.ok(command(terminal, "np.arange(6):reshape(4, 4)"):find "^prompt:1: .*reshape", "library error")
+    check.ok(command(terminal, "x = ="):find "^prompt:1: unexpected symbol", "syntax error")
+    check.equal(command(terminal, "7"), "7\r\n")
+    terminal:send "\4"
+    check.equal(terminal:finish(), 0)
+end)
+
+check.test("Ctrl-C drops the line, and a continued command", function()
+    local terminal = prompt()
+    terminal:send "this is not "
+    terminal:expect "not "
+    terminal:send "\3"
+    terminal:expect "^C\r\n"
+    terminal:expect "> "
+    check.equal(command(terminal, "'clean'"), "clean\r\n")
+    terminal:send "for i = 1, 2 do\n"
+    terminal:expect ">> "
+    terminal:send "\3"
+    terminal:expect "^C\r\n"
+    terminal:expect "> "
+    check.equal(command(terminal, "'again'"), "again\r\n")
+    terminal:send "\4"
+    check.equal(terminal:finish(), 0)
+end)
+
+check.test("Ctrl-C stops a command, not the session", function()
+    local terminal = prompt()
+    for _, loop in ipairs {
+        "while true do end", "local x = 0; while true do x = x + 1 end",
+        "while true do pcall(function() while true do end end) end",
+        "x = np.arange(10); while true do x = x + 1 end", "repeat until false", "io.read()",
+    } do
+        terminal:send(loop .. "\n")
+        terminal:expect "\r\n"
+        process.sleep(0.2)
+        local pressed = process.now()
+        terminal:send "\3"
+        terminal:expect "interrupted"
+        check.ok(process.now() - pressed < 2, loop)
+        terminal:expect "> "
+        check.equal(command(terminal, "'alive'"), "alive\r\n", loop)
+    end
+    terminal:send "\4"
+    check.equal(terminal:finish(), 0)
+end)
+
+check.test("late output goes above the line that is being edited", function()
+    local terminal = prompt()
+    command(terminal, "print(np.debug.sleep(np.arange(3), 500))")
+    terminal:send "1 + "
+    local before = terminal:expect "[0 1 2]"
+    check.ok(before:find "1 %+ ", before)
+    terminal:expect "1 + " -- drawn again
+    check.equal(command(terminal, "1"), "2\r\n")
+    terminal:send "\4"
+    check.equal(terminal:finish(), 0)
+end)
+
+check.test("tab completes fields of np and globals", function()
+    local terminal = prompt()
+    terminal:send "np.arang\t(3)\n"
+    terminal:expect "[0 1 2]"
+    terminal:expect "> "
+    terminal:send "math.fl\t(1.5)\n"
+    terminal:expect "1\r\n"
+    terminal:expect "> "
+    terminal:send "\4"
+    check.equal(terminal:finish(), 0)
+end)
+
+check.test("history outlives the session", function()
+    local terminal = prompt()
+    check.equal(command(terminal, "'remember ' .. 'me'"), "remember me\r\n")
+    terminal:send "\4"
+    terminal:finish()
+    terminal = prompt()
+    terminal:send "\27[A\n" -- the up arrow
+    terminal:expect "remember me\r\n"
+    terminal:expect "> "
+    terminal:send "\4"
+    check.equal(terminal:finish(), 0)
+    os.remove(state .. "/neap/history")
+end)
+
+check.test("-i keeps the script's globals; its failure does not end the session", function()
+    local script = process.file "y = 41; error('failed')"
+    local terminal = process.terminal({ "-i", script }, { XDG_STATE_HOME = state })
+    terminal:expect(script .. ":1: failed")
+    terminal:expect "> "
+    check.equal(command(terminal, "y + 1"), "42\r\n")
+    terminal:send "\4"
+    check.equal(terminal:finish(), 0)
+end)
+
+check.test("a local at the prompt gets a hint, once", function()
+    local terminal = prompt()
+    check.ok(command(terminal, "local z = 1"):find("lives for one command", 1, true), "hint")
+    check.equal(command(terminal, "local z = 2"), "")
+    terminal:send "\4"
+    check.equal(terminal:finish(), 0)
+end)
+
+os.execute("rm -rf '" .. state .. "'")
+process.cleanup()
+check.done()
