@@ -14,8 +14,8 @@ parameters p[steps,n] after each step`. With p parameters, g gradient, lr rate, 
 optax and Torch agree with these. Defaults: b1 0.9, b2 0.999, eps 1e-8; every record names all its options.
 
 np.nn: records `name <tab> options <tab> tolerance <tab> inputs… <tab> = <tab> result`. gelu is x Φ(x) exactly, or
-its tanh form (Hendrycks and Gimpel 2016): 0.5 x (1 + tanh(sqrt(2/π) (x + 0.044715 x³))). cross_entropy takes logits and
-integer labels and is the mean over rows of logsumexp(row) - row[label]. An initializer's record is its bound or
+its tanh form (Hendrycks and Gimpel 2016): 0.5 x (1 + tanh(sqrt(2/π) (x + 0.044715 x³))). cross_entropy takes logits
+and integer labels and is the mean over rows of logsumexp(row) - row[label]. An initializer's record is its bound or
 standard deviation for the shape {fan in, fan out}: glorot_uniform draws from ±sqrt(6/(in+out)), he_uniform from
 ±sqrt(6/in), glorot_normal and he_normal have variance 2/(in+out) and 2/in.
 """
