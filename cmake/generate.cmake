@@ -36,7 +36,7 @@ if(EXISTS "${GEN}/kernels.lua")
     add_custom_command(
         OUTPUT "${GENERATED}/kernels_gen.h"
         COMMAND "${NEAP_LUAJIT_BINARY}" "${GEN}/kernels.lua" "${PROJECT_SOURCE_DIR}" "${GENERATED}" ${OP_FILES}
-        DEPENDS ${OP_FILES} "${GEN}/kernels.lua" ${GENERATOR_LIBRARY} "${NEAP_LUAJIT_BINARY}"
+        DEPENDS ${OP_FILES} "${PROJECT_SOURCE_DIR}/lazy/lazy.h" "${GEN}/kernels.lua" ${GENERATOR_LIBRARY} "${NEAP_LUAJIT_BINARY}"
         COMMENT "Generating kernel loops from op rows" VERBATIM)
     list(APPEND GENERATED_FILES "${GENERATED}/kernels_gen.h")
 endif()

@@ -187,7 +187,7 @@ static void on_interrupt(int signal_number) {
     if (!interrupt_prompt && neap_interrupt_pending() > 2) {
         _exit(SESSION_INTERRUPTED);
     }
-    lua_sethook(interrupt_state, raise_interrupt, LUA_MASKCALL | LUA_MASKRET | LUA_MASKCOUNT, 1);
+    lua_sethook(interrupt_state, raise_interrupt, LUA_MASKCOUNT, 1);
 }
 
 void session_catch_interrupts(lua_State *L, int prompt) {
