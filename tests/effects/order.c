@@ -1,0 +1,176 @@
+/* order.c: ordered effects happen in the order of their pushes, whatever their inputs do. */
+#include "effects/effects.h"
+#include "tests/check.h"
+
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+static void sleep_us(int us) {
+    nanosleep(&(struct timespec){us / 1000000, us % 1000000 * 1000L}, NULL);
+}
+
+static double now_ms(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
+}
+
+static int sleep_for(void *arg, const neap_run *run) {
+    (void)run;
+    sleep_us((int)(intptr_t)arg);
+    return 0;
+}
+
+static int fail(void *arg, const neap_run *run) {
+    (void)arg, (void)run;
+    return neap_error(NEAP_E_SHAPE, "no such shape");
+}
+
+static int seen[4096];
+static _Atomic int seen_count;
+static _Atomic int inside;
+
+static int note(void *arg, const neap_run *run) {
+    (void)run;
+    CHECK_EQ(inside++, 0); /* one effect at a time */
+    seen[seen_count++] = (int)(intptr_t)arg;
+    inside--;
+    return 0;
+}
+
+static neap_var *new_var(void) {
+    neap_var *var = NULL;
+    CHECK_EQ(neap_var_new(&var), NEAP_OK);
+    return var;
+}
+
+static void effect(neap_effects *effects, neap_sync_fn fn, void *arg, neap_var *read) {
+    neap_push push = {.name = "print", .site = "script.lua:4", .nreads = read != NULL, .reads = &read};
+    CHECK_EQ(neap_effects_push(effects, fn, arg, &push), NEAP_OK);
+}
+
+/* A slow producer, then a fast one, on two devices. */
+static void slow_then_fast(neap_effects *effects) {
+    neap_var *slow = new_var(), *fast = new_var();
+    neap_push push = {.nwrites = 1, .writes = &slow};
+    seen_count = 0;
+    CHECK_EQ(neap_push_sync(sleep_for, (void *)(intptr_t)50000, &push), NEAP_OK);
+    double start = now_ms();
+    effect(effects, note, (void *)1, slow);
+    push = (neap_push){.device = 1, .nwrites = 1, .writes = &fast};
+    CHECK_EQ(neap_push_sync(sleep_for, (void *)(intptr_t)10, &push), NEAP_OK);
+    effect(effects, note, (void *)2, fast);
+    effect(effects, note, (void *)3, NULL);
+    CHECK(now_ms() - start < 25); /* pushing did not wait */
+    CHECK_EQ(neap_effects_poll(effects, NULL), NEAP_PENDING);
+    CHECK_EQ(neap_var_wait_to_read(fast), NEAP_OK);
+    CHECK_EQ(seen_count, 0);
+    neap_effects_drain(effects);
+    CHECK_EQ(seen_count, 3);
+    for (int i = 0; i < 3; i++) CHECK_EQ(seen[i], i + 1);
+    neap_var_delete(slow);
+    neap_var_delete(fast);
+}
+
+static void at_once(neap_effects *effects) {
+    seen_count = 0;
+    effect(effects, note, (void *)1, NULL);
+    CHECK_EQ(seen_count, 1);
+    neap_var *var = new_var();
+    neap_push push = {.nwrites = 1, .writes = &var};
+    CHECK_EQ(neap_effects_push(effects, note, NULL, &push), NEAP_E_ARGUMENT);
+    CHECK_EQ(neap_effects_push(effects, NULL, NULL, &(neap_push){0}), NEAP_E_ARGUMENT);
+    CHECK_EQ(seen_count, 1);
+    neap_var_delete(var);
+}
+
+static void many(neap_effects *effects) {
+    enum { MANY = 2000, VARS = 10 };
+    neap_var *vars[VARS];
+    for (int i = 0; i < VARS; i++) vars[i] = new_var();
+    seen_count = 0;
+    for (int i = 0; i < MANY; i++) {
+        neap_var *var = vars[i * 7 % VARS];
+        neap_push push = {.device = i % 2, .flags = (uint32_t)(i / 3 % 2), .nwrites = 1, .writes = &var};
+        CHECK_EQ(neap_push_sync(sleep_for, (void *)(intptr_t)(i % 50 == 0 ? 300 : 0), &push), NEAP_OK);
+        effect(effects, note, (void *)(intptr_t)i, i % 5 ? var : NULL);
+    }
+    neap_effects_drain(effects);
+    CHECK_EQ(seen_count, MANY);
+    int wrong = 0;
+    for (int i = 0; i < MANY; i++) wrong += seen[i] != i;
+    CHECK_EQ(wrong, 0);
+    for (int i = 0; i < VARS; i++) neap_var_delete(vars[i]);
+}
+
+static neap_var *failed_input;
+
+static int look_at_input(void *arg, const neap_run *run) {
+    (void)arg, (void)run;
+    CHECK_EQ(neap_var_poll(failed_input, NULL), NEAP_E_SHAPE);
+    CHECK_TEXT(neap_error_text(), "no such shape");
+    return note((void *)7, run);
+}
+
+/* An effect sees that its input failed, and what fails itself is told on stderr; later effects run. */
+static void failures(neap_effects *effects) {
+    failed_input = new_var();
+    neap_push push = {.nwrites = 1, .writes = &failed_input};
+    seen_count = 0;
+    CHECK_EQ(neap_push_sync(fail, NULL, &push), NEAP_OK);
+    effect(effects, look_at_input, NULL, failed_input);
+    CHECK_EQ(neap_wait_all(), NEAP_E_SHAPE);
+    int pipes[2], saved = dup(2);
+    char text[256] = "";
+    CHECK_EQ(pipe(pipes), 0);
+    neap_out_drain();
+    dup2(pipes[1], 2);
+    effect(effects, fail, NULL, NULL);
+    effect(effects, note, (void *)8, NULL);
+    neap_effects_drain(effects);
+    dup2(saved, 2);
+    CHECK(read(pipes[0], text, sizeof text - 1) > 0);
+    CHECK(strcmp(text, "script.lua:4: print: no such shape\n") == 0);
+    CHECK_EQ(seen_count, 2);
+    CHECK_EQ(neap_effects_poll(effects, NULL), NEAP_OK);
+    CHECK_EQ(neap_wait_all(), NEAP_OK); /* the token carries nothing */
+    close(pipes[0]), close(pipes[1]), close(saved);
+    neap_var_delete(failed_input);
+}
+
+static void polls(neap_effects *effects) {
+    neap_waker *waker;
+    neap_var *slow = new_var();
+    neap_push push = {.nwrites = 1, .writes = &slow};
+    seen_count = 0;
+    CHECK_EQ(neap_waker_new(&waker), NEAP_OK);
+    CHECK_EQ(neap_push_sync(sleep_for, (void *)(intptr_t)20000, &push), NEAP_OK);
+    effect(effects, note, (void *)1, slow);
+    int rounds = 0;
+    while (neap_effects_poll(effects, waker) == NEAP_PENDING && rounds < 100) {
+        CHECK_EQ(neap_waker_sleep(waker, 10000), 1);
+        neap_waker_clear(waker);
+        rounds++;
+    }
+    CHECK(rounds >= 1 && rounds < 5);
+    CHECK_EQ(seen_count, 1);
+    neap_var_delete(slow);
+    neap_waker_free(waker);
+}
+
+int main(void) {
+    for (int naive = 0; naive < 2; naive++) {
+        neap_effects *effects;
+        CHECK_EQ(neap_engine_start(&(neap_engine_config){.workers = 2, .devices = 2, .scheduler = naive}), NEAP_OK);
+        CHECK_EQ(neap_effects_new(&effects), NEAP_OK);
+        at_once(effects);
+        many(effects);
+        failures(effects);
+        if (!naive) slow_then_fast(effects);
+        if (!naive) polls(effects);
+        neap_effects_free(effects);
+        neap_engine_stop();
+    }
+    return check_end();
+}

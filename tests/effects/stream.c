@@ -1,0 +1,253 @@
+/* stream.c: the output streams: order, whole lines, slow, full and closed pipes, diversion, the end of the process. */
+#include "effects/effects.h"
+#include "tests/check.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static void sleep_ms(int ms) {
+    nanosleep(&(struct timespec){ms / 1000, ms % 1000 * 1000000L}, NULL);
+}
+
+static double now_ms(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
+}
+
+static int body_number(int (*body)(void));
+
+/* Runs `body` in a fresh process, with its stdout (and stderr if `both`) on a pipe. Returns the exit status; *text gets
+ * what came out; the reading starts after `delay_ms`, or never if that is negative. */
+static int run_apart(int (*body)(void), int both, int delay_ms, char **text, size_t *bytes) {
+    int pipes[2], status = -1;
+    CHECK_EQ(pipe(pipes), 0);
+    char number[16];
+    snprintf(number, sizeof number, "%d", body_number(body));
+    pid_t child = fork();
+    if (child == 0) { /* its engine is dead, so it becomes this program again, which runs the body */
+        dup2(pipes[1], 1);
+        if (both) dup2(pipes[1], 2);
+        close(pipes[0]);
+        close(pipes[1]);
+        execl("/proc/self/exe", "stream", number, (char *)NULL);
+        _exit(99);
+    }
+    close(pipes[1]);
+    if (delay_ms < 0) close(pipes[0]);
+    if (delay_ms > 0) sleep_ms(delay_ms);
+    size_t capacity = 1 << 16;
+    *text = malloc(capacity + 1);
+    *bytes = 0;
+    if (delay_ms >= 0) {
+        ssize_t count;
+        while ((count = read(pipes[0], *text + *bytes, capacity - *bytes)) > 0) {
+            *bytes += (size_t)count;
+            if (*bytes == capacity) *text = realloc(*text, (capacity *= 2) + 1);
+        }
+    }
+    (*text)[*bytes] = 0;
+    if (delay_ms >= 0) close(pipes[0]);
+    waitpid(child, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + status;
+}
+
+/* ---- Whole lines from several threads ------------------------------------------------------------------------------ */
+
+enum { WRITERS = 4, LINES = 2000 };
+
+static void *write_lines(void *arg) {
+    char line[160];
+    for (int i = 0; i < LINES; i++) {
+        int length = snprintf(line, sizeof line, "writer %d line %d %0*d end\n", (int)(intptr_t)arg, i, 1 + i % 90, 0);
+        if (neap_out_write(NEAP_STDOUT, line, (size_t)length) != NEAP_OK) exit(3);
+        if (i % 500 == 0) sleep_ms(1);
+    }
+    return NULL;
+}
+
+static int many_writers(void) {
+    pthread_t threads[WRITERS];
+    for (intptr_t i = 0; i < WRITERS; i++) pthread_create(&threads[i], NULL, write_lines, (void *)i);
+    for (int i = 0; i < WRITERS; i++) pthread_join(threads[i], NULL);
+    return 0; /* without a drain: exit does it */
+}
+
+/* Checks that every line is whole and each writer's lines are in order. */
+static void check_lines(const char *text) {
+    int next[WRITERS] = {0}, bad = 0, lines = 0;
+    for (const char *at = text; *at; lines++) {
+        int writer = -1, line = -1, used = 0;
+        sscanf(at, "writer %d line %d %*d end%n", &writer, &line, &used);
+        const char *end = strchr(at, '\n');
+        if (!end || at + used != end || writer < 0 || writer >= WRITERS || next[writer]++ != line) bad++;
+        at = end ? end + 1 : at + strlen(at);
+    }
+    CHECK_EQ(bad, 0);
+    CHECK_EQ(lines, WRITERS * LINES);
+}
+
+/* ---- Two streams, one order ---------------------------------------------------------------------------------------- */
+
+static int two_streams(void) {
+    for (int i = 0; i < 1000; i++) {
+        char text[16];
+        int length = snprintf(text, sizeof text, "%d\n", i);
+        neap_out_write(i % 3 == 0 ? NEAP_STDERR : NEAP_STDOUT, text, (size_t)length);
+    }
+    static char large[200000];
+    memset(large, 'x', sizeof large);
+    neap_out_write(NEAP_STDOUT, large, sizeof large);
+    neap_out_drain();
+    return neap_out_status() == NEAP_OK && neap_out_poll(NULL) == NEAP_OK ? 0 : 1;
+}
+
+/* ---- A full pipe --------------------------------------------------------------------------------------------------- */
+
+static int full_pipe(void) {
+    static char block[1 << 16];
+    memset(block, 'y', sizeof block);
+    block[sizeof block - 1] = '\n';
+    if (neap_out_write(NEAP_STDOUT, "first\n", 6)) return 2;
+    double start = now_ms();
+    for (int i = 0; i < 64; i++) {
+        if (neap_out_write(NEAP_STDOUT, block, sizeof block)) return 2;
+    }
+    if (now_ms() - start > 100) return 3; /* it waited for the reader */
+    if (neap_out_poll(NULL) != NEAP_PENDING) return 4;
+    neap_waker *waker;
+    if (neap_waker_new(&waker)) return 5;
+    if (neap_out_poll(waker) != NEAP_PENDING) return 6;
+    if (neap_waker_sleep(waker, 10000) != 1) return 7;
+    if (neap_out_poll(waker) != NEAP_OK) return 8;
+    neap_waker_free(waker);
+    return neap_out_status() == NEAP_OK ? 0 : 9;
+}
+
+static int full_pipe_that_does_not_block(void) {
+    fcntl(1, F_SETFL, fcntl(1, F_GETFL) | O_NONBLOCK);
+    return full_pipe();
+}
+
+/* ---- A closed pipe ------------------------------------------------------------------------------------------------- */
+
+static int closed_pipe(void) {
+    sleep_ms(50); /* the reader has gone; SIGPIPE has its default disposition, which would kill */
+    for (int i = 0; i < 100; i++) {
+        if (neap_out_write(NEAP_STDOUT, "nobody reads this\n", 18)) return 2;
+        if (i % 10 == 0) sleep_ms(1);
+    }
+    neap_out_drain();
+    if (neap_out_status() != NEAP_E_IO) return 3;
+    if (!strstr(neap_error_text(), "stdout")) return 4;
+    if (neap_out_poll(NULL) != NEAP_OK) return 5;
+    int pipes[2];
+    char text[8] = "";
+    if (pipe(pipes) || dup2(pipes[1], 2) < 0) return 6;
+    neap_out_write(NEAP_STDERR, "still", 5); /* the other stream works */
+    neap_out_drain();
+    return read(pipes[0], text, 7) == 5 && strcmp(text, "still") == 0 ? 0 : 7;
+}
+
+/* ---- Diversion ----------------------------------------------------------------------------------------------------- */
+
+static int diverted(void) {
+    neap_waker *waker;
+    char text[64];
+    if (neap_waker_new(&waker)) return 2;
+    neap_out_write(NEAP_STDOUT, "before ", 7);
+    neap_out_drain();
+    neap_out_divert(waker);
+    if (neap_waker_sleep(waker, 0)) return 3;
+    neap_out_write(NEAP_STDOUT, "kept one ", 9);
+    neap_out_write(NEAP_STDERR, "kept two ", 9);
+    if (neap_waker_sleep(waker, 1000) != 1) return 4;
+    neap_waker_clear(waker);
+    if (neap_out_poll(NULL) != NEAP_PENDING) return 5;
+    neap_out_drain(); /* returns: the text is the taker's */
+    if (neap_out_take(text, 4) != 4 || memcmp(text, "kept", 4)) return 6;
+    if (neap_out_take(text, sizeof text) != 14 || memcmp(text, " one kept two ", 14)) return 7;
+    if (neap_out_take(text, sizeof text) != 0) return 8;
+    if (neap_out_poll(NULL) != NEAP_OK) return 9;
+    neap_out_write(NEAP_STDOUT, "given back ", 11);
+    neap_out_divert(NULL);
+    neap_out_drain();
+    if (neap_out_take(text, sizeof text) != 0) return 10;
+    neap_out_divert(waker);
+    neap_out_write(NEAP_STDOUT, "at exit", 7);
+    neap_waker_free(waker);
+    return 0;
+}
+
+static int first_line(void) {
+    neap_out_write(NEAP_STDOUT, "1\n", 2);
+    neap_out_drain();
+    return 0;
+}
+
+static int bad_calls(void) {
+    return neap_out_write(3, "x", 1) == NEAP_E_ARGUMENT && neap_out_write(1, "", 0) == NEAP_OK &&
+                   neap_out_poll(NULL) == NEAP_OK
+               ? 0
+               : 1;
+}
+
+static int (*const bodies[])(void) = {many_writers, two_streams, full_pipe, full_pipe_that_does_not_block,
+                                      closed_pipe,  diverted,    first_line, bad_calls};
+
+static int body_number(int (*body)(void)) {
+    int number = 0;
+    while (bodies[number] != body) number++;
+    return number;
+}
+
+static void check_two_streams(void) {
+    char *text;
+    size_t bytes;
+    CHECK_EQ(run_apart(two_streams, 1, 0, &text, &bytes), 0);
+    const char *at = text;
+    int bad = 0;
+    for (int i = 0; i < 1000; i++) {
+        char expected[16];
+        int length = snprintf(expected, sizeof expected, "%d\n", i);
+        bad += strncmp(at, expected, (size_t)length) != 0;
+        at += length;
+    }
+    CHECK_EQ(bad, 0);
+    CHECK_EQ(strspn(at, "x"), 200000);
+    free(text);
+}
+
+int main(int argc, char **argv) {
+    if (argc > 1) return bodies[atoi(argv[1])]();
+    char *text;
+    size_t bytes;
+    CHECK_EQ(run_apart(many_writers, 0, 0, &text, &bytes), 0);
+    check_lines(text);
+    free(text);
+    check_two_streams();
+    int (*const full[])(void) = {full_pipe, full_pipe_that_does_not_block};
+    for (int i = 0; i < 2; i++) {
+        CHECK_EQ(run_apart(full[i], 0, 150, &text, &bytes), 0);
+        CHECK_EQ(bytes, 6 + 64 * 65536);
+        CHECK(strncmp(text, "first\nyyy", 9) == 0);
+        free(text);
+    }
+    CHECK_EQ(run_apart(closed_pipe, 0, -1, &text, &bytes), 0);
+    free(text);
+    CHECK_EQ(run_apart(diverted, 0, 0, &text, &bytes), 0);
+    CHECK(strcmp(text, "before given back at exit") == 0);
+    free(text);
+    CHECK_EQ(run_apart(first_line, 0, 0, &text, &bytes), 0);
+    CHECK(strcmp(text, "1\n") == 0);
+    free(text);
+    CHECK_EQ(run_apart(bad_calls, 0, 0, &text, &bytes), 0);
+    free(text);
+    return check_end();
+}
