@@ -1,0 +1,38 @@
+--- init.lua: the module "neap", `local np = require "neap"`.
+--
+-- The array functions are loaded at once; parts that not every script needs (np.random, np.nn, …) when they are first
+-- named. Loading replaces print and Lua's functions that write to stdout by ordered ones (output.lua).
+local core = require "neap.core"
+require "neap.array"
+require "neap.shape"
+require "neap.create"
+require "neap.select"
+require "neap.index"
+require "neap.reduce"
+require "neap.product"
+require "neap.runtime"
+local output = require "neap.output"
+
+local np = core.np
+np._VERSION = core.version
+np.is_array = core.is_array
+np.pi, np.e, np.inf, np.nan = math.pi, math.exp(1), math.huge, 0 / 0
+
+-- Functions that live in parts, and the parts themselves: name → module.
+local functions = { grad = "transform", value_and_grad = "transform", jit = "transform", trace = "transform" }
+local parts = { random = true, tree = true, nn = true, optim = true, data = true, io = true }
+
+setmetatable(np, {
+    __index = function(_, name)
+        if parts[name] then
+            np[name] = require("neap." .. name)
+        elseif functions[name] then
+            require("neap." .. functions[name])
+        end
+        return rawget(np, name)
+    end,
+})
+
+output.install()
+
+return np

@@ -1,0 +1,140 @@
+--- runtime.lua: devices, when things are computed, memory, and np.debug.
+local ffi = require "ffi"
+local core = require "neap.core"
+
+local np, define, C, ctx = core.np, core.define, core.C, core.ctx
+local raise, bad_argument, coerce = core.raise, core.bad_argument, core.coerce
+local tonumber = tonumber
+
+-- ---- Devices --------------------------------------------------------------------------------------------------------
+
+local Device = { __tostring = function(device) return device.kind .. ":" .. device.index end }
+Device.__index = Device
+
+local devices
+--- np.devices(): a Lua table of the devices, with fields kind ("cpu") and index (from 0).
+function np.devices()
+    if not devices then
+        devices = {}
+        for k = 1, C.neap_engine_devices() do devices[k] = setmetatable({ kind = "cpu", index = k - 1 }, Device) end
+    end
+    return { unpack(devices) }
+end
+
+--- np.device("cpu:1"): a device by name; "cpu" is "cpu:0".
+function np.device(name)
+    if type(name) ~= "string" then bad_argument("device", 1, "name", 'a name such as "cpu:0"', name) end
+    local list, names = np.devices(), {}
+    for k = 1, #list do
+        names[k] = tostring(list[k])
+        if names[k] == name or names[k] == name .. ":0" then return list[k] end
+    end
+    raise("device", "there is no device '%s' (devices: %s)", name, table.concat(names, ", "))
+end
+
+--- np.device_put(x, device): x on a device. Devices of the CPU share their memory, so nothing moves.
+define("device_put", function(x, device)
+    x = coerce("device_put", 1, x)
+    if getmetatable(device) ~= Device then bad_argument("device_put", 2, "device", 'np.device("…")', device) end
+    return x
+end)
+
+-- ---- When things are computed ---------------------------------------------------------------------------------------
+
+--- x:is_deferred(): whether x is an expression that has not been started.
+define("is_deferred", function(x)
+    return core.info(coerce("is_deferred", 1, x)).deferred ~= 0
+end)
+
+--- np.force(a, b, …): starts computing arrays; does not wait. Returns them.
+define("force", function(...)
+    for k = 1, select("#", ...) do
+        local x = coerce("force", k, (select(k, ...)))
+        core.call("force", function() return C.neap_array_start(ctx, x._id) end)
+    end
+    return ...
+end)
+
+--- x:wait(): waits until x has its value; returns x. Raises the failure of the computation, with the op and line.
+define("wait", function(x)
+    x = coerce("wait", 1, x)
+    core.wait(x)
+    return x
+end)
+
+--- np.wait_all(): starts everything pending and waits for it. Raises the first failure that nobody has seen.
+function np.wait_all()
+    core.call(nil, function() return C.neap_poll_everything(ctx) end)
+end
+
+--- x:delete(): gives x's memory back now. Any later use of x raises.
+define("delete", function(x)
+    if not core.is_array(x) then bad_argument("delete", 1, "x", "an array", x) end
+    core.call("delete", function() return C.neap_array_delete(ctx, x._id) end)
+end)
+
+--- x:is_deleted()
+define("is_deleted", function(x)
+    return core.info(coerce("is_deleted", 1, x)).deleted ~= 0
+end)
+
+-- ---- Memory and counters --------------------------------------------------------------------------------------------
+
+--- np.memory(): bytes of arrays: {live, peak, pooled, limit, allocations}; limit 0 means none.
+function np.memory()
+    local stats = ffi.new("neap_memory_stats")
+    C.neap_memory_get(stats)
+    return { live = tonumber(stats.live_bytes), peak = tonumber(stats.peak_bytes),
+             pooled = tonumber(stats.pooled_bytes), limit = tonumber(stats.limit_bytes),
+             allocations = tonumber(stats.allocations) }
+end
+
+np.debug = {}
+
+--- np.debug.counters(): what the core has done so far: nodes recorded, pending; flushes (regions started), plans
+-- (regions planned anew), launches (kernels and calls), programs (traced), live_handles; and of the engine: pushed,
+-- completed, inlined, skipped.
+function np.debug.counters()
+    local of_core, of_engine, result = ffi.new("neap_counters"), ffi.new("neap_engine_counts"), {}
+    C.neap_counters_get(ctx, of_core)
+    C.neap_engine_count(of_engine)
+    for _, name in ipairs { "nodes", "pending", "flushes", "plans", "launches", "programs", "live_handles" } do
+        result[name] = tonumber(of_core[name])
+    end
+    for _, name in ipairs { "pushed", "completed", "inlined", "skipped" } do
+        result[name] = tonumber(of_engine[name])
+    end
+    return result
+end
+
+--- np.debug.limits{nodes=…, bytes=…}: pending work is started by itself past these limits; 0 means no limit. Both must
+-- be given.
+function np.debug.limits(given)
+    given = core.options("debug.limits", given, { nodes = true, bytes = true })
+    local nodes, bytes = given.nodes, given.bytes
+    if type(nodes) ~= "number" then bad_argument("debug.limits", nil, "nodes", "a number", nodes) end
+    if type(bytes) ~= "number" then bad_argument("debug.limits", nil, "bytes", "a number", bytes) end
+    C.neap_limits(ctx, nodes, bytes)
+end
+
+--- np.debug.memory_limit(bytes): arrays may not take more; 0: no limit. Over it, operations raise "out of memory".
+function np.debug.memory_limit(bytes)
+    if type(bytes) ~= "number" or bytes < 0 then
+        bad_argument("debug.memory_limit", 1, "bytes", "a number from 0 up", bytes)
+    end
+    C.neap_memory_limit(bytes)
+end
+
+--- np.debug.sleep(x, ms): x itself, ms milliseconds after it is there: an operation that takes time, for tests.
+function np.debug.sleep(x, ms)
+    x = coerce("debug.sleep", 1, x)
+    core.attrs[0] = core.integer("debug.sleep", 2, "ms", ms)
+    return core.record1(core.ids.debug_sleep, x, 1)
+end
+
+--- np.debug.fail(x): an operation on x that fails when it runs, for tests.
+function np.debug.fail(x)
+    return core.record1(core.ids.debug_fail, coerce("debug.fail", 1, x), 0)
+end
+
+for _, f in ipairs { np.force, np.wait, np.wait_all, np.delete } do jit.off(f) end

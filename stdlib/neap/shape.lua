@@ -1,0 +1,571 @@
+--- shape.lua: functions that rearrange elements. Most are views: they launch nothing and copy nothing.
+--
+-- All stand on six op rows: reshape, transpose, broadcast_to, slice (views), concatenate and pad (copies of pieces), so
+-- gradients come with them. Axes count from 0 and may be negative.
+local core = require "neap.core"
+
+local np, define = core.np, core.define
+local raise, bad_argument, coerce, options = core.raise, core.bad_argument, core.coerce, core.options
+local shape_of, axis_of = core.shape_of, core.axis
+local record1, recordn, attrs, ids = core.record1, core.recordn, core.attrs, core.ids
+local is_array, type, select, floor = core.is_array, type, select, math.floor
+
+local shape = {} -- what other files of the library use
+
+-- ---- Small helpers over shapes --------------------------------------------------------------------------------------
+
+--- The product of a list of extents.
+function shape.product(list, from, to)
+    local product = 1
+    for k = from or 1, to or #list do product = product * list[k] end
+    return product
+end
+
+--- Whether two shape tables are the same.
+function shape.same(a, b)
+    if #a ~= #b then return false end
+    for k = 1, #a do
+        if a[k] ~= b[k] then return false end
+    end
+    return true
+end
+local same = shape.same
+
+--- The shape that several shapes broadcast to.
+function shape.broadcast(name, ...)
+    local result = {}
+    local ndim = 0
+    for k = 1, select("#", ...) do ndim = math.max(ndim, #select(k, ...)) end
+    for axis = 1, ndim do
+        local extent = 1
+        for k = 1, select("#", ...) do
+            local other = select(k, ...)
+            local n = other[#other - ndim + axis] or 1
+            if n ~= 1 then
+                if extent ~= 1 and extent ~= n then
+                    local texts = {}
+                    for i = 1, select("#", ...) do texts[i] = core.shape_text((select(i, ...))) end
+                    raise(name, "shapes %s do not broadcast", table.concat(texts, " and "))
+                end
+                extent = n
+            end
+        end
+        result[axis] = extent
+    end
+    return result
+end
+
+local function is_extent(n)
+    return type(n) == "number" and n >= 0 and n == floor(n)
+end
+
+--- A shape from arguments: f(2, 3), f{2, 3} or f(6), with an optional table of options at the end. Returns the shape
+-- and the options.
+function shape.arguments(name, ...)
+    local first = ...
+    local result, given
+    if type(first) == "table" then
+        result, given = first, select(2, ...)
+        if select("#", ...) > 2 then raise(name, "expected a shape and options, got %d arguments", select("#", ...)) end
+    else
+        result = {}
+        for k = 1, select("#", ...) do
+            local value = select(k, ...)
+            if type(value) == "table" and k == select("#", ...) then
+                given = value
+            else
+                result[k] = value
+            end
+        end
+    end
+    for k = 1, #result do
+        if not is_extent(result[k]) then
+            raise(name, "a shape is made of integers from 0 up, got %s at axis %d", core.describe(result[k]), k - 1)
+        end
+    end
+    return result, given
+end
+
+--- A list of distinct axes from a number or a table.
+function shape.axes(name, value, ndim)
+    if type(value) == "number" then return { axis_of(name, value, ndim) } end
+    if type(value) ~= "table" then
+        raise(name, "axis must be an integer or a list of them, got %s", core.describe(value))
+    end
+    local list, seen = {}, {}
+    for k = 1, #value do
+        local axis = axis_of(name, value[k], ndim)
+        if seen[axis] then raise(name, "axis %d is given twice", axis) end
+        seen[axis], list[k] = true, axis
+    end
+    return list
+end
+local axes_of = shape.axes
+
+-- ---- The rows -------------------------------------------------------------------------------------------------------
+
+--- x seen with another shape of the same size; no checks beyond the core's.
+function shape.reshape(x, dims)
+    for k = 1, #dims do attrs[k - 1] = dims[k] end
+    return record1(ids.reshape, x, #dims)
+end
+local reshape = shape.reshape
+
+local function permute(x, order)
+    for k = 1, #order do attrs[k - 1] = order[k] end
+    return record1(ids.transpose, x, #order)
+end
+shape.permute = permute
+
+--- x broadcast to a shape.
+function shape.broadcast_to(x, dims)
+    for k = 1, #dims do attrs[k - 1] = dims[k] end
+    return record1(ids.broadcast_to, x, #dims)
+end
+local broadcast_to = shape.broadcast_to
+
+--- A slice: per axis k, element start[k] + i * step[k] for i in [0, count[k]).
+function shape.slice(x, start, step, count)
+    local n = #start
+    for k = 1, n do
+        attrs[3 * k - 3], attrs[3 * k - 2], attrs[3 * k - 1] = start[k], step[k], count[k]
+    end
+    return record1(ids.slice, x, 3 * n)
+end
+local slice = shape.slice
+
+--- The elements [from, to) of one axis.
+function shape.cut(x, axis, from, to)
+    local dims = shape_of(x)
+    local start, step, count = {}, {}, {}
+    for k = 1, #dims do start[k], step[k], count[k] = 0, 1, dims[k] end
+    start[axis + 1], count[axis + 1] = from, to - from
+    return slice(x, start, step, count)
+end
+local cut = shape.cut
+
+--- Per axis: lo elements of `value` in front, hi behind, interior between neighbours. Lists of one number an axis.
+function shape.pad(x, value, lo, hi, interior)
+    local n = #lo
+    for k = 1, n do
+        attrs[3 * k - 3], attrs[3 * k - 2], attrs[3 * k - 1] = lo[k], hi[k], interior[k]
+    end
+    return core.record2(ids.pad, x, value, 3 * n)
+end
+
+--- Joins a list of arrays of one rank along an axis; any number of them.
+function shape.join(list, axis)
+    local most = core.MAX_INPUTS
+    while #list > most do
+        local joined = {}
+        for from = 1, #list, most do
+            joined[#joined + 1] = shape.join({ unpack(list, from, math.min(from + most - 1, #list)) }, axis)
+        end
+        list = joined
+    end
+    attrs[0] = axis
+    return recordn(ids.concatenate, list, #list, 1)
+end
+local join = shape.join
+
+-- ---- Views ----------------------------------------------------------------------------------------------------------
+
+--- np.reshape(x, {2, 3}), x:reshape(2, 3): the same elements in row-major order. One extent may be -1: what is left.
+define("reshape", function(x, ...)
+    x = coerce("reshape", 1, x)
+    local given = ...
+    if type(given) ~= "table" then given = { ... } end
+    if select("#", ...) == 0 then raise("reshape", "argument 2 (shape) is missing") end
+    local dims, known, free = {}, 1, nil
+    for k = 1, #given do
+        local n = given[k]
+        if n == -1 then
+            if free then raise("reshape", "only one extent may be -1, got %s", core.shape_text(given)) end
+            free = k
+        elseif not is_extent(n) then
+            raise("reshape", "a shape is made of integers from 0 up and at most one -1, got %s", core.describe(n))
+        else
+            known = known * n
+        end
+        dims[k] = n
+    end
+    local size = x.size
+    if free then
+        if known == 0 or size % known ~= 0 then
+            raise("reshape", "cannot make shape %s of %d elements (shape %s)", core.shape_text(given), size,
+                  core.shape_text(x))
+        end
+        dims[free] = size / known
+    elseif known ~= size then
+        raise("reshape", "shape %s has %d elements, the array of shape %s has %d", core.shape_text(given), known,
+              core.shape_text(x), size)
+    end
+    return reshape(x, dims)
+end)
+
+--- np.ravel(x), x:flatten(): all elements along one axis.
+local function ravel(x)
+    x = coerce("ravel", 1, x)
+    return reshape(x, { x.size })
+end
+define("ravel", ravel)
+define("flatten", ravel)
+
+--- np.permute_dims(x, {1, 0}), x:transpose(1, 0): axis k of the result is axis order[k] of x. Without an order the axes
+-- are reversed.
+local function transpose(x, ...)
+    x = coerce("transpose", 1, x)
+    local ndim = core.ndim(x)
+    local order = ...
+    if order == nil then
+        order = {}
+        for k = 1, ndim do order[k] = ndim - k end
+    elseif type(order) ~= "table" then
+        order = { ... }
+    end
+    if #order ~= ndim then
+        raise("transpose", "the order must name all %d axes once, got %s", ndim, core.shape_text(order))
+    end
+    return permute(x, axes_of("transpose", order, ndim))
+end
+define("transpose", transpose)
+define("permute_dims", transpose)
+core.fields.T = function(x) return transpose(x) end
+
+local function swapaxes(x, a, b)
+    x = coerce("swapaxes", 1, x)
+    local ndim = core.ndim(x)
+    a, b = axis_of("swapaxes", a, ndim), axis_of("swapaxes", b, ndim)
+    local order = {}
+    for k = 1, ndim do order[k] = k - 1 end
+    order[a + 1], order[b + 1] = b, a
+    return permute(x, order)
+end
+--- np.swapaxes(x, a, b): exchanges two axes.
+define("swapaxes", swapaxes)
+
+--- x.mT: the last two axes exchanged.
+core.fields.mT = function(x)
+    if core.ndim(x) < 2 then raise("array", "mT needs at least 2 axes, got shape %s", core.shape_text(x)) end
+    return swapaxes(x, -2, -1)
+end
+
+--- np.moveaxis(x, source, destination): axes move to new places, the others keep their order.
+define("moveaxis", function(x, source, destination)
+    x = coerce("moveaxis", 1, x)
+    local ndim = core.ndim(x)
+    local from, to = axes_of("moveaxis", source, ndim), axes_of("moveaxis", destination, ndim)
+    if #from ~= #to then raise("moveaxis", "%d source axes but %d destination axes", #from, #to) end
+    local order, moved = {}, {}
+    for k = 1, #from do
+        order[to[k] + 1] = from[k]
+        moved[from[k]] = true
+    end
+    local place = 1
+    for axis = 0, ndim - 1 do
+        if not moved[axis] then
+            while order[place] do place = place + 1 end
+            order[place] = axis
+        end
+    end
+    return permute(x, order)
+end)
+
+--- np.expand_dims(x, axis): new axes of extent 1 at these places of the result.
+define("expand_dims", function(x, axis)
+    x = coerce("expand_dims", 1, x)
+    local dims = shape_of(x)
+    local count = type(axis) == "table" and #axis or 1
+    local new, result = {}, {}
+    for _, k in ipairs(axes_of("expand_dims", axis, #dims + count)) do new[k + 1] = true end
+    local next_dim = 1
+    for k = 1, #dims + count do
+        if new[k] then
+            result[k] = 1
+        else
+            result[k] = dims[next_dim]
+            next_dim = next_dim + 1
+        end
+    end
+    return reshape(x, result)
+end)
+
+--- np.squeeze(x, {axis=…}) or np.squeeze(x, axis): drops axes of extent 1, all of them by default.
+define("squeeze", function(x, axis)
+    x = coerce("squeeze", 1, x)
+    if type(axis) == "table" and (axis.axis ~= nil or #axis == 0) then
+        axis = options("squeeze", axis, { axis = true }).axis
+    end
+    local dims = shape_of(x)
+    local drop, result = {}, {}
+    if axis ~= nil then
+        for _, k in ipairs(axes_of("squeeze", axis, #dims)) do
+            if dims[k + 1] ~= 1 then
+                raise("squeeze", "axis %d has extent %d, not 1 (shape %s)", k, dims[k + 1], core.shape_text(dims))
+            end
+            drop[k + 1] = true
+        end
+    end
+    for k = 1, #dims do
+        if not (axis == nil and dims[k] == 1 or drop[k]) then result[#result + 1] = dims[k] end
+    end
+    return reshape(x, result)
+end)
+
+--- np.broadcast_to(x, {3, 4}): x repeated along axes of extent 1 and along new leading axes, without copying.
+define("broadcast_to", function(x, ...)
+    x = coerce("broadcast_to", 1, x)
+    local dims = shape.arguments("broadcast_to", ...)
+    local result = shape.broadcast("broadcast_to", shape_of(x), dims)
+    if not same(result, dims) then
+        raise("broadcast_to", "shape %s does not broadcast to %s", core.shape_text(x), core.shape_text(dims))
+    end
+    return broadcast_to(x, dims)
+end)
+
+--- np.broadcast_arrays(a, b, …): all of them with the shape that they broadcast to; several results.
+function np.broadcast_arrays(...)
+    local arrays, shapes = { ... }, {}
+    for k = 1, #arrays do
+        arrays[k] = coerce("broadcast_arrays", k, arrays[k])
+        shapes[k] = shape_of(arrays[k])
+    end
+    local dims = shape.broadcast("broadcast_arrays", unpack(shapes))
+    for k = 1, #arrays do arrays[k] = broadcast_to(arrays[k], dims) end
+    return unpack(arrays)
+end
+
+--- np.flip(x, {axis=…}) or np.flip(x, axis): reverses the order along axes, along all by default.
+define("flip", function(x, axis)
+    x = coerce("flip", 1, x)
+    if type(axis) == "table" and (axis.axis ~= nil or #axis == 0) then
+        axis = options("flip", axis, { axis = true }).axis
+    end
+    local dims = shape_of(x)
+    local start, step = {}, {}
+    for k = 1, #dims do start[k], step[k] = 0, 1 end
+    local list = axis ~= nil and axes_of("flip", axis, #dims)
+    for k = 1, list and #list or #dims do
+        local at = (list and list[k] or k - 1) + 1
+        if dims[at] > 0 then start[at], step[at] = dims[at] - 1, -1 end
+    end
+    return slice(x, start, step, dims)
+end)
+
+local function at_least(ndim, name)
+    define(name, function(x)
+        x = coerce(name, 1, x)
+        local dims = shape_of(x)
+        if #dims >= ndim then return x end
+        while #dims < ndim do table.insert(dims, 1, 1) end
+        return reshape(x, dims)
+    end)
+end
+--- np.atleast_1d(x), np.atleast_2d(x): leading axes of extent 1 until there are that many.
+at_least(1, "atleast_1d")
+at_least(2, "atleast_2d")
+
+-- ---- Joining, splitting, repeating ----------------------------------------------------------------------------------
+
+--- The arrays of np.name{a, b, …}, checked.
+local function array_list(name, list)
+    if type(list) ~= "table" then
+        raise(name, "argument 1 (arrays) must be a table of arrays, got %s", core.describe(list))
+    end
+    if #list == 0 then raise(name, "argument 1 (arrays) is empty") end
+    local arrays = {}
+    for k = 1, #list do
+        if not is_array(list[k]) and type(list[k]) ~= "number" then
+            raise(name, "item %d of argument 1 must be an array, got %s", k, core.describe(list[k]))
+        end
+        arrays[k] = coerce(name, k, list[k])
+    end
+    return arrays
+end
+
+--- The axis of options given as {axis=n}, a number, or nothing.
+local function axis_option(name, given, default)
+    if type(given) == "number" then return given end
+    local axis = options(name, given, { axis = true }).axis
+    if axis == nil then return default end
+    return axis
+end
+
+--- np.concatenate({a, b, …}, {axis=0}): joins arrays along an existing axis.
+local function concatenate(list, given)
+    local arrays = array_list("concatenate", list)
+    local first = shape_of(arrays[1])
+    if #first == 0 then raise("concatenate", "0-d arrays cannot be concatenated; use np.stack") end
+    local axis = axis_of("concatenate", axis_option("concatenate", given, 0), #first)
+    for k = 2, #arrays do
+        local dims = shape_of(arrays[k])
+        local fits = #dims == #first
+        for d = 1, #first do fits = fits and (d == axis + 1 or dims[d] == first[d]) end
+        if not fits then
+            raise("concatenate", "array %d has shape %s, array 1 has %s: all extents but that of axis %d must agree", k,
+                  core.shape_text(dims), core.shape_text(first), axis)
+        end
+    end
+    return join(arrays, axis)
+end
+np.concatenate, np.concat = concatenate, concatenate
+
+--- np.stack({a, b, …}, {axis=0}): joins arrays of one shape along a new axis.
+function np.stack(list, given)
+    local arrays = array_list("stack", list)
+    local first = shape_of(arrays[1])
+    local axis = axis_of("stack", axis_option("stack", given, 0), #first + 1)
+    local dims = shape_of(arrays[1])
+    table.insert(dims, axis + 1, 1)
+    for k = 1, #arrays do
+        local own = shape_of(arrays[k])
+        if not same(own, first) then
+            raise("stack", "array %d has shape %s, array 1 has %s", k, core.shape_text(own), core.shape_text(first))
+        end
+        arrays[k] = reshape(arrays[k], dims)
+    end
+    return join(arrays, axis)
+end
+
+--- np.split(x, n, {axis=0}): n equal parts; np.split(x, {2, 5}): cut before these indices. Returns a Lua table.
+define("split", function(x, where, given)
+    x = coerce("split", 1, x)
+    local dims = shape_of(x)
+    local axis = axis_of("split", axis_option("split", given, 0), #dims)
+    local n, cuts = dims[axis + 1], {}
+    if type(where) == "number" then
+        if not is_extent(where) or where == 0 or n % where ~= 0 then
+            raise("split", "axis %d of extent %d cannot be split into %s equal parts", axis, n, tostring(where))
+        end
+        for k = 1, where - 1 do cuts[k] = k * n / where end
+    elseif type(where) == "table" then
+        for k = 1, #where do cuts[k] = core.integer("split", 2, "indices", where[k]) end
+    else
+        bad_argument("split", 2, "sections", "an integer or a table of indices", where)
+    end
+    local parts, from = {}, 0
+    cuts[#cuts + 1] = n
+    for k = 1, #cuts do
+        local to = cuts[k] < 0 and cuts[k] + n or cuts[k]
+        to = math.max(from, math.min(to, n))
+        parts[k] = cut(x, axis, from, to)
+        from = to
+    end
+    return parts
+end)
+
+--- x:unpack(): the elements along the first axis as several results, `local k1, k2 = np.random.split(key):unpack()`.
+define("unpack", function(x)
+    x = coerce("unpack", 1, x)
+    local dims = shape_of(x)
+    if #dims == 0 then raise("unpack", "a 0-d array cannot be unpacked") end
+    local rest, parts = { unpack(dims, 2) }, {}
+    for k = 1, dims[1] do parts[k] = reshape(cut(x, 0, k - 1, k), rest) end
+    return unpack(parts)
+end)
+
+--- np.repeat_(x, n, {axis=…}): each element n times in place; without axis over the flattened array. A table of counts
+-- gives one count an element.
+define("repeat_", function(x, count, given)
+    x = coerce("repeat_", 1, x)
+    local axis = axis_option("repeat_", given)
+    if axis == nil then x, axis = ravel(x), 0 end
+    local dims = shape_of(x)
+    axis = axis_of("repeat_", axis, #dims)
+    if type(count) == "table" then
+        if #count ~= dims[axis + 1] then
+            raise("repeat_", "%d counts for axis %d of extent %d", #count, axis, dims[axis + 1])
+        end
+        local picks = {}
+        for k = 1, #count do
+            for _ = 1, core.integer("repeat_", 2, "counts", count[k]) do picks[#picks + 1] = k - 1 end
+        end
+        return np.take(x, picks, { axis = axis })
+    end
+    if not is_extent(count) then bad_argument("repeat_", 2, "count", "an integer from 0 up", count) end
+    local wide, result = { unpack(dims) }, { unpack(dims) }
+    table.insert(wide, axis + 2, 1)
+    x = reshape(x, wide)
+    wide[axis + 2] = count
+    result[axis + 1] = dims[axis + 1] * count
+    return reshape(broadcast_to(x, wide), result)
+end)
+
+--- np.tile(x, {2, 3}): the whole array repeated along its axes; missing leading axes are added.
+define("tile", function(x, counts, ...)
+    x = coerce("tile", 1, x)
+    if type(counts) ~= "table" then counts = { counts, ... } end
+    local dims = shape_of(x)
+    while #dims < #counts do table.insert(dims, 1, 1) end
+    x = reshape(x, dims)
+    for k = 1, #dims do
+        local count = counts[#counts - #dims + k]
+        if count == nil then count = 1 end
+        if not is_extent(count) then bad_argument("tile", 2, "counts", "integers from 0 up", count) end
+        if count ~= 1 then
+            table.insert(dims, k, 1)
+            x = reshape(x, dims)
+            dims[k] = count
+            x = broadcast_to(x, dims)
+            table.remove(dims, k)
+            dims[k] = dims[k] * count
+            x = reshape(x, dims)
+        end
+    end
+    return x
+end)
+
+--- np.roll(x, shift, {axis=…}): elements move by shift places, those that fall off come back at the other end.
+define("roll", function(x, shift, given)
+    x = coerce("roll", 1, x)
+    local axis = axis_option("roll", given)
+    local dims = shape_of(x)
+    if axis == nil then return reshape(np.roll(ravel(x), shift, { axis = 0 }), dims) end
+    local list = axes_of("roll", axis, #dims)
+    for k = 1, #list do
+        local amount = shift
+        if type(shift) == "table" then amount = shift[k] end
+        local n = dims[list[k] + 1]
+        core.integer("roll", 2, "shift", amount)
+        if n > 0 and amount % n ~= 0 then
+            local at = n - amount % n
+            x = join({ cut(x, list[k], at, n), cut(x, list[k], 0, at) }, list[k])
+        end
+    end
+    return x
+end)
+
+--- np.pad(x, width, {value=0}): `width` is a number for every side, {before, after} for every axis, or a table of one
+-- {before, after} for each axis. Pads with a constant.
+define("pad", function(x, width, given)
+    x = coerce("pad", 1, x)
+    local value = options("pad", given, { value = true }).value
+    local ndim = core.ndim(x)
+    local lo, hi, interior = {}, {}, {}
+    if type(width) ~= "number" and type(width) ~= "table" then
+        bad_argument("pad", 2, "width", "a number or a table", width)
+    end
+    for k = 1, ndim do
+        local pair = width
+        if type(width) == "table" and type(width[1]) == "table" then
+            if #width ~= ndim then raise("pad", "%d pairs of widths for an array of %d axes", #width, ndim) end
+            pair = width[k]
+        end
+        lo[k] = type(pair) == "number" and pair or pair[1]
+        hi[k] = type(pair) == "number" and pair or pair[2]
+        interior[k] = 0
+        if not is_extent(lo[k]) or not is_extent(hi[k]) then
+            raise("pad", "widths must be integers from 0 up, got %s and %s at axis %d", core.describe(lo[k]),
+                  core.describe(hi[k]), k - 1)
+        end
+    end
+    local dtype = core.dtype_of(x)
+    if value ~= nil and is_array(value) then
+        value = np.astype(value, dtype.name)
+    else
+        value = core.number(value == true and 1 or value or 0, dtype.code)
+    end
+    return shape.pad(x, value, lo, hi, interior)
+end)
+
+return shape
