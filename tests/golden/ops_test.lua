@@ -24,7 +24,7 @@ local kinds = {}
 --- op <tab> name <tab> options <tab> tolerance <tab> inputs
 function kinds.op(record)
     local name, tolerance = record[2], record[4]
-    local f = np[name] or np.nn and np.nn[name]
+    local f = np[name]
     if not f then return collector.skip(name, "neap has no np." .. name) end
     collector.add(name, function()
         local list, want = inputs(record, 5)

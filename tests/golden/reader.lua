@@ -2,8 +2,8 @@
 --
 --     for _, record in ipairs(reader.records "ops") do … record[1] … reader.array(record[5]) … end
 --
--- A record is a list of fields (texts); `let NAME ARRAY` lines are not records, but define @NAME. An array that was read
--- is { dtype=, shape=, size=, values= }, its values a flat table of numbers (bools: 0 and 1), row-major.
+-- A record is a list of fields (texts); `let NAME ARRAY` lines are not records, but define @NAME. An array that was
+-- read is { dtype=, shape=, size=, values= }, its values a flat table of numbers (bools: 0 and 1), row-major.
 local np = require "neap"
 
 local reader = {}
