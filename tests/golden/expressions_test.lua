@@ -170,7 +170,8 @@ local function wrong(x, record)
     for text in record[4]:gmatch("%S+") do
         k = k + 1
         local allowed = tolerance * (size <= 8 and 1 or k == 5 and size or k == 6 and 5 * size or 1)
-        if not (math.abs(got[k] - tonumber(text)) <= allowed) then
+        local close = math.abs(got[k] - tonumber(text)) <= allowed -- false for NaN
+        if not close then
             return ("value %d is %.17g, expected %s within %g"):format(k, got[k], text, allowed)
         end
     end

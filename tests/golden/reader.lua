@@ -130,7 +130,7 @@ local function agree(got, want, kind, amount, dtype, scale)
     if want ~= want then return got ~= got end
     if got == want then return kind ~= "exact" or 1 / got == 1 / want end
     local error_size = math.abs(got - want)
-    if kind == "exact" or kind == "zero" or not (error_size < math.huge) then return false end
+    if kind == "exact" or kind == "zero" or error_size ~= error_size or error_size == math.huge then return false end
     if kind == "ulp" then return error_size <= amount * unit(want, dtype) end
     if kind == "abs" then return error_size <= amount end
     if kind == "rel" then return error_size <= amount * math.abs(want) end
