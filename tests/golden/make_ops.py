@@ -2,7 +2,8 @@
 
 Values come from NumPy, computed wider where it can matter (f32 in f64, f64 in long double, then rounded once), and
 are checked against JAX; result dtypes are JAX's, with neap's 32-bit defaults (as JAX has them without x64): integer
-sums keep i32, argmax is i32, and functions with real results take bool and integers to f32.
+sums keep i32, bool and u8 are summed as i32, argmax is i32. Functions with real results take bool and integers to f32,
+but i64 to f64.
 
 What JAX and NumPy do, as found here (both follow Python): floor_divide rounds towards minus infinity, remainder has
 the sign of the divisor, for integers and floats alike; x/inf with opposite signs floors to -1 and leaves inf as the
@@ -140,12 +141,14 @@ def unary(out):
     b = np.array([True, False])
     for op in ("logical_not", "bitwise_invert", "abs"):
         out.record("op", op, "-", "exact", out.let("pair_bool", b), "=", text(getattr(np, op)(b)))
-    # Functions with real results take integers to f32.
-    small = np.array([0, 1, 2, 3, 4, 10], np.int32)
-    for op, reference, _, ulp in UNARY_FLOAT:
-        if ulp and op not in ("asin", "acos", "atanh", "acosh", "rsqrt"):
-            want = wide(reference, "f32", small.astype(np.float32))
-            out.record("op", op, "-", tolerance(ulp), out.let("small_i32", small), "=", text(want))
+    # Functions with real results take integers to f32, i64 to f64.
+    for source, target in (("i32", "f32"), ("u8", "f32"), ("i64", "f64")):
+        small = np.array([0, 1, 2, 3, 4, 10], dtype(source))
+        for op, reference, jax_op, ulp in UNARY_FLOAT:
+            if ulp and op not in ("asin", "acos", "atanh", "acosh", "rsqrt", "sigmoid"):
+                want = wide(reference, target, small.astype(dtype(target)))
+                check((op, source), jax_op(jnp.asarray(small)), want, 64)
+                out.record("op", op, "-", tolerance(ulp), out.let("small_" + source, small), "=", text(want))
     out.record("op", "sqrt", "-", "exact", out.let("pair_bool", b), "=", text(np.sqrt(b.astype(np.float32))))
 
 
@@ -212,8 +215,11 @@ def binary(out):
         out.record("op", "pow", "-", "exact", text(base), text(powers), "=", text(want))
     wrap = np.array([[-3, 2, 94906265]], np.int64)
     out.record("op", "multiply", "-", "exact", text(wrap), text(wrap.T), "=", text(wrap * wrap.T))
-    out.record("op", "divide", "-", "ulp 1", text(np.array([1, -7, 0], np.int32)), text(np.array([3, 2, 5], np.int32)),
-               "=", text(np.float32([1, -7, 0]) / np.float32([3, 2, 5])))
+    for source, target in (("i32", "f32"), ("i64", "f64")):
+        a, b = np.array([1, -7, 0], dtype(source)), np.array([3, 2, 5], dtype(source))
+        want = a.astype(dtype(target)) / b.astype(dtype(target))
+        check(("divide", source), jnp.divide(jnp.asarray(a), jnp.asarray(b)), want, 0)
+        out.record("op", "divide", "-", "exact", text(a), text(b), "=", text(want))
     b, _, ref_b, ref_r = column_and_row(out, "bool", np.array([False, True]))
     for op in LOGICAL + COMPARISONS + ["bitwise_and", "bitwise_or", "bitwise_xor", "add", "multiply", "maximum",
                                        "minimum"]:
