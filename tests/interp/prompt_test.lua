@@ -71,7 +71,10 @@ check.test("Ctrl-C drops the line, and a continued command", function()
     check.equal(terminal:finish(), 0)
 end)
 
-check.test("Ctrl-C stops a command, not the session", function()
+local signals_late = os.getenv "NEAP_TEST_BUILD" == "tsan" -- delivered only at calls that the sanitizer knows
+local interrupt_test = signals_late and function(name) check.skip(name, "late signals") end or check.test
+
+interrupt_test("Ctrl-C stops a command, not the session", function()
     local terminal = prompt()
     for _, loop in ipairs {
         "while true do end", "local x = 0; while true do x = x + 1 end",
