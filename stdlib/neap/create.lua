@@ -214,7 +214,9 @@ function np.arange(...)
     local integral = start == floor(start) and stop == floor(stop) and step == floor(step)
     local code = core.dtype("arange", options("arange", given, { dtype = true }).dtype, integral and I32 or F32)
     local count = math.max(0, math.ceil((stop - start) / step))
-    if count ~= count or count >= 2 ^ 53 then raise("arange", "cannot count from %.14g to %.14g by %.14g", start, stop, step) end
+    if count ~= count or count >= 2 ^ 53 then
+        raise("arange", "cannot count from %.14g to %.14g by %.14g", start, stop, step)
+    end
     local range, last = ranges[dtypes[code].name], start + math.max(0, count - 1) * step
     if range and count > 0 then
         if not integral then raise("arange", "dtype %s needs integers", dtypes[code].name) end

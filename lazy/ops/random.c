@@ -1,0 +1,250 @@
+/* random.c: counter-based random numbers: threefry-2x32 with 20 rounds (Salmon, Moraes, Dror, Shaw: "Parallel random
+ * numbers: as easy as 1, 2, 3", 2011). A key is u32 of shape (2,). Draw i hashes the 64-bit counter i under the key, so
+ * elements are independent of each other, of the number of threads and of the machine; the layout of counters and the
+ * use of the hash's two words are those of JAX (its "partitionable" mode), so the bits are the same for the same key.
+ * Distributions over floats are made from these bits in Lua (stdlib/neap/random.lua).
+ */
+#include <inttypes.h>
+
+#include "lazy/op.h"
+
+enum { CHUNK = 1 << 14 }; /* draws of one parallel task */
+
+typedef struct words {
+    uint32_t hi, lo;
+} words;
+
+static inline uint32_t rotate(uint32_t x, int by) {
+    return x << by | x >> (32 - by);
+}
+
+static words threefry(words key, words count) {
+    static const int rotations[2][4] = {{13, 15, 26, 6}, {17, 29, 16, 24}};
+    const uint32_t schedule[3] = {key.hi, key.lo, key.hi ^ key.lo ^ 0x1BD11BDAu};
+    uint32_t x = count.hi + schedule[0], y = count.lo + schedule[1];
+    for (uint32_t group = 0; group < 5; group++) {
+        for (int k = 0; k < 4; k++) {
+            x += y;
+            y = rotate(y, rotations[group % 2][k]) ^ x;
+        }
+        x += schedule[(group + 1) % 3];
+        y += schedule[(group + 2) % 3] + group + 1;
+    }
+    return (words){x, y};
+}
+
+static inline words threefry_at(words key, uint64_t count) {
+    return threefry(key, (words){(uint32_t)(count >> 32), (uint32_t)count});
+}
+
+static words key_of(const lazy_tensor *tensor) {
+    const uint32_t *data = tensor->data;
+    return (words){data[0], data[1]};
+}
+
+static int check_key(const char *op, const lazy_aval *key) {
+    if (key->dtype != NEAP_DTYPE_U32)
+        return neap_error(NEAP_E_DTYPE, "%s: expected a key of dtype u32, got %s", op, neap_dtype_name(key->dtype));
+    if (key->ndim != 1 || key->shape[0] != 2)
+        return neap_error(NEAP_E_SHAPE, "%s: expected a key of shape (2,), got %d axes and %" PRId64 " elements", op,
+                          key->ndim, key->size);
+    return NEAP_OK;
+}
+
+/* Takes the result's shape from the attributes after the first. */
+static int shape_from_attrs(const char *op, const lazy_call_desc *call, lazy_result *out) {
+    int ndim = call->nattrs - 1;
+    if (ndim < 0 || ndim > NEAP_MAX_DIMS - 1)
+        return neap_error(NEAP_E_SHAPE, "%s: expected at most %d axes, got %d", op, NEAP_MAX_DIMS - 1, ndim);
+    out->ndim = (uint8_t)ndim;
+    for (int k = 0; k < ndim; k++) {
+        out->shape[k] = call->attrs[k + 1];
+        if (out->shape[k] < 0)
+            return neap_error(NEAP_E_SHAPE, "%s: expected sizes of at least 0, got %" PRId64, op, out->shape[k]);
+    }
+    return NEAP_OK;
+}
+
+static int64_t cost_of_size(const lazy_result *out, int64_t ns) {
+    int64_t size = 1;
+    for (int k = 0; k < out->ndim; k++)
+        size *= out->shape[k];
+    return size * ns;
+}
+
+/* A draw split into tasks of CHUNK elements. */
+typedef struct draw {
+    const lazy_call *call;
+    int64_t size;
+    words key, other; /* `other`: a second key, where two draws are combined */
+} draw;
+
+static void draw_parallel(draw *d, const neap_run *run, void (*task)(void *draw, int64_t i, const neap_run *run)) {
+    neap_parallel_for(run, (d->size + CHUNK - 1) / CHUNK, task, d);
+}
+
+static inline int64_t task_end(const draw *d, int64_t task) {
+    int64_t end = (task + 1) * CHUNK;
+    return end < d->size ? end : d->size;
+}
+
+/* ---- threefry ---------------------------------------------------------------------------------------------------- */
+static int threefry_shape(const lazy_call_desc *call, lazy_result *out) {
+    int status = check_key("threefry", &call->in[0]);
+    const lazy_aval *counts = &call->in[1];
+    if (status)
+        return status;
+    if (counts->dtype != NEAP_DTYPE_U32 || counts->ndim == 0 || counts->shape[counts->ndim - 1] != 2)
+        return neap_error(NEAP_E_SHAPE, "threefry: expected counts of dtype u32 with a last axis of 2");
+    out->ndim = counts->ndim;
+    for (int k = 0; k < counts->ndim; k++)
+        out->shape[k] = counts->shape[k];
+    return NEAP_OK;
+}
+
+static void threefry_task(void *arg, int64_t task, const neap_run *run) {
+    (void)run;
+    const draw *d = arg;
+    const words *counts = d->call->in[1].data;
+    words *out = d->call->out->data;
+    for (int64_t i = task * CHUNK; i < task_end(d, task); i++)
+        out[i] = threefry(d->key, counts[i]);
+}
+
+static int threefry_call(const lazy_call *call, const neap_run *run) {
+    draw d = {.call = call, .size = call->out->size / 2, .key = key_of(&call->in[0])};
+    draw_parallel(&d, run, threefry_task);
+    return NEAP_OK;
+}
+
+NEAP_OP(threefry,
+    .doc = "The threefry-2x32 hash (20 rounds) of pairs of u32 counters, shape (…, 2), under a key, u32 of shape (2,).",
+    .kind = LAZY_CALL, .arity = 2, .types = LAZY_INT, .flags = LAZY_OP_HIDDEN | LAZY_OP_ZERO_GRAD | LAZY_OP_DENSE,
+    .dtype = lazy_dtype_same, .shape = threefry_shape, .call = threefry_call)
+
+/* ---- random_bits ------------------------------------------------------------------------------------------------- */
+static int bits_shape(const lazy_call_desc *call, lazy_result *out) {
+    int status = check_key("random_bits", &call->in[0]);
+    if (status == NEAP_OK)
+        status = shape_from_attrs("random_bits", call, out);
+    if (status)
+        return status;
+    if (call->attrs[0] != 32 && call->attrs[0] != 64)
+        return neap_error(NEAP_E_ARGUMENT, "random_bits: expected a width of 32 or 64, got %" PRId64, call->attrs[0]);
+    if (call->attrs[0] == 64)
+        out->shape[out->ndim++] = 2;
+    return NEAP_OK;
+}
+
+static void bits32_task(void *arg, int64_t task, const neap_run *run) {
+    (void)run;
+    const draw *d = arg;
+    uint32_t *out = d->call->out->data;
+    for (int64_t i = task * CHUNK; i < task_end(d, task); i++) {
+        words w = threefry_at(d->key, (uint64_t)i);
+        out[i] = w.hi ^ w.lo;
+    }
+}
+
+static void bits64_task(void *arg, int64_t task, const neap_run *run) {
+    (void)run;
+    const draw *d = arg;
+    words *out = d->call->out->data;
+    for (int64_t i = task * CHUNK; i < task_end(d, task); i++)
+        out[i] = threefry_at(d->key, (uint64_t)i);
+}
+
+static int bits_call(const lazy_call *call, const neap_run *run) {
+    bool wide = call->attrs[0] == 64;
+    draw d = {.call = call, .size = wide ? call->out->size / 2 : call->out->size, .key = key_of(&call->in[0])};
+    draw_parallel(&d, run, wide ? bits64_task : bits32_task);
+    return NEAP_OK;
+}
+
+static int64_t bits_cost(const lazy_call_desc *call, const lazy_result *out) {
+    (void)call;
+    return cost_of_size(out, 8);
+}
+
+NEAP_OP(random_bits,
+    .doc = "Random bits of a shape under a key, u32 of shape (2,): words of 32 bits, or pairs of words (high, low) of 64 "
+           "along a new last axis.",
+    .attrs = "width shape…", .kind = LAZY_CALL, .arity = 1, .types = LAZY_INT,
+    .flags = LAZY_OP_HIDDEN | LAZY_OP_ZERO_GRAD | LAZY_OP_DENSE,
+    .dtype = lazy_dtype_same, .shape = bits_shape, .call = bits_call, .cost = bits_cost)
+
+/* ---- random_integers --------------------------------------------------------------------------------------------- */
+static int integers_shape(const lazy_call_desc *call, lazy_result *out) {
+    int status = check_key("random_integers", &call->in[2]);
+    if (status == NEAP_OK)
+        status = shape_from_attrs("random_integers", call, out);
+    if (status)
+        return status;
+    int64_t size = 1;
+    for (int k = 0; k < out->ndim; k++)
+        size *= out->shape[k] ? out->shape[k] : 1;
+    for (int k = 0; k < 2; k++) {
+        const lazy_aval *bound = &call->in[k];
+        if (bound->dtype != call->in[0].dtype || neap_dtype_bytes(bound->dtype) < 4)
+            return neap_error(NEAP_E_DTYPE, "random_integers: expected bounds of one dtype of i32, u32, i64, got %s",
+                              neap_dtype_name(bound->dtype));
+        if (bound->size != 1 && bound->size != size)
+            return neap_error(NEAP_E_SHAPE, "random_integers: expected bounds of 1 or %" PRId64 " elements", size);
+    }
+    return NEAP_OK;
+}
+
+/* Two draws of `bits` random bits make an offset below span: (higher · 2^bits + lower) mod span, where 2^bits mod span
+ * is the square of 2^(bits/2) mod span, in arithmetic modulo 2^bits. The bias is below span / 2^bits. */
+#define INTEGERS(NAME, T, U, HALF, RANDOM)                                                                             \
+    static void NAME(void *arg, int64_t task, const neap_run *run) {                                                   \
+        (void)run;                                                                                                     \
+        const draw *d = arg;                                                                                           \
+        const T *lows = d->call->in[0].data, *highs = d->call->in[1].data;                                             \
+        bool one_low = d->call->in[0].size == 1, one_high = d->call->in[1].size == 1;                                  \
+        U extra = d->call->attrs[0] != 0;                                                                              \
+        T *out = d->call->out->data;                                                                                   \
+        for (int64_t i = task * CHUNK; i < task_end(d, task); i++) {                                                   \
+            T low = lows[one_low ? 0 : i], high = highs[one_high ? 0 : i];                                             \
+            U span = high <= low ? 1 : (U)high - (U)low + extra;                                                       \
+            words h = threefry_at(d->key, (uint64_t)i), l = threefry_at(d->other, (uint64_t)i);                        \
+            U higher = RANDOM(h), lower = RANDOM(l);                                                                   \
+            if (span == 0) { /* the whole range of the dtype */                                                        \
+                out[i] = (T)((U)low + lower);                                                                          \
+                continue;                                                                                              \
+            }                                                                                                          \
+            U multiplier = ((U)1 << HALF) % span;                                                                      \
+            multiplier = multiplier * multiplier % span;                                                               \
+            U offset = (higher % span * multiplier + lower % span) % span;                                             \
+            out[i] = (T)((U)low + offset);                                                                             \
+        }                                                                                                              \
+    }
+#define RANDOM32(w) ((w).hi ^ (w).lo)
+#define RANDOM64(w) ((uint64_t)(w).hi << 32 | (w).lo)
+INTEGERS(integers_i32, int32_t, uint32_t, 16, RANDOM32)
+INTEGERS(integers_u32, uint32_t, uint32_t, 16, RANDOM32)
+INTEGERS(integers_i64, int64_t, uint64_t, 32, RANDOM64)
+
+static int integers_call(const lazy_call *call, const neap_run *run) {
+    words key = key_of(&call->in[2]);
+    draw d = {.call = call, .size = call->out->size, .key = threefry_at(key, 0), .other = threefry_at(key, 1)};
+    int dtype = call->out->dtype;
+    draw_parallel(&d, run,
+                  dtype == NEAP_DTYPE_I32   ? integers_i32
+                  : dtype == NEAP_DTYPE_U32 ? integers_u32
+                                            : integers_i64);
+    return NEAP_OK;
+}
+
+static int64_t integers_cost(const lazy_call_desc *call, const lazy_result *out) {
+    (void)call;
+    return cost_of_size(out, 25);
+}
+
+NEAP_OP(random_integers,
+    .doc = "Random integers of a shape, from input 0 up to, not including, input 1 (including it where `inclusive` is "
+           "1), under the key input 2. The bounds have the result's dtype (i32, u32, i64) and one element or the "
+           "result's number. Where input 1 is not above input 0: input 0.",
+    .attrs = "inclusive shape…", .kind = LAZY_CALL, .arity = 3, .types = LAZY_INT,
+    .flags = LAZY_OP_HIDDEN | LAZY_OP_ZERO_GRAD | LAZY_OP_DENSE,
+    .dtype = lazy_dtype_same, .shape = integers_shape, .call = integers_call, .cost = integers_cost)
