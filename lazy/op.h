@@ -63,8 +63,14 @@ typedef struct lazy_map { /* an affine view: element [i…] is element offset + 
     int64_t stride[NEAP_MAX_DIMS];
 } lazy_map;
 
+typedef struct lazy_piece { /* of a result that is assembled: an input, or one element spread over the whole result */
+    int input;
+    bool fill;
+    lazy_map write; /* from the input's axes to the result's elements; unused for a fill */
+} lazy_piece;
+
 typedef struct lazy_result { /* what dtype and shape rules fill in */
-    uint8_t compute; /* dtype to which inputs are cast before the op */
+    uint8_t compute;         /* dtype to which inputs are cast before the op */
     uint8_t dtype, ndim;
     int64_t shape[NEAP_MAX_DIMS];
 } lazy_result;
@@ -106,8 +112,12 @@ enum {
 
 /* The dtypes that the op accepts after its dtype rule has chosen one. */
 enum {
-    LAZY_BOOL = 1, LAZY_INT = 2, LAZY_REAL = 4,
-    LAZY_NUMERIC = LAZY_INT | LAZY_REAL, LAZY_ALL = 7, LAZY_BITS = LAZY_BOOL | LAZY_INT
+    LAZY_BOOL = 1,
+    LAZY_INT = 2,
+    LAZY_REAL = 4,
+    LAZY_NUMERIC = LAZY_INT | LAZY_REAL,
+    LAZY_ALL = 7,
+    LAZY_BITS = LAZY_BOOL | LAZY_INT
 };
 
 typedef struct lazy_op {
@@ -115,8 +125,8 @@ typedef struct lazy_op {
     const char *doc;   /* one paragraph: shapes, dtypes, what is defined at the edges, the source of a formula */
     const char *attrs; /* names of the attributes, "axes keepdims"; "…" at the end for a list of any length */
     lazy_class kind;
-    uint8_t arity;     /* number of inputs; 255: any number, at least one */
-    uint8_t types;     /* accepted dtypes */
+    uint8_t arity; /* number of inputs; 255: any number, at least one */
+    uint8_t types; /* accepted dtypes */
     uint8_t flags, residual;
     /* Chooses the dtype to compute in and the dtype of the result. */
     int (*dtype)(const lazy_call_desc *call, lazy_result *out);
@@ -124,6 +134,9 @@ typedef struct lazy_op {
     int (*shape)(const lazy_call_desc *call, lazy_result *out);
     /* LAZY_VIEW: the map from the result to the input, whose elements count in row-major order. */
     int (*view)(const lazy_call_desc *call, const lazy_result *out, lazy_map *map);
+    /* LAZY_ASSEMBLE: where the pieces go, in the order in which they are written. Returns their
+     * number (at most NEAP_MAX_INPUTS + 1) or a status. */
+    int (*pieces)(const lazy_call_desc *call, const lazy_result *out, lazy_piece *pieces);
     /* LAZY_CALL: the work. Runs on any thread; may use neap_parallel_for. */
     int (*call)(const lazy_call *call, const neap_run *run);
     /* LAZY_CALL: estimated ns on one core, for scheduling only. NULL: about the bytes moved. */

@@ -1,0 +1,191 @@
+/* array.c: arrays as the user's side sees them: facts, data in, data out, life. */
+#include <string.h>
+
+#include "lazy/format.h"
+#include "lazy/plan.h"
+
+int neap_array_info(neap_ctx *ctx, int32_t id, neap_info *out) {
+    int64_t slot = id & ((1 << NEAP_SLOT_BITS) - 1);
+    if (id <= 0 || slot >= ctx->slots.n || ctx->ids.at[slot] != id)
+        return lazy_lookup(ctx, id) ? NEAP_E_INTERNAL : neap_error_code();
+    const neap_node *node = ctx->slots.at[slot]; /* also of a deleted array */
+    out->dtype = node->dtype;
+    out->ndim = node->ndim;
+    out->weak = (node->flags & LAZY_WEAK) != 0;
+    out->deferred = !node->buffer && !lazy_is_number(node) && !(node->flags & LAZY_DELETED);
+    out->deleted = (node->flags & LAZY_DELETED) != 0;
+    out->device = node->buffer ? neap_buffer_device(node->buffer) : 0;
+    out->traced = (node->flags & LAZY_ABSTRACT) != 0;
+    out->taped = node->levels != 0;
+    out->size = node->size;
+    memcpy(out->shape, node->shape, node->ndim * sizeof *node->shape);
+    return 0;
+}
+
+/* ---- Data in ------------------------------------------------------------------------------------------------------ */
+neap_node *lazy_node_of_buffer(neap_ctx *ctx, const lazy_result *aval, neap_buffer *buffer) {
+    neap_node *node = lazy_node_new(ctx, LAZY_OP_array, aval, 0, NULL, 0, NULL);
+    if (!node) {
+        neap_buffer_release(buffer);
+        return NULL;
+    }
+    node->buffer = buffer;
+    node->state = LAZY_DONE;
+    return node;
+}
+
+int neap_array_empty(neap_ctx *ctx, int dtype, int ndim, const int64_t *shape, void **data, int32_t *out) {
+    if (dtype < 0 || dtype >= NEAP_DTYPE_COUNT)
+        return neap_error(NEAP_E_DTYPE, "array: no such dtype (%d)", dtype);
+    if (ndim < 0 || ndim > NEAP_MAX_DIMS)
+        return neap_error(NEAP_E_SHAPE, "array: expected at most %d axes, got %d", NEAP_MAX_DIMS, ndim);
+    lazy_result aval = {.dtype = (uint8_t)dtype, .ndim = (uint8_t)ndim};
+    int64_t bytes = neap_dtype_bytes(dtype);
+    for (int k = 0; k < ndim; k++) {
+        if (shape[k] < 0)
+            return neap_error(NEAP_E_SHAPE, "array: expected sizes of at least 0, got %lld", (long long)shape[k]);
+        aval.shape[k] = shape[k];
+        if (__builtin_mul_overflow(bytes, shape[k] ? shape[k] : 1, &bytes))
+            return neap_error(NEAP_E_MEMORY, "array: more bytes than an address can count");
+    }
+    neap_buffer *buffer;
+    int status = neap_buffer_new(0, (size_t)bytes, &buffer);
+    if (status)
+        return status;
+    *data = neap_buffer_data(buffer);
+    neap_node *node = lazy_node_of_buffer(ctx, &aval, buffer);
+    if (!node)
+        return NEAP_E_MEMORY;
+    neap_memory_stats stats;
+    if (bytes >= 4096) {
+        neap_memory_get(&stats);
+        if (stats.live_bytes > ctx->collect_above)
+            ctx->attention |= NEAP_ATTEND_COLLECT;
+    }
+    status = lazy_publish(ctx, node, out);
+    return status ? status : lazy_attend(ctx);
+}
+
+int neap_array_new(neap_ctx *ctx, int dtype, int ndim, const int64_t *shape, const void *data, int32_t *out) {
+    void *memory;
+    int status = neap_array_empty(ctx, dtype, ndim, shape, &memory, out);
+    if (status < 0)
+        return status;
+    neap_node *node = lazy_lookup(ctx, *out);
+    if (lazy_node_bytes(node))
+        memcpy(memory, data, lazy_node_bytes(node));
+    return status;
+}
+
+/* ---- Data out ----------------------------------------------------------------------------------------------------- */
+int neap_array_start(neap_ctx *ctx, int32_t id) {
+    neap_node *node = lazy_lookup(ctx, id);
+    return node ? lazy_force(ctx, node) : neap_error_code();
+}
+
+static int force_and_poll(neap_ctx *ctx, int32_t id, neap_node **out) {
+    neap_node *node = lazy_lookup(ctx, id);
+    if (!node)
+        return neap_error_code();
+    int status = lazy_force(ctx, node);
+    *out = node;
+    return status ? status : lazy_node_poll(ctx, node, ctx->waker);
+}
+
+int neap_array_poll(neap_ctx *ctx, int32_t id) {
+    neap_node *node;
+    return force_and_poll(ctx, id, &node);
+}
+
+int neap_array_data(neap_ctx *ctx, int32_t id, const void **data) {
+    neap_node *node;
+    int status = force_and_poll(ctx, id, &node);
+    if (status == 0)
+        *data = neap_buffer_data(node->buffer);
+    return status;
+}
+
+static double element_value(int dtype, const void *at) {
+    switch (dtype) {
+#define ELEMENT(NAME, name, kind, ctype, bytes)                                                                        \
+    case NEAP_DTYPE_##NAME:                                                                                            \
+        return (double)*(const ctype *)at;
+        NEAP_DTYPE_ROWS(ELEMENT)
+#undef ELEMENT
+    }
+    return 0;
+}
+
+/* A constant as its dtype holds it. */
+static double number_value(const neap_node *node) {
+    return node->dtype == NEAP_DTYPE_F32 ? (double)(float)node->value : node->value;
+}
+
+/* One element of a value is read where it lies, without copying the view that names it. */
+int neap_array_item(neap_ctx *ctx, int32_t id, double *out) {
+    neap_node *node = lazy_lookup(ctx, id);
+    if (!node)
+        return neap_error_code();
+    if (node->size != 1) {
+        char shape[256];
+        return neap_error(NEAP_E_SHAPE, "item: expected an array of one element, got shape %s",
+                          lazy_shape_text(node->ndim, node->shape, shape, sizeof shape));
+    }
+    if (lazy_is_number(node) && !(node->flags & LAZY_ABSTRACT)) {
+        *out = number_value(node);
+        return 0;
+    }
+    int64_t at = 0;
+    if (lazy_is_view(node) && !node->buffer && node->base->buffer) {
+        at = node->map->offset;
+        node = node->base;
+    } else {
+        int status = lazy_force(ctx, node);
+        if (status)
+            return status;
+    }
+    int status = lazy_node_poll(ctx, node, ctx->waker);
+    if (status == 0)
+        *out = element_value(node->dtype, (char *)neap_buffer_data(node->buffer) + at * neap_dtype_bytes(node->dtype));
+    return status;
+}
+
+int neap_array_text(neap_ctx *ctx, int32_t id, char *text, size_t capacity, size_t *bytes) {
+    neap_node *node;
+    int status = force_and_poll(ctx, id, &node);
+    if (status)
+        return status;
+    lazy_text out = {0};
+    status = lazy_format(node->dtype, node->ndim, node->shape, neap_buffer_data(node->buffer), &out);
+    *bytes = out.bytes;
+    if (status == 0 && out.bytes)
+        memcpy(text, out.data, out.bytes < capacity ? out.bytes : capacity);
+    lazy_text_free(&out);
+    return status;
+}
+
+/* ---- Life --------------------------------------------------------------------------------------------------------- */
+int neap_array_delete(neap_ctx *ctx, int32_t id) {
+    neap_node *node = lazy_lookup(ctx, id);
+    if (!node)
+        return neap_error_code();
+    if (node->flags & LAZY_ABSTRACT)
+        return neap_error(NEAP_E_TRACE, "delete: a traced array has no memory to give back");
+    /* Readers that were recorded keep their right to the value. */
+    int status = ctx->npending > 0 ? neap_flush(ctx) : 0;
+    if (status)
+        return status;
+    lazy_retain(node);
+    lazy_node_drop(ctx, node);
+    if (node->buffer)
+        neap_buffer_release(node->buffer);
+    node->buffer = NULL;
+    node->flags |= LAZY_DELETED;
+    lazy_release(ctx, node);
+    return 0;
+}
+
+int neap_poll_everything(neap_ctx *ctx) {
+    int status = neap_flush(ctx);
+    return status ? status : neap_poll_all(ctx->waker);
+}

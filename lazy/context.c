@@ -1,0 +1,158 @@
+/* context.c: the state of one user thread: its life, what it asks Lua to attend to, limits, counters, script lines.
+ *
+ * Limits: the defaults flush a pending region at 1024 nodes, or when it would write 64 MiB, so that workers start early
+ * and recording stays ahead.
+ * Collection: Lua's collector sees 24 bytes per array, so native bytes drive it: when live buffers pass
+ * max(256 MiB, 2 × what was live after the last collection), a full collection is asked for.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lazy/internal.h"
+
+enum { DEFAULT_NODES = 1024, SITES_PER_CHUNK = 1000 };
+static const int64_t DEFAULT_BYTES = 64 << 20;
+static const uint64_t COLLECT_AT_LEAST = 256 << 20;
+
+#ifndef NEAP_VERSION
+#define NEAP_VERSION "0.1.0"
+#endif
+
+const char *neap_version(void) {
+    return NEAP_VERSION;
+}
+
+int neap_ctx_new(neap_ctx **out) {
+    int status = neap_engine_start(NULL);
+    if (status != 0 && neap_engine_workers() == 0)
+        return status;
+    neap_ctx *ctx = calloc(1, sizeof *ctx);
+    if (!ctx)
+        return neap_error(NEAP_E_MEMORY, "out of memory for a context");
+    ctx->limit_nodes = DEFAULT_NODES;
+    ctx->limit_bytes = DEFAULT_BYTES;
+    ctx->collect_above = COLLECT_AT_LEAST;
+    if ((status = neap_waker_new(&ctx->waker)) != 0 || (status = neap_effects_new(&ctx->effects)) != 0 ||
+        (status = lazy_push(&ctx->slots, NULL)) != 0 || (status = lazy_push(&ctx->ids, 0)) != 0 ||
+        (status = lazy_push(&ctx->generations, 0)) != 0 || (status = lazy_push(&ctx->sites, "")) != 0) {
+        neap_ctx_free(ctx);
+        return status;
+    }
+    *out = ctx;
+    return 0;
+}
+
+static void release_all(neap_ctx *ctx, lazy_nodes *nodes) {
+    while (nodes->n > 0)
+        lazy_release(ctx, nodes->at[--nodes->n]);
+    free(nodes->at);
+}
+
+void neap_ctx_free(neap_ctx *ctx) {
+    if (!ctx)
+        return;
+    while (ctx->nlevels > 0)
+        neap_level_end(ctx, ctx->nlevels - 1);
+    release_all(ctx, &ctx->pending);
+    release_all(ctx, &ctx->tape);
+    release_all(ctx, &ctx->arena);
+    for (int64_t k = 1; k < ctx->slots.n; k++)
+        lazy_release(ctx, ctx->slots.at[k]);
+    lazy_plans_free(ctx);
+    if (ctx->effects)
+        neap_effects_free(ctx->effects);
+    if (ctx->waker)
+        neap_waker_free(ctx->waker);
+    for (int64_t k = 1; k < ctx->sites.n; k++)
+        free((char *)ctx->sites.at[k]);
+    for (void *slab = ctx->blocks[0]; slab;) {
+        void *next = *(void **)slab;
+        free(slab);
+        slab = next;
+    }
+    free(ctx->slots.at);
+    free(ctx->ids.at);
+    free(ctx->generations.at);
+    free(ctx->free_slots.at);
+    free(ctx->sites.at);
+    free(ctx->stack.at);
+    free(ctx->order.at);
+    free(ctx->dead.at);
+    free(ctx->key.at);
+    free(ctx);
+}
+
+neap_waker *neap_ctx_waker(neap_ctx *ctx) {
+    return ctx->waker;
+}
+
+neap_effects *neap_ctx_effects(neap_ctx *ctx) {
+    return ctx->effects;
+}
+
+/* ---- Attention ---------------------------------------------------------------------------------------------------- */
+int neap_attention(neap_ctx *ctx) {
+    int bits = ctx->attention;
+    ctx->attention = 0;
+    if (neap_interrupt_pending())
+        bits |= NEAP_ATTEND_INTERRUPT;
+    return bits;
+}
+
+void neap_collector_cycled(neap_ctx *ctx) {
+    ctx->attention |= NEAP_ATTEND_SWEEP;
+}
+
+void neap_collected(neap_ctx *ctx) {
+    neap_memory_stats stats;
+    neap_memory_get(&stats);
+    ctx->collect_above = stats.live_bytes * 2 > COLLECT_AT_LEAST ? stats.live_bytes * 2 : COLLECT_AT_LEAST;
+}
+
+int lazy_attend(neap_ctx *ctx) {
+    return ctx->attention || neap_interrupt_pending() ? NEAP_ATTEND : NEAP_OK;
+}
+
+/* ---- Script lines ------------------------------------------------------------------------------------------------- */
+static int32_t intern(neap_ctx *ctx, const char *text) {
+    for (int64_t k = ctx->sites.n - 1; k >= 1 && k > ctx->sites.n - 64; k--)
+        if (strcmp(ctx->sites.at[k], text) == 0)
+            return (int32_t)k;
+    char *copy = strdup(text);
+    if (!copy || lazy_push(&ctx->sites, copy)) {
+        free(copy);
+        return 0;
+    }
+    return (int32_t)ctx->sites.n - 1;
+}
+
+void neap_site(neap_ctx *ctx, const char *file, int line) {
+    if (!ctx->site_node)
+        return;
+    char text[512];
+    snprintf(text, sizeof text, "%s:%d", file, line);
+    ctx->site_node->site = intern(ctx, text);
+    ctx->site_node = NULL;
+}
+
+void neap_site_reset(neap_ctx *ctx, const char *chunk) {
+    ctx->chunk_site = intern(ctx, chunk);
+    ctx->sites_wanted = SITES_PER_CHUNK;
+}
+
+const char *lazy_site_text(neap_ctx *ctx, int32_t site) {
+    return site ? ctx->sites.at[site] : NULL;
+}
+
+/* ---- Limits and counters ------------------------------------------------------------------------------------------ */
+void neap_limits(neap_ctx *ctx, int64_t nodes, int64_t bytes) {
+    ctx->limit_nodes = nodes;
+    ctx->limit_bytes = bytes;
+}
+
+void neap_counters_get(neap_ctx *ctx, neap_counters *out) {
+    *out = ctx->counters;
+    out->pending = (uint64_t)ctx->npending;
+    out->live_handles = ctx->live_handles;
+}

@@ -1,0 +1,203 @@
+/* internal.h: the data structures of the lazy room, shared by its files.
+ *
+ *   context ─┬─ slots:   id → node                     (what Lua holds)
+ *            ├─ pending: nodes recorded since the last flush; the context holds one reference on each, so what a flush
+ *            │           computes depends on what was recorded and not on which handles Lua's collector has freed
+ *            ├─ tape:    nodes that belong to an open level, in order of recording
+ *            └─ plans:   structure of a flushed region → its steps
+ *
+ * A node is one block: the struct, then its shape, attributes, inputs and (views) strides. It goes through
+ *
+ *      PENDING ──flush──▶ DONE    has a buffer (its value, or a failure, arrives with the buffer's variable)
+ *              └────────▶ RECIPE  was fused away inside a consumer; a second demand computes it
+ *
+ * Sources (constants, iota, placeholders) are born READY: they are cheap or have no value. Counts are plain: nodes belong to
+ * one context, and a context to one thread. Nothing here recurses over the depth of a graph.
+ */
+#ifndef LAZY_INTERNAL_H
+#define LAZY_INTERNAL_H
+
+#include <stdlib.h>
+
+#include "lazy/kernel.h"
+#include "lazy/op.h"
+#include "ops_gen.h"
+
+enum { LAZY_READY, LAZY_PENDING, LAZY_RECIPE, LAZY_DONE };
+
+enum {
+    LAZY_WEAK = 1,     /* a number: takes the dtype of the array that it meets */
+    LAZY_SHARED = 2,   /* two or more consumers, an operand or result of a call, or a residual: materialised */
+    LAZY_ABSTRACT = 4, /* belongs to a trace: has no value of its own */
+    LAZY_DELETED = 8,
+    LAZY_DROPPED = 16, /* its inputs were released after computing */
+    LAZY_INTEGRAL = 32 /* a number argument that met an integer array: checked at each run */
+};
+
+struct neap_node {
+    uint32_t refs;
+    int16_t op;
+    uint8_t dtype, ndim;
+    uint8_t state, flags;
+    uint8_t nin;
+    int32_t id;      /* handle, 0: none */
+    uint32_t levels; /* open levels that it belongs to, one bit each */
+    uint32_t mark;   /* last traversal that met it … */
+    uint32_t index;  /* … and its number there */
+    int32_t tape;    /* index on the tape while levels is not 0 */
+    int32_t site;    /* script line, an index into the context's sites */
+    uint32_t bytes;  /* of the block, for the free lists */
+    int32_t nattrs;
+    int32_t consumers; /* reads recorded, counted through views */
+    int64_t size;
+    double value;        /* constants */
+    neap_buffer *buffer; /* DONE: row-major elements */
+    neap_node *base;     /* views: the node whose elements `map` counts, itself not a view. One reference */
+    int64_t *shape, *attrs;
+    neap_node **in;
+    lazy_map *map;
+};
+
+/* A growing array of pointers or of plain values. */
+#define LAZY_VECTOR(type)                                                                                              \
+    struct {                                                                                                           \
+        type *at;                                                                                                      \
+        int64_t n, capacity;                                                                                           \
+    }
+#define lazy_push(vector, item)                                                                                        \
+    (((vector)->n < (vector)->capacity ||                                                                              \
+      lazy_vector_grow((void **)&(vector)->at, &(vector)->capacity, sizeof *(vector)->at) == 0)                        \
+         ? ((vector)->at[(vector)->n++] = (item), 0)                                                                   \
+         : NEAP_E_MEMORY)
+#define lazy_vector_free(vector) (free((vector)->at), (vector)->at = NULL, (vector)->n = (vector)->capacity = 0)
+int lazy_vector_grow(void **at, int64_t *capacity, size_t item);
+
+typedef LAZY_VECTOR(neap_node *) lazy_nodes;
+
+typedef struct lazy_effect { /* a print inside a trace */
+    int stream, npieces;
+    neap_piece *pieces; /* texts are copies; .id is 1 + an index into nodes, or 0 */
+    lazy_nodes nodes;
+} lazy_effect;
+
+enum { LAZY_MAX_LEVELS = 32 };
+typedef struct lazy_level {
+    bool open, trace;
+    int64_t start; /* first index of the tape */
+    lazy_nodes inputs;
+    LAZY_VECTOR(lazy_effect *) effects;
+} lazy_level;
+
+struct lazy_plan;
+
+struct neap_ctx {
+    neap_effects *effects;
+    neap_waker *waker;
+
+    LAZY_VECTOR(neap_node *) slots; /* [0] is unused */
+    LAZY_VECTOR(int32_t) ids;       /* id of a used slot, 0 */
+    LAZY_VECTOR(int32_t) free_slots;
+    LAZY_VECTOR(uint16_t) generations;
+    uint64_t live_handles;
+
+    lazy_nodes pending;
+    int64_t npending, pending_bytes;
+    int64_t limit_nodes, limit_bytes;
+    int hold;         /* > 0: recording does not flush */
+    bool heavy;       /* a call was recorded meanwhile */
+    lazy_nodes arena; /* nodes that rules have built, released when hold returns to 0 */
+
+    lazy_nodes tape;
+    lazy_level levels[LAZY_MAX_LEVELS];
+    int nlevels;
+
+    uint32_t epoch;                /* of traversals */
+    lazy_nodes stack, order, dead; /* scratch of traversals; dead: of releasing */
+
+    LAZY_VECTOR(const char *) sites; /* interned "file:line"; [0] is "" */
+    int64_t sites_wanted;
+    int32_t chunk_site;
+    neap_node *site_node; /* the last recorded node, if its line is wanted. BORROWED until the next call */
+
+    int attention;
+    uint64_t collect_above; /* live bytes that ask for a collection */
+
+    struct lazy_plan **plans; /* hash table, chained */
+    int64_t nplans, plan_buckets, plan_bytes;
+    LAZY_VECTOR(uint64_t) key; /* scratch of the encoder */
+
+    void *blocks[16]; /* free lists of nodes by size */
+    neap_counters counters;
+};
+
+/* ---- node.c: life of nodes -------------------------------------------------------------------------------------- */
+/* A node with one reference (OWNED), inputs retained, size computed, not yet known to pending or tape. NULL: memory. */
+neap_node *lazy_node_new(neap_ctx *ctx, int op, const lazy_result *result, int nin, neap_node *const *in, int nattrs,
+                         const int64_t *attrs);
+static inline neap_node *lazy_retain(neap_node *node) {
+    node->refs++;
+    return node;
+}
+void lazy_release(neap_ctx *ctx, neap_node *node); /* NULL is harmless */
+/* Releases the inputs of a computed node that no open level needs. */
+void lazy_node_drop(neap_ctx *ctx, neap_node *node);
+static inline const lazy_op *lazy_node_op(const neap_node *node) {
+    return lazy_ops[node->op];
+}
+static inline bool lazy_is_view(const neap_node *node) {
+    return node->map != NULL;
+}
+static inline size_t lazy_node_bytes(const neap_node *node) {
+    return (size_t)node->size * (size_t)neap_dtype_bytes(node->dtype);
+}
+/* The node for an id, or NULL with the error set (E_HANDLE, or E_STATE if deleted). */
+neap_node *lazy_lookup(neap_ctx *ctx, int32_t id);
+/* Gives the node an id (takes over the caller's reference; if it has an id, drops it). Returns a status. */
+int lazy_publish(neap_ctx *ctx, neap_node *node, int32_t *out);
+/* "(2, 3)" into `text`, which is returned. */
+const char *lazy_shape_text(int ndim, const int64_t *shape, char *text, size_t capacity);
+const char *lazy_site_text(neap_ctx *ctx, int32_t site);
+
+/* ---- record.c ---------------------------------------------------------------------------------------------------- */
+/* Infers, casts, records. OWNED (it may be one of the inputs, retained); NULL on error. */
+neap_node *lazy_record(neap_ctx *ctx, int op, int nin, neap_node *const *in, int nattrs, const int64_t *attrs);
+/* A 0-d constant; OWNED. */
+neap_node *lazy_constant(neap_ctx *ctx, int dtype, bool weak, double value);
+/* A done node over a buffer (one reference of which it takes); OWNED. */
+neap_node *lazy_node_of_buffer(neap_ctx *ctx, const lazy_result *aval, neap_buffer *buffer);
+/* Between hold and unhold recording does not flush, and nodes that lazy_build* returned live in ctx->arena. The
+ * outermost unhold releases those, starts the calls recorded meanwhile, and applies the limits. */
+/* Adds a node that was just made to the tape or to pending, and counts what it reads. */
+int lazy_enroll(neap_ctx *ctx, neap_node *node);
+static inline void lazy_hold(neap_ctx *ctx) {
+    ctx->hold++;
+}
+int lazy_unhold(neap_ctx *ctx);
+/* Passes an owned reference to the arena; NULL stays NULL. */
+neap_node *lazy_arena(neap_ctx *ctx, neap_node *node);
+/* The status of a public recording function: NEAP_OK or NEAP_ATTEND. */
+int lazy_attend(neap_ctx *ctx);
+
+/* ---- view.c: affine maps ------------------------------------------------------------------------------------------ */
+void lazy_row_major(int ndim, const int64_t *shape, int64_t *stride);
+bool lazy_map_contiguous(int ndim, const int64_t *shape, const lazy_map *map);
+/* outer maps a box into the row-major index of `shape`, inner maps `shape` on: their composition, if it is affine.
+ * On failure *split gets {axis of the box, inner extent} of a refinement of the box that may help, or axis -1. */
+bool lazy_map_compose(int nbox, const int64_t *box, int64_t offset, const int64_t *stride, int ndim,
+                      const int64_t *shape, int64_t inner_offset, const int64_t *inner, int64_t *out_offset,
+                      int64_t *out, int64_t split[2]);
+
+/* ---- run.c (with region.c, plan.c, fuse.c, see plan.h): from nodes to engine ops ----------------------------------- */
+/* Computes the roots (none of them abstract) and whatever of their ancestors rules require. */
+int lazy_flush_roots(neap_ctx *ctx, int nroots, neap_node *const *roots);
+/* Makes sure that the node has a buffer of its own, row-major. */
+int lazy_force(neap_ctx *ctx, neap_node *node);
+/* Status of a node with a buffer. */
+int lazy_node_poll(neap_ctx *ctx, neap_node *node, neap_waker *waker);
+void lazy_plans_free(neap_ctx *ctx);
+
+/* ---- print.c ------------------------------------------------------------------------------------------------------ */
+int lazy_effect_push(neap_ctx *ctx, int stream, int n, const neap_piece *pieces, neap_node *const *nodes);
+void lazy_effect_free(neap_ctx *ctx, lazy_effect *effect);
+
+#endif

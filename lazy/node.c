@@ -1,0 +1,195 @@
+/* node.c: nodes and handles: allocation, reference counts, ids.
+ *
+ * Nodes are carved from free lists by block size (multiples of 32 bytes). Releasing follows inputs with an explicit stack, so
+ * a chain of a million nodes is dropped without recursion. A slot of the handle table carries a generation that
+ * changes when it is freed, so an id kept too long is an error and not another array.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "lazy/internal.h"
+
+int lazy_vector_grow(void **at, int64_t *capacity, size_t item) {
+    int64_t wider = *capacity ? *capacity * 2 : 16;
+    void *moved = realloc(*at, (size_t)wider * item);
+    if (!moved)
+        return neap_error(NEAP_E_MEMORY, "out of memory for a table of %lld entries", (long long)wider);
+    *at = moved;
+    *capacity = wider;
+    return 0;
+}
+
+/* ---- Blocks ------------------------------------------------------------------------------------------------------- */
+enum { BLOCK_STEP = 32, BLOCK_LISTS = 16, BLOCKS_AT_ONCE = 64 };
+
+static void *block_get(neap_ctx *ctx, size_t bytes) {
+    size_t list = (bytes + BLOCK_STEP - 1) / BLOCK_STEP;
+    if (list >= BLOCK_LISTS)
+        return malloc(bytes);
+    if (!ctx->blocks[list]) {
+        /* A slab is threaded onto the list and lives as long as the context; its first block links the slabs. */
+        char *slab = malloc(list * BLOCK_STEP * BLOCKS_AT_ONCE + BLOCK_STEP);
+        if (!slab)
+            return NULL;
+        *(void **)slab = ctx->blocks[0];
+        ctx->blocks[0] = slab;
+        for (int k = 0; k < BLOCKS_AT_ONCE; k++) {
+            void **block = (void **)(slab + BLOCK_STEP + (size_t)k * list * BLOCK_STEP);
+            *block = ctx->blocks[list];
+            ctx->blocks[list] = block;
+        }
+    }
+    void **block = ctx->blocks[list];
+    ctx->blocks[list] = *block;
+    return block;
+}
+
+static void block_put(neap_ctx *ctx, void *block, size_t bytes) {
+    size_t list = (bytes + BLOCK_STEP - 1) / BLOCK_STEP;
+    if (list >= BLOCK_LISTS) {
+        free(block);
+        return;
+    }
+    *(void **)block = ctx->blocks[list];
+    ctx->blocks[list] = block;
+}
+
+neap_node *lazy_node_new(neap_ctx *ctx, int op, const lazy_result *result, int nin, neap_node *const *in, int nattrs,
+                         const int64_t *attrs) {
+    bool view = lazy_ops[op]->kind == LAZY_VIEW;
+    size_t bytes = sizeof(neap_node) + 8 * ((size_t)result->ndim + (size_t)nattrs + (size_t)nin);
+    size_t map = view ? sizeof(int64_t) * (1 + (size_t)result->ndim) : 0;
+    neap_node *node = block_get(ctx, bytes + map);
+    if (!node) {
+        neap_error(NEAP_E_MEMORY, "out of memory for a node");
+        return NULL;
+    }
+    memset(node, 0, sizeof *node);
+    node->refs = 1;
+    node->op = (int16_t)op;
+    node->dtype = result->dtype;
+    node->ndim = result->ndim;
+    node->nin = (uint8_t)nin;
+    node->nattrs = nattrs;
+    node->bytes = (uint32_t)(bytes + map);
+    node->shape = (int64_t *)(node + 1);
+    node->attrs = node->shape + result->ndim;
+    node->in = (neap_node **)(node->attrs + nattrs);
+    if (view)
+        node->map = (lazy_map *)(node->in + nin);
+    node->size = 1;
+    for (int k = 0; k < result->ndim; k++) {
+        node->shape[k] = result->shape[k];
+        node->size *= result->shape[k];
+    }
+    if (nattrs)
+        memcpy(node->attrs, attrs, (size_t)nattrs * sizeof *attrs);
+    for (int k = 0; k < nin; k++)
+        node->in[k] = lazy_retain(in[k]);
+    return node;
+}
+
+/* ---- Releasing: an explicit stack, empty between calls ------------------------------------------------------------ */
+static void unref(neap_ctx *ctx, neap_node *node) {
+    if (node && --node->refs == 0 && lazy_push(&ctx->dead, node) != 0)
+        node->refs = 1; /* out of memory while freeing: leak this one rather than crash */
+}
+
+static void unref_inputs(neap_ctx *ctx, neap_node *node) {
+    if (!(node->flags & LAZY_DROPPED))
+        for (int k = 0; k < node->nin; k++)
+            unref(ctx, node->in[k]);
+    node->flags |= LAZY_DROPPED;
+}
+
+static void free_dead(neap_ctx *ctx) {
+    while (ctx->dead.n > 0) {
+        neap_node *node = ctx->dead.at[--ctx->dead.n];
+        unref_inputs(ctx, node);
+        unref(ctx, node->base);
+        if (node->buffer)
+            neap_buffer_release(node->buffer);
+        if (ctx->site_node == node)
+            ctx->site_node = NULL;
+        block_put(ctx, node, node->bytes);
+    }
+}
+
+void lazy_release(neap_ctx *ctx, neap_node *node) {
+    unref(ctx, node);
+    free_dead(ctx);
+}
+
+void lazy_node_drop(neap_ctx *ctx, neap_node *node) {
+    if (node->levels == 0)
+        unref_inputs(ctx, node);
+    free_dead(ctx);
+}
+
+/* ---- Handles ------------------------------------------------------------------------------------------------------ */
+enum { SLOT_MASK = (1 << NEAP_SLOT_BITS) - 1 };
+
+neap_node *lazy_lookup(neap_ctx *ctx, int32_t id) {
+    int64_t slot = id & SLOT_MASK;
+    if (id <= 0 || slot >= ctx->slots.n || ctx->ids.at[slot] != id) {
+        neap_error(NEAP_E_HANDLE, "the array is not known (a stale handle, or one of another Lua state)");
+        return NULL;
+    }
+    neap_node *node = ctx->slots.at[slot];
+    if (node->flags & LAZY_DELETED) {
+        neap_error(NEAP_E_STATE, "the array was deleted");
+        return NULL;
+    }
+    return node;
+}
+
+int lazy_publish(neap_ctx *ctx, neap_node *node, int32_t *out) {
+    if (node->id) {
+        *out = node->id;
+        lazy_release(ctx, node);
+        return 0;
+    }
+    int32_t slot;
+    if (ctx->free_slots.n > 0) {
+        slot = ctx->free_slots.at[--ctx->free_slots.n];
+    } else {
+        slot = (int32_t)ctx->slots.n;
+        if (slot > SLOT_MASK) {
+            lazy_release(ctx, node);
+            return neap_error(NEAP_E_MEMORY, "more than %d live arrays", SLOT_MASK);
+        }
+        if (lazy_push(&ctx->slots, NULL) || lazy_push(&ctx->ids, 0) || lazy_push(&ctx->generations, 0)) {
+            lazy_release(ctx, node);
+            return NEAP_E_MEMORY;
+        }
+    }
+    node->id = slot | (ctx->generations.at[slot] & 0xff) << NEAP_SLOT_BITS;
+    ctx->slots.at[slot] = node;
+    ctx->ids.at[slot] = node->id;
+    ctx->live_handles++;
+    *out = node->id;
+    return 0;
+}
+
+const int32_t *neap_handles(neap_ctx *ctx, int32_t *count) {
+    *count = (int32_t)ctx->ids.n;
+    return ctx->ids.at;
+}
+
+int neap_release(neap_ctx *ctx, int32_t n, const int32_t *ids) {
+    for (int32_t k = 0; k < n; k++) {
+        int64_t slot = ids[k] & SLOT_MASK;
+        if (ids[k] <= 0 || slot >= ctx->slots.n || ctx->ids.at[slot] != ids[k])
+            return neap_error(NEAP_E_HANDLE, "release: not a live array");
+        neap_node *node = ctx->slots.at[slot];
+        if (lazy_push(&ctx->free_slots, (int32_t)slot))
+            return NEAP_E_MEMORY;
+        ctx->slots.at[slot] = NULL;
+        ctx->ids.at[slot] = 0;
+        ctx->generations.at[slot]++;
+        ctx->live_handles--;
+        node->id = 0;
+        lazy_release(ctx, node);
+    }
+    return 0;
+}

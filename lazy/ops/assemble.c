@@ -1,0 +1,131 @@
+/* assemble.c: results put together from pieces: each input is stored, through whatever was fused into it, directly into its
+ * window of the result. */
+#include <string.h>
+
+#include "build.h"
+#include "lazy/internal.h"
+
+/* ---- concatenate --------------------------------------------------------------------------------------------------- */
+static int concatenate_shape(const lazy_call_desc *call, lazy_result *out) {
+    const lazy_aval *first = &call->in[0];
+    int axis;
+    if (call->nattrs != 1)
+        return neap_error(NEAP_E_ARGUMENT, "concatenate: expected one axis");
+    if (first->ndim == 0)
+        return neap_error(NEAP_E_SHAPE, "concatenate: expected arrays with at least one axis, got a 0-d array");
+    int status = lazy_axis("concatenate", call->attrs[0], first->ndim, &axis);
+    if (status)
+        return status;
+    out->ndim = first->ndim;
+    memcpy(out->shape, first->shape, first->ndim * sizeof *first->shape);
+    for (int k = 1; k < call->nin; k++) {
+        const lazy_aval *in = &call->in[k];
+        bool fits = in->ndim == first->ndim;
+        for (int a = 0; a < first->ndim && fits; a++)
+            fits = a == axis || in->shape[a] == first->shape[a];
+        char left[256], right[256];
+        if (!fits)
+            return neap_error(NEAP_E_SHAPE, "concatenate: shapes %s and %s differ outside of axis %d",
+                              lazy_shape_text(first->ndim, first->shape, left, sizeof left),
+                              lazy_shape_text(in->ndim, in->shape, right, sizeof right), axis);
+        out->shape[axis] += in->shape[axis];
+    }
+    return 0;
+}
+
+static int normal_axis(int64_t axis, int ndim) {
+    return (int)(axis < 0 ? axis + ndim : axis);
+}
+
+static int concatenate_pieces(const lazy_call_desc *call, const lazy_result *out, lazy_piece *pieces) {
+    int axis = normal_axis(call->attrs[0], out->ndim);
+    int64_t row[NEAP_MAX_DIMS], at = 0;
+    lazy_row_major(out->ndim, out->shape, row);
+    for (int k = 0; k < call->nin; k++) {
+        pieces[k] = (lazy_piece){.input = k, .write.offset = at * row[axis]};
+        memcpy(pieces[k].write.stride, row, out->ndim * sizeof *row);
+        at += call->in[k].shape[axis];
+    }
+    return call->nin;
+}
+
+static int concatenate_grad(lazy_grad *g) {
+    lazy_aval out = lazy_node_aval(g->node);
+    int axis = normal_axis(lazy_node_attrs(g->node)[0], out.ndim);
+    int64_t at = 0;
+    for (int k = 0; k < NEAP_MAX_INPUTS && at < out.shape[axis]; k++) {
+        lazy_aval in = lazy_node_aval(INPUT(k));
+        int64_t slice[3 * NEAP_MAX_DIMS];
+        for (int a = 0; a < out.ndim; a++) {
+            slice[3 * a] = a == axis ? at : 0;
+            slice[3 * a + 1] = 1;
+            slice[3 * a + 2] = in.shape[a];
+        }
+        if (g->wants[k] && !(g->out[k] = lazy_build(g->ctx, LAZY_OP_slice, 1, &g->ct, 3 * out.ndim, slice)))
+            return NEAP_E_MEMORY;
+        at += in.shape[axis];
+    }
+    return 0;
+}
+
+NEAP_OP(concatenate,
+        .doc = "Arrays of equal shapes, but for one axis, joined along that axis. Dtypes are promoted.",
+        .attrs = "axis", .kind = LAZY_ASSEMBLE, .arity = 255, .types = LAZY_ALL, .flags = LAZY_OP_HIDDEN,
+        .dtype = lazy_dtype_promote, .shape = concatenate_shape, .pieces = concatenate_pieces,
+        .grad = concatenate_grad)
+
+/* ---- pad ----------------------------------------------------------------------------------------------------------- */
+static int pad_shape(const lazy_call_desc *call, lazy_result *out) {
+    const lazy_aval *in = &call->in[0];
+    if (call->nattrs != 3 * in->ndim)
+        return neap_error(NEAP_E_ARGUMENT, "pad: expected low, high and interior for %d axes", in->ndim);
+    if (call->in[1].ndim != 0)
+        return neap_error(NEAP_E_SHAPE, "pad: expected a 0-d pad value, got %d axes", call->in[1].ndim);
+    out->ndim = in->ndim;
+    for (int k = 0; k < in->ndim; k++) {
+        int64_t low = call->attrs[3 * k], high = call->attrs[3 * k + 1], interior = call->attrs[3 * k + 2], inside = 0;
+        if (low < 0 || high < 0 || interior < 0 ||
+            (in->shape[k] > 0 && __builtin_mul_overflow(in->shape[k] - 1, interior + 1, &inside)) ||
+            __builtin_add_overflow(inside + (in->shape[k] > 0), low, &inside) ||
+            __builtin_add_overflow(inside, high, &out->shape[k]))
+            return neap_error(NEAP_E_ARGUMENT, "pad: axis %d: expected widths of at least 0, got %lld, %lld and %lld", k,
+                              (long long)low, (long long)high, (long long)interior);
+    }
+    return 0;
+}
+
+static int pad_pieces(const lazy_call_desc *call, const lazy_result *out, lazy_piece *pieces) {
+    int64_t row[NEAP_MAX_DIMS];
+    lazy_row_major(out->ndim, out->shape, row);
+    pieces[0] = (lazy_piece){.input = 1, .fill = true};
+    pieces[1] = (lazy_piece){.input = 0};
+    for (int k = 0; k < out->ndim; k++) {
+        pieces[1].write.offset += call->attrs[3 * k] * row[k];
+        pieces[1].write.stride[k] = row[k] * (call->attrs[3 * k + 2] + 1);
+    }
+    return 2;
+}
+
+static int pad_grad(lazy_grad *g) {
+    lazy_aval in = lazy_node_aval(INPUT(0));
+    const int64_t *attrs = lazy_node_attrs(g->node);
+    int64_t slice[3 * NEAP_MAX_DIMS];
+    for (int k = 0; k < in.ndim; k++) {
+        slice[3 * k] = attrs[3 * k];
+        slice[3 * k + 1] = attrs[3 * k + 2] + 1;
+        slice[3 * k + 2] = in.shape[k];
+    }
+    neap_node *inside = lazy_build(g->ctx, LAZY_OP_slice, 1, &g->ct, 3 * in.ndim, slice);
+    int64_t all = ((int64_t)1 << in.ndim) - 1;
+    g->out[0] = inside;
+    if (g->wants[1]) /* everything that is not inside */
+        g->out[1] = BUILD2(subtract, lazy_build(g->ctx, LAZY_OP_sum, 1, &g->ct, 2, (int64_t[]){all, 0}),
+                           inside ? lazy_build(g->ctx, LAZY_OP_sum, 1, &inside, 2, (int64_t[]){all, 0}) : NULL);
+    return grad_done(g, 2);
+}
+
+NEAP_OP(pad,
+        .doc = "The first input surrounded by the second, a 0-d value: per axis `low` elements before, `high` after, and "
+               "`interior` between neighbours.",
+        .attrs = "low high interior…", .kind = LAZY_ASSEMBLE, .arity = 2, .types = LAZY_ALL, .flags = LAZY_OP_HIDDEN,
+        .dtype = lazy_dtype_promote, .shape = pad_shape, .pieces = pad_pieces, .grad = pad_grad)

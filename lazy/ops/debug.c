@@ -1,0 +1,53 @@
+/* debug.c: ops for tests and demonstrations of asynchronous work: one that takes its time, one that fails. */
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+
+#include "build.h"
+#include "lazy/internal.h"
+
+static int pass_on(const lazy_call *call) {
+    if (call->out->size)
+        memcpy(call->out->data, call->in[0].data, (size_t)call->out->size * (size_t)neap_dtype_bytes(call->out->dtype));
+    return 0;
+}
+
+static int sleep_call(const lazy_call *call, const neap_run *run) {
+    (void)run;
+    struct timespec rest = {.tv_sec = call->attrs[0] / 1000, .tv_nsec = call->attrs[0] % 1000 * 1000000};
+    while (nanosleep(&rest, &rest) != 0 && errno == EINTR)
+        continue;
+    return pass_on(call);
+}
+
+static int64_t sleep_cost(const lazy_call_desc *call, const lazy_result *out) {
+    (void)out;
+    return call->attrs[0] * 1000000 + 1000000; /* never small: it must not run where it was pushed */
+}
+
+static int sleep_shape(const lazy_call_desc *call, lazy_result *out) {
+    if (call->nattrs != 1 || call->attrs[0] < 0 || call->attrs[0] > 3600000)
+        return neap_error(NEAP_E_ARGUMENT, "debug_sleep: expected 0 to 3600000 milliseconds");
+    return lazy_shape_same(call, out);
+}
+
+static int fail_call(const lazy_call *call, const neap_run *run) {
+    (void)run;
+    (void)call;
+    return neap_error(NEAP_E_FAILED, "failed on purpose");
+}
+
+static int pass_grad(lazy_grad *g) {
+    g->out[0] = g->ct;
+    return 0;
+}
+
+NEAP_OP(debug_sleep,
+        .doc = "The input, after a number of milliseconds in which a worker sleeps.",
+        .attrs = "milliseconds", .kind = LAZY_CALL, .arity = 1, .types = LAZY_ALL, .flags = LAZY_OP_DENSE | LAZY_OP_HIDDEN,
+        .dtype = lazy_dtype_same, .shape = sleep_shape, .call = sleep_call, .cost = sleep_cost, .grad = pass_grad)
+
+NEAP_OP(debug_fail,
+        .doc = "An array like the input whose computation fails.",
+        .kind = LAZY_CALL, .arity = 1, .types = LAZY_ALL, .flags = LAZY_OP_DENSE | LAZY_OP_HIDDEN,
+        .dtype = lazy_dtype_same, .shape = lazy_shape_same, .call = fail_call, .grad = pass_grad)

@@ -1,0 +1,259 @@
+/* gather.c: reading and writing at places that are data.
+ *
+ * Indices count from 0; negative ones count from the end. Out of range they are clamped to the nearest element in
+ * `take`, and ignored in the `put` ops, as JAX does inside compiled code: an index is data, so it cannot be an error when
+ * the op is recorded.
+ */
+#include <string.h>
+
+#include "build.h"
+#include "lazy/internal.h"
+
+static bool is_index_dtype(int dtype) {
+    int kind = neap_dtype_kind(dtype);
+    return kind == 'i' || kind == 'u';
+}
+
+static int64_t index_at(const lazy_tensor *t, int64_t k) {
+    switch (t->dtype) {
+    case NEAP_DTYPE_U8:
+        return ((const uint8_t *)t->data)[k];
+    case NEAP_DTYPE_I32:
+        return ((const int32_t *)t->data)[k];
+    case NEAP_DTYPE_U32:
+        return ((const uint32_t *)t->data)[k];
+    default:
+        return ((const int64_t *)t->data)[k];
+    }
+}
+
+static int gather_check(const char *op, const lazy_call_desc *call, const lazy_aval *indices, int *axis) {
+    if (!is_index_dtype(indices->dtype))
+        return neap_error(NEAP_E_DTYPE, "%s: expected integer indices, got dtype %s", op, neap_dtype_name(indices->dtype));
+    if (call->nattrs != 1)
+        return neap_error(NEAP_E_ARGUMENT, "%s: expected one axis", op);
+    return lazy_axis(op, call->attrs[0], call->in[0].ndim, axis);
+}
+
+/* Sizes before, at and after the axis. */
+static void extents(int ndim, const int64_t *shape, int axis, int64_t *outer, int64_t *size, int64_t *inner) {
+    *outer = *inner = 1;
+    for (int k = 0; k < axis; k++)
+        *outer *= shape[k];
+    for (int k = axis + 1; k < ndim; k++)
+        *inner *= shape[k];
+    *size = shape[axis];
+}
+
+static int normal_axis(int64_t axis, int ndim) {
+    return (int)(axis < 0 ? axis + ndim : axis);
+}
+
+/* ---- take ---------------------------------------------------------------------------------------------------------- */
+static int take_shape(const lazy_call_desc *call, lazy_result *out) {
+    const lazy_aval *x = &call->in[0], *indices = &call->in[1];
+    int axis, status = gather_check("take", call, indices, &axis);
+    if (status)
+        return status;
+    if (x->ndim - 1 + indices->ndim > NEAP_MAX_DIMS)
+        return neap_error(NEAP_E_SHAPE, "take: the result would have more than %d axes", NEAP_MAX_DIMS);
+    if (x->shape[axis] == 0 && indices->size > 0)
+        return neap_error(NEAP_E_INDEX, "take: axis %d has no elements", axis);
+    out->ndim = 0;
+    for (int k = 0; k < axis; k++)
+        out->shape[out->ndim++] = x->shape[k];
+    for (int k = 0; k < indices->ndim; k++)
+        out->shape[out->ndim++] = indices->shape[k];
+    for (int k = axis + 1; k < x->ndim; k++)
+        out->shape[out->ndim++] = x->shape[k];
+    return 0;
+}
+
+typedef struct take_job {
+    const lazy_call *call;
+    int64_t size, inner_bytes, outer;
+} take_job;
+
+enum { TAKE_GRAIN = 1 << 16 }; /* bytes of result per task */
+
+static void take_rows(const take_job *j, int64_t first, int64_t end) {
+    const lazy_tensor *x = &j->call->in[0], *indices = &j->call->in[1];
+    int64_t n = indices->size;
+    for (int64_t row = first; row < end; row++) {
+        int64_t o = row / n, at = index_at(indices, row % n);
+        at = at < 0 ? at + j->size : at;
+        at = at < 0 ? 0 : at >= j->size ? j->size - 1 : at;
+        memcpy((char *)j->call->out->data + row * j->inner_bytes,
+               (const char *)x->data + (o * j->size + at) * j->inner_bytes, (size_t)j->inner_bytes);
+    }
+}
+
+static int64_t take_rows_per_task(const take_job *j) {
+    return j->inner_bytes >= TAKE_GRAIN ? 1 : TAKE_GRAIN / j->inner_bytes;
+}
+
+static void take_task(void *arg, int64_t task, const neap_run *run) {
+    (void)run;
+    const take_job *j = arg;
+    int64_t step = take_rows_per_task(j), rows = j->outer * j->call->in[1].size, end = (task + 1) * step;
+    take_rows(j, task * step, end < rows ? end : rows);
+}
+
+static int take_call(const lazy_call *call, const neap_run *run) {
+    take_job j = {.call = call};
+    int64_t inner;
+    int axis = normal_axis(call->attrs[0], call->in[0].ndim);
+    extents(call->in[0].ndim, call->in[0].shape, axis, &j.outer, &j.size, &inner);
+    j.inner_bytes = inner * neap_dtype_bytes(call->out->dtype);
+    if (call->out->size == 0)
+        return 0;
+    int64_t rows = j.outer * call->in[1].size, step = take_rows_per_task(&j);
+    if (rows <= step)
+        take_rows(&j, 0, rows);
+    else
+        neap_parallel_for(run, (rows + step - 1) / step, take_task, &j);
+    return 0;
+}
+
+static int take_grad(lazy_grad *g) {
+    lazy_aval x = lazy_node_aval(INPUT(0));
+    int64_t axis = lazy_node_attrs(g->node)[0];
+    neap_node *zero = lazy_build_cast(g->ctx, NUMBER(0), x.dtype);
+    neap_node *zeros = zero ? lazy_build_broadcast(g->ctx, zero, x.ndim, x.shape) : NULL;
+    g->out[0] = lazy_build(g->ctx, LAZY_OP_put_add, 3, (neap_node *[]){zeros, INPUT(1), g->ct}, 1, &axis);
+    return g->out[0] ? 0 : NEAP_E_MEMORY;
+}
+
+NEAP_OP(take,
+        .doc = "Elements of the first input along an axis at the places that the second, of integers, names: the axis is "
+               "replaced by the axes of the indices. Negative indices count from the end; others are clamped to the range.",
+        .attrs = "axis", .kind = LAZY_CALL, .arity = 2, .types = LAZY_ALL,
+        .flags = LAZY_OP_DENSE | LAZY_OP_HIDDEN, .residual = LAZY_RESIDUAL_IN1,
+        .dtype = lazy_dtype_same, .shape = take_shape, .call = take_call, .grad = take_grad)
+
+/* ---- put_add, put_set ------------------------------------------------------------------------------------------------ */
+static int put_shape(const char *op, const lazy_call_desc *call, lazy_result *out) {
+    const lazy_aval *x = &call->in[0], *indices = &call->in[1], *updates = &call->in[2];
+    lazy_result taken = {0};
+    int axis, status = gather_check(op, call, indices, &axis);
+    if (status)
+        return status;
+    if (updates->dtype != x->dtype)
+        return neap_error(NEAP_E_DTYPE, "%s: expected updates of dtype %s, got %s", op, neap_dtype_name(x->dtype),
+                          neap_dtype_name(updates->dtype));
+    if (x->shape[axis] > 0 && (status = take_shape(call, &taken)) != 0)
+        return status;
+    char left[256], right[256];
+    if (x->shape[axis] > 0 && (taken.ndim != updates->ndim ||
+                               memcmp(taken.shape, updates->shape, taken.ndim * sizeof *taken.shape) != 0))
+        return neap_error(NEAP_E_SHAPE, "%s: expected updates of shape %s, got %s", op,
+                          lazy_shape_text(taken.ndim, taken.shape, left, sizeof left),
+                          lazy_shape_text(updates->ndim, updates->shape, right, sizeof right));
+    return lazy_shape_same(call, out);
+}
+
+static int put_add_shape(const lazy_call_desc *call, lazy_result *out) {
+    return put_shape("put_add", call, out);
+}
+
+static int put_set_shape(const lazy_call_desc *call, lazy_result *out) {
+    return put_shape("put_set", call, out);
+}
+
+static void add_elements(int dtype, void *to, const void *from, int64_t n) {
+    switch (dtype) {
+#define ADD(NAME, name, kind, ctype, bytes)                                                                            \
+    case NEAP_DTYPE_##NAME:                                                                                            \
+        for (int64_t k = 0; k < n; k++)                                                                                \
+            ((ctype *)to)[k] = kind == 'i' ? (ctype)((uint64_t)((ctype *)to)[k] + (uint64_t)((const ctype *)from)[k])  \
+                                           : (ctype)(((ctype *)to)[k] + ((const ctype *)from)[k]);                     \
+        break;
+        NEAP_DTYPE_ROWS(ADD)
+#undef ADD
+    }
+    if (dtype == NEAP_DTYPE_BOOL)
+        for (int64_t k = 0; k < n; k++)
+            ((uint8_t *)to)[k] = ((uint8_t *)to)[k] != 0;
+}
+
+/* In order of the updates, on one thread: repeated indices add up in one fixed order. */
+static int put_call(const lazy_call *call, bool add) {
+    const lazy_tensor *x = &call->in[0], *indices = &call->in[1], *updates = &call->in[2];
+    int64_t outer, size, inner, n = indices->size;
+    int64_t bytes = neap_dtype_bytes(x->dtype);
+    extents(x->ndim, x->shape, normal_axis(call->attrs[0], x->ndim), &outer, &size, &inner);
+    if (x->size == 0)
+        return 0;
+    memcpy(call->out->data, x->data, (size_t)(x->size * bytes));
+    for (int64_t o = 0; o < outer; o++)
+        for (int64_t k = 0; k < n; k++) {
+            int64_t at = index_at(indices, k);
+            at = at < 0 ? at + size : at;
+            if (at < 0 || at >= size)
+                continue;
+            char *to = (char *)call->out->data + (o * size + at) * inner * bytes;
+            const char *from = (const char *)updates->data + (o * n + k) * inner * bytes;
+            if (add)
+                add_elements(x->dtype, to, from, inner);
+            else
+                memcpy(to, from, (size_t)(inner * bytes));
+        }
+    return 0;
+}
+
+static int put_add_call(const lazy_call *call, const neap_run *run) {
+    (void)run;
+    return put_call(call, true);
+}
+
+static int put_set_call(const lazy_call *call, const neap_run *run) {
+    (void)run;
+    return put_call(call, false);
+}
+
+static neap_node *take_of(lazy_grad *g, neap_node *x) {
+    return lazy_build(g->ctx, LAZY_OP_take, 2, (neap_node *[]){x, INPUT(1)}, 1, lazy_node_attrs(g->node));
+}
+
+static int put_add_grad(lazy_grad *g) {
+    if (g->wants[0])
+        g->out[0] = g->ct;
+    if (g->wants[2])
+        g->out[2] = take_of(g, g->ct);
+    return g->wants[2] && !g->out[2] ? NEAP_E_MEMORY : 0;
+}
+
+NEAP_OP(put_add,
+        .doc = "The first input with the third added along an axis at the places that the second, of integers, names. Repeated "
+               "places add up in order. Negative indices count from the end; others out of range are ignored.",
+        .attrs = "axis", .kind = LAZY_CALL, .arity = 3, .types = LAZY_ALL,
+        .flags = LAZY_OP_DENSE | LAZY_OP_HIDDEN, .residual = LAZY_RESIDUAL_IN1,
+        .dtype = lazy_dtype_same, .shape = put_add_shape, .call = put_add_call, .grad = put_add_grad)
+
+/* What was written over gets no cotangent; of repeated places the last one that was written gets it. */
+static int put_set_grad(lazy_grad *g) {
+    lazy_aval x = lazy_node_aval(INPUT(0)), updates = lazy_node_aval(INPUT(2));
+    int64_t axis = lazy_node_attrs(g->node)[0];
+    neap_node *zero = lazy_build_cast(g->ctx, NUMBER(0), x.dtype);
+    if (g->wants[0]) {
+        neap_node *zeros = zero ? lazy_build_broadcast(g->ctx, zero, updates.ndim, updates.shape) : NULL;
+        g->out[0] = lazy_build(g->ctx, LAZY_OP_put_set, 3, (neap_node *[]){g->ct, INPUT(1), zeros}, 1, &axis);
+    }
+    if (g->wants[2]) {
+        /* Number the updates, write the numbers the same way, and see which of them are still there. */
+        neap_node *number = lazy_build(g->ctx, LAZY_OP_iota, 0, NULL, 2, (int64_t[]){updates.size, NEAP_DTYPE_I64});
+        neap_node *none = lazy_build_cast(g->ctx, NUMBER(-1), NEAP_DTYPE_I64);
+        number = number ? lazy_build_reshape(g->ctx, number, updates.ndim, updates.shape) : NULL;
+        none = none ? lazy_build_broadcast(g->ctx, none, x.ndim, x.shape) : NULL;
+        neap_node *written = lazy_build(g->ctx, LAZY_OP_put_set, 3, (neap_node *[]){none, INPUT(1), number}, 1, &axis);
+        g->out[2] = BUILD3(where, BUILD2(equal, take_of(g, written), number), take_of(g, g->ct), zero);
+    }
+    return (g->wants[0] && !g->out[0]) || (g->wants[2] && !g->out[2]) ? NEAP_E_MEMORY : 0;
+}
+
+NEAP_OP(put_set,
+        .doc = "The first input with the third written along an axis at the places that the second, of integers, names; of "
+               "repeated places the last one wins. Indices as in put_add.",
+        .attrs = "axis", .kind = LAZY_CALL, .arity = 3, .types = LAZY_ALL,
+        .flags = LAZY_OP_DENSE | LAZY_OP_HIDDEN, .residual = LAZY_RESIDUAL_IN1,
+        .dtype = lazy_dtype_same, .shape = put_set_shape, .call = put_set_call, .grad = put_set_grad)

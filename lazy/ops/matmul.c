@@ -1,0 +1,202 @@
+/* matmul.c: products of matrices, batched. Everything else that contracts (dot, vectors, broadcast batches) is spelled
+ * with views around this op. Floats go to the BLAS in tiles chosen from the shape alone (engine/blas.h); integers
+ * and bools, for which there is no library, wrap around (bool: any of the products). */
+#include <string.h>
+
+#include "build.h"
+#include "engine/blas.h"
+#include "lazy/internal.h"
+
+static int matmul_shape(const lazy_call_desc *call, lazy_result *out) {
+    const lazy_aval *a = &call->in[0], *b = &call->in[1];
+    int n = a->ndim;
+    bool fits = n >= 2 && b->ndim == n && a->shape[n - 1] == b->shape[n - 2];
+    for (int k = 0; k < n - 2 && fits; k++)
+        fits = a->shape[k] == b->shape[k];
+    char left[256], right[256];
+    if (!fits)
+        return neap_error(NEAP_E_SHAPE, "matmul: shapes %s and %s do not fit",
+                          lazy_shape_text(a->ndim, a->shape, left, sizeof left),
+                          lazy_shape_text(b->ndim, b->shape, right, sizeof right));
+    out->ndim = (uint8_t)n;
+    memcpy(out->shape, a->shape, (size_t)n * sizeof *a->shape);
+    out->shape[n - 1] = b->shape[n - 1];
+    return 0;
+}
+
+static int64_t matmul_cost(const lazy_call_desc *call, const lazy_result *out) {
+    int64_t size = 1, k = call->in[0].shape[call->in[0].ndim - 1];
+    for (int a = 0; a < out->ndim; a++)
+        size *= out->shape[a];
+    double flops = 2.0 * (double)size * (double)k;
+    return 300 + (int64_t)(flops / (neap_dtype_kind(out->dtype) == 'f' ? 50 : 1));
+}
+
+/* An operand as the BLAS wants it: leading dimension and a transpose flag. False: its strides do not allow it. */
+static bool blas_operand(const lazy_tensor *t, int64_t *ld, bool *transposed) {
+    int64_t rows = t->shape[t->ndim - 2], cols = t->shape[t->ndim - 1];
+    int64_t rs = rows > 1 ? t->stride[t->ndim - 2] : (cols > 1 ? cols : 1);
+    int64_t cs = cols > 1 ? t->stride[t->ndim - 1] : 1;
+    if (cs == 1 && rs >= (cols > 1 ? cols : 1)) {
+        *transposed = false;
+        *ld = rs;
+        return true;
+    }
+    if (cols > 1 && rows <= 1) { /* one row with a stride: a column vector, transposed */
+        *transposed = true;
+        *ld = cs;
+        return cs >= 1;
+    }
+    if (t->stride[t->ndim - 2] == 1 && cs >= rows) {
+        *transposed = true;
+        *ld = cs;
+        return true;
+    }
+    return false;
+}
+
+/* Copies one matrix of any strides to row-major order. */
+static void pack(const lazy_tensor *t, int64_t base, void *to) {
+    int64_t rows = t->shape[t->ndim - 2], cols = t->shape[t->ndim - 1];
+    int64_t rs = t->stride[t->ndim - 2], cs = t->stride[t->ndim - 1];
+    size_t bytes = (size_t)neap_dtype_bytes(t->dtype);
+    for (int64_t i = 0; i < rows; i++)
+        for (int64_t j = 0; j < cols; j++)
+            memcpy((char *)to + (size_t)(i * cols + j) * bytes,
+                   (const char *)t->data + (base + i * rs + j * cs) * (int64_t)bytes, bytes);
+}
+
+/* Offset of batch b of a tensor: the axes before the last two, row-major. */
+static int64_t batch_offset(const lazy_tensor *t, int64_t b) {
+    int64_t at = 0;
+    for (int k = t->ndim - 3; k >= 0; k--) {
+        at += b % t->shape[k] * t->stride[k];
+        b /= t->shape[k];
+    }
+    return at;
+}
+
+/* One stride for all batch axes, if there is one. */
+static bool batch_stride(const lazy_tensor *t, int64_t *out) {
+    int64_t inner = 0, extent = 1;
+    bool first = true;
+    for (int k = t->ndim - 3; k >= 0; k--) {
+        if (t->shape[k] == 1)
+            continue;
+        if (first)
+            inner = t->stride[k];
+        else if (t->stride[k] != inner * extent)
+            return false;
+        extent *= t->shape[k];
+        first = false;
+    }
+    *out = inner;
+    return true;
+}
+
+#define INTEGER_PRODUCT(name, ctype, wide, combine)                                                                    \
+    static void name(const lazy_call *c, int64_t ao, int64_t bo, void *to) {                                           \
+        const lazy_tensor *a = &c->in[0], *b = &c->in[1];                                                              \
+        int n = a->ndim;                                                                                               \
+        const ctype *pa = (const ctype *)a->data + ao, *pb = (const ctype *)b->data + bo;                              \
+        ctype *out = to;                                                                                               \
+        int64_t rows = a->shape[n - 2], inner = a->shape[n - 1], cols = b->shape[n - 1];                               \
+        for (int64_t i = 0; i < rows; i++)                                                                             \
+            for (int64_t j = 0; j < cols; j++) {                                                                       \
+                wide sum = 0;                                                                                          \
+                for (int64_t k = 0; k < inner; k++) {                                                                  \
+                    wide x = (wide)pa[i * a->stride[n - 2] + k * a->stride[n - 1]];                                    \
+                    wide y = (wide)pb[k * b->stride[n - 2] + j * b->stride[n - 1]];                                    \
+                    sum = combine;                                                                                     \
+                }                                                                                                      \
+                out[i * cols + j] = (ctype)sum;                                                                        \
+            }                                                                                                          \
+    }
+INTEGER_PRODUCT(product_bool, uint8_t, unsigned, (sum | (x & y)))
+INTEGER_PRODUCT(product_u8, uint8_t, unsigned, sum + x * y)
+INTEGER_PRODUCT(product_32, uint32_t, uint32_t, sum + x * y)
+INTEGER_PRODUCT(product_64, uint64_t, uint64_t, sum + x * y)
+
+static int integer_matmul(const lazy_call *call) {
+    static void (*const products[NEAP_DTYPE_COUNT])(const lazy_call *, int64_t, int64_t, void *) = {
+        [NEAP_DTYPE_BOOL] = product_bool, [NEAP_DTYPE_U8] = product_u8,   [NEAP_DTYPE_I32] = product_32,
+        [NEAP_DTYPE_U32] = product_32,    [NEAP_DTYPE_I64] = product_64,
+    };
+    int n = call->out->ndim;
+    int64_t one = call->out->shape[n - 1] * call->out->shape[n - 2], batches = one ? call->out->size / one : 0;
+    for (int64_t b = 0; b < batches; b++)
+        products[call->out->dtype](call, batch_offset(&call->in[0], b), batch_offset(&call->in[1], b),
+                                   (char *)call->out->data + b * one * neap_dtype_bytes(call->out->dtype));
+    return 0;
+}
+
+/* Makes an operand's matrices row-major in scratch memory, all batches; *t describes the copy. */
+static void *densify(lazy_tensor *t, int64_t *stride) {
+    int n = t->ndim;
+    int64_t one = t->shape[n - 1] * t->shape[n - 2], batches = one ? t->size / one : 0;
+    size_t bytes = (size_t)neap_dtype_bytes(t->dtype);
+    char *copy = malloc((size_t)t->size * bytes + 1);
+    if (!copy)
+        return NULL;
+    for (int64_t b = 0; b < batches; b++)
+        pack(t, batch_offset(t, b), copy + (size_t)(b * one) * bytes);
+    lazy_row_major(n, t->shape, stride);
+    t->data = copy;
+    t->stride = stride;
+    return copy;
+}
+
+static int matmul_call(const lazy_call *call, const neap_run *run) {
+    if (neap_dtype_kind(call->out->dtype) != 'f')
+        return integer_matmul(call);
+    lazy_tensor in[2] = {call->in[0], call->in[1]};
+    int64_t ld[2], batch[2], strides[2][NEAP_MAX_DIMS];
+    bool transposed[2];
+    void *copies[2] = {NULL, NULL};
+    int n = call->out->ndim, status = 0;
+    for (int k = 0; k < 2 && status == 0; k++)
+        if (!blas_operand(&in[k], &ld[k], &transposed[k]) || !batch_stride(&in[k], &batch[k])) {
+            if (!(copies[k] = densify(&in[k], strides[k])))
+                status = neap_error(NEAP_E_MEMORY, "matmul: out of memory for an operand");
+            else if (!blas_operand(&in[k], &ld[k], &transposed[k]) || !batch_stride(&in[k], &batch[k]))
+                status = neap_error(NEAP_E_INTERNAL, "matmul: a dense operand is not dense");
+        }
+    if (status == 0) {
+        int64_t rows = call->out->shape[n - 2], cols = call->out->shape[n - 1];
+        engine_gemm_args args = {.f64 = call->out->dtype == NEAP_DTYPE_F64,
+                                 .batch = rows && cols ? call->out->size / (rows * cols) : 0,
+                                 .m = rows, .n = cols, .k = in[0].shape[n - 1],
+                                 .a = in[0].data, .b = in[1].data, .c = call->out->data,
+                                 .lda = ld[0], .ldb = ld[1], .ldc = cols,
+                                 .transpose_a = transposed[0], .transpose_b = transposed[1],
+                                 .stride_a = batch[0], .stride_b = batch[1], .stride_c = rows * cols};
+        status = engine_gemm(run, &args);
+    }
+    free(copies[0]);
+    free(copies[1]);
+    return status;
+}
+
+static neap_node *transposed_last(lazy_grad *g, neap_node *node) {
+    lazy_aval aval = lazy_node_aval(node);
+    int64_t perm[NEAP_MAX_DIMS];
+    for (int k = 0; k < aval.ndim; k++)
+        perm[k] = k < aval.ndim - 2 ? k : 2 * aval.ndim - 3 - k;
+    return lazy_build(g->ctx, LAZY_OP_transpose, 1, &node, aval.ndim, perm);
+}
+
+static int matmul_grad(lazy_grad *g) {
+    if (g->wants[0])
+        g->out[0] = BUILD2(matmul2, g->ct, transposed_last(g, INPUT(1)));
+    if (g->wants[1])
+        g->out[1] = BUILD2(matmul2, transposed_last(g, INPUT(0)), g->ct);
+    return grad_done(g, 2);
+}
+
+NEAP_OP(matmul2,
+        .doc = "Products of matrices: (…, m, k) times (…, k, n) with equal leading axes gives (…, m, n). Floats through the "
+               "BLAS with k never split, so the result does not depend on the number of threads; integers wrap around.",
+        .kind = LAZY_CALL, .arity = 2, .types = LAZY_ALL, .flags = LAZY_OP_HIDDEN,
+        .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_IN1,
+        .dtype = lazy_dtype_promote, .shape = matmul_shape, .call = matmul_call, .cost = matmul_cost,
+        .grad = matmul_grad)

@@ -1,0 +1,207 @@
+/* view.c: ops that read their input at other places: no launch, no copy (lazy/view.c composes them). */
+#include <string.h>
+
+#include "build.h"
+#include "lazy/internal.h"
+
+static int shape_from_attrs(const char *op, const lazy_call_desc *call, lazy_result *out) {
+    if (call->nattrs > NEAP_MAX_DIMS)
+        return neap_error(NEAP_E_SHAPE, "%s: expected at most %d axes, got %d", op, NEAP_MAX_DIMS, call->nattrs);
+    out->ndim = (uint8_t)call->nattrs;
+    for (int k = 0; k < call->nattrs; k++) {
+        if (call->attrs[k] < 0)
+            return neap_error(NEAP_E_SHAPE, "%s: expected sizes of at least 0, got %lld", op, (long long)call->attrs[k]);
+        out->shape[k] = call->attrs[k];
+    }
+    return 0;
+}
+
+/* ---- alias --------------------------------------------------------------------------------------------------------- */
+static int identity_view(const lazy_call_desc *call, const lazy_result *out, lazy_map *map) {
+    (void)call;
+    map->offset = 0;
+    lazy_row_major(out->ndim, out->shape, map->stride);
+    return 0;
+}
+
+static int alias_grad(lazy_grad *g) {
+    g->out[0] = g->ct;
+    return 0;
+}
+
+NEAP_OP(alias,
+        .doc = "The same array under a new name: what a gradient or trace differentiates with respect to.",
+        .kind = LAZY_VIEW, .arity = 1, .types = LAZY_ALL, .flags = LAZY_OP_HIDDEN,
+        .dtype = lazy_dtype_same, .shape = lazy_shape_same, .view = identity_view, .grad = alias_grad)
+
+/* ---- reshape ------------------------------------------------------------------------------------------------------- */
+static int reshape_shape(const lazy_call_desc *call, lazy_result *out) {
+    int status = shape_from_attrs("reshape", call, out);
+    int64_t size = 1;
+    for (int k = 0; k < out->ndim && status == 0; k++)
+        if (__builtin_mul_overflow(size, out->shape[k], &size))
+            size = -1;
+    char left[256], right[256];
+    if (status == 0 && size != call->in[0].size)
+        return neap_error(NEAP_E_SHAPE, "reshape: an array of shape %s has %lld elements, shape %s has %lld",
+                          lazy_shape_text(call->in[0].ndim, call->in[0].shape, left, sizeof left),
+                          (long long)call->in[0].size, lazy_shape_text(out->ndim, out->shape, right, sizeof right),
+                          (long long)size);
+    return status;
+}
+
+static int reshape_grad(lazy_grad *g) {
+    lazy_aval in = lazy_node_aval(INPUT(0));
+    g->out[0] = lazy_build_reshape(g->ctx, g->ct, in.ndim, in.shape);
+    return grad_done(g, 1);
+}
+
+NEAP_OP(reshape,
+        .doc = "The same elements in row-major order under another shape of the same size.",
+        .attrs = "shape…", .kind = LAZY_VIEW, .arity = 1, .types = LAZY_ALL, .flags = LAZY_OP_HIDDEN,
+        .dtype = lazy_dtype_same, .shape = reshape_shape, .view = identity_view, .grad = reshape_grad)
+
+/* ---- transpose ----------------------------------------------------------------------------------------------------- */
+static int transpose_shape(const lazy_call_desc *call, lazy_result *out) {
+    const lazy_aval *in = &call->in[0];
+    uint32_t seen = 0;
+    if (call->nattrs != in->ndim)
+        return neap_error(NEAP_E_ARGUMENT, "transpose: expected %d axes, got %d", in->ndim, call->nattrs);
+    out->ndim = in->ndim;
+    for (int k = 0; k < in->ndim; k++) {
+        int64_t axis = call->attrs[k];
+        if (axis < 0 || axis >= in->ndim || seen >> axis & 1)
+            return neap_error(NEAP_E_ARGUMENT, "transpose: expected each of the axes 0..%d once, got %lld", in->ndim - 1,
+                              (long long)axis);
+        seen |= 1u << axis;
+        out->shape[k] = in->shape[axis];
+    }
+    return 0;
+}
+
+static int transpose_view(const lazy_call_desc *call, const lazy_result *out, lazy_map *map) {
+    int64_t row[NEAP_MAX_DIMS];
+    lazy_row_major(call->in[0].ndim, call->in[0].shape, row);
+    map->offset = 0;
+    for (int k = 0; k < out->ndim; k++)
+        map->stride[k] = row[call->attrs[k]];
+    return 0;
+}
+
+static int transpose_grad(lazy_grad *g) {
+    int64_t inverse[NEAP_MAX_DIMS];
+    const int64_t *perm = lazy_node_attrs(g->node);
+    int n = lazy_node_nattrs(g->node);
+    for (int k = 0; k < n; k++)
+        inverse[perm[k]] = k;
+    g->out[0] = lazy_build(g->ctx, LAZY_OP_transpose, 1, &g->ct, n, inverse);
+    return grad_done(g, 1);
+}
+
+NEAP_OP(transpose,
+        .doc = "Axes in another order: axis k of the result is axis axes[k] of the input.",
+        .attrs = "axes…", .kind = LAZY_VIEW, .arity = 1, .types = LAZY_ALL, .flags = LAZY_OP_HIDDEN,
+        .dtype = lazy_dtype_same, .shape = transpose_shape, .view = transpose_view, .grad = transpose_grad)
+
+/* ---- broadcast_to -------------------------------------------------------------------------------------------------- */
+static int broadcast_shape(const lazy_call_desc *call, lazy_result *out) {
+    const lazy_aval *in = &call->in[0];
+    int status = shape_from_attrs("broadcast_to", call, out), lead = out->ndim - in->ndim;
+    bool fits = lead >= 0;
+    for (int k = 0; k < in->ndim && fits; k++)
+        fits = in->shape[k] == 1 || in->shape[k] == out->shape[lead + k];
+    char left[256], right[256];
+    if (status == 0 && !fits)
+        return neap_error(NEAP_E_SHAPE, "broadcast_to: shape %s does not broadcast to %s",
+                          lazy_shape_text(in->ndim, in->shape, left, sizeof left),
+                          lazy_shape_text(out->ndim, out->shape, right, sizeof right));
+    return status;
+}
+
+static int broadcast_view(const lazy_call_desc *call, const lazy_result *out, lazy_map *map) {
+    const lazy_aval *in = &call->in[0];
+    int64_t row[NEAP_MAX_DIMS];
+    int lead = out->ndim - in->ndim;
+    lazy_row_major(in->ndim, in->shape, row);
+    map->offset = 0;
+    for (int k = 0; k < out->ndim; k++)
+        map->stride[k] = k < lead || in->shape[k - lead] == 1 ? 0 : row[k - lead];
+    return 0;
+}
+
+static int broadcast_grad(lazy_grad *g) {
+    lazy_aval in = lazy_node_aval(INPUT(0)), out = lazy_node_aval(g->node);
+    int lead = out.ndim - in.ndim;
+    int64_t mask = 0;
+    for (int k = 0; k < out.ndim; k++)
+        if (k < lead || (in.shape[k - lead] == 1 && out.shape[k] != 1))
+            mask |= (int64_t)1 << k;
+    neap_node *sum = lazy_build(g->ctx, LAZY_OP_sum, 1, &g->ct, 2, (int64_t[]){mask, 0});
+    g->out[0] = sum ? lazy_build_reshape(g->ctx, sum, in.ndim, in.shape) : NULL;
+    return grad_done(g, 1);
+}
+
+NEAP_OP(broadcast_to,
+        .doc = "The input repeated along new leading axes and along its axes of size 1.",
+        .attrs = "shape…", .kind = LAZY_VIEW, .arity = 1, .types = LAZY_ALL, .flags = LAZY_OP_HIDDEN,
+        .dtype = lazy_dtype_same, .shape = broadcast_shape, .view = broadcast_view, .grad = broadcast_grad)
+
+/* ---- slice --------------------------------------------------------------------------------------------------------- */
+static int slice_shape(const lazy_call_desc *call, lazy_result *out) {
+    const lazy_aval *in = &call->in[0];
+    if (call->nattrs != 3 * in->ndim)
+        return neap_error(NEAP_E_ARGUMENT, "slice: expected start, step and count for %d axes", in->ndim);
+    out->ndim = in->ndim;
+    for (int k = 0; k < in->ndim; k++) {
+        int64_t start = call->attrs[3 * k], step = call->attrs[3 * k + 1], count = call->attrs[3 * k + 2];
+        int64_t last;
+        if (count < 0 || step == 0 || __builtin_mul_overflow(step, count > 0 ? count - 1 : 0, &last) ||
+            __builtin_add_overflow(last, start, &last) ||
+            (count > 0 && (start < 0 || start >= in->shape[k] || last < 0 || last >= in->shape[k])))
+            return neap_error(NEAP_E_INDEX, "slice: axis %d of size %lld has no %lld elements from %lld in steps of %lld", k,
+                              (long long)in->shape[k], (long long)count, (long long)start, (long long)step);
+        out->shape[k] = count;
+    }
+    return 0;
+}
+
+static int slice_view(const lazy_call_desc *call, const lazy_result *out, lazy_map *map) {
+    int64_t row[NEAP_MAX_DIMS];
+    lazy_row_major(call->in[0].ndim, call->in[0].shape, row);
+    map->offset = 0;
+    for (int k = 0; k < out->ndim; k++) {
+        if (out->shape[k] > 0)
+            map->offset += call->attrs[3 * k] * row[k];
+        map->stride[k] = call->attrs[3 * k + 1] * row[k];
+    }
+    return 0;
+}
+
+/* The cotangent is put back: flipped along axes of negative step, then padded with zeros. */
+static int slice_grad(lazy_grad *g) {
+    lazy_aval in = lazy_node_aval(INPUT(0)), out = lazy_node_aval(g->node);
+    const int64_t *attrs = lazy_node_attrs(g->node);
+    int64_t flip[3 * NEAP_MAX_DIMS], pad[3 * NEAP_MAX_DIMS];
+    bool flips = false;
+    for (int k = 0; k < in.ndim; k++) {
+        int64_t start = attrs[3 * k], step = attrs[3 * k + 1], count = out.shape[k];
+        bool down = step < 0;
+        int64_t first = down ? start + step * (count - 1) : start, stride = down ? -step : step;
+        flips |= down && count > 1;
+        flip[3 * k] = down && count > 0 ? count - 1 : 0;
+        flip[3 * k + 1] = down ? -1 : 1;
+        flip[3 * k + 2] = count;
+        pad[3 * k] = count > 0 ? first : 0;
+        pad[3 * k + 2] = stride - 1;
+        pad[3 * k + 1] = in.shape[k] - pad[3 * k] - (count > 0 ? (count - 1) * stride + 1 : 0);
+    }
+    neap_node *ct = flips ? lazy_build(g->ctx, LAZY_OP_slice, 1, &g->ct, 3 * in.ndim, flip) : g->ct;
+    neap_node *zero = NUMBER(0);
+    g->out[0] = lazy_build(g->ctx, LAZY_OP_pad, 2, (neap_node *[]){ct, zero}, 3 * in.ndim, pad);
+    return grad_done(g, 1);
+}
+
+NEAP_OP(slice,
+        .doc = "Per axis, count elements from start in steps of step, which may be negative. All inside the input.",
+        .attrs = "start step count…", .kind = LAZY_VIEW, .arity = 1, .types = LAZY_ALL, .flags = LAZY_OP_HIDDEN,
+        .dtype = lazy_dtype_same, .shape = slice_shape, .view = slice_view, .grad = slice_grad)

@@ -1,0 +1,113 @@
+/* plan.h: a region of the graph, its plan, and how they are run. Private to region.c, plan.c, fuse.c, run.c, program.c.
+ *
+ *      roots ─region.c─▶ region: nodes, inputs before users ─▶ key (its structure, without numbers and data)
+ *      key ─▶ found in the context's table, or plan.c + fuse.c make ─▶ plan: slots and steps ─run.c─▶ engine ops
+ *
+ * A *slot* is a buffer of a run: that of a leaf (a value that exists) or one to be made for a node of the region. A
+ * *step* is a kernel or a call over slots. A plan names nodes by their number in the region, so it fits every region of the same
+ * structure: the next iteration of a loop, another trace of the same function.
+ */
+#ifndef LAZY_PLAN_H
+#define LAZY_PLAN_H
+
+#include "lazy/internal.h"
+
+typedef struct lazy_slot {
+    int32_t node; /* number in the region */
+    bool made;    /* by this plan; else the node is a leaf */
+    size_t bytes;
+} lazy_slot;
+
+typedef struct lazy_number { /* a scalar operand of a kernel: its value is read from the node at each run */
+    int32_t node;
+    uint8_t dtype;
+} lazy_number;
+
+enum { LAZY_STEP_KERNEL, LAZY_STEP_CALL };
+
+typedef struct lazy_step {
+    uint8_t kind;
+    int32_t nbufs; /* slots of its buffers; written ones are marked in `writes` */
+    int32_t *slots;
+    bool *writes;
+    int32_t node;     /* the node it computes */
+    const char *site; /* script line of that node when the plan was made. BORROWED from the context */
+    int64_t cost;     /* ns, estimated */
+    lazy_kernel kernel;
+    int32_t first_number, nnumbers;
+    lazy_call call;                   /* tensors' data is set at each run from base + offset */
+    int64_t offsets[NEAP_MAX_INPUTS]; /* in elements; unused for kernels */
+} lazy_step;
+
+typedef struct lazy_plan {
+    struct lazy_plan *next;
+    int32_t refs; /* atomic: the table, and ops in flight */
+    uint64_t hash;
+    int64_t nkey;
+    uint64_t *key;
+    int32_t nslots, nsteps, nnumbers, nregion;
+    lazy_slot *slots;
+    lazy_step **steps;
+    lazy_number *numbers;
+    int64_t cost;
+} lazy_plan;
+
+/* region.c ---------------------------------------------------------------------------------------------------------- */
+/* Orders what the roots need into ctx->order, inputs before users; node->mark == ctx->epoch and node->index say where.
+ * Stops at nodes that have a buffer. */
+int lazy_region_collect(neap_ctx *ctx, int64_t nroots, neap_node *const *roots);
+/* What a traversal follows. */
+int lazy_region_children(neap_node *node, neap_node *const **children);
+/* The plan for the region in ctx->order: found by structure, or made. BORROWED from the context's table. */
+int lazy_region_plan(neap_ctx *ctx, int64_t nroots, neap_node *const *roots, lazy_plan **out);
+/* Has it a value before the region runs? */
+static inline bool lazy_is_leaf(const neap_node *node) {
+    return node->buffer || (node->op == LAZY_OP_placeholder && !(node->flags & LAZY_WEAK));
+}
+static inline bool lazy_is_number(const neap_node *node) {
+    return !node->buffer &&
+           (node->op == LAZY_OP_constant || (node->op == LAZY_OP_placeholder && node->flags & LAZY_WEAK));
+}
+
+/* plan.c ------------------------------------------------------------------------------------------------------------ */
+/* made[i]: region node i needs a buffer. The planner may set more. OWNED. */
+int lazy_plan_new(neap_ctx *ctx, uint8_t *made, lazy_plan **out);
+void lazy_plan_release(lazy_plan *plan);
+
+/* fuse.c ------------------------------------------------------------------------------------------------------------ */
+typedef struct lazy_fusion { /* a request for one kernel: an expression over a box, read from `root` */
+    neap_node *root;
+    bool own; /* root is computed here even if it has a slot of its own (it is what the kernel is for) */
+    int ndim, nkept;
+    int64_t box[LAZY_MAX_DOMAIN];
+    lazy_wide_map read;  /* box → row-major index of root */
+    lazy_wide_map write; /* box (or its kept axes) → element of the destination */
+} lazy_fusion;
+
+typedef struct lazy_fused { /* its result: vectors of loads, instructions, and what they refer to */
+    LAZY_VECTOR(lazy_load) loads;
+    LAZY_VECTOR(lazy_ins) ins;
+    LAZY_VECTOR(int32_t) leaves; /* region numbers, by load slot */
+    LAZY_VECTOR(lazy_number) numbers;
+    int32_t value; /* of root */
+    int32_t cut;   /* on NEAP_PENDING: the node that must be made first */
+} lazy_fused;
+
+/* Builds the kernel's program. May refine the box (then read, write, ndim, nkept change). NEAP_PENDING: `cut` cannot be
+ * read through and must get a buffer; mark it and start again. */
+int lazy_fuse(neap_ctx *ctx, const uint8_t *made, lazy_fusion *fusion, lazy_fused *out);
+void lazy_fused_free(lazy_fused *fused);
+
+/* run.c ------------------------------------------------------------------------------------------------------------- */
+/* Where leaves and numbers of a run come from. */
+typedef struct lazy_binding {
+    neap_buffer *(*buffer)(void *arg, neap_node *node); /* BORROWED */
+    double (*number)(void *arg, neap_node *node);
+    void *arg;
+} lazy_binding;
+/* Allocates, pushes all steps. made[slot] gets a reference for each made slot (OWNED), NULL for leaves. On failure
+ * nothing was pushed. */
+int lazy_plan_run(neap_ctx *ctx, lazy_plan *plan, neap_node *const *region, const lazy_binding *binding,
+                  neap_buffer **made);
+
+#endif

@@ -1,0 +1,193 @@
+/* print.c: printing as the ordered effect.
+ *
+ * A print keeps references to the buffers of its arrays and is pushed as an effect that reads their variables: it
+ * formats on whatever thread finds them ready, in the order of the token, and appends one text to the stream. An array
+ * that failed prints its error in place, so one failure never silences what comes after it.
+ *
+ * Inside a trace the pieces are kept with the trace, and printed by each run of the program.
+ */
+#include <string.h>
+
+#include "lazy/format.h"
+#include "lazy/plan.h"
+
+typedef struct print_array {
+    neap_buffer *buffer;
+    const char *conversion; /* NULL: the array's text */
+    uint8_t dtype, ndim;
+    int64_t shape[NEAP_MAX_DIMS];
+} print_array;
+
+typedef struct print_piece {
+    size_t bytes; /* of text, or … */
+    char *text;
+    print_array *array; /* … an array, if set */
+} print_piece;
+
+typedef struct print_job {
+    int stream, npieces;
+    print_piece pieces[];
+} print_job;
+
+static void job_free(void *arg) {
+    print_job *job = arg;
+    for (int k = 0; k < job->npieces; k++) {
+        if (job->pieces[k].array)
+            neap_buffer_release(job->pieces[k].array->buffer);
+        free(job->pieces[k].array);
+        free(job->pieces[k].text);
+    }
+    free(job);
+}
+
+static int format_array(const print_array *array, lazy_text *out) {
+    if (neap_var_poll(neap_buffer_var(array->buffer), NULL) < 0)
+        return lazy_text_addf(out, "<error: %s>", neap_error_text());
+    const void *data = neap_buffer_data(array->buffer);
+    if (!array->conversion)
+        return lazy_format(array->dtype, array->ndim, array->shape, data, out);
+    if (lazy_format_number(array->dtype, data, array->conversion, out) != 0)
+        return lazy_text_addf(out, "<error: %s>", neap_error_text());
+    return 0;
+}
+
+static int run_print(void *arg, const neap_run *run) {
+    (void)run;
+    print_job *job = arg;
+    lazy_text text = {0};
+    int status = 0;
+    for (int k = 0; k < job->npieces && status == 0; k++)
+        status = job->pieces[k].array ? format_array(job->pieces[k].array, &text)
+                                      : lazy_text_add(&text, job->pieces[k].text, job->pieces[k].bytes);
+    if (text.bytes)
+        neap_out_write(job->stream, text.data, text.bytes);
+    lazy_text_free(&text);
+    return status;
+}
+
+static char *copy_text(const char *text, size_t bytes) {
+    char *copy = malloc(bytes + 1);
+    if (copy) {
+        memcpy(copy, text, bytes);
+        copy[bytes] = '\0';
+    }
+    return copy;
+}
+
+static int fill_array(print_piece *to, const neap_piece *from, neap_node *node) {
+    print_array *array = to->array = calloc(1, sizeof *array);
+    if (!array)
+        return NEAP_E_MEMORY;
+    array->buffer = neap_buffer_retain(node->buffer);
+    if (from->text) {
+        to->text = copy_text(from->text, from->bytes);
+        array->conversion = to->text;
+        if (!to->text)
+            return NEAP_E_MEMORY;
+    }
+    array->dtype = node->dtype;
+    array->ndim = node->ndim;
+    memcpy(array->shape, node->shape, node->ndim * sizeof *node->shape);
+    return 0;
+}
+
+/* nodes[k] goes with pieces[k] where id is not 0, and has a buffer. */
+int lazy_effect_push(neap_ctx *ctx, int stream, int n, const neap_piece *pieces, neap_node *const *nodes) {
+    print_job *job = calloc(1, sizeof *job + (size_t)n * sizeof *job->pieces);
+    neap_var **reads = malloc((size_t)n * sizeof *reads + 1);
+    int nreads = 0, status = job && reads ? 0 : NEAP_E_MEMORY;
+    for (int k = 0; k < n && status == 0; k++, job->npieces++) {
+        print_piece *piece = &job->pieces[k];
+        if (!pieces[k].id) {
+            piece->bytes = pieces[k].bytes;
+            piece->text = copy_text(pieces[k].text, pieces[k].bytes);
+            status = piece->text ? 0 : NEAP_E_MEMORY;
+            continue;
+        }
+        status = fill_array(piece, &pieces[k], nodes[k]);
+        neap_var *var = neap_buffer_var(nodes[k]->buffer);
+        bool again = false;
+        for (int j = 0; j < nreads; j++)
+            again |= reads[j] == var;
+        if (!again)
+            reads[nreads++] = var;
+    }
+    if (status == 0) {
+        job->stream = stream;
+        neap_push push = {
+            .name = "print", .release = job_free, .flags = NEAP_PUSH_SMALL, .nreads = nreads, .reads = reads};
+        status = neap_effects_push(ctx->effects, run_print, job, &push);
+    } else {
+        neap_error(NEAP_E_MEMORY, "out of memory for a print");
+    }
+    if (status && job)
+        job_free(job);
+    free(reads);
+    return status;
+}
+
+/* ---- Inside a trace ------------------------------------------------------------------------------------------------ */
+void lazy_effect_free(neap_ctx *ctx, lazy_effect *effect) {
+    for (int64_t k = 0; k < effect->nodes.n; k++)
+        lazy_release(ctx, effect->nodes.at[k]);
+    lazy_vector_free(&effect->nodes);
+    for (int k = 0; k < effect->npieces; k++)
+        free((char *)effect->pieces[k].text);
+    free(effect->pieces);
+    free(effect);
+}
+
+static lazy_level *open_trace(neap_ctx *ctx) {
+    for (int k = ctx->nlevels - 1; k >= 0; k--)
+        if (ctx->levels[k].trace)
+            return &ctx->levels[k];
+    return NULL;
+}
+
+static int record_effect(neap_ctx *ctx, lazy_level *level, int stream, int n, const neap_piece *pieces,
+                         neap_node *const *nodes) {
+    lazy_effect *effect = calloc(1, sizeof *effect);
+    if (effect)
+        effect->pieces = calloc((size_t)n + 1, sizeof *effect->pieces);
+    int status = effect && effect->pieces ? 0 : NEAP_E_MEMORY;
+    for (int k = 0; k < n && status == 0; k++, effect->npieces++) {
+        neap_piece *piece = &effect->pieces[k];
+        piece->bytes = pieces[k].bytes;
+        if (pieces[k].text && !(piece->text = copy_text(pieces[k].text, pieces[k].bytes)))
+            status = NEAP_E_MEMORY;
+        if (pieces[k].id && status == 0 && (status = lazy_push(&effect->nodes, nodes[k])) == 0) {
+            lazy_retain(nodes[k]);
+            piece->id = (int32_t)effect->nodes.n;
+        }
+    }
+    if (status == 0) {
+        effect->stream = stream;
+        status = lazy_push(&level->effects, effect);
+    }
+    if (status && effect)
+        lazy_effect_free(ctx, effect);
+    return status ? neap_error(NEAP_E_MEMORY, "out of memory for a print") : 0;
+}
+
+int neap_print(neap_ctx *ctx, int stream, int n, const neap_piece *pieces) {
+    if (stream != NEAP_STDOUT && stream != NEAP_STDERR)
+        return neap_error(NEAP_E_ARGUMENT, "print: expected stream 1 or 2, got %d", stream);
+    neap_node **nodes = calloc((size_t)n + 1, sizeof *nodes);
+    int status = nodes ? 0 : neap_error(NEAP_E_MEMORY, "out of memory for a print");
+    lazy_level *level = open_trace(ctx);
+    for (int k = 0; k < n && status == 0; k++) {
+        if (!pieces[k].id)
+            continue;
+        if (!(nodes[k] = lazy_lookup(ctx, pieces[k].id)))
+            status = neap_error_code();
+        else if (pieces[k].text && nodes[k]->size != 1)
+            status = neap_error(NEAP_E_SHAPE, "printf: %s takes an array of one element", pieces[k].text);
+        else if (!level)
+            status = lazy_force(ctx, nodes[k]);
+    }
+    if (status == 0)
+        status = level ? record_effect(ctx, level, stream, n, pieces, nodes)
+                       : lazy_effect_push(ctx, stream, n, pieces, nodes);
+    free(nodes);
+    return status;
+}

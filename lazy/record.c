@@ -1,0 +1,467 @@
+/* record.c: recording an op: checks, casts, inference, and what follows from having recorded it.
+ *
+ * Numbers are weak (rules in docs/numbers.md): a weak input takes the dtype of what it meets. A constant is converted at once,
+ * after a check that an integer dtype can hold it; a number argument of a trace is converted by a recorded cast and
+ * remembered as "must be integral". Ops on numbers alone stay weak and are computed in f64, as Lua would.
+ *
+ * What flushes (unless held): a call, since all it needs is recorded; and pending work past the context's limits.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "lazy/internal.h"
+
+lazy_aval lazy_node_aval(const neap_node *node) {
+    return (lazy_aval){.dtype = node->dtype,
+                       .ndim = node->ndim,
+                       .weak = (node->flags & LAZY_WEAK) != 0,
+                       .size = node->size,
+                       .shape = node->shape};
+}
+
+neap_node *lazy_node_in(const neap_node *node, int k) {
+    return node->in[k];
+}
+const int64_t *lazy_node_attrs(const neap_node *node) {
+    return node->attrs;
+}
+int lazy_node_nattrs(const neap_node *node) {
+    return node->nattrs;
+}
+
+const char *lazy_shape_text(int ndim, const int64_t *shape, char *text, size_t capacity) {
+    size_t at = 0;
+    at += (size_t)snprintf(text, capacity, "(");
+    for (int k = 0; k < ndim && at < capacity; k++)
+        at += (size_t)snprintf(text + at, capacity - at, "%s%lld", k ? ", " : "", (long long)shape[k]);
+    if (at < capacity)
+        snprintf(text + at, capacity - at, ndim == 1 ? ",)" : ")");
+    return text;
+}
+
+/* ---- Constants and casts ------------------------------------------------------------------------------------------ */
+neap_node *lazy_constant(neap_ctx *ctx, int dtype, bool weak, double value) {
+    lazy_result scalar = {.dtype = (uint8_t)dtype};
+    neap_node *node = lazy_node_new(ctx, LAZY_OP_constant, &scalar, 0, NULL, 0, NULL);
+    if (!node)
+        return NULL;
+    node->value = value;
+    node->flags = weak ? LAZY_WEAK : 0;
+    return node;
+}
+
+/* Can `value` be an element of this integer or bool dtype? */
+static bool dtype_holds(int dtype, double value) {
+    switch (dtype) {
+    case NEAP_DTYPE_BOOL:
+        return value == 0 || value == 1;
+    case NEAP_DTYPE_U8:
+        return value >= 0 && value <= UINT8_MAX && value == floor(value);
+    case NEAP_DTYPE_I32:
+        return value >= INT32_MIN && value <= INT32_MAX && value == floor(value);
+    case NEAP_DTYPE_U32:
+        return value >= 0 && value <= UINT32_MAX && value == floor(value);
+    case NEAP_DTYPE_I64:
+        return fabs(value) <= 9007199254740992.0 && value == floor(value);
+    default:
+        return true;
+    }
+}
+
+/* A node cast to dtype; OWNED. `op` names the op for errors. */
+static neap_node *as_dtype(neap_ctx *ctx, const char *op, neap_node *node, int dtype) {
+    bool weak = node->flags & LAZY_WEAK;
+    if (node->dtype == dtype && !weak)
+        return lazy_retain(node);
+    if (weak && neap_dtype_kind(dtype) != 'f') {
+        if (node->op == LAZY_OP_constant && !dtype_holds(dtype, node->value)) {
+            neap_error(NEAP_E_DTYPE,
+                       "%s: the number %.17g is not a value of the array's dtype %s; cast the array first, "
+                       "as in x:astype(\"f32\")",
+                       op, node->value, neap_dtype_name(dtype));
+            return NULL;
+        }
+        if (node->op == LAZY_OP_placeholder) {
+            node->flags |= LAZY_INTEGRAL;
+        } else if (node->op != LAZY_OP_constant) {
+            neap_error(NEAP_E_DTYPE,
+                       "%s: a number computed from a number argument meets an array of dtype %s; cast one "
+                       "of them first",
+                       op, neap_dtype_name(dtype));
+            return NULL;
+        }
+    }
+    if (weak && node->op == LAZY_OP_constant)
+        return lazy_constant(ctx, dtype, false, node->value);
+    int64_t attr = dtype;
+    if (!weak)
+        return lazy_record(ctx, LAZY_OP_astype, 1, &node, 1, &attr);
+    /* The cast of a weak node is strong even if the dtype is f64: recorded without the recorder's own weak rule. */
+    lazy_result result = {.dtype = (uint8_t)dtype};
+    neap_node *cast = lazy_node_new(ctx, LAZY_OP_astype, &result, 1, &node, 1, &attr);
+    if (cast && lazy_enroll(ctx, cast) != 0) {
+        lazy_release(ctx, cast);
+        return NULL;
+    }
+    return cast;
+}
+
+/* ---- Inference ---------------------------------------------------------------------------------------------------- */
+static int broadcast_shapes(const lazy_op *row, const lazy_call_desc *call, lazy_result *out) {
+    int ndim = 0;
+    for (int k = 0; k < call->nin; k++)
+        ndim = call->in[k].ndim > ndim ? call->in[k].ndim : ndim;
+    out->ndim = (uint8_t)ndim;
+    for (int a = 0; a < ndim; a++)
+        out->shape[a] = 1;
+    for (int k = 0; k < call->nin; k++) {
+        const lazy_aval *in = &call->in[k];
+        int64_t *shape = out->shape + ndim - in->ndim;
+        for (int a = 0; a < in->ndim; a++) {
+            if (shape[a] == 1) {
+                shape[a] = in->shape[a];
+            } else if (in->shape[a] != 1 && in->shape[a] != shape[a]) {
+                char left[256], right[256];
+                return neap_error(NEAP_E_SHAPE, "%s: shapes %s and %s do not broadcast", row->name,
+                                  lazy_shape_text(call->in[0].ndim, call->in[0].shape, left, sizeof left),
+                                  lazy_shape_text(in->ndim, in->shape, right, sizeof right));
+            }
+        }
+    }
+    return 0;
+}
+
+static int check_size(const lazy_op *row, const lazy_result *result) {
+    int64_t size = 1;
+    for (int a = 0; a < result->ndim; a++)
+        if (__builtin_mul_overflow(size, result->shape[a] ? result->shape[a] : 1, &size) || size > INT64_MAX / 16)
+            return neap_error(NEAP_E_SHAPE, "%s: the result would have more than 2^59 elements", row->name);
+    return 0;
+}
+
+static int kind_bit(int dtype) {
+    int kind = neap_dtype_kind(dtype);
+    return kind == 'b' ? LAZY_BOOL : kind == 'f' ? LAZY_REAL : LAZY_INT;
+}
+
+static int check_types(const lazy_op *row, int dtype) {
+    if (row->types == 0 || (row->types & kind_bit(dtype)))
+        return 0;
+    return neap_error(NEAP_E_DTYPE, "%s: expected %s%s%s, got dtype %s", row->name,
+                      row->types & LAZY_BOOL ? "bool " : "", row->types & LAZY_INT ? "integers " : "",
+                      row->types & LAZY_REAL ? "floats" : "", neap_dtype_name(dtype));
+}
+
+static int infer(const lazy_op *row, const lazy_call_desc *call, lazy_result *result) {
+    int status = row->dtype ? row->dtype(call, result) : 0;
+    if (status == 0)
+        status = check_types(row, result->compute);
+    if (status == 0)
+        status = row->shape ? row->shape(call, result) : broadcast_shapes(row, call, result);
+    return status ? status : check_size(row, result);
+}
+
+/* ---- Views -------------------------------------------------------------------------------------------------------- */
+/* Sets map and base of a new view node. What cannot be read in place is copied first. */
+static int view_resolve(neap_ctx *ctx, neap_node *node, const lazy_call_desc *call, const lazy_result *result) {
+    lazy_map own;
+    int status = lazy_node_op(node)->view(call, result, &own);
+    if (status)
+        return status;
+    neap_node *in = node->in[0];
+    int64_t split[2];
+    if (lazy_is_view(in) && !in->buffer) {
+        if (lazy_map_compose(node->ndim, node->shape, own.offset, own.stride, in->ndim, in->shape, in->map->offset,
+                             in->map->stride, &node->map->offset, node->map->stride, split)) {
+            node->base = lazy_retain(in->base);
+            return 0;
+        }
+        neap_node *copy = lazy_record(ctx, LAZY_OP_copy, 1, &in, 0, NULL);
+        if (!copy)
+            return NEAP_E_MEMORY;
+        lazy_release(ctx, node->in[0]);
+        node->in[0] = in = copy;
+    }
+    node->map->offset = own.offset;
+    memcpy(node->map->stride, own.stride, sizeof(int64_t) * node->ndim);
+    node->base = lazy_retain(in);
+    return 0;
+}
+
+/* ---- Recording ---------------------------------------------------------------------------------------------------- */
+static neap_node *read_target(neap_node *node) {
+    return lazy_is_view(node) && !node->buffer ? node->base : node;
+}
+
+static void count_consumer(neap_node *node, const lazy_op *row) {
+    for (int k = 0; k < node->nin; k++) {
+        bool again = false;
+        for (int j = 0; j < k; j++)
+            again |= node->in[j] == node->in[k];
+        neap_node *target = read_target(node->in[k]);
+        if (!again && ++target->consumers >= 2)
+            target->flags |= LAZY_SHARED;
+        if (row->kind == LAZY_CALL)
+            target->flags |= LAZY_SHARED;
+    }
+    if (row->kind == LAZY_CALL)
+        node->flags |= LAZY_SHARED;
+}
+
+static void mark_residuals(neap_node *node, const lazy_op *row) {
+    if (row->residual & LAZY_RESIDUAL_OUT)
+        node->flags |= LAZY_SHARED;
+    for (int k = 0; k < node->nin && k < 3; k++)
+        if (row->residual & (LAZY_RESIDUAL_IN0 << k))
+            read_target(node->in[k])->flags |= LAZY_SHARED;
+}
+
+/* Levels whose bit survives an op without a gradient: traces. */
+static uint32_t trace_levels(const neap_ctx *ctx) {
+    uint32_t mask = 0;
+    for (int k = 0; k < ctx->nlevels; k++)
+        if (ctx->levels[k].trace)
+            mask |= 1u << k;
+    return mask;
+}
+
+int lazy_enroll(neap_ctx *ctx, neap_node *node) {
+    const lazy_op *row = lazy_node_op(node);
+    for (int k = 0; k < node->nin; k++) {
+        node->levels |= node->in[k]->levels;
+        node->flags |= node->in[k]->flags & LAZY_ABSTRACT;
+    }
+    if (node->levels && (row->flags & LAZY_OP_ZERO_GRAD || neap_dtype_kind(node->dtype) != 'f'))
+        node->levels &= trace_levels(ctx);
+    if (row->kind != LAZY_VIEW)
+        count_consumer(node, row);
+    if (node->levels) {
+        mark_residuals(node, row);
+        node->tape = (int32_t)ctx->tape.n;
+        if (lazy_push(&ctx->tape, node))
+            return NEAP_E_MEMORY;
+        lazy_retain(node);
+    }
+    ctx->counters.nodes++;
+    if (ctx->sites_wanted > 0) {
+        ctx->sites_wanted--;
+        ctx->site_node = node;
+        ctx->attention |= NEAP_ATTEND_SITE;
+    } else {
+        node->site = ctx->chunk_site;
+    }
+    if (row->kind == LAZY_VIEW || node->flags & LAZY_ABSTRACT)
+        return 0;
+    if (lazy_push(&ctx->pending, node))
+        return NEAP_E_MEMORY;
+    lazy_retain(node);
+    node->state = LAZY_PENDING;
+    ctx->npending++;
+    ctx->pending_bytes += (int64_t)lazy_node_bytes(node);
+    return 0;
+}
+
+/* Starts work that should not wait: a call, or pending work past the limits. Out of memory is not an error here: the
+ * work stays pending, and Lua is asked to collect. */
+static void apply_triggers(neap_ctx *ctx, neap_node *node) {
+    int status = 0;
+    if (ctx->hold) {
+        ctx->heavy |= lazy_node_op(node)->kind == LAZY_CALL;
+        return;
+    }
+    if (lazy_node_op(node)->kind == LAZY_CALL)
+        status = lazy_flush_roots(ctx, 1, &node);
+    else if ((ctx->limit_nodes && ctx->npending >= ctx->limit_nodes) ||
+             (ctx->limit_bytes && ctx->pending_bytes >= ctx->limit_bytes))
+        status = neap_flush(ctx);
+    if (status == NEAP_E_MEMORY)
+        ctx->attention |= NEAP_ATTEND_COLLECT;
+}
+
+int lazy_unhold(neap_ctx *ctx) {
+    if (--ctx->hold > 0)
+        return 0;
+    int status = 0;
+    if (ctx->heavy) {
+        lazy_nodes roots = {0};
+        for (int64_t k = 0; k < ctx->pending.n && status == 0; k++) {
+            neap_node *node = ctx->pending.at[k];
+            if (node->state == LAZY_PENDING && lazy_node_op(node)->kind == LAZY_CALL)
+                status = lazy_push(&roots, node);
+        }
+        if (status == 0 && roots.n)
+            status = lazy_flush_roots(ctx, (int)roots.n, roots.at);
+        lazy_vector_free(&roots);
+        ctx->heavy = false;
+    }
+    for (int64_t k = 0; k < ctx->arena.n; k++)
+        lazy_release(ctx, ctx->arena.at[k]);
+    ctx->arena.n = 0;
+    if (status == NEAP_E_MEMORY) {
+        ctx->attention |= NEAP_ATTEND_COLLECT;
+        status = 0;
+    }
+    return status;
+}
+
+static neap_node *make(neap_ctx *ctx, const lazy_op *row, int op, const lazy_call_desc *call, const lazy_result *result,
+                       neap_node *const *in, bool weak) {
+    neap_node *node = lazy_node_new(ctx, op, result, call->nin, in, call->nattrs, call->attrs);
+    if (!node)
+        return NULL;
+    if (weak)
+        node->flags |= LAZY_WEAK;
+    if ((row->kind == LAZY_VIEW && view_resolve(ctx, node, call, result) != 0) ||
+        (row->kind != LAZY_SOURCE && lazy_enroll(ctx, node) != 0)) {
+        lazy_release(ctx, node);
+        return NULL;
+    }
+    if (!(node->flags & LAZY_ABSTRACT))
+        apply_triggers(ctx, node);
+    return node;
+}
+
+static int check_input(const char *op, const neap_node *node) {
+    if (node->flags & LAZY_DELETED)
+        return neap_error(NEAP_E_STATE, "%s: an argument was deleted", op);
+    if (node->flags & LAZY_ABSTRACT && !node->levels)
+        return neap_error(NEAP_E_TRACE,
+                          "%s: an argument belongs to a trace that has ended: a jitted function must return "
+                          "what it computes, not keep it",
+                          op);
+    return 0;
+}
+
+neap_node *lazy_record(neap_ctx *ctx, int op, int nin, neap_node *const *in, int nattrs, const int64_t *attrs) {
+    const lazy_op *row = lazy_ops[op];
+    if (nin > NEAP_MAX_INPUTS || (row->arity != 255 ? nin != row->arity : nin < 1)) {
+        neap_error(NEAP_E_ARGUMENT, "%s: expected %d arrays (at most %d), got %d", row->name,
+                   row->arity == 255 ? 1 : row->arity, NEAP_MAX_INPUTS, nin);
+        return NULL;
+    }
+    lazy_aval avals[NEAP_MAX_INPUTS];
+    neap_node *cast[NEAP_MAX_INPUTS];
+    int ncast = 0;
+    bool weak = row->kind == LAZY_MAP && nin > 0, keeps = row->dtype == lazy_dtype_same;
+    for (int k = 0; k < nin; k++) {
+        if (check_input(row->name, in[k]) != 0)
+            return NULL;
+        avals[k] = lazy_node_aval(in[k]);
+        weak &= avals[k].weak;
+        if (avals[k].weak && (row->kind != LAZY_MAP || row->flags & LAZY_OP_CASTS))
+            avals[k] = (lazy_aval){.dtype = NEAP_DTYPE_F32, .size = 1, .shape = in[k]->shape};
+    }
+    if (row->flags & LAZY_OP_CASTS)
+        weak = false;
+    lazy_call_desc call = {.nin = nin, .in = avals, .nattrs = nattrs, .attrs = attrs};
+    lazy_result result = {0};
+    if (infer(row, &call, &result) != 0)
+        return NULL;
+    weak &= result.dtype == NEAP_DTYPE_F64;
+    neap_node *node = NULL;
+    for (; ncast < nin; ncast++) {
+        int want = avals[ncast].dtype;
+        if (!weak && !keeps && !(row->flags & LAZY_OP_CASTS) && !(row->dtype == lazy_dtype_where && ncast == 0))
+            want = result.compute;
+        if (weak)
+            cast[ncast] = lazy_retain(in[ncast]);
+        else if (!(cast[ncast] = as_dtype(ctx, row->name, in[ncast], want)))
+            goto done;
+        avals[ncast] = lazy_node_aval(cast[ncast]);
+    }
+    node = make(ctx, row, op, &call, &result, cast, weak);
+done:
+    while (ncast-- > 0)
+        lazy_release(ctx, cast[ncast]);
+    return node;
+}
+
+/* ---- Builders for rules ------------------------------------------------------------------------------------------- */
+neap_node *lazy_arena(neap_ctx *ctx, neap_node *node) {
+    if (node && lazy_push(&ctx->arena, node) != 0) {
+        lazy_release(ctx, node);
+        return NULL;
+    }
+    return node;
+}
+
+neap_node *lazy_build(neap_ctx *ctx, int op, int nin, neap_node *const *in, int nattrs, const int64_t *attrs) {
+    for (int k = 0; k < nin; k++)
+        if (!in[k])
+            return NULL;
+    return lazy_arena(ctx, lazy_record(ctx, op, nin, in, nattrs, attrs));
+}
+
+neap_node *lazy_build1(neap_ctx *ctx, int op, neap_node *a) {
+    return lazy_build(ctx, op, 1, &a, 0, NULL);
+}
+
+neap_node *lazy_build2(neap_ctx *ctx, int op, neap_node *a, neap_node *b) {
+    return lazy_build(ctx, op, 2, (neap_node *[]){a, b}, 0, NULL);
+}
+
+neap_node *lazy_build3(neap_ctx *ctx, int op, neap_node *a, neap_node *b, neap_node *c) {
+    return lazy_build(ctx, op, 3, (neap_node *[]){a, b, c}, 0, NULL);
+}
+
+neap_node *lazy_build_number(neap_ctx *ctx, double value) {
+    return lazy_arena(ctx, lazy_constant(ctx, NEAP_DTYPE_F64, true, value));
+}
+
+neap_node *lazy_build_cast(neap_ctx *ctx, neap_node *a, int dtype) {
+    return a ? lazy_arena(ctx, as_dtype(ctx, "astype", a, dtype)) : NULL;
+}
+
+neap_node *lazy_build_broadcast(neap_ctx *ctx, neap_node *a, int ndim, const int64_t *shape) {
+    return lazy_build(ctx, LAZY_OP_broadcast_to, 1, &a, ndim, shape);
+}
+
+neap_node *lazy_build_reshape(neap_ctx *ctx, neap_node *a, int ndim, const int64_t *shape) {
+    return lazy_build(ctx, LAZY_OP_reshape, 1, &a, ndim, shape);
+}
+
+/* ---- Public recording --------------------------------------------------------------------------------------------- */
+static int publish(neap_ctx *ctx, neap_node *node, int32_t *out) {
+    if (!node)
+        return neap_error_code();
+    int status = lazy_publish(ctx, node, out);
+    return status ? status : lazy_attend(ctx);
+}
+
+int neap_op(neap_ctx *ctx, int op, int nin, const int32_t *in, int nattrs, const int64_t *attrs, int32_t *out) {
+    neap_node *nodes[NEAP_MAX_INPUTS];
+    if (op < 0 || op >= lazy_op_count || nin < 0 || nin > NEAP_MAX_INPUTS)
+        return neap_error(NEAP_E_ARGUMENT, "no such op, or more than %d inputs", NEAP_MAX_INPUTS);
+    for (int k = 0; k < nin; k++)
+        if (!(nodes[k] = lazy_lookup(ctx, in[k])))
+            return neap_error_code();
+    return publish(ctx, lazy_record(ctx, op, nin, nodes, nattrs, attrs), out);
+}
+
+int neap_op1(neap_ctx *ctx, int op, int32_t a, int32_t *out) {
+    return neap_op(ctx, op, 1, &a, 0, NULL, out);
+}
+
+int neap_op2(neap_ctx *ctx, int op, int32_t a, int32_t b, int32_t *out) {
+    return neap_op(ctx, op, 2, (int32_t[]){a, b}, 0, NULL, out);
+}
+
+int neap_op2_number(neap_ctx *ctx, int op, int32_t a, double number, int number_first, int32_t *out) {
+    neap_node *array = lazy_lookup(ctx, a);
+    neap_node *constant = array ? lazy_constant(ctx, NEAP_DTYPE_F64, true, number) : NULL;
+    if (!constant)
+        return neap_error_code();
+    neap_node *in[2] = {number_first ? constant : array, number_first ? array : constant};
+    neap_node *node = lazy_record(ctx, op, 2, in, 0, NULL);
+    lazy_release(ctx, constant);
+    return publish(ctx, node, out);
+}
+
+int neap_array_number(neap_ctx *ctx, int dtype, double value, int32_t *out) {
+    if (dtype >= NEAP_DTYPE_COUNT)
+        return neap_error(NEAP_E_DTYPE, "number: no such dtype");
+    if (dtype >= 0 && !dtype_holds(dtype, value))
+        return neap_error(NEAP_E_DTYPE, "%.17g is not a value of dtype %s", value, neap_dtype_name(dtype));
+    return publish(ctx, lazy_constant(ctx, dtype < 0 ? NEAP_DTYPE_F64 : dtype, dtype < 0, value), out);
+}

@@ -1,0 +1,196 @@
+/* region.c: what a demand needs, its structure as a key, and the table of plans.
+ *
+ * The key describes each node of the region by op, dtype, shape, attributes and the numbers of its inputs; leaves by dtype and
+ * shape; constants by dtype alone, since numbers are operands. So a changing learning rate finds the plan of the last
+ * iteration. The table is bounded by bytes: when it is full it is emptied, which costs a replan and nothing else.
+ */
+#include <string.h>
+
+#include "lazy/plan.h"
+
+static const int64_t PLAN_BYTES = 256 << 20;
+
+int lazy_region_children(neap_node *node, neap_node *const **children) {
+    if (node->buffer) {
+        *children = NULL;
+        return 0;
+    }
+    if (lazy_is_view(node)) {
+        *children = &node->base;
+        return 1;
+    }
+    *children = node->in;
+    return node->nin;
+}
+
+/* Depth first, with the context's stack; while a node is on it, its index counts the children already followed. */
+static int collect_from(neap_ctx *ctx, neap_node *root) {
+    if (root->mark == ctx->epoch)
+        return 0;
+    root->mark = ctx->epoch;
+    root->index = 0;
+    if (lazy_push(&ctx->stack, root))
+        return NEAP_E_MEMORY;
+    while (ctx->stack.n > 0) {
+        neap_node *node = ctx->stack.at[ctx->stack.n - 1], *const * children;
+        int n = lazy_region_children(node, &children);
+        if (node->index < (uint32_t)n) {
+            neap_node *child = children[node->index++];
+            if (child->mark == ctx->epoch)
+                continue;
+            child->mark = ctx->epoch;
+            child->index = 0;
+            if (lazy_push(&ctx->stack, child))
+                return NEAP_E_MEMORY;
+            continue;
+        }
+        ctx->stack.n--;
+        node->index = (uint32_t)ctx->order.n;
+        if (lazy_push(&ctx->order, node))
+            return NEAP_E_MEMORY;
+    }
+    return 0;
+}
+
+int lazy_region_collect(neap_ctx *ctx, int64_t nroots, neap_node *const *roots) {
+    ctx->epoch++;
+    ctx->order.n = ctx->stack.n = 0;
+    for (int64_t k = 0; k < nroots; k++)
+        if (collect_from(ctx, roots[k]) != 0)
+            return NEAP_E_MEMORY;
+    return 0;
+}
+
+/* ---- Key ---------------------------------------------------------------------------------------------------------- */
+static int put(neap_ctx *ctx, uint64_t word) {
+    return lazy_push(&ctx->key, word);
+}
+
+static int put_words(neap_ctx *ctx, int64_t n, const int64_t *words) {
+    int status = 0;
+    for (int64_t k = 0; k < n && status == 0; k++)
+        status = put(ctx, (uint64_t)words[k]);
+    return status;
+}
+
+enum { KEY_LEAF = 0xffff, KEY_NUMBER = 0xfffe };
+
+static int put_node(neap_ctx *ctx, const neap_node *node, bool made) {
+    bool leaf = lazy_is_leaf(node), number = lazy_is_number(node);
+    uint64_t op = leaf ? KEY_LEAF : number ? KEY_NUMBER : (uint64_t)node->op;
+    uint64_t head = op | (uint64_t)node->dtype << 16 | (uint64_t)node->ndim << 24 | (uint64_t)made << 32 |
+                    (uint64_t)node->nin << 40 | (uint64_t)(node->nattrs & 0xffff) << 48;
+    if (put(ctx, head) || put_words(ctx, node->ndim, node->shape))
+        return NEAP_E_MEMORY;
+    if (leaf || number)
+        return 0;
+    if (lazy_is_view(node))
+        return put(ctx, node->base->index) || put(ctx, (uint64_t)node->map->offset) ||
+                       put_words(ctx, node->ndim, node->map->stride)
+                   ? NEAP_E_MEMORY
+                   : 0;
+    if (put_words(ctx, node->nattrs, node->attrs))
+        return NEAP_E_MEMORY;
+    for (int k = 0; k < node->nin; k++)
+        if (put(ctx, node->in[k]->index))
+            return NEAP_E_MEMORY;
+    return 0;
+}
+
+static uint64_t hash_words(int64_t n, const uint64_t *words) {
+    uint64_t h = 0x9e3779b97f4a7c15u ^ (uint64_t)n; /* multiply and fold, 64 bits at a time */
+    for (int64_t k = 0; k < n; k++) {
+        h = (h ^ words[k]) * 0xff51afd7ed558ccdu;
+        h ^= h >> 32;
+    }
+    return h;
+}
+
+/* ---- Table -------------------------------------------------------------------------------------------------------- */
+void lazy_plans_free(neap_ctx *ctx) {
+    for (int64_t b = 0; b < ctx->plan_buckets; b++)
+        while (ctx->plans[b]) {
+            lazy_plan *plan = ctx->plans[b];
+            ctx->plans[b] = plan->next;
+            lazy_plan_release(plan);
+        }
+    free(ctx->plans);
+    ctx->plans = NULL;
+    ctx->plan_buckets = ctx->nplans = ctx->plan_bytes = 0;
+}
+
+static int table_grow(neap_ctx *ctx) {
+    int64_t wider = ctx->plan_buckets ? ctx->plan_buckets * 4 : 256;
+    lazy_plan **table = calloc((size_t)wider, sizeof *table);
+    if (!table)
+        return neap_error(NEAP_E_MEMORY, "out of memory for the table of plans");
+    for (int64_t b = 0; b < ctx->plan_buckets; b++)
+        for (lazy_plan *plan = ctx->plans[b], *next; plan; plan = next) {
+            next = plan->next;
+            plan->next = table[plan->hash & (uint64_t)(wider - 1)];
+            table[plan->hash & (uint64_t)(wider - 1)] = plan;
+        }
+    free(ctx->plans);
+    ctx->plans = table;
+    ctx->plan_buckets = wider;
+    return 0;
+}
+
+static int table_add(neap_ctx *ctx, lazy_plan *plan) {
+    int64_t bytes = plan->nkey * 8 + plan->nslots * (int64_t)sizeof(lazy_slot) + plan->nsteps * 2048;
+    if (ctx->plan_bytes + bytes > PLAN_BYTES)
+        lazy_plans_free(ctx);
+    if (ctx->nplans >= ctx->plan_buckets && table_grow(ctx) != 0)
+        return NEAP_E_MEMORY;
+    lazy_plan **bucket = &ctx->plans[plan->hash & (uint64_t)(ctx->plan_buckets - 1)];
+    plan->next = *bucket;
+    *bucket = plan;
+    ctx->nplans++;
+    ctx->plan_bytes += bytes;
+    return 0;
+}
+
+/* What a flush materialises depends on the recorded graph alone: what was asked for, what has several consumers, what is
+ * no chain of maps, and what was fused away once already and is asked for again. */
+static bool needs_buffer(const neap_node *node) {
+    if (lazy_is_leaf(node) || lazy_is_number(node))
+        return false;
+    lazy_class kind = lazy_node_op(node)->kind;
+    if (kind == LAZY_VIEW || kind == LAZY_SOURCE)
+        return false;
+    return kind != LAZY_MAP || node->flags & LAZY_SHARED || node->state == LAZY_RECIPE;
+}
+
+int lazy_region_plan(neap_ctx *ctx, int64_t nroots, neap_node *const *roots, lazy_plan **out) {
+    int64_t n = ctx->order.n;
+    uint8_t *made = malloc((size_t)n + 1);
+    if (!made)
+        return neap_error(NEAP_E_MEMORY, "out of memory while planning");
+    for (int64_t k = 0; k < n; k++)
+        made[k] = needs_buffer(ctx->order.at[k]);
+    for (int64_t k = 0; k < nroots; k++)
+        made[roots[k]->index] = !lazy_is_leaf(roots[k]);
+    ctx->key.n = 0;
+    int status = 0;
+    for (int64_t k = 0; k < n && status == 0; k++)
+        status = put_node(ctx, ctx->order.at[k], made[k]);
+    uint64_t hash = hash_words(ctx->key.n, ctx->key.at);
+    lazy_plan *plan = ctx->plan_buckets ? ctx->plans[hash & (uint64_t)(ctx->plan_buckets - 1)] : NULL;
+    while (plan && (plan->hash != hash || plan->nkey != ctx->key.n ||
+                    memcmp(plan->key, ctx->key.at, (size_t)plan->nkey * sizeof *plan->key) != 0))
+        plan = plan->next;
+    if (!plan && status == 0 && (status = lazy_plan_new(ctx, made, &plan)) == 0) {
+        ctx->counters.plans++;
+        plan->hash = hash;
+        plan->nkey = ctx->key.n;
+        plan->key = malloc((size_t)ctx->key.n * sizeof *plan->key + 1);
+        if (plan->key)
+            memcpy(plan->key, ctx->key.at, (size_t)ctx->key.n * sizeof *plan->key);
+        status = plan->key ? table_add(ctx, plan) : neap_error(NEAP_E_MEMORY, "out of memory for a plan");
+        if (status)
+            lazy_plan_release(plan);
+    }
+    free(made);
+    *out = plan;
+    return status;
+}

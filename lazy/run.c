@@ -1,0 +1,366 @@
+/* run.c: running plans: allocation, engine ops, and what becomes of the nodes of a flushed region.
+ *
+ * Buffers are allocated at push, on the pushing thread, all of them before the first push: so out of memory leaves
+ * everything as it was, pending. A plan of little work is pushed as one engine op that may run at its push; otherwise each step is
+ * an op of its own, ordered by the variables of its buffers. A job holds references to its plan and buffers, so memory goes
+ * back to the pool after its last use, whoever lets go of it first.
+ */
+#include <string.h>
+
+#include "lazy/plan.h"
+
+enum { SMALL_COST = 20000 }; /* ns: up to here a plan runs as one op, where it was pushed if nothing is in its way */
+
+typedef struct job {
+    lazy_plan *plan;
+    lazy_step *step; /* NULL: all steps, and bufs are the plan's slots */
+    int32_t nbufs;
+    neap_buffer **bufs;
+    lazy_scalar *numbers; /* of the whole plan */
+} job;
+
+static int run_step(const lazy_step *step, const job *j, const neap_run *run) {
+    int32_t n = step->nbufs;
+    void *small[16], **data = n <= 16 ? small : malloc((size_t)n * sizeof *data);
+    if (!data)
+        return neap_error(NEAP_E_MEMORY, "out of memory for %d operands", n);
+    for (int32_t k = 0; k < n; k++)
+        data[k] = neap_buffer_data(j->bufs[j->step ? k : step->slots[k]]);
+    int status;
+    if (step->kind == LAZY_STEP_KERNEL) {
+        status = lazy_kernel_run(&step->kernel, data, j->numbers + step->first_number, run);
+    } else {
+        lazy_tensor tensors[NEAP_MAX_INPUTS + 1];
+        memcpy(tensors, step->call.in, (size_t)n * sizeof *tensors);
+        for (int32_t k = 0; k < n; k++)
+            tensors[k].data = (char *)data[k] + (k < n - 1 ? step->offsets[k] * neap_dtype_bytes(tensors[k].dtype) : 0);
+        lazy_call call = step->call;
+        call.in = tensors;
+        call.out = tensors + n - 1;
+        status = call.op->call(&call, run);
+    }
+    if (data != small)
+        free(data);
+    return status;
+}
+
+static const char *step_name(const lazy_step *step) {
+    if (step->kind == LAZY_STEP_CALL)
+        return step->call.op->name;
+    return step->kernel.sinks[0].kind == LAZY_SINK_REDUCE ? lazy_ops[step->kernel.sinks[0].op]->name : "kernel";
+}
+
+/* In a job of several steps the engine does not know which one failed. */
+static int blame(const lazy_step *step, int status) {
+    return neap_error(status, "%s%s%s: %s", step->site ? step->site : "", step->site ? ": " : "", step_name(step),
+                      neap_error_text());
+}
+
+static int run_job(void *arg, const neap_run *run) {
+    job *j = arg;
+    if (j->step)
+        return run_step(j->step, j, run);
+    int status = 0;
+    int32_t k = 0;
+    for (; k < j->plan->nsteps && status == 0; k++)
+        status = run_step(j->plan->steps[k], j, run);
+    return status < 0 ? blame(j->plan->steps[k - 1], status) : status;
+}
+
+static void job_release(void *arg) {
+    job *j = arg;
+    for (int32_t k = 0; k < j->nbufs; k++)
+        neap_buffer_release(j->bufs[k]);
+    lazy_plan_release(j->plan);
+    free(j);
+}
+
+static job *job_new(lazy_plan *plan, lazy_step *step, int32_t nbufs, const lazy_scalar *numbers) {
+    size_t bytes = sizeof(job) + (size_t)nbufs * sizeof(neap_buffer *) + (size_t)plan->nnumbers * sizeof(lazy_scalar);
+    job *j = malloc(bytes);
+    if (!j)
+        return NULL;
+    __atomic_add_fetch(&plan->refs, 1, __ATOMIC_RELAXED);
+    *j = (job){.plan = plan, .step = step, .nbufs = nbufs, .bufs = (neap_buffer **)(j + 1)};
+    j->numbers = (lazy_scalar *)(j->bufs + nbufs);
+    if (plan->nnumbers)
+        memcpy(j->numbers, numbers, (size_t)plan->nnumbers * sizeof *numbers);
+    return j;
+}
+
+static int compare_vars(const void *a, const void *b) {
+    uintptr_t left = (uintptr_t) * (neap_var *const *)a, right = (uintptr_t) * (neap_var *const *)b;
+    return left < right ? -1 : left > right;
+}
+
+/* Sorts and removes what stands twice: nodes may share a buffer. */
+static int unique_vars(neap_var **vars, int n) {
+    if (n < 2)
+        return n;
+    if (n == 2)
+        return vars[0] == vars[1] ? 1 : 2;
+    qsort(vars, (size_t)n, sizeof *vars, compare_vars);
+    int kept = 1;
+    for (int k = 1; k < n; k++)
+        if (vars[k] != vars[kept - 1])
+            vars[kept++] = vars[k];
+    return kept;
+}
+
+/* Pushes a job whose buffers are filled in; takes it over. `writes` says which buffers it writes, by position. */
+static int job_push(job *j, const bool *writes, const char *site, const char *name, bool small) {
+    neap_var *few[32], **vars = j->nbufs <= 16 ? few : malloc(2 * (size_t)j->nbufs * sizeof *vars);
+    if (!vars) {
+        job_release(j);
+        return neap_error(NEAP_E_MEMORY, "out of memory while pushing");
+    }
+    int nreads = 0, nwrites = 0;
+    for (int32_t k = 0; k < j->nbufs; k++) {
+        neap_var *var = neap_buffer_var(j->bufs[k]);
+        if (writes[k])
+            vars[j->nbufs + nwrites++] = var;
+        else
+            vars[nreads++] = var;
+    }
+    nreads = unique_vars(vars, nreads);
+    neap_push push = {.name = name,
+                      .site = site,
+                      .release = job_release,
+                      .flags = small ? NEAP_PUSH_SMALL : 0,
+                      .nreads = nreads,
+                      .nwrites = nwrites,
+                      .reads = vars,
+                      .writes = vars + j->nbufs};
+    int status = neap_push_sync(run_job, j, &push);
+    if (status)
+        job_release(j);
+    if (vars != few)
+        free(vars);
+    return status;
+}
+
+static int push_whole(lazy_plan *plan, neap_buffer **bufs, const lazy_scalar *numbers) {
+    job *j = job_new(plan, NULL, plan->nslots, numbers);
+    if (!j)
+        return neap_error(NEAP_E_MEMORY, "out of memory while pushing");
+    bool few[64], *writes = plan->nslots <= 64 ? few : malloc((size_t)plan->nslots);
+    if (!writes) {
+        j->nbufs = 0;
+        job_release(j);
+        return neap_error(NEAP_E_MEMORY, "out of memory while pushing");
+    }
+    for (int32_t k = 0; k < plan->nslots; k++) {
+        j->bufs[k] = neap_buffer_retain(bufs[k]);
+        writes[k] = plan->slots[k].made;
+    }
+    int status = job_push(j, writes, NULL, NULL, true);
+    if (writes != few)
+        free(writes);
+    return status;
+}
+
+static int push_steps(lazy_plan *plan, neap_buffer **bufs, const lazy_scalar *numbers) {
+    for (int32_t s = 0; s < plan->nsteps; s++) {
+        lazy_step *step = plan->steps[s];
+        job *j = job_new(plan, step, step->nbufs, numbers);
+        if (!j)
+            return neap_error(NEAP_E_MEMORY, "out of memory while pushing");
+        for (int32_t k = 0; k < step->nbufs; k++)
+            j->bufs[k] = neap_buffer_retain(bufs[step->slots[k]]);
+        int status = job_push(j, step->writes, step->site, step_name(step), step->cost < SMALL_COST);
+        if (status)
+            return status;
+    }
+    return 0;
+}
+
+static lazy_scalar scalar_of(int dtype, double value) {
+    lazy_scalar s = {0};
+    switch (dtype) {
+#define SCALAR(NAME, name, kind, ctype, bytes)                                                                         \
+    case NEAP_DTYPE_##NAME: {                                                                                          \
+        ctype typed = kind == 'b' ? (ctype)(value != 0) : (ctype)value;                                                \
+        memcpy(&s, &typed, sizeof typed);                                                                              \
+        break;                                                                                                         \
+    }
+        NEAP_DTYPE_ROWS(SCALAR)
+#undef SCALAR
+    }
+    return s;
+}
+
+static int allocate(lazy_plan *plan, neap_node *const *region, const lazy_binding *binding, neap_buffer **bufs,
+                    neap_buffer **made) {
+    for (int32_t k = 0; k < plan->nslots; k++) {
+        made[k] = NULL;
+        if (plan->slots[k].made) {
+            int status = neap_buffer_new(0, plan->slots[k].bytes, &made[k]);
+            if (status) {
+                while (k-- > 0)
+                    if (made[k])
+                        neap_buffer_release(made[k]);
+                return status;
+            }
+            bufs[k] = made[k];
+        } else {
+            bufs[k] = binding->buffer(binding->arg, region[plan->slots[k].node]);
+        }
+    }
+    return 0;
+}
+
+int lazy_plan_run(neap_ctx *ctx, lazy_plan *plan, neap_node *const *region, const lazy_binding *binding,
+                  neap_buffer **made) {
+    enum { FEW = 32 };
+    neap_buffer *few[FEW], **bufs = plan->nslots <= FEW ? few : malloc((size_t)plan->nslots * sizeof *bufs);
+    lazy_scalar some[FEW], *numbers = plan->nnumbers <= FEW ? some : malloc((size_t)plan->nnumbers * sizeof *numbers);
+    int status = bufs && numbers ? 0 : neap_error(NEAP_E_MEMORY, "out of memory while pushing");
+    if (status == 0)
+        status = allocate(plan, region, binding, bufs, made);
+    if (status == 0) {
+        for (int32_t k = 0; k < plan->nnumbers; k++)
+            numbers[k] =
+                scalar_of(plan->numbers[k].dtype, binding->number(binding->arg, region[plan->numbers[k].node]));
+        if (plan->nsteps > 0)
+            status = plan->cost < SMALL_COST ? push_whole(plan, bufs, numbers) : push_steps(plan, bufs, numbers);
+        ctx->counters.launches += (uint64_t)plan->nsteps;
+        for (int32_t k = 0; k < plan->nslots && status; k++)
+            if (made[k])
+                neap_buffer_release(made[k]);
+    }
+    if (bufs != few)
+        free(bufs);
+    if (numbers != some)
+        free(numbers);
+    return status;
+}
+
+/* ---- Flushing ----------------------------------------------------------------------------------------------------- */
+static neap_buffer *node_buffer(void *arg, neap_node *node) {
+    (void)arg;
+    return node->buffer;
+}
+
+static double node_number(void *arg, neap_node *node) {
+    (void)arg;
+    return node->value;
+}
+
+static void leave_pending(neap_ctx *ctx, neap_node *node, uint8_t state) {
+    if (node->state == LAZY_PENDING) {
+        ctx->npending--;
+        ctx->pending_bytes -= (int64_t)lazy_node_bytes(node);
+    }
+    node->state = state;
+}
+
+/* Lets go of nodes that are pending no more. */
+static void tidy_pending(neap_ctx *ctx) {
+    if (ctx->npending > 0 && (ctx->pending.n < 64 || ctx->pending.n < 2 * ctx->npending))
+        return;
+    int64_t kept = 0, n = ctx->pending.n;
+    for (int64_t k = 0; k < n; k++) {
+        neap_node *node = ctx->pending.at[k];
+        if (node->state == LAZY_PENDING)
+            ctx->pending.at[kept++] = node;
+        else
+            lazy_release(ctx, node);
+    }
+    ctx->pending.n = kept;
+}
+
+static void settle(neap_ctx *ctx, lazy_plan *plan, neap_buffer **made) {
+    for (int64_t k = 0; k < ctx->order.n; k++)
+        if (ctx->order.at[k]->state == LAZY_PENDING)
+            leave_pending(ctx, ctx->order.at[k], LAZY_RECIPE);
+    for (int32_t k = 0; k < plan->nslots; k++)
+        if (made[k]) {
+            neap_node *node = lazy_retain(ctx->order.at[plan->slots[k].node]);
+            node->buffer = made[k];
+            node->state = LAZY_DONE;
+        }
+    for (int32_t k = 0; k < plan->nslots; k++)
+        if (made[k])
+            lazy_node_drop(ctx, ctx->order.at[plan->slots[k].node]);
+    for (int32_t k = 0; k < plan->nslots; k++)
+        if (made[k])
+            lazy_release(ctx, ctx->order.at[plan->slots[k].node]);
+    tidy_pending(ctx);
+}
+
+int lazy_flush_roots(neap_ctx *ctx, int nroots, neap_node *const *roots) {
+    lazy_nodes wanted = {0};
+    int status = 0;
+    for (int k = 0; k < nroots && status == 0; k++) {
+        if (roots[k]->flags & LAZY_ABSTRACT)
+            status = neap_error(NEAP_E_TRACE, "the value of a traced array is not known while tracing; use np.where or "
+                                              "np.cond, or make the argument static");
+        else if (!roots[k]->buffer)
+            status = lazy_push(&wanted, roots[k]);
+    }
+    if (status == 0 && wanted.n > 0)
+        status = lazy_region_collect(ctx, wanted.n, wanted.at);
+    for (int64_t k = 0; k < ctx->order.n && status == 0 && wanted.n > 0; k++)
+        if (ctx->order.at[k]->flags & LAZY_DELETED)
+            status = neap_error(NEAP_E_STATE, "the value depends on an array that was deleted");
+    lazy_plan *plan = NULL;
+    if (status == 0 && wanted.n > 0)
+        status = lazy_region_plan(ctx, wanted.n, wanted.at, &plan);
+    if (plan && status == 0) {
+        lazy_binding binding = {.buffer = node_buffer, .number = node_number};
+        neap_buffer *few[32], **made = plan->nslots <= 32 ? few : malloc((size_t)plan->nslots * sizeof *made);
+        status = made ? lazy_plan_run(ctx, plan, ctx->order.at, &binding, made)
+                      : neap_error(NEAP_E_MEMORY, "out of memory while flushing");
+        if (status == 0) {
+            ctx->counters.flushes++;
+            settle(ctx, plan, made);
+        }
+        if (made != few)
+            free(made);
+    }
+    lazy_vector_free(&wanted);
+    return status;
+}
+
+static int flush_where(neap_ctx *ctx, bool sinks_only) {
+    lazy_nodes roots = {0};
+    int status = 0;
+    for (int64_t k = 0; k < ctx->pending.n && status == 0; k++) {
+        neap_node *node = ctx->pending.at[k];
+        if (node->state == LAZY_PENDING && (!sinks_only || node->consumers == 0))
+            status = lazy_push(&roots, node);
+    }
+    if (status == 0 && roots.n > 0)
+        status = lazy_flush_roots(ctx, (int)roots.n, roots.at);
+    lazy_vector_free(&roots);
+    return status;
+}
+
+/* What nobody has consumed is what the recorded graph ends in; nodes whose consumers never ran (a trace that was given
+ * up) remain and are computed for their own sake. */
+int neap_flush(neap_ctx *ctx) {
+    int status = flush_where(ctx, true);
+    if (status == 0 && ctx->npending > 0)
+        status = flush_where(ctx, false);
+    return status;
+}
+
+int lazy_force(neap_ctx *ctx, neap_node *node) {
+    if (node->buffer)
+        return 0;
+    if (lazy_is_view(node) && !(node->flags & LAZY_ABSTRACT) && node->size == node->base->size &&
+        lazy_map_contiguous(node->ndim, node->shape, node->map) && lazy_node_op(node->base)->kind != LAZY_SOURCE) {
+        int status = node->base->buffer ? 0 : lazy_flush_roots(ctx, 1, &node->base);
+        if (status == 0) {
+            node->buffer = neap_buffer_retain(node->base->buffer);
+            node->state = LAZY_DONE;
+        }
+        return status;
+    }
+    return lazy_flush_roots(ctx, 1, &node);
+}
+
+int lazy_node_poll(neap_ctx *ctx, neap_node *node, neap_waker *waker) {
+    (void)ctx;
+    return neap_var_poll(neap_buffer_var(node->buffer), waker);
+}
