@@ -3,8 +3,8 @@
 -- Only what can be read without side effects is followed: raw fields, and __index where that is a table.
 local complete = {}
 
-local KEYWORDS = { "and", "break", "do", "else", "elseif", "end", "false", "for", "function", "goto", "if", "in", "local",
-                   "nil", "not", "or", "repeat", "return", "then", "true", "until", "while" }
+local KEYWORDS = { "and", "break", "do", "else", "elseif", "end", "false", "for", "function", "goto", "if", "in",
+                   "local", "nil", "not", "or", "repeat", "return", "then", "true", "until", "while" }
 local MAX_CHAIN = 10 -- __index tables
 
 --- The tables in which the fields of `value` are found, in order.

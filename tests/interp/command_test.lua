@@ -116,22 +116,24 @@ check.test("os.exit gives its status and loses no output", function()
 end)
 
 check.test("output and errors keep their order", function()
-    local status, out = process.run { "sh", "-c", "exec \"$0\" -e 'print(np.arange(2)) io.write(\"w\\n\") error(\"last\", 0)' 2>&1",
-                                      process.neap }
+    local code = "print(np.arange(2)) io.write('w\\n') error('last', 0)"
+    local status, out = process.run { "sh", "-c", "exec \"$0\" -e \"$1\" 2>&1", process.neap, code }
     check.equal(status, 1)
     check.ok(out:find "^%[0 1%]\nw\nneap: last\n", out)
 end)
 
 check.test("a reader that goes away ends output, not the process by a crash", function()
-    local status = process.run { "sh", "-c", "\"$0\" -e 'for i = 1, 1e5 do print(i) end' | head -n 1 >/dev/null; exit 0",
-                                 process.neap }
-    check.equal(status, 0)
+    local pipe = "{ \"$0\" -e 'for i = 1, 1e5 do print(i) end'; echo $? >&2; } | head -n 1"
+    local _, out, err = process.run { "sh", "-c", pipe, process.neap }
+    check.equal({ out, err }, { "1\n", "1\n" })
 end)
 
 check.test("no file of the current folder can take the library's place", function()
-    local status, out = process.run { "sh", "-c", "cd \"$(mktemp -d)\" && echo 'error(\"shadowed\")' >neap.lua && "
-                                      .. "\"$0\" -e 'print(np ~= nil)'; status=$?; rm neap.lua; rmdir \"$PWD\"; exit $status",
-                                      process.neap }
+    local steps = {
+        "neap=$(realpath \"$0\")", "folder=$(mktemp -d)", "cd \"$folder\"", "echo 'error(\"shadowed\")' >neap.lua",
+        "\"$neap\" -e 'print(np ~= nil)'", "rm -r \"$folder\"",
+    }
+    local status, out = process.run { "sh", "-c", table.concat(steps, "\n"), process.neap }
     check.equal({ status, out }, { 0, "true\n" })
 end)
 
@@ -144,7 +146,8 @@ end)
 check.test("doctor reports without the library", function()
     local status, out, err = run { "doctor" }
     check.equal({ status, err }, { 0, "" })
-    for _, row in ipairs { "neap ", "LuaJIT ", "instruction set ", "cores ", "BLAS ", "huge pages ", "Fashion%-MNIST " } do
+    local rows = { "neap ", "LuaJIT ", "instruction set ", "cores ", "BLAS ", "huge pages ", "Fashion%-MNIST " }
+    for _, row in ipairs(rows) do
         check.ok(("\n" .. out):find("\n" .. row), row)
     end
 end)

@@ -68,7 +68,8 @@ function process.run(command, input)
     local words = {}
     for k, word in ipairs(command) do words[k] = quote(word) end
     local in_path, out_path, err_path = process.file(input or ""), os.tmpname(), os.tmpname()
-    local status = os.execute(string.format("%s <%s >%s 2>%s", table.concat(words, " "), in_path, out_path, err_path))
+    local line = string.format("%s <%s >%s 2>%s", table.concat(words, " "), in_path, out_path, err_path)
+    local status = os.execute(line)
     return bit.rshift(status, 8), read_and_remove(out_path), read_and_remove(err_path)
 end
 
@@ -77,7 +78,7 @@ function process.run_neap(arguments, input)
     return process.run({ process.neap, unpack(arguments) }, input)
 end
 
--- ---- Pseudo-terminals ------------------------------------------------------------------------------------------------
+-- ---- Pseudo-terminals -----------------------------------------------------------------------------------------------
 
 local Terminal = {}
 Terminal.__index = Terminal

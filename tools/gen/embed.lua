@@ -37,7 +37,7 @@ local arrays, entries = {}, {}
 for k, module in ipairs(modules) do
     local source = files.read(module.file)
     local chunk, problem = loadstring(source, "@" .. module.path)
-    if not chunk then files.fail("%s", problem:gsub("^" .. module.path:gsub("%p", "%%%0"), function() return module.file end)) end
+    if not chunk then files.fail("%s (in %s)", problem, module.file) end
     local bytecode = string.dump(chunk, false)
     arrays[k] = string.format("static const unsigned char module_%d[] = {\n%s};\n", k, c_bytes(bytecode))
     entries[k] = string.format("    {%s, %s, module_%d, sizeof module_%d},\n", files.c_string(module.name),

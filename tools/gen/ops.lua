@@ -7,9 +7,9 @@
 -- OUT/lua/neap/ops_gen.lua   for the library's constructors: a list in the order of numbers, each
 --                     { id, name, class = "map", arity, attrs = { "axes", … }, doc, hidden = true or nil };
 --                     arity is 255 for any number of inputs
--- OUT/op_tests.lua    for generated tests: a list of { id, name, class, arity, attrs, types = { "bool", "int", "real" },
---                     dtype = the dtype rule's name, domain = { low, high }, reference, ulp, gradient = whether
---                     the row has one }
+-- OUT/op_tests.lua    for generated tests: a list of { id, name, class, arity, attrs, types = { "bool", "int",
+--                     "real" }, dtype = the dtype rule's name, domain = { low, high }, reference, ulp, gradient =
+--                     whether the row has one }
 -- OUT/ops.md          the reference page; docs/reference/ops.md is its committed copy (tools/check compares)
 --
 -- Numbers follow from sorting, so they may change with every row: they are never written to disk, names are.
@@ -34,10 +34,10 @@ local TYPES = {
 local function types_of(row)
     local set, names = {}, {}
     for constant in (rows.code(row, "types") or ""):gmatch("LAZY_%u+") do
-        for _, name in ipairs(TYPES[constant] or files.fail("%s:%d: op row '%s': .types: unknown %s", row.file, row.line,
-                                                            row.name, constant)) do
-            set[name] = true
+        if not TYPES[constant] then
+            files.fail("%s:%d: op row '%s': .types: unknown %s", row.file, row.line, row.name, constant)
         end
+        for _, name in ipairs(TYPES[constant]) do set[name] = true end
     end
     for _, name in ipairs { "bool", "int", "real" } do
         if set[name] then names[#names + 1] = name end
@@ -105,9 +105,9 @@ files.write(out .. "/ops_gen.c", table.concat {
 files.write(out .. "/lua/neap/ops_gen.lua", table.concat {
     "--- The ops that the core has. Generated from the op rows; do not edit.\nreturn {\n",
     each(function(op)
-        return string.format("    { id = %d, name = %q, class = %q, arity = %d, attrs = %s,%s\n      doc = %q },\n", op.id,
-                             op.name, op.class, op.arity, lua_list(op.attrs), op.hidden and " hidden = true," or "",
-                             op.doc)
+        local hidden = op.hidden and " hidden = true," or ""
+        return string.format("    { id = %d, name = %q, class = %q, arity = %d, attrs = %s,%s\n      doc = %q },\n",
+                             op.id, op.name, op.class, op.arity, lua_list(op.attrs), hidden, op.doc)
     end),
     "}\n",
 })

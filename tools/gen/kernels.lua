@@ -1,0 +1,172 @@
+--- kernels.lua: writes the kernel loops of lazy/simd from the kernel texts of the op rows.
+--
+--     luajit kernels.lua ROOT OUT ROWFILE…
+--
+-- OUT/kernels_gen.h applies the loop forms of lazy/simd/kernels.c (MAP1 MAP2 MAP3, FOLD, CHOICE) to each op and dtype
+-- and lists the loops in map_table, fold_table, choice_table and CAST_TABLE. The text of a dtype is the most specific
+-- one of the row (lazy/op.h); in it T, U, O become C types and F(name) the function of lazy/simd/vmath.h for T.
+-- Operands and results are read off the row's dtype rule: lazy_dtype_compare gives bool, the first operand of
+-- lazy_dtype_where is bool; a row with LAZY_OP_CASTS makes a loop for each pair of dtypes.
+local directory = arg[0]:match("^(.*)/") or "."
+package.path = directory .. "/lib/?.lua;" .. package.path
+local files = require "files"
+local rows = require "rows"
+
+local root, out = arg[1], arg[2]
+local paths = {}
+for k = 3, #arg do paths[#paths + 1] = arg[k] end
+if not out then files.fail("usage: kernels.lua ROOT OUT ROWFILE...") end
+
+--- The dtype rows of lazy.h: { name = "f32", id = "F32", kind = "f", type = "float", unsigned = "uint32_t" }.
+local function read_dtypes()
+    local header = files.read(root .. "/lazy/lazy.h")
+    local list = {}
+    for id, name, kind, ctype, bytes in header:gmatch("X%((%u%w*), (%w+), '(%a)', ([%w_]+), (%d)%)") do
+        list[#list + 1] = { id = id, name = name, kind = kind, type = ctype, unsigned = ("uint%d_t"):format(bytes * 8) }
+    end
+    if #list == 0 then files.fail("lazy/lazy.h: no dtype rows found") end
+    return list
+end
+local dtypes = read_dtypes()
+
+-- Classes of the `types` field that a dtype's kind belongs to, and the kernel fields that may hold its text.
+local CLASS = { b = "LAZY_BOOL", u = "LAZY_INT", i = "LAZY_INT", f = "LAZY_REAL" }
+local CLASSES = {
+    LAZY_NUMERIC = "LAZY_INT LAZY_REAL", LAZY_ALL = "LAZY_BOOL LAZY_INT LAZY_REAL", LAZY_BITS = "LAZY_BOOL LAZY_INT",
+}
+local FIELDS = { b = "boolean", u = "integer", i = "integer", f = "real" }
+
+local function accepts(row, dtype)
+    local types = (rows.code(row, "types") or ""):gsub("LAZY_%u+", CLASSES)
+    return (types .. " "):find(CLASS[dtype.kind] .. "[^%w_]") ~= nil
+end
+
+local function complain(row, ...)
+    files.fail("%s:%d: op row '%s': %s", row.file, row.line, row.name, string.format(...))
+end
+
+local function text_for(row, dtype)
+    local kernel = row.fields.kernel or {}
+    local text = kernel[dtype.name] or kernel[FIELDS[dtype.kind]] or kernel.any
+    return text or complain(row, ".kernel has no text for %s", dtype.name)
+end
+
+--- Replaces F(name) and the letters for types.
+local function expand(text, dtype, result)
+    text = text:gsub("%f[%w_]F%((%w[%w_]*)%)", "vm_%1_" .. dtype.name)
+    local types = { T = dtype.type, U = dtype.unsigned, O = result.type }
+    return (text:gsub("[%a_][%w_]*", types))
+end
+
+local forms, known = {}, {}
+
+--- Names the loops of a form; equal forms of equal types share them.
+local function instance(form, id, arguments)
+    local key = form .. "(" .. table.concat(arguments, ", ") .. ")"
+    if not known[key] then
+        known[key] = id
+        forms[#forms + 1] = ("%s(%s, %s)\n"):format(form, id, table.concat(arguments, ", "))
+    end
+    return known[key]
+end
+
+local VARIANTS = { { "v" }, { "vv", "sv", "vs" }, { "vvv", "svv", "vsv", "ssv", "vvs", "svs", "vss" } }
+
+local function named(dtype_name)
+    for _, dtype in ipairs(dtypes) do
+        if dtype.name == dtype_name then return dtype end
+    end
+    files.fail("lazy/lazy.h: no dtype %s", dtype_name)
+end
+local bool = named "bool"
+
+local tables = { map = {}, fold = {}, choice = {} }
+local bodies, casts = {}, {}
+
+--- Lists the entries of one op in a table of that op, `kind`s by dtype.
+local function list(kind, row, entries)
+    bodies[#bodies + 1] = ("static const lazy_%s %s_%s[NEAP_DTYPE_COUNT] = {\n%s};\n"):format(
+        kind == "map" and "loops" or kind, kind, row.name, table.concat(entries))
+    table.insert(tables[kind], ("    [LAZY_OP_%s] = %s_%s,\n"):format(row.name, kind, row.name))
+end
+
+local function write_map(row)
+    local arity = row.fields.arity
+    local rule = rows.code(row, "dtype")
+    local entries = {}
+    if not VARIANTS[arity] then complain(row, "a map has one to three operands, not %s", tostring(arity)) end
+    for _, dtype in ipairs(dtypes) do
+        if accepts(row, dtype) then
+            local result = rule == "lazy_dtype_compare" and bool or dtype
+            local arguments = {}
+            for k = 1, arity do
+                arguments[k] = rule == "lazy_dtype_where" and k == 1 and bool.type or dtype.type
+            end
+            arguments[arity + 1] = result.type
+            arguments[arity + 2] = "(" .. expand(text_for(row, dtype), dtype, result) .. ")"
+            local id = instance("MAP" .. arity, row.name .. "_" .. dtype.name, arguments)
+            local loops = {}
+            for k, variant in ipairs(VARIANTS[arity]) do loops[k] = id .. "_" .. variant end
+            entries[#entries + 1] = ("    [NEAP_DTYPE_%s] = {{%s}},\n"):format(dtype.id, table.concat(loops, ", "))
+        end
+    end
+    list("map", row, entries)
+end
+
+local function write_casts(row)
+    for _, from in ipairs(dtypes) do
+        local entries = {}
+        for k, to in ipairs(dtypes) do
+            local text = text_for(row, from):gsub("%f[%w_]F%((%w[%w_]*)%)", "vm_%1_" .. from.name .. "_" .. to.name)
+            local id = instance("MAP1", row.name .. "_" .. from.name .. "_" .. to.name,
+                                { from.type, to.type, "(" .. expand(text, from, to) .. ")" })
+            entries[k] = id .. "_v"
+        end
+        casts[#casts + 1] = ("[NEAP_DTYPE_%s] = {%s}"):format(from.id, table.concat(entries, ", "))
+    end
+end
+
+local function write_reduction(row)
+    local chooses = rows.has(row, "flags", "LAZY_OP_ARG")
+    local entries = {}
+    for _, dtype in ipairs(dtypes) do
+        if accepts(row, dtype) then
+            local text = "(" .. expand(text_for(row, dtype), dtype, dtype) .. ")"
+            local id = row.name .. "_" .. dtype.name
+            if chooses then
+                id = instance("CHOICE", id, { dtype.type, text })
+                entries[#entries + 1] = ("    [NEAP_DTYPE_%s] = {%s_first, %s_columns},\n"):format(dtype.id, id, id)
+            else
+                local identity = row.fields.kernel.identity or complain(row, ".kernel needs an .identity")
+                identity = expand(identity, dtype, dtype)
+                id = instance("FOLD", id, { dtype.type, text, identity })
+                local member = dtype.name == "bool" and "b" or dtype.name
+                entries[#entries + 1] = ("    [NEAP_DTYPE_%s] = {{.%s = %s}, %s_pairs, %s_leaves},\n"):format(
+                    dtype.id, member, identity, id, id)
+            end
+        end
+    end
+    list(chooses and "choice" or "fold", row, entries)
+end
+
+for _, row in ipairs(rows.scan(paths, root)) do
+    local kind = rows.code(row, "kind")
+    if rows.has(row, "flags", "LAZY_OP_CASTS") then
+        write_casts(row)
+    elseif kind == "LAZY_MAP" then
+        write_map(row)
+    elseif kind == "LAZY_REDUCE" then
+        write_reduction(row)
+    end
+end
+
+local function op_table(kind, type)
+    return ("static const %s *const %s_table[LAZY_OP_COUNT] = {\n%s};\n"):format(type, kind, table.concat(tables[kind]))
+end
+
+files.write(out .. "/kernels_gen.h", table.concat {
+    "/* kernels_gen.h: kernel loops. Generated from the op rows; do not edit. */\n",
+    table.concat(forms), table.concat(bodies),
+    op_table("map", "lazy_loops"), op_table("fold", "lazy_fold"), op_table("choice", "lazy_choice"),
+    "#define CAST_TABLE \\\n    {", table.concat(casts, ", \\\n     "), "}\n",
+})
