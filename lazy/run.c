@@ -143,7 +143,7 @@ static int push_whole(lazy_plan *plan, neap_buffer **bufs, const lazy_scalar *nu
     job *j = job_new(plan, NULL, plan->nslots, numbers);
     if (!j)
         return neap_error(NEAP_E_MEMORY, "out of memory while pushing");
-    bool few[64], *writes = plan->nslots <= 64 ? few : malloc((size_t)plan->nslots);
+    bool few[64] = {false}, *writes = plan->nslots <= 64 ? few : malloc((size_t)plan->nslots);
     if (!writes) {
         j->nbufs = 0;
         job_release(j);
