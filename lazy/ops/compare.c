@@ -46,13 +46,13 @@ NEAP_OP(isnan,
 NEAP_OP(isinf,
     .doc = "Whether a is infinite; false for bool and integers.",
     .kind = LAZY_MAP, .arity = 1, .types = LAZY_ALL, .flags = LAZY_OP_ZERO_GRAD, .dtype = lazy_dtype_compare,
-    .kernel = {.boolean = "0", .integer = "0", .real = "F(abs)(a) > F(max_finite)()"},
+    .kernel = {.boolean = "0", .integer = "0", .real = "F(abs)(a) > F(max_finite)"},
     .domain = {-3, 3}, .reference = "a == math.huge or a == -math.huge")
 
 NEAP_OP(isfinite,
     .doc = "Whether a is neither infinite nor NaN; true for bool and integers.",
     .kind = LAZY_MAP, .arity = 1, .types = LAZY_ALL, .flags = LAZY_OP_ZERO_GRAD, .dtype = lazy_dtype_compare,
-    .kernel = {.boolean = "1", .integer = "1", .real = "F(abs)(a) <= F(max_finite)()"},
+    .kernel = {.boolean = "1", .integer = "1", .real = "F(abs)(a) <= F(max_finite)"},
     .domain = {-3, 3}, .reference = "a == a and a ~= math.huge and a ~= -math.huge")
 
 NEAP_OP(signbit,

@@ -104,7 +104,7 @@ NEAP_OP(max,
     .attrs = "axes keepdims",
     .kind = LAZY_REDUCE, .arity = 1, .types = LAZY_ALL, .dtype = lazy_dtype_same, .shape = shape_extremum,
     .grad = grad_extremum, .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_OUT,
-    .kernel = {.boolean = "a | b", .integer = "a > b ? a : b", .real = "F(max)(a, b)", .identity = "F(lowest)()"},
+    .kernel = {.boolean = "a | b", .integer = "a > b ? a : b", .real = "F(max)(a, b)", .identity = "F(lowest)"},
     .domain = {-3, 3}, .reference = "math.max(a, b)")
 
 NEAP_OP(min,
@@ -112,7 +112,7 @@ NEAP_OP(min,
     .attrs = "axes keepdims",
     .kind = LAZY_REDUCE, .arity = 1, .types = LAZY_ALL, .dtype = lazy_dtype_same, .shape = shape_extremum,
     .grad = grad_extremum, .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_OUT,
-    .kernel = {.boolean = "a & b", .integer = "a < b ? a : b", .real = "F(min)(a, b)", .identity = "F(highest)()"},
+    .kernel = {.boolean = "a & b", .integer = "a < b ? a : b", .real = "F(min)(a, b)", .identity = "F(highest)"},
     .domain = {-3, 3}, .reference = "math.min(a, b)")
 
 NEAP_OP(any,

@@ -1,0 +1,172 @@
+/* kernels.c: the forms of the loops. kernels_gen.h applies them to the kernel texts of the op rows; this file is
+ * compiled once per instruction set (-DNEAP_ISA), and the compiler vectorizes.
+ *
+ * `#pragma GCC ivdep` promises that iterations are independent, which holds when a result lies exactly over an operand.
+ */
+#include <string.h>
+
+#include "lazy/simd/simd.h"
+#include "lazy/simd/vmath.h"
+#include "ops_gen.h"
+
+/* Texts that are general enough for all dtypes compare unsigned with 0. */
+#pragma GCC diagnostic ignored "-Wtype-limits"
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+#pragma GCC diagnostic ignored "-Wunused-variable"
+
+#define LOOP_HEAD(name) static void name(void *out, const void *pa, const void *pb, const void *pc, int64_t n)
+#define EACH _Pragma("GCC ivdep") for (int64_t i = 0; i < n; i++)
+
+#define MAP1(id, A, O, text)                                                                                           \
+    LOOP_HEAD(id##_v) {                                                                                                \
+        O *o = out;                                                                                                    \
+        const A *x = pa;                                                                                               \
+        EACH {                                                                                                         \
+            const A a = x[i];                                                                                          \
+            o[i] = text;                                                                                               \
+        }                                                                                                              \
+    }
+
+/* The body of a two-operand loop: X and Y are x[i] or *x, y[i] or *y. */
+#define MAP2_LOOP(name, A, B, O, X, Y, text)                                                                           \
+    LOOP_HEAD(name) {                                                                                                  \
+        O *o = out;                                                                                                    \
+        const A *x = pa, x0 = *x;                                                                                      \
+        const B *y = pb, y0 = *y;                                                                                      \
+        EACH {                                                                                                         \
+            const A a = X;                                                                                             \
+            const B b = Y;                                                                                             \
+            o[i] = text;                                                                                               \
+        }                                                                                                              \
+    }
+#define MAP2(id, A, B, O, text)                                                                                        \
+    MAP2_LOOP(id##_vv, A, B, O, x[i], y[i], text)                                                                      \
+    MAP2_LOOP(id##_sv, A, B, O, x0, y[i], text)                                                                        \
+    MAP2_LOOP(id##_vs, A, B, O, x[i], y0, text)
+
+#define MAP3_LOOP(name, A, B, C, O, X, Y, Z, text)                                                                     \
+    LOOP_HEAD(name) {                                                                                                  \
+        O *o = out;                                                                                                    \
+        const A *x = pa, x0 = *x;                                                                                      \
+        const B *y = pb, y0 = *y;                                                                                      \
+        const C *z = pc, z0 = *z;                                                                                      \
+        EACH {                                                                                                         \
+            const A a = X;                                                                                             \
+            const B b = Y;                                                                                             \
+            const C c = Z;                                                                                             \
+            o[i] = text;                                                                                               \
+        }                                                                                                              \
+    }
+#define MAP3(id, A, B, C, O, text)                                                                                     \
+    MAP3_LOOP(id##_vvv, A, B, C, O, x[i], y[i], z[i], text)                                                            \
+    MAP3_LOOP(id##_svv, A, B, C, O, x0, y[i], z[i], text)                                                              \
+    MAP3_LOOP(id##_vsv, A, B, C, O, x[i], y0, z[i], text)                                                              \
+    MAP3_LOOP(id##_ssv, A, B, C, O, x0, y0, z[i], text)                                                                \
+    MAP3_LOOP(id##_vvs, A, B, C, O, x[i], y[i], z0, text)                                                              \
+    MAP3_LOOP(id##_svs, A, B, C, O, x0, y[i], z0, text)                                                                \
+    MAP3_LOOP(id##_vss, A, B, C, O, x[i], y0, z0, text)
+
+/* A leaf starts its lanes at the identity, which changes no bit of what it is combined with. */
+#define FOLD(id, T, text, identity)                                                                                    \
+    MAP2_LOOP(id##_pairs, T, T, T, x[i], y[i], text)                                                                   \
+    static inline T id##_leaf(const T *v, int64_t n) {                                                                 \
+        T lane[LAZY_LANES];                                                                                            \
+        int64_t i = 0;                                                                                                 \
+        for (int l = 0; l < LAZY_LANES; l++)                                                                           \
+            lane[l] = identity;                                                                                        \
+        for (; i + LAZY_LANES <= n; i += LAZY_LANES)                                                                   \
+            for (int l = 0; l < LAZY_LANES; l++) {                                                                     \
+                const T a = lane[l], b = v[i + l];                                                                     \
+                lane[l] = text;                                                                                        \
+            }                                                                                                          \
+        for (int l = 0; l < (int)(n - i); l++) {                                                                       \
+            const T a = lane[l], b = v[i + l];                                                                         \
+            lane[l] = text;                                                                                            \
+        }                                                                                                              \
+        for (int half = LAZY_LANES / 2; half > 0; half /= 2)                                                           \
+            for (int l = 0; l < half; l++) {                                                                           \
+                const T a = lane[l], b = lane[l + half];                                                               \
+                lane[l] = text;                                                                                        \
+            }                                                                                                          \
+        return lane[0];                                                                                                \
+    }                                                                                                                  \
+    static void id##_leaves(void *out, const void *in, int64_t n) {                                                    \
+        T *o = out;                                                                                                    \
+        const T *v = in;                                                                                               \
+        for (; n > 0; n -= LAZY_LEAF, v += LAZY_LEAF)                                                                  \
+            *o++ = id##_leaf(v, n < LAZY_LEAF ? n : LAZY_LEAF);                                                        \
+    }
+
+/* Sixteen lanes keep their first winner; between lanes, the winner, or of two equal ones the lower index. */
+#define CHOICE(id, T, text)                                                                                            \
+    static inline int id##_wins(T a, T b) { return text; }                                                             \
+    static void id##_first(void *out, int32_t *index, const void *in, int64_t n, int32_t base) {                       \
+        T *best = out;                                                                                                 \
+        const T *v = in;                                                                                               \
+        int64_t i = 0;                                                                                                 \
+        if (*index < 0 && n > 0)                                                                                       \
+            *best = v[0], *index = base;                                                                               \
+        if (n >= 4 * LAZY_LANES) {                                                                                     \
+            T lane[LAZY_LANES];                                                                                        \
+            int32_t at[LAZY_LANES];                                                                                    \
+            for (int l = 0; l < LAZY_LANES; l++)                                                                       \
+                lane[l] = *best, at[l] = *index;                                                                       \
+            for (; i + LAZY_LANES <= n; i += LAZY_LANES)                                                               \
+                for (int l = 0; l < LAZY_LANES; l++) {                                                                 \
+                    const int wins = id##_wins(v[i + l], lane[l]);                                                     \
+                    lane[l] = wins ? v[i + l] : lane[l];                                                               \
+                    at[l] = wins ? base + (int32_t)i + l : at[l];                                                      \
+                }                                                                                                      \
+            for (int l = 0; l < LAZY_LANES; l++)                                                                       \
+                if (id##_wins(lane[l], *best) || (!id##_wins(*best, lane[l]) && at[l] < *index))                       \
+                    *best = lane[l], *index = at[l];                                                                   \
+        }                                                                                                              \
+        for (; i < n; i++)                                                                                             \
+            if (id##_wins(v[i], *best))                                                                                \
+                *best = v[i], *index = base + (int32_t)i;                                                              \
+    }                                                                                                                  \
+    static void id##_columns(void *out, int32_t *index, const void *in, int64_t n, int32_t row) {                      \
+        T *best = out;                                                                                                 \
+        const T *v = in;                                                                                               \
+        EACH {                                                                                                         \
+            const int wins = (index[i] < 0) | id##_wins(v[i], best[i]);                                                \
+            best[i] = wins ? v[i] : best[i];                                                                           \
+            index[i] = wins ? row : index[i];                                                                          \
+        }                                                                                                              \
+    }
+
+#include "kernels_gen.h"
+
+/* Non-temporal stores of whole lines; the ends are copied. */
+static void stream(void *dst, const void *src, int64_t bytes) {
+#if defined(__SSE2__)
+    typedef long long line_part __attribute__((vector_size(16), aligned(16)));
+    typedef long long loose_part __attribute__((vector_size(16), aligned(1)));
+    char *to = dst;
+    const char *from = src;
+    int64_t head = (int64_t)(-(uintptr_t)to & 15);
+    if (head > bytes)
+        head = bytes;
+    memcpy(to, from, (size_t)head);
+    int64_t at = head;
+    for (; at + 16 <= bytes; at += 16)
+        __builtin_ia32_movntdq((line_part *)(to + at), *(const loose_part *)(from + at));
+    memcpy(to + at, from + at, (size_t)(bytes - at));
+#else
+    memcpy(dst, src, (size_t)bytes);
+#endif
+}
+
+#define TABLE_NAME(isa) TABLE_NAME_OF(isa)
+#define TABLE_NAME_OF(isa) lazy_simd_##isa
+#define TEXT_OF(isa) TEXT(isa)
+#define TEXT(isa) #isa
+
+const lazy_simd TABLE_NAME(NEAP_ISA) = {
+    .name = TEXT_OF(NEAP_ISA),
+    .map = map_table,
+    .fold = fold_table,
+    .choice = choice_table,
+    .cast = CAST_TABLE,
+    .stream = stream,
+};

@@ -1,0 +1,54 @@
+/* simd.h: the loops of one instruction set, the contract between lazy/simd (compiled once per set) and the chunked VM.
+ *
+ * tools/gen/kernels.lua writes the loops from the kernel texts of the op rows; simd/kernels.c compiles them with
+ * NEAP_ISA=baseline|avx2|avx512 and exports the table lazy_simd_<NEAP_ISA>. All sets give the same bits.
+ *
+ * Loops never touch memory outside of their n elements. A result may lie exactly over an operand of the same width, but
+ * must not overlap one in another way.
+ */
+#ifndef LAZY_SIMD_SIMD_H
+#define LAZY_SIMD_SIMD_H
+
+#include "lazy/kernel.h"
+
+/* out[i] = op(a[i], b[i], c[i]); operands that the op does not have are ignored. */
+typedef void (*lazy_loop)(void *out, const void *a, const void *b, const void *c, int64_t n);
+
+/* The loops of one map and dtype by the set of operands that are scalars: bit k of the index means that operand k is
+ * one element, used for all. With all operands scalar, loop 0 and n = 1 do. */
+typedef struct lazy_loops {
+    lazy_loop by_scalars[8];
+} lazy_loops;
+
+enum { LAZY_LANES = 16, LAZY_LEAF = 256 };
+
+typedef struct lazy_fold { /* a reduction of one dtype */
+    lazy_scalar identity;
+    lazy_loop pairs; /* out[i] = combine(a[i], b[i]) */
+    /* Leaves of the tree: in[0, n) in groups of 256, one result each (kernel.h tells the order inside). */
+    void (*leaves)(void *out, const void *in, int64_t n);
+} lazy_fold;
+
+typedef struct lazy_choice { /* an argmax or argmin of one dtype; index -1 stands for "none yet" */
+    /* Goes on from *best, *index through in[0, n), whose first element has the index `base`. */
+    void (*first)(void *best, int32_t *index, const void *in, int64_t n, int32_t base);
+    /* best[i], index[i] against in[i], whose index is `at`, for n columns. */
+    void (*columns)(void *best, int32_t *index, const void *in, int64_t n, int32_t at);
+} lazy_choice;
+
+typedef struct lazy_simd {
+    const char *name;
+    const lazy_loops *const *map;     /* [op][dtype of the operands]; NULL for an op that is no map */
+    const lazy_fold *const *fold;     /* [op][dtype]; NULL for an op that is no reduction */
+    const lazy_choice *const *choice; /* [op][dtype]; NULL for an op without LAZY_OP_ARG */
+    lazy_loop cast[NEAP_DTYPE_COUNT][NEAP_DTYPE_COUNT]; /* [from][to] */
+    /* Copies past the caches: dst is aligned as its elements are. */
+    void (*stream)(void *dst, const void *src, int64_t bytes);
+} lazy_simd;
+
+extern const lazy_simd lazy_simd_baseline;
+#if defined(__x86_64__)
+extern const lazy_simd lazy_simd_avx2, lazy_simd_avx512;
+#endif
+
+#endif

@@ -1,0 +1,50 @@
+/* vm_isa.c: choice of the instruction set, and the limits that tests change. */
+#include <stdatomic.h>
+#include <string.h>
+
+#include "lazy/vm.h"
+
+static _Atomic(const lazy_simd *) chosen;
+
+vm_limits vm_limit = {.chunk = VM_CHUNK, .parallel_min = 40000, .task_min = 15000};
+
+/* The sets that were compiled, best first, and whether this CPU has them. */
+static int candidates(const lazy_simd *out[3]) {
+    int n = 0;
+#if defined(__x86_64__)
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") &&
+        __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("fma"))
+        out[n++] = &lazy_simd_avx512;
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+        out[n++] = &lazy_simd_avx2;
+#endif
+    out[n++] = &lazy_simd_baseline;
+    return n;
+}
+
+const lazy_simd *vm_simd(void) {
+    const lazy_simd *simd = atomic_load_explicit(&chosen, memory_order_acquire);
+    if (!simd) {
+        const lazy_simd *list[3];
+        candidates(list);
+        simd = list[0];
+        atomic_store_explicit(&chosen, simd, memory_order_release);
+    }
+    return simd;
+}
+
+int lazy_isa_set(const char *name) {
+    const lazy_simd *list[3];
+    int n = candidates(list);
+    for (int k = 0; k < n; k++)
+        if (!name || strcmp(name, list[k]->name) == 0) {
+            atomic_store_explicit(&chosen, list[k], memory_order_release);
+            return NEAP_OK;
+        }
+    return neap_error(NEAP_E_ARGUMENT, "expected an instruction set that this CPU has, got '%s'", name);
+}
+
+const char *lazy_isa_name(void) {
+    return vm_simd()->name;
+}

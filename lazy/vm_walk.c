@@ -1,0 +1,165 @@
+/* vm_walk.c: moving elements between a strided box and packed memory. A walk is cut into two-dimensional runs, each of
+ * which is copied by a loop that fits its strides. */
+#include <string.h>
+
+#include "lazy/vm.h"
+
+typedef struct walk {
+    int naxes;
+    const int64_t *shape, *stride;
+    int64_t index[LAZY_MAX_DOMAIN];
+    int64_t offset, left;
+} walk;
+
+typedef struct run { /* rows × length elements */
+    int64_t offset, rows, row_stride, length, stride;
+} run;
+
+static void walk_begin(walk *w, int naxes, const int64_t *shape, const int64_t *stride, int64_t start, int64_t n) {
+    w->naxes = naxes, w->shape = shape, w->stride = stride, w->left = n, w->offset = 0;
+    for (int k = naxes - 1; k >= 0; k--) {
+        w->index[k] = k > 0 ? start % shape[k] : start;
+        start /= shape[k];
+        w->offset += w->index[k] * stride[k];
+    }
+}
+
+/* The next run, or false at the end. */
+static bool walk_next(walk *w, run *r) {
+    if (w->left <= 0)
+        return false;
+    int q = w->naxes - 1;
+    int64_t length = w->shape[q] - w->index[q], rows = 1;
+    if (length > w->left)
+        length = w->left;
+    if (q > 0 && length == w->shape[q]) {
+        rows = w->left / length;
+        if (rows > w->shape[q - 1] - w->index[q - 1])
+            rows = w->shape[q - 1] - w->index[q - 1];
+    }
+    *r = (run){w->offset, rows, q > 0 ? w->stride[q - 1] : 0, length, w->stride[q]};
+    w->left -= rows * length;
+    w->index[q] += length;
+    w->offset += length * w->stride[q];
+    if (q == 0 || w->index[q] < w->shape[q])
+        return true;
+    w->offset += (rows - 1) * w->stride[q - 1];
+    w->index[q - 1] += rows - 1;
+    for (int k = q; k > 0 && w->index[k] == w->shape[k]; k--) {
+        w->offset += w->stride[k - 1] - w->index[k] * w->stride[k];
+        w->index[k] = 0;
+        w->index[k - 1]++;
+    }
+    return true;
+}
+
+static int64_t magnitude(int64_t stride) {
+    return stride < 0 ? -stride : stride;
+}
+
+/* Copies of one width. The shorter stride makes the inner loop, so that whole lines of the box are used at once. */
+#define COPIES(T, BITS)                                                                                                \
+    static void fill_##BITS(T *dst, T element, int64_t n) {                                                            \
+        for (int64_t i = 0; i < n; i++)                                                                                \
+            dst[i] = element;                                                                                          \
+    }                                                                                                                  \
+    static void gather_##BITS(T *dst, const T *src, const run *r) {                                                    \
+        if (magnitude(r->row_stride) < magnitude(r->stride) && r->rows > 1) {                                          \
+            for (int64_t j = 0; j < r->length; j++)                                                                    \
+                for (int64_t i = 0; i < r->rows; i++)                                                                  \
+                    dst[i * r->length + j] = src[i * r->row_stride + j * r->stride];                                   \
+            return;                                                                                                    \
+        }                                                                                                              \
+        for (int64_t i = 0; i < r->rows; i++, dst += r->length, src += r->row_stride) {                                \
+            if (r->stride == 0)                                                                                        \
+                fill_##BITS(dst, *src, r->length);                                                                     \
+            else if (r->stride == 1)                                                                                   \
+                memcpy(dst, src, (size_t)r->length * sizeof(T));                                                       \
+            else                                                                                                       \
+                for (int64_t j = 0; j < r->length; j++)                                                                \
+                    dst[j] = src[j * r->stride];                                                                       \
+        }                                                                                                              \
+    }                                                                                                                  \
+    static void scatter_##BITS(T *dst, const T *src, const run *r) {                                                   \
+        if (magnitude(r->row_stride) < magnitude(r->stride) && r->rows > 1) {                                          \
+            for (int64_t j = 0; j < r->length; j++)                                                                    \
+                for (int64_t i = 0; i < r->rows; i++)                                                                  \
+                    dst[i * r->row_stride + j * r->stride] = src[i * r->length + j];                                   \
+            return;                                                                                                    \
+        }                                                                                                              \
+        for (int64_t i = 0; i < r->rows; i++, src += r->length, dst += r->row_stride) {                                \
+            if (r->stride == 1)                                                                                        \
+                memcpy(dst, src, (size_t)r->length * sizeof(T));                                                       \
+            else                                                                                                       \
+                for (int64_t j = 0; j < r->length; j++)                                                                \
+                    dst[j * r->stride] = src[j];                                                                       \
+        }                                                                                                              \
+    }
+
+COPIES(uint8_t, 8)
+COPIES(uint32_t, 32)
+COPIES(uint64_t, 64)
+
+void vm_fill(int width, void *dst, const void *element, int64_t n) {
+    if (width == 1)
+        memset(dst, *(const uint8_t *)element, (size_t)n);
+    else if (width == 4)
+        fill_32(dst, *(const uint32_t *)element, n);
+    else
+        fill_64(dst, *(const uint64_t *)element, n);
+}
+
+void vm_gather(int width, void *dst, const void *src, int naxes, const int64_t *shape, const int64_t *stride,
+               int64_t start, int64_t n) {
+    walk w;
+    run r;
+    walk_begin(&w, naxes, shape, stride, start, n);
+    for (char *to = dst; walk_next(&w, &r); to += r.rows * r.length * width) {
+        const char *from = (const char *)src + r.offset * width;
+        if (width == 1)
+            gather_8((uint8_t *)to, (const uint8_t *)from, &r);
+        else if (width == 4)
+            gather_32((uint32_t *)to, (const uint32_t *)from, &r);
+        else
+            gather_64((uint64_t *)to, (const uint64_t *)from, &r);
+    }
+}
+
+void vm_scatter(int width, void *dst, const void *src, int naxes, const int64_t *shape, const int64_t *stride,
+                int64_t start, int64_t n) {
+    walk w;
+    run r;
+    walk_begin(&w, naxes, shape, stride, start, n);
+    for (const char *from = src; walk_next(&w, &r); from += r.rows * r.length * width) {
+        char *to = (char *)dst + r.offset * width;
+        if (width == 1)
+            scatter_8((uint8_t *)to, (const uint8_t *)from, &r);
+        else if (width == 4)
+            scatter_32((uint32_t *)to, (const uint32_t *)from, &r);
+        else
+            scatter_64((uint64_t *)to, (const uint64_t *)from, &r);
+    }
+}
+
+#define IOTA(T)                                                                                                        \
+    for (int64_t i = 0; i < r.rows; i++)                                                                               \
+        for (int64_t j = 0; j < r.length; j++)                                                                         \
+            ((T *)to)[i * r.length + j] = (T)(first + r.offset + i * r.row_stride + j * r.stride)
+
+void vm_iota(int dtype, void *dst, int64_t first, int naxes, const int64_t *shape, const int64_t *stride, int64_t start,
+             int64_t n) {
+    walk w;
+    run r;
+    int width = neap_dtype_bytes(dtype);
+    walk_begin(&w, naxes, shape, stride, start, n);
+    for (char *to = dst; walk_next(&w, &r); to += r.rows * r.length * width) {
+        if (dtype == NEAP_DTYPE_I32)
+            IOTA(int32_t);
+        else if (dtype == NEAP_DTYPE_I64)
+            IOTA(int64_t);
+        else if (dtype == NEAP_DTYPE_F32)
+            IOTA(float);
+        else
+            IOTA(double);
+    }
+}

@@ -1,0 +1,373 @@
+/* vm_kernels.c: random kernels through the VM against an interpreter that computes one element after another, with the
+ * loops of the baseline set at n = 1, and reductions by the definition of the tree (lazy/kernel.h). Results are
+ * bit-equal for every instruction set, chunk size and number of threads. */
+#include <stdlib.h>
+
+#include "lazy/vm.h"
+#include "ops_gen.h"
+#include "tests/check.h"
+
+enum { MAX_LOADS = 5, MAX_INS = 12, MAX_SINKS = 3, MAX_AXES = 4, GUARD = 16 };
+
+static uint64_t seed = 88172645463325252ull;
+static uint64_t next(void) {
+    seed ^= seed << 13, seed ^= seed >> 7, seed ^= seed << 17;
+    return seed;
+}
+static int64_t below(int64_t n) {
+    return (int64_t)(next() >> 11) % n;
+}
+
+/* ---- A random kernel --------------------------------------------------------------------------------------------- */
+typedef struct sample {
+    lazy_kernel kernel;
+    lazy_load loads[MAX_LOADS];
+    lazy_ins ins[MAX_INS];
+    lazy_sink sinks[MAX_SINKS];
+    int dtypes[MAX_LOADS + MAX_INS]; /* of the values */
+    void *bufs[MAX_LOADS + MAX_SINKS];
+    int64_t bytes[MAX_LOADS + MAX_SINKS]; /* of the buffers */
+    lazy_scalar scalars[MAX_LOADS];
+    int nbufs;
+} sample;
+
+static void random_element(int dtype, void *out) {
+    static const double special[] = {0.0, -0.0, 1, -1, 2, 0.5, 1e30, -1e30, 3e9, 1e-40, -7};
+    double x = below(8) == 0 ? special[below(11)] : (double)(below(20001) - 10000) / 1000;
+    if (below(60) == 0)
+        x = below(3) == 0 ? __builtin_nan("") : below(2) ? __builtin_inf() : -__builtin_inf();
+    lazy_simd_baseline.cast[NEAP_DTYPE_F64][dtype](out, &x, &x, &x, 1);
+}
+
+static void *random_buffer(int dtype, int64_t n) {
+    int width = neap_dtype_bytes(dtype);
+    char *data = malloc((size_t)((n + 1) * width));
+    for (int64_t i = 0; i < n; i++)
+        random_element(dtype, data + i * width);
+    return data;
+}
+
+/* A map over some axes that reads a box of its own: axes in a random order, some skipped, flipped or spread.
+ * Returns the elements that the base needs. */
+static int64_t random_map(int naxes, const int64_t *shape, bool write, lazy_wide_map *map) {
+    int order[LAZY_MAX_DOMAIN];
+    int64_t size = 1;
+    bool plain = below(2) == 0;
+    for (int k = 0; k < naxes; k++)
+        order[k] = k;
+    for (int k = naxes - 1; k > 0 && !plain; k--) {
+        int j = (int)below(k + 1), t = order[k];
+        order[k] = order[j], order[j] = t;
+    }
+    *map = (lazy_wide_map){.offset = below(3) * (plain ? 0 : 1)};
+    for (int j = naxes - 1; j >= 0; j--) {
+        int k = order[j];
+        if (!write && below(5) == 0 && !(plain && j == naxes - 1))
+            continue;
+        if (!plain && below(6) == 0)
+            size *= 2;
+        map->stride[k] = size;
+        if (!plain && below(5) == 0) {
+            map->stride[k] = -size;
+            map->offset += size * (shape[k] - 1);
+        }
+        size *= shape[k];
+    }
+    return size + 3;
+}
+
+static int random_dtype(void) {
+    static const int dtypes[] = {NEAP_DTYPE_F32, NEAP_DTYPE_F32, NEAP_DTYPE_F64, NEAP_DTYPE_I32,
+                                 NEAP_DTYPE_I64, NEAP_DTYPE_U8,  NEAP_DTYPE_U32, NEAP_DTYPE_BOOL};
+    return dtypes[below(8)];
+}
+
+static void random_load(sample *s, int k) {
+    lazy_load *load = &s->loads[k];
+    int kind = (int)below(8);
+    *load = (lazy_load){.kind = LAZY_LOAD_BUFFER, .dtype = (uint8_t)random_dtype()};
+    if (kind == 0) {
+        load->kind = LAZY_LOAD_SCALAR;
+        load->slot = (int16_t)k;
+        random_element(load->dtype, &s->scalars[k]);
+    } else if (kind == 1) {
+        static const uint8_t dtypes[] = {NEAP_DTYPE_I32, NEAP_DTYPE_I64, NEAP_DTYPE_F32, NEAP_DTYPE_F64};
+        load->kind = LAZY_LOAD_IOTA;
+        load->dtype = dtypes[below(4)];
+        random_map(s->kernel.ndim, s->kernel.shape, false, &load->read);
+    } else {
+        int64_t n = random_map(s->kernel.ndim, s->kernel.shape, false, &load->read);
+        load->slot = (int16_t)s->nbufs;
+        s->bytes[s->nbufs] = n * neap_dtype_bytes(load->dtype);
+        s->bufs[s->nbufs++] = random_buffer(load->dtype, n);
+    }
+    s->dtypes[k] = load->dtype;
+}
+
+/* A value of the dtype among the first n, or a cast of one. Returns its number; may add an instruction. */
+static int value_of_dtype(sample *s, int dtype) {
+    int n = s->kernel.nloads + s->kernel.nins, from = (int)below(n);
+    for (int k = 0; k < n; k++)
+        if (s->dtypes[(from + k) % n] == dtype)
+            return (from + k) % n;
+    s->ins[s->kernel.nins] = (lazy_ins){
+        .op = LAZY_OP_astype, .dtype = (uint8_t)s->dtypes[from], .result = (uint8_t)dtype, .narg = 1, .arg = {from}};
+    s->dtypes[n] = dtype;
+    s->kernel.nins++;
+    return n;
+}
+
+static void random_ins(sample *s) {
+    int op = (int)below(LAZY_OP_COUNT), dtype = random_dtype();
+    const lazy_op *row = lazy_ops[op];
+    if (row->kind != LAZY_MAP || row->flags & LAZY_OP_CASTS || !lazy_simd_baseline.map[op] ||
+        !lazy_simd_baseline.map[op][dtype].by_scalars[0] || s->kernel.nins + 4 >= MAX_INS)
+        return;
+    lazy_ins ins = {.op = (int16_t)op, .dtype = (uint8_t)dtype, .result = (uint8_t)dtype, .narg = row->arity};
+    if (row->dtype == lazy_dtype_compare)
+        ins.result = NEAP_DTYPE_BOOL;
+    for (int k = 0; k < row->arity; k++)
+        ins.arg[k] = value_of_dtype(s, row->dtype == lazy_dtype_where && k == 0 ? NEAP_DTYPE_BOOL : dtype);
+    int out = s->kernel.nloads + s->kernel.nins;
+    s->dtypes[out] = ins.result;
+    s->ins[s->kernel.nins++] = ins;
+}
+
+static void random_sink(sample *s, int k, bool reduces) {
+    lazy_kernel *kernel = &s->kernel;
+    int nvalues = kernel->nloads + kernel->nins, value = below(3) ? nvalues - 1 : (int)below(nvalues);
+    int dtype = s->dtypes[value];
+    lazy_sink *sink = &s->sinks[k];
+    *sink = (lazy_sink){.kind = reduces ? LAZY_SINK_REDUCE : LAZY_SINK_STORE, .value = value};
+    if (reduces) {
+        static const int ops[] = {LAZY_OP_sum, LAZY_OP_prod, LAZY_OP_max, LAZY_OP_min, LAZY_OP_argmax, LAZY_OP_argmin};
+        int op = ops[below(6)];
+        if (dtype == NEAP_DTYPE_BOOL)
+            op = below(2) ? LAZY_OP_any : LAZY_OP_argmax;
+        sink->op = (int16_t)op;
+        if (lazy_ops[op]->flags & LAZY_OP_ARG)
+            dtype = NEAP_DTYPE_I32;
+    }
+    sink->dtype = (uint8_t)dtype;
+    int64_t n = random_map(reduces ? kernel->nkept : kernel->ndim, kernel->shape, true, &sink->write);
+    sink->slot = (int16_t)s->nbufs;
+    s->bytes[s->nbufs] = n * neap_dtype_bytes(dtype);
+    s->bufs[s->nbufs++] = calloc((size_t)n, (size_t)neap_dtype_bytes(dtype));
+}
+
+static void sample_new(sample *s, bool reduces) {
+    static const int64_t extents[] = {1, 2, 3, 5, 7, 10, 17, 33, 64, 100, 130, 257, 300, 700, 1500};
+    *s = (sample){0};
+    lazy_kernel *kernel = &s->kernel;
+    int64_t size = 1;
+    kernel->loads = s->loads, kernel->ins = s->ins, kernel->sinks = s->sinks;
+    kernel->ndim = (int)below(MAX_AXES + 1);
+    for (int k = 0; k < kernel->ndim; k++) {
+        kernel->shape[k] = extents[below(15)];
+        if (size * kernel->shape[k] > 40000)
+            kernel->shape[k] = extents[below(4)];
+        size *= kernel->shape[k];
+    }
+    kernel->nkept = reduces ? (int)below(kernel->ndim + 1) : kernel->ndim;
+    kernel->nloads = 1 + (int)below(MAX_LOADS);
+    for (int k = 0; k < kernel->nloads; k++)
+        random_load(s, k);
+    for (int tries = (int)below(30); tries > 0; tries--)
+        random_ins(s);
+    kernel->nsinks = below(3) ? 1 : 1 + (int)below(MAX_SINKS);
+    for (int k = 0; k < kernel->nsinks; k++)
+        random_sink(s, k, reduces);
+}
+
+static void sample_free(sample *s) {
+    for (int k = 0; k < s->nbufs; k++)
+        free(s->bufs[k]);
+}
+
+/* ---- The interpreter --------------------------------------------------------------------------------------------- */
+static int64_t place_of(const lazy_wide_map *map, int naxes, const int64_t *index) {
+    int64_t at = map->offset;
+    for (int k = 0; k < naxes; k++)
+        at += index[k] * map->stride[k];
+    return at;
+}
+
+static void unravel(int naxes, const int64_t *shape, int64_t at, int64_t *index) {
+    for (int k = naxes - 1; k >= 0; k--) {
+        index[k] = at % shape[k];
+        at /= shape[k];
+    }
+}
+
+static void eval(const sample *s, const int64_t *index, lazy_scalar *values) {
+    const lazy_kernel *kernel = &s->kernel;
+    for (int k = 0; k < kernel->nloads; k++) {
+        const lazy_load *load = &s->loads[k];
+        int width = neap_dtype_bytes(load->dtype);
+        int64_t at = place_of(&load->read, kernel->ndim, index);
+        if (load->kind == LAZY_LOAD_SCALAR)
+            values[k] = s->scalars[load->slot];
+        else if (load->kind == LAZY_LOAD_IOTA)
+            lazy_simd_baseline.cast[NEAP_DTYPE_I64][load->dtype](&values[k], &at, &at, &at, 1);
+        else
+            memcpy(&values[k], (char *)s->bufs[load->slot] + at * width, (size_t)width);
+    }
+    for (int k = 0; k < kernel->nins; k++) {
+        const lazy_ins *ins = &s->ins[k];
+        const lazy_scalar *a[3] = {&values[ins->arg[0]], &values[ins->arg[1]], &values[ins->arg[2]]};
+        lazy_loop loop = ins->op == LAZY_OP_astype ? lazy_simd_baseline.cast[ins->dtype][ins->result]
+                                                   : lazy_simd_baseline.map[ins->op][ins->dtype].by_scalars[0];
+        loop(&values[kernel->nloads + k], a[0], a[1], a[2], 1);
+    }
+}
+
+static void combine(const lazy_fold *fold, lazy_scalar *a, const lazy_scalar *b) {
+    fold->pairs(a, a, b, b, 1);
+}
+
+static lazy_scalar naive_leaf(const lazy_fold *fold, const lazy_scalar *x, int64_t n) {
+    lazy_scalar lane[16];
+    for (int l = 0; l < 16; l++)
+        lane[l] = fold->identity;
+    for (int64_t i = 0; i < n; i++)
+        combine(fold, &lane[i % 16], &x[i]);
+    for (int half = 8; half > 0; half /= 2)
+        for (int l = 0; l < half; l++)
+            combine(fold, &lane[l], &lane[l + half]);
+    return lane[0];
+}
+
+static lazy_scalar naive_tree(const lazy_fold *fold, const lazy_scalar *x, int64_t n, int64_t lo, int64_t hi) {
+    if (hi - lo == 1)
+        return naive_leaf(fold, x + lo * 256, n - lo * 256 < 256 ? n - lo * 256 : 256);
+    int64_t split = 1;
+    while (split * 2 < hi - lo)
+        split *= 2;
+    lazy_scalar left = naive_tree(fold, x, n, lo, lo + split), right = naive_tree(fold, x, n, lo + split, hi);
+    combine(fold, &left, &right);
+    return left;
+}
+
+static bool wins(int op, int dtype, const lazy_scalar *a, const lazy_scalar *b) {
+    double x, y;
+    lazy_simd_baseline.cast[dtype][NEAP_DTYPE_F64](&x, a, a, a, 1);
+    lazy_simd_baseline.cast[dtype][NEAP_DTYPE_F64](&y, b, b, b, 1);
+    if (dtype == NEAP_DTYPE_I64)
+        return op == LAZY_OP_argmax ? a->i64 > b->i64 : a->i64 < b->i64;
+    if (x != x || y != y)
+        return x != x && y == y;
+    return op == LAZY_OP_argmax ? x > y : x < y;
+}
+
+static lazy_scalar naive_reduce(const lazy_sink *sink, int dtype, const lazy_scalar *x, int64_t n) {
+    if (lazy_ops[sink->op]->flags & LAZY_OP_ARG) {
+        int64_t best = 0;
+        for (int64_t i = 1; i < n; i++)
+            if (wins(sink->op, dtype, &x[i], &x[best]))
+                best = i;
+        return (lazy_scalar){.i32 = (int32_t)best};
+    }
+    return naive_tree(&lazy_simd_baseline.fold[sink->op][dtype], x, n, 0, (n + 255) / 256);
+}
+
+static void interpret(const sample *s, void *const *out) {
+    const lazy_kernel *kernel = &s->kernel;
+    bool reduces = s->sinks[0].kind == LAZY_SINK_REDUCE;
+    int64_t size = 1, inner = 1, index[LAZY_MAX_DOMAIN] = {0};
+    for (int k = 0; k < kernel->ndim; k++) {
+        size *= kernel->shape[k];
+        inner *= k >= kernel->nkept ? kernel->shape[k] : 1;
+    }
+    lazy_scalar values[MAX_LOADS + MAX_INS], *rows = malloc((size_t)inner * MAX_SINKS * sizeof *rows);
+    for (int64_t at = 0; at < size; at++) {
+        unravel(kernel->ndim, kernel->shape, at, index);
+        memset(values, 0, sizeof values);
+        eval(s, index, values);
+        for (int k = 0; k < kernel->nsinks; k++) {
+            const lazy_sink *sink = &s->sinks[k];
+            int width = neap_dtype_bytes(sink->dtype);
+            lazy_scalar result = values[sink->value];
+            if (reduces) {
+                rows[k * inner + at % inner] = result;
+                if (at % inner != inner - 1)
+                    continue;
+                result = naive_reduce(sink, s->dtypes[sink->value], rows + k * inner, inner);
+            }
+            memcpy((char *)out[k] + place_of(&sink->write, reduces ? kernel->nkept : kernel->ndim, index) * width,
+                   &result, (size_t)width);
+        }
+    }
+    free(rows);
+}
+
+/* ---- Comparing --------------------------------------------------------------------------------------------------- */
+/* Bits, but any NaN equals any NaN. */
+static bool same(int dtype, const char *a, const char *b, int64_t bytes) {
+    int width = neap_dtype_bytes(dtype);
+    for (int64_t i = 0; i + width <= bytes; i += width) {
+        if (memcmp(a + i, b + i, (size_t)width) == 0)
+            continue;
+        lazy_scalar x = {0}, y = {0};
+        memcpy(&x, a + i, (size_t)width), memcpy(&y, b + i, (size_t)width);
+        bool nans = (dtype == NEAP_DTYPE_F32 && x.f32 != x.f32 && y.f32 != y.f32) ||
+                    (dtype == NEAP_DTYPE_F64 && x.f64 != x.f64 && y.f64 != y.f64);
+        if (!nans)
+            return false;
+    }
+    return true;
+}
+
+static void describe(const sample *s, int number, const char *isa, int64_t chunk, bool threads) {
+    fprintf(stderr, "sample %d, %s, chunk %d, %s: domain", number, isa, (int)chunk, threads ? "7 workers" : "1 thread");
+    for (int k = 0; k < s->kernel.ndim; k++)
+        fprintf(stderr, "%s%d", k == s->kernel.nkept ? " | " : " ", (int)s->kernel.shape[k]);
+    for (int k = 0; k < s->kernel.nins; k++)
+        fprintf(stderr, ", %s(%d %d %d):%s", lazy_ops[s->ins[k].op]->name, s->ins[k].arg[0], s->ins[k].arg[1],
+                s->ins[k].arg[2], neap_dtype_name(s->ins[k].dtype));
+    for (int k = 0; k < s->kernel.nsinks; k++)
+        fprintf(stderr, "; sink of %d %s", s->sinks[k].value,
+                s->sinks[k].kind == LAZY_SINK_REDUCE ? lazy_ops[s->sinks[k].op]->name : "store");
+    fprintf(stderr, "\n");
+}
+
+static void try_sample(sample *s, int number) {
+    static const char *const sets[] = {"baseline", "avx2", "avx512"};
+    void *expected[MAX_SINKS];
+    for (int k = 0; k < s->kernel.nsinks; k++)
+        expected[k] = calloc(1, (size_t)s->bytes[s->sinks[k].slot]);
+    interpret(s, expected);
+    for (int variant = 0; variant < 12; variant++) {
+        neap_run run = {.device = 0, .worker = -1};
+        vm_limit.chunk = variant & 1 ? 256 : 1024;
+        vm_limit.stream_min = variant & 2 ? 1 : 0;
+        if (lazy_isa_set(sets[variant / 4]) != NEAP_OK)
+            continue;
+        for (int k = 0; k < s->kernel.nsinks; k++)
+            memset(s->bufs[s->sinks[k].slot], 0, (size_t)s->bytes[s->sinks[k].slot]);
+        bool ok = CHECK_EQ(lazy_kernel_prepare(&s->kernel), NEAP_OK) &&
+                  CHECK_EQ(lazy_kernel_run(&s->kernel, s->bufs, s->scalars, variant & 2 ? &run : NULL), NEAP_OK);
+        for (int k = 0; ok && k < s->kernel.nsinks; k++) {
+            int slot = s->sinks[k].slot;
+            ok = CHECK(same(s->sinks[k].dtype, s->bufs[slot], expected[k], s->bytes[slot]));
+        }
+        if (!ok)
+            describe(s, number, sets[variant / 4], vm_limit.chunk, variant & 2);
+        lazy_kernel_unprepare(&s->kernel);
+    }
+    for (int k = 0; k < s->kernel.nsinks; k++)
+        free(expected[k]);
+}
+
+int main(int argc, char **argv) {
+    int samples = argc > 1 ? atoi(argv[1]) : 400;
+    neap_engine_start(&(neap_engine_config){.workers = 7});
+    vm_limit.parallel_min = 1, vm_limit.task_min = 1;
+    for (int k = 0; k < samples; k++) {
+        sample s;
+        sample_new(&s, k % 2);
+        try_sample(&s, k);
+        sample_free(&s);
+    }
+    neap_engine_stop();
+    return check_end();
+}
