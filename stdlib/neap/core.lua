@@ -63,7 +63,7 @@ end
 core.version = ffi.string(C.neap_version())
 
 local OK, PENDING, ATTEND = C.NEAP_OK, C.NEAP_PENDING, C.NEAP_ATTEND
-local E_MEMORY, E_FAILED = C.NEAP_E_MEMORY, C.NEAP_E_FAILED
+local E_MEMORY, E_FAILED, E_TRACE = C.NEAP_E_MEMORY, C.NEAP_E_FAILED, C.NEAP_E_TRACE
 local SWEEP, COLLECT = C.NEAP_ATTEND_SWEEP, C.NEAP_ATTEND_COLLECT
 local SITE, INTERRUPT = C.NEAP_ATTEND_SITE, C.NEAP_ATTEND_INTERRUPT
 local SLOT_MASK = bit.lshift(1, C.NEAP_SLOT_BITS) - 1
@@ -140,9 +140,15 @@ local function raise_status(code, name)
     local text = ffi.string(C.neap_error_text())
     if text == "" then text = ffi.string(C.neap_status_text(code)) end
     if code == E_FAILED or not name then fail("%s", text) end
-    if text:sub(1, #name + 1) == name .. ":" then fail("np.%s", text) end
+    if text:sub(1, #name + 1) == name .. ":" then text = text:sub(#name + 3) end
+    if code == E_TRACE then
+        text = text .. "; while tracing use np.where to choose by elements, or pass the value as a static argument: "
+               .. "np.jit(f, {static={2}})"
+    end
     fail("np.%s: %s", name, text)
 end
+
+core.raise_status = raise_status
 
 local kinds = { string = "a string", table = "a table", ["function"] = "a function", boolean = "a boolean",
                 number = "a number", userdata = "a userdata", thread = "a coroutine" }
@@ -366,6 +372,19 @@ function core.call_ids(name, box, n, try)
     for k = 1, n do handles[k] = wrap(box[k - 1]) end
     if rc == ATTEND then attend() end
     return handles
+end
+
+-- ---- Levels ---------------------------------------------------------------------------------------------------------
+
+--- The coroutines ("main" outside of all) in which the open gradients and traces were begun, outermost first. Yielding
+-- out of one would leave it open, so that is an error.
+core.open_levels = {}
+
+function core.check_yield()
+    local innermost = core.open_levels[#core.open_levels]
+    if innermost and innermost == coroutine.running() then
+        fail("a coroutine cannot yield while a gradient or trace that it began is open")
+    end
 end
 
 -- ---- Recording ------------------------------------------------------------------------------------------------------

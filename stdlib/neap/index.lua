@@ -269,50 +269,27 @@ local function update_slices(x, p, how, value)
     return np.where(inside, combine[how](x, spread), x)
 end
 
---- A copy of 1-d base with values added at positions; several on one position add up.
-local function put_add(base, positions, values)
-    core.attrs[0] = 0
-    return core.recordn(core.ids.put_add, { base, positions, values }, 3, 1)
-end
-
 --- Index arrays: where several new values fall on one element, add takes all of them, min and max the extreme one, set
--- the last one in row-major order. With `positions` sorted (stably), the winner of each element is the last of its
--- group; the losers go to an extra element at the end, which is cut off.
+-- the last one in row-major order. `flat`, `positions` and `value` are 1-d.
 local function update_positions(flat, positions, how, value)
-    local size = flat.size
-    if how == "add" then
-        return put_add(flat, positions, value)
-    elseif how == "mul" then
+    if how == "mul" then
         fail("array index: at:mul takes integers and slices, not index arrays")
-    end
-    if how == "min" or how == "max" then
+    elseif how == "min" or how == "max" then -- in order of value: the extreme one is written last
         local order = np.argsort(value, { descending = how == "min" })
         positions, value = selects.take(positions, order, 0), selects.take(value, order, 0)
+        value = combine[how](selects.take(flat, positions, 0), value)
     end
-    local order = np.argsort(positions)
-    positions, value = selects.take(positions, order, 0), selects.take(value, order, 0)
-    local n = positions.size
-    local last_of_all = shape.broadcast_to(core.number(1, core.dtype_codes.bool), { 1 })
-    local changes = np.not_equal(shape.cut(positions, 0, 0, n - 1), shape.cut(positions, 0, 1, n))
-    local wins = shape.join({ changes, last_of_all }, 0)
-    local targets = np.where(wins, positions, size)
-    local code = core.dtype_of(flat).code
-    local spread = put_add(np.full({ size + 1 }, core.number(-0.0, code)), targets, value)
-    local ones = np.ones({ n }, { dtype = "i32" })
-    local hits = put_add(np.zeros({ size + 1 }, { dtype = "i32" }), targets, ones)
-    return np.where(np.greater(shape.cut(hits, 0, 0, size), 0), combine[how](flat, shape.cut(spread, 0, 0, size)), flat)
+    core.attrs[0] = 0
+    return core.recordn(how == "add" and core.ids.put_add or core.ids.put_set, { flat, positions, value }, 3, 1)
 end
 
 local function update_arrays(x, p, how, value)
     local dims = shape_of(x)
     local size = shape.product(dims)
     if value.size == 0 then return x end
-    local everywhere = shape.reshape(create.iota(size, core.dtype_codes[selects.counter(size + 1)]), dims)
-    local positions, is_bool = np.ravel(get(everywhere, p)), core.dtype_of(x).kind == "b"
-    local flat, new = np.ravel(x), np.ravel(value)
-    if is_bool then flat, new = np.astype(flat, "i32"), np.astype(new, "i32") end
-    local result = shape.reshape(update_positions(flat, positions, how, new), dims)
-    return is_bool and np.astype(result, "bool") or result
+    local everywhere = shape.reshape(create.iota(size, core.dtype_codes[selects.counter(size)]), dims)
+    local positions = np.ravel(get(everywhere, p))
+    return shape.reshape(update_positions(np.ravel(x), positions, how, np.ravel(value)), dims)
 end
 
 local At = {}

@@ -161,6 +161,11 @@ function output.install()
     files.lines = drained(raw.lines, function(file) return file == io.stdin end)
     io.read = drained(raw.io_read, function() return io.input() == io.stdin end)
     io.lines = drained(raw.io_lines, function(name) return name == nil and io.input() == io.stdin end)
+    local yield = coroutine.yield
+    function coroutine.yield(...)
+        core.check_yield()
+        return yield(...)
+    end
     os.execute, io.popen = drained(raw.execute), drained(raw.popen)
     os.exit = drained(raw.exit)
     if not core.embedded then -- a stock luajit ends without os.exit: the state's last object waits
