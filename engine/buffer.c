@@ -70,7 +70,7 @@ static size_t class_bytes(int class) {
 
 static void *map_huge(size_t bytes) {
     size_t whole = bytes + HUGE;
-    char *base = mmap(NULL, whole, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    char *base = mmap(NULL, whole, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (base == MAP_FAILED) return NULL;
     char *block = (char *)(((uintptr_t)base + HUGE - 1) / HUGE * HUGE);
     if (block > base) munmap(base, (size_t)(block - base));

@@ -1,0 +1,175 @@
+/* gemm.c: matrix products: right values; the same bits for any number of workers and any layout of the operands. */
+#include "engine/blas.h"
+#include "engine/engine.h"
+#include "tests/check.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+typedef struct shape {
+    int64_t m, n, k, batch;
+} shape;
+
+static const shape SHAPES[] = {
+    {1, 1, 1, 1},       {2, 3, 4, 1},      {7, 5, 3, 3},       {1, 64, 64, 1},     {64, 1, 64, 1},    {1, 1, 1000, 2},
+    {1, 700, 900, 1},   {700, 1, 900, 1},  {16, 16, 16, 40},   {33, 47, 65, 2},    {64, 64, 64, 2},   {100, 100, 100, 1},
+    {101, 99, 103, 1},  {128, 10, 256, 1}, {128, 256, 10, 1},  {128, 128, 128, 1}, {129, 127, 130, 1}, {3, 2000, 700, 1},
+    {2000, 3, 700, 1},  {256, 256, 256, 2}, {128, 784, 256, 1}, {784, 128, 256, 1}, {500, 400, 300, 1}, {385, 769, 130, 1},
+    {3000, 1, 1000, 1},  {1, 3000, 1000, 1},  {450, 450, 1100, 1}, {900, 900, 1, 1},   {0, 3, 4, 1},       {3, 0, 4, 1},       {3, 4, 0, 2},      {3, 4, 5, 0},
+};
+
+typedef struct job {
+    engine_gemm_args args;
+    int status;
+} job;
+
+static int multiply(void *arg, const neap_run *run) {
+    job *j = arg;
+    j->status = engine_gemm(run, &j->args);
+    return 0;
+}
+
+static uint64_t random_state = 1;
+
+static double draw(void) {
+    random_state = random_state * 6364136223846793005u + 1442695040888963407u;
+    return (double)(int64_t)(random_state >> 11) / 4503599627370496.0 - 1.0;
+}
+
+static void put(void *data, bool f64, int64_t at, double value) {
+    if (f64) {
+        ((double *)data)[at] = value;
+    } else {
+        ((float *)data)[at] = (float)value;
+    }
+}
+
+static double get(const void *data, bool f64, int64_t at) {
+    return f64 ? ((const double *)data)[at] : (double)((const float *)data)[at];
+}
+
+static void *new_data(int64_t count, bool f64) {
+    int64_t bytes = (count > 0 ? count : 1) * (f64 ? 8 : 4);
+    return calloc(1, (size_t)bytes);
+}
+
+/* A copy of batch matrices of rows × columns, transposed or not, with padding at the end of its rows. */
+static void *lay_out(const void *plain, bool f64, const shape *s, int64_t rows, int64_t columns, bool transposed,
+                     int64_t pad) {
+    int64_t height = transposed ? columns : rows, width = (transposed ? rows : columns) + pad;
+    void *data = new_data(s->batch * height * width, f64);
+    for (int64_t b = 0; b < s->batch; b++) {
+        for (int64_t i = 0; i < rows; i++) {
+            for (int64_t j = 0; j < columns; j++) {
+                int64_t at = b * height * width + (transposed ? j * width + i : i * width + j);
+                put(data, f64, at, get(plain, f64, (b * rows + i) * columns + j));
+            }
+        }
+    }
+    return data;
+}
+
+/* The product with the given layout, tightly stored; the buffer is filled with NaN before. */
+static void *product(const shape *s, bool f64, const void *plain_a, const void *plain_b, int layout) {
+    bool ta = layout & 1, tb = layout & 2;
+    int64_t pad = layout & 4 ? 5 : 0;
+    void *a = lay_out(plain_a, f64, s, s->m, s->k, ta, pad), *b = lay_out(plain_b, f64, s, s->k, s->n, tb, pad);
+    int64_t ldc = s->n + pad;
+    void *c = new_data(s->batch * s->m * ldc, f64), *tight = new_data(s->batch * s->m * s->n, f64);
+    for (int64_t i = 0; i < s->batch * s->m * ldc; i++) put(c, f64, i, NAN);
+    job j = {.args = {.f64 = f64,
+                      .transpose_a = ta,
+                      .transpose_b = tb,
+                      .m = s->m,
+                      .n = s->n,
+                      .k = s->k,
+                      .batch = s->batch,
+                      .a = a,
+                      .b = b,
+                      .c = c,
+                      .lda = (ta ? s->m : s->k) + pad,
+                      .ldb = (tb ? s->k : s->n) + pad,
+                      .ldc = ldc}};
+    j.args.stride_a = (ta ? s->k : s->m) * j.args.lda;
+    j.args.stride_b = (tb ? s->n : s->k) * j.args.ldb;
+    j.args.stride_c = s->m * ldc;
+    neap_push push = {.name = "matmul"};
+    CHECK_EQ(neap_push_sync(multiply, &j, &push), NEAP_OK);
+    CHECK_EQ(neap_wait_all(), NEAP_OK);
+    CHECK_EQ(j.status, NEAP_OK);
+    for (int64_t i = 0; i < s->batch * s->m; i++) {
+        for (int64_t k = 0; k < s->n; k++) put(tight, f64, i * s->n + k, get(c, f64, i * ldc + k));
+        for (int64_t k = s->n; k < ldc; k++) CHECK(isnan(get(c, f64, i * ldc + k))); /* nothing is written between */
+    }
+    free(a), free(b), free(c);
+    return tight;
+}
+
+static void check_values(const shape *s, bool f64, const void *a, const void *b, const void *c) {
+    double tolerance = (f64 ? 1e-15 : 5e-7) * (10 + sqrt((double)s->k) * 4);
+    int64_t step = 1 + s->m * s->n * s->k / 1000000, wrong = 0; /* large products: every few rows */
+    for (int64_t row = 0; row < s->batch * s->m; row += step) {
+        for (int64_t j = 0; j < s->n; j++) {
+            double sum = 0;
+            for (int64_t k = 0; k < s->k; k++) {
+                sum += get(a, f64, row * s->k + k) * get(b, f64, (row / s->m * s->k + k) * s->n + j);
+            }
+            wrong += !(fabs(get(c, f64, row * s->n + j) - sum) <= tolerance * 4);
+        }
+    }
+    CHECK_EQ(wrong, 0);
+}
+
+static void check_shape(const shape *s, bool f64) {
+    static const neap_engine_config configs[] = {
+        {.workers = 2}, {.workers = 1}, {.workers = 3}, {.scheduler = NEAP_SCHEDULER_NAIVE}};
+    void *a = new_data(s->batch * s->m * s->k, f64), *b = new_data(s->batch * s->k * s->n, f64), *first = NULL;
+    for (int64_t i = 0; i < s->batch * s->m * s->k; i++) put(a, f64, i, draw());
+    for (int64_t i = 0; i < s->batch * s->k * s->n; i++) put(b, f64, i, draw());
+    size_t bytes = (size_t)(s->batch * s->m * s->n) * (f64 ? 8 : 4);
+    for (size_t i = 0; i < sizeof configs / sizeof configs[0]; i++) {
+        CHECK_EQ(neap_engine_start(&configs[i]), NEAP_OK);
+        for (int layout = 0; layout < 8; layout += i == 0 ? 1 : 7) {
+            void *c = product(s, f64, a, b, layout);
+            if (!first) {
+                first = c;
+                check_values(s, f64, a, b, c);
+                continue;
+            }
+            if (!CHECK(memcmp(first, c, bytes) == 0)) {
+                fprintf(stderr, "%s %lld x %lld x %lld, batch %lld: layout %d, configuration %zu\n",
+                        f64 ? "f64" : "f32", (long long)s->m, (long long)s->n, (long long)s->k, (long long)s->batch,
+                        layout, i);
+            }
+            free(c);
+        }
+        neap_engine_stop();
+    }
+    free(a), free(b), free(first);
+}
+
+/* One matrix for the whole batch: stride 0. */
+static void shared_operand(void) {
+    float a[2 * 2 * 3] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, b[3] = {1, 10, 100}, c[4];
+    neap_run run = {0, -1};
+    engine_gemm_args args = {.m = 2, .n = 1, .k = 3, .batch = 2, .a = a, .b = b, .c = c, .lda = 3, .ldb = 1, .ldc = 1,
+                             .stride_a = 6, .stride_b = 0, .stride_c = 2};
+    CHECK_EQ(engine_gemm(&run, &args), NEAP_OK);
+    CHECK(c[0] == 321 && c[1] == 654 && c[2] == 987 && c[3] == 1320);
+    args.m = -1;
+    CHECK_EQ(engine_gemm(&run, &args), NEAP_E_SHAPE);
+    args.m = (int64_t)1 << 32;
+    CHECK_EQ(engine_gemm(&run, &args), NEAP_E_SHAPE);
+}
+
+int main(void) {
+    CHECK_EQ(engine_blas_load(), NEAP_OK);
+    CHECK(engine_blas_name() != NULL);
+    CHECK(getenv("OPENBLAS_NUM_THREADS") == NULL);
+    shared_operand();
+    for (size_t i = 0; i < sizeof SHAPES / sizeof SHAPES[0]; i++) {
+        check_shape(&SHAPES[i], false);
+        check_shape(&SHAPES[i], true);
+    }
+    return check_end();
+}

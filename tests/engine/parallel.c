@@ -1,0 +1,136 @@
+/* parallel.c: loops that are split over the workers: every index once, nested, from every kind of thread. */
+#include "engine/engine.h"
+#include "tests/check.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <time.h>
+
+enum { MOST = 20000 };
+
+typedef struct loop {
+    int64_t n;
+    int depth;
+    _Atomic unsigned char *hits;
+    _Atomic uint32_t workers_seen; /* bit 0: a thread outside the pool */
+    _Atomic int bad_device;
+    int device, sleep_us;
+} loop;
+
+static void hit(void *arg, int64_t i, const neap_run *run) {
+    loop *l = arg;
+    l->hits[i]++;
+    if (run->device != l->device) l->bad_device++;
+    atomic_fetch_or(&l->workers_seen, 1u << (run->worker + 1));
+    if (l->sleep_us) nanosleep(&(struct timespec){0, l->sleep_us * 1000L}, NULL);
+}
+
+static int run_loop(void *arg, const neap_run *run) {
+    loop *l = arg;
+    neap_parallel_for(run, l->n, hit, l);
+    return 0;
+}
+
+static loop new_loop(int64_t n) {
+    return (loop){.n = n, .hits = calloc(MOST, 1)};
+}
+
+static void check_hits(loop *l) {
+    int wrong = 0;
+    for (int64_t i = 0; i < MOST; i++) wrong += l->hits[i] != (i < l->n);
+    CHECK_EQ(wrong, 0);
+    CHECK_EQ(l->bad_device, 0);
+    free((void *)l->hits);
+}
+
+static void sizes(void) {
+    static const int64_t counts[] = {0, 1, 2, 3, 15, 16, 17, 1000, MOST};
+    for (size_t c = 0; c < sizeof counts / sizeof counts[0]; c++) {
+        for (uint32_t flags = 0; flags <= NEAP_PUSH_SMALL; flags++) {
+            loop l = new_loop(counts[c]);
+            l.device = neap_engine_devices() - 1;
+            neap_push push = {.flags = flags, .device = l.device};
+            CHECK_EQ(neap_push_sync(run_loop, &l, &push), NEAP_OK);
+            CHECK_EQ(neap_wait_all(), NEAP_OK);
+            check_hits(&l);
+        }
+    }
+}
+
+static void nest(void *arg, int64_t i, const neap_run *run) {
+    loop *l = arg;
+    if (l->depth == 0) {
+        l->hits[i]++;
+        return;
+    }
+    loop inner = {.depth = l->depth - 1, .hits = l->hits + i * 1000 / (l->depth == 2 ? 1 : 100)};
+    neap_parallel_for(run, 10, nest, &inner);
+}
+
+static int run_nested(void *arg, const neap_run *run) {
+    neap_parallel_for(run, 10, nest, arg);
+    return 0;
+}
+
+static void nested(void) {
+    loop loops[20];
+    for (int k = 0; k < 20; k++) {
+        loops[k] = new_loop(0);
+        loops[k].depth = 2;
+        neap_push push = {.flags = k % 3 == 0 ? NEAP_PUSH_SMALL : 0};
+        CHECK_EQ(neap_push_sync(run_nested, &loops[k], &push), NEAP_OK);
+    }
+    CHECK_EQ(neap_wait_all(), NEAP_OK);
+    for (int k = 0; k < 20; k++) {
+        int sum = 0;
+        for (int i = 0; i < MOST; i++) sum += loops[k].hits[i];
+        CHECK_EQ(sum, 1000);
+        free((void *)loops[k].hits);
+    }
+}
+
+static void *push_loops(void *arg) {
+    (void)arg;
+    for (int round = 0; round < 200; round++) {
+        loop l = new_loop(round * 7 % 50);
+        neap_var *var;
+        CHECK_EQ(neap_var_new(&var), NEAP_OK);
+        neap_push push = {.flags = (uint32_t)round % 2, .nwrites = 1, .writes = &var};
+        CHECK_EQ(neap_push_sync(run_loop, &l, &push), NEAP_OK);
+        CHECK_EQ(neap_var_wait_to_read(var), NEAP_OK);
+        check_hits(&l);
+        neap_var_delete(var);
+    }
+    return NULL;
+}
+
+static void from_several_threads(void) {
+    pthread_t threads[4];
+    for (int i = 0; i < 4; i++) pthread_create(&threads[i], NULL, push_loops, NULL);
+    for (int i = 0; i < 4; i++) pthread_join(threads[i], NULL);
+}
+
+/* The other workers really take part. */
+static void is_shared(int workers) {
+    loop l = new_loop(64);
+    l.sleep_us = 1000;
+    neap_push push = {0};
+    CHECK_EQ(neap_push_sync(run_loop, &l, &push), NEAP_OK);
+    CHECK_EQ(neap_wait_all(), NEAP_OK);
+    CHECK_EQ(l.workers_seen, ((1u << workers) - 1) << 1);
+    check_hits(&l);
+}
+
+int main(void) {
+    static const neap_engine_config configs[] = {
+        {.workers = 1}, {.workers = 2, .devices = 2}, {.workers = 4}, {.scheduler = NEAP_SCHEDULER_NAIVE}};
+    for (size_t i = 0; i < sizeof configs / sizeof configs[0]; i++) {
+        CHECK_EQ(neap_engine_start(&configs[i]), NEAP_OK);
+        sizes();
+        nested();
+        from_several_threads();
+        if (configs[i].workers > 1) is_shared(configs[i].workers);
+        neap_engine_stop();
+    }
+    return check_end();
+}
