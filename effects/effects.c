@@ -27,7 +27,8 @@ static engine_slab effect_slab = {.bytes = sizeof(effect)};
 
 int neap_effects_new(neap_effects **out) {
     neap_effects *effects = engine_alloc(sizeof *effects);
-    if (!effects) return neap_error(NEAP_E_MEMORY, "no memory for a token store");
+    if (!effects)
+        return neap_error(NEAP_E_MEMORY, "no memory for a token store");
     int status = neap_var_new(&effects->token);
     if (status) {
         free(effects);
@@ -38,7 +39,8 @@ int neap_effects_new(neap_effects **out) {
 }
 
 void neap_effects_free(neap_effects *effects) {
-    if (!effects) return;
+    if (!effects)
+        return;
     neap_var_wait_to_write(effects->token);
     neap_var_delete(effects->token);
     free(effects);
@@ -59,21 +61,26 @@ static int run_effect(void *arg, const neap_run *run) {
     engine_thread *self = engine_self();
     uint64_t errors = self->errors;
     int status = e->fn(e->arg, run);
-    if (status < 0) tell_failure(e, status, self->errors != errors ? self->text : NULL);
+    if (status < 0)
+        tell_failure(e, status, self->errors != errors ? self->text : NULL);
     return NEAP_OK;
 }
 
 static void release_effect(void *arg) {
     effect *e = arg;
-    if (e->release) e->release(e->arg);
+    if (e->release)
+        e->release(e->arg);
     engine_slab_put(&effect_slab, e);
 }
 
 int neap_effects_push(neap_effects *effects, neap_sync_fn fn, void *arg, const neap_push *push) {
-    if (push->nwrites != 0) return neap_error(NEAP_E_ARGUMENT, "an ordered effect writes its token and nothing else");
-    if (!fn) return neap_error(NEAP_E_ARGUMENT, "push without a function");
+    if (push->nwrites != 0)
+        return neap_error(NEAP_E_ARGUMENT, "an ordered effect writes its token and nothing else");
+    if (!fn)
+        return neap_error(NEAP_E_ARGUMENT, "push without a function");
     effect *e = engine_slab_get(&effect_slab);
-    if (!e) return neap_error(NEAP_E_MEMORY, "no memory for an effect");
+    if (!e)
+        return neap_error(NEAP_E_MEMORY, "no memory for an effect");
     *e = (effect){.fn = fn, .arg = arg, .release = push->release, .name = push->name, .site = push->site};
     neap_push ordered = *push;
     ordered.release = release_effect;
@@ -81,7 +88,8 @@ int neap_effects_push(neap_effects *effects, neap_sync_fn fn, void *arg, const n
     ordered.nwrites = 1;
     ordered.writes = &effects->token;
     int status = neap_push_sync(run_effect, e, &ordered);
-    if (status) engine_slab_put(&effect_slab, e);
+    if (status)
+        engine_slab_put(&effect_slab, e);
     return status;
 }
 

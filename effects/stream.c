@@ -54,7 +54,8 @@ static struct {
 static ssize_t write_some(int fd, const char *text, size_t bytes) {
     for (;;) {
         ssize_t count = write(fd, text, bytes < WRITE_MOST ? bytes : WRITE_MOST);
-        if (count >= 0) return count;
+        if (count >= 0)
+            return count;
         if (errno == EAGAIN || errno == EWOULDBLOCK) {
             struct pollfd ready = {.fd = fd, .events = POLLOUT};
             poll(&ready, 1, -1);
@@ -69,9 +70,11 @@ static void advance(size_t bytes) {
     piece *front = out.head;
     front->written += bytes;
     out.written += bytes;
-    if (front->written < front->used) return;
+    if (front->written < front->used)
+        return;
     out.head = front->next;
-    if (!out.head) out.tail = NULL;
+    if (!out.head)
+        out.tail = NULL;
     if (!out.spare && front->size == PIECE_BYTES) {
         out.spare = front;
     } else {
@@ -82,7 +85,8 @@ static void advance(size_t bytes) {
 /* Wakes those whose text is out. Called and left with the mutex held. */
 static void announce(void) {
     engine_watch *due = engine_watch_take(&out.watches, out.written);
-    if (!due) return;
+    if (!due)
+        return;
     pthread_mutex_unlock(&out.mutex);
     engine_watch_fire(due);
     pthread_mutex_lock(&out.mutex);
@@ -132,7 +136,8 @@ static void drain_at_exit(void) {
 
 /* Starts the writer if it is not there yet. The caller holds the mutex. */
 static int ensure_writer(void) {
-    if (out.started) return NEAP_OK;
+    if (out.started)
+        return NEAP_OK;
     pthread_t thread;
     if (!engine_thread_spawn(writer_main, NULL, "neap-writer", &thread)) {
         return neap_error(NEAP_E_STATE, "cannot start the writer thread");
@@ -148,14 +153,16 @@ static int ensure_writer(void) {
 /* A piece with room for the text at the end of the queue, or NULL. The caller holds the mutex. */
 static piece *piece_for(int stream, size_t bytes) {
     piece *tail = out.tail;
-    if (tail && tail->stream == stream && tail->size - tail->used >= bytes) return tail;
+    if (tail && tail->stream == stream && tail->size - tail->used >= bytes)
+        return tail;
     piece *made = out.spare;
     size_t size = bytes > PIECE_BYTES ? bytes : PIECE_BYTES;
     if (made && size == PIECE_BYTES) {
         out.spare = NULL;
     } else {
         made = engine_alloc(sizeof *made + size);
-        if (!made) return NULL;
+        if (!made)
+            return NULL;
     }
     *made = (piece){.stream = stream, .size = size};
     if (tail) {
@@ -170,10 +177,12 @@ static piece *piece_for(int stream, size_t bytes) {
 static int append(int stream, const char *text, size_t bytes) {
     if (!out.diverted) {
         int status = ensure_writer();
-        if (status) return status;
+        if (status)
+            return status;
     }
     piece *to = piece_for(stream, bytes);
-    if (!to) return neap_error(NEAP_E_MEMORY, "no memory for %zu bytes of output", bytes);
+    if (!to)
+        return neap_error(NEAP_E_MEMORY, "no memory for %zu bytes of output", bytes);
     memcpy(to->text + to->used, text, bytes);
     to->used += bytes;
     out.queued += bytes;
@@ -188,11 +197,15 @@ static int append(int stream, const char *text, size_t bytes) {
 
 int neap_out_write(int stream, const char *text, size_t bytes) {
     int status = engine_check_alive();
-    if (status) return status;
-    if (stream != NEAP_STDOUT && stream != NEAP_STDERR) return neap_error(NEAP_E_ARGUMENT, "no stream %d", stream);
-    if (bytes == 0) return NEAP_OK;
+    if (status)
+        return status;
+    if (stream != NEAP_STDOUT && stream != NEAP_STDERR)
+        return neap_error(NEAP_E_ARGUMENT, "no stream %d", stream);
+    if (bytes == 0)
+        return NEAP_OK;
     pthread_mutex_lock(&out.mutex);
-    if (!out.failed[stream]) status = append(stream, text, bytes);
+    if (!out.failed[stream])
+        status = append(stream, text, bytes);
     pthread_mutex_unlock(&out.mutex);
     return status;
 }
@@ -202,7 +215,8 @@ int neap_out_write(int stream, const char *text, size_t bytes) {
 int neap_out_status(void) {
     for (int stream = NEAP_STDOUT; stream <= NEAP_STDERR; stream++) {
         int error = out.failed[stream];
-        if (!error) continue;
+        if (!error)
+            continue;
         char text[128];
         return neap_error(NEAP_E_IO, "%s: %s", stream == NEAP_STDOUT ? "stdout" : "stderr",
                           strerror_r(error, text, sizeof text));
@@ -212,7 +226,8 @@ int neap_out_status(void) {
 
 int neap_out_poll(neap_waker *waker) {
     int status = engine_check_alive();
-    if (status) return status;
+    if (status)
+        return status;
     pthread_mutex_lock(&out.mutex);
     if (out.written < out.queued) {
         status = NEAP_PENDING;
@@ -231,18 +246,22 @@ int neap_out_poll(neap_waker *waker) {
 
 /* Diverted text is its taker's matter: waiting for it here could wait for the caller itself. */
 void neap_out_drain(void) {
-    if (engine_check_alive() != NEAP_OK) return;
+    if (engine_check_alive() != NEAP_OK)
+        return;
     pthread_mutex_lock(&out.mutex);
     uint64_t target = out.queued;
-    while (out.written < target && !out.diverted && out.started) pthread_cond_wait(&out.rest, &out.mutex);
+    while (out.written < target && !out.diverted && out.started)
+        pthread_cond_wait(&out.rest, &out.mutex);
     pthread_mutex_unlock(&out.mutex);
 }
 
 /* ---- Diverting ----------------------------------------------------------------------------------------------------- */
 
 void neap_out_divert(neap_waker *waker) {
-    if (engine_check_alive() != NEAP_OK) return;
-    if (waker) engine_waker_retain(waker);
+    if (engine_check_alive() != NEAP_OK)
+        return;
+    if (waker)
+        engine_waker_retain(waker);
     pthread_mutex_lock(&out.mutex);
     neap_waker *before = out.diverted;
     out.diverted = waker;
@@ -252,8 +271,10 @@ void neap_out_divert(neap_waker *waker) {
         limit.tv_nsec += HANDOVER_MS * 1000000L;
         limit.tv_sec += limit.tv_nsec / 1000000000L;
         limit.tv_nsec %= 1000000000L;
-        while (out.writing && pthread_cond_timedwait(&out.rest, &out.mutex, &limit) == 0) continue;
-        if (out.head) neap_waker_wake(waker);
+        while (out.writing && pthread_cond_timedwait(&out.rest, &out.mutex, &limit) == 0)
+            continue;
+        if (out.head)
+            neap_waker_wake(waker);
     } else if (out.head && ensure_writer() == NEAP_OK) {
         pthread_cond_signal(&out.work);
     }
@@ -264,12 +285,14 @@ void neap_out_divert(neap_waker *waker) {
 
 size_t neap_out_take(char *text, size_t capacity) {
     size_t taken = 0;
-    if (engine_phase() == ENGINE_DEAD) return 0;
+    if (engine_phase() == ENGINE_DEAD)
+        return 0;
     pthread_mutex_lock(&out.mutex);
     while (taken < capacity && out.diverted && out.head && !out.writing) {
         piece *front = out.head;
         size_t bytes = front->used - front->written;
-        if (bytes > capacity - taken) bytes = capacity - taken;
+        if (bytes > capacity - taken)
+            bytes = capacity - taken;
         memcpy(text + taken, front->text + front->written, bytes);
         taken += bytes;
         advance(bytes);

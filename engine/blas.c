@@ -37,8 +37,8 @@ enum {
 
 typedef void (*sgemm_fn)(int order, int transpose_a, int transpose_b, int m, int n, int k, float alpha, const float *a,
                          int lda, const float *b, int ldb, float beta, float *c, int ldc);
-typedef void (*dgemm_fn)(int order, int transpose_a, int transpose_b, int m, int n, int k, double alpha, const double *a,
-                         int lda, const double *b, int ldb, double beta, double *c, int ldc);
+typedef void (*dgemm_fn)(int order, int transpose_a, int transpose_b, int m, int n, int k, double alpha,
+                         const double *a, int lda, const double *b, int ldb, double beta, double *c, int ldc);
 
 static struct {
     pthread_once_t once;
@@ -89,7 +89,8 @@ static void load(void) {
 
 int engine_blas_load(void) {
     int status = engine_check_alive();
-    if (status) return status;
+    if (status)
+        return status;
     pthread_once(&blas.once, load);
     return blas.sgemm ? NEAP_OK : neap_error(NEAP_E_LIBRARY, "%s", blas.problem);
 }
@@ -108,14 +109,15 @@ typedef struct operand { /* a part of a matrix, as the library takes it */
 } operand;
 
 #define DEFINE_COPY(name, type)                                                                                        \
-    /* to[i][j] = from[j][i] for i < rows, j < columns; `to` is contiguous. In blocks, for the caches' sake. */          \
+    /* to[i][j] = from[j][i] for i < rows, j < columns; `to` is contiguous. In blocks, for the caches' sake. */        \
     static void name(type *to, const type *from, int64_t rows, int64_t columns, int64_t stride) {                      \
-        for (int64_t i0 = 0; i0 < rows; i0 += COPY_BLOCK) {                                                             \
-            int64_t i1 = i0 + COPY_BLOCK < rows ? i0 + COPY_BLOCK : rows;                                               \
-            for (int64_t j0 = 0; j0 < columns; j0 += COPY_BLOCK) {                                                      \
-                int64_t j1 = j0 + COPY_BLOCK < columns ? j0 + COPY_BLOCK : columns;                                     \
-                for (int64_t i = i0; i < i1; i++) {                                                                     \
-                    for (int64_t j = j0; j < j1; j++) to[i * columns + j] = from[j * stride + i];                       \
+        for (int64_t i0 = 0; i0 < rows; i0 += COPY_BLOCK) {                                                            \
+            int64_t i1 = i0 + COPY_BLOCK < rows ? i0 + COPY_BLOCK : rows;                                              \
+            for (int64_t j0 = 0; j0 < columns; j0 += COPY_BLOCK) {                                                     \
+                int64_t j1 = j0 + COPY_BLOCK < columns ? j0 + COPY_BLOCK : columns;                                    \
+                for (int64_t i = i0; i < i1; i++) {                                                                    \
+                    for (int64_t j = j0; j < j1; j++)                                                                  \
+                        to[i * columns + j] = from[j * stride + i];                                                    \
                 }                                                                                                      \
             }                                                                                                          \
         }                                                                                                              \
@@ -125,9 +127,11 @@ DEFINE_COPY(copy_f64, double)
 
 /* Replaces a transposed operand by a plain copy of rows × columns. */
 static int store_plainly(operand *x, int64_t rows, int64_t columns, bool f64, int device) {
-    if (!x->transposed) return NEAP_OK;
+    if (!x->transposed)
+        return NEAP_OK;
     int status = neap_buffer_new(device, (size_t)(rows * columns) * (f64 ? 8 : 4), &x->copy);
-    if (status) return status;
+    if (status)
+        return status;
     void *to = neap_buffer_data(x->copy);
     if (f64) {
         copy_f64(to, (const double *)x->data, rows, columns, x->stride);
@@ -196,7 +200,8 @@ static void compute_tile(void *arg, int64_t index, const neap_run *run) {
     int status = NEAP_OK;
     if ((double)m * (double)n * (double)x->k <= SMALL_WORK) {
         status = store_plainly(&a, m, x->k, x->f64, run->device);
-        if (!status) status = store_plainly(&b, x->k, n, x->f64, run->device);
+        if (!status)
+            status = store_plainly(&b, x->k, n, x->f64, run->device);
     }
     if (status) {
         atomic_store(&p->status, status);
@@ -217,7 +222,8 @@ static void fill_zeros(const engine_gemm_args *x) {
 }
 
 static int check_args(const engine_gemm_args *x) {
-    if (x->m < 0 || x->n < 0 || x->k < 0 || x->batch < 0) return neap_error(NEAP_E_SHAPE, "product of negative extents");
+    if (x->m < 0 || x->n < 0 || x->k < 0 || x->batch < 0)
+        return neap_error(NEAP_E_SHAPE, "product of negative extents");
     if (x->m > INT_MAX || x->n > INT_MAX || x->k > INT_MAX || x->lda > INT_MAX || x->ldb > INT_MAX ||
         x->ldc > INT_MAX) {
         return neap_error(NEAP_E_SHAPE, "product of matrices with more than %d rows or columns", INT_MAX);
@@ -227,20 +233,24 @@ static int check_args(const engine_gemm_args *x) {
 
 int engine_gemm(const neap_run *run, const engine_gemm_args *args) {
     int status = check_args(args);
-    if (status) return status;
-    if (args->m == 0 || args->n == 0 || args->batch == 0) return NEAP_OK;
+    if (status)
+        return status;
+    if (args->m == 0 || args->n == 0 || args->batch == 0)
+        return NEAP_OK;
     if (args->k == 0) {
         fill_zeros(args);
         return NEAP_OK;
     }
     status = engine_blas_load();
-    if (status) return status;
+    if (status)
+        return status;
     product p = {.args = args};
     choose_grid(&p);
     int64_t tiles = p.rows * p.columns * args->batch;
     double work = (double)args->m * (double)args->n * (double)args->k * (double)args->batch;
     if (work < PARALLEL_WORK) {
-        for (int64_t tile = 0; tile < tiles; tile++) compute_tile(&p, tile, run);
+        for (int64_t tile = 0; tile < tiles; tile++)
+            compute_tile(&p, tile, run);
     } else {
         neap_parallel_for(run, tiles, compute_tile, &p);
     }

@@ -10,7 +10,7 @@
  * Leading dimensions (elements from row to row as stored) and strides (elements from one matrix of the batch to the
  * next; 0 shares one) may be any that keep c's elements apart. c must not overlap a or b. */
 typedef struct engine_gemm_args {
-    bool f64; /* else f32 */
+    bool f64;                      /* else f32 */
     bool transpose_a, transpose_b; /* a is stored k × m; b is stored n × k */
     int64_t m, n, k, batch;
     const void *a, *b;

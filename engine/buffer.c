@@ -54,14 +54,16 @@ static struct {
 
 /* The class whose blocks hold `bytes`, or CLASSES if none does. */
 static int class_of(size_t bytes) {
-    if (bytes <= (size_t)LINEAR * ALIGN) return bytes == 0 ? 0 : (int)((bytes - 1) / ALIGN);
+    if (bytes <= (size_t)LINEAR * ALIGN)
+        return bytes == 0 ? 0 : (int)((bytes - 1) / ALIGN);
     int exponent = 63 - __builtin_clzll((unsigned long long)bytes - 1);
     int class = LINEAR + (exponent - 8) * 4 + (int)(((bytes - 1) >> (exponent - 2)) & 3);
     return class < CLASSES ? class : CLASSES;
 }
 
 static size_t class_bytes(int class) {
-    if (class < LINEAR) return (size_t)(class + 1) * ALIGN;
+    if (class < LINEAR)
+        return (size_t)(class + 1) * ALIGN;
     int exponent = 8 + (class - LINEAR) / 4;
     return (size_t)(5 + (class - LINEAR) % 4) << (exponent - 2);
 }
@@ -71,10 +73,13 @@ static size_t class_bytes(int class) {
 static void *map_huge(size_t bytes) {
     size_t whole = bytes + HUGE;
     char *base = mmap(NULL, whole, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (base == MAP_FAILED) return NULL;
+    if (base == MAP_FAILED)
+        return NULL;
     char *block = (char *)(((uintptr_t)base + HUGE - 1) / HUGE * HUGE);
-    if (block > base) munmap(base, (size_t)(block - base));
-    if (block + bytes < base + whole) munmap(block + bytes, (size_t)(base + whole - (block + bytes)));
+    if (block > base)
+        munmap(base, (size_t)(block - base));
+    if (block + bytes < base + whole)
+        munmap(block + bytes, (size_t)(base + whole - (block + bytes)));
     madvise(block, bytes, MADV_HUGEPAGE);
     return block;
 }
@@ -117,7 +122,7 @@ static void keep(neap_buffer *buffer) {
 /* Adds up the classes: bytes in the pool, buffers ever made. */
 static void add_up(uint64_t *pooled, uint64_t *taken) {
     *pooled = *taken = 0;
-    for (int class = 0; class < CLASSES; class++) {
+    for (int class = 0; class < CLASSES; class ++) {
         struct pool_class *one = &memory.classes[class];
         engine_lock_take(&one->lock);
         *pooled += one->kept * class_bytes(class);
@@ -129,12 +134,13 @@ static void add_up(uint64_t *pooled, uint64_t *taken) {
 /* Gives at least `bytes` of pooled blocks back to the system if there are as many, the largest blocks first. */
 static void evict(uint64_t bytes) {
     uint64_t freed = 0;
-    for (int class = CLASSES - 1; class >= 0 && freed < bytes; class--) {
+    for (int class = CLASSES - 1; class >= 0 && freed < bytes; class --) {
         while (freed < bytes) {
             engine_lock_take(&memory.classes[class].lock);
             neap_buffer *buffer = pop(&memory.classes[class]);
             engine_lock_drop(&memory.classes[class].lock);
-            if (!buffer) break;
+            if (!buffer)
+                break;
             freed += class_bytes(class);
             free_buffer(buffer);
         }
@@ -146,16 +152,19 @@ static void make_room(uint64_t live) {
     uint64_t limit = atomic_load_explicit(&memory.limit, memory_order_relaxed);
     uint64_t peak = atomic_load_explicit(&memory.peak, memory_order_relaxed);
     uint64_t most = (live > peak ? live : peak) / 4 * 5 + SLACK;
-    if (limit && limit < most) most = limit;
+    if (limit && limit < most)
+        most = limit;
     uint64_t pooled, taken;
     add_up(&pooled, &taken);
-    if (live + pooled > most) evict(live + pooled - most);
+    if (live + pooled > most)
+        evict(live + pooled - most);
 }
 
 static neap_buffer *make(int class, uint64_t live) {
     make_room(live);
     neap_buffer *buffer = engine_slab_get(&header_slab);
-    if (!buffer) return NULL;
+    if (!buffer)
+        return NULL;
     size_t bytes = class_bytes(class);
     void *data = new_block(bytes);
     if (!data) {
@@ -179,14 +188,16 @@ static neap_buffer *take(int class, uint64_t live) {
     struct pool_class *from = &memory.classes[class];
     engine_lock_take(&from->lock);
     neap_buffer *buffer = pop(from);
-    if (buffer) from->taken++;
+    if (buffer)
+        from->taken++;
     engine_lock_drop(&from->lock);
     return buffer ? buffer : make(class, live);
 }
 
 static void raise_peak(uint64_t live) {
     uint64_t peak = atomic_load_explicit(&memory.peak, memory_order_relaxed);
-    while (live > peak && !atomic_compare_exchange_weak(&memory.peak, &peak, live)) continue;
+    while (live > peak && !atomic_compare_exchange_weak(&memory.peak, &peak, live))
+        continue;
 }
 
 /* ---- Buffers ------------------------------------------------------------------------------------------------------- */
@@ -202,13 +213,15 @@ static int refuse(size_t bytes, uint64_t live, uint64_t limit) {
 
 int neap_buffer_new(int device, size_t bytes, neap_buffer **out) {
     int status = engine_check_alive();
-    if (status) return status;
+    if (status)
+        return status;
     int devices = engine_phase() == ENGINE_OFF ? 1 : engine.devices;
     if (device < 0 || device >= devices) {
         return neap_error(NEAP_E_ARGUMENT, "buffer on device %d of %d", device, devices);
     }
     int class = class_of(bytes);
-    if (class == CLASSES || engine_alloc_refuse()) return refuse(bytes, 0, 0);
+    if (class == CLASSES || engine_alloc_refuse())
+        return refuse(bytes, 0, 0);
     uint64_t size = class_bytes(class);
     uint64_t live = atomic_fetch_add_explicit(&memory.live, size, memory_order_relaxed) + size;
     uint64_t limit = atomic_load_explicit(&memory.limit, memory_order_relaxed);
@@ -233,7 +246,8 @@ neap_buffer *neap_buffer_retain(neap_buffer *buffer) {
 }
 
 void neap_buffer_release(neap_buffer *buffer) {
-    if (!buffer) return;
+    if (!buffer)
+        return;
     if (atomic_load_explicit(&buffer->refs, memory_order_acquire) != 1 &&
         atomic_fetch_sub_explicit(&buffer->refs, 1, memory_order_acq_rel) != 1) {
         return;
@@ -273,7 +287,8 @@ void neap_memory_get(neap_memory_stats *out) {
         .peak_bytes = atomic_load_explicit(&memory.peak, memory_order_relaxed),
         .limit_bytes = atomic_load_explicit(&memory.limit, memory_order_relaxed),
     };
-    if (engine_phase() != ENGINE_DEAD) add_up(&out->pooled_bytes, &out->allocations);
+    if (engine_phase() != ENGINE_DEAD)
+        add_up(&out->pooled_bytes, &out->allocations);
 }
 
 void neap_memory_limit(uint64_t bytes) {
@@ -281,9 +296,11 @@ void neap_memory_limit(uint64_t bytes) {
     neap_memory_stats now;
     neap_memory_get(&now);
     uint64_t resident = now.live_bytes + now.pooled_bytes;
-    if (bytes && resident > bytes && engine_phase() != ENGINE_DEAD) evict(resident - bytes);
+    if (bytes && resident > bytes && engine_phase() != ENGINE_DEAD)
+        evict(resident - bytes);
 }
 
 void neap_memory_trim(void) {
-    if (engine_phase() != ENGINE_DEAD) evict(UINT64_MAX);
+    if (engine_phase() != ENGINE_DEAD)
+        evict(UINT64_MAX);
 }

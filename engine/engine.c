@@ -28,7 +28,8 @@ __attribute__((constructor)) static void watch_forks(void) {
 }
 
 int engine_check_alive(void) {
-    if (engine_phase() != ENGINE_DEAD) return NEAP_OK;
+    if (engine_phase() != ENGINE_DEAD)
+        return NEAP_OK;
     return neap_error(NEAP_E_STATE, "the engine does not survive a fork: this process is a child of the one that "
                                     "loaded it; start a new process instead");
 }
@@ -48,13 +49,15 @@ int engine_check_running(void) {
 
 static int count_cores(void) {
     cpu_set_t set;
-    if (sched_getaffinity(0, sizeof set, &set) != 0) return 1;
+    if (sched_getaffinity(0, sizeof set, &set) != 0)
+        return 1;
     int count = CPU_COUNT(&set);
     return count < 1 ? 1 : count < WORKERS_MOST ? count : WORKERS_MOST;
 }
 
 static int start(const neap_engine_config *config) {
-    if (engine_phase() != ENGINE_OFF) return neap_error(NEAP_E_STATE, "the engine is already started");
+    if (engine_phase() != ENGINE_OFF)
+        return neap_error(NEAP_E_STATE, "the engine is already started");
     if (config->workers < 0 || config->workers > WORKERS_MOST) {
         return neap_error(NEAP_E_ARGUMENT, "%d workers: expected 1 to %d, or 0 for one per core", config->workers,
                           WORKERS_MOST);
@@ -69,7 +72,8 @@ static int start(const neap_engine_config *config) {
     int workers = config->workers ? config->workers : engine.cores;
     int devices = config->devices ? config->devices : 1;
     int status = engine_pool_open(workers, devices);
-    if (status) return status;
+    if (status)
+        return status;
     engine.workers = workers;
     engine.devices = devices;
     engine.scheduler = config->scheduler;
@@ -80,7 +84,8 @@ static int start(const neap_engine_config *config) {
 int neap_engine_start(const neap_engine_config *config) {
     static const neap_engine_config plain;
     int status = engine_check_alive();
-    if (status) return status;
+    if (status)
+        return status;
     pthread_mutex_lock(&phase_mutex);
     status = start(config ? config : &plain);
     pthread_mutex_unlock(&phase_mutex);
@@ -91,7 +96,8 @@ int neap_engine_start(const neap_engine_config *config) {
  * looks at the phase, we change the phase before we look at `outstanding`: so either it sees the closed door, or the
  * second wait sees its op. */
 void neap_engine_stop(void) {
-    if (engine_phase() == ENGINE_DEAD || engine_self()->depth > 0) return;
+    if (engine_phase() == ENGINE_DEAD || engine_self()->depth > 0)
+        return;
     pthread_mutex_lock(&phase_mutex);
     if (engine_phase() == ENGINE_RUNNING) {
         engine_wait_idle();

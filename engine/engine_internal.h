@@ -39,11 +39,11 @@ int engine_failure_report_all(void);
 /* ---- Threads (thread.c) ------------------------------------------------------------------------------------------- */
 typedef struct engine_op engine_op;
 
-typedef struct engine_thread { /* one per thread that ever called the engine */
-    int worker;                /* index in the pool, -1 outside */
-    int depth;                 /* ops running on this thread, one inside the other */
-    int code;                  /* of the last error */
-    uint64_t errors;           /* errors set on this thread, ever */
+typedef struct engine_thread {      /* one per thread that ever called the engine */
+    int worker;                     /* index in the pool, -1 outside */
+    int depth;                      /* ops running on this thread, one inside the other */
+    int code;                       /* of the last error */
+    uint64_t errors;                /* errors set on this thread, ever */
     engine_op *naive, **naive_tail; /* ready ops that the naive scheduler runs when the thread's outer op returns */
     _Atomic uint64_t pushed, completed, inlined, skipped; /* written by this thread only */
     struct engine_thread *next, *previous;
@@ -119,10 +119,10 @@ typedef struct engine_entry {
 
 struct neap_var { /* one cache line */
     engine_lock lock;
-    uint32_t readers;        /* granted */
-    bool writing;            /* granted */
-    bool deleted;            /* destroy when nothing is granted any more */
-    bool in_buffer;          /* first member of a neap_buffer */
+    uint32_t readers; /* granted */
+    bool writing;     /* granted */
+    bool deleted;     /* destroy when nothing is granted any more */
+    bool in_buffer;   /* first member of a neap_buffer */
     engine_entry *head, *tail;
     uint64_t pushed_writes;
     _Atomic uint64_t version; /* completed writes */
@@ -158,9 +158,9 @@ struct engine_op {
     void *arg;
     void (*release)(void *arg);
     const char *name, *site;
-    engine_op *next;    /* in a lane or a ready list; in a lane's heap: the next sibling */
-    engine_op *child;   /* in a lane's heap */
-    uint64_t order;     /* in a lane's heap: breaks ties of priority */
+    engine_op *next;  /* in a lane or a ready list; in a lane's heap: the next sibling */
+    engine_op *child; /* in a lane's heap */
+    uint64_t order;   /* in a lane's heap: breaks ties of priority */
     uint32_t entry_count;
     engine_entry entries[];
 };

@@ -21,7 +21,8 @@ static struct {
 } unreported;
 
 /* What a failure becomes when there is no memory to describe it. Never freed: it starts with a reference too many. */
-static engine_failure nameless = {.refs = 1, .code = NEAP_E_MEMORY, .text = "an operation failed, and no memory to say more"};
+static engine_failure nameless = {
+    .refs = 1, .code = NEAP_E_MEMORY, .text = "an operation failed, and no memory to say more"};
 static _Atomic bool nameless_unreported;
 
 /* Takes every record that a wait has reported off the list. The caller holds the lock and releases what it gets. */
@@ -54,7 +55,8 @@ static void append_unreported(engine_failure *failure) {
     engine_failure *gone = prune();
     if (unreported.count < UNREPORTED_MOST) {
         engine_failure **link = &unreported.head;
-        while (*link) link = &(*link)->next;
+        while (*link)
+            link = &(*link)->next;
         *link = engine_failure_retain(failure);
         unreported.count++;
     }
@@ -84,7 +86,8 @@ engine_failure *engine_failure_retain(engine_failure *failure) {
 }
 
 void engine_failure_release(engine_failure *failure) {
-    if (failure && atomic_fetch_sub_explicit(&failure->refs, 1, memory_order_acq_rel) == 1) free(failure);
+    if (failure && atomic_fetch_sub_explicit(&failure->refs, 1, memory_order_acq_rel) == 1)
+        free(failure);
 }
 
 int engine_failure_raise(engine_failure *failure) {
@@ -114,6 +117,7 @@ int engine_failure_report_all(void) {
         }
     }
     release_list(list);
-    if (atomic_exchange(&nameless_unreported, false) && status == NEAP_OK) status = engine_failure_raise(&nameless);
+    if (atomic_exchange(&nameless_unreported, false) && status == NEAP_OK)
+        status = engine_failure_raise(&nameless);
     return status;
 }

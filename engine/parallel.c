@@ -13,9 +13,11 @@ static const uint32_t CALLER_SLEEPS = UINT32_C(1) << 31; /* a bit of `active` */
 static void work_on(engine_parallel *loop, const neap_run *run) {
     for (;;) {
         int64_t first = atomic_fetch_add_explicit(&loop->next, loop->chunk, memory_order_relaxed);
-        if (first >= loop->n) return;
+        if (first >= loop->n)
+            return;
         int64_t end = first + loop->chunk < loop->n ? first + loop->chunk : loop->n;
-        for (int64_t i = first; i < end; i++) loop->fn(loop->arg, i, run);
+        for (int64_t i = first; i < end; i++)
+            loop->fn(loop->arg, i, run);
     }
 }
 
@@ -28,12 +30,14 @@ void engine_parallel_join(engine_parallel *loop, int worker) {
     work_on(loop, &run);
     self->depth--;
     _Atomic uint32_t *active = &loop->active;
-    if (atomic_fetch_sub_explicit(active, 1, memory_order_acq_rel) == (CALLER_SLEEPS | 1)) engine_futex_wake(active, 1);
+    if (atomic_fetch_sub_explicit(active, 1, memory_order_acq_rel) == (CALLER_SLEEPS | 1))
+        engine_futex_wake(active, 1);
 }
 
 static void wait_for_helpers(engine_parallel *loop) {
     for (int spin = 0; spin < SPINS_BEFORE_SLEEP; spin++) {
-        if (atomic_load_explicit(&loop->active, memory_order_acquire) == 0) return;
+        if (atomic_load_explicit(&loop->active, memory_order_acquire) == 0)
+            return;
         engine_pause();
     }
     uint32_t active = atomic_fetch_or_explicit(&loop->active, CALLER_SLEEPS, memory_order_acq_rel) | CALLER_SLEEPS;
@@ -47,7 +51,8 @@ void neap_parallel_for(const neap_run *run, int64_t n, void (*fn)(void *arg, int
                        void *arg) {
     int workers = engine.workers;
     if (n <= 1 || workers <= 1 || engine.scheduler == NEAP_SCHEDULER_NAIVE || engine_phase() == ENGINE_DEAD) {
-        for (int64_t i = 0; i < n; i++) fn(arg, i, run);
+        for (int64_t i = 0; i < n; i++)
+            fn(arg, i, run);
         return;
     }
     int64_t chunk = n / ((int64_t)workers * CHUNKS_PER_WORKER);

@@ -11,9 +11,9 @@
  * a row.
  *
  * Workers are started one by one while there is more work than free workers. A free worker spins for SPIN_NS before it
- * sleeps; only one spins at a time, and none on a single core. Whoever adds an op wakes a sleeper only if nobody spins;
- * a worker that takes an op while others remain wakes the next one. A worker that finishes an op and makes others ready
- * wakes nobody: it comes for the first of them itself.
+ * sleeps; only one spins at a time, and none on a single core. Whoever adds an op wakes a sleeper only if nobody spins
+ * or arrives (was started and has not looked for work yet). A worker that takes an op while others remain wakes the
+ * next one. A worker that has finished an op and made others ready wakes nobody: it comes for the first of them itself.
  *
  * Everything in `pool` is guarded by its lock, but for the atomic counts, which are hints to those that look without.
  */
@@ -36,14 +36,14 @@ typedef struct lane {
 
 static struct {
     engine_lock lock;
-    lane *lanes;         /* [devices][KINDS] */
-    lane *rings[KINDS];  /* the last lane of each ring; its next is the front */
-    uint64_t order;      /* ops that ever entered a heap */
-    int streak;          /* small ops taken in a row */
+    lane *lanes;            /* [devices][KINDS] */
+    lane *rings[KINDS];     /* the last lane of each ring; its next is the front */
+    uint64_t order;         /* ops that ever entered a heap */
+    int streak;             /* small ops taken in a row */
     engine_parallel *loops; /* offered */
-    int most;            /* workers */
+    int most;               /* workers */
     _Atomic int started;
-    int spinning, sleeping;
+    int arriving, spinning, sleeping;
     bool closing;
     pthread_t *threads;
     _Atomic uint32_t signals;      /* sleepers that were told to get up and have not yet */
@@ -60,7 +60,8 @@ static bool runs_before(const engine_op *a, const engine_op *b) {
 }
 
 static engine_op *meld(engine_op *a, engine_op *b) {
-    if (!a || !b) return a ? a : b;
+    if (!a || !b)
+        return a ? a : b;
     engine_op *top = runs_before(a, b) ? a : b, *below = top == a ? b : a;
     below->next = top->child;
     top->child = below;
@@ -74,7 +75,8 @@ static engine_op *without_root(engine_op *root) {
         engine_op *first = child, *second = child->next;
         child = second ? second->next : NULL;
         first->next = NULL;
-        if (second) second->next = NULL;
+        if (second)
+            second->next = NULL;
         engine_op *pair = meld(first, second);
         pair->next = pairs;
         pairs = pair;
@@ -106,11 +108,13 @@ static void add_op(engine_op *op) {
         to->head = to->tail = op;
     }
     atomic_fetch_add_explicit(&pool.ready[kind], 1, memory_order_relaxed);
-    if (to->in_ring) return;
+    if (to->in_ring)
+        return;
     to->in_ring = true;
     lane *last = pool.rings[kind];
     to->next = last ? last->next : to;
-    if (last) last->next = to;
+    if (last)
+        last->next = to;
     pool.rings[kind] = to;
 }
 
@@ -131,25 +135,29 @@ static engine_op *take_op(int kind) {
     } else {
         front->in_ring = false;
         last->next = front->next;
-        if (front == last) pool.rings[kind] = NULL;
+        if (front == last)
+            pool.rings[kind] = NULL;
     }
     return op;
 }
 
 static engine_op *take_any(void) {
     lane *small = pool.rings[SMALL], *plain = pool.rings[PLAIN];
-    if (!small && !plain) return NULL;
+    if (!small && !plain)
+        return NULL;
     int kind = small ? SMALL : PLAIN;
     if (small && plain) {
         int lead = top_priority(small->next) - top_priority(plain->next);
-        if (lead < 0 || (lead == 0 && pool.streak >= SMALL_STREAK)) kind = PLAIN;
+        if (lead < 0 || (lead == 0 && pool.streak >= SMALL_STREAK))
+            kind = PLAIN;
     }
     pool.streak = kind == SMALL ? pool.streak + 1 : 0;
     return take_op(kind);
 }
 
 engine_op *engine_pool_take_small(void) {
-    if (atomic_load_explicit(&pool.ready[SMALL], memory_order_relaxed) == 0) return NULL;
+    if (atomic_load_explicit(&pool.ready[SMALL], memory_order_relaxed) == 0)
+        return NULL;
     engine_lock_take(&pool.lock);
     engine_op *op = pool.rings[SMALL] ? take_op(SMALL) : NULL;
     engine_lock_drop(&pool.lock);
@@ -166,7 +174,7 @@ typedef struct summons {
 /* Decides how `count` more workers come to work. The caller holds the lock. */
 static summons summon(int count) {
     summons call = {0, 0};
-    count -= pool.spinning;
+    count -= pool.arriving + pool.spinning;
     while (count > 0 && pool.sleeping > 0) {
         pool.sleeping--;
         atomic_fetch_add_explicit(&pool.signals, 1, memory_order_relaxed);
@@ -188,6 +196,8 @@ static bool grow(int enough) {
     engine_lock_take(&pool.lock);
     int index = pool.started;
     bool wanted = index < pool.most && index < enough && !pool.closing;
+    if (wanted)
+        pool.arriving++;
     engine_lock_drop(&pool.lock);
     if (wanted) {
         char name[16];
@@ -196,8 +206,10 @@ static bool grow(int enough) {
         engine_lock_take(&pool.lock);
         if (made) {
             pool.started++;
-        } else if (index > 0) {
-            pool.most = index; /* do with those that we have */
+        } else {
+            pool.arriving--;
+            if (index > 0)
+                pool.most = index; /* do with those that we have */
         }
         engine_lock_drop(&pool.lock);
     }
@@ -206,12 +218,15 @@ static bool grow(int enough) {
 }
 
 static void answer(summons call) {
-    if (call.wake > 0) engine_futex_wake(&pool.signals, call.wake);
-    while (call.start-- > 0) grow(INT_MAX);
+    if (call.wake > 0)
+        engine_futex_wake(&pool.signals, call.wake);
+    while (call.start-- > 0)
+        grow(INT_MAX);
 }
 
 int engine_pool_ensure(void) {
-    if (pool.started > 0 || grow(1)) return NEAP_OK;
+    if (pool.started > 0 || grow(1))
+        return NEAP_OK;
     return neap_error(NEAP_E_STATE, "cannot start a worker thread");
 }
 
@@ -224,7 +239,8 @@ void engine_pool_submit(engine_ready *ready, engine_thread *self) {
         add_op(op);
         count++;
     }
-    if (self->worker < 0 || self->depth > 0) call = summon(count);
+    if (self->worker < 0 || self->depth > 0)
+        call = summon(count);
     engine_lock_drop(&pool.lock);
     answer(call);
 }
@@ -233,11 +249,13 @@ void engine_pool_submit(engine_ready *ready, engine_thread *self) {
 
 void engine_pool_offer(engine_parallel *loop, int helpers) {
     engine_lock_take(&pool.lock);
-    if (helpers > pool.most - 1) helpers = pool.most > 0 ? pool.most - 1 : 0;
+    if (helpers > pool.most - 1)
+        helpers = pool.most > 0 ? pool.most - 1 : 0;
     loop->wanted = helpers;
     loop->link = pool.loops;
     pool.loops = loop;
-    if (helpers > 0) atomic_fetch_add_explicit(&pool.open_loops, 1, memory_order_relaxed);
+    if (helpers > 0)
+        atomic_fetch_add_explicit(&pool.open_loops, 1, memory_order_relaxed);
     summons call = summon(helpers);
     engine_lock_drop(&pool.lock);
     answer(call);
@@ -246,18 +264,23 @@ void engine_pool_offer(engine_parallel *loop, int helpers) {
 void engine_pool_retract(engine_parallel *loop) {
     engine_lock_take(&pool.lock);
     engine_parallel **link = &pool.loops;
-    while (*link != loop) link = &(*link)->link;
+    while (*link != loop)
+        link = &(*link)->link;
     *link = loop->link;
-    if (loop->wanted > 0) atomic_fetch_sub_explicit(&pool.open_loops, 1, memory_order_relaxed);
+    if (loop->wanted > 0)
+        atomic_fetch_sub_explicit(&pool.open_loops, 1, memory_order_relaxed);
     engine_lock_drop(&pool.lock);
 }
 
 /* A loop that wants helpers, entered; or NULL. */
 static engine_parallel *enter_loop(void) {
     engine_parallel *loop = pool.loops;
-    while (loop && loop->wanted == 0) loop = loop->link;
-    if (!loop) return NULL;
-    if (--loop->wanted == 0) atomic_fetch_sub_explicit(&pool.open_loops, 1, memory_order_relaxed);
+    while (loop && loop->wanted == 0)
+        loop = loop->link;
+    if (!loop)
+        return NULL;
+    if (--loop->wanted == 0)
+        atomic_fetch_sub_explicit(&pool.open_loops, 1, memory_order_relaxed);
     atomic_fetch_add_explicit(&loop->active, 1, memory_order_relaxed);
     return loop;
 }
@@ -279,20 +302,24 @@ static bool something_offered(void) {
 /* A task, or false. The caller holds the lock. Loops go first: somebody waits for them already. */
 static bool find_task(task *out, summons *call) {
     *out = (task){.loop = enter_loop()};
-    if (!out->loop) out->op = take_any();
+    if (!out->loop)
+        out->op = take_any();
     out->stop = !out->loop && !out->op && pool.closing;
-    if ((out->loop || out->op) && (pool.rings[SMALL] || pool.rings[PLAIN])) *call = summon(1);
+    if ((out->loop || out->op) && (pool.rings[SMALL] || pool.rings[PLAIN]))
+        *call = summon(1);
     return out->loop || out->op || out->stop;
 }
 
 /* Looks for work without the lock for a while. The caller holds the lock before and after. */
 static void spin(void) {
-    if (pool.spinning > 0 || engine.cores < 2) return;
+    if (pool.spinning > 0 || engine.cores < 2)
+        return;
     pool.spinning++;
     engine_lock_drop(&pool.lock);
     int64_t end = engine_now() + SPIN_NS;
     while (!something_offered() && engine_now() < end) {
-        for (int i = 0; i < SPINS_PER_LOOK && !something_offered(); i++) engine_pause();
+        for (int i = 0; i < SPINS_PER_LOOK && !something_offered(); i++)
+            engine_pause();
     }
     engine_lock_take(&pool.lock);
     pool.spinning--;
@@ -305,7 +332,8 @@ static void sleep_until_summoned(void) {
         engine_lock_drop(&pool.lock);
         engine_futex_wait(&pool.signals, 0, FOR_EVER);
         engine_lock_take(&pool.lock);
-        if (atomic_load_explicit(&pool.signals, memory_order_relaxed) > 0) break;
+        if (atomic_load_explicit(&pool.signals, memory_order_relaxed) > 0)
+            break;
     }
     atomic_fetch_sub_explicit(&pool.signals, 1, memory_order_relaxed);
 }
@@ -316,7 +344,8 @@ static task next_task(void) {
     engine_lock_take(&pool.lock);
     while (!find_task(&found, &call)) {
         spin();
-        if (find_task(&found, &call)) break;
+        if (find_task(&found, &call))
+            break;
         sleep_until_summoned();
     }
     engine_lock_drop(&pool.lock);
@@ -327,9 +356,13 @@ static task next_task(void) {
 static void *worker_main(void *arg) {
     engine_thread *self = engine_self();
     self->worker = (int)(intptr_t)arg;
+    engine_lock_take(&pool.lock);
+    pool.arriving--; /* it looks for work at once, so nothing is missed */
+    engine_lock_drop(&pool.lock);
     for (;;) {
         task found = next_task();
-        if (found.stop) return NULL;
+        if (found.stop)
+            return NULL;
         if (found.loop) {
             engine_parallel_join(found.loop, self->worker);
         } else {
@@ -352,7 +385,8 @@ int engine_pool_open(int workers, int devices) {
     pool.lanes = lanes;
     pool.threads = threads;
     pool.most = workers;
-    pool.started = pool.spinning = pool.sleeping = pool.streak = 0;
+    pool.started = 0;
+    pool.arriving = pool.spinning = pool.sleeping = pool.streak = 0;
     pool.closing = false;
     atomic_store(&pool.signals, 0);
     engine_lock_drop(&pool.lock);
@@ -369,12 +403,14 @@ void engine_pool_close(void) {
     engine_lock_drop(&pool.lock);
     pthread_mutex_unlock(&grow_mutex);
     answer(call);
-    for (int i = 0; i < started; i++) pthread_join(pool.threads[i], NULL);
+    for (int i = 0; i < started; i++)
+        pthread_join(pool.threads[i], NULL);
     engine_lock_take(&pool.lock);
     free(pool.lanes);
     free(pool.threads);
     pool.lanes = NULL;
     pool.threads = NULL;
-    pool.most = pool.started = 0;
+    pool.most = 0;
+    pool.started = 0;
     engine_lock_drop(&pool.lock);
 }

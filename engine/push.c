@@ -18,14 +18,21 @@
 
 #include <stdlib.h>
 
-enum { NEST_MOST = 8 /* ops that run inside each other's pushes */, SHORT_LIST = 32, FEW_ENTRIES = 4, SOME_ENTRIES = 12 };
+enum {
+    NEST_MOST = 8 /* ops that run inside each other's pushes */,
+    SHORT_LIST = 32,
+    FEW_ENTRIES = 4,
+    SOME_ENTRIES = 12
+};
 
 static engine_slab few_slab = {.bytes = sizeof(engine_op) + FEW_ENTRIES * sizeof(engine_entry)};
 static engine_slab some_slab = {.bytes = sizeof(engine_op) + SOME_ENTRIES * sizeof(engine_entry)};
 
 static engine_op *new_op(uint32_t entry_count) {
-    if (entry_count <= FEW_ENTRIES) return engine_slab_get(&few_slab);
-    if (entry_count <= SOME_ENTRIES) return engine_slab_get(&some_slab);
+    if (entry_count <= FEW_ENTRIES)
+        return engine_slab_get(&few_slab);
+    if (entry_count <= SOME_ENTRIES)
+        return engine_slab_get(&some_slab);
     return engine_alloc(sizeof(engine_op) + entry_count * sizeof(engine_entry));
 }
 
@@ -44,19 +51,22 @@ static void free_op(engine_op *op) {
 /* Passes ready ops on. Under the naive scheduler they run here, once no op of this thread is running. */
 static void hand_over(engine_ready *ready, engine_thread *self) {
     if (engine.scheduler != NEAP_SCHEDULER_NAIVE) {
-        if (ready->head) engine_pool_submit(ready, self);
+        if (ready->head)
+            engine_pool_submit(ready, self);
         return;
     }
     if (ready->head) {
         *self->naive_tail = ready->head;
         self->naive_tail = ready->tail;
     }
-    if (self->depth > 0) return;
+    if (self->depth > 0)
+        return;
     self->depth++; /* what these ops make ready is appended, not run inside them */
     while (self->naive) {
         engine_op *op = self->naive;
         self->naive = op->next;
-        if (!self->naive) self->naive_tail = &self->naive;
+        if (!self->naive)
+            self->naive_tail = &self->naive;
         engine_op_run(op, self);
     }
     self->depth--;
@@ -69,19 +79,22 @@ static engine_failure *call_sync(neap_sync_fn fn, void *arg, const neap_run *run
     self->depth++;
     int status = fn(arg, run);
     self->depth--;
-    if (status >= 0) return NULL;
+    if (status >= 0)
+        return NULL;
     return engine_failure_new(status, self->errors != errors ? self->text : NULL, name, site);
 }
 
 /* The op is over, with a failure (TAKES) or NULL. */
 static void finish(engine_op *op, engine_failure *failure, engine_thread *self) {
     engine_ready ready = {NULL, &ready.head};
-    if (op->release) op->release(op->arg);
+    if (op->release)
+        op->release(op->arg);
     for (uint32_t i = 0; i < op->entry_count; i++) {
         engine_var_finish(op->entries[i].var, op->entries[i].access, failure, &ready);
     }
     engine_failure_release(failure);
-    if (!(op->flags & ENGINE_OP_HIDDEN)) engine_count_one(&self->completed);
+    if (!(op->flags & ENGINE_OP_HIDDEN))
+        engine_count_one(&self->completed);
     free_op(op);
     hand_over(&ready, self);
     engine_wait_signal();
@@ -89,9 +102,11 @@ static void finish(engine_op *op, engine_failure *failure, engine_thread *self) 
 
 /* The failure that keeps the op from running, or NULL. The op holds all grants, so nobody changes the fields. */
 static engine_failure *inherited(engine_op *op) {
-    if (op->flags & NEAP_PUSH_ALWAYS) return NULL;
+    if (op->flags & NEAP_PUSH_ALWAYS)
+        return NULL;
     for (uint32_t i = 0; i < op->entry_count; i++) {
-        if (op->entries[i].var->failure) return engine_failure_retain(op->entries[i].var->failure);
+        if (op->entries[i].var->failure)
+            return engine_failure_retain(op->entries[i].var->failure);
     }
     return NULL;
 }
@@ -115,11 +130,13 @@ void engine_op_run(engine_op *op, engine_thread *self) {
 }
 
 void neap_complete(neap_completion *done, int status) {
-    if (engine_phase() == ENGINE_DEAD) return;
+    if (engine_phase() == ENGINE_DEAD)
+        return;
     engine_op *op = (engine_op *)done;
     engine_thread *self = engine_self();
     engine_failure *failure = NULL;
-    if (status < 0) failure = engine_failure_new(status, self->code == status ? self->text : NULL, op->name, op->site);
+    if (status < 0)
+        failure = engine_failure_new(status, self->code == status ? self->text : NULL, op->name, op->site);
     finish(op, failure, self);
 }
 
@@ -127,15 +144,19 @@ void neap_complete(neap_completion *done, int status) {
 
 static int check_push(const neap_push *push, bool has_function) {
     int status = engine_check_running();
-    if (status) return status;
-    if (!has_function) return neap_error(NEAP_E_ARGUMENT, "push without a function");
+    if (status)
+        return status;
+    if (!has_function)
+        return neap_error(NEAP_E_ARGUMENT, "push without a function");
     if (push->device < 0 || push->device >= engine.devices) {
         return neap_error(NEAP_E_ARGUMENT, "push to device %d of %d", push->device, engine.devices);
     }
-    if (push->nreads < 0 || push->nwrites < 0) return neap_error(NEAP_E_ARGUMENT, "push with a negative count");
+    if (push->nreads < 0 || push->nwrites < 0)
+        return neap_error(NEAP_E_ARGUMENT, "push with a negative count");
     for (int i = 0; i < push->nreads + push->nwrites; i++) {
         neap_var *var = i < push->nreads ? push->reads[i] : push->writes[i - push->nreads];
-        if (!var) return neap_error(NEAP_E_ARGUMENT, "push with a null variable");
+        if (!var)
+            return neap_error(NEAP_E_ARGUMENT, "push with a null variable");
     }
     return NEAP_OK;
 }
@@ -157,16 +178,20 @@ static int admit(engine_op *op, engine_thread *self) {
     atomic_fetch_add(&engine.outstanding, 1); /* before the look at the phase: see neap_engine_stop */
     status = engine_check_running();
     bool ready = !status && engine_var_enqueue(op, order, &duplicate);
-    if (duplicate) status = neap_error(NEAP_E_ARGUMENT, "a variable is listed twice in one push");
-    if (order != few) free(order);
+    if (duplicate)
+        status = neap_error(NEAP_E_ARGUMENT, "a variable is listed twice in one push");
+    if (order != few)
+        free(order);
     if (status) {
         free_op(op);
         engine_wait_signal();
         return status;
     }
-    if (!hidden) engine_count_one(&self->pushed);
+    if (!hidden)
+        engine_count_one(&self->pushed);
     if (ready && inlines) {
-        if (!hidden) engine_count_one(&self->inlined);
+        if (!hidden)
+            engine_count_one(&self->inlined);
         engine_op_run(op, self);
     } else if (ready) {
         op->next = NULL;
@@ -178,10 +203,12 @@ static int admit(engine_op *op, engine_thread *self) {
 
 static int push_op(engine_op model, const neap_push *push, bool has_function) {
     int status = check_push(push, has_function);
-    if (status) return status;
+    if (status)
+        return status;
     uint32_t count = (uint32_t)push->nreads + (uint32_t)push->nwrites;
     engine_op *op = new_op(count);
-    if (!op) return neap_error(NEAP_E_MEMORY, "no memory for an operation");
+    if (!op)
+        return neap_error(NEAP_E_MEMORY, "no memory for an operation");
     *op = model;
     op->flags |= push->flags;
     op->device = push->device;
@@ -202,12 +229,15 @@ static int push_op(engine_op model, const neap_push *push, bool has_function) {
 }
 
 static engine_failure *inherited_by_push(const neap_push *push) {
-    if (push->flags & NEAP_PUSH_ALWAYS) return NULL;
+    if (push->flags & NEAP_PUSH_ALWAYS)
+        return NULL;
     for (int i = 0; i < push->nreads; i++) {
-        if (push->reads[i]->failure) return engine_failure_retain(push->reads[i]->failure);
+        if (push->reads[i]->failure)
+            return engine_failure_retain(push->reads[i]->failure);
     }
     for (int i = 0; i < push->nwrites; i++) {
-        if (push->writes[i]->failure) return engine_failure_retain(push->writes[i]->failure);
+        if (push->writes[i]->failure)
+            return engine_failure_retain(push->writes[i]->failure);
     }
     return NULL;
 }
@@ -224,10 +254,14 @@ static void run_claimed(neap_sync_fn fn, void *arg, const neap_push *push, engin
     } else {
         failure = call_sync(fn, arg, &run, push->name, push->site, self);
     }
-    if (push->release) push->release(arg);
-    for (int i = 0; i < push->nreads; i++) engine_var_finish(push->reads[i], ENGINE_READ, NULL, &ready);
-    for (int i = 0; i < push->nwrites; i++) engine_var_finish(push->writes[i], ENGINE_WRITE, failure, &ready);
-    if (failure) engine_failure_release(failure);
+    if (push->release)
+        push->release(arg);
+    for (int i = 0; i < push->nreads; i++)
+        engine_var_finish(push->reads[i], ENGINE_READ, NULL, &ready);
+    for (int i = 0; i < push->nwrites; i++)
+        engine_var_finish(push->writes[i], ENGINE_WRITE, failure, &ready);
+    if (failure)
+        engine_failure_release(failure);
     engine_count_one(&self->completed);
     hand_over(&ready, self);
 }
@@ -262,7 +296,8 @@ static void unref(void *waker) {
 
 int engine_op_fence(neap_var *var, neap_waker *waker) {
     engine_op *op = new_op(1);
-    if (!op) return neap_error(NEAP_E_MEMORY, "no memory to wait for a variable");
+    if (!op)
+        return neap_error(NEAP_E_MEMORY, "no memory to wait for a variable");
     *op = (engine_op){.fn.sync = wake,
                       .arg = engine_waker_retain(waker),
                       .release = unref,
@@ -270,6 +305,7 @@ int engine_op_fence(neap_var *var, neap_waker *waker) {
                       .entry_count = 1};
     op->entries[0] = (engine_entry){.var = var, .op = op, .access = ENGINE_FENCE};
     int status = admit(op, engine_self());
-    if (status) neap_waker_free(waker);
+    if (status)
+        neap_waker_free(waker);
     return status;
 }

@@ -16,7 +16,8 @@ void engine_alloc_fail(int64_t nth) {
 }
 
 bool engine_alloc_refuse(void) {
-    if (atomic_load_explicit(&fail_countdown, memory_order_relaxed) <= 0) return false;
+    if (atomic_load_explicit(&fail_countdown, memory_order_relaxed) <= 0)
+        return false;
     return atomic_fetch_sub(&fail_countdown, 1) == 1;
 }
 
@@ -42,9 +43,11 @@ void engine_slab_put(engine_slab *slab, void *object) {
 static void *grow(engine_slab *slab) {
     size_t bytes = (slab->bytes + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
     char *chunk = aligned_alloc(CACHE_LINE, CHUNK_BYTES);
-    if (!chunk) return NULL;
+    if (!chunk)
+        return NULL;
     size_t count = CHUNK_BYTES / bytes;
-    for (size_t i = 1; i < count; i++) *(void **)(chunk + i * bytes) = i + 1 < count ? chunk + (i + 1) * bytes : NULL;
+    for (size_t i = 1; i < count; i++)
+        *(void **)(chunk + i * bytes) = i + 1 < count ? chunk + (i + 1) * bytes : NULL;
     engine_lock_take(&slab->lock);
     *(void **)(chunk + (count - 1) * bytes) = slab->free;
     slab->free = chunk + bytes;
@@ -53,10 +56,12 @@ static void *grow(engine_slab *slab) {
 }
 
 void *engine_slab_get(engine_slab *slab) {
-    if (engine_alloc_refuse()) return NULL;
+    if (engine_alloc_refuse())
+        return NULL;
     engine_lock_take(&slab->lock);
     void *object = slab->free;
-    if (object) slab->free = *(void **)object;
+    if (object)
+        slab->free = *(void **)object;
     engine_lock_drop(&slab->lock);
     return object ? object : grow(slab);
 }

@@ -16,7 +16,8 @@ void engine_lock_contend(engine_lock *lock) {
     for (int round = 0;; round++) {
         for (int spin = 0; spin < SPINS_BEFORE_YIELD; spin++) {
             engine_pause();
-            if (atomic_load_explicit(&lock->held, memory_order_relaxed) == 0 && engine_lock_try(lock)) return;
+            if (atomic_load_explicit(&lock->held, memory_order_relaxed) == 0 && engine_lock_try(lock))
+                return;
         }
         if (round < YIELDS_BEFORE_NAP) {
             sched_yield();

@@ -27,7 +27,8 @@ static inline bool engine_lock_try(engine_lock *lock) {
 }
 
 static inline void engine_lock_take(engine_lock *lock) {
-    if (!engine_lock_try(lock)) engine_lock_contend(lock);
+    if (!engine_lock_try(lock))
+        engine_lock_contend(lock);
 }
 
 static inline void engine_lock_drop(engine_lock *lock) {

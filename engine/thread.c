@@ -31,10 +31,12 @@ static void add_counts(neap_engine_counts *sum, engine_thread *thread) {
 
 static void detach(void *pointer) {
     engine_thread *self = pointer;
-    if (engine_phase() == ENGINE_DEAD) return; /* the list may have been locked when the process forked */
+    if (engine_phase() == ENGINE_DEAD)
+        return; /* the list may have been locked when the process forked */
     engine_lock_take(&threads.lock);
     add_counts(&threads.finished, self);
-    if (self->next) self->next->previous = self->previous;
+    if (self->next)
+        self->next->previous = self->previous;
     *(self->previous ? &self->previous->next : &threads.first) = self->next;
     engine_lock_drop(&threads.lock);
     memset(self, 0, sizeof *self); /* a later destructor of this thread may attach it again */
@@ -50,12 +52,14 @@ engine_thread *engine_thread_attach(void) {
     self->worker = -1;
     self->naive_tail = &self->naive;
     engine_thread_current = self;
-    if (engine_phase() == ENGINE_DEAD) return self;
+    if (engine_phase() == ENGINE_DEAD)
+        return self;
     pthread_once(&exit_once, make_exit_key);
     pthread_setspecific(exit_key, self);
     engine_lock_take(&threads.lock);
     self->next = threads.first;
-    if (threads.first) threads.first->previous = self;
+    if (threads.first)
+        threads.first->previous = self;
     threads.first = self;
     engine_lock_drop(&threads.lock);
     return self;
@@ -63,10 +67,12 @@ engine_thread *engine_thread_attach(void) {
 
 void neap_engine_count(neap_engine_counts *out) {
     *out = (neap_engine_counts){0};
-    if (engine_phase() == ENGINE_DEAD) return;
+    if (engine_phase() == ENGINE_DEAD)
+        return;
     engine_lock_take(&threads.lock);
     *out = threads.finished;
-    for (engine_thread *thread = threads.first; thread; thread = thread->next) add_counts(out, thread);
+    for (engine_thread *thread = threads.first; thread; thread = thread->next)
+        add_counts(out, thread);
     engine_lock_drop(&threads.lock);
 }
 
@@ -74,12 +80,14 @@ bool engine_thread_spawn(void *(*main)(void *), void *arg, const char *name, voi
     sigset_t blocked, before;
     sigfillset(&blocked);
     static const int own[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGPROF}; /* belong to a thread */
-    for (size_t i = 0; i < sizeof own / sizeof own[0]; i++) sigdelset(&blocked, own[i]);
+    for (size_t i = 0; i < sizeof own / sizeof own[0]; i++)
+        sigdelset(&blocked, own[i]);
     pthread_t thread;
     pthread_sigmask(SIG_SETMASK, &blocked, &before);
     bool made = !engine_alloc_refuse() && pthread_create(&thread, NULL, main, arg) == 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (!made) return false;
+    if (!made)
+        return false;
     pthread_setname_np(thread, name);
     *(pthread_t *)pthread_out = thread;
     return true;

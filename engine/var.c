@@ -20,9 +20,11 @@ void engine_var_init(neap_var *var, bool in_buffer) {
 
 int neap_var_new(neap_var **out) {
     int status = engine_check_alive();
-    if (status) return status;
+    if (status)
+        return status;
     neap_var *var = engine_slab_get(&var_slab);
-    if (!var) return neap_error(NEAP_E_MEMORY, "no memory for a variable");
+    if (!var)
+        return neap_error(NEAP_E_MEMORY, "no memory for a variable");
     engine_var_init(var, false);
     *out = var;
     return NEAP_OK;
@@ -43,12 +45,14 @@ static void destroy(neap_var *var) {
 }
 
 void neap_var_delete(neap_var *var) {
-    if (!var || engine_phase() == ENGINE_DEAD) return;
+    if (!var || engine_phase() == ENGINE_DEAD)
+        return;
     engine_lock_take(&var->lock);
     bool idle = is_idle(var);
     var->deleted = true;
     engine_lock_drop(&var->lock);
-    if (idle) destroy(var);
+    if (idle)
+        destroy(var);
 }
 
 uint64_t neap_var_version(const neap_var *var) {
@@ -65,21 +69,24 @@ bool engine_var_idle(neap_var *var) {
 /* ---- Entering ------------------------------------------------------------------------------------------------------ */
 
 static void unlock_list(int count, neap_var *const *vars) {
-    for (int i = 0; i < count; i++) engine_lock_drop(&vars[i]->lock);
+    for (int i = 0; i < count; i++)
+        engine_lock_drop(&vars[i]->lock);
 }
 
 /* Tries the locks without waiting, so their order does not matter; a variable that is listed twice fails here, too. */
 bool engine_var_claim(int nreads, neap_var *const *reads, int nwrites, neap_var *const *writes) {
     int read = 0, write = 0;
     for (; read < nreads; read++) {
-        if (!reads[read] || !engine_lock_try(&reads[read]->lock)) goto busy;
+        if (!reads[read] || !engine_lock_try(&reads[read]->lock))
+            goto busy;
         if (reads[read]->writing || reads[read]->head) {
             read++;
             goto busy;
         }
     }
     for (; write < nwrites; write++) {
-        if (!writes[write] || !engine_lock_try(&writes[write]->lock)) goto busy;
+        if (!writes[write] || !engine_lock_try(&writes[write]->lock))
+            goto busy;
         if (!is_idle(writes[write])) {
             write++;
             goto busy;
@@ -114,7 +121,8 @@ static void sort_by_address(neap_var **vars, uint32_t count) {
     for (uint32_t i = 1; i < count; i++) {
         neap_var *var = vars[i];
         uint32_t at = i;
-        for (; at > 0 && (uintptr_t)vars[at - 1] > (uintptr_t)var; at--) vars[at] = vars[at - 1];
+        for (; at > 0 && (uintptr_t)vars[at - 1] > (uintptr_t)var; at--)
+            vars[at] = vars[at - 1];
         vars[at] = var;
     }
 }
@@ -122,7 +130,8 @@ static void sort_by_address(neap_var **vars, uint32_t count) {
 /* Grants the entry or appends it to the queue of its locked variable. True: granted. */
 static bool enter(engine_entry *entry) {
     neap_var *var = entry->var;
-    if (entry->access == ENGINE_WRITE) var->pushed_writes++;
+    if (entry->access == ENGINE_WRITE)
+        var->pushed_writes++;
     if (entry->access == ENGINE_READ ? !var->writing && !var->head : is_idle(var)) {
         if (entry->access == ENGINE_READ) {
             var->readers++;
@@ -144,7 +153,8 @@ static bool enter(engine_entry *entry) {
 bool engine_var_enqueue(engine_op *op, neap_var **order, neap_var **duplicate) {
     uint32_t count = op->entry_count, granted = 0;
     *duplicate = NULL;
-    for (uint32_t i = 0; i < count; i++) order[i] = op->entries[i].var;
+    for (uint32_t i = 0; i < count; i++)
+        order[i] = op->entries[i].var;
     sort_by_address(order, count);
     for (uint32_t i = 1; i < count; i++) {
         if (order[i] == order[i - 1]) {
@@ -153,9 +163,12 @@ bool engine_var_enqueue(engine_op *op, neap_var **order, neap_var **duplicate) {
         }
     }
     atomic_store_explicit(&op->waiting, count + 1, memory_order_relaxed); /* one more: not ready before we are done */
-    for (uint32_t i = 0; i < count; i++) engine_lock_take(&order[i]->lock);
-    for (uint32_t i = 0; i < count; i++) granted += enter(&op->entries[i]);
-    for (uint32_t i = 0; i < count; i++) engine_lock_drop(&order[i]->lock);
+    for (uint32_t i = 0; i < count; i++)
+        engine_lock_take(&order[i]->lock);
+    for (uint32_t i = 0; i < count; i++)
+        granted += enter(&op->entries[i]);
+    for (uint32_t i = 0; i < count; i++)
+        engine_lock_drop(&order[i]->lock);
     return atomic_fetch_sub_explicit(&op->waiting, granted + 1, memory_order_acq_rel) == granted + 1;
 }
 
@@ -176,7 +189,8 @@ static engine_entry *grant_front(neap_var *var) {
         var->head = entry->next;
         last = entry;
     }
-    if (!last) return NULL;
+    if (!last)
+        return NULL;
     last->next = NULL;
     return first;
 }
@@ -195,22 +209,28 @@ void engine_var_finish(neap_var *var, int access, engine_failure *failure, engin
         var->readers--;
     } else {
         var->writing = false;
-        if (failure && !var->failure) var->failure = engine_failure_retain(failure);
+        if (failure && !var->failure)
+            var->failure = engine_failure_retain(failure);
         if (access == ENGINE_WRITE) {
             uint64_t version = atomic_load_explicit(&var->version, memory_order_relaxed) + 1;
             atomic_store_explicit(&var->version, version, memory_order_release);
-            if (var->watches) due = engine_watch_take(&var->watches, version);
+            if (var->watches)
+                due = engine_watch_take(&var->watches, version);
         }
     }
-    if (var->head) granted = grant_front(var);
+    if (var->head)
+        granted = grant_front(var);
     bool gone = var->deleted && is_idle(var);
     engine_lock_drop(&var->lock);
-    if (gone) destroy(var);
-    if (due) engine_watch_fire(due);
+    if (gone)
+        destroy(var);
+    if (due)
+        engine_watch_fire(due);
     while (granted) {
         engine_entry *next = granted->next;
         engine_op *op = granted->op;
-        if (atomic_fetch_sub_explicit(&op->waiting, 1, memory_order_acq_rel) == 1) append_ready(ready, op);
+        if (atomic_fetch_sub_explicit(&op->waiting, 1, memory_order_acq_rel) == 1)
+            append_ready(ready, op);
         granted = next;
     }
 }
@@ -219,11 +239,13 @@ void engine_var_finish(neap_var *var, int access, engine_failure *failure, engin
 
 int engine_var_watch(neap_var *var, neap_waker *waker) {
     engine_watch *made = engine_alloc(sizeof *made);
-    if (!made) return neap_error(NEAP_E_MEMORY, "no memory to wait for a variable");
+    if (!made)
+        return neap_error(NEAP_E_MEMORY, "no memory to wait for a variable");
     engine_lock_take(&var->lock);
     uint64_t target = var->pushed_writes;
     bool pending = atomic_load_explicit(&var->version, memory_order_relaxed) < target;
-    if (pending) made = engine_watch_add(&var->watches, made, waker, target);
+    if (pending)
+        made = engine_watch_add(&var->watches, made, waker, target);
     engine_lock_drop(&var->lock);
     free(made);
     return pending ? NEAP_PENDING : NEAP_OK;
@@ -231,18 +253,21 @@ int engine_var_watch(neap_var *var, neap_waker *waker) {
 
 int neap_var_poll(neap_var *var, neap_waker *waker) {
     int status = engine_check_alive();
-    if (status) return status;
+    if (status)
+        return status;
     for (;;) {
         engine_lock_take(&var->lock);
         bool pending = atomic_load_explicit(&var->version, memory_order_relaxed) < var->pushed_writes;
         engine_failure *failure = !pending && var->failure ? engine_failure_retain(var->failure) : NULL;
         engine_lock_drop(&var->lock);
         if (!pending) {
-            if (failure) status = engine_failure_raise(failure);
+            if (failure)
+                status = engine_failure_raise(failure);
             engine_failure_release(failure);
             return status;
         }
         status = waker ? engine_var_watch(var, waker) : NEAP_PENDING;
-        if (status != NEAP_OK) return status; /* else the writes completed in between */
+        if (status != NEAP_OK)
+            return status; /* else the writes completed in between */
     }
 }

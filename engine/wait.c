@@ -20,7 +20,8 @@ static struct {
 } waiting_for_all;
 
 static int refuse_inside_op(void) {
-    if (engine_self()->depth == 0) return NEAP_OK;
+    if (engine_self()->depth == 0)
+        return NEAP_OK;
     return neap_error(NEAP_E_STATE, "cannot wait inside an operation");
 }
 
@@ -30,7 +31,8 @@ static int report_failure(neap_var *var) {
     engine_lock_take(&var->lock);
     engine_failure *failure = var->failure ? engine_failure_retain(var->failure) : NULL;
     engine_lock_drop(&var->lock);
-    if (!failure) return NEAP_OK;
+    if (!failure)
+        return NEAP_OK;
     int status = engine_failure_report(failure);
     engine_failure_release(failure);
     return status;
@@ -46,11 +48,14 @@ static bool writes_pending(neap_var *var) {
 /* Registers a fresh waker with `arrange` and blocks until it is woken. */
 static int block_on(neap_var *var, int (*arrange)(neap_var *var, neap_waker *waker)) {
     int status = refuse_inside_op();
-    if (status) return status;
+    if (status)
+        return status;
     neap_waker *waker = engine_waker_local();
-    if (!waker) return neap_error(NEAP_E_MEMORY, "no memory to wait for a variable");
+    if (!waker)
+        return neap_error(NEAP_E_MEMORY, "no memory to wait for a variable");
     status = arrange(var, waker);
-    if (status == NEAP_PENDING) engine_waker_block(waker, true);
+    if (status == NEAP_PENDING)
+        engine_waker_block(waker, true);
     neap_waker_free(waker);
     return status < 0 ? status : NEAP_OK;
 }
@@ -62,13 +67,15 @@ static int arrange_fence(neap_var *var, neap_waker *waker) {
 
 int neap_var_wait_to_read(neap_var *var) {
     int status = engine_check_alive();
-    if (!status && writes_pending(var)) status = block_on(var, engine_var_watch);
+    if (!status && writes_pending(var))
+        status = block_on(var, engine_var_watch);
     return status ? status : report_failure(var);
 }
 
 int neap_var_wait_to_write(neap_var *var) {
     int status = engine_check_alive();
-    if (!status && !engine_var_idle(var)) status = block_on(var, arrange_fence);
+    if (!status && !engine_var_idle(var))
+        status = block_on(var, arrange_fence);
     return status ? status : report_failure(var);
 }
 
@@ -84,29 +91,34 @@ static void fire_all(void) {
 
 /* The waiter sets `any` and then looks at the count; we lower the count and then look at `any`: one of us sees. */
 void engine_wait_signal(void) {
-    if (atomic_fetch_sub(&engine.outstanding, 1) == 1 && atomic_load(&waiting_for_all.any)) fire_all();
+    if (atomic_fetch_sub(&engine.outstanding, 1) == 1 && atomic_load(&waiting_for_all.any))
+        fire_all();
 }
 
 /* NEAP_OK: nothing is outstanding. NEAP_PENDING: the waker was registered. */
 static int watch_all(neap_waker *waker) {
     engine_watch *made = engine_alloc(sizeof *made);
-    if (!made) return neap_error(NEAP_E_MEMORY, "no memory to wait for everything");
+    if (!made)
+        return neap_error(NEAP_E_MEMORY, "no memory to wait for everything");
     engine_lock_take(&waiting_for_all.lock);
     made = engine_watch_add(&waiting_for_all.first, made, waker, 0);
     atomic_store(&waiting_for_all.any, true);
     engine_lock_drop(&waiting_for_all.lock);
     free(made);
-    if (atomic_load(&engine.outstanding) > 0) return NEAP_PENDING;
+    if (atomic_load(&engine.outstanding) > 0)
+        return NEAP_PENDING;
     fire_all();
     return NEAP_OK;
 }
 
 int neap_poll_all(neap_waker *waker) {
     int status = engine_check_running();
-    if (status) return status;
+    if (status)
+        return status;
     if (atomic_load(&engine.outstanding) > 0) {
         status = waker ? watch_all(waker) : NEAP_PENDING;
-        if (status) return status;
+        if (status)
+            return status;
     }
     return engine_failure_report_all();
 }
@@ -128,22 +140,28 @@ int neap_wait_all(void) {
     int status = engine_check_running();
     if (!status && atomic_load(&engine.outstanding) > 0) {
         status = refuse_inside_op();
-        if (!status) engine_wait_idle();
+        if (!status)
+            engine_wait_idle();
     }
     return status ? status : engine_failure_report_all();
 }
 
 int neap_engine_help(int64_t budget_ns) {
-    if (engine_phase() == ENGINE_DEAD) return 0;
+    if (engine_phase() == ENGINE_DEAD)
+        return 0;
     engine_thread *self = engine_self();
-    if (self->depth > 0) return 0;
+    if (self->depth > 0)
+        return 0;
     int ran = 0;
     int64_t end = 0;
     for (;;) {
         engine_op *op = engine_pool_take_small();
-        if (!op) return ran;
-        if (ran++ == 0) end = engine_now() + budget_ns;
+        if (!op)
+            return ran;
+        if (ran++ == 0)
+            end = engine_now() + budget_ns;
         engine_op_run(op, self);
-        if (engine_now() >= end) return ran;
+        if (engine_now() >= end)
+            return ran;
     }
 }

@@ -18,17 +18,21 @@ static _Atomic int interrupts;
 
 static neap_waker *new_waker(int fd) {
     neap_waker *waker = engine_alloc(sizeof *waker);
-    if (waker) *waker = (neap_waker){.refs = 1, .fd = fd};
+    if (waker)
+        *waker = (neap_waker){.refs = 1, .fd = fd};
     return waker;
 }
 
 int neap_waker_new(neap_waker **out) {
     int status = engine_check_alive();
-    if (status) return status;
+    if (status)
+        return status;
     int fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-    if (fd < 0) return neap_error(NEAP_E_IO, "cannot make an eventfd: errno %d", errno);
+    if (fd < 0)
+        return neap_error(NEAP_E_IO, "cannot make an eventfd: errno %d", errno);
     *out = new_waker(fd);
-    if (*out) return NEAP_OK;
+    if (*out)
+        return NEAP_OK;
     close(fd);
     return neap_error(NEAP_E_MEMORY, "no memory for a waker");
 }
@@ -43,8 +47,10 @@ neap_waker *engine_waker_retain(neap_waker *waker) {
 }
 
 void neap_waker_free(neap_waker *waker) {
-    if (!waker || atomic_fetch_sub_explicit(&waker->refs, 1, memory_order_acq_rel) != 1) return;
-    if (waker->fd >= 0) close(waker->fd);
+    if (!waker || atomic_fetch_sub_explicit(&waker->refs, 1, memory_order_acq_rel) != 1)
+        return;
+    if (waker->fd >= 0)
+        close(waker->fd);
     free(waker);
 }
 
@@ -53,14 +59,16 @@ int neap_waker_fd(const neap_waker *waker) {
 }
 
 void neap_waker_wake(neap_waker *waker) {
-    if (atomic_exchange(&waker->woken, 1)) return;
+    if (atomic_exchange(&waker->woken, 1))
+        return;
     if (waker->fd < 0) {
         engine_futex_wake(&waker->woken, 1);
         return;
     }
     int saved = errno; /* this may run in a signal handler */
     uint64_t one = 1;
-    while (write(waker->fd, &one, sizeof one) < 0 && errno == EINTR) continue;
+    while (write(waker->fd, &one, sizeof one) < 0 && errno == EINTR)
+        continue;
     errno = saved;
 }
 
@@ -68,7 +76,8 @@ void neap_waker_wake(neap_waker *waker) {
  * there before the flag falls, so the caller's draining sees it. The other order could lose the descriptor's mark. */
 void neap_waker_clear(neap_waker *waker) {
     uint64_t count;
-    while (read(waker->fd, &count, sizeof count) < 0 && errno == EINTR) continue;
+    while (read(waker->fd, &count, sizeof count) < 0 && errno == EINTR)
+        continue;
     atomic_exchange(&waker->woken, 0);
 }
 
@@ -78,7 +87,8 @@ static bool spin_for(neap_waker *waker) {
     int64_t end = engine_now() + SPIN_NS;
     do {
         for (int i = 0; i < SPINS_PER_LOOK; i++) {
-            if (engine_waker_woken(waker)) return true;
+            if (engine_waker_woken(waker))
+                return true;
             engine_pause();
         }
     } while (engine_now() < end);
@@ -86,16 +96,20 @@ static bool spin_for(neap_waker *waker) {
 }
 
 int neap_waker_sleep(neap_waker *waker, int timeout_ms) {
-    if (engine_waker_woken(waker)) return 1;
-    if (timeout_ms != 0 && spin_for(waker)) return 1;
+    if (engine_waker_woken(waker))
+        return 1;
+    if (timeout_ms != 0 && spin_for(waker))
+        return 1;
     struct pollfd ready = {.fd = waker->fd, .events = POLLIN};
     return poll(&ready, 1, timeout_ms) > 0 ? 1 : 0;
 }
 
 void engine_waker_block(neap_waker *waker, bool help) {
     while (!engine_waker_woken(waker)) {
-        if (help && neap_engine_help(SPIN_NS) > 0) continue;
-        if (spin_for(waker)) return;
+        if (help && neap_engine_help(SPIN_NS) > 0)
+            continue;
+        if (spin_for(waker))
+            return;
         engine_futex_wait(&waker->woken, 0, FOR_EVER);
     }
 }
@@ -104,7 +118,8 @@ void engine_waker_block(neap_waker *waker, bool help) {
 
 engine_watch *engine_watch_add(engine_watch **list, engine_watch *made, neap_waker *waker, uint64_t target) {
     for (engine_watch *watch = *list; watch; watch = watch->next) {
-        if (watch->waker == waker && watch->target == target) return made;
+        if (watch->waker == waker && watch->target == target)
+            return made;
     }
     *made = (engine_watch){.next = *list, .waker = engine_waker_retain(waker), .target = target};
     *list = made;

@@ -20,7 +20,8 @@ static inline int check_at(int ok, const char *file, int line, const char *text)
 }
 
 static inline int check_same_at(long long a, long long b, const char *file, int line, const char *text) {
-    if (a != b) fprintf(stderr, "%s:%d: %lld is not %lld\n", file, line, a, b);
+    if (a != b)
+        fprintf(stderr, "%s:%d: %lld is not %lld\n", file, line, a, b);
     return check_at(a == b, file, line, text);
 }
 

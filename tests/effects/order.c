@@ -68,7 +68,8 @@ static void slow_then_fast(neap_effects *effects) {
     CHECK_EQ(seen_count, 0);
     neap_effects_drain(effects);
     CHECK_EQ(seen_count, 3);
-    for (int i = 0; i < 3; i++) CHECK_EQ(seen[i], i + 1);
+    for (int i = 0; i < 3; i++)
+        CHECK_EQ(seen[i], i + 1);
     neap_var_delete(slow);
     neap_var_delete(fast);
 }
@@ -88,7 +89,8 @@ static void at_once(neap_effects *effects) {
 static void many(neap_effects *effects) {
     enum { MANY = 2000, VARS = 10 };
     neap_var *vars[VARS];
-    for (int i = 0; i < VARS; i++) vars[i] = new_var();
+    for (int i = 0; i < VARS; i++)
+        vars[i] = new_var();
     seen_count = 0;
     for (int i = 0; i < MANY; i++) {
         neap_var *var = vars[i * 7 % VARS];
@@ -99,9 +101,11 @@ static void many(neap_effects *effects) {
     neap_effects_drain(effects);
     CHECK_EQ(seen_count, MANY);
     int wrong = 0;
-    for (int i = 0; i < MANY; i++) wrong += seen[i] != i;
+    for (int i = 0; i < MANY; i++)
+        wrong += seen[i] != i;
     CHECK_EQ(wrong, 0);
-    for (int i = 0; i < VARS; i++) neap_var_delete(vars[i]);
+    for (int i = 0; i < VARS; i++)
+        neap_var_delete(vars[i]);
 }
 
 static neap_var *failed_input;
@@ -167,8 +171,10 @@ int main(void) {
         at_once(effects);
         many(effects);
         failures(effects);
-        if (!naive) slow_then_fast(effects);
-        if (!naive) polls(effects);
+        if (!naive)
+            slow_then_fast(effects);
+        if (!naive)
+            polls(effects);
         neap_effects_free(effects);
         neap_engine_stop();
     }

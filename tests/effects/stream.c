@@ -33,15 +33,18 @@ static int run_apart(int (*body)(void), int both, int delay_ms, char **text, siz
     pid_t child = fork();
     if (child == 0) { /* its engine is dead, so it becomes this program again, which runs the body */
         dup2(pipes[1], 1);
-        if (both) dup2(pipes[1], 2);
+        if (both)
+            dup2(pipes[1], 2);
         close(pipes[0]);
         close(pipes[1]);
         execl("/proc/self/exe", "stream", number, (char *)NULL);
         _exit(99);
     }
     close(pipes[1]);
-    if (delay_ms < 0) close(pipes[0]);
-    if (delay_ms > 0) sleep_ms(delay_ms);
+    if (delay_ms < 0)
+        close(pipes[0]);
+    if (delay_ms > 0)
+        sleep_ms(delay_ms);
     size_t capacity = 1 << 16;
     *text = malloc(capacity + 1);
     *bytes = 0;
@@ -49,11 +52,13 @@ static int run_apart(int (*body)(void), int both, int delay_ms, char **text, siz
         ssize_t count;
         while ((count = read(pipes[0], *text + *bytes, capacity - *bytes)) > 0) {
             *bytes += (size_t)count;
-            if (*bytes == capacity) *text = realloc(*text, (capacity *= 2) + 1);
+            if (*bytes == capacity)
+                *text = realloc(*text, (capacity *= 2) + 1);
         }
     }
     (*text)[*bytes] = 0;
-    if (delay_ms >= 0) close(pipes[0]);
+    if (delay_ms >= 0)
+        close(pipes[0]);
     waitpid(child, &status, 0);
     return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + status;
 }
@@ -66,16 +71,20 @@ static void *write_lines(void *arg) {
     char line[160];
     for (int i = 0; i < LINES; i++) {
         int length = snprintf(line, sizeof line, "writer %d line %d %0*d end\n", (int)(intptr_t)arg, i, 1 + i % 90, 0);
-        if (neap_out_write(NEAP_STDOUT, line, (size_t)length) != NEAP_OK) exit(3);
-        if (i % 500 == 0) sleep_ms(1);
+        if (neap_out_write(NEAP_STDOUT, line, (size_t)length) != NEAP_OK)
+            exit(3);
+        if (i % 500 == 0)
+            sleep_ms(1);
     }
     return NULL;
 }
 
 static int many_writers(void) {
     pthread_t threads[WRITERS];
-    for (intptr_t i = 0; i < WRITERS; i++) pthread_create(&threads[i], NULL, write_lines, (void *)i);
-    for (int i = 0; i < WRITERS; i++) pthread_join(threads[i], NULL);
+    for (intptr_t i = 0; i < WRITERS; i++)
+        pthread_create(&threads[i], NULL, write_lines, (void *)i);
+    for (int i = 0; i < WRITERS; i++)
+        pthread_join(threads[i], NULL);
     return 0; /* without a drain: exit does it */
 }
 
@@ -86,7 +95,8 @@ static void check_lines(const char *text) {
         int writer = -1, line = -1, used = 0;
         sscanf(at, "writer %d line %d %*d end%n", &writer, &line, &used);
         const char *end = strchr(at, '\n');
-        if (!end || at + used != end || writer < 0 || writer >= WRITERS || next[writer]++ != line) bad++;
+        if (!end || at + used != end || writer < 0 || writer >= WRITERS || next[writer]++ != line)
+            bad++;
         at = end ? end + 1 : at + strlen(at);
     }
     CHECK_EQ(bad, 0);
@@ -114,18 +124,26 @@ static int full_pipe(void) {
     static char block[1 << 16];
     memset(block, 'y', sizeof block);
     block[sizeof block - 1] = '\n';
-    if (neap_out_write(NEAP_STDOUT, "first\n", 6)) return 2;
+    if (neap_out_write(NEAP_STDOUT, "first\n", 6))
+        return 2;
     double start = now_ms();
     for (int i = 0; i < 64; i++) {
-        if (neap_out_write(NEAP_STDOUT, block, sizeof block)) return 2;
+        if (neap_out_write(NEAP_STDOUT, block, sizeof block))
+            return 2;
     }
-    if (now_ms() - start > 100) return 3; /* it waited for the reader */
-    if (neap_out_poll(NULL) != NEAP_PENDING) return 4;
+    if (now_ms() - start > 100)
+        return 3; /* it waited for the reader */
+    if (neap_out_poll(NULL) != NEAP_PENDING)
+        return 4;
     neap_waker *waker;
-    if (neap_waker_new(&waker)) return 5;
-    if (neap_out_poll(waker) != NEAP_PENDING) return 6;
-    if (neap_waker_sleep(waker, 10000) != 1) return 7;
-    if (neap_out_poll(waker) != NEAP_OK) return 8;
+    if (neap_waker_new(&waker))
+        return 5;
+    if (neap_out_poll(waker) != NEAP_PENDING)
+        return 6;
+    if (neap_waker_sleep(waker, 10000) != 1)
+        return 7;
+    if (neap_out_poll(waker) != NEAP_OK)
+        return 8;
     neap_waker_free(waker);
     return neap_out_status() == NEAP_OK ? 0 : 9;
 }
@@ -140,16 +158,22 @@ static int full_pipe_that_does_not_block(void) {
 static int closed_pipe(void) {
     sleep_ms(50); /* the reader has gone; SIGPIPE has its default disposition, which would kill */
     for (int i = 0; i < 100; i++) {
-        if (neap_out_write(NEAP_STDOUT, "nobody reads this\n", 18)) return 2;
-        if (i % 10 == 0) sleep_ms(1);
+        if (neap_out_write(NEAP_STDOUT, "nobody reads this\n", 18))
+            return 2;
+        if (i % 10 == 0)
+            sleep_ms(1);
     }
     neap_out_drain();
-    if (neap_out_status() != NEAP_E_IO) return 3;
-    if (!strstr(neap_error_text(), "stdout")) return 4;
-    if (neap_out_poll(NULL) != NEAP_OK) return 5;
+    if (neap_out_status() != NEAP_E_IO)
+        return 3;
+    if (!strstr(neap_error_text(), "stdout"))
+        return 4;
+    if (neap_out_poll(NULL) != NEAP_OK)
+        return 5;
     int pipes[2];
     char text[8] = "";
-    if (pipe(pipes) || dup2(pipes[1], 2) < 0) return 6;
+    if (pipe(pipes) || dup2(pipes[1], 2) < 0)
+        return 6;
     neap_out_write(NEAP_STDERR, "still", 5); /* the other stream works */
     neap_out_drain();
     return read(pipes[0], text, 7) == 5 && strcmp(text, "still") == 0 ? 0 : 7;
@@ -160,25 +184,34 @@ static int closed_pipe(void) {
 static int diverted(void) {
     neap_waker *waker;
     char text[64];
-    if (neap_waker_new(&waker)) return 2;
+    if (neap_waker_new(&waker))
+        return 2;
     neap_out_write(NEAP_STDOUT, "before ", 7);
     neap_out_drain();
     neap_out_divert(waker);
-    if (neap_waker_sleep(waker, 0)) return 3;
+    if (neap_waker_sleep(waker, 0))
+        return 3;
     neap_out_write(NEAP_STDOUT, "kept one ", 9);
     neap_out_write(NEAP_STDERR, "kept two ", 9);
-    if (neap_waker_sleep(waker, 1000) != 1) return 4;
+    if (neap_waker_sleep(waker, 1000) != 1)
+        return 4;
     neap_waker_clear(waker);
-    if (neap_out_poll(NULL) != NEAP_PENDING) return 5;
+    if (neap_out_poll(NULL) != NEAP_PENDING)
+        return 5;
     neap_out_drain(); /* returns: the text is the taker's */
-    if (neap_out_take(text, 4) != 4 || memcmp(text, "kept", 4)) return 6;
-    if (neap_out_take(text, sizeof text) != 14 || memcmp(text, " one kept two ", 14)) return 7;
-    if (neap_out_take(text, sizeof text) != 0) return 8;
-    if (neap_out_poll(NULL) != NEAP_OK) return 9;
+    if (neap_out_take(text, 4) != 4 || memcmp(text, "kept", 4))
+        return 6;
+    if (neap_out_take(text, sizeof text) != 14 || memcmp(text, " one kept two ", 14))
+        return 7;
+    if (neap_out_take(text, sizeof text) != 0)
+        return 8;
+    if (neap_out_poll(NULL) != NEAP_OK)
+        return 9;
     neap_out_write(NEAP_STDOUT, "given back ", 11);
     neap_out_divert(NULL);
     neap_out_drain();
-    if (neap_out_take(text, sizeof text) != 0) return 10;
+    if (neap_out_take(text, sizeof text) != 0)
+        return 10;
     neap_out_divert(waker);
     neap_out_write(NEAP_STDOUT, "at exit", 7);
     neap_waker_free(waker);
@@ -198,12 +231,13 @@ static int bad_calls(void) {
                : 1;
 }
 
-static int (*const bodies[])(void) = {many_writers, two_streams, full_pipe, full_pipe_that_does_not_block,
+static int (*const bodies[])(void) = {many_writers, two_streams, full_pipe,  full_pipe_that_does_not_block,
                                       closed_pipe,  diverted,    first_line, bad_calls};
 
 static int body_number(int (*body)(void)) {
     int number = 0;
-    while (bodies[number] != body) number++;
+    while (bodies[number] != body)
+        number++;
     return number;
 }
 
@@ -225,7 +259,8 @@ static void check_two_streams(void) {
 }
 
 int main(int argc, char **argv) {
-    if (argc > 1) return bodies[atoi(argv[1])]();
+    if (argc > 1)
+        return bodies[atoi(argv[1])]();
     char *text;
     size_t bytes;
     CHECK_EQ(run_apart(many_writers, 0, 0, &text, &bytes), 0);

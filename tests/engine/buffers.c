@@ -35,7 +35,8 @@ static void sizes(void) {
         CHECK_EQ(neap_buffer_bytes(buffer), bytes);
         CHECK_EQ(neap_buffer_device(buffer), 0);
         CHECK(neap_buffer_var(buffer) != NULL);
-        if (bytes > 0) data[0] = data[bytes - 1] = 1;
+        if (bytes > 0)
+            data[0] = data[bytes - 1] = 1;
         neap_buffer_release(buffer);
         buffer = new_buffer(bytes); /* the pool gives the same block again */
         CHECK(neap_buffer_data(buffer) == data);
@@ -95,17 +96,22 @@ static void refusals(void) {
 static void changing_sizes(void) {
     for (size_t bytes = (size_t)24 << 20; bytes < (size_t)36 << 20; bytes += (size_t)1 << 20) {
         neap_buffer *held[4];
-        for (int i = 0; i < 4; i++) held[i] = new_buffer(bytes);
-        for (int i = 0; i < 4; i++) neap_buffer_release(held[i]);
+        for (int i = 0; i < 4; i++)
+            held[i] = new_buffer(bytes);
+        for (int i = 0; i < 4; i++)
+            neap_buffer_release(held[i]);
         neap_memory_stats now = stats();
         CHECK(now.pooled_bytes <= now.peak_bytes / 4 * 5 + ((uint64_t)64 << 20));
     }
     neap_memory_trim();
 }
 
+static _Atomic int may_fill;
+
 static int fill(void *arg, const neap_run *run) {
     (void)run;
-    nanosleep(&(struct timespec){0, 2000000}, NULL);
+    while (!atomic_load(&may_fill))
+        nanosleep(&(struct timespec){0, 100000}, NULL);
     memset(arg, 7, 5000);
     return 0;
 }
@@ -132,6 +138,7 @@ static void outlives_references(void) {
     c = new_buffer(5000);
     CHECK(neap_buffer_data(c) != data_a);
     CHECK(stats().live_bytes >= 15000);
+    may_fill = 1;
     CHECK_EQ(neap_wait_all(), NEAP_OK);
     neap_buffer_release(c);
     CHECK_EQ(stats().live_bytes, 0);
@@ -166,7 +173,8 @@ static void *trade(void *arg) {
         state = state * 6364136223846793005u + 1442695040888963407u;
         size_t bytes = (state >> 40) % 3000;
         neap_buffer *mine = NULL;
-        if (neap_buffer_new(0, bytes, &mine) != NEAP_OK) continue;
+        if (neap_buffer_new(0, bytes, &mine) != NEAP_OK)
+            continue;
         memset(neap_buffer_data(mine), (int)bytes, bytes);
         neap_buffer *theirs = atomic_exchange(&mailbox[(state >> 33) % 64], neap_buffer_retain(mine));
         neap_buffer_release(mine);
@@ -177,9 +185,12 @@ static void *trade(void *arg) {
 
 static void several_threads(void) {
     pthread_t threads[4];
-    for (intptr_t i = 0; i < 4; i++) pthread_create(&threads[i], NULL, trade, (void *)(i + 1));
-    for (int i = 0; i < 4; i++) pthread_join(threads[i], NULL);
-    for (int i = 0; i < 64; i++) neap_buffer_release(atomic_exchange(&mailbox[i], NULL));
+    for (intptr_t i = 0; i < 4; i++)
+        pthread_create(&threads[i], NULL, trade, (void *)(i + 1));
+    for (int i = 0; i < 4; i++)
+        pthread_join(threads[i], NULL);
+    for (int i = 0; i < 64; i++)
+        neap_buffer_release(atomic_exchange(&mailbox[i], NULL));
     CHECK_EQ(stats().live_bytes, 0);
 }
 

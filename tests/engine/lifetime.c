@@ -31,7 +31,8 @@ static int push_two(void *arg, const neap_run *run) {
     (void)run;
     sleep_us(500);
     neap_push push = {0};
-    for (int i = 0; i < 2; i++) CHECK_EQ(neap_push_sync(count_slowly, arg, &push), NEAP_OK);
+    for (int i = 0; i < 2; i++)
+        CHECK_EQ(neap_push_sync(count_slowly, arg, &push), NEAP_OK);
     return 0;
 }
 
@@ -43,7 +44,8 @@ static void stop_in_flight(void) {
         neap_var *a;
         CHECK_EQ(neap_var_new(&a), NEAP_OK);
         neap_push push = {.nwrites = 1, .writes = &a};
-        for (int i = 0; i < 20; i++) CHECK_EQ(neap_push_sync(i % 10 ? count_slowly : push_two, &done, &push), NEAP_OK);
+        for (int i = 0; i < 20; i++)
+            CHECK_EQ(neap_push_sync(i % 10 ? count_slowly : push_two, &done, &push), NEAP_OK);
         neap_var_delete(a);
         neap_engine_stop();
         CHECK_EQ(done, 18 + 4);
@@ -52,7 +54,8 @@ static void stop_in_flight(void) {
         CHECK_EQ(neap_engine_start(NULL), NEAP_OK);
         _Atomic int done = 0;
         neap_push push = {0};
-        if (round % 2) CHECK_EQ(neap_push_sync(count, &done, &push), NEAP_OK);
+        if (round % 2)
+            CHECK_EQ(neap_push_sync(count, &done, &push), NEAP_OK);
         neap_engine_stop();
         CHECK_EQ(done, round % 2);
     }
@@ -66,7 +69,8 @@ static void *push_until_refused(void *arg) {
     pusher *p = arg;
     neap_push push = {0};
     int status;
-    while ((status = neap_push_sync(count, &p->ran, &push)) == NEAP_OK) p->pushed++;
+    while ((status = neap_push_sync(count, &p->ran, &push)) == NEAP_OK)
+        p->pushed++;
     CHECK_EQ(status, NEAP_E_STATE);
     return NULL;
 }
@@ -126,9 +130,11 @@ static void forks(void) {
     CHECK_EQ(neap_buffer_new(0, 100, &buffer), NEAP_OK);
     CHECK_EQ(neap_waker_new(&waker), NEAP_OK);
     neap_push push = {.nwrites = 1, .writes = &a};
-    for (int i = 0; i < 50; i++) CHECK_EQ(neap_push_sync(count_slowly, &done, &push), NEAP_OK);
+    for (int i = 0; i < 50; i++)
+        CHECK_EQ(neap_push_sync(count_slowly, &done, &push), NEAP_OK);
     pid_t child = fork();
-    if (child == 0) _exit(run_child(a, buffer, waker));
+    if (child == 0)
+        _exit(run_child(a, buffer, waker));
     int status = -1;
     CHECK(waitpid(child, &status, 0) == child);
     CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
@@ -145,7 +151,8 @@ static pthread_t main_thread;
 
 static void on_signal(int number) {
     (void)number;
-    if (pthread_equal(pthread_self(), main_thread)) signals_seen++;
+    if (pthread_equal(pthread_self(), main_thread))
+        signals_seen++;
 }
 
 /* SIGINT reaches the main thread, never a worker. */
@@ -156,7 +163,8 @@ static void signals(void) {
     CHECK_EQ(neap_engine_start(&(neap_engine_config){.workers = 2}), NEAP_OK);
     _Atomic int done = 0;
     neap_push push = {0};
-    for (int i = 0; i < 20; i++) CHECK_EQ(neap_push_sync(count_slowly, &done, &push), NEAP_OK);
+    for (int i = 0; i < 20; i++)
+        CHECK_EQ(neap_push_sync(count_slowly, &done, &push), NEAP_OK);
     for (int i = 0; i < 10; i++) {
         kill(getpid(), SIGINT);
         sleep_us(100);
@@ -190,7 +198,8 @@ static int fragile(void) {
     neap_waker *waker = NULL;
     int made = 0;
     for (; made < 40; made++) {
-        if ((status = neap_var_new(&vars[made]))) break;
+        if ((status = neap_var_new(&vars[made])))
+            break;
     }
     failed += made < 40;
     failed += neap_buffer_new(0, 1000, &buffer) != NEAP_OK;
@@ -217,7 +226,8 @@ static int fragile(void) {
     neap_wait_all();
     CHECK_EQ(released, pushed);
     CHECK_EQ(done, pushed);
-    for (int i = 0; i < made; i++) neap_var_delete(vars[i]);
+    for (int i = 0; i < made; i++)
+        neap_var_delete(vars[i]);
     neap_buffer_release(buffer);
     neap_waker_free(waker);
     return failed;
@@ -232,7 +242,8 @@ static void failing_allocations(void) {
         engine_alloc_fail(0);
         neap_engine_stop();
         rounds++;
-        if (!failed) break;
+        if (!failed)
+            break;
     }
     CHECK(rounds > 40 && rounds < 400);
 }

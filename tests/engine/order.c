@@ -36,12 +36,14 @@ static uint64_t draw(uint64_t *state) {
 }
 
 static void pause_us(int us) {
-    if (us > 0) nanosleep(&(struct timespec){0, us * 1000L}, NULL);
+    if (us > 0)
+        nanosleep(&(struct timespec){0, us * 1000L}, NULL);
 }
 
 static uint64_t fold(const work *w, int expected) {
     uint64_t sum = w->salt;
-    for (int i = 0; i < w->nreads; i++) sum = mix(sum * 31 + (expected ? w->reads[i]->expected : w->reads[i]->value));
+    for (int i = 0; i < w->nreads; i++)
+        sum = mix(sum * 31 + (expected ? w->reads[i]->expected : w->reads[i]->value));
     return sum;
 }
 
@@ -50,7 +52,8 @@ static int run_work(void *arg, const neap_run *run) {
     work *w = arg;
     uint64_t sum = fold(w, 0);
     pause_us(w->delay_us);
-    for (int i = 0; i < w->nwrites; i++) w->writes[i]->value = mix(w->writes[i]->value + sum);
+    for (int i = 0; i < w->nwrites; i++)
+        w->writes[i]->value = mix(w->writes[i]->value + sum);
     return 0;
 }
 
@@ -82,7 +85,8 @@ static work *draw_work(uint64_t *state, cell *cells, int count, int own) {
     w->nwrites = (int)(draw(state) % (WRITES_MOST + 1));
     for (int i = 0; i < w->nwrites; i++) {
         int at;
-        do at = (int)(draw(state) % (uint64_t)own);
+        do
+            at = (int)(draw(state) % (uint64_t)own);
         while (used[at]);
         used[at] = 1;
         w->writes[i] = &cells[at];
@@ -90,7 +94,8 @@ static work *draw_work(uint64_t *state, cell *cells, int count, int own) {
     int wanted = (int)(draw(state) % (READS_MOST + 1));
     for (int i = 0; i < wanted; i++) {
         int at = (int)(draw(state) % (uint64_t)count);
-        if (used[at]) continue;
+        if (used[at])
+            continue;
         used[at] = 1;
         w->reads[w->nreads++] = &cells[at];
     }
@@ -106,8 +111,10 @@ static work *draw_work(uint64_t *state, cell *cells, int count, int own) {
 
 static void push_work(work *w, uint64_t *state, int devices) {
     neap_var *reads[READS_MOST], *writes[WRITES_MOST];
-    for (int i = 0; i < w->nreads; i++) reads[i] = w->reads[i]->var;
-    for (int i = 0; i < w->nwrites; i++) writes[i] = w->writes[i]->var;
+    for (int i = 0; i < w->nreads; i++)
+        reads[i] = w->reads[i]->var;
+    for (int i = 0; i < w->nwrites; i++)
+        writes[i] = w->writes[i]->var;
     uint64_t kind = draw(state);
     neap_push push = {
         .name = "work",
@@ -138,7 +145,8 @@ static void one_pusher(uint64_t seed, neap_engine_config config) {
     neap_engine_count(&before);
     cell cells[CELLS] = {0};
     uint64_t state = seed;
-    for (int i = 0; i < CELLS; i++) CHECK_EQ(neap_var_new(&cells[i].var), NEAP_OK);
+    for (int i = 0; i < CELLS; i++)
+        CHECK_EQ(neap_var_new(&cells[i].var), NEAP_OK);
     for (int i = 0; i < OPS; i++) {
         work *w = draw_work(&state, cells, CELLS, CELLS);
         push_work(w, &state, config.devices ? config.devices : 1);
@@ -159,7 +167,8 @@ static void one_pusher(uint64_t seed, neap_engine_config config) {
     CHECK_EQ(after.pushed - before.pushed, OPS);
     CHECK_EQ(after.completed - before.completed, OPS);
     CHECK_EQ(after.skipped - before.skipped, 0);
-    for (int i = 0; i < CELLS; i++) neap_var_delete(cells[i].var);
+    for (int i = 0; i < CELLS; i++)
+        neap_var_delete(cells[i].var);
     neap_engine_stop();
 }
 
@@ -184,20 +193,27 @@ static void several_pushers(uint64_t seed, neap_engine_config config) {
     static pusher pushers[PUSHERS];
     neap_var *shared[40];
     pthread_t threads[PUSHERS];
-    for (int i = 0; i < 40; i++) CHECK_EQ(neap_var_new(&shared[i]), NEAP_OK);
+    for (int i = 0; i < 40; i++)
+        CHECK_EQ(neap_var_new(&shared[i]), NEAP_OK);
     for (int p = 0; p < PUSHERS; p++) {
         pushers[p] = (pusher){.seed = seed * 77 + (uint64_t)p, .devices = config.devices ? config.devices : 1};
-        for (int i = 0; i < CELLS - 40; i++) CHECK_EQ(neap_var_new(&pushers[p].cells[i].var), NEAP_OK);
-        for (int i = CELLS - 40; i < CELLS; i++) pushers[p].cells[i].var = shared[i - (CELLS - 40)];
+        for (int i = 0; i < CELLS - 40; i++)
+            CHECK_EQ(neap_var_new(&pushers[p].cells[i].var), NEAP_OK);
+        for (int i = CELLS - 40; i < CELLS; i++)
+            pushers[p].cells[i].var = shared[i - (CELLS - 40)];
     }
-    for (int p = 0; p < PUSHERS; p++) pthread_create(&threads[p], NULL, push_many, &pushers[p]);
-    for (int p = 0; p < PUSHERS; p++) pthread_join(threads[p], NULL);
+    for (int p = 0; p < PUSHERS; p++)
+        pthread_create(&threads[p], NULL, push_many, &pushers[p]);
+    for (int p = 0; p < PUSHERS; p++)
+        pthread_join(threads[p], NULL);
     CHECK_EQ(neap_wait_all(), NEAP_OK);
     for (int p = 0; p < PUSHERS; p++) {
         check_cells(pushers[p].cells, CELLS - 40);
-        for (int i = 0; i < CELLS - 40; i++) neap_var_delete(pushers[p].cells[i].var);
+        for (int i = 0; i < CELLS - 40; i++)
+            neap_var_delete(pushers[p].cells[i].var);
     }
-    for (int i = 0; i < 40; i++) neap_var_delete(shared[i]);
+    for (int i = 0; i < 40; i++)
+        neap_var_delete(shared[i]);
     neap_engine_stop();
 }
 
@@ -239,9 +255,12 @@ static void entangled_pushers(neap_engine_config config) {
     static bank b;
     b = (bank){0};
     pthread_t threads[PUSHERS];
-    for (int i = 0; i < 8; i++) CHECK_EQ(neap_var_new(&b.vars[i]), NEAP_OK);
-    for (int p = 0; p < PUSHERS; p++) pthread_create(&threads[p], NULL, transfer_many, &b);
-    for (int p = 0; p < PUSHERS; p++) pthread_join(threads[p], NULL);
+    for (int i = 0; i < 8; i++)
+        CHECK_EQ(neap_var_new(&b.vars[i]), NEAP_OK);
+    for (int p = 0; p < PUSHERS; p++)
+        pthread_create(&threads[p], NULL, transfer_many, &b);
+    for (int p = 0; p < PUSHERS; p++)
+        pthread_join(threads[p], NULL);
     CHECK_EQ(neap_wait_all(), NEAP_OK);
     long sum = 0;
     uint64_t versions = 0;
@@ -256,8 +275,10 @@ static void entangled_pushers(neap_engine_config config) {
 }
 
 int main(void) {
-    neap_engine_config configs[] = {
-        {.scheduler = NEAP_SCHEDULER_NAIVE}, {.workers = 1}, {.workers = 2, .devices = 3}, {.workers = 5, .devices = 8}};
+    neap_engine_config configs[] = {{.scheduler = NEAP_SCHEDULER_NAIVE},
+                                    {.workers = 1},
+                                    {.workers = 2, .devices = 3},
+                                    {.workers = 5, .devices = 8}};
     for (size_t i = 0; i < sizeof configs / sizeof configs[0]; i++) {
         for (uint64_t seed = 1; seed <= 3; seed++) {
             one_pusher(seed, configs[i]);

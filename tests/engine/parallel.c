@@ -20,9 +20,11 @@ typedef struct loop {
 static void hit(void *arg, int64_t i, const neap_run *run) {
     loop *l = arg;
     l->hits[i]++;
-    if (run->device != l->device) l->bad_device++;
+    if (run->device != l->device)
+        l->bad_device++;
     atomic_fetch_or(&l->workers_seen, 1u << (run->worker + 1));
-    if (l->sleep_us) nanosleep(&(struct timespec){0, l->sleep_us * 1000L}, NULL);
+    if (l->sleep_us)
+        nanosleep(&(struct timespec){0, l->sleep_us * 1000L}, NULL);
 }
 
 static int run_loop(void *arg, const neap_run *run) {
@@ -37,7 +39,8 @@ static loop new_loop(int64_t n) {
 
 static void check_hits(loop *l) {
     int wrong = 0;
-    for (int64_t i = 0; i < MOST; i++) wrong += l->hits[i] != (i < l->n);
+    for (int64_t i = 0; i < MOST; i++)
+        wrong += l->hits[i] != (i < l->n);
     CHECK_EQ(wrong, 0);
     CHECK_EQ(l->bad_device, 0);
     free((void *)l->hits);
@@ -83,7 +86,8 @@ static void nested(void) {
     CHECK_EQ(neap_wait_all(), NEAP_OK);
     for (int k = 0; k < 20; k++) {
         int sum = 0;
-        for (int i = 0; i < MOST; i++) sum += loops[k].hits[i];
+        for (int i = 0; i < MOST; i++)
+            sum += loops[k].hits[i];
         CHECK_EQ(sum, 1000);
         free((void *)loops[k].hits);
     }
@@ -106,8 +110,10 @@ static void *push_loops(void *arg) {
 
 static void from_several_threads(void) {
     pthread_t threads[4];
-    for (int i = 0; i < 4; i++) pthread_create(&threads[i], NULL, push_loops, NULL);
-    for (int i = 0; i < 4; i++) pthread_join(threads[i], NULL);
+    for (int i = 0; i < 4; i++)
+        pthread_create(&threads[i], NULL, push_loops, NULL);
+    for (int i = 0; i < 4; i++)
+        pthread_join(threads[i], NULL);
 }
 
 /* The other workers really take part. */
@@ -129,7 +135,8 @@ int main(void) {
         sizes();
         nested();
         from_several_threads();
-        if (configs[i].workers > 1) is_shared(configs[i].workers);
+        if (configs[i].workers > 1)
+            is_shared(configs[i].workers);
         neap_engine_stop();
     }
     return check_end();

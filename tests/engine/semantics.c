@@ -30,7 +30,8 @@ static void hold(void *arg, const neap_run *run, neap_completion *done) {
 }
 
 static void open_gate(gate *g, int status) {
-    while (!atomic_load(&g->done)) sleep_ms(1);
+    while (!atomic_load(&g->done))
+        sleep_ms(1);
     neap_complete(atomic_exchange(&g->done, NULL), status);
 }
 
@@ -123,7 +124,8 @@ static void status_texts(void) {
     CHECK(strcmp(neap_error_text(), "3 of 2") == 0);
     neap_error(NEAP_E_INDEX, "outer: %s", neap_error_text());
     CHECK(strcmp(neap_error_text(), "outer: 3 of 2") == 0);
-    for (int i = 0; i < 12; i++) neap_error(NEAP_E_INDEX, "%s %s", neap_error_text(), neap_error_text());
+    for (int i = 0; i < 12; i++)
+        neap_error(NEAP_E_INDEX, "%s %s", neap_error_text(), neap_error_text());
     CHECK_EQ(strlen(neap_error_text()), 1023);
 }
 
@@ -172,7 +174,8 @@ static int push_next(void *arg, const neap_run *run) {
     nest *n = arg;
     (void)run;
     n->ran++;
-    if (++n->depth > n->deepest) n->deepest = (int)n->depth;
+    if (++n->depth > n->deepest)
+        n->deepest = (int)n->depth;
     if (n->left-- > 0) {
         neap_push push = {.flags = NEAP_PUSH_SMALL};
         CHECK_EQ(neap_push_sync(push_next, n, &push), NEAP_OK);
@@ -222,8 +225,10 @@ static int meet(void *arg, const neap_run *run) {
     (void)run;
     meeting *m = arg;
     m->inside++;
-    for (int i = 0; i < 2000 && m->inside < 2 && m->most < 2; i++) sleep_ms(1);
-    if (m->inside > m->most) m->most = (int)m->inside;
+    for (int i = 0; i < 2000 && m->inside < 2 && m->most < 2; i++)
+        sleep_ms(1);
+    if (m->inside > m->most)
+        m->most = (int)m->inside;
     m->inside--;
     return 0;
 }
@@ -254,7 +259,8 @@ static int note_order(void *arg, const neap_run *run) {
 
 static int wait_for_flag(void *arg, const neap_run *run) {
     (void)run;
-    while (!atomic_load((_Atomic int *)arg)) sleep_ms(1);
+    while (!atomic_load((_Atomic int *)arg))
+        sleep_ms(1);
     return 0;
 }
 
@@ -272,7 +278,8 @@ static void priorities(void) {
     }
     go = 1;
     CHECK_EQ(neap_wait_all(), NEAP_OK);
-    for (int i = 0; i < 8; i++) CHECK_EQ(order_log[i], expected[i]);
+    for (int i = 0; i < 8; i++)
+        CHECK_EQ(order_log[i], expected[i]);
     neap_engine_stop();
 }
 
@@ -311,7 +318,8 @@ static void failures(const neap_engine_config *config) {
     CHECK_EQ(after.pushed - before.pushed, 4);
     CHECK_EQ(after.completed - before.completed, 4);
     neap_var *all[4] = {a, b, c, d};
-    for (int i = 0; i < 4; i++) neap_var_delete(all[i]);
+    for (int i = 0; i < 4; i++)
+        neap_var_delete(all[i]);
     neap_engine_stop();
 }
 
@@ -354,7 +362,8 @@ static void deletion(const neap_engine_config *config) {
         gate g;
         _Atomic int ran = 0;
         push_gate(&g, 1, &a);
-        for (int i = 0; i < 5; i++) CHECK_EQ(push_on(add_one, &ran, (uint32_t)i % 2, a, b), NEAP_OK);
+        for (int i = 0; i < 5; i++)
+            CHECK_EQ(push_on(add_one, &ran, (uint32_t)i % 2, a, b), NEAP_OK);
         CHECK_EQ(push_on(add_one, &ran, 0, NULL, a), NEAP_OK);
         neap_var_delete(a); /* five readers and a writer still wait for it */
         neap_var_delete(b);
@@ -384,7 +393,8 @@ static void wakers(const neap_engine_config *config) {
     CHECK_EQ(neap_waker_sleep(w, 1), 0);
     CHECK_EQ(neap_var_poll(a, w), NEAP_OK);
     push_gate(&g, 1, &a);
-    for (int i = 0; i < 3; i++) CHECK_EQ(neap_var_poll(a, w), NEAP_PENDING);
+    for (int i = 0; i < 3; i++)
+        CHECK_EQ(neap_var_poll(a, w), NEAP_PENDING);
     CHECK_EQ(neap_var_poll(a, NULL), NEAP_PENDING);
     CHECK_EQ(neap_var_poll(a, lost), NEAP_PENDING);
     neap_waker_free(lost); /* while it is registered */
@@ -394,7 +404,8 @@ static void wakers(const neap_engine_config *config) {
     CHECK_EQ(neap_waker_sleep(w, 10000), 1);
     neap_waker_clear(w);
     CHECK_EQ(neap_var_poll(a, w), NEAP_OK);
-    while (neap_poll_all(w) == NEAP_PENDING) neap_waker_sleep(w, 10000);
+    while (neap_poll_all(w) == NEAP_PENDING)
+        neap_waker_sleep(w, 10000);
     CHECK_EQ(neap_poll_all(w), NEAP_OK);
     neap_waker_clear(w);
     neap_var_delete(a);
@@ -434,7 +445,8 @@ static void helping(void) {
     _Atomic int go = 0, ran = 0;
     CHECK_EQ(push_on(wait_for_flag, &go, 0, NULL, NULL), NEAP_OK);
     CHECK_EQ(neap_push_async(hold, &g, &(neap_push){.flags = NEAP_PUSH_SMALL, .nwrites = 1, .writes = &a}), NEAP_OK);
-    for (int i = 0; i < 10; i++) CHECK_EQ(push_on(add_one, &ran, NEAP_PUSH_SMALL, a, NULL), NEAP_OK);
+    for (int i = 0; i < 10; i++)
+        CHECK_EQ(push_on(add_one, &ran, NEAP_PUSH_SMALL, a, NULL), NEAP_OK);
     CHECK_EQ(push_on(add_one, &ran, 0, a, NULL), NEAP_OK);
     CHECK_EQ(push_on(add_one, &ran, NEAP_PUSH_SMALL, a, b), NEAP_OK);
     open_gate(&g, 0);
