@@ -48,7 +48,7 @@ static struct {
     _Atomic int failed[3]; /* errno by stream */
 } out = {.mutex = PTHREAD_MUTEX_INITIALIZER, .work = PTHREAD_COND_INITIALIZER, .rest = PTHREAD_COND_INITIALIZER};
 
-/* ---- The writer ---------------------------------------------------------------------------------------------------- */
+/* ---- The writer -------------------------------------------------------------------------------------------------- */
 
 /* Writes some of the text; waits while the descriptor does not take any. Returns bytes, or -1 with errno. */
 static ssize_t write_some(int fd, const char *text, size_t bytes) {
@@ -148,7 +148,7 @@ static int ensure_writer(void) {
     return NEAP_OK;
 }
 
-/* ---- Appending ----------------------------------------------------------------------------------------------------- */
+/* ---- Appending --------------------------------------------------------------------------------------------------- */
 
 /* A piece with room for the text at the end of the queue, or NULL. The caller holds the mutex. */
 static piece *piece_for(int stream, size_t bytes) {
@@ -210,7 +210,7 @@ int neap_out_write(int stream, const char *text, size_t bytes) {
     return status;
 }
 
-/* ---- Waiting ------------------------------------------------------------------------------------------------------- */
+/* ---- Waiting ----------------------------------------------------------------------------------------------------- */
 
 int neap_out_status(void) {
     for (int stream = NEAP_STDOUT; stream <= NEAP_STDERR; stream++) {
@@ -255,7 +255,7 @@ void neap_out_drain(void) {
     pthread_mutex_unlock(&out.mutex);
 }
 
-/* ---- Diverting ----------------------------------------------------------------------------------------------------- */
+/* ---- Diverting --------------------------------------------------------------------------------------------------- */
 
 void neap_out_divert(neap_waker *waker) {
     if (engine_check_alive() != NEAP_OK)

@@ -1,15 +1,15 @@
 /* blas.c: matrix products through OpenBLAS, one thread per tile.
  *
- *      c  ┌───────┬───────┬────┐     a grid of tiles, chosen from m, n, k alone; k is never split. Each tile is one call
- *         │ tile  │       │    │     of the library on one thread, so the bits do not depend on the number of threads
- *         ├───────┼───────┼────┤     nor on who computes which tile. The library's own threads are never used: their
- *         │       │       │    │     partition changes the bits, and they spin when idle.
+ *      c  ┌───────┬───────┬────┐   a grid of tiles, chosen from m, n, k alone; k is never split. Each tile is one call
+ *         │ tile  │       │    │   of the library on one thread, so the bits do not depend on the number of threads
+ *         ├───────┼───────┼────┤   nor on who computes which tile. The library's own threads are never used: their
+ *         │       │       │    │   partition changes the bits, and they spin when idle.
  *         └───────┴───────┴────┘
  *
- * The bits must not depend on how the operands are stored, either. OpenBLAS's blocked algorithm copies both operands into
- * one packed form first, so there it does not matter; but for small products it has kernels of their own for each
- * combination of transpositions. So for a small tile a transposed operand is first copied into plain form. Calls are in
- * column-major order with the operands exchanged, since row-major calls have yet another kernel on some processors.
+ * The bits must not depend on how the operands are stored, either. OpenBLAS's blocked algorithm copies both operands
+ * into one packed form first, so there it does not matter; but for small products it has kernels of their own for each
+ * combination of transpositions. So for a small tile a transposed operand is first copied into plain form. Calls are
+ * in column-major order with the operands exchanged, since row-major calls have yet another kernel on some processors.
  *
  * The library is found at run time, on the first product.
  */
@@ -48,7 +48,7 @@ static struct {
     char problem[256];
 } blas = {.once = PTHREAD_ONCE_INIT};
 
-/* ---- Loading ------------------------------------------------------------------------------------------------------- */
+/* ---- Loading ----------------------------------------------------------------------------------------------------- */
 
 /* The library starts its threads while it is loaded, unless the environment forbids it. */
 static void *open_quietly(const char *file) {
@@ -99,7 +99,7 @@ const char *engine_blas_name(void) {
     return engine_blas_load() == NEAP_OK ? blas.name : NULL;
 }
 
-/* ---- One tile ------------------------------------------------------------------------------------------------------ */
+/* ---- One tile ---------------------------------------------------------------------------------------------------- */
 
 typedef struct operand { /* a part of a matrix, as the library takes it */
     const char *data;
@@ -158,7 +158,7 @@ static void call_library(bool f64, const operand *a, const operand *b, char *c, 
     }
 }
 
-/* ---- The grid ------------------------------------------------------------------------------------------------------ */
+/* ---- The grid ---------------------------------------------------------------------------------------------------- */
 
 typedef struct product {
     const engine_gemm_args *args;

@@ -4,8 +4,8 @@
  *      bytes  64 128  192  256  320  384  448  512  640  768 …     so at most a fifth of a block is unused
  *
  * A buffer is a header (its variable first) and a block of its class's size; the pair stays together when it returns
- * to the pool, so taking one from the pool is one pop. A buffer returns when its last reference is gone and its variable
- * idle: an op that is still queued keeps the memory alive through the variable, even if nobody else does.
+ * to the pool, so taking one from the pool is one pop. A buffer returns when its last reference is gone and its
+ * variable idle: an op that is still queued keeps the memory alive through the variable, even if nobody else does.
  *
  * Memory that a process has touched once is cheap, new pages are dear: blocks of 2 MiB and more are aligned to huge
  * pages and ask for them, and the pool keeps what it gets. It gives blocks back when live and pooled bytes together
@@ -68,7 +68,7 @@ static size_t class_bytes(int class) {
     return (size_t)(5 + (class - LINEAR) % 4) << (exponent - 2);
 }
 
-/* ---- Blocks from the system ---------------------------------------------------------------------------------------- */
+/* ---- Blocks from the system -------------------------------------------------------------------------------------- */
 
 static void *map_huge(size_t bytes) {
     size_t whole = bytes + HUGE;
@@ -99,7 +99,7 @@ static void free_buffer(neap_buffer *buffer) {
     engine_slab_put(&header_slab, buffer);
 }
 
-/* ---- The pool ------------------------------------------------------------------------------------------------------ */
+/* ---- The pool ---------------------------------------------------------------------------------------------------- */
 
 static neap_buffer *pop(struct pool_class *from) {
     neap_buffer *buffer = from->first;
@@ -200,7 +200,7 @@ static void raise_peak(uint64_t live) {
         continue;
 }
 
-/* ---- Buffers ------------------------------------------------------------------------------------------------------- */
+/* ---- Buffers ----------------------------------------------------------------------------------------------------- */
 
 static int refuse(size_t bytes, uint64_t live, uint64_t limit) {
     if (limit && live > limit) {
@@ -279,7 +279,7 @@ neap_var *neap_buffer_var(const neap_buffer *buffer) {
     return (neap_var *)&buffer->var;
 }
 
-/* ---- Counters and limits ------------------------------------------------------------------------------------------- */
+/* ---- Counters and limits ----------------------------------------------------------------------------------------- */
 
 void neap_memory_get(neap_memory_stats *out) {
     *out = (neap_memory_stats){

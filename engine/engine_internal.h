@@ -16,7 +16,7 @@
 #include "engine/engine.h"
 #include "engine/sync.h"
 
-/* ---- Failures (failure.c): shared, immutable but for `reported` --------------------------------------------------- */
+/* ---- Failures (failure.c): shared, immutable but for `reported` -------------------------------------------------- */
 typedef struct engine_failure {
     _Atomic uint32_t refs;
     _Atomic bool reported; /* some wait has returned it; it stays on its variables */
@@ -36,7 +36,7 @@ int engine_failure_report(engine_failure *failure);
 /* Reports the first failure that nobody reported and forgets all. */
 int engine_failure_report_all(void);
 
-/* ---- Threads (thread.c) ------------------------------------------------------------------------------------------- */
+/* ---- Threads (thread.c) ------------------------------------------------------------------------------------------ */
 typedef struct engine_op engine_op;
 
 typedef struct engine_thread {      /* one per thread that ever called the engine */
@@ -65,7 +65,7 @@ static inline void engine_count_one(_Atomic uint64_t *counter) {
 /* Makes a thread with every asynchronous signal blocked (Ctrl-C belongs to the main thread). False: no thread. */
 bool engine_thread_spawn(void *(*main)(void *), void *arg, const char *name, void *pthread_out);
 
-/* ---- Memory for the engine's own structures (slab.c) -------------------------------------------------------------- */
+/* ---- Memory for the engine's own structures (slab.c) ------------------------------------------------------------- */
 typedef struct engine_slab { /* objects of one size, recycled through a list */
     engine_lock lock;
     uint32_t bytes;
@@ -80,7 +80,7 @@ void *engine_alloc(size_t bytes); /* malloc that tests can make fail; freed by f
 void engine_alloc_fail(int64_t nth);
 bool engine_alloc_refuse(void); /* true: this allocation is the one that has to fail */
 
-/* ---- Wakers (wake.c) ---------------------------------------------------------------------------------------------- */
+/* ---- Wakers (wake.c) --------------------------------------------------------------------------------------------- */
 struct neap_waker {
     _Atomic uint32_t refs;
     _Atomic uint32_t woken;
@@ -107,7 +107,7 @@ engine_watch *engine_watch_add(engine_watch **list, engine_watch *made, neap_wak
 engine_watch *engine_watch_take(engine_watch **list, uint64_t reached);
 void engine_watch_fire(engine_watch *due);
 
-/* ---- Variables (var.c) -------------------------------------------------------------------------------------------- */
+/* ---- Variables (var.c) ------------------------------------------------------------------------------------------- */
 enum { ENGINE_READ, ENGINE_WRITE, ENGINE_FENCE }; /* a fence excludes as a write does, but is not counted as one */
 
 typedef struct engine_entry {
@@ -146,7 +146,7 @@ void engine_var_finish(neap_var *var, int access, engine_failure *failure, engin
 int engine_var_watch(neap_var *var, neap_waker *waker);
 bool engine_var_idle(neap_var *var); /* nothing is granted or queued */
 
-/* ---- Ops (push.c) ------------------------------------------------------------------------------------------------- */
+/* ---- Ops (push.c) ------------------------------------------------------------------------------------------------ */
 struct engine_op {
     _Atomic uint32_t waiting;
     uint32_t flags; /* NEAP_PUSH_… and ENGINE_OP_… */
@@ -172,7 +172,7 @@ void engine_op_run(engine_op *op, engine_thread *self);
 /* Pushes a small op that fences `var` and wakes `waker` once everything pushed before has finished. */
 int engine_op_fence(neap_var *var, neap_waker *waker);
 
-/* ---- Pool (pool.c, parallel.c) ------------------------------------------------------------------------------------ */
+/* ---- Pool (pool.c, parallel.c) ----------------------------------------------------------------------------------- */
 typedef struct engine_parallel engine_parallel;
 
 int engine_pool_open(int workers, int devices);
@@ -196,7 +196,7 @@ struct engine_parallel { /* lives on the caller's stack while it is offered */
     engine_parallel *link;
 };
 
-/* ---- State (engine.c) --------------------------------------------------------------------------------------------- */
+/* ---- State (engine.c) -------------------------------------------------------------------------------------------- */
 enum { ENGINE_OFF, ENGINE_RUNNING, ENGINE_CLOSED, ENGINE_DEAD /* a fork's child */ };
 
 typedef struct engine_state {
@@ -217,7 +217,7 @@ int engine_check_running(void);
 void engine_wait_signal(void);
 void engine_wait_idle(void); /* until nothing is outstanding; reports nothing */
 
-/* ---- Buffers (buffer.c) ------------------------------------------------------------------------------------------- */
+/* ---- Buffers (buffer.c) ------------------------------------------------------------------------------------------ */
 void engine_buffer_recycle(neap_var *var); /* the buffer's last reference is gone and its variable idle */
 
 #endif

@@ -53,7 +53,7 @@ static struct {
 
 static pthread_mutex_t grow_mutex = PTHREAD_MUTEX_INITIALIZER; /* one thread is being started at a time */
 
-/* ---- Lanes --------------------------------------------------------------------------------------------------------- */
+/* ---- Lanes ------------------------------------------------------------------------------------------------------- */
 
 static bool runs_before(const engine_op *a, const engine_op *b) {
     return a->priority != b->priority ? a->priority > b->priority : a->order < b->order;
@@ -164,7 +164,7 @@ engine_op *engine_pool_take_small(void) {
     return op;
 }
 
-/* ---- Waking and starting workers ----------------------------------------------------------------------------------- */
+/* ---- Waking and starting workers --------------------------------------------------------------------------------- */
 
 /* What has to happen after the lock was dropped. */
 typedef struct summons {
@@ -245,7 +245,7 @@ void engine_pool_submit(engine_ready *ready, engine_thread *self) {
     answer(call);
 }
 
-/* ---- Offered loops ------------------------------------------------------------------------------------------------- */
+/* ---- Offered loops ----------------------------------------------------------------------------------------------- */
 
 void engine_pool_offer(engine_parallel *loop, int helpers) {
     engine_lock_take(&pool.lock);
@@ -285,7 +285,7 @@ static engine_parallel *enter_loop(void) {
     return loop;
 }
 
-/* ---- Workers ------------------------------------------------------------------------------------------------------- */
+/* ---- Workers ----------------------------------------------------------------------------------------------------- */
 
 typedef struct task {
     engine_op *op;
@@ -371,7 +371,7 @@ static void *worker_main(void *arg) {
     }
 }
 
-/* ---- Opening and closing ------------------------------------------------------------------------------------------- */
+/* ---- Opening and closing ----------------------------------------------------------------------------------------- */
 
 int engine_pool_open(int workers, int devices) {
     lane *lanes = calloc((size_t)devices * KINDS, sizeof *lanes);

@@ -46,7 +46,7 @@ static void free_op(engine_op *op) {
     }
 }
 
-/* ---- Running and finishing ----------------------------------------------------------------------------------------- */
+/* ---- Running and finishing --------------------------------------------------------------------------------------- */
 
 /* Passes ready ops on. Under the naive scheduler they run here, once no op of this thread is running. */
 static void hand_over(engine_ready *ready, engine_thread *self) {
@@ -140,7 +140,7 @@ void neap_complete(neap_completion *done, int status) {
     finish(op, failure, self);
 }
 
-/* ---- Pushing ------------------------------------------------------------------------------------------------------- */
+/* ---- Pushing ----------------------------------------------------------------------------------------------------- */
 
 static int check_push(const neap_push *push, bool has_function) {
     int status = engine_check_running();

@@ -66,7 +66,7 @@ bool engine_var_idle(neap_var *var) {
     return idle;
 }
 
-/* ---- Entering ------------------------------------------------------------------------------------------------------ */
+/* ---- Entering ---------------------------------------------------------------------------------------------------- */
 
 static void unlock_list(int count, neap_var *const *vars) {
     for (int i = 0; i < count; i++)
@@ -172,7 +172,7 @@ bool engine_var_enqueue(engine_op *op, neap_var **order, neap_var **duplicate) {
     return atomic_fetch_sub_explicit(&op->waiting, granted + 1, memory_order_acq_rel) == granted + 1;
 }
 
-/* ---- Leaving ------------------------------------------------------------------------------------------------------- */
+/* ---- Leaving ----------------------------------------------------------------------------------------------------- */
 
 /* Takes from the locked variable the entries that may now be granted, and grants them. */
 static engine_entry *grant_front(neap_var *var) {
@@ -235,7 +235,7 @@ void engine_var_finish(neap_var *var, int access, engine_failure *failure, engin
     }
 }
 
-/* ---- Looking ------------------------------------------------------------------------------------------------------- */
+/* ---- Looking ----------------------------------------------------------------------------------------------------- */
 
 int engine_var_watch(neap_var *var, neap_waker *waker) {
     engine_watch *made = engine_alloc(sizeof *made);

@@ -25,7 +25,7 @@ static int refuse_inside_op(void) {
     return neap_error(NEAP_E_STATE, "cannot wait inside an operation");
 }
 
-/* ---- One variable -------------------------------------------------------------------------------------------------- */
+/* ---- One variable ------------------------------------------------------------------------------------------------ */
 
 static int report_failure(neap_var *var) {
     engine_lock_take(&var->lock);
@@ -79,7 +79,7 @@ int neap_var_wait_to_write(neap_var *var) {
     return status ? status : report_failure(var);
 }
 
-/* ---- Everything ---------------------------------------------------------------------------------------------------- */
+/* ---- Everything -------------------------------------------------------------------------------------------------- */
 
 static void fire_all(void) {
     engine_lock_take(&waiting_for_all.lock);

@@ -81,7 +81,7 @@ void neap_waker_clear(neap_waker *waker) {
     atomic_exchange(&waker->woken, 0);
 }
 
-/* ---- Sleeping ------------------------------------------------------------------------------------------------------ */
+/* ---- Sleeping ---------------------------------------------------------------------------------------------------- */
 
 static bool spin_for(neap_waker *waker) {
     int64_t end = engine_now() + SPIN_NS;
@@ -114,7 +114,7 @@ void engine_waker_block(neap_waker *waker, bool help) {
     }
 }
 
-/* ---- Watches ------------------------------------------------------------------------------------------------------- */
+/* ---- Watches ----------------------------------------------------------------------------------------------------- */
 
 engine_watch *engine_watch_add(engine_watch **list, engine_watch *made, neap_waker *waker, uint64_t target) {
     for (engine_watch *watch = *list; watch; watch = watch->next) {
@@ -152,7 +152,7 @@ void engine_watch_fire(engine_watch *due) {
     }
 }
 
-/* ---- Interrupts ---------------------------------------------------------------------------------------------------- */
+/* ---- Interrupts -------------------------------------------------------------------------------------------------- */
 
 void neap_interrupt_raise(void) {
     atomic_fetch_add(&interrupts, 1);

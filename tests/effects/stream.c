@@ -63,7 +63,7 @@ static int run_apart(int (*body)(void), int both, int delay_ms, char **text, siz
     return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + status;
 }
 
-/* ---- Whole lines from several threads ------------------------------------------------------------------------------ */
+/* ---- Whole lines from several threads ---------------------------------------------------------------------------- */
 
 enum { WRITERS = 4, LINES = 2000 };
 
@@ -103,7 +103,7 @@ static void check_lines(const char *text) {
     CHECK_EQ(lines, WRITERS * LINES);
 }
 
-/* ---- Two streams, one order ---------------------------------------------------------------------------------------- */
+/* ---- Two streams, one order -------------------------------------------------------------------------------------- */
 
 static int two_streams(void) {
     for (int i = 0; i < 1000; i++) {
@@ -118,7 +118,7 @@ static int two_streams(void) {
     return neap_out_status() == NEAP_OK && neap_out_poll(NULL) == NEAP_OK ? 0 : 1;
 }
 
-/* ---- A full pipe --------------------------------------------------------------------------------------------------- */
+/* ---- A full pipe ------------------------------------------------------------------------------------------------- */
 
 static int full_pipe(void) {
     static char block[1 << 16];
@@ -153,7 +153,7 @@ static int full_pipe_that_does_not_block(void) {
     return full_pipe();
 }
 
-/* ---- A closed pipe ------------------------------------------------------------------------------------------------- */
+/* ---- A closed pipe ----------------------------------------------------------------------------------------------- */
 
 static int closed_pipe(void) {
     sleep_ms(50); /* the reader has gone; SIGPIPE has its default disposition, which would kill */
@@ -179,7 +179,7 @@ static int closed_pipe(void) {
     return read(pipes[0], text, 7) == 5 && strcmp(text, "still") == 0 ? 0 : 7;
 }
 
-/* ---- Diversion ----------------------------------------------------------------------------------------------------- */
+/* ---- Diversion --------------------------------------------------------------------------------------------------- */
 
 static int diverted(void) {
     neap_waker *waker;

@@ -77,7 +77,7 @@ static void start_work(void *arg, const neap_run *run, neap_completion *done) {
     pthread_detach(thread);
 }
 
-/* Draws an op over cells[0 … count): writes among [0, own), reads anywhere; and does its work on the expected values. */
+/* Draws an op over cells[0 … count): writes among [0, own), reads anywhere; and does it on the expected values. */
 static work *draw_work(uint64_t *state, cell *cells, int count, int own) {
     work *w = calloc(1, sizeof *w);
     int used[CELLS] = {0};
@@ -217,7 +217,7 @@ static void several_pushers(uint64_t seed, neap_engine_config config) {
     neap_engine_stop();
 }
 
-/* ---- Several pushers that write the same variables: no order is promised between them, but each op is atomic ------- */
+/* ---- Several pushers that write the same variables: no order is promised between them, but each op is atomic ----- */
 
 typedef struct bank {
     neap_var *vars[8];

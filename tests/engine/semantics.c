@@ -72,7 +72,7 @@ static int push_on(neap_sync_fn fn, void *arg, uint32_t flags, neap_var *read, n
     return neap_push_sync(fn, arg, &push);
 }
 
-/* ---- Bad calls ----------------------------------------------------------------------------------------------------- */
+/* ---- Bad calls --------------------------------------------------------------------------------------------------- */
 
 static void bad_calls(void) {
     _Atomic int ran = 0;
@@ -129,7 +129,7 @@ static void status_texts(void) {
     CHECK_EQ(strlen(neap_error_text()), 1023);
 }
 
-/* ---- Inline runs and release --------------------------------------------------------------------------------------- */
+/* ---- Inline runs and release ------------------------------------------------------------------------------------- */
 
 static int note_worker(void *arg, const neap_run *run) {
     *(int *)arg = run->worker;
@@ -215,7 +215,7 @@ static void waits_inside_ops(void) {
     neap_engine_stop();
 }
 
-/* ---- Order --------------------------------------------------------------------------------------------------------- */
+/* ---- Order ------------------------------------------------------------------------------------------------------- */
 
 typedef struct meeting {
     _Atomic int inside, most;
@@ -283,7 +283,7 @@ static void priorities(void) {
     neap_engine_stop();
 }
 
-/* ---- Failures ------------------------------------------------------------------------------------------------------ */
+/* ---- Failures ---------------------------------------------------------------------------------------------------- */
 
 static void failures(const neap_engine_config *config) {
     CHECK_EQ(neap_engine_start(config), NEAP_OK);
@@ -353,7 +353,7 @@ static void wait_all_reports(const neap_engine_config *config) {
     neap_engine_stop();
 }
 
-/* ---- Deletion ------------------------------------------------------------------------------------------------------ */
+/* ---- Deletion ---------------------------------------------------------------------------------------------------- */
 
 static void deletion(const neap_engine_config *config) {
     CHECK_EQ(neap_engine_start(config), NEAP_OK);
@@ -375,7 +375,7 @@ static void deletion(const neap_engine_config *config) {
     neap_engine_stop();
 }
 
-/* ---- Wakers -------------------------------------------------------------------------------------------------------- */
+/* ---- Wakers ------------------------------------------------------------------------------------------------------ */
 
 static void wakers(const neap_engine_config *config) {
     CHECK_EQ(neap_engine_start(config), NEAP_OK);
@@ -435,7 +435,7 @@ static void interrupts(void) {
     neap_waker_free(w);
 }
 
-/* ---- Helping ------------------------------------------------------------------------------------------------------- */
+/* ---- Helping ----------------------------------------------------------------------------------------------------- */
 
 /* The only worker is busy; small ready work is run by those who wait, other work is not. */
 static void helping(void) {
