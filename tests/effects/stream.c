@@ -2,10 +2,9 @@
 #include "effects/effects.h"
 #include "tests/check.h"
 
-#include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -15,50 +14,63 @@ static void sleep_ms(int ms) {
     nanosleep(&(struct timespec){ms / 1000, ms % 1000 * 1000000L}, NULL);
 }
 
-static double now_ms(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
-}
-
 static int body_number(int (*body)(void));
 
-/* Runs `body` in a fresh process, with its stdout (and stderr if `both`) on a pipe. Returns the exit status; *text gets
- * what came out; the reading starts after `delay_ms`, or never if that is negative. */
-static int run_apart(int (*body)(void), int both, int delay_ms, char **text, size_t *bytes) {
-    int pipes[2], status = -1;
-    CHECK_EQ(pipe(pipes), 0);
+enum { TELL_FD = 9 }; /* where the other process tells that the reading may start */
+
+enum { AT_ONCE, WHEN_TOLD, NEVER };
+
+static char *read_all(int fd, size_t *bytes) {
+    size_t capacity = 1 << 16;
+    char *text = malloc(capacity + 1);
+    ssize_t count;
+    *bytes = 0;
+    while ((count = read(fd, text + *bytes, capacity - *bytes)) > 0) {
+        *bytes += (size_t)count;
+        if (*bytes == capacity) {
+            text = realloc(text, (capacity *= 2) + 1);
+        }
+    }
+    text[*bytes] = 0;
+    return text;
+}
+
+/* Runs `body` in a fresh process, with its stdout (and stderr if `both`) on a pipe that is read at once, when the
+ * process tells, or by nobody. Returns the exit status; *text (to be freed) is what came out. */
+static int run_apart(int (*body)(void), int both, int when, char **text, size_t *bytes) {
+    int pipes[2], tell[2], status = -1;
     char number[16];
+    CHECK_EQ(pipe(pipes), 0);
+    CHECK_EQ(pipe(tell), 0);
     snprintf(number, sizeof number, "%d", body_number(body));
+    if (when == NEVER) {
+        close(pipes[0]);
+    }
     pid_t child = fork();
     if (child == 0) { /* its engine is dead, so it becomes this program again, which runs the body */
+        dup2(tell[1], TELL_FD);
         dup2(pipes[1], 1);
-        if (both)
+        if (both) {
             dup2(pipes[1], 2);
-        close(pipes[0]);
-        close(pipes[1]);
+        }
+        close(pipes[1]), close(tell[0]), close(tell[1]);
+        if (when != NEVER) {
+            close(pipes[0]);
+        }
         execl("/proc/self/exe", "stream", number, (char *)NULL);
         _exit(99);
     }
-    close(pipes[1]);
-    if (delay_ms < 0)
-        close(pipes[0]);
-    if (delay_ms > 0)
-        sleep_ms(delay_ms);
-    size_t capacity = 1 << 16;
-    *text = malloc(capacity + 1);
-    *bytes = 0;
-    if (delay_ms >= 0) {
-        ssize_t count;
-        while ((count = read(pipes[0], *text + *bytes, capacity - *bytes)) > 0) {
-            *bytes += (size_t)count;
-            if (*bytes == capacity)
-                *text = realloc(*text, (capacity *= 2) + 1);
-        }
+    close(pipes[1]), close(tell[1]);
+    if (when == WHEN_TOLD) {
+        struct pollfd told = {.fd = tell[0], .events = POLLIN};
+        CHECK_EQ(poll(&told, 1, 20000), 1);
     }
-    (*text)[*bytes] = 0;
-    if (delay_ms >= 0)
+    *text = NULL;
+    if (when != NEVER) {
+        *text = read_all(pipes[0], bytes);
         close(pipes[0]);
+    }
+    close(tell[0]);
     waitpid(child, &status, 0);
     return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + status;
 }
@@ -126,13 +138,10 @@ static int full_pipe(void) {
     block[sizeof block - 1] = '\n';
     if (neap_out_write(NEAP_STDOUT, "first\n", 6))
         return 2;
-    double start = now_ms();
     for (int i = 0; i < 64; i++) {
         if (neap_out_write(NEAP_STDOUT, block, sizeof block))
             return 2;
     }
-    if (now_ms() - start > 100)
-        return 3; /* it waited for the reader */
     if (neap_out_poll(NULL) != NEAP_PENDING)
         return 4;
     neap_waker *waker;
@@ -140,6 +149,8 @@ static int full_pipe(void) {
         return 5;
     if (neap_out_poll(waker) != NEAP_PENDING)
         return 6;
+    if (write(TELL_FD, "", 1) != 1)
+        return 10; /* nothing waited for the reader so far */
     if (neap_waker_sleep(waker, 10000) != 1)
         return 7;
     if (neap_out_poll(waker) != NEAP_OK)
@@ -155,8 +166,8 @@ static int full_pipe_that_does_not_block(void) {
 
 /* ---- A closed pipe ----------------------------------------------------------------------------------------------- */
 
+/* SIGPIPE has its default disposition, which would kill. */
 static int closed_pipe(void) {
-    sleep_ms(50); /* the reader has gone; SIGPIPE has its default disposition, which would kill */
     for (int i = 0; i < 100; i++) {
         if (neap_out_write(NEAP_STDOUT, "nobody reads this\n", 18))
             return 2;
@@ -244,7 +255,7 @@ static int body_number(int (*body)(void)) {
 static void check_two_streams(void) {
     char *text;
     size_t bytes;
-    CHECK_EQ(run_apart(two_streams, 1, 0, &text, &bytes), 0);
+    CHECK_EQ(run_apart(two_streams, 1, AT_ONCE, &text, &bytes), 0);
     const char *at = text;
     int bad = 0;
     for (int i = 0; i < 1000; i++) {
@@ -263,26 +274,26 @@ int main(int argc, char **argv) {
         return bodies[atoi(argv[1])]();
     char *text;
     size_t bytes;
-    CHECK_EQ(run_apart(many_writers, 0, 0, &text, &bytes), 0);
+    CHECK_EQ(run_apart(many_writers, 0, AT_ONCE, &text, &bytes), 0);
     check_lines(text);
     free(text);
     check_two_streams();
     int (*const full[])(void) = {full_pipe, full_pipe_that_does_not_block};
     for (int i = 0; i < 2; i++) {
-        CHECK_EQ(run_apart(full[i], 0, 150, &text, &bytes), 0);
+        CHECK_EQ(run_apart(full[i], 0, WHEN_TOLD, &text, &bytes), 0);
         CHECK_EQ(bytes, 6 + 64 * 65536);
         CHECK(strncmp(text, "first\nyyy", 9) == 0);
         free(text);
     }
-    CHECK_EQ(run_apart(closed_pipe, 0, -1, &text, &bytes), 0);
+    CHECK_EQ(run_apart(closed_pipe, 0, NEVER, &text, &bytes), 0);
     free(text);
-    CHECK_EQ(run_apart(diverted, 0, 0, &text, &bytes), 0);
+    CHECK_EQ(run_apart(diverted, 0, AT_ONCE, &text, &bytes), 0);
     CHECK(strcmp(text, "before given back at exit") == 0);
     free(text);
-    CHECK_EQ(run_apart(first_line, 0, 0, &text, &bytes), 0);
+    CHECK_EQ(run_apart(first_line, 0, AT_ONCE, &text, &bytes), 0);
     CHECK(strcmp(text, "1\n") == 0);
     free(text);
-    CHECK_EQ(run_apart(bad_calls, 0, 0, &text, &bytes), 0);
+    CHECK_EQ(run_apart(bad_calls, 0, AT_ONCE, &text, &bytes), 0);
     free(text);
     return check_end();
 }

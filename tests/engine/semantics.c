@@ -257,11 +257,24 @@ static int note_order(void *arg, const neap_run *run) {
     return 0;
 }
 
+static _Atomic int flag_awaited;
+
 static int wait_for_flag(void *arg, const neap_run *run) {
     (void)run;
+    flag_awaited = 1;
     while (!atomic_load((_Atomic int *)arg))
         sleep_ms(1);
     return 0;
+}
+
+/* Keeps the only worker busy until *go is set. */
+static void occupy_worker(_Atomic int *go) {
+    neap_push push = {0};
+    flag_awaited = 0;
+    CHECK_EQ(neap_push_sync(wait_for_flag, go, &push), NEAP_OK);
+    while (!flag_awaited) {
+        sleep_ms(1);
+    }
 }
 
 static void priorities(void) {
@@ -270,8 +283,7 @@ static void priorities(void) {
     static const int given[8] = {0, -5, 3, 0, 7, 3, -5, 0}, expected[8] = {4, 2, 5, 0, 3, 7, 1, 6};
     order_count = 0;
     neap_push push = {0};
-    CHECK_EQ(neap_push_sync(wait_for_flag, &go, &push), NEAP_OK);
-    sleep_ms(20);
+    occupy_worker(&go);
     for (int i = 0; i < 8; i++) {
         push.priority = given[i];
         CHECK_EQ(neap_push_sync(note_order, (void *)(intptr_t)i, &push), NEAP_OK);
@@ -443,7 +455,7 @@ static void helping(void) {
     neap_var *a = new_var(), *b = new_var();
     gate g;
     _Atomic int go = 0, ran = 0;
-    CHECK_EQ(push_on(wait_for_flag, &go, 0, NULL, NULL), NEAP_OK);
+    occupy_worker(&go);
     CHECK_EQ(neap_push_async(hold, &g, &(neap_push){.flags = NEAP_PUSH_SMALL, .nwrites = 1, .writes = &a}), NEAP_OK);
     for (int i = 0; i < 10; i++)
         CHECK_EQ(push_on(add_one, &ran, NEAP_PUSH_SMALL, a, NULL), NEAP_OK);
