@@ -135,10 +135,10 @@ define("totable", function(x)
     local shape = shape_of(x)
     local ndim = #shape
     return core.read(x, function(data, _, dtype)
-        local is_bool, position = dtype.kind == "b", 0
+        local is_bool, position, element = dtype.kind == "b", 0, core.reader(data, dtype)
         local function level(axis)
             if axis > ndim then
-                local value = tonumber(data[position])
+                local value = element(position)
                 position = position + 1
                 if is_bool then return value ~= 0 end
                 return value
@@ -153,9 +153,9 @@ end)
 
 --- The values in row-major order as one flat Lua table of numbers. Waits.
 function core.flat_numbers(x)
-    return core.read(x, function(data, size)
-        local list = {}
-        for k = 1, size do list[k] = tonumber(data[k - 1]) end
+    return core.read(x, function(data, size, dtype)
+        local list, element = {}, core.reader(data, dtype)
+        for k = 1, size do list[k] = element(k - 1) end
         return list
     end)
 end

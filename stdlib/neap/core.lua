@@ -572,6 +572,36 @@ function core.data(x)
 end
 
 local item_box = ffi.new("double[1]")
+local item_words = ffi.cast("uint32_t *", item_box)
+local NAN = 0 / 0
+item_box[0] = NAN
+if item_words[1] >= 0x80000000 then NAN = -NAN end -- some processors' own NaN has the sign set
+core.NAN = NAN
+
+--- Whether the double whose low and high words stand at words[0] and words[1] is NaN. LuaJIT keeps types of values in
+-- NaNs' bits, so a NaN of unknown bits must never become a Lua number.
+local function is_nan64(words)
+    local high = words[1]
+    return band(high, 0x7ff00000) == 0x7ff00000 and (band(high, 0xfffff) ~= 0 or words[0] ~= 0)
+end
+
+--- A function that reads element k (from 0) of row-major data as a Lua number.
+function core.reader(data, dtype)
+    if dtype.kind ~= "f" then return function(k) return tonumber(data[k]) end end
+    if dtype.bytes == 8 then
+        local words = ffi.cast("const uint32_t *", data)
+        return function(k)
+            if is_nan64(words + 2 * k) then return NAN end
+            return data[k]
+        end
+    end
+    local words = ffi.cast("const uint32_t *", data)
+    return function(k)
+        if band(words[k], 0x7fffffff) > 0x7f800000 then return NAN end
+        return data[k]
+    end
+end
+
 --- Waits, then returns the value of an array of one element as a number.
 function core.item(x, name)
     local rc = C.neap_array_item(ctx, x._id, item_box)
@@ -579,6 +609,7 @@ function core.item(x, name)
         local function try() return C.neap_array_item(ctx, x._id, item_box) end
         if settle(rc, name, try) == ATTEND then attend() end
     end
+    if is_nan64(item_words) then return NAN end
     return item_box[0]
 end
 

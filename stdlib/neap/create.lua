@@ -74,6 +74,9 @@ local function convert(leaves, dtype)
             leaves[k] = value and 1 or 0
         elseif dtype.kind == "b" then
             leaves[k] = value ~= 0 and 1 or 0
+        elseif value ~= value then
+            if range then raise("array", "NaN does not fit into dtype %s", dtype.name) end
+            leaves[k] = core.NAN
         elseif range and type(value) == "number" then
             if value ~= floor(value) then
                 raise("array", "%.14g is not an integer, dtype is %s (use :astype to truncate)", value, dtype.name)
@@ -203,7 +206,7 @@ function np.arange(...)
             given = value
         elseif type(value) == "number" then
             numbers[#numbers + 1] = value
-        else
+        elseif value ~= nil then
             bad_argument("arange", k, "start, stop or step", "a number", value)
         end
     end

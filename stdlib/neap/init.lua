@@ -16,7 +16,7 @@ local output = require "neap.output"
 local np = core.np
 np._VERSION = core.version
 np.is_array = core.is_array
-np.pi, np.e, np.inf, np.nan = math.pi, math.exp(1), math.huge, 0 / 0
+np.pi, np.e, np.inf, np.nan = math.pi, math.exp(1), math.huge, core.NAN
 
 -- Functions that live in parts, and the parts themselves: name → module.
 local functions = { grad = "transform", value_and_grad = "transform", jit = "transform", trace = "transform" }

@@ -113,13 +113,11 @@ end
 --- Uniform between two bounds (numbers or arrays).
 local function between(key, dims, dtype, low, high)
     local u = unit(key, dims, dtype)
-    if low == 0 and high == 1 then return u end
-    local width
-    if type(low) == "number" and type(high) == "number" then -- the difference of the rounded bounds, rounded
-        low, high = core.number(low, dtype.code), core.number(high, dtype.code)
+    if type(low) == "number" and type(high) == "number" then
+        if low == 0 and high == 1 then return u end
+        low, high = core.number(low, dtype.code), core.number(high, dtype.code) -- rounded before they are subtracted
     end
-    width = high - low
-    return np.maximum(u * width + low, low)
+    return np.maximum(u * (high - low) + low, low)
 end
 
 --- A bound: a number, or an array cast to the dtype.

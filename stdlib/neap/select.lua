@@ -171,10 +171,10 @@ end)
 
 --- Row-major positions of the elements of x that are not 0, as a Lua table. Waits.
 function selects.nonzero_positions(x)
-    return core.read(x, function(data, size)
-        local list = {}
+    return core.read(x, function(data, size, dtype)
+        local list, element = {}, core.reader(data, dtype)
         for k = 0, size - 1 do
-            if data[k] ~= 0 then list[#list + 1] = k end
+            if element(k) ~= 0 then list[#list + 1] = k end
         end
         return list
     end)

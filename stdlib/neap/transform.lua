@@ -231,8 +231,8 @@ local function flatten(name, value, parts, leaves, position, depth)
     elseif type(value) == "boolean" or value == nil then
         parts[n + 1] = tostring(value)
     else
-        raise(name, "argument %d must hold arrays, numbers, strings and booleans, got %s; list it in {static={…}} if it "
-              .. "does not change", position, describe(value))
+        raise(name, "argument %d must hold arrays, numbers, strings and booleans, got %s; list it in {static={…}} if "
+              .. "it does not change", position, describe(value))
     end
 end
 
