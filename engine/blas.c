@@ -30,7 +30,9 @@ enum {
     SMALL_WORK = 1 << 21,    /* multiplications of a tile up to which its operands are stored plainly */
     SPLIT_WORK = 1 << 22,    /* multiplications from which a product is cut into tiles */
     PARALLEL_WORK = 1 << 18, /* multiplications from which other workers are asked */
-    TILE_EDGE = 384,         /* about what a tile's edges are */
+    SPLIT_PARTS = 8,         /* about how many, */
+    AREA_LEAST = 1 << 16,    /* but a tile has no fewer elements */
+    AREA_MOST = 1 << 20,     /* and no more */
     TILE_STEP = 64,          /* edges of tiles are multiples of this, but for the last ones */
     COPY_BLOCK = 16
 };
@@ -170,18 +172,20 @@ static int64_t ceil_div(int64_t a, int64_t b) {
     return (a + b - 1) / b;
 }
 
-/* The edge that cuts `extent` into equal parts of about `wanted`, in steps. */
-static int64_t even_edge(int64_t extent, int64_t wanted) {
-    int64_t parts = ceil_div(extent, wanted);
-    return ceil_div(ceil_div(extent, parts), TILE_STEP) * TILE_STEP;
-}
-
-/* Large enough that copying a tile's operands into packed form costs little, small enough to share the work well. */
+/* The larger edge is halved until a tile has about an eighth of the result's elements, within bounds: small tiles make
+ * the library copy its operands into packed form more often, large ones leave workers without work. */
 static void choose_grid(product *p) {
     const engine_gemm_args *x = p->args;
-    bool split = (double)x->m * (double)x->n * (double)x->k >= SPLIT_WORK;
-    p->tile_m = split ? even_edge(x->m, TILE_EDGE) : x->m;
-    p->tile_n = split ? even_edge(x->n, TILE_EDGE) : x->n;
+    p->tile_m = x->m;
+    p->tile_n = x->n;
+    if ((double)x->m * (double)x->n * (double)x->k >= SPLIT_WORK) {
+        double area = (double)x->m * (double)x->n / SPLIT_PARTS;
+        area = area < AREA_LEAST ? AREA_LEAST : area > AREA_MOST ? AREA_MOST : area;
+        while ((double)p->tile_m * (double)p->tile_n > area * 1.25) {
+            int64_t *larger = p->tile_m > p->tile_n ? &p->tile_m : &p->tile_n;
+            *larger = ceil_div(*larger, 2 * TILE_STEP) * TILE_STEP;
+        }
+    }
     p->rows = ceil_div(x->m, p->tile_m);
     p->columns = ceil_div(x->n, p->tile_n);
 }
