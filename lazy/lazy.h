@@ -116,7 +116,8 @@ NEAP_API int neap_flush(neap_ctx *ctx);
 /* Flushes; NEAP_OK once all work has finished. */
 NEAP_API int neap_poll_everything(neap_ctx *ctx);
 
-/* Pending work is flushed by itself past these limits; 0: no limit. */
+/* Pending work is flushed by itself past these limits; 0: no such limit. With both 0 nothing starts by itself, calls
+ * (products, gathers, …) included. */
 NEAP_API void neap_limits(neap_ctx *ctx, int64_t nodes, int64_t bytes);
 typedef struct neap_counters {
     uint64_t nodes;    /* recorded */

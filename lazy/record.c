@@ -266,6 +266,8 @@ int lazy_enroll(neap_ctx *ctx, neap_node *node) {
  * work stays pending, and Lua is asked to collect. */
 static void apply_triggers(neap_ctx *ctx, neap_node *node) {
     int status = 0;
+    if (ctx->limit_nodes == 0 && ctx->limit_bytes == 0)
+        return;
     if (ctx->hold) {
         ctx->heavy |= lazy_node_op(node)->kind == LAZY_CALL;
         return;

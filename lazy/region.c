@@ -79,7 +79,7 @@ static int put_node(neap_ctx *ctx, const neap_node *node, bool made) {
     bool leaf = lazy_is_leaf(node), number = lazy_is_number(node);
     uint64_t op = leaf ? KEY_LEAF : number ? KEY_NUMBER : (uint64_t)node->op;
     uint64_t head = op | (uint64_t)node->dtype << 16 | (uint64_t)node->ndim << 24 | (uint64_t)made << 32 |
-                    (uint64_t)node->nin << 40 | (uint64_t)(node->nattrs & 0xffff) << 48;
+                    (leaf || number ? 0 : (uint64_t)node->nin << 40 | (uint64_t)(node->nattrs & 0xffff) << 48);
     if (put(ctx, head) || put_words(ctx, node->ndim, node->shape))
         return NEAP_E_MEMORY;
     if (leaf || number)
