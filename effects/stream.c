@@ -28,7 +28,7 @@
 
 #include "engine/engine_internal.h"
 
-enum { PIECE_BYTES = 16 * 1024, WRITE_MOST = 64 * 1024, HANDOVER_MS = 100 };
+enum { PIECE_BYTES = ENGINE_LIMIT(16 * 1024, 64), WRITE_MOST = ENGINE_LIMIT(64 * 1024, 48), HANDOVER_MS = 100 };
 
 typedef struct piece {
     struct piece *next;

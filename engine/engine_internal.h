@@ -16,6 +16,13 @@
 #include "engine/engine.h"
 #include "engine/sync.h"
 
+/* Debug builds have tighter limits, so that tests reach what lies behind them. */
+#if NEAP_DEBUG
+#define ENGINE_LIMIT(release, debug) (debug)
+#else
+#define ENGINE_LIMIT(release, debug) (release)
+#endif
+
 /* ---- Failures (failure.c): shared, immutable but for `reported` -------------------------------------------------- */
 typedef struct engine_failure {
     _Atomic uint32_t refs;
@@ -57,6 +64,11 @@ static inline engine_thread *engine_self(void) {
     engine_thread *self = engine_thread_current;
     return self ? self : engine_thread_attach();
 }
+
+/* Rounding to nearest, denormals kept: the numbers of an op must not depend on the thread that runs it. A worker sets
+ * this mode at its start; debug builds check that ops leave it so. */
+void engine_float_mode_set(void);
+bool engine_float_mode_good(void);
 
 static inline void engine_count_one(_Atomic uint64_t *counter) {
     atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + 1, memory_order_relaxed);

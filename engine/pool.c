@@ -19,12 +19,13 @@
  */
 #include "engine/engine_internal.h"
 
+#include <assert.h>
 #include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { SPIN_NS = 30000, SPINS_PER_LOOK = 64, SMALL_STREAK = 16, FOR_EVER = -1 };
+enum { SPIN_NS = 30000, SPINS_PER_LOOK = 64, SMALL_STREAK = ENGINE_LIMIT(16, 2), FOR_EVER = -1 };
 enum { SMALL, PLAIN, KINDS };
 
 typedef struct lane {
@@ -356,6 +357,7 @@ static task next_task(void) {
 static void *worker_main(void *arg) {
     engine_thread *self = engine_self();
     self->worker = (int)(intptr_t)arg;
+    engine_float_mode_set();
     engine_lock_take(&pool.lock);
     pool.arriving--; /* it looks for work at once, so nothing is missed */
     engine_lock_drop(&pool.lock);
@@ -368,6 +370,7 @@ static void *worker_main(void *arg) {
         } else {
             engine_op_run(found.op, self);
         }
+        assert(engine_float_mode_good());
     }
 }
 

@@ -19,8 +19,8 @@
 #include <stdlib.h>
 
 enum {
-    NEST_MOST = 8 /* ops that run inside each other's pushes */,
-    SHORT_LIST = 32,
+    NEST_MOST = ENGINE_LIMIT(8, 2),   /* ops that run inside each other's pushes */
+    SHORT_LIST = ENGINE_LIMIT(32, 2), /* variables of a push that need no memory to be sorted */
     FEW_ENTRIES = 4,
     SOME_ENTRIES = 12
 };

@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-enum { CHUNK_BYTES = 64 * 1024, CACHE_LINE = 64 };
+enum { CHUNK_BYTES = ENGINE_LIMIT(64 * 1024, 1024), CACHE_LINE = 64 };
 
 static _Atomic int64_t fail_countdown;
 

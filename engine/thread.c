@@ -6,6 +6,7 @@
  */
 #include "engine/engine_internal.h"
 
+#include <fenv.h>
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
@@ -91,4 +92,17 @@ bool engine_thread_spawn(void *(*main)(void *), void *arg, const char *name, voi
     pthread_setname_np(thread, name);
     *(pthread_t *)pthread_out = thread;
     return true;
+}
+
+void engine_float_mode_set(void) {
+    fesetenv(FE_DFL_ENV);
+}
+
+bool engine_float_mode_good(void) {
+#if defined(__x86_64__)
+    enum { FLUSH_TO_ZERO = 0x8000, DENORMALS_ARE_ZERO = 0x0040 };
+    if (__builtin_ia32_stmxcsr() & (FLUSH_TO_ZERO | DENORMALS_ARE_ZERO))
+        return false;
+#endif
+    return fegetround() == FE_TONEAREST;
 }

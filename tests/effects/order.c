@@ -1,5 +1,6 @@
 /* order.c: ordered effects happen in the order of their pushes, whatever their inputs do. */
 #include "effects/effects.h"
+#include "engine/engine_internal.h"
 #include "tests/check.h"
 
 #include <stdlib.h>
@@ -171,6 +172,53 @@ static void polls(neap_effects *effects) {
     neap_waker_free(waker);
 }
 
+static _Atomic int released;
+
+static void release_one(void *arg) {
+    (void)arg;
+    released++;
+}
+
+static int write_line(void *arg, const neap_run *run) {
+    (void)arg, (void)run;
+    int status = neap_out_write(NEAP_STDOUT, "", 0);
+    seen_count++;
+    return status;
+}
+
+/* Every allocation fails once: a push is refused as a whole, or its effect happens. */
+static void failing_allocations(void) {
+    int nth = 1, failed = 1;
+    for (; failed && nth < 100; nth++) {
+        neap_effects *effects = NULL;
+        neap_var *slow = new_var();
+        neap_push gate = {.nwrites = 1, .writes = &slow};
+        may_go = 0;
+        CHECK_EQ(neap_push_sync(wait_for_leave, NULL, &gate), NEAP_OK);
+        engine_alloc_fail(nth);
+        int status = neap_effects_new(&effects), pushed = 0;
+        failed = status != NEAP_OK;
+        seen_count = released = 0;
+        for (int i = 0; i < 3 && effects; i++) {
+            neap_push push = {.release = release_one, .nreads = i > 0, .reads = &slow};
+            status = neap_effects_push(effects, write_line, NULL, &push);
+            CHECK(status == NEAP_OK || status == NEAP_E_MEMORY || status == NEAP_E_STATE);
+            pushed += status == NEAP_OK;
+            failed += status != NEAP_OK;
+        }
+        engine_alloc_fail(0);
+        may_go = 1;
+        if (effects)
+            neap_effects_drain(effects);
+        CHECK_EQ(seen_count, pushed);
+        CHECK_EQ(neap_wait_all(), NEAP_OK);
+        CHECK_EQ(released, pushed);
+        neap_effects_free(effects);
+        neap_var_delete(slow);
+    }
+    CHECK(nth > 3 && nth < 100);
+}
+
 int main(void) {
     for (int naive = 0; naive < 2; naive++) {
         neap_effects *effects;
@@ -183,6 +231,8 @@ int main(void) {
             slow_then_fast(effects);
         if (!naive)
             polls(effects);
+        if (!naive)
+            failing_allocations();
         neap_effects_free(effects);
         neap_engine_stop();
     }
