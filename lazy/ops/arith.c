@@ -76,7 +76,7 @@ NEAP_OP(pow,
     .kind = LAZY_MAP, .arity = 2, .types = LAZY_NUMERIC, .dtype = lazy_dtype_promote, .grad = grad_pow,
     .residual = LAZY_RESIDUAL_OUT | LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_IN1,
     .kernel = {.any = "F(pow)(a, b)"},
-    .domain = {0.5, 3}, .reference = "a ^ b", .ulp = 1)
+    .domain = {0.5, 3}, .reference = "a ^ b", .ulp = 2)
 
 NEAP_OP(negative,
     .doc = "-a. Integers wrap around; not for bool.",

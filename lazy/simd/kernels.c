@@ -27,6 +27,25 @@
         }                                                                                                              \
     }
 
+/* A chunk without rare arguments takes the fast function; another one takes the slow one where it must. */
+#define MAP1_RARE(id, A, O, function)                                                                                  \
+    static __attribute__((noinline)) void id##_slow(O *o, const A *x, int64_t n) {                                     \
+        for (int64_t i = 0; i < n; i++)                                                                                \
+            o[i] = vm_rare_##function(x[i]) ? vm_slow_##function(x[i]) : vm_##function(x[i]);                          \
+    }                                                                                                                  \
+    LOOP_HEAD(id##_v) {                                                                                                \
+        O *o = out;                                                                                                    \
+        const A *x = pa;                                                                                               \
+        int rare = 0;                                                                                                  \
+        for (int64_t i = 0; i < n; i++)                                                                                \
+            rare |= vm_rare_##function(x[i]);                                                                          \
+        if (rare) {                                                                                                    \
+            id##_slow(o, x, n);                                                                                        \
+            return;                                                                                                    \
+        }                                                                                                              \
+        EACH o[i] = vm_##function(x[i]);                                                                               \
+    }
+
 /* The body of a two-operand loop: X and Y are x[i] or *x, y[i] or *y. */
 #define MAP2_LOOP(name, A, B, O, X, Y, text)                                                                           \
     LOOP_HEAD(name) {                                                                                                  \

@@ -3,8 +3,11 @@
 #define LAZY_SIMD_VMATH_BASE_H
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
+
+#include "lazy/simd/vmath_tables.h"
 
 static inline uint32_t vm_bits_f32(float x) {
     uint32_t bits;
@@ -51,6 +54,20 @@ static inline double vm_fma_f64(double a, double b, double c) {
     return fma(a, b, c);
 }
 #endif
+
+/* c[0] + c[1] x + … + c[n-1] x^(n-1); n is a constant wherever it is called. */
+#define VM_POLY(D, T)                                                                                                  \
+    static inline __attribute__((always_inline)) T vm_poly_##D(const T *c, int n, T x) {                               \
+        T value = c[n - 1];                                                                                            \
+        _Pragma("GCC unroll 32") for (int k = n - 2; k >= 0; k--) value = vm_fma_##D(value, x, c[k]);                  \
+        return value;                                                                                                  \
+    }
+VM_POLY(f32, float)
+VM_POLY(f64, double)
+
+/* A function of f32 that is computed as f64 and rounded. */
+#define VM_FROM_F64(name)                                                                                              \
+    static inline float vm_##name##_f32(float x) { return (float)vm_##name##_f64((double)x); }
 
 /* Functions of one width: S is "f" or "" in C's names, T float or double, U its bits, NAN_BITS sets a NaN. */
 #define VM_EXACT(D, T, U, S, WIDTH)                                                                                    \

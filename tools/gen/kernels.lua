@@ -6,7 +6,8 @@
 -- and lists the loops in map_table, fold_table, choice_table and CAST_TABLE. The text of a dtype is the most specific
 -- one of the row (lazy/op.h); in it T, U, O become C types and F(name) the function of lazy/simd/vmath.h for T.
 -- Operands and results are read off the row's dtype rule: lazy_dtype_compare gives bool, the first operand of
--- lazy_dtype_where is bool; a row with LAZY_OP_CASTS makes a loop for each pair of dtypes.
+-- lazy_dtype_where is bool; a row with LAZY_OP_CASTS makes a loop for each pair of dtypes. A text that is a call of a
+-- function with rare arguments (vm_rare_NAME_D in lazy/simd) takes the form MAP1_RARE.
 local directory = arg[0]:match("^(.*)/") or "."
 package.path = directory .. "/lib/?.lua;" .. package.path
 local files = require "files"
@@ -58,6 +59,16 @@ local function expand(text, dtype, result)
     return (text:gsub("[%a_][%w_]*", types))
 end
 
+--- The functions that have a slow form: { sin_f64 = true, … }.
+local function read_rare()
+    local rare = {}
+    for path in files.command("ls " .. files.quote(root) .. "/lazy/simd/*.h"):gmatch("[^\n]+") do
+        for name in files.read(path):gmatch("vm_rare_([%w_]+)%(%w+ x%)") do rare[name] = true end
+    end
+    return rare
+end
+local rare = read_rare()
+
 local forms, known = {}, {}
 
 --- Names the loops of a form; equal forms of equal types share them.
@@ -103,8 +114,11 @@ local function write_map(row)
                 arguments[k] = rule == "lazy_dtype_where" and k == 1 and bool.type or dtype.type
             end
             arguments[arity + 1] = result.type
-            arguments[arity + 2] = "(" .. expand(text_for(row, dtype), dtype, result) .. ")"
-            local id = instance("MAP" .. arity, row.name .. "_" .. dtype.name, arguments)
+            local text = expand(text_for(row, dtype), dtype, result)
+            local called = text:match("^vm_([%w_]+)%(a%)$")
+            arguments[arity + 2] = rare[called] and called or "(" .. text .. ")"
+            local form = "MAP" .. arity .. (rare[called] and "_RARE" or "")
+            local id = instance(form, row.name .. "_" .. dtype.name, arguments)
             local loops = {}
             for k, variant in ipairs(VARIANTS[arity]) do loops[k] = id .. "_" .. variant end
             entries[#entries + 1] = ("    [NEAP_DTYPE_%s] = {{%s}},\n"):format(dtype.id, table.concat(loops, ", "))
