@@ -63,7 +63,7 @@ end
 core.version = ffi.string(C.neap_version())
 
 local OK, PENDING, ATTEND = C.NEAP_OK, C.NEAP_PENDING, C.NEAP_ATTEND
-local E_MEMORY, E_FAILED, E_TRACE = C.NEAP_E_MEMORY, C.NEAP_E_FAILED, C.NEAP_E_TRACE
+local E_MEMORY, E_FAILED = C.NEAP_E_MEMORY, C.NEAP_E_FAILED
 local SWEEP, COLLECT = C.NEAP_ATTEND_SWEEP, C.NEAP_ATTEND_COLLECT
 local SITE, INTERRUPT = C.NEAP_ATTEND_SITE, C.NEAP_ATTEND_INTERRUPT
 local SLOT_MASK = bit.lshift(1, C.NEAP_SLOT_BITS) - 1
@@ -141,10 +141,6 @@ local function raise_status(code, name)
     if text == "" then text = ffi.string(C.neap_status_text(code)) end
     if code == E_FAILED or not name then fail("%s", text) end
     if text:sub(1, #name + 1) == name .. ":" then text = text:sub(#name + 3) end
-    if code == E_TRACE then
-        text = text .. "; while tracing use np.where to choose by elements, or pass the value as a static argument: "
-               .. "np.jit(f, {static={2}})"
-    end
     fail("np.%s: %s", name, text)
 end
 

@@ -1,0 +1,107 @@
+--- files.lua: whole files as memory, and writing that never leaves half a file behind.
+--
+-- A block is { data = a uint8_t pointer, size = bytes, keep = what owns the memory }.
+local ffi = require "ffi"
+local bit = require "bit"
+
+ffi.cdef [[
+int open(const char *path, int flags, ...);
+long read(int fd, void *data, size_t bytes);
+long write(int fd, const void *data, size_t bytes);
+long lseek(int fd, long offset, int whence);
+int fsync(int fd);
+int close(int fd);
+int rename(const char *from, const char *to);
+int unlink(const char *path);
+int getpid(void);
+char *strerror(int code);
+void *malloc(size_t bytes);
+void free(void *memory);
+]]
+
+local C = ffi.C
+local files = {}
+
+local O_RDONLY, O_WRONLY, O_CREAT, O_EXCL, O_CLOEXEC = 0, 1, 64, 128, 524288
+local SEEK_SET, SEEK_END = 0, 2
+local EINTR = 4
+local MOST = 2 ^ 30 -- bytes of one system call
+
+local function reason()
+    return ffi.string(C.strerror(ffi.errno()))
+end
+
+--- A block of memory of its own; nil and a message if there is none.
+function files.block(size)
+    local memory = C.malloc(math.max(size, 1))
+    if memory == nil then return nil, ("no memory for %d bytes"):format(size) end
+    local keep = ffi.gc(memory, C.free)
+    return { data = ffi.cast("uint8_t *", memory), size = size, keep = keep }
+end
+
+--- Calls f(fd, data, bytes), read or write, until all is transferred. Returns how much was.
+local function transfer(f, fd, data, size)
+    local done = 0
+    while done < size do
+        local n = tonumber(f(fd, data + done, math.min(size - done, MOST)))
+        if n < 0 and ffi.errno() ~= EINTR then return nil end
+        if n == 0 then return done end
+        if n > 0 then done = done + n end
+    end
+    return done
+end
+
+--- The contents of a file as a block, or nil and a message that names the file.
+function files.read(path)
+    local fd = C.open(path, bit.bor(O_RDONLY, O_CLOEXEC))
+    if fd < 0 then return nil, ("cannot open '%s': %s"):format(path, reason()) end
+    local size = tonumber(C.lseek(fd, 0, SEEK_END))
+    local block, problem
+    if size < 0 then
+        problem = ("cannot read '%s': %s"):format(path, reason())
+    else
+        C.lseek(fd, 0, SEEK_SET)
+        block, problem = files.block(size)
+        local got = block and transfer(C.read, fd, block.data, size)
+        if block and not got then
+            block, problem = nil, ("cannot read '%s': %s"):format(path, reason())
+        elseif block and got < size then
+            block, problem = nil, ("cannot read '%s': it shrank while it was read"):format(path)
+        elseif problem then
+            problem = ("cannot read '%s': %s"):format(path, problem)
+        end
+    end
+    C.close(fd)
+    return block, problem
+end
+
+local serial = 0
+
+--- Writes pieces (strings and blocks) to a new file beside `path`, and puts it in the place of `path` when all of it is
+-- on the disk. Returns true, or nil and a message; then `path` is as it was.
+function files.write(path, pieces)
+    serial = serial + 1
+    local temporary = ("%s.%d-%d.part"):format(path, C.getpid(), serial)
+    local fd = C.open(temporary, bit.bor(O_WRONLY, O_CREAT, O_EXCL, O_CLOEXEC), ffi.cast("int", 438))
+    if fd < 0 then return nil, ("cannot write '%s': %s"):format(path, reason()) end
+    local good = true
+    for k = 1, #pieces do
+        local piece = pieces[k]
+        local data, size
+        if type(piece) == "string" then
+            data, size = ffi.cast("const uint8_t *", piece), #piece
+        else
+            data, size = ffi.cast("const uint8_t *", piece.data), piece.size
+        end
+        good = good and transfer(C.write, fd, data, size) == size
+    end
+    good = good and C.fsync(fd) == 0
+    local problem = not good and reason()
+    if C.close(fd) ~= 0 and good then good, problem = false, reason() end
+    if good and C.rename(temporary, path) ~= 0 then good, problem = false, reason() end
+    if good then return true end
+    C.unlink(temporary)
+    return nil, ("cannot write '%s': %s"):format(path, problem)
+end
+
+return files
