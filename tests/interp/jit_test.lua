@@ -1,0 +1,47 @@
+--- jit_test.lua: the LuaJIT inside compiles loops over tables rightly. It is built with hook checks, which few others
+-- use, so what touches them is checked here: the same work compiled and interpreted, on random tables.
+local check = require "tests.check"
+
+local function random_table(seed)
+    math.randomseed(seed)
+    local items = {}
+    for i = 1, math.random(0, 200) do
+        local kind = math.random(4)
+        local key = kind == 1 and i or kind == 2 and "k" .. i or kind == 3 and i * 0.5 or i * 1000
+        items[key] = math.random(1, 9)
+    end
+    return items
+end
+
+--- Loops of every form, nested, left early, with side exits. Returns numbers that depend on each visit.
+local function work(items)
+    local sum, count = 0, 0
+    for _, value in pairs(items) do
+        sum, count = sum + value, count + 1
+        if value == 5 then sum = sum + 2 end
+    end
+    for _ in next, items do
+        count = count + 1
+        if count > 150 then break end
+    end
+    for _, value in pairs(items) do
+        for _, factor in pairs { 1, 2, x = 3 } do sum = sum + factor * value end
+        if value == 9 then break end
+    end
+    for key, value in pairs(items) do
+        if type(key) == "string" then sum = sum + #key elseif value > 7 then return sum, count end
+    end
+    for _, value in ipairs(items) do sum = sum + value end
+    return sum, count
+end
+
+check.test("compiled loops over tables equal interpreted ones", function()
+    local interpreted = loadstring(string.dump(work))
+    jit.off(interpreted, true)
+    for seed = 1, 1500 do
+        local items = random_table(seed)
+        for _ = 1, 5 do check.equal({ work(items) }, { interpreted(items) }, "seed " .. seed) end
+    end
+end)
+
+check.done()
