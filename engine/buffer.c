@@ -75,7 +75,7 @@ static void *map_huge(size_t bytes) {
     char *base = mmap(NULL, whole, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (base == MAP_FAILED)
         return NULL;
-    char *block = (char *)(((uintptr_t)base + HUGE - 1) / HUGE * HUGE);
+    char *block = base + (HUGE - (uintptr_t)base % HUGE) % HUGE;
     if (block > base)
         munmap(base, (size_t)(block - base));
     if (block + bytes < base + whole)

@@ -203,7 +203,7 @@ static bool grow(int enough) {
     if (wanted) {
         char name[16];
         snprintf(name, sizeof name, "neap-%d", index % 10000);
-        made = engine_thread_spawn(worker_main, (void *)(intptr_t)index, name, &pool.threads[index]);
+        made = engine_thread_spawn(worker_main, &pool.threads[index], name, &pool.threads[index]);
         engine_lock_take(&pool.lock);
         if (made) {
             pool.started++;
@@ -356,7 +356,7 @@ static task next_task(void) {
 
 static void *worker_main(void *arg) {
     engine_thread *self = engine_self();
-    self->worker = (int)(intptr_t)arg;
+    self->worker = (int)((pthread_t *)arg - pool.threads);
     engine_float_mode_set();
     engine_lock_take(&pool.lock);
     pool.arriving--; /* it looks for work at once, so nothing is missed */

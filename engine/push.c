@@ -168,7 +168,7 @@ static int admit(engine_op *op, engine_thread *self) {
     bool hidden = op->flags & ENGINE_OP_HIDDEN;
     neap_var *few[SHORT_LIST], **order = few, *duplicate = NULL;
     int status = naive ? NEAP_OK : engine_pool_ensure();
-    if (!status && op->entry_count > SHORT_LIST && !(order = engine_alloc(op->entry_count * sizeof *order))) {
+    if (!status && op->entry_count > SHORT_LIST && !(order = engine_alloc(op->entry_count * sizeof(neap_var *)))) {
         status = neap_error(NEAP_E_MEMORY, "no memory for an operation");
     }
     if (status) {

@@ -115,7 +115,7 @@ static int compare_addresses(const void *a, const void *b) {
 
 static void sort_by_address(neap_var **vars, uint32_t count) {
     if (count > 16) {
-        qsort(vars, count, sizeof *vars, compare_addresses);
+        qsort(vars, count, sizeof(neap_var *), compare_addresses);
         return;
     }
     for (uint32_t i = 1; i < count; i++) {

@@ -27,6 +27,9 @@ static const int64_t WORK_MOST = 5000000;
 static const int64_t WORK_MOST = INT64_MAX;
 #endif
 
+/* The test's own loops over elements need no watching, and are slow when watched. */
+#define UNWATCHED __attribute__((no_sanitize("thread", "address", "undefined")))
+
 typedef struct job {
     engine_gemm_args args;
     int status;
@@ -40,12 +43,12 @@ static int multiply(void *arg, const neap_run *run) {
 
 static uint64_t random_state = 1;
 
-static double draw(void) {
+UNWATCHED static double draw(void) {
     random_state = random_state * 6364136223846793005u + 1442695040888963407u;
     return (double)(int64_t)(random_state >> 11) / 4503599627370496.0 - 1.0;
 }
 
-static void put(void *data, bool f64, int64_t at, double value) {
+UNWATCHED static void put(void *data, bool f64, int64_t at, double value) {
     if (f64) {
         ((double *)data)[at] = value;
     } else {
@@ -53,7 +56,7 @@ static void put(void *data, bool f64, int64_t at, double value) {
     }
 }
 
-static double get(const void *data, bool f64, int64_t at) {
+UNWATCHED static double get(const void *data, bool f64, int64_t at) {
     return f64 ? ((const double *)data)[at] : (double)((const float *)data)[at];
 }
 
@@ -63,8 +66,8 @@ static void *new_data(int64_t count, bool f64) {
 }
 
 /* A copy of batch matrices of rows × columns, transposed or not, with padding at the end of its rows. */
-static void *lay_out(const void *plain, bool f64, const shape *s, int64_t rows, int64_t columns, bool transposed,
-                     int64_t pad) {
+UNWATCHED static void *lay_out(const void *plain, bool f64, const shape *s, int64_t rows, int64_t columns,
+                               bool transposed, int64_t pad) {
     int64_t height = transposed ? columns : rows, width = (transposed ? rows : columns) + pad;
     void *data = new_data(s->batch * height * width, f64);
     for (int64_t b = 0; b < s->batch; b++) {
@@ -79,7 +82,7 @@ static void *lay_out(const void *plain, bool f64, const shape *s, int64_t rows, 
 }
 
 /* The product with the given layout, tightly stored; the buffer is filled with NaN before. */
-static void *product(const shape *s, bool f64, const void *plain_a, const void *plain_b, int layout) {
+UNWATCHED static void *product(const shape *s, bool f64, const void *plain_a, const void *plain_b, int layout) {
     bool ta = layout & 1, tb = layout & 2;
     int64_t pad = layout & 4 ? 5 : 0;
     void *a = lay_out(plain_a, f64, s, s->m, s->k, ta, pad), *b = lay_out(plain_b, f64, s, s->k, s->n, tb, pad);
@@ -119,7 +122,7 @@ static void *product(const shape *s, bool f64, const void *plain_a, const void *
     return tight;
 }
 
-static void check_values(const shape *s, bool f64, const void *a, const void *b, const void *c) {
+UNWATCHED static void check_values(const shape *s, bool f64, const void *a, const void *b, const void *c) {
     double tolerance = (f64 ? 1e-15 : 5e-7) * (10 + sqrt((double)s->k) * 4);
     int64_t step = 1 + s->m * s->n * s->k / 1000000, wrong = 0; /* large products: every few rows */
     for (int64_t row = 0; row < s->batch * s->m; row += step) {
@@ -134,7 +137,7 @@ static void check_values(const shape *s, bool f64, const void *a, const void *b,
     CHECK_EQ(wrong, 0);
 }
 
-static void check_shape(const shape *s, bool f64) {
+UNWATCHED static void check_shape(const shape *s, bool f64) {
     static const neap_engine_config configs[] = {
         {.workers = 2}, {.workers = 1}, {.workers = 3}, {.scheduler = NEAP_SCHEDULER_NAIVE}};
     void *a = new_data(s->batch * s->m * s->k, f64), *b = new_data(s->batch * s->k * s->n, f64), *first = NULL;
