@@ -17,6 +17,7 @@ int neap_array_info(neap_ctx *ctx, int32_t id, neap_info *out) {
     out->device = node->buffer ? neap_buffer_device(node->buffer) : 0;
     out->traced = (node->flags & LAZY_ABSTRACT) != 0;
     out->taped = node->levels != 0;
+    out->constructed = node->flags & LAZY_CONSTRUCTED && !node->buffer;
     out->size = node->size;
     memcpy(out->shape, node->shape, node->ndim * sizeof *node->shape);
     return 0;

@@ -30,8 +30,9 @@ enum {
     LAZY_SHARED = 2,   /* two or more consumers, an operand or result of a call, or a residual: materialised */
     LAZY_ABSTRACT = 4, /* belongs to a trace: has no value of its own */
     LAZY_DELETED = 8,
-    LAZY_DROPPED = 16, /* its inputs were released after computing */
-    LAZY_INTEGRAL = 32 /* a number argument that met an integer array: checked at each run */
+    LAZY_DROPPED = 16,     /* its inputs were released after computing */
+    LAZY_CONSTRUCTED = 64, /* made of constructors by views and maps alone: may be computed again anywhere */
+    LAZY_INTEGRAL = 32     /* a number argument that met an integer array: checked at each run */
 };
 
 struct neap_node {

@@ -80,6 +80,7 @@ typedef struct neap_info {
     int32_t deleted, device;
     int32_t traced; /* 1: belongs to an open trace, so it has no value */
     int32_t taped;  /* 1: an open gradient or trace depends on it */
+    int32_t constructed; /* 1: made of constructors and not computed: a program that reads it makes it again */
     int64_t size;
     int64_t shape[NEAP_MAX_DIMS];
 } neap_info;

@@ -71,6 +71,7 @@ neap_node *lazy_node_new(neap_ctx *ctx, int op, const lazy_result *result, int n
     node->ndim = result->ndim;
     node->nin = (uint8_t)nin;
     node->nattrs = nattrs;
+    node->flags = lazy_ops[op]->flags & LAZY_OP_CHEAP ? LAZY_CONSTRUCTED : 0;
     node->bytes = (uint32_t)(bytes + map);
     node->shape = (int64_t *)(node + 1);
     node->attrs = node->shape + result->ndim;

@@ -107,7 +107,8 @@ enum {
     LAZY_OP_ZERO_GRAD = 2, /* the gradient is zero everywhere or undefined: differentiation stops here */
     LAZY_OP_HIDDEN = 4,    /* no Lua constructor is generated */
     LAZY_OP_ARG = 8,       /* a reduction to an index: the first element that wins */
-    LAZY_OP_CASTS = 16     /* its result's dtype is its first attribute */
+    LAZY_OP_CASTS = 16,    /* its result's dtype is its first attribute */
+    LAZY_OP_CHEAP = 32     /* source: made of nothing but its attributes or one number */
 };
 
 /* The dtypes that the op accepts after its dtype rule has chosen one. */

@@ -78,29 +78,15 @@ static int roots_of(const neap_program *program, lazy_nodes *roots) {
     return status;
 }
 
-/* Computes captured nodes that are more than constructors. `pure` is by region number. */
+/* Computes captured nodes that are more than constructors. */
 static int bind_captures(neap_ctx *ctx, lazy_nodes *roots) {
     int status = lazy_region_collect(ctx, roots->n, roots->at);
-    int64_t n = ctx->order.n;
-    uint8_t *pure = calloc((size_t)n + 1, 1);
     lazy_nodes captured = {0};
-    if (!pure)
-        status = neap_error(NEAP_E_MEMORY, "out of memory for a program");
-    for (int64_t k = 0; k < n && status == 0; k++) {
-        neap_node *node = ctx->order.at[k], *const * children;
-        if (node->flags & LAZY_ABSTRACT || node->buffer)
-            continue;
-        int m = lazy_region_children(node, &children);
-        lazy_class kind = lazy_node_op(node)->kind;
-        pure[k] = kind == LAZY_SOURCE || kind == LAZY_VIEW || kind == LAZY_MAP;
-        for (int c = 0; c < m; c++)
-            pure[k] &= pure[children[c]->index];
-        if (!pure[k])
-            status = lazy_push(&captured, node);
-    }
+    for (int64_t k = 0; k < ctx->order.n && status == 0; k++)
+        if (!(ctx->order.at[k]->flags & (LAZY_ABSTRACT | LAZY_CONSTRUCTED)) && !ctx->order.at[k]->buffer)
+            status = lazy_push(&captured, ctx->order.at[k]);
     if (status == 0 && captured.n > 0)
         status = lazy_flush_roots(ctx, (int)captured.n, captured.at);
-    free(pure);
     lazy_vector_free(&captured);
     return status;
 }

@@ -47,7 +47,7 @@ neap_node *lazy_constant(neap_ctx *ctx, int dtype, bool weak, double value) {
     if (!node)
         return NULL;
     node->value = value;
-    node->flags = weak ? LAZY_WEAK : 0;
+    node->flags |= weak ? LAZY_WEAK : 0;
     return node;
 }
 
@@ -228,9 +228,12 @@ static uint32_t trace_levels(const neap_ctx *ctx) {
 
 int lazy_enroll(neap_ctx *ctx, neap_node *node) {
     const lazy_op *row = lazy_node_op(node);
+    if (node->nin && (row->kind == LAZY_VIEW || row->kind == LAZY_MAP))
+        node->flags |= LAZY_CONSTRUCTED;
     for (int k = 0; k < node->nin; k++) {
         node->levels |= node->in[k]->levels;
         node->flags |= node->in[k]->flags & LAZY_ABSTRACT;
+        node->flags &= (uint8_t) ~(~node->in[k]->flags & LAZY_CONSTRUCTED);
     }
     if (node->levels && (row->flags & LAZY_OP_ZERO_GRAD || neap_dtype_kind(node->dtype) != 'f'))
         node->levels &= trace_levels(ctx);
