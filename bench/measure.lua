@@ -82,7 +82,7 @@ function measure.pair(f, g)
     return measure.median(ratios), times[1], times[2]
 end
 
---- Hands a row to run.lua: name, value, unit; goal and better ("less" by default, or "more"); min; and for comparisons
+--- Hands a row to run.lua: name, value, unit; goal and better ("less" by default, or "more"); best; and for comparisons
 -- `reference` (the other side's median, in the row's unit) and `ratio`. The goal is for the ratio where there is one.
 function measure.row(row)
     local parts = {}

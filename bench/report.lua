@@ -85,10 +85,10 @@ end
 
 --- The cells of all rows, the first line being the heads.
 local function cells(rows, peers)
-    local lines = { { "row", "median", "min", "unit", "reference", "ratio", "goal", "" } }
+    local lines = { { "row", "median", "best", "unit", "reference", "ratio", "goal", "" } }
     for _, system in ipairs(peers.systems) do table.insert(lines[1], system) end
     for _, row in ipairs(rows) do
-        local line = { row.name, short(row.value), short(row.min), row.unit, short(row.reference), short(row.ratio),
+        local line = { row.name, short(row.value), short(row.best), row.unit, short(row.reference), short(row.ratio),
                        goal_text(row), verdict(row) }
         for _, system in ipairs(peers.systems) do line[#line + 1] = short((peers.of[row.name] or {})[system]) end
         lines[#lines + 1] = line

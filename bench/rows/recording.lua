@@ -31,12 +31,12 @@ local function recorded_row(name, goal)
         if round > WARM then times[#times + 1] = each end
         np.wait_all()
     end
-    measure.row { name = name, value = measure.median(times), min = measure.min(times), unit = "ns/op", goal = goal }
+    measure.row { name = name, value = measure.median(times), best = measure.min(times), unit = "ns/op", goal = goal }
 end
 
 local function row(name, goal, f)
     local median, min = measure.one(f)
-    measure.row { name = name, value = median / OPS, min = min / OPS, unit = "ns/op", goal = goal }
+    measure.row { name = name, value = median / OPS, best = min / OPS, unit = "ns/op", goal = goal }
 end
 
 row("op evaluated, chain of 1000", 300, function()
