@@ -236,6 +236,15 @@ function data_io.load_idx(path)
     end))
 end
 
+--- np.io.checksum(x): the CRC-32 of an array's elements in memory, row-major, as 8 hexadecimal digits. Waits for x.
+function data_io.checksum(x)
+    if not is_array(x) then bad_argument("io.checksum", 1, "x", "an array", x) end
+    local block = array_block(x)
+    local crc, problem = zip.crc32(ffi.cast("const uint8_t *", block.data), block.size)
+    if not crc then raise("io.checksum", "%s", problem) end
+    return ("%08x"):format(crc)
+end
+
 local function write(name, path, pieces, problem)
     local good
     if pieces then good, problem = files.write(path, pieces) end

@@ -162,8 +162,8 @@ function nn.Dense(inputs, outputs, given)
     core.integer("nn.Dense", 1, "inputs", inputs)
     core.integer("nn.Dense", 2, "outputs", outputs)
     local o = options("nn.Dense", given, { bias = true, init = true, bias_init = true, dtype = true })
-    return setmetatable({ inputs = inputs, outputs = outputs, bias = o.bias ~= false, init_w = o.init or nn.glorot_uniform,
-                          init_b = o.bias_init or nn.zeros, dtype = o.dtype }, Dense)
+    return setmetatable({ inputs = inputs, outputs = outputs, bias = o.bias ~= false, dtype = o.dtype,
+                          init_w = o.init or nn.glorot_uniform, init_b = o.bias_init or nn.zeros }, Dense)
 end
 
 --- layer:init(key): new parameters.
@@ -174,7 +174,7 @@ function Dense:init(key)
     return params
 end
 
-function Dense:__call(params, x)
+function Dense.__call(_, params, x)
     if type(params) ~= "table" or not is_array(params.w) then
         bad_argument("nn.Dense", 1, "params", "what layer:init(key) returned", params)
     end

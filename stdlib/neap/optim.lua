@@ -120,8 +120,8 @@ function optim.adam(given)
     return adam("optim.adam", options("optim.adam", given, { lr = true, b1 = true, b2 = true, eps = true }), 0)
 end
 
---- np.optim.adamw{lr=…, b1=0.9, b2=0.999, eps=1e-8, weight_decay=0.01}: adam with decoupled weight decay (Loshchilov and
--- Hutter, 2019): p - lr (adam's direction + weight_decay p).
+--- np.optim.adamw{lr=…, b1=0.9, b2=0.999, eps=1e-8, weight_decay=0.01}: adam with decoupled weight decay (Loshchilov
+-- and Hutter, 2019): p - lr (adam's direction + weight_decay p).
 function optim.adamw(given)
     local known = { lr = true, b1 = true, b2 = true, eps = true, weight_decay = true }
     given = options("optim.adamw", given, known)
@@ -144,7 +144,7 @@ function optim.cosine_decay(lr, steps, floor)
     end
 end
 
---- np.optim.warmup(schedule, steps): rises in equal steps from schedule / steps to the schedule, a number or a function.
+--- np.optim.warmup(schedule, steps): rises in equal steps from schedule / steps to the schedule, a number or function.
 function optim.warmup(schedule, steps)
     return function(step)
         local lr = type(schedule) == "function" and schedule(step) or schedule

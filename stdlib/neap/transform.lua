@@ -367,6 +367,10 @@ end
 
 --- Appends the arrays in the places of an entry to `leaves`; false if one does not fit the entry.
 local function read_captures(entry, leaves, n)
+    for _, place in ipairs(entry.constructed) do
+        local value = capture.read(place)
+        if not is_array(value) or value._id ~= place.value._id then return false end
+    end
     for k, place in ipairs(entry.captures) do
         local value = capture.read(place)
         if not is_array(value) or signature(value) ~= entry.signatures[k] then return false end
@@ -378,9 +382,14 @@ end
 --- Traces a new entry for the arguments `given`.
 local function new_entry(user_function, given, is_static)
     local places = capture.places(user_function)
-    local captures = capture.arrays(places)
+    local captures, constructed = {}, {}
+    for _, place in ipairs(capture.arrays(places)) do
+        -- What is made of constructors is no input: the program makes it where it is read.
+        local list = array_info(place.value).constructed ~= 0 and constructed or captures
+        list[#list + 1] = place
+    end
     local entry = trace("jit", user_function, given, is_static, places, captures)
-    entry.signatures = {}
+    entry.signatures, entry.constructed = {}, constructed
     for k, place in ipairs(captures) do
         entry.signatures[k] = signature(place.value)
         place.value = nil -- the entry must not keep the array alive

@@ -52,7 +52,7 @@ local function library()
     return nil, "zlib is missing (package zlib1g)"
 end
 
---- The CRC-32 of a block.
+--- The CRC-32 of memory; zlib must have been loaded.
 local function crc_of(data, size)
     local crc, done = 0, 0
     while done < size do
@@ -238,7 +238,7 @@ function zip.pieces(list, compress)
             if not content then return nil, problem end
             method = 8
         end
-        -- version, flags (bit 11: UTF-8 names), method, time, date (1980-01-01), checksum, sizes, lengths of name, extra
+        -- version, flags (bit 11: UTF-8), method, time, date (1980-01-01), checksum, sizes, lengths of name and extra
         local facts = pack("2222244422", 20, 2048, method, 0, 33, crc, content.size, size, #item.name, 0)
         local head = pack("4", LOCAL) .. facts .. item.name
         pieces[#pieces + 1], pieces[#pieces + 2] = head, content
@@ -252,7 +252,15 @@ function zip.pieces(list, compress)
     return pieces
 end
 
+--- The CRC-32 of memory, or nil and what is wrong.
+function zip.crc32(data, size)
+    local ok, problem = library()
+    if not ok then return nil, problem end
+    return crc_of(data, size)
+end
+
 zip.u32 = u32
+--- Whether a block starts as gzip files do.
 zip.is_gzip = function(block) return block.size >= 2 and bit.bor(block.data[0], block.data[1] * 256) == 0x8b1f end
 
 return zip
