@@ -6,7 +6,9 @@
  */
 #include "engine/engine_internal.h"
 
-enum { CHUNKS_PER_WORKER = 8, SPINS_BEFORE_SLEEP = 2000, FOR_EVER = -1 };
+#include <sched.h>
+
+enum { CHUNKS_PER_WORKER = 8, YIELDS_BEFORE_SLEEP = 30, SPINS_PER_YIELD = 32, FOR_EVER = -1 };
 
 static const uint32_t CALLER_SLEEPS = UINT32_C(1) << 31; /* a bit of `active` */
 
@@ -35,10 +37,12 @@ void engine_parallel_join(engine_parallel *loop, int worker) {
 }
 
 static void wait_for_helpers(engine_parallel *loop) {
-    for (int spin = 0; spin < SPINS_BEFORE_SLEEP; spin++) {
+    for (int spin = 0; spin < YIELDS_BEFORE_SLEEP * SPINS_PER_YIELD; spin++) {
         if (atomic_load_explicit(&loop->active, memory_order_acquire) == 0)
             return;
         engine_pause();
+        if (spin % SPINS_PER_YIELD == 0)
+            sched_yield();
     }
     uint32_t active = atomic_fetch_or_explicit(&loop->active, CALLER_SLEEPS, memory_order_acq_rel) | CALLER_SLEEPS;
     while (active != CALLER_SLEEPS) {

@@ -22,10 +22,11 @@
 #include <assert.h>
 #include <limits.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { SPIN_NS = 30000, SPINS_PER_LOOK = 64, SMALL_STREAK = ENGINE_LIMIT(16, 2), FOR_EVER = -1 };
+enum { SPIN_NS = 50000, SPINS_PER_LOOK = 32, SMALL_STREAK = ENGINE_LIMIT(16, 2), FOR_EVER = -1 };
 enum { SMALL, PLAIN, KINDS };
 
 typedef struct lane {
@@ -319,8 +320,10 @@ static void spin(void) {
     engine_lock_drop(&pool.lock);
     int64_t end = engine_now() + SPIN_NS;
     while (!something_offered() && engine_now() < end) {
-        for (int i = 0; i < SPINS_PER_LOOK && !something_offered(); i++)
+        for (int i = 0; i < SPINS_PER_LOOK && !something_offered(); i++) {
             engine_pause();
+        }
+        sched_yield(); /* whoever will bring work may have to run on this core */
     }
     engine_lock_take(&pool.lock);
     pool.spinning--;

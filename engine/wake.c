@@ -8,11 +8,12 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-enum { SPIN_NS = 20000, SPINS_PER_LOOK = 32, FOR_EVER = -1 };
+enum { SPIN_NS = 50000, SPINS_PER_LOOK = 32, FOR_EVER = -1 };
 
 static _Atomic int interrupts;
 
@@ -91,6 +92,7 @@ static bool spin_for(neap_waker *waker) {
                 return true;
             engine_pause();
         }
+        sched_yield(); /* whom we wait for may have to run on this core */
     } while (engine_now() < end);
     return false;
 }
