@@ -62,7 +62,7 @@ static void point_loads(vm_frame *f, uint8_t rate) {
 int vm_frame_begin(vm_frame *f, const vm_program *p, void *const *bufs, const lazy_scalar *scalars) {
     size_t pointers = (size_t)p->nvalues * sizeof(char *);
     size_t bases = (size_t)(p->nloads + p->nsinks) * sizeof(int64_t);
-    size_t tables = (pointers + bases + 63) / 64 * 64;
+    size_t tables = (pointers + bases + 4095) / 4096 * 4096;
     char *block = scratch_get(tables + p->scratch);
     if (!block)
         return neap_error(NEAP_E_MEMORY, "out of memory for a kernel's scratch");

@@ -62,6 +62,9 @@ typedef struct vm_sink {
     int32_t room;            /* … and of a reduction's accumulators */
     const lazy_fold *fold;   /* REDUCE … */
     const lazy_choice *choice; /* … or this, of LAZY_OP_ARG */
+    /* A sum of a product or square that is not stored: leaves over these values. */
+    void (*summed)(void *out, const void *a, const void *b, int64_t n);
+    int32_t operand[2];
     vm_map map;
 } vm_sink;
 

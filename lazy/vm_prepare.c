@@ -11,13 +11,22 @@
 #include "lazy/vm.h"
 #include "ops_gen.h"
 
-/* Space between registers, so that they do not fall on the same sets of the cache. */
-enum { REGISTER_PAD = 128, SLOT = 16, WIDTHS = 3 };
+/* Registers start at multiples of PAGE: a load that follows a store at the same place modulo 4096 is taken for dependent
+ * on it, and loops load each element before they store it. */
+enum { PAGE = 4096, SLOT = 16, WIDTHS = 3 };
 
-typedef struct builder { /* arrays by value, but order by position */
+typedef struct step { /* an instruction, or a pair of instructions that became one */
+    lazy_ins ins;
+    const lazy_pair *pair;
+    bool gone; /* a part of another step, or of a sink */
+} step;
+
+typedef struct builder { /* arrays by value, but steps by instruction, order by position */
     vm_program *p;
     const lazy_kernel *kernel;
+    step *steps;
     uint8_t *rate, *width;
+    int32_t *uses;
     int32_t *last;  /* position of the last instruction that reads it; INT32_MAX: a sink does; -1: nobody */
     int32_t *first; /* position of the first one that reads it */
     int32_t *made;  /* position of the instruction that makes it; -1: a load */
@@ -59,11 +68,13 @@ static vm_program *program_new(const lazy_kernel *kernel) {
 static int builder_init(builder *b, vm_program *p, const lazy_kernel *kernel) {
     size_t n = (size_t)p->nvalues + 1;
     *b = (builder){.p = p, .kernel = kernel};
-    char *at = calloc(1, n * (2 + (4 + WIDTHS) * sizeof(int32_t)) + 16 * (6 + WIDTHS));
+    char *at = calloc(1, n * (sizeof(step) + 2 + (5 + WIDTHS) * sizeof(int32_t)) + 16 * (8 + WIDTHS));
     if (!at)
         return NEAP_E_MEMORY;
+    b->steps = carve(&at, n, sizeof(step));
     b->rate = carve(&at, n, 1);
     b->width = carve(&at, n, 1);
+    b->uses = carve(&at, n, sizeof(int32_t));
     b->last = carve(&at, n, sizeof(int32_t));
     b->first = carve(&at, n, sizeof(int32_t));
     b->made = carve(&at, n, sizeof(int32_t));
@@ -143,58 +154,144 @@ static void rate_values(builder *b) {
         b->rate[k] = load->rate;
         b->width[k] = load->width;
     }
+    for (int k = 0; k < p->nsinks; k++)
+        b->uses[p->sinks[k].value]++;
     for (int i = 0; i < p->nins; i++) {
         const lazy_ins *ins = &b->kernel->ins[i];
+        b->steps[i].ins = *ins;
         uint8_t rate = VM_ONCE;
         for (int k = 0; k < ins->narg; k++)
-            if (b->rate[ins->arg[k]] > rate)
-                rate = b->rate[ins->arg[k]];
+            rate = b->rate[ins->arg[k]] > rate ? b->rate[ins->arg[k]] : rate, b->uses[ins->arg[k]]++;
         b->rate[p->nloads + i] = rate;
         b->width[p->nloads + i] = (uint8_t)neap_dtype_bytes(ins->result);
     }
 }
 
-/* Instructions in the order of their rates, uses, and loops. */
-static int order_instructions(builder *b) {
+/* ---- Pairs ------------------------------------------------------------------------------------------------------- */
+/* The step that makes a value for one reader alone, and may become a part of that reader; NULL. */
+static step *lone_step(builder *b, int value) {
+    const vm_program *p = b->p;
+    step *s = value < p->nloads ? NULL : &b->steps[value - p->nloads];
+    bool lone = s && !s->gone && b->uses[value] == 1 && b->rate[value] == VM_EACH;
+    return lone ? s : NULL;
+}
+
+/* Makes a pair of the step and the one that computes its operand k, where the instruction set has a loop for it. */
+static bool pair_with(builder *b, step *s, int k) {
+    const lazy_simd *simd = b->p->simd;
+    step *first = lone_step(b, s->ins.arg[k]);
+    if (!first || first->pair || first->ins.dtype != s->ins.dtype)
+        return false;
+    int other = s->ins.narg == 2 ? s->ins.arg[1 - k] : -1;
+    for (int i = 0; i < simd->npairs; i++) {
+        const lazy_pair *pair = &simd->pairs[i];
+        bool commutes = s->ins.op == LAZY_OP_add || s->ins.op == LAZY_OP_multiply;
+        if (pair->first != first->ins.op || pair->second != s->ins.op || (pair->position != k && !commutes) ||
+            !pair->loops[s->ins.dtype].by_scalars[0])
+            continue;
+        memcpy(s->ins.arg, first->ins.arg, sizeof s->ins.arg);
+        if (other >= 0)
+            s->ins.arg[2] = other;
+        s->ins.narg = other >= 0 ? 3 : 2;
+        s->pair = pair;
+        return first->gone = true;
+    }
+    return false;
+}
+
+/* Sums of products and squares are taken as these are computed. */
+static void sum_as_computed(builder *b, vm_sink *sink, int op) {
+    const vm_program *p = b->p;
+    step *s = lone_step(b, sink->value);
+    if (!s || p->form == VM_FORM_COLUMNS || b->rate[s->ins.arg[0]] < VM_EACH ||
+        (s->ins.narg == 2 && b->rate[s->ins.arg[1]] < VM_EACH))
+        return;
+    int first = s->pair ? s->pair->first : s->ins.op, second = s->pair ? s->pair->second : -1;
+    for (int i = 0; i < p->simd->nsummed; i++) {
+        const lazy_summed *summed = &p->simd->summed[i];
+        if (summed->reduction != op || summed->first != first || summed->second != second ||
+            !summed->leaves[s->ins.dtype])
+            continue;
+        sink->summed = summed->leaves[s->ins.dtype];
+        sink->operand[0] = s->ins.arg[0];
+        sink->operand[1] = s->ins.arg[s->ins.narg - 1];
+        s->gone = true;
+    }
+}
+
+static void join_steps(builder *b) {
+    vm_program *p = b->p;
+    for (int i = 0; i < b->kernel->nins; i++) {
+        step *s = &b->steps[i];
+        if (s->ins.narg <= 2 && !pair_with(b, s, 0) && s->ins.narg == 2)
+            pair_with(b, s, 1);
+    }
+    for (int k = 0; p->reduces && k < p->nsinks; k++)
+        sum_as_computed(b, &p->sinks[k], b->kernel->sinks[k].op);
+}
+
+/* ---- Order ------------------------------------------------------------------------------------------------------- */
+static void count_uses(builder *b) {
+    vm_program *p = b->p;
+    for (int v = 0; v < p->nvalues; v++)
+        b->last[v] = b->made[v] = -1, b->first[v] = p->nins;
+    for (int at = 0; at < p->nins; at++) {
+        const step *s = &b->steps[b->order[at]];
+        b->made[p->nloads + b->order[at]] = at;
+        for (int k = 0; k < s->ins.narg; k++) {
+            int v = s->ins.arg[k];
+            b->last[v] = at;
+            b->first[v] = b->first[v] < at ? b->first[v] : at;
+        }
+    }
+    for (int k = 0; k < p->nsinks; k++) {
+        const vm_sink *sink = &p->sinks[k];
+        b->last[sink->value] = INT32_MAX;
+        if (sink->summed)
+            b->last[sink->operand[0]] = b->last[sink->operand[1]] = INT32_MAX;
+    }
+}
+
+static lazy_loop loop_for(const builder *b, const step *s) {
+    const lazy_simd *simd = b->p->simd;
+    int scalars = 0, all = (1 << s->ins.narg) - 1;
+    for (int k = 0; k < s->ins.narg; k++)
+        scalars |= (b->rate[s->ins.arg[k]] < VM_EACH) << k;
+    if (scalars == all)
+        scalars = 0; /* all operands are single elements, and so is the result */
+    if (s->pair)
+        return s->pair->loops[s->ins.dtype].by_scalars[scalars];
+    if (lazy_ops[s->ins.op]->flags & LAZY_OP_CASTS)
+        return simd->cast[s->ins.dtype][s->ins.result];
+    return simd->map[s->ins.op] ? simd->map[s->ins.op][s->ins.dtype].by_scalars[scalars] : NULL;
+}
+
+/* Steps in the order of their rates, with their loops. */
+static int order_steps(builder *b) {
     vm_program *p = b->p;
     int n = 0;
     for (uint8_t rate = VM_ONCE; rate <= VM_EACH; rate++) {
-        for (int i = 0; i < p->nins; i++)
-            if (b->rate[p->nloads + i] == rate)
+        for (int i = 0; i < b->kernel->nins; i++)
+            if (!b->steps[i].gone && b->rate[p->nloads + i] == rate)
                 b->order[n++] = i;
         if (rate == VM_ONCE)
             p->once = n;
         if (rate == VM_CELL)
             p->cell = n;
     }
-    for (int v = 0; v < p->nvalues; v++)
-        b->last[v] = b->made[v] = -1, b->first[v] = p->nins;
-    for (int at = 0; at < p->nins; at++) {
-        const lazy_ins *in = &b->kernel->ins[b->order[at]];
+    p->nins = n;
+    count_uses(b);
+    for (int at = 0; at < n; at++) {
+        const step *s = &b->steps[b->order[at]];
         vm_ins *ins = &p->ins[at];
-        int scalars = 0, last = 0;
         ins->out = p->nloads + b->order[at];
-        b->made[ins->out] = at;
-        for (int k = 0; k < 3; k++) {
-            ins->arg[k] = k < in->narg ? in->arg[k] : in->arg[0];
-            b->last[ins->arg[k]] = at;
-            if (b->first[ins->arg[k]] > at)
-                b->first[ins->arg[k]] = at;
-            scalars |= (k < in->narg && b->rate[in->arg[k]] < VM_EACH) << k;
-            last |= (k < in->narg) << k;
-        }
-        if (scalars == last)
-            scalars = 0; /* all operands are single elements, and so is the result */
-        if (lazy_ops[in->op]->flags & LAZY_OP_CASTS)
-            ins->loop = p->simd->cast[in->dtype][in->result];
-        else if (in->op < LAZY_OP_COUNT && p->simd->map[in->op])
-            ins->loop = p->simd->map[in->op][in->dtype].by_scalars[scalars];
+        for (int k = 0; k < 3; k++)
+            ins->arg[k] = s->ins.arg[k < s->ins.narg ? k : 0];
+        ins->loop = loop_for(b, s);
         if (!ins->loop)
-            return neap_error(NEAP_E_INTERNAL, "no kernel loop for %s of %s", lazy_ops[in->op]->name,
-                              neap_dtype_name(in->dtype));
+            return neap_error(NEAP_E_INTERNAL, "no kernel loop for %s of %s", lazy_ops[s->ins.op]->name,
+                              neap_dtype_name(s->ins.dtype));
     }
-    for (int k = 0; k < p->nsinks; k++)
-        b->last[p->sinks[k].value] = INT32_MAX;
     return NEAP_OK;
 }
 
@@ -248,7 +345,7 @@ static int32_t take(builder *b, int width) {
     if (b->npool[c] > 0)
         return b->pool[c][--b->npool[c]];
     int32_t at = (int32_t)b->p->scratch;
-    b->p->scratch += (size_t)(b->p->chunk * width + REGISTER_PAD + 63) / 64 * 64;
+    b->p->scratch += (size_t)(b->p->chunk * width + PAGE - 1) / PAGE * PAGE;
     return at;
 }
 
@@ -286,7 +383,7 @@ static void place_values(builder *b) {
         p->place[v] = single ? (int32_t)p->scratch : -1;
         p->scratch += single ? SLOT : 0;
     }
-    p->scratch = (p->scratch + 63) / 64 * 64;
+    p->scratch = (p->scratch + PAGE - 1) / PAGE * PAGE;
     for (int at = p->cell; at < p->nins; at++) {
         const vm_ins *ins = &p->ins[at];
         place_gathers(b, at);
@@ -354,14 +451,15 @@ int lazy_kernel_prepare(lazy_kernel *kernel) {
     if (p->size > 0)
         vm_choose_form(p);
     rate_values(&b);
-    if ((status = order_instructions(&b)) || (status = place_sinks(&b)))
+    join_steps(&b);
+    if ((status = order_steps(&b)) || (status = place_sinks(&b)))
         goto fail;
     place_values(&b);
-    free(b.rate);
+    free(b.steps);
     kernel->prepared = p;
     return NEAP_OK;
 fail:
-    free(b.rate);
+    free(b.steps);
     free(p);
     return status == NEAP_E_MEMORY ? neap_error(status, "out of memory while preparing a kernel") : status;
 }

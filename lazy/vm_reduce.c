@@ -130,16 +130,25 @@ static const char *value_of(const accumulator *a) {
 }
 
 /* ---- Feeding ----------------------------------------------------------------------------------------------------- */
+/* Leaves of n elements from `start` of the values of a chunk. */
+static void leaves(const vm_frame *f, const vm_sink *sink, void *out, const char *values, int64_t start, int64_t n) {
+    int64_t at = start * sink->value_width;
+    if (sink->summed)
+        sink->summed(out, f->at[sink->operand[0]] + at, f->at[sink->operand[1]] + at, n);
+    else
+        sink->fold->leaves(out, values + at, n);
+}
+
 /* Elements first … of one row, a whole number of leaves or the end of the row. */
-static void feed_row(accumulator *a, const char *values, int64_t first, int64_t n) {
+static void feed_row(const vm_frame *f, accumulator *a, const char *values, int64_t first, int64_t n) {
     if (a->sink->choice) {
         a->sink->choice->first(a->lanes, a->index, values, n, (int32_t)first);
         return;
     }
-    int64_t leaves = (n + LAZY_LEAF - 1) / LAZY_LEAF;
+    int64_t count = (n + LAZY_LEAF - 1) / LAZY_LEAF;
     double results[VM_CHUNK / LAZY_LEAF];
-    a->sink->fold->leaves(results, values, n);
-    for (int64_t k = 0; k < leaves; k++)
+    leaves(f, a->sink, results, values, 0, n);
+    for (int64_t k = 0; k < count; k++)
         push(a, (const char *)results + k * a->width);
 }
 
@@ -219,7 +228,7 @@ static void reduce_cell(const reduction *job, vm_frame *f, int64_t unit, int64_t
             if (p->form == VM_FORM_COLUMNS)
                 feed_columns(accumulator_of(f, k), values, row, n, p->reduced);
             else
-                feed_row(accumulator_of(f, k), values, row, n);
+                feed_row(f, accumulator_of(f, k), values, row, n);
         }
     }
     for (int k = 0; k < p->nsinks; k++) {
@@ -249,7 +258,7 @@ static void reduce_batch(vm_frame *f, int64_t unit) {
                 *index = -1;
                 sink->choice->first(&best, index, from, p->reduced, 0);
             } else {
-                sink->fold->leaves(results + row * sink->width, from, p->reduced);
+                leaves(f, sink, results + row * sink->width, values, row * p->reduced, p->reduced);
             }
         }
         vm_scatter(sink->width, (char *)f->bufs[sink->slot] + sink->map.offset * sink->width, results, p->axes.kept,

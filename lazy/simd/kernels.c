@@ -85,21 +85,21 @@
     MAP3_LOOP(id##_svs, A, B, C, O, x0, y[i], z0, text)                                                                \
     MAP3_LOOP(id##_vss, A, B, C, O, x[i], y0, z0, text)
 
-/* A leaf starts its lanes at the identity, which changes no bit of what it is combined with. */
-#define FOLD(id, T, text, identity)                                                                                    \
-    MAP2_LOOP(id##_pairs, T, T, T, x[i], y[i], text)                                                                   \
-    static inline T id##_leaf(const T *v, int64_t n) {                                                                 \
+/* Leaves over an expression ELEMENT of x = v[…] and y = u[…], combined by TEXT of a and b. A leaf starts its lanes at the
+ * identity, which changes no bit of what it is combined with. */
+#define LEAF(id, T, element, text, identity)                                                                           \
+    static inline T id##_leaf(const T *v, const T *u, int64_t n) {                                                     \
         T lane[LAZY_LANES];                                                                                            \
         int64_t i = 0;                                                                                                 \
         for (int l = 0; l < LAZY_LANES; l++)                                                                           \
             lane[l] = identity;                                                                                        \
         for (; i + LAZY_LANES <= n; i += LAZY_LANES)                                                                   \
             for (int l = 0; l < LAZY_LANES; l++) {                                                                     \
-                const T a = lane[l], b = v[i + l];                                                                     \
+                const T x = v[i + l], y = u[i + l], a = lane[l], b = element;                                          \
                 lane[l] = text;                                                                                        \
             }                                                                                                          \
         for (int l = 0; l < (int)(n - i); l++) {                                                                       \
-            const T a = lane[l], b = v[i + l];                                                                         \
+            const T x = v[i + l], y = u[i + l], a = lane[l], b = element;                                              \
             lane[l] = text;                                                                                            \
         }                                                                                                              \
         for (int half = LAZY_LANES / 2; half > 0; half /= 2)                                                           \
@@ -108,12 +108,24 @@
                 lane[l] = text;                                                                                        \
             }                                                                                                          \
         return lane[0];                                                                                                \
-    }                                                                                                                  \
+    }
+
+#define FOLD(id, T, text, identity)                                                                                    \
+    MAP2_LOOP(id##_pairs, T, T, T, x[i], y[i], text)                                                                   \
+    LEAF(id, T, x, text, identity)                                                                                     \
     static void id##_leaves(void *out, const void *in, int64_t n) {                                                    \
         T *o = out;                                                                                                    \
-        const T *v = in;                                                                                               \
-        for (; n > 0; n -= LAZY_LEAF, v += LAZY_LEAF)                                                                  \
-            *o++ = id##_leaf(v, n < LAZY_LEAF ? n : LAZY_LEAF);                                                        \
+        for (const T *v = in; n > 0; n -= LAZY_LEAF, v += LAZY_LEAF)                                                   \
+            *o++ = id##_leaf(v, v, n < LAZY_LEAF ? n : LAZY_LEAF);                                                     \
+    }
+
+#define SUMMED(id, T, element, text, identity)                                                                         \
+    LEAF(id, T, element, text, identity)                                                                               \
+    static void id##_leaves(void *out, const void *a, const void *b, int64_t n) {                                      \
+        T *o = out;                                                                                                    \
+        const T *u = b;                                                                                                \
+        for (const T *v = a; n > 0; n -= LAZY_LEAF, v += LAZY_LEAF, u += LAZY_LEAF)                                    \
+            *o++ = id##_leaf(v, u, n < LAZY_LEAF ? n : LAZY_LEAF);                                                     \
     }
 
 /* Sixteen lanes keep their first winner; between lanes, the winner, or of two equal ones the lower index. */
@@ -184,6 +196,10 @@ static void stream(void *dst, const void *src, int64_t bytes) {
 const lazy_simd TABLE_NAME(NEAP_ISA) = {
     .name = TEXT_OF(NEAP_ISA),
     .map = map_table,
+    .pairs = pair_table,
+    .npairs = sizeof pair_table / sizeof *pair_table,
+    .summed = summed_table,
+    .nsummed = sizeof summed_table / sizeof *summed_table,
     .fold = fold_table,
     .choice = choice_table,
     .cast = CAST_TABLE,

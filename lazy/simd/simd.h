@@ -20,6 +20,12 @@ typedef struct lazy_loops {
     lazy_loop by_scalars[8];
 } lazy_loops;
 
+/* Two maps in one loop, rounding after each: second(first(a, b), c), or with position 1 second(c, first(a, b)). */
+typedef struct lazy_pair {
+    int16_t first, second, position;
+    lazy_loops loops[NEAP_DTYPE_COUNT];
+} lazy_pair;
+
 enum { LAZY_LANES = 16, LAZY_LEAF = 256 };
 
 typedef struct lazy_fold { /* a reduction of one dtype */
@@ -28,6 +34,11 @@ typedef struct lazy_fold { /* a reduction of one dtype */
     /* Leaves of the tree: in[0, n) in groups of 256, one result each (kernel.h tells the order inside). */
     void (*leaves)(void *out, const void *in, int64_t n);
 } lazy_fold;
+
+typedef struct lazy_summed { /* a reduction of what a map, or a pair of maps, makes of vectors a and b */
+    int16_t reduction, first, second; /* second: -1 without */
+    void (*leaves[NEAP_DTYPE_COUNT])(void *out, const void *a, const void *b, int64_t n);
+} lazy_summed;
 
 typedef struct lazy_choice { /* an argmax or argmin of one dtype; index -1 stands for "none yet" */
     /* Goes on from *best, *index through in[0, n), whose first element has the index `base`. */
@@ -41,6 +52,9 @@ typedef struct lazy_simd {
     const lazy_loops *const *map;     /* [op][dtype of the operands]; NULL for an op that is no map */
     const lazy_fold *const *fold;     /* [op][dtype]; NULL for an op that is no reduction */
     const lazy_choice *const *choice; /* [op][dtype]; NULL for an op without LAZY_OP_ARG */
+    const lazy_pair *pairs;
+    const lazy_summed *summed;
+    int npairs, nsummed;
     lazy_loop cast[NEAP_DTYPE_COUNT][NEAP_DTYPE_COUNT]; /* [from][to] */
     /* Copies past the caches: dst is aligned as its elements are. */
     void (*stream)(void *dst, const void *src, int64_t bytes);

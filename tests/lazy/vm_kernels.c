@@ -118,7 +118,10 @@ static int value_of_dtype(sample *s, int dtype) {
 }
 
 static void random_ins(sample *s) {
+    static const int cheap[] = {LAZY_OP_add, LAZY_OP_multiply, LAZY_OP_subtract, LAZY_OP_square}; /* meet in pairs */
     int op = (int)below(LAZY_OP_COUNT), dtype = random_dtype();
+    if (below(2))
+        op = cheap[below(4)], dtype = below(3) ? NEAP_DTYPE_F32 : NEAP_DTYPE_F64;
     const lazy_op *row = lazy_ops[op];
     if (row->kind != LAZY_MAP || row->flags & LAZY_OP_CASTS || !lazy_simd_baseline.map[op] ||
         !lazy_simd_baseline.map[op][dtype].by_scalars[0] || s->kernel.nins + 4 >= MAX_INS)
@@ -141,7 +144,7 @@ static void random_sink(sample *s, int k, bool reduces) {
     *sink = (lazy_sink){.kind = reduces ? LAZY_SINK_REDUCE : LAZY_SINK_STORE, .value = value};
     if (reduces) {
         static const int ops[] = {LAZY_OP_sum, LAZY_OP_prod, LAZY_OP_max, LAZY_OP_min, LAZY_OP_argmax, LAZY_OP_argmin};
-        int op = ops[below(6)];
+        int op = below(3) ? ops[below(6)] : LAZY_OP_sum;
         if (dtype == NEAP_DTYPE_BOOL)
             op = below(2) ? LAZY_OP_any : LAZY_OP_argmax;
         sink->op = (int16_t)op;
@@ -330,6 +333,18 @@ static void describe(const sample *s, int number, const char *isa, int64_t chunk
     fprintf(stderr, "\n");
 }
 
+static int forms[4], pairs, sums; /* kernels prepared as each, instructions saved by pairs, sums taken as computed */
+
+static void count_form(const sample *s) {
+    const vm_program *p = s->kernel.prepared;
+    if (p->size == 0)
+        return;
+    forms[p->form]++;
+    pairs += s->kernel.nins - p->nins;
+    for (int k = 0; k < p->nsinks; k++)
+        sums += p->sinks[k].summed != NULL;
+}
+
 static void try_sample(sample *s, int number) {
     static const char *const sets[] = {"baseline", "avx2", "avx512"};
     void *expected[MAX_SINKS];
@@ -346,6 +361,8 @@ static void try_sample(sample *s, int number) {
             memset(s->bufs[s->sinks[k].slot], 0, (size_t)s->bytes[s->sinks[k].slot]);
         bool ok = CHECK_EQ(lazy_kernel_prepare(&s->kernel), NEAP_OK) &&
                   CHECK_EQ(lazy_kernel_run(&s->kernel, s->bufs, s->scalars, variant & 2 ? &run : NULL), NEAP_OK);
+        if (ok)
+            count_form(s);
         for (int k = 0; ok && k < s->kernel.nsinks; k++) {
             int slot = s->sinks[k].slot;
             ok = CHECK(same(s->sinks[k].dtype, s->bufs[slot], expected[k], s->bytes[slot]));
@@ -369,5 +386,8 @@ int main(int argc, char **argv) {
         sample_free(&s);
     }
     neap_engine_stop();
+    for (int form = 0; form < 4 && samples >= 400; form++)
+        CHECK(forms[form] > 100);
+    CHECK(samples < 400 || (pairs > 100 && sums > 100));
     return check_end();
 }

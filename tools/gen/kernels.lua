@@ -2,8 +2,8 @@
 --
 --     luajit kernels.lua ROOT OUT ROWFILE…
 --
--- OUT/kernels_gen.h applies the loop forms of lazy/simd/kernels.c (MAP1 MAP2 MAP3, FOLD, CHOICE) to each op and dtype
--- and lists the loops in map_table, fold_table, choice_table and CAST_TABLE. The text of a dtype is the most specific
+-- OUT/kernels_gen.h applies the loop forms of lazy/simd/kernels.c (MAP1 MAP2 MAP3, FOLD, CHOICE, SUMMED) to each op and
+-- dtype and lists the loops in map_table, pair_table, fold_table, summed_table, choice_table and CAST_TABLE. The text of a dtype is the most specific
 -- one of the row (lazy/op.h); in it T, U, O become C types and F(name) the function of lazy/simd/vmath.h for T.
 -- Operands and results are read off the row's dtype rule: lazy_dtype_compare gives bool, the first operand of
 -- lazy_dtype_where is bool; a row with LAZY_OP_CASTS makes a loop for each pair of dtypes. A text that is a call of a
@@ -163,7 +163,9 @@ local function write_reduction(row)
     list(chooses and "choice" or "fold", row, entries)
 end
 
+local by_name = {}
 for _, row in ipairs(rows.scan(paths, root)) do
+    by_name[row.name] = row
     local kind = rows.code(row, "kind")
     if rows.has(row, "flags", "LAZY_OP_CASTS") then
         write_casts(row)
@@ -174,13 +176,81 @@ for _, row in ipairs(rows.scan(paths, root)) do
     end
 end
 
+-- Pairs of cheap maps that often meet: one loop computes both and rounds after each. The second takes the result of the
+-- first as operand `position` (0 or 1; where order does not matter, only 0) and, but for square, one operand more.
+local FIRSTS, COMMUTES = { "add", "multiply", "subtract" }, { add = true, multiply = true }
+local PAIRS = { { "subtract", "square", 0 } }
+for _, first in ipairs(FIRSTS) do
+    for _, second in ipairs(FIRSTS) do
+        PAIRS[#PAIRS + 1] = { first, second, 0 }
+        if not COMMUTES[second] then PAIRS[#PAIRS + 1] = { first, second, 1 } end
+    end
+end
+
+-- Maps whose results are summed as they are computed, without being stored: of one operand, two, or a pair.
+local SUMMED = { { "square" }, { "multiply" }, { "subtract", "square" } }
+
+--- The text of a map with expressions in place of its operands.
+local function applied(row, dtype, operands)
+    local text = expand(text_for(row, dtype), dtype, dtype)
+    return "(" .. text:gsub("%f[%w_][abc]%f[^%w_]", operands) .. ")"
+end
+
+local function write_pairs(by_name)
+    local entries = {}
+    for _, pair in ipairs(PAIRS) do
+        local first, second, position = by_name[pair[1]], by_name[pair[2]], pair[3]
+        local arity = second.fields.arity + 1
+        local loops = {}
+        for _, dtype in ipairs(dtypes) do
+            if dtype.kind == "f" then
+                local inner = applied(first, dtype, {})
+                local text = applied(second, dtype, position == 0 and { a = inner, b = "c" } or { a = "c", b = inner })
+                local arguments = {}
+                for k = 1, arity + 1 do arguments[k] = dtype.type end
+                arguments[arity + 2] = text
+                local id = instance("MAP" .. arity, ("%s_%s%d_%s"):format(pair[1], pair[2], position, dtype.name), arguments)
+                local names = {}
+                for k, variant in ipairs(VARIANTS[arity]) do names[k] = id .. "_" .. variant end
+                loops[#loops + 1] = ("[NEAP_DTYPE_%s] = {{%s}}"):format(dtype.id, table.concat(names, ", "))
+            end
+        end
+        entries[#entries + 1] = ("    {LAZY_OP_%s, LAZY_OP_%s, %d, {%s}},\n"):format(pair[1], pair[2], position,
+                                                                                   table.concat(loops, ", "))
+    end
+    return "static const lazy_pair pair_table[] = {\n" .. table.concat(entries) .. "};\n"
+end
+
+local function write_summed(by_name)
+    local entries = {}
+    for _, names in ipairs(SUMMED) do
+        local first, second = by_name[names[1]], names[2] and by_name[names[2]]
+        local loops = {}
+        for _, dtype in ipairs(dtypes) do
+            if dtype.kind == "f" then
+                local text = applied(first, dtype, { a = "x", b = "y" })
+                if second then text = applied(second, dtype, { a = text }) end
+                local combine, sum = applied(by_name.sum, dtype, {}), by_name.sum.fields.kernel.identity
+                local id = instance("SUMMED", ("sum_%s_%s"):format(table.concat(names, "_"), dtype.name),
+                                    { dtype.type, text, combine, expand(sum, dtype, dtype) })
+                loops[#loops + 1] = ("[NEAP_DTYPE_%s] = %s_leaves"):format(dtype.id, id)
+            end
+        end
+        entries[#entries + 1] = ("    {LAZY_OP_sum, LAZY_OP_%s, %s, {%s}},\n"):format(
+            names[1], names[2] and "LAZY_OP_" .. names[2] or "-1", table.concat(loops, ", "))
+    end
+    return "static const lazy_summed summed_table[] = {\n" .. table.concat(entries) .. "};\n"
+end
+
 local function op_table(kind, type)
     return ("static const %s *const %s_table[LAZY_OP_COUNT] = {\n%s};\n"):format(type, kind, table.concat(tables[kind]))
 end
 
+local pairs_text, summed_text = write_pairs(by_name), write_summed(by_name) -- both add to `forms`
+
 files.write(out .. "/kernels_gen.h", table.concat {
     "/* kernels_gen.h: kernel loops. Generated from the op rows; do not edit. */\n",
-    table.concat(forms), table.concat(bodies),
+    table.concat(forms), table.concat(bodies), pairs_text, summed_text,
     op_table("map", "lazy_loops"), op_table("fold", "lazy_fold"), op_table("choice", "lazy_choice"),
     "#define CAST_TABLE \\\n    {", table.concat(casts, ", \\\n     "), "}\n",
 })
