@@ -127,7 +127,8 @@ struct neap_ctx {
     int64_t nplans, plan_buckets, plan_bytes;
     LAZY_VECTOR(uint64_t) key; /* scratch of the encoder */
 
-    void *blocks[16]; /* free lists of nodes by size */
+    neap_node *number; /* a weak constant to be used again, if nobody kept it */
+    void *blocks[16];  /* free lists of nodes by size */
     neap_counters counters;
 };
 

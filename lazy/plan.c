@@ -8,7 +8,8 @@
  *      assemble            one kernel per piece, each storing into its window of the result
  *      call                a call over operands with buffers; views of them are passed as strides
  *
- * The steps are then put into the order of the region.
+ * The steps are then put into the order of the region, and small neighbours into batches, since the engine's care for an op
+ * costs more than a step over ten elements.
  */
 #include <string.h>
 
@@ -49,7 +50,7 @@ static void *carve(char **at, size_t bytes) {
 static lazy_step *kernel_step(const lazy_fused *fused) {
     size_t nbufs = (size_t)fused->leaves.n + 1;
     size_t loads = (size_t)fused->loads.n * sizeof(lazy_load), ins = (size_t)fused->ins.n * sizeof(lazy_ins);
-    size_t bytes = sizeof(lazy_step) + loads + ins + sizeof(lazy_sink) + nbufs * (sizeof(int32_t) + sizeof(bool)) + 96;
+    size_t bytes = sizeof(lazy_step) + loads + ins + sizeof(lazy_sink) + nbufs * sizeof(int32_t) + 96;
     lazy_step *step = calloc(1, bytes);
     if (!step)
         return NULL;
@@ -59,7 +60,6 @@ static lazy_step *kernel_step(const lazy_fused *fused) {
     step->kernel.ins = carve(&at, ins);
     step->kernel.sinks = carve(&at, sizeof(lazy_sink));
     step->slots = carve(&at, nbufs * sizeof(int32_t));
-    step->writes = carve(&at, nbufs * sizeof(bool));
     step->nbufs = (int32_t)nbufs;
     if (loads)
         memcpy(step->kernel.loads, fused->loads.at, loads);
@@ -99,7 +99,6 @@ static int add_kernel(planner *p, neap_node *node, const lazy_fusion *fusion, co
         if (step->slots[k] < 0)
             return step->slots[k];
     }
-    step->writes[fused->leaves.n] = true;
     step->first_number = (int32_t)p->numbers.n;
     step->nnumbers = (int32_t)fused->numbers.n;
     for (int64_t k = 0; k < fused->numbers.n; k++)
@@ -205,8 +204,7 @@ static int plan_assemble(planner *p, neap_node *node) {
 static lazy_step *call_step(neap_ctx *ctx, const neap_node *node) {
     size_t n = (size_t)node->nin + 1, axes = n * 2 * NEAP_MAX_DIMS * sizeof(int64_t);
     size_t attrs = (size_t)node->nattrs * sizeof(int64_t);
-    lazy_step *step =
-        calloc(1, sizeof *step + n * (sizeof(lazy_tensor) + sizeof(int32_t) + sizeof(bool)) + axes + attrs + 96);
+    lazy_step *step = calloc(1, sizeof *step + n * (sizeof(lazy_tensor) + sizeof(int32_t)) + axes + attrs + 96);
     if (!step)
         return NULL;
     char *at = (char *)step;
@@ -214,7 +212,6 @@ static lazy_step *call_step(neap_ctx *ctx, const neap_node *node) {
     lazy_tensor *tensors = carve(&at, n * sizeof *tensors);
     int64_t *memory = carve(&at, axes), *copy = carve(&at, attrs);
     step->slots = carve(&at, n * sizeof(int32_t));
-    step->writes = carve(&at, n * sizeof(bool));
     step->kind = LAZY_STEP_CALL;
     step->nbufs = (int32_t)n;
     step->node = (int32_t)node->index;
@@ -279,7 +276,6 @@ static int plan_call(planner *p, neap_node *node) {
     memcpy((int64_t *)out->shape, node->shape, node->ndim * sizeof *node->shape);
     lazy_row_major(node->ndim, node->shape, (int64_t *)out->stride);
     step->slots[node->nin] = slot_for(p, (int32_t)node->index);
-    step->writes[node->nin] = true;
     lazy_aval avals[NEAP_MAX_INPUTS];
     lazy_call_desc call;
     lazy_result result;
@@ -319,6 +315,9 @@ void lazy_plan_release(lazy_plan *plan) {
         return;
     for (int32_t k = 0; k < plan->nsteps; k++)
         step_free(plan->steps[k]);
+    for (int32_t k = 0; k < plan->nbatches; k++)
+        free(plan->batches[k].slots);
+    free(plan->batches);
     free(plan->steps);
     free(plan->slots);
     free(plan->numbers);
@@ -338,8 +337,88 @@ static void take_over(planner *p, lazy_plan *plan) {
     plan->nsteps = (int32_t)p->steps.n;
     plan->numbers = p->numbers.at;
     plan->nnumbers = (int32_t)p->numbers.n;
-    for (int32_t k = 0; k < plan->nsteps; k++)
-        plan->cost += plan->steps[k]->cost;
+}
+
+/* ---- Batches ------------------------------------------------------------------------------------------------------ */
+enum { BATCH_BUFFERS = 48, BATCH_STEPS = 64 };
+
+typedef struct batcher {
+    int32_t *place; /* slot of the plan → position in the open batch, valid while stamp says so */
+    int32_t *stamp;
+    int32_t slots[NEAP_MAX_INPUTS + LAZY_KERNEL_MAX_INS * 3 + BATCH_BUFFERS];
+    bool writes[NEAP_MAX_INPUTS + LAZY_KERNEL_MAX_INS * 3 + BATCH_BUFFERS];
+} batcher;
+
+/* How many buffers a step would add to batch number b. */
+static int32_t new_buffers(const batcher *t, const lazy_step *step, int32_t b) {
+    int32_t n = 0;
+    for (int32_t k = 0; k < step->nbufs; k++)
+        n += t->stamp[step->slots[k]] != b;
+    return n;
+}
+
+static void batch_add(batcher *t, lazy_batch *batch, lazy_step *step, int32_t b) {
+    for (int32_t k = 0; k < step->nbufs; k++) {
+        int32_t slot = step->slots[k];
+        if (t->stamp[slot] != b) {
+            t->stamp[slot] = b;
+            t->place[slot] = batch->nbufs;
+            t->slots[batch->nbufs] = slot;
+            t->writes[batch->nbufs++] = false;
+        }
+        step->slots[k] = t->place[slot];
+    }
+    t->writes[step->slots[step->nbufs - 1]] = true;
+    /* Numbers were laid down from the last step to the first. */
+    if (batch->nsteps == 0)
+        batch->nnumbers = step->nnumbers;
+    else
+        batch->nnumbers += batch->first_number - step->first_number;
+    batch->first_number = step->first_number;
+    batch->nsteps++;
+    batch->cost += step->cost;
+}
+
+static int batch_close(batcher *t, lazy_batch *batch) {
+    size_t n = (size_t)batch->nbufs;
+    batch->slots = malloc(n * (sizeof *batch->slots + sizeof *batch->writes) + 1);
+    if (!batch->slots)
+        return neap_error(NEAP_E_MEMORY, "out of memory while planning");
+    batch->writes = (bool *)(batch->slots + n);
+    memcpy(batch->slots, t->slots, n * sizeof *batch->slots);
+    memcpy(batch->writes, t->writes, n * sizeof *batch->writes);
+    return 0;
+}
+
+static int make_batches(lazy_plan *plan) {
+    size_t n = (size_t)plan->nslots;
+    batcher *t = malloc(sizeof *t);
+    int32_t *memory = malloc(2 * n * sizeof *memory + 1);
+    plan->batches = calloc((size_t)plan->nsteps + 1, sizeof *plan->batches);
+    int status = t && memory && plan->batches ? 0 : neap_error(NEAP_E_MEMORY, "out of memory while planning");
+    if (status == 0) {
+        t->place = memory;
+        t->stamp = memory + n;
+        memset(t->stamp, 0xff, n * sizeof *t->stamp);
+    }
+    lazy_batch *batch = NULL;
+    for (int32_t k = 0; k < plan->nsteps && status == 0; k++) {
+        lazy_step *step = plan->steps[k];
+        bool joins = batch && batch->nsteps < BATCH_STEPS && batch->cost + step->cost < LAZY_SMALL_COST &&
+                     batch->nbufs + new_buffers(t, step, plan->nbatches - 1) <= BATCH_BUFFERS;
+        if (!joins) {
+            if (batch && (status = batch_close(t, batch)) != 0)
+                break;
+            batch = &plan->batches[plan->nbatches++];
+            batch->first = k;
+        }
+        batch_add(t, batch, step, plan->nbatches - 1);
+    }
+    if (batch && status == 0)
+        status = batch_close(t, batch);
+    free(t);
+    free(memory);
+    return status;
 }
 
 int lazy_plan_new(neap_ctx *ctx, uint8_t *made, lazy_plan **out) {
@@ -352,7 +431,6 @@ int lazy_plan_new(neap_ctx *ctx, uint8_t *made, lazy_plan **out) {
         return neap_error(NEAP_E_MEMORY, "out of memory while planning");
     }
     plan->refs = 1;
-    plan->nregion = (int32_t)n;
     memset(p.slot_of, 0xff, (size_t)n * sizeof(int32_t));
     int status = 0;
     for (int64_t k = n - 1; k >= 0 && status == 0; k--)
@@ -360,6 +438,8 @@ int lazy_plan_new(neap_ctx *ctx, uint8_t *made, lazy_plan **out) {
             status = plan_node(&p, ctx->order.at[k]);
     take_over(&p, plan);
     free(p.slot_of);
+    if (status == 0)
+        status = make_batches(plan);
     if (status) {
         lazy_plan_release(plan);
         return status;

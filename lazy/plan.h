@@ -27,9 +27,8 @@ enum { LAZY_STEP_KERNEL, LAZY_STEP_CALL };
 
 typedef struct lazy_step {
     uint8_t kind;
-    int32_t nbufs; /* slots of its buffers; written ones are marked in `writes` */
-    int32_t *slots;
-    bool *writes;
+    int32_t nbufs;    /* its buffers, the written one last */
+    int32_t *slots;   /* their positions among the buffers of the batch (while planning: slots of the plan) */
     int32_t node;     /* the node it computes */
     const char *site; /* script line of that node when the plan was made. BORROWED from the context */
     int64_t cost;     /* ns, estimated */
@@ -39,17 +38,29 @@ typedef struct lazy_step {
     int64_t offsets[NEAP_MAX_INPUTS]; /* in elements; unused for kernels */
 } lazy_step;
 
+enum { LAZY_SMALL_COST = 20000 }; /* ns: up to here an op may run where it is pushed */
+
+/* Consecutive steps that are pushed as one engine op: a step of much work by itself, small ones together. */
+typedef struct lazy_batch {
+    int32_t first, nsteps;
+    int32_t nbufs; /* slots of the plan that its steps use, and which of them are written */
+    int32_t *slots;
+    bool *writes;
+    int32_t first_number, nnumbers;
+    int64_t cost;
+} lazy_batch;
+
 typedef struct lazy_plan {
     struct lazy_plan *next;
     int32_t refs; /* atomic: the table, and ops in flight */
     uint64_t hash;
     int64_t nkey;
     uint64_t *key;
-    int32_t nslots, nsteps, nnumbers, nregion;
+    int32_t nslots, nsteps, nbatches, nnumbers;
     lazy_slot *slots;
     lazy_step **steps;
+    lazy_batch *batches;
     lazy_number *numbers;
-    int64_t cost;
 } lazy_plan;
 
 /* region.c ---------------------------------------------------------------------------------------------------------- */

@@ -454,13 +454,18 @@ int neap_op2(neap_ctx *ctx, int op, int32_t a, int32_t b, int32_t *out) {
 
 int neap_op2_number(neap_ctx *ctx, int op, int32_t a, double number, int number_first, int32_t *out) {
     neap_node *array = lazy_lookup(ctx, a);
-    neap_node *constant = array ? lazy_constant(ctx, NEAP_DTYPE_F64, true, number) : NULL;
-    if (!constant)
+    if (!array)
         return neap_error_code();
-    neap_node *in[2] = {number_first ? constant : array, number_first ? array : constant};
-    neap_node *node = lazy_record(ctx, op, 2, in, 0, NULL);
-    lazy_release(ctx, constant);
-    return publish(ctx, node, out);
+    /* Recording converts the number into a constant of the array's dtype, so the weak one is nearly always free again. */
+    if (ctx->number && ctx->number->refs > 1) {
+        lazy_release(ctx, ctx->number);
+        ctx->number = NULL;
+    }
+    if (!ctx->number && !(ctx->number = lazy_constant(ctx, NEAP_DTYPE_F64, true, number)))
+        return neap_error_code();
+    ctx->number->value = number;
+    neap_node *in[2] = {number_first ? ctx->number : array, number_first ? array : ctx->number};
+    return publish(ctx, lazy_record(ctx, op, 2, in, 0, NULL), out);
 }
 
 int neap_array_number(neap_ctx *ctx, int dtype, double value, int32_t *out) {

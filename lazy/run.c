@@ -1,22 +1,18 @@
 /* run.c: running plans: allocation, engine ops, and what becomes of the nodes of a flushed region.
  *
  * Buffers are allocated at push, on the pushing thread, all of them before the first push: so out of memory leaves
- * everything as it was, pending. A plan of little work is pushed as one engine op that may run at its push; otherwise each step is
- * an op of its own, ordered by the variables of its buffers. A job holds references to its plan and buffers, so memory goes
- * back to the pool after its last use, whoever lets go of it first.
+ * everything as it was, pending. Each batch of steps is one engine op, ordered by the variables of its buffers. A job
+ * holds references to its plan and buffers, so memory goes back to the pool after its last use, whoever lets go first.
  */
 #include <string.h>
 
 #include "lazy/plan.h"
 
-enum { SMALL_COST = 20000 }; /* ns: up to here a plan runs as one op, where it was pushed if nothing is in its way */
-
-typedef struct job {
+typedef struct job { /* one batch of a plan in flight */
     lazy_plan *plan;
-    lazy_step *step; /* NULL: all steps, and bufs are the plan's slots */
-    int32_t nbufs;
+    const lazy_batch *batch;
     neap_buffer **bufs;
-    lazy_scalar *numbers; /* of the whole plan */
+    lazy_scalar *numbers;
 } job;
 
 static int run_step(const lazy_step *step, const job *j, const neap_run *run) {
@@ -25,10 +21,10 @@ static int run_step(const lazy_step *step, const job *j, const neap_run *run) {
     if (!data)
         return neap_error(NEAP_E_MEMORY, "out of memory for %d operands", n);
     for (int32_t k = 0; k < n; k++)
-        data[k] = neap_buffer_data(j->bufs[j->step ? k : step->slots[k]]);
+        data[k] = neap_buffer_data(j->bufs[step->slots[k]]);
     int status;
     if (step->kind == LAZY_STEP_KERNEL) {
-        status = lazy_kernel_run(&step->kernel, data, j->numbers + step->first_number, run);
+        status = lazy_kernel_run(&step->kernel, data, j->numbers + (step->first_number - j->batch->first_number), run);
     } else {
         lazy_tensor tensors[NEAP_MAX_INPUTS + 1];
         memcpy(tensors, step->call.in, (size_t)n * sizeof *tensors);
@@ -51,40 +47,44 @@ static const char *step_name(const lazy_step *step) {
 }
 
 /* In a job of several steps the engine does not know which one failed. */
-static int blame(const lazy_step *step, int status) {
+static int blame(const job *j, const lazy_step *step, int status) {
+    if (j->batch->nsteps == 1)
+        return status;
     return neap_error(status, "%s%s%s: %s", step->site ? step->site : "", step->site ? ": " : "", step_name(step),
                       neap_error_text());
 }
 
 static int run_job(void *arg, const neap_run *run) {
     job *j = arg;
-    if (j->step)
-        return run_step(j->step, j, run);
-    int status = 0;
-    int32_t k = 0;
-    for (; k < j->plan->nsteps && status == 0; k++)
-        status = run_step(j->plan->steps[k], j, run);
-    return status < 0 ? blame(j->plan->steps[k - 1], status) : status;
+    for (int32_t k = 0; k < j->batch->nsteps; k++) {
+        const lazy_step *step = j->plan->steps[j->batch->first + k];
+        int status = run_step(step, j, run);
+        if (status < 0)
+            return blame(j, step, status);
+    }
+    return 0;
 }
 
 static void job_release(void *arg) {
     job *j = arg;
-    for (int32_t k = 0; k < j->nbufs; k++)
+    for (int32_t k = 0; k < j->batch->nbufs; k++)
         neap_buffer_release(j->bufs[k]);
     lazy_plan_release(j->plan);
     free(j);
 }
 
-static job *job_new(lazy_plan *plan, lazy_step *step, int32_t nbufs, const lazy_scalar *numbers) {
-    size_t bytes = sizeof(job) + (size_t)nbufs * sizeof(neap_buffer *) + (size_t)plan->nnumbers * sizeof(lazy_scalar);
-    job *j = malloc(bytes);
+static job *job_new(lazy_plan *plan, const lazy_batch *batch, neap_buffer **bufs, const lazy_scalar *numbers) {
+    size_t pointers = (size_t)batch->nbufs * sizeof(neap_buffer *);
+    job *j = malloc(sizeof *j + pointers + (size_t)batch->nnumbers * sizeof *numbers);
     if (!j)
         return NULL;
     __atomic_add_fetch(&plan->refs, 1, __ATOMIC_RELAXED);
-    *j = (job){.plan = plan, .step = step, .nbufs = nbufs, .bufs = (neap_buffer **)(j + 1)};
-    j->numbers = (lazy_scalar *)(j->bufs + nbufs);
-    if (plan->nnumbers)
-        memcpy(j->numbers, numbers, (size_t)plan->nnumbers * sizeof *numbers);
+    *j = (job){.plan = plan, .batch = batch, .bufs = (neap_buffer **)(j + 1)};
+    j->numbers = (lazy_scalar *)(j->bufs + batch->nbufs);
+    for (int32_t k = 0; k < batch->nbufs; k++)
+        j->bufs[k] = neap_buffer_retain(bufs[batch->slots[k]]);
+    if (batch->nnumbers)
+        memcpy(j->numbers, numbers + batch->first_number, (size_t)batch->nnumbers * sizeof *numbers);
     return j;
 }
 
@@ -107,71 +107,34 @@ static int unique_vars(neap_var **vars, int n) {
     return kept;
 }
 
-/* Pushes a job whose buffers are filled in; takes it over. `writes` says which buffers it writes, by position. */
-static int job_push(job *j, const bool *writes, const char *site, const char *name, bool small) {
-    neap_var *few[32], **vars = j->nbufs <= 16 ? few : malloc(2 * (size_t)j->nbufs * sizeof *vars);
-    if (!vars) {
-        job_release(j);
-        return neap_error(NEAP_E_MEMORY, "out of memory while pushing");
-    }
+static int batch_push(lazy_plan *plan, const lazy_batch *batch, neap_buffer **bufs, const lazy_scalar *numbers) {
+    enum { FEW = 64 };
+    neap_var *few[2 * FEW], **vars = batch->nbufs <= FEW ? few : malloc(2 * (size_t)batch->nbufs * sizeof *vars);
+    job *j = vars ? job_new(plan, batch, bufs, numbers) : NULL;
     int nreads = 0, nwrites = 0;
-    for (int32_t k = 0; k < j->nbufs; k++) {
+    for (int32_t k = 0; k < batch->nbufs && j; k++) {
         neap_var *var = neap_buffer_var(j->bufs[k]);
-        if (writes[k])
-            vars[j->nbufs + nwrites++] = var;
+        if (batch->writes[k])
+            vars[batch->nbufs + nwrites++] = var;
         else
             vars[nreads++] = var;
     }
-    nreads = unique_vars(vars, nreads);
-    neap_push push = {.name = name,
-                      .site = site,
+    const lazy_step *step = plan->steps[batch->first];
+    bool single = batch->nsteps == 1;
+    neap_push push = {.name = single ? step_name(step) : NULL,
+                      .site = single ? step->site : NULL,
                       .release = job_release,
-                      .flags = small ? NEAP_PUSH_SMALL : 0,
-                      .nreads = nreads,
+                      .flags = batch->cost < LAZY_SMALL_COST ? NEAP_PUSH_SMALL : 0,
+                      .nreads = unique_vars(vars, nreads),
                       .nwrites = nwrites,
                       .reads = vars,
-                      .writes = vars + j->nbufs};
-    int status = neap_push_sync(run_job, j, &push);
-    if (status)
+                      .writes = vars ? vars + batch->nbufs : NULL};
+    int status = j ? neap_push_sync(run_job, j, &push) : neap_error(NEAP_E_MEMORY, "out of memory while pushing");
+    if (status && j)
         job_release(j);
     if (vars != few)
         free(vars);
     return status;
-}
-
-static int push_whole(lazy_plan *plan, neap_buffer **bufs, const lazy_scalar *numbers) {
-    job *j = job_new(plan, NULL, plan->nslots, numbers);
-    if (!j)
-        return neap_error(NEAP_E_MEMORY, "out of memory while pushing");
-    bool few[64] = {false}, *writes = plan->nslots <= 64 ? few : malloc((size_t)plan->nslots);
-    if (!writes) {
-        j->nbufs = 0;
-        job_release(j);
-        return neap_error(NEAP_E_MEMORY, "out of memory while pushing");
-    }
-    for (int32_t k = 0; k < plan->nslots; k++) {
-        j->bufs[k] = neap_buffer_retain(bufs[k]);
-        writes[k] = plan->slots[k].made;
-    }
-    int status = job_push(j, writes, NULL, NULL, true);
-    if (writes != few)
-        free(writes);
-    return status;
-}
-
-static int push_steps(lazy_plan *plan, neap_buffer **bufs, const lazy_scalar *numbers) {
-    for (int32_t s = 0; s < plan->nsteps; s++) {
-        lazy_step *step = plan->steps[s];
-        job *j = job_new(plan, step, step->nbufs, numbers);
-        if (!j)
-            return neap_error(NEAP_E_MEMORY, "out of memory while pushing");
-        for (int32_t k = 0; k < step->nbufs; k++)
-            j->bufs[k] = neap_buffer_retain(bufs[step->slots[k]]);
-        int status = job_push(j, step->writes, step->site, step_name(step), step->cost < SMALL_COST);
-        if (status)
-            return status;
-    }
-    return 0;
 }
 
 static lazy_scalar scalar_of(int dtype, double value) {
@@ -221,8 +184,8 @@ int lazy_plan_run(neap_ctx *ctx, lazy_plan *plan, neap_node *const *region, cons
         for (int32_t k = 0; k < plan->nnumbers; k++)
             numbers[k] =
                 scalar_of(plan->numbers[k].dtype, binding->number(binding->arg, region[plan->numbers[k].node]));
-        if (plan->nsteps > 0)
-            status = plan->cost < SMALL_COST ? push_whole(plan, bufs, numbers) : push_steps(plan, bufs, numbers);
+        for (int32_t b = 0; b < plan->nbatches && status == 0; b++)
+            status = batch_push(plan, &plan->batches[b], bufs, numbers);
         ctx->counters.launches += (uint64_t)plan->nsteps;
         for (int32_t k = 0; k < plan->nslots && status; k++)
             if (made[k])
