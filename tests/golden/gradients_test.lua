@@ -13,16 +13,14 @@ local function weigh(y)
     return (y * weights):sum()
 end
 
-local nn = np.nn or {}
+local nn = np.nn
 local unary = { softplus = nn.softplus, silu = nn.silu, relu = nn.relu, sigmoid = np.sigmoid }
 for _, name in ipairs { "exp", "expm1", "tanh", "sin", "cos", "abs", "square", "negative", "atan", "erf", "sinh",
                         "cosh", "floor", "sign", "log", "log1p", "log2", "sqrt", "reciprocal" } do
     unary[name] = np[name]
 end
-if nn.gelu then
-    unary.gelu = function(x) return nn.gelu(x, { approximate = false }) end
-    unary.gelu_tanh = function(x) return nn.gelu(x, { approximate = true }) end
-end
+unary.gelu = function(x) return nn.gelu(x, { approximate = false }) end
+unary.gelu_tanh = function(x) return nn.gelu(x, { approximate = true }) end
 for name, f in pairs(unary) do
     cases["unary_" .. name] = function(x) return weigh(f(x)) end
 end
@@ -54,8 +52,7 @@ function cases.variance(x) return weigh(x:var { axis = 1 }) + x:std() + weigh(x:
 function cases.product(x) return weigh(x:prod { axis = 1 }) + x:prod() end
 function cases.logsumexp(x) return weigh(np.logsumexp(x, { axis = 1 })) + np.logsumexp(x) end
 function cases.softmax(x)
-    local softmax, log_softmax = np.softmax or nn.softmax, np.log_softmax or nn.log_softmax
-    return weigh(softmax(x, { axis = -1 })) + weigh(log_softmax(x, { axis = 0 }))
+    return weigh(np.softmax(x, { axis = -1 })) + weigh(np.log_softmax(x, { axis = 0 }))
 end
 function cases.normalisation(x)
     local m = x:mean { axis = 1, keepdims = true }

@@ -1,6 +1,6 @@
 """make_optim.py: golden values of np.nn and np.optim (optim.txt), from the papers' formulas in plain NumPy, in f64.
 
-Optimisers: records `optimiser <tab> options <tab> tolerance <tab> start <tab> gradients g[steps,n] <tab> = <tab>
+Optimisers: records `optimiser <tab> options <tab> - <tab> start <tab> gradients g[steps,n] <tab> = <tab>
 parameters p[steps,n] after each step`. With p parameters, g gradient, lr rate, t step counted from 1:
 
     sgd     p -= lr g
@@ -59,7 +59,7 @@ def optimisers(out):
         gradients = np.round(RNG.standard_normal((STEPS, SIZE)) * 64) / 64
         gradients[:, 0] = 0  # a parameter without gradient: no division by zero
         after = np.stack(list(function(start, gradients, **chosen)))
-        out.record(name, options(**chosen), "rel 5e-06", text(start), text(gradients), "=", text(after))
+        out.record(name, options(**chosen), "-", text(start), text(gradients), "=", text(after))
 
 
 def functions(out):
