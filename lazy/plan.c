@@ -370,11 +370,10 @@ static void batch_add(batcher *t, lazy_batch *batch, lazy_step *step, int32_t b)
     }
     t->writes[step->slots[step->nbufs - 1]] = true;
     /* Numbers were laid down from the last step to the first. */
-    if (batch->nsteps == 0)
-        batch->nnumbers = step->nnumbers;
-    else
-        batch->nnumbers += batch->first_number - step->first_number;
-    batch->first_number = step->first_number;
+    if (step->nnumbers) {
+        batch->nnumbers = batch->nnumbers ? batch->nnumbers + batch->first_number - step->first_number : step->nnumbers;
+        batch->first_number = step->first_number;
+    }
     batch->nsteps++;
     batch->cost += step->cost;
 }

@@ -354,7 +354,9 @@ neap_node *lazy_record(neap_ctx *ctx, int op, int nin, neap_node *const *in, int
             return NULL;
         avals[k] = lazy_node_aval(in[k]);
         weak &= avals[k].weak;
-        if (avals[k].weak && (row->kind != LAZY_MAP || row->flags & LAZY_OP_CASTS))
+        if (row->flags & LAZY_OP_CASTS)
+            avals[k].weak = false; /* what a cast sees of a number is all of its digits */
+        else if (avals[k].weak && row->kind != LAZY_MAP)
             avals[k] = (lazy_aval){.dtype = NEAP_DTYPE_F32, .size = 1, .shape = in[k]->shape};
     }
     if (row->flags & LAZY_OP_CASTS)
