@@ -25,7 +25,10 @@ function measure.now()
 end
 local now = measure.now
 
+--- ns a call of a contender: a function, or a table whose field `timer` is a function that makes `count` calls and
+-- returns their time itself.
 local function run(f, count)
+    if type(f) == "table" then return f.timer(count) end
     local start = now()
     for _ = 1, count do f() end
     return (now() - start) / count
@@ -55,26 +58,25 @@ function measure.min(list)
     return math.min(unpack(list))
 end
 
---- Measures the functions of a list in interleaved rounds. Returns a list of lists: ns a call, of each function in each
--- round.
-function measure.rounds_of(functions)
+--- Measures contenders in interleaved rounds. Returns a list of lists: ns a call, of each contender in each round.
+function measure.rounds_of(contenders)
     local counts, times = {}, {}
-    for k, f in ipairs(functions) do
+    for k, f in ipairs(contenders) do
         counts[k], times[k] = calibrate(f), {}
     end
     for round = 1, measure.rounds do
-        for k, f in ipairs(functions) do times[k][round] = run(f, counts[k]) end
+        for k, f in ipairs(contenders) do times[k][round] = run(f, counts[k]) end
     end
     return times
 end
 
---- Median and minimum ns a call of one function.
+--- Median and minimum ns a call of one contender.
 function measure.one(f)
     local times = measure.rounds_of { f }[1]
     return measure.median(times), measure.min(times)
 end
 
---- Compares two functions. Returns the median ratio of the first's time to the second's, and both lists of times.
+--- Compares two contenders. Returns the median ratio of the first's time to the second's, and both lists of times.
 function measure.pair(f, g)
     local times = measure.rounds_of { f, g }
     local ratios = {}

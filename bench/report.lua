@@ -30,7 +30,7 @@ function report.machine()
         memory_gib = memory and math.floor(memory / 1048576 + 0.5),
         system = (read("/etc/os-release") or ""):match('PRETTY_NAME="([^"]+)"'),
         compiler = output_of("cc --version | head -n 1"),
-        neap = require("neap").version,
+        neap = require("neap")._VERSION,
         date = os.date("!%Y-%m-%d"),
     }
 end

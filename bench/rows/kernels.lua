@@ -12,11 +12,11 @@ local core = require "neap.core"
 local measure = require "bench.measure"
 
 ffi.cdef [[
-void neap_bench_affine(int64_t n, float a, float b, const float *x, float *out);
-void neap_bench_polynomial(int64_t n, const float *x, float *out);
-void neap_bench_tanh_exp(int64_t n, float a, float b, const float *x, float *out);
-float neap_bench_square_difference(int64_t n, const float *x, const float *y);
-void neap_bench_softmax(int64_t rows, int64_t columns, const float *x, float *out);
+double bench_axpb(int64_t n, float a, float b, const float *x, float *y, int64_t repeats);
+double bench_polynomial(int64_t n, const float *x, float *y, int64_t repeats);
+double bench_activation(int64_t n, float a, float b, const float *x, float *y, int64_t repeats);
+double bench_square_distance(int64_t n, const float *x, const float *y, float *out, int64_t repeats);
+double bench_softmax(int64_t n, int64_t row, const float *x, float *y, int64_t repeats);
 int posix_memalign(void **out, size_t alignment, size_t bytes);
 int madvise(void *memory, size_t bytes, int advice);
 void free(void *memory);
@@ -42,23 +42,24 @@ local function copied(x)
     return data
 end
 
--- Each kernel: what neap evaluates, the C call, the goals at 1e3, 1e5, 1e7; `rows`: the arrays have rows of COLUMNS.
+-- Each kernel: what neap evaluates, the C call (median ns of so many runs), the goals at 1e3, 1e5, 1e7; `rows`: the
+-- arrays have rows of COLUMNS.
 local KERNELS = {
     { name = "a*x+b", goals = { 1.3, 0.75, 1.0 },
       neap = function(x) return x * 1.5 + 0.25 end,
-      c = function(n, x, _, out) reference.neap_bench_affine(n, 1.5, 0.25, x, out) end },
+      c = function(n, x, _, out, runs) return reference.bench_axpb(n, 1.5, 0.25, x, out, runs) end },
     { name = "polynomial, 8 ops", goals = { 4.0, 3.3, 1.3 },
-      neap = function(x) return (((x * 0.2 + 0.3) * x + 0.4) * x + 0.5) * x + 0.6 end,
-      c = function(n, x, _, out) reference.neap_bench_polynomial(n, x, out) end },
+      neap = function(x) return (((x * 0.1 + 0.2) * x + 0.3) * x + 0.4) * x + 0.5 end,
+      c = function(n, x, _, out, runs) return reference.bench_polynomial(n, x, out, runs) end },
     { name = "tanh(a*x+b)*exp(-x*x)", goals = { 0.93, 0.92, 1.2 },
       neap = function(x) return np.tanh(x * 1.5 + 0.25) * np.exp(-x * x) end,
-      c = function(n, x, _, out) reference.neap_bench_tanh_exp(n, 1.5, 0.25, x, out) end },
+      c = function(n, x, _, out, runs) return reference.bench_activation(n, 1.5, 0.25, x, out, runs) end },
     { name = "sum((x-y)^2)", goals = { 2.7, 1.6, 1.0 },
       neap = function(x, y) return ((x - y) ^ 2):sum() end,
-      c = function(n, x, y, out) out[0] = reference.neap_bench_square_difference(n, x, y) end },
+      c = function(n, x, y, out, runs) return reference.bench_square_distance(n, x, y, out, runs) end },
     { name = "softmax of rows of 512", goals = { 1.2, 1.2, 1.2 }, rows = true,
       neap = function(x) return np.softmax(x, { axis = -1 }) end,
-      c = function(n, x, _, out) reference.neap_bench_softmax(n / COLUMNS, COLUMNS, x, out) end },
+      c = function(n, x, _, out, runs) return reference.bench_softmax(n, COLUMNS, x, out, runs) end },
 }
 
 --- Inputs of n elements (rounded up to whole rows of softmax).
@@ -87,13 +88,13 @@ for _, kernel in ipairs(KERNELS) do
         local n, x, y = inputs(10 ^ exponent, kernel.rows)
         local cx, cy, out = copied(x), copied(y), floats(n)
         local name = ("%s, 1e%d"):format(kernel.name, exponent)
-        kernel.c(n, cx, cy, out)
+        kernel.c(n, cx, cy, out, 1)
         compare(name, kernel.neap(x, y), out)
         local ratio, mine, theirs = measure.pair(function()
             local result = kernel.neap(x, y)
             result:wait()
             result:delete()
-        end, function() kernel.c(n, cx, cy, out) end)
+        end, { timer = function(count) return kernel.c(n, cx, cy, out, count) end })
         measure.row { name = name, value = measure.median(mine) / 1e3, best = measure.min(mine) / 1e3, unit = "us",
                       reference = measure.median(theirs) / 1e3, ratio = ratio, goal = kernel.goals[k] }
     end
