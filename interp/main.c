@@ -42,7 +42,7 @@ static int run_script(lua_State *L, int argc, char **argv, int script) {
             lua_pushstring(L, argv[k]);
         }
     }
-    return session_run_chunk(L, loaded, nargs);
+    return session_run_chunk(L, path != NULL ? path : "stdin", loaded, nargs);
 }
 
 /* What the command line asks for, in order; stops at the first failure unless the prompt follows. */
@@ -50,7 +50,8 @@ static int run_all(lua_State *L, int argc, char **argv, const options *options) 
     int status = SESSION_OK;
     for (int k = 0; k < options->ncode && status == SESSION_OK; k++) {
         const char *code = options->code[k];
-        status = session_run_chunk(L, luaL_loadbuffer(L, code, strlen(code), "=(command line)"), 0);
+        int loaded = luaL_loadbuffer(L, code, strlen(code), "=(command line)");
+        status = session_run_chunk(L, "(command line)", loaded, 0);
     }
     bool from_input = options->script == 0 && options->ncode == 0 && !options->prompt && !isatty(STDIN_FILENO);
     if ((options->script > 0 || from_input) && status == SESSION_OK) {

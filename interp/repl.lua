@@ -3,6 +3,7 @@
 -- A command is an expression, whose values are shown, or a chunk. `=expr` is an expression too. Each command is a chunk
 -- of its own, so a `local` ends with it; a hint says so once.
 local show = require "neap.interp.show"
+local sites = require "neap.interp.sites"
 local repl = {}
 
 local CHUNK = "=prompt"
@@ -48,6 +49,7 @@ function repl.run(text)
     local chunk, problem = compile(text)
     if not chunk then error(problem, 0) end
     hint_local(text)
+    sites.enter(CHUNK:sub(2))
     display(chunk())
 end
 

@@ -140,13 +140,19 @@ int session_run(lua_State *L, int nargs) {
     return neap_interrupt_pending() ? SESSION_INTERRUPTED : SESSION_FAILED;
 }
 
-int session_run_chunk(lua_State *L, int loaded, int nargs) {
+int session_run_chunk(lua_State *L, const char *name, int loaded, int nargs) {
     if (loaded != 0) {
         report_error(L);
         lua_settop(L, 0);
         return SESSION_FAILED;
     }
-    int status = session_run(L, nargs);
+    int base = lua_gettop(L);
+    lua_pushstring(L, name);
+    int status = session_call(L, "neap.interp.sites", "enter", 1);
+    lua_settop(L, base);
+    if (status == SESSION_OK) {
+        status = session_run(L, nargs);
+    }
     lua_settop(L, 0);
     return status;
 }

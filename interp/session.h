@@ -18,8 +18,8 @@ int session_load_library(lua_State *L);
 /* Calls the function below its `nargs` arguments at the top of the stack, which it replaces by all results. On an
  * error, reports it on stderr, leaves nothing and returns SESSION_FAILED or SESSION_INTERRUPTED. */
 int session_run(lua_State *L, int nargs);
-/* Like session_run for a chunk that was just loaded with the status `loaded`; drops its results. */
-int session_run_chunk(lua_State *L, int loaded, int nargs);
+/* Like session_run for the user's chunk `name`, just loaded with the status `loaded`; drops its results. */
+int session_run_chunk(lua_State *L, const char *name, int loaded, int nargs);
 /* Calls function `name` of the embedded module `module`, as session_run does. */
 int session_call(lua_State *L, const char *module, const char *name, int nargs);
 
