@@ -471,12 +471,15 @@ local function too_many(name, arity, extra)
     raise(name, "takes %d argument%s, got also %s", arity, arity == 1 and "" or "s", core.describe(extra))
 end
 
+-- C functions in locals: interpreted code then needs no look-up in the library's namespace.
+local neap_op1, neap_op2, neap_op2_number = C.neap_op1, C.neap_op2, C.neap_op2_number
+
 --- The Lua function of an op of one array.
 function core.unary(op, name)
     return function(x, extra)
         if extra ~= nil then too_many(name, 1, extra) end
         if not istype(Handle, x) then x = coerce(name, 1, x) end
-        local rc = C.neap_op1(ctx, op, x._id, out)
+        local rc = neap_op1(ctx, op, x._id, out)
         if rc ~= OK then return slow1(rc, op, x) end
         return wrap(out[0])
     end
@@ -486,7 +489,7 @@ end
 function core.binary(op, name)
     local function rare(a, b)
         a, b = coerce(name, 1, a), coerce(name, 2, b)
-        local rc = C.neap_op2(ctx, op, a._id, b._id, out)
+        local rc = neap_op2(ctx, op, a._id, b._id, out)
         if rc ~= OK then return slow2(rc, op, a, b) end
         return wrap(out[0])
     end
@@ -495,14 +498,14 @@ function core.binary(op, name)
         if extra ~= nil then too_many(name, 2, extra) end
         if istype(Handle, a) then
             if type(b) == "number" then
-                rc = C.neap_op2_number(ctx, op, a._id, b, 0, out)
+                rc = neap_op2_number(ctx, op, a._id, b, 0, out)
             elseif istype(Handle, b) then
-                rc = C.neap_op2(ctx, op, a._id, b._id, out)
+                rc = neap_op2(ctx, op, a._id, b._id, out)
             else
                 return rare(a, b)
             end
         elseif type(a) == "number" and istype(Handle, b) then
-            rc = C.neap_op2_number(ctx, op, b._id, a, 1, out)
+            rc = neap_op2_number(ctx, op, b._id, a, 1, out)
         else
             return rare(a, b)
         end
@@ -622,8 +625,9 @@ function core.text(name, write)
     end
 end
 
--- Slow paths walk the stack, call back or wait: nothing in them is worth a trace, and a trace would pin handles.
-for _, f in ipairs { user_site, fail, sweep, reclaim, attend, pump, settle, finish, slow1, slow2, slow_record,
+-- Slow paths walk the stack, call back or wait: nothing in them is worth a trace, and a trace would pin handles. The
+-- loop of a sweep is worth one, and holds no handle.
+for _, f in ipairs { user_site, fail, reclaim, attend, pump, settle, finish, slow1, slow2, slow_record,
                      core.call, core.call_ids, core.fill, core.text, core.describe } do
     jit.off(f)
 end
