@@ -23,7 +23,7 @@
 
 #include "lazy/simd/simd.h"
 
-enum { VM_CHUNK = 1024, VM_TILE = 32, VM_COLUMNS_WIDE = 64 };
+enum { VM_CHUNK = 1024, VM_TILE = 32, VM_COLUMNS_WIDE = 256 };
 
 typedef enum vm_form { VM_FORM_ROWS, VM_FORM_BATCH, VM_FORM_TILES, VM_FORM_COLUMNS } vm_form;
 typedef enum vm_rate { VM_ONCE, VM_CELL, VM_EACH } vm_rate;
@@ -63,7 +63,7 @@ typedef struct vm_sink {
     const lazy_fold *fold;   /* REDUCE … */
     const lazy_choice *choice; /* … or this, of LAZY_OP_ARG */
     /* A sum of a product or square that is not stored: leaves over these values. */
-    void (*summed)(void *out, const void *a, const void *b, int64_t n);
+    lazy_leaves summed;
     int32_t operand[2];
     vm_map map;
 } vm_sink;

@@ -6,6 +6,9 @@
 
 enum {
     ROW_MIN = 128,    /* shorter rows are batched: a chunk is several of them */
+    LEAVES_MIN = 513, /* the same for rows that are reduced, where no operand is one element of a row */
+    ROWS_ALIGN = 16,  /* elements: chunks of rows start at multiples of a cache line if that costs few rows */
+    COLUMN_ROWS = 4,  /* least rows in a chunk of columns */
     TILED_MIN = 4096, /* smaller domains stay in the cache whatever the order */
     TILED_SIDE = 8    /* axes shorter than this are not worth blocks */
 };
@@ -134,8 +137,8 @@ static bool column_wise(const vm_program *p) {
 
 static void form_columns(vm_program *p, int64_t chunk) {
     const vm_axes *a = &p->axes;
-    int64_t widest = chunk / LAZY_LANES < VM_COLUMNS_WIDE ? chunk / LAZY_LANES : VM_COLUMNS_WIDE;
-    int64_t extent = a->shape[a->kept - 1], rows = LAZY_LANES;
+    int64_t widest = chunk / COLUMN_ROWS < VM_COLUMNS_WIDE ? chunk / COLUMN_ROWS : VM_COLUMNS_WIDE;
+    int64_t extent = a->shape[a->kept - 1], rows = COLUMN_ROWS;
     p->form = VM_FORM_COLUMNS;
     p->columns = extent < widest ? extent : widest;
     for (int k = 0; k < a->kept - 1; k++)
@@ -159,19 +162,41 @@ static void form_tiles(vm_program *p, int across, int64_t chunk) {
     p->chunk = tile * tile;
 }
 
+/* Is some load one element for each row, which is best taken by a scalar loop? */
+static bool row_operands(const vm_program *p, int split) {
+    for (int m = 0; m < p->nloads; m++) {
+        bool inside = false, outside = false;
+        for (int k = 0; k < p->axes.n; k++)
+            *(k < split ? &outside : &inside) |= p->loads[m].map.axis[k] != 0;
+        if (outside && !inside)
+            return true;
+    }
+    return false;
+}
+
+/* Whole rows in a chunk. */
+static int64_t rows_in(int64_t chunk, int64_t row) {
+    int64_t most = chunk / row;
+    for (int64_t rows = most; rows > most / 2; rows--)
+        if (rows * row % ROWS_ALIGN == 0)
+            return rows;
+    return most;
+}
+
 /* ROWS or BATCH: a row is what lies inside of the first `split` axes. */
 static void form_rows(vm_program *p, int64_t chunk) {
     const vm_axes *a = &p->axes;
     int split = p->reduces ? a->kept : a->n - 1;
     int64_t row = product(a->shape + split, a->n - split);
-    bool batch = split > 0 && row < ROW_MIN;
+    bool leaves = p->reduces && row < LEAVES_MIN && row * 2 <= chunk && !row_operands(p, split);
+    bool batch = split > 0 && (row < ROW_MIN || leaves);
     p->form = batch ? VM_FORM_BATCH : VM_FORM_ROWS;
     for (int k = 0; k < a->n; k++)
         if (k < split && !batch)
             to_grid(p, k, 1);
         else
             to_walk(p, k, a->shape[k]);
-    p->batch_rows = batch ? chunk / row : 1;
+    p->batch_rows = batch ? rows_in(chunk, row) : 1;
     p->chunk = batch ? p->batch_rows * row : chunk;
 }
 

@@ -115,8 +115,18 @@ static void carry(accumulator *a) {
         combine_top(a);
 }
 
+/* memcpy, quick for one element. */
+static void copy_elements(void *to, const void *from, int64_t bytes) {
+    if (bytes == 4)
+        memcpy(to, from, 4);
+    else if (bytes == 8)
+        memcpy(to, from, 8);
+    else
+        memcpy(to, from, (size_t)bytes);
+}
+
 static void push(accumulator *a, const void *leaf) {
-    memcpy(stack_at(a, a->depth++), leaf, (size_t)(a->columns * a->width));
+    copy_elements(stack_at(a, a->depth++), leaf, a->columns * a->width);
     carry(a);
 }
 
@@ -130,13 +140,15 @@ static const char *value_of(const accumulator *a) {
 }
 
 /* ---- Feeding ----------------------------------------------------------------------------------------------------- */
-/* Leaves of n elements from `start` of the values of a chunk. */
+/* Results of the leaves of n elements from `start` of the values of a chunk. */
 static void leaves(const vm_frame *f, const vm_sink *sink, void *out, const char *values, int64_t start, int64_t n) {
-    int64_t at = start * sink->value_width;
-    if (sink->summed)
-        sink->summed(out, f->at[sink->operand[0]] + at, f->at[sink->operand[1]] + at, n);
-    else
-        sink->fold->leaves(out, values + at, n);
+    const char *a = sink->summed ? f->at[sink->operand[0]] : values, *b = sink->summed ? f->at[sink->operand[1]] : values;
+    lazy_leaves loop = sink->summed ? sink->summed : sink->fold->leaves;
+    int64_t whole = n / LAZY_LEAF, at = start * sink->value_width, skip = whole * LAZY_LEAF * sink->value_width;
+    if (whole > 0)
+        loop(out, a + at, b + at, whole, LAZY_LEAF);
+    if (n % LAZY_LEAF != 0)
+        loop((char *)out + whole * sink->value_width, a + at + skip, b + at + skip, 1, n % LAZY_LEAF);
 }
 
 /* Elements first … of one row, a whole number of leaves or the end of the row. */
@@ -145,10 +157,9 @@ static void feed_row(const vm_frame *f, accumulator *a, const char *values, int6
         a->sink->choice->first(a->lanes, a->index, values, n, (int32_t)first);
         return;
     }
-    int64_t count = (n + LAZY_LEAF - 1) / LAZY_LEAF;
     double results[VM_CHUNK / LAZY_LEAF];
     leaves(f, a->sink, results, values, 0, n);
-    for (int64_t k = 0; k < count; k++)
+    for (int64_t k = 0; k * LAZY_LEAF < n; k++)
         push(a, (const char *)results + k * a->width);
 }
 
@@ -167,9 +178,11 @@ static void feed_columns(accumulator *a, const char *values, int64_t first, int6
             a->sink->choice->columns(a->lanes, a->index, values, a->columns, (int32_t)(first + r));
         return;
     }
-    for (int64_t r = 0; r < rows; r += LAZY_LANES) {
-        int64_t n = rows - r < LAZY_LANES ? rows - r : LAZY_LANES;
-        a->sink->fold->pairs(a->lanes, a->lanes, values + r * row_bytes, NULL, n * a->columns);
+    for (int64_t r = 0, n; r < rows; r += n) {
+        int64_t lane = (first + r) % LAZY_LANES;
+        char *lanes = a->lanes + lane * row_bytes;
+        n = rows - r < LAZY_LANES - lane ? rows - r : LAZY_LANES - lane;
+        a->sink->fold->pairs(lanes, lanes, values + r * row_bytes, NULL, n * a->columns);
     }
     if ((first + rows) % LAZY_LEAF == 0 || first + rows == end)
         leaf_end(a);
@@ -193,8 +206,10 @@ static void write_result(const vm_frame *f, int k, const void *values, int64_t c
     const vm_program *p = f->program;
     const vm_sink *sink = &p->sinks[k];
     char *to = (char *)f->bufs[sink->slot] + f->base[p->nloads + k] * sink->width;
-    int64_t stride = p->form == VM_FORM_COLUMNS ? sink->map.walk[p->nwalk - 1] : 0;
-    vm_scatter(sink->width, to, values, 1, &columns, &stride, 0, columns);
+    if (p->form == VM_FORM_COLUMNS)
+        vm_scatter(sink->width, to, values, 1, &columns, &sink->map.walk[p->nwalk - 1], 0, columns);
+    else
+        copy_elements(to, values, sink->width);
 }
 
 /* The place of a sink's partial result: the value, and an ARG's index behind it. */
@@ -241,28 +256,44 @@ static void reduce_cell(const reduction *job, vm_frame *f, int64_t unit, int64_t
     }
 }
 
-/* Rows of one chunk, each at most one leaf long. */
+/* The results of `rows` rows of one chunk, packed. Rows of up to four leaves; longer ones have cells of their own. */
+static void rows_of_batch(const vm_frame *f, const vm_sink *sink, const char *values, int64_t rows, char *results) {
+    int64_t length = f->program->reduced, width = sink->width, count = (length + LAZY_LEAF - 1) / LAZY_LEAF;
+    if (sink->choice)
+        for (int64_t row = 0; row < rows; row++) {
+            double best;
+            int32_t *index = (int32_t *)results + row;
+            *index = -1;
+            sink->choice->first(&best, index, values + row * length * sink->value_width, length, 0);
+        }
+    else if (count == 1 && sink->summed)
+        sink->summed(results, f->at[sink->operand[0]], f->at[sink->operand[1]], rows, length);
+    else if (count == 1)
+        sink->fold->leaves(results, values, values, rows, length);
+    else
+        for (int64_t row = 0; row < rows; row++) {
+            double leaf[VM_CHUNK / LAZY_LEAF];
+            char *at = (char *)leaf;
+            leaves(f, sink, leaf, values, row * length, length);
+            sink->fold->pairs(at, at, at + width, NULL, 1);
+            if (count == 4)
+                sink->fold->pairs(at + 2 * width, at + 2 * width, at + 3 * width, NULL, 1);
+            if (count > 2)
+                sink->fold->pairs(at, at, at + 2 * width, NULL, 1);
+            copy_elements(results + row * width, at, width);
+        }
+}
+
 static void reduce_batch(vm_frame *f, int64_t unit) {
     const vm_program *p = f->program;
     int64_t start = unit * p->chunk, n = p->walk_size - start < p->chunk ? p->walk_size - start : p->chunk;
     vm_frame_chunk(f, start, n);
     for (int k = 0; k < p->nsinks; k++) {
         const vm_sink *sink = &p->sinks[k];
-        const char *values = values_of(f, sink, n);
-        char *results = f->scratch + sink->room;
-        for (int64_t row = 0; row * p->reduced < n; row++) {
-            const char *from = values + row * p->reduced * sink->value_width;
-            if (sink->choice) {
-                double best;
-                int32_t *index = (int32_t *)results + row;
-                *index = -1;
-                sink->choice->first(&best, index, from, p->reduced, 0);
-            } else {
-                leaves(f, sink, results + row * sink->width, values, row * p->reduced, p->reduced);
-            }
-        }
-        vm_scatter(sink->width, (char *)f->bufs[sink->slot] + sink->map.offset * sink->width, results, p->axes.kept,
-                   p->axes.shape, sink->map.axis, start / p->reduced, n / p->reduced);
+        char *results = f->scratch + sink->room, *to = (char *)f->bufs[sink->slot] + sink->map.offset * sink->width;
+        rows_of_batch(f, sink, values_of(f, sink, n), n / p->reduced, results);
+        vm_scatter(sink->width, to, results, p->axes.kept, p->axes.shape, sink->map.axis, start / p->reduced,
+                   n / p->reduced);
     }
 }
 

@@ -63,7 +63,18 @@ static int64_t magnitude(int64_t stride) {
         for (int64_t i = 0; i < n; i++)                                                                                \
             dst[i] = element;                                                                                          \
     }                                                                                                                  \
+    /* One row again and again: what is there is copied behind itself. */                                              \
+    static void repeat_##BITS(T *dst, const T *src, const run *r) {                                                    \
+        int64_t done = r->length, total = r->rows * r->length;                                                         \
+        memcpy(dst, src, (size_t)done * sizeof(T));                                                                    \
+        for (; done < total; done *= 2)                                                                                \
+            memcpy(dst + done, dst, (size_t)(done < total - done ? done : total - done) * sizeof(T));                  \
+    }                                                                                                                  \
     static void gather_##BITS(T *dst, const T *src, const run *r) {                                                    \
+        if (r->row_stride == 0 && r->stride == 1) {                                                                    \
+            repeat_##BITS(dst, src, r);                                                                                \
+            return;                                                                                                    \
+        }                                                                                                              \
         if (magnitude(r->row_stride) < magnitude(r->stride) && r->rows > 1) {                                          \
             for (int64_t j = 0; j < r->length; j++)                                                                    \
                 for (int64_t i = 0; i < r->rows; i++)                                                                  \

@@ -85,9 +85,22 @@
     MAP3_LOOP(id##_svs, A, B, C, O, x0, y[i], z0, text)                                                                \
     MAP3_LOOP(id##_vss, A, B, C, O, x[i], y0, z0, text)
 
-/* Leaves over an expression ELEMENT of x = v[…] and y = u[…], combined by TEXT of a and b. A leaf starts its lanes at the
- * identity, which changes no bit of what it is combined with. */
-#define LEAF(id, T, element, text, identity)                                                                           \
+/* Leaves over an expression ELEMENT of x = v[…] and y = u[…], combined by TEXT of a and b. Lanes start at the identity,
+ * which changes no bit of what it is combined with; so a leaf with fewer elements than lanes does without. */
+#define LEAVES(id, T, element, text, identity)                                                                         \
+    static inline T id##_short(const T *v, const T *u, int64_t n) {                                                    \
+        T lane[LAZY_LANES];                                                                                            \
+        for (int l = 0; l < (int)n; l++) {                                                                             \
+            const T x = v[l], y = u[l];                                                                                \
+            lane[l] = element;                                                                                         \
+        }                                                                                                              \
+        for (int half = LAZY_LANES / 2, left = (int)n; half > 0; left = left < half ? left : half, half /= 2)          \
+            for (int l = 0; l + half < left; l++) {                                                                    \
+                const T a = lane[l], b = lane[l + half];                                                               \
+                lane[l] = text;                                                                                        \
+            }                                                                                                          \
+        return lane[0];                                                                                                \
+    }                                                                                                                  \
     static inline T id##_leaf(const T *v, const T *u, int64_t n) {                                                     \
         T lane[LAZY_LANES];                                                                                            \
         int64_t i = 0;                                                                                                 \
@@ -108,25 +121,21 @@
                 lane[l] = text;                                                                                        \
             }                                                                                                          \
         return lane[0];                                                                                                \
+    }                                                                                                                  \
+    static void id##_leaves(void *out, const void *a, const void *b, int64_t count, int64_t length) {                  \
+        T *o = out;                                                                                                    \
+        const T *v = a, *u = b;                                                                                        \
+        if (length < LAZY_LANES)                                                                                       \
+            for (int64_t k = 0; k < count; k++, v += length, u += length)                                              \
+                o[k] = id##_short(v, u, length);                                                                       \
+        else                                                                                                           \
+            for (int64_t k = 0; k < count; k++, v += length, u += length)                                              \
+                o[k] = id##_leaf(v, u, length);                                                                        \
     }
 
 #define FOLD(id, T, text, identity)                                                                                    \
     MAP2_LOOP(id##_pairs, T, T, T, x[i], y[i], text)                                                                   \
-    LEAF(id, T, x, text, identity)                                                                                     \
-    static void id##_leaves(void *out, const void *in, int64_t n) {                                                    \
-        T *o = out;                                                                                                    \
-        for (const T *v = in; n > 0; n -= LAZY_LEAF, v += LAZY_LEAF)                                                   \
-            *o++ = id##_leaf(v, v, n < LAZY_LEAF ? n : LAZY_LEAF);                                                     \
-    }
-
-#define SUMMED(id, T, element, text, identity)                                                                         \
-    LEAF(id, T, element, text, identity)                                                                               \
-    static void id##_leaves(void *out, const void *a, const void *b, int64_t n) {                                      \
-        T *o = out;                                                                                                    \
-        const T *u = b;                                                                                                \
-        for (const T *v = a; n > 0; n -= LAZY_LEAF, v += LAZY_LEAF, u += LAZY_LEAF)                                    \
-            *o++ = id##_leaf(v, u, n < LAZY_LEAF ? n : LAZY_LEAF);                                                     \
-    }
+    LEAVES(id, T, x, text, identity)
 
 /* Sixteen lanes keep their first winner; between lanes, the winner, or of two equal ones the lower index. */
 #define CHOICE(id, T, text)                                                                                            \

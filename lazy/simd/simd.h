@@ -28,16 +28,19 @@ typedef struct lazy_pair {
 
 enum { LAZY_LANES = 16, LAZY_LEAF = 256 };
 
+/* Leaves of the tree: `count` of them, `length` <= LAZY_LEAF elements each, one after another; one result each (kernel.h
+ * tells the order inside a leaf). b is read by the sums of lazy_summed alone. */
+typedef void (*lazy_leaves)(void *out, const void *a, const void *b, int64_t count, int64_t length);
+
 typedef struct lazy_fold { /* a reduction of one dtype */
     lazy_scalar identity;
     lazy_loop pairs; /* out[i] = combine(a[i], b[i]) */
-    /* Leaves of the tree: in[0, n) in groups of 256, one result each (kernel.h tells the order inside). */
-    void (*leaves)(void *out, const void *in, int64_t n);
+    lazy_leaves leaves;
 } lazy_fold;
 
 typedef struct lazy_summed { /* a reduction of what a map, or a pair of maps, makes of vectors a and b */
     int16_t reduction, first, second; /* second: -1 without */
-    void (*leaves[NEAP_DTYPE_COUNT])(void *out, const void *a, const void *b, int64_t n);
+    lazy_leaves leaves[NEAP_DTYPE_COUNT];
 } lazy_summed;
 
 typedef struct lazy_choice { /* an argmax or argmin of one dtype; index -1 stands for "none yet" */

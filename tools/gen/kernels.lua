@@ -2,7 +2,7 @@
 --
 --     luajit kernels.lua ROOT OUT ROWFILE…
 --
--- OUT/kernels_gen.h applies the loop forms of lazy/simd/kernels.c (MAP1 MAP2 MAP3, FOLD, CHOICE, SUMMED) to each op and
+-- OUT/kernels_gen.h applies the loop forms of lazy/simd/kernels.c (MAP1 MAP2 MAP3, FOLD, LEAVES, CHOICE) to each op and
 -- dtype and lists the loops in map_table, pair_table, fold_table, summed_table, choice_table and CAST_TABLE. The text of a dtype is the most specific
 -- one of the row (lazy/op.h); in it T, U, O become C types and F(name) the function of lazy/simd/vmath.h for T.
 -- Operands and results are read off the row's dtype rule: lazy_dtype_compare gives bool, the first operand of
@@ -231,7 +231,7 @@ local function write_summed(by_name)
                 local text = applied(first, dtype, { a = "x", b = "y" })
                 if second then text = applied(second, dtype, { a = text }) end
                 local combine, sum = applied(by_name.sum, dtype, {}), by_name.sum.fields.kernel.identity
-                local id = instance("SUMMED", ("sum_%s_%s"):format(table.concat(names, "_"), dtype.name),
+                local id = instance("LEAVES", ("sum_%s_%s"):format(table.concat(names, "_"), dtype.name),
                                     { dtype.type, text, combine, expand(sum, dtype, dtype) })
                 loops[#loops + 1] = ("[NEAP_DTYPE_%s] = %s_leaves"):format(dtype.id, id)
             end
