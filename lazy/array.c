@@ -57,12 +57,7 @@ int neap_array_empty(neap_ctx *ctx, int dtype, int ndim, const int64_t *shape, v
     neap_node *node = lazy_node_of_buffer(ctx, &aval, buffer);
     if (!node)
         return NEAP_E_MEMORY;
-    neap_memory_stats stats;
-    if (bytes >= 4096) {
-        neap_memory_get(&stats);
-        if (stats.live_bytes > ctx->collect_above)
-            ctx->attention |= NEAP_ATTEND_COLLECT;
-    }
+    lazy_count_bytes(ctx, bytes);
     status = lazy_publish(ctx, node, out);
     return status ? status : lazy_attend(ctx);
 }

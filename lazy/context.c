@@ -13,6 +13,7 @@
 
 enum { DEFAULT_NODES = 1024, SITES_PER_CHUNK = 1000 };
 static const int64_t DEFAULT_BYTES = 64 << 20;
+static const int64_t LOOK_AT_BYTES = 16 << 20;
 static const uint64_t COLLECT_AT_LEAST = 256 << 20;
 
 #ifndef NEAP_VERSION
@@ -109,6 +110,18 @@ void neap_collected(neap_ctx *ctx) {
     neap_memory_stats stats;
     neap_memory_get(&stats);
     ctx->collect_above = stats.live_bytes * 2 > COLLECT_AT_LEAST ? stats.live_bytes * 2 : COLLECT_AT_LEAST;
+}
+
+/* Live bytes are added up over the pools, so they are looked at once in a while only. */
+void lazy_count_bytes(neap_ctx *ctx, int64_t bytes) {
+    ctx->unseen_bytes += bytes;
+    if (ctx->unseen_bytes < LOOK_AT_BYTES)
+        return;
+    ctx->unseen_bytes = 0;
+    neap_memory_stats stats;
+    neap_memory_get(&stats);
+    if (stats.live_bytes > ctx->collect_above)
+        ctx->attention |= NEAP_ATTEND_COLLECT;
 }
 
 int lazy_attend(neap_ctx *ctx) {

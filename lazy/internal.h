@@ -122,6 +122,7 @@ struct neap_ctx {
 
     int attention;
     uint64_t collect_above; /* live bytes that ask for a collection */
+    int64_t unseen_bytes;   /* allocated since live bytes were last looked at */
 
     struct lazy_plan **plans; /* hash table, chained */
     int64_t nplans, plan_buckets, plan_bytes;
@@ -177,6 +178,8 @@ static inline void lazy_hold(neap_ctx *ctx) {
 int lazy_unhold(neap_ctx *ctx);
 /* Passes an owned reference to the arena; NULL stays NULL. */
 neap_node *lazy_arena(neap_ctx *ctx, neap_node *node);
+/* Tells of an allocation: asks for a collection when live bytes are past the mark. */
+void lazy_count_bytes(neap_ctx *ctx, int64_t bytes);
 /* The status of a public recording function: NEAP_OK or NEAP_ATTEND. */
 int lazy_attend(neap_ctx *ctx);
 

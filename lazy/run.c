@@ -152,8 +152,8 @@ static lazy_scalar scalar_of(int dtype, double value) {
     return s;
 }
 
-static int allocate(lazy_plan *plan, neap_node *const *region, const lazy_binding *binding, neap_buffer **bufs,
-                    neap_buffer **made) {
+static int allocate(neap_ctx *ctx, lazy_plan *plan, neap_node *const *region, const lazy_binding *binding,
+                    neap_buffer **bufs, neap_buffer **made) {
     for (int32_t k = 0; k < plan->nslots; k++) {
         made[k] = NULL;
         if (plan->slots[k].made) {
@@ -165,6 +165,7 @@ static int allocate(lazy_plan *plan, neap_node *const *region, const lazy_bindin
                 return status;
             }
             bufs[k] = made[k];
+            lazy_count_bytes(ctx, (int64_t)plan->slots[k].bytes);
         } else {
             bufs[k] = binding->buffer(binding->arg, region[plan->slots[k].node]);
         }
@@ -179,7 +180,7 @@ int lazy_plan_run(neap_ctx *ctx, lazy_plan *plan, neap_node *const *region, cons
     lazy_scalar some[FEW], *numbers = plan->nnumbers <= FEW ? some : malloc((size_t)plan->nnumbers * sizeof *numbers);
     int status = bufs && numbers ? 0 : neap_error(NEAP_E_MEMORY, "out of memory while pushing");
     if (status == 0)
-        status = allocate(plan, region, binding, bufs, made);
+        status = allocate(ctx, plan, region, binding, bufs, made);
     if (status == 0) {
         for (int32_t k = 0; k < plan->nnumbers; k++)
             numbers[k] =
