@@ -7,9 +7,10 @@
 package.path = "./?.lua;" .. package.path
 local report = require "bench.report"
 
--- In the order of the report. workers: nil is neap's own choice, one for each core.
+-- In the order of the report. workers: nil is neap's own choice, one for each core. program: instead of a script.
 local GROUPS = {
     { name = "recording", workers = 1 },
+    { name = "bare", program = "bench/results/bare" },
     { name = "kernels", workers = 1 },
     { name = "latency" },
     { name = "mlp" },
@@ -57,6 +58,7 @@ local function run_group(group, options, rows)
     local workers = group.workers and "--workers " .. group.workers or ""
     local command = ("%s %s bench/rows/%s.lua %d %s"):format(quoted(options.neap), workers, group.name, options.repeats,
                                                            quoted(options.neap))
+    if group.program then command = ("%s %d"):format(quoted(group.program), options.repeats) end
     io.stderr:write("bench: ", group.name, " …\n")
     local pipe = assert(io.popen(command))
     local count = 0

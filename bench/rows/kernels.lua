@@ -2,9 +2,9 @@
 -- above the cache), both on one thread, alternating in the same process.
 --
 -- neap's side is all that a script does: record the ops, flush, wait until the bytes are there, give the result back.
--- At 1e3 elements that is mostly the price of recording and of one push, which the C function does not pay; the goals
--- are the ratios of a chunked interpreter's bare kernels, so the rows at 1e3 show how far dispatch is from nothing.
--- Both sides' results are compared before they are timed.
+-- At 1e3 elements that is mostly the price of recording and of one push, which the C function does not pay. The goals
+-- are those of the bare kernels (bench/bare.c), so the rows at 1e3 show how far dispatch is from nothing. Both sides'
+-- results are compared before they are timed.
 package.path = "./?.lua;" .. package.path
 local ffi = require "ffi"
 local np = require "neap"
