@@ -220,7 +220,7 @@ static void leave_pending(neap_ctx *ctx, neap_node *node, uint8_t state) {
 
 /* Lets go of nodes that are pending no more. */
 static void tidy_pending(neap_ctx *ctx) {
-    if (ctx->npending > 0 && (ctx->pending.n < 64 || ctx->pending.n < 2 * ctx->npending))
+    if (ctx->npending > 0 && ctx->pending.n < 2 * ctx->npending)
         return;
     int64_t kept = 0, n = ctx->pending.n;
     for (int64_t k = 0; k < n; k++) {
