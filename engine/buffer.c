@@ -28,6 +28,7 @@
 enum { ALIGN = 64, LINEAR = 4 /* classes below this are multiples of ALIGN */, CLASSES = 160 };
 
 static const size_t HUGE = (size_t)2 << 20;
+static const uint64_t ROOM_FROM = UINT64_C(1) << 16; /* smaller blocks are made without looking at the whole pool */
 static const uint64_t SLACK = UINT64_C(64) << 20; /* pooled bytes that are never too many */
 
 struct neap_buffer {
@@ -161,7 +162,8 @@ static void make_room(uint64_t live) {
 }
 
 static neap_buffer *make(int class, uint64_t live) {
-    make_room(live);
+    if (class_bytes(class) >= ROOM_FROM)
+        make_room(live);
     neap_buffer *buffer = engine_slab_get(&header_slab);
     if (!buffer)
         return NULL;
