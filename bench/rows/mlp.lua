@@ -45,7 +45,7 @@ local function row(name, goal, one_step, steps)
                   better = "more" }
 end
 
-row("training step, 784-256-10, batch 128", 100000, np.jit(step), 1)
-row("training, the loss read every 50 steps", 100000, np.jit(step), STEPS)
-row("training step without jit", 50000, step, 1)
+row("training step, 784-256-10, batch 128", 50000, np.jit(step), 1)
+row("training, the loss read every 50 steps", 50000, np.jit(step), STEPS)
+row("training step without jit", 25000, step, 1)
 os.exit(0)
