@@ -1,6 +1,8 @@
 --- complete.lua: completions at the prompt: Lua keywords, globals, and the fields behind a path such as np.random.
 --
--- Only what can be read without side effects is followed: raw fields, and __index where that is a table.
+-- Only what can be read without side effects is followed: raw fields, __index where that is a table, and an array's
+-- methods and fields.
+local core = require "neap.core"
 local complete = {}
 
 local KEYWORDS = { "and", "break", "do", "else", "elseif", "end", "false", "for", "function", "goto", "if", "in",
@@ -9,6 +11,7 @@ local MAX_CHAIN = 10 -- __index tables
 
 --- The tables in which the fields of `value` are found, in order.
 local function holders(value)
+    if core.is_array(value) then return { core.methods, core.fields } end
     local list = {}
     for _ = 1, MAX_CHAIN do
         if type(value) == "table" then list[#list + 1] = value end

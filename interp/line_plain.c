@@ -67,6 +67,7 @@ static line_status plain_read(const char *prompt, char **text) {
         ssize_t bytes = read_more();
         if (bytes < 0) {
             buffered_bytes = 0;
+            neap_out_write(NEAP_STDOUT, "\n", 1); /* after the terminal's own ^C */
             return LINE_INTERRUPTED;
         }
         if (bytes == 0) {

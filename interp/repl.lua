@@ -2,6 +2,7 @@
 --
 -- A command is an expression, whose values are shown, or a chunk. `=expr` is an expression too. Each command is a chunk
 -- of its own, so a `local` ends with it; a hint says so once.
+local core = require "neap.core"
 local show = require "neap.interp.show"
 local sites = require "neap.interp.sites"
 local repl = {}
@@ -15,10 +16,10 @@ local hinted = false
 --- The compiled command, or nil and the error of reading it as statements.
 local function compile(text)
     local expression = text:match("^%s*=(.*)$")
-    if expression then return loadstring(VALUES .. expression, CHUNK) end
-    local chunk = loadstring(VALUES .. text, CHUNK)
+    if expression then return loadstring(VALUES .. expression, CHUNK, "t") end
+    local chunk = loadstring(VALUES .. text, CHUNK, "t")
     if chunk then return chunk end
-    return loadstring(text, CHUNK)
+    return loadstring(text, CHUNK, "t")
 end
 
 --- Whether more lines can complete the command.
@@ -35,11 +36,15 @@ local function hint_local(text)
 end
 
 --- Shows all values but the first (VALUES) as print does, tables by their contents, and waits until they are written.
+-- Arrays are awaited before they are printed, so that an interrupt leaves no print behind for which later ones wait.
 local function display(...)
     local count = select("#", ...) - 1
     if count < 1 then return end
     local values = { select(2, ...) }
-    for k = 1, count do values[k] = show.top(values[k]) end
+    for k = 1, count do
+        if core.is_array(values[k]) then core.wait(values[k]) end
+        values[k] = show.top(values[k])
+    end
     print(unpack(values, 1, count))
     np.effects_barrier()
 end

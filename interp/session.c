@@ -230,5 +230,10 @@ void session_drain(lua_State *L) {
 void session_exit(lua_State *L, int status) {
     session_drain(L);
     fflush(NULL);
-    _exit(neap_out_status() < 0 && status == SESSION_OK ? SESSION_FAILED : status);
+    if (status == SESSION_OK && neap_interrupt_pending()) {
+        status = SESSION_INTERRUPTED;
+    } else if (status == SESSION_OK && neap_out_status() < 0) {
+        status = SESSION_FAILED;
+    }
+    _exit(status);
 }

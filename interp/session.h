@@ -30,7 +30,8 @@ void session_interrupt_clear(lua_State *L);
 
 /* Waits until all effects have happened and their text is written. An interrupt ends the waiting. */
 void session_drain(lua_State *L);
-/* Ends the process: drains, flushes, and leaves with _exit, since other threads may still run. */
+/* Ends the process: drains, flushes, and leaves with _exit, since other threads may still run. A status of SESSION_OK
+ * becomes SESSION_INTERRUPTED if Ctrl-C ended the draining, SESSION_FAILED if output could not be written. */
 _Noreturn void session_exit(lua_State *L, int status);
 
 #endif

@@ -35,8 +35,13 @@ if os.getenv "NEAP_TEST_BUILD" == "tsan" then
     check.done()
 end
 
+-- What the packaged LuaJIT, without hook checks, can stop too.
+local STOPS_ANYWAY = { ["array ops"] = true, ["array ops that are awaited"] = true, printing = true }
+
 for name, loop in pairs(LOOPS) do
-    check.test(name .. " stops", function()
+    local stops = process.has_hook_checks() or STOPS_ANYWAY[name]
+    local test = stops and check.test or function(title) check.skip(title, "LuaJIT without hook checks") end
+    test(name .. " stops", function()
         local status, text, seconds = interrupt("print 'ready'\n" .. loop .. "\n")
         check.equal(status, 130, text)
         check.ok(text:find "interrupted", text)
@@ -45,14 +50,30 @@ for name, loop in pairs(LOOPS) do
 end
 
 check.test("the line is named, and output before it is kept", function()
-    local status, text, _, script = interrupt("print 'ready'\nprint(np.arange(3))\n\nwhile true do end\n")
+    local source = "print 'ready'\nprint(np.arange(3))\n\nwhile true do x = np.arange(3) + 1 end\n"
+    local status, text, _, script = interrupt(source)
     check.equal(status, 130)
     check.ok(text:find("[0 1 2]", 1, true), text)
     check.ok(text:find(script .. ":4: interrupted", 1, true), text)
 end)
 
+check.test("waiting for late output at the end of a script stops", function()
+    local status, text, seconds = interrupt("print 'ready'\nprint(np.debug.sleep(np.arange(3), 60000))\n")
+    check.equal(status, 130, text)
+    check.ok(seconds < 3, "took " .. seconds .. " s")
+end)
+
+check.test("waiting for a value stops", function()
+    local source = "print 'ready'\nlocal x = np.debug.sleep(np.arange(3), 60000)\nx:wait()\n"
+    local status, text, seconds, script = interrupt(source)
+    check.equal(status, 130, text)
+    check.ok(seconds < 3, "took " .. seconds .. " s")
+    check.ok(text:find(script .. ":3: ", 1, true), text)
+end)
+
 check.test("a script cannot turn an interrupt into success", function()
-    local status = interrupt("print 'ready'\npcall(function() while true do end end)\nprint 'went on'\n")
+    local caught = "pcall(function() while true do x = np.arange(3) + 1 end end)"
+    local status = interrupt("print 'ready'\n" .. caught .. "\nprint 'went on'\n")
     check.equal(status, 130)
 end)
 

@@ -73,6 +73,12 @@ function process.run(command, input)
     return bit.rshift(status, 8), read_and_remove(out_path), read_and_remove(err_path)
 end
 
+--- Whether the executable's LuaJIT checks hooks in compiled code, so that Ctrl-C stops every loop.
+function process.has_hook_checks()
+    local _, report = process.run { process.neap, "doctor" }
+    return report:find("with hook checks", 1, true) ~= nil
+end
+
 --- Runs the executable under test.
 function process.run_neap(arguments, input)
     return process.run({ process.neap, unpack(arguments) }, input)
