@@ -362,6 +362,7 @@ int neap_program_run(neap_ctx *ctx, neap_program *program, int n, const int32_t 
 }
 
 /* ---- Replaying ----------------------------------------------------------------------------------------------------- */
+/* Nodes are found by their index, which every flush writes anew: so the caller holds flushes back. */
 static int replay_nodes(neap_ctx *ctx, neap_program *program, neap_node *const *inputs, neap_node **now) {
     for (int64_t k = 0; k < program->nodes.n; k++)
         program->nodes.at[k]->index = (uint32_t)k;
@@ -384,7 +385,7 @@ static int replay_nodes(neap_ctx *ctx, neap_program *program, neap_node *const *
 }
 
 /* Effects of a replayed program happen, or are recorded by the trace that it is inlined into. */
-static int replay_effects(neap_ctx *ctx, neap_program *program, neap_node **now) {
+static int replay_effects(neap_ctx *ctx, neap_program *program, neap_node *const *arrays) {
     int status = 0;
     for (int64_t e = 0; e < program->effects.n && status == 0; e++) {
         lazy_effect *effect = program->effects.at[e];
@@ -394,9 +395,10 @@ static int replay_effects(neap_ctx *ctx, neap_program *program, neap_node **now)
         memcpy(pieces, effect->pieces, (size_t)effect->npieces * sizeof *pieces);
         for (int p = 0; p < effect->npieces && status == 0; p++)
             if (pieces[p].id)
-                status = lazy_publish(ctx, lazy_retain(now[effect->nodes.at[pieces[p].id - 1]->index]), &pieces[p].id);
+                status = lazy_publish(ctx, lazy_retain(arrays[pieces[p].id - 1]), &pieces[p].id);
         if (status == 0)
             status = neap_print(ctx, effect->stream, effect->npieces, pieces);
+        arrays += effect->nodes.n;
         free(pieces);
     }
     return status;
@@ -405,17 +407,25 @@ static int replay_effects(neap_ctx *ctx, neap_program *program, neap_node **now)
 int neap_program_replay(neap_ctx *ctx, neap_program *program, int n, const int32_t *ids, int32_t *outputs) {
     neap_node **inputs = malloc((size_t)n * sizeof *inputs + 1);
     neap_node **now = calloc((size_t)program->nodes.n + 1, sizeof *now);
-    int status = inputs && now ? 0 : neap_error(NEAP_E_MEMORY, "out of memory for a replay");
+    lazy_nodes roots = {0}; /* as recorded by the trace, then as recorded now. BORROWED from `now` */
+    int status = inputs && now ? roots_of(program, &roots) : neap_error(NEAP_E_MEMORY, "out of memory for a replay");
     if (status == 0)
         status = take_inputs(ctx, program, n, ids, inputs);
-    if (status == 0)
+    if (status == 0) {
+        lazy_hold(ctx);
         status = replay_nodes(ctx, program, inputs, now);
+        for (int64_t k = 0; k < roots.n && status == 0; k++)
+            roots.at[k] = now[roots.at[k]->index];
+        int held = lazy_unhold(ctx);
+        status = status ? status : held;
+    }
     if (status == 0)
-        status = replay_effects(ctx, program, now);
+        status = replay_effects(ctx, program, roots.at + program->outputs.n);
     for (int64_t k = 0; k < program->outputs.n && status == 0; k++)
-        status = lazy_publish(ctx, lazy_retain(now[program->outputs.at[k]->index]), &outputs[k]);
+        status = lazy_publish(ctx, lazy_retain(roots.at[k]), &outputs[k]);
     for (int64_t k = 0; now && k < program->nodes.n; k++)
         lazy_release(ctx, now[k]);
+    lazy_vector_free(&roots);
     free(inputs);
     free(now);
     return status ? status : lazy_attend(ctx);
