@@ -23,42 +23,41 @@ int lazy_region_children(neap_node *node, neap_node *const **children) {
     return node->nin;
 }
 
+/* A deleted node has neither a value nor inputs to compute it from. */
+static int collect_push(neap_ctx *ctx, neap_node *node) {
+    if (node->flags & LAZY_DELETED)
+        return neap_error(NEAP_E_STATE, "the value depends on an array that was deleted");
+    node->mark = ctx->epoch;
+    node->index = 0;
+    return lazy_push(&ctx->stack, node);
+}
+
 /* Depth first, with the context's stack; while a node is on it, its index counts the children already followed. */
 static int collect_from(neap_ctx *ctx, neap_node *root) {
-    if (root->mark == ctx->epoch)
-        return 0;
-    root->mark = ctx->epoch;
-    root->index = 0;
-    if (lazy_push(&ctx->stack, root))
-        return NEAP_E_MEMORY;
-    while (ctx->stack.n > 0) {
+    int status = root->mark == ctx->epoch ? 0 : collect_push(ctx, root);
+    while (ctx->stack.n > 0 && status == 0) {
         neap_node *node = ctx->stack.at[ctx->stack.n - 1], *const * children;
         int n = lazy_region_children(node, &children);
         if (node->index < (uint32_t)n) {
             neap_node *child = children[node->index++];
-            if (child->mark == ctx->epoch)
-                continue;
-            child->mark = ctx->epoch;
-            child->index = 0;
-            if (lazy_push(&ctx->stack, child))
-                return NEAP_E_MEMORY;
+            if (child->mark != ctx->epoch)
+                status = collect_push(ctx, child);
             continue;
         }
         ctx->stack.n--;
         node->index = (uint32_t)ctx->order.n;
-        if (lazy_push(&ctx->order, node))
-            return NEAP_E_MEMORY;
+        status = lazy_push(&ctx->order, node);
     }
-    return 0;
+    return status;
 }
 
 int lazy_region_collect(neap_ctx *ctx, int64_t nroots, neap_node *const *roots) {
     ctx->epoch++;
     ctx->order.n = ctx->stack.n = 0;
-    for (int64_t k = 0; k < nroots; k++)
-        if (collect_from(ctx, roots[k]) != 0)
-            return NEAP_E_MEMORY;
-    return 0;
+    int status = 0;
+    for (int64_t k = 0; k < nroots && status == 0; k++)
+        status = collect_from(ctx, roots[k]);
+    return status;
 }
 
 /* ---- Key ---------------------------------------------------------------------------------------------------------- */

@@ -9,6 +9,8 @@
 #include "lazy/plan.h"
 
 typedef struct job { /* one batch of a plan in flight */
+    neap_ctx *ctx;
+    int64_t bytes; /* of its outputs */
     lazy_plan *plan;
     const lazy_batch *batch;
     neap_buffer **bufs;
@@ -67,22 +69,27 @@ static int run_job(void *arg, const neap_run *run) {
 
 static void job_release(void *arg) {
     job *j = arg;
+    lazy_flight_ended(j->ctx, j->bytes, j->batch->cost);
     for (int32_t k = 0; k < j->batch->nbufs; k++)
         neap_buffer_release(j->bufs[k]);
     lazy_plan_release(j->plan);
     free(j);
 }
 
-static job *job_new(lazy_plan *plan, const lazy_batch *batch, neap_buffer **bufs, const lazy_scalar *numbers) {
+static job *job_new(neap_ctx *ctx, lazy_plan *plan, const lazy_batch *batch, neap_buffer **bufs,
+                    const lazy_scalar *numbers) {
     size_t pointers = (size_t)batch->nbufs * sizeof(neap_buffer *);
     job *j = malloc(sizeof *j + pointers + (size_t)batch->nnumbers * sizeof *numbers);
     if (!j)
         return NULL;
     __atomic_add_fetch(&plan->refs, 1, __ATOMIC_RELAXED);
-    *j = (job){.plan = plan, .batch = batch, .bufs = (neap_buffer **)(j + 1)};
+    *j = (job){.ctx = ctx, .plan = plan, .batch = batch, .bufs = (neap_buffer **)(j + 1)};
     j->numbers = (lazy_scalar *)(j->bufs + batch->nbufs);
-    for (int32_t k = 0; k < batch->nbufs; k++)
+    for (int32_t k = 0; k < batch->nbufs; k++) {
         j->bufs[k] = neap_buffer_retain(bufs[batch->slots[k]]);
+        j->bytes += batch->writes[k] ? (int64_t)neap_buffer_bytes(j->bufs[k]) : 0;
+    }
+    lazy_flight_began(ctx, j->bytes, batch->cost);
     if (batch->nnumbers)
         memcpy(j->numbers, numbers + batch->first_number, (size_t)batch->nnumbers * sizeof *numbers);
     return j;
@@ -107,10 +114,11 @@ static int unique_vars(neap_var **vars, int n) {
     return kept;
 }
 
-static int batch_push(lazy_plan *plan, const lazy_batch *batch, neap_buffer **bufs, const lazy_scalar *numbers) {
+static int batch_push(neap_ctx *ctx, lazy_plan *plan, const lazy_batch *batch, neap_buffer **bufs,
+                      const lazy_scalar *numbers) {
     enum { FEW = 64 };
     neap_var *few[2 * FEW], **vars = batch->nbufs <= FEW ? few : malloc(2 * (size_t)batch->nbufs * sizeof *vars);
-    job *j = vars ? job_new(plan, batch, bufs, numbers) : NULL;
+    job *j = vars ? job_new(ctx, plan, batch, bufs, numbers) : NULL;
     int nreads = 0, nwrites = 0;
     for (int32_t k = 0; k < batch->nbufs && j; k++) {
         neap_var *var = neap_buffer_var(j->bufs[k]);
@@ -155,19 +163,21 @@ static lazy_scalar scalar_of(int dtype, double value) {
 static int allocate(neap_ctx *ctx, lazy_plan *plan, neap_node *const *region, const lazy_binding *binding,
                     neap_buffer **bufs, neap_buffer **made) {
     for (int32_t k = 0; k < plan->nslots; k++) {
+        int status = 0;
         made[k] = NULL;
-        if (plan->slots[k].made) {
-            int status = neap_buffer_new(0, plan->slots[k].bytes, &made[k]);
-            if (status) {
-                while (k-- > 0)
-                    if (made[k])
-                        neap_buffer_release(made[k]);
-                return status;
-            }
+        if (!plan->slots[k].made) {
+            bufs[k] = binding->buffer(binding->arg, region[plan->slots[k].node]);
+            if (!bufs[k])
+                status = neap_error(NEAP_E_STATE, "an array that the program has captured was deleted");
+        } else if ((status = neap_buffer_new(0, plan->slots[k].bytes, &made[k])) == 0) {
             bufs[k] = made[k];
             lazy_count_bytes(ctx, (int64_t)plan->slots[k].bytes);
-        } else {
-            bufs[k] = binding->buffer(binding->arg, region[plan->slots[k].node]);
+        }
+        if (status) {
+            while (k-- > 0)
+                if (made[k])
+                    neap_buffer_release(made[k]);
+            return status;
         }
     }
     return 0;
@@ -186,7 +196,7 @@ int lazy_plan_run(neap_ctx *ctx, lazy_plan *plan, neap_node *const *region, cons
             numbers[k] =
                 scalar_of(plan->numbers[k].dtype, binding->number(binding->arg, region[plan->numbers[k].node]));
         for (int32_t b = 0; b < plan->nbatches && status == 0; b++)
-            status = batch_push(plan, &plan->batches[b], bufs, numbers);
+            status = batch_push(ctx, plan, &plan->batches[b], bufs, numbers);
         ctx->counters.launches += (uint64_t)plan->nsteps;
         for (int32_t k = 0; k < plan->nslots && status; k++)
             if (made[k])
@@ -257,16 +267,14 @@ int lazy_flush_roots(neap_ctx *ctx, int nroots, neap_node *const *roots) {
     int status = 0;
     for (int k = 0; k < nroots && status == 0; k++) {
         if (roots[k]->flags & LAZY_ABSTRACT)
-            status = neap_error(NEAP_E_TRACE, "the value of a traced array is not known while tracing; use np.where, or "
-                                              "make the argument static");
+            status =
+                neap_error(NEAP_E_TRACE, "the value of a traced array is not known while tracing; use np.where, or "
+                                         "make the argument static");
         else if (!roots[k]->buffer)
             status = lazy_push(&wanted, roots[k]);
     }
     if (status == 0 && wanted.n > 0)
         status = lazy_region_collect(ctx, wanted.n, wanted.at);
-    for (int64_t k = 0; k < ctx->order.n && status == 0 && wanted.n > 0; k++)
-        if (ctx->order.at[k]->flags & LAZY_DELETED)
-            status = neap_error(NEAP_E_STATE, "the value depends on an array that was deleted");
     lazy_plan *plan = NULL;
     if (status == 0 && wanted.n > 0)
         status = lazy_region_plan(ctx, wanted.n, wanted.at, &plan);
@@ -286,6 +294,25 @@ int lazy_flush_roots(neap_ctx *ctx, int nroots, neap_node *const *roots) {
     return status;
 }
 
+/* Some roots depend on a deleted array. They are pending no more: asking for one raises, the others are computed. */
+static int flush_each(neap_ctx *ctx, const lazy_nodes *roots) {
+    int status = 0;
+    for (int64_t k = 0; k < roots->n; k++)
+        lazy_retain(roots->at[k]);
+    for (int64_t k = 0; k < roots->n && status == 0; k++) {
+        neap_node *node = roots->at[k];
+        status = node->state == LAZY_PENDING ? lazy_flush_roots(ctx, 1, &node) : 0;
+        if (status == NEAP_E_STATE) {
+            leave_pending(ctx, node, LAZY_RECIPE);
+            status = 0;
+        }
+    }
+    for (int64_t k = 0; k < roots->n; k++)
+        lazy_release(ctx, roots->at[k]);
+    tidy_pending(ctx);
+    return status;
+}
+
 static int flush_where(neap_ctx *ctx, bool sinks_only) {
     lazy_nodes roots = {0};
     int status = 0;
@@ -296,6 +323,8 @@ static int flush_where(neap_ctx *ctx, bool sinks_only) {
     }
     if (status == 0 && roots.n > 0)
         status = lazy_flush_roots(ctx, (int)roots.n, roots.at);
+    if (status == NEAP_E_STATE)
+        status = flush_each(ctx, &roots);
     lazy_vector_free(&roots);
     return status;
 }
