@@ -20,7 +20,11 @@ int lazy_vector_grow(void **at, int64_t *capacity, size_t item) {
 }
 
 /* ---- Blocks ------------------------------------------------------------------------------------------------------- */
+#ifdef NEAP_SANITIZED /* every node by itself, so that the sanitizer sees a use after free */
+enum { BLOCK_STEP = 32, BLOCK_LISTS = 1, BLOCKS_AT_ONCE = 64 };
+#else
 enum { BLOCK_STEP = 32, BLOCK_LISTS = 16, BLOCKS_AT_ONCE = 64 };
+#endif
 
 static void *block_get(neap_ctx *ctx, size_t bytes) {
     size_t list = (bytes + BLOCK_STEP - 1) / BLOCK_STEP;
@@ -160,6 +164,7 @@ int lazy_publish(neap_ctx *ctx, neap_node *node, int32_t *out) {
             return neap_error(NEAP_E_MEMORY, "more than %d live arrays", SLOT_MASK);
         }
         if (lazy_push(&ctx->slots, NULL) || lazy_push(&ctx->ids, 0) || lazy_push(&ctx->generations, 0)) {
+            ctx->slots.n = ctx->ids.n = ctx->generations.n = slot; /* the tables stay of one length */
             lazy_release(ctx, node);
             return NEAP_E_MEMORY;
         }
