@@ -13,6 +13,7 @@
 
 enum { DEFAULT_NODES = 1024, SITES_PER_CHUNK = 1000 };
 static const int64_t DEFAULT_BYTES = 64 << 20;
+static const int64_t AHEAD_BYTES = (int64_t)512 << 20, AHEAD_NS = 200000000;
 static const int64_t LOOK_AT_BYTES = 16 << 20;
 static const uint64_t COLLECT_AT_LEAST = 256 << 20;
 
@@ -53,6 +54,7 @@ static void release_all(neap_ctx *ctx, lazy_nodes *nodes) {
 void neap_ctx_free(neap_ctx *ctx) {
     if (!ctx)
         return;
+    neap_wait_all(); /* jobs in flight tell the context when they end */
     while (ctx->nlevels > 0)
         neap_level_end(ctx, ctx->nlevels - 1);
     release_all(ctx, &ctx->pending);
@@ -122,6 +124,33 @@ void lazy_count_bytes(neap_ctx *ctx, int64_t bytes) {
     neap_memory_get(&stats);
     if (stats.live_bytes > ctx->collect_above)
         ctx->attention |= NEAP_ATTEND_COLLECT;
+}
+
+/* ---- Running ahead ------------------------------------------------------------------------------------------------ */
+static int64_t flight_ns_limit(void) {
+    return AHEAD_NS * neap_engine_workers();
+}
+
+void lazy_flight_began(neap_ctx *ctx, int64_t bytes, int64_t ns) {
+    int64_t all_bytes = atomic_fetch_add_explicit(&ctx->flight_bytes, bytes, memory_order_relaxed) + bytes;
+    int64_t all_ns = atomic_fetch_add_explicit(&ctx->flight_ns, ns, memory_order_relaxed) + ns;
+    if (all_bytes > AHEAD_BYTES || all_ns > flight_ns_limit())
+        ctx->attention |= NEAP_ATTEND_THROTTLE;
+}
+
+/* Wakes the user thread on the way down through one half. */
+void lazy_flight_ended(neap_ctx *ctx, int64_t bytes, int64_t ns) {
+    int64_t old_bytes = atomic_fetch_sub_explicit(&ctx->flight_bytes, bytes, memory_order_relaxed);
+    int64_t old_ns = atomic_fetch_sub_explicit(&ctx->flight_ns, ns, memory_order_relaxed);
+    int64_t half = flight_ns_limit() / 2;
+    if ((old_bytes > AHEAD_BYTES / 2 && old_bytes - bytes <= AHEAD_BYTES / 2) || (old_ns > half && old_ns - ns <= half))
+        neap_waker_wake(ctx->waker);
+}
+
+int neap_throttle(neap_ctx *ctx) {
+    bool far = atomic_load_explicit(&ctx->flight_bytes, memory_order_relaxed) > AHEAD_BYTES / 2 ||
+               atomic_load_explicit(&ctx->flight_ns, memory_order_relaxed) > flight_ns_limit() / 2;
+    return far ? NEAP_PENDING : NEAP_OK;
 }
 
 int lazy_attend(neap_ctx *ctx) {

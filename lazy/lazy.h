@@ -52,10 +52,14 @@ enum {
     NEAP_ATTEND_SWEEP = 1,    /* Lua's collector finished a cycle: release the ids of dead handles */
     NEAP_ATTEND_COLLECT = 2,  /* native bytes have grown: run a full collection, then sweep */
     NEAP_ATTEND_SITE = 4,     /* tell the script line of the last recorded node with neap_site */
-    NEAP_ATTEND_INTERRUPT = 8 /* raise the interrupt */
+    NEAP_ATTEND_INTERRUPT = 8, /* raise the interrupt */
+    NEAP_ATTEND_THROTTLE = 16  /* far ahead of the workers: poll neap_throttle until NEAP_OK */
 };
 /* What NEAP_ATTEND was about: a set of bits, which this call clears (but INTERRUPT, cleared by the prompt). */
 NEAP_API int neap_attention(neap_ctx *ctx);
+/* Recording may run ahead of the workers by a bounded amount: outputs of unfinished work of 512 MiB, or about 200 ms
+ * of estimated work for each worker. NEAP_OK within it; else NEAP_PENDING, and the waker is woken when half of it is done. */
+NEAP_API int neap_throttle(neap_ctx *ctx);
 /* Asks for NEAP_ATTEND_SWEEP at the next call (from the finalizer of Lua's sentinel). */
 NEAP_API void neap_collector_cycled(neap_ctx *ctx);
 /* Called after a full collection and sweep: sets the next high-water mark from what is still live. */

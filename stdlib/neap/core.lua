@@ -66,6 +66,7 @@ local OK, PENDING, ATTEND = C.NEAP_OK, C.NEAP_PENDING, C.NEAP_ATTEND
 local E_MEMORY, E_FAILED = C.NEAP_E_MEMORY, C.NEAP_E_FAILED
 local SWEEP, COLLECT = C.NEAP_ATTEND_SWEEP, C.NEAP_ATTEND_COLLECT
 local SITE, INTERRUPT = C.NEAP_ATTEND_SITE, C.NEAP_ATTEND_INTERRUPT
+local THROTTLE = C.NEAP_ATTEND_THROTTLE
 local SLOT_MASK = bit.lshift(1, C.NEAP_SLOT_BITS) - 1
 local MAX_INPUTS = C.NEAP_MAX_INPUTS
 core.MAX_DIMS, core.MAX_INPUTS = C.NEAP_MAX_DIMS, MAX_INPUTS
@@ -298,6 +299,8 @@ core.check_interrupt = check_interrupt
 function core.enter() critical = critical + 1 end
 function core.leave() critical = critical - 1 end
 
+local function throttle() return C.neap_throttle(ctx) end
+
 --- What NEAP_ATTEND asked for. New ids must have been wrapped.
 local function attend()
     local what = C.neap_attention(ctx)
@@ -311,6 +314,7 @@ local function attend()
         sweep()
     end
     if band(what, INTERRUPT) ~= 0 then check_interrupt() end
+    if band(what, THROTTLE) ~= 0 then core.pump(throttle) end
 end
 core.attend = attend
 
