@@ -309,9 +309,8 @@ local function updater(how)
         local name = "at:" .. how
         value = create.value(name, value, code)
         local part = part_shape(p)
-        local common = shape.broadcast(name, shape_of(value), part)
-        if not shape.same(common, part) then
-            fail("%s: a value of shape %s does not broadcast to the part of shape %s", name, core.shape_text(value),
+        if not shape.broadcasts_to(shape_of(value), part) then
+            fail("np.%s: a value of shape %s does not broadcast to the part of shape %s", name, core.shape_text(value),
                  core.shape_text(part))
         end
         value = shape.broadcast_to(value, part)

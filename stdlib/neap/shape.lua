@@ -55,6 +55,16 @@ function shape.broadcast(name, ...)
     return result
 end
 
+--- Whether a shape broadcasts to exactly another one.
+function shape.broadcasts_to(from, to)
+    local lead = #to - #from
+    if lead < 0 then return false end
+    for k = 1, #from do
+        if from[k] ~= 1 and from[k] ~= to[lead + k] then return false end
+    end
+    return true
+end
+
 local function is_extent(n)
     return type(n) == "number" and n >= 0 and n == floor(n)
 end
@@ -316,8 +326,7 @@ end)
 define("broadcast_to", function(x, ...)
     x = coerce("broadcast_to", 1, x)
     local dims = shape.arguments("broadcast_to", ...)
-    local result = shape.broadcast("broadcast_to", shape_of(x), dims)
-    if not same(result, dims) then
+    if not shape.broadcasts_to(shape_of(x), dims) then
         raise("broadcast_to", "shape %s does not broadcast to %s", core.shape_text(x), core.shape_text(dims))
     end
     return broadcast_to(x, dims)
