@@ -6,7 +6,7 @@
 
 #include "lazy/vm.h"
 
-enum { TASKS_A_WORKER = 4 };
+enum { TASKS_A_WORKER = 4, LINE = 64 };
 
 /* ---- Scratch of a thread ----------------------------------------------------------------------------------------- */
 static pthread_key_t scratch_key;
@@ -124,6 +124,20 @@ static char *sink_at(const vm_frame *f, int k, int64_t start) {
     return (char *)f->bufs[sink->slot] + (f->base[f->program->nloads + k] + start) * sink->width;
 }
 
+/* Asks for part `part` of `parts` of what the operands in place are in the next chunk: memory works while instructions
+ * run. Hardware prefetch ends at each page, which is as much as a chunk. */
+static void prefetch(const vm_frame *f, int64_t n, int part, int parts) {
+    const vm_program *p = f->program;
+    for (int k = 0; k < p->nloads; k++) {
+        if (!p->loads[k].in_place)
+            continue;
+        int64_t bytes = n * p->loads[k].width, end = bytes * (part + 1) / parts;
+        const char *next = f->at[k] + bytes;
+        for (int64_t at = bytes * part / parts / LINE * LINE; at < end; at += LINE)
+            __builtin_prefetch(next + at);
+    }
+}
+
 void vm_frame_chunk(vm_frame *f, int64_t start, int64_t n) {
     const vm_program *p = f->program;
     int gathered = 0;
@@ -137,10 +151,14 @@ void vm_frame_chunk(vm_frame *f, int64_t start, int64_t n) {
         const vm_ins *ins = &p->ins[i];
         for (; gathered < p->gathers && p->loads[p->order[gathered]].before <= i; gathered++)
             gather(f, p->order[gathered], start, n);
+        if (p->far)
+            prefetch(f, n, i - p->cell, p->nins - p->cell);
         ins->loop(f->at[ins->out], f->at[ins->arg[0]], f->at[ins->arg[1]], f->at[ins->arg[2]], n);
     }
     for (; gathered < p->gathers; gathered++)
         gather(f, p->order[gathered], start, n);
+    if (p->far && p->cell == p->nins)
+        prefetch(f, n, 0, 1);
 }
 
 /* ---- Stores ------------------------------------------------------------------------------------------------------ */

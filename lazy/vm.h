@@ -90,7 +90,8 @@ typedef struct vm_program {
     int gathers;    /* loads that are gathered, in order[0, gathers) by .before */
     double cost;    /* estimated ns for an element */
     int64_t traffic; /* bytes that a run reads and writes */
-    bool stream;     /* results go past the caches */
+    bool far;        /* that is more than the caches hold: the next chunk's operands are asked for early, … */
+    bool stream;     /* … and results go past the caches */
     size_t scratch;
     int32_t *place; /* of each value in the scratch; -1: elsewhere */
     int32_t *order;

@@ -433,7 +433,8 @@ static void estimate(vm_program *p, const lazy_kernel *kernel) {
             p->traffic += elements(p, &p->loads[k].map) * p->loads[k].width;
     for (int k = 0; k < p->nsinks; k++)
         p->traffic += elements(p, &p->sinks[k].map) * p->sinks[k].width;
-    p->stream = !p->reduces && p->traffic > (vm_limit.stream_min ? vm_limit.stream_min : last_level_cache());
+    p->far = p->traffic > (vm_limit.stream_min ? vm_limit.stream_min : last_level_cache());
+    p->stream = p->far && !p->reduces;
     for (int k = 0; k < p->nins; k++)
         p->cost += (lazy_ops[kernel->ins[k].op]->ulp > 0 ? 0.2 : 0.015) * neap_dtype_bytes(kernel->ins[k].dtype);
     p->cost += 0.1 * (double)p->traffic / (double)(p->size > 0 ? p->size : 1);

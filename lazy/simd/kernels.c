@@ -177,20 +177,31 @@
 
 #include "kernels_gen.h"
 
-/* Non-temporal stores of whole lines; the ends are copied. */
+/* The widest non-temporal store of the instruction set. */
+#if defined(__AVX512F__)
+typedef long long stream_part __attribute__((vector_size(64)));
+#define STREAM_PART __builtin_ia32_movntdq512
+#elif defined(__AVX__)
+typedef long long stream_part __attribute__((vector_size(32)));
+#define STREAM_PART __builtin_ia32_movntdq256
+#elif defined(__SSE2__)
+typedef long long stream_part __attribute__((vector_size(16)));
+#define STREAM_PART __builtin_ia32_movntdq
+#endif
+
+/* Non-temporal stores where whole parts fit; the ends are copied. */
 static void stream(void *dst, const void *src, int64_t bytes) {
-#if defined(__SSE2__)
-    typedef long long line_part __attribute__((vector_size(16), aligned(16)));
-    typedef long long loose_part __attribute__((vector_size(16), aligned(1)));
+#if defined(STREAM_PART)
+    typedef stream_part loose_part __attribute__((aligned(1)));
+    enum { PART = sizeof(stream_part) };
     char *to = dst;
     const char *from = src;
-    int64_t head = (int64_t)(-(uintptr_t)to & 15);
-    if (head > bytes)
-        head = bytes;
-    memcpy(to, from, (size_t)head);
-    int64_t at = head;
-    for (; at + 16 <= bytes; at += 16)
-        __builtin_ia32_movntdq((line_part *)(to + at), *(const loose_part *)(from + at));
+    int64_t at = (int64_t)(-(uintptr_t)to & (PART - 1));
+    if (at > bytes)
+        at = bytes;
+    memcpy(to, from, (size_t)at);
+    for (; at + PART <= bytes; at += PART)
+        STREAM_PART((stream_part *)(to + at), *(const loose_part *)(from + at));
     memcpy(to + at, from + at, (size_t)(bytes - at));
 #else
     memcpy(dst, src, (size_t)bytes);
