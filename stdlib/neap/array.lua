@@ -151,21 +151,11 @@ define("totable", function(x)
     end)
 end)
 
---- The values in row-major order as one flat Lua table of numbers. Waits.
-function core.flat_numbers(x)
-    return core.read(x, function(data, size, dtype)
-        local list, element = {}, core.reader(data, dtype)
-        for k = 1, size do list[k] = element(k - 1) end
-        return list
-    end)
-end
-
 local function text_of(x)
     return core.text("tostring", function(text, capacity, bytes)
         return C.neap_array_text(ctx, x._id, text, capacity, bytes)
     end)
 end
-core.array_text = text_of
 
 --- x:tostring(): the text that tostring(x) gives. Waits.
 methods.tostring = text_of
@@ -266,6 +256,6 @@ meta.__pow = raised
 
 ffi.metatype(core.Handle, meta)
 
-for _, f in ipairs { core.read, core.flat_numbers, text_of } do jit.off(f) end
+for _, f in ipairs { core.read, text_of } do jit.off(f) end
 
 return np

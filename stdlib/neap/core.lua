@@ -93,11 +93,6 @@ core.ids = setmetatable(ids, {
     __index = function(_, name) error("neap: the core has no op '" .. tostring(name) .. "'", 2) end,
 })
 
---- Whether the core has a row of that name.
-function core.has(name)
-    return rawget(ids, name) ~= nil
-end
-
 -- ---- Errors ---------------------------------------------------------------------------------------------------------
 
 local function is_own(source)
@@ -119,7 +114,6 @@ local function user_site()
         end
     end
 end
-core.user_site = user_site
 
 --- Raises a text built by string.format, with the user's file and line in front.
 local function fail(format, ...)
@@ -216,7 +210,6 @@ local function wrap(id)
     W[slot] = handle
     return handle
 end
-core.wrap = wrap
 
 local info_box = ffi.new("neap_info[1]")
 local info = info_box[0]
@@ -286,37 +279,11 @@ local function arm_sentinel()
 end
 arm_sentinel()
 
-local critical = 0 -- depth of the sections in which an interrupt must not be raised
-
 --- Raises "interrupted" if Ctrl-C was pressed. The press stays pending until the prompt clears it, so that a pcall of
 -- the user cannot swallow it.
 local function check_interrupt()
-    if critical == 0 and C.neap_interrupt_pending() ~= 0 then fail("interrupted") end
+    if C.neap_interrupt_pending() ~= 0 then fail("interrupted") end
 end
-core.check_interrupt = check_interrupt
-
---- Sections between a begin and its end: interrupts wait. Every enter has its leave; nothing between them raises.
-function core.enter() critical = critical + 1 end
-function core.leave() critical = critical - 1 end
-
-local function throttle() return C.neap_throttle(ctx) end
-
---- What NEAP_ATTEND asked for. New ids must have been wrapped.
-local function attend()
-    local what = C.neap_attention(ctx)
-    if band(what, SITE) ~= 0 then
-        local file, line = user_site()
-        if file then C.neap_site(ctx, file, line) end
-    end
-    if band(what, COLLECT) ~= 0 then
-        reclaim()
-    elseif band(what, SWEEP) ~= 0 then
-        sweep()
-    end
-    if band(what, INTERRUPT) ~= 0 then check_interrupt() end
-    if band(what, THROTTLE) ~= 0 then core.pump(throttle) end
-end
-core.attend = attend
 
 -- ---- Waiting --------------------------------------------------------------------------------------------------------
 
@@ -338,7 +305,25 @@ local function pump(try)
     end
     return rc
 end
-core.pump = pump
+
+--- NEAP_PENDING while the script is too far ahead of the workers.
+local function throttle() return C.neap_throttle(ctx) end
+
+--- What NEAP_ATTEND asked for. New ids must have been wrapped.
+local function attend()
+    local what = C.neap_attention(ctx)
+    if band(what, SITE) ~= 0 then
+        local file, line = user_site()
+        if file then C.neap_site(ctx, file, line) end
+    end
+    if band(what, COLLECT) ~= 0 then
+        reclaim()
+    elseif band(what, SWEEP) ~= 0 then
+        sweep()
+    end
+    if band(what, INTERRUPT) ~= 0 then check_interrupt() end
+    if band(what, THROTTLE) ~= 0 then pump(throttle) end
+end
 
 --- Brings a call that did not return NEAP_OK to its end: waits while it is pending, collects once when memory is short,
 -- raises on failure. Returns NEAP_OK or NEAP_ATTEND; after the latter the caller wraps its ids, then calls attend().

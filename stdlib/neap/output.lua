@@ -167,8 +167,8 @@ function output.install()
         return yield(...)
     end
     os.execute, io.popen = drained(raw.execute), drained(raw.popen)
-    os.exit = drained(raw.exit)
-    if not core.embedded then -- a stock luajit ends without os.exit: the state's last object waits
+    if not core.embedded then -- the executable does this itself
+        os.exit = drained(raw.exit)
         output.last = newproxy(true)
         getmetatable(output.last).__gc = function() C.neap_effects_drain(C.neap_ctx_effects(ctx)) end
     end

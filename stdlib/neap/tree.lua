@@ -68,11 +68,6 @@ local function rebuild(name, value, f, depth)
     return copy
 end
 
---- For other parts of the library: visit(leaf, path) in order; `path` is nil unless with_paths.
-function tree.walk(name, value, visit, with_paths)
-    walk(name, value, visit, with_paths and "" or nil, 0)
-end
-
 --- For other parts of the library: a copy with f(leaf) as leaves.
 function tree.rebuild(name, value, f)
     return rebuild(name, value, f, 0)
