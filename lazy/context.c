@@ -32,6 +32,11 @@ int neap_ctx_new(neap_ctx **out) {
     neap_ctx *ctx = calloc(1, sizeof *ctx);
     if (!ctx)
         return neap_error(NEAP_E_MEMORY, "out of memory for a context");
+    ctx->plain = calloc((size_t)lazy_op_count, NEAP_DTYPE_COUNT);
+    if (!ctx->plain) {
+        free(ctx);
+        return neap_error(NEAP_E_MEMORY, "out of memory for a context");
+    }
     ctx->limit_nodes = DEFAULT_NODES;
     ctx->limit_bytes = DEFAULT_BYTES;
     ctx->collect_above = COLLECT_AT_LEAST;
@@ -84,6 +89,7 @@ void neap_ctx_free(neap_ctx *ctx) {
     free(ctx->order.at);
     free(ctx->dead.at);
     free(ctx->key.at);
+    free(ctx->plain);
     free(ctx);
 }
 

@@ -56,6 +56,8 @@ static const uint32_t promotes_to[NEAP_DTYPE_COUNT] = {
 int neap_dtype_promote(int left, int right) {
     if (!known(left) || !known(right))
         return neap_error(NEAP_E_DTYPE, "promote: no such dtype");
+    if (left == right)
+        return left;
     uint32_t common = promotes_to[left] & promotes_to[right];
     /* The least common one: it promotes to all others of the set. Rows stand in an order in which it comes first. */
     for (int d = 0; d < NEAP_DTYPE_COUNT; d++)

@@ -130,6 +130,7 @@ struct neap_ctx {
     int64_t nplans, plan_buckets, plan_bytes;
     LAZY_VECTOR(uint64_t) key; /* scratch of the encoder */
 
+    uint8_t *plain;    /* by op and dtype: see plain_result in record.c */
     neap_node *number; /* a weak constant to be used again, if nobody kept it */
     void *blocks[16];  /* free lists of nodes by size */
     neap_counters counters;

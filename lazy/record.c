@@ -108,11 +108,26 @@ static neap_node *as_dtype(neap_ctx *ctx, const char *op, neap_node *node, int d
 }
 
 /* ---- Inference ---------------------------------------------------------------------------------------------------- */
+static bool same_shape(const lazy_aval *a, const lazy_aval *b) {
+    bool same = a->ndim == b->ndim;
+    for (int k = 0; k < a->ndim && same; k++)
+        same = a->shape[k] == b->shape[k];
+    return same;
+}
+
 static int broadcast_shapes(const lazy_op *row, const lazy_call_desc *call, lazy_result *out) {
-    int ndim = 0;
-    for (int k = 0; k < call->nin; k++)
+    int ndim = call->in[0].ndim;
+    bool same = true;
+    for (int k = 1; k < call->nin; k++) {
+        same &= same_shape(&call->in[0], &call->in[k]);
         ndim = call->in[k].ndim > ndim ? call->in[k].ndim : ndim;
+    }
     out->ndim = (uint8_t)ndim;
+    if (same) {
+        for (int a = 0; a < ndim; a++)
+            out->shape[a] = call->in[0].shape[a];
+        return 0;
+    }
     for (int a = 0; a < ndim; a++)
         out->shape[a] = 1;
     for (int k = 0; k < call->nin; k++) {
@@ -338,20 +353,10 @@ static int check_input(const char *op, const neap_node *node) {
     return 0;
 }
 
-neap_node *lazy_record(neap_ctx *ctx, int op, int nin, neap_node *const *in, int nattrs, const int64_t *attrs) {
-    const lazy_op *row = lazy_ops[op];
-    if (nin > NEAP_MAX_INPUTS || (row->arity != 255 ? nin != row->arity : nin < 1)) {
-        neap_error(NEAP_E_ARGUMENT, "%s: expected %d arrays (at most %d), got %d", row->name,
-                   row->arity == 255 ? 1 : row->arity, NEAP_MAX_INPUTS, nin);
-        return NULL;
-    }
-    lazy_aval avals[NEAP_MAX_INPUTS];
-    neap_node *cast[NEAP_MAX_INPUTS];
-    int ncast = 0;
-    bool weak = row->kind == LAZY_MAP && nin > 0, keeps = row->dtype == lazy_dtype_same;
+/* What rules see of the inputs: numbers that do not stay numbers as what they will be. Returns whether all are weak. */
+static bool describe_inputs(const lazy_op *row, int nin, neap_node *const *in, lazy_aval *avals) {
+    bool weak = row->kind == LAZY_MAP && nin > 0 && !(row->flags & LAZY_OP_CASTS);
     for (int k = 0; k < nin; k++) {
-        if (check_input(row->name, in[k]) != 0)
-            return NULL;
         avals[k] = lazy_node_aval(in[k]);
         weak &= avals[k].weak;
         if (row->flags & LAZY_OP_CASTS)
@@ -359,28 +364,91 @@ neap_node *lazy_record(neap_ctx *ctx, int op, int nin, neap_node *const *in, int
         else if (avals[k].weak && row->kind != LAZY_MAP)
             avals[k] = (lazy_aval){.dtype = NEAP_DTYPE_F32, .size = 1, .shape = in[k]->shape};
     }
-    if (row->flags & LAZY_OP_CASTS)
-        weak = false;
+    return weak;
+}
+
+/* Casts inputs to what the op computes in. to[k] is in[k], or OWNED where *owned has bit k. */
+static int cast_inputs(neap_ctx *ctx, const lazy_op *row, const lazy_result *result, int nin, neap_node *const *in,
+                       lazy_aval *avals, neap_node **to, uint64_t *owned) {
+    bool keeps = row->dtype == lazy_dtype_same || row->flags & LAZY_OP_CASTS;
+    for (int k = 0; k < nin; k++) {
+        bool condition = k == 0 && row->dtype == lazy_dtype_where;
+        int want = keeps || condition ? in[k]->dtype : result->compute;
+        if (in[k]->flags & LAZY_WEAK && (keeps || condition))
+            want = avals[k].dtype; /* as the rules saw it */
+        to[k] = in[k];
+        if (in[k]->dtype == want && !(in[k]->flags & LAZY_WEAK))
+            continue;
+        if (!(to[k] = as_dtype(ctx, row->name, in[k], want)))
+            return neap_error_code();
+        *owned |= (uint64_t)1 << k;
+        avals[k] = lazy_node_aval(to[k]);
+    }
+    return 0;
+}
+
+/* Most ops by far are maps of arrays of one dtype and shape, or of such an array and a number, that compute in this
+ * dtype. What inference says of them depends on op and dtype alone and is kept in ctx->plain: 1 + the result's dtype.
+ * True if this is such a call and the answer is known; then result is filled in. */
+static bool plain_result(const neap_ctx *ctx, const lazy_op *row, int op, int nin, neap_node *const *in, int nattrs,
+                         lazy_result *result) {
+    if (row->kind != LAZY_MAP || nin > 2 || nattrs)
+        return false;
+    const neap_node *a = in[0], *b = in[nin - 1];
+    if (b->flags & LAZY_WEAK)
+        b = a;
+    else if (a->flags & LAZY_WEAK)
+        a = b;
+    uint8_t known = ctx->plain[op * NEAP_DTYPE_COUNT + a->dtype];
+    if (!known || a->dtype != b->dtype || a->ndim != b->ndim || a->flags & LAZY_WEAK)
+        return false;
+    for (int k = 0; k < a->ndim; k++) {
+        if (a->shape[k] != b->shape[k])
+            return false;
+        result->shape[k] = a->shape[k];
+    }
+    result->compute = a->dtype;
+    result->dtype = (uint8_t)(known - 1);
+    result->ndim = a->ndim;
+    return true;
+}
+
+static void learn_plain(neap_ctx *ctx, const lazy_op *row, int op, int nin, neap_node *const *in, int nattrs,
+                        const lazy_result *result) {
+    if (row->kind == LAZY_MAP && nin > 0 && nin <= 2 && !nattrs && in[0]->dtype == in[nin - 1]->dtype &&
+        !((in[0]->flags | in[nin - 1]->flags) & LAZY_WEAK) && result->compute == in[0]->dtype)
+        ctx->plain[op * NEAP_DTYPE_COUNT + in[0]->dtype] = (uint8_t)(1 + result->dtype);
+}
+
+neap_node *lazy_record(neap_ctx *ctx, int op, int nin, neap_node *const *in, int nattrs, const int64_t *attrs) {
+    const lazy_op *row = lazy_ops[op];
+    if (nin > NEAP_MAX_INPUTS || (row->arity != 255 ? nin != row->arity : nin < 1)) {
+        neap_error(NEAP_E_ARGUMENT, "%s: expected %d arrays (at most %d), got %d", row->name,
+                   row->arity == 255 ? 1 : row->arity, NEAP_MAX_INPUTS, nin);
+        return NULL;
+    }
+    for (int k = 0; k < nin; k++)
+        if (in[k]->flags & (LAZY_DELETED | LAZY_ABSTRACT) && check_input(row->name, in[k]) != 0)
+            return NULL;
+    lazy_aval avals[NEAP_MAX_INPUTS];
+    neap_node *cast[NEAP_MAX_INPUTS], *node = NULL;
     lazy_call_desc call = {.nin = nin, .in = avals, .nattrs = nattrs, .attrs = attrs};
     lazy_result result = {0};
-    if (infer(row, &call, &result) != 0)
-        return NULL;
-    weak &= result.dtype == NEAP_DTYPE_F64;
-    neap_node *node = NULL;
-    for (; ncast < nin; ncast++) {
-        int want = avals[ncast].dtype;
-        if (!weak && !keeps && !(row->flags & LAZY_OP_CASTS) && !(row->dtype == lazy_dtype_where && ncast == 0))
-            want = result.compute;
-        if (weak)
-            cast[ncast] = lazy_retain(in[ncast]);
-        else if (!(cast[ncast] = as_dtype(ctx, row->name, in[ncast], want)))
-            goto done;
-        avals[ncast] = lazy_node_aval(cast[ncast]);
+    uint64_t owned = 0;
+    bool weak = false;
+    if (!plain_result(ctx, row, op, nin, in, nattrs, &result)) {
+        weak = describe_inputs(row, nin, in, avals);
+        if (infer(row, &call, &result) != 0)
+            return NULL;
+        weak = weak && result.dtype == NEAP_DTYPE_F64;
+        learn_plain(ctx, row, op, nin, in, nattrs, &result);
     }
-    node = make(ctx, row, op, &call, &result, cast, weak);
-done:
-    while (ncast-- > 0)
-        lazy_release(ctx, cast[ncast]);
+    if (weak)
+        node = make(ctx, row, op, &call, &result, in, true);
+    else if (cast_inputs(ctx, row, &result, nin, in, avals, cast, &owned) == 0)
+        node = make(ctx, row, op, &call, &result, cast, false);
+    for (; owned; owned &= owned - 1)
+        lazy_release(ctx, cast[__builtin_ctzll(owned)]);
     return node;
 }
 
