@@ -53,14 +53,14 @@ typedef struct vm_ins {
 
 typedef struct vm_sink {
     uint8_t dtype, width, value_width; /* value_width differs for LAZY_OP_ARG */
-    bool in_place, direct; /* direct: the value is computed in its destination */
-    bool splat;            /* the value is a single element, repeated into `room` */
+    bool in_place, direct;             /* direct: the value is computed in its destination */
+    bool splat;                        /* the value is a single element, repeated into `room` */
     bool of_load;
     int16_t slot;
     int32_t value;
-    int32_t splat_at;        /* offsets into the scratch: of the splat … */
-    int32_t room;            /* … and of a reduction's accumulators */
-    const lazy_fold *fold;   /* REDUCE … */
+    int32_t splat_at;          /* offsets into the scratch: of the splat … */
+    int32_t room;              /* … and of a reduction's accumulators */
+    const lazy_fold *fold;     /* REDUCE … */
     const lazy_choice *choice; /* … or this, of LAZY_OP_ARG */
     /* A sum of a product or square that is not stored: leaves over these values. */
     lazy_leaves summed;
@@ -86,9 +86,9 @@ typedef struct vm_program {
     /* Elements that one result combines, columns of a full block, rows of a chunk (BATCH). */
     int64_t reduced, columns, batch_rows;
     int nloads, nins, nsinks, nvalues;
-    int once, cell; /* instructions [0, once) run once, [once, cell) for each cell, the others for each chunk */
-    int gathers;    /* loads that are gathered, in order[0, gathers) by .before */
-    double cost;    /* estimated ns for an element */
+    int once, cell;  /* instructions [0, once) run once, [once, cell) for each cell, the others for each chunk */
+    int gathers;     /* loads that are gathered, in order[0, gathers) by .before */
+    double cost;     /* estimated ns for an element */
     int64_t traffic; /* bytes that a run reads and writes */
     bool far;        /* that is more than the caches hold: the next chunk's operands are asked for early, … */
     bool stream;     /* … and results go past the caches */
@@ -150,10 +150,10 @@ int vm_reduce(const vm_program *program, void *const *bufs, const lazy_scalar *s
 const lazy_simd *vm_simd(void);
 
 typedef struct vm_limits { /* tests change them while no kernel runs */
-    int64_t chunk;        /* elements of a chunk in kernels prepared from now on: 256, 512 or 1024 */
-    int64_t parallel_min; /* ns of work below which no worker is woken */
-    int64_t task_min;     /* ns of the shortest task */
-    int64_t stream_min;   /* bytes of traffic from which results go past the caches; 0: those of the last-level cache */
+    int64_t chunk;         /* elements of a chunk in kernels prepared from now on: 256, 512 or 1024 */
+    int64_t parallel_min;  /* ns of work below which no worker is woken */
+    int64_t task_min;      /* ns of the shortest task */
+    int64_t stream_min; /* bytes of traffic from which results go past the caches; 0: those of the last-level cache */
 } vm_limits;
 extern vm_limits vm_limit;
 

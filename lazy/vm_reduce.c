@@ -142,7 +142,8 @@ static const char *value_of(const accumulator *a) {
 /* ---- Feeding ----------------------------------------------------------------------------------------------------- */
 /* Results of the leaves of n elements from `start` of the values of a chunk. */
 static void leaves(const vm_frame *f, const vm_sink *sink, void *out, const char *values, int64_t start, int64_t n) {
-    const char *a = sink->summed ? f->at[sink->operand[0]] : values, *b = sink->summed ? f->at[sink->operand[1]] : values;
+    const char *a = sink->summed ? f->at[sink->operand[0]] : values,
+               *b = sink->summed ? f->at[sink->operand[1]] : values;
     lazy_leaves loop = sink->summed ? sink->summed : sink->fold->leaves;
     int64_t whole = n / LAZY_LEAF, at = start * sink->value_width, skip = whole * LAZY_LEAF * sink->value_width;
     if (whole > 0)

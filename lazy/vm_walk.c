@@ -155,7 +155,7 @@ void vm_scatter(int width, void *dst, const void *src, int naxes, const int64_t 
 #define IOTA(T)                                                                                                        \
     for (int64_t i = 0; i < r.rows; i++)                                                                               \
         for (int64_t j = 0; j < r.length; j++)                                                                         \
-            ((T *)to)[i * r.length + j] = (T)(first + r.offset + i * r.row_stride + j * r.stride)
+    ((T *)to)[i * r.length + j] = (T)(first + r.offset + i * r.row_stride + j * r.stride)
 
 void vm_iota(int dtype, void *dst, int64_t first, int naxes, const int64_t *shape, const int64_t *stride, int64_t start,
              int64_t n) {

@@ -139,7 +139,9 @@
 
 /* Sixteen lanes keep their first winner; between lanes, the winner, or of two equal ones the lower index. */
 #define CHOICE(id, T, text)                                                                                            \
-    static inline int id##_wins(T a, T b) { return text; }                                                             \
+    static inline int id##_wins(T a, T b) {                                                                            \
+        return text;                                                                                                   \
+    }                                                                                                                  \
     static void id##_first(void *out, int32_t *index, const void *in, int64_t n, int32_t base) {                       \
         T *best = out;                                                                                                 \
         const T *v = in;                                                                                               \

@@ -38,7 +38,7 @@ typedef struct lazy_fold { /* a reduction of one dtype */
     lazy_leaves leaves;
 } lazy_fold;
 
-typedef struct lazy_summed { /* a reduction of what a map, or a pair of maps, makes of vectors a and b */
+typedef struct lazy_summed {          /* a reduction of what a map, or a pair of maps, makes of vectors a and b */
     int16_t reduction, first, second; /* second: -1 without */
     lazy_leaves leaves[NEAP_DTYPE_COUNT];
 } lazy_summed;

@@ -13,7 +13,7 @@
 
 #define VM_TRIG(D, C, T, U, ROUND, NTERMS)                                                                             \
     /* x = n pi/2 + r + *low; gives r and n's last bits. */                                                            \
-    static inline T vm_reduce_##D(T x, T *low, U *quadrant) {                                                          \
+    VM_INLINE T vm_reduce_##D(T x, T *low, U *quadrant) {                                                              \
         const T shifted = vm_fma_##D(x, (T)0.63661977236758134308, ROUND), n = shifted - ROUND;                        \
         const T first = vm_fma_##D(-n, VM_PIO2_1_##C, x), r = vm_fma_##D(-n, VM_PIO2_2_##C, first);                    \
         *low = vm_fma_##D(-n, VM_PIO2_3_##C, vm_fma_##D(-n, VM_PIO2_2_##C, first - r));                                \
@@ -21,31 +21,31 @@
         return r;                                                                                                      \
     }                                                                                                                  \
     /* The sine and the cosine of r + low for |r| up to pi/4. */                                                       \
-    static inline T vm_sin_near_##D(T r, T low) {                                                                      \
+    VM_INLINE T vm_sin_near_##D(T r, T low) {                                                                          \
         const T w = r * r;                                                                                             \
         return r + vm_fma_##D(r * w, vm_poly_##D(vm_sin_##D##_terms, NTERMS, w), low);                                 \
     }                                                                                                                  \
-    static inline T vm_cos_near_##D(T r, T low) {                                                                      \
+    VM_INLINE T vm_cos_near_##D(T r, T low) {                                                                          \
         const T w = r * r, half = (T)0.5 * w, main = 1 - half;                                                         \
         const T rest = vm_fma_##D(w * w, vm_poly_##D(vm_cos_##D##_terms, NTERMS, w), -r * low);                        \
         return main + (((1 - main) - half) + rest);                                                                    \
     }                                                                                                                  \
     /* sin(r + low + quadrant pi/2) */                                                                                 \
-    static inline T vm_sin_quadrant_##D(T r, T low, U quadrant) {                                                      \
+    VM_INLINE T vm_sin_quadrant_##D(T r, T low, U quadrant) {                                                          \
         const T value = quadrant & 1 ? vm_cos_near_##D(r, low) : vm_sin_near_##D(r, low);                              \
         return vm_float_##D(vm_bits_##D(value) ^ (quadrant & 2) << (8 * sizeof(U) - 2));                               \
     }                                                                                                                  \
-    static inline T vm_tan_quadrant_##D(T r, T low, U quadrant) {                                                      \
+    VM_INLINE T vm_tan_quadrant_##D(T r, T low, U quadrant) {                                                          \
         const T s = vm_sin_near_##D(r, low), c = vm_cos_near_##D(r, low);                                              \
         return quadrant & 1 ? -c / s : s / c;                                                                          \
     }                                                                                                                  \
-    static inline T vm_sin_##D(T x) {                                                                                  \
+    VM_INLINE T vm_sin_##D(T x) {                                                                                      \
         T low;                                                                                                         \
         U quadrant;                                                                                                    \
         const T r = vm_reduce_##D(x, &low, &quadrant), value = vm_sin_quadrant_##D(r, low, quadrant);                  \
         return x == 0 ? x : value;                                                                                     \
     }                                                                                                                  \
-    static inline T vm_cos_##D(T x) {                                                                                  \
+    VM_INLINE T vm_cos_##D(T x) {                                                                                      \
         T low;                                                                                                         \
         U quadrant;                                                                                                    \
         const T r = vm_reduce_##D(x, &low, &quadrant);                                                                 \
@@ -55,7 +55,7 @@
 VM_TRIG(f32, F32, float, uint32_t, 0x1.8p23f, 4)
 VM_TRIG(f64, F64, double, uint64_t, 0x1.8p52, 6)
 
-static inline double vm_tan_f64(double x) {
+VM_INLINE double vm_tan_f64(double x) {
     double low;
     uint64_t quadrant;
     const double r = vm_reduce_f64(x, &low, &quadrant), value = vm_tan_quadrant_f64(r, low, quadrant);
@@ -65,7 +65,7 @@ VM_FROM_F64(tan)
 
 /* ---- Arguments of any size --------------------------------------------------------------------------------------- */
 /* 64 bits of 2/pi from bit `start` behind the point; bits before the point are 0. */
-static inline uint64_t vm_two_over_pi_at(int start) {
+VM_INLINE uint64_t vm_two_over_pi_at(int start) {
     const int word = start >> 6, shift = start & 63;
     const uint64_t high = word >= 0 ? vm_two_over_pi[word] : 0, next = word >= -1 ? vm_two_over_pi[word + 1] : 0;
     return shift ? high << shift | next >> (64 - shift) : high;
@@ -80,7 +80,8 @@ static __attribute__((noinline, unused)) double vm_reduce_slow_f64(double x, dou
     if (exponent > 971)
         return x - x;
     const int start = exponent - 2;
-    const uint64_t p0 = vm_two_over_pi_at(start), p1 = vm_two_over_pi_at(start + 64), p2 = vm_two_over_pi_at(start + 128);
+    const uint64_t p0 = vm_two_over_pi_at(start), p1 = vm_two_over_pi_at(start + 64),
+                   p2 = vm_two_over_pi_at(start + 128);
     const unsigned __int128 low_product = (unsigned __int128)mantissa * p2;
     const unsigned __int128 middle = (unsigned __int128)mantissa * p1 + (uint64_t)(low_product >> 64);
     const uint64_t top = mantissa * p0 + (uint64_t)(middle >> 64);
@@ -99,22 +100,36 @@ static __attribute__((noinline, unused)) double vm_reduce_slow_f64(double x, dou
     return sum * sign;
 }
 
-static inline int vm_rare_sin_f64(double x) { return vm_abs_f64(x) > 0x1p30; }
-static inline int vm_rare_cos_f64(double x) { return vm_abs_f64(x) > 0x1p30; }
-static inline int vm_rare_tan_f64(double x) { return vm_abs_f64(x) > 0x1p30; }
-static inline int vm_rare_sin_f32(float x) { return vm_abs_f32(x) > 0x1p17f; }
-static inline int vm_rare_cos_f32(float x) { return vm_abs_f32(x) > 0x1p17f; }
-static inline int vm_rare_tan_f32(float x) { return vm_abs_f32(x) > 0x1p30f; }
+VM_INLINE int vm_rare_sin_f64(double x) {
+    return vm_abs_f64(x) > 0x1p30;
+}
+VM_INLINE int vm_rare_cos_f64(double x) {
+    return vm_abs_f64(x) > 0x1p30;
+}
+VM_INLINE int vm_rare_tan_f64(double x) {
+    return vm_abs_f64(x) > 0x1p30;
+}
+VM_INLINE int vm_rare_sin_f32(float x) {
+    return vm_abs_f32(x) > 0x1p17f;
+}
+VM_INLINE int vm_rare_cos_f32(float x) {
+    return vm_abs_f32(x) > 0x1p17f;
+}
+VM_INLINE int vm_rare_tan_f32(float x) {
+    return vm_abs_f32(x) > 0x1p30f;
+}
 
 #define VM_TRIG_SLOW(name, expression)                                                                                 \
     static inline double vm_slow_##name##_f64(double x) {                                                              \
         double low;                                                                                                    \
         uint64_t quadrant;                                                                                             \
-        const double r = vm_abs_f64(x) > 0x1p30 ? vm_reduce_slow_f64(x, &low, &quadrant)                               \
-                                                : vm_reduce_f64(x, &low, &quadrant);                                   \
+        const double r =                                                                                               \
+            vm_abs_f64(x) > 0x1p30 ? vm_reduce_slow_f64(x, &low, &quadrant) : vm_reduce_f64(x, &low, &quadrant);       \
         return expression;                                                                                             \
     }                                                                                                                  \
-    static inline float vm_slow_##name##_f32(float x) { return (float)vm_slow_##name##_f64((double)x); }
+    static inline float vm_slow_##name##_f32(float x) {                                                                \
+        return (float)vm_slow_##name##_f64((double)x);                                                                 \
+    }
 
 VM_TRIG_SLOW(sin, vm_sin_quadrant_f64(r, low, quadrant))
 VM_TRIG_SLOW(cos, vm_sin_quadrant_f64(r, low, quadrant + 1))
@@ -128,21 +143,21 @@ typedef struct vm_arcsine {
     bool small;
 } vm_arcsine;
 
-static inline vm_arcsine vm_arcsine_of(double x) {
+VM_INLINE vm_arcsine vm_arcsine_of(double x) {
     const double a = vm_abs_f64(x);
     const bool small = a <= 0.5;
     const double z = small ? a * a : (1 - a) * 0.5, s = small ? a : vm_sqrt_f64(z);
-    const double left = small || s == 0 ? 0 : vm_fma_f64(-s, s, z) / (2 * s);
+    const double left = small | (s == 0) ? 0 : vm_fma_f64(-s, s, z) / (2 * s);
     return (vm_arcsine){s, vm_fma_f64(s * z, vm_poly_f64(vm_asin_f64_terms, 14, z), left), small};
 }
 
-static inline double vm_asin_f64(double x) {
+VM_INLINE double vm_asin_f64(double x) {
     const vm_arcsine of = vm_arcsine_of(x);
     const double value = of.small ? of.s + of.rest : VM_PIO2_1_F64 - (2 * of.s + (2 * of.rest - VM_PIO2_2_F64));
     return vm_copysign_f64(value, x);
 }
 
-static inline double vm_acos_f64(double x) {
+VM_INLINE double vm_acos_f64(double x) {
     const vm_arcsine of = vm_arcsine_of(x);
     const double near = vm_copysign_f64(of.s, x), rest = vm_copysign_f64(of.rest, x);
     const double right = 2 * (of.s + of.rest), left = 2 * (VM_PIO2_1_F64 - (of.s + (of.rest - VM_PIO2_2_F64)));
@@ -151,7 +166,7 @@ static inline double vm_acos_f64(double x) {
 
 /* atan(n / d) for 0 <= n <= d is t + t w P(w) with t = n / d, w = t²; from tan(pi/8) on, pi/4 + atan((n - d) / (n + d)).
  * `flip` takes it from pi/2, `turn` that from pi. */
-static inline double vm_arctangent(double n, double d, bool flip, bool turn) {
+VM_INLINE double vm_arctangent(double n, double d, bool flip, bool turn) {
     const bool large = n > 0.41421356237309503 * d;
     const double ratio = (large ? n - d : n) / (large ? n + d : d), w = ratio * ratio;
     double base = large ? 0.5 * VM_PIO2_1_F64 : 0, base_low = large ? 0.5 * VM_PIO2_2_F64 : 0;
@@ -161,26 +176,26 @@ static inline double vm_arctangent(double n, double d, bool flip, bool turn) {
     return base + (t + vm_fma_f64(t * w, vm_poly_f64(vm_atan_f64_terms, 13, w), base_low));
 }
 
-static inline double vm_atan_f64(double x) {
+VM_INLINE double vm_atan_f64(double x) {
     const double a = vm_abs_f64(x);
     const bool flip = a > 1;
     return vm_copysign_f64(vm_arctangent(flip ? 1 : a, flip ? a : 1, flip, false), x);
 }
 
 /* Both coordinates are scaled where their sum might overflow; equal infinities count as equal numbers. */
-static inline double vm_atan2_f64(double y, double x) {
+VM_INLINE double vm_atan2_f64(double y, double x) {
     const double a = vm_abs_f64(x), b = vm_abs_f64(y), top = a > b ? a : b;
-    const bool flip = b > a, infinite = a == b && a == vm_highest_f64;
+    const bool flip = b > a, infinite = (a == b) & (a == vm_highest_f64);
     const double scale = top > 0x1p1000 ? 0x1p-10 : 1;
-    const double n = infinite ? 1 : (flip ? a : b) * scale, d = infinite || top == 0 ? 1 : (flip ? b : a) * scale;
-    const double value = vm_copysign_f64(vm_arctangent(n, d, flip, vm_signbit_f64(x)), y);
-    return x != x || y != y ? x + y : value;
+    const double n = infinite ? 1 : (flip ? a : b) * scale, d = infinite | (top == 0) ? 1 : (flip ? b : a) * scale;
+    const double value = vm_copysign_f64(vm_arctangent(n, d, flip, vm_copysign_f64(1, x) < 0), y);
+    return (x != x) | (y != y) ? x + y : value;
 }
 
 VM_FROM_F64(asin)
 VM_FROM_F64(acos)
 VM_FROM_F64(atan)
-static inline float vm_atan2_f32(float y, float x) {
+VM_INLINE float vm_atan2_f32(float y, float x) {
     return (float)vm_atan2_f64((double)y, (double)x);
 }
 

@@ -12,9 +12,15 @@ enum { BATCH = 1024, BATCHES = 400 };
 
 typedef long double wide;
 
-static wide sigmoid(wide x) { return x < 0 ? expl(x) / (1 + expl(x)) : 1 / (1 + expl(-x)); }
-static wide rsqrt(wide x) { return 1 / sqrtl(x); }
-static wide logaddexp(wide x, wide y) { return fmaxl(x, y) + (x == y ? logl(2) : log1pl(expl(-fabsl(x - y)))); }
+static wide sigmoid(wide x) {
+    return x < 0 ? expl(x) / (1 + expl(x)) : 1 / (1 + expl(-x));
+}
+static wide rsqrt(wide x) {
+    return 1 / sqrtl(x);
+}
+static wide logaddexp(wide x, wide y) {
+    return fmaxl(x, y) + (x == y ? logl(2) : log1pl(expl(-fabsl(x - y))));
+}
 /* By bisection on erf, or on erfc near the ends. */
 static wide erf_inv(wide x) {
     wide a = fabsl(x), low = 0, high = 8;
@@ -35,25 +41,39 @@ typedef struct function {
     int op;
     wide (*one)(wide);
     wide (*two)(wide, wide);
-    double low, high;  /* the range to look at closely */
-    double f32, f64;   /* bounds in ulp */
+    double low, high; /* the range to look at closely */
+    double f32, f64;  /* bounds in ulp */
 } function;
 
 static const function functions[] = {
-    {LAZY_OP_exp, expl, 0, -105, 90, 1, 1},        {LAZY_OP_exp2, exp2l, 0, -151, 129, 1, 1},
-    {LAZY_OP_expm1, expm1l, 0, -5, 5, 2, 2},   {LAZY_OP_log, logl, 0, 0, 3, 1, 1},
-    {LAZY_OP_log1p, log1pl, 0, -1, 2, 1.5, 1.5},   {LAZY_OP_log2, log2l, 0, 0, 3, 1, 1},
-    {LAZY_OP_log10, log10l, 0, 0, 3, 1, 1},        {LAZY_OP_sin, sinl, 0, -100, 100, 1, 1},
-    {LAZY_OP_cos, cosl, 0, -100, 100, 1.2, 1},       {LAZY_OP_tan, tanl, 0, -10, 10, 1, 2.5},
-    {LAZY_OP_asin, asinl, 0, -1, 1, 1, 1.5},       {LAZY_OP_acos, acosl, 0, -1, 1, 1, 1.5},
-    {LAZY_OP_atan, atanl, 0, -4, 4, 1, 2},       {LAZY_OP_sinh, sinhl, 0, -5, 5, 1, 2.5},
-    {LAZY_OP_cosh, coshl, 0, -5, 5, 1, 1.5},       {LAZY_OP_tanh, tanhl, 0, -5, 5, 1.5, 2.5},
-    {LAZY_OP_asinh, asinhl, 0, -5, 5, 1, 2.5},       {LAZY_OP_acosh, acoshl, 0, 1, 5, 1, 2},
-    {LAZY_OP_atanh, atanhl, 0, -1, 1, 1, 2},       {LAZY_OP_erf, erfl, 0, -6, 6, 1.5, 1.5},
-    {LAZY_OP_erf_inv, erf_inv, 0, -1, 1, 1, 4},    {LAZY_OP_sigmoid, sigmoid, 0, -20, 20, 2.5, 2.5},
-    {LAZY_OP_cbrt, cbrtl, 0, -10, 10, 1, 1},       {LAZY_OP_rsqrt, rsqrt, 0, 0, 10, 1, 1},
-    {LAZY_OP_sqrt, sqrtl, 0, 0, 10, 0.5, 0.5},     {LAZY_OP_pow, 0, powl, 0, 10, 1, 1.5},
-    {LAZY_OP_atan2, 0, atan2l, -4, 4, 1, 2},     {LAZY_OP_hypot, 0, hypotl, -4, 4, 1, 1},
+    {LAZY_OP_exp, expl, 0, -105, 90, 1, 1},
+    {LAZY_OP_exp2, exp2l, 0, -151, 129, 1, 1},
+    {LAZY_OP_expm1, expm1l, 0, -5, 5, 2, 2},
+    {LAZY_OP_log, logl, 0, 0, 3, 1, 1},
+    {LAZY_OP_log1p, log1pl, 0, -1, 2, 1.5, 1.5},
+    {LAZY_OP_log2, log2l, 0, 0, 3, 1, 1},
+    {LAZY_OP_log10, log10l, 0, 0, 3, 1, 1},
+    {LAZY_OP_sin, sinl, 0, -100, 100, 1, 1},
+    {LAZY_OP_cos, cosl, 0, -100, 100, 1.2, 1},
+    {LAZY_OP_tan, tanl, 0, -10, 10, 1, 2.5},
+    {LAZY_OP_asin, asinl, 0, -1, 1, 1, 1.5},
+    {LAZY_OP_acos, acosl, 0, -1, 1, 1, 1.5},
+    {LAZY_OP_atan, atanl, 0, -4, 4, 1, 2},
+    {LAZY_OP_sinh, sinhl, 0, -5, 5, 1, 2.5},
+    {LAZY_OP_cosh, coshl, 0, -5, 5, 1, 1.5},
+    {LAZY_OP_tanh, tanhl, 0, -5, 5, 1.5, 2.5},
+    {LAZY_OP_asinh, asinhl, 0, -5, 5, 1, 2.5},
+    {LAZY_OP_acosh, acoshl, 0, 1, 5, 1, 2},
+    {LAZY_OP_atanh, atanhl, 0, -1, 1, 1, 2},
+    {LAZY_OP_erf, erfl, 0, -6, 6, 1.5, 1.5},
+    {LAZY_OP_erf_inv, erf_inv, 0, -1, 1, 1, 4},
+    {LAZY_OP_sigmoid, sigmoid, 0, -20, 20, 2.5, 2.5},
+    {LAZY_OP_cbrt, cbrtl, 0, -10, 10, 1, 1},
+    {LAZY_OP_rsqrt, rsqrt, 0, 0, 10, 1, 1},
+    {LAZY_OP_sqrt, sqrtl, 0, 0, 10, 0.5, 0.5},
+    {LAZY_OP_pow, 0, powl, 0, 10, 1, 1.5},
+    {LAZY_OP_atan2, 0, atan2l, -4, 4, 1, 2},
+    {LAZY_OP_hypot, 0, hypotl, -4, 4, 1, 1},
     {LAZY_OP_logaddexp, 0, logaddexp, -4, 4, 2.5, 2.5},
 };
 
@@ -128,7 +148,8 @@ static bool same_bits(int dtype, const char *x, const char *y) {
 static void run_batch(const function *f, int dtype, int style, batch *t) {
     for (int i = 0; i < BATCH; i++)
         t->a[i] = random_number(dtype, style, f), t->b[i] = random_number(dtype, style / 3, f);
-    lazy_loop to = lazy_simd_baseline.cast[NEAP_DTYPE_F64][dtype], from = lazy_simd_baseline.cast[dtype][NEAP_DTYPE_F64];
+    lazy_loop to = lazy_simd_baseline.cast[NEAP_DTYPE_F64][dtype],
+              from = lazy_simd_baseline.cast[dtype][NEAP_DTYPE_F64];
     to(t->in_a, t->a, t->a, t->a, BATCH), to(t->in_b, t->b, t->b, t->b, BATCH);
     from(t->a, t->in_a, t->in_a, t->in_a, BATCH), from(t->b, t->in_b, t->in_b, t->in_b, BATCH);
     for (int k = 0; k < nsets; k++) {
@@ -171,8 +192,8 @@ int main(int argc, char **argv) {
             double at = 0, at_b = 0, error = worst_error(f, dtype, &at, &at_b);
             bool ok = CHECK(error <= (dtype == NEAP_DTYPE_F32 ? f->f32 : f->f64));
             if (argc > 1 || !ok)
-                fprintf(stderr, "  %-10s %s  %.3f ulp  at %a %a\n", lazy_ops[f->op]->name, neap_dtype_name(dtype), error,
-                        at, at_b);
+                fprintf(stderr, "  %-10s %s  %.3f ulp  at %a %a\n", lazy_ops[f->op]->name, neap_dtype_name(dtype),
+                        error, at, at_b);
         }
     return check_end();
 }
