@@ -32,8 +32,9 @@ enum {
     LAZY_ABSTRACT = 4, /* belongs to a trace: has no value of its own */
     LAZY_DELETED = 8,
     LAZY_DROPPED = 16,     /* its inputs were released after computing */
+    LAZY_INTEGRAL = 32,    /* a number argument that met an integer array: checked at each run */
     LAZY_CONSTRUCTED = 64, /* made of constructors by views and maps alone: may be computed again anywhere */
-    LAZY_INTEGRAL = 32     /* a number argument that met an integer array: checked at each run */
+    LAZY_COUNTED = 128     /* pending, and its bytes are in pending_bytes */
 };
 
 struct neap_node {
@@ -103,7 +104,7 @@ struct neap_ctx {
     uint64_t live_handles;
 
     lazy_nodes pending;
-    int64_t npending, pending_bytes;
+    int64_t npending, pending_bytes; /* bytes: of what a flush would write, without what is fused away */
     int64_t limit_nodes, limit_bytes;
     int hold;         /* > 0: recording does not flush */
     bool heavy;       /* a call was recorded meanwhile */
@@ -173,6 +174,15 @@ neap_node *lazy_constant(neap_ctx *ctx, int dtype, bool weak, double value);
 neap_node *lazy_node_of_buffer(neap_ctx *ctx, const lazy_result *aval, neap_buffer *buffer);
 /* Between hold and unhold recording does not flush, and nodes that lazy_build* returned live in ctx->arena. The
  * outermost unhold releases those, starts the calls recorded meanwhile, and applies the limits. */
+/* Keeps pending_bytes: a pending node counts unless it is a map with one consumer, which will be fused into that. */
+static inline void lazy_count_pending(neap_ctx *ctx, neap_node *node) {
+    bool written = node->state == LAZY_PENDING &&
+                   (node->consumers == 0 || node->flags & LAZY_SHARED || lazy_node_op(node)->kind != LAZY_MAP);
+    if (written == ((node->flags & LAZY_COUNTED) != 0))
+        return;
+    node->flags ^= LAZY_COUNTED;
+    ctx->pending_bytes += written ? (int64_t)lazy_node_bytes(node) : -(int64_t)lazy_node_bytes(node);
+}
 /* Adds a node that was just made to the tape or to pending, and counts what it reads. */
 int lazy_enroll(neap_ctx *ctx, neap_node *node);
 static inline void lazy_hold(neap_ctx *ctx) {

@@ -209,7 +209,7 @@ static neap_node *read_target(neap_node *node) {
     return lazy_is_view(node) && !node->buffer ? node->base : node;
 }
 
-static void count_consumer(neap_node *node, const lazy_op *row) {
+static void count_consumer(neap_ctx *ctx, neap_node *node, const lazy_op *row) {
     for (int k = 0; k < node->nin; k++) {
         bool again = false;
         for (int j = 0; j < k; j++)
@@ -219,6 +219,7 @@ static void count_consumer(neap_node *node, const lazy_op *row) {
             target->flags |= LAZY_SHARED;
         if (row->kind == LAZY_CALL)
             target->flags |= LAZY_SHARED;
+        lazy_count_pending(ctx, target);
     }
     if (row->kind == LAZY_CALL)
         node->flags |= LAZY_SHARED;
@@ -253,7 +254,7 @@ int lazy_enroll(neap_ctx *ctx, neap_node *node) {
     if (node->levels && (row->flags & LAZY_OP_ZERO_GRAD || neap_dtype_kind(node->dtype) != 'f'))
         node->levels &= trace_levels(ctx);
     if (row->kind != LAZY_VIEW)
-        count_consumer(node, row);
+        count_consumer(ctx, node, row);
     if (node->levels) {
         mark_residuals(node, row);
         node->tape = (int32_t)ctx->tape.n;
@@ -276,7 +277,7 @@ int lazy_enroll(neap_ctx *ctx, neap_node *node) {
     lazy_retain(node);
     node->state = LAZY_PENDING;
     ctx->npending++;
-    ctx->pending_bytes += (int64_t)lazy_node_bytes(node);
+    lazy_count_pending(ctx, node);
     return 0;
 }
 

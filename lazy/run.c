@@ -4,6 +4,7 @@
  * everything as it was, pending. Each batch of steps is one engine op, ordered by the variables of its buffers. A job
  * holds references to its plan and buffers, so memory goes back to the pool after its last use, whoever lets go first.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "lazy/plan.h"
@@ -221,11 +222,9 @@ static double node_number(void *arg, neap_node *node) {
 }
 
 static void leave_pending(neap_ctx *ctx, neap_node *node, uint8_t state) {
-    if (node->state == LAZY_PENDING) {
-        ctx->npending--;
-        ctx->pending_bytes -= (int64_t)lazy_node_bytes(node);
-    }
+    ctx->npending -= node->state == LAZY_PENDING;
     node->state = state;
+    lazy_count_pending(ctx, node);
 }
 
 /* Lets go of nodes that are pending no more. */
@@ -294,23 +293,38 @@ int lazy_flush_roots(neap_ctx *ctx, int nroots, neap_node *const *roots) {
     return status;
 }
 
-/* Some roots depend on a deleted array. They are pending no more: asking for one raises, the others are computed. */
+/* Takes a root that cannot be computed, and what it needs, off the pending work. Asking for it tries again. */
+static void give_up(neap_ctx *ctx, neap_node *root) {
+    lazy_region_collect(ctx, 1, &root); /* as far as it gets: to a deleted array, perhaps */
+    for (int64_t k = 0; k < ctx->order.n; k++)
+        if (ctx->order.at[k]->state == LAZY_PENDING)
+            leave_pending(ctx, ctx->order.at[k], LAZY_RECIPE);
+    leave_pending(ctx, root, LAZY_RECIPE);
+}
+
+/* One root at a time, after they could not be flushed together: what depends on a deleted array is given up at once,
+ * what finds no memory after a second try, before which Lua has collected. So no array keeps others from being
+ * computed. */
 static int flush_each(neap_ctx *ctx, const lazy_nodes *roots) {
+    char text[256] = "";
     int status = 0;
     for (int64_t k = 0; k < roots->n; k++)
         lazy_retain(roots->at[k]);
-    for (int64_t k = 0; k < roots->n && status == 0; k++) {
+    for (int64_t k = 0; k < roots->n && (status == 0 || status == NEAP_E_MEMORY); k++) {
         neap_node *node = roots->at[k];
-        status = node->state == LAZY_PENDING ? lazy_flush_roots(ctx, 1, &node) : 0;
-        if (status == NEAP_E_STATE) {
-            leave_pending(ctx, node, LAZY_RECIPE);
-            status = 0;
+        int result = node->state == LAZY_PENDING ? lazy_flush_roots(ctx, 1, &node) : 0;
+        if (result == NEAP_E_STATE || (result == NEAP_E_MEMORY && node->flags & LAZY_STARVED))
+            give_up(ctx, node);
+        if (result == NEAP_E_MEMORY) {
+            node->flags |= LAZY_STARVED;
+            snprintf(text, sizeof text, "%s", neap_error_text());
         }
+        status = result == NEAP_E_STATE || result == 0 ? status : result;
     }
     for (int64_t k = 0; k < roots->n; k++)
         lazy_release(ctx, roots->at[k]);
     tidy_pending(ctx);
-    return status;
+    return status == NEAP_E_MEMORY ? neap_error(status, "%s", text) : status;
 }
 
 static int flush_where(neap_ctx *ctx, bool sinks_only) {
@@ -323,7 +337,7 @@ static int flush_where(neap_ctx *ctx, bool sinks_only) {
     }
     if (status == 0 && roots.n > 0)
         status = lazy_flush_roots(ctx, (int)roots.n, roots.at);
-    if (status == NEAP_E_STATE)
+    if (status == NEAP_E_STATE || status == NEAP_E_MEMORY)
         status = flush_each(ctx, &roots);
     lazy_vector_free(&roots);
     return status;
