@@ -11,8 +11,7 @@ GRAD2(grad_remainder, ct, BUILD1(negative, BUILD2(multiply, ct, BUILD2(floor_div
 GRAD2(grad_pow,
       BUILD3(where, BUILD2(equal, b, NUMBER(0)), NUMBER(0),
              BUILD2(multiply, ct, BUILD2(multiply, b, BUILD2(pow, a, BUILD2(subtract, b, NUMBER(1)))))),
-      BUILD2(multiply, ct,
-             BUILD2(multiply, y, BUILD1(log, BUILD3(where, BUILD2(equal, a, NUMBER(0)), NUMBER(1), a)))))
+      BUILD2(multiply, ct, BUILD2(multiply, y, BUILD1(log, BUILD3(where, BUILD2(equal, a, NUMBER(0)), NUMBER(1), a)))))
 
 GRAD1(grad_negative, BUILD1(negative, ct))
 GRAD1(grad_positive, ct)
@@ -29,6 +28,8 @@ static int grad_copysign(lazy_grad *g) {
     return grad_done(g, 1);
 }
 
+/* Rows read as tables. */
+/* clang-format off */
 NEAP_OP(add,
     .doc = "a + b. Integers wrap around; bool: or.",
     .kind = LAZY_MAP, .arity = 2, .types = LAZY_ALL, .dtype = lazy_dtype_promote, .grad = grad_add,
@@ -123,3 +124,4 @@ NEAP_OP(copysign,
     .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_IN1,
     .kernel = {.real = "F(copysign)(a, b)"},
     .domain = {0.5, 4}, .reference = "math.abs(a) * (b < 0 and -1 or 1)")
+/* clang-format on */

@@ -20,6 +20,8 @@ static int dtype_astype(const lazy_call_desc *call, lazy_result *out) {
     return NEAP_OK;
 }
 
+/* Rows read as tables. */
+/* clang-format off */
 NEAP_OP(astype,
     .doc = "a as another dtype. To bool: a != 0. Between integers: wraps around. Real to integer: rounds towards zero, "
            "numbers out of range give the nearest end of the range and NaN gives 0. To real: rounds to nearest.",
@@ -40,3 +42,4 @@ NEAP_OP(stop_gradient,
     .kind = LAZY_MAP, .arity = 1, .types = LAZY_ALL, .flags = LAZY_OP_ZERO_GRAD, .dtype = lazy_dtype_same,
     .kernel = {.any = "a"},
     .domain = {-3, 3}, .reference = "a")
+/* clang-format on */

@@ -1,6 +1,8 @@
 /* compare.c: comparisons and tests of values; results are bool. Comparisons with NaN are false, except not_equal. */
 #include "lazy/op.h"
 
+/* Rows read as tables. */
+/* clang-format off */
 NEAP_OP(less,
     .doc = "a < b.",
     .kind = LAZY_MAP, .arity = 2, .types = LAZY_ALL, .flags = LAZY_OP_ZERO_GRAD, .dtype = lazy_dtype_compare,
@@ -60,3 +62,4 @@ NEAP_OP(signbit,
     .kind = LAZY_MAP, .arity = 1, .types = LAZY_ALL, .flags = LAZY_OP_ZERO_GRAD, .dtype = lazy_dtype_compare,
     .kernel = {.boolean = "0", .integer = "a < 0", .real = "F(signbit)(a)"},
     .domain = {-3, 3}, .reference = "a < 0")
+/* clang-format on */

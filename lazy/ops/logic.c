@@ -8,6 +8,8 @@ static int dtype_logical(const lazy_call_desc *call, lazy_result *out) {
     return NEAP_OK;
 }
 
+/* Rows read as tables. */
+/* clang-format off */
 NEAP_OP(logical_and,
     .doc = "Whether both a and b are true.",
     .kind = LAZY_MAP, .arity = 2, .types = LAZY_BOOL, .flags = LAZY_OP_ZERO_GRAD, .dtype = dtype_logical,
@@ -68,3 +70,4 @@ NEAP_OP(bitwise_right_shift,
     .kind = LAZY_MAP, .arity = 2, .types = LAZY_INT, .flags = LAZY_OP_ZERO_GRAD, .dtype = lazy_dtype_promote,
     .kernel = {.integer = "(U)b < 8 * sizeof(T) ? (T)(a >> ((U)b & (8 * sizeof(T) - 1))) : (T)(a < 0 ? -1 : 0)"},
     .domain = {0, 7})
+/* clang-format on */

@@ -17,26 +17,25 @@ GRAD1(grad_sin, BUILD2(multiply, ct, BUILD1(cos, x)))
 GRAD1(grad_cos, BUILD1(negative, BUILD2(multiply, ct, BUILD1(sin, x))))
 GRAD1(grad_tan, BUILD2(multiply, ct, BUILD2(add, BUILD1(square, y), NUMBER(1))))
 GRAD1(grad_asin, BUILD2(multiply, ct, BUILD1(rsqrt, BUILD2(subtract, NUMBER(1), BUILD1(square, x)))))
-GRAD1(grad_acos,
-      BUILD1(negative, BUILD2(multiply, ct, BUILD1(rsqrt, BUILD2(subtract, NUMBER(1), BUILD1(square, x))))))
+GRAD1(grad_acos, BUILD1(negative, BUILD2(multiply, ct, BUILD1(rsqrt, BUILD2(subtract, NUMBER(1), BUILD1(square, x))))))
 GRAD1(grad_atan, BUILD2(divide, ct, BUILD2(add, BUILD1(square, x), NUMBER(1))))
 GRAD1(grad_sinh, BUILD2(multiply, ct, BUILD1(cosh, x)))
 GRAD1(grad_cosh, BUILD2(multiply, ct, BUILD1(sinh, x)))
 GRAD1(grad_tanh, BUILD2(multiply, ct, BUILD2(subtract, NUMBER(1), BUILD1(square, y))))
 GRAD1(grad_asinh, BUILD2(multiply, ct, BUILD1(rsqrt, BUILD2(add, BUILD1(square, x), NUMBER(1)))))
-GRAD1(grad_acosh, BUILD2(multiply, ct, BUILD1(rsqrt, BUILD2(multiply, BUILD2(subtract, x, NUMBER(1)),
-                                                            BUILD2(add, x, NUMBER(1))))))
+GRAD1(grad_acosh,
+      BUILD2(multiply, ct, BUILD1(rsqrt, BUILD2(multiply, BUILD2(subtract, x, NUMBER(1)), BUILD2(add, x, NUMBER(1))))))
 GRAD1(grad_atanh, BUILD2(divide, ct, BUILD2(multiply, BUILD2(subtract, NUMBER(1), x), BUILD2(add, x, NUMBER(1)))))
-GRAD1(grad_erf, BUILD2(multiply, ct, BUILD2(multiply, NUMBER(1.128379167095512573896),
-                                            BUILD1(exp, BUILD1(negative, BUILD1(square, x))))))
+GRAD1(grad_erf,
+      BUILD2(multiply, ct,
+             BUILD2(multiply, NUMBER(1.128379167095512573896), BUILD1(exp, BUILD1(negative, BUILD1(square, x))))))
 GRAD1(grad_erf_inv,
       BUILD2(multiply, ct, BUILD2(multiply, NUMBER(0.886226925452758013649), BUILD1(exp, BUILD1(square, y)))))
 GRAD1(grad_sigmoid, BUILD2(multiply, ct, BUILD2(multiply, y, BUILD2(subtract, NUMBER(1), y))))
 
 /* With r = a² + b² for y = atan2(a, b): b / r and -a / r. */
 GRAD2(grad_atan2, BUILD2(multiply, ct, BUILD2(divide, b, BUILD2(add, BUILD1(square, a), BUILD1(square, b)))),
-      BUILD1(negative,
-             BUILD2(multiply, ct, BUILD2(divide, a, BUILD2(add, BUILD1(square, a), BUILD1(square, b))))))
+      BUILD1(negative, BUILD2(multiply, ct, BUILD2(divide, a, BUILD2(add, BUILD1(square, a), BUILD1(square, b))))))
 
 /* 0 at the origin. */
 static neap_node *hypot_part(lazy_grad *g, neap_node *x) {
@@ -52,6 +51,8 @@ static neap_node *logaddexp_part(lazy_grad *g, neap_node *x) {
 }
 GRAD2(grad_logaddexp, logaddexp_part(g, a), logaddexp_part(g, b))
 
+/* Rows read as tables. */
+/* clang-format off */
 NEAP_OP(sqrt,
     .doc = "The square root, correctly rounded; NaN below 0.",
     .kind = LAZY_MAP, .arity = 1, .types = LAZY_REAL, .dtype = lazy_dtype_real, .grad = grad_sqrt,
@@ -247,3 +248,4 @@ NEAP_OP(logaddexp,
     .residual = LAZY_RESIDUAL_OUT | LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_IN1,
     .kernel = {.real = "F(logaddexp)(a, b)"},
     .domain = {1, 3}, .reference = "math.log(math.exp(a) + math.exp(b))", .ulp = 4)
+/* clang-format on */

@@ -83,6 +83,8 @@ static int grad_extremum(lazy_grad *g) {
     return grad_done(g, 1);
 }
 
+/* Rows read as tables. */
+/* clang-format off */
 NEAP_OP(sum,
     .doc = "The sum over axes. bool and u8 are summed as i32; integers wrap around. Nothing sums to 0.",
     .attrs = "axes keepdims",
@@ -148,3 +150,4 @@ NEAP_OP(argmin,
     .shape = shape_arg,
     .kernel = {.boolean = "a < b", .integer = "a < b", .real = "(a < b) | ((a != a) & (b == b))"},
     .domain = {-3, 3})
+/* clang-format on */

@@ -36,6 +36,8 @@ static int grad_where(lazy_grad *g) {
     return built ? NEAP_OK : NEAP_E_MEMORY;
 }
 
+/* Rows read as tables. */
+/* clang-format off */
 NEAP_OP(where,
     .doc = "b where a is true, else c. a is cast to bool; b and c are promoted.",
     .kind = LAZY_MAP, .arity = 3, .types = LAZY_ALL, .dtype = lazy_dtype_where, .grad = grad_where,
@@ -88,3 +90,4 @@ NEAP_OP(round,
     .kind = LAZY_MAP, .arity = 1, .types = LAZY_ALL, .flags = LAZY_OP_ZERO_GRAD, .dtype = lazy_dtype_promote,
     .kernel = {.boolean = "a", .integer = "a", .real = "F(round)(a)"},
     .domain = {-3, 3})
+/* clang-format on */
