@@ -108,6 +108,7 @@ struct neap_ctx {
     int64_t limit_nodes, limit_bytes;
     int hold;         /* > 0: recording does not flush */
     bool heavy;       /* a call was recorded meanwhile */
+    bool starved;     /* the last flush of everything found no memory for some of it */
     lazy_nodes arena; /* nodes that rules have built, released when hold returns to 0 */
 
     lazy_nodes tape;

@@ -298,8 +298,8 @@ static void give_up(neap_ctx *ctx, neap_node *root) {
     lazy_region_collect(ctx, 1, &root); /* as far as it gets: to a deleted array, perhaps */
     for (int64_t k = 0; k < ctx->order.n; k++)
         if (ctx->order.at[k]->state == LAZY_PENDING)
-            leave_pending(ctx, ctx->order.at[k], LAZY_RECIPE);
-    leave_pending(ctx, root, LAZY_RECIPE);
+            leave_pending(ctx, ctx->order.at[k], LAZY_READY);
+    leave_pending(ctx, root, LAZY_READY);
 }
 
 /* One root at a time, after they could not be flushed together: what depends on a deleted array is given up at once,
@@ -313,18 +313,19 @@ static int flush_each(neap_ctx *ctx, const lazy_nodes *roots) {
     for (int64_t k = 0; k < roots->n && (status == 0 || status == NEAP_E_MEMORY); k++) {
         neap_node *node = roots->at[k];
         int result = node->state == LAZY_PENDING ? lazy_flush_roots(ctx, 1, &node) : 0;
-        if (result == NEAP_E_STATE || (result == NEAP_E_MEMORY && node->flags & LAZY_STARVED))
-            give_up(ctx, node);
-        if (result == NEAP_E_MEMORY) {
-            node->flags |= LAZY_STARVED;
+        if (result == NEAP_E_MEMORY)
             snprintf(text, sizeof text, "%s", neap_error_text());
-        }
+        if (result == NEAP_E_STATE || (result == NEAP_E_MEMORY && ctx->starved))
+            give_up(ctx, node);
         status = result == NEAP_E_STATE || result == 0 ? status : result;
     }
     for (int64_t k = 0; k < roots->n; k++)
         lazy_release(ctx, roots->at[k]);
     tidy_pending(ctx);
-    return status == NEAP_E_MEMORY ? neap_error(status, "%s", text) : status;
+    if (status != NEAP_E_MEMORY)
+        return status;
+    ctx->starved = !ctx->starved;
+    return neap_error(status, "%s", text);
 }
 
 static int flush_where(neap_ctx *ctx, bool sinks_only) {
@@ -349,6 +350,7 @@ int neap_flush(neap_ctx *ctx) {
     int status = flush_where(ctx, true);
     if (status == 0 && ctx->npending > 0)
         status = flush_where(ctx, false);
+    ctx->starved = ctx->starved && status == NEAP_E_MEMORY;
     return status;
 }
 
