@@ -230,8 +230,11 @@ function core.shape_text(x)
         shape = {}
         for k = 1, known.ndim do shape[k] = tonumber(known.shape[k - 1]) end
     end
-    if #shape == 1 then return ("(%d,)"):format(shape[1]) end
-    return "(" .. table.concat(shape, ", ") .. ")"
+    local parts = {}
+    for k = 1, #shape do
+        parts[k] = type(shape[k]) == "number" and ("%.14g"):format(shape[k]) or core.describe(shape[k])
+    end
+    return "(" .. table.concat(parts, ", ") .. (#parts == 1 and ",)" or ")")
 end
 
 -- ---- Housekeeping ---------------------------------------------------------------------------------------------------

@@ -55,6 +55,10 @@ end
 
 --- np.data.count(n, size, {drop_last=false}): how many batches np.data.batches gives for n examples.
 function data.count(n, size, given)
+    core.integer("data.count", 1, "n", n)
+    if core.integer("data.count", 2, "size", size) < 1 then
+        bad_argument("data.count", 2, "size", "an integer from 1 up", size)
+    end
     if options("data.count", given, { drop_last = true }).drop_last then return math.floor(n / size) end
     return math.ceil(n / size)
 end

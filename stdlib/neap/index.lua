@@ -52,7 +52,12 @@ local function items_of(key)
         for text in (key .. ","):gmatch("([^,]*),") do items[#items + 1] = parse_item(text, key) end
         return items
     end
-    if type(key) == "table" and key ~= newaxis and key ~= ellipsis then return key end
+    if type(key) == "table" and key ~= newaxis and key ~= ellipsis then
+        for k = 1, #key do
+            if key[k] == nil then fail("array index: item %d is nil; {} is the whole axis", k) end
+        end
+        return key
+    end
     return { key }
 end
 

@@ -114,6 +114,7 @@ end
 local function scaled(name, scale, mean_of_fans, draw)
     nn[name] = function(key, dims, given)
         if type(dims) ~= "table" then bad_argument("nn." .. name, 2, "shape", "a table", dims) end
+        dims = shape.arguments("nn." .. name, dims)
         local fan_in, fan_out = fans(name, dims)
         local n = mean_of_fans and (fan_in + fan_out) / 2 or fan_in
         return draw(key, dims, scale / n, options("nn." .. name, given, { dtype = true }).dtype)

@@ -67,7 +67,7 @@ end
 
 --- A scalar in the dtype of a parameter: numbers are weak already.
 local function like(value, x)
-    if type(value) == "number" then return value end
+    if type(value) == "number" or not is_array(x) then return value end
     return np.astype(value, x.dtype)
 end
 

@@ -63,8 +63,8 @@ local function tensordot(a, b, axes)
     local of_a, of_b = {}, {}
     if axes == nil then axes = 2 end
     if type(axes) == "number" then
-        if axes < 0 or axes > #da or axes > #db then
-            raise("tensordot", "%d axes of shapes %s and %s", axes, core.shape_text(da), core.shape_text(db))
+        if core.integer("tensordot", 3, "axes", axes) < 0 or axes > #da or axes > #db then
+            raise("tensordot", "%.14g axes of shapes %s and %s", axes, core.shape_text(da), core.shape_text(db))
         end
         for k = 1, axes do of_a[k], of_b[k] = #da - axes + k - 1, k - 1 end
     elseif type(axes) == "table" and #axes == 2 then

@@ -485,9 +485,12 @@ define("repeat_", function(x, count, given)
         if #count ~= dims[axis + 1] then
             raise("repeat_", "%d counts for axis %d of extent %d", #count, axis, dims[axis + 1])
         end
-        local picks = {}
+        local picks, total = {}, 0
         for k = 1, #count do
-            for _ = 1, core.integer("repeat_", 2, "counts", count[k]) do picks[#picks + 1] = k - 1 end
+            if not is_extent(count[k]) then bad_argument("repeat_", 2, "counts", "integers from 0 up", count[k]) end
+            total = total + count[k]
+            if total > 2 ^ 26 then raise("repeat_", "counts add up to more than 2^26") end
+            for _ = 1, count[k] do picks[#picks + 1] = k - 1 end
         end
         return np.take(x, picks, { axis = axis })
     end

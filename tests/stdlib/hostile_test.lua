@@ -1,0 +1,94 @@
+--- hostile_test.lua: arguments of every wrong kind, drawn at random (seeded), to every public function: each call
+-- returns or raises one of the library's own errors; nothing crashes, and no error speaks of the library's inside.
+local np = require "neap"
+local check = require "tests.check"
+
+local ROUNDS = 150
+
+-- Fresh values of all kinds; nil is one of them.
+local makers = {
+    function() return nil end, function() return 3 end, function() return -1 end, function() return 1.5 end,
+    function() return 0 / 0 end, function() return math.huge end, function() return -1e300 end,
+    function() return "x" end, function() return true end, function() return math.floor end,
+    function() return coroutine.create(print) end, function() return 1LL end, function() return np.newaxis end,
+    function() return {} end, function() return { {} } end, function() return { 1, 2 } end,
+    function() return { 1 / 0 } end, function() return { nil, 3 } end, function() return { { 1 }, { 2 } } end,
+    function() return { axis = 5 } end, function() return { axis = "q" } end, function() return { foo = 1 } end,
+    function() return np.ones(2, 3) end, function() return np.arange(4) end, function() return np.zeros(0) end,
+    function() return np.array { true, false } end, function() return np.array(1) end,
+    function() return { np.ones(2), np.ones(2) } end,
+}
+
+-- What only an error inside of the library would say.
+local inner = { "attempt to", "bad argument #", "cannot convert", "cannot index", "has no member", "stack overflow",
+                "table overflow", "neap/" }
+
+local function draw(n)
+    local values = {}
+    for k = 1, n do values[k] = makers[math.random(#makers)]() end
+    return unpack(values, 1, n)
+end
+
+local function attempt(name, f, ...)
+    local ok, problem = pcall(f, ...)
+    if ok then
+        if np.is_array(problem) and problem.size < 1e6 then pcall(np.wait, problem) end
+        return
+    end
+    check.equal(type(problem), "string", name)
+    for _, text in ipairs(inner) do check.ok(not problem:find(text, 1, true), name .. ": " .. problem) end
+end
+
+-- Functions that write files, wait for everything, or print what they get.
+local excluded = { wait_all = true, effects_barrier = true, printf = true, save = true, savez = true, save_tree = true }
+
+local functions, names = {}, {}
+local function collect(prefix, module)
+    for name, f in pairs(module) do
+        if type(f) == "function" and not excluded[name] then
+            names[#names + 1] = prefix .. name
+            functions[prefix .. name] = f
+        end
+    end
+end
+collect("", np)
+for _, part in ipairs { "nn", "optim", "data", "random", "tree", "io" } do collect(part .. ".", np[part]) end
+table.sort(names)
+
+math.randomseed(1)
+
+check.test("functions", function()
+    local key = np.random.key(0)
+    for _ = 1, ROUNDS do
+        for _, name in ipairs(names) do
+            local f = functions[name]
+            attempt(name, f, draw(math.random(0, 4)))
+            attempt(name, f, np.arange(6, { dtype = "f32" }):reshape(2, 3), draw(math.random(0, 3)))
+            if name:find("^random") then attempt(name, f, key, draw(math.random(0, 4))) end
+        end
+    end
+end)
+
+check.test("indices", function()
+    local x = np.ones(3, 4)
+    for _ = 1, 20 * ROUNDS do
+        local a, b, c = draw(3)
+        attempt("x[a]", function() return x[a] end)
+        attempt("x[{a, b}]", function() return x[{ a, b }] end)
+        attempt("x:at", function() return x:at({ a, b }):set(c) end)
+        attempt("x:at", function() return x:at(a):add(c) end)
+        attempt("x + a", function() return x + a end)
+    end
+end)
+
+check.test("transforms", function()
+    for _ = 1, 20 * ROUNDS do
+        local a, b = draw(2)
+        attempt("jit", function() return np.jit(function(x) return x end)(a, b) end)
+        attempt("jit", function() return np.jit(function(x) return x end, a)(b) end)
+        attempt("grad", function() return np.grad(function(x) return x end, a)(b) end)
+        attempt("trace", function() return np.trace(function(x) return x end)(a)(b) end)
+    end
+end)
+
+check.done()
