@@ -138,9 +138,9 @@ static int64_t flight_ns_limit(void) {
 }
 
 void lazy_flight_began(neap_ctx *ctx, int64_t bytes, int64_t ns) {
-    int64_t all_bytes = atomic_fetch_add_explicit(&ctx->flight_bytes, bytes, memory_order_relaxed) + bytes;
-    int64_t all_ns = atomic_fetch_add_explicit(&ctx->flight_ns, ns, memory_order_relaxed) + ns;
-    if (all_bytes > AHEAD_BYTES || all_ns > flight_ns_limit())
+    int64_t old_bytes = atomic_fetch_add_explicit(&ctx->flight_bytes, bytes, memory_order_relaxed);
+    int64_t old_ns = atomic_fetch_add_explicit(&ctx->flight_ns, ns, memory_order_relaxed);
+    if (old_bytes > AHEAD_BYTES || old_ns > flight_ns_limit()) /* one op is always admitted, however large */
         ctx->attention |= NEAP_ATTEND_THROTTLE;
 }
 
