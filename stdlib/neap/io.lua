@@ -6,7 +6,7 @@
 -- Format of npy: NumPy's numpy/lib/format, versions 1 to 3.
 local ffi = require "ffi"
 local core = require "neap.core"
-local tree = require "neap.tree"
+local trees = require "neap.trees"
 local files = require "neap.files"
 local zip = require "neap.zip"
 
@@ -314,7 +314,7 @@ local function leaf_entry(path, value)
 end
 
 local function gather(list, path, value, depth)
-    if not tree.is_node(value) then
+    if not trees.is_node(value) then
         list[#list + 1] = leaf_entry(path, value)
         return
     end
@@ -337,7 +337,7 @@ end
 -- checkpoint.
 function data_io.save_tree(path, t)
     check_path("io.save_tree", path)
-    if not tree.is_node(t) then bad_argument("io.save_tree", 2, "t", "a table", t) end
+    if not trees.is_node(t) then bad_argument("io.save_tree", 2, "t", "a table", t) end
     local list = {}
     gather(list, "", t, 0)
     save_list("io.save_tree", path, list)

@@ -4,11 +4,11 @@
 -- op belongs to a level iff an input does. Levels are brackets: `inside` runs the body under pcall and closes the level
 -- whatever happens; a coroutine may not yield out of one.
 --
--- Arguments and results are trees (tree.lua). Strings and booleans in the arguments of a jitted function are part of
+-- Arguments and results are trees (trees.lua). Strings and booleans in the arguments of a jitted function are part of
 -- its structure; numbers are run-time inputs.
 local ffi = require "ffi"
 local core = require "neap.core"
-local tree = require "neap.tree"
+local trees = require "neap.trees"
 local capture = require "neap.capture"
 
 local np, C, ctx = core.np, core.C, core.ctx
@@ -74,7 +74,7 @@ end
 
 --- Replaces the leaves of one argument by aliases of the level, which are appended to `aliases`.
 local function alias_argument(name, position, value, level, aliases)
-    return tree.rebuild(name, value, function(leaf)
+    return trees.rebuild(name, value, function(leaf)
         if type(leaf) == "number" then leaf = core.number(leaf, core.dtype_codes.f32) end
         if not is_array(leaf) then
             raise(name, "argument %d must hold arrays or numbers, got %s", position, describe(leaf))
@@ -121,7 +121,7 @@ local function differentiate(name, user_function, argnums, ...)
         end)
         local gradients, used = {}, 0
         for k = 1, #argnums do
-            gradients[k] = tree.rebuild(name, given[argnums[k]], function()
+            gradients[k] = trees.rebuild(name, given[argnums[k]], function()
                 used = used + 1
                 return flat[used]
             end)
@@ -203,7 +203,7 @@ local function flatten(name, value, parts, leaves, position, depth)
     elseif type(value) == "number" then
         leaves[#leaves + 1] = value
         parts[n + 1] = "#"
-    elseif tree.is_node(value) then
+    elseif trees.is_node(value) then
         if depth > 100 then raise(name, "argument %d is nested more than 100 deep", position) end
         parts[n + 1] = "{"
         local count = #value
@@ -256,7 +256,7 @@ local SLOT = setmetatable({}, { __tostring = function() return "an array" end })
 local function take_results(name, results)
     local arrays, template = {}, { n = results.n }
     for k = 1, results.n do
-        template[k] = tree.rebuild(name, results[k], function(leaf)
+        template[k] = trees.rebuild(name, results[k], function(leaf)
             if is_array(leaf) then
                 arrays[#arrays + 1] = leaf
                 return SLOT
@@ -276,7 +276,7 @@ end
 local function fill_results(name, template, arrays)
     local used, results = 0, {}
     for k = 1, template.n do
-        results[k] = tree.rebuild(name, template[k], function(leaf)
+        results[k] = trees.rebuild(name, template[k], function(leaf)
             if not rawequal(leaf, SLOT) then return leaf end
             used = used + 1
             return arrays[used]
@@ -299,7 +299,7 @@ local function trace(name, user_function, given, is_static, places, captures)
         for k = 1, given.n do
             arguments[k] = given[k]
             if not is_static[k] then
-                arguments[k] = tree.rebuild(name, given[k], function(leaf)
+                arguments[k] = trees.rebuild(name, given[k], function(leaf)
                     if not is_array(leaf) and type(leaf) ~= "number" then return leaf end
                     inputs[#inputs + 1] = placeholder(name, level, leaf)
                     return inputs[#inputs]

@@ -3,80 +3,18 @@
 -- A table without a metatable is an inner node; everything else is a leaf. Leaves come in the order integer keys, then
 -- sorted string keys. Functions over several trees need them to have the same keys.
 local core = require "neap.core"
+local trees = require "neap.trees"
 
 local is_array, raise = core.is_array, core.raise
+local is_node, keys_of, walk, rebuild = trees.is_node, trees.keys_of, trees.walk, trees.rebuild
 local type, pairs, tostring = type, pairs, tostring
 
 local tree = {}
 
-local MAX_DEPTH = 200
-
---- Whether a value is an inner node.
-local function is_node(value)
-    return type(value) == "table" and getmetatable(value) == nil
-end
-tree.is_node = is_node
-
---- The keys of a node in order. Keys that are neither numbers nor strings are refused.
-local function keys_of(node, name)
-    local n = #node
-    local others
-    for key in pairs(node) do
-        if not (type(key) == "number" and key >= 1 and key <= n and key % 1 == 0) then
-            if type(key) ~= "number" and type(key) ~= "string" then
-                raise(name or "tree", "keys of a tree are integers and strings, got %s", core.describe(key))
-            end
-            others = others or {}
-            others[#others + 1] = key
-        end
-    end
-    local keys = {}
-    for k = 1, n do keys[k] = k end
-    if others then
-        for _, key in pairs(others) do keys[#keys + 1] = key end
-        table.sort(keys, function(a, b)
-            if type(a) ~= type(b) then return type(a) == "number" end
-            return a < b
-        end)
-    end
-    return keys
-end
-
-local function too_deep(name)
-    raise(name, "tables are nested more than %d deep: is there a cycle?", MAX_DEPTH)
-end
-
---- Calls visit(leaf, path) for every leaf in order. A path is like "layers[1].w".
-local function walk(name, value, visit, path, depth)
-    if not is_node(value) then return visit(value, path) end
-    if depth > MAX_DEPTH then too_deep(name) end
-    for _, key in ipairs(keys_of(value, name)) do
-        local step = path
-        if path then
-            step = type(key) == "number" and path .. "[" .. key .. "]" or (path == "" and key or path .. "." .. key)
-        end
-        walk(name, value[key], visit, step, depth + 1)
-    end
-end
-
---- A tree of the same keys whose leaves are f(leaf), called in order.
-local function rebuild(name, value, f, depth)
-    if not is_node(value) then return f(value) end
-    if depth > MAX_DEPTH then too_deep(name) end
-    local copy = {}
-    for _, key in ipairs(keys_of(value, name)) do copy[key] = rebuild(name, value[key], f, depth + 1) end
-    return copy
-end
-
---- For other parts of the library: a copy with f(leaf) as leaves.
-function tree.rebuild(name, value, f)
-    return rebuild(name, value, f, 0)
-end
-
 --- np.tree.leaves(t): the leaves in order, in a Lua table.
 function tree.leaves(t)
     local list = {}
-    walk("tree.leaves", t, function(leaf) list[#list + 1] = leaf end, nil, 0)
+    walk("tree.leaves", t, function(leaf) list[#list + 1] = leaf end)
     return list
 end
 
@@ -84,7 +22,7 @@ local LEAF = setmetatable({}, { __tostring = function() return "*" end })
 
 --- np.tree.structure(t): the tree with every leaf replaced by one marker.
 function tree.structure(t)
-    return rebuild("tree.structure", t, function() return LEAF end, 0)
+    return rebuild("tree.structure", t, function() return LEAF end)
 end
 
 --- np.tree.flatten(t): the leaves in order, and the structure, from which unflatten makes the tree again.
@@ -99,7 +37,7 @@ function tree.unflatten(structure, leaves)
     local t = rebuild("tree.unflatten", structure, function()
         n = n + 1
         return leaves[n]
-    end, 0)
+    end)
     if n ~= #leaves then raise("tree.unflatten", "the structure has %d leaves, got %d", n, #leaves) end
     return t
 end
@@ -154,14 +92,14 @@ function tree.reduce(f, t, initial)
     local result = initial
     walk("tree.reduce", t, function(leaf)
         if result == nil then result = leaf else result = f(result, leaf) end
-    end, nil, 0)
+    end)
     return result
 end
 
 --- np.tree.paths(t): the leaves with their places: a Lua table of {path, leaf}, such as {"layers[1].w", w}.
 function tree.paths(t)
     local list = {}
-    walk("tree.paths", t, function(leaf, path) list[#list + 1] = { path, leaf } end, "", 0)
+    walk("tree.paths", t, function(leaf, path) list[#list + 1] = { path, leaf } end, "")
     return list
 end
 
@@ -170,11 +108,11 @@ function tree.size(t)
     local size = 0
     walk("tree.size", t, function(leaf)
         size = size + (is_array(leaf) and leaf.size or type(leaf) == "number" and 1 or 0)
-    end, nil, 0)
+    end)
     return size
 end
 
 -- They call functions of the user in loops: traces of them would pin what those capture.
-for _, f in ipairs { walk, rebuild, map, tree.reduce, tree.map } do jit.off(f) end
+for _, f in ipairs { map, tree.reduce, tree.map } do jit.off(f) end
 
 return tree

@@ -9,7 +9,7 @@ local ROUNDS = 150
 local makers = {
     function() return nil end, function() return 3 end, function() return -1 end, function() return 1.5 end,
     function() return 0 / 0 end, function() return math.huge end, function() return -1e300 end,
-    function() return "x" end, function() return true end, function() return math.floor end,
+    function() return "x" end, function() return true end, function() return function(...) return ... end end,
     function() return coroutine.create(print) end, function() return 1LL end, function() return np.newaxis end,
     function() return {} end, function() return { {} } end, function() return { 1, 2 } end,
     function() return { 1 / 0 } end, function() return { nil, 3 } end, function() return { { 1 }, { 2 } } end,

@@ -1,0 +1,84 @@
+--- trees.lua: walking nested Lua tables, for np.tree and for the parts of the library that take trees.
+--
+-- A table without a metatable is an inner node; everything else is a leaf. Leaves come in the order integer keys, then
+-- sorted string keys. `name` is the public function that errors name.
+local core = require "neap.core"
+
+local raise = core.raise
+local type, pairs = type, pairs
+
+local trees = {}
+
+local MAX_DEPTH = 200
+
+--- Whether a value is an inner node.
+local function is_node(value)
+    return type(value) == "table" and getmetatable(value) == nil
+end
+trees.is_node = is_node
+
+--- The keys of a node in order. Keys that are neither numbers nor strings are refused.
+local function keys_of(node, name)
+    local n = #node
+    local others
+    for key in pairs(node) do
+        if not (type(key) == "number" and key >= 1 and key <= n and key % 1 == 0) then
+            if type(key) ~= "number" and type(key) ~= "string" then
+                raise(name, "keys of a tree are integers and strings, got %s", core.describe(key))
+            end
+            others = others or {}
+            others[#others + 1] = key
+        end
+    end
+    local keys = {}
+    for k = 1, n do keys[k] = k end
+    if others then
+        for _, key in pairs(others) do keys[#keys + 1] = key end
+        table.sort(keys, function(a, b)
+            if type(a) ~= type(b) then return type(a) == "number" end
+            return a < b
+        end)
+    end
+    return keys
+end
+
+local function too_deep(name)
+    raise(name, "tables are nested more than %d deep: is there a cycle?", MAX_DEPTH)
+end
+
+--- Calls visit(leaf, path) for every leaf in order. A path is like "layers[1].w"; with nil for `path` there are none.
+local function walk(name, value, visit, path, depth)
+    if not is_node(value) then return visit(value, path) end
+    if depth > MAX_DEPTH then too_deep(name) end
+    for _, key in ipairs(keys_of(value, name)) do
+        local step = path
+        if path then
+            step = type(key) == "number" and path .. "[" .. key .. "]" or (path == "" and key or path .. "." .. key)
+        end
+        walk(name, value[key], visit, step, depth + 1)
+    end
+end
+
+--- A tree of the same keys whose leaves are f(leaf), called in order.
+local function rebuild(name, value, f, depth)
+    if not is_node(value) then return f(value) end
+    if depth > MAX_DEPTH then too_deep(name) end
+    local copy = {}
+    for _, key in ipairs(keys_of(value, name)) do copy[key] = rebuild(name, value[key], f, depth + 1) end
+    return copy
+end
+
+trees.keys_of = keys_of
+
+function trees.walk(name, value, visit, path)
+    walk(name, value, visit, path, 0)
+end
+
+function trees.rebuild(name, value, f)
+    return rebuild(name, value, f, 0)
+end
+
+jit.off(walk) -- they call functions of the user in loops: traces of them would pin what those capture
+jit.off(rebuild)
+
+return trees
