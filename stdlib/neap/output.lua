@@ -51,6 +51,8 @@ function output.print(...)
         if not is_array(value) then
             value = tostring(value)
             if type(value) ~= "string" then core.fail("'tostring' must return a string to 'print'") end
+        elseif core.info(value).weak ~= 0 then
+            value = { value, "%.14g" } -- a number argument of a jitted function: as Lua prints numbers
         end
         n = append(list, n, value)
     end

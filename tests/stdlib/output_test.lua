@@ -66,6 +66,13 @@ check.test("prints inside a jitted function", function()
     ]], "x is\t[1. 1.]\n2.0\nbetween\nx is\t[0. 0.]\n0.0\n")
 end)
 
+check.test("numbers inside a jitted function print as numbers", function()
+    check.equal(output [[
+        local f = np.jit(function(x, k) print("k", k, k / 2) return x * k end)
+        f(np.ones(1), 3) f(np.ones(1), 0.1)
+    ]], "k\t3\t1.5\nk\t0.1\t0.05\n")
+end)
+
 check.test("nothing is lost at the end", function()
     check.equal(output "print(np.debug.sleep(np.ones(1), 100)) os.exit(0)", "[1.]\n")
     check.equal(output "io.write('no newline')", "no newline")
