@@ -57,6 +57,58 @@ static int64_t magnitude(int64_t stride) {
     return stride < 0 ? -stride : stride;
 }
 
+/* to[a * to_stride + b] = from[b * from_stride + a] for a < na, b < nb: square blocks are transposed in registers. */
+#define TRANSPOSE(T, BITS, SIDE, BLOCK)                                                                                \
+    static void transpose_##BITS(T *to, int64_t to_stride, const T *from, int64_t from_stride, int64_t na,             \
+                                 int64_t nb) {                                                                         \
+        int64_t a = 0;                                                                                                 \
+        for (; a + SIDE <= na; a += SIDE) {                                                                            \
+            int64_t b = 0;                                                                                             \
+            for (; b + SIDE <= nb; b += SIDE)                                                                          \
+                BLOCK(to + a * to_stride + b, to_stride, from + b * from_stride + a, from_stride);                     \
+            for (; b < nb; b++)                                                                                        \
+                for (int64_t k = a; k < a + SIDE; k++)                                                                 \
+                    to[k * to_stride + b] = from[b * from_stride + k];                                                 \
+        }                                                                                                              \
+        for (; a < na; a++)                                                                                            \
+            for (int64_t b = 0; b < nb; b++)                                                                           \
+                to[a * to_stride + b] = from[b * from_stride + a];                                                     \
+    }
+
+typedef uint32_t four __attribute__((vector_size(16)));
+typedef uint64_t two __attribute__((vector_size(16)));
+
+static void block_8(uint8_t *to, int64_t to_stride, const uint8_t *from, int64_t from_stride) {
+    (void)to_stride, (void)from_stride;
+    *to = *from;
+}
+
+static void block_32(uint32_t *to, int64_t to_stride, const uint32_t *from, int64_t from_stride) {
+    four in[4], low[2], high[2];
+    for (int k = 0; k < 4; k++)
+        memcpy(&in[k], from + k * from_stride, sizeof in[k]);
+    for (int k = 0; k < 2; k++) {
+        low[k] = __builtin_shufflevector(in[k], in[k + 2], 0, 4, 1, 5);
+        high[k] = __builtin_shufflevector(in[k], in[k + 2], 2, 6, 3, 7);
+    }
+    const four out[4] = {
+        __builtin_shufflevector(low[0], low[1], 0, 4, 1, 5), __builtin_shufflevector(low[0], low[1], 2, 6, 3, 7),
+        __builtin_shufflevector(high[0], high[1], 0, 4, 1, 5), __builtin_shufflevector(high[0], high[1], 2, 6, 3, 7)};
+    for (int k = 0; k < 4; k++)
+        memcpy(to + k * to_stride, &out[k], sizeof out[k]);
+}
+
+static void block_64(uint64_t *to, int64_t to_stride, const uint64_t *from, int64_t from_stride) {
+    two a, b;
+    memcpy(&a, from, sizeof a), memcpy(&b, from + from_stride, sizeof b);
+    const two first = __builtin_shufflevector(a, b, 0, 2), second = __builtin_shufflevector(a, b, 1, 3);
+    memcpy(to, &first, sizeof first), memcpy(to + to_stride, &second, sizeof second);
+}
+
+TRANSPOSE(uint8_t, 8, 1, block_8)
+TRANSPOSE(uint32_t, 32, 4, block_32)
+TRANSPOSE(uint64_t, 64, 2, block_64)
+
 /* Copies of one width. The shorter stride makes the inner loop, so that whole lines of the box are used at once. */
 #define COPIES(T, BITS)                                                                                                \
     static void fill_##BITS(T *dst, T element, int64_t n) {                                                            \
@@ -73,6 +125,10 @@ static int64_t magnitude(int64_t stride) {
     static void gather_##BITS(T *dst, const T *src, const run *r) {                                                    \
         if (r->row_stride == 0 && r->stride == 1) {                                                                    \
             repeat_##BITS(dst, src, r);                                                                                \
+            return;                                                                                                    \
+        }                                                                                                              \
+        if (r->row_stride == 1 && r->stride != 1) {                                                                    \
+            transpose_##BITS(dst, r->length, src, r->stride, r->rows, r->length);                                      \
             return;                                                                                                    \
         }                                                                                                              \
         if (magnitude(r->row_stride) < magnitude(r->stride) && r->rows > 1) {                                          \
@@ -92,6 +148,10 @@ static int64_t magnitude(int64_t stride) {
         }                                                                                                              \
     }                                                                                                                  \
     static void scatter_##BITS(T *dst, const T *src, const run *r) {                                                   \
+        if (r->row_stride == 1 && r->stride != 1) {                                                                    \
+            transpose_##BITS(dst, r->stride, src, r->length, r->length, r->rows);                                      \
+            return;                                                                                                    \
+        }                                                                                                              \
         if (magnitude(r->row_stride) < magnitude(r->stride) && r->rows > 1) {                                          \
             for (int64_t j = 0; j < r->length; j++)                                                                    \
                 for (int64_t i = 0; i < r->rows; i++)                                                                  \
