@@ -230,7 +230,18 @@ int64_t vm_tasks(const vm_program *p, const neap_run *run, int64_t elements) {
     return most < workers * TASKS_A_WORKER ? most : workers * TASKS_A_WORKER;
 }
 
-/* Nothing is reduced: every result is the identity. */
+/* The result of nothing: the identity, but 0.0 where that is -0.0. */
+static lazy_scalar empty_result(const vm_sink *sink) {
+    lazy_scalar value = {0};
+    if (sink->fold)
+        value = sink->fold->identity;
+    if (sink->dtype == NEAP_DTYPE_F32 && value.f32 == 0)
+        value.f32 = 0;
+    if (sink->dtype == NEAP_DTYPE_F64 && value.f64 == 0)
+        value.f64 = 0;
+    return value;
+}
+
 static int store_identities(const vm_program *p, void *const *bufs) {
     const vm_axes *a = &p->axes;
     int64_t kept = 1, one = 1;
@@ -239,10 +250,9 @@ static int store_identities(const vm_program *p, void *const *bufs) {
     for (int k = 0; k < p->nsinks; k++) {
         const vm_sink *sink = &p->sinks[k];
         char *to = (char *)bufs[sink->slot] + sink->map.offset * sink->width;
-        lazy_scalar zero = {0};
-        const lazy_scalar *value = sink->fold ? &sink->fold->identity : &zero;
+        const lazy_scalar value = empty_result(sink);
         for (int64_t i = 0; i < kept; i++)
-            vm_scatter(sink->width, to, value, a->kept ? a->kept : 1, a->kept ? a->shape : &one, sink->map.axis, i, 1);
+            vm_scatter(sink->width, to, &value, a->kept ? a->kept : 1, a->kept ? a->shape : &one, sink->map.axis, i, 1);
     }
     return NEAP_OK;
 }
