@@ -23,7 +23,7 @@
 
 #include "lazy/simd/simd.h"
 
-enum { VM_CHUNK = 1024, VM_TILE = 32, VM_COLUMNS_WIDE = 256 };
+enum { VM_CHUNK = 1024, VM_FAR_CHUNK = 256, VM_TILE = 32, VM_COLUMNS_WIDE = 256 };
 
 typedef enum vm_form { VM_FORM_ROWS, VM_FORM_BATCH, VM_FORM_TILES, VM_FORM_COLUMNS } vm_form;
 typedef enum vm_rate { VM_ONCE, VM_CELL, VM_EACH } vm_rate;

@@ -200,6 +200,7 @@ static void form_rows(vm_program *p, int64_t chunk) {
     p->chunk = batch ? p->batch_rows * row : chunk;
 }
 
+/* Operands that come from memory are taken in small chunks, so that the CPU reads and streams several chunks at a time. */
 void vm_choose_form(vm_program *p) {
     axes_collapse(p);
     int across = tiled_axis(p);
@@ -210,7 +211,7 @@ void vm_choose_form(vm_program *p) {
     else if (across >= 0)
         form_tiles(p, across, chunk);
     else
-        form_rows(p, chunk);
+        form_rows(p, p->far && chunk > VM_FAR_CHUNK ? VM_FAR_CHUNK : chunk);
     p->cells = product(p->grid, p->ngrid);
     p->walk_size = product(p->walk, p->nwalk);
 }
