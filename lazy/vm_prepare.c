@@ -270,7 +270,7 @@ static lazy_loop loop_for(const builder *b, const step *s) {
 static int order_steps(builder *b) {
     vm_program *p = b->p;
     int n = 0;
-    for (uint8_t rate = VM_ONCE; rate <= VM_EACH; rate++) {
+    for (int rate = VM_ONCE; rate <= VM_EACH; rate++) {
         for (int i = 0; i < b->kernel->nins; i++)
             if (!b->steps[i].gone && b->rate[p->nloads + i] == rate)
                 b->order[n++] = i;

@@ -3,11 +3,11 @@
 --     luajit kernels.lua ROOT OUT ROWFILE…
 --
 -- OUT/kernels_gen.h applies the loop forms of lazy/simd/kernels.c (MAP1 MAP2 MAP3, FOLD, LEAVES, CHOICE) to each op and
--- dtype and lists the loops in map_table, pair_table, fold_table, summed_table, choice_table and CAST_TABLE. The text of a dtype is the most specific
--- one of the row (lazy/op.h); in it T, U, O become C types and F(name) the function of lazy/simd/vmath.h for T.
--- Operands and results are read off the row's dtype rule: lazy_dtype_compare gives bool, the first operand of
--- lazy_dtype_where is bool; a row with LAZY_OP_CASTS makes a loop for each pair of dtypes. A text that is a call of a
--- function with rare arguments (vm_rare_NAME_D in lazy/simd) takes the form MAP1_RARE.
+-- dtype and lists the loops in map_table, pair_table, fold_table, summed_table, choice_table and CAST_TABLE. The text of
+-- a dtype is the most specific one of the row (lazy/op.h); in it T, U, O become C types and F(name) the function of
+-- lazy/simd/vmath.h for T. Operands and results are read off the row's dtype rule: lazy_dtype_compare gives bool, the
+-- first operand of lazy_dtype_where is bool; a row with LAZY_OP_CASTS makes a loop for each pair of dtypes. A text that
+-- is a call of a function with rare arguments (vm_rare_NAME_D in lazy/simd) takes the form MAP1_RARE.
 local directory = arg[0]:match("^(.*)/") or "."
 package.path = directory .. "/lib/?.lua;" .. package.path
 local files = require "files"
@@ -196,7 +196,7 @@ local function applied(row, dtype, operands)
     return "(" .. text:gsub("%f[%w_][abc]%f[^%w_]", operands) .. ")"
 end
 
-local function write_pairs(by_name)
+local function write_pairs()
     local entries = {}
     for _, pair in ipairs(PAIRS) do
         local first, second, position = by_name[pair[1]], by_name[pair[2]], pair[3]
@@ -209,7 +209,8 @@ local function write_pairs(by_name)
                 local arguments = {}
                 for k = 1, arity + 1 do arguments[k] = dtype.type end
                 arguments[arity + 2] = text
-                local id = instance("MAP" .. arity, ("%s_%s%d_%s"):format(pair[1], pair[2], position, dtype.name), arguments)
+                local name = ("%s_%s%d_%s"):format(pair[1], pair[2], position, dtype.name)
+                local id = instance("MAP" .. arity, name, arguments)
                 local names = {}
                 for k, variant in ipairs(VARIANTS[arity]) do names[k] = id .. "_" .. variant end
                 loops[#loops + 1] = ("[NEAP_DTYPE_%s] = {{%s}}"):format(dtype.id, table.concat(names, ", "))
@@ -221,7 +222,7 @@ local function write_pairs(by_name)
     return "static const lazy_pair pair_table[] = {\n" .. table.concat(entries) .. "};\n"
 end
 
-local function write_summed(by_name)
+local function write_summed()
     local entries = {}
     for _, names in ipairs(SUMMED) do
         local first, second = by_name[names[1]], names[2] and by_name[names[2]]
@@ -246,7 +247,7 @@ local function op_table(kind, type)
     return ("static const %s *const %s_table[LAZY_OP_COUNT] = {\n%s};\n"):format(type, kind, table.concat(tables[kind]))
 end
 
-local pairs_text, summed_text = write_pairs(by_name), write_summed(by_name) -- both add to `forms`
+local pairs_text, summed_text = write_pairs(), write_summed() -- both add to `forms`
 
 files.write(out .. "/kernels_gen.h", table.concat {
     "/* kernels_gen.h: kernel loops. Generated from the op rows; do not edit. */\n",
