@@ -64,9 +64,11 @@ int vm_frame_begin(vm_frame *f, const vm_program *p, void *const *bufs, const la
     size_t bases = (size_t)(p->nloads + p->nsinks) * sizeof(int64_t);
     size_t tables = (pointers + bases + 4095) / 4096 * 4096;
     char *block = scratch_get(tables + p->scratch);
+    if (!block) {
+        neap_error(NEAP_E_MEMORY, "out of memory for a kernel's scratch");
+        return NEAP_E_MEMORY;
+    }
     f->program = p, f->bufs = bufs, f->scalars = scalars, f->cell = -1;
-    if (!block)
-        return neap_error(NEAP_E_MEMORY, "out of memory for a kernel's scratch");
     f->at = (char **)block;
     f->base = (int64_t *)(block + pointers);
     f->scratch = block + tables;
