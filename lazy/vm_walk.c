@@ -230,7 +230,11 @@ void vm_iota(int dtype, void *dst, int64_t first, int naxes, const int64_t *shap
             IOTA(int64_t);
         else if (dtype == NEAP_DTYPE_F32)
             IOTA(float);
-        else
+        else if (dtype == NEAP_DTYPE_F64)
             IOTA(double);
+        else if (dtype == NEAP_DTYPE_U32)
+            IOTA(uint32_t);
+        else
+            IOTA(uint8_t);
     }
 }
