@@ -41,13 +41,14 @@ int neap_array_empty(neap_ctx *ctx, int dtype, int ndim, const int64_t *shape, v
     if (ndim < 0 || ndim > NEAP_MAX_DIMS)
         return neap_error(NEAP_E_SHAPE, "array: expected at most %d axes, got %d", NEAP_MAX_DIMS, ndim);
     lazy_result aval = {.dtype = (uint8_t)dtype, .ndim = (uint8_t)ndim};
-    int64_t bytes = neap_dtype_bytes(dtype);
+    int64_t bytes = neap_dtype_bytes(dtype), nonzero = bytes;
     for (int k = 0; k < ndim; k++) {
         if (shape[k] < 0)
             return neap_error(NEAP_E_SHAPE, "array: expected sizes of at least 0, got %lld", (long long)shape[k]);
-        aval.shape[k] = shape[k];
-        if (__builtin_mul_overflow(bytes, shape[k] ? shape[k] : 1, &bytes))
+        if (__builtin_mul_overflow(nonzero, shape[k] ? shape[k] : 1, &nonzero))
             return neap_error(NEAP_E_MEMORY, "array: more bytes than an address can count");
+        aval.shape[k] = shape[k];
+        bytes *= shape[k];
     }
     neap_buffer *buffer;
     int status = neap_buffer_new(0, (size_t)bytes, &buffer);
@@ -161,22 +162,23 @@ int neap_array_text(neap_ctx *ctx, int32_t id, char *text, size_t capacity, size
 }
 
 /* ---- Life --------------------------------------------------------------------------------------------------------- */
+/* The handle goes on to name a node that is nothing but deleted. The array itself is freed with the last of those that
+ * still read it: views, work that was recorded, programs. */
 int neap_array_delete(neap_ctx *ctx, int32_t id) {
     neap_node *node = lazy_lookup(ctx, id);
     if (!node)
         return neap_error_code();
     if (node->flags & LAZY_ABSTRACT)
         return neap_error(NEAP_E_TRACE, "delete: a traced array has no memory to give back");
-    /* Readers that were recorded keep their right to the value. */
-    int status = ctx->npending > 0 ? neap_flush(ctx) : 0;
-    if (status)
-        return status;
-    lazy_retain(node);
-    lazy_node_drop(ctx, node);
-    if (node->buffer)
-        neap_buffer_release(node->buffer);
-    node->buffer = NULL;
-    node->flags |= LAZY_DELETED;
+    lazy_result aval = {.dtype = node->dtype, .ndim = node->ndim};
+    memcpy(aval.shape, node->shape, node->ndim * sizeof *node->shape);
+    neap_node *gone = lazy_node_new(ctx, LAZY_OP_array, &aval, 0, NULL, 0, NULL);
+    if (!gone)
+        return NEAP_E_MEMORY;
+    gone->flags |= LAZY_DELETED;
+    gone->id = id;
+    node->id = 0;
+    ctx->slots.at[id & ((1 << NEAP_SLOT_BITS) - 1)] = gone;
     lazy_release(ctx, node);
     return 0;
 }

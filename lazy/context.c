@@ -2,8 +2,9 @@
  *
  * Limits: the defaults flush a pending region at 1024 nodes, or when it would write 64 MiB, so that workers start early
  * and recording stays ahead.
- * Collection: Lua's collector sees 24 bytes per array, so native bytes drive it: when live buffers pass
- * max(256 MiB, 2 × what was live after the last collection), a full collection is asked for.
+ * Collection: Lua's collector sees 24 bytes per array, so native bytes drive it: for each 16 MiB of new buffers it is
+ * asked for a step, and when live buffers pass max(256 MiB, 2 × what was live after the last collection), for a full
+ * collection.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -128,8 +129,7 @@ void lazy_count_bytes(neap_ctx *ctx, int64_t bytes) {
     ctx->unseen_bytes = 0;
     neap_memory_stats stats;
     neap_memory_get(&stats);
-    if (stats.live_bytes > ctx->collect_above)
-        ctx->attention |= NEAP_ATTEND_COLLECT;
+    ctx->attention |= stats.live_bytes > ctx->collect_above ? NEAP_ATTEND_COLLECT : NEAP_ATTEND_STEP;
 }
 
 /* ---- Running ahead ------------------------------------------------------------------------------------------------ */
@@ -182,7 +182,7 @@ void neap_site(neap_ctx *ctx, const char *file, int line) {
     char text[512];
     snprintf(text, sizeof text, "%s:%d", file, line);
     ctx->site_node->site = intern(ctx, text);
-    ctx->site_node = NULL;
+    lazy_site_told(ctx, ctx->site_node);
 }
 
 void neap_site_reset(neap_ctx *ctx, const char *chunk) {

@@ -32,7 +32,6 @@ enum {
     LAZY_ABSTRACT = 4, /* belongs to a trace: has no value of its own */
     LAZY_DELETED = 8,
     LAZY_DROPPED = 16,     /* its inputs were released after computing */
-    LAZY_INTEGRAL = 32,    /* a number argument that met an integer array: checked at each run */
     LAZY_CONSTRUCTED = 64, /* made of constructors by views and maps alone: may be computed again anywhere */
     LAZY_COUNTED = 128     /* pending, and its bytes are in pending_bytes */
 };
@@ -43,6 +42,7 @@ struct neap_node {
     uint8_t dtype, ndim;
     uint8_t state, flags;
     uint8_t nin;
+    uint8_t meets;   /* number arguments of traces: integer dtypes that they met, one bit each; checked at each run */
     int32_t id;      /* handle, 0: none */
     uint32_t levels; /* open levels that it belongs to, one bit each */
     uint32_t mark;   /* last traversal that met it … */
@@ -169,6 +169,8 @@ const char *lazy_site_text(neap_ctx *ctx, int32_t site);
 /* ---- record.c ---------------------------------------------------------------------------------------------------- */
 /* Infers, casts, records. OWNED (it may be one of the inputs, retained); NULL on error. */
 neap_node *lazy_record(neap_ctx *ctx, int op, int nin, neap_node *const *in, int nattrs, const int64_t *attrs);
+/* Can `value` be an element of this dtype? Always, of a float one. */
+bool lazy_dtype_holds(int dtype, double value);
 /* A 0-d constant; OWNED. */
 neap_node *lazy_constant(neap_ctx *ctx, int dtype, bool weak, double value);
 /* A done node over a buffer (one reference of which it takes); OWNED. */
@@ -190,6 +192,8 @@ static inline void lazy_hold(neap_ctx *ctx) {
     ctx->hold++;
 }
 int lazy_unhold(neap_ctx *ctx);
+/* The last recorded node has its script line: starts it if it is a call, which waited for that. */
+void lazy_site_told(neap_ctx *ctx, neap_node *node);
 /* Passes an owned reference to the arena; NULL stays NULL. */
 neap_node *lazy_arena(neap_ctx *ctx, neap_node *node);
 /* Tells of an allocation: asks for a collection when live bytes are past the mark. */

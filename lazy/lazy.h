@@ -53,6 +53,7 @@ enum {
     NEAP_ATTEND_COLLECT = 2,  /* native bytes have grown: run a full collection, then sweep */
     NEAP_ATTEND_SITE = 4,     /* tell the script line of the last recorded node with neap_site */
     NEAP_ATTEND_INTERRUPT = 8, /* raise the interrupt */
+    NEAP_ATTEND_STEP = 32,     /* some bytes were allocated: let Lua's collector make a step */
     NEAP_ATTEND_THROTTLE = 16  /* far ahead of the workers: poll neap_throttle until NEAP_OK */
 };
 /* What NEAP_ATTEND was about: a set of bits, which this call clears (but INTERRUPT, cleared by the prompt). */
@@ -161,7 +162,7 @@ NEAP_API int neap_trace_begin(neap_ctx *ctx, int *level);
 /* A placeholder. weak != 0: a number argument (ndim 0). */
 NEAP_API int neap_trace_input(neap_ctx *ctx, int level, int dtype, int weak, int ndim, const int64_t *shape,
                               int32_t *out);
-/* Closes the level and makes a program of its inputs, its effects and `outputs` (which may also be arrays from outside
+/* Closes the level (unless it fails: then it can be called again) and makes a program of its inputs, its effects and `outputs` (which may also be arrays from outside
  * or inputs). */
 NEAP_API int neap_trace_end(neap_ctx *ctx, int level, int n, const int32_t *outputs, neap_program **program); /* OWNED */
 NEAP_API void neap_program_free(neap_program *program);

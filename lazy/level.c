@@ -212,6 +212,8 @@ static int gradient(neap_ctx *ctx, int level, neap_node *result, neap_node *seed
 int neap_tape_gradient(neap_ctx *ctx, int level, int32_t result, int32_t seed, int n, const int32_t *wrt,
                        int32_t *out) {
     int status = level_check(ctx, level);
+    if (status == 0 && ctx->levels[level].trace)
+        status = neap_error(NEAP_E_STATE, "the level is a trace, not a gradient");
     neap_node *result_node = lazy_lookup(ctx, result), *seed_node = seed ? lazy_lookup(ctx, seed) : NULL;
     if (status || !result_node || (seed && !seed_node))
         return neap_error_code();

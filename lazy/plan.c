@@ -403,7 +403,8 @@ static int make_batches(lazy_plan *plan) {
     lazy_batch *batch = NULL;
     for (int32_t k = 0; k < plan->nsteps && status == 0; k++) {
         lazy_step *step = plan->steps[k];
-        bool joins = batch && batch->nsteps < BATCH_STEPS && batch->cost + step->cost < LAZY_SMALL_COST &&
+        bool joins = batch && step->kind == LAZY_STEP_KERNEL && plan->steps[k - 1]->kind == LAZY_STEP_KERNEL &&
+                     batch->nsteps < BATCH_STEPS && batch->cost + step->cost < LAZY_SMALL_COST &&
                      batch->nbufs + new_buffers(t, step, plan->nbatches - 1) <= BATCH_BUFFERS;
         if (!joins) {
             if (batch && (status = batch_close(t, batch)) != 0)

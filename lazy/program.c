@@ -11,7 +11,6 @@
  * no new plan. Running pushes the plan's steps on the arguments' buffers; replaying records the ops again on other
  * nodes, which is how programs are inlined and differentiated.
  */
-#include <math.h>
 #include <string.h>
 
 #include "lazy/format.h"
@@ -78,13 +77,25 @@ static int roots_of(const neap_program *program, lazy_nodes *roots) {
     return status;
 }
 
-/* Computes captured nodes that are more than constructors. */
+static bool is_captured(const neap_node *node) {
+    return !(node->flags & (LAZY_ABSTRACT | LAZY_CONSTRUCTED)) && !node->buffer;
+}
+
+/* Computes the captured nodes that the trace itself reads, if they are more than constructors; what they are made of
+ * is fused into them. */
 static int bind_captures(neap_ctx *ctx, lazy_nodes *roots) {
     int status = lazy_region_collect(ctx, roots->n, roots->at);
     lazy_nodes captured = {0};
-    for (int64_t k = 0; k < ctx->order.n && status == 0; k++)
-        if (!(ctx->order.at[k]->flags & (LAZY_ABSTRACT | LAZY_CONSTRUCTED)) && !ctx->order.at[k]->buffer)
-            status = lazy_push(&captured, ctx->order.at[k]);
+    for (int64_t k = 0; k < roots->n && status == 0; k++)
+        if (is_captured(roots->at[k]))
+            status = lazy_push(&captured, roots->at[k]);
+    for (int64_t k = 0; k < ctx->order.n && status == 0; k++) {
+        neap_node *node = ctx->order.at[k], *const * children;
+        int n = is_captured(node) ? 0 : lazy_region_children(node, &children);
+        for (int c = 0; c < n && status == 0; c++)
+            if (is_captured(children[c]))
+                status = lazy_push(&captured, children[c]);
+    }
     if (status == 0 && captured.n > 0)
         status = lazy_flush_roots(ctx, (int)captured.n, captured.at);
     lazy_vector_free(&captured);
@@ -181,10 +192,6 @@ static int build_program(neap_ctx *ctx, int level, neap_program *program, int n,
     for (int64_t k = 0; k < trace->effects.n && status == 0; k++)
         status = lazy_push(&program->effects, trace->effects.at[k]);
     if (status == 0)
-        trace->effects.n = 0; /* the program has taken them over */
-    else
-        program->effects.n = 0;
-    if (status == 0)
         status = roots_of(program, &roots);
     if (status == 0)
         status = bind_captures(ctx, &roots);
@@ -206,11 +213,13 @@ int neap_trace_end(neap_ctx *ctx, int level, int n, const int32_t *outputs, neap
         return neap_error(NEAP_E_MEMORY, "out of memory for a program");
     program->ctx = ctx;
     int status = build_program(ctx, level, program, n, outputs);
-    neap_level_end(ctx, level);
-    if (status) {
+    if (status) { /* the level stays open, with its effects, so the call can be repeated */
+        program->effects.n = 0;
         neap_program_free(program);
         return status;
     }
+    ctx->levels[level].effects.n = 0; /* the program has taken them over */
+    neap_level_end(ctx, level);
     ctx->counters.programs++;
     *out = program;
     return 0;
@@ -242,17 +251,28 @@ void neap_program_info_get(neap_program *program, neap_program_info *out) {
                                .steps = program->plan->nsteps};
 }
 
+/* Can the value of a number argument be an element of all integer dtypes that it met in the trace? One that is itself
+ * an argument of a trace around this one meets them there. */
+static bool number_fits(neap_node *node, uint8_t meets) {
+    if (node->op == LAZY_OP_placeholder)
+        node->meets |= meets;
+    for (int d = 0; d < NEAP_DTYPE_COUNT && node->op == LAZY_OP_constant; d++)
+        if (meets >> d & 1 && !lazy_dtype_holds(d, node->value))
+            return false;
+    return true;
+}
+
 /* ---- Running ------------------------------------------------------------------------------------------------------- */
-static int check_input(const neap_program *program, int k, const neap_node *node) {
+static int check_input(const neap_program *program, int k, neap_node *node) {
     const neap_node *want = program->inputs.at[k];
     char left[256], right[256];
     if (want->flags & LAZY_WEAK) {
         if (!lazy_is_number(node))
             return neap_error(NEAP_E_ARGUMENT, "program: input %d: expected a number, got an array", k + 1);
-        if (want->flags & LAZY_INTEGRAL && node->op == LAZY_OP_constant && node->value != floor(node->value))
+        if (want->meets && !number_fits(node, want->meets))
             return neap_error(NEAP_E_DTYPE,
-                              "program: input %d: the number %.17g meets an array of integers; cast the array "
-                              "first",
+                              "program: input %d: the number %.17g meets an array of integers that cannot hold it; "
+                              "cast the array first",
                               k + 1, node->value);
         return 0;
     }
@@ -295,11 +315,12 @@ static double run_number(void *arg, neap_node *node) {
 static neap_node *root_result(neap_ctx *ctx, neap_program *program, int64_t root, neap_node *node, neap_buffer **made,
                               run_inputs *inputs) {
     int32_t slot = program->output_slots.at[root];
-    if (slot < 0)
+    if (slot < 0 && lazy_is_number(node))
         return lazy_retain(node->op == LAZY_OP_placeholder ? inputs->nodes[(int)node->value] : node);
+    neap_buffer *buffer = slot < 0 ? run_buffer(inputs, node) : made[slot];
     lazy_result aval = {.dtype = node->dtype, .ndim = node->ndim};
     memcpy(aval.shape, node->shape, node->ndim * sizeof *node->shape);
-    return lazy_node_of_buffer(ctx, &aval, neap_buffer_retain(made[slot]));
+    return lazy_node_of_buffer(ctx, &aval, neap_buffer_retain(buffer));
 }
 
 static int run_effects(neap_ctx *ctx, neap_program *program, neap_buffer **made, run_inputs *inputs) {
@@ -387,6 +408,13 @@ static int replay_nodes(neap_ctx *ctx, neap_program *program, neap_node *const *
 /* Effects of a replayed program happen, or are recorded by the trace that it is inlined into. */
 static int replay_effects(neap_ctx *ctx, neap_program *program, neap_node *const *arrays) {
     int status = 0;
+    int64_t narrays = 0;
+    for (int64_t e = 0; e < program->effects.n; e++)
+        narrays += program->effects.at[e]->nodes.n;
+    /* What can fail comes before the first print, so that the call can be repeated. */
+    for (int64_t k = 0; k < narrays && status == 0; k++)
+        if (!(arrays[k]->flags & LAZY_ABSTRACT))
+            status = lazy_force(ctx, arrays[k]);
     for (int64_t e = 0; e < program->effects.n && status == 0; e++) {
         lazy_effect *effect = program->effects.at[e];
         neap_piece *pieces = malloc((size_t)effect->npieces * sizeof *pieces + 1);

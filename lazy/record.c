@@ -52,7 +52,7 @@ neap_node *lazy_constant(neap_ctx *ctx, int dtype, bool weak, double value) {
 }
 
 /* Can `value` be an element of this integer or bool dtype? */
-static bool dtype_holds(int dtype, double value) {
+bool lazy_dtype_holds(int dtype, double value) {
     switch (dtype) {
     case NEAP_DTYPE_BOOL:
         return value == 0 || value == 1;
@@ -75,7 +75,7 @@ static neap_node *as_dtype(neap_ctx *ctx, const char *op, neap_node *node, int d
     if (node->dtype == dtype && !weak)
         return lazy_retain(node);
     if (weak && neap_dtype_kind(dtype) != 'f') {
-        if (node->op == LAZY_OP_constant && !dtype_holds(dtype, node->value)) {
+        if (node->op == LAZY_OP_constant && !lazy_dtype_holds(dtype, node->value)) {
             neap_error(NEAP_E_DTYPE,
                        "%s: the number %.17g is not a value of the array's dtype %s; cast the array first, "
                        "as in x:astype(\"f32\")",
@@ -83,7 +83,7 @@ static neap_node *as_dtype(neap_ctx *ctx, const char *op, neap_node *node, int d
             return NULL;
         }
         if (node->op == LAZY_OP_placeholder) {
-            node->flags |= LAZY_INTEGRAL;
+            node->meets |= (uint8_t)(1u << dtype);
         } else if (node->op != LAZY_OP_constant) {
             neap_error(NEAP_E_DTYPE,
                        "%s: a number computed from a number argument meets an array of dtype %s; cast one "
@@ -225,12 +225,20 @@ static void count_consumer(neap_ctx *ctx, neap_node *node, const lazy_op *row) {
         node->flags |= LAZY_SHARED;
 }
 
-static void mark_residuals(neap_node *node, const lazy_op *row) {
+/* What the gradient of this node will read again is materialised. Nodes that a gradient builds (recording is held then)
+ * have no such future of their own, but for an outer gradient, which may compute it a second time. */
+static void mark_residuals(const neap_ctx *ctx, neap_node *node, const lazy_op *row) {
+    if (ctx->hold)
+        return;
     if (row->residual & LAZY_RESIDUAL_OUT)
         node->flags |= LAZY_SHARED;
-    for (int k = 0; k < node->nin && k < 3; k++)
-        if (row->residual & (LAZY_RESIDUAL_IN0 << k))
+    for (int k = 0; k < node->nin && k < 3; k++) {
+        bool others = node->nin == 1; /* an input is read for the sake of the cotangents of others (or its own) */
+        for (int j = 0; j < node->nin; j++)
+            others |= j != k && node->in[j]->levels;
+        if (others && row->residual & (LAZY_RESIDUAL_IN0 << k))
             read_target(node->in[k])->flags |= LAZY_SHARED;
+    }
 }
 
 /* Levels whose bit survives an op without a gradient: traces. */
@@ -256,7 +264,7 @@ int lazy_enroll(neap_ctx *ctx, neap_node *node) {
     if (row->kind != LAZY_VIEW)
         count_consumer(ctx, node, row);
     if (node->levels) {
-        mark_residuals(node, row);
+        mark_residuals(ctx, node, row);
         node->tape = (int32_t)ctx->tape.n;
         if (lazy_push(&ctx->tape, node))
             return NEAP_E_MEMORY;
@@ -281,17 +289,36 @@ int lazy_enroll(neap_ctx *ctx, neap_node *node) {
     return 0;
 }
 
+/* Starts calls that were recorded but not started. */
+static int flush_calls(neap_ctx *ctx) {
+    lazy_nodes roots = {0};
+    int status = 0;
+    for (int64_t k = 0; k < ctx->pending.n && status == 0; k++) {
+        neap_node *node = ctx->pending.at[k];
+        if (node->state == LAZY_PENDING && lazy_node_op(node)->kind == LAZY_CALL)
+            status = lazy_push(&roots, node);
+    }
+    if (status == 0 && roots.n)
+        status = lazy_flush_roots(ctx, (int)roots.n, roots.at);
+    lazy_vector_free(&roots);
+    ctx->heavy = false;
+    return status;
+}
+
 /* Starts work that should not wait: a call, or pending work past the limits. Out of memory is not an error here: the
- * work stays pending, and Lua is asked to collect. */
+ * work stays pending, and Lua is asked to collect. A call whose script line is about to be told waits for it. */
 static void apply_triggers(neap_ctx *ctx, neap_node *node) {
     int status = 0;
     if (ctx->limit_nodes == 0 && ctx->limit_bytes == 0)
         return;
-    if (ctx->hold) {
-        ctx->heavy |= lazy_node_op(node)->kind == LAZY_CALL;
+    bool call = lazy_node_op(node)->kind == LAZY_CALL;
+    if (ctx->hold || (call && node == ctx->site_node)) {
+        ctx->heavy |= call;
         return;
     }
-    if (lazy_node_op(node)->kind == LAZY_CALL)
+    if (ctx->heavy)
+        status = flush_calls(ctx);
+    else if (call)
         status = lazy_flush_roots(ctx, 1, &node);
     else if ((ctx->limit_nodes && ctx->npending >= ctx->limit_nodes) ||
              (ctx->limit_bytes && ctx->pending_bytes >= ctx->limit_bytes))
@@ -300,22 +327,17 @@ static void apply_triggers(neap_ctx *ctx, neap_node *node) {
         ctx->attention |= NEAP_ATTEND_COLLECT;
 }
 
+void lazy_site_told(neap_ctx *ctx, neap_node *node) {
+    ctx->site_node = NULL;
+    ctx->heavy = false;
+    if (node->state == LAZY_PENDING && lazy_node_op(node)->kind == LAZY_CALL)
+        apply_triggers(ctx, node);
+}
+
 int lazy_unhold(neap_ctx *ctx) {
     if (--ctx->hold > 0)
         return 0;
-    int status = 0;
-    if (ctx->heavy) {
-        lazy_nodes roots = {0};
-        for (int64_t k = 0; k < ctx->pending.n && status == 0; k++) {
-            neap_node *node = ctx->pending.at[k];
-            if (node->state == LAZY_PENDING && lazy_node_op(node)->kind == LAZY_CALL)
-                status = lazy_push(&roots, node);
-        }
-        if (status == 0 && roots.n)
-            status = lazy_flush_roots(ctx, (int)roots.n, roots.at);
-        lazy_vector_free(&roots);
-        ctx->heavy = false;
-    }
+    int status = ctx->heavy ? flush_calls(ctx) : 0;
     for (int64_t k = 0; k < ctx->arena.n; k++)
         lazy_release(ctx, ctx->arena.at[k]);
     ctx->arena.n = 0;
@@ -374,8 +396,8 @@ static int cast_inputs(neap_ctx *ctx, const lazy_op *row, const lazy_result *res
     bool keeps = row->dtype == lazy_dtype_same || row->flags & LAZY_OP_CASTS;
     for (int k = 0; k < nin; k++) {
         bool condition = k == 0 && row->dtype == lazy_dtype_where;
-        int want = keeps || condition ? in[k]->dtype : result->compute;
-        if (in[k]->flags & LAZY_WEAK && (keeps || condition))
+        int want = condition ? NEAP_DTYPE_BOOL : keeps ? in[k]->dtype : result->compute;
+        if (in[k]->flags & LAZY_WEAK && keeps)
             want = avals[k].dtype; /* as the rules saw it */
         to[k] = in[k];
         if (in[k]->dtype == want && !(in[k]->flags & LAZY_WEAK))
@@ -542,7 +564,7 @@ int neap_op2_number(neap_ctx *ctx, int op, int32_t a, double number, int number_
 int neap_array_number(neap_ctx *ctx, int dtype, double value, int32_t *out) {
     if (dtype >= NEAP_DTYPE_COUNT)
         return neap_error(NEAP_E_DTYPE, "number: no such dtype");
-    if (dtype >= 0 && !dtype_holds(dtype, value))
+    if (dtype >= 0 && !lazy_dtype_holds(dtype, value))
         return neap_error(NEAP_E_DTYPE, "%.17g is not a value of dtype %s", value, neap_dtype_name(dtype));
     return publish(ctx, lazy_constant(ctx, dtype < 0 ? NEAP_DTYPE_F64 : dtype, dtype < 0, value), out);
 }

@@ -190,6 +190,6 @@ int lazy_region_plan(neap_ctx *ctx, int64_t nroots, neap_node *const *roots, laz
             lazy_plan_release(plan);
     }
     free(made);
-    *out = plan;
+    *out = status ? NULL : plan;
     return status;
 }

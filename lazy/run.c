@@ -14,8 +14,9 @@ typedef struct job { /* one batch of a plan in flight */
     int64_t bytes; /* of its outputs */
     lazy_plan *plan;
     const lazy_batch *batch;
-    neap_buffer **bufs;
-    lazy_scalar *numbers;
+    int32_t first, nsteps; /* all steps of the batch, or one of them */
+    neap_buffer **bufs;    /* the batch's; NULL where these steps do not use them */
+    lazy_scalar *numbers;  /* the batch's */
 } job;
 
 static int run_step(const lazy_step *step, const job *j, const neap_run *run) {
@@ -49,48 +50,51 @@ static const char *step_name(const lazy_step *step) {
     return step->kernel.sinks[0].kind == LAZY_SINK_REDUCE ? lazy_ops[step->kernel.sinks[0].op]->name : "kernel";
 }
 
-/* In a job of several steps the engine does not know which one failed. */
-static int blame(const job *j, const lazy_step *step, int status) {
-    if (j->batch->nsteps == 1)
-        return status;
-    return neap_error(status, "%s%s%s: %s", step->site ? step->site : "", step->site ? ": " : "", step_name(step),
-                      neap_error_text());
-}
-
 static int run_job(void *arg, const neap_run *run) {
     job *j = arg;
-    for (int32_t k = 0; k < j->batch->nsteps; k++) {
-        const lazy_step *step = j->plan->steps[j->batch->first + k];
-        int status = run_step(step, j, run);
-        if (status < 0)
-            return blame(j, step, status);
-    }
-    return 0;
+    int status = 0;
+    for (int32_t k = 0; k < j->nsteps && status == 0; k++)
+        status = run_step(j->plan->steps[j->first + k], j, run);
+    return status;
 }
 
 static void job_release(void *arg) {
     job *j = arg;
-    lazy_flight_ended(j->ctx, j->bytes, j->batch->cost);
+    lazy_flight_ended(j->ctx, j->bytes, j->batch->cost / j->batch->nsteps * j->nsteps);
     for (int32_t k = 0; k < j->batch->nbufs; k++)
-        neap_buffer_release(j->bufs[k]);
+        if (j->bufs[k])
+            neap_buffer_release(j->bufs[k]);
     lazy_plan_release(j->plan);
     free(j);
 }
 
-static job *job_new(neap_ctx *ctx, lazy_plan *plan, const lazy_batch *batch, neap_buffer **bufs,
-                    const lazy_scalar *numbers) {
+/* The line of the node that the step computes now; where nobody told one, that of the first region of its kind. */
+static const char *step_site(neap_ctx *ctx, const lazy_step *step, neap_node *const *region) {
+    int32_t site = region[step->node]->site;
+    return site && site != ctx->chunk_site ? lazy_site_text(ctx, site) : step->site;
+}
+
+/* A job for nsteps steps of the batch from `first` on (all of them, or one). */
+static job *job_new(neap_ctx *ctx, lazy_plan *plan, const lazy_batch *batch, int32_t first, int32_t nsteps,
+                    neap_buffer **bufs, const lazy_scalar *numbers) {
     size_t pointers = (size_t)batch->nbufs * sizeof(neap_buffer *);
     job *j = malloc(sizeof *j + pointers + (size_t)batch->nnumbers * sizeof *numbers);
     if (!j)
         return NULL;
     __atomic_add_fetch(&plan->refs, 1, __ATOMIC_RELAXED);
-    *j = (job){.ctx = ctx, .plan = plan, .batch = batch, .bufs = (neap_buffer **)(j + 1)};
+    *j = (job){
+        .ctx = ctx, .plan = plan, .batch = batch, .first = first, .nsteps = nsteps, .bufs = (neap_buffer **)(j + 1)};
     j->numbers = (lazy_scalar *)(j->bufs + batch->nbufs);
-    for (int32_t k = 0; k < batch->nbufs; k++) {
-        j->bufs[k] = neap_buffer_retain(bufs[batch->slots[k]]);
-        j->bytes += batch->writes[k] ? (int64_t)neap_buffer_bytes(j->bufs[k]) : 0;
-    }
-    lazy_flight_began(ctx, j->bytes, batch->cost);
+    memset(j->bufs, 0, pointers);
+    for (int32_t s = first; s < first + nsteps; s++)
+        for (int32_t k = 0; k < plan->steps[s]->nbufs; k++) {
+            int32_t at = plan->steps[s]->slots[k];
+            if (!j->bufs[at])
+                j->bufs[at] = neap_buffer_retain(bufs[batch->slots[at]]);
+        }
+    for (int32_t k = 0; k < batch->nbufs; k++)
+        j->bytes += batch->writes[k] && j->bufs[k] ? (int64_t)neap_buffer_bytes(j->bufs[k]) : 0;
+    lazy_flight_began(ctx, j->bytes, batch->cost / batch->nsteps * nsteps);
     if (batch->nnumbers)
         memcpy(j->numbers, numbers + batch->first_number, (size_t)batch->nnumbers * sizeof *numbers);
     return j;
@@ -115,23 +119,25 @@ static int unique_vars(neap_var **vars, int n) {
     return kept;
 }
 
-static int batch_push(neap_ctx *ctx, lazy_plan *plan, const lazy_batch *batch, neap_buffer **bufs,
-                      const lazy_scalar *numbers) {
+static int steps_push(neap_ctx *ctx, lazy_plan *plan, const lazy_batch *batch, int32_t first, int32_t nsteps,
+                      neap_node *const *region, neap_buffer **bufs, const lazy_scalar *numbers) {
     enum { FEW = 64 };
     neap_var *few[2 * FEW], **vars = batch->nbufs <= FEW ? few : malloc(2 * (size_t)batch->nbufs * sizeof *vars);
-    job *j = vars ? job_new(ctx, plan, batch, bufs, numbers) : NULL;
+    job *j = vars ? job_new(ctx, plan, batch, first, nsteps, bufs, numbers) : NULL;
     int nreads = 0, nwrites = 0;
+    const lazy_step *step = plan->steps[first];
+    int32_t result = step->slots[step->nbufs - 1];
     for (int32_t k = 0; k < batch->nbufs && j; k++) {
+        if (!j->bufs[k])
+            continue;
         neap_var *var = neap_buffer_var(j->bufs[k]);
-        if (batch->writes[k])
+        if (nsteps > 1 ? batch->writes[k] : k == result)
             vars[batch->nbufs + nwrites++] = var;
         else
             vars[nreads++] = var;
     }
-    const lazy_step *step = plan->steps[batch->first];
-    bool single = batch->nsteps == 1;
-    neap_push push = {.name = single ? step_name(step) : NULL,
-                      .site = single ? step->site : NULL,
+    neap_push push = {.name = nsteps == 1 ? step_name(step) : "region",
+                      .site = step_site(ctx, step, region),
                       .release = job_release,
                       .flags = batch->cost < LAZY_SMALL_COST ? NEAP_PUSH_SMALL : 0,
                       .nreads = unique_vars(vars, nreads),
@@ -143,6 +149,22 @@ static int batch_push(neap_ctx *ctx, lazy_plan *plan, const lazy_batch *batch, n
         job_release(j);
     if (vars != few)
         free(vars);
+    return status;
+}
+
+/* Steps may share an op only if none of them waits for, or fails with, what the others do not read: if all inputs of
+ * the batch are there. Otherwise each goes by itself. */
+static int batch_push(neap_ctx *ctx, lazy_plan *plan, const lazy_batch *batch, neap_node *const *region,
+                      neap_buffer **bufs, const lazy_scalar *numbers) {
+    bool together = true;
+    for (int32_t k = 0; k < batch->nbufs && together && batch->nsteps > 1; k++)
+        if (!batch->writes[k])
+            together = neap_var_poll(neap_buffer_var(bufs[batch->slots[k]]), NULL) == NEAP_OK;
+    if (together)
+        return steps_push(ctx, plan, batch, batch->first, batch->nsteps, region, bufs, numbers);
+    int status = 0;
+    for (int32_t k = 0; k < batch->nsteps && status == 0; k++)
+        status = steps_push(ctx, plan, batch, batch->first + k, 1, region, bufs, numbers);
     return status;
 }
 
@@ -197,7 +219,7 @@ int lazy_plan_run(neap_ctx *ctx, lazy_plan *plan, neap_node *const *region, cons
             numbers[k] =
                 scalar_of(plan->numbers[k].dtype, binding->number(binding->arg, region[plan->numbers[k].node]));
         for (int32_t b = 0; b < plan->nbatches && status == 0; b++)
-            status = batch_push(ctx, plan, &plan->batches[b], bufs, numbers);
+            status = batch_push(ctx, plan, &plan->batches[b], region, bufs, numbers);
         ctx->counters.launches += (uint64_t)plan->nsteps;
         for (int32_t k = 0; k < plan->nslots && status; k++)
             if (made[k])
@@ -358,7 +380,8 @@ int lazy_force(neap_ctx *ctx, neap_node *node) {
     if (node->buffer)
         return 0;
     if (lazy_is_view(node) && !(node->flags & LAZY_ABSTRACT) && node->size == node->base->size &&
-        lazy_map_contiguous(node->ndim, node->shape, node->map) && lazy_node_op(node->base)->kind != LAZY_SOURCE) {
+        lazy_map_contiguous(node->ndim, node->shape, node->map) &&
+        (node->base->buffer || lazy_node_op(node->base)->kind != LAZY_SOURCE)) {
         int status = node->base->buffer ? 0 : lazy_flush_roots(ctx, 1, &node->base);
         if (status == 0) {
             node->buffer = neap_buffer_retain(node->base->buffer);

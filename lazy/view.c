@@ -62,12 +62,12 @@ bool lazy_map_compose(int nbox, const int64_t *box, int64_t offset, const int64_
     lazy_row_major(ndim, shape, row);
     take_apart(offset, ndim, row, low);
     *out_offset = inner_offset;
+    memset(out, 0, (size_t)nbox * sizeof *out);
     for (int a = 0; a < ndim; a++) {
         high[a] = low[a];
         *out_offset += low[a] * inner[a];
     }
     for (int k = 0; k < nbox; k++) {
-        out[k] = 0;
         if (box[k] == 1 || stride[k] == 0)
             continue;
         if (box[k] == 0)

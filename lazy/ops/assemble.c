@@ -28,7 +28,8 @@ static int concatenate_shape(const lazy_call_desc *call, lazy_result *out) {
             return neap_error(NEAP_E_SHAPE, "concatenate: shapes %s and %s differ outside of axis %d",
                               lazy_shape_text(first->ndim, first->shape, left, sizeof left),
                               lazy_shape_text(in->ndim, in->shape, right, sizeof right), axis);
-        out->shape[axis] += in->shape[axis];
+        if (__builtin_add_overflow(out->shape[axis], in->shape[axis], &out->shape[axis]))
+            return neap_error(NEAP_E_SHAPE, "concatenate: the result would have more than 2^63 elements along axis %d", axis);
     }
     return 0;
 }

@@ -115,12 +115,20 @@ static int take_call(const lazy_call *call, const neap_run *run) {
     return 0;
 }
 
+/* The indices as `take` reads them: counted from the start, inside the range. */
+static neap_node *clamped(lazy_grad *g, neap_node *indices, int64_t size) {
+    neap_node *wide = lazy_build_cast(g->ctx, indices, NEAP_DTYPE_I64), *zero = NUMBER(0);
+    neap_node *up = BUILD3(where, BUILD2(less, wide, zero), BUILD2(add, wide, NUMBER((double)size)), wide);
+    return BUILD2(minimum, BUILD2(maximum, up, zero), NUMBER((double)(size > 0 ? size - 1 : 0)));
+}
+
 static int take_grad(lazy_grad *g) {
     lazy_aval x = lazy_node_aval(INPUT(0));
     int64_t axis = lazy_node_attrs(g->node)[0];
+    neap_node *indices = clamped(g, INPUT(1), x.shape[normal_axis(axis, x.ndim)]);
     neap_node *zero = lazy_build_cast(g->ctx, NUMBER(0), x.dtype);
     neap_node *zeros = zero ? lazy_build_broadcast(g->ctx, zero, x.ndim, x.shape) : NULL;
-    g->out[0] = lazy_build(g->ctx, LAZY_OP_put_add, 3, (neap_node *[]){zeros, INPUT(1), g->ct}, 1, &axis);
+    g->out[0] = lazy_build(g->ctx, LAZY_OP_put_add, 3, (neap_node *[]){zeros, indices, g->ct}, 1, &axis);
     return g->out[0] ? 0 : NEAP_E_MEMORY;
 }
 

@@ -37,6 +37,8 @@ static bool blas_operand(const lazy_tensor *t, int64_t *ld, bool *transposed) {
     int64_t rows = t->shape[t->ndim - 2], cols = t->shape[t->ndim - 1];
     int64_t rs = rows > 1 ? t->stride[t->ndim - 2] : (cols > 1 ? cols : 1);
     int64_t cs = cols > 1 ? t->stride[t->ndim - 1] : 1;
+    if (rs > INT32_MAX || cs > INT32_MAX)
+        return false; /* the BLAS counts in 32 bits */
     if (cs == 1 && rs >= (cols > 1 ? cols : 1)) {
         *transposed = false;
         *ld = rs;

@@ -66,7 +66,8 @@ local OK, PENDING, ATTEND = C.NEAP_OK, C.NEAP_PENDING, C.NEAP_ATTEND
 local E_MEMORY, E_FAILED = C.NEAP_E_MEMORY, C.NEAP_E_FAILED
 local SWEEP, COLLECT = C.NEAP_ATTEND_SWEEP, C.NEAP_ATTEND_COLLECT
 local SITE, INTERRUPT = C.NEAP_ATTEND_SITE, C.NEAP_ATTEND_INTERRUPT
-local THROTTLE = C.NEAP_ATTEND_THROTTLE
+local STEP, THROTTLE = C.NEAP_ATTEND_STEP, C.NEAP_ATTEND_THROTTLE
+local STEP_SIZE = 200 -- about the garbage, in KiB, that a step deals with
 local SLOT_MASK = bit.lshift(1, C.NEAP_SLOT_BITS) - 1
 local MAX_INPUTS = C.NEAP_MAX_INPUTS
 core.MAX_DIMS, core.MAX_INPUTS = C.NEAP_MAX_DIMS, MAX_INPUTS
@@ -323,6 +324,8 @@ local function attend()
         reclaim()
     elseif band(what, SWEEP) ~= 0 then
         sweep()
+    elseif band(what, STEP) ~= 0 then
+        collectgarbage("step", STEP_SIZE)
     end
     if band(what, INTERRUPT) ~= 0 then check_interrupt() end
     if band(what, THROTTLE) ~= 0 then pump(throttle) end
