@@ -32,11 +32,12 @@ add_custom_command(
 list(APPEND GENERATED_FILES ${OP_OUTPUTS})
 list(APPEND GENERATED_CORE_SOURCES "${GENERATED}/ops_gen.c")
 
+file(GLOB SIMD_HEADERS CONFIGURE_DEPENDS lazy/simd/*.h)
 if(EXISTS "${GEN}/kernels.lua")
     add_custom_command(
         OUTPUT "${GENERATED}/kernels_gen.h"
         COMMAND "${NEAP_LUAJIT_BINARY}" "${GEN}/kernels.lua" "${PROJECT_SOURCE_DIR}" "${GENERATED}" ${OP_FILES}
-        DEPENDS ${OP_FILES} "${PROJECT_SOURCE_DIR}/lazy/lazy.h" "${GEN}/kernels.lua" ${GENERATOR_LIBRARY} "${NEAP_LUAJIT_BINARY}"
+        DEPENDS ${OP_FILES} ${SIMD_HEADERS} "${PROJECT_SOURCE_DIR}/lazy/lazy.h" "${GEN}/kernels.lua" ${GENERATOR_LIBRARY} "${NEAP_LUAJIT_BINARY}"
         COMMENT "Generating kernel loops from op rows" VERBATIM)
     list(APPEND GENERATED_FILES "${GENERATED}/kernels_gen.h")
 endif()
