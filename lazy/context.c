@@ -88,7 +88,6 @@ void neap_ctx_free(neap_ctx *ctx) {
     free(ctx->sites.at);
     free(ctx->stack.at);
     free(ctx->order.at);
-    free(ctx->dead.at);
     free(ctx->key.at);
     free(ctx->plain);
     free(ctx);

@@ -53,7 +53,10 @@ struct neap_node {
     int32_t nattrs;
     int32_t consumers; /* reads recorded, counted through views */
     int64_t size;
-    double value;        /* constants */
+    union {
+        double value;         /* constants */
+        neap_node *next_dead; /* while it is being freed */
+    };
     neap_buffer *buffer; /* DONE: row-major elements */
     neap_node *base;     /* views: the node whose elements `map` counts, itself not a view. One reference */
     int64_t *shape, *attrs;
@@ -116,7 +119,8 @@ struct neap_ctx {
     int nlevels;
 
     uint32_t epoch;                /* of traversals */
-    lazy_nodes stack, order, dead; /* scratch of traversals; dead: of releasing */
+    lazy_nodes stack, order;       /* scratch of traversals */
+    neap_node *dead;               /* nodes without references, about to be freed */
 
     LAZY_VECTOR(const char *) sites; /* interned "file:line"; [0] is "" */
     int64_t sites_wanted;

@@ -94,10 +94,12 @@ neap_node *lazy_node_new(neap_ctx *ctx, int op, const lazy_result *result, int n
     return node;
 }
 
-/* ---- Releasing: an explicit stack, empty between calls ------------------------------------------------------------ */
+/* ---- Releasing: a stack linked through the dead nodes themselves, empty between calls ----------------------------- */
 static void unref(neap_ctx *ctx, neap_node *node) {
-    if (node && --node->refs == 0 && lazy_push(&ctx->dead, node) != 0)
-        node->refs = 1; /* out of memory while freeing: leak this one rather than crash */
+    if (!node || --node->refs > 0)
+        return;
+    node->next_dead = ctx->dead;
+    ctx->dead = node;
 }
 
 static void unref_inputs(neap_ctx *ctx, neap_node *node) {
@@ -108,8 +110,9 @@ static void unref_inputs(neap_ctx *ctx, neap_node *node) {
 }
 
 static void free_dead(neap_ctx *ctx) {
-    while (ctx->dead.n > 0) {
-        neap_node *node = ctx->dead.at[--ctx->dead.n];
+    while (ctx->dead) {
+        neap_node *node = ctx->dead;
+        ctx->dead = node->next_dead;
         unref_inputs(ctx, node);
         unref(ctx, node->base);
         if (node->buffer)

@@ -1,0 +1,255 @@
+/* session.c: a small session in which every allocation fails in turn: the first, the second, … until none is left to
+ * fail. Each call succeeds or returns an error; nothing crashes, hangs or leaks (the address sanitizer looks), and the
+ * same session runs to its end afterwards.
+ *
+ * The linker sends malloc and its kin here (-Wl,--wrap), so failures reach all rooms; buffers and the engine's slabs,
+ * which take memory from the system in larger blocks, fail by engine_alloc_fail.
+ */
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "engine/engine_internal.h"
+#include "lazy/lazy.h"
+#include "ops_gen.h"
+#include "tests/check.h"
+
+/* ---- Allocations that fail ---------------------------------------------------------------------------------------- */
+enum { NEVER = 1000000000 };
+static _Atomic long countdown; /* 1: the next allocation fails; 0: none does */
+static long armed, used;       /* its last start, and how many allocations the last session made */
+
+static int refused(void) {
+    return atomic_load(&countdown) > 0 && atomic_fetch_sub(&countdown, 1) == 1;
+}
+
+void *__real_malloc(size_t bytes);
+void *__real_calloc(size_t n, size_t bytes);
+void *__real_realloc(void *old, size_t bytes);
+char *__real_strdup(const char *text);
+
+void *__wrap_malloc(size_t bytes) {
+    return refused() ? NULL : __real_malloc(bytes);
+}
+
+void *__wrap_calloc(size_t n, size_t bytes) {
+    return refused() ? NULL : __real_calloc(n, bytes);
+}
+
+void *__wrap_realloc(void *old, size_t bytes) {
+    return refused() ? NULL : __real_realloc(old, bytes);
+}
+
+char *__wrap_strdup(const char *text) {
+    return refused() ? NULL : __real_strdup(text);
+}
+
+/* ---- The session -------------------------------------------------------------------------------------------------- */
+typedef struct session {
+    neap_ctx *ctx;
+    neap_program *program;
+    int status; /* of the first call that failed; later ones are not made */
+    int32_t ids[64];
+    int nids;
+} session;
+
+/* Notes how a call ended. Only memory may be short; a value whose computation found none carries that as its failure. */
+static int ended(session *s, int status) {
+    if (status == NEAP_ATTEND) {
+        neap_attention(s->ctx);
+        neap_site(s->ctx, "session", 1);
+        status = NEAP_OK;
+    }
+    if (status < 0 && s->status == 0) {
+        s->status = status;
+        if (status != NEAP_E_MEMORY && !strstr(neap_error_text(), "memory")) {
+            fprintf(stderr, "status %d: %s\n", status, neap_error_text());
+            CHECK(!"the error is that of memory");
+        }
+    }
+    return s->status == 0;
+}
+
+/* The id that a call has left in *id, to be released at the end. */
+static int32_t kept(session *s, int status, const int32_t *id) {
+    if (!ended(s, status))
+        return 0;
+    s->ids[s->nids++] = *id;
+    return *id;
+}
+
+static int32_t op(session *s, int number, int n, const int32_t *in, int nattrs, const int64_t *attrs) {
+    int32_t id = 0;
+    return s->status ? 0 : kept(s, neap_op(s->ctx, number, n, in, nattrs, attrs, &id), &id);
+}
+
+static int32_t op2(session *s, int number, int32_t a, int32_t b) {
+    return op(s, number, 2, (int32_t[]){a, b}, 0, NULL);
+}
+
+static int32_t scaled(session *s, int32_t a, double factor) {
+    int32_t id = 0;
+    return s->status ? 0 : kept(s, neap_op2_number(s->ctx, LAZY_OP_multiply, a, factor, 0, &id), &id);
+}
+
+static int32_t sum(session *s, int32_t a) {
+    return op(s, LAZY_OP_sum, 1, &a, 2, (int64_t[]){3, 0});
+}
+
+/* Repeats a call while it is pending. */
+#define WAIT(s, call)                                                                                                  \
+    do {                                                                                                               \
+        int status_ = NEAP_PENDING;                                                                                    \
+        while ((s)->status == 0 && (status_ = (call)) == NEAP_PENDING)                                                 \
+            if (neap_engine_help(100000) == 0)                                                                         \
+                neap_waker_sleep(neap_ctx_waker((s)->ctx), 2);                                                         \
+        if ((s)->status == 0)                                                                                          \
+            ended(s, status_);                                                                                         \
+    } while (0)
+
+static void expect(session *s, int32_t id, double value) {
+    double got = 0;
+    WAIT(s, neap_array_item(s->ctx, id, &got));
+    if (s->status == 0)
+        CHECK_EQ(got, value);
+}
+
+static int32_t square(session *s) {
+    static const float values[4] = {1, 2, 3, 4};
+    int32_t id = 0;
+    if (s->status)
+        return 0;
+    return kept(s, neap_array_new(s->ctx, NEAP_DTYPE_F32, 2, (int64_t[]){2, 2}, values, &id), &id);
+}
+
+static void print(session *s, int32_t id) {
+    neap_piece pieces[] = {{.text = "x ", .bytes = 2}, {.id = id}, {.text = "%.2f", .bytes = 4, .id = sum(s, id)}};
+    if (s->status == 0)
+        ended(s, neap_print(s->ctx, NEAP_STDOUT, 3, pieces));
+}
+
+static void evaluate(session *s) {
+    int32_t x = square(s), y = scaled(s, op2(s, LAZY_OP_add, x, x), 0.5);
+    int32_t t = op(s, LAZY_OP_transpose, 1, &y, 2, (int64_t[]){1, 0});
+    int32_t p = op2(s, LAZY_OP_matmul2, op(s, LAZY_OP_reshape, 1, &y, 3, (int64_t[]){1, 2, 2}),
+                    op(s, LAZY_OP_reshape, 1, &t, 3, (int64_t[]){1, 2, 2}));
+    int32_t both[2] = {y, t};
+    int32_t joined = op(s, LAZY_OP_concatenate, 2, both, 1, (int64_t[]){0});
+    print(s, joined);
+    if (s->status == 0)
+        ended(s, neap_flush(s->ctx));
+    char text[256];
+    size_t bytes;
+    WAIT(s, neap_array_text(s->ctx, joined, text, sizeof text, &bytes));
+    expect(s, op(s, LAZY_OP_sum, 1, &p, 2, (int64_t[]){7, 0}), 52);
+}
+
+static void differentiate(session *s) {
+    int level = -1;
+    int32_t x = square(s), alias = 0, gradient = 0;
+    if (s->status || !ended(s, neap_tape_begin(s->ctx, &level)))
+        return;
+    alias = kept(s, neap_tape_alias(s->ctx, level, x, &alias), &alias);
+    int32_t loss = sum(s, op2(s, LAZY_OP_multiply, alias, op2(s, LAZY_OP_add, alias, x)));
+    if (s->status == 0)
+        gradient = kept(s, neap_tape_gradient(s->ctx, level, loss, 0, 1, &alias, &gradient), &gradient);
+    neap_level_end(s->ctx, level);
+    expect(s, sum(s, gradient), 30);
+}
+
+static void trace(session *s) {
+    int level = -1;
+    int32_t w = square(s), x = square(s), in = 0, out = 0;
+    if (s->status || !ended(s, neap_trace_begin(s->ctx, &level)))
+        return;
+    in = kept(s, neap_trace_input(s->ctx, level, NEAP_DTYPE_F32, 0, 2, (int64_t[]){2, 2}, &in), &in);
+    int32_t y = sum(s, op2(s, LAZY_OP_multiply, in, scaled(s, w, 2)));
+    print(s, in);
+    if (s->status == 0)
+        ended(s, neap_trace_end(s->ctx, level, 1, &y, &s->program));
+    neap_level_end(s->ctx, level);
+    for (int k = 0; k < 2 && s->status == 0; k++)
+        expect(s, kept(s, neap_program_run(s->ctx, s->program, 1, &x, &out), &out), 60);
+    if (s->status == 0)
+        expect(s, kept(s, neap_program_replay(s->ctx, s->program, 1, &x, &out), &out), 60);
+    char text[512];
+    size_t bytes;
+    if (s->status == 0)
+        ended(s, neap_program_text(s->program, text, sizeof text, &bytes));
+}
+
+/* Runs all of it in a context of its own; nothing is left behind. */
+static int run_session(void) {
+    session s = {0};
+    s.status = neap_ctx_new(&s.ctx);
+    if (s.status) {
+        CHECK_EQ(s.status, NEAP_E_MEMORY);
+        return s.status;
+    }
+    neap_site_reset(s.ctx, "session");
+    evaluate(&s);
+    differentiate(&s);
+    trace(&s);
+    used = armed - atomic_exchange(&countdown, 0);
+    engine_alloc_fail(0);
+    if (s.status) { /* what failed does not stop what comes */
+        session again = {.ctx = s.ctx};
+        evaluate(&again);
+        differentiate(&again);
+        trace(&again);
+        CHECK_EQ(again.status, 0);
+        neap_program_free(again.program);
+        CHECK_EQ(neap_release(s.ctx, again.nids, again.ids), 0);
+    }
+    neap_program_free(s.program);
+    CHECK_EQ(neap_release(s.ctx, s.nids, s.ids), 0);
+    neap_effects_drain(neap_ctx_effects(s.ctx));
+    neap_ctx_free(s.ctx);
+    neap_wait_all();
+    return s.status;
+}
+
+static uint64_t live_bytes(void) {
+    neap_memory_stats stats;
+    neap_memory_get(&stats);
+    return stats.live_bytes;
+}
+
+/* Lets each allocation fail in turn; arm(n) chooses the n-th. Some may fail without harm: what a recording starts by
+ * itself is tried again. Returns how many sessions failed. */
+static int sweep(void (*arm)(long n), long allocations, uint64_t live) {
+    int failed = 0;
+    for (long n = 1; n <= allocations; n++) {
+        arm(n);
+        failed += run_session() != 0;
+        if (!CHECK_EQ(live_bytes(), live))
+            break;
+    }
+    return failed;
+}
+
+static void arm_malloc(long n) {
+    atomic_store(&countdown, n);
+    armed = n;
+}
+
+static void arm_engine(long n) {
+    engine_alloc_fail(n);
+}
+
+int main(void) {
+    int null = open("/dev/null", O_WRONLY);
+    dup2(null, 1); /* for what the session prints */
+    CHECK_EQ(neap_engine_start(&(neap_engine_config){.workers = 2}), 0);
+    CHECK_EQ(run_session(), 0);
+    uint64_t live = live_bytes();
+    arm_malloc(NEVER);
+    CHECK_EQ(run_session(), 0);
+    CHECK(used > 100);
+    CHECK(sweep(arm_malloc, used + 20, live) > 50);
+    CHECK(sweep(arm_engine, 200, live) > 10);
+    neap_out_drain();
+    neap_engine_stop();
+    close(null);
+    return check_end();
+}
