@@ -1,0 +1,148 @@
+/* isa.c: every map and reduction gives the same bits on every instruction set that this CPU has, for any bits of its
+ * operands: ordinary numbers and the whole range of patterns, NaNs, infinities and denormals among them. (Which NaN a
+ * result is, is not promised.) */
+#include <stdlib.h>
+
+#include "lazy/kernel.h"
+#include "tests/check.h"
+
+enum { SIZE = 1537, BOX = SIZE * 2 }; /* neither a multiple of a vector nor of a chunk */
+
+static uint64_t state = 88172645463325252u;
+
+static uint64_t draw(void) { /* xorshift64 */
+    state ^= state << 13;
+    state ^= state >> 7;
+    return state ^= state << 17;
+}
+
+/* Half of the elements lie in the row's domain, the others have any bits. */
+static void fill(const lazy_op *row, int dtype, void *data) {
+    double low = row->domain[0], width = row->domain[1] - low;
+    for (int k = 0; k < BOX; k++) {
+        uint64_t bits = draw();
+        double value = low + width * (double)(draw() >> 11) * 0x1p-53;
+        bool any = bits & 1;
+        switch (dtype) {
+        case NEAP_DTYPE_BOOL:
+            ((uint8_t *)data)[k] = bits >> 1 & 1;
+            break;
+        case NEAP_DTYPE_F32:
+            ((float *)data)[k] = (float)value;
+            break;
+        case NEAP_DTYPE_F64:
+            ((double *)data)[k] = value;
+            break;
+        default:
+            any = true;
+        }
+        if (any && dtype != NEAP_DTYPE_BOOL)
+            memcpy((char *)data + k * neap_dtype_bytes(dtype), (char *)&bits + (neap_dtype_bytes(dtype) < 8),
+                   (size_t)neap_dtype_bytes(dtype));
+    }
+}
+
+typedef struct operands {
+    const lazy_op *row;
+    int number, dtype, nattrs;
+    int64_t attrs[2];
+    uint64_t data[3][BOX];
+} operands;
+
+/* Row-major elements of the result in `out`; their number, and the dtype. */
+static int64_t compute(const operands *o, int *dtype, char *out) {
+    neap_ctx *ctx;
+    int32_t in[3], id;
+    int64_t size = 0;
+    if (!CHECK_EQ(neap_ctx_new(&ctx), 0))
+        return 0;
+    for (int k = 0; k < o->row->arity; k++) {
+        bool condition = o->row->dtype == lazy_dtype_where && k == 0;
+        CHECK_EQ(
+            neap_array_new(ctx, condition ? NEAP_DTYPE_BOOL : o->dtype, 2, (int64_t[]){2, SIZE}, o->data[k], &in[k]),
+            0);
+    }
+    if (CHECK_EQ(neap_op(ctx, o->number, o->row->arity, in, o->nattrs, o->attrs, &id), 0)) {
+        neap_info info;
+        const void *data;
+        int status;
+        while ((status = neap_array_data(ctx, id, &data)) == NEAP_PENDING)
+            neap_engine_help(1000000);
+        neap_array_info(ctx, id, &info);
+        *dtype = info.dtype;
+        if (CHECK_EQ(status, 0)) {
+            size = info.size;
+            memcpy(out, data, (size_t)(size * neap_dtype_bytes(info.dtype)));
+        }
+    }
+    neap_ctx_free(ctx);
+    return size;
+}
+
+static bool same(int dtype, const char *a, const char *b) {
+    float single[2];
+    double both[2];
+    if (memcmp(a, b, (size_t)neap_dtype_bytes(dtype)) == 0)
+        return true;
+    memcpy(&single[0], a, sizeof *single);
+    memcpy(&single[1], b, sizeof *single);
+    if (dtype == NEAP_DTYPE_F32)
+        return single[0] != single[0] && single[1] != single[1];
+    if (dtype != NEAP_DTYPE_F64)
+        return false;
+    memcpy(&both[0], a, sizeof *both);
+    memcpy(&both[1], b, sizeof *both);
+    return both[0] != both[0] && both[1] != both[1];
+}
+
+/* Compares all sets with the baseline. */
+static void check(const operands *o) {
+    static char expected[BOX * 8], got[BOX * 8];
+    static const char *const sets[] = {"avx2", "avx512"};
+    int dtype = 0, other = 0;
+    lazy_isa_set("baseline");
+    int64_t size = compute(o, &dtype, expected);
+    for (int s = 0; s < 2; s++) {
+        if (lazy_isa_set(sets[s]) != 0)
+            continue;
+        int64_t differences = compute(o, &other, got) == size && other == dtype ? 0 : 1;
+        for (int64_t k = 0; k < size && differences == 0; k++) {
+            size_t at = (size_t)(k * neap_dtype_bytes(dtype));
+            differences += !same(dtype, expected + at, got + at);
+        }
+        if (!CHECK_EQ(differences, 0))
+            fprintf(stderr, "np.%s of %s differs on %s\n", o->row->name, neap_dtype_name(o->dtype), sets[s]);
+    }
+}
+
+static bool accepts(const lazy_op *row, int dtype) {
+    int kind = neap_dtype_kind(dtype);
+    return row->types & (kind == 'b' ? LAZY_BOOL : kind == 'f' ? LAZY_REAL : LAZY_INT);
+}
+
+int main(void) {
+    static operands o;
+    int rows = 0;
+    for (o.number = 0; o.number < lazy_op_count; o.number++) {
+        o.row = lazy_ops[o.number];
+        if (o.row->kind != LAZY_MAP && o.row->kind != LAZY_REDUCE)
+            continue;
+        rows++;
+        for (o.dtype = 0; o.dtype < NEAP_DTYPE_COUNT; o.dtype++) {
+            if (!accepts(o.row, o.dtype))
+                continue;
+            for (int k = 0; k < o.row->arity; k++)
+                fill(o.row, o.row->dtype == lazy_dtype_where && k == 0 ? NEAP_DTYPE_BOOL : o.dtype, o.data[k]);
+            o.nattrs = o.row->kind == LAZY_REDUCE ? 2 : o.row->flags & LAZY_OP_CASTS ? 1 : 0;
+            /* A reduction of the rows, the columns, everything; a cast to every dtype. */
+            int variants = o.nattrs == 2 ? 3 : o.nattrs == 1 ? NEAP_DTYPE_COUNT : 1;
+            for (int v = 0; v < variants; v++) {
+                o.attrs[0] = o.nattrs == 2 ? v + 1 : v;
+                check(&o);
+            }
+        }
+    }
+    CHECK(rows > 50);
+    neap_engine_stop();
+    return check_end();
+}
