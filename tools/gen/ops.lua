@@ -9,7 +9,7 @@
 --                     arity is 255 for any number of inputs
 -- OUT/op_tests.lua    for generated tests: a list of { id, name, class, arity, attrs, types = { "bool", "int",
 --                     "real" }, dtype = the dtype rule's name, domain = { low, high }, reference, ulp, gradient =
---                     whether the row has one }
+--                     whether the row has one, zero_gradient = whether it says that it is zero }
 -- OUT/ops.md          the reference page; docs/reference/ops.md is its committed copy (tools/check compares)
 --
 -- Numbers follow from sorting, so they may change with every row: they are never written to disk, names are.
@@ -61,6 +61,7 @@ local function digest(id, row)
         doc = fields.doc, hidden = rows.has(row, "flags", "LAZY_OP_HIDDEN"), types = types_of(row),
         dtype = rows.code(row, "dtype"), domain = type(fields.domain) == "table" and fields.domain or nil,
         reference = fields.reference, ulp = fields.ulp or 0,
+        zero_gradient = rows.has(row, "flags", "LAZY_OP_ZERO_GRAD"),
         gradient = fields.grad ~= nil and not rows.has(row, "flags", "LAZY_OP_ZERO_GRAD"),
     }
 end
@@ -119,7 +120,8 @@ files.write(out .. "/op_tests.lua", table.concat {
         if op.domain then extra[#extra + 1] = string.format("domain = { %.17g, %.17g }", op.domain[1], op.domain[2]) end
         if op.reference then extra[#extra + 1] = string.format("reference = %q", op.reference) end
         if op.dtype then extra[#extra + 1] = string.format("dtype = %q", op.dtype) end
-        extra[#extra + 1] = string.format("ulp = %.17g, gradient = %s", op.ulp, tostring(op.gradient))
+        extra[#extra + 1] = string.format("ulp = %.17g, gradient = %s, zero_gradient = %s", op.ulp,
+                                           tostring(op.gradient), tostring(op.zero_gradient))
         return string.format("    { id = %d, name = %q, class = %q, arity = %d, attrs = %s, types = %s,\n      %s },\n",
                              op.id, op.name, op.class, op.arity, lua_list(op.attrs), lua_list(op.types),
                              table.concat(extra, ", "))

@@ -1,0 +1,122 @@
+--- gradients_test.lua: the gradient of every row that has one against central differences in f64, and the gradient of
+-- that gradient. A row that is neither a map nor a reduction needs an expression in `structural`; a row that accepts
+-- floats and has no gradient must say that it is zero (LAZY_OP_ZERO_GRAD).
+local check = require "tests.check"
+local values = require "tests.ops.values"
+local np = require "neap"
+
+local array, elements, rows = values.array, values.elements, values.rows
+
+local STEP, TOLERANCE = 1e-5, 1e-6
+
+--- f(inputs…) weighted and summed, so that every element of the result has a cotangent of its own.
+local function scalar(f, inputs)
+    local y = f(unpack(inputs))
+    local weights = np.arange(y.size, { dtype = "f64" }) * 0.25 + 0.5
+    return (y:reshape(-1) * weights):sum()
+end
+
+--- Compares np.grad with central differences in every element of every input.
+local function check_gradient(f, inputs)
+    local argnums = {}
+    for k = 1, #inputs do argnums[k] = k end
+    local gradients = { np.grad(function(...) return scalar(f, { ... }) end, { argnums = argnums })(unpack(inputs)) }
+    for k, input in ipairs(inputs) do
+        local flat, dims = elements(input), input.shape
+        local got = elements(gradients[k])
+        check.equal(gradients[k].shape, dims, "shape of a gradient")
+        for element = 1, #flat do
+            local function moved(by)
+                local values, others = { unpack(flat) }, { unpack(inputs) }
+                values[element] = values[element] + by
+                others[k] = np.array(values, { dtype = "f64" }):reshape(dims)
+                return scalar(f, others):item()
+            end
+            local slope = (moved(STEP) - moved(-STEP)) / (2 * STEP)
+            check.ok(math.abs(got[element] - slope) <= TOLERANCE * math.max(1, math.abs(slope)),
+                     ("argument %d, element %d: got %.10g, differences give %.10g"):format(k, element - 1, got[element],
+                                                                                          slope))
+        end
+    end
+end
+
+local wide = { domain = { -2, 2 } }
+local function some(...) return array(wide, { ... }, "f64") end
+
+local repeated, distinct = np.array({ 2, 0, 2 }, { dtype = "i32" }), np.array({ 2, 0 }, { dtype = "i32" })
+
+-- Rows whose attributes need an expression of their own: the function and its inputs.
+local structural = {
+    astype = { function(x) return x:astype("f64") * 1 end, { some(3) } },
+    where = { function(x, y) return np.where(np.array { true, false, true }, x, y) end, { some(3), some(3) } },
+    broadcast_to = { function(x) return np.broadcast_to(x, { 4, 2, 3 }) end, { some(2, 1) } },
+    reshape = { function(x) return x:reshape(3, 2) ^ 3 end, { some(2, 3) } },
+    slice = { function(x) return x "1:, ::-2" end, { some(3, 4) } },
+    transpose = { function(x) return x:transpose(2, 0, 1) end, { some(2, 3, 2) } },
+    concatenate = { function(x, y) return np.concatenate({ x, y, x }, { axis = 1 }) end, { some(2, 3), some(2, 1) } },
+    pad = { function(x) return np.diag(x, 1) end, { some(3) } },
+    matmul2 = { function(x, y) return np.matmul(x, y) end, { some(2, 3, 4), some(2, 4, 2) } },
+    take = { function(x) return np.take(x, repeated, { axis = 0 }) end, { some(3, 2) } },
+    put_add = { function(x, y) return x:at { repeated }:add(y) end, { some(3, 2), some(3, 2) } },
+    put_set = { function(x, y) return x:at { distinct }:set(y) end, { some(3, 2), some(2, 2) } },
+    debug_sleep = { function(x) return np.debug.sleep(x * x, 0) end, { some(2) } },
+}
+-- alias stands for the argument itself in every gradient; debug_fail has no value.
+local exempt = { alias = true, debug_fail = true }
+
+--- The weighted sum of the gradients of f: a function whose gradient is of second order.
+local function gradient_of(f)
+    return function(...)
+        local given, argnums = { ... }, {}
+        for k = 1, #given do argnums[k] = k end
+        local gradients = { np.grad(function(...) return scalar(f, { ... }) end, { argnums = argnums })(...) }
+        local total = 0
+        for k, gradient in ipairs(gradients) do total = total + scalar(function() return gradient end, {}) * k end
+        return total
+    end
+end
+
+for _, row in ipairs(rows) do
+    if row.gradient and not exempt[row.name] then
+        local case = structural[row.name]
+        check.test("the gradient of " .. row.name .. " is that of differences", function()
+            if case then
+                local function squared(...)
+                    local y = case[1](...)
+                    return y * y
+                end
+                check_gradient(case[1], case[2])
+                check_gradient(gradient_of(squared), case[2])
+            elseif row.class == "map" then
+                check.ok(row.domain, "no domain")
+                local inputs, broadcast = {}, {}
+                for k = 1, row.arity do
+                    inputs[k] = array(row, { 5 }, "f64")
+                    broadcast[k] = array(row, k == 1 and { 2, 3 } or { 3 }, "f64")
+                end
+                check_gradient(np[row.name], inputs)
+                check_gradient(np[row.name], broadcast)
+                check_gradient(gradient_of(np[row.name]), inputs)
+            elseif row.class == "reduce" then
+                local function over_rows(x) return np[row.name](x, { axis = 1 }) end
+                check_gradient(over_rows, { array(row, { 3, 4 }, "f64") })
+                check_gradient(np[row.name], { array(row, { 2, 3 }, "f64") })
+                check_gradient(gradient_of(over_rows), { array(row, { 3, 4 }, "f64") })
+            else
+                error("add an expression for it to `structural`")
+            end
+        end)
+    end
+end
+
+check.test("every row of floats has a gradient or says that it is zero", function()
+    for _, row in ipairs(rows) do
+        local floats = false
+        for _, kind in ipairs(row.types) do floats = floats or kind == "real" end
+        if floats and row.class ~= "source" then
+            check.ok(row.gradient or row.zero_gradient, row.name .. " has neither")
+        end
+    end
+end)
+
+check.done()

@@ -1,0 +1,52 @@
+--- references.lua: references of map rows that do not fit into one Lua expression: name → f(a, b, c, dtype) over Lua
+-- numbers, booleans being 0 and 1.
+local bit = require "bit"
+
+local references = {}
+
+function references.bitwise_and(a, b) return bit.band(a, b) end
+function references.bitwise_or(a, b) return bit.bor(a, b) end
+function references.bitwise_xor(a, b) return bit.bxor(a, b) end
+function references.bitwise_left_shift(a, b) return a * 2 ^ b end
+function references.bitwise_right_shift(a, b) return math.floor(a / 2 ^ b) end
+function references.bitwise_invert(a, _, _, dtype) return dtype == "bool" and 1 - a or -a - 1 end
+
+function references.where(a, b, c) return a ~= 0 and b or c end
+
+--- Half to even.
+function references.round(a)
+    local low = math.floor(a)
+    if a - low ~= 0.5 then return math.floor(a + 0.5) end
+    return low % 2 == 0 and low or low + 1
+end
+
+--- The Maclaurin series, 2/sqrt(pi) sum (-1)^n x^(2n+1) / (n! (2n+1)), near 0; 1 - erfc from the continued fraction of
+-- Laplace elsewhere.
+function references.erf(x)
+    if x < 0 then return -references.erf(-x) end
+    if x > 6 then return 1 end
+    if x > 2 then
+        local fraction = 0
+        for k = 120, 1, -1 do fraction = k / 2 / (x + fraction) end
+        return 1 - math.exp(-x * x) / math.sqrt(math.pi) / (x + fraction)
+    end
+    local term, sum, n = x, x, 0
+    repeat
+        n = n + 1
+        term = -term * x * x / n
+        sum = sum + term / (2 * n + 1)
+    until math.abs(term) < 1e-18
+    return 2 / math.sqrt(math.pi) * sum
+end
+
+--- By bisection.
+function references.erf_inv(y)
+    local low, high = -7, 7
+    for _ = 1, 100 do
+        local middle = (low + high) / 2
+        if references.erf(middle) < y then low = middle else high = middle end
+    end
+    return (low + high) / 2
+end
+
+return references
