@@ -1,5 +1,5 @@
---- graph_test.lua: the life of arrays as a script sees it: deep graphs, late output, failures, deleted and leaked arrays,
--- levels that end in every way, memory that runs out.
+--- graph_test.lua: the life of arrays as a script sees it: deep graphs, late output, failures, deleted and leaked
+-- arrays, levels that end in every way, memory that runs out.
 local check = require "tests.check"
 local process = require "tests.interp.process"
 local core = require "neap.core"
@@ -286,7 +286,7 @@ check.test("what finds no memory is an error when asked for, and stops nothing e
     check.equal(np.debug.counters().pending, 0)
 end)
 
--- ---- Deep graphs: last, since a chunk is asked for the lines of its first operations only ------------------------------
+-- ---- Deep graphs: last, since a chunk is asked for the lines of its first operations only --------------------------
 
 check.test("a chain of many pending nodes evaluates, differentiates and is dropped", function()
     collect()

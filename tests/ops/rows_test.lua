@@ -1,5 +1,6 @@
 --- rows_test.lua: every map and reduction against the reference of its row, or one of references.lua: each accepted
--- dtype, odd shapes, broadcast, transposed and reversed operands, within the row's ulp. A row without a reference fails.
+-- dtype, odd shapes, broadcast, transposed and reversed operands, within the row's ulp. A row without a reference
+-- fails.
 local check = require "tests.check"
 local references = require "tests.ops.references"
 local values = require "tests.ops.values"
@@ -22,16 +23,17 @@ local SHAPES = { {}, { 0 }, { 1 }, { 17 }, { 3, 5 }, { 1030 }, { 2, 3, 7 }, { 2,
 local function operands(row, dims, dtype, way)
     local list = {}
     for k = 1, row.arity do
-        local own, dtype = { unpack(dims) }, row.name == "where" and k == 1 and "bool" or dtype -- luacheck: ignore 431
+        local own = { unpack(dims) }
+        local of = row.name == "where" and k == 1 and "bool" or dtype
         if way == "broadcast" and k > 1 then own[k % 2 == 0 and 1 or #own] = 1 end
         if way == "transposed" then
             local turned = {}
             for axis = 1, #dims do turned[axis] = dims[#dims + 1 - axis] end
-            list[k] = array(row, turned, dtype).T
+            list[k] = array(row, turned, of).T
         elseif way == "reversed" then
-            list[k] = np.flip(array(row, own, dtype))
+            list[k] = np.flip(array(row, own, of))
         else
-            list[k] = array(row, own, dtype)
+            list[k] = array(row, own, of)
         end
     end
     return list
@@ -117,19 +119,19 @@ local function test_reduction(row, dtype, case, keepdims)
     local result = np[row.name](x, { axis = axes, keepdims = keepdims })
     if not keepdims then check.equal(result.shape, case[3], "shape") end
     local folded, magnitude, reference = {}, {}, reference_of(row)
-    local values, logical = elements(x), #row.types == 1 and row.types[1] == "bool"
+    local list, logical = elements(x), #row.types == 1 and row.types[1] == "bool"
     for k, target in ipairs(targets(dims, axes)) do
-        local value = values[k]
+        local value = list[k]
         if logical then value = value ~= 0 end
         local before = folded[target]
         if before == nil then folded[target] = value else folded[target] = reference(before, value) end
-        magnitude[target] = (magnitude[target] or 0) + math.abs(values[k])
+        magnitude[target] = (magnitude[target] or 0) + math.abs(list[k])
     end
     for k, got in ipairs(elements(result)) do
         local expected = folded[k]
         local what = ("np.%s of %s, shape %s, element %d"):format(row.name, dtype, table.concat(dims, "x"), k - 1)
         if DTYPES[result.dtype].kind == "real" and type(expected) == "number" then
-            local scale = math.max(magnitude[k], math.abs(expected) * #values)
+            local scale = math.max(magnitude[k], math.abs(expected) * #list)
             local allowed = 4 * unit(scale, result.dtype)
             check.ok(math.abs(got - expected) <= allowed,
                      ("%s: got %.17g, expected %.17g"):format(what, got, expected))
