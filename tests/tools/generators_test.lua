@@ -57,9 +57,10 @@ check.test("rows become the enum, the constructors, the tests and the page", fun
     })
     check.equal(loadstring(read "out/op_tests.lua")(), {
         { id = 0, name = "add", class = "map", arity = 2, attrs = {}, types = { "bool", "int", "real" },
-          dtype = "lazy_dtype_promote", domain = { -1000, 10.5 }, reference = "a + b", ulp = 0.5, gradient = true },
+          dtype = "lazy_dtype_promote", domain = { -1000, 10.5 }, reference = "a + b", ulp = 0.5, gradient = true,
+          zero_gradient = false },
         { id = 1, name = "sum", class = "reduce", arity = 1, attrs = { "axes", "keepdims" }, types = {}, ulp = 0,
-          gradient = false },
+          gradient = false, zero_gradient = true },
     })
     local page = read "out/ops.md"
     check.ok(page:find("### add", 1, true) and not page:find("### sum", 1, true), "hidden rows are not on the page")
