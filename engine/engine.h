@@ -110,8 +110,8 @@ typedef void (*neap_async_fn)(void *arg, const neap_run *run, neap_completion *d
 NEAP_API void neap_complete(neap_completion *done, int status);
 
 enum {
-    NEAP_PUSH_SMALL = 1,  /* a few microseconds at most: may run at its push, or on a thread that waits */
-    NEAP_PUSH_ALWAYS = 2  /* runs even if an input failed, and does not pass that failure on (tokens, frees) */
+    NEAP_PUSH_SMALL = 1, /* a few microseconds at most: may run at its push, or on a thread that waits */
+    NEAP_PUSH_ALWAYS = 2 /* runs even if an input failed, and does not pass that failure on (tokens, frees) */
 };
 
 typedef struct neap_push {      /* everything about a push but its work; zero is a default for each field */
@@ -121,7 +121,7 @@ typedef struct neap_push {      /* everything about a push but its work; zero is
     int device, priority;
     uint32_t flags;
     int nreads, nwrites;
-    neap_var *const *reads; /* arrays are copied. A variable twice in one push is NEAP_E_ARGUMENT: a write is a */
+    neap_var *const *reads;  /* arrays are copied. A variable twice in one push is NEAP_E_ARGUMENT: a write is a */
     neap_var *const *writes; /* read-modify-write, so what is written is listed only there */
 } neap_push;
 

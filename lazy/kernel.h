@@ -33,8 +33,9 @@ typedef struct lazy_wide_map { /* lazy_map over the axes of a domain */
 typedef struct lazy_load {
     uint8_t kind;
     uint8_t dtype;
-    int16_t slot;  /* BUFFER: index into bufs; SCALAR: index into scalars; IOTA: unused */
-    lazy_wide_map read; /* BUFFER: element offset + Σ i[k]·stride[k]; IOTA: that number itself, cast to dtype (i32 i64 f32 f64);
+    int16_t slot; /* BUFFER: index into bufs; SCALAR: index into scalars; IOTA: unused */
+    lazy_wide_map
+        read; /* BUFFER: element offset + Σ i[k]·stride[k]; IOTA: that number itself, cast to dtype (i32 i64 f32 f64);
                     * strides may be 0 or negative */
 } lazy_load;
 
@@ -50,10 +51,10 @@ enum { LAZY_SINK_STORE, LAZY_SINK_REDUCE };
 
 typedef struct lazy_sink {
     uint8_t kind;
-    uint8_t dtype;  /* of the buffer; a REDUCE of a `LAZY_OP_ARG` op writes i32, others the value's dtype */
-    int16_t op;     /* REDUCE: LAZY_OP_sum, … */
-    int16_t slot;   /* index into bufs */
-    int32_t value;  /* its dtype is the sink's, but for LAZY_OP_ARG */
+    uint8_t dtype;       /* of the buffer; a REDUCE of a `LAZY_OP_ARG` op writes i32, others the value's dtype */
+    int16_t op;          /* REDUCE: LAZY_OP_sum, … */
+    int16_t slot;        /* index into bufs */
+    int32_t value;       /* its dtype is the sink's, but for LAZY_OP_ARG */
     lazy_wide_map write; /* over the domain's axes (STORE) or its kept axes (REDUCE) */
 } lazy_sink;
 

@@ -49,9 +49,9 @@ NEAP_API neap_waker *neap_ctx_waker(neap_ctx *ctx);     /* BORROWED */
 NEAP_API neap_effects *neap_ctx_effects(neap_ctx *ctx); /* BORROWED */
 
 enum {
-    NEAP_ATTEND_SWEEP = 1,    /* Lua's collector finished a cycle: release the ids of dead handles */
-    NEAP_ATTEND_COLLECT = 2,  /* native bytes have grown: run a full collection, then sweep */
-    NEAP_ATTEND_SITE = 4,     /* tell the script line of the last recorded node with neap_site */
+    NEAP_ATTEND_SWEEP = 1,     /* Lua's collector finished a cycle: release the ids of dead handles */
+    NEAP_ATTEND_COLLECT = 2,   /* native bytes have grown: run a full collection, then sweep */
+    NEAP_ATTEND_SITE = 4,      /* tell the script line of the last recorded node with neap_site */
     NEAP_ATTEND_INTERRUPT = 8, /* raise the interrupt */
     NEAP_ATTEND_STEP = 32,     /* some bytes were allocated: let Lua's collector make a step */
     NEAP_ATTEND_THROTTLE = 16  /* far ahead of the workers: poll neap_throttle until NEAP_OK */
@@ -83,8 +83,8 @@ typedef struct neap_info {
     int32_t weak;     /* 1: a number that takes the dtype of the array that it meets */
     int32_t deferred; /* 1: not computed yet */
     int32_t deleted, device;
-    int32_t traced; /* 1: belongs to an open trace, so it has no value */
-    int32_t taped;  /* 1: an open gradient or trace depends on it */
+    int32_t traced;      /* 1: belongs to an open trace, so it has no value */
+    int32_t taped;       /* 1: an open gradient or trace depends on it */
     int32_t constructed; /* 1: made of constructors and not computed: a program that reads it makes it again */
     int64_t size;
     int64_t shape[NEAP_MAX_DIMS];
@@ -164,7 +164,8 @@ NEAP_API int neap_trace_input(neap_ctx *ctx, int level, int dtype, int weak, int
                               int32_t *out);
 /* Closes the level (unless it fails: then it can be called again) and makes a program of its inputs, its effects and `outputs` (which may also be arrays from outside
  * or inputs). */
-NEAP_API int neap_trace_end(neap_ctx *ctx, int level, int n, const int32_t *outputs, neap_program **program); /* OWNED */
+NEAP_API int neap_trace_end(neap_ctx *ctx, int level, int n, const int32_t *outputs,
+                            neap_program **program); /* OWNED */
 NEAP_API void neap_program_free(neap_program *program);
 typedef struct neap_program_info {
     int32_t inputs, outputs, nodes, captures, effects, steps;
