@@ -64,7 +64,7 @@ end)
 
 --- np.wait_all(): starts everything pending and waits for it. Raises the first failure that nobody has seen.
 function np.wait_all()
-    core.call(nil, function() return C.neap_poll_everything(ctx) end)
+    core.call("wait_all", function() return C.neap_poll_everything(ctx) end)
 end
 
 --- x:delete(): gives x's memory back now. Any later use of x raises.

@@ -83,7 +83,8 @@ local numbers = { 0, 1, 2, 3, -1, -2, 7, 0.5, -0.5, 1e-300, 1e300, 2 ^ 31, -2 ^ 
 local strings = { "f32", "f64", "i32", "bool", "u8", "", "abc", "1:2", "::-1", "...", "newaxis, 0", "no\0where",
                   "%d %s", "missing.npy", "a.npz", "relu", "sum", "\255\254", ("x"):rep(300) }
 local options = { "axis", "keepdims", "dtype", "argnums", "static", "shape", "batch", "batch_size", "has_aux",
-                  "lr", "key", "replace", "p", "ddof", "unknown", "num_classes", "descending", "shuffle", "size", "offset", "k" }
+                  "lr", "key", "replace", "p", "ddof", "unknown", "num_classes", "descending",
+                  "shuffle", "size", "offset", "k" }
 local odd = { ffi.new("int64_t", 7), ffi.new("int[3]"), io.stdout, coroutine.create(function() end), true, false,
               setmetatable({}, { __index = function() error("of the user") end }) }
 -- Functions of a user. Their own errors, on values that do not suit them, are passed on.

@@ -27,9 +27,9 @@ local function check_gradient(f, inputs)
         check.equal(gradients[k].shape, dims, "shape of a gradient")
         for element = 1, #flat do
             local function moved(by)
-                local values, others = { unpack(flat) }, { unpack(inputs) }
-                values[element] = values[element] + by
-                others[k] = np.array(values, { dtype = "f64" }):reshape(dims)
+                local changed, others = { unpack(flat) }, { unpack(inputs) }
+                changed[element] = changed[element] + by
+                others[k] = np.array(changed, { dtype = "f64" }):reshape(dims)
                 return scalar(f, others):item()
             end
             local slope = (moved(STEP) - moved(-STEP)) / (2 * STEP)
