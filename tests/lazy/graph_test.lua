@@ -227,6 +227,24 @@ check.test("levels close after errors, any number of times", function()
     check.equal(np.grad(function(w) return (w * w):sum() end)(x):totable(), { 2, 4 })
 end)
 
+check.test("an interrupt inside a gradient or a trace closes it", function()
+    local x = ready { 1, 2 }
+    for _, transform in ipairs { np.grad, np.jit } do
+        for _ = 1, 50 do
+            check.raises(function()
+                transform(function(w)
+                    core.C.neap_interrupt_raise()
+                    for _ = 1, 1000 do w = w * 1 end
+                    return w:sum()
+                end)(x)
+            end, "interrupted")
+            core.C.neap_interrupt_clear()
+        end
+    end
+    check.equal(#core.open_levels, 0)
+    check.equal(np.grad(function(w) return (w * w):sum() end)(x):totable(), { 2, 4 })
+end)
+
 check.test("too many levels inside each other are an error", function()
     local function nest(x) return np.grad(nest)(x) end
     check.raises(function() nest(ready(1)) end, "inside each other")
