@@ -34,9 +34,9 @@ typedef struct lazy_load {
     uint8_t kind;
     uint8_t dtype;
     int16_t slot; /* BUFFER: index into bufs; SCALAR: index into scalars; IOTA: unused */
-    lazy_wide_map
-        read; /* BUFFER: element offset + Σ i[k]·stride[k]; IOTA: that number itself, cast to dtype (i32 i64 f32 f64);
-                    * strides may be 0 or negative */
+    /* BUFFER: element offset + Σ i[k]·stride[k]; IOTA: that number itself, cast to dtype (any but bool). Strides may be 0
+     * or negative. */
+    lazy_wide_map read;
 } lazy_load;
 
 typedef struct lazy_ins {
