@@ -65,7 +65,7 @@ typedef struct lazy_plan {
 
 /* region.c ---------------------------------------------------------------------------------------------------------- */
 /* Orders what the roots need into ctx->order, inputs before users; node->mark == ctx->epoch and node->index say where.
- * Stops at nodes that have a buffer; NEAP_E_STATE if it comes to a deleted one. */
+ * Stops at nodes that have a buffer. */
 int lazy_region_collect(neap_ctx *ctx, int64_t nroots, neap_node *const *roots);
 /* What a traversal follows. */
 int lazy_region_children(neap_node *node, neap_node *const **children);

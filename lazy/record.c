@@ -366,8 +366,6 @@ static neap_node *make(neap_ctx *ctx, const lazy_op *row, int op, const lazy_cal
 }
 
 static int check_input(const char *op, const neap_node *node) {
-    if (node->flags & LAZY_DELETED)
-        return neap_error(NEAP_E_STATE, "%s: an argument was deleted", op);
     if (node->flags & LAZY_ABSTRACT && !node->levels)
         return neap_error(NEAP_E_TRACE,
                           "%s: an argument belongs to a trace that has ended: a jitted function must return "
@@ -451,7 +449,7 @@ neap_node *lazy_record(neap_ctx *ctx, int op, int nin, neap_node *const *in, int
         return NULL;
     }
     for (int k = 0; k < nin; k++)
-        if (in[k]->flags & (LAZY_DELETED | LAZY_ABSTRACT) && check_input(row->name, in[k]) != 0)
+        if (in[k]->flags & LAZY_ABSTRACT && check_input(row->name, in[k]) != 0)
             return NULL;
     lazy_aval avals[NEAP_MAX_INPUTS];
     neap_node *cast[NEAP_MAX_INPUTS], *node = NULL;

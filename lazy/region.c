@@ -23,10 +23,7 @@ int lazy_region_children(neap_node *node, neap_node *const **children) {
     return node->nin;
 }
 
-/* A deleted node has neither a value nor inputs to compute it from. */
 static int collect_push(neap_ctx *ctx, neap_node *node) {
-    if (node->flags & LAZY_DELETED)
-        return neap_error(NEAP_E_STATE, "the value depends on an array that was deleted");
     node->mark = ctx->epoch;
     node->index = 0;
     return lazy_push(&ctx->stack, node);

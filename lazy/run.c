@@ -190,8 +190,6 @@ static int allocate(neap_ctx *ctx, lazy_plan *plan, neap_node *const *region, co
         made[k] = NULL;
         if (!plan->slots[k].made) {
             bufs[k] = binding->buffer(binding->arg, region[plan->slots[k].node]);
-            if (!bufs[k])
-                status = neap_error(NEAP_E_STATE, "an array that the program has captured was deleted");
         } else if ((status = neap_buffer_new(0, plan->slots[k].bytes, &made[k])) == 0) {
             bufs[k] = made[k];
             lazy_count_bytes(ctx, (int64_t)plan->slots[k].bytes);
@@ -324,9 +322,8 @@ static void give_up(neap_ctx *ctx, neap_node *root) {
     leave_pending(ctx, root, LAZY_READY);
 }
 
-/* One root at a time, after they could not be flushed together: what depends on a deleted array is given up at once,
- * what finds no memory after a second try, before which Lua has collected. So no array keeps others from being
- * computed. */
+/* One root at a time, after there was no memory for all of them: what finds none in a second try, before which Lua has
+ * collected, is given up. So no array keeps others from being computed. */
 static int flush_each(neap_ctx *ctx, const lazy_nodes *roots) {
     char text[256] = "";
     int status = 0;
@@ -337,9 +334,9 @@ static int flush_each(neap_ctx *ctx, const lazy_nodes *roots) {
         int result = node->state == LAZY_PENDING ? lazy_flush_roots(ctx, 1, &node) : 0;
         if (result == NEAP_E_MEMORY)
             snprintf(text, sizeof text, "%s", neap_error_text());
-        if (result == NEAP_E_STATE || (result == NEAP_E_MEMORY && ctx->starved))
+        if (result == NEAP_E_MEMORY && ctx->starved)
             give_up(ctx, node);
-        status = result == NEAP_E_STATE || result == 0 ? status : result;
+        status = result == 0 ? status : result;
     }
     for (int64_t k = 0; k < roots->n; k++)
         lazy_release(ctx, roots->at[k]);
@@ -360,7 +357,7 @@ static int flush_where(neap_ctx *ctx, bool sinks_only) {
     }
     if (status == 0 && roots.n > 0)
         status = lazy_flush_roots(ctx, (int)roots.n, roots.at);
-    if (status == NEAP_E_STATE || status == NEAP_E_MEMORY)
+    if (status == NEAP_E_MEMORY)
         status = flush_each(ctx, &roots);
     lazy_vector_free(&roots);
     return status;
