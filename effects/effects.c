@@ -25,7 +25,8 @@ typedef struct effect { /* what the engine runs; freed when the op is over */
 
 static engine_slab effect_slab = {.bytes = sizeof(effect)};
 
-int neap_effects_new(neap_effects **out) {
+int neap_effects_new(neap_waker *waker, neap_effects **out) {
+    (void)waker;
     neap_effects *effects = engine_alloc(sizeof *effects);
     if (!effects)
         return neap_error(NEAP_E_MEMORY, "no memory for a token store");
@@ -73,7 +74,8 @@ static void release_effect(void *arg) {
     engine_slab_put(&effect_slab, e);
 }
 
-int neap_effects_push(neap_effects *effects, neap_sync_fn fn, void *arg, const neap_push *push) {
+int neap_effects_push(neap_effects *effects, int kind, int ordered, neap_sync_fn fn, void *arg, const neap_push *push) {
+    (void)kind, (void)ordered;
     if (push->nwrites != 0)
         return neap_error(NEAP_E_ARGUMENT, "an ordered effect writes its token and nothing else");
     if (!fn)

@@ -14,22 +14,74 @@
 
 typedef struct neap_effects neap_effects; /* the token store of one user thread */
 
-NEAP_API int neap_effects_new(neap_effects **out); /* OWNED */
+/* Kinds of effects. By default all share one order, that of the program; a kind may have an order of its own. */
+#define NEAP_EFFECT_ROWS(X) X(PRINT, "print") X(WRITE, "write") X(CALLBACK, "callback") X(LOG, "log")
+enum {
+#define NEAP_EFFECT_ENUM(NAME, name) NEAP_EFFECT_##NAME,
+    NEAP_EFFECT_ROWS(NEAP_EFFECT_ENUM)
+#undef NEAP_EFFECT_ENUM
+        NEAP_EFFECT_KINDS
+};
+NEAP_API int neap_effect_parse(const char *name); /* the kind, or NEAP_E_ARGUMENT with the list of names */
+
+/* OWNED. `waker` (BORROWED, may be NULL) is woken when a callback waits for the user thread. */
+NEAP_API int neap_effects_new(neap_waker *waker, neap_effects **out);
 /* Waits for its tokens, then frees. */
 NEAP_API void neap_effects_free(neap_effects *effects);
-/* Pushes an ordered effect: `push` as for neap_push_sync (writes must be empty, flags get NEAP_PUSH_ALWAYS). Work
- * that has nothing to wait for runs at once. `fn` sees failed inputs itself (neap_var_poll), prints them in place. */
-NEAP_API int neap_effects_push(neap_effects *effects, neap_sync_fn fn, void *arg, const neap_push *push);
-/* NEAP_OK when every effect pushed so far has happened and its text was handed to the operating system; else
- * NEAP_PENDING and `waker` will be woken. */
+/* own != 0: from here on effects of the kind are ordered among themselves only; 0: in the common order again. Effects
+ * of one kind stay in program order across the change. */
+NEAP_API int neap_effects_order(neap_effects *effects, int kind, int own);
+
+/* Pushes an effect: `push` as for neap_push_sync (writes must be empty, flags get NEAP_PUSH_ALWAYS). Ordered: it
+ * writes the kind's token. Unordered: it waits for nothing but what it reads, and counts in the output token of
+ * push->device until it has happened. Work that has nothing to wait for runs at once. `fn` sees failed inputs itself
+ * (neap_var_poll) and prints them in place; if it fails, that is told on stderr in its place. */
+NEAP_API int neap_effects_push(neap_effects *effects, int kind, int ordered, neap_sync_fn fn, void *arg,
+                               const neap_push *push);
+/* NEAP_OK when every effect pushed so far, ordered or not, has happened and its text was handed to the operating
+ * system; else NEAP_PENDING and `waker` will be woken. Inside a callback: the effects that the callback pushed. */
 NEAP_API int neap_effects_poll(neap_effects *effects, neap_waker *waker);
-/* Blocking form, for C programs and for the end of the process. */
+/* Blocking form, for C programs and for the end of the process. Must not be called while callbacks are outstanding. */
 NEAP_API void neap_effects_drain(neap_effects *effects);
+
+typedef struct neap_effects_counts { /* what tests assert on */
+    uint64_t ordered, unordered;     /* effects pushed, callbacks included */
+    uint64_t callbacks;
+    uint64_t carried;     /* times that a token's next effect was on another device than its last one */
+    uint64_t outstanding; /* unordered effects that have not happened yet */
+} neap_effects_counts;
+NEAP_API void neap_effects_count(neap_effects *effects, neap_effects_counts *out);
+
+/* ---- Callbacks ---------------------------------------------------------------------------------------------------
+ * An effect whose work is done by the user thread itself. When its turn has come the request waits in a queue, which
+ * the user thread empties whenever it waits and at safe points:
+ *
+ *      request ──▶ engine op (reads, writes results and token) ──▶ queue ──▶ user thread: take … end ──▶ op completes
+ *
+ * Between take and end the callback is *open*. Effects pushed meanwhile belong to it: they happen in their order, in the
+ * callback's place, and the op completes after the last of them. So a callback may print, compute, wait and request
+ * further callbacks (which nest) without waiting for itself. */
+typedef struct neap_request neap_request;
+/* push->writes are its results; flags, release as for neap_push_async. With NEAP_PUSH_ALWAYS it is called even if an
+ * input failed. */
+NEAP_API int neap_effects_request(neap_effects *effects, int kind, int ordered, void *arg, const neap_push *push);
+/* Not 0: a request waits. One atomic load. */
+NEAP_API int neap_effects_requested(neap_effects *effects);
+/* Opens the first request that waits; NULL: none. BORROWED until neap_request_end. */
+NEAP_API neap_request *neap_request_take(neap_effects *effects);
+NEAP_API void *neap_request_arg(neap_request *request);
+/* Closes the request, which must be the innermost open one. A negative status (after neap_error) is the failure of its
+ * results; without results it is told on stderr, in its place. */
+NEAP_API int neap_request_end(neap_effects *effects, neap_request *request, int status);
 
 /* ---- The output streams ---------------------------------------------------------------------------------------- */
 enum { NEAP_STDOUT = 1, NEAP_STDERR = 2 };
-/* Appends text (copied) to the queue of stdout or stderr. Never blocks; thread-safe; one call is never torn apart by
- * another. Both streams share one writer, so their mutual order is kept. Writing after the reader has gone
+/* Opens a file as a further stream (append != 0: at its end; else it is emptied). NEAP_E_IO. */
+NEAP_API int neap_out_open(const char *path, int append, int *stream);
+/* Closes it once all its text has been written. */
+NEAP_API int neap_out_close(int stream);
+/* Appends text (copied) to the queue of a stream. Never blocks; thread-safe; one call is never torn apart by
+ * another. All streams share one writer, so their mutual order is kept. Writing after the reader has gone
  * (EPIPE) drops text and makes neap_out_status negative. */
 NEAP_API int neap_out_write(int stream, const char *text, size_t bytes);
 NEAP_API int neap_out_status(void);

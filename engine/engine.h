@@ -63,12 +63,17 @@ NEAP_API int neap_error_code(void);
 NEAP_API const char *neap_status_text(int code);
 
 /* ---- Engine ---------------------------------------------------------------------------------------------------- */
-enum { NEAP_SCHEDULER_POOL = 0, NEAP_SCHEDULER_NAIVE = 1 };
+enum {
+    NEAP_SCHEDULER_POOL = 0,  /* one pool of threads, over which the devices are queues */
+    NEAP_SCHEDULER_NAIVE = 1, /* no threads: every op runs at its push, on the pushing thread (the oracle) */
+    NEAP_SCHEDULER_DEVICE = 2 /* a pool for each device: its ops run on its own threads and on no others */
+};
 
 typedef struct neap_engine_config {
-    int workers;   /* threads of the pool; 0: one per core that this process may use */
-    int devices;   /* CPU devices, queues over the one pool; 0: 1 */
-    int scheduler; /* NEAP_SCHEDULER_POOL, or _NAIVE: every op runs at its push, on the pushing thread (the oracle) */
+    int workers;      /* threads of a pool; 0: one per core that this process may use (by device: 1) */
+    int devices;      /* CPU devices; 0: 1 */
+    int scheduler;    /* NEAP_SCHEDULER_… */
+    uint64_t shuffle; /* not 0: ready ops run in a pseudo-random order that this number seeds, to find hidden orders */
 } neap_engine_config;
 
 /* Starts the engine; config may be NULL. A second start returns NEAP_E_STATE. Threads are started on first need. */
@@ -97,9 +102,13 @@ NEAP_API int neap_var_wait_to_read(neap_var *var);
 NEAP_API int neap_var_wait_to_write(neap_var *var);
 
 /* ---- Ops ------------------------------------------------------------------------------------------------------- */
+typedef struct neap_stream neap_stream; /* of a device (device.h); work on it is done in order */
+
 typedef struct neap_run { /* where an op runs: the run-context */
     int device;
-    int worker; /* 0 … workers-1; -1: a thread outside the pool that runs the op at its push or while it waits */
+    int worker;     /* 0 … workers-1; -1: a thread outside the pool that runs the op at its push or while it waits */
+    uint32_t epoch; /* for neap_run_cancelled */
+    neap_stream *stream; /* where the op enqueues its work; NULL on a CPU device, where the op does it itself */
 } neap_run;
 
 typedef struct neap_completion neap_completion;
@@ -110,8 +119,9 @@ typedef void (*neap_async_fn)(void *arg, const neap_run *run, neap_completion *d
 NEAP_API void neap_complete(neap_completion *done, int status);
 
 enum {
-    NEAP_PUSH_SMALL = 1, /* a few microseconds at most: may run at its push, or on a thread that waits */
-    NEAP_PUSH_ALWAYS = 2 /* runs even if an input failed, and does not pass that failure on (tokens, frees) */
+    NEAP_PUSH_SMALL = 1,  /* a few microseconds at most: may run at its push, or on a thread that waits */
+    NEAP_PUSH_ALWAYS = 2, /* runs even if an input failed, and does not pass that failure on (tokens, frees) */
+    NEAP_PUSH_COPY = 4    /* moves data between devices: has a stream of its own where the device has streams */
 };
 
 typedef struct neap_push {      /* everything about a push but its work; zero is a default for each field */
@@ -123,11 +133,43 @@ typedef struct neap_push {      /* everything about a push but its work; zero is
     int nreads, nwrites;
     neap_var *const *reads;  /* arrays are copied. A variable twice in one push is NEAP_E_ARGUMENT: a write is a */
     neap_var *const *writes; /* read-modify-write, so what is written is listed only there */
+    int64_t bytes, cost;     /* of its outputs; estimated ns of work: what counts as run-ahead until it has finished */
 } neap_push;
 
 /* Push never waits for other work. On failure nothing was pushed and `release` was not called. */
 NEAP_API int neap_push_sync(neap_sync_fn fn, void *arg, const neap_push *push);
 NEAP_API int neap_push_async(neap_async_fn fn, void *arg, const neap_push *push);
+
+/* An op that is pushed again and again: its variables are checked and put in order once. `push` as above, but it is
+ * used until the operator's end: name and site are BORROWED until then, and release(arg) is called once, after the last
+ * of its pushes has finished. */
+typedef struct neap_operator neap_operator;
+NEAP_API int neap_operator_new(neap_sync_fn fn, void *arg, const neap_push *push, neap_operator **out); /* OWNED */
+NEAP_API int neap_operator_new_async(neap_async_fn fn, void *arg, const neap_push *push, neap_operator **out);
+NEAP_API int neap_operator_push(neap_operator *op, int device, int priority);
+/* Its pushes up to here still run. */
+NEAP_API void neap_operator_delete(neap_operator *op);
+
+/* Bulking: from now on up to `most` small sync ops in a row, which this thread pushes to one device and which cannot
+ * run at once, are joined and run as one; order, versions and failures are as if each had been pushed alone. Other
+ * threads see joined ops at the latest when the bulk is full, when this thread pushes an op that cannot join, deletes a
+ * variable, polls, waits or calls this again. 0 turns it off. Returns the number before. */
+NEAP_API int neap_bulk(int most);
+
+/* Running ahead of the workers: NEAP_OK while the bytes and costs of unfinished ops are within the budget; else
+ * NEAP_PENDING, and `waker` (may be NULL) is woken when half of it is free. Nothing is refused: whoever can pause asks.
+ * An op of a cost or of bytes above the budget is admitted as any other. */
+NEAP_API int neap_ahead_poll(neap_waker *waker);
+/* The budget; 0 keeps a default: 512 MiB, and 200 ms for each worker. */
+NEAP_API void neap_ahead_limit(int64_t bytes, int64_t ns);
+
+/* Gives up all work pushed so far: ops that have not started do not run and fail with NEAP_E_INTERRUPT (those pushed
+ * with NEAP_PUSH_ALWAYS run); running ones are asked to stop. Async-signal-safe. */
+NEAP_API void neap_engine_cancel(void);
+/* Not 0: the op was asked to stop. It may return at any time, with any status; it fails with NEAP_E_INTERRUPT.
+ * neap_parallel_for looks itself, between its indices. */
+NEAP_API int neap_run_cancelled(const neap_run *run);
+
 /* Waits for everything pushed so far by any thread; returns the first failure that no wait has reported and forgets
  * the others. */
 NEAP_API int neap_wait_all(void);
@@ -140,6 +182,14 @@ NEAP_API int neap_engine_help(int64_t budget_ns);
  * are done. The calling thread takes part. The assignment of i to threads must not influence results. */
 NEAP_API void neap_parallel_for(const neap_run *run, int64_t n, void (*fn)(void *arg, int64_t i, const neap_run *run),
                                 void *arg);
+
+/* ---- The timeline ------------------------------------------------------------------------------------------------
+ * A record of every op: where and when it ran, its name, script line and bytes, written as a Chrome trace (JSON object
+ * format of the "Trace Event Format"), which Perfetto and chrome://tracing open. */
+/* Starts recording into the file `path`. NEAP_E_IO: cannot be written; NEAP_E_STATE: one is being recorded. */
+NEAP_API int neap_timeline_start(const char *path);
+/* Ends the recording and closes the file, complete; harmless without one. NEAP_E_IO: not everything was written. */
+NEAP_API int neap_timeline_stop(void);
 
 /* ---- Wakers and interrupts ------------------------------------------------------------------------------------- */
 NEAP_API int neap_waker_new(neap_waker **out); /* OWNED */

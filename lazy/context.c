@@ -41,7 +41,7 @@ int neap_ctx_new(neap_ctx **out) {
     ctx->limit_nodes = DEFAULT_NODES;
     ctx->limit_bytes = DEFAULT_BYTES;
     ctx->collect_above = COLLECT_AT_LEAST;
-    if ((status = neap_waker_new(&ctx->waker)) != 0 || (status = neap_effects_new(&ctx->effects)) != 0 ||
+    if ((status = neap_waker_new(&ctx->waker)) != 0 || (status = neap_effects_new(ctx->waker, &ctx->effects)) != 0 ||
         (status = lazy_push(&ctx->slots, NULL)) != 0 || (status = lazy_push(&ctx->ids, 0)) != 0 ||
         (status = lazy_push(&ctx->generations, 0)) != 0 || (status = lazy_push(&ctx->sites, "")) != 0) {
         neap_ctx_free(ctx);

@@ -81,7 +81,8 @@ int lazy_vector_grow(void **at, int64_t *capacity, size_t item);
 typedef LAZY_VECTOR(neap_node *) lazy_nodes;
 
 typedef struct lazy_effect { /* a print inside a trace */
-    int stream, npieces;
+    neap_emit how;
+    int npieces;
     neap_piece *pieces; /* texts are copies; .id is 1 + an index into nodes, or 0 */
     lazy_nodes nodes;
 } lazy_effect;
@@ -118,9 +119,9 @@ struct neap_ctx {
     lazy_level levels[LAZY_MAX_LEVELS];
     int nlevels;
 
-    uint32_t epoch;                /* of traversals */
-    lazy_nodes stack, order;       /* scratch of traversals */
-    neap_node *dead;               /* nodes without references, about to be freed */
+    uint32_t epoch;          /* of traversals */
+    lazy_nodes stack, order; /* scratch of traversals */
+    neap_node *dead;         /* nodes without references, about to be freed */
 
     LAZY_VECTOR(const char *) sites; /* interned "file:line"; [0] is "" */
     int64_t sites_wanted;
@@ -227,7 +228,7 @@ int lazy_node_poll(neap_ctx *ctx, neap_node *node, neap_waker *waker);
 void lazy_plans_free(neap_ctx *ctx);
 
 /* ---- print.c ------------------------------------------------------------------------------------------------------ */
-int lazy_effect_push(neap_ctx *ctx, int stream, int n, const neap_piece *pieces, neap_node *const *nodes);
+int lazy_effect_push(neap_ctx *ctx, const neap_emit *how, int n, const neap_piece *pieces, neap_node *const *nodes);
 void lazy_effect_free(neap_ctx *ctx, lazy_effect *effect);
 
 #endif

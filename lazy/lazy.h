@@ -144,7 +144,12 @@ typedef struct neap_piece {
 } neap_piece;
 /* Prints the pieces, joined, in order, when their values are there; does not wait. A failed array prints its error in
  * place. Inside a trace the effect becomes part of the program. */
-NEAP_API int neap_print(neap_ctx *ctx, int stream, int n, const neap_piece *pieces);
+typedef struct neap_emit { /* how */
+    int32_t kind;          /* NEAP_EFFECT_… */
+    int32_t unordered;     /* 1: as soon as the values are there */
+    int32_t stream;
+} neap_emit;
+NEAP_API int neap_print(neap_ctx *ctx, const neap_emit *how, int n, const neap_piece *pieces);
 
 /* ---- Levels: gradients and programs ----------------------------------------------------------------------------
  * A level gives its arguments fresh alias nodes; an op belongs to the level iff an input does. Levels close in reverse

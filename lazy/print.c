@@ -92,7 +92,7 @@ static int fill_array(print_piece *to, const neap_piece *from, neap_node *node) 
 }
 
 /* nodes[k] goes with pieces[k] where id is not 0, and has a buffer. */
-int lazy_effect_push(neap_ctx *ctx, int stream, int n, const neap_piece *pieces, neap_node *const *nodes) {
+int lazy_effect_push(neap_ctx *ctx, const neap_emit *how, int n, const neap_piece *pieces, neap_node *const *nodes) {
     print_job *job = calloc(1, sizeof *job + (size_t)n * sizeof *job->pieces);
     neap_var **reads = malloc((size_t)n * sizeof *reads + 1);
     int nreads = 0, status = job && reads ? 0 : NEAP_E_MEMORY;
@@ -113,10 +113,10 @@ int lazy_effect_push(neap_ctx *ctx, int stream, int n, const neap_piece *pieces,
             reads[nreads++] = var;
     }
     if (status == 0) {
-        job->stream = stream;
+        job->stream = how->stream;
         neap_push push = {
             .name = "print", .release = job_free, .flags = NEAP_PUSH_SMALL, .nreads = nreads, .reads = reads};
-        status = neap_effects_push(ctx->effects, run_print, job, &push);
+        status = neap_effects_push(ctx->effects, how->kind, !how->unordered, run_print, job, &push);
     } else {
         neap_error(NEAP_E_MEMORY, "out of memory for a print");
     }
@@ -144,7 +144,7 @@ static lazy_level *open_trace(neap_ctx *ctx) {
     return NULL;
 }
 
-static int record_effect(neap_ctx *ctx, lazy_level *level, int stream, int n, const neap_piece *pieces,
+static int record_effect(neap_ctx *ctx, lazy_level *level, const neap_emit *how, int n, const neap_piece *pieces,
                          neap_node *const *nodes) {
     lazy_effect *effect = calloc(1, sizeof *effect);
     if (effect)
@@ -161,7 +161,7 @@ static int record_effect(neap_ctx *ctx, lazy_level *level, int stream, int n, co
         }
     }
     if (status == 0) {
-        effect->stream = stream;
+        effect->how = *how;
         status = lazy_push(&level->effects, effect);
     }
     if (status && effect)
@@ -169,9 +169,9 @@ static int record_effect(neap_ctx *ctx, lazy_level *level, int stream, int n, co
     return status ? neap_error(NEAP_E_MEMORY, "out of memory for a print") : 0;
 }
 
-int neap_print(neap_ctx *ctx, int stream, int n, const neap_piece *pieces) {
-    if (stream != NEAP_STDOUT && stream != NEAP_STDERR)
-        return neap_error(NEAP_E_ARGUMENT, "print: expected stream 1 or 2, got %d", stream);
+int neap_print(neap_ctx *ctx, const neap_emit *how, int n, const neap_piece *pieces) {
+    if (how->stream < NEAP_STDOUT)
+        return neap_error(NEAP_E_ARGUMENT, "print: expected an open stream, got %d", how->stream);
     neap_node **nodes = calloc((size_t)n + 1, sizeof *nodes);
     int status = nodes ? 0 : neap_error(NEAP_E_MEMORY, "out of memory for a print");
     lazy_level *level = open_trace(ctx);
@@ -186,8 +186,8 @@ int neap_print(neap_ctx *ctx, int stream, int n, const neap_piece *pieces) {
             status = lazy_force(ctx, nodes[k]);
     }
     if (status == 0)
-        status = level ? record_effect(ctx, level, stream, n, pieces, nodes)
-                       : lazy_effect_push(ctx, stream, n, pieces, nodes);
+        status =
+            level ? record_effect(ctx, level, how, n, pieces, nodes) : lazy_effect_push(ctx, how, n, pieces, nodes);
     free(nodes);
     return status;
 }

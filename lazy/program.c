@@ -340,7 +340,7 @@ static int run_effects(neap_ctx *ctx, neap_program *program, neap_buffer **made,
         for (int p = 0; p < effect->npieces; p++)
             by_piece[p] = effect->pieces[p].id ? values[effect->pieces[p].id - 1] : NULL;
         if (status == 0)
-            status = lazy_effect_push(ctx, effect->stream, effect->npieces, effect->pieces, by_piece);
+            status = lazy_effect_push(ctx, &effect->how, effect->npieces, effect->pieces, by_piece);
         for (int64_t k = 0; k < effect->nodes.n; k++)
             lazy_release(ctx, values[k]);
         free(values);
@@ -425,7 +425,7 @@ static int replay_effects(neap_ctx *ctx, neap_program *program, neap_node *const
             if (pieces[p].id)
                 status = lazy_publish(ctx, lazy_retain(arrays[pieces[p].id - 1]), &pieces[p].id);
         if (status == 0)
-            status = neap_print(ctx, effect->stream, effect->npieces, pieces);
+            status = neap_print(ctx, &effect->how, effect->npieces, pieces);
         arrays += effect->nodes.n;
         free(pieces);
     }

@@ -16,6 +16,8 @@ local output = {}
 local Pieces = ffi.typeof("neap_piece[?]")
 
 --- Prints a list of n pieces: texts, arrays, or {array, conversion}.
+local how = ffi.new("neap_emit")
+
 local function emit(stream, list, n)
     local pieces = Pieces(n)
     for k = 1, n do
@@ -28,7 +30,8 @@ local function emit(stream, list, n)
             piece.id = item._id
         end
     end
-    core.call("print", function() return C.neap_print(ctx, stream, n, pieces) end)
+    how.stream = stream
+    core.call("print", function() return C.neap_print(ctx, how, n, pieces) end)
 end
 
 --- Joins neighbouring texts of the list while appending.

@@ -52,7 +52,7 @@ static neap_var *new_var(void) {
 
 static void effect(neap_effects *effects, neap_sync_fn fn, void *arg, neap_var *read) {
     neap_push push = {.name = "print", .site = "script.lua:4", .nreads = read != NULL, .reads = &read};
-    CHECK_EQ(neap_effects_push(effects, fn, arg, &push), NEAP_OK);
+    CHECK_EQ(neap_effects_push(effects, NEAP_EFFECT_PRINT, 1, fn, arg, &push), NEAP_OK);
 }
 
 /* A slow producer, then a fast one, on two devices. */
@@ -85,8 +85,8 @@ static void at_once(neap_effects *effects) {
     CHECK_EQ(seen_count, 1);
     neap_var *var = new_var();
     neap_push push = {.nwrites = 1, .writes = &var};
-    CHECK_EQ(neap_effects_push(effects, note, NULL, &push), NEAP_E_ARGUMENT);
-    CHECK_EQ(neap_effects_push(effects, NULL, NULL, &(neap_push){0}), NEAP_E_ARGUMENT);
+    CHECK_EQ(neap_effects_push(effects, NEAP_EFFECT_PRINT, 1, note, NULL, &push), NEAP_E_ARGUMENT);
+    CHECK_EQ(neap_effects_push(effects, NEAP_EFFECT_PRINT, 1, NULL, NULL, &(neap_push){0}), NEAP_E_ARGUMENT);
     CHECK_EQ(seen_count, 1);
     neap_var_delete(var);
 }
@@ -196,12 +196,12 @@ static void failing_allocations(void) {
         may_go = 0;
         CHECK_EQ(neap_push_sync(wait_for_leave, NULL, &gate), NEAP_OK);
         engine_alloc_fail(nth);
-        int status = neap_effects_new(&effects), pushed = 0;
+        int status = neap_effects_new(NULL, &effects), pushed = 0;
         failed = status != NEAP_OK;
         seen_count = released = 0;
         for (int i = 0; i < 3 && effects; i++) {
             neap_push push = {.release = release_one, .nreads = i > 0, .reads = &slow};
-            status = neap_effects_push(effects, write_line, NULL, &push);
+            status = neap_effects_push(effects, NEAP_EFFECT_PRINT, 1, write_line, NULL, &push);
             CHECK(status == NEAP_OK || status == NEAP_E_MEMORY || status == NEAP_E_STATE);
             pushed += status == NEAP_OK;
             failed += status != NEAP_OK;
@@ -223,7 +223,7 @@ int main(void) {
     for (int naive = 0; naive < 2; naive++) {
         neap_effects *effects;
         CHECK_EQ(neap_engine_start(&(neap_engine_config){.workers = 2, .devices = 2, .scheduler = naive}), NEAP_OK);
-        CHECK_EQ(neap_effects_new(&effects), NEAP_OK);
+        CHECK_EQ(neap_effects_new(NULL, &effects), NEAP_OK);
         at_once(effects);
         many(effects);
         failures(effects);

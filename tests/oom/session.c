@@ -125,7 +125,7 @@ static int32_t square(session *s) {
 static void print(session *s, int32_t id) {
     neap_piece pieces[] = {{.text = "x ", .bytes = 2}, {.id = id}, {.text = "%.2f", .bytes = 4, .id = sum(s, id)}};
     if (s->status == 0)
-        ended(s, neap_print(s->ctx, NEAP_STDOUT, 3, pieces));
+        ended(s, neap_print(s->ctx, &(neap_emit){.stream = NEAP_STDOUT}, 3, pieces));
 }
 
 static void evaluate(session *s) {
