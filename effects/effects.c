@@ -84,12 +84,12 @@ int neap_effects_push(neap_effects *effects, int kind, int ordered, neap_sync_fn
     if (!e)
         return neap_error(NEAP_E_MEMORY, "no memory for an effect");
     *e = (effect){.fn = fn, .arg = arg, .release = push->release, .name = push->name, .site = push->site};
-    neap_push ordered = *push;
-    ordered.release = release_effect;
-    ordered.flags |= NEAP_PUSH_ALWAYS | NEAP_PUSH_SMALL; /* small: with nothing to wait for it runs at once */
-    ordered.nwrites = 1;
-    ordered.writes = &effects->token;
-    int status = neap_push_sync(run_effect, e, &ordered);
+    neap_push timed = *push;
+    timed.release = release_effect;
+    timed.flags |= NEAP_PUSH_ALWAYS | NEAP_PUSH_SMALL; /* small: with nothing to wait for it runs at once */
+    timed.nwrites = 1;
+    timed.writes = &effects->token;
+    int status = neap_push_sync(run_effect, e, &timed);
     if (status)
         engine_slab_put(&effect_slab, e);
     return status;
