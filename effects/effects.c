@@ -23,7 +23,7 @@ typedef struct effect { /* what the engine runs; freed when the op is over */
     const char *name, *site;
 } effect;
 
-static engine_slab effect_slab = {.bytes = sizeof(effect)};
+static engine_slab effect_slab = {.bytes = sizeof(effect), .place = ENGINE_SLAB_EFFECT};
 
 int neap_effects_new(neap_waker *waker, neap_effects **out) {
     (void)waker;

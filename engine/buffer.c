@@ -29,7 +29,7 @@ enum { ALIGN = 64, LINEAR = 4 /* classes below this are multiples of ALIGN */, C
 
 static const size_t HUGE = (size_t)2 << 20;
 static const uint64_t ROOM_FROM = UINT64_C(1) << 16; /* smaller blocks are made without looking at the whole pool */
-static const uint64_t SLACK = UINT64_C(64) << 20; /* pooled bytes that are never too many */
+static const uint64_t SLACK = UINT64_C(64) << 20;    /* pooled bytes that are never too many */
 
 struct neap_buffer {
     neap_var var;
@@ -41,7 +41,7 @@ struct neap_buffer {
     neap_buffer *next; /* in the pool */
 };
 
-static engine_slab header_slab = {.bytes = sizeof(neap_buffer)};
+static engine_slab header_slab = {.bytes = sizeof(neap_buffer), .place = ENGINE_SLAB_BUFFER};
 
 static struct {
     struct pool_class {

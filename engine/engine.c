@@ -12,7 +12,7 @@
 #include <pthread.h>
 #include <sched.h>
 
-enum { WORKERS_MOST = 1024, DEVICES_MOST = 1024 };
+enum { WORKERS_MOST = 1024 };
 
 engine_state engine;
 
@@ -62,19 +62,20 @@ static int start(const neap_engine_config *config) {
         return neap_error(NEAP_E_ARGUMENT, "%d workers: expected 1 to %d, or 0 for one per core", config->workers,
                           WORKERS_MOST);
     }
-    if (config->devices < 0 || config->devices > DEVICES_MOST) {
-        return neap_error(NEAP_E_ARGUMENT, "%d devices: expected 1 to %d, or 0 for 1", config->devices, DEVICES_MOST);
+    if (config->devices < 0 || config->devices > ENGINE_DEVICES_MOST) {
+        return neap_error(NEAP_E_ARGUMENT, "%d devices: expected 1 to %d, or 0 for 1", config->devices,
+                          ENGINE_DEVICES_MOST);
     }
-    if (config->scheduler != NEAP_SCHEDULER_POOL && config->scheduler != NEAP_SCHEDULER_NAIVE) {
+    if (config->scheduler < NEAP_SCHEDULER_POOL || config->scheduler > NEAP_SCHEDULER_DEVICE) {
         return neap_error(NEAP_E_ARGUMENT, "unknown scheduler %d", config->scheduler);
     }
     engine.cores = count_cores();
-    int workers = config->workers ? config->workers : engine.cores;
+    int workers = config->workers ? config->workers : config->scheduler == NEAP_SCHEDULER_DEVICE ? 1 : engine.cores;
     int devices = config->devices ? config->devices : 1;
-    int status = engine_pool_open(workers, devices);
+    int status = engine_pool_open(config->scheduler, workers, devices, config->shuffle);
     if (status)
         return status;
-    engine.workers = workers;
+    engine.shuffle = config->shuffle;
     engine.devices = devices;
     engine.scheduler = config->scheduler;
     atomic_store(&engine.phase, ENGINE_RUNNING);
@@ -92,12 +93,13 @@ int neap_engine_start(const neap_engine_config *config) {
     return status;
 }
 
-/* The first wait lets ops push what they still have to; then the door closes. A push raises `outstanding` before it
- * looks at the phase, we change the phase before we look at `outstanding`: so either it sees the closed door, or the
- * second wait sees its op. */
+/* The first wait lets ops push what they still have to; then the door closes. A push counts itself as begun before it
+ * looks at the phase, we change the phase before we look at the counts: so either it sees the closed door, or the second
+ * wait sees its op. */
 void neap_engine_stop(void) {
     if (engine_phase() == ENGINE_DEAD || engine_self()->depth > 0)
         return;
+    engine_bulk_flush(engine_self());
     pthread_mutex_lock(&phase_mutex);
     if (engine_phase() == ENGINE_RUNNING) {
         engine_wait_idle();
@@ -113,7 +115,7 @@ void neap_engine_stop(void) {
 }
 
 int neap_engine_workers(void) {
-    return engine_phase() == ENGINE_RUNNING ? engine.workers : 0;
+    return engine_phase() == ENGINE_RUNNING ? engine_pool_workers() : 0;
 }
 
 int neap_engine_devices(void) {

@@ -1,6 +1,7 @@
 /* engine_internal.h: the structures that the files of the engine share.
  *
- *      push.c ──▶ var.c (queues) ──▶ pool.c (ready lanes, workers) ──▶ push.c (run, finish) ──▶ var.c …
+ *      push.c ──▶ var.c (queues) ──▶ pool.c (ready lanes, workers) ──▶ op.c (run, finish) ──▶ var.c …
+ *      operator.c, bulk.c: other ways to push
  *
  *      op ─┬─ entry ── var A        A var's queue links the entries of the ops that wait for it. An op is one
  *          ├─ entry ── var B        allocation with its entries behind it. `waiting` counts the entries that are
@@ -45,14 +46,36 @@ int engine_failure_report_all(void);
 
 /* ---- Threads (thread.c) ------------------------------------------------------------------------------------------ */
 typedef struct engine_op engine_op;
+typedef struct engine_pool engine_pool;
 
-typedef struct engine_thread {      /* one per thread that ever called the engine */
-    int worker;                     /* index in the pool, -1 outside */
-    int depth;                      /* ops running on this thread, one inside the other */
-    int code;                       /* of the last error */
-    uint64_t errors;                /* errors set on this thread, ever */
-    engine_op *naive, **naive_tail; /* ready ops that the naive scheduler runs when the thread's outer op returns */
-    _Atomic uint64_t pushed, completed, inlined, skipped; /* written by this thread only */
+typedef struct engine_magazine { /* a thread's own stock of a slab's objects */
+    void *open, *full;           /* chains: one that is used, one that is full or NULL */
+    uint32_t count;              /* objects in `open` */
+} engine_magazine;
+
+enum { /* slabs, by their place among a thread's magazines */
+       ENGINE_SLAB_VAR,
+       ENGINE_SLAB_OP,
+       ENGINE_SLAB_WIDE_OP,
+       ENGINE_SLAB_BUFFER,
+       ENGINE_SLAB_EFFECT,
+       ENGINE_SLABS
+};
+
+typedef struct engine_thread {        /* one per thread that ever called the engine */
+    int worker;                       /* index among the workers, -1 outside */
+    int depth;                        /* ops running on this thread, one inside the other */
+    int code;                         /* of the last error */
+    uint64_t errors;                  /* errors set on this thread, ever */
+    engine_pool *pool;                /* whose worker this is, or NULL */
+    engine_op *following;             /* a worker: the op that it runs next, made ready by its last one */
+    uint32_t followed;                /* ops in a row that it ran so */
+    engine_op *naive, **naive_tail;   /* ready ops that the naive scheduler runs when the thread's outer op returns */
+    engine_op *joined, **joined_tail; /* bulk.c: ops that wait to be pushed as one */
+    int joined_count, bulk_most;
+    engine_magazine magazines[ENGINE_SLABS];
+    /* Written by this thread only. begun and ended count ops in queues, which wait.c compares. */
+    _Atomic uint64_t pushed, completed, inlined, skipped, begun, ended;
     struct engine_thread *next, *previous;
     char text[1024];
 } engine_thread;
@@ -71,22 +94,25 @@ void engine_float_mode_set(void);
 bool engine_float_mode_good(void);
 
 static inline void engine_count_one(_Atomic uint64_t *counter) {
-    atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + 1, memory_order_relaxed);
+    atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + 1, memory_order_release);
 }
 
 /* Makes a thread with every asynchronous signal blocked (Ctrl-C belongs to the main thread). False: no thread. */
 bool engine_thread_spawn(void *(*main)(void *), void *arg, const char *name, void *pthread_out);
 
 /* ---- Memory for the engine's own structures (slab.c) ------------------------------------------------------------- */
-typedef struct engine_slab { /* objects of one size, recycled through a list */
+typedef struct engine_slab { /* objects of one size, recycled through threads' magazines and a list of full chains */
     engine_lock lock;
     uint32_t bytes;
-    void *free;
+    int place; /* ENGINE_SLAB_…, its own */
+    void *chains;
+    uint32_t grown; /* chunks made */
 } engine_slab;
 
 void *engine_slab_get(engine_slab *slab); /* NULL: out of memory */
 void engine_slab_put(engine_slab *slab, void *object);
-void *engine_alloc(size_t bytes); /* malloc that tests can make fail; freed by free() */
+void engine_slab_leave(engine_thread *self); /* a thread ends: others get what its magazines hold */
+void *engine_alloc(size_t bytes);            /* malloc that tests can make fail; freed by free() */
 
 /* For tests: the n-th next allocation of the engine fails (1: the next one; 0: none). Buffers count as one each. */
 void engine_alloc_fail(int64_t nth);
@@ -127,6 +153,7 @@ typedef struct engine_entry {
     engine_op *op;
     struct engine_entry *next;
     int access;
+    uint32_t writes; /* that it counts for: 1 for a write, more in a bulk */
 } engine_entry;
 
 struct neap_var { /* one cache line */
@@ -149,16 +176,22 @@ typedef struct engine_ready { /* ops that became ready, in order */
 void engine_var_init(neap_var *var, bool in_buffer);
 /* Grants every listed variable at once if all are idle enough and unlocked; false: nothing was changed. */
 bool engine_var_claim(int nreads, neap_var *const *reads, int nwrites, neap_var *const *writes);
-/* Puts the op's entries into the queues of their variables, all at once. True: the op is ready. False with
- * *duplicate: nothing was changed, that variable is listed twice. */
-bool engine_var_enqueue(engine_op *op, neap_var **order, neap_var **duplicate);
-/* Gives one grant back and appends ops that became ready; attaches a failure (may be NULL) to a written variable. */
-void engine_var_finish(neap_var *var, int access, engine_failure *failure, engine_ready *ready);
+/* Sorts the variables of `count` entries by address into `order`. False: one is listed twice. */
+bool engine_var_order(uint32_t count, const engine_entry *entries, neap_var **order);
+/* Puts the op's entries into the queues of their variables (`order`: these, sorted), all at once. True: the op is
+ * ready. */
+bool engine_var_enqueue(engine_op *op, neap_var *const *order);
+/* Gives an entry's grant back and appends ops that became ready; attaches a failure (may be NULL) to a written
+ * variable. The second form is for grants by engine_var_claim. */
+void engine_var_finish(const engine_entry *entry, engine_failure *failure, engine_ready *ready);
+void engine_var_unclaim(neap_var *var, int access, engine_failure *failure, engine_ready *ready);
+/* Attaches a failure to a variable that the caller has a grant to write. */
+void engine_var_fail(neap_var *var, engine_failure *failure);
 /* Adds a watch for all writes pushed so far. NEAP_OK: there are none; NEAP_PENDING; NEAP_E_MEMORY. */
 int engine_var_watch(neap_var *var, neap_waker *waker);
 bool engine_var_idle(neap_var *var); /* nothing is granted or queued */
 
-/* ---- Ops (push.c) ------------------------------------------------------------------------------------------------ */
+/* ---- Ops (op.c) -------------------------------------------------------------------------------------------------- */
 struct engine_op {
     _Atomic uint32_t waiting;
     uint32_t flags; /* NEAP_PUSH_… and ENGINE_OP_… */
@@ -170,32 +203,76 @@ struct engine_op {
     void *arg;
     void (*release)(void *arg);
     const char *name, *site;
-    engine_op *next;  /* in a lane or a ready list; in a lane's heap: the next sibling */
-    engine_op *child; /* in a lane's heap */
-    uint64_t order;   /* in a lane's heap: breaks ties of priority */
+    int64_t bytes, cost; /* of the run-ahead budget */
+    engine_op *next;     /* in a lane, a ready list or a bulk; in a lane's heap: the next sibling */
+    engine_op *child;    /* in a lane's heap */
+    uint64_t order;      /* in a lane's heap: breaks ties of priority */
+    uint32_t epoch;      /* engine.epoch at its push */
     uint32_t entry_count;
     engine_entry entries[];
 };
 
 enum { ENGINE_OP_ASYNC = 1 << 16, ENGINE_OP_HIDDEN = 1 << 17 /* not in the counters */ };
 
+engine_op *engine_op_new(uint32_t entry_count); /* with nothing but entry_count set. NULL: out of memory */
+/* An op for a push that was checked, with its entries. NULL with the error set. */
+engine_op *engine_op_of_push(const neap_push *push);
+void engine_op_free(engine_op *op);
 /* Runs a ready op on this thread and finishes it (an async op: starts it). */
 void engine_op_run(engine_op *op, engine_thread *self);
-/* Pushes a small op that fences `var` and wakes `waker` once everything pushed before has finished. */
-int engine_op_fence(neap_var *var, neap_waker *waker);
+/* Runs it, without any queue: its function or its failure, and release. NULL, or the failure (OWNED). */
+engine_failure *engine_op_perform(engine_op *op, engine_thread *self);
+/* Calls a sync function. NULL, or its failure (OWNED). */
+engine_failure *engine_op_call(neap_sync_fn fn, void *arg, const neap_run *run, uint32_t flags, const char *name,
+                               const char *site, engine_thread *self);
+/* Passes ready ops on to where they run. */
+void engine_op_hand_over(engine_ready *ready, engine_thread *self);
 
-/* ---- Pool (pool.c, parallel.c) ----------------------------------------------------------------------------------- */
+/* ---- Pushing (push.c) -------------------------------------------------------------------------------------------- */
+/* NEAP_OK, or what is wrong with a push. */
+int engine_push_check(const neap_push *push, bool has_function);
+/* Runs a small sync op here if nothing is in its way; false: it was not run. `push` must be sound. */
+bool engine_push_inline(neap_sync_fn fn, void *arg, const neap_push *push, engine_thread *self);
+/* Enters the op into the queues (`order`: its variables, sorted; NULL: sorts and checks them) and runs it or hands it
+ * over when it is ready. Frees it on failure. */
+int engine_push_admit(engine_op *op, neap_var *const *order, engine_thread *self);
+/* Pushes a small op that fences `var` and wakes `waker` once everything pushed before has finished. */
+int engine_push_fence(neap_var *var, neap_waker *waker);
+
+/* ---- Bulks (bulk.c) ---------------------------------------------------------------------------------------------- */
+/* Takes a small sync op of a thread whose bulk_most is not 0 into its bulk, or pushes it. `order` as for admit. Frees
+ * it on failure. */
+int engine_bulk_join(engine_op *op, neap_var *const *order, engine_thread *self);
+void engine_bulk_close(engine_thread *self);
+/* Pushes what this thread has joined: called first by whatever must not overtake that. */
+static inline void engine_bulk_flush(engine_thread *self) {
+    if (self->joined)
+        engine_bulk_close(self);
+}
+
+/* ---- Running ahead (ahead.c) ------------------------------------------------------------------------------------- */
+void engine_ahead_began(int64_t bytes, int64_t cost);
+void engine_ahead_ended(int64_t bytes, int64_t cost);
+
+/* ---- Pools (pool.c, parallel.c) ---------------------------------------------------------------------------------- */
 typedef struct engine_parallel engine_parallel;
 
-int engine_pool_open(int workers, int devices);
+/* Makes the pools: one for all devices, or one for each. */
+int engine_pool_open(int scheduler, int workers, int devices, uint64_t shuffle);
+/* Makes room for a further device, the next one in number. */
+int engine_pool_add_device(int device);
 void engine_pool_close(void);
-/* Makes sure that at least one worker exists. NEAP_E_STATE: the system gives no thread. */
-int engine_pool_ensure(void);
+int engine_pool_workers(void); /* threads that there may be in all */
+/* Makes sure that the device's pool has at least one worker. NEAP_E_STATE: the system gives no thread. */
+int engine_pool_ensure(int device);
 void engine_pool_submit(engine_ready *ready, engine_thread *self);
 engine_op *engine_pool_take_small(void); /* for threads that help; NULL: none */
-/* Offers a parallel loop to up to `helpers` workers, and takes the offer back. */
+/* Whether a worker that has just made this op ready may run it next without asking. */
+bool engine_pool_may_follow(const engine_op *op, const engine_thread *self);
+/* Offers a parallel loop to up to `helpers` workers of its device's pool, and takes the offer back. */
 void engine_pool_offer(engine_parallel *loop, int helpers);
 void engine_pool_retract(engine_parallel *loop);
+int engine_pool_width(int device); /* workers that a loop on the device may have */
 void engine_parallel_join(engine_parallel *loop, int worker);
 
 struct engine_parallel { /* lives on the caller's stack while it is offered */
@@ -205,16 +282,19 @@ struct engine_parallel { /* lives on the caller's stack while it is offered */
     _Atomic int64_t next;    /* first index that nobody claimed */
     _Atomic uint32_t active; /* helpers inside */
     int device, wanted;      /* helpers that may still join */
+    uint32_t epoch;
     engine_parallel *link;
 };
 
 /* ---- State (engine.c) -------------------------------------------------------------------------------------------- */
+enum { ENGINE_DEVICES_MOST = 1024 };
 enum { ENGINE_OFF, ENGINE_RUNNING, ENGINE_CLOSED, ENGINE_DEAD /* a fork's child */ };
 
 typedef struct engine_state {
     _Atomic int phase;
-    _Atomic int workers, devices, scheduler, cores; /* set while OFF */
-    _Atomic uint64_t outstanding; /* ops that stand in queues or run, but for those that run inside their push */
+    _Atomic int devices, scheduler, cores; /* set while OFF; devices may grow */
+    _Atomic uint64_t shuffle;
+    _Atomic uint32_t epoch; /* raised by neap_engine_cancel */
 } engine_state;
 
 extern engine_state engine;
@@ -225,9 +305,21 @@ static inline int engine_phase(void) {
 /* NEAP_OK, or the error that tells why the engine cannot serve. */
 int engine_check_alive(void);
 int engine_check_running(void);
-/* One op less is outstanding: wakes those who wait for all (wait.c). */
+static inline uint32_t engine_epoch(void) {
+    return atomic_load_explicit(&engine.epoch, memory_order_relaxed);
+}
+static inline bool engine_is_naive(void) {
+    return atomic_load_explicit(&engine.scheduler, memory_order_relaxed) == NEAP_SCHEDULER_NAIVE;
+}
+/* May small ops run at their push and on threads that wait? */
+static inline bool engine_inlines(void) {
+    return atomic_load_explicit(&engine.scheduler, memory_order_relaxed) != NEAP_SCHEDULER_DEVICE;
+}
+/* The calling thread finds nothing to do after it has finished ops: wakes those who wait for all (wait.c). */
 void engine_wait_signal(void);
 void engine_wait_idle(void); /* until nothing is outstanding; reports nothing */
+/* thread.c: whether as many queued ops have ended as have begun, at one moment during the call. */
+bool engine_thread_idle(void);
 
 /* ---- Buffers (buffer.c) ------------------------------------------------------------------------------------------ */
 void engine_buffer_recycle(neap_var *var); /* the buffer's last reference is gone and its variable idle */

@@ -2,7 +2,7 @@
  *
  * The caller offers the loop to the pool, works on it itself, takes the offer back, and waits for the helpers inside.
  * Indices are claimed in chunks from one atomic counter. The caller alone would finish the loop, so nested loops, and
- * loops while every worker is busy, cannot deadlock.
+ * loops while every worker is busy, cannot deadlock. A cancelled loop (neap_engine_cancel) claims no more indices.
  */
 #include "engine/engine_internal.h"
 
@@ -15,7 +15,7 @@ static const uint32_t CALLER_SLEEPS = UINT32_C(1) << 31; /* a bit of `active` */
 static void work_on(engine_parallel *loop, const neap_run *run) {
     for (;;) {
         int64_t first = atomic_fetch_add_explicit(&loop->next, loop->chunk, memory_order_relaxed);
-        if (first >= loop->n)
+        if (first >= loop->n || loop->epoch != engine_epoch())
             return;
         int64_t end = first + loop->chunk < loop->n ? first + loop->chunk : loop->n;
         for (int64_t i = first; i < end; i++)
@@ -26,7 +26,7 @@ static void work_on(engine_parallel *loop, const neap_run *run) {
 /* A helper's part: it entered under the pool's lock. The loop may be gone once `active` is 0: a wake on its old
  * address is harmless, as every sleeper on a futex looks again. */
 void engine_parallel_join(engine_parallel *loop, int worker) {
-    neap_run run = {.device = loop->device, .worker = worker};
+    neap_run run = {.device = loop->device, .worker = worker, .epoch = loop->epoch};
     engine_thread *self = engine_self();
     self->depth++;
     work_on(loop, &run);
@@ -53,14 +53,15 @@ static void wait_for_helpers(engine_parallel *loop) {
 
 void neap_parallel_for(const neap_run *run, int64_t n, void (*fn)(void *arg, int64_t i, const neap_run *run),
                        void *arg) {
-    int workers = engine.workers;
-    if (n <= 1 || workers <= 1 || engine.scheduler == NEAP_SCHEDULER_NAIVE || engine_phase() == ENGINE_DEAD) {
-        for (int64_t i = 0; i < n; i++)
+    int workers = engine_pool_width(run->device);
+    if (n <= 1 || workers <= 1 || engine_is_naive() || engine_phase() == ENGINE_DEAD) {
+        for (int64_t i = 0; i < n && run->epoch == engine_epoch(); i++)
             fn(arg, i, run);
         return;
     }
     int64_t chunk = n / ((int64_t)workers * CHUNKS_PER_WORKER);
-    engine_parallel loop = {.fn = fn, .arg = arg, .n = n, .chunk = chunk > 1 ? chunk : 1, .device = run->device};
+    engine_parallel loop = {
+        .fn = fn, .arg = arg, .n = n, .chunk = chunk > 1 ? chunk : 1, .device = run->device, .epoch = run->epoch};
     int64_t others = (n + loop.chunk - 1) / loop.chunk - 1;
     engine_pool_offer(&loop, others < workers ? (int)others : workers);
     work_on(&loop, run);

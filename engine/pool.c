@@ -3,19 +3,24 @@
  *      device 0   small lane ─┐   ring of small lanes  ──▶ workers, and threads that wait
  *                 plain lane ─┼─┐
  *      device 1   small lane ─┘ │
- *                 plain lane ───┴ ring of plain lanes  ──▶ workers
+ *                 plain lane ───┴ ring of plain lanes  ──▶ workers ──▶ each has a short list of its own
  *
- * A device is two lanes of ready ops over the one pool of threads. A lane is a list for ops of priority 0 and a pairing
- * heap for the others. Lanes with ops stand in a ring and take turns, so devices share the workers fairly. A worker
- * takes the higher priority of the two rings' fronts; among equals small ops go first, but no more than SMALL_STREAK in
- * a row.
+ * There is one pool of threads for all devices, or, under NEAP_SCHEDULER_DEVICE, one for each. A device is two lanes of
+ * ready ops. A lane is a list for ops of priority 0 and a pairing heap for the others. Lanes with ops stand in a ring and
+ * take turns, so devices share the workers fairly. A worker takes the higher priority of the two rings' fronts; among
+ * equals small ops go first, but no more than SMALL_STREAK in a row.
+ *
+ * When many ops wait, a worker takes several at once into its own list, from which others steal when they find nothing
+ * else. After an op the worker runs the first op that it made ready, if nobody is more urgent, and after that its list.
  *
  * Workers are started one by one while there is more work than free workers. A free worker spins for SPIN_NS before it
  * sleeps; only one spins at a time, and none on a single core. Whoever adds an op wakes a sleeper only if nobody spins
  * or arrives (was started and has not looked for work yet). A worker that takes an op while others remain wakes the
- * next one. A worker that has finished an op and made others ready wakes nobody: it comes for the first of them itself.
+ * next one. A worker sleeps only when all lists of the pool are empty, and only under the pool's lock does an op enter
+ * one: so none is forgotten.
  *
- * Everything in `pool` is guarded by its lock, but for the atomic counts, which are hints to those that look without.
+ * A pool is guarded by its lock, but for the atomic counts, which are hints to those that look without. The lock of a
+ * worker's list is taken inside it or alone.
  */
 #include "engine/engine_internal.h"
 
@@ -26,7 +31,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { SPIN_NS = 50000, SPINS_PER_LOOK = 32, SMALL_STREAK = ENGINE_LIMIT(16, 2), FOR_EVER = -1 };
+enum {
+    SPIN_NS = 50000,
+    SPINS_PER_LOOK = 32,
+    SMALL_STREAK = ENGINE_LIMIT(16, 2),
+    TAKE_MOST = ENGINE_LIMIT(32, 3),   /* ops taken at once */
+    FOLLOW_MOST = ENGINE_LIMIT(64, 3), /* ops run in a row without asking the pool */
+    FOR_EVER = -1
+};
 enum { SMALL, PLAIN, KINDS };
 
 typedef struct lane {
@@ -36,27 +48,59 @@ typedef struct lane {
     bool in_ring;
 } lane;
 
-static struct {
+typedef struct worker {
+    _Alignas(64) engine_lock lock;
+    _Atomic uint32_t count; /* ops in its list */
+    engine_op *head;
+    engine_pool *pool;
+    pthread_t thread;
+} worker;
+
+struct engine_pool {
     engine_lock lock;
-    lane *lanes;            /* [devices][KINDS] */
+    lane *lanes;            /* [devices][KINDS], from first_device on */
     lane *rings[KINDS];     /* the last lane of each ring; its next is the front */
-    uint64_t order;         /* ops that ever entered a heap */
+    uint64_t order;         /* ops that ever entered a heap; shuffled: the state of a generator */
+    bool shuffled;          /* every op enters the heap, with a random order */
     int streak;             /* small ops taken in a row */
     engine_parallel *loops; /* offered */
-    int most;               /* workers */
+    int first_device, first_worker;
+    _Atomic int most; /* workers */
     _Atomic int started;
     int arriving, spinning, sleeping;
     bool closing;
-    pthread_t *threads;
+    worker *workers;
     _Atomic uint32_t signals;      /* sleepers that were told to get up and have not yet */
     _Atomic uint32_t ready[KINDS]; /* ops in lanes */
+    _Atomic uint32_t urgent;       /* of these, in heaps */
     _Atomic uint32_t open_loops;   /* loops that still want helpers */
-} pool;
+};
+
+static struct {
+    engine_pool *_Atomic one[ENGINE_DEVICES_MOST]; /* by device, or only the first */
+    _Atomic int count;
+    _Atomic bool by_device;
+    int most; /* workers of each */
+    uint64_t shuffle;
+} pools;
 
 static pthread_mutex_t grow_mutex = PTHREAD_MUTEX_INITIALIZER; /* one thread is being started at a time */
 
-/* ---- Lanes ------------------------------------------------------------------------------------------------------- */
+static engine_pool *pool_of(int device) {
+    return pools.one[pools.by_device ? device : 0];
+}
 
+/* Counts that only the holder of the lock changes. */
+static void add_to(_Atomic uint32_t *count, int change) {
+    uint32_t value = atomic_load_explicit(count, memory_order_relaxed);
+    atomic_store_explicit(count, value + (uint32_t)change, memory_order_relaxed);
+}
+
+static uint32_t hint(const _Atomic uint32_t *count) {
+    return atomic_load_explicit(count, memory_order_relaxed);
+}
+
+/* ---- Lanes ------------------------------------------------------------------------------------------------------- */
 static bool runs_before(const engine_op *a, const engine_op *b) {
     return a->priority != b->priority ? a->priority > b->priority : a->order < b->order;
 }
@@ -96,74 +140,157 @@ static int top_priority(const lane *from) {
     return from->heap && (!from->head || from->heap->priority > 0) ? from->heap->priority : 0;
 }
 
-static void add_op(engine_op *op) {
+/* Splitmix64 (Steele, Lea, Flood 2014). */
+static uint64_t next_random(uint64_t *state) {
+    uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
+    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return z ^ (z >> 31);
+}
+
+static void add_op(engine_pool *pool, engine_op *op) {
     int kind = op->flags & NEAP_PUSH_SMALL ? SMALL : PLAIN;
-    lane *to = &pool.lanes[op->device * KINDS + kind];
+    lane *to = &pool->lanes[(op->device - pool->first_device) * KINDS + kind];
     op->next = NULL;
-    if (op->priority != 0) {
+    if (op->priority != 0 || pool->shuffled) {
         op->child = NULL;
-        op->order = pool.order++;
+        op->order = pool->shuffled ? next_random(&pool->order) : pool->order++;
         to->heap = meld(to->heap, op);
+        add_to(&pool->urgent, 1);
     } else if (to->head) {
         to->tail = to->tail->next = op;
     } else {
         to->head = to->tail = op;
     }
-    atomic_fetch_add_explicit(&pool.ready[kind], 1, memory_order_relaxed);
+    add_to(&pool->ready[kind], 1);
     if (to->in_ring)
         return;
     to->in_ring = true;
-    lane *last = pool.rings[kind];
+    lane *last = pool->rings[kind];
     to->next = last ? last->next : to;
     if (last)
         last->next = to;
-    pool.rings[kind] = to;
+    pool->rings[kind] = to;
 }
 
-/* Takes the first op of the ring's front lane and sends the lane to the end of the ring. The ring is not empty. */
-static engine_op *take_op(int kind) {
-    lane *last = pool.rings[kind], *front = last->next;
-    engine_op *op;
-    if (front->heap && (!front->head || front->heap->priority > 0)) {
-        op = front->heap;
+/* Takes `count` ops, or fewer, from the ring's front lane, which is not empty, and moves on to the next lane. More than
+ * one come from its list only. */
+static engine_op *take_ops(engine_pool *pool, int kind, int count) {
+    lane *last = pool->rings[kind], *front = last->next;
+    engine_op *op = front->heap && (!front->head || front->heap->priority > 0) ? front->heap : front->head;
+    int taken = 1;
+    if (op == front->heap) {
         front->heap = without_root(op);
+        op->next = NULL;
+        add_to(&pool->urgent, -1);
     } else {
-        op = front->head;
-        front->head = op->next;
+        engine_op *end = op;
+        for (; taken < count && end->next; taken++)
+            end = end->next;
+        front->head = end->next;
+        end->next = NULL;
     }
-    atomic_fetch_sub_explicit(&pool.ready[kind], 1, memory_order_relaxed);
+    add_to(&pool->ready[kind], -taken);
     if (front->head || front->heap) {
-        pool.rings[kind] = front;
+        pool->rings[kind] = front;
     } else {
         front->in_ring = false;
         last->next = front->next;
         if (front == last)
-            pool.rings[kind] = NULL;
+            pool->rings[kind] = NULL;
     }
     return op;
 }
 
-static engine_op *take_any(void) {
-    lane *small = pool.rings[SMALL], *plain = pool.rings[PLAIN];
+/* How many ops a worker takes at once: its share of a half of what there is. */
+static int take_count(const engine_pool *pool, int kind) {
+    int share = (int)(hint(&pool->ready[kind]) / (2 * (uint32_t)pool->most));
+    return share < 1 ? 1 : share < TAKE_MOST ? share : TAKE_MOST;
+}
+
+static engine_op *take_any(engine_pool *pool) {
+    lane *small = pool->rings[SMALL], *plain = pool->rings[PLAIN];
     if (!small && !plain)
         return NULL;
     int kind = small ? SMALL : PLAIN;
     if (small && plain) {
         int lead = top_priority(small->next) - top_priority(plain->next);
-        if (lead < 0 || (lead == 0 && pool.streak >= SMALL_STREAK))
+        if (lead < 0 || (lead == 0 && pool->streak >= SMALL_STREAK))
             kind = PLAIN;
     }
-    pool.streak = kind == SMALL ? pool.streak + 1 : 0;
-    return take_op(kind);
+    pool->streak = kind == SMALL ? pool->streak + 1 : 0;
+    return take_ops(pool, kind, take_count(pool, kind));
 }
 
 engine_op *engine_pool_take_small(void) {
-    if (atomic_load_explicit(&pool.ready[SMALL], memory_order_relaxed) == 0)
+    engine_pool *pool = pools.one[0];
+    if (!pool || pools.by_device || hint(&pool->ready[SMALL]) == 0)
         return NULL;
-    engine_lock_take(&pool.lock);
-    engine_op *op = pool.rings[SMALL] ? take_op(SMALL) : NULL;
-    engine_lock_drop(&pool.lock);
+    engine_lock_take(&pool->lock);
+    engine_op *op = pool->rings[SMALL] ? take_ops(pool, SMALL, 1) : NULL;
+    engine_lock_drop(&pool->lock);
     return op;
+}
+
+/* ---- Workers' own lists ------------------------------------------------------------------------------------------ */
+
+/* The first op of a list of ops; the worker, whose list is empty, keeps the others. */
+static engine_op *keep_rest(worker *own, engine_op *ops) {
+    engine_op *rest = ops->next;
+    if (!rest)
+        return ops;
+    uint32_t count = 0;
+    for (engine_op *op = rest; op; op = op->next)
+        count++;
+    ops->next = NULL;
+    engine_lock_take(&own->lock);
+    own->head = rest;
+    add_to(&own->count, (int)count);
+    engine_lock_drop(&own->lock);
+    return ops;
+}
+
+static engine_op *take_own(worker *own) {
+    if (hint(&own->count) == 0) /* only its worker adds to it */
+        return NULL;
+    engine_lock_take(&own->lock);
+    engine_op *op = own->head;
+    if (op) {
+        own->head = op->next;
+        op->next = NULL;
+        add_to(&own->count, -1);
+    }
+    engine_lock_drop(&own->lock);
+    return op;
+}
+
+/* The first half of some other worker's list. The caller holds the pool's lock. */
+static engine_op *steal(engine_pool *pool, const worker *own) {
+    for (int i = 0; i < pool->started; i++) {
+        worker *other = &pool->workers[i];
+        if (other == own || hint(&other->count) == 0)
+            continue;
+        engine_lock_take(&other->lock);
+        engine_op *first = other->head, *end = first;
+        int half = ((int)hint(&other->count) + 1) / 2;
+        for (int k = 1; k < half; k++)
+            end = end->next;
+        if (first) {
+            other->head = end->next;
+            end->next = NULL;
+            add_to(&other->count, -half);
+        }
+        engine_lock_drop(&other->lock);
+        if (first)
+            return first;
+    }
+    return NULL;
+}
+
+bool engine_pool_may_follow(const engine_op *op, const engine_thread *self) {
+    const engine_pool *pool = self->pool;
+    return pool == pool_of(op->device) && !pool->shuffled && op->priority >= 0 && self->followed < FOLLOW_MOST &&
+           hint(&pool->urgent) == 0 && hint(&pool->open_loops) == 0;
 }
 
 /* ---- Waking and starting workers --------------------------------------------------------------------------------- */
@@ -174,17 +301,17 @@ typedef struct summons {
 } summons;
 
 /* Decides how `count` more workers come to work. The caller holds the lock. */
-static summons summon(int count) {
+static summons summon(engine_pool *pool, int count) {
     summons call = {0, 0};
-    count -= pool.arriving + pool.spinning;
-    while (count > 0 && pool.sleeping > 0) {
-        pool.sleeping--;
-        atomic_fetch_add_explicit(&pool.signals, 1, memory_order_relaxed);
+    count -= pool->arriving + pool->spinning;
+    while (count > 0 && pool->sleeping > 0) {
+        pool->sleeping--;
+        atomic_fetch_add_explicit(&pool->signals, 1, memory_order_relaxed);
         call.wake++;
         count--;
     }
-    if (count > 0 && !pool.closing && pool.started < pool.most) {
-        call.start = count < pool.most - pool.started ? count : pool.most - pool.started;
+    if (count > 0 && !pool->closing && pool->started < pool->most) {
+        call.start = count < pool->most - pool->started ? count : pool->most - pool->started;
     }
     return call;
 }
@@ -192,97 +319,115 @@ static summons summon(int count) {
 static void *worker_main(void *arg);
 
 /* Starts one more worker if there may be more than `enough`. False: the system gives no thread. */
-static bool grow(int enough) {
+static bool grow(engine_pool *pool, int enough) {
     bool made = true;
     pthread_mutex_lock(&grow_mutex);
-    engine_lock_take(&pool.lock);
-    int index = pool.started;
-    bool wanted = index < pool.most && index < enough && !pool.closing;
+    engine_lock_take(&pool->lock);
+    int index = pool->started;
+    bool wanted = index < pool->most && index < enough && !pool->closing;
     if (wanted)
-        pool.arriving++;
-    engine_lock_drop(&pool.lock);
+        pool->arriving++;
+    engine_lock_drop(&pool->lock);
     if (wanted) {
         char name[16];
-        snprintf(name, sizeof name, "neap-%d", index % 10000);
-        made = engine_thread_spawn(worker_main, &pool.threads[index], name, &pool.threads[index]);
-        engine_lock_take(&pool.lock);
+        snprintf(name, sizeof name, "neap-%d", (pool->first_worker + index) % 10000);
+        made = engine_thread_spawn(worker_main, &pool->workers[index], name, &pool->workers[index].thread);
+        engine_lock_take(&pool->lock);
         if (made) {
-            pool.started++;
+            pool->started++;
         } else {
-            pool.arriving--;
+            pool->arriving--;
             if (index > 0)
-                pool.most = index; /* do with those that we have */
+                pool->most = index; /* do with those that we have */
         }
-        engine_lock_drop(&pool.lock);
+        engine_lock_drop(&pool->lock);
     }
     pthread_mutex_unlock(&grow_mutex);
     return made;
 }
 
-static void answer(summons call) {
+static void answer(engine_pool *pool, summons call) {
     if (call.wake > 0)
-        engine_futex_wake(&pool.signals, call.wake);
+        engine_futex_wake(&pool->signals, call.wake);
     while (call.start-- > 0)
-        grow(INT_MAX);
+        grow(pool, INT_MAX);
 }
 
-int engine_pool_ensure(void) {
-    if (pool.started > 0 || grow(1))
+int engine_pool_ensure(int device) {
+    engine_pool *pool = pool_of(device);
+    if (pool->started > 0 || grow(pool, 1))
         return NEAP_OK;
     return neap_error(NEAP_E_STATE, "cannot start a worker thread");
 }
 
-void engine_pool_submit(engine_ready *ready, engine_thread *self) {
+/* Adds the ops at the front of the list that belong to one pool. Returns the others. */
+static engine_op *submit_some(engine_op *op, const engine_thread *self) {
+    engine_pool *pool = pool_of(op->device);
     summons call = {0, 0};
     int count = 0;
-    engine_lock_take(&pool.lock);
-    for (engine_op *op = ready->head, *next; op; op = next) {
-        next = op->next;
-        add_op(op);
+    engine_lock_take(&pool->lock);
+    do {
+        engine_op *next = op->next;
+        add_op(pool, op);
         count++;
-    }
-    if (self->worker < 0 || self->depth > 0)
-        call = summon(count);
-    engine_lock_drop(&pool.lock);
-    answer(call);
+        op = next;
+    } while (op && pool_of(op->device) == pool);
+    /* A worker between two ops comes for one of them itself, unless it has something else to do. */
+    bool comes = self->pool == pool && self->depth == 0 && !self->following;
+    call = summon(pool, comes ? count - 1 : count);
+    engine_lock_drop(&pool->lock);
+    answer(pool, call);
+    return op;
+}
+
+void engine_pool_submit(engine_ready *ready, engine_thread *self) {
+    engine_op *op = ready->head;
+    while (op)
+        op = submit_some(op, self);
 }
 
 /* ---- Offered loops ----------------------------------------------------------------------------------------------- */
 
+int engine_pool_width(int device) {
+    return engine_phase() == ENGINE_OFF ? 1 : pool_of(device)->most;
+}
+
 void engine_pool_offer(engine_parallel *loop, int helpers) {
-    engine_lock_take(&pool.lock);
-    if (helpers > pool.most - 1)
-        helpers = pool.most > 0 ? pool.most - 1 : 0;
+    engine_pool *pool = pool_of(loop->device);
+    engine_lock_take(&pool->lock);
+    if (helpers > pool->most - 1)
+        helpers = pool->most > 0 ? pool->most - 1 : 0;
     loop->wanted = helpers;
-    loop->link = pool.loops;
-    pool.loops = loop;
+    loop->link = pool->loops;
+    pool->loops = loop;
     if (helpers > 0)
-        atomic_fetch_add_explicit(&pool.open_loops, 1, memory_order_relaxed);
-    summons call = summon(helpers);
-    engine_lock_drop(&pool.lock);
-    answer(call);
+        add_to(&pool->open_loops, 1);
+    summons call = summon(pool, helpers);
+    engine_lock_drop(&pool->lock);
+    answer(pool, call);
 }
 
 void engine_pool_retract(engine_parallel *loop) {
-    engine_lock_take(&pool.lock);
-    engine_parallel **link = &pool.loops;
+    engine_pool *pool = pool_of(loop->device);
+    engine_lock_take(&pool->lock);
+    engine_parallel **link = &pool->loops;
     while (*link != loop)
         link = &(*link)->link;
     *link = loop->link;
     if (loop->wanted > 0)
-        atomic_fetch_sub_explicit(&pool.open_loops, 1, memory_order_relaxed);
-    engine_lock_drop(&pool.lock);
+        add_to(&pool->open_loops, -1);
+    engine_lock_drop(&pool->lock);
 }
 
 /* A loop that wants helpers, entered; or NULL. */
-static engine_parallel *enter_loop(void) {
-    engine_parallel *loop = pool.loops;
+static engine_parallel *enter_loop(engine_pool *pool) {
+    engine_parallel *loop = pool->loops;
     while (loop && loop->wanted == 0)
         loop = loop->link;
     if (!loop)
         return NULL;
     if (--loop->wanted == 0)
-        atomic_fetch_sub_explicit(&pool.open_loops, 1, memory_order_relaxed);
+        add_to(&pool->open_loops, -1);
     atomic_fetch_add_explicit(&loop->active, 1, memory_order_relaxed);
     return loop;
 }
@@ -295,83 +440,107 @@ typedef struct task {
     bool stop;
 } task;
 
-static bool something_offered(void) {
-    return atomic_load_explicit(&pool.ready[PLAIN], memory_order_relaxed) ||
-           atomic_load_explicit(&pool.ready[SMALL], memory_order_relaxed) ||
-           atomic_load_explicit(&pool.open_loops, memory_order_relaxed);
+static bool something_offered(const engine_pool *pool) {
+    return hint(&pool->ready[PLAIN]) || hint(&pool->ready[SMALL]) || hint(&pool->open_loops);
 }
 
 /* A task, or false. The caller holds the lock. Loops go first: somebody waits for them already. */
-static bool find_task(task *out, summons *call) {
-    *out = (task){.loop = enter_loop()};
-    if (!out->loop)
-        out->op = take_any();
-    out->stop = !out->loop && !out->op && pool.closing;
-    if ((out->loop || out->op) && (pool.rings[SMALL] || pool.rings[PLAIN]))
-        *call = summon(1);
+static bool find_task(worker *own, task *out, summons *call) {
+    engine_pool *pool = own->pool;
+    *out = (task){.loop = enter_loop(pool)};
+    if (!out->loop && (out->op = take_own(own)) == NULL) {
+        engine_op *ops = take_any(pool);
+        if (!ops)
+            ops = steal(pool, own);
+        if (ops)
+            out->op = keep_rest(own, ops);
+    }
+    out->stop = !out->loop && !out->op && pool->closing;
+    if ((out->loop || out->op) && (pool->rings[SMALL] || pool->rings[PLAIN]))
+        *call = summon(pool, 1);
     return out->loop || out->op || out->stop;
 }
 
 /* Looks for work without the lock for a while. The caller holds the lock before and after. */
-static void spin(void) {
-    if (pool.spinning > 0 || engine.cores < 2)
+static void spin(engine_pool *pool) {
+    if (pool->spinning > 0 || engine.cores < 2)
         return;
-    pool.spinning++;
-    engine_lock_drop(&pool.lock);
+    pool->spinning++;
+    engine_lock_drop(&pool->lock);
     int64_t end = engine_now() + SPIN_NS;
-    while (!something_offered() && engine_now() < end) {
-        for (int i = 0; i < SPINS_PER_LOOK && !something_offered(); i++) {
+    while (!something_offered(pool) && engine_now() < end) {
+        for (int i = 0; i < SPINS_PER_LOOK && !something_offered(pool); i++) {
             engine_pause();
         }
         sched_yield(); /* whoever will bring work may have to run on this core */
     }
-    engine_lock_take(&pool.lock);
-    pool.spinning--;
+    engine_lock_take(&pool->lock);
+    pool->spinning--;
 }
 
 /* Sleeps until summoned. The caller holds the lock before and after. */
-static void sleep_until_summoned(void) {
-    pool.sleeping++;
+static void sleep_until_summoned(engine_pool *pool) {
+    pool->sleeping++;
     for (;;) {
-        engine_lock_drop(&pool.lock);
-        engine_futex_wait(&pool.signals, 0, FOR_EVER);
-        engine_lock_take(&pool.lock);
-        if (atomic_load_explicit(&pool.signals, memory_order_relaxed) > 0)
+        engine_lock_drop(&pool->lock);
+        engine_futex_wait(&pool->signals, 0, FOR_EVER);
+        engine_lock_take(&pool->lock);
+        if (hint(&pool->signals) > 0)
             break;
     }
-    atomic_fetch_sub_explicit(&pool.signals, 1, memory_order_relaxed);
+    atomic_fetch_sub_explicit(&pool->signals, 1, memory_order_relaxed);
 }
 
-static task next_task(void) {
-    task found;
+static task next_task(worker *own) {
+    engine_pool *pool = own->pool;
+    task found = {0};
+    if (hint(&pool->open_loops) == 0 && hint(&pool->urgent) == 0 && (found.op = take_own(own)) != NULL)
+        return found;
     summons call = {0, 0};
-    engine_lock_take(&pool.lock);
-    while (!find_task(&found, &call)) {
-        spin();
-        if (find_task(&found, &call))
+    engine_lock_take(&pool->lock);
+    while (!find_task(own, &found, &call)) {
+        engine_lock_drop(&pool->lock);
+        engine_wait_signal();
+        engine_lock_take(&pool->lock);
+        spin(pool);
+        if (find_task(own, &found, &call))
             break;
-        sleep_until_summoned();
+        sleep_until_summoned(pool);
     }
-    engine_lock_drop(&pool.lock);
-    answer(call);
+    engine_lock_drop(&pool->lock);
+    answer(pool, call);
     return found;
 }
 
+/* Runs the op, and then what each op leaves for this worker to run next. */
+static void run_ops(engine_op *op, engine_thread *self) {
+    self->followed = 0;
+    while (op) {
+        engine_op_run(op, self);
+        op = self->following;
+        self->following = NULL;
+        self->followed++;
+    }
+}
+
 static void *worker_main(void *arg) {
+    worker *own = arg;
+    engine_pool *pool = own->pool;
     engine_thread *self = engine_self();
-    self->worker = (int)((pthread_t *)arg - pool.threads);
+    self->pool = pool;
+    self->worker = pool->first_worker + (int)(own - pool->workers);
     engine_float_mode_set();
-    engine_lock_take(&pool.lock);
-    pool.arriving--; /* it looks for work at once, so nothing is missed */
-    engine_lock_drop(&pool.lock);
+    engine_lock_take(&pool->lock);
+    pool->arriving--; /* it looks for work at once, so nothing is missed */
+    engine_lock_drop(&pool->lock);
     for (;;) {
-        task found = next_task();
+        task found = next_task(own);
         if (found.stop)
             return NULL;
         if (found.loop) {
             engine_parallel_join(found.loop, self->worker);
         } else {
-            engine_op_run(found.op, self);
+            run_ops(found.op, self);
         }
         assert(engine_float_mode_good());
     }
@@ -379,44 +548,97 @@ static void *worker_main(void *arg) {
 
 /* ---- Opening and closing ----------------------------------------------------------------------------------------- */
 
-int engine_pool_open(int workers, int devices) {
-    lane *lanes = calloc((size_t)devices * KINDS, sizeof *lanes);
-    pthread_t *threads = calloc((size_t)workers, sizeof *threads);
-    if (!lanes || !threads) {
-        free(lanes);
-        free(threads);
-        return neap_error(NEAP_E_MEMORY, "no memory for %d workers and %d devices", workers, devices);
+static void free_pool(engine_pool *pool) {
+    if (pool) {
+        free(pool->lanes);
+        free(pool->workers);
+        free(pool);
     }
-    engine_lock_take(&pool.lock);
-    pool.lanes = lanes;
-    pool.threads = threads;
-    pool.most = workers;
-    pool.started = 0;
-    pool.arriving = pool.spinning = pool.sleeping = pool.streak = 0;
-    pool.closing = false;
-    atomic_store(&pool.signals, 0);
-    engine_lock_drop(&pool.lock);
+}
+
+/* A pool for `devices` devices from `first` on. NULL: out of memory. */
+static engine_pool *new_pool(int first, int devices) {
+    engine_pool *pool = calloc(1, sizeof *pool);
+    if (!pool)
+        return NULL;
+    size_t bytes = (size_t)pools.most * sizeof(worker);
+    pool->lanes = calloc((size_t)devices * KINDS, sizeof *pool->lanes);
+    pool->workers = aligned_alloc(_Alignof(worker), bytes);
+    if (!pool->lanes || !pool->workers) {
+        free_pool(pool);
+        return NULL;
+    }
+    pool->first_device = first;
+    pool->first_worker = first * pools.most;
+    pool->most = pools.most;
+    pool->shuffled = pools.shuffle != 0;
+    pool->order = pools.shuffle;
+    for (int i = 0; i < pools.most; i++)
+        pool->workers[i] = (worker){.pool = pool};
+    return pool;
+}
+
+static void close_pool(engine_pool *pool) {
+    pthread_mutex_lock(&grow_mutex); /* a worker that is being started is counted before we count */
+    engine_lock_take(&pool->lock);
+    pool->closing = true;
+    int started = pool->started;
+    summons call = summon(pool, started);
+    engine_lock_drop(&pool->lock);
+    pthread_mutex_unlock(&grow_mutex);
+    answer(pool, call);
+    for (int i = 0; i < started; i++)
+        pthread_join(pool->workers[i].thread, NULL);
+}
+
+static int no_memory(int workers, int devices) {
+    return neap_error(NEAP_E_MEMORY, "no memory for %d workers and %d devices", workers, devices);
+}
+
+int engine_pool_open(int scheduler, int workers, int devices, uint64_t shuffle) {
+    pools.by_device = scheduler == NEAP_SCHEDULER_DEVICE;
+    pools.most = workers;
+    pools.shuffle = shuffle;
+    if (!pools.by_device) {
+        pools.one[0] = new_pool(0, ENGINE_DEVICES_MOST);
+        pools.count = pools.one[0] != NULL;
+        return pools.count ? NEAP_OK : no_memory(workers, devices);
+    }
+    for (int device = 0; device < devices; device++) {
+        if (engine_pool_add_device(device) != NEAP_OK) {
+            engine_pool_close();
+            return no_memory(workers, devices);
+        }
+    }
     return NEAP_OK;
+}
+
+int engine_pool_add_device(int device) {
+    if (!pools.by_device)
+        return NEAP_OK;
+    engine_pool *pool = new_pool(device, 1);
+    if (!pool)
+        return no_memory(pools.most, 1);
+    pools.one[device] = pool;
+    pools.count = device + 1;
+    return NEAP_OK;
+}
+
+int engine_pool_workers(void) {
+    int count = 0;
+    for (int i = 0; i < pools.count; i++)
+        count += pools.one[i]->most;
+    return count;
 }
 
 /* Nothing is ready or running any more. */
 void engine_pool_close(void) {
-    pthread_mutex_lock(&grow_mutex); /* a worker that is being started is counted before we count */
-    engine_lock_take(&pool.lock);
-    pool.closing = true;
-    int started = pool.started;
-    summons call = summon(started);
-    engine_lock_drop(&pool.lock);
-    pthread_mutex_unlock(&grow_mutex);
-    answer(call);
-    for (int i = 0; i < started; i++)
-        pthread_join(pool.threads[i], NULL);
-    engine_lock_take(&pool.lock);
-    free(pool.lanes);
-    free(pool.threads);
-    pool.lanes = NULL;
-    pool.threads = NULL;
-    pool.most = 0;
-    pool.started = 0;
-    engine_lock_drop(&pool.lock);
+    int count = pools.count;
+    for (int i = 0; i < count; i++)
+        close_pool(pools.one[i]);
+    pools.count = 0;
+    for (int i = 0; i < count; i++) {
+        free_pool(pools.one[i]);
+        pools.one[i] = NULL;
+    }
 }

@@ -1,13 +1,23 @@
 /* slab.c: memory for the engine's own small structures.
  *
- * A slab recycles objects of one size through a list; it grows by chunks and keeps them, so its size is that of its
- * busiest moment. Under AddressSanitizer every object comes from malloc instead, so that a use after free is seen.
+ *      thread's magazine   open ─▶ o ─▶ o ─▶ o          full ─▶ o ─▶ … (CHAIN objects)
+ *                                                          │ ▲
+ *      slab                chains ─▶ o ─▶ … (CHAIN) ◀──────┘ │ under the slab's lock, one lock for CHAIN objects
+ *                             └────▶ o ─▶ … (CHAIN) ─────────┘
+ *
+ * A slab recycles objects of one size. A thread takes from its own open chain and puts there; only whole chains go over
+ * to other threads, since ops are made by one thread and freed by another. Chunks are kept, so a slab's size is that of
+ * its busiest moment; they grow with the slab and are made of huge pages when large. Only a thread that ends leaves a
+ * chain that is not full.
+ *
+ * Under AddressSanitizer every object comes from malloc instead, so that a use after free is seen.
  */
 #include "engine/engine_internal.h"
 
 #include <stdlib.h>
+#include <sys/mman.h>
 
-enum { CHUNK_BYTES = ENGINE_LIMIT(64 * 1024, 1024), CACHE_LINE = 64 };
+enum { CHAIN = ENGINE_LIMIT(64, 4), CACHE_LINE = 64, CHUNK_CHAINS_MOST = 64 };
 
 static _Atomic int64_t fail_countdown;
 
@@ -25,11 +35,14 @@ void *engine_alloc(size_t bytes) {
     return engine_alloc_refuse() ? NULL : malloc(bytes);
 }
 
+static size_t object_bytes(const engine_slab *slab) {
+    return (slab->bytes + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
+}
+
 #if defined(__SANITIZE_ADDRESS__)
 
 void *engine_slab_get(engine_slab *slab) {
-    size_t bytes = (slab->bytes + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
-    return engine_alloc_refuse() ? NULL : aligned_alloc(CACHE_LINE, bytes);
+    return engine_alloc_refuse() ? NULL : aligned_alloc(CACHE_LINE, object_bytes(slab));
 }
 
 void engine_slab_put(engine_slab *slab, void *object) {
@@ -37,40 +50,111 @@ void engine_slab_put(engine_slab *slab, void *object) {
     free(object);
 }
 
+void engine_slab_leave(engine_thread *self) {
+    (void)self;
+}
+
 #else
 
-/* Takes a new chunk into the list. Called without the lock. Objects keep the alignment of a cache line. */
-static void *grow(engine_slab *slab) {
-    size_t bytes = (slab->bytes + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
-    char *chunk = aligned_alloc(CACHE_LINE, CHUNK_BYTES);
+typedef struct link { /* a free object */
+    struct link *next;
+    struct link *chain; /* the first of a chain: the slab's next chain … */
+    uint32_t count;     /* … and how many it has */
+} link;
+
+static engine_slab *slabs[ENGINE_SLABS]; /* those that were ever used */
+
+static void give_chain(engine_slab *slab, link *chain, uint32_t count) {
+    chain->count = count;
+    engine_lock_take(&slab->lock);
+    chain->chain = slab->chains;
+    slab->chains = chain;
+    engine_lock_drop(&slab->lock);
+}
+
+/* Makes chains out of a new chunk, gives all but one to the slab and returns that one. */
+static link *grow(engine_slab *slab) {
+    enum { HUGE = 2 << 20 };
+    uint32_t chains = slab->grown < CHUNK_CHAINS_MOST ? slab->grown + 1 : CHUNK_CHAINS_MOST;
+    size_t bytes = object_bytes(slab), whole = bytes * CHAIN * chains;
+    if (whole > HUGE / 2)
+        whole = (whole + HUGE - 1) / HUGE * HUGE;
+    char *chunk = aligned_alloc(whole >= HUGE ? HUGE : CACHE_LINE, whole);
     if (!chunk)
         return NULL;
-    size_t count = CHUNK_BYTES / bytes;
-    for (size_t i = 1; i < count; i++)
-        *(void **)(chunk + i * bytes) = i + 1 < count ? chunk + (i + 1) * bytes : NULL;
+    if (whole >= HUGE)
+        madvise(chunk, whole, MADV_HUGEPAGE);
+    chains = (uint32_t)(whole / bytes / CHAIN);
+    link *first = NULL;
+    for (uint32_t c = 0; c < chains; c++) {
+        char *base = chunk + (size_t)c * CHAIN * bytes;
+        for (uint32_t i = 0; i < CHAIN; i++)
+            ((link *)(base + i * bytes))->next = i + 1 < CHAIN ? (link *)(base + (i + 1) * bytes) : NULL;
+        if (c == 0) {
+            first = (link *)base;
+            first->count = CHAIN;
+        } else {
+            give_chain(slab, (link *)base, CHAIN);
+        }
+    }
     engine_lock_take(&slab->lock);
-    *(void **)(chunk + (count - 1) * bytes) = slab->free;
-    slab->free = chunk + bytes;
+    slab->grown++;
     engine_lock_drop(&slab->lock);
-    return chunk;
+    return first;
+}
+
+/* A chain of the slab, or a new one. */
+static link *get_chain(engine_slab *slab) {
+    engine_lock_take(&slab->lock);
+    slabs[slab->place] = slab;
+    link *chain = slab->chains;
+    if (chain)
+        slab->chains = chain->chain;
+    engine_lock_drop(&slab->lock);
+    return chain ? chain : grow(slab);
 }
 
 void *engine_slab_get(engine_slab *slab) {
     if (engine_alloc_refuse())
         return NULL;
-    engine_lock_take(&slab->lock);
-    void *object = slab->free;
-    if (object)
-        slab->free = *(void **)object;
-    engine_lock_drop(&slab->lock);
-    return object ? object : grow(slab);
+    engine_magazine *own = &engine_self()->magazines[slab->place];
+    if (!own->open) {
+        link *chain = own->full ? own->full : get_chain(slab);
+        if (!chain)
+            return NULL;
+        own->count = own->full ? CHAIN : chain->count;
+        own->open = chain;
+        own->full = NULL;
+    }
+    link *object = own->open;
+    own->open = object->next;
+    own->count--;
+    return object;
 }
 
 void engine_slab_put(engine_slab *slab, void *object) {
-    engine_lock_take(&slab->lock);
-    *(void **)object = slab->free;
-    slab->free = object;
-    engine_lock_drop(&slab->lock);
+    engine_magazine *own = &engine_self()->magazines[slab->place];
+    if (own->count == CHAIN) {
+        if (own->full)
+            give_chain(slab, own->full, CHAIN);
+        own->full = own->open;
+        own->open = NULL;
+        own->count = 0;
+    }
+    ((link *)object)->next = own->open;
+    own->open = object;
+    own->count++;
+}
+
+void engine_slab_leave(engine_thread *self) {
+    for (int place = 0; place < ENGINE_SLABS; place++) {
+        engine_magazine *own = &self->magazines[place];
+        if (own->full)
+            give_chain(slabs[place], own->full, CHAIN);
+        if (own->open)
+            give_chain(slabs[place], own->open, own->count);
+        *own = (engine_magazine){0};
+    }
 }
 
 #endif

@@ -18,6 +18,7 @@ static struct {
     engine_lock lock;
     engine_thread *first;
     neap_engine_counts finished; /* of threads that ended */
+    uint64_t begun, ended;       /* by such threads */
 } threads;
 
 static pthread_key_t exit_key;
@@ -34,8 +35,12 @@ static void detach(void *pointer) {
     engine_thread *self = pointer;
     if (engine_phase() == ENGINE_DEAD)
         return; /* the list may have been locked when the process forked */
+    engine_bulk_flush(self);
+    engine_slab_leave(self);
     engine_lock_take(&threads.lock);
     add_counts(&threads.finished, self);
+    threads.begun += atomic_load_explicit(&self->begun, memory_order_relaxed);
+    threads.ended += atomic_load_explicit(&self->ended, memory_order_relaxed);
     if (self->next)
         self->next->previous = self->previous;
     *(self->previous ? &self->previous->next : &threads.first) = self->next;
@@ -75,6 +80,20 @@ void neap_engine_count(neap_engine_counts *out) {
     for (engine_thread *thread = threads.first; thread; thread = thread->next)
         add_counts(out, thread);
     engine_lock_drop(&threads.lock);
+}
+
+/* What has ended is added up before what has begun, and both only grow: if they are equal, nothing was under way at the
+ * moment between. */
+bool engine_thread_idle(void) {
+    engine_lock_take(&threads.lock);
+    uint64_t ended = threads.ended, begun = threads.begun;
+    for (engine_thread *thread = threads.first; thread; thread = thread->next)
+        ended += atomic_load_explicit(&thread->ended, memory_order_acquire);
+    atomic_thread_fence(memory_order_seq_cst);
+    for (engine_thread *thread = threads.first; thread; thread = thread->next)
+        begun += atomic_load_explicit(&thread->begun, memory_order_acquire);
+    engine_lock_drop(&threads.lock);
+    return ended == begun;
 }
 
 bool engine_thread_spawn(void *(*main)(void *), void *arg, const char *name, void *pthread_out) {

@@ -12,7 +12,7 @@
 
 #include <stdlib.h>
 
-static engine_slab var_slab = {.bytes = sizeof(neap_var)};
+static engine_slab var_slab = {.bytes = sizeof(neap_var), .place = ENGINE_SLAB_VAR};
 
 void engine_var_init(neap_var *var, bool in_buffer) {
     *var = (neap_var){.in_buffer = in_buffer};
@@ -47,6 +47,7 @@ static void destroy(neap_var *var) {
 void neap_var_delete(neap_var *var) {
     if (!var || engine_phase() == ENGINE_DEAD)
         return;
+    engine_bulk_flush(engine_self());
     engine_lock_take(&var->lock);
     bool idle = is_idle(var);
     var->deleted = true;
@@ -130,8 +131,7 @@ static void sort_by_address(neap_var **vars, uint32_t count) {
 /* Grants the entry or appends it to the queue of its locked variable. True: granted. */
 static bool enter(engine_entry *entry) {
     neap_var *var = entry->var;
-    if (entry->access == ENGINE_WRITE)
-        var->pushed_writes++;
+    var->pushed_writes += entry->writes;
     if (entry->access == ENGINE_READ ? !var->writing && !var->head : is_idle(var)) {
         if (entry->access == ENGINE_READ) {
             var->readers++;
@@ -150,18 +150,31 @@ static bool enter(engine_entry *entry) {
     return false;
 }
 
-bool engine_var_enqueue(engine_op *op, neap_var **order, neap_var **duplicate) {
-    uint32_t count = op->entry_count, granted = 0;
-    *duplicate = NULL;
+bool engine_var_order(uint32_t count, const engine_entry *entries, neap_var **order) {
     for (uint32_t i = 0; i < count; i++)
-        order[i] = op->entries[i].var;
+        order[i] = entries[i].var;
     sort_by_address(order, count);
     for (uint32_t i = 1; i < count; i++) {
-        if (order[i] == order[i - 1]) {
-            *duplicate = order[i];
+        if (order[i] == order[i - 1])
             return false;
-        }
     }
+    return true;
+}
+
+/* One variable needs no other order than its own lock's. */
+static bool enqueue_one(engine_op *op) {
+    neap_var *var = op->entries[0].var;
+    atomic_store_explicit(&op->waiting, 1, memory_order_relaxed);
+    engine_lock_take(&var->lock);
+    bool granted = enter(&op->entries[0]);
+    engine_lock_drop(&var->lock);
+    return granted; /* if not, the op is another thread's from the moment of the drop on */
+}
+
+bool engine_var_enqueue(engine_op *op, neap_var *const *order) {
+    uint32_t count = op->entry_count, granted = 0;
+    if (count == 1)
+        return enqueue_one(op);
     atomic_store_explicit(&op->waiting, count + 1, memory_order_relaxed); /* one more: not ready before we are done */
     for (uint32_t i = 0; i < count; i++)
         engine_lock_take(&order[i]->lock);
@@ -201,7 +214,7 @@ static void append_ready(engine_ready *ready, engine_op *op) {
     ready->tail = &op->next;
 }
 
-void engine_var_finish(neap_var *var, int access, engine_failure *failure, engine_ready *ready) {
+static void leave(neap_var *var, int access, uint32_t writes, engine_failure *failure, engine_ready *ready) {
     engine_watch *due = NULL;
     engine_entry *granted = NULL;
     engine_lock_take(&var->lock);
@@ -211,8 +224,8 @@ void engine_var_finish(neap_var *var, int access, engine_failure *failure, engin
         var->writing = false;
         if (failure && !var->failure)
             var->failure = engine_failure_retain(failure);
-        if (access == ENGINE_WRITE) {
-            uint64_t version = atomic_load_explicit(&var->version, memory_order_relaxed) + 1;
+        if (writes > 0) {
+            uint64_t version = atomic_load_explicit(&var->version, memory_order_relaxed) + writes;
             atomic_store_explicit(&var->version, version, memory_order_release);
             if (var->watches)
                 due = engine_watch_take(&var->watches, version);
@@ -229,10 +242,25 @@ void engine_var_finish(neap_var *var, int access, engine_failure *failure, engin
     while (granted) {
         engine_entry *next = granted->next;
         engine_op *op = granted->op;
-        if (atomic_fetch_sub_explicit(&op->waiting, 1, memory_order_acq_rel) == 1)
+        if (op->entry_count == 1 || atomic_fetch_sub_explicit(&op->waiting, 1, memory_order_acq_rel) == 1)
             append_ready(ready, op);
         granted = next;
     }
+}
+
+void engine_var_finish(const engine_entry *entry, engine_failure *failure, engine_ready *ready) {
+    leave(entry->var, entry->access, entry->writes, failure, ready);
+}
+
+void engine_var_unclaim(neap_var *var, int access, engine_failure *failure, engine_ready *ready) {
+    leave(var, access, access == ENGINE_WRITE, failure, ready);
+}
+
+void engine_var_fail(neap_var *var, engine_failure *failure) {
+    engine_lock_take(&var->lock);
+    if (!var->failure)
+        var->failure = engine_failure_retain(failure);
+    engine_lock_drop(&var->lock);
 }
 
 /* ---- Looking ----------------------------------------------------------------------------------------------------- */
@@ -255,6 +283,7 @@ int neap_var_poll(neap_var *var, neap_waker *waker) {
     int status = engine_check_alive();
     if (status)
         return status;
+    engine_bulk_flush(engine_self());
     for (;;) {
         engine_lock_take(&var->lock);
         bool pending = atomic_load_explicit(&var->version, memory_order_relaxed) < var->pushed_writes;

@@ -61,12 +61,14 @@ static int block_on(neap_var *var, int (*arrange)(neap_var *var, neap_waker *wak
 }
 
 static int arrange_fence(neap_var *var, neap_waker *waker) {
-    int status = engine_op_fence(var, waker);
+    int status = engine_push_fence(var, waker);
     return status ? status : NEAP_PENDING;
 }
 
 int neap_var_wait_to_read(neap_var *var) {
     int status = engine_check_alive();
+    if (!status)
+        engine_bulk_flush(engine_self());
     if (!status && writes_pending(var))
         status = block_on(var, engine_var_watch);
     return status ? status : report_failure(var);
@@ -74,6 +76,8 @@ int neap_var_wait_to_read(neap_var *var) {
 
 int neap_var_wait_to_write(neap_var *var) {
     int status = engine_check_alive();
+    if (!status)
+        engine_bulk_flush(engine_self());
     if (!status && !engine_var_idle(var))
         status = block_on(var, arrange_fence);
     return status ? status : report_failure(var);
@@ -89,9 +93,11 @@ static void fire_all(void) {
     engine_watch_fire(due);
 }
 
-/* The waiter sets `any` and then looks at the count; we lower the count and then look at `any`: one of us sees. */
+/* The waiter sets `any` and then looks whether all is idle; we have counted what we ended and then look at `any`: one of
+ * us sees. Of several threads that end the last ops the last one to come here sees that all is idle. */
 void engine_wait_signal(void) {
-    if (atomic_fetch_sub(&engine.outstanding, 1) == 1 && atomic_load(&waiting_for_all.any))
+    atomic_thread_fence(memory_order_seq_cst);
+    if (atomic_load_explicit(&waiting_for_all.any, memory_order_relaxed) && engine_thread_idle())
         fire_all();
 }
 
@@ -105,7 +111,8 @@ static int watch_all(neap_waker *waker) {
     atomic_store(&waiting_for_all.any, true);
     engine_lock_drop(&waiting_for_all.lock);
     free(made);
-    if (atomic_load(&engine.outstanding) > 0)
+    atomic_thread_fence(memory_order_seq_cst);
+    if (!engine_thread_idle())
         return NEAP_PENDING;
     fire_all();
     return NEAP_OK;
@@ -115,7 +122,8 @@ int neap_poll_all(neap_waker *waker) {
     int status = engine_check_running();
     if (status)
         return status;
-    if (atomic_load(&engine.outstanding) > 0) {
+    engine_bulk_flush(engine_self());
+    if (!engine_thread_idle()) {
         status = waker ? watch_all(waker) : NEAP_PENDING;
         if (status)
             return status;
@@ -125,7 +133,7 @@ int neap_poll_all(neap_waker *waker) {
 
 /* Without memory for a waker it looks again and again, at leisure. */
 void engine_wait_idle(void) {
-    while (atomic_load(&engine.outstanding) > 0) {
+    while (!engine_thread_idle()) {
         neap_waker *waker = engine_waker_local();
         if (waker && watch_all(waker) == NEAP_PENDING) {
             engine_waker_block(waker, true);
@@ -138,7 +146,9 @@ void engine_wait_idle(void) {
 
 int neap_wait_all(void) {
     int status = engine_check_running();
-    if (!status && atomic_load(&engine.outstanding) > 0) {
+    if (!status)
+        engine_bulk_flush(engine_self());
+    if (!status && !engine_thread_idle()) {
         status = refuse_inside_op();
         if (!status)
             engine_wait_idle();
@@ -152,6 +162,7 @@ int neap_engine_help(int64_t budget_ns) {
     engine_thread *self = engine_self();
     if (self->depth > 0)
         return 0;
+    engine_bulk_flush(self);
     int ran = 0;
     int64_t end = 0;
     for (;;) {

@@ -14,7 +14,6 @@
 
 enum { DEFAULT_NODES = 1024, SITES_PER_CHUNK = 1000 };
 static const int64_t DEFAULT_BYTES = 64 << 20;
-static const int64_t AHEAD_BYTES = (int64_t)512 << 20, AHEAD_NS = 200000000;
 static const int64_t LOOK_AT_BYTES = 16 << 20;
 static const uint64_t COLLECT_AT_LEAST = 256 << 20;
 
@@ -131,31 +130,8 @@ void lazy_count_bytes(neap_ctx *ctx, int64_t bytes) {
     ctx->attention |= stats.live_bytes > ctx->collect_above ? NEAP_ATTEND_COLLECT : NEAP_ATTEND_STEP;
 }
 
-/* ---- Running ahead ------------------------------------------------------------------------------------------------ */
-static int64_t flight_ns_limit(void) {
-    return AHEAD_NS * neap_engine_workers();
-}
-
-void lazy_flight_began(neap_ctx *ctx, int64_t bytes, int64_t ns) {
-    int64_t old_bytes = atomic_fetch_add_explicit(&ctx->flight_bytes, bytes, memory_order_relaxed);
-    int64_t old_ns = atomic_fetch_add_explicit(&ctx->flight_ns, ns, memory_order_relaxed);
-    if (old_bytes > AHEAD_BYTES || old_ns > flight_ns_limit()) /* one op is always admitted, however large */
-        ctx->attention |= NEAP_ATTEND_THROTTLE;
-}
-
-/* Wakes the user thread on the way down through one half. */
-void lazy_flight_ended(neap_ctx *ctx, int64_t bytes, int64_t ns) {
-    int64_t old_bytes = atomic_fetch_sub_explicit(&ctx->flight_bytes, bytes, memory_order_relaxed);
-    int64_t old_ns = atomic_fetch_sub_explicit(&ctx->flight_ns, ns, memory_order_relaxed);
-    int64_t half = flight_ns_limit() / 2;
-    if ((old_bytes > AHEAD_BYTES / 2 && old_bytes - bytes <= AHEAD_BYTES / 2) || (old_ns > half && old_ns - ns <= half))
-        neap_waker_wake(ctx->waker);
-}
-
 int neap_throttle(neap_ctx *ctx) {
-    bool far = atomic_load_explicit(&ctx->flight_bytes, memory_order_relaxed) > AHEAD_BYTES / 2 ||
-               atomic_load_explicit(&ctx->flight_ns, memory_order_relaxed) > flight_ns_limit() / 2;
-    return far ? NEAP_PENDING : NEAP_OK;
+    return neap_ahead_poll(ctx->waker);
 }
 
 int lazy_attend(neap_ctx *ctx) {

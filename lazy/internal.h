@@ -129,9 +129,8 @@ struct neap_ctx {
     neap_node *site_node; /* the last recorded node, if its line is wanted. BORROWED until the next call */
 
     int attention;
-    uint64_t collect_above;                  /* live bytes that ask for a collection */
-    _Atomic int64_t flight_bytes, flight_ns; /* of pushed, unfinished work: bytes of outputs, estimated time */
-    int64_t unseen_bytes;                    /* allocated since live bytes were last looked at */
+    uint64_t collect_above; /* live bytes that ask for a collection */
+    int64_t unseen_bytes;   /* allocated since live bytes were last looked at */
 
     struct lazy_plan **plans; /* hash table, chained */
     int64_t nplans, plan_buckets, plan_bytes;
@@ -203,9 +202,6 @@ void lazy_site_told(neap_ctx *ctx, neap_node *node);
 neap_node *lazy_arena(neap_ctx *ctx, neap_node *node);
 /* Tells of an allocation: asks for a collection when live bytes are past the mark. */
 void lazy_count_bytes(neap_ctx *ctx, int64_t bytes);
-/* Work of so many bytes of outputs and ns was pushed, or (on any thread) has finished. */
-void lazy_flight_began(neap_ctx *ctx, int64_t bytes, int64_t ns);
-void lazy_flight_ended(neap_ctx *ctx, int64_t bytes, int64_t ns);
 /* The status of a public recording function: NEAP_OK or NEAP_ATTEND. */
 int lazy_attend(neap_ctx *ctx);
 

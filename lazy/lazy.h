@@ -58,8 +58,8 @@ enum {
 };
 /* What NEAP_ATTEND was about: a set of bits, which this call clears (but INTERRUPT, cleared by the prompt). */
 NEAP_API int neap_attention(neap_ctx *ctx);
-/* Recording may run ahead of the workers by a bounded amount: outputs of unfinished work of 512 MiB, or about 200 ms
- * of estimated work for each worker. NEAP_OK within it; else NEAP_PENDING, and the waker is woken when half of it is done. */
+/* Recording may run ahead of the workers by the engine's budget (neap_ahead_poll): NEAP_OK within it; else NEAP_PENDING,
+ * and the waker is woken when half of it is free. */
 NEAP_API int neap_throttle(neap_ctx *ctx);
 /* Asks for NEAP_ATTEND_SWEEP at the next call (from the finalizer of Lua's sentinel). */
 NEAP_API void neap_collector_cycled(neap_ctx *ctx);

@@ -10,8 +10,6 @@
 #include "lazy/plan.h"
 
 typedef struct job { /* one batch of a plan in flight */
-    neap_ctx *ctx;
-    int64_t bytes; /* of its outputs */
     lazy_plan *plan;
     const lazy_batch *batch;
     int32_t first, nsteps; /* all steps of the batch, or one of them */
@@ -60,7 +58,6 @@ static int run_job(void *arg, const neap_run *run) {
 
 static void job_release(void *arg) {
     job *j = arg;
-    lazy_flight_ended(j->ctx, j->bytes, j->batch->cost / j->batch->nsteps * j->nsteps);
     for (int32_t k = 0; k < j->batch->nbufs; k++)
         if (j->bufs[k])
             neap_buffer_release(j->bufs[k]);
@@ -75,15 +72,14 @@ static const char *step_site(neap_ctx *ctx, const lazy_step *step, neap_node *co
 }
 
 /* A job for nsteps steps of the batch from `first` on (all of them, or one). */
-static job *job_new(neap_ctx *ctx, lazy_plan *plan, const lazy_batch *batch, int32_t first, int32_t nsteps,
-                    neap_buffer **bufs, const lazy_scalar *numbers) {
+static job *job_new(lazy_plan *plan, const lazy_batch *batch, int32_t first, int32_t nsteps, neap_buffer **bufs,
+                    const lazy_scalar *numbers) {
     size_t pointers = (size_t)batch->nbufs * sizeof(neap_buffer *);
     job *j = malloc(sizeof *j + pointers + (size_t)batch->nnumbers * sizeof *numbers);
     if (!j)
         return NULL;
     __atomic_add_fetch(&plan->refs, 1, __ATOMIC_RELAXED);
-    *j = (job){
-        .ctx = ctx, .plan = plan, .batch = batch, .first = first, .nsteps = nsteps, .bufs = (neap_buffer **)(j + 1)};
+    *j = (job){.plan = plan, .batch = batch, .first = first, .nsteps = nsteps, .bufs = (neap_buffer **)(j + 1)};
     j->numbers = (lazy_scalar *)(j->bufs + batch->nbufs);
     memset(j->bufs, 0, pointers);
     for (int32_t s = first; s < first + nsteps; s++)
@@ -92,9 +88,6 @@ static job *job_new(neap_ctx *ctx, lazy_plan *plan, const lazy_batch *batch, int
             if (!j->bufs[at])
                 j->bufs[at] = neap_buffer_retain(bufs[batch->slots[at]]);
         }
-    for (int32_t k = 0; k < batch->nbufs; k++)
-        j->bytes += batch->writes[k] && j->bufs[k] ? (int64_t)neap_buffer_bytes(j->bufs[k]) : 0;
-    lazy_flight_began(ctx, j->bytes, batch->cost / batch->nsteps * nsteps);
     if (batch->nnumbers)
         memcpy(j->numbers, numbers + batch->first_number, (size_t)batch->nnumbers * sizeof *numbers);
     return j;
@@ -123,18 +116,21 @@ static int steps_push(neap_ctx *ctx, lazy_plan *plan, const lazy_batch *batch, i
                       neap_node *const *region, neap_buffer **bufs, const lazy_scalar *numbers) {
     enum { FEW = 64 };
     neap_var *few[2 * FEW], **vars = batch->nbufs <= FEW ? few : malloc(2 * (size_t)batch->nbufs * sizeof *vars);
-    job *j = vars ? job_new(ctx, plan, batch, first, nsteps, bufs, numbers) : NULL;
+    job *j = vars ? job_new(plan, batch, first, nsteps, bufs, numbers) : NULL;
     int nreads = 0, nwrites = 0;
     const lazy_step *step = plan->steps[first];
     int32_t result = step->slots[step->nbufs - 1];
+    int64_t bytes = 0;
     for (int32_t k = 0; k < batch->nbufs && j; k++) {
         if (!j->bufs[k])
             continue;
         neap_var *var = neap_buffer_var(j->bufs[k]);
-        if (nsteps > 1 ? batch->writes[k] : k == result)
+        if (nsteps > 1 ? batch->writes[k] : k == result) {
             vars[batch->nbufs + nwrites++] = var;
-        else
+            bytes += (int64_t)neap_buffer_bytes(j->bufs[k]);
+        } else {
             vars[nreads++] = var;
+        }
     }
     neap_push push = {.name = nsteps == 1 ? step_name(step) : "region",
                       .site = step_site(ctx, step, region),
@@ -143,7 +139,9 @@ static int steps_push(neap_ctx *ctx, lazy_plan *plan, const lazy_batch *batch, i
                       .nreads = unique_vars(vars, nreads),
                       .nwrites = nwrites,
                       .reads = vars,
-                      .writes = vars ? vars + batch->nbufs : NULL};
+                      .writes = vars ? vars + batch->nbufs : NULL,
+                      .bytes = bytes,
+                      .cost = batch->cost / batch->nsteps * nsteps};
     int status = j ? neap_push_sync(run_job, j, &push) : neap_error(NEAP_E_MEMORY, "out of memory while pushing");
     if (status && j)
         job_release(j);
@@ -219,6 +217,8 @@ int lazy_plan_run(neap_ctx *ctx, lazy_plan *plan, neap_node *const *region, cons
         for (int32_t b = 0; b < plan->nbatches && status == 0; b++)
             status = batch_push(ctx, plan, &plan->batches[b], region, bufs, numbers);
         ctx->counters.launches += (uint64_t)plan->nsteps;
+        if (neap_ahead_poll(NULL) == NEAP_PENDING)
+            ctx->attention |= NEAP_ATTEND_THROTTLE;
         for (int32_t k = 0; k < plan->nslots && status; k++)
             if (made[k])
                 neap_buffer_release(made[k]);

@@ -1,0 +1,78 @@
+/* ahead.c: how far the pushing threads are ahead of the work: bytes and estimated time of unfinished ops.
+ *
+ * The engine only counts; it never refuses a push. Whoever can pause between two pushes asks neap_ahead_poll, and is
+ * woken when half of the budget is free, so that work does not run dry while it starts again.
+ */
+#include "engine/engine_internal.h"
+
+#include <stdlib.h>
+
+static const int64_t BYTES = INT64_C(512) << 20, NS_PER_WORKER = 200000000;
+
+static struct {
+    _Atomic int64_t bytes, cost;
+    _Atomic int64_t most_bytes, most_cost; /* 0: the default */
+    engine_lock lock;
+    engine_watch *watches;
+    _Atomic bool awaited; /* looked at without the lock */
+} ahead;
+
+/* Whether what is under way is at most 1/part of the budget. */
+static bool within(int part) {
+    int64_t most_bytes = atomic_load_explicit(&ahead.most_bytes, memory_order_relaxed);
+    int64_t most_cost = atomic_load_explicit(&ahead.most_cost, memory_order_relaxed);
+    if (most_bytes == 0)
+        most_bytes = BYTES;
+    if (most_cost == 0)
+        most_cost = NS_PER_WORKER * engine_pool_workers();
+    return atomic_load(&ahead.bytes) <= most_bytes / part && atomic_load(&ahead.cost) <= most_cost / part;
+}
+
+static void fire(void) {
+    engine_lock_take(&ahead.lock);
+    engine_watch *due = engine_watch_take(&ahead.watches, 0);
+    atomic_store(&ahead.awaited, false);
+    engine_lock_drop(&ahead.lock);
+    engine_watch_fire(due);
+}
+
+void engine_ahead_began(int64_t bytes, int64_t cost) {
+    atomic_fetch_add_explicit(&ahead.bytes, bytes, memory_order_relaxed);
+    atomic_fetch_add_explicit(&ahead.cost, cost, memory_order_relaxed);
+}
+
+/* A waiter sets `awaited` and then looks at the sums; we lower the sums and then look at `awaited`: one of us sees. */
+void engine_ahead_ended(int64_t bytes, int64_t cost) {
+    atomic_fetch_sub(&ahead.bytes, bytes);
+    atomic_fetch_sub(&ahead.cost, cost);
+    if (atomic_load(&ahead.awaited) && within(2))
+        fire();
+}
+
+int neap_ahead_poll(neap_waker *waker) {
+    if (engine_phase() == ENGINE_DEAD)
+        return engine_check_alive();
+    if (within(1))
+        return NEAP_OK;
+    engine_bulk_flush(engine_self());
+    if (!waker)
+        return NEAP_PENDING;
+    engine_watch *made = engine_alloc(sizeof *made);
+    if (!made)
+        return neap_error(NEAP_E_MEMORY, "no memory to wait for the workers");
+    engine_lock_take(&ahead.lock);
+    made = engine_watch_add(&ahead.watches, made, waker, 0);
+    atomic_store(&ahead.awaited, true);
+    engine_lock_drop(&ahead.lock);
+    free(made);
+    if (within(2))
+        fire();
+    return NEAP_PENDING;
+}
+
+void neap_ahead_limit(int64_t bytes, int64_t ns) {
+    atomic_store(&ahead.most_bytes, bytes > 0 ? bytes : 0);
+    atomic_store(&ahead.most_cost, ns > 0 ? ns : 0);
+    if (atomic_load(&ahead.awaited))
+        fire(); /* those who wait look again */
+}

@@ -1,0 +1,217 @@
+/* op.c: the life of an op from the moment when it is ready: running, failing, finishing.
+ *
+ *      ready ──▶ run ──▶ returned (sync), or neap_complete (async), or the stream's event (devices with streams)
+ *                             └──▶ release(arg) ──▶ grants given back ──▶ ops that became ready ──▶ handed over
+ *
+ * `release` is called before the grants are given back, so whoever waited for the op finds it already called.
+ *
+ * An op fails if its function fails, if it was cancelled, or if one of its variables carries a failure; in the last case,
+ * and when it was cancelled before it started, its function is skipped. A failure attaches to the written variables.
+ * None of this touches an op pushed with NEAP_PUSH_ALWAYS, but for its function's own failure.
+ *
+ * Where ready ops go: those that a worker's last op made ready, the first to the same worker, which runs it next (a
+ * chain of ops never leaves its core), the others to their device's pool. The naive scheduler has no pool: every op runs
+ * at its push, on the pushing thread; one that has to wait (for an async op, for another thread) runs on the thread that
+ * completes what it waited for, once no op of that thread is running.
+ */
+#include "engine/engine_internal.h"
+
+#include <stdlib.h>
+
+enum { FEW_ENTRIES = 4, SOME_ENTRIES = 12 };
+
+static engine_slab few_slab = {.bytes = sizeof(engine_op) + FEW_ENTRIES * sizeof(engine_entry),
+                               .place = ENGINE_SLAB_OP};
+static engine_slab some_slab = {.bytes = sizeof(engine_op) + SOME_ENTRIES * sizeof(engine_entry),
+                                .place = ENGINE_SLAB_WIDE_OP};
+
+engine_op *engine_op_new(uint32_t entry_count) {
+    engine_op *op = entry_count <= FEW_ENTRIES    ? engine_slab_get(&few_slab)
+                    : entry_count <= SOME_ENTRIES ? engine_slab_get(&some_slab)
+                                                  : engine_alloc(sizeof *op + entry_count * sizeof(engine_entry));
+    if (op)
+        op->entry_count = entry_count;
+    return op;
+}
+
+void engine_op_free(engine_op *op) {
+    if (op->entry_count <= FEW_ENTRIES) {
+        engine_slab_put(&few_slab, op);
+    } else if (op->entry_count <= SOME_ENTRIES) {
+        engine_slab_put(&some_slab, op);
+    } else {
+        free(op);
+    }
+}
+
+engine_op *engine_op_of_push(const neap_push *push) {
+    uint32_t reads = (uint32_t)push->nreads, count = reads + (uint32_t)push->nwrites;
+    engine_op *op = engine_op_new(count);
+    if (!op) {
+        neap_error(NEAP_E_MEMORY, "no memory for an operation");
+        return NULL;
+    }
+    op->flags = push->flags;
+    op->device = push->device;
+    op->priority = push->priority;
+    op->release = push->release;
+    op->name = push->name;
+    op->site = push->site;
+    op->bytes = push->bytes;
+    op->cost = push->cost;
+    op->epoch = engine_epoch();
+    for (uint32_t i = 0; i < count; i++) {
+        engine_entry *entry = &op->entries[i];
+        entry->var = i < reads ? push->reads[i] : push->writes[i - reads];
+        entry->op = op;
+        entry->access = i < reads ? ENGINE_READ : ENGINE_WRITE;
+        entry->writes = i >= reads;
+    }
+    return op;
+}
+
+/* ---- Handing over ------------------------------------------------------------------------------------------------ */
+
+static void run_naively(engine_ready *ready, engine_thread *self) {
+    if (ready->head) {
+        *self->naive_tail = ready->head;
+        self->naive_tail = ready->tail;
+    }
+    if (self->depth > 0)
+        return;
+    self->depth++; /* what these ops make ready is appended, not run inside them */
+    while (self->naive) {
+        engine_op *op = self->naive;
+        self->naive = op->next;
+        if (!self->naive)
+            self->naive_tail = &self->naive;
+        engine_op_run(op, self);
+    }
+    self->depth--;
+}
+
+void engine_op_hand_over(engine_ready *ready, engine_thread *self) {
+    if (engine_is_naive()) {
+        run_naively(ready, self);
+        return;
+    }
+    engine_op *first = ready->head;
+    if (first && self->pool && self->depth == 0 && !self->following && engine_pool_may_follow(first, self)) {
+        self->following = first;
+        ready->head = first->next;
+        if (!ready->head)
+            ready->tail = &ready->head;
+    }
+    if (ready->head)
+        engine_pool_submit(ready, self);
+}
+
+/* ---- Running ----------------------------------------------------------------------------------------------------- */
+
+engine_failure *engine_op_call(neap_sync_fn fn, void *arg, const neap_run *run, uint32_t flags, const char *name,
+                               const char *site, engine_thread *self) {
+    uint64_t errors = self->errors;
+    self->depth++;
+    int status = fn(arg, run);
+    self->depth--;
+    if (run->epoch != engine_epoch() && !(flags & NEAP_PUSH_ALWAYS))
+        return engine_failure_new(NEAP_E_INTERRUPT, NULL, name, site);
+    if (status >= 0)
+        return NULL;
+    return engine_failure_new(status, self->errors != errors ? self->text : NULL, name, site);
+}
+
+/* The failure that keeps the op from running, or NULL. The op holds all grants, so nobody changes the fields. */
+static engine_failure *inherited(const engine_op *op) {
+    if (op->flags & NEAP_PUSH_ALWAYS)
+        return NULL;
+    for (uint32_t i = 0; i < op->entry_count; i++) {
+        if (op->entries[i].var->failure)
+            return engine_failure_retain(op->entries[i].var->failure);
+    }
+    if (op->epoch != engine_epoch())
+        return engine_failure_new(NEAP_E_INTERRUPT, NULL, op->name, op->site);
+    return NULL;
+}
+
+engine_failure *engine_op_perform(engine_op *op, engine_thread *self) {
+    neap_run run = {.device = op->device, .worker = self->worker, .epoch = op->epoch};
+    engine_failure *failure = inherited(op);
+    if (failure) {
+        engine_count_one(&self->skipped);
+    } else {
+        failure = engine_op_call(op->fn.sync, op->arg, &run, op->flags, op->name, op->site, self);
+    }
+    if (op->release)
+        op->release(op->arg);
+    if (op->bytes | op->cost)
+        engine_ahead_ended(op->bytes, op->cost);
+    return failure;
+}
+
+/* The op is over, with a failure (TAKES) or NULL. */
+static void finish(engine_op *op, engine_failure *failure, engine_thread *self) {
+    engine_ready ready = {NULL, &ready.head};
+    for (uint32_t i = 0; i < op->entry_count; i++)
+        engine_var_finish(&op->entries[i], failure, &ready);
+    engine_failure_release(failure);
+    if (!(op->flags & ENGINE_OP_HIDDEN))
+        engine_count_one(&self->completed);
+    engine_op_free(op);
+    engine_op_hand_over(&ready, self);
+    engine_count_one(&self->ended);
+    if (!self->pool) /* a worker looks when it finds nothing more to do */
+        engine_wait_signal();
+}
+
+static void finish_async(engine_op *op, engine_failure *failure, engine_thread *self) {
+    if (op->release)
+        op->release(op->arg);
+    if (op->bytes | op->cost)
+        engine_ahead_ended(op->bytes, op->cost);
+    finish(op, failure, self);
+}
+
+static void start_async(engine_op *op, engine_thread *self) {
+    engine_failure *failure = inherited(op);
+    if (failure) {
+        engine_count_one(&self->skipped);
+        finish_async(op, failure, self);
+        return;
+    }
+    neap_run run = {.device = op->device, .worker = self->worker, .epoch = op->epoch};
+    self->depth++;
+    op->fn.async(op->arg, &run, (neap_completion *)op); /* the op may be gone when this returns */
+    self->depth--;
+    engine_ready none = {NULL, &none.head};
+    engine_op_hand_over(&none, self);
+}
+
+void engine_op_run(engine_op *op, engine_thread *self) {
+    if (op->flags & ENGINE_OP_ASYNC) {
+        start_async(op, self);
+    } else {
+        finish(op, engine_op_perform(op, self), self);
+    }
+}
+
+void neap_complete(neap_completion *done, int status) {
+    if (engine_phase() == ENGINE_DEAD)
+        return;
+    engine_op *op = (engine_op *)done;
+    engine_thread *self = engine_self();
+    engine_failure *failure = NULL;
+    if (status < 0)
+        failure = engine_failure_new(status, self->code == status ? self->text : NULL, op->name, op->site);
+    finish_async(op, failure, self);
+}
+
+/* ---- Giving up --------------------------------------------------------------------------------------------------- */
+
+void neap_engine_cancel(void) {
+    atomic_fetch_add(&engine.epoch, 1);
+}
+
+int neap_run_cancelled(const neap_run *run) {
+    return run->epoch != engine_epoch();
+}
