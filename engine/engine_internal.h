@@ -106,7 +106,7 @@ typedef struct engine_slab { /* objects of one size, recycled through threads' m
     uint32_t bytes;
     int place; /* ENGINE_SLAB_…, its own */
     void *chains;
-    uint32_t grown; /* chunks made */
+    uint32_t grown; /* chunks asked for */
 } engine_slab;
 
 void *engine_slab_get(engine_slab *slab); /* NULL: out of memory */
@@ -231,6 +231,9 @@ void engine_op_hand_over(engine_ready *ready, engine_thread *self);
 /* ---- Pushing (push.c) -------------------------------------------------------------------------------------------- */
 /* NEAP_OK, or what is wrong with a push. */
 int engine_push_check(const neap_push *push, bool has_function);
+/* Between a successful begin and end the engine does not stop. */
+int engine_push_begin(engine_thread *self);
+void engine_push_end(engine_thread *self);
 /* Runs a small sync op here if nothing is in its way; false: it was not run. `push` must be sound. */
 bool engine_push_inline(neap_sync_fn fn, void *arg, const neap_push *push, engine_thread *self);
 /* Enters the op into the queues (`order`: its variables, sorted; NULL: sorts and checks them) and runs it or hands it

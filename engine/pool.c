@@ -80,7 +80,8 @@ static struct {
     engine_pool *_Atomic one[ENGINE_DEVICES_MOST]; /* by device, or only the first */
     _Atomic int count;
     _Atomic bool by_device;
-    int most; /* workers of each */
+    int most;            /* workers of each */
+    _Atomic int workers; /* of all */
     uint64_t shuffle;
 } pools;
 
@@ -602,6 +603,7 @@ int engine_pool_open(int scheduler, int workers, int devices, uint64_t shuffle) 
     if (!pools.by_device) {
         pools.one[0] = new_pool(0, ENGINE_DEVICES_MOST);
         pools.count = pools.one[0] != NULL;
+        pools.workers = workers;
         return pools.count ? NEAP_OK : no_memory(workers, devices);
     }
     for (int device = 0; device < devices; device++) {
@@ -621,14 +623,12 @@ int engine_pool_add_device(int device) {
         return no_memory(pools.most, 1);
     pools.one[device] = pool;
     pools.count = device + 1;
+    pools.workers += pools.most;
     return NEAP_OK;
 }
 
 int engine_pool_workers(void) {
-    int count = 0;
-    for (int i = 0; i < pools.count; i++)
-        count += pools.one[i]->most;
-    return count;
+    return pools.workers;
 }
 
 /* Nothing is ready or running any more. */
@@ -636,7 +636,7 @@ void engine_pool_close(void) {
     int count = pools.count;
     for (int i = 0; i < count; i++)
         close_pool(pools.one[i]);
-    pools.count = 0;
+    pools.count = pools.workers = 0;
     for (int i = 0; i < count; i++) {
         free_pool(pools.one[i]);
         pools.one[i] = NULL;

@@ -47,30 +47,31 @@ static int sort_variables(engine_op *op, neap_var **few, neap_var ***order) {
     return neap_error(NEAP_E_ARGUMENT, "a variable is listed twice in one push");
 }
 
-/* The count of begun ops is raised before the look at the phase: see neap_engine_stop. */
-static int begin(engine_op *op, engine_thread *self) {
-    engine_count_one(&self->begun);
-    atomic_thread_fence(memory_order_seq_cst);
+/* The count is raised before the look at the phase: see neap_engine_stop. */
+int engine_push_begin(engine_thread *self) {
+    atomic_fetch_add(&self->begun, 1);
     int status = engine_check_running();
-    if (!status) {
-        if (op->bytes | op->cost)
-            engine_ahead_began(op->bytes, op->cost);
-        return NEAP_OK;
-    }
+    if (status)
+        engine_push_end(self);
+    return status;
+}
+
+void engine_push_end(engine_thread *self) {
     engine_count_one(&self->ended);
     engine_wait_signal();
-    return status;
 }
 
 int engine_push_admit(engine_op *op, neap_var *const *sorted, engine_thread *self) {
     bool naive = engine_is_naive(), hidden = op->flags & ENGINE_OP_HIDDEN;
     bool inlines = self->depth < NEST_MOST && (naive || (op->flags & NEAP_PUSH_SMALL && engine_inlines()));
     neap_var *few[SHORT_LIST], **own = few;
-    int status = naive ? NEAP_OK : engine_pool_ensure(op->device);
-    if (!status && !sorted)
-        status = sort_variables(op, few, &own);
+    int status = sorted ? NEAP_OK : sort_variables(op, few, &own);
     if (!status)
-        status = begin(op, self);
+        status = engine_push_begin(self);
+    if (!status && !naive && (status = engine_pool_ensure(op->device)) != NEAP_OK)
+        engine_push_end(self);
+    if (!status && (op->bytes | op->cost))
+        engine_ahead_began(op->bytes, op->cost);
     bool ready = !status && engine_var_enqueue(op, sorted ? sorted : own);
     if (own != few)
         free(own);

@@ -62,7 +62,7 @@ typedef struct link { /* a free object */
     uint32_t count;     /* … and how many it has */
 } link;
 
-static engine_slab *slabs[ENGINE_SLABS]; /* those that were ever used */
+static engine_slab *_Atomic slabs[ENGINE_SLABS]; /* those that were ever used */
 
 static void give_chain(engine_slab *slab, link *chain, uint32_t count) {
     chain->count = count;
@@ -75,7 +75,9 @@ static void give_chain(engine_slab *slab, link *chain, uint32_t count) {
 /* Makes chains out of a new chunk, gives all but one to the slab and returns that one. */
 static link *grow(engine_slab *slab) {
     enum { HUGE = 2 << 20 };
-    uint32_t chains = slab->grown < CHUNK_CHAINS_MOST ? slab->grown + 1 : CHUNK_CHAINS_MOST;
+    engine_lock_take(&slab->lock);
+    uint32_t chains = ++slab->grown < CHUNK_CHAINS_MOST ? slab->grown : CHUNK_CHAINS_MOST;
+    engine_lock_drop(&slab->lock);
     size_t bytes = object_bytes(slab), whole = bytes * CHAIN * chains;
     if (whole > HUGE / 2)
         whole = (whole + HUGE - 1) / HUGE * HUGE;
@@ -97,9 +99,6 @@ static link *grow(engine_slab *slab) {
             give_chain(slab, (link *)base, CHAIN);
         }
     }
-    engine_lock_take(&slab->lock);
-    slab->grown++;
-    engine_lock_drop(&slab->lock);
     return first;
 }
 

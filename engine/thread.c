@@ -88,10 +88,9 @@ bool engine_thread_idle(void) {
     engine_lock_take(&threads.lock);
     uint64_t ended = threads.ended, begun = threads.begun;
     for (engine_thread *thread = threads.first; thread; thread = thread->next)
-        ended += atomic_load_explicit(&thread->ended, memory_order_acquire);
-    atomic_thread_fence(memory_order_seq_cst);
+        ended += atomic_load(&thread->ended);
     for (engine_thread *thread = threads.first; thread; thread = thread->next)
-        begun += atomic_load_explicit(&thread->begun, memory_order_acquire);
+        begun += atomic_load(&thread->begun);
     engine_lock_drop(&threads.lock);
     return ended == begun;
 }

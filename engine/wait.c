@@ -93,11 +93,12 @@ static void fire_all(void) {
     engine_watch_fire(due);
 }
 
-/* The waiter sets `any` and then looks whether all is idle; we have counted what we ended and then look at `any`: one of
- * us sees. Of several threads that end the last ops the last one to come here sees that all is idle. */
+/* The waiter sets `any` and then looks whether all is idle; we have counted what we ended (the addition of nothing orders
+ * that count before the look) and then look at `any`: one of us sees. Of several threads that end the last ops the last
+ * one to come here sees that all is idle. */
 void engine_wait_signal(void) {
-    atomic_thread_fence(memory_order_seq_cst);
-    if (atomic_load_explicit(&waiting_for_all.any, memory_order_relaxed) && engine_thread_idle())
+    atomic_fetch_add(&engine_self()->ended, 0);
+    if (atomic_load(&waiting_for_all.any) && engine_thread_idle())
         fire_all();
 }
 
@@ -111,7 +112,6 @@ static int watch_all(neap_waker *waker) {
     atomic_store(&waiting_for_all.any, true);
     engine_lock_drop(&waiting_for_all.lock);
     free(made);
-    atomic_thread_fence(memory_order_seq_cst);
     if (!engine_thread_idle())
         return NEAP_PENDING;
     fire_all();
@@ -157,22 +157,20 @@ int neap_wait_all(void) {
 }
 
 int neap_engine_help(int64_t budget_ns) {
-    if (engine_phase() == ENGINE_DEAD)
-        return 0;
     engine_thread *self = engine_self();
-    if (self->depth > 0)
+    if (engine_phase() != ENGINE_RUNNING || self->depth > 0)
         return 0;
     engine_bulk_flush(self);
+    if (engine_push_begin(self) != NEAP_OK)
+        return 0;
     int ran = 0;
     int64_t end = 0;
-    for (;;) {
-        engine_op *op = engine_pool_take_small();
-        if (!op)
-            return ran;
+    engine_op *op;
+    while ((ran == 0 || engine_now() < end) && (op = engine_pool_take_small()) != NULL) {
         if (ran++ == 0)
             end = engine_now() + budget_ns;
         engine_op_run(op, self);
-        if (engine_now() >= end)
-            return ran;
     }
+    engine_push_end(self);
+    return ran;
 }

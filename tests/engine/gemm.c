@@ -170,7 +170,7 @@ UNWATCHED static void check_shape(const shape *s, bool f64) {
 /* One matrix for the whole batch: stride 0. */
 static void shared_operand(void) {
     float a[2 * 2 * 3] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, b[3] = {1, 10, 100}, c[4];
-    neap_run run = {0, -1};
+    neap_run run = {.worker = -1};
     engine_gemm_args args = {.m = 2,
                              .n = 1,
                              .k = 3,
