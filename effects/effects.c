@@ -1,57 +1,198 @@
-/* effects.c: ordered effects, as ops that write a token.
+/* effects.c: token stores, order groups, and effects that the engine runs.
  *
- * The token is an engine variable, so effects of one store happen one after the other in the order of their pushes,
- * each as soon as what it reads is ready. A token never carries failure: effects are pushed with NEAP_PUSH_ALWAYS, and
- * one that fails tells so on stderr, in its place in the stream, and counts as happened.
+ *      frame ─┬─ token of the common order ◀── write ── print ◀── write ── callback ◀── write ── print …
+ *             ├─ token of "log"            ◀── write ── log ◀── write ── log …
+ *             └─ counts                    ◀── every effect, ordered or not
+ *
+ * A token is an engine variable, so effects of one group happen one after the other in the order of their pushes, each
+ * as soon as what it reads is ready. Tokens never carry failure: effects are pushed with NEAP_PUSH_ALWAYS, and one that
+ * fails tells so on stderr, in its place in the stream, and counts as happened.
+ *
+ * When a kind changes its group, an op is pushed that reads the token of the old group and writes that of the new one:
+ * what the kind does next comes after all that it did before.
  */
-#include "effects/effects.h"
+#include "effects/effects_internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
-#include "engine/engine_internal.h"
-
-struct neap_effects {
-    neap_var *token;
-};
+enum { NAP_NS = 100000 };
 
 typedef struct effect { /* what the engine runs; freed when the op is over */
     neap_sync_fn fn;
     void *arg;
     void (*release)(void *arg);
     const char *name, *site;
+    effects_frame *frame;
+    int output; /* the device of its output token, or EFFECTS_ORDERED */
 } effect;
 
 static engine_slab effect_slab = {.bytes = sizeof(effect), .place = ENGINE_SLAB_EFFECT};
 
+int neap_effect_parse(const char *name) {
+    static const char *const names[] = {
+#define EFFECT_NAME(NAME, name) name,
+        NEAP_EFFECT_ROWS(EFFECT_NAME)
+#undef EFFECT_NAME
+    };
+    char list[128] = "";
+    for (int kind = 0; kind < NEAP_EFFECT_KINDS; kind++) {
+        if (strcmp(name, names[kind]) == 0)
+            return kind;
+        size_t used = strlen(list);
+        snprintf(list + used, sizeof list - used, "%s%s", kind ? ", " : "", names[kind]);
+    }
+    return neap_error(NEAP_E_ARGUMENT, "no kind of effects is called '%s': there are %s", name, list);
+}
+
+/* ---- Frames and stores ------------------------------------------------------------------------------------------- */
+
+void effects_frame_init(effects_frame *frame, neap_effects *store, neap_request *request) {
+    *frame = (effects_frame){.store = store, .request = request};
+    for (int group = 0; group < EFFECTS_GROUPS; group++)
+        frame->tokens[group].device = -1;
+}
+
+void effects_frame_clear(effects_frame *frame) {
+    for (int group = 0; group < EFFECTS_GROUPS; group++)
+        neap_var_delete(frame->tokens[group].var);
+}
+
 int neap_effects_new(neap_waker *waker, neap_effects **out) {
-    (void)waker;
-    neap_effects *effects = engine_alloc(sizeof *effects);
+    int status = engine_check_running();
+    if (status)
+        return status;
+    int devices = neap_engine_devices();
+    size_t bytes = sizeof(neap_effects) + (size_t)devices * sizeof(uint64_t);
+    neap_effects *effects = engine_alloc(bytes);
     if (!effects)
         return neap_error(NEAP_E_MEMORY, "no memory for a token store");
-    int status = neap_var_new(&effects->token);
-    if (status) {
-        free(effects);
-        return status;
-    }
+    memset(effects, 0, bytes);
+    effects_frame_init(&effects->root, effects, NULL);
+    effects->top = &effects->root;
+    effects->waker = waker ? engine_waker_retain(waker) : NULL;
+    effects->devices = devices;
     *out = effects;
     return NEAP_OK;
 }
 
-void neap_effects_free(neap_effects *effects) {
-    if (!effects)
-        return;
-    neap_var_wait_to_write(effects->token);
-    neap_var_delete(effects->token);
-    free(effects);
+/* ---- Counting ---------------------------------------------------------------------------------------------------- */
+
+void effects_announce(neap_effects *effects, int device) {
+    engine_lock_take(&effects->lock);
+    effects->top->pushed++;
+    if (device != EFFECTS_ORDERED)
+        effects->outstanding[device]++;
+    engine_lock_drop(&effects->lock);
 }
 
-/* Writes "site: name: error" to stderr. */
-static void tell_failure(const effect *e, int status, const char *text) {
+void effects_withdraw(neap_effects *effects, int device) {
+    engine_lock_take(&effects->lock);
+    effects->top->pushed--;
+    if (device != EFFECTS_ORDERED)
+        effects->outstanding[device]--;
+    engine_lock_drop(&effects->lock);
+}
+
+void effects_count_push(neap_effects *effects, effects_token *token, int device) {
+    if (!token) {
+        effects->counts.unordered++;
+        return;
+    }
+    effects->counts.ordered++;
+    if (token->device >= 0 && token->device != device)
+        effects->counts.carried++;
+    token->device = device;
+}
+
+void effects_happened(effects_frame *frame, int device) {
+    while (frame) {
+        neap_effects *store = frame->store;
+        engine_lock_take(&store->lock);
+        frame->happened++;
+        if (device != EFFECTS_ORDERED)
+            store->outstanding[device]--;
+        engine_watch *due = engine_watch_take(&frame->watches, frame->happened);
+        bool over = frame->closed && frame->happened == frame->pushed;
+        engine_lock_drop(&store->lock);
+        engine_watch_fire(due);
+        frame = over ? effects_request_over(frame->request, &device) : NULL;
+    }
+}
+
+uint64_t neap_effects_outstanding(neap_effects *effects, int device) {
+    uint64_t count = 0;
+    engine_lock_take(&effects->lock);
+    for (int i = 0; i < effects->devices; i++) {
+        if (i == device || device < 0)
+            count += effects->outstanding[i];
+    }
+    engine_lock_drop(&effects->lock);
+    return count;
+}
+
+void neap_effects_count(neap_effects *effects, neap_effects_counts *out) {
+    *out = effects->counts;
+    out->outstanding = neap_effects_outstanding(effects, -1);
+}
+
+/* ---- Order groups ------------------------------------------------------------------------------------------------ */
+
+static int group_of(const effects_frame *frame, int kind) {
+    return frame->own[kind] ? 1 + kind : EFFECTS_COMMON;
+}
+
+static int token_make(effects_token *token) {
+    return token->var ? NEAP_OK : neap_var_new(&token->var);
+}
+
+int effects_token_get(neap_effects *effects, int kind, effects_token **out) {
+    *out = &effects->top->tokens[group_of(effects->top, kind)];
+    return token_make(*out);
+}
+
+static int check_kind(int kind) {
+    if (kind >= 0 && kind < NEAP_EFFECT_KINDS)
+        return NEAP_OK;
+    return neap_error(NEAP_E_ARGUMENT, "no kind %d of effects", kind);
+}
+
+static int join_groups(void *arg, const neap_run *run) {
+    (void)arg, (void)run;
+    return NEAP_OK;
+}
+
+int neap_effects_order(neap_effects *effects, int kind, int own) {
+    int status = check_kind(kind);
+    effects_frame *frame = effects->top;
+    if (status || frame->own[kind] == !!own)
+        return status;
+    effects_token *from = &frame->tokens[own ? EFFECTS_COMMON : 1 + kind];
+    effects_token *to = &frame->tokens[own ? 1 + kind : EFFECTS_COMMON];
+    if (from->var) {
+        status = token_make(to);
+        neap_push push = {.name = "effects.order",
+                          .flags = NEAP_PUSH_SMALL | NEAP_PUSH_ALWAYS,
+                          .nreads = 1,
+                          .reads = &from->var,
+                          .nwrites = 1,
+                          .writes = &to->var};
+        if (!status)
+            status = neap_push_sync(join_groups, NULL, &push);
+    }
+    if (!status)
+        frame->own[kind] = own;
+    return status;
+}
+
+/* ---- Effects ----------------------------------------------------------------------------------------------------- */
+
+void effects_tell(const char *site, const char *name, const char *text) {
     char line[1400];
-    int length = snprintf(line, sizeof line, "%s%s%s%s%s\n", e->site ? e->site : "", e->site ? ": " : "",
-                          e->name ? e->name : "", e->name ? ": " : "", text ? text : neap_status_text(status));
+    int length = snprintf(line, sizeof line, "%s%s%s%s%s\n", site ? site : "", site ? ": " : "", name ? name : "",
+                          name ? ": " : "", text);
     size_t bytes = length < (int)sizeof line ? (size_t)length : sizeof line - 1;
     line[bytes - 1] = '\n';
     neap_out_write(NEAP_STDERR, line, bytes);
@@ -63,44 +204,130 @@ static int run_effect(void *arg, const neap_run *run) {
     uint64_t errors = self->errors;
     int status = e->fn(e->arg, run);
     if (status < 0)
-        tell_failure(e, status, self->errors != errors ? self->text : NULL);
+        effects_tell(e->site, e->name, self->errors != errors ? self->text : neap_status_text(status));
     return NEAP_OK;
 }
 
 static void release_effect(void *arg) {
     effect *e = arg;
+    effects_frame *frame = e->frame;
+    int output = e->output;
     if (e->release)
         e->release(e->arg);
     engine_slab_put(&effect_slab, e);
+    effects_happened(frame, output);
 }
 
-int neap_effects_push(neap_effects *effects, int kind, int ordered, neap_sync_fn fn, void *arg, const neap_push *push) {
-    (void)kind, (void)ordered;
-    if (push->nwrites != 0)
-        return neap_error(NEAP_E_ARGUMENT, "an ordered effect writes its token and nothing else");
-    if (!fn)
-        return neap_error(NEAP_E_ARGUMENT, "push without a function");
-    effect *e = engine_slab_get(&effect_slab);
-    if (!e)
-        return neap_error(NEAP_E_MEMORY, "no memory for an effect");
-    *e = (effect){.fn = fn, .arg = arg, .release = push->release, .name = push->name, .site = push->site};
-    neap_push timed = *push;
-    timed.release = release_effect;
-    timed.flags |= NEAP_PUSH_ALWAYS | NEAP_PUSH_SMALL; /* small: with nothing to wait for it runs at once */
-    timed.nwrites = 1;
-    timed.writes = &effects->token;
-    int status = neap_push_sync(run_effect, e, &timed);
-    if (status)
-        engine_slab_put(&effect_slab, e);
+int effects_check(neap_effects *effects, int kind, const neap_push *push) {
+    int status = engine_check_running();
+    if (!status)
+        status = check_kind(kind);
+    if (!status && (push->device < 0 || push->device >= effects->devices))
+        status = neap_error(NEAP_E_ARGUMENT, "effect on device %d of %d", push->device, effects->devices);
     return status;
 }
 
+int neap_effects_push(neap_effects *effects, int kind, int ordered, neap_sync_fn fn, void *arg, const neap_push *push) {
+    int status = effects_check(effects, kind, push);
+    effects_token *token = NULL;
+    if (!status && push->nwrites != 0)
+        status = neap_error(NEAP_E_ARGUMENT, "an effect writes its token and nothing else");
+    if (!status && !fn)
+        status = neap_error(NEAP_E_ARGUMENT, "push without a function");
+    if (!status && ordered)
+        status = effects_token_get(effects, kind, &token);
+    if (status)
+        return status;
+    effect *e = engine_slab_get(&effect_slab);
+    if (!e)
+        return neap_error(NEAP_E_MEMORY, "no memory for an effect");
+    int output = ordered ? EFFECTS_ORDERED : push->device;
+    *e = (effect){fn, arg, push->release, push->name, push->site, effects->top, output};
+    neap_push timed = *push;
+    timed.release = release_effect;
+    timed.flags |= NEAP_PUSH_ALWAYS | NEAP_PUSH_SMALL; /* small: with nothing to wait for it runs at once */
+    timed.nwrites = token != NULL;
+    timed.writes = token ? &token->var : NULL;
+    effects_announce(effects, output);
+    status = neap_push_sync(run_effect, e, &timed);
+    if (status) {
+        effects_withdraw(effects, output);
+        engine_slab_put(&effect_slab, e);
+        return status;
+    }
+    effects_count_push(effects, token, push->device);
+    return NEAP_OK;
+}
+
+/* ---- Waiting ----------------------------------------------------------------------------------------------------- */
+
+static bool is_pending(neap_effects *effects) {
+    engine_lock_take(&effects->lock);
+    bool pending = effects->top->happened < effects->top->pushed;
+    engine_lock_drop(&effects->lock);
+    return pending;
+}
+
+/* NEAP_OK: the innermost frame's effects have happened. NEAP_PENDING: the waker is woken when they have, or when a
+ * callback waits for the user thread. */
+static int watch(neap_effects *effects, neap_waker *waker) {
+    if (!is_pending(effects))
+        return NEAP_OK;
+    engine_watch *made = engine_alloc(sizeof *made);
+    if (!made)
+        return neap_error(NEAP_E_MEMORY, "no memory to wait for effects");
+    engine_lock_take(&effects->lock);
+    effects_frame *frame = effects->top;
+    bool pending = frame->happened < frame->pushed, called = effects->first != NULL;
+    if (pending && !called)
+        made = engine_watch_add(&frame->watches, made, waker, frame->pushed);
+    engine_lock_drop(&effects->lock);
+    free(made);
+    if (pending && called)
+        neap_waker_wake(waker);
+    return pending ? NEAP_PENDING : NEAP_OK;
+}
+
 int neap_effects_poll(neap_effects *effects, neap_waker *waker) {
-    int status = neap_var_poll(effects->token, waker);
+    int status = engine_check_alive();
+    if (!status)
+        status = waker ? watch(effects, waker) : is_pending(effects) ? NEAP_PENDING : NEAP_OK;
     return status ? status : neap_out_poll(waker);
 }
 
+/* Blocks until the innermost frame's effects have happened or a callback waits for this thread. Without memory for a
+ * waker it looks again and again, at leisure. */
+static void wait_for_frame(neap_effects *effects) {
+    while (is_pending(effects) && !neap_effects_requested(effects)) {
+        neap_waker *waker = engine_waker_local();
+        if (waker && watch(effects, waker) == NEAP_PENDING) {
+            engine_waker_block(waker, true);
+        } else if (neap_engine_help(NAP_NS) == 0) {
+            nanosleep(&(struct timespec){0, NAP_NS}, NULL);
+        }
+        neap_waker_free(waker);
+    }
+}
+
+static bool may_wait(void) {
+    return engine_check_alive() == NEAP_OK && engine_self()->depth == 0;
+}
+
 void neap_effects_drain(neap_effects *effects) {
-    neap_var_wait_to_read(effects->token);
+    if (!may_wait())
+        return;
+    wait_for_frame(effects);
     neap_out_drain();
+}
+
+void neap_effects_free(neap_effects *effects) {
+    if (!effects)
+        return;
+    if (may_wait()) {
+        effects_end_requests(effects);
+        wait_for_frame(effects);
+    }
+    effects_frame_clear(&effects->root);
+    neap_waker_free(effects->waker);
+    free(effects);
 }

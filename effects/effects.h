@@ -26,10 +26,10 @@ NEAP_API int neap_effect_parse(const char *name); /* the kind, or NEAP_E_ARGUMEN
 
 /* OWNED. `waker` (BORROWED, may be NULL) is woken when a callback waits for the user thread. */
 NEAP_API int neap_effects_new(neap_waker *waker, neap_effects **out);
-/* Waits for its tokens, then frees. */
+/* Waits until its effects have happened, then frees. Callbacks that nobody ended by then fail: "the session ended". */
 NEAP_API void neap_effects_free(neap_effects *effects);
 /* own != 0: from here on effects of the kind are ordered among themselves only; 0: in the common order again. Effects
- * of one kind stay in program order across the change. */
+ * of one kind stay in program order across the change. Inside a callback: for that callback's effects. */
 NEAP_API int neap_effects_order(neap_effects *effects, int kind, int own);
 
 /* Pushes an effect: `push` as for neap_push_sync (writes must be empty, flags get NEAP_PUSH_ALWAYS). Ordered: it
@@ -41,7 +41,7 @@ NEAP_API int neap_effects_push(neap_effects *effects, int kind, int ordered, nea
 /* NEAP_OK when every effect pushed so far, ordered or not, has happened and its text was handed to the operating
  * system; else NEAP_PENDING and `waker` will be woken. Inside a callback: the effects that the callback pushed. */
 NEAP_API int neap_effects_poll(neap_effects *effects, neap_waker *waker);
-/* Blocking form, for C programs and for the end of the process. Must not be called while callbacks are outstanding. */
+/* Blocking form, for C programs and for the end of the process. Returns early when a callback waits for this thread. */
 NEAP_API void neap_effects_drain(neap_effects *effects);
 
 typedef struct neap_effects_counts { /* what tests assert on */
@@ -51,6 +51,8 @@ typedef struct neap_effects_counts { /* what tests assert on */
     uint64_t outstanding; /* unordered effects that have not happened yet */
 } neap_effects_counts;
 NEAP_API void neap_effects_count(neap_effects *effects, neap_effects_counts *out);
+/* The output token of a device: its unordered effects that have not happened yet; of all devices if device < 0. */
+NEAP_API uint64_t neap_effects_outstanding(neap_effects *effects, int device);
 
 /* ---- Callbacks ---------------------------------------------------------------------------------------------------
  * An effect whose work is done by the user thread itself. When its turn has come the request waits in a queue, which

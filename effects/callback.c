@@ -1,0 +1,268 @@
+/* callback.c: effects that the user thread does itself.
+ *
+ *                 ┌─ token op    writes the token ──────────────┐ both
+ *      request ───┤                                             ├─started──▶ queue ──take──▶ open ──end──▶ closed
+ *                 └─ results op  reads inputs, writes results ──┘              (its frame takes the effects pushed)
+ *
+ *      closed, and the last effect of its frame has happened ──▶ results op completes, then the token op
+ *
+ * The two ops keep failure apart: the results op fails or is skipped as any op, the token op never does. They are
+ * pushed one after the other; the token op reads nothing, so it waits for earlier effects of this store only, and no
+ * other thread can come to stand between the two. An unordered request has no token op. A request is skipped when its
+ * results op is: then it only lets the token pass.
+ */
+#include "effects/effects_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct neap_request {
+    effects_frame frame;              /* of the effects that are pushed while it is open */
+    effects_frame *owner;             /* where it was pushed */
+    neap_request *next;               /* in the queue */
+    neap_completion *token, *results; /* the two ops, once they have started */
+    bool ordered, skipped, has_results;
+    int device, status;
+    char *text; /* of the failure; NULL: that of the status */
+    void *arg;
+    void (*release)(void *arg);
+    const char *name, *site;
+};
+
+static engine_slab request_slab = {.bytes = sizeof(neap_request)};
+
+/* ---- Completing -------------------------------------------------------------------------------------------------- */
+
+static void set_failure(neap_request *request, int status) {
+    const char *text = neap_error_code() == status ? neap_error_text() : neap_status_text(status);
+    request->status = status;
+    request->text = engine_alloc(strlen(text) + 1);
+    if (request->text)
+        strcpy(request->text, text);
+}
+
+effects_frame *effects_request_over(neap_request *request, int *device) {
+    effects_frame *owner = request->owner;
+    int status = request->status;
+    if (status < 0) {
+        const char *text = request->text ? request->text : neap_status_text(status);
+        if (request->has_results) {
+            neap_error(status, "%s", text); /* this may be another thread than the one that said so first */
+        } else {
+            effects_tell(request->site, request->name, text);
+            status = NEAP_OK;
+        }
+    }
+    if (request->results)
+        neap_complete(request->results, status);
+    if (request->token)
+        neap_complete(request->token, NEAP_OK);
+    *device = request->ordered ? EFFECTS_ORDERED : request->device;
+    effects_frame_clear(&request->frame);
+    free(request->text);
+    engine_slab_put(&request_slab, request);
+    return owner;
+}
+
+static void complete(neap_request *request) {
+    int device;
+    effects_frame *owner = effects_request_over(request, &device);
+    effects_happened(owner, device);
+}
+
+static void fail_ended(neap_request *request) {
+    set_failure(request, neap_error(NEAP_E_STATE, "the session ended"));
+    complete(request);
+}
+
+/* ---- The two ops ------------------------------------------------------------------------------------------------- */
+
+/* Appends to the queue. The caller holds the lock. */
+static void enqueue(neap_effects *store, neap_request *request) {
+    request->next = NULL;
+    if (store->first) {
+        store->last->next = request;
+    } else {
+        store->first = request;
+    }
+    store->last = request;
+    atomic_fetch_add_explicit(&store->requested, 1, memory_order_relaxed);
+}
+
+/* Wakes the user thread, wherever it waits. Drops the lock, which the caller holds. */
+static void summon(neap_effects *store) {
+    engine_watch *due = engine_watch_take(&store->top->watches, UINT64_MAX);
+    neap_waker *waker = store->waker ? engine_waker_retain(store->waker) : NULL;
+    engine_lock_drop(&store->lock);
+    engine_watch_fire(due);
+    if (waker)
+        neap_waker_wake(waker);
+    neap_waker_free(waker);
+}
+
+/* One of the ops has started (done), or the results op was skipped (NULL). The second of them decides. */
+static void arrive(neap_request *request, neap_completion **which, neap_completion *done) {
+    neap_effects *store = request->frame.store;
+    engine_lock_take(&store->lock);
+    if (which) {
+        *which = done;
+    } else {
+        request->skipped = true;
+    }
+    bool in_turn = !request->ordered || request->token;
+    bool called = in_turn && request->results, ended = store->ended;
+    bool passed = in_turn && request->skipped;
+    if (called && !ended) {
+        enqueue(store, request);
+        summon(store);
+        return;
+    }
+    engine_lock_drop(&store->lock);
+    if (called) {
+        fail_ended(request);
+    } else if (passed) {
+        complete(request);
+    }
+}
+
+static void start_token(void *arg, const neap_run *run, neap_completion *done) {
+    (void)run;
+    neap_request *request = arg;
+    arrive(request, &request->token, done);
+}
+
+static void start_results(void *arg, const neap_run *run, neap_completion *done) {
+    (void)run;
+    neap_request *request = arg;
+    arrive(request, &request->results, done);
+}
+
+static void release_results(void *arg) {
+    neap_request *request = arg;
+    if (request->release)
+        request->release(request->arg);
+    if (!request->results)
+        arrive(request, NULL, NULL);
+}
+
+/* Pushes both ops. Where the second is refused, the first stays behind as a request that is skipped: it lets the token
+ * pass in its turn, and nothing else. */
+static int push_both(neap_request *request, effects_token *token, const neap_push *push) {
+    neap_push timed = {.name = push->name,
+                       .site = push->site,
+                       .device = push->device,
+                       .flags = NEAP_PUSH_SMALL | NEAP_PUSH_ALWAYS,
+                       .nwrites = 1};
+    int status = NEAP_OK;
+    if (token) {
+        timed.writes = &token->var;
+        status = neap_push_async(start_token, request, &timed);
+    }
+    if (status) {
+        engine_slab_put(&request_slab, request);
+        return status;
+    }
+    timed = *push;
+    timed.release = release_results;
+    timed.flags |= NEAP_PUSH_SMALL;
+    status = neap_push_async(start_results, request, &timed);
+    if (status && !token) {
+        engine_slab_put(&request_slab, request);
+    } else if (status) {
+        effects_announce(request->frame.store, EFFECTS_ORDERED); /* in place of the one that is taken back */
+        arrive(request, NULL, NULL);
+    }
+    return status;
+}
+
+int neap_effects_request(neap_effects *effects, int kind, int ordered, void *arg, const neap_push *push) {
+    effects_token *token = NULL;
+    int status = effects_check(effects, kind, push);
+    if (!status && ordered)
+        status = effects_token_get(effects, kind, &token);
+    if (status)
+        return status;
+    neap_request *request = engine_slab_get(&request_slab);
+    if (!request)
+        return neap_error(NEAP_E_MEMORY, "no memory for a callback");
+    *request = (neap_request){.owner = effects->top,
+                              .ordered = ordered,
+                              .has_results = push->nwrites > 0,
+                              .device = push->device,
+                              .arg = arg,
+                              .release = push->release,
+                              .name = push->name,
+                              .site = push->site};
+    effects_frame_init(&request->frame, effects, request);
+    memcpy(request->frame.own, effects->top->own, sizeof request->frame.own);
+    int output = ordered ? EFFECTS_ORDERED : push->device;
+    effects_announce(effects, output);
+    status = push_both(request, token, push);
+    if (status) {
+        effects_withdraw(effects, output);
+        return status;
+    }
+    effects_count_push(effects, token, push->device);
+    effects->counts.callbacks++;
+    return NEAP_OK;
+}
+
+/* ---- The user thread's side -------------------------------------------------------------------------------------- */
+
+int neap_effects_requested(neap_effects *effects) {
+    return atomic_load_explicit(&effects->requested, memory_order_relaxed);
+}
+
+neap_request *neap_request_take(neap_effects *effects) {
+    if (!neap_effects_requested(effects) || engine_check_alive() != NEAP_OK)
+        return NULL;
+    engine_lock_take(&effects->lock);
+    neap_request *request = effects->first;
+    if (request) {
+        effects->first = request->next;
+        atomic_fetch_sub_explicit(&effects->requested, 1, memory_order_relaxed);
+        request->frame.outer = effects->top;
+        effects->top = &request->frame;
+    }
+    engine_lock_drop(&effects->lock);
+    return request;
+}
+
+void *neap_request_arg(neap_request *request) {
+    return request->arg;
+}
+
+int neap_request_end(neap_effects *effects, neap_request *request, int status) {
+    int alive = engine_check_alive();
+    if (alive)
+        return alive;
+    if (!request || effects->top->request != request)
+        return neap_error(NEAP_E_STATE, "the callback that ends is not the innermost open one");
+    if (status < 0)
+        set_failure(request, status);
+    effects_frame *frame = &request->frame;
+    engine_lock_take(&effects->lock);
+    effects->top = frame->outer;
+    frame->closed = true;
+    bool over = frame->happened == frame->pushed;
+    engine_lock_drop(&effects->lock);
+    if (over)
+        complete(request);
+    return NEAP_OK;
+}
+
+void effects_end_requests(neap_effects *effects) {
+    while (effects->top != &effects->root)
+        neap_request_end(effects, effects->top->request, neap_error(NEAP_E_STATE, "the session ended"));
+    engine_lock_take(&effects->lock);
+    effects->ended = true;
+    neap_request *waiting = effects->first;
+    effects->first = effects->last = NULL;
+    atomic_store_explicit(&effects->requested, 0, memory_order_relaxed);
+    engine_lock_drop(&effects->lock);
+    while (waiting) {
+        neap_request *next = waiting->next;
+        fail_ended(waiting);
+        waiting = next;
+    }
+}

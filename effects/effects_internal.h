@@ -1,0 +1,74 @@
+/* effects_internal.h: the structures that effects.c and callback.c share.
+ *
+ *      neap_effects   top ──▶ frame of an open callback ──outer──▶ … ──outer──▶ root
+ *                     first ─▶ request ─▶ request          callbacks that wait for the user thread
+ *
+ * A *frame* is where effects are pushed: the root, or the frame of an open callback. It has the tokens of its order
+ * groups and counts its effects. A callback's op completes when its frame is closed and all effects of it have happened.
+ *
+ * Invariants: only the user thread pushes, opens and closes, so tokens and order groups are plain fields; counts,
+ * watches and the queue belong to the store's lock. Nobody who counted an effect of a frame as happened touches the
+ * frame again, but the one who finds it over: it is then his to free.
+ */
+#ifndef NEAP_EFFECTS_INTERNAL_H
+#define NEAP_EFFECTS_INTERNAL_H
+
+#include "effects/effects.h"
+#include "engine/engine_internal.h"
+
+/* Order groups: the common one, and one for each kind that has an order of its own. */
+enum { EFFECTS_COMMON, EFFECTS_GROUPS = 1 + NEAP_EFFECT_KINDS, EFFECTS_ORDERED = -1 };
+
+typedef struct effects_token {
+    neap_var *var; /* NULL: nothing was pushed to this group yet */
+    int device;    /* of its last effect; -1: none */
+} effects_token;
+
+typedef struct effects_frame {
+    neap_effects *store;
+    neap_request *request; /* whose frame it is; NULL: the root */
+    struct effects_frame *outer;
+    effects_token tokens[EFFECTS_GROUPS];
+    bool own[NEAP_EFFECT_KINDS];
+    bool closed;
+    uint64_t pushed, happened;
+    engine_watch *watches; /* on `happened` */
+} effects_frame;
+
+struct neap_effects {
+    engine_lock lock;
+    _Atomic int requested; /* length of the queue */
+    bool ended;            /* callbacks fail instead of entering the queue */
+    neap_waker *waker;
+    effects_frame root, *top;
+    neap_request *first, *last;
+    neap_effects_counts counts;
+    int devices;
+    uint64_t outstanding[]; /* output tokens: unordered effects of each device that have not happened yet */
+};
+
+void effects_frame_init(effects_frame *frame, neap_effects *store, neap_request *request);
+void effects_frame_clear(effects_frame *frame);
+
+/* Checks a push of either sort. */
+int effects_check(neap_effects *effects, int kind, const neap_push *push);
+/* The token that orders effects of this kind in the innermost frame. */
+int effects_token_get(neap_effects *effects, int kind, effects_token **out);
+/* Counts an effect that is about to be pushed into the innermost frame, or takes that back. `device`: of its output
+ * token, or EFFECTS_ORDERED. */
+void effects_announce(neap_effects *effects, int device);
+void effects_withdraw(neap_effects *effects, int device);
+/* Counts what was pushed; token is NULL for unordered effects. */
+void effects_count_push(neap_effects *effects, effects_token *token, int device);
+/* An effect of the frame has happened: completes the callback whose last one it was, and so on outwards. */
+void effects_happened(effects_frame *frame, int device);
+/* Writes "site: name: text" to stderr. */
+void effects_tell(const char *site, const char *name, const char *text);
+
+/* Completes a callback all of whose effects have happened. Returns the frame that it was pushed into, where it now
+ * counts as happened; *device as in effects_happened. Frees the request. */
+effects_frame *effects_request_over(neap_request *request, int *device);
+/* The session ends: every request that was not taken, also those to come, and every open callback fails. */
+void effects_end_requests(neap_effects *effects);
+
+#endif
