@@ -84,7 +84,7 @@ static engine_op *make_bulk(engine_op *list, engine_entry *space, uint32_t total
     bulk->epoch = list->epoch;
     for (uint32_t i = 0; i < count; i++) {
         bulk->entries[i] = space[i];
-        bulk->entries[i].op = bulk;
+        bulk->entries[i].index = i;
         order[i] = space[i].var;
     }
     return bulk;

@@ -150,10 +150,9 @@ enum { ENGINE_READ, ENGINE_WRITE, ENGINE_FENCE }; /* a fence excludes as a write
 
 typedef struct engine_entry {
     neap_var *var;
-    engine_op *op;
     struct engine_entry *next;
-    int access;
-    uint32_t writes; /* that it counts for: 1 for a write, more in a bulk */
+    uint32_t writes;                 /* that it counts for: 1 for a write, more in a bulk */
+    uint32_t index : 30, access : 2; /* its place among the op's entries */
 } engine_entry;
 
 struct neap_var { /* one cache line */
@@ -192,10 +191,13 @@ int engine_var_watch(neap_var *var, neap_waker *waker);
 bool engine_var_idle(neap_var *var); /* nothing is granted or queued */
 
 /* ---- Ops (op.c) -------------------------------------------------------------------------------------------------- */
-struct engine_op {
+struct engine_op { /* two cache lines with one entry: ops pass from core to core, and each line costs */
     _Atomic uint32_t waiting;
+    uint32_t entry_count;
     uint32_t flags; /* NEAP_PUSH_… and ENGINE_OP_… */
-    int device, priority;
+    uint32_t epoch; /* engine.epoch at its push */
+    int32_t priority;
+    int32_t device;
     union {
         neap_sync_fn sync;
         neap_async_fn async;
@@ -203,14 +205,16 @@ struct engine_op {
     void *arg;
     void (*release)(void *arg);
     const char *name, *site;
-    int64_t bytes, cost; /* of the run-ahead budget */
     engine_op *next;     /* in a lane, a ready list or a bulk; in a lane's heap: the next sibling */
     engine_op *child;    /* in a lane's heap */
     uint64_t order;      /* in a lane's heap: breaks ties of priority */
-    uint32_t epoch;      /* engine.epoch at its push */
-    uint32_t entry_count;
+    int64_t bytes, cost; /* of the run-ahead budget */
     engine_entry entries[];
 };
+
+static inline engine_op *engine_entry_op(const engine_entry *entry) {
+    return (engine_op *)((char *)(entry - entry->index) - offsetof(engine_op, entries));
+}
 
 enum { ENGINE_OP_ASYNC = 1 << 16, ENGINE_OP_HIDDEN = 1 << 17 /* not in the counters */ };
 

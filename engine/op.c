@@ -18,7 +18,7 @@
 
 #include <stdlib.h>
 
-enum { FEW_ENTRIES = 4, SOME_ENTRIES = 12 };
+enum { FEW_ENTRIES = 5, SOME_ENTRIES = 13 };
 
 static engine_slab few_slab = {.bytes = sizeof(engine_op) + FEW_ENTRIES * sizeof(engine_entry),
                                .place = ENGINE_SLAB_OP};
@@ -63,7 +63,7 @@ engine_op *engine_op_of_push(const neap_push *push) {
     for (uint32_t i = 0; i < count; i++) {
         engine_entry *entry = &op->entries[i];
         entry->var = i < reads ? push->reads[i] : push->writes[i - reads];
-        entry->op = op;
+        entry->index = i;
         entry->access = i < reads ? ENGINE_READ : ENGINE_WRITE;
         entry->writes = i >= reads;
     }
@@ -188,6 +188,8 @@ static void start_async(engine_op *op, engine_thread *self) {
 }
 
 void engine_op_run(engine_op *op, engine_thread *self) {
+    for (uint32_t i = 0; i < op->entry_count; i++)
+        __builtin_prefetch(op->entries[i].var, 1); /* finish will write there */
     if (op->flags & ENGINE_OP_ASYNC) {
         start_async(op, self);
     } else {

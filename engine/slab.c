@@ -128,6 +128,9 @@ void *engine_slab_get(engine_slab *slab) {
     link *object = own->open;
     own->open = object->next;
     own->count--;
+    /* The next one lies where another thread wrote last: it has time to come over until it is asked for. */
+    for (size_t at = 0; own->open && at < slab->bytes && at < 3 * CACHE_LINE; at += CACHE_LINE)
+        __builtin_prefetch((char *)own->open + at, 1);
     return object;
 }
 

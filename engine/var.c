@@ -241,7 +241,7 @@ static void leave(neap_var *var, int access, uint32_t writes, engine_failure *fa
         engine_watch_fire(due);
     while (granted) {
         engine_entry *next = granted->next;
-        engine_op *op = granted->op;
+        engine_op *op = engine_entry_op(granted);
         if (op->entry_count == 1 || atomic_fetch_sub_explicit(&op->waiting, 1, memory_order_acq_rel) == 1)
             append_ready(ready, op);
         granted = next;
