@@ -19,10 +19,13 @@
 
 /* Starts the engine if the command line says how; else the library starts it with defaults when it needs it. */
 static int start_engine(const options *options) {
-    if (options->devices == 0 && options->workers == 0) {
+    if (options->devices == 0 && options->workers == 0 && options->scheduler == 0 && options->shuffle == 0) {
         return 0;
     }
-    neap_engine_config config = {.devices = options->devices, .workers = options->workers};
+    neap_engine_config config = {.devices = options->devices,
+                                 .workers = options->workers,
+                                 .scheduler = options->scheduler,
+                                 .shuffle = (uint64_t)options->shuffle};
     int status = neap_engine_start(&config);
     if (status < 0) {
         fprintf(stderr, "neap: cannot start the engine: %s\n", neap_error_text());

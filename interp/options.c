@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/engine.h"
+
 const char options_help[] =
     "usage: neap [options] [script.lua [arguments]]\n"
     "       neap doctor\n"
@@ -16,6 +18,9 @@ const char options_help[] =
     "  -i             show the prompt after the script or CODE\n"
     "  --devices N    use N CPU devices (default 1)\n"
     "  --workers N    use N worker threads (default: one per core)\n"
+    "  --scheduler S  how work is given to threads: pool (default), device (threads for\n"
+    "                 each device), naive (no threads: everything at once, in order)\n"
+    "  --shuffle SEED run what is ready in a random order, to find hidden orders\n"
     "  --version      print the version and exit\n"
     "  --help         print this text and exit\n"
     "  -              read the script from standard input\n"
@@ -35,6 +40,19 @@ static int parse_count(const char *option, const char *text, int *out) {
     }
     *out = (int)value;
     return 0;
+}
+
+static int parse_scheduler(const char *text, int *out) {
+    static const char *const names[] = {
+        [NEAP_SCHEDULER_POOL] = "pool", [NEAP_SCHEDULER_NAIVE] = "naive", [NEAP_SCHEDULER_DEVICE] = "device"};
+    for (int k = 0; k < (int)(sizeof names / sizeof names[0]); k++) {
+        if (strcmp(text, names[k]) == 0) {
+            *out = k;
+            return 0;
+        }
+    }
+    fprintf(stderr, "neap: --scheduler wants pool, device or naive, not '%s'\n", text);
+    return -1;
 }
 
 /* If argv[*k] is `name VALUE` or `name=VALUE`: points *value at it, moves *k to its last word and returns 1. Returns 0
@@ -69,6 +87,14 @@ static int parse_valued(int argc, char **argv, int *k, options *out) {
     found = option_value(argc, argv, k, "--workers", &value);
     if (found != 0) {
         return found < 0 || parse_count("--workers", value, &out->workers) < 0 ? -1 : 1;
+    }
+    found = option_value(argc, argv, k, "--scheduler", &value);
+    if (found != 0) {
+        return found < 0 || parse_scheduler(value, &out->scheduler) < 0 ? -1 : 1;
+    }
+    found = option_value(argc, argv, k, "--shuffle", &value);
+    if (found != 0) {
+        return found < 0 || parse_count("--shuffle", value, &out->shuffle) < 0 ? -1 : 1;
     }
     found = option_value(argc, argv, k, "-e", &value);
     if (found > 0) {

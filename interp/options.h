@@ -6,6 +6,8 @@
 
 typedef struct options {
     int devices, workers; /* 0: not given */
+    int scheduler;        /* NEAP_SCHEDULER_… */
+    int shuffle;          /* seed; 0: not given */
     bool prompt;          /* -i */
     bool version, help, doctor;
     int script;        /* index of the script in argv; 0: none. "-" is the standard input */

@@ -47,6 +47,8 @@ check.test("wrong options are one line and status 2", function()
         { { "--devices", "0" }, "--devices wants a number from 1 to 1024, not '0'" },
         { { "--workers=two" }, "--workers wants a number from 1 to 1024, not 'two'" },
         { { "--devices", "99999999999999999999" }, "--devices wants a number" },
+        { { "--scheduler", "fair" }, "--scheduler wants pool, device or naive, not 'fair'" },
+        { { "--shuffle", "0" }, "--shuffle wants a number from 1 to 1024, not '0'" },
         { { "doctor", "x" }, "doctor takes no arguments" },
     }
     for _, case in ipairs(cases) do
@@ -60,6 +62,26 @@ check.test("--devices and --workers reach the engine", function()
     local code = "local C = require('neap.core').C; print(C.neap_engine_devices(), C.neap_engine_workers())"
     local status, out = run { "--devices", "3", "--workers=2", "-e", code }
     check.equal({ status, out }, { 0, "3\t2\n" })
+end)
+
+check.test("every scheduler shows the same; --shuffle too", function()
+    local code = [[
+        local x = np.random.normal(np.random.key(3), {300, 200})
+        for step = 1, 5 do
+            x = (x:matmul(x:transpose()):sum{axis=1, keepdims=true} * 1e-3 + x):sin()
+            print(step, x:sum())
+        end
+        local C = require("neap.core").C
+        local counts = np.debug.counters()
+        io.stderr:write(C.neap_engine_workers(), " ", counts.inlined == counts.pushed and "here" or "threads", "\n")]]
+    local _, expected = run { "-e", code }
+    check.ok(#expected > 20, expected)
+    for _, case in ipairs { { "pool", "2 threads\n" }, { "device", "6 threads\n" }, { "naive", "2 here\n" } } do
+        local status, out, err = run { "--scheduler", case[1], "--devices", "3", "--workers", "2", "-e", code }
+        check.equal({ status, out, err }, { 0, expected, case[2] }, case[1])
+    end
+    local status, out = run { "--shuffle", "5", "-e", code }
+    check.equal({ status, out }, { 0, expected }, "shuffled")
 end)
 
 check.test("an error names the user's lines and leaves the library's out", function()
