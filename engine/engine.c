@@ -7,6 +7,7 @@
  * touched: every call looks at the phase first. Threads start on first need, so a process that forks before it computes
  * does not lose anything but the engine.
  */
+#include "engine/device_internal.h"
 #include "engine/engine_internal.h"
 
 #include <pthread.h>
@@ -76,7 +77,7 @@ static int start(const neap_engine_config *config) {
     if (status)
         return status;
     engine.shuffle = config->shuffle;
-    engine.devices = devices;
+    engine_devices_open(devices);
     engine.scheduler = config->scheduler;
     atomic_store(&engine.phase, ENGINE_RUNNING);
     return NEAP_OK;
@@ -106,6 +107,7 @@ void neap_engine_stop(void) {
         atomic_store(&engine.phase, ENGINE_CLOSED);
         engine_wait_idle();
         engine_pool_close();
+        engine_devices_close();
         engine_failure_report_all();
         neap_memory_trim();
         engine.scheduler = NEAP_SCHEDULER_POOL;
@@ -119,5 +121,5 @@ int neap_engine_workers(void) {
 }
 
 int neap_engine_devices(void) {
-    return engine_phase() == ENGINE_RUNNING ? engine.devices : 0;
+    return engine_phase() == ENGINE_RUNNING ? engine.cpus : 0;
 }

@@ -82,6 +82,7 @@ NEAP_API int neap_engine_start(const neap_engine_config *config);
  * dead: every call returns NEAP_E_STATE with a text that says so. */
 NEAP_API void neap_engine_stop(void);
 NEAP_API int neap_engine_workers(void);
+/* The CPU devices: numbers 0 to this - 1. */
 NEAP_API int neap_engine_devices(void);
 
 /* ---- Variables ------------------------------------------------------------------------------------------------- */
@@ -206,6 +207,31 @@ NEAP_API void neap_interrupt_raise(void);
 NEAP_API int neap_interrupt_pending(void);
 NEAP_API void neap_interrupt_clear(void);
 
+/* ---- Devices ---------------------------------------------------------------------------------------------------
+ * The CPU devices are there from the start. Devices of other kinds (device.h), which plugins bring, are opened by need
+ * and get the numbers behind them; they stay open until the engine stops. */
+typedef struct neap_device_facts {
+    char name[64];         /* of the hardware */
+    uint64_t memory_bytes; /* in all; 0: not known */
+    int host_memory;       /* not 0: the CPU can touch its memory */
+    int units;             /* that compute side by side: cores, multiprocessors; 0: not known */
+} neap_device_facts;
+
+/* Opens device `index` of a kind ("null", 0), or finds it open, and gives its number. NEAP_E_ARGUMENT: no such kind or
+ * device. */
+NEAP_API int neap_device_open(const char *kind, int index, int *device);
+/* The number of a device that is open, by its name: "cpu:1", "null:0". */
+NEAP_API int neap_device_find(const char *name, int *device);
+/* "cpu:1"; NULL for a number that is none. BORROWED until the engine stops. */
+NEAP_API const char *neap_device_name(int device);
+NEAP_API int neap_device_count(void); /* devices of all kinds that are open */
+NEAP_API int neap_device_get(int device, neap_device_facts *out);
+/* Loads a plugin, for ever: a path, if it holds a slash; else a name, "cuda" for neap_cuda.so, which is looked for in
+ * the folders of the environment's NEAP_PLUGIN_PATH, or without it in neap's own folder and ../lib/neap beside it. A
+ * plugin that was loaded before is left as it is. NEAP_E_LIBRARY: not found, not a plugin, of another version, or it
+ * says that it cannot work here. */
+NEAP_API int neap_plugin_load(const char *path_or_name);
+
 /* ---- Buffers ---------------------------------------------------------------------------------------------------
  * Memory with a variable. Blocks are 64-byte aligned, pooled by size class, and backed by huge pages when large.
  * Reference-counted from any thread: an op that uses a buffer holds a reference until it has finished, so memory
@@ -217,10 +243,15 @@ typedef struct neap_buffer neap_buffer;
 NEAP_API int neap_buffer_new(int device, size_t bytes, neap_buffer **out);
 NEAP_API neap_buffer *neap_buffer_retain(neap_buffer *buffer);
 NEAP_API void neap_buffer_release(neap_buffer *buffer);
-NEAP_API void *neap_buffer_data(const neap_buffer *buffer); /* BORROWED; valid to touch as the variable allows */
+/* BORROWED; valid to touch as the variable allows. An address in the memory of the buffer's device. */
+NEAP_API void *neap_buffer_data(const neap_buffer *buffer);
 NEAP_API size_t neap_buffer_bytes(const neap_buffer *buffer);
 NEAP_API int neap_buffer_device(const neap_buffer *buffer);
 NEAP_API neap_var *neap_buffer_var(const neap_buffer *buffer); /* BORROWED with the buffer */
+/* Pushes a copy of all bytes of `from` to the beginning of `to`, which may be on other devices: reads the one, writes
+ * the other, holds both until it has finished. Name, site and priority come from `push` (may be NULL), whose other fields
+ * are ignored. NEAP_E_SHAPE: `to` is too small. */
+NEAP_API int neap_buffer_copy(neap_buffer *to, neap_buffer *from, const neap_push *push);
 
 typedef struct neap_memory_stats {
     uint64_t live_bytes;   /* in buffers that somebody holds */
@@ -229,9 +260,10 @@ typedef struct neap_memory_stats {
     uint64_t limit_bytes;  /* 0: none */
     uint64_t allocations;  /* buffers made, ever */
 } neap_memory_stats;
-NEAP_API void neap_memory_get(neap_memory_stats *out);
-NEAP_API void neap_memory_limit(uint64_t bytes); /* 0: none */
-NEAP_API void neap_memory_trim(void);            /* gives pooled blocks back to the system */
+NEAP_API void neap_memory_get(neap_memory_stats *out); /* of the CPU devices, which share their memory */
+NEAP_API void neap_memory_limit(uint64_t bytes);       /* the same memory's; 0: none */
+NEAP_API void neap_memory_trim(void);                  /* gives pooled blocks back to the system, on all devices */
+NEAP_API int neap_device_memory(int device, neap_memory_stats *out); /* of any device's memory */
 
 typedef struct neap_engine_counts { /* counters that tests assert on */
     uint64_t pushed, completed, inlined, skipped;

@@ -299,12 +299,18 @@ enum { ENGINE_OFF, ENGINE_RUNNING, ENGINE_CLOSED, ENGINE_DEAD /* a fork's child 
 
 typedef struct engine_state {
     _Atomic int phase;
-    _Atomic int devices, scheduler, cores; /* set while OFF; devices may grow */
+    _Atomic int cpus, scheduler, cores; /* set while OFF; cpus: CPU devices, the first numbers */
+    _Atomic int devices;                /* that are open, of all kinds; grows */
     _Atomic uint64_t shuffle;
     _Atomic uint32_t epoch; /* raised by neap_engine_cancel */
 } engine_state;
 
 extern engine_state engine;
+
+/* Whether an op may run at its push: only the CPU's small ones. Others would call into a driver, which may wait. */
+static inline bool engine_push_small(const neap_push *push) {
+    return push->flags & NEAP_PUSH_SMALL && push->device < engine.cpus;
+}
 
 static inline int engine_phase(void) {
     return atomic_load_explicit(&engine.phase, memory_order_relaxed);

@@ -14,6 +14,7 @@
  * at its push, on the pushing thread; one that has to wait (for an async op, for another thread) runs on the thread that
  * completes what it waited for, once no op of that thread is running.
  */
+#include "engine/device_internal.h"
 #include "engine/engine_internal.h"
 
 #include <stdlib.h>
@@ -51,7 +52,7 @@ engine_op *engine_op_of_push(const neap_push *push) {
         neap_error(NEAP_E_MEMORY, "no memory for an operation");
         return NULL;
     }
-    op->flags = push->flags;
+    op->flags = engine_push_small(push) ? push->flags : push->flags & ~(uint32_t)NEAP_PUSH_SMALL;
     op->device = push->device;
     op->priority = push->priority;
     op->release = push->release;
@@ -172,16 +173,21 @@ static void finish_async(engine_op *op, engine_failure *failure, engine_thread *
     finish(op, failure, self);
 }
 
-static void start_async(engine_op *op, engine_thread *self) {
+/* An async op, or a sync op on a device with streams, which ends as one. */
+static void start(engine_op *op, neap_stream *stream, engine_thread *self) {
     engine_failure *failure = inherited(op);
     if (failure) {
         engine_count_one(&self->skipped);
         finish_async(op, failure, self);
         return;
     }
-    neap_run run = {.device = op->device, .worker = self->worker, .epoch = op->epoch};
-    self->depth++;
-    op->fn.async(op->arg, &run, (neap_completion *)op); /* the op may be gone when this returns */
+    neap_run run = {.device = op->device, .worker = self->worker, .epoch = op->epoch, .stream = stream};
+    self->depth++; /* the op may be gone when these return */
+    if (op->flags & ENGINE_OP_ASYNC) {
+        op->fn.async(op->arg, &run, (neap_completion *)op);
+    } else {
+        engine_stream_run(op, &run);
+    }
     self->depth--;
     engine_ready none = {NULL, &none.head};
     engine_op_hand_over(&none, self);
@@ -190,8 +196,9 @@ static void start_async(engine_op *op, engine_thread *self) {
 void engine_op_run(engine_op *op, engine_thread *self) {
     for (uint32_t i = 0; i < op->entry_count; i++)
         __builtin_prefetch(op->entries[i].var, 1); /* finish will write there */
-    if (op->flags & ENGINE_OP_ASYNC) {
-        start_async(op, self);
+    neap_stream *stream = engine_device_stream(op->device, op->flags);
+    if (stream || op->flags & ENGINE_OP_ASYNC) {
+        start(op, stream, self);
     } else {
         finish(op, engine_op_perform(op, self), self);
     }

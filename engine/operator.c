@@ -99,7 +99,7 @@ int neap_operator_push(neap_operator *operator, int device, int priority) {
     neap_push push = operator->push;
     push.device = device;
     push.priority = priority;
-    bool small = push.flags & NEAP_PUSH_SMALL && !operator->is_async;
+    bool small = engine_push_small(&push) && !operator->is_async;
     atomic_fetch_add_explicit(&operator->refs, 1, memory_order_relaxed);
     if (((small && engine_inlines()) || (engine_is_naive() && !operator->is_async)) &&
         engine_push_inline(run_sync, operator, & push, self)) {

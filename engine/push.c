@@ -140,7 +140,8 @@ static bool shuffled_away(const engine_thread *self) {
 }
 
 bool engine_push_inline(neap_sync_fn fn, void *arg, const neap_push *push, engine_thread *self) {
-    if (self->depth >= NEST_MOST || self->joined || (engine.shuffle && shuffled_away(self)) ||
+    if (self->depth >= NEST_MOST || push->device >= engine.cpus || self->joined ||
+        (engine.shuffle && shuffled_away(self)) ||
         !engine_var_claim(push->nreads, push->reads, push->nwrites, push->writes)) {
         return false;
     }
@@ -152,7 +153,7 @@ bool engine_push_inline(neap_sync_fn fn, void *arg, const neap_push *push, engin
 
 int neap_push_sync(neap_sync_fn fn, void *arg, const neap_push *push) {
     engine_thread *self = engine_self();
-    bool small = push->flags & NEAP_PUSH_SMALL;
+    bool small = engine_push_small(push);
     if ((small && engine_inlines()) || engine_is_naive()) {
         bool sound = engine_phase() == ENGINE_RUNNING && fn && (unsigned)push->device < (unsigned)engine.devices &&
                      (push->nreads | push->nwrites) >= 0;

@@ -1,0 +1,143 @@
+/* device.h: what a kind of device is, for those who write a backend and for ops that run on devices.
+ *
+ * The engine decides when an op may run; a *kind of device* ("cpu", "null", "cuda") says how its work is done there. A
+ * kind is one table of functions, neap_device_kind. docs/devices.md leads through it, with the null device as example.
+ *
+ *      engine:  op ready ──▶ its function enqueues copies and launches ──▶ then() ──────────────▶ op has finished
+ *                                       │                                   │                         ▲
+ *      stream:            … earlier ──▶ copy ──▶ launch ──▶ launch ──▶ [this point] ──▶ callback ─────┘
+ *
+ * Rules for every function of a kind:
+ * 1. It may be called from any thread, from several at once, and for the same stream too; a kind locks for itself.
+ *    Threads come and go: what a driver wants bound to a thread is bound at each call.
+ * 2. It does not wait for work of the device, but for stream_sync, close, and where it says so.
+ * 3. It returns 0, or a negative NEAP_E_… after neap_error(). Nothing aborts, exits or prints.
+ * 4. Work that a call enqueues on a stream is done in the order of the calls. Pointers to arrays and texts are BORROWED
+ *    for the call; device memory that the work uses is the caller's care until the work is done.
+ * 5. What fails at once is returned. What fails later, while the device works, *breaks* its stream: the work behind it
+ *    is not done, and every callback of that stream from there on gets the failure. A stream that waits for an event of
+ *    a broken stream breaks with it. So no op whose work was not done is ever taken for finished.
+ * 6. Handles are opaque to the engine: a kind casts them to its own structures. They are freed by the engine.
+ */
+#ifndef NEAP_DEVICE_H
+#define NEAP_DEVICE_H
+
+#include "engine/engine.h"
+
+enum { NEAP_DEVICE_ABI = 1 }; /* raised when anything below changes */
+
+typedef struct neap_device neap_device; /* an open device */
+typedef struct neap_event neap_event;   /* a point in a stream */
+typedef struct neap_code neap_code;     /* something that a device can launch */
+
+/* ---- What is enqueued -------------------------------------------------------------------------------------------- */
+enum { NEAP_COPY_TO_DEVICE, NEAP_COPY_FROM_DEVICE, NEAP_COPY_WITHIN /* one device */ };
+
+/* A launch of a kernel. Its parameters are the buffers, then the scalars. */
+typedef struct neap_launch {
+    const char *name; /* for failures and records */
+    neap_code *code;  /* from code_new of the same kind; NULL if only `host` is there */
+    int nbuffers, nscalars;
+    void *const *buffers;    /* addresses in the device's memory */
+    const uint64_t *scalars; /* each in the low bytes of its word */
+    uint32_t groups[3];      /* extent of the grid, in groups of threads */
+    uint32_t threads[3];     /* extent of a group */
+    uint32_t shared_bytes;   /* memory of a group, beyond what the code declares */
+    /* Computes the same on the CPU, for devices that cannot compute but whose memory the CPU sees; may be NULL. Runs
+     * when the stream comes to it, on any thread; the arrays are copies then. Returns 0 or a negative status. */
+    int (*host)(const struct neap_launch *launch);
+} neap_launch;
+
+/* Called once, when everything that was enqueued before has finished; from any thread on which functions of this kind
+ * may be called (so not from a CUDA host function), and without a lock of the kind held: it frees memory, pushes and
+ * runs ops. status: 0, or the failure that broke the stream, with its text set on this thread. */
+typedef void (*neap_stream_fn)(void *arg, int status);
+
+/* ---- A kind ------------------------------------------------------------------------------------------------------
+ * Slots marked "optional" may be NULL, where a group is named all of it. `stream` is NULL in every call if the kind has
+ * no streams: then the work is done when the call returns. */
+typedef struct neap_device_kind {
+    uint32_t abi;     /* NEAP_DEVICE_ABI */
+    const char *name; /* lower-case letters and digits */
+
+    /* Devices. count: how many there are; negative: the driver is missing or fails, with the error set. open is called
+     * with index < count, and not again for the same index before close. close is called when the engine stops and the
+     * last buffer of the device has gone: nothing is enqueued any more; it joins what threads the kind keeps. */
+    int (*count)(void);
+    int (*open)(int index, neap_device **out);
+    void (*close)(neap_device *device);
+    int (*facts)(neap_device *device, neap_device_facts *out);
+
+    /* Streams; optional, together. flags: 0 or NEAP_PUSH_COPY, for a hint. then: see neap_stream_fn; it may call fn
+     * before it returns; on failure fn is never called. sync waits until everything that was enqueued has finished;
+     * this needs no memory, and returns what then would have given. */
+    int (*stream_new)(neap_device *device, uint32_t flags, neap_stream **out);
+    void (*stream_free)(neap_device *device, neap_stream *stream); /* idle */
+    int (*stream_then)(neap_device *device, neap_stream *stream, neap_stream_fn fn, void *arg);
+    int (*stream_sync)(neap_device *device, neap_stream *stream);
+
+    /* Events; optional, together, for kinds with streams. event_new marks the point that the stream has come to.
+     * stream_wait holds up what is enqueued on `stream` later until the event's point has been passed, without holding
+     * up the caller; the event may be freed at once. */
+    int (*event_new)(neap_device *device, neap_stream *stream, neap_event **out);
+    void (*event_free)(neap_device *device, neap_event *event);
+    int (*stream_wait)(neap_device *device, neap_stream *stream, neap_event *event);
+
+    /* Memory, at least 64-byte aligned; bytes > 0. With a stream, in its order: it may be used by what is enqueued
+     * there later, and a freed block goes to nobody else before the stream has passed this point. Without a stream:
+     * for any stream at once, and free says that all its uses have finished. free gets the bytes of alloc.
+     * NEAP_E_MEMORY: the engine gives back what it keeps and tries once more. */
+    int (*alloc)(neap_device *device, neap_stream *stream, size_t bytes, void **out);
+    void (*free)(neap_device *device, neap_stream *stream, void *memory, size_t bytes);
+
+    /* direction: NEAP_COPY_…; what is not on the device is host memory of any sort, and stays unchanged and alive until
+     * the copy is done. copy_peer: from another device of this kind; optional, otherwise it goes over the host. */
+    int (*copy)(neap_device *device, neap_stream *stream, int direction, void *to, const void *from, size_t bytes);
+    int (*copy_peer)(neap_device *device, neap_stream *stream, void *to, neap_device *source, const void *from,
+                     size_t bytes);
+
+    /* Launches. code_new makes a kernel from an image that this kind understands (CUDA: PTX text; `name` is its entry);
+     * optional, together. */
+    int (*code_new)(neap_device *device, const char *name, const void *image, size_t bytes, neap_code **out);
+    void (*code_free)(neap_device *device, neap_code *code);
+    int (*launch)(neap_device *device, neap_stream *stream, const neap_launch *launch);
+} neap_device_kind;
+
+/* Makes a kind known, for ever: the table is BORROWED. The same table again is harmless; NEAP_E_STATE: the name is
+ * taken; NEAP_E_ARGUMENT: wrong abi, or a slot is missing. */
+NEAP_API int neap_device_register(const neap_device_kind *kind);
+
+/* ---- From inside an op ------------------------------------------------------------------------------------------
+ * The same calls on every device: in stream order where `run` has a stream, at once on the CPU. An op on a device with
+ * streams may return as soon as it has enqueued its work; it has finished when its stream has come to that point. */
+NEAP_API int neap_run_launch(const neap_run *run, const neap_launch *launch);
+NEAP_API int neap_run_copy(const neap_run *run, int direction, void *to, const void *from, size_t bytes);
+/* Memory for this op alone, freed in stream order. What lives longer is a buffer. */
+NEAP_API int neap_run_alloc(const neap_run *run, size_t bytes, void **out);
+NEAP_API void neap_run_free(const neap_run *run, void *memory, size_t bytes);
+
+/* ---- What is open ----------------------------------------------------------------------------------------------- */
+/* An engine device's kind and its handle; NULL for a number that is none. BORROWED until neap_engine_stop. */
+NEAP_API const neap_device_kind *neap_device_kind_of(int device);
+NEAP_API neap_device *neap_device_handle(int device);
+/* The stream of ops pushed with these flags: that for copies with NEAP_PUSH_COPY, else that for work. NULL without. */
+NEAP_API neap_stream *neap_device_stream(int device, uint32_t flags);
+/* Code for a device, by its kind's code_new. OWNED, freed before the engine stops. NEAP_E_LIBRARY: the kind has none. */
+NEAP_API int neap_code_new(int device, const char *name, const void *image, size_t bytes, neap_code **out);
+NEAP_API void neap_code_free(int device, neap_code *code);
+
+/* ---- Plugins -----------------------------------------------------------------------------------------------------
+ * A plugin is a shared object with one symbol that the engine looks for, neap_plugin_open. It is called once, by
+ * neap_plugin_load, usually to register a kind of device, through the table that it is given: a plugin needs no symbol
+ * of neap. It is never unloaded: its threads and exit handlers may run to the end of the process. */
+typedef struct neap_plugin_host {
+    uint32_t abi; /* NEAP_DEVICE_ABI of the engine. Compare it first: only these two members never change */
+    int (*error)(int code, const char *format, ...); /* neap_error */
+    int (*device_register)(const neap_device_kind *kind);
+} neap_plugin_host;
+
+/* Defined by the plugin. 0, or a negative status after host->error: it cannot work here, and a later load may try
+ * again. BORROWED for ever: host. */
+NEAP_API int neap_plugin_open(const neap_plugin_host *host);
+
+#endif

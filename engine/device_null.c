@@ -1,0 +1,617 @@
+/* device_null.c: a device without hardware, which records what it is told and can compute through the CPU.
+ *
+ *      stream:  head ──▶ launch ──▶ copy ──▶ event ──▶ then ◀── tail        an item is done when its turn comes: the
+ *                                                                          stream is not held, or was given a step,
+ *      event:   passed? ◀── named by waits in other streams                and a wait's event has passed
+ *
+ * It is the worked example of docs/devices.md and the means by which tests prove what the engine does with streams:
+ * device_null.h tells how they steer it. Its memory is the CPU's; a freed block is given away again only after its
+ * stream has passed the free, the latest blocks first, so that a use after that would be seen.
+ *
+ * One mutex guards all null devices, as events tie their streams together. Whoever lets an item pass, by enqueuing,
+ * stepping or releasing, does the work of it on the spot, without the mutex; a stream has one such thread at a time
+ * (`busy`), which goes on as long as there is something to do.
+ */
+#include "engine/device_null.h"
+#include "engine/device_internal.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { DEVICES = 8, BLOCK_HEAD = 192 /* a multiple of 64 */, TEXT_BYTES = 256 };
+
+static const uint64_t MEMORY_BYTES = UINT64_C(1) << 30;
+
+typedef struct null_stream null_stream;
+typedef struct null_device null_device;
+
+typedef struct null_event {
+    int holders; /* its owner, its item, the waits */
+    bool passed;
+    int status; /* of the stream where it passed */
+    char text[TEXT_BYTES];
+} null_event;
+
+typedef struct item {
+    struct item *next;
+    engine_null_what what;
+    uint64_t number; /* of its record */
+    union {
+        neap_launch launch;
+        struct {
+            void *to;
+            const void *from;
+            size_t bytes;
+        } copy;
+        null_event *event;
+        struct {
+            neap_stream_fn fn;
+            void *arg;
+        } then;
+    } work;
+    uint64_t words[]; /* a launch's scalars, addresses of buffers and name */
+} item;
+
+/* In front of the memory that is given out. Its own item, so that a free needs no memory. */
+typedef struct block {
+    item freed;
+    size_t bytes;
+    struct block *next; /* among the free ones */
+} block;
+
+_Static_assert(sizeof(block) <= BLOCK_HEAD, "the head of a block is too small");
+
+struct null_stream {
+    null_device *device;
+    null_stream *next; /* of all streams of all devices */
+    item *head, *tail;
+    uint64_t enqueued, done; /* items, ever */
+    bool held, busy;
+    int steps;             /* items that may pass although it is held */
+    int planned;           /* status of the failure that the next launch or copy meets; 0: none */
+    int status;            /* negative: broken */
+    char text[TEXT_BYTES]; /* of that failure */
+};
+
+struct null_device {
+    bool compute;
+    uint64_t memory_bytes;
+    block *free_blocks;
+    engine_null_counts counts;
+    engine_null_record records[ENGINE_NULL_RECORDS];
+};
+
+struct neap_code {
+    char name[32];
+};
+
+static struct {
+    pthread_mutex_t mutex;
+    pthread_cond_t progress; /* an item was done */
+    null_stream *streams;
+    uint64_t turns;
+} null = {.mutex = PTHREAD_MUTEX_INITIALIZER, .progress = PTHREAD_COND_INITIALIZER};
+
+static void lock(void) {
+    pthread_mutex_lock(&null.mutex);
+}
+
+static void unlock(void) {
+    pthread_mutex_unlock(&null.mutex);
+}
+
+/* ---- Records: the caller holds the mutex -------------------------------------------------------------------------- */
+
+static engine_null_record *record(null_device *device, engine_null_what what, const null_stream *stream) {
+    uint64_t number = ++device->counts.calls;
+    engine_null_record *made = &device->records[number % ENGINE_NULL_RECORDS];
+    *made = (engine_null_record){.what = what, .number = number, .stream = (const neap_stream *)stream};
+    return made;
+}
+
+static void record_done(null_device *device, engine_null_what what, uint64_t number, int status) {
+    engine_null_record *made = &device->records[number % ENGINE_NULL_RECORDS];
+    device->counts.done[what]++;
+    null.turns++;
+    if (made->number == number) {
+        made->turn = null.turns;
+        made->status = status;
+    }
+}
+
+/* ---- Items: the caller holds the mutex ---------------------------------------------------------------------------- */
+
+static void break_stream(null_stream *stream, int status, const char *text) {
+    if (stream->status < 0)
+        return;
+    stream->status = status;
+    snprintf(stream->text, sizeof stream->text, "%s", text);
+}
+
+static void drop_event(null_event *event) {
+    if (--event->holders == 0)
+        free(event);
+}
+
+static bool may_pass(const null_stream *stream) {
+    const item *front = stream->head;
+    if (!front || (stream->held && stream->steps == 0))
+        return false;
+    return front->what != ENGINE_NULL_WAIT || front->work.event->passed;
+}
+
+/* Does an item's work, without the mutex. 0, or the failure with its text set. */
+static int work_on(item *front, bool compute) {
+    if (!compute)
+        return NEAP_OK;
+    if (front->what == ENGINE_NULL_COPY) {
+        memmove(front->work.copy.to, front->work.copy.from, front->work.copy.bytes);
+        return NEAP_OK;
+    }
+    return front->work.launch.host ? front->work.launch.host(&front->work.launch) : NEAP_OK;
+}
+
+static void do_work(null_stream *stream, item *front) {
+    int planned = stream->planned;
+    stream->planned = 0;
+    if (planned < 0) {
+        stream->status = planned; /* the text stands there already */
+        return;
+    }
+    bool compute = stream->device->compute;
+    unlock();
+    int status = work_on(front, compute);
+    lock();
+    if (status < 0)
+        break_stream(stream, status, neap_error_code() == status ? neap_error_text() : neap_status_text(status));
+}
+
+static void pass_event(null_stream *stream, null_event *event) {
+    event->passed = true;
+    event->status = stream->status;
+    memcpy(event->text, stream->text, sizeof event->text);
+    drop_event(event);
+}
+
+static void call_back(null_stream *stream, item *front) {
+    int status = stream->status;
+    char text[TEXT_BYTES];
+    memcpy(text, stream->text, sizeof text);
+    unlock();
+    front->work.then.fn(front->work.then.arg, status < 0 ? neap_error(status, "%s", text) : NEAP_OK);
+    lock();
+}
+
+static void put_free(null_device *device, block *freed) {
+    freed->next = device->free_blocks;
+    device->free_blocks = freed;
+    device->counts.blocks--;
+    device->counts.block_bytes -= freed->bytes;
+}
+
+static void pass(null_stream *stream) {
+    item *front = stream->head;
+    null_device *device = stream->device;
+    stream->head = front->next;
+    if (stream->held)
+        stream->steps--;
+    if (front->what == ENGINE_NULL_WAIT) {
+        if (front->work.event->status < 0)
+            break_stream(stream, front->work.event->status, front->work.event->text);
+        drop_event(front->work.event);
+    } else if (front->what == ENGINE_NULL_EVENT) {
+        pass_event(stream, front->work.event);
+    } else if (front->what != ENGINE_NULL_THEN && front->what != ENGINE_NULL_FREE && stream->status == NEAP_OK) {
+        do_work(stream, front);
+    }
+    record_done(device, front->what, front->number, stream->status);
+    if (front->what == ENGINE_NULL_THEN)
+        call_back(stream, front);
+    if (front->what == ENGINE_NULL_FREE) {
+        put_free(device, (block *)front);
+    } else {
+        free(front);
+    }
+    stream->done++;
+    pthread_cond_broadcast(&null.progress);
+}
+
+/* Lets every stream go as far as it can: one item may be what another stream waits for. */
+static void go_on(void) {
+    null_stream *stream = null.streams;
+    while (stream) {
+        if (stream->busy || !may_pass(stream)) {
+            stream = stream->next;
+            continue;
+        }
+        stream->busy = true;
+        while (may_pass(stream))
+            pass(stream);
+        stream->busy = false;
+        pthread_cond_broadcast(&null.progress);
+        stream = null.streams;
+    }
+}
+
+/* Appends an item (TAKES) whose record is `made`, and goes on. The caller holds the mutex. */
+static void enqueue(null_stream *stream, item *added, engine_null_what what, uint64_t number) {
+    added->next = NULL;
+    added->what = what;
+    added->number = number;
+    if (stream->head) {
+        stream->tail->next = added;
+    } else {
+        stream->head = added;
+    }
+    stream->tail = added;
+    stream->enqueued++;
+    go_on();
+}
+
+static item *new_item(size_t words) {
+    item *made = engine_alloc(sizeof *made + words * sizeof(uint64_t));
+    if (!made)
+        neap_error(NEAP_E_MEMORY, "a null device has no memory for its queue");
+    return made;
+}
+
+/* ---- Devices and streams ------------------------------------------------------------------------------------------ */
+
+static int count(void) {
+    return DEVICES;
+}
+
+static int open_device(int index, neap_device **out) {
+    (void)index;
+    null_device *device = engine_alloc(sizeof *device);
+    if (!device)
+        return neap_error(NEAP_E_MEMORY, "no memory for a null device");
+    memset(device, 0, sizeof *device);
+    device->compute = true;
+    device->memory_bytes = MEMORY_BYTES;
+    *out = (neap_device *)device;
+    return NEAP_OK;
+}
+
+static void close_device(neap_device *handle) {
+    null_device *device = (null_device *)handle;
+    while (device->free_blocks) {
+        block *next = device->free_blocks->next;
+        free(device->free_blocks);
+        device->free_blocks = next;
+    }
+    free(device);
+}
+
+static int facts(neap_device *handle, neap_device_facts *out) {
+    lock();
+    *out = (neap_device_facts){.name = "null", .memory_bytes = ((null_device *)handle)->memory_bytes, .host_memory = 1};
+    unlock();
+    return NEAP_OK;
+}
+
+static int stream_new(neap_device *handle, uint32_t flags, neap_stream **out) {
+    (void)flags;
+    null_stream *stream = engine_alloc(sizeof *stream);
+    if (!stream)
+        return neap_error(NEAP_E_MEMORY, "no memory for a stream");
+    memset(stream, 0, sizeof *stream);
+    stream->device = (null_device *)handle;
+    lock();
+    stream->next = null.streams;
+    null.streams = stream;
+    stream->device->counts.streams++;
+    unlock();
+    *out = (neap_stream *)stream;
+    return NEAP_OK;
+}
+
+static void stream_free(neap_device *handle, neap_stream *stream) {
+    (void)handle;
+    null_stream *gone = (null_stream *)stream, **link = &null.streams;
+    lock();
+    while (gone->busy) /* in a callback that has let the engine go on to here */
+        pthread_cond_wait(&null.progress, &null.mutex);
+    while (*link != gone)
+        link = &(*link)->next;
+    *link = gone->next;
+    gone->device->counts.streams--;
+    unlock();
+    free(gone);
+}
+
+static int stream_then(neap_device *handle, neap_stream *stream, neap_stream_fn fn, void *arg) {
+    item *added = new_item(0);
+    if (!added)
+        return NEAP_E_MEMORY;
+    added->work.then.fn = fn;
+    added->work.then.arg = arg;
+    lock();
+    uint64_t number = record((null_device *)handle, ENGINE_NULL_THEN, (null_stream *)stream)->number;
+    enqueue((null_stream *)stream, added, ENGINE_NULL_THEN, number);
+    unlock();
+    return NEAP_OK;
+}
+
+static int stream_sync(neap_device *handle, neap_stream *handle_of_stream) {
+    (void)handle;
+    null_stream *stream = (null_stream *)handle_of_stream;
+    char text[TEXT_BYTES];
+    lock();
+    uint64_t last = stream->enqueued;
+    while (stream->done < last)
+        pthread_cond_wait(&null.progress, &null.mutex);
+    int status = stream->status;
+    memcpy(text, stream->text, sizeof text);
+    unlock();
+    return status < 0 ? neap_error(status, "%s", text) : NEAP_OK;
+}
+
+/* ---- Events ------------------------------------------------------------------------------------------------------- */
+
+static int event_new(neap_device *handle, neap_stream *stream, neap_event **out) {
+    null_device *device = (null_device *)handle;
+    null_event *event = engine_alloc(sizeof *event);
+    item *added = event ? new_item(0) : NULL;
+    if (!added) {
+        free(event);
+        return neap_error(NEAP_E_MEMORY, "no memory for an event");
+    }
+    *event = (null_event){.holders = 2};
+    added->work.event = event;
+    lock();
+    device->counts.events++;
+    engine_null_record *made = record(device, ENGINE_NULL_EVENT, (null_stream *)stream);
+    made->event = (neap_event *)event;
+    enqueue((null_stream *)stream, added, ENGINE_NULL_EVENT, made->number);
+    unlock();
+    *out = (neap_event *)event;
+    return NEAP_OK;
+}
+
+static void event_free(neap_device *handle, neap_event *event) {
+    lock();
+    ((null_device *)handle)->counts.events--;
+    drop_event((null_event *)event);
+    unlock();
+}
+
+static int stream_wait(neap_device *handle, neap_stream *stream, neap_event *handle_of_event) {
+    null_event *event = (null_event *)handle_of_event;
+    item *added = new_item(0);
+    if (!added)
+        return NEAP_E_MEMORY;
+    added->work.event = event;
+    lock();
+    event->holders++;
+    engine_null_record *made = record((null_device *)handle, ENGINE_NULL_WAIT, (null_stream *)stream);
+    made->event = handle_of_event;
+    enqueue((null_stream *)stream, added, ENGINE_NULL_WAIT, made->number);
+    unlock();
+    return NEAP_OK;
+}
+
+/* ---- Memory ------------------------------------------------------------------------------------------------------- */
+
+/* A free block of just that size. The caller holds the mutex. */
+static block *take_free(null_device *device, size_t bytes) {
+    for (block **link = &device->free_blocks; *link; link = &(*link)->next) {
+        block *found = *link;
+        if (found->bytes == bytes) {
+            *link = found->next;
+            return found;
+        }
+    }
+    return NULL;
+}
+
+static int alloc(neap_device *handle, neap_stream *stream, size_t bytes, void **out) {
+    null_device *device = (null_device *)handle;
+    block *found = NULL;
+    lock();
+    bool fits = bytes <= device->memory_bytes && device->counts.block_bytes <= device->memory_bytes - bytes;
+    if (fits && !engine_alloc_refuse()) {
+        found = take_free(device, bytes);
+        if (!found)
+            found = aligned_alloc(64, BLOCK_HEAD + (bytes + 63) / 64 * 64);
+    }
+    if (found) {
+        found->bytes = bytes;
+        device->counts.blocks++;
+        device->counts.block_bytes += bytes;
+        engine_null_record *made = record(device, ENGINE_NULL_ALLOC, (null_stream *)stream);
+        made->to = (char *)found + BLOCK_HEAD;
+        made->bytes = bytes;
+        record_done(device, ENGINE_NULL_ALLOC, made->number, NEAP_OK);
+    }
+    unlock();
+    if (!found)
+        return neap_error(NEAP_E_MEMORY, "out of memory on a null device: %zu bytes wanted", bytes);
+    *out = (char *)found + BLOCK_HEAD;
+    return NEAP_OK;
+}
+
+static void free_block(neap_device *handle, neap_stream *stream, void *memory, size_t bytes) {
+    null_device *device = (null_device *)handle;
+    block *freed = (block *)((char *)memory - BLOCK_HEAD);
+    lock();
+    engine_null_record *made = record(device, ENGINE_NULL_FREE, (null_stream *)stream);
+    made->to = memory;
+    made->bytes = bytes;
+    if (stream) {
+        enqueue((null_stream *)stream, &freed->freed, ENGINE_NULL_FREE, made->number);
+    } else {
+        record_done(device, ENGINE_NULL_FREE, made->number, NEAP_OK);
+        put_free(device, freed);
+    }
+    unlock();
+}
+
+/* ---- Copies and launches ------------------------------------------------------------------------------------------ */
+
+enum { FROM_PEER = -1 };
+
+static int copy(neap_device *handle, neap_stream *stream, int direction, void *to, const void *from, size_t bytes) {
+    item *added = new_item(0);
+    if (!added)
+        return NEAP_E_MEMORY;
+    added->work.copy.to = to;
+    added->work.copy.from = from;
+    added->work.copy.bytes = bytes;
+    lock();
+    engine_null_record *made = record((null_device *)handle, ENGINE_NULL_COPY, (null_stream *)stream);
+    made->direction = direction;
+    made->to = to;
+    made->from = from;
+    made->bytes = bytes;
+    enqueue((null_stream *)stream, added, ENGINE_NULL_COPY, made->number);
+    unlock();
+    return NEAP_OK;
+}
+
+static int copy_peer(neap_device *handle, neap_stream *stream, void *to, neap_device *source, const void *from,
+                     size_t bytes) {
+    (void)source;
+    return copy(handle, stream, FROM_PEER, to, from, bytes);
+}
+
+static int code_new(neap_device *handle, const char *name, const void *image, size_t bytes, neap_code **out) {
+    (void)image, (void)bytes;
+    neap_code *code = engine_alloc(sizeof *code);
+    if (!code)
+        return neap_error(NEAP_E_MEMORY, "no memory for code");
+    snprintf(code->name, sizeof code->name, "%s", name);
+    lock();
+    ((null_device *)handle)->counts.codes++;
+    unlock();
+    *out = code;
+    return NEAP_OK;
+}
+
+static void code_free(neap_device *handle, neap_code *code) {
+    lock();
+    ((null_device *)handle)->counts.codes--;
+    unlock();
+    free(code);
+}
+
+static int launch(neap_device *handle, neap_stream *stream, const neap_launch *given) {
+    size_t nbuffers = (size_t)given->nbuffers, nscalars = (size_t)given->nscalars;
+    const char *name = given->name ? given->name : "";
+    item *added = new_item(nbuffers + nscalars + strlen(name) / sizeof(uint64_t) + 1);
+    if (!added)
+        return NEAP_E_MEMORY;
+    void **buffers = (void **)(added->words + nscalars);
+    char *text = (char *)(buffers + nbuffers);
+    added->work.launch = *given;
+    added->work.launch.scalars =
+        nscalars ? memcpy(added->words, given->scalars, nscalars * sizeof *added->words) : NULL;
+    added->work.launch.buffers = nbuffers ? memcpy(buffers, given->buffers, nbuffers * sizeof *buffers) : NULL;
+    added->work.launch.name = strcpy(text, name);
+    lock();
+    engine_null_record *made = record((null_device *)handle, ENGINE_NULL_LAUNCH, (null_stream *)stream);
+    snprintf(made->name, sizeof made->name, "%s", name);
+    made->code = given->code;
+    made->nbuffers = given->nbuffers;
+    made->nscalars = given->nscalars;
+    for (size_t i = 0; i < nbuffers && i < ENGINE_NULL_ARGUMENTS; i++)
+        made->buffers[i] = given->buffers[i];
+    for (size_t i = 0; i < nscalars && i < ENGINE_NULL_ARGUMENTS; i++)
+        made->scalars[i] = given->scalars[i];
+    memcpy(made->groups, given->groups, sizeof made->groups);
+    memcpy(made->threads, given->threads, sizeof made->threads);
+    made->shared_bytes = given->shared_bytes;
+    enqueue((null_stream *)stream, added, ENGINE_NULL_LAUNCH, made->number);
+    unlock();
+    return NEAP_OK;
+}
+
+/* ---- For tests ---------------------------------------------------------------------------------------------------- */
+
+void engine_null_count(neap_device *device, engine_null_counts *out) {
+    lock();
+    *out = ((null_device *)device)->counts;
+    unlock();
+}
+
+bool engine_null_read(neap_device *device, uint64_t number, engine_null_record *out) {
+    lock();
+    *out = ((null_device *)device)->records[number % ENGINE_NULL_RECORDS];
+    unlock();
+    return number > 0 && out->number == number;
+}
+
+void engine_null_compute(neap_device *device, bool compute) {
+    lock();
+    ((null_device *)device)->compute = compute;
+    unlock();
+}
+
+void engine_null_memory(neap_device *device, uint64_t bytes) {
+    lock();
+    ((null_device *)device)->memory_bytes = bytes;
+    unlock();
+}
+
+void engine_null_hold(neap_device *device, neap_stream *stream, bool hold) {
+    (void)device;
+    lock();
+    ((null_stream *)stream)->held = hold;
+    ((null_stream *)stream)->steps = 0;
+    go_on();
+    unlock();
+}
+
+int engine_null_step(neap_device *device, neap_stream *handle, int most) {
+    (void)device;
+    null_stream *stream = (null_stream *)handle;
+    lock();
+    uint64_t before = stream->done;
+    stream->steps = stream->held ? most : 0;
+    go_on();
+    int passed = (int)(stream->done - before);
+    stream->steps = 0;
+    unlock();
+    return passed;
+}
+
+void engine_null_fail(neap_device *device, neap_stream *handle, int status, const char *text) {
+    (void)device;
+    null_stream *stream = (null_stream *)handle;
+    lock();
+    stream->planned = status;
+    snprintf(stream->text, sizeof stream->text, "%s", text);
+    unlock();
+}
+
+void engine_null_mend(neap_device *device, neap_stream *stream) {
+    (void)device;
+    lock();
+    ((null_stream *)stream)->status = NEAP_OK;
+    unlock();
+}
+
+const neap_device_kind engine_null_kind = {
+    .abi = NEAP_DEVICE_ABI,
+    .name = "null",
+    .count = count,
+    .open = open_device,
+    .close = close_device,
+    .facts = facts,
+    .stream_new = stream_new,
+    .stream_free = stream_free,
+    .stream_then = stream_then,
+    .stream_sync = stream_sync,
+    .event_new = event_new,
+    .event_free = event_free,
+    .stream_wait = stream_wait,
+    .alloc = alloc,
+    .free = free_block,
+    .copy = copy,
+    .copy_peer = copy_peer,
+    .code_new = code_new,
+    .code_free = code_free,
+    .launch = launch,
+};

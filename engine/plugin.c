@@ -1,0 +1,123 @@
+/* plugin.c: shared objects that are loaded by need, and stay.
+ *
+ * What a plugin has started (threads, exit handlers, callbacks of a driver) may run until the process ends, so it is
+ * never closed, also if it failed to open. A plugin is known by its handle, which the system's loader gives again for
+ * the same file, so loading one under two names opens it once.
+ */
+#include "engine/device_internal.h"
+
+#include <dlfcn.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+typedef struct plugin {
+    struct plugin *next;
+    void *handle;
+} plugin;
+
+static plugin *opened;
+static pthread_mutex_t load_mutex = PTHREAD_MUTEX_INITIALIZER; /* one plugin is loaded at a time */
+
+static const neap_plugin_host host = {
+    .abi = NEAP_DEVICE_ABI, .error = neap_error, .device_register = neap_device_register};
+
+/* ---- Where plugins are ------------------------------------------------------------------------------------------- */
+
+/* The folder of the object that holds this code. */
+static bool own_folder(char *out, size_t bytes) {
+    Dl_info info;
+    if (!dladdr(&host, &info) || !info.dli_fname)
+        return false;
+    const char *slash = strrchr(info.dli_fname, '/');
+    if (!slash) /* started by a bare name through PATH */
+        return false;
+    snprintf(out, bytes, "%.*s", (int)(slash - info.dli_fname), info.dli_fname);
+    return true;
+}
+
+/* Looks for neap_NAME.so in the folders of a list with colons. */
+static bool find_in(const char *folders, const char *name, char *out, size_t bytes) {
+    while (*folders) {
+        size_t length = strcspn(folders, ":");
+        int written = snprintf(out, bytes, "%.*s/neap_%s.so", (int)length, folders, name);
+        if (length > 0 && written > 0 && (size_t)written < bytes && access(out, R_OK) == 0)
+            return true;
+        folders += length + (folders[length] == ':');
+    }
+    return false;
+}
+
+static int find_plugin(const char *name, char *out, size_t bytes) {
+    char own[PATH_MAX], standard[2 * PATH_MAX + 32];
+    const char *folders = getenv("NEAP_PLUGIN_PATH");
+    if (!folders) {
+        folders = "";
+        if (own_folder(own, sizeof own)) {
+            snprintf(standard, sizeof standard, "%s:%s/../lib/neap", own, own);
+            folders = standard;
+        }
+    }
+    if (find_in(folders, name, out, bytes))
+        return NEAP_OK;
+    return neap_error(NEAP_E_LIBRARY, "no plugin '%s': there is no neap_%s.so in %s", name, name,
+                      *folders ? folders : "any folder");
+}
+
+/* ---- Loading ----------------------------------------------------------------------------------------------------- */
+
+static bool is_opened(const void *handle) {
+    for (plugin *each = opened; each; each = each->next) {
+        if (each->handle == handle)
+            return true;
+    }
+    return false;
+}
+
+static int open_plugin(const char *path, void *handle) {
+    int (*open)(const neap_plugin_host *);
+    *(void **)&open = dlsym(handle, "neap_plugin_open");
+    if (!open)
+        return neap_error(NEAP_E_LIBRARY, "%s is not a plugin of neap: it has no neap_plugin_open", path);
+    plugin *added = engine_alloc(sizeof *added);
+    if (!added)
+        return neap_error(NEAP_E_MEMORY, "no memory for a plugin");
+    uint64_t errors = engine_self()->errors;
+    int status = open(&host);
+    if (status < 0) {
+        free(added);
+        bool told = engine_self()->errors != errors;
+        return neap_error(NEAP_E_LIBRARY, "%s: %s", path, told ? neap_error_text() : neap_status_text(status));
+    }
+    *added = (plugin){.next = opened, .handle = handle};
+    opened = added;
+    return NEAP_OK;
+}
+
+int neap_plugin_load(const char *path_or_name) {
+    char path[PATH_MAX];
+    int status = engine_check_alive();
+    if (status)
+        return status;
+    if (!path_or_name || !*path_or_name || strlen(path_or_name) >= sizeof path)
+        return neap_error(NEAP_E_ARGUMENT, "a plugin without a proper name");
+    if (strchr(path_or_name, '/')) {
+        strcpy(path, path_or_name);
+    } else {
+        status = find_plugin(path_or_name, path, sizeof path);
+        if (status)
+            return status;
+    }
+    pthread_mutex_lock(&load_mutex);
+    void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    if (!handle) {
+        status = neap_error(NEAP_E_LIBRARY, "cannot load the plugin: %s", dlerror());
+    } else if (!is_opened(handle)) {
+        status = open_plugin(path, handle);
+    }
+    pthread_mutex_unlock(&load_mutex);
+    return status;
+}
