@@ -29,7 +29,7 @@ typedef struct effect { /* what the engine runs; freed when the op is over */
     int output; /* the device of its output token, or EFFECTS_ORDERED */
 } effect;
 
-static engine_slab effect_slab = {.bytes = sizeof(effect), .place = ENGINE_SLAB_EFFECT};
+static engine_slab effect_slab = {.bytes = sizeof(effect)};
 
 int neap_effect_parse(const char *name) {
     static const char *const names[] = {

@@ -41,7 +41,7 @@ struct neap_buffer {
     neap_buffer *next; /* in the pool */
 };
 
-static engine_slab header_slab = {.bytes = sizeof(neap_buffer), .place = ENGINE_SLAB_BUFFER};
+static engine_slab header_slab = {.bytes = sizeof(neap_buffer)};
 
 /* The class whose blocks hold `bytes`, or CLASSES if none does. */
 static int class_of(size_t bytes) {

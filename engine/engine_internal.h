@@ -53,14 +53,7 @@ typedef struct engine_magazine { /* a thread's own stock of a slab's objects */
     uint32_t count;              /* objects in `open` */
 } engine_magazine;
 
-enum { /* slabs, by their place among a thread's magazines */
-       ENGINE_SLAB_VAR,
-       ENGINE_SLAB_OP,
-       ENGINE_SLAB_WIDE_OP,
-       ENGINE_SLAB_BUFFER,
-       ENGINE_SLAB_EFFECT,
-       ENGINE_SLABS
-};
+enum { ENGINE_SLABS = 16 }; /* slabs that there may be, and one */
 
 typedef struct engine_thread {        /* one per thread that ever called the engine */
     int worker;                       /* index among the workers, -1 outside */
@@ -104,7 +97,7 @@ bool engine_thread_spawn(void *(*main)(void *), void *arg, const char *name, voi
 typedef struct engine_slab { /* objects of one size, recycled through threads' magazines and a list of full chains */
     engine_lock lock;
     uint32_t bytes;
-    int place; /* ENGINE_SLAB_…, its own */
+    _Atomic int place; /* among the threads' magazines, from its first use on; before 0 */
     void *chains;
     uint32_t grown; /* chunks asked for */
 } engine_slab;

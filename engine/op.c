@@ -21,10 +21,8 @@
 
 enum { FEW_ENTRIES = 5, SOME_ENTRIES = 13 };
 
-static engine_slab few_slab = {.bytes = sizeof(engine_op) + FEW_ENTRIES * sizeof(engine_entry),
-                               .place = ENGINE_SLAB_OP};
-static engine_slab some_slab = {.bytes = sizeof(engine_op) + SOME_ENTRIES * sizeof(engine_entry),
-                                .place = ENGINE_SLAB_WIDE_OP};
+static engine_slab few_slab = {.bytes = sizeof(engine_op) + FEW_ENTRIES * sizeof(engine_entry)};
+static engine_slab some_slab = {.bytes = sizeof(engine_op) + SOME_ENTRIES * sizeof(engine_entry)};
 
 engine_op *engine_op_new(uint32_t entry_count) {
     engine_op *op = entry_count <= FEW_ENTRIES    ? engine_slab_get(&few_slab)

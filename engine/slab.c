@@ -14,6 +14,7 @@
  */
 #include "engine/engine_internal.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 
@@ -62,7 +63,27 @@ typedef struct link { /* a free object */
     uint32_t count;     /* … and how many it has */
 } link;
 
-static engine_slab *_Atomic slabs[ENGINE_SLABS]; /* those that were ever used */
+static struct {
+    engine_lock lock;
+    int count; /* places given, from 1 on */
+    engine_slab *_Atomic at[ENGINE_SLABS];
+} slabs;
+
+/* The calling thread's magazine for a slab. */
+static engine_magazine *magazine(engine_slab *slab) {
+    int place = atomic_load_explicit(&slab->place, memory_order_acquire);
+    if (place == 0) {
+        engine_lock_take(&slabs.lock);
+        if (slab->place == 0) {
+            assert(slabs.count + 1 < ENGINE_SLABS);
+            slabs.at[++slabs.count] = slab;
+            slab->place = slabs.count;
+        }
+        place = slab->place;
+        engine_lock_drop(&slabs.lock);
+    }
+    return &engine_self()->magazines[place];
+}
 
 static void give_chain(engine_slab *slab, link *chain, uint32_t count) {
     chain->count = count;
@@ -105,7 +126,6 @@ static link *grow(engine_slab *slab) {
 /* A chain of the slab, or a new one. */
 static link *get_chain(engine_slab *slab) {
     engine_lock_take(&slab->lock);
-    slabs[slab->place] = slab;
     link *chain = slab->chains;
     if (chain)
         slab->chains = chain->chain;
@@ -116,7 +136,7 @@ static link *get_chain(engine_slab *slab) {
 void *engine_slab_get(engine_slab *slab) {
     if (engine_alloc_refuse())
         return NULL;
-    engine_magazine *own = &engine_self()->magazines[slab->place];
+    engine_magazine *own = magazine(slab);
     if (!own->open) {
         link *chain = own->full ? own->full : get_chain(slab);
         if (!chain)
@@ -135,7 +155,7 @@ void *engine_slab_get(engine_slab *slab) {
 }
 
 void engine_slab_put(engine_slab *slab, void *object) {
-    engine_magazine *own = &engine_self()->magazines[slab->place];
+    engine_magazine *own = magazine(slab);
     if (own->count == CHAIN) {
         if (own->full)
             give_chain(slab, own->full, CHAIN);
@@ -149,12 +169,12 @@ void engine_slab_put(engine_slab *slab, void *object) {
 }
 
 void engine_slab_leave(engine_thread *self) {
-    for (int place = 0; place < ENGINE_SLABS; place++) {
+    for (int place = 1; place < ENGINE_SLABS; place++) {
         engine_magazine *own = &self->magazines[place];
         if (own->full)
-            give_chain(slabs[place], own->full, CHAIN);
+            give_chain(slabs.at[place], own->full, CHAIN);
         if (own->open)
-            give_chain(slabs[place], own->open, own->count);
+            give_chain(slabs.at[place], own->open, own->count);
         *own = (engine_magazine){0};
     }
 }

@@ -12,7 +12,7 @@
 
 #include <stdlib.h>
 
-static engine_slab var_slab = {.bytes = sizeof(neap_var), .place = ENGINE_SLAB_VAR};
+static engine_slab var_slab = {.bytes = sizeof(neap_var)};
 
 void engine_var_init(neap_var *var, bool in_buffer) {
     *var = (neap_var){.in_buffer = in_buffer};
