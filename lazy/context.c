@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lazy/internal.h"
+#include "lazy/effect.h"
 
 enum { DEFAULT_NODES = 1024, SITES_PER_CHUNK = 1000 };
 static const int64_t DEFAULT_BYTES = 64 << 20;
@@ -69,6 +69,7 @@ void neap_ctx_free(neap_ctx *ctx) {
     for (int64_t k = 1; k < ctx->slots.n; k++)
         lazy_release(ctx, ctx->slots.at[k]);
     lazy_plans_free(ctx);
+    lazy_callbacks_free(ctx);
     if (ctx->effects)
         neap_effects_free(ctx->effects);
     if (ctx->waker)
@@ -106,6 +107,9 @@ int neap_attention(neap_ctx *ctx) {
     ctx->attention = 0;
     if (neap_interrupt_pending())
         bits |= NEAP_ATTEND_INTERRUPT;
+    if (neap_effects_requested(ctx->effects) || ctx->dropping ||
+        atomic_load_explicit(&ctx->dropped, memory_order_relaxed))
+        bits |= NEAP_ATTEND_CALLBACK;
     return bits;
 }
 
@@ -135,7 +139,7 @@ int neap_throttle(neap_ctx *ctx) {
 }
 
 int lazy_attend(neap_ctx *ctx) {
-    return ctx->attention || neap_interrupt_pending() ? NEAP_ATTEND : NEAP_OK;
+    return ctx->attention || neap_interrupt_pending() || neap_effects_requested(ctx->effects) ? NEAP_ATTEND : NEAP_OK;
 }
 
 /* ---- Script lines ------------------------------------------------------------------------------------------------- */

@@ -80,12 +80,14 @@ int lazy_vector_grow(void **at, int64_t *capacity, size_t item);
 
 typedef LAZY_VECTOR(neap_node *) lazy_nodes;
 
-typedef struct lazy_effect { /* a print inside a trace */
-    neap_emit how;
-    int npieces;
-    neap_piece *pieces; /* texts are copies; .id is 1 + an index into nodes, or 0 */
-    lazy_nodes nodes;
-} lazy_effect;
+typedef struct lazy_effect lazy_effect; /* a print or a callback inside a trace: effect.h */
+typedef struct lazy_callback lazy_callback;
+
+typedef struct lazy_frame { /* an open callback */
+    neap_request *request;
+    int nlevels, floor; /* as they were before it */
+    bool told;          /* its arguments have ids */
+} lazy_frame;
 
 enum { LAZY_MAX_LEVELS = 32 };
 typedef struct lazy_level {
@@ -117,7 +119,10 @@ struct neap_ctx {
 
     lazy_nodes tape;
     lazy_level levels[LAZY_MAX_LEVELS];
-    int nlevels;
+    int nlevels, floor; /* levels below floor are not seen: they are open around an open callback */
+    LAZY_VECTOR(lazy_frame) frames;
+    lazy_callback *_Atomic dropped; /* callbacks that nobody refers to, pushed by any thread … */
+    lazy_callback *dropping;        /* … and on their way to Lua */
 
     uint32_t epoch;          /* of traversals */
     lazy_nodes stack, order; /* scratch of traversals */
@@ -192,6 +197,8 @@ static inline void lazy_count_pending(neap_ctx *ctx, neap_node *node) {
 }
 /* Adds a node that was just made to the tape or to pending, and counts what it reads. */
 int lazy_enroll(neap_ctx *ctx, neap_node *node);
+/* The bits of all levels that are traces. */
+uint32_t lazy_trace_levels(const neap_ctx *ctx);
 static inline void lazy_hold(neap_ctx *ctx) {
     ctx->hold++;
 }
@@ -222,9 +229,5 @@ int lazy_force(neap_ctx *ctx, neap_node *node);
 /* Status of a node with a buffer. */
 int lazy_node_poll(neap_ctx *ctx, neap_node *node, neap_waker *waker);
 void lazy_plans_free(neap_ctx *ctx);
-
-/* ---- print.c ------------------------------------------------------------------------------------------------------ */
-int lazy_effect_push(neap_ctx *ctx, const neap_emit *how, int n, const neap_piece *pieces, neap_node *const *nodes);
-void lazy_effect_free(neap_ctx *ctx, lazy_effect *effect);
 
 #endif

@@ -9,7 +9,7 @@
  */
 #include <string.h>
 
-#include "lazy/plan.h"
+#include "lazy/effect.h"
 
 static int level_open(neap_ctx *ctx, bool trace, int *out) {
     if (ctx->nlevels == LAZY_MAX_LEVELS)

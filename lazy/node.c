@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lazy/internal.h"
+#include "lazy/effect.h"
 
 int lazy_vector_grow(void **at, int64_t *capacity, size_t item) {
     int64_t wider = *capacity ? *capacity * 2 : 16;
@@ -117,6 +117,8 @@ static void free_dead(neap_ctx *ctx) {
         unref(ctx, node->base);
         if (node->buffer)
             neap_buffer_release(node->buffer);
+        if (lazy_node_op(node)->flags & LAZY_OP_EFFECT)
+            lazy_callback_release(lazy_callback_of(node));
         if (ctx->site_node == node)
             ctx->site_node = NULL;
         block_put(ctx, node, node->bytes);

@@ -114,6 +114,7 @@ void lazy_fused_free(lazy_fused *fused);
 typedef struct lazy_binding {
     neap_buffer *(*buffer)(void *arg, neap_node *node); /* BORROWED */
     double (*number)(void *arg, neap_node *node);
+    int (*effect)(void *arg, neap_node *node, neap_buffer *const *bufs); /* pushes one: as lazy_callback_request */
     void *arg;
 } lazy_binding;
 /* Allocates, pushes all steps. made[slot] gets a reference for each made slot (OWNED), NULL for leaves. On failure

@@ -13,6 +13,7 @@
  */
 #include <string.h>
 
+#include "lazy/effect.h"
 #include "lazy/format.h"
 #include "lazy/plan.h"
 
@@ -22,7 +23,10 @@ struct neap_program {
     lazy_nodes nodes;           /* what a replay records, inputs before users; one reference each */
     lazy_nodes region;          /* the region of the plan; one reference each */
     LAZY_VECTOR(lazy_effect *) effects;
-    LAZY_VECTOR(int32_t) output_slots; /* of made outputs and effect arrays, -1 for leaves, in the order of roots */
+    LAZY_VECTOR(int32_t) links;      /* for a replay: the inputs of abstract nodes, one after the other, … */
+    LAZY_VECTOR(int32_t) root_nodes; /* … and the roots, as positions in `nodes` */
+    LAZY_VECTOR(int32_t) root_slots; /* of roots that are made by the plan; -1 for leaves */
+    int64_t effect_roots;            /* the roots: those of the effects in their order, then the outputs */
     lazy_plan *plan;
     int32_t captures;
 };
@@ -66,14 +70,15 @@ static void release_all(neap_ctx *ctx, lazy_nodes *nodes) {
     lazy_vector_free(nodes);
 }
 
-/* Outputs, then the arrays of effects. */
+/* Effects come first: a region is walked from its roots in their order, so each effect's step stands behind those of
+ * the effects before it. */
 static int roots_of(const neap_program *program, lazy_nodes *roots) {
     int status = 0;
-    for (int64_t k = 0; k < program->outputs.n && status == 0; k++)
-        status = lazy_push(roots, program->outputs.at[k]);
     for (int64_t e = 0; e < program->effects.n && status == 0; e++)
         for (int64_t k = 0; k < program->effects.at[e]->nodes.n && status == 0; k++)
             status = lazy_push(roots, program->effects.at[e]->nodes.at[k]);
+    for (int64_t k = 0; k < program->outputs.n && status == 0; k++)
+        status = lazy_push(roots, program->outputs.at[k]);
     return status;
 }
 
@@ -102,35 +107,44 @@ static int bind_captures(neap_ctx *ctx, lazy_nodes *roots) {
     return status;
 }
 
+/* Appends a node that the walk has finished to what a replay records, with the places of what it reads. */
+static int add_node(neap_program *program, neap_node *node) {
+    bool traced = node->flags & LAZY_ABSTRACT;
+    int status = 0;
+    node->index = (uint32_t)program->nodes.n;
+    program->captures += !traced && !lazy_is_number(node);
+    for (int k = 0; traced && k < node->nin && status == 0; k++)
+        status = lazy_push(&program->links, (int32_t)node->in[k]->index);
+    if (status == 0 && (status = lazy_push(&program->nodes, node)) == 0)
+        lazy_retain(node);
+    return status;
+}
+
 /* What a replay records: abstract nodes by their inputs, everything else as it is. */
 static int order_nodes(neap_ctx *ctx, neap_program *program, const lazy_nodes *roots) {
     lazy_nodes stack = {0};
     int status = 0;
     ctx->epoch++;
     for (int64_t r = 0; r < roots->n && status == 0; r++) {
-        if (roots->at[r]->mark == ctx->epoch)
-            continue;
-        roots->at[r]->mark = ctx->epoch;
-        roots->at[r]->index = 0;
-        status = lazy_push(&stack, roots->at[r]);
-        while (stack.n > 0 && status == 0) {
-            neap_node *node = stack.at[stack.n - 1];
-            if (node->flags & LAZY_ABSTRACT && node->index < node->nin) {
-                neap_node *child = node->in[node->index++];
-                if (child->mark != ctx->epoch) {
-                    child->mark = ctx->epoch;
-                    child->index = 0;
-                    status = lazy_push(&stack, child);
-                }
-                continue;
+        neap_node *next = roots->at[r];
+        while (status == 0) {
+            if (next && next->mark != ctx->epoch) {
+                next->mark = ctx->epoch;
+                next->index = 0;
+                status = lazy_push(&stack, next);
             }
-            stack.n--;
-            node->index = (uint32_t)program->nodes.n;
-            program->captures += !(node->flags & LAZY_ABSTRACT) && !lazy_is_number(node);
-            if ((status = lazy_push(&program->nodes, node)) == 0)
-                lazy_retain(node);
+            next = NULL;
+            if (status || stack.n == 0)
+                break;
+            neap_node *node = stack.at[stack.n - 1];
+            if (node->flags & LAZY_ABSTRACT && node->index < node->nin)
+                next = node->in[node->index++];
+            else
+                status = add_node(program, stack.at[--stack.n]);
         }
     }
+    for (int64_t r = 0; r < roots->n && status == 0; r++)
+        status = lazy_push(&program->root_nodes, (int32_t)roots->at[r]->index);
     lazy_vector_free(&stack);
     return status;
 }
@@ -160,7 +174,7 @@ static int make_plan(neap_ctx *ctx, neap_program *program, const lazy_nodes *roo
         for (int32_t s = 0; s < program->plan->nslots && slot < 0; s++)
             if (program->plan->slots[s].made && program->plan->slots[s].node == (int32_t)roots->at[r]->index)
                 slot = s;
-        status = lazy_push(&program->output_slots, slot);
+        status = lazy_push(&program->root_slots, slot);
     }
     return status ? status : retain_all(&program->region, ctx->order.n, ctx->order.at);
 }
@@ -193,6 +207,7 @@ static int build_program(neap_ctx *ctx, int level, neap_program *program, int n,
         status = lazy_push(&program->effects, trace->effects.at[k]);
     if (status == 0)
         status = roots_of(program, &roots);
+    program->effect_roots = roots.n - program->outputs.n;
     if (status == 0)
         status = bind_captures(ctx, &roots);
     if (status == 0)
@@ -236,7 +251,9 @@ void neap_program_free(neap_program *program) {
     for (int64_t k = 0; k < program->effects.n; k++)
         lazy_effect_free(ctx, program->effects.at[k]);
     lazy_vector_free(&program->effects);
-    lazy_vector_free(&program->output_slots);
+    lazy_vector_free(&program->links);
+    lazy_vector_free(&program->root_nodes);
+    lazy_vector_free(&program->root_slots);
     if (program->plan)
         lazy_plan_release(program->plan);
     free(program);
@@ -299,164 +316,239 @@ static int take_inputs(neap_ctx *ctx, neap_program *program, int n, const int32_
     return 0;
 }
 
-typedef struct run_inputs {
-    neap_node **nodes;
-} run_inputs;
+typedef struct program_run { /* a run that is being pushed */
+    neap_ctx *ctx;
+    neap_program *program;
+    neap_node **inputs;
+    neap_buffer **made;        /* by slot of the plan */
+    int64_t next_effect, root; /* the first effect that was not pushed yet, and its first root */
+} program_run;
 
 static neap_buffer *run_buffer(void *arg, neap_node *node) {
-    return node->op == LAZY_OP_placeholder ? ((run_inputs *)arg)->nodes[(int)node->value]->buffer : node->buffer;
+    return node->op == LAZY_OP_placeholder ? ((program_run *)arg)->inputs[(int)node->value]->buffer : node->buffer;
 }
 
 static double run_number(void *arg, neap_node *node) {
-    return node->op == LAZY_OP_placeholder ? ((run_inputs *)arg)->nodes[(int)node->value]->value : node->value;
+    return node->op == LAZY_OP_placeholder ? ((program_run *)arg)->inputs[(int)node->value]->value : node->value;
 }
 
 /* The node that a root is after a run: a new one over its buffer, or the leaf that it is. OWNED. */
-static neap_node *root_result(neap_ctx *ctx, neap_program *program, int64_t root, neap_node *node, neap_buffer **made,
-                              run_inputs *inputs) {
-    int32_t slot = program->output_slots.at[root];
+static neap_node *root_result(program_run *run, int64_t root, neap_node *node) {
+    int32_t slot = run->program->root_slots.at[root];
     if (slot < 0 && lazy_is_number(node))
-        return lazy_retain(node->op == LAZY_OP_placeholder ? inputs->nodes[(int)node->value] : node);
-    neap_buffer *buffer = slot < 0 ? run_buffer(inputs, node) : made[slot];
+        return lazy_retain(node->op == LAZY_OP_placeholder ? run->inputs[(int)node->value] : node);
+    neap_buffer *buffer = slot < 0 ? run_buffer(run, node) : run->made[slot];
     lazy_result aval = {.dtype = node->dtype, .ndim = node->ndim};
     memcpy(aval.shape, node->shape, node->ndim * sizeof *node->shape);
-    return lazy_node_of_buffer(ctx, &aval, neap_buffer_retain(buffer));
+    return lazy_node_of_buffer(run->ctx, &aval, neap_buffer_retain(buffer));
 }
 
-static int run_effects(neap_ctx *ctx, neap_program *program, neap_buffer **made, run_inputs *inputs) {
+static int run_print(program_run *run, const lazy_effect *effect) {
+    int64_t n = effect->nodes.n;
+    neap_node **values = calloc((size_t)(n + effect->npieces) + 1, sizeof *values), **by_piece = values + n;
+    int status = values ? 0 : neap_error(NEAP_E_MEMORY, "out of memory for a print");
+    for (int64_t k = 0; k < n && status == 0; k++)
+        if (!(values[k] = root_result(run, run->root + k, effect->nodes.at[k])))
+            status = NEAP_E_MEMORY;
+        else
+            status = lazy_force(run->ctx, values[k]);
+    for (int p = 0; p < effect->npieces && status == 0; p++)
+        by_piece[p] = effect->pieces[p].id ? values[effect->pieces[p].id - 1] : NULL;
+    if (status == 0)
+        status = lazy_print_push(run->ctx, &effect->how, effect->npieces, effect->pieces, by_piece);
+    for (int64_t k = 0; k < n && values; k++)
+        lazy_release(run->ctx, values[k]);
+    free(values);
+    return status;
+}
+
+/* Pushes prints up to the next callback. */
+static int run_prints(program_run *run) {
     int status = 0;
-    int64_t root = program->outputs.n;
-    for (int64_t e = 0; e < program->effects.n; e++) {
-        lazy_effect *effect = program->effects.at[e];
-        neap_node **values = calloc((size_t)effect->nodes.n + (size_t)effect->npieces + 1, sizeof *values);
-        neap_node **by_piece = values + effect->nodes.n;
-        if (!values)
-            return neap_error(NEAP_E_MEMORY, "out of memory for a print");
-        for (int64_t k = 0; k < effect->nodes.n; k++, root++)
-            if (!(values[k] = root_result(ctx, program, root, effect->nodes.at[k], made, inputs)))
-                status = NEAP_E_MEMORY;
-            else if (status == 0)
-                status = lazy_force(ctx, values[k]);
-        for (int p = 0; p < effect->npieces; p++)
-            by_piece[p] = effect->pieces[p].id ? values[effect->pieces[p].id - 1] : NULL;
-        if (status == 0)
-            status = lazy_effect_push(ctx, &effect->how, effect->npieces, effect->pieces, by_piece);
-        for (int64_t k = 0; k < effect->nodes.n; k++)
-            lazy_release(ctx, values[k]);
-        free(values);
-        if (status)
-            return status;
+    while (run->next_effect < run->program->effects.n && status == 0) {
+        const lazy_effect *effect = run->program->effects.at[run->next_effect];
+        if (effect->callback)
+            break;
+        if ((status = run_print(run, effect)) == 0) {
+            run->next_effect++;
+            run->root += effect->nodes.n;
+        }
     }
-    return 0;
+    return status;
 }
 
-static int run_with(neap_ctx *ctx, neap_program *program, run_inputs *inputs, neap_buffer **made, int32_t *outputs) {
-    lazy_binding binding = {.buffer = run_buffer, .number = run_number, .arg = inputs};
-    int status = lazy_plan_run(ctx, program->plan, program->region.at, &binding, made);
+/* Pushes the next callback, whose step has been reached, after the prints in front of it. */
+static int run_callback(void *arg, neap_node *node, neap_buffer *const *bufs) {
+    program_run *run = arg;
+    int status = run_prints(run);
+    if (status == 0)
+        status = lazy_callback_request(run->ctx, node, bufs);
+    if (status == 0) {
+        run->next_effect++;
+        run->root++;
+    }
+    return status;
+}
+
+/* What fails for want of memory is called again, but effects that have begun must not happen twice. */
+static int fail_for_good(int status, bool begun) {
+    if (status != NEAP_E_MEMORY || !begun)
+        return status;
+    return neap_error(NEAP_E_FAILED, "out of memory in the middle of a function, after some of its effects");
+}
+
+static int run_with(program_run *run, int32_t *outputs) {
+    neap_program *program = run->program;
+    lazy_binding binding = {.buffer = run_buffer, .number = run_number, .effect = run_callback, .arg = run};
+    int status = lazy_plan_run(run->ctx, program->plan, program->region.at, &binding, run->made);
     if (status)
         return status;
-    status = run_effects(ctx, program, made, inputs);
+    status = run_prints(run);
     for (int64_t k = 0; k < program->outputs.n && status == 0; k++) {
-        neap_node *node = root_result(ctx, program, k, program->outputs.at[k], made, inputs);
-        status = node ? lazy_publish(ctx, node, &outputs[k]) : NEAP_E_MEMORY;
+        neap_node *node = root_result(run, program->effect_roots + k, program->outputs.at[k]);
+        status = node ? lazy_publish(run->ctx, node, &outputs[k]) : NEAP_E_MEMORY;
     }
     for (int32_t s = 0; s < program->plan->nslots; s++)
-        if (made[s])
-            neap_buffer_release(made[s]);
+        if (run->made[s])
+            neap_buffer_release(run->made[s]);
     return status;
 }
 
 int neap_program_run(neap_ctx *ctx, neap_program *program, int n, const int32_t *ids, int32_t *outputs) {
-    run_inputs inputs = {.nodes = malloc((size_t)n * sizeof(neap_node *) + 1)};
-    neap_buffer **made = malloc((size_t)program->plan->nslots * sizeof *made + 1);
-    int status = inputs.nodes && made ? 0 : neap_error(NEAP_E_MEMORY, "out of memory for a run");
+    if (program->effects.n && lazy_open_trace(ctx)) /* its effects are that trace's, whatever its arguments are */
+        return neap_program_replay(ctx, program, n, ids, outputs);
+    program_run run = {.ctx = ctx, .program = program, .inputs = malloc((size_t)n * sizeof(neap_node *) + 1)};
+    run.made = malloc((size_t)program->plan->nslots * sizeof *run.made + 1);
+    int status = run.inputs && run.made ? 0 : neap_error(NEAP_E_MEMORY, "out of memory for a run");
     if (status == 0)
-        status = take_inputs(ctx, program, n, ids, inputs.nodes);
+        status = take_inputs(ctx, program, n, ids, run.inputs);
     for (int k = 0; k < n && status == 0; k++)
         if (!(program->inputs.at[k]->flags & LAZY_WEAK))
-            status = lazy_force(ctx, inputs.nodes[k]);
+            status = lazy_force(ctx, run.inputs[k]);
     if (status == 0)
-        status = run_with(ctx, program, &inputs, made, outputs);
-    free(inputs.nodes);
-    free(made);
-    return status ? status : lazy_attend(ctx);
+        status = run_with(&run, outputs);
+    free(run.inputs);
+    free(run.made);
+    return status ? fail_for_good(status, run.next_effect > 0) : lazy_attend(ctx);
 }
 
 /* ---- Replaying ----------------------------------------------------------------------------------------------------- */
-/* Nodes are found by their index, which every flush writes anew: so the caller holds flushes back. */
-static int replay_nodes(neap_ctx *ctx, neap_program *program, neap_node *const *inputs, neap_node **now) {
-    for (int64_t k = 0; k < program->nodes.n; k++)
-        program->nodes.at[k]->index = (uint32_t)k;
-    for (int64_t k = 0; k < program->nodes.n; k++) {
-        neap_node *node = program->nodes.at[k], *in[NEAP_MAX_INPUTS];
+typedef struct replay { /* a program whose ops are being recorded again */
+    neap_ctx *ctx;
+    neap_program *program;
+    neap_node **inputs, **now; /* now: by position in program->nodes */
+    int64_t next_effect, root;
+} replay;
+
+/* A print happens, or is recorded by the trace that the program is inlined into. */
+static int replay_print(replay *r, const lazy_effect *effect) {
+    neap_piece *pieces = malloc((size_t)effect->npieces * sizeof *pieces + 1);
+    if (!pieces)
+        return neap_error(NEAP_E_MEMORY, "out of memory for a print");
+    memcpy(pieces, effect->pieces, (size_t)effect->npieces * sizeof *pieces);
+    int status = 0;
+    for (int p = 0; p < effect->npieces && status == 0; p++)
+        if (pieces[p].id) {
+            neap_node *node = r->now[r->program->root_nodes.at[r->root + pieces[p].id - 1]];
+            status = lazy_publish(r->ctx, lazy_retain(node), &pieces[p].id);
+        }
+    if (status == 0)
+        status = neap_print(r->ctx, &effect->how, effect->npieces, pieces);
+    free(pieces);
+    return status;
+}
+
+/* Prints, up to the next callback. */
+static int replay_prints(replay *r) {
+    int status = 0;
+    while (r->next_effect < r->program->effects.n && status == 0) {
+        const lazy_effect *effect = r->program->effects.at[r->next_effect];
+        if (effect->callback)
+            break;
+        if ((status = replay_print(r, effect)) == 0) {
+            r->next_effect++;
+            r->root += effect->nodes.n;
+        }
+    }
+    return status;
+}
+
+static neap_node *replay_callback(replay *r, const neap_node *node, neap_node *const *in) {
+    if (replay_prints(r))
+        return NULL;
+    neap_node *again = lazy_callback_again(r->ctx, lazy_callback_of(node), node->nin, in);
+    if (again) {
+        r->next_effect++;
+        r->root++;
+    }
+    return again;
+}
+
+static int replay_nodes(replay *r) {
+    const int32_t *link = r->program->links.at;
+    for (int64_t k = 0; k < r->program->nodes.n; k++) {
+        neap_node *node = r->program->nodes.at[k], *in[NEAP_MAX_INPUTS];
         if (node->op == LAZY_OP_placeholder) {
-            now[k] = lazy_retain(inputs[(int)node->value]);
+            r->now[k] = lazy_retain(r->inputs[(int)node->value]);
             continue;
         }
         if (!(node->flags & LAZY_ABSTRACT)) {
-            now[k] = lazy_retain(node);
+            r->now[k] = lazy_retain(node);
             continue;
         }
         for (int a = 0; a < node->nin; a++)
-            in[a] = now[node->in[a]->index];
-        if (!(now[k] = lazy_record(ctx, node->op, node->nin, in, node->nattrs, node->attrs)))
+            in[a] = r->now[*link++];
+        r->now[k] = lazy_node_op(node)->flags & LAZY_OP_EFFECT
+                        ? replay_callback(r, node, in)
+                        : lazy_record(r->ctx, node->op, node->nin, in, node->nattrs, node->attrs);
+        if (!r->now[k])
             return neap_error_code();
     }
     return 0;
 }
 
-/* Effects of a replayed program happen, or are recorded by the trace that it is inlined into. */
-static int replay_effects(neap_ctx *ctx, neap_program *program, neap_node *const *arrays) {
+/* What the prints need is started before the first of them, so that a failure of that can still be repeated. */
+static int start_prints(replay *r) {
     int status = 0;
-    int64_t narrays = 0;
-    for (int64_t e = 0; e < program->effects.n; e++)
-        narrays += program->effects.at[e]->nodes.n;
-    /* What can fail comes before the first print, so that the call can be repeated. */
-    for (int64_t k = 0; k < narrays && status == 0; k++)
-        if (!(arrays[k]->flags & LAZY_ABSTRACT))
-            status = lazy_force(ctx, arrays[k]);
-    for (int64_t e = 0; e < program->effects.n && status == 0; e++) {
-        lazy_effect *effect = program->effects.at[e];
-        neap_piece *pieces = malloc((size_t)effect->npieces * sizeof *pieces + 1);
-        if (!pieces)
-            return neap_error(NEAP_E_MEMORY, "out of memory for a print");
-        memcpy(pieces, effect->pieces, (size_t)effect->npieces * sizeof *pieces);
-        for (int p = 0; p < effect->npieces && status == 0; p++)
-            if (pieces[p].id)
-                status = lazy_publish(ctx, lazy_retain(arrays[pieces[p].id - 1]), &pieces[p].id);
-        if (status == 0)
-            status = neap_print(ctx, &effect->how, effect->npieces, pieces);
-        arrays += effect->nodes.n;
-        free(pieces);
+    for (int64_t k = r->root; k < r->program->effect_roots && status == 0; k++) {
+        neap_node *node = r->now[r->program->root_nodes.at[k]];
+        if (!(node->flags & LAZY_ABSTRACT))
+            status = lazy_force(r->ctx, node);
     }
     return status;
 }
 
+static int replay_program(replay *r, int32_t *outputs) {
+    lazy_hold(r->ctx);
+    int status = replay_nodes(r), held = lazy_unhold(r->ctx);
+    status = status ? status : held;
+    if (status == 0)
+        status = start_prints(r);
+    if (status == 0)
+        status = replay_prints(r);
+    for (int64_t k = 0; k < r->program->outputs.n && status == 0; k++)
+        status = lazy_publish(r->ctx, lazy_retain(r->now[r->program->root_nodes.at[r->program->effect_roots + k]]),
+                              &outputs[k]);
+    return status;
+}
+
 int neap_program_replay(neap_ctx *ctx, neap_program *program, int n, const int32_t *ids, int32_t *outputs) {
-    neap_node **inputs = malloc((size_t)n * sizeof *inputs + 1);
-    neap_node **now = calloc((size_t)program->nodes.n + 1, sizeof *now);
-    lazy_nodes roots = {0}; /* as recorded by the trace, then as recorded now. BORROWED from `now` */
-    int status = inputs && now ? roots_of(program, &roots) : neap_error(NEAP_E_MEMORY, "out of memory for a replay");
+    replay r = {.ctx = ctx, .program = program, .inputs = malloc((size_t)n * sizeof *r.inputs + 1)};
+    r.now = calloc((size_t)program->nodes.n + 1, sizeof *r.now);
+    int status = r.inputs && r.now ? 0 : neap_error(NEAP_E_MEMORY, "out of memory for a replay");
+    lazy_level *trace = lazy_open_trace(ctx);
+    int64_t recorded = trace ? trace->effects.n : 0;
     if (status == 0)
-        status = take_inputs(ctx, program, n, ids, inputs);
-    if (status == 0) {
-        lazy_hold(ctx);
-        status = replay_nodes(ctx, program, inputs, now);
-        for (int64_t k = 0; k < roots.n && status == 0; k++)
-            roots.at[k] = now[roots.at[k]->index];
-        int held = lazy_unhold(ctx);
-        status = status ? status : held;
-    }
+        status = take_inputs(ctx, program, n, ids, r.inputs);
     if (status == 0)
-        status = replay_effects(ctx, program, roots.at + program->outputs.n);
-    for (int64_t k = 0; k < program->outputs.n && status == 0; k++)
-        status = lazy_publish(ctx, lazy_retain(roots.at[k]), &outputs[k]);
-    for (int64_t k = 0; now && k < program->nodes.n; k++)
-        lazy_release(ctx, now[k]);
-    lazy_vector_free(&roots);
-    free(inputs);
-    free(now);
-    return status ? status : lazy_attend(ctx);
+        status = replay_program(&r, outputs);
+    if (status && trace)
+        lazy_effects_cut(ctx, trace, recorded);
+    for (int64_t k = 0; r.now && k < program->nodes.n; k++)
+        lazy_release(ctx, r.now[k]);
+    free(r.inputs);
+    free(r.now);
+    return status ? fail_for_good(status, !trace && r.next_effect > 0) : lazy_attend(ctx);
 }
 
 /* ---- Printed form -------------------------------------------------------------------------------------------------- */
@@ -482,6 +574,15 @@ static int put_typed(lazy_text *text, const neap_node *node) {
     return status ? status : put_type(text, node);
 }
 
+/* "[ordered]", and where the function is. */
+static int put_callback(lazy_text *text, const lazy_callback *callback) {
+    const char *order = callback->unordered ? "unordered" : "ordered";
+    int status = callback->kind == NEAP_EFFECT_CALLBACK
+                     ? lazy_text_addf(text, "[%s]", order)
+                     : lazy_text_addf(text, "[%s %s]", lazy_effect_kind(callback->kind), order);
+    return status ? status : lazy_text_addf(text, " %s", callback->name);
+}
+
 static int put_operation(lazy_text *text, const neap_node *node) {
     int status = lazy_text_addf(text, "  ");
     if (status == 0)
@@ -492,7 +593,9 @@ static int put_operation(lazy_text *text, const neap_node *node) {
         return status ? status : lazy_text_addf(text, " = captured %s\n", lazy_node_op(node)->name);
     if (status == 0)
         status = lazy_text_addf(text, " = %s", lazy_node_op(node)->name);
-    if (lazy_node_op(node)->flags & LAZY_OP_CASTS && status == 0)
+    if (lazy_node_op(node)->flags & LAZY_OP_EFFECT && status == 0)
+        status = put_callback(text, lazy_callback_of(node));
+    else if (lazy_node_op(node)->flags & LAZY_OP_CASTS && status == 0)
         status = lazy_text_addf(text, "[%s]", neap_dtype_name((int)node->attrs[0]));
     else
         for (int k = 0; k < node->nattrs && status == 0; k++)
@@ -504,17 +607,26 @@ static int put_operation(lazy_text *text, const neap_node *node) {
     return status ? status : lazy_text_addf(text, "\n");
 }
 
-static int put_effect(lazy_text *text, const lazy_effect *effect) {
-    int status = lazy_text_addf(text, "  print");
+static int put_print(lazy_text *text, const lazy_effect *effect) {
+    int status = lazy_text_addf(text, "  %s[%s]", lazy_effect_kind(effect->how.kind),
+                                effect->how.unordered ? "unordered" : "ordered");
     for (int64_t k = 0; k < effect->nodes.n && status == 0; k++)
         if ((status = lazy_text_addf(text, " ")) == 0)
             status = put_name(text, effect->nodes.at[k]->index);
     return status ? status : lazy_text_addf(text, "\n");
 }
 
+/* The prints from *next on, up to the next callback. */
+static int put_prints(lazy_text *text, const neap_program *program, int64_t *next) {
+    int status = 0;
+    for (; *next < program->effects.n && !program->effects.at[*next]->callback && status == 0; ++*next)
+        status = put_print(text, program->effects.at[*next]);
+    return status;
+}
+
 static int put_program(lazy_text *text, neap_program *program) {
     int status = lazy_text_addf(text, "program(");
-    int64_t next = program->nodes.n;
+    int64_t next = program->nodes.n, effect = 0;
     for (int64_t k = 0; k < program->nodes.n; k++)
         program->nodes.at[k]->index = UINT32_MAX;
     for (int64_t k = 0; k < program->inputs.n; k++)
@@ -530,11 +642,16 @@ static int put_program(lazy_text *text, neap_program *program) {
         status = lazy_text_addf(text, ") {\n");
     for (int64_t k = 0; k < program->nodes.n && status == 0; k++)
         if (program->nodes.at[k]->index == UINT32_MAX) {
+            if (lazy_node_op(program->nodes.at[k])->flags & LAZY_OP_EFFECT) {
+                status = put_prints(text, program, &effect);
+                effect++;
+            }
             program->nodes.at[k]->index = (uint32_t)next++;
-            status = put_operation(text, program->nodes.at[k]);
+            if (status == 0)
+                status = put_operation(text, program->nodes.at[k]);
         }
-    for (int64_t k = 0; k < program->effects.n && status == 0; k++)
-        status = put_effect(text, program->effects.at[k]);
+    if (status == 0)
+        status = put_prints(text, program, &effect);
     if (status == 0)
         status = lazy_text_addf(text, "  return");
     for (int64_t k = 0; k < program->outputs.n && status == 0; k++)

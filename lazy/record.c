@@ -242,7 +242,7 @@ static void mark_residuals(const neap_ctx *ctx, neap_node *node, const lazy_op *
 }
 
 /* Levels whose bit survives an op without a gradient: traces. */
-static uint32_t trace_levels(const neap_ctx *ctx) {
+uint32_t lazy_trace_levels(const neap_ctx *ctx) {
     uint32_t mask = 0;
     for (int k = 0; k < ctx->nlevels; k++)
         if (ctx->levels[k].trace)
@@ -260,7 +260,7 @@ int lazy_enroll(neap_ctx *ctx, neap_node *node) {
         node->flags &= (uint8_t) ~(~node->in[k]->flags & LAZY_CONSTRUCTED);
     }
     if (node->levels && (row->flags & LAZY_OP_ZERO_GRAD || neap_dtype_kind(node->dtype) != 'f'))
-        node->levels &= trace_levels(ctx);
+        node->levels &= lazy_trace_levels(ctx);
     if (row->kind != LAZY_VIEW)
         count_consumer(ctx, node, row);
     if (node->levels) {
@@ -278,7 +278,7 @@ int lazy_enroll(neap_ctx *ctx, neap_node *node) {
     } else {
         node->site = ctx->chunk_site;
     }
-    if (row->kind == LAZY_VIEW || node->flags & LAZY_ABSTRACT)
+    if (row->kind == LAZY_VIEW || node->flags & LAZY_ABSTRACT || row->flags & LAZY_OP_PROMPT)
         return 0;
     if (lazy_push(&ctx->pending, node))
         return NEAP_E_MEMORY;

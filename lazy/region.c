@@ -85,7 +85,8 @@ static int put_node(neap_ctx *ctx, const neap_node *node, bool made) {
                        put_words(ctx, node->ndim, node->map->stride)
                    ? NEAP_E_MEMORY
                    : 0;
-    if (put_words(ctx, node->nattrs, node->attrs))
+    int32_t apart = lazy_node_op(node)->flags & LAZY_OP_EFFECT ? 1 : 0; /* what is run is no structure */
+    if (put_words(ctx, node->nattrs - apart, node->attrs + apart))
         return NEAP_E_MEMORY;
     for (int k = 0; k < node->nin; k++)
         if (put(ctx, node->in[k]->index))

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "lazy/effect.h"
 #include "lazy/plan.h"
 
 typedef struct job { /* one batch of a plan in flight */
@@ -150,10 +151,22 @@ static int steps_push(neap_ctx *ctx, lazy_plan *plan, const lazy_batch *batch, i
     return status;
 }
 
+/* An effect, whose step is alone in its batch. */
+static int effect_push(const lazy_step *step, const lazy_batch *batch, neap_node *const *region,
+                       const lazy_binding *binding, neap_buffer **bufs) {
+    neap_buffer *own[NEAP_MAX_INPUTS + 1];
+    for (int32_t k = 0; k < step->nbufs; k++)
+        own[k] = bufs[batch->slots[step->slots[k]]];
+    return binding->effect(binding->arg, region[step->node], own);
+}
+
 /* Steps may share an op only if none of them waits for, or fails with, what the others do not read: if all inputs of
  * the batch are there. Otherwise each goes by itself. */
 static int batch_push(neap_ctx *ctx, lazy_plan *plan, const lazy_batch *batch, neap_node *const *region,
-                      neap_buffer **bufs, const lazy_scalar *numbers) {
+                      const lazy_binding *binding, neap_buffer **bufs, const lazy_scalar *numbers) {
+    const lazy_step *step = plan->steps[batch->first];
+    if (step->kind == LAZY_STEP_CALL && step->call.op->flags & LAZY_OP_EFFECT)
+        return effect_push(step, batch, region, binding, bufs);
     bool together = true;
     for (int32_t k = 0; k < batch->nbufs && together && batch->nsteps > 1; k++)
         if (!batch->writes[k])
@@ -215,7 +228,7 @@ int lazy_plan_run(neap_ctx *ctx, lazy_plan *plan, neap_node *const *region, cons
             numbers[k] =
                 scalar_of(plan->numbers[k].dtype, binding->number(binding->arg, region[plan->numbers[k].node]));
         for (int32_t b = 0; b < plan->nbatches && status == 0; b++)
-            status = batch_push(ctx, plan, &plan->batches[b], region, bufs, numbers);
+            status = batch_push(ctx, plan, &plan->batches[b], region, binding, bufs, numbers);
         ctx->counters.launches += (uint64_t)plan->nsteps;
         if (neap_ahead_poll(NULL) == NEAP_PENDING)
             ctx->attention |= NEAP_ATTEND_THROTTLE;
@@ -239,6 +252,10 @@ static neap_buffer *node_buffer(void *arg, neap_node *node) {
 static double node_number(void *arg, neap_node *node) {
     (void)arg;
     return node->value;
+}
+
+static int node_effect(void *arg, neap_node *node, neap_buffer *const *bufs) {
+    return lazy_callback_request(arg, node, bufs);
 }
 
 static void leave_pending(neap_ctx *ctx, neap_node *node, uint8_t state) {
@@ -298,7 +315,7 @@ int lazy_flush_roots(neap_ctx *ctx, int nroots, neap_node *const *roots) {
     if (status == 0 && wanted.n > 0)
         status = lazy_region_plan(ctx, wanted.n, wanted.at, &plan);
     if (plan && status == 0) {
-        lazy_binding binding = {.buffer = node_buffer, .number = node_number};
+        lazy_binding binding = {.buffer = node_buffer, .number = node_number, .effect = node_effect, .arg = ctx};
         neap_buffer *few[32], **made = plan->nslots <= 32 ? few : malloc((size_t)plan->nslots * sizeof *made);
         status = made ? lazy_plan_run(ctx, plan, ctx->order.at, &binding, made)
                       : neap_error(NEAP_E_MEMORY, "out of memory while flushing");

@@ -1,4 +1,4 @@
---- output.lua: print, np.printf and io.write as the ordered effect.
+--- output.lua: print, np.printf, np.debug.print and io.write as effects.
 --
 -- print(…) hands texts and arrays to the core and returns; an array's text is written when its value is there, in the
 -- order in which the program printed. Everything that writes to stdout or stderr goes through that one stream: print,
@@ -15,10 +15,10 @@ local output = {}
 
 local Pieces = ffi.typeof("neap_piece[?]")
 
---- Prints a list of n pieces: texts, arrays, or {array, conversion}.
-local how = ffi.new("neap_emit")
+local PRINT, WRITE = C.NEAP_EFFECT_PRINT, C.NEAP_EFFECT_WRITE
 
-local function emit(stream, list, n)
+--- A C array of a list of n pieces: texts, arrays, or { array, conversion }. BORROWED from the list.
+function output.c_pieces(list, n)
     local pieces = Pieces(n)
     for k = 1, n do
         local item, piece = list[k], pieces[k - 1]
@@ -30,9 +30,16 @@ local function emit(stream, list, n)
             piece.id = item._id
         end
     end
-    how.stream = stream
+    return pieces
+end
+
+--- Prints a list of n pieces as an effect of a kind.
+local function emit(kind, stream, list, n, unordered)
+    local pieces = output.c_pieces(list, n)
+    local how = ffi.new("neap_emit", kind, unordered and 1 or 0, stream)
     core.call("print", function() return C.neap_print(ctx, how, n, pieces) end)
 end
+output.emit = emit
 
 --- Joins neighbouring texts of the list while appending.
 local function append(list, n, item)
@@ -44,68 +51,127 @@ local function append(list, n, item)
     return n + 1
 end
 
+--- The piece for a value as print shows it.
+local function piece_of(value)
+    if not is_array(value) then
+        value = tostring(value)
+        if type(value) ~= "string" then core.fail("'tostring' must return a string to 'print'") end
+    elseif core.info(value).weak ~= 0 then
+        return { value, "%.14g" } -- a number argument of a jitted function: as Lua prints numbers
+    end
+    return value
+end
+
 --- print(…): the values, separated by tabs, and a newline, as in Lua; arrays as tostring gives them. Does not wait.
 function output.print(...)
     local count = select("#", ...)
     local list, n = {}, 0
     for k = 1, count do
-        local value = select(k, ...)
         if k > 1 then n = append(list, n, "\t") end
-        if not is_array(value) then
-            value = tostring(value)
-            if type(value) ~= "string" then core.fail("'tostring' must return a string to 'print'") end
-        elseif core.info(value).weak ~= 0 then
-            value = { value, "%.14g" } -- a number argument of a jitted function: as Lua prints numbers
-        end
-        n = append(list, n, value)
+        n = append(list, n, piece_of((select(k, ...))))
     end
     n = append(list, n, "\n")
-    emit(C.NEAP_STDOUT, list, n)
+    emit(PRINT, C.NEAP_STDOUT, list, n)
 end
 
---- np.printf(format, …): as string.format, printed in order. Conversions of numbers (%d %i %u %x %o %c %f %e %g) accept
--- arrays of one element; %s accepts any array. Does not wait.
-function np.printf(format, ...)
-    if type(format) ~= "string" then core.bad_argument("printf", 1, "format", "a string", format) end
+--- The piece for `value` under a printf conversion such as "%.3f": a text, an array, or { array, conversion }.
+-- `position` is that of the argument.
+local function convert(name, spec, value, position)
+    local flags, conversion = spec:match("^%%([-+ #0]*%d*%.?%d*)([diuxXocfFeEgGsqaA])$")
+    if not conversion then raise(name, "cannot read the conversion %q", spec) end
+    if not is_array(value) then
+        local ok, text = pcall(string.format, spec, conversion == "s" and tostring(value) or value)
+        if not ok then raise(name, "argument %d does not fit %s: %s", position, spec, core.describe(value)) end
+        return text
+    end
+    if conversion == "s" then
+        if flags ~= "" then raise(name, "an array takes a plain %%s, not %s", spec) end
+        return piece_of(value)
+    end
+    if not conversion:find("^[diuxXofFeEgG]$") then raise(name, "%s does not accept an array", spec) end
+    if value.size ~= 1 then
+        raise(name, "%s needs an array of one element, argument %d has shape %s", spec, position,
+              core.shape_text(value))
+    end
+    return { value, spec }
+end
+
+--- The pieces of string.format's `format`; returns the list and its length.
+function output.pieces(name, format, ...)
+    if type(format) ~= "string" then core.bad_argument(name, 1, "format", "a string", format) end
     local list, n, used, place = {}, 0, 0, 1
     while place <= #format do
-        local from, to, flags, conversion = format:find("%%([-+ #0]*%d*%.?%d*)(.?)", place)
+        local from, to, conversion = format:find("%%[-+ #0]*%d*%.?%d*(.?)", place)
         if not from then
             n = append(list, n, format:sub(place))
             break
         end
         if from > place then n = append(list, n, format:sub(place, from - 1)) end
         place = to + 1
-        local spec = format:sub(from, to)
         if conversion == "%" then
             n = append(list, n, "%")
-        elseif not conversion:find("^[diuxXocfFeEgGsqaA]$") then
-            raise("printf", "cannot read the conversion %q", spec)
         else
+            local spec = format:sub(from, to)
             used = used + 1
-            if used > select("#", ...) then raise("printf", "no argument for conversion %d, %s", used, spec) end
-            local value = select(used, ...)
-            if not is_array(value) then
-                local ok, text = pcall(string.format, spec, conversion == "s" and tostring(value) or value)
-                if not ok then
-                    raise("printf", "argument %d does not fit %s: %s", used + 1, spec, core.describe(value))
-                end
-                n = append(list, n, text)
-            elseif conversion == "s" then
-                if flags ~= "" then raise("printf", "an array takes a plain %%s, not %s", spec) end
-                n = append(list, n, value)
-            else
-                if not conversion:find("^[diuxXofFeEgG]$") then raise("printf", "%s does not accept an array", spec) end
-                if value.size ~= 1 then
-                    raise("printf", "%s needs an array of one element, argument %d has shape %s", spec, used + 1,
-                          core.shape_text(value))
-                end
-                n = append(list, n, { value, spec })
-            end
+            if used > select("#", ...) then raise(name, "no argument for conversion %d, %s", used, spec) end
+            n = append(list, n, convert(name, spec, (select(used, ...)), used + 1))
         end
     end
-    if used < select("#", ...) then raise("printf", "%d arguments for %d conversions", select("#", ...), used) end
-    if n > 0 then emit(C.NEAP_STDOUT, list, n) end
+    if used < select("#", ...) then raise(name, "%d arguments for %d conversions", select("#", ...), used) end
+    return list, n
+end
+
+--- np.printf(format, …): as string.format, printed in order. Conversions of numbers (%d %i %u %x %o %c %f %e %g) accept
+-- arrays of one element; %s accepts any array. Does not wait.
+function np.printf(format, ...)
+    local list, n = output.pieces("printf", format, ...)
+    if n > 0 then emit(PRINT, C.NEAP_STDOUT, list, n) end
+end
+
+local debug_print_options = { ordered = true }
+
+--- np.debug.print([{ordered=false}], format, …): prints a line as soon as its values are there, whatever the order of
+-- other output; with ordered=true in that order. Fields of the format: {} is a value as print shows it; {:.3f}, {:5d},
+-- … is one under the conversion of np.printf that stands behind the colon; {{ and }} are braces. Does not wait.
+function np.debug.print(...)
+    local name, ordered, first = "debug.print", false, 1
+    if type((...)) == "table" then
+        local options = core.options(name, (...), debug_print_options)
+        if options.ordered ~= nil and type(options.ordered) ~= "boolean" then
+            core.bad_argument(name, nil, "ordered", "a boolean", options.ordered)
+        end
+        ordered, first = options.ordered, 2
+    end
+    local format = select(first, ...)
+    if type(format) ~= "string" then core.bad_argument(name, first, "format", "a string", format) end
+    local list, n, used, count, place = {}, 0, 0, select("#", ...) - first, 1
+    while place <= #format do
+        local from = format:find("[{}]", place)
+        if not from then
+            n = append(list, n, format:sub(place))
+            break
+        end
+        if from > place then n = append(list, n, format:sub(place, from - 1)) end
+        local brace = format:sub(from, from)
+        if format:sub(from + 1, from + 1) == brace then
+            n = append(list, n, brace)
+            place = from + 2
+        else
+            local field, colon, spec = format:match("^({(:?)([^{}]*)})", from)
+            if not field or (colon == "") ~= (spec == "") then
+                raise(name, "cannot read the format at %q: fields are {} and {:.3f}, braces are {{ and }}",
+                      format:sub(from, from + 9))
+            end
+            used = used + 1
+            if used > count then raise(name, "no argument for field %d, %s", used, field) end
+            local position = first + used
+            local value = select(position, ...)
+            n = append(list, n, spec == "" and piece_of(value) or convert(name, "%" .. spec, value, position))
+            place = from + #field
+        end
+    end
+    if used < count then raise(name, "%d arguments for %d fields", count, used) end
+    emit(PRINT, C.NEAP_STDOUT, list, append(list, n, "\n"), not ordered)
 end
 
 --- np.effects_barrier(): waits until everything printed so far has been written.
@@ -129,7 +195,7 @@ local function write(stream, name, ...)
         end
         n = append(list, n, value)
     end
-    if n > 0 then emit(stream, list, n) end
+    if n > 0 then emit(WRITE, stream, list, n) end
 end
 
 --- Replaces Lua's output functions, once.
@@ -180,6 +246,6 @@ function output.install()
 end
 -- luacheck: pop
 
-for _, f in ipairs { emit, output.print, np.printf, barrier, write } do jit.off(f) end
+for _, f in ipairs { emit, output.print, output.pieces, np.printf, np.debug.print, barrier, write } do jit.off(f) end
 
 return output

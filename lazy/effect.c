@@ -1,15 +1,15 @@
-/* print.c: printing as the ordered effect.
+/* effect.c: prints, and the effects of a trace.
  *
  * A print keeps references to the buffers of its arrays and is pushed as an effect that reads their variables: it
- * formats on whatever thread finds them ready, in the order of the token, and appends one text to the stream. An array
+ * formats on whatever thread finds them ready, in the order of its token, and appends one text to the stream. An array
  * that failed prints its error in place, so one failure never silences what comes after it.
  *
  * Inside a trace the pieces are kept with the trace, and printed by each run of the program.
  */
 #include <string.h>
 
+#include "lazy/effect.h"
 #include "lazy/format.h"
-#include "lazy/plan.h"
 
 typedef struct print_array {
     neap_buffer *buffer;
@@ -59,8 +59,8 @@ static int run_print(void *arg, const neap_run *run) {
     for (int k = 0; k < job->npieces && status == 0; k++)
         status = job->pieces[k].array ? format_array(job->pieces[k].array, &text)
                                       : lazy_text_add(&text, job->pieces[k].text, job->pieces[k].bytes);
-    if (text.bytes)
-        neap_out_write(job->stream, text.data, text.bytes);
+    if (status == 0 && text.bytes)
+        status = neap_out_write(job->stream, text.data, text.bytes);
     lazy_text_free(&text);
     return status;
 }
@@ -91,8 +91,7 @@ static int fill_array(print_piece *to, const neap_piece *from, neap_node *node) 
     return 0;
 }
 
-/* nodes[k] goes with pieces[k] where id is not 0, and has a buffer. */
-int lazy_effect_push(neap_ctx *ctx, const neap_emit *how, int n, const neap_piece *pieces, neap_node *const *nodes) {
+int lazy_print_push(neap_ctx *ctx, const neap_emit *how, int n, const neap_piece *pieces, neap_node *const *nodes) {
     print_job *job = calloc(1, sizeof *job + (size_t)n * sizeof *job->pieces);
     neap_var **reads = malloc((size_t)n * sizeof *reads + 1);
     int nreads = 0, status = job && reads ? 0 : NEAP_E_MEMORY;
@@ -114,8 +113,11 @@ int lazy_effect_push(neap_ctx *ctx, const neap_emit *how, int n, const neap_piec
     }
     if (status == 0) {
         job->stream = how->stream;
-        neap_push push = {
-            .name = "print", .release = job_free, .flags = NEAP_PUSH_SMALL, .nreads = nreads, .reads = reads};
+        neap_push push = {.name = lazy_effect_kind(how->kind),
+                          .release = job_free,
+                          .flags = NEAP_PUSH_SMALL,
+                          .nreads = nreads,
+                          .reads = reads};
         status = neap_effects_push(ctx->effects, how->kind, !how->unordered, run_print, job, &push);
     } else {
         neap_error(NEAP_E_MEMORY, "out of memory for a print");
@@ -127,7 +129,17 @@ int lazy_effect_push(neap_ctx *ctx, const neap_emit *how, int n, const neap_piec
 }
 
 /* ---- Inside a trace ------------------------------------------------------------------------------------------------ */
+const char *lazy_effect_kind(int kind) {
+    static const char *const names[] = {
+#define NAME(NAME, name) name,
+        NEAP_EFFECT_ROWS(NAME)
+#undef NAME
+    };
+    return names[kind];
+}
+
 void lazy_effect_free(neap_ctx *ctx, lazy_effect *effect) {
+    lazy_release(ctx, effect->callback);
     for (int64_t k = 0; k < effect->nodes.n; k++)
         lazy_release(ctx, effect->nodes.at[k]);
     lazy_vector_free(&effect->nodes);
@@ -137,15 +149,20 @@ void lazy_effect_free(neap_ctx *ctx, lazy_effect *effect) {
     free(effect);
 }
 
-static lazy_level *open_trace(neap_ctx *ctx) {
-    for (int k = ctx->nlevels - 1; k >= 0; k--)
+lazy_level *lazy_open_trace(neap_ctx *ctx) {
+    for (int k = ctx->nlevels - 1; k >= ctx->floor; k--)
         if (ctx->levels[k].trace)
             return &ctx->levels[k];
     return NULL;
 }
 
-static int record_effect(neap_ctx *ctx, lazy_level *level, const neap_emit *how, int n, const neap_piece *pieces,
-                         neap_node *const *nodes) {
+void lazy_effects_cut(neap_ctx *ctx, lazy_level *trace, int64_t n) {
+    while (trace->effects.n > n)
+        lazy_effect_free(ctx, trace->effects.at[--trace->effects.n]);
+}
+
+static int record_print(neap_ctx *ctx, lazy_level *level, const neap_emit *how, int n, const neap_piece *pieces,
+                        neap_node *const *nodes) {
     lazy_effect *effect = calloc(1, sizeof *effect);
     if (effect)
         effect->pieces = calloc((size_t)n + 1, sizeof *effect->pieces);
@@ -169,12 +186,10 @@ static int record_effect(neap_ctx *ctx, lazy_level *level, const neap_emit *how,
     return status ? neap_error(NEAP_E_MEMORY, "out of memory for a print") : 0;
 }
 
-int neap_print(neap_ctx *ctx, const neap_emit *how, int n, const neap_piece *pieces) {
-    if (how->stream < NEAP_STDOUT)
-        return neap_error(NEAP_E_ARGUMENT, "print: expected an open stream, got %d", how->stream);
-    neap_node **nodes = calloc((size_t)n + 1, sizeof *nodes);
-    int status = nodes ? 0 : neap_error(NEAP_E_MEMORY, "out of memory for a print");
-    lazy_level *level = open_trace(ctx);
+/* ---- Public -------------------------------------------------------------------------------------------------------- */
+/* Finds the arrays of the pieces; those of a print that happens now are started. */
+static int take_pieces(neap_ctx *ctx, int n, const neap_piece *pieces, bool start, neap_node **nodes) {
+    int status = 0;
     for (int k = 0; k < n && status == 0; k++) {
         if (!pieces[k].id)
             continue;
@@ -182,12 +197,48 @@ int neap_print(neap_ctx *ctx, const neap_emit *how, int n, const neap_piece *pie
             status = neap_error_code();
         else if (pieces[k].text && nodes[k]->size != 1)
             status = neap_error(NEAP_E_SHAPE, "printf: %s takes an array of one element", pieces[k].text);
-        else if (!level)
+        else if (start)
             status = lazy_force(ctx, nodes[k]);
     }
+    return status;
+}
+
+int neap_print(neap_ctx *ctx, const neap_emit *how, int n, const neap_piece *pieces) {
+    if (how->stream < NEAP_STDOUT || how->kind < 0 || how->kind >= NEAP_EFFECT_KINDS)
+        return neap_error(NEAP_E_ARGUMENT, "print: expected an open stream and a kind of effect, got %d and %d",
+                          how->stream, how->kind);
+    neap_node **nodes = calloc((size_t)n + 1, sizeof *nodes);
+    lazy_level *level = lazy_open_trace(ctx);
+    int status =
+        nodes ? take_pieces(ctx, n, pieces, !level, nodes) : neap_error(NEAP_E_MEMORY, "out of memory for a print");
     if (status == 0)
-        status =
-            level ? record_effect(ctx, level, how, n, pieces, nodes) : lazy_effect_push(ctx, how, n, pieces, nodes);
+        status = level ? record_print(ctx, level, how, n, pieces, nodes) : lazy_print_push(ctx, how, n, pieces, nodes);
+    free(nodes);
+    return status;
+}
+
+int neap_pieces_text(neap_ctx *ctx, int n, const neap_piece *pieces, char *text, size_t capacity, size_t *bytes) {
+    neap_node **nodes = calloc((size_t)n + 1, sizeof *nodes);
+    lazy_text out = {0};
+    int status =
+        nodes ? take_pieces(ctx, n, pieces, true, nodes) : neap_error(NEAP_E_MEMORY, "out of memory for a text");
+    for (int k = 0; k < n && status == 0; k++)
+        if (pieces[k].id && lazy_node_poll(ctx, nodes[k], ctx->waker) == NEAP_PENDING)
+            status = NEAP_PENDING;
+    for (int k = 0; k < n && status == 0; k++) {
+        if (!pieces[k].id) {
+            status = lazy_text_add(&out, pieces[k].text, pieces[k].bytes);
+            continue;
+        }
+        print_array array = {
+            .buffer = nodes[k]->buffer, .conversion = pieces[k].text, .dtype = nodes[k]->dtype, .ndim = nodes[k]->ndim};
+        memcpy(array.shape, nodes[k]->shape, nodes[k]->ndim * sizeof *nodes[k]->shape);
+        status = format_array(&array, &out);
+    }
+    *bytes = out.bytes;
+    if (status == 0 && out.bytes)
+        memcpy(text, out.data, out.bytes < capacity ? out.bytes : capacity);
+    lazy_text_free(&out);
     free(nodes);
     return status;
 }

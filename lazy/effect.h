@@ -1,0 +1,58 @@
+/* effect.h: effects as the lazy room sees them: prints and callbacks, which happen at once or belong to a program.
+ *
+ *      print     ─▶ text pieces and arrays ─▶ neap_effects_push       at once, or a lazy_effect of the open trace
+ *      callback  ─▶ node `callback` ─flush─▶ neap_effects_request     at once, or a node and a lazy_effect of the trace
+ *
+ * The effects of a trace stand in one list, in the order in which they were recorded. What a print reads, and the node
+ * of a callback, are roots of the program, ahead of its outputs: so no effect is ever left out, and the steps of a run
+ * come in that order.
+ */
+#ifndef LAZY_EFFECT_H
+#define LAZY_EFFECT_H
+
+#include "lazy/internal.h"
+
+struct lazy_effect {
+    neap_node *callback; /* the node of a callback (one reference); NULL: a print */
+    neap_emit how;
+    int npieces;
+    neap_piece *pieces; /* texts are copies; .id is 1 + an index into nodes, or 0 */
+    lazy_nodes nodes;   /* what becomes a root: the arrays of a print, or the node of a callback. One reference each */
+};
+
+/* What a call of a Lua function needs when its turn has come, and who may still need it: nodes and requests in flight.
+ * Any thread may let go of it; with the last one its function's number is queued for Lua to forget. */
+struct lazy_callback {
+    _Atomic int32_t refs;
+    int32_t function; /* 0: recording it failed, and Lua knows */
+    int32_t kind, unordered, tolerant, nresults;
+    neap_ctx *ctx;
+    lazy_callback *next; /* in the queue of the dropped */
+    const char *name, *site;
+    int64_t bytes; /* of the block of results */
+    int64_t *offsets;
+    neap_spec *results;
+};
+
+/* effect.c ---------------------------------------------------------------------------------------------------------- */
+const char *lazy_effect_kind(int kind); /* "print" */
+/* The innermost trace that effects recorded now belong to; NULL: they happen. */
+lazy_level *lazy_open_trace(neap_ctx *ctx);
+/* nodes[k] goes with pieces[k] where id is not 0, and has a buffer. */
+int lazy_print_push(neap_ctx *ctx, const neap_emit *how, int n, const neap_piece *pieces, neap_node *const *nodes);
+void lazy_effect_free(neap_ctx *ctx, lazy_effect *effect);
+/* Takes back the effects that a trace recorded after its first n. */
+void lazy_effects_cut(neap_ctx *ctx, lazy_level *trace, int64_t n);
+
+/* callback.c -------------------------------------------------------------------------------------------------------- */
+static inline lazy_callback *lazy_callback_of(const neap_node *node) {
+    return (lazy_callback *)(intptr_t)node->attrs[0];
+}
+void lazy_callback_release(lazy_callback *callback);
+/* Records a further call of the callback on n arrays and starts it, or makes it an effect of the open trace. OWNED. */
+neap_node *lazy_callback_again(neap_ctx *ctx, lazy_callback *callback, int n, neap_node *const *in);
+/* Pushes the request of a callback's node: bufs are those of its arguments, then its block. */
+int lazy_callback_request(neap_ctx *ctx, const neap_node *node, neap_buffer *const *bufs);
+void lazy_callbacks_free(neap_ctx *ctx);
+
+#endif

@@ -1,0 +1,137 @@
+--- debug_print_test.lua: np.debug.print: its format, its order or the lack of one; np.effects.order.
+local np = require "neap"
+local check = require "tests.check"
+local process = require "tests.interp.process"
+
+--- What a program prints.
+local function output(code)
+    local status, out, err = process.run_neap { "-e", code }
+    check.equal(err, "")
+    check.equal(status, 0)
+    return out
+end
+
+check.test("fields", function()
+    check.equal(output [[
+        local x = np.array(2.5)
+        np.debug.print("nothing")
+        np.debug.print("{} {} {} {}", 1, "a", nil, true)
+        np.debug.print("{} is {:.3f}, {:5d}|{:-4s}|{:x}", x, x, np.array(3), "ab", 255)
+        np.debug.print("{{}} {{{}}} 100%", np.arange(3))
+        np.debug.print({ordered = true}, "{}", 0.1)
+        np.debug.print({}, "{:g}", 0.5)
+    ]], "nothing\n1 a nil true\n2.5 is 2.500,     3|ab  |ff\n{} {[0 1 2]} 100%\n0.1\n0.5\n")
+end)
+
+check.test("formats that cannot be read", function()
+    check.raises(function() np.debug.print("{", 1) end, "np%.debug%.print: cannot read the format at \"{\"")
+    check.raises(function() np.debug.print("a } b") end, "cannot read the format at \"} b\"")
+    check.raises(function() np.debug.print("{0}", 1) end, "fields are {} and {:%.3f}")
+    check.raises(function() np.debug.print("{:}", 1) end, "cannot read the format")
+    check.raises(function() np.debug.print("{:>3}", 1) end, "cannot read the conversion")
+    check.raises(function() np.debug.print("{} {}", 1) end, "no argument for field 2, {}")
+    check.raises(function() np.debug.print("{}", 1, 2) end, "2 arguments for 1 fields")
+    check.raises(function() np.debug.print("{:d}", "a") end, "argument 2 does not fit %%d")
+    check.raises(function() np.debug.print({}, "{:d}", np.ones(2)) end,
+                 "array of one element, argument 3 has shape %(2,%)")
+    check.raises(function() np.debug.print(3) end, "argument 1 %(format%)")
+    check.raises(function() np.debug.print({}) end, "argument 2 %(format%)")
+    check.raises(function() np.debug.print({ order = true }, "x") end, "unknown option 'order'")
+    check.raises(function() np.debug.print({ ordered = 1 }, "x") end, "option 'ordered' must be a boolean")
+end)
+
+check.test("unordered: as soon as the values are there", function()
+    check.equal(output [[
+        local slow = np.debug.sleep(np.ones(1), 300)
+        np.debug.print("{}", slow)
+        np.debug.print("at once")
+        np.effects_barrier()
+    ]], "at once\n[1.]\n")
+end)
+
+check.test("ordered: with prints", function()
+    check.equal(output [[
+        np.debug.print({ordered = true}, "{}", np.debug.sleep(np.ones(1), 100))
+        print "next"
+    ]], "[1.]\nnext\n")
+end)
+
+check.test("unordered prints are not lost at the end, nor after an error", function()
+    check.equal(output [[np.debug.print("{}", np.debug.sleep(np.ones(1), 100))]], "[1.]\n")
+    local status, out = process.run_neap { "-e", [[
+        np.debug.print("{}", np.debug.sleep(np.ones(1), 100)) error "stop"]] }
+    check.equal(status, 1)
+    check.equal(out, "[1.]\n")
+end)
+
+check.test("a failed array", function()
+    local text = output [[np.debug.print("< {} >", np.debug.fail(np.ones(1)))]]
+    check.ok(text:find("^< <error: .*failed on purpose.*> >\n$"), text)
+end)
+
+check.test("inside a jitted function", function()
+    check.equal(output [[
+        local f = np.jit(function(x, k)
+            np.debug.print({ordered = true}, "x {} k {} {:.2f}", x, k, x:sum())
+            return x * k
+        end)
+        f(np.ones(2), 3)
+        print "between"
+        f(np.zeros(2), 0.5)
+    ]], "x [1. 1.] k 3 2.00\nbetween\nx [0. 0.] k 0.5 0.00\n")
+    check.equal(output [[
+        local f = np.jit(function(x) np.debug.print("slow {}", np.debug.sleep(x, 200)) return x end)
+        f(np.ones(1))
+        print "past it"
+        np.effects_barrier()
+    ]], "past it\nslow [1.]\n")
+end)
+
+check.test("a program says how it prints", function()
+    local text = tostring(np.trace(function(x)
+        print(x)
+        np.debug.print("{}", x)
+        io.write(x, "\n")
+        return x
+    end)(np.ones(2)))
+    check.equal(text, [[
+program(a: f32[2]) {
+  print[ordered] a
+  print[unordered] a
+  write[ordered] a
+  return a
+}]])
+end)
+
+-- ---- Kinds with an order of their own -------------------------------------------------------------------------------
+
+check.test("a kind of its own does not wait for others", function()
+    check.equal(output [[
+        np.effects.order("write", "own")
+        print(np.debug.sleep(np.ones(1), 300))
+        io.write("written\n")
+        io.write(np.debug.sleep(np.arange(1), 100), "\n")
+        io.write("written last\n")
+        np.effects_barrier()
+    ]], "written\n[0]\nwritten last\n[1.]\n")
+end)
+
+check.test("and waits again when it is global again", function()
+    check.equal(output [[
+        np.effects.order("write", "own")
+        io.write(np.debug.sleep(np.ones(1), 200), "\n")
+        print "first"
+        np.effects.order("write", "global")
+        io.write("third\n")
+        print "fourth"
+    ]], "first\n[1.]\nthird\nfourth\n")
+end)
+
+check.test("kinds and orders by name", function()
+    check.raises(function() np.effects.order("prints", "own") end, "print, write, callback, log")
+    check.raises(function() np.effects.order("print", "alone") end, '"own" or "global"')
+    check.raises(function() np.effects.order(nil, "own") end, "argument 1 %(kind%)")
+end)
+
+process.cleanup()
+check.done()
