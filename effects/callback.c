@@ -21,15 +21,14 @@ struct neap_request {
     effects_frame *owner;             /* where it was pushed */
     neap_request *next;               /* in the queue */
     neap_completion *token, *results; /* the two ops, once they have started */
-    bool ordered, skipped, has_results;
+    bool ordered, always, skipped, has_results;
     int device, status;
     char *text; /* of the failure; NULL: that of the status */
     void *arg;
     void (*release)(void *arg);
     const char *name, *site;
+    neap_run run; /* of the results op */
 };
-
-static engine_slab request_slab = {.bytes = sizeof(neap_request)};
 
 /* ---- Completing -------------------------------------------------------------------------------------------------- */
 
@@ -48,19 +47,18 @@ effects_frame *effects_request_over(neap_request *request, int *device) {
         const char *text = request->text ? request->text : neap_status_text(status);
         if (request->has_results) {
             neap_error(status, "%s", text); /* this may be another thread than the one that said so first */
-        } else {
+        } else if (status != NEAP_E_INTERRUPT) {
             effects_tell(request->site, request->name, text);
-            status = NEAP_OK;
         }
     }
     if (request->results)
-        neap_complete(request->results, status);
+        neap_complete(request->results, request->has_results ? status : NEAP_OK);
     if (request->token)
         neap_complete(request->token, NEAP_OK);
     *device = request->ordered ? EFFECTS_ORDERED : request->device;
     effects_frame_clear(&request->frame);
     free(request->text);
-    engine_slab_put(&request_slab, request);
+    free(request);
     return owner;
 }
 
@@ -132,8 +130,8 @@ static void start_token(void *arg, const neap_run *run, neap_completion *done) {
 }
 
 static void start_results(void *arg, const neap_run *run, neap_completion *done) {
-    (void)run;
     neap_request *request = arg;
+    request->run = *run;
     arrive(request, &request->results, done);
 }
 
@@ -159,7 +157,7 @@ static int push_both(neap_request *request, effects_token *token, const neap_pus
         status = neap_push_async(start_token, request, &timed);
     }
     if (status) {
-        engine_slab_put(&request_slab, request);
+        free(request);
         return status;
     }
     timed = *push;
@@ -167,7 +165,7 @@ static int push_both(neap_request *request, effects_token *token, const neap_pus
     timed.flags |= NEAP_PUSH_SMALL;
     status = neap_push_async(start_results, request, &timed);
     if (status && !token) {
-        engine_slab_put(&request_slab, request);
+        free(request);
     } else if (status) {
         effects_announce(request->frame.store, EFFECTS_ORDERED); /* in place of the one that is taken back */
         arrive(request, NULL, NULL);
@@ -182,11 +180,12 @@ int neap_effects_request(neap_effects *effects, int kind, int ordered, void *arg
         status = effects_token_get(effects, kind, &token);
     if (status)
         return status;
-    neap_request *request = engine_slab_get(&request_slab);
+    neap_request *request = engine_alloc(sizeof *request);
     if (!request)
         return neap_error(NEAP_E_MEMORY, "no memory for a callback");
     *request = (neap_request){.owner = effects->top,
                               .ordered = ordered,
+                              .always = push->flags & NEAP_PUSH_ALWAYS,
                               .has_results = push->nwrites > 0,
                               .device = push->device,
                               .arg = arg,
@@ -213,9 +212,7 @@ int neap_effects_requested(neap_effects *effects) {
     return atomic_load_explicit(&effects->requested, memory_order_relaxed);
 }
 
-neap_request *neap_request_take(neap_effects *effects) {
-    if (!neap_effects_requested(effects) || engine_check_alive() != NEAP_OK)
-        return NULL;
+static neap_request *open_first(neap_effects *effects) {
     engine_lock_take(&effects->lock);
     neap_request *request = effects->first;
     if (request) {
@@ -225,6 +222,18 @@ neap_request *neap_request_take(neap_effects *effects) {
         effects->top = &request->frame;
     }
     engine_lock_drop(&effects->lock);
+    return request;
+}
+
+neap_request *neap_request_take(neap_effects *effects) {
+    if (!neap_effects_requested(effects) || engine_check_alive() != NEAP_OK)
+        return NULL;
+    engine_bulk_flush(engine_self());
+    neap_request *request = open_first(effects);
+    while (request && !request->always && neap_run_cancelled(&request->run)) {
+        neap_request_end(effects, request, neap_error(NEAP_E_INTERRUPT, "%s", neap_status_text(NEAP_E_INTERRUPT)));
+        request = open_first(effects);
+    }
     return request;
 }
 
@@ -240,6 +249,7 @@ int neap_request_end(neap_effects *effects, neap_request *request, int status) {
         return neap_error(NEAP_E_STATE, "the callback that ends is not the innermost open one");
     if (status < 0)
         set_failure(request, status);
+    engine_bulk_flush(engine_self());
     effects_frame *frame = &request->frame;
     engine_lock_take(&effects->lock);
     effects->top = frame->outer;

@@ -227,6 +227,18 @@ int effects_check(neap_effects *effects, int kind, const neap_push *push) {
     return status;
 }
 
+/* Inside a callback an effect is not joined with other ops: one of them could wait for the results of the callback,
+ * which waits for the effect. */
+static int push_apart(neap_effects *effects, effect *e, const neap_push *push) {
+    bool apart = effects->top->request;
+    if (apart)
+        engine_bulk_flush(engine_self());
+    int status = neap_push_sync(run_effect, e, push);
+    if (apart)
+        engine_bulk_flush(engine_self());
+    return status;
+}
+
 int neap_effects_push(neap_effects *effects, int kind, int ordered, neap_sync_fn fn, void *arg, const neap_push *push) {
     int status = effects_check(effects, kind, push);
     effects_token *token = NULL;
@@ -249,7 +261,7 @@ int neap_effects_push(neap_effects *effects, int kind, int ordered, neap_sync_fn
     timed.nwrites = token != NULL;
     timed.writes = token ? &token->var : NULL;
     effects_announce(effects, output);
-    status = neap_push_sync(run_effect, e, &timed);
+    status = push_apart(effects, e, &timed);
     if (status) {
         effects_withdraw(effects, output);
         engine_slab_put(&effect_slab, e);
@@ -291,6 +303,8 @@ static int watch(neap_effects *effects, neap_waker *waker) {
 int neap_effects_poll(neap_effects *effects, neap_waker *waker) {
     int status = engine_check_alive();
     if (!status)
+        engine_bulk_flush(engine_self());
+    if (!status)
         status = waker ? watch(effects, waker) : is_pending(effects) ? NEAP_PENDING : NEAP_OK;
     return status ? status : neap_out_poll(waker);
 }
@@ -309,8 +323,12 @@ static void wait_for_frame(neap_effects *effects) {
     }
 }
 
+/* Not in a fork's child, and not inside an op. What this thread has joined goes its way. */
 static bool may_wait(void) {
-    return engine_check_alive() == NEAP_OK && engine_self()->depth == 0;
+    if (engine_check_alive() != NEAP_OK || engine_self()->depth > 0)
+        return false;
+    engine_bulk_flush(engine_self());
+    return true;
 }
 
 void neap_effects_drain(neap_effects *effects) {

@@ -69,11 +69,12 @@ typedef struct neap_request neap_request;
 NEAP_API int neap_effects_request(neap_effects *effects, int kind, int ordered, void *arg, const neap_push *push);
 /* Not 0: a request waits. One atomic load. */
 NEAP_API int neap_effects_requested(neap_effects *effects);
-/* Opens the first request that waits; NULL: none. BORROWED until neap_request_end. */
+/* Opens the first request that waits; NULL: none. BORROWED until neap_request_end. Requests that neap_engine_cancel has
+ * given up, but for those with NEAP_PUSH_ALWAYS, are not opened: they fail with NEAP_E_INTERRUPT. */
 NEAP_API neap_request *neap_request_take(neap_effects *effects);
 NEAP_API void *neap_request_arg(neap_request *request);
 /* Closes the request, which must be the innermost open one. A negative status (after neap_error) is the failure of its
- * results; without results it is told on stderr, in its place. */
+ * results; without results it is told on stderr, in its place, unless it is NEAP_E_INTERRUPT. */
 NEAP_API int neap_request_end(neap_effects *effects, neap_request *request, int status);
 
 /* ---- The output streams ---------------------------------------------------------------------------------------- */
