@@ -4,9 +4,9 @@
  *      push b ─┼─▶ a ─▶ b ─▶ c ──close──▶ reads {x}, writes {y: 2 writes, z: 1 write} ──▶ runs a, b, c in turn
  *      push c ─┘
  *
- * The joined op holds the grants of all, so each of them sees the variables as it would have alone: a failure attaches
- * to what the failed one writes before the next one looks, and a variable's version counts every write. What a joined
- * op is spared is its own way through the queues and the pool.
+ * The joined op fences what they write, so each of them sees the variables as it would have alone: its writes are counted
+ * and its failure attached before the next one looks. What a joined op is spared is its own way through the queues and
+ * the pool.
  *
  * While a thread has joined ops, its further small ops join as well, even if they could run at once: they might depend
  * on those. Everything of the thread that must not overtake them closes the bulk first (engine_bulk_flush).
@@ -21,9 +21,9 @@ enum { BULK_MOST = 1024, ENTRIES_MOST = 8 /* of an op that joins */, FEW = ENGIN
 
 static void run_one(engine_op *op, engine_thread *self) {
     engine_failure *failure = engine_op_perform(op, self);
-    for (uint32_t i = 0; failure && i < op->entry_count; i++) {
+    for (uint32_t i = 0; i < op->entry_count; i++) {
         if (op->entries[i].access == ENGINE_WRITE)
-            engine_var_fail(op->entries[i].var, failure);
+            engine_var_wrote(op->entries[i].var, failure);
     }
     engine_failure_release(failure);
     engine_count_one(&self->completed);
@@ -52,8 +52,6 @@ static uint32_t merge(engine_entry *entries, uint32_t count) {
     for (uint32_t i = 0; i < count; i++) {
         if (kept > 0 && entries[kept - 1].var == entries[i].var) {
             entries[kept - 1].writes += entries[i].writes;
-            if (entries[i].access == ENGINE_WRITE)
-                entries[kept - 1].access = ENGINE_WRITE;
         } else {
             entries[kept++] = entries[i];
         }
@@ -84,6 +82,7 @@ static engine_op *make_bulk(engine_op *list, engine_entry *space, uint32_t total
     bulk->epoch = list->epoch;
     for (uint32_t i = 0; i < count; i++) {
         bulk->entries[i] = space[i];
+        bulk->entries[i].access = space[i].writes > 0 ? ENGINE_FENCE : ENGINE_READ;
         bulk->entries[i].index = i;
         order[i] = space[i].var;
     }

@@ -139,12 +139,12 @@ engine_watch *engine_watch_take(engine_watch **list, uint64_t reached);
 void engine_watch_fire(engine_watch *due);
 
 /* ---- Variables (var.c) ------------------------------------------------------------------------------------------- */
-enum { ENGINE_READ, ENGINE_WRITE, ENGINE_FENCE }; /* a fence excludes as a write does, but is not counted as one */
+enum { ENGINE_READ, ENGINE_WRITE, ENGINE_FENCE }; /* a fence excludes as a write does, but does not end as one */
 
 typedef struct engine_entry {
     neap_var *var;
     struct engine_entry *next;
-    uint32_t writes;                 /* that it counts for: 1 for a write, more in a bulk */
+    uint32_t writes;                 /* that are pushed with it: 1 for a write; a bulk's fence: those of its ops */
     uint32_t index : 30, access : 2; /* its place among the op's entries */
 } engine_entry;
 
@@ -173,12 +173,10 @@ bool engine_var_order(uint32_t count, const engine_entry *entries, neap_var **or
 /* Puts the op's entries into the queues of their variables (`order`: these, sorted), all at once. True: the op is
  * ready. */
 bool engine_var_enqueue(engine_op *op, neap_var *const *order);
-/* Gives an entry's grant back and appends ops that became ready; attaches a failure (may be NULL) to a written
- * variable. The second form is for grants by engine_var_claim. */
-void engine_var_finish(const engine_entry *entry, engine_failure *failure, engine_ready *ready);
-void engine_var_unclaim(neap_var *var, int access, engine_failure *failure, engine_ready *ready);
-/* Attaches a failure to a variable that the caller has a grant to write. */
-void engine_var_fail(neap_var *var, engine_failure *failure);
+/* Gives a grant back and appends ops that became ready; counts a write and attaches its failure (may be NULL). */
+void engine_var_finish(neap_var *var, int access, engine_failure *failure, engine_ready *ready);
+/* Counts a write, with its failure or NULL, of a variable that the caller keeps fenced. */
+void engine_var_wrote(neap_var *var, engine_failure *failure);
 /* Adds a watch for all writes pushed so far. NEAP_OK: there are none; NEAP_PENDING; NEAP_E_MEMORY. */
 int engine_var_watch(neap_var *var, neap_waker *waker);
 bool engine_var_idle(neap_var *var); /* nothing is granted or queued */

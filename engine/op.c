@@ -152,7 +152,7 @@ engine_failure *engine_op_perform(engine_op *op, engine_thread *self) {
 static void finish(engine_op *op, engine_failure *failure, engine_thread *self) {
     engine_ready ready = {NULL, &ready.head};
     for (uint32_t i = 0; i < op->entry_count; i++)
-        engine_var_finish(&op->entries[i], failure, &ready);
+        engine_var_finish(op->entries[i].var, op->entries[i].access, failure, &ready);
     engine_failure_release(failure);
     if (!(op->flags & ENGINE_OP_HIDDEN))
         engine_count_one(&self->completed);

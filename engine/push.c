@@ -124,9 +124,9 @@ static void run_claimed(neap_sync_fn fn, void *arg, const neap_push *push, engin
     if (push->release)
         push->release(arg);
     for (int i = 0; i < push->nreads; i++)
-        engine_var_unclaim(push->reads[i], ENGINE_READ, NULL, &ready);
+        engine_var_finish(push->reads[i], ENGINE_READ, NULL, &ready);
     for (int i = 0; i < push->nwrites; i++)
-        engine_var_unclaim(push->writes[i], ENGINE_WRITE, failure, &ready);
+        engine_var_finish(push->writes[i], ENGINE_WRITE, failure, &ready);
     if (failure)
         engine_failure_release(failure);
     engine_count_one(&self->completed);

@@ -214,7 +214,16 @@ static void append_ready(engine_ready *ready, engine_op *op) {
     ready->tail = &op->next;
 }
 
-static void leave(neap_var *var, int access, uint32_t writes, engine_failure *failure, engine_ready *ready) {
+/* Counts a write of the locked variable and attaches its failure. Returns the watches that are due. */
+static engine_watch *count_write(neap_var *var, engine_failure *failure) {
+    uint64_t version = atomic_load_explicit(&var->version, memory_order_relaxed) + 1;
+    if (failure && !var->failure)
+        var->failure = engine_failure_retain(failure);
+    atomic_store_explicit(&var->version, version, memory_order_release);
+    return var->watches ? engine_watch_take(&var->watches, version) : NULL;
+}
+
+void engine_var_finish(neap_var *var, int access, engine_failure *failure, engine_ready *ready) {
     engine_watch *due = NULL;
     engine_entry *granted = NULL;
     engine_lock_take(&var->lock);
@@ -222,14 +231,8 @@ static void leave(neap_var *var, int access, uint32_t writes, engine_failure *fa
         var->readers--;
     } else {
         var->writing = false;
-        if (failure && !var->failure)
-            var->failure = engine_failure_retain(failure);
-        if (writes > 0) {
-            uint64_t version = atomic_load_explicit(&var->version, memory_order_relaxed) + writes;
-            atomic_store_explicit(&var->version, version, memory_order_release);
-            if (var->watches)
-                due = engine_watch_take(&var->watches, version);
-        }
+        if (access == ENGINE_WRITE)
+            due = count_write(var, failure);
     }
     if (var->head)
         granted = grant_front(var);
@@ -248,19 +251,12 @@ static void leave(neap_var *var, int access, uint32_t writes, engine_failure *fa
     }
 }
 
-void engine_var_finish(const engine_entry *entry, engine_failure *failure, engine_ready *ready) {
-    leave(entry->var, entry->access, entry->writes, failure, ready);
-}
-
-void engine_var_unclaim(neap_var *var, int access, engine_failure *failure, engine_ready *ready) {
-    leave(var, access, access == ENGINE_WRITE, failure, ready);
-}
-
-void engine_var_fail(neap_var *var, engine_failure *failure) {
+void engine_var_wrote(neap_var *var, engine_failure *failure) {
     engine_lock_take(&var->lock);
-    if (!var->failure)
-        var->failure = engine_failure_retain(failure);
+    engine_watch *due = count_write(var, failure);
     engine_lock_drop(&var->lock);
+    if (due)
+        engine_watch_fire(due);
 }
 
 /* ---- Looking ----------------------------------------------------------------------------------------------------- */

@@ -1,290 +1,655 @@
-/* order.c: thousands of random ops over a hundred variables give what a serial execution gives.
+/* order.c: random workloads give, bit for bit, what a serial execution of the same pushes gives.
  *
- * An op reads some cells and writes others by a mixing function in which order matters. With one pushing thread the
- * result must equal that of running the ops one after the other; with several, each thread has cells of its own and
- * shares the others read-only, so its own cells still have one right result. Versions must count the writes.
+ * Pushers draw ops over variables of their own and over shared ones: plain pushes and operators, sync and async (completed
+ * by another thread, late), with random flags, priorities, devices, delays and failures. An op folds the values that it
+ * finds into a number and writes on with it, so whatever ran in a wrong order, or beside what it must not run beside,
+ * changes every later value. Each run of an op records the fold and the versions that it saw. In the end the pushes are
+ * replayed one after the other and compared: folds, versions, failures, values, counts.
+ *
+ *      pusher 0   own  SHARED  own  own     SHARED              a pusher's pushes are replayed in its order, those that
+ *                         │                    │                touch shared variables in the order of the log, in
+ *      log      ──────────┴────────┬───────────┴────            which they were pushed under the test's own lock
+ *                                  │
+ *      pusher 1   own    own    SHARED   own
+ *
+ * A failure is for ever, so every fifth variable is *fragile*: only ops of that kind fail, and they write fragile
+ * variables only, which are soon deleted and replaced; other ops read them only if they run always.
+ *
+ *      order              the usual rounds                 NEAP_TEST_LONG=2 order    fresh seeds, for two hours
+ *      order 12345        the rounds of one seed, which a failure names
  */
-#include "engine/engine.h"
-#include "tests/check.h"
+#include "tests/engine/common.h"
 
-#include <pthread.h>
-#include <stdlib.h>
-#include <time.h>
+enum {
+    OPS = SIZE(10000, 1500),
+    SLOTS = 100, /* variables of one pusher alone, */
+    OWN = 40,    /* or of each of several … */
+    SHARED = 20, /* … and of all of them */
+    PUSHERS_MOST = 4,
+    READS_LEAST = 2,
+    READS_MOST = 19,
+    WRITES_MOST = 4,
+    CELLS_MOST = READS_MOST + WRITES_MOST,
+    OPERATORS = 8,  /* of each pusher at a time */
+    RUNS_MOST = 32, /* of an operator */
+    COMPLETERS = 2
+};
 
-enum { CELLS = 100, OPS = 3000, READS_MOST = 5, WRITES_MOST = 3, PUSHERS = 4 };
+typedef struct work work;
+typedef struct load load;
 
 typedef struct cell {
     neap_var *var;
-    uint64_t value, expected, writes;
+    bool deleted;
+    uint64_t value; /* touched by ops, with no other protection than the engine's */
+    uint64_t replayed_value;
+    uint32_t writes;   /* replayed */
+    const work *cause; /* of the failure that it carries in the replay, */
+    uint32_t cause_run;
+    struct cell *next;
 } cell;
 
-typedef struct work {
-    int nreads, nwrites, delay_us;
+typedef struct record { /* what one run of an op saw */
+    uint64_t fold;
+    uint32_t versions[CELLS_MOST];
+} record;
+
+struct work { /* a push, or an operator */
+    load *load;
     uint64_t salt;
-    cell *reads[READS_MOST], *writes[WRITES_MOST];
+    cell *cells[CELLS_MOST]; /* reads, then writes */
+    int nreads, nwrites, device, delay;
+    bool async, at_once, fragile;
+    uint32_t flags;
+    neap_operator *operator;
+    uint32_t capacity, pushes;
+    record *seen;
+    _Atomic uint32_t runs;
+    uint32_t replayed;
+    _Atomic int released;
     neap_completion *done;
-} work;
+    work *pending; /* the next one that waits to be completed */
+    work *next;
+};
 
-static uint64_t mix(uint64_t x) {
-    x ^= x >> 31;
-    x *= 0x9E3779B97F4A7C15u;
-    return x ^ (x >> 29);
+typedef struct pusher {
+    load *load;
+    int index, slots, count;
+    uint64_t state;
+    cell *own[SLOTS];
+    work *operators[OPERATORS];
+    work *pushed[OPS]; /* in order */
+    work *works;       /* all ever made */
+    cell *cells;
+    neap_waker *waker;
+} pusher;
+
+struct load {
+    neap_engine_config config;
+    uint64_t seed;
+    int pushers, bulk, ops;
+    bool throttled;
+    pusher *pusher[PUSHERS_MOST];
+    pthread_mutex_t lock; /* around whatever touches shared variables */
+    cell *shared[SHARED];
+    struct {
+        int pusher, index;
+    } log[OPS];
+    int logged;
+    pthread_mutex_t stack_lock;
+    pthread_cond_t stack_filled;
+    work *stack;
+    bool quit;
+    _Atomic int reports;                       /* failures that waits returned */
+    _Atomic long refused;                      /* calls that failed */
+    _Atomic long misplaced, overruns;          /* found by ops */
+    long wrong_folds, wrong_versions, missing; /* found by the replay */
+    long skipped, failures;
+};
+
+/* ---- What an op does --------------------------------------------------------------------------------------------- */
+
+static bool breaks(const work *w, uint32_t run) {
+    return w->fragile && mix(w->salt + run) % 12 == 0;
 }
 
-static uint64_t draw(uint64_t *state) {
-    return mix(*state += 0x632BE59BD9B4E019u);
-}
-
-static void pause_us(int us) {
-    if (us > 0)
-        nanosleep(&(struct timespec){0, us * 1000L}, NULL);
-}
-
-static uint64_t fold(const work *w, int expected) {
-    uint64_t sum = w->salt;
-    for (int i = 0; i < w->nreads; i++)
-        sum = mix(sum * 31 + (expected ? w->reads[i]->expected : w->reads[i]->value));
+static uint64_t fold(const work *w, uint32_t run, bool replayed) {
+    uint64_t sum = w->salt + run;
+    for (int i = 0; i < w->nreads + w->nwrites; i++)
+        sum = mix(sum * 31 + (replayed ? w->cells[i]->replayed_value : w->cells[i]->value));
     return sum;
 }
 
-static int run_work(void *arg, const neap_run *run) {
-    (void)run;
-    work *w = arg;
-    uint64_t sum = fold(w, 0);
-    pause_us(w->delay_us);
-    for (int i = 0; i < w->nwrites; i++)
-        w->writes[i]->value = mix(w->writes[i]->value + sum);
-    return 0;
+/* How many of its writes it does: one that fails leaves its work half done. */
+static int writes_done(const work *w, uint32_t run) {
+    return breaks(w, run) ? w->nwrites / 2 : w->nwrites;
 }
 
-static void *complete_later(void *arg) {
+static void dally(const work *w) {
+    if (w->delay < 0) {
+        sleep_us(-w->delay);
+        return;
+    }
+    volatile uint64_t spin = 0;
+    for (int i = 0; i < w->delay; i++)
+        spin = mix(spin + 1);
+}
+
+/* The values first: reading versions synchronizes, and might hide from the thread sanitizer that nothing else did. */
+static int perform(work *w) {
+    uint32_t run = atomic_fetch_add(&w->runs, 1);
+    if (run >= w->capacity) {
+        w->load->overruns++;
+        return 0;
+    }
+    record *r = &w->seen[run];
+    r->fold = fold(w, run, false);
+    for (int i = 0; i < w->nreads + w->nwrites; i++)
+        r->versions[i] = (uint32_t)neap_var_version(w->cells[i]->var);
+    dally(w);
+    for (int i = 0; i < writes_done(w, run); i++)
+        w->cells[w->nreads + i]->value = mix(r->fold + (uint64_t)i);
+    return breaks(w, run) ? neap_error(NEAP_E_SHAPE, "%llx/%u", (unsigned long long)w->salt, run) : 0;
+}
+
+/* Whether this is a thread where the op may run. */
+static bool is_well_placed(const work *w, const neap_run *run) {
+    static _Thread_local int home; /* by device: the only device of this worker */
+    const neap_engine_config *config = &w->load->config;
+    if (run->device != w->device && !w->operator)
+        return false;
+    if (config->scheduler == NEAP_SCHEDULER_NAIVE)
+        return run->worker == -1;
+    if (config->scheduler == NEAP_SCHEDULER_POOL)
+        return run->worker >= -1 && run->worker < config->workers;
+    if (home == 0)
+        home = run->device + 1;
+    return run->worker >= 0 && home == run->device + 1;
+}
+
+static int run_work(void *arg, const neap_run *run) {
     work *w = arg;
-    run_work(w, NULL);
-    neap_complete(w->done, 0);
+    if (!is_well_placed(w, run))
+        w->load->misplaced++;
+    return perform(w);
+}
+
+static void start_work(void *arg, const neap_run *run, neap_completion *done) {
+    work *w = arg;
+    load *l = w->load;
+    if (!is_well_placed(w, run))
+        l->misplaced++;
+    if (w->at_once) {
+        neap_complete(done, perform(w));
+        return;
+    }
+    pthread_mutex_lock(&l->stack_lock);
+    w->done = done;
+    w->pending = l->stack;
+    l->stack = w;
+    pthread_cond_signal(&l->stack_filled);
+    pthread_mutex_unlock(&l->stack_lock);
+}
+
+/* Performs async ops, the last one first. */
+static void *complete_many(void *arg) {
+    load *l = arg;
+    pthread_mutex_lock(&l->stack_lock);
+    for (;;) {
+        while (!l->stack && !l->quit)
+            pthread_cond_wait(&l->stack_filled, &l->stack_lock);
+        work *w = l->stack;
+        if (!w)
+            break;
+        l->stack = w->pending;
+        pthread_mutex_unlock(&l->stack_lock);
+        if (w->salt % 4 == 0)
+            sleep_us((int)(w->salt >> 8) % 100);
+        neap_complete(w->done, perform(w));
+        pthread_mutex_lock(&l->stack_lock);
+    }
+    pthread_mutex_unlock(&l->stack_lock);
     return NULL;
 }
 
-/* Hands the work to a thread of its own. */
-static void start_work(void *arg, const neap_run *run, neap_completion *done) {
-    (void)run;
-    work *w = arg;
-    w->done = done;
-    pthread_t thread;
-    if (pthread_create(&thread, NULL, complete_later, w) != 0) {
-        complete_later(w);
-        return;
-    }
-    pthread_detach(thread);
+static void note_release(void *arg) {
+    ((work *)arg)->released++;
 }
 
-/* Draws an op over cells[0 … count): writes among [0, own), reads anywhere; and does it on the expected values. */
-static work *draw_work(uint64_t *state, cell *cells, int count, int own) {
+/* ---- Drawing ----------------------------------------------------------------------------------------------------- */
+
+static cell *new_cell(pusher *p) {
+    cell *c = calloc(1, sizeof *c);
+    p->load->refused += neap_var_new(&c->var) != NEAP_OK;
+    c->value = c->replayed_value = draw(&p->state);
+    c->next = p->cells;
+    p->cells = c;
+    return c;
+}
+
+static cell **slot_of(pusher *p, int at) {
+    return at < p->slots ? &p->own[at] : &p->load->shared[at - p->slots];
+}
+
+static bool is_fragile(int at) {
+    return at % 5 == 0;
+}
+
+/* A variable among the first `count` slots that the op does not have yet; fragile or not, or `any`. */
+static cell *draw_cell(pusher *p, const work *w, int count, bool fragile, bool any) {
+    for (;;) {
+        int at = fragile ? pick(&p->state, count / 5) * 5 : pick(&p->state, count);
+        cell *c = *slot_of(p, at);
+        bool good = any || is_fragile(at) == fragile;
+        for (int i = 0; i < w->nreads + w->nwrites && good; i++)
+            good = w->cells[i] != c;
+        if (good)
+            return c;
+    }
+}
+
+static int draw_delay(pusher *p, work *w) {
+    int kind = pick(&p->state, 128);
+    if (kind == 0 && !(w->flags & NEAP_PUSH_SMALL))
+        return -20 - pick(&p->state, 100);
+    return kind < 32 ? pick(&p->state, 1000) : 0;
+}
+
+static work *draw_work(pusher *p, int slots, bool is_operator) {
     work *w = calloc(1, sizeof *w);
-    int used[CELLS] = {0};
-    w->salt = draw(state);
-    w->nwrites = (int)(draw(state) % (WRITES_MOST + 1));
-    for (int i = 0; i < w->nwrites; i++) {
-        int at;
-        do
-            at = (int)(draw(state) % (uint64_t)own);
-        while (used[at]);
-        used[at] = 1;
-        w->writes[i] = &cells[at];
-    }
-    int wanted = (int)(draw(state) % (READS_MOST + 1));
-    for (int i = 0; i < wanted; i++) {
-        int at = (int)(draw(state) % (uint64_t)count);
-        if (used[at])
-            continue;
-        used[at] = 1;
-        w->reads[w->nreads++] = &cells[at];
-    }
-    uint64_t delay = draw(state) % 64;
-    w->delay_us = delay < 2 ? 200 : delay < 6 ? 10 : 0;
-    uint64_t sum = fold(w, 1);
-    for (int i = 0; i < w->nwrites; i++) {
-        w->writes[i]->expected = mix(w->writes[i]->expected + sum);
-        w->writes[i]->writes++;
-    }
+    w->load = p->load;
+    w->salt = draw(&p->state);
+    w->capacity = is_operator ? RUNS_MOST : 1;
+    w->seen = calloc(w->capacity, sizeof *w->seen);
+    w->fragile = pick(&p->state, 5) == 0;
+    w->async = pick(&p->state, 12) == 0;
+    w->at_once = pick(&p->state, 2);
+    w->flags = (pick(&p->state, 2) ? NEAP_PUSH_SMALL : 0) | (pick(&p->state, 8) == 0 ? NEAP_PUSH_ALWAYS : 0);
+    w->delay = draw_delay(p, w);
+    bool narrow = pick(&p->state, 2), always = w->flags & NEAP_PUSH_ALWAYS;
+    int reads = READS_LEAST + pick(&p->state, narrow ? 3 : READS_MOST - READS_LEAST + 1);
+    int writes = w->fragile ? 1 + pick(&p->state, 2) : is_operator ? 1 + pick(&p->state, 2) : pick(&p->state, 5);
+    bool reads_fragile = w->fragile && pick(&p->state, 2);
+    for (; w->nreads < reads; w->nreads++)
+        w->cells[w->nreads] = draw_cell(p, w, slots, reads_fragile && w->nreads == 1, always && w->nreads % 4 == 0);
+    for (; w->nwrites < writes; w->nwrites++)
+        w->cells[w->nreads + w->nwrites] = draw_cell(p, w, slots, w->fragile, false);
+    w->next = p->works;
+    p->works = w;
     return w;
 }
 
-static void push_work(work *w, uint64_t *state, int devices) {
-    neap_var *reads[READS_MOST], *writes[WRITES_MOST];
-    for (int i = 0; i < w->nreads; i++)
-        reads[i] = w->reads[i]->var;
-    for (int i = 0; i < w->nwrites; i++)
-        writes[i] = w->writes[i]->var;
-    uint64_t kind = draw(state);
-    neap_push push = {
-        .name = "work",
-        .release = free,
-        .device = (int)(kind % (uint64_t)devices),
-        .priority = (kind >> 8) % 4 == 0 ? (int)((kind >> 10) % 7) - 3 : 0,
-        .flags = w->delay_us == 0 && (kind >> 16) % 2 ? NEAP_PUSH_SMALL : 0,
-        .nreads = w->nreads,
-        .nwrites = w->nwrites,
-        .reads = reads,
-        .writes = writes,
-    };
-    int status = (kind >> 20) % 64 == 0 ? neap_push_async(start_work, w, &push) : neap_push_sync(run_work, w, &push);
-    CHECK_EQ(status, NEAP_OK);
+/* ---- Pushing ----------------------------------------------------------------------------------------------------- */
+
+static const char *site_of(const work *w) {
+    static const char *const sites[4] = {"a.lua:1", "b.lua:22", NULL, "deep/c.lua:333"};
+    return sites[w->salt >> 40 & 3];
 }
 
-static void check_cells(cell *cells, int count) {
-    int wrong = 0;
-    for (int i = 0; i < count; i++) {
-        wrong += cells[i].value != cells[i].expected || neap_var_version(cells[i].var) != cells[i].writes;
+static int draw_priority(pusher *p) {
+    return pick(&p->state, 4) ? 0 : pick(&p->state, 7) - 3;
+}
+
+/* Pushes w as a plain op, or makes it an operator. */
+static void push_work(pusher *p, work *w, bool is_operator) {
+    neap_var *vars[CELLS_MOST];
+    for (int i = 0; i < w->nreads + w->nwrites; i++)
+        vars[i] = w->cells[i]->var;
+    w->device = pick(&p->state, p->load->config.devices);
+    neap_push push = {.name = "work",
+                      .site = site_of(w),
+                      .release = note_release,
+                      .device = w->device,
+                      .priority = draw_priority(p),
+                      .flags = w->flags,
+                      .nreads = w->nreads,
+                      .nwrites = w->nwrites,
+                      .reads = vars,
+                      .writes = vars + w->nreads,
+                      .bytes = pick(&p->state, 1000),
+                      .cost = pick(&p->state, 3) * 100};
+    int status;
+    if (is_operator) {
+        status = w->async ? neap_operator_new_async(start_work, w, &push, &w->operator)
+                          : neap_operator_new(run_work, w, &push, &w->operator);
+    } else {
+        status = w->async ? neap_push_async(start_work, w, &push) : neap_push_sync(run_work, w, &push);
+        w->pushes = 1;
     }
-    CHECK_EQ(wrong, 0);
+    p->load->refused += status != NEAP_OK;
 }
 
-static void one_pusher(uint64_t seed, neap_engine_config config) {
-    CHECK_EQ(neap_engine_start(&config), NEAP_OK);
-    neap_engine_counts before, after;
-    neap_engine_count(&before);
-    cell cells[CELLS] = {0};
-    uint64_t state = seed;
-    for (int i = 0; i < CELLS; i++)
-        CHECK_EQ(neap_var_new(&cells[i].var), NEAP_OK);
-    for (int i = 0; i < OPS; i++) {
-        work *w = draw_work(&state, cells, CELLS, CELLS);
-        push_work(w, &state, config.devices ? config.devices : 1);
-        if (i % 500 == 250) {
-            cell *c = &cells[draw(&state) % CELLS];
-            CHECK_EQ(neap_var_wait_to_read(c->var), NEAP_OK);
-            CHECK(c->value == c->expected);
-        }
-        if (i % 500 == 400) {
-            cell *c = &cells[draw(&state) % CELLS];
-            CHECK_EQ(neap_var_wait_to_write(c->var), NEAP_OK);
-            CHECK(c->value == c->expected);
+static void drop_operator(work **slot) {
+    neap_operator_delete((*slot)->operator);
+    *slot = NULL;
+}
+
+static work *push_operator(pusher *p) {
+    work **slot = &p->operators[pick(&p->state, OPERATORS)], *w = *slot;
+    if (!w) {
+        w = *slot = draw_work(p, p->slots, true);
+        push_work(p, w, true);
+    }
+    int device = pick(&p->state, p->load->config.devices);
+    p->load->refused += neap_operator_push(w->operator, device, draw_priority(p)) != NEAP_OK;
+    if (++w->pushes == w->capacity)
+        drop_operator(slot);
+    return w;
+}
+
+/* Deletes a fragile variable, however many ops still wait for it, and puts a new one in its place. */
+static void renew(pusher *p, int slots) {
+    cell **slot = slot_of(p, pick(&p->state, slots / 5) * 5);
+    for (int i = 0; i < OPERATORS; i++) {
+        for (int k = 0; p->operators[i] && k < p->operators[i]->nreads + p->operators[i]->nwrites; k++) {
+            if (p->operators[i]->cells[k] == *slot) {
+                drop_operator(&p->operators[i]);
+            }
         }
     }
-    CHECK_EQ(neap_wait_all(), NEAP_OK);
-    check_cells(cells, CELLS);
-    neap_engine_count(&after);
-    CHECK_EQ(after.pushed - before.pushed, OPS);
-    CHECK_EQ(after.completed - before.completed, OPS);
-    CHECK_EQ(after.skipped - before.skipped, 0);
-    for (int i = 0; i < CELLS; i++)
-        neap_var_delete(cells[i].var);
-    neap_engine_stop();
+    neap_var_delete((*slot)->var);
+    (*slot)->deleted = true;
+    *slot = new_cell(p);
 }
 
-typedef struct pusher {
-    uint64_t seed;
-    cell cells[CELLS]; /* the last `shared` are everybody's, and nobody writes them */
-    int devices;
-} pusher;
+static void count_report(load *l, int status) {
+    l->refused += status < 0 && status != NEAP_E_SHAPE;
+    l->reports += status < 0;
+}
+
+/* What a pusher does now and then besides pushing. */
+static void look_around(pusher *p) {
+    load *l = p->load;
+    neap_var *var = p->own[pick(&p->state, p->slots)]->var;
+    switch (pick(&p->state, 256)) {
+    case 0:
+        count_report(l, neap_var_wait_to_read(var));
+        break;
+    case 1:
+        count_report(l, neap_var_wait_to_write(var));
+        break;
+    case 2:
+        neap_var_poll(var, p->waker);
+        break;
+    case 3:
+        neap_engine_help(20000);
+        break;
+    case 4:
+        if (l->bulk)
+            neap_bulk(pick(&p->state, 2 * l->bulk));
+        break;
+    default:
+        break;
+    }
+    while (l->throttled && neap_ahead_poll(p->waker) == NEAP_PENDING) {
+        neap_waker_sleep(p->waker, 1000);
+        neap_waker_clear(p->waker);
+    }
+}
+
+static void push_one(pusher *p, bool shared) {
+    int slots = shared ? p->slots + SHARED : p->slots;
+    work *w;
+    if (!shared && pick(&p->state, 4) == 0) {
+        w = push_operator(p);
+    } else {
+        w = draw_work(p, slots, false);
+        push_work(p, w, false);
+    }
+    p->pushed[p->count++] = w;
+    if (w->fragile)
+        renew(p, slots);
+}
 
 static void *push_many(void *arg) {
     pusher *p = arg;
-    uint64_t state = p->seed;
-    for (int i = 0; i < OPS / PUSHERS; i++) {
-        work *w = draw_work(&state, p->cells, CELLS, CELLS - 40);
-        push_work(w, &state, p->devices);
-    }
-    return NULL;
-}
-
-static void several_pushers(uint64_t seed, neap_engine_config config) {
-    CHECK_EQ(neap_engine_start(&config), NEAP_OK);
-    static pusher pushers[PUSHERS];
-    neap_var *shared[40];
-    pthread_t threads[PUSHERS];
-    for (int i = 0; i < 40; i++)
-        CHECK_EQ(neap_var_new(&shared[i]), NEAP_OK);
-    for (int p = 0; p < PUSHERS; p++) {
-        pushers[p] = (pusher){.seed = seed * 77 + (uint64_t)p, .devices = config.devices ? config.devices : 1};
-        for (int i = 0; i < CELLS - 40; i++)
-            CHECK_EQ(neap_var_new(&pushers[p].cells[i].var), NEAP_OK);
-        for (int i = CELLS - 40; i < CELLS; i++)
-            pushers[p].cells[i].var = shared[i - (CELLS - 40)];
-    }
-    for (int p = 0; p < PUSHERS; p++)
-        pthread_create(&threads[p], NULL, push_many, &pushers[p]);
-    for (int p = 0; p < PUSHERS; p++)
-        pthread_join(threads[p], NULL);
-    CHECK_EQ(neap_wait_all(), NEAP_OK);
-    for (int p = 0; p < PUSHERS; p++) {
-        check_cells(pushers[p].cells, CELLS - 40);
-        for (int i = 0; i < CELLS - 40; i++)
-            neap_var_delete(pushers[p].cells[i].var);
-    }
-    for (int i = 0; i < 40; i++)
-        neap_var_delete(shared[i]);
-    neap_engine_stop();
-}
-
-/* ---- Several pushers that write the same variables: no order is promised between them, but each op is atomic ----- */
-
-typedef struct bank {
-    neap_var *vars[8];
-    long balances[8];
-} bank;
-
-typedef struct transfer {
-    long *from, *to;
-} transfer;
-
-static int run_transfer(void *arg, const neap_run *run) {
-    (void)run;
-    transfer *t = arg;
-    *t->from -= 1;
-    *t->to += 1;
-    return 0;
-}
-
-static void *transfer_many(void *arg) {
-    bank *b = arg;
-    uint64_t state = (uint64_t)(uintptr_t)&state;
-    for (int i = 0; i < 3000; i++) {
-        int from = (int)(draw(&state) % 8), to = (int)((uint64_t)(from + 1) + draw(&state) % 7) % 8;
-        transfer *t = malloc(sizeof *t);
-        *t = (transfer){&b->balances[from], &b->balances[to]};
-        neap_var *writes[2] = {b->vars[from], b->vars[to]};
-        neap_push push = {.release = free, .flags = i % 2, .nwrites = 2, .writes = writes};
-        CHECK_EQ(neap_push_sync(run_transfer, t, &push), NEAP_OK);
-    }
-    return NULL;
-}
-
-static void entangled_pushers(neap_engine_config config) {
-    CHECK_EQ(neap_engine_start(&config), NEAP_OK);
-    static bank b;
-    b = (bank){0};
-    pthread_t threads[PUSHERS];
-    for (int i = 0; i < 8; i++)
-        CHECK_EQ(neap_var_new(&b.vars[i]), NEAP_OK);
-    for (int p = 0; p < PUSHERS; p++)
-        pthread_create(&threads[p], NULL, transfer_many, &b);
-    for (int p = 0; p < PUSHERS; p++)
-        pthread_join(threads[p], NULL);
-    CHECK_EQ(neap_wait_all(), NEAP_OK);
-    long sum = 0;
-    uint64_t versions = 0;
-    for (int i = 0; i < 8; i++) {
-        sum += b.balances[i];
-        versions += neap_var_version(b.vars[i]);
-        neap_var_delete(b.vars[i]);
-    }
-    CHECK_EQ(sum, 0);
-    CHECK_EQ(versions, PUSHERS * 3000 * 2);
-    neap_engine_stop();
-}
-
-int main(void) {
-    neap_engine_config configs[] = {{.scheduler = NEAP_SCHEDULER_NAIVE},
-                                    {.workers = 1},
-                                    {.workers = 2, .devices = 3},
-                                    {.workers = 5, .devices = 8}};
-    for (size_t i = 0; i < sizeof configs / sizeof configs[0]; i++) {
-        for (uint64_t seed = 1; seed <= 3; seed++) {
-            one_pusher(seed, configs[i]);
-            several_pushers(seed, configs[i]);
+    load *l = p->load;
+    neap_bulk(l->bulk);
+    while (p->count < l->ops / l->pushers) {
+        look_around(p);
+        bool shared = l->pushers > 1 && pick(&p->state, 4) == 0;
+        if (!shared) {
+            push_one(p, false);
+            continue;
         }
-        entangled_pushers(configs[i]);
+        pthread_mutex_lock(&l->lock);
+        l->log[l->logged].pusher = p->index;
+        l->log[l->logged++].index = p->count;
+        push_one(p, true);
+        neap_bulk(l->bulk); /* what was joined goes before what the next holder of the lock pushes */
+        pthread_mutex_unlock(&l->lock);
+    }
+    for (int i = 0; i < OPERATORS; i++) {
+        if (p->operators[i])
+            drop_operator(&p->operators[i]);
+    }
+    neap_bulk(0);
+    return NULL;
+}
+
+/* ---- Replaying --------------------------------------------------------------------------------------------------- */
+
+/* The first failed variable of the op, in the order of its lists; what it carries the op inherits. */
+static const cell *failed_input(const work *w) {
+    for (int i = 0; i < w->nreads + w->nwrites && !(w->flags & NEAP_PUSH_ALWAYS); i++) {
+        if (w->cells[i]->cause)
+            return w->cells[i];
+    }
+    return NULL;
+}
+
+static void replay_failure(work *w, const work *cause, uint32_t cause_run) {
+    for (int i = w->nreads; i < w->nreads + w->nwrites; i++) {
+        if (!w->cells[i]->cause) {
+            w->cells[i]->cause = cause;
+            w->cells[i]->cause_run = cause_run;
+        }
+    }
+}
+
+static void replay_run(load *l, work *w) {
+    uint32_t run = w->replayed++;
+    const record *seen = &w->seen[run];
+    uint64_t sum = fold(w, run, true);
+    if (run >= w->runs) {
+        l->missing++;
+        return;
+    }
+    l->wrong_folds += seen->fold != sum;
+    for (int i = 0; i < w->nreads + w->nwrites; i++)
+        l->wrong_versions += seen->versions[i] != w->cells[i]->writes;
+    for (int i = 0; i < writes_done(w, run); i++)
+        w->cells[w->nreads + i]->replayed_value = mix(sum + (uint64_t)i);
+    if (breaks(w, run)) {
+        l->failures++;
+        replay_failure(w, w, run);
+    }
+}
+
+static void replay(load *l, work *w) {
+    const cell *failed = failed_input(w);
+    if (failed) {
+        l->skipped++;
+        replay_failure(w, failed->cause, failed->cause_run);
+    } else {
+        replay_run(l, w);
+    }
+    for (int i = w->nreads; i < w->nreads + w->nwrites; i++)
+        w->cells[i]->writes++;
+}
+
+static void replay_all(load *l) {
+    int done[PUSHERS_MOST] = {0};
+    for (int i = 0; i < l->logged; i++) {
+        pusher *p = l->pusher[l->log[i].pusher];
+        while (done[p->index] <= l->log[i].index)
+            replay(l, p->pushed[done[p->index]++]);
+    }
+    for (int k = 0; k < l->pushers; k++) {
+        pusher *p = l->pusher[k];
+        while (done[k] < p->count)
+            replay(l, p->pushed[done[k]++]);
+    }
+}
+
+static bool carries_its_cause(const cell *c) {
+    int status = neap_var_poll(c->var, NULL);
+    if (!c->cause)
+        return status == NEAP_OK;
+    char text[100];
+    const char *site = site_of(c->cause);
+    snprintf(text, sizeof text, "%s%swork: %llx/%u", site ? site : "", site ? ": " : "",
+             (unsigned long long)c->cause->salt, c->cause_run);
+    return status == NEAP_E_SHAPE && strcmp(neap_error_text(), text) == 0;
+}
+
+static void check_load(load *l, const neap_engine_counts *before, const neap_engine_counts *after) {
+    long wrong_values = 0, wrong_counts = 0, wrong_failures = 0, wrong_releases = 0, wrong_runs = 0, pushes = 0;
+    for (int k = 0; k < l->pushers; k++) {
+        pushes += l->pusher[k]->count;
+        for (cell *c = l->pusher[k]->cells; c; c = c->next) {
+            wrong_values += c->value != c->replayed_value;
+            wrong_counts += !c->deleted && neap_var_version(c->var) != c->writes;
+            wrong_failures += !c->deleted && !carries_its_cause(c);
+        }
+        for (work *w = l->pusher[k]->works; w; w = w->next) {
+            wrong_releases += w->released != 1;
+            wrong_runs += w->runs != w->replayed;
+        }
+    }
+    CHECK_EQ(l->refused, 0);
+    CHECK_EQ(l->misplaced, 0);
+    CHECK_EQ(l->overruns, 0);
+    CHECK_EQ(l->missing, 0);
+    CHECK_EQ(l->wrong_folds, 0);
+    CHECK_EQ(l->wrong_versions, 0);
+    CHECK_EQ(wrong_values, 0);
+    CHECK_EQ(wrong_counts, 0);
+    CHECK_EQ(wrong_failures, 0);
+    CHECK_EQ(wrong_releases, 0);
+    CHECK_EQ(wrong_runs, 0);
+    CHECK_EQ(after->pushed - before->pushed, pushes);
+    CHECK_EQ(after->completed - before->completed, pushes);
+    CHECK_EQ(after->skipped - before->skipped, l->skipped);
+}
+
+/* ---- A round ----------------------------------------------------------------------------------------------------- */
+
+static void open_load(load *l) {
+    CHECK_EQ(neap_engine_start(&l->config), NEAP_OK);
+    pthread_mutex_init(&l->lock, NULL);
+    pthread_mutex_init(&l->stack_lock, NULL);
+    pthread_cond_init(&l->stack_filled, NULL);
+    for (int k = 0; k < l->pushers; k++) {
+        pusher *p = l->pusher[k] = calloc(1, sizeof *p);
+        p->load = l;
+        p->index = k;
+        p->slots = l->pushers == 1 ? SLOTS : OWN;
+        p->state = l->seed * 1000 + (uint64_t)k;
+        l->refused += neap_waker_new(&p->waker) != NEAP_OK;
+        for (int i = 0; i < p->slots; i++)
+            p->own[i] = new_cell(p);
+    }
+    for (int i = 0; i < SHARED; i++)
+        l->shared[i] = new_cell(l->pusher[0]);
+}
+
+static void close_load(load *l) {
+    for (int k = 0; k < l->pushers; k++) {
+        pusher *p = l->pusher[k];
+        for (cell *c = p->cells, *next; c; c = next) {
+            next = c->next;
+            if (!c->deleted)
+                neap_var_delete(c->var);
+            free(c);
+        }
+        for (work *w = p->works, *next; w; w = next) {
+            next = w->next;
+            free(w->seen);
+            free(w);
+        }
+        neap_waker_free(p->waker);
+        free(p);
+    }
+    neap_engine_stop();
+}
+
+static void run_load(load *l) {
+    pthread_t pushers[PUSHERS_MOST], completers[COMPLETERS];
+    neap_engine_counts before, after;
+    open_load(l);
+    neap_engine_count(&before);
+    for (int i = 0; i < COMPLETERS; i++)
+        CHECK_EQ(pthread_create(&completers[i], NULL, complete_many, l), 0);
+    for (int i = 1; i < l->pushers; i++)
+        CHECK_EQ(pthread_create(&pushers[i], NULL, push_many, l->pusher[i]), 0);
+    push_many(l->pusher[0]);
+    for (int i = 1; i < l->pushers; i++)
+        pthread_join(pushers[i], NULL);
+    int status = neap_wait_all();
+    CHECK_EQ(neap_wait_all(), NEAP_OK);
+    neap_engine_count(&after);
+    pthread_mutex_lock(&l->stack_lock);
+    l->quit = true;
+    pthread_cond_broadcast(&l->stack_filled);
+    pthread_mutex_unlock(&l->stack_lock);
+    for (int i = 0; i < COMPLETERS; i++)
+        pthread_join(completers[i], NULL);
+    replay_all(l);
+    check_load(l, &before, &after);
+    CHECK(l->reports <= l->failures);
+    CHECK_EQ(status, l->reports < l->failures ? NEAP_E_SHAPE : NEAP_OK);
+    neap_ahead_limit(1, 1);
+    CHECK_EQ(neap_ahead_poll(NULL), NEAP_OK); /* everything that was counted as under way has been taken off */
+    neap_ahead_limit(0, 0);
+    close_load(l);
+}
+
+/* Round `kind` of a seed: all schedulers, one and several pushers, with bulks and without, shuffled and not. */
+enum { KINDS = 3 * 2 * 2 * 2 };
+
+static void random_round(uint64_t seed, int kind) {
+    uint64_t state = seed * KINDS + (uint64_t)kind;
+    load *l = calloc(1, sizeof *l);
+    l->seed = draw(&state);
+    l->config = (neap_engine_config){.scheduler = kind % 3,
+                                     .workers = 2 + pick(&state, 4),
+                                     .devices = 1 + pick(&state, 4),
+                                     .shuffle = kind / 12 ? draw(&state) | 1 : 0};
+    if (l->config.scheduler == NEAP_SCHEDULER_DEVICE)
+        l->config.workers = 1 + pick(&state, 3);
+    l->pushers = kind / 3 % 2 ? 2 + pick(&state, PUSHERS_MOST - 1) : 1;
+    l->bulk = kind / 6 % 2 ? 2 << pick(&state, 7) : 0;
+    l->throttled = pick(&state, 3) == 0;
+    l->ops = OPS;
+    neap_ahead_limit(l->throttled ? 100000 : 0, 0);
+    long failed = check_failed;
+    run_load(l);
+    if (check_failed != failed) {
+        fprintf(stderr,
+                "seed %llu, kind %d: scheduler %d, %d workers, %d devices, shuffle %llu, %d pushers, bulks of %d\n",
+                (unsigned long long)seed, kind, l->config.scheduler, l->config.workers, l->config.devices,
+                (unsigned long long)l->config.shuffle, l->pushers, l->bulk);
+    }
+    free(l);
+}
+
+static void all_kinds(uint64_t seed) {
+    for (int kind = 0; kind < KINDS; kind++)
+        random_round(seed, kind);
+}
+
+int main(int argc, char **argv) {
+    const char *hours = getenv("NEAP_TEST_LONG");
+    if (argc > 1) {
+        all_kinds(strtoull(argv[1], NULL, 10));
+    } else if (hours) {
+        time_t start = time(NULL), length = (time_t)(atof(hours) * 3600);
+        for (uint64_t seed = (uint64_t)start; time(NULL) - start < length && check_failed == 0; seed++)
+            all_kinds(seed);
+    } else {
+        for (uint64_t seed = 1; seed <= SIZE(3, 1); seed++)
+            all_kinds(seed);
     }
     return check_end();
 }
