@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-enum { CHAIN = ENGINE_LIMIT(64, 4), CACHE_LINE = 64, CHUNK_CHAINS_MOST = 64 };
+enum { CHAIN = ENGINE_LIMIT(64, 4), CACHE_LINE = 64, CHUNK_CHAINS_MOST = 256 };
 
 static _Atomic int64_t fail_countdown;
 

@@ -182,6 +182,8 @@ bool engine_var_enqueue(engine_op *op, neap_var *const *order) {
         granted += enter(&op->entries[i]);
     for (uint32_t i = 0; i < count; i++)
         engine_lock_drop(&order[i]->lock);
+    if (granted == count)
+        return true; /* no queue has an entry of it, so nobody else counts */
     return atomic_fetch_sub_explicit(&op->waiting, granted + 1, memory_order_acq_rel) == granted + 1;
 }
 
@@ -236,6 +238,8 @@ void engine_var_finish(neap_var *var, int access, engine_failure *failure, engin
     }
     if (var->head)
         granted = grant_front(var);
+    if (var->head)
+        __builtin_prefetch((char *)var->head - offsetof(engine_op, entries), 1); /* most likely what comes next */
     bool gone = var->deleted && is_idle(var);
     engine_lock_drop(&var->lock);
     if (gone)
@@ -245,7 +249,9 @@ void engine_var_finish(neap_var *var, int access, engine_failure *failure, engin
     while (granted) {
         engine_entry *next = granted->next;
         engine_op *op = engine_entry_op(granted);
-        if (op->entry_count == 1 || atomic_fetch_sub_explicit(&op->waiting, 1, memory_order_acq_rel) == 1)
+        /* With one count left it is ours, and nobody else touches it. */
+        if (atomic_load_explicit(&op->waiting, memory_order_acquire) == 1 ||
+            atomic_fetch_sub_explicit(&op->waiting, 1, memory_order_acq_rel) == 1)
             append_ready(ready, op);
         granted = next;
     }
