@@ -8,7 +8,7 @@
  * does not lose anything but the engine.
  */
 #include "engine/device_internal.h"
-#include "engine/engine_internal.h"
+#include "engine/timeline.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -21,6 +21,7 @@ static pthread_mutex_t phase_mutex = PTHREAD_MUTEX_INITIALIZER;
 
 static void mark_dead(void) {
     atomic_store(&engine.phase, ENGINE_DEAD);
+    atomic_store(&engine_timeline_recording, false);
 }
 
 /* From the first touch of the library on, so that a child forked before the start is marked as well. */

@@ -47,6 +47,7 @@ int engine_failure_report_all(void);
 /* ---- Threads (thread.c) ------------------------------------------------------------------------------------------ */
 typedef struct engine_op engine_op;
 typedef struct engine_pool engine_pool;
+typedef struct engine_track engine_track;
 
 typedef struct engine_magazine { /* a thread's own stock of a slab's objects */
     void *open, *full;           /* chains: one that is used, one that is full or NULL */
@@ -58,6 +59,8 @@ enum { ENGINE_SLABS = 16 }; /* slabs that there may be, and one */
 typedef struct engine_thread {        /* one per thread that ever called the engine */
     int worker;                       /* index among the workers, -1 outside */
     int depth;                        /* ops running on this thread, one inside the other */
+    const char *op_name;              /* of the innermost one. BORROWED while it runs */
+    engine_track *track;              /* of the timeline; NULL before its first record */
     int code;                         /* of the last error */
     uint64_t errors;                  /* errors set on this thread, ever */
     engine_pool *pool;                /* whose worker this is, or NULL */
@@ -197,8 +200,14 @@ struct engine_op { /* two cache lines with one entry: ops pass from core to core
     void (*release)(void *arg);
     const char *name, *site;
     engine_op *next;     /* in a lane, a ready list or a bulk; in a lane's heap: the next sibling */
-    engine_op *child;    /* in a lane's heap */
-    uint64_t order;      /* in a lane's heap: breaks ties of priority */
+    union {
+        engine_op *child; /* in a lane's heap */
+        int64_t queued;   /* if it never enters one, for the timeline: when it was pushed, 0: not recorded */
+    };
+    union {
+        uint64_t order; /* in a lane's heap: breaks ties of priority */
+        uint64_t slice; /* once it has been started, for the timeline: its number, 0: not recorded */
+    };
     int64_t bytes, cost; /* of the run-ahead budget */
     engine_entry entries[];
 };
@@ -207,7 +216,11 @@ static inline engine_op *engine_entry_op(const engine_entry *entry) {
     return (engine_op *)((char *)(entry - entry->index) - offsetof(engine_op, entries));
 }
 
-enum { ENGINE_OP_ASYNC = 1 << 16, ENGINE_OP_HIDDEN = 1 << 17 /* not in the counters */ };
+enum {
+    ENGINE_OP_ASYNC = 1 << 16,
+    ENGINE_OP_HIDDEN = 1 << 17, /* not in the counters */
+    ENGINE_OP_AT_PUSH = 1 << 18 /* it was ready at its push and runs there */
+};
 
 engine_op *engine_op_new(uint32_t entry_count); /* with nothing but entry_count set. NULL: out of memory */
 /* An op for a push that was checked, with its entries. NULL with the error set. */
@@ -281,6 +294,7 @@ struct engine_parallel { /* lives on the caller's stack while it is offered */
     _Atomic uint32_t active; /* helpers inside */
     int device, wanted;      /* helpers that may still join */
     uint32_t epoch;
+    const char *name; /* of the op that it is a part of */
     engine_parallel *link;
 };
 

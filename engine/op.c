@@ -15,7 +15,7 @@
  * completes what it waited for, once no op of that thread is running.
  */
 #include "engine/device_internal.h"
-#include "engine/engine_internal.h"
+#include "engine/timeline.h"
 
 #include <stdlib.h>
 
@@ -58,6 +58,7 @@ engine_op *engine_op_of_push(const neap_push *push) {
     op->site = push->site;
     op->bytes = push->bytes;
     op->cost = push->cost;
+    op->queued = engine_timeline_now();
     op->epoch = engine_epoch();
     for (uint32_t i = 0; i < count; i++) {
         engine_entry *entry = &op->entries[i];
@@ -110,9 +111,12 @@ void engine_op_hand_over(engine_ready *ready, engine_thread *self) {
 engine_failure *engine_op_call(neap_sync_fn fn, void *arg, const neap_run *run, uint32_t flags, const char *name,
                                const char *site, engine_thread *self) {
     uint64_t errors = self->errors;
+    const char *outer = self->op_name;
+    self->op_name = name;
     self->depth++;
     int status = fn(arg, run);
     self->depth--;
+    self->op_name = outer;
     if (run->epoch != engine_epoch() && !(flags & NEAP_PUSH_ALWAYS))
         return engine_failure_new(NEAP_E_INTERRUPT, NULL, name, site);
     if (status >= 0)
@@ -135,12 +139,16 @@ static engine_failure *inherited(const engine_op *op) {
 
 engine_failure *engine_op_perform(engine_op *op, engine_thread *self) {
     neap_run run = {.device = op->device, .worker = self->worker, .epoch = op->epoch};
+    int64_t began = engine_timeline_now();
     engine_failure *failure = inherited(op);
-    if (failure) {
+    bool skipped = failure;
+    if (skipped) {
         engine_count_one(&self->skipped);
     } else {
         failure = engine_op_call(op->fn.sync, op->arg, &run, op->flags, op->name, op->site, self);
     }
+    if (began)
+        engine_timeline_op(op, began, failure, skipped);
     if (op->release)
         op->release(op->arg);
     if (op->bytes | op->cost)
@@ -176,9 +184,14 @@ static void start(engine_op *op, neap_stream *stream, engine_thread *self) {
     engine_failure *failure = inherited(op);
     if (failure) {
         engine_count_one(&self->skipped);
+        int64_t now = engine_timeline_now();
+        if (now)
+            engine_timeline_op(op, now, failure, true);
         finish_async(op, failure, self);
         return;
     }
+    char name[ENGINE_TIMELINE_NAME];
+    int64_t began = engine_timeline_start(op, name);
     neap_run run = {.device = op->device, .worker = self->worker, .epoch = op->epoch, .stream = stream};
     self->depth++; /* the op may be gone when these return */
     if (op->flags & ENGINE_OP_ASYNC) {
@@ -187,6 +200,8 @@ static void start(engine_op *op, neap_stream *stream, engine_thread *self) {
         engine_stream_run(op, &run);
     }
     self->depth--;
+    if (began)
+        engine_timeline_started(name, began);
     engine_ready none = {NULL, &none.head};
     engine_op_hand_over(&none, self);
 }
@@ -210,6 +225,7 @@ void neap_complete(neap_completion *done, int status) {
     engine_failure *failure = NULL;
     if (status < 0)
         failure = engine_failure_new(status, self->code == status ? self->text : NULL, op->name, op->site);
+    engine_timeline_complete(op, failure);
     finish_async(op, failure, self);
 }
 

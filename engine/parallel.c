@@ -4,7 +4,7 @@
  * Indices are claimed in chunks from one atomic counter. The caller alone would finish the loop, so nested loops, and
  * loops while every worker is busy, cannot deadlock. A cancelled loop (neap_engine_cancel) claims no more indices.
  */
-#include "engine/engine_internal.h"
+#include "engine/timeline.h"
 
 #include <sched.h>
 
@@ -13,14 +13,18 @@ enum { CHUNKS_PER_WORKER = 8, YIELDS_BEFORE_SLEEP = 30, SPINS_PER_YIELD = 32, FO
 static const uint32_t CALLER_SLEEPS = UINT32_C(1) << 31; /* a bit of `active` */
 
 static void work_on(engine_parallel *loop, const neap_run *run) {
+    int64_t began = engine_timeline_now(), done = 0;
     for (;;) {
         int64_t first = atomic_fetch_add_explicit(&loop->next, loop->chunk, memory_order_relaxed);
         if (first >= loop->n || loop->epoch != engine_epoch())
-            return;
+            break;
         int64_t end = first + loop->chunk < loop->n ? first + loop->chunk : loop->n;
+        done += end - first;
         for (int64_t i = first; i < end; i++)
             loop->fn(loop->arg, i, run);
     }
+    if (began && done > 0)
+        engine_timeline_share(loop->name, began, done);
 }
 
 /* A helper's part: it entered under the pool's lock. The loop may be gone once `active` is 0: a wake on its old
@@ -60,8 +64,13 @@ void neap_parallel_for(const neap_run *run, int64_t n, void (*fn)(void *arg, int
         return;
     }
     int64_t chunk = n / ((int64_t)workers * CHUNKS_PER_WORKER);
-    engine_parallel loop = {
-        .fn = fn, .arg = arg, .n = n, .chunk = chunk > 1 ? chunk : 1, .device = run->device, .epoch = run->epoch};
+    engine_parallel loop = {.fn = fn,
+                            .arg = arg,
+                            .n = n,
+                            .chunk = chunk > 1 ? chunk : 1,
+                            .device = run->device,
+                            .epoch = run->epoch,
+                            .name = engine_self()->op_name};
     int64_t others = (n + loop.chunk - 1) / loop.chunk - 1;
     engine_pool_offer(&loop, others < workers ? (int)others : workers);
     work_on(&loop, run);

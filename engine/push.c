@@ -6,7 +6,7 @@
  *
  * On failure nothing was pushed and `release` was not called.
  */
-#include "engine/engine_internal.h"
+#include "engine/timeline.h"
 
 #include <stdlib.h>
 
@@ -84,6 +84,7 @@ int engine_push_admit(engine_op *op, neap_var *const *sorted, engine_thread *sel
     if (ready && inlines) {
         if (!hidden)
             engine_count_one(&self->inlined);
+        op->flags |= ENGINE_OP_AT_PUSH;
         engine_op_run(op, self);
     } else if (ready) {
         op->next = NULL;
@@ -115,12 +116,16 @@ static void run_claimed(neap_sync_fn fn, void *arg, const neap_push *push, engin
     engine_ready ready = {NULL, &ready.head};
     engine_count_one(&self->pushed);
     engine_count_one(&self->inlined);
+    int64_t began = engine_timeline_now();
     engine_failure *failure = inherited(push);
-    if (failure) {
+    bool skipped = failure;
+    if (skipped) {
         engine_count_one(&self->skipped);
     } else {
         failure = engine_op_call(fn, arg, &run, push->flags, push->name, push->site, self);
     }
+    if (began)
+        engine_timeline_push(push, began, failure, skipped);
     if (push->release)
         push->release(arg);
     for (int i = 0; i < push->nreads; i++)

@@ -4,7 +4,7 @@
  * and its share of the counters. Counters are written by their own thread only, so counting costs no locked
  * instruction; neap_engine_count adds up the living threads and what finished ones left behind.
  */
-#include "engine/engine_internal.h"
+#include "engine/timeline.h"
 
 #include <fenv.h>
 #include <pthread.h>
@@ -37,6 +37,7 @@ static void detach(void *pointer) {
         return; /* the list may have been locked when the process forked */
     engine_bulk_flush(self);
     engine_slab_leave(self);
+    engine_timeline_leave(self);
     engine_lock_take(&threads.lock);
     add_counts(&threads.finished, self);
     threads.begun += atomic_load_explicit(&self->begun, memory_order_relaxed);

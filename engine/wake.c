@@ -4,7 +4,7 @@
  * are counted: a watch that outlives neap_waker_free keeps its waker, so a late wake is harmless. A thread that blocks
  * inside the engine uses a waker without a descriptor and sleeps on the flag itself.
  */
-#include "engine/engine_internal.h"
+#include "engine/timeline.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -97,22 +97,32 @@ static bool spin_for(neap_waker *waker) {
     return false;
 }
 
-int neap_waker_sleep(neap_waker *waker, int timeout_ms) {
-    if (engine_waker_woken(waker))
-        return 1;
+static int sleep_on(neap_waker *waker, int timeout_ms) {
     if (timeout_ms != 0 && spin_for(waker))
         return 1;
     struct pollfd ready = {.fd = waker->fd, .events = POLLIN};
     return poll(&ready, 1, timeout_ms) > 0 ? 1 : 0;
 }
 
+int neap_waker_sleep(neap_waker *waker, int timeout_ms) {
+    if (engine_waker_woken(waker))
+        return 1;
+    int64_t began = engine_timeline_now();
+    int woken = sleep_on(waker, timeout_ms);
+    if (began)
+        engine_timeline_wait(began);
+    return woken;
+}
+
 void engine_waker_block(neap_waker *waker, bool help) {
     while (!engine_waker_woken(waker)) {
         if (help && neap_engine_help(SPIN_NS) > 0)
             continue;
-        if (spin_for(waker))
-            return;
-        engine_futex_wait(&waker->woken, 0, FOR_EVER);
+        int64_t began = engine_timeline_now();
+        if (!spin_for(waker))
+            engine_futex_wait(&waker->woken, 0, FOR_EVER);
+        if (began)
+            engine_timeline_wait(began);
     }
 }
 

@@ -379,7 +379,7 @@ static void batch_add(batcher *t, lazy_batch *batch, lazy_step *step, int32_t b)
     batch->cost += step->cost;
 }
 
-static int batch_close(batcher *t, lazy_batch *batch) {
+static int batch_close(batcher *t, lazy_step *const *steps, lazy_batch *batch) {
     size_t n = (size_t)batch->nbufs;
     batch->slots = malloc(n * (sizeof *batch->slots + sizeof *batch->writes) + 1);
     if (!batch->slots)
@@ -387,6 +387,7 @@ static int batch_close(batcher *t, lazy_batch *batch) {
     batch->writes = (bool *)(batch->slots + n);
     memcpy(batch->slots, t->slots, n * sizeof *batch->slots);
     memcpy(batch->writes, t->writes, n * sizeof *batch->writes);
+    lazy_batch_label(steps, batch);
     return 0;
 }
 
@@ -408,15 +409,16 @@ static int make_batches(lazy_plan *plan) {
                      batch->nsteps < BATCH_STEPS && batch->cost + step->cost < LAZY_SMALL_COST &&
                      batch->nbufs + new_buffers(t, step, plan->nbatches - 1) <= BATCH_BUFFERS;
         if (!joins) {
-            if (batch && (status = batch_close(t, batch)) != 0)
+            if (batch && (status = batch_close(t, plan->steps, batch)) != 0)
                 break;
             batch = &plan->batches[plan->nbatches++];
             batch->first = k;
         }
+        lazy_step_label(step);
         batch_add(t, batch, step, plan->nbatches - 1);
     }
     if (batch && status == 0)
-        status = batch_close(t, batch);
+        status = batch_close(t, plan->steps, batch);
     free(t);
     free(memory);
     return status;

@@ -32,6 +32,7 @@ typedef struct lazy_step {
     int32_t node;     /* the node it computes */
     const char *site; /* script line of that node when the plan was made. BORROWED from the context */
     int64_t cost;     /* ns, estimated */
+    char label[64];   /* see label.c */
     lazy_kernel kernel;
     int32_t first_number, nnumbers;
     lazy_call call;                   /* tensors' data is set at each run from base + offset */
@@ -48,6 +49,7 @@ typedef struct lazy_batch {
     bool *writes;
     int32_t first_number, nnumbers;
     int64_t cost;
+    char label[96];
 } lazy_batch;
 
 typedef struct lazy_plan {
@@ -84,6 +86,11 @@ static inline bool lazy_is_number(const neap_node *node) {
 /* made[i]: region node i needs a buffer. The planner may set more. OWNED. */
 int lazy_plan_new(neap_ctx *ctx, uint8_t *made, lazy_plan **out);
 void lazy_plan_release(lazy_plan *plan);
+
+/* label.c ----------------------------------------------------------------------------------------------------------- */
+/* Write the name of a planned step; of a closed batch of such steps. */
+void lazy_step_label(lazy_step *step);
+void lazy_batch_label(lazy_step *const *steps, lazy_batch *batch);
 
 /* fuse.c ------------------------------------------------------------------------------------------------------------ */
 typedef struct lazy_fusion { /* a request for one kernel: an expression over a box, read from `root` */

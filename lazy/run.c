@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "engine/timeline.h"
 #include "lazy/effect.h"
 #include "lazy/plan.h"
 
@@ -43,17 +44,25 @@ static int run_step(const lazy_step *step, const job *j, const neap_run *run) {
     return status;
 }
 
-static const char *step_name(const lazy_step *step) {
-    if (step->kind == LAZY_STEP_CALL)
-        return step->call.op->name;
-    return step->kernel.sinks[0].kind == LAZY_SINK_REDUCE ? lazy_ops[step->kernel.sinks[0].op]->name : "kernel";
+/* Shows a step of several in the timeline. */
+static void tell_step(const lazy_step *step, const job *j, int64_t began) {
+    uint64_t read = 0;
+    for (int32_t k = 0; k < step->nbufs - 1; k++)
+        read += neap_buffer_bytes(j->bufs[step->slots[k]]);
+    uint64_t written = neap_buffer_bytes(j->bufs[step->slots[step->nbufs - 1]]);
+    engine_timeline_step(step->label, began, read, written);
 }
 
 static int run_job(void *arg, const neap_run *run) {
     job *j = arg;
     int status = 0;
-    for (int32_t k = 0; k < j->nsteps && status == 0; k++)
-        status = run_step(j->plan->steps[j->first + k], j, run);
+    for (int32_t k = 0; k < j->nsteps && status == 0; k++) {
+        const lazy_step *step = j->plan->steps[j->first + k];
+        int64_t began = j->nsteps > 1 ? engine_timeline_now() : 0;
+        status = run_step(step, j, run);
+        if (began)
+            tell_step(step, j, began);
+    }
     return status;
 }
 
@@ -133,7 +142,7 @@ static int steps_push(neap_ctx *ctx, lazy_plan *plan, const lazy_batch *batch, i
             vars[nreads++] = var;
         }
     }
-    neap_push push = {.name = nsteps == 1 ? step_name(step) : "region",
+    neap_push push = {.name = nsteps == 1 ? step->label : batch->label,
                       .site = step_site(ctx, step, region),
                       .release = job_release,
                       .flags = batch->cost < LAZY_SMALL_COST ? NEAP_PUSH_SMALL : 0,

@@ -1,0 +1,75 @@
+/* label.c: what steps and batches are called, in timelines and in errors.
+ *
+ *      a kernel    the ops in it, in order: "multiply+add×2+sum"
+ *      a call      its op: "matmul2"
+ *      a batch     its steps, in order: "multiply+add+sum, tanh×3"
+ *
+ * Names are made once for each plan and lie in the steps and batches. One that is too long ends in "…".
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "lazy/plan.h"
+
+typedef struct label {
+    char *text;
+    size_t size, used;
+    const char *last; /* the word that was added last, and how many times in a row */
+    int times;
+    const char *between;
+} label;
+
+static void append(label *l, const char *text) {
+    static const char more[] = "…";
+    size_t bytes = strlen(text);
+    if (l->used + bytes + sizeof more <= l->size) {
+        memcpy(l->text + l->used, text, bytes + 1);
+        l->used += bytes;
+    } else if (l->used < l->size) {
+        memcpy(l->text + l->used, more, sizeof more);
+        l->used = l->size; /* nothing fits any more */
+    }
+}
+
+static void end_word(label *l) {
+    char count[16];
+    if (l->times > 1) {
+        snprintf(count, sizeof count, "×%d", l->times);
+        append(l, count);
+    }
+}
+
+static void add_word(label *l, const char *word) {
+    if (l->last && strcmp(l->last, word) == 0) {
+        l->times++;
+        return;
+    }
+    if (l->last) {
+        end_word(l);
+        append(l, l->between);
+    }
+    append(l, word);
+    l->last = word;
+    l->times = 1;
+}
+
+void lazy_step_label(lazy_step *step) {
+    label l = {.text = step->label, .size = sizeof step->label, .between = "+"};
+    if (step->kind == LAZY_STEP_CALL) {
+        add_word(&l, step->call.op->name);
+        return;
+    }
+    const lazy_kernel *kernel = &step->kernel;
+    for (int k = 0; k < kernel->nins; k++)
+        add_word(&l, lazy_ops[kernel->ins[k].op]->name);
+    if (kernel->nins == 0 || kernel->ins[kernel->nins - 1].op != kernel->sinks[0].op)
+        add_word(&l, lazy_ops[kernel->sinks[0].op]->name);
+    end_word(&l);
+}
+
+void lazy_batch_label(lazy_step *const *steps, lazy_batch *batch) {
+    label l = {.text = batch->label, .size = sizeof batch->label, .between = ", "};
+    for (int32_t k = 0; k < batch->nsteps; k++)
+        add_word(&l, steps[batch->first + k]->label);
+    end_word(&l);
+}
