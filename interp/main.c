@@ -1,6 +1,6 @@
 /* main.c: the neap executable: what to run, in which order, and how the process ends.
  *
- *      options ──▶ engine configured ──▶ Lua state, library as `np` ──▶ -e code, script, prompt ──▶ session_exit
+ *      options ──▶ timeline, engine configured ──▶ Lua state, library as `np` ──▶ -e code, script, prompt ──▶ session_exit
  *
  * The process always ends through session_exit, which drains effects and leaves with _exit, because workers and
  * writers may still run.
@@ -16,6 +16,15 @@
 #include "interp/repl.h"
 #include "interp/session.h"
 #include "lazy/lazy.h"
+
+/* Starts the timeline if the command line wants one; session_exit ends it. */
+static int start_timeline(const options *options) {
+    int status = options->trace != NULL ? neap_timeline_start(options->trace) : NEAP_OK;
+    if (status < 0) {
+        fprintf(stderr, "neap: %s\n", neap_error_text());
+    }
+    return status;
+}
 
 /* Starts the engine if the command line says how; else the library starts it with defaults when it needs it. */
 static int start_engine(const options *options) {
@@ -78,7 +87,7 @@ int main(int argc, char **argv) {
         fputs(options.help ? options_help : "neap " NEAP_VERSION "\n", stdout);
         return fflush(stdout) == 0 ? SESSION_OK : SESSION_FAILED;
     }
-    if (start_engine(&options) < 0) {
+    if (start_timeline(&options) < 0 || start_engine(&options) < 0) {
         return SESSION_FAILED;
     }
     lua_State *L = session_new(argc, argv, options.script);

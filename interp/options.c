@@ -21,6 +21,7 @@ const char options_help[] =
     "  --scheduler S  how work is given to threads: pool (default), device (threads for\n"
     "                 each device), naive (no threads: everything at once, in order)\n"
     "  --shuffle SEED run what is ready in a random order, to find hidden orders\n"
+    "  --trace FILE   write a timeline of all operations to FILE, for ui.perfetto.dev\n"
     "  --version      print the version and exit\n"
     "  --help         print this text and exit\n"
     "  -              read the script from standard input\n"
@@ -95,6 +96,11 @@ static int parse_valued(int argc, char **argv, int *k, options *out) {
     found = option_value(argc, argv, k, "--shuffle", &value);
     if (found != 0) {
         return found < 0 || parse_count("--shuffle", value, &out->shuffle) < 0 ? -1 : 1;
+    }
+    found = option_value(argc, argv, k, "--trace", &value);
+    if (found != 0) {
+        out->trace = value;
+        return found;
     }
     found = option_value(argc, argv, k, "-e", &value);
     if (found > 0) {

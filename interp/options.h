@@ -8,6 +8,7 @@ typedef struct options {
     int devices, workers; /* 0: not given */
     int scheduler;        /* NEAP_SCHEDULER_… */
     int shuffle;          /* seed; 0: not given */
+    const char *trace;    /* the file for the timeline, NULL: none. BORROWED from argv */
     bool prompt;          /* -i */
     bool version, help, doctor;
     int script;        /* index of the script in argv; 0: none. "-" is the standard input */

@@ -235,5 +235,9 @@ void session_exit(lua_State *L, int status) {
     } else if (status == SESSION_OK && neap_out_status() < 0) {
         status = SESSION_FAILED;
     }
+    if (neap_timeline_stop() < 0) {
+        fprintf(stderr, "neap: %s\n", neap_error_text());
+        status = status == SESSION_OK ? SESSION_FAILED : status;
+    }
     _exit(status);
 }

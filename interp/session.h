@@ -30,8 +30,9 @@ void session_interrupt_clear(lua_State *L);
 
 /* Waits until all effects have happened and their text is written. An interrupt ends the waiting. */
 void session_drain(lua_State *L);
-/* Ends the process: drains, flushes, and leaves with _exit, since other threads may still run. A status of SESSION_OK
- * becomes SESSION_INTERRUPTED if Ctrl-C ended the draining, SESSION_FAILED if output could not be written. */
+/* Ends the process: drains, flushes, closes the timeline, and leaves with _exit, since other threads may still run. A
+ * status of SESSION_OK becomes SESSION_INTERRUPTED if Ctrl-C ended the draining, SESSION_FAILED if output or the
+ * timeline could not be written. */
 _Noreturn void session_exit(lua_State *L, int status);
 
 #endif
