@@ -35,7 +35,7 @@ check.test("--version and --help", function()
     check.ok(out:find "^neap %d+%.%d+%.%d+\n$", out)
     status, out, err = run { "--help" }
     check.equal({ status, err }, { 0, "" })
-    for _, option in ipairs { "-e", "-i", "--devices", "--workers", "--version", "doctor" } do
+    for _, option in ipairs { "-e", "-i", "--devices", "--workers", "--trace", "--version", "doctor" } do
         check.ok(out:find(option, 1, true), option)
     end
 end)
@@ -44,6 +44,7 @@ check.test("wrong options are one line and status 2", function()
     local cases = {
         { { "--nope" }, "unknown option '--nope'" }, { { "-x" }, "unknown option '-x'" },
         { { "--devices" }, "--devices wants a value" }, { { "-e" }, "-e wants a value" },
+        { { "--trace" }, "--trace wants a value" },
         { { "--devices", "0" }, "--devices wants a number from 1 to 1024, not '0'" },
         { { "--workers=two" }, "--workers wants a number from 1 to 1024, not 'two'" },
         { { "--devices", "99999999999999999999" }, "--devices wants a number" },
