@@ -81,18 +81,22 @@ NEAP_API int neap_request_end(neap_effects *effects, neap_request *request, int 
 enum { NEAP_STDOUT = 1, NEAP_STDERR = 2 };
 /* Opens a file as a further stream (append != 0: at its end; else it is emptied). NEAP_E_IO. */
 NEAP_API int neap_out_open(const char *path, int append, int *stream);
-/* Closes it once all its text has been written. */
+/* Closes it once the text that it has got so far is written; effects that happen later find no such stream. */
 NEAP_API int neap_out_close(int stream);
 /* Appends text (copied) to the queue of a stream. Never blocks; thread-safe; one call is never torn apart by
- * another. All streams share one writer, so their mutual order is kept. Writing after the reader has gone
- * (EPIPE) drops text and makes neap_out_status negative. */
+ * another. All streams share one writer, so their mutual order is kept. A stream that cannot be written (its reader
+ * has gone: EPIPE; ENOSPC; EBADF) drops its text from then on, and no other's. */
 NEAP_API int neap_out_write(int stream, const char *text, size_t bytes);
+/* NEAP_E_IO with "name: reason" for a stream that failed, once for each stream; NEAP_OK: none (any more). */
 NEAP_API int neap_out_status(void);
+/* NEAP_OK while the queue has room; else NEAP_PENDING, and `waker` (may be NULL) is woken when half of it is free. For
+ * the user thread to ask before it records more output: writing is never refused. */
+NEAP_API int neap_out_room(neap_waker *waker);
 /* NEAP_OK when all text queued so far was written, else NEAP_PENDING with waker registered. */
 NEAP_API int neap_out_poll(neap_waker *waker);
 NEAP_API void neap_out_drain(void); /* blocking */
-/* While a prompt is shown the interpreter takes text over: with a waker set, queued text is kept for neap_out_take
- * and the waker woken, instead of being written by the writer thread. NULL gives it back to the writer. */
+/* While a prompt is shown the interpreter takes text over: with a waker set, text of stdout and stderr is kept for
+ * neap_out_take and the waker woken, instead of being written by the writer thread. NULL gives it back to the writer. */
 NEAP_API void neap_out_divert(neap_waker *waker);
 /* Moves up to `capacity` bytes of diverted text into `text`; returns the count, 0 when none is left. */
 NEAP_API size_t neap_out_take(char *text, size_t capacity);

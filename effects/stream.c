@@ -1,24 +1,25 @@
 /* stream.c: the output streams and the thread that writes them.
  *
- *      out_write ──▶ [piece: stdout "a\nb\n"] ─ [piece: stderr "oops"] ─ [piece: stdout "c"] ──▶ writer ──▶ fd 1, fd 2
- *                     one queue for both streams: their mutual order is the order of the calls
+ *      out_write ──▶ [piece: stdout "a\nb\n"] ─ [piece: stderr "oops"] ─ [piece: a log "c"] ──▶ writer ──▶ descriptors
+ *                     one queue for all streams: their mutual order is the order of the calls
  *
  * Text is appended under a lock, so one call's text is never torn; calls for the same stream share a piece while there
  * is room. The writer takes the front piece and writes it without the lock. It is the only thread that writes to the
  * descriptors: it copes with partial writes, waits where a descriptor does not block (EAGAIN), and is started by the
  * first text. It blocks all signals, so a reader that has gone gives EPIPE and not the signal SIGPIPE (a blocked
  * SIGPIPE belongs to the thread that caused it and stays pending there): the process keeps the disposition it had.
- * A stream that failed once drops all later text; neap_out_status then tells why, and the other stream goes on.
+ * A stream that failed once drops all later text; neap_out_status tells of it once, and the other streams go on.
  *
- * While text is diverted (a prompt is shown) the writer rests and neap_out_take gets the text; neap_out_divert waits,
- * at most HANDOVER_MS, until the writer has returned from the write that it is in.
+ * While text is diverted (a prompt is shown) the writer leaves stdout and stderr alone, and neap_out_take gets their
+ * text; neap_out_divert waits, at most HANDOVER_MS, until the writer has returned from the write that it is in.
  *
- * The queue is counted in bytes: `queued` and `written` only grow, and everything up to `written` has been handed to
- * the system, taken, or dropped.
+ * The queue is counted in bytes: `queued` and `written` only grow; text is written, taken, or dropped. `held` is the
+ * memory of its pieces. Appending is never refused: whoever can pause asks neap_out_room.
  */
 #include "effects/effects.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -28,25 +29,124 @@
 
 #include "engine/engine_internal.h"
 
-enum { PIECE_BYTES = ENGINE_LIMIT(16 * 1024, 64), WRITE_MOST = ENGINE_LIMIT(64 * 1024, 48), HANDOVER_MS = 100 };
+enum {
+    PIECE_BYTES = ENGINE_LIMIT(16 * 1024, 64),
+    BRIEF_BYTES = ENGINE_LIMIT(256, 32), /* of a piece where streams alternate */
+    WRITE_MOST = ENGINE_LIMIT(64 * 1024, 48),
+    HELD_MOST = ENGINE_LIMIT(16 * 1024 * 1024, 16 * 1024),
+    HANDOVER_MS = 100
+};
+
+typedef struct stream {
+    struct stream *next;
+    const char *name;
+    int number, fd;
+    int error;        /* errno of the write that failed; 0: none did */
+    bool told;        /* neap_out_status has told of it */
+    bool closing;     /* takes no more text */
+    bool closed;      /* its descriptor is closed */
+    uint64_t pending; /* bytes in the queue */
+} stream;
 
 typedef struct piece {
-    struct piece *next;
-    int stream;
+    struct piece *next, *previous;
+    stream *to;
     size_t size, used, written;
     char text[];
 } piece;
 
+static stream standard[] = {{.next = &standard[1], .name = "stdout", .number = NEAP_STDOUT, .fd = STDOUT_FILENO},
+                            {.name = "stderr", .number = NEAP_STDERR, .fd = STDERR_FILENO}};
+
 static struct {
     pthread_mutex_t mutex;
     pthread_cond_t work, rest; /* there is something to write; something was written or diverted */
+    stream *streams;           /* by rising number */
+    int last_number;
     piece *head, *tail, *spare;
     uint64_t queued, written; /* bytes, ever */
-    engine_watch *watches;    /* on `written` */
-    neap_waker *diverted;     /* NULL: the writer writes */
-    bool started, idle, writing;
-    _Atomic int failed[3]; /* errno by stream */
-} out = {.mutex = PTHREAD_MUTEX_INITIALIZER, .work = PTHREAD_COND_INITIALIZER, .rest = PTHREAD_COND_INITIALIZER};
+    size_t held;
+    engine_watch *watches; /* on `written` */
+    engine_watch *room;    /* on `held` having become small */
+    neap_waker *diverted;  /* NULL: the writer writes all streams */
+    piece *writing;
+    bool started, idle;
+} out = {.mutex = PTHREAD_MUTEX_INITIALIZER,
+         .work = PTHREAD_COND_INITIALIZER,
+         .rest = PTHREAD_COND_INITIALIZER,
+         .streams = standard,
+         .last_number = NEAP_STDERR};
+
+/* ---- The queue --------------------------------------------------------------------------------------------------- */
+/* The caller of these holds the mutex. */
+
+static bool is_diverted(const stream *to) {
+    return out.diverted && to->number <= NEAP_STDERR;
+}
+
+/* The first piece for the writer, or for whom text is diverted to. */
+static piece *first_piece(bool diverted) {
+    piece *at = out.head;
+    while (at && is_diverted(at->to) != diverted)
+        at = at->next;
+    return at;
+}
+
+static void remove_piece(piece *gone) {
+    *(gone->previous ? &gone->previous->next : &out.head) = gone->next;
+    *(gone->next ? &gone->next->previous : &out.tail) = gone->previous;
+    out.held -= sizeof *gone + gone->size;
+    if (!out.spare && gone->size == PIECE_BYTES) {
+        out.spare = gone;
+    } else {
+        free(gone);
+    }
+}
+
+/* Counts bytes of the piece as done and removes it when it is used up. */
+static void advance(piece *front, size_t bytes) {
+    front->written += bytes;
+    front->to->pending -= bytes;
+    out.written += bytes;
+    if (front->written == front->used)
+        remove_piece(front);
+}
+
+/* Wakes those whose text is out, and those who wait for room. Called and left with the mutex held. */
+static void announce(void) {
+    engine_watch *due = engine_watch_take(&out.watches, out.written), *room = NULL;
+    if (out.held <= HELD_MOST / 2)
+        room = engine_watch_take(&out.room, 0);
+    pthread_cond_broadcast(&out.rest);
+    if (!due && !room)
+        return;
+    pthread_mutex_unlock(&out.mutex);
+    engine_watch_fire(due);
+    engine_watch_fire(room);
+    pthread_mutex_lock(&out.mutex);
+}
+
+/* Forgets a stream. */
+static void remove_stream(stream *gone) {
+    stream **link = &out.streams;
+    while (*link != gone)
+        link = &(*link)->next;
+    *link = gone->next;
+    free(gone);
+}
+
+/* Closes the descriptor of a stream that is closing and whose text is out; the mutex is dropped meanwhile. A stream
+ * that failed stays until neap_out_status has told of it. */
+static void retire(stream *done) {
+    pthread_mutex_unlock(&out.mutex);
+    int error = close(done->fd) != 0 && errno != EINTR ? errno : 0;
+    pthread_mutex_lock(&out.mutex);
+    done->closed = true;
+    if (!done->error)
+        done->error = error;
+    if (!done->error || done->told)
+        remove_stream(done);
+}
 
 /* ---- The writer -------------------------------------------------------------------------------------------------- */
 
@@ -65,53 +165,30 @@ static ssize_t write_some(int fd, const char *text, size_t bytes) {
     }
 }
 
-/* Counts bytes of the front piece as done and removes it when it is used up. The caller holds the mutex. */
-static void advance(size_t bytes) {
-    piece *front = out.head;
-    front->written += bytes;
-    out.written += bytes;
-    if (front->written < front->used)
-        return;
-    out.head = front->next;
-    if (!out.head)
-        out.tail = NULL;
-    if (!out.spare && front->size == PIECE_BYTES) {
-        out.spare = front;
-    } else {
-        free(front);
-    }
-}
-
-/* Wakes those whose text is out. Called and left with the mutex held. */
-static void announce(void) {
-    engine_watch *due = engine_watch_take(&out.watches, out.written);
-    if (!due)
-        return;
-    pthread_mutex_unlock(&out.mutex);
-    engine_watch_fire(due);
-    pthread_mutex_lock(&out.mutex);
-}
-
-/* Writes once from the front piece. Text may be appended to it meanwhile; nobody else removes it. */
-static void write_front(void) {
-    piece *front = out.head;
+/* Writes once from the piece. Text may be appended to it meanwhile; nobody else removes it. */
+static void write_piece(piece *front) {
+    stream *to = front->to;
     size_t bytes = front->used - front->written;
-    if (!out.failed[front->stream]) {
+    if (!to->error) {
         const char *text = front->text + front->written;
-        out.writing = true;
+        out.writing = front;
         pthread_mutex_unlock(&out.mutex);
-        ssize_t count = write_some(front->stream, text, bytes);
+        ssize_t count = write_some(to->fd, text, bytes);
         int error = count < 0 ? errno : 0;
         pthread_mutex_lock(&out.mutex);
-        out.writing = false;
+        out.writing = NULL;
         if (error) {
-            out.failed[front->stream] = error;
+            to->error = error;
         } else {
             bytes = (size_t)count;
         }
     }
-    advance(bytes);
-    pthread_cond_broadcast(&out.rest);
+    advance(front, bytes);
+    if (to->closing && to->pending == 0) {
+        retire(to);
+    } else if (is_diverted(to) && to->pending > 0) {
+        neap_waker_wake(out.diverted); /* this write was too slow for the handover */
+    }
     announce();
 }
 
@@ -119,12 +196,14 @@ static void *writer_main(void *arg) {
     (void)arg;
     pthread_mutex_lock(&out.mutex);
     for (;;) {
-        while (!out.head || out.diverted) {
+        piece *front = first_piece(false);
+        if (front) {
+            write_piece(front);
+        } else {
             out.idle = true;
             pthread_cond_wait(&out.work, &out.mutex);
             out.idle = false;
         }
-        write_front();
     }
     return NULL;
 }
@@ -151,42 +230,42 @@ static int ensure_writer(void) {
 /* ---- Appending --------------------------------------------------------------------------------------------------- */
 
 /* A piece with room for the text at the end of the queue, or NULL. The caller holds the mutex. */
-static piece *piece_for(int stream, size_t bytes) {
+static piece *piece_for(stream *to, size_t bytes) {
     piece *tail = out.tail;
-    if (tail && tail->stream == stream && tail->size - tail->used >= bytes)
+    if (tail && tail->to == to && tail->size - tail->used >= bytes)
         return tail;
-    piece *made = out.spare;
-    size_t size = bytes > PIECE_BYTES ? bytes : PIECE_BYTES;
-    if (made && size == PIECE_BYTES) {
+    size_t size = tail && tail->to != to ? BRIEF_BYTES : PIECE_BYTES;
+    if (bytes > size)
+        size = bytes;
+    piece *made = size == PIECE_BYTES ? out.spare : NULL;
+    if (made) {
         out.spare = NULL;
     } else {
         made = engine_alloc(sizeof *made + size);
         if (!made)
             return NULL;
     }
-    *made = (piece){.stream = stream, .size = size};
-    if (tail) {
-        tail->next = made;
-    } else {
-        out.head = made;
-    }
+    *made = (piece){.previous = tail, .to = to, .size = size};
+    *(tail ? &tail->next : &out.head) = made;
     out.tail = made;
+    out.held += sizeof *made + size;
     return made;
 }
 
-static int append(int stream, const char *text, size_t bytes) {
-    if (!out.diverted) {
+static int append(stream *to, const char *text, size_t bytes) {
+    if (!is_diverted(to)) {
         int status = ensure_writer();
         if (status)
             return status;
     }
-    piece *to = piece_for(stream, bytes);
-    if (!to)
+    piece *at = piece_for(to, bytes);
+    if (!at)
         return neap_error(NEAP_E_MEMORY, "no memory for %zu bytes of output", bytes);
-    memcpy(to->text + to->used, text, bytes);
-    to->used += bytes;
+    memcpy(at->text + at->used, text, bytes);
+    at->used += bytes;
+    to->pending += bytes;
     out.queued += bytes;
-    if (out.diverted) {
+    if (is_diverted(to)) {
         neap_waker_wake(out.diverted);
     } else if (out.idle) {
         out.idle = false; /* one signal is enough */
@@ -195,17 +274,83 @@ static int append(int stream, const char *text, size_t bytes) {
     return NEAP_OK;
 }
 
-int neap_out_write(int stream, const char *text, size_t bytes) {
+/* The stream of this number, or NULL. The caller holds the mutex. */
+static stream *find_stream(int number) {
+    stream *at = out.streams;
+    while (at && (at->number != number || at->closing))
+        at = at->next;
+    return at;
+}
+
+int neap_out_write(int number, const char *text, size_t bytes) {
     int status = engine_check_alive();
     if (status)
         return status;
-    if (stream != NEAP_STDOUT && stream != NEAP_STDERR)
-        return neap_error(NEAP_E_ARGUMENT, "no stream %d", stream);
-    if (bytes == 0)
-        return NEAP_OK;
     pthread_mutex_lock(&out.mutex);
-    if (!out.failed[stream])
-        status = append(stream, text, bytes);
+    stream *to = find_stream(number);
+    if (!to) {
+        status = neap_error(NEAP_E_ARGUMENT, "no stream %d", number);
+    } else if (bytes > 0 && !to->error) {
+        status = append(to, text, bytes);
+    }
+    pthread_mutex_unlock(&out.mutex);
+    return status;
+}
+
+/* ---- Files ------------------------------------------------------------------------------------------------------- */
+
+/* Opens without waiting (for the reader of a named pipe), and never takes the place of a standard stream that is
+ * closed. Negative: errno. */
+static int open_file(const char *path, int append_to_it) {
+    int flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | (append_to_it ? O_APPEND : O_TRUNC);
+    int fd = open(path, flags, 0666);
+    if (fd < 0 || fd > STDERR_FILENO)
+        return fd < 0 ? -errno : fd;
+    int moved = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    int error = errno;
+    close(fd);
+    return moved < 0 ? -error : moved;
+}
+
+int neap_out_open(const char *path, int append_to_it, int *number) {
+    int status = engine_check_alive();
+    if (status)
+        return status;
+    size_t bytes = strlen(path) + 1;
+    stream *made = engine_alloc(sizeof *made + bytes);
+    if (!made)
+        return neap_error(NEAP_E_MEMORY, "no memory for a stream");
+    int fd = open_file(path, append_to_it);
+    if (fd < 0) {
+        char text[128];
+        free(made);
+        return neap_error(NEAP_E_IO, "cannot open '%s': %s", path, strerror_r(-fd, text, sizeof text));
+    }
+    *made = (stream){.name = memcpy(made + 1, path, bytes), .fd = fd};
+    pthread_mutex_lock(&out.mutex);
+    made->number = ++out.last_number; /* never used again: a late effect must not write to another file */
+    stream **link = &out.streams;
+    while (*link)
+        link = &(*link)->next;
+    *link = made;
+    *number = made->number;
+    pthread_mutex_unlock(&out.mutex);
+    return NEAP_OK;
+}
+
+int neap_out_close(int number) {
+    int status = engine_check_alive();
+    if (status)
+        return status;
+    pthread_mutex_lock(&out.mutex);
+    stream *done = number > NEAP_STDERR ? find_stream(number) : NULL;
+    if (!done) {
+        status = neap_error(NEAP_E_ARGUMENT, "no file is open as stream %d", number);
+    } else {
+        done->closing = true;
+        if (done->pending == 0)
+            retire(done);
+    }
     pthread_mutex_unlock(&out.mutex);
     return status;
 }
@@ -213,15 +358,33 @@ int neap_out_write(int stream, const char *text, size_t bytes) {
 /* ---- Waiting ----------------------------------------------------------------------------------------------------- */
 
 int neap_out_status(void) {
-    for (int stream = NEAP_STDOUT; stream <= NEAP_STDERR; stream++) {
-        int error = out.failed[stream];
-        if (!error)
-            continue;
+    int status = engine_check_alive();
+    if (status)
+        return status;
+    pthread_mutex_lock(&out.mutex);
+    stream *failed = out.streams;
+    while (failed && (!failed->error || failed->told))
+        failed = failed->next;
+    if (failed) {
         char text[128];
-        return neap_error(NEAP_E_IO, "%s: %s", stream == NEAP_STDOUT ? "stdout" : "stderr",
-                          strerror_r(error, text, sizeof text));
+        status = neap_error(NEAP_E_IO, "%s: %s", failed->name, strerror_r(failed->error, text, sizeof text));
+        failed->told = true;
+        if (failed->closed)
+            remove_stream(failed);
     }
-    return NEAP_OK;
+    pthread_mutex_unlock(&out.mutex);
+    return status;
+}
+
+/* Puts a watch on the list if `pending` (of which the caller tells under the mutex, which it holds). */
+static int watch_output(bool pending, engine_watch **list, neap_waker *waker, uint64_t target) {
+    if (!pending || !waker)
+        return pending ? NEAP_PENDING : NEAP_OK;
+    engine_watch *made = engine_alloc(sizeof *made);
+    if (!made)
+        return neap_error(NEAP_E_MEMORY, "no memory to wait for output");
+    free(engine_watch_add(list, made, waker, target));
+    return NEAP_PENDING;
 }
 
 int neap_out_poll(neap_waker *waker) {
@@ -229,17 +392,18 @@ int neap_out_poll(neap_waker *waker) {
     if (status)
         return status;
     pthread_mutex_lock(&out.mutex);
-    if (out.written < out.queued) {
-        status = NEAP_PENDING;
-        if (waker) {
-            engine_watch *made = engine_alloc(sizeof *made);
-            if (made) {
-                free(engine_watch_add(&out.watches, made, waker, out.queued));
-            } else {
-                status = neap_error(NEAP_E_MEMORY, "no memory to wait for output");
-            }
-        }
-    }
+    status = watch_output(out.written < out.queued, &out.watches, waker, out.queued);
+    pthread_mutex_unlock(&out.mutex);
+    return status;
+}
+
+/* While text is diverted, its taker may be the one who asks. */
+int neap_out_room(neap_waker *waker) {
+    int status = engine_check_alive();
+    if (status)
+        return status;
+    pthread_mutex_lock(&out.mutex);
+    status = watch_output(out.held > HELD_MOST && !out.diverted, &out.room, waker, 0);
     pthread_mutex_unlock(&out.mutex);
     return status;
 }
@@ -250,7 +414,7 @@ void neap_out_drain(void) {
         return;
     pthread_mutex_lock(&out.mutex);
     uint64_t target = out.queued;
-    while (out.written < target && !out.diverted && out.started)
+    while (out.written < target && out.started && first_piece(false))
         pthread_cond_wait(&out.rest, &out.mutex);
     pthread_mutex_unlock(&out.mutex);
 }
@@ -271,14 +435,15 @@ void neap_out_divert(neap_waker *waker) {
         limit.tv_nsec += HANDOVER_MS * 1000000L;
         limit.tv_sec += limit.tv_nsec / 1000000000L;
         limit.tv_nsec %= 1000000000L;
-        while (out.writing && pthread_cond_timedwait(&out.rest, &out.mutex, &limit) == 0)
+        while (out.writing && is_diverted(out.writing->to) &&
+               pthread_cond_timedwait(&out.rest, &out.mutex, &limit) == 0)
             continue;
-        if (out.head)
+        if (first_piece(true))
             neap_waker_wake(waker);
     } else if (out.head && ensure_writer() == NEAP_OK) {
         pthread_cond_signal(&out.work);
     }
-    pthread_cond_broadcast(&out.rest);
+    announce();
     pthread_mutex_unlock(&out.mutex);
     neap_waker_free(before);
 }
@@ -288,14 +453,14 @@ size_t neap_out_take(char *text, size_t capacity) {
     if (engine_phase() == ENGINE_DEAD)
         return 0;
     pthread_mutex_lock(&out.mutex);
-    while (taken < capacity && out.diverted && out.head && !out.writing) {
-        piece *front = out.head;
+    piece *front;
+    while (taken < capacity && (front = first_piece(true)) && front != out.writing) {
         size_t bytes = front->used - front->written;
         if (bytes > capacity - taken)
             bytes = capacity - taken;
         memcpy(text + taken, front->text + front->written, bytes);
         taken += bytes;
-        advance(bytes);
+        advance(front, bytes);
     }
     announce();
     pthread_mutex_unlock(&out.mutex);

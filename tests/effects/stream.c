@@ -1,4 +1,6 @@
-/* stream.c: the output streams: order, whole lines, slow, full and closed pipes, diversion, the end of the process. */
+/* stream.c: the output streams: order, whole lines, slow, full and closed pipes, files, room, diversion, the end of the
+ * process. Each case runs in a process of its own, whose standard streams it may spoil; its exit status tells the check
+ * that failed. */
 #include "effects/effects.h"
 #include "tests/check.h"
 
@@ -18,7 +20,7 @@ static int body_number(int (*body)(void));
 
 enum { TELL_FD = 9 }; /* where the other process tells that the reading may start */
 
-enum { AT_ONCE, WHEN_TOLD, NEVER };
+enum { AT_ONCE, WHEN_TOLD, HANG_UP, NEVER };
 
 static char *read_all(int fd, size_t *bytes) {
     size_t capacity = 1 << 16;
@@ -36,7 +38,7 @@ static char *read_all(int fd, size_t *bytes) {
 }
 
 /* Runs `body` in a fresh process, with its stdout (and stderr if `both`) on a pipe that is read at once, when the
- * process tells, or by nobody. Returns the exit status; *text (to be freed) is what came out. */
+ * process tells, whose reader goes away when the process tells, or by nobody. Returns the exit status; *text (to be freed) is what came out. */
 static int run_apart(int (*body)(void), int both, int when, char **text, size_t *bytes) {
     int pipes[2], tell[2], status = -1;
     char number[16];
@@ -61,12 +63,14 @@ static int run_apart(int (*body)(void), int both, int when, char **text, size_t 
         _exit(99);
     }
     close(pipes[1]), close(tell[1]);
-    if (when == WHEN_TOLD) {
+    if (when == WHEN_TOLD || when == HANG_UP) {
         struct pollfd told = {.fd = tell[0], .events = POLLIN};
         CHECK_EQ(poll(&told, 1, 20000), 1);
     }
     *text = NULL;
-    if (when != NEVER) {
+    if (when == HANG_UP)
+        close(pipes[0]);
+    if (when == AT_ONCE || when == WHEN_TOLD) {
         *text = read_all(pipes[0], bytes);
         close(pipes[0]);
     }
@@ -190,6 +194,184 @@ static int closed_pipe(void) {
     return read(pipes[0], text, 7) == 5 && strcmp(text, "still") == 0 ? 0 : 7;
 }
 
+/* The reader goes while the writer is inside a write, with much behind it. */
+static int reader_goes(void) {
+    static char block[1 << 16];
+    neap_waker *waker;
+    if (neap_waker_new(&waker))
+        return 2;
+    for (int i = 0; i < 32; i++) {
+        if (neap_out_write(NEAP_STDOUT, block, sizeof block))
+            return 3;
+    }
+    if (neap_out_poll(waker) != NEAP_PENDING || neap_out_status() != NEAP_OK)
+        return 4;
+    if (write(TELL_FD, "", 1) != 1 || neap_waker_sleep(waker, 20000) != 1)
+        return 5;
+    if (neap_out_poll(NULL) != NEAP_OK || neap_out_status() != NEAP_E_IO)
+        return 6;
+    neap_waker_free(waker);
+    return strcmp(neap_error_text(), "stdout: Broken pipe") == 0 && neap_out_status() == NEAP_OK ? 0 : 7;
+}
+
+static int reader_goes_without_blocking(void) {
+    fcntl(1, F_SETFL, fcntl(1, F_GETFL) | O_NONBLOCK);
+    return reader_goes();
+}
+
+/* ---- Room -------------------------------------------------------------------------------------------------------- */
+
+/* A program that asks for room keeps the queue within bounds, and is woken when there is room again. */
+static int asks_for_room(void) {
+    static char block[4096];
+    enum { MANY = 1 << 16 };
+    neap_waker *waker;
+    int blocks = 0;
+    memset(block, 'z', sizeof block);
+    if (neap_waker_new(&waker))
+        return 2;
+    while (blocks < MANY && neap_out_room(waker) == NEAP_OK) {
+        if (neap_out_write(NEAP_STDOUT, block, sizeof block))
+            return 3;
+        blocks++;
+    }
+    if (blocks == MANY || neap_out_room(NULL) != NEAP_PENDING)
+        return 4;
+    if (neap_waker_sleep(waker, 0) || neap_out_write(NEAP_STDOUT, "\n", 1)) /* is never refused */
+        return 5;
+    if (write(TELL_FD, "", 1) != 1)
+        return 6;
+    if (neap_waker_sleep(waker, 20000) != 1 || neap_out_room(NULL) != NEAP_OK)
+        return 7;
+    neap_waker_free(waker);
+    return 0;
+}
+
+/* ---- Files ------------------------------------------------------------------------------------------------------- */
+
+static char path[2][64];
+
+static int make_paths(void) {
+    for (int i = 0; i < 2; i++) {
+        snprintf(path[i], sizeof path[i], "%s/neap-stream-%d-XXXXXX", P_tmpdir, i);
+        int fd = mkstemp(path[i]);
+        if (fd < 0 || write(fd, "old\n", 4) != 4)
+            return 0;
+        close(fd);
+    }
+    return 1;
+}
+
+/* Whether the file is this text; it is removed. */
+static int file_is(const char *name, const char *expected) {
+    size_t bytes;
+    int fd = open(name, O_RDONLY);
+    char *text = read_all(fd, &bytes);
+    int same = strcmp(text, expected) == 0;
+    close(fd);
+    free(text);
+    unlink(name);
+    return same;
+}
+
+static int files(void) {
+    int logs[2], again;
+    if (!make_paths() || neap_out_open(path[0], 0, &logs[0]) || neap_out_open(path[1], 1, &logs[1]))
+        return 2;
+    if (logs[0] <= NEAP_STDERR || logs[1] == logs[0])
+        return 3;
+    for (int i = 0; i < 1000; i++) {
+        char text[32];
+        int length = snprintf(text, sizeof text, "%d\n", i);
+        neap_out_write(i % 4 < 2 ? logs[i % 2] : NEAP_STDOUT, text, (size_t)length);
+    }
+    if (neap_out_close(logs[0]) || neap_out_close(logs[1]))
+        return 4;
+    if (neap_out_write(logs[0], "x", 1) != NEAP_E_ARGUMENT || neap_out_close(logs[0]) != NEAP_E_ARGUMENT)
+        return 5;
+    if (neap_out_close(NEAP_STDOUT) != NEAP_E_ARGUMENT)
+        return 6;
+    neap_out_drain();
+    if (neap_out_open(path[0], 1, &again) || again <= logs[1]) /* a number is not used twice */
+        return 7;
+    neap_out_write(again, "more\n", 5);
+    neap_out_close(again);
+    neap_out_drain();
+    char expected[2][8000] = {"", "old\n"};
+    for (int i = 0; i < 1000; i++) {
+        if (i % 4 < 2)
+            sprintf(expected[i % 2] + strlen(expected[i % 2]), "%d\n", i);
+    }
+    strcat(expected[0], "more\n");
+    if (!file_is(path[0], expected[0]) || !file_is(path[1], expected[1]))
+        return 8;
+    return neap_out_status() == NEAP_OK ? 0 : 9;
+}
+
+/* One that cannot be written drops its own text, and is told of once, also after it was closed. */
+static int failing_files(void) {
+    int full[2], none;
+    if (neap_out_open("/no/such/folder/log", 0, &none) != NEAP_E_IO)
+        return 2;
+    if (strcmp(neap_error_text(), "cannot open '/no/such/folder/log': No such file or directory"))
+        return 3;
+    for (int i = 0; i < 2; i++) {
+        if (neap_out_open("/dev/full", 0, &full[i]))
+            return 4;
+        neap_out_write(full[i], "lost", 4);
+        neap_out_write(NEAP_STDOUT, "kept ", 5);
+    }
+    neap_out_close(full[1]);
+    neap_out_drain();
+    for (int i = 0; i < 2; i++) {
+        if (neap_out_status() != NEAP_E_IO || strcmp(neap_error_text(), "/dev/full: No space left on device"))
+            return 5;
+    }
+    if (neap_out_status() != NEAP_OK || neap_out_write(full[0], "more", 4) != NEAP_OK)
+        return 6;
+    neap_out_close(full[0]);
+    neap_out_drain();
+    return neap_out_status() == NEAP_OK ? 0 : 7;
+}
+
+/* Without a stdout its text is dropped; a file that is opened then does not become stdout. */
+static int no_stdout(void) {
+    int log;
+    close(1);
+    if (!make_paths() || neap_out_open(path[0], 0, &log))
+        return 2;
+    neap_out_write(NEAP_STDOUT, "lost", 4);
+    neap_out_write(log, "kept", 4);
+    neap_out_drain();
+    if (neap_out_status() != NEAP_E_IO || strcmp(neap_error_text(), "stdout: Bad file descriptor"))
+        return 3;
+    unlink(path[1]);
+    return file_is(path[0], "kept") ? 0 : 4;
+}
+
+/* A prompt takes over what goes to the terminal, and nothing else. */
+static int diverted_with_file(void) {
+    neap_waker *waker;
+    char text[8];
+    int log;
+    if (!make_paths() || neap_waker_new(&waker) || neap_out_open(path[0], 0, &log))
+        return 2;
+    unlink(path[1]);
+    neap_out_divert(waker);
+    neap_out_write(NEAP_STDOUT, "out", 3);
+    neap_out_write(log, "log", 3);
+    neap_out_write(NEAP_STDERR, "err", 3);
+    neap_out_write(log, "log", 3);
+    neap_out_drain();
+    if (!file_is(path[0], "loglog"))
+        return 3;
+    if (neap_out_take(text, sizeof text) != 6 || memcmp(text, "outerr", 6) || neap_out_poll(NULL) != NEAP_OK)
+        return 4;
+    neap_out_divert(NULL);
+    neap_waker_free(waker);
+    return 0;
+}
+
 /* ---- Diversion --------------------------------------------------------------------------------------------------- */
 
 static int diverted(void) {
@@ -242,8 +424,23 @@ static int bad_calls(void) {
                : 1;
 }
 
-static int (*const bodies[])(void) = {many_writers, two_streams, full_pipe,  full_pipe_that_does_not_block,
-                                      closed_pipe,  diverted,    first_line, bad_calls};
+static int (*const bodies[])(void) = {
+    many_writers,
+    two_streams,
+    full_pipe,
+    full_pipe_that_does_not_block,
+    closed_pipe,
+    reader_goes,
+    reader_goes_without_blocking,
+    asks_for_room,
+    files,
+    failing_files,
+    no_stdout,
+    diverted_with_file,
+    diverted,
+    first_line,
+    bad_calls,
+};
 
 static int body_number(int (*body)(void)) {
     int number = 0;
@@ -269,6 +466,14 @@ static void check_two_streams(void) {
     free(text);
 }
 
+static void check_case(int (*body)(void), int when, const char *expected) {
+    char *text;
+    size_t bytes;
+    CHECK_EQ(run_apart(body, 0, when, &text, &bytes), 0);
+    CHECK(!expected || strcmp(text, expected) == 0);
+    free(text);
+}
+
 int main(int argc, char **argv) {
     if (argc > 1)
         return bodies[atoi(argv[1])]();
@@ -285,15 +490,20 @@ int main(int argc, char **argv) {
         CHECK(strncmp(text, "first\nyyy", 9) == 0);
         free(text);
     }
-    CHECK_EQ(run_apart(closed_pipe, 0, NEVER, &text, &bytes), 0);
+    check_case(closed_pipe, NEVER, NULL);
+    check_case(reader_goes, HANG_UP, NULL);
+    check_case(reader_goes_without_blocking, HANG_UP, NULL);
+    CHECK_EQ(run_apart(asks_for_room, 0, WHEN_TOLD, &text, &bytes), 0);
+    CHECK(bytes > 4096 && bytes % 4096 == 1 && text[bytes - 1] == '\n');
     free(text);
-    CHECK_EQ(run_apart(diverted, 0, AT_ONCE, &text, &bytes), 0);
-    CHECK(strcmp(text, "before given back at exit") == 0);
+    CHECK_EQ(run_apart(files, 0, AT_ONCE, &text, &bytes), 0);
+    CHECK(bytes > 1000 && strncmp(text, "2\n3\n6\n7\n", 8) == 0);
     free(text);
-    CHECK_EQ(run_apart(first_line, 0, AT_ONCE, &text, &bytes), 0);
-    CHECK(strcmp(text, "1\n") == 0);
-    free(text);
-    CHECK_EQ(run_apart(bad_calls, 0, AT_ONCE, &text, &bytes), 0);
-    free(text);
+    check_case(failing_files, AT_ONCE, "kept kept ");
+    check_case(no_stdout, AT_ONCE, "");
+    check_case(diverted_with_file, AT_ONCE, "");
+    check_case(diverted, AT_ONCE, "before given back at exit");
+    check_case(first_line, AT_ONCE, "1\n");
+    check_case(bad_calls, AT_ONCE, "");
     return check_end();
 }
