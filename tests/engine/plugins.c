@@ -1,5 +1,6 @@
 /* plugins.c: loading plugins, by path and by name; those that are missing, foreign, of another version or fail; a kind
  * of device from a plugin; a plugin's thread that runs to the end of the process. */
+#include "engine/device.h"
 #include "engine/engine.h"
 #include "engine/engine_internal.h"
 #include "tests/check.h"
