@@ -246,19 +246,22 @@ check.test("an error, os.exit and standard input end it well", function()
     find(read_trace().ops, "add")
 end)
 
-check.test("Ctrl-C ends it well", function()
+local function test_interrupt()
     local script = write_file(folder .. "/loop.lua", "np.force(np.ones{3} + 1) print 'ready' while true do end")
     local terminal = process.terminal { "--trace", target, script }
     terminal:expect "ready"
-    if process.has_hook_checks() then
-        terminal:kill(2)
-        check.equal(terminal:finish(), 130)
-    else
-        for _ = 1, 3 do terminal:kill(2) end
-        terminal:finish()
-    end
+    terminal:kill(2)
+    check.equal(terminal:finish(), 130)
     find(read_trace().ops, "add")
-end)
+end
+
+if os.getenv "NEAP_TEST_BUILD" == "tsan" then
+    check.skip("Ctrl-C ends it well", "the thread sanitizer delivers signals only at calls that it knows")
+elseif not process.has_hook_checks() then
+    check.skip("Ctrl-C ends it well", "this LuaJIT does not check hooks in compiled code")
+else
+    check.test("Ctrl-C ends it well", test_interrupt)
+end
 
 check.test("a kill leaves a document", function()
     local script = write_file(folder .. "/pause.lua", "np.force(np.ones{3} + 1) print 'ready' io.read()")
