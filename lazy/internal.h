@@ -137,6 +137,8 @@ struct neap_ctx {
     uint64_t collect_above; /* live bytes that ask for a collection */
     int64_t unseen_bytes;   /* allocated since live bytes were last looked at */
 
+    neap_program *programs; /* all of them, linked */
+
     struct lazy_plan **plans; /* hash table, chained */
     int64_t nplans, plan_buckets, plan_bytes;
     LAZY_VECTOR(uint64_t) key; /* scratch of the encoder */
@@ -229,5 +231,9 @@ int lazy_force(neap_ctx *ctx, neap_node *node);
 /* Status of a node with a buffer. */
 int lazy_node_poll(neap_ctx *ctx, neap_node *node, neap_waker *waker);
 void lazy_plans_free(neap_ctx *ctx);
+
+/* ---- program.c --------------------------------------------------------------------------------------------------- */
+/* Appends (BORROWED) the nodes of all programs. */
+int lazy_programs_list(neap_ctx *ctx, lazy_nodes *to);
 
 #endif

@@ -123,6 +123,10 @@ NEAP_API int neap_flush(neap_ctx *ctx);
 /* Flushes; NEAP_OK once all work has finished. */
 NEAP_API int neap_poll_everything(neap_ctx *ctx);
 
+/* For Ctrl-C: if nobody can see any result of the work in flight, gives it up (neap_engine_cancel) and returns NEAP_OK.
+ * NEAP_PENDING: some of it is wanted, by an effect, a program, pending work, or an array that Lua holds; it goes on. */
+NEAP_API int neap_abandon(neap_ctx *ctx);
+
 /* Pending work is flushed by itself past these limits; 0: no such limit. With both 0 nothing starts by itself, calls
  * (products, gathers, …) included. */
 NEAP_API void neap_limits(neap_ctx *ctx, int64_t nodes, int64_t bytes);

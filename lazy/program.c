@@ -19,6 +19,7 @@
 
 struct neap_program {
     neap_ctx *ctx;
+    neap_program *next, **link; /* in the context's list: link points to what points to it */
     lazy_nodes inputs, outputs; /* one reference each */
     lazy_nodes nodes;           /* what a replay records, inputs before users; one reference each */
     lazy_nodes region;          /* the region of the plan; one reference each */
@@ -236,6 +237,11 @@ int neap_trace_end(neap_ctx *ctx, int level, int n, const int32_t *outputs, neap
     ctx->levels[level].effects.n = 0; /* the program has taken them over */
     neap_level_end(ctx, level);
     ctx->counters.programs++;
+    program->link = &ctx->programs;
+    program->next = ctx->programs;
+    if (program->next)
+        program->next->link = &program->next;
+    ctx->programs = program;
     *out = program;
     return 0;
 }
@@ -244,6 +250,10 @@ void neap_program_free(neap_program *program) {
     if (!program)
         return;
     neap_ctx *ctx = program->ctx;
+    if (program->link)
+        *program->link = program->next;
+    if (program->next)
+        program->next->link = program->link;
     release_all(ctx, &program->inputs);
     release_all(ctx, &program->outputs);
     release_all(ctx, &program->nodes);
@@ -257,6 +267,14 @@ void neap_program_free(neap_program *program) {
     if (program->plan)
         lazy_plan_release(program->plan);
     free(program);
+}
+
+int lazy_programs_list(neap_ctx *ctx, lazy_nodes *to) {
+    int status = 0;
+    for (neap_program *program = ctx->programs; program && status == 0; program = program->next)
+        for (int64_t k = 0; k < program->nodes.n && status == 0; k++)
+            status = lazy_push(to, program->nodes.at[k]);
+    return status;
 }
 
 void neap_program_info_get(neap_program *program, neap_program_info *out) {

@@ -12,11 +12,21 @@ static int pass_on(const lazy_call *call) {
     return 0;
 }
 
+enum { NAP_MS = 20 }; /* how late it may notice that it was cancelled */
+
+/* It sleeps until a moment, not for a time, so that many naps are together as long as one sleep. */
 static int sleep_call(const lazy_call *call, const neap_run *run) {
-    (void)run;
-    struct timespec rest = {.tv_sec = call->attrs[0] / 1000, .tv_nsec = call->attrs[0] % 1000 * 1000000};
-    while (nanosleep(&rest, &rest) != 0 && errno == EINTR)
-        continue;
+    struct timespec until;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    for (int64_t left = call->attrs[0]; left > 0 && !neap_run_cancelled(run); left -= NAP_MS) {
+        until.tv_nsec += (left < NAP_MS ? left : NAP_MS) * 1000000;
+        if (until.tv_nsec >= 1000000000) {
+            until.tv_nsec -= 1000000000;
+            until.tv_sec++;
+        }
+        while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR)
+            continue;
+    }
     return pass_on(call);
 }
 
