@@ -89,16 +89,19 @@ NEAP_API int neap_out_close(int stream);
 NEAP_API int neap_out_write(int stream, const char *text, size_t bytes);
 /* NEAP_E_IO with "name: reason" for a stream that failed, once for each stream; NEAP_OK: none (any more). */
 NEAP_API int neap_out_status(void);
+/* The same for one stream, however often it was told. */
+NEAP_API int neap_out_failure(int stream);
 /* NEAP_OK while the queue has room; else NEAP_PENDING, and `waker` (may be NULL) is woken when half of it is free. For
  * the user thread to ask before it records more output: writing is never refused. */
 NEAP_API int neap_out_room(neap_waker *waker);
 /* NEAP_OK when all text queued so far was written, else NEAP_PENDING with waker registered. */
 NEAP_API int neap_out_poll(neap_waker *waker);
-NEAP_API void neap_out_drain(void); /* blocking */
+NEAP_API void neap_out_drain(void);       /* blocking */
+NEAP_API uint64_t neap_out_waiting(void); /* bytes that are queued and not written yet */
 /* While a prompt is shown the interpreter takes text over: with a waker set, text of stdout and stderr is kept for
  * neap_out_take and the waker woken, instead of being written by the writer thread. NULL gives it back to the writer. */
 NEAP_API void neap_out_divert(neap_waker *waker);
-/* Moves up to `capacity` bytes of diverted text into `text`; returns the count, 0 when none is left. */
-NEAP_API size_t neap_out_take(char *text, size_t capacity);
+/* Moves up to `capacity` bytes of diverted text, all of one stream, into `text`; returns the count, 0: none is left. */
+NEAP_API size_t neap_out_take(char *text, size_t capacity, int *stream);
 
 #endif

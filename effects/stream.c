@@ -376,6 +376,21 @@ int neap_out_status(void) {
     return status;
 }
 
+int neap_out_failure(int number) {
+    int status = engine_check_alive();
+    if (status)
+        return status;
+    pthread_mutex_lock(&out.mutex);
+    stream *of = out.streams;
+    while (of && of->number != number)
+        of = of->next;
+    char text[128];
+    if (of && of->error)
+        status = neap_error(NEAP_E_IO, "%s: %s", of->name, strerror_r(of->error, text, sizeof text));
+    pthread_mutex_unlock(&out.mutex);
+    return status;
+}
+
 /* Puts a watch on the list if `pending` (of which the caller tells under the mutex, which it holds). */
 static int watch_output(bool pending, engine_watch **list, neap_waker *waker, uint64_t target) {
     if (!pending || !waker)
@@ -406,6 +421,15 @@ int neap_out_room(neap_waker *waker) {
     status = watch_output(out.held > HELD_MOST && !out.diverted, &out.room, waker, 0);
     pthread_mutex_unlock(&out.mutex);
     return status;
+}
+
+uint64_t neap_out_waiting(void) {
+    if (engine_check_alive() != NEAP_OK)
+        return 0;
+    pthread_mutex_lock(&out.mutex);
+    uint64_t bytes = out.queued - out.written;
+    pthread_mutex_unlock(&out.mutex);
+    return bytes;
 }
 
 /* Diverted text is its taker's matter: waiting for it here could wait for the caller itself. */
@@ -448,13 +472,17 @@ void neap_out_divert(neap_waker *waker) {
     neap_waker_free(before);
 }
 
-size_t neap_out_take(char *text, size_t capacity) {
+size_t neap_out_take(char *text, size_t capacity, int *stream) {
     size_t taken = 0;
+    *stream = NEAP_STDOUT;
     if (engine_phase() == ENGINE_DEAD)
         return 0;
     pthread_mutex_lock(&out.mutex);
     piece *front;
     while (taken < capacity && (front = first_piece(true)) && front != out.writing) {
+        if (taken > 0 && front->to->number != *stream)
+            break;
+        *stream = front->to->number;
         size_t bytes = front->used - front->written;
         if (bytes > capacity - taken)
             bytes = capacity - taken;

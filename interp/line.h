@@ -6,6 +6,8 @@
 #ifndef INTERP_LINE_H
 #define INTERP_LINE_H
 
+#include <stdbool.h>
+
 #include "engine/engine.h"
 
 typedef enum line_status { LINE_OK, LINE_END, LINE_INTERRUPTED } line_status;
@@ -24,6 +26,9 @@ typedef struct line_editor {
     /* Adds a command to the history. */
     void (*remember)(const char *command);
 } line_editor;
+
+/* Whether reading from the stream stdin would not wait. */
+bool line_ready(void);
 
 enum { LINE_INPUT = 1, LINE_WOKEN = 2, LINE_SIGNAL = 4 };
 /* Waits for input on standard input, for the waker (may be NULL) or for Ctrl-C, none of which can be missed; returns

@@ -59,12 +59,13 @@ static void show_diverted(void) {
     bool cleared = false;
     char last = '\n';
     neap_waker_clear(setup.waker);
-    while ((bytes = neap_out_take(text, sizeof text)) > 0) {
+    int stream;
+    while ((bytes = neap_out_take(text, sizeof text, &stream)) > 0) {
         if (!cleared) {
             rl_clear_visible_line();
             cleared = true;
         }
-        fwrite(text, 1, bytes, rl_outstream);
+        fwrite(text, 1, bytes, stream == NEAP_STDERR ? stderr : rl_outstream);
         last = text[bytes - 1];
     }
     if (cleared) {

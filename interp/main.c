@@ -71,8 +71,8 @@ static int run_all(lua_State *L, int argc, char **argv, const options *options) 
     }
     bool nothing_else = options->script == 0 && options->ncode == 0 && !from_input;
     if (options->prompt || nothing_else) {
-        session_catch_interrupts(L, 1);
-        session_interrupt_clear(L);
+        session_catch_interrupts(L, true);
+        session_interrupt_forget(L);
         status = repl_run(L);
     }
     return status;
@@ -95,7 +95,7 @@ int main(int argc, char **argv) {
         fprintf(stderr, "neap: out of memory\n");
         return SESSION_FAILED;
     }
-    session_catch_interrupts(L, 0);
+    session_catch_interrupts(L, false);
     int status = options.doctor ? doctor_run(L) : session_load_library(L);
     if (status == SESSION_OK && !options.doctor) {
         status = run_all(L, argc, argv, &options);

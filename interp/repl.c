@@ -161,7 +161,7 @@ int repl_run(lua_State *L) {
     for (;;) {
         char *command = NULL;
         line_status status = read_command(L, editor, &command);
-        session_interrupt_clear(L);
+        session_interrupt_forget(L);
         if (status == LINE_END) {
             return SESSION_OK; /* setup lives as long as the process */
         }
@@ -169,7 +169,7 @@ int repl_run(lua_State *L) {
             editor->remember(command);
             run_command(L, command);
             free(command);
-            session_interrupt_clear(L);
+            session_interrupt_forget(L);
         }
     }
 }

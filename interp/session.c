@@ -1,21 +1,31 @@
 /* session.c: the Lua state of the interpreter. See session.h. */
 #include "interp/session.h"
 
+#include <errno.h>
 #include <lauxlib.h>
 #include <lualib.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
-#include "effects/effects.h"
 #include "interp/embedded.h"
+#include "interp/system.h"
+
+enum { NUDGE_MS = 50 };
 
 /* What SIGINT's handler needs; written before the handler is installed. */
 static lua_State *interrupt_state;
-static int interrupt_prompt; /* also: errors need no "neap:" in front */
+static bool interrupt_prompt; /* also: errors need no "neap:" in front */
+static timer_t nudge_timer;
+static bool nudges;
+static volatile sig_atomic_t presses; /* since the last command began */
+
+static neap_ctx *context; /* NULL: the library is not loaded */
 
 /* ---- Modules ---------------------------------------------------------------------------------------------------- */
 
@@ -75,6 +85,11 @@ lua_State *session_new(int argc, char **argv, int script) {
     }
     luaL_openlibs(L);
     install_loader(L);
+    lua_getglobal(L, "package");
+    lua_getfield(L, -1, "preload");
+    lua_pushcfunction(L, system_open);
+    lua_setfield(L, -2, "neap.interp.system");
+    lua_pop(L, 2);
     set_arguments(L, argc, argv, script);
     lua_getglobal(L, "os");
     lua_pushcfunction(L, os_exit);
@@ -87,11 +102,26 @@ int session_load_library(lua_State *L) {
     lua_getglobal(L, "require");
     lua_pushliteral(L, "neap");
     int status = session_run(L, 1);
+    if (status != SESSION_OK) {
+        return status;
+    }
+    lua_settop(L, 1);
+    lua_setglobal(L, "np");
+    lua_getglobal(L, "require");
+    lua_pushliteral(L, "neap.core");
+    status = session_run(L, 1);
     if (status == SESSION_OK) {
-        lua_settop(L, 1);
-        lua_setglobal(L, "np");
+        lua_getfield(L, 1, "ctx");
+        context = *(neap_ctx *const *)lua_topointer(L, -1); /* a cdata that holds a pointer */
+        lua_settop(L, 0);
+        status = session_call(L, "neap.interp.input", "install", 0);
     }
     return status;
+}
+
+neap_ctx *session_context(lua_State *L) {
+    (void)L;
+    return context;
 }
 
 /* ---- Running ---------------------------------------------------------------------------------------------------- */
@@ -111,18 +141,76 @@ static int describe_error(lua_State *L) {
     return 1;
 }
 
+/* Calls neap.interp.drain's function `name` with its `nargs` arguments at the top of the stack, which it removes. Returns
+ * what the function tells; true without the library. */
+static bool drain(lua_State *L, const char *name, int nargs) {
+    int base = lua_gettop(L) - nargs;
+    bool complete = true;
+    if (context != NULL) {
+        lua_getglobal(L, "require");
+        lua_pushliteral(L, "neap.interp.drain");
+        complete = lua_pcall(L, 1, 1, 0) == 0;
+        if (complete) {
+            lua_getfield(L, -1, name);
+            for (int k = 1; k <= nargs; k++) {
+                lua_pushvalue(L, base + k);
+            }
+            complete = lua_pcall(L, nargs, 1, 0) == 0 && lua_toboolean(L, -1);
+        }
+    }
+    lua_settop(L, base);
+    return complete;
+}
+
+/* Waits for everything shown so far. Returns whether all of it came out. */
+static bool finish(lua_State *L) {
+    int count = presses;
+    fflush(stdout);
+    session_interrupt_clear(L);
+    lua_pushinteger(L, count);
+    lua_pushboolean(L, interrupt_prompt);
+    bool complete = drain(L, "finish", 2);
+    if (complete) {
+        neap_out_drain();
+    }
+    return complete;
+}
+
+/* Writes to a file that takes text at once, past all text that waits. */
+static void write_past(int fd, const char *text, size_t bytes) {
+    struct pollfd ready = {.fd = fd, .events = POLLOUT};
+    if (poll(&ready, 1, 0) > 0 && (ready.revents & POLLOUT) != 0 && write(fd, text, bytes) < 0) {
+        return; /* there is nowhere left to say so */
+    }
+}
+
+/* Whether the uncaught error says only that the reader of stdout has gone. Who closes a pipe knows. */
+static bool is_broken_pipe(const char *text) {
+    return neap_out_status(NEAP_STDOUT) == NEAP_E_IO && strstr(text, strerror(EPIPE)) != NULL &&
+           strstr(text, neap_error_text()) != NULL;
+}
+
 /* Writes the error at the top of the stack behind everything that the program printed before it. */
 static void report_error(lua_State *L) {
     const char *text = lua_tostring(L, -1);
     if (text == NULL) {
         text = "error without a text";
     }
+    bool complete = finish(L);
     lua_pushfstring(L, interrupt_prompt ? "%s\n" : "neap: %s\n", text);
-    session_drain(L);
     size_t bytes;
     const char *line = lua_tolstring(L, -1, &bytes);
-    neap_out_write(NEAP_STDERR, line, bytes);
-    neap_out_drain();
+    if (is_broken_pipe(text)) {
+        neap_out_drain();
+    } else if (complete) {
+        neap_out_write(NEAP_STDERR, line, bytes);
+        finish(L);
+    } else if (neap_out_waiting() > 0) {
+        write_past(STDERR_FILENO, line, bytes);
+    } else {
+        neap_out_write(NEAP_STDERR, line, bytes);
+        neap_out_drain();
+    }
     lua_pop(L, 1);
 }
 
@@ -135,9 +223,13 @@ int session_run(lua_State *L, int nargs) {
     if (status == 0) {
         return SESSION_OK;
     }
+    bool interrupted = neap_interrupt_pending() != 0;
     report_error(L);
     lua_settop(L, base - 1);
-    return neap_interrupt_pending() ? SESSION_INTERRUPTED : SESSION_FAILED;
+    if (interrupted && context != NULL && interrupt_prompt) {
+        drain(L, "abandon", 0);
+    }
+    return interrupted ? SESSION_INTERRUPTED : SESSION_FAILED;
 }
 
 int session_run_chunk(lua_State *L, const char *name, int loaded, int nargs) {
@@ -187,19 +279,42 @@ static void raise_interrupt(lua_State *L, lua_Debug *ar) {
 }
 
 /* SIGINT's handler; lua_sethook is made to be called from one. */
-static void on_interrupt(int signal_number) {
-    (void)signal_number;
+static void on_interrupt(int signal_number, siginfo_t *info, void *machine) {
+    (void)signal_number, (void)machine;
+    bool from_terminal = info->si_code > 0;
+    presses++;
     neap_interrupt_raise();
-    if (!interrupt_prompt && neap_interrupt_pending() > 2) {
+    if (!system_pass_interrupt(from_terminal) && !interrupt_prompt && presses > 2) {
         _exit(SESSION_INTERRUPTED);
     }
     lua_sethook(interrupt_state, raise_interrupt, LUA_MASKCOUNT, 1);
+    if (nudges) {
+        struct itimerspec soon = {.it_interval = {.tv_nsec = NUDGE_MS * 1000000L},
+                                  .it_value = {.tv_nsec = NUDGE_MS * 1000000L}};
+        timer_settime(nudge_timer, 0, &soon, NULL);
+    }
 }
 
-void session_catch_interrupts(lua_State *L, int prompt) {
+/* A signal that arrives right before a system call does not end that call. So it is followed by others, which do nothing
+ * but end the call, until the interrupt has been dealt with. */
+static void on_nudge(int signal_number) {
+    (void)signal_number;
+}
+
+static void prepare_nudges(void) {
+    struct sigaction action = {.sa_handler = on_nudge};
+    sigemptyset(&action.sa_mask);
+    struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGURG};
+    nudges = sigaction(SIGURG, &action, NULL) == 0 && timer_create(CLOCK_MONOTONIC, &event, &nudge_timer) == 0;
+}
+
+void session_catch_interrupts(lua_State *L, bool prompt) {
     interrupt_state = L;
     interrupt_prompt = prompt;
-    struct sigaction action = {.sa_handler = on_interrupt}; /* no SA_RESTART: a blocked read must end */
+    if (!nudges) {
+        prepare_nudges();
+    }
+    struct sigaction action = {.sa_sigaction = on_interrupt, .sa_flags = SA_SIGINFO}; /* no SA_RESTART, see above */
     sigemptyset(&action.sa_mask);
     sigaction(SIGINT, &action, NULL);
 }
@@ -207,32 +322,26 @@ void session_catch_interrupts(lua_State *L, int prompt) {
 void session_interrupt_clear(lua_State *L) {
     neap_interrupt_clear();
     lua_sethook(L, NULL, 0, 0);
+    if (nudges) {
+        timer_settime(nudge_timer, 0, &(struct itimerspec){0}, NULL);
+    }
+}
+
+void session_interrupt_forget(lua_State *L) {
+    session_interrupt_clear(L);
+    presses = 0;
 }
 
 /* ---- The end ---------------------------------------------------------------------------------------------------- */
 
-void session_drain(lua_State *L) {
-    int top = lua_gettop(L);
-    fflush(stdout);
-    lua_getglobal(L, "package");
-    lua_getfield(L, -1, "loaded");
-    lua_getfield(L, -1, "neap");
-    if (lua_istable(L, -1)) {
-        lua_getfield(L, -1, "effects_barrier");
-        if (lua_isfunction(L, -1)) {
-            lua_pcall(L, 0, 0, 0); /* fails only by an interrupt, which its caller reports */
-        }
-    }
-    lua_settop(L, top);
-    neap_out_drain();
-}
-
 void session_exit(lua_State *L, int status) {
-    session_drain(L);
-    fflush(NULL);
-    if (status == SESSION_OK && neap_interrupt_pending()) {
+    bool complete = finish(L);
+    if (complete) {
+        fflush(NULL);
+    }
+    if (status == SESSION_OK && presses > 0) {
         status = SESSION_INTERRUPTED;
-    } else if (status == SESSION_OK && neap_out_status() < 0) {
+    } else if (status == SESSION_OK && neap_out_status(NEAP_STDOUT) < 0) {
         status = SESSION_FAILED;
     }
     if (neap_timeline_stop() < 0) {

@@ -1,12 +1,15 @@
 /* session.h: one Lua state with neap's library in it: running code, errors, interrupts, the end of the process.
  *
  * Invariant: Lua code runs only between session_run's entry and return, under its error handler; an interrupt is
- * cleared only by session_interrupt_clear, so code that catches errors cannot swallow it.
+ * cleared only here, so code that catches errors cannot swallow it.
  */
 #ifndef INTERP_SESSION_H
 #define INTERP_SESSION_H
 
 #include <lua.h>
+#include <stdbool.h>
+
+#include "lazy/lazy.h"
 
 enum { SESSION_OK = 0, SESSION_FAILED = 1, SESSION_USAGE = 2, SESSION_INTERRUPTED = 130 }; /* also exit statuses */
 
@@ -15,6 +18,8 @@ enum { SESSION_OK = 0, SESSION_FAILED = 1, SESSION_USAGE = 2, SESSION_INTERRUPTE
 lua_State *session_new(int argc, char **argv, int script);
 /* Requires neap's library and makes it the global `np`. Reports a failure. */
 int session_load_library(lua_State *L);
+/* The context of the library, which must be loaded. BORROWED for ever. */
+neap_ctx *session_context(lua_State *L);
 /* Calls the function below its `nargs` arguments at the top of the stack, which it replaces by all results. On an
  * error, reports it on stderr, leaves nothing and returns SESSION_FAILED or SESSION_INTERRUPTED. */
 int session_run(lua_State *L, int nargs);
@@ -25,14 +30,15 @@ int session_call(lua_State *L, const char *module, const char *name, int nargs);
 
 /* Installs SIGINT's handler for this state: raises neap's interrupt and stops Lua code at its next instruction outside
  * the library. When a script (not a prompt) was interrupted twice in vain, a third SIGINT ends the process. */
-void session_catch_interrupts(lua_State *L, int prompt);
+void session_catch_interrupts(lua_State *L, bool prompt);
+/* The interrupt is being dealt with: Lua code may run again. Presses stay counted. */
 void session_interrupt_clear(lua_State *L);
+/* As if Ctrl-C had not been pressed: before the next command. */
+void session_interrupt_forget(lua_State *L);
 
-/* Waits until all effects have happened and their text is written. An interrupt ends the waiting. */
-void session_drain(lua_State *L);
-/* Ends the process: drains, flushes, closes the timeline, and leaves with _exit, since other threads may still run. A
- * status of SESSION_OK becomes SESSION_INTERRUPTED if Ctrl-C ended the draining, SESSION_FAILED if output or the
- * timeline could not be written. */
+/* Ends the process: waits for effects and their text (neap.interp.drain says how long), closes the timeline, and leaves
+ * with _exit, since other threads may still run. A status of SESSION_OK becomes SESSION_INTERRUPTED if Ctrl-C was pressed,
+ * SESSION_FAILED if stdout or the timeline could not be written. */
 _Noreturn void session_exit(lua_State *L, int status);
 
 #endif

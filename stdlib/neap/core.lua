@@ -288,6 +288,7 @@ arm_sentinel()
 local function check_interrupt()
     if C.neap_interrupt_pending() ~= 0 then fail("interrupted") end
 end
+core.check_interrupt = check_interrupt
 
 -- ---- Waiting --------------------------------------------------------------------------------------------------------
 
@@ -309,6 +310,7 @@ local function pump(try)
     end
     return rc
 end
+core.pump = pump
 
 --- NEAP_PENDING while the script is too far ahead of the workers.
 local function throttle() return C.neap_throttle(ctx) end

@@ -177,7 +177,9 @@ end
 --- np.effects_barrier(): waits until everything printed so far has been written.
 function np.effects_barrier()
     local effects = C.neap_ctx_effects(ctx)
+    core.in_barrier = true -- so it stays after an interrupt: then the user has stopped just this output
     core.call("effects_barrier", function() return C.neap_effects_poll(effects, core.waker) end)
+    core.in_barrier = nil
 end
 local barrier = np.effects_barrier
 

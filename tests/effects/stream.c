@@ -365,7 +365,11 @@ static int diverted_with_file(void) {
     neap_out_drain();
     if (!file_is(path[0], "loglog"))
         return 3;
-    if (neap_out_take(text, sizeof text) != 6 || memcmp(text, "outerr", 6) || neap_out_poll(NULL) != NEAP_OK)
+    int stream;
+    if (neap_out_take(text, sizeof text, &stream) != 3 || stream != NEAP_STDOUT || memcmp(text, "out", 3))
+        return 9;
+    if (neap_out_take(text, sizeof text, &stream) != 3 || stream != NEAP_STDERR || memcmp(text, "err", 3) ||
+        neap_out_poll(NULL) != NEAP_OK)
         return 4;
     neap_out_divert(NULL);
     neap_waker_free(waker);
@@ -392,18 +396,21 @@ static int diverted(void) {
     if (neap_out_poll(NULL) != NEAP_PENDING)
         return 5;
     neap_out_drain(); /* returns: the text is the taker's */
-    if (neap_out_take(text, 4) != 4 || memcmp(text, "kept", 4))
+    int stream;
+    if (neap_out_take(text, 4, &stream) != 4 || memcmp(text, "kept", 4))
         return 6;
-    if (neap_out_take(text, sizeof text) != 14 || memcmp(text, " one kept two ", 14))
+    if (neap_out_take(text, sizeof text, &stream) != 5 || stream != NEAP_STDOUT || memcmp(text, " one ", 5))
+        return 11;
+    if (neap_out_take(text, sizeof text, &stream) != 9 || stream != NEAP_STDERR || memcmp(text, "kept two ", 9))
         return 7;
-    if (neap_out_take(text, sizeof text) != 0)
+    if (neap_out_take(text, sizeof text, &stream) != 0)
         return 8;
     if (neap_out_poll(NULL) != NEAP_OK)
         return 9;
     neap_out_write(NEAP_STDOUT, "given back ", 11);
     neap_out_divert(NULL);
     neap_out_drain();
-    if (neap_out_take(text, sizeof text) != 0)
+    if (neap_out_take(text, sizeof text, &stream) != 0)
         return 10;
     neap_out_divert(waker);
     neap_out_write(NEAP_STDOUT, "at exit", 7);

@@ -1,0 +1,91 @@
+--- input.lua: reading from standard input and os.execute, so that waiting in them is the interpreter's own.
+--
+-- Reading waits until something is there before it calls Lua's function, running callbacks meanwhile; Ctrl-C stops it.
+-- What is there may be less than a line: then Lua's function waits for the rest, and Ctrl-C stops that too, but the part
+-- of the line that it had is lost. A child that os.execute runs gets Ctrl-C itself; the command is interrupted if the
+-- child ended by it.
+local core = require "neap.core"
+local system = require "neap.interp.system"
+
+local C = core.C
+local select = select
+local input = {}
+
+local HELP_NS, SLEEP_MS = 200000, 1000
+
+--- Waits until `ready` returns true; `sleep` returns when it may have become so, and when the waker was woken.
+local function wait_until(ready, sleep)
+    while true do
+        C.neap_waker_clear(core.waker)
+        if ready() then return end
+        if C.neap_engine_help(HELP_NS) == 0 then sleep() end
+    end
+end
+
+local function input_came()
+    core.check_interrupt()
+    return system.has_input()
+end
+
+local function sleep()
+    C.neap_waker_sleep(core.waker, SLEEP_MS)
+end
+
+--- A reading function that waits first. `is_input` tells from its arguments whether it reads standard input.
+local function waiting(read, is_input)
+    return function(...)
+        if not is_input(...) then return read(...) end
+        wait_until(input_came, system.wait_input)
+        local function checked(...)
+            core.check_interrupt()
+            return ...
+        end
+        return checked(read(...))
+    end
+end
+
+--- An iterator over standard input, as io.lines gives it.
+local function lines(read, ...)
+    local count, formats = select("#", ...), { ... }
+    local function raise_failure(value, problem, ...)
+        if value == nil and problem then error(problem, 3) end
+        return value, problem, ...
+    end
+    return function() return raise_failure(read(io.stdin, unpack(formats, 1, count))) end
+end
+
+--- Replaces Lua's functions, once.
+-- luacheck: push ignore 122
+function input.install()
+    local files = getmetatable(io.stdout).__index
+    local files_lines, io_lines, execute = files.lines, io.lines, os.execute
+    files.read = waiting(files.read, function(file) return file == io.stdin end)
+    io.read = waiting(io.read, function() return io.input() == io.stdin end)
+    function files.lines(file, ...)
+        if file ~= io.stdin then return files_lines(file, ...) end
+        return lines(files.read, ...)
+    end
+    function io.lines(name, ...)
+        if name ~= nil or io.input() ~= io.stdin then return io_lines(name, ...) end
+        return lines(files.read, ...)
+    end
+    function os.execute(command)
+        if command == nil then return execute() end
+        np.effects_barrier()
+        if not system.spawn(command) then return execute(command) end
+        local status, interrupted
+        wait_until(function()
+            status, interrupted = system.ended()
+            return status ~= nil
+        end, sleep)
+        if not interrupted then system.forget_interrupt() end
+        core.check_interrupt()
+        return status
+    end
+    jit.off(os.execute)
+end
+-- luacheck: pop
+
+for _, f in ipairs { wait_until, waiting, lines } do jit.off(f, true) end
+
+return input

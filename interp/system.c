@@ -1,0 +1,134 @@
+/* system.c: the clock, waiting for standard input, and children, as functions for Lua (neap.interp.system).
+ *
+ * None of them blocks but wait_input, which returns when there is input, when the waker is woken and when a signal
+ * arrives. A child is waited for by asking again whenever the waker was woken; while there is one, SIGCHLD wakes it.
+ */
+#include "interp/system.h"
+
+#include <errno.h>
+#include <lauxlib.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "interp/line.h"
+#include "interp/session.h"
+
+extern char **environ;
+
+static volatile sig_atomic_t child; /* the process that os.execute waits for; 0: none */
+static neap_waker *child_waker;
+static struct sigaction child_before; /* SIGCHLD's disposition while there is no child */
+
+/* now(): seconds of a clock that never goes back. */
+static int system_now(lua_State *L) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    lua_pushnumber(L, (double)time.tv_sec + 1e-9 * (double)time.tv_nsec);
+    return 1;
+}
+
+/* has_input(): whether reading from standard input would not wait. */
+static int system_has_input(lua_State *L) {
+    lua_pushboolean(L, line_ready());
+    return 1;
+}
+
+/* wait_input(): waits for input, the context's waker or a signal. */
+static int system_wait_input(lua_State *L) {
+    line_wait(neap_ctx_waker(session_context(L)));
+    return 0;
+}
+
+/* ---- Children ---------------------------------------------------------------------------------------------------- */
+
+static void on_child(int signal_number) {
+    (void)signal_number;
+    neap_waker_wake(child_waker);
+}
+
+/* Starts `sh -c command` with SIGINT unblocked and at its default. Returns 0 or errno. */
+static int spawn_shell(const char *command, pid_t *pid) {
+    posix_spawnattr_t how;
+    sigset_t mask, defaults;
+    char *words[] = {"sh", "-c", "--", (char *)command, NULL};
+    sigprocmask(SIG_SETMASK, NULL, &mask);
+    sigdelset(&mask, SIGINT);
+    sigemptyset(&defaults);
+    sigaddset(&defaults, SIGINT);
+    int error = posix_spawnattr_init(&how);
+    if (error)
+        return error;
+    posix_spawnattr_setsigmask(&how, &mask);
+    posix_spawnattr_setsigdefault(&how, &defaults);
+    posix_spawnattr_setflags(&how, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+    error = posix_spawn(pid, "/bin/sh", NULL, &how, words, environ);
+    posix_spawnattr_destroy(&how);
+    return error;
+}
+
+/* spawn(command): starts a child; nil when that fails or when there is one already. */
+static int system_spawn(lua_State *L) {
+    const char *command = luaL_checkstring(L, 1);
+    pid_t pid;
+    if (child)
+        return 0;
+    child_waker = neap_ctx_waker(session_context(L));
+    struct sigaction action = {.sa_handler = on_child, .sa_flags = SA_RESTART | SA_NOCLDSTOP};
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGCHLD, &action, &child_before);
+    if (spawn_shell(command, &pid)) {
+        sigaction(SIGCHLD, &child_before, NULL);
+        return 0;
+    }
+    child = pid;
+    lua_pushinteger(L, pid);
+    return 1;
+}
+
+/* ended(): nil while the child runs; then its status as waitpid gives it, and whether Ctrl-C ended it. */
+static int system_ended(lua_State *L) {
+    int status = -1;
+    pid_t found = waitpid(child, &status, WNOHANG);
+    if (found == 0 || (found < 0 && errno == EINTR))
+        return 0;
+    child = 0;
+    sigaction(SIGCHLD, &child_before, NULL);
+    lua_pushinteger(L, status);
+    lua_pushboolean(L, found > 0 && ((WIFSIGNALED(status) && WTERMSIG(status) == SIGINT) ||
+                                     (WIFEXITED(status) && WEXITSTATUS(status) == 128 + SIGINT)));
+    return 2;
+}
+
+/* clear_interrupt(): the press of Ctrl-C is being dealt with. */
+static int system_clear_interrupt(lua_State *L) {
+    session_interrupt_clear(L);
+    return 0;
+}
+
+/* forget_interrupt(): the press was the child's, which has dealt with it. */
+static int system_forget_interrupt(lua_State *L) {
+    session_interrupt_forget(L);
+    return 0;
+}
+
+bool system_pass_interrupt(bool from_terminal) {
+    pid_t pid = child;
+    if (pid && !from_terminal)
+        kill(pid, SIGINT);
+    return pid != 0;
+}
+
+int system_open(lua_State *L) {
+    static const luaL_Reg functions[] = {{"now", system_now},       {"has_input", system_has_input},
+                                         {"wait_input", system_wait_input}, {"spawn", system_spawn},
+                                         {"ended", system_ended},   {"clear_interrupt", system_clear_interrupt}, {"forget_interrupt", system_forget_interrupt},
+                                         {NULL, NULL}};
+    lua_newtable(L);
+    luaL_register(L, NULL, functions);
+    return 1;
+}
