@@ -184,10 +184,20 @@ static void write_past(int fd, const char *text, size_t bytes) {
     }
 }
 
-/* Whether the uncaught error says only that the reader of stdout has gone. Who closes a pipe knows. */
+/* Whether the text says that the reader of stdout has gone. Who closes a pipe knows, so that is not told. */
 static bool is_broken_pipe(const char *text) {
     return neap_out_status(NEAP_STDOUT) == NEAP_E_IO && strstr(text, strerror(EPIPE)) != NULL &&
            strstr(text, neap_error_text()) != NULL;
+}
+
+/* Tells that stdout failed, when no print has met the failure. */
+static void report_lost_output(void) {
+    char line[256];
+    if (!is_broken_pipe(neap_error_text())) {
+        snprintf(line, sizeof line, "neap: %s\n", neap_error_text());
+        neap_out_write(NEAP_STDERR, line, strlen(line));
+        neap_out_drain();
+    }
 }
 
 /* Writes the error at the top of the stack behind everything that the program printed before it. */
@@ -343,6 +353,7 @@ void session_exit(lua_State *L, int status) {
         status = SESSION_INTERRUPTED;
     } else if (status == SESSION_OK && neap_out_status(NEAP_STDOUT) < 0) {
         status = SESSION_FAILED;
+        report_lost_output();
     }
     if (neap_timeline_stop() < 0) {
         fprintf(stderr, "neap: %s\n", neap_error_text());

@@ -124,9 +124,13 @@ bool system_pass_interrupt(bool from_terminal) {
 }
 
 int system_open(lua_State *L) {
-    static const luaL_Reg functions[] = {{"now", system_now},       {"has_input", system_has_input},
-                                         {"wait_input", system_wait_input}, {"spawn", system_spawn},
-                                         {"ended", system_ended},   {"clear_interrupt", system_clear_interrupt}, {"forget_interrupt", system_forget_interrupt},
+    static const luaL_Reg functions[] = {{"now", system_now},
+                                         {"has_input", system_has_input},
+                                         {"wait_input", system_wait_input},
+                                         {"spawn", system_spawn},
+                                         {"ended", system_ended},
+                                         {"clear_interrupt", system_clear_interrupt},
+                                         {"forget_interrupt", system_forget_interrupt},
                                          {NULL, NULL}};
     lua_newtable(L);
     luaL_register(L, NULL, functions);

@@ -53,12 +53,11 @@ static int pass_grad(lazy_grad *g) {
     return 0;
 }
 
-NEAP_OP(debug_sleep,
-        .doc = "The input, after a number of milliseconds in which a worker sleeps.",
-        .attrs = "milliseconds", .kind = LAZY_CALL, .arity = 1, .types = LAZY_ALL, .flags = LAZY_OP_DENSE | LAZY_OP_HIDDEN,
-        .dtype = lazy_dtype_same, .shape = sleep_shape, .call = sleep_call, .cost = sleep_cost, .grad = pass_grad)
+NEAP_OP(debug_sleep, .doc = "The input, after a number of milliseconds in which a worker sleeps.",
+        .attrs = "milliseconds", .kind = LAZY_CALL, .arity = 1, .types = LAZY_ALL,
+        .flags = LAZY_OP_DENSE | LAZY_OP_HIDDEN, .dtype = lazy_dtype_same, .shape = sleep_shape, .call = sleep_call,
+        .cost = sleep_cost, .grad = pass_grad)
 
-NEAP_OP(debug_fail,
-        .doc = "An array like the input whose computation fails.",
-        .kind = LAZY_CALL, .arity = 1, .types = LAZY_ALL, .flags = LAZY_OP_DENSE | LAZY_OP_HIDDEN,
-        .dtype = lazy_dtype_same, .shape = lazy_shape_same, .call = fail_call, .grad = pass_grad)
+NEAP_OP(debug_fail, .doc = "An array like the input whose computation fails.", .kind = LAZY_CALL, .arity = 1,
+        .types = LAZY_ALL, .flags = LAZY_OP_DENSE | LAZY_OP_HIDDEN, .dtype = lazy_dtype_same, .shape = lazy_shape_same,
+        .call = fail_call, .grad = pass_grad)

@@ -315,6 +315,18 @@ core.pump = pump
 --- NEAP_PENDING while the script is too far ahead of the workers.
 local function throttle() return C.neap_throttle(ctx) end
 
+local stdout_told = false
+
+--- Raises if stdout cannot be written any more: its reader has gone, or the disk is full.
+local function check_stdout()
+    local rc = C.neap_out_status(C.NEAP_STDOUT)
+    if rc ~= OK then
+        stdout_told = true
+        raise_status(rc, "print")
+    end
+end
+core.check_stdout = check_stdout
+
 --- What NEAP_ATTEND asked for. New ids must have been wrapped.
 local function attend()
     local what = C.neap_attention(ctx)
@@ -331,6 +343,7 @@ local function attend()
     end
     if band(what, INTERRUPT) ~= 0 then check_interrupt() end
     if band(what, THROTTLE) ~= 0 then pump(throttle) end
+    if not stdout_told then check_stdout() end -- a loop of programs that print does not come by `emit`
 end
 
 --- Brings a call that did not return NEAP_OK to its end: waits while it is pending, collects once when memory is short,

@@ -145,10 +145,63 @@ check.test("output and errors keep their order", function()
     check.ok(out:find "^%[0 1%]\nw\nneap: last\n", out)
 end)
 
-check.test("a reader that goes away ends output, not the process by a crash", function()
-    local pipe = "{ \"$0\" -e 'for i = 1, 1e5 do print(i) end'; echo $? >&2; } | head -n 1"
-    local _, out, err = process.run { "sh", "-c", pipe, process.neap }
-    check.equal({ out, err }, { "1\n", "1\n" })
+--- Runs code whose stdout is read for one line and closed. Returns that line, what stderr got and the exit status.
+local function closed_after_a_line(code)
+    local pipe = "{ timeout 60 \"$0\" -e \"$1\"; echo $? >&2; } | head -n 1"
+    local _, out, err = process.run { "sh", "-c", pipe, process.neap, code }
+    return out, err
+end
+
+check.test("a reader that goes away ends the program soon and quietly", function()
+    local programs = {
+        "for i = 1, 1e5 do print(i) end", "print(1) while true do print(2) end",
+        "while true do io.write('1\\n') end", "while true do np.printf('%d\\n', np.array(1)) end",
+        "local f = np.jit(function(x) print(1) return x + 1 end) local x = np.ones(2) while true do x = f(x) end",
+    }
+    for _, program in ipairs(programs) do
+        check.equal({ closed_after_a_line(program) }, { "1\n", "1\n" }, program)
+    end
+end)
+
+check.test("a program may go on without its reader", function()
+    local program = [[
+        local ok, problem
+        repeat ok, problem = pcall(print, 1) until not ok
+        io.stderr:write((problem:gsub("^.*: np", "np")), "\n", np.ones(2):sum():item(), "\n")
+        os.exit(7)
+    ]]
+    local _, err = closed_after_a_line(program)
+    check.equal(err, "np.print: stdout: Broken pipe\n2\n7\n")
+end)
+
+check.test("output that a full disk does not take is told", function()
+    local status, out = process.run { "sh", "-c", "exec \"$0\" -e 'print(1)' 2>&1 >/dev/full", process.neap }
+    check.equal({ status, out }, { 1, "neap: stdout: No space left on device\n" })
+    local line = "exec \"$0\" -e 'while true do print(1) end' 2>&1 >/dev/full"
+    status, out = process.run { "sh", "-c", line, process.neap }
+    check.equal(status, 1)
+    check.ok(out:find "^neap: %(command line%):1: np.print: stdout: No space left on device\n$", out)
+end)
+
+check.test("one transcript of everything, on one pipe", function()
+    local script = process.file [[
+        local slow = np.debug.sleep(np.arange(3), 100)
+        print("a", slow)
+        io.stderr:write("b ", 1, "\n")
+        io.write("c") io.write(slow)
+        np.printf(" d%d\n", slow:sum())
+        os.execute "echo e; echo f >&2"
+        local pipe = io.popen("cat", "w")
+        pipe:write("g\n")
+        pipe:close()
+        print(np.debug.sleep(slow, 100))
+        local x = slow:reshape(5)
+    ]]
+    local status, out = process.run { "sh", "-c", "exec \"$0\" \"$1\" 2>&1", process.neap, script }
+    check.equal(status, 1)
+    local before, problem = out:match "^(.*\n)neap: ([^\n]*)\n$"
+    check.equal(before, "a\t[0 1 2]\nb 1\nc[0 1 2] d3\ne\nf\ng\n[0 1 2]\n")
+    check.ok(problem:find ":11: .*reshape", problem)
 end)
 
 check.test("no file of the current folder can take the library's place", function()

@@ -28,6 +28,21 @@ local LOOPS = {
     ["array ops that are awaited"] = "while true do np.arange(1000):sum():item() end",
     ["printing"] = "while true do print('') end",
     ["reading input"] = "io.read()\nwhile true do end",
+    ["lines of input"] = "for _ in io.lines() do end",
+    ["a file's reading"] = "io.stdin:read('*a')",
+    ["a file's lines"] = "for _ in io.stdin:lines() do end",
+    ["reading numbers"] = "while true do io.read('*n', 5) end",
+    ["a child"] = "while true do os.execute 'sleep 60' end",
+    ["a child's output"] = "io.popen('sleep 60'):read('*a')",
+    ["a comparator"] = "while true do table.sort({ 1, 2, 3 }, function(a, b) while true do end end) end",
+    ["a replacement"] = "while true do ('x'):rep(1e6):gsub('x', function() return 'y' end) end",
+    ["a slow value"] = "np.debug.sleep(np.ones(1), 600000):item()",
+    ["waiting for everything"] = "x = np.debug.sleep(np.ones(1), 600000)\nnp.wait_all()",
+    ["text of a slow value"] = "local s = tostring(np.debug.sleep(np.ones(1), 600000))",
+    ["running far ahead"] = "x = np.ones(4096, 4096)\nwhile true do x = np.debug.sleep(x + 1, 1000) end",
+    ["a gradient"] = "np.grad(function(x) while true do x = x * 1 end end)(np.ones(3))",
+    ["a trace"] = "np.jit(function(x) while true do x = x * 1 end end)(np.ones(3))",
+    ["products"] = "x = np.ones(1500, 1500)\nwhile true do x:matmul(x):wait() end",
 }
 
 if os.getenv "NEAP_TEST_BUILD" == "tsan" then
@@ -36,7 +51,9 @@ if os.getenv "NEAP_TEST_BUILD" == "tsan" then
 end
 
 -- What the packaged LuaJIT, without hook checks, can stop too.
-local STOPS_ANYWAY = { ["array ops"] = true, ["array ops that are awaited"] = true, printing = true }
+local STOPS_ANYWAY = { ["array ops"] = true, ["array ops that are awaited"] = true, printing = true,
+                       ["a slow value"] = true, ["waiting for everything"] = true, ["text of a slow value"] = true,
+                       ["running far ahead"] = true, ["lines of input"] = true, ["a file's lines"] = true }
 
 for name, loop in pairs(LOOPS) do
     local stops = process.has_hook_checks() or STOPS_ANYWAY[name]
@@ -75,6 +92,74 @@ check.test("a script cannot turn an interrupt into success", function()
     local caught = "pcall(function() while true do x = np.arange(3) + 1 end end)"
     local status = interrupt("print 'ready'\n" .. caught .. "\nprint 'went on'\n")
     check.equal(status, 130)
+end)
+
+check.test("what was printed comes out before the interrupt is told", function()
+    local source = "print(np.debug.sleep(np.arange(3), 700))\nio.stderr:write('err\\n')\nprint 'ready'\n"
+    local terminal = process.terminal({ process.file(source .. "while true do x = np.ones(3) + 1 end\n") }, {})
+    process.sleep(0.3)
+    terminal:send "\3"
+    check.equal(terminal:finish(), 130)
+    check.ok(terminal.seen:gsub("^%^C", ""):find "^%[0 1 2%]\r\nerr\r\nready\r\nneap: [^\n]*:4: interrupted\r\n$",
+             terminal.seen)
+end)
+
+check.test("output that does not come is given up, and says so in its place", function()
+    local waits = { "np.effects_barrier()", "x:wait()", "while true do y = np.ones(3) + 1 end" }
+    for _, wait in ipairs(waits) do
+        local source = "x = np.debug.sleep(np.ones(1), 600000)\nprint 'ready'\nprint('x', x)\nprint 'z'\n" .. wait
+        local status, text = interrupt(source)
+        check.equal(status, 130, text)
+        check.ok(text:find("x\t<error: .*interrupted.*>\r\nz\r\nneap: .*:5: .*interrupted"), text)
+    end
+end)
+
+check.test("a second press does not wait", function()
+    local source = "x = np.debug.sleep(np.ones(1), 600000) print 'ready' print(x) x:wait()"
+    local terminal = process.terminal({ "-e", source }, {})
+    terminal:expect "ready"
+    process.sleep(0.1)
+    terminal:send "\3"
+    process.sleep(0.1)
+    local pressed = process.now()
+    terminal:send "\3"
+    check.equal(terminal:finish(), 130)
+    check.ok(process.now() - pressed < 1.5, "took long")
+end)
+
+-- ---- Signals without a terminal -------------------------------------------------------------------------------------
+
+--- Runs a script with a shell command's output as its input, sends SIGINT to it alone; returns status, stdout, stderr.
+local function signalled(source, input)
+    local line = input .. " | { timeout --preserve-status -s INT 0.5 \"$0\" \"$1\"; }"
+    return process.run { "sh", "-c", line, process.neap, process.file(source) }
+end
+
+check.test("a pipe in which nothing comes", function()
+    for _, read in ipairs { "io.read()", "io.read('*a')", "for _ in io.lines() do end", "io.stdin:read(100)" } do
+        local status, out, err = signalled("print 'ready'\n" .. read, "{ printf 'part of a li'; sleep 1; }")
+        check.equal({ status, out }, { 130, "ready\n" }, read)
+        check.ok(err:find("^neap: [^\n]*:2: interrupted\n$"), err)
+    end
+end)
+
+check.test("a child that the signal did not reach", function()
+    local status, out, err = signalled("print 'ready'\nos.execute 'sleep 60'\nprint 'on'", "true")
+    check.equal({ status, out }, { 130, "ready\n" })
+    check.ok(err:find(":2: interrupted", 1, true), err)
+end)
+
+check.test("a child that deals with Ctrl-C keeps the program going", function()
+    local child = "trap \"echo caught; exit 3\" INT; for i in 1 2 3 4 5 6 7 8 9; do sleep 0.2; done"
+    local status, out, err = signalled(("print 'ready'\nprint(os.execute [[%s]])"):format(child), "true")
+    check.equal({ status, out, err }, { 0, "ready\ncaught\n768\n", "" })
+end)
+
+check.test("a reader that does not read", function()
+    local script = process.file "print 'ready' for i = 1, 1e9 do print('line', i) end"
+    local line = [[{ timeout --preserve-status -s INT 1 "$0" "$1"; echo $? >&2; } | { read first; sleep 4; }]]
+    local _, _, err = process.run { "sh", "-c", line, process.neap, script }
+    check.ok(err:find "interrupted" and err:find "\n130\n$", err)
 end)
 
 process.cleanup()
