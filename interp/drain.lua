@@ -1,10 +1,10 @@
 --- drain.lua: brings to its end what a program has shown: before an error is told, after Ctrl-C, at the end.
 --
--- Everything printed so far is waited for, however long, unless Ctrl-C is pressed. Then a script, and a command that was
--- waiting for its output, still wait while something gets done; after PATIENCE seconds in which nothing did, or at the
--- second press, all work is cancelled: what has not started fails, what runs stops at its next chunk, and prints that
--- wait for it show that in their place. Any other command at the prompt leaves its prints behind: they appear when their
--- values come, above the line that is being typed.
+-- Everything printed so far is waited for, however long, unless Ctrl-C is pressed. Then a script, and a command that
+-- was waiting for its output, still wait while something gets done. After PATIENCE seconds in which nothing did, or at
+-- the second press, all work is cancelled: what has not started fails, what runs stops at its next chunk, and prints
+-- that wait for it show that in their place. Any other command at the prompt leaves its prints behind: they appear when
+-- their values come, above the line that is being typed.
 local ffi = require "ffi"
 local core = require "neap.core"
 local system = require "neap.interp.system"

@@ -1,9 +1,9 @@
 --- input.lua: reading from standard input and os.execute, so that waiting in them is the interpreter's own.
 --
 -- Reading waits until something is there before it calls Lua's function, running callbacks meanwhile; Ctrl-C stops it.
--- What is there may be less than a line: then Lua's function waits for the rest, and Ctrl-C stops that too, but the part
--- of the line that it had is lost. A child that os.execute runs gets Ctrl-C itself; the command is interrupted if the
--- child ended by it.
+-- What is there may be less than a line: then Lua's function waits for the rest, and Ctrl-C stops that too, but the
+-- part of the line that it had is lost. A child that os.execute runs gets Ctrl-C itself; the command is interrupted if
+-- the child ended by it.
 local core = require "neap.core"
 local system = require "neap.interp.system"
 

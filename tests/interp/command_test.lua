@@ -176,7 +176,8 @@ end)
 
 check.test("output that a full disk does not take is told", function()
     local status, out = process.run { "sh", "-c", "exec \"$0\" -e 'print(1)' 2>&1 >/dev/full", process.neap }
-    check.equal({ status, out }, { 1, "neap: stdout: No space left on device\n" })
+    check.equal(status, 1)
+    check.ok(out:find "^neap: [^\n]*stdout: No space left on device\n$", out)
     local line = "exec \"$0\" -e 'while true do print(1) end' 2>&1 >/dev/full"
     status, out = process.run { "sh", "-c", line, process.neap }
     check.equal(status, 1)
