@@ -186,7 +186,7 @@ static void write_past(int fd, const char *text, size_t bytes) {
 
 /* Whether the text says that the reader of stdout has gone. Who closes a pipe knows, so that is not told. */
 static bool is_broken_pipe(const char *text) {
-    return neap_out_status(NEAP_STDOUT) == NEAP_E_IO && strstr(text, strerror(EPIPE)) != NULL &&
+    return neap_out_failure(NEAP_STDOUT) == NEAP_E_IO && strstr(text, strerror(EPIPE)) != NULL &&
            strstr(text, neap_error_text()) != NULL;
 }
 
@@ -351,7 +351,7 @@ void session_exit(lua_State *L, int status) {
     }
     if (status == SESSION_OK && presses > 0) {
         status = SESSION_INTERRUPTED;
-    } else if (status == SESSION_OK && neap_out_status(NEAP_STDOUT) < 0) {
+    } else if (status == SESSION_OK && neap_out_failure(NEAP_STDOUT) < 0) {
         status = SESSION_FAILED;
         report_lost_output();
     }

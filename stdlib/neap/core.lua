@@ -319,7 +319,7 @@ local stdout_told = false
 
 --- Raises if stdout cannot be written any more: its reader has gone, or the disk is full.
 local function check_stdout()
-    local rc = C.neap_out_status(C.NEAP_STDOUT)
+    local rc = C.neap_out_failure(C.NEAP_STDOUT)
     if rc ~= OK then
         stdout_told = true
         raise_status(rc, "print")

@@ -13,8 +13,6 @@ local select, tostring, type = select, tostring, type
 
 local output = {}
 
-local MOST_WAITING = 4 * 2 ^ 20 -- bytes of text: a program that prints faster than its reader reads waits
-
 local Pieces = ffi.typeof("neap_piece[?]")
 
 local PRINT, WRITE = C.NEAP_EFFECT_PRINT, C.NEAP_EFFECT_WRITE
@@ -41,8 +39,8 @@ local function emit(kind, stream, list, n, unordered)
     local how = ffi.new("neap_emit", kind, unordered and 1 or 0, stream)
     core.call("print", function() return C.neap_print(ctx, how, n, pieces) end)
     if stream == C.NEAP_STDOUT then core.check_stdout() end
-    if C.neap_out_waiting() > MOST_WAITING then
-        core.call("print", function() return C.neap_out_poll(core.waker) end)
+    if C.neap_out_room(nil) ~= C.NEAP_OK then -- a program that prints faster than its reader reads waits
+        core.call("print", function() return C.neap_out_room(core.waker) end)
     end
 end
 output.emit = emit
