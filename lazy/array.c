@@ -14,7 +14,8 @@ int neap_array_info(neap_ctx *ctx, int32_t id, neap_info *out) {
     out->weak = (node->flags & LAZY_WEAK) != 0;
     out->deferred = !node->buffer && !lazy_is_number(node) && !(node->flags & LAZY_DELETED);
     out->deleted = (node->flags & LAZY_DELETED) != 0;
-    out->device = node->buffer ? neap_buffer_device(node->buffer) : 0;
+    out->device = lazy_node_runs_on(node);
+    out->committed = node->device >= 0;
     out->traced = (node->flags & LAZY_ABSTRACT) != 0;
     out->taped = node->levels != 0;
     out->constructed = node->flags & LAZY_CONSTRUCTED && !node->buffer;
@@ -176,6 +177,7 @@ int neap_array_delete(neap_ctx *ctx, int32_t id) {
     if (!gone)
         return NEAP_E_MEMORY;
     gone->flags |= LAZY_DELETED;
+    gone->device = node->device;
     gone->id = id;
     node->id = 0;
     ctx->slots.at[id & ((1 << NEAP_SLOT_BITS) - 1)] = gone;

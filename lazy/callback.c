@@ -247,6 +247,7 @@ int neap_callback_push(neap_ctx *ctx, const neap_callback *how, int n, const int
 /* ---- Requests ----------------------------------------------------------------------------------------------------- */
 typedef struct argument {
     neap_buffer *buffer;
+    int16_t device; /* that it is committed to */
     lazy_result aval;
 } argument;
 
@@ -276,7 +277,7 @@ int lazy_callback_request(neap_ctx *ctx, const neap_node *node, neap_buffer *con
     r->block = neap_buffer_retain(bufs[node->nin]);
     for (int k = 0; k < node->nin; k++) {
         const neap_node *in = node->in[k];
-        r->args[k] = (argument){neap_buffer_retain(bufs[k]), {.dtype = in->dtype, .ndim = in->ndim}};
+        r->args[k] = (argument){neap_buffer_retain(bufs[k]), in->device, {.dtype = in->dtype, .ndim = in->ndim}};
         memcpy(r->args[k].aval.shape, in->shape, in->ndim * sizeof *in->shape);
         reads[nreads] = neap_buffer_var(bufs[k]);
         bool again = false;
@@ -288,6 +289,7 @@ int lazy_callback_request(neap_ctx *ctx, const neap_node *node, neap_buffer *con
     neap_push push = {.name = "callback",
                       .site = r->callback->site,
                       .release = request_free,
+                      .device = lazy_node_runs_on(node),
                       .flags = results && !r->callback->tolerant ? 0 : NEAP_PUSH_ALWAYS,
                       .nreads = nreads,
                       .reads = reads,
@@ -323,6 +325,8 @@ static int give_arguments(neap_ctx *ctx, const request *r, neap_taken *out) {
     for (out->n = 0; out->n < r->n; out->n++) {
         const argument *arg = &r->args[out->n];
         neap_node *node = lazy_node_of_buffer(ctx, &arg->aval, neap_buffer_retain(arg->buffer));
+        if (node)
+            node->device = arg->device;
         int status = node ? lazy_publish(ctx, node, &out->args[out->n]) : NEAP_E_MEMORY;
         if (status) {
             neap_release(ctx, out->n, out->args);

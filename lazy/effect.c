@@ -94,7 +94,7 @@ static int fill_array(print_piece *to, const neap_piece *from, neap_node *node) 
 int lazy_print_push(neap_ctx *ctx, const neap_emit *how, int n, const neap_piece *pieces, neap_node *const *nodes) {
     print_job *job = calloc(1, sizeof *job + (size_t)n * sizeof *job->pieces);
     neap_var **reads = malloc((size_t)n * sizeof *reads + 1);
-    int nreads = 0, status = job && reads ? 0 : NEAP_E_MEMORY;
+    int nreads = 0, device = -1, status = job && reads ? 0 : NEAP_E_MEMORY;
     for (int k = 0; k < n && status == 0; k++, job->npieces++) {
         print_piece *piece = &job->pieces[k];
         if (!pieces[k].id) {
@@ -104,6 +104,7 @@ int lazy_print_push(neap_ctx *ctx, const neap_emit *how, int n, const neap_piece
             continue;
         }
         status = fill_array(piece, &pieces[k], nodes[k]);
+        device = device < 0 ? nodes[k]->device : device; /* of the first array that is committed */
         neap_var *var = neap_buffer_var(nodes[k]->buffer);
         bool again = false;
         for (int j = 0; j < nreads; j++)
@@ -115,6 +116,7 @@ int lazy_print_push(neap_ctx *ctx, const neap_emit *how, int n, const neap_piece
         job->stream = how->stream;
         neap_push push = {.name = lazy_effect_kind(how->kind),
                           .release = job_free,
+                          .device = device < 0 ? 0 : device,
                           .flags = NEAP_PUSH_SMALL,
                           .nreads = nreads,
                           .reads = reads};

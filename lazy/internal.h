@@ -50,7 +50,8 @@ struct neap_node {
     int32_t tape;    /* index on the tape while levels is not 0 */
     int32_t site;    /* script line, an index into the context's sites */
     uint32_t bytes;  /* of the block, for the free lists */
-    int32_t nattrs;
+    int16_t nattrs;
+    int16_t device;    /* that it is committed to, -1: none (see record.c) */
     int32_t consumers; /* reads recorded, counted through views */
     int64_t size;
     union {
@@ -169,6 +170,10 @@ static inline bool lazy_is_view(const neap_node *node) {
 static inline size_t lazy_node_bytes(const neap_node *node) {
     return (size_t)node->size * (size_t)neap_dtype_bytes(node->dtype);
 }
+/* Where its value is computed: uncommitted work that nobody pulls elsewhere runs on the default device, 0. */
+static inline int lazy_node_runs_on(const neap_node *node) {
+    return node->device < 0 ? 0 : node->device;
+}
 /* The node for an id, or NULL with the error set (E_HANDLE, or E_STATE if deleted). */
 neap_node *lazy_lookup(neap_ctx *ctx, int32_t id);
 /* Gives the node an id (takes over the caller's reference; if it has an id, drops it). Returns a status. */
@@ -178,13 +183,17 @@ const char *lazy_shape_text(int ndim, const int64_t *shape, char *text, size_t c
 const char *lazy_site_text(neap_ctx *ctx, int32_t site);
 
 /* ---- record.c ---------------------------------------------------------------------------------------------------- */
+/* What a view reads: its base, unless it has a buffer of its own. */
+static inline neap_node *lazy_read_target(neap_node *node) {
+    return lazy_is_view(node) && !node->buffer ? node->base : node;
+}
 /* Infers, casts, records. OWNED (it may be one of the inputs, retained); NULL on error. */
 neap_node *lazy_record(neap_ctx *ctx, int op, int nin, neap_node *const *in, int nattrs, const int64_t *attrs);
 /* Can `value` be an element of this dtype? Always, of a float one. */
 bool lazy_dtype_holds(int dtype, double value);
 /* A 0-d constant; OWNED. */
 neap_node *lazy_constant(neap_ctx *ctx, int dtype, bool weak, double value);
-/* A done node over a buffer (one reference of which it takes); OWNED. */
+/* A done node, uncommitted, over a buffer (one reference of which it takes); OWNED. */
 neap_node *lazy_node_of_buffer(neap_ctx *ctx, const lazy_result *aval, neap_buffer *buffer);
 /* Between hold and unhold recording does not flush, and nodes that lazy_build* returned live in ctx->arena. The
  * outermost unhold releases those, starts the calls recorded meanwhile, and applies the limits. */

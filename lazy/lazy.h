@@ -86,6 +86,7 @@ typedef struct neap_info {
     int32_t deleted, device;
     int32_t traced;      /* 1: belongs to an open trace, so it has no value */
     int32_t taped;       /* 1: an open gradient or trace depends on it */
+    int32_t committed;   /* 1: to its device; 0: it follows the arrays that it meets */
     int32_t constructed; /* 1: made of constructors and not computed: a program that reads it makes it again */
     int64_t size;
     int64_t shape[NEAP_MAX_DIMS];
@@ -207,8 +208,8 @@ NEAP_API int neap_tape_gradient(neap_ctx *ctx, int level, int32_t result, int32_
 
 typedef struct neap_program neap_program;
 NEAP_API int neap_trace_begin(neap_ctx *ctx, int *level);
-/* A placeholder. weak != 0: a number argument (ndim 0). */
-NEAP_API int neap_trace_input(neap_ctx *ctx, int level, int dtype, int weak, int ndim, const int64_t *shape,
+/* A placeholder. weak != 0: a number argument (ndim 0). `device`: the one that it is committed to, -1: none. */
+NEAP_API int neap_trace_input(neap_ctx *ctx, int level, int dtype, int weak, int device, int ndim, const int64_t *shape,
                               int32_t *out);
 /* Closes the level (unless it fails: then it can be called again) and makes a program of its inputs, its effects and `outputs` (which may also be arrays from outside
  * or inputs). */
@@ -219,7 +220,7 @@ typedef struct neap_program_info {
     int32_t inputs, outputs, nodes, captures, effects, steps;
 } neap_program_info;
 NEAP_API void neap_program_info_get(neap_program *program, neap_program_info *out);
-/* Runs on live arrays: pushes its steps. Inputs must have the shapes and dtypes of the placeholders; number inputs
+/* Runs on live arrays: pushes its steps. Inputs must have the shapes, dtypes and placements of the placeholders; number inputs
  * are 0-d constants. */
 NEAP_API int neap_program_run(neap_ctx *ctx, neap_program *program, int n, const int32_t *inputs, int32_t *outputs);
 /* Records its ops again on other arrays, which may belong to open levels: how a jitted function is inlined or

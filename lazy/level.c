@@ -114,8 +114,15 @@ static bool on_level(const tape_walk *w, const neap_node *node) {
     return node->levels & w->bit;
 }
 
+/* An uncommitted array may have met arrays of several devices: cotangents that come back from there are summed
+ * uncommitted. */
 static int add_cotangent(tape_walk *w, neap_node *node, neap_node *ct) {
     neap_node **at = &w->cts[node->tape - w->start];
+    if (*at && (*at)->device >= 0 && ct->device >= 0 && (*at)->device != ct->device) {
+        *at = lazy_build_place(w->ctx, *at, -1);
+        if (!*at || !(ct = lazy_build_place(w->ctx, ct, -1)))
+            return neap_error_code();
+    }
     *at = *at ? lazy_build2(w->ctx, LAZY_OP_add, *at, ct) : ct;
     return *at ? 0 : neap_error_code();
 }
@@ -165,6 +172,8 @@ static int walk_back(tape_walk *w, neap_node *result, neap_node *seed, int n, ne
         out[j] = w->cts[wrt[j]->tape - w->start];
         if (!out[j])
             out[j] = zeros_like(w->ctx, wrt[j]);
+        if (wrt[j]->device >= 0) /* of what met no array of its device */
+            out[j] = lazy_build_place(w->ctx, out[j], wrt[j]->device);
         status = out[j] ? 0 : neap_error_code();
     }
     return status;
@@ -182,6 +191,9 @@ static int check_result(neap_node *result, neap_node *seed) {
         return neap_error(NEAP_E_SHAPE, "vjp: expected a cotangent of shape %s, got %s",
                           lazy_shape_text(result->ndim, result->shape, left, sizeof left),
                           lazy_shape_text(seed->ndim, seed->shape, right, sizeof right));
+    if (seed && seed->device >= 0 && result->device >= 0 && seed->device != result->device)
+        return neap_error(NEAP_E_ARGUMENT, "vjp: expected a cotangent on %s, got one on %s",
+                          neap_device_name(result->device), neap_device_name(seed->device));
     return 0;
 }
 

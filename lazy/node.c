@@ -74,7 +74,8 @@ neap_node *lazy_node_new(neap_ctx *ctx, int op, const lazy_result *result, int n
     node->dtype = result->dtype;
     node->ndim = result->ndim;
     node->nin = (uint8_t)nin;
-    node->nattrs = nattrs;
+    node->nattrs = (int16_t)nattrs;
+    node->device = -1;
     node->flags = lazy_ops[op]->flags & LAZY_OP_CHEAP ? LAZY_CONSTRUCTED : 0;
     node->bytes = (uint32_t)(bytes + map);
     node->shape = (int64_t *)(node + 1);
@@ -89,8 +90,11 @@ neap_node *lazy_node_new(neap_ctx *ctx, int op, const lazy_result *result, int n
     }
     if (nattrs)
         memcpy(node->attrs, attrs, (size_t)nattrs * sizeof *attrs);
-    for (int k = 0; k < nin; k++)
+    for (int k = 0; k < nin; k++) {
         node->in[k] = lazy_retain(in[k]);
+        if (node->device < 0)
+            node->device = in[k]->device;
+    }
     return node;
 }
 

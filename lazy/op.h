@@ -110,7 +110,8 @@ enum {
     LAZY_OP_CASTS = 16,    /* its result's dtype is its first attribute */
     LAZY_OP_CHEAP = 32,    /* source: made of nothing but its attributes or one number */
     LAZY_OP_EFFECT = 64,   /* call: an effect. Its first attribute points to what is run and is no structure */
-    LAZY_OP_PROMPT = 128   /* call: never pending, whoever records it starts it */
+    LAZY_OP_PROMPT = 128,  /* call: never pending, whoever records it starts it */
+    LAZY_OP_PLACES = 256   /* view: its result is committed to the device of its first attribute; -1: to none */
 };
 
 /* The dtypes that the op accepts after its dtype rule has chosen one. */
@@ -130,7 +131,8 @@ typedef struct lazy_op {
     lazy_class kind;
     uint8_t arity; /* number of inputs; 255: any number, at least one */
     uint8_t types; /* accepted dtypes */
-    uint8_t flags, residual;
+    uint16_t flags;
+    uint8_t residual;
     /* Chooses the dtype to compute in and the dtype of the result. */
     int (*dtype)(const lazy_call_desc *call, lazy_result *out);
     /* Infers the shape. NULL for maps (broadcasting). */
@@ -182,10 +184,12 @@ neap_node *lazy_build_number(neap_ctx *ctx, double value); /* a weak 0-d constan
 neap_node *lazy_build_cast(neap_ctx *ctx, neap_node *a, int dtype);
 neap_node *lazy_build_broadcast(neap_ctx *ctx, neap_node *a, int ndim, const int64_t *shape);
 neap_node *lazy_build_reshape(neap_ctx *ctx, neap_node *a, int ndim, const int64_t *shape);
+neap_node *lazy_build_place(neap_ctx *ctx, neap_node *a, int device); /* -1: uncommitted */
 /* Inputs and attributes of a node, and what is known of it. */
 neap_node *lazy_node_in(const neap_node *node, int k);
 const int64_t *lazy_node_attrs(const neap_node *node);
 int lazy_node_nattrs(const neap_node *node);
 lazy_aval lazy_node_aval(const neap_node *node);
+int lazy_node_device(const neap_node *node); /* that it is committed to, -1: none */
 
 #endif

@@ -33,7 +33,10 @@ static int32_t slot_for(planner *p, int32_t node) {
     if (p->slot_of[node] >= 0)
         return p->slot_of[node];
     neap_node *at = region_node(p, node);
-    lazy_slot slot = {.node = node, .made = !lazy_is_leaf(at), .bytes = lazy_node_bytes(at)};
+    lazy_slot slot = {.node = node,
+                      .made = !lazy_is_leaf(at),
+                      .device = (int16_t)lazy_node_runs_on(at),
+                      .bytes = lazy_node_bytes(at)};
     if (lazy_push(&p->slots, slot))
         return NEAP_E_MEMORY;
     return p->slot_of[node] = (int32_t)p->slots.n - 1;
@@ -87,6 +90,7 @@ static int add_kernel(planner *p, neap_node *node, const lazy_fusion *fusion, co
                                    .value = fused->value,
                                    .write = fusion->write};
     step->kind = LAZY_STEP_KERNEL;
+    step->device = (int16_t)lazy_node_runs_on(node);
     step->node = (int32_t)node->index;
     step->site = lazy_site_text(p->ctx, node->site);
     int status = lazy_push(&p->steps, step);
@@ -213,6 +217,7 @@ static lazy_step *call_step(neap_ctx *ctx, const neap_node *node) {
     int64_t *memory = carve(&at, axes), *copy = carve(&at, attrs);
     step->slots = carve(&at, n * sizeof(int32_t));
     step->kind = LAZY_STEP_CALL;
+    step->device = (int16_t)lazy_node_runs_on(node);
     step->nbufs = (int32_t)n;
     step->node = (int32_t)node->index;
     step->site = lazy_site_text(ctx, node->site);
@@ -406,7 +411,8 @@ static int make_batches(lazy_plan *plan) {
     for (int32_t k = 0; k < plan->nsteps && status == 0; k++) {
         lazy_step *step = plan->steps[k];
         bool joins = batch && step->kind == LAZY_STEP_KERNEL && plan->steps[k - 1]->kind == LAZY_STEP_KERNEL &&
-                     batch->nsteps < BATCH_STEPS && batch->cost + step->cost < LAZY_SMALL_COST &&
+                     step->device == plan->steps[k - 1]->device && batch->nsteps < BATCH_STEPS &&
+                     batch->cost + step->cost < LAZY_SMALL_COST &&
                      batch->nbufs + new_buffers(t, step, plan->nbatches - 1) <= BATCH_BUFFERS;
         if (!joins) {
             if (batch && (status = batch_close(t, plan->steps, batch)) != 0)

@@ -15,6 +15,7 @@
 typedef struct lazy_slot {
     int32_t node; /* number in the region */
     bool made;    /* by this plan; else the node is a leaf */
+    int16_t device;
     size_t bytes;
 } lazy_slot;
 
@@ -27,6 +28,7 @@ enum { LAZY_STEP_KERNEL, LAZY_STEP_CALL };
 
 typedef struct lazy_step {
     uint8_t kind;
+    int16_t device;
     int32_t nbufs;    /* its buffers, the written one last */
     int32_t *slots;   /* their positions among the buffers of the batch (while planning: slots of the plan) */
     int32_t node;     /* the node it computes */
@@ -71,6 +73,9 @@ typedef struct lazy_plan {
 int lazy_region_collect(neap_ctx *ctx, int64_t nroots, neap_node *const *roots);
 /* What a traversal follows. */
 int lazy_region_children(neap_node *node, neap_node *const **children);
+/* The node whose buffer, once it has one, is also this node's: a view of all elements of its base, in order, needs no
+ * copy. Else the node itself. */
+neap_node *lazy_region_root(neap_node *node);
 /* The plan for the region in ctx->order: found by structure, or made. BORROWED from the context's table. */
 int lazy_region_plan(neap_ctx *ctx, int64_t nroots, neap_node *const *roots, lazy_plan **out);
 /* Has it a value before the region runs? */

@@ -11,6 +11,7 @@
  * no new plan. Running pushes the plan's steps on the arguments' buffers; replaying records the ops again on other
  * nodes, which is how programs are inlined and differentiated.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "lazy/effect.h"
@@ -32,12 +33,15 @@ struct neap_program {
     int32_t captures;
 };
 
-int neap_trace_input(neap_ctx *ctx, int level, int dtype, int weak, int ndim, const int64_t *shape, int32_t *out) {
+int neap_trace_input(neap_ctx *ctx, int level, int dtype, int weak, int device, int ndim, const int64_t *shape,
+                     int32_t *out) {
     if (level < 0 || level >= ctx->nlevels || !ctx->levels[level].trace)
         return neap_error(NEAP_E_STATE, "the trace is not open");
     lazy_result aval = {.dtype = (uint8_t)(weak ? NEAP_DTYPE_F64 : dtype), .ndim = (uint8_t)ndim};
     if (ndim < 0 || ndim > NEAP_MAX_DIMS || (weak && ndim) || dtype < 0 || dtype >= NEAP_DTYPE_COUNT)
         return neap_error(NEAP_E_ARGUMENT, "trace: bad shape or dtype of an input");
+    if (device < -1 || device >= neap_engine_devices())
+        return neap_error(NEAP_E_ARGUMENT, "trace: an input on device %d of %d", device, neap_engine_devices());
     for (int k = 0; k < ndim; k++)
         aval.shape[k] = shape[k];
     neap_node *node = lazy_node_new(ctx, LAZY_OP_placeholder, &aval, 0, NULL, 0, NULL);
@@ -45,6 +49,7 @@ int neap_trace_input(neap_ctx *ctx, int level, int dtype, int weak, int ndim, co
     if (!node)
         return NEAP_E_MEMORY;
     node->flags = LAZY_ABSTRACT | (weak ? LAZY_WEAK : 0);
+    node->device = (int16_t)device;
     node->levels = 1u << level;
     node->value = (double)inputs->n; /* its position */
     if (lazy_push(inputs, node)) {
@@ -163,7 +168,10 @@ static int check_outer(const neap_program *program, uint32_t bit) {
     return 0;
 }
 
-static int make_plan(neap_ctx *ctx, neap_program *program, const lazy_nodes *roots) {
+/* Takes the roots themselves for those whose buffers they share. */
+static int make_plan(neap_ctx *ctx, neap_program *program, lazy_nodes *roots) {
+    for (int64_t r = 0; r < roots->n; r++)
+        roots->at[r] = lazy_region_root(roots->at[r]);
     int status = lazy_region_collect(ctx, roots->n, roots->at);
     if (status == 0)
         status = lazy_region_plan(ctx, roots->n, roots->at, &program->plan);
@@ -298,6 +306,13 @@ static bool number_fits(neap_node *node, uint8_t meets) {
 }
 
 /* ---- Running ------------------------------------------------------------------------------------------------------- */
+static const char *placement_text(const neap_node *node, char *text, size_t capacity) {
+    if (node->device < 0)
+        return "that is committed to no device";
+    snprintf(text, capacity, "on %s", neap_device_name(node->device));
+    return text;
+}
+
 static int check_input(const neap_program *program, int k, neap_node *node) {
     const neap_node *want = program->inputs.at[k];
     char left[256], right[256];
@@ -318,6 +333,9 @@ static int check_input(const neap_program *program, int k, neap_node *node) {
         return neap_error(NEAP_E_SHAPE, "program: input %d: expected shape %s, got %s", k + 1,
                           lazy_shape_text(want->ndim, want->shape, left, sizeof left),
                           lazy_shape_text(node->ndim, node->shape, right, sizeof right));
+    if (want->device != node->device)
+        return neap_error(NEAP_E_ARGUMENT, "program: input %d: expected an array %s, got one %s", k + 1,
+                          placement_text(want, left, sizeof left), placement_text(node, right, sizeof right));
     return 0;
 }
 
@@ -355,10 +373,13 @@ static neap_node *root_result(program_run *run, int64_t root, neap_node *node) {
     int32_t slot = run->program->root_slots.at[root];
     if (slot < 0 && lazy_is_number(node))
         return lazy_retain(node->op == LAZY_OP_placeholder ? run->inputs[(int)node->value] : node);
-    neap_buffer *buffer = slot < 0 ? run_buffer(run, node) : run->made[slot];
+    neap_buffer *buffer = slot < 0 ? run_buffer(run, lazy_is_leaf(node) ? node : node->base) : run->made[slot];
     lazy_result aval = {.dtype = node->dtype, .ndim = node->ndim};
     memcpy(aval.shape, node->shape, node->ndim * sizeof *node->shape);
-    return lazy_node_of_buffer(run->ctx, &aval, neap_buffer_retain(buffer));
+    neap_node *result = lazy_node_of_buffer(run->ctx, &aval, neap_buffer_retain(buffer));
+    if (result)
+        result->device = node->device;
+    return result;
 }
 
 static int run_print(program_run *run, const lazy_effect *effect) {

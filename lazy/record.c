@@ -4,6 +4,11 @@
  * after a check that an integer dtype can hold it; a number argument of a trace is converted by a recorded cast and
  * remembered as "must be integral". Ops on numbers alone stay weak and are computed in f64, as Lua would.
  *
+ * Devices: computation follows data. A node is *committed* to a device if one of its inputs is, or by device_put; inputs
+ * committed to different devices are an error. Everything else, constructors and new arrays too, is uncommitted: it meets
+ * arrays of any device, and is computed where it is read. device_put is a view, since devices of the CPU share memory; what
+ * it reads of another device is materialised there, so no kernel computes for two devices.
+ *
  * What flushes (unless held): a call, since all it needs is recorded; and pending work past the context's limits.
  */
 #include <math.h>
@@ -28,6 +33,9 @@ const int64_t *lazy_node_attrs(const neap_node *node) {
 }
 int lazy_node_nattrs(const neap_node *node) {
     return node->nattrs;
+}
+int lazy_node_device(const neap_node *node) {
+    return node->device;
 }
 
 const char *lazy_shape_text(int ndim, const int64_t *shape, char *text, size_t capacity) {
@@ -186,7 +194,9 @@ static int view_resolve(neap_ctx *ctx, neap_node *node, const lazy_call_desc *ca
         return status;
     neap_node *in = node->in[0];
     int64_t split[2];
-    if (lazy_is_view(in) && !in->buffer) {
+    if (lazy_is_view(in) && !in->buffer && lazy_map_contiguous(in->ndim, in->shape, in->map)) {
+        in = in->base; /* the same elements in the same order, so of any shape */
+    } else if (lazy_is_view(in) && !in->buffer) {
         if (lazy_map_compose(node->ndim, node->shape, own.offset, own.stride, in->ndim, in->shape, in->map->offset,
                              in->map->stride, &node->map->offset, node->map->stride, split)) {
             node->base = lazy_retain(in->base);
@@ -205,16 +215,12 @@ static int view_resolve(neap_ctx *ctx, neap_node *node, const lazy_call_desc *ca
 }
 
 /* ---- Recording ---------------------------------------------------------------------------------------------------- */
-static neap_node *read_target(neap_node *node) {
-    return lazy_is_view(node) && !node->buffer ? node->base : node;
-}
-
 static void count_consumer(neap_ctx *ctx, neap_node *node, const lazy_op *row) {
     for (int k = 0; k < node->nin; k++) {
         bool again = false;
         for (int j = 0; j < k; j++)
             again |= node->in[j] == node->in[k];
-        neap_node *target = read_target(node->in[k]);
+        neap_node *target = lazy_read_target(node->in[k]);
         if (!again && ++target->consumers >= 2)
             target->flags |= LAZY_SHARED;
         if (row->kind == LAZY_CALL)
@@ -237,7 +243,7 @@ static void mark_residuals(const neap_ctx *ctx, neap_node *node, const lazy_op *
         for (int j = 0; j < node->nin; j++)
             others |= j != k && node->in[j]->levels;
         if (others && row->residual & (LAZY_RESIDUAL_IN0 << k))
-            read_target(node->in[k])->flags |= LAZY_SHARED;
+            lazy_read_target(node->in[k])->flags |= LAZY_SHARED;
     }
 }
 
@@ -348,6 +354,16 @@ int lazy_unhold(neap_ctx *ctx) {
     return status;
 }
 
+/* Commits the result of an op that says where it goes. What it reads and was committed elsewhere is computed there. */
+static void place(neap_ctx *ctx, neap_node *node) {
+    neap_node *target = lazy_read_target(node->in[0]);
+    node->device = (int16_t)node->attrs[0];
+    if (target->device >= 0 && target->device != node->device) {
+        target->flags |= LAZY_SHARED;
+        lazy_count_pending(ctx, target);
+    }
+}
+
 static neap_node *make(neap_ctx *ctx, const lazy_op *row, int op, const lazy_call_desc *call, const lazy_result *result,
                        neap_node *const *in, bool weak) {
     neap_node *node = lazy_node_new(ctx, op, result, call->nin, in, call->nattrs, call->attrs);
@@ -355,6 +371,8 @@ static neap_node *make(neap_ctx *ctx, const lazy_op *row, int op, const lazy_cal
         return NULL;
     if (weak)
         node->flags |= LAZY_WEAK;
+    if (row->flags & LAZY_OP_PLACES)
+        place(ctx, node);
     if ((row->kind == LAZY_VIEW && view_resolve(ctx, node, call, result) != 0) ||
         (row->kind != LAZY_SOURCE && lazy_enroll(ctx, node) != 0)) {
         lazy_release(ctx, node);
@@ -365,7 +383,14 @@ static neap_node *make(neap_ctx *ctx, const lazy_op *row, int op, const lazy_cal
     return node;
 }
 
-static int check_input(const char *op, const neap_node *node) {
+/* *device is where the inputs before this one are committed to, -1: nowhere. */
+static int check_input(const char *op, const neap_node *node, int *device) {
+    if (node->device >= 0 && *device >= 0 && node->device != *device)
+        return neap_error(NEAP_E_ARGUMENT,
+                          "%s: the arrays are on different devices, %s and %s; move one of them, as in "
+                          "np.device_put(x, \"%s\")",
+                          op, neap_device_name(*device), neap_device_name(node->device), neap_device_name(*device));
+    *device = node->device >= 0 ? node->device : *device;
     if (node->flags & LAZY_ABSTRACT && !node->levels)
         return neap_error(NEAP_E_TRACE,
                           "%s: an argument belongs to a trace that has ended: a jitted function must return "
@@ -448,8 +473,9 @@ neap_node *lazy_record(neap_ctx *ctx, int op, int nin, neap_node *const *in, int
                    row->arity == 255 ? 1 : row->arity, NEAP_MAX_INPUTS, nin);
         return NULL;
     }
+    int device = -1;
     for (int k = 0; k < nin; k++)
-        if (in[k]->flags & LAZY_ABSTRACT && check_input(row->name, in[k]) != 0)
+        if ((in[k]->flags & LAZY_ABSTRACT || in[k]->device >= 0) && check_input(row->name, in[k], &device) != 0)
             return NULL;
     lazy_aval avals[NEAP_MAX_INPUTS];
     neap_node *cast[NEAP_MAX_INPUTS], *node = NULL;
@@ -517,6 +543,10 @@ neap_node *lazy_build_reshape(neap_ctx *ctx, neap_node *a, int ndim, const int64
     return lazy_build(ctx, LAZY_OP_reshape, 1, &a, ndim, shape);
 }
 
+neap_node *lazy_build_place(neap_ctx *ctx, neap_node *a, int device) {
+    return !a || a->device == device ? a : lazy_build(ctx, LAZY_OP_device_put, 1, &a, 1, (int64_t[]){device});
+}
+
 /* ---- Public recording --------------------------------------------------------------------------------------------- */
 static int publish(neap_ctx *ctx, neap_node *node, int32_t *out) {
     if (!node)
@@ -527,8 +557,9 @@ static int publish(neap_ctx *ctx, neap_node *node, int32_t *out) {
 
 int neap_op(neap_ctx *ctx, int op, int nin, const int32_t *in, int nattrs, const int64_t *attrs, int32_t *out) {
     neap_node *nodes[NEAP_MAX_INPUTS];
-    if (op < 0 || op >= lazy_op_count || nin < 0 || nin > NEAP_MAX_INPUTS)
-        return neap_error(NEAP_E_ARGUMENT, "no such op, or more than %d inputs", NEAP_MAX_INPUTS);
+    if (op < 0 || op >= lazy_op_count || nin < 0 || nin > NEAP_MAX_INPUTS || nattrs < 0 || nattrs > INT16_MAX)
+        return neap_error(NEAP_E_ARGUMENT, "no such op, more than %d inputs, or more than %d attributes",
+                          NEAP_MAX_INPUTS, INT16_MAX);
     for (int k = 0; k < nin; k++)
         if (!(nodes[k] = lazy_lookup(ctx, in[k])))
             return neap_error_code();

@@ -1,7 +1,8 @@
 /* region.c: what a demand needs, its structure as a key, and the table of plans.
  *
  * The key describes each node of the region by op, dtype, shape, attributes and the numbers of its inputs; leaves by dtype and
- * shape; constants by dtype alone, since numbers are operands. So a changing learning rate finds the plan of the last
+ * shape; constants by dtype alone, since numbers are operands; what is computed on a device that it is committed to, also by that
+ * device. So a changing learning rate finds the plan of the last
  * iteration. The table is bounded by bytes: when it is full it is emptied, which costs a replan and nothing else.
  */
 #include <string.h>
@@ -72,14 +73,16 @@ static int put_words(neap_ctx *ctx, int64_t n, const int64_t *words) {
 enum { KEY_LEAF = 0xffff, KEY_NUMBER = 0xfffe };
 
 static int put_node(neap_ctx *ctx, const neap_node *node, bool made) {
-    bool leaf = lazy_is_leaf(node), number = lazy_is_number(node);
+    bool leaf = lazy_is_leaf(node), number = lazy_is_number(node), placed = !leaf && node->device >= 0;
     uint64_t op = leaf ? KEY_LEAF : number ? KEY_NUMBER : (uint64_t)node->op;
     uint64_t head = op | (uint64_t)node->dtype << 16 | (uint64_t)node->ndim << 24 | (uint64_t)made << 32 |
                     (leaf || number ? 0 : (uint64_t)node->nin << 40 | (uint64_t)(node->nattrs & 0xffff) << 48);
-    if (put(ctx, head) || put_words(ctx, node->ndim, node->shape))
+    if (put(ctx, head | (uint64_t)placed << 33) || put_words(ctx, node->ndim, node->shape))
         return NEAP_E_MEMORY;
     if (leaf || number)
         return 0;
+    if (placed && put(ctx, (uint64_t)node->device))
+        return NEAP_E_MEMORY;
     if (lazy_is_view(node))
         return put(ctx, node->base->index) || put(ctx, (uint64_t)node->map->offset) ||
                        put_words(ctx, node->ndim, node->map->stride)
@@ -156,6 +159,16 @@ static bool needs_buffer(const neap_node *node) {
     if (kind == LAZY_VIEW || kind == LAZY_SOURCE)
         return false;
     return kind != LAZY_MAP || node->flags & LAZY_SHARED || node->state == LAZY_RECIPE;
+}
+
+/* Not of what costs nothing where it is read, nor of uncommitted work that is fused into this node, on its device. */
+neap_node *lazy_region_root(neap_node *node) {
+    if (lazy_is_leaf(node) || !lazy_is_view(node) || node->size != node->base->size ||
+        !lazy_map_contiguous(node->ndim, node->shape, node->map))
+        return node;
+    neap_node *base = node->base;
+    bool here = base->device == node->device && lazy_node_op(base)->kind != LAZY_SOURCE;
+    return here || lazy_is_leaf(base) || needs_buffer(base) ? base : node;
 }
 
 int lazy_region_plan(neap_ctx *ctx, int64_t nroots, neap_node *const *roots, lazy_plan **out) {

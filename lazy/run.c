@@ -145,6 +145,7 @@ static int steps_push(neap_ctx *ctx, lazy_plan *plan, const lazy_batch *batch, i
     neap_push push = {.name = nsteps == 1 ? step->label : batch->label,
                       .site = step_site(ctx, step, region),
                       .release = job_release,
+                      .device = step->device,
                       .flags = batch->cost < LAZY_SMALL_COST ? NEAP_PUSH_SMALL : 0,
                       .nreads = unique_vars(vars, nreads),
                       .nwrites = nwrites,
@@ -210,7 +211,7 @@ static int allocate(neap_ctx *ctx, lazy_plan *plan, neap_node *const *region, co
         made[k] = NULL;
         if (!plan->slots[k].made) {
             bufs[k] = binding->buffer(binding->arg, region[plan->slots[k].node]);
-        } else if ((status = neap_buffer_new(0, plan->slots[k].bytes, &made[k])) == 0) {
+        } else if ((status = neap_buffer_new(plan->slots[k].device, plan->slots[k].bytes, &made[k])) == 0) {
             bufs[k] = made[k];
             lazy_count_bytes(ctx, (int64_t)plan->slots[k].bytes);
         }
@@ -307,8 +308,27 @@ static void settle(neap_ctx *ctx, lazy_plan *plan, neap_buffer **made) {
     tidy_pending(ctx);
 }
 
+static int want(neap_node *root, lazy_nodes *wanted, lazy_nodes *views) {
+    neap_node *target = lazy_region_root(root);
+    if (target != root && lazy_push(views, root))
+        return NEAP_E_MEMORY;
+    return target->buffer ? 0 : lazy_push(wanted, target);
+}
+
+/* Views among the roots that need no buffer of their own take that of their base. */
+static void take_bases(neap_ctx *ctx, const lazy_nodes *views) {
+    for (int64_t k = 0; k < views->n; k++) {
+        neap_node *view = views->at[k];
+        if (view->buffer)
+            continue;
+        view->buffer = neap_buffer_retain(view->base->buffer);
+        view->state = LAZY_DONE;
+        lazy_node_drop(ctx, view);
+    }
+}
+
 int lazy_flush_roots(neap_ctx *ctx, int nroots, neap_node *const *roots) {
-    lazy_nodes wanted = {0};
+    lazy_nodes wanted = {0}, views = {0};
     int status = 0;
     for (int k = 0; k < nroots && status == 0; k++) {
         if (roots[k]->flags & LAZY_ABSTRACT)
@@ -316,7 +336,7 @@ int lazy_flush_roots(neap_ctx *ctx, int nroots, neap_node *const *roots) {
                 neap_error(NEAP_E_TRACE, "the value of a traced array is not known while tracing; use np.where, or "
                                          "make the argument static");
         else if (!roots[k]->buffer)
-            status = lazy_push(&wanted, roots[k]);
+            status = want(roots[k], &wanted, &views);
     }
     if (status == 0 && wanted.n > 0)
         status = lazy_region_collect(ctx, wanted.n, wanted.at);
@@ -335,7 +355,10 @@ int lazy_flush_roots(neap_ctx *ctx, int nroots, neap_node *const *roots) {
         if (made != few)
             free(made);
     }
+    if (status == 0)
+        take_bases(ctx, &views);
     lazy_vector_free(&wanted);
+    lazy_vector_free(&views);
     return status;
 }
 
@@ -400,19 +423,7 @@ int neap_flush(neap_ctx *ctx) {
 }
 
 int lazy_force(neap_ctx *ctx, neap_node *node) {
-    if (node->buffer)
-        return 0;
-    if (lazy_is_view(node) && !(node->flags & LAZY_ABSTRACT) && node->size == node->base->size &&
-        lazy_map_contiguous(node->ndim, node->shape, node->map) &&
-        (node->base->buffer || lazy_node_op(node->base)->kind != LAZY_SOURCE)) {
-        int status = node->base->buffer ? 0 : lazy_flush_roots(ctx, 1, &node->base);
-        if (status == 0) {
-            node->buffer = neap_buffer_retain(node->base->buffer);
-            node->state = LAZY_DONE;
-        }
-        return status;
-    }
-    return lazy_flush_roots(ctx, 1, &node);
+    return node->buffer ? 0 : lazy_flush_roots(ctx, 1, &node);
 }
 
 int lazy_node_poll(neap_ctx *ctx, neap_node *node, neap_waker *waker) {

@@ -34,6 +34,25 @@ NEAP_OP(alias,
         .kind = LAZY_VIEW, .arity = 1, .types = LAZY_ALL, .flags = LAZY_OP_HIDDEN,
         .dtype = lazy_dtype_same, .shape = lazy_shape_same, .view = identity_view, .grad = alias_grad)
 
+/* ---- device_put ---------------------------------------------------------------------------------------------------- */
+static int device_put_shape(const lazy_call_desc *call, lazy_result *out) {
+    int64_t device = call->nattrs == 1 ? call->attrs[0] : -2;
+    if (device < -1 || device >= neap_engine_devices())
+        return neap_error(NEAP_E_ARGUMENT, "device_put: expected one of %d devices", neap_engine_devices());
+    return lazy_shape_same(call, out);
+}
+
+static int device_put_grad(lazy_grad *g) {
+    g->out[0] = lazy_build_place(g->ctx, g->ct, lazy_node_device(INPUT(0)));
+    return grad_done(g, 1);
+}
+
+NEAP_OP(device_put,
+        .doc = "The same array, committed to a device: what is computed from it is computed there. With device -1 it is "
+               "committed to none. The gradient goes back to where the input is.",
+        .attrs = "device", .kind = LAZY_VIEW, .arity = 1, .types = LAZY_ALL, .flags = LAZY_OP_HIDDEN | LAZY_OP_PLACES,
+        .dtype = lazy_dtype_same, .shape = device_put_shape, .view = identity_view, .grad = device_put_grad)
+
 /* ---- reshape ------------------------------------------------------------------------------------------------------- */
 static int reshape_shape(const lazy_call_desc *call, lazy_result *out) {
     int status = shape_from_attrs("reshape", call, out);

@@ -1,6 +1,7 @@
 --- runtime.lua: devices, when things are computed, memory, and np.debug.
 local ffi = require "ffi"
 local core = require "neap.core"
+local trees = require "neap.trees"
 
 local np, define, C, ctx = core.np, core.define, core.C, core.ctx
 local raise, bad_argument, coerce = core.raise, core.bad_argument, core.coerce
@@ -21,22 +22,38 @@ function np.devices()
     return { unpack(devices) }
 end
 
---- np.device("cpu:1"): a device by name; "cpu" is "cpu:0".
-function np.device(name)
-    if type(name) ~= "string" then bad_argument("device", 1, "name", 'a name such as "cpu:0"', name) end
+--- The device of a name, for the function np.`from`.
+local function find_device(from, name)
     local list, names = np.devices(), {}
     for k = 1, #list do
         names[k] = tostring(list[k])
         if names[k] == name or names[k] == name .. ":0" then return list[k] end
     end
-    raise("device", "there is no device '%s' (devices: %s)", name, table.concat(names, ", "))
+    raise(from, "there is no device '%s' (devices: %s)", name, table.concat(names, ", "))
 end
 
---- np.device_put(x, device): x on a device. Devices of the CPU share their memory, so nothing moves.
+--- np.device("cpu:1"): a device by name; "cpu" is "cpu:0".
+function np.device(name)
+    if type(name) ~= "string" then bad_argument("device", 1, "name", 'a name such as "cpu:0"', name) end
+    return find_device("device", name)
+end
+
+--- np.device_put(x, "cpu:1"): x, an array, a number or a tree of them, on a device, which is given by name or as an
+-- element of np.devices(). It is then *committed* to that device: what is computed from it is computed there, and it
+-- cannot meet arrays that are committed to another one. All else (constructors, numbers, new arrays) follows the arrays
+-- that it meets, and is on the first device until then. Devices of the CPU share their memory: nothing is copied.
 define("device_put", function(x, device)
-    x = coerce("device_put", 1, x)
-    if getmetatable(device) ~= Device then bad_argument("device_put", 2, "device", 'np.device("…")', device) end
-    return x
+    if type(device) == "string" then device = find_device("device_put", device) end
+    if getmetatable(device) ~= Device then
+        bad_argument("device_put", 2, "device", 'a device such as np.device("cpu:0"), or its name', device)
+    end
+    return trees.rebuild("device_put", x, function(leaf)
+        leaf = coerce("device_put", 1, leaf)
+        local known = core.info(leaf)
+        if known.committed ~= 0 and known.device == device.index then return leaf end
+        core.attrs[0] = device.index
+        return core.record1(core.ids.device_put, leaf, 1)
+    end)
 end)
 
 -- ---- When things are computed ---------------------------------------------------------------------------------------
@@ -130,6 +147,24 @@ function np.debug.sleep(x, ms)
     x = coerce("debug.sleep", 1, x)
     core.attrs[0] = core.integer("debug.sleep", 2, "ms", ms)
     return core.record1(core.ids.debug_sleep, x, 1)
+end
+
+--- np.debug.hold(x): x itself as an operation that ends only after the second result, a function, was called, and keeps
+-- a worker until then: for tests.
+function np.debug.hold(x)
+    local i32 = core.dtype_codes.i32
+    local gate = core.fill(i32, {}, function(pointer) pointer[0] = 0 end, "int32_t *")
+    local held = core.record2(core.ids.debug_hold, coerce("debug.hold", 1, x), gate, 0)
+    local pointer = ffi.cast("volatile int32_t *", core.data(gate))
+    return held, function()
+        pointer[0] = 1
+        core.info(gate) -- keeps it alive until here
+    end
+end
+
+--- np.debug.device(x): for each element of x the index of the device on which this operation ran, as i32: for tests.
+function np.debug.device(x)
+    return core.record1(core.ids.debug_device, coerce("debug.device", 1, x), 0)
 end
 
 --- np.debug.fail(x): an operation on x that fails when it runs, for tests.

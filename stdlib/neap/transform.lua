@@ -189,7 +189,8 @@ end
 
 local function signature(x)
     local known = array_info(x)
-    local parts = { dtypes[known.dtype].name, known.weak ~= 0 and "w" or "" }
+    local placed = known.committed ~= 0 and "@" .. known.device or ""
+    local parts = { dtypes[known.dtype].name .. placed, known.weak ~= 0 and "w" or "" }
     for k = 1, known.ndim do parts[k + 2] = tonumber(known.shape[k - 1]) end
     return table.concat(parts, ",")
 end
@@ -240,13 +241,16 @@ end
 local function placeholder(name, level, leaf)
     if type(leaf) == "number" then
         local f64 = core.dtype_codes.f64
-        return one_id(name, function() return C.neap_trace_input(ctx, level, f64, 1, 0, nil, id_box) end)
+        return one_id(name, function() return C.neap_trace_input(ctx, level, f64, 1, -1, 0, nil, id_box) end)
     end
     local known = array_info(leaf)
     local dtype, weak, ndim = known.dtype, known.weak, known.ndim
+    local device = known.committed ~= 0 and known.device or -1
     local dims = ffi.new("int64_t[?]", ndim + 1)
     for k = 0, ndim - 1 do dims[k] = known.shape[k] end
-    return one_id(name, function() return C.neap_trace_input(ctx, level, dtype, weak, ndim, dims, id_box) end)
+    return one_id(name, function()
+        return C.neap_trace_input(ctx, level, dtype, weak, device, ndim, dims, id_box)
+    end)
 end
 
 --- Stands for an array among the results of a trace.
@@ -398,8 +402,8 @@ local function new_entry(user_function, given, is_static)
 end
 
 --- np.jit(f, {static={2}}): a function that records f once per form of its arguments and then runs it as one program,
--- without running Lua. The form is: the keys of tables, shapes and dtypes of arrays, strings, booleans, and the values
--- of static arguments (positions from 1). Numbers are inputs: other values run the same program.
+-- without running Lua. The form is: the keys of tables, shapes, dtypes and devices of arrays, strings, booleans, and
+-- the values of static arguments (positions from 1). Numbers are inputs: other values run the same program.
 --
 -- f must depend on its arguments alone, and on arrays in local variables or globals around it, which are read anew at
 -- each call. Everything else that f reads is fixed when it is recorded. f may print; it may not look at values (item,

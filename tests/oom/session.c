@@ -162,7 +162,7 @@ static void trace(session *s) {
     int32_t w = square(s), x = square(s), in = 0, out = 0;
     if (s->status || !ended(s, neap_trace_begin(s->ctx, &level)))
         return;
-    in = kept(s, neap_trace_input(s->ctx, level, NEAP_DTYPE_F32, 0, 2, (int64_t[]){2, 2}, &in), &in);
+    in = kept(s, neap_trace_input(s->ctx, level, NEAP_DTYPE_F32, 0, -1, 2, (int64_t[]){2, 2}, &in), &in);
     int32_t y = sum(s, op2(s, LAZY_OP_multiply, in, scaled(s, w, 2)));
     print(s, in);
     if (s->status == 0)

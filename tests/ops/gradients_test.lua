@@ -51,6 +51,7 @@ local structural = {
     where = { function(x, y) return np.where(np.array { true, false, true }, x, y) end, { some(3), some(3) } },
     broadcast_to = { function(x) return np.broadcast_to(x, { 4, 2, 3 }) end, { some(2, 1) } },
     reshape = { function(x) return x:reshape(3, 2) ^ 3 end, { some(2, 3) } },
+    device_put = { function(x) return np.device_put(x * x, "cpu:0") * x end, { some(3) } },
     slice = { function(x) return x "1:, ::-2" end, { some(3, 4) } },
     transpose = { function(x) return x:transpose(2, 0, 1) end, { some(2, 3, 2) } },
     concatenate = { function(x, y) return np.concatenate({ x, y, x }, { axis = 1 }) end, { some(2, 3), some(2, 1) } },
@@ -59,6 +60,11 @@ local structural = {
     take = { function(x) return np.take(x, repeated, { axis = 0 }) end, { some(3, 2) } },
     put_add = { function(x, y) return x:at { repeated }:add(y) end, { some(3, 2), some(3, 2) } },
     put_set = { function(x, y) return x:at { distinct }:set(y) end, { some(3, 2), some(2, 2) } },
+    debug_hold = { function(x)
+        local y, let_go = np.debug.hold(x * x)
+        let_go()
+        return y
+    end, { some(2) } },
     debug_sleep = { function(x) return np.debug.sleep(x * x, 0) end, { some(2) } },
 }
 -- alias stands for the argument itself in every gradient; debug_fail has no value.
