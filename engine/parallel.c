@@ -19,8 +19,7 @@ static void work_on(engine_parallel *loop, const neap_run *run) {
         if (first >= loop->n || loop->epoch != engine_epoch())
             break;
         int64_t end = first + loop->chunk < loop->n ? first + loop->chunk : loop->n;
-        done += end - first;
-        for (int64_t i = first; i < end; i++)
+        for (int64_t i = first; i < end && loop->epoch == engine_epoch(); i++, done++)
             loop->fn(loop->arg, i, run);
     }
     if (began && done > 0)
