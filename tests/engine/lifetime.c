@@ -1,28 +1,17 @@
-/* lifetime.c: start and stop with work in flight, forks, signals, failing allocations. */
-#include "engine/engine.h"
-#include "engine/engine_internal.h"
-#include "tests/check.h"
+/* lifetime.c: start and stop with work in flight, the end of the process with work in flight, forks, signals.
+ *
+ * An engine does not survive a fork, so a process that ends in a certain way is this program itself, executed again with
+ * the name of that way as its argument.
+ */
+#include "tests/engine/common.h"
 
-#include <pthread.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
-
-static void sleep_us(int us) {
-    nanosleep(&(struct timespec){0, us * 1000L}, NULL);
-}
 
 static int count_slowly(void *arg, const neap_run *run) {
     (void)run;
     sleep_us(200);
-    atomic_fetch_add((_Atomic int *)arg, 1);
-    return 0;
-}
-
-static int count(void *arg, const neap_run *run) {
-    (void)run;
     atomic_fetch_add((_Atomic int *)arg, 1);
     return 0;
 }
@@ -55,7 +44,7 @@ static void stop_in_flight(void) {
         _Atomic int done = 0;
         neap_push push = {0};
         if (round % 2)
-            CHECK_EQ(neap_push_sync(count, &done, &push), NEAP_OK);
+            CHECK_EQ(neap_push_sync(add_one, &done, &push), NEAP_OK);
         neap_engine_stop();
         CHECK_EQ(done, round % 2);
     }
@@ -69,7 +58,7 @@ static void *push_until_refused(void *arg) {
     pusher *p = arg;
     neap_push push = {0};
     int status;
-    while ((status = neap_push_sync(count, &p->ran, &push)) == NEAP_OK)
+    while ((status = neap_push_sync(add_one, &p->ran, &push)) == NEAP_OK)
         p->pushed++;
     CHECK_EQ(status, NEAP_E_STATE);
     return NULL;
@@ -89,62 +78,245 @@ static void stop_while_pushing(void) {
     }
 }
 
-static int run_child(neap_var *a, neap_buffer *buffer, neap_waker *waker) {
+/* ---- Starting and stopping from several threads ------------------------------------------------------------------ */
+
+typedef struct cycler {
+    _Atomic int starts, ran, pushed;
+} cycler;
+
+static void *start_and_stop(void *arg) {
+    cycler *c = arg;
+    for (int round = 0; round < SIZE(100, 30); round++) {
+        neap_engine_config config = {.workers = 2, .devices = 2, .scheduler = round % 3};
+        int status = neap_engine_start(&config);
+        CHECK(status == NEAP_OK || status == NEAP_E_STATE);
+        c->starts += status == NEAP_OK;
+        neap_var *var = new_var();
+        neap_push push = {.nwrites = 1, .writes = &var};
+        for (int i = 0; i < 10; i++) {
+            push.flags = (uint32_t)i % 2;
+            status = neap_push_sync(add_one, &c->ran, &push);
+            CHECK(status == NEAP_OK || status == NEAP_E_STATE);
+            c->pushed += status == NEAP_OK;
+        }
+        status = neap_wait_all();
+        CHECK(status == NEAP_OK || status == NEAP_E_STATE);
+        neap_var_delete(var);
+        neap_engine_stop();
+    }
+    return NULL;
+}
+
+/* Every push either runs or is refused, whoever starts and stops the engine meanwhile. */
+static void cycles(void) {
+    cycler c = {0};
+    pthread_t threads[4];
+    for (int i = 0; i < 4; i++)
+        pthread_create(&threads[i], NULL, start_and_stop, &c);
+    for (int i = 0; i < 4; i++)
+        pthread_join(threads[i], NULL);
+    neap_engine_stop();
+    CHECK_EQ(c.ran, c.pushed);
+    CHECK(c.starts > 0);
+    CHECK_EQ(neap_engine_workers(), 0);
+}
+
+/* ---- The end of the process -------------------------------------------------------------------------------------- */
+
+static int push_for_ever(void *arg, const neap_run *run) {
+    (void)run;
+    sleep_us(100);
+    neap_push push = {.nwrites = 1, .writes = arg};
+    neap_push_sync(push_for_ever, arg, &push);
+    return 0;
+}
+
+static neap_var *end_vars[4];
+static _Atomic int pushed_late;
+
+static void *keep_pushing(void *arg) {
+    neap_push push = {.nwrites = 1, .writes = arg};
+    while (neap_push_sync(count_slowly, &pushed_late, &push) == NEAP_OK)
+        sleep_us(20);
+    return NULL;
+}
+
+/* Ends while ops run, wait, push others, and are pushed by another thread. */
+static int end_in_flight(const char *way, int scheduler) {
+    static _Atomic int done;
+    static gate g;
+    pthread_t thread;
+    neap_engine_config config = {.workers = 3, .scheduler = scheduler};
+    if (neap_engine_start(&config) != NEAP_OK)
+        return 9;
+    new_vars(4, end_vars);
+    push_gate(&g, 1, &end_vars[0]);
+    push_on(add_one, &done, 0, end_vars[0], end_vars[1]);
+    if (scheduler != NEAP_SCHEDULER_NAIVE) {
+        for (int i = 0; i < 20; i++)
+            push_on(count_slowly, &done, 0, NULL, end_vars[2]);
+        neap_push push = {.nwrites = 1, .writes = &end_vars[3]};
+        neap_push_sync(push_for_ever, &end_vars[3], &push);
+        neap_bulk(16);
+        for (int i = 0; i < 5; i++)
+            push_on(add_one, &done, NEAP_PUSH_SMALL, end_vars[0], NULL);
+    }
+    pthread_create(&thread, NULL, keep_pushing, &end_vars[1]);
+    pthread_detach(thread);
+    sleep_us(500);
+    if (strcmp(way, "exit") == 0)
+        exit(7);
+    if (strcmp(way, "_exit") == 0)
+        _exit(7);
+    if (strcmp(way, "quick_exit") == 0)
+        quick_exit(7);
+    return 7;
+}
+
+static int run_again(const char *way, int scheduler) {
+    char number[2] = {(char)('0' + scheduler), 0};
+    pid_t child = fork();
+    if (child == 0) {
+        execl("/proc/self/exe", "lifetime", way, number, (char *)NULL);
+        _exit(8);
+    }
+    int status = -1;
+    CHECK(waitpid(child, &status, 0) == child);
+    return status;
+}
+
+static void ends(void) {
+    static const char *const ways[] = {"return", "exit", "_exit", "quick_exit"};
+    for (int round = 0; round < SIZE(5, 2); round++) {
+        for (int way = 0; way < COUNT(ways); way++) {
+            for (int scheduler = 0; scheduler < 3; scheduler++) {
+                int status = run_again(ways[way], scheduler);
+                if (!CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 7))
+                    fprintf(stderr, "ended by %s, scheduler %d: status %x\n", ways[way], scheduler, status);
+            }
+        }
+    }
+}
+
+/* ---- Forks ------------------------------------------------------------------------------------------------------- */
+
+typedef struct world { /* what a child finds */
+    neap_var *var;
+    neap_buffer *buffer;
+    neap_waker *waker;
+    neap_operator *operator;
+    gate g;
+} world;
+
+static void complete_now(void *arg, const neap_run *run, neap_completion *done) {
+    (void)arg, (void)run;
+    neap_complete(done, 0);
+}
+
+/* Every call that can fails and says why; the others are harmless. */
+static int run_child(world *w) {
     _Atomic int done = 0;
     neap_var *var;
     neap_buffer *other;
     neap_waker *another;
+    neap_operator *operator;
     neap_engine_counts counts;
-    neap_push push = {.flags = NEAP_PUSH_SMALL, .nwrites = 1, .writes = &a};
-    CHECK_EQ(neap_push_sync(count, &done, &push), NEAP_E_STATE);
+    neap_memory_stats memory;
+    neap_push push = {.flags = NEAP_PUSH_SMALL, .nwrites = 1, .writes = &w->var};
+    CHECK_EQ(neap_push_sync(add_one, &done, &push), NEAP_E_STATE);
     CHECK_TEXT(neap_error_text(), "fork");
     push.flags = 0;
-    CHECK_EQ(neap_push_sync(count, &done, &push), NEAP_E_STATE);
+    CHECK_EQ(neap_push_sync(add_one, &done, &push), NEAP_E_STATE);
+    CHECK_EQ(neap_push_async(complete_now, NULL, &push), NEAP_E_STATE);
+    CHECK_EQ(neap_operator_new(add_one, &done, &push, &operator), NEAP_E_STATE);
+    CHECK_EQ(neap_operator_new_async(complete_now, &done, &push, &operator), NEAP_E_STATE);
+    CHECK_EQ(neap_operator_push(w->operator, 0, 0), NEAP_E_STATE);
     CHECK_EQ(done, 0);
     CHECK_EQ(neap_engine_start(NULL), NEAP_E_STATE);
     CHECK_EQ(neap_var_new(&var), NEAP_E_STATE);
-    CHECK_EQ(neap_var_poll(a, waker), NEAP_E_STATE);
-    CHECK_EQ(neap_var_wait_to_read(a), NEAP_E_STATE);
-    CHECK_EQ(neap_var_wait_to_write(a), NEAP_E_STATE);
+    CHECK_EQ(neap_var_poll(w->var, w->waker), NEAP_E_STATE);
+    CHECK_EQ(neap_var_wait_to_read(w->var), NEAP_E_STATE);
+    CHECK_EQ(neap_var_wait_to_write(w->var), NEAP_E_STATE);
     CHECK_EQ(neap_wait_all(), NEAP_E_STATE);
-    CHECK_EQ(neap_poll_all(waker), NEAP_E_STATE);
+    CHECK_EQ(neap_poll_all(w->waker), NEAP_E_STATE);
+    CHECK_EQ(neap_ahead_poll(w->waker), NEAP_E_STATE);
     CHECK_EQ(neap_buffer_new(0, 10, &other), NEAP_E_STATE);
     CHECK_EQ(neap_waker_new(&another), NEAP_E_STATE);
     CHECK_TEXT(neap_error_text(), "fork");
     CHECK_EQ(neap_engine_help(1000), 0);
+    CHECK_EQ(neap_engine_workers(), 0);
+    CHECK_EQ(neap_engine_devices(), 0);
+    neap_bulk(4);
+    neap_bulk(0);
     neap_engine_count(&counts);
-    neap_var_delete(a);
-    neap_buffer_release(buffer);
+    neap_memory_get(&memory);
+    neap_engine_cancel();
+    neap_ahead_limit(10, 10);
+    if (w->g.done)
+        neap_complete(w->g.done, 0);
+    neap_operator_delete(w->operator);
+    neap_var_delete(w->var);
+    neap_buffer_release(w->buffer);
+    neap_memory_limit(1 << 20);
     neap_memory_trim();
     neap_engine_stop();
     return check_failed != 0;
 }
 
-static void forks(void) {
-    CHECK_EQ(neap_engine_start(&(neap_engine_config){.workers = 2}), NEAP_OK);
-    _Atomic int done = 0;
-    neap_var *a;
-    neap_buffer *buffer;
-    neap_waker *waker;
-    CHECK_EQ(neap_var_new(&a), NEAP_OK);
-    CHECK_EQ(neap_buffer_new(0, 100, &buffer), NEAP_OK);
-    CHECK_EQ(neap_waker_new(&waker), NEAP_OK);
-    neap_push push = {.nwrites = 1, .writes = &a};
-    for (int i = 0; i < 50; i++)
-        CHECK_EQ(neap_push_sync(count_slowly, &done, &push), NEAP_OK);
+static void fork_once(world *w) {
     pid_t child = fork();
     if (child == 0)
-        _exit(run_child(a, buffer, waker));
+        _exit(run_child(w));
     int status = -1;
     CHECK(waitpid(child, &status, 0) == child);
     CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+static void *fork_some(void *arg) {
+    for (int i = 0; i < SIZE(10, 3); i++)
+        fork_once(arg);
+    return NULL;
+}
+
+/* From the thread that pushes, with joined ops and without, and from several others while ops run. */
+static void forks(const neap_engine_config *config) {
+    CHECK_EQ(neap_engine_start(config), NEAP_OK);
+    _Atomic int done = 0;
+    world w = {.var = new_var()};
+    pthread_t threads[3];
+    CHECK_EQ(neap_buffer_new(0, 100, &w.buffer), NEAP_OK);
+    CHECK_EQ(neap_waker_new(&w.waker), NEAP_OK);
+    neap_push push = {.nwrites = 1, .writes = &w.var};
+    CHECK_EQ(neap_operator_new(add_one, &done, &push, &w.operator), NEAP_OK);
+    push_gate(&w.g, 1, &w.var);
+    for (int i = 0; i < 50; i++)
+        CHECK_EQ(neap_push_sync(count_slowly, &done, &push), NEAP_OK);
+    neap_bulk(8);
+    push.flags = NEAP_PUSH_SMALL;
+    for (int i = 0; i < 3; i++)
+        CHECK_EQ(neap_push_sync(add_one, &done, &push), NEAP_OK);
+    fork_once(&w);
+    neap_bulk(0);
+    fork_once(&w);
+    for (int i = 0; i < 3; i++)
+        pthread_create(&threads[i], NULL, fork_some, &w);
+    open_gate(&w.g, 0);
+    push.flags = 0;
+    for (int i = 0; i < 50; i++)
+        CHECK_EQ(neap_push_sync(count_slowly, &done, &push), NEAP_OK);
+    for (int i = 0; i < 3; i++)
+        pthread_join(threads[i], NULL);
+    CHECK_EQ(neap_operator_push(w.operator, 0, 0), NEAP_OK);
+    neap_operator_delete(w.operator);
     CHECK_EQ(neap_wait_all(), NEAP_OK); /* the parent goes on */
-    CHECK_EQ(done, 50);
-    neap_var_delete(a);
-    neap_buffer_release(buffer);
-    neap_waker_free(waker);
+    CHECK_EQ(done, 104);
+    neap_var_delete(w.var);
+    neap_buffer_release(w.buffer);
+    neap_waker_free(w.waker);
     neap_engine_stop();
 }
+
+/* ---- Signals ----------------------------------------------------------------------------------------------------- */
 
 static _Atomic int signals_seen;
 static pthread_t main_thread;
@@ -176,83 +348,15 @@ static void signals(void) {
     neap_engine_stop();
 }
 
-static _Atomic int released;
-
-static void release_one(void *arg) {
-    (void)arg;
-    released++;
-}
-
-static int fail(void *arg, const neap_run *run) {
-    (void)arg, (void)run;
-    return neap_error(NEAP_E_SHAPE, "no");
-}
-
-/* A scenario under a failing n-th allocation, for n = 1, 2, …, until it runs without failing. */
-static int fragile(void) {
-    int failed = 0, status;
-    _Atomic int done = 0;
-    released = 0;
-    neap_var *vars[40] = {0};
-    neap_buffer *buffer = NULL;
-    neap_waker *waker = NULL;
-    int made = 0;
-    for (; made < 40; made++) {
-        if ((status = neap_var_new(&vars[made])))
-            break;
-    }
-    failed += made < 40;
-    failed += neap_buffer_new(0, 1000, &buffer) != NEAP_OK;
-    failed += neap_waker_new(&waker) != NEAP_OK;
-    neap_push push = {.release = release_one, .nwrites = made, .writes = vars};
-    int pushed = 0;
-    for (int i = 0; i < 4; i++) {
-        push.nwrites = i == 0 ? made : i < made ? i : made;
-        status = neap_push_sync(count, &done, &push);
-        pushed += status == NEAP_OK;
-        failed += status != NEAP_OK;
-        CHECK(status == NEAP_OK || status == NEAP_E_MEMORY || status == NEAP_E_STATE);
-    }
-    push.release = NULL;
-    if (made > 0) {
-        push.nwrites = 1;
-        int pushed_failing = neap_push_sync(fail, NULL, &push) == NEAP_OK;
-        status = neap_var_wait_to_read(vars[0]);
-        CHECK(!pushed_failing || status == NEAP_E_SHAPE || status == NEAP_E_MEMORY);
-        failed += !pushed_failing || status == NEAP_E_MEMORY;
-        status = neap_var_poll(vars[0], waker);
-        failed += status == NEAP_E_MEMORY;
-    }
-    neap_wait_all();
-    CHECK_EQ(released, pushed);
-    CHECK_EQ(done, pushed);
-    for (int i = 0; i < made; i++)
-        neap_var_delete(vars[i]);
-    neap_buffer_release(buffer);
-    neap_waker_free(waker);
-    return failed;
-}
-
-static void failing_allocations(void) {
-    int rounds = 0;
-    for (int nth = 1; nth < 500; nth++) {
-        CHECK_EQ(neap_engine_start(&(neap_engine_config){.workers = 2}), NEAP_OK);
-        engine_alloc_fail(nth);
-        int failed = fragile();
-        engine_alloc_fail(0);
-        neap_engine_stop();
-        rounds++;
-        if (!failed)
-            break;
-    }
-    CHECK(rounds > 40 && rounds < 400);
-}
-
-int main(void) {
+int main(int argc, char **argv) {
+    if (argc == 3)
+        return end_in_flight(argv[1], argv[2][0] - '0');
     stop_in_flight();
     stop_while_pushing();
-    forks();
+    cycles();
+    ends();
+    for (int i = 0; i < COUNT(EVERY); i++)
+        forks(EVERY[i]);
     signals();
-    failing_allocations();
     return check_end();
 }
