@@ -85,7 +85,8 @@ function measure.pair(f, g)
 end
 
 --- Hands a row to run.lua: name, value, unit; goal and better ("less" by default, or "more"); best; and for comparisons
--- `reference` (the other side's median, in the row's unit) and `ratio`. The goal is for the ratio where there is one.
+-- `reference` (the other side's median, in the row's unit) and `ratio`. The goal is for the ratio where there is one;
+-- `most` bounds the value besides. Programs may add `peers`, a table of other systems' values.
 function measure.row(row)
     local parts = {}
     for key, value in pairs(row) do

@@ -35,21 +35,27 @@ function report.machine()
     }
 end
 
---- Times of other systems, written by bench/peers: lines "row name<TAB>system<TAB>value", in the row's unit. Returns
--- {systems = {…}, of = {[row name] = {[system] = value}}} for the rows given; no systems if the file is absent.
+--- Times of other systems, in the row's unit: those in a row's own field `peers`, measured beside it, and those written
+-- by bench/peers, as lines "row name<TAB>system<TAB>value". Returns {systems = {…}, of = {[row name] = {[system] =
+-- value}}} for the rows given; the file may be absent.
 function report.read_peers(path, rows)
     local peers, known, seen = { systems = {}, of = {} }, {}, {}
-    for _, row in ipairs(rows) do known[row.name] = true end
+    local function add(name, system, value)
+        peers.of[name] = peers.of[name] or {}
+        peers.of[name][system] = value
+        if not seen[system] then
+            seen[system] = true
+            table.insert(peers.systems, system)
+        end
+    end
+    for _, row in ipairs(rows) do
+        known[row.name] = true
+        for system, value in pairs(row.peers or {}) do add(row.name, system, value) end
+    end
+    table.sort(peers.systems)
     for line in (read(path) or ""):gmatch("[^\n]+") do
         local name, system, value = line:match("^([^\t]+)\t([^\t]+)\t([^\t]+)$")
-        if name and known[name] then
-            peers.of[name] = peers.of[name] or {}
-            peers.of[name][system] = tonumber(value)
-            if not seen[system] then
-                seen[system] = true
-                table.insert(peers.systems, system)
-            end
-        end
+        if name and known[name] then add(name, system, tonumber(value)) end
     end
     return peers
 end
@@ -66,15 +72,18 @@ local function judged(row)
     return row.ratio or row.value
 end
 
+--- Whether the goal is reached, and the bound `most` of the value, if there is one; nil without a goal.
 local function met(row)
     if row.goal == nil then return nil end
+    if row.most and row.value > row.most then return false end
     if row.better == "more" then return judged(row) >= row.goal end
     return judged(row) <= row.goal
 end
 
 local function goal_text(row)
     if row.goal == nil then return "" end
-    return (row.better == "more" and "≥ " or "≤ ") .. short(row.goal) .. (row.ratio and "×" or "")
+    local text = (row.better == "more" and "≥ " or "≤ ") .. short(row.goal) .. (row.ratio and "×" or "")
+    return row.most and ("≤ %s, %s"):format(short(row.most), text) or text
 end
 
 local function verdict(row)

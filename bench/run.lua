@@ -7,10 +7,12 @@
 package.path = "./?.lua;" .. package.path
 local report = require "bench.report"
 
--- In the order of the report. workers: nil is neap's own choice, one for each core. program: instead of a script.
+-- In the order of the report. workers: nil is neap's own choice, one for each core. program: instead of a script; it is
+-- given the number of rounds and of workers.
 local GROUPS = {
     { name = "recording", workers = 1 },
     { name = "bare", program = "bench/results/bare" },
+    { name = "engine", program = "bench/results/engine", workers = 2 },
     { name = "kernels", workers = 1 },
     { name = "latency" },
     { name = "mlp" },
@@ -58,7 +60,7 @@ local function run_group(group, options, rows)
     local workers = group.workers and "--workers " .. group.workers or ""
     local command = ("%s %s bench/rows/%s.lua %d %s"):format(quoted(options.neap), workers, group.name, options.repeats,
                                                            quoted(options.neap))
-    if group.program then command = ("%s %d"):format(quoted(group.program), options.repeats) end
+    if group.program then command = ("%s %d %s"):format(quoted(group.program), options.repeats, group.workers or "") end
     io.stderr:write("bench: ", group.name, " …\n")
     local pipe = assert(io.popen(command))
     local count = 0
