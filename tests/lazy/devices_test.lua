@@ -1,15 +1,19 @@
 --- devices_test.lua: on which device arrays are, where they are computed, what may meet, and that moving between CPU
--- devices copies nothing. Runs itself again with eight devices.
+-- devices copies nothing. Runs itself again with eight devices, under each scheduler.
 local check = require "tests.check"
 local np = require "neap"
 
 if #np.devices() < 8 then
-    local process = require "tests.interp.process"
-    local status, out, err = process.run_neap { "--devices", "8", "--workers", "2", "tests/lazy/devices_test.lua" }
+    local process, worst = require "tests.interp.process", 0
+    for _, scheduler in ipairs { "pool", "device", "naive" } do
+        local status, out, err = process.run_neap { "--devices", "8", "--scheduler", scheduler,
+                                                    "tests/lazy/devices_test.lua" }
+        io.stdout:write(out)
+        io.stderr:write(err)
+        worst = math.max(worst, status)
+    end
     process.cleanup()
-    io.stdout:write(out)
-    io.stderr:write(err)
-    os.exit(status)
+    os.exit(worst)
 end
 
 local function put(values, device)
@@ -180,17 +184,16 @@ check.test("no kernel computes for two devices, and no engine op holds work of t
     end
     check.equal({ growth("launches", chain("cpu:1", "cpu:1")), growth("launches", chain("cpu:1", "cpu:2")),
                   growth("launches", chain("cpu:3", "cpu:2")) }, { 1, 2, 3 })
-    check.equal({ growth("pushed", chain("cpu:1", "cpu:1")), growth("pushed", chain("cpu:3", "cpu:2")) }, { 1, 3 })
-    -- Two small kernels are one engine op on one device, and two on two.
+    -- Small kernels whose inputs are there are one engine op on one device, and at least one for each of two.
     local function pair(device)
         return function()
             local a, b = x + 1, np.device_put(plain, device) + 1
-            np.debug.counters()
             a = np.concatenate { a:sum():reshape(1), np.device_put(b:sum(), "cpu:1"):reshape(1) }
             check.equal(a:totable(), { 5, 13 })
         end
     end
-    check.equal({ growth("pushed", pair("cpu:1")), growth("pushed", pair("cpu:2")) }, { 1, 3 })
+    check.equal(growth("pushed", pair("cpu:1")), 1)
+    check.ok(growth("pushed", pair("cpu:2")) >= 2)
 end)
 
 check.test("uncommitted work is computed where it is read", function()

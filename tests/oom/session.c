@@ -92,6 +92,10 @@ static int32_t scaled(session *s, int32_t a, double factor) {
     return s->status ? 0 : kept(s, neap_op2_number(s->ctx, LAZY_OP_multiply, a, factor, 0, &id), &id);
 }
 
+static int32_t placed(session *s, int32_t a) {
+    return op(s, LAZY_OP_device_put, 1, &a, 1, (int64_t[]){0});
+}
+
 static int32_t sum(session *s, int32_t a) {
     return op(s, LAZY_OP_sum, 1, &a, 2, (int64_t[]){3, 0});
 }
@@ -150,7 +154,7 @@ static void differentiate(session *s) {
     if (s->status || !ended(s, neap_tape_begin(s->ctx, &level)))
         return;
     alias = kept(s, neap_tape_alias(s->ctx, level, x, &alias), &alias);
-    int32_t loss = sum(s, op2(s, LAZY_OP_multiply, alias, op2(s, LAZY_OP_add, alias, x)));
+    int32_t loss = sum(s, op2(s, LAZY_OP_multiply, placed(s, alias), op2(s, LAZY_OP_add, alias, x)));
     if (s->status == 0)
         gradient = kept(s, neap_tape_gradient(s->ctx, level, loss, 0, 1, &alias, &gradient), &gradient);
     neap_level_end(s->ctx, level);
@@ -159,10 +163,10 @@ static void differentiate(session *s) {
 
 static void trace(session *s) {
     int level = -1;
-    int32_t w = square(s), x = square(s), in = 0, out = 0;
+    int32_t w = square(s), x = placed(s, square(s)), in = 0, out = 0;
     if (s->status || !ended(s, neap_trace_begin(s->ctx, &level)))
         return;
-    in = kept(s, neap_trace_input(s->ctx, level, NEAP_DTYPE_F32, 0, -1, 2, (int64_t[]){2, 2}, &in), &in);
+    in = kept(s, neap_trace_input(s->ctx, level, NEAP_DTYPE_F32, 0, 0, 2, (int64_t[]){2, 2}, &in), &in);
     int32_t y = sum(s, op2(s, LAZY_OP_multiply, in, scaled(s, w, 2)));
     print(s, in);
     if (s->status == 0)
