@@ -23,8 +23,7 @@ enum { KINDS_MOST = 32, CPU_NAME_BYTES = 16 };
 static char cpu_handle;
 static char cpu_names[ENGINE_DEVICES_MOST][CPU_NAME_BYTES];
 
-engine_device engine_cpu = {
-    .kind = &engine_cpu_kind, .handle = (neap_device *)&cpu_handle, .memory = {.host = true}, .name = "the processor"};
+engine_device engine_cpu = {.kind = &engine_cpu_kind, .handle = (neap_device *)&cpu_handle, .memory = {.host = true}};
 
 static struct {
     engine_lock lock; /* for references */
@@ -177,7 +176,7 @@ static int open_device(const neap_device_kind *kind, int index, int *number) {
         destroy(device);
         return status;
     }
-    device->number = *number = cpus + opened;
+    *number = cpus + opened;
     table.opened[opened] = device;
     atomic_store_explicit(&engine.devices, cpus + opened + 1, memory_order_release);
     return NEAP_OK;
@@ -204,6 +203,11 @@ void engine_devices_open(int cpus) {
     for (int i = 0; i < cpus; i++)
         snprintf(cpu_names[i], CPU_NAME_BYTES, "cpu:%d", i);
     engine.cpus = engine.devices = cpus;
+}
+
+void engine_devices_settle(void) {
+    pthread_mutex_lock(&open_mutex); /* who had it before us has finished; who gets it after us sees the phase */
+    pthread_mutex_unlock(&open_mutex);
 }
 
 void engine_devices_close(void) {

@@ -68,11 +68,12 @@ typedef struct neap_device_kind {
     void (*close)(neap_device *device);
     int (*facts)(neap_device *device, neap_device_facts *out);
 
-    /* Streams; optional, together. flags: 0 or NEAP_PUSH_COPY, for a hint. then: see neap_stream_fn; it may call fn
-     * before it returns; on failure fn is never called. sync waits until everything that was enqueued has finished;
-     * this needs no memory, and returns what then would have given. */
+    /* Streams; optional, together. flags: 0 or NEAP_PUSH_COPY, for a hint. free: its work is done and its callbacks were
+     * called, but the last may not have returned yet: it waits for that. then: see neap_stream_fn; it may call fn before
+     * it returns; on failure fn is never called. sync waits until everything that was enqueued has finished; this needs
+     * no memory, and returns what then would have given. */
     int (*stream_new)(neap_device *device, uint32_t flags, neap_stream **out);
-    void (*stream_free)(neap_device *device, neap_stream *stream); /* idle */
+    void (*stream_free)(neap_device *device, neap_stream *stream);
     int (*stream_then)(neap_device *device, neap_stream *stream, neap_stream_fn fn, void *arg);
     int (*stream_sync)(neap_device *device, neap_stream *stream);
 

@@ -30,7 +30,7 @@ typedef struct engine_device {
     const neap_device_kind *kind;
     neap_device *handle;
     neap_stream *work, *copies; /* NULL if the kind has no streams */
-    int number, index;
+    int index;                  /* among its kind */
     _Atomic uint32_t refs;
     engine_memory memory;
     char name[48];
@@ -45,6 +45,7 @@ engine_device *engine_device_at(int number);
 engine_device *engine_device_retain_at(int number);
 void engine_device_release(engine_device *device);
 void engine_devices_open(int cpus); /* at start */
+void engine_devices_settle(void);   /* at stop, once the phase forbids it: nobody opens one any more */
 void engine_devices_close(void);    /* at stop, when nothing runs any more */
 void engine_devices_trim(void);     /* gives back what all pools keep */
 

@@ -107,6 +107,7 @@ void neap_engine_stop(void) {
         engine_wait_idle();
         atomic_store(&engine.phase, ENGINE_CLOSED);
         engine_wait_idle();
+        engine_devices_settle();
         engine_pool_close();
         engine_devices_close();
         engine_failure_report_all();

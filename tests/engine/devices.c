@@ -1,104 +1,10 @@
 /* devices.c: devices that are not CPUs, with the null device as the witness: opening, streams, completion, events, order
- * of memory, copies, failures, allocation failures; under every scheduler. */
-#include "engine/device_internal.h"
-#include "engine/device_null.h"
-#include "engine/engine.h"
-#include "tests/check.h"
+ * of memory, code; under every scheduler. Copies and failures: device_copies.c. */
+#include "tests/engine/devices.h"
 
 #include <pthread.h>
-#include <stdlib.h>
-#include <time.h>
-
-enum { COUNT = 100, BYTES = COUNT * sizeof(int64_t) };
-
-static void nap(void) {
-    nanosleep(&(struct timespec){0, 50000}, NULL);
-}
-
-static int null_number; /* of null:0 */
-static neap_device *null_device;
-static neap_stream *work, *copies;
-
-static void start(int scheduler) {
-    CHECK_EQ(neap_engine_start(&(neap_engine_config){.workers = 2, .devices = 2, .scheduler = scheduler}), NEAP_OK);
-    CHECK_EQ(neap_device_open("null", 0, &null_number), NEAP_OK);
-    null_device = neap_device_handle(null_number);
-    work = neap_device_stream(null_number, 0);
-    copies = neap_device_stream(null_number, NEAP_PUSH_COPY);
-}
-
-static neap_buffer *new_buffer(int device) {
-    neap_buffer *buffer = NULL;
-    CHECK_EQ(neap_buffer_new(device, BYTES, &buffer), NEAP_OK);
-    return buffer;
-}
-
-/* The buffer is idle. */
-static void fill(neap_buffer *buffer, int64_t value) {
-    for (int i = 0; i < COUNT; i++)
-        ((int64_t *)neap_buffer_data(buffer))[i] = value + i;
-}
-
-static void check_filled(neap_buffer *buffer, int64_t value) {
-    int wrong = 0;
-    for (int i = 0; i < COUNT; i++)
-        wrong += ((int64_t *)neap_buffer_data(buffer))[i] != value + i;
-    CHECK_EQ(wrong, 0);
-}
-
-static engine_null_counts counts(void) {
-    engine_null_counts now;
-    engine_null_count(null_device, &now);
-    return now;
-}
-
-/* Waits until workers have made so many calls. */
-static void wait_for_calls(uint64_t calls) {
-    while (counts().calls < calls)
-        nap();
-}
-
-/* ---- Ops ---------------------------------------------------------------------------------------------------------- */
-
-static int add_on_host(const neap_launch *launch) {
-    int64_t *data = launch->buffers[0];
-    for (int i = 0; i < COUNT; i++)
-        data[i] += (int64_t)launch->scalars[0];
-    return NEAP_OK;
-}
-
-typedef struct add_op {
-    neap_buffer *buffer;
-    uint64_t term;
-    int launches;
-    int status; /* returned in the end */
-} add_op;
-
-static int add(void *arg, const neap_run *run) {
-    const add_op *op = arg;
-    void *data = neap_buffer_data(op->buffer);
-    neap_launch launch = {.name = "add",
-                          .nbuffers = 1,
-                          .nscalars = 1,
-                          .buffers = &data,
-                          .scalars = &op->term,
-                          .groups = {4, 1, 1},
-                          .threads = {32, 1, 1},
-                          .shared_bytes = 16,
-                          .host = add_on_host};
-    for (int i = 0; i < op->launches; i++) {
-        int status = neap_run_launch(run, &launch);
-        if (status)
-            return status;
-    }
-    return op->status ? neap_error(op->status, "after the launches") : NEAP_OK;
-}
-
-static int push_add(const add_op *op, int device, uint32_t flags) {
-    neap_var *var = neap_buffer_var(op->buffer);
-    neap_push push = {.name = "add", .site = "here:1", .device = device, .flags = flags, .nwrites = 1, .writes = &var};
-    return neap_push_sync(add, (void *)op, &push);
-}
+#include <sys/wait.h>
+#include <unistd.h>
 
 /* ---- Opening ------------------------------------------------------------------------------------------------------ */
 
@@ -159,17 +65,41 @@ static void registering(void) {
     CHECK_EQ(neap_device_register(&kind), NEAP_E_STATE); /* the name is taken */
     kind.name = "No Name";
     CHECK_EQ(neap_device_register(&kind), NEAP_E_ARGUMENT);
-    kind.name = "lonely";
+    kind.name = "other";
     kind.stream_sync = NULL;
     CHECK_EQ(neap_device_register(&kind), NEAP_E_ARGUMENT);
-    CHECK_TEXT(neap_error_text(), "'lonely' misses a function");
-    kind = engine_null_kind; /* the null device over again, but it cannot copy from its peers */
-    kind.name = "lonely";
-    kind.copy_peer = NULL;
+    CHECK_TEXT(neap_error_text(), "'other' misses a function");
+    kind.stream_sync = engine_null_kind.stream_sync;
     CHECK_EQ(neap_device_register(&kind), NEAP_OK);
     CHECK_EQ(neap_device_register(&kind), NEAP_OK);
     other = kind;
     CHECK_EQ(neap_device_register(&other), NEAP_E_STATE);
+}
+
+/* In a fork's child everything about devices is refused, and nothing is touched. */
+static void forked(void) {
+    start(NEAP_SCHEDULER_POOL);
+    neap_buffer *a = new_buffer(null_number), *b = new_buffer(0);
+    pid_t child = fork();
+    if (child == 0) {
+        int number;
+        long before = check_failed;
+        CHECK_EQ(neap_device_open("null", 1, &number), NEAP_E_STATE);
+        CHECK_EQ(neap_buffer_copy(b, a, NULL), NEAP_E_STATE);
+        CHECK_TEXT(neap_error_text(), "fork");
+        CHECK_EQ(neap_buffer_new(null_number, 1, &b), NEAP_E_STATE);
+        CHECK_EQ(neap_plugin_load("any"), NEAP_E_STATE);
+        CHECK_EQ(neap_device_count(), 0);
+        neap_buffer_release(a);
+        neap_engine_stop();
+        _exit(check_failed != before);
+    }
+    int status = -1;
+    CHECK(waitpid(child, &status, 0) == child);
+    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    neap_buffer_release(a);
+    neap_buffer_release(b);
+    neap_engine_stop();
 }
 
 /* ---- Streams ------------------------------------------------------------------------------------------------------ */
@@ -467,193 +397,7 @@ static void memory_of_devices(int scheduler) {
     neap_engine_stop();
 }
 
-/* ---- Copies ------------------------------------------------------------------------------------------------------- */
-
-static void copying(int scheduler) {
-    int devices[5] = {0, 1}, failed = 0;
-    start(scheduler);
-    devices[2] = null_number;
-    CHECK_EQ(neap_device_open("null", 1, &devices[3]), NEAP_OK);
-    CHECK_EQ(neap_device_open("lonely", 0, &devices[4]), NEAP_OK);
-    for (int i = 0; i < 5; i++) {
-        for (int j = 0; j < 5; j++) {
-            neap_buffer *from = new_buffer(devices[i]), *to = new_buffer(devices[j]);
-            neap_push push = {.name = "move", .site = "there:3"};
-            fill(from, 10 * i + j);
-            fill(to, -1);
-            uint64_t version = neap_var_version(neap_buffer_var(to));
-            CHECK_EQ(neap_buffer_copy(to, from, i == j ? NULL : &push), NEAP_OK);
-            CHECK_EQ(neap_var_wait_to_read(neap_buffer_var(to)), NEAP_OK);
-            CHECK_EQ(neap_var_version(neap_buffer_var(to)), version + 1);
-            check_filled(to, 10 * i + j);
-            CHECK_EQ(neap_var_wait_to_write(neap_buffer_var(from)), NEAP_OK);
-            CHECK_EQ(neap_var_version(neap_buffer_var(from)), 0);
-            neap_buffer_release(from);
-            neap_buffer_release(to);
-        }
-    }
-    engine_null_record record;
-    int directions[4] = {0}; /* peer, to, from, within */
-    for (uint64_t number = 1; engine_null_read(null_device, number, &record); number++) {
-        failed += record.status < 0;
-        if (record.what != ENGINE_NULL_COPY)
-            continue;
-        directions[record.direction + 1]++;
-        CHECK(record.stream == copies);
-        CHECK_EQ(record.bytes, BYTES);
-    }
-    CHECK_EQ(failed, 0);
-    CHECK_EQ(directions[0], 1);                       /* from null:1 */
-    CHECK_EQ(directions[1 + NEAP_COPY_TO_DEVICE], 3); /* from the CPUs, and from lonely:0 over the host */
-    CHECK_EQ(directions[1 + NEAP_COPY_FROM_DEVICE], 3);
-    CHECK_EQ(directions[1 + NEAP_COPY_WITHIN], 1);
-    neap_engine_stop();
-}
-
-static void copy_refusals(int scheduler) {
-    start(scheduler);
-    neap_buffer *a = new_buffer(null_number), *b = new_buffer(0), *small = NULL, *empty = NULL;
-    CHECK_EQ(neap_buffer_new(0, 10, &small), NEAP_OK);
-    CHECK_EQ(neap_buffer_new(null_number, 0, &empty), NEAP_OK);
-    CHECK_EQ(neap_buffer_copy(a, a, NULL), NEAP_E_ARGUMENT);
-    CHECK_EQ(neap_buffer_copy(NULL, a, NULL), NEAP_E_ARGUMENT);
-    CHECK_EQ(neap_buffer_copy(small, a, NULL), NEAP_E_SHAPE);
-    CHECK_EQ(neap_buffer_copy(small, empty, NULL), NEAP_OK);
-    fill(b, 5);
-    CHECK_EQ(neap_buffer_copy(a, b, NULL), NEAP_OK);
-    CHECK_EQ(neap_wait_all(), NEAP_OK);
-    neap_engine_stop();
-    check_filled(a, 5); /* memory outlives the engine, as that of the CPU does */
-    CHECK_EQ(neap_buffer_copy(a, b, NULL), NEAP_E_STATE);
-    start(scheduler);
-    CHECK_EQ(neap_buffer_copy(a, b, NULL), NEAP_E_STATE);
-    CHECK_TEXT(neap_error_text(), "closed");
-    neap_buffer_release(a);
-    neap_buffer_release(b);
-    neap_buffer_release(small);
-    neap_buffer_release(empty);
-    neap_engine_stop();
-}
-
-/* Copies go on while work is held up. */
-static void copies_beside_work(int scheduler) {
-    start(scheduler);
-    neap_buffer *host = new_buffer(0), *a = new_buffer(null_number), *b = new_buffer(null_number);
-    fill(host, 3);
-    fill(a, 0);
-    add_op op = {a, 1, 1, 0};
-    engine_null_hold(null_device, work, true);
-    CHECK_EQ(push_add(&op, null_number, 0), NEAP_OK);
-    CHECK_EQ(neap_buffer_copy(b, host, NULL), NEAP_OK);
-    CHECK_EQ(neap_var_wait_to_read(neap_buffer_var(b)), NEAP_OK);
-    check_filled(b, 3);
-    check_filled(a, 0);
-    CHECK_EQ(neap_buffer_copy(host, a, NULL), NEAP_OK); /* this one depends on it */
-    CHECK_EQ(neap_var_poll(neap_buffer_var(host), NULL), NEAP_PENDING);
-    engine_null_hold(null_device, work, false);
-    CHECK_EQ(neap_wait_all(), NEAP_OK);
-    check_filled(host, 1);
-    neap_buffer_release(host);
-    neap_buffer_release(a);
-    neap_buffer_release(b);
-    neap_engine_stop();
-}
-
-/* ---- Failures ----------------------------------------------------------------------------------------------------- */
-
-static void failing_work(int scheduler) {
-    start(scheduler);
-    neap_buffer *a = new_buffer(null_number), *host = new_buffer(0);
-    neap_var *var = neap_buffer_var(a);
-    fill(a, 0);
-    fill(host, 8);
-    add_op op = {a, 1, 2, 0};
-    engine_null_fail(null_device, work, NEAP_E_INTERNAL, "an illegal address");
-    CHECK_EQ(push_add(&op, null_number, 0), NEAP_OK);
-    CHECK_EQ(neap_buffer_copy(host, a, NULL), NEAP_OK);
-    CHECK_EQ(neap_var_wait_to_read(neap_buffer_var(host)), NEAP_E_INTERNAL);
-    CHECK_TEXT(neap_error_text(), "here:1: add: an illegal address");
-    check_filled(a, 0); /* the second launch was not done either */
-    check_filled(host, 8);
-    CHECK_EQ(neap_var_poll(var, NULL), NEAP_E_INTERNAL);
-    CHECK_EQ(neap_wait_all(), NEAP_OK); /* reported once */
-    CHECK_EQ(counts().done[ENGINE_NULL_COPY], 0);
-    neap_buffer_release(a);
-
-    a = new_buffer(null_number); /* the stream stays broken until it is mended */
-    fill(a, 0);
-    op.buffer = a;
-    CHECK_EQ(push_add(&op, null_number, 0), NEAP_OK);
-    CHECK_EQ(neap_var_wait_to_read(neap_buffer_var(a)), NEAP_E_INTERNAL);
-    neap_buffer_release(a);
-    engine_null_mend(null_device, work);
-    a = new_buffer(null_number);
-    fill(a, 0);
-    op.buffer = a;
-    CHECK_EQ(push_add(&op, null_number, 0), NEAP_OK);
-    CHECK_EQ(neap_wait_all(), NEAP_OK);
-    check_filled(a, 2);
-    neap_buffer_release(host);
-    host = new_buffer(0); /* that without a failure */
-    engine_null_fail(null_device, copies, NEAP_E_IO, "the wire is cut");
-    CHECK_EQ(neap_buffer_copy(host, a, &(neap_push){.name = "fetch"}), NEAP_OK);
-    CHECK_EQ(neap_wait_all(), NEAP_E_IO);
-    CHECK_TEXT(neap_error_text(), "fetch: the wire is cut");
-    neap_buffer_release(a);
-    neap_buffer_release(host);
-    neap_engine_stop();
-}
-
-/* A function that fails after it has enqueued work: the op ends with that failure, and not before the work. */
-static void failing_function(int scheduler) {
-    start(scheduler);
-    neap_buffer *a = new_buffer(null_number);
-    fill(a, 0);
-    add_op op = {a, 1, 1, NEAP_E_DTYPE};
-    bool naive = scheduler == NEAP_SCHEDULER_NAIVE;
-    uint64_t before = counts().calls;
-    engine_null_hold(null_device, work, !naive);
-    CHECK_EQ(push_add(&op, null_number, 0), NEAP_OK);
-    if (!naive) {
-        wait_for_calls(before + 2);
-        CHECK_EQ(neap_var_poll(neap_buffer_var(a), NULL), NEAP_PENDING);
-        engine_null_hold(null_device, work, false);
-    }
-    CHECK_EQ(neap_var_wait_to_read(neap_buffer_var(a)), NEAP_E_DTYPE);
-    CHECK_TEXT(neap_error_text(), "here:1: add: after the launches");
-    check_filled(a, 1);
-    neap_buffer_release(a);
-    neap_engine_stop();
-}
-
-static int wait_for_cancel(void *arg, const neap_run *run) {
-    (void)arg;
-    while (!neap_run_cancelled(run))
-        nap();
-    return NEAP_OK;
-}
-
-static void *cancel(void *arg) {
-    (void)arg;
-    nap();
-    neap_engine_cancel();
-    return NULL;
-}
-
-static void cancelling(int scheduler) {
-    start(scheduler);
-    neap_buffer *a = new_buffer(null_number);
-    neap_var *var = neap_buffer_var(a);
-    neap_push push = {.name = "patience", .device = null_number, .nwrites = 1, .writes = &var};
-    pthread_t thread;
-    pthread_create(&thread, NULL, cancel, NULL);
-    CHECK_EQ(neap_push_sync(wait_for_cancel, NULL, &push), NEAP_OK);
-    CHECK_EQ(neap_var_wait_to_read(var), NEAP_E_INTERRUPT);
-    CHECK_TEXT(neap_error_text(), "patience");
-    pthread_join(thread, NULL);
-    neap_buffer_release(a);
-    neap_engine_stop();
-}
+/* ---- Code --------------------------------------------------------------------------------------------------------- */
 
 static void code(int scheduler) {
     neap_code *made = NULL;
@@ -675,138 +419,10 @@ static void code(int scheduler) {
     neap_engine_stop();
 }
 
-/* ---- Random programs ---------------------------------------------------------------------------------------------- */
-
-enum { BUFFERS = 9, STEPS = 1500 };
-
-static _Atomic bool quit;
-
-/* Holds streams, lets them go step by step and breaks the rhythm, until told to stop. */
-static void *disturb(void *arg) {
-    uint64_t state = *(uint64_t *)arg;
-    while (!quit) {
-        state = state * 6364136223846793005u + 1442695040888963407u;
-        neap_stream *stream = (state >> 60) & 1 ? work : copies;
-        engine_null_hold(null_device, stream, true);
-        for (uint64_t i = (state >> 40) % 6; i > 0; i--)
-            engine_null_step(null_device, stream, (int)i);
-        nap();
-        engine_null_hold(null_device, stream, false);
-    }
-    return NULL;
-}
-
-/* Adds and copies over three devices, against the same done one after the other. */
-static void random_program(int scheduler, uint64_t seed) {
-    int devices[3] = {1};
-    start(scheduler);
-    devices[1] = null_number;
-    CHECK_EQ(neap_device_open("lonely", 0, &devices[2]), NEAP_OK);
-    pthread_t thread;
-    uint64_t state = seed;
-    quit = false;
-    pthread_create(&thread, NULL, disturb, &seed);
-    neap_buffer *buffers[BUFFERS];
-    int64_t expected[BUFFERS];
-    static add_op ops[STEPS];
-    for (int i = 0; i < BUFFERS; i++) {
-        buffers[i] = new_buffer(devices[i % 3]);
-        fill(buffers[i], expected[i] = i);
-    }
-    for (int i = 0; i < STEPS; i++) {
-        state = state * 6364136223846793005u + 1442695040888963407u;
-        int to = (int)(state >> 33) % BUFFERS, from = (int)(state >> 45 & 0xffff) % BUFFERS;
-        if (to == from) {
-            ops[i] = (add_op){buffers[to], state >> 50, 1, 0};
-            CHECK_EQ(push_add(&ops[i], devices[to % 3], state & 1 << 20 ? NEAP_PUSH_SMALL : 0), NEAP_OK);
-            expected[to] += (int64_t)(state >> 50);
-        } else if (state & 1 << 22) {
-            CHECK_EQ(neap_buffer_copy(buffers[to], buffers[from], NULL), NEAP_OK);
-            expected[to] = expected[from];
-        } else { /* a new buffer in its place, while the old one may be in use */
-            neap_buffer_release(buffers[to]);
-            buffers[to] = new_buffer(devices[to % 3]);
-            CHECK_EQ(neap_buffer_copy(buffers[to], buffers[from], NULL), NEAP_OK);
-            expected[to] = expected[from];
-        }
-    }
-    CHECK_EQ(neap_wait_all(), NEAP_OK);
-    quit = true;
-    pthread_join(thread, NULL);
-    for (int i = 0; i < BUFFERS; i++) {
-        check_filled(buffers[i], expected[i]);
-        neap_buffer_release(buffers[i]);
-    }
-    CHECK_EQ(neap_device_memory(null_number, &(neap_memory_stats){0}), NEAP_OK);
-    neap_engine_stop();
-}
-
-/* ---- Failing allocations ------------------------------------------------------------------------------------------ */
-
-/* Opens devices, computes, copies and uses streams while the n-th allocation fails. Returns what failed. */
-static int fragile(void) {
-    int number, other, failed = 0;
-    neap_buffer *a = NULL, *b = NULL, *c = NULL;
-    neap_event *event = NULL;
-    neap_code *made = NULL;
-    if (neap_device_open("null", 0, &number) || neap_device_open("lonely", 1, &other))
-        return 1;
-    const neap_device_kind *kind = neap_device_kind_of(number);
-    neap_device *device = neap_device_handle(number);
-    neap_stream *stream = neap_device_stream(number, 0);
-    add_op op = {NULL, 1, 2, 0}, bad = {NULL, 1, 1, NEAP_E_DTYPE};
-    if (neap_buffer_new(number, BYTES, &a) || neap_buffer_new(0, BYTES, &b) || neap_buffer_new(other, BYTES, &c)) {
-        failed++;
-    } else {
-        op.buffer = a;
-        bad.buffer = c;
-        fill(a, 0);
-        failed += push_add(&op, number, 0) != NEAP_OK;
-        failed += neap_buffer_copy(c, a, NULL) != NEAP_OK;
-        failed += neap_buffer_copy(b, c, NULL) != NEAP_OK;
-        if (push_add(&bad, other, 0) == NEAP_OK) {
-            int status = neap_var_wait_to_read(neap_buffer_var(c));
-            CHECK(status == NEAP_E_DTYPE || status == NEAP_E_MEMORY || (failed && status == NEAP_OK));
-            failed += status != NEAP_E_DTYPE;
-        } else {
-            failed++;
-        }
-    }
-    failed += neap_code_new(number, "relu", "", 0, &made) != NEAP_OK;
-    neap_code_free(number, made);
-    if (kind->event_new(device, stream, &event) == NEAP_OK) {
-        failed += kind->stream_wait(device, neap_device_stream(number, NEAP_PUSH_COPY), event) != NEAP_OK;
-        kind->event_free(device, event);
-    } else {
-        failed++;
-    }
-    neap_buffer_release(a);
-    failed += neap_wait_all() != NEAP_OK;
-    neap_buffer_release(b);
-    neap_buffer_release(c);
-    return failed;
-}
-
-/* A round may recover from its failing allocation, so all are tried, up to where none is reached any more. */
-static void failing_allocations(int scheduler) {
-    int rounds = 0, failed = 1;
-    for (int nth = 1; nth <= 120; nth++) {
-        neap_engine_config config = {.workers = 2, .devices = 2, .scheduler = scheduler};
-        engine_alloc_fail(0);
-        CHECK_EQ(neap_engine_start(&config), NEAP_OK);
-        engine_alloc_fail(nth);
-        failed = fragile();
-        engine_alloc_fail(0);
-        neap_engine_stop();
-        rounds += failed > 0;
-    }
-    CHECK(rounds > 20);
-    CHECK_EQ(failed, 0);
-}
-
 int main(void) {
     static const int schedulers[] = {NEAP_SCHEDULER_POOL, NEAP_SCHEDULER_DEVICE, NEAP_SCHEDULER_NAIVE};
     registering();
+    forked();
     for (int i = 0; i < 3; i++) {
         int scheduler = schedulers[i];
         opening(scheduler);
@@ -815,21 +431,12 @@ int main(void) {
         small_ops(scheduler);
         events(scheduler);
         memory_of_devices(scheduler);
-        copying(scheduler);
-        copy_refusals(scheduler);
-        failing_work(scheduler);
-        failing_function(scheduler);
-        cancelling(scheduler);
         code(scheduler);
-        for (uint64_t seed = 1; seed <= 3; seed++)
-            random_program(scheduler, seed);
-        failing_allocations(scheduler);
         if (scheduler == NEAP_SCHEDULER_NAIVE)
             continue; /* its pushes wait for the stream that these hold */
         completion(scheduler);
         scratch(scheduler);
         buffers_in_use(scheduler);
-        copies_beside_work(scheduler);
     }
     return check_end();
 }
