@@ -173,15 +173,15 @@ static void failing_function(int scheduler) {
 }
 
 static int wait_for_cancel(void *arg, const neap_run *run) {
-    (void)arg;
+    *(_Atomic bool *)arg = true;
     while (!neap_run_cancelled(run))
         nap();
     return NEAP_OK;
 }
 
 static void *cancel(void *arg) {
-    (void)arg;
-    nap();
+    while (!*(_Atomic bool *)arg)
+        nap();
     neap_engine_cancel();
     return NULL;
 }
@@ -192,8 +192,9 @@ static void cancelling(int scheduler) {
     neap_var *var = neap_buffer_var(a);
     neap_push push = {.name = "patience", .device = null_number, .nwrites = 1, .writes = &var};
     pthread_t thread;
-    pthread_create(&thread, NULL, cancel, NULL);
-    CHECK_EQ(neap_push_sync(wait_for_cancel, NULL, &push), NEAP_OK);
+    _Atomic bool begun = false;
+    pthread_create(&thread, NULL, cancel, &begun);
+    CHECK_EQ(neap_push_sync(wait_for_cancel, &begun, &push), NEAP_OK);
     CHECK_EQ(neap_var_wait_to_read(var), NEAP_E_INTERRUPT);
     CHECK_TEXT(neap_error_text(), "patience");
     pthread_join(thread, NULL);
