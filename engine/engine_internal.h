@@ -110,8 +110,9 @@ void engine_slab_put(engine_slab *slab, void *object);
 void engine_slab_leave(engine_thread *self); /* a thread ends: others get what its magazines hold */
 void *engine_alloc(size_t bytes);            /* malloc that tests can make fail; freed by free() */
 
-/* For tests: the n-th next allocation of the engine fails (1: the next one; 0: none). Buffers count as one each. */
-void engine_alloc_fail(int64_t nth);
+/* For tests: the n-th next allocation of the engine fails (1: the next one; 0: none). Buffers and threads count as one
+ * each. Returns what was left of the last count: 0 or less if that allocation was reached. */
+int64_t engine_alloc_fail(int64_t nth);
 bool engine_alloc_refuse(void); /* true: this allocation is the one that has to fail */
 
 /* ---- Wakers (wake.c) --------------------------------------------------------------------------------------------- */

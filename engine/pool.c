@@ -559,12 +559,12 @@ static void free_pool(engine_pool *pool) {
 
 /* A pool for `devices` devices from `first` on. NULL: out of memory. */
 static engine_pool *new_pool(int first, int devices) {
-    engine_pool *pool = calloc(1, sizeof *pool);
+    engine_pool *pool = engine_alloc_refuse() ? NULL : calloc(1, sizeof *pool);
     if (!pool)
         return NULL;
     size_t bytes = (size_t)pools.most * sizeof(worker);
-    pool->lanes = calloc((size_t)devices * KINDS, sizeof *pool->lanes);
-    pool->workers = aligned_alloc(_Alignof(worker), bytes);
+    pool->lanes = engine_alloc_refuse() ? NULL : calloc((size_t)devices * KINDS, sizeof *pool->lanes);
+    pool->workers = engine_alloc_refuse() ? NULL : aligned_alloc(_Alignof(worker), bytes);
     if (!pool->lanes || !pool->workers) {
         free_pool(pool);
         return NULL;

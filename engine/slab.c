@@ -22,8 +22,8 @@ enum { CHAIN = ENGINE_LIMIT(64, 4), CACHE_LINE = 64, CHUNK_CHAINS_MOST = 256 };
 
 static _Atomic int64_t fail_countdown;
 
-void engine_alloc_fail(int64_t nth) {
-    atomic_store(&fail_countdown, nth);
+int64_t engine_alloc_fail(int64_t nth) {
+    return atomic_exchange(&fail_countdown, nth);
 }
 
 bool engine_alloc_refuse(void) {
