@@ -10,6 +10,9 @@
  * pushed one after the other; the token op reads nothing, so it waits for earlier effects of this store only, and no
  * other thread can come to stand between the two. An unordered request has no token op. A request is skipped when its
  * results op is: then it only lets the token pass.
+ *
+ * Requests are taken in program order as far as they are ready; while a callback is open, only those that come before it
+ * or belong to it. A callback of a sound program waits for nothing else, so callbacks that nest cannot lock each other.
  */
 #include "effects/effects_internal.h"
 
@@ -18,8 +21,7 @@
 
 struct neap_request {
     effects_frame frame;              /* of the effects that are pushed while it is open */
-    effects_frame *owner;             /* where it was pushed */
-    neap_request *next;               /* in the queue */
+    neap_request *previous, *next;    /* in the queue */
     neap_completion *token, *results; /* the two ops, once they have started */
     bool ordered, always, skipped, has_results;
     int device, status;
@@ -41,7 +43,7 @@ static void set_failure(neap_request *request, int status) {
 }
 
 effects_frame *effects_request_over(neap_request *request, int *device) {
-    effects_frame *owner = request->owner;
+    effects_frame *owner = request->frame.owner;
     int status = request->status;
     if (status < 0) {
         const char *text = request->text ? request->text : neap_status_text(status);
@@ -73,22 +75,65 @@ static void fail_ended(neap_request *request) {
     complete(request);
 }
 
-/* ---- The two ops ------------------------------------------------------------------------------------------------- */
+/* ---- The queue --------------------------------------------------------------------------------------------------- */
+/* The callers hold the lock. */
 
-/* Appends to the queue. The caller holds the lock. */
-static void enqueue(neap_effects *store, neap_request *request) {
-    request->next = NULL;
-    if (store->first) {
-        store->last->next = request;
-    } else {
-        store->first = request;
+enum { BEFORE, INSIDE, AFTER };
+
+/* Where a stands to b in the program: a callback comes before what it pushes. */
+static int relate(const effects_frame *a, const effects_frame *b) {
+    uint64_t place_a = 0, place_b = 0;
+    while (a != b) {
+        if (a->level >= b->level) {
+            place_a = a->place;
+            a = a->owner;
+        } else {
+            place_b = b->place;
+            b = b->owner;
+        }
     }
-    store->last = request;
-    atomic_fetch_add_explicit(&store->requested, 1, memory_order_relaxed);
+    return place_b == 0 ? INSIDE : place_a < place_b ? BEFORE : AFTER;
 }
 
-/* Wakes the user thread, wherever it waits. Drops the lock, which the caller holds. */
+/* Has to follow every change of the queue or the top. What comes after the innermost open callback must wait until that
+ * is closed: it might wait for something that waits for the open one. */
+static void look_at_first(neap_effects *store) {
+    bool may = store->first && relate(&store->first->frame, store->top) != AFTER;
+    atomic_store_explicit(&store->requested, may, memory_order_relaxed);
+}
+
+/* Puts the request into its place, which is mostly the last one. */
+static void enqueue(neap_effects *store, neap_request *request) {
+    neap_request *before = store->last;
+    while (before && relate(&request->frame, &before->frame) == BEFORE)
+        before = before->previous;
+    neap_request *after = before ? before->next : store->first;
+    request->previous = before;
+    request->next = after;
+    *(before ? &before->next : &store->first) = request;
+    *(after ? &after->previous : &store->last) = request;
+    look_at_first(store);
+}
+
+/* Takes the first request, which becomes the innermost open callback. */
+static neap_request *open_first(neap_effects *store) {
+    neap_request *request = store->first;
+    store->first = request->next;
+    *(store->first ? &store->first->previous : &store->last) = NULL;
+    request->frame.outer = store->top;
+    store->top = &request->frame;
+    look_at_first(store);
+    return request;
+}
+
+/* ---- The two ops ------------------------------------------------------------------------------------------------- */
+
+/* Wakes the user thread, wherever it waits, if there is a request for it. Drops the lock, which the caller holds. */
 static void summon(neap_effects *store) {
+    if (!neap_effects_requested(store)) {
+        engine_lock_drop(&store->lock);
+        return;
+    }
     engine_watch *due = engine_watch_take(&store->top->watches, UINT64_MAX);
     neap_waker *waker = store->waker ? engine_waker_retain(store->waker) : NULL;
     engine_lock_drop(&store->lock);
@@ -183,8 +228,7 @@ int neap_effects_request(neap_effects *effects, int kind, int ordered, void *arg
     neap_request *request = engine_alloc(sizeof *request);
     if (!request)
         return neap_error(NEAP_E_MEMORY, "no memory for a callback");
-    *request = (neap_request){.owner = effects->top,
-                              .ordered = ordered,
+    *request = (neap_request){.ordered = ordered,
                               .always = push->flags & NEAP_PUSH_ALWAYS,
                               .has_results = push->nwrites > 0,
                               .device = push->device,
@@ -193,7 +237,6 @@ int neap_effects_request(neap_effects *effects, int kind, int ordered, void *arg
                               .name = push->name,
                               .site = push->site};
     effects_frame_init(&request->frame, effects, request);
-    memcpy(request->frame.own, effects->top->own, sizeof request->frame.own);
     int output = ordered ? EFFECTS_ORDERED : push->device;
     effects_announce(effects, output);
     status = push_both(request, token, push);
@@ -212,29 +255,22 @@ int neap_effects_requested(neap_effects *effects) {
     return atomic_load_explicit(&effects->requested, memory_order_relaxed);
 }
 
-static neap_request *open_first(neap_effects *effects) {
-    engine_lock_take(&effects->lock);
-    neap_request *request = effects->first;
-    if (request) {
-        effects->first = request->next;
-        atomic_fetch_sub_explicit(&effects->requested, 1, memory_order_relaxed);
-        request->frame.outer = effects->top;
-        effects->top = &request->frame;
-    }
-    engine_lock_drop(&effects->lock);
-    return request;
+static bool is_cancelled(const neap_request *request) {
+    return !request->always && neap_run_cancelled(&request->run);
 }
 
 neap_request *neap_request_take(neap_effects *effects) {
     if (!neap_effects_requested(effects) || engine_check_alive() != NEAP_OK)
         return NULL;
     engine_bulk_flush(engine_self());
-    neap_request *request = open_first(effects);
-    while (request && !request->always && neap_run_cancelled(&request->run)) {
+    for (;;) {
+        engine_lock_take(&effects->lock);
+        neap_request *request = neap_effects_requested(effects) ? open_first(effects) : NULL;
+        engine_lock_drop(&effects->lock);
+        if (!request || !is_cancelled(request))
+            return request;
         neap_request_end(effects, request, neap_error(NEAP_E_INTERRUPT, "%s", neap_status_text(NEAP_E_INTERRUPT)));
-        request = open_first(effects);
     }
-    return request;
 }
 
 void *neap_request_arg(neap_request *request) {
@@ -255,7 +291,8 @@ int neap_request_end(neap_effects *effects, neap_request *request, int status) {
     effects->top = frame->outer;
     frame->closed = true;
     bool over = frame->happened == frame->pushed;
-    engine_lock_drop(&effects->lock);
+    look_at_first(effects);
+    summon(effects);
     if (over)
         complete(request);
     return NEAP_OK;

@@ -53,6 +53,12 @@ void effects_frame_init(effects_frame *frame, neap_effects *store, neap_request 
     *frame = (effects_frame){.store = store, .request = request};
     for (int group = 0; group < EFFECTS_GROUPS; group++)
         frame->tokens[group].device = -1;
+    if (!request)
+        return;
+    frame->owner = store->top;
+    frame->level = store->top->level + 1;
+    frame->place = ++store->top->places;
+    memcpy(frame->own, store->top->own, sizeof frame->own);
 }
 
 void effects_frame_clear(effects_frame *frame) {
@@ -290,7 +296,7 @@ static int watch(neap_effects *effects, neap_waker *waker) {
         return neap_error(NEAP_E_MEMORY, "no memory to wait for effects");
     engine_lock_take(&effects->lock);
     effects_frame *frame = effects->top;
-    bool pending = frame->happened < frame->pushed, called = effects->first != NULL;
+    bool pending = frame->happened < frame->pushed, called = neap_effects_requested(effects);
     if (pending && !called)
         made = engine_watch_add(&frame->watches, made, waker, frame->pushed);
     engine_lock_drop(&effects->lock);

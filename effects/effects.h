@@ -67,9 +67,10 @@ typedef struct neap_request neap_request;
 /* push->writes are its results; flags, release as for neap_push_async. With NEAP_PUSH_ALWAYS it is called even if an
  * input failed. */
 NEAP_API int neap_effects_request(neap_effects *effects, int kind, int ordered, void *arg, const neap_push *push);
-/* Not 0: a request waits. One atomic load. */
+/* Not 0: a request may be taken. One atomic load. */
 NEAP_API int neap_effects_requested(neap_effects *effects);
-/* Opens the first request that waits; NULL: none. BORROWED until neap_request_end. Requests that neap_engine_cancel has
+/* Opens the first request, in program order, that waits; NULL: none. While a callback is open, requests that the program
+ * made after it stay in the queue, but for its own. BORROWED until neap_request_end. Requests that neap_engine_cancel has
  * given up, but for those with NEAP_PUSH_ALWAYS, are not opened: they fail with NEAP_E_INTERRUPT. */
 NEAP_API neap_request *neap_request_take(neap_effects *effects);
 NEAP_API void *neap_request_arg(neap_request *request);

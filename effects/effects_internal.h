@@ -26,8 +26,12 @@ typedef struct effects_token {
 
 typedef struct effects_frame {
     neap_effects *store;
-    neap_request *request; /* whose frame it is; NULL: the root */
-    struct effects_frame *outer;
+    neap_request *request;       /* whose frame it is; NULL: the root */
+    struct effects_frame *owner; /* where the request was pushed, one level up … */
+    int level;
+    uint64_t place;              /* … as which of its requests, from 1 on */
+    uint64_t places;             /* requests ever pushed into this one */
+    struct effects_frame *outer; /* that was the top when this one was opened */
     effects_token tokens[EFFECTS_GROUPS];
     bool own[NEAP_EFFECT_KINDS];
     bool closed;
@@ -37,16 +41,17 @@ typedef struct effects_frame {
 
 struct neap_effects {
     engine_lock lock;
-    _Atomic int requested; /* length of the queue */
+    _Atomic int requested; /* 1: the first of the queue may be taken */
     bool ended;            /* callbacks fail instead of entering the queue */
     neap_waker *waker;
     effects_frame root, *top;
-    neap_request *first, *last;
+    neap_request *first, *last; /* in program order */
     neap_effects_counts counts;
     int devices;
     uint64_t outstanding[]; /* output tokens: unordered effects of each device that have not happened yet */
 };
 
+/* The root if request is NULL, else a frame for a request that is about to be pushed into the innermost frame. */
 void effects_frame_init(effects_frame *frame, neap_effects *store, neap_request *request);
 void effects_frame_clear(effects_frame *frame);
 

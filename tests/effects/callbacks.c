@@ -42,6 +42,11 @@ static int do_nothing(void *arg, const neap_run *run) {
     return 0;
 }
 
+static void keep_completion(void *arg, const neap_run *run, neap_completion *done) {
+    (void)run;
+    *(neap_completion **)arg = done;
+}
+
 static int wait_for_leave(void *arg, const neap_run *run) {
     (void)arg, (void)run;
     while (!may_go)
@@ -293,18 +298,45 @@ static void nesting(void) {
     CHECK_EQ(depth, 0);
 }
 
+/* While a callback is open, one that comes later in the program has to wait, but not one that came before it or that
+ * belongs to it; and only the innermost can be ended. */
 static void innermost_only(void) {
-    callback one = {"one", NULL}, two = {"two", NULL};
-    request_flags(&one, 0, NULL, NULL, 0);
-    request_flags(&two, 0, NULL, NULL, 0);
-    neap_request *outer = neap_request_take(effects), *inner = neap_request_take(effects);
-    CHECK(outer && inner && neap_request_arg(outer) == &one && neap_request_arg(inner) == &two);
-    CHECK_EQ(neap_request_end(effects, outer, 0), NEAP_E_STATE);
+    callback words[] = {{"early", NULL}, {"open", NULL}, {"late", NULL}, {"own", NULL}};
+    neap_var *input = new_var();
+    neap_request *open, *own, *early;
+    request_flags(&words[1], 0, NULL, NULL, 0);
+    request_flags(&words[2], 0, NULL, NULL, 0);
+    open = neap_request_take(effects);
+    CHECK(open && neap_request_arg(open) == &words[1]);
+    CHECK_EQ(neap_effects_requested(effects), 0);
+    CHECK(neap_request_take(effects) == NULL);
+    request_flags(&words[3], 0, NULL, NULL, 0);
+    CHECK_EQ(neap_effects_requested(effects), 1);
+    own = neap_request_take(effects);
+    CHECK(own && neap_request_arg(own) == &words[3]);
+    CHECK_EQ(neap_request_end(effects, open, 0), NEAP_E_STATE);
     CHECK_EQ(neap_request_end(effects, NULL, 0), NEAP_E_STATE);
-    CHECK_EQ(neap_request_end(effects, inner, 0), NEAP_OK);
-    CHECK_EQ(neap_request_end(effects, outer, 0), NEAP_OK);
+    CHECK_EQ(neap_request_end(effects, own, 0), NEAP_OK);
+    CHECK(neap_request_take(effects) == NULL);
+    CHECK_EQ(neap_request_end(effects, open, 0), NEAP_OK);
+    CHECK_EQ(neap_effects_requested(effects), 1);
+    barrier();
+    CHECK(transcript_is("late "));
+    neap_completion *gate_done = NULL;
+    CHECK_EQ(neap_push_async(keep_completion, &gate_done, &(neap_push){.flags = 1, .nwrites = 1, .writes = &input}), 0);
+    request_flags(&words[0], 0, input, NULL, 0);
+    request_flags(&words[1], 0, NULL, NULL, 0);
+    open = neap_request_take(effects);
+    CHECK(open && neap_request_arg(open) == &words[1] && gate_done);
+    neap_complete(gate_done, NEAP_OK);
+    wait_for_request();
+    early = neap_request_take(effects);
+    CHECK(early && neap_request_arg(early) == &words[0]);
+    CHECK_EQ(neap_request_end(effects, early, 0), NEAP_OK);
+    CHECK_EQ(neap_request_end(effects, open, 0), NEAP_OK);
     barrier();
     CHECK(transcript_is(""));
+    neap_var_delete(input);
 }
 
 /* ---- Failure ----------------------------------------------------------------------------------------------------- */
