@@ -59,7 +59,8 @@ static void release_all(neap_ctx *ctx, lazy_nodes *nodes) {
 void neap_ctx_free(neap_ctx *ctx) {
     if (!ctx)
         return;
-    neap_wait_all(); /* jobs in flight tell the context when they end */
+    neap_effects_free(ctx->effects); /* first: callbacks that nobody will run hold up what waits for them */
+    neap_wait_all();                 /* jobs in flight tell the context when they end */
     while (ctx->nlevels > 0)
         neap_level_end(ctx, ctx->nlevels - 1);
     release_all(ctx, &ctx->pending);
@@ -70,8 +71,6 @@ void neap_ctx_free(neap_ctx *ctx) {
         lazy_release(ctx, ctx->slots.at[k]);
     lazy_plans_free(ctx);
     lazy_callbacks_free(ctx);
-    if (ctx->effects)
-        neap_effects_free(ctx->effects);
     if (ctx->waker)
         neap_waker_free(ctx->waker);
     for (int64_t k = 1; k < ctx->sites.n; k++)

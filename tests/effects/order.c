@@ -1,4 +1,5 @@
-/* order.c: ordered effects happen in the order of their pushes, whatever their inputs do. */
+/* order.c: ordered effects happen in the order of their pushes, whatever their inputs do; kinds with an order of their
+ * own; unordered effects and output tokens. */
 #include "effects/effects.h"
 #include "engine/engine_internal.h"
 #include "tests/check.h"
@@ -38,9 +39,15 @@ static _Atomic int inside;
 
 static int note(void *arg, const neap_run *run) {
     (void)run;
-    CHECK_EQ(inside++, 0); /* one effect at a time */
+    CHECK_EQ(inside++, 0); /* one ordered effect at a time */
     seen[seen_count++] = (int)(intptr_t)arg;
     inside--;
+    return 0;
+}
+
+static int count_only(void *arg, const neap_run *run) {
+    (void)arg, (void)run;
+    seen_count++;
     return 0;
 }
 
@@ -111,6 +118,86 @@ static void many(neap_effects *effects) {
     CHECK_EQ(wrong, 0);
     for (int i = 0; i < VARS; i++)
         neap_var_delete(vars[i]);
+}
+
+static void effect_of(neap_effects *effects, int kind, int ordered, int device, int number, neap_var *read) {
+    neap_push push = {.device = device, .nreads = read != NULL, .reads = &read};
+    neap_sync_fn fn = ordered ? note : count_only;
+    CHECK_EQ(neap_effects_push(effects, kind, ordered, fn, (void *)(intptr_t)number, &push), NEAP_OK);
+}
+
+static neap_var *new_slow_var(void) {
+    neap_var *var = new_var();
+    may_go = 0;
+    CHECK_EQ(neap_push_sync(wait_for_leave, NULL, &(neap_push){.nwrites = 1, .writes = &var}), NEAP_OK);
+    return var;
+}
+
+/* What has nothing to wait for happens without anybody's help, soon. */
+static void wait_for_count(int count) {
+    for (int i = 0; i < 200000 && seen_count < count; i++)
+        sleep_us(100);
+    CHECK_EQ(seen_count, count);
+}
+
+/* A kind with an order of its own waits for nobody else's; what it did before its order changed stays before. */
+static void own_order(neap_effects *effects) {
+    enum { PRINT = NEAP_EFFECT_PRINT, LOG = NEAP_EFFECT_LOG };
+    neap_var *slow = new_slow_var();
+    seen_count = 0;
+    CHECK_EQ(neap_effects_order(effects, LOG, 1), NEAP_OK);
+    CHECK_EQ(neap_effects_order(effects, NEAP_EFFECT_KINDS, 1), NEAP_E_ARGUMENT);
+    effect_of(effects, PRINT, 1, 0, 2, slow);
+    effect_of(effects, LOG, 1, 0, 1, NULL);
+    wait_for_count(1);
+    CHECK_EQ(neap_effects_order(effects, LOG, 0), NEAP_OK);
+    effect_of(effects, LOG, 1, 0, 3, NULL); /* after the print, again */
+    CHECK_EQ(neap_effects_order(effects, LOG, 1), NEAP_OK);
+    effect_of(effects, LOG, 1, 0, 4, NULL); /* after what it did in the common order */
+    CHECK_EQ(seen_count, 1);
+    may_go = 1;
+    neap_effects_drain(effects);
+    CHECK_EQ(seen_count, 4);
+    for (int i = 0; i < 4; i++)
+        CHECK_EQ(seen[i], i + 1);
+    CHECK_EQ(neap_effects_order(effects, LOG, 0), NEAP_OK);
+    neap_var_delete(slow);
+}
+
+/* Unordered effects wait for their inputs only, and count in the output token of their device until they happen. */
+static void unordered(neap_effects *effects) {
+    neap_var *slow = new_slow_var();
+    neap_effects_counts before, after;
+    seen_count = 0;
+    neap_effects_count(effects, &before);
+    effect_of(effects, NEAP_EFFECT_PRINT, 1, 0, 1, slow);
+    effect_of(effects, NEAP_EFFECT_PRINT, 0, 0, 2, slow);
+    effect_of(effects, NEAP_EFFECT_PRINT, 0, 1, 3, slow);
+    effect_of(effects, NEAP_EFFECT_PRINT, 0, 1, 4, NULL);
+    wait_for_count(1);
+    CHECK_EQ(neap_effects_outstanding(effects, 0), 1);
+    CHECK_EQ(neap_effects_outstanding(effects, 1), 1);
+    CHECK_EQ(neap_effects_outstanding(effects, -1), 2);
+    CHECK_EQ(neap_effects_push(effects, NEAP_EFFECT_PRINT, 0, note, NULL, &(neap_push){.device = 2}), NEAP_E_ARGUMENT);
+    effect_of(effects, NEAP_EFFECT_PRINT, 1, 1, 5, NULL); /* the token is carried over */
+    effect_of(effects, NEAP_EFFECT_PRINT, 1, 1, 6, NULL);
+    CHECK_EQ(neap_effects_poll(effects, NULL), NEAP_PENDING);
+    may_go = 1;
+    neap_effects_drain(effects);
+    CHECK_EQ(seen_count, 6);
+    neap_effects_count(effects, &after);
+    CHECK_EQ(after.outstanding, 0);
+    CHECK_EQ(after.unordered - before.unordered, 3);
+    CHECK_EQ(after.ordered - before.ordered, 3);
+    CHECK_EQ(after.carried - before.carried, 1);
+    neap_var_delete(slow);
+}
+
+static void kinds(void) {
+    CHECK_EQ(neap_effect_parse("print"), NEAP_EFFECT_PRINT);
+    CHECK_EQ(neap_effect_parse("log"), NEAP_EFFECT_LOG);
+    CHECK_EQ(neap_effect_parse("lo"), NEAP_E_ARGUMENT);
+    CHECK_TEXT(neap_error_text(), "'lo': there are print, write, callback, log");
 }
 
 static neap_var *failed_input;
@@ -220,6 +307,7 @@ static void failing_allocations(void) {
 }
 
 int main(void) {
+    kinds();
     for (int naive = 0; naive < 2; naive++) {
         neap_effects *effects;
         CHECK_EQ(neap_engine_start(&(neap_engine_config){.workers = 2, .devices = 2, .scheduler = naive}), NEAP_OK);
@@ -227,12 +315,13 @@ int main(void) {
         at_once(effects);
         many(effects);
         failures(effects);
-        if (!naive)
+        if (!naive) { /* without threads nothing is slow */
             slow_then_fast(effects);
-        if (!naive)
+            own_order(effects);
+            unordered(effects);
             polls(effects);
-        if (!naive)
             failing_allocations();
+        }
         neap_effects_free(effects);
         neap_engine_stop();
     }
