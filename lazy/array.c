@@ -103,11 +103,16 @@ int neap_array_data(neap_ctx *ctx, int32_t id, const void **data) {
     return status;
 }
 
+/* LuaJIT keeps types in the bits of NaNs, so one of unknown bits must never get there. */
+static double plain(double value) {
+    return value == value ? value : __builtin_nan("");
+}
+
 static double element_value(int dtype, const void *at) {
     switch (dtype) {
 #define ELEMENT(NAME, name, kind, ctype, bytes)                                                                        \
     case NEAP_DTYPE_##NAME:                                                                                            \
-        return (double)*(const ctype *)at;
+        return plain((double)*(const ctype *)at);
         NEAP_DTYPE_ROWS(ELEMENT)
 #undef ELEMENT
     }
@@ -120,17 +125,18 @@ static double number_value(const neap_node *node) {
 }
 
 /* One element of a value is read where it lies, without copying the view that names it. */
-int neap_array_item(neap_ctx *ctx, int32_t id, double *out) {
+int neap_array_item(neap_ctx *ctx, int32_t id, double *out, int32_t *dtype) {
     neap_node *node = lazy_lookup(ctx, id);
     if (!node)
         return neap_error_code();
     if (node->size != 1) {
         char shape[256];
-        return neap_error(NEAP_E_SHAPE, "item: expected an array of one element, got shape %s",
+        return neap_error(NEAP_E_SHAPE, "item: the array must have one element, got shape %s",
                           lazy_shape_text(node->ndim, node->shape, shape, sizeof shape));
     }
+    *dtype = node->dtype;
     if (lazy_is_number(node) && !(node->flags & LAZY_ABSTRACT)) {
-        *out = number_value(node);
+        *out = plain(number_value(node));
         return 0;
     }
     int64_t at = 0;

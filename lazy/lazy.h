@@ -113,8 +113,9 @@ NEAP_API int neap_array_poll(neap_ctx *ctx, int32_t id);
 /* After NEAP_OK of neap_array_poll: row-major elements. BORROWED until the array is released or deleted. May return
  * NEAP_PENDING (a view is copied first). */
 NEAP_API int neap_array_data(neap_ctx *ctx, int32_t id, const void **data);
-/* The value of an array of one element as a double (i64 up to 2^53). Polls: NEAP_PENDING. */
-NEAP_API int neap_array_item(neap_ctx *ctx, int32_t id, double *out);
+/* The value of an array of one element as a double (i64 up to 2^53; a NaN is always the same one, without a sign), and
+ * its dtype. Polls: NEAP_PENDING. */
+NEAP_API int neap_array_item(neap_ctx *ctx, int32_t id, double *out, int32_t *dtype);
 /* The text of an array, as NumPy's str(). Polls. *bytes gets the full length; at most `capacity` are written. */
 NEAP_API int neap_array_text(neap_ctx *ctx, int32_t id, char *text, size_t capacity, size_t *bytes);
 /* Gives the memory back now; later uses raise. */

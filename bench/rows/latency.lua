@@ -1,6 +1,10 @@
---- latency.lua: how long the first result of a new expression takes: recorded, planned, computed, read. Each measured
--- expression has a structure that was never seen before (20 ops drawn at random over two arrays of 1000 elements), so
--- nothing that is cached helps.
+--- latency.lua: how long a result takes.
+--
+-- "first result of a new expression": recorded, planned, computed, read. Each measured expression has a structure that
+-- was never seen before (20 ops drawn at random over two arrays of 1000 elements), so nothing that is cached helps.
+-- "item()": a small op on an array that is there is recorded, and its value asked for at once, which runs it: the time
+-- from the Lua operator to the Lua number, again and again with the same structure and other numbers. Compiled: in a
+-- loop that LuaJIT compiles. Interpreted: with the compiler off.
 package.path = "./?.lua;" .. package.path
 local np = require "neap"
 local measure = require "bench.measure"
@@ -45,4 +49,33 @@ for k = 1, WARM + measure.rounds * SAMPLES do
 end
 measure.row { name = "first result of a new expression of 20 ops", value = measure.median(times) / 1e3,
               best = measure.min(times) / 1e3, unit = "us", goal = 1000 }
+
+local ITEMS = 1000 -- in one call of a measured function
+local one, few = np.ones({}) + 0, np.ones({ 10 })
+np.force(one, few)
+
+local function read_sums()
+    local total = 0
+    for k = 1, ITEMS do total = total + (one + k):item() end
+    return total
+end
+
+local function read_reductions()
+    local total = 0
+    for _ = 1, ITEMS do total = total + few:sum():item() end
+    return total
+end
+
+local function item_rows(mode)
+    for _, case in ipairs { { "x + k, 0-d", read_sums }, { "x:sum() over 10", read_reductions } } do
+        local median, best = measure.one(case[2])
+        measure.row { name = ("item() of %s, %s"):format(case[1], mode), value = median / ITEMS, best = best / ITEMS,
+                      unit = "ns/op", goal = 3000 }
+    end
+end
+
+item_rows "compiled"
+jit.flush()
+jit.off()
+item_rows "interpreted"
 os.exit(0)

@@ -117,17 +117,7 @@ function core.read(x, f)
 end
 
 --- x:item(): the value of an array of one element: a number, or a boolean. Waits.
-define("item", function(x)
-    x = coerce("item", 1, x)
-    local known = array_info(x)
-    if known.size ~= 1 then
-        raise("item", "the array must have one element, got shape %s", core.shape_text(x))
-    end
-    local is_bool = known.dtype == C.NEAP_DTYPE_BOOL
-    local value = core.item(x, "item")
-    if is_bool then return value ~= 0 end
-    return value
-end)
+define("item", core.item)
 
 --- x:totable(): the values as nested Lua tables, counted from 1; a number or boolean for a 0-d array. Waits.
 define("totable", function(x)

@@ -62,7 +62,12 @@ do
 end
 core.version = ffi.string(C.neap_version())
 
+-- C functions in locals: interpreted code then needs no look-up in the library's namespace.
+local neap_op, neap_op1, neap_op2, neap_op2_number = C.neap_op, C.neap_op1, C.neap_op2, C.neap_op2_number
+local neap_array_info, neap_array_poll, neap_array_item = C.neap_array_info, C.neap_array_poll, C.neap_array_item
+
 local OK, PENDING, ATTEND = C.NEAP_OK, C.NEAP_PENDING, C.NEAP_ATTEND
+local BOOL = C.NEAP_DTYPE_BOOL
 local E_MEMORY, E_FAILED = C.NEAP_E_MEMORY, C.NEAP_E_FAILED
 local SWEEP, COLLECT = C.NEAP_ATTEND_SWEEP, C.NEAP_ATTEND_COLLECT
 local SITE, INTERRUPT = C.NEAP_ATTEND_SITE, C.NEAP_ATTEND_INTERRUPT
@@ -217,7 +222,7 @@ local info = info_box[0]
 
 --- What C knows of an array. BORROWED until the next call of this function.
 local function array_info(x)
-    local rc = C.neap_array_info(ctx, x._id, info_box)
+    local rc = neap_array_info(ctx, x._id, info_box)
     if rc < 0 then raise_status(rc) end
     return info
 end
@@ -409,16 +414,16 @@ local function finish(rc, name, try)
 end
 
 local function slow1(rc, op, a)
-    return finish(rc, names[op], function() return C.neap_op1(ctx, op, a._id, out) end)
+    return finish(rc, names[op], function() return neap_op1(ctx, op, a._id, out) end)
 end
 
 local function slow2(rc, op, a, b)
     if type(b) == "number" then
-        return finish(rc, names[op], function() return C.neap_op2_number(ctx, op, a._id, b, 0, out) end)
+        return finish(rc, names[op], function() return neap_op2_number(ctx, op, a._id, b, 0, out) end)
     elseif type(a) == "number" then
-        return finish(rc, names[op], function() return C.neap_op2_number(ctx, op, b._id, a, 1, out) end)
+        return finish(rc, names[op], function() return neap_op2_number(ctx, op, b._id, a, 1, out) end)
     end
-    return finish(rc, names[op], function() return C.neap_op2(ctx, op, a._id, b._id, out) end)
+    return finish(rc, names[op], function() return neap_op2(ctx, op, a._id, b._id, out) end)
 end
 
 local function slow_record(rc, op, inputs, nin, nattrs)
@@ -426,37 +431,43 @@ local function slow_record(rc, op, inputs, nin, nattrs)
     ffi.copy(kept, attrs, 8 * nattrs)
     return finish(rc, names[op], function()
         for k = 1, nin do ins[k - 1] = inputs[k]._id end
-        return C.neap_op(ctx, op, nin, ins, nattrs, kept, out)
+        return neap_op(ctx, op, nin, ins, nattrs, kept, out)
     end)
+end
+
+local function slow_number(rc, code, value)
+    return finish(rc, "array", function() return C.neap_array_number(ctx, code, value, out) end)
 end
 
 --- A 0-d array of a number. Without dtype it is weak: it takes the dtype of what it meets.
 function core.number(value, dtype)
     local code = dtype or -1
     local rc = C.neap_array_number(ctx, code, value, out)
-    if rc ~= OK then
-        return finish(rc, "array", function() return C.neap_array_number(ctx, code, value, out) end)
-    end
+    if rc ~= OK then return slow_number(rc, code, value) end
     return wrap(out[0])
 end
 
---- Argument `position` of np.name as an array: numbers become weak, booleans bool, 64-bit integers i64.
-function core.coerce(name, position, value)
-    if is_array(value) then return value end
-    if type(value) == "number" then return core.number(value) end
-    if type(value) == "boolean" then return core.number(value and 1 or 0, C.NEAP_DTYPE_BOOL) end
+local function coerce_rare(name, position, value)
+    if type(value) == "boolean" then return core.number(value and 1 or 0, BOOL) end
     if istype("int64_t", value) or istype("uint64_t", value) then
         return core.fill(C.NEAP_DTYPE_I64, {}, function(data) data[0] = value end, "int64_t *")
     end
     local hint = type(value) == "table" and "; np.array makes one from a table" or ""
     raise(name, "argument %d must be an array or a number, got %s%s", position, core.describe(value), hint)
 end
+
+--- Argument `position` of np.name as an array: numbers become weak, booleans bool, 64-bit integers i64.
+function core.coerce(name, position, value)
+    if is_array(value) then return value end
+    if type(value) == "number" then return core.number(value) end
+    return coerce_rare(name, position, value)
+end
 local coerce = core.coerce
 
 --- Records an op of one array and the first nattrs numbers of core.attrs.
 function core.record1(op, x, nattrs)
     ins[0] = x._id
-    local rc = C.neap_op(ctx, op, 1, ins, nattrs, attrs, out)
+    local rc = neap_op(ctx, op, 1, ins, nattrs, attrs, out)
     if rc ~= OK then return slow_record(rc, op, { x }, 1, nattrs) end
     return wrap(out[0])
 end
@@ -464,7 +475,7 @@ end
 --- Records an op of two arrays and the first nattrs numbers of core.attrs.
 function core.record2(op, x, y, nattrs)
     ins[0], ins[1] = x._id, y._id
-    local rc = C.neap_op(ctx, op, 2, ins, nattrs, attrs, out)
+    local rc = neap_op(ctx, op, 2, ins, nattrs, attrs, out)
     if rc ~= OK then return slow_record(rc, op, { x, y }, 2, nattrs) end
     return wrap(out[0])
 end
@@ -472,7 +483,7 @@ end
 --- Records an op of a table of n arrays (at most core.MAX_INPUTS; none for a source) and the first nattrs attributes.
 function core.recordn(op, inputs, n, nattrs)
     for k = 1, n do ins[k - 1] = inputs[k]._id end
-    local rc = C.neap_op(ctx, op, n, ins, nattrs, attrs, out)
+    local rc = neap_op(ctx, op, n, ins, nattrs, attrs, out)
     if rc ~= OK then return slow_record(rc, op, inputs, n, nattrs) end
     return wrap(out[0])
 end
@@ -480,9 +491,6 @@ end
 local function too_many(name, arity, extra)
     raise(name, "takes %d argument%s, got also %s", arity, arity == 1 and "" or "s", core.describe(extra))
 end
-
--- C functions in locals: interpreted code then needs no look-up in the library's namespace.
-local neap_op1, neap_op2, neap_op2_number = C.neap_op1, C.neap_op2, C.neap_op2_number
 
 --- The Lua function of an op of one array.
 function core.unary(op, name)
@@ -564,13 +572,14 @@ function core.fill(dtype, shape, write, ctype, name)
     return handle
 end
 
+local function slow_wait(rc, x)
+    if settle(rc, nil, function() return neap_array_poll(ctx, x._id) end) == ATTEND then attend() end
+end
+
 --- Waits until an array has its value; raises its failure.
 function core.wait(x)
-    local rc = C.neap_array_poll(ctx, x._id)
-    if rc ~= OK then
-        local function try() return C.neap_array_poll(ctx, x._id) end
-        if settle(rc, nil, try) == ATTEND then attend() end
-    end
+    local rc = neap_array_poll(ctx, x._id)
+    if rc ~= OK then slow_wait(rc, x) end
 end
 
 --- Waits, then returns the row-major elements. BORROWED while the array lives: keep x.
@@ -580,11 +589,10 @@ function core.data(x)
     return const_data_box[0]
 end
 
-local item_box = ffi.new("double[1]")
-local item_words = ffi.cast("uint32_t *", item_box)
+local item_box, item_dtype = ffi.new("double[1]"), ffi.new("int32_t[1]")
 local NAN = 0 / 0
 item_box[0] = NAN
-if item_words[1] >= 0x80000000 then NAN = -NAN end -- some processors' own NaN has the sign set
+if ffi.cast("uint32_t *", item_box)[1] >= 0x80000000 then NAN = -NAN end -- some processors' own NaN has the sign set
 core.NAN = NAN
 
 --- Whether the double whose low and high words stand at words[0] and words[1] is NaN. LuaJIT keeps types of values in
@@ -611,14 +619,17 @@ function core.reader(data, dtype)
     end
 end
 
---- Waits, then returns the value of an array of one element as a number.
-function core.item(x, name)
-    local rc = C.neap_array_item(ctx, x._id, item_box)
-    if rc ~= OK then
-        local function try() return C.neap_array_item(ctx, x._id, item_box) end
-        if settle(rc, name, try) == ATTEND then attend() end
-    end
-    if is_nan64(item_words) then return NAN end
+local function slow_item(rc, x)
+    local function try() return neap_array_item(ctx, x._id, item_box, item_dtype) end
+    if settle(rc, "item", try) == ATTEND then attend() end
+end
+
+--- Waits, then returns the value of an array of one element: a number, or a boolean.
+function core.item(x)
+    if not istype(Handle, x) then x = coerce("item", 1, x) end
+    local rc = neap_array_item(ctx, x._id, item_box, item_dtype)
+    if rc ~= OK then slow_item(rc, x) end
+    if item_dtype[0] == BOOL then return item_box[0] ~= 0 end
     return item_box[0]
 end
 
@@ -638,7 +649,8 @@ end
 -- Slow paths walk the stack, call back or wait: nothing in them is worth a trace, and a trace would pin handles. The
 -- loop of a sweep is worth one, and holds no handle.
 for _, f in ipairs { user_site, fail, reclaim, attend, pump, settle, finish, slow1, slow2, slow_record,
-                     core.call, core.call_ids, core.fill, core.text, core.describe } do
+                     slow_number, slow_wait, slow_item, coerce_rare, core.call, core.call_ids, core.fill, core.text,
+                     core.describe } do
     jit.off(f)
 end
 

@@ -21,9 +21,11 @@ end
 
 --- Bit mask of the axes, and the number of elements that are reduced to one.
 local function mask_of(name, x, axis)
-    local dims = shape_of(x)
-    if axis == nil then return bit.lshift(1, #dims) - 1, shape.product(dims) end
-    local mask, count = 0, 1
+    if axis == nil then
+        local known = core.info(x)
+        return bit.lshift(1, known.ndim) - 1, tonumber(known.size)
+    end
+    local dims, mask, count = shape_of(x), 0, 1
     for _, k in ipairs(shape.axes(name, axis, #dims)) do
         mask = bit.bor(mask, bit.lshift(1, k))
         count = count * dims[k + 1]

@@ -113,7 +113,8 @@ static int32_t sum(session *s, int32_t a) {
 
 static void expect(session *s, int32_t id, double value) {
     double got = 0;
-    WAIT(s, neap_array_item(s->ctx, id, &got));
+    int32_t dtype = -1;
+    WAIT(s, neap_array_item(s->ctx, id, &got, &dtype));
     if (s->status == 0)
         CHECK_EQ(got, value);
 }
