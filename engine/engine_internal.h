@@ -200,7 +200,7 @@ struct engine_op { /* two cache lines with one entry: ops pass from core to core
     void *arg;
     void (*release)(void *arg);
     const char *name, *site;
-    engine_op *next;     /* in a lane, a ready list or a bulk; in a lane's heap: the next sibling */
+    engine_op *next; /* in a lane, a ready list or a bulk; in a lane's heap: the next sibling */
     union {
         engine_op *child; /* in a lane's heap */
         int64_t queued;   /* if it never enters one, for the timeline: when it was pushed, 0: not recorded */

@@ -140,8 +140,11 @@ static void is_shared(int workers) {
 }
 
 int main(void) {
-    static const neap_engine_config configs[] = {
-        {.workers = 1}, {.workers = 2, .devices = 2}, {.workers = 4}, {.scheduler = NEAP_SCHEDULER_NAIVE}};
+    static const neap_engine_config configs[] = {{.workers = 1},
+                                                 {.workers = 2, .devices = 2},
+                                                 {.workers = 4},
+                                                 {.workers = 3, .shuffle = 5},
+                                                 {.scheduler = NEAP_SCHEDULER_NAIVE}};
     for (size_t i = 0; i < sizeof configs / sizeof configs[0]; i++) {
         CHECK_EQ(neap_engine_start(&configs[i]), NEAP_OK);
         sizes();
