@@ -39,6 +39,7 @@ enum { BENCH_PUSHERS_MOST = 8 };
 typedef struct bench_times { /* ns since the start of the run */
     double pushed;           /* the last push has returned */
     double done;             /* the last op has finished, and a pusher knows it */
+    double processor;        /* time that all threads of the process have used until then */
 } bench_times;
 
 typedef struct bench_contender {
@@ -60,7 +61,8 @@ extern const bench_contender bench_neap_plain, bench_neap_small, bench_neap_oper
 /* Of `pushes` ops pushed as in the run, how many OpenMP ran inside their push instead of deferring them. */
 int64_t bench_openmp_undeferred(const bench_job *jobs, int pushers);
 
-double bench_now(void); /* ns of the monotonic clock */
+double bench_now(void);       /* ns of the monotonic clock */
+double bench_processor(void); /* ns of processor time, of all threads */
 void bench_pause(double ns);
 void *bench_alloc(size_t bytes);
 _Noreturn void bench_fail(const char *format, ...);

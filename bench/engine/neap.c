@@ -142,13 +142,14 @@ static void run(const bench_job *jobs, int pushers, bool gated, how how, bench_t
         while (!atomic_load(&gate))
             bench_pause(1e5);
     }
-    double start = bench_now();
+    double used = bench_processor(), start = bench_now();
     bench_crew(pushers, push_all, args);
     out->pushed = bench_now() - start;
     if (gated)
         neap_complete(gate, NEAP_OK);
     check(neap_wait_all());
     out->done = bench_now() - start;
+    out->processor = bench_processor() - used;
     if ((gated || how == PLAIN || how == OPERATOR) && inlined() != inlined_before)
         bench_fail("neap: ops ran at their push");
     for (int k = 0; k < pushers; k++)

@@ -100,6 +100,7 @@ static int64_t stops(const bench_job *jobs, int pushers, bool gated) {
 static void run(const bench_job *jobs, int pushers, bool gated, bench_times *out) {
     double start[BENCH_PUSHERS_MOST], pushed[BENCH_PUSHERS_MOST], done[BENCH_PUSHERS_MOST];
     int64_t stop_every = stops(jobs, pushers, gated);
+    double used = bench_processor();
 #pragma omp parallel num_threads(team)
     {
         int me = omp_get_thread_num();
@@ -120,7 +121,7 @@ static void run(const bench_job *jobs, int pushers, bool gated, bench_times *out
         }
     }
     double first = start[0];
-    *out = (bench_times){0, 0};
+    *out = (bench_times){.processor = bench_processor() - used};
     for (int k = 0; k < pushers; k++) {
         first = start[k] < first ? start[k] : first;
         out->pushed = pushed[k] > out->pushed ? pushed[k] : out->pushed;

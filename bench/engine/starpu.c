@@ -107,13 +107,14 @@ static void run(const bench_job *jobs, int pushers, bool gated, bench_times *out
     }
     for (int i = 0; gated && i < nvars; i++)
         check(starpu_data_acquire(crew->vars[i], STARPU_RW), "starpu_data_acquire");
-    double start = bench_now();
+    double used = bench_processor(), start = bench_now();
     bench_crew(pushers, push_all, args);
     out->pushed = bench_now() - start;
     for (int i = 0; gated && i < nvars; i++)
         starpu_data_release(crew->vars[i]);
     check(starpu_task_wait_for_all(), "starpu_task_wait_for_all");
     out->done = bench_now() - start;
+    out->processor = bench_processor() - used;
     for (int k = 0; k < pushers; k++)
         dismiss(&crew[k]);
 }
