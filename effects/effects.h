@@ -99,6 +99,7 @@ NEAP_API int neap_out_room(neap_waker *waker);
 NEAP_API int neap_out_poll(neap_waker *waker);
 NEAP_API void neap_out_drain(void);       /* blocking */
 NEAP_API uint64_t neap_out_waiting(void); /* bytes that are queued and not written yet */
+NEAP_API int neap_out_midline(void);      /* 1: the last text of stdout and stderr that is out did not end its line */
 /* While a prompt is shown the interpreter takes text over: with a waker set, text of stdout and stderr is kept for
  * neap_out_take and the waker woken, instead of being written by the writer thread. NULL gives it back to the writer. */
 NEAP_API void neap_out_divert(neap_waker *waker);

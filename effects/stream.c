@@ -71,6 +71,7 @@ static struct {
     neap_waker *diverted;  /* NULL: the writer writes all streams */
     piece *writing;
     bool started, idle;
+    bool midline; /* the last text of stdout and stderr did not end its line */
 } out = {.mutex = PTHREAD_MUTEX_INITIALIZER,
          .work = PTHREAD_COND_INITIALIZER,
          .rest = PTHREAD_COND_INITIALIZER,
@@ -106,6 +107,8 @@ static void remove_piece(piece *gone) {
 /* Counts bytes of the piece as done and removes it when it is used up. */
 static void advance(piece *front, size_t bytes) {
     front->written += bytes;
+    if (bytes > 0 && front->to->number <= NEAP_STDERR)
+        out.midline = front->text[front->written - 1] != '\n';
     front->to->pending -= bytes;
     out.written += bytes;
     if (front->written == front->used)
@@ -421,6 +424,15 @@ int neap_out_room(neap_waker *waker) {
     status = watch_output(out.held > HELD_MOST && !out.diverted, &out.room, waker, 0);
     pthread_mutex_unlock(&out.mutex);
     return status;
+}
+
+int neap_out_midline(void) {
+    if (engine_check_alive() != NEAP_OK)
+        return 0;
+    pthread_mutex_lock(&out.mutex);
+    int midline = out.midline;
+    pthread_mutex_unlock(&out.mutex);
+    return midline;
 }
 
 uint64_t neap_out_waiting(void) {

@@ -1,7 +1,8 @@
 /* line.h: where the prompt's lines come from: an editor behind one small interface.
  *
  * line_plain reads any input without editing. line_readline is GNU readline; it is compiled only with NEAP_READLINE and
- * used only on a terminal. Both return within a signal, so that Ctrl-C cancels a line.
+ * used only on a terminal. Both return within a signal, so that Ctrl-C cancels a line. While they wait they show late
+ * text above the prompt and run callbacks.
  */
 #ifndef INTERP_LINE_H
 #define INTERP_LINE_H
@@ -13,10 +14,12 @@
 typedef enum line_status { LINE_OK, LINE_END, LINE_INTERRUPTED } line_status;
 
 typedef struct line_setup {
-    neap_waker *waker;   /* woken when text of effects is to be shown while a line is edited. BORROWED */
+    neap_waker *waker;   /* woken when text of effects or a callback waits while a line is edited. BORROWED */
     const char *history; /* file of earlier lines; NULL: none. BORROWED */
     /* Completions of `word`, a NULL-terminated array allocated with malloc, texts included; NULL: none. */
     char **(*complete)(const char *word);
+    bool (*callbacks_wait)(void);
+    void (*run_callbacks)(void);
 } line_setup;
 
 typedef struct line_editor {
@@ -34,6 +37,14 @@ enum { LINE_INPUT = 1, LINE_WOKEN = 2, LINE_SIGNAL = 4 };
 /* Waits for input on standard input, for the waker (may be NULL) or for Ctrl-C, none of which can be missed; returns
  * which as bits, LINE_SIGNAL alone; 0 after other signals. */
 int line_wait(const neap_waker *waker);
+
+/* Deals with a wake while a line is edited: writes the text that waits, runs callbacks. `hide` is called before anything
+ * is written, and then `show` behind it, at the beginning of a line. */
+void line_attend(const line_setup *setup, void (*hide)(void), void (*show)(void));
+/* Writes text to a file past the streams, which must be diverted and drained. Ctrl-C ends it. */
+void line_write(int fd, const char *text, size_t bytes);
+/* Waits until text is out, and takes the streams over for `waker`; at the beginning of a line. */
+void line_begin(neap_waker *waker);
 
 extern const line_editor line_plain;
 extern const line_editor line_readline;

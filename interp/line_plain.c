@@ -1,5 +1,9 @@
-/* line_plain.c: lines from standard input without editing or history. */
-#include <stdbool.h>
+/* line_plain.c: lines from standard input without editing or history.
+ *
+ * Reads through the stream stdin, as Lua's io.read does, so that the two share what was read ahead. Late text goes below
+ * the prompt, which is then written anew under it; what a terminal has echoed of the line stays above.
+ */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,73 +12,84 @@
 #include "effects/effects.h"
 #include "interp/line.h"
 
-/* Bytes that were read but belong to later lines. */
-static char *buffered;
-static size_t buffered_bytes, buffered_capacity;
+static const line_setup *setup;
+static const char *prompt;
 
-static void plain_open(const line_setup *setup) {
-    (void)setup;
+typedef struct text { /* a growing line */
+    char *bytes;
+    size_t used, capacity;
+} text;
+
+static void plain_open(const line_setup *given) {
+    setup = given;
 }
 
-/* Takes the first `bytes` bytes of the buffer as a line, and drops them and `skip` more. NULL when out of memory. */
-static char *take_line(size_t bytes, size_t skip) {
-    char *line = malloc(bytes + 1);
-    if (line != NULL) {
-        memcpy(line, buffered, bytes);
-        line[bytes] = '\0';
-        buffered_bytes -= bytes + skip;
-        memmove(buffered, buffered + bytes + skip, buffered_bytes);
-    }
-    return line;
+static void end_line(void) {
+    line_write(STDOUT_FILENO, "\n", 1);
 }
 
-/* Reads more input. Returns the bytes read, 0 at the end of input, -1 after Ctrl-C. */
-static ssize_t read_more(void) {
-    if (buffered_capacity - buffered_bytes < 4096) {
-        size_t capacity = 2 * buffered_capacity + 8192;
-        char *grown = realloc(buffered, capacity);
+static void show_prompt(void) {
+    line_write(STDOUT_FILENO, prompt, strlen(prompt));
+}
+
+/* Appends a character; false: no memory. There is always room for one more behind it. */
+static bool append(text *line, char character) {
+    if (line->used + 2 > line->capacity) {
+        size_t capacity = 2 * line->capacity + 128;
+        char *grown = realloc(line->bytes, capacity);
         if (grown == NULL) {
-            return 0;
+            return false;
         }
-        buffered = grown;
-        buffered_capacity = capacity;
+        line->bytes = grown;
+        line->capacity = capacity;
     }
-    int what;
-    do {
-        what = line_wait(NULL);
-    } while (what == 0);
-    if (what & LINE_SIGNAL) {
-        return -1;
-    }
-    ssize_t bytes = read(STDIN_FILENO, buffered + buffered_bytes, buffered_capacity - buffered_bytes);
-    if (bytes > 0) {
-        buffered_bytes += (size_t)bytes;
-    }
-    return bytes < 0 ? 0 : bytes;
+    line->bytes[line->used++] = character;
+    return true;
 }
 
-static line_status plain_read(const char *prompt, char **text) {
-    neap_out_write(NEAP_STDOUT, prompt, strlen(prompt));
-    neap_out_drain();
-    size_t searched = 0;
+/* Reads up to the end of the line, which is dropped. */
+static line_status read_line(text *line) {
     for (;;) {
-        char *newline = buffered_bytes > searched ? memchr(buffered + searched, '\n', buffered_bytes - searched) : NULL;
-        if (newline != NULL) {
-            *text = take_line((size_t)(newline - buffered), 1);
-            return *text != NULL ? LINE_OK : LINE_END;
-        }
-        searched = buffered_bytes;
-        ssize_t bytes = read_more();
-        if (bytes < 0) {
-            buffered_bytes = 0;
-            neap_out_write(NEAP_STDOUT, "\n", 1); /* after the terminal's own ^C */
+        int what = line_wait(setup->waker);
+        if (what & LINE_SIGNAL) {
             return LINE_INTERRUPTED;
         }
-        if (bytes == 0) {
-            *text = buffered_bytes > 0 ? take_line(buffered_bytes, 0) : NULL;
-            return *text != NULL ? LINE_OK : LINE_END;
+        if (what & LINE_WOKEN) {
+            line_attend(setup, end_line, show_prompt);
+        }
+        if (!(what & LINE_INPUT)) {
+            continue;
+        }
+        int character = getc(stdin);
+        if (character == EOF && ferror(stdin) && errno == EINTR) {
+            clearerr(stdin);
+        } else if (character == EOF) {
+            return line->used > 0 ? LINE_OK : LINE_END;
+        } else if (character == '\n') {
+            return append(line, '\0') ? LINE_OK : LINE_END;
+        } else if (!append(line, (char)character)) {
+            return LINE_END;
         }
     }
+}
+
+static line_status plain_read(const char *given_prompt, char **out) {
+    text line = {0};
+    prompt = given_prompt;
+    line_begin(setup->waker);
+    show_prompt();
+    line_status status = read_line(&line);
+    if (status == LINE_INTERRUPTED) {
+        end_line(); /* after the terminal's own ^C */
+    }
+    neap_out_divert(NULL);
+    if (status != LINE_OK) {
+        free(line.bytes);
+        return status;
+    }
+    line.bytes[line.used] = '\0';
+    *out = line.bytes;
+    return LINE_OK;
 }
 
 static void plain_remember(const char *command) {

@@ -2,7 +2,7 @@
  *
  * All calls of readline happen on this thread. While a line is edited, text of effects is diverted to a queue whose
  * waker wakes the poll below: the visible line is cleared, the text written, and the line drawn again under it. So late
- * output goes above the prompt and never through it.
+ * output goes above the prompt and never through it. What readline has written is flushed before.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -52,30 +52,14 @@ static void readline_open(const line_setup *given) {
     }
 }
 
-/* Shows what effects have written, above the line that is being edited. */
-static void show_diverted(void) {
-    char text[4096];
-    size_t bytes;
-    bool cleared = false;
-    char last = '\n';
-    neap_waker_clear(setup.waker);
-    int stream;
-    while ((bytes = neap_out_take(text, sizeof text, &stream)) > 0) {
-        if (!cleared) {
-            rl_clear_visible_line();
-            cleared = true;
-        }
-        fwrite(text, 1, bytes, stream == NEAP_STDERR ? stderr : rl_outstream);
-        last = text[bytes - 1];
-    }
-    if (cleared) {
-        if (last != '\n') {
-            fputc('\n', rl_outstream);
-        }
-        fflush(rl_outstream);
-        rl_on_new_line();
-        rl_forced_update_display();
-    }
+static void hide_line(void) {
+    rl_clear_visible_line();
+    fflush(rl_outstream);
+}
+
+static void show_line(void) {
+    rl_on_new_line();
+    rl_forced_update_display();
 }
 
 /* Drops the line that is being edited and puts the terminal back. */
@@ -89,9 +73,8 @@ static void cancel_line(void) {
 }
 
 static line_status readline_read(const char *prompt, char **text) {
-    neap_out_drain();
     finished = false;
-    neap_out_divert(setup.waker);
+    line_begin(setup.waker);
     rl_callback_handler_install(prompt, on_line);
     line_status status = LINE_OK;
     while (!finished) {
@@ -101,8 +84,11 @@ static line_status readline_read(const char *prompt, char **text) {
             status = LINE_INTERRUPTED;
             break;
         }
+        if (what == 0) {
+            rl_resize_terminal(); /* the signal may have been that of a new size */
+        }
         if (what & LINE_WOKEN) {
-            show_diverted();
+            line_attend(&setup, hide_line, show_line);
         }
         if (what & LINE_INPUT) {
             rl_callback_read_char();

@@ -19,7 +19,7 @@
 #include "interp/line.h"
 #include "interp/session.h"
 
-static lua_State *completion_state;
+static lua_State *prompt_state;
 
 /* ---- History file ------------------------------------------------------------------------------------------------ */
 
@@ -75,7 +75,7 @@ static char **copy_words(lua_State *L) {
 }
 
 static char **complete_word(const char *word) {
-    lua_State *L = completion_state;
+    lua_State *L = prompt_state;
     int top = lua_gettop(L);
     char **words = NULL;
     lua_getglobal(L, "require");
@@ -89,6 +89,19 @@ static char **complete_word(const char *word) {
     }
     lua_settop(L, top); /* a completion that fails completes nothing */
     return words;
+}
+
+/* ---- Callbacks while a line is edited ---------------------------------------------------------------------------- */
+
+static bool callbacks_wait(void) {
+    return neap_effects_requested(neap_ctx_effects(session_context(prompt_state))) != 0;
+}
+
+/* Ctrl-C stops the callback and leaves the line. */
+static void run_callbacks(void) {
+    session_call(prompt_state, "neap.core", "run_callbacks", 0);
+    lua_settop(prompt_state, 0);
+    session_interrupt_forget(prompt_state);
 }
 
 /* ---- Commands ---------------------------------------------------------------------------------------------------- */
@@ -148,12 +161,12 @@ int repl_run(lua_State *L) {
 #ifdef NEAP_HAVE_READLINE
     editor = terminal ? &line_readline : editor;
 #endif
-    line_setup setup = {.complete = complete_word, .history = history_path()};
-    if (neap_waker_new(&setup.waker) < 0) {
-        fprintf(stderr, "neap: no prompt: %s\n", neap_error_text());
-        return SESSION_FAILED;
-    }
-    completion_state = L;
+    line_setup setup = {.waker = neap_ctx_waker(session_context(L)),
+                        .complete = complete_word,
+                        .history = history_path(),
+                        .callbacks_wait = callbacks_wait,
+                        .run_callbacks = run_callbacks};
+    prompt_state = L;
     editor->open(&setup);
     if (terminal) {
         write_text("neap " NEAP_VERSION ", arrays in np; Ctrl-C stops a command, Ctrl-D ends\n");
