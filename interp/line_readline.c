@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <readline/history.h>
@@ -62,6 +63,16 @@ static void show_line(void) {
     rl_forced_update_display();
 }
 
+/* Tells readline when the window has another size than last time: no line is drawn for the old one. */
+static void follow_window(void) {
+    static struct winsize known;
+    struct winsize now;
+    if (ioctl(STDIN_FILENO, TIOCGWINSZ, &now) == 0 && (now.ws_col != known.ws_col || now.ws_row != known.ws_row)) {
+        known = now;
+        rl_resize_terminal();
+    }
+}
+
 /* Drops the line that is being edited and puts the terminal back. */
 static void cancel_line(void) {
     rl_free_line_state();
@@ -84,9 +95,7 @@ static line_status readline_read(const char *prompt, char **text) {
             status = LINE_INTERRUPTED;
             break;
         }
-        if (what == 0) {
-            rl_resize_terminal(); /* the signal may have been that of a new size */
-        }
+        follow_window();
         if (what & LINE_WOKEN) {
             line_attend(&setup, hide_line, show_line);
         }
