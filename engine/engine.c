@@ -92,6 +92,8 @@ int neap_engine_start(const neap_engine_config *config) {
     pthread_mutex_lock(&phase_mutex);
     status = start(config ? config : &plain);
     pthread_mutex_unlock(&phase_mutex);
+    if (!status)
+        engine_float_mode_set(); /* small ops run on this thread */
     return status;
 }
 

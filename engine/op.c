@@ -17,6 +17,7 @@
 #include "engine/device_internal.h"
 #include "engine/timeline.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 enum { FEW_ENTRIES = 5, SOME_ENTRIES = 13 };
@@ -113,6 +114,12 @@ engine_failure *engine_op_call(neap_sync_fn fn, void *arg, const neap_run *run, 
     uint64_t errors = self->errors;
     const char *outer = self->op_name;
     self->op_name = name;
+#if NEAP_DEBUG
+    if (!engine_float_mode_good()) { /* a foreign library's doing, on a thread that is not ours */
+        fprintf(stderr, "neap: the rounding or denormal mode of this thread was changed; it is put back\n");
+        engine_float_mode_set();
+    }
+#endif
     self->depth++;
     int status = fn(arg, run);
     self->depth--;
