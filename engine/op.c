@@ -230,7 +230,9 @@ void neap_complete(neap_completion *done, int status) {
     engine_op *op = (engine_op *)done;
     engine_thread *self = engine_self();
     engine_failure *failure = NULL;
-    if (status < 0)
+    if (op->epoch != engine_epoch() && !(op->flags & NEAP_PUSH_ALWAYS))
+        failure = engine_failure_new(NEAP_E_INTERRUPT, NULL, op->name, op->site);
+    else if (status < 0)
         failure = engine_failure_new(status, self->code == status ? self->text : NULL, op->name, op->site);
     engine_timeline_complete(op, failure);
     finish_async(op, failure, self);

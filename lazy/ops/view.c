@@ -10,7 +10,8 @@ static int shape_from_attrs(const char *op, const lazy_call_desc *call, lazy_res
     out->ndim = (uint8_t)call->nattrs;
     for (int k = 0; k < call->nattrs; k++) {
         if (call->attrs[k] < 0)
-            return neap_error(NEAP_E_SHAPE, "%s: expected sizes of at least 0, got %lld", op, (long long)call->attrs[k]);
+            return neap_error(NEAP_E_SHAPE, "%s: expected sizes of at least 0, got %lld", op,
+                              (long long)call->attrs[k]);
         out->shape[k] = call->attrs[k];
     }
     return 0;
@@ -29,10 +30,9 @@ static int alias_grad(lazy_grad *g) {
     return 0;
 }
 
-NEAP_OP(alias,
-        .doc = "The same array under a new name: what a gradient or trace differentiates with respect to.",
-        .kind = LAZY_VIEW, .arity = 1, .types = LAZY_ALL, .flags = LAZY_OP_HIDDEN,
-        .dtype = lazy_dtype_same, .shape = lazy_shape_same, .view = identity_view, .grad = alias_grad)
+NEAP_OP(alias, .doc = "The same array under a new name: what a gradient or trace differentiates with respect to.",
+        .kind = LAZY_VIEW, .arity = 1, .types = LAZY_ALL, .flags = LAZY_OP_HIDDEN, .dtype = lazy_dtype_same,
+        .shape = lazy_shape_same, .view = identity_view, .grad = alias_grad)
 
 /* ---- device_put ---------------------------------------------------------------------------------------------------- */
 static int device_put_shape(const lazy_call_desc *call, lazy_result *out) {
@@ -48,8 +48,9 @@ static int device_put_grad(lazy_grad *g) {
 }
 
 NEAP_OP(device_put,
-        .doc = "The same array, committed to a device: what is computed from it is computed there. With device -1 it is "
-               "committed to none. The gradient goes back to where the input is.",
+        .doc =
+            "The same array, committed to a device: what is computed from it is computed there. With device -1 it is "
+            "committed to none. The gradient goes back to where the input is.",
         .attrs = "device", .kind = LAZY_VIEW, .arity = 1, .types = LAZY_ALL, .flags = LAZY_OP_HIDDEN | LAZY_OP_PLACES,
         .dtype = lazy_dtype_same, .shape = device_put_shape, .view = identity_view, .grad = device_put_grad)
 
@@ -75,10 +76,9 @@ static int reshape_grad(lazy_grad *g) {
     return grad_done(g, 1);
 }
 
-NEAP_OP(reshape,
-        .doc = "The same elements in row-major order under another shape of the same size.",
-        .attrs = "shape…", .kind = LAZY_VIEW, .arity = 1, .types = LAZY_ALL, .flags = LAZY_OP_HIDDEN,
-        .dtype = lazy_dtype_same, .shape = reshape_shape, .view = identity_view, .grad = reshape_grad)
+NEAP_OP(reshape, .doc = "The same elements in row-major order under another shape of the same size.", .attrs = "shape…",
+        .kind = LAZY_VIEW, .arity = 1, .types = LAZY_ALL, .flags = LAZY_OP_HIDDEN, .dtype = lazy_dtype_same,
+        .shape = reshape_shape, .view = identity_view, .grad = reshape_grad)
 
 /* ---- transpose ----------------------------------------------------------------------------------------------------- */
 static int transpose_shape(const lazy_call_desc *call, lazy_result *out) {
@@ -90,8 +90,8 @@ static int transpose_shape(const lazy_call_desc *call, lazy_result *out) {
     for (int k = 0; k < in->ndim; k++) {
         int64_t axis = call->attrs[k];
         if (axis < 0 || axis >= in->ndim || seen >> axis & 1)
-            return neap_error(NEAP_E_ARGUMENT, "transpose: expected each of the axes 0..%d once, got %lld", in->ndim - 1,
-                              (long long)axis);
+            return neap_error(NEAP_E_ARGUMENT, "transpose: expected each of the axes 0..%d once, got %lld",
+                              in->ndim - 1, (long long)axis);
         seen |= 1u << axis;
         out->shape[k] = in->shape[axis];
     }
@@ -117,10 +117,9 @@ static int transpose_grad(lazy_grad *g) {
     return grad_done(g, 1);
 }
 
-NEAP_OP(transpose,
-        .doc = "Axes in another order: axis k of the result is axis axes[k] of the input.",
-        .attrs = "axes…", .kind = LAZY_VIEW, .arity = 1, .types = LAZY_ALL, .flags = LAZY_OP_HIDDEN,
-        .dtype = lazy_dtype_same, .shape = transpose_shape, .view = transpose_view, .grad = transpose_grad)
+NEAP_OP(transpose, .doc = "Axes in another order: axis k of the result is axis axes[k] of the input.", .attrs = "axes…",
+        .kind = LAZY_VIEW, .arity = 1, .types = LAZY_ALL, .flags = LAZY_OP_HIDDEN, .dtype = lazy_dtype_same,
+        .shape = transpose_shape, .view = transpose_view, .grad = transpose_grad)
 
 /* ---- broadcast_to -------------------------------------------------------------------------------------------------- */
 static int broadcast_shape(const lazy_call_desc *call, lazy_result *out) {
@@ -160,8 +159,7 @@ static int broadcast_grad(lazy_grad *g) {
     return grad_done(g, 1);
 }
 
-NEAP_OP(broadcast_to,
-        .doc = "The input repeated along new leading axes and along its axes of size 1.",
+NEAP_OP(broadcast_to, .doc = "The input repeated along new leading axes and along its axes of size 1.",
         .attrs = "shape…", .kind = LAZY_VIEW, .arity = 1, .types = LAZY_ALL, .flags = LAZY_OP_HIDDEN,
         .dtype = lazy_dtype_same, .shape = broadcast_shape, .view = broadcast_view, .grad = broadcast_grad)
 
@@ -177,7 +175,8 @@ static int slice_shape(const lazy_call_desc *call, lazy_result *out) {
         if (count < 0 || step == 0 || __builtin_mul_overflow(step, count > 0 ? count - 1 : 0, &last) ||
             __builtin_add_overflow(last, start, &last) ||
             (count > 0 && (start < 0 || start >= in->shape[k] || last < 0 || last >= in->shape[k])))
-            return neap_error(NEAP_E_INDEX, "slice: axis %d of size %lld has no %lld elements from %lld in steps of %lld", k,
+            return neap_error(NEAP_E_INDEX,
+                              "slice: axis %d of size %lld has no %lld elements from %lld in steps of %lld", k,
                               (long long)in->shape[k], (long long)count, (long long)start, (long long)step);
         out->shape[k] = count;
     }

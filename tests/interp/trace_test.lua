@@ -1,4 +1,4 @@
---- trace_test.lua: `neap --trace FILE`: the file against the Trace Event Format and against what the script did, whatever
+--- trace_test.lua: `neap --trace FILE`: the file against the Trace Event Format and what the script did, whatever
 -- ends it.
 local check = require "tests.check"
 local json = require "tests.json"
