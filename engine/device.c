@@ -271,11 +271,13 @@ int neap_device_count(void) {
     return engine_phase() == ENGINE_RUNNING ? engine.devices : 0;
 }
 
-const char *neap_device_name(int number) {
-    engine_device *device = running_device(number);
-    if (!device)
-        return NULL;
+const char *engine_device_name(int number) {
+    const engine_device *device = engine_device_at(number);
     return device == &engine_cpu ? cpu_names[number] : device->name;
+}
+
+const char *neap_device_name(int number) {
+    return running_device(number) ? engine_device_name(number) : NULL;
 }
 
 int neap_device_find(const char *name, int *number) {

@@ -41,6 +41,7 @@ extern const neap_device_kind engine_cpu_kind, engine_null_kind;
 
 /* An open device; NULL for a number that is none. BORROWED until the engine stops. */
 engine_device *engine_device_at(int number);
+const char *engine_device_name(int number); /* of an open device. BORROWED until the engine stops */
 /* The same with a reference of its own. CPU devices are not counted. */
 engine_device *engine_device_retain_at(int number);
 void engine_device_release(engine_device *device);

@@ -16,6 +16,7 @@
  * at `busy` after its fall, so either it reports nothing or we wait for it. Then no chunk changes any more.
  */
 #include "engine/timeline.h"
+#include "engine/device_internal.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -195,27 +196,42 @@ static char *reserve(engine_track *track, uint32_t bytes) {
     return next->records;
 }
 
-static bool append(engine_track *track, engine_record *record, const char *name, const char *site, const char *error) {
-    record->name_bytes = (uint8_t)(name ? strnlen(name, TEXT_MOST) : 0);
-    record->site_bytes = (uint8_t)(site ? strnlen(site, TEXT_MOST) : 0);
-    record->error_bytes = (uint8_t)(error ? strnlen(error, TEXT_MOST) : 0);
-    size_t texts = (size_t)record->name_bytes + record->site_bytes + record->error_bytes;
-    record->bytes = (uint32_t)((sizeof *record + texts + 7) / 8 * 8);
+typedef struct texts { /* any of them may be NULL */
+    const char *name, *site, *device, *error;
+} texts;
+
+static uint8_t measure(const char *text) {
+    return (uint8_t)(text ? strnlen(text, TEXT_MOST) : 0);
+}
+
+static char *copy(char *to, const char *text, uint8_t bytes) {
+    if (bytes)
+        memcpy(to, text, bytes);
+    return to + bytes;
+}
+
+static bool append(engine_track *track, engine_record *record, const texts *t) {
+    record->name_bytes = measure(t->name);
+    record->site_bytes = measure(t->site);
+    record->device_bytes = measure(t->device);
+    record->error_bytes = measure(t->error);
+    size_t bytes = (size_t)record->name_bytes + record->site_bytes + record->device_bytes + record->error_bytes;
+    record->bytes = (uint32_t)((sizeof *record + bytes + 7) / 8 * 8);
     char *to = reserve(track, record->bytes);
     if (!to)
         return false;
     memcpy(to, record, sizeof *record);
-    to += sizeof *record;
-    memcpy(to, name ? name : "", record->name_bytes);
-    memcpy(to + record->name_bytes, site ? site : "", record->site_bytes);
-    memcpy(to + record->name_bytes + record->site_bytes, error ? error : "", record->error_bytes);
+    to = copy(to + sizeof *record, t->name, record->name_bytes);
+    to = copy(to, t->site, record->site_bytes);
+    to = copy(to, t->device, record->device_bytes);
+    copy(to, t->error, record->error_bytes);
     chunk *last = track->last;
     uint32_t used = atomic_load_explicit(&last->used, memory_order_relaxed) + record->bytes;
     atomic_store_explicit(&last->used, used, memory_order_release);
     return true;
 }
 
-static void report(engine_record record, const char *name, const char *site, const char *error) {
+static void report(engine_record record, texts t) {
     engine_thread *self = engine_self();
     if (!record.ended)
         record.ended = engine_now();
@@ -225,10 +241,8 @@ static void report(engine_record record, const char *name, const char *site, con
         return;
     }
     atomic_store(&track->busy, true);
-    if (atomic_load(&engine_timeline_recording) && record.began >= timeline.start &&
-        !append(track, &record, name, site, error)) {
+    if (atomic_load(&engine_timeline_recording) && record.began >= timeline.start && !append(track, &record, &t))
         atomic_fetch_add(&timeline.dropped, 1);
-    }
     atomic_store_explicit(&track->busy, false, memory_order_release);
 }
 
@@ -259,24 +273,20 @@ void engine_timeline_op(const engine_op *op, int64_t began, const engine_failure
     engine_record record = {.kind = ENGINE_RECORD_OP,
                             .state = state_of(failure, skipped),
                             .at_push = op->flags & ENGINE_OP_AT_PUSH,
-                            .device = op->device,
                             .began = began,
                             .queued = queued(op)};
     add_bytes(op, &record);
-    report(record, op->name, op->site, failure ? failure->text : NULL);
+    report(record, (texts){op->name, op->site, engine_device_name(op->device), failure ? failure->text : NULL});
 }
 
 void engine_timeline_push(const neap_push *push, int64_t began, const engine_failure *failure, bool skipped) {
-    engine_record record = {.kind = ENGINE_RECORD_OP,
-                            .state = state_of(failure, skipped),
-                            .at_push = true,
-                            .device = push->device,
-                            .began = began};
+    engine_record record = {
+        .kind = ENGINE_RECORD_OP, .state = state_of(failure, skipped), .at_push = true, .began = began};
     for (int i = 0; i < push->nreads; i++)
         record.read += bytes_of(push->reads[i]);
     for (int i = 0; i < push->nwrites; i++)
         record.written += bytes_of(push->writes[i]);
-    report(record, push->name, push->site, failure ? failure->text : NULL);
+    report(record, (texts){push->name, push->site, engine_device_name(push->device), failure ? failure->text : NULL});
 }
 
 int64_t engine_timeline_start(engine_op *op, char name[ENGINE_TIMELINE_NAME]) {
@@ -288,44 +298,40 @@ int64_t engine_timeline_start(engine_op *op, char name[ENGINE_TIMELINE_NAME]) {
     op->slice = atomic_fetch_add_explicit(&timeline.async_ops, 1, memory_order_relaxed) + 1;
     engine_record record = {.kind = ENGINE_RECORD_START,
                             .at_push = op->flags & ENGINE_OP_AT_PUSH,
-                            .device = op->device,
                             .began = began,
                             .ended = began,
                             .queued = queued(op),
                             .id = op->slice};
     add_bytes(op, &record);
-    report(record, op->name, op->site, NULL);
+    report(record, (texts){op->name, op->site, engine_device_name(op->device), NULL});
     return began;
 }
 
 void engine_timeline_started(const char *name, int64_t began) {
-    report((engine_record){.kind = ENGINE_RECORD_STARTED, .began = began}, name, NULL, NULL);
+    report((engine_record){.kind = ENGINE_RECORD_STARTED, .began = began}, (texts){.name = name});
 }
 
 void engine_timeline_complete(const engine_op *op, const engine_failure *failure) {
     int64_t now = engine_timeline_now();
     if (!now || !op->slice)
         return;
-    engine_record record = {.kind = ENGINE_RECORD_END,
-                            .state = state_of(failure, false),
-                            .device = op->device,
-                            .began = now,
-                            .ended = now,
-                            .id = op->slice};
-    report(record, op->name, NULL, failure ? failure->text : NULL);
+    engine_record record = {
+        .kind = ENGINE_RECORD_END, .state = state_of(failure, false), .began = now, .ended = now, .id = op->slice};
+    report(record, (texts){.name = op->name, .error = failure ? failure->text : NULL});
 }
 
 void engine_timeline_share(const char *name, int64_t began, int64_t indices) {
-    report((engine_record){.kind = ENGINE_RECORD_SHARE, .began = began, .read = (uint64_t)indices}, name, NULL, NULL);
+    report((engine_record){.kind = ENGINE_RECORD_SHARE, .began = began, .read = (uint64_t)indices},
+           (texts){.name = name});
 }
 
 void engine_timeline_step(const char *name, int64_t began, uint64_t read, uint64_t written) {
-    report((engine_record){.kind = ENGINE_RECORD_STEP, .began = began, .read = read, .written = written}, name, NULL,
-           NULL);
+    report((engine_record){.kind = ENGINE_RECORD_STEP, .began = began, .read = read, .written = written},
+           (texts){.name = name});
 }
 
 void engine_timeline_wait(int64_t began) {
-    report((engine_record){.kind = ENGINE_RECORD_WAIT, .began = began}, "wait", NULL, NULL);
+    report((engine_record){.kind = ENGINE_RECORD_WAIT, .began = began}, (texts){.name = "wait"});
 }
 
 /* ---- The writer -------------------------------------------------------------------------------------------------- */

@@ -58,13 +58,11 @@ enum { ENGINE_RECORD_DONE, ENGINE_RECORD_FAILED, ENGINE_RECORD_SKIPPED }; /* sta
 typedef struct engine_record {
     uint32_t bytes; /* with the texts, a multiple of 8 */
     uint8_t kind, state;
-    bool at_push;                   /* it ran inside its push */
-    uint8_t name_bytes, site_bytes; /* the texts follow, without a zero: name, site, error */
-    uint8_t error_bytes;
-    int device;
-    int64_t began, ended;   /* of engine_now */
-    int64_t queued;         /* when it was pushed; 0: not known */
-    uint64_t id;            /* of an async op */
+    bool at_push;                                              /* it ran inside its push */
+    uint8_t name_bytes, site_bytes, device_bytes, error_bytes; /* of the texts behind it, in this order, no zeros */
+    int64_t began, ended;                                      /* of engine_now */
+    int64_t queued;                                            /* when it was pushed; 0: not known */
+    uint64_t id;                                               /* of an async op */
     uint64_t read, written; /* bytes in the buffers among its variables; a share: `read` indices */
 } engine_record;
 

@@ -34,7 +34,8 @@
 
 enum {
     TEXT_BYTES = ENGINE_LIMIT(256 * 1024, 16 * 1024),
-    EVENT_MOST = 8 * 1024, /* of one record: three texts of 255 bytes, each byte up to six in JSON, and the fields */
+    EVENT_MOST =
+        8 * 1024, /* of one record: four texts of at most 255 bytes, each byte up to six in JSON, and the fields */
     TAIL_BYTES = 320
 };
 
@@ -329,7 +330,8 @@ static void put_facts(const engine_record *record, const char *site) {
     put_field(",\"written\":", record->written);
     if (record->kind == ENGINE_RECORD_STEP)
         return;
-    put_field(",\"device\":", (uint64_t)record->device);
+    put_text(",\"device\":");
+    put_string(site + record->site_bytes, record->device_bytes);
     put_text(record->at_push ? ",\"at_push\":true" : ",\"at_push\":false");
     if (record->queued >= file.start && record->queued <= record->began) {
         put_text(",\"queued_us\":");
@@ -357,7 +359,7 @@ void engine_timeline_file_record(int tid, const engine_record *record) {
     if (!begin())
         return;
     const char *name = (const char *)(record + 1), *site = name + record->name_bytes;
-    const char *error = site + record->site_bytes;
+    const char *error = site + record->site_bytes + record->device_bytes;
     switch (record->kind) {
     case ENGINE_RECORD_OP:
         put_slice(tid, record, "op", name);

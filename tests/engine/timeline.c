@@ -262,7 +262,7 @@ static void facts_of_ops(void) {
     CHECK(strcmp(json_text(args_of(inlined), "line"), "a.lua:3") == 0);
     CHECK_EQ(json_count(args_of(inlined), "read"), 1000);
     CHECK_EQ(json_count(args_of(inlined), "written"), 24);
-    CHECK_EQ(json_count(args_of(inlined), "device"), 0);
+    CHECK(strcmp(json_text(args_of(inlined), "device"), "cpu:0") == 0);
     CHECK(json_get(args_of(inlined), "at_push")->kind == JSON_TRUE);
     CHECK(strcmp(json_text(args_of(inlined), "state"), "done") == 0);
     CHECK(strcmp(thread_of(&r, inlined), "main") == 0);
@@ -427,6 +427,29 @@ static void async_ops(void) {
         CHECK(strcmp(json_text(args_of(end), "state"), k == 1 ? "failed" : "done") == 0);
         CHECK_TEXT(thread_of(&r, find(&r, "X", "start", "later", k)), "worker ");
     }
+    json_free(r.root);
+    neap_var_delete(var);
+    neap_engine_stop();
+}
+
+/* An op on a device with streams is shown as an async one: from its start until its stream has come to its end. */
+static void stream_ops(void) {
+    int number = -1;
+    neap_engine_start(&POOL);
+    CHECK_EQ(neap_device_open("null", 0, &number), NEAP_OK);
+    neap_var *var = new_var();
+    CHECK_EQ(neap_timeline_start(path), NEAP_OK);
+    neap_push push = {.name = "launched", .site = "c.lua:1", .device = number, .nwrites = 1, .writes = &var};
+    CHECK_EQ(neap_push_sync(nothing, NULL, &push), NEAP_OK);
+    CHECK_EQ(neap_wait_all(), NEAP_OK);
+    CHECK_EQ(neap_timeline_stop(), NEAP_OK);
+    recording r = read_timeline();
+    const json *begin = find(&r, "b", "op", "launched", 0), *end = find(&r, "e", "op", "launched", 0);
+    CHECK_EQ(r.ops, 1);
+    CHECK(strcmp(json_text(args_of(begin), "device"), "null:0") == 0);
+    CHECK(strcmp(json_text(args_of(end), "state"), "done") == 0);
+    CHECK(ns_of(end, "ts") >= ns_of(begin, "ts"));
+    CHECK(find(&r, "X", "start", "launched", 0) != NULL);
     json_free(r.root);
     neap_var_delete(var);
     neap_engine_stop();
@@ -681,6 +704,7 @@ int main(int argc, char **argv) {
     overlap();
     shares();
     async_ops();
+    stream_ops();
     for (int scheduler = NEAP_SCHEDULER_POOL; scheduler <= NEAP_SCHEDULER_DEVICE; scheduler++) {
         many(scheduler, 0);
         many(scheduler, 16);

@@ -144,7 +144,7 @@ file:close()
     local script = folder .. "/script.lua"
     local sum = find(trace.ops, "multiply+add+sum")
     check.equal({ sum.args.line, sum.args.read, sum.args.written, sum.args.state, sum.args.device },
-                { script .. ":2", 0, 12, "done", 0 })
+                { script .. ":2", 0, 12, "done", "cpu:0" })
     check.equal(trace.threads[sum.tid], "main")
     check.equal(sum.args.at_push, true)
     local product = find(trace.ops, "matmul2")
