@@ -117,7 +117,8 @@ static int threefry_call(const lazy_call *call, const neap_run *run) {
     return NEAP_OK;
 }
 
-NEAP_OP(threefry,
+NEAP_OP(
+    threefry,
     .doc = "The threefry-2x32 hash (20 rounds) of pairs of u32 counters, shape (…, 2), under a key, u32 of shape (2,).",
     .kind = LAZY_CALL, .arity = 2, .types = LAZY_INT, .flags = LAZY_OP_HIDDEN | LAZY_OP_ZERO_GRAD | LAZY_OP_DENSE,
     .dtype = lazy_dtype_same, .shape = threefry_shape, .call = threefry_call)
@@ -166,12 +167,14 @@ static int64_t bits_cost(const lazy_call_desc *call, const lazy_result *out) {
     return cost_of_size(out, 8);
 }
 
-NEAP_OP(random_bits,
-    .doc = "Random bits of a shape under a key, u32 of shape (2,): words of 32 bits, or pairs of words (high, low) of 64 "
-           "along a new last axis.",
+NEAP_OP(
+    random_bits,
+    .doc =
+        "Random bits of a shape under a key, u32 of shape (2,): words of 32 bits, or pairs of words (high, low) of 64 "
+        "along a new last axis.",
     .attrs = "width shape…", .kind = LAZY_CALL, .arity = 1, .types = LAZY_INT,
-    .flags = LAZY_OP_HIDDEN | LAZY_OP_ZERO_GRAD | LAZY_OP_DENSE,
-    .dtype = lazy_dtype_same, .shape = bits_shape, .call = bits_call, .cost = bits_cost)
+    .flags = LAZY_OP_HIDDEN | LAZY_OP_ZERO_GRAD | LAZY_OP_DENSE, .dtype = lazy_dtype_same, .shape = bits_shape,
+    .call = bits_call, .cost = bits_cost)
 
 /* ---- random_integers --------------------------------------------------------------------------------------------- */
 static int integers_shape(const lazy_call_desc *call, lazy_result *out) {
@@ -242,9 +245,10 @@ static int64_t integers_cost(const lazy_call_desc *call, const lazy_result *out)
 }
 
 NEAP_OP(random_integers,
-    .doc = "Random integers of a shape, from input 0 up to, not including, input 1 (including it where `inclusive` is "
-           "1), under the key input 2. The bounds have the result's dtype (i32, u32, i64) and one element or the "
-           "result's number. Where input 1 is not above input 0: input 0.",
-    .attrs = "inclusive shape…", .kind = LAZY_CALL, .arity = 3, .types = LAZY_INT,
-    .flags = LAZY_OP_HIDDEN | LAZY_OP_ZERO_GRAD | LAZY_OP_DENSE,
-    .dtype = lazy_dtype_same, .shape = integers_shape, .call = integers_call, .cost = integers_cost)
+        .doc =
+            "Random integers of a shape, from input 0 up to, not including, input 1 (including it where `inclusive` is "
+            "1), under the key input 2. The bounds have the result's dtype (i32, u32, i64) and one element or the "
+            "result's number. Where input 1 is not above input 0: input 0.",
+        .attrs = "inclusive shape…", .kind = LAZY_CALL, .arity = 3, .types = LAZY_INT,
+        .flags = LAZY_OP_HIDDEN | LAZY_OP_ZERO_GRAD | LAZY_OP_DENSE, .dtype = lazy_dtype_same, .shape = integers_shape,
+        .call = integers_call, .cost = integers_cost)

@@ -169,9 +169,10 @@ static int64_t argsort_cost(const lazy_call_desc *call, const lazy_result *out) 
     return call->in[0].size * 30;
 }
 
-NEAP_OP(argsort,
+NEAP_OP(
+    argsort,
     .doc = "The indices (i32) that sort an array along an axis, stably: equal elements keep their order. Zeros of both "
            "signs are equal; NaN comes last, also in descending order.",
     .attrs = "axis descending", .kind = LAZY_CALL, .arity = 1, .types = LAZY_ALL,
-    .flags = LAZY_OP_HIDDEN | LAZY_OP_ZERO_GRAD | LAZY_OP_DENSE,
-    .dtype = argsort_dtype, .shape = argsort_shape, .call = argsort_call, .cost = argsort_cost)
+    .flags = LAZY_OP_HIDDEN | LAZY_OP_ZERO_GRAD | LAZY_OP_DENSE, .dtype = argsort_dtype, .shape = argsort_shape,
+    .call = argsort_call, .cost = argsort_cost)

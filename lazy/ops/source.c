@@ -18,17 +18,12 @@ static int iota_shape(const lazy_call_desc *call, lazy_result *out) {
     return 0;
 }
 
-NEAP_OP(constant,
-        .doc = "A number: a 0-d array whose value is an operand of whatever reads it.",
-        .kind = LAZY_SOURCE, .flags = LAZY_OP_HIDDEN | LAZY_OP_CHEAP)
+NEAP_OP(constant, .doc = "A number: a 0-d array whose value is an operand of whatever reads it.", .kind = LAZY_SOURCE,
+        .flags = LAZY_OP_HIDDEN | LAZY_OP_CHEAP)
 
-NEAP_OP(placeholder,
-        .doc = "An input of a program that is being traced.",
-        .kind = LAZY_SOURCE, .flags = LAZY_OP_HIDDEN)
+NEAP_OP(placeholder, .doc = "An input of a program that is being traced.", .kind = LAZY_SOURCE, .flags = LAZY_OP_HIDDEN)
 
-NEAP_OP(array,
-        .doc = "Data.",
-        .kind = LAZY_SOURCE, .flags = LAZY_OP_HIDDEN)
+NEAP_OP(array, .doc = "Data.", .kind = LAZY_SOURCE, .flags = LAZY_OP_HIDDEN)
 
 NEAP_OP(iota,
         .doc = "The integers 0, 1, … n-1 as an array of shape (n,) of a numeric dtype. Costs nothing: whoever reads it "
