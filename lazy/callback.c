@@ -82,7 +82,7 @@ static lazy_callback *callback_retain(lazy_callback *callback) {
 void lazy_callback_release(lazy_callback *callback) {
     if (atomic_fetch_sub_explicit(&callback->refs, 1, memory_order_acq_rel) > 1)
         return;
-    if (!callback->function) {
+    if (!callback->callee) {
         free(callback);
         return;
     }
@@ -92,23 +92,23 @@ void lazy_callback_release(lazy_callback *callback) {
         continue;
 }
 
-int32_t neap_callback_dropped(neap_ctx *ctx, int32_t capacity, int32_t *functions) {
+int32_t neap_callback_dropped(neap_ctx *ctx, int32_t capacity, int32_t *callees) {
     int32_t n = 0;
     while (n < capacity) {
         lazy_callback *callback = ctx->dropping;
         if (!callback && !(callback = atomic_exchange(&ctx->dropped, NULL)))
             break;
         ctx->dropping = callback->next;
-        functions[n++] = callback->function;
-        ctx->counters.functions--;
+        callees[n++] = callback->callee;
+        ctx->counters.callees--;
         free(callback);
     }
     return n;
 }
 
 void lazy_callbacks_free(neap_ctx *ctx) {
-    int32_t functions[16];
-    while (neap_callback_dropped(ctx, 16, functions) > 0)
+    int32_t callees[16];
+    while (neap_callback_dropped(ctx, 16, callees) > 0)
         continue;
     lazy_vector_free(&ctx->frames);
 }
@@ -119,10 +119,11 @@ static int check_arguments(neap_ctx *ctx, const lazy_callback *callback, int n, 
         if (in[k]->flags & LAZY_ABSTRACT && !in[k]->levels)
             return neap_error(NEAP_E_TRACE, "callback: argument %d belongs to a trace that has ended", k + 1);
         if (callback->nresults && in[k]->levels & ~lazy_trace_levels(ctx))
-            return neap_error(NEAP_E_ARGUMENT,
-                              "callback: the results of %s, called at %s, cannot be differentiated; give it "
-                              "np.stop_gradient(x) for its arguments",
-                              callback->name, callback->site);
+            return neap_error(
+                NEAP_E_ARGUMENT,
+                "callback: the results of the function at %s, called at %s, cannot be differentiated; give it "
+                "np.stop_gradient(x) for its arguments",
+                callback->name, callback->site);
     }
     return 0;
 }
@@ -222,7 +223,7 @@ int neap_callback_push(neap_ctx *ctx, const neap_callback *how, int n, const int
     lazy_callback *callback = NULL;
     if (n < 0 || n > NEAP_MAX_INPUTS)
         return neap_error(NEAP_E_ARGUMENT, "callback: expected at most %d arrays, got %d", NEAP_MAX_INPUTS, n);
-    if (how->kind < 0 || how->kind >= NEAP_EFFECT_KINDS || how->function == 0)
+    if (how->kind < 0 || how->kind >= NEAP_EFFECT_KINDS || how->callee == 0)
         return neap_error(NEAP_E_ARGUMENT, "callback: no such kind of effect, or no function");
     for (int k = 0; k < n; k++)
         if (!(in[k] = lazy_lookup(ctx, ids[k])))
@@ -231,13 +232,13 @@ int neap_callback_push(neap_ctx *ctx, const neap_callback *how, int n, const int
     if (status)
         return status;
     neap_node **parts = calloc((size_t)callback->nresults + 1, sizeof *parts);
-    callback->function = how->function;
-    ctx->counters.functions++;
+    callback->callee = how->callee;
+    ctx->counters.callees++;
     status = parts ? push_callback(ctx, callback, n, in, parts, results)
                    : neap_error(NEAP_E_MEMORY, "out of memory for a callback");
     if (status) {
-        callback->function = 0;
-        ctx->counters.functions--;
+        callback->callee = 0;
+        ctx->counters.callees--;
     }
     lazy_callback_release(callback);
     free(parts);
@@ -339,7 +340,7 @@ static int give_arguments(neap_ctx *ctx, const request *r, neap_taken *out) {
 int neap_callback_take(neap_ctx *ctx, neap_taken *out) {
     lazy_frame *frame = innermost(ctx);
     int status = 0;
-    out->function = 0;
+    out->callee = 0;
     if (!frame || frame->told)
         status = open_frame(ctx, &frame);
     if (status || !frame)
@@ -350,8 +351,11 @@ int neap_callback_take(neap_ctx *ctx, neap_taken *out) {
             return neap_callback_end(ctx, status, NULL);
     if ((status = give_arguments(ctx, r, out)) == 0) {
         frame->told = true;
-        out->function = r->callback->function;
+        out->callee = r->callback->callee;
+    } else if (frame->again) {
+        return neap_callback_end(ctx, status, NULL);
     }
+    frame->again = true;
     return status;
 }
 

@@ -21,10 +21,10 @@ struct lazy_effect {
 };
 
 /* What a call of a Lua function needs when its turn has come, and who may still need it: nodes and requests in flight.
- * Any thread may let go of it; with the last one its function's number is queued for Lua to forget. */
+ * Any thread may let go of it; with the last one its callee is queued for Lua to forget. */
 struct lazy_callback {
     _Atomic int32_t refs;
-    int32_t function; /* 0: recording it failed, and Lua knows */
+    int32_t callee; /* 0: recording it failed, and Lua knows */
     int32_t kind, unordered, tolerant, nresults;
     neap_ctx *ctx;
     lazy_callback *next; /* in the queue of the dropped */

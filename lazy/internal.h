@@ -87,7 +87,7 @@ typedef struct lazy_callback lazy_callback;
 typedef struct lazy_frame { /* an open callback */
     neap_request *request;
     int nlevels, floor; /* as they were before it */
-    bool told;          /* its arguments have ids */
+    bool told, again;   /* its arguments have ids; there was no memory for them once */
 } lazy_frame;
 
 enum { LAZY_MAX_LEVELS = 32 };

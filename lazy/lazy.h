@@ -54,7 +54,7 @@ enum {
     NEAP_ATTEND_SITE = 4,      /* tell the script line of the last recorded node with neap_site */
     NEAP_ATTEND_INTERRUPT = 8, /* raise the interrupt */
     NEAP_ATTEND_STEP = 32,     /* some bytes were allocated: let Lua's collector make a step */
-    NEAP_ATTEND_CALLBACK = 64, /* callbacks wait for neap_callback_take, or functions for neap_callback_dropped */
+    NEAP_ATTEND_CALLBACK = 64, /* callbacks wait for neap_callback_take, or callees for neap_callback_dropped */
     NEAP_ATTEND_THROTTLE = 16  /* far ahead of the workers: poll neap_throttle until NEAP_OK */
 };
 /* What NEAP_ATTEND was about: a set of bits, which this call clears (but INTERRUPT, cleared by the prompt). */
@@ -140,7 +140,7 @@ typedef struct neap_counters {
     uint64_t launches; /* kernels and calls pushed to the engine */
     uint64_t programs; /* programs traced */
     uint64_t live_handles;
-    uint64_t functions; /* of callbacks that may still be called, or wait for neap_callback_dropped */
+    uint64_t callees; /* of callbacks: those that may still be called, or wait for neap_callback_dropped */
 } neap_counters;
 NEAP_API void neap_counters_get(neap_ctx *ctx, neap_counters *out);
 
@@ -170,8 +170,8 @@ typedef struct neap_spec { /* what a result is */
     int64_t shape[NEAP_MAX_DIMS];
 } neap_spec;
 typedef struct neap_callback {
-    int32_t function; /* not 0. Only this call has it */
-    int32_t kind;     /* NEAP_EFFECT_… */
+    int32_t callee; /* the number of the function, not 0. Only this call has it */
+    int32_t kind;   /* NEAP_EFFECT_… */
     int32_t unordered;
     int32_t tolerant; /* 1: called also with arguments that failed; else their failure is that of the results */
     int32_t nresults;
@@ -179,22 +179,22 @@ typedef struct neap_callback {
     const char *name, *site; /* of the function, and the script line of the call; copied */
 } neap_callback;
 /* Records a call with n arrays, and starts it; results gets an id for each result. Inside a trace the call becomes part
- * of the program. A negative status: nothing was recorded, and nothing will drop the function. */
+ * of the program. A negative status: nothing was recorded, and the callee will not be dropped. */
 NEAP_API int neap_callback_push(neap_ctx *ctx, const neap_callback *how, int n, const int32_t *ids, int32_t *results);
 typedef struct neap_taken {
-    int32_t function; /* 0: no callback waits */
+    int32_t callee; /* 0: no callback waits, or one ended at once, since an argument failed */
     int32_t n, args[NEAP_MAX_INPUTS];
 } neap_taken;
-/* Opens the next callback whose turn has come, and gives its arguments ids; they have their values. NEAP_E_MEMORY: it is
- * open, but without ids; call again, or end it. Callbacks may be taken inside each other. */
+/* Opens the next callback whose turn has come, and gives its arguments ids; they have their values. NEAP_E_MEMORY: call
+ * again; a callback that finds no memory then has failed. Callbacks may be taken inside each other. */
 NEAP_API int neap_callback_take(neap_ctx *ctx, neap_taken *out);
 /* Result k (from 0) of the innermost open callback. Polls. NEAP_E_SHAPE says what was expected. */
 NEAP_API int neap_callback_return(neap_ctx *ctx, int k, int32_t id);
 /* Closes the innermost open callback. A negative status, with its text (NULL: the thread's last error), is the failure
  * of its results; without results it is told on stderr, in its place. */
 NEAP_API int neap_callback_end(neap_ctx *ctx, int status, const char *text);
-/* Writes the numbers of up to `capacity` functions that will not be called any more; returns how many. */
-NEAP_API int32_t neap_callback_dropped(neap_ctx *ctx, int32_t capacity, int32_t *functions);
+/* Writes up to `capacity` callees that will not be called any more; returns how many. */
+NEAP_API int32_t neap_callback_dropped(neap_ctx *ctx, int32_t capacity, int32_t *callees);
 
 /* ---- Levels: gradients and programs ----------------------------------------------------------------------------
  * A level gives its arguments fresh alias nodes; an op belongs to the level iff an input does. Levels close in reverse

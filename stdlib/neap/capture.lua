@@ -104,6 +104,33 @@ function capture.places(f)
     return places
 end
 
+--- What a callback that runs while places hold placeholders needs: suspend() gives them the values they have outside,
+-- resume() gives them back what they held; what was assigned in between becomes the value outside. finish() ends it.
+function capture.swap(places)
+    local swap = {}
+    function swap.suspend()
+        for _, place in ipairs(places) do
+            place.held = read(place)
+            local value = place.assigned
+            if value == nil then value = place.value end
+            capture.write(place, value)
+        end
+    end
+    function swap.resume()
+        for _, place in ipairs(places) do
+            local now = read(place)
+            if not rawequal(now, place.value) then place.assigned = now end
+            capture.write(place, place.held)
+        end
+    end
+    --- Ends the exchange: the values outside, for good.
+    function swap.finish()
+        swap.suspend()
+        for _, place in ipairs(places) do place.held, place.assigned = nil, nil end
+    end
+    return swap
+end
+
 --- Of a list of places, those whose value is an array.
 function capture.arrays(places)
     local list = {}

@@ -68,10 +68,11 @@ local neap_array_info, neap_array_poll, neap_array_item = C.neap_array_info, C.n
 
 local OK, PENDING, ATTEND = C.NEAP_OK, C.NEAP_PENDING, C.NEAP_ATTEND
 local BOOL = C.NEAP_DTYPE_BOOL
-local E_MEMORY, E_FAILED = C.NEAP_E_MEMORY, C.NEAP_E_FAILED
+local E_MEMORY, E_FAILED, E_INTERRUPT = C.NEAP_E_MEMORY, C.NEAP_E_FAILED, C.NEAP_E_INTERRUPT
 local SWEEP, COLLECT = C.NEAP_ATTEND_SWEEP, C.NEAP_ATTEND_COLLECT
 local SITE, INTERRUPT = C.NEAP_ATTEND_SITE, C.NEAP_ATTEND_INTERRUPT
 local STEP, THROTTLE = C.NEAP_ATTEND_STEP, C.NEAP_ATTEND_THROTTLE
+local CALLBACK = C.NEAP_ATTEND_CALLBACK
 local STEP_SIZE = 200 -- about the garbage, in KiB, that a step deals with
 local SLOT_MASK = bit.lshift(1, C.NEAP_SLOT_BITS) - 1
 local MAX_INPUTS = C.NEAP_MAX_INPUTS
@@ -85,7 +86,8 @@ end
 
 local ctx = new_context()
 local waker = C.neap_ctx_waker(ctx)
-core.ctx, core.waker = ctx, waker
+local effects = C.neap_ctx_effects(ctx)
+core.ctx, core.waker, core.effects = ctx, waker, effects
 
 -- ---- Ops by name ----------------------------------------------------------------------------------------------------
 
@@ -120,6 +122,8 @@ local function user_site()
         end
     end
 end
+
+core.user_site = user_site
 
 --- Raises a text built by string.format, with the user's file and line in front.
 local function fail(format, ...)
@@ -295,21 +299,128 @@ local function check_interrupt()
 end
 core.check_interrupt = check_interrupt
 
+-- ---- Callbacks ------------------------------------------------------------------------------------------------------
+
+-- A callback is known to C by a number. Its *callee* here is a function that takes the arrays of its arguments. Callees
+-- are called while Lua waits (`pump`) and after a recording (`attend`), so everything of this file that such a call
+-- could change under its caller is put back: the boxes below, and what stands in `frame`.
+local callees, last_callee = {}, 0
+local dropped = ffi.new("int32_t[?]", BATCH)
+local taken = ffi.new("neap_taken[1]")
+local Kept = ffi.typeof("struct { neap_info info; int64_t attrs[64]; }")
+local attrs = ffi.new("int64_t[?]", 64)
+
+--- Where the code that runs now stands. depth: open callbacks; coroutine: the one ("main" outside of all) in which the
+-- innermost of them began; levels: the same for the gradients and traces that were opened since, outermost first;
+-- swaps: of the traces among these, { suspend, resume }: they put variables back to what they are outside of the trace,
+-- and undo that.
+local frame = { depth = 0, levels = {}, swaps = {} }
+
+--- The frame of the code that runs now.
+function core.frame()
+    return frame
+end
+
+--- Yielding out of a gradient, a trace or a callback would leave it open, so that is an error.
+function core.check_yield()
+    local innermost = frame.levels[#frame.levels] or frame.coroutine
+    if innermost and innermost == coroutine.running() then
+        fail("a coroutine cannot yield while a gradient, a trace or a callback that it began is open")
+    end
+end
+
+--- Gives a callee a number.
+function core.add_callee(callee)
+    repeat last_callee = last_callee % 0x7fffffff + 1 until not callees[last_callee]
+    callees[last_callee] = callee
+    return last_callee
+end
+
+function core.remove_callee(number)
+    callees[number] = nil
+end
+
+--- Forgets callees that will not be called any more.
+local function forget_callees()
+    repeat
+        local n = C.neap_callback_dropped(ctx, BATCH, dropped)
+        for k = 0, n - 1 do callees[dropped[k]] = nil end
+    until n < BATCH
+end
+
+--- Calls a callee in a frame of its own.
+local function call_callee(callee, arrays)
+    local outer, kept = frame, Kept()
+    ffi.copy(kept.info, info_box, ffi.sizeof(kept.info))
+    ffi.copy(kept.attrs, attrs, ffi.sizeof(kept.attrs))
+    for k = #outer.swaps, 1, -1 do outer.swaps[k].suspend() end
+    frame = { depth = outer.depth + 1, coroutine = coroutine.running() or "main", levels = {}, swaps = {} }
+    local ok, problem = pcall(callee, arrays)
+    frame = outer
+    for k = 1, #outer.swaps do outer.swaps[k].resume() end
+    ffi.copy(info_box, kept.info, ffi.sizeof(kept.info))
+    ffi.copy(attrs, kept.attrs, ffi.sizeof(kept.attrs))
+    return ok, problem
+end
+
+--- Calls the next callback whose turn has come. False if there was no memory even to look.
+local function run_callback()
+    local rc = C.neap_callback_take(ctx, taken)
+    if rc == E_MEMORY then
+        reclaim()
+        rc = C.neap_callback_take(ctx, taken)
+    end
+    if rc < 0 then return false end
+    local number, arrays = taken[0].callee, {}
+    if number == 0 then return true end
+    for k = 1, taken[0].n do arrays[k] = wrap(taken[0].args[k - 1]) end
+    local ok, problem = call_callee(callees[number], arrays)
+    local status, text = OK, nil
+    if not ok then
+        status = C.neap_interrupt_pending() ~= 0 and E_INTERRUPT or E_FAILED
+        ok, text = pcall(tostring, problem)
+        if not ok or type(text) ~= "string" then text = "an error without a text" end
+    end
+    C.neap_callback_end(ctx, status, text)
+    return true
+end
+
+local MOST_CALLBACKS = 100 -- at once: whoever calls this has work of its own
+
+--- Calls the callbacks whose turn has come, in order; returns whether some are left. Their errors go to their results,
+-- or to stderr. Not while an interrupt is pending.
+function core.run_callbacks()
+    local count = 0
+    while C.neap_effects_requested(effects) ~= 0 and C.neap_interrupt_pending() == 0 and count < MOST_CALLBACKS do
+        if not run_callback() then break end
+        count = count + 1
+    end
+    forget_callees()
+    return C.neap_effects_requested(effects) ~= 0
+end
+local run_callbacks = core.run_callbacks
+
 -- ---- Waiting --------------------------------------------------------------------------------------------------------
 
 local HELP_NS, SLEEP_MS = 200000, 50
+local DEEP = 50 -- callbacks inside each other, from which on a wait takes a further one only when nothing else happens
 
---- The one place where Lua waits: runs small ready work, else sleeps until something has finished, and tries again.
--- `try` makes a C call that may return NEAP_PENDING; the first other status is returned.
+--- The one place where Lua waits: calls callbacks, runs small ready work, else sleeps until something has finished, and
+-- tries again. `try` makes a C call that may return NEAP_PENDING; the first other status is returned.
 local function pump(try)
-    local rc = try()
+    local rc, idle = try(), false
     while rc == PENDING do
         check_interrupt()
-        if C.neap_engine_help(HELP_NS) == 0 then
+        if C.neap_effects_requested(effects) ~= 0 and (frame.depth < DEEP or idle) then
+            run_callbacks()
+            idle = false
+        elseif C.neap_engine_help(HELP_NS) == 0 then
             C.neap_waker_clear(waker)
             rc = try()
             if rc ~= PENDING then break end
-            C.neap_waker_sleep(waker, SLEEP_MS)
+            if C.neap_effects_requested(effects) == 0 or frame.depth >= DEEP then
+                idle = C.neap_waker_sleep(waker, SLEEP_MS) == 0
+            end
         end
         rc = try()
     end
@@ -347,15 +458,19 @@ local function attend()
         collectgarbage("step", STEP_SIZE)
     end
     if band(what, INTERRUPT) ~= 0 then check_interrupt() end
+    if band(what, CALLBACK) ~= 0 then
+        -- A wait inside a callback, a gradient or a trace has to call others; a recording there can leave them to later.
+        if frame.depth == 0 and #frame.levels == 0 then run_callbacks() else forget_callees() end
+    end
     if band(what, THROTTLE) ~= 0 then pump(throttle) end
     if not stdout_told then check_stdout() end -- a loop of programs that print does not come by `emit`
 end
 
---- Brings a call that did not return NEAP_OK to its end: waits while it is pending, collects once when memory is short,
--- raises on failure. Returns NEAP_OK or NEAP_ATTEND; after the latter the caller wraps its ids, then calls attend().
-local function settle(rc, name, try)
+--- Brings a call that did not return NEAP_OK to its end: waits while it is pending, collects once when memory is short.
+-- Returns NEAP_OK, a failure, or NEAP_ATTEND; after that the caller wraps its ids, then calls attend().
+local function attempt(rc, try)
     local collected = false
-    while rc ~= OK and rc ~= ATTEND do
+    while true do
         if rc == PENDING then
             rc = pump(try)
         elseif rc == E_MEMORY and not collected then
@@ -363,10 +478,22 @@ local function settle(rc, name, try)
             reclaim()
             rc = try()
         else
-            raise_status(rc, name)
+            return rc
         end
     end
+end
+
+--- The same, but raises a failure.
+local function settle(rc, name, try)
+    rc = attempt(rc, try)
+    if rc < 0 then raise_status(rc, name) end
     return rc
+end
+
+--- Calls `try`, which returns no ids and is no recording, until it is done; returns nil, or the text of its failure.
+function core.failure(try)
+    local rc = attempt(try(), try)
+    return rc < 0 and ffi.string(C.neap_error_text()) or nil
 end
 
 --- Calls `try` until it is done; for calls that return no ids.
@@ -385,25 +512,10 @@ function core.call_ids(name, box, n, try)
     return handles
 end
 
--- ---- Levels ---------------------------------------------------------------------------------------------------------
-
---- The coroutines ("main" outside of all) in which the open gradients and traces were begun, outermost first. Yielding
--- out of one would leave it open, so that is an error.
-core.open_levels = {}
-
-function core.check_yield()
-    local innermost = core.open_levels[#core.open_levels]
-    if innermost and innermost == coroutine.running() then
-        fail("a coroutine cannot yield while a gradient or trace that it began is open")
-    end
-end
-
 -- ---- Recording ------------------------------------------------------------------------------------------------------
 
 local out = ffi.new("int32_t[1]")
 local ins = ffi.new("int32_t[?]", MAX_INPUTS)
-local MAX_ATTRS = 64
-local attrs = ffi.new("int64_t[?]", MAX_ATTRS)
 core.attrs = attrs -- callers of record1, record2 and recordn fill it from 0
 
 local function finish(rc, name, try)
@@ -648,9 +760,9 @@ end
 
 -- Slow paths walk the stack, call back or wait: nothing in them is worth a trace, and a trace would pin handles. The
 -- loop of a sweep is worth one, and holds no handle.
-for _, f in ipairs { user_site, fail, reclaim, attend, pump, settle, finish, slow1, slow2, slow_record,
-                     slow_number, slow_wait, slow_item, coerce_rare, core.call, core.call_ids, core.fill, core.text,
-                     core.describe } do
+for _, f in ipairs { user_site, fail, reclaim, attend, pump, attempt, settle, finish, slow1, slow2, slow_record,
+                     slow_number, slow_wait, slow_item, coerce_rare, forget_callees, call_callee, run_callback,
+                     run_callbacks, core.failure, core.call, core.call_ids, core.fill, core.text, core.describe } do
     jit.off(f)
 end
 

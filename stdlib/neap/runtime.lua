@@ -81,6 +81,10 @@ end)
 
 --- np.wait_all(): starts everything pending and waits for it. Raises the first failure that nobody has seen.
 function np.wait_all()
+    if core.frame().depth > 0 then
+        raise("wait_all", "a callback cannot wait for everything, which is also for itself: use x:wait() or "
+              .. "np.effects_barrier()")
+    end
     core.call("wait_all", function() return C.neap_poll_everything(ctx) end)
 end
 
@@ -109,13 +113,14 @@ end
 np.debug = {}
 
 --- np.debug.counters(): what the core has done so far: nodes recorded, pending; flushes (regions started), plans
--- (regions planned anew), launches (kernels and calls), programs (traced), live_handles; and of the engine: pushed,
--- completed, inlined, skipped.
+-- (regions planned anew), launches (kernels and calls), programs (traced), live_handles, callees (functions that
+-- callbacks may still call); and of the engine: pushed, completed, inlined, skipped.
 function np.debug.counters()
     local of_core, of_engine, result = ffi.new("neap_counters"), ffi.new("neap_engine_counts"), {}
     C.neap_counters_get(ctx, of_core)
     C.neap_engine_count(of_engine)
-    for _, name in ipairs { "nodes", "pending", "flushes", "plans", "launches", "programs", "live_handles" } do
+    for _, name in ipairs { "nodes", "pending", "flushes", "plans", "launches", "programs", "live_handles",
+                         "callees" } do
         result[name] = tonumber(of_core[name])
     end
     for _, name in ipairs { "pushed", "completed", "inlined", "skipped" } do

@@ -31,9 +31,10 @@ local function inside(name, open, body, undo)
     local rc = open(ctx, level_box)
     if rc < 0 then core.raise_status(rc, name) end
     local level = level_box[0]
-    core.open_levels[#core.open_levels + 1] = coroutine.running() or "main"
+    local levels = core.frame().levels
+    levels[#levels + 1] = coroutine.running() or "main"
     local results = pack(pcall(body, level))
-    core.open_levels[#core.open_levels] = nil
+    levels[#levels] = nil
     C.neap_level_end(ctx, level) -- already closed after a complete trace: then this changes nothing
     if undo then undo() end
     if not results[1] then error(results[2], 0) end
@@ -294,11 +295,14 @@ local program_box = ffi.new("neap_program *[1]")
 --- Traces user_function on `given` (n arguments; those of is_static as they are) with the hidden inputs `captures` (a
 -- list of places). Returns { program, template, n = number of inputs, outputs, captures }.
 local function trace(name, user_function, given, is_static, places, captures)
-    local expected = {}
+    local expected, swaps = {}, core.frame().swaps
+    local swap = capture.swap(captures)
     local function restore()
-        for _, place in ipairs(captures) do capture.write(place, place.value) end
+        swaps[#swaps] = nil
+        swap.finish()
     end
     return inside(name, C.neap_trace_begin, function(level)
+        swaps[#swaps + 1] = swap
         local inputs, arguments = {}, { n = given.n }
         for k = 1, given.n do
             arguments[k] = given[k]
