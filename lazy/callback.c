@@ -156,7 +156,8 @@ static int start_node(neap_ctx *ctx, neap_node *node) {
         return lazy_flush_roots(ctx, 1, &node);
     lazy_effect *effect = calloc(1, sizeof *effect);
     if (effect && lazy_push(&effect->nodes, node) == 0) {
-        effect->callback = lazy_retain(node);
+        lazy_retain(node);
+        effect->callback = node;
         if (lazy_push(&trace->effects, effect) == 0)
             return 0;
     }

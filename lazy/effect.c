@@ -141,7 +141,6 @@ const char *lazy_effect_kind(int kind) {
 }
 
 void lazy_effect_free(neap_ctx *ctx, lazy_effect *effect) {
-    lazy_release(ctx, effect->callback);
     for (int64_t k = 0; k < effect->nodes.n; k++)
         lazy_release(ctx, effect->nodes.at[k]);
     lazy_vector_free(&effect->nodes);

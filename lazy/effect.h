@@ -13,7 +13,7 @@
 #include "lazy/internal.h"
 
 struct lazy_effect {
-    neap_node *callback; /* the node of a callback (one reference); NULL: a print */
+    neap_node *callback; /* the node of a callback; NULL: a print */
     neap_emit how;
     int npieces;
     neap_piece *pieces; /* texts are copies; .id is 1 + an index into nodes, or 0 */

@@ -459,15 +459,15 @@ local function attend()
     end
     if band(what, INTERRUPT) ~= 0 then check_interrupt() end
     if band(what, CALLBACK) ~= 0 then
-        -- A wait inside a callback, a gradient or a trace has to call others; a recording there can leave them to later.
+        -- A wait inside a callback, a gradient or a trace has to call others; a recording there can leave them.
         if frame.depth == 0 and #frame.levels == 0 then run_callbacks() else forget_callees() end
     end
     if band(what, THROTTLE) ~= 0 then pump(throttle) end
     if not stdout_told then check_stdout() end -- a loop of programs that print does not come by `emit`
 end
 
---- Brings a call that did not return NEAP_OK to its end: waits while it is pending, collects once when memory is short.
--- Returns NEAP_OK, a failure, or NEAP_ATTEND; after that the caller wraps its ids, then calls attend().
+--- Brings a call that did not return NEAP_OK to its end: waits while it is pending, collects once when memory is
+-- short. Returns NEAP_OK, a failure, or NEAP_ATTEND; after that the caller wraps its ids, then calls attend().
 local function attempt(rc, try)
     local collected = false
     while true do

@@ -35,7 +35,7 @@ end
 
 -- ---- What results are -----------------------------------------------------------------------------------------------
 
---- A result: { index (from 0), dtype (code), shape (table), path }. Its metatable makes it a leaf of the tree of results.
+--- A result: { index (from 0), dtype (code), shape (table), path }. Its metatable makes it a leaf of their tree.
 local Result = {}
 
 local function new_result(list, dtype, shape, path)
@@ -83,9 +83,10 @@ local function c_results(list)
     local specs = ffi.new("neap_spec[?]", #list + 1)
     for k, result in ipairs(list) do
         local spec = specs[k - 1]
-        if #result.shape > core.MAX_DIMS then raise("callback", "at most %d axes, got %d", core.MAX_DIMS, #result.shape) end
-        spec.dtype, spec.ndim = result.dtype, #result.shape
-        for a = 1, #result.shape do spec.shape[a - 1] = result.shape[a] end
+        local ndim = #result.shape
+        if ndim > core.MAX_DIMS then raise("callback", "at most %d axes, got %d", core.MAX_DIMS, ndim) end
+        spec.dtype, spec.ndim = result.dtype, ndim
+        for a = 1, ndim do spec.shape[a - 1] = result.shape[a] end
     end
     return specs
 end

@@ -1,0 +1,520 @@
+--- callback_test.lua: np.callback: arguments, results, failures, what a callback may do, its place among other effects,
+-- callbacks inside jit and gradients, and that nothing of them is lost, doubled or kept.
+local np = require "neap"
+local check = require "tests.check"
+local process = require "tests.interp.process"
+
+--- What a program prints; stderr must be empty.
+local function output(code)
+    local status, out, err = process.run_neap { "-e", code }
+    check.equal(err, "")
+    check.equal(status, 0)
+    return out
+end
+
+--- What a program prints to stdout and stderr, as one text, and its status. The script has a name of its own.
+local function all_output(code)
+    local path = process.file(code)
+    local pipe = assert(io.popen(("'%s' %s 2>&1; echo status $?"):format(process.neap, path)))
+    local text = pipe:read "*a"
+    pipe:close()
+    return (text:gsub(path:gsub("%p", "%%%0"), "script.lua"))
+end
+
+-- ---- Arguments and results ------------------------------------------------------------------------------------------
+
+check.test("arguments keep their form", function()
+    local got
+    local table_with_method = setmetatable({}, {})
+    np.callback(function(...) got = { n = select("#", ...), ... } end)(
+        np.arange(3), { np.ones(2), k = { np.zeros(1), "text" } }, "s", true, nil, 2.5, table_with_method, nil)
+    np.effects_barrier()
+    check.equal(got.n, 8)
+    check.equal(got[1]:totable(), { 0, 1, 2 })
+    check.equal(got[2][1]:totable(), { 1, 1 })
+    check.equal(got[2].k[1]:totable(), { 0 })
+    check.equal({ got[2].k[2], got[3], got[4], got[6] }, { "text", "s", true, 2.5 })
+    check.ok(got[5] == nil and rawequal(got[7], table_with_method))
+end)
+
+check.test("arguments are there: nothing waits for them", function()
+    local deferred
+    np.callback(function(x) deferred = x:is_deferred() end)(np.debug.sleep(np.ones(3), 50) + 1)
+    np.effects_barrier()
+    check.equal(deferred, false)
+end)
+
+check.test("views arrive as arrays of their own", function()
+    local x, got = np.arange(12):reshape(3, 4), {}
+    x:wait()
+    np.callback(function(...) got = { ... } end)(x.T, x[{ { 1, 3 }, { 1, 3 } }], x[1], np.broadcast_to(x[0], { 2, 4 }), x)
+    np.effects_barrier()
+    check.equal(got[1]:totable(), { { 0, 4, 8 }, { 1, 5, 9 }, { 2, 6, 10 }, { 3, 7, 11 } })
+    check.equal(got[2]:totable(), { { 5, 6 }, { 9, 10 } })
+    check.equal(got[3]:totable(), { 4, 5, 6, 7 })
+    check.equal(got[4]:totable(), { { 0, 1, 2, 3 }, { 0, 1, 2, 3 } })
+    check.equal(got[5].shape, { 3, 4 })
+end)
+
+check.test("results by specification and by example", function()
+    local twice = np.callback(function(x) return x * 2 end, { result = { shape = { 3 }, dtype = "i32" } })
+    local y = twice(np.arange(3))
+    check.equal({ y.shape, y.dtype }, { { 3 }, "i32" })
+    check.equal((y + 1):totable(), { 1, 3, 5 })
+    local like = np.callback(function(x) return x + 0.5 end, { result = np.zeros { 2, 2 } })
+    check.equal(like(np.ones { 2, 2 }):totable(), { { 1.5, 1.5 }, { 1.5, 1.5 } })
+end)
+
+check.test("results of every dtype, empty ones too", function()
+    for _, dtype in ipairs { "bool", "u8", "i32", "u32", "i64", "f32", "f64" } do
+        local x = np.array { 1, 0, 1 }:astype(dtype)
+        local same = np.callback(function(v) return { v, v[{ { 0, 0 } }], v[1] } end,
+                                 { result = { x, { shape = { 0 }, dtype = dtype }, { shape = {}, dtype = dtype } } })(x)
+        check.equal(same[1].dtype, dtype)
+        check.equal(same[1]:totable(), x:totable())
+        check.equal(same[2].shape, { 0 })
+        check.equal(same[3]:item(), x[1]:item())
+    end
+end)
+
+check.test("a tree of results", function()
+    local f = np.callback(function(x)
+        return { loss = x:sum(), grads = { x * 2, b = 3 } }
+    end, { result = { loss = { shape = {} }, grads = { np.zeros(2), b = { shape = {}, dtype = "i32" } } } })
+    local r = f(np.ones(2))
+    check.equal({ r.loss:item(), r.grads[1]:totable(), r.grads.b:item() }, { 2, { 2, 2 }, 3 })
+end)
+
+check.test("specifications that cannot be read", function()
+    local function with(result, expected)
+        check.raises(function() np.callback(print, { result = result }) end, expected)
+    end
+    with(3, "option 'result' must hold arrays or tables")
+    with({ a = "x" }, "option 'result%.a' must hold arrays")
+    with({ shape = { -1 } }, "a shape is a table of integers from 0 up")
+    with({ shape = { 2 }, dtype = "f16x" }, "no dtype the string \"f16x\"")
+    with({ shape = { 2 }, dytpe = "f32" }, "has also 'dytpe'")
+    check.raises(function() np.callback(3) end, "argument 1 %(f%) must be a function")
+    check.raises(function() np.callback(print, { order = true }) end, "unknown option 'order'")
+    check.raises(function() np.callback(print, { kind = "prints" }) end, "no kind of effects is called 'prints'")
+    check.raises(function() np.callback(print, { ordered = 1 }) end, "must be a boolean")
+end)
+
+--- The error of reading the results of a callback that returns `value`.
+local function mismatch(result, value)
+    local r = np.callback(function() return value end, { result = result })()
+    while not np.is_array(r) do r = select(2, next(r)) end
+    local ok, text = pcall(r.wait, r)
+    check.equal(ok, false)
+    return text
+end
+
+check.test("results are compared with what was asked for", function()
+    local vector = { shape = { 3 }, dtype = "f32" }
+    local line = debug.getinfo(1, "l").currentline
+    local text = mismatch(vector, np.ones(2))
+    check.ok(text:find("result: expected shape (3,) and dtype f32, got shape (2,) and dtype f32", 1, true), text)
+    check.ok(text:find("callback_test.lua:%d+: callback: result") and line, text)
+    text = mismatch(vector, np.arange(3))
+    check.ok(text:find("expected shape (3,) and dtype f32, got shape (3,) and dtype i32", 1, true), text)
+    text = mismatch({ a = { b = vector } }, { a = { b = "x" } })
+    check.ok(text:find("result.a.b: expected shape (3,) and dtype f32, got the string \"x\"", 1, true), text)
+    text = mismatch({ vector, vector }, { np.ones(3) })
+    check.ok(text:find("result[2]: expected shape (3,) and dtype f32, got nothing (nil)", 1, true), text)
+    text = mismatch({ vector }, { np.ones(3), more = 1 })
+    check.ok(text:find("result: nothing was expected at 'more'", 1, true), text)
+    text = mismatch({ shape = {}, dtype = "i32" }, 1.5)
+    check.ok(text:find("expected shape () and dtype i32, got the number 1.5", 1, true), text)
+    text = mismatch({ vector }, 5)
+    check.ok(text:find("result: expected a table, got the number 5", 1, true), text)
+end)
+
+check.test("an error is the failure of the results, with the line of the call", function()
+    local text = all_output [[
+local f = np.callback(function() error "boom" end, {result = np.ones(1)})
+local r = f()
+print(r)
+print(pcall(function() return r:item() end))
+print(pcall(function() return (r + 1):sum():item() end))
+]]
+    check.equal(text, [[
+<error: script.lua:2: callback: script.lua:1: boom>
+false	script.lua:4: script.lua:2: callback: script.lua:1: boom
+false	script.lua:5: script.lua:2: callback: script.lua:1: boom
+status 0
+]])
+end)
+
+check.test("without results it is told in its place, once", function()
+    check.equal(all_output [[
+local f = np.callback(function(k) if k % 2 == 0 then error("even " .. k, 0) end print("odd", k) end)
+for k = 1, 4 do f(k) print("after", k) end
+np.wait_all()
+np.effects_barrier()
+np.callback(function() error(setmetatable({}, {__tostring = function() error "worse" end})) end)()
+np.callback(function() error({}) end)
+]], [[
+odd	1
+after	1
+script.lua:2: callback: even 2
+after	2
+odd	3
+after	3
+script.lua:2: callback: even 4
+after	4
+script.lua:5: callback: an error without a text
+status 0
+]])
+end)
+
+check.test("failed arguments", function()
+    check.equal(all_output [[
+local bad = np.debug.fail(np.ones(1))
+local r = np.callback(function(x) print "called" return x end, {result = bad})(bad)
+print(pcall(function() return r:item() end))
+np.callback(function() print "called" end)(bad)
+print "on"
+]], [[
+false	script.lua:3: script.lua:1: debug_fail: failed on purpose
+script.lua:4: callback: script.lua:1: debug_fail: failed on purpose
+on
+status 0
+]])
+end)
+
+-- ---- Order ----------------------------------------------------------------------------------------------------------
+
+check.test("a callback has the place of its call", function()
+    check.equal(output [[
+        local slow = np.debug.sleep(np.ones(1), 100)
+        print("a", slow)
+        np.callback(function(x) io.write("called with ", x, "\n") end)(slow)
+        np.printf("%d\n", slow)
+        np.callback(print)("b")
+        io.write("end\n")
+    ]], "a\t[1.]\ncalled with [1.]\n1\nb\nend\n")
+end)
+
+check.test("it does not wait", function()
+    check.equal(output [[
+        local called = false
+        np.callback(function() called = true end)(np.debug.sleep(np.ones(1), 200))
+        local before = called
+        np.effects_barrier()
+        print(before, called)
+    ]], "false\ttrue\n")
+end)
+
+check.test("unordered: as soon as the arguments are there", function()
+    check.equal(output [[
+        local f = np.callback(print, {ordered = false})
+        f("slow", np.debug.sleep(np.ones(1), 300))
+        f("fast")
+        np.effects_barrier()
+        print "end"
+    ]], "fast\nslow\t[1.]\nend\n")
+end)
+
+check.test("a kind and an order of its own", function()
+    check.equal(output [[
+        np.effects.order("callback", "own")
+        local print_later = np.callback(print)
+        print(np.debug.sleep(np.ones(1), 300))
+        print_later("own order")
+        np.callback(print, {kind = "print"})("with prints")
+        np.effects_barrier()
+    ]], "own order\n[1.]\nwith prints\n")
+end)
+
+check.test("nothing is lost at the end, nor after an error, nor in os.exit", function()
+    check.equal(output "np.callback(print)(np.debug.sleep(np.ones(1), 100))", "[1.]\n")
+    check.equal(output "np.callback(print)(np.debug.sleep(np.ones(1), 100)) os.exit(0)", "[1.]\n")
+    check.equal(output "np.callback(print, {ordered = false})(np.debug.sleep(np.ones(1), 100))", "[1.]\n")
+    check.equal(all_output [[
+np.callback(function(x) print("first", x) np.callback(print)("nested") end)(np.debug.sleep(np.ones(1), 100))
+error "stop"]], "first\t[1.]\nnested\nneap: script.lua:2: stop\nstatus 1\n")
+    check.equal(all_output "np.callback(function() print 'in' os.exit(3) end)() print 'never'", "in\nstatus 3\n")
+end)
+
+-- ---- What a callback may do -----------------------------------------------------------------------------------------
+
+check.test("it may call neap", function()
+    check.equal(output [[
+        local w = np.ones(2)
+        np.callback(function(x)
+            print("sum", (x * 2):sum():item(), x:totable()[3])
+            print("grad", np.grad(function(v) return (v * v):sum() end)(x))
+            local f = np.jit(function(v) print("jit", v) return v + w:sum() end)
+            print(f(x), f(x))
+            print("tostring " .. x)
+        end)(np.arange(3):astype("f32"))
+        print "after"
+    ]], "sum\t6\t2\ngrad\t[0. 2. 4.]\njit\t[0. 1. 2.]\njit\t[0. 1. 2.]\n[2. 3. 4.]\t[2. 3. 4.]\ntostring [0. 1. 2.]\nafter\n")
+end)
+
+check.test("callbacks inside callbacks have their place there", function()
+    check.equal(output [[
+        local function down(n)
+            print("enter", n)
+            if n > 0 then
+                local r = np.callback(function() down(n - 1) return n end, {result = {shape = {}, dtype = "i32"}})()
+                print("between", n)
+                if n % 2 == 0 then print("result", r:item()) end
+                np.effects_barrier()
+            end
+            print("leave", n)
+        end
+        np.callback(down)(4)
+        print "end"
+    ]], "enter\t4\nenter\t3\nenter\t2\nenter\t1\nenter\t0\nleave\t0\nbetween\t1\nleave\t1\nbetween\t2\nresult\t2\nleave\t2\n"
+        .. "between\t3\nleave\t3\nbetween\t4\nresult\t4\nleave\t4\nend\n")
+end)
+
+check.test("waiting for everything, and yielding, are refused", function()
+    local text, yields
+    np.callback(function() text = select(2, pcall(np.wait_all)) end)()
+    local thread = coroutine.wrap(function()
+        np.callback(function() yields = select(2, pcall(coroutine.yield)) end)()
+        np.effects_barrier()
+        coroutine.yield "came through"
+    end)
+    check.equal(thread(), "came through")
+    check.ok(text:find("a callback cannot wait for everything", 1, true), text)
+    check.ok(yields:find("a coroutine cannot yield while a gradient, a trace or a callback", 1, true), yields)
+end)
+
+check.test("many unordered callbacks that wait inside each other", function()
+    check.equal(output [[
+        local depth, deepest, sum = 0, 0, 0
+        local f = np.callback(function(x)
+            depth = depth + 1
+            deepest = math.max(deepest, depth)
+            sum = sum + np.debug.sleep(x, 20):item()
+            depth = depth - 1
+        end, {ordered = false})
+        local program = np.trace(function(x) for k = 1, 200 do f(x) end return x end)(np.ones(1))
+        program(np.ones(1))
+        np.effects_barrier()
+        print(sum, deepest > 1, deepest < 70)
+    ]], "200\ttrue\ttrue\n")
+end)
+
+-- ---- In programs ----------------------------------------------------------------------------------------------------
+
+check.test("inside a jitted function", function()
+    check.equal(output [[
+        local f = np.jit(function(x, k)
+            print("start", x)
+            local y = np.callback(function(v, n) print("host", v, n) return v * n end, {result = x})(x * 2, k)
+            print("got", y)
+            np.callback(function(v) print("last", v) end)(y + x)
+        end)
+        f(np.ones(2), 3)
+        print "between"
+        f(np.zeros(2) + 2, 0.5)
+    ]], "start\t[1. 1.]\nhost\t[2. 2.]\t3\ngot\t[6. 6.]\nlast\t[7. 7.]\nbetween\n"
+        .. "start\t[2. 2.]\nhost\t[4. 4.]\t0.5\ngot\t[2. 2.]\nlast\t[4. 4.]\n")
+end)
+
+check.test("the function is traced once, the callback called at each run", function()
+    local traced, called = 0, 0
+    local f = np.jit(function(x)
+        traced = traced + 1
+        np.callback(function() called = called + 1 end)()
+        return x + 1
+    end)
+    for _ = 1, 5 do f(np.ones(2)) end
+    np.effects_barrier()
+    check.equal({ traced, called }, { 1, 5 })
+end)
+
+check.test("programs inside each other keep the order", function()
+    local code = [[
+        local inner = np.jit(function(x)
+            print "inner starts"
+            local y = np.callback(function(v) print("inner host", v) return v + 1 end, {result = x})(x)
+            print("inner ends", y)
+            return y
+        end)
+        local bare = np.jit(function() print "bare" np.callback(print)("bare host") return np.ones(1) end)
+        local function outer(x)
+            print("outer starts")
+            local y = inner(x)
+            bare()
+            np.callback(print)("outer host", y)
+            return inner(y * 2)
+        end
+        %s
+    ]]
+    local once = "outer starts\ninner starts\ninner host\t[1.]\ninner ends\t[2.]\nbare\nbare host\nouter host\t[2.]\n"
+        .. "inner starts\ninner host\t[4.]\ninner ends\t[5.]\n"
+    check.equal(output(code:format "print(outer(np.ones(1)))"), once .. "[5.]\n")
+    check.equal(output(code:format "local f = np.jit(outer) f(np.ones(1)) print(f(np.ones(1)))"), once .. once .. "[5.]\n")
+    check.equal(output(code:format "print(np.jit(np.jit(outer))(np.ones(1)))"), once .. "[5.]\n")
+end)
+
+check.test("a program shows its effects by name, with their order", function()
+    local f = function() end
+    local text = tostring(np.trace(function(x)
+        print(x)
+        np.callback(f)(x)
+        local y = np.callback(f, { result = x, ordered = false, kind = "log" })(x, x)
+        print(y)
+        return y
+    end)(np.ones(2)))
+    local place = "tests/effects/callback_test.lua:" .. debug.getinfo(f, "S").linedefined
+    check.equal(text, ([[
+program(a: f32[2]) {
+  print[ordered] a
+  b: u8[1] = callback[ordered] PLACE a
+  c: u8[64] = callback[log unordered] PLACE a a
+  d: f32[2] = callback_part[0 5 2] c
+  print[ordered] d
+  return d
+}]]):gsub("PLACE", (place:gsub("%%", "%%%%"))))
+end)
+
+check.test("under a gradient", function()
+    local seen = {}
+    local function loss(w)
+        np.callback(function(x) seen[#seen + 1] = x:totable() end)(w * 2)
+        return (w * w):sum()
+    end
+    check.equal(np.grad(loss)(np.ones(2)):totable(), { 2, 2 })
+    check.equal(np.grad(np.jit(loss))(np.ones(2)):totable(), { 2, 2 })
+    check.equal(np.jit(np.grad(loss))(np.ones(2)):totable(), { 2, 2 })
+    np.effects_barrier()
+    check.equal(seen, { { 2, 2 }, { 2, 2 }, { 2, 2 } })
+    -- What does not depend on the arguments of the gradient may have results.
+    local constant = np.callback(function(x) return x * 3 end, { result = np.ones(2) })
+    check.equal(np.grad(function(w) return (w * constant(np.ones(2))):sum() end)(np.ones(2)):totable(), { 3, 3 })
+    check.equal(np.grad(function(w) return (w * constant(np.stop_gradient(w))):sum() end)(np.ones(2)):totable(), { 3, 3 })
+end)
+
+check.test("results under a gradient are refused, with both lines", function()
+    local expected = "np%.[%w_]+: .*the results of the function at tests/effects/callback_test.lua:%d+, called at "
+        .. "tests/effects/callback_test.lua:%d+, cannot be differentiated; give it np%.stop_gradient"
+    local function loss(w) return np.callback(function(x) return x end, { result = w })(w):sum() end
+    check.raises(function() np.grad(loss)(np.ones(2)) end, expected)
+    check.raises(function() np.jit(np.grad(loss))(np.ones(2)) end, expected)
+    check.raises(function() np.grad(np.jit(loss))(np.ones(2)) end, expected)
+end)
+
+check.test("other refusals", function()
+    local kept
+    np.jit(function(x) kept = { x } return x end)(np.ones(1))
+    check.raises(function() np.callback(print)(kept[1]) end, "argument 1 belongs to a trace that has ended")
+    local many = {}
+    for k = 1, 65 do many[k] = np.ones(1) end
+    check.raises(function() np.callback(print)(many) end, "at most 64 arrays among the arguments, got 65")
+    check.raises(function() np.jit(function(x) return x:item() end)(np.ones(1)) end, "not known while tracing")
+end)
+
+check.test("a callback that runs while a trace waits is outside of it", function()
+    check.equal(output [[
+        w = np.ones(1)
+        local slow = np.debug.sleep(np.ones(1), 100)
+        local r = np.callback(function(x) print("host", w) w = w + 1 return x end, {result = slow})(slow)
+        local f = np.jit(function(x)
+            local k = r:item() -- runs the callback
+            print("traced", w)
+            return x * k * w
+        end)
+        local ok, text = pcall(f, np.ones(1))
+        print(ok, text:match("around the function changed"))
+        print(w)
+        print(f(np.ones(1)))
+    ]], "host\t[1.]\ntraced\t[1.]\nfalse\taround the function changed\n[2.]\ntraced\t[2.]\n[2.]\n")
+end)
+
+-- ---- Numbers and memory ---------------------------------------------------------------------------------------------
+
+check.test("effects never change a program's numbers", function()
+    local function program(look)
+        return function(x, w)
+            local h = np.tanh(x:matmul(w) * 0.37 + 1e-3)
+            look(h)
+            local p = np.exp(h - h:max { axis = 1, keepdims = true })
+            look(p)
+            p = p / p:sum { axis = 1, keepdims = true }
+            look(p)
+            return (p * np.log(p + 1e-7)):sum(), p
+        end
+    end
+    local key = np.random.key(3)
+    local x, w = np.random.normal(key, { 65, 33 }), np.random.normal(key, { 33, 17 })
+    local looks = {
+        function() end, function(v) np.callback(function() end)(v) end,
+        function(v) np.callback(function() end, { ordered = false })(v[{ {}, { 1, 3 } }], v.T) end,
+        function(v) np.effects.logger({})("%s", v) end,
+    }
+    local bits
+    for k, look in ipairs(looks) do
+        for _, run in ipairs { program(look), np.jit(program(look)) } do
+            local loss, p = run(x, w)
+            local now = { loss:item(), p:totable() }
+            bits = bits or now
+            check.equal(now, bits, "look " .. k)
+        end
+    end
+end)
+
+check.test("functions are forgotten once nobody can call them", function()
+    local function live()
+        np.effects_barrier()
+        for _ = 1, 3 do
+            collectgarbage()
+            np.ones(1):item()
+        end
+        np.callback(function() end)()
+        np.effects_barrier()
+        np.ones(1):item()
+        return np.debug.counters().callees
+    end
+    local before = live()
+    for k = 1, 500 do
+        local r = np.callback(function(x) return x + k end, { result = np.ones(1) })(np.ones(1))
+        if k % 50 == 0 then check.equal(r:item(), 1 + k) end
+    end
+    check.equal(live(), before)
+    for k = 1, 200 do
+        local f = np.jit(function(x) np.callback(function() return k end)(x) return x + k end)
+        f(np.ones(1))
+        f(np.ones(2))
+    end
+    check.equal(live(), before)
+    local plans = np.debug.counters().plans
+    for k = 1, 50 do np.callback(function() return k end)(np.ones(3)) end
+    check.ok(np.debug.counters().plans - plans <= 1, "a fresh closure needs no plan of its own")
+end)
+
+check.test("results in loops", function()
+    local step = np.callback(function(x) return x + 1 end, { result = { shape = {} } })
+    local x = np.zeros {}
+    for _ = 1, 2000 do x = step(x) * 1 end
+    check.equal(x:item(), 2000)
+end)
+
+-- ---- Interrupts -----------------------------------------------------------------------------------------------------
+
+if os.getenv "NEAP_TEST_BUILD" == "tsan" or not process.has_hook_checks() then
+    check.skip("Ctrl-C in a callback", "the interrupt cannot reach compiled code here")
+else
+    check.test("Ctrl-C in a callback stops it, and the session lives on", function()
+        local terminal = process.terminal({}, {})
+        terminal:expect "> "
+        terminal:send "np.callback(function() print 'in' while true do end end)() np.effects_barrier()\n"
+        terminal:expect "in\r\n"
+        process.sleep(0.2)
+        terminal:send "\3"
+        terminal:expect "interrupted"
+        terminal:expect "> "
+        terminal:send "np.callback(function(x) print('again', x:sum():item()) end)(np.arange(4)) print 'end'\n"
+        terminal:expect "again\t6\r\nend\r\n"
+        terminal:send "\4"
+        check.equal(terminal:finish(), 0)
+    end)
+end
+
+process.cleanup()
+check.done()
