@@ -104,29 +104,36 @@ function capture.places(f)
     return places
 end
 
---- What a callback that runs while places hold placeholders needs: suspend() gives them the values they have outside,
--- resume() gives them back what they held; what was assigned in between becomes the value outside. finish() ends it.
-function capture.swap(places)
-    local swap = {}
+--- What a callback that runs while a function is traced needs. `places` are those that the function can reach, `inputs`
+-- those of them that hold placeholders. suspend() gives all the values that they have outside of the trace; resume()
+-- undoes that, but what was assigned in between is their value outside from then on; finish() ends it.
+function capture.swap(places, inputs)
+    local swap, is_input = {}, {}
+    for _, place in ipairs(inputs) do is_input[place] = true end
+    local function outside(place)
+        if place.assigned ~= nil then return place.assigned end
+        return place.value
+    end
     function swap.suspend()
         for _, place in ipairs(places) do
             place.held = read(place)
-            local value = place.assigned
-            if value == nil then value = place.value end
-            capture.write(place, value)
+            if is_input[place] or place.assigned ~= nil then capture.write(place, outside(place)) end
+            place.before = read(place)
         end
     end
     function swap.resume()
         for _, place in ipairs(places) do
             local now = read(place)
-            if not rawequal(now, place.value) then place.assigned = now end
+            if not rawequal(now, place.before) then place.assigned = now end
             capture.write(place, place.held)
+            place.held, place.before = nil, nil
         end
     end
-    --- Ends the exchange: the values outside, for good.
     function swap.finish()
-        swap.suspend()
-        for _, place in ipairs(places) do place.held, place.assigned = nil, nil end
+        for _, place in ipairs(places) do
+            if is_input[place] or place.assigned ~= nil then capture.write(place, outside(place)) end
+            place.assigned = nil
+        end
     end
     return swap
 end

@@ -296,7 +296,7 @@ local program_box = ffi.new("neap_program *[1]")
 -- list of places). Returns { program, template, n = number of inputs, outputs, captures }.
 local function trace(name, user_function, given, is_static, places, captures)
     local expected, swaps = {}, core.frame().swaps
-    local swap = capture.swap(captures)
+    local swap = capture.swap(places, captures)
     local function restore()
         swaps[#swaps] = nil
         swap.finish()
