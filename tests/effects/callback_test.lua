@@ -517,6 +517,7 @@ else
         terminal:expect "> "
         terminal:send "np.callback(function(x) print('again', x:sum():item()) end)(np.arange(4)) print 'end'\n"
         terminal:expect "again\t6\r\nend\r\n"
+        terminal:expect "> "
         terminal:send "\4"
         check.equal(terminal:finish(), 0)
     end)
