@@ -222,7 +222,7 @@ check.test("levels close after errors, any number of times", function()
             if k < 3 then check.equal(pcall(np.jit(body), x), false, "jit of body " .. k) end
         end
     end
-    check.equal(#core.open_levels, 0)
+    check.equal(#core.frame().levels, 0)
     check.equal(core.info(x * 2).taped, 0)
     check.equal(np.grad(function(w) return (w * w):sum() end)(x):totable(), { 2, 4 })
 end)
@@ -241,7 +241,7 @@ check.test("an interrupt inside a gradient or a trace closes it", function()
             core.C.neap_interrupt_clear()
         end
     end
-    check.equal(#core.open_levels, 0)
+    check.equal(#core.frame().levels, 0)
     check.equal(np.grad(function(w) return (w * w):sum() end)(x):totable(), { 2, 4 })
 end)
 
