@@ -166,8 +166,10 @@ engine_failure *engine_op_perform(engine_op *op, engine_thread *self) {
 /* The op is over, with a failure (TAKES) or NULL. */
 static void finish(engine_op *op, engine_failure *failure, engine_thread *self) {
     engine_ready ready = {NULL, &ready.head};
+    engine_entry *granted = NULL, **end = &granted;
     for (uint32_t i = 0; i < op->entry_count; i++)
-        engine_var_finish(op->entries[i].var, op->entries[i].access, failure, &ready);
+        end = engine_var_finish(op->entries[i].var, op->entries[i].access, failure, end);
+    engine_var_release(granted, &ready);
     engine_failure_release(failure);
     if (!(op->flags & ENGINE_OP_HIDDEN))
         engine_count_one(&self->completed);

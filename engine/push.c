@@ -128,10 +128,12 @@ static void run_claimed(neap_sync_fn fn, void *arg, const neap_push *push, engin
         engine_timeline_push(push, began, failure, skipped);
     if (push->release)
         push->release(arg);
+    engine_entry *granted = NULL, **end = &granted;
     for (int i = 0; i < push->nreads; i++)
-        engine_var_finish(push->reads[i], ENGINE_READ, NULL, &ready);
+        end = engine_var_finish(push->reads[i], ENGINE_READ, NULL, end);
     for (int i = 0; i < push->nwrites; i++)
-        engine_var_finish(push->writes[i], ENGINE_WRITE, failure, &ready);
+        end = engine_var_finish(push->writes[i], ENGINE_WRITE, failure, end);
+    engine_var_release(granted, &ready);
     if (failure)
         engine_failure_release(failure);
     engine_count_one(&self->completed);

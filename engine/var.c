@@ -189,9 +189,10 @@ bool engine_var_enqueue(engine_op *op, neap_var *const *order) {
 
 /* ---- Leaving ----------------------------------------------------------------------------------------------------- */
 
-/* Takes from the locked variable the entries that may now be granted, and grants them. */
-static engine_entry *grant_front(neap_var *var) {
-    engine_entry *first = var->head, *last = NULL;
+/* Takes from the locked variable the entries that may now be granted, and grants them. Returns as engine_var_finish. */
+static engine_entry **grant_front(neap_var *var, engine_entry **granted) {
+    engine_entry *last = NULL;
+    *granted = var->head;
     while (var->head && !var->writing) {
         engine_entry *entry = var->head;
         if (entry->access == ENGINE_READ) {
@@ -201,13 +202,16 @@ static engine_entry *grant_front(neap_var *var) {
         } else {
             break;
         }
+        __builtin_prefetch(engine_entry_op(entry), 1);
         var->head = entry->next;
         last = entry;
     }
-    if (!last)
-        return NULL;
+    if (!last) {
+        *granted = NULL;
+        return granted;
+    }
     last->next = NULL;
-    return first;
+    return &last->next;
 }
 
 static void append_ready(engine_ready *ready, engine_op *op) {
@@ -225,9 +229,8 @@ static engine_watch *count_write(neap_var *var, engine_failure *failure) {
     return var->watches ? engine_watch_take(&var->watches, version) : NULL;
 }
 
-void engine_var_finish(neap_var *var, int access, engine_failure *failure, engine_ready *ready) {
+engine_entry **engine_var_finish(neap_var *var, int access, engine_failure *failure, engine_entry **granted) {
     engine_watch *due = NULL;
-    engine_entry *granted = NULL;
     engine_lock_take(&var->lock);
     if (access == ENGINE_READ) {
         var->readers--;
@@ -237,15 +240,19 @@ void engine_var_finish(neap_var *var, int access, engine_failure *failure, engin
             due = count_write(var, failure);
     }
     if (var->head)
-        granted = grant_front(var);
+        granted = grant_front(var, granted);
     if (var->head)
-        __builtin_prefetch((char *)var->head - offsetof(engine_op, entries), 1); /* most likely what comes next */
+        __builtin_prefetch(var->head, 1); /* most likely what comes next */
     bool gone = var->deleted && is_idle(var);
     engine_lock_drop(&var->lock);
     if (gone)
         destroy(var);
     if (due)
         engine_watch_fire(due);
+    return granted;
+}
+
+void engine_var_release(engine_entry *granted, engine_ready *ready) {
     while (granted) {
         engine_entry *next = granted->next;
         engine_op *op = engine_entry_op(granted);
