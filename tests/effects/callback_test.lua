@@ -216,6 +216,91 @@ check.test("unordered: as soon as the arguments are there", function()
     ]], "fast\nslow\t[1.]\nend\n")
 end)
 
+--- Random effects and what they must print: rounds of prints, writes, callbacks (nested, failing), logs and jitted
+-- functions, some of them with values that take time. What they must print goes to the file PATH.
+local MIXTURE = [[
+    local model = {}
+    local function expect(text) model[#model + 1] = text end
+    local function value(k)
+        local v = np.array(k):astype "i32"
+        return k % 61 == 0 and np.debug.sleep(v, 2) or v
+    end
+    local log = np.effects.logger(setmetatable({}, {__newindex = function(_, _, line) print("log " .. line) end}))
+    local both = np.jit(function(x)
+        print("staged", x)
+        local y = np.callback(function(v) print("host", v) return v end, {result = x})(x)
+        print("staged again", y)
+        np.callback(function(v) print("host again", v) np.callback(print)("nested", v) end)(y)
+        io.write("staged end ", y, "\n")
+        return y
+    end)
+    local last
+    local kinds = {
+        function(k) print(k, value(k)) expect(k .. "\t" .. k) end,
+        function(k) np.printf("%d!\n", value(k)) expect(k .. "!") end,
+        function(k) io.write("w ", value(k), "\n") expect("w " .. k) end,
+        function(k) np.debug.print({ordered = true}, "{:d}?", value(k)) expect(k .. "?") end,
+        function(k) log("%d", value(k)) expect("log " .. k) end,
+        function(k)
+            np.callback(function(v) print("c", v) end)(value(k))
+            expect("c\t" .. k)
+        end,
+        function(k)
+            np.callback(function(v)
+                print("in", v)
+                np.callback(function(u) print("deep", u:item()) end)(v + 1)
+                print("out", (v * 2):item())
+            end)(value(k))
+            expect("in\t" .. k) expect("deep\t" .. k + 1) expect("out\t" .. 2 * k)
+        end,
+        function(k)
+            last = np.callback(function(v) return v * 2 end, {result = value(1)})(value(k))
+            print("r", last + 1)
+            expect("r\t" .. 2 * k + 1)
+        end,
+        function(k)
+            local r = np.callback(function() error("no", 0) end, {result = value(1)})()
+            print("f", r)
+            expect("f\t<error: (command line):" .. debug.getinfo(1, "l").currentline - 2 .. ": callback: no>")
+        end,
+        function(k)
+            both(value(k))
+            expect("staged\t" .. k) expect("host\t" .. k) expect("staged again\t" .. k)
+            expect("host again\t" .. k) expect("nested\t" .. k) expect("staged end " .. k)
+        end,
+        function() np.effects_barrier() end,
+        function() if last then last:item() end end,
+    }
+    local seed = SEED
+    for k = 1, ROUNDS do
+        seed = seed * 16807 % 2147483647
+        kinds[seed % #kinds + 1](k)
+    end
+    np.effects_barrier()
+    local file = io.open(PATH, "w")
+    file:write(table.concat(model, "\n"), "\n")
+    file:close()
+]]
+
+check.test("random mixtures of effects come in the order of the program", function()
+    local rounds = os.getenv "NEAP_TEST_BUILD" == "release" and 4000 or 300
+    for seed = 1, 3 do
+        local path = process.file ""
+        local text = output(("SEED, ROUNDS, PATH = %d, %d, %q "):format(seed, rounds, path) .. MIXTURE)
+        local file = assert(io.open(path))
+        local expected = file:read "*a"
+        file:close()
+        if text ~= expected then
+            local a, b, line = text:gmatch "[^\n]*\n", expected:gmatch "[^\n]*\n", 0
+            repeat
+                local got, want = a(), b()
+                line = line + 1
+                check.equal(got, want, ("seed %d, line %d"):format(seed, line))
+            until not got
+        end
+    end
+end)
+
 check.test("a kind and an order of its own", function()
     check.equal(output [[
         np.effects.order("callback", "own")
