@@ -78,8 +78,9 @@ typedef struct neap_engine_config {
 
 /* Starts the engine; config may be NULL. A second start returns NEAP_E_STATE. Threads are started on first need. */
 NEAP_API int neap_engine_start(const neap_engine_config *config);
-/* Waits for all ops, joins the workers, trims the pools. Harmless when not started. In a fork's child the engine is
- * dead: every call returns NEAP_E_STATE with a text that says so. */
+/* Waits for all ops, but for those that other threads are just running at their push, joins the workers, trims the
+ * pools. Harmless when not started, or inside an op. In a fork's child the engine is dead: every call returns
+ * NEAP_E_STATE with a text that says so. */
 NEAP_API void neap_engine_stop(void);
 NEAP_API int neap_engine_workers(void);
 /* The CPU devices: numbers 0 to this - 1. */
@@ -171,8 +172,8 @@ NEAP_API void neap_engine_cancel(void);
  * neap_parallel_for looks itself, between its indices. */
 NEAP_API int neap_run_cancelled(const neap_run *run);
 
-/* Waits for everything pushed so far by any thread; returns the first failure that no wait has reported and forgets
- * the others. */
+/* Waits for everything whose push has returned, by any thread; returns the first failure that no wait has reported
+ * and forgets the others. */
 NEAP_API int neap_wait_all(void);
 /* Same without waiting: NEAP_PENDING registers the waker. */
 NEAP_API int neap_poll_all(neap_waker *waker);

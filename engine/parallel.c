@@ -54,14 +54,14 @@ static void wait_for_helpers(engine_parallel *loop) {
     }
 }
 
-void neap_parallel_for(const neap_run *run, int64_t n, void (*fn)(void *arg, int64_t i, const neap_run *run),
-                       void *arg) {
-    int workers = engine_pool_width(run->device);
-    if (n <= 1 || workers <= 1 || engine_is_naive() || engine_phase() == ENGINE_DEAD) {
-        for (int64_t i = 0; i < n && run->epoch == engine_epoch(); i++)
-            fn(arg, i, run);
-        return;
-    }
+static void run_alone(const neap_run *run, int64_t n, void (*fn)(void *arg, int64_t i, const neap_run *run),
+                      void *arg) {
+    for (int64_t i = 0; i < n && run->epoch == engine_epoch(); i++)
+        fn(arg, i, run);
+}
+
+static void split(const neap_run *run, int64_t n, void (*fn)(void *arg, int64_t i, const neap_run *run), void *arg,
+                  int workers) {
     int64_t chunk = n / ((int64_t)workers * CHUNKS_PER_WORKER);
     engine_parallel loop = {.fn = fn,
                             .arg = arg,
@@ -75,4 +75,25 @@ void neap_parallel_for(const neap_run *run, int64_t n, void (*fn)(void *arg, int
     work_on(&loop, run);
     engine_pool_retract(&loop);
     wait_for_helpers(&loop);
+}
+
+/* An op that runs at its push is not counted as under way, so the engine may stop meanwhile; its loop is, or it would be
+ * offered to a pool that is gone. */
+void neap_parallel_for(const neap_run *run, int64_t n, void (*fn)(void *arg, int64_t i, const neap_run *run),
+                       void *arg) {
+    engine_thread *self = engine_self();
+    bool outside = run->worker < 0;
+    if (n <= 1 || engine_is_naive() || engine_phase() == ENGINE_DEAD ||
+        (outside && engine_push_begin(self) != NEAP_OK)) {
+        run_alone(run, n, fn, arg);
+        return;
+    }
+    int workers = engine_pool_width(run->device);
+    if (workers > 1) {
+        split(run, n, fn, arg, workers);
+    } else {
+        run_alone(run, n, fn, arg);
+    }
+    if (outside)
+        engine_push_end(self);
 }

@@ -322,6 +322,7 @@ static void *worker_main(void *arg);
 /* Starts one more worker if there may be more than `enough`. False: the system gives no thread. */
 static bool grow(engine_pool *pool, int enough) {
     bool made = true;
+    summons instead = {0, 0};
     pthread_mutex_lock(&grow_mutex);
     engine_lock_take(&pool->lock);
     int index = pool->started;
@@ -339,11 +340,14 @@ static bool grow(engine_pool *pool, int enough) {
         } else {
             pool->arriving--;
             if (index > 0)
-                pool->most = index; /* do with those that we have */
+                pool->most = index;    /* do with those that we have */
+            instead = summon(pool, 1); /* whoever saw one arriving left the sleepers asleep */
         }
         engine_lock_drop(&pool->lock);
     }
     pthread_mutex_unlock(&grow_mutex);
+    if (instead.wake > 0)
+        engine_futex_wake(&pool->signals, instead.wake);
     return made;
 }
 

@@ -1,10 +1,5 @@
 /* parallel.c: loops that are split over the workers: every index once, nested, from every kind of thread. */
-#include "engine/engine.h"
-#include "tests/check.h"
-
-#include <pthread.h>
-#include <stdlib.h>
-#include <time.h>
+#include "tests/engine/common.h"
 
 enum { MOST = 20000 };
 
@@ -139,6 +134,39 @@ static void is_shared(int workers) {
     CHECK_EQ(l.workers_seen, ((1u << workers) - 1) << 1);
 }
 
+static _Atomic int entered, finished;
+
+/* The first index, which the caller takes, outlasts all that helpers do. */
+static void linger(void *arg, int64_t i, const neap_run *run) {
+    (void)arg, (void)run;
+    atomic_store(&entered, 1);
+    sleep_ms(i == 0 ? 50 : 1);
+}
+
+static int run_lingering(void *arg, const neap_run *run) {
+    (void)arg;
+    neap_parallel_for(run, 16, linger, NULL);
+    atomic_store(&finished, 1);
+    return NEAP_OK;
+}
+
+static void *push_lingering(void *arg) {
+    (void)arg;
+    CHECK_EQ(neap_push_sync(run_lingering, NULL, &(neap_push){.name = "linger", .flags = NEAP_PUSH_SMALL}), 0);
+    return NULL;
+}
+
+/* The engine stops while another thread is in a loop of an op that runs at its push. */
+static void stop_beside_a_loop(void) {
+    pthread_t thread;
+    CHECK_EQ(neap_engine_start(&POOL), 0);
+    CHECK_EQ(pthread_create(&thread, NULL, push_lingering, NULL), 0);
+    await(&entered, 1);
+    neap_engine_stop();
+    pthread_join(thread, NULL);
+    CHECK_EQ(finished, 1);
+}
+
 int main(void) {
     static const neap_engine_config configs[] = {{.workers = 1},
                                                  {.workers = 2, .devices = 2},
@@ -154,5 +182,6 @@ int main(void) {
             is_shared(configs[i].workers);
         neap_engine_stop();
     }
+    stop_beside_a_loop();
     return check_end();
 }

@@ -1,0 +1,64 @@
+/* refused_threads.c: the system gives no thread while work comes in: the workers that there are do it.
+ *
+ * Release build only: this program stands in for pthread_create, which the sanitizers do as well. */
+#include "tests/engine/common.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+
+static _Atomic int refusing, asked, answered;
+
+static int make_thread(pthread_t *thread, const pthread_attr_t *attr, void *(*main)(void *), void *arg) {
+    int (*real)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+    *(void **)&real = dlsym(RTLD_NEXT, "pthread_create");
+    return real(thread, attr, main, arg);
+}
+
+int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*main)(void *), void *arg) {
+    if (!refusing)
+        return make_thread(thread, attr, main, arg);
+    atomic_store(&asked, 1);
+    await(&answered, 1);
+    return EAGAIN;
+}
+
+static _Atomic int let_go, done;
+
+static int wait_to_go(void *arg, const neap_run *run) {
+    (void)arg, (void)run;
+    await(&let_go, 1);
+    return NEAP_OK;
+}
+
+static int count(void *arg, const neap_run *run) {
+    (void)arg, (void)run;
+    atomic_fetch_add(&done, 1);
+    return NEAP_OK;
+}
+
+static void *push_count(void *arg) {
+    (void)arg;
+    CHECK_EQ(neap_push_sync(count, NULL, &(neap_push){.name = "count"}), 0);
+    return NULL;
+}
+
+/* The only worker is busy, so a push asks for a second one. While the system thinks about that, the worker becomes free
+ * and falls asleep, and another push leaves it asleep, since somebody is coming. */
+int main(void) {
+    pthread_t pusher;
+    CHECK_EQ(neap_engine_start(&POOL), 0);
+    CHECK_EQ(neap_push_sync(wait_to_go, NULL, &(neap_push){.name = "wait"}), 0);
+    atomic_store(&refusing, 1);
+    CHECK_EQ(make_thread(&pusher, NULL, push_count, NULL), 0);
+    await(&asked, 1);
+    atomic_store(&let_go, 1);
+    await(&done, 1);
+    sleep_ms(50); /* longer than a worker spins */
+    push_count(NULL);
+    atomic_store(&answered, 1);
+    await(&done, 2);
+    pthread_join(pusher, NULL);
+    CHECK_EQ(neap_wait_all(), 0);
+    neap_engine_stop();
+    return check_end();
+}
