@@ -189,8 +189,8 @@ static void write_piece(piece *front) {
     advance(front, bytes);
     if (to->closing && to->pending == 0) {
         retire(to);
-    } else if (is_diverted(to) && to->pending > 0) {
-        neap_waker_wake(out.diverted); /* this write was too slow for the handover */
+    } else if (is_diverted(to) && first_piece(true)) {
+        neap_waker_wake(out.diverted); /* this write was too slow for the handover, and nothing could be taken */
     }
     announce();
 }

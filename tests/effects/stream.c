@@ -418,6 +418,52 @@ static int diverted(void) {
     return 0;
 }
 
+/* Fills the pipe; returns how many bytes it took. */
+static size_t fill_pipe(int fd) {
+    static const char zeros[4096];
+    size_t filled = 0;
+    ssize_t count;
+    fcntl(fd, F_SETFL, O_NONBLOCK);
+    for (size_t bytes = sizeof zeros; bytes > 0; bytes /= 4096) {
+        while ((count = write(fd, zeros, bytes)) > 0)
+            filled += (size_t)count;
+    }
+    fcntl(fd, F_SETFL, 0);
+    return filled;
+}
+
+/* A write that hangs when text is diverted holds up what stands behind it; its end is told to the taker. */
+static int diverted_behind_a_slow_write(void) {
+    static char text[4096];
+    neap_waker *waker;
+    int pipes[2], stream;
+    if (neap_waker_new(&waker) || pipe(pipes) || dup2(pipes[1], STDOUT_FILENO) < 0)
+        return 2;
+    size_t filled = fill_pipe(pipes[1]), got = 0;
+    for (;;) {
+        neap_out_write(NEAP_STDOUT, "x", 1);
+        neap_out_write(NEAP_STDERR, "err", 3);
+        sleep_ms(20);
+        neap_out_divert(waker);
+        neap_waker_clear(waker);
+        if (neap_out_take(text, sizeof text, &stream) == 0)
+            break; /* the writer hangs */
+        while (neap_out_take(text, sizeof text, &stream) > 0)
+            continue;
+        neap_out_divert(NULL);
+    }
+    while (got < filled + 1) {
+        ssize_t count = read(pipes[0], text, sizeof text);
+        got += count > 0 ? (size_t)count : 0;
+    }
+    if (neap_waker_sleep(waker, 20000) != 1)
+        return 3;
+    if (neap_out_take(text, sizeof text, &stream) != 3 || stream != NEAP_STDERR || memcmp(text, "err", 3))
+        return 4;
+    neap_waker_free(waker);
+    return 0;
+}
+
 static int first_line(void) {
     neap_out_write(NEAP_STDOUT, "1\n", 2);
     neap_out_drain();
@@ -445,6 +491,7 @@ static int (*const bodies[])(void) = {
     no_stdout,
     diverted_with_file,
     diverted,
+    diverted_behind_a_slow_write,
     first_line,
     bad_calls,
 };
@@ -510,6 +557,7 @@ int main(int argc, char **argv) {
     check_case(no_stdout, AT_ONCE, "");
     check_case(diverted_with_file, AT_ONCE, "");
     check_case(diverted, AT_ONCE, "before given back at exit");
+    check_case(diverted_behind_a_slow_write, AT_ONCE, "");
     check_case(first_line, AT_ONCE, "1\n");
     check_case(bad_calls, AT_ONCE, "");
     return check_end();
