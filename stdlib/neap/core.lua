@@ -114,12 +114,13 @@ end
 
 --- File and line of the first frame that is neither C nor of this library; nil when there is none.
 local function user_site()
-    for level = 2, 60 do
-        local frame = getinfo(level, "Sl")
-        if not frame then return nil end
+    local level, frame = 2, getinfo(2, "Sl")
+    while frame do
         if frame.what ~= "C" and frame.currentline > 0 and not is_own(frame.source) then
             return frame.short_src, frame.currentline
         end
+        level = level + 1
+        frame = getinfo(level, "Sl")
     end
 end
 
@@ -418,7 +419,11 @@ local function pump(try)
             C.neap_waker_clear(waker)
             rc = try()
             if rc ~= PENDING then break end
-            if C.neap_effects_requested(effects) == 0 or frame.depth >= DEEP then
+            local requested = C.neap_effects_requested(effects) ~= 0
+            if requested and frame.depth >= DEEP then
+                C.neap_waker_clear(waker) -- `try` may have woken it for the callback that waits, and nothing else
+            end
+            if not requested or frame.depth >= DEEP then
                 idle = C.neap_waker_sleep(waker, SLEEP_MS) == 0
             end
         end

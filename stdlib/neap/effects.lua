@@ -263,6 +263,9 @@ end
 
 --- log:close(): waits for all effects, then closes the file.
 function Log:close()
+    if getmetatable(self) ~= Log then
+        core.bad_argument("effects.logger", 1, "log", "a log, as in log:close()", self)
+    end
     if self.closed then return end
     np.effects_barrier()
     self.closed = true

@@ -81,15 +81,18 @@ end
 --- The piece for `value` under a printf conversion such as "%.3f": a text, an array, or { array, conversion }.
 -- `position` is that of the argument.
 local function convert(name, spec, value, position)
-    local flags, conversion = spec:match("^%%([-+ #0]*%d*%.?%d*)([diuxXocfFeEgGsqaA])$")
+    local flags, width, precision, conversion = spec:match("^%%([-+ #0]*)(%d*)(%.?%d*)([diuxXocfFeEgGsqaA])$")
     if not conversion then raise(name, "cannot read the conversion %q", spec) end
+    if #width > 2 or #precision > 3 then
+        raise(name, "width and precision have at most two digits, got the conversion %q", spec)
+    end
     if not is_array(value) then
         local ok, text = pcall(string.format, spec, conversion == "s" and tostring(value) or value)
         if not ok then raise(name, "argument %d does not fit %s: %s", position, spec, core.describe(value)) end
         return text
     end
     if conversion == "s" then
-        if flags ~= "" then raise(name, "an array takes a plain %%s, not %s", spec) end
+        if flags .. width .. precision ~= "" then raise(name, "an array takes a plain %%s, not %s", spec) end
         return piece_of(value)
     end
     if not conversion:find("^[diuxXofFeEgG]$") then raise(name, "%s does not accept an array", spec) end

@@ -357,6 +357,18 @@ check.test("callbacks inside callbacks have their place there", function()
         .. "leave\t2\nbetween\t3\nleave\t3\nbetween\t4\nresult\t4\nleave\t4\nend\n")
 end)
 
+check.test("callbacks that wait, deep inside each other", function()
+    local calls = 0
+    local function nest(n)
+        calls = calls + 1
+        if n == 0 then return end
+        np.callback(nest)(n - 1)
+        np.effects_barrier()
+    end
+    nest(55)
+    check.equal(calls, 56)
+end)
+
 check.test("waiting for everything, and yielding, are refused", function()
     local text, yields
     np.callback(function() text = select(2, pcall(np.wait_all)) end)()

@@ -28,6 +28,7 @@ check.test("lines in a file, formatted as by np.printf", function()
     check.equal(read(path), "plain\n3 0.50 [0 1 2] text|   ab|%\n[1.]\n")
     log:close()
     check.raises(function() log("more") end, "np%.effects%.logger: the log is closed")
+    check.raises(function() log.close() end, "test%.lua:%d+: np%.effects%.logger: .*log:close%(%), got nothing")
 end)
 
 check.test("mode: emptied first or appended to", function()
