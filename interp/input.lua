@@ -13,12 +13,17 @@ local input = {}
 
 local HELP_NS, SLEEP_MS = 200000, 1000
 
---- Waits until `ready` returns true; `sleep` returns when it may have become so, and when the waker was woken.
+--- Waits until `ready` returns true; `sleep` returns when it may have become so, and when the waker was woken. Callbacks
+-- run meanwhile, but not while an interrupt is pending, which a child may be dealing with.
 local function wait_until(ready, sleep)
     while true do
         C.neap_waker_clear(core.waker)
         if ready() then return end
-        if C.neap_engine_help(HELP_NS) == 0 then sleep() end
+        if core.callbacks_due(false) and C.neap_interrupt_pending() == 0 then
+            core.run_callbacks()
+        elseif C.neap_engine_help(HELP_NS) == 0 then
+            sleep()
+        end
     end
 end
 
@@ -47,9 +52,10 @@ end
 --- An iterator over standard input, as io.lines gives it.
 local function lines(read, ...)
     local count, formats = select("#", ...), { ... }
-    local function raise_failure(value, problem, ...)
+    local function raise_failure(...)
+        local value, problem = ...
         if value == nil and problem then error(problem, 3) end
-        return value, problem, ...
+        return ...
     end
     return function() return raise_failure(read(io.stdin, unpack(formats, 1, count))) end
 end

@@ -98,6 +98,9 @@ void line_attend(const line_setup *setup, void (*hide)(void), void (*show)(void)
         neap_out_divert(NULL);
         setup->run_callbacks();
         line_begin(setup->waker);
+        if (setup->callbacks_wait()) {
+            neap_waker_wake(setup->waker); /* the others run after what was typed meanwhile */
+        }
     } else if (hidden && neap_out_midline()) {
         line_write(STDOUT_FILENO, "\n", 1);
     }

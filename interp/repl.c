@@ -97,9 +97,10 @@ static bool callbacks_wait(void) {
     return neap_effects_requested(neap_ctx_effects(session_context(prompt_state))) != 0;
 }
 
-/* Ctrl-C stops the callback and leaves the line. */
+/* Ctrl-C stops the callback, which is told, and leaves the line. */
 static void run_callbacks(void) {
     session_call(prompt_state, "neap.core", "run_callbacks", 0);
+    session_call(prompt_state, "neap.core", "check_interrupt", 0);
     lua_settop(prompt_state, 0);
     session_interrupt_forget(prompt_state);
 }

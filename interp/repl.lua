@@ -13,13 +13,14 @@ local CHUNK = "=prompt"
 local VALUES = "return nil, "
 local hinted = false
 
---- The compiled command, or nil and the error of reading it as statements.
+--- The compiled command and whether it is an expression; or nil and the error of reading it as statements.
 local function compile(text)
     local expression = text:match("^%s*=(.*)$")
-    if expression then return loadstring(VALUES .. expression, CHUNK, "t") end
-    local chunk = loadstring(VALUES .. text, CHUNK, "t")
-    if chunk then return chunk end
-    return loadstring(text, CHUNK, "t")
+    local chunk, problem = loadstring(VALUES .. (expression or text), CHUNK, "t")
+    if chunk then return chunk, true end
+    if expression then return nil, problem end
+    chunk, problem = loadstring(text, CHUNK, "t")
+    return chunk, chunk == nil and problem
 end
 
 --- Whether more lines can complete the command.
@@ -51,11 +52,15 @@ end
 
 --- Runs a command and shows its values. Raises its error.
 function repl.run(text)
-    local chunk, problem = compile(text)
-    if not chunk then error(problem, 0) end
+    local chunk, what = compile(text)
+    if not chunk then error(what, 0) end
     hint_local(text)
     sites.enter(CHUNK:sub(2))
-    display(chunk())
+    if what then
+        display(chunk())
+    else
+        display(nil, chunk())
+    end
 end
 
 return repl

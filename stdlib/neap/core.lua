@@ -406,24 +406,28 @@ local run_callbacks = core.run_callbacks
 local HELP_NS, SLEEP_MS = 200000, 50
 local DEEP = 50 -- callbacks inside each other, from which on a wait takes a further one only when nothing else happens
 
---- The one place where Lua waits: calls callbacks, runs small ready work, else sleeps until something has finished, and
--- tries again. `try` makes a C call that may return NEAP_PENDING; the first other status is returned.
+--- Whether callbacks wait that the code which waits here may call. `idle`: nothing else happens.
+function core.callbacks_due(idle)
+    return C.neap_effects_requested(effects) ~= 0 and (frame.depth < DEEP or idle)
+end
+local callbacks_due = core.callbacks_due
+
+--- The one place where Lua waits, but for input and children (neap.interp.input): calls callbacks, runs small ready
+-- work, else sleeps until something has finished, and tries again. `try` makes a C call that may return NEAP_PENDING; the first other status is returned.
 local function pump(try)
     local rc, idle = try(), false
     while rc == PENDING do
         check_interrupt()
-        if C.neap_effects_requested(effects) ~= 0 and (frame.depth < DEEP or idle) then
+        if callbacks_due(idle) then
             run_callbacks()
             idle = false
         elseif C.neap_engine_help(HELP_NS) == 0 then
             C.neap_waker_clear(waker)
             rc = try()
             if rc ~= PENDING then break end
-            local requested = C.neap_effects_requested(effects) ~= 0
-            if requested and frame.depth >= DEEP then
-                C.neap_waker_clear(waker) -- `try` may have woken it for the callback that waits, and nothing else
-            end
-            if not requested or frame.depth >= DEEP then
+            if not callbacks_due(false) then
+                -- `try` may have woken it for a callback that has to wait, and nothing else
+                if C.neap_effects_requested(effects) ~= 0 then C.neap_waker_clear(waker) end
                 idle = C.neap_waker_sleep(waker, SLEEP_MS) == 0
             end
         end

@@ -42,6 +42,12 @@ local LOOPS = {
     ["running far ahead"] = "x = np.ones(4096, 4096)\nwhile true do x = np.debug.sleep(x + 1, 1000) end",
     ["a gradient"] = "np.grad(function(x) while true do x = x * 1 end end)(np.ones(3))",
     ["a trace"] = "np.jit(function(x) while true do x = x * 1 end end)(np.ones(3))",
+    ["a callback"] = "np.callback(function() while true do end end)()\nnp.effects_barrier()",
+    ["a callback that waits"] = "np.callback(function(x) x = np.debug.sleep(x, 600000) x:wait() end)(np.ones(1))\n" ..
+                                "np.effects_barrier()",
+    ["callbacks inside each other"] = "local call = np.callback\ncall(function() call(function() while true do end " ..
+                                      "end)() np.effects_barrier() end)()\nnp.effects_barrier()",
+    ["reading in a callback"] = "np.callback(function() io.read() end)()\nnp.effects_barrier()",
     ["products"] = "x = np.ones(1500, 1500)\nwhile true do x:matmul(x):wait() end",
 }
 
@@ -53,7 +59,7 @@ end
 -- What the packaged LuaJIT, without hook checks, can stop too.
 local STOPS_ANYWAY = { ["array ops"] = true, ["array ops that are awaited"] = true, printing = true,
                        ["a slow value"] = true, ["waiting for everything"] = true, ["text of a slow value"] = true,
-                       ["running far ahead"] = true, ["lines of input"] = true, ["a file's lines"] = true }
+                       ["running far ahead"] = true, ["a callback that waits"] = true, ["lines of input"] = true, ["a file's lines"] = true }
 
 for name, loop in pairs(LOOPS) do
     local stops = process.has_hook_checks() or STOPS_ANYWAY[name]
@@ -86,6 +92,21 @@ check.test("waiting for a value stops", function()
     check.equal(status, 130, text)
     check.ok(seconds < 3, "took " .. seconds .. " s")
     check.ok(text:find(script .. ":3: ", 1, true), text)
+end)
+
+check.test("a callback at the end of a script stops, and what it was to give fails", function()
+    local call = "r = np.callback(function(v) print 'ready' v = np.debug.sleep(v, 600000) v:wait() end, " ..
+                 "{ result = np.ones(1) })(np.debug.sleep(np.ones(1), 200))"
+    local status, text = interrupt(call .. "\n")
+    check.equal(status, 130, text)
+    status, text = interrupt(call .. "\nprint('got', r)\n")
+    check.equal(status, 130, text)
+    check.ok(text:find "got\t<error: [^\n]*interrupted", text)
+    local terminal = process.terminal({ "-e", call .. " r:item()" }, {})
+    terminal:expect "ready"
+    terminal:send "\3"
+    check.equal(terminal:finish(), 130)
+    check.ok(terminal.seen:find "neap: %(command line%):1: [^\n]*interrupted\r\n$", terminal.seen)
 end)
 
 check.test("a script cannot turn an interrupt into success", function()

@@ -89,11 +89,10 @@ end
 local Terminal = {}
 Terminal.__index = Terminal
 
---- Starts the executable under a pseudo-terminal, with the environment variables of `environment` set.
-function process.terminal(arguments, environment)
-    local argv = ffi.new("const char *[?]", #arguments + 2)
-    argv[0] = process.neap
-    for k, word in ipairs(arguments) do argv[k] = word end
+--- Starts a program, whose path is the first word of `command`, under a pseudo-terminal.
+local function start(command, environment)
+    local argv = ffi.new("const char *[?]", #command + 1)
+    for k, word in ipairs(command) do argv[k - 1] = word end
     local size = ffi.new("unsigned short[4]", 40, 120, 0, 0)
     local master = ffi.new("int[1]")
     io.stdout:flush()
@@ -102,10 +101,22 @@ function process.terminal(arguments, environment)
     if pid == 0 then
         C.setenv("TERM", "xterm", 1)
         for name, value in pairs(environment or {}) do C.setenv(name, value, 1) end
-        C.execv(process.neap, ffi.cast("char *const *", argv))
+        C.execv(command[1], ffi.cast("char *const *", argv))
         C._exit(127)
     end
     return setmetatable({ pid = pid, fd = master[0], seen = "", taken = 1 }, Terminal)
+end
+
+--- Starts the executable under a pseudo-terminal, with the environment variables of `environment` set.
+function process.terminal(arguments, environment)
+    return start({ process.neap, unpack(arguments) }, environment)
+end
+
+--- The same, but its output goes through a pipe, so the prompt has no line editing. `echo`: the terminal shows what is
+-- typed. The exit status is not known.
+function process.piped_terminal(arguments, environment, echo)
+    local line = [[trap "" INT; ]] .. (echo and "" or "stty -echo; ") .. [["$0" "$@" 2>&1 | cat]]
+    return start({ "/bin/sh", "-c", line, process.neap, unpack(arguments) }, environment)
 end
 
 --- Types text.

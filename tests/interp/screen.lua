@@ -1,12 +1,14 @@
 --- screen.lua: what a terminal shows for the bytes that it gets: the part of xterm that line editing uses.
 --
 -- The page grows downwards without end, so nothing is lost by scrolling. A sequence that it does not know is an error.
+-- `modes` counts how often each private mode was set or reset: modes["2004h"].
 local screen = {}
 local Screen = {}
 Screen.__index = Screen
 
 function screen.new(width)
-    return setmetatable({ width = width, rows = { {} }, row = 1, column = 0, wraps = false, rest = "" }, Screen)
+    return setmetatable({ width = width, rows = { {} }, row = 1, column = 0, wraps = false, rest = "",
+                          modes = {} }, Screen)
 end
 
 --- The text of a row (from 1), without spaces at its end.
@@ -64,6 +66,8 @@ function Screen:escape(text)
         if private == "" then
             local control = controls[final] or error("unknown sequence " .. final)
             control(self, tonumber(n) or 1)
+        else
+            self.modes[n .. final] = (self.modes[n .. final] or 0) + 1
         end
         return 2 + #private + #n + 1
     end

@@ -1,0 +1,185 @@
+--- stop_test.lua: one press of Ctrl-C at the prompt stops whatever runs, says "interrupted" once, and the next command
+-- works; with line editing and without. Callbacks among it: those of a waiting command, those that run while a line is
+-- typed, and those inside each other. Work in flight goes on if somebody wants it, and is given up else.
+local check = require "tests.check"
+local process = require "tests.interp.process"
+
+if os.getenv "NEAP_TEST_BUILD" == "tsan" then
+    check.skip("interrupts", "the thread sanitizer delivers signals only at calls that it knows")
+    check.done()
+end
+
+local readline = select(2, process.run_neap { "doctor" }):find("line editing +GNU readline") ~= nil
+local hook_checks = process.has_hook_checks()
+
+local state = process.file "" -- its name, as a folder, for the history
+os.remove(state)
+
+local ENVIRONMENT = { XDG_STATE_HOME = state, INPUTRC = "/dev/null" }
+
+--- The ways in which a prompt comes by its lines: { name, start }.
+local editors = { { "without editing", function() return process.piped_terminal({}, ENVIRONMENT, true) end } }
+if readline then
+    table.insert(editors, 1, { "with editing", function() return process.terminal({}, ENVIRONMENT) end })
+end
+
+--- What was shown, without the marks of bracketed paste.
+local function plain(text)
+    return (text:gsub("\27%[%?2004[lh]\r?", ""))
+end
+
+--- Types a command; returns what is shown between it and the next prompt.
+local function command(terminal, text)
+    terminal:send(text .. "\n")
+    terminal:expect "\r\n"
+    return plain(terminal:expect "> ")
+end
+
+local function count(text, word)
+    return select(2, text:gsub(word, ""))
+end
+
+--- Presses Ctrl-C; returns what is shown up to the next prompt.
+local function press(terminal)
+    process.sleep(0.15) -- let loops be compiled
+    terminal:send "\3"
+    return plain(terminal:expect "> ")
+end
+
+-- The beginning of a command whose running can be seen. What is typed does not hold the word itself.
+local READY = "print('rea' .. 'dy') "
+
+--- Types a command that prints "ready", and presses Ctrl-C after that. Returns what is shown up to the next prompt.
+local function stop(terminal, text)
+    terminal:send(text .. "\n")
+    terminal:expect "\r\n"
+    terminal:expect "ready\r\n"
+    return press(terminal)
+end
+
+local SLOW = "np.debug.sleep(np.ones(1), 600000)"
+local CALL = "np.callback(function() " .. READY .. " while true do end end)() "
+
+--- Commands without an end. `loop`: the packaged LuaJIT, without hook checks, cannot stop it.
+local COMMANDS = {
+    { "an empty loop", READY .. "while true do end", loop = true },
+    { "a loop of numbers", READY .. "local x = 0; while true do x = x + 1 end", loop = true },
+    { "a loop that catches errors", READY .. "while true do pcall(function() while true do end end) end", loop = true },
+    { "a loop of arrays", READY .. "x = np.arange(10); while true do x = x + 1 end" },
+    { "a loop that waits", READY .. "while true do np.arange(1000):sum():item() end" },
+    { "a gradient", READY .. "np.grad(function(x) while true do x = x * 1 end end)(np.ones(3))" },
+    { "item", READY .. SLOW .. ":item()" },
+    { "the value of a command", READY .. "return " .. SLOW },
+    { "wait_all", READY .. "local x = " .. SLOW .. " np.wait_all()" },
+    { "a barrier", READY .. "np.callback(function() end)(" .. SLOW .. ") np.effects_barrier()" },
+    { "running far ahead", READY .. "local x = np.ones(4096, 4096) while true do x = np.debug.sleep(x + 1, 1000) end" },
+    { "products", READY .. "local x = np.ones(2000, 2000) for _ = 1, 300 do x = x:matmul(x) end x:sum():item()" },
+    { "a callback", CALL .. "np.effects_barrier()", loop = true },
+    { "a callback that waits", "np.callback(function() " .. READY .. SLOW .. ":item() end)() np.effects_barrier()" },
+    { "a callback in a callback", "np.callback(function() " .. CALL .. "np.effects_barrier() end)() " ..
+      "np.effects_barrier()", loop = true },
+    { "a callback that a recording calls", CALL .. "while true do x = np.ones(3) + 1 end", loop = true },
+    { "reading", READY .. "io.read()" },
+    { "reading in a callback", "np.callback(function() " .. READY .. "io.read() end)() np.effects_barrier()" },
+    { "a child", READY .. "os.execute 'sleep 60'" },
+    { "a child's output", READY .. "io.popen('sleep 60'):read('*a')" },
+    { "a comparator", READY .. "table.sort({ 1, 2, 3 }, function() while true do end end)", loop = true },
+    { "a replacement", READY .. "while true do ('x'):rep(1e6):gsub('x', function() return 'y' end) end" },
+}
+
+--- A test on a fresh prompt of each editor.
+local function on_prompts(name, needs_checks, f)
+    for _, editor in ipairs(editors) do
+        local title = name .. ", " .. editor[1]
+        if needs_checks and not hook_checks then
+            check.skip(title, "LuaJIT without hook checks")
+        else
+            check.test(title, function()
+                local terminal = editor[2]()
+                terminal:expect "> "
+                f(terminal)
+                terminal:send "\4"
+                check.equal(terminal:finish(), 0)
+            end)
+        end
+    end
+end
+
+on_prompts("one press stops every command", false, function(terminal)
+    local stopped = 0
+    for _, case in ipairs(COMMANDS) do
+        local name, text = unpack(case)
+        if hook_checks or not case.loop then
+            local shown = stop(terminal, text)
+            check.equal(count(shown, "interrupted"), 1, name .. ": " .. shown)
+            check.equal(command(terminal, "'alive'"), "alive\r\n", name)
+            stopped = stopped + 1
+        end
+    end
+    check.equal(count(terminal.seen, "interrupted"), stopped, "one of them was told again later")
+    check.equal(command(terminal, "np.debug.counters().live_handles < 10"), "true\r\n")
+end)
+
+on_prompts("a print that is waited for shows the interrupt in its place", false, function(terminal)
+    local shown = stop(terminal, READY .. "print('slow', " .. SLOW .. ") print 'on' np.effects_barrier()")
+    check.ok(shown:find("slow\t<error: [^\r]*interrupted>\r\non\r\nprompt:1: interrupted\r\n$"), shown)
+    check.equal(command(terminal, "'alive'"), "alive\r\n")
+end)
+
+-- ---- Callbacks ------------------------------------------------------------------------------------------------------
+
+on_prompts("a callback's results fail, and so does the wait for them", true, function(terminal)
+    command(terminal, "function forever() " .. READY .. " while true do end end")
+    local late = "np.debug.sleep(np.ones(1), 200)" -- so that the wait calls it, not the recording
+    local shown = stop(terminal, "r = np.callback(forever, { result = np.ones(1) })(" .. late .. ") r:item()")
+    check.equal(count(shown, "interrupted"), 1, shown)
+    shown = command(terminal, "(r + 1):item()")
+    check.ok(shown:find "^prompt:1: [^\n]*callback: prompt:1: interrupted\r\n$", shown)
+    check.equal(command(terminal, "np.callback(function(x) return x end, { result = np.ones(1) })(np.ones(1)):item()"),
+                "1\r\n")
+end)
+
+on_prompts("callbacks inside each other all end", true, function(terminal)
+    command(terminal, "function nest(n) if n == 0 then " .. READY .. " while true do end end " ..
+                      "local x = np.debug.sleep(np.ones(1), 50) " ..
+                      "local r = np.callback(nest, { result = np.ones(1) })(n - 1, x) kept[n] = r return r:item() end")
+    local shown = stop(terminal, "kept = {} nest(5)")
+    check.equal(count(shown, "interrupted"), 1, shown)
+    for k = 1, 5 do
+        check.ok(command(terminal, ("kept[%d]:item()"):format(k)):find "interrupted", "result " .. k)
+    end
+    check.equal(command(terminal, "'alive'"), "alive\r\n")
+end)
+
+on_prompts("a callback that runs while a line is typed", true, function(terminal)
+    command(terminal, "function forever() " .. READY .. " while true do end end")
+    command(terminal, "r = np.callback(forever, { result = np.ones(1) })(np.debug.sleep(np.ones(1), 600))")
+    terminal:send "1 + "
+    terminal:expect "ready\r\n"
+    local shown = press(terminal)
+    check.ok(shown:find "^[%^C\r\n]*interrupted\r\n$", shown)
+    check.ok(command(terminal, "2"):find "^[23]\r\n", "the line, of which a terminal without editing drops what it had")
+    check.ok(command(terminal, "r:item()"):find "interrupted")
+    check.equal(command(terminal, "'alive'"), "alive\r\n")
+end)
+
+-- ---- Work that is given up, and work that is not --------------------------------------------------------------------
+
+on_prompts("work that nobody wants is given up", false, function(terminal)
+    stop(terminal, READY .. "local x = " .. SLOW .. " x:item()")
+    check.equal(command(terminal, "np.wait_all() return 'nothing runs'"), "nothing runs\r\n")
+end)
+
+on_prompts("work that an array or an effect wants goes on", false, function(terminal)
+    local wanted = READY .. "kept = np.debug.sleep(np.arange(3), 1500) np.callback(function(v) called = v * 2 end)(kept) " ..
+                   "print('printed', kept + 1) "
+    stop(terminal, wanted .. "kept:wait()")
+    terminal:expect "printed\t[1 2 3]\r\n"
+    terminal:expect "> "
+    check.equal(command(terminal, "kept"), "[0 1 2]\r\n")
+    check.equal(command(terminal, "called"), "[0 2 4]\r\n")
+end)
+
+os.execute("rm -rf '" .. state .. "'")
+process.cleanup()
+check.done()
