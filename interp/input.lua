@@ -13,8 +13,8 @@ local input = {}
 
 local HELP_NS, SLEEP_MS = 200000, 1000
 
---- Waits until `ready` returns true; `sleep` returns when it may have become so, and when the waker was woken. Callbacks
--- run meanwhile, but not while an interrupt is pending, which a child may be dealing with.
+--- Waits until `ready` returns true; `sleep` returns when it may have become so, and when the waker was woken.
+-- Callbacks run meanwhile, but not while an interrupt is pending, which a child may be dealing with.
 local function wait_until(ready, sleep)
     while true do
         C.neap_waker_clear(core.waker)

@@ -413,7 +413,8 @@ end
 local callbacks_due = core.callbacks_due
 
 --- The one place where Lua waits, but for input and children (neap.interp.input): calls callbacks, runs small ready
--- work, else sleeps until something has finished, and tries again. `try` makes a C call that may return NEAP_PENDING; the first other status is returned.
+-- work, else sleeps until something has finished, and tries again. `try` makes a C call that may return NEAP_PENDING;
+-- the first other status is returned.
 local function pump(try)
     local rc, idle = try(), false
     while rc == PENDING do
@@ -425,9 +426,11 @@ local function pump(try)
             C.neap_waker_clear(waker)
             rc = try()
             if rc ~= PENDING then break end
-            if not callbacks_due(false) then
-                -- `try` may have woken it for a callback that has to wait, and nothing else
-                if C.neap_effects_requested(effects) ~= 0 then C.neap_waker_clear(waker) end
+            local requested = C.neap_effects_requested(effects) ~= 0
+            if requested and frame.depth >= DEEP then
+                C.neap_waker_clear(waker) -- `try` may have woken it for the callback that waits, and nothing else
+            end
+            if not requested or frame.depth >= DEEP then
                 idle = C.neap_waker_sleep(waker, SLEEP_MS) == 0
             end
         end

@@ -59,7 +59,8 @@ end
 -- What the packaged LuaJIT, without hook checks, can stop too.
 local STOPS_ANYWAY = { ["array ops"] = true, ["array ops that are awaited"] = true, printing = true,
                        ["a slow value"] = true, ["waiting for everything"] = true, ["text of a slow value"] = true,
-                       ["running far ahead"] = true, ["a callback that waits"] = true, ["lines of input"] = true, ["a file's lines"] = true }
+                       ["running far ahead"] = true, ["a callback that waits"] = true,
+                       ["lines of input"] = true, ["a file's lines"] = true }
 
 for name, loop in pairs(LOOPS) do
     local stops = process.has_hook_checks() or STOPS_ANYWAY[name]

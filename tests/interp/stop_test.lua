@@ -171,8 +171,8 @@ on_prompts("work that nobody wants is given up", false, function(terminal)
 end)
 
 on_prompts("work that an array or an effect wants goes on", false, function(terminal)
-    local wanted = READY .. "kept = np.debug.sleep(np.arange(3), 1500) np.callback(function(v) called = v * 2 end)(kept) " ..
-                   "print('printed', kept + 1) "
+    local wanted = READY .. "kept = np.debug.sleep(np.arange(3), 1500) " ..
+                   "np.callback(function(v) called = v * 2 end)(kept) print('printed', kept + 1) "
     stop(terminal, wanted .. "kept:wait()")
     terminal:expect "printed\t[1 2 3]\r\n"
     terminal:expect "> "

@@ -1,6 +1,6 @@
---- terminal_test.lua: thousands of late lines, of prints and of callbacks, arrive at the prompt while keys are typed, with
--- line editing and without. Every line is shown exactly once, intact and in order, and every command that is read is
--- what was typed.
+--- terminal_test.lua: thousands of late lines, of prints and of callbacks, arrive at the prompt while keys are typed,
+-- with line editing and without. Every line is shown exactly once, intact and in order, and every command that is read
+-- is what was typed.
 --
 -- Each command leaves more lines to come, so that some are always on their way, however slow the machine is.
 local ffi = require "ffi"
@@ -23,8 +23,8 @@ os.remove(state)
 local ENVIRONMENT = { XDG_STATE_HOME = state, INPUTRC = "/dev/null" }
 
 --- A script after which record(text) keeps what commands tell it, and sees to it that 300 lines are on their way, about
--- one every millisecond, of prints and of callbacks. save() waits for them and writes down what was told, and in front of
--- that how many lines there were.
+-- one every millisecond, of prints and of callbacks. save() waits for them and writes down what was told, and in front
+-- of that how many lines there were.
 local function script(record_path)
     return process.file(([[
         local told, made, seen = {}, 0, 0
@@ -201,6 +201,7 @@ end
 
 check.test("every line and every command is intact, without editing", function()
     local session = new_session(process.piped_terminal) -- typed characters are not shown: the terminal's own echo tears
+    session:look_until(function() return session:count() > 0 end, "the first line")
     local k = 0
     repeat
         k = k + 1
