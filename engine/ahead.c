@@ -70,6 +70,10 @@ int neap_ahead_poll(neap_waker *waker) {
     return NEAP_PENDING;
 }
 
+int64_t neap_ahead_bytes(void) {
+    return atomic_load(&ahead.bytes);
+}
+
 void neap_ahead_limit(int64_t bytes, int64_t ns) {
     atomic_store(&ahead.most_bytes, bytes > 0 ? bytes : 0);
     atomic_store(&ahead.most_cost, ns > 0 ? ns : 0);

@@ -162,6 +162,8 @@ NEAP_API int neap_bulk(int most);
  * NEAP_PENDING, and `waker` (may be NULL) is woken when half of it is free. Nothing is refused: whoever can pause asks.
  * An op of a cost or of bytes above the budget is admitted as any other. */
 NEAP_API int neap_ahead_poll(neap_waker *waker);
+/* The bytes of unfinished ops: memory that comes back by waiting. */
+NEAP_API int64_t neap_ahead_bytes(void);
 /* The budget; 0 keeps a default: 512 MiB, and 200 ms for each worker. */
 NEAP_API void neap_ahead_limit(int64_t bytes, int64_t ns);
 

@@ -478,8 +478,11 @@ local function attend()
     if not stdout_told then check_stdout() end -- a loop of programs that print does not come by `emit`
 end
 
---- Brings a call that did not return NEAP_OK to its end: waits while it is pending, collects once when memory is
--- short. Returns NEAP_OK, a failure, or NEAP_ATTEND; after that the caller wraps its ids, then calls attend().
+--- NEAP_PENDING while unfinished work holds memory.
+local function in_flight() return C.neap_ahead_bytes() > 0 and PENDING or OK end
+
+--- Brings a call that did not return NEAP_OK to its end: waits while it is pending; when memory is short, collects and
+-- waits for work in flight, once. Returns NEAP_OK, a failure, or NEAP_ATTEND; after that the caller wraps its ids, then calls attend().
 local function attempt(rc, try)
     local collected = false
     while true do
@@ -488,6 +491,7 @@ local function attempt(rc, try)
         elseif rc == E_MEMORY and not collected then
             collected = true
             reclaim()
+            if frame.depth == 0 then pump(in_flight) end -- a callback may itself be what that work waits for
             rc = try()
         else
             return rc
