@@ -44,4 +44,33 @@ check.test("compiled loops over tables equal interpreted ones", function()
     end
 end)
 
+-- Which loops are compiled, and when one is given up, depends on where code lies in memory: so it is loaded many times,
+-- each time somewhere else.
+check.test("compiled loops equal interpreted ones wherever they lie", function()
+    local source = [[return function(items)
+        local sum = 0
+        for _, value in pairs(items) do
+            for _, factor in pairs { 1, 2, x = 3 } do sum = sum + factor * value end
+        end
+        return sum
+    end]]
+    local padding = {}
+    local tables = {}
+    for seed = 1, 300 do tables[seed] = random_table(seed) end
+    for load = 1, 40 do
+        jit.flush()
+        math.randomseed(load)
+        for k = 1, math.random(300) do
+            padding[k] = loadstring("return " .. ("1,"):rep(math.random(60)) .. "1")
+        end
+        local work = loadstring(source)()
+        local interpreted = loadstring(source)()
+        jit.off(interpreted, true)
+        for seed = 1, #tables do
+            local items = tables[seed]
+            for _ = 1, 5 do check.equal(work(items), interpreted(items), "load " .. load .. ", seed " .. seed) end
+        end
+    end
+end)
+
 check.done()
