@@ -5,6 +5,7 @@
  * The process always ends through session_exit, which drains effects and leaves with _exit, because workers and
  * writers may still run.
  */
+#include <fcntl.h>
 #include <lauxlib.h>
 #include <stdio.h>
 #include <string.h>
@@ -78,8 +79,21 @@ static int run_all(lua_State *L, int argc, char **argv, const options *options) 
     return status;
 }
 
+/* Whoever started us may have closed standard streams. Their numbers must not go to files that we open, or a print
+ * would write there. What takes their place cannot be written, so that a print still fails. */
+static void keep_standard_streams(void) {
+    int fd;
+    do {
+        fd = open("/dev/null", O_RDONLY);
+    } while (fd >= 0 && fd <= STDERR_FILENO);
+    if (fd >= 0) {
+        close(fd);
+    }
+}
+
 int main(int argc, char **argv) {
     options options;
+    keep_standard_streams();
     if (options_parse(argc, argv, &options) < 0) {
         return SESSION_USAGE;
     }

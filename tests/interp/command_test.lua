@@ -184,6 +184,16 @@ check.test("output that a full disk does not take is told", function()
     check.ok(out:find "^neap: %(command line%):1: np.print: stdout: No space left on device\n$", out)
 end)
 
+check.test("standard streams that were closed before the start", function()
+    local line = "exec \"$0\" -e 'print(\"a line of text\")' 3>&1 1>&- 2>&3"
+    local status, out = process.run { "sh", "-c", line, process.neap }
+    check.equal(status, 1)
+    check.ok(out:find "^neap: [^\n]*stdout: Bad file descriptor\n$", out)
+    status, out = process.run { "sh", "-c", "exec \"$0\" -e 'print(io.read())' <&-", process.neap }
+    check.equal(status, 0)
+    check.equal(out, "nil\n")
+end)
+
 check.test("one transcript of everything, on one pipe", function()
     local script = process.file [[
         local slow = np.debug.sleep(np.arange(3), 100)
