@@ -249,9 +249,16 @@ local function append_line(lines, list, n)
     end, arrays)
 end
 
+--- Raises if the file of a log cannot be written: text that it got is lost.
+local function check_file(stream)
+    local rc = C.neap_out_failure(stream)
+    if rc ~= C.NEAP_OK then core.raise_status(rc, "effects.logger") end
+end
+
 --- log(format, …): a line, as np.printf formats it.
 function Log:__call(format, ...)
     if self.closed then raise("effects.logger", "the log is closed") end
+    if self.stream then check_file(self.stream) end
     local list, n = output.pieces("effects.logger", format, ...)
     if self.lines then
         append_line(self.lines, list, n)
@@ -261,7 +268,7 @@ function Log:__call(format, ...)
     end
 end
 
---- log:close(): waits for all effects, then closes the file.
+--- log:close(): waits for all effects, then closes the file; raises if not all of its lines could be written.
 function Log:close()
     if getmetatable(self) ~= Log then
         core.bad_argument("effects.logger", 1, "log", "a log, as in log:close()", self)
@@ -271,6 +278,7 @@ function Log:close()
     self.closed = true
     if self.stream then
         core.call("effects.logger", function() return C.neap_out_close(self.stream) end)
+        check_file(self.stream)
     end
 end
 

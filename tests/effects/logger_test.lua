@@ -18,6 +18,15 @@ local function output(code, path)
     return out
 end
 
+check.test("a file that cannot be written", function()
+    local log = np.effects.logger("/dev/full")
+    log("lost")
+    np.effects_barrier()
+    check.raises(function() log("more") end, "test%.lua:%d+: np%.effects%.logger: /dev/full: No space left")
+    check.raises(function() log:close() end, "test%.lua:%d+: np%.effects%.logger: /dev/full: No space left")
+    log:close()
+end)
+
 check.test("lines in a file, formatted as by np.printf", function()
     local path = process.file "old\n"
     local log = np.effects.logger(path)
