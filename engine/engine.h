@@ -143,8 +143,8 @@ NEAP_API int neap_push_sync(neap_sync_fn fn, void *arg, const neap_push *push);
 NEAP_API int neap_push_async(neap_async_fn fn, void *arg, const neap_push *push);
 
 /* An op that is pushed again and again: its variables are checked and put in order once. `push` as above, but it is
- * used until the operator's end: name and site are BORROWED until then, and release(arg) is called once, after the last
- * of its pushes has finished. */
+ * used until the operator's end: name, site and variables are BORROWED until then, and release(arg) is called once, after
+ * the last of its pushes has finished. */
 typedef struct neap_operator neap_operator;
 NEAP_API int neap_operator_new(neap_sync_fn fn, void *arg, const neap_push *push, neap_operator **out); /* OWNED */
 NEAP_API int neap_operator_new_async(neap_async_fn fn, void *arg, const neap_push *push, neap_operator **out);
@@ -155,7 +155,9 @@ NEAP_API void neap_operator_delete(neap_operator *op);
 /* Bulking: from now on up to `most` small sync ops in a row, which this thread pushes to one device and which cannot
  * run at once, are joined and run as one; order, versions and failures are as if each had been pushed alone. Other
  * threads see joined ops at the latest when the bulk is full, when this thread pushes an op that cannot join, deletes a
- * variable, polls, waits or calls this again. 0 turns it off. Returns the number before. */
+ * variable, polls, waits or calls this again. Since they run as one, each waits for what any of them waits for: whoever
+ * completes an async op only after a result of ops that were joined must not let ops that wait for it join them. 0 turns
+ * it off. Returns the number before. */
 NEAP_API int neap_bulk(int most);
 
 /* Running ahead of the workers: NEAP_OK while the bytes and costs of unfinished ops are within the budget; else
