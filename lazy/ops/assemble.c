@@ -29,7 +29,8 @@ static int concatenate_shape(const lazy_call_desc *call, lazy_result *out) {
                               lazy_shape_text(first->ndim, first->shape, left, sizeof left),
                               lazy_shape_text(in->ndim, in->shape, right, sizeof right), axis);
         if (__builtin_add_overflow(out->shape[axis], in->shape[axis], &out->shape[axis]))
-            return neap_error(NEAP_E_SHAPE, "concatenate: the result would have more than 2^63 elements along axis %d", axis);
+            return neap_error(NEAP_E_SHAPE, "concatenate: the result would have more than 2^63 elements along axis %d",
+                              axis);
     }
     return 0;
 }
@@ -69,11 +70,9 @@ static int concatenate_grad(lazy_grad *g) {
     return 0;
 }
 
-NEAP_OP(concatenate,
-        .doc = "Arrays of equal shapes, but for one axis, joined along that axis. Dtypes are promoted.",
+NEAP_OP(concatenate, .doc = "Arrays of equal shapes, but for one axis, joined along that axis. Dtypes are promoted.",
         .attrs = "axis", .kind = LAZY_ASSEMBLE, .arity = 255, .types = LAZY_ALL, .flags = LAZY_OP_HIDDEN,
-        .dtype = lazy_dtype_promote, .shape = concatenate_shape, .pieces = concatenate_pieces,
-        .grad = concatenate_grad)
+        .dtype = lazy_dtype_promote, .shape = concatenate_shape, .pieces = concatenate_pieces, .grad = concatenate_grad)
 
 /* ---- pad ----------------------------------------------------------------------------------------------------------- */
 static int pad_shape(const lazy_call_desc *call, lazy_result *out) {
@@ -89,8 +88,8 @@ static int pad_shape(const lazy_call_desc *call, lazy_result *out) {
             (in->shape[k] > 0 && __builtin_mul_overflow(in->shape[k] - 1, interior + 1, &inside)) ||
             __builtin_add_overflow(inside + (in->shape[k] > 0), low, &inside) ||
             __builtin_add_overflow(inside, high, &out->shape[k]))
-            return neap_error(NEAP_E_ARGUMENT, "pad: axis %d: expected widths of at least 0, got %lld, %lld and %lld", k,
-                              (long long)low, (long long)high, (long long)interior);
+            return neap_error(NEAP_E_ARGUMENT, "pad: axis %d: expected widths of at least 0, got %lld, %lld and %lld",
+                              k, (long long)low, (long long)high, (long long)interior);
     }
     return 0;
 }
@@ -126,7 +125,8 @@ static int pad_grad(lazy_grad *g) {
 }
 
 NEAP_OP(pad,
-        .doc = "The first input surrounded by the second, a 0-d value: per axis `low` elements before, `high` after, and "
-               "`interior` between neighbours.",
+        .doc =
+            "The first input surrounded by the second, a 0-d value: per axis `low` elements before, `high` after, and "
+            "`interior` between neighbours.",
         .attrs = "low high interior…", .kind = LAZY_ASSEMBLE, .arity = 2, .types = LAZY_ALL, .flags = LAZY_OP_HIDDEN,
         .dtype = lazy_dtype_promote, .shape = pad_shape, .pieces = pad_pieces, .grad = pad_grad)

@@ -44,7 +44,7 @@ NEAP_OP(callback,
     .doc = "A call of a Lua function on the inputs: an effect, done by the user thread. Its value is a block of bytes "
            "with all results.",
     .attrs = "callback", .kind = LAZY_CALL, .arity = 255, .types = LAZY_ALL,
-    .flags = LAZY_OP_DENSE | LAZY_OP_HIDDEN | LAZY_OP_EFFECT | LAZY_OP_PROMPT, .dtype = refuse)
+    .flags = LAZY_OP_DENSE | LAZY_OP_HIDDEN | LAZY_OP_EFFECT | LAZY_OP_PROMPT | LAZY_OP_ZERO_GRAD, .dtype = refuse)
 
 NEAP_OP(callback_part,
     .doc = "One result of a callback: the bytes of its block from a place on, as an array of a dtype and shape.",

@@ -29,7 +29,8 @@ static int64_t index_at(const lazy_tensor *t, int64_t k) {
 
 static int gather_check(const char *op, const lazy_call_desc *call, const lazy_aval *indices, int *axis) {
     if (!is_index_dtype(indices->dtype))
-        return neap_error(NEAP_E_DTYPE, "%s: expected integer indices, got dtype %s", op, neap_dtype_name(indices->dtype));
+        return neap_error(NEAP_E_DTYPE, "%s: expected integer indices, got dtype %s", op,
+                          neap_dtype_name(indices->dtype));
     if (call->nattrs != 1)
         return neap_error(NEAP_E_ARGUMENT, "%s: expected one axis", op);
     return lazy_axis(op, call->attrs[0], call->in[0].ndim, axis);
@@ -132,12 +133,12 @@ static int take_grad(lazy_grad *g) {
     return g->out[0] ? 0 : NEAP_E_MEMORY;
 }
 
-NEAP_OP(take,
-        .doc = "Elements of the first input along an axis at the places that the second, of integers, names: the axis is "
-               "replaced by the axes of the indices. Negative indices count from the end; others are clamped to the range.",
-        .attrs = "axis", .kind = LAZY_CALL, .arity = 2, .types = LAZY_ALL,
-        .flags = LAZY_OP_DENSE | LAZY_OP_HIDDEN, .residual = LAZY_RESIDUAL_IN1,
-        .dtype = lazy_dtype_same, .shape = take_shape, .call = take_call, .grad = take_grad)
+NEAP_OP(
+    take,
+    .doc = "Elements of the first input along an axis at the places that the second, of integers, names: the axis is "
+           "replaced by the axes of the indices. Negative indices count from the end; others are clamped to the range.",
+    .attrs = "axis", .kind = LAZY_CALL, .arity = 2, .types = LAZY_ALL, .flags = LAZY_OP_DENSE | LAZY_OP_HIDDEN,
+    .residual = LAZY_RESIDUAL_IN1, .dtype = lazy_dtype_same, .shape = take_shape, .call = take_call, .grad = take_grad)
 
 /* ---- put_add, put_set ------------------------------------------------------------------------------------------------ */
 static int put_shape(const char *op, const lazy_call_desc *call, lazy_result *out) {
@@ -152,8 +153,8 @@ static int put_shape(const char *op, const lazy_call_desc *call, lazy_result *ou
     if (x->shape[axis] > 0 && (status = take_shape(call, &taken)) != 0)
         return status;
     char left[256], right[256];
-    if (x->shape[axis] > 0 && (taken.ndim != updates->ndim ||
-                               memcmp(taken.shape, updates->shape, taken.ndim * sizeof *taken.shape) != 0))
+    if (x->shape[axis] > 0 &&
+        (taken.ndim != updates->ndim || memcmp(taken.shape, updates->shape, taken.ndim * sizeof *taken.shape) != 0))
         return neap_error(NEAP_E_SHAPE, "%s: expected updates of shape %s, got %s", op,
                           lazy_shape_text(taken.ndim, taken.shape, left, sizeof left),
                           lazy_shape_text(updates->ndim, updates->shape, right, sizeof right));
@@ -231,12 +232,14 @@ static int put_add_grad(lazy_grad *g) {
     return g->wants[2] && !g->out[2] ? NEAP_E_MEMORY : 0;
 }
 
-NEAP_OP(put_add,
-        .doc = "The first input with the third added along an axis at the places that the second, of integers, names. Repeated "
-               "places add up in order. Negative indices count from the end; others out of range are ignored.",
-        .attrs = "axis", .kind = LAZY_CALL, .arity = 3, .types = LAZY_ALL,
-        .flags = LAZY_OP_DENSE | LAZY_OP_HIDDEN, .residual = LAZY_RESIDUAL_IN1,
-        .dtype = lazy_dtype_same, .shape = put_add_shape, .call = put_add_call, .grad = put_add_grad)
+NEAP_OP(
+    put_add,
+    .doc =
+        "The first input with the third added along an axis at the places that the second, of integers, names. Repeated "
+        "places add up in order. Negative indices count from the end; others out of range are ignored.",
+    .attrs = "axis", .kind = LAZY_CALL, .arity = 3, .types = LAZY_ALL, .flags = LAZY_OP_DENSE | LAZY_OP_HIDDEN,
+    .residual = LAZY_RESIDUAL_IN1, .dtype = lazy_dtype_same, .shape = put_add_shape, .call = put_add_call,
+    .grad = put_add_grad)
 
 /* What was written over gets no cotangent; of repeated places the last one that was written gets it. */
 static int put_set_grad(lazy_grad *g) {
@@ -259,9 +262,10 @@ static int put_set_grad(lazy_grad *g) {
     return (g->wants[0] && !g->out[0]) || (g->wants[2] && !g->out[2]) ? NEAP_E_MEMORY : 0;
 }
 
-NEAP_OP(put_set,
-        .doc = "The first input with the third written along an axis at the places that the second, of integers, names; of "
-               "repeated places the last one wins. Indices as in put_add.",
-        .attrs = "axis", .kind = LAZY_CALL, .arity = 3, .types = LAZY_ALL,
-        .flags = LAZY_OP_DENSE | LAZY_OP_HIDDEN, .residual = LAZY_RESIDUAL_IN1,
-        .dtype = lazy_dtype_same, .shape = put_set_shape, .call = put_set_call, .grad = put_set_grad)
+NEAP_OP(
+    put_set,
+    .doc = "The first input with the third written along an axis at the places that the second, of integers, names; of "
+           "repeated places the last one wins. Indices as in put_add.",
+    .attrs = "axis", .kind = LAZY_CALL, .arity = 3, .types = LAZY_ALL, .flags = LAZY_OP_DENSE | LAZY_OP_HIDDEN,
+    .residual = LAZY_RESIDUAL_IN1, .dtype = lazy_dtype_same, .shape = put_set_shape, .call = put_set_call,
+    .grad = put_set_grad)

@@ -121,7 +121,7 @@ INTEGER_PRODUCT(product_64, uint64_t, uint64_t, sum + x * y)
 
 static int integer_matmul(const lazy_call *call) {
     static void (*const products[NEAP_DTYPE_COUNT])(const lazy_call *, int64_t, int64_t, void *) = {
-        [NEAP_DTYPE_BOOL] = product_bool, [NEAP_DTYPE_U8] = product_u8,   [NEAP_DTYPE_I32] = product_32,
+        [NEAP_DTYPE_BOOL] = product_bool, [NEAP_DTYPE_U8] = product_u8,  [NEAP_DTYPE_I32] = product_32,
         [NEAP_DTYPE_U32] = product_32,    [NEAP_DTYPE_I64] = product_64,
     };
     int n = call->out->ndim;
@@ -167,11 +167,20 @@ static int matmul_call(const lazy_call *call, const neap_run *run) {
         int64_t rows = call->out->shape[n - 2], cols = call->out->shape[n - 1];
         engine_gemm_args args = {.f64 = call->out->dtype == NEAP_DTYPE_F64,
                                  .batch = rows && cols ? call->out->size / (rows * cols) : 0,
-                                 .m = rows, .n = cols, .k = in[0].shape[n - 1],
-                                 .a = in[0].data, .b = in[1].data, .c = call->out->data,
-                                 .lda = ld[0], .ldb = ld[1], .ldc = cols,
-                                 .transpose_a = transposed[0], .transpose_b = transposed[1],
-                                 .stride_a = batch[0], .stride_b = batch[1], .stride_c = rows * cols};
+                                 .m = rows,
+                                 .n = cols,
+                                 .k = in[0].shape[n - 1],
+                                 .a = in[0].data,
+                                 .b = in[1].data,
+                                 .c = call->out->data,
+                                 .lda = ld[0],
+                                 .ldb = ld[1],
+                                 .ldc = cols,
+                                 .transpose_a = transposed[0],
+                                 .transpose_b = transposed[1],
+                                 .stride_a = batch[0],
+                                 .stride_b = batch[1],
+                                 .stride_c = rows * cols};
         status = engine_gemm(run, &args);
     }
     free(copies[0]);
@@ -195,10 +204,11 @@ static int matmul_grad(lazy_grad *g) {
     return grad_done(g, 2);
 }
 
-NEAP_OP(matmul2,
-        .doc = "Products of matrices: (…, m, k) times (…, k, n) with equal leading axes gives (…, m, n). Floats through the "
-               "BLAS with k never split, so the result does not depend on the number of threads; integers wrap around.",
-        .kind = LAZY_CALL, .arity = 2, .types = LAZY_ALL, .flags = LAZY_OP_HIDDEN,
-        .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_IN1,
-        .dtype = lazy_dtype_promote, .shape = matmul_shape, .call = matmul_call, .cost = matmul_cost,
-        .grad = matmul_grad)
+NEAP_OP(
+    matmul2,
+    .doc =
+        "Products of matrices: (…, m, k) times (…, k, n) with equal leading axes gives (…, m, n). Floats through the "
+        "BLAS with k never split, so the result does not depend on the number of threads; integers wrap around.",
+    .kind = LAZY_CALL, .arity = 2, .types = LAZY_ALL, .flags = LAZY_OP_HIDDEN,
+    .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_IN1, .dtype = lazy_dtype_promote, .shape = matmul_shape,
+    .call = matmul_call, .cost = matmul_cost, .grad = matmul_grad)
