@@ -482,7 +482,8 @@ end
 local function in_flight() return C.neap_ahead_bytes() > 0 and PENDING or OK end
 
 --- Brings a call that did not return NEAP_OK to its end: waits while it is pending; when memory is short, collects and
--- waits for work in flight, once. Returns NEAP_OK, a failure, or NEAP_ATTEND; after that the caller wraps its ids, then calls attend().
+-- waits for work in flight, once. Returns NEAP_OK, a failure, or NEAP_ATTEND; after that the caller wraps its ids, then
+-- calls attend().
 local function attempt(rc, try)
     local collected = false
     while true do
