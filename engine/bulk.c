@@ -14,6 +14,7 @@
 #include "engine/engine_internal.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum { BULK_MOST = 1024, ENTRIES_MOST = 8 /* of an op that joins */, FEW = ENGINE_LIMIT(64, 4) };
 
@@ -40,33 +41,34 @@ static int run_joined(void *arg, const neap_run *run) {
     return NEAP_OK;
 }
 
-static int compare_entries(const void *a, const void *b) {
-    uintptr_t x = (uintptr_t)((const engine_entry *)a)->var, y = (uintptr_t)((const engine_entry *)b)->var;
-    return (x > y) - (x < y);
-}
+typedef struct room { /* for the union of the variables of up to `total` entries */
+    engine_entry *entries;
+    neap_var **order;
+    uint32_t *table; /* entry + 1 by hash, 0: none; mask + 1 places, at least two for each entry */
+    uint32_t mask;
+} room;
 
-/* Sorts entries by variable and merges those of the same one. Returns how many are left. */
-static uint32_t merge(engine_entry *entries, uint32_t count) {
-    qsort(entries, count, sizeof *entries, compare_entries);
-    uint32_t kept = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        if (kept > 0 && entries[kept - 1].var == entries[i].var) {
-            entries[kept - 1].writes += entries[i].writes;
-        } else {
-            entries[kept++] = entries[i];
-        }
+/* Adds an entry to the union, which has `count` of them. Returns how many it has then. */
+static uint32_t merge(const room *r, uint32_t count, const engine_entry *entry) {
+    enum { LINE_BITS = 6, GOLDEN = 0x9e3779b1 /* Knuth's multiplicative hashing */ };
+    uint32_t at = ((uint32_t)((uintptr_t)entry->var >> LINE_BITS) * (uint32_t)GOLDEN >> 8) & r->mask;
+    while (r->table[at] && r->entries[r->table[at] - 1].var != entry->var)
+        at = (at + 1) & r->mask;
+    if (r->table[at]) {
+        r->entries[r->table[at] - 1].writes += entry->writes;
+        return count;
     }
-    return kept;
+    r->entries[count] = *entry;
+    return r->table[at] = count + 1;
 }
 
-/* One op for a list of two or more. NULL: out of memory. *order gets its variables, sorted, in the memory of `space`. */
-static engine_op *make_bulk(engine_op *list, engine_entry *space, uint32_t total, neap_var **order) {
+/* One op for a list of two or more. NULL: out of memory. r->order gets its variables, sorted. */
+static engine_op *make_bulk(engine_op *list, const room *r) {
     uint32_t count = 0;
     for (engine_op *op = list; op; op = op->next) {
         for (uint32_t i = 0; i < op->entry_count; i++)
-            space[count++] = op->entries[i];
+            count = merge(r, count, &op->entries[i]);
     }
-    count = merge(space, total);
     engine_op *bulk = engine_op_new(count);
     if (!bulk)
         return NULL;
@@ -81,11 +83,11 @@ static engine_op *make_bulk(engine_op *list, engine_entry *space, uint32_t total
     bulk->bytes = bulk->cost = 0;
     bulk->epoch = list->epoch;
     for (uint32_t i = 0; i < count; i++) {
-        bulk->entries[i] = space[i];
-        bulk->entries[i].access = space[i].writes > 0 ? ENGINE_FENCE : ENGINE_READ;
+        bulk->entries[i] = r->entries[i];
+        bulk->entries[i].access = r->entries[i].writes > 0 ? ENGINE_FENCE : ENGINE_READ;
         bulk->entries[i].index = i;
-        order[i] = space[i].var;
     }
+    engine_var_order(count, bulk->entries, r->order);
     return bulk;
 }
 
@@ -138,17 +140,29 @@ void engine_bulk_close(engine_thread *self) {
     struct {
         engine_entry entries[FEW];
         neap_var *order[FEW];
+        uint32_t table[2 * FEW];
     } few;
-    engine_entry *space = total <= FEW ? few.entries : engine_alloc(total * (sizeof *space + sizeof(neap_var *)));
-    neap_var **order = total <= FEW ? few.order : (neap_var **)(space + total);
-    engine_op *bulk = count > 1 && space ? make_bulk(list, space, total, order) : NULL;
+    room r = {few.entries, few.order, few.table, 2 * FEW - 1};
+    void *space = NULL;
+    if (total > FEW) {
+        while (r.mask < 2 * total)
+            r.mask = 2 * r.mask + 1;
+        space = engine_alloc(total * (sizeof *r.entries + sizeof *r.order) + (r.mask + 1) * sizeof *r.table);
+        r.entries = space;
+        r.order = (neap_var **)(r.entries + total);
+        r.table = (uint32_t *)(r.order + total);
+    }
+    engine_op *bulk = NULL;
+    if (count > 1 && (space || total <= FEW)) {
+        memset(r.table, 0, (r.mask + 1) * sizeof *r.table);
+        bulk = make_bulk(list, &r);
+    }
     if (bulk) {
-        push_together(list, bulk, order, self);
+        push_together(list, bulk, r.order, self);
     } else {
         push_singly(list, self);
     }
-    if (space != few.entries)
-        free(space);
+    free(space);
 }
 
 /* ---- Joining ----------------------------------------------------------------------------------------------------- */
