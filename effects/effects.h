@@ -90,7 +90,7 @@ NEAP_API int neap_out_close(int stream);
 NEAP_API int neap_out_write(int stream, const char *text, size_t bytes);
 /* NEAP_E_IO with "name: reason" for a stream that failed, once for each stream; NEAP_OK: none (any more). */
 NEAP_API int neap_out_status(void);
-/* The same for one stream, however often it was told. */
+/* The same for one stream, however often it was told; neap_out_status does not tell of it again. */
 NEAP_API int neap_out_failure(int stream);
 /* NEAP_OK while the queue has room; else NEAP_PENDING, and `waker` (may be NULL) is woken when half of it is free. For
  * the user thread to ask before it records more output: writing is never refused. */

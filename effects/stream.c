@@ -388,8 +388,10 @@ int neap_out_failure(int number) {
     while (of && of->number != number)
         of = of->next;
     char text[128];
-    if (of && of->error)
+    if (of && of->error) {
         status = neap_error(NEAP_E_IO, "%s: %s", of->name, strerror_r(of->error, text, sizeof text));
+        of->told = true;
+    }
     pthread_mutex_unlock(&out.mutex);
     return status;
 }

@@ -344,6 +344,19 @@ void session_interrupt_forget(lua_State *L) {
 
 /* ---- The end ---------------------------------------------------------------------------------------------------- */
 
+/* Tells of files that could not be written, where the program has not met that. Returns whether there are any. */
+static bool report_lost_files(void) {
+    bool lost = false;
+    while (neap_out_status() < 0) {
+        const char *text = neap_error_text();
+        if (strncmp(text, "stdout:", 7) != 0 && strncmp(text, "stderr:", 7) != 0) {
+            fprintf(stderr, "neap: %s\n", text);
+            lost = true;
+        }
+    }
+    return lost;
+}
+
 void session_exit(lua_State *L, int status) {
     bool complete = finish(L);
     if (complete) {
@@ -354,6 +367,9 @@ void session_exit(lua_State *L, int status) {
     } else if (status == SESSION_OK && neap_out_failure(NEAP_STDOUT) < 0) {
         status = SESSION_FAILED;
         report_lost_output();
+    }
+    if (report_lost_files() && status == SESSION_OK) {
+        status = SESSION_FAILED;
     }
     if (neap_timeline_stop() < 0) {
         fprintf(stderr, "neap: %s\n", neap_error_text());

@@ -277,7 +277,9 @@ function Log:close()
     np.effects_barrier()
     self.closed = true
     if self.stream then
+        local good, problem = pcall(check_file, self.stream) -- before the core forgets a stream that was told of
         core.call("effects.logger", function() return C.neap_out_close(self.stream) end)
+        if not good then error(problem, 0) end
         check_file(self.stream)
     end
 end

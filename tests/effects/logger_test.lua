@@ -27,6 +27,18 @@ check.test("a file that cannot be written", function()
     log:close()
 end)
 
+check.test("a file that cannot be written is told of at the end, if nobody met that", function()
+    local code = 'np.effects.logger("/dev/full")("lost")'
+    local status, out, err = process.run_neap { "-e", code }
+    check.equal({ status, out, err }, { 1, "", "neap: /dev/full: No space left on device\n" })
+    code = [[local log = np.effects.logger("/dev/full")
+             log("lost")
+             np.effects_barrier()
+             print((pcall(log.close, log)))]]
+    status, out, err = process.run_neap { "-e", code }
+    check.equal({ status, out, err }, { 0, "false\n", "" })
+end)
+
 check.test("lines in a file, formatted as by np.printf", function()
     local path = process.file "old\n"
     local log = np.effects.logger(path)
