@@ -26,6 +26,7 @@ typedef struct print_piece {
 
 typedef struct print_job {
     int stream, npieces;
+    char *site;
     print_piece pieces[];
 } print_job;
 
@@ -37,6 +38,7 @@ static void job_free(void *arg) {
         free(job->pieces[k].array);
         free(job->pieces[k].text);
     }
+    free(job->site);
     free(job);
 }
 
@@ -95,6 +97,8 @@ int lazy_print_push(neap_ctx *ctx, const neap_emit *how, int n, const neap_piece
     print_job *job = calloc(1, sizeof *job + (size_t)n * sizeof *job->pieces);
     neap_var **reads = malloc((size_t)n * sizeof *reads + 1);
     int nreads = 0, device = -1, status = job && reads ? 0 : NEAP_E_MEMORY;
+    if (status == 0 && how->site && !(job->site = copy_text(how->site, strlen(how->site))))
+        status = NEAP_E_MEMORY;
     for (int k = 0; k < n && status == 0; k++, job->npieces++) {
         print_piece *piece = &job->pieces[k];
         if (!pieces[k].id) {
@@ -115,6 +119,7 @@ int lazy_print_push(neap_ctx *ctx, const neap_emit *how, int n, const neap_piece
     if (status == 0) {
         job->stream = how->stream;
         neap_push push = {.name = lazy_effect_kind(how->kind),
+                          .site = job->site,
                           .release = job_free,
                           .device = device < 0 ? 0 : device,
                           .flags = NEAP_PUSH_SMALL,
@@ -147,6 +152,7 @@ void lazy_effect_free(neap_ctx *ctx, lazy_effect *effect) {
     for (int k = 0; k < effect->npieces; k++)
         free((char *)effect->pieces[k].text);
     free(effect->pieces);
+    free((char *)effect->how.site);
     free(effect);
 }
 
@@ -168,6 +174,11 @@ static int record_print(neap_ctx *ctx, lazy_level *level, const neap_emit *how, 
     if (effect)
         effect->pieces = calloc((size_t)n + 1, sizeof *effect->pieces);
     int status = effect && effect->pieces ? 0 : NEAP_E_MEMORY;
+    if (status == 0) {
+        effect->how = *how;
+        if (how->site && !(effect->how.site = copy_text(how->site, strlen(how->site))))
+            status = NEAP_E_MEMORY;
+    }
     for (int k = 0; k < n && status == 0; k++, effect->npieces++) {
         neap_piece *piece = &effect->pieces[k];
         piece->bytes = pieces[k].bytes;
@@ -178,10 +189,8 @@ static int record_print(neap_ctx *ctx, lazy_level *level, const neap_emit *how, 
             piece->id = (int32_t)effect->nodes.n;
         }
     }
-    if (status == 0) {
-        effect->how = *how;
+    if (status == 0)
         status = lazy_push(&level->effects, effect);
-    }
     if (status && effect)
         lazy_effect_free(ctx, effect);
     return status ? neap_error(NEAP_E_MEMORY, "out of memory for a print") : 0;

@@ -156,6 +156,7 @@ typedef struct neap_emit { /* how */
     int32_t kind;          /* NEAP_EFFECT_… */
     int32_t unordered;     /* 1: as soon as the values are there */
     int32_t stream;
+    const char *site; /* the script line, "file:line", for traces and errors; copied. May be NULL */
 } neap_emit;
 NEAP_API int neap_print(neap_ctx *ctx, const neap_emit *how, int n, const neap_piece *pieces);
 /* The text that such a print would write. Polls. *bytes gets the full length; at most `capacity` are written. */

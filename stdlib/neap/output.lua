@@ -36,7 +36,9 @@ end
 --- Prints a list of n pieces as an effect of a kind.
 local function emit(kind, stream, list, n, unordered)
     local pieces = output.c_pieces(list, n)
-    local how = ffi.new("neap_emit", kind, unordered and 1 or 0, stream)
+    local file, line = core.user_site()
+    local site = file and file .. ":" .. line
+    local how = ffi.new("neap_emit", kind, unordered and 1 or 0, stream, site)
     core.call("print", function() return C.neap_print(ctx, how, n, pieces) end)
     if stream == C.NEAP_STDOUT then core.check_stdout() end
     if C.neap_out_room(nil) ~= C.NEAP_OK then -- a program that prints faster than its reader reads waits
