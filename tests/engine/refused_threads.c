@@ -1,6 +1,6 @@
 /* refused_threads.c: the system gives no thread while work comes in: the workers that there are do it.
  *
- * Release build only: this program stands in for pthread_create, which the sanitizers do as well. */
+ * A release build only test: this program stands in for pthread_create, which the sanitizers do as well. */
 #include "tests/engine/common.h"
 
 #include <dlfcn.h>
@@ -22,10 +22,11 @@ int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*main)(
     return EAGAIN;
 }
 
-static _Atomic int let_go, done;
+static _Atomic int started, let_go, done;
 
 static int wait_to_go(void *arg, const neap_run *run) {
     (void)arg, (void)run;
+    atomic_store(&started, 1);
     await(&let_go, 1);
     return NEAP_OK;
 }
@@ -48,6 +49,7 @@ int main(void) {
     pthread_t pusher;
     CHECK_EQ(neap_engine_start(&POOL), 0);
     CHECK_EQ(neap_push_sync(wait_to_go, NULL, &(neap_push){.name = "wait"}), 0);
+    await(&started, 1); /* else this worker would ask for the second one */
     atomic_store(&refusing, 1);
     CHECK_EQ(make_thread(&pusher, NULL, push_count, NULL), 0);
     await(&asked, 1);
