@@ -14,7 +14,7 @@
 #define NEAP_EFFECTS_INTERNAL_H
 
 #include "effects/effects.h"
-#include "engine/engine_internal.h"
+#include "engine/op_internal.h"
 
 /* Order groups: the common one, and one for each kind that has an order of its own. */
 enum { EFFECTS_COMMON, EFFECTS_GROUPS = 1 + NEAP_EFFECT_KINDS, EFFECTS_ORDERED = -1 };

@@ -3,7 +3,7 @@
  * The engine only counts; it never refuses a push. Whoever can pause between two pushes asks neap_ahead_poll, and is
  * woken when half of the budget is free, so that work does not run dry while it starts again.
  */
-#include "engine/engine_internal.h"
+#include "engine/op_internal.h"
 
 #include <stdlib.h>
 

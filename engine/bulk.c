@@ -11,7 +11,7 @@
  * While a thread has joined ops, its further small ops join as well, even if they could run at once: they might depend
  * on those. Everything of the thread that must not overtake them closes the bulk first (engine_bulk_flush).
  */
-#include "engine/engine_internal.h"
+#include "engine/op_internal.h"
 
 #include <stdlib.h>
 #include <string.h>

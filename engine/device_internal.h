@@ -7,7 +7,7 @@
 #define NEAP_ENGINE_DEVICE_INTERNAL_H
 
 #include "engine/device.h"
-#include "engine/engine_internal.h"
+#include "engine/op_internal.h"
 
 enum { ENGINE_MEMORY_CLASSES = 160 };
 

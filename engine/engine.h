@@ -118,6 +118,7 @@ typedef struct neap_completion neap_completion;
 typedef int (*neap_sync_fn)(void *arg, const neap_run *run);
 /* Work of an async op: returns at once; somebody calls neap_complete exactly once, from any thread. */
 typedef void (*neap_async_fn)(void *arg, const neap_run *run, neap_completion *done);
+/* status: 0, or a negative code right after neap_error() on this thread. */
 NEAP_API void neap_complete(neap_completion *done, int status);
 
 enum {

@@ -4,7 +4,7 @@
  * any other, which refers to the operator: so several of them may be under way at once, in the order of their
  * variables' queues. The last reference (the caller's, or that of the last op to finish) releases the argument.
  */
-#include "engine/engine_internal.h"
+#include "engine/op_internal.h"
 
 #include <stdlib.h>
 #include <string.h>

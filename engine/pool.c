@@ -22,7 +22,7 @@
  * A pool is guarded by its lock, but for the atomic counts, which are hints to those that look without. The lock of a
  * worker's list is taken inside it or alone.
  */
-#include "engine/engine_internal.h"
+#include "engine/op_internal.h"
 
 #include <assert.h>
 #include <limits.h>

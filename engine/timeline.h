@@ -10,7 +10,7 @@
 #ifndef NEAP_ENGINE_TIMELINE_H
 #define NEAP_ENGINE_TIMELINE_H
 
-#include "engine/engine_internal.h"
+#include "engine/op_internal.h"
 
 extern _Atomic bool engine_timeline_recording;
 

@@ -8,7 +8,7 @@
  *                      a write is granted when nothing is queued and nothing is granted
  *      on completion   the queue's front is granted as far as these rules allow: one write, or a run of reads
  */
-#include "engine/engine_internal.h"
+#include "engine/op_internal.h"
 
 #include <stdlib.h>
 

@@ -6,7 +6,7 @@
  * A wait reports a failure once: the first wait that meets it returns it; later ones, also on other variables that
  * inherited it, do not. The failure stays on its variables: ops that use them are skipped, and neap_var_poll shows it.
  */
-#include "engine/engine_internal.h"
+#include "engine/op_internal.h"
 
 #include <stdlib.h>
 #include <time.h>

@@ -1,0 +1,126 @@
+/* op_internal.h: ops, the ways to push them, and the pools that run them: what push.c, op.c, operator.c, bulk.c, ahead.c,
+ * pool.c and parallel.c share.
+ *
+ * An op belongs to its pusher until it is entered into the queues, then to whoever brings its `waiting` to 0, then to
+ * the pool, then to the thread that runs it, which frees it (an async op: the thread that completes it).
+ */
+#ifndef NEAP_OP_INTERNAL_H
+#define NEAP_OP_INTERNAL_H
+
+#include "engine/engine_internal.h"
+
+/* ---- Ops (op.c) -------------------------------------------------------------------------------------------------- */
+struct engine_op { /* two cache lines with one entry: ops pass from core to core, and each line costs */
+    _Atomic uint32_t waiting;
+    uint32_t entry_count;
+    uint32_t flags; /* NEAP_PUSH_… and ENGINE_OP_… */
+    uint32_t epoch; /* engine.epoch at its push */
+    int32_t priority;
+    int32_t device;
+    union {
+        neap_sync_fn sync;
+        neap_async_fn async;
+    } fn;
+    void *arg;
+    void (*release)(void *arg);
+    const char *name, *site;
+    engine_op *next; /* in a lane, a ready list or a bulk; in a lane's heap: the next sibling */
+    union {
+        engine_op *child; /* in a lane's heap */
+        int64_t queued;   /* if it never enters one, for the timeline: when it was pushed, 0: not recorded */
+    };
+    union {
+        uint64_t order; /* in a lane's heap: breaks ties of priority */
+        uint64_t slice; /* once it has been started, for the timeline: its number, 0: not recorded */
+    };
+    int64_t bytes, cost; /* of the run-ahead budget */
+    engine_entry entries[];
+};
+
+static inline engine_op *engine_entry_op(const engine_entry *entry) {
+    return (engine_op *)((char *)(entry - entry->index) - offsetof(engine_op, entries));
+}
+
+enum {
+    ENGINE_OP_ASYNC = 1 << 16,
+    ENGINE_OP_HIDDEN = 1 << 17, /* not in the counters */
+    ENGINE_OP_AT_PUSH = 1 << 18 /* it was ready at its push and runs there */
+};
+
+engine_op *engine_op_new(uint32_t entry_count); /* with nothing but entry_count set. NULL: out of memory */
+/* An op for a push that was checked, with its entries. NULL with the error set. */
+engine_op *engine_op_of_push(const neap_push *push);
+void engine_op_free(engine_op *op);
+/* Runs a ready op on this thread and finishes it (an async op: starts it). */
+void engine_op_run(engine_op *op, engine_thread *self);
+/* Runs it, without any queue: its function or its failure, and release. NULL, or the failure (OWNED). */
+engine_failure *engine_op_perform(engine_op *op, engine_thread *self);
+/* Calls a sync function. NULL, or its failure (OWNED). */
+engine_failure *engine_op_call(neap_sync_fn fn, void *arg, const neap_run *run, uint32_t flags, const char *name,
+                               const char *site, engine_thread *self);
+/* Passes ready ops on to where they run. */
+void engine_op_hand_over(engine_ready *ready, engine_thread *self);
+
+/* ---- Pushing (push.c) -------------------------------------------------------------------------------------------- */
+/* NEAP_OK, or what is wrong with a push. */
+int engine_push_check(const neap_push *push, bool has_function);
+/* Between a successful begin and end the engine does not stop. */
+int engine_push_begin(engine_thread *self);
+void engine_push_end(engine_thread *self);
+/* Runs a small sync op here if nothing is in its way; false: it was not run. `push` must be sound. */
+bool engine_push_inline(neap_sync_fn fn, void *arg, const neap_push *push, engine_thread *self);
+/* Enters the op into the queues (`order`: its variables, sorted; NULL: sorts and checks them) and runs it or hands it
+ * over when it is ready. Frees it on failure. */
+int engine_push_admit(engine_op *op, neap_var *const *order, engine_thread *self);
+/* Pushes a small op that fences `var` and wakes `waker` once everything pushed before has finished. */
+int engine_push_fence(neap_var *var, neap_waker *waker);
+
+/* ---- Bulks (bulk.c) ---------------------------------------------------------------------------------------------- */
+/* Takes a small sync op of a thread whose bulk_most is not 0 into its bulk, or pushes it. `order` as for admit. Frees
+ * it on failure. */
+int engine_bulk_join(engine_op *op, neap_var *const *order, engine_thread *self);
+void engine_bulk_close(engine_thread *self);
+/* Pushes what this thread has joined: called first by whatever must not overtake that. */
+static inline void engine_bulk_flush(engine_thread *self) {
+    if (self->joined)
+        engine_bulk_close(self);
+}
+
+/* ---- Running ahead (ahead.c) ------------------------------------------------------------------------------------- */
+void engine_ahead_began(int64_t bytes, int64_t cost);
+void engine_ahead_ended(int64_t bytes, int64_t cost);
+
+/* ---- Pools (pool.c, parallel.c) ---------------------------------------------------------------------------------- */
+typedef struct engine_parallel engine_parallel;
+
+/* Makes the pools: one for all devices, or one for each. */
+int engine_pool_open(int scheduler, int workers, int devices, uint64_t shuffle);
+/* Makes room for a further device, the next one in number. */
+int engine_pool_add_device(int device);
+void engine_pool_close(void);
+int engine_pool_workers(void); /* threads that there may be in all */
+/* Makes sure that the device's pool has at least one worker. NEAP_E_STATE: the system gives no thread. */
+int engine_pool_ensure(int device);
+void engine_pool_submit(engine_ready *ready, engine_thread *self);
+engine_op *engine_pool_take_small(void); /* for threads that help; NULL: none */
+/* Whether a worker that has just made this op ready may run it next without asking. */
+bool engine_pool_may_follow(const engine_op *op, const engine_thread *self);
+/* Offers a parallel loop to up to `helpers` workers of its device's pool, and takes the offer back. */
+void engine_pool_offer(engine_parallel *loop, int helpers);
+void engine_pool_retract(engine_parallel *loop);
+int engine_pool_width(int device); /* workers that a loop on the device may have */
+void engine_parallel_join(engine_parallel *loop, int worker);
+
+struct engine_parallel { /* lives on the caller's stack while it is offered */
+    void (*fn)(void *arg, int64_t i, const neap_run *run);
+    void *arg;
+    int64_t n, chunk;
+    _Atomic int64_t next;    /* first index that nobody claimed */
+    _Atomic uint32_t active; /* helpers inside */
+    int device, wanted;      /* helpers that may still join */
+    uint32_t epoch;
+    const char *name; /* of the op that it is a part of */
+    engine_parallel *link;
+};
+
+#endif
