@@ -30,6 +30,7 @@ int engine_push_check(const neap_push *push, bool has_function) {
         neap_var *var = i < push->nreads ? push->reads[i] : push->writes[i - push->nreads];
         if (!var)
             return neap_error(NEAP_E_ARGUMENT, "push with a null variable");
+        __builtin_prefetch(var, 1); /* the locks are taken one after the other, but their lines can come at once */
     }
     return NEAP_OK;
 }
