@@ -122,8 +122,9 @@ function Session:count()
 end
 
 --- Ends the session and compares what was shown and recorded with what was printed and typed. `before`: a pattern of
--- what may stand in front of a line.
-function Session:finish(before)
+-- what may stand in front of a line. `prompt`: that of an editor, which must be there again before the end of input can
+-- mean that.
+function Session:finish(before, prompt)
     self.terminal:send "save()\n"
     local made, told
     self:look_until(function()
@@ -132,6 +133,7 @@ function Session:finish(before)
         file:close()
         return made and select(2, told:gsub("\n", "")) >= #self.expected - 1
     end, "what was recorded")
+    if prompt then self:await(prompt) end
     self.terminal:send "\4"
     self.terminal:expect "late 1 is 1\r\n" -- for the message of a failure
     check.equal(self.terminal:finish(), 0)
@@ -188,7 +190,7 @@ local function edit()
         end
     until k >= COMMANDS and session:count() >= LINES
     session:await ">"
-    session:finish ""
+    session:finish("", ">")
 end
 
 if readline then
