@@ -20,6 +20,7 @@
 #define LAZY_KERNEL_H
 
 #include "lazy/op.h"
+#include "lazy/scalar.h"
 
 enum { LAZY_LOAD_BUFFER, LAZY_LOAD_SCALAR, LAZY_LOAD_IOTA };
 
@@ -57,16 +58,6 @@ typedef struct lazy_sink {
     int32_t value;       /* its dtype is the sink's, but for LAZY_OP_ARG */
     lazy_wide_map write; /* over the domain's axes (STORE) or its kept axes (REDUCE) */
 } lazy_sink;
-
-typedef union lazy_scalar { /* a 0-d operand, as the load's dtype */
-    uint8_t b;
-    uint8_t u8;
-    int32_t i32;
-    uint32_t u32;
-    int64_t i64;
-    float f32;
-    double f64;
-} lazy_scalar;
 
 typedef struct lazy_kernel {
     int ndim, nkept;

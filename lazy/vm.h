@@ -21,6 +21,7 @@
 #ifndef LAZY_VM_H
 #define LAZY_VM_H
 
+#include "lazy/kernel.h"
 #include "lazy/simd/simd.h"
 
 enum { VM_CHUNK = 1024, VM_FAR_CHUNK = 256, VM_TILE = 32, VM_COLUMNS_WIDE = 256 };

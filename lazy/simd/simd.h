@@ -9,7 +9,7 @@
 #ifndef LAZY_SIMD_SIMD_H
 #define LAZY_SIMD_SIMD_H
 
-#include "lazy/kernel.h"
+#include "lazy/scalar.h"
 
 /* out[i] = op(a[i], b[i], c[i]); operands that the op does not have are ignored. */
 typedef void (*lazy_loop)(void *out, const void *a, const void *b, const void *c, int64_t n);

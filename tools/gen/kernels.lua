@@ -18,14 +18,14 @@ local paths = {}
 for k = 3, #arg do paths[#paths + 1] = arg[k] end
 if not out then files.fail("usage: kernels.lua ROOT OUT ROWFILE...") end
 
---- The dtype rows of lazy.h: { name = "f32", id = "F32", kind = "f", type = "float", unsigned = "uint32_t" }.
+--- The dtype rows of dtype.h: { name = "f32", id = "F32", kind = "f", type = "float", unsigned = "uint32_t" }.
 local function read_dtypes()
-    local header = files.read(root .. "/lazy/lazy.h")
+    local header = files.read(root .. "/lazy/dtype.h")
     local list = {}
     for id, name, kind, ctype, bytes in header:gmatch("X%((%u%w*), (%w+), '(%a)', ([%w_]+), (%d)%)") do
         list[#list + 1] = { id = id, name = name, kind = kind, type = ctype, unsigned = ("uint%d_t"):format(bytes * 8) }
     end
-    if #list == 0 then files.fail("lazy/lazy.h: no dtype rows found") end
+    if #list == 0 then files.fail("lazy/dtype.h: no dtype rows found") end
     return list
 end
 local dtypes = read_dtypes()
@@ -87,7 +87,7 @@ local function named(dtype_name)
     for _, dtype in ipairs(dtypes) do
         if dtype.name == dtype_name then return dtype end
     end
-    files.fail("lazy/lazy.h: no dtype %s", dtype_name)
+    files.fail("lazy/dtype.h: no dtype %s", dtype_name)
 end
 local bool = named "bool"
 
