@@ -1,10 +1,23 @@
 /* kernel.h: a fused kernel, the contract between the planner (plan.c) and the chunked VM (vm.c, simd/).
  *
  * A kernel runs a straight-line program of elementwise instructions over a domain, an n-dimensional box in row-major
- * order, and ends in sinks: stores and reductions.
+ * order, and ends in sinks: stores and reductions, any mix of them.
  *
  *      values:  0 … nloads-1 are loads, nloads … nloads+nins-1 are the results of instructions, in order (SSA)
- *      domain:  [kept axes …][reduced axes …]; without reductions nkept == ndim
+ *      domain:  [kept axes …][reduced axes …]; without reductions nkept == ndim. All reductions of a kernel reduce the
+ *               same axes. A *row* is the box of the reduced axes for one index of the kept ones.
+ *
+ * What a reduction gives may be used in the same kernel: a RESULT load is one element for each row. So a softmax is one
+ * kernel of two reductions and a store, and memory is passed over once:
+ *
+ *      load 0  buffer x            load 1  result of sink 0         load 2  result of sink 1
+ *      value 3 = subtract(0, 1)    value 4 = exp(3)                 value 5 = divide(4, 2)
+ *      sink 0  reduce max of 0     sink 1  reduce sum of 4          sink 2  store 5
+ *
+ * Instructions stand in an order in which they can run, each reduction as soon as its value is made. A RESULT is a *late*
+ * operand; an instruction over whole rows (one whose value differs inside a row) with a late operand, directly or not,
+ * reads its row again, so rows of such a kernel must not exceed LAZY_ROW_MAX elements. Instructions on late operands that
+ * are one element for each row themselves (the division of a mean) have no such limit.
  *
  * The planner writes the descriptive part; lazy_kernel_prepare compiles it once (collapses axes, assigns scratch
  * registers, picks loops for the instruction set); lazy_kernel_run runs it any number of times, from any thread.
@@ -22,9 +35,11 @@
 #include "lazy/op.h"
 #include "lazy/scalar.h"
 
-enum { LAZY_LOAD_BUFFER, LAZY_LOAD_SCALAR, LAZY_LOAD_IOTA };
+enum { LAZY_LOAD_BUFFER, LAZY_LOAD_SCALAR, LAZY_LOAD_IOTA, LAZY_LOAD_RESULT, LAZY_LOAD_TABLE };
 
 enum { LAZY_MAX_DOMAIN = 2 * NEAP_MAX_DIMS };
+/* Elements of a row of which a thread keeps values between the stages of a kernel: they stay in its cache. */
+enum { LAZY_ROW_MAX = 8192 };
 
 typedef struct lazy_wide_map { /* lazy_map over the axes of a domain */
     int64_t offset;
@@ -34,12 +49,16 @@ typedef struct lazy_wide_map { /* lazy_map over the axes of a domain */
 typedef struct lazy_load {
     uint8_t kind;
     uint8_t dtype;
-    int16_t slot; /* BUFFER: index into bufs; SCALAR: index into scalars; IOTA: unused */
+    int16_t slot; /* BUFFER, TABLE: index into bufs; SCALAR: index into scalars; RESULT: a REDUCE sink; IOTA: unused */
     /* BUFFER: element offset + Σ i[k]·stride[k]; IOTA: that number itself, cast to dtype (any but bool). Strides may be 0
-     * or negative. */
+     * or negative. TABLE: the element of row 0 of the table, see lazy_ins. */
     lazy_wide_map read;
+    int64_t extent, step; /* TABLE: rows of the table, and elements from one to the next */
 } lazy_load;
 
+/* LAZY_OP_take, the one instruction that is no map: arg[0] is a TABLE load, which nothing else reads, arg[1] an index
+ * of any integer dtype, arg[2] the same. Gives the table's element at read + index·step; a negative index counts from
+ * the end, and what is still out of range is clamped. `dtype` and `result` are the table's. */
 typedef struct lazy_ins {
     int16_t op;     /* LAZY_OP_…, a map; casts are LAZY_OP_astype */
     uint8_t dtype;  /* of the operands (after `where`: of operands 1 and 2; operand 0 is bool) */
@@ -48,15 +67,15 @@ typedef struct lazy_ins {
     int32_t arg[3]; /* values */
 } lazy_ins;
 
-enum { LAZY_SINK_STORE, LAZY_SINK_REDUCE };
+enum { LAZY_SINK_STORE, LAZY_SINK_STORE_ROW, LAZY_SINK_REDUCE };
 
 typedef struct lazy_sink {
     uint8_t kind;
     uint8_t dtype;       /* of the buffer; a REDUCE of a `LAZY_OP_ARG` op writes i32, others the value's dtype */
     int16_t op;          /* REDUCE: LAZY_OP_sum, … */
-    int16_t slot;        /* index into bufs */
-    int32_t value;       /* its dtype is the sink's, but for LAZY_OP_ARG */
-    lazy_wide_map write; /* over the domain's axes (STORE) or its kept axes (REDUCE) */
+    int16_t slot;        /* index into bufs; a REDUCE that is only used inside the kernel: -1 */
+    int32_t value;       /* its dtype is the sink's, but for LAZY_OP_ARG. STORE_ROW: one element for each row */
+    lazy_wide_map write; /* over the domain's axes (STORE) or its kept axes (REDUCE, STORE_ROW) */
 } lazy_sink;
 
 typedef struct lazy_kernel {
@@ -65,8 +84,8 @@ typedef struct lazy_kernel {
     int nloads, nins, nsinks;
     lazy_load *loads;
     lazy_ins *ins;
-    lazy_sink *sinks; /* all STORE, or all REDUCE */
-    void *prepared;   /* lazy_kernel_prepare's */
+    lazy_sink *sinks;
+    void *prepared; /* lazy_kernel_prepare's */
 } lazy_kernel;
 
 enum { LAZY_KERNEL_MAX_INS = 512 }; /* the planner cuts longer chains */
@@ -74,8 +93,8 @@ enum { LAZY_KERNEL_MAX_INS = 512 }; /* the planner cuts longer chains */
 /* Compiles the kernel. NEAP_E_MEMORY. The arrays stay the caller's and must outlive it. */
 int lazy_kernel_prepare(lazy_kernel *kernel);
 void lazy_kernel_unprepare(lazy_kernel *kernel);
-/* Runs it; wide work is split over the workers (run may be NULL: on this thread alone). Sinks' buffers may be the
- * very buffer of a load only if the planner says so by giving equal maps. */
+/* Runs it; wide work is split over the workers (run may be NULL: on this thread alone). A STORE's buffer may be the very
+ * buffer of BUFFER loads if all of these have the STORE's map; else no sink's buffer is that of a load or another sink. */
 int lazy_kernel_run(const lazy_kernel *kernel, void *const *bufs, const lazy_scalar *scalars, const neap_run *run);
 /* Estimated ns on one core. */
 int64_t lazy_kernel_cost(const lazy_kernel *kernel);
