@@ -1,7 +1,7 @@
 /* bulk.c: small ops in a row, joined and run as one.
  *
  *      push a ─┐   joined by this thread        one op over the union of the variables
- *      push b ─┼─▶ a ─▶ b ─▶ c ──close──▶ reads {x}, writes {y: 2 writes, z: 1 write} ──▶ runs a, b, c in turn
+ *      push b ─┼─▶ a ─▶ b ─▶ c ──close──▶ reads {x}, fences {y, z} ──▶ runs a, b, c in turn
  *      push c ─┘
  *
  * The joined op fences what they write, so each of them sees the variables as it would have alone: its writes are counted

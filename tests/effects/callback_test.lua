@@ -3,14 +3,7 @@
 local np = require "neap"
 local check = require "tests.check"
 local process = require "tests.interp.process"
-
---- What a program prints; stderr must be empty.
-local function output(code)
-    local status, out, err = process.run_neap { "-e", code }
-    check.equal(err, "")
-    check.equal(status, 0)
-    return out
-end
+local output = process.output
 
 --- What a program prints to stdout and stderr, as one text, and its status. The script has a name of its own.
 local function all_output(code)

@@ -2,14 +2,7 @@
 local np = require "neap"
 local check = require "tests.check"
 local process = require "tests.interp.process"
-
---- What a program prints.
-local function output(code)
-    local status, out, err = process.run_neap { "-e", code }
-    check.equal(err, "")
-    check.equal(status, 0)
-    return out
-end
+local output = process.output
 
 check.test("print as in Lua", function()
     check.equal(output "print() print(1, 'a', nil, true, 1.5)", "\n1\ta\tnil\ttrue\t1.5\n")
