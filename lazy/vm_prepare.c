@@ -8,32 +8,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "lazy/vm.h"
+#include "lazy/vm_prepare.h"
 #include "ops_gen.h"
 
 /* Registers start at multiples of PAGE: a load that follows a store at the same place modulo 4096 is taken for dependent
  * on it, and loops load each element before they store it. */
-enum { PAGE = 4096, SLOT = 16, WIDTHS = 3 };
-
-typedef struct step { /* an instruction, or a pair of instructions that became one */
-    lazy_ins ins;
-    const lazy_pair *pair;
-    bool gone; /* a part of another step, or of a sink */
-} step;
-
-typedef struct builder { /* arrays by value, but steps by instruction, order by position */
-    vm_program *p;
-    const lazy_kernel *kernel;
-    step *steps;
-    uint8_t *rate, *width;
-    int32_t *uses;
-    int32_t *last;  /* position of the last instruction that reads it; INT32_MAX: a sink does; -1: nobody */
-    int32_t *first; /* position of the first one that reads it */
-    int32_t *made;  /* position of the instruction that makes it; -1: a load */
-    int32_t *order; /* instruction at a position */
-    int32_t *pool[WIDTHS];
-    int npool[WIDTHS];
-} builder;
+enum { PAGE = 4096, SLOT = 16 };
 
 static int width_class(int width) {
     return width == 1 ? 0 : width == 4 ? 1 : 2;
@@ -65,13 +45,13 @@ static vm_program *program_new(const lazy_kernel *kernel) {
     return p;
 }
 
-static int builder_init(builder *b, vm_program *p, const lazy_kernel *kernel) {
+static int builder_init(vm_builder *b, vm_program *p, const lazy_kernel *kernel) {
     size_t n = (size_t)p->nvalues + 1;
-    *b = (builder){.p = p, .kernel = kernel};
-    char *at = calloc(1, n * (sizeof(step) + 2 + (5 + WIDTHS) * sizeof(int32_t)) + 16 * (8 + WIDTHS));
+    *b = (vm_builder){.p = p, .kernel = kernel};
+    char *at = calloc(1, n * (sizeof(vm_step) + 2 + (5 + VM_WIDTHS) * sizeof(int32_t)) + 16 * (8 + VM_WIDTHS));
     if (!at)
         return NEAP_E_MEMORY;
-    b->steps = carve(&at, n, sizeof(step));
+    b->steps = carve(&at, n, sizeof(vm_step));
     b->rate = carve(&at, n, 1);
     b->width = carve(&at, n, 1);
     b->uses = carve(&at, n, sizeof(int32_t));
@@ -79,7 +59,7 @@ static int builder_init(builder *b, vm_program *p, const lazy_kernel *kernel) {
     b->first = carve(&at, n, sizeof(int32_t));
     b->made = carve(&at, n, sizeof(int32_t));
     b->order = carve(&at, n, sizeof(int32_t));
-    for (int k = 0; k < WIDTHS; k++)
+    for (int k = 0; k < VM_WIDTHS; k++)
         b->pool[k] = carve(&at, n, sizeof(int32_t));
     return NEAP_OK;
 }
@@ -143,7 +123,7 @@ static bool stored(const vm_program *p, int value) {
     return false;
 }
 
-static void rate_values(builder *b) {
+static void rate_values(vm_builder *b) {
     vm_program *p = b->p;
     for (int k = 0; k < p->nloads; k++) {
         vm_load *load = &p->loads[k];
@@ -167,76 +147,13 @@ static void rate_values(builder *b) {
     }
 }
 
-/* ---- Pairs ------------------------------------------------------------------------------------------------------- */
-/* The step that makes a value for one reader alone, and may become a part of that reader; NULL. */
-static step *lone_step(builder *b, int value) {
-    const vm_program *p = b->p;
-    step *s = value < p->nloads ? NULL : &b->steps[value - p->nloads];
-    bool lone = s && !s->gone && b->uses[value] == 1 && b->rate[value] == VM_EACH;
-    return lone ? s : NULL;
-}
-
-/* Makes a pair of the step and the one that computes its operand k, where the instruction set has a loop for it. */
-static bool pair_with(builder *b, step *s, int k) {
-    const lazy_simd *simd = b->p->simd;
-    step *first = lone_step(b, s->ins.arg[k]);
-    if (!first || first->pair || first->ins.dtype != s->ins.dtype)
-        return false;
-    int other = s->ins.narg == 2 ? s->ins.arg[1 - k] : -1;
-    for (int i = 0; i < simd->npairs; i++) {
-        const lazy_pair *pair = &simd->pairs[i];
-        bool commutes = s->ins.op == LAZY_OP_add || s->ins.op == LAZY_OP_multiply;
-        if (pair->first != first->ins.op || pair->second != s->ins.op || (pair->position != k && !commutes) ||
-            !pair->loops[s->ins.dtype].by_scalars[0])
-            continue;
-        memcpy(s->ins.arg, first->ins.arg, sizeof s->ins.arg);
-        if (other >= 0)
-            s->ins.arg[2] = other;
-        s->ins.narg = other >= 0 ? 3 : 2;
-        s->pair = pair;
-        return first->gone = true;
-    }
-    return false;
-}
-
-/* Sums of products and squares are taken as these are computed. */
-static void sum_as_computed(builder *b, vm_sink *sink, int op) {
-    const vm_program *p = b->p;
-    step *s = lone_step(b, sink->value);
-    if (!s || p->form == VM_FORM_COLUMNS || b->rate[s->ins.arg[0]] < VM_EACH ||
-        (s->ins.narg == 2 && b->rate[s->ins.arg[1]] < VM_EACH))
-        return;
-    int first = s->pair ? s->pair->first : s->ins.op, second = s->pair ? s->pair->second : -1;
-    for (int i = 0; i < p->simd->nsummed; i++) {
-        const lazy_summed *summed = &p->simd->summed[i];
-        if (summed->reduction != op || summed->first != first || summed->second != second ||
-            !summed->leaves[s->ins.dtype])
-            continue;
-        sink->summed = summed->leaves[s->ins.dtype];
-        sink->operand[0] = s->ins.arg[0];
-        sink->operand[1] = s->ins.arg[s->ins.narg - 1];
-        s->gone = true;
-    }
-}
-
-static void join_steps(builder *b) {
-    vm_program *p = b->p;
-    for (int i = 0; i < b->kernel->nins; i++) {
-        step *s = &b->steps[i];
-        if (s->ins.narg <= 2 && !pair_with(b, s, 0) && s->ins.narg == 2)
-            pair_with(b, s, 1);
-    }
-    for (int k = 0; p->reduces && k < p->nsinks; k++)
-        sum_as_computed(b, &p->sinks[k], b->kernel->sinks[k].op);
-}
-
 /* ---- Order ------------------------------------------------------------------------------------------------------- */
-static void count_uses(builder *b) {
+static void count_uses(vm_builder *b) {
     vm_program *p = b->p;
     for (int v = 0; v < p->nvalues; v++)
         b->last[v] = b->made[v] = -1, b->first[v] = p->nins;
     for (int at = 0; at < p->nins; at++) {
-        const step *s = &b->steps[b->order[at]];
+        const vm_step *s = &b->steps[b->order[at]];
         b->made[p->nloads + b->order[at]] = at;
         for (int k = 0; k < s->ins.narg; k++) {
             int v = s->ins.arg[k];
@@ -252,22 +169,8 @@ static void count_uses(builder *b) {
     }
 }
 
-static lazy_loop loop_for(const builder *b, const step *s) {
-    const lazy_simd *simd = b->p->simd;
-    int scalars = 0, all = (1 << s->ins.narg) - 1;
-    for (int k = 0; k < s->ins.narg; k++)
-        scalars |= (b->rate[s->ins.arg[k]] < VM_EACH) << k;
-    if (scalars == all)
-        scalars = 0; /* all operands are single elements, and so is the result */
-    if (s->pair)
-        return s->pair->loops[s->ins.dtype].by_scalars[scalars];
-    if (lazy_ops[s->ins.op]->flags & LAZY_OP_CASTS)
-        return simd->cast[s->ins.dtype][s->ins.result];
-    return simd->map[s->ins.op] ? simd->map[s->ins.op][s->ins.dtype].by_scalars[scalars] : NULL;
-}
-
 /* Steps in the order of their rates, with their loops. */
-static int order_steps(builder *b) {
+static int order_steps(vm_builder *b) {
     vm_program *p = b->p;
     int n = 0;
     for (int rate = VM_ONCE; rate <= VM_EACH; rate++) {
@@ -282,12 +185,12 @@ static int order_steps(builder *b) {
     p->nins = n;
     count_uses(b);
     for (int at = 0; at < n; at++) {
-        const step *s = &b->steps[b->order[at]];
+        const vm_step *s = &b->steps[b->order[at]];
         vm_ins *ins = &p->ins[at];
         ins->out = p->nloads + b->order[at];
         for (int k = 0; k < 3; k++)
             ins->arg[k] = s->ins.arg[k < s->ins.narg ? k : 0];
-        ins->loop = loop_for(b, s);
+        ins->loop = vm_loop_of(b, s);
         if (!ins->loop)
             return neap_error(NEAP_E_INTERNAL, "no kernel loop for %s of %s", lazy_ops[s->ins.op]->name,
                               neap_dtype_name(s->ins.dtype));
@@ -302,7 +205,7 @@ static bool same_place(const vm_program *p, const vm_map *a, const vm_map *b) {
 }
 
 /* A sink's buffer may be that of a load with the same map: then nobody may read the load once the value is written. */
-static bool may_write_early(const builder *b, const vm_sink *sink) {
+static bool may_write_early(const vm_builder *b, const vm_sink *sink) {
     const vm_program *p = b->p;
     for (int k = 0; k < p->nloads; k++)
         if (p->loads[k].in_place && same_place(p, &p->loads[k].map, &sink->map) && b->last[k] > b->made[sink->value])
@@ -310,7 +213,7 @@ static bool may_write_early(const builder *b, const vm_sink *sink) {
     return true;
 }
 
-static int place_sinks(builder *b) {
+static int place_sinks(vm_builder *b) {
     vm_program *p = b->p;
     for (int k = 0; k < p->nsinks; k++) {
         vm_sink *sink = &p->sinks[k];
@@ -340,7 +243,7 @@ static int place_sinks(builder *b) {
 }
 
 /* ---- Registers --------------------------------------------------------------------------------------------------- */
-static int32_t take(builder *b, int width) {
+static int32_t take(vm_builder *b, int width) {
     int c = width_class(width);
     if (b->npool[c] > 0)
         return b->pool[c][--b->npool[c]];
@@ -349,7 +252,7 @@ static int32_t take(builder *b, int width) {
     return at;
 }
 
-static void give(builder *b, int value) {
+static void give(vm_builder *b, int value) {
     int c = width_class(b->width[value]);
     if (b->p->place[value] >= 0)
         b->pool[c][b->npool[c]++] = b->p->place[value];
@@ -363,7 +266,7 @@ static bool is_direct(const vm_program *p, int value) {
 }
 
 /* Loads that are gathered just before position `at`. */
-static void place_gathers(builder *b, int at) {
+static void place_gathers(vm_builder *b, int at) {
     vm_program *p = b->p;
     for (int k = 0; k < p->nloads; k++) {
         vm_load *load = &p->loads[k];
@@ -376,7 +279,7 @@ static void place_gathers(builder *b, int at) {
     }
 }
 
-static void place_values(builder *b) {
+static void place_values(vm_builder *b) {
     vm_program *p = b->p;
     for (int v = 0; v < p->nvalues; v++) {
         bool single = b->rate[v] < VM_EACH && (v >= p->nloads || p->loads[v].kind == LAZY_LOAD_IOTA);
@@ -442,7 +345,7 @@ static void estimate(vm_program *p, const lazy_kernel *kernel) {
 
 int lazy_kernel_prepare(lazy_kernel *kernel) {
     vm_program *p = program_new(kernel);
-    builder b = {0};
+    vm_builder b = {0};
     int status = NEAP_E_MEMORY;
     if (!p || builder_init(&b, p, kernel))
         goto fail;
@@ -452,7 +355,7 @@ int lazy_kernel_prepare(lazy_kernel *kernel) {
     if (p->size > 0)
         vm_choose_form(p);
     rate_values(&b);
-    join_steps(&b);
+    vm_join(&b);
     if ((status = order_steps(&b)) || (status = place_sinks(&b)))
         goto fail;
     place_values(&b);
