@@ -51,6 +51,12 @@ static int remember(fuser *f, neap_node *node, const lazy_wide_map *map, int32_t
     return lazy_push(&f->nodes, node) || lazy_push(&f->maps, *map) || lazy_push(&f->order, value) ? NEAP_E_MEMORY : 0;
 }
 
+static int cut(fuser *f, const neap_node *node, lazy_why why) {
+    f->out->cut = (int32_t)node->index;
+    f->out->why = why;
+    return NEAP_PENDING;
+}
+
 /* `map` leads to the row-major index of `shape`; go on through the inner strides. Sets the cut on failure. */
 static int compose(fuser *f, lazy_wide_map *map, const neap_node *node, int64_t offset, const int64_t *inner) {
     lazy_wide_map out = {0};
@@ -59,8 +65,7 @@ static int compose(fuser *f, lazy_wide_map *map, const neap_node *node, int64_t 
         *map = out;
         return 0;
     }
-    f->out->cut = (int32_t)node->index;
-    return NEAP_PENDING;
+    return cut(f, node, LAZY_WHY_VIEW);
 }
 
 static int add_load(fuser *f, neap_node *node, const lazy_wide_map *map, int32_t *value) {
@@ -131,10 +136,8 @@ static int read_node(fuser *f, neap_node *node, lazy_wide_map map, bool own, int
         made[node->index] = was;
         return status;
     }
-    if (f->stack.n + f->out->ins.n >= LAZY_KERNEL_MAX_INS) {
-        f->out->cut = (int32_t)node->index;
-        return NEAP_PENDING;
-    }
+    if (f->stack.n + f->out->ins.n >= LAZY_KERNEL_MAX_INS)
+        return cut(f, node, LAZY_WHY_CHAIN);
     frame next = {.node = node, .map = map};
     return lazy_push(&f->stack, next) ? NEAP_E_MEMORY : NEAP_ATTEND;
 }

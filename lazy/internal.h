@@ -28,10 +28,11 @@ enum { LAZY_READY, LAZY_PENDING, LAZY_RECIPE, LAZY_DONE };
 
 enum {
     LAZY_WEAK = 1,     /* a number: takes the dtype of the array that it meets */
-    LAZY_SHARED = 2,   /* two or more consumers, an operand or result of a call, or a residual: materialised */
+    LAZY_KEPT = 2,     /* an operand or result of a call, or read on another device: materialised */
     LAZY_ABSTRACT = 4, /* belongs to a trace: has no value of its own */
     LAZY_DELETED = 8,
     LAZY_DROPPED = 16,     /* its inputs were released after computing */
+    LAZY_RESIDUAL = 32,    /* a gradient will read it: materialised while a level that is no trace is open */
     LAZY_CONSTRUCTED = 64, /* made of constructors by views and maps alone: may be computed again anywhere */
     LAZY_COUNTED = 128     /* pending, and its bytes are in pending_bytes */
 };
@@ -197,10 +198,14 @@ neap_node *lazy_constant(neap_ctx *ctx, int dtype, bool weak, double value);
 neap_node *lazy_node_of_buffer(neap_ctx *ctx, const lazy_result *aval, neap_buffer *buffer);
 /* Between hold and unhold recording does not flush, and nodes that lazy_build* returned live in ctx->arena. The
  * outermost unhold releases those, starts the calls recorded meanwhile, and applies the limits. */
+/* Is it materialised for the sake of a gradient? Not in a trace: all that reads it is part of the program. */
+static inline bool lazy_is_residual(const neap_node *node) {
+    return node->flags & LAZY_RESIDUAL && node->levels && !(node->flags & LAZY_ABSTRACT);
+}
 /* Keeps pending_bytes: a pending node counts unless it is a map with one consumer, which will be fused into that. */
 static inline void lazy_count_pending(neap_ctx *ctx, neap_node *node) {
-    bool written = node->state == LAZY_PENDING &&
-                   (node->consumers == 0 || node->flags & LAZY_SHARED || lazy_node_op(node)->kind != LAZY_MAP);
+    bool written = node->state == LAZY_PENDING && (node->consumers != 1 || node->flags & (LAZY_KEPT | LAZY_RESIDUAL) ||
+                                                   lazy_node_op(node)->kind != LAZY_MAP);
     if (written == ((node->flags & LAZY_COUNTED) != 0))
         return;
     node->flags ^= LAZY_COUNTED;

@@ -53,6 +53,13 @@ static void add_word(label *l, const char *word) {
     l->times = 1;
 }
 
+static bool computes(const lazy_kernel *kernel, int op) {
+    for (int k = 0; k < kernel->nins; k++)
+        if (kernel->ins[k].op == op)
+            return true;
+    return false;
+}
+
 void lazy_step_label(lazy_step *step) {
     label l = {.text = step->label, .size = sizeof step->label, .between = "+"};
     if (step->kind == LAZY_STEP_CALL) {
@@ -62,8 +69,9 @@ void lazy_step_label(lazy_step *step) {
     const lazy_kernel *kernel = &step->kernel;
     for (int k = 0; k < kernel->nins; k++)
         add_word(&l, lazy_ops[kernel->ins[k].op]->name);
-    if (kernel->nins == 0 || kernel->ins[kernel->nins - 1].op != kernel->sinks[0].op)
-        add_word(&l, lazy_ops[kernel->sinks[0].op]->name);
+    for (int k = 0; k < kernel->nsinks; k++)
+        if (!computes(kernel, kernel->sinks[k].op))
+            add_word(&l, lazy_ops[kernel->sinks[k].op]->name);
     end_word(&l);
 }
 

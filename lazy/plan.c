@@ -25,6 +25,13 @@ typedef struct planner {
     LAZY_VECTOR(lazy_number) numbers;
 } planner;
 
+const char *lazy_why_text(lazy_why why) {
+#define TEXT(NAME, text) text,
+    static const char *const texts[] = {LAZY_WHY_ROWS(TEXT)};
+#undef TEXT
+    return texts[why];
+}
+
 static neap_node *region_node(const planner *p, int32_t k) {
     return p->ctx->order.at[k];
 }
@@ -35,6 +42,7 @@ static int32_t slot_for(planner *p, int32_t node) {
     neap_node *at = region_node(p, node);
     lazy_slot slot = {.node = node,
                       .made = !lazy_is_leaf(at),
+                      .why = p->made[node],
                       .device = (int16_t)lazy_node_runs_on(at),
                       .bytes = lazy_node_bytes(at)};
     if (lazy_push(&p->slots, slot))
@@ -64,6 +72,7 @@ static lazy_step *kernel_step(const lazy_fused *fused) {
     step->kernel.sinks = carve(&at, sizeof(lazy_sink));
     step->slots = carve(&at, nbufs * sizeof(int32_t));
     step->nbufs = (int32_t)nbufs;
+    step->nouts = 1;
     if (loads)
         memcpy(step->kernel.loads, fused->loads.at, loads);
     if (ins)
@@ -123,7 +132,7 @@ static int plan_kernel(planner *p, neap_node *node, const lazy_fusion *request) 
         fusion = *request;
         status = lazy_fuse(p->ctx, p->made, &fusion, &fused);
         if (status == NEAP_PENDING)
-            p->made[fused.cut] = 1;
+            p->made[fused.cut] = (uint8_t)fused.why;
     } while (status == NEAP_PENDING);
     if (status == 0)
         status = add_kernel(p, node, &fusion, &fused);
@@ -219,6 +228,7 @@ static lazy_step *call_step(neap_ctx *ctx, const neap_node *node) {
     step->kind = LAZY_STEP_CALL;
     step->device = (int16_t)lazy_node_runs_on(node);
     step->nbufs = (int32_t)n;
+    step->nouts = 1;
     step->node = (int32_t)node->index;
     step->site = lazy_site_text(ctx, node->site);
     if (attrs)
@@ -256,8 +266,8 @@ static int plan_operand(planner *p, lazy_step *step, int k, neap_node *node) {
             step->offsets[k] = node->map->offset;
         }
     }
-    if (!lazy_is_leaf(target))
-        p->made[target->index] = 1;
+    if (!lazy_is_leaf(target) && !p->made[target->index])
+        p->made[target->index] = LAZY_WHY_OPERAND;
     step->slots[k] = slot_for(p, (int32_t)target->index);
     return step->slots[k] < 0 ? step->slots[k] : 0;
 }
@@ -374,7 +384,8 @@ static void batch_add(batcher *t, lazy_batch *batch, lazy_step *step, int32_t b)
         }
         step->slots[k] = t->place[slot];
     }
-    t->writes[step->slots[step->nbufs - 1]] = true;
+    for (int32_t k = step->nbufs - step->nouts; k < step->nbufs; k++)
+        t->writes[step->slots[k]] = true;
     /* Numbers were laid down from the last step to the first. */
     if (step->nnumbers) {
         batch->nnumbers = batch->nnumbers ? batch->nnumbers + batch->first_number - step->first_number : step->nnumbers;

@@ -12,9 +12,26 @@
 
 #include "lazy/internal.h"
 
+/* Why a node of a region gets a buffer, where its value could have stayed inside a kernel. */
+#define LAZY_WHY_ROWS(row)                                                                                             \
+    row(NOT, "it exists already") row(ASKED, "it was asked for")                                                       \
+        row(SHARED,                                                                                                    \
+            "it has several consumers, and not all of them run in its kernel") row(CALL, "it is the result of a call") \
+            row(OPERAND, "a call or another device reads it") row(RESIDUAL, "a gradient will read it")                 \
+                row(AGAIN, "it was computed inside a kernel before, and is asked for again")                           \
+                    row(REDUCTION, "it is a reduction, and its consumer does not run over the same rows")              \
+                        row(LONG_ROW, "it is a reduction over rows too long to be kept in a cache for its consumer")   \
+                            row(ASSEMBLED, "it is put together from pieces")                                           \
+                                row(VIEW, "its consumer's view of it is not affine, so it cannot be read through")     \
+                                    row(CHAIN, "the chain of ops is longer than a kernel may be")
+#define LAZY_WHY_ENUM(NAME, text) LAZY_WHY_##NAME,
+typedef enum lazy_why { LAZY_WHY_ROWS(LAZY_WHY_ENUM) LAZY_WHY_COUNT } lazy_why;
+#undef LAZY_WHY_ENUM
+
 typedef struct lazy_slot {
     int32_t node; /* number in the region */
     bool made;    /* by this plan; else the node is a leaf */
+    uint8_t why;  /* made: LAZY_WHY_… */
     int16_t device;
     size_t bytes;
 } lazy_slot;
@@ -29,12 +46,12 @@ enum { LAZY_STEP_KERNEL, LAZY_STEP_CALL };
 typedef struct lazy_step {
     uint8_t kind;
     int16_t device;
-    int32_t nbufs;    /* its buffers, the written one last */
-    int32_t *slots;   /* their positions among the buffers of the batch (while planning: slots of the plan) */
-    int32_t node;     /* the node it computes */
-    const char *site; /* script line of that node when the plan was made. BORROWED from the context */
-    int64_t cost;     /* ns, estimated */
-    char label[64];   /* see label.c */
+    int32_t nbufs, nouts; /* its buffers; the nouts that it writes stand last */
+    int32_t *slots;       /* their positions among the buffers of the batch (while planning: slots of the plan) */
+    int32_t node;         /* the node it computes, or one of them: that of the last buffer */
+    const char *site;     /* script line of that node when the plan was made. BORROWED from the context */
+    int64_t cost;         /* ns, estimated */
+    char label[64];       /* see label.c */
     lazy_kernel kernel;
     int32_t first_number, nnumbers;
     lazy_call call;                   /* tensors' data is set at each run from base + offset */
@@ -88,9 +105,10 @@ static inline bool lazy_is_number(const neap_node *node) {
 }
 
 /* plan.c ------------------------------------------------------------------------------------------------------------ */
-/* made[i]: region node i needs a buffer. The planner may set more. OWNED. */
+/* made[i]: why region node i needs a buffer, LAZY_WHY_NOT if it does not. The planner may set more. OWNED. */
 int lazy_plan_new(neap_ctx *ctx, uint8_t *made, lazy_plan **out);
 void lazy_plan_release(lazy_plan *plan);
+const char *lazy_why_text(lazy_why why); /* "it was asked for" */
 
 /* label.c ----------------------------------------------------------------------------------------------------------- */
 /* Write the name of a planned step; of a closed batch of such steps. */
@@ -113,7 +131,8 @@ typedef struct lazy_fused { /* its result: vectors of loads, instructions, and w
     LAZY_VECTOR(int32_t) leaves; /* region numbers, by load slot */
     LAZY_VECTOR(lazy_number) numbers;
     int32_t value; /* of root */
-    int32_t cut;   /* on NEAP_PENDING: the node that must be made first */
+    int32_t cut;   /* on NEAP_PENDING: the node that must be made first, … */
+    lazy_why why;  /* … and why */
 } lazy_fused;
 
 /* Builds the kernel's program. May refine the box (then read, write, ndim, nkept change). NEAP_PENDING: `cut` cannot be

@@ -221,14 +221,13 @@ static void count_consumer(neap_ctx *ctx, neap_node *node, const lazy_op *row) {
         for (int j = 0; j < k; j++)
             again |= node->in[j] == node->in[k];
         neap_node *target = lazy_read_target(node->in[k]);
-        if (!again && ++target->consumers >= 2)
-            target->flags |= LAZY_SHARED;
+        target->consumers += !again;
         if (row->kind == LAZY_CALL)
-            target->flags |= LAZY_SHARED;
+            target->flags |= LAZY_KEPT;
         lazy_count_pending(ctx, target);
     }
     if (row->kind == LAZY_CALL)
-        node->flags |= LAZY_SHARED;
+        node->flags |= LAZY_KEPT;
 }
 
 /* What the gradient of this node will read again is materialised. Nodes that a gradient builds (recording is held then)
@@ -237,13 +236,13 @@ static void mark_residuals(const neap_ctx *ctx, neap_node *node, const lazy_op *
     if (ctx->hold)
         return;
     if (row->residual & LAZY_RESIDUAL_OUT)
-        node->flags |= LAZY_SHARED;
+        node->flags |= LAZY_RESIDUAL;
     for (int k = 0; k < node->nin && k < 3; k++) {
         bool others = node->nin == 1; /* an input is read for the sake of the cotangents of others (or its own) */
         for (int j = 0; j < node->nin; j++)
             others |= j != k && node->in[j]->levels;
         if (others && row->residual & (LAZY_RESIDUAL_IN0 << k))
-            lazy_read_target(node->in[k])->flags |= LAZY_SHARED;
+            lazy_read_target(node->in[k])->flags |= LAZY_RESIDUAL;
     }
 }
 
@@ -359,7 +358,7 @@ static void place(neap_ctx *ctx, neap_node *node) {
     neap_node *target = lazy_read_target(node->in[0]);
     node->device = (int16_t)node->attrs[0];
     if (target->device >= 0 && target->device != node->device) {
-        target->flags |= LAZY_SHARED;
+        target->flags |= LAZY_KEPT;
         lazy_count_pending(ctx, target);
     }
 }

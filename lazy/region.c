@@ -72,12 +72,13 @@ static int put_words(neap_ctx *ctx, int64_t n, const int64_t *words) {
 
 enum { KEY_LEAF = 0xffff, KEY_NUMBER = 0xfffe };
 
-static int put_node(neap_ctx *ctx, const neap_node *node, bool made) {
+static int put_node(neap_ctx *ctx, const neap_node *node, uint8_t made) {
     bool leaf = lazy_is_leaf(node), number = lazy_is_number(node), placed = !leaf && node->device >= 0;
     uint64_t op = leaf ? KEY_LEAF : number ? KEY_NUMBER : (uint64_t)node->op;
     uint64_t head = op | (uint64_t)node->dtype << 16 | (uint64_t)node->ndim << 24 | (uint64_t)made << 32 |
+                    (uint64_t)placed << 39 |
                     (leaf || number ? 0 : (uint64_t)node->nin << 40 | (uint64_t)(node->nattrs & 0xffff) << 48);
-    if (put(ctx, head | (uint64_t)placed << 33) || put_words(ctx, node->ndim, node->shape))
+    if (put(ctx, head) || put_words(ctx, node->ndim, node->shape))
         return NEAP_E_MEMORY;
     if (leaf || number)
         return 0;
@@ -152,13 +153,23 @@ static int table_add(neap_ctx *ctx, lazy_plan *plan) {
 
 /* What a flush materialises depends on the recorded graph alone: what was asked for, what has several consumers, what is
  * no chain of maps, and what was fused away once already and is asked for again. */
-static bool needs_buffer(const neap_node *node) {
+static lazy_why needs_buffer(const neap_node *node) {
     if (lazy_is_leaf(node) || lazy_is_number(node))
-        return false;
+        return LAZY_WHY_NOT;
     lazy_class kind = lazy_node_op(node)->kind;
     if (kind == LAZY_VIEW || kind == LAZY_SOURCE)
-        return false;
-    return kind != LAZY_MAP || node->flags & LAZY_SHARED || node->state == LAZY_RECIPE;
+        return LAZY_WHY_NOT;
+    if (node->state == LAZY_RECIPE)
+        return LAZY_WHY_AGAIN;
+    if (kind == LAZY_CALL)
+        return LAZY_WHY_CALL;
+    if (node->flags & LAZY_KEPT)
+        return LAZY_WHY_OPERAND;
+    if (lazy_is_residual(node))
+        return LAZY_WHY_RESIDUAL;
+    if (node->consumers >= 2)
+        return LAZY_WHY_SHARED;
+    return kind == LAZY_REDUCE ? LAZY_WHY_REDUCTION : kind == LAZY_ASSEMBLE ? LAZY_WHY_ASSEMBLED : LAZY_WHY_NOT;
 }
 
 /* Not of what costs nothing where it is read, nor of uncommitted work that is fused into this node, on its device. */
@@ -179,7 +190,7 @@ int lazy_region_plan(neap_ctx *ctx, int64_t nroots, neap_node *const *roots, laz
     for (int64_t k = 0; k < n; k++)
         made[k] = needs_buffer(ctx->order.at[k]);
     for (int64_t k = 0; k < nroots; k++)
-        made[roots[k]->index] = !lazy_is_leaf(roots[k]);
+        made[roots[k]->index] = lazy_is_leaf(roots[k]) ? LAZY_WHY_NOT : LAZY_WHY_ASKED;
     ctx->key.n = 0;
     int status = 0;
     for (int64_t k = 0; k < n && status == 0; k++)

@@ -33,10 +33,11 @@ static int run_step(const lazy_step *step, const job *j, const neap_run *run) {
         lazy_tensor tensors[NEAP_MAX_INPUTS + 1];
         memcpy(tensors, step->call.in, (size_t)n * sizeof *tensors);
         for (int32_t k = 0; k < n; k++)
-            tensors[k].data = (char *)data[k] + (k < n - 1 ? step->offsets[k] * neap_dtype_bytes(tensors[k].dtype) : 0);
+            tensors[k].data =
+                (char *)data[k] + (k < step->call.nin ? step->offsets[k] * neap_dtype_bytes(tensors[k].dtype) : 0);
         lazy_call call = step->call;
         call.in = tensors;
-        call.out = tensors + n - 1;
+        call.out = tensors + step->call.nin;
         status = call.op->call(&call, run);
     }
     if (data != small)
@@ -46,10 +47,9 @@ static int run_step(const lazy_step *step, const job *j, const neap_run *run) {
 
 /* Shows a step of several in the timeline. */
 static void tell_step(const lazy_step *step, const job *j, int64_t began) {
-    uint64_t read = 0;
-    for (int32_t k = 0; k < step->nbufs - 1; k++)
-        read += neap_buffer_bytes(j->bufs[step->slots[k]]);
-    uint64_t written = neap_buffer_bytes(j->bufs[step->slots[step->nbufs - 1]]);
+    uint64_t read = 0, written = 0;
+    for (int32_t k = 0; k < step->nbufs; k++)
+        *(k < step->nbufs - step->nouts ? &read : &written) += neap_buffer_bytes(j->bufs[step->slots[k]]);
     engine_timeline_step(step->label, began, read, written);
 }
 
@@ -122,6 +122,13 @@ static int unique_vars(neap_var **vars, int n) {
     return kept;
 }
 
+static bool step_writes(const lazy_step *step, int32_t buf) {
+    for (int32_t k = step->nbufs - step->nouts; k < step->nbufs; k++)
+        if (step->slots[k] == buf)
+            return true;
+    return false;
+}
+
 static int steps_push(neap_ctx *ctx, lazy_plan *plan, const lazy_batch *batch, int32_t first, int32_t nsteps,
                       neap_node *const *region, neap_buffer **bufs, const lazy_scalar *numbers) {
     enum { FEW = 64 };
@@ -129,13 +136,12 @@ static int steps_push(neap_ctx *ctx, lazy_plan *plan, const lazy_batch *batch, i
     job *j = vars ? job_new(plan, batch, first, nsteps, bufs, numbers) : NULL;
     int nreads = 0, nwrites = 0;
     const lazy_step *step = plan->steps[first];
-    int32_t result = step->slots[step->nbufs - 1];
     int64_t bytes = 0;
     for (int32_t k = 0; k < batch->nbufs && j; k++) {
         if (!j->bufs[k])
             continue;
         neap_var *var = neap_buffer_var(j->bufs[k]);
-        if (nsteps > 1 ? batch->writes[k] : k == result) {
+        if (batch->writes[k] && (nsteps > 1 || step_writes(step, k))) {
             vars[batch->nbufs + nwrites++] = var;
             bytes += (int64_t)neap_buffer_bytes(j->bufs[k]);
         } else {
