@@ -57,6 +57,7 @@ struct neap_node {
     int64_t size;
     union {
         double value;         /* constants */
+        uint64_t ran;         /* DONE: the plan and slot that made it (plan.h), 0: none did. Not of constants */
         neap_node *next_dead; /* while it is being freed */
     };
     neap_buffer *buffer; /* DONE: row-major elements */
@@ -143,6 +144,7 @@ struct neap_ctx {
 
     struct lazy_plan **plans; /* hash table, chained */
     int64_t nplans, plan_buckets, plan_bytes;
+    uint64_t last_plan;        /* serial number of the newest */
     LAZY_VECTOR(uint64_t) key; /* scratch of the encoder */
 
     uint8_t *plain;    /* by op and dtype: see plain_result in record.c */

@@ -43,6 +43,16 @@ typedef struct lazy_number { /* a scalar operand of a kernel: its value is read 
 
 enum { LAZY_STEP_KERNEL, LAZY_STEP_CALL };
 
+/* What a step did in the runs that were timed: all of them from LAZY_TIMED_COST on, else one in LAZY_TIMED_TURNS, since
+ * reading the clock twice costs as much as a small kernel. Told by the thread that runs it, for np.explain alone; all
+ * accesses are relaxed, so two runs at once may lose one of theirs. */
+enum { LAZY_TIMED_COST = 5000, LAZY_TIMED_TURNS = 64 };
+typedef struct lazy_ran {
+    _Atomic uint32_t turns;                    /* runs, timed or not */
+    _Atomic int32_t worker;                    /* of the last timed run; -1: a thread outside of the pool */
+    _Atomic int64_t times, total, last, ended; /* timed runs; ns of them all, of the last; engine_now at its end */
+} lazy_ran;
+
 typedef struct lazy_step {
     uint8_t kind;
     int16_t device;
@@ -51,7 +61,8 @@ typedef struct lazy_step {
     int32_t node;         /* the node it computes, or one of them: that of the last buffer */
     const char *site;     /* script line of that node when the plan was made. BORROWED from the context */
     int64_t cost;         /* ns, estimated */
-    char label[64];       /* see label.c */
+    lazy_ran ran;
+    char label[64]; /* see label.c */
     lazy_kernel kernel;
     int32_t first_number, nnumbers;
     lazy_call call;                   /* tensors' data is set at each run from base + offset */
@@ -74,7 +85,8 @@ typedef struct lazy_batch {
 typedef struct lazy_plan {
     struct lazy_plan *next;
     int32_t refs; /* atomic: the table, and ops in flight */
-    uint64_t hash;
+    uint64_t hash, serial;
+    uint64_t runs; /* pushed so far */
     int64_t nkey;
     uint64_t *key;
     int32_t nslots, nsteps, nbatches, nnumbers;
@@ -83,6 +95,12 @@ typedef struct lazy_plan {
     lazy_batch *batches;
     lazy_number *numbers;
 } lazy_plan;
+
+/* What a node remembers of how its buffer was made: 8 bytes, which keep no plan alive. */
+enum { LAZY_RAN_SLOT_BITS = 24 };
+static inline uint64_t lazy_ran_link(const lazy_plan *plan, int32_t slot) {
+    return plan->serial << LAZY_RAN_SLOT_BITS | (uint32_t)slot;
+}
 
 /* region.c ---------------------------------------------------------------------------------------------------------- */
 /* Orders what the roots need into ctx->order, inputs before users; node->mark == ctx->epoch and node->index say where.

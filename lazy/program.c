@@ -377,8 +377,10 @@ static neap_node *root_result(program_run *run, int64_t root, neap_node *node) {
     lazy_result aval = {.dtype = node->dtype, .ndim = node->ndim};
     memcpy(aval.shape, node->shape, node->ndim * sizeof *node->shape);
     neap_node *result = lazy_node_of_buffer(run->ctx, &aval, neap_buffer_retain(buffer));
-    if (result)
-        result->device = node->device;
+    if (!result)
+        return NULL;
+    result->device = node->device;
+    result->ran = slot < 0 ? 0 : lazy_ran_link(run->program->plan, slot);
     return result;
 }
 

@@ -146,6 +146,7 @@ static int table_add(neap_ctx *ctx, lazy_plan *plan) {
     lazy_plan **bucket = &ctx->plans[plan->hash & (uint64_t)(ctx->plan_buckets - 1)];
     plan->next = *bucket;
     *bucket = plan;
+    plan->serial = ++ctx->last_plan;
     ctx->nplans++;
     ctx->plan_bytes += bytes;
     return 0;

@@ -53,13 +53,33 @@ static void tell_step(const lazy_step *step, const job *j, int64_t began) {
     engine_timeline_step(step->label, began, read, written);
 }
 
+/* The time, if this run of the step is to be timed; else 0. */
+static int64_t time_step(lazy_step *step) {
+    uint32_t turn = atomic_load_explicit(&step->ran.turns, memory_order_relaxed);
+    atomic_store_explicit(&step->ran.turns, turn + 1, memory_order_relaxed);
+    return step->cost >= LAZY_TIMED_COST || turn % LAZY_TIMED_TURNS == 0 ? engine_now() : 0;
+}
+
+static void note_step(lazy_ran *ran, int64_t began, const neap_run *run) {
+    int64_t now = engine_now(), ns = now - began;
+    int64_t times = atomic_load_explicit(&ran->times, memory_order_relaxed);
+    int64_t total = atomic_load_explicit(&ran->total, memory_order_relaxed);
+    atomic_store_explicit(&ran->times, times + 1, memory_order_relaxed);
+    atomic_store_explicit(&ran->total, total + ns, memory_order_relaxed);
+    atomic_store_explicit(&ran->last, ns, memory_order_relaxed);
+    atomic_store_explicit(&ran->ended, now, memory_order_relaxed);
+    atomic_store_explicit(&ran->worker, run->worker, memory_order_relaxed);
+}
+
 static int run_job(void *arg, const neap_run *run) {
     job *j = arg;
     int status = 0;
     for (int32_t k = 0; k < j->nsteps && status == 0; k++) {
-        const lazy_step *step = j->plan->steps[j->first + k];
-        int64_t began = j->nsteps > 1 ? engine_timeline_now() : 0;
+        lazy_step *step = j->plan->steps[j->first + k];
+        int64_t began = j->nsteps > 1 ? engine_timeline_now() : 0, timed = time_step(step);
         status = run_step(step, j, run);
+        if (timed)
+            note_step(&step->ran, timed, run);
         if (began)
             tell_step(step, j, began);
     }
@@ -246,6 +266,7 @@ int lazy_plan_run(neap_ctx *ctx, lazy_plan *plan, neap_node *const *region, cons
         for (int32_t b = 0; b < plan->nbatches && status == 0; b++)
             status = batch_push(ctx, plan, &plan->batches[b], region, binding, bufs, numbers);
         ctx->counters.launches += (uint64_t)plan->nsteps;
+        plan->runs++;
         if (neap_ahead_poll(NULL) == NEAP_PENDING)
             ctx->attention |= NEAP_ATTEND_THROTTLE;
         for (int32_t k = 0; k < plan->nslots && status; k++)
@@ -304,6 +325,8 @@ static void settle(neap_ctx *ctx, lazy_plan *plan, neap_buffer **made) {
             neap_node *node = lazy_retain(ctx->order.at[plan->slots[k].node]);
             node->buffer = made[k];
             node->state = LAZY_DONE;
+            if (node->op != LAZY_OP_constant)
+                node->ran = lazy_ran_link(plan, k);
         }
     for (int32_t k = 0; k < plan->nslots; k++)
         if (made[k])
@@ -329,6 +352,7 @@ static void take_bases(neap_ctx *ctx, const lazy_nodes *views) {
             continue;
         view->buffer = neap_buffer_retain(view->base->buffer);
         view->state = LAZY_DONE;
+        view->ran = view->base->op != LAZY_OP_constant ? view->base->ran : 0;
         lazy_node_drop(ctx, view);
     }
 }
