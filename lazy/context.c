@@ -1,4 +1,4 @@
-/* context.c: the state of one user thread: its life, what it asks Lua to attend to, limits, counters, script lines.
+/* context.c: the state of one user thread: its life, what it asks Lua to attend to, limits, counters.
  *
  * Limits: the defaults flush a pending region at 1024 nodes, or when it would write 64 MiB, so that workers start early
  * and recording stays ahead.
@@ -12,7 +12,7 @@
 
 #include "lazy/effect.h"
 
-enum { DEFAULT_NODES = 1024, SITES_PER_CHUNK = 1000 };
+enum { DEFAULT_NODES = 1024 };
 static const int64_t DEFAULT_BYTES = 64 << 20;
 static const int64_t LOOK_AT_BYTES = 16 << 20;
 static const uint64_t COLLECT_AT_LEAST = 256 << 20;
@@ -73,8 +73,6 @@ void neap_ctx_free(neap_ctx *ctx) {
     lazy_callbacks_free(ctx);
     if (ctx->waker)
         neap_waker_free(ctx->waker);
-    for (int64_t k = 1; k < ctx->sites.n; k++)
-        free((char *)ctx->sites.at[k]);
     for (void *slab = ctx->blocks[0]; slab;) {
         void *next = *(void **)slab;
         free(slab);
@@ -84,7 +82,7 @@ void neap_ctx_free(neap_ctx *ctx) {
     free(ctx->ids.at);
     free(ctx->generations.at);
     free(ctx->free_slots.at);
-    free(ctx->sites.at);
+    lazy_sites_free(ctx);
     free(ctx->stack.at);
     free(ctx->order.at);
     free(ctx->key.at);
@@ -139,37 +137,6 @@ int neap_throttle(neap_ctx *ctx) {
 
 int lazy_attend(neap_ctx *ctx) {
     return ctx->attention || neap_interrupt_pending() || neap_effects_requested(ctx->effects) ? NEAP_ATTEND : NEAP_OK;
-}
-
-/* ---- Script lines ------------------------------------------------------------------------------------------------- */
-static int32_t intern(neap_ctx *ctx, const char *text) {
-    for (int64_t k = ctx->sites.n - 1; k >= 1 && k > ctx->sites.n - 64; k--)
-        if (strcmp(ctx->sites.at[k], text) == 0)
-            return (int32_t)k;
-    char *copy = strdup(text);
-    if (!copy || lazy_push(&ctx->sites, copy)) {
-        free(copy);
-        return 0;
-    }
-    return (int32_t)ctx->sites.n - 1;
-}
-
-void neap_site(neap_ctx *ctx, const char *file, int line) {
-    if (!ctx->site_node)
-        return;
-    char text[512];
-    snprintf(text, sizeof text, "%s:%d", file, line);
-    ctx->site_node->site = intern(ctx, text);
-    lazy_site_told(ctx, ctx->site_node);
-}
-
-void neap_site_reset(neap_ctx *ctx, const char *chunk) {
-    ctx->chunk_site = intern(ctx, chunk);
-    ctx->sites_wanted = SITES_PER_CHUNK;
-}
-
-const char *lazy_site_text(neap_ctx *ctx, int32_t site) {
-    return site ? ctx->sites.at[site] : NULL;
 }
 
 /* ---- Limits and counters ------------------------------------------------------------------------------------------ */

@@ -132,7 +132,10 @@ struct neap_ctx {
     neap_node *dead;         /* nodes without references, about to be freed */
 
     LAZY_VECTOR(const char *) sites; /* interned "file:line"; [0] is "" */
-    int64_t sites_wanted;
+    int32_t *site_table;             /* hash → index into sites, 0: free; a power of two of places, or NULL */
+    int64_t site_places;
+    int32_t site_gap, site_left; /* nodes from one question for a line to the next (0: none is asked), and left */
+    int32_t site_repeats;        /* answers in a row that were known lines */
     int32_t chunk_site;
     neap_node *site_node; /* the last recorded node, if its line is wanted. BORROWED until the next call */
 
@@ -183,7 +186,21 @@ neap_node *lazy_lookup(neap_ctx *ctx, int32_t id);
 int lazy_publish(neap_ctx *ctx, neap_node *node, int32_t *out);
 /* "(2, 3)" into `text`, which is returned. */
 const char *lazy_shape_text(int ndim, const int64_t *shape, char *text, size_t capacity);
-const char *lazy_site_text(neap_ctx *ctx, int32_t site);
+
+/* ---- site.c ------------------------------------------------------------------------------------------------------ */
+/* A node was recorded: asks for its line, or gives it the chunk's name. */
+static inline void lazy_site_ask(neap_ctx *ctx, neap_node *node) {
+    if (ctx->site_gap && --ctx->site_left <= 0) {
+        ctx->site_left = ctx->site_gap;
+        ctx->site_node = node;
+        ctx->attention |= NEAP_ATTEND_SITE;
+    } else {
+        node->site = ctx->chunk_site;
+    }
+}
+/* BORROWED from the context; NULL for 0. */
+const char *lazy_site_text(const neap_ctx *ctx, int32_t site);
+void lazy_sites_free(neap_ctx *ctx);
 
 /* ---- record.c ---------------------------------------------------------------------------------------------------- */
 /* What a view reads: its base, unless it has a buffer of its own. */

@@ -276,13 +276,7 @@ int lazy_enroll(neap_ctx *ctx, neap_node *node) {
         lazy_retain(node);
     }
     ctx->counters.nodes++;
-    if (ctx->sites_wanted > 0) {
-        ctx->sites_wanted--;
-        ctx->site_node = node;
-        ctx->attention |= NEAP_ATTEND_SITE;
-    } else {
-        node->site = ctx->chunk_site;
-    }
+    lazy_site_ask(ctx, node);
     if (row->kind == LAZY_VIEW || node->flags & LAZY_ABSTRACT || row->flags & LAZY_OP_PROMPT)
         return 0;
     if (lazy_push(&ctx->pending, node))

@@ -177,4 +177,4 @@ function np.debug.fail(x)
     return core.record1(core.ids.debug_fail, coerce("debug.fail", 1, x), 0)
 end
 
-for _, f in ipairs { np.force, np.wait, np.wait_all, np.delete } do jit.off(f) end
+for _, f in ipairs { np.force, np.wait_all, np.delete } do jit.off(f) end

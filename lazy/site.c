@@ -1,0 +1,91 @@
+/* site.c: script lines: which nodes Lua is asked to tell them of, and the texts.
+ *
+ * An answer costs Lua a walk over its stack, which no compiled loop can do. So a line is asked for at every node until
+ * REPEATS answers in a row were known lines: then the script is in a loop, and the distance between two questions
+ * doubles with each such answer, up to GAP_MOST nodes. An unknown line starts anew. What was not asked for has the line
+ * of the first region of its structure, which in a loop is the same.
+ *
+ * Texts are kept as long as the context, each once.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "lazy/internal.h"
+
+enum { REPEATS = 32, GAP_MOST = 1024, PLACES = 64 };
+
+static uint32_t hash_text(const char *text) {
+    uint32_t h = 2166136261u; /* FNV-1a */
+    for (; *text; text++)
+        h = (h ^ (uint8_t)*text) * 16777619u;
+    return h;
+}
+
+/* The text's place in the table, or the free one where it belongs. */
+static int32_t *find(const neap_ctx *ctx, const char *text) {
+    int64_t at = hash_text(text) & (ctx->site_places - 1);
+    while (ctx->site_table[at] && strcmp(ctx->sites.at[ctx->site_table[at]], text) != 0)
+        at = (at + 1) & (ctx->site_places - 1);
+    return &ctx->site_table[at];
+}
+
+static bool grow(neap_ctx *ctx) {
+    int64_t places = ctx->site_places ? ctx->site_places * 2 : PLACES;
+    int32_t *table = calloc((size_t)places, sizeof *table);
+    if (!table)
+        return false;
+    free(ctx->site_table);
+    ctx->site_table = table;
+    ctx->site_places = places;
+    for (int64_t k = 1; k < ctx->sites.n; k++)
+        *find(ctx, ctx->sites.at[k]) = (int32_t)k;
+    return true;
+}
+
+/* The number of a text; 0 if there is no memory for it. */
+static int32_t intern(neap_ctx *ctx, const char *text, bool *known) {
+    *known = false;
+    if (2 * ctx->sites.n >= ctx->site_places && !grow(ctx))
+        return 0;
+    int32_t *place = find(ctx, text);
+    *known = *place;
+    if (*known)
+        return *place;
+    char *copy = strdup(text);
+    if (!copy || lazy_push(&ctx->sites, copy)) {
+        free(copy);
+        return 0;
+    }
+    return *place = (int32_t)ctx->sites.n - 1;
+}
+
+void neap_site(neap_ctx *ctx, const char *file, int line) {
+    if (!ctx->site_node)
+        return;
+    char text[512];
+    bool known;
+    snprintf(text, sizeof text, "%s:%d", file, line);
+    ctx->site_node->site = intern(ctx, text, &known);
+    ctx->site_repeats = known ? ctx->site_repeats + 1 : 0;
+    ctx->site_gap = ctx->site_repeats < REPEATS ? 1 : ctx->site_gap < GAP_MOST ? ctx->site_gap * 2 : GAP_MOST;
+    ctx->site_left = ctx->site_gap;
+    lazy_site_told(ctx, ctx->site_node);
+}
+
+void neap_site_reset(neap_ctx *ctx, const char *chunk) {
+    bool known;
+    ctx->chunk_site = intern(ctx, chunk, &known);
+    ctx->site_gap = 1;
+    ctx->site_left = ctx->site_repeats = 0;
+}
+
+const char *lazy_site_text(const neap_ctx *ctx, int32_t site) {
+    return site ? ctx->sites.at[site] : NULL;
+}
+
+void lazy_sites_free(neap_ctx *ctx) {
+    for (int64_t k = 1; k < ctx->sites.n; k++)
+        free((char *)ctx->sites.at[k]);
+    free(ctx->sites.at);
+    free(ctx->site_table);
+}
