@@ -253,26 +253,29 @@ local function grid(rows, columns, k)
     return shape.reshape(i, { rows, 1 }), shape.reshape(j, { 1, columns })
 end
 
---- Arguments (n, m, k, options) of eye and tri, all but n optional.
+--- Arguments (n, m, k, options) of eye and tri, all but n optional; m and k may stand among the options.
 local function matrix_arguments(name, n, m, k, given)
     if type(m) == "table" then m, given = nil, m end
     if type(k) == "table" then k, given = nil, k end
+    given = options(name, given, { m = true, k = true, dtype = true })
+    if m == nil then m = given.m end
+    if k == nil then k = given.k end
     if core.integer(name, 1, "n", n) < 0 then bad_argument(name, 1, "n", "an integer from 0 up", n) end
     m = core.integer(name, 2, "m", m == nil and n or m)
     if m < 0 then bad_argument(name, 2, "m", "an integer from 0 up", m) end
     k = core.integer(name, 3, "k", k == nil and 0 or k)
-    return m, k, dtypes[core.dtype(name, options(name, given, { dtype = true }).dtype, F32)].name
+    return m, k, dtypes[core.dtype(name, given.dtype, F32)].name
 end
 
---- np.eye(n, m, k, {dtype=…}): ones on the k-th diagonal (0, the main one, by default; above for positive k) of an n
--- by m matrix, zeros elsewhere.
+--- np.eye(n, m, k, {m=…, k=…, dtype=…}): ones on the k-th diagonal (0, the main one, by default; above for positive k)
+-- of an n by m matrix, zeros elsewhere.
 function np.eye(n, m, k, given)
     local columns, diagonal, dtype = matrix_arguments("eye", n, m, k, given)
     local i, j = grid(n, columns, diagonal)
     return np.astype(np.equal(i, j), dtype)
 end
 
---- np.tri(n, m, k, {dtype=…}): ones on and below the k-th diagonal.
+--- np.tri(n, m, k, {m=…, k=…, dtype=…}): ones on and below the k-th diagonal.
 function np.tri(n, m, k, given)
     local columns, diagonal, dtype = matrix_arguments("tri", n, m, k, given)
     local i, j = grid(n, columns, diagonal)

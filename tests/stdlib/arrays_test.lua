@@ -97,6 +97,7 @@ end)
 
 check.test("creation", function()
     check.equal(np.eye(2, 3, 1):totable(), { { 0, 1, 0 }, { 0, 0, 1 } })
+    check.equal(np.eye(2, { m = 3, k = 1, dtype = "i32" }):totable(), { { 0, 1, 0 }, { 0, 0, 1 } })
     check.equal(np.tri(2, 3):totable(), { { 1, 0, 0 }, { 1, 1, 0 } })
     check.equal(np.diag(np.array { 1, 2 }, -1):totable(), { { 0, 0, 0 }, { 1, 0, 0 }, { 0, 2, 0 } })
     check.equal(np.diag(np.arange(6):reshape(2, 3), 1):totable(), { 1, 5 })
