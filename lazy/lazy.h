@@ -129,6 +129,16 @@ typedef struct neap_counters {
     uint64_t callees; /* of callbacks: those that may still be called, or wait for neap_callback_dropped */
 } neap_counters;
 NEAP_API void neap_counters_get(neap_ctx *ctx, neap_counters *out);
+/* For tests, while no kernel runs. No result depends on these; what is 0 is as it was at the start. */
+typedef struct neap_kernel_limits {
+    const char *isa; /* "baseline", "avx2", "avx512"; NULL: the best that the CPU has. For kernels yet to be planned */
+    int64_t chunk;   /* elements that an instruction runs over at once: 256, 512 or 1024. The same */
+    int64_t stream_min;   /* bytes of traffic from which results go past the caches. The same */
+    int64_t parallel_min; /* ns of work from which it is split over the workers, … */
+    int64_t task_min;     /* … and of the shortest part */
+} neap_kernel_limits;
+/* NEAP_E_ARGUMENT: an instruction set that is unknown or that the CPU does not have; another chunk. */
+NEAP_API int neap_debug_kernels(const neap_kernel_limits *limits);
 
 /* ---- Effects: printing ------------------------------------------------------------------------------------------- */
 typedef struct neap_piece {

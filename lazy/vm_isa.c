@@ -6,7 +6,8 @@
 
 static _Atomic(const lazy_simd *) chosen;
 
-vm_limits vm_limit = {.chunk = VM_CHUNK, .parallel_min = 40000, .task_min = 15000};
+enum { PARALLEL_MIN = 40000, TASK_MIN = 15000 };
+vm_limits vm_limit = {.chunk = VM_CHUNK, .parallel_min = PARALLEL_MIN, .task_min = TASK_MIN};
 
 /* The sets that were compiled, best first, and whether this CPU has them. */
 static int candidates(const lazy_simd *out[3]) {
@@ -47,4 +48,18 @@ int lazy_isa_set(const char *name) {
 
 const char *lazy_isa_name(void) {
     return vm_simd()->name;
+}
+
+int neap_debug_kernels(const neap_kernel_limits *limits) {
+    int64_t chunk = limits->chunk ? limits->chunk : VM_CHUNK;
+    if (chunk != 256 && chunk != 512 && chunk != 1024)
+        return neap_error(NEAP_E_ARGUMENT, "expected chunks of 256, 512 or 1024 elements, got %lld", (long long)chunk);
+    int status = lazy_isa_set(limits->isa);
+    if (status)
+        return status;
+    vm_limit.chunk = chunk;
+    vm_limit.stream_min = limits->stream_min;
+    vm_limit.parallel_min = limits->parallel_min ? limits->parallel_min : PARALLEL_MIN;
+    vm_limit.task_min = limits->task_min ? limits->task_min : TASK_MIN;
+    return NEAP_OK;
 }

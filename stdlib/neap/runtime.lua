@@ -139,6 +139,28 @@ function np.debug.limits(given)
     C.neap_limits(ctx, nodes, bytes)
 end
 
+--- np.debug.kernels{isa="avx2", chunk=256, stream_min=…, parallel_min=…, task_min=…}: how kernels that are planned from
+-- now on run, for tests: the instruction set, elements of a chunk, bytes from which results go past the caches, ns of
+-- work from which it is split over the workers, ns of the shortest part. What is not given is as at the start. Call it
+-- while nothing runs. No result depends on it.
+function np.debug.kernels(given)
+    given = core.options("debug.kernels", given, { isa = true, chunk = true, stream_min = true, parallel_min = true,
+                                                   task_min = true })
+    local limits = ffi.new("neap_kernel_limits")
+    if given.isa ~= nil and type(given.isa) ~= "string" then
+        bad_argument("debug.kernels", nil, "isa", "the name of an instruction set", given.isa)
+    end
+    limits.isa = given.isa
+    for _, name in ipairs { "chunk", "stream_min", "parallel_min", "task_min" } do
+        local value = given[name]
+        if value ~= nil and (type(value) ~= "number" or value < 1) then
+            bad_argument("debug.kernels", nil, name, "a number from 1 up", value)
+        end
+        limits[name] = value or 0
+    end
+    core.call("debug.kernels", function() return C.neap_debug_kernels(limits) end)
+end
+
 --- np.debug.memory_limit(bytes): arrays may not take more; 0: no limit. Over it, operations raise "out of memory".
 function np.debug.memory_limit(bytes)
     if type(bytes) ~= "number" or bytes < 0 then

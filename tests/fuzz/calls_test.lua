@@ -30,7 +30,8 @@ local function pick(list) return list[random(#list)] end
 -- Not called: what writes to the test's log, settings that the test relies on, what waits to be let go, helpers of the
 -- library's own files.
 local skipped = { printf = true, ["debug.print"] = true, ["debug.memory_limit"] = true, ["debug.limits"] = true,
-                  ["debug.hold"] = true, ["tree.walk"] = true, ["tree.rebuild"] = true, ["tree.is_node"] = true }
+                  ["debug.hold"] = true, ["debug.kernels"] = true, ["tree.walk"] = true,
+                  ["tree.rebuild"] = true, ["tree.is_node"] = true }
 
 local targets = {}
 local function collect(prefix, functions, method)

@@ -1,0 +1,162 @@
+--- identical_test.lua: results have the same bits however and wherever they are computed.
+--
+-- Random programs (programs.lua) are run by processes with 1, 2 and 7 workers, chunks of 256 and 1024 elements and each
+-- instruction set that the CPU has; in each of them in several ways: everything pending at once, every result by
+-- itself, with flushes at random places, and as a jitted function. The limits from which work is split over workers and
+-- results go past the caches are lowered, so that small arrays get there.
+--
+--     NEAP_TEST_PROGRAMS=20000 …              how many (2000 in a release build)
+--     NEAP_TEST_SEED=5000 …                   the first (1)
+--     build/neap tests/lazy/identical_test.lua show 17            the script of a program
+--     build/neap --workers 7 tests/lazy/identical_test.lua run 1 2000 chunk=256,isa=avx2     a process's share
+package.path = "./?.lua;" .. package.path
+local np = require "neap"
+local programs = require "tests.lazy.programs"
+
+-- ---- One process ----------------------------------------------------------------------------------------------------
+
+local function unlimited()
+    np.debug.limits { nodes = 0, bytes = 0 }
+end
+
+local function hashes(program, registers)
+    local list = {}
+    for k, n in ipairs(program.results) do list[k] = programs.hash(registers[n]) end
+    return list
+end
+
+local ways = {} -- name, function(program) → hashes of its results
+
+ways[1] = { "at once", function(program)
+    np.wait_all()
+    return hashes(program, program.drawn)
+end }
+
+ways[2] = { "jitted", function(program)
+    local leaves = program.make()
+    local results = { np.jit(function(...)
+        local r, list = { ... }, {}
+        program.run(r)
+        for k, n in ipairs(program.results) do list[k] = r[n] end
+        return unpack(list)
+    end)(unpack(leaves)) }
+    for k, x in ipairs(results) do results[k] = programs.hash(x) end
+    return results
+end }
+
+ways[3] = { "one by one", function(program)
+    local r, list = program.make(), {}
+    program.run(r)
+    for k = #program.results, 1, -1 do list[k] = programs.hash(r[program.results[k]]) end
+    return list
+end }
+
+ways[4] = { "with flushes", function(program)
+    local r, state = program.make(), program.seed
+    np.debug.limits { nodes = state % 7, bytes = state % 3 * 10000 }
+    program.run(r, function(x)
+        state = (state * 16807 + 11) % 2147483647
+        if state % 3 == 0 then np.force(x) end
+        if state % 5 == 0 then np.wait_all() end
+    end)
+    unlimited()
+    return hashes(program, r)
+end }
+
+--- Prints a line for each program: its seed and a hash of its results; or what differs.
+local function run(first, count, settings)
+    np.debug.kernels(settings)
+    unlimited()
+    for seed = first, first + count - 1 do
+        local program, expected = programs.draw(seed), nil
+        for _, way in ipairs(ways) do
+            local found = table.concat(way[2](program), "; ")
+            expected = expected or found
+            if found ~= expected then
+                io.write(("%d differs %s: %s, but %s: %s\n"):format(seed, way[1], found, ways[1][1], expected))
+            end
+        end
+        io.write(seed, "\t", expected, "\n")
+    end
+end
+
+if arg[1] == "show" then
+    unlimited()
+    io.write(programs.draw(tonumber(arg[2])).text)
+    os.exit(0)
+elseif arg[1] == "run" then
+    local settings = { stream_min = 4096, parallel_min = 1, task_min = 1 }
+    for name, value in (arg[4] or ""):gmatch "(%w+)=(%w+)" do settings[name] = tonumber(value) or value end
+    run(tonumber(arg[2]), tonumber(arg[3]), settings)
+    os.exit(0)
+end
+
+-- ---- All of them ----------------------------------------------------------------------------------------------------
+
+local check = require "tests.check"
+local neap = require("tests.interp.process").neap
+
+local release = os.getenv "NEAP_TEST_BUILD" == "release"
+local first = tonumber(os.getenv "NEAP_TEST_SEED" or 1)
+local count = tonumber(os.getenv "NEAP_TEST_PROGRAMS" or (release and 2000 or 40))
+
+-- Each two of workers, instruction set and size of a chunk meet.
+local PROCESSES = {
+    { workers = 1, isa = "baseline", chunk = 1024 }, { workers = 7, isa = "avx2", chunk = 256 },
+    { workers = 2, isa = "avx512", chunk = 256 }, { workers = 2, isa = "baseline", chunk = 256 },
+    { workers = 7, isa = "avx512", chunk = 1024 }, { workers = 1, isa = "avx2", chunk = 256 },
+    { workers = 7, isa = "baseline", chunk = 1024 }, { workers = 2, isa = "avx2", chunk = 1024 },
+    { workers = 1, isa = "avx512", chunk = 1024 },
+}
+
+local function has_isa(isa)
+    local ok = pcall(np.debug.kernels, { isa = isa })
+    np.debug.kernels {}
+    return ok
+end
+
+local function start(process)
+    return io.popen(("'%s' --workers %d tests/lazy/identical_test.lua run %d %d isa=%s,chunk=%d 2>&1"):format(
+        neap, process.workers, first, count, process.isa, process.chunk))
+end
+
+--- What a process printed: seed → hashes, and lines that are not of that form.
+local function output_of(pipe)
+    local found, odd = {}, {}
+    for text in pipe:lines() do
+        local seed, hash = text:match "^(%d+)\t(.*)$"
+        if seed then found[tonumber(seed)] = hash else odd[#odd + 1] = text end
+    end
+    pipe:close()
+    return found, odd
+end
+
+local function compare(found, odd, expected)
+    for seed = first, first + count - 1 do
+        if not found[seed] or found[seed] ~= expected[seed] then
+            odd[#odd + 1] = ("%d: %s, expected %s"):format(seed, found[seed], expected[seed])
+        end
+    end
+    for k = 1, #odd do odd[k] = odd[k]:sub(1, 300) end
+    check.ok(#odd == 0, ("%d programs differ (see 'show SEED'):\n  %s"):format(#odd, table.concat(odd, "\n  ", 1,
+                                                                                          math.min(#odd, 3))))
+end
+
+local expected, running = nil, {}
+for k, process in ipairs(PROCESSES) do
+    local name = ("%d workers, %s, chunks of %d"):format(process.workers, process.isa, process.chunk)
+    if not has_isa(process.isa) then
+        check.skip(name, "this CPU has no " .. process.isa)
+    else
+        running[#running + 1] = { name = name, pipe = start(process) }
+    end
+    if #running == 2 or k == #PROCESSES then -- two at a time
+        for _, one in ipairs(running) do
+            local found, odd = output_of(one.pipe)
+            expected = expected or found
+            check.test(one.name, function() compare(found, odd, expected) end)
+        end
+        running = {}
+    end
+end
+check.done()
