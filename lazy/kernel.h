@@ -98,6 +98,13 @@ void lazy_kernel_unprepare(lazy_kernel *kernel);
 int lazy_kernel_run(const lazy_kernel *kernel, void *const *bufs, const lazy_scalar *scalars, const neap_run *run);
 /* Estimated ns on one core. */
 int64_t lazy_kernel_cost(const lazy_kernel *kernel);
+typedef struct lazy_traffic {
+    int64_t read, written; /* bytes */
+} lazy_traffic;
+/* What a run touches of its buffers (traffic.c). */
+lazy_traffic lazy_kernel_traffic(const lazy_kernel *kernel);
+/* "avx512, rows": the instruction set and the form (vm.h) for which it was prepared, into `text`, which is returned. */
+const char *lazy_kernel_tier(const lazy_kernel *kernel, char *text, size_t capacity);
 /* Sets the instruction set for tests: "baseline", "avx2", "avx512"; NULL: the best that the CPU has. Returns
  * NEAP_E_ARGUMENT if unknown or unsupported. Kernels prepared earlier keep theirs. */
 int lazy_isa_set(const char *name);

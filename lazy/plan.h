@@ -133,6 +133,10 @@ const char *lazy_why_text(lazy_why why); /* "it was asked for" */
 void lazy_step_label(lazy_step *step);
 void lazy_batch_label(lazy_step *const *steps, lazy_batch *batch);
 
+/* traffic.c --------------------------------------------------------------------------------------------------------- */
+/* What a run of the step touches of its buffers. */
+lazy_traffic lazy_step_traffic(const lazy_step *step);
+
 /* fuse.c ------------------------------------------------------------------------------------------------------------ */
 typedef struct lazy_fusion { /* a request for one kernel: an expression over a box, read from `root` */
     neap_node *root;

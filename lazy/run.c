@@ -46,11 +46,9 @@ static int run_step(const lazy_step *step, const job *j, const neap_run *run) {
 }
 
 /* Shows a step of several in the timeline. */
-static void tell_step(const lazy_step *step, const job *j, int64_t began) {
-    uint64_t read = 0, written = 0;
-    for (int32_t k = 0; k < step->nbufs; k++)
-        *(k < step->nbufs - step->nouts ? &read : &written) += neap_buffer_bytes(j->bufs[step->slots[k]]);
-    engine_timeline_step(step->label, began, read, written);
+static void tell_step(const lazy_step *step, int64_t began) {
+    lazy_traffic bytes = lazy_step_traffic(step);
+    engine_timeline_step(step->label, began, (uint64_t)bytes.read, (uint64_t)bytes.written);
 }
 
 /* The time, if this run of the step is to be timed; else 0. */
@@ -81,7 +79,7 @@ static int run_job(void *arg, const neap_run *run) {
         if (timed)
             note_step(&step->ran, timed, run);
         if (began)
-            tell_step(step, j, began);
+            tell_step(step, began);
     }
     return status;
 }

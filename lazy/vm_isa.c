@@ -1,5 +1,6 @@
-/* vm_isa.c: choice of the instruction set, and the limits that tests change. */
+/* vm_isa.c: choice of the instruction set, how a kernel tells of it, and the limits that tests change. */
 #include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "lazy/vm.h"
@@ -62,4 +63,12 @@ int neap_debug_kernels(const neap_kernel_limits *limits) {
     vm_limit.parallel_min = limits->parallel_min ? limits->parallel_min : PARALLEL_MIN;
     vm_limit.task_min = limits->task_min ? limits->task_min : TASK_MIN;
     return NEAP_OK;
+}
+
+const char *lazy_kernel_tier(const lazy_kernel *kernel, char *text, size_t capacity) {
+    static const char *const forms[] = {
+        [VM_FORM_ROWS] = "rows", [VM_FORM_BATCH] = "batch", [VM_FORM_TILES] = "tiles", [VM_FORM_COLUMNS] = "columns"};
+    const vm_program *program = kernel->prepared;
+    snprintf(text, capacity, "%s, %s", program->simd->name, forms[program->form]);
+    return text;
 }

@@ -462,7 +462,7 @@ program(a: f32[2]) {
   print[ordered] a
   b: u8[1] = callback[ordered] PLACE a
   c: u8[64] = callback[log unordered] PLACE a a
-  d: f32[2] = callback_part[0 5 2] c
+  d: f32[2] = callback_part[0 f32 2] c
   print[ordered] d
   return d
 }]]):gsub("PLACE", (place:gsub("%%", "%%%%"))))

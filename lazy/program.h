@@ -1,0 +1,25 @@
+/* program.h: what a program is made of, for the files that make, run and print it. */
+#ifndef LAZY_PROGRAM_H
+#define LAZY_PROGRAM_H
+
+#include "lazy/plan.h"
+
+struct neap_program {
+    neap_ctx *ctx;
+    neap_program *next, **link; /* in the context's list: link points to what points to it */
+    lazy_nodes inputs, outputs; /* one reference each */
+    lazy_nodes nodes;           /* what a replay records, inputs before users; one reference each */
+    lazy_nodes region;          /* the region of the plan; one reference each */
+    LAZY_VECTOR(lazy_effect *) effects;
+    LAZY_VECTOR(int32_t) links;      /* for a replay: the inputs of abstract nodes, one after the other, … */
+    LAZY_VECTOR(int32_t) root_nodes; /* … and the roots, as positions in `nodes` */
+    LAZY_VECTOR(int32_t) root_slots; /* of roots that are made by the plan; -1 for leaves */
+    int64_t effect_roots;            /* the roots: those of the effects in their order, then the outputs */
+    lazy_plan *plan;
+    int32_t captures;
+};
+
+/* print.c: numbers inputs and nodes for the printed form (print.h). Returns how many have a name. */
+int64_t lazy_program_name(neap_program *program);
+
+#endif
