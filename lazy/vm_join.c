@@ -56,8 +56,22 @@ static void sum_as_computed(vm_builder *b, vm_sink *sink, int op) {
     }
 }
 
+/* A product of a value with itself is its square, which reads it once. */
+static void square_products(vm_builder *b) {
+    const lazy_loops *squares = b->p->simd->map[LAZY_OP_square];
+    for (int i = 0; i < b->kernel->nins; i++) {
+        lazy_ins *ins = &b->steps[i].ins;
+        if (ins->op != LAZY_OP_multiply || ins->arg[0] != ins->arg[1] || !squares[ins->dtype].by_scalars[0])
+            continue;
+        ins->op = LAZY_OP_square;
+        ins->narg = 1;
+        b->uses[ins->arg[0]]--;
+    }
+}
+
 void vm_join(vm_builder *b) {
     vm_program *p = b->p;
+    square_products(b);
     for (int i = 0; i < b->kernel->nins; i++) {
         vm_step *s = &b->steps[i];
         if (s->ins.narg <= 2 && !pair_with(b, s, 0) && s->ins.narg == 2)

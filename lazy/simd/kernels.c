@@ -86,7 +86,25 @@
     MAP3_LOOP(id##_vss, A, B, C, O, x[i], y0, z0, text)
 
 /* Leaves over an expression ELEMENT of x = v[…] and y = u[…], combined by TEXT of a and b. Lanes start at the identity,
- * which changes no bit of what it is combined with; so a leaf with fewer elements than lanes does without. */
+ * which changes no bit of what it is combined with; so a leaf with fewer elements than lanes does without.
+ *
+ * One leaf alone would wait for each of its sums; GROUP leaves go side by side, as many as half of the registers hold.
+ * `omp simd` keeps the compiler from unrolling a loop over lanes before it has become one vector. */
+#if defined(__AVX512F__)
+enum { VECTORS_BYTES = 16 * 64 };
+#elif defined(__AVX2__)
+enum { VECTORS_BYTES = 8 * 32 };
+#elif defined(__aarch64__)
+enum { VECTORS_BYTES = 16 * 16 };
+#else
+enum { VECTORS_BYTES = 8 * 16 };
+#endif
+enum { GROUP_MAX = 4 }; /* leaves of f32 in a chunk */
+#define GROUP_FIT(T) (VECTORS_BYTES / (LAZY_LANES * (int)sizeof(T)))
+#define GROUP(T) (GROUP_FIT(T) < GROUP_MAX ? GROUP_FIT(T) : GROUP_MAX)
+#define EACH_LEAF _Pragma("GCC unroll 4") for (int g = 0; g < count; g++)
+#define EACH_LANE(n) _Pragma("omp simd") for (int l = 0; l < (n); l++)
+
 #define LEAVES(id, T, element, text, identity)                                                                         \
     static inline T id##_short(const T *v, const T *u, int64_t n) {                                                    \
         T lane[LAZY_LANES];                                                                                            \
@@ -101,36 +119,46 @@
             }                                                                                                          \
         return lane[0];                                                                                                \
     }                                                                                                                  \
-    static inline T id##_leaf(const T *v, const T *u, int64_t n) {                                                     \
-        T lane[LAZY_LANES];                                                                                            \
-        int64_t i = 0;                                                                                                 \
-        for (int l = 0; l < LAZY_LANES; l++)                                                                           \
-            lane[l] = identity;                                                                                        \
-        for (; i + LAZY_LANES <= n; i += LAZY_LANES)                                                                   \
-            for (int l = 0; l < LAZY_LANES; l++) {                                                                     \
-                const T x = v[i + l], y = u[i + l], a = lane[l], b = element;                                          \
-                lane[l] = text;                                                                                        \
-            }                                                                                                          \
-        for (int l = 0; l < (int)(n - i); l++) {                                                                       \
-            const T x = v[i + l], y = u[i + l], a = lane[l], b = element;                                              \
-            lane[l] = text;                                                                                            \
+    VM_INLINE void id##_half(T lane[][LAZY_LANES], int count, int half) {                                              \
+        EACH_LEAF EACH_LANE(half) {                                                                                    \
+            const T a = lane[g][l], b = lane[g][l + half];                                                             \
+            lane[g][l] = text;                                                                                         \
         }                                                                                                              \
-        for (int half = LAZY_LANES / 2; half > 0; half /= 2)                                                           \
-            for (int l = 0; l < half; l++) {                                                                           \
-                const T a = lane[l], b = lane[l + half];                                                               \
-                lane[l] = text;                                                                                        \
+    }                                                                                                                  \
+    VM_INLINE void id##_group(T *o, const T *v, const T *u, int64_t n, int count) {                                    \
+        T lane[GROUP(T)][LAZY_LANES];                                                                                  \
+        int64_t i = 0;                                                                                                 \
+        EACH_LEAF EACH_LANE(LAZY_LANES) lane[g][l] = identity;                                                         \
+        for (; i + LAZY_LANES <= n; i += LAZY_LANES)                                                                   \
+            EACH_LEAF EACH_LANE(LAZY_LANES) {                                                                          \
+                const T x = v[g * n + i + l], y = u[g * n + i + l], a = lane[g][l], b = element;                       \
+                lane[g][l] = text;                                                                                     \
             }                                                                                                          \
-        return lane[0];                                                                                                \
+        for (int64_t g = 0; i < n && g < count; g++)                                                                   \
+            for (int l = 0; l < (int)(n - i); l++) {                                                                   \
+                const T x = v[g * n + i + l], y = u[g * n + i + l], a = lane[g][l], b = element;                       \
+                lane[g][l] = text;                                                                                     \
+            }                                                                                                          \
+        id##_half(lane, count, 8);                                                                                     \
+        id##_half(lane, count, 4);                                                                                     \
+        id##_half(lane, count, 2);                                                                                     \
+        EACH_LEAF {                                                                                                    \
+            const T a = lane[g][0], b = lane[g][1];                                                                    \
+            o[g] = text;                                                                                               \
+        }                                                                                                              \
     }                                                                                                                  \
     static void id##_leaves(void *out, const void *a, const void *b, int64_t count, int64_t length) {                  \
         T *o = out;                                                                                                    \
         const T *v = a, *u = b;                                                                                        \
-        if (length < LAZY_LANES)                                                                                       \
-            for (int64_t k = 0; k < count; k++, v += length, u += length)                                              \
-                o[k] = id##_short(v, u, length);                                                                       \
-        else                                                                                                           \
-            for (int64_t k = 0; k < count; k++, v += length, u += length)                                              \
-                o[k] = id##_leaf(v, u, length);                                                                        \
+        int64_t k = 0;                                                                                                 \
+        for (; length == LAZY_LEAF && k + GROUP(T) <= count; k += GROUP(T))                                            \
+            id##_group(o + k, v + k * LAZY_LEAF, u + k * LAZY_LEAF, LAZY_LEAF, GROUP(T));                              \
+        for (; length >= LAZY_LANES && k + GROUP(T) <= count; k += GROUP(T))                                           \
+            id##_group(o + k, v + k * length, u + k * length, length, GROUP(T));                                       \
+        for (; length >= LAZY_LANES && k < count; k++)                                                                 \
+            id##_group(o + k, v + k * length, u + k * length, length, 1);                                              \
+        for (; k < count; k++)                                                                                         \
+            o[k] = id##_short(v + k * length, u + k * length, length);                                                 \
     }
 
 #define FOLD(id, T, text, identity)                                                                                    \
