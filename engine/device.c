@@ -224,13 +224,13 @@ void engine_devices_close(void) {
     pthread_mutex_unlock(&open_mutex);
 }
 
-void engine_devices_trim(void) {
-    engine_memory_evict(&engine_cpu, UINT64_MAX);
+void engine_devices_each(void (*fn)(engine_device *device, void *arg), void *arg) {
+    fn(&engine_cpu, arg);
     for (int number = engine.cpus; number < engine.devices; number++) {
         engine_device *device = engine_device_retain_at(number);
         if (!device)
             return;
-        engine_memory_evict(device, UINT64_MAX);
+        fn(device, arg);
         engine_device_release(device);
     }
 }

@@ -15,12 +15,29 @@ typedef struct engine_memory { /* the buffers of one memory: a device's, or that
     struct engine_memory_class {
         engine_lock lock;
         neap_buffer *first; /* free blocks */
-        uint64_t kept;      /* in the pool */
+        uint64_t kept;      /* how many there are, … */
+        uint64_t least;     /* … and were at least since the window began */
         uint64_t taken;     /* from the pool or made, ever */
     } classes[ENGINE_MEMORY_CLASSES];
     _Atomic uint64_t live, peak, limit;
-    bool host; /* the CPU can touch it */
+    _Atomic uint64_t recent, before; /* the highest live bytes of this window and of the one before it */
+    _Atomic uint64_t reserved;       /* of all blocks, live and free */
+    _Atomic uint64_t made, returned; /* blocks got from the device and given back */
+    _Atomic uint64_t total;          /* bytes of the device, once somebody asked; 0: not known */
+    _Atomic int64_t window;          /* when it began */
+    bool host;                       /* the CPU can touch it */
 } engine_memory;
+
+struct neap_buffer { /* with its block; also while it is free */
+    neap_var var;
+    _Atomic uint32_t refs;
+    int device; /* its number then */
+    int class;
+    struct engine_device *home; /* whose memory it is; a living buffer holds a reference */
+    size_t bytes;               /* asked for */
+    void *data;
+    neap_buffer *next; /* in the pool */
+};
 
 /* A device is closed when its last reference has gone: the table of open devices holds one until the engine stops, and
  * each living buffer holds one, so that memory outlives the engine. */
@@ -48,7 +65,8 @@ void engine_device_release(engine_device *device);
 void engine_devices_open(int cpus); /* at start */
 void engine_devices_settle(void);   /* at stop, once the phase forbids it: nobody opens one any more */
 void engine_devices_close(void);    /* at stop, when nothing runs any more */
-void engine_devices_trim(void);     /* gives back what all pools keep */
+/* Calls fn for each memory: the CPU's, and that of each open device. */
+void engine_devices_each(void (*fn)(engine_device *device, void *arg), void *arg);
 
 /* The stream of an op with these flags; NULL on the CPU. */
 static inline neap_stream *engine_device_stream(int device, uint32_t flags) {
@@ -58,8 +76,18 @@ static inline neap_stream *engine_device_stream(int device, uint32_t flags) {
  * naive scheduler waits for it here. */
 void engine_stream_run(engine_op *op, const neap_run *run);
 
-/* buffer.c */
+/* memory.c */
+/* A block, counted as live; what is undefined of the header is the caller's to set. NEAP_E_MEMORY with the error set. */
+int engine_memory_take(engine_device *home, size_t bytes, neap_buffer **out);
+void engine_memory_keep(neap_buffer *buffer);                    /* TAKES a block that is not used any more */
 void engine_memory_evict(engine_device *device, uint64_t bytes); /* gives so many pooled bytes back, if there are */
+/* Ends the window if it has lasted long enough at `now`, and gives back what nobody needed in it. */
+void engine_memory_tidy(engine_device *device, int64_t now);
+/* In how many ns to come again: something may be unused for too long by then. Negative: no need to. */
+int64_t engine_memory_due(const engine_device *device);
+void engine_memory_window(int64_t ns); /* how long windows last; for tests */
+
+/* buffer.c */
 engine_device *engine_buffer_home(const neap_buffer *buffer);    /* BORROWED with the buffer */
 
 #endif

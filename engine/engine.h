@@ -134,6 +134,7 @@ typedef struct neap_push {      /* everything about a push but its work; zero is
     int device, priority;
     uint32_t flags;
     int nreads, nwrites;
+    int nfresh; /* of the writes, the first: what they stand for begins anew, so a failure of before is forgotten */
     neap_var *const *reads;  /* arrays are copied. A variable twice in one push is NEAP_E_ARGUMENT: a write is a */
     neap_var *const *writes; /* read-modify-write, so what is written is listed only there */
     int64_t bytes, cost;     /* of its outputs; estimated ns of work: what counts as run-ahead until it has finished */
@@ -259,17 +260,25 @@ NEAP_API neap_var *neap_buffer_var(const neap_buffer *buffer); /* BORROWED with 
  * are ignored. NEAP_E_SHAPE: `to` is too small. */
 NEAP_API int neap_buffer_copy(neap_buffer *to, neap_buffer *from, const neap_push *push);
 
-typedef struct neap_memory_stats {
-    uint64_t live_bytes;   /* in buffers that somebody holds */
-    uint64_t peak_bytes;   /* the highest live_bytes so far */
-    uint64_t pooled_bytes; /* free blocks kept for reuse */
-    uint64_t limit_bytes;  /* 0: none */
-    uint64_t allocations;  /* buffers made, ever */
+/* Not 0: the caller's reference is the only one, so nobody else uses the buffer, and no op in flight does. */
+NEAP_API int neap_buffer_sole(const neap_buffer *buffer);
+
+typedef struct neap_memory_stats { /* of one memory; a buffer counts with the whole of its block */
+    uint64_t live_bytes;     /* in buffers that somebody holds, or that work in flight uses */
+    uint64_t peak_bytes;     /* the highest live_bytes so far, or since neap_memory_reset_peak */
+    uint64_t pooled_bytes;   /* free blocks kept for reuse */
+    uint64_t reserved_bytes; /* both: what was taken from the system or the device */
+    uint64_t limit_bytes;    /* 0: none */
+    uint64_t allocations;    /* buffers made, ever … */
+    uint64_t made, returned; /* … and blocks got from the system or device for them, and given back */
 } neap_memory_stats;
 NEAP_API void neap_memory_get(neap_memory_stats *out); /* of the CPU devices, which share their memory */
-NEAP_API void neap_memory_limit(uint64_t bytes);       /* the same memory's; 0: none */
-NEAP_API void neap_memory_trim(void);                  /* gives pooled blocks back to the system, on all devices */
 NEAP_API int neap_device_memory(int device, neap_memory_stats *out); /* of any device's memory */
+NEAP_API uint64_t neap_memory_live(void);                            /* live bytes of all devices */
+NEAP_API void neap_memory_reset_peak(void);      /* on all devices: from now on, the peak is what comes */
+NEAP_API void neap_memory_limit(uint64_t bytes); /* of the CPU devices' memory; 0: none */
+/* Gives pooled blocks back to the system, on all devices. Those unused for some seconds go without it. */
+NEAP_API void neap_memory_trim(void);
 
 typedef struct neap_engine_counts { /* counters that tests assert on */
     uint64_t pushed, completed, inlined, skipped;

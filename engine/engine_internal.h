@@ -143,7 +143,8 @@ engine_watch *engine_watch_take(engine_watch **list, uint64_t reached);
 void engine_watch_fire(engine_watch *due);
 
 /* ---- Variables (var.c) ------------------------------------------------------------------------------------------- */
-enum { ENGINE_READ, ENGINE_WRITE, ENGINE_FENCE }; /* a fence excludes as a write does, but does not end as one */
+/* A fresh write forgets the failure that it finds. A fence excludes as a write does, but does not end as one. */
+enum { ENGINE_READ, ENGINE_WRITE, ENGINE_FRESH, ENGINE_FENCE };
 
 typedef struct engine_entry {
     neap_var *var;
@@ -184,7 +185,11 @@ engine_entry **engine_var_finish(neap_var *var, int access, engine_failure *fail
  * variables can be left before the first of these ops, which lie in other cores' caches, is looked at. */
 void engine_var_release(engine_entry *granted, engine_ready *ready);
 /* Counts a write, with its failure or NULL, of a variable that the caller keeps fenced. */
-void engine_var_wrote(neap_var *var, engine_failure *failure);
+void engine_var_wrote(neap_var *var, int access, engine_failure *failure);
+/* The failure that the variable, which is granted, hands on to an op with this access. BORROWED with the grant. */
+static inline engine_failure *engine_var_failure(const neap_var *var, int access) {
+    return access == ENGINE_FRESH ? NULL : var->failure;
+}
 /* Adds a watch for all writes pushed so far. NEAP_OK: there are none; NEAP_PENDING; NEAP_E_MEMORY. */
 int engine_var_watch(neap_var *var, neap_waker *waker);
 bool engine_var_idle(neap_var *var); /* nothing is granted or queued */

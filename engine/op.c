@@ -46,6 +46,7 @@ void engine_op_free(engine_op *op) {
 
 engine_op *engine_op_of_push(const neap_push *push) {
     uint32_t reads = (uint32_t)push->nreads, count = reads + (uint32_t)push->nwrites;
+    uint32_t fresh = reads + (uint32_t)push->nfresh;
     engine_op *op = engine_op_new(count);
     if (!op) {
         neap_error(NEAP_E_MEMORY, "no memory for an operation");
@@ -65,7 +66,7 @@ engine_op *engine_op_of_push(const neap_push *push) {
         engine_entry *entry = &op->entries[i];
         entry->var = i < reads ? push->reads[i] : push->writes[i - reads];
         entry->index = i;
-        entry->access = i < reads ? ENGINE_READ : ENGINE_WRITE;
+        entry->access = i < reads ? ENGINE_READ : i < fresh ? ENGINE_FRESH : ENGINE_WRITE;
         entry->writes = i >= reads;
     }
     return op;
@@ -136,8 +137,9 @@ static engine_failure *inherited(const engine_op *op) {
     if (op->flags & NEAP_PUSH_ALWAYS)
         return NULL;
     for (uint32_t i = 0; i < op->entry_count; i++) {
-        if (op->entries[i].var->failure)
-            return engine_failure_retain(op->entries[i].var->failure);
+        engine_failure *failure = engine_var_failure(op->entries[i].var, op->entries[i].access);
+        if (failure)
+            return engine_failure_retain(failure);
     }
     if (op->epoch != engine_epoch())
         return engine_failure_new(NEAP_E_INTERRUPT, NULL, op->name, op->site);

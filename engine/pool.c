@@ -22,7 +22,7 @@
  * A pool is guarded by its lock, but for the atomic counts, which are hints to those that look without. The lock of a
  * worker's list is taken inside it or alone.
  */
-#include "engine/op_internal.h"
+#include "engine/device_internal.h"
 
 #include <assert.h>
 #include <limits.h>
@@ -483,12 +483,26 @@ static void spin(engine_pool *pool) {
     pool->spinning--;
 }
 
-/* Sleeps until summoned. The caller holds the lock before and after. */
+static void find_due(engine_device *device, void *due) {
+    if (engine_memory_due(device) >= 0)
+        *(int64_t *)due = engine_memory_due(device);
+}
+
+static void tidy(engine_device *device, void *now) {
+    engine_memory_tidy(device, *(int64_t *)now);
+}
+
+/* Sleeps until summoned; meanwhile, memory that nobody needs goes back to the system. The caller holds the lock before
+ * and after. */
 static void sleep_until_summoned(engine_pool *pool) {
     pool->sleeping++;
     for (;;) {
         engine_lock_drop(&pool->lock);
-        engine_futex_wait(&pool->signals, 0, FOR_EVER);
+        int64_t due = FOR_EVER;
+        engine_devices_each(find_due, &due);
+        engine_futex_wait(&pool->signals, 0, due);
+        if (due != FOR_EVER)
+            engine_devices_each(tidy, &(int64_t){engine_now()});
         engine_lock_take(&pool->lock);
         if (hint(&pool->signals) > 0)
             break;

@@ -24,8 +24,8 @@ int engine_push_check(const neap_push *push, bool has_function) {
     if (push->device < 0 || push->device >= engine.devices) {
         return neap_error(NEAP_E_ARGUMENT, "push to device %d of %d", push->device, engine.devices);
     }
-    if (push->nreads < 0 || push->nwrites < 0)
-        return neap_error(NEAP_E_ARGUMENT, "push with a negative count");
+    if (push->nreads < 0 || push->nfresh < 0 || push->nwrites < push->nfresh)
+        return neap_error(NEAP_E_ARGUMENT, "push with a negative count, or more fresh writes than writes");
     for (int i = 0; i < push->nreads + push->nwrites; i++) {
         neap_var *var = i < push->nreads ? push->reads[i] : push->writes[i - push->nreads];
         if (!var)
@@ -104,7 +104,7 @@ static engine_failure *inherited(const neap_push *push) {
         if (push->reads[i]->failure)
             return engine_failure_retain(push->reads[i]->failure);
     }
-    for (int i = 0; i < push->nwrites; i++) {
+    for (int i = push->nfresh; i < push->nwrites; i++) {
         if (push->writes[i]->failure)
             return engine_failure_retain(push->writes[i]->failure);
     }
@@ -133,7 +133,7 @@ static void run_claimed(neap_sync_fn fn, void *arg, const neap_push *push, engin
     for (int i = 0; i < push->nreads; i++)
         end = engine_var_finish(push->reads[i], ENGINE_READ, NULL, end);
     for (int i = 0; i < push->nwrites; i++)
-        end = engine_var_finish(push->writes[i], ENGINE_WRITE, failure, end);
+        end = engine_var_finish(push->writes[i], i < push->nfresh ? ENGINE_FRESH : ENGINE_WRITE, failure, end);
     engine_var_release(granted, &ready);
     if (failure)
         engine_failure_release(failure);
@@ -164,7 +164,7 @@ int neap_push_sync(neap_sync_fn fn, void *arg, const neap_push *push) {
     bool small = engine_push_small(push);
     if ((small && engine_inlines()) || engine_is_naive()) {
         bool sound = engine_phase() == ENGINE_RUNNING && fn && (unsigned)push->device < (unsigned)engine.devices &&
-                     (push->nreads | push->nwrites) >= 0;
+                     (push->nreads | push->nfresh) >= 0 && push->nfresh <= push->nwrites;
         if (sound && engine_push_inline(fn, arg, push, self))
             return NEAP_OK;
     }

@@ -220,9 +220,14 @@ static void append_ready(engine_ready *ready, engine_op *op) {
     ready->tail = &op->next;
 }
 
-/* Counts a write of the locked variable and attaches its failure. Returns the watches that are due. */
-static engine_watch *count_write(neap_var *var, engine_failure *failure) {
+/* Counts a write of the locked variable and attaches its failure. Returns the watches that are due; *forgotten is
+ * released by the caller, without the lock. */
+static engine_watch *count_write(neap_var *var, int access, engine_failure *failure, engine_failure **forgotten) {
     uint64_t version = atomic_load_explicit(&var->version, memory_order_relaxed) + 1;
+    if (access == ENGINE_FRESH) {
+        *forgotten = var->failure;
+        var->failure = NULL;
+    }
     if (failure && !var->failure)
         var->failure = engine_failure_retain(failure);
     atomic_store_explicit(&var->version, version, memory_order_release);
@@ -231,13 +236,14 @@ static engine_watch *count_write(neap_var *var, engine_failure *failure) {
 
 engine_entry **engine_var_finish(neap_var *var, int access, engine_failure *failure, engine_entry **granted) {
     engine_watch *due = NULL;
+    engine_failure *forgotten = NULL;
     engine_lock_take(&var->lock);
     if (access == ENGINE_READ) {
         var->readers--;
     } else {
         var->writing = false;
-        if (access == ENGINE_WRITE)
-            due = count_write(var, failure);
+        if (access != ENGINE_FENCE)
+            due = count_write(var, access, failure, &forgotten);
     }
     if (var->head)
         granted = grant_front(var, granted);
@@ -247,6 +253,8 @@ engine_entry **engine_var_finish(neap_var *var, int access, engine_failure *fail
     engine_lock_drop(&var->lock);
     if (gone)
         destroy(var);
+    if (forgotten)
+        engine_failure_release(forgotten);
     if (due)
         engine_watch_fire(due);
     return granted;
@@ -264,10 +272,13 @@ void engine_var_release(engine_entry *granted, engine_ready *ready) {
     }
 }
 
-void engine_var_wrote(neap_var *var, engine_failure *failure) {
+void engine_var_wrote(neap_var *var, int access, engine_failure *failure) {
+    engine_failure *forgotten = NULL;
     engine_lock_take(&var->lock);
-    engine_watch *due = count_write(var, failure);
+    engine_watch *due = count_write(var, access, failure, &forgotten);
     engine_lock_drop(&var->lock);
+    if (forgotten)
+        engine_failure_release(forgotten);
     if (due)
         engine_watch_fire(due);
 }

@@ -115,20 +115,17 @@ void neap_collector_cycled(neap_ctx *ctx) {
 }
 
 void neap_collected(neap_ctx *ctx) {
-    neap_memory_stats stats;
-    neap_memory_get(&stats);
-    ctx->collect_above = stats.live_bytes * 2 > COLLECT_AT_LEAST ? stats.live_bytes * 2 : COLLECT_AT_LEAST;
+    uint64_t live = neap_memory_live();
+    ctx->collect_above = live * 2 > COLLECT_AT_LEAST ? live * 2 : COLLECT_AT_LEAST;
 }
 
-/* Live bytes are added up over the pools, so they are looked at once in a while only. */
+/* Live bytes are those of all threads and devices, so they are looked at once in a while only. */
 void lazy_count_bytes(neap_ctx *ctx, int64_t bytes) {
     ctx->unseen_bytes += bytes;
     if (ctx->unseen_bytes < LOOK_AT_BYTES)
         return;
     ctx->unseen_bytes = 0;
-    neap_memory_stats stats;
-    neap_memory_get(&stats);
-    ctx->attention |= stats.live_bytes > ctx->collect_above ? NEAP_ATTEND_COLLECT : NEAP_ATTEND_STEP;
+    ctx->attention |= neap_memory_live() > ctx->collect_above ? NEAP_ATTEND_COLLECT : NEAP_ATTEND_STEP;
 }
 
 int neap_throttle(neap_ctx *ctx) {

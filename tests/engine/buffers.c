@@ -101,7 +101,8 @@ static void changing_sizes(void) {
         for (int i = 0; i < 4; i++)
             neap_buffer_release(held[i]);
         neap_memory_stats now = stats();
-        CHECK(now.pooled_bytes <= now.peak_bytes / 4 * 5 + ((uint64_t)64 << 20));
+        CHECK_EQ(now.reserved_bytes, now.pooled_bytes);
+        CHECK(now.reserved_bytes <= 2 * now.peak_bytes + ((uint64_t)64 << 20));
     }
     neap_memory_trim();
 }

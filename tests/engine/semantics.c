@@ -270,6 +270,43 @@ static void failures(const neap_engine_config *config) {
     neap_engine_stop();
 }
 
+/* A fresh write neither inherits nor keeps a failure of before; what it reads may still fail it. */
+static void fresh_writes(const neap_engine_config *config) {
+    static const uint32_t flags[] = {0, NEAP_PUSH_SMALL};
+    CHECK_EQ(neap_engine_start(config), NEAP_OK);
+    for (int i = 0; i < 2 * COUNT(flags); i++) {
+        neap_bulk(i < COUNT(flags) ? 0 : 8);
+        neap_var *a = new_var(), *b = new_var(), *both[2] = {a, b};
+        _Atomic int ran = 0;
+        neap_push push = {.flags = flags[i % COUNT(flags)], .nwrites = 2, .writes = both, .nfresh = 1};
+        CHECK_EQ(push_on(fail, NULL, push.flags, NULL, a), NEAP_OK);
+        CHECK_EQ(neap_push_sync(add_one, &ran, &push), NEAP_OK);
+        CHECK_EQ(neap_var_wait_to_read(b), NEAP_OK);
+        CHECK_EQ(ran, 1);
+        CHECK_EQ(neap_var_poll(a, NULL), NEAP_OK);
+        CHECK_EQ(neap_var_version(a), 2);
+        CHECK_EQ(push_on(fail, NULL, push.flags, NULL, b), NEAP_OK);
+        CHECK_EQ(neap_push_sync(add_one, &ran, &push), NEAP_OK); /* b is not the fresh one */
+        CHECK_EQ(neap_var_wait_to_write(a), NEAP_E_SHAPE);
+        CHECK_EQ(ran, 1);
+        push.nfresh = 2;
+        CHECK_EQ(neap_push_sync(add_one, &ran, &push), NEAP_OK);
+        CHECK_EQ(neap_var_wait_to_write(a), NEAP_OK);
+        CHECK_EQ(neap_var_poll(b, NULL), NEAP_OK);
+        CHECK_EQ(neap_push_sync(fail, NULL, &push), NEAP_OK); /* its own failure stays */
+        CHECK_EQ(neap_var_wait_to_read(a), NEAP_E_SHAPE);
+        CHECK_EQ(neap_var_wait_to_write(b), NEAP_OK); /* reported already */
+        CHECK_EQ(neap_var_poll(b, NULL), NEAP_E_SHAPE);
+        CHECK_EQ(ran, 2);
+        push.nfresh = 3;
+        CHECK_EQ(neap_push_sync(add_one, &ran, &push), NEAP_E_ARGUMENT);
+        delete_vars(2, both);
+        neap_wait_all();
+    }
+    neap_bulk(0);
+    neap_engine_stop();
+}
+
 static void wait_all_reports(const neap_engine_config *config) {
     CHECK_EQ(neap_engine_start(config), NEAP_OK);
     neap_var *a = new_var(), *b = new_var();
@@ -398,6 +435,7 @@ int main(void) {
     for (int i = 0; i < COUNT(EVERY); i++) {
         nested_pushes(EVERY[i]);
         failures(EVERY[i]);
+        fresh_writes(EVERY[i]);
         wait_all_reports(EVERY[i]);
         wakers(EVERY[i]);
     }

@@ -1,0 +1,336 @@
+/* memory.c: where buffers get their memory: pools of free blocks by size class, one for each device memory.
+ *
+ *      class   0   1    2    3    4    5    6    7    8    9 …     four classes per doubling above 256 bytes,
+ *      bytes  64 128  192  256  320  384  448  512  640  768 …     so at most a fifth of a block is unused
+ *
+ * A block and the header of its buffer stay together in the pool, so taking one is one pop. Blocks come from the kind of
+ * the device, for any stream: a block returns to the pool only when the work of its last use is done.
+ *
+ * Getting a block is dear (new pages of the system, a call into a driver), so the pool keeps what it gets: what a loop
+ * allocates and frees again and again is got once. It gives blocks back
+ *
+ *   1. when nobody needed them for a whole *window* of some seconds: a class remembers the fewest free blocks that it
+ *      had since the window began, and so many go. Windows end when large blocks come and go, and while workers sleep
+ *      (pool.c). Up to SLACK bytes stay for good;
+ *   2. before a new block would take the reserved bytes past what the recent windows justify: twice their highest live
+ *      bytes where the machine has plenty, else a quarter more than these;
+ *   3. when the limit asks for it, when the device refuses a new block, and on neap_memory_trim.
+ */
+#include "engine/device_internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
+#define HIDE(pointer, bytes) __asan_poison_memory_region(pointer, bytes)
+#define SHOW(pointer, bytes) __asan_unpoison_memory_region(pointer, bytes)
+#else
+#define HIDE(pointer, bytes) ((void)(pointer), (void)(bytes))
+#define SHOW(pointer, bytes) ((void)(pointer), (void)(bytes))
+#endif
+
+enum { ALIGN = 64, LINEAR = 4 /* classes below this are multiples of ALIGN */, CLASSES = ENGINE_MEMORY_CLASSES };
+
+static const uint64_t LARGE = UINT64_C(1) << 16;  /* smaller blocks come and go without a look at the whole pool */
+static const uint64_t SLACK = UINT64_C(64) << 20; /* free bytes that are never too many */
+static _Atomic int64_t window_ns = INT64_C(5000000000);
+
+static engine_slab header_slab = {.bytes = sizeof(neap_buffer)};
+
+/* The class whose blocks hold `bytes`, or CLASSES if none does. */
+static int class_of(size_t bytes) {
+    if (bytes <= (size_t)LINEAR * ALIGN)
+        return bytes == 0 ? 0 : (int)((bytes - 1) / ALIGN);
+    int exponent = 63 - __builtin_clzll((unsigned long long)bytes - 1);
+    int class = LINEAR + (exponent - 8) * 4 + (int)(((bytes - 1) >> (exponent - 2)) & 3);
+    return class < CLASSES ? class : CLASSES;
+}
+
+static size_t class_bytes(int class) {
+    if (class < LINEAR)
+        return (size_t)(class + 1) * ALIGN;
+    int exponent = 8 + (class - LINEAR) / 4;
+    return (size_t)(5 + (class - LINEAR) % 4) << (exponent - 2);
+}
+
+static uint64_t look(const _Atomic uint64_t *counter) {
+    return atomic_load_explicit(counter, memory_order_relaxed);
+}
+
+static void raise_to(_Atomic uint64_t *highest, uint64_t value) {
+    uint64_t seen = look(highest);
+    while (value > seen && !atomic_compare_exchange_weak(highest, &seen, value))
+        continue;
+}
+
+static uint64_t pooled_bytes(const engine_memory *memory) {
+    uint64_t reserved = look(&memory->reserved), live = look(&memory->live);
+    return reserved > live ? reserved - live : 0;
+}
+
+/* ---- Giving back ------------------------------------------------------------------------------------------------- */
+
+static neap_buffer *pop(struct engine_memory_class *from) {
+    neap_buffer *buffer = from->first;
+    if (buffer) {
+        from->first = buffer->next;
+        from->kept--;
+        if (from->least > from->kept)
+            from->least = from->kept;
+    }
+    return buffer;
+}
+
+static neap_buffer *pop_locked(struct engine_memory_class *from) {
+    engine_lock_take(&from->lock);
+    neap_buffer *buffer = pop(from);
+    engine_lock_drop(&from->lock);
+    return buffer;
+}
+
+static void give_back(neap_buffer *buffer) {
+    engine_device *home = buffer->home;
+    size_t bytes = class_bytes(buffer->class);
+    if (home->memory.host)
+        SHOW(buffer->data, bytes);
+    home->kind->free(home->handle, NULL, buffer->data, bytes);
+    engine_slab_put(&header_slab, buffer);
+    atomic_fetch_sub_explicit(&home->memory.reserved, bytes, memory_order_relaxed);
+    atomic_fetch_add_explicit(&home->memory.returned, 1, memory_order_relaxed);
+}
+
+/* The largest blocks first. */
+void engine_memory_evict(engine_device *device, uint64_t bytes) {
+    uint64_t freed = 0;
+    for (int class = CLASSES - 1; class >= 0 && freed < bytes; class --) {
+        neap_buffer *buffer;
+        while (freed < bytes && (buffer = pop_locked(&device->memory.classes[class])) != NULL) {
+            freed += class_bytes(class);
+            give_back(buffer);
+        }
+    }
+}
+
+/* Gives back what the class has not needed in the window that ends, and begins the next one. */
+static void end_window(engine_memory *memory, int class) {
+    struct engine_memory_class *from = &memory->classes[class];
+    engine_lock_take(&from->lock);
+    uint64_t unused = from->least;
+    from->least = from->kept;
+    engine_lock_drop(&from->lock);
+    neap_buffer *buffer;
+    for (; unused > 0 && pooled_bytes(memory) > SLACK && (buffer = pop_locked(from)) != NULL; unused--)
+        give_back(buffer);
+}
+
+void engine_memory_tidy(engine_device *device, int64_t now) {
+    engine_memory *memory = &device->memory;
+    int64_t began = atomic_load_explicit(&memory->window, memory_order_relaxed);
+    if (now - began < window_ns || !atomic_compare_exchange_strong(&memory->window, &began, now))
+        return;
+    uint64_t highest = atomic_exchange_explicit(&memory->recent, look(&memory->live), memory_order_relaxed);
+    atomic_store_explicit(&memory->before, highest, memory_order_relaxed);
+    for (int class = CLASSES - 1; class >= 0; class --)
+        end_window(memory, class);
+}
+
+int64_t engine_memory_due(const engine_device *device) {
+    return pooled_bytes(&device->memory) > SLACK ? window_ns : -1;
+}
+
+void engine_memory_window(int64_t ns) {
+    window_ns = ns;
+}
+
+/* ---- Taking and keeping ------------------------------------------------------------------------------------------ */
+
+/* Bytes of the device in all; 0: not known. */
+static uint64_t total_bytes(engine_device *home) {
+    neap_device_facts facts = {.memory_bytes = 0};
+    uint64_t known = look(&home->memory.total);
+    if (known == 0 && home->kind->facts(home->handle, &facts) == NEAP_OK)
+        atomic_store_explicit(&home->memory.total, known = facts.memory_bytes, memory_order_relaxed);
+    return known;
+}
+
+/* Makes room for one more block in what may be reserved. `live` counts the block already. */
+static void make_room(engine_device *home, uint64_t live, uint64_t bytes) {
+    engine_memory *memory = &home->memory;
+    uint64_t highest = look(&memory->recent), before = look(&memory->before), limit = look(&memory->limit);
+    highest = highest > before ? highest : before;
+    highest = highest > live ? highest : live;
+    uint64_t most = 2 * highest;
+    if (most > total_bytes(home) / 2)
+        most = highest / 4 * 5;
+    most += SLACK;
+    if (limit && limit < most)
+        most = limit;
+    uint64_t wanted = look(&memory->reserved) + bytes;
+    if (wanted > most)
+        engine_memory_evict(home, wanted - most);
+}
+
+static int make(engine_device *home, int class, uint64_t live, neap_buffer **out) {
+    engine_memory *memory = &home->memory;
+    size_t bytes = class_bytes(class);
+    if (bytes >= LARGE)
+        make_room(home, live, bytes);
+    neap_buffer *buffer = engine_slab_get(&header_slab);
+    if (!buffer)
+        return NEAP_E_MEMORY;
+    int status = home->kind->alloc(home->handle, NULL, bytes, &buffer->data);
+    if (status == NEAP_E_MEMORY) {
+        engine_memory_evict(home, UINT64_MAX);
+        status = home->kind->alloc(home->handle, NULL, bytes, &buffer->data);
+    }
+    if (status) {
+        engine_slab_put(&header_slab, buffer);
+        return status;
+    }
+    buffer->class = class;
+    buffer->home = home;
+    atomic_fetch_add_explicit(&memory->reserved, bytes, memory_order_relaxed);
+    atomic_fetch_add_explicit(&memory->made, 1, memory_order_relaxed);
+    engine_lock_take(&memory->classes[class].lock);
+    memory->classes[class].taken++;
+    engine_lock_drop(&memory->classes[class].lock);
+    *out = buffer;
+    return NEAP_OK;
+}
+
+/* A block from the pool, or a new one. */
+static int take(engine_device *home, int class, uint64_t live, neap_buffer **out) {
+    struct engine_memory_class *from = &home->memory.classes[class];
+    engine_lock_take(&from->lock);
+    neap_buffer *buffer = pop(from);
+    if (buffer)
+        from->taken++;
+    engine_lock_drop(&from->lock);
+    *out = buffer;
+    return buffer ? NEAP_OK : make(home, class, live, out);
+}
+
+static int refuse(engine_device *home, size_t bytes, uint64_t live, uint64_t limit) {
+    char where[sizeof home->name + 4] = "", rest[48] = "";
+    if (home != &engine_cpu)
+        snprintf(where, sizeof where, " on %s", home->name);
+    if (limit && live > limit)
+        snprintf(rest, sizeof rest, ", limit %llu", (unsigned long long)limit);
+    return neap_error(NEAP_E_MEMORY, "out of memory%s: %zu bytes wanted, %llu live%s", where, bytes,
+                      (unsigned long long)atomic_load(&home->memory.live), rest);
+}
+
+/* Counts the block as live before it is there, so that the limit holds for several threads at once. */
+int engine_memory_take(engine_device *home, size_t bytes, neap_buffer **out) {
+    int class = class_of(bytes);
+    if (class == CLASSES || engine_alloc_refuse())
+        return refuse(home, bytes, 0, 0);
+    engine_memory *memory = &home->memory;
+    uint64_t size = class_bytes(class);
+    uint64_t live = atomic_fetch_add_explicit(&memory->live, size, memory_order_relaxed) + size;
+    uint64_t limit = look(&memory->limit);
+    int status = !limit || live <= limit ? take(home, class, live, out) : NEAP_E_MEMORY;
+    if (status) {
+        atomic_fetch_sub_explicit(&memory->live, size, memory_order_relaxed);
+        return status == NEAP_E_MEMORY ? refuse(home, bytes, live, limit) : status;
+    }
+    raise_to(&memory->peak, live);
+    raise_to(&memory->recent, live);
+    if (memory->host)
+        SHOW((*out)->data, bytes);
+    return NEAP_OK;
+}
+
+void engine_memory_keep(neap_buffer *buffer) {
+    engine_device *home = buffer->home;
+    struct engine_memory_class *to = &home->memory.classes[buffer->class];
+    uint64_t size = class_bytes(buffer->class);
+    if (home->memory.host)
+        HIDE(buffer->data, size);
+    engine_lock_take(&to->lock);
+    buffer->next = to->first;
+    to->first = buffer;
+    to->kept++;
+    engine_lock_drop(&to->lock);
+    atomic_fetch_sub_explicit(&home->memory.live, size, memory_order_relaxed);
+    if (size >= LARGE)
+        engine_memory_tidy(home, engine_now());
+}
+
+/* ---- Counters and limits ----------------------------------------------------------------------------------------- */
+
+static void get_stats(engine_memory *memory, neap_memory_stats *out) {
+    *out = (neap_memory_stats){
+        .live_bytes = look(&memory->live),
+        .peak_bytes = look(&memory->peak),
+        .pooled_bytes = pooled_bytes(memory),
+        .reserved_bytes = look(&memory->reserved),
+        .limit_bytes = look(&memory->limit),
+        .made = look(&memory->made),
+        .returned = look(&memory->returned),
+    };
+    for (int class = 0; class < CLASSES && engine_phase() != ENGINE_DEAD; class ++) {
+        engine_lock_take(&memory->classes[class].lock);
+        out->allocations += memory->classes[class].taken;
+        engine_lock_drop(&memory->classes[class].lock);
+    }
+}
+
+void neap_memory_get(neap_memory_stats *out) {
+    get_stats(&engine_cpu.memory, out);
+}
+
+int neap_device_memory(int device, neap_memory_stats *out) {
+    int status = engine_check_alive();
+    engine_device *home = status ? NULL : engine_device_retain_at(device);
+    if (!home)
+        return status ? status : neap_error(NEAP_E_ARGUMENT, "device %d of %d", device, neap_device_count());
+    get_stats(&home->memory, out);
+    engine_device_release(home);
+    return NEAP_OK;
+}
+
+static void add_live(engine_device *device, void *sum) {
+    *(uint64_t *)sum += look(&device->memory.live);
+}
+
+uint64_t neap_memory_live(void) {
+    uint64_t sum = 0;
+    engine_devices_each(add_live, &sum);
+    return sum;
+}
+
+static void reset_peak(engine_device *device, void *unused) {
+    (void)unused;
+    atomic_store_explicit(&device->memory.peak, look(&device->memory.live), memory_order_relaxed);
+}
+
+void neap_memory_reset_peak(void) {
+    engine_devices_each(reset_peak, NULL);
+}
+
+void neap_memory_limit(uint64_t bytes) {
+    engine_memory *memory = &engine_cpu.memory;
+    atomic_store(&memory->limit, bytes);
+    uint64_t reserved = look(&memory->reserved);
+    if (bytes && reserved > bytes && engine_phase() != ENGINE_DEAD)
+        engine_memory_evict(&engine_cpu, reserved - bytes);
+}
+
+static void evict_all(engine_device *device, void *unused) {
+    (void)unused;
+    engine_memory_evict(device, UINT64_MAX);
+}
+
+void neap_memory_trim(void) {
+    if (engine_phase() == ENGINE_DEAD)
+        return;
+    engine_devices_each(evict_all, NULL);
+#ifdef __GLIBC__
+    malloc_trim(0); /* smaller blocks came from there */
+#endif
+}
