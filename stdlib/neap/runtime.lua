@@ -1,4 +1,4 @@
---- runtime.lua: devices, when things are computed, memory, and np.debug.
+--- runtime.lua: devices, when things are computed, and np.debug.
 local ffi = require "ffi"
 local core = require "neap.core"
 local trees = require "neap.trees"
@@ -99,16 +99,7 @@ define("is_deleted", function(x)
     return core.info(coerce("is_deleted", 1, x)).deleted ~= 0
 end)
 
--- ---- Memory and counters --------------------------------------------------------------------------------------------
-
---- np.memory(): bytes of arrays: {live, peak, pooled, limit, allocations}; limit 0 means none.
-function np.memory()
-    local stats = ffi.new("neap_memory_stats")
-    C.neap_memory_get(stats)
-    return { live = tonumber(stats.live_bytes), peak = tonumber(stats.peak_bytes),
-             pooled = tonumber(stats.pooled_bytes), limit = tonumber(stats.limit_bytes),
-             allocations = tonumber(stats.allocations) }
-end
+-- ---- Counters and limits --------------------------------------------------------------------------------------------
 
 np.debug = {}
 
