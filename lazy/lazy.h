@@ -227,4 +227,16 @@ NEAP_API int neap_program_replay(neap_ctx *ctx, neap_program *program, int n, co
 /* The printed form. *bytes gets the full length; at most `capacity` are written. */
 NEAP_API int neap_program_text(neap_program *program, char *text, size_t capacity, size_t *bytes);
 
+/* ---- Explanations ------------------------------------------------------------------------------------------------
+ * What will run for n arrays that are computed together, or has run: their expressions, the planned kernels and calls
+ * with bytes, estimates and times. Starts nothing; a plan that was made for it is kept. The text is of bounded length.
+ * *bytes gets the full length; at most `capacity` are written. */
+enum {
+    NEAP_EXPLAIN_TEXT,
+    NEAP_EXPLAIN_DOT /* a picture, in the language of Graphviz's dot */
+};
+NEAP_API int neap_explain(neap_ctx *ctx, int n, const int32_t *ids, int form, char *text, size_t capacity,
+                          size_t *bytes);
+NEAP_API int neap_program_explain(neap_program *program, int form, char *text, size_t capacity, size_t *bytes);
+
 #endif

@@ -505,6 +505,25 @@ function np.trace(f)
     return tracer
 end
 
+--- The programs behind a value, for np.explain: a list of { form, entry }, sorted by their forms, of a function that
+-- np.jit made or of a traced program; nil for all else.
+function core.programs_of(value)
+    if getmetatable(value) == Program then return { { form = value.form, entry = value.entry } } end
+    if type(value) ~= "function" or not core.is_library(value) then return nil end
+    local position, name, cache = 0
+    repeat
+        position = position + 1
+        name, cache = debug.getupvalue(value, position)
+        if not name then return nil end
+    until name == "cache"
+    local list = {}
+    for form, entries in pairs(cache) do
+        for k = 1, #entries do list[#list + 1] = { form = form, entry = entries[k], place = k } end
+    end
+    table.sort(list, function(a, b) return a.form < b.form or a.form == b.form and a.place < b.place end)
+    return list
+end
+
 -- They run the user's functions, or loop over what those returned.
 for _, f in ipairs { inside, differentiate, alias_argument, trace, run, new_entry, flatten, take_results, fill_results,
                      Program.__call } do

@@ -1,0 +1,175 @@
+--- explain.lua: np.explain: what will run, or has run, as a text and as a picture.
+--
+-- The core tells both (lazy/explain.c); here are the arguments, programs of jitted functions, and drawing: Graphviz's
+-- `dot` makes an SVG of what the core describes. An explanation is what was true when it was asked for.
+local ffi = require "ffi"
+local core = require "neap.core"
+local files = require "neap.files"
+local trees = require "neap.trees"
+
+local np, C, ctx = core.np, core.C, core.ctx
+local raise = core.raise
+local type, tostring = type, tostring
+
+local TEXT, DOT = C.NEAP_EXPLAIN_TEXT, C.NEAP_EXPLAIN_DOT
+local MOST_PROGRAMS = 8 -- of a jitted function that are told of
+
+local Explanation = {}
+Explanation.__index = Explanation
+
+function Explanation:__tostring() return self.text end
+
+-- ---- Arrays ---------------------------------------------------------------------------------------------------------
+
+--- The arrays in the arguments, each once.
+local function arrays_of(...)
+    local list, seen = {}, {}
+    for k = 1, select("#", ...) do
+        local argument = select(k, ...)
+        trees.walk("explain", argument, function(leaf)
+            if type(leaf) ~= "number" and type(leaf) ~= "boolean" and not core.is_array(leaf) then
+                local hint = type(leaf) == "function" and " that np.jit has not made" or ""
+                raise("explain", "argument %d must hold arrays, or be a jitted function or a program; got %s%s", k,
+                      core.describe(leaf), hint)
+            end
+            local array = core.coerce("explain", k, leaf)
+            if not seen[array._id] then
+                seen[array._id] = true
+                list[#list + 1] = array
+            end
+        end)
+    end
+    if #list == 0 then raise("explain", "there is no array in the arguments") end
+    return list
+end
+
+local function explain_arrays(...)
+    local arrays = arrays_of(...)
+    local n = #arrays
+    local ids = ffi.new("int32_t[?]", n)
+    for k = 1, n do ids[k - 1] = arrays[k]._id end
+    local function told(form)
+        return core.text("explain", function(text, capacity, bytes)
+            return C.neap_explain(ctx, n, ids, form, text, capacity, bytes)
+        end)
+    end
+    local text, picture = told(TEXT), told(DOT)
+    core.info(arrays[1]) -- keeps the arrays until here
+    return text, { picture }
+end
+
+-- ---- Programs -------------------------------------------------------------------------------------------------------
+
+--- Arguments as they are written: "f32[2,3], number".
+local function form_text(form)
+    form = form:gsub("(%l+%d+[@%d]*),w?,?([%d,]*)", "%1[%2]"):gsub("#", "number")
+    return (form:gsub(";$", ""):gsub(";", ", "))
+end
+
+--- "w, b": the names of places in a function's surroundings.
+local function names_of(places)
+    local names = {}
+    for k = 1, #places do names[k] = places[k].name end
+    return table.concat(names, ", ")
+end
+
+local function explain_programs(programs)
+    local lines, pictures = {}, {}
+    if #programs == 0 then lines[1] = "a jitted function that was not called yet: it has no program" end
+    for k = 1, math.min(#programs, MOST_PROGRAMS) do
+        local entry = programs[k].entry
+        local function told(form)
+            return core.text("explain", function(text, capacity, bytes)
+                return C.neap_program_explain(entry.program, form, text, capacity, bytes)
+            end)
+        end
+        lines[#lines + 1] = ("for arguments (%s):"):format(form_text(programs[k].form))
+        if #entry.captures > 0 then
+            lines[#lines + 1] = "arrays that it reads anew at each call: " .. names_of(entry.captures)
+        end
+        if entry.constructed and #entry.constructed > 0 then
+            lines[#lines + 1] = "constructors that it makes itself: " .. names_of(entry.constructed)
+        end
+        lines[#lines + 1], pictures[k] = told(TEXT), told(DOT)
+    end
+    if #programs > MOST_PROGRAMS then lines[#lines + 1] = ("… %d more programs …"):format(#programs - MOST_PROGRAMS) end
+    return table.concat(lines, "\n"), pictures
+end
+
+-- ---- np.explain -----------------------------------------------------------------------------------------------------
+
+--- np.explain(x, …): what a flush of these arrays would run, or what has computed them: the expression with its script
+-- lines, the kernels, why each result leaves its kernel, bytes, estimated and measured times. Of a function that np.jit
+-- made, or of a program of np.trace: the same for its programs. Nothing is started. tostring gives the text; :dot(),
+-- :svg() and :save(path) a picture.
+function np.explain(...)
+    local first = ...
+    local programs = core.programs_of and core.programs_of(first)
+    local text, pictures
+    if programs and select("#", ...) > 1 then raise("explain", "takes one jitted function or program, or arrays") end
+    if programs then
+        text, pictures = explain_programs(programs)
+    else
+        text, pictures = explain_arrays(...)
+    end
+    return setmetatable({ text = text, pictures = pictures }, Explanation)
+end
+
+-- ---- Pictures -------------------------------------------------------------------------------------------------------
+
+--- explanation:dot(k): the picture in the language of Graphviz's dot; of a jitted function with several programs, that
+-- of the k-th.
+function Explanation:dot(k)
+    local picture = self.pictures[k or 1]
+    if not picture then raise("explain", "there is no picture %s, there are %d", tostring(k or 1), #self.pictures) end
+    return picture
+end
+
+local function contents(path)
+    local file = io.open(path, "rb")
+    local text = file and file:read("*a") or ""
+    if file then file:close() end
+    return text
+end
+
+--- What `dot` makes of a picture; raises.
+local function drawn(picture, paths)
+    local ok, problem = files.write(paths[1], { picture })
+    if not ok then raise("explain", "%s", problem) end
+    local status = os.execute(("dot -Tsvg -o '%s' '%s' 2>'%s'"):format(paths[2], paths[1], paths[3]))
+    if status == 127 * 256 then
+        raise("explain", "an SVG is drawn by the program 'dot', which is not here: install the package graphviz; "
+              .. ":dot() gives the picture as text")
+    elseif status ~= 0 then
+        raise("explain", "'dot' ended with status %s: %s", tostring(status), contents(paths[3]))
+    end
+    return contents(paths[2])
+end
+
+--- explanation:svg(k): the picture as SVG, drawn by Graphviz's program `dot`.
+function Explanation:svg(k)
+    local picture, paths = self:dot(k), { os.tmpname(), os.tmpname(), os.tmpname() }
+    local ok, result = pcall(drawn, picture, paths)
+    for _, path in ipairs(paths) do os.remove(path) end
+    if not ok then error(result, 0) end
+    return result
+end
+
+--- explanation:save(path, k): writes the text or the picture to a file, as its name ends: .txt, .dot or .svg.
+function Explanation:save(path, k)
+    if type(path) ~= "string" then core.bad_argument("explain", 1, "path", "a path", path) end
+    local kind, text = path:match("%.(%w+)$"), nil
+    if kind == "txt" then
+        text = self.text .. "\n"
+    elseif kind == "dot" then
+        text = self:dot(k)
+    elseif kind == "svg" then
+        text = self:svg(k)
+    else
+        raise("explain", "the name of the file must end in .txt, .dot or .svg, got %q", path)
+    end
+    local ok, problem = files.write(path, { text })
+    if not ok then raise("explain", "%s", problem) end
+end
+
+for _, f in ipairs { arrays_of, explain_arrays, explain_programs, np.explain, drawn, Explanation.svg } do jit.off(f) end
