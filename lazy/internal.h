@@ -11,8 +11,8 @@
  *      PENDING ──flush──▶ DONE    has a buffer (its value, or a failure, arrives with the buffer's variable)
  *              └────────▶ RECIPE  was fused away inside a consumer; a second demand computes it
  *
- * Sources (constants, iota, placeholders) are born READY: they are cheap or have no value. Counts are plain: nodes belong to
- * one context, and a context to one thread. Nothing here recurses over the depth of a graph.
+ * Sources (constants, iota, placeholders) and formulas over them are born READY: they are cheap or have no value. Counts
+ * are plain: nodes belong to one context, and a context to one thread. Nothing here recurses over the depth of a graph.
  */
 #ifndef LAZY_INTERNAL_H
 #define LAZY_INTERNAL_H
@@ -25,6 +25,7 @@
 #include "ops_gen.h"
 
 enum { LAZY_READY, LAZY_PENDING, LAZY_RECIPE, LAZY_DONE };
+enum { LAZY_FORMULA_WORK = 8 }; /* maps of the longest formula */
 
 enum {
     LAZY_WEAK = 1,     /* a number: takes the dtype of the array that it meets */
@@ -43,7 +44,10 @@ struct neap_node {
     uint8_t dtype, ndim;
     uint8_t state, flags;
     uint8_t nin;
-    uint8_t meets;   /* number arguments of traces: integer dtypes that they met, one bit each; checked at each run */
+    union {
+        uint8_t meets; /* number arguments of traces: integer dtypes that they met, one bit each; checked at each run */
+        uint8_t work;  /* others: the maps that make an element of what is CONSTRUCTED, up to 255 */
+    };
     int32_t id;      /* handle, 0: none */
     uint32_t levels; /* open levels that it belongs to, one bit each */
     uint32_t mark;   /* last traversal that met it … */
@@ -172,6 +176,11 @@ static inline const lazy_op *lazy_node_op(const neap_node *node) {
 }
 static inline bool lazy_is_view(const neap_node *node) {
     return node->map != NULL;
+}
+/* Is it made of constructors by so few and cheap maps (eye, tri, linspace) that each reader makes the elements it needs?
+ * Such a node is never pending, and gets a buffer only if that is asked for or a call reads it. */
+static inline bool lazy_is_formula(const neap_node *node) {
+    return node->flags & LAZY_CONSTRUCTED && node->work <= LAZY_FORMULA_WORK && !node->buffer;
 }
 static inline size_t lazy_node_bytes(const neap_node *node) {
     return (size_t)node->size * (size_t)neap_dtype_bytes(node->dtype);

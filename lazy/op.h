@@ -108,7 +108,7 @@ enum {
     LAZY_OP_HIDDEN = 4,    /* no Lua constructor is generated */
     LAZY_OP_ARG = 8,       /* a reduction to an index: the first element that wins */
     LAZY_OP_CASTS = 16,    /* its result's dtype is its first attribute */
-    LAZY_OP_CHEAP = 32,    /* source: made of nothing but its attributes or one number */
+    LAZY_OP_CHEAP = 32,    /* source: made of nothing but its attributes or one number; map: may be part of formulas */
     LAZY_OP_EFFECT = 64,   /* call: an effect. Its first attribute points to what is run and is no structure */
     LAZY_OP_PROMPT = 128,  /* call: never pending, whoever records it starts it */
     LAZY_OP_PLACES = 256   /* view: its result is committed to the device of its first attribute; -1: to none */

@@ -259,11 +259,14 @@ int lazy_enroll(neap_ctx *ctx, neap_node *node) {
     const lazy_op *row = lazy_node_op(node);
     if (node->nin && (row->kind == LAZY_VIEW || row->kind == LAZY_MAP))
         node->flags |= LAZY_CONSTRUCTED;
+    int work = row->kind == LAZY_VIEW ? 0 : row->flags & LAZY_OP_CHEAP ? 1 : UINT8_MAX;
     for (int k = 0; k < node->nin; k++) {
+        work += node->in[k]->work;
         node->levels |= node->in[k]->levels;
         node->flags |= node->in[k]->flags & LAZY_ABSTRACT;
         node->flags &= (uint8_t) ~(~node->in[k]->flags & LAZY_CONSTRUCTED);
     }
+    node->work = (uint8_t)(work < UINT8_MAX ? work : UINT8_MAX);
     if (node->levels && (row->flags & LAZY_OP_ZERO_GRAD || neap_dtype_kind(node->dtype) != 'f'))
         node->levels &= lazy_trace_levels(ctx);
     if (row->kind != LAZY_VIEW)
@@ -277,7 +280,7 @@ int lazy_enroll(neap_ctx *ctx, neap_node *node) {
     }
     ctx->counters.nodes++;
     lazy_site_ask(ctx, node);
-    if (row->kind == LAZY_VIEW || node->flags & LAZY_ABSTRACT || row->flags & LAZY_OP_PROMPT)
+    if (row->kind == LAZY_VIEW || node->flags & LAZY_ABSTRACT || row->flags & LAZY_OP_PROMPT || lazy_is_formula(node))
         return 0;
     if (lazy_push(&ctx->pending, node))
         return NEAP_E_MEMORY;

@@ -166,6 +166,8 @@ static lazy_why needs_buffer(const neap_node *node) {
         return LAZY_WHY_CALL;
     if (node->flags & LAZY_KEPT)
         return LAZY_WHY_OPERAND;
+    if (lazy_is_formula(node))
+        return LAZY_WHY_NOT;
     if (lazy_is_residual(node))
         return LAZY_WHY_RESIDUAL;
     if (node->consumers >= 2)

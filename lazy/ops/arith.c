@@ -32,19 +32,22 @@ static int grad_copysign(lazy_grad *g) {
 /* clang-format off */
 NEAP_OP(add,
     .doc = "a + b. Integers wrap around; bool: or.",
-    .kind = LAZY_MAP, .arity = 2, .types = LAZY_ALL, .dtype = lazy_dtype_promote, .grad = grad_add,
+    .kind = LAZY_MAP, .arity = 2, .types = LAZY_ALL, .flags = LAZY_OP_CHEAP,
+    .dtype = lazy_dtype_promote, .grad = grad_add,
     .kernel = {.boolean = "a | b", .integer = "(T)((U)a + (U)b)", .real = "a + b"},
     .domain = {-10, 10}, .reference = "a + b")
 
 NEAP_OP(subtract,
     .doc = "a - b. Integers wrap around; not for bool.",
-    .kind = LAZY_MAP, .arity = 2, .types = LAZY_NUMERIC, .dtype = lazy_dtype_promote, .grad = grad_subtract,
+    .kind = LAZY_MAP, .arity = 2, .types = LAZY_NUMERIC, .flags = LAZY_OP_CHEAP,
+    .dtype = lazy_dtype_promote, .grad = grad_subtract,
     .kernel = {.integer = "(T)((U)a - (U)b)", .real = "a - b"},
     .domain = {-10, 10}, .reference = "a - b")
 
 NEAP_OP(multiply,
     .doc = "a * b. Integers wrap around; bool: and.",
-    .kind = LAZY_MAP, .arity = 2, .types = LAZY_ALL, .dtype = lazy_dtype_promote, .grad = grad_multiply,
+    .kind = LAZY_MAP, .arity = 2, .types = LAZY_ALL, .flags = LAZY_OP_CHEAP,
+    .dtype = lazy_dtype_promote, .grad = grad_multiply,
     .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_IN1,
     .kernel = {.boolean = "a & b", .integer = "(T)((U)a * (U)b)", .real = "a * b"},
     .domain = {-10, 10}, .reference = "a * b")
@@ -81,7 +84,8 @@ NEAP_OP(pow,
 
 NEAP_OP(negative,
     .doc = "-a. Integers wrap around; not for bool.",
-    .kind = LAZY_MAP, .arity = 1, .types = LAZY_NUMERIC, .dtype = lazy_dtype_promote, .grad = grad_negative,
+    .kind = LAZY_MAP, .arity = 1, .types = LAZY_NUMERIC, .flags = LAZY_OP_CHEAP,
+    .dtype = lazy_dtype_promote, .grad = grad_negative,
     .kernel = {.integer = "(T)(0 - (U)a)", .real = "-a"},
     .domain = {-10, 10}, .reference = "-a")
 

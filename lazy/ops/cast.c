@@ -26,7 +26,7 @@ NEAP_OP(astype,
     .doc = "a as another dtype. To bool: a != 0. Between integers: wraps around. Real to integer: rounds towards zero, "
            "numbers out of range give the nearest end of the range and NaN gives 0. To real: rounds to nearest.",
     .attrs = "dtype",
-    .kind = LAZY_MAP, .arity = 1, .types = LAZY_ALL, .flags = LAZY_OP_CASTS, .dtype = dtype_astype,
+    .kind = LAZY_MAP, .arity = 1, .types = LAZY_ALL, .flags = LAZY_OP_CHEAP | LAZY_OP_CASTS, .dtype = dtype_astype,
     .grad = grad_astype,
     .kernel = {.any = "F(cast)(a)"},
     .domain = {0, 100})

@@ -5,37 +5,43 @@
 /* clang-format off */
 NEAP_OP(less,
     .doc = "a < b.",
-    .kind = LAZY_MAP, .arity = 2, .types = LAZY_ALL, .flags = LAZY_OP_ZERO_GRAD, .dtype = lazy_dtype_compare,
+    .kind = LAZY_MAP, .arity = 2, .types = LAZY_ALL, .flags = LAZY_OP_CHEAP | LAZY_OP_ZERO_GRAD,
+    .dtype = lazy_dtype_compare,
     .kernel = {.any = "a < b"},
     .domain = {-3, 3}, .reference = "a < b")
 
 NEAP_OP(less_equal,
     .doc = "a <= b.",
-    .kind = LAZY_MAP, .arity = 2, .types = LAZY_ALL, .flags = LAZY_OP_ZERO_GRAD, .dtype = lazy_dtype_compare,
+    .kind = LAZY_MAP, .arity = 2, .types = LAZY_ALL, .flags = LAZY_OP_CHEAP | LAZY_OP_ZERO_GRAD,
+    .dtype = lazy_dtype_compare,
     .kernel = {.any = "a <= b"},
     .domain = {-3, 3}, .reference = "a <= b")
 
 NEAP_OP(greater,
     .doc = "a > b.",
-    .kind = LAZY_MAP, .arity = 2, .types = LAZY_ALL, .flags = LAZY_OP_ZERO_GRAD, .dtype = lazy_dtype_compare,
+    .kind = LAZY_MAP, .arity = 2, .types = LAZY_ALL, .flags = LAZY_OP_CHEAP | LAZY_OP_ZERO_GRAD,
+    .dtype = lazy_dtype_compare,
     .kernel = {.any = "a > b"},
     .domain = {-3, 3}, .reference = "a > b")
 
 NEAP_OP(greater_equal,
     .doc = "a >= b.",
-    .kind = LAZY_MAP, .arity = 2, .types = LAZY_ALL, .flags = LAZY_OP_ZERO_GRAD, .dtype = lazy_dtype_compare,
+    .kind = LAZY_MAP, .arity = 2, .types = LAZY_ALL, .flags = LAZY_OP_CHEAP | LAZY_OP_ZERO_GRAD,
+    .dtype = lazy_dtype_compare,
     .kernel = {.any = "a >= b"},
     .domain = {-3, 3}, .reference = "a >= b")
 
 NEAP_OP(equal,
     .doc = "a equals b; zeros of both signs are equal.",
-    .kind = LAZY_MAP, .arity = 2, .types = LAZY_ALL, .flags = LAZY_OP_ZERO_GRAD, .dtype = lazy_dtype_compare,
+    .kind = LAZY_MAP, .arity = 2, .types = LAZY_ALL, .flags = LAZY_OP_CHEAP | LAZY_OP_ZERO_GRAD,
+    .dtype = lazy_dtype_compare,
     .kernel = {.any = "a == b"},
     .domain = {-3, 3}, .reference = "a == b")
 
 NEAP_OP(not_equal,
     .doc = "a differs from b; true for NaN.",
-    .kind = LAZY_MAP, .arity = 2, .types = LAZY_ALL, .flags = LAZY_OP_ZERO_GRAD, .dtype = lazy_dtype_compare,
+    .kind = LAZY_MAP, .arity = 2, .types = LAZY_ALL, .flags = LAZY_OP_CHEAP | LAZY_OP_ZERO_GRAD,
+    .dtype = lazy_dtype_compare,
     .kernel = {.any = "a != b"},
     .domain = {-3, 3}, .reference = "a ~= b")
 

@@ -12,7 +12,8 @@ static int dtype_logical(const lazy_call_desc *call, lazy_result *out) {
 /* clang-format off */
 NEAP_OP(logical_and,
     .doc = "Whether both a and b are true.",
-    .kind = LAZY_MAP, .arity = 2, .types = LAZY_BOOL, .flags = LAZY_OP_ZERO_GRAD, .dtype = dtype_logical,
+    .kind = LAZY_MAP, .arity = 2, .types = LAZY_BOOL, .flags = LAZY_OP_CHEAP | LAZY_OP_ZERO_GRAD,
+    .dtype = dtype_logical,
     .kernel = {.boolean = "a & b"},
     .domain = {-2, 2}, .reference = "a ~= 0 and b ~= 0")
 

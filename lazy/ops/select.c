@@ -40,7 +40,8 @@ static int grad_where(lazy_grad *g) {
 /* clang-format off */
 NEAP_OP(where,
     .doc = "b where a is true, else c. a is cast to bool; b and c are promoted.",
-    .kind = LAZY_MAP, .arity = 3, .types = LAZY_ALL, .dtype = lazy_dtype_where, .grad = grad_where,
+    .kind = LAZY_MAP, .arity = 3, .types = LAZY_ALL, .flags = LAZY_OP_CHEAP,
+    .dtype = lazy_dtype_where, .grad = grad_where,
     .residual = LAZY_RESIDUAL_IN0,
     .kernel = {.any = "a ? b : c"},
     .domain = {-3, 3})

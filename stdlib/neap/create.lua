@@ -282,6 +282,25 @@ function np.tri(n, m, k, given)
     return np.astype(np.greater_equal(i, j), dtype)
 end
 
+--- np.delta({3, 4, 3}, {axes={0, 2}, dtype=…}): ones where the indices along the axes (all by default) are the same,
+-- zeros elsewhere.
+function np.delta(...)
+    local dims, given = shape.arguments("delta", ...)
+    given = options("delta", given, { axes = true, dtype = true })
+    local code, axes = core.dtype("delta", given.dtype, F32), {}
+    for k = 1, #dims do axes[k] = k - 1 end
+    if given.axes ~= nil then axes = shape.axes("delta", given.axes, #dims) end
+    local same, before
+    for k = 1, #axes do
+        local narrow = {}
+        for axis = 1, #dims do narrow[axis] = axis == axes[k] + 1 and dims[axis] or 1 end
+        local i = shape.reshape(iota(dims[axes[k] + 1], I32), narrow)
+        local equal = before and np.equal(before, i)
+        same, before = same and equal and np.logical_and(same, equal) or equal or same, i
+    end
+    return shape.broadcast_to(same and np.astype(same, dtypes[code].name) or core.number(1, code), dims)
+end
+
 local function triangle(name, compare)
     define(name, function(x, k)
         x = coerce(name, 1, x)
