@@ -52,9 +52,13 @@ static void say_count(lazy_print *print, int64_t n, const char *noun) {
     lazy_say(print, " %s%s", noun, n == 1 ? "" : "s");
 }
 
-/* The file without its folders, and nothing that could break a line. */
+/* A cell for a script line, if it is known: the file without its folders, and nothing that could break a line. Without
+ * a line a site is the name of the script, which tells nothing here. */
 static void say_site(lazy_print *print, const char *site) {
-    const char *file = strrchr(site, '/');
+    const char *line = site ? strrchr(site, ':') : NULL, *file = site ? strrchr(site, '/') : NULL;
+    if (!line || line[1] < '0' || line[1] > '9')
+        return;
+    lazy_say(print, "\t");
     for (site = file ? file + 1 : site; *site; site++)
         lazy_say(print, "%c", (unsigned char)*site < ' ' ? '?' : *site);
 }
@@ -246,9 +250,7 @@ static void say_step(lazy_print *print, const lazy_story *story, const lazy_chap
     lazy_say(print, "\t%s", step->kind == LAZY_STEP_CALL ? "call" : lazy_kernel_tier(&step->kernel, tier, sizeof tier));
     if (neap_engine_devices() > 1)
         lazy_say(print, ", %s", neap_device_name(step->device));
-    lazy_say(print, "\t");
-    if (step->site)
-        say_site(print, step->site);
+    say_site(print, step->site);
     if (step->kind == LAZY_STEP_KERNEL)
         say_stages(print, &step->kernel);
     for (int32_t k = step->nbufs - step->nouts, told = 0; k < step->nbufs; k++, told++) {
@@ -359,10 +361,7 @@ static void say_line(lazy_print *print, const lazy_story *story, const neap_node
         lazy_say(print, " = ");
         lazy_say_call(print, node);
     }
-    if (node->site) {
-        lazy_say(print, "\t");
-        say_site(print, lazy_site_text(story->ctx, node->site));
-    }
+    say_site(print, lazy_site_text(story->ctx, node->site));
     lazy_say(print, "\n");
 }
 
@@ -464,7 +463,8 @@ static void say_root(lazy_print *print, const lazy_story *story, neap_node *root
     } else if (lazy_is_view(root)) {
         lazy_say(print, " is a view of ");
         lazy_say_operand(print, root->base);
-        lazy_say(print, ": it costs nothing where it is read; as memory of its own:");
+        lazy_say(print, root->base->buffer ? ": it costs nothing where it is read; as memory of its own:"
+                                           : ", which is pending");
     } else {
         lazy_say(print, root->state == LAZY_RECIPE ? " was computed inside a kernel and not kept" : " is pending");
     }

@@ -60,10 +60,11 @@ end
 
 -- ---- Programs -------------------------------------------------------------------------------------------------------
 
---- Arguments as they are written: "f32[2,3], number".
+--- The form of a jitted function's arguments (transform.lua) as one reads it: "{w=f32[2,3], b=f32[3]}, number".
 local function form_text(form)
-    form = form:gsub("(%l+%d+[@%d]*),w?,?([%d,]*)", "%1[%2]"):gsub("#", "number")
-    return (form:gsub(";$", ""):gsub(";", ", "))
+    form = form:gsub("(%l+%d*@?%d*),w?,?([%d,]*)", "%1[%2]\1"):gsub("#", "number\1"):gsub("}", "}\1")
+    form = form:gsub('"([%a_][%w_]*)"=', "%1="):gsub("\1([};])", "%1"):gsub("[;\1]$", "")
+    return (form:gsub("[;\1]", ", "))
 end
 
 --- "w, b": the names of places in a function's surroundings.
