@@ -142,6 +142,9 @@ typedef struct neap_push {      /* everything about a push but its work; zero is
 
 /* Push never waits for other work. On failure nothing was pushed and `release` was not called. */
 NEAP_API int neap_push_sync(neap_sync_fn fn, void *arg, const neap_push *push);
+/* Runs the op on this thread at once if a push would do so: NEAP_OK. Else nothing has happened: NEAP_PENDING, and the op
+ * has to be pushed. So whoever tries this first need not make what an op that waits has to keep. */
+NEAP_API int neap_push_now(neap_sync_fn fn, void *arg, const neap_push *push);
 NEAP_API int neap_push_async(neap_async_fn fn, void *arg, const neap_push *push);
 
 /* An op that is pushed again and again: its variables are checked and put in order once. `push` as above, but it is

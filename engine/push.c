@@ -159,15 +159,18 @@ bool engine_push_inline(neap_sync_fn fn, void *arg, const neap_push *push, engin
 
 /* ---- The public calls -------------------------------------------------------------------------------------------- */
 
+int neap_push_now(neap_sync_fn fn, void *arg, const neap_push *push) {
+    bool may = (engine_push_small(push) && engine_inlines()) || engine_is_naive();
+    bool sound = engine_phase() == ENGINE_RUNNING && fn && (unsigned)push->device < (unsigned)engine.devices &&
+                 (push->nreads | push->nfresh) >= 0 && push->nfresh <= push->nwrites;
+    return may && sound && engine_push_inline(fn, arg, push, engine_self()) ? NEAP_OK : NEAP_PENDING;
+}
+
 int neap_push_sync(neap_sync_fn fn, void *arg, const neap_push *push) {
+    if (neap_push_now(fn, arg, push) == NEAP_OK)
+        return NEAP_OK;
     engine_thread *self = engine_self();
     bool small = engine_push_small(push);
-    if ((small && engine_inlines()) || engine_is_naive()) {
-        bool sound = engine_phase() == ENGINE_RUNNING && fn && (unsigned)push->device < (unsigned)engine.devices &&
-                     (push->nreads | push->nfresh) >= 0 && push->nfresh <= push->nwrites;
-        if (sound && engine_push_inline(fn, arg, push, self))
-            return NEAP_OK;
-    }
     int status = engine_push_check(push, fn);
     engine_op *op = status ? NULL : engine_op_of_push(push);
     if (!op)

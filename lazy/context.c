@@ -86,6 +86,9 @@ void neap_ctx_free(neap_ctx *ctx) {
     free(ctx->stack.at);
     free(ctx->order.at);
     free(ctx->key.at);
+    free(ctx->made.at);
+    free(ctx->wanted.at);
+    free(ctx->views.at);
     free(ctx->plain);
     free(ctx);
 }

@@ -152,7 +152,9 @@ struct neap_ctx {
     struct lazy_plan **plans; /* hash table, chained */
     int64_t nplans, plan_buckets, plan_bytes;
     uint64_t last_plan;        /* serial number of the newest */
-    LAZY_VECTOR(uint64_t) key; /* scratch of the encoder */
+    LAZY_VECTOR(uint64_t) key; /* scratch of a flush: its structure as words … */
+    LAZY_VECTOR(uint8_t) made; /* … why its nodes get buffers … */
+    lazy_nodes wanted, views;  /* … and its roots (run.c) */
 
     uint8_t *plain;    /* by op and dtype: see plain_result in record.c */
     neap_node *number; /* a weak constant to be used again, if nobody kept it */

@@ -59,43 +59,45 @@ int lazy_region_collect(neap_ctx *ctx, int64_t nroots, neap_node *const *roots) 
 }
 
 /* ---- Key ---------------------------------------------------------------------------------------------------------- */
-static int put(neap_ctx *ctx, uint64_t word) {
-    return lazy_push(&ctx->key, word);
-}
+enum { KEY_LEAF = 0xffff, KEY_NUMBER = 0xfffe };
 
-static int put_words(neap_ctx *ctx, int64_t n, const int64_t *words) {
+/* Makes room for the words of a node. */
+static int key_reserve(neap_ctx *ctx, const neap_node *node) {
+    int64_t most = ctx->key.n + 4 + 2 * node->ndim + node->nattrs + node->nin;
     int status = 0;
-    for (int64_t k = 0; k < n && status == 0; k++)
-        status = put(ctx, (uint64_t)words[k]);
+    while (ctx->key.capacity < most && status == 0)
+        status = lazy_vector_grow((void **)&ctx->key.at, &ctx->key.capacity, sizeof *ctx->key.at);
     return status;
 }
 
-enum { KEY_LEAF = 0xffff, KEY_NUMBER = 0xfffe };
+static uint64_t *put_words(uint64_t *to, int64_t n, const int64_t *words) {
+    for (int64_t k = 0; k < n; k++)
+        *to++ = (uint64_t)words[k];
+    return to;
+}
 
-static int put_node(neap_ctx *ctx, const neap_node *node, uint8_t made) {
+/* Writes a node's words; returns their end. */
+static uint64_t *put_node(uint64_t *to, const neap_node *node, uint8_t made) {
     bool leaf = lazy_is_leaf(node), number = lazy_is_number(node), placed = !leaf && node->device >= 0;
     uint64_t op = leaf ? KEY_LEAF : number ? KEY_NUMBER : (uint64_t)node->op;
-    uint64_t head = op | (uint64_t)node->dtype << 16 | (uint64_t)node->ndim << 24 | (uint64_t)made << 32 |
-                    (uint64_t)placed << 39 |
-                    (leaf || number ? 0 : (uint64_t)node->nin << 40 | (uint64_t)(node->nattrs & 0xffff) << 48);
-    if (put(ctx, head) || put_words(ctx, node->ndim, node->shape))
-        return NEAP_E_MEMORY;
+    *to++ = op | (uint64_t)node->dtype << 16 | (uint64_t)node->ndim << 24 | (uint64_t)made << 32 |
+            (uint64_t)placed << 39 |
+            (leaf || number ? 0 : (uint64_t)node->nin << 40 | (uint64_t)(node->nattrs & 0xffff) << 48);
+    to = put_words(to, node->ndim, node->shape);
     if (leaf || number)
-        return 0;
-    if (placed && put(ctx, (uint64_t)node->device))
-        return NEAP_E_MEMORY;
-    if (lazy_is_view(node))
-        return put(ctx, node->base->index) || put(ctx, (uint64_t)node->map->offset) ||
-                       put_words(ctx, node->ndim, node->map->stride)
-                   ? NEAP_E_MEMORY
-                   : 0;
+        return to;
+    if (placed)
+        *to++ = (uint64_t)node->device;
+    if (lazy_is_view(node)) {
+        *to++ = node->base->index;
+        *to++ = (uint64_t)node->map->offset;
+        return put_words(to, node->ndim, node->map->stride);
+    }
     int32_t apart = lazy_node_op(node)->flags & LAZY_OP_EFFECT ? 1 : 0; /* what is run is no structure */
-    if (put_words(ctx, node->nattrs - apart, node->attrs + apart))
-        return NEAP_E_MEMORY;
+    to = put_words(to, node->nattrs - apart, node->attrs + apart);
     for (int k = 0; k < node->nin; k++)
-        if (put(ctx, node->in[k]->index))
-            return NEAP_E_MEMORY;
-    return 0;
+        *to++ = node->in[k]->index;
+    return to;
 }
 
 static uint64_t hash_words(int64_t n, const uint64_t *words) {
@@ -185,36 +187,49 @@ neap_node *lazy_region_root(neap_node *node) {
     return here || lazy_is_leaf(base) || needs_buffer(base) ? base : node;
 }
 
-int lazy_region_plan(neap_ctx *ctx, int64_t nroots, neap_node *const *roots, lazy_plan **out) {
+/* Sets ctx->made, by number in the region, and ctx->key. */
+static int describe(neap_ctx *ctx, int64_t nroots, neap_node *const *roots) {
     int64_t n = ctx->order.n;
-    uint8_t *made = malloc((size_t)n + 1);
-    if (!made)
-        return neap_error(NEAP_E_MEMORY, "out of memory while planning");
-    for (int64_t k = 0; k < n; k++)
-        made[k] = needs_buffer(ctx->order.at[k]);
-    for (int64_t k = 0; k < nroots; k++)
-        made[roots[k]->index] = lazy_is_leaf(roots[k]) ? LAZY_WHY_NOT : LAZY_WHY_ASKED;
-    ctx->key.n = 0;
     int status = 0;
+    ctx->made.n = ctx->key.n = 0;
     for (int64_t k = 0; k < n && status == 0; k++)
-        status = put_node(ctx, ctx->order.at[k], made[k]);
+        status = lazy_push(&ctx->made, (uint8_t)needs_buffer(ctx->order.at[k]));
+    for (int64_t k = 0; k < nroots && status == 0; k++)
+        ctx->made.at[roots[k]->index] = lazy_is_leaf(roots[k]) ? LAZY_WHY_NOT : LAZY_WHY_ASKED;
+    for (int64_t k = 0; k < n && status == 0; k++)
+        if ((status = key_reserve(ctx, ctx->order.at[k])) == 0)
+            ctx->key.n = put_node(ctx->key.at + ctx->key.n, ctx->order.at[k], ctx->made.at[k]) - ctx->key.at;
+    return status;
+}
+
+static int make_plan(neap_ctx *ctx, uint64_t hash, lazy_plan **out) {
+    lazy_plan *plan;
+    int status = lazy_plan_new(ctx, ctx->made.at, &plan);
+    if (status)
+        return status;
+    ctx->counters.plans++;
+    plan->hash = hash;
+    plan->nkey = ctx->key.n;
+    plan->key = malloc((size_t)ctx->key.n * sizeof *plan->key + 1);
+    if (plan->key)
+        memcpy(plan->key, ctx->key.at, (size_t)ctx->key.n * sizeof *plan->key);
+    status = plan->key ? table_add(ctx, plan) : neap_error(NEAP_E_MEMORY, "out of memory for a plan");
+    if (status)
+        lazy_plan_release(plan);
+    else
+        *out = plan;
+    return status;
+}
+
+int lazy_region_plan(neap_ctx *ctx, int64_t nroots, neap_node *const *roots, lazy_plan **out) {
+    int status = describe(ctx, nroots, roots);
+    if (status)
+        return status;
     uint64_t hash = hash_words(ctx->key.n, ctx->key.at);
     lazy_plan *plan = ctx->plan_buckets ? ctx->plans[hash & (uint64_t)(ctx->plan_buckets - 1)] : NULL;
     while (plan && (plan->hash != hash || plan->nkey != ctx->key.n ||
                     memcmp(plan->key, ctx->key.at, (size_t)plan->nkey * sizeof *plan->key) != 0))
         plan = plan->next;
-    if (!plan && status == 0 && (status = lazy_plan_new(ctx, made, &plan)) == 0) {
-        ctx->counters.plans++;
-        plan->hash = hash;
-        plan->nkey = ctx->key.n;
-        plan->key = malloc((size_t)ctx->key.n * sizeof *plan->key + 1);
-        if (plan->key)
-            memcpy(plan->key, ctx->key.at, (size_t)ctx->key.n * sizeof *plan->key);
-        status = plan->key ? table_add(ctx, plan) : neap_error(NEAP_E_MEMORY, "out of memory for a plan");
-        if (status)
-            lazy_plan_release(plan);
-    }
-    free(made);
-    *out = status ? NULL : plan;
-    return status;
+    *out = plan;
+    return plan ? 0 : make_plan(ctx, hash, out);
 }

@@ -11,12 +11,12 @@
 #include "lazy/effect.h"
 #include "lazy/plan.h"
 
-typedef struct job { /* one batch of a plan in flight */
+typedef struct job { /* one batch of a plan */
     lazy_plan *plan;
     const lazy_batch *batch;
-    int32_t first, nsteps; /* all steps of the batch, or one of them */
-    neap_buffer **bufs;    /* the batch's; NULL where these steps do not use them */
-    lazy_scalar *numbers;  /* the batch's */
+    int32_t first, nsteps;      /* all steps of the batch, or one of them */
+    neap_buffer **bufs;         /* the batch's; NULL where these steps do not use them */
+    const lazy_scalar *numbers; /* the batch's */
 } job;
 
 static int run_step(const lazy_step *step, const job *j, const neap_run *run) {
@@ -99,25 +99,21 @@ static const char *step_site(neap_ctx *ctx, const lazy_step *step, neap_node *co
     return site && site != ctx->chunk_site ? lazy_site_text(ctx, site) : step->site;
 }
 
-/* A job for nsteps steps of the batch from `first` on (all of them, or one). */
-static job *job_new(lazy_plan *plan, const lazy_batch *batch, int32_t first, int32_t nsteps, neap_buffer **bufs,
-                    const lazy_scalar *numbers) {
+/* A copy of a job that lives as long as its op, and keeps its plan and buffers. */
+static job *job_keep(const job *from) {
+    const lazy_batch *batch = from->batch;
     size_t pointers = (size_t)batch->nbufs * sizeof(neap_buffer *);
-    job *j = malloc(sizeof *j + pointers + (size_t)batch->nnumbers * sizeof *numbers);
+    size_t numbers = (size_t)batch->nnumbers * sizeof *from->numbers;
+    job *j = malloc(sizeof *j + pointers + numbers);
     if (!j)
         return NULL;
-    __atomic_add_fetch(&plan->refs, 1, __ATOMIC_RELAXED);
-    *j = (job){.plan = plan, .batch = batch, .first = first, .nsteps = nsteps, .bufs = (neap_buffer **)(j + 1)};
-    j->numbers = (lazy_scalar *)(j->bufs + batch->nbufs);
-    memset(j->bufs, 0, pointers);
-    for (int32_t s = first; s < first + nsteps; s++)
-        for (int32_t k = 0; k < plan->steps[s]->nbufs; k++) {
-            int32_t at = plan->steps[s]->slots[k];
-            if (!j->bufs[at])
-                j->bufs[at] = neap_buffer_retain(bufs[batch->slots[at]]);
-        }
-    if (batch->nnumbers)
-        memcpy(j->numbers, numbers + batch->first_number, (size_t)batch->nnumbers * sizeof *numbers);
+    __atomic_add_fetch(&from->plan->refs, 1, __ATOMIC_RELAXED);
+    *j = *from;
+    j->bufs = memcpy(j + 1, from->bufs, pointers);
+    j->numbers = numbers ? memcpy(j->bufs + batch->nbufs, from->numbers, numbers) : NULL;
+    for (int32_t k = 0; k < batch->nbufs; k++)
+        if (j->bufs[k])
+            neap_buffer_retain(j->bufs[k]);
     return j;
 }
 
@@ -140,48 +136,102 @@ static int unique_vars(neap_var **vars, int n) {
     return kept;
 }
 
-static bool step_writes(const lazy_step *step, int32_t buf) {
-    for (int32_t k = step->nbufs - step->nouts; k < step->nbufs; k++)
-        if (step->slots[k] == buf)
-            return true;
-    return false;
+/* The buffers of the batch that one of its steps uses, and which of them it writes. */
+static void choose_buffers(const lazy_step *step, const lazy_batch *batch, neap_buffer *const *all, neap_buffer **bufs,
+                           bool *writes) {
+    memset(bufs, 0, (size_t)batch->nbufs * sizeof *bufs);
+    memset(writes, 0, (size_t)batch->nbufs * sizeof *writes);
+    for (int32_t k = 0; k < step->nbufs; k++) {
+        bufs[step->slots[k]] = all[batch->slots[step->slots[k]]];
+        writes[step->slots[k]] |= k >= step->nbufs - step->nouts;
+    }
 }
 
+/* Runs the job here and now if nothing is in the way; else pushes a copy of it. */
+static int job_push(const job *j, neap_push *push) {
+    int status = neap_push_now(run_job, (void *)j, push);
+    if (status != NEAP_PENDING)
+        return status;
+    job *kept = job_keep(j);
+    if (!kept)
+        return neap_error(NEAP_E_MEMORY, "out of memory while pushing");
+    push->release = job_release;
+    status = neap_push_sync(run_job, kept, push);
+    if (status)
+        job_release(kept);
+    return status;
+}
+
+/* Scratch of a push: for the buffers of a batch, their variables, and what is written. */
+enum { FEW_BUFFERS = 64 };
+typedef struct push_room {
+    neap_buffer **bufs;
+    neap_var **reads, **writes;
+    bool *own;
+    neap_buffer *few_bufs[FEW_BUFFERS];
+    neap_var *few_vars[2 * FEW_BUFFERS];
+    bool few_own[FEW_BUFFERS];
+} push_room;
+
+static bool room_open(push_room *r, size_t n) {
+    if (n <= FEW_BUFFERS) {
+        r->bufs = r->few_bufs, r->reads = r->few_vars, r->writes = r->few_vars + FEW_BUFFERS, r->own = r->few_own;
+        return true;
+    }
+    if (!(r->bufs = malloc(n * (sizeof *r->bufs + 2 * sizeof *r->reads + sizeof *r->own))))
+        return false;
+    r->reads = (neap_var **)(r->bufs + n);
+    r->writes = r->reads + n;
+    r->own = (bool *)(r->writes + n);
+    return true;
+}
+
+static void room_close(push_room *r) {
+    if (r->bufs != r->few_bufs)
+        free(r->bufs);
+}
+
+/* Pushes nsteps steps of the batch from `first` on (all of them, or one). */
 static int steps_push(neap_ctx *ctx, lazy_plan *plan, const lazy_batch *batch, int32_t first, int32_t nsteps,
-                      neap_node *const *region, neap_buffer **bufs, const lazy_scalar *numbers) {
-    enum { FEW = 64 };
-    neap_var *few[2 * FEW], **vars = batch->nbufs <= FEW ? few : malloc(2 * (size_t)batch->nbufs * sizeof *vars);
-    job *j = vars ? job_new(plan, batch, first, nsteps, bufs, numbers) : NULL;
-    int nreads = 0, nwrites = 0;
+                      neap_node *const *region, neap_buffer *const *all, const lazy_scalar *numbers) {
+    push_room r;
+    if (!room_open(&r, (size_t)batch->nbufs))
+        return neap_error(NEAP_E_MEMORY, "out of memory while pushing");
     const lazy_step *step = plan->steps[first];
+    const bool *written = nsteps == batch->nsteps ? batch->writes : r.own;
+    if (nsteps == batch->nsteps)
+        for (int32_t k = 0; k < batch->nbufs; k++)
+            r.bufs[k] = all[batch->slots[k]];
+    else
+        choose_buffers(step, batch, all, r.bufs, r.own);
+    int nreads = 0, nwrites = 0;
     int64_t bytes = 0;
-    for (int32_t k = 0; k < batch->nbufs && j; k++) {
-        if (!j->bufs[k])
-            continue;
-        neap_var *var = neap_buffer_var(j->bufs[k]);
-        if (batch->writes[k] && (nsteps > 1 || step_writes(step, k))) {
-            vars[batch->nbufs + nwrites++] = var;
-            bytes += (int64_t)neap_buffer_bytes(j->bufs[k]);
-        } else {
-            vars[nreads++] = var;
+    for (int32_t k = 0; k < batch->nbufs; k++) {
+        if (r.bufs[k] && written[k]) {
+            r.writes[nwrites++] = neap_buffer_var(r.bufs[k]);
+            bytes += (int64_t)plan->slots[batch->slots[k]].bytes;
+        } else if (r.bufs[k]) {
+            r.reads[nreads++] = neap_buffer_var(r.bufs[k]);
         }
     }
+    job j = {.plan = plan,
+             .batch = batch,
+             .first = first,
+             .nsteps = nsteps,
+             .bufs = r.bufs,
+             .numbers = numbers + batch->first_number};
     neap_push push = {.name = nsteps == 1 ? step->label : batch->label,
                       .site = step_site(ctx, step, region),
-                      .release = job_release,
                       .device = step->device,
                       .flags = batch->cost < LAZY_SMALL_COST ? NEAP_PUSH_SMALL : 0,
-                      .nreads = unique_vars(vars, nreads),
+                      .nreads = unique_vars(r.reads, nreads),
                       .nwrites = nwrites,
-                      .reads = vars,
-                      .writes = vars ? vars + batch->nbufs : NULL,
+                      .reads = r.reads,
+                      .writes = r.writes,
                       .bytes = bytes,
                       .cost = batch->cost / batch->nsteps * nsteps};
-    int status = j ? neap_push_sync(run_job, j, &push) : neap_error(NEAP_E_MEMORY, "out of memory while pushing");
-    if (status && j)
-        job_release(j);
-    if (vars != few)
-        free(vars);
+    int status = job_push(&j, &push);
+    room_close(&r);
     return status;
 }
 
@@ -335,17 +385,17 @@ static void settle(neap_ctx *ctx, lazy_plan *plan, neap_buffer **made) {
     tidy_pending(ctx);
 }
 
-static int want(neap_node *root, lazy_nodes *wanted, lazy_nodes *views) {
+static int want(neap_ctx *ctx, neap_node *root) {
     neap_node *target = lazy_region_root(root);
-    if (target != root && lazy_push(views, root))
+    if (target != root && lazy_push(&ctx->views, root))
         return NEAP_E_MEMORY;
-    return target->buffer ? 0 : lazy_push(wanted, target);
+    return target->buffer ? 0 : lazy_push(&ctx->wanted, target);
 }
 
 /* Views among the roots that need no buffer of their own take that of their base. */
-static void take_bases(neap_ctx *ctx, const lazy_nodes *views) {
-    for (int64_t k = 0; k < views->n; k++) {
-        neap_node *view = views->at[k];
+static void take_bases(neap_ctx *ctx) {
+    for (int64_t k = 0; k < ctx->views.n; k++) {
+        neap_node *view = ctx->views.at[k];
         if (view->buffer)
             continue;
         view->buffer = neap_buffer_retain(view->base->buffer);
@@ -356,21 +406,19 @@ static void take_bases(neap_ctx *ctx, const lazy_nodes *views) {
 }
 
 int lazy_flush_roots(neap_ctx *ctx, int nroots, neap_node *const *roots) {
-    lazy_nodes wanted = {0}, views = {0};
     int status = 0;
+    ctx->wanted.n = ctx->views.n = 0;
     for (int k = 0; k < nroots && status == 0; k++) {
         if (roots[k]->flags & LAZY_ABSTRACT)
             status =
                 neap_error(NEAP_E_TRACE, "the value of a traced array is not known while tracing; use np.where, or "
                                          "make the argument static");
         else if (!roots[k]->buffer)
-            status = want(roots[k], &wanted, &views);
+            status = want(ctx, roots[k]);
     }
-    if (status == 0 && wanted.n > 0)
-        status = lazy_region_collect(ctx, wanted.n, wanted.at);
     lazy_plan *plan = NULL;
-    if (status == 0 && wanted.n > 0)
-        status = lazy_region_plan(ctx, wanted.n, wanted.at, &plan);
+    if (status == 0 && ctx->wanted.n > 0 && (status = lazy_region_collect(ctx, ctx->wanted.n, ctx->wanted.at)) == 0)
+        status = lazy_region_plan(ctx, ctx->wanted.n, ctx->wanted.at, &plan);
     if (plan && status == 0) {
         lazy_binding binding = {.buffer = node_buffer, .number = node_number, .effect = node_effect, .arg = ctx};
         neap_buffer *few[32], **made = plan->nslots <= 32 ? few : malloc((size_t)plan->nslots * sizeof *made);
@@ -384,9 +432,7 @@ int lazy_flush_roots(neap_ctx *ctx, int nroots, neap_node *const *roots) {
             free(made);
     }
     if (status == 0)
-        take_bases(ctx, &views);
-    lazy_vector_free(&wanted);
-    lazy_vector_free(&views);
+        take_bases(ctx);
     return status;
 }
 
