@@ -68,17 +68,16 @@ neap_node *lazy_node_new(neap_ctx *ctx, int op, const lazy_result *result, int n
         neap_error(NEAP_E_MEMORY, "out of memory for a node");
         return NULL;
     }
-    memset(node, 0, sizeof *node);
-    node->refs = 1;
-    node->op = (int16_t)op;
-    node->dtype = result->dtype;
-    node->ndim = result->ndim;
-    node->nin = (uint8_t)nin;
-    node->nattrs = (int16_t)nattrs;
-    node->device = -1;
-    node->flags = lazy_ops[op]->flags & LAZY_OP_CHEAP ? LAZY_CONSTRUCTED : 0;
-    node->bytes = (uint32_t)(bytes + map);
-    node->shape = (int64_t *)(node + 1);
+    *node = (neap_node){.refs = 1,
+                        .op = (int16_t)op,
+                        .dtype = result->dtype,
+                        .ndim = result->ndim,
+                        .nin = (uint8_t)nin,
+                        .nattrs = (int16_t)nattrs,
+                        .device = -1,
+                        .flags = lazy_ops[op]->flags & LAZY_OP_CHEAP ? LAZY_CONSTRUCTED : 0,
+                        .bytes = (uint32_t)(bytes + map),
+                        .shape = (int64_t *)(node + 1)};
     node->attrs = node->shape + result->ndim;
     node->in = (neap_node **)(node->attrs + nattrs);
     if (view)

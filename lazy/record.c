@@ -224,7 +224,8 @@ static void count_consumer(neap_ctx *ctx, neap_node *node, const lazy_op *row) {
         target->consumers += !again;
         if (row->kind == LAZY_CALL)
             target->flags |= LAZY_KEPT;
-        lazy_count_pending(ctx, target);
+        if (!target->buffer)
+            lazy_count_pending(ctx, target);
     }
     if (row->kind == LAZY_CALL)
         node->flags |= LAZY_KEPT;
@@ -257,16 +258,16 @@ uint32_t lazy_trace_levels(const neap_ctx *ctx) {
 
 int lazy_enroll(neap_ctx *ctx, neap_node *node) {
     const lazy_op *row = lazy_node_op(node);
-    if (node->nin && (row->kind == LAZY_VIEW || row->kind == LAZY_MAP))
-        node->flags |= LAZY_CONSTRUCTED;
     int work = row->kind == LAZY_VIEW ? 0 : row->flags & LAZY_OP_CHEAP ? 1 : UINT8_MAX;
+    uint8_t some = 0, all = node->nin && (row->kind == LAZY_VIEW || row->kind == LAZY_MAP) ? LAZY_CONSTRUCTED : 0;
     for (int k = 0; k < node->nin; k++) {
         work += node->in[k]->work;
         node->levels |= node->in[k]->levels;
-        node->flags |= node->in[k]->flags & LAZY_ABSTRACT;
-        node->flags &= (uint8_t) ~(~node->in[k]->flags & LAZY_CONSTRUCTED);
+        some |= node->in[k]->flags;
+        all &= node->in[k]->flags;
     }
     node->work = (uint8_t)(work < UINT8_MAX ? work : UINT8_MAX);
+    node->flags |= (some & LAZY_ABSTRACT) | all;
     if (node->levels && (row->flags & LAZY_OP_ZERO_GRAD || neap_dtype_kind(node->dtype) != 'f'))
         node->levels &= lazy_trace_levels(ctx);
     if (row->kind != LAZY_VIEW)
@@ -431,28 +432,23 @@ static int cast_inputs(neap_ctx *ctx, const lazy_op *row, const lazy_result *res
 
 /* Most ops by far are maps of arrays of one dtype and shape, or of such an array and a number, that compute in this
  * dtype. What inference says of them depends on op and dtype alone and is kept in ctx->plain: 1 + the result's dtype.
- * True if this is such a call and the answer is known; then result is filled in. */
-static bool plain_result(const neap_ctx *ctx, const lazy_op *row, int op, int nin, neap_node *const *in, int nattrs,
-                         lazy_result *result) {
+ * Returns an input of the result's shape if this is such a call and the answer is known; else NULL. */
+static const neap_node *plain_like(const neap_ctx *ctx, const lazy_op *row, int op, int nin, neap_node *const *in,
+                                   int nattrs) {
     if (row->kind != LAZY_MAP || nin > 2 || nattrs)
-        return false;
+        return NULL;
     const neap_node *a = in[0], *b = in[nin - 1];
     if (b->flags & LAZY_WEAK)
         b = a;
     else if (a->flags & LAZY_WEAK)
         a = b;
-    uint8_t known = ctx->plain[op * NEAP_DTYPE_COUNT + a->dtype];
-    if (!known || a->dtype != b->dtype || a->ndim != b->ndim || a->flags & LAZY_WEAK)
-        return false;
-    for (int k = 0; k < a->ndim; k++) {
+    if (!ctx->plain[op * NEAP_DTYPE_COUNT + a->dtype] || a->dtype != b->dtype || a->ndim != b->ndim ||
+        (a->flags | b->flags) & (LAZY_WEAK | LAZY_ABSTRACT) || a->device != b->device)
+        return NULL;
+    for (int k = 0; k < a->ndim; k++)
         if (a->shape[k] != b->shape[k])
-            return false;
-        result->shape[k] = a->shape[k];
-    }
-    result->compute = a->dtype;
-    result->dtype = (uint8_t)(known - 1);
-    result->ndim = a->ndim;
-    return true;
+            return NULL;
+    return a;
 }
 
 static void learn_plain(neap_ctx *ctx, const lazy_op *row, int op, int nin, neap_node *const *in, int nattrs,
@@ -462,30 +458,38 @@ static void learn_plain(neap_ctx *ctx, const lazy_op *row, int op, int nin, neap
         ctx->plain[op * NEAP_DTYPE_COUNT + in[0]->dtype] = (uint8_t)(1 + result->dtype);
 }
 
-neap_node *lazy_record(neap_ctx *ctx, int op, int nin, neap_node *const *in, int nattrs, const int64_t *attrs) {
-    const lazy_op *row = lazy_ops[op];
-    if (nin > NEAP_MAX_INPUTS || (row->arity != 255 ? nin != row->arity : nin < 1)) {
-        neap_error(NEAP_E_ARGUMENT, "%s: expected %d arrays (at most %d), got %d", row->name,
-                   row->arity == 255 ? 1 : row->arity, NEAP_MAX_INPUTS, nin);
-        return NULL;
+static neap_node *record_plain(neap_ctx *ctx, const lazy_op *row, int op, int nin, neap_node *const *in,
+                               const neap_node *like) {
+    lazy_result result;
+    result.compute = like->dtype;
+    result.dtype = (uint8_t)(ctx->plain[op * NEAP_DTYPE_COUNT + like->dtype] - 1);
+    result.ndim = like->ndim;
+    for (int k = 0; k < like->ndim; k++)
+        result.shape[k] = like->shape[k];
+    lazy_call_desc call = {.nin = nin};
+    if (!((in[0]->flags | in[nin - 1]->flags) & LAZY_WEAK))
+        return make(ctx, row, op, &call, &result, in, false);
+    int number = in[0]->flags & LAZY_WEAK ? 0 : 1;
+    neap_node *cast[2] = {in[0], in[nin - 1]}, *node = NULL;
+    if ((cast[number] = as_dtype(ctx, row->name, in[number], like->dtype)) != NULL) {
+        node = make(ctx, row, op, &call, &result, cast, false);
+        lazy_release(ctx, cast[number]);
     }
-    int device = -1;
-    for (int k = 0; k < nin; k++)
-        if ((in[k]->flags & LAZY_ABSTRACT || in[k]->device >= 0) && check_input(row->name, in[k], &device) != 0)
-            return NULL;
+    return node;
+}
+
+static neap_node *record_inferred(neap_ctx *ctx, const lazy_op *row, int op, int nin, neap_node *const *in, int nattrs,
+                                  const int64_t *attrs) {
     lazy_aval avals[NEAP_MAX_INPUTS];
     neap_node *cast[NEAP_MAX_INPUTS], *node = NULL;
     lazy_call_desc call = {.nin = nin, .in = avals, .nattrs = nattrs, .attrs = attrs};
     lazy_result result = {0};
     uint64_t owned = 0;
-    bool weak = false;
-    if (!plain_result(ctx, row, op, nin, in, nattrs, &result)) {
-        weak = describe_inputs(row, nin, in, avals);
-        if (infer(row, &call, &result) != 0)
-            return NULL;
-        weak = weak && result.dtype == NEAP_DTYPE_F64;
-        learn_plain(ctx, row, op, nin, in, nattrs, &result);
-    }
+    bool weak = describe_inputs(row, nin, in, avals);
+    if (infer(row, &call, &result) != 0)
+        return NULL;
+    weak = weak && result.dtype == NEAP_DTYPE_F64;
+    learn_plain(ctx, row, op, nin, in, nattrs, &result);
     if (weak)
         node = make(ctx, row, op, &call, &result, in, true);
     else if (cast_inputs(ctx, row, &result, nin, in, avals, cast, &owned) == 0)
@@ -493,6 +497,23 @@ neap_node *lazy_record(neap_ctx *ctx, int op, int nin, neap_node *const *in, int
     for (; owned; owned &= owned - 1)
         lazy_release(ctx, cast[__builtin_ctzll(owned)]);
     return node;
+}
+
+neap_node *lazy_record(neap_ctx *ctx, int op, int nin, neap_node *const *in, int nattrs, const int64_t *attrs) {
+    const lazy_op *row = lazy_ops[op];
+    if (nin > NEAP_MAX_INPUTS || (row->arity != 255 ? nin != row->arity : nin < 1)) {
+        neap_error(NEAP_E_ARGUMENT, "%s: expected %d arrays (at most %d), got %d", row->name,
+                   row->arity == 255 ? 1 : row->arity, NEAP_MAX_INPUTS, nin);
+        return NULL;
+    }
+    const neap_node *like = plain_like(ctx, row, op, nin, in, nattrs);
+    if (like)
+        return record_plain(ctx, row, op, nin, in, like);
+    int device = -1;
+    for (int k = 0; k < nin; k++)
+        if ((in[k]->flags & LAZY_ABSTRACT || in[k]->device >= 0) && check_input(row->name, in[k], &device) != 0)
+            return NULL;
+    return record_inferred(ctx, row, op, nin, in, nattrs, attrs);
 }
 
 /* ---- Builders for rules ------------------------------------------------------------------------------------------- */
@@ -551,11 +572,17 @@ static int publish(neap_ctx *ctx, neap_node *node, int32_t *out) {
     return status ? status : lazy_attend(ctx);
 }
 
+static int check_op(int op) {
+    return op >= 0 && op < lazy_op_count ? 0 : neap_error(NEAP_E_ARGUMENT, "no such op");
+}
+
 int neap_op(neap_ctx *ctx, int op, int nin, const int32_t *in, int nattrs, const int64_t *attrs, int32_t *out) {
     neap_node *nodes[NEAP_MAX_INPUTS];
-    if (op < 0 || op >= lazy_op_count || nin < 0 || nin > NEAP_MAX_INPUTS || nattrs < 0 || nattrs > INT16_MAX)
-        return neap_error(NEAP_E_ARGUMENT, "no such op, more than %d inputs, or more than %d attributes",
-                          NEAP_MAX_INPUTS, INT16_MAX);
+    if (check_op(op) != 0)
+        return NEAP_E_ARGUMENT;
+    if (nin < 0 || nin > NEAP_MAX_INPUTS || nattrs < 0 || nattrs > INT16_MAX)
+        return neap_error(NEAP_E_ARGUMENT, "more than %d inputs, or more than %d attributes", NEAP_MAX_INPUTS,
+                          INT16_MAX);
     for (int k = 0; k < nin; k++)
         if (!(nodes[k] = lazy_lookup(ctx, in[k])))
             return neap_error_code();
@@ -563,11 +590,15 @@ int neap_op(neap_ctx *ctx, int op, int nin, const int32_t *in, int nattrs, const
 }
 
 int neap_op1(neap_ctx *ctx, int op, int32_t a, int32_t *out) {
-    return neap_op(ctx, op, 1, &a, 0, NULL, out);
+    neap_node *in = lazy_lookup(ctx, a);
+    return in && check_op(op) == 0 ? publish(ctx, lazy_record(ctx, op, 1, &in, 0, NULL), out) : neap_error_code();
 }
 
 int neap_op2(neap_ctx *ctx, int op, int32_t a, int32_t b, int32_t *out) {
-    return neap_op(ctx, op, 2, (int32_t[]){a, b}, 0, NULL, out);
+    neap_node *in[2] = {lazy_lookup(ctx, a), NULL};
+    if (!in[0] || !(in[1] = lazy_lookup(ctx, b)) || check_op(op) != 0)
+        return neap_error_code();
+    return publish(ctx, lazy_record(ctx, op, 2, in, 0, NULL), out);
 }
 
 int neap_op2_number(neap_ctx *ctx, int op, int32_t a, double number, int number_first, int32_t *out) {
