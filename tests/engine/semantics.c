@@ -99,6 +99,45 @@ static void inline_runs(void) {
     neap_engine_stop();
 }
 
+static int fail_now(void *arg, const neap_run *run) {
+    (void)arg, (void)run;
+    return neap_error(NEAP_E_INDEX, "out of reach");
+}
+
+/* What can run at its push runs; what cannot leaves no trace. */
+static void runs_now(const neap_engine_config *config) {
+    CHECK_EQ(neap_engine_start(config), NEAP_OK);
+    neap_var *a = new_var(), *b = new_var(), *twice[2] = {a, a};
+    gate g;
+    _Atomic int ran = 0;
+    bool naive = config == &NAIVE;
+    neap_push small = {.name = "now", .flags = NEAP_PUSH_SMALL, .nreads = 1, .reads = &a, .nwrites = 1, .writes = &b};
+    neap_push large = small;
+    large.flags = 0;
+    CHECK_EQ(neap_push_now(add_one, &ran, &small), config == &DEVICE ? NEAP_PENDING : NEAP_OK);
+    CHECK_EQ(neap_push_now(add_one, &ran, &large), naive ? NEAP_OK : NEAP_PENDING);
+    int before = ran;
+    CHECK_EQ(neap_var_version(b), before);
+    push_gate(&g, 1, &a);
+    small.release = release_one;
+    CHECK_EQ(neap_push_now(add_one, &ran, &small), NEAP_PENDING); /* it would have to wait */
+    CHECK_EQ(neap_push_now(add_one, &ran, &(neap_push){.flags = NEAP_PUSH_SMALL, .nwrites = 2, .writes = twice}),
+             NEAP_PENDING);
+    open_gate(&g, 0);
+    CHECK_EQ(neap_var_wait_to_write(a), NEAP_OK);
+    CHECK_EQ(ran, before);
+    CHECK_EQ(neap_var_version(b), before);
+    small.release = NULL;
+    int status = neap_push_now(fail_now, NULL, &small);
+    if (status == NEAP_PENDING)
+        CHECK_EQ(neap_push_sync(fail_now, NULL, &small), NEAP_OK);
+    CHECK_EQ(neap_var_wait_to_read(b), NEAP_E_INDEX);
+    CHECK_TEXT(neap_error_text(), "now: out of reach");
+    delete_vars(2, (neap_var *[]){a, b});
+    neap_engine_stop();
+    CHECK_EQ(neap_push_now(add_one, &ran, &small), NEAP_PENDING); /* the push tells why */
+}
+
 typedef struct nest {
     neap_var *var;
     _Atomic int left, ran, deepest, depth;
@@ -432,6 +471,9 @@ int main(void) {
     priorities();
     interrupts();
     helping();
+    runs_now(&POOL);
+    runs_now(&NAIVE);
+    runs_now(&DEVICE);
     for (int i = 0; i < COUNT(EVERY); i++) {
         nested_pushes(EVERY[i]);
         failures(EVERY[i]);
