@@ -104,6 +104,11 @@ typedef struct lazy_level {
     LAZY_VECTOR(lazy_effect *) effects;
 } lazy_level;
 
+typedef struct lazy_ask { /* when the next node of an op is asked for its line (site.c) */
+    int16_t gap, left;    /* nodes of this op from one question to the next, and to go */
+    int32_t repeats;      /* answers in a row that were known lines */
+} lazy_ask;
+
 struct lazy_plan;
 
 struct neap_ctx {
@@ -138,8 +143,7 @@ struct neap_ctx {
     LAZY_VECTOR(const char *) sites; /* interned "file:line"; [0] is "" */
     int32_t *site_table;             /* hash → index into sites, 0: free; a power of two of places, or NULL */
     int64_t site_places;
-    int32_t site_gap, site_left; /* nodes from one question for a line to the next (0: none is asked), and left */
-    int32_t site_repeats;        /* answers in a row that were known lines */
+    lazy_ask *asks; /* by op; NULL: no line is asked for */
     int32_t chunk_site;
     neap_node *site_node; /* the last recorded node, if its line is wanted. BORROWED until the next call */
 
@@ -201,8 +205,9 @@ const char *lazy_shape_text(int ndim, const int64_t *shape, char *text, size_t c
 /* ---- site.c ------------------------------------------------------------------------------------------------------ */
 /* A node was recorded: asks for its line, or gives it the chunk's name. */
 static inline void lazy_site_ask(neap_ctx *ctx, neap_node *node) {
-    if (ctx->site_gap && --ctx->site_left <= 0) {
-        ctx->site_left = ctx->site_gap;
+    lazy_ask *ask = ctx->asks ? &ctx->asks[node->op] : NULL;
+    if (ask && --ask->left <= 0) {
+        ask->left = ask->gap;
         ctx->site_node = node;
         ctx->attention |= NEAP_ATTEND_SITE;
     } else {

@@ -52,8 +52,8 @@ NEAP_API void neap_collector_cycled(neap_ctx *ctx);
 /* Called after a full collection and sweep: sets the next high-water mark from what is still live. */
 NEAP_API void neap_collected(neap_ctx *ctx);
 /* Gives the last recorded node its script line. After neap_site_reset (each loaded chunk) every node's line is asked for,
- * until the answers repeat themselves, as in a loop: then more and more rarely, until there is a new line again. Other
- * nodes get the chunk's name, and the line of the first identical region. */
+ * until the answers for its op repeat themselves, as in a loop: then more and more rarely, until there is a new line
+ * again. Other nodes get the chunk's name, and the last line told of an identical region. */
 NEAP_API void neap_site(neap_ctx *ctx, const char *file, int line);
 NEAP_API void neap_site_reset(neap_ctx *ctx, const char *chunk);
 

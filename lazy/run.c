@@ -93,10 +93,12 @@ static void job_release(void *arg) {
     free(j);
 }
 
-/* The line of the node that the step computes now; where nobody told one, that of the first region of its kind. */
-static const char *step_site(neap_ctx *ctx, const lazy_step *step, neap_node *const *region) {
+/* The line of the node that the step computes now; where nobody told one, the last one told of a region of its kind. */
+static const char *step_site(neap_ctx *ctx, lazy_step *step, neap_node *const *region) {
     int32_t site = region[step->node]->site;
-    return site && site != ctx->chunk_site ? lazy_site_text(ctx, site) : step->site;
+    if (site && site != ctx->chunk_site)
+        step->site = lazy_site_text(ctx, site);
+    return step->site;
 }
 
 /* A copy of a job that lives as long as its op, and keeps its plan and buffers. */
@@ -197,7 +199,7 @@ static int steps_push(neap_ctx *ctx, lazy_plan *plan, const lazy_batch *batch, i
     push_room r;
     if (!room_open(&r, (size_t)batch->nbufs))
         return neap_error(NEAP_E_MEMORY, "out of memory while pushing");
-    const lazy_step *step = plan->steps[first];
+    lazy_step *step = plan->steps[first];
     const bool *written = nsteps == batch->nsteps ? batch->writes : r.own;
     if (nsteps == batch->nsteps)
         for (int32_t k = 0; k < batch->nbufs; k++)

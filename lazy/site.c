@@ -1,9 +1,9 @@
 /* site.c: script lines: which nodes Lua is asked to tell them of, and the texts.
  *
- * An answer costs Lua a walk over its stack, which no compiled loop can do. So a line is asked for at every node until
- * REPEATS answers in a row were known lines: then the script is in a loop, and the distance between two questions
- * doubles with each such answer, up to GAP_MOST nodes. An unknown line starts anew. What was not asked for has the line
- * of the first region of its structure, which in a loop is the same.
+ * An answer costs Lua a walk over its stack, which no compiled loop can do. So the line is asked for at every node of an
+ * op until REPEATS answers in a row were known lines: then the script is in a loop, and the distance between two
+ * questions doubles with each such answer, up to GAP_MOST nodes of the op. An unknown line starts anew. What was not
+ * asked for has the last line told of a region of its structure, which in a loop is its own.
  *
  * Texts are kept as long as the context, each once.
  */
@@ -12,7 +12,7 @@
 
 #include "lazy/internal.h"
 
-enum { REPEATS = 32, GAP_MOST = 1024, PLACES = 64 };
+enum { REPEATS = 16, GAP_MOST = 1024, PLACES = 64 };
 
 static uint32_t hash_text(const char *text) {
     uint32_t h = 2166136261u; /* FNV-1a */
@@ -66,17 +66,20 @@ void neap_site(neap_ctx *ctx, const char *file, int line) {
     bool known;
     snprintf(text, sizeof text, "%s:%d", file, line);
     ctx->site_node->site = intern(ctx, text, &known);
-    ctx->site_repeats = known ? ctx->site_repeats + 1 : 0;
-    ctx->site_gap = ctx->site_repeats < REPEATS ? 1 : ctx->site_gap < GAP_MOST ? ctx->site_gap * 2 : GAP_MOST;
-    ctx->site_left = ctx->site_gap;
+    lazy_ask *ask = &ctx->asks[ctx->site_node->op];
+    ask->repeats = known ? ask->repeats + 1 : 0;
+    ask->gap = (int16_t)(ask->repeats < REPEATS ? 1 : ask->gap < GAP_MOST ? ask->gap * 2 : GAP_MOST);
+    ask->left = ask->gap;
     lazy_site_told(ctx, ctx->site_node);
 }
 
 void neap_site_reset(neap_ctx *ctx, const char *chunk) {
     bool known;
     ctx->chunk_site = intern(ctx, chunk, &known);
-    ctx->site_gap = 1;
-    ctx->site_left = ctx->site_repeats = 0;
+    if (!ctx->asks && !(ctx->asks = calloc((size_t)lazy_op_count, sizeof *ctx->asks)))
+        return; /* then no lines are told */
+    for (int op = 0; op < lazy_op_count; op++)
+        ctx->asks[op] = (lazy_ask){.gap = 1};
 }
 
 const char *lazy_site_text(const neap_ctx *ctx, int32_t site) {
@@ -88,4 +91,5 @@ void lazy_sites_free(neap_ctx *ctx) {
         free((char *)ctx->sites.at[k]);
     free(ctx->sites.at);
     free(ctx->site_table);
+    free(ctx->asks);
 }

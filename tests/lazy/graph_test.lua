@@ -193,6 +193,23 @@ check.test("a failure is permanent, names operation and line, and hurts nothing 
     check.raises(function() x:totable() end, "debug_fail")
 end)
 
+check.test("a failure after a long loop names its line", function()
+    local x, y = ready { 1, 2 }, nil
+    local function named(line)
+        local text = check.raises(function() y:wait() end, "debug_fail")
+        check.ok(text:find("graph_test.lua:" .. line .. ":", 1, true), text)
+    end
+    for _ = 1, 5000 do x = x * 0.5 + 1 end
+    x:wait()
+    y = np.debug.fail(x)
+    named(debug.getinfo(1, "l").currentline - 1)
+    for _ = 1, 3000 do y = np.debug.fail(x) end
+    for _ = 1, 1024 do y = np.debug.fail(x + 1) end -- the line that comes next is found after a while
+    named(debug.getinfo(1, "l").currentline - 1)
+    pcall(np.wait_all)
+    np.wait_all()
+end)
+
 check.test("a failure inside a gradient or a program is one of its results only", function()
     local x = ready { 1, 2 }
     local gradient = np.grad(function(w) return np.debug.fail(w * w):sum() end)(x)
@@ -304,7 +321,7 @@ check.test("what finds no memory is an error when asked for, and stops nothing e
     check.equal(np.debug.counters().pending, 0)
 end)
 
--- ---- Deep graphs: last, since a chunk is asked for the lines of its first operations only --------------------------
+-- ---- Deep graphs ----------------------------------------------------------------------------------------------------
 
 check.test("a chain of many pending nodes evaluates, differentiates and is dropped", function()
     collect()
