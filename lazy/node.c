@@ -75,7 +75,7 @@ neap_node *lazy_node_new(neap_ctx *ctx, int op, const lazy_result *result, int n
                         .nin = (uint8_t)nin,
                         .nattrs = (int16_t)nattrs,
                         .device = -1,
-                        .flags = lazy_ops[op]->flags & LAZY_OP_CHEAP ? LAZY_CONSTRUCTED : 0,
+                        .flags = nin == 0 && lazy_ops[op]->flags & LAZY_OP_CHEAP ? LAZY_CONSTRUCTED : 0,
                         .bytes = (uint32_t)(bytes + map),
                         .shape = (int64_t *)(node + 1)};
     node->attrs = node->shape + result->ndim;
