@@ -51,6 +51,14 @@ local function dataset_text()
     return "not installed (package dataset-fashion-mnist)"
 end
 
+--- np.explain draws with it.
+local function graphviz_text()
+    for folder in (os.getenv("PATH") or ""):gmatch("[^:]+") do
+        if exists(folder .. "/dot") then return folder .. "/dot" end
+    end
+    return "not installed (package graphviz)"
+end
+
 --- Prints the report. `facts` holds what only the executable knows.
 function doctor.report(facts)
     ffi.cdef "long sysconf(int name);"
@@ -67,6 +75,7 @@ function doctor.report(facts)
         { "huge pages", grep("/sys/kernel/mm/transparent_hugepage/enabled", "%[(%w+)%]", "not available") },
         { "BLAS", blas_text() },
         { "zlib", has_library("libz.so.1") and "libz.so.1" or "none: install zlib1g" },
+        { "Graphviz", graphviz_text() },
         { "Fashion-MNIST", dataset_text() },
     }
     for _, row in ipairs(rows) do io.write(string.format("%-16s %s\n", row[1], row[2])) end

@@ -138,13 +138,18 @@ int32_t lazy_story_slot(const lazy_plan *plan, int32_t step, int32_t k) {
     return plan->batches[low].slots[plan->steps[step]->slots[k]];
 }
 
+/* What made a root that has a buffer. */
+static uint64_t made_by(const neap_node *root) {
+    return root->buffer && root->op != LAZY_OP_constant ? root->ran : 0;
+}
+
 neap_node *lazy_story_node(const lazy_story *story, const lazy_chapter *chapter, int32_t slot) {
     if (chapter->region.n) {
         neap_node *node = chapter->region.at[chapter->plan->slots[slot].node];
         return node->mark == story->ctx->epoch && !lazy_is_literal(node) ? node : NULL;
     }
     for (int64_t k = 0; k < story->roots.n; k++)
-        if (story->roots.at[k]->ran == lazy_ran_link(chapter->plan, slot))
+        if (made_by(story->roots.at[k]) == lazy_ran_link(chapter->plan, slot))
             return story->roots.at[k];
     return NULL;
 }
@@ -181,8 +186,7 @@ static void say_domain(lazy_print *print, const lazy_step *step) {
         int64_t rows = 1, length = 1;
         for (int k = 0; k < kernel->ndim; k++)
             *(k < kernel->nkept ? &rows : &length) *= kernel->shape[k];
-        say_count(print, rows, "row");
-        lazy_say(print, " of %lld", (long long)length);
+        lazy_say(print, "%lld row%s of %lld", (long long)rows, rows == 1 ? "" : "s", (long long)length);
     }
 }
 
@@ -401,11 +405,6 @@ static lazy_plan *find_plan(neap_ctx *ctx, uint64_t ran) {
         if (program->plan->serial == serial)
             return program->plan;
     return NULL;
-}
-
-/* What made a root that has a buffer. */
-static uint64_t made_by(const neap_node *root) {
-    return root->buffer && root->op != LAZY_OP_constant ? root->ran : 0;
 }
 
 static const lazy_chapter *chapter_of(const lazy_story *story, const neap_node *root) {
