@@ -52,15 +52,17 @@ static void say_count(lazy_print *print, int64_t n, const char *noun) {
     lazy_say(print, " %s%s", noun, n == 1 ? "" : "s");
 }
 
-/* A cell for a script line, if it is known: the file without its folders, and nothing that could break a line. Without
- * a line a site is the name of the script, which tells nothing here. */
-static void say_site(lazy_print *print, const char *site) {
+const char *lazy_story_line(const char *site) {
     const char *line = site ? strrchr(site, ':') : NULL, *file = site ? strrchr(site, '/') : NULL;
-    if (!line || line[1] < '0' || line[1] > '9')
-        return;
-    lazy_say(print, "\t");
-    for (site = file ? file + 1 : site; *site; site++)
-        lazy_say(print, "%c", (unsigned char)*site < ' ' ? '?' : *site);
+    return !line || line[1] < '0' || line[1] > '9' ? NULL : file ? file + 1 : site;
+}
+
+/* A cell for a script line, if it is known, without what could break the text's own lines. */
+static void say_site(lazy_print *print, const char *site) {
+    const char *at = lazy_story_line(site);
+    lazy_say(print, at ? "\t" : "");
+    for (; at && *at; at++)
+        lazy_say(print, "%c", (unsigned char)*at < ' ' ? '?' : *at);
 }
 
 /* At most `most` columns of it, with "…" for the rest. */

@@ -28,6 +28,8 @@ void lazy_story_choose(const lazy_story *story, const lazy_chapter *chapter, boo
 neap_node *lazy_story_node(const lazy_story *story, const lazy_chapter *chapter, int32_t slot);
 /* The slot of buffer k of a step. */
 int32_t lazy_story_slot(const lazy_plan *plan, int32_t step, int32_t k);
+/* "demo.lua:3" of "folder/demo.lua:3"; NULL where the line is not known: then a site is the name of a script. BORROWED */
+const char *lazy_story_line(const char *site);
 /* "2.05 MB", "118 µs" */
 void lazy_say_bytes(lazy_print *print, int64_t bytes);
 void lazy_say_ns(lazy_print *print, int64_t ns);

@@ -144,24 +144,33 @@ static void draw_flow(const drawing *d, int32_t s) {
     }
 }
 
+static bool is_single(const lazy_step *step) {
+    return step->kind == LAZY_STEP_CALL || step->kernel.nins > MOST_INS || step->nbufs > MOST_EDGES;
+}
+
+/* Is buffer k of a drawn step drawn with it? */
+static bool draws_edge(const lazy_step *step, int32_t k) {
+    int32_t reads = step->nbufs - step->nouts;
+    int32_t place = k < reads ? k : k - reads, most = k < reads ? reads : step->nouts;
+    return !is_single(step) || place < MOST_EDGES / 2 || place >= most - MOST_EDGES / 2;
+}
+
 /* A step as a single node, with some of its buffers. */
 static void draw_single(const drawing *d, int32_t s) {
     const lazy_plan *plan = d->chapter->plan;
     const lazy_step *step = plan->steps[s];
     int32_t reads = step->nbufs - step->nouts;
     for (int32_t k = 0; k < step->nbufs; k++) {
-        int32_t place = k < reads ? k : k - reads, most = k < reads ? reads : step->nouts;
-        if (place >= MOST_EDGES / 2 && place < most - MOST_EDGES / 2)
+        bool again = false; /* an operand twice */
+        for (int32_t j = 0; j < k && k < reads && !again; j++)
+            again = step->slots[j] == step->slots[k];
+        if (again || !draws_edge(step, k))
             continue;
         if (k < reads)
             lazy_say(d->print, "  c%d_b%d -> c%d_s%d;\n", d->number, lazy_story_slot(plan, s, k), d->number, s);
         else
             lazy_say(d->print, "  c%d_s%d -> c%d_b%d;\n", d->number, s, d->number, lazy_story_slot(plan, s, k));
     }
-}
-
-static bool is_single(const lazy_step *step) {
-    return step->kind == LAZY_STEP_CALL || step->kernel.nins > MOST_INS || step->nbufs > MOST_EDGES;
 }
 
 static void draw_step(const drawing *d, int32_t s) {
@@ -174,9 +183,10 @@ static void draw_step(const drawing *d, int32_t s) {
     lazy_say_bytes(d->print, bytes.written);
     lazy_say(d->print, last ? ", ran " : ", ~");
     lazy_say_ns(d->print, last ? last : step->cost);
-    if (step->site) {
+    const char *line = lazy_story_line(step->site);
+    if (line) {
         lazy_say(d->print, "\\n");
-        say_quoted(d->print, step->site);
+        say_quoted(d->print, line);
     }
     lazy_say(d->print, "\";\n");
     if (is_single(step)) {
@@ -197,13 +207,6 @@ static void draw_step(const drawing *d, int32_t s) {
 }
 
 /* ---- Plans -------------------------------------------------------------------------------------------------------- */
-/* Is buffer k of a drawn step drawn with it? */
-static bool draws_edge(const lazy_step *step, int32_t k) {
-    int32_t reads = step->nbufs - step->nouts;
-    int32_t place = k < reads ? k : k - reads, most = k < reads ? reads : step->nouts;
-    return !is_single(step) || place < MOST_EDGES / 2 || place >= most - MOST_EDGES / 2;
-}
-
 static int32_t find_places(drawing *d) {
     const lazy_plan *plan = d->chapter->plan;
     int32_t hidden = 0;

@@ -1,6 +1,6 @@
 /* label.c: what steps and batches are called, in timelines and in errors.
  *
- *      a kernel    the ops in it, in order: "multiply+add×2+sum"
+ *      a kernel    the ops in it, in order, a reduction behind what it reduces: "multiply+add×2+sum"
  *      a call      its op: "matmul2"
  *      a batch     its steps, in order: "multiply+add+sum, tanh×3"
  *
@@ -53,6 +53,12 @@ static void add_word(label *l, const char *word) {
     l->times = 1;
 }
 
+static void add_reductions(label *l, const lazy_kernel *kernel, int value) {
+    for (int k = 0; k < kernel->nsinks; k++)
+        if (kernel->sinks[k].kind == LAZY_SINK_REDUCE && kernel->sinks[k].value == value)
+            add_word(l, lazy_ops[kernel->sinks[k].op]->name);
+}
+
 static bool computes(const lazy_kernel *kernel, int op) {
     for (int k = 0; k < kernel->nins; k++)
         if (kernel->ins[k].op == op)
@@ -67,10 +73,13 @@ void lazy_step_label(lazy_step *step) {
         return;
     }
     const lazy_kernel *kernel = &step->kernel;
-    for (int k = 0; k < kernel->nins; k++)
-        add_word(&l, lazy_ops[kernel->ins[k].op]->name);
+    for (int value = 0; value < kernel->nloads + kernel->nins; value++) {
+        if (value >= kernel->nloads)
+            add_word(&l, lazy_ops[kernel->ins[value - kernel->nloads].op]->name);
+        add_reductions(&l, kernel, value);
+    }
     for (int k = 0; k < kernel->nsinks; k++)
-        if (!computes(kernel, kernel->sinks[k].op))
+        if (kernel->sinks[k].kind != LAZY_SINK_REDUCE && !computes(kernel, kernel->sinks[k].op))
             add_word(&l, lazy_ops[kernel->sinks[k].op]->name);
     end_word(&l);
 }
