@@ -16,8 +16,9 @@
  *
  * Instructions stand in an order in which they can run, each reduction as soon as its value is made. A RESULT is a *late*
  * operand; an instruction over whole rows (one whose value differs inside a row) with a late operand, directly or not,
- * reads its row again, so rows of such a kernel must not exceed LAZY_ROW_MAX elements. Instructions on late operands that
- * are one element for each row themselves (the division of a mean) have no such limit.
+ * reads its row again, so rows of such a kernel must not exceed LAZY_ROW_MAX elements; the same holds for a STORE or a
+ * REDUCE of a late value. Instructions on late operands that are one element for each row themselves (the division of a
+ * mean), and what STORE_ROW makes of them, have no such limit.
  *
  * The planner writes the descriptive part; lazy_kernel_prepare compiles it once (collapses axes, assigns scratch
  * registers, picks loops for the instruction set); lazy_kernel_run runs it any number of times, from any thread.

@@ -35,15 +35,78 @@ static char *scratch_get(size_t bytes) {
     return block;
 }
 
-/* ---- Frames ------------------------------------------------------------------------------------------------------ */
-static void run_single(vm_frame *f, int from, int to) {
-    for (int i = from; i < to; i++) {
-        const vm_ins *ins = &f->program->ins[i];
-        ins->loop(f->at[ins->out], f->at[ins->arg[0]], f->at[ins->arg[1]], f->at[ins->arg[2]], 1);
+/* ---- Instructions ------------------------------------------------------------------------------------------------ */
+static void gather(vm_frame *f, int k, int by_row) {
+    const vm_program *p = f->program;
+    const vm_load *load = &p->loads[k];
+    int first = by_row ? p->row_axis : 0, naxes = by_row ? p->row_axes : p->nwalk;
+    const int64_t *shape = f->walk + first, *stride = load->map.walk + first;
+    if (load->kind == LAZY_LOAD_IOTA)
+        vm_iota(load->dtype, f->at[k], f->base[k], naxes, shape, stride, f->start[by_row], f->n[by_row]);
+    else
+        vm_gather(load->width, f->at[k], (const char *)f->bufs[load->slot] + f->base[k] * load->width, naxes, shape,
+                  stride, f->start[by_row], f->n[by_row]);
+}
+
+static void take(vm_frame *f, const vm_ins *ins) {
+    const vm_program *p = f->program;
+    const vm_load *load = &p->loads[ins->arg[0]];
+    int first = ins->by_row ? p->row_axis : 0, naxes = ins->by_row ? p->row_axes : p->nwalk;
+    char *from = (char *)f->bufs[load->slot] + f->base[ins->arg[0]] * load->width;
+    const void *index = f->at[ins->arg[1]];
+    if (load->table.in_place)
+        f->at[ins->out] = from + (vm_take_offset(&load->table, index) + f->start[0]) * load->width;
+    else
+        vm_take(&load->table, f->at[ins->out], from, index, naxes, f->walk + first, load->map.walk + first,
+                f->start[ins->by_row], f->n[ins->by_row]);
+}
+
+static void spread(vm_frame *f, const vm_ins *ins) {
+    const vm_program *p = f->program;
+    int64_t n = f->n[0], rows = f->n[1];
+    if (p->form == VM_FORM_BATCH)
+        vm_repeat(ins->width, f->at[ins->out], f->at[ins->arg[0]], rows, p->reduced);
+    else
+        vm_gather(ins->width, f->at[ins->out], f->at[ins->arg[0]], 2, (int64_t[]){n / rows, rows}, (int64_t[]){0, 1}, 0,
+                  n);
+}
+
+static void other(vm_frame *f, const vm_ins *ins) {
+    if (ins->what == VM_GATHER)
+        gather(f, ins->out, ins->by_row);
+    else if (ins->what == VM_FILL)
+        vm_fill(ins->width, f->at[ins->out], f->at[ins->arg[0]], f->n[ins->by_row]);
+    else if (ins->what == VM_SPREAD)
+        spread(f, ins);
+    else if (ins->what == VM_TAKE)
+        take(f, ins);
+    else
+        vm_fold(f, ins);
+}
+
+static inline void run(vm_frame *f, const vm_ins *ins) {
+    if (ins->loop)
+        ins->loop(f->at[ins->out], f->at[ins->arg[0]], f->at[ins->arg[1]], f->at[ins->arg[2]], f->n[ins->by_row]);
+    else
+        other(f, ins);
+}
+
+/* Asks for part `part` of `parts` of what the operands in place are in the next chunk: memory works while instructions
+ * run. Hardware prefetch ends at each page, which is as much as a chunk. */
+static void prefetch(const vm_frame *f, int part, int parts) {
+    const vm_program *p = f->program;
+    for (int k = 0; k < p->nloads; k++) {
+        if (!p->loads[k].in_place)
+            continue;
+        int64_t bytes = f->n[0] * p->loads[k].width, end = bytes * (part + 1) / parts;
+        const char *next = f->at[k] + bytes;
+        for (int64_t at = bytes * part / parts / LINE * LINE; at < end; at += LINE)
+            __builtin_prefetch(next + at);
     }
 }
 
-/* Loads of one rate below EACH: the single element that they are in this cell. */
+/* ---- Frames ------------------------------------------------------------------------------------------------------ */
+/* Loads of one rate below ROW: the single element that they are in this cell. */
 static void point_loads(vm_frame *f, uint8_t rate) {
     const vm_program *p = f->program;
     for (int k = 0; k < p->nloads; k++) {
@@ -52,10 +115,12 @@ static void point_loads(vm_frame *f, uint8_t rate) {
             continue;
         if (load->kind == LAZY_LOAD_SCALAR)
             f->at[k] = (char *)&f->scalars[load->slot];
-        else if (load->kind == LAZY_LOAD_BUFFER)
-            f->at[k] = (char *)f->bufs[load->slot] + f->base[k] * load->width;
+        else if (load->kind == LAZY_LOAD_RESULT)
+            f->at[k] = (char *)&load->constant;
+        else if (load->kind == LAZY_LOAD_IOTA || load->copied)
+            gather(f, k, 0);
         else
-            vm_iota(load->dtype, f->at[k], f->base[k], 1, &(int64_t){1}, &(int64_t){0}, 0, 1);
+            f->at[k] = (char *)f->bufs[load->slot] + f->base[k] * load->width;
     }
 }
 
@@ -79,8 +144,10 @@ int vm_frame_begin(vm_frame *f, const vm_program *p, void *const *bufs, const la
     for (int k = 0; k < p->nsinks; k++)
         f->base[p->nloads + k] = p->sinks[k].map.offset;
     memcpy(f->walk, p->walk, (size_t)p->nwalk * sizeof *f->walk);
+    f->start[0] = f->start[1] = 0, f->n[0] = f->n[1] = 1;
     point_loads(f, VM_ONCE);
-    run_single(f, 0, p->once);
+    for (int i = 0; i < p->once; i++)
+        run(f, &p->ins[i]);
     return NEAP_OK;
 }
 
@@ -106,88 +173,79 @@ void vm_frame_move(vm_frame *f, int64_t cell) {
         int64_t left_over = edge->extent - index[edge->grid] * edge->tile;
         f->walk[edge->walk] = left_over < edge->tile ? left_over : edge->tile;
     }
+    f->start[0] = f->start[1] = 0, f->n[0] = 1;
+    f->n[1] = p->form == VM_FORM_COLUMNS ? f->walk[p->row_axis] : 1;
     point_loads(f, VM_CELL);
-    run_single(f, p->once, p->cell);
+    for (int i = p->once; i < p->cell; i++)
+        run(f, &p->ins[i]);
 }
 
-static void gather(vm_frame *f, int k, int64_t start, int64_t n) {
-    const vm_program *p = f->program;
-    const vm_load *load = &p->loads[k];
-    if (load->kind == LAZY_LOAD_IOTA)
-        vm_iota(load->dtype, f->at[k], f->base[k], p->nwalk, f->walk, load->map.walk, start, n);
-    else
-        vm_gather(load->width, f->at[k], (const char *)f->bufs[load->slot] + f->base[k] * load->width, p->nwalk,
-                  f->walk, load->map.walk, start, n);
-}
-
+/* ---- Stores ------------------------------------------------------------------------------------------------------ */
 static char *sink_at(const vm_frame *f, int k, int64_t start) {
     const vm_sink *sink = &f->program->sinks[k];
     return (char *)f->bufs[sink->slot] + (f->base[f->program->nloads + k] + start) * sink->width;
 }
 
-/* Asks for part `part` of `parts` of what the operands in place are in the next chunk: memory works while instructions
- * run. Hardware prefetch ends at each page, which is as much as a chunk. */
-static void prefetch(const vm_frame *f, int64_t n, int part, int parts) {
+static void store(vm_frame *f, int k) {
     const vm_program *p = f->program;
-    for (int k = 0; k < p->nloads; k++) {
-        if (!p->loads[k].in_place)
+    const vm_sink *sink = &p->sinks[k];
+    const char *from = f->at[sink->value];
+    char *to;
+    if (sink->direct)
+        return;
+    if (!sink->in_place)
+        vm_scatter(sink->width, sink_at(f, k, 0), from, p->nwalk, f->walk, sink->map.walk, f->start[0], f->n[0]);
+    else if ((to = sink_at(f, k, f->start[0])) != from && p->stream)
+        p->simd->stream(to, from, f->n[0] * sink->width);
+    else if (to != from)
+        memcpy(to, from, (size_t)(f->n[0] * sink->width));
+}
+
+/* What is one element for each row. */
+static void store_rows(vm_frame *f) {
+    const vm_program *p = f->program;
+    for (int k = 0; k < p->nsinks; k++) {
+        const vm_sink *sink = &p->sinks[k];
+        if (sink->kind == LAZY_SINK_STORE || sink->slot < 0)
             continue;
-        int64_t bytes = n * p->loads[k].width, end = bytes * (part + 1) / parts;
-        const char *next = f->at[k] + bytes;
-        for (int64_t at = bytes * part / parts / LINE * LINE; at < end; at += LINE)
-            __builtin_prefetch(next + at);
+        const char *from = sink->kind == LAZY_SINK_REDUCE ? f->scratch + sink->result : f->at[sink->value];
+        vm_scatter(sink->width, sink_at(f, k, 0), from, p->row_axes, f->walk + p->row_axis,
+                   sink->map.walk + p->row_axis, f->start[1], f->n[1]);
     }
 }
 
 void vm_frame_chunk(vm_frame *f, int64_t start, int64_t n) {
     const vm_program *p = f->program;
-    int gathered = 0;
+    f->start[0] = start, f->n[0] = n;
+    if (p->form == VM_FORM_BATCH && p->reduces)
+        f->start[1] = start / p->reduced, f->n[1] = n / p->reduced;
     for (int k = 0; k < p->nloads; k++)
         if (p->loads[k].in_place)
             f->at[k] = (char *)f->bufs[p->loads[k].slot] + (f->base[k] + start) * p->loads[k].width;
     for (int k = 0; k < p->nsinks; k++)
         if (p->sinks[k].direct)
             f->at[p->sinks[k].value] = sink_at(f, k, start);
-    for (int i = p->cell; i < p->nins; i++) {
-        const vm_ins *ins = &p->ins[i];
-        for (; gathered < p->gathers && p->loads[p->order[gathered]].before <= i; gathered++)
-            gather(f, p->order[gathered], start, n);
+    for (int i = p->cell; i < p->late; i++) {
         if (p->far)
-            prefetch(f, n, i - p->cell, p->nins - p->cell);
-        ins->loop(f->at[ins->out], f->at[ins->arg[0]], f->at[ins->arg[1]], f->at[ins->arg[2]], n);
+            prefetch(f, i - p->cell, p->late - p->cell);
+        run(f, &p->ins[i]);
     }
-    for (; gathered < p->gathers; gathered++)
-        gather(f, p->order[gathered], start, n);
-    if (p->far && p->cell == p->nins)
-        prefetch(f, n, 0, 1);
+    if (p->far && p->cell == p->late)
+        prefetch(f, 0, 1);
+    for (int k = 0; k < p->nsinks; k++)
+        if (p->sinks[k].kind == LAZY_SINK_STORE)
+            store(f, k);
 }
 
-/* ---- Stores ------------------------------------------------------------------------------------------------------ */
-static void store(vm_frame *f, int k, int64_t start, int64_t n) {
+void vm_frame_rows(vm_frame *f) {
     const vm_program *p = f->program;
-    const vm_sink *sink = &p->sinks[k];
-    const char *from = f->at[sink->value];
-    if (sink->direct)
-        return;
-    if (sink->in_place) {
-        char *to = sink_at(f, k, start);
-        if (sink->splat)
-            vm_fill(sink->width, to, from, n);
-        else if (to != from && p->stream)
-            p->simd->stream(to, from, n * sink->width);
-        else if (to != from)
-            memcpy(to, from, (size_t)(n * sink->width));
-        return;
-    }
-    if (sink->splat) {
-        vm_fill(sink->width, f->scratch + sink->splat_at, from, n);
-        from = f->scratch + sink->splat_at;
-    }
-    vm_scatter(sink->width, sink_at(f, k, 0), from, p->nwalk, f->walk, sink->map.walk, start, n);
+    for (int i = p->late; i < p->nins; i++)
+        run(f, &p->ins[i]);
+    store_rows(f);
 }
 
 /* Chunks [from, to) of all cells: chunk c is piece c % pieces of cell c / pieces. */
-static void store_chunks(vm_frame *f, int64_t from, int64_t to) {
+static void run_chunks(vm_frame *f, int64_t from, int64_t to) {
     const vm_program *p = f->program;
     int64_t pieces = (p->walk_size + p->chunk - 1) / p->chunk;
     for (int64_t c = from; c < to; c++) {
@@ -196,30 +254,29 @@ static void store_chunks(vm_frame *f, int64_t from, int64_t to) {
             vm_frame_move(f, cell);
         for (int k = 0; k < p->nwalk; k++)
             end *= f->walk[k];
-        int64_t n = end - start < p->chunk ? end - start : p->chunk;
-        vm_frame_chunk(f, start, n);
-        for (int k = 0; k < p->nsinks; k++)
-            store(f, k, start, n);
+        vm_frame_chunk(f, start, end - start < p->chunk ? end - start : p->chunk);
+        if (p->reduces)
+            vm_frame_rows(f);
     }
 }
 
-typedef struct store_job {
+typedef struct chunk_job {
     const vm_program *program;
     void *const *bufs;
     const lazy_scalar *scalars;
     int64_t chunks, tasks;
     _Atomic int status;
-} store_job;
+} chunk_job;
 
-static void store_task(void *arg, int64_t task, const neap_run *run) {
-    store_job *job = arg;
+static void chunk_task(void *arg, int64_t task, const neap_run *run) {
+    chunk_job *job = arg;
     vm_frame frame;
     (void)run;
     int status = vm_frame_begin(&frame, job->program, job->bufs, job->scalars);
     if (status)
         job->status = status;
     else
-        store_chunks(&frame, job->chunks * task / job->tasks, job->chunks * (task + 1) / job->tasks);
+        run_chunks(&frame, job->chunks * task / job->tasks, job->chunks * (task + 1) / job->tasks);
 }
 
 int64_t vm_tasks(const vm_program *p, const neap_run *run, int64_t elements) {
@@ -231,51 +288,24 @@ int64_t vm_tasks(const vm_program *p, const neap_run *run, int64_t elements) {
     return most < workers * TASKS_A_WORKER ? most : workers * TASKS_A_WORKER;
 }
 
-/* The result of nothing: the identity, but 0.0 where that is -0.0. */
-static lazy_scalar empty_result(const vm_sink *sink) {
-    lazy_scalar value = {0};
-    if (sink->fold)
-        value = sink->fold->identity;
-    if (sink->dtype == NEAP_DTYPE_F32 && value.f32 == 0)
-        value.f32 = 0;
-    if (sink->dtype == NEAP_DTYPE_F64 && value.f64 == 0)
-        value.f64 = 0;
-    return value;
-}
-
-static int store_identities(const vm_program *p, void *const *bufs) {
-    const vm_axes *a = &p->axes;
-    int64_t kept = 1, one = 1;
-    for (int k = 0; k < a->kept; k++)
-        kept *= a->shape[k];
-    for (int k = 0; k < p->nsinks; k++) {
-        const vm_sink *sink = &p->sinks[k];
-        char *to = (char *)bufs[sink->slot] + sink->map.offset * sink->width;
-        const lazy_scalar value = empty_result(sink);
-        for (int64_t i = 0; i < kept; i++)
-            vm_scatter(sink->width, to, &value, a->kept ? a->kept : 1, a->kept ? a->shape : &one, sink->map.axis, i, 1);
-    }
-    return NEAP_OK;
-}
-
 int lazy_kernel_run(const lazy_kernel *kernel, void *const *bufs, const lazy_scalar *scalars, const neap_run *run) {
     const vm_program *p = kernel->prepared;
     if (p->size == 0)
-        return p->reduces ? store_identities(p, bufs) : NEAP_OK;
-    if (p->reduces)
+        return NEAP_OK;
+    if (p->carried)
         return vm_reduce(p, bufs, scalars, run);
-    store_job job = {.program = p, .bufs = bufs, .scalars = scalars};
+    chunk_job job = {.program = p, .bufs = bufs, .scalars = scalars};
     job.chunks = p->cells * ((p->walk_size + p->chunk - 1) / p->chunk);
     job.tasks = vm_tasks(p, run, p->size);
     if (job.tasks > job.chunks)
         job.tasks = job.chunks;
     if (job.tasks > 1) {
-        neap_parallel_for(run, job.tasks, store_task, &job);
+        neap_parallel_for(run, job.tasks, chunk_task, &job);
         return job.status ? neap_error(job.status, "out of memory for a kernel's scratch") : NEAP_OK;
     }
     vm_frame frame;
     int status = vm_frame_begin(&frame, p, bufs, scalars);
     if (!status)
-        store_chunks(&frame, 0, job.chunks);
+        run_chunks(&frame, 0, job.chunks);
     return status;
 }

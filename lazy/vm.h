@@ -2,7 +2,7 @@
  *
  * The domain of a kernel, its axes collapsed, is seen as a *grid* of cells with the same *walk* inside each cell. A cell
  * is walked in row-major order, in chunks; each instruction runs over a whole chunk before the next one, on scratch that
- * stays in the first-level cache.
+ * stays in a cache.
  *
  *      form      grid                          walk                        taken when
  *      ROWS      outer axes                    inner axis (reductions:     the inner axis is long
@@ -13,10 +13,25 @@
  *      COLUMNS   outer kept axes, blocks of    reduced axes, then the      reductions: memory runs along the last
  *                the last kept axis            columns of one block        kept axis
  *
- * A value is computed once a run, once a cell or for each chunk (its rate). Values of the first two rates are single
- * elements, which instructions take through their scalar loops. What a chunk needs of a buffer is read in place where
- * the walk runs through it contiguously, else gathered; results go straight to their destination where that is
- * contiguous, else they are scattered.
+ * A value is computed once a run, once a cell, once for each row, or for each element (its rate). Values of the first two
+ * rates are single elements, which instructions take through their scalar loops. Those of rate ROW are packed vectors,
+ * one element for each row of a chunk (COLUMNS: for each column of the block, each of which is a row in the sense of
+ * kernel.h); what an instruction over whole rows reads of them is spread over a register first. In form ROWS there is one
+ * row, and they are single elements.
+ *
+ * A chunk is run by one sequence of instructions, in which reductions have a place: the FOLD of a reduction stands where
+ * its operand has been made. Where a chunk holds whole rows, its result is there behind the FOLD, and late instructions
+ * follow in the same sequence; so a softmax is FOLD max, subtract, exp, FOLD sum, divide over a row that stays in the
+ * cache. Rows are whole if they are short, or if late instructions run over whole rows. Else reductions are *carried* from
+ * chunk to chunk (vm_reduce.c), and what is late, one element for each row, is run behind the last chunk:
+ *
+ *      [0, once)      for each run
+ *      [once, cell)   for each cell
+ *      [cell, late)   for each chunk
+ *      [late, nins)   for each row that was carried
+ *
+ * What a chunk needs of a buffer is read in place where the walk runs through it contiguously, else gathered; results go
+ * straight to their destination where that is contiguous, else they are scattered.
  */
 #ifndef LAZY_VM_H
 #define LAZY_VM_H
@@ -27,7 +42,7 @@
 enum { VM_CHUNK = 1024, VM_FAR_CHUNK = 256, VM_TILE = 32, VM_COLUMNS_WIDE = 256 };
 
 typedef enum vm_form { VM_FORM_ROWS, VM_FORM_BATCH, VM_FORM_TILES, VM_FORM_COLUMNS } vm_form;
-typedef enum vm_rate { VM_ONCE, VM_CELL, VM_EACH } vm_rate;
+typedef enum vm_rate { VM_ONCE, VM_CELL, VM_ROW, VM_EACH } vm_rate;
 
 typedef struct vm_map { /* a lazy_wide_map: strides over the collapsed domain, and by grid and walk */
     int64_t offset;
@@ -39,33 +54,48 @@ typedef struct vm_axes { /* the collapsed domain: kept axes first */
     int64_t shape[LAZY_MAX_DOMAIN];
 } vm_axes;
 
+/* How the index of a table runs along the elements taken: one for all, one for each run of the last axis, one for each. */
+typedef enum vm_index { VM_INDEX_ONE, VM_INDEX_RUN, VM_INDEX_EACH } vm_index;
+
+typedef struct vm_table {
+    uint8_t index, dtype, width; /* how the index runs, its dtype; bytes of an element */
+    bool in_place;               /* one index for a chunk that runs through the table contiguously */
+    int64_t extent, step;
+} vm_table;
+
 typedef struct vm_load {
     uint8_t kind, dtype, width, rate;
     bool in_place;
+    bool copied; /* a single element that must not be read from memory once sinks are written */
     int16_t slot;
-    int32_t before; /* gathered: just before this instruction */
     vm_map map;
+    vm_table table;
+    lazy_scalar constant; /* RESULT of a reduction of nothing */
 } vm_load;
 
+/* LOOP: a loop over its operands. GATHER: load `out`. FILL: with the single element arg[0]. SPREAD: arg[0], one element
+ * for each row, over the rows. TAKE: from the table load arg[0] at arg[1]. FOLD: the values arg[0] (and arg[1], of a sum as
+ * computed) into sink `out`. */
+typedef enum vm_what { VM_LOOP, VM_GATHER, VM_FILL, VM_SPREAD, VM_TAKE, VM_FOLD } vm_what;
+
 typedef struct vm_ins {
-    lazy_loop loop;
-    int32_t out, arg[3]; /* values */
+    lazy_loop loop; /* of a LOOP; else NULL */
+    int32_t out, arg[3];
+    uint8_t what;
+    uint8_t by_row; /* 1: runs over the rows of a chunk, one element each */
+    uint8_t width;  /* of FILL and SPREAD */
 } vm_ins;
 
 typedef struct vm_sink {
-    uint8_t dtype, width, value_width; /* value_width differs for LAZY_OP_ARG */
-    bool in_place, direct;             /* direct: the value is computed in its destination */
-    bool splat;                        /* the value is a single element, repeated into `room` */
-    bool of_load;
-    int16_t slot;
+    uint8_t kind, dtype, width, value_width; /* value_width differs for LAZY_OP_ARG */
+    bool in_place, direct;                   /* direct: the value is computed in its destination */
+    int16_t op, slot;
     int32_t value;
-    int32_t splat_at;          /* offsets into the scratch: of the splat … */
-    int32_t room;              /* … and of a reduction's accumulators */
+    /* REDUCE: offsets into the scratch, of its accumulators and of the results of a chunk or cell. */
+    int32_t room, result;
     const lazy_fold *fold;     /* REDUCE … */
     const lazy_choice *choice; /* … or this, of LAZY_OP_ARG */
-    /* A sum of a product or square that is not stored: leaves over these values. */
-    lazy_leaves summed;
-    int32_t operand[2];
+    lazy_leaves summed;        /* a sum of a product or square that is not stored: leaves over the FOLD's two values */
     vm_map map;
 } vm_sink;
 
@@ -77,7 +107,9 @@ typedef struct vm_edge { /* a blocked axis: cell g of grid axis `grid` walks min
 typedef struct vm_program {
     const lazy_simd *simd;
     vm_form form;
-    bool reduces;
+    bool reduces; /* rows and kept axes are told apart */
+    bool staged;  /* something late runs over whole rows */
+    bool carried; /* rows are longer than a chunk */
     int ngrid, nwalk, nedges;
     int64_t grid[LAZY_MAX_DOMAIN], walk[LAZY_MAX_DOMAIN];
     vm_edge edge[2];
@@ -86,16 +118,15 @@ typedef struct vm_program {
     vm_axes axes;
     /* Elements that one result combines, columns of a full block, rows of a chunk (BATCH). */
     int64_t reduced, columns, batch_rows;
+    int row_axis, row_axes; /* the axes of the walk that number the rows */
     int nloads, nins, nsinks, nvalues;
-    int once, cell;  /* instructions [0, once) run once, [once, cell) for each cell, the others for each chunk */
-    int gathers;     /* loads that are gathered, in order[0, gathers) by .before */
-    double cost;     /* estimated ns for an element */
-    int64_t traffic; /* bytes that a run reads and writes */
-    bool far;        /* that is more than the caches hold: the next chunk's operands are asked for early, … */
-    bool stream;     /* … and results go past the caches */
+    int once, cell, late; /* ends of the parts of the sequence, see above */
+    double cost;          /* estimated ns for an element */
+    int64_t traffic;      /* bytes that a run reads and writes */
+    bool far;             /* that is more than the caches hold: the next chunk's operands are asked for early, … */
+    bool stream;          /* … and results go past the caches */
     size_t scratch;
     int32_t *place; /* of each value in the scratch; -1: elsewhere */
-    int32_t *order;
     vm_load *loads;
     vm_ins *ins;
     vm_sink *sinks;
@@ -110,6 +141,7 @@ typedef struct vm_frame { /* one thread's state while it runs chunks */
     int64_t *base; /* of each load and then each sink, the offset of the current cell */
     int64_t cell;
     int64_t walk[LAZY_MAX_DOMAIN]; /* the shape that the current cell walks */
+    int64_t start[2], n[2];        /* what is run now: elements of the walk, and [1] rows */
 } vm_frame;
 
 static inline vm_map *vm_map_at(vm_program *p, int k) { /* of the loads, then of the sinks */
@@ -130,21 +162,32 @@ void vm_scatter(int width, void *dst, const void *src, int naxes, const int64_t 
 void vm_iota(int dtype, void *dst, int64_t first, int naxes, const int64_t *shape, const int64_t *stride, int64_t start,
              int64_t n);
 void vm_fill(int width, void *dst, const void *element, int64_t n);
+/* Each of `rows` elements `length` times. */
+void vm_repeat(int width, void *dst, const void *src, int64_t rows, int64_t length);
+/* Like vm_gather, each element moved by its index · step; index[0] goes with element `start`. */
+void vm_take(const vm_table *table, void *dst, const void *src, const void *index, int naxes, const int64_t *shape,
+             const int64_t *stride, int64_t start, int64_t n);
+/* The distance that an index means: index · step, counted from the end if negative, clamped. */
+int64_t vm_take_offset(const vm_table *table, const void *index);
 
 /* ---- vm.c ---------------------------------------------------------------------------------------------------------- */
 /* Makes the thread's frame ready and computes values of rate ONCE. NEAP_E_MEMORY. */
 int vm_frame_begin(vm_frame *frame, const vm_program *program, void *const *bufs, const lazy_scalar *scalars);
-/* Moves to a cell of the grid and computes values of rate CELL. */
+/* Moves to a cell of the grid and computes what is known of it before its chunks. */
 void vm_frame_move(vm_frame *frame, int64_t cell);
-/* Computes the instructions over elements start … start+n-1 of the cell's walk; at[] of the sinks' values is then
- * valid. Splats are repeated. */
+/* Runs the sequence over elements start … start+n-1 of the cell's walk, and stores what is stored for each element. */
 void vm_frame_chunk(vm_frame *frame, int64_t start, int64_t n);
+/* Behind the last chunk of carried rows: runs what is late and stores what is one element for each row. */
+void vm_frame_rows(vm_frame *frame);
 /* How many tasks pay for work of this many elements: 1 without workers. */
 int64_t vm_tasks(const vm_program *program, const neap_run *run, int64_t elements);
 
 /* ---- vm_reduce.c ----------------------------------------------------------------------------------------------------- */
-/* Bytes of accumulators that a sink needs in each thread's scratch. */
-size_t vm_reduce_room(const vm_program *program, const vm_sink *sink);
+/* Bytes of accumulators that a REDUCE sink needs in each thread's scratch, and where among them its results will be. */
+size_t vm_reduce_room(const vm_program *program, const vm_sink *sink, int32_t *result);
+/* Runs a FOLD. */
+void vm_fold(vm_frame *frame, const vm_ins *ins);
+/* Runs a kernel whose rows are carried. */
 int vm_reduce(const vm_program *program, void *const *bufs, const lazy_scalar *scalars, const neap_run *run);
 
 /* ---- vm_isa.c -------------------------------------------------------------------------------------------------------- */

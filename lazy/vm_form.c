@@ -9,8 +9,10 @@ enum {
     LEAVES_MIN = 513, /* the same for rows that are reduced, where no operand is one element of a row */
     ROWS_ALIGN = 16,  /* elements: chunks of rows start at multiples of a cache line if that costs few rows */
     COLUMN_ROWS = 4,  /* least rows in a chunk of columns */
-    TILED_MIN = 4096, /* smaller domains stay in the cache whatever the order */
-    TILED_SIDE = 8    /* axes shorter than this are not worth blocks */
+    COLUMNS_MIN = 16,
+    WHOLE_COLUMNS = 2 * LAZY_ROW_MAX, /* elements of a block of whole columns, about */
+    TILED_MIN = 4096,                 /* smaller domains stay in the cache whatever the order */
+    TILED_SIDE = 8                    /* axes shorter than this are not worth blocks */
 };
 
 /* ---- Collapsing -------------------------------------------------------------------------------------------------- */
@@ -18,7 +20,7 @@ static int nmaps(const vm_program *p) {
     return p->nloads + p->nsinks;
 }
 
-/* Whether axes k and k + 1 are one for all maps. A REDUCE's write has strides 0 over reduced axes. */
+/* Whether axes k and k + 1 are one for all maps. What is written for each row has strides 0 over reduced axes. */
 static bool axes_merge(vm_program *p, int k) {
     const vm_axes *a = &p->axes;
     if (k + 1 == a->kept)
@@ -118,16 +120,16 @@ static int tiled_axis(vm_program *p) {
     return across;
 }
 
-/* Does memory run along the last kept axis for more loads than along the last reduced axis? */
-static bool column_wise(const vm_program *p) {
+/* Does memory run along the last kept axis for more loads and stores than along the last reduced axis? */
+static bool column_wise(vm_program *p) {
     const vm_axes *a = &p->axes;
     int columns = 0, rows = 0;
     if (!p->reduces || a->kept == 0)
         return false;
-    for (int k = 0; k < p->nloads; k++) {
-        const vm_map *map = &p->loads[k].map;
+    for (int m = 0; m < nmaps(p); m++) {
+        const vm_map *map = vm_map_at(p, m);
         int64_t kept = magnitude(map->axis[a->kept - 1]), inner = magnitude(map->axis[a->n - 1]);
-        if (p->loads[k].kind != LAZY_LOAD_BUFFER)
+        if (m < p->nloads ? p->loads[m].kind != LAZY_LOAD_BUFFER : p->sinks[m - p->nloads].kind != LAZY_SINK_STORE)
             continue;
         columns += kept != 0 && inner > kept;
         rows += inner != 0 && (kept == 0 || kept > inner);
@@ -135,20 +137,26 @@ static bool column_wise(const vm_program *p) {
     return columns > rows;
 }
 
+/* Whole rows are a chunk where late instructions need them or where they are few; then a block is narrower, but of at
+ * least as many columns as lie in a cache line. */
 static void form_columns(vm_program *p, int64_t chunk) {
     const vm_axes *a = &p->axes;
     int64_t widest = chunk / COLUMN_ROWS < VM_COLUMNS_WIDE ? chunk / COLUMN_ROWS : VM_COLUMNS_WIDE;
     int64_t extent = a->shape[a->kept - 1], rows = COLUMN_ROWS;
+    if (p->staged && widest > WHOLE_COLUMNS / p->reduced)
+        widest = WHOLE_COLUMNS / p->reduced > COLUMNS_MIN ? WHOLE_COLUMNS / p->reduced : COLUMNS_MIN;
     p->form = VM_FORM_COLUMNS;
     p->columns = extent < widest ? extent : widest;
     for (int k = 0; k < a->kept - 1; k++)
         to_grid(p, k, 1);
     for (int k = a->kept; k < a->n; k++)
         to_walk(p, k, a->shape[k]);
+    p->row_axis = p->nwalk, p->row_axes = 1;
     to_blocks(p, a->kept - 1, p->columns);
     while (rows < LAZY_LEAF && rows * 2 * p->columns <= chunk)
         rows *= 2;
-    p->chunk = rows * p->columns;
+    p->carried = !p->staged && p->reduced > rows;
+    p->chunk = (p->carried ? rows : p->reduced) * p->columns;
 }
 
 static void form_tiles(vm_program *p, int across, int64_t chunk) {
@@ -188,7 +196,7 @@ static void form_rows(vm_program *p, int64_t chunk) {
     const vm_axes *a = &p->axes;
     int split = p->reduces ? a->kept : a->n - 1;
     int64_t row = product(a->shape + split, a->n - split);
-    bool leaves = p->reduces && row < LEAVES_MIN && row * 2 <= chunk && !row_operands(p, split);
+    bool leaves = p->reduces && !p->staged && row < LEAVES_MIN && row * 2 <= chunk && !row_operands(p, split);
     bool batch = split > 0 && (row < ROW_MIN || leaves);
     p->form = batch ? VM_FORM_BATCH : VM_FORM_ROWS;
     for (int k = 0; k < a->n; k++)
@@ -196,8 +204,10 @@ static void form_rows(vm_program *p, int64_t chunk) {
             to_grid(p, k, 1);
         else
             to_walk(p, k, a->shape[k]);
+    p->row_axes = batch ? split : 1;
     p->batch_rows = batch ? rows_in(chunk, row) : 1;
-    p->chunk = batch ? p->batch_rows * row : chunk;
+    p->carried = p->reduces && !batch && !p->staged && row > chunk;
+    p->chunk = batch ? p->batch_rows * row : p->reduces && !p->carried ? row : chunk;
 }
 
 /* Operands that come from memory are taken in small chunks, so that the CPU reads and streams several chunks at a time. */

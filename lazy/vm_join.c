@@ -36,22 +36,20 @@ static bool pair_with(vm_builder *b, vm_step *s, int k) {
     return false;
 }
 
-/* Sums of products and squares are taken as these are computed. */
-static void sum_as_computed(vm_builder *b, vm_sink *sink, int op) {
+/* Sums of products and squares are taken as these are computed: the FOLD then reads the operands of the step. */
+static void sum_as_computed(vm_builder *b, vm_sink *sink) {
     const vm_program *p = b->p;
     vm_step *s = lone_step(b, sink->value);
-    if (!s || p->form == VM_FORM_COLUMNS || b->rate[s->ins.arg[0]] < VM_EACH ||
-        (s->ins.narg == 2 && b->rate[s->ins.arg[1]] < VM_EACH))
+    if (!s || p->form == VM_FORM_COLUMNS || vm_single(b, s->ins.arg[0]) ||
+        (s->ins.narg == 2 && vm_single(b, s->ins.arg[1])))
         return;
     int first = s->pair ? s->pair->first : s->ins.op, second = s->pair ? s->pair->second : -1;
     for (int i = 0; i < p->simd->nsummed; i++) {
         const lazy_summed *summed = &p->simd->summed[i];
-        if (summed->reduction != op || summed->first != first || summed->second != second ||
+        if (summed->reduction != sink->op || summed->first != first || summed->second != second ||
             !summed->leaves[s->ins.dtype])
             continue;
         sink->summed = summed->leaves[s->ins.dtype];
-        sink->operand[0] = s->ins.arg[0];
-        sink->operand[1] = s->ins.arg[s->ins.narg - 1];
         s->gone = true;
     }
 }
@@ -59,9 +57,10 @@ static void sum_as_computed(vm_builder *b, vm_sink *sink, int op) {
 /* A product of a value with itself is its square, which reads it once. */
 static void square_products(vm_builder *b) {
     const lazy_loops *squares = b->p->simd->map[LAZY_OP_square];
-    for (int i = 0; i < b->kernel->nins; i++) {
+    for (int i = 0; i < b->nsteps; i++) {
         lazy_ins *ins = &b->steps[i].ins;
-        if (ins->op != LAZY_OP_multiply || ins->arg[0] != ins->arg[1] || !squares[ins->dtype].by_scalars[0])
+        if (b->steps[i].gone || ins->op != LAZY_OP_multiply || ins->arg[0] != ins->arg[1] ||
+            !squares[ins->dtype].by_scalars[0])
             continue;
         ins->op = LAZY_OP_square;
         ins->narg = 1;
@@ -72,20 +71,21 @@ static void square_products(vm_builder *b) {
 void vm_join(vm_builder *b) {
     vm_program *p = b->p;
     square_products(b);
-    for (int i = 0; i < b->kernel->nins; i++) {
+    for (int i = 0; i < b->nsteps; i++) {
         vm_step *s = &b->steps[i];
-        if (s->ins.narg <= 2 && !pair_with(b, s, 0) && s->ins.narg == 2)
+        if (!s->gone && s->ins.narg <= 2 && !pair_with(b, s, 0) && s->ins.narg == 2)
             pair_with(b, s, 1);
     }
-    for (int k = 0; p->reduces && k < p->nsinks; k++)
-        sum_as_computed(b, &p->sinks[k], b->kernel->sinks[k].op);
+    for (int k = 0; k < p->nsinks; k++)
+        if (p->sinks[k].kind == LAZY_SINK_REDUCE)
+            sum_as_computed(b, &p->sinks[k]);
 }
 
 lazy_loop vm_loop_of(const vm_builder *b, const vm_step *s) {
     const lazy_simd *simd = b->p->simd;
     int scalars = 0, all = (1 << s->ins.narg) - 1;
     for (int k = 0; k < s->ins.narg; k++)
-        scalars |= (b->rate[s->ins.arg[k]] < VM_EACH) << k;
+        scalars |= vm_single(b, s->ins.arg[k]) << k;
     if (scalars == all)
         scalars = 0; /* all operands are single elements, and so is the result */
     if (s->pair)

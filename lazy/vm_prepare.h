@@ -1,4 +1,6 @@
-/* vm_prepare.h: what the parts of lazy_kernel_prepare share: vm_prepare.c, which leads, and vm_join.c. */
+/* vm_builder.h: what the parts of lazy_kernel_prepare share while they make a vm_program: vm_prepare.c (rates, pairs,
+ * costs), vm_order.c (the sequence) and vm_place.c (sinks and registers).
+ */
 #ifndef LAZY_VM_PREPARE_H
 #define LAZY_VM_PREPARE_H
 
@@ -9,22 +11,31 @@ enum { VM_WIDTHS = 3 }; /* classes of registers: 1, 4 and 8 bytes an element */
 typedef struct vm_step { /* an instruction, or a pair of instructions that became one */
     lazy_ins ins;
     const lazy_pair *pair;
-    bool gone; /* a part of another step, or of a sink */
+    bool gone; /* read by nobody, or a part of another step or of a sink */
 } vm_step;
 
-typedef struct vm_builder { /* arrays by value, but steps by instruction, order by position */
+/* Arrays by value, but steps by instruction, result by sink. Behind the values of the kernel come spread ones. */
+typedef struct vm_builder {
     vm_program *p;
-    const lazy_kernel *kernel;
     vm_step *steps;
-    uint8_t *rate, *width;
-    int32_t *uses;
-    int32_t *last;  /* position of the last instruction that reads it; INT32_MAX: a sink does; -1: nobody */
-    int32_t *first; /* position of the first one that reads it */
-    int32_t *made;  /* position of the instruction that makes it; -1: a load */
-    int32_t *order; /* instruction at a position */
+    int nsteps;
+    uint8_t *rate, *width, *dtype;
+    bool *late;      /* depends on a reduction of this kernel */
+    bool *flat;      /* the same along the last axis of the walk */
+    bool *made;      /* is in the sequence, or needs not be */
+    int32_t *uses;   /* by steps and sinks */
+    int32_t *spread; /* the value that repeats this one, 0: not yet there */
+    int32_t *last;   /* position of the last instruction that reads it; INT32_MAX: a sink does; -1: nobody */
+    int32_t *maker;  /* position of the instruction that makes it; -1: none */
+    bool *folded;    /* by sink: its FOLD is in the sequence */
     int32_t *pool[VM_WIDTHS];
     int npool[VM_WIDTHS];
 } vm_builder;
+
+/* Is the value one element in each chunk? */
+static inline bool vm_single(const vm_builder *b, int value) {
+    return b->rate[value] < (b->p->form == VM_FORM_ROWS || b->p->form == VM_FORM_TILES ? VM_EACH : VM_ROW);
+}
 
 /* ---- vm_join.c --------------------------------------------------------------------------------------------------- */
 /* Makes one step of several that follow each other, where the instruction set has a loop for it. Wants the steps as the
@@ -32,5 +43,15 @@ typedef struct vm_builder { /* arrays by value, but steps by instruction, order 
 void vm_join(vm_builder *b);
 /* The loop of a step; NULL if the instruction set has none. */
 lazy_loop vm_loop_of(const vm_builder *b, const vm_step *s);
+
+/* ---- vm_order.c ------------------------------------------------------------------------------------------------------ */
+/* Writes the sequence p->ins; STORE sinks get the values that are stored for each element. */
+int vm_order(vm_builder *build);
+
+/* ---- vm_place.c ------------------------------------------------------------------------------------------------------ */
+/* Does the walk run through memory element by element? */
+bool vm_contiguous(const vm_program *program, const vm_map *map);
+/* Decides where sinks' values are computed, and gives each value a place in the scratch. */
+int vm_place(vm_builder *build);
 
 #endif

@@ -1,15 +1,20 @@
 /* vm_reduce.c: reductions over the fixed tree of kernel.h.
  *
- * One accumulator serves all forms: `width` columns side by side, 1 for ROWS and BATCH. Leaves come in order and are
- * pushed on a stack of partial results like the carries of a binary counter: after leaf number n, as many pairs are
- * combined as n has trailing zero bits. What is left at the end is combined from the top. That is the tree: a split at
- * the largest power of two leaves full blocks on the left.
+ * Where a chunk holds whole rows of the domain, one after another, the leaves of all rows are combined level by level,
+ * neighbours in pairs; the last one of an odd number waits. That is the tree: a split at the largest power of two leaves
+ * full blocks on the left.
+ *
+ *      leaves   0 1 2 3 4 5 6        01 23 45 6        0123 456        0123456
+ *
+ * Where rows are carried from chunk to chunk, and for columns, there are accumulators of `columns` elements side by side,
+ * 1 for ROWS. Leaves come in order and are pushed on a stack of partial results like the carries of a binary counter:
+ * after leaf number n, as many pairs are combined as n has trailing zero bits. What is left at the end is combined from
+ * the top, which gives the same tree:
  *
  *      leaves   0 1 2 3 4 5 6        stack after 7: [0..3] [4..5] [6]   result: [0..3] ∘ ([4..5] ∘ [6])
  *
- * Work is cut into units (a cell, or a chunk of rows) and, when there are few of them, into blocks of leaves: aligned
- * blocks of a power of two leaves are whole subtrees, so their results, combined by the same counter, give the same
- * bits for every size of blocks.
+ * Carried rows are cut, when there are few of them, into blocks of leaves: aligned blocks of a power of two leaves are
+ * whole subtrees, so their results, combined by the same counter, give the same bits for every size of blocks.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -19,13 +24,13 @@
 /* Leaves of the smallest block that is worth a task. */
 enum { BLOCK_MIN = 16 };
 
-typedef struct reduction {
+typedef struct reduction { /* of carried rows */
     const vm_program *p;
     void *const *bufs;
     const lazy_scalar *scalars;
-    int64_t leaves, block, blocks; /* of a unit; leaves of a block; blocks of a unit */
-    int64_t units, tasks;
-    char **partial; /* of each sink, [unit][block] accumulators; NULL with one block */
+    int64_t leaves, block, blocks; /* of a cell; leaves of a block; blocks of a cell */
+    int64_t tasks;
+    char **partial; /* of each sink, [cell][block] accumulators; NULL with one block */
     _Atomic int status;
 } reduction;
 
@@ -48,10 +53,15 @@ static int64_t depth_of(int64_t leaves) {
     return depth;
 }
 
-/* ---- Accumulators -------------------------------------------------------------------------------------------------
+/* Are rows whole in a chunk, one after another? */
+static bool whole_rows(const vm_program *p) {
+    return !p->carried && p->form != VM_FORM_COLUMNS;
+}
+
+/* ---- Rooms --------------------------------------------------------------------------------------------------------
  * In the room of a sink:  [accumulator] [lanes: 16 × columns, of the running leaf (COLUMNS)] [stack: depth × columns]
  * of an ARG:              [accumulator] [best: columns] [index: columns, as int32_t]
- * and for BATCH:          [results of the rows of a chunk]
+ * and for whole rows:     [results] [leaves of a row] [half of them, twice]
  */
 typedef struct accumulator {
     const vm_sink *sink;
@@ -64,30 +74,33 @@ typedef struct accumulator {
 
 enum { HEAD = (sizeof(accumulator) + 63) / 64 * 64 };
 
-size_t vm_reduce_room(const vm_program *p, const vm_sink *sink) {
+size_t vm_reduce_room(const vm_program *p, const vm_sink *sink, int32_t *result) {
     int64_t columns = columns_of(p);
-    if (p->form == VM_FORM_BATCH)
-        return (size_t)(p->batch_rows * WORD);
+    *result = 0;
+    if (whole_rows(p))
+        return (size_t)((p->batch_rows + 2 * leaves_of(p)) * WORD);
+    *result = (int32_t)(HEAD + (sink->choice ? columns : LAZY_LANES * columns) * WORD);
     if (sink->choice)
         return (size_t)(HEAD + columns * 2 * WORD);
     return (size_t)(HEAD + (LAZY_LANES + depth_of(leaves_of(p))) * columns * WORD);
 }
 
+/* ---- Accumulators ------------------------------------------------------------------------------------------------ */
 static void lanes_clear(accumulator *a) {
     vm_fill((int)a->width, a->lanes, &a->sink->fold->identity, LAZY_LANES * a->columns);
 }
 
-/* A fresh accumulator of sink k for so many columns. */
-static accumulator *accumulator_begin(const vm_frame *f, int k, int64_t columns) {
+/* A fresh accumulator of sink k for the columns of the frame's cell. */
+static accumulator *accumulator_begin(const vm_frame *f, int k) {
     const vm_sink *sink = &f->program->sinks[k];
     char *room = f->scratch + sink->room;
     accumulator *a = (accumulator *)room;
-    *a = (accumulator){.sink = sink, .columns = columns, .width = sink->value_width};
+    *a = (accumulator){.sink = sink, .columns = f->n[1], .width = sink->value_width};
     a->lanes = room + HEAD;
     a->stack = a->lanes + LAZY_LANES * columns_of(f->program) * WORD;
     a->index = (int32_t *)(a->lanes + columns_of(f->program) * WORD);
     if (sink->choice)
-        for (int64_t i = 0; i < columns; i++)
+        for (int64_t i = 0; i < a->columns; i++)
             a->index[i] = -1;
     else if (f->program->form == VM_FORM_COLUMNS)
         lanes_clear(a);
@@ -135,33 +148,74 @@ static void accumulator_end(accumulator *a) {
         combine_top(a);
 }
 
-static const char *value_of(const accumulator *a) {
-    return a->sink->choice ? (const char *)a->index : a->stack;
-}
-
-/* ---- Feeding ----------------------------------------------------------------------------------------------------- */
-/* Results of the leaves of n elements from `start` of the values of a chunk. */
-static void leaves(const vm_frame *f, const vm_sink *sink, void *out, const char *values, int64_t start, int64_t n) {
-    const char *a = sink->summed ? f->at[sink->operand[0]] : values,
-               *b = sink->summed ? f->at[sink->operand[1]] : values;
+/* ---- Leaves of rows ---------------------------------------------------------------------------------------------- */
+/* Results of the leaves of n elements. */
+static void leaves(const vm_sink *sink, char *out, const char *a, const char *b, int64_t n) {
     lazy_leaves loop = sink->summed ? sink->summed : sink->fold->leaves;
-    int64_t whole = n / LAZY_LEAF, at = start * sink->value_width, skip = whole * LAZY_LEAF * sink->value_width;
+    int64_t whole = n / LAZY_LEAF, skip = whole * LAZY_LEAF * sink->value_width;
     if (whole > 0)
-        loop(out, a + at, b + at, whole, LAZY_LEAF);
+        loop(out, a, b, whole, LAZY_LEAF);
     if (n % LAZY_LEAF != 0)
-        loop((char *)out + whole * sink->value_width, a + at + skip, b + at + skip, 1, n % LAZY_LEAF);
+        loop(out + whole * sink->value_width, a + skip, b + skip, 1, n % LAZY_LEAF);
 }
 
+/* to[i] = from[2 · i], and the odd ones behind them. */
+static void part_pairs(int64_t width, char *even, char *odd, const char *from, int64_t pairs) {
+    if (width == 4)
+        for (int64_t i = 0; i < pairs; i++)
+            memcpy(even + 4 * i, from + 8 * i, 4), memcpy(odd + 4 * i, from + 8 * i + 4, 4);
+    else
+        for (int64_t i = 0; i < pairs; i++) {
+            memcpy(even + width * i, from + 2 * width * i, (size_t)width);
+            memcpy(odd + width * i, from + width * (2 * i + 1), (size_t)width);
+        }
+}
+
+/* Combines the leaves of one row, in place; `half` has room for as many. */
+static void combine_leaves(const vm_sink *sink, char *leaf, char *half, int64_t count) {
+    int64_t width = sink->value_width;
+    for (int64_t pairs; count > 1; count = pairs + count % 2) {
+        pairs = count / 2;
+        part_pairs(width, half, half + pairs * width, leaf, pairs);
+        sink->fold->pairs(leaf, half, half + pairs * width, NULL, pairs);
+        if (count % 2 != 0)
+            memmove(leaf + pairs * width, leaf + (count - 1) * width, (size_t)width);
+    }
+}
+
+/* The results of whole rows. */
+static void fold_rows(const vm_frame *f, const vm_sink *sink, const char *a, const char *b, int64_t rows) {
+    const vm_program *p = f->program;
+    char *results = f->scratch + sink->room, *leaf = results + p->batch_rows * WORD;
+    int64_t length = p->reduced, row_bytes = length * sink->value_width, count = leaves_of(p);
+    if (sink->choice)
+        for (int64_t row = 0; row < rows; row++) {
+            double best;
+            int32_t *index = (int32_t *)results + row;
+            *index = -1;
+            sink->choice->first(&best, index, a + row * row_bytes, length, 0);
+        }
+    else if (count == 1)
+        (sink->summed ? sink->summed : sink->fold->leaves)(results, a, b, rows, length);
+    else
+        for (int64_t row = 0; row < rows; row++) {
+            leaves(sink, leaf, a + row * row_bytes, b + row * row_bytes, length);
+            combine_leaves(sink, leaf, leaf + count * WORD, count);
+            copy_elements(results + row * sink->width, leaf, sink->width);
+        }
+}
+
+/* ---- Feeding accumulators ---------------------------------------------------------------------------------------- */
 /* Elements first … of one row, a whole number of leaves or the end of the row. */
-static void feed_row(const vm_frame *f, accumulator *a, const char *values, int64_t first, int64_t n) {
-    if (a->sink->choice) {
-        a->sink->choice->first(a->lanes, a->index, values, n, (int32_t)first);
+static void feed_row(accumulator *acc, const char *a, const char *b, int64_t first, int64_t n) {
+    if (acc->sink->choice) {
+        acc->sink->choice->first(acc->lanes, acc->index, a, n, (int32_t)first);
         return;
     }
     double results[VM_CHUNK / LAZY_LEAF];
-    leaves(f, a->sink, results, values, 0, n);
+    leaves(acc->sink, (char *)results, a, b, n);
     for (int64_t k = 0; k * LAZY_LEAF < n; k++)
-        push(a, (const char *)results + k * a->width);
+        push(acc, (const char *)results + k * acc->width);
 }
 
 static void leaf_end(accumulator *a) {
@@ -184,166 +238,111 @@ static void feed_columns(accumulator *a, const char *values, int64_t first, int6
         char *lanes = a->lanes + lane * row_bytes;
         n = rows - r < LAZY_LANES - lane ? rows - r : LAZY_LANES - lane;
         a->sink->fold->pairs(lanes, lanes, values + r * row_bytes, NULL, n * a->columns);
+        if ((first + r + n) % LAZY_LEAF == 0 || first + r + n == end)
+            leaf_end(a);
     }
-    if ((first + rows) % LAZY_LEAF == 0 || first + rows == end)
-        leaf_end(a);
 }
 
-/* ---- Units ------------------------------------------------------------------------------------------------------- */
-/* Where the sink's values of a chunk are; splats are repeated. */
-static const char *values_of(vm_frame *f, const vm_sink *sink, int64_t n) {
-    if (!sink->splat)
-        return f->at[sink->value];
-    vm_fill(sink->value_width, f->scratch + sink->splat_at, f->at[sink->value], n);
-    return f->scratch + sink->splat_at;
-}
-
-/* Columns of the frame's cell. */
-static int64_t cell_columns(const vm_frame *f) {
-    return f->program->form == VM_FORM_COLUMNS ? f->walk[f->program->nwalk - 1] : 1;
-}
-
-static void write_result(const vm_frame *f, int k, const void *values, int64_t columns) {
+void vm_fold(vm_frame *f, const vm_ins *ins) {
     const vm_program *p = f->program;
-    const vm_sink *sink = &p->sinks[k];
-    char *to = (char *)f->bufs[sink->slot] + f->base[p->nloads + k] * sink->width;
-    if (p->form == VM_FORM_COLUMNS)
-        vm_scatter(sink->width, to, values, 1, &columns, &sink->map.walk[p->nwalk - 1], 0, columns);
-    else
-        copy_elements(to, values, sink->width);
+    const char *a = f->at[ins->arg[0]], *b = f->at[ins->arg[1]];
+    if (whole_rows(p)) {
+        fold_rows(f, &p->sinks[ins->out], a, b, f->n[1]);
+    } else if (p->form == VM_FORM_COLUMNS) {
+        accumulator *acc = p->carried ? accumulator_of(f, ins->out) : accumulator_begin(f, ins->out);
+        feed_columns(acc, a, f->start[0] / acc->columns, f->n[0] / acc->columns, p->reduced);
+        if (!p->carried)
+            accumulator_end(acc);
+    } else {
+        feed_row(accumulator_of(f, ins->out), a, b, f->start[0], f->n[0]);
+    }
 }
 
+/* ---- Carried rows ------------------------------------------------------------------------------------------------ */
 /* The place of a sink's partial result: the value, and an ARG's index behind it. */
-static char *partial_at(const reduction *job, int k, int64_t unit, int64_t block) {
-    return job->partial[k] + (unit * job->blocks + block) * columns_of(job->p) * 2 * WORD;
+static char *partial_at(const reduction *job, int k, int64_t cell, int64_t block) {
+    return job->partial[k] + (cell * job->blocks + block) * columns_of(job->p) * 2 * WORD;
 }
 
-static void keep_partial(const reduction *job, const accumulator *a, int k, int64_t unit, int64_t block) {
-    char *to = partial_at(job, k, unit, block);
+static void keep_partial(const reduction *job, const accumulator *a, int k, int64_t cell, int64_t block) {
+    char *to = partial_at(job, k, cell, block);
     memcpy(to, a->sink->choice ? a->lanes : a->stack, (size_t)(a->columns * a->width));
     if (a->sink->choice)
         memcpy(to + a->columns * WORD, a->index, (size_t)a->columns * sizeof *a->index);
 }
 
-/* Leaves block·b … of cell `unit`. */
-static void reduce_cell(const reduction *job, vm_frame *f, int64_t unit, int64_t block) {
+static bool is_reduce(const vm_program *p, int k) {
+    return p->sinks[k].kind == LAZY_SINK_REDUCE;
+}
+
+/* Leaves block·b … of a cell. */
+static void reduce_block(const reduction *job, vm_frame *f, int64_t cell, int64_t block) {
     const vm_program *p = job->p;
-    if (f->cell != unit)
-        vm_frame_move(f, unit);
-    int64_t columns = cell_columns(f), rows = p->chunk / columns_of(p);
+    if (f->cell != cell)
+        vm_frame_move(f, cell);
+    int64_t columns = f->n[1], rows = p->chunk / columns_of(p);
     int64_t first = block * job->block * LAZY_LEAF, end = first + job->block * LAZY_LEAF;
     if (end > p->reduced)
         end = p->reduced;
     for (int k = 0; k < p->nsinks; k++)
-        accumulator_begin(f, k, columns);
-    for (int64_t row = first; row < end; row += rows) {
-        int64_t n = end - row < rows ? end - row : rows;
-        vm_frame_chunk(f, row * columns, n * columns);
-        for (int k = 0; k < p->nsinks; k++) {
-            const char *values = values_of(f, &p->sinks[k], n * columns);
-            if (p->form == VM_FORM_COLUMNS)
-                feed_columns(accumulator_of(f, k), values, row, n, p->reduced);
-            else
-                feed_row(f, accumulator_of(f, k), values, row, n);
+        if (is_reduce(p, k))
+            accumulator_begin(f, k);
+    for (int64_t row = first; row < end; row += rows)
+        vm_frame_chunk(f, row * columns, (end - row < rows ? end - row : rows) * columns);
+    for (int k = 0; k < p->nsinks; k++)
+        if (is_reduce(p, k)) {
+            accumulator_end(accumulator_of(f, k));
+            if (job->blocks > 1)
+                keep_partial(job, accumulator_of(f, k), k, cell, block);
         }
-    }
-    for (int k = 0; k < p->nsinks; k++) {
-        accumulator *a = accumulator_of(f, k);
-        accumulator_end(a);
-        if (job->blocks > 1)
-            keep_partial(job, a, k, unit, block);
+    if (job->blocks == 1)
+        vm_frame_rows(f);
+}
+
+static void join_sink(const reduction *job, const vm_frame *f, int k, int64_t cell) {
+    accumulator *a = accumulator_begin(f, k);
+    for (int64_t b = 0; b < job->blocks; b++) {
+        const char *from = partial_at(job, k, cell, b);
+        const int32_t *index = (const int32_t *)(from + a->columns * WORD);
+        if (!a->sink->choice)
+            push(a, from);
         else
-            write_result(f, k, value_of(a), columns);
+            for (int64_t i = 0; i < a->columns; i++)
+                a->sink->choice->first(a->lanes + i * a->width, a->index + i, from + i * a->width, 1, index[i]);
     }
+    accumulator_end(a);
 }
 
-/* The results of `rows` rows of one chunk, packed. Rows of up to four leaves; longer ones have cells of their own. */
-static void rows_of_batch(const vm_frame *f, const vm_sink *sink, const char *values, int64_t rows, char *results) {
-    int64_t length = f->program->reduced, width = sink->width, count = (length + LAZY_LEAF - 1) / LAZY_LEAF;
-    if (sink->choice)
-        for (int64_t row = 0; row < rows; row++) {
-            double best;
-            int32_t *index = (int32_t *)results + row;
-            *index = -1;
-            sink->choice->first(&best, index, values + row * length * sink->value_width, length, 0);
-        }
-    else if (count == 1 && sink->summed)
-        sink->summed(results, f->at[sink->operand[0]], f->at[sink->operand[1]], rows, length);
-    else if (count == 1)
-        sink->fold->leaves(results, values, values, rows, length);
-    else
-        for (int64_t row = 0; row < rows; row++) {
-            double leaf[VM_CHUNK / LAZY_LEAF];
-            char *at = (char *)leaf;
-            leaves(f, sink, leaf, values, row * length, length);
-            sink->fold->pairs(at, at, at + width, NULL, 1);
-            if (count == 4)
-                sink->fold->pairs(at + 2 * width, at + 2 * width, at + 3 * width, NULL, 1);
-            if (count > 2)
-                sink->fold->pairs(at, at, at + 2 * width, NULL, 1);
-            copy_elements(results + row * width, at, width);
-        }
-}
-
-static void reduce_batch(vm_frame *f, int64_t unit) {
-    const vm_program *p = f->program;
-    int64_t start = unit * p->chunk, n = p->walk_size - start < p->chunk ? p->walk_size - start : p->chunk;
-    vm_frame_chunk(f, start, n);
-    for (int k = 0; k < p->nsinks; k++) {
-        const vm_sink *sink = &p->sinks[k];
-        char *results = f->scratch + sink->room, *to = (char *)f->bufs[sink->slot] + sink->map.offset * sink->width;
-        rows_of_batch(f, sink, values_of(f, sink, n), n / p->reduced, results);
-        vm_scatter(sink->width, to, results, p->axes.kept, p->axes.shape, sink->map.axis, start / p->reduced,
-                   n / p->reduced);
-    }
-}
-
-/* Combines the blocks of a unit. */
-static void join_blocks(const reduction *job, vm_frame *f, int64_t unit) {
-    const vm_program *p = job->p;
-    vm_frame_move(f, unit);
-    int64_t columns = cell_columns(f);
-    for (int k = 0; k < p->nsinks; k++) {
-        accumulator *a = accumulator_begin(f, k, columns);
-        for (int64_t b = 0; b < job->blocks; b++) {
-            const char *from = partial_at(job, k, unit, b);
-            const int32_t *index = (const int32_t *)(from + columns * WORD);
-            if (!a->sink->choice)
-                push(a, from);
-            else
-                for (int64_t i = 0; i < columns; i++)
-                    a->sink->choice->first(a->lanes + i * a->width, a->index + i, from + i * a->width, 1, index[i]);
-        }
-        accumulator_end(a);
-        write_result(f, k, value_of(a), columns);
-    }
+/* Combines the blocks of a cell. */
+static void join_blocks(const reduction *job, vm_frame *f, int64_t cell) {
+    vm_frame_move(f, cell);
+    for (int k = 0; k < job->p->nsinks; k++)
+        if (is_reduce(job->p, k))
+            join_sink(job, f, k, cell);
+    vm_frame_rows(f);
 }
 
 /* ---- Jobs -------------------------------------------------------------------------------------------------------- */
 static void reduce_task(void *arg, int64_t task, const neap_run *run) {
     reduction *job = arg;
-    const vm_program *p = job->p;
-    int64_t items = job->units * job->blocks;
+    int64_t items = job->p->cells * job->blocks;
     vm_frame frame;
     (void)run;
-    int status = vm_frame_begin(&frame, p, job->bufs, job->scalars);
+    int status = vm_frame_begin(&frame, job->p, job->bufs, job->scalars);
     if (status) {
         job->status = status;
         return;
     }
     for (int64_t i = items * task / job->tasks; i < items * (task + 1) / job->tasks; i++)
-        if (p->form == VM_FORM_BATCH)
-            reduce_batch(&frame, i);
-        else
-            reduce_cell(job, &frame, i / job->blocks, i % job->blocks);
+        reduce_block(job, &frame, i / job->blocks, i % job->blocks);
 }
 
-/* Cuts units into blocks of leaves when there are fewer units than tasks. */
+/* Cuts cells into blocks of leaves when there are fewer cells than tasks. */
 static void cut_blocks(reduction *job) {
-    int64_t wanted = job->tasks / job->units;
+    int64_t wanted = job->tasks / job->p->cells;
     job->block = job->leaves;
     job->blocks = 1;
-    if (job->p->form == VM_FORM_BATCH || wanted < 2 || job->leaves < 2 * BLOCK_MIN)
+    if (wanted < 2 || job->leaves < 2 * BLOCK_MIN)
         return;
     job->block = BLOCK_MIN;
     while (job->block * wanted < job->leaves)
@@ -353,7 +352,7 @@ static void cut_blocks(reduction *job) {
 
 static int partials_new(reduction *job) {
     size_t sinks = (size_t)job->p->nsinks;
-    size_t bytes = (size_t)(job->units * job->blocks * columns_of(job->p)) * 2 * WORD;
+    size_t bytes = (size_t)(job->p->cells * job->blocks * columns_of(job->p)) * 2 * WORD;
     job->partial = malloc(sinks * (sizeof *job->partial + bytes));
     if (!job->partial)
         return neap_error(NEAP_E_MEMORY, "out of memory for partial results");
@@ -364,11 +363,10 @@ static int partials_new(reduction *job) {
 
 int vm_reduce(const vm_program *p, void *const *bufs, const lazy_scalar *scalars, const neap_run *run) {
     reduction job = {.p = p, .bufs = bufs, .scalars = scalars, .leaves = leaves_of(p)};
-    job.units = p->form == VM_FORM_BATCH ? (p->walk_size + p->chunk - 1) / p->chunk : p->cells;
     job.tasks = vm_tasks(p, run, p->size);
     cut_blocks(&job);
-    if (job.tasks > job.units * job.blocks)
-        job.tasks = job.units * job.blocks;
+    if (job.tasks > p->cells * job.blocks)
+        job.tasks = p->cells * job.blocks;
     int status = job.blocks > 1 ? partials_new(&job) : NEAP_OK;
     if (status)
         return status;
@@ -381,8 +379,8 @@ int vm_reduce(const vm_program *p, void *const *bufs, const lazy_scalar *scalars
     if (!status && job.blocks > 1) {
         vm_frame frame;
         status = vm_frame_begin(&frame, p, bufs, scalars);
-        for (int64_t unit = 0; !status && unit < job.units; unit++)
-            join_blocks(&job, &frame, unit);
+        for (int64_t cell = 0; !status && cell < p->cells; cell++)
+            join_blocks(&job, &frame, cell);
     }
     free(job.partial);
     return status;

@@ -1,5 +1,5 @@
 /* vm_walk.c: moving elements between a strided box and packed memory. A walk is cut into two-dimensional runs, each of
- * which is copied by a loop that fits its strides. */
+ * which is copied by a loop that fits its strides. An index that moves elements besides is turned into offsets first. */
 #include <string.h>
 
 #include "lazy/vm.h"
@@ -75,6 +75,7 @@ static int64_t magnitude(int64_t stride) {
                 to[a * to_stride + b] = from[b * from_stride + a];                                                     \
     }
 
+typedef uint8_t sixteen __attribute__((vector_size(16)));
 typedef uint32_t four __attribute__((vector_size(16)));
 typedef uint64_t two __attribute__((vector_size(16)));
 
@@ -109,11 +110,28 @@ TRANSPOSE(uint8_t, 8, 1, block_8)
 TRANSPOSE(uint32_t, 32, 4, block_32)
 TRANSPOSE(uint64_t, 64, 2, block_64)
 
-/* Copies of one width. The shorter stride makes the inner loop, so that whole lines of the box are used at once. */
-#define COPIES(T, BITS)                                                                                                \
+/* Copies of one width. The shorter stride makes the inner loop, so that whole lines of the box are used at once. Short rows
+ * of one element are written as whole vectors as long as more follows, which covers what was too much. */
+#define COPIES(T, BITS, V)                                                                                             \
     static void fill_##BITS(T *dst, T element, int64_t n) {                                                            \
         for (int64_t i = 0; i < n; i++)                                                                                \
             dst[i] = element;                                                                                          \
+    }                                                                                                                  \
+    static void spread_##BITS(T *dst, const T *src, int64_t stride, int64_t rows, int64_t length) {                    \
+        const int64_t lanes = sizeof(V) / sizeof(T);                                                                   \
+        T *end = dst + rows * length;                                                                                  \
+        for (int64_t i = 0; i < rows; i++, dst += length) {                                                            \
+            const V all = src[i * stride] - (V){0};                                                                    \
+            if (dst + length + lanes > end)                                                                            \
+                fill_##BITS(dst, src[i * stride], length);                                                             \
+            else                                                                                                       \
+                for (int64_t j = 0; j < length; j += lanes)                                                            \
+                    memcpy(dst + j, &all, sizeof all);                                                                 \
+        }                                                                                                              \
+    }                                                                                                                  \
+    static void take_##BITS(T *dst, const T *src, const int64_t *offset, int64_t stride, int64_t n) {                  \
+        for (int64_t i = 0; i < n; i++)                                                                                \
+            dst[i] = src[offset[i] + i * stride];                                                                      \
     }                                                                                                                  \
     /* One row again and again: what is there is copied behind itself. */                                              \
     static void repeat_##BITS(T *dst, const T *src, const run *r) {                                                    \
@@ -127,6 +145,10 @@ TRANSPOSE(uint64_t, 64, 2, block_64)
             repeat_##BITS(dst, src, r);                                                                                \
             return;                                                                                                    \
         }                                                                                                              \
+        if (r->stride == 0) {                                                                                          \
+            spread_##BITS(dst, src, r->row_stride, r->rows, r->length);                                                \
+            return;                                                                                                    \
+        }                                                                                                              \
         if (r->row_stride == 1 && r->stride != 1) {                                                                    \
             transpose_##BITS(dst, r->length, src, r->stride, r->rows, r->length);                                      \
             return;                                                                                                    \
@@ -138,9 +160,7 @@ TRANSPOSE(uint64_t, 64, 2, block_64)
             return;                                                                                                    \
         }                                                                                                              \
         for (int64_t i = 0; i < r->rows; i++, dst += r->length, src += r->row_stride) {                                \
-            if (r->stride == 0)                                                                                        \
-                fill_##BITS(dst, *src, r->length);                                                                     \
-            else if (r->stride == 1)                                                                                   \
+            if (r->stride == 1)                                                                                        \
                 memcpy(dst, src, (size_t)r->length * sizeof(T));                                                       \
             else                                                                                                       \
                 for (int64_t j = 0; j < r->length; j++)                                                                \
@@ -167,9 +187,9 @@ TRANSPOSE(uint64_t, 64, 2, block_64)
         }                                                                                                              \
     }
 
-COPIES(uint8_t, 8)
-COPIES(uint32_t, 32)
-COPIES(uint64_t, 64)
+COPIES(uint8_t, 8, sixteen)
+COPIES(uint32_t, 32, four)
+COPIES(uint64_t, 64, two)
 
 void vm_fill(int width, void *dst, const void *element, int64_t n) {
     if (width == 1)
@@ -180,20 +200,31 @@ void vm_fill(int width, void *dst, const void *element, int64_t n) {
         fill_64(dst, *(const uint64_t *)element, n);
 }
 
+void vm_repeat(int width, void *dst, const void *src, int64_t rows, int64_t length) {
+    if (width == 1)
+        spread_8(dst, src, 1, rows, length);
+    else if (width == 4)
+        spread_32(dst, src, 1, rows, length);
+    else
+        spread_64(dst, src, 1, rows, length);
+}
+
+static void gather_run(int width, void *dst, const void *src, const run *r) {
+    if (width == 1)
+        gather_8(dst, src, r);
+    else if (width == 4)
+        gather_32(dst, src, r);
+    else
+        gather_64(dst, src, r);
+}
+
 void vm_gather(int width, void *dst, const void *src, int naxes, const int64_t *shape, const int64_t *stride,
                int64_t start, int64_t n) {
     walk w;
     run r;
     walk_begin(&w, naxes, shape, stride, start, n);
-    for (char *to = dst; walk_next(&w, &r); to += r.rows * r.length * width) {
-        const char *from = (const char *)src + r.offset * width;
-        if (width == 1)
-            gather_8((uint8_t *)to, (const uint8_t *)from, &r);
-        else if (width == 4)
-            gather_32((uint32_t *)to, (const uint32_t *)from, &r);
-        else
-            gather_64((uint64_t *)to, (const uint64_t *)from, &r);
-    }
+    for (char *to = dst; walk_next(&w, &r); to += r.rows * r.length * width)
+        gather_run(width, to, (const char *)src + r.offset * width, &r);
 }
 
 void vm_scatter(int width, void *dst, const void *src, int naxes, const int64_t *shape, const int64_t *stride,
@@ -237,4 +268,71 @@ void vm_iota(int dtype, void *dst, int64_t first, int naxes, const int64_t *shap
         else
             IOTA(uint8_t);
     }
+}
+
+/* ---- Tables ------------------------------------------------------------------------------------------------------ */
+#define OFFSETS(T)                                                                                                     \
+    for (int64_t i = 0; i < n; i++) {                                                                                  \
+        int64_t k = (int64_t)((const T *)index)[first + i], most = table->extent - 1;                                  \
+        k = k < 0 ? k + table->extent : k;                                                                             \
+        out[i] = (k < 0 ? 0 : k > most ? most : k) * table->step;                                                      \
+    }
+
+/* The distances that indices first … mean. */
+static void offsets(const vm_table *table, int64_t *out, const void *index, int64_t first, int64_t n) {
+    if (table->dtype == NEAP_DTYPE_I32)
+        OFFSETS(int32_t)
+    else if (table->dtype == NEAP_DTYPE_I64)
+        OFFSETS(int64_t)
+    else if (table->dtype == NEAP_DTYPE_U32)
+        OFFSETS(uint32_t)
+    else
+        OFFSETS(uint8_t)
+}
+
+int64_t vm_take_offset(const vm_table *table, const void *index) {
+    int64_t offset;
+    offsets(table, &offset, index, 0, 1);
+    return offset;
+}
+
+/* n elements at `stride`, the first of which goes with index number `at`. */
+static void take_each(const vm_table *table, char *dst, const char *src, const void *index, int64_t at, int64_t stride,
+                      int64_t n) {
+    enum { BLOCK = 256 };
+    int64_t offset[BLOCK], width = table->width;
+    for (int64_t done = 0, part; done < n; done += part, dst += part * width, src += part * stride * width) {
+        part = n - done < BLOCK ? n - done : BLOCK;
+        offsets(table, offset, index, at + done, part);
+        if (width == 1)
+            take_8((uint8_t *)dst, (const uint8_t *)src, offset, stride, part);
+        else if (width == 4)
+            take_32((uint32_t *)dst, (const uint32_t *)src, offset, stride, part);
+        else
+            take_64((uint64_t *)dst, (const uint64_t *)src, offset, stride, part);
+    }
+}
+
+void vm_take(const vm_table *table, void *dst, const void *src, const void *index, int naxes, const int64_t *shape,
+             const int64_t *stride, int64_t start, int64_t n) {
+    int width = table->width;
+    if (table->index == VM_INDEX_ONE) {
+        vm_gather(width, dst, (const char *)src + vm_take_offset(table, index) * width, naxes, shape, stride, start, n);
+        return;
+    }
+    walk w;
+    run r;
+    walk_begin(&w, naxes, shape, stride, start, n);
+    for (int64_t at = 0; walk_next(&w, &r); at += r.rows * r.length)
+        for (int64_t row = 0; row < r.rows; row++) {
+            char *to = (char *)dst + (at + row * r.length) * width;
+            const char *from = (const char *)src + (r.offset + row * r.row_stride) * width;
+            int64_t offset;
+            if (table->index == VM_INDEX_EACH) {
+                take_each(table, to, from, index, at + row * r.length, r.stride, r.length);
+                continue;
+            }
+            offsets(table, &offset, index, at + row * r.length, 1);
+            gather_run(width, to, from + offset * width, &(run){.rows = 1, .length = r.length, .stride = r.stride});
+        }
 }

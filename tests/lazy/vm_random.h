@@ -1,0 +1,98 @@
+/* vm_random.h: what tests of the VM draw kernels from: numbers, elements, buffers, maps; and how results are compared. */
+#ifndef NEAP_TESTS_LAZY_VM_RANDOM_H
+#define NEAP_TESTS_LAZY_VM_RANDOM_H
+
+#include <stdlib.h>
+
+#include "lazy/vm.h"
+#include "ops_gen.h"
+#include "tests/check.h"
+
+static uint64_t seed = 88172645463325252ull;
+static uint64_t next(void) {
+    seed ^= seed << 13, seed ^= seed >> 7, seed ^= seed << 17;
+    return seed;
+}
+static int64_t below(int64_t n) {
+    return (int64_t)(next() >> 11) % n;
+}
+
+static void random_element(int dtype, void *out) {
+    static const double special[] = {0.0, -0.0, 1, -1, 2, 0.5, 1e30, -1e30, 3e9, 1e-40, -7};
+    double x = below(8) == 0 ? special[below(11)] : (double)(below(20001) - 10000) / 1000;
+    if (below(60) == 0)
+        x = below(3) == 0 ? __builtin_nan("") : below(2) ? __builtin_inf() : -__builtin_inf();
+    lazy_simd_baseline.cast[NEAP_DTYPE_F64][dtype](out, &x, &x, &x, 1);
+}
+
+static void *random_buffer(int dtype, int64_t n) {
+    int width = neap_dtype_bytes(dtype);
+    char *data = malloc((size_t)((n + 1) * width));
+    for (int64_t i = 0; i < n; i++)
+        random_element(dtype, data + i * width);
+    return data;
+}
+
+/* A map over some axes that reads a box of its own: axes in a random order, some skipped, flipped or spread.
+ * Returns the elements that the base needs. */
+static int64_t random_map(int naxes, const int64_t *shape, bool write, lazy_wide_map *map) {
+    int order[LAZY_MAX_DOMAIN];
+    int64_t size = 1;
+    bool plain = below(2) == 0;
+    for (int k = 0; k < naxes; k++)
+        order[k] = k;
+    for (int k = naxes - 1; k > 0 && !plain; k--) {
+        int j = (int)below(k + 1), t = order[k];
+        order[k] = order[j], order[j] = t;
+    }
+    *map = (lazy_wide_map){.offset = below(3) * (plain ? 0 : 1)};
+    for (int j = naxes - 1; j >= 0; j--) {
+        int k = order[j];
+        if (!write && below(5) == 0 && !(plain && j == naxes - 1))
+            continue;
+        if (!plain && below(6) == 0)
+            size *= 2;
+        map->stride[k] = size;
+        if (!plain && below(5) == 0) {
+            map->stride[k] = -size;
+            map->offset += size * (shape[k] - 1);
+        }
+        size *= shape[k] > 0 ? shape[k] : 1;
+    }
+    return size + 3;
+}
+
+static int random_dtype(void) {
+    static const int dtypes[] = {NEAP_DTYPE_F32, NEAP_DTYPE_F32, NEAP_DTYPE_F64, NEAP_DTYPE_I32,
+                                 NEAP_DTYPE_I64, NEAP_DTYPE_U8,  NEAP_DTYPE_U32, NEAP_DTYPE_BOOL};
+    return dtypes[below(8)];
+}
+
+/* Drawn from the maps alone, so that rows of other classes do not change the samples. */
+static int random_map_op(void) {
+    static int maps[LAZY_OP_COUNT], n = 0;
+    static bool listed = false;
+    for (int op = 0; op < LAZY_OP_COUNT && !listed; op++)
+        if (lazy_ops[op]->kind == LAZY_MAP)
+            maps[n++] = op;
+    listed = true;
+    return maps[below(n)];
+}
+
+/* Bits, but any NaN equals any NaN. */
+static bool same(int dtype, const char *a, const char *b, int64_t bytes) {
+    int width = neap_dtype_bytes(dtype);
+    for (int64_t i = 0; i + width <= bytes; i += width) {
+        if (memcmp(a + i, b + i, (size_t)width) == 0)
+            continue;
+        lazy_scalar x = {0}, y = {0};
+        memcpy(&x, a + i, (size_t)width), memcpy(&y, b + i, (size_t)width);
+        bool nans = (dtype == NEAP_DTYPE_F32 && x.f32 != x.f32 && y.f32 != y.f32) ||
+                    (dtype == NEAP_DTYPE_F64 && x.f64 != x.f64 && y.f64 != y.f64);
+        if (!nans)
+            return false;
+    }
+    return true;
+}
+
+#endif

@@ -1,0 +1,661 @@
+/* vm_stages.c: kernels of several sinks, with results of their reductions used inside and with tables, against the same
+ * work done by kernels of one sink, one after another, over buffers. Results are bit-equal for every instruction set, chunk
+ * size and number of workers, and nothing else is written. */
+#include <sys/mman.h>
+
+#include "tests/lazy/vm_random.h"
+
+enum { MAX_LOADS = 12, MAX_INS = 48, MAX_SINKS = 8, MAX_VALUES = MAX_LOADS + MAX_INS, MAX_BUFS = 24 };
+
+/* ---- A random kernel --------------------------------------------------------------------------------------------- */
+typedef struct sample {
+    lazy_kernel kernel;
+    lazy_load loads[MAX_LOADS];
+    lazy_ins ins[MAX_INS];
+    lazy_sink sinks[MAX_SINKS];
+    int dtypes[MAX_VALUES];
+    /* A value may be read; differs inside a row; depends on a reduction. */
+    bool usable[MAX_VALUES], varies[MAX_VALUES], late[MAX_VALUES];
+    bool wide; /* rows are too long for late instructions over them */
+    void *bufs[MAX_BUFS];
+    int64_t bytes[MAX_BUFS];
+    lazy_scalar scalars[MAX_LOADS];
+    int nbufs;
+} sample;
+
+static int64_t product(const int64_t *shape, int from, int to) {
+    int64_t n = 1;
+    for (int k = from; k < to; k++)
+        n *= shape[k];
+    return n;
+}
+
+static void random_shape(sample *s) {
+    static const int64_t rows[] = {1, 2, 7, 10, 15, 16, 17, 100, 255, 256, 257, 300, 512, 1023, 1024, 1025, 3000, 8192};
+    static const int64_t wide[] = {8193, 20000, 40000}, kept[] = {1, 2, 3, 5, 17, 40, 130, 300};
+    lazy_kernel *k = &s->kernel;
+    s->wide = below(6) == 0;
+    k->nkept = (int)below(3);
+    k->ndim = k->nkept + 1;
+    k->shape[k->nkept] = s->wide ? wide[below(3)] : rows[below(18)];
+    if (k->shape[k->nkept] <= 100 && below(3) == 0)
+        k->shape[k->ndim++] = 1 + below(70);
+    int64_t size = product(k->shape, k->nkept, k->ndim);
+    for (int axis = 0; axis < k->nkept; axis++) {
+        k->shape[axis] = kept[below(8)];
+        if (size * k->shape[axis] > (s->wide ? 45000 : 12000))
+            k->shape[axis] = 1 + below(3);
+        size *= k->shape[axis];
+    }
+    if (below(30) == 0)
+        k->shape[below(k->ndim)] = 0;
+}
+
+static int new_buffer(sample *s, int dtype, int64_t n) {
+    s->bytes[s->nbufs] = n * neap_dtype_bytes(dtype);
+    s->bufs[s->nbufs] = random_buffer(dtype, n);
+    return s->nbufs++;
+}
+
+static void load_done(sample *s, int k) {
+    const lazy_kernel *kernel = &s->kernel;
+    s->dtypes[k] = s->loads[k].dtype;
+    s->usable[k] = s->loads[k].kind != LAZY_LOAD_RESULT && s->loads[k].kind != LAZY_LOAD_TABLE;
+    s->late[k] = s->loads[k].kind == LAZY_LOAD_RESULT;
+    for (int axis = kernel->nkept; axis < kernel->ndim; axis++)
+        s->varies[k] |= s->loads[k].read.stride[axis] != 0;
+}
+
+static lazy_load *new_load(sample *s, int kind, int dtype) {
+    lazy_load *load = &s->loads[s->kernel.nloads++];
+    *load = (lazy_load){.kind = (uint8_t)kind, .dtype = (uint8_t)dtype};
+    return load;
+}
+
+static void random_source(sample *s, bool whole) {
+    static const int kinds[] = {LAZY_LOAD_BUFFER, LAZY_LOAD_BUFFER, LAZY_LOAD_BUFFER, LAZY_LOAD_SCALAR, LAZY_LOAD_IOTA};
+    int k = s->kernel.nloads, dtype = below(2) ? random_dtype() : NEAP_DTYPE_F32;
+    lazy_load *load = new_load(s, whole ? LAZY_LOAD_BUFFER : kinds[below(5)], dtype);
+    if (load->kind == LAZY_LOAD_IOTA && dtype == NEAP_DTYPE_BOOL)
+        load->dtype = NEAP_DTYPE_I32;
+    if (load->kind == LAZY_LOAD_SCALAR) {
+        load->slot = (int16_t)k;
+        random_element(dtype, &s->scalars[k]);
+    } else {
+        int64_t n = random_map(s->kernel.ndim, s->kernel.shape, whole, &load->read);
+        for (int axis = 0; axis < s->kernel.ndim && !whole && below(3) == 0; axis++) /* one element for each row */
+            load->read.stride[axis] *= axis < s->kernel.nkept;
+        if (load->kind == LAZY_LOAD_BUFFER)
+            load->slot = (int16_t)new_buffer(s, dtype, n);
+    }
+    load_done(s, k);
+}
+
+static void random_table(sample *s) {
+    lazy_load *load = new_load(s, LAZY_LOAD_TABLE, random_dtype());
+    int64_t n = random_map(s->kernel.ndim, s->kernel.shape, false, &load->read);
+    for (int axis = 0; axis < s->kernel.ndim && below(2); axis++)
+        load->read.stride[axis] *= axis < s->kernel.nkept;
+    load->extent = 1 + below(9);
+    load->step = 1 + below(n + 5);
+    n += load->extent * load->step;
+    if (below(4) == 0) {
+        load->read.offset += (load->extent - 1) * load->step;
+        load->step = -load->step;
+    }
+    load->slot = (int16_t)new_buffer(s, load->dtype, n);
+    load_done(s, s->kernel.nloads - 1);
+}
+
+/* Adds an instruction if it may be; returns its value or -1. */
+static int add_ins(sample *s, lazy_ins ins) {
+    int v = s->kernel.nloads + s->kernel.nins;
+    bool varies = false, late = false;
+    for (int k = 0; k < ins.narg; k++) {
+        varies |= s->varies[ins.arg[k]];
+        late |= s->late[ins.arg[k]];
+    }
+    if (s->kernel.nins == MAX_INS || (s->wide && varies && late))
+        return -1;
+    s->ins[s->kernel.nins++] = ins;
+    s->dtypes[v] = ins.result;
+    s->usable[v] = true, s->varies[v] = varies, s->late[v] = late;
+    return v;
+}
+
+static int cast(sample *s, int value, int dtype) {
+    if (s->dtypes[value] == dtype)
+        return value;
+    return add_ins(s, (lazy_ins){.op = LAZY_OP_astype,
+                                 .dtype = (uint8_t)s->dtypes[value],
+                                 .result = (uint8_t)dtype,
+                                 .narg = 1,
+                                 .arg = {value}});
+}
+
+/* Usable values are drawn, the latest with preference. */
+static int any_value(sample *s) {
+    int n = s->kernel.nloads + s->kernel.nins, v;
+    do
+        v = below(2) ? n - 1 - (int)below(n < 4 ? n : 4) : (int)below(n);
+    while (!s->usable[v]);
+    return v;
+}
+
+static bool is_index(int dtype) {
+    return dtype == NEAP_DTYPE_U8 || dtype == NEAP_DTYPE_I32 || dtype == NEAP_DTYPE_U32 || dtype == NEAP_DTYPE_I64;
+}
+
+static void random_take(sample *s, int table) {
+    static const int dtypes[] = {NEAP_DTYPE_U8, NEAP_DTYPE_I32, NEAP_DTYPE_U32, NEAP_DTYPE_I64};
+    int index = any_value(s);
+    for (int tries = (int)below(12); tries > 0 && s->varies[index]; tries--)
+        index = any_value(s);
+    if (!is_index(s->dtypes[index]))
+        index = cast(s, index, dtypes[below(4)]);
+    uint8_t dtype = (uint8_t)s->dtypes[table];
+    for (int k = 0; k < s->kernel.nins; k++)
+        if (s->ins[k].op == LAZY_OP_take && s->ins[k].arg[0] == table)
+            return;
+    if (index >= 0)
+        add_ins(s, (lazy_ins){.op = LAZY_OP_take, .dtype = dtype, .result = dtype, .narg = 2, .arg = {table, index}});
+}
+
+static void random_ins(sample *s) {
+    static const int cheap[] = {LAZY_OP_add, LAZY_OP_multiply, LAZY_OP_subtract, LAZY_OP_square};
+    int op = random_map_op(), dtype = random_dtype(), table = (int)below(s->kernel.nloads);
+    if (below(2))
+        op = cheap[below(4)], dtype = below(3) ? NEAP_DTYPE_F32 : NEAP_DTYPE_F64;
+    if (s->loads[table].kind == LAZY_LOAD_TABLE) {
+        random_take(s, table);
+        return;
+    }
+    const lazy_op *row = lazy_ops[op];
+    if (row->flags & LAZY_OP_CASTS || !lazy_simd_baseline.map[op] || !lazy_simd_baseline.map[op][dtype].by_scalars[0])
+        return;
+    lazy_ins ins = {.op = (int16_t)op, .dtype = (uint8_t)dtype, .result = (uint8_t)dtype, .narg = row->arity};
+    if (row->dtype == lazy_dtype_compare)
+        ins.result = NEAP_DTYPE_BOOL;
+    for (int k = 0; k < row->arity; k++) {
+        ins.arg[k] = cast(s, any_value(s), row->dtype == lazy_dtype_where && k == 0 ? NEAP_DTYPE_BOOL : dtype);
+        if (ins.arg[k] < 0)
+            return;
+    }
+    add_ins(s, ins);
+}
+
+/* The map and the buffer of a sink. A STORE may go over a load. */
+static void place_sink(sample *s, lazy_sink *sink) {
+    const lazy_kernel *k = &s->kernel;
+    for (int load = 0; load < k->nloads && sink->kind == LAZY_SINK_STORE; load++) {
+        bool taken = s->loads[load].kind != LAZY_LOAD_BUFFER || s->loads[load].dtype != sink->dtype || below(2);
+        for (int other = 0; other < k->nsinks; other++)
+            taken |= s->sinks[other].slot == s->loads[load].slot;
+        for (int axis = 0; axis < k->ndim; axis++)
+            taken |= s->loads[load].read.stride[axis] == 0;
+        if (taken)
+            continue;
+        sink->slot = s->loads[load].slot;
+        sink->write = s->loads[load].read;
+        return;
+    }
+    int64_t n = random_map(sink->kind == LAZY_SINK_STORE ? k->ndim : k->nkept, k->shape, true, &sink->write);
+    sink->slot = (int16_t)new_buffer(s, sink->dtype, n);
+}
+
+static void random_store(sample *s) {
+    int v = any_value(s);
+    for (int tries = 0; s->wide && s->late[v] && s->varies[v] && tries < 20; tries++)
+        v = any_value(s);
+    bool row = !s->varies[v] && (s->late[v] ? s->wide || below(2) : below(3) == 0);
+    lazy_sink sink = {.kind = row ? LAZY_SINK_STORE_ROW : LAZY_SINK_STORE, .dtype = (uint8_t)s->dtypes[v], .value = v};
+    place_sink(s, &sink);
+    s->sinks[s->kernel.nsinks++] = sink;
+}
+
+static int reduction_for(int dtype) {
+    static const int ops[] = {LAZY_OP_sum, LAZY_OP_sum,    LAZY_OP_prod,  LAZY_OP_max,
+                              LAZY_OP_min, LAZY_OP_argmax, LAZY_OP_argmin};
+    return dtype == NEAP_DTYPE_BOOL ? (below(2) ? LAZY_OP_any : LAZY_OP_argmax) : ops[below(7)];
+}
+
+/* A reduction; with a load of its result, if one is given. */
+static void random_reduce(sample *s, int load) {
+    int v = any_value(s);
+    if (s->wide && s->late[v])
+        v = 0;
+    int op = reduction_for(s->dtypes[v]);
+    lazy_sink sink = {
+        .kind = LAZY_SINK_REDUCE, .dtype = (uint8_t)s->dtypes[v], .op = (int16_t)op, .slot = -1, .value = v};
+    if (lazy_ops[op]->flags & LAZY_OP_ARG)
+        sink.dtype = NEAP_DTYPE_I32;
+    if (load < 0 || below(2))
+        place_sink(s, &sink);
+    if (load >= 0) {
+        s->loads[load] = (lazy_load){.kind = LAZY_LOAD_RESULT, .dtype = sink.dtype, .slot = (int16_t)s->kernel.nsinks};
+        s->dtypes[load] = sink.dtype;
+        s->usable[load] = s->late[load] = true;
+    }
+    s->sinks[s->kernel.nsinks++] = sink;
+}
+
+static void sample_new(sample *s) {
+    *s = (sample){0};
+    lazy_kernel *kernel = &s->kernel;
+    kernel->loads = s->loads, kernel->ins = s->ins, kernel->sinks = s->sinks;
+    random_shape(s);
+    random_source(s, true);
+    for (int k = (int)below(4); k > 0; k--)
+        random_source(s, false);
+    for (int k = (int)below(3); k > 0; k--)
+        random_table(s);
+    int stages = (int)below(4), first = kernel->nloads;
+    for (int k = 0; k < stages; k++)
+        new_load(s, LAZY_LOAD_RESULT, NEAP_DTYPE_F32);
+    for (int k = 0; k <= stages; k++) {
+        for (int tries = 1 + (int)below(5); tries > 0; tries--)
+            random_ins(s);
+        if (k < stages)
+            random_reduce(s, first + k);
+        if (k < stages && !s->wide) { /* its use over whole rows */
+            int dtype = below(3) ? NEAP_DTYPE_F32 : NEAP_DTYPE_F64, a = cast(s, 0, dtype),
+                b = cast(s, first + k, dtype);
+            add_ins(s, (lazy_ins){.op = LAZY_OP_subtract,
+                                  .dtype = (uint8_t)dtype,
+                                  .result = (uint8_t)dtype,
+                                  .narg = 2,
+                                  .arg = {a, b}});
+        }
+        if (below(3) == 0)
+            random_store(s);
+    }
+    if (below(3) == 0 || kernel->nsinks == 0)
+        random_reduce(s, -1);
+    if (below(2) || s->sinks[kernel->nsinks - 1].slot < 0)
+        random_store(s);
+}
+
+static void sample_free(sample *s) {
+    for (int k = 0; k < s->nbufs; k++)
+        free(s->bufs[k]);
+}
+
+/* ---- One sink after another -------------------------------------------------------------------------------------- */
+typedef struct unfused { /* values that were given a buffer: results and what was taken, packed over their axes */
+    const sample *s;
+    void *made[MAX_VALUES];
+} unfused;
+
+static void make(unfused *u, int value);
+
+static lazy_wide_map packed(const sample *s, bool varies) {
+    lazy_wide_map map = {0};
+    int64_t stride = 1;
+    for (int k = (varies ? s->kernel.ndim : s->kernel.nkept) - 1; k >= 0; k--) {
+        map.stride[k] = stride;
+        stride *= s->kernel.shape[k];
+    }
+    return map;
+}
+
+static bool is_take(const sample *s, int v) {
+    return v >= s->kernel.nloads && s->ins[v - s->kernel.nloads].op == LAZY_OP_take;
+}
+
+/* Runs the kernel of one sink alone, into dst: over the kept axes if it stores one element for each row. */
+static void run_alone(unfused *u, lazy_sink sink, void *dst) {
+    const sample *s = u->s;
+    const int nloads = s->kernel.nloads, nvalues = nloads + s->kernel.nins;
+    lazy_load loads[MAX_VALUES];
+    lazy_ins ins[MAX_INS];
+    void *bufs[MAX_VALUES + 1];
+    int number[MAX_VALUES];
+    bool needed[MAX_VALUES] = {0};
+    lazy_kernel k = s->kernel;
+    k.loads = loads, k.ins = ins, k.sinks = &sink, k.nloads = k.nins = 0, k.nsinks = 1, k.prepared = NULL;
+    if (sink.kind != LAZY_SINK_REDUCE)
+        k.nkept = k.ndim = sink.kind == LAZY_SINK_STORE ? k.ndim : k.nkept;
+    needed[sink.value] = true;
+    for (int v = nvalues - 1; v >= nloads; v--) /* what is taken is in a buffer */
+        for (int a = 0; needed[v] && !is_take(s, v) && a < s->ins[v - nloads].narg; a++)
+            needed[s->ins[v - nloads].arg[a]] = true;
+    for (int v = 0; v < nvalues; v++) {
+        if (!needed[v] || (v >= nloads && !is_take(s, v)))
+            continue;
+        bool result = v < nloads && s->loads[v].kind == LAZY_LOAD_RESULT, made = result || is_take(s, v);
+        if (made)
+            make(u, v);
+        number[v] = k.nloads;
+        loads[k.nloads] =
+            made
+                ? (lazy_load){.kind = LAZY_LOAD_BUFFER, .dtype = (uint8_t)s->dtypes[v], .read = packed(s, s->varies[v])}
+                : s->loads[v];
+        bufs[k.nloads] = made ? u->made[v] : s->bufs[s->loads[v].slot];
+        if (loads[k.nloads].kind == LAZY_LOAD_BUFFER)
+            loads[k.nloads].slot = (int16_t)k.nloads;
+        k.nloads++;
+    }
+    for (int v = nloads; v < nvalues; v++) {
+        if (!needed[v] || is_take(s, v))
+            continue;
+        number[v] = k.nloads + k.nins;
+        ins[k.nins] = s->ins[v - nloads];
+        for (int a = 0; a < ins[k.nins].narg; a++)
+            ins[k.nins].arg[a] = number[ins[k.nins].arg[a]];
+        k.nins++;
+    }
+    sink.value = number[sink.value];
+    sink.kind = sink.kind == LAZY_SINK_REDUCE ? LAZY_SINK_REDUCE : LAZY_SINK_STORE;
+    sink.slot = MAX_VALUES;
+    bufs[MAX_VALUES] = dst;
+    if (CHECK_EQ(lazy_kernel_prepare(&k), NEAP_OK))
+        CHECK_EQ(lazy_kernel_run(&k, bufs, s->scalars, NULL), NEAP_OK);
+    lazy_kernel_unprepare(&k);
+}
+
+static int64_t index_of(int dtype, const void *at, int64_t i, int64_t extent) {
+    int64_t k = dtype == NEAP_DTYPE_U8    ? ((const uint8_t *)at)[i]
+                : dtype == NEAP_DTYPE_I32 ? ((const int32_t *)at)[i]
+                : dtype == NEAP_DTYPE_U32 ? ((const uint32_t *)at)[i]
+                                          : ((const int64_t *)at)[i];
+    k += k < 0 ? extent : 0;
+    return k < 0 ? 0 : k >= extent ? extent - 1 : k;
+}
+
+/* One element after another, over the kept axes or all. */
+static void make_take(unfused *u, int v) {
+    const sample *s = u->s;
+    const lazy_ins *ins = &s->ins[v - s->kernel.nloads];
+    const lazy_load *table = &s->loads[ins->arg[0]];
+    int naxes = s->varies[v] ? s->kernel.ndim : s->kernel.nkept, width = neap_dtype_bytes(table->dtype);
+    int64_t n = product(s->kernel.shape, 0, naxes), index[LAZY_MAX_DOMAIN] = {0};
+    int64_t *places = malloc((size_t)(n + 1) * sizeof *places);
+    run_alone(u,
+              (lazy_sink){.kind = s->varies[v] ? LAZY_SINK_STORE : LAZY_SINK_STORE_ROW,
+                          .value = ins->arg[1],
+                          .dtype = (uint8_t)s->dtypes[ins->arg[1]],
+                          .write = packed(s, s->varies[v])},
+              places);
+    u->made[v] = malloc((size_t)((n + 1) * width));
+    for (int64_t i = 0; i < n; i++) {
+        int64_t at = table->read.offset, left = i;
+        for (int k = naxes - 1; k >= 0; k--) {
+            index[k] = left % s->kernel.shape[k];
+            left /= s->kernel.shape[k];
+            at += index[k] * table->read.stride[k];
+        }
+        at += index_of(s->dtypes[ins->arg[1]], places, i, table->extent) * table->step;
+        memcpy((char *)u->made[v] + i * width, (char *)s->bufs[table->slot] + at * width, (size_t)width);
+    }
+    free(places);
+}
+
+static void make(unfused *u, int v) {
+    const sample *s = u->s;
+    if (u->made[v])
+        return;
+    if (is_take(s, v)) {
+        make_take(u, v);
+        return;
+    }
+    lazy_sink sink = s->sinks[s->loads[v].slot];
+    sink.write = packed(s, false);
+    u->made[v] = malloc((size_t)((product(s->kernel.shape, 0, s->kernel.nkept) + 1) * neap_dtype_bytes(sink.dtype)));
+    run_alone(u, sink, u->made[v]);
+}
+
+static void run_unfused(const sample *s, void **expected) {
+    unfused u = {.s = s};
+    for (int k = 0; k < s->kernel.nsinks; k++)
+        if (s->sinks[k].slot >= 0)
+            run_alone(&u, s->sinks[k], expected[s->sinks[k].slot]);
+    for (int v = 0; v < MAX_VALUES; v++)
+        free(u.made[v]);
+}
+
+/* ---- Comparing --------------------------------------------------------------------------------------------------- */
+static int forms[4], carried[4], takes[3], takes_in_place, lates; /* kernels and instructions that were met */
+
+static void count(const sample *s) {
+    const vm_program *p = s->kernel.prepared;
+    if (p->size == 0)
+        return;
+    forms[p->form] += p->staged;
+    carried[p->form] += p->carried;
+    lates += p->nins - p->late;
+    for (int k = 0; k < p->nins; k++)
+        if (p->ins[k].what == VM_TAKE) {
+            takes[p->loads[p->ins[k].arg[0]].table.index]++;
+            takes_in_place += p->loads[p->ins[k].arg[0]].table.in_place;
+        }
+}
+
+static int dtype_of_slot(const sample *s, int slot) {
+    for (int k = 0; k < s->kernel.nsinks; k++)
+        if (s->sinks[k].slot == slot)
+            return s->sinks[k].dtype;
+    return NEAP_DTYPE_U8; /* a load's: bytes */
+}
+
+static void describe(const sample *s, const char *what, const char *isa, int variant) {
+    static const char *const kinds[] = {"buffer", "scalar", "iota", "result", "table"};
+    fprintf(stderr, "%s, %s, chunk %d, %s: domain", what, isa, (int)vm_limit.chunk,
+            variant & 2 ? "workers" : "1 thread");
+    for (int k = 0; k < s->kernel.ndim; k++)
+        fprintf(stderr, "%s%d", k == s->kernel.nkept ? " | " : " ", (int)s->kernel.shape[k]);
+    for (int k = 0; k < s->kernel.nloads; k++) {
+        fprintf(stderr, "\n  %d: %s %d %s at %d +", k, kinds[s->loads[k].kind], s->loads[k].slot,
+                neap_dtype_name(s->loads[k].dtype), (int)s->loads[k].read.offset);
+        for (int axis = 0; axis < s->kernel.ndim; axis++)
+            fprintf(stderr, " %d", (int)s->loads[k].read.stride[axis]);
+    }
+    for (int k = 0; k < s->kernel.nins; k++)
+        fprintf(stderr, "\n  %d: %s(%d %d %d) %s", s->kernel.nloads + k, lazy_ops[s->ins[k].op]->name, s->ins[k].arg[0],
+                s->ins[k].arg[1], s->ins[k].arg[2], neap_dtype_name(s->ins[k].dtype));
+    for (int k = 0; k < s->kernel.nsinks; k++)
+        fprintf(stderr, "\n  sink %d: %s of %d into %d", k,
+                s->sinks[k].kind == LAZY_SINK_REDUCE  ? lazy_ops[s->sinks[k].op]->name
+                : s->sinks[k].kind == LAZY_SINK_STORE ? "store"
+                                                      : "store row",
+                s->sinks[k].value, s->sinks[k].slot);
+    fprintf(stderr, "\n");
+}
+
+static void *copied(const void *data, int64_t bytes) {
+    void *copy = malloc((size_t)bytes + 1);
+    memcpy(copy, data, (size_t)bytes);
+    return copy;
+}
+
+/* Bit 0 of the variant: small chunks; 1: workers; 2: results go past the caches. */
+static bool try_variant(sample *s, int variant, void *const *expected) {
+    void *bufs[MAX_BUFS];
+    neap_run run = {.device = 0, .worker = -1};
+    vm_limit.chunk = variant & 1 ? 256 : 1024;
+    vm_limit.stream_min = variant & 4 ? 1 : 0;
+    for (int k = 0; k < s->nbufs; k++)
+        bufs[k] = copied(s->bufs[k], s->bytes[k]);
+    bool ok = CHECK_EQ(lazy_kernel_prepare(&s->kernel), NEAP_OK) &&
+              CHECK_EQ(lazy_kernel_run(&s->kernel, bufs, s->scalars, variant & 2 ? &run : NULL), NEAP_OK) &&
+              CHECK(lazy_kernel_cost(&s->kernel) > 0);
+    if (ok)
+        count(s);
+    for (int k = 0; k < s->nbufs; k++) {
+        ok = ok && CHECK(same(dtype_of_slot(s, k), bufs[k], expected[k], s->bytes[k]));
+        free(bufs[k]);
+    }
+    lazy_kernel_unprepare(&s->kernel);
+    return ok;
+}
+
+static void try_sample(sample *s, const char *what) {
+    static const char *const sets[] = {"baseline", "avx2", "avx512"};
+    static const int variants[] = {0, 3, 5, 6};
+    void *expected[MAX_BUFS];
+    for (int k = 0; k < s->nbufs; k++)
+        expected[k] = copied(s->bufs[k], s->bytes[k]);
+    vm_limit.chunk = 1024, vm_limit.stream_min = 0;
+    CHECK_EQ(lazy_isa_set("baseline"), NEAP_OK);
+    run_unfused(s, expected);
+    for (int k = 0; k < 12; k++)
+        if (lazy_isa_set(sets[k / 4]) == NEAP_OK && !try_variant(s, variants[k % 4], expected)) {
+            describe(s, what, sets[k / 4], variants[k % 4]);
+            break;
+        }
+    for (int k = 0; k < s->nbufs; k++)
+        free(expected[k]);
+}
+
+/* ---- Chosen kernels ---------------------------------------------------------------------------------------------- */
+/* exp(x - max) / sum of that over rows of n; the rows of x, and what is stored, run along memory or across it. */
+static void softmax_new(sample *s, int64_t rows, int64_t n, bool across, bool over) {
+    *s = (sample){.kernel = {.ndim = 2, .nkept = 1, .shape = {rows, n}, .nins = 3, .nsinks = 3}};
+    s->kernel.loads = s->loads, s->kernel.ins = s->ins, s->kernel.sinks = s->sinks;
+    lazy_wide_map map = {.stride = {across ? 1 : n, across ? rows : 1}};
+    *new_load(s, LAZY_LOAD_BUFFER, NEAP_DTYPE_F32) =
+        (lazy_load){.kind = LAZY_LOAD_BUFFER, .dtype = NEAP_DTYPE_F32, .read = map};
+    new_buffer(s, NEAP_DTYPE_F32, rows * n);
+    for (int k = 0; k < 2; k++)
+        new_load(s, LAZY_LOAD_RESULT, NEAP_DTYPE_F32)->slot = (int16_t)k;
+    for (int k = 0; k < 3; k++)
+        load_done(s, k);
+    s->ins[0] = (lazy_ins){.op = LAZY_OP_subtract, .narg = 2, .arg = {0, 1}};
+    s->ins[1] = (lazy_ins){.op = LAZY_OP_exp, .narg = 1, .arg = {3}};
+    s->ins[2] = (lazy_ins){.op = LAZY_OP_divide, .narg = 2, .arg = {4, 2}};
+    for (int k = 0; k < 3; k++) {
+        s->ins[k].dtype = s->ins[k].result = NEAP_DTYPE_F32;
+        s->dtypes[3 + k] = NEAP_DTYPE_F32;
+        s->varies[3 + k] = s->late[3 + k] = true;
+    }
+    s->sinks[0] = (lazy_sink){.kind = LAZY_SINK_REDUCE, .op = LAZY_OP_max, .slot = -1, .value = 0};
+    s->sinks[1] = (lazy_sink){.kind = LAZY_SINK_REDUCE, .op = LAZY_OP_sum, .slot = -1, .value = 4};
+    s->sinks[2] = (lazy_sink){.kind = LAZY_SINK_STORE, .value = 5, .write = map};
+    for (int k = 0; k < 3; k++)
+        s->sinks[k].dtype = NEAP_DTYPE_F32;
+    s->sinks[2].slot = over ? 0 : (int16_t)new_buffer(s, NEAP_DTYPE_F32, rows * n);
+}
+
+static void test_limits(void) {
+    static const int64_t rows[] = {1, 15, 16, 17, 127, 128, 255, 256, 257, 512, 1023, 1024, 1025, 8191, 8192};
+    for (int k = 0; k < 15 * 4; k++) {
+        sample s;
+        softmax_new(&s, rows[k / 4] > 1000 ? 5 : 40, rows[k / 4], k & 1, k & 2);
+        try_sample(&s, "softmax");
+        sample_free(&s);
+    }
+}
+
+/* Of rows without elements: what reductions give is known, and what is made of it is stored; nothing is read. */
+static void test_empty(void) {
+    float sums[3] = {7, 7, 7}, means[3] = {7, 7, 7};
+    lazy_load loads[] = {{.kind = LAZY_LOAD_BUFFER, .dtype = NEAP_DTYPE_F32, .slot = 0, .read = {.stride = {0, 1}}},
+                         {.kind = LAZY_LOAD_RESULT, .dtype = NEAP_DTYPE_F32, .slot = 0},
+                         {.kind = LAZY_LOAD_SCALAR, .dtype = NEAP_DTYPE_F32, .slot = 0}};
+    lazy_ins ins[] = {
+        {.op = LAZY_OP_exp, .dtype = NEAP_DTYPE_F32, .result = NEAP_DTYPE_F32, .narg = 1, .arg = {0}},
+        {.op = LAZY_OP_divide, .dtype = NEAP_DTYPE_F32, .result = NEAP_DTYPE_F32, .narg = 2, .arg = {1, 2}}};
+    lazy_sink sinks[] = {
+        {.kind = LAZY_SINK_REDUCE,
+         .dtype = NEAP_DTYPE_F32,
+         .op = LAZY_OP_sum,
+         .slot = 1,
+         .value = 3,
+         .write = {.stride = {1}}},
+        {.kind = LAZY_SINK_STORE_ROW, .dtype = NEAP_DTYPE_F32, .slot = 2, .value = 4, .write = {.stride = {1}}}};
+    lazy_kernel kernel = {.ndim = 2,
+                          .nkept = 1,
+                          .shape = {3, 0},
+                          .nloads = 3,
+                          .nins = 2,
+                          .nsinks = 2,
+                          .loads = loads,
+                          .ins = ins,
+                          .sinks = sinks};
+    if (!CHECK_EQ(lazy_kernel_prepare(&kernel), NEAP_OK))
+        return;
+    CHECK_EQ(lazy_kernel_run(&kernel, (void *[]){NULL, sums, means}, &(lazy_scalar){.f32 = 0}, NULL), NEAP_OK);
+    for (int k = 0; k < 3; k++) {
+        CHECK(sums[k] == 0 && !__builtin_signbit(sums[k]));
+        CHECK(means[k] != means[k]);
+    }
+    lazy_kernel_unprepare(&kernel);
+}
+
+/* A table of bytes whose rows lie 2^31 and more elements apart; only pages that are touched exist. */
+static void test_huge_table(void) {
+    const int64_t step = ((int64_t)1 << 31) + 12345, n = 100;
+    size_t bytes = (size_t)(2 * step + n);
+    uint8_t *table = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (!CHECK(table != MAP_FAILED))
+        return;
+    for (int64_t i = 0; i < 3 * n; i++)
+        table[i / n * step + i % n] = (uint8_t)(i * 7);
+    int32_t rows[4] = {2, -3, -1, 1}, each[4 * 100];
+    uint8_t whole[4 * 100] = {0}, single[4 * 100] = {0};
+    for (int i = 0; i < 400; i++)
+        each[i] = i % 3;
+    lazy_load loads[] = {{.kind = LAZY_LOAD_TABLE,
+                          .dtype = NEAP_DTYPE_U8,
+                          .slot = 0,
+                          .read = {.stride = {0, 1}},
+                          .extent = 3,
+                          .step = step},
+                         {.kind = LAZY_LOAD_BUFFER, .dtype = NEAP_DTYPE_I32, .slot = 1, .read = {.stride = {1, 0}}},
+                         {.kind = LAZY_LOAD_TABLE,
+                          .dtype = NEAP_DTYPE_U8,
+                          .slot = 0,
+                          .read = {.stride = {0, 1}},
+                          .extent = 3,
+                          .step = step},
+                         {.kind = LAZY_LOAD_BUFFER, .dtype = NEAP_DTYPE_I32, .slot = 2, .read = {.stride = {100, 1}}}};
+    lazy_ins ins[] = {{.op = LAZY_OP_take, .dtype = NEAP_DTYPE_U8, .result = NEAP_DTYPE_U8, .narg = 2, .arg = {0, 1}},
+                      {.op = LAZY_OP_take, .dtype = NEAP_DTYPE_U8, .result = NEAP_DTYPE_U8, .narg = 2, .arg = {2, 3}}};
+    lazy_sink sinks[] = {
+        {.kind = LAZY_SINK_STORE, .dtype = NEAP_DTYPE_U8, .slot = 3, .value = 4, .write = {.stride = {100, 1}}},
+        {.kind = LAZY_SINK_STORE, .dtype = NEAP_DTYPE_U8, .slot = 4, .value = 5, .write = {.stride = {100, 1}}}};
+    lazy_kernel kernel = {.ndim = 2,
+                          .nkept = 2,
+                          .shape = {4, 100},
+                          .nloads = 4,
+                          .nins = 2,
+                          .nsinks = 2,
+                          .loads = loads,
+                          .ins = ins,
+                          .sinks = sinks};
+    if (CHECK_EQ(lazy_kernel_prepare(&kernel), NEAP_OK))
+        CHECK_EQ(lazy_kernel_run(&kernel, (void *[]){table, rows, each, whole, single}, NULL, NULL), NEAP_OK);
+    static const int64_t expected[] = {2, 0, 2, 1};
+    for (int i = 0; i < 400; i++) {
+        CHECK_EQ(whole[i], table[expected[i / 100] * step + i % 100]);
+        CHECK_EQ(single[i], table[i % 3 * step + i % 100]);
+    }
+    lazy_kernel_unprepare(&kernel);
+    munmap(table, bytes);
+}
+
+int main(int argc, char **argv) {
+    int samples = argc > 1 ? atoi(argv[1]) : 120;
+    vm_limit.parallel_min = 1, vm_limit.task_min = 1;
+    test_empty();
+    test_huge_table();
+    for (int workers = 2; workers <= 7; workers += 5) {
+        CHECK_EQ(neap_engine_start(&(neap_engine_config){.workers = workers}), NEAP_OK);
+        if (workers == 7)
+            test_limits();
+        for (int k = 0; k < samples; k++) {
+            char what[32];
+            sample s;
+            snprintf(what, sizeof what, "sample %d", k);
+            sample_new(&s);
+            try_sample(&s, what);
+            sample_free(&s);
+        }
+        neap_engine_stop();
+    }
+    if (samples >= 120) {
+        CHECK(forms[VM_FORM_ROWS] > 20 && forms[VM_FORM_BATCH] > 20 && forms[VM_FORM_COLUMNS] > 20);
+        CHECK(carried[VM_FORM_ROWS] > 20 && carried[VM_FORM_COLUMNS] > 5 && lates > 20);
+        CHECK(takes[VM_INDEX_ONE] > 20 && takes[VM_INDEX_RUN] > 10 && takes[VM_INDEX_EACH] > 20 && takes_in_place > 20);
+    }
+    return check_end();
+}
