@@ -1,6 +1,6 @@
-/* bare.c: the kernels of rows/kernels.lua without anything around them: descriptions as the planner writes them, prepared
- * once and run on one thread over the same memory, against reference.c. What dispatch costs is the difference between
- * these rows and those of kernels.lua. Prints rows for run.lua, which starts it with the number of rounds.
+/* bare.c: some kernels of bench/kernels.lua without anything around them: descriptions as the planner writes them,
+ * prepared once and run on one thread over the same memory, against reference.c. What dispatch costs is the difference
+ * between these rows and those of the group "fused". Prints rows for run.lua, which starts it with the number of rounds.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,10 +11,8 @@
 #include "lazy/kernel.h"
 #include "ops_gen.h"
 
-double bench_axpb(int64_t n, float a, float b, const float *x, float *y, int64_t repeats);
-double bench_polynomial(int64_t n, const float *x, float *y, int64_t repeats);
-double bench_activation(int64_t n, float a, float b, const float *x, float *y, int64_t repeats);
-double bench_square_distance(int64_t n, const float *x, const float *y, float *out, int64_t repeats);
+double bench_reference(const char *name, int threads, int64_t n, int64_t columns, int64_t bytes, const float *const *in,
+                       float *const *out, int64_t count);
 
 enum { MAX_LOADS = 8, MAX_INS = 8, MAX_ROUNDS = 1000, HUGE_PAGE = 2 << 20 };
 static const double SLICE_NS = 4e6; /* of one side in one round, about */
@@ -25,23 +23,8 @@ typedef struct bare { /* a kernel over one axis: x and y are values 0 and 1, the
     float numbers[MAX_LOADS - 2];
     lazy_ins ins[MAX_INS];
     double goals[3];
-    double (*reference)(int64_t n, const float *x, const float *y, float *out, int64_t repeats);
+    const char *reference;
 } bare;
-
-static double axpb(int64_t n, const float *x, const float *y, float *out, int64_t repeats) {
-    (void)y;
-    return bench_axpb(n, 1.5f, 0.25f, x, out, repeats);
-}
-
-static double polynomial(int64_t n, const float *x, const float *y, float *out, int64_t repeats) {
-    (void)y;
-    return bench_polynomial(n, x, out, repeats);
-}
-
-static double activation(int64_t n, const float *x, const float *y, float *out, int64_t repeats) {
-    (void)y;
-    return bench_activation(n, 1.5f, 0.25f, x, out, repeats);
-}
 
 #define F1(name, a)                                                                                                    \
     {                                                                                                                  \
@@ -59,7 +42,7 @@ static const bare KERNELS[] = {
      .nins = 2,
      .ins = {F2(multiply, 0, 2), F2(add, 4, 3)},
      .goals = {1.3, 0.75, 1.0},
-     .reference = axpb},
+     .reference = "axpb"},
     {.name = "polynomial, 8 ops",
      .nnumbers = 5,
      .numbers = {0.1f, 0.2f, 0.3f, 0.4f, 0.5f},
@@ -67,7 +50,7 @@ static const bare KERNELS[] = {
      .ins = {F2(multiply, 0, 2), F2(add, 7, 3), F2(multiply, 8, 0), F2(add, 9, 4), F2(multiply, 10, 0), F2(add, 11, 5),
              F2(multiply, 12, 0), F2(add, 13, 6)},
      .goals = {4.0, 3.3, 1.3},
-     .reference = polynomial},
+     .reference = "polynomial"},
     {.name = "tanh(a*x+b)*exp(-x*x)",
      .nnumbers = 2,
      .numbers = {1.5f, 0.25f},
@@ -75,13 +58,13 @@ static const bare KERNELS[] = {
      .ins = {F2(multiply, 0, 2), F2(add, 4, 3), F1(tanh, 5), F1(negative, 0), F2(multiply, 7, 0), F1(exp, 8),
              F2(multiply, 6, 9)},
      .goals = {0.93, 0.92, 1.2},
-     .reference = activation},
+     .reference = "activation"},
     {.name = "sum((x-y)^2)",
      .nins = 2,
      .ins = {F2(subtract, 0, 1), F2(multiply, 2, 2)},
      .reduces = 1,
      .goals = {2.7, 1.6, 1.0},
-     .reference = bench_square_distance},
+     .reference = "distance"},
 };
 
 static double now(void) {
@@ -162,6 +145,12 @@ static double run(const setup *s, int64_t count) {
     return (now() - start) / (double)count;
 }
 
+/* The same of the reference. */
+static double run_reference(const bare *b, int64_t n, const float *x, const float *y, float *out, int64_t count) {
+    return bench_reference(b->reference, 1, n, 1, 2 * n * (int64_t)sizeof *x, (const float *const[]){x, y},
+                           (float *const[]){out}, count);
+}
+
 static void check_close(const bare *b, int64_t n, const float *mine, const float *theirs) {
     for (int64_t i = 0; i < (b->reduces ? 1 : n); i++) {
         float size = theirs[i] < 0 ? -theirs[i] : theirs[i], off = mine[i] - theirs[i];
@@ -184,14 +173,14 @@ static void measure(const bare *b, int exponent, double goal, int rounds) {
     setup s;
     prepare(&s, b, n, x, y, out);
     run(&s, 1);
-    b->reference(n, x, y, expected, 1);
+    run_reference(b, n, x, y, expected, 1);
     check_close(b, n, out, expected);
     int64_t runs = 1 + (int64_t)(SLICE_NS / run(&s, 3)), reference_runs;
-    reference_runs = 1 + (int64_t)(SLICE_NS / b->reference(n, x, y, expected, 3));
+    reference_runs = 1 + (int64_t)(SLICE_NS / run_reference(b, n, x, y, expected, 3));
     double best = 1e300;
     for (int r = 0; r < rounds; r++) {
         mine[r] = run(&s, runs);
-        theirs[r] = b->reference(n, x, y, expected, reference_runs);
+        theirs[r] = run_reference(b, n, x, y, expected, reference_runs);
         ratios[r] = mine[r] / theirs[r];
         best = mine[r] < best ? mine[r] : best;
     }

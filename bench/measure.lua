@@ -13,6 +13,8 @@ int clock_gettime(int clock, neap_bench_clock *out);
 local measure = {}
 measure.rounds = tonumber(arg and arg[1]) or 15
 measure.neap = arg and arg[2] or "build/neap"
+measure.quick = arg and arg[3] == "quick"
+measure.workers = tonumber(arg and arg[4]) or 1
 
 local MONOTONIC = 1
 local SLICE_NS = 4e6 -- of one contender in one round, about
@@ -24,6 +26,16 @@ function measure.now()
     return tonumber(clock.seconds) * 1e9 + tonumber(clock.nanoseconds)
 end
 local now = measure.now
+
+--- The timer of a contender (see below) whose f does the work of `each` calls.
+function measure.timer(f, each)
+    return function(count)
+        local calls = math.max(1, math.floor(count / (each or 1) + 0.5))
+        local start = now()
+        for _ = 1, calls do f() end
+        return (now() - start) / calls / (each or 1)
+    end
+end
 
 --- ns a call of a contender: a function, or a table whose field `timer` is a function that makes `count` calls and
 -- returns their time itself.
@@ -84,16 +96,21 @@ function measure.pair(f, g)
     return measure.median(ratios), times[1], times[2]
 end
 
+--- A value as Lua text.
+local function literal(value)
+    if type(value) == "string" then return ("%q"):format(value) end
+    if type(value) ~= "table" then return ("%.9g"):format(value) end
+    local parts = {}
+    for key, item in pairs(value) do parts[#parts + 1] = ("[%s]=%s"):format(literal(key), literal(item)) end
+    return "{" .. table.concat(parts, ",") .. "}"
+end
+
 --- Hands a row to run.lua: name, value, unit; goal and better ("less" by default, or "more"); best; and for comparisons
 -- `reference` (the other side's median, in the row's unit) and `ratio`. The goal is for the ratio where there is one;
--- `most` bounds the value besides. Programs may add `peers`, a table of other systems' values.
+-- `most` bounds the value besides. `peers`: other systems' values. `checks` takes the place of the goal where there are
+-- several: a list of {name, ratio, goal}, each met if the ratio is at most its goal.
 function measure.row(row)
-    local parts = {}
-    for key, value in pairs(row) do
-        local text = type(value) == "string" and ("%q"):format(value) or ("%.9g"):format(value)
-        parts[#parts + 1] = key .. "=" .. text
-    end
-    io.write("{", table.concat(parts, ","), "}\n")
+    io.write(literal(row), "\n")
     io.flush()
 end
 

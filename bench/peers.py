@@ -1,21 +1,180 @@
-"""peers.py: the expressions of bench/rows in other systems; started by bench/peers, which documents the options.
+"""peers.py: the expressions of bench/rows in other systems.
 
-Writes lines "row name<TAB>system<TAB>value" in the unit of neap's row (us, or images/s). Each system runs in processes
-of its own: the kernels pinned to one core, the training step free to use all. Timing ends when the result is on the
-host. Values are medians over rounds of about 4 ms each.
+`peers.py serve SYSTEM THREADS` takes its turns beside neap: bench/peer.lua tells it, by lines on its standard input,
+what to time, and reads a line for each. A kernel's Python text (bench/kernels.lua) is statements over the inputs x, y, z,
+w and the functions below, which each system spells in its own way; the last statement is the result.
+
+    kernel SIZE COLUMNS INPUTS TEXT   makes inputs and calls the kernel once: "ok" and the sum of the result's magnitudes
+    time COUNT                        makes so many calls, each until the result is on the host: ns a call
+    cold SIZE COLUMNS INPUTS TEXT     ns of the first call of a new function of the text
+
+Started by bench/peers it measures the training step and writes "row name<TAB>system<TAB>value". Values are medians over
+rounds of about 4 ms each.
 """
 
 import os
+import re
 import statistics
 import subprocess
 import sys
 import time
 
 SLICE = 4e-3
-COLUMNS = 512
-SIZES = {"1e3": 10**3, "1e5": 10**5, "1e7": 10**7}
 BATCH, PIXELS, HIDDEN, CLASSES = 128, 784, 256, 10
 TRAINING_ROW = "training step, 784-256-10, batch 128"
+INPUTS = ["x", "y", "z", "w"]
+
+
+def compiled(text, names):
+    """The function of a kernel's text."""
+    *statements, result = [part.strip() for part in text.split(";")]
+    lines = ["def kernel(%s):" % ", ".join(INPUTS), *("    " + part for part in statements), "    return " + result]
+    scope = dict(names)
+    exec("\n".join(lines), scope)
+    return scope["kernel"]
+
+
+class Numpy:
+    def __init__(self, threads):
+        import numpy as np
+
+        def exps(x):
+            most = x.max(-1, keepdims=True)
+            return np.exp(x - most), most
+
+        def softmax(x):
+            e, _ = exps(x)
+            return e / e.sum(-1, keepdims=True)
+
+        def logsumexp(x):
+            e, most = exps(x)
+            return np.log(e.sum(-1)) + most[..., 0]
+
+        self.names = dict(
+            tanh=np.tanh, exp=np.exp, sqrt=np.sqrt, where=np.where, clip=np.clip, maximum=np.maximum, sum=np.sum,
+            mean=lambda x, axis: x.mean(axis, keepdims=True), most=np.max, variance=np.var, softmax=softmax,
+            logsumexp=logsumexp)
+
+    def array(self, x):
+        return x
+
+    def function(self, text):
+        return compiled(text, self.names)
+
+    def ready(self, result):
+        return result
+
+
+class Numexpr(Numpy):
+    def __init__(self, threads):
+        import numexpr
+
+        numexpr.set_num_threads(threads)
+        self.evaluate = numexpr.evaluate
+
+    def function(self, text):
+        import numpy as np
+
+        numbers = {}
+
+        def number(match):  # literals would be f64
+            name = "n%d" % len(numbers)
+            numbers[name] = np.float32(match.group())
+            return name
+
+        text = re.sub(r"(?<![\w.*])\d+\.\d+", number, text)
+        return lambda *inputs: self.evaluate(text, dict(zip(INPUTS, inputs), **numbers))
+
+
+class Torch(Numpy):
+    def __init__(self, threads):
+        import torch
+
+        torch.set_num_threads(threads)
+        self.torch = torch
+        self.names = dict(
+            tanh=torch.tanh, exp=torch.exp, sqrt=torch.sqrt, where=torch.where, clip=torch.clip,
+            maximum=lambda x, least: torch.clamp(x, min=least), sum=torch.sum,
+            mean=lambda x, axis: x.mean(axis, keepdim=True), most=torch.amax,
+            variance=lambda x: torch.var(x, correction=0), softmax=lambda x: torch.softmax(x, -1),
+            logsumexp=lambda x: torch.logsumexp(x, -1))
+
+    def array(self, x):
+        return self.torch.from_numpy(x)
+
+
+class TorchCompile(Torch):
+    def function(self, text):
+        self.torch._dynamo.reset()
+        return self.torch.compile(compiled(text, self.names), dynamic=False)
+
+
+class Jax(Numpy):
+    def __init__(self, threads):
+        cores = sorted(os.sched_getaffinity(0))
+        os.sched_setaffinity(0, set(cores[:threads]))
+        import jax
+        import jax.numpy as jnp
+
+        self.jax, self.array, self.ready = jax, jnp.asarray, jax.block_until_ready
+        self.names = dict(
+            tanh=jnp.tanh, exp=jnp.exp, sqrt=jnp.sqrt, where=jnp.where, clip=jnp.clip, maximum=jnp.maximum, sum=jnp.sum,
+            mean=lambda x, axis: x.mean(axis, keepdims=True), most=jnp.max, variance=jnp.var,
+            softmax=lambda x: jax.nn.softmax(x, -1), logsumexp=lambda x: jax.nn.logsumexp(x, -1))
+
+
+class JaxJit(Jax):
+    def function(self, text):
+        return self.jax.jit(compiled(text, self.names), static_argnums=())
+
+
+SYSTEMS = {"numpy": Numpy, "numexpr": Numexpr, "torch": Torch, "torch compile": TorchCompile, "jax": Jax,
+           "jax jit": JaxJit}
+
+
+def inputs(size, columns, count):
+    """The inputs of a kernel: those that bench/kernels.lua makes, then zeros of one element, which nobody reads."""
+    import numpy as np
+
+    made = [np.zeros(1, np.float32)] * len(INPUTS)
+    for k in range(1, count + 1):
+        x = ((np.arange(2000) * (2 * k - 1)) % 2000).astype(np.float32) / np.float32(700) - np.float32(1.4 - 0.05 * k)
+        made[k - 1] = np.resize(x * x if k == 4 else x, size).reshape((-1, columns) if columns > 1 else -1)
+    return made
+
+
+def magnitude(result):
+    import numpy as np
+
+    return float(np.abs(np.asarray(result[0] if isinstance(result, tuple) else result), dtype=np.float64).sum())
+
+
+def serve(name, threads):
+    import numpy as np
+
+    system = SYSTEMS[name](threads)
+    np.seterr(all="ignore")
+    function, arguments = None, None
+    print("ready", flush=True)
+    for line in sys.stdin:
+        words = line.rstrip("\n").split("\t")
+        try:
+            if words[0] == "time":
+                count, start = int(words[1]), time.perf_counter_ns()
+                for _ in range(count):
+                    system.ready(function(*arguments))
+                answer = "%.6g" % ((time.perf_counter_ns() - start) / count)
+            else:
+                size, columns, count = map(int, words[1:4])
+                arguments = [system.array(x) for x in inputs(size, columns, count)]
+                start = time.perf_counter_ns()
+                function = system.function(words[4])
+                result = system.ready(function(*arguments))
+                first = time.perf_counter_ns() - start
+                answer = "ok\t%.9g" % magnitude(result) if words[0] == "kernel" else "%.6g" % first
+        except Exception as problem:
+            answer = "no\t" + " ".join(str(problem).split())[:200]
+        print(answer, flush=True)
 
 
 def median_seconds(f, repeats):
@@ -37,89 +196,6 @@ def median_seconds(f, repeats):
             f()
         times.append((time.perf_counter() - start) / count)
     return statistics.median(times)
-
-
-def inputs(size, in_rows):
-    import numpy as np
-
-    if in_rows:
-        size = -(-size // COLUMNS) * COLUMNS
-    x = (np.arange(size) % 2000).astype(np.float32) / np.float32(700) - np.float32(1.4)
-    return (x.reshape(-1, COLUMNS) if in_rows else x), (x + np.float32(0.25))
-
-
-def numpy_kernels():
-    import numpy as np
-
-    def softmax(x, _):
-        e = np.exp(x - x.max(axis=-1, keepdims=True))
-        return e / e.sum(axis=-1, keepdims=True)
-
-    f = np.float32
-    return {
-        "a*x+b": lambda x, _: x * f(1.5) + f(0.25),
-        "polynomial, 8 ops": lambda x, _: (((x * f(0.1) + f(0.2)) * x + f(0.3)) * x + f(0.4)) * x + f(0.5),
-        "tanh(a*x+b)*exp(-x*x)": lambda x, _: np.tanh(x * f(1.5) + f(0.25)) * np.exp(-x * x),
-        "sum((x-y)^2)": lambda x, y: float(((x - y) ** 2).sum()),
-        "softmax of rows of 512": softmax,
-    }, lambda a: a
-
-
-def numexpr_kernels():
-    import numexpr
-    import numpy as np
-
-    numexpr.set_num_threads(1)
-    a, b, c, d, e = (np.float32(v) for v in (0.1, 0.2, 0.3, 0.4, 0.5))
-    p, q = np.float32(1.5), np.float32(0.25)
-    return {
-        "a*x+b": lambda x, _: numexpr.evaluate("x * p + q", {"x": x, "p": p, "q": q}),
-        "polynomial, 8 ops": lambda x, _: numexpr.evaluate(
-            "(((x * a + b) * x + c) * x + d) * x + e", {"x": x, "a": a, "b": b, "c": c, "d": d, "e": e}),
-        "tanh(a*x+b)*exp(-x*x)": lambda x, _: numexpr.evaluate(
-            "tanh(x * p + q) * exp(-x * x)", {"x": x, "p": p, "q": q}),
-        "sum((x-y)^2)": lambda x, y: float(numexpr.evaluate("sum((x - y) ** 2)", {"x": x, "y": y})),
-    }, lambda a: a
-
-
-def jax_kernels():
-    import jax
-    import jax.numpy as jnp
-
-    plain = {
-        "a*x+b": lambda x, _: x * 1.5 + 0.25,
-        "polynomial, 8 ops": lambda x, _: (((x * 0.1 + 0.2) * x + 0.3) * x + 0.4) * x + 0.5,
-        "tanh(a*x+b)*exp(-x*x)": lambda x, _: jnp.tanh(x * 1.5 + 0.25) * jnp.exp(-x * x),
-        "sum((x-y)^2)": lambda x, y: ((x - y) ** 2).sum(),
-        "softmax of rows of 512": lambda x, _: jax.nn.softmax(x, axis=-1),
-    }
-
-    def ready(f):
-        compiled = jax.jit(f)
-        return lambda x, y: compiled(x, y).block_until_ready()
-
-    return {name: ready(f) for name, f in plain.items()}, jnp.asarray
-
-
-def torch_kernels():
-    import torch
-
-    torch.set_num_threads(1)
-    return {
-        "a*x+b": lambda x, _: x * 1.5 + 0.25,
-        "polynomial, 8 ops": lambda x, _: (((x * 0.1 + 0.2) * x + 0.3) * x + 0.4) * x + 0.5,
-        "tanh(a*x+b)*exp(-x*x)": lambda x, _: torch.tanh(x * 1.5 + 0.25) * torch.exp(-x * x),
-        "sum((x-y)^2)": lambda x, y: ((x - y) ** 2).sum().item(),
-        "softmax of rows of 512": lambda x, _: torch.softmax(x, -1),
-    }, torch.from_numpy
-
-
-def run_kernels(system, repeats):
-    kernels, convert = globals()[system + "_kernels"]()
-    for name, f in kernels.items():
-        for label, size in SIZES.items():
-            x, y = (convert(v) for v in inputs(size, name.startswith("softmax")))
-            print("%s, %s\t%s\t%.6g" % (name, label, system, median_seconds(lambda: f(x, y), repeats) * 1e6))
 
 
 def jax_training():
@@ -183,19 +259,17 @@ def run_training(system, repeats):
 
 def main():
     words = sys.argv[1:]
+    if words[:1] == ["serve"]:
+        serve(words[1], int(words[2]))
+        return
     repeats = 15
     if words[:1] == ["--repeats"]:
         repeats, words = int(words[1]), words[2:]
-    if words[:1] in (["kernels"], ["training"]):
-        if words[0] == "kernels":
-            os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
-            run_kernels(words[1], repeats)
-        else:
-            run_training(words[1], repeats)
+    if words[:1] == ["training"]:
+        run_training(words[1], repeats)
         return
     for system in words:
-        for part in ("kernels", "training"):
-            subprocess.run([sys.executable, __file__, "--repeats", str(repeats), part, system], check=True)
+        subprocess.run([sys.executable, __file__, "--repeats", str(repeats), "training", system], check=True)
 
 
 main()

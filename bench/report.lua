@@ -67,29 +67,81 @@ local function short(value)
     return (("%.3g"):format(value))
 end
 
---- The value that the goal is about.
-local function judged(row)
-    return row.ratio or row.value
+--- What a row is judged by, as a list of {name, value, goal}, `better` being "less" or "more".
+local function checks_of(row)
+    local checks = {}
+    for _, check in ipairs(row.checks or {}) do
+        checks[#checks + 1] = { name = check.name, value = check.ratio, goal = check.goal, times = "×" }
+    end
+    if row.goal then
+        checks[#checks + 1] = { name = "goal", value = row.ratio or row.value, goal = row.goal, better = row.better,
+                                times = row.ratio and "×" or "" }
+    end
+    if row.most then checks[#checks + 1] = { name = "most", value = row.value, goal = row.most, times = "" } end
+    return checks
 end
 
---- Whether the goal is reached, and the bound `most` of the value, if there is one; nil without a goal.
+local function holds(check)
+    if check.better == "more" then return check.value >= check.goal end
+    return check.value <= check.goal
+end
+
+--- Whether all that a row is judged by holds; nil without a goal.
 local function met(row)
-    if row.goal == nil then return nil end
-    if row.most and row.value > row.most then return false end
-    if row.better == "more" then return judged(row) >= row.goal end
-    return judged(row) <= row.goal
+    local checks = checks_of(row)
+    if #checks == 0 then return nil end
+    for _, check in ipairs(checks) do
+        if not holds(check) then return false end
+    end
+    return true
 end
 
 local function goal_text(row)
-    if row.goal == nil then return "" end
-    local text = (row.better == "more" and "≥ " or "≤ ") .. short(row.goal) .. (row.ratio and "×" or "")
-    return row.most and ("≤ %s, %s"):format(short(row.most), text) or text
+    local parts = {}
+    for k, check in ipairs(checks_of(row)) do
+        local name = (check.name == "goal" or check.name == "most") and "" or check.name .. " "
+        parts[k] = name .. (check.better == "more" and "≥ " or "≤ ") .. short(check.goal) .. check.times
+    end
+    return table.concat(parts, ", ")
 end
 
+--- "met", or what is missed and by how much.
 local function verdict(row)
-    local reached = met(row)
+    local reached, parts = met(row), {}
     if reached == nil then return "" end
-    return reached and "met" or "missed"
+    for _, check in ipairs(checks_of(row)) do
+        if not holds(check) and row.checks then
+            parts[#parts + 1] = ("%s %s%s"):format(check.name, short(check.value), check.times)
+        end
+    end
+    return reached and "met" or "missed" .. (#parts > 0 and ": " .. table.concat(parts, ", ") or "")
+end
+
+--- How many rows of each group meet each of their checks: a line for each, with the row that is farthest from it.
+local function goals_text(rows)
+    local order, totals = {}, {}
+    for _, row in ipairs(rows) do
+        for _, check in ipairs(row.checks or {}) do
+            local key = row.group .. ", " .. check.name
+            local total = totals[key]
+            if not total then
+                total = { met = 0, all = 0, far = 0 }
+                totals[key], order[#order + 1] = total, key
+            end
+            local far = check.ratio / check.goal
+            total.all, total.met = total.all + 1, total.met + (far <= 1 and 1 or 0)
+            if far > total.far then
+                total.far = far
+                total.worst = ("%s: %s× of %s×"):format(row.name, short(check.ratio), short(check.goal))
+            end
+        end
+    end
+    local lines = {}
+    for k, key in ipairs(order) do
+        local total = totals[key]
+        lines[k] = ("%s: %d of %d met; farthest: %s"):format(key, total.met, total.all, total.worst)
+    end
+    return #lines > 0 and "\n" .. table.concat(lines, "\n") .. "\n" or ""
 end
 
 --- The cells of all rows, the first line being the heads.
@@ -124,7 +176,7 @@ function report.text(rows, peers)
         end
         out[#out + 1] = (table.concat(padded, "  "):gsub("%s+$", ""))
     end
-    return table.concat(out, "\n") .. "\n"
+    return table.concat(out, "\n") .. "\n" .. goals_text(rows)
 end
 
 function report.markdown(facts, rows, peers)
@@ -138,7 +190,7 @@ function report.markdown(facts, rows, peers)
         out[#out + 1] = "| " .. table.concat(line, " | ") .. " |"
         if k == 1 then out[#out + 1] = "|---" .. ("|--:"):rep(#line - 1) .. "|" end
     end
-    return table.concat(out, "\n") .. "\n"
+    return table.concat(out, "\n") .. "\n" .. goals_text(rows):gsub("\n(.)", "\n- %1")
 end
 
 -- ---- JSON -----------------------------------------------------------------------------------------------------------

@@ -13,7 +13,11 @@ local GROUPS = {
     { name = "recording", workers = 1 },
     { name = "bare", program = "bench/results/bare" },
     { name = "engine", program = "bench/results/engine", workers = 2 },
-    { name = "kernels", workers = 1 },
+    { name = "fused", workers = 1 },
+    { name = "fused", workers = 2 },
+    { name = "reduce", workers = 1 },
+    { name = "reduce", workers = 2 },
+    { name = "small", workers = 1 },
     { name = "latency" },
     { name = "mlp" },
     { name = "startup" },
@@ -40,7 +44,7 @@ local function parse(words)
         elseif word == "--repeats" then
             options.repeats = tonumber(value()) or fail("--repeats wants a number")
         elseif word == "--quick" then
-            options.repeats = 3
+            options.repeats, options.quick = 3, true
         elseif word == "--list" then
             options.list = true
         else
@@ -58,10 +62,11 @@ end
 --- Runs a group; appends its rows to `rows`. A group that fails is reported and makes the whole run fail.
 local function run_group(group, options, rows)
     local workers = group.workers and "--workers " .. group.workers or ""
-    local command = ("%s %s bench/rows/%s.lua %d %s"):format(quoted(options.neap), workers, group.name, options.repeats,
-                                                           quoted(options.neap))
+    local command = ("OMP_WAIT_POLICY=passive %s %s bench/rows/%s.lua %d %s %s %s"):format(
+        quoted(options.neap), workers, group.name, options.repeats, quoted(options.neap),
+        options.quick and "quick" or "full", group.workers or "")
     if group.program then command = ("%s %d %s"):format(quoted(group.program), options.repeats, group.workers or "") end
-    io.stderr:write("bench: ", group.name, " …\n")
+    io.stderr:write("bench: ", group.name, group.workers == 2 and ", 2 threads" or "", " …\n")
     local pipe = assert(io.popen(command))
     local count = 0
     for line in pipe:lines() do
@@ -77,7 +82,9 @@ end
 local options = parse(arg)
 local chosen = {}
 for _, group in ipairs(GROUPS) do
-    if group.name:find(options.only) then chosen[#chosen + 1] = group end
+    local wanted = options.only == ""
+    for pattern in options.only:gmatch "[^,]+" do wanted = wanted or group.name:find(pattern) end
+    if wanted then chosen[#chosen + 1] = group end
 end
 if #chosen == 0 then fail("no group matches '%s'; --list names them", options.only) end
 if options.list then

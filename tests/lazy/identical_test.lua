@@ -1,9 +1,10 @@
 --- identical_test.lua: results have the same bits however and wherever they are computed.
 --
--- Random programs (programs.lua) are run by processes with 1, 2 and 7 workers, chunks of 256 and 1024 elements and each
--- instruction set that the CPU has; in each of them in several ways: everything pending at once, every result by
--- itself, with flushes at random places, and as a jitted function. The limits from which work is split over workers and
--- results go past the caches are lowered, so that small arrays get there.
+-- Random programs (programs.lua) and the kernels that are measured (bench/kernels.lua) are run by processes with 1, 2
+-- and 7 workers, chunks of 256 and 1024 elements and each instruction set that the CPU has; in each of them in several
+-- ways: everything pending at once, every result by itself, with flushes at random places, and as a jitted function.
+-- The limits from which work is split over workers and results go past the caches are lowered, so that small arrays
+-- get there.
 --
 --     NEAP_TEST_PROGRAMS=20000 …              how many (2000 in a release build)
 --     NEAP_TEST_SEED=5000 …                   the first (1)
@@ -11,9 +12,9 @@
 --     build/neap --workers 7 tests/lazy/identical_test.lua run 1 2000 chunk=256,isa=avx2     a process's share
 package.path = "./?.lua;" .. package.path
 local np = require "neap"
+local kernels = require "bench.kernels"
 local programs = require "tests.lazy.programs"
 
--- ---- One process ----------------------------------------------------------------------------------------------------
 
 local function unlimited()
     np.debug.limits { nodes = 0, bytes = 0 }
@@ -63,21 +64,45 @@ ways[4] = { "with flushes", function(program)
     return hashes(program, r)
 end }
 
---- Prints a line for each program: its seed and a hash of its results; or what differs.
+--- A measured kernel at about n elements, in the form of a program.
+local function program_of(kernel, n)
+    local inputs, program = {}, { seed = n, results = {} }
+    n = kernels.size(kernel, n)
+    for k = 1, kernel.inputs or 1 do inputs[k] = kernels.input(k, n, kernel.columns) end
+    for k = 1, kernel.outputs or 1 do program.results[k] = #inputs + k end
+    function program.make() return { unpack(inputs) } end
+    function program.run(r, visit)
+        local results = { kernel.lua(unpack(r, 1, #inputs)) }
+        for k, x in ipairs(results) do
+            r[#inputs + k] = x
+            if visit then visit(x) end
+        end
+    end
+    program.drawn = program.make()
+    program.run(program.drawn)
+    return program
+end
+
+--- Prints a line for a program: its name and a hash of its results; or what differs.
+local function try(name, program)
+    local expected
+    for _, way in ipairs(ways) do
+        local found = table.concat(way[2](program), "; ")
+        expected = expected or found
+        if found ~= expected then
+            io.write(("%s differs %s: %s, but %s: %s\n"):format(name, way[1], found, ways[1][1], expected))
+        end
+    end
+    io.write(name, "\t", expected, "\n")
+end
+
 local function run(first, count, settings)
     np.debug.kernels(settings)
     unlimited()
-    for seed = first, first + count - 1 do
-        local program, expected = programs.draw(seed), nil
-        for _, way in ipairs(ways) do
-            local found = table.concat(way[2](program), "; ")
-            expected = expected or found
-            if found ~= expected then
-                io.write(("%d differs %s: %s, but %s: %s\n"):format(seed, way[1], found, ways[1][1], expected))
-            end
-        end
-        io.write(seed, "\t", expected, "\n")
+    for _, kernel in ipairs(kernels) do
+        for _, n in ipairs { 1000, 20000 } do try(kernel.name .. ", " .. n, program_of(kernel, n)) end
     end
+    for seed = first, first + count - 1 do try(tostring(seed), programs.draw(seed)) end
 end
 
 if arg[1] == "show" then
@@ -91,7 +116,6 @@ elseif arg[1] == "run" then
     os.exit(0)
 end
 
--- ---- All of them ----------------------------------------------------------------------------------------------------
 
 local check = require "tests.check"
 local neap = require("tests.interp.process").neap
@@ -120,25 +144,24 @@ local function start(process)
         neap, process.workers, first, count, process.isa, process.chunk))
 end
 
---- What a process printed: seed → hashes, and lines that are not of that form.
+--- What a process printed: program → hashes, how many there are, and lines that are not of that form.
 local function output_of(pipe)
-    local found, odd = {}, {}
+    local found, n, odd = {}, 0, {}
     for text in pipe:lines() do
-        local seed, hash = text:match "^(%d+)\t(.*)$"
-        if seed then found[tonumber(seed)] = hash else odd[#odd + 1] = text end
+        local name, hash = text:match "^([^\t]+)\t(.*)$"
+        if name then found[name], n = hash, n + 1 else odd[#odd + 1] = text end
     end
     pipe:close()
-    return found, odd
+    return found, n, odd
 end
 
-local function compare(found, odd, expected)
-    for seed = first, first + count - 1 do
-        if not found[seed] or found[seed] ~= expected[seed] then
-            odd[#odd + 1] = ("%d: %s, expected %s"):format(seed, found[seed], expected[seed])
-        end
+local function compare(found, n, odd, expected)
+    check.equal(n, count + 2 * #kernels, "programs that ran: " .. table.concat(odd, "\n"):sub(-1000))
+    for name, hash in pairs(expected) do
+        if found[name] ~= hash then odd[#odd + 1] = ("%s: %s, expected %s"):format(name, found[name], hash) end
     end
     for k = 1, #odd do odd[k] = odd[k]:sub(1, 300) end
-    check.ok(#odd == 0, ("%d programs differ (see 'show SEED'):\n  %s"):format(#odd, table.concat(odd, "\n  ", 1,
+    check.ok(#odd == 0, ("%d differ (see 'show SEED'):\n  %s"):format(#odd, table.concat(odd, "\n  ", 1,
                                                                                           math.min(#odd, 3))))
 end
 
@@ -152,9 +175,9 @@ for k, process in ipairs(PROCESSES) do
     end
     if #running == 2 or k == #PROCESSES then -- two at a time
         for _, one in ipairs(running) do
-            local found, odd = output_of(one.pipe)
+            local found, n, odd = output_of(one.pipe)
             expected = expected or found
-            check.test(one.name, function() compare(found, odd, expected) end)
+            check.test(one.name, function() compare(found, n, odd, expected) end)
         end
         running = {}
     end

@@ -1,0 +1,65 @@
+--- peer.lua: other systems as contenders: each is a process of peers.py that is told, line by line, what to time, so
+-- that it takes its turns in the same rounds as neap and C.
+--
+--     for _, peer in ipairs(peers.start({ "numpy", "jax jit" }, 1)) do
+--         local contender = peer:contender(kernel, n)
+--         print(peer.name, contender and contender.timer(100))   -- ns a call
+--     end
+local peers = {}
+
+local Peer = {}
+Peer.__index = Peer
+
+local python = (os.getenv "XDG_CACHE_HOME" or os.getenv "HOME" .. "/.cache") .. "/neap-bench/bin/python"
+
+--- Asks for an answer of one line.
+function Peer:ask(...)
+    self.requests:write(table.concat({ ... }, "\t"), "\n")
+    self.requests:flush()
+    return assert(self.answers:read "*l", "bench: the process of " .. self.name .. " ended")
+end
+
+--- Starts a system; nil where it is not installed.
+local function start(name, threads)
+    local pipe = os.tmpname()
+    os.remove(pipe)
+    assert(os.execute(("mkfifo '%s'"):format(pipe)) == 0, "bench: mkfifo failed")
+    local command = "'%s' bench/peers.py serve '%s' %d <'%s' 2>/dev/null"
+    local answers = io.popen(command:format(python, name, threads, pipe))
+    local peer = setmetatable({ name = name, answers = answers, requests = assert(io.open(pipe, "w")) }, Peer)
+    os.remove(pipe)
+    return peer
+end
+
+--- The systems of a list that are installed, each with so many threads.
+function peers.start(names, threads)
+    local file, started, list = io.open(python), {}, {}
+    if not file then return {} end
+    file:close()
+    for k, name in ipairs(names) do started[k] = start(name, threads) end
+    for _, peer in ipairs(started) do
+        if peer.answers:read "*l" == "ready" then list[#list + 1] = peer end
+    end
+    return list
+end
+
+local function request(what, kernel, n)
+    return what, n, kernel.columns or 1, kernel.inputs or 1, kernel.python
+end
+
+--- A kernel at n elements, called once, or nil if the system cannot say it; and the sum of its result's magnitudes.
+function Peer:contender(kernel, n)
+    if self.name == "numexpr" and not kernel.numexpr then return nil end
+    local sum = self:ask(request("kernel", kernel, n)):match "^ok\t(.*)$"
+    if not sum then return nil end
+    return { name = self.name, timer = function(count) return assert(tonumber((self:ask("time", count)))) end },
+           tonumber(sum)
+end
+
+--- ns of the first call of a kernel on a shape of n elements that was not seen before; nil if the system cannot say it.
+function Peer:cold(kernel, n)
+    if self.name == "numexpr" and not kernel.numexpr then return nil end
+    return tonumber((self:ask(request("cold", kernel, n))))
+end
+
+return peers
