@@ -33,7 +33,7 @@ local library = ffi.load("bench/results/libneap_bench_reference.so")
 
 local CACHE = tonumber(ffi.C.sysconf(194)) -- _SC_LEVEL3_CACHE_SIZE
 local HUGE_PAGE, ADVISE_HUGE, MEMORY = 2 * 1024 * 1024, 14, 1.5e9
-local TOLERANCE = 1e-3
+local TOLERANCE = 0.02 -- of sums: some systems add up many f32 one by one
 
 local compare = {}
 
@@ -146,13 +146,14 @@ end
 local function row_of(kernel, n, name, threads, others)
     local list = contenders_of(kernel, n, threads, others)
     local times, best, ratio_to = measure.rounds_of(list), {}, {}
-    for k, contender in ipairs(list) do
-        best[contender.name] = measure.min(times[k]) / 1e3
-        ratio_to[contender.name] = best.neap / best[contender.name]
+    local mine = measure.min(times[1]) / 1e3
+    for k = 2, #list do
+        best[list[k].name] = measure.min(times[k]) / 1e3
+        ratio_to[list[k].name] = mine / best[list[k].name]
     end
     local checks = checks_of(kernel, n, ratio_to, bytes_of(kernel, n))
     local reference = checks[1] and checks[1].name == "memory" and "bound" or "C"
-    measure.row { name = name, value = measure.median(times[1]) / 1e3, best = best.neap, unit = "us",
+    measure.row { name = name, value = measure.median(times[1]) / 1e3, best = mine, unit = "us",
                   reference = best[reference], ratio = ratio_to[reference], checks = checks, peers = best }
 end
 
