@@ -162,6 +162,8 @@ struct neap_ctx {
 
     uint8_t *plain;    /* by op and dtype: see plain_result in record.c */
     neap_node *number; /* a weak constant to be used again, if nobody kept it */
+    int quick_status;  /* outcome of the last quick call … */
+    int32_t quick_id;
     void *blocks[16];  /* free lists of nodes by size */
     neap_counters counters;
 };

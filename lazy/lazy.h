@@ -87,10 +87,24 @@ NEAP_API int neap_array_number(neap_ctx *ctx, int dtype, double value, int32_t *
 
 /* Records an op (LAZY_OP number from the generated list). Errors name the op, the expected and the actual. */
 NEAP_API int neap_op(neap_ctx *ctx, int op, int nin, const int32_t *in, int nattrs, const int64_t *attrs, int32_t *out);
-NEAP_API int neap_op1(neap_ctx *ctx, int op, int32_t a, int32_t *out);
-NEAP_API int neap_op2(neap_ctx *ctx, int op, int32_t a, int32_t b, int32_t *out);
+
+/* Lua's fast paths: one call with few arguments, each of which costs an interpreter something. They return the new id
+ * (always positive) if that is all there is to say; else 0, and neap_quick_outcome has the id, and the status that neap_op
+ * would have returned. */
+typedef struct neap_handle { /* what Lua holds of an array */
+    const int32_t _id;
+} neap_handle;
+NEAP_API int32_t neap_quick_op1(neap_ctx *ctx, int op, const neap_handle *a);
+NEAP_API int32_t neap_quick_op2(neap_ctx *ctx, int op, const neap_handle *a, const neap_handle *b);
 /* Array with number; number_first swaps the operands. */
-NEAP_API int neap_op2_number(neap_ctx *ctx, int op, int32_t a, double number, int number_first, int32_t *out);
+NEAP_API int32_t neap_quick_number(neap_ctx *ctx, int op, const neap_handle *a, double number, int number_first);
+/* A reduction over all axes. */
+NEAP_API int32_t neap_quick_reduce(neap_ctx *ctx, int op, const neap_handle *a);
+/* Part `index` of the first axis, from its end if negative; it must be an integer. */
+NEAP_API int32_t neap_quick_part(neap_ctx *ctx, const neap_handle *a, double index);
+NEAP_API int neap_quick_outcome(neap_ctx *ctx, int32_t *out);
+/* The value of an array of one number if it is there, or can be computed at once; NaN: ask neap_array_item. */
+NEAP_API double neap_quick_item(neap_ctx *ctx, const neap_handle *a);
 
 /* Starts computing an array and what it needs; does not wait. */
 NEAP_API int neap_array_start(neap_ctx *ctx, int32_t id);

@@ -589,34 +589,6 @@ int neap_op(neap_ctx *ctx, int op, int nin, const int32_t *in, int nattrs, const
     return publish(ctx, lazy_record(ctx, op, nin, nodes, nattrs, attrs), out);
 }
 
-int neap_op1(neap_ctx *ctx, int op, int32_t a, int32_t *out) {
-    neap_node *in = lazy_lookup(ctx, a);
-    return in && check_op(op) == 0 ? publish(ctx, lazy_record(ctx, op, 1, &in, 0, NULL), out) : neap_error_code();
-}
-
-int neap_op2(neap_ctx *ctx, int op, int32_t a, int32_t b, int32_t *out) {
-    neap_node *in[2] = {lazy_lookup(ctx, a), NULL};
-    if (!in[0] || !(in[1] = lazy_lookup(ctx, b)) || check_op(op) != 0)
-        return neap_error_code();
-    return publish(ctx, lazy_record(ctx, op, 2, in, 0, NULL), out);
-}
-
-int neap_op2_number(neap_ctx *ctx, int op, int32_t a, double number, int number_first, int32_t *out) {
-    neap_node *array = lazy_lookup(ctx, a);
-    if (!array)
-        return neap_error_code();
-    /* Recording converts the number into a constant of the array's dtype, so the weak one is nearly always free again. */
-    if (ctx->number && ctx->number->refs > 1) {
-        lazy_release(ctx, ctx->number);
-        ctx->number = NULL;
-    }
-    if (!ctx->number && !(ctx->number = lazy_constant(ctx, NEAP_DTYPE_F64, true, number)))
-        return neap_error_code();
-    ctx->number->value = number;
-    neap_node *in[2] = {number_first ? ctx->number : array, number_first ? array : ctx->number};
-    return publish(ctx, lazy_record(ctx, op, 2, in, 0, NULL), out);
-}
-
 int neap_array_number(neap_ctx *ctx, int dtype, double value, int32_t *out) {
     if (dtype >= NEAP_DTYPE_COUNT)
         return neap_error(NEAP_E_DTYPE, "number: no such dtype");

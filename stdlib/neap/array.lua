@@ -162,7 +162,7 @@ function meta.__index(x, key)
     if type(key) == "string" then
         fail("arrays have no field or method '%s' (an index in text form is a call: x\"1:3\")", key)
     end
-    return core.index(x, key)
+    return type(key) == "number" and core.part(x, key) or core.index(x, key)
 end
 
 function meta.__newindex(_, key)
@@ -213,12 +213,15 @@ end
 -- ---- Elementwise functions ------------------------------------------------------------------------------------------
 
 -- A row of class map without attributes is a function of its arrays, and needs nothing else.
+local operators = {} -- op name → metamethod
 for _, row in ipairs(core.rows) do
     if row.class == "map" and not row.hidden and #row.attrs == 0 then
         if row.arity == 1 then
             define(row.name, core.unary(row.id, row.name))
         elseif row.arity == 2 then
-            define(row.name, core.binary(row.id, row.name))
+            local f, operator = core.binary(row.id, row.name)
+            define(row.name, f)
+            operators[row.name] = operator
         else
             define(row.name, core.nary(row.id, row.name, row.arity))
         end
@@ -230,7 +233,8 @@ for short, name in pairs { lt = "less", le = "less_equal", gt = "greater", ge = 
     define(short, np[name])
 end
 
-meta.__add, meta.__sub, meta.__mul, meta.__div, meta.__mod = np.add, np.subtract, np.multiply, np.divide, np.remainder
+meta.__add, meta.__sub, meta.__mul = operators.add, operators.subtract, operators.multiply
+meta.__div, meta.__mod = operators.divide, operators.remainder
 local negative = np.negative
 function meta.__unm(x) return negative(x) end -- Lua passes the operand twice
 

@@ -145,11 +145,15 @@ check.test("a jitted function raises when a variable that it reads holds a delet
 end)
 
 check.test("ids of released arrays, and ids that never were, are errors", function()
-    local C, ctx, out = core.C, core.ctx, require "ffi".new("int32_t[1]")
+    local ffi = require "ffi"
+    local C, ctx, ins, out = core.C, core.ctx, ffi.new("int32_t[1]"), ffi.new("int32_t[1]")
     local id = ready({ 1 })._id
     collect()
     for _, bad in ipairs { id, 0, -1, 2 ^ 31 - 1, 12345678 } do
-        check.equal(C.neap_op1(ctx, core.ids.negative, bad, out), C.NEAP_E_HANDLE)
+        ins[0] = bad
+        check.equal(C.neap_op(ctx, core.ids.negative, 1, ins, 0, nil, out), C.NEAP_E_HANDLE)
+        check.equal(C.neap_quick_op1(ctx, core.ids.negative, core.Handle(bad)), 0)
+        check.equal(C.neap_quick_outcome(ctx, out), C.NEAP_E_HANDLE)
         check.equal(C.neap_array_poll(ctx, bad), C.NEAP_E_HANDLE)
     end
 end)

@@ -89,7 +89,10 @@ static int32_t op2(session *s, int number, int32_t a, int32_t b) {
 
 static int32_t scaled(session *s, int32_t a, double factor) {
     int32_t id = 0;
-    return s->status ? 0 : kept(s, neap_op2_number(s->ctx, LAZY_OP_multiply, a, factor, 0, &id), &id);
+    if (s->status)
+        return 0;
+    neap_quick_number(s->ctx, LAZY_OP_multiply, &(neap_handle){a}, factor, 0);
+    return kept(s, neap_quick_outcome(s->ctx, &id), &id);
 }
 
 static int32_t placed(session *s, int32_t a) {
