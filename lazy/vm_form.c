@@ -10,9 +10,9 @@ enum {
     ROWS_ALIGN = 16,  /* elements: chunks of rows start at multiples of a cache line if that costs few rows */
     COLUMN_ROWS = 4,  /* least rows in a chunk of columns */
     COLUMNS_MIN = 16,
-    WHOLE_COLUMNS = 2 * LAZY_ROW_MAX, /* elements of a block of whole columns, about */
-    TILED_MIN = 4096,                 /* smaller domains stay in the cache whatever the order */
-    TILED_SIDE = 8                    /* axes shorter than this are not worth blocks */
+    WHOLE_COLUMNS = LAZY_ROW_MAX, /* elements of a block of whole columns, about */
+    TILED_MIN = 4096,             /* smaller domains stay in the cache whatever the order */
+    TILED_SIDE = 8                /* axes shorter than this are not worth blocks */
 };
 
 /* ---- Collapsing -------------------------------------------------------------------------------------------------- */
@@ -120,7 +120,8 @@ static int tiled_axis(vm_program *p) {
     return across;
 }
 
-/* Does memory run along the last kept axis for more loads and stores than along the last reduced axis? */
+/* Does memory run along the last kept axis for more loads and stores than along the last reduced axis? What is the same
+ * for all of that axis is small and does not count. */
 static bool column_wise(vm_program *p) {
     const vm_axes *a = &p->axes;
     int columns = 0, rows = 0;
@@ -132,7 +133,7 @@ static bool column_wise(vm_program *p) {
         if (m < p->nloads ? p->loads[m].kind != LAZY_LOAD_BUFFER : p->sinks[m - p->nloads].kind != LAZY_SINK_STORE)
             continue;
         columns += kept != 0 && inner > kept;
-        rows += inner != 0 && (kept == 0 || kept > inner);
+        rows += inner != 0 && kept > inner;
     }
     return columns > rows;
 }
@@ -197,7 +198,7 @@ static void form_rows(vm_program *p, int64_t chunk) {
     int split = p->reduces ? a->kept : a->n - 1;
     int64_t row = product(a->shape + split, a->n - split);
     bool leaves = p->reduces && !p->staged && row < LEAVES_MIN && row * 2 <= chunk && !row_operands(p, split);
-    bool batch = split > 0 && (row < ROW_MIN || leaves);
+    bool batch = split > 0 && (row < ROW_MIN || leaves || (p->staged && row <= LAZY_LEAF && row * 2 <= chunk));
     p->form = batch ? VM_FORM_BATCH : VM_FORM_ROWS;
     for (int k = 0; k < a->n; k++)
         if (k < split && !batch)
@@ -210,7 +211,8 @@ static void form_rows(vm_program *p, int64_t chunk) {
     p->chunk = batch ? p->batch_rows * row : p->reduces && !p->carried ? row : chunk;
 }
 
-/* Operands that come from memory are taken in small chunks, so that the CPU reads and streams several chunks at a time. */
+/* Operands that come from memory are taken in small chunks, so that the CPU reads and streams several chunks at a time;
+ * but kernels with stages pass over each chunk several times and are better off with few chunks. */
 void vm_choose_form(vm_program *p) {
     axes_collapse(p);
     int across = tiled_axis(p);
@@ -221,7 +223,7 @@ void vm_choose_form(vm_program *p) {
     else if (across >= 0)
         form_tiles(p, across, chunk);
     else
-        form_rows(p, p->far && chunk > VM_FAR_CHUNK ? VM_FAR_CHUNK : chunk);
+        form_rows(p, p->far && !p->staged && chunk > VM_FAR_CHUNK ? VM_FAR_CHUNK : chunk);
     p->cells = product(p->grid, p->ngrid);
     p->walk_size = product(p->walk, p->nwalk);
 }

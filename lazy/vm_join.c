@@ -40,7 +40,7 @@ static bool pair_with(vm_builder *b, vm_step *s, int k) {
 static void sum_as_computed(vm_builder *b, vm_sink *sink) {
     const vm_program *p = b->p;
     vm_step *s = lone_step(b, sink->value);
-    if (!s || p->form == VM_FORM_COLUMNS || vm_single(b, s->ins.arg[0]) ||
+    if (!s || p->form == VM_FORM_COLUMNS || p->reduced < LAZY_LANES || vm_single(b, s->ins.arg[0]) ||
         (s->ins.narg == 2 && vm_single(b, s->ins.arg[1])))
         return;
     int first = s->pair ? s->pair->first : s->ins.op, second = s->pair ? s->pair->second : -1;

@@ -215,7 +215,7 @@ static void rate_values(vm_builder *b) {
         vm_load *load = &p->loads[k];
         bool stored = false;
         for (int j = 0; j < p->nsinks; j++)
-            stored |= p->sinks[j].value == k && p->nsinks > 1;
+            stored |= p->sinks[j].value == k && p->sinks[j].kind != LAZY_SINK_REDUCE && p->nsinks > 1;
         load->rate = load->kind == LAZY_LOAD_SCALAR ? VM_ONCE : b->late[k] ? VM_ROW : map_rate(p, &load->map);
         /* With several sinks, a load that is itself stored is copied first: a sink may write over its buffer. */
         load->in_place =

@@ -21,8 +21,10 @@
 
 #include "lazy/vm.h"
 
-/* Leaves of the smallest block that is worth a task. */
-enum { BLOCK_MIN = 16 };
+enum {
+    BLOCK_MIN = 16, /* leaves of the smallest block that is worth a task */
+    SHORT_ROWS = 8  /* short rows from which turning them pays */
+};
 
 typedef struct reduction { /* of carried rows */
     const vm_program *p;
@@ -58,10 +60,15 @@ static bool whole_rows(const vm_program *p) {
     return !p->carried && p->form != VM_FORM_COLUMNS;
 }
 
+/* Are rows shorter than a leaf has lanes? */
+static bool is_short(const vm_program *p) {
+    return p->reduced < LAZY_LANES;
+}
+
 /* ---- Rooms --------------------------------------------------------------------------------------------------------
  * In the room of a sink:  [accumulator] [lanes: 16 × columns, of the running leaf (COLUMNS)] [stack: depth × columns]
  * of an ARG:              [accumulator] [best: columns] [index: columns, as int32_t]
- * and for whole rows:     [results] [leaves of a row] [half of them, twice]
+ * and for whole rows:     [results] [leaves of a row, and of half of them twice; short rows: the lanes of all rows]
  */
 typedef struct accumulator {
     const vm_sink *sink;
@@ -78,7 +85,7 @@ size_t vm_reduce_room(const vm_program *p, const vm_sink *sink, int32_t *result)
     int64_t columns = columns_of(p);
     *result = 0;
     if (whole_rows(p))
-        return (size_t)((p->batch_rows + 2 * leaves_of(p)) * WORD);
+        return (size_t)((p->batch_rows + (is_short(p) ? p->chunk : 2 * leaves_of(p))) * WORD);
     *result = (int32_t)(HEAD + (sink->choice ? columns : LAZY_LANES * columns) * WORD);
     if (sink->choice)
         return (size_t)(HEAD + columns * 2 * WORD);
@@ -183,6 +190,19 @@ static void combine_leaves(const vm_sink *sink, char *leaf, char *half, int64_t 
     }
 }
 
+/* Rows shorter than the lanes of a leaf, all at once: turned, so that each lane is a vector over the rows. */
+static void fold_short_rows(const vm_sink *sink, char *results, char *lanes, const char *values, int64_t rows,
+                            int64_t length) {
+    int64_t width = sink->value_width, row_bytes = rows * width;
+    vm_gather((int)width, lanes, values, 2, (int64_t[]){length, rows}, (int64_t[]){1, length}, 0, length * rows);
+    for (int64_t half = LAZY_LANES / 2; half > 0; half /= 2)
+        if (length > half) {
+            sink->fold->pairs(lanes, lanes, lanes + half * row_bytes, NULL, (length - half) * rows);
+            length = half;
+        }
+    memcpy(results, lanes, (size_t)row_bytes);
+}
+
 /* The results of whole rows. */
 static void fold_rows(const vm_frame *f, const vm_sink *sink, const char *a, const char *b, int64_t rows) {
     const vm_program *p = f->program;
@@ -195,6 +215,8 @@ static void fold_rows(const vm_frame *f, const vm_sink *sink, const char *a, con
             *index = -1;
             sink->choice->first(&best, index, a + row * row_bytes, length, 0);
         }
+    else if (is_short(p) && rows >= SHORT_ROWS && !sink->summed)
+        fold_short_rows(sink, results, leaf, a, rows, length);
     else if (count == 1)
         (sink->summed ? sink->summed : sink->fold->leaves)(results, a, b, rows, length);
     else
