@@ -84,7 +84,7 @@ static int64_t width_of(const char *from, const char *to) {
     return width;
 }
 
-/* Calls each(…) for the cells of a line that are followed by a tab. */
+/* The end of the cell that begins at `at`: the next tab, or `end`. */
 static const char *next_cell(const char *at, const char *end) {
     const char *tab = memchr(at, '\t', (size_t)(end - at));
     return tab ? tab : end;
