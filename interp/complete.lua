@@ -1,7 +1,7 @@
 --- complete.lua: completions at the prompt: Lua keywords, globals, and the fields behind a path such as np.random.
 --
--- Only what can be read without side effects is followed: raw fields, __index where that is a table, and an array's
--- methods and fields.
+-- Only what can be read without side effects is followed: raw fields, __index where that is a table, an array's methods
+-- and fields, and names that a table loads when they are first used (`__late` of its metatable).
 local core = require "neap.core"
 local complete = {}
 
@@ -17,6 +17,10 @@ local function holders(value)
         if type(value) == "table" then list[#list + 1] = value end
         local meta = debug.getmetatable(value)
         local index = type(meta) == "table" and rawget(meta, "__index") or nil
+        local late = type(meta) == "table" and rawget(meta, "__late") or nil
+        for _, names in ipairs(type(late) == "table" and late or {}) do
+            if type(names) == "table" then list[#list + 1] = names end
+        end
         if type(index) ~= "table" then break end
         value = index
     end

@@ -33,6 +33,7 @@ setmetatable(np, {
         end
         return rawget(np, name)
     end,
+    __late = { functions, parts }, -- names that are there, though not loaded: for completions
 })
 
 output.install()

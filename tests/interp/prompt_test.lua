@@ -94,6 +94,9 @@ editing_test("tab completes fields of np and globals", function()
     terminal:send "np.arang\t(3)\n"
     terminal:expect "[0 1 2]"
     terminal:expect "> "
+    terminal:send "type(np.expla\t)\n" -- which is not loaded yet
+    terminal:expect "function\r\n"
+    terminal:expect "> "
     terminal:send "math.fl\t(1.5)\n"
     terminal:expect "1\r\n"
     terminal:expect "> "
