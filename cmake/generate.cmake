@@ -3,7 +3,7 @@
 #
 #   public headers ──headers.lua──▶ generated/neap.h, generated/abi.c, generated/lua/neap/cdef.lua
 #   lazy/ops/*.c ─────ops.lua─────▶ generated/ops_gen.h, ops_gen.c, op_tests.lua, ops.md, lua/neap/ops_gen.lua
-#   lazy/ops/*.c ───kernels.lua───▶ generated/kernels_gen.h
+#   lazy/ops/*.c ───kernels.lua───▶ generated/kernels_gen.h, chains_gen.h
 #   stdlib, interp/*.lua, generated/lua ──embed.lua──▶ generated/embedded.c (bytecode), build/lua (sources)
 set(GEN "${PROJECT_SOURCE_DIR}/tools/gen")
 file(MAKE_DIRECTORY "${GENERATED}/lua/neap")
@@ -35,11 +35,11 @@ list(APPEND GENERATED_CORE_SOURCES "${GENERATED}/ops_gen.c")
 file(GLOB SIMD_HEADERS CONFIGURE_DEPENDS lazy/simd/*.h)
 if(EXISTS "${GEN}/kernels.lua")
     add_custom_command(
-        OUTPUT "${GENERATED}/kernels_gen.h"
+        OUTPUT "${GENERATED}/kernels_gen.h" "${GENERATED}/chains_gen.h"
         COMMAND "${NEAP_LUAJIT_BINARY}" "${GEN}/kernels.lua" "${PROJECT_SOURCE_DIR}" "${GENERATED}" ${OP_FILES}
         DEPENDS ${OP_FILES} ${SIMD_HEADERS} "${PROJECT_SOURCE_DIR}/lazy/dtype.h" "${GEN}/kernels.lua" ${GENERATOR_LIBRARY} "${NEAP_LUAJIT_BINARY}"
         COMMENT "Generating kernel loops from op rows" VERBATIM)
-    list(APPEND GENERATED_FILES "${GENERATED}/kernels_gen.h")
+    list(APPEND GENERATED_FILES "${GENERATED}/kernels_gen.h" "${GENERATED}/chains_gen.h")
 endif()
 
 # One line per module for embed.lua: "root directory|prefix|file".

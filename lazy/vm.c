@@ -1,6 +1,7 @@
 /* vm.c: running a prepared kernel (vm.h has the picture). Chunks are independent, so any thread may run any of them;
  * each thread keeps its scratch for the next kernel. */
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -71,8 +72,19 @@ static void spread(vm_frame *f, const vm_ins *ins) {
                   n);
 }
 
+static void chain(vm_frame *f, const vm_ins *ins) {
+    const lazy_chains *chains = f->program->simd->chains;
+    const vm_link *from = &f->program->links[ins->arg[0]];
+    lazy_link links[LAZY_LINKS_MAX];
+    for (int k = 0; k < ins->arg[1]; k++)
+        links[k] = (lazy_link){from[k].code, from[k].value < 0 ? NULL : f->at[from[k].value], from[k].vector};
+    chains->run(links, ins->arg[1], f->n[0] * ins->width);
+}
+
 static void other(vm_frame *f, const vm_ins *ins) {
-    if (ins->what == VM_GATHER)
+    if (ins->what == VM_CHAIN)
+        chain(f, ins);
+    else if (ins->what == VM_GATHER)
         gather(f, ins->out, ins->by_row);
     else if (ins->what == VM_FILL)
         vm_fill(ins->width, f->at[ins->out], f->at[ins->arg[0]], f->n[ins->by_row]);
@@ -96,7 +108,7 @@ static inline void run(vm_frame *f, const vm_ins *ins) {
 static void prefetch(const vm_frame *f, int part, int parts) {
     const vm_program *p = f->program;
     for (int k = 0; k < p->nloads; k++) {
-        if (!p->loads[k].in_place)
+        if (!p->loads[k].in_place || p->loads[k].asked)
             continue;
         int64_t bytes = f->n[0] * p->loads[k].width, end = bytes * (part + 1) / parts;
         const char *next = f->at[k] + bytes;
@@ -258,6 +270,8 @@ static void run_chunks(vm_frame *f, int64_t from, int64_t to) {
         if (p->reduces)
             vm_frame_rows(f);
     }
+    if (p->stream)
+        atomic_thread_fence(memory_order_seq_cst); /* stores past the caches are ordered by nothing less */
 }
 
 typedef struct chunk_job {

@@ -39,7 +39,8 @@
 #include "lazy/kernel.h"
 #include "lazy/simd/simd.h"
 
-enum { VM_CHUNK = 1024, VM_FAR_CHUNK = 256, VM_TILE = 32, VM_COLUMNS_WIDE = 256 };
+/* VM_LONG: chunks of a program without registers are so many times as long. */
+enum { VM_CHUNK = 1024, VM_LONG = 4, VM_FAR_CHUNK = 256, VM_TILE = 32, VM_COLUMNS_WIDE = 256 };
 
 typedef enum vm_form { VM_FORM_ROWS, VM_FORM_BATCH, VM_FORM_TILES, VM_FORM_COLUMNS } vm_form;
 typedef enum vm_rate { VM_ONCE, VM_CELL, VM_ROW, VM_EACH } vm_rate;
@@ -66,6 +67,7 @@ typedef struct vm_table {
 typedef struct vm_load {
     uint8_t kind, dtype, width, rate;
     bool in_place;
+    bool asked;  /* chains ask for it early */
     bool copied; /* a single element that must not be read from memory once sinks are written */
     int16_t slot;
     vm_map map;
@@ -73,18 +75,24 @@ typedef struct vm_load {
     lazy_scalar constant; /* RESULT of a reduction of nothing */
 } vm_load;
 
-/* LOOP: a loop over its operands. GATHER: load `out`. FILL: with the single element arg[0]. SPREAD: arg[0], one element
+/* LOOP: a loop over its operands. CHAIN: arg[1] links from links[arg[0]] on. GATHER: load `out`. FILL: with the single element arg[0]. SPREAD: arg[0], one element
  * for each row, over the rows. TAKE: from the table load arg[0] at arg[1]. FOLD: the values arg[0] (and arg[1], of a sum as
  * computed) into sink `out`. */
-typedef enum vm_what { VM_LOOP, VM_GATHER, VM_FILL, VM_SPREAD, VM_TAKE, VM_FOLD } vm_what;
+typedef enum vm_what { VM_LOOP, VM_CHAIN, VM_GATHER, VM_FILL, VM_SPREAD, VM_TAKE, VM_FOLD } vm_what;
 
 typedef struct vm_ins {
     lazy_loop loop; /* of a LOOP; else NULL */
     int32_t out, arg[3];
     uint8_t what;
     uint8_t by_row; /* 1: runs over the rows of a chunk, one element each */
-    uint8_t width;  /* of FILL and SPREAD */
+    uint8_t width;  /* of CHAIN, FILL and SPREAD */
 } vm_ins;
+
+typedef struct vm_link { /* of a chain: a lazy_link whose operand is a value, -1: none */
+    lazy_code code;
+    int32_t value;
+    bool vector;
+} vm_link;
 
 typedef struct vm_sink {
     uint8_t kind, dtype, width, value_width; /* value_width differs for LAZY_OP_ARG */
@@ -129,6 +137,8 @@ typedef struct vm_program {
     int32_t *place; /* of each value in the scratch; -1: elsewhere */
     vm_load *loads;
     vm_ins *ins;
+    vm_link *links;
+    int nlinks;
     vm_sink *sinks;
 } vm_program;
 

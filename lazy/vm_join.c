@@ -1,5 +1,7 @@
-/* vm_join.c: steps that become one. A pair of cheap maps takes one loop that rounds after each, and a sum takes products
- * and squares as they are computed: what lies between is not stored. */
+/* vm_join.c: steps that become one, so that what lies between is not stored. Cheap maps make chains: each takes the result
+ * of the one before, which nobody else reads, and a block of elements stays in registers from the first to the last. A sum
+ * takes products and squares as they are computed.
+ */
 #include <string.h>
 
 #include "lazy/vm_prepare.h"
@@ -11,47 +13,6 @@ static vm_step *lone_step(vm_builder *b, int value) {
     vm_step *s = value < p->nloads ? NULL : &b->steps[value - p->nloads];
     bool lone = s && !s->gone && b->uses[value] == 1 && b->rate[value] == VM_EACH;
     return lone ? s : NULL;
-}
-
-/* Makes a pair of the step and the one that computes its operand k, where the instruction set has a loop for it. */
-static bool pair_with(vm_builder *b, vm_step *s, int k) {
-    const lazy_simd *simd = b->p->simd;
-    vm_step *first = lone_step(b, s->ins.arg[k]);
-    if (!first || first->pair || first->ins.dtype != s->ins.dtype)
-        return false;
-    int other = s->ins.narg == 2 ? s->ins.arg[1 - k] : -1;
-    for (int i = 0; i < simd->npairs; i++) {
-        const lazy_pair *pair = &simd->pairs[i];
-        bool commutes = s->ins.op == LAZY_OP_add || s->ins.op == LAZY_OP_multiply;
-        if (pair->first != first->ins.op || pair->second != s->ins.op || (pair->position != k && !commutes) ||
-            !pair->loops[s->ins.dtype].by_scalars[0])
-            continue;
-        memcpy(s->ins.arg, first->ins.arg, sizeof s->ins.arg);
-        if (other >= 0)
-            s->ins.arg[2] = other;
-        s->ins.narg = other >= 0 ? 3 : 2;
-        s->pair = pair;
-        return first->gone = true;
-    }
-    return false;
-}
-
-/* Sums of products and squares are taken as these are computed: the FOLD then reads the operands of the step. */
-static void sum_as_computed(vm_builder *b, vm_sink *sink) {
-    const vm_program *p = b->p;
-    vm_step *s = lone_step(b, sink->value);
-    if (!s || p->form == VM_FORM_COLUMNS || p->reduced < LAZY_LANES || vm_single(b, s->ins.arg[0]) ||
-        (s->ins.narg == 2 && vm_single(b, s->ins.arg[1])))
-        return;
-    int first = s->pair ? s->pair->first : s->ins.op, second = s->pair ? s->pair->second : -1;
-    for (int i = 0; i < p->simd->nsummed; i++) {
-        const lazy_summed *summed = &p->simd->summed[i];
-        if (summed->reduction != sink->op || summed->first != first || summed->second != second ||
-            !summed->leaves[s->ins.dtype])
-            continue;
-        sink->summed = summed->leaves[s->ins.dtype];
-        s->gone = true;
-    }
 }
 
 /* A product of a value with itself is its square, which reads it once. */
@@ -68,19 +29,95 @@ static void square_products(vm_builder *b) {
     }
 }
 
+/* ---- Sums -------------------------------------------------------------------------------------------------------- */
+static const lazy_summed *summed_by(const lazy_simd *simd, int reduction, int first, int second, int dtype) {
+    for (int i = 0; i < simd->nsummed; i++) {
+        const lazy_summed *s = &simd->summed[i];
+        if (s->reduction == reduction && s->first == first && s->second == second && s->leaves[dtype])
+            return s;
+    }
+    return NULL;
+}
+
+/* Sums of products and squares are taken as these are computed: the FOLD then reads the operands of the step. */
+static void sum_as_computed(vm_builder *b, vm_sink *sink) {
+    vm_step *s = lone_step(b, sink->value);
+    if (!s || b->p->form == VM_FORM_COLUMNS || b->p->reduced < LAZY_LANES)
+        return;
+    vm_step *first = s->ins.narg == 1 ? lone_step(b, s->ins.arg[0]) : NULL;
+    const lazy_simd *simd = b->p->simd;
+    const lazy_summed *summed = first && first->ins.dtype == s->ins.dtype
+                                    ? summed_by(simd, sink->op, first->ins.op, s->ins.op, s->ins.dtype)
+                                    : NULL;
+    const lazy_ins *reads = summed ? &first->ins : &s->ins;
+    if (!summed)
+        summed = summed_by(simd, sink->op, s->ins.op, -1, s->ins.dtype);
+    if (!summed || vm_single(b, reads->arg[0]) || vm_single(b, reads->arg[reads->narg - 1]))
+        return;
+    sink->summed = summed->leaves[s->ins.dtype];
+    s->gone = true;
+    if (reads == &first->ins) {
+        memcpy(s->ins.arg, reads->arg, sizeof s->ins.arg);
+        s->ins.narg = reads->narg;
+        first->gone = true;
+    }
+}
+
+/* ---- Chains ------------------------------------------------------------------------------------------------------ */
+static const lazy_codes *codes_of(const vm_builder *b, const lazy_ins *ins) {
+    const lazy_codes *codes = b->p->simd->chains->codes[ins->op];
+    return codes && codes[ins->dtype].left[0] ? &codes[ins->dtype] : NULL;
+}
+
+static bool stored(const vm_program *p, int value) {
+    for (int k = 0; k < p->nsinks; k++)
+        if (p->sinks[k].kind == LAZY_SINK_STORE && p->sinks[k].value == value)
+            return true;
+    return false;
+}
+
+/* Puts a step behind the longest chain that makes one of its operands. Alone it is worth a chain if its result goes past
+ * the caches, which the end of a chain does by itself. */
+static void chain(vm_builder *b, int i) {
+    const vm_program *p = b->p;
+    vm_step *s = &b->steps[i], *before = NULL;
+    if (s->gone || b->rate[p->nloads + i] < VM_EACH || !codes_of(b, &s->ins))
+        return;
+    for (int k = 0; k < s->ins.narg; k++) {
+        vm_step *maker = lone_step(b, s->ins.arg[k]);
+        if (maker && maker->length > 0 && maker->length < LAZY_CHAIN_MAX && maker->ins.dtype == s->ins.dtype &&
+            (!before || maker->length > before->length))
+            before = maker, s->side = (uint8_t)k;
+    }
+    s->length = 1;
+    if (before) {
+        before->gone = true;
+        s->before = (int32_t)(before - b->steps);
+        s->length = before->length + 1;
+    }
+}
+
 void vm_join(vm_builder *b) {
     vm_program *p = b->p;
     square_products(b);
-    for (int i = 0; i < b->nsteps; i++) {
-        vm_step *s = &b->steps[i];
-        if (!s->gone && s->ins.narg <= 2 && !pair_with(b, s, 0) && s->ins.narg == 2)
-            pair_with(b, s, 1);
-    }
     for (int k = 0; k < p->nsinks; k++)
         if (p->sinks[k].kind == LAZY_SINK_REDUCE)
             sum_as_computed(b, &p->sinks[k]);
+    for (int i = 0; i < b->nsteps; i++)
+        chain(b, i);
+    for (int i = 0; i < b->nsteps; i++)
+        if (b->steps[i].length == 1 && !b->steps[i].gone && !(p->stream && stored(p, p->nloads + i)))
+            b->steps[i].length = 0;
 }
 
+int vm_chain_steps(const vm_builder *b, int i, int32_t *steps) {
+    int n = b->steps[i].length;
+    for (int k = n - 1; k >= 0; k--, i = b->steps[i].before)
+        steps[k] = i;
+    return n;
+}
+
+/* ---- Loops and links --------------------------------------------------------------------------------------------- */
 lazy_loop vm_loop_of(const vm_builder *b, const vm_step *s) {
     const lazy_simd *simd = b->p->simd;
     int scalars = 0, all = (1 << s->ins.narg) - 1;
@@ -88,9 +125,40 @@ lazy_loop vm_loop_of(const vm_builder *b, const vm_step *s) {
         scalars |= vm_single(b, s->ins.arg[k]) << k;
     if (scalars == all)
         scalars = 0; /* all operands are single elements, and so is the result */
-    if (s->pair)
-        return s->pair->loops[s->ins.dtype].by_scalars[scalars];
     if (lazy_ops[s->ins.op]->flags & LAZY_OP_CASTS)
         return simd->cast[s->ins.dtype][s->ins.result];
     return simd->map[s->ins.op] ? simd->map[s->ins.op][s->ins.dtype].by_scalars[scalars] : NULL;
+}
+
+static void link(vm_program *p, lazy_code code, int32_t value, bool vector) {
+    p->links[p->nlinks++] = (vm_link){.code = code, .value = value, .vector = vector};
+    vm_load *load = vector && value < p->nloads ? &p->loads[value] : NULL;
+    if (!load || !p->far || !load->in_place || load->asked)
+        return;
+    load->asked = true;
+    p->links[p->nlinks++] = (vm_link){.code = p->simd->chains->ask, .value = value};
+}
+
+void vm_chain_links(vm_builder *b, int i, vm_ins *ins) {
+    vm_program *p = b->p;
+    int32_t steps[LAZY_CHAIN_MAX];
+    int n = vm_chain_steps(b, i, steps);
+    ins->width = b->width[p->nloads + i];
+    ins->arg[0] = p->nlinks;
+    for (int k = 0; k < n; k++) {
+        const vm_step *s = &b->steps[steps[k]];
+        const lazy_codes *codes = codes_of(b, &s->ins);
+        int side = k > 0 ? s->side : s->ins.narg == 2 && vm_single(b, s->ins.arg[0]);
+        if (k == 0)
+            link(p, p->simd->chains->begin, s->ins.arg[side], true);
+        if (s->ins.narg == 1) {
+            link(p, codes->left[0], -1, false);
+            continue;
+        }
+        int32_t other = s->ins.arg[1 - side];
+        bool single = vm_single(b, other);
+        link(p, side == 0 ? codes->left[single] : codes->right[single], other, !single);
+    }
+    link(p, p->simd->chains->end, ins->out, false);
+    ins->arg[1] = p->nlinks - ins->arg[0];
 }

@@ -85,10 +85,26 @@ static void take(vm_builder *b, const vm_step *s, int value) {
     ins->arg[0] = s->ins.arg[0], ins->arg[1] = index;
 }
 
+static void chain(vm_builder *b, int i) {
+    int32_t steps[LAZY_CHAIN_MAX];
+    int n = vm_chain_steps(b, i, steps);
+    for (int j = 0; j < n; j++) {
+        vm_step *s = &b->steps[steps[j]];
+        for (int k = 0; k < s->ins.narg; k++)
+            if (j == 0 || k != s->side)
+                s->ins.arg[k] = operand(b, s->ins.arg[k], WIDE_OR_SINGLE);
+    }
+    vm_chain_links(b, i, emit(b, VM_CHAIN, b->p->nloads + i, false));
+}
+
 static int instruction(vm_builder *b, int i) {
     const vm_step *s = &b->steps[i];
     int value = b->p->nloads + i, arg[3];
     b->made[value] = true;
+    if (s->length > 0) {
+        chain(b, i);
+        return NEAP_OK;
+    }
     if (s->ins.op == LAZY_OP_take) {
         take(b, s, value);
         return NEAP_OK;

@@ -31,7 +31,23 @@ bool vm_contiguous(const vm_program *p, const vm_map *map) {
 
 /* ---- Liveness ---------------------------------------------------------------------------------------------------- */
 static int operands(const vm_ins *ins) {
-    return ins->what == VM_LOOP ? 3 : ins->what == VM_GATHER ? 0 : ins->what == VM_SPREAD ? 1 : 2;
+    switch (ins->what) {
+    case VM_LOOP:
+        return 3;
+    case VM_CHAIN:
+        return ins->arg[1] - 1; /* but the end */
+    case VM_GATHER:
+        return 0;
+    case VM_SPREAD:
+        return 1;
+    default:
+        return 2;
+    }
+}
+
+/* The value of operand k, or -1. */
+static int32_t operand(const vm_program *p, const vm_ins *ins, int k) {
+    return ins->what == VM_CHAIN ? p->links[ins->arg[0] + k].value : ins->arg[k];
 }
 
 static void find_last(vm_builder *b) {
@@ -40,7 +56,8 @@ static void find_last(vm_builder *b) {
         b->last[v] = -1;
     for (int at = 0; at < p->nins; at++)
         for (int k = 0; k < operands(&p->ins[at]); k++)
-            b->last[p->ins[at].arg[k]] = at;
+            if (operand(p, &p->ins[at], k) >= 0)
+                b->last[operand(p, &p->ins[at], k)] = at;
     for (int k = 0; k < p->nsinks; k++)
         if (p->sinks[k].kind != LAZY_SINK_REDUCE)
             b->last[p->sinks[k].value] = INT32_MAX;
@@ -75,10 +92,15 @@ static void place_store(vm_builder *b, int k) {
     vm_program *p = b->p;
     vm_sink *sink = &p->sinks[k];
     sink->in_place = vm_contiguous(p, &sink->map);
-    bool taken = p->stream || in_place(b, sink->value);
+    bool chain = b->maker[sink->value] >= 0 && p->ins[b->maker[sink->value]].what == VM_CHAIN;
+    bool taken = (p->stream && !chain) || in_place(b, sink->value);
     for (int j = 0; j < k; j++)
         taken |= p->sinks[j].direct && p->sinks[j].value == sink->value;
     sink->direct = sink->in_place && !taken && may_write_early(b, sink);
+    if (sink->direct && p->stream) {
+        const vm_ins *ins = &p->ins[b->maker[sink->value]];
+        p->links[ins->arg[0] + ins->arg[1] - 1].code = p->simd->chains->end_far;
+    }
 }
 
 static int place_reduce(vm_builder *b, vm_sink *sink, int value) {
@@ -154,22 +176,35 @@ static void place_values(vm_builder *b) {
     for (int at = p->cell; at < p->nins; at++) {
         const vm_ins *ins = &p->ins[at];
         for (int k = 0; k < operands(ins); k++) {
-            int v = ins->arg[k];
-            bool again = (k > 0 && v == ins->arg[0]) || (k > 1 && v == ins->arg[1]);
-            if (!again && b->rate[v] == VM_EACH && b->last[v] == at)
-                give(b, v);
+            int v = operand(p, ins, k);
+            if (v < 0 || b->rate[v] < VM_EACH || b->last[v] != at)
+                continue;
+            give(b, v);
+            b->last[v] = -1; /* it may be an operand again */
         }
         if (ins->what != VM_FOLD && b->rate[ins->out] == VM_EACH && !in_place(b, ins->out) && !is_direct(p, ins->out))
             p->place[ins->out] = take(b, b->width[ins->out]);
     }
 }
 
+/* Does a chunk need registers? */
+static bool registers(const vm_builder *b) {
+    const vm_program *p = b->p;
+    for (int at = p->cell; at < p->late; at++)
+        if (p->ins[at].what != VM_FOLD && !is_direct(p, p->ins[at].out))
+            return true;
+    return false;
+}
+
 int vm_place(vm_builder *b) {
+    vm_program *p = b->p;
     find_last(b);
     int status = place_sinks(b);
+    if (p->form == VM_FORM_ROWS && !registers(b) && p->chunk < VM_LONG * vm_limit.chunk)
+        p->chunk = VM_LONG * vm_limit.chunk; /* what goes by need not stay in a cache */
     if (!status)
         place_values(b);
-    if (!status && b->p->scratch > INT32_MAX)
+    if (!status && p->scratch > INT32_MAX)
         return neap_error(NEAP_E_INTERNAL, "the rows of a kernel are too long for its scratch");
     return status;
 }

@@ -31,8 +31,9 @@ static bool rows_empty(const lazy_kernel *kernel) {
 static vm_program *program_new(const lazy_kernel *kernel) {
     size_t sinks = (size_t)kernel->nsinks, loads = (size_t)kernel->nloads + (rows_empty(kernel) ? sinks : 0);
     size_t values = loads + (size_t)kernel->nins, sequence = 2 * values + 2 * sinks; /* gathers, spreads, folds */
+    size_t links = (size_t)kernel->nins * 5;                                         /* of as many chains */
     size_t bytes = sizeof(vm_program) + loads * sizeof(vm_load) + sequence * sizeof(vm_ins) + sinks * sizeof(vm_sink) +
-                   (2 * values + sinks) * sizeof(int32_t) + 6 * 16;
+                   links * sizeof(vm_link) + (2 * values + sinks) * sizeof(int32_t) + 7 * 16;
     vm_program *p = calloc(1, bytes);
     if (!p)
         return NULL;
@@ -40,6 +41,7 @@ static vm_program *program_new(const lazy_kernel *kernel) {
     carve(&at, 1, sizeof *p);
     p->loads = carve(&at, loads, sizeof *p->loads);
     p->ins = carve(&at, sequence, sizeof *p->ins);
+    p->links = carve(&at, links, sizeof *p->links);
     p->sinks = carve(&at, sinks, sizeof *p->sinks);
     p->place = carve(&at, 2 * values + sinks, sizeof *p->place);
     p->nloads = (int)loads;

@@ -1,4 +1,4 @@
-/* vm_builder.h: what the parts of lazy_kernel_prepare share while they make a vm_program: vm_prepare.c (rates, pairs,
+/* vm_prepare.h: what the parts of lazy_kernel_prepare share while they make a vm_program: vm_prepare.c (rates, pairs,
  * costs), vm_order.c (the sequence) and vm_place.c (sinks and registers).
  */
 #ifndef LAZY_VM_PREPARE_H
@@ -8,9 +8,11 @@
 
 enum { VM_WIDTHS = 3 }; /* classes of registers: 1, 4 and 8 bytes an element */
 
-typedef struct vm_step { /* an instruction, or a pair of instructions that became one */
+typedef struct vm_step { /* an instruction */
     lazy_ins ins;
-    const lazy_pair *pair;
+    int32_t length; /* of the chain that it ends; 0: in none */
+    int32_t before; /* with length > 1: the step whose result it takes, its operand `side` */
+    uint8_t side;
     bool gone; /* read by nobody, or a part of another step or of a sink */
 } vm_step;
 
@@ -38,11 +40,15 @@ static inline bool vm_single(const vm_builder *b, int value) {
 }
 
 /* ---- vm_join.c --------------------------------------------------------------------------------------------------- */
-/* Makes one step of several that follow each other, where the instruction set has a loop for it. Wants the steps as the
- * kernel has them, rates, uses, and the form. */
+/* Makes one of steps that follow each other, chains or sums. Wants the steps as the kernel has them, rates, uses, and the
+ * form. */
 void vm_join(vm_builder *b);
 /* The loop of a step; NULL if the instruction set has none. */
 lazy_loop vm_loop_of(const vm_builder *b, const vm_step *s);
+/* The steps of the chain that step i ends, first to last. */
+int vm_chain_steps(const vm_builder *b, int i, int32_t *steps);
+/* Writes the links of the chain that step i ends, for a CHAIN. The steps' operands are what they read. */
+void vm_chain_links(vm_builder *b, int i, vm_ins *ins);
 
 /* ---- vm_order.c ------------------------------------------------------------------------------------------------------ */
 /* Writes the sequence p->ins; STORE sinks get the values that are stored for each element. */

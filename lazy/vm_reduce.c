@@ -234,7 +234,7 @@ static void feed_row(accumulator *acc, const char *a, const char *b, int64_t fir
         acc->sink->choice->first(acc->lanes, acc->index, a, n, (int32_t)first);
         return;
     }
-    double results[VM_CHUNK / LAZY_LEAF];
+    double results[VM_LONG * VM_CHUNK / LAZY_LEAF];
     leaves(acc->sink, (char *)results, a, b, n);
     for (int64_t k = 0; k * LAZY_LEAF < n; k++)
         push(acc, (const char *)results + k * acc->width);

@@ -3,7 +3,7 @@
  * bit-equal for every instruction set, chunk size and number of threads. */
 #include "tests/lazy/vm_random.h"
 
-enum { MAX_LOADS = 5, MAX_INS = 12, MAX_SINKS = 3, MAX_AXES = 4 };
+enum { MAX_LOADS = 5, MAX_INS = 32, MAX_SINKS = 3, MAX_AXES = 4 };
 
 /* ---- A random kernel --------------------------------------------------------------------------------------------- */
 typedef struct sample {
@@ -52,23 +52,45 @@ static int value_of_dtype(sample *s, int dtype) {
     return n;
 }
 
-static void random_ins(sample *s) {
-    static const int cheap[] = {LAZY_OP_add, LAZY_OP_multiply, LAZY_OP_subtract, LAZY_OP_square}; /* meet in pairs */
-    int op = random_map_op(), dtype = random_dtype();
-    if (below(2))
-        op = cheap[below(4)], dtype = below(3) ? NEAP_DTYPE_F32 : NEAP_DTYPE_F64;
+/* An instruction on values of the dtype; operand `side` is `value` if that is not negative. Returns its result, or -1 where
+ * there is no such instruction. */
+static int add_ins(sample *s, int op, int dtype, int side, int value) {
     const lazy_op *row = lazy_ops[op];
     if (row->kind != LAZY_MAP || row->flags & LAZY_OP_CASTS || !lazy_simd_baseline.map[op] ||
         !lazy_simd_baseline.map[op][dtype].by_scalars[0] || s->kernel.nins + 4 >= MAX_INS)
-        return;
+        return -1;
     lazy_ins ins = {.op = (int16_t)op, .dtype = (uint8_t)dtype, .result = (uint8_t)dtype, .narg = row->arity};
     if (row->dtype == lazy_dtype_compare)
         ins.result = NEAP_DTYPE_BOOL;
     for (int k = 0; k < row->arity; k++)
-        ins.arg[k] = value_of_dtype(s, row->dtype == lazy_dtype_where && k == 0 ? NEAP_DTYPE_BOOL : dtype);
+        ins.arg[k] = value >= 0 && k == side % row->arity
+                         ? value
+                         : value_of_dtype(s, row->dtype == lazy_dtype_where && k == 0 ? NEAP_DTYPE_BOOL : dtype);
     int out = s->kernel.nloads + s->kernel.nins;
     s->dtypes[out] = ins.result;
     s->ins[s->kernel.nins++] = ins;
+    return out;
+}
+
+static void random_ins(sample *s) {
+    static const int cheap[] = {LAZY_OP_add, LAZY_OP_multiply, LAZY_OP_subtract, LAZY_OP_square}; /* meet in sums */
+    int op = random_map_op(), dtype = random_dtype();
+    if (below(2))
+        op = cheap[below(4)], dtype = below(3) ? NEAP_DTYPE_F32 : NEAP_DTYPE_F64;
+    add_ins(s, op, dtype, 0, -1);
+}
+
+/* Cheap instructions, each on the result of the one before. */
+static void random_chain(sample *s) {
+    static const int cheap[] = {LAZY_OP_add,      LAZY_OP_subtract, LAZY_OP_multiply, LAZY_OP_divide,
+                                LAZY_OP_maximum,  LAZY_OP_minimum,  LAZY_OP_negative, LAZY_OP_abs,
+                                LAZY_OP_subtract, LAZY_OP_square,   LAZY_OP_sqrt,     LAZY_OP_reciprocal};
+    static const int dtypes[] = {NEAP_DTYPE_F32, NEAP_DTYPE_F32, NEAP_DTYPE_F64, NEAP_DTYPE_I32, NEAP_DTYPE_I64};
+    int dtype = dtypes[below(5)], value = -1;
+    for (int length = 2 + (int)below(LAZY_CHAIN_MAX + 4); length > 0; length--) {
+        int next_value = add_ins(s, cheap[below(12)], dtype, (int)below(2), value);
+        value = next_value < 0 ? value : next_value;
+    }
 }
 
 static void random_sink(sample *s, int k, bool reduces) {
@@ -112,6 +134,8 @@ static void sample_new(sample *s, bool reduces) {
         random_load(s, k);
     for (int tries = (int)below(30); tries > 0; tries--)
         random_ins(s);
+    if (below(2))
+        random_chain(s);
     kernel->nsinks = below(3) ? 1 : 1 + (int)below(MAX_SINKS);
     for (int k = 0; k < kernel->nsinks; k++)
         random_sink(s, k, reduces);
@@ -252,16 +276,8 @@ static void describe(const sample *s, int number, const char *isa, int64_t chunk
     fprintf(stderr, "\n");
 }
 
-static int forms[4], pairs, sums; /* kernels prepared as each, instructions that are pairs, sums taken as computed */
-
-static bool is_pair(const lazy_simd *simd, lazy_loop loop) {
-    for (int k = 0; k < simd->npairs; k++)
-        for (int dtype = 0; dtype < NEAP_DTYPE_COUNT; dtype++)
-            for (int scalars = 0; scalars < 8; scalars++)
-                if (loop && simd->pairs[k].loops[dtype].by_scalars[scalars] == loop)
-                    return true;
-    return false;
-}
+/* Kernels prepared as each form, chains by their links, sums taken as computed. */
+static int forms[4], chains[LAZY_LINKS_MAX + 1], sums;
 
 static void count_form(const sample *s) {
     const vm_program *p = s->kernel.prepared;
@@ -269,7 +285,8 @@ static void count_form(const sample *s) {
         return;
     forms[p->form]++;
     for (int k = 0; k < p->nins; k++)
-        pairs += is_pair(p->simd, p->ins[k].loop);
+        if (p->ins[k].what == VM_CHAIN)
+            chains[p->ins[k].arg[1]]++;
     for (int k = 0; k < p->nsinks; k++)
         sums += p->sinks[k].summed != NULL;
 }
@@ -317,6 +334,8 @@ int main(int argc, char **argv) {
     neap_engine_stop();
     for (int form = 0; form < 4 && samples >= 400; form++)
         CHECK(forms[form] > 20);
-    CHECK(samples < 400 || (pairs > 100 && sums > 50));
+    CHECK(samples < 400 || sums > 30);
+    for (int links = 4; links < 14; links++)
+        CHECK(samples < 400 || chains[links] > 0);
     return check_end();
 }

@@ -3,8 +3,8 @@
 --     luajit kernels.lua ROOT OUT ROWFILE…
 --
 -- OUT/kernels_gen.h applies the loop forms of lazy/simd/kernels.c (MAP1 MAP2 MAP3, FOLD, LEAVES, CHOICE) to each op and
--- dtype and lists the loops in map_table, pair_table, fold_table, summed_table, choice_table and CAST_TABLE. The text
--- of a dtype is the most specific one of the row (lazy/op.h); in it T, U, O become C types and F(name) the function of
+-- dtype and lists the loops in map_table, fold_table, summed_table, choice_table and CAST_TABLE. OUT/chains_gen.h does the
+-- same with the forms of lazy/simd/chains.c (LINK1, LINK2), for cheap maps, and code_table. The text of a dtype is the most specific one of the row (lazy/op.h); in it T, U, O become C types and F(name) the function of
 -- lazy/simd/vmath.h for T. Operands and results are read off the row's dtype rule: lazy_dtype_compare gives bool, the
 -- first operand of lazy_dtype_where is bool; a row with LAZY_OP_CASTS makes a loop for each pair of dtypes. A text that
 -- is a call of a function with rare arguments (vm_rare_NAME_D in lazy/simd) takes the form MAP1_RARE.
@@ -176,17 +176,6 @@ for _, row in ipairs(rows.scan(paths, root)) do
     end
 end
 
--- Pairs of cheap maps that often meet: one loop computes both and rounds after each. The second takes the result of the
--- first as operand `position` (0 or 1; where order does not matter, only 0) and, but for square, one operand more.
-local FIRSTS, COMMUTES = { "add", "multiply", "subtract" }, { add = true, multiply = true }
-local PAIRS = { { "subtract", "square", 0 } }
-for _, first in ipairs(FIRSTS) do
-    for _, second in ipairs(FIRSTS) do
-        PAIRS[#PAIRS + 1] = { first, second, 0 }
-        if not COMMUTES[second] then PAIRS[#PAIRS + 1] = { first, second, 1 } end
-    end
-end
-
 -- Maps whose results are summed as they are computed, without being stored: of one operand, two, or a pair.
 local SUMMED = { { "square" }, { "multiply" }, { "subtract", "square" } }
 
@@ -194,32 +183,6 @@ local SUMMED = { { "square" }, { "multiply" }, { "subtract", "square" } }
 local function applied(row, dtype, operands)
     local text = expand(text_for(row, dtype), dtype, dtype)
     return "(" .. text:gsub("%f[%w_][abc]%f[^%w_]", operands) .. ")"
-end
-
-local function write_pairs()
-    local entries = {}
-    for _, pair in ipairs(PAIRS) do
-        local first, second, position = by_name[pair[1]], by_name[pair[2]], pair[3]
-        local arity = second.fields.arity + 1
-        local loops = {}
-        for _, dtype in ipairs(dtypes) do
-            if dtype.kind == "f" then
-                local inner = applied(first, dtype, {})
-                local text = applied(second, dtype, position == 0 and { a = inner, b = "c" } or { a = "c", b = inner })
-                local arguments = {}
-                for k = 1, arity + 1 do arguments[k] = dtype.type end
-                arguments[arity + 2] = text
-                local name = ("%s_%s%d_%s"):format(pair[1], pair[2], position, dtype.name)
-                local id = instance("MAP" .. arity, name, arguments)
-                local names = {}
-                for k, variant in ipairs(VARIANTS[arity]) do names[k] = id .. "_" .. variant end
-                loops[#loops + 1] = ("[NEAP_DTYPE_%s] = {{%s}}"):format(dtype.id, table.concat(names, ", "))
-            end
-        end
-        entries[#entries + 1] = ("    {LAZY_OP_%s, LAZY_OP_%s, %d, {%s}},\n"):format(pair[1], pair[2], position,
-                                                                                   table.concat(loops, ", "))
-    end
-    return "static const lazy_pair pair_table[] = {\n" .. table.concat(entries) .. "};\n"
 end
 
 local function write_summed()
@@ -247,11 +210,43 @@ local function op_table(kind, type)
     return ("static const %s *const %s_table[LAZY_OP_COUNT] = {\n%s};\n"):format(type, kind, table.concat(tables[kind]))
 end
 
-local pairs_text, summed_text = write_pairs(), write_summed() -- both add to `forms`
+-- Cheap maps that join chains, for the dtypes below; and those of them whose operands may change places.
+local CHAINED = {
+    "add", "subtract", "multiply", "divide", "maximum", "minimum", "negative", "abs", "square", "sqrt", "reciprocal",
+}
+local COMMUTES = { add = true, multiply = true, maximum = true, minimum = true }
+local CHAINED_DTYPES = { "f32", "f64", "i32", "i64" }
+
+local function write_chains()
+    local links, tables, list = {}, {}, {}
+    for _, name in ipairs(CHAINED) do
+        local row = by_name[name]
+        local entries = {}
+        for _, dtype_name in ipairs(CHAINED_DTYPES) do
+            local dtype = named(dtype_name)
+            if accepts(row, dtype) then
+                local id = name .. "_" .. dtype.name
+                local form = row.fields.arity == 1 and "LINK1" or COMMUTES[name] and "LINK2_COMMUTES" or "LINK2"
+                links[#links + 1] = ("%s(%s, %s, (%s))\n"):format(form, id, dtype.type,
+                                                                 expand(text_for(row, dtype), dtype, dtype))
+                entries[#entries + 1] = ("    [NEAP_DTYPE_%s] = %s_CODES(%s),\n"):format(dtype.id, form, id)
+            end
+        end
+        tables[#tables + 1] = ("static const lazy_codes codes_%s[NEAP_DTYPE_COUNT] = {\n%s};\n"):format(
+            name, table.concat(entries))
+        list[#list + 1] = ("    [LAZY_OP_%s] = codes_%s,\n"):format(name, name)
+    end
+    return table.concat(links) .. table.concat(tables) ..
+           ("static const lazy_codes *const code_table[LAZY_OP_COUNT] = {\n%s};\n"):format(table.concat(list))
+end
+
+local summed_text = write_summed() -- adds to `forms`
 
 files.write(out .. "/kernels_gen.h", table.concat {
     "/* kernels_gen.h: kernel loops. Generated from the op rows; do not edit. */\n",
-    table.concat(forms), table.concat(bodies), pairs_text, summed_text,
+    table.concat(forms), table.concat(bodies), summed_text,
     op_table("map", "lazy_loops"), op_table("fold", "lazy_fold"), op_table("choice", "lazy_choice"),
     "#define CAST_TABLE \\\n    {", table.concat(casts, ", \\\n     "), "}\n",
 })
+files.write(out .. "/chains_gen.h",
+            "/* chains_gen.h: the links of chains. Generated from the op rows; do not edit. */\n" .. write_chains())
