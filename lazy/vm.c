@@ -56,7 +56,7 @@ static void take(vm_frame *f, const vm_ins *ins) {
     char *from = (char *)f->bufs[load->slot] + f->base[ins->arg[0]] * load->width;
     const void *index = f->at[ins->arg[1]];
     if (load->table.in_place)
-        f->at[ins->out] = from + (vm_take_offset(&load->table, index) + f->start[0]) * load->width;
+        f->at[ins->out] = from + (vm_take_distance(&load->table, index) + f->start[0]) * load->width;
     else
         vm_take(&load->table, f->at[ins->out], from, index, naxes, f->walk + first, load->map.walk + first,
                 f->start[ins->by_row], f->n[ins->by_row]);
@@ -229,7 +229,7 @@ static void store_rows(vm_frame *f) {
 void vm_frame_chunk(vm_frame *f, int64_t start, int64_t n) {
     const vm_program *p = f->program;
     f->start[0] = start, f->n[0] = n;
-    if (p->form == VM_FORM_BATCH && p->reduces)
+    if (p->form == VM_FORM_BATCH)
         f->start[1] = start / p->reduced, f->n[1] = n / p->reduced;
     for (int k = 0; k < p->nloads; k++)
         if (p->loads[k].in_place)

@@ -16,8 +16,8 @@
  * A value is computed once a run, once a cell, once for each row, or for each element (its rate). Values of the first two
  * rates are single elements, which instructions take through their scalar loops. Those of rate ROW are packed vectors,
  * one element for each row of a chunk (COLUMNS: for each column of the block, each of which is a row in the sense of
- * kernel.h); what an instruction over whole rows reads of them is spread over a register first. In form ROWS there is one
- * row, and they are single elements.
+ * kernel.h; without reductions a row is the inner axis); what an instruction over whole rows reads of them is spread over
+ * a register first. In form ROWS there is one row, and they are single elements.
  *
  * A chunk is run by one sequence of instructions, in which reductions have a place: the FOLD of a reduction stands where
  * its operand has been made. Where a chunk holds whole rows, its result is there behind the FOLD, and late instructions
@@ -55,13 +55,15 @@ typedef struct vm_axes { /* the collapsed domain: kept axes first */
     int64_t shape[LAZY_MAX_DOMAIN];
 } vm_axes;
 
-/* How the index of a table runs along the elements taken: one for all, one for each run of the last axis, one for each. */
+/* How the index of a table runs along the elements taken: one for all, one that stays the same along the last axis, one
+ * for each. */
 typedef enum vm_index { VM_INDEX_ONE, VM_INDEX_RUN, VM_INDEX_EACH } vm_index;
 
 typedef struct vm_table {
     uint8_t index, dtype, width; /* how the index runs, its dtype; bytes of an element */
     bool in_place;               /* one index for a chunk that runs through the table contiguously */
     int64_t extent, step;
+    int64_t run; /* elements to one index, if that is not one for all */
 } vm_table;
 
 typedef struct vm_load {
@@ -75,9 +77,9 @@ typedef struct vm_load {
     lazy_scalar constant; /* RESULT of a reduction of nothing */
 } vm_load;
 
-/* LOOP: a loop over its operands. CHAIN: arg[1] links from links[arg[0]] on. GATHER: load `out`. FILL: with the single element arg[0]. SPREAD: arg[0], one element
- * for each row, over the rows. TAKE: from the table load arg[0] at arg[1]. FOLD: the values arg[0] (and arg[1], of a sum as
- * computed) into sink `out`. */
+/* LOOP: a loop over its operands. CHAIN: arg[1] links from links[arg[0]] on. GATHER: load `out`. FILL: with the single
+ * element arg[0]. SPREAD: arg[0], one element for each row, over the rows. TAKE: from the table load arg[0] at arg[1]. FOLD:
+ * the values arg[0] (and arg[1], of a sum as computed) into sink `out`. */
 typedef enum vm_what { VM_LOOP, VM_CHAIN, VM_GATHER, VM_FILL, VM_SPREAD, VM_TAKE, VM_FOLD } vm_what;
 
 typedef struct vm_ins {
@@ -124,7 +126,7 @@ typedef struct vm_program {
     int64_t size, cells, walk_size; /* elements: of the domain, of a full walk */
     int64_t chunk;                  /* elements of a chunk */
     vm_axes axes;
-    /* Elements that one result combines, columns of a full block, rows of a chunk (BATCH). */
+    /* Elements of a row (that one result combines), columns of a full block, rows of a chunk (BATCH). */
     int64_t reduced, columns, batch_rows;
     int row_axis, row_axes; /* the axes of the walk that number the rows */
     int nloads, nins, nsinks, nvalues;
@@ -178,7 +180,7 @@ void vm_repeat(int width, void *dst, const void *src, int64_t rows, int64_t leng
 void vm_take(const vm_table *table, void *dst, const void *src, const void *index, int naxes, const int64_t *shape,
              const int64_t *stride, int64_t start, int64_t n);
 /* The distance that an index means: index · step, counted from the end if negative, clamped. */
-int64_t vm_take_offset(const vm_table *table, const void *index);
+int64_t vm_take_distance(const vm_table *table, const void *index);
 
 /* ---- vm.c ---------------------------------------------------------------------------------------------------------- */
 /* Makes the thread's frame ready and computes values of rate ONCE. NEAP_E_MEMORY. */

@@ -183,6 +183,13 @@ static bool row_operands(const vm_program *p, int split) {
     return false;
 }
 
+static bool tables(const vm_program *p) {
+    for (int k = 0; k < p->nloads; k++)
+        if (p->loads[k].kind == LAZY_LOAD_TABLE)
+            return true;
+    return false;
+}
+
 /* Whole rows in a chunk. */
 static int64_t rows_in(int64_t chunk, int64_t row) {
     int64_t most = chunk / row;
@@ -198,7 +205,8 @@ static void form_rows(vm_program *p, int64_t chunk) {
     int split = p->reduces ? a->kept : a->n - 1;
     int64_t row = product(a->shape + split, a->n - split);
     bool leaves = p->reduces && !p->staged && row < LEAVES_MIN && row * 2 <= chunk && !row_operands(p, split);
-    bool batch = split > 0 && (row < ROW_MIN || leaves || (p->staged && row <= LAZY_LEAF && row * 2 <= chunk));
+    bool leaf = (p->staged || tables(p)) && row <= LAZY_LEAF && row * 2 <= chunk;
+    bool batch = split > 0 && (row < ROW_MIN || leaves || leaf);
     p->form = batch ? VM_FORM_BATCH : VM_FORM_ROWS;
     for (int k = 0; k < a->n; k++)
         if (k < split && !batch)
@@ -206,6 +214,7 @@ static void form_rows(vm_program *p, int64_t chunk) {
         else
             to_walk(p, k, a->shape[k]);
     p->row_axes = batch ? split : 1;
+    p->reduced = batch ? row : p->reduced;
     p->batch_rows = batch ? rows_in(chunk, row) : 1;
     p->carried = p->reduces && !batch && !p->staged && row > chunk;
     p->chunk = batch ? p->batch_rows * row : p->reduces && !p->carried ? row : chunk;

@@ -73,14 +73,17 @@ static void fold_users(vm_builder *b, int value) {
 }
 
 /* ---- Instructions ------------------------------------------------------------------------------------------------ */
+/* An index that is one for each row is read by row where rows are one after another. */
 static void take(vm_builder *b, const vm_step *s, int value) {
-    vm_load *load = &b->p->loads[s->ins.arg[0]];
-    bool by_row = b->rate[value] == VM_ROW;
-    int from = s->ins.arg[1], index = operand(b, from, b->rate[value] == VM_EACH ? WIDE_OR_SINGLE : ANY);
-    load->table.dtype = b->dtype[index];
-    load->table.index = vm_single(b, index) ? VM_INDEX_ONE : !by_row && b->flat[from] ? VM_INDEX_RUN : VM_INDEX_EACH;
-    load->table.in_place =
-        load->table.index == VM_INDEX_ONE && b->rate[value] == VM_EACH && vm_contiguous(b->p, &load->map);
+    const vm_program *p = b->p;
+    vm_table *table = &p->loads[s->ins.arg[0]].table;
+    bool by_row = b->rate[value] == VM_ROW, rows = p->form == VM_FORM_BATCH && b->rate[s->ins.arg[1]] == VM_ROW;
+    int from = s->ins.arg[1], index = operand(b, from, by_row || rows ? ANY : WIDE_OR_SINGLE);
+    table->dtype = b->dtype[index];
+    table->index = vm_single(b, index) ? VM_INDEX_ONE : !by_row && b->flat[from] ? VM_INDEX_RUN : VM_INDEX_EACH;
+    table->run = rows ? p->reduced : 1;
+    table->in_place =
+        table->index == VM_INDEX_ONE && b->rate[value] == VM_EACH && vm_contiguous(p, &p->loads[s->ins.arg[0]].map);
     vm_ins *ins = emit(b, VM_TAKE, value, by_row);
     ins->arg[0] = s->ins.arg[0], ins->arg[1] = index;
 }

@@ -207,7 +207,7 @@ static uint8_t map_rate(const vm_program *p, const vm_map *map) {
             rate = VM_CELL;
     for (int k = 0; k < p->nwalk; k++)
         if (map->walk[k] != 0)
-            rate = p->reduces && k >= first && k < end && rate < VM_EACH ? VM_ROW : VM_EACH;
+            rate = k >= first && k < end && rate < VM_EACH ? VM_ROW : VM_EACH;
     return rate;
 }
 

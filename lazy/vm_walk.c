@@ -1,5 +1,5 @@
 /* vm_walk.c: moving elements between a strided box and packed memory. A walk is cut into two-dimensional runs, each of
- * which is copied by a loop that fits its strides. An index that moves elements besides is turned into offsets first. */
+ * which is copied by a loop that fits its strides. */
 #include <string.h>
 
 #include "lazy/vm.h"
@@ -128,10 +128,6 @@ TRANSPOSE(uint64_t, 64, 2, block_64)
                 for (int64_t j = 0; j < length; j += lanes)                                                            \
                     memcpy(dst + j, &all, sizeof all);                                                                 \
         }                                                                                                              \
-    }                                                                                                                  \
-    static void take_##BITS(T *dst, const T *src, const int64_t *offset, int64_t stride, int64_t n) {                  \
-        for (int64_t i = 0; i < n; i++)                                                                                \
-            dst[i] = src[offset[i] + i * stride];                                                                      \
     }                                                                                                                  \
     /* One row again and again: what is there is copied behind itself. */                                              \
     static void repeat_##BITS(T *dst, const T *src, const run *r) {                                                    \
@@ -271,45 +267,47 @@ void vm_iota(int dtype, void *dst, int64_t first, int naxes, const int64_t *shap
 }
 
 /* ---- Tables ------------------------------------------------------------------------------------------------------ */
-#define OFFSETS(T)                                                                                                     \
-    for (int64_t i = 0; i < n; i++) {                                                                                  \
-        int64_t k = (int64_t)((const T *)index)[first + i], most = table->extent - 1;                                  \
-        k = k < 0 ? k + table->extent : k;                                                                             \
-        out[i] = (k < 0 ? 0 : k > most ? most : k) * table->step;                                                      \
-    }
-
-/* The distances that indices first … mean. */
-static void offsets(const vm_table *table, int64_t *out, const void *index, int64_t first, int64_t n) {
-    if (table->dtype == NEAP_DTYPE_I32)
-        OFFSETS(int32_t)
-    else if (table->dtype == NEAP_DTYPE_I64)
-        OFFSETS(int64_t)
-    else if (table->dtype == NEAP_DTYPE_U32)
-        OFFSETS(uint32_t)
-    else
-        OFFSETS(uint8_t)
+/* The distance that index k means. */
+static inline int64_t distance(const vm_table *table, int64_t k) {
+    int64_t most = table->extent - 1;
+    k = k < 0 ? k + table->extent : k;
+    return (k < 0 ? 0 : k > most ? most : k) * table->step;
 }
 
-int64_t vm_take_offset(const vm_table *table, const void *index) {
-    int64_t offset;
-    offsets(table, &offset, index, 0, 1);
-    return offset;
+static int64_t distance_at(const vm_table *table, const void *index, int64_t i) {
+    return distance(table, table->dtype == NEAP_DTYPE_I32   ? ((const int32_t *)index)[i]
+                           : table->dtype == NEAP_DTYPE_I64 ? ((const int64_t *)index)[i]
+                           : table->dtype == NEAP_DTYPE_U32 ? ((const uint32_t *)index)[i]
+                                                            : ((const uint8_t *)index)[i]);
 }
 
-/* n elements at `stride`, the first of which goes with index number `at`. */
-static void take_each(const vm_table *table, char *dst, const char *src, const void *index, int64_t at, int64_t stride,
+int64_t vm_take_distance(const vm_table *table, const void *index) {
+    return distance_at(table, index, 0);
+}
+
+#define TAKE(T, I)                                                                                                     \
+    for (int64_t i = 0; i < n; i++)                                                                                    \
+    ((T *)dst)[i] = ((const T *)src)[distance(table, (int64_t)((const I *)index)[at + i]) + i * stride]
+
+#define TAKE_BY_INDEX(T)                                                                                               \
+    if (table->dtype == NEAP_DTYPE_I32)                                                                                \
+        TAKE(T, int32_t);                                                                                              \
+    else if (table->dtype == NEAP_DTYPE_I64)                                                                           \
+        TAKE(T, int64_t);                                                                                              \
+    else if (table->dtype == NEAP_DTYPE_U32)                                                                           \
+        TAKE(T, uint32_t);                                                                                             \
+    else                                                                                                               \
+        TAKE(T, uint8_t)
+
+/* n elements at `stride`, each with an index of its own, the first with number `at`. The indices may lie under dst. */
+static void take_each(const vm_table *table, void *dst, const void *src, const void *index, int64_t at, int64_t stride,
                       int64_t n) {
-    enum { BLOCK = 256 };
-    int64_t offset[BLOCK], width = table->width;
-    for (int64_t done = 0, part; done < n; done += part, dst += part * width, src += part * stride * width) {
-        part = n - done < BLOCK ? n - done : BLOCK;
-        offsets(table, offset, index, at + done, part);
-        if (width == 1)
-            take_8((uint8_t *)dst, (const uint8_t *)src, offset, stride, part);
-        else if (width == 4)
-            take_32((uint32_t *)dst, (const uint32_t *)src, offset, stride, part);
-        else
-            take_64((uint64_t *)dst, (const uint64_t *)src, offset, stride, part);
+    if (table->width == 1) {
+        TAKE_BY_INDEX(uint8_t);
+    } else if (table->width == 4) {
+        TAKE_BY_INDEX(uint32_t);
+    } else {
+        TAKE_BY_INDEX(uint64_t);
     }
 }
 
@@ -317,22 +315,20 @@ void vm_take(const vm_table *table, void *dst, const void *src, const void *inde
              const int64_t *stride, int64_t start, int64_t n) {
     int width = table->width;
     if (table->index == VM_INDEX_ONE) {
-        vm_gather(width, dst, (const char *)src + vm_take_offset(table, index) * width, naxes, shape, stride, start, n);
+        vm_gather(width, dst, (const char *)src + distance_at(table, index, 0) * width, naxes, shape, stride, start, n);
         return;
     }
     walk w;
     run r;
     walk_begin(&w, naxes, shape, stride, start, n);
-    for (int64_t at = 0; walk_next(&w, &r); at += r.rows * r.length)
-        for (int64_t row = 0; row < r.rows; row++) {
-            char *to = (char *)dst + (at + row * r.length) * width;
+    for (int64_t at = 0; walk_next(&w, &r);)
+        for (int64_t row = 0; row < r.rows; row++, at += r.length) {
+            char *to = (char *)dst + at * width;
             const char *from = (const char *)src + (r.offset + row * r.row_stride) * width;
-            int64_t offset;
-            if (table->index == VM_INDEX_EACH) {
-                take_each(table, to, from, index, at + row * r.length, r.stride, r.length);
-                continue;
-            }
-            offsets(table, &offset, index, at + row * r.length, 1);
-            gather_run(width, to, from + offset * width, &(run){.rows = 1, .length = r.length, .stride = r.stride});
+            if (table->index == VM_INDEX_EACH)
+                take_each(table, to, from, index, at, r.stride, r.length);
+            else
+                gather_run(width, to, from + distance_at(table, index, at / table->run) * width,
+                           &(run){.rows = 1, .length = r.length, .stride = r.stride});
         }
 }

@@ -5,7 +5,7 @@
 
 #include "tests/lazy/vm_random.h"
 
-enum { MAX_LOADS = 12, MAX_INS = 48, MAX_SINKS = 8, MAX_VALUES = MAX_LOADS + MAX_INS, MAX_BUFS = 24 };
+enum { MAX_LOADS = 12, MAX_INS = 48, MAX_SINKS = 10, MAX_VALUES = MAX_LOADS + MAX_INS, MAX_BUFS = 24 };
 
 /* ---- A random kernel --------------------------------------------------------------------------------------------- */
 typedef struct sample {
