@@ -169,6 +169,15 @@ check.test("a formula stays one as long as it is short; what is longer is work l
     check.equal(long[5]:item(), 14)
 end)
 
+check.test("what is made of a forced formula is work like any other", function()
+    local x = np.arange(100)
+    np.force(x)
+    local y = x * 2
+    check.equal(np.debug.counters().pending, 1)
+    check.equal(growth(function() np.wait_all() end).launches, 1)
+    check.ok(not y:is_deferred())
+end)
+
 check.test("a formula that a product reads is there once", function()
     local eye = np.eye(50)
     local x = np.arange(100, { dtype = "f32" }):reshape(2, 50)

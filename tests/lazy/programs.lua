@@ -267,6 +267,20 @@ line(4, function(d) -- layer norm, and its relatives
         ("((%s - %s:max%s):exp() * %s):sum%s"):format(a.name, a.name, axes, a.name, d:axes(a)),
     }
 end)
+line(5, function(d) -- more than one thing of the same rows: reductions of reductions, and back
+    local a = d:of("real", 1)
+    if not a then return nil end
+    local axis = d:axis(a)
+    local kept, gone = ("{axis=%d, keepdims=true}"):format(axis), ("{axis=%d}"):format(axis)
+    local texts = {
+        "np.softmax(A, GONE) * np.log_softmax(A, GONE)", "A - np.logsumexp(A, KEPT)", "(A - A:mean KEPT):sum GONE",
+        "np.stack({A:mean GONE, A:var GONE, A:max GONE})", "(A:max KEPT - A:min KEPT) * A:sum()",
+        "np.concatenate({A, A - A:mean KEPT}, GONE)", "np.softmax(np.softmax(A, GONE) * 3, GONE)",
+        "(A / (A:abs():max KEPT + 1)):var GONE", "np.where(A:argmax KEPT:gt(0), A, A:sum KEPT)",
+        "(A * A:sum KEPT):max KEPT - A", "np.tanh(A:sum KEPT) + A:mean() * A", "np.cumsum(A:sum KEPT - A, GONE)",
+    }
+    return (d:pick(texts):gsub("A", a.name):gsub("KEPT", kept):gsub("GONE", gone))
+end)
 line(3, function(d) -- sums of what two arrays make
     local a = d:of("real")
     local b = a and d:partner(a, function(b) return b.kind == "real" and b.size > 0 end)
@@ -451,7 +465,8 @@ local SHAPES = {
     function(d) return { d:pick { 200, 255, 256, 257, 700, 1023, 1024, 1025, 3000 } } end,
     function(d) return { d:random(6), d:pick { 10, 33, 64, 100, 256, 257, 300, 512, 700, 1030 } } end,
     function(d) return { d:pick { 10, 64, 257, 512 }, d:random(8) } end,
-    function(d) return d:pick { { 60, 1030 }, { 4, 8200 }, { 30000 }, { 130, 512 }, { 3000, 10 }, { 2, 17, 700 } } end,
+    function(d) return d:pick { { 60, 1030 }, { 4, 8200 }, { 30000 }, { 130, 512 }, { 3000, 10 },
+                                { 2, 17, 700 }, { 3, 8192 }, { 5, 12000 }, { 6, 2, 5000 }, { 8193, 3 } } end,
     function(d) return d:pick { {}, { 0 }, { 3, 0 }, { 1 }, { 1, 1 } } end,
 }
 local SHAPE_WEIGHTS = { 1, 1, 1, 1, 1, 1, 1, 1, 2, 2, 3, 3, 3, 4, 5, 6 }
