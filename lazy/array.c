@@ -76,9 +76,16 @@ int neap_array_new(neap_ctx *ctx, int dtype, int ndim, const int64_t *shape, con
 }
 
 /* ---- Data out ----------------------------------------------------------------------------------------------------- */
-int neap_array_start(neap_ctx *ctx, int32_t id) {
-    neap_node *node = lazy_lookup(ctx, id);
-    return node ? lazy_force(ctx, node) : neap_error_code();
+int neap_array_start(neap_ctx *ctx, int32_t n, const int32_t *ids) {
+    neap_node **nodes = malloc((size_t)n * sizeof *nodes + 1);
+    int status = nodes ? 0 : neap_error(NEAP_E_MEMORY, "out of memory for %d arrays", n);
+    for (int k = 0; k < n && status == 0; k++)
+        if (!(nodes[k] = lazy_lookup(ctx, ids[k])))
+            status = neap_error_code();
+    if (status == 0)
+        status = lazy_flush_roots(ctx, n, nodes);
+    free(nodes);
+    return status;
 }
 
 static int force_and_poll(neap_ctx *ctx, int32_t id, neap_node **out) {

@@ -262,6 +262,8 @@ typedef struct request { /* a call in flight */
 
 static void request_free(void *arg) {
     request *r = arg;
+    if (r->callback->nresults > 0)
+        atomic_fetch_sub_explicit(&r->callback->ctx->requests, 1, memory_order_relaxed);
     for (int k = 0; k < r->n; k++)
         neap_buffer_release(r->args[k].buffer);
     neap_buffer_release(r->block);
@@ -297,6 +299,8 @@ int lazy_callback_request(neap_ctx *ctx, const neap_node *node, neap_buffer *con
                       .reads = reads,
                       .nwrites = results,
                       .writes = &block};
+    if (results)
+        atomic_fetch_add_explicit(&ctx->requests, 1, memory_order_relaxed);
     int status = neap_effects_request(ctx->effects, r->callback->kind, !r->callback->unordered, r, &push);
     if (status)
         request_free(r);

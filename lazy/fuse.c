@@ -54,6 +54,7 @@ static int remember(fuser *f, neap_node *node, const lazy_wide_map *map, int32_t
 static int cut(fuser *f, const neap_node *node, lazy_why why) {
     f->out->cut = (int32_t)node->index;
     f->out->why = why;
+    f->out->window.axis = -1;
     return NEAP_PENDING;
 }
 
@@ -72,23 +73,15 @@ static int add_load(fuser *f, neap_node *node, const lazy_wide_map *map, int32_t
     lazy_load load = {.dtype = node->dtype, .read = *map};
     if (lazy_is_number(node) && !f->made[node->index]) {
         load.kind = LAZY_LOAD_SCALAR;
-        load.slot = (int16_t)f->out->numbers.n;
-        lazy_number number = {.node = (int32_t)node->index, .dtype = node->dtype};
-        if (lazy_push(&f->out->numbers, number))
-            return NEAP_E_MEMORY;
+        memset(&load.read, 0, sizeof load.read);
     } else if (node->op == LAZY_OP_iota && !node->buffer && !f->made[node->index]) {
         load.kind = LAZY_LOAD_IOTA;
     } else {
         load.kind = LAZY_LOAD_BUFFER;
-        int64_t slot = 0;
-        while (slot < f->out->leaves.n && f->out->leaves.at[slot] != (int32_t)node->index)
-            slot++;
-        if (slot == f->out->leaves.n && lazy_push(&f->out->leaves, (int32_t)node->index))
-            return NEAP_E_MEMORY;
-        load.slot = (int16_t)slot;
     }
+    lazy_draft_load drafted = {.load = load, .node = load.kind == LAZY_LOAD_IOTA ? -1 : (int32_t)node->index};
     *value = -1 - (int32_t)f->out->loads.n;
-    return lazy_push(&f->out->loads, load) || remember(f, node, map, *value) ? NEAP_E_MEMORY : 0;
+    return lazy_push(&f->out->loads, drafted) || remember(f, node, map, *value) ? NEAP_E_MEMORY : 0;
 }
 
 static bool same_shape(const neap_node *a, const neap_node *b) {
@@ -110,18 +103,41 @@ static int input_map(fuser *f, const neap_node *node, const neap_node *in, lazy_
     return compose(f, map, node, 0, inner);
 }
 
+/* Goes on from an assembled node to the piece of it that is read. */
+static int read_piece(fuser *f, neap_node **node, lazy_wide_map *map) {
+    lazy_cut window;
+    neap_node *whole = *node;
+    int64_t row[NEAP_MAX_DIMS];
+    lazy_row_major(whole->ndim, whole->shape, row);
+    int status = compose(f, map, whole, 0, row); /* changes nothing, but wants a box that runs along single axes */
+    if (status)
+        return status;
+    f->split[0] = -1;
+    status = lazy_window_read(f->fusion, node, map, &window);
+    if (status == NEAP_PENDING) {
+        cut(f, whole, LAZY_WHY_ASSEMBLED);
+        f->out->window = window;
+    }
+    return status;
+}
+
 /* Reads `node` through `map`: gives its value, or stacks a frame when it must be computed from its inputs first
  * (NEAP_ATTEND). */
 static int read_node(fuser *f, neap_node *node, lazy_wide_map map, bool own, int32_t *value) {
     for (;;) {
         if (lazy_is_leaf(node) || (f->made[node->index] && !own))
             break;
-        if (!lazy_is_view(node))
+        int status = 0;
+        if (lazy_is_view(node)) {
+            status = compose(f, &map, node, node->map->offset, node->map->stride);
+            node = node->base;
+        } else if (lazy_node_op(node)->kind == LAZY_ASSEMBLE) {
+            status = read_piece(f, &node, &map);
+        } else {
             break;
-        int status = compose(f, &map, node, node->map->offset, node->map->stride);
+        }
         if (status)
             return status;
-        node = node->base;
         own = false;
     }
     if (known_value(f, node, &map, value))
@@ -136,8 +152,10 @@ static int read_node(fuser *f, neap_node *node, lazy_wide_map map, bool own, int
         made[node->index] = was;
         return status;
     }
-    if (f->stack.n + f->out->ins.n >= LAZY_KERNEL_MAX_INS)
+    if (f->stack.n + f->out->ins.n >= LAZY_KERNEL_MAX_INS) {
+        f->split[0] = -1;
         return cut(f, node, LAZY_WHY_CHAIN);
+    }
     frame next = {.node = node, .map = map};
     return lazy_push(&f->stack, next) ? NEAP_E_MEMORY : NEAP_ATTEND;
 }
@@ -203,7 +221,7 @@ static void refine(lazy_fusion *fusion, int k, int64_t inner) {
 }
 
 static void forget(fuser *f) {
-    f->out->loads.n = f->out->ins.n = f->out->leaves.n = f->out->numbers.n = 0;
+    f->out->loads.n = f->out->ins.n = 0;
     f->maps.n = f->nodes.n = f->order.n = f->stack.n = 0;
     f->split[0] = -1;
 }
@@ -218,14 +236,6 @@ int lazy_fuse(neap_ctx *ctx, const uint8_t *made, lazy_fusion *fusion, lazy_fuse
             break;
         refine(fusion, (int)f.split[0], f.split[1]);
     }
-    /* Loads were numbered -1-k while their count was unknown. */
-    int32_t nloads = (int32_t)out->loads.n;
-    for (int64_t k = 0; k < out->ins.n; k++)
-        for (int a = 0; a < out->ins.at[k].narg; a++) {
-            int32_t *arg = &out->ins.at[k].arg[a];
-            *arg = *arg < 0 ? -1 - *arg : *arg + nloads;
-        }
-    out->value = out->value < 0 ? -1 - out->value : out->value + nloads;
     lazy_vector_free(&f.maps);
     lazy_vector_free(&f.nodes);
     lazy_vector_free(&f.order);
@@ -236,6 +246,4 @@ int lazy_fuse(neap_ctx *ctx, const uint8_t *made, lazy_fusion *fusion, lazy_fuse
 void lazy_fused_free(lazy_fused *fused) {
     lazy_vector_free(&fused->loads);
     lazy_vector_free(&fused->ins);
-    lazy_vector_free(&fused->leaves);
-    lazy_vector_free(&fused->numbers);
 }

@@ -133,6 +133,7 @@ struct neap_ctx {
     lazy_level levels[LAZY_MAX_LEVELS];
     int nlevels, floor; /* levels below floor are not seen: they are open around an open callback */
     LAZY_VECTOR(lazy_frame) frames;
+    _Atomic int64_t requests;       /* calls of functions in flight that arrays wait for */
     lazy_callback *_Atomic dropped; /* callbacks that nobody refers to, pushed by any thread … */
     lazy_callback *dropping;        /* … and on their way to Lua */
 
@@ -267,6 +268,8 @@ int lazy_attend(neap_ctx *ctx);
 
 /* ---- view.c: affine maps ------------------------------------------------------------------------------------------ */
 void lazy_row_major(int ndim, const int64_t *shape, int64_t *stride);
+/* Takes a row-major index, or a difference of two, apart into one for each axis: truncated division from the left. */
+void lazy_take_apart(int64_t index, int ndim, const int64_t *row, int64_t *out);
 bool lazy_map_contiguous(int ndim, const int64_t *shape, const lazy_map *map);
 /* outer maps a box into the row-major index of `shape`, inner maps `shape` on: their composition, if it is affine.
  * On failure *split gets {axis of the box, inner extent} of a refinement of the box that may help, or axis -1. */

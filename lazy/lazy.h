@@ -106,8 +106,8 @@ NEAP_API int neap_quick_outcome(neap_ctx *ctx, int32_t *out);
 /* The value of an array of one number if it is there, or can be computed at once; NaN: ask neap_array_item. */
 NEAP_API double neap_quick_item(neap_ctx *ctx, const neap_handle *a);
 
-/* Starts computing an array and what it needs; does not wait. */
-NEAP_API int neap_array_start(neap_ctx *ctx, int32_t id);
+/* Starts computing n arrays and what they need, together; does not wait. */
+NEAP_API int neap_array_start(neap_ctx *ctx, int32_t n, const int32_t *ids);
 /* Starts it; NEAP_OK when it is there, NEAP_PENDING when not yet; its permanent failure with the original op and line. */
 NEAP_API int neap_array_poll(neap_ctx *ctx, int32_t id);
 /* After NEAP_OK of neap_array_poll: row-major elements. BORROWED until the array is released or deleted. May return

@@ -5,7 +5,8 @@
  *
  *      map, view, source   one kernel that stores the fused expression
  *      reduce              one kernel over [kept axes][reduced axes] of the fused input
- *      assemble            one kernel per piece, each storing into its window of the result
+ *      assemble            one kernel per piece, each storing into its window of the result; none if its consumer can
+ *                          read the pieces (window.c)
  *      call                a call over operands with buffers; views of them are passed as strides
  *
  * The steps are then put into the order of the region, and small neighbours into batches, since the engine's care for an op
@@ -20,6 +21,7 @@ typedef struct planner {
     uint8_t *made;
     int32_t *slot_of; /* region number → slot, -1 */
     lazy_plan *plan;
+    lazy_drafts drafts; /* from last to first, until all are there */
     LAZY_VECTOR(lazy_slot) slots;
     LAZY_VECTOR(lazy_step *) steps;
     LAZY_VECTOR(lazy_number) numbers;
@@ -58,85 +60,189 @@ static void *carve(char **at, size_t bytes) {
 }
 
 /* One block for a kernel step: the struct and the arrays it points to. */
-static lazy_step *kernel_step(const lazy_fused *fused) {
-    size_t nbufs = (size_t)fused->leaves.n + 1;
-    size_t loads = (size_t)fused->loads.n * sizeof(lazy_load), ins = (size_t)fused->ins.n * sizeof(lazy_ins);
-    size_t bytes = sizeof(lazy_step) + loads + ins + sizeof(lazy_sink) + nbufs * sizeof(int32_t) + 96;
-    lazy_step *step = calloc(1, bytes);
+static lazy_step *kernel_step(const lazy_draft *draft) {
+    size_t nloads = (size_t)draft->loads.n, nins = (size_t)draft->ins.n, nsinks = (size_t)draft->sinks.n;
+    size_t loads = nloads * sizeof(lazy_load), ins = nins * sizeof(lazy_ins), sinks = nsinks * sizeof(lazy_sink);
+    lazy_step *step = calloc(1, sizeof *step + loads + ins + sinks + (nloads + nsinks) * sizeof(int32_t) + 96);
     if (!step)
         return NULL;
     char *at = (char *)step;
     carve(&at, sizeof *step);
-    step->kernel.loads = carve(&at, loads);
-    step->kernel.ins = carve(&at, ins);
-    step->kernel.sinks = carve(&at, sizeof(lazy_sink));
-    step->slots = carve(&at, nbufs * sizeof(int32_t));
-    step->nbufs = (int32_t)nbufs;
-    step->nouts = 1;
-    if (loads)
-        memcpy(step->kernel.loads, fused->loads.at, loads);
-    if (ins)
-        memcpy(step->kernel.ins, fused->ins.at, ins);
-    step->kernel.nloads = (int)fused->loads.n;
-    step->kernel.nins = (int)fused->ins.n;
-    step->kernel.nsinks = 1;
+    lazy_kernel *kernel = &step->kernel;
+    *kernel = (lazy_kernel){.ndim = draft->ndim,
+                            .nkept = draft->nkept,
+                            .nloads = (int)nloads,
+                            .nins = (int)nins,
+                            .nsinks = (int)nsinks,
+                            .loads = carve(&at, loads),
+                            .ins = carve(&at, ins),
+                            .sinks = carve(&at, sinks)};
+    step->slots = carve(&at, (nloads + nsinks) * sizeof(int32_t));
+    memcpy(kernel->shape, draft->box, (size_t)draft->ndim * sizeof *draft->box);
+    step->kind = LAZY_STEP_KERNEL;
+    step->device = draft->device;
     return step;
 }
 
-static int add_kernel(planner *p, neap_node *node, const lazy_fusion *fusion, const lazy_fused *fused) {
-    lazy_step *step = kernel_step(fused);
+static int32_t kernel_value(const lazy_kernel *kernel, int32_t drafted) {
+    return drafted < 0 ? -1 - drafted : kernel->nloads + drafted;
+}
+
+/* Loads get the slots of what they read: buffers of the step, or numbers. */
+static int fill_loads(planner *p, lazy_step *step, const lazy_draft *draft) {
+    step->first_number = (int32_t)p->numbers.n;
+    for (int64_t k = 0; k < draft->loads.n; k++) {
+        lazy_load *load = &step->kernel.loads[k];
+        *load = draft->loads.at[k].load;
+        int32_t node = draft->loads.at[k].node, slot = 0;
+        if (load->kind == LAZY_LOAD_SCALAR) {
+            lazy_number number = {.node = node, .dtype = load->dtype};
+            load->slot = (int16_t)step->nnumbers++;
+            if (lazy_push(&p->numbers, number))
+                return NEAP_E_MEMORY;
+        } else if (load->kind == LAZY_LOAD_BUFFER || load->kind == LAZY_LOAD_TABLE) {
+            int32_t want = slot_for(p, node);
+            while (slot < step->nbufs && step->slots[slot] != want)
+                slot++;
+            if (want < 0)
+                return want;
+            if (slot == step->nbufs)
+                step->slots[step->nbufs++] = want;
+            load->slot = (int16_t)slot;
+        }
+    }
+    return 0;
+}
+
+static int fill_sinks(planner *p, lazy_step *step, const lazy_draft *draft) {
+    for (int64_t k = 0; k < draft->sinks.n; k++) {
+        lazy_sink *sink = &step->kernel.sinks[k];
+        *sink = draft->sinks.at[k].sink;
+        sink->value = kernel_value(&step->kernel, sink->value);
+        if (sink->slot < 0)
+            continue;
+        step->node = draft->sinks.at[k].node;
+        int32_t slot = slot_for(p, step->node);
+        if (slot < 0)
+            return slot;
+        sink->slot = (int16_t)step->nbufs;
+        step->slots[step->nbufs++] = slot;
+        step->nouts++;
+    }
+    step->site = lazy_site_text(p->ctx, region_node(p, step->node)->site);
+    return 0;
+}
+
+static int add_kernel(planner *p, const lazy_draft *draft) {
+    lazy_step *step = kernel_step(draft);
     if (!step)
         return neap_error(NEAP_E_MEMORY, "out of memory while planning");
     lazy_kernel *kernel = &step->kernel;
-    bool reduces = lazy_node_op(node)->kind == LAZY_REDUCE;
-    kernel->ndim = fusion->ndim;
-    kernel->nkept = fusion->nkept;
-    memcpy(kernel->shape, fusion->box, (size_t)fusion->ndim * sizeof *fusion->box);
-    kernel->sinks[0] = (lazy_sink){.kind = reduces ? LAZY_SINK_REDUCE : LAZY_SINK_STORE,
-                                   .dtype = (uint8_t)node->dtype,
-                                   .op = node->op,
-                                   .slot = (int16_t)fused->leaves.n,
-                                   .value = fused->value,
-                                   .write = fusion->write};
-    step->kind = LAZY_STEP_KERNEL;
-    step->device = (int16_t)lazy_node_runs_on(node);
-    step->node = (int32_t)node->index;
-    step->site = lazy_site_text(p->ctx, node->site);
     int status = lazy_push(&p->steps, step);
     if (status) {
         free(step);
         return status;
     }
-    for (int64_t k = 0; k <= fused->leaves.n; k++) {
-        step->slots[k] = slot_for(p, k < fused->leaves.n ? fused->leaves.at[k] : (int32_t)node->index);
-        if (step->slots[k] < 0)
-            return step->slots[k];
+    for (int64_t k = 0; k < draft->ins.n; k++) {
+        lazy_ins *ins = &kernel->ins[k];
+        *ins = draft->ins.at[k];
+        for (int a = 0; a < ins->narg; a++)
+            ins->arg[a] = kernel_value(kernel, ins->arg[a]);
     }
-    step->first_number = (int32_t)p->numbers.n;
-    step->nnumbers = (int32_t)fused->numbers.n;
-    for (int64_t k = 0; k < fused->numbers.n; k++)
-        if (lazy_push(&p->numbers, fused->numbers.at[k]))
-            return NEAP_E_MEMORY;
-    if ((status = lazy_kernel_prepare(kernel)) != 0)
+    if ((status = fill_loads(p, step, draft)) || (status = fill_sinks(p, step, draft)) ||
+        (status = lazy_kernel_prepare(kernel)))
         return status;
     step->cost = lazy_kernel_cost(kernel);
     return 0;
 }
 
-/* Fuses and adds one kernel of `node`; cuts are marked and tried again. */
+static int add_call(planner *p, lazy_draft *draft) {
+    lazy_step *step = draft->call;
+    if (lazy_push(&p->steps, step))
+        return NEAP_E_MEMORY;
+    draft->call = NULL; /* it belongs to the plan now */
+    for (int32_t k = 0; k < step->nbufs; k++)
+        if ((step->slots[k] = slot_for(p, step->slots[k])) < 0)
+            return step->slots[k];
+    return 0;
+}
+
+/* ---- Drafts ------------------------------------------------------------------------------------------------------- */
+static lazy_draft *add_draft(planner *p, const neap_node *node) {
+    lazy_draft *draft = calloc(1, sizeof *draft);
+    if (!draft || lazy_push(&p->drafts, draft)) {
+        free(draft);
+        neap_error(NEAP_E_MEMORY, "out of memory while planning");
+        return NULL;
+    }
+    draft->device = (int16_t)lazy_node_runs_on(node);
+    draft->node = (int32_t)node->index;
+    return draft;
+}
+
+static int draft_kernel(planner *p, const neap_node *node, const lazy_fusion *fusion, lazy_fused *fused, bool window) {
+    lazy_draft *draft = add_draft(p, node);
+    if (!draft)
+        return NEAP_E_MEMORY;
+    lazy_class kind = lazy_node_op(node)->kind;
+    draft->reduces = kind == LAZY_REDUCE;
+    draft->fixed = window || kind == LAZY_ASSEMBLE;
+    draft->ndim = fusion->ndim;
+    draft->nkept = fusion->nkept;
+    for (int k = 0; k < fusion->ndim; k++) {
+        draft->box[k] = fusion->box[k];
+        draft->fixed |= fusion->box[k] == 0;
+    }
+    lazy_draft_sink sink = {.node = (int32_t)node->index,
+                            .sink = {.kind = draft->reduces ? LAZY_SINK_REDUCE : LAZY_SINK_STORE,
+                                     .dtype = node->dtype,
+                                     .op = node->op,
+                                     .value = fused->value,
+                                     .write = fusion->write}};
+    draft->loads = fused->loads;
+    draft->ins = fused->ins;
+    *fused = (lazy_fused){0};
+    return lazy_push(&draft->sinks, sink);
+}
+
+/* The parts of a fusion on both sides of a cut through its box. */
+static void cut_in_two(const lazy_fusion *whole, lazy_cut cut, lazy_fusion *low, lazy_fusion *high) {
+    *low = *high = *whole;
+    low->box[cut.axis] = cut.at;
+    high->box[cut.axis] -= cut.at;
+    high->read.offset += cut.at * high->read.stride[cut.axis];
+    high->write.offset += cut.at * high->write.stride[cut.axis];
+}
+
+/* Fuses and drafts what computes `node`, or a piece of it: one kernel, or one for each window of the box that reads a
+ * piece of its own (window.c). What cannot be read through is marked, and all starts again; so is what would take more
+ * than WINDOWS kernels. */
 static int plan_kernel(planner *p, neap_node *node, const lazy_fusion *request) {
-    lazy_fused fused = {0};
-    lazy_fusion fusion;
-    int status;
-    do {
-        fusion = *request;
+    enum { WINDOWS = 16 };
+    lazy_fusion todo[WINDOWS] = {*request};
+    int64_t first = p->drafts.n;
+    int waiting = 1, windows = 1, status = 0;
+    while (waiting > 0 && status == 0) {
+        lazy_fusion fusion = todo[--waiting];
+        lazy_fused fused = {0};
         status = lazy_fuse(p->ctx, p->made, &fusion, &fused);
-        if (status == NEAP_PENDING)
+        if (status == NEAP_PENDING && fused.window.axis >= 0 && windows < WINDOWS) {
+            cut_in_two(&fusion, fused.window, &todo[waiting], &todo[waiting + 1]);
+            waiting += 2;
+            windows++;
+            status = 0;
+        } else if (status == NEAP_PENDING) {
             p->made[fused.cut] = (uint8_t)fused.why;
-    } while (status == NEAP_PENDING);
-    if (status == 0)
-        status = add_kernel(p, node, &fusion, &fused);
-    lazy_fused_free(&fused);
+            while (p->drafts.n > first)
+                lazy_draft_free(p->drafts.at[--p->drafts.n]);
+            todo[0] = *request;
+            waiting = windows = 1;
+            status = 0;
+        } else if (status == 0) {
+            status = draft_kernel(p, node, &fusion, &fused, windows > 1);
+        }
+        lazy_fused_free(&fused);
+    }
     return status;
 }
 
@@ -176,24 +282,26 @@ static int plan_reduce(planner *p, neap_node *node) {
     return plan_kernel(p, node, &fusion);
 }
 
-static void describe(const neap_node *node, lazy_aval *avals, lazy_call_desc *call, lazy_result *result) {
+static lazy_call_desc describe(const neap_node *node, lazy_aval *avals, lazy_result *result) {
     for (int k = 0; k < node->nin; k++)
         avals[k] = lazy_node_aval(node->in[k]);
-    *call = (lazy_call_desc){.nin = node->nin, .in = avals, .nattrs = node->nattrs, .attrs = node->attrs};
-    result->compute = result->dtype = node->dtype;
-    result->ndim = node->ndim;
+    *result = (lazy_result){.compute = node->dtype, .dtype = node->dtype, .ndim = node->ndim};
     memcpy(result->shape, node->shape, node->ndim * sizeof *node->shape);
+    return (lazy_call_desc){.nin = node->nin, .in = avals, .nattrs = node->nattrs, .attrs = node->attrs};
+}
+
+int lazy_node_pieces(const neap_node *node, lazy_piece *pieces) {
+    lazy_aval avals[NEAP_MAX_INPUTS];
+    lazy_result result;
+    lazy_call_desc call = describe(node, avals, &result);
+    return lazy_node_op(node)->pieces(&call, &result, pieces);
 }
 
 static int plan_assemble(planner *p, neap_node *node) {
     if (node->size == 0)
         return slot_for(p, (int32_t)node->index) < 0 ? NEAP_E_MEMORY : 0;
-    lazy_aval avals[NEAP_MAX_INPUTS];
-    lazy_call_desc call;
-    lazy_result result;
     lazy_piece pieces[NEAP_MAX_INPUTS + 1];
-    describe(node, avals, &call, &result);
-    int n = lazy_node_op(node)->pieces(&call, &result, pieces);
+    int n = lazy_node_pieces(node, pieces);
     int status = n < 0 ? n : 0;
     /* Steps are collected from last to first. */
     for (int k = n - 1; k >= 0 && status == 0; k--) {
@@ -246,8 +354,8 @@ static lazy_step *call_step(neap_ctx *ctx, const neap_node *node) {
     return step;
 }
 
-/* Describes an operand: of which slot, and how it lies there. What has no buffer to point to gets one. */
-static int plan_operand(planner *p, lazy_step *step, int k, neap_node *node) {
+/* Describes an operand: of which node, and how it lies there. What has no buffer to point to gets one. */
+static void plan_operand(planner *p, lazy_step *step, int k, neap_node *node) {
     lazy_tensor *tensor = (lazy_tensor *)&step->call.in[k];
     bool dense = step->call.op->flags & LAZY_OP_DENSE;
     neap_node *target = node;
@@ -268,34 +376,27 @@ static int plan_operand(planner *p, lazy_step *step, int k, neap_node *node) {
     }
     if (!lazy_is_leaf(target) && !p->made[target->index])
         p->made[target->index] = LAZY_WHY_OPERAND;
-    step->slots[k] = slot_for(p, (int32_t)target->index);
-    return step->slots[k] < 0 ? step->slots[k] : 0;
+    step->slots[k] = (int32_t)target->index;
 }
 
 static int plan_call(planner *p, neap_node *node) {
-    lazy_step *step = call_step(p->ctx, node);
+    lazy_draft *draft = add_draft(p, node);
+    lazy_step *step = draft ? call_step(p->ctx, node) : NULL;
     if (!step)
         return neap_error(NEAP_E_MEMORY, "out of memory while planning");
-    if (lazy_push(&p->steps, step)) {
-        free(step);
-        return NEAP_E_MEMORY;
-    }
-    int status = 0;
-    for (int k = 0; k < node->nin && status == 0; k++)
-        status = plan_operand(p, step, k, node->in[k]);
-    if (status)
-        return status;
+    draft->call = step;
+    for (int k = 0; k < node->nin; k++)
+        plan_operand(p, step, k, node->in[k]);
     lazy_tensor *out = (lazy_tensor *)step->call.out;
     out->dtype = node->dtype;
     out->ndim = node->ndim;
     out->size = node->size;
     memcpy((int64_t *)out->shape, node->shape, node->ndim * sizeof *node->shape);
     lazy_row_major(node->ndim, node->shape, (int64_t *)out->stride);
-    step->slots[node->nin] = slot_for(p, (int32_t)node->index);
+    step->slots[node->nin] = (int32_t)node->index;
     lazy_aval avals[NEAP_MAX_INPUTS];
-    lazy_call_desc call;
     lazy_result result;
-    describe(node, avals, &call, &result);
+    lazy_call_desc call = describe(node, avals, &result);
     if (lazy_node_op(node)->cost) {
         step->cost = lazy_node_op(node)->cost(&call, &result);
     } else { /* about 10 bytes a ns */
@@ -303,7 +404,7 @@ static int plan_call(planner *p, neap_node *node) {
         for (int k = 0; k < node->nin; k++)
             step->cost += (int64_t)lazy_node_bytes(node->in[k]) / 10;
     }
-    return step->slots[node->nin] < 0 ? step->slots[node->nin] : 0;
+    return 0;
 }
 
 /* ---- Plan --------------------------------------------------------------------------------------------------------- */
@@ -342,11 +443,6 @@ void lazy_plan_release(lazy_plan *plan) {
 }
 
 static void take_over(planner *p, lazy_plan *plan) {
-    for (int64_t a = 0, b = p->steps.n - 1; a < b; a++, b--) {
-        lazy_step *step = p->steps.at[a];
-        p->steps.at[a] = p->steps.at[b];
-        p->steps.at[b] = step;
-    }
     plan->slots = p->slots.at;
     plan->nslots = (int32_t)p->slots.n;
     plan->steps = p->steps.at;
@@ -386,10 +482,10 @@ static void batch_add(batcher *t, lazy_batch *batch, lazy_step *step, int32_t b)
     }
     for (int32_t k = step->nbufs - step->nouts; k < step->nbufs; k++)
         t->writes[step->slots[k]] = true;
-    /* Numbers were laid down from the last step to the first. */
     if (step->nnumbers) {
-        batch->nnumbers = batch->nnumbers ? batch->nnumbers + batch->first_number - step->first_number : step->nnumbers;
-        batch->first_number = step->first_number;
+        if (!batch->nnumbers)
+            batch->first_number = step->first_number;
+        batch->nnumbers += step->nnumbers;
     }
     batch->nsteps++;
     batch->cost += step->cost;
@@ -441,7 +537,29 @@ static int make_batches(lazy_plan *plan) {
     return status;
 }
 
-int lazy_plan_new(neap_ctx *ctx, uint8_t *made, lazy_plan **out) {
+/* Drafts what needs a buffer, from the last node to the first, and puts the drafts into the order in which they run. */
+static int draft_all(planner *p) {
+    int status = 0;
+    for (int64_t k = p->ctx->order.n - 1; k >= 0 && status == 0; k--)
+        if (p->made[k])
+            status = plan_node(p, region_node(p, (int32_t)k));
+    for (int64_t a = 0, b = p->drafts.n - 1; a < b; a++, b--) {
+        lazy_draft *draft = p->drafts.at[a];
+        p->drafts.at[a] = p->drafts.at[b];
+        p->drafts.at[b] = draft;
+    }
+    return status;
+}
+
+static void drafts_free(planner *p) {
+    for (int64_t k = 0; k < p->drafts.n; k++) {
+        free(p->drafts.at[k]->call);
+        lazy_draft_free(p->drafts.at[k]);
+    }
+    lazy_vector_free(&p->drafts);
+}
+
+int lazy_plan_new(neap_ctx *ctx, uint8_t *made, bool apart, lazy_plan **out) {
     int64_t n = ctx->order.n;
     lazy_plan *plan = calloc(1, sizeof *plan);
     planner p = {.ctx = ctx, .made = made, .plan = plan, .slot_of = malloc((size_t)n * sizeof(int32_t) + 1)};
@@ -452,10 +570,12 @@ int lazy_plan_new(neap_ctx *ctx, uint8_t *made, lazy_plan **out) {
     }
     plan->refs = 1;
     memset(p.slot_of, 0xff, (size_t)n * sizeof(int32_t));
-    int status = 0;
-    for (int64_t k = n - 1; k >= 0 && status == 0; k--)
-        if (made[k])
-            status = plan_node(&p, ctx->order.at[k]);
+    int status = draft_all(&p);
+    if (status == 0 && !apart)
+        status = lazy_merge(ctx, made, &p.drafts);
+    for (int64_t k = 0; k < p.drafts.n && status == 0; k++)
+        status = p.drafts.at[k]->call ? add_call(&p, p.drafts.at[k]) : add_kernel(&p, p.drafts.at[k]);
+    drafts_free(&p);
     take_over(&p, plan);
     free(p.slot_of);
     if (status == 0)

@@ -1,7 +1,8 @@
-/* plan.h: a region of the graph, its plan, and how they are run. Private to region.c, plan.c, fuse.c, run.c, program.c.
+/* plan.h: a region of the graph, its plan, and how they are run. Private to the files that it names, and program.c.
  *
  *      roots ─region.c─▶ region: nodes, inputs before users ─▶ key (its structure, without numbers and data)
- *      key ─▶ found in the context's table, or plan.c + fuse.c make ─▶ plan: slots and steps ─run.c─▶ engine ops
+ *      key ─▶ found in the context's table, or made by plan.c: slots and steps ─run.c─▶ engine ops
+ *             nodes that get a buffer ─fuse.c─▶ drafts, one kernel each ─merge.c─▶ fewer drafts ─▶ steps
  *
  * A *slot* is a buffer of a run: that of a leaf (a value that exists) or one to be made for a node of the region. A
  * *step* is a kernel or a call over slots. A plan names nodes by their number in the region, so it fits every region of the same
@@ -12,18 +13,23 @@
 
 #include "lazy/internal.h"
 
+/* clang-format off */
 /* Why a node of a region gets a buffer, where its value could have stayed inside a kernel. */
-#define LAZY_WHY_ROWS(row)                                                                                             \
-    row(NOT, "it exists already") row(ASKED, "it was asked for")                                                       \
-        row(SHARED,                                                                                                    \
-            "it has several consumers, and not all of them run in its kernel") row(CALL, "it is the result of a call") \
-            row(OPERAND, "a call or another device reads it") row(RESIDUAL, "a gradient will read it")                 \
-                row(AGAIN, "it was computed inside a kernel before, and is asked for again")                           \
-                    row(REDUCTION, "it is a reduction, and its consumer does not run over the same rows")              \
-                        row(LONG_ROW, "it is a reduction over rows too long to be kept in a cache for its consumer")   \
-                            row(ASSEMBLED, "it is put together from pieces")                                           \
-                                row(VIEW, "its consumer's view of it is not affine, so it cannot be read through")     \
-                                    row(CHAIN, "the chain of ops is longer than a kernel may be")
+#define LAZY_WHY_ROWS(ROW) \
+    ROW(NOT, "it exists already") \
+    ROW(ASKED, "it was asked for") \
+    ROW(SHARED, "it has several consumers, and not all of them run now") \
+    ROW(KERNELS, "its consumers run in different kernels") \
+    ROW(CALL, "it is the result of a call") \
+    ROW(OPERAND, "a call or another device reads it") \
+    ROW(RESIDUAL, "a gradient will read it") \
+    ROW(AGAIN, "it was computed inside a kernel before, and is asked for again") \
+    ROW(REDUCTION, "it is a reduction, and its consumer does not run over the same rows") \
+    ROW(FAR_ROWS, "it is a reduction, and its rows are too long or too far apart to be read again") \
+    ROW(ASSEMBLED, "it is put together from pieces") \
+    ROW(VIEW, "its consumer's view of it is not affine, so it cannot be read through") \
+    ROW(CHAIN, "the chain of ops is longer than a kernel may be")
+/* clang-format on */
 #define LAZY_WHY_ENUM(NAME, text) LAZY_WHY_##NAME,
 typedef enum lazy_why { LAZY_WHY_ROWS(LAZY_WHY_ENUM) LAZY_WHY_COUNT } lazy_why;
 #undef LAZY_WHY_ENUM
@@ -123,8 +129,9 @@ static inline bool lazy_is_number(const neap_node *node) {
 }
 
 /* plan.c ------------------------------------------------------------------------------------------------------------ */
-/* made[i]: why region node i needs a buffer, LAZY_WHY_NOT if it does not. The planner may set more. OWNED. */
-int lazy_plan_new(neap_ctx *ctx, uint8_t *made, lazy_plan **out);
+/* made[i]: why region node i needs a buffer, LAZY_WHY_NOT if it does not. The planner may change it. apart: each kernel
+ * has one result. OWNED. */
+int lazy_plan_new(neap_ctx *ctx, uint8_t *made, bool apart, lazy_plan **out);
 void lazy_plan_release(lazy_plan *plan);
 const char *lazy_why_text(lazy_why why); /* "it was asked for" */
 
@@ -147,20 +154,64 @@ typedef struct lazy_fusion { /* a request for one kernel: an expression over a b
     lazy_wide_map write; /* box (or its kept axes) → element of the destination */
 } lazy_fusion;
 
-typedef struct lazy_fused { /* its result: vectors of loads, instructions, and what they refer to */
-    LAZY_VECTOR(lazy_load) loads;
-    LAZY_VECTOR(lazy_ins) ins;
-    LAZY_VECTOR(int32_t) leaves; /* region numbers, by load slot */
-    LAZY_VECTOR(lazy_number) numbers;
-    int32_t value; /* of root */
-    int32_t cut;   /* on NEAP_PENDING: the node that must be made first, … */
-    lazy_why why;  /* … and why */
+typedef struct lazy_cut { /* axis of a box: its elements below `at`, and the others */
+    int axis;
+    int64_t at;
+} lazy_cut;
+
+typedef struct lazy_draft_load {
+    lazy_load load; /* its slot is not known yet, but of a RESULT: the sink */
+    int32_t node;   /* in the region, that a BUFFER, SCALAR or TABLE reads; else -1 */
+} lazy_draft_load;
+
+typedef struct lazy_draft_sink {
+    lazy_sink sink; /* its slot: -1 if nothing is stored */
+    int32_t node;
+} lazy_draft_sink;
+
+/* In drafts, load k is the value -1 - k, and instruction k the value k: both lists grow. */
+typedef LAZY_VECTOR(lazy_draft_load) lazy_draft_loads;
+typedef LAZY_VECTOR(lazy_ins) lazy_draft_ins;
+
+typedef struct lazy_fused { /* its result */
+    lazy_draft_loads loads;
+    lazy_draft_ins ins;
+    int32_t value;   /* of root */
+    int32_t cut;     /* on NEAP_PENDING: the node that must be made first, … */
+    lazy_why why;    /* … and why; */
+    lazy_cut window; /* or the box may be cut in two instead, if its axis is not -1 */
 } lazy_fused;
 
 /* Builds the kernel's program. May refine the box (then read, write, ndim, nkept change). NEAP_PENDING: `cut` cannot be
- * read through and must get a buffer; mark it and start again. */
+ * read through and must get a buffer; mark it and start again, or fuse the two parts that `window` makes of the box. */
 int lazy_fuse(neap_ctx *ctx, const uint8_t *made, lazy_fusion *fusion, lazy_fused *out);
 void lazy_fused_free(lazy_fused *fused);
+
+/* window.c ---------------------------------------------------------------------------------------------------------- */
+/* Goes on from an assembled node, read through `map`, to the piece that is read. NEAP_PENDING: not to one piece; with the
+ * box cut as `cut` says, perhaps, if its axis is not -1. */
+int lazy_window_read(const lazy_fusion *fusion, neap_node **node, lazy_wide_map *map, lazy_cut *cut);
+/* Where the pieces of an assembled node go: their number, at most NEAP_MAX_INPUTS + 1, or a status. */
+int lazy_node_pieces(const neap_node *node, lazy_piece *pieces);
+
+/* merge.c ----------------------------------------------------------------------------------------------------------- */
+typedef struct lazy_draft { /* a kernel before it becomes a step, or the place of a call */
+    lazy_step *call;        /* then nothing else counts but device and node */
+    bool fixed;             /* stays as it is, where it is */
+    bool reduces;           /* has a REDUCE sink */
+    int16_t device;
+    int32_t node; /* that it was drafted for */
+    int ndim, nkept;
+    int64_t box[LAZY_MAX_DOMAIN];
+    lazy_draft_loads loads;
+    lazy_draft_ins ins;
+    LAZY_VECTOR(lazy_draft_sink) sinks; /* the write maps are over all axes: 0 along reduced ones */
+} lazy_draft;
+typedef LAZY_VECTOR(lazy_draft *) lazy_drafts; /* in an order in which they can run */
+
+/* Makes fewer and larger kernels of these, and takes off `made` what then needs no buffer. */
+int lazy_merge(neap_ctx *ctx, uint8_t *made, lazy_drafts *drafts);
+void lazy_draft_free(lazy_draft *draft); /* not the call. NULL is harmless */
 
 /* run.c ------------------------------------------------------------------------------------------------------------- */
 /* Where leaves and numbers of a run come from. */

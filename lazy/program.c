@@ -439,6 +439,19 @@ static int run_with(program_run *run, int32_t *outputs) {
     return status;
 }
 
+/* Computes the arrays among the inputs, together. */
+static int force_inputs(neap_ctx *ctx, neap_program *program, int n, neap_node *const *inputs) {
+    lazy_nodes arrays = {0};
+    int status = 0;
+    for (int k = 0; k < n && status == 0; k++)
+        if (!(program->inputs.at[k]->flags & LAZY_WEAK) && !inputs[k]->buffer)
+            status = lazy_push(&arrays, inputs[k]);
+    if (status == 0 && arrays.n)
+        status = lazy_flush_roots(ctx, (int)arrays.n, arrays.at);
+    lazy_vector_free(&arrays);
+    return status;
+}
+
 int neap_program_run(neap_ctx *ctx, neap_program *program, int n, const int32_t *ids, int32_t *outputs) {
     if (program->effects.n && lazy_open_trace(ctx)) /* its effects are that trace's, whatever its arguments are */
         return neap_program_replay(ctx, program, n, ids, outputs);
@@ -447,9 +460,8 @@ int neap_program_run(neap_ctx *ctx, neap_program *program, int n, const int32_t 
     int status = run.inputs && run.made ? 0 : neap_error(NEAP_E_MEMORY, "out of memory for a run");
     if (status == 0)
         status = take_inputs(ctx, program, n, ids, run.inputs);
-    for (int k = 0; k < n && status == 0; k++)
-        if (!(program->inputs.at[k]->flags & LAZY_WEAK))
-            status = lazy_force(ctx, run.inputs[k]);
+    if (status == 0)
+        status = force_inputs(ctx, program, n, run.inputs);
     if (status == 0)
         status = run_with(&run, outputs);
     free(run.inputs);

@@ -154,8 +154,11 @@ static int table_add(neap_ctx *ctx, lazy_plan *plan) {
     return 0;
 }
 
-/* What a flush materialises depends on the recorded graph alone: what was asked for, what has several consumers, what is
- * no chain of maps, and what was fused away once already and is asked for again. */
+/* What a flush materialises depends on the recorded graph alone: what was asked for; what has several consumers, unless
+ * all that were recorded run in one kernel; reductions, with the same exception; operands
+ * and results of calls, and residuals of open gradients; and what was fused away once already and is asked for again. So
+ * nothing is computed more than twice. Here only the graph is looked at: what is marked KERNELS or REDUCTION may lose its
+ * buffer when merge.c has decided which kernels there are. */
 static lazy_why needs_buffer(const neap_node *node) {
     if (lazy_is_leaf(node) || lazy_is_number(node))
         return LAZY_WHY_NOT;
@@ -174,7 +177,7 @@ static lazy_why needs_buffer(const neap_node *node) {
         return LAZY_WHY_RESIDUAL;
     if (node->consumers >= 2)
         return LAZY_WHY_SHARED;
-    return kind == LAZY_REDUCE ? LAZY_WHY_REDUCTION : kind == LAZY_ASSEMBLE ? LAZY_WHY_ASSEMBLED : LAZY_WHY_NOT;
+    return kind == LAZY_REDUCE ? LAZY_WHY_REDUCTION : LAZY_WHY_NOT;
 }
 
 /* Not of what costs nothing where it is read, nor of uncommitted work that is fused into this node, on its device. */
@@ -187,24 +190,73 @@ neap_node *lazy_region_root(neap_node *node) {
     return here || lazy_is_leaf(base) || needs_buffer(base) ? base : node;
 }
 
-/* Sets ctx->made, by number in the region, and ctx->key. */
-static int describe(neap_ctx *ctx, int64_t nroots, neap_node *const *roots) {
+/* Tells nodes whose recorded consumers are all in the region from those that are read again later. */
+static int look_inside(neap_ctx *ctx) {
     int64_t n = ctx->order.n;
-    int status = 0;
+    uint8_t *made = ctx->made.at;
+    int32_t *consumers = calloc((size_t)n, sizeof *consumers);
+    if (!consumers)
+        return neap_error(NEAP_E_MEMORY, "out of memory while planning");
+    for (int64_t k = 0; k < n; k++) {
+        const neap_node *node = ctx->order.at[k];
+        if (lazy_is_leaf(node) || lazy_is_view(node))
+            continue;
+        for (int i = 0; i < node->nin; i++) { /* counted as when they were recorded */
+            bool again = false;
+            for (int j = 0; j < i; j++)
+                again |= node->in[j] == node->in[i];
+            consumers[lazy_read_target(node->in[i])->index] += !again;
+        }
+    }
+    for (int64_t k = 0; k < n; k++) {
+        bool inside = consumers[k] == ctx->order.at[k]->consumers;
+        if (made[k] == LAZY_WHY_SHARED && inside && lazy_node_op(ctx->order.at[k])->kind != LAZY_ASSEMBLE)
+            made[k] = LAZY_WHY_KERNELS;
+        else if (made[k] == LAZY_WHY_REDUCTION && !inside)
+            made[k] = LAZY_WHY_SHARED;
+    }
+    free(consumers);
+    return 0;
+}
+
+/* Are there arrays that may wait for this session's own doing, or have failed? A kernel with several results gives them
+ * all or none, so it must not join what reads such an array with what does not: a callback that has not run could read
+ * the result that waits for it, and a failure would reach an array that has nothing to do with it. */
+static bool must_stay_apart(const neap_ctx *ctx) {
+    if (atomic_load_explicit(&ctx->requests, memory_order_relaxed) > 0)
+        return true;
+    for (int64_t k = 0; k < ctx->order.n; k++) {
+        const neap_buffer *buffer = ctx->order.at[k]->buffer;
+        if (buffer && neap_var_poll(neap_buffer_var((neap_buffer *)buffer), NULL) < 0)
+            return true;
+    }
+    return false;
+}
+
+/* Sets ctx->made, by number in the region, and ctx->key. */
+static int describe(neap_ctx *ctx, int64_t nroots, neap_node *const *roots, bool apart) {
+    int64_t n = ctx->order.n;
+    bool shared = false;
     ctx->made.n = ctx->key.n = 0;
-    for (int64_t k = 0; k < n && status == 0; k++)
-        status = lazy_push(&ctx->made, (uint8_t)needs_buffer(ctx->order.at[k]));
+    int status = lazy_push(&ctx->key, (uint64_t)apart);
+    for (int64_t k = 0; k < n && status == 0; k++) {
+        uint8_t why = (uint8_t)needs_buffer(ctx->order.at[k]);
+        shared |= why == LAZY_WHY_SHARED || why == LAZY_WHY_REDUCTION;
+        status = lazy_push(&ctx->made, why);
+    }
     for (int64_t k = 0; k < nroots && status == 0; k++)
         ctx->made.at[roots[k]->index] = lazy_is_leaf(roots[k]) ? LAZY_WHY_NOT : LAZY_WHY_ASKED;
+    if (status == 0 && shared)
+        status = look_inside(ctx);
     for (int64_t k = 0; k < n && status == 0; k++)
         if ((status = key_reserve(ctx, ctx->order.at[k])) == 0)
             ctx->key.n = put_node(ctx->key.at + ctx->key.n, ctx->order.at[k], ctx->made.at[k]) - ctx->key.at;
     return status;
 }
 
-static int make_plan(neap_ctx *ctx, uint64_t hash, lazy_plan **out) {
+static int make_plan(neap_ctx *ctx, uint64_t hash, bool apart, lazy_plan **out) {
     lazy_plan *plan;
-    int status = lazy_plan_new(ctx, ctx->made.at, &plan);
+    int status = lazy_plan_new(ctx, ctx->made.at, apart, &plan);
     if (status)
         return status;
     ctx->counters.plans++;
@@ -222,7 +274,8 @@ static int make_plan(neap_ctx *ctx, uint64_t hash, lazy_plan **out) {
 }
 
 int lazy_region_plan(neap_ctx *ctx, int64_t nroots, neap_node *const *roots, lazy_plan **out) {
-    int status = describe(ctx, nroots, roots);
+    bool apart = must_stay_apart(ctx);
+    int status = describe(ctx, nroots, roots, apart);
     if (status)
         return status;
     uint64_t hash = hash_words(ctx->key.n, ctx->key.at);
@@ -231,5 +284,5 @@ int lazy_region_plan(neap_ctx *ctx, int64_t nroots, neap_node *const *roots, laz
                     memcmp(plan->key, ctx->key.at, (size_t)plan->nkey * sizeof *plan->key) != 0))
         plan = plan->next;
     *out = plan;
-    return plan ? 0 : make_plan(ctx, hash, out);
+    return plan ? 0 : make_plan(ctx, hash, apart, out);
 }

@@ -35,8 +35,7 @@ bool lazy_map_contiguous(int ndim, const int64_t *shape, const lazy_map *map) {
     return true;
 }
 
-/* Takes a row-major index difference apart into one difference per axis: truncated division from the left. */
-static void take_apart(int64_t index, int ndim, const int64_t *row, int64_t *out) {
+void lazy_take_apart(int64_t index, int ndim, const int64_t *row, int64_t *out) {
     for (int a = 0; a < ndim; a++) {
         out[a] = index / row[a];
         index -= out[a] * row[a];
@@ -60,7 +59,7 @@ bool lazy_map_compose(int nbox, const int64_t *box, int64_t offset, const int64_
     int64_t row[NEAP_MAX_DIMS], low[NEAP_MAX_DIMS], high[NEAP_MAX_DIMS], c[NEAP_MAX_DIMS];
     split[0] = -1;
     lazy_row_major(ndim, shape, row);
-    take_apart(offset, ndim, row, low);
+    lazy_take_apart(offset, ndim, row, low);
     *out_offset = inner_offset;
     memset(out, 0, (size_t)nbox * sizeof *out);
     for (int a = 0; a < ndim; a++) {
@@ -72,7 +71,7 @@ bool lazy_map_compose(int nbox, const int64_t *box, int64_t offset, const int64_
             continue;
         if (box[k] == 0)
             return true;
-        take_apart(stride[k], ndim, row, c);
+        lazy_take_apart(stride[k], ndim, row, c);
         for (int a = 0; a < ndim; a++) {
             int64_t reach = c[a] * (box[k] - 1);
             if (reach > 0)

@@ -63,12 +63,15 @@ define("is_deferred", function(x)
     return core.info(coerce("is_deferred", 1, x)).deferred ~= 0
 end)
 
---- np.force(a, b, …): starts computing arrays; does not wait. Returns them.
+--- np.force(a, b, …): starts computing arrays, together; does not wait. Returns them.
 define("force", function(...)
-    for k = 1, select("#", ...) do
-        local x = coerce("force", k, (select(k, ...)))
-        core.call("force", function() return C.neap_array_start(ctx, x._id) end)
+    local n = select("#", ...)
+    local arrays, ids = {}, ffi.new("int32_t[?]", n)
+    for k = 1, n do
+        arrays[k] = coerce("force", k, (select(k, ...)))
+        ids[k - 1] = arrays[k]._id
     end
+    core.call("force", function() return C.neap_array_start(ctx, n, ids) end)
     return ...
 end)
 

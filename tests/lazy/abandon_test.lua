@@ -1,6 +1,7 @@
 --- abandon_test.lua: neap_abandon gives up what is in flight if nobody can see its results, and only then: not when a
 -- handle, an array made from it, an effect, a program or an open gradient wants some of it.
 local np = require "neap"
+local ffi = require "ffi"
 local core = require "neap.core"
 local check = require "tests.check"
 
@@ -10,7 +11,7 @@ local OK, PENDING = C.NEAP_OK, C.NEAP_PENDING
 --- An array of one number that is there after so many milliseconds.
 local function slow(ms)
     local x = np.debug.sleep(np.ones(1), ms)
-    core.call(nil, function() return C.neap_array_start(core.ctx, x._id) end)
+    core.call(nil, function() return C.neap_array_start(core.ctx, 1, ffi.new("int32_t[1]", x._id)) end)
     return x
 end
 

@@ -263,7 +263,7 @@ check.test("of a long graph the ends are told", function()
     np.debug.limits { nodes = 1024, bytes = 64 * 2 ^ 20 }
     for _, each in ipairs { told, wide } do
         check.ok(#tostring(each) < 20000, #tostring(each))
-        check.ok(#each:dot() < 40000, #each:dot())
+        check.ok(#each:dot() < 70000, #each:dot()) -- kernels have up to 30 results here
     end
 end)
 

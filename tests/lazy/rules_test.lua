@@ -38,9 +38,20 @@ check.test("a node with two consumers is computed once", function()
     local x = ready { 1, 2, 3 }
     local shared = x + 1
     local a, b = shared * 2, shared * 3
-    check.equal(launches(function() np.force(a, b) end), 3)
-    check.equal(launches(function() check.equal(shared:totable(), { 2, 3, 4 }) end), 0)
+    check.equal(launches(function() np.force(a, b) end), 1)
+    check.equal(a:totable(), { 4, 6, 8 })
     check.equal(b:totable(), { 6, 9, 12 })
+    check.equal(launches(function() check.equal(shared:totable(), { 2, 3, 4 }) end), 1) -- it stayed in the kernel
+    check.equal(launches(function() check.equal(shared:totable(), { 2, 3, 4 }) end), 0)
+end)
+
+check.test("and it is stored if one of them does not run yet", function()
+    local x = ready { 1, 2, 3 }
+    local shared = x + 1
+    local a, b = shared * 2, shared * 3
+    check.equal(launches(function() np.force(a) end), 1)
+    check.equal(launches(function() check.equal(shared:totable(), { 2, 3, 4 }) end), 0)
+    check.equal(launches(function() check.equal(b:totable(), { 6, 9, 12 }) end), 1)
 end)
 
 check.test("what is computed does not depend on what the collector has freed", function()
