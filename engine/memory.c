@@ -3,7 +3,8 @@
  *      class   0   1    2    3    4    5    6    7    8    9 …     four classes per doubling above 256 bytes,
  *      bytes  64 128  192  256  320  384  448  512  640  768 …     so at most a fifth of a block is unused
  *
- * A block and the header of its buffer stay together in the pool, so taking one is one pop. Blocks come from the kind of
+ * A block and the header of its buffer stay together in the pool, so taking one is one pop. Of the CPU's smallest classes
+ * they are one object, which comes from the engine's own slabs. Blocks come from the kind of
  * the device, for any stream: a block returns to the pool only when the work of its last use is done.
  *
  * Getting a block is dear (new pages of the system, a call into a driver), so the pool keeps what it gets: what a loop
@@ -39,7 +40,12 @@ static const uint64_t LARGE = UINT64_C(1) << 16;  /* smaller blocks come and go 
 static const uint64_t SLACK = UINT64_C(64) << 20; /* free bytes that are never too many */
 static _Atomic int64_t window_ns = INT64_C(5000000000);
 
+enum { HEADER = (sizeof(neap_buffer) + ALIGN - 1) / ALIGN * ALIGN };
 static engine_slab header_slab = {.bytes = sizeof(neap_buffer)};
+static engine_slab small_slabs[LINEAR] = {{.bytes = HEADER + ALIGN},
+                                          {.bytes = HEADER + 2 * ALIGN},
+                                          {.bytes = HEADER + 3 * ALIGN},
+                                          {.bytes = HEADER + 4 * ALIGN}};
 
 /* The class whose blocks hold `bytes`, or CLASSES if none does. */
 static int class_of(size_t bytes) {
@@ -72,6 +78,11 @@ static uint64_t pooled_bytes(const engine_memory *memory) {
     return reserved > live ? reserved - live : 0;
 }
 
+/* Where a header comes from: with its block, if that is small. */
+static engine_slab *slab_of(const engine_device *home, int class) {
+    return home == &engine_cpu && class < LINEAR ? &small_slabs[class] : &header_slab;
+}
+
 /* ---- Giving back ------------------------------------------------------------------------------------------------- */
 
 static neap_buffer *pop(struct engine_memory_class *from) {
@@ -81,6 +92,9 @@ static neap_buffer *pop(struct engine_memory_class *from) {
         from->kept--;
         if (from->least > from->kept)
             from->least = from->kept;
+        /* The next one was used long ago: its lines have time to come until it is asked for. */
+        for (int at = 0; from->first && at <= HEADER; at += ALIGN)
+            __builtin_prefetch((char *)from->first + at, 1);
     }
     return buffer;
 }
@@ -97,8 +111,10 @@ static void give_back(neap_buffer *buffer) {
     size_t bytes = class_bytes(buffer->class);
     if (home->memory.host)
         SHOW(buffer->data, bytes);
-    home->kind->free(home->handle, NULL, buffer->data, bytes);
-    engine_slab_put(&header_slab, buffer);
+    engine_slab *slab = slab_of(home, buffer->class);
+    if (slab == &header_slab)
+        home->kind->free(home->handle, NULL, buffer->data, bytes);
+    engine_slab_put(slab, buffer);
     atomic_fetch_sub_explicit(&home->memory.reserved, bytes, memory_order_relaxed);
     atomic_fetch_add_explicit(&home->memory.returned, 1, memory_order_relaxed);
 }
@@ -174,21 +190,28 @@ static void make_room(engine_device *home, uint64_t live, uint64_t bytes) {
         engine_memory_evict(home, wanted - most);
 }
 
+/* A block of the device's kind; a refused one is asked for again, after the pool was emptied. */
+static int alloc_block(engine_device *home, size_t bytes, void **out) {
+    int status = home->kind->alloc(home->handle, NULL, bytes, out);
+    if (status != NEAP_E_MEMORY)
+        return status;
+    engine_memory_evict(home, UINT64_MAX);
+    return home->kind->alloc(home->handle, NULL, bytes, out);
+}
+
 static int make(engine_device *home, int class, uint64_t live, neap_buffer **out) {
     engine_memory *memory = &home->memory;
     size_t bytes = class_bytes(class);
     if (bytes >= LARGE)
         make_room(home, live, bytes);
-    neap_buffer *buffer = engine_slab_get(&header_slab);
+    engine_slab *slab = slab_of(home, class);
+    neap_buffer *buffer = engine_slab_get(slab);
     if (!buffer)
         return NEAP_E_MEMORY;
-    int status = home->kind->alloc(home->handle, NULL, bytes, &buffer->data);
-    if (status == NEAP_E_MEMORY) {
-        engine_memory_evict(home, UINT64_MAX);
-        status = home->kind->alloc(home->handle, NULL, bytes, &buffer->data);
-    }
+    buffer->data = (char *)buffer + HEADER;
+    int status = slab == &header_slab ? alloc_block(home, bytes, &buffer->data) : NEAP_OK;
     if (status) {
-        engine_slab_put(&header_slab, buffer);
+        engine_slab_put(slab, buffer);
         return status;
     }
     buffer->class = class;
