@@ -2,8 +2,8 @@
  *
  * Limits: the defaults flush a pending region at 1024 nodes, or when it would write 64 MiB, so that workers start early
  * and recording stays ahead.
- * Collection: Lua's collector sees 24 bytes per array, so native bytes drive it: for each 16 MiB of new buffers it is
- * asked for a step, and when live buffers pass max(256 MiB, 2 × what was live after the last collection), for a full
+ * Collection: Lua's collector sees 24 bytes per array, so native bytes drive it: for each 4 MiB of new buffers, which take
+ * some ten times as long to be written, it is asked for a step, and when live buffers pass max(256 MiB, 2 × what was live after the last collection), for a full
  * collection.
  */
 #include <stdio.h>
@@ -14,7 +14,7 @@
 
 enum { DEFAULT_NODES = 1024 };
 static const int64_t DEFAULT_BYTES = 64 << 20;
-static const int64_t LOOK_AT_BYTES = 16 << 20;
+static const int64_t LOOK_AT_BYTES = 4 << 20;
 static const uint64_t COLLECT_AT_LEAST = 256 << 20;
 
 #ifndef NEAP_VERSION

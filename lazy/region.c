@@ -26,6 +26,10 @@ int lazy_region_children(neap_node *node, neap_node *const **children) {
 
 static int collect_push(neap_ctx *ctx, neap_node *node) {
     node->mark = ctx->epoch;
+    if (node->buffer || (node->nin == 0 && !lazy_is_view(node))) { /* nothing to follow */
+        node->index = (uint32_t)ctx->order.n;
+        return lazy_push(&ctx->order, node);
+    }
     node->index = 0;
     return lazy_push(&ctx->stack, node);
 }
@@ -61,12 +65,10 @@ int lazy_region_collect(neap_ctx *ctx, int64_t nroots, neap_node *const *roots) 
 /* ---- Key ---------------------------------------------------------------------------------------------------------- */
 enum { KEY_LEAF = 0xffff, KEY_NUMBER = 0xfffe };
 
-/* Makes room for the words of a node. */
-static int key_reserve(neap_ctx *ctx, const neap_node *node) {
-    int64_t most = ctx->key.n + 4 + 2 * node->ndim + node->nattrs + node->nin;
+static int reserve(void **at, int64_t *capacity, int64_t most, size_t item) {
     int status = 0;
-    while (ctx->key.capacity < most && status == 0)
-        status = lazy_vector_grow((void **)&ctx->key.at, &ctx->key.capacity, sizeof *ctx->key.at);
+    while (*capacity < most && status == 0)
+        status = lazy_vector_grow(at, capacity, item);
     return status;
 }
 
@@ -76,15 +78,14 @@ static uint64_t *put_words(uint64_t *to, int64_t n, const int64_t *words) {
     return to;
 }
 
-/* Writes a node's words; returns their end. */
+/* Writes the words of a node that is no leaf; returns their end. */
 static uint64_t *put_node(uint64_t *to, const neap_node *node, uint8_t made) {
-    bool leaf = lazy_is_leaf(node), number = lazy_is_number(node), placed = !leaf && node->device >= 0;
-    uint64_t op = leaf ? KEY_LEAF : number ? KEY_NUMBER : (uint64_t)node->op;
+    bool number = lazy_is_number(node), placed = node->device >= 0;
+    uint64_t op = number ? KEY_NUMBER : (uint64_t)node->op;
     *to++ = op | (uint64_t)node->dtype << 16 | (uint64_t)node->ndim << 24 | (uint64_t)made << 32 |
-            (uint64_t)placed << 39 |
-            (leaf || number ? 0 : (uint64_t)node->nin << 40 | (uint64_t)(node->nattrs & 0xffff) << 48);
+            (uint64_t)placed << 39 | (number ? 0 : (uint64_t)node->nin << 40 | (uint64_t)(node->nattrs & 0xffff) << 48);
     to = put_words(to, node->ndim, node->shape);
-    if (leaf || number)
+    if (number)
         return to;
     if (placed)
         *to++ = (uint64_t)node->device;
@@ -100,13 +101,18 @@ static uint64_t *put_node(uint64_t *to, const neap_node *node, uint8_t made) {
     return to;
 }
 
-static uint64_t hash_words(int64_t n, const uint64_t *words) {
-    uint64_t h = 0x9e3779b97f4a7c15u ^ (uint64_t)n; /* multiply and fold, 64 bits at a time */
-    for (int64_t k = 0; k < n; k++) {
-        h = (h ^ words[k]) * 0xff51afd7ed558ccdu;
-        h ^= h >> 32;
+static uint64_t *put_leaf(uint64_t *to, const neap_node *node) {
+    *to++ = KEY_LEAF | (uint64_t)node->dtype << 16 | (uint64_t)node->ndim << 24;
+    return put_words(to, node->ndim, node->shape);
+}
+
+/* Multiply and fold, 64 bits at a time. */
+static uint64_t hash_words(uint64_t hash, const uint64_t *from, const uint64_t *to) {
+    for (; from < to; from++) {
+        hash = (hash ^ *from) * 0xff51afd7ed558ccdu;
+        hash ^= hash >> 32;
     }
-    return h;
+    return hash;
 }
 
 /* ---- Table -------------------------------------------------------------------------------------------------------- */
@@ -233,24 +239,43 @@ static bool must_stay_apart(const neap_ctx *ctx) {
     return false;
 }
 
-/* Sets ctx->made, by number in the region, and ctx->key. */
-static int describe(neap_ctx *ctx, int64_t nroots, neap_node *const *roots, bool apart) {
-    int64_t n = ctx->order.n;
+/* Sets ctx->made, by number in the region. *apart: see must_stay_apart; what has one result is no matter of it. */
+static int choose_made(neap_ctx *ctx, int64_t nroots, neap_node *const *roots, bool *apart) {
+    int64_t n = ctx->order.n, results = 0;
     bool shared = false;
-    ctx->made.n = ctx->key.n = 0;
-    int status = lazy_push(&ctx->key, (uint64_t)apart);
-    for (int64_t k = 0; k < n && status == 0; k++) {
-        uint8_t why = (uint8_t)needs_buffer(ctx->order.at[k]);
-        shared |= why == LAZY_WHY_SHARED || why == LAZY_WHY_REDUCTION;
-        status = lazy_push(&ctx->made, why);
+    int status = reserve((void **)&ctx->made.at, &ctx->made.capacity, n, sizeof *ctx->made.at);
+    if (status)
+        return status;
+    memset(ctx->made.at, LAZY_WHY_NOT, (size_t)n);
+    for (int64_t k = 0; k < nroots; k++)
+        if (!lazy_is_leaf(roots[k]))
+            ctx->made.at[roots[k]->index] = LAZY_WHY_ASKED;
+    for (int64_t k = 0; k < n; k++) {
+        uint8_t *made = &ctx->made.at[k];
+        if (*made == LAZY_WHY_NOT && !lazy_is_leaf(ctx->order.at[k]))
+            *made = (uint8_t)needs_buffer(ctx->order.at[k]);
+        shared |= *made == LAZY_WHY_SHARED || *made == LAZY_WHY_REDUCTION;
+        results += *made != LAZY_WHY_NOT;
     }
-    for (int64_t k = 0; k < nroots && status == 0; k++)
-        ctx->made.at[roots[k]->index] = lazy_is_leaf(roots[k]) ? LAZY_WHY_NOT : LAZY_WHY_ASKED;
-    if (status == 0 && shared)
-        status = look_inside(ctx);
-    for (int64_t k = 0; k < n && status == 0; k++)
-        if ((status = key_reserve(ctx, ctx->order.at[k])) == 0)
-            ctx->key.n = put_node(ctx->key.at + ctx->key.n, ctx->order.at[k], ctx->made.at[k]) - ctx->key.at;
+    *apart = results > 1 && must_stay_apart(ctx);
+    return shared ? look_inside(ctx) : 0;
+}
+
+/* Sets ctx->key and its hash. */
+static int write_key(neap_ctx *ctx, bool apart, uint64_t *hash) {
+    *hash = apart ? 0x9e3779b97f4a7c15u : 0xbf58476d1ce4e5b9u;
+    ctx->key.n = 0;
+    int status = lazy_push(&ctx->key, (uint64_t)apart);
+    for (int64_t k = 0; k < ctx->order.n && status == 0; k++) {
+        const neap_node *node = ctx->order.at[k];
+        int64_t most = ctx->key.n + 4 + 2 * node->ndim + node->nattrs + node->nin;
+        if ((status = reserve((void **)&ctx->key.at, &ctx->key.capacity, most, sizeof *ctx->key.at)) != 0)
+            return status;
+        uint64_t *from = ctx->key.at + ctx->key.n;
+        uint64_t *to = lazy_is_leaf(node) ? put_leaf(from, node) : put_node(from, node, ctx->made.at[k]);
+        *hash = hash_words(*hash, from, to);
+        ctx->key.n = to - ctx->key.at;
+    }
     return status;
 }
 
@@ -274,11 +299,13 @@ static int make_plan(neap_ctx *ctx, uint64_t hash, bool apart, lazy_plan **out) 
 }
 
 int lazy_region_plan(neap_ctx *ctx, int64_t nroots, neap_node *const *roots, lazy_plan **out) {
-    bool apart = must_stay_apart(ctx);
-    int status = describe(ctx, nroots, roots, apart);
+    uint64_t hash = 0;
+    bool apart;
+    int status = choose_made(ctx, nroots, roots, &apart);
+    if (status == 0)
+        status = write_key(ctx, apart, &hash);
     if (status)
         return status;
-    uint64_t hash = hash_words(ctx->key.n, ctx->key.at);
     lazy_plan *plan = ctx->plan_buckets ? ctx->plans[hash & (uint64_t)(ctx->plan_buckets - 1)] : NULL;
     while (plan && (plan->hash != hash || plan->nkey != ctx->key.n ||
                     memcmp(plan->key, ctx->key.at, (size_t)plan->nkey * sizeof *plan->key) != 0))
