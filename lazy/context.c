@@ -2,9 +2,9 @@
  *
  * Limits: the defaults flush a pending region at 1024 nodes, or when it would write 64 MiB, so that workers start early
  * and recording stays ahead.
- * Collection: Lua's collector sees 24 bytes per array, so native bytes drive it: for each 4 MiB of new buffers, which take
- * some ten times as long to be written, it is asked for a step, and when live buffers pass max(256 MiB, 2 × what was live after the last collection), for a full
- * collection.
+ * Collection: Lua's collector sees 24 bytes per array, so native bytes drive it: for each 4 MiB of new buffers, which
+ * take some ten times as long to be written, it is asked for a step; when live buffers pass max(256 MiB, 2 × what was
+ * live after the last collection), for a full collection.
  */
 #include <stdio.h>
 #include <stdlib.h>
