@@ -104,6 +104,21 @@ check.test("why results leave their kernels", function()
     has(np.explain(long), "the chain of ops is longer than a kernel may be")
 end)
 
+check.test("a kernel that goes on with its own reductions, and one of several results", function()
+    local x = np.force(np.ones { 40, 50 } + 1)
+    x:wait()
+    local e = (x - x:max { axis = -1, keepdims = true }):exp()
+    local softmax = np.explain(e / e:sum { axis = -1, keepdims = true })
+    has(softmax, "1 kernel: reads 8.00 kB, writes 8.00 kB")
+    has(softmax, "  1  max+subtract+exp+sum+divide  40 rows of 50  ")
+    has(softmax, "\n       inside, one for each row: max, sum\n")
+    local y = x * 2
+    local several = plain(np.explain(y:exp(), y + 1))
+    check.ok(several:find("\n1 kernel: reads 8.00 kB, writes 16.0 kB, ", 1, true), several)
+    local stores = "\n       c is stored: it was asked for\n       d is stored: it was asked for"
+    check.ok(several:find(stores, 1, true), several)
+end)
+
 check.test("arrays that need no work, or have none to tell of", function()
     local x = ready { { 1, 2 }, { 3, 4 } }
     check.equal(tostring(np.explain(x)), "a: f32[2,2] is in memory: data from outside")
