@@ -169,10 +169,11 @@ void vm_frame_move(vm_frame *f, int64_t cell) {
     f->cell = cell;
     if (p->ngrid == 0)
         return;
-    for (int k = p->ngrid - 1; k >= 0; k--) {
-        index[k] = k > 0 ? left % p->grid[k] : left;
+    for (int k = p->ngrid - 1; k > 0; k--) {
+        index[k] = left % p->grid[k];
         left /= p->grid[k];
     }
+    index[0] = left;
     for (int m = 0; m < p->nloads + p->nsinks; m++) {
         const vm_map *map = m < p->nloads ? &p->loads[m].map : &p->sinks[m - p->nloads].map;
         int64_t offset = map->offset;
@@ -221,8 +222,11 @@ static void store_rows(vm_frame *f) {
         if (sink->kind == LAZY_SINK_STORE || sink->slot < 0)
             continue;
         const char *from = sink->kind == LAZY_SINK_REDUCE ? f->scratch + sink->result : f->at[sink->value];
-        vm_scatter(sink->width, sink_at(f, k, 0), from, p->row_axes, f->walk + p->row_axis,
-                   sink->map.walk + p->row_axis, f->start[1], f->n[1]);
+        if (p->form == VM_FORM_ROWS)
+            memcpy(sink_at(f, k, 0), from, sink->width);
+        else
+            vm_scatter(sink->width, sink_at(f, k, 0), from, p->row_axes, f->walk + p->row_axis,
+                       sink->map.walk + p->row_axis, f->start[1], f->n[1]);
     }
 }
 
@@ -259,9 +263,8 @@ void vm_frame_rows(vm_frame *f) {
 /* Chunks [from, to) of all cells: chunk c is piece c % pieces of cell c / pieces. */
 static void run_chunks(vm_frame *f, int64_t from, int64_t to) {
     const vm_program *p = f->program;
-    int64_t pieces = (p->walk_size + p->chunk - 1) / p->chunk;
-    for (int64_t c = from; c < to; c++) {
-        int64_t cell = c / pieces, start = c % pieces * p->chunk, end = 1;
+    int64_t pieces = (p->walk_size + p->chunk - 1) / p->chunk, cell = from / pieces, start = from % pieces * p->chunk;
+    for (int64_t c = from, end = 1; c < to; c++, end = 1) {
         if (cell != f->cell)
             vm_frame_move(f, cell);
         for (int k = 0; k < p->nwalk; k++)
@@ -269,6 +272,9 @@ static void run_chunks(vm_frame *f, int64_t from, int64_t to) {
         vm_frame_chunk(f, start, end - start < p->chunk ? end - start : p->chunk);
         if (p->reduces)
             vm_frame_rows(f);
+        start += p->chunk;
+        if (start >= p->walk_size)
+            start = 0, cell++;
     }
     if (p->stream)
         atomic_thread_fence(memory_order_seq_cst); /* stores past the caches are ordered by nothing less */

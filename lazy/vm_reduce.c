@@ -178,16 +178,17 @@ static void part_pairs(int64_t width, char *even, char *odd, const char *from, i
         }
 }
 
-/* Combines the leaves of one row, in place; `half` has room for as many. */
+/* Combines the leaves of one row, two or more, in place; `half` has room for as many. */
 static void combine_leaves(const vm_sink *sink, char *leaf, char *half, int64_t count) {
     int64_t width = sink->value_width;
-    for (int64_t pairs; count > 1; count = pairs + count % 2) {
+    for (int64_t pairs; count > 2; count = pairs + count % 2) {
         pairs = count / 2;
         part_pairs(width, half, half + pairs * width, leaf, pairs);
         sink->fold->pairs(leaf, half, half + pairs * width, NULL, pairs);
         if (count % 2 != 0)
             memmove(leaf + pairs * width, leaf + (count - 1) * width, (size_t)width);
     }
+    sink->fold->pairs(leaf, leaf, leaf + width, NULL, 1);
 }
 
 /* Rows shorter than the lanes of a leaf, all at once: turned, so that each lane is a vector over the rows. */
