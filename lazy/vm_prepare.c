@@ -270,6 +270,9 @@ static void estimate(vm_builder *b) {
         int rate = b->rate[p->nloads + k];
         p->cost += rate == VM_EACH ? ns : rate == VM_ROW ? ns / (double)p->reduced : 0;
     }
+    for (int k = 0; k < p->nsinks; k++) /* a reduction looks at every element, even if all are the same one */
+        if (p->sinks[k].kind == LAZY_SINK_REDUCE)
+            p->cost += 0.025 * neap_dtype_bytes(p->sinks[k].dtype);
     p->cost += 0.1 * (double)p->traffic / (double)p->size;
 }
 
