@@ -2,7 +2,7 @@
  *
  * Starting at the root, every node is read through an affine map from the kernel's box to the node's row-major index.
  * Views and broadcasting only compose maps; a map op becomes an instruction whose operands are its inputs under the
- * composed maps; what has a buffer, and what is materialised elsewhere, becomes a load. So a whole chain of ops, with the
+ * composed maps; a gather becomes one too, which takes its table as it lies and its indices under a map; what has a buffer, and what is materialised elsewhere, becomes a load. So a whole chain of ops, with the
  * transposes, slices and reshapes in it, is one pass over memory.
  *
  * A map cannot always be composed (view.c). Then the box is refined where that helps and fusing starts again; otherwise the
@@ -84,6 +84,44 @@ static int add_load(fuser *f, neap_node *node, const lazy_wide_map *map, int32_t
     return lazy_push(&f->out->loads, drafted) || remember(f, node, map, *value) ? NEAP_E_MEMORY : 0;
 }
 
+/* Input 0 of a gather: its elements at index 0 of the axis, from which the index leads on. It lies in a buffer, perhaps
+ * under a view. */
+static int read_table(fuser *f, const neap_node *node, lazy_wide_map map, int32_t *value) {
+    neap_node *x = node->in[0], *indices = node->in[1], *target = x;
+    lazy_map view = {0};
+    lazy_row_major(x->ndim, x->shape, view.stride);
+    if (lazy_is_view(x) && !lazy_is_leaf(x) && !f->made[x->index]) {
+        target = x->base;
+        view = *x->map;
+    }
+    if (!lazy_is_leaf(target) && !f->made[target->index]) {
+        f->split[0] = -1;
+        return cut(f, target, LAZY_WHY_OPERAND);
+    }
+    int axis = (int)(node->attrs[0] < 0 ? node->attrs[0] + x->ndim : node->attrs[0]);
+    int64_t inner[NEAP_MAX_DIMS] = {0};
+    memcpy(inner, view.stride, (size_t)axis * sizeof *inner);
+    memcpy(inner + axis + indices->ndim, view.stride + axis + 1, (size_t)(x->ndim - axis - 1) * sizeof *inner);
+    int status = compose(f, &map, node, view.offset, inner);
+    lazy_draft_load table = {.node = (int32_t)target->index,
+                             .load = {.kind = LAZY_LOAD_TABLE,
+                                      .dtype = x->dtype,
+                                      .read = map,
+                                      .extent = x->shape[axis],
+                                      .step = view.stride[axis]}};
+    *value = -1 - (int32_t)f->out->loads.n;
+    return status ? status : lazy_push(&f->out->loads, table);
+}
+
+/* The map of a gather's indices. */
+static int index_map(fuser *f, const neap_node *node, lazy_wide_map *map) {
+    const neap_node *x = node->in[0], *indices = node->in[1];
+    int axis = (int)(node->attrs[0] < 0 ? node->attrs[0] + x->ndim : node->attrs[0]);
+    int64_t inner[NEAP_MAX_DIMS] = {0};
+    lazy_row_major(indices->ndim, indices->shape, inner + axis);
+    return compose(f, map, node, 0, inner);
+}
+
 static bool same_shape(const neap_node *a, const neap_node *b) {
     return a->ndim == b->ndim && memcmp(a->shape, b->shape, a->ndim * sizeof *a->shape) == 0;
 }
@@ -163,11 +201,26 @@ static int read_node(fuser *f, neap_node *node, lazy_wide_map map, bool own, int
 static int finish_frame(fuser *f, int32_t *value) {
     frame *top = &f->stack.at[f->stack.n - 1];
     neap_node *node = top->node;
-    lazy_ins ins = {.op = node->op, .dtype = node->in[node->nin - 1]->dtype, .result = node->dtype, .narg = node->nin};
+    bool gathers = lazy_node_op(node)->kind == LAZY_GATHER;
+    lazy_ins ins = {.op = node->op,
+                    .dtype = node->in[gathers ? 0 : node->nin - 1]->dtype,
+                    .result = node->dtype,
+                    .narg = node->nin};
     memcpy(ins.arg, top->arg, sizeof ins.arg);
     *value = (int32_t)f->out->ins.n;
     f->stack.n--;
     return lazy_push(&f->out->ins, ins) || remember(f, node, &top->map, *value) ? NEAP_E_MEMORY : 0;
+}
+
+/* Reads the next input of the frame's node. */
+static int read_input(fuser *f, const frame *top, int32_t *value) {
+    neap_node *node = top->node, *in = node->in[top->next];
+    lazy_wide_map map = top->map;
+    bool gathers = lazy_node_op(node)->kind == LAZY_GATHER;
+    if (gathers && top->next == 0)
+        return read_table(f, node, map, value);
+    int status = gathers ? index_map(f, node, &map) : input_map(f, node, in, &map);
+    return status ? status : read_node(f, in, map, false, value);
 }
 
 static int fuse_once(fuser *f) {
@@ -188,10 +241,7 @@ static int fuse_once(fuser *f) {
             }
             continue;
         }
-        neap_node *in = top->node->in[top->next];
-        lazy_wide_map map = top->map;
-        if ((status = input_map(f, top->node, in, &map)) == 0)
-            status = read_node(f, in, map, false, &value);
+        status = read_input(f, top, &value);
         if (status == NEAP_ATTEND)
             continue;
         if (status != 0)

@@ -29,7 +29,7 @@ enum { LAZY_FORMULA_WORK = 8 }; /* maps of the longest formula */
 
 enum {
     LAZY_WEAK = 1,     /* a number: takes the dtype of the array that it meets */
-    LAZY_KEPT = 2,     /* an operand or result of a call, or read on another device: materialised */
+    LAZY_KEPT = 2,     /* an operand or result of a call, a table, or read on another device: materialised */
     LAZY_ABSTRACT = 4, /* belongs to a trace: has no value of its own */
     LAZY_DELETED = 8,
     LAZY_DROPPED = 16,     /* its inputs were released after computing */
@@ -183,6 +183,10 @@ void lazy_node_drop(neap_ctx *ctx, neap_node *node);
 static inline const lazy_op *lazy_node_op(const neap_node *node) {
     return lazy_ops[node->op];
 }
+/* Is it computed wherever it is read, inside the kernel that reads it? */
+static inline bool lazy_is_fusible(const neap_node *node) {
+    return lazy_node_op(node)->kind == LAZY_MAP || lazy_node_op(node)->kind == LAZY_GATHER;
+}
 static inline bool lazy_is_view(const neap_node *node) {
     return node->map != NULL;
 }
@@ -243,7 +247,7 @@ static inline bool lazy_is_residual(const neap_node *node) {
 /* Keeps pending_bytes: a pending node counts unless it is a map with one consumer, which will be fused into that. */
 static inline void lazy_count_pending(neap_ctx *ctx, neap_node *node) {
     bool written = node->state == LAZY_PENDING && (node->consumers != 1 || node->flags & (LAZY_KEPT | LAZY_RESIDUAL) ||
-                                                   lazy_node_op(node)->kind != LAZY_MAP);
+                                                   !lazy_is_fusible(node));
     if (written == ((node->flags & LAZY_COUNTED) != 0))
         return;
     node->flags ^= LAZY_COUNTED;

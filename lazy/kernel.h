@@ -58,7 +58,7 @@ typedef struct lazy_load {
 } lazy_load;
 
 /* LAZY_OP_take, the one instruction that is no map: arg[0] is a TABLE load, which nothing else reads, arg[1] an index
- * of any integer dtype, arg[2] the same. Gives the table's element at read + index·step; a negative index counts from
+ * of any integer dtype; narg is 2. Gives the table's element at read + index·step; a negative index counts from
  * the end, and what is still out of range is clamped. `dtype` and `result` are the table's. */
 typedef struct lazy_ins {
     int16_t op;     /* LAZY_OP_…, a map; casts are LAZY_OP_astype */

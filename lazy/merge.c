@@ -288,8 +288,8 @@ static bool match(const lazy_draft *a, const lazy_draft *b, bool linked, pairing
     e.n++;
     for (int64_t i = 0; i < a->loads.n; i++)
         for (int64_t k = 0; k < b->loads.n && trials < TRIALS; k++) {
-            if (read_at(a, i) < 0 || read_at(a, i) != read_at(b, k) ||
-                a->loads.at[i].load.kind != b->loads.at[k].load.kind)
+            if (a->loads.at[i].load.kind != LAZY_LOAD_BUFFER || b->loads.at[k].load.kind != LAZY_LOAD_BUFFER ||
+                a->loads.at[i].node != b->loads.at[k].node)
                 continue;
             e.map[e.n - 1][0] = &a->loads.at[i].load.read;
             e.map[e.n - 1][1] = &b->loads.at[k].load.read;
@@ -364,7 +364,7 @@ static int64_t buffers(const merger *m, const lazy_draft *draft) {
     for (int64_t k = 0; k < draft->sinks.n; k++)
         n += !droppable(m, draft->sinks.at[k].node);
     for (int64_t k = 0; k < draft->loads.n; k++)
-        n += draft->loads.at[k].load.kind == LAZY_LOAD_BUFFER;
+        n += read_at(draft, k) >= 0;
     return n;
 }
 
@@ -397,13 +397,12 @@ static void carry_all(lazy_draft *draft, const pairing *p, int side) {
         draft->box[k] = p->at[k].extent;
 }
 
-/* The load as a value of the draft, which may have it already. */
+/* The load as a value of the draft, which may have it already. A table is read by one instruction alone. */
 static int take_load(lazy_draft *to, const lazy_draft_load *from, int32_t *value) {
-    for (int64_t k = 0; k < to->loads.n; k++) {
+    for (int64_t k = 0; k < to->loads.n && from->load.kind != LAZY_LOAD_TABLE; k++) {
         const lazy_draft_load *has = &to->loads.at[k];
         if (has->node == from->node && has->load.kind == from->load.kind && has->load.dtype == from->load.dtype &&
-            has->load.slot == from->load.slot && has->load.extent == from->load.extent &&
-            has->load.step == from->load.step &&
+            has->load.slot == from->load.slot &&
             memcmp(&has->load.read, &from->load.read, sizeof has->load.read) == 0) {
             *value = -1 - (int32_t)k;
             return 0;

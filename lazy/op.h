@@ -32,7 +32,9 @@ typedef enum lazy_class {
     LAZY_VIEW,     /* reads its input at other places: costs nothing by itself */
     LAZY_REDUCE,   /* attributes: bit mask of axes, keepdims; the combining text of .kernel over the fixed tree */
     LAZY_ASSEMBLE, /* pieces of the result are copied from inputs: concatenate, pad */
-    LAZY_CALL,     /* a function over whole arrays: products, gathers, sorts, random draws ("heavy": its operands
+    LAZY_GATHER, /* take: elements of input 0 along an axis, its first attribute, at the places that input 1 says, whose
+                    * axes replace that one. Fused into what reads it; input 0 is materialised */
+    LAZY_CALL,   /* a function over whole arrays: products, scatters, sorts, random draws ("heavy": its operands
                     * and results are materialised, and recording it starts it) */
 } lazy_class;
 

@@ -21,7 +21,7 @@
     ROW(SHARED, "it has several consumers, and not all of them run now") \
     ROW(KERNELS, "its consumers run in different kernels") \
     ROW(CALL, "it is the result of a call") \
-    ROW(OPERAND, "a call or another device reads it") \
+    ROW(OPERAND, "a call, a gather or another device reads it") \
     ROW(RESIDUAL, "a gradient will read it") \
     ROW(AGAIN, "it was computed inside a kernel before, and is asked for again") \
     ROW(REDUCTION, "it is a reduction, and its consumer does not run over the same rows") \

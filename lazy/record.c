@@ -222,7 +222,7 @@ static void count_consumer(neap_ctx *ctx, neap_node *node, const lazy_op *row) {
             again |= node->in[j] == node->in[k];
         neap_node *target = lazy_read_target(node->in[k]);
         target->consumers += !again;
-        if (row->kind == LAZY_CALL)
+        if (row->kind == LAZY_CALL || (row->kind == LAZY_GATHER && k == 0))
             target->flags |= LAZY_KEPT;
         if (!target->buffer)
             lazy_count_pending(ctx, target);

@@ -70,52 +70,6 @@ static int take_shape(const lazy_call_desc *call, lazy_result *out) {
     return 0;
 }
 
-typedef struct take_job {
-    const lazy_call *call;
-    int64_t size, inner_bytes, outer;
-} take_job;
-
-enum { TAKE_GRAIN = 1 << 16 }; /* bytes of result per task */
-
-static void take_rows(const take_job *j, int64_t first, int64_t end) {
-    const lazy_tensor *x = &j->call->in[0], *indices = &j->call->in[1];
-    int64_t n = indices->size;
-    for (int64_t row = first; row < end; row++) {
-        int64_t o = row / n, at = index_at(indices, row % n);
-        at = at < 0 ? at + j->size : at;
-        at = at < 0 ? 0 : at >= j->size ? j->size - 1 : at;
-        memcpy((char *)j->call->out->data + row * j->inner_bytes,
-               (const char *)x->data + (o * j->size + at) * j->inner_bytes, (size_t)j->inner_bytes);
-    }
-}
-
-static int64_t take_rows_per_task(const take_job *j) {
-    return j->inner_bytes >= TAKE_GRAIN ? 1 : TAKE_GRAIN / j->inner_bytes;
-}
-
-static void take_task(void *arg, int64_t task, const neap_run *run) {
-    (void)run;
-    const take_job *j = arg;
-    int64_t step = take_rows_per_task(j), rows = j->outer * j->call->in[1].size, end = (task + 1) * step;
-    take_rows(j, task * step, end < rows ? end : rows);
-}
-
-static int take_call(const lazy_call *call, const neap_run *run) {
-    take_job j = {.call = call};
-    int64_t inner;
-    int axis = normal_axis(call->attrs[0], call->in[0].ndim);
-    extents(call->in[0].ndim, call->in[0].shape, axis, &j.outer, &j.size, &inner);
-    j.inner_bytes = inner * neap_dtype_bytes(call->out->dtype);
-    if (call->out->size == 0)
-        return 0;
-    int64_t rows = j.outer * call->in[1].size, step = take_rows_per_task(&j);
-    if (rows <= step)
-        take_rows(&j, 0, rows);
-    else
-        neap_parallel_for(run, (rows + step - 1) / step, take_task, &j);
-    return 0;
-}
-
 /* The indices as `take` reads them: counted from the start, inside the range. */
 static neap_node *clamped(lazy_grad *g, neap_node *indices, int64_t size) {
     neap_node *wide = lazy_build_cast(g->ctx, indices, NEAP_DTYPE_I64), *zero = NUMBER(0);
@@ -137,8 +91,8 @@ NEAP_OP(
     take,
     .doc = "Elements of the first input along an axis at the places that the second, of integers, names: the axis is "
            "replaced by the axes of the indices. Negative indices count from the end; others are clamped to the range.",
-    .attrs = "axis", .kind = LAZY_CALL, .arity = 2, .types = LAZY_ALL, .flags = LAZY_OP_DENSE | LAZY_OP_HIDDEN,
-    .residual = LAZY_RESIDUAL_IN1, .dtype = lazy_dtype_same, .shape = take_shape, .call = take_call, .grad = take_grad)
+    .attrs = "axis", .kind = LAZY_GATHER, .arity = 2, .types = LAZY_ALL, .flags = LAZY_OP_HIDDEN,
+    .residual = LAZY_RESIDUAL_IN1, .dtype = lazy_dtype_same, .shape = take_shape, .grad = take_grad)
 
 /* ---- put_add, put_set ------------------------------------------------------------------------------------------------ */
 static int put_shape(const char *op, const lazy_call_desc *call, lazy_result *out) {

@@ -91,7 +91,7 @@ check.test("why results leave their kernels", function()
     local x = ready { { 1, 2 }, { 3, 4 } }
     has(np.explain(x:transpose():reshape(4) + 1), "it was asked for")
     np.debug.limits { nodes = 0, bytes = 0 } -- calls wait too
-    has(np.explain((x * 2):matmul(x) + 1), "a call or another device reads it")
+    has(np.explain((x * 2):matmul(x) + 1), "a call, a gather or another device reads it")
     has(np.explain((x * 2):matmul(x) + 1), "it is the result of a call")
     np.debug.limits { nodes = 1024, bytes = 64 * 2 ^ 20 }
     local inner = x + 1

@@ -212,6 +212,43 @@ check.test("residuals are stored while their gradient is open, and not in a prog
     check.equal(programs.hash(program(x)), programs.hash(gradient(x):wait()))
 end)
 
+-- ---- Gathers --------------------------------------------------------------------------------------------------------
+
+local picks = np.array({ 3, -1, 36, 0, 3, 99, -99 }, { dtype = "i32" }):wait()
+local few = np.array({ 1, 0, -1 }, { dtype = "i64" }):wait()
+local FIRST = { axis = 0 }
+
+fuses("a gather is a part of the kernel that reads it", 1, function(keep)
+    return keep(np.take(x, picks, FIRST)) * 2 + 1
+end)
+
+fuses("of rows, summed", 1, function(keep) return keep(keep(np.take(x, picks, FIRST)) * w):sum(LAST) end)
+
+fuses("its indices may be computed, and its table a view", 1, function(keep)
+    return keep(np.take(x:transpose()[{ { 300, 0, -2 } }], keep(picks * 2 - 1), { axis = 1 })) + 1
+end)
+
+fuses("through views of the result", 1, function(keep)
+    return keep(np.take(x, picks, FIRST)):transpose()[{ { 0, 300, 7 } }]:reshape(43 * 7) - 1
+end)
+
+fuses("its table is computed first", 2, function(keep) return np.take(keep(x * 2), picks, FIRST) - 1 end)
+
+fuses("gathers of gathers", 2, function(keep)
+    return np.take(keep(np.take(x, picks, FIRST)), few, FIRST)
+end)
+
+fuses("two gathers of one table", 1, function(keep)
+    return keep(np.take(x, picks, FIRST)) - keep(np.take(x, keep(picks + 1), FIRST))
+end)
+
+check.test("indices count from the end, and are clamped, in kernels too", function()
+    local lines = np.arange(5):astype("f32"):wait()
+    local found = np.take(lines, np.array({ -1, -5, -6, 4, 5, 1000, -1000 }, { dtype = "i64" })) * 2
+    check.equal(found:totable(), { 8, 0, 0, 8, 8, 8, 0 })
+    check.equal((np.take(lines, np.array({ 255, 3 }, { dtype = "u8" })) + 1):totable(), { 5, 4 })
+end)
+
 -- ---- What is put together from pieces -------------------------------------------------------------------------------
 
 local a, b = matrix(5, 7), programs.leaf("f32", 17, { 5, 4 })
