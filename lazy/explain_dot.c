@@ -177,16 +177,17 @@ static void draw_step(const drawing *d, int32_t s) {
     lazy_step *step = d->chapter->plan->steps[s];
     lazy_traffic bytes = lazy_step_traffic(step);
     int64_t last = atomic_load_explicit(&step->ran.last, memory_order_relaxed);
-    lazy_say(d->print, "  subgraph cluster_c%d_s%d {\n    label=\"%d %s\\nreads ", d->number, s, s + 1, step->label);
+    lazy_say(d->print, "  subgraph cluster_c%d_s%d {\n    label=\"%d %s\\lreads ", d->number, s, s + 1, step->label);
     lazy_say_bytes(d->print, bytes.read);
     lazy_say(d->print, ", writes ");
     lazy_say_bytes(d->print, bytes.written);
     lazy_say(d->print, last ? ", ran " : ", ~");
     lazy_say_ns(d->print, last ? last : step->cost);
     const char *line = lazy_story_line(step->site);
+    lazy_say(d->print, "\\l");
     if (line) {
-        lazy_say(d->print, "\\n");
         say_quoted(d->print, line);
+        lazy_say(d->print, "\\l");
     }
     lazy_say(d->print, "\";\n");
     if (is_single(step)) {
