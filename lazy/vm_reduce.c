@@ -76,6 +76,7 @@ typedef struct accumulator {
     int32_t *index;
     int64_t columns, width; /* columns; bytes of an element */
     int64_t depth;
+    int64_t used;   /* lanes of the running leaf */
     uint64_t count; /* leaves pushed */
 } accumulator;
 
@@ -93,10 +94,6 @@ size_t vm_reduce_room(const vm_program *p, const vm_sink *sink, int32_t *result)
 }
 
 /* ---- Accumulators ------------------------------------------------------------------------------------------------ */
-static void lanes_clear(accumulator *a) {
-    vm_fill((int)a->width, a->lanes, &a->sink->fold->identity, LAZY_LANES * a->columns);
-}
-
 /* A fresh accumulator of sink k for the columns of the frame's cell. */
 static accumulator *accumulator_begin(const vm_frame *f, int k) {
     const vm_sink *sink = &f->program->sinks[k];
@@ -109,8 +106,6 @@ static accumulator *accumulator_begin(const vm_frame *f, int k) {
     if (sink->choice)
         for (int64_t i = 0; i < a->columns; i++)
             a->index[i] = -1;
-    else if (f->program->form == VM_FORM_COLUMNS)
-        lanes_clear(a);
     return a;
 }
 
@@ -241,11 +236,16 @@ static void feed_row(accumulator *acc, const char *a, const char *b, int64_t fir
         push(acc, (const char *)results + k * acc->width);
 }
 
+/* A lane starts with its first element: the identity before it would change no bit. */
 static void leaf_end(accumulator *a) {
     for (int64_t half = LAZY_LANES / 2; half > 0; half /= 2)
-        a->sink->fold->pairs(a->lanes, a->lanes, a->lanes + half * a->columns * a->width, NULL, half * a->columns);
+        if (a->used > half) {
+            a->sink->fold->pairs(a->lanes, a->lanes, a->lanes + half * a->columns * a->width, NULL,
+                                 (a->used - half) * a->columns);
+            a->used = half;
+        }
     push(a, a->lanes);
-    lanes_clear(a);
+    a->used = 0;
 }
 
 /* Rows first … of the columns of a block, which lie row after row; a leaf ends after each 256 rows and at `end`. */
@@ -260,7 +260,12 @@ static void feed_columns(accumulator *a, const char *values, int64_t first, int6
         int64_t lane = (first + r) % LAZY_LANES;
         char *lanes = a->lanes + lane * row_bytes;
         n = rows - r < LAZY_LANES - lane ? rows - r : LAZY_LANES - lane;
-        a->sink->fold->pairs(lanes, lanes, values + r * row_bytes, NULL, n * a->columns);
+        if (lane < a->used) {
+            a->sink->fold->pairs(lanes, lanes, values + r * row_bytes, NULL, n * a->columns);
+        } else {
+            memcpy(lanes, values + r * row_bytes, (size_t)(n * row_bytes));
+            a->used += n;
+        }
         if ((first + r + n) % LAZY_LEAF == 0 || first + r + n == end)
             leaf_end(a);
     }
