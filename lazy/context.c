@@ -1,7 +1,8 @@
 /* context.c: the state of one user thread: its life, what it asks Lua to attend to, limits, counters.
  *
- * Limits: the defaults flush a pending region at 1024 nodes, or when it would write 64 MiB, so that workers start early
- * and recording stays ahead.
+ * Limits: the defaults flush a pending region at 1024 nodes, or when it would write a sixteenth of the machine's memory,
+ * so that workers start early and recording stays ahead. Less memory would cut expressions over large arrays in the
+ * middle, where several operands are pending, and pass over them several times.
  * Collection: Lua's collector sees 24 bytes per array, so native bytes drive it: for each 4 MiB of new buffers, which
  * take some ten times as long to be written, it is asked for a step; when live buffers pass max(256 MiB, 2 × what was
  * live after the last collection), for a full collection.
@@ -9,17 +10,23 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "lazy/effect.h"
 
 enum { DEFAULT_NODES = 1024 };
-static const int64_t DEFAULT_BYTES = 64 << 20;
+static const int64_t LEAST_BYTES = 64 << 20;
 static const int64_t LOOK_AT_BYTES = 4 << 20;
 static const uint64_t COLLECT_AT_LEAST = 256 << 20;
 
 #ifndef NEAP_VERSION
 #define NEAP_VERSION "0.1.0"
 #endif
+
+static int64_t default_bytes(void) {
+    int64_t bytes = (int64_t)sysconf(_SC_PHYS_PAGES) * (int64_t)sysconf(_SC_PAGESIZE) / 16;
+    return bytes > LEAST_BYTES ? bytes : LEAST_BYTES;
+}
 
 const char *neap_version(void) {
     return NEAP_VERSION;
@@ -38,7 +45,7 @@ int neap_ctx_new(neap_ctx **out) {
         return neap_error(NEAP_E_MEMORY, "out of memory for a context");
     }
     ctx->limit_nodes = DEFAULT_NODES;
-    ctx->limit_bytes = DEFAULT_BYTES;
+    ctx->limit_bytes = default_bytes();
     ctx->collect_above = COLLECT_AT_LEAST;
     if ((status = neap_waker_new(&ctx->waker)) != 0 || (status = neap_effects_new(ctx->waker, &ctx->effects)) != 0 ||
         (status = lazy_push(&ctx->slots, NULL)) != 0 || (status = lazy_push(&ctx->ids, 0)) != 0 ||

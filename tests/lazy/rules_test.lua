@@ -34,6 +34,14 @@ check.test("a chain is one kernel, and a second demand computes its interior onc
     check.equal(outer:totable(), { 4, 6, 8 })
 end)
 
+check.test("an expression over large arrays is not cut while its operands are pending", function()
+    local x = np.full({ 2 ^ 23 }, 0.5):wait()
+    local y = np.arange(2 ^ 23, { dtype = "f32" }):wait()
+    check.equal(launches(function()
+        np.where((x * y):gt(x - y), (x + y) * 2, x - 0.25):wait()
+    end), 1)
+end)
+
 check.test("a node with two consumers is computed once", function()
     local x = ready { 1, 2, 3 }
     local shared = x + 1
