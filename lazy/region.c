@@ -227,16 +227,16 @@ static int look_inside(neap_ctx *ctx) {
 
 /* Are there arrays that may wait for this session's own doing, or have failed? A kernel with several results gives them
  * all or none, so it must not join what reads such an array with what does not: a callback that has not run could read
- * the result that waits for it, and a failure would reach an array that has nothing to do with it. */
-static bool must_stay_apart(const neap_ctx *ctx) {
-    if (atomic_load_explicit(&ctx->requests, memory_order_relaxed) > 0)
-        return true;
+ * the result that waits for it, and a failure would reach an array that has nothing to do with it. The plan of a program
+ * is made before its inputs are known: its results come and fail together. */
+static bool must_stay_apart(neap_ctx *ctx) {
+    bool apart = atomic_load_explicit(&ctx->requests, memory_order_relaxed) > 0, traced = false;
     for (int64_t k = 0; k < ctx->order.n; k++) {
-        const neap_buffer *buffer = ctx->order.at[k]->buffer;
-        if (buffer && neap_var_poll(neap_buffer_var((neap_buffer *)buffer), NULL) < 0)
-            return true;
+        neap_buffer *buffer = ctx->order.at[k]->buffer;
+        traced |= ctx->order.at[k]->flags & LAZY_ABSTRACT;
+        apart |= buffer && neap_var_poll(neap_buffer_var(buffer), NULL) < 0;
     }
-    return false;
+    return apart && !traced;
 }
 
 /* Sets ctx->made, by number in the region. *apart: see must_stay_apart; what has one result is no matter of it. */

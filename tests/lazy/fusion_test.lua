@@ -49,7 +49,7 @@ fuses("axes that are split or joined are the same axes", 1, function(keep)
     return d, d:reshape(37, 3, 100) + 1, d:reshape(37 * 300) - 1
 end)
 
-fuses("a transposed reader stores across", 1, function(keep)
+fuses("a transposed reader walks in another order", 2, function(keep)
     local d = keep(x * 2)
     return d, d:transpose() + 1
 end)
