@@ -43,27 +43,29 @@ if(EXISTS "${GEN}/kernels.lua")
 endif()
 
 # One line per module for embed.lua: "root directory|prefix|file".
-file(GLOB_RECURSE STDLIB_FILES CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/stdlib/*.lua")
-file(GLOB INTERP_LUA_FILES CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/interp/*.lua")
-set(GENERATED_LUA_FILES "${GENERATED}/lua/neap/cdef.lua" "${GENERATED}/lua/neap/ops_gen.lua")
-set(lines "")
-foreach(file ${STDLIB_FILES})
-    string(APPEND lines "${PROJECT_SOURCE_DIR}/stdlib||${file}\n")
-endforeach()
-foreach(file ${GENERATED_LUA_FILES})
-    string(APPEND lines "${GENERATED}/lua||${file}\n")
-endforeach()
-foreach(file ${INTERP_LUA_FILES})
-    string(APPEND lines "${PROJECT_SOURCE_DIR}/interp|neap/interp/|${file}\n")
-endforeach()
-file(CONFIGURE OUTPUT "${GENERATED}/modules.txt" CONTENT "${lines}")
-add_custom_command(
-    OUTPUT "${GENERATED}/embedded.c"
-    COMMAND "${NEAP_LUAJIT_BINARY}" "${GEN}/embed.lua" "${GENERATED}/modules.txt" "${GENERATED}/embedded.c"
-            "${PROJECT_BINARY_DIR}/lua"
-    DEPENDS ${STDLIB_FILES} ${INTERP_LUA_FILES} ${GENERATED_LUA_FILES} "${GENERATED}/modules.txt" "${GEN}/embed.lua"
-            ${GENERATOR_LIBRARY} "${NEAP_LUAJIT_BINARY}"
-    COMMENT "Compiling the library to bytecode" VERBATIM)
-list(APPEND GENERATED_FILES "${GENERATED}/embedded.c")
+if(NEAP_INTERP)
+    file(GLOB_RECURSE STDLIB_FILES CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/stdlib/*.lua")
+    file(GLOB INTERP_LUA_FILES CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/interp/*.lua")
+    set(GENERATED_LUA_FILES "${GENERATED}/lua/neap/cdef.lua" "${GENERATED}/lua/neap/ops_gen.lua")
+    set(lines "")
+    foreach(file ${STDLIB_FILES})
+        string(APPEND lines "${PROJECT_SOURCE_DIR}/stdlib||${file}\n")
+    endforeach()
+    foreach(file ${GENERATED_LUA_FILES})
+        string(APPEND lines "${GENERATED}/lua||${file}\n")
+    endforeach()
+    foreach(file ${INTERP_LUA_FILES})
+        string(APPEND lines "${PROJECT_SOURCE_DIR}/interp|neap/interp/|${file}\n")
+    endforeach()
+    file(CONFIGURE OUTPUT "${GENERATED}/modules.txt" CONTENT "${lines}")
+    add_custom_command(
+        OUTPUT "${GENERATED}/embedded.c"
+        COMMAND "${NEAP_LUAJIT_BINARY}" "${GEN}/embed.lua" "${GENERATED}/modules.txt" "${GENERATED}/embedded.c"
+                "${PROJECT_BINARY_DIR}/lua"
+        DEPENDS ${STDLIB_FILES} ${INTERP_LUA_FILES} ${GENERATED_LUA_FILES} "${GENERATED}/modules.txt" "${GEN}/embed.lua"
+                ${GENERATOR_LIBRARY} "${NEAP_LUAJIT_BINARY}"
+        COMMENT "Compiling the library to bytecode" VERBATIM)
+    list(APPEND GENERATED_FILES "${GENERATED}/embedded.c")
+endif()
 
 add_custom_target(neap_generated ALL DEPENDS ${GENERATED_FILES})

@@ -3,7 +3,13 @@
 # Defines the target neap_luajit (headers and library), NEAP_LUAJIT_BINARY (the interpreter that runs generators and
 # compiles the library to bytecode: its version must be the linked one's) and NEAP_LUAJIT_VARIANT for `neap doctor`.
 # NEAP_LUAJIT=auto builds LuaJIT with hook checks once into NEAP_DEPS_DIR (tools/luajit, which says what it does);
-# if that is impossible, or with NEAP_LUAJIT=packaged, the packaged library is used.
+# if that is impossible, or with NEAP_LUAJIT=packaged, the packaged library is used. Without NEAP_INTERP nothing is
+# linked, and any LuaJIT of this machine runs the generators.
+if(NOT NEAP_INTERP)
+    find_program(LUAJIT_PROGRAM luajit REQUIRED)
+    set(NEAP_LUAJIT_BINARY "${LUAJIT_PROGRAM}")
+    return()
+endif()
 set(NEAP_LUAJIT_VARIANT "packaged by choice")
 if(NEAP_LUAJIT STREQUAL "auto")
     execute_process(COMMAND "${PROJECT_SOURCE_DIR}/tools/luajit" "${NEAP_DEPS_DIR}" COMMAND_ERROR_IS_FATAL ANY)

@@ -122,6 +122,10 @@ bool engine_float_mode_good(void) {
     enum { FLUSH_TO_ZERO = 0x8000, DENORMALS_ARE_ZERO = 0x0040 };
     if (__builtin_ia32_stmxcsr() & (FLUSH_TO_ZERO | DENORMALS_ARE_ZERO))
         return false;
+#elif defined(__aarch64__)
+    enum { FLUSH_TO_ZERO = 1 << 24 };
+    if (__builtin_aarch64_get_fpcr() & FLUSH_TO_ZERO)
+        return false;
 #endif
     return fegetround() == FE_TONEAREST;
 }

@@ -1,6 +1,9 @@
 /* isa.c: every map and reduction gives the same bits on every instruction set that this CPU has, for any bits of its
  * operands: ordinary numbers and the whole range of patterns, NaNs, infinities and denormals among them. (Which NaN a
- * result is, is not promised.) */
+ * result is, is not promised.)
+ *
+ * With the argument --hashes it prints a line for each op, dtype and variant with a hash of the baseline's results:
+ * programs for different machines must print the same lines (tests/tools/aarch64_test.sh). */
 #include <stdlib.h>
 
 #include "lazy/kernel.h"
@@ -95,6 +98,26 @@ static bool same(int dtype, const char *a, const char *b) {
     return both[0] != both[0] && both[1] != both[1];
 }
 
+/* FNV-1a over the bytes, every NaN as the same one. */
+static uint64_t hash(int dtype, const char *data, int64_t size) {
+    const float nan = __builtin_nanf("");
+    const double wide_nan = __builtin_nan("");
+    uint64_t h = 0xcbf29ce484222325u;
+    int width = neap_dtype_bytes(dtype);
+    for (int64_t k = 0; k < size; k++, data += width) {
+        const char *element = data;
+        if (dtype == NEAP_DTYPE_F32 && same(dtype, data, (const char *)&nan))
+            element = (const char *)&nan;
+        if (dtype == NEAP_DTYPE_F64 && same(dtype, data, (const char *)&wide_nan))
+            element = (const char *)&wide_nan;
+        for (int b = 0; b < width; b++)
+            h = (h ^ (uint8_t)element[b]) * 0x100000001b3u;
+    }
+    return h;
+}
+
+static bool hashes;
+
 /* Compares all sets with the baseline. */
 static void check(const operands *o) {
     static char expected[BOX * 8], got[BOX * 8];
@@ -102,6 +125,9 @@ static void check(const operands *o) {
     int dtype = 0, other = 0;
     lazy_isa_set("baseline");
     int64_t size = compute(o, &dtype, expected);
+    if (hashes)
+        printf("%s %s %d %016llx\n", o->row->name, neap_dtype_name(o->dtype), (int)o->attrs[0],
+               (unsigned long long)hash(dtype, expected, size));
     for (int s = 0; s < 2; s++) {
         if (lazy_isa_set(sets[s]) != 0)
             continue;
@@ -120,9 +146,10 @@ static bool accepts(const lazy_op *row, int dtype) {
     return row->types & (kind == 'b' ? LAZY_BOOL : kind == 'f' ? LAZY_REAL : LAZY_INT);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
     static operands o;
     int rows = 0;
+    hashes = argc > 1 && strcmp(argv[1], "--hashes") == 0;
     for (o.number = 0; o.number < lazy_op_count; o.number++) {
         o.row = lazy_ops[o.number];
         if (o.row->kind != LAZY_MAP && o.row->kind != LAZY_REDUCE)

@@ -64,6 +64,7 @@ check.test("rows become the enum, the constructors, the tests and the page", fun
     })
     local page = read "out/ops.md"
     check.ok(page:find("### add", 1, true) and not page:find("### sum", 1, true), "hidden rows are not on the page")
+    check.ok(page:find("dtypes bool, int, real; error at most 0.5 ulp; has a gradient", 1, true))
 end)
 
 check.test("bad rows are refused with file:line", function()

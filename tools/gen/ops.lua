@@ -153,6 +153,7 @@ local function reference_page()
                 or op.arity .. (op.arity == 1 and " input" or " inputs")
             if #op.attrs > 0 then facts[#facts + 1] = "attributes " .. table.concat(op.attrs, ", ") end
             if #op.types > 0 then facts[#facts + 1] = "dtypes " .. table.concat(op.types, ", ") end
+            if op.ulp > 0 then facts[#facts + 1] = ("error at most %.17g ulp"):format(op.ulp) end
             facts[#facts + 1] = op.gradient and "has a gradient" or "no gradient"
             page[#page + 1] = string.format("\n### %s\n\n%s\n\n*%s*\n", op.name, op.doc, table.concat(facts, "; "))
         end
