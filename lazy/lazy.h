@@ -103,6 +103,8 @@ NEAP_API int32_t neap_quick_reduce(neap_ctx *ctx, int op, const neap_handle *a);
 /* Part `index` of the first axis, from its end if negative; it must be an integer. */
 NEAP_API int32_t neap_quick_part(neap_ctx *ctx, const neap_handle *a, double index);
 NEAP_API int neap_quick_outcome(neap_ctx *ctx, int32_t *out);
+/* neap_array_poll. */
+NEAP_API int neap_quick_poll(neap_ctx *ctx, const neap_handle *a);
 /* The value of an array of one number if it is there, or can be computed at once; NaN: ask neap_array_item. */
 NEAP_API double neap_quick_item(neap_ctx *ctx, const neap_handle *a);
 

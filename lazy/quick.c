@@ -79,6 +79,10 @@ int32_t neap_quick_part(neap_ctx *ctx, const neap_handle *a, double index) {
     return finish(ctx, part);
 }
 
+int neap_quick_poll(neap_ctx *ctx, const neap_handle *a) {
+    return neap_array_poll(ctx, a->_id);
+}
+
 double neap_quick_item(neap_ctx *ctx, const neap_handle *a) {
     double value;
     int32_t dtype;

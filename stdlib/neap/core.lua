@@ -19,8 +19,8 @@ local wrap, attend, settle = core.wrap, core.attend, core.settle
 -- C functions in locals: interpreted code then needs no look-up in the library's namespace.
 local neap_op, op1, op2, op_number = C.neap_op, C.neap_quick_op1, C.neap_quick_op2, C.neap_quick_number
 local quick_outcome, quick_reduce = C.neap_quick_outcome, C.neap_quick_reduce
-local quick_part, quick_item = C.neap_quick_part, C.neap_quick_item
-local neap_array_poll, neap_array_item = C.neap_array_poll, C.neap_array_item
+local quick_part, quick_item, quick_poll = C.neap_quick_part, C.neap_quick_item, C.neap_quick_poll
+local neap_array_item = C.neap_array_item
 
 local OK, ATTEND = C.NEAP_OK, C.NEAP_ATTEND
 local BOOL = C.NEAP_DTYPE_BOOL
@@ -226,13 +226,15 @@ function core.fill(dtype, shape, write, ctype, name)
 end
 
 local function slow_wait(rc, x)
-    if settle(rc, nil, function() return neap_array_poll(ctx, x._id) end) == ATTEND then attend() end
+    if settle(rc, nil, function() return quick_poll(ctx, x) end) == ATTEND then attend() end
 end
 
---- Waits until an array has its value; raises its failure.
+--- Waits until an array has its value; returns it, or raises its failure.
 function core.wait(x)
-    local rc = neap_array_poll(ctx, x._id)
+    if not istype(Handle, x) then x = coerce("wait", 1, x) end
+    local rc = quick_poll(ctx, x)
     if rc ~= OK then slow_wait(rc, x) end
+    return x
 end
 
 --- Waits, then returns the row-major elements. BORROWED while the array lives: keep x.

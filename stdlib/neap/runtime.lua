@@ -76,11 +76,7 @@ define("force", function(...)
 end)
 
 --- x:wait(): waits until x has its value; returns x. Raises the failure of the computation, with the op and line.
-define("wait", function(x)
-    x = coerce("wait", 1, x)
-    core.wait(x)
-    return x
-end)
+define("wait", core.wait)
 
 --- np.wait_all(): starts everything pending and waits for it. Raises the first failure that nobody has seen.
 function np.wait_all()
