@@ -38,6 +38,7 @@ typedef struct unit { /* a draft, and what it was merged with */
     int32_t place;      /* units run in this order */
     int32_t first_user; /* place of the first unit that reads what this one writes, or less */
     int32_t level;      /* calls on the longest way that leads here */
+    int32_t effects;    /* calls before it that are effects */
 } unit;
 
 typedef struct merger {
@@ -339,7 +340,8 @@ static bool rows_allow(merger *m, const lazy_draft *a, const lazy_draft *b, cons
 }
 
 /* Would A, the earlier one, with B in it break the order? Either B moves to A's place, if all else that it reads is there
- * by then, or A to B's, if nobody wants it before. Calls never move. */
+ * by then, or A to B's, if nobody wants it before. Calls never move; and nothing moves behind an effect, since a program's
+ * prints happen with its callbacks, in between its steps. */
 static bool find_place(merger *m, int32_t a, int32_t b, int32_t *place) {
     bool early = true;
     const lazy_draft *draft = m->units[b].draft;
@@ -348,7 +350,7 @@ static bool find_place(merger *m, int32_t a, int32_t b, int32_t *place) {
         early = writer < 0 || writer == a || m->units[writer].place < m->units[a].place;
     }
     *place = early ? m->units[a].place : m->units[b].place;
-    return early || m->units[a].first_user >= m->units[b].place;
+    return early || (m->units[a].first_user >= m->units[b].place && m->units[a].effects == m->units[b].effects);
 }
 
 /* Is all that A writes read by nobody but B, so far, and not stored if B takes it over? */
@@ -511,6 +513,7 @@ static int try_merge(merger *m, int32_t a, int32_t b) {
     lazy_draft_free(y->draft);
     y->draft = NULL;
     y->into = a;
+    x->effects = place == y->place ? y->effects : x->effects;
     x->place = place;
     x->first_user = y->first_user < x->first_user ? y->first_user : x->first_user;
     x->level = y->level > x->level ? y->level : x->level;
@@ -626,9 +629,10 @@ int lazy_merge(neap_ctx *ctx, uint8_t *made, lazy_drafts *drafts) {
         m.writer = memory;
         m.reader = memory + n;
         memset(memory, 0xff, (size_t)n * (1 + READERS) * sizeof *memory);
-        for (int32_t u = 0; u < m.n; u++) {
+        for (int32_t u = 0, effects = 0; u < m.n; u++) {
             lazy_draft *draft = drafts->at[u];
-            m.units[u] = (unit){.draft = draft, .into = u, .place = u, .first_user = INT32_MAX};
+            m.units[u] = (unit){.draft = draft, .into = u, .place = u, .first_user = INT32_MAX, .effects = effects};
+            effects += draft->call && draft->call->call.op->flags & LAZY_OP_EFFECT;
             m.writer[draft->node] = u;
         }
         for (int32_t u = 0; u < m.n && status == 0; u++)

@@ -1,6 +1,7 @@
 --- fusion_test.lua: which kernels become one. For each rule: how many steps are launched, and that the bits are those
 -- of computing every intermediate by itself.
 local check = require "tests.check"
+local process = require "tests.interp.process"
 local np = require "neap"
 local programs = require "tests.lazy.programs"
 
@@ -153,7 +154,8 @@ end)
 
 check.test("what a call in flight may read does not wait for its result", function()
     local near = x + 1
-    local far = np.callback(function() return near:sum() end, { result = { dtype = "f32", shape = {} } })()
+    local how = { result = { dtype = "f32", shape = {} } }
+    local far = np.callback(function() return near:sum() end, how)(np.debug.sleep(np.ones(1), 50))
     local beside = near * far
     np.force(near, beside)
     check.close(beside[{ 0, 0 }]:item(), near[{ 0, 0 }]:item() * near:sum():item(), 1e-3)
@@ -168,6 +170,22 @@ check.test("a failure does not reach what has nothing to do with it", function()
     check.equal(programs.hash(good), programs.hash((x + 1):wait()))
     check.raises(function() worse:wait() end, "debug_fail")
     pcall(np.wait_all)
+end)
+
+check.test("a value that a function prints before a callback is there by then", function()
+    local script = process.file [[
+        local np = require "neap"
+        local f = np.jit(function(x, w)
+            local y = x + 1
+            print(y)
+            np.callback(function() end)(x)
+            return y * 2 + w:sum()
+        end)
+        local x, w = np.ones { 4 }:wait(), np.ones { 5 }:wait()
+        for _ = 1, 3 do f(x, w):wait() end
+    ]]
+    local status, out, err = process.run_neap { script }
+    check.equal({ status, out }, { 0, ("[2. 2. 2. 2.]\n"):rep(3) }, err)
 end)
 
 check.test("long chains of shared values are cut into kernels", function()
