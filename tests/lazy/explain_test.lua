@@ -85,6 +85,9 @@ check.test("a broadcast operand counts once, a slice what it holds, an operand t
     has(np.explain(x[{ { 0, 90 }, {} }] + x[{ { 10, 100 }, {} }]), "reads 40.0 kB, writes 36.0 kB")
     has(np.explain(x:sum { axis = 0 }), "reads 40.0 kB, writes 400 B")
     has(np.explain(np.arange(1000) * 2), "reads 0 B, writes 4.00 kB")
+    local chosen = ready { 5, 0, 7 }:astype "i32"
+    chosen:wait()
+    has(np.explain(x:take(chosen, { axis = 0 }) + 1), "reads 1.21 kB, writes 1.20 kB") -- a gather: some rows
 end)
 
 check.test("why results leave their kernels", function()
