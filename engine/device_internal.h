@@ -88,6 +88,6 @@ int64_t engine_memory_due(const engine_device *device);
 void engine_memory_window(int64_t ns); /* how long windows last; for tests */
 
 /* buffer.c */
-engine_device *engine_buffer_home(const neap_buffer *buffer);    /* BORROWED with the buffer */
+engine_device *engine_buffer_home(const neap_buffer *buffer); /* BORROWED with the buffer */
 
 #endif

@@ -267,15 +267,15 @@ NEAP_API int neap_buffer_copy(neap_buffer *to, neap_buffer *from, const neap_pus
 NEAP_API int neap_buffer_sole(const neap_buffer *buffer);
 
 typedef struct neap_memory_stats { /* of one memory; a buffer counts with the whole of its block */
-    uint64_t live_bytes;     /* in buffers that somebody holds, or that work in flight uses */
-    uint64_t peak_bytes;     /* the highest live_bytes so far, or since neap_memory_reset_peak */
-    uint64_t pooled_bytes;   /* free blocks kept for reuse */
-    uint64_t reserved_bytes; /* both: what was taken from the system or the device */
-    uint64_t limit_bytes;    /* 0: none */
-    uint64_t allocations;    /* buffers made, ever … */
-    uint64_t made, returned; /* … and blocks got from the system or device for them, and given back */
+    uint64_t live_bytes;           /* in buffers that somebody holds, or that work in flight uses */
+    uint64_t peak_bytes;           /* the highest live_bytes so far, or since neap_memory_reset_peak */
+    uint64_t pooled_bytes;         /* free blocks kept for reuse */
+    uint64_t reserved_bytes;       /* both: what was taken from the system or the device */
+    uint64_t limit_bytes;          /* 0: none */
+    uint64_t allocations;          /* buffers made, ever … */
+    uint64_t made, returned;       /* … and blocks got from the system or device for them, and given back */
 } neap_memory_stats;
-NEAP_API void neap_memory_get(neap_memory_stats *out); /* of the CPU devices, which share their memory */
+NEAP_API void neap_memory_get(neap_memory_stats *out);               /* of the CPU devices, which share their memory */
 NEAP_API int neap_device_memory(int device, neap_memory_stats *out); /* of any device's memory */
 NEAP_API uint64_t neap_memory_live(void);                            /* live bytes of all devices */
 NEAP_API void neap_memory_reset_peak(void);      /* on all devices: from now on, the peak is what comes */

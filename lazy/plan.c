@@ -434,6 +434,7 @@ void lazy_plan_release(lazy_plan *plan) {
         step_free(plan->steps[k]);
     for (int32_t k = 0; k < plan->nbatches; k++)
         free(plan->batches[k].slots);
+    lazy_reuse_free(plan->reuse);
     free(plan->batches);
     free(plan->steps);
     free(plan->slots);
@@ -578,8 +579,8 @@ int lazy_plan_new(neap_ctx *ctx, uint8_t *made, bool apart, lazy_plan **out) {
     drafts_free(&p);
     take_over(&p, plan);
     free(p.slot_of);
-    if (status == 0)
-        status = make_batches(plan);
+    if (status == 0 && (status = make_batches(plan)) == 0)
+        plan->reuse = lazy_reuse_new(plan);
     if (status) {
         lazy_plan_release(plan);
         return status;

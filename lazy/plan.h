@@ -100,6 +100,7 @@ typedef struct lazy_plan {
     lazy_step **steps;
     lazy_batch *batches;
     lazy_number *numbers;
+    struct lazy_reuse *reuse; /* NULL: its slots are too small or too few to share memory */
 } lazy_plan;
 
 /* What a node remembers of how its buffer was made: 8 bytes, which keep no plan alive. */
@@ -220,10 +221,27 @@ typedef struct lazy_binding {
     double (*number)(void *arg, neap_node *node);
     int (*effect)(void *arg, neap_node *node, neap_buffer *const *bufs); /* pushes one: as lazy_callback_request */
     void *arg;
+    const int32_t *kept; /* of a program: the slots that are its outputs, -1: none; nkept of them */
+    int64_t nkept;       /* NULL: nodes of a flush, where references tell what stays */
 } lazy_binding;
-/* Allocates, pushes all steps. made[slot] gets a reference for each made slot (OWNED), NULL for leaves. On failure
- * nothing was pushed. */
+/* Allocates, pushes all steps. made[slot] gets a reference for each made slot (OWNED), NULL for leaves; slots that have
+ * died may share a buffer with others. On failure nothing was pushed. */
 int lazy_plan_run(neap_ctx *ctx, lazy_plan *plan, neap_node *const *region, const lazy_binding *binding,
                   neap_buffer **made);
+
+/* reuse.c ----------------------------------------------------------------------------------------------------------- */
+typedef struct lazy_reuse lazy_reuse;              /* which slots of a plan share memory, for its next run */
+lazy_reuse *lazy_reuse_new(const lazy_plan *plan); /* OWNED. NULL: none can, or there is no memory to tell */
+void lazy_reuse_free(lazy_reuse *reuse);
+/* Find out for a run: of a program, which keeps these slots; of the region in ctx->order, before any of it is pushed. */
+void lazy_reuse_of_program(lazy_reuse *reuse, int64_t nkept, const int32_t *kept);
+void lazy_reuse_of_flush(neap_ctx *ctx, lazy_reuse *reuse);
+/* The slot whose buffer this slot gets, itself for one of its own, and the bytes that such a buffer needs. */
+int32_t lazy_reuse_home(const lazy_reuse *reuse, int32_t slot);
+size_t lazy_reuse_bytes(const lazy_reuse *reuse, int32_t slot);
+/* The variables that steps of a batch read and write, each once, for buffers by place in the batch (NULL: not used), and
+ * the bytes that they write; reads and writes have room for all of them. */
+void lazy_reuse_vars(const lazy_reuse *reuse, const lazy_batch *batch, int32_t first, int32_t nsteps,
+                     neap_buffer *const *bufs, neap_var **reads, neap_var **writes, neap_push *push);
 
 #endif

@@ -424,7 +424,12 @@ static int fail_for_good(int status, bool begun) {
 
 static int run_with(program_run *run, int32_t *outputs) {
     neap_program *program = run->program;
-    lazy_binding binding = {.buffer = run_buffer, .number = run_number, .effect = run_callback, .arg = run};
+    lazy_binding binding = {.buffer = run_buffer,
+                            .number = run_number,
+                            .effect = run_callback,
+                            .arg = run,
+                            .kept = program->root_slots.at,
+                            .nkept = program->root_slots.n};
     int status = lazy_plan_run(run->ctx, program->plan, program->region.at, &binding, run->made);
     if (status)
         return status;

@@ -232,6 +232,8 @@ static int steps_push(neap_ctx *ctx, lazy_plan *plan, const lazy_batch *batch, i
                       .writes = r.writes,
                       .bytes = bytes,
                       .cost = batch->cost / batch->nsteps * nsteps};
+    if (plan->reuse)
+        lazy_reuse_vars(plan->reuse, batch, first, nsteps, r.bufs, r.reads, r.writes, &push);
     int status = job_push(&j, &push);
     room_close(&r);
     return status;
@@ -282,14 +284,17 @@ static lazy_scalar scalar_of(int dtype, double value) {
 
 static int allocate(neap_ctx *ctx, lazy_plan *plan, neap_node *const *region, const lazy_binding *binding,
                     neap_buffer **bufs, neap_buffer **made) {
+    const lazy_reuse *reuse = plan->reuse;
     for (int32_t k = 0; k < plan->nslots; k++) {
         int status = 0;
+        size_t bytes = reuse ? lazy_reuse_bytes(reuse, k) : plan->slots[k].bytes;
         made[k] = NULL;
         if (!plan->slots[k].made) {
             bufs[k] = binding->buffer(binding->arg, region[plan->slots[k].node]);
-        } else if ((status = neap_buffer_new(plan->slots[k].device, plan->slots[k].bytes, &made[k])) == 0) {
+        } else if (!reuse || lazy_reuse_home(reuse, k) == k) {
+            status = neap_buffer_new(plan->slots[k].device, bytes, &made[k]);
             bufs[k] = made[k];
-            lazy_count_bytes(ctx, (int64_t)plan->slots[k].bytes);
+            lazy_count_bytes(ctx, (int64_t)bytes);
         }
         if (status) {
             while (k-- > 0)
@@ -298,6 +303,9 @@ static int allocate(neap_ctx *ctx, lazy_plan *plan, neap_node *const *region, co
             return status;
         }
     }
+    for (int32_t k = 0; k < plan->nslots && reuse; k++)
+        if (plan->slots[k].made && !made[k])
+            made[k] = bufs[k] = neap_buffer_retain(bufs[lazy_reuse_home(reuse, k)]);
     return 0;
 }
 
@@ -307,6 +315,10 @@ int lazy_plan_run(neap_ctx *ctx, lazy_plan *plan, neap_node *const *region, cons
     neap_buffer *few[FEW], **bufs = plan->nslots <= FEW ? few : malloc((size_t)plan->nslots * sizeof *bufs);
     lazy_scalar some[FEW], *numbers = plan->nnumbers <= FEW ? some : malloc((size_t)plan->nnumbers * sizeof *numbers);
     int status = bufs && numbers ? 0 : neap_error(NEAP_E_MEMORY, "out of memory while pushing");
+    if (plan->reuse && binding->kept)
+        lazy_reuse_of_program(plan->reuse, binding->nkept, binding->kept);
+    else if (plan->reuse)
+        lazy_reuse_of_flush(ctx, plan->reuse);
     if (status == 0)
         status = allocate(ctx, plan, region, binding, bufs, made);
     if (status == 0) {
@@ -351,9 +363,9 @@ static void leave_pending(neap_ctx *ctx, neap_node *node, uint8_t state) {
     lazy_count_pending(ctx, node);
 }
 
-/* Lets go of nodes that are pending no more. */
-static void tidy_pending(neap_ctx *ctx) {
-    if (ctx->npending > 0 && ctx->pending.n < 2 * ctx->npending)
+/* Lets go of nodes that are pending no more, once in a while or `now`. */
+static void tidy_pending(neap_ctx *ctx, bool now) {
+    if (!now && ctx->npending > 0 && ctx->pending.n < 2 * ctx->npending)
         return;
     int64_t kept = 0, n = ctx->pending.n;
     for (int64_t k = 0; k < n; k++) {
@@ -384,7 +396,7 @@ static void settle(neap_ctx *ctx, lazy_plan *plan, neap_buffer **made) {
     for (int32_t k = 0; k < plan->nslots; k++)
         if (made[k])
             lazy_release(ctx, ctx->order.at[plan->slots[k].node]);
-    tidy_pending(ctx);
+    tidy_pending(ctx, plan->reuse != NULL); /* what has died and shares its memory is not seen again */
 }
 
 static int want(neap_ctx *ctx, neap_node *root) {
@@ -465,7 +477,7 @@ static int flush_each(neap_ctx *ctx, const lazy_nodes *roots) {
     }
     for (int64_t k = 0; k < roots->n; k++)
         lazy_release(ctx, roots->at[k]);
-    tidy_pending(ctx);
+    tidy_pending(ctx, false);
     if (status != NEAP_E_MEMORY)
         return status;
     ctx->starved = !ctx->starved;
