@@ -26,12 +26,10 @@ static int level_check(neap_ctx *ctx, int level) {
     return 0;
 }
 
-/* Closes the innermost level. */
-static void level_close(neap_ctx *ctx) {
-    lazy_level *level = &ctx->levels[--ctx->nlevels];
-    uint32_t bit = 1u << ctx->nlevels;
-    int64_t kept = level->start, n = ctx->tape.n;
-    for (int64_t k = level->start; k < n; k++) {
+/* Takes the nodes on the tape from index `from` on off a level. */
+static void leave_level(neap_ctx *ctx, int64_t from, uint32_t bit) {
+    int64_t kept = from, n = ctx->tape.n;
+    for (int64_t k = from; k < n; k++) {
         neap_node *node = ctx->tape.at[k];
         node->levels &= ~bit;
         if (node->levels) {
@@ -44,6 +42,13 @@ static void level_close(neap_ctx *ctx) {
         }
     }
     ctx->tape.n = kept;
+}
+
+/* Closes the innermost level. */
+static void level_close(neap_ctx *ctx) {
+    lazy_level *level = &ctx->levels[--ctx->nlevels];
+    uint32_t bit = 1u << ctx->nlevels;
+    leave_level(ctx, level->start, bit);
     for (int64_t k = 0; k < level->inputs.n; k++) {
         level->inputs.at[k]->levels &= ~bit;
         lazy_release(ctx, level->inputs.at[k]);
@@ -214,6 +219,7 @@ static int gradient(neap_ctx *ctx, int level, neap_node *result, neap_node *seed
         status = seed ? walk_back(&w, result, seed, n, wrt, out) : NEAP_E_MEMORY;
         for (int k = 0; k < n && status == 0; k++)
             lazy_retain(out[k]);
+        leave_level(ctx, w.start + w.n, w.bit); /* the gradient has none of its own here, so it need not be kept */
         int held = lazy_unhold(ctx);
         status = status ? status : held;
     }

@@ -340,10 +340,10 @@ void lazy_site_told(neap_ctx *ctx, neap_node *node) {
 int lazy_unhold(neap_ctx *ctx) {
     if (--ctx->hold > 0)
         return 0;
-    int status = ctx->heavy ? flush_calls(ctx) : 0;
-    for (int64_t k = 0; k < ctx->arena.n; k++)
+    for (int64_t k = 0; k < ctx->arena.n; k++) /* first: what nobody else refers to may share memory in the flush */
         lazy_release(ctx, ctx->arena.at[k]);
     ctx->arena.n = 0;
+    int status = ctx->heavy ? flush_calls(ctx) : 0;
     if (status == NEAP_E_MEMORY) {
         ctx->attention |= NEAP_ATTEND_COLLECT;
         status = 0;
