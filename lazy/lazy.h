@@ -155,6 +155,9 @@ typedef struct neap_kernel_limits {
 } neap_kernel_limits;
 /* NEAP_E_ARGUMENT: an instruction set that is unknown or that the CPU does not have; another chunk. */
 NEAP_API int neap_debug_kernels(const neap_kernel_limits *limits);
+/* In plans that are made from now on, buffers of at least so many bytes share memory if they can; 0: as at the start. For
+ * tests: no result depends on it. */
+NEAP_API void neap_debug_reuse(int64_t bytes);
 
 /* ---- Effects: printing ------------------------------------------------------------------------------------------- */
 typedef struct neap_piece {

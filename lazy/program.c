@@ -152,11 +152,63 @@ static int check_outer(const neap_program *program, uint32_t bit) {
     return 0;
 }
 
+typedef struct ranked {
+    neap_node *root;
+    int64_t depth, place;
+} ranked;
+
+static int compare_ranks(const void *a, const void *b) {
+    const ranked *left = a, *right = b;
+    return left->depth != right->depth ? (left->depth > right->depth) - (left->depth < right->depth)
+                                       : (left->place > right->place) - (left->place < right->place);
+}
+
+/* Orders outputs by depth: so a step runs soon after what it needs. Of a training step, each gradient is then used as
+ * soon as the walk back has come to it, while the activations behind it have not all been read yet. */
+static int order_outputs(neap_ctx *ctx, neap_node **outputs, int64_t n) {
+    int status = lazy_region_collect(ctx, n, outputs);
+    int64_t *depth = calloc((size_t)ctx->order.n + 1, sizeof *depth);
+    ranked *ranks = malloc((size_t)n * sizeof *ranks + 1);
+    if (status == 0 && (!depth || !ranks))
+        status = neap_error(NEAP_E_MEMORY, "out of memory for a program");
+    for (int64_t k = 0; k < ctx->order.n && status == 0; k++) {
+        neap_node *const *children;
+        int count = lazy_region_children(ctx->order.at[k], &children);
+        for (int c = 0; c < count; c++)
+            if (depth[k] <= depth[children[c]->index])
+                depth[k] = depth[children[c]->index] + 1;
+    }
+    for (int64_t r = 0; r < n && status == 0; r++)
+        ranks[r] = (ranked){.root = outputs[r], .depth = depth[outputs[r]->index], .place = r};
+    if (status == 0)
+        qsort(ranks, (size_t)n, sizeof *ranks, compare_ranks);
+    for (int64_t r = 0; r < n && status == 0; r++)
+        outputs[r] = ranks[r].root;
+    free(depth);
+    free(ranks);
+    return status;
+}
+
+/* The region of the program: effects in their order, then outputs. */
+static int collect_region(neap_ctx *ctx, const neap_program *program, const lazy_nodes *roots) {
+    lazy_nodes ordered = {0};
+    int status = 0;
+    for (int64_t r = 0; r < roots->n && status == 0; r++)
+        status = lazy_push(&ordered, roots->at[r]);
+    int64_t outputs = roots->n - program->effect_roots;
+    if (status == 0 && outputs > 1)
+        status = order_outputs(ctx, ordered.at + program->effect_roots, outputs);
+    if (status == 0)
+        status = lazy_region_collect(ctx, ordered.n, ordered.at);
+    lazy_vector_free(&ordered);
+    return status;
+}
+
 /* Takes the roots themselves for those whose buffers they share. */
 static int make_plan(neap_ctx *ctx, neap_program *program, lazy_nodes *roots) {
     for (int64_t r = 0; r < roots->n; r++)
         roots->at[r] = lazy_region_root(roots->at[r]);
-    int status = lazy_region_collect(ctx, roots->n, roots->at);
+    int status = collect_region(ctx, program, roots);
     if (status == 0)
         status = lazy_region_plan(ctx, roots->n, roots->at, &program->plan);
     if (status)

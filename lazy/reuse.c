@@ -30,14 +30,17 @@
 #include "lazy/plan.h"
 
 enum {
-    REUSE_BYTES = 1 << 16, /* of the smallest slot that takes part */
+    LEAST_BYTES = 1 << 16, /* of a slot that takes part */
     MOST_STEPS = 4096,     /* of a plan, up to which ancestors are known */
     APART = 16,            /* steps of a plan that may be under way at once */
     WIDE_COST = 80000      /* ns: a kernel of so much work is split over the workers, twice over */
 };
 
+static _Atomic int64_t least_bytes = LEAST_BYTES;
+
 struct lazy_reuse {
     const lazy_plan *plan;
+    size_t least;           /* bytes of a slot that takes part */
     int32_t *first, *last;  /* by slot: the step that writes it first and the one that touches it last, -1: none */
     int32_t *start, *touch; /* touch[start[s]] … touch[start[s + 1] - 1] are the steps that touch slot s, in order */
     int32_t *home;          /* by slot: the slot whose buffer it gets */
@@ -110,10 +113,14 @@ static void list_touches(lazy_reuse *r) {
         }
 }
 
-static bool worth_it(const lazy_plan *plan) {
+void neap_debug_reuse(int64_t bytes) {
+    least_bytes = bytes > 0 ? bytes : LEAST_BYTES;
+}
+
+static bool worth_it(const lazy_plan *plan, size_t least) {
     int32_t large = 0, made = 0;
     for (int32_t s = 0; s < plan->nslots; s++) {
-        bool one = plan->slots[s].bytes >= REUSE_BYTES;
+        bool one = plan->slots[s].bytes >= least;
         large += one;
         made += one && plan->slots[s].made;
     }
@@ -127,7 +134,8 @@ static void *carve(char **at, size_t bytes) {
 }
 
 lazy_reuse *lazy_reuse_new(const lazy_plan *plan) {
-    if (!worth_it(plan))
+    size_t least = (size_t)least_bytes;
+    if (!worth_it(plan, least))
         return NULL;
     size_t n = (size_t)plan->nslots, steps = (size_t)plan->nsteps, touches = 0;
     for (int32_t t = 0; t < plan->nsteps; t++)
@@ -140,6 +148,7 @@ lazy_reuse *lazy_reuse_new(const lazy_plan *plan) {
         return NULL;
     char *at = (char *)(r + 1);
     r->plan = plan;
+    r->least = least;
     r->words = words;
     r->bytes = carve(&at, n * sizeof *r->bytes);
     r->reach = words ? carve(&at, steps * words * sizeof *r->reach) : NULL;
@@ -261,7 +270,7 @@ static bool inherit_in_place(lazy_reuse *r, const walk *w, int32_t out) {
     int32_t s = plan_slot(w->batch, w->step, out);
     for (int32_t in = 0; in < w->step->nbufs - w->step->nouts; in++) {
         int32_t from = plan_slot(w->batch, w->step, in);
-        if (!r->dies[from] || r->last[from] != w->t || r->plan->slots[from].bytes < REUSE_BYTES || r->has_heir[from] ||
+        if (!r->dies[from] || r->last[from] != w->t || r->plan->slots[from].bytes < r->least || r->has_heir[from] ||
             (!r->plan->slots[from].made && w->t < r->plan->nsteps - 1) || misfit(r, s, from) == SIZE_MAX ||
             !may_follow(r, w->t, from) || !may_overwrite(w->step, in, out))
             continue;
@@ -297,7 +306,7 @@ static void inherit_dead(lazy_reuse *r, const walk *w, int32_t out) {
 static void bury(lazy_reuse *r, const walk *w) {
     for (int32_t k = 0; k < w->step->nbufs; k++) {
         int32_t s = plan_slot(w->batch, w->step, k);
-        bool large = r->plan->slots[s].bytes >= REUSE_BYTES;
+        bool large = r->plan->slots[s].bytes >= r->least;
         if (large && r->dies[s] && r->last[s] == w->t && !r->has_heir[s]) {
             r->has_heir[s] = 1; /* or is waiting for one: it is buried once */
             r->dead[r->ndead++] = s;
@@ -321,7 +330,7 @@ static void find_homes(lazy_reuse *r) {
         find_reach(r, &w);
         for (int32_t out = w.step->nbufs - w.step->nouts; out < w.step->nbufs; out++) {
             int32_t s = plan_slot(w.batch, w.step, out);
-            if (r->first[s] == w.t && r->bytes[s] >= REUSE_BYTES && !r->stays[s] && !inherit_in_place(r, &w, out))
+            if (r->first[s] == w.t && r->bytes[s] >= r->least && !r->stays[s] && !inherit_in_place(r, &w, out))
                 inherit_dead(r, &w, out);
         }
         bury(r, &w);

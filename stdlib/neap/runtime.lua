@@ -151,6 +151,15 @@ function np.debug.kernels(given)
     core.call("debug.kernels", function() return C.neap_debug_kernels(limits) end)
 end
 
+--- np.debug.reuse(bytes): in regions that are planned from now on, buffers of at least so many bytes share memory if
+-- they can; 0: as at the start. For tests: no result depends on it.
+function np.debug.reuse(bytes)
+    if type(bytes) ~= "number" or bytes < 0 then
+        bad_argument("debug.reuse", 1, "bytes", "a number from 0 up", bytes)
+    end
+    C.neap_debug_reuse(math.min(bytes, 2 ^ 53))
+end
+
 --- np.debug.memory_limit(bytes): arrays may not take more; 0: no limit. Over it, operations raise "out of memory".
 function np.debug.memory_limit(bytes)
     if type(bytes) ~= "number" or bytes < 0 then

@@ -1,0 +1,238 @@
+--- reuse_test.lua: arrays that nobody can ask for any more share memory: how much is live at the peak of a region.
+--
+-- Sizes are powers of two, so that a block is as large as its array, and everything is waited for, so that peaks are
+-- exact.
+local check = require "tests.check"
+
+local MIB = 2 ^ 20
+local N = 512 -- a matrix of N × N floats is 1 MiB
+
+local function settle()
+    np.wait_all()
+    np.memory.trim()
+end
+
+--- The highest number of MiB that were live beyond what was before, while f(…) ran and its results were made. Other
+-- results of f are dropped.
+local function peak(f, ...)
+    settle()
+    np.memory.reset_peak()
+    local before = np.memory().live
+    local results = { f(...) }
+    np.wait_all()
+    local highest = (np.memory().peak - before) / MIB
+    for k = #results, 1, -1 do results[k] = nil end
+    return highest
+end
+
+--- The peak of a jitted function that was called before.
+local function jitted_peak(f, ...)
+    local jitted = np.jit(f)
+    local first = { jitted(...) }
+    np.wait_all()
+    for k = #first, 1, -1 do first[k] = nil end
+    return peak(jitted, ...)
+end
+
+local x = (np.arange(N * N, { dtype = "f32" }):reshape(N, N) / (N * N) - 0.5):wait()
+local w = (np.arange(N * N, { dtype = "f32" }):reshape(N, N):transpose() / (N * N) - 0.3):wait()
+
+check.test("a chain of products takes two buffers, however long it is", function()
+    for _, length in ipairs { 2, 3, 10, 40 } do
+        check.equal(jitted_peak(function(a, b)
+            for _ = 1, length do a = a:matmul(b) end
+            return a
+        end, x, w), 2, length .. " products")
+    end
+end)
+
+check.test("a map writes over what it reads last", function()
+    local function f(a, b)
+        return np.tanh(a:matmul(b)) * 2
+    end
+    check.equal(jitted_peak(f, x, w), 1)
+    check.equal(jitted_peak(function(a, b)
+        for _ = 1, 5 do a = f(a, b) end
+        return a
+    end, x, w), 2)
+    local product = x:matmul(w)
+    check.equal(np.jit(f)(x, w):totable(), (np.tanh(product) * 2):totable())
+end)
+
+check.test("not where it reads at other places, or elements of another size", function()
+    check.equal(jitted_peak(function(a, b) return a:matmul(b):transpose() + 1 end, x, w), 2)
+    check.equal(jitted_peak(function(a, b) return a:matmul(b)[{ {}, { N, nil, -1 } }] * 1 end, x, w), 2, "flipped")
+    check.equal(jitted_peak(function(a, b) return a:matmul(b):astype "f64" end, x, w), 3)
+    check.equal(jitted_peak(function(a, b) return a:matmul(b):gt(0) end, x, w), 1.25)
+    check.equal(jitted_peak(function(a, b)
+        local product = a:matmul(b)
+        return product + product:transpose()
+    end, x, w), 2)
+end)
+
+check.test("outputs keep their memory", function()
+    local f = np.jit(function(a, b)
+        local first = a:matmul(b)
+        local second = np.tanh(first)
+        return first, second, second:matmul(first)
+    end)
+    local first, second, third = f(x, w)
+    local product = x:matmul(w)
+    check.equal(first:totable(), product:totable())
+    check.equal(second:totable(), np.tanh(product):totable())
+    check.equal(third:totable(), np.tanh(product):matmul(product):totable())
+    check.equal(peak(f, x, w), 3)
+end)
+
+check.test("sizes that differ share memory where little of it is wasted", function()
+    local narrow = w[{ {}, { 0, N / 2 } }]:wait() -- N × N/2
+    check.equal(jitted_peak(function(a, b, c)
+        local half = a:matmul(c)                  -- 0.5
+        local whole = half:matmul(c:transpose())  -- 1
+        local again = whole:matmul(c)             -- 0.5, over `half`
+        return again:matmul(c:transpose()):matmul(b)
+    end, x, w, narrow), 2)
+    local row = w[{ { 0, 4 }, {} }]:wait()        -- a result never keeps much more than its size
+    check.equal(jitted_peak(function(a, b, c) return c:matmul(a:matmul(b)):matmul(b) end, x, w, row), 1 + 2 * 4 / N)
+end)
+
+check.test("a training step in one program", function()
+    local params = {}
+    for k = 1, 6 do params[k] = ((w * (0.1 * k) + 0.01) / N):wait() end
+    local function loss(p, inputs)
+        local h = inputs
+        for k = 1, #p do h = np.tanh(h:matmul(p[k])) end
+        return (h * h):mean()
+    end
+    local function step(p, inputs)
+        local value, grads = np.value_and_grad(loss)(p, inputs)
+        local new = {}
+        for k = 1, #p do new[k] = p[k] - 0.1 * grads[k] end
+        return new, value
+    end
+    -- Six activations are there when the gradient begins; its results take their memory over, one after the other.
+    check.equal(math.floor(jitted_peak(step, params, x)), 9)
+    local new, value = np.jit(step)(params, x)
+    local plain, expected = step(params, x)
+    check.equal(value:item(), expected:item())
+    for k = 1, #new do check.equal(new[k]:totable(), plain[k]:totable()) end
+end)
+
+check.test("recorded work without a handle shares memory, other work does not", function()
+    local function chain(length, kept)
+        np.debug.limits { nodes = 0, bytes = 0 }
+        local h, handles = x, {}
+        for k = 1, length do
+            h = h:matmul(w)
+            handles[k] = kept and h
+        end
+        return h, handles
+    end
+    for _, kept in ipairs { true, false } do
+        settle()
+        np.memory.reset_peak()
+        local before = np.memory().live
+        local last, handles = chain(8, kept)
+        np.memory.trim() -- collects handles
+        np.wait_all()
+        local highest = (np.memory().peak - before) / MIB
+        check.equal(highest, kept and 8 or 2, kept and "kept" or "not kept")
+        if kept then check.equal(handles[2]:totable(), x:matmul(w):matmul(w):totable()) end
+        check.equal(#handles, 8)
+        last:wait()
+    end
+    np.debug.limits { nodes = 1024, bytes = 2 ^ 26 }
+end)
+
+check.test("an array that nobody holds any more is overwritten by its last reader", function()
+    np.debug.limits { nodes = 0, bytes = 0 }
+    local function double(keep)
+        local a = (x + 1):wait()
+        local b = a * 2
+        return b, keep and a
+    end
+    for _, keep in ipairs { true, false } do
+        settle()
+        local before = np.memory().live
+        local b, a = double(keep)
+        np.memory.trim()
+        np.memory.reset_peak()
+        b:wait()
+        check.equal((np.memory().peak - before) / MIB, keep and 2 or 1)
+        check.equal(b:totable(), ((x + 1) * 2):totable())
+        if keep then check.equal(a:totable(), (x + 1):totable()) end
+    end
+    np.debug.limits { nodes = 1024, bytes = 2 ^ 26 }
+end)
+
+check.test("a failure stays with what it belongs to", function()
+    local f = np.jit(function(a, b)
+        local failed = np.debug.fail(a:matmul(b))
+        local lost = failed:matmul(b)
+        local sum = lost:sum()
+        local h = b
+        for _ = 1, 30 do h = h:matmul(a) end -- takes over the memory of what failed
+        return sum, h
+    end)
+    local sum, h = f(x, w)
+    local expected = w
+    for _ = 1, 30 do expected = expected:matmul(x) end
+    check.equal(h:totable(), expected:totable())
+    check.raises(function() sum:item() end, "debug_fail")
+    pcall(np.wait_all)
+end)
+
+check.test("what a callback was given is its own", function()
+    local seen
+    local f = np.jit(function(a, b)
+        local h = a:matmul(b)
+        np.callback(function(given) seen = given end)(h)
+        for _ = 1, 30 do h = h:matmul(b) end
+        return h
+    end)
+    f(x, w)
+    np.effects_barrier()
+    np.wait_all()
+    check.equal(seen:totable(), x:matmul(w):totable())
+end)
+
+check.test("a shortage of memory leaves everything as it was", function()
+    settle()
+    np.debug.limits { nodes = 0, bytes = 0 }
+    local a = (x + 1):wait()
+    local h = a * 3
+    local result = h:matmul(w):matmul(w)
+    local expected = ((x + 1) * 3):matmul(w):matmul(w):wait()
+    a, h = nil, nil
+    np.memory.trim()
+    np.debug.memory_limit(np.memory().live + 1000)
+    local ok, problem = pcall(np.wait, result)
+    np.debug.memory_limit(0)
+    check.ok(not ok and problem:find("out of memory", 1, true), tostring(problem))
+    check.equal(result:totable(), expected:totable())
+    np.debug.limits { nodes = 1024, bytes = 2 ^ 26 }
+end)
+
+check.test("a training loop stays at the peak of its first steps", function()
+    local params = { w:wait(), (w * 0.5):wait() }
+    local step = np.jit(function(p, inputs)
+        local _, grads = np.value_and_grad(function(p2)
+            return (np.tanh(inputs:matmul(p2[1])):matmul(p2[2]) ^ 2):mean()
+        end)(p)
+        return { p[1] - 0.01 * grads[1], p[2] - 0.01 * grads[2] }
+    end)
+    local early
+    local taken = np.memory().made
+    for k = 1, 400 do
+        params = step(params, x)
+        if k % 10 == 0 then
+            np.wait_all()
+            np.memory.trim()
+        end
+        if k == 40 then early = np.memory().peak end
+    end
+    check.equal(np.memory().peak, early)
+    check.ok(np.memory().made > taken)
+end)
+
+check.done()
