@@ -113,7 +113,8 @@ enum {
     LAZY_OP_CHEAP = 32,    /* source: made of nothing but its attributes or one number; map: may be part of formulas */
     LAZY_OP_EFFECT = 64,   /* call: an effect. Its first attribute points to what is run and is no structure */
     LAZY_OP_PROMPT = 128,  /* call: never pending, whoever records it starts it */
-    LAZY_OP_PLACES = 256   /* view: its result is committed to the device of its first attribute; -1: to none */
+    LAZY_OP_PLACES = 256,  /* view: its result is committed to the device of its first attribute; -1: to none */
+    LAZY_OP_SPLITS = 512   /* call: much work is split over the workers */
 };
 
 /* The dtypes that the op accepts after its dtype rule has chosen one. */
@@ -146,6 +147,9 @@ typedef struct lazy_op {
     int (*pieces)(const lazy_call_desc *call, const lazy_result *out, lazy_piece *pieces);
     /* LAZY_CALL: the work. Runs on any thread; may use neap_parallel_for. */
     int (*call)(const lazy_call *call, const neap_run *run);
+    /* LAZY_CALL: whether an operand may lie so (its data is not set); else it gets a buffer of its own, row-major. NULL:
+     * any strides, with LAZY_OP_DENSE row-major ones. */
+    bool (*reads)(const lazy_tensor *operand);
     /* LAZY_CALL: estimated ns on one core, for scheduling only. NULL: about the bytes moved. */
     int64_t (*cost)(const lazy_call_desc *call, const lazy_result *out);
     int (*grad)(lazy_grad *g);

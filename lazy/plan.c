@@ -368,7 +368,10 @@ static void plan_operand(planner *p, lazy_step *step, int k, neap_node *node) {
     if (lazy_is_view(node) && !node->buffer && !p->made[node->index] && !whole) {
         neap_node *base = node->base;
         bool contiguous = lazy_map_contiguous(node->ndim, node->shape, node->map);
-        if ((lazy_is_leaf(base) || p->made[base->index]) && (contiguous || !dense)) {
+        lazy_tensor seen = *tensor;
+        seen.stride = node->map->stride;
+        bool (*reads)(const lazy_tensor *) = step->call.op->reads;
+        if ((lazy_is_leaf(base) || p->made[base->index]) && (contiguous || !dense) && (!reads || reads(&seen))) {
             target = base;
             memcpy((int64_t *)tensor->stride, node->map->stride, node->ndim * sizeof *node->shape);
             step->offsets[k] = node->map->offset;

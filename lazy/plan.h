@@ -239,8 +239,8 @@ void lazy_reuse_of_flush(neap_ctx *ctx, lazy_reuse *reuse);
 /* The slot whose buffer this slot gets, itself for one of its own, and the bytes that such a buffer needs. */
 int32_t lazy_reuse_home(const lazy_reuse *reuse, int32_t slot);
 size_t lazy_reuse_bytes(const lazy_reuse *reuse, int32_t slot);
-/* The variables that steps of a batch read and write, each once, for buffers by place in the batch (NULL: not used), and
- * the bytes that they write; reads and writes have room for all of them. */
+/* The variables that steps of a batch read and write, each once, for buffers by place in the batch (NULL: not used).
+ * reads and writes have room for all of them. */
 void lazy_reuse_vars(const lazy_reuse *reuse, const lazy_batch *batch, int32_t first, int32_t nsteps,
                      neap_buffer *const *bufs, neap_var **reads, neap_var **writes, neap_push *push);
 

@@ -33,7 +33,7 @@ enum {
     LEAST_BYTES = 1 << 16, /* of a slot that takes part */
     MOST_STEPS = 4096,     /* of a plan, up to which ancestors are known */
     APART = 16,            /* steps of a plan that may be under way at once */
-    WIDE_COST = 80000      /* ns: a kernel of so much work is split over the workers, twice over */
+    WIDE_COST = 80000      /* ns: a step of so much work is split over the workers, if it is of a kind that can be */
 };
 
 static _Atomic int64_t least_bytes = LEAST_BYTES;
@@ -209,7 +209,8 @@ static bool may_follow(const lazy_reuse *r, int32_t t, int32_t s) {
     for (int32_t i = r->start[s]; i < r->start[s + 1]; i++) {
         int32_t u = r->touch[i];
         const lazy_step *step = r->plan->steps[u];
-        bool wide = step->kind == LAZY_STEP_KERNEL && step->cost >= WIDE_COST;
+        bool splits = step->kind == LAZY_STEP_KERNEL || step->call.op->flags & LAZY_OP_SPLITS;
+        bool wide = splits && step->cost >= WIDE_COST;
         if (u != t && !wide && t - u <= APART && !reaches(r, t, u))
             return false;
     }
@@ -443,7 +444,6 @@ static void find_access(const lazy_reuse *r, const lazy_batch *batch, int32_t fi
 void lazy_reuse_vars(const lazy_reuse *reuse, const lazy_batch *batch, int32_t first, int32_t nsteps,
                      neap_buffer *const *bufs, neap_var **reads, neap_var **writes, neap_push *push) {
     push->nreads = push->nwrites = push->nfresh = 0;
-    push->bytes = 0;
     for (int32_t k = 0; k < batch->nbufs; k++) {
         bool seen = !bufs[k], written, fresh;
         for (int32_t j = 0; j < k && !seen; j++)
@@ -456,7 +456,6 @@ void lazy_reuse_vars(const lazy_reuse *reuse, const lazy_batch *batch, int32_t f
             reads[push->nreads++] = var;
             continue;
         }
-        push->bytes += (int64_t)neap_buffer_bytes(bufs[k]);
         int at = push->nwrites++;
         if (fresh) {
             writes[at] = writes[push->nfresh];

@@ -57,17 +57,6 @@ static bool blas_operand(const lazy_tensor *t, int64_t *ld, bool *transposed) {
     return false;
 }
 
-/* Copies one matrix of any strides to row-major order. */
-static void pack(const lazy_tensor *t, int64_t base, void *to) {
-    int64_t rows = t->shape[t->ndim - 2], cols = t->shape[t->ndim - 1];
-    int64_t rs = t->stride[t->ndim - 2], cs = t->stride[t->ndim - 1];
-    size_t bytes = (size_t)neap_dtype_bytes(t->dtype);
-    for (int64_t i = 0; i < rows; i++)
-        for (int64_t j = 0; j < cols; j++)
-            memcpy((char *)to + (size_t)(i * cols + j) * bytes,
-                   (const char *)t->data + (base + i * rs + j * cs) * (int64_t)bytes, bytes);
-}
-
 /* Offset of batch b of a tensor: the axes before the last two, row-major. */
 static int64_t batch_offset(const lazy_tensor *t, int64_t b) {
     int64_t at = 0;
@@ -132,60 +121,41 @@ static int integer_matmul(const lazy_call *call) {
     return 0;
 }
 
-/* Makes an operand's matrices row-major in scratch memory, all batches; *t describes the copy. */
-static void *densify(lazy_tensor *t, int64_t *stride) {
-    int n = t->ndim;
-    int64_t one = t->shape[n - 1] * t->shape[n - 2], batches = one ? t->size / one : 0;
-    size_t bytes = (size_t)neap_dtype_bytes(t->dtype);
-    char *copy = malloc((size_t)t->size * bytes + 1);
-    if (!copy)
-        return NULL;
-    for (int64_t b = 0; b < batches; b++)
-        pack(t, batch_offset(t, b), copy + (size_t)(b * one) * bytes);
-    lazy_row_major(n, t->shape, stride);
-    t->data = copy;
-    t->stride = stride;
-    return copy;
+/* The BLAS takes matrices of which one axis is contiguous, one after the other at one distance. */
+static bool matmul_reads(const lazy_tensor *t) {
+    int64_t ld, batch;
+    bool transposed;
+    return neap_dtype_kind(t->dtype) != 'f' || (blas_operand(t, &ld, &transposed) && batch_stride(t, &batch));
 }
 
 static int matmul_call(const lazy_call *call, const neap_run *run) {
     if (neap_dtype_kind(call->out->dtype) != 'f')
         return integer_matmul(call);
-    lazy_tensor in[2] = {call->in[0], call->in[1]};
-    int64_t ld[2], batch[2], strides[2][NEAP_MAX_DIMS];
+    const lazy_tensor *in = call->in;
+    int64_t ld[2], batch[2];
     bool transposed[2];
-    void *copies[2] = {NULL, NULL};
-    int n = call->out->ndim, status = 0;
-    for (int k = 0; k < 2 && status == 0; k++)
-        if (!blas_operand(&in[k], &ld[k], &transposed[k]) || !batch_stride(&in[k], &batch[k])) {
-            if (!(copies[k] = densify(&in[k], strides[k])))
-                status = neap_error(NEAP_E_MEMORY, "matmul: out of memory for an operand");
-            else if (!blas_operand(&in[k], &ld[k], &transposed[k]) || !batch_stride(&in[k], &batch[k]))
-                status = neap_error(NEAP_E_INTERNAL, "matmul: a dense operand is not dense");
-        }
-    if (status == 0) {
-        int64_t rows = call->out->shape[n - 2], cols = call->out->shape[n - 1];
-        engine_gemm_args args = {.f64 = call->out->dtype == NEAP_DTYPE_F64,
-                                 .batch = rows && cols ? call->out->size / (rows * cols) : 0,
-                                 .m = rows,
-                                 .n = cols,
-                                 .k = in[0].shape[n - 1],
-                                 .a = in[0].data,
-                                 .b = in[1].data,
-                                 .c = call->out->data,
-                                 .lda = ld[0],
-                                 .ldb = ld[1],
-                                 .ldc = cols,
-                                 .transpose_a = transposed[0],
-                                 .transpose_b = transposed[1],
-                                 .stride_a = batch[0],
-                                 .stride_b = batch[1],
-                                 .stride_c = rows * cols};
-        status = engine_gemm(run, &args);
-    }
-    free(copies[0]);
-    free(copies[1]);
-    return status;
+    int n = call->out->ndim;
+    for (int k = 0; k < 2; k++)
+        if (!blas_operand(&in[k], &ld[k], &transposed[k]) || !batch_stride(&in[k], &batch[k]))
+            return neap_error(NEAP_E_INTERNAL, "matmul: an operand that the BLAS cannot take");
+    int64_t rows = call->out->shape[n - 2], cols = call->out->shape[n - 1];
+    engine_gemm_args args = {.f64 = call->out->dtype == NEAP_DTYPE_F64,
+                             .batch = rows && cols ? call->out->size / (rows * cols) : 0,
+                             .m = rows,
+                             .n = cols,
+                             .k = in[0].shape[n - 1],
+                             .a = in[0].data,
+                             .b = in[1].data,
+                             .c = call->out->data,
+                             .lda = ld[0],
+                             .ldb = ld[1],
+                             .ldc = cols,
+                             .transpose_a = transposed[0],
+                             .transpose_b = transposed[1],
+                             .stride_a = batch[0],
+                             .stride_b = batch[1],
+                             .stride_c = rows * cols};
+    return engine_gemm(run, &args);
 }
 
 static neap_node *transposed_last(lazy_grad *g, neap_node *node) {
@@ -209,6 +179,6 @@ NEAP_OP(
     .doc =
         "Products of matrices: (…, m, k) times (…, k, n) with equal leading axes gives (…, m, n). Floats through the "
         "BLAS with k never split, so the result does not depend on the number of threads; integers wrap around.",
-    .kind = LAZY_CALL, .arity = 2, .types = LAZY_ALL, .flags = LAZY_OP_HIDDEN,
+    .kind = LAZY_CALL, .arity = 2, .types = LAZY_ALL, .flags = LAZY_OP_HIDDEN | LAZY_OP_SPLITS,
     .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_IN1, .dtype = lazy_dtype_promote, .shape = matmul_shape,
-    .call = matmul_call, .cost = matmul_cost, .grad = matmul_grad)
+    .call = matmul_call, .reads = matmul_reads, .cost = matmul_cost, .grad = matmul_grad)

@@ -173,8 +173,8 @@ NEAP_OP(
         "Random bits of a shape under a key, u32 of shape (2,): words of 32 bits, or pairs of words (high, low) of 64 "
         "along a new last axis.",
     .attrs = "width shape…", .kind = LAZY_CALL, .arity = 1, .types = LAZY_INT,
-    .flags = LAZY_OP_HIDDEN | LAZY_OP_ZERO_GRAD | LAZY_OP_DENSE, .dtype = lazy_dtype_same, .shape = bits_shape,
-    .call = bits_call, .cost = bits_cost)
+    .flags = LAZY_OP_HIDDEN | LAZY_OP_ZERO_GRAD | LAZY_OP_DENSE | LAZY_OP_SPLITS, .dtype = lazy_dtype_same,
+    .shape = bits_shape, .call = bits_call, .cost = bits_cost)
 
 /* ---- random_integers --------------------------------------------------------------------------------------------- */
 static int integers_shape(const lazy_call_desc *call, lazy_result *out) {
