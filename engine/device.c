@@ -343,9 +343,25 @@ int neap_run_copy(const neap_run *run, int direction, void *to, const void *from
     return device->kind->copy(device->handle, run->stream, direction, to, from, bytes);
 }
 
+/* Without a stream, scratch of the host's memory is a buffer, whose address stands in front of what the op gets. */
+enum { SCRATCH_HEAD = 64 };
+
+static int alloc_pooled(const neap_run *run, size_t bytes, void **out) {
+    neap_buffer *buffer = NULL;
+    int status = bytes > SIZE_MAX - SCRATCH_HEAD ? neap_error(NEAP_E_MEMORY, "out of memory: %zu bytes wanted", bytes)
+                                                 : neap_buffer_new(run->device, bytes + SCRATCH_HEAD, &buffer);
+    if (status)
+        return status;
+    *(neap_buffer **)buffer->data = buffer;
+    *out = (char *)buffer->data + SCRATCH_HEAD;
+    return NEAP_OK;
+}
+
 int neap_run_alloc(const neap_run *run, size_t bytes, void **out) {
     engine_device *device = engine_device_at(run->device);
     size_t some = bytes ? bytes : 1;
+    if (!run->stream && device->memory.host)
+        return alloc_pooled(run, bytes, out);
     int status = device->kind->alloc(device->handle, run->stream, some, out);
     if (status == NEAP_E_MEMORY) {
         engine_memory_evict(device, UINT64_MAX);
@@ -356,7 +372,9 @@ int neap_run_alloc(const neap_run *run, size_t bytes, void **out) {
 
 void neap_run_free(const neap_run *run, void *memory, size_t bytes) {
     engine_device *device = engine_device_at(run->device);
-    if (memory)
+    if (memory && !run->stream && device->memory.host)
+        neap_buffer_release(*(neap_buffer **)((char *)memory - SCRATCH_HEAD));
+    else if (memory)
         device->kind->free(device->handle, run->stream, memory, bytes ? bytes : 1);
 }
 

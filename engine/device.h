@@ -113,7 +113,8 @@ NEAP_API int neap_device_register(const neap_device_kind *kind);
  * streams may return as soon as it has enqueued its work; it has finished when its stream has come to that point. */
 NEAP_API int neap_run_launch(const neap_run *run, const neap_launch *launch);
 NEAP_API int neap_run_copy(const neap_run *run, int direction, void *to, const void *from, size_t bytes);
-/* Memory for this op alone, freed in stream order. What lives longer is a buffer. */
+/* Memory for this op alone, freed in stream order; on the CPU it is counted and pooled as a buffer's. What lives longer is
+ * a buffer. */
 NEAP_API int neap_run_alloc(const neap_run *run, size_t bytes, void **out);
 NEAP_API void neap_run_free(const neap_run *run, void *memory, size_t bytes);
 

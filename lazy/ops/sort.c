@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/device.h"
 #include "lazy/op.h"
 
 enum { SHORT_LINE = 48, RADIX = 256 };
@@ -98,7 +99,6 @@ typedef struct job {
 } job;
 
 static void sort_line(void *arg, int64_t line, const neap_run *run) {
-    (void)run;
     job *j = arg;
     const lazy_call *call = j->call;
     const lazy_tensor *in = &call->in[0];
@@ -108,11 +108,12 @@ static void sort_line(void *arg, int64_t line, const neap_run *run) {
     uint64_t last = bytes == 8 ? UINT64_MAX : (UINT64_C(1) << 8 * bytes) - 1;
     pair few[SHORT_LINE];
     bool is_short = n <= SHORT_LINE;
-    pair *pairs = is_short ? few : malloc((size_t)n * 2 * sizeof *pairs);
-    if (!pairs) {
+    void *room = few;
+    if (!is_short && neap_run_alloc(run, (size_t)n * 2 * sizeof(pair), &room) != 0) {
         __atomic_store_n(&j->failed, 1, __ATOMIC_RELAXED);
         return;
     }
+    pair *pairs = room;
     for (int64_t i = 0; i < n; i++) {
         uint64_t key = key_of[in->dtype](in->data, first + i * j->inner);
         if (descending && !(is_float && key == last)) /* NaN stays last; no other float has its key */
@@ -128,7 +129,7 @@ static void sort_line(void *arg, int64_t line, const neap_run *run) {
     for (int64_t i = 0; i < n; i++)
         out[first + i * j->inner] = sorted[i].index;
     if (!is_short)
-        free(pairs);
+        neap_run_free(run, room, (size_t)n * 2 * sizeof(pair));
 }
 
 static int argsort_call(const lazy_call *call, const neap_run *run) {
