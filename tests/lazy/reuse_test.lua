@@ -199,11 +199,11 @@ end)
 check.test("a shortage of memory leaves everything as it was", function()
     settle()
     np.debug.limits { nodes = 0, bytes = 0 }
-    local a = (x + 1):wait()
-    local h = a * 3
-    local result = h:matmul(w):matmul(w)
-    local expected = ((x + 1) * 3):matmul(w):matmul(w):wait()
-    a, h = nil, nil
+    local function record()
+        local a = (x + 1):wait()
+        return (a * 3):matmul(w):matmul(w)
+    end
+    local expected, result = record():wait(), record()
     np.memory.trim()
     np.debug.memory_limit(np.memory().live + 1000)
     local ok, problem = pcall(np.wait, result)
