@@ -79,8 +79,8 @@ typedef struct vm_load {
 
 /* LOOP: a loop over its operands. CHAIN: arg[1] links from links[arg[0]] on. GATHER: load `out`. FILL: with the single
  * element arg[0]. SPREAD: arg[0], one element for each row, over the rows. TAKE: from the table load arg[0] at arg[1]. FOLD:
- * the values arg[0] (and arg[1], of a sum as computed) into sink `out`. */
-typedef enum vm_what { VM_LOOP, VM_CHAIN, VM_GATHER, VM_FILL, VM_SPREAD, VM_TAKE, VM_FOLD } vm_what;
+ * the values arg[0] (and arg[1], of a sum as computed) into sink `out`. FOLD_LOAD: load arg[0], row by row where it is. */
+typedef enum vm_what { VM_LOOP, VM_CHAIN, VM_GATHER, VM_FILL, VM_SPREAD, VM_TAKE, VM_FOLD, VM_FOLD_LOAD } vm_what;
 
 typedef struct vm_ins {
     lazy_loop loop; /* of a LOOP; else NULL */

@@ -56,7 +56,7 @@ static void sum_as_computed(vm_builder *b, vm_sink *sink) {
         return;
     sink->summed = summed->leaves[s->ins.dtype];
     s->gone = true;
-    if (reads == &first->ins) {
+    if (reads != &s->ins) {
         memcpy(s->ins.arg, reads->arg, sizeof s->ins.arg);
         s->ins.narg = reads->narg;
         first->gone = true;

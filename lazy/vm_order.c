@@ -10,7 +10,7 @@ enum { ANY, WIDE_OR_SINGLE, WIDE };
 
 static vm_ins *emit(vm_builder *b, int what, int out, bool by_row) {
     vm_program *p = b->p;
-    if (what != VM_FOLD)
+    if (what < VM_FOLD)
         b->maker[out] = p->nins;
     vm_ins *ins = &p->ins[p->nins++];
     *ins = (vm_ins){.what = (uint8_t)what, .out = out, .by_row = by_row};
@@ -46,8 +46,21 @@ static int operand(vm_builder *b, int value, int wanted) {
 }
 
 /* ---- Reductions -------------------------------------------------------------------------------------------------- */
+/* Is the value a load that only this reduction reads, and whose columns lie side by side? */
+static bool in_rows(const vm_builder *b, const vm_sink *sink) {
+    const vm_program *p = b->p;
+    const vm_load *load = sink->value < p->nloads ? &p->loads[sink->value] : NULL;
+    return p->form == VM_FORM_COLUMNS && load && load->kind == LAZY_LOAD_BUFFER && load->rate == VM_EACH &&
+           !load->in_place && b->uses[sink->value] == 1 && p->nwalk == 2 && load->map.walk[1] == 1;
+}
+
 static void fold(vm_builder *b, int k) {
     vm_sink *sink = &b->p->sinks[k];
+    if (in_rows(b, sink)) {
+        emit(b, VM_FOLD_LOAD, k, false)->arg[0] = sink->value;
+        b->folded[k] = true;
+        return;
+    }
     const lazy_ins *step = sink->summed ? &b->steps[sink->value - b->p->nloads].ins : NULL;
     int first = operand(b, step ? step->arg[0] : sink->value, WIDE);
     int second = step ? operand(b, step->arg[step->narg - 1], WIDE) : first;

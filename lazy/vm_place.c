@@ -37,7 +37,9 @@ static int operands(const vm_ins *ins) {
     case VM_CHAIN:
         return ins->arg[1] - 1; /* but the end */
     case VM_GATHER:
+    case VM_FOLD_LOAD:
         return 0;
+    case VM_FILL:
     case VM_SPREAD:
         return 1;
     default:
@@ -182,7 +184,7 @@ static void place_values(vm_builder *b) {
             give(b, v);
             b->last[v] = -1; /* it may be an operand again */
         }
-        if (ins->what != VM_FOLD && b->rate[ins->out] == VM_EACH && !in_place(b, ins->out) && !is_direct(p, ins->out))
+        if (ins->what < VM_FOLD && b->rate[ins->out] == VM_EACH && !in_place(b, ins->out) && !is_direct(p, ins->out))
             p->place[ins->out] = take(b, b->width[ins->out]);
     }
 }
@@ -191,7 +193,7 @@ static void place_values(vm_builder *b) {
 static bool registers(const vm_builder *b) {
     const vm_program *p = b->p;
     for (int at = p->cell; at < p->late; at++)
-        if (p->ins[at].what != VM_FOLD && !is_direct(p, p->ins[at].out))
+        if (p->ins[at].what < VM_FOLD && !is_direct(p, p->ins[at].out))
             return true;
     return false;
 }

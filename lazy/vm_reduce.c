@@ -248,11 +248,12 @@ static void leaf_end(accumulator *a) {
     a->used = 0;
 }
 
-/* Rows first … of the columns of a block, which lie row after row; a leaf ends after each 256 rows and at `end`. */
-static void feed_columns(accumulator *a, const char *values, int64_t first, int64_t rows, int64_t end) {
-    int64_t row_bytes = a->columns * a->width;
+/* Rows first … of the columns of a block, `step` bytes from one to the next; a leaf ends after each 256 rows and at
+ * `end`. */
+static void feed_columns(accumulator *a, const char *values, int64_t step, int64_t first, int64_t rows, int64_t end) {
+    int64_t row_bytes = a->columns * a->width, most = step == row_bytes ? LAZY_LANES : 1;
     if (a->sink->choice) {
-        for (int64_t r = 0; r < rows; r++, values += row_bytes)
+        for (int64_t r = 0; r < rows; r++, values += step)
             a->sink->choice->columns(a->lanes, a->index, values, a->columns, (int32_t)(first + r));
         return;
     }
@@ -260,10 +261,11 @@ static void feed_columns(accumulator *a, const char *values, int64_t first, int6
         int64_t lane = (first + r) % LAZY_LANES;
         char *lanes = a->lanes + lane * row_bytes;
         n = rows - r < LAZY_LANES - lane ? rows - r : LAZY_LANES - lane;
+        n = n < most ? n : most;
         if (lane < a->used) {
-            a->sink->fold->pairs(lanes, lanes, values + r * row_bytes, NULL, n * a->columns);
+            a->sink->fold->pairs(lanes, lanes, values + r * step, NULL, n * a->columns);
         } else {
-            memcpy(lanes, values + r * row_bytes, (size_t)(n * row_bytes));
+            memcpy(lanes, values + r * step, (size_t)(n * row_bytes));
             a->used += n;
         }
         if ((first + r + n) % LAZY_LEAF == 0 || first + r + n == end)
@@ -271,16 +273,36 @@ static void feed_columns(accumulator *a, const char *values, int64_t first, int6
     }
 }
 
+/* Asks for rows of a block some rows ahead: they lie on pages of their own, where hardware asks too late. */
+static void ask_rows(const char *values, int64_t step, int64_t row_bytes, int64_t rows) {
+    enum { LINE = 64 };
+    for (int64_t r = 0; r < rows; r++)
+        for (int64_t at = 0; at < row_bytes; at += LINE)
+            __builtin_prefetch(values + r * step + at);
+}
+
+static void fold_columns(const vm_frame *f, int sink, const char *values, int64_t step) {
+    const vm_program *p = f->program;
+    accumulator *acc = p->carried ? accumulator_of(f, sink) : accumulator_begin(f, sink);
+    feed_columns(acc, values, step, f->start[0] / acc->columns, f->n[0] / acc->columns, p->reduced);
+    if (!p->carried)
+        accumulator_end(acc);
+}
+
 void vm_fold(vm_frame *f, const vm_ins *ins) {
     const vm_program *p = f->program;
     const char *a = f->at[ins->arg[0]], *b = f->at[ins->arg[1]];
-    if (whole_rows(p)) {
+    if (ins->what == VM_FOLD_LOAD) {
+        const vm_load *load = &p->loads[ins->arg[0]];
+        int64_t columns = f->n[1], rows = f->n[0] / columns, step = load->map.walk[0] * load->width;
+        a = (const char *)f->bufs[load->slot] + f->base[ins->arg[0]] * load->width + f->start[0] / columns * step;
+        if (p->far)
+            ask_rows(a + rows * step, step, columns * load->width, rows);
+        fold_columns(f, ins->out, a, step);
+    } else if (whole_rows(p)) {
         fold_rows(f, &p->sinks[ins->out], a, b, f->n[1]);
     } else if (p->form == VM_FORM_COLUMNS) {
-        accumulator *acc = p->carried ? accumulator_of(f, ins->out) : accumulator_begin(f, ins->out);
-        feed_columns(acc, a, f->start[0] / acc->columns, f->n[0] / acc->columns, p->reduced);
-        if (!p->carried)
-            accumulator_end(acc);
+        fold_columns(f, ins->out, a, f->n[1] * p->sinks[ins->out].value_width);
     } else {
         feed_row(accumulator_of(f, ins->out), a, b, f->start[0], f->n[0]);
     }
