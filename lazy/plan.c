@@ -219,9 +219,10 @@ static void cut_in_two(const lazy_fusion *whole, lazy_cut cut, lazy_fusion *low,
  * than WINDOWS kernels. */
 static int plan_kernel(planner *p, neap_node *node, const lazy_fusion *request) {
     enum { WINDOWS = 16 };
-    lazy_fusion todo[WINDOWS] = {*request};
+    lazy_fusion todo[WINDOWS]; /* large, and seldom more than the first */
     int64_t first = p->drafts.n;
     int waiting = 1, windows = 1, status = 0;
+    todo[0] = *request;
     while (waiting > 0 && status == 0) {
         lazy_fusion fusion = todo[--waiting];
         lazy_fused fused = {0};
