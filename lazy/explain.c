@@ -206,16 +206,31 @@ static void say_stages(lazy_print *print, const lazy_kernel *kernel) {
     }
 }
 
-static void say_out(lazy_print *print, const lazy_story *story, const lazy_chapter *chapter, int32_t slot) {
+static void say_buffer(lazy_print *print, const lazy_story *story, const lazy_chapter *chapter, int32_t slot) {
     const neap_node *node = lazy_story_node(story, chapter, slot);
-    lazy_say(print, "\n       ");
     if (node) {
         lazy_say_operand(print, node);
-    } else {
-        lazy_say(print, "a buffer of ");
-        lazy_say_bytes(print, (int64_t)chapter->plan->slots[slot].bytes);
+        return;
     }
-    lazy_say(print, " is stored: %s", lazy_why_text(chapter->plan->slots[slot].why));
+    lazy_say(print, "a buffer of ");
+    lazy_say_bytes(print, (int64_t)chapter->plan->slots[slot].bytes);
+}
+
+/* The slot whose memory a slot gets: itself, or one that is not needed any more. */
+static int32_t home_of(const lazy_plan *plan, int32_t slot) {
+    return plan->reuse ? lazy_reuse_home(plan->reuse, slot) : slot;
+}
+
+static void say_out(lazy_print *print, const lazy_story *story, const lazy_chapter *chapter, int32_t slot) {
+    int32_t home = home_of(chapter->plan, slot);
+    lazy_say(print, "\n       ");
+    say_buffer(print, story, chapter, slot);
+    lazy_say(print, " is stored");
+    if (home != slot) {
+        lazy_say(print, " in the memory of ");
+        say_buffer(print, story, chapter, home);
+    }
+    lazy_say(print, ": %s", lazy_why_text(chapter->plan->slots[slot].why));
 }
 
 static void say_ran(lazy_print *print, lazy_ran *ran) {
@@ -273,7 +288,7 @@ static void say_step(lazy_print *print, const lazy_story *story, const lazy_chap
 static void say_totals(lazy_print *print, const lazy_chapter *chapter) {
     const lazy_plan *plan = chapter->plan;
     lazy_traffic sum = {0};
-    int64_t cost = 0, calls = 0, temporary = 0;
+    int64_t cost = 0, calls = 0, temporary = 0, made = 0, memory = 0;
     for (int32_t s = 0; s < plan->nsteps; s++) {
         lazy_traffic bytes = lazy_step_traffic(plan->steps[s]);
         sum.read += bytes.read;
@@ -281,8 +296,14 @@ static void say_totals(lazy_print *print, const lazy_chapter *chapter) {
         cost += plan->steps[s]->cost;
         calls += plan->steps[s]->kind == LAZY_STEP_CALL;
     }
-    for (int32_t k = 0; k < plan->nslots; k++)
-        temporary += plan->slots[k].made && plan->slots[k].why != LAZY_WHY_ASKED ? (int64_t)plan->slots[k].bytes : 0;
+    for (int32_t k = 0; k < plan->nslots; k++) {
+        if (!plan->slots[k].made)
+            continue;
+        temporary += plan->slots[k].why != LAZY_WHY_ASKED ? (int64_t)plan->slots[k].bytes : 0;
+        made += (int64_t)plan->slots[k].bytes;
+        if (home_of(plan, k) == k)
+            memory += (int64_t)(plan->reuse ? lazy_reuse_bytes(plan->reuse, k) : plan->slots[k].bytes);
+    }
     if (plan->nsteps == 0) {
         lazy_say(print, "nothing has to run\n");
         return;
@@ -300,6 +321,11 @@ static void say_totals(lazy_print *print, const lazy_chapter *chapter) {
     lazy_say_bytes(print, sum.read);
     lazy_say(print, ", writes ");
     lazy_say_bytes(print, sum.written);
+    if (memory < made) {
+        lazy_say(print, " into ");
+        lazy_say_bytes(print, memory);
+        lazy_say(print, " of new memory");
+    }
     if (temporary) {
         lazy_say(print, ", ");
         lazy_say_bytes(print, temporary);
@@ -505,6 +531,8 @@ static int plan_future(lazy_story *story) {
         status = lazy_region_collect(ctx, wanted.n, wanted.at);
     if (status == 0 && wanted.n)
         status = lazy_region_plan(ctx, wanted.n, wanted.at, &plan);
+    if (plan && plan->reuse)
+        lazy_reuse_of_flush(ctx, plan->reuse);
     if (plan)
         status = add_chapter(story, plan, true, &ctx->order);
     lazy_vector_free(&wanted);
@@ -649,6 +677,8 @@ int neap_explain(neap_ctx *ctx, int n, const int32_t *ids, int form, char *text,
 int neap_program_explain(neap_program *program, int form, char *text, size_t capacity, size_t *bytes) {
     lazy_story story = {.ctx = program->ctx, .program = program};
     int status = add_chapter(&story, program->plan, true, &program->region);
+    if (program->plan->reuse)
+        lazy_reuse_of_program(program->plan->reuse, program->root_slots.n, program->root_slots.at);
     lazy_program_name(program);
     for (int64_t k = 0; k < program->outputs.n && status == 0; k++)
         status = lazy_push(&story.roots, program->outputs.at[k]);

@@ -122,6 +122,14 @@ check.test("a kernel that goes on with its own reductions, and one of several re
     check.ok(several:find(stores, 1, true), several)
 end)
 
+check.test("buffers that take over the memory of others", function()
+    local w = np.force(np.ones { 200, 200 } * 0.01)
+    local f = np.jit(function(x) return x:matmul(w):tanh():matmul(w):tanh():sum() end)
+    f(w):wait()
+    has(np.explain(f), "d is stored in the memory of c: ")
+    has(np.explain(f), "writes 480 kB into 320 kB of new memory, 480 kB of it temporary")
+end)
+
 check.test("arrays that need no work, or have none to tell of", function()
     local x = ready { { 1, 2 }, { 3, 4 } }
     check.equal(tostring(np.explain(x)), "a: f32[2,2] is in memory: data from outside")
