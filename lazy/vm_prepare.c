@@ -55,7 +55,7 @@ static int build_init(vm_builder *b, vm_program *p, const lazy_kernel *kernel) {
     size_t words = 5 + VM_WIDTHS, flags = 6;
     *b = (vm_builder){.p = p, .nsteps = kernel->nins};
     char *at = calloc(1, steps * sizeof(vm_step) + n * (flags + words * sizeof(int32_t)) +
-                             (size_t)kernel->nsinks * sizeof(int32_t) + 16 * (words + flags + 2));
+                             (size_t)kernel->nsinks * sizeof(bool) + 16 * (words + flags + 2));
     if (!at)
         return NEAP_E_MEMORY;
     b->steps = carve(&at, steps, sizeof *b->steps);
@@ -69,7 +69,7 @@ static int build_init(vm_builder *b, vm_program *p, const lazy_kernel *kernel) {
     b->spread = carve(&at, n, sizeof(int32_t));
     b->last = carve(&at, n, sizeof(int32_t));
     b->maker = carve(&at, n, sizeof(int32_t));
-    b->folded = carve(&at, (size_t)kernel->nsinks, sizeof(int32_t));
+    b->folded = carve(&at, (size_t)kernel->nsinks, sizeof *b->folded);
     for (int k = 0; k < VM_WIDTHS; k++)
         b->pool[k] = carve(&at, n, sizeof(int32_t));
     for (size_t v = 0; v < n; v++)

@@ -1,5 +1,5 @@
-/* vm_prepare.h: what the parts of lazy_kernel_prepare share while they make a vm_program: vm_prepare.c (rates, pairs,
- * costs), vm_order.c (the sequence) and vm_place.c (sinks and registers).
+/* vm_prepare.h: what the parts of lazy_kernel_prepare share while they make a vm_program: vm_prepare.c, which leads (rates,
+ * costs), vm_join.c (steps that become one), vm_order.c (the sequence) and vm_place.c (sinks and registers).
  */
 #ifndef LAZY_VM_PREPARE_H
 #define LAZY_VM_PREPARE_H

@@ -141,6 +141,23 @@ static void sample_new(sample *s, bool reduces) {
         random_sink(s, k, reduces);
 }
 
+/* A reduction of a load whose columns lie side by side, in more than one block. */
+static void columns_new(sample *s, int k) {
+    static const int64_t rows[] = {2, 7, 15, 16, 17, 100, 256, 300, 1000};
+    static const int ops[] = {LAZY_OP_sum, LAZY_OP_max, LAZY_OP_argmin};
+    const int64_t columns = 270 + below(40), step = columns + below(9), n = rows[k / 3] * step;
+    *s = (sample){.kernel = {.ndim = 2, .nkept = 1, .shape = {columns, rows[k / 3]}, .nloads = 1, .nsinks = 1}};
+    s->kernel.loads = s->loads, s->kernel.ins = s->ins, s->kernel.sinks = s->sinks;
+    s->loads[0] = (lazy_load){.kind = LAZY_LOAD_BUFFER, .dtype = NEAP_DTYPE_F32, .read = {.stride = {1, step}}};
+    s->sinks[0] = (lazy_sink){.kind = LAZY_SINK_REDUCE, .op = (int16_t)ops[k % 3], .slot = 1, .write = {.stride = {1}}};
+    s->sinks[0].dtype = k % 3 == 2 ? NEAP_DTYPE_I32 : NEAP_DTYPE_F32;
+    s->dtypes[0] = NEAP_DTYPE_F32;
+    s->nbufs = 2;
+    s->bytes[0] = n * 4, s->bytes[1] = columns * 4;
+    s->bufs[0] = random_buffer(NEAP_DTYPE_F32, n);
+    s->bufs[1] = calloc((size_t)columns, 4);
+}
+
 static void sample_free(sample *s) {
     for (int k = 0; k < s->nbufs; k++)
         free(s->bufs[k]);
@@ -276,8 +293,9 @@ static void describe(const sample *s, int number, const char *isa, int64_t chunk
     fprintf(stderr, "\n");
 }
 
-/* Kernels prepared as each form, chains by their links, sums taken as computed, with the set that every CPU has. */
-static int forms[4], chains[LAZY_LINKS_MAX + 1], sums;
+/* Kernels prepared as each form, chains by their links, sums taken as computed, loads reduced where they are; with the set
+ * that every CPU has. */
+static int forms[4], chains[LAZY_LINKS_MAX + 1], sums, loads;
 
 static void count_form(const sample *s) {
     const vm_program *p = s->kernel.prepared;
@@ -287,6 +305,8 @@ static void count_form(const sample *s) {
     for (int k = 0; k < p->nins; k++)
         if (p->ins[k].what == VM_CHAIN)
             chains[p->ins[k].arg[1]]++;
+        else
+            loads += p->ins[k].what == VM_FOLD_LOAD;
     for (int k = 0; k < p->nsinks; k++)
         sums += p->sinks[k].summed != NULL;
 }
@@ -331,10 +351,16 @@ int main(int argc, char **argv) {
         try_sample(&s, k);
         sample_free(&s);
     }
+    for (int k = 0; k < 27; k++) {
+        sample s;
+        columns_new(&s, k);
+        try_sample(&s, k);
+        sample_free(&s);
+    }
     neap_engine_stop();
     for (int form = 0; form < 4 && samples >= 400; form++)
         CHECK(forms[form] > 6);
-    CHECK(samples < 400 || sums > 10);
+    CHECK(samples < 400 || (sums > 10 && loads >= 27));
     for (int links = 4; links < 14; links++)
         CHECK(samples < 400 || chains[links] > 0);
     return check_end();
