@@ -30,6 +30,7 @@ local function matrix(rows, columns) return programs.leaf("f32", 3, { rows, colu
 
 local x, y, z = matrix(37, 300), programs.leaf("f32", 5, { 37, 300 }), programs.leaf("f32", 13, { 37, 300 })
 local w = programs.leaf("f32", 7, { 300 })
+local columns = programs.leaf("f32", 19, { 65, 40 })
 local fits, long = programs.leaf("f32", 11, { 3, 8192 }), programs.leaf("f32", 11, { 3, 8193 })
 local LAST, ROWS = { axis = -1 }, { axis = -1, keepdims = true }
 
@@ -69,8 +70,12 @@ end
 
 fuses("softmax is one pass", 1, function(keep) return softmax(keep, x, ROWS) end)
 
-fuses("columns are not read a second time, but stored and reduced in one pass", 3, function(keep)
+fuses("short columns are read a second time", 1, function(keep)
     return softmax(keep, x, { axis = 0, keepdims = true })
+end)
+
+fuses("long ones are not, but stored and reduced in one pass", 3, function(keep)
+    return softmax(keep, columns, { axis = 0, keepdims = true })
 end)
 
 fuses("softmax over both axes", 1, function(keep)
