@@ -244,7 +244,7 @@ neap_node *lazy_node_of_buffer(neap_ctx *ctx, const lazy_result *aval, neap_buff
 static inline bool lazy_is_residual(const neap_node *node) {
     return node->flags & LAZY_RESIDUAL && node->levels && !(node->flags & LAZY_ABSTRACT);
 }
-/* Keeps pending_bytes: a pending node counts unless it is a map with one consumer, which will be fused into that. */
+/* Keeps pending_bytes: a pending node counts unless it is fused into its only consumer. */
 static inline void lazy_count_pending(neap_ctx *ctx, neap_node *node) {
     bool written = node->state == LAZY_PENDING && (node->consumers != 1 || node->flags & (LAZY_KEPT | LAZY_RESIDUAL) ||
                                                    !lazy_is_fusible(node));

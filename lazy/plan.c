@@ -3,14 +3,14 @@
  * Nodes that need a buffer are visited from the last to the first, so that a node which a kernel could not read through
  * (a cut) is marked before its own turn comes. By class of op, a node becomes
  *
- *      map, view, source   one kernel that stores the fused expression
+ *      map, gather, …      one kernel that stores the fused expression
  *      reduce              one kernel over [kept axes][reduced axes] of the fused input
  *      assemble            one kernel per piece, each storing into its window of the result; none if its consumer can
  *                          read the pieces (window.c)
  *      call                a call over operands with buffers; views of them are passed as strides
  *
- * The steps are then put into the order of the region, and small neighbours into batches, since the engine's care for an op
- * costs more than a step over ten elements.
+ * These are drafts, of which merge.c makes fewer and larger ones. What is left becomes the steps, and small neighbours go
+ * into batches, since the engine's care for an op costs more than a step over ten elements.
  */
 #include <string.h>
 
