@@ -165,7 +165,7 @@ struct neap_ctx {
     neap_node *number; /* a weak constant to be used again, if nobody kept it */
     int quick_status;  /* outcome of the last quick call … */
     int32_t quick_id;
-    void *blocks[16];  /* free lists of nodes by size */
+    void *blocks[16]; /* free lists of nodes by size */
     neap_counters counters;
 };
 
@@ -246,8 +246,8 @@ static inline bool lazy_is_residual(const neap_node *node) {
 }
 /* Keeps pending_bytes: a pending node counts unless it is fused into its only consumer. */
 static inline void lazy_count_pending(neap_ctx *ctx, neap_node *node) {
-    bool written = node->state == LAZY_PENDING && (node->consumers != 1 || node->flags & (LAZY_KEPT | LAZY_RESIDUAL) ||
-                                                   !lazy_is_fusible(node));
+    bool written = node->state == LAZY_PENDING &&
+                   (node->consumers != 1 || node->flags & (LAZY_KEPT | LAZY_RESIDUAL) || !lazy_is_fusible(node));
     if (written == ((node->flags & LAZY_COUNTED) != 0))
         return;
     node->flags ^= LAZY_COUNTED;
