@@ -180,8 +180,10 @@ end
 
 --- Prints the rows of a group.
 function compare.group(name)
-    local systems = { "numpy", "numexpr", "torch", "jax", "jax jit" }
-    if not measure.quick then systems[#systems + 1] = "torch compile" end -- compiles for seconds
+    local systems = { "numpy", "numexpr", "torch", "jax jit" }
+    if not measure.quick then -- one is slow, the other compiles for seconds
+        systems[#systems + 1], systems[#systems + 2] = "jax", "torch compile"
+    end
     local others, threads = peers.start(systems, measure.workers), measure.workers
     local sizes = { 1, 2, 3, 4, 5, 6, 7, 8 }
     if measure.quick then sizes = threads == 1 and { 2, 3, 5, 7 } or { 7 } end

@@ -64,6 +64,9 @@ class Numpy:
     def ready(self, result):
         return result
 
+    def forget(self):
+        pass
+
 
 class Numexpr(Numpy):
     def __init__(self, threads):
@@ -104,9 +107,16 @@ class Torch(Numpy):
 
 
 class TorchCompile(Torch):
+    made = {}  # text: its function, which is compiled for one size, then for all
+
     def function(self, text):
+        if text not in self.made:
+            self.made[text] = self.torch.compile(compiled(text, self.names))
+        return self.made[text]
+
+    def forget(self):
+        self.made = {}
         self.torch._dynamo.reset()
-        return self.torch.compile(compiled(text, self.names), dynamic=False)
 
 
 class Jax(Numpy):
@@ -125,7 +135,7 @@ class Jax(Numpy):
 
 class JaxJit(Jax):
     def function(self, text):
-        return self.jax.jit(compiled(text, self.names), static_argnums=())
+        return self.jax.jit(compiled(text, self.names))
 
 
 SYSTEMS = {"numpy": Numpy, "numexpr": Numexpr, "torch": Torch, "torch compile": TorchCompile, "jax": Jax,
@@ -167,6 +177,8 @@ def serve(name, threads):
             else:
                 size, columns, count = map(int, words[1:4])
                 arguments = [system.array(x) for x in inputs(size, columns, count)]
+                if words[0] == "cold":
+                    system.forget()
                 start = time.perf_counter_ns()
                 function = system.function(words[4])
                 result = system.ready(function(*arguments))
