@@ -76,12 +76,15 @@ static bool stored(const vm_program *p, int value) {
     return false;
 }
 
+/* Elements from which chains pay: the last block of a chain that is not whole goes through memory. */
+enum { CHAIN_MIN = 256 };
+
 /* Puts a step behind the longest chain that makes one of its operands. Alone it is worth a chain if its result goes past
  * the caches, which the end of a chain does by itself. */
 static void chain(vm_builder *b, int i) {
     const vm_program *p = b->p;
     vm_step *s = &b->steps[i], *before = NULL;
-    if (s->gone || b->rate[p->nloads + i] < VM_EACH || !codes_of(b, &s->ins))
+    if (p->size < CHAIN_MIN || s->gone || b->rate[p->nloads + i] < VM_EACH || !codes_of(b, &s->ins))
         return;
     for (int k = 0; k < s->ins.narg; k++) {
         vm_step *maker = lone_step(b, s->ins.arg[k]);

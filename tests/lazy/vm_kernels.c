@@ -134,7 +134,7 @@ static void sample_new(sample *s, bool reduces) {
         random_load(s, k);
     for (int tries = (int)below(30); tries > 0; tries--)
         random_ins(s);
-    if (below(2))
+    if (below(3))
         random_chain(s);
     kernel->nsinks = below(3) ? 1 : 1 + (int)below(MAX_SINKS);
     for (int k = 0; k < kernel->nsinks; k++)
