@@ -92,7 +92,8 @@ static int read_table(fuser *f, const neap_node *node, lazy_wide_map map, int32_
     lazy_row_major(x->ndim, x->shape, view.stride);
     if (lazy_is_view(x) && !lazy_is_leaf(x) && !f->made[x->index]) {
         target = x->base;
-        view = *x->map;
+        view.offset = x->map->offset; /* a node's map has no more strides than axes */
+        memcpy(view.stride, x->map->stride, x->ndim * sizeof *view.stride);
     }
     if (!lazy_is_leaf(target) && !f->made[target->index]) {
         f->split[0] = -1;
