@@ -45,18 +45,19 @@ static void sum_as_computed(vm_builder *b, vm_sink *sink) {
     if (!s || b->p->form == VM_FORM_COLUMNS || b->p->reduced < LAZY_LANES)
         return;
     vm_step *first = s->ins.narg == 1 ? lone_step(b, s->ins.arg[0]) : NULL;
-    const lazy_simd *simd = b->p->simd;
-    const lazy_summed *summed = first && first->ins.dtype == s->ins.dtype
-                                    ? summed_by(simd, sink->op, first->ins.op, s->ins.op, s->ins.dtype)
-                                    : NULL;
-    const lazy_ins *reads = summed ? &first->ins : &s->ins;
-    if (!summed)
-        summed = summed_by(simd, sink->op, s->ins.op, -1, s->ins.dtype);
+    const lazy_summed *summed = NULL;
+    if (first && first->ins.dtype == s->ins.dtype)
+        summed = summed_by(b->p->simd, sink->op, first->ins.op, s->ins.op, s->ins.dtype);
+    if (!summed) {
+        first = NULL;
+        summed = summed_by(b->p->simd, sink->op, s->ins.op, -1, s->ins.dtype);
+    }
+    const lazy_ins *reads = first ? &first->ins : &s->ins;
     if (!summed || vm_single(b, reads->arg[0]) || vm_single(b, reads->arg[reads->narg - 1]))
         return;
     sink->summed = summed->leaves[s->ins.dtype];
     s->gone = true;
-    if (reads != &s->ins) {
+    if (first) {
         memcpy(s->ins.arg, reads->arg, sizeof s->ins.arg);
         s->ins.narg = reads->narg;
         first->gone = true;

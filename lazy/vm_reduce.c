@@ -123,10 +123,10 @@ static void combine_top(accumulator *a) {
     a->depth--;
 }
 
-/* Counts the leaf (or block) that stands on top of the stack. */
-static void carry(accumulator *a) {
-    a->count++;
-    for (uint64_t n = a->count; (n & 1) == 0; n >>= 1)
+/* Counts what stands on top of the stack: the tree of so many leaves, a power of two that divides the count. */
+static void carry(accumulator *a, uint64_t leaves) {
+    a->count += leaves;
+    for (uint64_t n = a->count / leaves; (n & 1) == 0; n >>= 1)
         combine_top(a);
 }
 
@@ -140,9 +140,9 @@ static void copy_elements(void *to, const void *from, int64_t bytes) {
         memcpy(to, from, (size_t)bytes);
 }
 
-static void push(accumulator *a, const void *leaf) {
-    copy_elements(stack_at(a, a->depth++), leaf, a->columns * a->width);
-    carry(a);
+static void push(accumulator *a, const void *tree, uint64_t leaves) {
+    copy_elements(stack_at(a, a->depth++), tree, a->columns * a->width);
+    carry(a, leaves);
 }
 
 static void accumulator_end(accumulator *a) {
@@ -230,10 +230,17 @@ static void feed_row(accumulator *acc, const char *a, const char *b, int64_t fir
         acc->sink->choice->first(acc->lanes, acc->index, a, n, (int32_t)first);
         return;
     }
-    double results[VM_LONG * VM_CHUNK / LAZY_LEAF];
+    enum { MOST = VM_LONG * VM_CHUNK / LAZY_LEAF };
+    double results[MOST], half[MOST];
+    uint64_t count = (uint64_t)(n + LAZY_LEAF - 1) / LAZY_LEAF;
     leaves(acc->sink, (char *)results, a, b, n);
-    for (int64_t k = 0; k * LAZY_LEAF < n; k++)
-        push(acc, (const char *)results + k * acc->width);
+    if (count > 1 && (count & (count - 1)) == 0 && acc->count % count == 0) { /* a whole subtree */
+        combine_leaves(acc->sink, (char *)results, (char *)half, (int64_t)count);
+        push(acc, results, count);
+        return;
+    }
+    for (uint64_t k = 0; k < count; k++)
+        push(acc, (const char *)results + k * (uint64_t)acc->width, 1);
 }
 
 /* A lane starts with its first element: the identity before it would change no bit. */
@@ -244,7 +251,7 @@ static void leaf_end(accumulator *a) {
                                  (a->used - half) * a->columns);
             a->used = half;
         }
-    push(a, a->lanes);
+    push(a, a->lanes, 1);
     a->used = 0;
 }
 
@@ -355,7 +362,7 @@ static void join_sink(const reduction *job, const vm_frame *f, int k, int64_t ce
         const char *from = partial_at(job, k, cell, b);
         const int32_t *index = (const int32_t *)(from + a->columns * WORD);
         if (!a->sink->choice)
-            push(a, from);
+            push(a, from, 1);
         else
             for (int64_t i = 0; i < a->columns; i++)
                 a->sink->choice->first(a->lanes + i * a->width, a->index + i, from + i * a->width, 1, index[i]);

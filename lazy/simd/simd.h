@@ -1,7 +1,8 @@
 /* simd.h: the loops of one instruction set, the contract between lazy/simd (compiled once per set) and the chunked VM.
  *
  * tools/gen/kernels.lua writes the loops from the kernel texts of the op rows; simd/kernels.c and chains.c compile them
- * with NEAP_ISA=baseline|avx2|avx512 and export the tables lazy_simd_<NEAP_ISA> and lazy_chains_<NEAP_ISA>. All sets give the same bits.
+ * with NEAP_ISA=baseline|avx2|avx512 and export the tables lazy_simd_<NEAP_ISA> and lazy_chains_<NEAP_ISA>. All sets give
+ * the same bits.
  *
  * Loops never touch memory outside of their n elements. A result may lie exactly over an operand of the same width, but
  * must not overlap one in another way.
@@ -22,7 +23,7 @@ typedef struct lazy_loops {
     lazy_loop by_scalars[8];
 } lazy_loops;
 
-/* ---- Chains: cheap maps of one dtype in a row, each on what the one before gave ----------------------------------------
+/* ---- Chains: cheap maps of one dtype in a row, each on what the one before gave -------------------------------------
  * A block of elements is loaded once, taken through the codes of all maps in vector registers, rounding after each, and
  * stored once. A chain is an array of links:
  *

@@ -92,7 +92,8 @@ static double random_number(int dtype, int style, const function *f) {
     return (f->low + (f->high - f->low) * unit) * exp2(-(double)(next() % 40)); /* near 0 */
 }
 
-/* The error of `got` in units of the last place of the exact result, or of `least` if that is larger; the overflow threshold rounds as IEEE says. */
+/* The error of `got` in units of the last place of the exact result, or of `least` if that is larger; the overflow
+ * threshold rounds as IEEE says. */
 static double ulp_error(int dtype, double got, wide exact, wide least) {
     bool single = dtype == NEAP_DTYPE_F32;
     if (exact != exact || got != got)
