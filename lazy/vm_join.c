@@ -46,7 +46,8 @@ static void sum_as_computed(vm_builder *b, vm_sink *sink) {
         return;
     vm_step *first = s->ins.narg == 1 ? lone_step(b, s->ins.arg[0]) : NULL;
     const lazy_summed *summed = NULL;
-    if (first && first->ins.dtype == s->ins.dtype)
+    if (first && first->ins.dtype == s->ins.dtype && !vm_single(b, first->ins.arg[0]) &&
+        !vm_single(b, first->ins.arg[first->ins.narg - 1]))
         summed = summed_by(b->p->simd, sink->op, first->ins.op, s->ins.op, s->ins.dtype);
     if (!summed) {
         first = NULL;
