@@ -485,7 +485,7 @@ static void say_root(lazy_print *print, const lazy_story *story, neap_node *root
         lazy_say(print, " is a view of all of ");
         lazy_say_operand(print, lazy_region_root(root));
         lazy_say(print, ": it shares its memory");
-    } else if (root->flags & LAZY_CONSTRUCTED) {
+    } else if (lazy_is_formula(root)) {
         lazy_say(print, " is made of constructors: it costs nothing where it is read; as memory of its own:");
     } else if (lazy_is_view(root)) {
         lazy_say(print, " is a view of ");

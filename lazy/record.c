@@ -261,10 +261,10 @@ int lazy_enroll(neap_ctx *ctx, neap_node *node) {
     int work = row->kind == LAZY_VIEW ? 0 : row->flags & LAZY_OP_CHEAP ? 1 : UINT8_MAX;
     uint8_t some = 0, all = node->nin && (row->kind == LAZY_VIEW || row->kind == LAZY_MAP) ? LAZY_CONSTRUCTED : 0;
     for (int k = 0; k < node->nin; k++) {
-        work += node->in[k]->buffer ? UINT8_MAX : node->in[k]->work;
+        work += node->in[k]->work;
         node->levels |= node->in[k]->levels;
         some |= node->in[k]->flags;
-        all &= node->in[k]->flags;
+        all &= node->in[k]->buffer ? 0 : node->in[k]->flags; /* what was forced is data */
     }
     node->work = (uint8_t)(work < UINT8_MAX ? work : UINT8_MAX);
     node->flags |= (some & LAZY_ABSTRACT) | all;
