@@ -63,10 +63,10 @@ typedef struct lazy_step {
     uint8_t kind;
     int16_t device;
     int32_t nbufs, nouts; /* its buffers; the nouts that it writes stand last */
-    int32_t *slots;       /* their positions among the buffers of the batch (while planning: nodes, slots of the plan) */
-    int32_t node;         /* the node it computes, or one of them: that of the last buffer */
-    const char *site;     /* script line of that node, the last that was told. BORROWED from the context */
-    int64_t cost;         /* ns, estimated */
+    int32_t *slots;   /* their positions among the buffers of the batch (while planning: nodes, slots of the plan) */
+    int32_t node;     /* the node it computes, or one of them: that of the last buffer */
+    const char *site; /* script line of that node, the last that was told. BORROWED from the context */
+    int64_t cost;     /* ns, estimated */
     lazy_ran ran;
     char label[64]; /* see label.c */
     lazy_kernel kernel;

@@ -3,10 +3,10 @@
 --     luajit kernels.lua ROOT OUT ROWFILE…
 --
 -- OUT/kernels_gen.h applies the loop forms of lazy/simd/kernels.c (MAP1 MAP2 MAP3, FOLD, LEAVES, CHOICE) to each op and
--- dtype and lists the loops in map_table, fold_table, summed_table, choice_table and CAST_TABLE. OUT/chains_gen.h does the
--- same with the forms of lazy/simd/chains.c (LINK1, LINK2), for cheap maps, and code_table. The text of a dtype is the
--- most specific one of the row (lazy/op.h); in it T, U, O become C types and F(name) the function of lazy/simd/vmath.h for
--- T. Operands and results are read off the row's dtype rule: lazy_dtype_compare gives bool, the first operand of
+-- dtype and lists the loops in map_table, fold_table, summed_table, choice_table and CAST_TABLE. OUT/chains_gen.h does
+-- the same with the forms of lazy/simd/chains.c (LINK1, LINK2), for cheap maps, and code_table. The text of a dtype is the
+-- most specific one of the row (lazy/op.h); in it T, U, O become C types and F(name) the function of lazy/simd/vmath.h
+-- for T. Operands and results are read off the row's dtype rule: lazy_dtype_compare gives bool, the first operand of
 -- lazy_dtype_where is bool; a row with LAZY_OP_CASTS makes a loop for each pair of dtypes. A text that is a call of a
 -- function with rare arguments (vm_rare_NAME_D in lazy/simd) takes the form MAP1_RARE.
 local directory = arg[0]:match("^(.*)/") or "."
@@ -219,7 +219,7 @@ local COMMUTES = { add = true, multiply = true, maximum = true, minimum = true }
 local CHAINED_DTYPES = { "f32", "f64", "i32", "i64" }
 
 local function write_chains()
-    local links, tables, list = {}, {}, {}
+    local links, codes, lines = {}, {}, {}
     for _, name in ipairs(CHAINED) do
         local row = by_name[name]
         local entries = {}
@@ -233,12 +233,12 @@ local function write_chains()
                 entries[#entries + 1] = ("    [NEAP_DTYPE_%s] = %s_CODES(%s),\n"):format(dtype.id, form, id)
             end
         end
-        tables[#tables + 1] = ("static const lazy_codes codes_%s[NEAP_DTYPE_COUNT] = {\n%s};\n"):format(
+        codes[#codes + 1] = ("static const lazy_codes codes_%s[NEAP_DTYPE_COUNT] = {\n%s};\n"):format(
             name, table.concat(entries))
-        list[#list + 1] = ("    [LAZY_OP_%s] = codes_%s,\n"):format(name, name)
+        lines[#lines + 1] = ("    [LAZY_OP_%s] = codes_%s,\n"):format(name, name)
     end
-    return table.concat(links) .. table.concat(tables) ..
-           ("static const lazy_codes *const code_table[LAZY_OP_COUNT] = {\n%s};\n"):format(table.concat(list))
+    return table.concat(links) .. table.concat(codes) ..
+           ("static const lazy_codes *const code_table[LAZY_OP_COUNT] = {\n%s};\n"):format(table.concat(lines))
 end
 
 local summed_text = write_summed() -- adds to `forms`
