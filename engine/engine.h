@@ -186,7 +186,8 @@ NEAP_API int neap_run_cancelled(const neap_run *run);
 NEAP_API int neap_wait_all(void);
 /* Same without waiting: NEAP_PENDING registers the waker. */
 NEAP_API int neap_poll_all(neap_waker *waker);
-/* Runs ready small work on the calling thread, at most about budget_ns; returns how many ops it ran. */
+/* Runs ready work that is small, or whose estimated cost is short, on the calling thread: at most about budget_ns, one op
+ * at least if there is any. Returns how many ops it ran. */
 NEAP_API int neap_engine_help(int64_t budget_ns);
 
 /* Splits [0, n) over the workers from inside an op: fn(arg, i, run) for every i, each exactly once; returns when all

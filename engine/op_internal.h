@@ -102,7 +102,7 @@ int engine_pool_workers(void); /* threads that there may be in all */
 /* Makes sure that the device's pool has at least one worker. NEAP_E_STATE: the system gives no thread. */
 int engine_pool_ensure(int device);
 void engine_pool_submit(engine_ready *ready, engine_thread *self);
-engine_op *engine_pool_take_small(void); /* for threads that help; NULL: none */
+engine_op *engine_pool_take_brief(void); /* for threads that help; NULL: none */
 /* Whether a worker that has just made this op ready may run it next without asking. */
 bool engine_pool_may_follow(const engine_op *op, const engine_thread *self);
 /* Offers a parallel loop to up to `helpers` workers of its device's pool, and takes the offer back. */

@@ -4,6 +4,7 @@
  *                 plain lane ─┼─┐
  *      device 1   small lane ─┘ │
  *                 plain lane ───┴ ring of plain lanes  ──▶ workers ──▶ each has a short list of its own
+ *                                                          (brief ops: also threads that wait)
  *
  * There is one pool of threads for all devices, or, under NEAP_SCHEDULER_DEVICE, one for each. A device is two lanes of
  * ready ops. A lane is a list for ops of priority 0 and a pairing heap for the others. Lanes with ops stand in a ring and
@@ -35,6 +36,7 @@ enum {
     SPIN_NS = 50000,
     SPINS_PER_LOOK = 32,
     SMALL_STREAK = ENGINE_LIMIT(16, 2),
+    BRIEF_NS = 200000,
     TAKE_MOST = ENGINE_LIMIT(32, 3),   /* ops taken at once */
     FOLLOW_MOST = ENGINE_LIMIT(64, 3), /* ops run in a row without asking the pool */
     FOR_EVER = -1
@@ -174,11 +176,16 @@ static void add_op(engine_pool *pool, engine_op *op) {
     pool->rings[kind] = to;
 }
 
+/* The op that is next in a lane. */
+static engine_op *next_op(const lane *front) {
+    return front->heap && (!front->head || front->heap->priority > 0) ? front->heap : front->head;
+}
+
 /* Takes `count` ops, or fewer, from the ring's front lane, which is not empty, and moves on to the next lane. More than
  * one come from its list only. */
 static engine_op *take_ops(engine_pool *pool, int kind, int count) {
     lane *last = pool->rings[kind], *front = last->next;
-    engine_op *op = front->heap && (!front->head || front->heap->priority > 0) ? front->heap : front->head;
+    engine_op *op = next_op(front);
     int taken = 1;
     if (op == front->heap) {
         front->heap = without_root(op);
@@ -223,12 +230,22 @@ static engine_op *take_any(engine_pool *pool) {
     return take_ops(pool, kind, take_count(pool, kind));
 }
 
-engine_op *engine_pool_take_small(void) {
+/* Does a thread that waits do better to run the op than to wake a worker, which takes some 50 µs, and to sleep? Its work is
+ * known to be short, so that callbacks and interrupts do not wait long for this thread. */
+static bool is_brief(const engine_op *op) {
+    return op->cost > 0 && op->cost <= BRIEF_NS && !(op->flags & ENGINE_OP_ASYNC) && op->device < engine.cpus;
+}
+
+engine_op *engine_pool_take_brief(void) {
     engine_pool *pool = pools.one[0];
-    if (!pool || pools.by_device || hint(&pool->ready[SMALL]) == 0)
+    if (!pool || pools.by_device || hint(&pool->ready[SMALL]) + hint(&pool->ready[PLAIN]) == 0)
         return NULL;
     engine_lock_take(&pool->lock);
-    engine_op *op = pool->rings[SMALL] ? take_ops(pool, SMALL, 1) : NULL;
+    engine_op *op = NULL;
+    if (pool->rings[SMALL])
+        op = take_ops(pool, SMALL, 1);
+    else if (pool->rings[PLAIN] && is_brief(next_op(pool->rings[PLAIN]->next)))
+        op = take_ops(pool, PLAIN, 1);
     engine_lock_drop(&pool->lock);
     return op;
 }

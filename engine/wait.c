@@ -166,7 +166,7 @@ int neap_engine_help(int64_t budget_ns) {
     int ran = 0;
     int64_t end = 0;
     engine_op *op;
-    while ((ran == 0 || engine_now() < end) && (op = engine_pool_take_small()) != NULL) {
+    while ((ran == 0 || engine_now() < end) && (op = engine_pool_take_brief()) != NULL) {
         if (ran++ == 0)
             end = engine_now() + budget_ns;
         engine_op_run(op, self);

@@ -438,7 +438,7 @@ static void interrupts(void) {
 
 /* ---- Helping ----------------------------------------------------------------------------------------------------- */
 
-/* The only worker is busy; small ready work is run by those who wait, other work is not. */
+/* The only worker is busy; ready work that is small or known to be short is run by those who wait, other work is not. */
 static void helping(void) {
     CHECK_EQ(neap_engine_start(&ONE), NEAP_OK);
     neap_var *a = new_var(), *b = new_var();
@@ -454,9 +454,26 @@ static void helping(void) {
     CHECK_EQ(neap_var_wait_to_read(b), NEAP_OK);
     CHECK_EQ(ran, 11);
     CHECK_EQ(neap_engine_help(1000000), 0);
+    neap_push push = {.nwrites = 1, .writes = &b, .cost = 50000};
+    CHECK_EQ(neap_push_sync(add_one, &ran, &push), NEAP_OK);
+    push.cost = 50000000;
+    CHECK_EQ(neap_push_sync(add_one, &ran, &push), NEAP_OK);
+    CHECK_EQ(neap_engine_help(1000000), 0); /* what was pushed first is not known to be short */
     go = 1;
     CHECK_EQ(neap_wait_all(), NEAP_OK);
-    CHECK_EQ(ran, 12);
+    CHECK_EQ(ran, 14);
+    go = 0;
+    occupy_worker(&go);
+    push.cost = 50000;
+    CHECK_EQ(neap_push_sync(add_one, &ran, &push), NEAP_OK);
+    CHECK_EQ(neap_var_wait_to_read(b), NEAP_OK);
+    CHECK_EQ(ran, 15);
+    push.cost = 50000000;
+    CHECK_EQ(neap_push_sync(add_one, &ran, &push), NEAP_OK);
+    CHECK_EQ(neap_engine_help(1000000), 0);
+    go = 1;
+    CHECK_EQ(neap_wait_all(), NEAP_OK);
+    CHECK_EQ(ran, 16);
     neap_var_delete(a);
     neap_var_delete(b);
     neap_engine_stop();
