@@ -225,6 +225,8 @@ void engine_devices_close(void) {
 }
 
 void engine_devices_each(void (*fn)(engine_device *device, void *arg), void *arg) {
+    if (engine_phase() == ENGINE_DEAD)
+        return; /* the table may have been locked when the process forked */
     fn(&engine_cpu, arg);
     for (int number = engine.cpus; number < engine.devices; number++) {
         engine_device *device = engine_device_retain_at(number);

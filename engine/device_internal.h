@@ -65,7 +65,7 @@ void engine_device_release(engine_device *device);
 void engine_devices_open(int cpus); /* at start */
 void engine_devices_settle(void);   /* at stop, once the phase forbids it: nobody opens one any more */
 void engine_devices_close(void);    /* at stop, when nothing runs any more */
-/* Calls fn for each memory: the CPU's, and that of each open device. */
+/* Calls fn for each memory: the CPU's, and that of each open device. For none in a fork's child. */
 void engine_devices_each(void (*fn)(engine_device *device, void *arg), void *arg);
 
 /* The stream of an op with these flags; NULL on the CPU. */

@@ -350,8 +350,6 @@ static void evict_all(engine_device *device, void *unused) {
 }
 
 void neap_memory_trim(void) {
-    if (engine_phase() == ENGINE_DEAD)
-        return;
     engine_devices_each(evict_all, NULL);
 #ifdef __GLIBC__
     malloc_trim(0); /* smaller blocks came from there */

@@ -72,6 +72,7 @@ struct engine_pool {
     int arriving, spinning, sleeping;
     bool closing;
     worker *workers;
+    _Atomic uint32_t answering;    /* threads that wake and start workers, without the lock */
     _Atomic uint32_t signals;      /* sleepers that were told to get up and have not yet */
     _Atomic uint32_t ready[KINDS]; /* ops in lanes */
     _Atomic uint32_t urgent;       /* of these, in heaps */
@@ -313,7 +314,8 @@ bool engine_pool_may_follow(const engine_op *op, const engine_thread *self) {
 
 /* ---- Waking and starting workers --------------------------------------------------------------------------------- */
 
-/* What has to happen after the lock was dropped. */
+/* What has to happen after the lock was dropped. The op that it is for may have ended by then, and with it the reason
+ * why the engine does not stop: so the pool stays open until everybody has answered. */
 typedef struct summons {
     int wake, start;
 } summons;
@@ -331,10 +333,13 @@ static summons summon(engine_pool *pool, int count) {
     if (count > 0 && !pool->closing && pool->started < pool->most) {
         call.start = count < pool->most - pool->started ? count : pool->most - pool->started;
     }
+    if (call.wake > 0 || call.start > 0)
+        atomic_fetch_add(&pool->answering, 1);
     return call;
 }
 
 static void *worker_main(void *arg);
+static void answer(engine_pool *pool, summons call);
 
 /* Starts one more worker if there may be more than `enough`. False: the system gives no thread. */
 static bool grow(engine_pool *pool, int enough) {
@@ -363,16 +368,18 @@ static bool grow(engine_pool *pool, int enough) {
         engine_lock_drop(&pool->lock);
     }
     pthread_mutex_unlock(&grow_mutex);
-    if (instead.wake > 0)
-        engine_futex_wake(&pool->signals, instead.wake);
+    answer(pool, instead);
     return made;
 }
 
 static void answer(engine_pool *pool, summons call) {
+    if (call.wake == 0 && call.start == 0)
+        return;
     if (call.wake > 0)
         engine_futex_wake(&pool->signals, call.wake);
     while (call.start-- > 0)
         grow(pool, INT_MAX);
+    atomic_fetch_sub(&pool->answering, 1); /* now the pool may be gone */
 }
 
 int engine_pool_ensure(int device) {
@@ -625,6 +632,8 @@ static void close_pool(engine_pool *pool) {
     answer(pool, call);
     for (int i = 0; i < started; i++)
         pthread_join(pool->workers[i].thread, NULL);
+    while (atomic_load(&pool->answering) > 0)
+        sched_yield();
 }
 
 static int no_memory(int workers, int devices) {

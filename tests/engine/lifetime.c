@@ -257,6 +257,9 @@ static int run_child(world *w) {
     neap_operator_delete(w->operator);
     neap_var_delete(w->var);
     neap_buffer_release(w->buffer);
+    CHECK_EQ(neap_memory_live(), 0);
+    CHECK_EQ(neap_device_memory(0, &memory), NEAP_E_STATE);
+    neap_memory_reset_peak();
     neap_memory_limit(1 << 20);
     neap_memory_trim();
     neap_engine_stop();
