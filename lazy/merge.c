@@ -26,6 +26,7 @@
 
 enum {
     MERGED_BUFFERS = 32, /* that a merged kernel reads and writes, at most: each is a stream of memory */
+    MERGED_SINKS = 256,  /* that it has at most, with those that may not be stored in the end */
     READERS = 3,         /* last kernels that read a node, and may be siblings of the next one */
     CANDIDATES = 32,
     COLUMN_MAX = 64, /* elements of rows across memory that are read twice */
@@ -378,7 +379,8 @@ static bool may_merge(merger *m, int32_t a, int32_t b, bool linked, int32_t *pla
     const unit *x = &m->units[a], *y = &m->units[b];
     const lazy_draft *first = x->draft, *second = y->draft;
     if (first->call || second->call || first->fixed || second->fixed || first->device != second->device ||
-        first->ins.n + second->ins.n > LAZY_KERNEL_MAX_INS || buffers(m, first) + buffers(m, second) > MERGED_BUFFERS)
+        first->ins.n + second->ins.n > LAZY_KERNEL_MAX_INS || first->sinks.n + second->sinks.n > MERGED_SINKS ||
+        buffers(m, first) + buffers(m, second) > MERGED_BUFFERS)
         return false;
     if (x->level != y->level && !(linked && only_for(m, x, y)))
         return false;
