@@ -2,8 +2,9 @@
  *
  * Starting at the root, every node is read through an affine map from the kernel's box to the node's row-major index.
  * Views and broadcasting only compose maps; a map op becomes an instruction whose operands are its inputs under the
- * composed maps; a gather becomes one too, which takes its table as it lies and its indices under a map; what has a buffer, and what is materialised elsewhere, becomes a load. So a whole chain of ops, with the
- * transposes, slices and reshapes in it, is one pass over memory.
+ * composed maps; a gather becomes one too, which takes its table as it lies and its indices under a map; what has a buffer,
+ * and what is materialised elsewhere, becomes a load. So a whole chain of ops, with the transposes, slices and reshapes in
+ * it, is one pass over memory.
  *
  * A map cannot always be composed (view.c). Then the box is refined where that helps and fusing starts again; otherwise the
  * node that cannot be read through is reported as a cut: it gets a buffer, which can always be read.
@@ -160,6 +161,12 @@ static int read_piece(fuser *f, neap_node **node, lazy_wide_map *map) {
     return status;
 }
 
+/* What is to be cut where `node` finds no room: the node itself, which makes the longest kernels of a chain. If that was
+ * not enough, the operands beside the chain need room too, as in a sum of many terms: then half of the chain. */
+static const neap_node *too_long(const fuser *f, const neap_node *node) {
+    return f->fusion->again && f->stack.n > 2 ? f->stack.at[f->stack.n / 2].node : node;
+}
+
 /* Reads `node` through `map`: gives its value, or stacks a frame when it must be computed from its inputs first
  * (NEAP_ATTEND). */
 static int read_node(fuser *f, neap_node *node, lazy_wide_map map, bool own, int32_t *value) {
@@ -193,7 +200,7 @@ static int read_node(fuser *f, neap_node *node, lazy_wide_map map, bool own, int
     }
     if (f->stack.n + f->out->ins.n >= LAZY_KERNEL_MAX_INS) {
         f->split[0] = -1;
-        return cut(f, node, LAZY_WHY_CHAIN);
+        return cut(f, too_long(f, node), LAZY_WHY_CHAIN);
     }
     frame next = {.node = node, .map = map};
     return lazy_push(&f->stack, next) ? NEAP_E_MEMORY : NEAP_ATTEND;

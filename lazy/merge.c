@@ -599,25 +599,40 @@ static void drop_sinks(merger *m, lazy_draft *draft, const int32_t *loads) {
     draft->sinks.n = kept;
 }
 
-/* The drafts that are left, by place. */
+static bool stores(const lazy_draft *draft) {
+    for (int64_t k = 0; k < draft->sinks.n; k++)
+        if (draft->sinks.at[k].sink.slot >= 0)
+            return true;
+    return draft->call != NULL;
+}
+
+/* The drafts that are left, by place. From the last one on, since what reads a result stands behind it: what nobody reads
+ * then (a piece of which a slice takes nothing) is not computed. */
 static void collect(merger *m, lazy_drafts *drafts) {
     int32_t *loads = m->writer; /* not needed any more */
     memset(loads, 0, (size_t)m->ctx->order.n * sizeof *loads);
     memset(drafts->at, 0, (size_t)m->n * sizeof *drafts->at);
-    for (int32_t u = 0; u < m->n; u++) {
-        lazy_draft *draft = m->units[u].draft;
-        for (int64_t k = 0; draft && k < nreads(draft); k++)
+    for (int32_t u = 0; u < m->n; u++)
+        if (m->units[u].draft)
+            drafts->at[m->units[u].place] = m->units[u].draft;
+    for (int32_t place = m->n - 1; place >= 0; place--) {
+        lazy_draft *draft = drafts->at[place];
+        if (!draft)
+            continue;
+        drop_sinks(m, draft, loads);
+        if (!stores(draft)) {
+            lazy_draft_free(draft);
+            drafts->at[place] = NULL;
+            continue;
+        }
+        for (int64_t k = 0; k < nreads(draft); k++)
             if (read_at(draft, k) >= 0)
                 loads[read_at(draft, k)]++;
-        if (draft)
-            drafts->at[m->units[u].place] = draft;
     }
     drafts->n = 0;
-    for (int32_t k = 0; k < m->n; k++)
-        if (drafts->at[k]) {
-            drop_sinks(m, drafts->at[k], loads);
-            drafts->at[drafts->n++] = drafts->at[k];
-        }
+    for (int32_t place = 0; place < m->n; place++)
+        if (drafts->at[place])
+            drafts->at[drafts->n++] = drafts->at[place];
 }
 
 int lazy_merge(neap_ctx *ctx, uint8_t *made, lazy_drafts *drafts) {

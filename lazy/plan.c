@@ -222,6 +222,7 @@ static int plan_kernel(planner *p, neap_node *node, const lazy_fusion *request) 
     lazy_fusion todo[WINDOWS]; /* large, and seldom more than the first */
     int64_t first = p->drafts.n;
     int waiting = 1, windows = 1, status = 0;
+    bool again = false;
     todo[0] = *request;
     while (waiting > 0 && status == 0) {
         lazy_fusion fusion = todo[--waiting];
@@ -236,7 +237,9 @@ static int plan_kernel(planner *p, neap_node *node, const lazy_fusion *request) 
             p->made[fused.cut] = (uint8_t)fused.why;
             while (p->drafts.n > first)
                 lazy_draft_free(p->drafts.at[--p->drafts.n]);
+            again |= fused.why == LAZY_WHY_CHAIN;
             todo[0] = *request;
+            todo[0].again = again;
             waiting = windows = 1;
             status = 0;
         } else if (status == 0) {

@@ -148,7 +148,8 @@ lazy_traffic lazy_step_traffic(const lazy_step *step);
 /* fuse.c ------------------------------------------------------------------------------------------------------------ */
 typedef struct lazy_fusion { /* a request for one kernel: an expression over a box, read from `root` */
     neap_node *root;
-    bool own; /* root is computed here even if it has a slot of its own (it is what the kernel is for) */
+    bool own;   /* root is computed here even if it has a slot of its own (it is what the kernel is for) */
+    bool again; /* it was too long once */
     int ndim, nkept;
     int64_t box[LAZY_MAX_DOMAIN];
     lazy_wide_map read;  /* box → row-major index of root */

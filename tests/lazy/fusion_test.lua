@@ -148,6 +148,20 @@ fuses("a call stands between", 3, function(keep)
     return d, keep(d:transpose():matmul(w[{ { 0, 37 } }])) + w
 end)
 
+fuses("a sum of many terms is cut into long kernels", 4, function(keep)
+    local sum = x[0]
+    for k = 1, 300 do sum = keep(sum + keep(x[k % 37] * k)) end
+    return sum
+end)
+
+fuses("more reductions than a kernel may have", 303, function(keep) -- three kernels of sums, and their readers
+    local results = {}
+    for k = 1, 300 do results[k] = keep(np.flip(keep(x:sum(LAST)))) * 2 end
+    local sums = x:sum(LAST)
+    for k = 1, 300 do results[k] = results[k] + keep(np.flip(keep(x:sum(LAST)))) end
+    return sums, unpack(results)
+end)
+
 check.test("a value that waits for a call keeps no other waiting", function()
     local count = launches(function()
         local product = x:matmul(y:transpose())
@@ -287,6 +301,10 @@ end)
 
 fuses("a slice inside one piece reads that piece", 1, function(keep)
     return keep(np.concatenate({ a, b }, COLUMNS))[{ {}, { 2, 7 } }] + 1
+end)
+
+fuses("a piece of which a slice takes nothing is not computed", 1, function(keep)
+    return keep(np.concatenate({ keep(w[{ { 0, 37 } }]), keep(keep(x:sum(LAST)) * 2) }))[{ { 5, 30 } }] + 1
 end)
 
 fuses("a slice across an edge reads two", 2, function(keep)
