@@ -1,9 +1,9 @@
 /* region.c: what a demand needs, its structure as a key, and the table of plans.
  *
- * The key describes each node of the region by op, dtype, shape, attributes and the numbers of its inputs; leaves by dtype and
- * shape; constants by dtype alone, since numbers are operands; what is computed on a device that it is committed to, also by that
- * device. So a changing learning rate finds the plan of the last
- * iteration. The table is bounded by bytes: when it is full it is emptied, which costs a replan and nothing else.
+ * The key describes each node of the region by op, dtype, shape, attributes and the numbers of its inputs; leaves by dtype
+ * and shape; constants by dtype alone, since numbers are operands; what is computed on a device that it is committed to,
+ * also by that device. So a changing learning rate finds the plan of the last iteration. The table is bounded by bytes:
+ * when it is full it is emptied, which costs a replan and nothing else.
  */
 #include <string.h>
 
@@ -160,9 +160,9 @@ static int table_add(neap_ctx *ctx, lazy_plan *plan) {
     return 0;
 }
 
-/* What a flush materialises depends on the recorded graph alone: what was asked for; what has several consumers, unless
- * all that were recorded run in one kernel; reductions, with the same exception; operands
- * and results of calls, and residuals of open gradients; and what was fused away once already and is asked for again. So
+/* What a flush materialises depends on the recorded graph alone (but see must_stay_apart): what was asked for; what has
+ * several consumers, unless all that were recorded run in one kernel; reductions, with the same exception; operands and
+ * results of calls, and residuals of open gradients; and what was fused away once already and is asked for again. So
  * nothing is computed more than twice. Here only the graph is looked at: what is marked KERNELS or REDUCTION may lose its
  * buffer when merge.c has decided which kernels there are. */
 static lazy_why needs_buffer(const neap_node *node) {
