@@ -586,7 +586,7 @@ int lazy_plan_new(neap_ctx *ctx, uint8_t *made, bool apart, lazy_plan **out) {
     drafts_free(&p);
     take_over(&p, plan);
     free(p.slot_of);
-    if (status == 0 && (status = make_batches(plan)) == 0)
+    if (status == 0 && (status = make_batches(plan)) == 0 && !apart)
         plan->reuse = lazy_reuse_new(plan);
     if (status) {
         lazy_plan_release(plan);

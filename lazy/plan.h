@@ -131,7 +131,7 @@ static inline bool lazy_is_number(const neap_node *node) {
 
 /* plan.c ------------------------------------------------------------------------------------------------------------ */
 /* made[i]: why region node i needs a buffer, LAZY_WHY_NOT if it does not. The planner may change it. apart: each kernel
- * has one result. OWNED. */
+ * has one result, and memory of its own. OWNED. */
 int lazy_plan_new(neap_ctx *ctx, uint8_t *made, bool apart, lazy_plan **out);
 void lazy_plan_release(lazy_plan *plan);
 const char *lazy_why_text(lazy_why why); /* "it was asked for" */

@@ -20,7 +20,8 @@
  *   2. A failure stays with the slot that it belongs to: the first write of an heir is a fresh one (engine.h), except in
  *      place, where it reads what it overwrites.
  *   3. A step waits for those that used the memory before. Nothing may be lost by that, so these must be ancestors of the
- *      step, or far enough before it, or so wide that they keep all workers busy by themselves (may_follow).
+ *      step, or far enough before it, or so wide that they keep all workers busy by themselves (may_follow). And never
+ *      must what can run at once wait for a callback by it: the callback's function might ask for that very value.
  *   4. What an effect reads or writes leaves the plan, and its memory with it.
  *
  * Small slots keep memory of their own: looking costs more than it gains.
@@ -47,6 +48,7 @@ struct lazy_reuse {
     size_t *bytes;          /* by slot that is a home: of that buffer */
     uint8_t *dies, *asked;  /* by slot; what `home` was found for, and scratch for what it is wanted for */
     uint8_t *stays;         /* an effect uses it */
+    uint8_t *late;          /* by step: it waits for an effect of the plan, or is one */
     uint8_t *in_place;
     uint64_t *reach; /* by step: the steps that it waits for, one bit each; NULL: too many */
     size_t words;
@@ -85,6 +87,17 @@ static bool next_step(walk *w) {
 
 static walk walk_of(const lazy_plan *plan) {
     return (walk){.plan = plan, .t = -1};
+}
+
+/* Uses `in_place` to tell which slots hold what is late, as it has no other use yet. */
+static void find_late(lazy_reuse *r) {
+    for (walk w = walk_of(r->plan); next_step(&w);) {
+        r->late[w.t] = is_effect(w.step);
+        for (int32_t k = 0; k < w.step->nbufs; k++)
+            r->late[w.t] |= r->in_place[plan_slot(w.batch, w.step, k)];
+        for (int32_t k = w.step->nbufs - w.step->nouts; k < w.step->nbufs; k++)
+            r->in_place[plan_slot(w.batch, w.step, k)] |= r->late[w.t];
+    }
 }
 
 static void find_lifetimes(lazy_reuse *r) {
@@ -141,8 +154,8 @@ lazy_reuse *lazy_reuse_new(const lazy_plan *plan) {
     for (int32_t t = 0; t < plan->nsteps; t++)
         touches += (size_t)plan->steps[t]->nbufs;
     size_t words = plan->nsteps <= MOST_STEPS ? (steps + 63) / 64 : 0;
-    size_t bytes = sizeof(lazy_reuse) + (6 * n + 1 + touches) * sizeof(int32_t) + n * sizeof(size_t) + 5 * n +
-                   steps * words * sizeof(uint64_t) + 16 * 8;
+    size_t bytes = sizeof(lazy_reuse) + (6 * n + 1 + touches) * sizeof(int32_t) + n * sizeof(size_t) + 5 * n + steps +
+                   steps * words * sizeof(uint64_t) + 17 * 8;
     lazy_reuse *r = calloc(1, bytes);
     if (!r)
         return NULL;
@@ -164,8 +177,10 @@ lazy_reuse *lazy_reuse_new(const lazy_plan *plan) {
     r->stays = carve(&at, n);
     r->in_place = carve(&at, n);
     r->has_heir = carve(&at, n);
+    r->late = carve(&at, steps);
     memset(r->first, 0xff, n * sizeof(int32_t));
     memset(r->last, 0xff, n * sizeof(int32_t));
+    find_late(r);
     find_lifetimes(r);
     list_touches(r);
     r->dies[0] = UINT8_MAX; /* `home` was found for nothing yet */
@@ -211,7 +226,8 @@ static bool may_follow(const lazy_reuse *r, int32_t t, int32_t s) {
         const lazy_step *step = r->plan->steps[u];
         bool splits = step->kind == LAZY_STEP_KERNEL || step->call.op->flags & LAZY_OP_SPLITS;
         bool wide = splits && step->cost >= WIDE_COST;
-        if (u != t && !wide && t - u <= APART && !reaches(r, t, u))
+        bool soon = !r->late[u] && (wide || t - u > APART);
+        if (u != t && !soon && !reaches(r, t, u))
             return false;
     }
     return true;
