@@ -228,8 +228,8 @@ NEAP_API int neap_trace_begin(neap_ctx *ctx, int *level);
 /* A placeholder. weak != 0: a number argument (ndim 0). `device`: the one that it is committed to, -1: none. */
 NEAP_API int neap_trace_input(neap_ctx *ctx, int level, int dtype, int weak, int device, int ndim, const int64_t *shape,
                               int32_t *out);
-/* Closes the level (unless it fails: then it can be called again) and makes a program of its inputs, its effects and `outputs` (which may also be arrays from outside
- * or inputs). */
+/* Closes the level (unless it fails: then it can be called again) and makes a program of its inputs, its effects and
+ * `outputs` (which may also be arrays from outside or inputs). */
 NEAP_API int neap_trace_end(neap_ctx *ctx, int level, int n, const int32_t *outputs,
                             neap_program **program); /* OWNED */
 NEAP_API void neap_program_free(neap_program *program);

@@ -374,7 +374,8 @@ static int64_t buffers(const merger *m, const lazy_draft *draft) {
 }
 
 /* Apart stay what runs on different devices; what would be too large; what cannot run at one time, since something else
- * stands between (find_place); and what waits for calls that the other need not wait for, unless nobody else wants that. */
+ * stands between (find_place); and what waits for more calls, one after another, than the other does, unless nobody else
+ * wants that. What waits for as many, though for other ones, may become one: then the results of both wait for both. */
 static bool may_merge(merger *m, int32_t a, int32_t b, bool linked, int32_t *place) {
     const unit *x = &m->units[a], *y = &m->units[b];
     const lazy_draft *first = x->draft, *second = y->draft;
