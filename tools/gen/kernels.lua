@@ -6,9 +6,9 @@
 -- dtype and lists the loops in map_table, fold_table, summed_table, choice_table and CAST_TABLE. OUT/chains_gen.h does
 -- the same with the forms of lazy/simd/chains.c (LINK1, LINK2), for cheap maps, and code_table. The text of a dtype is
 -- the most specific one of the row (lazy/op.h); in it T, U, O become C types and F(name) the function of
--- lazy/simd/vmath.h for T. Operands and results are read off the row's dtype rule: lazy_dtype_compare gives bool, the first operand of
--- lazy_dtype_where is bool; a row with LAZY_OP_CASTS makes a loop for each pair of dtypes. A text that is a call of a
--- function with rare arguments (vm_rare_NAME_D in lazy/simd) takes the form MAP1_RARE.
+-- lazy/simd/vmath.h for T. Operands and results are read off the row's dtype rule: lazy_dtype_compare gives bool, the
+-- first operand of lazy_dtype_where is bool; a row with LAZY_OP_CASTS makes a loop for each pair of dtypes. A text that
+-- is a call of a function with rare arguments (vm_rare_NAME_D in lazy/simd) takes the form MAP1_RARE.
 local directory = arg[0]:match("^(.*)/") or "."
 package.path = directory .. "/lib/?.lua;" .. package.path
 local files = require "files"
