@@ -212,13 +212,12 @@ static void report_error(lua_State *L) {
     const char *line = lua_tolstring(L, -1, &bytes);
     if (is_broken_pipe(text)) {
         neap_out_drain();
-    } else if (complete) {
-        neap_out_write(NEAP_STDERR, line, bytes);
-        finish(L);
-    } else if (neap_out_waiting() > 0) {
+    } else if ((!complete && neap_out_waiting() > 0) ||
+               neap_out_write(NEAP_STDERR, line, bytes) == NEAP_E_STATE) { /* a fork's child has no streams */
         write_past(STDERR_FILENO, line, bytes);
+    } else if (complete) {
+        finish(L);
     } else {
-        neap_out_write(NEAP_STDERR, line, bytes);
         neap_out_drain();
     }
     lua_pop(L, 1);
@@ -347,7 +346,7 @@ void session_interrupt_forget(lua_State *L) {
 /* Tells of files that could not be written, where the program has not met that. Returns whether there are any. */
 static bool report_lost_files(void) {
     bool lost = false;
-    while (neap_out_status() < 0) {
+    while (neap_out_status() == NEAP_E_IO) {
         const char *text = neap_error_text();
         if (strncmp(text, "stdout:", 7) != 0 && strncmp(text, "stderr:", 7) != 0) {
             fprintf(stderr, "neap: %s\n", text);
@@ -364,14 +363,15 @@ void session_exit(lua_State *L, int status) {
     }
     if (status == SESSION_OK && presses > 0) {
         status = SESSION_INTERRUPTED;
-    } else if (status == SESSION_OK && neap_out_failure(NEAP_STDOUT) < 0) {
+    } else if (status == SESSION_OK && neap_out_failure(NEAP_STDOUT) == NEAP_E_IO) {
         status = SESSION_FAILED;
         report_lost_output();
     }
     if (report_lost_files() && status == SESSION_OK) {
         status = SESSION_FAILED;
     }
-    if (neap_timeline_stop() < 0) {
+    int stopped = neap_timeline_stop();
+    if (stopped < 0 && stopped != NEAP_E_STATE) { /* a fork's child records nothing */
         fprintf(stderr, "neap: %s\n", neap_error_text());
         status = status == SESSION_OK ? SESSION_FAILED : status;
     }

@@ -194,6 +194,27 @@ check.test("standard streams that were closed before the start", function()
     check.equal(out, "nil\n")
 end)
 
+check.test("a fork's child tells of its error and ends", function()
+    local program = [[
+        local ffi = require "ffi"
+        ffi.cdef "int fork(void); int waitpid(int pid, int *status, int options); unsigned alarm(unsigned seconds);"
+        local child = ffi.C.fork()
+        if child == 0 then
+            ffi.C.alarm(20)
+            %s
+        else
+            local status = ffi.new "int[1]"
+            ffi.C.waitpid(child, status, 0)
+            print(status[0])
+        end
+    ]]
+    local status, out, err = run { "-e", program:format "print(1)" }
+    check.equal({ status, out }, { 0, "256\n" })
+    check.ok(err:find "^neap: .*:6: np%.print: the engine does not survive a fork[^\n]*\n$", err)
+    status, out, err = run { "-e", program:format "child = nil" }
+    check.equal({ status, out, err }, { 0, "0\n", "" })
+end)
+
 check.test("one transcript of everything, on one pipe", function()
     local script = process.file [[
         local slow = np.debug.sleep(np.arange(3), 100)
