@@ -22,13 +22,13 @@ enum { BULK_MOST = 1024, ENTRIES_MOST = 8 /* of an op that joins */, FEW = ENGIN
 
 static void run_one(engine_op *op, engine_thread *self) {
     engine_failure *failure = engine_op_perform(op, self);
+    engine_count_one(&self->completed);
     for (uint32_t i = 0; i < op->entry_count; i++) {
         int access = op->entries[i].access;
         if (access == ENGINE_WRITE || access == ENGINE_FRESH)
             engine_var_wrote(op->entries[i].var, access, failure);
     }
     engine_failure_release(failure);
-    engine_count_one(&self->completed);
     engine_op_free(op);
 }
 

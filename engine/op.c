@@ -165,16 +165,17 @@ engine_failure *engine_op_perform(engine_op *op, engine_thread *self) {
     return failure;
 }
 
-/* The op is over, with a failure (TAKES) or NULL. */
+/* The op is over, with a failure (TAKES) or NULL. It is counted before its variables are left, so whoever waited for one
+ * of them sees it counted. */
 static void finish(engine_op *op, engine_failure *failure, engine_thread *self) {
     engine_ready ready = {NULL, &ready.head};
     engine_entry *granted = NULL, **end = &granted;
+    if (!(op->flags & ENGINE_OP_HIDDEN))
+        engine_count_one(&self->completed);
     for (uint32_t i = 0; i < op->entry_count; i++)
         end = engine_var_finish(op->entries[i].var, op->entries[i].access, failure, end);
     engine_var_release(granted, &ready);
     engine_failure_release(failure);
-    if (!(op->flags & ENGINE_OP_HIDDEN))
-        engine_count_one(&self->completed);
     engine_op_free(op);
     engine_op_hand_over(&ready, self);
     engine_count_one(&self->ended);

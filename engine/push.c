@@ -129,6 +129,7 @@ static void run_claimed(neap_sync_fn fn, void *arg, const neap_push *push, engin
         engine_timeline_push(push, began, failure, skipped);
     if (push->release)
         push->release(arg);
+    engine_count_one(&self->completed);
     engine_entry *granted = NULL, **end = &granted;
     for (int i = 0; i < push->nreads; i++)
         end = engine_var_finish(push->reads[i], ENGINE_READ, NULL, end);
@@ -137,7 +138,6 @@ static void run_claimed(neap_sync_fn fn, void *arg, const neap_push *push, engin
     engine_var_release(granted, &ready);
     if (failure)
         engine_failure_release(failure);
-    engine_count_one(&self->completed);
     engine_op_hand_over(&ready, self);
 }
 
