@@ -39,7 +39,7 @@ typedef struct unit { /* a draft, and what it was merged with */
     int32_t into;       /* the unit that it is part of now; itself if alive */
     int32_t place;      /* units run in this order */
     int32_t first_user; /* place of the first unit that reads what this one writes, or less */
-    int32_t level;      /* calls on the longest way that leads here */
+    uint64_t calls;     /* that lead here, and itself: one bit each, by their number modulo 64 */
     int32_t effects;    /* calls before it that are effects */
 } unit;
 
@@ -47,7 +47,7 @@ typedef struct merger {
     neap_ctx *ctx;
     uint8_t *made;
     unit *units;
-    int32_t n;
+    int32_t n, ncalls;
     int32_t *writer; /* region number → the last unit that writes the node, -1 */
     int32_t *reader; /* region number · READERS → the last units that read it, -1 */
     LAZY_VECTOR(int32_t) reads;
@@ -374,8 +374,8 @@ static int64_t buffers(const merger *m, const lazy_draft *draft) {
 }
 
 /* Apart stay what runs on different devices; what would be too large; what cannot run at one time, since something else
- * stands between (find_place); and what waits for more calls, one after another, than the other does, unless nobody else
- * wants that. What waits for as many, though for other ones, may become one: then the results of both wait for both. */
+ * stands between (find_place); and what waits for other calls than the other does, unless nobody else wants that: calls take
+ * long and may fail, and then all results of a kernel do. (Among more than 64 calls, some that differ look alike.) */
 static bool may_merge(merger *m, int32_t a, int32_t b, bool linked, int32_t *place) {
     const unit *x = &m->units[a], *y = &m->units[b];
     const lazy_draft *first = x->draft, *second = y->draft;
@@ -383,7 +383,7 @@ static bool may_merge(merger *m, int32_t a, int32_t b, bool linked, int32_t *pla
         first->ins.n + second->ins.n > LAZY_KERNEL_MAX_INS || first->sinks.n + second->sinks.n > MERGED_SINKS ||
         buffers(m, first) + buffers(m, second) > MERGED_BUFFERS)
         return false;
-    if (x->level != y->level && !(linked && only_for(m, x, y)))
+    if (x->calls != y->calls && !(linked && only_for(m, x, y)))
         return false;
     return find_place(m, a, b, place);
 }
@@ -520,7 +520,7 @@ static int try_merge(merger *m, int32_t a, int32_t b) {
     x->effects = place == y->place ? y->effects : x->effects;
     x->place = place;
     x->first_user = y->first_user < x->first_user ? y->first_user : x->first_user;
-    x->level = y->level > x->level ? y->level : x->level;
+    x->calls |= y->calls;
     return status;
 }
 
@@ -564,9 +564,10 @@ static int visit(merger *m, int32_t u) {
         int32_t node = read_at(at->draft, k), writer = writer_of(m, node);
         if (node >= 0 && lazy_push(&m->reads, node))
             return NEAP_E_MEMORY;
-        int32_t level = writer < 0 ? 0 : m->units[writer].level + (m->units[writer].draft->call != NULL);
-        at->level = level > at->level ? level : at->level;
+        at->calls |= writer < 0 ? 0 : m->units[writer].calls;
     }
+    if (at->draft->call)
+        at->calls |= 1ull << (m->ncalls++ % 64);
     int32_t candidates[CANDIDATES];
     int n = at->draft->call || at->draft->fixed ? 0 : find_candidates(m, at->draft, candidates), status = 0;
     for (int k = 0; k < n && status == 0; k++) {

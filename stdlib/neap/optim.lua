@@ -45,8 +45,13 @@ local function zeros_like(params)
     return tree.map(np.zeros_like, params)
 end
 
+local function check_self(self, call)
+    if getmetatable(self) ~= Optimizer then raise("optim", "call it as opt:%s, with a colon", call) end
+end
+
 --- opt:init(params): the state before the first update: {step=0, …}.
 function Optimizer:init(params)
+    check_self(self, "init(params)")
     local state = self.init_state(params)
     state.step = np.zeros({}, { dtype = "i32" })
     return state
@@ -55,6 +60,7 @@ end
 --- opt:update(grads, state, params, lr): the next parameters and state. The trees have the form of params. `lr` is
 -- optional.
 function Optimizer:update(grads, state, params, lr)
+    check_self(self, "update(grads, state, params)")
     if type(state) ~= "table" or not is_array(state.step) then
         core.bad_argument(self.name .. ":update", 2, "state", "what opt:init(params) returned", state)
     end

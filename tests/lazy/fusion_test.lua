@@ -191,6 +191,15 @@ check.test("a failure does not reach what has nothing to do with it", function()
     pcall(np.wait_all)
 end)
 
+check.test("nor the failure of a call to what waits for another one", function()
+    local good, bad = np.sort(w), np.debug.fail(w)
+    local first, second = good * w, bad * w
+    np.force(first, second)
+    check.equal(programs.hash(first), programs.hash((np.sort(w):wait() * w):wait()))
+    check.raises(function() second:wait() end, "debug_fail")
+    pcall(np.wait_all)
+end)
+
 check.test("a value that a function prints before a callback is there by then", function()
     local script = process.file [[
         local np = require "neap"

@@ -59,6 +59,7 @@ check.test("optimizers", function()
     check.raises(function() np.optim.sgd {} end, "option 'lr'")
     check.raises(function() np.optim.adam { lr = 1, beta = 2 } end, "unknown option 'beta'")
     check.raises(function() np.optim.adam { lr = 1, b1 = 2 } end, "option 'b1'")
+    check.raises(function() np.optim.adam { lr = 1 }.init {} end, "np%.optim: call it as opt:init%(params%)")
     check.raises(function() opt:update(grads, {}, params) end, "opt:init")
     local scheduled = np.optim.sgd { lr = np.optim.warmup(np.optim.cosine_decay(1, 10), 2) }
     check.close(scheduled:update(grads, scheduled:init(params), params).w:totable(), { 0.75, 2.5 }, 1e-6)
