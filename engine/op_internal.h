@@ -10,6 +10,11 @@
 #include "engine/engine_internal.h"
 
 /* ---- Ops (op.c) -------------------------------------------------------------------------------------------------- */
+typedef union engine_fn { /* which one, flags tell */
+    neap_sync_fn sync;
+    neap_async_fn async;
+} engine_fn;
+
 struct engine_op { /* two cache lines with one entry: ops pass from core to core, and each line costs */
     _Atomic uint32_t waiting;
     uint32_t entry_count;
@@ -17,10 +22,7 @@ struct engine_op { /* two cache lines with one entry: ops pass from core to core
     uint32_t epoch; /* engine.epoch at its push */
     int32_t priority;
     int32_t device;
-    union {
-        neap_sync_fn sync;
-        neap_async_fn async;
-    } fn;
+    engine_fn fn;
     void *arg;
     void (*release)(void *arg);
     const char *name, *site;

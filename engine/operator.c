@@ -11,10 +11,7 @@
 
 struct neap_operator {
     _Atomic uint32_t refs;
-    union {
-        neap_sync_fn sync;
-        neap_async_fn async;
-    } fn;
+    engine_fn fn;
     void *arg;
     void (*release)(void *arg);
     bool is_async;
