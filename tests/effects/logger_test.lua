@@ -3,13 +3,6 @@ local np = require "neap"
 local check = require "tests.check"
 local process = require "tests.interp.process"
 
-local function read(path)
-    local file = assert(io.open(path, "rb"))
-    local text = file:read "*a"
-    file:close()
-    return text
-end
-
 --- What a program prints; `path` is the global PATH in it.
 local function output(code, path)
     return process.output(("PATH = %q "):format(path or "") .. code)
@@ -43,7 +36,7 @@ check.test("lines in a file, formatted as by np.printf", function()
     log("%d %.2f %s %s|%5s|%%", np.array(3), 0.5, np.arange(3), "text", "ab")
     log("%s", np.debug.sleep(np.ones(1), 50))
     log:close()
-    check.equal(read(path), "plain\n3 0.50 [0 1 2] text|   ab|%\n[1.]\n")
+    check.equal(process.read(path), "plain\n3 0.50 [0 1 2] text|   ab|%\n[1.]\n")
     log:close()
     check.raises(function() log("more") end, "np%.effects%.logger: the log is closed")
     check.raises(function() log.close() end, "test%.lua:%d+: np%.effects%.logger: .*log:close%(%), got nothing")
@@ -54,10 +47,10 @@ check.test("mode: emptied first or appended to", function()
     local log = np.effects.logger(path, { mode = "a" })
     log("new")
     log:close()
-    check.equal(read(path), "old\nnew\n")
+    check.equal(process.read(path), "old\nnew\n")
     log = np.effects.logger(path, { mode = "w" })
     log:close()
-    check.equal(read(path), "")
+    check.equal(process.read(path), "")
 end)
 
 check.test("lines in a table", function()
@@ -80,7 +73,7 @@ check.test("files and tables hold the same lines", function()
         np.jit(function(x, k) log("%s %s %g %d", x, k, k, k) return x end)(np.ones(2), 3)
         log:close()
     end
-    check.equal(read(path), table.concat(lines, "\n") .. "\n")
+    check.equal(process.read(path), table.concat(lines, "\n") .. "\n")
     check.equal(lines[2], "[1. 1.] 3 3 3")
 end)
 
@@ -117,11 +110,11 @@ check.test("everything is in the file at the end, without a close and after an e
     ]], path)
     local expected = {}
     for k = 1, 300 do expected[k] = k .. " [0]\n" end
-    check.equal(read(path), table.concat(expected))
+    check.equal(process.read(path), table.concat(expected))
     local status = process.run_neap { "-e", ([[
         np.effects.logger(%q)("%%s", np.debug.sleep(np.arange(2), 100)) error "stop"]]):format(path) }
     check.equal(status, 1)
-    check.equal(read(path), "[0 1]\n")
+    check.equal(process.read(path), "[0 1]\n")
 end)
 
 check.test("a program that logs after the close is told off on stderr", function()
@@ -135,7 +128,7 @@ check.test("a program that logs after the close is told off on stderr", function
         print "on"
     ]]):format(path) }
     check.equal(out, "on\n")
-    check.equal(read(path), "[1.]\n")
+    check.equal(process.read(path), "[1.]\n")
     check.ok(err:find "^%(command line%):%d: log: no stream", err)
 end)
 

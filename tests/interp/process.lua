@@ -39,10 +39,16 @@ local function quote(word)
     return "'" .. word:gsub("'", "'\\''") .. "'"
 end
 
-local function read_and_remove(path)
+--- The text of a file.
+function process.read(path)
     local file = assert(io.open(path, "rb"))
     local text = file:read("*a")
     file:close()
+    return text
+end
+
+local function read_and_remove(path)
+    local text = process.read(path)
     os.remove(path)
     return text
 end

@@ -9,13 +9,6 @@ os.remove(folder)
 assert(os.execute("mkdir " .. folder) == 0)
 local target = folder .. "/trace.json"
 
-local function read_file(path)
-    local file = assert(io.open(path, "rb"))
-    local text = file:read("*a")
-    file:close()
-    return text
-end
-
 local function write_file(path, text)
     local file = assert(io.open(path, "wb"))
     file:write(text)
@@ -86,7 +79,7 @@ end
 --- Reads the file and checks all of it. Returns { events, other = otherData, ops = those that stand for an op,
 -- threads = names by tid }.
 local function read_trace(path)
-    local root = json.read(read_file(path or target))
+    local root = json.read(process.read(path or target))
     check.equal(root.displayTimeUnit, "ns")
     check.equal(root.otherData.complete, true)
     local trace = { events = root.traceEvents, other = root.otherData, ops = {}, threads = {} }
@@ -140,7 +133,7 @@ file:close()
     check.equal({ status, out, err }, { 0, "[ 8 12 16]\n", "" })
     local trace = read_trace()
     check.equal(trace.other.dropped, 0)
-    check.equal(#trace.ops .. " " .. #trace.ops, read_file(folder .. "/counts"))
+    check.equal(#trace.ops .. " " .. #trace.ops, process.read(folder .. "/counts"))
     local script = folder .. "/script.lua"
     local sum = find(trace.ops, "multiply+add+sum")
     check.equal({ sum.args.line, sum.args.read, sum.args.written, sum.args.state, sum.args.device },
@@ -202,7 +195,7 @@ check.test("with every scheduler", function()
         ]])
         check.equal(process.run_neap { "--scheduler", scheduler, "--trace", target, script, folder .. "/counts" }, 0)
         local trace = read_trace()
-        check.equal(tostring(#trace.ops), read_file(folder .. "/counts"), scheduler)
+        check.equal(tostring(#trace.ops), process.read(folder .. "/counts"), scheduler)
         local thread = trace.threads[find(trace.ops, "matmul2").tid]
         if scheduler == "naive" then check.equal(thread, "main") end
     end
@@ -270,14 +263,14 @@ check.test("a kill leaves a document", function()
     terminal:expect "ready"
     local root
     for _ = 1, 4000 do
-        local ok, found = pcall(json.read, read_file(target))
+        local ok, found = pcall(json.read, process.read(target))
         root = ok and #found.traceEvents > 3 and found
         if root then break end
         process.sleep(0.005)
     end
     terminal:kill(9)
     check.equal(terminal:finish(), 137)
-    root = json.read(read_file(target))
+    root = json.read(process.read(target))
     find(root.traceEvents, "add")
     check.equal(root.otherData.complete, false)
 end)
@@ -289,7 +282,7 @@ check.test("a full disk is said and makes the status 1", function()
     local status, out, err = process.run { "sh", "-c", limited }
     check.equal({ status, out }, { 1, "done\n" })
     check.equal(err, ("neap: cannot write the timeline '%s': File too large\n"):format(target))
-    local root = json.read(read_file(target))
+    local root = json.read(process.read(target))
     check.equal(root.otherData.complete, false)
     check.ok(#root.traceEvents < 2000)
 end)

@@ -329,13 +329,6 @@ end)
 
 -- ---- Pictures -------------------------------------------------------------------------------------------------------
 
-local function file_text(path)
-    local file = assert(io.open(path, "rb"))
-    local text = file:read("*a")
-    file:close()
-    return text
-end
-
 check.test("the picture has a box for each buffer and a cluster for each step", function()
     local x = ready { { 1, 2 }, { 3, 4 } }
     local picture = np.explain((x * 2 + np.arange(2)):sum { axis = 0 }, x:matmul(x)):dot()
@@ -351,8 +344,8 @@ check.test("saving", function()
     local told, path = np.explain(ready { 1 } + 1), os.tmpname()
     told:save(path .. ".txt")
     told:save(path .. ".dot")
-    check.equal(file_text(path .. ".txt"), tostring(told) .. "\n")
-    check.equal(file_text(path .. ".dot"), told:dot())
+    check.equal(process.read(path .. ".txt"), tostring(told) .. "\n")
+    check.equal(process.read(path .. ".dot"), told:dot())
     for _, name in ipairs { path, path .. ".txt", path .. ".dot" } do os.remove(name) end
     check.raises(function() told:save("picture.png") end, "must end in .txt, .dot or .svg")
     check.raises(function() told:save(5) end, "argument 1 %(path%) must be a path")
@@ -379,7 +372,7 @@ if dot_is_here then
         np.debug.limits { nodes = 1024, bytes = 64 * 2 ^ 20 }
         local path = os.tmpname() .. ".svg"
         np.explain(x * 2):save(path)
-        check.ok(file_text(path):find("multiply", 1, true))
+        check.ok(process.read(path):find("multiply", 1, true))
         os.remove(path)
     end)
 else
