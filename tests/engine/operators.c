@@ -257,18 +257,19 @@ static void duplicates(const neap_engine_config *config) {
 typedef struct chain {
     neap_var *vars[3];
     long values[3];
-    uint64_t versions[3]; /* that the last step saw */
+    uint64_t versions[3]; /* that the last step saw: steps that are not joined may run side by side, so it alone writes them */
 } chain;
 
 typedef struct step {
     chain *c;
     int read, write, factor;
+    bool last;
 } step;
 
 static int do_step(void *arg, const neap_run *run) {
     (void)run;
     step *s = arg;
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 3 && s->last; i++)
         s->c->versions[i] = neap_var_version(s->c->vars[i]);
     s->c->values[s->write] = s->c->values[s->write] * s->factor + s->c->values[s->read];
     return s->factor < 0 ? neap_error(NEAP_E_DTYPE, "step down") : 0;
@@ -276,7 +277,7 @@ static int do_step(void *arg, const neap_run *run) {
 
 static void push_step(chain *c, uint32_t flags, int read, int write, int factor) {
     step *s = malloc(sizeof *s);
-    *s = (step){c, read, write, factor};
+    *s = (step){c, read, write, factor, flags & NEAP_PUSH_ALWAYS};
     neap_push push = {.name = "step", .flags = flags, .release = free};
     push.nreads = push.nwrites = 1;
     push.reads = &c->vars[read];
