@@ -5,6 +5,7 @@
 local ffi = require "ffi"
 local core = require "neap.core"
 local files = require "neap.files"
+local programs_of = require("neap.program").programs_of
 local trees = require "neap.trees"
 
 local np, C, ctx = core.np, core.C, core.ctx
@@ -60,7 +61,7 @@ end
 
 -- ---- Programs -------------------------------------------------------------------------------------------------------
 
---- The form of a jitted function's arguments (transform.lua) as one reads it: "{w=f32[2,3], b=f32[3]}, number".
+--- The form of a jitted function's arguments (staging.lua) as one reads it: "{w=f32[2,3], b=f32[3]}, number".
 local function form_text(form)
     form = form:gsub("(%l+%d*@?%d*),w?,?([%d,]*)", "%1[%2]\1"):gsub("#", "number\1"):gsub("}", "}\1")
     form = form:gsub('"([%a_][%w_]*)"=', "%1="):gsub("\1([};])", "%1"):gsub("[;\1]$", "")
@@ -105,7 +106,7 @@ end
 -- :svg() and :save(path) a picture.
 function np.explain(...)
     local first = ...
-    local programs = core.programs_of and core.programs_of(first)
+    local programs = programs_of(first)
     local text, pictures
     if programs and select("#", ...) > 1 then raise("explain", "takes one jitted function or program, or arrays") end
     if programs then

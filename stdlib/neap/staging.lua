@@ -1,0 +1,250 @@
+--- staging.lua: running a Lua function on stand-ins for its arguments: what grad, jit, trace and their kin share.
+--
+-- A *level* of the core is open meanwhile: a tape, or a trace. An op belongs to a level iff an input does. Levels are
+-- brackets: `inside` runs the body under pcall and closes the level whatever happens; a coroutine may not yield out of
+-- one. Arguments and results are trees (trees.lua).
+local ffi = require "ffi"
+local core = require "neap.core"
+local trees = require "neap.trees"
+local capture = require "neap.capture"
+
+local C, ctx = core.C, core.ctx
+local is_array, raise, bad_argument, describe = core.is_array, core.raise, core.bad_argument, core.describe
+local array_info, dtypes = core.info, core.dtypes
+local select, type, unpack = select, type, unpack
+
+local staging = {}
+
+-- ---- Levels ---------------------------------------------------------------------------------------------------------
+
+local level_box = ffi.new("int[1]")
+local id_box = ffi.new("int32_t[1]")
+
+local function pack(...)
+    return { n = select("#", ...), ... }
+end
+
+--- Opens a level, runs body(level), closes it, and passes on the body's results or its error. `undo` runs in both
+-- cases.
+local function inside(name, open, body, undo)
+    local rc = open(ctx, level_box)
+    if rc < 0 then core.raise_status(rc, name) end
+    local level = level_box[0]
+    local levels = core.frame().levels
+    levels[#levels + 1] = coroutine.running() or "main"
+    local results = pack(pcall(body, level))
+    levels[#levels] = nil
+    C.neap_level_end(ctx, level) -- already closed after a complete trace: then this changes nothing
+    if undo then undo() end
+    if not results[1] then error(results[2], 0) end
+    return unpack(results, 2, results.n)
+end
+
+--- The array of the id that a call of `try` leaves in id_box.
+local function one_id(name, try)
+    return core.call_ids(name, id_box, 1, try)[1]
+end
+
+--- A C array of the ids of n handles. The handles must outlive its use.
+local function ids_of(handles, n)
+    local ids = ffi.new("int32_t[?]", n + 1)
+    for k = 1, n do ids[k - 1] = handles[k]._id end
+    return ids
+end
+
+local function check_function(name, f)
+    if type(f) ~= "function" then bad_argument(name, 1, "f", "a function", f) end
+    return f
+end
+
+--- A list of argument positions: a number or a table of them, from 1.
+local function positions_of(name, option, value)
+    if value == nil then return {} end
+    if type(value) == "number" then value = { value } end
+    if type(value) ~= "table" then bad_argument(name, nil, option, "a position or a table of positions", value) end
+    for k = 1, #value do
+        if type(value[k]) ~= "number" or value[k] < 1 or value[k] % 1 ~= 0 then
+            raise(name, "option '%s' counts arguments from 1, got %s", option, describe(value[k]))
+        end
+    end
+    return value
+end
+
+-- ---- Tracing --------------------------------------------------------------------------------------------------------
+
+local function signature(x)
+    local known = array_info(x)
+    local placed = known.committed ~= 0 and "@" .. known.device or ""
+    local parts = { dtypes[known.dtype].name .. placed, known.weak ~= 0 and "w" or "" }
+    for k = 1, known.ndim do parts[k + 2] = tonumber(known.shape[k - 1]) end
+    return table.concat(parts, ",")
+end
+
+--- Appends what identifies the form of a value to `parts`, and its arrays and numbers to `leaves`.
+local function flatten(name, value, parts, leaves, position, depth)
+    local n = #parts
+    if is_array(value) then
+        leaves[#leaves + 1] = value
+        parts[n + 1] = signature(value)
+    elseif type(value) == "number" then
+        leaves[#leaves + 1] = value
+        parts[n + 1] = "#"
+    elseif trees.is_node(value) then
+        if depth > 100 then raise(name, "argument %d is nested more than 100 deep", position) end
+        parts[n + 1] = "{"
+        local count = #value
+        for k = 1, count do flatten(name, value[k], parts, leaves, position, depth + 1) end
+        local keys
+        for key in pairs(value) do
+            if type(key) == "string" then
+                keys = keys or {}
+                keys[#keys + 1] = key
+            elseif type(key) ~= "number" or key < 1 or key > count or key % 1 ~= 0 then
+                raise(name, "argument %d has a key that is neither a string nor in 1..%d: %s", position, count,
+                      describe(key))
+            end
+        end
+        if keys then
+            table.sort(keys)
+            for k = 1, #keys do
+                parts[#parts + 1] = ("%q="):format(keys[k])
+                flatten(name, value[keys[k]], parts, leaves, position, depth + 1)
+            end
+        end
+        parts[#parts + 1] = "}"
+    elseif type(value) == "string" then
+        parts[n + 1] = ("%q"):format(value)
+    elseif type(value) == "boolean" or value == nil then
+        parts[n + 1] = tostring(value)
+    else
+        raise(name, "argument %d must hold arrays, numbers, strings and booleans, got %s; list it in {static={…}} if "
+              .. "it does not change", position, describe(value))
+    end
+end
+
+--- The placeholder for a leaf.
+local function placeholder(name, level, leaf)
+    if type(leaf) == "number" then
+        local f64 = core.dtype_codes.f64
+        return one_id(name, function() return C.neap_trace_input(ctx, level, f64, 1, -1, 0, nil, id_box) end)
+    end
+    local known = array_info(leaf)
+    local dtype, weak, ndim = known.dtype, known.weak, known.ndim
+    local device = known.committed ~= 0 and known.device or -1
+    local dims = ffi.new("int64_t[?]", ndim + 1)
+    for k = 0, ndim - 1 do dims[k] = known.shape[k] end
+    return one_id(name, function()
+        return C.neap_trace_input(ctx, level, dtype, weak, device, ndim, dims, id_box)
+    end)
+end
+
+--- Stands for an array among the results of a trace.
+local SLOT = setmetatable({}, { __tostring = function() return "an array" end })
+
+--- Splits results into a template, in which SLOT stands for arrays, and the arrays.
+local function take_results(name, results)
+    local arrays, template = {}, { n = results.n }
+    for k = 1, results.n do
+        template[k] = trees.rebuild(name, results[k], function(leaf)
+            if is_array(leaf) then
+                arrays[#arrays + 1] = leaf
+                return SLOT
+            end
+            local kind = type(leaf)
+            if kind ~= "number" and kind ~= "string" and kind ~= "boolean" and leaf ~= nil then
+                raise(name, "the function must return arrays, numbers or tables of them; result %d has %s", k,
+                      describe(leaf))
+            end
+            return leaf
+        end)
+    end
+    return template, arrays
+end
+
+--- The results of a template with arrays put into its slots.
+local function fill_results(name, template, arrays)
+    local used, results = 0, {}
+    for k = 1, template.n do
+        results[k] = trees.rebuild(name, template[k], function(leaf)
+            if not rawequal(leaf, SLOT) then return leaf end
+            used = used + 1
+            return arrays[used]
+        end)
+    end
+    return unpack(results, 1, template.n)
+end
+
+local program_box = ffi.new("neap_program *[1]")
+
+--- Traces user_function on `given` (n arguments; those of is_static as they are) with the hidden inputs `captures` (a
+-- list of places). Returns { program, template, n = number of inputs, outputs, captures }.
+local function trace(name, user_function, given, is_static, places, captures)
+    local expected, swaps = {}, core.frame().swaps
+    local swap = capture.swap(places, captures)
+    local function restore()
+        swaps[#swaps] = nil
+        swap.finish()
+    end
+    return inside(name, C.neap_trace_begin, function(level)
+        swaps[#swaps + 1] = swap
+        local inputs, arguments = {}, { n = given.n }
+        for k = 1, given.n do
+            arguments[k] = given[k]
+            if not is_static[k] then
+                arguments[k] = trees.rebuild(name, given[k], function(leaf)
+                    if not is_array(leaf) and type(leaf) ~= "number" then return leaf end
+                    inputs[#inputs + 1] = placeholder(name, level, leaf)
+                    return inputs[#inputs]
+                end)
+            end
+        end
+        for _, place in ipairs(captures) do
+            local input = placeholder(name, level, place.value)
+            inputs[#inputs + 1] = input
+            expected[place] = input
+            capture.write(place, input)
+        end
+        local results = pack(user_function(unpack(arguments, 1, arguments.n)))
+        local assigned = capture.assigned(places, function(place) return expected[place] or place.value end)
+        if assigned then
+            raise(name, "the function assigned an array to '%s', which is outside of it: return the array instead",
+                  assigned)
+        end
+        local template, outputs = take_results(name, results)
+        local n = #outputs
+        local ids = ids_of(outputs, n)
+        core.call(name, function() return C.neap_trace_end(ctx, level, n, ids, program_box) end)
+        return { program = ffi.gc(program_box[0], C.neap_program_free), template = template, n = #inputs,
+                 outputs = n, captures = captures }
+    end, restore)
+end
+
+--- Runs a traced entry on leaves (arrays and numbers): as a program, or, when an argument belongs to an open level, by
+-- recording its ops again.
+local function run(name, entry, leaves)
+    local n, handles, taped = entry.n, {}, false
+    for k = 1, n do
+        local leaf = leaves[k]
+        if type(leaf) == "number" then
+            handles[k] = core.number(leaf)
+        else
+            handles[k] = leaf
+            taped = taped or array_info(leaf).taped ~= 0
+        end
+    end
+    local ids, out = ids_of(handles, n), ffi.new("int32_t[?]", entry.outputs + 1)
+    local call = taped and C.neap_program_replay or C.neap_program_run
+    local arrays = core.call_ids(name, out, entry.outputs, function()
+        return call(ctx, entry.program, n, ids, out)
+    end)
+    return fill_results(name, entry.template, arrays)
+end
+
+staging.pack, staging.inside, staging.one_id, staging.id_box, staging.ids_of = pack, inside, one_id, id_box, ids_of
+staging.check_function, staging.positions_of = check_function, positions_of
+staging.signature, staging.flatten, staging.trace, staging.run = signature, flatten, trace, run
+
+-- They run the user's functions, or loop over what those returned.
+for _, f in ipairs { inside, trace, run, flatten, take_results, fill_results } do jit.off(f) end
+
+return staging
