@@ -22,6 +22,7 @@
 
 #include "lazy/kernel.h"
 #include "lazy/op.h"
+#include "lazy/programs.h"
 #include "ops_gen.h"
 
 enum { LAZY_READY, LAZY_PENDING, LAZY_RECIPE, LAZY_DONE };

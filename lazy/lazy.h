@@ -212,40 +212,6 @@ NEAP_API int neap_callback_end(neap_ctx *ctx, int status, const char *text);
 /* Writes up to `capacity` callees that will not be called any more; returns how many. */
 NEAP_API int32_t neap_callback_dropped(neap_ctx *ctx, int32_t capacity, int32_t *callees);
 
-/* ---- Levels: gradients and programs ----------------------------------------------------------------------------
- * A level gives its arguments fresh alias nodes; an op belongs to the level iff an input does. Levels close in reverse
- * order of opening (`neap_level_end`, also after an error: it drops what the level held). */
-NEAP_API int neap_level_end(neap_ctx *ctx, int level);
-NEAP_API int neap_tape_begin(neap_ctx *ctx, int *level);
-NEAP_API int neap_tape_alias(neap_ctx *ctx, int level, int32_t id, int32_t *out);
-/* Cotangents of wrt[n] (aliases of the level) for the cotangent `seed` of `result`; seed 0 means one, and then result
- * must be a 0-d float. Arrays that result does not depend on get zeros. */
-NEAP_API int neap_tape_gradient(neap_ctx *ctx, int level, int32_t result, int32_t seed, int n, const int32_t *wrt,
-                                int32_t *out);
-
-typedef struct neap_program neap_program;
-NEAP_API int neap_trace_begin(neap_ctx *ctx, int *level);
-/* A placeholder. weak != 0: a number argument (ndim 0). `device`: the one that it is committed to, -1: none. */
-NEAP_API int neap_trace_input(neap_ctx *ctx, int level, int dtype, int weak, int device, int ndim, const int64_t *shape,
-                              int32_t *out);
-/* Closes the level (unless it fails: then it can be called again) and makes a program of its inputs, its effects and
- * `outputs` (which may also be arrays from outside or inputs). */
-NEAP_API int neap_trace_end(neap_ctx *ctx, int level, int n, const int32_t *outputs,
-                            neap_program **program); /* OWNED */
-NEAP_API void neap_program_free(neap_program *program);
-typedef struct neap_program_info {
-    int32_t inputs, outputs, nodes, captures, effects, steps;
-} neap_program_info;
-NEAP_API void neap_program_info_get(neap_program *program, neap_program_info *out);
-/* Runs on live arrays: pushes its steps. Inputs must have the shapes, dtypes and placements of the placeholders; number inputs
- * are 0-d constants. */
-NEAP_API int neap_program_run(neap_ctx *ctx, neap_program *program, int n, const int32_t *inputs, int32_t *outputs);
-/* Records its ops again on other arrays, which may belong to open levels: how a jitted function is inlined or
- * differentiated. */
-NEAP_API int neap_program_replay(neap_ctx *ctx, neap_program *program, int n, const int32_t *inputs, int32_t *outputs);
-/* The printed form. *bytes gets the full length; at most `capacity` are written. */
-NEAP_API int neap_program_text(neap_program *program, char *text, size_t capacity, size_t *bytes);
-
 /* ---- Explanations ------------------------------------------------------------------------------------------------
  * What will run for n arrays that are computed together, or has run: their expressions, the planned kernels and calls
  * with bytes, estimates and times. Starts nothing; a plan that was made for it is kept. The text is of bounded length.
@@ -256,6 +222,5 @@ enum {
 };
 NEAP_API int neap_explain(neap_ctx *ctx, int n, const int32_t *ids, int form, char *text, size_t capacity,
                           size_t *bytes);
-NEAP_API int neap_program_explain(neap_program *program, int form, char *text, size_t capacity, size_t *bytes);
 
 #endif

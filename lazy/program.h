@@ -19,6 +19,11 @@ struct neap_program {
     int32_t captures;
 };
 
+/* program_run.c: the nodes of n arguments, which must fit the program's inputs. */
+int lazy_program_inputs(neap_ctx *ctx, neap_program *program, int n, const int32_t *ids, neap_node **nodes);
+/* What fails for want of memory is called again, but effects that have begun must not happen twice. */
+int lazy_fail_for_good(int status, bool begun);
+
 /* print.c: numbers inputs and nodes for the printed form (print.h). Returns how many have a name. */
 int64_t lazy_program_name(neap_program *program);
 

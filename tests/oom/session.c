@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "engine/engine_internal.h"
-#include "lazy/lazy.h"
+#include "lazy/programs.h"
 #include "ops_gen.h"
 #include "tests/check.h"
 

@@ -1,0 +1,204 @@
+/* program_run.c: running a program on live arrays: the steps of its plan are pushed on the buffers of its arguments, its
+ * effects in their order among them.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "lazy/effect.h"
+#include "lazy/program.h"
+
+/* ---- Inputs -------------------------------------------------------------------------------------------------------- */
+/* Can the value of a number argument be an element of all integer dtypes that it met in the trace? One that is itself
+ * an argument of a trace around this one meets them there. */
+static bool number_fits(neap_node *node, uint8_t meets) {
+    if (node->op == LAZY_OP_placeholder)
+        node->meets |= meets;
+    for (int d = 0; d < NEAP_DTYPE_COUNT && node->op == LAZY_OP_constant; d++)
+        if (meets >> d & 1 && !lazy_dtype_holds(d, node->value))
+            return false;
+    return true;
+}
+
+static const char *placement_text(const neap_node *node, char *text, size_t capacity) {
+    if (node->device < 0)
+        return "that is committed to no device";
+    snprintf(text, capacity, "on %s", neap_device_name(node->device));
+    return text;
+}
+
+static int check_input(const neap_program *program, int k, neap_node *node) {
+    const neap_node *want = program->inputs.at[k];
+    char left[256], right[256];
+    if (want->flags & LAZY_WEAK) {
+        if (!lazy_is_number(node))
+            return neap_error(NEAP_E_ARGUMENT, "program: input %d: expected a number, got an array", k + 1);
+        if (want->meets && !number_fits(node, want->meets))
+            return neap_error(NEAP_E_DTYPE,
+                              "program: input %d: the number %.17g meets an array of integers that cannot hold it; "
+                              "cast the array first",
+                              k + 1, node->value);
+        return 0;
+    }
+    if (want->dtype != node->dtype)
+        return neap_error(NEAP_E_DTYPE, "program: input %d: expected dtype %s, got %s", k + 1,
+                          neap_dtype_name(want->dtype), neap_dtype_name(node->dtype));
+    if (want->ndim != node->ndim || memcmp(want->shape, node->shape, node->ndim * sizeof *node->shape) != 0)
+        return neap_error(NEAP_E_SHAPE, "program: input %d: expected shape %s, got %s", k + 1,
+                          lazy_shape_text(want->ndim, want->shape, left, sizeof left),
+                          lazy_shape_text(node->ndim, node->shape, right, sizeof right));
+    if (want->device != node->device)
+        return neap_error(NEAP_E_ARGUMENT, "program: input %d: expected an array %s, got one %s", k + 1,
+                          placement_text(want, left, sizeof left), placement_text(node, right, sizeof right));
+    return 0;
+}
+
+int lazy_program_inputs(neap_ctx *ctx, neap_program *program, int n, const int32_t *ids, neap_node **nodes) {
+    if (n != program->inputs.n)
+        return neap_error(NEAP_E_ARGUMENT, "program: expected %lld inputs, got %d", (long long)program->inputs.n, n);
+    for (int k = 0; k < n; k++) {
+        if (!(nodes[k] = lazy_lookup(ctx, ids[k])))
+            return neap_error_code();
+        int status = check_input(program, k, nodes[k]);
+        if (status)
+            return status;
+    }
+    return 0;
+}
+
+/* ---- Running ------------------------------------------------------------------------------------------------------- */
+typedef struct program_run { /* a run that is being pushed */
+    neap_ctx *ctx;
+    neap_program *program;
+    neap_node **inputs;
+    neap_buffer **made;        /* by slot of the plan */
+    int64_t next_effect, root; /* the first effect that was not pushed yet, and its first root */
+} program_run;
+
+static neap_buffer *run_buffer(void *arg, neap_node *node) {
+    return node->op == LAZY_OP_placeholder ? ((program_run *)arg)->inputs[(int)node->value]->buffer : node->buffer;
+}
+
+static double run_number(void *arg, neap_node *node) {
+    return node->op == LAZY_OP_placeholder ? ((program_run *)arg)->inputs[(int)node->value]->value : node->value;
+}
+
+/* The node that a root is after a run: a new one over its buffer, or the leaf that it is. OWNED. */
+static neap_node *root_result(program_run *run, int64_t root, neap_node *node) {
+    int32_t slot = run->program->root_slots.at[root];
+    if (slot < 0 && lazy_is_number(node))
+        return lazy_retain(node->op == LAZY_OP_placeholder ? run->inputs[(int)node->value] : node);
+    neap_buffer *buffer = slot < 0 ? run_buffer(run, lazy_is_leaf(node) ? node : node->base) : run->made[slot];
+    lazy_result aval = {.dtype = node->dtype, .ndim = node->ndim};
+    memcpy(aval.shape, node->shape, node->ndim * sizeof *node->shape);
+    neap_node *result = lazy_node_of_buffer(run->ctx, &aval, neap_buffer_retain(buffer));
+    if (!result)
+        return NULL;
+    result->device = node->device;
+    result->ran = slot < 0 ? 0 : lazy_ran_link(run->program->plan, slot);
+    return result;
+}
+
+static int run_print(program_run *run, const lazy_effect *effect) {
+    int64_t n = effect->nodes.n;
+    neap_node **values = calloc((size_t)(n + effect->npieces) + 1, sizeof *values), **by_piece = values + n;
+    int status = values ? 0 : neap_error(NEAP_E_MEMORY, "out of memory for a print");
+    for (int64_t k = 0; k < n && status == 0; k++)
+        if (!(values[k] = root_result(run, run->root + k, effect->nodes.at[k])))
+            status = NEAP_E_MEMORY;
+        else
+            status = lazy_force(run->ctx, values[k]);
+    for (int p = 0; p < effect->npieces && status == 0; p++)
+        by_piece[p] = effect->pieces[p].id ? values[effect->pieces[p].id - 1] : NULL;
+    if (status == 0)
+        status = lazy_print_push(run->ctx, &effect->how, effect->npieces, effect->pieces, by_piece);
+    for (int64_t k = 0; k < n && values; k++)
+        lazy_release(run->ctx, values[k]);
+    free(values);
+    return status;
+}
+
+/* Pushes prints up to the next callback. */
+static int run_prints(program_run *run) {
+    int status = 0;
+    while (run->next_effect < run->program->effects.n && status == 0) {
+        const lazy_effect *effect = run->program->effects.at[run->next_effect];
+        if (effect->callback)
+            break;
+        if ((status = run_print(run, effect)) == 0) {
+            run->next_effect++;
+            run->root += effect->nodes.n;
+        }
+    }
+    return status;
+}
+
+/* Pushes the next callback, whose step has been reached, after the prints in front of it. */
+static int run_callback(void *arg, neap_node *node, neap_buffer *const *bufs) {
+    program_run *run = arg;
+    int status = run_prints(run);
+    if (status == 0)
+        status = lazy_callback_request(run->ctx, node, bufs);
+    if (status == 0) {
+        run->next_effect++;
+        run->root++;
+    }
+    return status;
+}
+
+int lazy_fail_for_good(int status, bool begun) {
+    if (status != NEAP_E_MEMORY || !begun)
+        return status;
+    return neap_error(NEAP_E_FAILED, "out of memory in the middle of a function, after some of its effects");
+}
+
+static int run_with(program_run *run, int32_t *outputs) {
+    neap_program *program = run->program;
+    lazy_binding binding = {.buffer = run_buffer,
+                            .number = run_number,
+                            .effect = run_callback,
+                            .arg = run,
+                            .kept = program->root_slots.at,
+                            .nkept = program->root_slots.n};
+    int status = lazy_plan_run(run->ctx, program->plan, program->region.at, &binding, run->made);
+    if (status)
+        return status;
+    status = run_prints(run);
+    for (int64_t k = 0; k < program->outputs.n && status == 0; k++) {
+        neap_node *node = root_result(run, program->effect_roots + k, program->outputs.at[k]);
+        status = node ? lazy_publish(run->ctx, node, &outputs[k]) : NEAP_E_MEMORY;
+    }
+    for (int32_t s = 0; s < program->plan->nslots; s++)
+        if (run->made[s])
+            neap_buffer_release(run->made[s]);
+    return status;
+}
+
+/* Computes the arrays among the inputs, together. */
+static int force_inputs(neap_ctx *ctx, neap_program *program, int n, neap_node *const *inputs) {
+    lazy_nodes arrays = {0};
+    int status = 0;
+    for (int k = 0; k < n && status == 0; k++)
+        if (!(program->inputs.at[k]->flags & LAZY_WEAK) && !inputs[k]->buffer)
+            status = lazy_push(&arrays, inputs[k]);
+    if (status == 0 && arrays.n)
+        status = lazy_flush_roots(ctx, (int)arrays.n, arrays.at);
+    lazy_vector_free(&arrays);
+    return status;
+}
+
+int neap_program_run(neap_ctx *ctx, neap_program *program, int n, const int32_t *ids, int32_t *outputs) {
+    if (program->effects.n && lazy_open_trace(ctx)) /* its effects are that trace's, whatever its arguments are */
+        return neap_program_replay(ctx, program, n, ids, outputs);
+    program_run run = {.ctx = ctx, .program = program, .inputs = malloc((size_t)n * sizeof(neap_node *) + 1)};
+    run.made = malloc((size_t)program->plan->nslots * sizeof *run.made + 1);
+    int status = run.inputs && run.made ? 0 : neap_error(NEAP_E_MEMORY, "out of memory for a run");
+    if (status == 0)
+        status = lazy_program_inputs(ctx, program, n, ids, run.inputs);
+    if (status == 0)
+        status = force_inputs(ctx, program, n, run.inputs);
+    if (status == 0)
+        status = run_with(&run, outputs);
+    free(run.inputs);
+    free(run.made);
+    return status ? lazy_fail_for_good(status, run.next_effect > 0) : lazy_attend(ctx);
+}

@@ -1,0 +1,49 @@
+/* programs.h: public interface of the lazy room, second part: levels, programs, and what transforms them.
+ *
+ * A *level* is opened around the run of a user's function on stand-ins for its arguments: a tape, for derivatives, or a
+ * trace, which becomes a *program*: a closed graph with inputs, outputs, effects and sub-programs. Programs are run, which
+ * pushes their steps, or replayed, which records their ops again on other arrays; transformations see closed programs and
+ * never call Lua.
+ */
+#ifndef NEAP_PROGRAMS_H
+#define NEAP_PROGRAMS_H
+
+#include "lazy/lazy.h"
+
+/* ---- Levels: gradients and programs ----------------------------------------------------------------------------
+ * A level gives its arguments fresh alias nodes; an op belongs to the level iff an input does. Levels close in reverse
+ * order of opening (`neap_level_end`, also after an error: it drops what the level held). */
+NEAP_API int neap_level_end(neap_ctx *ctx, int level);
+NEAP_API int neap_tape_begin(neap_ctx *ctx, int *level);
+NEAP_API int neap_tape_alias(neap_ctx *ctx, int level, int32_t id, int32_t *out);
+/* Cotangents of wrt[n] (aliases of the level) for the cotangent `seed` of `result`; seed 0 means one, and then result
+ * must be a 0-d float. Arrays that result does not depend on get zeros. */
+NEAP_API int neap_tape_gradient(neap_ctx *ctx, int level, int32_t result, int32_t seed, int n, const int32_t *wrt,
+                                int32_t *out);
+
+typedef struct neap_program neap_program;
+NEAP_API int neap_trace_begin(neap_ctx *ctx, int *level);
+/* A placeholder. weak != 0: a number argument (ndim 0). `device`: the one that it is committed to, -1: none. */
+NEAP_API int neap_trace_input(neap_ctx *ctx, int level, int dtype, int weak, int device, int ndim, const int64_t *shape,
+                              int32_t *out);
+/* Closes the level (unless it fails: then it can be called again) and makes a program of its inputs, its effects and
+ * `outputs` (which may also be arrays from outside or inputs). */
+NEAP_API int neap_trace_end(neap_ctx *ctx, int level, int n, const int32_t *outputs,
+                            neap_program **program); /* OWNED */
+NEAP_API void neap_program_free(neap_program *program);
+typedef struct neap_program_info {
+    int32_t inputs, outputs, nodes, captures, effects, steps;
+} neap_program_info;
+NEAP_API void neap_program_info_get(neap_program *program, neap_program_info *out);
+/* Runs on live arrays: pushes its steps. Inputs must have the shapes, dtypes and placements of the placeholders; number inputs
+ * are 0-d constants. */
+NEAP_API int neap_program_run(neap_ctx *ctx, neap_program *program, int n, const int32_t *inputs, int32_t *outputs);
+/* Records its ops again on other arrays, which may belong to open levels: how a jitted function is inlined or
+ * differentiated. */
+NEAP_API int neap_program_replay(neap_ctx *ctx, neap_program *program, int n, const int32_t *inputs, int32_t *outputs);
+/* The printed form. *bytes gets the full length; at most `capacity` are written. */
+NEAP_API int neap_program_text(neap_program *program, char *text, size_t capacity, size_t *bytes);
+/* As neap_explain, of what a run of the program does or did. */
+NEAP_API int neap_program_explain(neap_program *program, int form, char *text, size_t capacity, size_t *bytes);
+
+#endif

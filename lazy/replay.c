@@ -1,0 +1,125 @@
+/* replay.c: recording the ops of a program again on other nodes, which is how programs are inlined, differentiated and
+ * traced into others.
+ */
+#include <string.h>
+
+#include "lazy/effect.h"
+#include "lazy/program.h"
+
+typedef struct replay { /* a program whose ops are being recorded again */
+    neap_ctx *ctx;
+    neap_program *program;
+    neap_node **inputs, **now; /* now: by position in program->nodes */
+    int64_t next_effect, root;
+} replay;
+
+/* A print happens, or is recorded by the trace that the program is inlined into. */
+static int replay_print(replay *r, const lazy_effect *effect) {
+    neap_piece *pieces = malloc((size_t)effect->npieces * sizeof *pieces + 1);
+    if (!pieces)
+        return neap_error(NEAP_E_MEMORY, "out of memory for a print");
+    memcpy(pieces, effect->pieces, (size_t)effect->npieces * sizeof *pieces);
+    int status = 0;
+    for (int p = 0; p < effect->npieces && status == 0; p++)
+        if (pieces[p].id) {
+            neap_node *node = r->now[r->program->root_nodes.at[r->root + pieces[p].id - 1]];
+            status = lazy_publish(r->ctx, lazy_retain(node), &pieces[p].id);
+        }
+    if (status == 0)
+        status = neap_print(r->ctx, &effect->how, effect->npieces, pieces);
+    free(pieces);
+    return status;
+}
+
+/* Prints, up to the next callback. */
+static int replay_prints(replay *r) {
+    int status = 0;
+    while (r->next_effect < r->program->effects.n && status == 0) {
+        const lazy_effect *effect = r->program->effects.at[r->next_effect];
+        if (effect->callback)
+            break;
+        if ((status = replay_print(r, effect)) == 0) {
+            r->next_effect++;
+            r->root += effect->nodes.n;
+        }
+    }
+    return status;
+}
+
+static neap_node *replay_callback(replay *r, const neap_node *node, neap_node *const *in) {
+    if (replay_prints(r))
+        return NULL;
+    neap_node *again = lazy_callback_again(r->ctx, lazy_callback_of(node), node->nin, in);
+    if (again) {
+        r->next_effect++;
+        r->root++;
+    }
+    return again;
+}
+
+static int replay_nodes(replay *r) {
+    const int32_t *link = r->program->links.at;
+    for (int64_t k = 0; k < r->program->nodes.n; k++) {
+        neap_node *node = r->program->nodes.at[k], *in[NEAP_MAX_INPUTS];
+        if (node->op == LAZY_OP_placeholder) {
+            r->now[k] = lazy_retain(r->inputs[(int)node->value]);
+            continue;
+        }
+        if (!(node->flags & LAZY_ABSTRACT)) {
+            r->now[k] = lazy_retain(node);
+            continue;
+        }
+        for (int a = 0; a < node->nin; a++)
+            in[a] = r->now[*link++];
+        r->now[k] = lazy_node_op(node)->flags & LAZY_OP_EFFECT
+                        ? replay_callback(r, node, in)
+                        : lazy_record(r->ctx, node->op, node->nin, in, node->nattrs, node->attrs);
+        if (!r->now[k])
+            return neap_error_code();
+    }
+    return 0;
+}
+
+/* What the prints need is started before the first of them, so that a failure of that can still be repeated. */
+static int start_prints(replay *r) {
+    int status = 0;
+    for (int64_t k = r->root; k < r->program->effect_roots && status == 0; k++) {
+        neap_node *node = r->now[r->program->root_nodes.at[k]];
+        if (!(node->flags & LAZY_ABSTRACT))
+            status = lazy_force(r->ctx, node);
+    }
+    return status;
+}
+
+static int replay_program(replay *r, int32_t *outputs) {
+    lazy_hold(r->ctx);
+    int status = replay_nodes(r), held = lazy_unhold(r->ctx);
+    status = status ? status : held;
+    if (status == 0)
+        status = start_prints(r);
+    if (status == 0)
+        status = replay_prints(r);
+    for (int64_t k = 0; k < r->program->outputs.n && status == 0; k++)
+        status = lazy_publish(r->ctx, lazy_retain(r->now[r->program->root_nodes.at[r->program->effect_roots + k]]),
+                              &outputs[k]);
+    return status;
+}
+
+int neap_program_replay(neap_ctx *ctx, neap_program *program, int n, const int32_t *ids, int32_t *outputs) {
+    replay r = {.ctx = ctx, .program = program, .inputs = malloc((size_t)n * sizeof *r.inputs + 1)};
+    r.now = calloc((size_t)program->nodes.n + 1, sizeof *r.now);
+    int status = r.inputs && r.now ? 0 : neap_error(NEAP_E_MEMORY, "out of memory for a replay");
+    lazy_level *trace = lazy_open_trace(ctx);
+    int64_t recorded = trace ? trace->effects.n : 0;
+    if (status == 0)
+        status = lazy_program_inputs(ctx, program, n, ids, r.inputs);
+    if (status == 0)
+        status = replay_program(&r, outputs);
+    if (status && trace)
+        lazy_effects_cut(ctx, trace, recorded);
+    for (int64_t k = 0; r.now && k < program->nodes.n; k++)
+        lazy_release(ctx, r.now[k]);
+    free(r.inputs);
+    free(r.now);
+    return status ? lazy_fail_for_good(status, !trace && r.next_effect > 0) : lazy_attend(ctx);
+}
