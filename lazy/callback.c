@@ -132,13 +132,19 @@ static int check_arguments(neap_ctx *ctx, const lazy_callback *callback, int n, 
 static neap_node *record_node(neap_ctx *ctx, lazy_callback *callback, int n, neap_node *const *in) {
     if (check_arguments(ctx, callback, n, in))
         return NULL;
+    lazy_level *trace = lazy_open_trace(ctx);
+    neap_node *lifted[NEAP_MAX_INPUTS];
+    if (trace && trace->closed) {
+        if (lazy_lift_into(ctx, (int)(trace - ctx->levels), n, in, lifted))
+            return NULL;
+        in = lifted;
+    }
     lazy_result block = {.dtype = NEAP_DTYPE_U8, .ndim = 1, .shape = {callback->bytes}};
     int64_t attr = (int64_t)(intptr_t)callback;
     neap_node *node = lazy_node_new(ctx, LAZY_OP_callback, &block, n, in, 1, &attr);
     if (!node)
         return NULL;
     callback_retain(callback);
-    lazy_level *trace = lazy_open_trace(ctx);
     if (trace) {
         node->flags |= LAZY_ABSTRACT;
         node->levels |= 1u << (trace - ctx->levels);

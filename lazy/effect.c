@@ -171,6 +171,7 @@ void lazy_effects_cut(neap_ctx *ctx, lazy_level *trace, int64_t n) {
 static int record_print(neap_ctx *ctx, lazy_level *level, const neap_emit *how, int n, const neap_piece *pieces,
                         neap_node *const *nodes) {
     lazy_effect *effect = calloc(1, sizeof *effect);
+    int at = (int)(level - ctx->levels);
     if (effect)
         effect->pieces = calloc((size_t)n + 1, sizeof *effect->pieces);
     int status = effect && effect->pieces ? 0 : NEAP_E_MEMORY;
@@ -184,8 +185,11 @@ static int record_print(neap_ctx *ctx, lazy_level *level, const neap_emit *how, 
         piece->bytes = pieces[k].bytes;
         if (pieces[k].text && !(piece->text = copy_text(pieces[k].text, pieces[k].bytes)))
             status = NEAP_E_MEMORY;
-        if (pieces[k].id && status == 0 && (status = lazy_push(&effect->nodes, nodes[k])) == 0) {
-            lazy_retain(nodes[k]);
+        neap_node *node = nodes[k];
+        if (pieces[k].id && level->closed && status == 0)
+            status = lazy_lift_into(ctx, at, 1, &nodes[k], &node);
+        if (pieces[k].id && status == 0 && (status = lazy_push(&effect->nodes, node)) == 0) {
+            lazy_retain(node);
             piece->id = (int32_t)effect->nodes.n;
         }
     }

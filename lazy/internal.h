@@ -99,9 +99,12 @@ typedef struct lazy_frame { /* an open callback */
 
 enum { LAZY_MAX_LEVELS = 32 };
 typedef struct lazy_level {
-    bool open, trace;
-    int64_t start; /* first index of the tape */
-    lazy_nodes inputs;
+    bool open, trace, closed; /* closed: a trace that lifts what it reads from outside (lift.c) */
+    int64_t start;            /* first index of the tape */
+    lazy_nodes inputs;        /* the last of them stand for … */
+    lazy_nodes lifted;        /* … these arrays. One reference each */
+    int32_t *lift_table;      /* hash → 1 + index into lifted, 0: free; a power of two of places, or NULL */
+    int64_t lift_places;
     LAZY_VECTOR(lazy_effect *) effects;
 } lazy_level;
 
@@ -133,6 +136,7 @@ struct neap_ctx {
     lazy_nodes tape;
     lazy_level levels[LAZY_MAX_LEVELS];
     int nlevels, floor; /* levels below floor are not seen: they are open around an open callback */
+    int nclosed;        /* of the levels, those that are closed traces */
     LAZY_VECTOR(lazy_frame) frames;
     _Atomic int64_t requests;       /* calls of functions in flight that arrays wait for */
     lazy_callback *_Atomic dropped; /* callbacks that nobody refers to, pushed by any thread … */
@@ -271,6 +275,18 @@ void lazy_count_bytes(neap_ctx *ctx, int64_t bytes);
 /* The status of a public recording function: NEAP_OK or NEAP_ATTEND. */
 int lazy_attend(neap_ctx *ctx);
 
+/* ---- lift.c: what a closed trace reads from outside ---------------------------------------------------------------- */
+/* A new input of a trace; BORROWED from the level. NULL: memory. */
+neap_node *lazy_placeholder(neap_ctx *ctx, int level, const lazy_result *aval, bool weak, int device);
+/* The placeholder of a closed trace that stands for this node; BORROWED. NULL: memory. */
+neap_node *lazy_lift(neap_ctx *ctx, int level, neap_node *node);
+/* What the trace reads where it is given these n nodes (BORROWED): those from outside are lifted. `to` may be `nodes`. */
+int lazy_lift_into(neap_ctx *ctx, int level, int n, neap_node *const *nodes, neap_node **to);
+/* The same for the inputs of an op, for each closed trace to which the op belongs. */
+int lazy_lift_inputs(neap_ctx *ctx, int n, neap_node *const *nodes, neap_node **to);
+/* The innermost closed trace below a level, or -1. */
+int lazy_innermost_closed(const neap_ctx *ctx, int below);
+
 /* ---- view.c: affine maps ------------------------------------------------------------------------------------------ */
 void lazy_row_major(int ndim, const int64_t *shape, int64_t *stride);
 /* Takes a row-major index, or a difference of two, apart into one for each axis: truncated division from the left. */
@@ -294,5 +310,7 @@ void lazy_plans_free(neap_ctx *ctx);
 /* ---- program.c --------------------------------------------------------------------------------------------------- */
 /* Appends (BORROWED) the nodes of all programs. */
 int lazy_programs_list(neap_ctx *ctx, lazy_nodes *to);
+/* The context ends: its programs, which others may still hold, become empty. */
+void lazy_programs_free(neap_ctx *ctx);
 
 #endif

@@ -11,11 +11,12 @@
 
 #include "lazy/effect.h"
 
-static int level_open(neap_ctx *ctx, bool trace, int *out) {
+static int level_open(neap_ctx *ctx, bool trace, bool closed, int *out) {
     if (ctx->nlevels == LAZY_MAX_LEVELS)
         return neap_error(NEAP_E_STATE, "more than %d gradients and traces inside each other", LAZY_MAX_LEVELS);
     lazy_level *level = &ctx->levels[ctx->nlevels];
-    *level = (lazy_level){.open = true, .trace = trace, .start = ctx->tape.n};
+    *level = (lazy_level){.open = true, .trace = trace, .closed = closed, .start = ctx->tape.n};
+    ctx->nclosed += closed;
     *out = ctx->nlevels++;
     return 0;
 }
@@ -54,6 +55,11 @@ static void level_close(neap_ctx *ctx) {
         lazy_release(ctx, level->inputs.at[k]);
     }
     lazy_vector_free(&level->inputs);
+    for (int64_t k = 0; k < level->lifted.n; k++)
+        lazy_release(ctx, level->lifted.at[k]);
+    lazy_vector_free(&level->lifted);
+    free(level->lift_table);
+    ctx->nclosed -= level->closed;
     for (int64_t k = 0; k < level->effects.n; k++)
         lazy_effect_free(ctx, level->effects.at[k]);
     lazy_vector_free(&level->effects);
@@ -67,7 +73,7 @@ int neap_level_end(neap_ctx *ctx, int level) {
 }
 
 int neap_tape_begin(neap_ctx *ctx, int *level) {
-    return level_open(ctx, false, level);
+    return level_open(ctx, false, false, level);
 }
 
 int neap_tape_alias(neap_ctx *ctx, int level, int32_t id, int32_t *out) {
@@ -78,6 +84,9 @@ int neap_tape_alias(neap_ctx *ctx, int level, int32_t id, int32_t *out) {
     if (neap_dtype_kind(node->dtype) != 'f')
         return neap_error(NEAP_E_DTYPE, "grad: expected arguments of a float dtype, got %s",
                           neap_dtype_name(node->dtype));
+    int trace = lazy_innermost_closed(ctx, level); /* to which the ops of the function belong, if there is one */
+    if (trace >= 0 && !(node->levels >> trace) && !(node = lazy_lift(ctx, trace, node)))
+        return NEAP_E_MEMORY;
     neap_node *alias = lazy_record(ctx, LAZY_OP_alias, 1, &node, 0, NULL);
     if (!alias)
         return neap_error_code();
@@ -249,6 +258,6 @@ int neap_tape_gradient(neap_ctx *ctx, int level, int32_t result, int32_t seed, i
     return status ? status : lazy_attend(ctx);
 }
 
-int neap_trace_begin(neap_ctx *ctx, int *level) {
-    return level_open(ctx, true, level);
+int neap_trace_begin(neap_ctx *ctx, int closed, int *level) {
+    return level_open(ctx, true, closed, level);
 }

@@ -17,33 +17,6 @@
 #include "lazy/effect.h"
 #include "lazy/program.h"
 
-int neap_trace_input(neap_ctx *ctx, int level, int dtype, int weak, int device, int ndim, const int64_t *shape,
-                     int32_t *out) {
-    if (level < 0 || level >= ctx->nlevels || !ctx->levels[level].trace)
-        return neap_error(NEAP_E_STATE, "the trace is not open");
-    lazy_result aval = {.dtype = (uint8_t)(weak ? NEAP_DTYPE_F64 : dtype), .ndim = (uint8_t)ndim};
-    if (ndim < 0 || ndim > NEAP_MAX_DIMS || (weak && ndim) || dtype < 0 || dtype >= NEAP_DTYPE_COUNT)
-        return neap_error(NEAP_E_ARGUMENT, "trace: bad shape or dtype of an input");
-    if (device < -1 || device >= neap_engine_devices())
-        return neap_error(NEAP_E_ARGUMENT, "trace: an input on device %d of %d", device, neap_engine_devices());
-    for (int k = 0; k < ndim; k++)
-        aval.shape[k] = shape[k];
-    neap_node *node = lazy_node_new(ctx, LAZY_OP_placeholder, &aval, 0, NULL, 0, NULL);
-    lazy_nodes *inputs = &ctx->levels[level].inputs;
-    if (!node)
-        return NEAP_E_MEMORY;
-    node->flags = LAZY_ABSTRACT | (weak ? LAZY_WEAK : 0);
-    node->device = (int16_t)device;
-    node->levels = 1u << level;
-    node->value = (double)inputs->n; /* its position */
-    if (lazy_push(inputs, node)) {
-        lazy_release(ctx, node);
-        return NEAP_E_MEMORY;
-    }
-    lazy_retain(node);
-    return lazy_publish(ctx, node, out);
-}
-
 /* ---- Making a program ---------------------------------------------------------------------------------------------- */
 static int retain_all(lazy_nodes *to, int64_t n, neap_node *const *nodes) {
     for (int64_t k = 0; k < n; k++) {
@@ -225,10 +198,10 @@ static int make_plan(neap_ctx *ctx, neap_program *program, lazy_nodes *roots) {
 }
 
 /* Numbers leave a program as f32 arrays. */
-static int take_outputs(neap_ctx *ctx, neap_program *program, int n, const int32_t *outputs) {
+static int take_outputs(neap_ctx *ctx, int level, neap_program *program, int n, const int32_t *outputs) {
     for (int k = 0; k < n; k++) {
         neap_node *node = lazy_lookup(ctx, outputs[k]);
-        if (!node)
+        if (!node || (ctx->levels[level].closed && lazy_lift_into(ctx, level, 1, &node, &node)))
             return neap_error_code();
         int64_t dtype = NEAP_DTYPE_F32;
         node = node->flags & LAZY_WEAK ? lazy_record(ctx, LAZY_OP_astype, 1, &node, 1, &dtype) : lazy_retain(node);
@@ -245,9 +218,11 @@ static int take_outputs(neap_ctx *ctx, neap_program *program, int n, const int32
 static int build_program(neap_ctx *ctx, int level, neap_program *program, int n, const int32_t *outputs) {
     lazy_level *trace = &ctx->levels[level];
     lazy_nodes roots = {0};
-    int status = retain_all(&program->inputs, trace->inputs.n, trace->inputs.at);
+    int status = take_outputs(ctx, level, program, n, outputs);
     if (status == 0)
-        status = take_outputs(ctx, program, n, outputs);
+        status = retain_all(&program->inputs, trace->inputs.n, trace->inputs.at);
+    if (status == 0)
+        status = retain_all(&program->lifted, trace->lifted.n, trace->lifted.at);
     for (int64_t k = 0; k < trace->effects.n && status == 0; k++)
         status = lazy_push(&program->effects, trace->effects.at[k]);
     if (status == 0)
@@ -272,6 +247,7 @@ int neap_trace_end(neap_ctx *ctx, int level, int n, const int32_t *outputs, neap
     if (!program)
         return neap_error(NEAP_E_MEMORY, "out of memory for a program");
     program->ctx = ctx;
+    program->refs = 1;
     int status = build_program(ctx, level, program, n, outputs);
     if (status) { /* the level stays open, with its effects, so the call can be repeated */
         program->effects.n = 0;
@@ -290,15 +266,16 @@ int neap_trace_end(neap_ctx *ctx, int level, int n, const int32_t *outputs, neap
     return 0;
 }
 
-void neap_program_free(neap_program *program) {
-    if (!program)
-        return;
+/* Lets go of all that the program holds. */
+static void empty(neap_program *program) {
     neap_ctx *ctx = program->ctx;
     if (program->link)
         *program->link = program->next;
     if (program->next)
         program->next->link = program->link;
+    program->ctx = NULL;
     release_all(ctx, &program->inputs);
+    release_all(ctx, &program->lifted);
     release_all(ctx, &program->outputs);
     release_all(ctx, &program->nodes);
     release_all(ctx, &program->region);
@@ -310,7 +287,20 @@ void neap_program_free(neap_program *program) {
     lazy_vector_free(&program->root_slots);
     if (program->plan)
         lazy_plan_release(program->plan);
+    program->plan = NULL;
+}
+
+void neap_program_free(neap_program *program) {
+    if (!program || --program->refs > 0)
+        return;
+    if (program->ctx)
+        empty(program);
     free(program);
+}
+
+void lazy_programs_free(neap_ctx *ctx) {
+    while (ctx->programs)
+        empty(ctx->programs);
 }
 
 int lazy_programs_list(neap_ctx *ctx, lazy_nodes *to) {

@@ -5,9 +5,11 @@
 #include "lazy/plan.h"
 
 struct neap_program {
-    neap_ctx *ctx;
+    neap_ctx *ctx; /* NULL once that has ended: then the program is empty */
+    int32_t refs;
     neap_program *next, **link; /* in the context's list: link points to what points to it */
     lazy_nodes inputs, outputs; /* one reference each */
+    lazy_nodes lifted;          /* arrays for the last of the inputs, until somebody takes them. One reference each */
     lazy_nodes nodes;           /* what a replay records, inputs before users; one reference each */
     lazy_nodes region;          /* the region of the plan; one reference each */
     LAZY_VECTOR(lazy_effect *) effects;
@@ -19,8 +21,24 @@ struct neap_program {
     int32_t captures;
 };
 
-/* program_run.c: the nodes of n arguments, which must fit the program's inputs. */
-int lazy_program_inputs(neap_ctx *ctx, neap_program *program, int n, const int32_t *ids, neap_node **nodes);
+/* program.c */
+static inline neap_program *lazy_program_retain(neap_program *program) {
+    program->refs++;
+    return program;
+}
+
+/* lift.c: placeholders of a trace that are like the inputs of a program; BORROWED from the level. */
+int lazy_trace_like(neap_ctx *ctx, int level, const neap_program *program, neap_node **inputs);
+
+/* replay.c: records the program's ops again on these inputs; its effects are those of the innermost open trace, or happen.
+ * outputs are OWNED; on failure there are none. */
+int lazy_program_apply(neap_ctx *ctx, neap_program *program, neap_node *const *inputs, neap_node **outputs);
+
+/* program_run.c: does a node fit input k? What the program is applied to (`runs`: run with) may also be a number that is
+ * computed from others. A number that an outer trace will know is noted to meet there what it meets here. */
+int lazy_program_check(const neap_program *program, int k, neap_node *node, bool runs);
+/* The nodes of n arguments, which must fit the program's inputs. */
+int lazy_program_inputs(neap_ctx *ctx, neap_program *program, int n, const int32_t *ids, bool runs, neap_node **nodes);
 /* What fails for want of memory is called again, but effects that have begun must not happen twice. */
 int lazy_fail_for_good(int status, bool begun);
 

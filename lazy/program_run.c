@@ -26,11 +26,11 @@ static const char *placement_text(const neap_node *node, char *text, size_t capa
     return text;
 }
 
-static int check_input(const neap_program *program, int k, neap_node *node) {
+int lazy_program_check(const neap_program *program, int k, neap_node *node, bool runs) {
     const neap_node *want = program->inputs.at[k];
     char left[256], right[256];
     if (want->flags & LAZY_WEAK) {
-        if (!lazy_is_number(node))
+        if (runs ? !lazy_is_number(node) : !(node->flags & LAZY_WEAK))
             return neap_error(NEAP_E_ARGUMENT, "program: input %d: expected a number, got an array", k + 1);
         if (want->meets && !number_fits(node, want->meets))
             return neap_error(NEAP_E_DTYPE,
@@ -52,13 +52,13 @@ static int check_input(const neap_program *program, int k, neap_node *node) {
     return 0;
 }
 
-int lazy_program_inputs(neap_ctx *ctx, neap_program *program, int n, const int32_t *ids, neap_node **nodes) {
+int lazy_program_inputs(neap_ctx *ctx, neap_program *program, int n, const int32_t *ids, bool runs, neap_node **nodes) {
     if (n != program->inputs.n)
         return neap_error(NEAP_E_ARGUMENT, "program: expected %lld inputs, got %d", (long long)program->inputs.n, n);
     for (int k = 0; k < n; k++) {
         if (!(nodes[k] = lazy_lookup(ctx, ids[k])))
             return neap_error_code();
-        int status = check_input(program, k, nodes[k]);
+        int status = lazy_program_check(program, k, nodes[k], runs);
         if (status)
             return status;
     }
@@ -193,7 +193,7 @@ int neap_program_run(neap_ctx *ctx, neap_program *program, int n, const int32_t 
     run.made = malloc((size_t)program->plan->nslots * sizeof *run.made + 1);
     int status = run.inputs && run.made ? 0 : neap_error(NEAP_E_MEMORY, "out of memory for a run");
     if (status == 0)
-        status = lazy_program_inputs(ctx, program, n, ids, run.inputs);
+        status = lazy_program_inputs(ctx, program, n, ids, true, run.inputs);
     if (status == 0)
         status = force_inputs(ctx, program, n, run.inputs);
     if (status == 0)

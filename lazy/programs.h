@@ -22,7 +22,9 @@ NEAP_API int neap_tape_gradient(neap_ctx *ctx, int level, int32_t result, int32_
                                 int32_t *out);
 
 typedef struct neap_program neap_program;
-NEAP_API int neap_trace_begin(neap_ctx *ctx, int *level);
+/* closed != 0: an array from outside (with a value or pending, or of a level around; no number, nor what is made of
+ * constructors) that the trace reads, prints or returns is *lifted*: the program gets a further input for it. */
+NEAP_API int neap_trace_begin(neap_ctx *ctx, int closed, int *level);
 /* A placeholder. weak != 0: a number argument (ndim 0). `device`: the one that it is committed to, -1: none. */
 NEAP_API int neap_trace_input(neap_ctx *ctx, int level, int dtype, int weak, int device, int ndim, const int64_t *shape,
                               int32_t *out);
@@ -30,7 +32,10 @@ NEAP_API int neap_trace_input(neap_ctx *ctx, int level, int dtype, int weak, int
  * `outputs` (which may also be arrays from outside or inputs). */
 NEAP_API int neap_trace_end(neap_ctx *ctx, int level, int n, const int32_t *outputs,
                             neap_program **program); /* OWNED */
-NEAP_API void neap_program_free(neap_program *program);
+/* The arrays that a closed trace has lifted, in the order of their inputs, which follow all others. ids NULL: only their
+ * number. The program lets go of them, so their ids can be had once. */
+NEAP_API int neap_program_lifted(neap_program *program, int32_t capacity, int32_t *ids);
+NEAP_API void neap_program_free(neap_program *program); /* lets go of it: others may still hold it */
 typedef struct neap_program_info {
     int32_t inputs, outputs, nodes, captures, effects, steps;
 } neap_program_info;

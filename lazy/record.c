@@ -509,6 +509,12 @@ neap_node *lazy_record(neap_ctx *ctx, int op, int nin, neap_node *const *in, int
     const neap_node *like = plain_like(ctx, row, op, nin, in, nattrs);
     if (like)
         return record_plain(ctx, row, op, nin, in, like);
+    neap_node *lifted[NEAP_MAX_INPUTS];
+    if (ctx->nclosed) {
+        if (lazy_lift_inputs(ctx, nin, in, lifted) != 0)
+            return NULL;
+        in = lifted;
+    }
     int device = -1;
     for (int k = 0; k < nin; k++)
         if ((in[k]->flags & LAZY_ABSTRACT || in[k]->device >= 0) && check_input(row->name, in[k], &device) != 0)

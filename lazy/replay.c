@@ -9,7 +9,8 @@
 typedef struct replay { /* a program whose ops are being recorded again */
     neap_ctx *ctx;
     neap_program *program;
-    neap_node **inputs, **now; /* now: by position in program->nodes */
+    neap_node *const *inputs;
+    neap_node **now; /* by position in program->nodes */
     int64_t next_effect, root;
 } replay;
 
@@ -91,7 +92,7 @@ static int start_prints(replay *r) {
     return status;
 }
 
-static int replay_program(replay *r, int32_t *outputs) {
+static int replay_program(replay *r, neap_node **outputs) {
     lazy_hold(r->ctx);
     int status = replay_nodes(r), held = lazy_unhold(r->ctx);
     status = status ? status : held;
@@ -100,26 +101,39 @@ static int replay_program(replay *r, int32_t *outputs) {
     if (status == 0)
         status = replay_prints(r);
     for (int64_t k = 0; k < r->program->outputs.n && status == 0; k++)
-        status = lazy_publish(r->ctx, lazy_retain(r->now[r->program->root_nodes.at[r->program->effect_roots + k]]),
-                              &outputs[k]);
+        outputs[k] = lazy_retain(r->now[r->program->root_nodes.at[r->program->effect_roots + k]]);
     return status;
 }
 
-int neap_program_replay(neap_ctx *ctx, neap_program *program, int n, const int32_t *ids, int32_t *outputs) {
-    replay r = {.ctx = ctx, .program = program, .inputs = malloc((size_t)n * sizeof *r.inputs + 1)};
+int lazy_program_apply(neap_ctx *ctx, neap_program *program, neap_node *const *inputs, neap_node **outputs) {
+    replay r = {.ctx = ctx, .program = program, .inputs = inputs};
     r.now = calloc((size_t)program->nodes.n + 1, sizeof *r.now);
-    int status = r.inputs && r.now ? 0 : neap_error(NEAP_E_MEMORY, "out of memory for a replay");
+    int status = r.now ? 0 : neap_error(NEAP_E_MEMORY, "out of memory for a replay");
     lazy_level *trace = lazy_open_trace(ctx);
     int64_t recorded = trace ? trace->effects.n : 0;
-    if (status == 0)
-        status = lazy_program_inputs(ctx, program, n, ids, r.inputs);
     if (status == 0)
         status = replay_program(&r, outputs);
     if (status && trace)
         lazy_effects_cut(ctx, trace, recorded);
     for (int64_t k = 0; r.now && k < program->nodes.n; k++)
         lazy_release(ctx, r.now[k]);
-    free(r.inputs);
     free(r.now);
-    return status ? lazy_fail_for_good(status, !trace && r.next_effect > 0) : lazy_attend(ctx);
+    return status ? lazy_fail_for_good(status, !trace && r.next_effect > 0) : 0;
+}
+
+int neap_program_replay(neap_ctx *ctx, neap_program *program, int n, const int32_t *ids, int32_t *outputs) {
+    size_t nout = (size_t)program->outputs.n;
+    neap_node **inputs = malloc(((size_t)n + nout) * sizeof *inputs + 1), **nodes = inputs + n;
+    int status = inputs ? 0 : neap_error(NEAP_E_MEMORY, "out of memory for a replay");
+    if (status == 0)
+        status = lazy_program_inputs(ctx, program, n, ids, false, inputs);
+    if (status == 0 && (status = lazy_program_apply(ctx, program, inputs, nodes)) == 0)
+        for (size_t k = 0; k < nout; k++) {
+            if (status == 0)
+                status = lazy_publish(ctx, nodes[k], &outputs[k]);
+            else
+                lazy_release(ctx, nodes[k]);
+        }
+    free(inputs);
+    return status ? status : lazy_attend(ctx);
 }

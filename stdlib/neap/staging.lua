@@ -174,6 +174,10 @@ local function fill_results(name, template, arrays)
     return unpack(results, 1, template.n)
 end
 
+local function open_trace(context, box)
+    return C.neap_trace_begin(context, 0, box)
+end
+
 local program_box = ffi.new("neap_program *[1]")
 
 --- Traces user_function on `given` (n arguments; those of is_static as they are) with the hidden inputs `captures` (a
@@ -185,7 +189,7 @@ local function trace(name, user_function, given, is_static, places, captures)
         swaps[#swaps] = nil
         swap.finish()
     end
-    return inside(name, C.neap_trace_begin, function(level)
+    return inside(name, open_trace, function(level)
         swaps[#swaps + 1] = swap
         local inputs, arguments = {}, { n = given.n }
         for k = 1, given.n do

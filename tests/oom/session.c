@@ -204,7 +204,7 @@ static void differentiate(session *s) {
 static void trace(session *s) {
     int level = -1;
     int32_t w = square(s), x = placed(s, square(s)), in = 0, out = 0;
-    if (s->status || !ended(s, neap_trace_begin(s->ctx, &level)))
+    if (s->status || !ended(s, neap_trace_begin(s->ctx, 0, &level)))
         return;
     in = kept(s, neap_trace_input(s->ctx, level, NEAP_DTYPE_F32, 0, 0, 2, (int64_t[]){2, 2}, &in), &in);
     int32_t y = sum(s, op2(s, LAZY_OP_multiply, call_back(s, in), scaled(s, w, 2)));
