@@ -122,11 +122,24 @@ local function flatten(name, value, parts, leaves, position, depth)
     end
 end
 
+--- Of a trace's argument that is no array yet: { dtype = code, shape = {…}, device = number or nil }.
+local Spec = setmetatable({}, { __call = function(self, spec) return setmetatable(spec, self) end })
+
+local function is_input(leaf)
+    return is_array(leaf) or type(leaf) == "number" or getmetatable(leaf) == Spec
+end
+
 --- The placeholder for a leaf.
 local function placeholder(name, level, leaf)
     if type(leaf) == "number" then
         local f64 = core.dtype_codes.f64
         return one_id(name, function() return C.neap_trace_input(ctx, level, f64, 1, -1, 0, nil, id_box) end)
+    end
+    if getmetatable(leaf) == Spec then
+        local dims = ffi.new("int64_t[?]", #leaf.shape + 1, leaf.shape)
+        return one_id(name, function()
+            return C.neap_trace_input(ctx, level, leaf.dtype, 0, leaf.device or -1, #leaf.shape, dims, id_box)
+        end)
     end
     local known = array_info(leaf)
     local dtype, weak, ndim = known.dtype, known.weak, known.ndim
@@ -178,7 +191,51 @@ local function open_trace(context, box)
     return C.neap_trace_begin(context, 0, box)
 end
 
+local function open_closed(context, box)
+    return C.neap_trace_begin(context, 1, box)
+end
+
 local program_box = ffi.new("neap_program *[1]")
+
+--- The argument with placeholders for its arrays and numbers, which are appended to `inputs`.
+local function stand_in(name, level, argument, inputs)
+    return trees.rebuild(name, argument, function(leaf)
+        if not is_input(leaf) then return leaf end
+        inputs[#inputs + 1] = placeholder(name, level, leaf)
+        return inputs[#inputs]
+    end)
+end
+
+--- Closes a trace whose function has returned `results`. Returns { program, template, n = number of inputs, outputs }.
+local function end_trace(name, level, n, results)
+    local template, outputs = take_results(name, results)
+    local count = #outputs
+    local ids = ids_of(outputs, count)
+    core.call(name, function() return C.neap_trace_end(ctx, level, count, ids, program_box) end)
+    return { program = ffi.gc(program_box[0], C.neap_program_free), template = template, n = n, outputs = count }
+end
+
+--- Traces user_function on `given` (n arguments: trees of arrays, numbers, Specs; all else passes as it is) as a closed
+-- program. `finish`, if given, gets the packed results while the trace is open, and returns those that count. Returns
+-- { program, template, n = number of inputs, outputs } and a list of the arrays that were lifted: the program's inputs
+-- are the arrays and numbers of `given`, then these.
+local function closed(name, user_function, given, finish)
+    local entry = inside(name, open_closed, function(level)
+        local inputs, arguments = {}, { n = given.n }
+        for k = 1, given.n do arguments[k] = stand_in(name, level, given[k], inputs) end
+        local results = pack(user_function(unpack(arguments, 1, given.n)))
+        if finish then results = finish(results) end
+        return end_trace(name, level, #inputs, results)
+    end)
+    local n = C.neap_program_lifted(entry.program, 0, nil)
+    if n == 0 then return entry, {} end
+    local ids = ffi.new("int32_t[?]", n)
+    local lifted = core.call_ids(name, ids, n, function()
+        return math.min(C.neap_program_lifted(entry.program, n, ids), 0)
+    end)
+    entry.n = entry.n + n
+    return entry, lifted
+end
 
 --- Traces user_function on `given` (n arguments; those of is_static as they are) with the hidden inputs `captures` (a
 -- list of places). Returns { program, template, n = number of inputs, outputs, captures }.
@@ -193,14 +250,7 @@ local function trace(name, user_function, given, is_static, places, captures)
         swaps[#swaps + 1] = swap
         local inputs, arguments = {}, { n = given.n }
         for k = 1, given.n do
-            arguments[k] = given[k]
-            if not is_static[k] then
-                arguments[k] = trees.rebuild(name, given[k], function(leaf)
-                    if not is_array(leaf) and type(leaf) ~= "number" then return leaf end
-                    inputs[#inputs + 1] = placeholder(name, level, leaf)
-                    return inputs[#inputs]
-                end)
-            end
+            arguments[k] = is_static[k] and given[k] or stand_in(name, level, given[k], inputs)
         end
         for _, place in ipairs(captures) do
             local input = placeholder(name, level, place.value)
@@ -214,12 +264,9 @@ local function trace(name, user_function, given, is_static, places, captures)
             raise(name, "the function assigned an array to '%s', which is outside of it: return the array instead",
                   assigned)
         end
-        local template, outputs = take_results(name, results)
-        local n = #outputs
-        local ids = ids_of(outputs, n)
-        core.call(name, function() return C.neap_trace_end(ctx, level, n, ids, program_box) end)
-        return { program = ffi.gc(program_box[0], C.neap_program_free), template = template, n = #inputs,
-                 outputs = n, captures = captures }
+        local entry = end_trace(name, level, #inputs, results)
+        entry.captures = captures
+        return entry
     end, restore)
 end
 
@@ -247,8 +294,9 @@ end
 staging.pack, staging.inside, staging.one_id, staging.id_box, staging.ids_of = pack, inside, one_id, id_box, ids_of
 staging.check_function, staging.positions_of = check_function, positions_of
 staging.signature, staging.flatten, staging.trace, staging.run = signature, flatten, trace, run
+staging.closed, staging.Spec, staging.SLOT, staging.fill_results = closed, Spec, SLOT, fill_results
 
 -- They run the user's functions, or loop over what those returned.
-for _, f in ipairs { inside, trace, run, flatten, take_results, fill_results } do jit.off(f) end
+for _, f in ipairs { inside, trace, closed, stand_in, run, flatten, take_results, fill_results } do jit.off(f) end
 
 return staging

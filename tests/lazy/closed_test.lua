@@ -15,27 +15,9 @@ end
 
 --- Traces body(placeholders like `like`) closed. Returns the program, and the arrays that it lifted.
 local function closed(like, body)
-    local open = function(context, box) return C.neap_trace_begin(context, 1, box) end
-    local program = staging.inside("closed", open, function(level)
-        local inputs = {}
-        for k, array in ipairs(like) do
-            local dims = ffi.new("int64_t[?]", array.ndim + 1)
-            for a = 1, array.ndim do dims[a - 1] = array.shape[a] end
-            local out = ffi.new("int32_t[1]")
-            inputs[k] = core.call_ids("closed", out, 1, function()
-                return C.neap_trace_input(ctx, level, core.dtype_of(array).code, 0, -1, array.ndim, dims, out)
-            end)[1]
-        end
-        local outputs = { body(unpack(inputs)) }
-        local box, ids = ffi.new("neap_program *[1]"), ids_of(outputs)
-        core.call("closed", function() return C.neap_trace_end(ctx, level, #outputs, ids, box) end)
-        return ffi.gc(box[0], C.neap_program_free)
-    end)
-    local n = C.neap_program_lifted(program, 0, nil)
-    local ids = ffi.new("int32_t[?]", n + 1)
-    return program, core.call_ids("closed", ids, n, function()
-        return math.min(C.neap_program_lifted(program, n, ids), 0)
-    end)
+    local entry, lifted = staging.closed("closed", body, { n = #like, unpack(like) })
+    check.equal(entry.n, #like + #lifted)
+    return entry.program, lifted
 end
 
 local function replay(program, inputs, nout)
