@@ -211,6 +211,10 @@ static inline int lazy_node_runs_on(const neap_node *node) {
 neap_node *lazy_lookup(neap_ctx *ctx, int32_t id);
 /* Gives the node an id (takes over the caller's reference; if it has an id, drops it). Returns a status. */
 int lazy_publish(neap_ctx *ctx, neap_node *node, int32_t *out);
+/* The nodes for n ids; NULL for id 0. */
+int lazy_lookup_all(neap_ctx *ctx, int n, const int32_t *ids, neap_node **nodes);
+/* lazy_publish of n nodes (takes over the references), all of them or none. */
+int lazy_publish_all(neap_ctx *ctx, int n, neap_node *const *nodes, int32_t *out);
 /* "(2, 3)" into `text`, which is returned. */
 const char *lazy_shape_text(int ndim, const int64_t *shape, char *text, size_t capacity);
 

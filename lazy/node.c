@@ -158,33 +158,58 @@ neap_node *lazy_lookup(neap_ctx *ctx, int32_t id) {
     return node;
 }
 
+/* Lengthens the tables by a free slot. */
+static int add_slot(neap_ctx *ctx) {
+    int32_t slot = (int32_t)ctx->slots.n;
+    if (slot > SLOT_MASK)
+        return neap_error(NEAP_E_MEMORY, "more than %d live arrays", SLOT_MASK);
+    if (lazy_push(&ctx->slots, NULL) || lazy_push(&ctx->ids, 0) || lazy_push(&ctx->generations, 0) ||
+        lazy_push(&ctx->free_slots, slot)) {
+        ctx->slots.n = ctx->ids.n = ctx->generations.n = slot; /* the tables stay of one length */
+        return NEAP_E_MEMORY;
+    }
+    return 0;
+}
+
 int lazy_publish(neap_ctx *ctx, neap_node *node, int32_t *out) {
     if (node->id) {
         *out = node->id;
         lazy_release(ctx, node);
         return 0;
     }
-    int32_t slot;
-    if (ctx->free_slots.n > 0) {
-        slot = ctx->free_slots.at[--ctx->free_slots.n];
-    } else {
-        slot = (int32_t)ctx->slots.n;
-        if (slot > SLOT_MASK) {
-            lazy_release(ctx, node);
-            return neap_error(NEAP_E_MEMORY, "more than %d live arrays", SLOT_MASK);
-        }
-        if (lazy_push(&ctx->slots, NULL) || lazy_push(&ctx->ids, 0) || lazy_push(&ctx->generations, 0)) {
-            ctx->slots.n = ctx->ids.n = ctx->generations.n = slot; /* the tables stay of one length */
-            lazy_release(ctx, node);
-            return NEAP_E_MEMORY;
-        }
+    int status = ctx->free_slots.n > 0 ? 0 : add_slot(ctx);
+    if (status) {
+        lazy_release(ctx, node);
+        return status;
     }
+    int32_t slot = ctx->free_slots.at[--ctx->free_slots.n];
     node->id = slot | (ctx->generations.at[slot] & 0xff) << NEAP_SLOT_BITS;
     ctx->slots.at[slot] = node;
     ctx->ids.at[slot] = node->id;
     ctx->live_handles++;
     *out = node->id;
     return 0;
+}
+
+int lazy_lookup_all(neap_ctx *ctx, int n, const int32_t *ids, neap_node **nodes) {
+    for (int k = 0; k < n; k++) {
+        nodes[k] = ids[k] ? lazy_lookup(ctx, ids[k]) : NULL;
+        if (ids[k] && !nodes[k])
+            return neap_error_code();
+    }
+    return 0;
+}
+
+int lazy_publish_all(neap_ctx *ctx, int n, neap_node *const *nodes, int32_t *out) {
+    int status = 0;
+    while (ctx->free_slots.n < n && status == 0) /* then none of them can fail below */
+        status = add_slot(ctx);
+    for (int k = 0; k < n; k++)
+        if (status == 0)
+            status = lazy_publish(ctx, nodes[k], &out[k]);
+        else
+            lazy_release(ctx, nodes[k]);
+    return status;
 }
 
 const int32_t *neap_handles(neap_ctx *ctx, int32_t *count) {

@@ -97,10 +97,22 @@ typedef struct lazy_grad { /* what a gradient rule gets: the node, the cotangent
     neap_ctx *ctx;
     neap_node *node;
     neap_node *ct;
+    int nresults;    /* of a node with several results, whose ct is NULL … */
+    neap_node **cts; /* … those of its results; NULL among them is zero */
     bool wants[NEAP_MAX_INPUTS];
     neap_node *out[NEAP_MAX_INPUTS]; /* the rule sets out[k] where wants[k]; NULL is zero. BORROWED from the graph.
                                       * A map's out[k] may have the broadcast shape: the driver sums it back. */
 } lazy_grad;
+
+typedef struct lazy_tangent { /* what a forward rule gets: the node and the tangents of its inputs, NULL: zero */
+    neap_ctx *ctx;
+    neap_node *node;
+    neap_node *in[NEAP_MAX_INPUTS];
+    neap_node *out;   /* the rule sets it; NULL is zero. BORROWED from the graph. A number or a shape that broadcasts to
+                     * the node's will do */
+    int nresults;     /* of a node with several results … */
+    neap_node **outs; /* … whose rule sets these instead */
+} lazy_tangent;
 
 enum { LAZY_RESIDUAL_OUT = 1, LAZY_RESIDUAL_IN0 = 2, LAZY_RESIDUAL_IN1 = 4, LAZY_RESIDUAL_IN2 = 8 };
 
@@ -114,7 +126,8 @@ enum {
     LAZY_OP_EFFECT = 64,   /* call: an effect. Its first attribute points to what is run and is no structure */
     LAZY_OP_PROMPT = 128,  /* call: never pending, whoever records it starts it */
     LAZY_OP_PLACES = 256,  /* view: its result is committed to the device of its first attribute; -1: to none */
-    LAZY_OP_SPLITS = 512   /* call: much work is split over the workers */
+    LAZY_OP_SPLITS = 512,  /* call: much work is split over the workers */
+    LAZY_OP_PART = 1024    /* one result of its input, a node with several: the one that its first attribute counts */
 };
 
 /* The dtypes that the op accepts after its dtype rule has chosen one. */
@@ -153,6 +166,11 @@ typedef struct lazy_op {
     /* LAZY_CALL: estimated ns on one core, for scheduling only. NULL: about the bytes moved. */
     int64_t (*cost)(const lazy_call_desc *call, const lazy_result *out);
     int (*grad)(lazy_grad *g);
+    /* Forward mode. NULL: a map, whose gradient rule is used; or linear in its float inputs (lazy_jvp_linear), which
+     * calls and reductions have to say. */
+    int (*jvp)(lazy_tangent *g);
+    /* How many results a node has that parts are taken from (LAZY_OP_PART); NULL: it is its only result. */
+    int (*results)(const neap_node *node);
     lazy_kernel_text kernel;
     /* For generated tests: where inputs are drawn from (per op, all inputs alike), the reference in Lua over
      * Lua numbers a, b, c ("math.exp(a)"), and the allowed error in ulp of the result (0: exact). */
@@ -176,6 +194,7 @@ int lazy_dtype_where(const lazy_call_desc *call, lazy_result *out);   /* inputs 
 int lazy_dtype_sum(const lazy_call_desc *call, lazy_result *out);     /* bool and u8 are summed as i32 */
 int lazy_shape_reduce(const lazy_call_desc *call, lazy_result *out);
 int lazy_shape_same(const lazy_call_desc *call, lazy_result *out);
+int lazy_jvp_linear(lazy_tangent *g); /* the op itself on tangents (tangent.c) */
 /* Normalises an axis in [-ndim, ndim); errors name the op. */
 int lazy_axis(const char *op, int64_t axis, int ndim, int *out);
 

@@ -16,10 +16,13 @@
 NEAP_API int neap_level_end(neap_ctx *ctx, int level);
 NEAP_API int neap_tape_begin(neap_ctx *ctx, int *level);
 NEAP_API int neap_tape_alias(neap_ctx *ctx, int level, int32_t id, int32_t *out);
-/* Cotangents of wrt[n] (aliases of the level) for the cotangent `seed` of `result`; seed 0 means one, and then result
- * must be a 0-d float. Arrays that result does not depend on get zeros. */
-NEAP_API int neap_tape_gradient(neap_ctx *ctx, int level, int32_t result, int32_t seed, int n, const int32_t *wrt,
-                                int32_t *out);
+/* Reverse mode: cotangents of wrt[n] (aliases of the level) for the cotangents `seeds` of results: 0 is zero; no seeds
+ * (NULL) means one for each, and then the results must be 0-d floats. Arrays that they do not depend on get zeros. */
+NEAP_API int neap_tape_gradient(neap_ctx *ctx, int level, int nresults, const int32_t *results, const int32_t *seeds,
+                                int n, const int32_t *wrt, int32_t *out);
+/* Forward mode: tangents of results, for those of wrt[n] (aliases of the level); tangent 0 is zero. */
+NEAP_API int neap_tape_tangent(neap_ctx *ctx, int level, int n, const int32_t *wrt, const int32_t *tangents,
+                               int nresults, const int32_t *results, int32_t *out);
 
 typedef struct neap_program neap_program;
 /* closed != 0: an array from outside (with a value or pending, or of a level around; no number, nor what is made of

@@ -268,7 +268,7 @@ int lazy_enroll(neap_ctx *ctx, neap_node *node) {
     }
     node->work = (uint8_t)(work < UINT8_MAX ? work : UINT8_MAX);
     node->flags |= (some & LAZY_ABSTRACT) | all;
-    if (node->levels && (row->flags & LAZY_OP_ZERO_GRAD || neap_dtype_kind(node->dtype) != 'f'))
+    if (node->levels && (row->flags & LAZY_OP_ZERO_GRAD || (neap_dtype_kind(node->dtype) != 'f' && !row->results)))
         node->levels &= lazy_trace_levels(ctx);
     if (row->kind != LAZY_VIEW)
         count_consumer(ctx, node, row);

@@ -1,4 +1,4 @@
-/* build.h: short names for building nodes in gradient rules. `g` is the rule's argument everywhere; a NULL operand
+/* build.h: short names for building nodes in rules of derivatives. `g` is the rule's argument everywhere; a NULL operand
  * (memory) gives NULL, so rules check once, in GRAD_DONE. */
 #ifndef LAZY_OPS_BUILD_H
 #define LAZY_OPS_BUILD_H
@@ -18,6 +18,10 @@ static inline int grad_done(const lazy_grad *g, int nin) {
         if (g->wants[k] && !g->out[k])
             return NEAP_E_MEMORY;
     return NEAP_OK;
+}
+
+static inline int jvp_done(const lazy_tangent *g) {
+    return g->out ? NEAP_OK : NEAP_E_MEMORY;
 }
 
 /* Rules of one input: out[0] = expression. */

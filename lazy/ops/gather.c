@@ -193,7 +193,7 @@ NEAP_OP(
         "places add up in order. Negative indices count from the end; others out of range are ignored.",
     .attrs = "axis", .kind = LAZY_CALL, .arity = 3, .types = LAZY_ALL, .flags = LAZY_OP_DENSE | LAZY_OP_HIDDEN,
     .residual = LAZY_RESIDUAL_IN1, .dtype = lazy_dtype_same, .shape = put_add_shape, .call = put_add_call,
-    .grad = put_add_grad)
+    .grad = put_add_grad, .jvp = lazy_jvp_linear)
 
 /* What was written over gets no cotangent; of repeated places the last one that was written gets it. */
 static int put_set_grad(lazy_grad *g) {
@@ -222,4 +222,4 @@ NEAP_OP(
            "repeated places the last one wins. Indices as in put_add.",
     .attrs = "axis", .kind = LAZY_CALL, .arity = 3, .types = LAZY_ALL, .flags = LAZY_OP_DENSE | LAZY_OP_HIDDEN,
     .residual = LAZY_RESIDUAL_IN1, .dtype = lazy_dtype_same, .shape = put_set_shape, .call = put_set_call,
-    .grad = put_set_grad)
+    .grad = put_set_grad, .jvp = lazy_jvp_linear)

@@ -174,6 +174,15 @@ static int matmul_grad(lazy_grad *g) {
     return grad_done(g, 2);
 }
 
+static int matmul_jvp(lazy_tangent *g) {
+    neap_node *left = g->in[0] ? BUILD2(matmul2, g->in[0], INPUT(1)) : NULL;
+    neap_node *right = g->in[1] ? BUILD2(matmul2, INPUT(0), g->in[1]) : NULL;
+    if ((g->in[0] && !left) || (g->in[1] && !right))
+        return NEAP_E_MEMORY;
+    g->out = left && right ? BUILD2(add, left, right) : left ? left : right;
+    return jvp_done(g);
+}
+
 NEAP_OP(
     matmul2,
     .doc =
@@ -181,4 +190,4 @@ NEAP_OP(
         "BLAS with k never split, so the result does not depend on the number of threads; integers wrap around.",
     .kind = LAZY_CALL, .arity = 2, .types = LAZY_ALL, .flags = LAZY_OP_HIDDEN | LAZY_OP_SPLITS,
     .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_IN1, .dtype = lazy_dtype_promote, .shape = matmul_shape,
-    .call = matmul_call, .reads = matmul_reads, .cost = matmul_cost, .grad = matmul_grad)
+    .call = matmul_call, .reads = matmul_reads, .cost = matmul_cost, .grad = matmul_grad, .jvp = matmul_jvp)

@@ -43,44 +43,107 @@ static int dtype_arg(const lazy_call_desc *call, lazy_result *out) {
 }
 
 /* Something of the result's shape at all places of the input that it came from. */
-static neap_node *spread(lazy_grad *g, neap_node *node) {
-    lazy_aval in = lazy_node_aval(INPUT(0));
+static neap_node *spread_over(neap_ctx *ctx, neap_node *reduction, neap_node *node) {
+    lazy_aval in = lazy_node_aval(lazy_node_in(reduction, 0));
     int64_t shape[NEAP_MAX_DIMS];
     for (int k = 0; k < in.ndim; k++)
-        shape[k] = lazy_node_attrs(g->node)[0] >> k & 1 ? 1 : in.shape[k];
-    return lazy_build_broadcast(g->ctx, lazy_build_reshape(g->ctx, node, in.ndim, shape), in.ndim, in.shape);
+        shape[k] = lazy_node_attrs(reduction)[0] >> k & 1 ? 1 : in.shape[k];
+    return lazy_build_broadcast(ctx, lazy_build_reshape(ctx, node, in.ndim, shape), in.ndim, in.shape);
 }
+#define SPREAD(node_) spread_over(g->ctx, g->node, node_)
 
 /* The same reduction as the rule's node's, over another op and input. */
-static neap_node *reduce_alike(lazy_grad *g, int op, neap_node *input) {
-    return lazy_build(g->ctx, op, 1, &input, lazy_node_nattrs(g->node), lazy_node_attrs(g->node));
+static neap_node *reduce_alike(neap_ctx *ctx, neap_node *reduction, int op, neap_node *input) {
+    return lazy_build(ctx, op, 1, &input, lazy_node_nattrs(reduction), lazy_node_attrs(reduction));
 }
+#define REDUCE(op, input) reduce_alike(g->ctx, g->node, LAZY_OP_##op, input)
 
 static int grad_sum(lazy_grad *g) {
-    g->out[0] = spread(g, g->ct);
+    g->out[0] = SPREAD(g->ct);
     return grad_done(g, 1);
 }
 
-/* The product of the other elements: y / x without zeros; with one zero only that element has one, the product of the
- * rest. Exact in the first order; second derivatives at zeros are not defined by it. */
+/* Elements [from, to) of the last axis of rows (m, n), with ones behind the end. */
+static neap_node *row_part(neap_ctx *ctx, neap_node *rows, int64_t from, int64_t to) {
+    lazy_aval in = lazy_node_aval(rows);
+    int64_t missing = to > in.shape[1] ? to - in.shape[1] : 0;
+    neap_node *part =
+        lazy_build(ctx, LAZY_OP_slice, 1, &rows, 6, (int64_t[]){0, 1, in.shape[0], from, 1, to - from - missing});
+    return missing ? lazy_build(ctx, LAZY_OP_pad, 2, (neap_node *[]){part, lazy_build_number(ctx, 1)}, 6,
+                                (int64_t[]){0, 0, 0, 0, missing, 0})
+                   : part;
+}
+
+/* For rows (m, n): the product of all elements of its row but itself. Halves are multiplied with each other until one
+ * column is left; on the way back each half gets the product of what is outside of it. Without divisions, so that
+ * derivatives of any order are right where elements are zero. */
+static neap_node *others_of_rows(neap_ctx *ctx, neap_node *rows) {
+    neap_node *left[64], *right[64], *one = lazy_build_number(ctx, 1);
+    int depth = 0;
+    int64_t size[64], shape[2] = {lazy_node_aval(rows).shape[0], 1};
+    for (int64_t n = lazy_node_aval(rows).shape[1]; rows && n > 1; n = (n + 1) / 2, depth++) {
+        size[depth] = n;
+        left[depth] = row_part(ctx, rows, 0, (n + 1) / 2);
+        right[depth] = row_part(ctx, rows, (n + 1) / 2, (n + 1) / 2 * 2);
+        rows = lazy_build2(ctx, LAZY_OP_multiply, left[depth], right[depth]);
+    }
+    if (!rows)
+        return NULL;
+    neap_node *out = lazy_build_broadcast(ctx, lazy_build_cast(ctx, one, lazy_node_aval(rows).dtype), 2, shape);
+    for (int k = depth - 1; k >= 0 && out; k--) {
+        neap_node *halves[] = {lazy_build2(ctx, LAZY_OP_multiply, out, right[k]),
+                               lazy_build2(ctx, LAZY_OP_multiply, out, left[k])};
+        out = lazy_build(ctx, LAZY_OP_concatenate, 2, halves, 1, (int64_t[]){1});
+        out = out ? row_part(ctx, out, 0, size[k]) : NULL;
+    }
+    return out;
+}
+
+/* For each input of a product, the product of the others that are multiplied with it. */
+static neap_node *others(neap_ctx *ctx, neap_node *product) {
+    neap_node *x = lazy_node_in(product, 0);
+    lazy_aval in = lazy_node_aval(x);
+    int64_t perm[NEAP_MAX_DIMS], inverse[NEAP_MAX_DIMS], moved[NEAP_MAX_DIMS], rows[2] = {1, 1};
+    int n = 0;
+    for (int reduced = 0; reduced < 2; reduced++)
+        for (int k = 0; k < in.ndim; k++)
+            if ((lazy_node_attrs(product)[0] >> k & 1) == reduced) {
+                rows[reduced] *= in.shape[k];
+                inverse[k] = n;
+                moved[n] = in.shape[k];
+                perm[n++] = k;
+            }
+    if (in.size == 0)
+        return x;
+    neap_node *last = lazy_build_reshape(ctx, lazy_build(ctx, LAZY_OP_transpose, 1, &x, n, perm), 2, rows);
+    neap_node *out = last ? others_of_rows(ctx, last) : NULL;
+    out = out ? lazy_build_reshape(ctx, out, n, moved) : NULL;
+    return lazy_build(ctx, LAZY_OP_transpose, 1, &out, n, inverse);
+}
+
 static int grad_prod(lazy_grad *g) {
-    neap_node *x = INPUT(0), *is_zero = BUILD2(equal, x, NUMBER(0));
-    neap_node *filled = BUILD3(where, is_zero, NUMBER(1), x);
-    neap_node *zeros = spread(g, reduce_alike(g, LAZY_OP_sum, lazy_build_cast(g->ctx, is_zero, NEAP_DTYPE_I32)));
-    neap_node *rest = spread(g, reduce_alike(g, LAZY_OP_prod, filled));
-    neap_node *zero = NUMBER(0);
-    neap_node *at_zero = BUILD3(where, BUILD2(equal, zeros, NUMBER(1)), rest, zero);
-    neap_node *elsewhere = BUILD3(where, BUILD2(equal, zeros, zero), BUILD2(divide, rest, filled), zero);
-    g->out[0] = BUILD2(multiply, spread(g, g->ct), BUILD3(where, is_zero, at_zero, elsewhere));
+    g->out[0] = BUILD2(multiply, SPREAD(g->ct), others(g->ctx, g->node));
     return grad_done(g, 1);
+}
+
+static int jvp_prod(lazy_tangent *g) {
+    g->out = REDUCE(sum, BUILD2(multiply, g->in[0], others(g->ctx, g->node)));
+    return jvp_done(g);
 }
 
 /* Elements that equal the extremum share the cotangent equally. */
 static int grad_extremum(lazy_grad *g) {
-    neap_node *ties = BUILD2(equal, INPUT(0), spread(g, g->node));
-    neap_node *count = reduce_alike(g, LAZY_OP_sum, lazy_build_cast(g->ctx, ties, lazy_node_aval(g->ct).dtype));
-    g->out[0] = BUILD3(where, ties, spread(g, BUILD2(divide, g->ct, count)), NUMBER(0));
+    neap_node *ties = BUILD2(equal, INPUT(0), SPREAD(g->node));
+    neap_node *count = REDUCE(sum, lazy_build_cast(g->ctx, ties, lazy_node_aval(g->ct).dtype));
+    g->out[0] = BUILD3(where, ties, SPREAD(BUILD2(divide, g->ct, count)), NUMBER(0));
     return grad_done(g, 1);
+}
+
+static int jvp_extremum(lazy_tangent *g) {
+    neap_node *ties = BUILD2(equal, INPUT(0), SPREAD(g->node));
+    neap_node *count = REDUCE(sum, lazy_build_cast(g->ctx, ties, lazy_node_aval(g->node).dtype));
+    g->out = BUILD2(divide, REDUCE(sum, BUILD3(where, ties, g->in[0], NUMBER(0))), count);
+    return jvp_done(g);
 }
 
 /* Rows read as tables. */
@@ -89,7 +152,7 @@ NEAP_OP(sum,
     .doc = "The sum over axes. bool and u8 are summed as i32; integers wrap around. Nothing sums to 0.",
     .attrs = "axes keepdims",
     .kind = LAZY_REDUCE, .arity = 1, .types = LAZY_NUMERIC, .dtype = lazy_dtype_sum, .shape = lazy_shape_reduce,
-    .grad = grad_sum,
+    .grad = grad_sum, .jvp = lazy_jvp_linear,
     .kernel = {.integer = "(T)((U)a + (U)b)", .real = "a + b", .identity = "(T)-0.0"},
     .domain = {-3, 3}, .reference = "a + b")
 
@@ -97,7 +160,7 @@ NEAP_OP(prod,
     .doc = "The product over axes. bool and u8 are multiplied as i32; integers wrap around. Of nothing: 1.",
     .attrs = "axes keepdims",
     .kind = LAZY_REDUCE, .arity = 1, .types = LAZY_NUMERIC, .dtype = lazy_dtype_sum, .shape = lazy_shape_reduce,
-    .grad = grad_prod, .residual = LAZY_RESIDUAL_IN0,
+    .grad = grad_prod, .jvp = jvp_prod, .residual = LAZY_RESIDUAL_IN0,
     .kernel = {.integer = "(T)((U)a * (U)b)", .real = "a * b", .identity = "(T)1"},
     .domain = {0.5, 1.5}, .reference = "a * b")
 
@@ -105,7 +168,7 @@ NEAP_OP(max,
     .doc = "The greatest element over axes; NaN if one is NaN; 0.0 is greater than -0.0. Not of nothing.",
     .attrs = "axes keepdims",
     .kind = LAZY_REDUCE, .arity = 1, .types = LAZY_ALL, .dtype = lazy_dtype_same, .shape = shape_extremum,
-    .grad = grad_extremum, .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_OUT,
+    .grad = grad_extremum, .jvp = jvp_extremum, .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_OUT,
     .kernel = {.boolean = "a | b", .integer = "a > b ? a : b", .real = "F(max)(a, b)", .identity = "F(lowest)"},
     .domain = {-3, 3}, .reference = "math.max(a, b)")
 
@@ -113,7 +176,7 @@ NEAP_OP(min,
     .doc = "The smallest element over axes; NaN if one is NaN; -0.0 is smaller than 0.0. Not of nothing.",
     .attrs = "axes keepdims",
     .kind = LAZY_REDUCE, .arity = 1, .types = LAZY_ALL, .dtype = lazy_dtype_same, .shape = shape_extremum,
-    .grad = grad_extremum, .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_OUT,
+    .grad = grad_extremum, .jvp = jvp_extremum, .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_OUT,
     .kernel = {.boolean = "a & b", .integer = "a < b ? a : b", .real = "F(min)(a, b)", .identity = "F(highest)"},
     .domain = {-3, 3}, .reference = "math.min(a, b)")
 

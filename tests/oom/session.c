@@ -196,7 +196,7 @@ static void differentiate(session *s) {
     alias = kept(s, neap_tape_alias(s->ctx, level, x, &alias), &alias);
     int32_t loss = sum(s, op2(s, LAZY_OP_multiply, placed(s, alias), op2(s, LAZY_OP_add, alias, x)));
     if (s->status == 0)
-        gradient = kept(s, neap_tape_gradient(s->ctx, level, loss, 0, 1, &alias, &gradient), &gradient);
+        gradient = kept(s, neap_tape_gradient(s->ctx, level, 1, &loss, NULL, 1, &alias, &gradient), &gradient);
     neap_level_end(s->ctx, level);
     expect(s, sum(s, gradient), 30);
 }
