@@ -96,7 +96,8 @@ NEAP_OP(debug_sleep, .doc = "The input, after a number of milliseconds in which 
 NEAP_OP(debug_hold,
         .doc = "The first input, once the second, one i32, is not 0: a script may store to it while the op runs.",
         .kind = LAZY_CALL, .arity = 2, .types = LAZY_ALL, .flags = LAZY_OP_DENSE | LAZY_OP_HIDDEN,
-        .dtype = lazy_dtype_same, .shape = hold_shape, .call = hold_call, .cost = sleep_cost, .grad = pass_grad, .jvp = pass_jvp)
+        .dtype = lazy_dtype_same, .shape = hold_shape, .call = hold_call, .cost = sleep_cost, .grad = pass_grad,
+        .jvp = pass_jvp)
 
 NEAP_OP(debug_device, .doc = "For each element of the input, the number of the device on which this op ran, as i32.",
         .kind = LAZY_CALL, .arity = 1, .types = LAZY_ALL, .flags = LAZY_OP_ZERO_GRAD | LAZY_OP_HIDDEN,

@@ -1,6 +1,7 @@
 --- gradients_test.lua: the gradient of every row that has one against central differences in f64, and the gradient of
--- that gradient. A row that is neither a map nor a reduction needs an expression in `structural`; a row that accepts
--- floats and has no gradient must say that it is zero (LAZY_OP_ZERO_GRAD).
+-- that gradient; the forward derivative of each against differences and against the gradient. A row that is neither a
+-- map nor a reduction needs an expression in `structural`; a row that accepts floats and has no gradient must say that
+-- it is zero (LAZY_OP_ZERO_GRAD).
 local check = require "tests.check"
 local values = require "tests.ops.values"
 local np = require "neap"
@@ -16,11 +17,30 @@ local function scalar(f, inputs)
     return (y:reshape(-1) * weights):sum()
 end
 
---- Compares np.grad with central differences in every element of every input.
+--- Compares np.jvp along one direction with central differences in every element of the result, and, with the weights
+-- of `scalar` as cotangents, with the gradients: <jvp, cotangent> = <tangent, gradient>.
+local function check_tangent(f, inputs, gradients)
+    local tangents, ahead, behind, expected = {}, {}, {}, 0
+    for k, input in ipairs(inputs) do
+        tangents[k] = (np.sin(np.arange(input.size, { dtype = "f64" }) * 2.5 + k) + 0.25):reshape(input.shape)
+        ahead[k], behind[k] = input + tangents[k] * STEP, input - tangents[k] * STEP
+        expected = expected + (tangents[k] * gradients[k]):sum()
+    end
+    local y, got = np.jvp(f, inputs, tangents)
+    check.equal({ got.shape, got.dtype }, { y.shape, y.dtype }, "form of a tangent")
+    check.equal(elements(y), elements(f(unpack(inputs))), "value beside a tangent")
+    local _, weighted = np.jvp(function(...) return scalar(f, { ... }) end, inputs, tangents)
+    check.close(weighted:item(), expected:item(), 1e-9, "the tangent of the weighted sum")
+    local slopes = elements((f(unpack(ahead)) - f(unpack(behind))) / (2 * STEP))
+    check.close(elements(got), slopes, TOLERANCE, "the tangent")
+end
+
+--- Compares np.grad with central differences in every element of every input, and np.jvp with both.
 local function check_gradient(f, inputs)
     local argnums = {}
     for k = 1, #inputs do argnums[k] = k end
     local gradients = { np.grad(function(...) return scalar(f, { ... }) end, { argnums = argnums })(unpack(inputs)) }
+    check_tangent(f, inputs, gradients)
     for k, input in ipairs(inputs) do
         local flat, dims = elements(input), input.shape
         local got = elements(gradients[k])
