@@ -430,7 +430,7 @@ static lazy_plan *find_plan(neap_ctx *ctx, uint64_t ran) {
             if (plan->serial == serial)
                 return plan;
     for (neap_program *program = ctx->programs; program && serial; program = program->next)
-        if (program->plan->serial == serial)
+        if (program->plan && program->plan->serial == serial)
             return program->plan;
     return NULL;
 }
@@ -676,8 +676,10 @@ int neap_explain(neap_ctx *ctx, int n, const int32_t *ids, int form, char *text,
 
 int neap_program_explain(neap_program *program, int form, char *text, size_t capacity, size_t *bytes) {
     lazy_story story = {.ctx = program->ctx, .program = program};
-    int status = add_chapter(&story, program->plan, true, &program->region);
-    if (program->plan->reuse)
+    int status = lazy_program_plan(program);
+    if (status == 0)
+        status = add_chapter(&story, program->plan, true, &program->region);
+    if (status == 0 && program->plan->reuse)
         lazy_reuse_of_program(program->plan->reuse, program->root_slots.n, program->root_slots.at);
     lazy_program_name(program);
     for (int64_t k = 0; k < program->outputs.n && status == 0; k++)

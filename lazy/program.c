@@ -8,7 +8,7 @@
  *
  * Captures are arrays from outside the trace: those made of constructors only are staged as they are, others are
  * computed now and bound. The plan is found by structure like that of any region, so tracing a fresh closure of the same code costs
- * no new plan. Running pushes the plan's steps on the arguments' buffers; replaying records the ops again on other
+ * no new plan; it is made when the program is first run, since many are only replayed. Running pushes the plan's steps on the arguments' buffers; replaying records the ops again on other
  * nodes, which is how programs are inlined and differentiated.
  */
 #include <stdio.h>
@@ -197,6 +197,24 @@ static int make_plan(neap_ctx *ctx, neap_program *program, lazy_nodes *roots) {
     return status ? status : retain_all(&program->region, ctx->order.n, ctx->order.at);
 }
 
+int lazy_program_plan(neap_program *program) {
+    if (program->plan)
+        return 0;
+    lazy_nodes roots = {0};
+    int status = roots_of(program, &roots);
+    if (status == 0)
+        status = make_plan(program->ctx, program, &roots);
+    if (status) { /* it may be asked for again */
+        if (program->plan)
+            lazy_plan_release(program->plan);
+        program->plan = NULL;
+        program->root_slots.n = 0;
+        release_all(program->ctx, &program->region);
+    }
+    lazy_vector_free(&roots);
+    return status;
+}
+
 /* Numbers leave a program as f32 arrays. */
 static int take_outputs(neap_ctx *ctx, int level, neap_program *program, int n, const int32_t *outputs) {
     for (int k = 0; k < n; k++) {
@@ -234,8 +252,6 @@ static int build_program(neap_ctx *ctx, int level, neap_program *program, int n,
         status = order_nodes(ctx, program, &roots);
     if (status == 0)
         status = check_outer(program, 1u << level);
-    if (status == 0)
-        status = make_plan(ctx, program, &roots);
     lazy_vector_free(&roots);
     return status;
 }
@@ -317,5 +333,5 @@ void neap_program_info_get(neap_program *program, neap_program_info *out) {
                                .nodes = (int32_t)program->nodes.n,
                                .captures = program->captures,
                                .effects = (int32_t)program->effects.n,
-                               .steps = program->plan->nsteps};
+                               .steps = lazy_program_plan(program) ? -1 : program->plan->nsteps};
 }

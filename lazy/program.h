@@ -17,7 +17,7 @@ struct neap_program {
     LAZY_VECTOR(int32_t) root_nodes; /* … and the roots, as positions in `nodes` */
     LAZY_VECTOR(int32_t) root_slots; /* of roots that are made by the plan; -1 for leaves */
     int64_t effect_roots;            /* the roots: those of the effects in their order, then the outputs */
-    lazy_plan *plan;
+    lazy_plan *plan;                 /* NULL until somebody needs it: lazy_program_plan */
     int32_t captures;
 };
 
@@ -26,6 +26,9 @@ static inline neap_program *lazy_program_retain(neap_program *program) {
     program->refs++;
     return program;
 }
+
+/* Makes the plan, the region and root_slots, if they are not there. */
+int lazy_program_plan(neap_program *program);
 
 /* lift.c: placeholders of a trace that are like the inputs of a program; BORROWED from the level. */
 int lazy_trace_like(neap_ctx *ctx, int level, const neap_program *program, neap_node **inputs);

@@ -189,9 +189,12 @@ static int force_inputs(neap_ctx *ctx, neap_program *program, int n, neap_node *
 int neap_program_run(neap_ctx *ctx, neap_program *program, int n, const int32_t *ids, int32_t *outputs) {
     if (program->effects.n && lazy_open_trace(ctx)) /* its effects are that trace's, whatever its arguments are */
         return neap_program_replay(ctx, program, n, ids, outputs);
+    int status = lazy_program_plan(program);
+    if (status)
+        return status;
     program_run run = {.ctx = ctx, .program = program, .inputs = malloc((size_t)n * sizeof(neap_node *) + 1)};
     run.made = malloc((size_t)program->plan->nslots * sizeof *run.made + 1);
-    int status = run.inputs && run.made ? 0 : neap_error(NEAP_E_MEMORY, "out of memory for a run");
+    status = run.inputs && run.made ? 0 : neap_error(NEAP_E_MEMORY, "out of memory for a run");
     if (status == 0)
         status = lazy_program_inputs(ctx, program, n, ids, true, run.inputs);
     if (status == 0)
