@@ -177,6 +177,22 @@ static int collect_region(neap_ctx *ctx, const neap_program *program, const lazy
     return status;
 }
 
+/* Tells which slots of the plan the roots are. */
+static int find_slots(neap_ctx *ctx, neap_program *program, const lazy_nodes *roots) {
+    const lazy_plan *plan = program->plan;
+    int32_t *slot_of = malloc((size_t)ctx->order.n * sizeof *slot_of + 1);
+    int status = slot_of ? 0 : neap_error(NEAP_E_MEMORY, "out of memory for a program");
+    if (status == 0)
+        memset(slot_of, 0xff, (size_t)ctx->order.n * sizeof *slot_of);
+    for (int32_t s = 0; s < plan->nslots && status == 0; s++)
+        if (plan->slots[s].made)
+            slot_of[plan->slots[s].node] = s;
+    for (int64_t r = 0; r < roots->n && status == 0; r++)
+        status = lazy_push(&program->root_slots, slot_of[roots->at[r]->index]);
+    free(slot_of);
+    return status;
+}
+
 /* Takes the roots themselves for those whose buffers they share. */
 static int make_plan(neap_ctx *ctx, neap_program *program, lazy_nodes *roots) {
     for (int64_t r = 0; r < roots->n; r++)
@@ -187,13 +203,7 @@ static int make_plan(neap_ctx *ctx, neap_program *program, lazy_nodes *roots) {
     if (status)
         return status;
     __atomic_add_fetch(&program->plan->refs, 1, __ATOMIC_RELAXED);
-    for (int64_t r = 0; r < roots->n && status == 0; r++) {
-        int32_t slot = -1;
-        for (int32_t s = 0; s < program->plan->nslots && slot < 0; s++)
-            if (program->plan->slots[s].made && program->plan->slots[s].node == (int32_t)roots->at[r]->index)
-                slot = s;
-        status = lazy_push(&program->root_slots, slot);
-    }
+    status = find_slots(ctx, program, roots);
     return status ? status : retain_all(&program->region, ctx->order.n, ctx->order.at);
 }
 
