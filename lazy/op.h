@@ -99,19 +99,21 @@ typedef struct lazy_grad { /* what a gradient rule gets: the node, the cotangent
     neap_node *ct;
     int nresults;    /* of a node with several results, whose ct is NULL … */
     neap_node **cts; /* … those of its results; NULL among them is zero */
-    bool wants[NEAP_MAX_INPUTS];
-    neap_node *out[NEAP_MAX_INPUTS]; /* the rule sets out[k] where wants[k]; NULL is zero. BORROWED from the graph.
-                                      * A map's out[k] may have the broadcast shape: the driver sums it back. */
+    bool *wants;     /* by input */
+    /* The rule sets out[k] where wants[k]; NULL is zero. BORROWED from the graph. A map's out[k] may have the broadcast
+     * shape: the driver sums it back. */
+    neap_node **out;
 } lazy_grad;
 
 typedef struct lazy_tangent { /* what a forward rule gets: the node and the tangents of its inputs, NULL: zero */
     neap_ctx *ctx;
     neap_node *node;
-    neap_node *in[NEAP_MAX_INPUTS];
-    neap_node *out;   /* the rule sets it; NULL is zero. BORROWED from the graph. A number or a shape that broadcasts to
-                     * the node's will do */
-    int nresults;     /* of a node with several results … */
-    neap_node **outs; /* … whose rule sets these instead */
+    neap_node **in;
+    /* The rule sets it; NULL is zero. BORROWED from the graph. A number, or a shape that broadcasts to the node's, will
+     * do. Of a node with several results it sets `outs` instead. */
+    neap_node *out;
+    int nresults;
+    neap_node **outs;
 } lazy_tangent;
 
 enum { LAZY_RESIDUAL_OUT = 1, LAZY_RESIDUAL_IN0 = 2, LAZY_RESIDUAL_IN1 = 4, LAZY_RESIDUAL_IN2 = 8 };

@@ -71,14 +71,16 @@ static int jvp_map(lazy_tangent *t) {
     for (int k = 0; k < node->nin; k++) {
         if (!t->in[k])
             continue;
-        lazy_grad g = {.ctx = t->ctx, .node = t->node, .ct = t->in[k]};
-        g.wants[k] = true;
+        bool wants[3] = {false};
+        neap_node *out[3] = {NULL};
+        lazy_grad g = {.ctx = t->ctx, .node = t->node, .ct = t->in[k], .wants = wants, .out = out};
+        wants[k] = true;
         int status = lazy_node_op(node)->grad(&g);
         if (status)
             return status;
-        if (!g.out[k])
+        if (!out[k])
             continue;
-        neap_node *part = lazy_as_like(t->ctx, g.out[k], node);
+        neap_node *part = lazy_as_like(t->ctx, out[k], node);
         t->out = t->out ? lazy_build2(t->ctx, LAZY_OP_add, t->out, part) : part;
         if (!t->out)
             return neap_error_code();
@@ -133,22 +135,9 @@ static int set_tangent(const lazy_walk *w, neap_node *node, neap_node *tangent) 
     return fit ? 0 : neap_error_code();
 }
 
-static int walk_node(forward *f, neap_node *node, int64_t place) {
-    lazy_walk *w = &f->walk;
+static int call_rule(forward *f, neap_node *node, neap_node **in, int64_t place) {
     const lazy_op *row = lazy_node_op(node);
-    lazy_tangent t = {.ctx = w->ctx, .node = node};
-    bool any = false;
-    if (row->flags & LAZY_OP_PART) {
-        const outs *block = lazy_on_tape(w, node->in[0]) ? find_block(f, node->in[0]->tape - w->start) : NULL;
-        neap_node *tangent = block ? block->at[node->attrs[0]] : NULL;
-        return tangent ? set_tangent(w, node, tangent) : 0;
-    }
-    for (int k = 0; k < node->nin; k++) {
-        t.in[k] = lazy_on_tape(w, node->in[k]) ? *lazy_walk_value(w, node->in[k]) : NULL;
-        any |= t.in[k] != NULL;
-    }
-    if (!any)
-        return 0;
+    lazy_tangent t = {.ctx = f->walk.ctx, .node = node, .in = in};
     if (row->results) {
         outs block = {.block = place, .nresults = row->results(node)};
         t.nresults = block.nresults;
@@ -159,7 +148,29 @@ static int walk_node(forward *f, neap_node *node, int64_t place) {
         }
     }
     int status = apply_rule(&t);
-    return status || !t.out ? status : set_tangent(w, node, t.out);
+    return status || !t.out ? status : set_tangent(&f->walk, node, t.out);
+}
+
+static int walk_node(forward *f, neap_node *node, int64_t place) {
+    lazy_walk *w = &f->walk;
+    const lazy_op *row = lazy_node_op(node);
+    if (row->flags & LAZY_OP_PART) {
+        const outs *block = lazy_on_tape(w, node->in[0]) ? find_block(f, node->in[0]->tape - w->start) : NULL;
+        neap_node *tangent = block ? block->at[node->attrs[0]] : NULL;
+        return tangent ? set_tangent(w, node, tangent) : 0;
+    }
+    neap_node *few[NEAP_MAX_INPUTS], **in = node->nin <= NEAP_MAX_INPUTS ? few : malloc(node->nin * sizeof *in);
+    bool any = false;
+    for (int k = 0; in && k < node->nin; k++) {
+        in[k] = lazy_on_tape(w, node->in[k]) ? *lazy_walk_value(w, node->in[k]) : NULL;
+        any |= in[k] != NULL;
+    }
+    int status = !in   ? neap_error(NEAP_E_MEMORY, "out of memory for tangents")
+                 : any ? call_rule(f, node, in, place)
+                       : 0;
+    if (in != few)
+        free(in);
+    return status;
 }
 
 static int check_tangent(const neap_node *alias, const neap_node *tangent) {

@@ -49,7 +49,7 @@ typedef struct session {
     neap_ctx *ctx;
     neap_program *program;
     int status; /* of the first call that failed; later ones are not made */
-    int32_t ids[64];
+    int32_t ids[128];
     int nids;
 } session;
 
@@ -201,6 +201,42 @@ static void differentiate(session *s) {
     expect(s, sum(s, gradient), 30);
 }
 
+/* A call that leaves n ids, all of them or none. */
+static void kept_all(session *s, int status, uint64_t handles, int n, const int32_t *ids) {
+    neap_counters counters;
+    neap_counters_get(s->ctx, &counters);
+    if (status < 0)
+        CHECK_EQ(counters.live_handles, handles);
+    if (ended(s, status))
+        for (int k = 0; k < n; k++)
+            s->ids[s->nids++] = ids[k];
+}
+
+/* Both modes of two results with respect to two arguments. */
+static void differentiate_all(session *s) {
+    int level = -1;
+    int32_t x = square(s), aliases[2] = {0}, results[2] = {0}, back[2] = {0}, along[2] = {0};
+    neap_counters counters;
+    if (s->status || !ended(s, neap_tape_begin(s->ctx, &level)))
+        return;
+    for (int k = 0; k < 2 && s->status == 0; k++)
+        kept(s, neap_tape_alias(s->ctx, level, x, &aliases[k]), &aliases[k]);
+    results[0] = op2(s, LAZY_OP_multiply, aliases[0], aliases[1]);
+    results[1] = op2(s, LAZY_OP_matmul2, aliases[0], aliases[0]);
+    neap_counters_get(s->ctx, &counters);
+    if (s->status == 0)
+        kept_all(s, neap_tape_gradient(s->ctx, level, 2, results, (int32_t[]){x, x}, 2, aliases, back),
+                 counters.live_handles, 2, back);
+    neap_counters_get(s->ctx, &counters);
+    if (s->status == 0)
+        kept_all(s, neap_tape_tangent(s->ctx, level, 2, aliases, (int32_t[]){x, 0}, 2, results, along),
+                 counters.live_handles, 2, along);
+    neap_level_end(s->ctx, level);
+    expect(s, sum(s, back[1]), 30);
+    expect(s, sum(s, along[0]), 30);
+    expect(s, sum(s, op2(s, LAZY_OP_multiply, back[0], x)), 100 + 160 + 160);
+}
+
 static void trace(session *s) {
     int level = -1;
     int32_t w = square(s), x = placed(s, square(s)), in = 0, out = 0;
@@ -233,6 +269,7 @@ static int run_session(void) {
     neap_site_reset(s.ctx, "session");
     evaluate(&s);
     differentiate(&s);
+    differentiate_all(&s);
     trace(&s);
     used = armed - atomic_exchange(&countdown, 0);
     engine_alloc_fail(0);
@@ -240,6 +277,7 @@ static int run_session(void) {
         session again = {.ctx = s.ctx};
         evaluate(&again);
         differentiate(&again);
+        differentiate_all(&again);
         trace(&again);
         CHECK_EQ(again.status, 0);
         neap_program_free(again.program);
