@@ -174,7 +174,6 @@ end
 function derive.take_results(tape, has_aux)
     local name, results, arrays = tape.name, tape.results, {}
     if results.n == 0 then raise(name, "the function returned nothing") end
-    if has_aux and results.n < 2 then raise(name, "with has_aux the function must return a value and more") end
     local list = { n = has_aux and 1 or results.n }
     for k = 1, list.n do
         list[k] = trees.rebuild(name, results[k], function(leaf)
@@ -188,6 +187,14 @@ function derive.take_results(tape, has_aux)
         end)
     end
     return list, arrays
+end
+
+--- What follows the value in the results of the user's function; without has_aux there must be nothing.
+function derive.check_aux(name, results, has_aux)
+    if has_aux and results.n < 2 then raise(name, "with has_aux the function must return a value and more") end
+    if not has_aux and results.n > 1 then
+        raise(name, "the function returned %d values; with {has_aux=true} all but the first are passed on", results.n)
+    end
 end
 
 --- Appends list[first], … to another list.
@@ -242,6 +249,7 @@ local function linearized(name, f, given, make)
     check_function(name, f)
     given, has_aux = split_options(name, given)
     return derive.on_tape(name, f, all_positions(given.n), given, function(tape)
+        if has_aux then derive.check_aux(name, tape.results, true) end
         local list, arrays = derive.take_results(tape, has_aux)
         local results = append({ n = 0 }, list, 1)
         append(results, { n = 1, make(tape, list, arrays) }, 1)
@@ -301,6 +309,7 @@ function np.jvp(f, primals, tangents, given)
     primals, tangents = check_list("jvp", 2, "primals", primals), check_list("jvp", 3, "tangents", tangents)
     local flat
     return derive.on_tape("jvp", f, all_positions(primals.n), primals, function(tape)
+        if has_aux then derive.check_aux("jvp", tape.results, true) end
         local list, arrays = derive.take_results(tape, has_aux)
         local moved = derive.refill("jvp", list, list.n, derive.tangent(tape, arrays, flat))
         append(append(list, moved, 1), tape.results, has_aux and 2 or tape.results.n + 1)

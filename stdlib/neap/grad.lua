@@ -23,14 +23,6 @@ local function check_value(name, value)
     return value
 end
 
---- What follows the value in the results of the user's function; without has_aux there must be nothing.
-local function check_aux(name, results, has_aux)
-    if has_aux and results.n < 2 then raise(name, "with has_aux the function must return a value and more") end
-    if not has_aux and results.n > 1 then
-        raise(name, "the function returned %d values; with {has_aux=true} all but the first are passed on", results.n)
-    end
-end
-
 --- The function that np.grad (or, with_value, np.value_and_grad) makes of user_function.
 local function differentiated(name, user_function, given_options, with_value)
     check_function(name, user_function)
@@ -38,7 +30,7 @@ local function differentiated(name, user_function, given_options, with_value)
     local function derivative(...)
         return derive.on_tape(name, user_function, argnums, pack(...), function(tape)
             local value = check_value(name, tape.results[1])
-            check_aux(name, tape.results, has_aux)
+            derive.check_aux(name, tape.results, has_aux)
             local flat, chosen = derive.gradient(tape, { value }), {}
             for k, position in ipairs(argnums) do chosen[k] = tape.arguments[position] end
             local gradients = derive.refill(name, chosen, #argnums, flat)
