@@ -201,20 +201,32 @@ static int record_print(neap_ctx *ctx, lazy_level *level, const neap_emit *how, 
 }
 
 /* ---- Public -------------------------------------------------------------------------------------------------------- */
-/* Finds the arrays of the pieces; those of a print that happens now are started. */
-static int take_pieces(neap_ctx *ctx, int n, const neap_piece *pieces, bool start, neap_node **nodes) {
+/* Finds the arrays of the pieces. */
+static int take_pieces(neap_ctx *ctx, int n, const neap_piece *pieces, neap_node **nodes) {
+    for (int k = 0; k < n; k++)
+        if (pieces[k].id && !(nodes[k] = lazy_lookup(ctx, pieces[k].id)))
+            return neap_error_code();
+    return 0;
+}
+
+/* Checks them; those of a print that happens now are started. */
+static int check_pieces(neap_ctx *ctx, int n, const neap_piece *pieces, bool start, neap_node *const *nodes) {
     int status = 0;
     for (int k = 0; k < n && status == 0; k++) {
-        if (!pieces[k].id)
-            continue;
-        if (!(nodes[k] = lazy_lookup(ctx, pieces[k].id)))
-            status = neap_error_code();
-        else if (pieces[k].text && nodes[k]->size != 1)
+        if (pieces[k].id && pieces[k].text && nodes[k]->size != 1)
             status = neap_error(NEAP_E_SHAPE, "printf: %s takes an array of one element", pieces[k].text);
-        else if (start)
+        else if (pieces[k].id && start)
             status = lazy_force(ctx, nodes[k]);
     }
     return status;
+}
+
+int lazy_print_nodes(neap_ctx *ctx, const neap_emit *how, int n, const neap_piece *pieces, neap_node *const *nodes) {
+    lazy_level *level = lazy_open_trace(ctx);
+    int status = check_pieces(ctx, n, pieces, !level, nodes);
+    if (status)
+        return status;
+    return level ? record_print(ctx, level, how, n, pieces, nodes) : lazy_print_push(ctx, how, n, pieces, nodes);
 }
 
 int neap_print(neap_ctx *ctx, const neap_emit *how, int n, const neap_piece *pieces) {
@@ -222,11 +234,9 @@ int neap_print(neap_ctx *ctx, const neap_emit *how, int n, const neap_piece *pie
         return neap_error(NEAP_E_ARGUMENT, "print: expected an open stream and a kind of effect, got %d and %d",
                           how->stream, how->kind);
     neap_node **nodes = calloc((size_t)n + 1, sizeof *nodes);
-    lazy_level *level = lazy_open_trace(ctx);
-    int status =
-        nodes ? take_pieces(ctx, n, pieces, !level, nodes) : neap_error(NEAP_E_MEMORY, "out of memory for a print");
+    int status = nodes ? take_pieces(ctx, n, pieces, nodes) : neap_error(NEAP_E_MEMORY, "out of memory for a print");
     if (status == 0)
-        status = level ? record_print(ctx, level, how, n, pieces, nodes) : lazy_print_push(ctx, how, n, pieces, nodes);
+        status = lazy_print_nodes(ctx, how, n, pieces, nodes);
     free(nodes);
     return status;
 }
@@ -234,8 +244,9 @@ int neap_print(neap_ctx *ctx, const neap_emit *how, int n, const neap_piece *pie
 int neap_pieces_text(neap_ctx *ctx, int n, const neap_piece *pieces, char *text, size_t capacity, size_t *bytes) {
     neap_node **nodes = calloc((size_t)n + 1, sizeof *nodes);
     lazy_text out = {0};
-    int status =
-        nodes ? take_pieces(ctx, n, pieces, true, nodes) : neap_error(NEAP_E_MEMORY, "out of memory for a text");
+    int status = nodes ? take_pieces(ctx, n, pieces, nodes) : neap_error(NEAP_E_MEMORY, "out of memory for a text");
+    if (status == 0)
+        status = check_pieces(ctx, n, pieces, true, nodes);
     for (int k = 0; k < n && status == 0; k++)
         if (pieces[k].id && lazy_node_poll(ctx, nodes[k], ctx->waker) == NEAP_PENDING)
             status = NEAP_PENDING;

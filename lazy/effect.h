@@ -38,7 +38,9 @@ struct lazy_callback {
 const char *lazy_effect_kind(int kind); /* "print" */
 /* The innermost trace that effects recorded now belong to; NULL: they happen. */
 lazy_level *lazy_open_trace(neap_ctx *ctx);
-/* nodes[k] goes with pieces[k] where id is not 0, and has a buffer. */
+/* neap_print of nodes: nodes[k] goes with pieces[k] where id, which says no more here, is not 0. */
+int lazy_print_nodes(neap_ctx *ctx, const neap_emit *how, int n, const neap_piece *pieces, neap_node *const *nodes);
+/* Prints now. nodes[k] goes with pieces[k] where id is not 0, and has a buffer. */
 int lazy_print_push(neap_ctx *ctx, const neap_emit *how, int n, const neap_piece *pieces, neap_node *const *nodes);
 void lazy_effect_free(neap_ctx *ctx, lazy_effect *effect);
 /* Takes back the effects that a trace recorded after its first n. */

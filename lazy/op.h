@@ -24,6 +24,7 @@
 #include "lazy/lazy.h"
 
 typedef struct neap_node neap_node;
+typedef struct lazy_batching lazy_batching; /* batch.h */
 
 /* How an op is lowered. A new class touches the planner; a new op of an existing class touches one file. */
 typedef enum lazy_class {
@@ -173,6 +174,8 @@ typedef struct lazy_op {
     int (*jvp)(lazy_tangent *g);
     /* How many results a node has that parts are taken from (LAZY_OP_PART); NULL: it is its only result. */
     int (*results)(const neap_node *node);
+    /* The op for many examples at once (batch.h). NULL: that of the class, which maps and reductions have. */
+    int (*batch)(lazy_batching *g);
     lazy_kernel_text kernel;
     /* For generated tests: where inputs are drawn from (per op, all inputs alike), the reference in Lua over
      * Lua numbers a, b, c ("math.exp(a)"), and the allowed error in ulp of the result (0: exact). */

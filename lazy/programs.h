@@ -49,6 +49,11 @@ NEAP_API int neap_program_run(neap_ctx *ctx, neap_program *program, int n, const
 /* Records its ops again on other arrays, which may belong to open levels: how a jitted function is inlined or
  * differentiated. */
 NEAP_API int neap_program_replay(neap_ctx *ctx, neap_program *program, int n, const int32_t *inputs, int32_t *outputs);
+/* Records its ops for `size` examples at once. batched[k] != 0: input k holds the examples along a new axis 0, else all
+ * share it; out_batched[k] says the same of the outputs. What an unordered effect prints or calls it does for each
+ * example; an ordered effect is an error. */
+NEAP_API int neap_program_batch(neap_ctx *ctx, neap_program *program, int64_t size, int n, const int32_t *inputs,
+                                const uint8_t *batched, int32_t *outputs, uint8_t *out_batched);
 /* The printed form. *bytes gets the full length; at most `capacity` are written. */
 NEAP_API int neap_program_text(neap_program *program, char *text, size_t capacity, size_t *bytes);
 /* As neap_explain, of what a run of the program does or did. */

@@ -16,19 +16,14 @@ typedef struct replay { /* a program whose ops are being recorded again */
 
 /* A print happens, or is recorded by the trace that the program is inlined into. */
 static int replay_print(replay *r, const lazy_effect *effect) {
-    neap_piece *pieces = malloc((size_t)effect->npieces * sizeof *pieces + 1);
-    if (!pieces)
+    neap_node **nodes = calloc((size_t)effect->npieces + 1, sizeof *nodes);
+    if (!nodes)
         return neap_error(NEAP_E_MEMORY, "out of memory for a print");
-    memcpy(pieces, effect->pieces, (size_t)effect->npieces * sizeof *pieces);
-    int status = 0;
-    for (int p = 0; p < effect->npieces && status == 0; p++)
-        if (pieces[p].id) {
-            neap_node *node = r->now[r->program->root_nodes.at[r->root + pieces[p].id - 1]];
-            status = lazy_publish(r->ctx, lazy_retain(node), &pieces[p].id);
-        }
-    if (status == 0)
-        status = neap_print(r->ctx, &effect->how, effect->npieces, pieces);
-    free(pieces);
+    for (int p = 0; p < effect->npieces; p++)
+        if (effect->pieces[p].id)
+            nodes[p] = r->now[r->program->root_nodes.at[r->root + effect->pieces[p].id - 1]];
+    int status = lazy_print_nodes(r->ctx, &effect->how, effect->npieces, effect->pieces, nodes);
+    free(nodes);
     return status;
 }
 

@@ -72,7 +72,8 @@ static int concatenate_grad(lazy_grad *g) {
 
 NEAP_OP(concatenate, .doc = "Arrays of equal shapes, but for one axis, joined along that axis. Dtypes are promoted.",
         .attrs = "axis", .kind = LAZY_ASSEMBLE, .arity = 255, .types = LAZY_ALL, .flags = LAZY_OP_HIDDEN,
-        .dtype = lazy_dtype_promote, .shape = concatenate_shape, .pieces = concatenate_pieces, .grad = concatenate_grad)
+        .dtype = lazy_dtype_promote, .shape = concatenate_shape, .pieces = concatenate_pieces, .grad = concatenate_grad,
+        .batch = lazy_batch_axis)
 
 /* ---- pad ----------------------------------------------------------------------------------------------------------- */
 static int pad_shape(const lazy_call_desc *call, lazy_result *out) {
@@ -124,9 +125,30 @@ static int pad_grad(lazy_grad *g) {
     return grad_done(g, 2);
 }
 
+/* A value for each example is chosen where there is nothing of input 0: pieces are filled with one value only. */
+static int pad_batch(lazy_batching *g) {
+    lazy_aval in = lazy_node_aval(INPUT(0));
+    int n = lazy_node_nattrs(g->node);
+    int64_t widths[3 * NEAP_MAX_DIMS + 3] = {0};
+    memcpy(widths + 3, lazy_node_attrs(g->node), (size_t)n * sizeof *widths);
+    if (!g->batched[1]) {
+        g->out = lazy_build(g->ctx, LAZY_OP_pad, 2, g->in, n + 3, widths);
+        return lazy_batch_done(g);
+    }
+    neap_node *one = lazy_build_cast(g->ctx, NUMBER(1), NEAP_DTYPE_BOOL);
+    neap_node *none = lazy_build_cast(g->ctx, NUMBER(0), NEAP_DTYPE_BOOL);
+    neap_node *zero = lazy_build_cast(g->ctx, NUMBER(0), in.dtype);
+    neap_node *inside = one ? lazy_build_broadcast(g->ctx, one, in.ndim, in.shape) : NULL;
+    inside = lazy_build(g->ctx, LAZY_OP_pad, 2, (neap_node *[]){inside, none}, n, widths + 3);
+    neap_node *padded = lazy_build(g->ctx, LAZY_OP_pad, 2, (neap_node *[]){g->in[0], zero}, g->batched[0] ? n + 3 : n,
+                                   g->batched[0] ? widths : widths + 3);
+    g->out = BUILD3(where, inside, padded, lazy_batch_align(g, 1, in.ndim));
+    return lazy_batch_done(g);
+}
+
 NEAP_OP(pad,
         .doc =
             "The first input surrounded by the second, a 0-d value: per axis `low` elements before, `high` after, and "
             "`interior` between neighbours.",
         .attrs = "low high interior…", .kind = LAZY_ASSEMBLE, .arity = 2, .types = LAZY_ALL, .flags = LAZY_OP_HIDDEN,
-        .dtype = lazy_dtype_promote, .shape = pad_shape, .pieces = pad_pieces, .grad = pad_grad)
+        .dtype = lazy_dtype_promote, .shape = pad_shape, .pieces = pad_pieces, .grad = pad_grad, .batch = pad_batch)

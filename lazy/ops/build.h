@@ -1,8 +1,9 @@
-/* build.h: short names for building nodes in rules of derivatives. `g` is the rule's argument everywhere; a NULL operand
- * (memory) gives NULL, so rules check once, in GRAD_DONE. */
+/* build.h: short names for building nodes in rules of derivatives and batches. `g` is the rule's argument everywhere; a
+ * NULL operand (memory) gives NULL, so rules check once, at their end. */
 #ifndef LAZY_OPS_BUILD_H
 #define LAZY_OPS_BUILD_H
 
+#include "lazy/batch.h"
 #include "lazy/op.h"
 #include "ops_gen.h"
 

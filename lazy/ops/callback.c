@@ -1,7 +1,9 @@
 /* callback.c: the ops of callbacks. What they do is in lazy/callback.c; here is what they look like as nodes. */
+#include <stdlib.h>
 #include <string.h>
 
-#include "lazy/op.h"
+#include "lazy/effect.h"
+#include "lazy/ops/build.h"
 
 /* The node of a call refers to a record in C's memory, so nobody but that file may make one. */
 static int refuse(const lazy_call_desc *call, lazy_result *out) {
@@ -19,13 +21,16 @@ static int part_dtype(const lazy_call_desc *call, lazy_result *out) {
 }
 
 static int part_shape(const lazy_call_desc *call, lazy_result *out) {
-    int64_t bytes = neap_dtype_bytes(out->dtype), room = call->in[0].size - call->attrs[0];
-    out->ndim = (uint8_t)(call->nattrs - 2);
-    if (call->nattrs - 2 > NEAP_MAX_DIMS || call->attrs[0] < 0)
+    int own = call->nattrs - 2, lead = call->in[0].ndim - 1;
+    if (lead < 0 || lead + own > NEAP_MAX_DIMS || call->attrs[0] < 0)
         return neap_error(NEAP_E_SHAPE, "callback_part: bad place or shape");
-    for (int k = 0; k < out->ndim; k++) {
-        out->shape[k] = call->attrs[2 + k];
-        if (out->shape[k] < 0 || __builtin_mul_overflow(bytes, out->shape[k], &bytes))
+    int64_t bytes = neap_dtype_bytes(out->dtype), room = call->in[0].shape[lead] - call->attrs[0];
+    out->ndim = (uint8_t)(lead + own);
+    for (int k = 0; k < lead; k++)
+        out->shape[k] = call->in[0].shape[k];
+    for (int k = 0; k < own; k++) {
+        out->shape[lead + k] = call->attrs[2 + k];
+        if (call->attrs[2 + k] < 0 || __builtin_mul_overflow(bytes, call->attrs[2 + k], &bytes))
             return neap_error(NEAP_E_SHAPE, "callback_part: bad size of an axis");
     }
     return bytes <= room ? 0 : neap_error(NEAP_E_SHAPE, "callback_part: reads behind the end of the block");
@@ -33,10 +38,54 @@ static int part_shape(const lazy_call_desc *call, lazy_result *out) {
 
 static int part_call(const lazy_call *call, const neap_run *run) {
     (void)run;
-    size_t bytes = (size_t)call->out->size * (size_t)neap_dtype_bytes(call->out->dtype);
-    if (bytes)
-        memcpy(call->out->data, (const char *)call->in[0].data + call->attrs[0], bytes);
+    const lazy_tensor *block = &call->in[0];
+    int64_t step = block->shape[block->ndim - 1], blocks = step ? block->size / step : 0;
+    size_t bytes = blocks ? (size_t)(call->out->size / blocks) * (size_t)neap_dtype_bytes(call->out->dtype) : 0;
+    for (int64_t b = 0; b < blocks && bytes; b++)
+        memcpy((char *)call->out->data + (size_t)b * bytes, (const char *)block->data + b * step + call->attrs[0],
+               bytes);
     return 0;
+}
+
+/* ---- Batches ------------------------------------------------------------------------------------------------------- */
+/* n blocks of shape (1, bytes) as one of shape (n, bytes). */
+static neap_node *join(lazy_batching *g, int64_t n, neap_node **blocks) {
+    while (n > 1) {
+        int64_t joined = 0;
+        for (int64_t k = 0; k < n; k += NEAP_MAX_INPUTS) {
+            int some = n - k < NEAP_MAX_INPUTS ? (int)(n - k) : NEAP_MAX_INPUTS;
+            blocks[joined++] = lazy_build(g->ctx, LAZY_OP_concatenate, some, blocks + k, 1, (int64_t[]){0});
+        }
+        n = joined;
+    }
+    return blocks[0];
+}
+
+/* One call for each example, in their order. */
+static int callback_batch(lazy_batching *g) {
+    lazy_callback *callback = lazy_callback_of(g->node);
+    neap_node *in[NEAP_MAX_INPUTS], **blocks = calloc((size_t)g->size + 1, sizeof *blocks);
+    int64_t shape[2] = {1, callback->bytes};
+    int status = blocks ? 0 : neap_error(NEAP_E_MEMORY, "out of memory for a batch of callbacks");
+    for (int64_t e = 0; e < g->size && status == 0; e++) {
+        for (int k = 0; k < g->node->nin && status == 0; k++) {
+            in[k] = g->batched[k] ? lazy_batch_example(g->ctx, g->in[k], e) : g->in[k];
+            status = in[k] ? 0 : neap_error_code();
+        }
+        neap_node *call =
+            status == 0 ? lazy_arena(g->ctx, lazy_callback_again(g->ctx, callback, g->node->nin, in)) : NULL;
+        blocks[e] = call ? lazy_build_reshape(g->ctx, call, 2, shape) : NULL;
+        status = blocks[e] ? 0 : neap_error_code();
+    }
+    if (status == 0 && (g->size == 0 || callback->nresults == 0)) { /* nobody reads it */
+        shape[0] = g->size;
+        blocks[0] = lazy_build_cast(g->ctx, NUMBER(0), NEAP_DTYPE_U8);
+        g->out = blocks[0] ? lazy_build_broadcast(g->ctx, blocks[0], 2, shape) : NULL;
+    } else if (status == 0) {
+        g->out = join(g, g->size, blocks);
+    }
+    free(blocks);
+    return status ? status : lazy_batch_done(g);
 }
 
 /* clang-format off */
@@ -44,11 +93,13 @@ NEAP_OP(callback,
     .doc = "A call of a Lua function on the inputs: an effect, done by the user thread. Its value is a block of bytes "
            "with all results.",
     .attrs = "callback", .kind = LAZY_CALL, .arity = 255, .types = LAZY_ALL,
-    .flags = LAZY_OP_DENSE | LAZY_OP_HIDDEN | LAZY_OP_EFFECT | LAZY_OP_PROMPT | LAZY_OP_ZERO_GRAD, .dtype = refuse)
+    .flags = LAZY_OP_DENSE | LAZY_OP_HIDDEN | LAZY_OP_EFFECT | LAZY_OP_PROMPT | LAZY_OP_ZERO_GRAD, .dtype = refuse,
+    .batch = callback_batch)
 
 NEAP_OP(callback_part,
-    .doc = "One result of a callback: the bytes of its block from a place on, as an array of a dtype and shape.",
+    .doc = "One result of a callback: the bytes of its block from a place on, as an array of a dtype and shape; of each block, "
+           "if there are several.",
     .attrs = "place dtype …", .kind = LAZY_CALL, .arity = 1, .types = LAZY_INT,
     .flags = LAZY_OP_DENSE | LAZY_OP_HIDDEN | LAZY_OP_PROMPT, .dtype = part_dtype, .shape = part_shape,
-    .call = part_call)
+    .call = part_call, .batch = lazy_batch_leading)
 /* clang-format on */

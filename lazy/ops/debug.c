@@ -45,17 +45,19 @@ static int sleep_shape(const lazy_call_desc *call, lazy_result *out) {
 
 /* Looks from time to time: whoever lets go is a script that stores to memory, and cannot wake anybody. */
 static int hold_call(const lazy_call *call, const neap_run *run) {
-    const _Atomic int32_t *gate = call->in[1].data;
+    const _Atomic int32_t *gates = call->in[1].data;
     if (run->worker < 0)
         return neap_error(NEAP_E_STATE, "debug_hold: needs a worker: this thread is the one that would let it go");
-    while (atomic_load_explicit(gate, memory_order_acquire) == 0 && !neap_run_cancelled(run))
-        nanosleep(&(struct timespec){.tv_nsec = 50000}, NULL);
+    for (int64_t k = 0; k < call->in[1].size; k++)
+        while (atomic_load_explicit(&gates[k], memory_order_acquire) == 0 && !neap_run_cancelled(run))
+            nanosleep(&(struct timespec){.tv_nsec = 50000}, NULL);
     return pass_on(call);
 }
 
 static int hold_shape(const lazy_call_desc *call, lazy_result *out) {
-    if (call->in[1].dtype != NEAP_DTYPE_I32 || call->in[1].size != 1)
-        return neap_error(NEAP_E_DTYPE, "debug_hold: expected a gate of one i32");
+    if (call->in[1].dtype != NEAP_DTYPE_I32)
+        return neap_error(NEAP_E_DTYPE, "debug_hold: expected gates of dtype i32, got %s",
+                          neap_dtype_name(call->in[1].dtype));
     return lazy_shape_same(call, out);
 }
 
@@ -91,18 +93,18 @@ static int pass_jvp(lazy_tangent *g) {
 NEAP_OP(debug_sleep, .doc = "The input, after a number of milliseconds in which a worker sleeps.",
         .attrs = "milliseconds", .kind = LAZY_CALL, .arity = 1, .types = LAZY_ALL,
         .flags = LAZY_OP_DENSE | LAZY_OP_HIDDEN, .dtype = lazy_dtype_same, .shape = sleep_shape, .call = sleep_call,
-        .cost = sleep_cost, .grad = pass_grad, .jvp = pass_jvp)
+        .cost = sleep_cost, .grad = pass_grad, .jvp = pass_jvp, .batch = lazy_batch_leading)
 
 NEAP_OP(debug_hold,
-        .doc = "The first input, once the second, one i32, is not 0: a script may store to it while the op runs.",
+        .doc = "The first input, once no i32 of the second is 0: a script may store to them while the op runs.",
         .kind = LAZY_CALL, .arity = 2, .types = LAZY_ALL, .flags = LAZY_OP_DENSE | LAZY_OP_HIDDEN,
         .dtype = lazy_dtype_same, .shape = hold_shape, .call = hold_call, .cost = sleep_cost, .grad = pass_grad,
-        .jvp = pass_jvp)
+        .jvp = pass_jvp, .batch = lazy_batch_leading)
 
 NEAP_OP(debug_device, .doc = "For each element of the input, the number of the device on which this op ran, as i32.",
         .kind = LAZY_CALL, .arity = 1, .types = LAZY_ALL, .flags = LAZY_OP_ZERO_GRAD | LAZY_OP_HIDDEN,
-        .dtype = device_dtype, .shape = lazy_shape_same, .call = device_call)
+        .dtype = device_dtype, .shape = lazy_shape_same, .call = device_call, .batch = lazy_batch_leading)
 
 NEAP_OP(debug_fail, .doc = "An array like the input whose computation fails.", .kind = LAZY_CALL, .arity = 1,
         .types = LAZY_ALL, .flags = LAZY_OP_DENSE | LAZY_OP_HIDDEN, .dtype = lazy_dtype_same, .shape = lazy_shape_same,
-        .call = fail_call, .grad = pass_grad, .jvp = pass_jvp)
+        .call = fail_call, .grad = pass_grad, .jvp = pass_jvp, .batch = lazy_batch_leading)

@@ -50,6 +50,55 @@ static int normal_axis(int64_t axis, int ndim) {
     return (int)(axis < 0 ? axis + ndim : axis);
 }
 
+/* ---- Batches: one long axis for the places of all examples ---------------------------------------------------------- */
+typedef struct flat { /* x of one example as (before, size, after…), its axis as one with those of all examples */
+    int64_t before, size;
+    int axis, ndim, indices; /* axes of x and of the indices */
+    int lead; /* axes of the places before those of the indices: the examples, `before` if there is such */
+    int64_t shape[NEAP_MAX_DIMS + 1];
+} flat;
+
+static flat flat_of(const lazy_batching *g) {
+    lazy_aval x = lazy_node_aval(INPUT(0));
+    flat f = {.axis = normal_axis(lazy_node_attrs(g->node)[0], x.ndim), .ndim = x.ndim};
+    int64_t after;
+    f.indices = lazy_node_aval(INPUT(1)).ndim;
+    f.lead = f.axis > 0 ? 2 : 1;
+    extents(x.ndim, x.shape, f.axis, &f.before, &f.size, &after);
+    f.shape[0] = g->size * f.before * f.size;
+    memcpy(f.shape + 1, x.shape + f.axis + 1, (size_t)(x.ndim - f.axis - 1) * sizeof *x.shape);
+    return f;
+}
+
+/* All x as one (n·before·size, after…). */
+static neap_node *flat_source(lazy_batching *g, const flat *f) {
+    neap_node *x = lazy_batch_all(g, 0);
+    return x ? lazy_build_reshape(g->ctx, x, f->ndim - f->axis, f->shape) : NULL;
+}
+
+/* Indices into that, i64 of shape (n, before, axes of the indices…), of indices of each example into its own axis. Those
+ * out of range are clamped to it, or become one that is out of range there too. */
+static neap_node *flat_places(lazy_batching *g, const flat *f, bool clamp) {
+    neap_node *own = lazy_batch_all(g, 1), *zero = NUMBER(0), *size = NUMBER((double)f->size);
+    int64_t shape[NEAP_MAX_DIMS + 2] = {g->size, 1}, rows[NEAP_MAX_DIMS + 2] = {g->size, f->before};
+    for (int k = 0; k < f->indices; k++) {
+        shape[f->lead + k] = lazy_node_aval(INPUT(1)).shape[k];
+        rows[f->lead + k] = 1;
+    }
+    own = lazy_build_cast(g->ctx, own, NEAP_DTYPE_I64);
+    own = own ? lazy_build_reshape(g->ctx, own, f->indices + f->lead, shape) : NULL;
+    neap_node *row = lazy_build(g->ctx, LAZY_OP_iota, 0, NULL, 2, (int64_t[]){g->size * f->before, NEAP_DTYPE_I64});
+    row = row ? lazy_build_reshape(g->ctx, row, f->indices + f->lead, rows) : NULL;
+    neap_node *up = BUILD3(where, BUILD2(less, own, zero), BUILD2(add, own, size), own);
+    neap_node *start = BUILD2(multiply, row, size);
+    if (clamp) {
+        neap_node *last = NUMBER((double)(f->size > 0 ? f->size - 1 : 0));
+        return BUILD2(add, start, BUILD2(minimum, BUILD2(maximum, up, zero), last));
+    }
+    neap_node *inside = BUILD2(logical_and, BUILD2(greater_equal, up, zero), BUILD2(less, up, size));
+    return BUILD3(where, inside, BUILD2(add, start, up), NUMBER((double)f->shape[0]));
+}
+
 /* ---- take ---------------------------------------------------------------------------------------------------------- */
 static int take_shape(const lazy_call_desc *call, lazy_result *out) {
     const lazy_aval *x = &call->in[0], *indices = &call->in[1];
@@ -87,12 +136,30 @@ static int take_grad(lazy_grad *g) {
     return g->out[0] ? 0 : NEAP_E_MEMORY;
 }
 
+static int take_batch(lazy_batching *g) {
+    lazy_aval out = lazy_node_aval(g->node);
+    flat f = flat_of(g);
+    int64_t axis = f.axis + g->batched[0];
+    if (!g->batched[0] || !g->batched[1]) {
+        neap_node *taken = lazy_build(g->ctx, LAZY_OP_take, 2, g->in, 1, &axis);
+        g->out = g->batched[0] ? taken : lazy_batch_move(g, taken, f.axis, 0);
+        return lazy_batch_done(g);
+    }
+    int64_t shape[NEAP_MAX_DIMS + 1] = {g->size};
+    memcpy(shape + 1, out.shape, out.ndim * sizeof *shape);
+    neap_node *in[2] = {flat_source(g, &f), flat_places(g, &f, true)};
+    neap_node *taken = lazy_build(g->ctx, LAZY_OP_take, 2, in, 1, (int64_t[]){0});
+    g->out = taken ? lazy_build_reshape(g->ctx, taken, out.ndim + 1, shape) : NULL;
+    return lazy_batch_done(g);
+}
+
 NEAP_OP(
     take,
     .doc = "Elements of the first input along an axis at the places that the second, of integers, names: the axis is "
            "replaced by the axes of the indices. Negative indices count from the end; others are clamped to the range.",
     .attrs = "axis", .kind = LAZY_GATHER, .arity = 2, .types = LAZY_ALL, .flags = LAZY_OP_HIDDEN,
-    .residual = LAZY_RESIDUAL_IN1, .dtype = lazy_dtype_same, .shape = take_shape, .grad = take_grad)
+    .residual = LAZY_RESIDUAL_IN1, .dtype = lazy_dtype_same, .shape = take_shape, .grad = take_grad,
+    .batch = take_batch)
 
 /* ---- put_add, put_set ------------------------------------------------------------------------------------------------ */
 static int put_shape(const char *op, const lazy_call_desc *call, lazy_result *out) {
@@ -174,6 +241,27 @@ static int put_set_call(const lazy_call *call, const neap_run *run) {
     return put_call(call, false);
 }
 
+/* Both put ops: along one axis further where all examples have the same indices. */
+static int put_batch(lazy_batching *g) {
+    lazy_aval x = lazy_node_aval(INPUT(0)), updates = lazy_node_aval(INPUT(2));
+    flat f = flat_of(g);
+    if (!g->batched[1]) {
+        neap_node *in[3] = {lazy_batch_all(g, 0), g->in[1], lazy_batch_all(g, 2)};
+        g->out = lazy_build(g->ctx, g->node->op, 3, in, 1, (int64_t[]){f.axis + 1});
+        return lazy_batch_done(g);
+    }
+    int after = x.ndim - f.axis - 1;
+    int64_t wide[NEAP_MAX_DIMS + 2] = {g->size, f.before}, shape[NEAP_MAX_DIMS + 1] = {g->size};
+    memcpy(wide + f.lead, updates.shape + f.axis, (size_t)(f.indices + after) * sizeof *wide);
+    memcpy(shape + 1, x.shape, x.ndim * sizeof *shape);
+    neap_node *all = lazy_batch_all(g, 2);
+    neap_node *in[3] = {flat_source(g, &f), flat_places(g, &f, false),
+                        all ? lazy_build_reshape(g->ctx, all, f.indices + after + f.lead, wide) : NULL};
+    neap_node *put = lazy_build(g->ctx, g->node->op, 3, in, 1, (int64_t[]){0});
+    g->out = put ? lazy_build_reshape(g->ctx, put, x.ndim + 1, shape) : NULL;
+    return lazy_batch_done(g);
+}
+
 static neap_node *take_of(lazy_grad *g, neap_node *x) {
     return lazy_build(g->ctx, LAZY_OP_take, 2, (neap_node *[]){x, INPUT(1)}, 1, lazy_node_attrs(g->node));
 }
@@ -193,7 +281,7 @@ NEAP_OP(
         "places add up in order. Negative indices count from the end; others out of range are ignored.",
     .attrs = "axis", .kind = LAZY_CALL, .arity = 3, .types = LAZY_ALL, .flags = LAZY_OP_DENSE | LAZY_OP_HIDDEN,
     .residual = LAZY_RESIDUAL_IN1, .dtype = lazy_dtype_same, .shape = put_add_shape, .call = put_add_call,
-    .grad = put_add_grad, .jvp = lazy_jvp_linear)
+    .grad = put_add_grad, .jvp = lazy_jvp_linear, .batch = put_batch)
 
 /* What was written over gets no cotangent; of repeated places the last one that was written gets it. */
 static int put_set_grad(lazy_grad *g) {
@@ -222,4 +310,4 @@ NEAP_OP(
            "repeated places the last one wins. Indices as in put_add.",
     .attrs = "axis", .kind = LAZY_CALL, .arity = 3, .types = LAZY_ALL, .flags = LAZY_OP_DENSE | LAZY_OP_HIDDEN,
     .residual = LAZY_RESIDUAL_IN1, .dtype = lazy_dtype_same, .shape = put_set_shape, .call = put_set_call,
-    .grad = put_set_grad, .jvp = lazy_jvp_linear)
+    .grad = put_set_grad, .jvp = lazy_jvp_linear, .batch = put_batch)

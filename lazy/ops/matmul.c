@@ -183,6 +183,50 @@ static int matmul_jvp(lazy_tangent *g) {
     return jvp_done(g);
 }
 
+/* Left operands (n, …, r, k), one right operand (…, k, c): the examples are further rows of one product. */
+static neap_node *left_batch(lazy_batching *g, neap_node *a, neap_node *b) {
+    lazy_aval one = lazy_node_aval(INPUT(0)), out = lazy_node_aval(g->node);
+    int n = one.ndim;
+    int64_t shape[NEAP_MAX_DIMS + 1];
+    a = lazy_batch_move(g, a, 0, n - 2);
+    memcpy(shape, one.shape, (size_t)n * sizeof *shape);
+    shape[n - 2] *= g->size;
+    neap_node *product = BUILD2(matmul2, a ? lazy_build_reshape(g->ctx, a, n, shape) : NULL, b);
+    shape[n - 2] = g->size;
+    shape[n - 1] = out.shape[n - 2];
+    shape[n] = out.shape[n - 1];
+    return lazy_batch_move(g, product ? lazy_build_reshape(g->ctx, product, n + 1, shape) : NULL, n - 2, 0);
+}
+
+/* One left operand (…, r, k), right operands (n, …, k, c): the examples are further columns of one product. */
+static neap_node *right_batch(lazy_batching *g, neap_node *a, neap_node *b) {
+    lazy_aval one = lazy_node_aval(INPUT(1)), out = lazy_node_aval(g->node);
+    int n = one.ndim;
+    int64_t shape[NEAP_MAX_DIMS + 1];
+    b = lazy_batch_move(g, b, 0, n - 1);
+    memcpy(shape, one.shape, (size_t)n * sizeof *shape);
+    shape[n - 1] *= g->size;
+    neap_node *product = BUILD2(matmul2, a, b ? lazy_build_reshape(g->ctx, b, n, shape) : NULL);
+    shape[n - 2] = out.shape[n - 2];
+    shape[n - 1] = g->size;
+    shape[n] = out.shape[n - 1];
+    return lazy_batch_move(g, product ? lazy_build_reshape(g->ctx, product, n + 1, shape) : NULL, n - 1, 0);
+}
+
+/* An operand that all examples share is not copied for each. Where the others do not lie side by side, as columns of
+ * several each, the shared matrix is read again for each example, which costs no copy either. */
+static int matmul_batch(lazy_batching *g) {
+    lazy_aval out = lazy_node_aval(g->node);
+    bool columns = out.ndim == 2 && out.shape[1] > 1;
+    if (!g->batched[1])
+        g->out = left_batch(g, g->in[0], g->in[1]);
+    else if (!g->batched[0] && !columns)
+        g->out = right_batch(g, g->in[0], g->in[1]);
+    else
+        g->out = BUILD2(matmul2, lazy_batch_all(g, 0), g->in[1]);
+    return lazy_batch_done(g);
+}
+
 NEAP_OP(
     matmul2,
     .doc =
@@ -190,4 +234,5 @@ NEAP_OP(
         "BLAS with k never split, so the result does not depend on the number of threads; integers wrap around.",
     .kind = LAZY_CALL, .arity = 2, .types = LAZY_ALL, .flags = LAZY_OP_HIDDEN | LAZY_OP_SPLITS,
     .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_IN1, .dtype = lazy_dtype_promote, .shape = matmul_shape,
-    .call = matmul_call, .reads = matmul_reads, .cost = matmul_cost, .grad = matmul_grad, .jvp = matmul_jvp)
+    .call = matmul_call, .reads = matmul_reads, .cost = matmul_cost, .grad = matmul_grad, .jvp = matmul_jvp,
+    .batch = matmul_batch)

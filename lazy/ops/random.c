@@ -3,10 +3,15 @@
  * elements are independent of each other, of the number of threads and of the machine; the layout of counters and the
  * use of the hash's two words are those of JAX (its "partitionable" mode), so the bits are the same for the same key.
  * Distributions over floats are made from these bits in Lua (stdlib/neap/random.lua).
+ *
+ * Batches: keys of shape (…, 2) make as many draws, each with the bits that its key gives alone: their axes come first
+ * in the result.
  */
 #include <inttypes.h>
+#include <string.h>
 
-#include "lazy/op.h"
+#include "lazy/batch.h"
+#include "ops_gen.h"
 
 enum { CHUNK = 1 << 14 }; /* draws of one parallel task */
 
@@ -37,30 +42,27 @@ static inline words threefry_at(words key, uint64_t count) {
     return threefry(key, (words){(uint32_t)(count >> 32), (uint32_t)count});
 }
 
-static words key_of(const lazy_tensor *tensor) {
-    const uint32_t *data = tensor->data;
-    return (words){data[0], data[1]};
-}
-
 static int check_key(const char *op, const lazy_aval *key) {
     if (key->dtype != NEAP_DTYPE_U32)
         return neap_error(NEAP_E_DTYPE, "%s: expected a key of dtype u32, got %s", op, neap_dtype_name(key->dtype));
-    if (key->ndim != 1 || key->shape[0] != 2)
+    if (key->ndim < 1 || key->shape[key->ndim - 1] != 2)
         return neap_error(NEAP_E_SHAPE, "%s: expected a key of shape (2,), got %d axes and %" PRId64 " elements", op,
                           key->ndim, key->size);
     return NEAP_OK;
 }
 
-/* Takes the result's shape from the attributes after the first. */
-static int shape_from_attrs(const char *op, const lazy_call_desc *call, lazy_result *out) {
-    int ndim = call->nattrs - 1;
-    if (ndim < 0 || ndim > NEAP_MAX_DIMS - 1)
-        return neap_error(NEAP_E_SHAPE, "%s: expected at most %d axes, got %d", op, NEAP_MAX_DIMS - 1, ndim);
-    out->ndim = (uint8_t)ndim;
+/* The result's shape: the axes of the keys, then the attributes after the first. */
+static int shape_from_attrs(const char *op, const lazy_call_desc *call, const lazy_aval *key, lazy_result *out) {
+    int ndim = call->nattrs - 1, lead = key->ndim - 1;
+    if (ndim < 0 || lead + ndim > NEAP_MAX_DIMS - 1)
+        return neap_error(NEAP_E_SHAPE, "%s: expected at most %d axes, got %d", op, NEAP_MAX_DIMS - 1, lead + ndim);
+    out->ndim = (uint8_t)(lead + ndim);
+    for (int k = 0; k < lead; k++)
+        out->shape[k] = key->shape[k];
     for (int k = 0; k < ndim; k++) {
-        out->shape[k] = call->attrs[k + 1];
-        if (out->shape[k] < 0)
-            return neap_error(NEAP_E_SHAPE, "%s: expected sizes of at least 0, got %" PRId64, op, out->shape[k]);
+        out->shape[lead + k] = call->attrs[k + 1];
+        if (call->attrs[k + 1] < 0)
+            return neap_error(NEAP_E_SHAPE, "%s: expected sizes of at least 0, got %" PRId64, op, call->attrs[k + 1]);
     }
     return NEAP_OK;
 }
@@ -72,12 +74,17 @@ static int64_t cost_of_size(const lazy_result *out, int64_t ns) {
     return size * ns;
 }
 
-/* A draw split into tasks of CHUNK elements. */
+/* Draws under all keys, one after the other, split into tasks of CHUNK elements. */
 typedef struct draw {
     const lazy_call *call;
-    int64_t size;
-    words key, other; /* `other`: a second key, where two draws are combined */
+    int64_t size, each; /* elements of all draws, and of one */
+    const words *keys;
 } draw;
+
+static draw draw_of(const lazy_call *call, int64_t size, const lazy_tensor *keys) {
+    int64_t n = keys->size / 2;
+    return (draw){.call = call, .size = size, .each = n ? size / n : 0, .keys = keys->data};
+}
 
 static void draw_parallel(draw *d, const neap_run *run, void (*task)(void *draw, int64_t i, const neap_run *run)) {
     neap_parallel_for(run, (d->size + CHUNK - 1) / CHUNK, task, d);
@@ -88,6 +95,25 @@ static inline int64_t task_end(const draw *d, int64_t task) {
     return end < d->size ? end : d->size;
 }
 
+/* Elements of a task that one key draws, and where its draw begins. */
+typedef struct span {
+    int64_t from, end, first, key;
+    words words;
+} span;
+
+/* The next span of a task; the first begins at .end. */
+static inline bool next_span(const draw *d, int64_t task, span *s) {
+    int64_t end = task_end(d, task);
+    if (s->end >= end)
+        return false;
+    s->key = s->end / d->each;
+    s->from = s->end;
+    s->first = s->key * d->each;
+    s->end = s->first + d->each < end ? s->first + d->each : end;
+    s->words = d->keys[s->key];
+    return true;
+}
+
 /* ---- threefry ---------------------------------------------------------------------------------------------------- */
 static int threefry_shape(const lazy_call_desc *call, lazy_result *out) {
     int status = check_key("threefry", &call->in[0]);
@@ -96,6 +122,11 @@ static int threefry_shape(const lazy_call_desc *call, lazy_result *out) {
         return status;
     if (counts->dtype != NEAP_DTYPE_U32 || counts->ndim == 0 || counts->shape[counts->ndim - 1] != 2)
         return neap_error(NEAP_E_SHAPE, "threefry: expected counts of dtype u32 with a last axis of 2");
+    bool fits = call->in[0].ndim <= counts->ndim;
+    for (int k = 0; k < call->in[0].ndim - 1 && fits; k++)
+        fits = counts->shape[k] == call->in[0].shape[k];
+    if (!fits)
+        return neap_error(NEAP_E_SHAPE, "threefry: expected counts whose first axes are those of the keys");
     out->ndim = counts->ndim;
     for (int k = 0; k < counts->ndim; k++)
         out->shape[k] = counts->shape[k];
@@ -107,27 +138,37 @@ static void threefry_task(void *arg, int64_t task, const neap_run *run) {
     const draw *d = arg;
     const words *counts = d->call->in[1].data;
     words *out = d->call->out->data;
-    for (int64_t i = task * CHUNK; i < task_end(d, task); i++)
-        out[i] = threefry(d->key, counts[i]);
+    for (span s = {.end = task * CHUNK}; next_span(d, task, &s);)
+        for (int64_t i = s.from; i < s.end; i++)
+            out[i] = threefry(s.words, counts[i]);
 }
 
 static int threefry_call(const lazy_call *call, const neap_run *run) {
-    draw d = {.call = call, .size = call->out->size / 2, .key = key_of(&call->in[0])};
+    draw d = draw_of(call, call->out->size / 2, &call->in[0]);
     draw_parallel(&d, run, threefry_task);
     return NEAP_OK;
 }
 
+/* Counts need no keys of their own; keys need counts. */
+static int threefry_batch(lazy_batching *g) {
+    bool one_key = lazy_node_aval(lazy_node_in(g->node, 0)).ndim == 1;
+    neap_node *in[2] = {one_key ? g->in[0] : lazy_batch_all(g, 0), lazy_batch_all(g, 1)};
+    g->out = lazy_build(g->ctx, LAZY_OP_threefry, 2, in, 0, NULL);
+    return lazy_batch_done(g);
+}
+
 NEAP_OP(
     threefry,
-    .doc = "The threefry-2x32 hash (20 rounds) of pairs of u32 counters, shape (…, 2), under a key, u32 of shape (2,).",
+    .doc = "The threefry-2x32 hash (20 rounds) of pairs of u32 counters, shape (…, 2), under a key, u32 of shape (2,). "
+           "With keys of shape (…, 2) the counters have the same first axes.",
     .kind = LAZY_CALL, .arity = 2, .types = LAZY_INT, .flags = LAZY_OP_HIDDEN | LAZY_OP_ZERO_GRAD | LAZY_OP_DENSE,
-    .dtype = lazy_dtype_same, .shape = threefry_shape, .call = threefry_call)
+    .dtype = lazy_dtype_same, .shape = threefry_shape, .call = threefry_call, .batch = threefry_batch)
 
 /* ---- random_bits ------------------------------------------------------------------------------------------------- */
 static int bits_shape(const lazy_call_desc *call, lazy_result *out) {
     int status = check_key("random_bits", &call->in[0]);
     if (status == NEAP_OK)
-        status = shape_from_attrs("random_bits", call, out);
+        status = shape_from_attrs("random_bits", call, &call->in[0], out);
     if (status)
         return status;
     if (call->attrs[0] != 32 && call->attrs[0] != 64)
@@ -141,23 +182,25 @@ static void bits32_task(void *arg, int64_t task, const neap_run *run) {
     (void)run;
     const draw *d = arg;
     uint32_t *out = d->call->out->data;
-    for (int64_t i = task * CHUNK; i < task_end(d, task); i++) {
-        words w = threefry_at(d->key, (uint64_t)i);
-        out[i] = w.hi ^ w.lo;
-    }
+    for (span s = {.end = task * CHUNK}; next_span(d, task, &s);)
+        for (int64_t i = s.from; i < s.end; i++) {
+            words w = threefry_at(s.words, (uint64_t)(i - s.first));
+            out[i] = w.hi ^ w.lo;
+        }
 }
 
 static void bits64_task(void *arg, int64_t task, const neap_run *run) {
     (void)run;
     const draw *d = arg;
     words *out = d->call->out->data;
-    for (int64_t i = task * CHUNK; i < task_end(d, task); i++)
-        out[i] = threefry_at(d->key, (uint64_t)i);
+    for (span s = {.end = task * CHUNK}; next_span(d, task, &s);)
+        for (int64_t i = s.from; i < s.end; i++)
+            out[i] = threefry_at(s.words, (uint64_t)(i - s.first));
 }
 
 static int bits_call(const lazy_call *call, const neap_run *run) {
     bool wide = call->attrs[0] == 64;
-    draw d = {.call = call, .size = wide ? call->out->size / 2 : call->out->size, .key = key_of(&call->in[0])};
+    draw d = draw_of(call, wide ? call->out->size / 2 : call->out->size, &call->in[0]);
     draw_parallel(&d, run, wide ? bits64_task : bits32_task);
     return NEAP_OK;
 }
@@ -171,46 +214,58 @@ NEAP_OP(
     random_bits,
     .doc =
         "Random bits of a shape under a key, u32 of shape (2,): words of 32 bits, or pairs of words (high, low) of 64 "
-        "along a new last axis.",
+        "along a new last axis. Keys of shape (…, 2) make one such array each.",
     .attrs = "width shape…", .kind = LAZY_CALL, .arity = 1, .types = LAZY_INT,
     .flags = LAZY_OP_HIDDEN | LAZY_OP_ZERO_GRAD | LAZY_OP_DENSE | LAZY_OP_SPLITS, .dtype = lazy_dtype_same,
-    .shape = bits_shape, .call = bits_call, .cost = bits_cost)
+    .shape = bits_shape, .call = bits_call, .cost = bits_cost, .batch = lazy_batch_leading)
 
 /* ---- random_integers --------------------------------------------------------------------------------------------- */
 static int integers_shape(const lazy_call_desc *call, lazy_result *out) {
     int status = check_key("random_integers", &call->in[2]);
     if (status == NEAP_OK)
-        status = shape_from_attrs("random_integers", call, out);
+        status = shape_from_attrs("random_integers", call, &call->in[2], out);
     if (status)
         return status;
-    int64_t size = 1;
+    int64_t size = 1, keys = call->in[2].size / 2;
     for (int k = 0; k < out->ndim; k++)
-        size *= out->shape[k] ? out->shape[k] : 1;
+        size *= out->shape[k];
     for (int k = 0; k < 2; k++) {
         const lazy_aval *bound = &call->in[k];
         if (bound->dtype != call->in[0].dtype || neap_dtype_bytes(bound->dtype) < 4)
             return neap_error(NEAP_E_DTYPE, "random_integers: expected bounds of one dtype of i32, u32, i64, got %s",
                               neap_dtype_name(bound->dtype));
-        if (bound->size != 1 && bound->size != size)
-            return neap_error(NEAP_E_SHAPE, "random_integers: expected bounds of 1 or %" PRId64 " elements", size);
+        if (bound->size != 1 && bound->size != size && bound->size != keys)
+            return neap_error(NEAP_E_SHAPE,
+                              "random_integers: expected bounds of 1, %" PRId64 " (the keys) or %" PRId64 " elements",
+                              keys, size);
     }
     return NEAP_OK;
+}
+
+/* From which element of the bounds an element of a span takes its own: bound `at` + i·`step` for element i. */
+typedef struct bound {
+    int64_t at, step;
+} bound;
+
+static bound bound_of(const draw *d, const lazy_tensor *bounds, const span *s) {
+    if (bounds->size == 1)
+        return (bound){0, 0};
+    return bounds->size == d->size ? (bound){0, 1} : (bound){s->key, 0};
 }
 
 /* Two draws of `bits` random bits make an offset below span: (higher · 2^bits + lower) mod span, where 2^bits mod span
  * is the square of 2^(bits/2) mod span, in arithmetic modulo 2^bits. The bias is below span / 2^bits. */
 #define INTEGERS(NAME, T, U, HALF, RANDOM)                                                                             \
-    static void NAME(void *arg, int64_t task, const neap_run *run) {                                                   \
-        (void)run;                                                                                                     \
-        const draw *d = arg;                                                                                           \
+    static void NAME##_span(const draw *d, const span *s) {                                                            \
         const T *lows = d->call->in[0].data, *highs = d->call->in[1].data;                                             \
-        bool one_low = d->call->in[0].size == 1, one_high = d->call->in[1].size == 1;                                  \
+        bound low_at = bound_of(d, &d->call->in[0], s), high_at = bound_of(d, &d->call->in[1], s);                     \
+        words key = threefry_at(s->words, 0), other = threefry_at(s->words, 1);                                        \
         U extra = d->call->attrs[0] != 0;                                                                              \
         T *out = d->call->out->data;                                                                                   \
-        for (int64_t i = task * CHUNK; i < task_end(d, task); i++) {                                                   \
-            T low = lows[one_low ? 0 : i], high = highs[one_high ? 0 : i];                                             \
+        for (int64_t i = s->from; i < s->end; i++) {                                                                   \
+            T low = lows[low_at.at + i * low_at.step], high = highs[high_at.at + i * high_at.step];                    \
             U span = high <= low ? 1 : (U)high - (U)low + extra;                                                       \
-            words h = threefry_at(d->key, (uint64_t)i), l = threefry_at(d->other, (uint64_t)i);                        \
+            words h = threefry_at(key, (uint64_t)(i - s->first)), l = threefry_at(other, (uint64_t)(i - s->first));    \
             U higher = RANDOM(h), lower = RANDOM(l);                                                                   \
             if (span == 0) { /* the whole range of the dtype */                                                        \
                 out[i] = (T)((U)low + lower);                                                                          \
@@ -221,6 +276,11 @@ static int integers_shape(const lazy_call_desc *call, lazy_result *out) {
             U offset = (higher % span * multiplier + lower % span) % span;                                             \
             out[i] = (T)((U)low + offset);                                                                             \
         }                                                                                                              \
+    }                                                                                                                  \
+    static void NAME(void *arg, int64_t task, const neap_run *run) {                                                   \
+        (void)run;                                                                                                     \
+        for (span s = {.end = task * CHUNK}; next_span(arg, task, &s);)                                                \
+            NAME##_span(arg, &s);                                                                                      \
     }
 #define RANDOM32(w) ((w).hi ^ (w).lo)
 #define RANDOM64(w) ((uint64_t)(w).hi << 32 | (w).lo)
@@ -229,8 +289,7 @@ INTEGERS(integers_u32, uint32_t, uint32_t, 16, RANDOM32)
 INTEGERS(integers_i64, int64_t, uint64_t, 32, RANDOM64)
 
 static int integers_call(const lazy_call *call, const neap_run *run) {
-    words key = key_of(&call->in[2]);
-    draw d = {.call = call, .size = call->out->size, .key = threefry_at(key, 0), .other = threefry_at(key, 1)};
+    draw d = draw_of(call, call->out->size, &call->in[2]);
     int dtype = call->out->dtype;
     draw_parallel(&d, run,
                   dtype == NEAP_DTYPE_I32   ? integers_i32
@@ -244,11 +303,33 @@ static int64_t integers_cost(const lazy_call_desc *call, const lazy_result *out)
     return cost_of_size(out, 25);
 }
 
+/* A bound of one element for each key, or all of them; of one element for all it may stay. */
+static neap_node *bound_batch(lazy_batching *g, int k) {
+    lazy_aval bound = lazy_node_aval(lazy_node_in(g->node, k)), keys = lazy_node_aval(lazy_node_in(g->node, 2));
+    int64_t shape[NEAP_MAX_DIMS + 1] = {g->size};
+    if (bound.size != 1)
+        return lazy_batch_all(g, k);
+    if (!g->batched[k])
+        return g->in[k];
+    for (int a = 1; a < keys.ndim; a++)
+        shape[a] = 1;
+    neap_node *aligned = lazy_build_reshape(g->ctx, g->in[k], keys.ndim, shape);
+    memcpy(shape + 1, keys.shape, (size_t)(keys.ndim - 1) * sizeof *shape);
+    return aligned ? lazy_build_broadcast(g->ctx, aligned, keys.ndim, shape) : NULL;
+}
+
+static int integers_batch(lazy_batching *g) {
+    neap_node *in[3] = {bound_batch(g, 0), bound_batch(g, 1), lazy_batch_all(g, 2)};
+    g->out = lazy_build(g->ctx, LAZY_OP_random_integers, 3, in, lazy_node_nattrs(g->node), lazy_node_attrs(g->node));
+    return lazy_batch_done(g);
+}
+
 NEAP_OP(random_integers,
         .doc =
             "Random integers of a shape, from input 0 up to, not including, input 1 (including it where `inclusive` is "
             "1), under the key input 2. The bounds have the result's dtype (i32, u32, i64) and one element or the "
-            "result's number. Where input 1 is not above input 0: input 0.",
+            "result's number. Where input 1 is not above input 0: input 0. Keys of shape (…, 2) make one such array "
+            "each; then the bounds may also have one element for each key.",
         .attrs = "inclusive shape…", .kind = LAZY_CALL, .arity = 3, .types = LAZY_INT,
         .flags = LAZY_OP_HIDDEN | LAZY_OP_ZERO_GRAD | LAZY_OP_DENSE, .dtype = lazy_dtype_same, .shape = integers_shape,
-        .call = integers_call, .cost = integers_cost)
+        .call = integers_call, .cost = integers_cost, .batch = integers_batch)

@@ -32,7 +32,7 @@ static int alias_grad(lazy_grad *g) {
 
 NEAP_OP(alias, .doc = "The same array under a new name: what a gradient or trace differentiates with respect to.",
         .kind = LAZY_VIEW, .arity = 1, .types = LAZY_ALL, .flags = LAZY_OP_HIDDEN, .dtype = lazy_dtype_same,
-        .shape = lazy_shape_same, .view = identity_view, .grad = alias_grad)
+        .shape = lazy_shape_same, .view = identity_view, .grad = alias_grad, .batch = lazy_batch_leading)
 
 /* ---- device_put ---------------------------------------------------------------------------------------------------- */
 static int device_put_shape(const lazy_call_desc *call, lazy_result *out) {
@@ -52,7 +52,8 @@ NEAP_OP(device_put,
             "The same array, committed to a device: what is computed from it is computed there. With device -1 it is "
             "committed to none. The gradient goes back to where the input is.",
         .attrs = "device", .kind = LAZY_VIEW, .arity = 1, .types = LAZY_ALL, .flags = LAZY_OP_HIDDEN | LAZY_OP_PLACES,
-        .dtype = lazy_dtype_same, .shape = device_put_shape, .view = identity_view, .grad = device_put_grad)
+        .dtype = lazy_dtype_same, .shape = device_put_shape, .view = identity_view, .grad = device_put_grad,
+        .batch = lazy_batch_leading)
 
 /* ---- reshape ------------------------------------------------------------------------------------------------------- */
 static int reshape_shape(const lazy_call_desc *call, lazy_result *out) {
@@ -76,9 +77,22 @@ static int reshape_grad(lazy_grad *g) {
     return grad_done(g, 1);
 }
 
+/* The op whose attributes are the shape of one example, for all of them. */
+static int reshaped(lazy_batching *g, neap_node *in) {
+    int64_t shape[NEAP_MAX_DIMS + 1] = {g->size};
+    int n = lazy_node_nattrs(g->node);
+    memcpy(shape + 1, lazy_node_attrs(g->node), (size_t)n * sizeof *shape);
+    g->out = in ? lazy_build(g->ctx, g->node->op, 1, &in, n + 1, shape) : NULL;
+    return lazy_batch_done(g);
+}
+
+static int reshape_batch(lazy_batching *g) {
+    return reshaped(g, g->in[0]);
+}
+
 NEAP_OP(reshape, .doc = "The same elements in row-major order under another shape of the same size.", .attrs = "shape…",
         .kind = LAZY_VIEW, .arity = 1, .types = LAZY_ALL, .flags = LAZY_OP_HIDDEN, .dtype = lazy_dtype_same,
-        .shape = reshape_shape, .view = identity_view, .grad = reshape_grad)
+        .shape = reshape_shape, .view = identity_view, .grad = reshape_grad, .batch = reshape_batch)
 
 /* ---- transpose ----------------------------------------------------------------------------------------------------- */
 static int transpose_shape(const lazy_call_desc *call, lazy_result *out) {
@@ -117,9 +131,18 @@ static int transpose_grad(lazy_grad *g) {
     return grad_done(g, 1);
 }
 
+static int transpose_batch(lazy_batching *g) {
+    int64_t perm[NEAP_MAX_DIMS + 1] = {0};
+    int n = lazy_node_nattrs(g->node);
+    for (int k = 0; k < n; k++)
+        perm[k + 1] = lazy_node_attrs(g->node)[k] + 1;
+    g->out = lazy_build(g->ctx, LAZY_OP_transpose, 1, g->in, n + 1, perm);
+    return lazy_batch_done(g);
+}
+
 NEAP_OP(transpose, .doc = "Axes in another order: axis k of the result is axis axes[k] of the input.", .attrs = "axes…",
         .kind = LAZY_VIEW, .arity = 1, .types = LAZY_ALL, .flags = LAZY_OP_HIDDEN, .dtype = lazy_dtype_same,
-        .shape = transpose_shape, .view = transpose_view, .grad = transpose_grad)
+        .shape = transpose_shape, .view = transpose_view, .grad = transpose_grad, .batch = transpose_batch)
 
 /* ---- broadcast_to -------------------------------------------------------------------------------------------------- */
 static int broadcast_shape(const lazy_call_desc *call, lazy_result *out) {
@@ -159,9 +182,14 @@ static int broadcast_grad(lazy_grad *g) {
     return grad_done(g, 1);
 }
 
+static int broadcast_batch(lazy_batching *g) {
+    return reshaped(g, lazy_batch_align(g, 0, lazy_node_nattrs(g->node)));
+}
+
 NEAP_OP(broadcast_to, .doc = "The input repeated along new leading axes and along its axes of size 1.",
         .attrs = "shape…", .kind = LAZY_VIEW, .arity = 1, .types = LAZY_ALL, .flags = LAZY_OP_HIDDEN,
-        .dtype = lazy_dtype_same, .shape = broadcast_shape, .view = broadcast_view, .grad = broadcast_grad)
+        .dtype = lazy_dtype_same, .shape = broadcast_shape, .view = broadcast_view, .grad = broadcast_grad,
+        .batch = broadcast_batch)
 
 /* ---- slice --------------------------------------------------------------------------------------------------------- */
 static int slice_shape(const lazy_call_desc *call, lazy_result *out) {
@@ -219,7 +247,15 @@ static int slice_grad(lazy_grad *g) {
     return grad_done(g, 1);
 }
 
+static int slice_batch(lazy_batching *g) {
+    int64_t slice[3 * NEAP_MAX_DIMS + 3] = {0, 1, g->size};
+    int n = lazy_node_nattrs(g->node);
+    memcpy(slice + 3, lazy_node_attrs(g->node), (size_t)n * sizeof *slice);
+    g->out = lazy_build(g->ctx, LAZY_OP_slice, 1, g->in, n + 3, slice);
+    return lazy_batch_done(g);
+}
+
 NEAP_OP(slice,
         .doc = "Per axis, count elements from start in steps of step, which may be negative. All inside the input.",
         .attrs = "start step count…", .kind = LAZY_VIEW, .arity = 1, .types = LAZY_ALL, .flags = LAZY_OP_HIDDEN,
-        .dtype = lazy_dtype_same, .shape = slice_shape, .view = slice_view, .grad = slice_grad)
+        .dtype = lazy_dtype_same, .shape = slice_shape, .view = slice_view, .grad = slice_grad, .batch = slice_batch)
