@@ -1,8 +1,8 @@
 --- vmap.lua: np.vmap.
 --
 -- The function is traced once, as a closed program, on stand-ins of the shapes that one example has; the core then
--- records the program's ops for all examples at once (lazy/batch.c). Here stands what surrounds that: which axis of which
--- array the examples lie along, for arguments and results, and names of axes (collective.lua).
+-- records the program's ops for all examples at once (lazy/batch.c). Here stands what surrounds that: along which
+-- axis of which array the examples lie, for arguments and results.
 local ffi = require "ffi"
 local core = require "neap.core"
 local trees = require "neap.trees"
@@ -63,7 +63,7 @@ local function check_count(option, what, axes, n)
     if not trees.is_node(axes) then return end
     for key in pairs(axes) do
         if type(key) ~= "number" or key < 1 or key > n or key % 1 ~= 0 then
-            raise("vmap", "option '%s' has an entry %s, but there %s %d %s%s", option, describe(key),
+            raise("vmap", "option '%s' has an entry %s, but there %s %d %s%s", option, tostring(key),
                   n == 1 and "is" or "are", n, what, n == 1 and "" or "s")
         end
     end
@@ -228,15 +228,29 @@ local function map_examples(user_function, o, ...)
     return staging.fill_results("vmap", entry.template, outputs)
 end
 
-local options = { in_axes = true, out_axes = true, axis_name = true, axis_size = true }
+local options = { in_axes = true, out_axes = true, axis_size = true }
 
+--- np.vmap(f, {in_axes=0, out_axes=0, axis_size=…}): a function that runs f on many examples at once: each op of f
+-- once, for all of them. in_axes says along which axis of which argument the examples lie: an axis (from 0, or from the end
+-- if negative) for all arguments; false for those that all examples share; or a table with an entry for each argument, which
+-- may itself be a table of axes for the parts of that argument (nil counts as false). The axes of examples must have one
+-- size; where there is none, axis_size says it. out_axes says the same of the results: false for a result that does not
+-- depend on the example. What f reads from around it is shared by all examples.
+--
+-- f is run once, on stand-ins for one example, so it may not look at values that depend on the example. An unordered
+-- effect (np.debug.print({ordered=false}, …)) happens for each example in turn, or once if it reads none; ordered ones, such
+-- as print, are errors.
 function np.vmap(f, given)
     local user_function = staging.check_function("vmap", f)
     local o = core.options("vmap", given, options)
     check_axes("in_axes", o.in_axes, 0)
     check_axes("out_axes", o.out_axes, 0)
+    local size = o.axis_size
+    if size ~= nil and (type(size) ~= "number" or size < 0 or size % 1 ~= 0) then
+        bad_argument("vmap", nil, "axis_size", "an integer of at least 0", size)
+    end
     local settings = { in_axes = o.in_axes == nil and 0 or o.in_axes, out_axes = o.out_axes == nil and 0 or o.out_axes,
-                       axis_name = o.axis_name, axis_size = o.axis_size }
+                       axis_size = size }
     local function mapped(...)
         return map_examples(user_function, settings, ...)
     end
