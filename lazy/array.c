@@ -200,5 +200,7 @@ int neap_array_delete(neap_ctx *ctx, int32_t id) {
 
 int neap_poll_everything(neap_ctx *ctx) {
     int status = neap_flush(ctx);
+    if (status == 0)
+        status = lazy_deferred_start(ctx);
     return status ? status : neap_poll_all(ctx->waker);
 }

@@ -60,6 +60,7 @@ static int callback_new(neap_ctx *ctx, const neap_callback *how, lazy_callback *
                                 .unordered = how->unordered,
                                 .tolerant = how->tolerant,
                                 .nresults = (int32_t)n,
+                                .serial = ++ctx->last_callback,
                                 .ctx = ctx};
     callback->offsets = (int64_t *)(callback + 1);
     callback->results = (neap_spec *)(callback->offsets + n);
@@ -320,7 +321,7 @@ static lazy_frame *innermost(neap_ctx *ctx) {
 
 /* Opens a frame for the next request. *out is NULL when none waits. */
 static int open_frame(neap_ctx *ctx, lazy_frame **out) {
-    lazy_frame frame = {.nlevels = ctx->nlevels, .floor = ctx->floor};
+    lazy_frame frame = {.nlevels = ctx->nlevels, .floor = ctx->floor, .deferring = ctx->deferring};
     if (lazy_push(&ctx->frames, frame)) /* before the request, which could not be given back */
         return NEAP_E_MEMORY;
     *out = innermost(ctx);
@@ -330,6 +331,7 @@ static int open_frame(neap_ctx *ctx, lazy_frame **out) {
         return 0;
     }
     ctx->floor = ctx->nlevels;
+    ctx->deferring = 0;
     return 0;
 }
 
@@ -406,6 +408,7 @@ int neap_callback_end(neap_ctx *ctx, int status, const char *text) {
     int ended = neap_request_end(ctx->effects, frame->request, status);
     if (ended == 0) {
         ctx->floor = frame->floor;
+        ctx->deferring = frame->deferring;
         ctx->frames.n--;
     }
     return ended;

@@ -11,6 +11,10 @@
  *      PENDING ──flush──▶ DONE    has a buffer (its value, or a failure, arrives with the buffer's variable)
  *              └────────▶ RECIPE  was fused away inside a consumer; a second demand computes it
  *
+ * What is recorded in deferred mode is DEFERRED instead of PENDING: the same, but only a demand flushes it. Such a node is
+ * *lasting*: it keeps its structure after computing (deferred.c). Its references to its inputs are then *loose*: counted
+ * by refs and by forms. What only loose references hold gives its data back and stays as structure (node.c).
+ *
  * Sources (constants, iota, placeholders) and formulas over them are born READY: they are cheap or have no value. Counts
  * are plain: nodes belong to one context, and a context to one thread. Nothing here recurses over the depth of a graph.
  */
@@ -25,7 +29,7 @@
 #include "lazy/programs.h"
 #include "ops_gen.h"
 
-enum { LAZY_READY, LAZY_PENDING, LAZY_RECIPE, LAZY_DONE };
+enum { LAZY_READY, LAZY_PENDING, LAZY_RECIPE, LAZY_DONE, LAZY_DEFERRED };
 enum { LAZY_FORMULA_WORK = 8 }; /* maps of the longest formula */
 
 enum {
@@ -43,7 +47,10 @@ struct neap_node {
     uint32_t refs;
     int16_t op;
     uint8_t dtype, ndim;
-    uint8_t state, flags;
+    uint8_t state : 6;
+    uint8_t lasting : 1; /* it keeps its structure after computing … */
+    uint8_t loose : 1;   /* … and now its references to inputs and base are to structure alone */
+    uint8_t flags;
     uint8_t nin;
     union {
         uint8_t meets; /* number arguments of traces: integer dtypes that they met, one bit each; checked at each run */
@@ -55,7 +62,7 @@ struct neap_node {
     uint32_t index;  /* … and its number there */
     int32_t tape;    /* index on the tape while levels is not 0 */
     int32_t site;    /* script line, an index into the context's sites */
-    uint32_t bytes;  /* of the block, for the free lists */
+    uint32_t forms;  /* how many of its references are to its structure alone */
     int16_t nattrs;
     int16_t device;    /* that it is committed to, -1: none (see record.c) */
     int32_t consumers; /* reads recorded, counted through views */
@@ -63,7 +70,7 @@ struct neap_node {
     union {
         double value;         /* constants */
         uint64_t ran;         /* DONE: the plan and slot that made it (plan.h), 0: none did. Not of constants */
-        neap_node *next_dead; /* while it is being freed */
+        neap_node *next_dead; /* while it is being freed, or gives its data back */
     };
     neap_buffer *buffer; /* DONE: row-major elements */
     neap_node *base;     /* views: the node whose elements `map` counts, itself not a view. One reference */
@@ -93,8 +100,8 @@ typedef struct lazy_callback lazy_callback;
 
 typedef struct lazy_frame { /* an open callback */
     neap_request *request;
-    int nlevels, floor; /* as they were before it */
-    bool told, again;   /* its arguments have ids; there was no memory for them once */
+    int nlevels, floor, deferring; /* as they were before it */
+    bool told, again;              /* its arguments have ids; there was no memory for them once */
 } lazy_frame;
 
 enum { LAZY_MAX_LEVELS = 32 };
@@ -129,6 +136,7 @@ struct neap_ctx {
     int64_t npending, pending_bytes; /* bytes: of what a flush would write, without what is fused away */
     int64_t limit_nodes, limit_bytes;
     int hold;         /* > 0: recording does not flush */
+    int deferring;    /* > 0: deferred mode (deferred.c) */
     bool heavy;       /* a call was recorded meanwhile */
     bool starved;     /* the last flush of everything found no memory for some of it */
     lazy_nodes arena; /* nodes that rules have built, released when hold returns to 0 */
@@ -138,13 +146,14 @@ struct neap_ctx {
     int nlevels, floor; /* levels below floor are not seen: they are open around an open callback */
     int nclosed;        /* of the levels, those that are closed traces */
     LAZY_VECTOR(lazy_frame) frames;
+    uint64_t last_callback;         /* serial number of the newest */
     _Atomic int64_t requests;       /* calls of functions in flight that arrays wait for */
     lazy_callback *_Atomic dropped; /* callbacks that nobody refers to, pushed by any thread … */
     lazy_callback *dropping;        /* … and on their way to Lua */
 
     uint32_t epoch;          /* of traversals */
     lazy_nodes stack, order; /* scratch of traversals */
-    neap_node *dead;         /* nodes without references, about to be freed */
+    neap_node *dead;         /* nodes about to be freed, or to give their data back */
 
     LAZY_VECTOR(const char *) sites; /* interned "file:line"; [0] is "" */
     int32_t *site_table;             /* hash → index into sites, 0: free; a power of two of places, or NULL */
@@ -183,8 +192,12 @@ static inline neap_node *lazy_retain(neap_node *node) {
     return node;
 }
 void lazy_release(neap_ctx *ctx, neap_node *node); /* NULL is harmless */
-/* Releases the inputs of a computed node that no open level needs. */
+/* Releases the inputs of a computed node that no open level needs; of one that keeps its structure, their data. */
 void lazy_node_drop(neap_ctx *ctx, neap_node *node);
+/* References that are to more than its structure. */
+static inline uint32_t lazy_node_holders(const neap_node *node) {
+    return node->refs - node->forms;
+}
 static inline const lazy_op *lazy_node_op(const neap_node *node) {
     return lazy_ops[node->op];
 }
@@ -199,6 +212,11 @@ static inline bool lazy_is_view(const neap_node *node) {
  * Such a node is never pending, and gets a buffer only if that is asked for or a call reads it. */
 static inline bool lazy_is_formula(const neap_node *node) {
     return node->flags & LAZY_CONSTRUCTED && node->work <= LAZY_FORMULA_WORK && !node->buffer;
+}
+/* Does its structure stay after computing? That of formulas too, which cost little: so it does not matter to programs
+ * whether a constructor has been computed. */
+static inline bool lazy_keeps_structure(const neap_node *node) {
+    return node->lasting || (node->flags & LAZY_CONSTRUCTED && node->work <= LAZY_FORMULA_WORK);
 }
 static inline size_t lazy_node_bytes(const neap_node *node) {
     return (size_t)node->size * (size_t)neap_dtype_bytes(node->dtype);
@@ -230,6 +248,8 @@ static inline void lazy_site_ask(neap_ctx *ctx, neap_node *node) {
         node->site = ctx->chunk_site;
     }
 }
+/* From now on every node's line is asked for, as after neap_site_reset. */
+void lazy_sites_ask(neap_ctx *ctx);
 /* BORROWED from the context; NULL for 0. */
 const char *lazy_site_text(const neap_ctx *ctx, int32_t site);
 void lazy_sites_free(neap_ctx *ctx);
@@ -310,6 +330,10 @@ int lazy_force(neap_ctx *ctx, neap_node *node);
 /* Status of a node with a buffer. */
 int lazy_node_poll(neap_ctx *ctx, neap_node *node, neap_waker *waker);
 void lazy_plans_free(neap_ctx *ctx);
+
+/* ---- deferred.c -------------------------------------------------------------------------------------------------- */
+/* Computes the arrays of deferred mode that Lua holds. */
+int lazy_deferred_start(neap_ctx *ctx);
 
 /* ---- program.c --------------------------------------------------------------------------------------------------- */
 /* Appends (BORROWED) the nodes of all programs. */

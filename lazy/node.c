@@ -3,6 +3,10 @@
  * Nodes are carved from free lists by block size (multiples of 32 bytes). Releasing follows inputs with an explicit stack, so
  * a chain of a million nodes is dropped without recursion. A slot of the handle table carries a generation that
  * changes when it is freed, so an id kept too long is an error and not another array.
+ *
+ * A node that keeps its structure after computing holds its inputs loosely from then on: `forms` counts such references,
+ * which are part of `refs`. While refs > forms somebody may still ask for the value; when they become equal the node
+ * gives back its buffer, and in turn loosens what it holds (or lets go of it, if nobody can ask for its structure).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -60,12 +64,15 @@ static void block_put(neap_ctx *ctx, void *block, size_t bytes) {
     ctx->blocks[list] = block;
 }
 
+/* The struct, then shape, attributes, inputs and (views) offset and strides. */
+static size_t block_bytes(int ndim, int nattrs, int nin, bool view) {
+    return sizeof(neap_node) + 8 * ((size_t)ndim + (size_t)nattrs + (size_t)nin + (view ? 1 + (size_t)ndim : 0));
+}
+
 neap_node *lazy_node_new(neap_ctx *ctx, int op, const lazy_result *result, int nin, neap_node *const *in, int nattrs,
                          const int64_t *attrs) {
     bool view = lazy_ops[op]->kind == LAZY_VIEW;
-    size_t bytes = sizeof(neap_node) + 8 * ((size_t)result->ndim + (size_t)nattrs + (size_t)nin);
-    size_t map = view ? sizeof(int64_t) * (1 + (size_t)result->ndim) : 0;
-    neap_node *node = block_get(ctx, bytes + map);
+    neap_node *node = block_get(ctx, block_bytes(result->ndim, nattrs, nin, view));
     if (!node) {
         neap_error(NEAP_E_MEMORY, "out of memory for a node");
         return NULL;
@@ -78,7 +85,6 @@ neap_node *lazy_node_new(neap_ctx *ctx, int op, const lazy_result *result, int n
                         .nattrs = (int16_t)nattrs,
                         .device = -1,
                         .flags = nin == 0 && lazy_ops[op]->flags & LAZY_OP_CHEAP ? LAZY_CONSTRUCTED : 0,
-                        .bytes = (uint32_t)(bytes + map),
                         .shape = (int64_t *)(node + 1)};
     node->attrs = node->shape + result->ndim;
     node->in = (neap_node **)(node->attrs + nattrs);
@@ -99,34 +105,98 @@ neap_node *lazy_node_new(neap_ctx *ctx, int op, const lazy_result *result, int n
     return node;
 }
 
-/* ---- Releasing: a stack linked through the dead nodes themselves, empty between calls ----------------------------- */
-static void unref(neap_ctx *ctx, neap_node *node) {
-    if (!node || --node->refs > 0)
-        return;
+/* ---- Releasing: a stack linked through the nodes themselves, empty between calls ----------------------------------- */
+/* Can it give anything back but itself? A constant has nothing, and needs the place of the link for its value. */
+static bool holds_data(const neap_node *node) {
+    bool inputs = node->nin && !node->loose && !(node->flags & LAZY_DROPPED);
+    return node->op != LAZY_OP_constant && (node->buffer || inputs);
+}
+
+static void put_dead(neap_ctx *ctx, neap_node *node) {
     node->next_dead = ctx->dead;
     ctx->dead = node;
+}
+
+/* After a reference went, or became one to structure: what nobody needs is put on the stack; with a reference of the
+ * stack, if its structure is still needed. */
+static void weigh(neap_ctx *ctx, neap_node *node) {
+    if (node->refs > 0 && !holds_data(node))
+        return;
+    node->refs += node->refs > 0;
+    put_dead(ctx, node);
+}
+
+static void unref(neap_ctx *ctx, neap_node *node) {
+    if (node && --node->refs <= node->forms)
+        weigh(ctx, node);
+}
+
+static void unref_form(neap_ctx *ctx, neap_node *node) {
+    if (node) {
+        node->forms--;
+        unref(ctx, node);
+    }
+}
+
+static void loosen_one(neap_ctx *ctx, neap_node *node) {
+    if (node && ++node->forms == node->refs)
+        weigh(ctx, node);
+}
+
+static void loosen_inputs(neap_ctx *ctx, neap_node *node) {
+    if (node->loose)
+        return;
+    node->loose = 1;
+    for (int k = 0; k < node->nin; k++)
+        loosen_one(ctx, node->in[k]);
+    loosen_one(ctx, node->base);
 }
 
 static void unref_inputs(neap_ctx *ctx, neap_node *node) {
     if (!(node->flags & LAZY_DROPPED))
         for (int k = 0; k < node->nin; k++)
-            unref(ctx, node->in[k]);
+            (node->loose ? unref_form : unref)(ctx, node->in[k]);
     node->flags |= LAZY_DROPPED;
+}
+
+static void unref_base(neap_ctx *ctx, neap_node *node) {
+    (node->loose ? unref_form : unref)(ctx, node->base);
+    node->base = NULL;
+}
+
+/* Only its structure is needed from now on. */
+static void give_back(neap_ctx *ctx, neap_node *node) {
+    if (node->buffer)
+        neap_buffer_release(node->buffer);
+    node->buffer = NULL;
+    if (lazy_keeps_structure(node)) {
+        loosen_inputs(ctx, node);
+    } else {
+        unref_inputs(ctx, node);
+        unref_base(ctx, node);
+    }
+}
+
+static void free_node(neap_ctx *ctx, neap_node *node) {
+    unref_inputs(ctx, node);
+    unref_base(ctx, node);
+    if (node->buffer)
+        neap_buffer_release(node->buffer);
+    if (lazy_node_op(node)->flags & LAZY_OP_EFFECT)
+        lazy_callback_release(lazy_callback_of(node));
+    if (ctx->site_node == node)
+        ctx->site_node = NULL;
+    block_put(ctx, node, block_bytes(node->ndim, node->nattrs, node->nin, node->map != NULL));
 }
 
 static void free_dead(neap_ctx *ctx) {
     while (ctx->dead) {
         neap_node *node = ctx->dead;
         ctx->dead = node->next_dead;
-        unref_inputs(ctx, node);
-        unref(ctx, node->base);
-        if (node->buffer)
-            neap_buffer_release(node->buffer);
-        if (lazy_node_op(node)->flags & LAZY_OP_EFFECT)
-            lazy_callback_release(lazy_callback_of(node));
-        if (ctx->site_node == node)
-            ctx->site_node = NULL;
-        block_put(ctx, node, node->bytes);
+        if (node->refs > 0 && --node->refs > 0)
+            give_back(ctx, node);
+        else
+            free_node(ctx, node);
     }
 }
 
@@ -136,7 +206,9 @@ void lazy_release(neap_ctx *ctx, neap_node *node) {
 }
 
 void lazy_node_drop(neap_ctx *ctx, neap_node *node) {
-    if (node->levels == 0)
+    if (node->levels == 0 && lazy_keeps_structure(node))
+        loosen_inputs(ctx, node);
+    else if (node->levels == 0)
         unref_inputs(ctx, node);
     free_dead(ctx);
 }

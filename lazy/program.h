@@ -37,6 +37,9 @@ int lazy_trace_like(neap_ctx *ctx, int level, const neap_program *program, neap_
  * outputs are OWNED; on failure there are none. */
 int lazy_program_apply(neap_ctx *ctx, neap_program *program, neap_node *const *inputs, neap_node **outputs);
 
+/* The op of a node recorded again on other inputs; OWNED. A callback is an effect of the innermost open trace, or happens. */
+neap_node *lazy_node_again(neap_ctx *ctx, const neap_node *node, neap_node *const *in);
+
 /* program_run.c: does a node fit input k? What the program is applied to (`runs`: run with) may also be a number that is
  * computed from others. A number that an outer trace will know is noted to meet there what it meets here. */
 int lazy_program_check(const neap_program *program, int k, neap_node *node, bool runs);

@@ -187,7 +187,8 @@ static int force_inputs(neap_ctx *ctx, neap_program *program, int n, neap_node *
 }
 
 int neap_program_run(neap_ctx *ctx, neap_program *program, int n, const int32_t *ids, int32_t *outputs) {
-    if (program->effects.n && lazy_open_trace(ctx)) /* its effects are that trace's, whatever its arguments are */
+    /* In a trace its effects are that trace's, whatever its arguments are; in deferred mode nothing starts. */
+    if (ctx->deferring || (program->effects.n && lazy_open_trace(ctx)))
         return neap_program_replay(ctx, program, n, ids, outputs);
     int status = lazy_program_plan(program);
     if (status)

@@ -59,4 +59,22 @@ NEAP_API int neap_program_text(neap_program *program, char *text, size_t capacit
 /* As neap_explain, of what a run of the program does or did. */
 NEAP_API int neap_program_explain(neap_program *program, int form, char *text, size_t capacity, size_t *bytes);
 
+/* ---- Deferred mode ------------------------------------------------------------------------------------------------
+ * Between begin and end recording starts nothing: work is done when it is asked for, by whom a value is read, printed or
+ * needed outside. What was recorded keeps its structure, and no data, after it was computed. */
+/* Returns the number of modes that were open already: that is for end. */
+NEAP_API int neap_deferred_begin(neap_ctx *ctx);
+/* Leaves the mode, and those begun inside it. The n results of the outermost get memory of their own once computed. */
+NEAP_API int neap_deferred_end(neap_ctx *ctx, int depth, int n, const int32_t *results);
+typedef struct neap_ports { /* inputs or outputs: arrays and their names */
+    int32_t n;
+    const int32_t *ids;
+    const char *const *names;
+} neap_ports;
+/* Records the structure behind `outputs` again, in the innermost trace, with stand_ins[k] (placeholders) instead of input
+ * k; out[k] gets the id of output k. NEAP_E_ARGUMENT: an output needs an array that is no input, an input reaches no
+ * output, an input is listed twice, an output was not recorded in deferred mode. */
+NEAP_API int neap_export(neap_ctx *ctx, int level, const neap_ports *inputs, const int32_t *stand_ins,
+                         const neap_ports *outputs, int32_t *out);
+
 #endif

@@ -9,7 +9,8 @@
  * arrays of any device, and is computed where it is read. device_put is a view, since devices of the CPU share memory; what
  * it reads of another device is materialised there, so no kernel computes for two devices.
  *
- * What flushes (unless held): a call, since all it needs is recorded; and pending work past the context's limits.
+ * What flushes (unless held, or in deferred mode): a call, since all it needs is recorded; and pending work past the
+ * context's limits.
  */
 #include <math.h>
 #include <stdio.h>
@@ -268,6 +269,7 @@ int lazy_enroll(neap_ctx *ctx, neap_node *node) {
     }
     node->work = (uint8_t)(work < UINT8_MAX ? work : UINT8_MAX);
     node->flags |= (some & LAZY_ABSTRACT) | all;
+    node->lasting = ctx->deferring > 0 && !(node->flags & LAZY_ABSTRACT);
     if (node->levels && (row->flags & LAZY_OP_ZERO_GRAD || (neap_dtype_kind(node->dtype) != 'f' && !row->results)))
         node->levels &= lazy_trace_levels(ctx);
     if (row->kind != LAZY_VIEW)
@@ -283,6 +285,10 @@ int lazy_enroll(neap_ctx *ctx, neap_node *node) {
     lazy_site_ask(ctx, node);
     if (row->kind == LAZY_VIEW || node->flags & LAZY_ABSTRACT || row->flags & LAZY_OP_PROMPT || lazy_is_formula(node))
         return 0;
+    if (node->lasting) {
+        node->state = LAZY_DEFERRED;
+        return 0;
+    }
     if (lazy_push(&ctx->pending, node))
         return NEAP_E_MEMORY;
     lazy_retain(node);
@@ -312,7 +318,7 @@ static int flush_calls(neap_ctx *ctx) {
  * work stays pending, and Lua is asked to collect. A call whose script line is about to be told waits for it. */
 static void apply_triggers(neap_ctx *ctx, neap_node *node) {
     int status = 0;
-    if (ctx->limit_nodes == 0 && ctx->limit_bytes == 0)
+    if (ctx->deferring || (ctx->limit_nodes == 0 && ctx->limit_bytes == 0))
         return;
     bool call = lazy_node_op(node)->kind == LAZY_CALL;
     if (ctx->hold || (call && node == ctx->site_node)) {

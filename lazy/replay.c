@@ -14,6 +14,12 @@ typedef struct replay { /* a program whose ops are being recorded again */
     int64_t next_effect, root;
 } replay;
 
+neap_node *lazy_node_again(neap_ctx *ctx, const neap_node *node, neap_node *const *in) {
+    if (lazy_node_op(node)->flags & LAZY_OP_EFFECT)
+        return lazy_callback_again(ctx, lazy_callback_of(node), node->nin, in);
+    return lazy_record(ctx, node->op, node->nin, in, node->nattrs, node->attrs);
+}
+
 /* A print happens, or is recorded by the trace that the program is inlined into. */
 static int replay_print(replay *r, const lazy_effect *effect) {
     neap_node **nodes = calloc((size_t)effect->npieces + 1, sizeof *nodes);
@@ -45,7 +51,7 @@ static int replay_prints(replay *r) {
 static neap_node *replay_callback(replay *r, const neap_node *node, neap_node *const *in) {
     if (replay_prints(r))
         return NULL;
-    neap_node *again = lazy_callback_again(r->ctx, lazy_callback_of(node), node->nin, in);
+    neap_node *again = lazy_node_again(r->ctx, node, in);
     if (again) {
         r->next_effect++;
         r->root++;
@@ -69,7 +75,7 @@ static int replay_nodes(replay *r) {
             in[a] = r->now[*link++];
         r->now[k] = lazy_node_op(node)->flags & LAZY_OP_EFFECT
                         ? replay_callback(r, node, in)
-                        : lazy_record(r->ctx, node->op, node->nin, in, node->nattrs, node->attrs);
+                        : lazy_node_again(r->ctx, node, in);
         if (!r->now[k])
             return neap_error_code();
     }

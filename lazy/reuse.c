@@ -381,10 +381,11 @@ typedef struct census {
     uint32_t *released; /* by region number */
 } census;
 
-/* One reference to the node goes. Outside of the region there are views that only a view of it refers to: they go with
- * it, and hand on what they refer to. */
+/* One reference to the node goes, or becomes one to its structure alone. Outside of the region there are views that only a
+ * view of it refers to: they go with it, and hand on what they refer to. */
 static void release_one(const census *c, neap_node *node) {
-    while (node && node->mark != c->ctx->epoch && node->refs == 1 && !node->id && !node->buffer && lazy_is_view(node)) {
+    while (node && node->mark != c->ctx->epoch && lazy_node_holders(node) == 1 && !node->id && !node->buffer &&
+           lazy_is_view(node)) {
         if (node->base->mark == c->ctx->epoch)
             c->released[node->base->index]++;
         node = node->in[0];
@@ -395,7 +396,7 @@ static void release_one(const census *c, neap_node *node) {
 
 static bool goes(const census *c, const neap_node *node) {
     uint32_t refs = c->released[node->index] + (node->state == LAZY_PENDING);
-    return !node->id && node->refs == refs && (!node->buffer || neap_buffer_sole(node->buffer));
+    return !node->id && lazy_node_holders(node) == refs && (!node->buffer || neap_buffer_sole(node->buffer));
 }
 
 /* Users stand behind what they use, so the walk is from the last node to the first. A node that gets a buffer lets go
@@ -404,6 +405,8 @@ static void count_references(const census *c, const uint8_t *made) {
     for (int64_t k = c->ctx->order.n - 1; k >= 0; k--) {
         neap_node *node = c->ctx->order.at[k];
         bool gone = goes(c, node);
+        if (node->loose)
+            continue;
         if (gone && node->base)
             release_one(c, node->base);
         if ((gone || (made[k] && node->levels == 0)) && !(node->flags & LAZY_DROPPED))

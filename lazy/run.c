@@ -380,7 +380,7 @@ static void tidy_pending(neap_ctx *ctx, bool now) {
 
 static void settle(neap_ctx *ctx, lazy_plan *plan, neap_buffer **made) {
     for (int64_t k = 0; k < ctx->order.n; k++)
-        if (ctx->order.at[k]->state == LAZY_PENDING)
+        if (ctx->order.at[k]->state == LAZY_PENDING || ctx->order.at[k]->state == LAZY_DEFERRED)
             leave_pending(ctx, ctx->order.at[k], LAZY_RECIPE);
     for (int32_t k = 0; k < plan->nslots; k++)
         if (made[k]) {

@@ -78,7 +78,11 @@ void neap_site_reset(neap_ctx *ctx, const char *chunk) {
     ctx->chunk_site = intern(ctx, chunk, &known);
     if (!ctx->asks && !(ctx->asks = calloc((size_t)lazy_op_count, sizeof *ctx->asks)))
         return; /* then no lines are told */
-    for (int op = 0; op < lazy_op_count; op++)
+    lazy_sites_ask(ctx);
+}
+
+void lazy_sites_ask(neap_ctx *ctx) {
+    for (int op = 0; op < lazy_op_count && ctx->asks; op++)
         ctx->asks[op] = (lazy_ask){.gap = 1};
 }
 
