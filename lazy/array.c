@@ -8,11 +8,12 @@ int neap_array_info(neap_ctx *ctx, int32_t id, neap_info *out) {
     int64_t slot = id & ((1 << NEAP_SLOT_BITS) - 1);
     if (id <= 0 || slot >= ctx->slots.n || ctx->ids.at[slot] != id)
         return lazy_lookup(ctx, id) ? NEAP_E_INTERNAL : neap_error_code();
-    const neap_node *node = ctx->slots.at[slot]; /* also of a deleted array */
+    neap_node *node = ctx->slots.at[slot]; /* also of a deleted array */
     out->dtype = node->dtype;
     out->ndim = node->ndim;
     out->weak = (node->flags & LAZY_WEAK) != 0;
     out->deferred = !node->buffer && !lazy_is_number(node) && !(node->flags & LAZY_DELETED);
+    out->latent = lazy_read_target(node)->state == LAZY_DEFERRED;
     out->deleted = (node->flags & LAZY_DELETED) != 0;
     out->device = lazy_node_runs_on(node);
     out->committed = node->device >= 0;

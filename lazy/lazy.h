@@ -69,6 +69,7 @@ typedef struct neap_info {
     int32_t dtype, ndim;
     int32_t weak;     /* 1: a number that takes the dtype of the array that it meets */
     int32_t deferred; /* 1: not computed yet */
+    int32_t latent;   /* 1: recorded in deferred mode and not computed yet: only a demand will compute it */
     int32_t deleted, device;
     int32_t traced;      /* 1: belongs to an open trace, so it has no value */
     int32_t taped;       /* 1: an open gradient or trace depends on it */

@@ -294,6 +294,7 @@ end
 staging.pack, staging.inside, staging.one_id, staging.id_box, staging.ids_of = pack, inside, one_id, id_box, ids_of
 staging.check_function, staging.positions_of = check_function, positions_of
 staging.signature, staging.flatten, staging.trace, staging.run = signature, flatten, trace, run
+staging.placeholder, staging.open_trace, staging.end_trace = placeholder, open_trace, end_trace
 staging.closed, staging.Spec, staging.SLOT, staging.fill_results = closed, Spec, SLOT, fill_results
 
 -- They run the user's functions, or loop over what those returned.
