@@ -21,6 +21,7 @@ np.pi, np.e, np.inf, np.nan = math.pi, math.exp(1), math.huge, core.NAN
 -- Functions that live in parts, and the parts themselves: name → module.
 local functions = { vmap = "vmap", grad = "grad", value_and_grad = "grad", vjp = "derive", jvp = "derive",
                     linearize = "derive", jit = "jit", trace = "program", callback = "effects",
+                    jacobian = "jacobian", jacfwd = "jacobian", jacrev = "jacobian", hessian = "jacobian",
                     explain = "explain" }
 local parts = { random = true, tree = true, nn = true, optim = true, data = true, io = true, effects = true,
                 memory = true }
