@@ -4,11 +4,7 @@
 #include "lazy/format.h"
 #include "lazy/plan.h"
 
-int neap_array_info(neap_ctx *ctx, int32_t id, neap_info *out) {
-    int64_t slot = id & ((1 << NEAP_SLOT_BITS) - 1);
-    if (id <= 0 || slot >= ctx->slots.n || ctx->ids.at[slot] != id)
-        return lazy_lookup(ctx, id) ? NEAP_E_INTERNAL : neap_error_code();
-    neap_node *node = ctx->slots.at[slot]; /* also of a deleted array */
+void lazy_node_info(neap_node *node, neap_info *out) {
     out->dtype = node->dtype;
     out->ndim = node->ndim;
     out->weak = (node->flags & LAZY_WEAK) != 0;
@@ -22,6 +18,13 @@ int neap_array_info(neap_ctx *ctx, int32_t id, neap_info *out) {
     out->constructed = node->flags & LAZY_CONSTRUCTED && !node->buffer;
     out->size = node->size;
     memcpy(out->shape, node->shape, node->ndim * sizeof *node->shape);
+}
+
+int neap_array_info(neap_ctx *ctx, int32_t id, neap_info *out) {
+    int64_t slot = id & ((1 << NEAP_SLOT_BITS) - 1);
+    if (id <= 0 || slot >= ctx->slots.n || ctx->ids.at[slot] != id)
+        return lazy_lookup(ctx, id) ? NEAP_E_INTERNAL : neap_error_code();
+    lazy_node_info(ctx->slots.at[slot], out); /* also of a deleted array */
     return 0;
 }
 

@@ -643,7 +643,7 @@ static void say_story(lazy_print *print, const lazy_story *story) {
 
 /* Tells the story, and ends it. */
 static int finish(lazy_story *story, int status, int form, char *text, size_t capacity, size_t *bytes) {
-    lazy_print print = {.status = status};
+    lazy_print print = {.status = status, .named = story->program};
     *bytes = 0;
     if (status == 0 && form == NEAP_EXPLAIN_DOT)
         lazy_story_draw(&print, story);
@@ -681,7 +681,8 @@ int neap_program_explain(neap_program *program, int form, char *text, size_t cap
         status = add_chapter(&story, program->plan, true, &program->region);
     if (status == 0 && program->plan->reuse)
         lazy_reuse_of_program(program->plan->reuse, program->root_slots.n, program->root_slots.at);
-    lazy_program_name(program);
+    if (status == 0)
+        status = lazy_program_number(program);
     for (int64_t k = 0; k < program->outputs.n && status == 0; k++)
         status = lazy_push(&story.roots, program->outputs.at[k]);
     for (int64_t k = 0; k < program->inputs.n && status == 0; k++)

@@ -233,6 +233,7 @@ int lazy_publish(neap_ctx *ctx, neap_node *node, int32_t *out);
 int lazy_lookup_all(neap_ctx *ctx, int n, const int32_t *ids, neap_node **nodes);
 /* lazy_publish of n nodes (takes over the references), all of them or none. */
 int lazy_publish_all(neap_ctx *ctx, int n, neap_node *const *nodes, int32_t *out);
+void lazy_node_info(neap_node *node, neap_info *out);
 /* "(2, 3)" into `text`, which is returned. */
 const char *lazy_shape_text(int ndim, const int64_t *shape, char *text, size_t capacity);
 
@@ -261,6 +262,8 @@ static inline neap_node *lazy_read_target(neap_node *node) {
 }
 /* Infers, casts, records. OWNED (it may be one of the inputs, retained); NULL on error. */
 neap_node *lazy_record(neap_ctx *ctx, int op, int nin, neap_node *const *in, int nattrs, const int64_t *attrs);
+/* What the rules say of an op on these inputs: its result, and whether that is a number. Records nothing. */
+int lazy_infer(int op, int nin, neap_node *const *in, int nattrs, const int64_t *attrs, lazy_result *result, bool *weak);
 /* Can `value` be an element of this dtype? Always, of a float one. */
 bool lazy_dtype_holds(int dtype, double value);
 /* A 0-d constant; OWNED. */

@@ -146,7 +146,8 @@ enum {
 typedef struct lazy_op {
     const char *name;
     const char *doc;   /* one paragraph: shapes, dtypes, what is defined at the edges, the source of a formula */
-    const char *attrs; /* names of the attributes, "axes keepdims"; "…" at the end for a list of any length */
+    const char *attrs; /* names of the attributes, "axes keepdims", by which files know them (attrs.c); "shape…" at the
+                        * end: any number of that name; "(start step count)…": any number of such groups */
     lazy_class kind;
     uint8_t arity; /* number of inputs; 255: any number, at least one */
     uint8_t types; /* accepted dtypes */

@@ -1,28 +1,57 @@
 /* print.c: the printed form of nodes and of programs (print.h has an example of a line).
  *
- *      program(a: f32[2], b: number) {
- *        c: f32[2] = multiply a 2
- *        print[ordered] c
+ *      program(x: f32[2], n: number) -> (y: f32[2]) {
+ *        a: f32[] = sum[axes=0] x
+ *        #1: token = print[ordered] #0 "the sum is " a "\n"
+ *        #2, b: u8[1] = callback[ordered] train.lua:7 #1 a
+ *        c: f32[2] = multiply x n
  *        return c
  *      }
+ *
+ * Tokens, #0 and on, are the edges that order effects: each ordered effect takes the token of the one in front of it. The
+ * token #0 is fresh in each program. Unordered effects have none. A run has tokens of its own, which each effect writes when it
+ * happens (effects/), so programs need not wait for each other.
  */
 #include "lazy/print.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "lazy/effect.h"
-#include "lazy/program.h"
+#include "lazy/attrs.h"
+#include "lazy/listing.h"
 
 /* ---- Nodes -------------------------------------------------------------------------------------------------------- */
 bool lazy_is_literal(const neap_node *node) {
     return lazy_is_number(node) && !(node->flags & LAZY_ABSTRACT);
 }
 
+/* The shortest digits that give the value back. */
+static void say_value(lazy_print *print, const neap_node *node) {
+    char text[40];
+    bool single = node->dtype == NEAP_DTYPE_F32;
+    for (int digits = single ? 6 : 15; digits <= 17; digits++) {
+        snprintf(text, sizeof text, "%.*g", digits, single ? (double)(float)node->value : node->value);
+        double back = strtod(text, NULL);
+        if (single ? (float)back == (float)node->value : back == node->value)
+            break;
+    }
+    lazy_say(print, "%s", text);
+}
+
+/* The name that a program gives to one of its inputs or outputs; NULL: none. */
+static const char *name_of(const lazy_port_names *names, int64_t k) {
+    return names->at ? names->at[k] : NULL;
+}
+
 /* Names a, b, … z, a1, b1, … by number. */
 void lazy_say_operand(lazy_print *print, const neap_node *node) {
+    const neap_program *named = node->op == LAZY_OP_placeholder ? print->named : NULL;
+    const char *name = named ? name_of(&named->input_names, (int64_t)node->value) : NULL;
     if (lazy_is_literal(node))
-        lazy_say(print, "%.9g", node->value);
+        say_value(print, node);
+    else if (name && named->inputs.at[(int64_t)node->value] == node)
+        lazy_say(print, "%s", name);
     else if (node->index < 26)
         lazy_say(print, "%c", (int)('a' + node->index));
     else
@@ -69,23 +98,31 @@ static void say_axes(lazy_print *print, const neap_node *node) {
     lazy_say(print, node->attrs[1] ? " keepdims]" : "]");
 }
 
-/* The attributes in order. The row says which of them is a dtype. */
-static void say_attributes(lazy_print *print, const neap_node *node) {
-    const char *name = lazy_node_op(node)->attrs;
-    for (int k = 0; k < node->nattrs; k++) {
-        size_t bytes = name ? strcspn(name, " ") : 0;
-        lazy_say(print, k ? " " : "[");
-        if (bytes == 5 && memcmp(name, "dtype", 5) == 0)
-            lazy_say(print, "%s", neap_dtype_name((int)node->attrs[k]));
-        else
-            lazy_say(print, "%lld", (long long)node->attrs[k]);
-        name = bytes && name[bytes] ? name + bytes + 1 : NULL;
-    }
-    if (node->nattrs)
-        lazy_say(print, "]");
+static void say_attribute(lazy_print *print, const neap_node *node, const lazy_attr_names *names, int k) {
+    if (lazy_attr_is_dtype(lazy_attr_name(names, k)))
+        lazy_say(print, "%s", neap_dtype_name((int)node->attrs[k]));
+    else
+        lazy_say(print, "%lld", (long long)node->attrs[k]);
 }
 
-void lazy_say_call(lazy_print *print, const neap_node *node) {
+/* "[axis=0]", "[shape=2,3]", "[start=0,1 step=1,1 count=3,2]". Lists without elements are left out. */
+static void say_attributes(lazy_print *print, const neap_node *node) {
+    lazy_attr_names names = lazy_attr_names_of(lazy_node_op(node));
+    const char *between = "[";
+    for (int w = 0; w < names.nfixed + names.nrepeat && w < node->nattrs; w++) {
+        lazy_say(print, "%s%.*s=", between, names.names[w].bytes, names.names[w].at);
+        say_attribute(print, node, &names, w);
+        for (int k = w + names.nrepeat; w >= names.nfixed && k < node->nattrs; k += names.nrepeat) {
+            lazy_say(print, ",");
+            say_attribute(print, node, &names, k);
+        }
+        between = " ";
+    }
+    lazy_say(print, *between == ' ' ? "]" : "");
+}
+
+/* What stands in front of the operands. */
+static void say_head(lazy_print *print, const neap_node *node) {
     const lazy_op *row = lazy_node_op(node);
     lazy_say(print, "%s", row->name);
     if (row->flags & LAZY_OP_EFFECT)
@@ -94,10 +131,36 @@ void lazy_say_call(lazy_print *print, const neap_node *node) {
         say_axes(print, node);
     else
         say_attributes(print, node);
+}
+
+static void say_operands(lazy_print *print, const neap_node *node) {
     for (int k = 0; k < node->nin; k++) {
         lazy_say(print, " ");
         lazy_say_operand(print, node->in[k]);
     }
+}
+
+void lazy_say_call(lazy_print *print, const neap_node *node) {
+    say_head(print, node);
+    say_operands(print, node);
+}
+
+void lazy_say_quoted(lazy_print *print, const char *text, size_t bytes) {
+    enum { MOST = 60 };
+    size_t most = bytes > MOST ? MOST : bytes;
+    while (most < bytes && most && ((unsigned char)text[most] & 0xc0) == 0x80) /* whole characters of UTF-8 */
+        most--;
+    lazy_say(print, "\"");
+    for (size_t k = 0; k < most; k++) {
+        unsigned char c = (unsigned char)text[k];
+        if (c == '"' || c == '\\')
+            lazy_say(print, "\\%c", c);
+        else if (c == '\n' || c == '\t')
+            lazy_say(print, c == '\n' ? "\\n" : "\\t");
+        else
+            lazy_say(print, c < ' ' || c == 0x7f ? "\\%03o" : "%c", c);
+    }
+    lazy_say(print, most < bytes ? "…\"" : "\"");
 }
 
 int lazy_print_finish(lazy_print *print, char *text, size_t capacity, size_t *bytes) {
@@ -108,69 +171,163 @@ int lazy_print_finish(lazy_print *print, char *text, size_t capacity, size_t *by
     return print->status;
 }
 
-/* ---- Programs ----------------------------------------------------------------------------------------------------- */
-/* The prints from *next on, up to the next callback. */
-static void say_prints(lazy_print *print, const neap_program *program, int64_t *next) {
-    for (; *next < program->effects.n && !program->effects.at[*next]->callback; ++*next) {
-        const lazy_effect *effect = program->effects.at[*next];
-        lazy_say(print, "  %s[%s]", lazy_effect_kind(effect->how.kind),
-                 effect->how.unordered ? "unordered" : "ordered");
-        for (int64_t k = 0; k < effect->nodes.n; k++) {
-            lazy_say(print, " ");
-            lazy_say_operand(print, effect->nodes.at[k]);
-        }
-        lazy_say(print, "\n");
+/* ---- Names -------------------------------------------------------------------------------------------------------- */
+/* The number of the letter name that a text is ("b1" is that of number 27), or -1. */
+static int64_t letter_number(const char *name) {
+    int64_t turn = 0;
+    if (name[0] < 'a' || name[0] > 'z' || name[1] == '0')
+        return -1;
+    for (const char *at = name + 1; *at; at++) {
+        if (*at < '0' || *at > '9' || turn > 100000000)
+            return -1;
+        turn = 10 * turn + (*at - '0');
     }
+    return 26 * turn + (name[0] - 'a');
 }
 
-static void say_node(lazy_print *print, const neap_node *node) {
-    lazy_say(print, "  ");
-    lazy_say_typed(print, node);
-    lazy_say(print, " = ");
-    if (node->flags & LAZY_ABSTRACT)
-        lazy_say_call(print, node);
-    else
-        lazy_say(print, "captured %s", node->buffer || !(node->flags & LAZY_CONSTRUCTED) ? "array" : "constructor");
-    lazy_say(print, "\n");
+static int compare_numbers(const void *a, const void *b) {
+    int64_t left = *(const int64_t *)a, right = *(const int64_t *)b;
+    return (left > right) - (left < right);
 }
 
-int64_t lazy_program_name(neap_program *program) {
-    uint32_t next = 0;
-    program->ctx->epoch++;
-    for (int64_t k = 0; k < program->inputs.n; k++) {
+typedef struct naming { /* gives out numbers, but for those that inputs have taken as their names */
+    int64_t next, ntaken, at, *taken;
+} naming;
+
+static int naming_begin(naming *n, const lazy_port_names *names, int64_t count) {
+    *n = (naming){.taken = malloc((size_t)count * sizeof *n->taken + 1)};
+    if (!n->taken)
+        return neap_error(NEAP_E_MEMORY, "out of memory for a text");
+    for (int64_t k = 0; k < count; k++)
+        if (name_of(names, k) && (n->taken[n->ntaken] = letter_number(names->at[k])) >= 0)
+            n->ntaken++;
+    qsort(n->taken, (size_t)n->ntaken, sizeof *n->taken, compare_numbers);
+    return 0;
+}
+
+static uint32_t naming_next(naming *n) {
+    while (n->at < n->ntaken && n->taken[n->at] <= n->next)
+        n->next += n->taken[n->at++] == n->next;
+    return (uint32_t)n->next++;
+}
+
+static int number_inputs(naming *n, const neap_program *program) {
+    int status = naming_begin(n, &program->input_names, program->inputs.n);
+    for (int64_t k = 0; k < program->inputs.n && status == 0; k++) {
         program->inputs.at[k]->mark = program->ctx->epoch;
-        program->inputs.at[k]->index = next++;
+        if (!name_of(&program->input_names, k))
+            program->inputs.at[k]->index = naming_next(n);
     }
-    for (int64_t k = 0; k < program->nodes.n; k++) {
+    return status;
+}
+
+int lazy_program_number(const neap_program *program) {
+    naming n;
+    program->ctx->epoch++;
+    int status = number_inputs(&n, program);
+    for (int64_t k = 0; k < program->nodes.n && status == 0; k++) {
         neap_node *node = program->nodes.at[k];
         if (node->mark == program->ctx->epoch || lazy_is_literal(node))
             continue;
         node->mark = program->ctx->epoch;
-        node->index = next++;
+        node->index = naming_next(&n);
     }
-    return next;
+    free(n.taken);
+    return status;
 }
 
-static void say_program(lazy_print *print, neap_program *program) {
-    int64_t effect = 0;
-    lazy_program_name(program);
-    lazy_say(print, "program(");
-    for (int64_t k = 0; k < program->inputs.n; k++) {
+/* ---- Programs ----------------------------------------------------------------------------------------------------- */
+enum { SHORT_ARRAY = 8 }; /* data of at most so many elements is shown */
+
+static void say_data(lazy_print *print, const neap_node *node) {
+    int status = node->buffer ? neap_var_poll(neap_buffer_var(node->buffer), NULL) : NEAP_PENDING;
+    lazy_say(print, "captured");
+    if (status < 0) {
+        lazy_say(print, ", failed");
+    } else if (status == 0 && node->size <= SHORT_ARRAY && node->ndim <= 1) {
+        lazy_say(print, " ");
+        print->status = print->status ? print->status
+                                      : lazy_format(node->dtype, node->ndim, node->shape,
+                                                    neap_buffer_data(node->buffer), &print->text);
+    }
+}
+
+static bool is_ordered(const lazy_item *item) {
+    if (item->node)
+        return lazy_node_op(item->node)->flags & LAZY_OP_EFFECT && !lazy_callback_of(item->node)->unordered;
+    return !item->effect->how.unordered;
+}
+
+static void say_print(lazy_print *print, const lazy_effect *effect, int64_t token) {
+    bool ordered = !effect->how.unordered;
+    if (ordered)
+        lazy_say(print, "#%lld: token = ", (long long)token);
+    lazy_say(print, "%s[%s]", lazy_effect_kind(effect->how.kind), ordered ? "ordered" : "unordered");
+    if (ordered)
+        lazy_say(print, " #%lld", (long long)token - 1);
+    for (int k = 0; k < effect->npieces; k++) {
+        const neap_piece *piece = &effect->pieces[k];
+        lazy_say(print, " ");
+        if (piece->id)
+            lazy_say_operand(print, effect->nodes.at[piece->id - 1]);
+        lazy_say(print, piece->id && piece->text ? ":" : "");
+        if (piece->text)
+            lazy_say_quoted(print, piece->text, piece->bytes);
+    }
+}
+
+static void say_node(lazy_print *print, const lazy_item *item, int64_t token) {
+    const neap_node *node = item->node;
+    bool ordered = is_ordered(item);
+    if (ordered)
+        lazy_say(print, "#%lld, ", (long long)token);
+    lazy_say_typed(print, node);
+    lazy_say(print, " = ");
+    if (!lazy_is_made(node)) {
+        say_data(print, node);
+        return;
+    }
+    say_head(print, node);
+    if (ordered)
+        lazy_say(print, " #%lld", (long long)token - 1);
+    say_operands(print, node);
+}
+
+static void say_ports(lazy_print *print, const lazy_nodes *ports, const lazy_port_names *names) {
+    for (int64_t k = 0; k < ports->n; k++) {
         lazy_say(print, k ? ", " : "");
-        lazy_say_typed(print, program->inputs.at[k]);
+        if (name_of(names, k))
+            lazy_say(print, "%s: ", name_of(names, k));
+        if (name_of(names, k))
+            say_type(print, ports->at[k]);
+        else
+            lazy_say_typed(print, ports->at[k]);
     }
-    lazy_say(print, ") {\n");
-    for (int64_t k = 0; k < program->nodes.n; k++) {
-        const neap_node *node = program->nodes.at[k];
-        if (node->op == LAZY_OP_placeholder || lazy_is_literal(node))
+}
+
+static void say_program(lazy_print *print, const neap_program *program, const lazy_items *items) {
+    int64_t token = 0;
+    lazy_say(print, "program(");
+    say_ports(print, &program->inputs, &program->input_names);
+    lazy_say(print, ")");
+    if (program->output_names.at) {
+        lazy_say(print, " -> (");
+        say_ports(print, &program->outputs, &program->output_names);
+        lazy_say(print, ")");
+    }
+    lazy_say(print, " {\n");
+    for (int64_t k = 0; k < items->n; k++) {
+        const lazy_item *item = &items->at[k];
+        if (item->node && lazy_is_literal(item->node))
             continue;
-        if (lazy_node_op(node)->flags & LAZY_OP_EFFECT) {
-            say_prints(print, program, &effect);
-            effect++;
-        }
-        say_node(print, node);
+        token += is_ordered(item);
+        lazy_say(print, "  ");
+        if (item->node)
+            say_node(print, item, token);
+        else
+            say_print(print, item->effect, token);
+        lazy_say(print, "\n");
     }
-    say_prints(print, program, &effect);
     lazy_say(print, "  return");
     for (int64_t k = 0; k < program->outputs.n; k++) {
         lazy_say(print, k ? ", " : " ");
@@ -179,8 +336,53 @@ static void say_program(lazy_print *print, neap_program *program) {
     lazy_say(print, "\n}");
 }
 
-int neap_program_text(neap_program *program, char *text, size_t capacity, size_t *bytes) {
-    lazy_print print = {0};
-    say_program(&print, program);
+/* Numbers what has a letter for a name. */
+static int number_items(const neap_program *program, const lazy_items *items) {
+    naming n;
+    int status = number_inputs(&n, program);
+    for (int64_t k = 0; k < items->n && status == 0; k++)
+        if (items->at[k].node && !lazy_is_literal(items->at[k].node))
+            items->at[k].node->index = naming_next(&n);
+    free(n.taken);
+    return status;
+}
+
+/* Keeps the first and the last lines, about half of `lines` each. */
+static void cut_lines(lazy_print *print, int lines) {
+    char *text = print->text.data, *end = text + print->text.bytes;
+    int64_t n = 1, head = lines / 2, tail = lines - head - 1;
+    for (char *at = text; (at = memchr(at, '\n', (size_t)(end - at))); at++)
+        n++;
+    if (n <= lines)
+        return;
+    char *from = text, *to = end, note[64];
+    for (int64_t k = 0; k < head; k++)
+        from = (char *)memchr(from, '\n', (size_t)(end - from)) + 1;
+    for (int64_t k = 0; k < tail; k++)
+        to = memrchr(text, '\n', (size_t)(to - text));
+    int bytes = snprintf(note, sizeof note, "  … %lld more lines …", (long long)(n - head - tail));
+    lazy_text rest = {0};
+    if ((print->status = lazy_text_add(&rest, tail ? to : end, (size_t)(tail ? end - to : 0))) == 0) {
+        print->text.bytes = (size_t)(from - text);
+        print->status = lazy_text_add(&print->text, note, (size_t)bytes);
+    }
+    if (print->status == 0 && rest.bytes)
+        print->status = lazy_text_add(&print->text, rest.data, rest.bytes);
+    lazy_text_free(&rest);
+}
+
+int neap_program_text(neap_program *program, int lines, char *text, size_t capacity, size_t *bytes) {
+    lazy_print print = {.named = program};
+    lazy_items items = {0};
+    if (!program->ctx)
+        return neap_error(NEAP_E_STATE, "program: its session has ended");
+    print.status = lazy_program_list(program, &items);
+    if (print.status == 0)
+        print.status = number_items(program, &items);
+    if (print.status == 0)
+        say_program(&print, program, &items);
+    if (print.status == 0 && lines > 0)
+        cut_lines(&print, lines);
+    lazy_vector_free(&items);
     return lazy_print_finish(&print, text, capacity, bytes);
 }

@@ -3,7 +3,8 @@
  *      d: f32[2,3] = multiply c 2        name, type, op[attributes], operands
  *
  * A node has a name, a letter, while a traversal has marked it (node->mark == ctx->epoch) and numbered it (node->index);
- * numbers stand for themselves. A lazy_print collects text; once something failed, it ignores what follows.
+ * numbers stand for themselves, and inputs of a program may have names of their own. A lazy_print collects text; once
+ * something failed, it ignores what follows.
  */
 #ifndef LAZY_PRINT_H
 #define LAZY_PRINT_H
@@ -13,6 +14,7 @@
 
 typedef struct lazy_print { /* all zero: empty */
     lazy_text text;
+    const neap_program *named; /* whose inputs go by their own names; NULL: all go by letters */
     int status;
 } lazy_print;
 
@@ -26,6 +28,8 @@ void lazy_say_operand(lazy_print *print, const neap_node *node);
 void lazy_say_typed(lazy_print *print, const neap_node *node);
 /* "multiply c 2", "sum[axes=1 keepdims] c". Not of a node that was computed: its inputs may be gone. */
 void lazy_say_call(lazy_print *print, const neap_node *node);
+/* A text in quotes, with its control characters as in C; of much, the beginning. */
+void lazy_say_quoted(lazy_print *print, const char *text, size_t bytes);
 /* Gives out the text as public functions do (neap_array_text), and frees it. Returns its status. */
 int lazy_print_finish(lazy_print *print, char *text, size_t capacity, size_t *bytes);
 

@@ -16,6 +16,7 @@
 
 #include "lazy/effect.h"
 #include "lazy/program.h"
+#include "lazy/verify.h"
 
 /* ---- Making a program ---------------------------------------------------------------------------------------------- */
 static int retain_all(lazy_nodes *to, int64_t n, neap_node *const *nodes) {
@@ -288,8 +289,12 @@ int neap_trace_end(neap_ctx *ctx, int level, int n, const int32_t *outputs, neap
     if (program->next)
         program->next->link = &program->next;
     ctx->programs = program;
-    *out = program;
-    return 0;
+    status = LAZY_VERIFY(program, "trace");
+    if (status)
+        neap_program_free(program);
+    else
+        *out = program;
+    return status;
 }
 
 /* Lets go of all that the program holds. */
@@ -300,6 +305,9 @@ static void empty(neap_program *program) {
     if (program->next)
         program->next->link = program->link;
     program->ctx = NULL;
+    free(program->input_names.at);
+    free(program->output_names.at);
+    program->input_names = program->output_names = (lazy_port_names){0};
     release_all(ctx, &program->inputs);
     release_all(ctx, &program->lifted);
     release_all(ctx, &program->outputs);

@@ -4,14 +4,19 @@
 
 #include "lazy/plan.h"
 
+typedef struct lazy_port_names { /* of inputs or outputs; one block of memory */
+    const char **at;             /* NULL: they have no names */
+} lazy_port_names;
+
 struct neap_program {
     neap_ctx *ctx; /* NULL once that has ended: then the program is empty */
     int32_t refs;
     neap_program *next, **link; /* in the context's list: link points to what points to it */
     lazy_nodes inputs, outputs; /* one reference each */
-    lazy_nodes lifted;          /* arrays for the last of the inputs, until somebody takes them. One reference each */
-    lazy_nodes nodes;           /* what a replay records, inputs before users; one reference each */
-    lazy_nodes region;          /* the region of the plan; one reference each */
+    lazy_port_names input_names, output_names;
+    lazy_nodes lifted; /* arrays for the last of the inputs, until somebody takes them. One reference each */
+    lazy_nodes nodes;  /* what a replay records, inputs before users; one reference each */
+    lazy_nodes region; /* the region of the plan; one reference each */
     LAZY_VECTOR(lazy_effect *) effects;
     LAZY_VECTOR(int32_t) links;      /* for a replay: the inputs of abstract nodes, one after the other, … */
     LAZY_VECTOR(int32_t) root_nodes; /* … and the roots, as positions in `nodes` */
@@ -48,7 +53,7 @@ int lazy_program_inputs(neap_ctx *ctx, neap_program *program, int n, const int32
 /* What fails for want of memory is called again, but effects that have begun must not happen twice. */
 int lazy_fail_for_good(int status, bool begun);
 
-/* print.c: numbers inputs and nodes for the printed form (print.h). Returns how many have a name. */
-int64_t lazy_program_name(neap_program *program);
+/* print.c: marks inputs and nodes and numbers them for the printed form (print.h). */
+int lazy_program_number(const neap_program *program);
 
 #endif

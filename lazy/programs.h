@@ -54,8 +54,17 @@ NEAP_API int neap_program_replay(neap_ctx *ctx, neap_program *program, int n, co
  * example; an ordered effect is an error. */
 NEAP_API int neap_program_batch(neap_ctx *ctx, neap_program *program, int64_t size, int n, const int32_t *inputs,
                                 const uint8_t *batched, int32_t *outputs, uint8_t *out_batched);
-/* The printed form. *bytes gets the full length; at most `capacity` are written. */
-NEAP_API int neap_program_text(neap_program *program, char *text, size_t capacity, size_t *bytes);
+/* Names its inputs or, if outputs != 0, its outputs: n texts, copied, each of them once and without control characters. */
+NEAP_API int neap_program_rename(neap_program *program, int outputs, int n, const char *const *names);
+/* What is known of input or output k: its shape, dtype, device; an input that is weak is a number. *name gets its name, or
+ * NULL (BORROWED until it is renamed). */
+NEAP_API int neap_program_port(neap_program *program, int outputs, int k, neap_info *out, const char **name);
+/* The printed form, cut to that many lines (0: all of them). *bytes gets the full length; at most `capacity` are
+ * written. */
+NEAP_API int neap_program_text(neap_program *program, int lines, char *text, size_t capacity, size_t *bytes);
+/* Checks that the program is what passes rely on; NEAP_E_INTERNAL says what is wrong with which node. For tests: debug
+ * builds do it whenever a program was made. */
+NEAP_API int neap_program_verify(neap_program *program);
 /* As neap_explain, of what a run of the program does or did. */
 NEAP_API int neap_program_explain(neap_program *program, int form, char *text, size_t capacity, size_t *bytes);
 

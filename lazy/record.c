@@ -484,6 +484,16 @@ static neap_node *record_plain(neap_ctx *ctx, const lazy_op *row, int op, int ni
     return node;
 }
 
+int lazy_infer(int op, int nin, neap_node *const *in, int nattrs, const int64_t *attrs, lazy_result *result,
+               bool *weak) {
+    lazy_aval avals[NEAP_MAX_INPUTS];
+    lazy_call_desc call = {.nin = nin, .in = avals, .nattrs = nattrs, .attrs = attrs};
+    bool numbers = describe_inputs(lazy_ops[op], nin, in, avals);
+    int status = infer(lazy_ops[op], &call, result);
+    *weak = numbers && result->dtype == NEAP_DTYPE_F64;
+    return status;
+}
+
 static neap_node *record_inferred(neap_ctx *ctx, const lazy_op *row, int op, int nin, neap_node *const *in, int nattrs,
                                   const int64_t *attrs) {
     lazy_aval avals[NEAP_MAX_INPUTS];

@@ -150,5 +150,5 @@ NEAP_OP(pad,
         .doc =
             "The first input surrounded by the second, a 0-d value: per axis `low` elements before, `high` after, and "
             "`interior` between neighbours.",
-        .attrs = "low high interior…", .kind = LAZY_ASSEMBLE, .arity = 2, .types = LAZY_ALL, .flags = LAZY_OP_HIDDEN,
+        .attrs = "(low high interior)…", .kind = LAZY_ASSEMBLE, .arity = 2, .types = LAZY_ALL, .flags = LAZY_OP_HIDDEN,
         .dtype = lazy_dtype_promote, .shape = pad_shape, .pieces = pad_pieces, .grad = pad_grad, .batch = pad_batch)

@@ -99,7 +99,7 @@ NEAP_OP(callback,
 NEAP_OP(callback_part,
     .doc = "One result of a callback: the bytes of its block from a place on, as an array of a dtype and shape; of each block, "
            "if there are several.",
-    .attrs = "place dtype …", .kind = LAZY_CALL, .arity = 1, .types = LAZY_INT,
+    .attrs = "place dtype shape…", .kind = LAZY_CALL, .arity = 1, .types = LAZY_INT,
     .flags = LAZY_OP_DENSE | LAZY_OP_HIDDEN | LAZY_OP_PROMPT, .dtype = part_dtype, .shape = part_shape,
     .call = part_call, .batch = lazy_batch_leading)
 /* clang-format on */

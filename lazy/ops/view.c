@@ -257,5 +257,5 @@ static int slice_batch(lazy_batching *g) {
 
 NEAP_OP(slice,
         .doc = "Per axis, count elements from start in steps of step, which may be negative. All inside the input.",
-        .attrs = "start step count…", .kind = LAZY_VIEW, .arity = 1, .types = LAZY_ALL, .flags = LAZY_OP_HIDDEN,
+        .attrs = "(start step count)…", .kind = LAZY_VIEW, .arity = 1, .types = LAZY_ALL, .flags = LAZY_OP_HIDDEN,
         .dtype = lazy_dtype_same, .shape = slice_shape, .view = slice_view, .grad = slice_grad, .batch = slice_batch)

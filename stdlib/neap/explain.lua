@@ -85,7 +85,7 @@ local function explain_programs(programs)
                 return C.neap_program_explain(entry.program, form, text, capacity, bytes)
             end)
         end
-        lines[#lines + 1] = ("for arguments (%s):"):format(form_text(programs[k].form))
+        lines[#lines + 1] = ("for arguments (%s):"):format(programs[k].text or form_text(programs[k].form))
         if #entry.captures > 0 then
             lines[#lines + 1] = "arrays that it reads anew at each call: " .. names_of(entry.captures)
         end

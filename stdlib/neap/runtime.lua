@@ -168,6 +168,17 @@ function np.debug.memory_limit(bytes)
     C.neap_memory_limit(bytes)
 end
 
+--- np.debug.verify(program): checks that a program of np.trace, np.export or np.load_program is sound inside, as debug
+-- builds do whenever one was made; raises what is wrong with which node. Returns the program.
+function np.debug.verify(program)
+    local list = require("neap.program").programs_of(program)
+    if not list then bad_argument("debug.verify", 1, "program", "a program or a jitted function", program) end
+    for _, item in ipairs(list) do
+        core.call("debug.verify", function() return C.neap_program_verify(item.entry.program) end)
+    end
+    return program
+end
+
 --- np.debug.sleep(x, ms): x itself, ms milliseconds after it is there: an operation that takes time, for tests.
 function np.debug.sleep(x, ms)
     x = coerce("debug.sleep", 1, x)

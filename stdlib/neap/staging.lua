@@ -52,9 +52,13 @@ local function ids_of(handles, n)
     return ids
 end
 
+--- A function, or what can be called as one: a program.
 local function check_function(name, f)
-    if type(f) ~= "function" then bad_argument(name, 1, "f", "a function", f) end
-    return f
+    if type(f) == "function" then return f end
+    local callable = getmetatable(f)
+    callable = type(f) == "table" and type(callable) == "table" and callable.__call
+    if not callable then bad_argument(name, 1, "f", "a function", f) end
+    return function(...) return f(...) end
 end
 
 --- A list of argument positions: a number or a table of them, from 1.

@@ -458,13 +458,13 @@ check.test("a program shows its effects by name, with their order", function()
     end)(np.ones(2)))
     local place = "tests/effects/callback_test.lua:" .. debug.getinfo(f, "S").linedefined
     check.equal(text, ([[
-program(a: f32[2]) {
-  print[ordered] a
-  b: u8[1] = callback[ordered] PLACE a
-  c: u8[64] = callback[log unordered] PLACE a a
-  d: f32[2] = callback_part[0 f32 2] c
-  print[ordered] d
-  return d
+program(x: f32[2]) -> (out: f32[2]) {
+  #1: token = print[ordered] #0 x "\n"
+  #2, a: u8[1] = callback[ordered] PLACE #1 x
+  b: u8[64] = callback[log unordered] PLACE x x
+  c: f32[2] = callback_part[place=0 dtype=f32 shape=2] b
+  #3: token = print[ordered] #2 c "\n"
+  return c
 }]]):gsub("PLACE", (place:gsub("%%", "%%%%"))))
 end)
 

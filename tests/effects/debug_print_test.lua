@@ -88,11 +88,11 @@ check.test("a program says how it prints", function()
         return x
     end)(np.ones(2)))
     check.equal(text, [[
-program(a: f32[2]) {
-  print[ordered] a
-  print[unordered] a
-  write[ordered] a
-  return a
+program(x: f32[2]) -> (out: f32[2]) {
+  #1: token = print[ordered] #0 x "\n"
+  print[unordered] x "\n"
+  #2: token = write[ordered] #1 x "\n"
+  return x
 }]])
 end)
 

@@ -136,7 +136,7 @@ check.test("arrays that need no work, or have none to tell of", function()
     check.equal(plain(np.explain(x:reshape(4))), [[
 b: f32[4] is a view of all of a: it shares its memory
   a: f32[2,2], in memory
-  b: f32[4] = reshape[4] a]])
+  b: f32[4] = reshape[shape=4] a]])
     local costs_nothing = ": it costs nothing where it is read; as memory of its own:"
     has(np.explain(x:transpose()), "b: f32[2,2] is a view of a" .. costs_nothing)
     has(np.explain((x + 1):transpose()), ", which is pending")
@@ -195,20 +195,20 @@ check.test("a program", function()
     local w = np.arange(3)
     local program = np.trace(function(x, k) return ((x + w) * k):sum { axis = -1 } end)(np.ones { 2, 3 }, 4)
     check.equal(plain(np.explain(program)), [[
-for arguments (f32[2,3], number):
+for arguments (x: f32[2,3], k: a number):
 program of 4 ops, 1 capture, 0 effects
-  a: f32[2,3], an input
-  b: number, an input
-  c: f32[3], a captured constructor
-  d: f32[2,3] = add a c
-  e: f32[] = astype[f32] b
-  f: f32[2,3] = multiply d e
-  g: f32[2] = sum[axes=1] f
-  return g
+  x: f32[2,3], an input
+  k: number, an input
+  a: f32[3], a captured constructor
+  b: f32[2,3] = add x a
+  c: f32[] = astype[dtype=f32] k
+  d: f32[2,3] = multiply b c
+  e: f32[2] = sum[axes=1] d
+  return e
 1 kernel: reads 24 B, writes 8 B, about T on one core
      step  over  reads  writes  estimate  how  line
   1  astype+add+astype+multiply+sum  2 rows of 3  24 B  8 B  T  ISA, batch
-       g is stored: it was asked for]])
+       e is stored: it was asked for]])
 end)
 
 check.test("a jitted function tells of each of its programs", function()

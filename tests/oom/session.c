@@ -255,7 +255,7 @@ static void trace(session *s) {
     char text[512];
     size_t bytes;
     if (s->status == 0)
-        ended(s, neap_program_text(s->program, text, sizeof text, &bytes));
+        ended(s, neap_program_text(s->program, 0, text, sizeof text, &bytes));
 }
 
 /* Runs all of it in a context of its own; nothing is left behind. */
