@@ -214,6 +214,8 @@ int lazy_program_plan(neap_program *program) {
     lazy_nodes roots = {0};
     int status = roots_of(program, &roots);
     if (status == 0)
+        status = bind_captures(program->ctx, &roots);
+    if (status == 0)
         status = make_plan(program->ctx, program, &roots);
     if (status) { /* it may be asked for again */
         if (program->plan)
@@ -258,7 +260,7 @@ static int build_program(neap_ctx *ctx, int level, neap_program *program, int n,
         status = roots_of(program, &roots);
     program->effect_roots = roots.n - program->outputs.n;
     if (status == 0)
-        status = bind_captures(ctx, &roots);
+        status = ctx->deferring ? 0 : bind_captures(ctx, &roots); /* what is not bound now is when the program is run */
     if (status == 0)
         status = order_nodes(ctx, program, &roots);
     if (status == 0)

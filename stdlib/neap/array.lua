@@ -81,6 +81,7 @@ function core.ndim(x)
 end
 
 fields.shape = shape_of
+fields.static_shape = shape_of -- known when an op is recorded: there are no other sizes
 function fields.ndim(x) return array_info(x).ndim end
 function fields.size(x) return tonumber(array_info(x).size) end
 function fields.dtype(x) return dtype_of(x).name end

@@ -22,7 +22,7 @@ np.pi, np.e, np.inf, np.nan = math.pi, math.exp(1), math.huge, core.NAN
 local functions = { vmap = "vmap", grad = "grad", value_and_grad = "grad", vjp = "derive", jvp = "derive",
                     linearize = "derive", jit = "jit", trace = "program", callback = "effects",
                     jacobian = "jacobian", jacfwd = "jacobian", jacrev = "jacobian", hessian = "jacobian",
-                    explain = "explain" }
+                    explain = "explain", deferred = "deferred", export = "deferred" }
 local parts = { random = true, tree = true, nn = true, optim = true, data = true, io = true, effects = true,
                 memory = true }
 

@@ -36,7 +36,7 @@ local attrs = ffi.new("int64_t[?]", 64)
 core.attrs = attrs -- callers of record1, record2 and recordn fill it from 0
 
 --- Where the code that runs now stands. depth: open callbacks; coroutine: the one ("main" outside of all) in which the
--- innermost of them began; levels: the same for the gradients and traces that were opened since, outermost first;
+-- innermost of them began; levels: the same for the gradients, traces and deferred modes that were opened since, outermost first;
 -- swaps: of the traces among these, { suspend, resume }: they put variables back to what they are outside of the trace,
 -- and undo that.
 local frame = { depth = 0, levels = {}, swaps = {} }
@@ -46,11 +46,11 @@ function core.frame()
     return frame
 end
 
---- Yielding out of a gradient, a trace or a callback would leave it open, so that is an error.
+--- Yielding out of a gradient, a trace, a callback or deferred mode would leave it open, so that is an error.
 function core.check_yield()
     local innermost = frame.levels[#frame.levels] or frame.coroutine
     if innermost and innermost == coroutine.running() then
-        fail("a coroutine cannot yield while a gradient, a trace or a callback that it began is open")
+        fail("a coroutine cannot yield while a gradient, a trace or a callback, or deferred mode, is open that it began")
     end
 end
 
