@@ -146,11 +146,30 @@ local function new(entry, arguments, names)
     return setmetatable({ entry = entry, arguments = arguments, ports = ports }, Program)
 end
 
---- Runs the program on arguments of the form with which it was traced.
+--- Appends the arrays and numbers of a table that holds them by the names of inputs, "a.b" in a nested one.
+local function match_names(program, table_of_inputs, leaves)
+    local by_name, names = {}, {}
+    trees.walk("program", table_of_inputs, function(leaf, path) by_name[path] = leaf end, "")
+    for k, port in ipairs(program.ports) do
+        local value = by_name[port.name]
+        if value == nil then misfit("input '" .. port.name .. "'", port_text(port), "nothing") end
+        match(program, SLOT, value, leaves, port.name)
+        by_name[port.name], names[k] = nil, port.name
+    end
+    local other = next(by_name)
+    if other then raise("program", "the program has no input '%s' (inputs: %s)", other, table.concat(names, ", ")) end
+end
+
+--- Runs the program on arguments of the form with which it was traced. An exported program, which takes arrays one by
+-- one, also takes one table of them by name.
 function Program:__call(...)
     local given, leaves = pack(...), {}
-    for k = 1, math.max(given.n, self.arguments.n) do
-        match(self, self.arguments[k], given[k], leaves, "argument " .. k)
+    if given.n == 1 and trees.is_node(given[1]) and rawequal(self.arguments[1], SLOT) then
+        match_names(self, given[1], leaves)
+    else
+        for k = 1, math.max(given.n, self.arguments.n) do
+            match(self, self.arguments[k], given[k], leaves, "argument " .. k)
+        end
     end
     return run("program", self.entry, leaves)
 end
@@ -267,6 +286,6 @@ local function programs_of(value)
     return list
 end
 
-for _, f in ipairs { Program.__call, match, slot_names } do jit.off(f) end
+for _, f in ipairs { Program.__call, match, match_names, slot_names } do jit.off(f) end
 
 return { programs_of = programs_of, new = new, Program = Program, slot_names = slot_names }
