@@ -12,6 +12,12 @@ set(SIMD_FLAGS_avx2 -mavx2 -mfma -mf16c)
 set(SIMD_FLAGS_avx512
     -mavx512f -mavx512dq -mavx512bw -mavx512vl -mfma -mf16c -mprefer-vector-width=512)
 
+# With sanitizers, -O3 takes minutes a file and finds no more.
+set(SIMD_OPTIMIZE -O3)
+if(NEAP_SANITIZE)
+    set(SIMD_OPTIMIZE -O1)
+endif()
+
 # neap_add_simd(VARIABLE): sets VARIABLE to the objects of all variants.
 function(neap_add_simd variable)
     file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/lazy/simd/*.c")
@@ -21,7 +27,7 @@ function(neap_add_simd variable)
             add_library(neap_simd_${variant} OBJECT ${sources})
             target_link_libraries(neap_simd_${variant} PRIVATE neap_options)
             target_compile_definitions(neap_simd_${variant} PRIVATE NEAP_ISA=${variant})
-            target_compile_options(neap_simd_${variant} PRIVATE -O3 -fopenmp-simd ${SIMD_FLAGS_${variant}})
+            target_compile_options(neap_simd_${variant} PRIVATE ${SIMD_OPTIMIZE} -fopenmp-simd ${SIMD_FLAGS_${variant}})
             add_dependencies(neap_simd_${variant} neap_generated)
             list(APPEND objects $<TARGET_OBJECTS:neap_simd_${variant}>)
         endforeach()

@@ -5,6 +5,7 @@
 
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static _Atomic long check_passed, check_failed;
@@ -29,6 +30,12 @@ static inline int check_same_at(long long a, long long b, const char *file, int 
 #define CHECK(condition) check_at(!!(condition), __FILE__, __LINE__, #condition)
 #define CHECK_EQ(a, b) check_same_at((long long)(a), (long long)(b), __FILE__, __LINE__, #a " == " #b)
 #define CHECK_TEXT(text, part) check_at(strstr(text, part) != NULL, __FILE__, __LINE__, #text " contains " #part)
+
+/* How often to do what is slow with sanitizers: `times` in a release build, else `fewer`. */
+static inline int check_times(int times, int fewer) {
+    const char *build = getenv("NEAP_TEST_BUILD");
+    return build && strcmp(build, "release") != 0 ? fewer : times;
+}
 
 static inline int check_end(void) {
     fprintf(stderr, "%ld passed, %ld failed\n", (long)check_passed, (long)check_failed);

@@ -219,16 +219,18 @@ end)
 
 np.debug.limits { nodes = 0, bytes = 0 }
 
+local DEPTH = os.getenv "NEAP_TEST_BUILD" == "release" and 1000000 or 100000
+
 check.test("a million pending nodes evaluate and are dropped", function()
     np.wait_all()
     local x = ready { 0, 1 }
     local y = x
-    for _ = 1, 1000000 do y = y + 1 end
-    check.ok(np.debug.counters().pending >= 1000000)
-    check.equal(y:totable(), { 1000000, 1000001 })
+    for _ = 1, DEPTH do y = y + 1 end
+    check.ok(np.debug.counters().pending >= DEPTH)
+    check.equal(y:totable(), { DEPTH, DEPTH + 1 })
     do
         local z = x
-        for _ = 1, 1000000 do z = z + 1 end
+        for _ = 1, DEPTH do z = z + 1 end
         check.ok(z:is_deferred())
     end
     collectgarbage()
@@ -239,7 +241,7 @@ end)
 check.test("a long chain differentiates", function()
     local gradient = np.grad(function(x)
         local y = x
-        for _ = 1, 100000 do y = y * 1 end
+        for _ = 1, DEPTH / 10 do y = y * 1 end
         return y:sum()
     end)(ready { 1, 2 })
     check.equal(gradient:totable(), { 1, 1 })

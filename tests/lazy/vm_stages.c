@@ -635,7 +635,7 @@ static void test_huge_table(void) {
 }
 
 int main(int argc, char **argv) {
-    int samples = argc > 1 ? atoi(argv[1]) : 120;
+    int samples = argc > 1 ? atoi(argv[1]) : check_times(120, 30);
     vm_limit.parallel_min = 1, vm_limit.task_min = 1;
     test_empty();
     test_huge_table();
