@@ -51,6 +51,7 @@ static struct {
     sgemm_fn sgemm;
     dgemm_fn dgemm;
     const char *name;
+    void *library;
     char problem[256];
 } blas = {.once = PTHREAD_ONCE_INIT};
 
@@ -76,7 +77,8 @@ static void load(void) {
     void *library = open_quietly("libopenblas.so.0");
     if (!library) {
         const char *reason = dlerror();
-        snprintf(blas.problem, sizeof blas.problem, "matrix products need OpenBLAS (Debian package libopenblas0): %s",
+        snprintf(blas.problem, sizeof blas.problem,
+                 "products and linear algebra need OpenBLAS (Debian package libopenblas0): %s",
                  reason ? reason : "not found");
         return;
     }
@@ -85,11 +87,12 @@ static void load(void) {
     blas.sgemm = (sgemm_fn)dlsym(library, "cblas_sgemm");
     blas.dgemm = (dgemm_fn)dlsym(library, "cblas_dgemm");
     if (!set_threads || !blas.sgemm || !blas.dgemm) {
-        snprintf(blas.problem, sizeof blas.problem, "libopenblas.so.0 lacks a function that matrix products need");
+        snprintf(blas.problem, sizeof blas.problem, "libopenblas.so.0 lacks a function that products need");
         blas.sgemm = NULL;
         return;
     }
     set_threads(1);
+    blas.library = library;
     blas.name = describe ? describe() : "OpenBLAS";
 }
 
@@ -99,6 +102,10 @@ int engine_blas_load(void) {
         return status;
     pthread_once(&blas.once, load);
     return blas.sgemm ? NEAP_OK : neap_error(NEAP_E_LIBRARY, "%s", blas.problem);
+}
+
+void *engine_blas_symbol(const char *name) {
+    return engine_blas_load() == NEAP_OK ? dlsym(blas.library, name) : NULL;
 }
 
 const char *engine_blas_name(void) {

@@ -24,6 +24,8 @@ typedef struct engine_gemm_args {
 int engine_gemm(const neap_run *run, const engine_gemm_args *args);
 /* Loads the library now: NEAP_OK or NEAP_E_LIBRARY. */
 int engine_blas_load(void);
+/* Another function of the library, NULL: it has none of this name, or there is no library. */
+void *engine_blas_symbol(const char *name);
 /* What was loaded, such as "OpenBLAS 0.3.21 …"; NULL if nothing was. BORROWED forever. */
 const char *engine_blas_name(void);
 

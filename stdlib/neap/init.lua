@@ -23,8 +23,8 @@ local functions = { vmap = "vmap", grad = "grad", value_and_grad = "grad", vjp =
                     linearize = "derive", jit = "jit", trace = "program", callback = "effects",
                     jacobian = "jacobian", jacfwd = "jacobian", jacrev = "jacobian", hessian = "jacobian",
                     explain = "explain", deferred = "deferred", export = "deferred" }
-local parts = { random = true, tree = true, nn = true, optim = true, data = true, io = true, effects = true,
-                memory = true }
+local parts = { random = true, tree = true, nn = true, linalg = true, optim = true, data = true, io = true,
+                effects = true, memory = true }
 
 setmetatable(np, {
     __index = function(_, name)

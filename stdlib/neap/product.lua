@@ -124,6 +124,52 @@ define("outer", function(a, b)
     return shape.reshape(a, { a.size, 1 }) * shape.reshape(b, { 1, b.size })
 end)
 
+--- np.vecdot(a, b, {axis=-1}): the sums of products along an axis; shapes broadcast.
+define("vecdot", function(a, b, given)
+    local axis = core.options("vecdot", given, { axis = true }).axis
+    a, b = coerce("vecdot", 1, a), coerce("vecdot", 2, b)
+    axis = axis == nil and -1 or axis
+    local na, nb = core.ndim(a), core.ndim(b)
+    local n, m = shape_of(a)[core.axis("vecdot", axis, na) + 1], shape_of(b)[core.axis("vecdot", axis, nb) + 1]
+    if n ~= m then raise("vecdot", "axis %d of a has extent %d, of b %d", axis, n, m) end
+    return np.sum(np.moveaxis(a, axis, -1) * np.moveaxis(b, axis, -1), { axis = -1 })
+end)
+
+--- np.cross(a, b, {axis=-1}): the cross products of vectors of 3 elements along an axis; shapes broadcast.
+define("cross", function(a, b, given)
+    local axis = core.options("cross", given, { axis = true }).axis
+    axis = axis == nil and -1 or axis
+    local parts = {}
+    for k, x in ipairs { coerce("cross", 1, a), coerce("cross", 2, b) } do
+        local at = core.axis("cross", axis, core.ndim(x))
+        if shape_of(x)[at + 1] ~= 3 then
+            raise("cross", "argument %d must have 3 elements along axis %d, got shape %s", k, axis, core.shape_text(x))
+        end
+        x = np.moveaxis(x, at, -1)
+        parts[k] = {}
+        for i = 0, 2 do parts[k][i] = shape.cut(x, core.ndim(x) - 1, i, i + 1) end
+    end
+    local u, v = parts[1], parts[2]
+    local result = shape.join({ u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0] },
+                              math.max(core.ndim(u[0]), core.ndim(v[0])) - 1)
+    return np.moveaxis(result, -1, axis)
+end)
+
+--- np.kron(a, b): the Kronecker product: element i * m + j of an axis, b having m there, is a's element i times b's j.
+-- Missing leading axes are added.
+define("kron", function(a, b)
+    a, b = coerce("kron", 1, a), coerce("kron", 2, b)
+    local da, db = shape_of(a), shape_of(b)
+    while #da < #db do table.insert(da, 1, 1) end
+    while #db < #da do table.insert(db, 1, 1) end
+    local wide_a, wide_b, dims = {}, {}, {}
+    for k = 1, #da do
+        wide_a[2 * k - 1], wide_a[2 * k], wide_b[2 * k - 1], wide_b[2 * k] = da[k], 1, 1, db[k]
+        dims[k] = da[k] * db[k]
+    end
+    return shape.reshape(shape.reshape(a, wide_a) * shape.reshape(b, wide_b), dims)
+end)
+
 -- ---- einsum ---------------------------------------------------------------------------------------------------------
 
 --- "ij,jk->ik" as a list of labels per operand and the labels of the result.

@@ -196,6 +196,51 @@ end
 scan("cumsum", np.add, 0)
 scan("cumprod", np.multiply, 1)
 
+--- The same for an operation without a neutral element: the first elements of each pass stay as they are.
+local function running(name, operation)
+    define(name, function(x, given)
+        x = coerce(name, 1, x)
+        local axis = reduction_options(name, given, { axis = true }).axis
+        if axis == nil then
+            if core.ndim(x) ~= 1 then x = np.ravel(x) end
+            axis = 0
+        end
+        local dims = shape_of(x)
+        axis = core.axis(name, axis, #dims)
+        local n, step = dims[axis + 1], 1
+        while step < n do
+            local combined = operation(shape.cut(x, axis, step, n), shape.cut(x, axis, 0, n - step))
+            x = shape.join({ shape.cut(x, axis, 0, step), combined }, axis)
+            step = 2 * step
+        end
+        return x
+    end)
+end
+--- np.cummax(x, {axis=…}), np.cummin: the largest or smallest of all elements up to each one, NaN from the first NaN
+-- on; of the flattened array without axis. Equal elements share the gradient.
+running("cummax", np.maximum)
+running("cummin", np.minimum)
+
+--- np.diff(x, {n=1, axis=-1}): each element but the first minus the one before it, n times. Of bools: where they
+-- change.
+define("diff", function(x, given)
+    x = coerce("diff", 1, x)
+    local o = options("diff", given, { n = true, axis = true })
+    local axis = core.axis("diff", o.axis == nil and -1 or o.axis, core.ndim(x))
+    local times = o.n == nil and 1 or o.n
+    if type(times) ~= "number" or times < 0 or times ~= math.floor(times) then
+        bad_argument("diff", nil, "n", "an integer from 0 up", times)
+    end
+    local minus = core.dtype_of(x).kind == "b" and np.not_equal or np.subtract
+    local n = shape_of(x)[axis + 1]
+    for _ = 1, math.min(times, n) do
+        local from = math.min(1, n)
+        x = minus(shape.cut(x, axis, from, n), shape.cut(x, axis, 0, n - from))
+        n = n - from
+    end
+    return x
+end)
+
 --- np.finfo("f32"): the limits of a float dtype: {bits, eps, tiny, max, min}.
 function np.finfo(name)
     core.dtype("finfo", name)

@@ -167,6 +167,63 @@ define("sort", function(x, given)
     return np.take_along_axis(x, order, axis)
 end)
 
+--- np.top_k(x, k, {axis=-1}): two results: the k largest elements along an axis, descending, and their indices (i32).
+-- Of equal ones the first come first; NaN comes last.
+define("top_k", function(x, k, given)
+    x = coerce("top_k", 1, x)
+    local axis = options("top_k", given, { axis = true }).axis
+    axis = axis_of("top_k", axis == nil and -1 or axis, core.ndim(x))
+    local n = shape_of(x)[axis + 1]
+    if core.integer("top_k", 2, "k", k) < 0 or k > n then
+        raise("top_k", "argument 2 (k) must be from 0 to the %d elements of axis %d, got %d", n, axis, k)
+    end
+    local order = shape.cut(np.argsort(x, { axis = axis, descending = true }), axis, 0, k)
+    return np.take_along_axis(x, order, { axis = axis }), order
+end)
+
+--- np.searchsorted(a, v, {side="left"}): for each element of v the index (i32) before which it would stand in a, 1-d
+-- and ascending: before its equals, or, with side "right", behind them. NaN stands last. By bisection.
+define("searchsorted", function(a, v, given)
+    a, v = coerce("searchsorted", 1, a), coerce("searchsorted", 2, v)
+    local side = options("searchsorted", given, { side = true }).side or "left"
+    if side ~= "left" and side ~= "right" then
+        raise("searchsorted", "option 'side' must be \"left\" or \"right\", got %s", core.describe(side))
+    end
+    if core.ndim(a) ~= 1 then raise("searchsorted", "argument 1 must have 1 axis, got shape %s", core.shape_text(a)) end
+    local n, step = shape_of(a)[1], 1
+    local found = np.zeros(shape_of(v), { dtype = "i32" })
+    while step <= n do step = 2 * step end
+    while step > 1 do -- `found` elements of a are known to stand before v; do step more?
+        step = step / 2
+        local next_found = found + step
+        local element = take(a, np.minimum(next_found, n) - 1, 0)
+        local before = side == "left" and np.less(element, v) or np.less_equal(element, v)
+        local last = side == "left" and np.logical_and(np.isnan(v), np.logical_not(np.isnan(element))) or np.isnan(v)
+        local more = np.logical_and(np.less_equal(next_found, n), np.logical_or(before, last))
+        found = np.where(more, next_found, found)
+    end
+    return found
+end)
+
+--- np.interp(x, xp, fp, {left=fp[0], right=fp[-1]}): at each x the line through the neighbouring points (xp, fp), which
+-- are 1-d, xp ascending; `left` and `right` stand outside of them. Differentiable in all.
+define("interp", function(x, xp, fp, given)
+    x, xp, fp = coerce("interp", 1, x), coerce("interp", 2, xp), coerce("interp", 3, fp)
+    local o = options("interp", given, { left = true, right = true })
+    local n = core.ndim(xp) == 1 and shape_of(xp)[1] or 0
+    if n == 0 or not shape.same(shape_of(xp), shape_of(fp)) then
+        raise("interp", "arguments 2 and 3 must be 1-d of one length above 0, got shapes %s and %s",
+              core.shape_text(xp), core.shape_text(fp))
+    end
+    local index = np.clip(np.searchsorted(xp, x, { side = "right" }), 1, math.max(n - 1, 1))
+    local x0, f0 = take(xp, index - 1, 0), take(fp, index - 1, 0)
+    local run, rise = take(xp, index, 0) - x0, take(fp, index, 0) - f0
+    local level = np.equal(run, 0)
+    local y = np.where(level, f0, f0 + (x - x0) / np.where(level, 1, run) * rise)
+    y = np.where(np.less(x, xp[0]), o.left == nil and fp[0] or o.left, y)
+    return np.where(np.greater(x, xp[-1]), o.right == nil and fp[-1] or o.right, y)
+end)
+
 -- ---- By looking at values -------------------------------------------------------------------------------------------
 
 --- Row-major positions of the elements of x that are not 0, as a Lua table. Waits.

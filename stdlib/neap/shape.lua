@@ -254,6 +254,13 @@ end
 --- np.swapaxes(x, a, b): exchanges two axes.
 define("swapaxes", swapaxes)
 
+--- np.matrix_transpose(x): the last two axes exchanged.
+define("matrix_transpose", function(x)
+    x = coerce("matrix_transpose", 1, x)
+    if core.ndim(x) < 2 then raise("matrix_transpose", "needs at least 2 axes, got shape %s", core.shape_text(x)) end
+    return swapaxes(x, -1, -2)
+end)
+
 --- x.mT: the last two axes exchanged.
 core.fields.mT = function(x)
     if core.ndim(x) < 2 then raise("array", "mT needs at least 2 axes, got shape %s", core.shape_text(x)) end
@@ -279,6 +286,31 @@ define("moveaxis", function(x, source, destination)
         end
     end
     return permute(x, order)
+end)
+
+--- np.diagonal(x, {offset=0, axis1=0, axis2=1}): the elements i, i + offset of two axes, as a new last axis.
+define("diagonal", function(x, given)
+    x = coerce("diagonal", 1, x)
+    local o = core.options("diagonal", given, { offset = true, axis1 = true, axis2 = true })
+    local offset, rank = o.offset == nil and 0 or o.offset, core.ndim(x)
+    if type(offset) ~= "number" or offset ~= floor(offset) then
+        bad_argument("diagonal", nil, "offset", "an integer", offset)
+    end
+    local first = axis_of("diagonal", o.axis1 == nil and 0 or o.axis1, rank)
+    local second = axis_of("diagonal", o.axis2 == nil and 1 or o.axis2, rank)
+    if first == second then raise("diagonal", "axis1 and axis2 are both %d", first) end
+    x = np.moveaxis(x, { first, second }, { -2, -1 })
+    local dims = shape_of(x)
+    local rows, columns = dims[rank - 1], dims[rank]
+    local count = math.max(0, math.min(rows + math.min(offset, 0), columns - math.max(offset, 0)))
+    local from = offset >= 0 and offset or -offset * columns
+    dims[rank - 1], dims[rank] = rows * columns, nil
+    local start, step = {}, {}
+    for k = 1, rank - 1 do start[k], step[k] = 0, 1 end
+    start[rank - 1], step[rank - 1] = count > 0 and from or 0, columns + 1
+    x = reshape(x, dims)
+    dims[rank - 1] = count
+    return slice(x, start, step, dims)
 end)
 
 --- np.expand_dims(x, axis): new axes of extent 1 at these places of the result.

@@ -1,6 +1,7 @@
 """make.py: makes all golden values again.
 
-    python tests/golden/make.py [name…]        names: ops views expressions random gradients optim printing io
+    python tests/golden/make.py [name…]        names: ops views expressions random gradients linalg
+                                               optim printing io
 
 Needs the packages of tests/requirements.txt. Each maker is a module make_NAME.py that says what it writes; making
 twice gives identical files, so `git diff` shows what a new version of JAX or NumPy changes.
@@ -11,7 +12,7 @@ import sys
 
 sys.dont_write_bytecode = True
 
-NAMES = ["ops", "views", "expressions", "random", "gradients", "optim", "printing", "io"]
+NAMES = ["ops", "views", "expressions", "random", "gradients", "linalg", "optim", "printing", "io"]
 
 
 def main(names):

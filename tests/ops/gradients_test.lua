@@ -65,6 +65,14 @@ local function some(...) return array(wide, { ... }, "f64") end
 
 local repeated, distinct = np.array({ 2, 0, 2 }, { dtype = "i32" }), np.array({ 2, 0 }, { dtype = "i32" })
 
+local linalg = np.linalg
+local function flat(...)
+    local parts = { ... }
+    for k = 1, #parts do parts[k] = parts[k]:reshape(-1) end
+    return np.concatenate(parts)
+end
+local function spaced(x) return x * 0.25 + np.diag(np.array({ 1, 3, 6 }, { dtype = "f64" })) end
+
 -- Rows whose attributes need an expression of their own: the function and its inputs.
 local structural = {
     astype = { function(x) return x:astype("f64") * 1 end, { some(3) } },
@@ -77,6 +85,27 @@ local structural = {
     concatenate = { function(x, y) return np.concatenate({ x, y, x }, { axis = 1 }) end, { some(2, 3), some(2, 1) } },
     pad = { function(x) return np.diag(x, 1) end, { some(3) } },
     matmul2 = { function(x, y) return np.matmul(x, y) end, { some(2, 3, 4), some(2, 4, 2) } },
+    cholesky = { function(x) return linalg.cholesky(x:matmul(np.matrix_transpose(x)) + np.eye(3)) end,
+                 { some(2, 3, 3) } },
+    triangular_solve = { function(x, y)
+        return flat(linalg.solve_triangular(x, y, { lower = true, trans = true, unit_diagonal = true }),
+                    linalg.solve_triangular(spaced(x), y), linalg.solve_triangular(spaced(x), y, { lower = true }),
+                    linalg.solve_triangular(spaced(x), y[0], { trans = true }))
+    end, { some(2, 3, 3), some(2, 3, 2) } },
+    solve = { function(x, y) return linalg.solve(spaced(x), y) end, { some(2, 3, 3), some(3, 2) } },
+    slogdet = { function(x) return (select(2, linalg.slogdet(spaced(x)))) end, { some(2, 3, 3) } },
+    det = { linalg.det, { some(2, 3, 3) } },
+    qr = { function(x) return flat(linalg.qr(x)) end, { some(2, 4, 3) } },
+    eigh = { function(x)
+        local w, v = linalg.eigh(spaced(x))
+        return flat(w, v, linalg.eigvalsh(spaced(x)))
+    end, { some(2, 3, 3) } },
+    svd = { function(x)
+        local u, s, vh = linalg.svd(x, { full_matrices = false })
+        local of_wide = linalg.svd(np.matrix_transpose(x), { full_matrices = false })
+        return flat(u, s, vh, of_wide, linalg.svdvals(x))
+    end, { some(2, 4, 2) } },
+    pinv = { linalg.pinv, { some(2, 4, 2) } },
     take = { function(x) return np.take(x, repeated, { axis = 0 }) end, { some(3, 2) } },
     put_add = { function(x, y) return x:at { repeated }:add(y) end, { some(3, 2), some(3, 2) } },
     put_set = { function(x, y) return x:at { distinct }:set(y) end, { some(3, 2), some(2, 2) } },

@@ -1,0 +1,293 @@
+/* matrix.c: what the rows of linear algebra share (matrix.h). */
+#include "matrix.h"
+
+#include <limits.h>
+#include <string.h>
+
+#include "engine/device.h"
+#include "lazy/internal.h"
+
+enum { PARALLEL_COST = 20000 }; /* estimated ns of a batch from which other workers are asked */
+
+/* ---- Shapes ------------------------------------------------------------------------------------------------------ */
+int lazy_matrix_check(const char *op, const lazy_aval *a) {
+    char text[256];
+    lazy_shape_text(a->ndim, a->shape, text, sizeof text);
+    if (a->ndim < 2)
+        return neap_error(NEAP_E_SHAPE, "%s: expected matrices (at least 2 axes), got shape %s", op, text);
+    int64_t m = lazy_matrix_rows(a), n = lazy_matrix_columns(a);
+    if (m >= INT_MAX || n >= INT_MAX || (m && n > (INT64_MAX >> 8) / m))
+        return neap_error(NEAP_E_SHAPE, "%s: expected matrices of fewer than 2^31 rows and columns, got shape %s", op,
+                          text);
+    return NEAP_OK;
+}
+
+int lazy_matrix_check_square(const char *op, const lazy_aval *a) {
+    int status = lazy_matrix_check(op, a);
+    char text[256];
+    if (status == 0 && lazy_matrix_rows(a) != lazy_matrix_columns(a))
+        return neap_error(NEAP_E_SHAPE, "%s: expected square matrices, got shape %s", op,
+                          lazy_shape_text(a->ndim, a->shape, text, sizeof text));
+    return status;
+}
+
+int lazy_matrix_check_batch(const char *op, const lazy_aval *a, const lazy_aval *b) {
+    char left[256], right[256];
+    if (a->ndim != b->ndim || memcmp(a->shape, b->shape, (size_t)(a->ndim - 2) * sizeof *a->shape) != 0)
+        return neap_error(NEAP_E_SHAPE, "%s: expected equal axes before the last two, got shapes %s and %s", op,
+                          lazy_shape_text(a->ndim, a->shape, left, sizeof left),
+                          lazy_shape_text(b->ndim, b->shape, right, sizeof right));
+    return NEAP_OK;
+}
+
+int lazy_matrix_batch_shape(const lazy_aval *a, lazy_result *out) {
+    memcpy(out->shape, a->shape, (size_t)(a->ndim - 2) * sizeof *a->shape);
+    out->ndim = (uint8_t)(a->ndim - 2);
+    return out->ndim;
+}
+
+int lazy_matrix_check_attrs(const char *op, const lazy_call_desc *call, int count) {
+    if (call->nattrs != count)
+        return neap_error(NEAP_E_ARGUMENT, "%s: expected %d attributes, got %d", op, count, call->nattrs);
+    return NEAP_OK;
+}
+
+static int64_t batches_of(int ndim, const int64_t *shape) {
+    int64_t count = 1;
+    for (int k = 0; k < ndim - 2; k++)
+        count *= shape[k];
+    return count;
+}
+
+int64_t lazy_matrix_cost(const lazy_aval *a, double flops) {
+    double cost = (500 + flops / 5) * (double)batches_of(a->ndim, a->shape);
+    return cost < 1e15 ? (int64_t)cost : (int64_t)1e15;
+}
+
+/* ---- Work -------------------------------------------------------------------------------------------------------- */
+typedef struct batch {
+    lazy_matrices x;
+    int (*one)(const lazy_matrices *x, int64_t index, const neap_run *run);
+} batch;
+
+static void run_one(void *arg, int64_t index, const neap_run *run) {
+    batch *b = arg;
+    int status = b->one(&b->x, index, run);
+    if (status)
+        atomic_store(&b->x.failed, status);
+}
+
+int lazy_matrix_each(const lazy_call *call, const neap_run *run,
+                     int (*one)(const lazy_matrices *x, int64_t index, const neap_run *run)) {
+    const lazy_tensor *a = &call->in[0];
+    batch b = {.one = one};
+    b.x.call = call;
+    b.x.f64 = call->out->dtype == NEAP_DTYPE_F64;
+    b.x.item = b.x.f64 ? 8 : 4;
+    b.x.m = (int)a->shape[a->ndim - 2];
+    b.x.n = (int)a->shape[a->ndim - 1];
+    int status = engine_lapack_get(b.x.f64, &b.x.lapack);
+    int64_t batches = batches_of(a->ndim, a->shape);
+    if (status || call->out->size == 0)
+        return status;
+    if ((double)batches * b.x.m * b.x.n < PARALLEL_COST) {
+        for (int64_t k = 0; k < batches; k++)
+            run_one(&b, k, run);
+    } else {
+        neap_parallel_for(run, batches, run_one, &b);
+    }
+    status = atomic_load(&b.x.failed);
+    return status ? neap_error(status, "%s: no memory for a factorization", call->op->name) : NEAP_OK;
+}
+
+void *lazy_matrix_at(const lazy_matrices *x, const lazy_tensor *t, int64_t index, int64_t elements) {
+    return (char *)t->data + (size_t)(index * elements) * x->item;
+}
+
+void lazy_matrix_copy_transposed(const lazy_matrices *x, void *to, const void *from, int64_t rows, int64_t columns) {
+    enum { BLOCK = 16 };
+    for (int64_t i0 = 0; i0 < rows; i0 += BLOCK) {
+        int64_t i1 = i0 + BLOCK < rows ? i0 + BLOCK : rows;
+        for (int64_t j = 0; j < columns; j++) {
+            for (int64_t i = i0; i < i1; i++) {
+                if (x->f64) {
+                    ((double *)to)[j * rows + i] = ((const double *)from)[i * columns + j];
+                } else {
+                    ((float *)to)[j * rows + i] = ((const float *)from)[i * columns + j];
+                }
+            }
+        }
+    }
+}
+
+void lazy_matrix_fill(const lazy_matrices *x, void *to, int64_t n, double value) {
+    for (int64_t k = 0; k < n; k++)
+        lazy_matrix_set(x, to, k, value);
+}
+
+void lazy_matrix_unit(const lazy_matrices *x, void *to, int64_t n) {
+    memset(to, 0, (size_t)(n * n) * x->item);
+    for (int64_t k = 0; k < n; k++)
+        lazy_matrix_set(x, to, k * n + k, 1);
+}
+
+/* ---- Nodes ------------------------------------------------------------------------------------------------------- */
+neap_node *lazy_matrix_transpose(neap_ctx *ctx, neap_node *a) {
+    if (!a)
+        return NULL;
+    int ndim = lazy_node_aval(a).ndim;
+    int64_t order[NEAP_MAX_DIMS];
+    for (int k = 0; k < ndim; k++)
+        order[k] = k < ndim - 2 ? k : 2 * ndim - 3 - k;
+    return lazy_build(ctx, LAZY_OP_transpose, 1, &a, ndim, order);
+}
+
+neap_node *lazy_matrix_product(neap_ctx *ctx, neap_node *a, neap_node *b) {
+    return lazy_build2(ctx, LAZY_OP_matmul2, a, b);
+}
+
+neap_node *lazy_matrix_minus(neap_ctx *ctx, neap_node *a, neap_node *b) {
+    return lazy_build2(ctx, LAZY_OP_subtract, a, b);
+}
+
+neap_node *lazy_matrix_negative(neap_ctx *ctx, neap_node *a) {
+    return lazy_build1(ctx, LAZY_OP_negative, a);
+}
+
+/* Row numbers plus `more` as a column, column numbers as a row. */
+static neap_node *numbers(neap_ctx *ctx, int64_t n, bool column, int64_t more) {
+    neap_node *i = lazy_build(ctx, LAZY_OP_iota, 0, NULL, 2, (int64_t[]){n, NEAP_DTYPE_I32});
+    if (more)
+        i = lazy_build2(ctx, LAZY_OP_add, i, lazy_build_number(ctx, (double)more));
+    return i ? lazy_build_reshape(ctx, i, 2, (int64_t[]){column ? n : 1, column ? 1 : n}) : NULL;
+}
+
+static neap_node *triangle(neap_ctx *ctx, neap_node *a, int k, int compare) {
+    if (!a)
+        return NULL;
+    lazy_aval of = lazy_node_aval(a);
+    neap_node *inside = lazy_build2(ctx, compare, numbers(ctx, lazy_matrix_rows(&of), true, k),
+                                    numbers(ctx, lazy_matrix_columns(&of), false, 0));
+    return lazy_build3(ctx, LAZY_OP_where, inside, a, lazy_build_number(ctx, 0));
+}
+
+neap_node *lazy_matrix_lower(neap_ctx *ctx, neap_node *a, int k) {
+    return triangle(ctx, a, k, LAZY_OP_greater_equal);
+}
+
+neap_node *lazy_matrix_upper(neap_ctx *ctx, neap_node *a, int k) {
+    return triangle(ctx, a, k, LAZY_OP_less_equal);
+}
+
+neap_node *lazy_matrix_diagonal_or(neap_ctx *ctx, neap_node *a, neap_node *b, int64_t n) {
+    neap_node *on = lazy_build2(ctx, LAZY_OP_equal, numbers(ctx, n, true, 0), numbers(ctx, n, false, 0));
+    return lazy_build3(ctx, LAZY_OP_where, on, a, b);
+}
+
+neap_node *lazy_matrix_eye(neap_ctx *ctx, neap_node *like, int64_t n) {
+    if (!like)
+        return NULL;
+    lazy_aval of = lazy_node_aval(like);
+    int64_t shape[NEAP_MAX_DIMS];
+    memcpy(shape, of.shape, (size_t)of.ndim * sizeof *shape);
+    shape[of.ndim - 2] = shape[of.ndim - 1] = n;
+    neap_node *one = lazy_build_cast(ctx, lazy_build_number(ctx, 1), of.dtype);
+    neap_node *eye = lazy_matrix_diagonal_or(ctx, one, lazy_build_number(ctx, 0), n);
+    return eye ? lazy_build_broadcast(ctx, eye, of.ndim, shape) : NULL;
+}
+
+/* x with axes of extent 1 before (`row`) or after its last axis, or both after all axes (`scalar`). */
+static neap_node *widen(neap_ctx *ctx, neap_node *x, bool scalar, bool row) {
+    if (!x)
+        return NULL;
+    lazy_aval of = lazy_node_aval(x);
+    int64_t shape[NEAP_MAX_DIMS + 2];
+    int ndim = of.ndim;
+    memcpy(shape, of.shape, (size_t)ndim * sizeof *shape);
+    if (scalar) {
+        shape[ndim++] = 1;
+        shape[ndim++] = 1;
+    } else {
+        int64_t n = shape[ndim - 1];
+        shape[ndim - 1] = row ? 1 : n;
+        shape[ndim++] = row ? n : 1;
+    }
+    return lazy_build_reshape(ctx, x, ndim, shape);
+}
+
+neap_node *lazy_matrix_scalar(neap_ctx *ctx, neap_node *x) {
+    return widen(ctx, x, true, false);
+}
+
+neap_node *lazy_matrix_column(neap_ctx *ctx, neap_node *x) {
+    return widen(ctx, x, false, false);
+}
+
+neap_node *lazy_matrix_row(neap_ctx *ctx, neap_node *x) {
+    return widen(ctx, x, false, true);
+}
+
+neap_node *lazy_matrix_diagonal(neap_ctx *ctx, neap_node *a) {
+    if (!a)
+        return NULL;
+    lazy_aval of = lazy_node_aval(a);
+    int64_t n = lazy_matrix_columns(&of);
+    neap_node *on = lazy_matrix_diagonal_or(ctx, a, lazy_build_number(ctx, 0), n);
+    return lazy_build(ctx, LAZY_OP_sum, 1, &on, 2, (int64_t[]){(int64_t)1 << (of.ndim - 2), 0});
+}
+
+neap_node *lazy_matrix_cut(neap_ctx *ctx, neap_node *x, int axis, int64_t from, int64_t count) {
+    if (!x)
+        return NULL;
+    lazy_aval of = lazy_node_aval(x);
+    int64_t slice[3 * NEAP_MAX_DIMS];
+    for (int k = 0; k < of.ndim; k++) {
+        bool cut = k == of.ndim + axis;
+        slice[3 * k] = cut && count ? from : 0;
+        slice[3 * k + 1] = 1;
+        slice[3 * k + 2] = cut ? count : of.shape[k];
+    }
+    return lazy_build(ctx, LAZY_OP_slice, 1, &x, 3 * of.ndim, slice);
+}
+
+neap_node *lazy_matrix_part(neap_ctx *ctx, neap_node *x, int64_t from, int64_t rows, int64_t columns) {
+    x = lazy_matrix_cut(ctx, x, -1, from, rows * columns);
+    if (!x)
+        return NULL;
+    lazy_aval of = lazy_node_aval(x);
+    int64_t shape[NEAP_MAX_DIMS + 1];
+    memcpy(shape, of.shape, (size_t)of.ndim * sizeof *shape);
+    shape[of.ndim - 1] = rows;
+    shape[of.ndim] = columns;
+    return lazy_build_reshape(ctx, x, of.ndim + 1, shape);
+}
+
+neap_node *lazy_matrix_join(neap_ctx *ctx, int axis, int n, neap_node *const *parts) {
+    return lazy_build(ctx, LAZY_OP_concatenate, n, parts, 1, (int64_t[]){axis});
+}
+
+neap_node *lazy_matrix_pack(neap_ctx *ctx, int n, neap_node *const *parts) {
+    neap_node *flat[4];
+    for (int k = 0; k < n; k++) {
+        if (!parts[k])
+            return NULL;
+        lazy_aval of = lazy_node_aval(parts[k]);
+        int64_t shape[NEAP_MAX_DIMS];
+        memcpy(shape, of.shape, (size_t)of.ndim * sizeof *shape);
+        shape[of.ndim - 2] *= shape[of.ndim - 1];
+        flat[k] = lazy_build_reshape(ctx, parts[k], of.ndim - 1, shape);
+    }
+    return lazy_matrix_join(ctx, -1, n, flat);
+}
+
+neap_node *lazy_matrix_solve_triangular(neap_ctx *ctx, neap_node *a, neap_node *b, bool lower, bool transposed) {
+    return lazy_build(ctx, LAZY_OP_triangular_solve, 2, (neap_node *[]){a, b}, 3, (int64_t[]){lower, transposed, 0});
+}
+
+neap_node *lazy_matrix_reciprocal(neap_ctx *ctx, neap_node *a) {
+    neap_node *is_zero = lazy_build2(ctx, LAZY_OP_equal, a, lazy_build_number(ctx, 0)),
+              *one = lazy_build_number(ctx, 1);
+    neap_node *safe = lazy_build3(ctx, LAZY_OP_where, is_zero, one, a);
+    return lazy_build3(ctx, LAZY_OP_where, is_zero, lazy_build_number(ctx, 0),
+                       lazy_build2(ctx, LAZY_OP_divide, one, safe));
+}

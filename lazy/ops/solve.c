@@ -1,0 +1,472 @@
+/* solve.c: systems of linear equations and determinants, by LAPACK: Cholesky and LU factorizations, triangular systems.
+ *
+ * Each matrix of a batch is one call of the library on one thread. A matrix that cannot be factored (not positive
+ * definite, singular) gives NaN or infinities, as in JAX: a batch of matrices then keeps its other results, and nothing
+ * depends on when the values are there.
+ *
+ * LAPACK is column-major: what lies row-major in memory is the transposed matrix there. For a symmetric matrix that is
+ * the same; the LU factorization is the one of the transposed matrix, which solves as well.
+ *
+ * Derivatives: M. Giles, "An extended collection of matrix derivative results for forward and reverse mode algorithmic
+ * differentiation", 2008; of Cholesky's factorization: I. Murray, "Differentiation of the Cholesky decomposition",
+ * 2016. */
+#include <math.h>
+#include <string.h>
+
+#include "build.h"
+#include "engine/device.h"
+#include "lazy/batch.h"
+#include "lazy/internal.h"
+#include "matrix.h"
+
+static double cube(const lazy_aval *a) {
+    double n = (double)lazy_matrix_columns(a);
+    return n * n * n;
+}
+
+/* ---- cholesky ---------------------------------------------------------------------------------------------------- */
+static int cholesky_shape(const lazy_call_desc *call, lazy_result *out) {
+    int status = lazy_matrix_check_square("cholesky", &call->in[0]);
+    return status ? status : lazy_shape_same(call, out);
+}
+
+static int64_t cholesky_cost(const lazy_call_desc *call, const lazy_result *out) {
+    (void)out;
+    return lazy_matrix_cost(&call->in[0], cube(&call->in[0]) / 3);
+}
+
+/* An upper triangle in columns is a lower one in rows: A = UᵀU there is A = LLᵀ here. */
+static int cholesky_one(const lazy_matrices *x, int64_t index, const neap_run *run) {
+    (void)run;
+    int64_t n = x->n;
+    int info = 0;
+    void *out = lazy_matrix_at(x, x->call->out, index, n * n);
+    memcpy(out, lazy_matrix_at(x, &x->call->in[0], index, n * n), (size_t)(n * n) * x->item);
+    x->lapack->potrf("U", &x->n, out, &x->n, &info, 1);
+    if (info)
+        lazy_matrix_fill(x, out, n * n, NAN);
+    for (int64_t i = 0; i < n; i++)
+        memset((char *)out + (size_t)(i * n + i + 1) * x->item, 0, (size_t)(n - i - 1) * x->item);
+    return NEAP_OK;
+}
+
+static int cholesky_call(const lazy_call *call, const neap_run *run) {
+    return lazy_matrix_each(call, run, cholesky_one);
+}
+
+/* The lower triangle with half of the diagonal. */
+static neap_node *half_lower(neap_ctx *ctx, neap_node *a) {
+    if (!a)
+        return NULL;
+    lazy_aval of = lazy_node_aval(a);
+    neap_node *half = lazy_build2(ctx, LAZY_OP_multiply, a, lazy_build_number(ctx, 0.5));
+    return lazy_matrix_lower(ctx, lazy_matrix_diagonal_or(ctx, half, a, lazy_matrix_columns(&of)), 0);
+}
+
+/* S = L⁻ᵀ half_lower(Lᵀ L̄) L⁻¹, made symmetric. */
+static int cholesky_grad(lazy_grad *g) {
+    neap_node *l = g->node;
+    neap_node *ct = lazy_matrix_lower(g->ctx, g->ct, 0);
+    neap_node *p = half_lower(g->ctx, lazy_matrix_product(g->ctx, lazy_matrix_transpose(g->ctx, l), ct));
+    neap_node *left = lazy_matrix_solve_triangular(g->ctx, l, p, true, true);
+    neap_node *s = lazy_matrix_solve_triangular(g->ctx, l, lazy_matrix_transpose(g->ctx, left), true, true);
+    g->out[0] = BUILD2(multiply, BUILD2(add, s, lazy_matrix_transpose(g->ctx, s)), NUMBER(0.5));
+    return grad_done(g, 1);
+}
+
+/* dL = L half_lower(L⁻¹ dA L⁻ᵀ) */
+static int cholesky_jvp(lazy_tangent *g) {
+    neap_node *l = g->node, *left = lazy_matrix_solve_triangular(g->ctx, l, g->in[0], true, false);
+    neap_node *both = lazy_matrix_solve_triangular(g->ctx, l, lazy_matrix_transpose(g->ctx, left), true, false);
+    g->out = lazy_matrix_product(g->ctx, l, half_lower(g->ctx, lazy_matrix_transpose(g->ctx, both)));
+    return jvp_done(g);
+}
+
+NEAP_OP(
+    cholesky,
+    .doc =
+        "Lower triangular L with L Lᵀ = a, for each symmetric positive definite matrix a of the last two axes, by "
+        "LAPACK's potrf. Reads the lower triangle, but differentiates as a function of symmetric matrices. NaN where "
+        "a matrix is not positive definite.",
+    .kind = LAZY_CALL, .arity = 1, .types = LAZY_REAL, .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE | LAZY_OP_SPLITS,
+    .residual = LAZY_RESIDUAL_OUT, .dtype = lazy_dtype_real, .shape = cholesky_shape, .call = cholesky_call,
+    .cost = cholesky_cost, .grad = cholesky_grad, .jvp = cholesky_jvp, .batch = lazy_batch_leading)
+
+/* ---- triangular_solve -------------------------------------------------------------------------------------------- */
+/* The right sides of op: matrices of as many rows as the first input has. */
+static int check_right_side(const char *op, const lazy_aval *a, const lazy_aval *b) {
+    int status = lazy_matrix_check_square(op, a);
+    status = status ? status : lazy_matrix_check(op, b);
+    status = status ? status : lazy_matrix_check_batch(op, a, b);
+    if (status == 0 && lazy_matrix_rows(a) != lazy_matrix_rows(b))
+        return neap_error(NEAP_E_SHAPE, "%s: expected right sides of %lld rows, got %lld", op,
+                          (long long)lazy_matrix_rows(a), (long long)lazy_matrix_rows(b));
+    return status;
+}
+
+static int triangular_solve_shape(const lazy_call_desc *call, lazy_result *out) {
+    int status = lazy_matrix_check_attrs("triangular_solve", call, 3);
+    status = status ? status : check_right_side("triangular_solve", &call->in[0], &call->in[1]);
+    if (status)
+        return status;
+    out->ndim = call->in[1].ndim;
+    memcpy(out->shape, call->in[1].shape, out->ndim * sizeof *out->shape);
+    return NEAP_OK;
+}
+
+static int64_t triangular_solve_cost(const lazy_call_desc *call, const lazy_result *out) {
+    double n = (double)lazy_matrix_rows(&call->in[0]);
+    return lazy_matrix_cost(&call->in[0], n * n * (double)out->shape[out->ndim - 1]);
+}
+
+/* In columns: Xᵀ op(A)ᵀ = Bᵀ, where the stored matrix is Aᵀ, of the other triangle. */
+static int triangular_solve_one(const lazy_matrices *x, int64_t index, const neap_run *run) {
+    (void)run;
+    static const double one_f64 = 1;
+    static const float one_f32 = 1;
+    const lazy_tensor *b = &x->call->in[1];
+    const int64_t *attrs = x->call->attrs;
+    int k = (int)b->shape[b->ndim - 1];
+    int64_t size = (int64_t)x->n * k;
+    void *out = lazy_matrix_at(x, x->call->out, index, size);
+    memcpy(out, lazy_matrix_at(x, b, index, size), (size_t)size * x->item);
+    x->lapack->trsm("R", attrs[0] ? "U" : "L", attrs[1] ? "T" : "N", attrs[2] ? "U" : "N", &k, &x->n,
+                    x->f64 ? (const void *)&one_f64 : (const void *)&one_f32,
+                    lazy_matrix_at(x, &x->call->in[0], index, (int64_t)x->n * x->n), &x->n, out, &k, 1, 1, 1, 1);
+    return NEAP_OK;
+}
+
+static int triangular_solve_call(const lazy_call *call, const neap_run *run) {
+    return lazy_matrix_each(call, run, triangular_solve_one);
+}
+
+static neap_node *triangular_like(neap_ctx *ctx, const neap_node *node, neap_node *b, bool transpose) {
+    const int64_t *attrs = lazy_node_attrs(node);
+    return lazy_build(ctx, LAZY_OP_triangular_solve, 2, (neap_node *[]){lazy_node_in(node, 0), b}, 3,
+                      (int64_t[]){attrs[0], attrs[1] != transpose, attrs[2]});
+}
+
+/* The part of a matrix that the op reads. */
+static neap_node *read_triangle(neap_ctx *ctx, const neap_node *node, neap_node *a) {
+    const int64_t *attrs = lazy_node_attrs(node);
+    int k = attrs[2] != 0;
+    return attrs[0] ? lazy_matrix_lower(ctx, a, -k) : lazy_matrix_upper(ctx, a, k);
+}
+
+/* B̄ = op(A)⁻ᵀ X̄ and, of op(A), -B̄ Xᵀ, in the triangle that is read. */
+static int triangular_solve_grad(lazy_grad *g) {
+    neap_node *b = triangular_like(g->ctx, g->node, g->ct, true);
+    if (g->wants[1])
+        g->out[1] = b;
+    if (g->wants[0]) {
+        bool transposed = lazy_node_attrs(g->node)[1] != 0;
+        neap_node *left = transposed ? g->node : b, *right = transposed ? b : g->node;
+        neap_node *a = lazy_matrix_product(g->ctx, left, lazy_matrix_transpose(g->ctx, right));
+        g->out[0] = read_triangle(g->ctx, g->node, lazy_matrix_negative(g->ctx, a));
+    }
+    return grad_done(g, 2);
+}
+
+/* dB - op(dA) X; either may be NULL, zero. */
+static neap_node *moved_right_side(neap_ctx *ctx, neap_node *x, neap_node *da, neap_node *db, bool transposed) {
+    if (!da)
+        return db;
+    neap_node *product = lazy_matrix_product(ctx, transposed ? lazy_matrix_transpose(ctx, da) : da, x);
+    return db ? lazy_matrix_minus(ctx, db, product) : lazy_matrix_negative(ctx, product);
+}
+
+/* dX = op(A)⁻¹ (dB - op(dA) X) */
+static int triangular_solve_jvp(lazy_tangent *g) {
+    neap_node *da = g->in[0] ? read_triangle(g->ctx, g->node, g->in[0]) : NULL;
+    if (g->in[0] && !da)
+        return NEAP_E_MEMORY;
+    bool transposed = lazy_node_attrs(g->node)[1] != 0;
+    g->out = triangular_like(g->ctx, g->node, moved_right_side(g->ctx, g->node, da, g->in[1], transposed), false);
+    return jvp_done(g);
+}
+
+NEAP_OP(
+    triangular_solve,
+    .doc =
+        "X with a X = b (aᵀ X = b where `transposed` is 1), for triangular matrices a of shape (…, n, n), b of shape "
+        "(…, n, k) with equal leading axes, by the BLAS's trsm. Reads the lower or the upper triangle of a; with "
+        "`unit`, its diagonal counts as ones. A zero on the diagonal gives infinities and NaN.",
+    .attrs = "lower transposed unit", .kind = LAZY_CALL, .arity = 2, .types = LAZY_REAL,
+    .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE | LAZY_OP_SPLITS, .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_OUT,
+    .dtype = lazy_dtype_real, .shape = triangular_solve_shape, .call = triangular_solve_call,
+    .cost = triangular_solve_cost, .grad = triangular_solve_grad, .jvp = triangular_solve_jvp,
+    .batch = lazy_batch_leading)
+
+/* ---- lu ---------------------------------------------------------------------------------------------------------- */
+static int lu_shape(const lazy_call_desc *call, lazy_result *out) {
+    int status = lazy_matrix_check_square("lu", &call->in[0]);
+    if (status)
+        return status;
+    status = lazy_shape_same(call, out);
+    out->shape[out->ndim - 2] += 1;
+    return status;
+}
+
+static int64_t lu_cost(const lazy_call_desc *call, const lazy_result *out) {
+    (void)out;
+    return lazy_matrix_cost(&call->in[0], cube(&call->in[0]) * 2 / 3);
+}
+
+static int lu_one(const lazy_matrices *x, int64_t index, const neap_run *run) {
+    int64_t n = x->n;
+    int info = 0;
+    void *out = lazy_matrix_at(x, x->call->out, index, n * (n + 1)), *pivots;
+    int status = neap_run_alloc(run, (size_t)n * sizeof(int), &pivots);
+    if (status)
+        return status;
+    memcpy(out, lazy_matrix_at(x, &x->call->in[0], index, n * n), (size_t)(n * n) * x->item);
+    x->lapack->getrf(&x->n, &x->n, out, &x->n, pivots, &info);
+    for (int64_t k = 0; k < n; k++)
+        lazy_matrix_set(x, out, n * n + k, ((const int *)pivots)[k]);
+    neap_run_free(run, pivots, (size_t)n * sizeof(int));
+    return NEAP_OK;
+}
+
+static int lu_call(const lazy_call *call, const neap_run *run) {
+    return lazy_matrix_each(call, run, lu_one);
+}
+
+NEAP_OP(
+    lu,
+    .doc =
+        "For each matrix a of shape (n, n) in the last two axes: n rows with the factors of LAPACK's getrf of aᵀ as it "
+        "stores them, transposed, and one row with its pivots. What `solve`, `slogdet` and `det` work with. Not "
+        "differentiated: those take the matrix itself as well.",
+    .kind = LAZY_CALL, .arity = 1, .types = LAZY_REAL,
+    .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE | LAZY_OP_SPLITS | LAZY_OP_ZERO_GRAD, .dtype = lazy_dtype_real,
+    .shape = lu_shape, .call = lu_call, .cost = lu_cost, .batch = lazy_batch_leading)
+
+/* ---- solve ------------------------------------------------------------------------------------------------------- */
+/* Inputs 0 and 1: a matrix and what `lu` made of it. */
+static int check_factors(const char *op, const lazy_call_desc *call) {
+    const lazy_aval *a = &call->in[0], *f = &call->in[1];
+    int status = lazy_matrix_check_square(op, a);
+    status = status ? status : lazy_matrix_check(op, f);
+    status = status ? status : lazy_matrix_check_batch(op, a, f);
+    char text[256];
+    if (status == 0 &&
+        (lazy_matrix_columns(f) != lazy_matrix_columns(a) || lazy_matrix_rows(f) != lazy_matrix_rows(a) + 1))
+        return neap_error(NEAP_E_SHAPE, "%s: expected the factors that lu gives, got shape %s", op,
+                          lazy_shape_text(f->ndim, f->shape, text, sizeof text));
+    return status;
+}
+
+static int solve_shape(const lazy_call_desc *call, lazy_result *out) {
+    int status = lazy_matrix_check_attrs("solve", call, 1);
+    status = status ? status : check_factors("solve", call);
+    status = status ? status : check_right_side("solve", &call->in[0], &call->in[2]);
+    if (status)
+        return status;
+    out->ndim = call->in[2].ndim;
+    memcpy(out->shape, call->in[2].shape, out->ndim * sizeof *out->shape);
+    return NEAP_OK;
+}
+
+static int64_t solve_cost(const lazy_call_desc *call, const lazy_result *out) {
+    double n = (double)lazy_matrix_rows(&call->in[0]);
+    return lazy_matrix_cost(&call->in[0], 2 * n * n * (double)out->shape[out->ndim - 1]);
+}
+
+/* Pivots are data: what no factorization gives is brought into the range. */
+static void read_pivots(const lazy_matrices *x, const void *row, int *pivots) {
+    for (int k = 0; k < x->n; k++) {
+        double p = lazy_matrix_get(x, row, k);
+        pivots[k] = p >= 1 && p <= x->n ? (int)p : k + 1;
+    }
+}
+
+static int solve_one(const lazy_matrices *x, int64_t index, const neap_run *run) {
+    const lazy_tensor *b = &x->call->in[2];
+    int k = (int)b->shape[b->ndim - 1], info = 0;
+    int64_t n = x->n, size = n * k;
+    const char *factors = lazy_matrix_at(x, &x->call->in[1], index, n * (n + 1));
+    size_t bytes = (size_t)n * sizeof(double) + (size_t)size * x->item;
+    void *room;
+    int status = neap_run_alloc(run, bytes, &room);
+    if (status)
+        return status;
+    int *pivots = room;
+    void *columns = (char *)room + (size_t)n * sizeof(double);
+    read_pivots(x, factors + (size_t)(n * n) * x->item, pivots);
+    lazy_matrix_copy_transposed(x, columns, lazy_matrix_at(x, b, index, size), n, k);
+    x->lapack->getrs(x->call->attrs[0] ? "N" : "T", &x->n, &k, factors, &x->n, pivots, columns, &x->n, &info, 1);
+    lazy_matrix_copy_transposed(x, lazy_matrix_at(x, x->call->out, index, size), columns, k, n);
+    neap_run_free(run, room, bytes);
+    return NEAP_OK;
+}
+
+static int solve_call(const lazy_call *call, const neap_run *run) {
+    return lazy_matrix_each(call, run, solve_one);
+}
+
+static neap_node *solve_with(neap_ctx *ctx, neap_node *a, neap_node *factors, neap_node *b, bool transposed) {
+    return lazy_build(ctx, LAZY_OP_solve, 3, (neap_node *[]){a, factors, b}, 1, (int64_t[]){transposed});
+}
+
+/* B̄ = op(A)⁻ᵀ X̄ and, of op(A), -B̄ Xᵀ. The factors are no variables. */
+static int solve_grad(lazy_grad *g) {
+    bool transposed = lazy_node_attrs(g->node)[0] != 0;
+    neap_node *b = solve_with(g->ctx, INPUT(0), INPUT(1), g->ct, !transposed);
+    if (g->wants[0]) {
+        neap_node *left = transposed ? g->node : b, *right = transposed ? b : g->node;
+        neap_node *a = lazy_matrix_product(g->ctx, left, lazy_matrix_transpose(g->ctx, right));
+        g->out[0] = lazy_matrix_negative(g->ctx, a);
+    }
+    if (g->wants[2])
+        g->out[2] = b;
+    g->wants[1] = false;
+    return grad_done(g, 3);
+}
+
+/* dX = op(A)⁻¹ (dB - op(dA) X) */
+static int solve_jvp(lazy_tangent *g) {
+    bool transposed = lazy_node_attrs(g->node)[0] != 0;
+    if (!g->in[0] && !g->in[2])
+        return NEAP_OK;
+    g->out = solve_with(g->ctx, INPUT(0), INPUT(1), moved_right_side(g->ctx, g->node, g->in[0], g->in[2], transposed),
+                        transposed);
+    return jvp_done(g);
+}
+
+NEAP_OP(
+    solve,
+    .doc =
+        "X with a X = b (aᵀ X = b where `transposed` is 1), for matrices a of shape (…, n, n), what `lu` made of them, "
+        "and b of shape (…, n, k) with equal leading axes, by LAPACK's getrs. A singular matrix gives infinities and "
+        "NaN. The values come from the factors, the derivative is that of a⁻¹ b.",
+    .attrs = "transposed", .kind = LAZY_CALL, .arity = 3, .types = LAZY_REAL,
+    .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE | LAZY_OP_SPLITS,
+    .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_IN1 | LAZY_RESIDUAL_OUT, .dtype = lazy_dtype_real,
+    .shape = solve_shape, .call = solve_call, .cost = solve_cost, .grad = solve_grad, .jvp = solve_jvp,
+    .batch = lazy_batch_leading)
+
+/* ---- slogdet, det ------------------------------------------------------------------------------------------------ */
+static int slogdet_shape(const lazy_call_desc *call, lazy_result *out) {
+    int status = check_factors("slogdet", call);
+    if (status == 0)
+        out->shape[lazy_matrix_batch_shape(&call->in[0], out)] = 2;
+    out->ndim++;
+    return status;
+}
+
+static int det_shape(const lazy_call_desc *call, lazy_result *out) {
+    int status = check_factors("det", call);
+    if (status == 0)
+        lazy_matrix_batch_shape(&call->in[0], out);
+    return status;
+}
+
+/* The sign of the row exchanges of the factors of matrix `index`, which are returned. */
+static const char *factors_of(const lazy_matrices *x, int64_t index, double *sign) {
+    int64_t n = x->n;
+    const char *factors = lazy_matrix_at(x, &x->call->in[1], index, n * (n + 1));
+    *sign = 1;
+    for (int64_t k = 0; k < n; k++)
+        *sign = lazy_matrix_get(x, factors, n * n + k) == (double)(k + 1) ? *sign : -*sign;
+    return factors;
+}
+
+static int slogdet_one(const lazy_matrices *x, int64_t index, const neap_run *run) {
+    (void)run;
+    double sign, sum = 0;
+    const char *factors = factors_of(x, index, &sign);
+    for (int64_t k = 0; k < x->n; k++) {
+        double d = lazy_matrix_get(x, factors, k * x->n + k);
+        sign = isnan(d) ? d : d == 0 ? 0 : d < 0 ? -sign : sign;
+        sum += log(fabs(d));
+    }
+    lazy_matrix_set(x, x->call->out->data, 2 * index, sign);
+    lazy_matrix_set(x, x->call->out->data, 2 * index + 1, sum);
+    return NEAP_OK;
+}
+
+static int det_one(const lazy_matrices *x, int64_t index, const neap_run *run) {
+    (void)run;
+    double product;
+    const char *factors = factors_of(x, index, &product);
+    for (int64_t k = 0; k < x->n; k++)
+        product *= lazy_matrix_get(x, factors, k * x->n + k);
+    lazy_matrix_set(x, x->call->out->data, index, product);
+    return NEAP_OK;
+}
+
+static int slogdet_call(const lazy_call *call, const neap_run *run) {
+    return lazy_matrix_each(call, run, slogdet_one);
+}
+
+static int det_call(const lazy_call *call, const neap_run *run) {
+    return lazy_matrix_each(call, run, det_one);
+}
+
+/* A⁻ᵀ from the factors. */
+static neap_node *inverse_transposed(neap_ctx *ctx, neap_node *a, neap_node *factors) {
+    lazy_aval of = lazy_node_aval(a);
+    return solve_with(ctx, a, factors, lazy_matrix_eye(ctx, a, lazy_matrix_columns(&of)), true);
+}
+
+/* d log|det A| = tr(A⁻¹ dA); the sign is constant. */
+static int slogdet_grad(lazy_grad *g) {
+    neap_node *ct = lazy_matrix_cut(g->ctx, g->ct, -1, 1, 1); /* (…, 1) */
+    g->wants[1] = false;
+    if (g->wants[0])
+        g->out[0] = BUILD2(multiply, lazy_matrix_column(g->ctx, ct), inverse_transposed(g->ctx, INPUT(0), INPUT(1)));
+    return grad_done(g, 2);
+}
+
+/* d det A = det A tr(A⁻¹ dA). */
+static int det_grad(lazy_grad *g) {
+    g->wants[1] = false;
+    if (g->wants[0])
+        g->out[0] = BUILD2(multiply, lazy_matrix_scalar(g->ctx, BUILD2(multiply, g->ct, g->node)),
+                           inverse_transposed(g->ctx, INPUT(0), INPUT(1)));
+    return grad_done(g, 2);
+}
+
+/* tr(A⁻¹ dA) */
+static neap_node *trace_of_quotient(lazy_tangent *g) {
+    lazy_aval a = lazy_node_aval(INPUT(0));
+    neap_node *product = BUILD2(multiply, inverse_transposed(g->ctx, INPUT(0), INPUT(1)), g->in[0]);
+    return lazy_build(g->ctx, LAZY_OP_sum, 1, &product, 2, (int64_t[]){(int64_t)3 << (a.ndim - 2), 0});
+}
+
+static int slogdet_jvp(lazy_tangent *g) {
+    if (!g->in[0])
+        return NEAP_OK;
+    lazy_aval out = lazy_node_aval(g->node);
+    int64_t shape[NEAP_MAX_DIMS];
+    memcpy(shape, out.shape, out.ndim * sizeof *shape);
+    shape[out.ndim - 1] = 1;
+    neap_node *trace = trace_of_quotient(g), *zero = lazy_build_cast(g->ctx, NUMBER(0), out.dtype);
+    trace = trace ? lazy_build_reshape(g->ctx, trace, out.ndim, shape) : NULL;
+    zero = zero ? lazy_build_broadcast(g->ctx, zero, out.ndim, shape) : NULL;
+    g->out = lazy_matrix_join(g->ctx, -1, 2, (neap_node *[]){zero, trace});
+    return jvp_done(g);
+}
+
+static int det_jvp(lazy_tangent *g) {
+    if (!g->in[0])
+        return NEAP_OK;
+    g->out = BUILD2(multiply, g->node, trace_of_quotient(g));
+    return jvp_done(g);
+}
+
+NEAP_OP(slogdet,
+        .doc =
+            "For matrices (…, n, n) and what `lu` made of them: the sign of the determinant and the logarithm of its "
+            "magnitude, as (…, 2). A singular matrix gives 0 and -inf, and its derivative is not finite.",
+        .kind = LAZY_CALL, .arity = 2, .types = LAZY_REAL, .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE,
+        .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_IN1, .dtype = lazy_dtype_real, .shape = slogdet_shape,
+        .call = slogdet_call, .grad = slogdet_grad, .jvp = slogdet_jvp, .batch = lazy_batch_leading)
+
+NEAP_OP(det,
+        .doc =
+            "For matrices (…, n, n) and what `lu` made of them: the determinant, as (…). Its derivative is made of the "
+            "inverse, so it is not finite where the matrix is singular.",
+        .kind = LAZY_CALL, .arity = 2, .types = LAZY_REAL, .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE,
+        .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_IN1 | LAZY_RESIDUAL_OUT, .dtype = lazy_dtype_real,
+        .shape = det_shape, .call = det_call, .grad = det_grad, .jvp = det_jvp, .batch = lazy_batch_leading)

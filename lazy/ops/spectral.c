@@ -1,0 +1,562 @@
+/* spectral.c: orthogonal factorizations by LAPACK: QR, eigenvalues and vectors of symmetric matrices, singular values
+ * and vectors; and the derivative of the pseudoinverse.
+ *
+ * A node has one result, so the parts of a factorization lie packed in one array, from which Lua cuts them by views:
+ * flat in a last axis, row by row (qr, svd), or as rows above each other (eigh).
+ *
+ * Derivatives: of QR, S. Walter and L. Lehmann, "Algorithmic differentiation of linear algebra functions with
+ * application in optimum experimental design", 2009; of eigenvectors, Giles 2008 (solve.c); of singular vectors,
+ * J. Townsend, "Differentiating the singular value decomposition", 2016; of the pseudoinverse, G. Golub and V. Pereyra,
+ * "The differentiation of pseudo-inverses and nonlinear least squares problems", 1973. Vectors are determined up to a
+ * sign, or a rotation where values are equal: derivatives are those of functions that do not depend on it. There the
+ * terms between equal values cancel, so they are left out here, where dividing by their difference would give NaN.
+ *
+ * Where a factorization does not converge, which a NaN or an infinity in the matrix brings about, it is all NaN.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "build.h"
+#include "engine/device.h"
+#include "lazy/batch.h"
+#include "lazy/internal.h"
+#include "matrix.h"
+
+static int64_t least(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
+
+static bool is_finite(const lazy_matrices *x, const void *from, int64_t n) {
+    for (int64_t k = 0; k < n; k++)
+        if (!isfinite(lazy_matrix_get(x, from, k)))
+            return false;
+    return true;
+}
+
+/* The number that a query for work space answered; f32 may have rounded it. */
+static int work_size(const lazy_matrices *x, const void *answer) {
+    return (int)(lazy_matrix_get(x, answer, 0) * (1 + 1e-6)) + 1;
+}
+
+static int64_t factor_cost(const lazy_call_desc *call, double factor) {
+    const lazy_aval *a = &call->in[0];
+    double m = (double)lazy_matrix_rows(a), n = (double)lazy_matrix_columns(a), k = m < n ? m : n;
+    return lazy_matrix_cost(a, factor * m * n * k);
+}
+
+/* ---- qr ---------------------------------------------------------------------------------------------------------- */
+typedef struct qr_parts { /* q is m × k, r is k × n */
+    int64_t m, n, k;
+} qr_parts;
+
+static qr_parts qr_of(const lazy_aval *a, const int64_t *attrs) {
+    int64_t m = lazy_matrix_rows(a), n = lazy_matrix_columns(a);
+    return (qr_parts){m, n, attrs[0] ? m : least(m, n)};
+}
+
+static int qr_shape(const lazy_call_desc *call, lazy_result *out) {
+    int status = lazy_matrix_check("qr", &call->in[0]);
+    status = status ? status : lazy_matrix_check_attrs("qr", call, 1);
+    if (status)
+        return status;
+    qr_parts p = qr_of(&call->in[0], call->attrs);
+    out->shape[lazy_matrix_batch_shape(&call->in[0], out)] = p.k * (p.m + p.n);
+    out->ndim++;
+    return NEAP_OK;
+}
+
+static int64_t qr_cost(const lazy_call_desc *call, const lazy_result *out) {
+    (void)out;
+    return factor_cost(call, 4);
+}
+
+/* Upper triangular rows of r out of the columns that geqrf left; the first k columns are made those of q. */
+static void qr_finish(const lazy_matrices *x, char *columns, const void *tau, void *work, int lwork, char *out, int k) {
+    int64_t m = x->m, n = x->n;
+    char *r = out + (size_t)(m * k) * x->item;
+    for (int64_t i = 0; i < k; i++)
+        for (int64_t j = 0; j < n; j++)
+            lazy_matrix_set(x, r, i * n + j, j >= i ? lazy_matrix_get(x, columns, j * m + i) : 0);
+    int info = 0, reflectors = (int)least(m, n), ld = x->m > 1 ? x->m : 1;
+    if (k > 0)
+        x->lapack->orgqr(&x->m, &k, &reflectors, columns, &ld, tau, work, &lwork, &info);
+    lazy_matrix_copy_transposed(x, out, columns, k, m);
+}
+
+static int qr_one(const lazy_matrices *x, int64_t index, const neap_run *run) {
+    int64_t m = x->m, n = x->n, wide = m > n ? m : n;
+    int k = (int)(x->call->attrs[0] ? m : least(m, n)), info = 0, query = -1, ld = m > 1 ? (int)m : 1;
+    double answer[2] = {0};
+    x->lapack->geqrf(&x->m, &x->n, NULL, &ld, NULL, &answer[0], &query, &info);
+    int reflectors = (int)least(m, n), asked = work_size(x, &answer[0]);
+    x->lapack->orgqr(&x->m, &k, &reflectors, NULL, &ld, NULL, &answer[1], &query, &info);
+    int lwork = asked > work_size(x, &answer[1]) ? asked : work_size(x, &answer[1]);
+    size_t bytes = (size_t)(m * wide + wide + lwork) * x->item;
+    void *room;
+    int status = neap_run_alloc(run, bytes, &room);
+    if (status)
+        return status;
+    char *columns = room, *tau = columns + (size_t)(m * wide) * x->item, *work = tau + (size_t)wide * x->item;
+    lazy_matrix_copy_transposed(x, columns, lazy_matrix_at(x, &x->call->in[0], index, m * n), m, n);
+    if (n > 0)
+        x->lapack->geqrf(&x->m, &x->n, columns, &ld, tau, work, &lwork, &info);
+    qr_finish(x, columns, tau, work, lwork, lazy_matrix_at(x, x->call->out, index, (m + n) * k), k);
+    neap_run_free(run, room, bytes);
+    return NEAP_OK;
+}
+
+static int qr_call(const lazy_call *call, const neap_run *run) {
+    return lazy_matrix_each(call, run, qr_one);
+}
+
+/* The parts of a node, or of its cotangent. */
+static qr_parts qr_split(neap_ctx *ctx, const neap_node *node, neap_node *packed, neap_node **q, neap_node **r) {
+    lazy_aval a = lazy_node_aval(lazy_node_in(node, 0));
+    qr_parts p = qr_of(&a, lazy_node_attrs(node));
+    *q = lazy_matrix_part(ctx, packed, 0, p.m, p.k);
+    *r = lazy_matrix_part(ctx, packed, p.m * p.k, p.k, p.n);
+    return p;
+}
+
+static int qr_check_derivative(const qr_parts *p) {
+    if (p->k == p->n)
+        return NEAP_OK;
+    return neap_error(
+        NEAP_E_ARGUMENT,
+        "qr: expected at least as many rows as columns, and mode \"reduced\" if more, to have a derivative; "
+        "got q of shape (%lld, %lld) and r of shape (%lld, %lld)",
+        (long long)p->m, (long long)p->k, (long long)p->k, (long long)p->n);
+}
+
+/* a R⁻¹ */
+static neap_node *over_r(neap_ctx *ctx, neap_node *a, neap_node *r) {
+    return lazy_matrix_transpose(ctx, lazy_matrix_solve_triangular(ctx, r, lazy_matrix_transpose(ctx, a), false, true));
+}
+
+/* Ā = (Q̄ + Q C) R⁻ᵀ, C the symmetric matrix with the lower triangle of R R̄ᵀ - Q̄ᵀ Q. */
+static int qr_grad(lazy_grad *g) {
+    neap_ctx *ctx = g->ctx;
+    neap_node *q, *r, *ct_q, *ct_r;
+    qr_parts p = qr_split(ctx, g->node, g->node, &q, &r);
+    int status = qr_check_derivative(&p);
+    if (status)
+        return status;
+    qr_split(ctx, g->node, g->ct, &ct_q, &ct_r);
+    neap_node *rr = lazy_matrix_product(ctx, r, lazy_matrix_transpose(ctx, lazy_matrix_upper(ctx, ct_r, 0)));
+    neap_node *m = lazy_matrix_minus(ctx, rr, lazy_matrix_product(ctx, lazy_matrix_transpose(ctx, ct_q), q));
+    neap_node *c = BUILD2(add, lazy_matrix_lower(ctx, m, 0), lazy_matrix_transpose(ctx, lazy_matrix_lower(ctx, m, -1)));
+    neap_node *sum = lazy_matrix_transpose(ctx, BUILD2(add, ct_q, lazy_matrix_product(ctx, q, c)));
+    g->out[0] = lazy_matrix_transpose(ctx, lazy_matrix_solve_triangular(ctx, r, sum, false, false));
+    return grad_done(g, 1);
+}
+
+/* With X = dA R⁻¹, C = Qᵀ X and Ω = lower(C) - lower(C)ᵀ: dQ = X + Q (Ω - C), dR = (C - Ω) R. */
+static int qr_jvp(lazy_tangent *g) {
+    neap_ctx *ctx = g->ctx;
+    neap_node *q, *r;
+    qr_parts p = qr_split(ctx, g->node, g->node, &q, &r);
+    int status = qr_check_derivative(&p);
+    if (status)
+        return status;
+    neap_node *x = over_r(ctx, g->in[0], r), *c = lazy_matrix_product(ctx, lazy_matrix_transpose(ctx, q), x);
+    neap_node *lower = lazy_matrix_lower(ctx, c, -1);
+    neap_node *rest = lazy_matrix_minus(ctx, c, lazy_matrix_minus(ctx, lower, lazy_matrix_transpose(ctx, lower)));
+    neap_node *dq = lazy_matrix_minus(ctx, x, lazy_matrix_product(ctx, q, rest));
+    g->out = lazy_matrix_pack(ctx, 2, (neap_node *[]){dq, lazy_matrix_product(ctx, rest, r)});
+    return jvp_done(g);
+}
+
+NEAP_OP(
+    qr,
+    .doc =
+        "q and r with q r = a, q with orthonormal columns and r upper triangular, by LAPACK's geqrf, for each m × n "
+        "matrix a of the last two axes: packed along one last axis, q (m × k) and then r (k × n), k = min(m, n), or m "
+        "where `complete` is 1. The signs are LAPACK's. Derivatives: where r is square.",
+    .attrs = "complete", .kind = LAZY_CALL, .arity = 1, .types = LAZY_REAL,
+    .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE | LAZY_OP_SPLITS, .residual = LAZY_RESIDUAL_OUT, .dtype = lazy_dtype_real,
+    .shape = qr_shape, .call = qr_call, .cost = qr_cost, .grad = qr_grad, .jvp = qr_jvp, .batch = lazy_batch_leading)
+
+/* ---- eigh -------------------------------------------------------------------------------------------------------- */
+static int eigh_shape(const lazy_call_desc *call, lazy_result *out) {
+    int status = lazy_matrix_check_square("eigh", &call->in[0]);
+    status = status ? status : lazy_matrix_check_attrs("eigh", call, 1);
+    if (status)
+        return status;
+    status = lazy_shape_same(call, out);
+    out->shape[out->ndim - 2] = call->attrs[0] ? out->shape[out->ndim - 1] + 1 : 1;
+    return status;
+}
+
+static int64_t eigh_cost(const lazy_call_desc *call, const lazy_result *out) {
+    (void)out;
+    return factor_cost(call, call->attrs[0] ? 9 : 4. / 3);
+}
+
+static int eigh_one(const lazy_matrices *x, int64_t index, const neap_run *run) {
+    bool vectors = x->call->attrs[0] != 0;
+    int64_t n = x->n;
+    const char *job = vectors ? "V" : "N";
+    double answer = 0;
+    int info = 0, query = -1, liwork = 0;
+    const void *a = lazy_matrix_at(x, &x->call->in[0], index, n * n);
+    char *out = lazy_matrix_at(x, x->call->out, index, vectors ? n * (n + 1) : n);
+    x->lapack->syevd(job, "U", &x->n, NULL, &x->n, NULL, &answer, &query, &liwork, &query, &info, 1, 1);
+    int lwork = work_size(x, &answer);
+    size_t integers = ((size_t)liwork * sizeof(int) + 7) / 8 * 8;
+    size_t bytes = integers + (size_t)(n * n + lwork) * x->item;
+    void *room;
+    int status = neap_run_alloc(run, bytes, &room);
+    if (status)
+        return status;
+    char *columns = (char *)room + integers, *work = columns + (size_t)(n * n) * x->item;
+    memcpy(columns, a, (size_t)(n * n) * x->item);
+    if (is_finite(x, a, n * n)) {
+        x->lapack->syevd(job, "U", &x->n, columns, &x->n, out, work, &lwork, room, &liwork, &info, 1, 1);
+    } else {
+        info = 1;
+    }
+    if (info)
+        lazy_matrix_fill(x, out, vectors ? n * (n + 1) : n, NAN);
+    else if (vectors)
+        lazy_matrix_copy_transposed(x, out + (size_t)n * x->item, columns, n, n);
+    neap_run_free(run, room, bytes);
+    return NEAP_OK;
+}
+
+static int eigh_call(const lazy_call *call, const neap_run *run) {
+    return lazy_matrix_each(call, run, eigh_one);
+}
+
+/* w (…, n) and the matrix v of a node that has both; of one that has not: of the same matrix again. */
+static void eigh_parts(neap_ctx *ctx, neap_node *node, neap_node **w, neap_node **v) {
+    neap_node *a = lazy_node_in(node, 0);
+    int64_t n = lazy_node_aval(a).shape[lazy_node_aval(a).ndim - 1];
+    if (!lazy_node_attrs(node)[0])
+        node = lazy_build(ctx, LAZY_OP_eigh, 1, &a, 1, (int64_t[]){1});
+    *w = lazy_matrix_cut(ctx, node, -2, 0, 1);
+    *v = lazy_matrix_cut(ctx, node, -2, 1, n);
+}
+
+/* 1 / (w[j] - w[i]), 0 where they are equal; w is (…, 1, n). */
+static neap_node *eigh_gaps(neap_ctx *ctx, neap_node *w) {
+    return lazy_matrix_reciprocal(ctx, lazy_matrix_minus(ctx, w, lazy_matrix_transpose(ctx, w)));
+}
+
+/* Ā = V (diag(w̄) + F ∘ (Vᵀ V̄)) Vᵀ, F the reciprocal gaps. */
+static int eigh_grad(lazy_grad *g) {
+    neap_ctx *ctx = g->ctx;
+    neap_node *w, *v, *ct_w = g->ct, *inner;
+    eigh_parts(ctx, g->node, &w, &v);
+    neap_node *vt = lazy_matrix_transpose(ctx, v);
+    if (lazy_node_attrs(g->node)[0]) {
+        int64_t n = lazy_node_aval(g->ct).shape[lazy_node_aval(g->ct).ndim - 1];
+        ct_w = lazy_matrix_cut(ctx, g->ct, -2, 0, 1);
+        inner = lazy_matrix_product(ctx, vt, lazy_matrix_cut(ctx, g->ct, -2, 1, n));
+        inner = lazy_matrix_diagonal_or(ctx, ct_w, BUILD2(multiply, eigh_gaps(ctx, w), inner), n);
+        inner = lazy_matrix_product(ctx, v, inner);
+    } else {
+        inner = BUILD2(multiply, v, ct_w);
+    }
+    g->out[0] = lazy_matrix_product(ctx, inner, vt);
+    return grad_done(g, 1);
+}
+
+/* With M = Vᵀ dA V: dw = diag(M), dV = V (F ∘ M). */
+static int eigh_jvp(lazy_tangent *g) {
+    neap_ctx *ctx = g->ctx;
+    neap_node *w, *v;
+    eigh_parts(ctx, g->node, &w, &v);
+    neap_node *m = lazy_matrix_product(ctx, lazy_matrix_transpose(ctx, v), lazy_matrix_product(ctx, g->in[0], v));
+    neap_node *dw = lazy_matrix_row(ctx, lazy_matrix_diagonal(ctx, m));
+    if (lazy_node_attrs(g->node)[0]) {
+        neap_node *dv = lazy_matrix_product(ctx, v, BUILD2(multiply, eigh_gaps(ctx, w), m));
+        g->out = lazy_matrix_join(ctx, -2, 2, (neap_node *[]){dw, dv});
+    } else {
+        g->out = dw;
+    }
+    return jvp_done(g);
+}
+
+NEAP_OP(
+    eigh,
+    .doc =
+        "Eigenvalues w, ascending, and orthonormal eigenvectors of each symmetric matrix of the last two axes, by "
+        "LAPACK's syevd, as (…, n + 1, n): w as the first row, and below it the matrix whose columns are the vectors; "
+        "with `vectors` 0 only w, as (…, 1, n). Reads the lower triangle; differentiates as a function of symmetric "
+        "matrices. Signs are LAPACK's.",
+    .attrs = "vectors", .kind = LAZY_CALL, .arity = 1, .types = LAZY_REAL,
+    .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE | LAZY_OP_SPLITS, .residual = LAZY_RESIDUAL_OUT | LAZY_RESIDUAL_IN0,
+    .dtype = lazy_dtype_real, .shape = eigh_shape, .call = eigh_call, .cost = eigh_cost, .grad = eigh_grad,
+    .jvp = eigh_jvp, .batch = lazy_batch_leading)
+
+/* ---- svd --------------------------------------------------------------------------------------------------------- */
+typedef struct svd_parts { /* u is m × mu, s has k values, vh is nv × n */
+    int64_t m, n, k, mu, nv;
+} svd_parts;
+
+static svd_parts svd_of(int64_t m, int64_t n, const int64_t *attrs) {
+    int64_t k = least(m, n);
+    return (svd_parts){m, n, k, attrs[0] ? m : k, attrs[0] ? n : k};
+}
+
+static int svd_shape(const lazy_call_desc *call, lazy_result *out) {
+    int status = lazy_matrix_check("svd", &call->in[0]);
+    status = status ? status : lazy_matrix_check_attrs("svd", call, 2);
+    if (status)
+        return status;
+    svd_parts p = svd_of(lazy_matrix_rows(&call->in[0]), lazy_matrix_columns(&call->in[0]), call->attrs);
+    out->shape[lazy_matrix_batch_shape(&call->in[0], out)] = call->attrs[1] ? p.m * p.mu + p.k + p.nv * p.n : p.k;
+    out->ndim++;
+    return NEAP_OK;
+}
+
+static int64_t svd_cost(const lazy_call_desc *call, const lazy_result *out) {
+    (void)out;
+    return factor_cost(call, call->attrs[1] ? 14 : 4);
+}
+
+/* In columns the matrix is aᵀ = V S Uᵀ, so LAPACK's left vectors are V, and its columns are the rows of vh here. */
+static int svd_one(const lazy_matrices *x, int64_t index, const neap_run *run) {
+    const int64_t *attrs = x->call->attrs;
+    svd_parts p = svd_of(x->m, x->n, attrs);
+    int64_t in = p.m * p.n, size = attrs[1] ? p.m * p.mu + p.k + p.nv * p.n : p.k;
+    const char *job = !attrs[1] ? "N" : attrs[0] ? "A" : "S";
+    char *out = lazy_matrix_at(x, x->call->out, index, size),
+         *s = out + (attrs[1] ? (size_t)(p.m * p.mu) * x->item : 0);
+    char *vh = s + (size_t)p.k * x->item;
+    const void *a = lazy_matrix_at(x, &x->call->in[0], index, in);
+    if (p.k == 0) { /* LAPACK leaves bases of nothing out */
+        if (p.mu > 0)
+            lazy_matrix_unit(x, out, p.mu);
+        if (p.nv > 0)
+            lazy_matrix_unit(x, vh, p.nv);
+        return NEAP_OK;
+    }
+    double answer = 0;
+    int info = 0, query = -1, ldvt = (int)p.mu;
+    x->lapack->gesdd(job, &x->n, &x->m, NULL, &x->n, NULL, NULL, &x->n, NULL, &ldvt, &answer, &query, NULL, &info, 1);
+    int lwork = work_size(x, &answer);
+    size_t integers = (size_t)p.k * 8 * sizeof(int), bytes = integers + (size_t)(in + lwork) * x->item;
+    void *room;
+    int status = neap_run_alloc(run, bytes, &room);
+    if (status)
+        return status;
+    char *columns = (char *)room + integers, *work = columns + (size_t)in * x->item;
+    memcpy(columns, a, (size_t)in * x->item);
+    if (is_finite(x, a, in)) {
+        x->lapack->gesdd(job, &x->n, &x->m, columns, &x->n, s, vh, &x->n, out, &ldvt, work, &lwork, room, &info, 1);
+    } else {
+        info = 1;
+    }
+    if (info)
+        lazy_matrix_fill(x, out, size, NAN);
+    neap_run_free(run, room, bytes);
+    return NEAP_OK;
+}
+
+static int svd_call(const lazy_call *call, const neap_run *run) {
+    return lazy_matrix_each(call, run, svd_one);
+}
+
+/* The parts of a packed node with vectors; s is (…, 1, k). */
+static void svd_split(neap_ctx *ctx, const svd_parts *p, neap_node *packed, neap_node **u, neap_node **s,
+                      neap_node **vh) {
+    *u = lazy_matrix_part(ctx, packed, 0, p->m, p->mu);
+    *s = lazy_matrix_part(ctx, packed, p->m * p->mu, 1, p->k);
+    *vh = lazy_matrix_part(ctx, packed, p->m * p->mu + p->k, p->nv, p->n);
+}
+
+static svd_parts svd_parts_of(const neap_node *node) {
+    lazy_aval a = lazy_node_aval(lazy_node_in(node, 0));
+    return svd_of(lazy_matrix_rows(&a), lazy_matrix_columns(&a), lazy_node_attrs(node));
+}
+
+static int svd_check_derivative(const svd_parts *p) {
+    if (p->mu == p->k && p->nv == p->k)
+        return NEAP_OK;
+    return neap_error(NEAP_E_ARGUMENT,
+                      "svd: expected full_matrices=false to have a derivative; got full matrices of a matrix of shape "
+                      "(%lld, %lld)",
+                      (long long)p->m, (long long)p->n);
+}
+
+/* A node with vectors for the matrix of a node without. */
+static neap_node *svd_with_vectors(neap_ctx *ctx, const neap_node *node) {
+    neap_node *a = lazy_node_in(node, 0);
+    return lazy_build(ctx, LAZY_OP_svd, 1, &a, 2, (int64_t[]){0, 1});
+}
+
+/* 1 / (s[j]² - s[i]²), 0 where they are equal. */
+static neap_node *svd_gaps(neap_ctx *ctx, neap_node *s) {
+    neap_node *column = lazy_matrix_transpose(ctx, s);
+    neap_node *product =
+        lazy_build2(ctx, LAZY_OP_multiply, lazy_matrix_minus(ctx, s, column), lazy_build2(ctx, LAZY_OP_add, s, column));
+    return lazy_matrix_reciprocal(ctx, product);
+}
+
+/* a - aᵀ */
+static neap_node *antisymmetric(neap_ctx *ctx, neap_node *a) {
+    return lazy_matrix_minus(ctx, a, lazy_matrix_transpose(ctx, a));
+}
+
+/* Singular values alone: Ā = U diag(s̄) Vᵀ. */
+static int svdvals_grad(lazy_grad *g) {
+    neap_node *u, *s, *vh;
+    svd_parts p = svd_of(svd_parts_of(g->node).m, svd_parts_of(g->node).n, (int64_t[]){0, 1});
+    svd_split(g->ctx, &p, svd_with_vectors(g->ctx, g->node), &u, &s, &vh);
+    g->out[0] = lazy_matrix_product(g->ctx, BUILD2(multiply, u, lazy_matrix_row(g->ctx, g->ct)), vh);
+    return grad_done(g, 1);
+}
+
+/* With A₁ = Uᵀ Ū, A₂ = Vᵀ V̄, and F the reciprocal gaps:
+ * Ā = U ((F ∘ (A₁ - A₁ᵀ)) S + S (F ∘ (A₂ - A₂ᵀ)) + diag(s̄)) Vᵀ + (Ū - U A₁) S⁻¹ Vᵀ + U S⁻¹ (V̄ᵀ - A₂ᵀ Vᵀ) */
+static int svd_grad(lazy_grad *g) {
+    neap_ctx *ctx = g->ctx;
+    if (!lazy_node_attrs(g->node)[1])
+        return svdvals_grad(g);
+    svd_parts p = svd_parts_of(g->node);
+    int status = svd_check_derivative(&p);
+    if (status)
+        return status;
+    neap_node *u, *s, *vh, *ct_u, *ct_s, *ct_vh;
+    svd_split(ctx, &p, g->node, &u, &s, &vh);
+    svd_split(ctx, &p, g->ct, &ct_u, &ct_s, &ct_vh);
+    neap_node *a1 = lazy_matrix_product(ctx, lazy_matrix_transpose(ctx, u), ct_u);
+    neap_node *a2t = lazy_matrix_product(ctx, ct_vh, lazy_matrix_transpose(ctx, vh));
+    neap_node *gaps = svd_gaps(ctx, s), *column = lazy_matrix_transpose(ctx, s);
+    neap_node *left = BUILD2(multiply, BUILD2(multiply, gaps, antisymmetric(ctx, a1)), s);
+    neap_node *right =
+        BUILD2(multiply, column, BUILD2(multiply, gaps, antisymmetric(ctx, lazy_matrix_transpose(ctx, a2t))));
+    neap_node *core = lazy_matrix_diagonal_or(ctx, ct_s, BUILD2(add, left, right), p.k);
+    neap_node *sum = lazy_matrix_product(ctx, u, core), *over = lazy_matrix_reciprocal(ctx, s);
+    if (p.m > p.k) {
+        neap_node *rest = lazy_matrix_minus(ctx, ct_u, lazy_matrix_product(ctx, u, a1));
+        sum = BUILD2(add, sum, BUILD2(multiply, rest, over));
+    }
+    g->out[0] = lazy_matrix_product(ctx, sum, vh);
+    if (p.n > p.k) {
+        neap_node *rest = lazy_matrix_minus(ctx, ct_vh, lazy_matrix_product(ctx, a2t, vh));
+        rest = BUILD2(multiply, lazy_matrix_transpose(ctx, over), rest);
+        g->out[0] = BUILD2(add, g->out[0], lazy_matrix_product(ctx, u, rest));
+    }
+    return grad_done(g, 1);
+}
+
+/* With P = Uᵀ dA V: ds = diag(P), dU = U (F ∘ (P S + S Pᵀ)) + (I - U Uᵀ) dA V S⁻¹, and dV the same of dAᵀ. */
+static int svd_jvp(lazy_tangent *g) {
+    neap_ctx *ctx = g->ctx;
+    bool vectors = lazy_node_attrs(g->node)[1] != 0;
+    svd_parts p = svd_parts_of(g->node);
+    int status = vectors ? svd_check_derivative(&p) : NEAP_OK;
+    if (status)
+        return status;
+    neap_node *u, *s, *vh;
+    if (!vectors)
+        p = svd_of(p.m, p.n, (int64_t[]){0, 1});
+    svd_split(ctx, &p, vectors ? g->node : svd_with_vectors(ctx, g->node), &u, &s, &vh);
+    neap_node *ut = lazy_matrix_transpose(ctx, u), *uta = lazy_matrix_product(ctx, ut, g->in[0]);
+    neap_node *inner = lazy_matrix_product(ctx, uta, lazy_matrix_transpose(ctx, vh));
+    neap_node *ds = lazy_matrix_diagonal(ctx, inner);
+    if (!vectors) {
+        g->out = ds;
+        return jvp_done(g);
+    }
+    neap_node *inner_t = lazy_matrix_transpose(ctx, inner), *column = lazy_matrix_transpose(ctx, s);
+    neap_node *gaps = svd_gaps(ctx, s), *over = lazy_matrix_reciprocal(ctx, s);
+    neap_node *of_u = BUILD2(add, BUILD2(multiply, inner, s), BUILD2(multiply, column, inner_t));
+    neap_node *of_v = BUILD2(add, BUILD2(multiply, column, inner), BUILD2(multiply, inner_t, s));
+    neap_node *du = lazy_matrix_product(ctx, u, BUILD2(multiply, gaps, of_u));
+    neap_node *dvh = lazy_matrix_product(ctx, lazy_matrix_transpose(ctx, BUILD2(multiply, gaps, of_v)), vh);
+    if (p.m > p.k) {
+        neap_node *av = lazy_matrix_product(ctx, g->in[0], lazy_matrix_transpose(ctx, vh));
+        av = lazy_matrix_minus(ctx, av, lazy_matrix_product(ctx, u, inner));
+        du = BUILD2(add, du, BUILD2(multiply, av, over));
+    }
+    if (p.n > p.k) {
+        uta = lazy_matrix_minus(ctx, uta, lazy_matrix_product(ctx, inner, vh));
+        dvh = BUILD2(add, dvh, BUILD2(multiply, lazy_matrix_transpose(ctx, over), uta));
+    }
+    g->out = lazy_matrix_pack(ctx, 3, (neap_node *[]){du, lazy_matrix_row(ctx, ds), dvh});
+    return jvp_done(g);
+}
+
+NEAP_OP(
+    svd,
+    .doc =
+        "Singular values s, descending, and vectors u, vh with u diag(s) vh = a, for each m × n matrix a of the last "
+        "two axes, by LAPACK's gesdd: packed along one last axis, u (m × k), s (k), vh (k × n), k = min(m, n); where "
+        "`full` is 1, u is m × m and vh n × n; where `vectors` is 0, only s. Signs are LAPACK's. Derivatives: not of "
+        "full vectors of matrices that are not square.",
+    .attrs = "full vectors", .kind = LAZY_CALL, .arity = 1, .types = LAZY_REAL,
+    .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE | LAZY_OP_SPLITS, .residual = LAZY_RESIDUAL_OUT | LAZY_RESIDUAL_IN0,
+    .dtype = lazy_dtype_real, .shape = svd_shape, .call = svd_call, .cost = svd_cost, .grad = svd_grad, .jvp = svd_jvp,
+    .batch = lazy_batch_leading)
+
+/* ---- pinv -------------------------------------------------------------------------------------------------------- */
+static int pinv_shape(const lazy_call_desc *call, lazy_result *out) {
+    const lazy_aval *a = &call->in[0], *p = &call->in[1];
+    int status = lazy_matrix_check("pinv", a);
+    status = status ? status : lazy_matrix_check("pinv", p);
+    status = status ? status : lazy_matrix_check_batch("pinv", a, p);
+    char text[256];
+    if (status == 0 && (lazy_matrix_rows(a) != lazy_matrix_columns(p) || lazy_matrix_columns(a) != lazy_matrix_rows(p)))
+        return neap_error(NEAP_E_SHAPE, "pinv: expected a pseudoinverse of %lld rows and %lld columns, got shape %s",
+                          (long long)lazy_matrix_columns(a), (long long)lazy_matrix_rows(a),
+                          lazy_shape_text(p->ndim, p->shape, text, sizeof text));
+    if (status == 0)
+        memcpy(out->shape, p->shape, p->ndim * sizeof *p->shape);
+    out->ndim = p->ndim;
+    return status;
+}
+
+static int pinv_call(const lazy_call *call, const neap_run *run) {
+    (void)run;
+    if (call->out->size)
+        memcpy(call->out->data, call->in[1].data, (size_t)(call->out->size * neap_dtype_bytes(call->out->dtype)));
+    return NEAP_OK;
+}
+
+/* a - b c */
+static neap_node *minus_product(neap_ctx *ctx, neap_node *a, neap_node *b, neap_node *c) {
+    return lazy_matrix_minus(ctx, a, lazy_matrix_product(ctx, b, c));
+}
+
+/* With P = A⁺: Ā = -Pᵀ P̄ Pᵀ + (I - A P) P̄ᵀ P Pᵀ + Pᵀ P P̄ᵀ (I - P A) */
+static int pinv_grad(lazy_grad *g) {
+    neap_ctx *ctx = g->ctx;
+    neap_node *a = INPUT(0), *p = g->node, *pt = lazy_matrix_transpose(ctx, p);
+    neap_node *ct_t = lazy_matrix_transpose(ctx, g->ct);
+    g->wants[1] = false;
+    if (g->wants[0]) {
+        neap_node *first = lazy_matrix_product(ctx, lazy_matrix_product(ctx, pt, g->ct), pt);
+        neap_node *second = lazy_matrix_product(ctx, lazy_matrix_product(ctx, ct_t, p), pt);
+        second = minus_product(ctx, second, a, lazy_matrix_product(ctx, p, second));
+        neap_node *third = lazy_matrix_product(ctx, pt, lazy_matrix_product(ctx, p, ct_t));
+        third = minus_product(ctx, third, lazy_matrix_product(ctx, third, p), a);
+        g->out[0] = lazy_matrix_minus(ctx, BUILD2(add, second, third), first);
+    }
+    return grad_done(g, 2);
+}
+
+/* dP = -P dA P + P Pᵀ dAᵀ (I - A P) + (I - P A) dAᵀ Pᵀ P */
+static int pinv_jvp(lazy_tangent *g) {
+    neap_ctx *ctx = g->ctx;
+    if (!g->in[0])
+        return NEAP_OK;
+    neap_node *a = INPUT(0), *p = g->node, *pt = lazy_matrix_transpose(ctx, p);
+    neap_node *da_t = lazy_matrix_transpose(ctx, g->in[0]);
+    neap_node *first = lazy_matrix_product(ctx, lazy_matrix_product(ctx, p, g->in[0]), p);
+    neap_node *second = lazy_matrix_product(ctx, p, lazy_matrix_product(ctx, pt, da_t));
+    second = minus_product(ctx, second, lazy_matrix_product(ctx, second, a), p);
+    neap_node *third = lazy_matrix_product(ctx, lazy_matrix_product(ctx, da_t, pt), p);
+    third = minus_product(ctx, third, p, lazy_matrix_product(ctx, a, third));
+    g->out = lazy_matrix_minus(ctx, BUILD2(add, second, third), first);
+    return jvp_done(g);
+}
+
+NEAP_OP(pinv,
+        .doc = "The second input, the pseudoinverse of the first, with the derivative of a pseudoinverse: for matrices "
+               "whose rank does not change nearby.",
+        .kind = LAZY_CALL, .arity = 2, .types = LAZY_REAL, .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE,
+        .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_OUT, .dtype = lazy_dtype_real, .shape = pinv_shape,
+        .call = pinv_call, .grad = pinv_grad, .jvp = pinv_jvp, .batch = lazy_batch_leading)
