@@ -1,7 +1,8 @@
---- gradients_test.lua: values and gradients equal JAX's (gradients.txt; make_gradients.py has the same functions).
+--- gradients_test.lua: values and derivatives equal JAX's (gradients.txt; make_gradients.py has the same functions).
 --
 -- Every case runs in f64 and, against the same values, in f32: by np.value_and_grad with all inputs as one tree, and
--- once more inside np.jit.
+-- once more inside np.jit. Derivatives of the second and third order are made of forward and reverse mode in several
+-- ways.
 local np = require "neap"
 local check = require "tests.check"
 local reader = require "tests.golden.reader"
@@ -16,7 +17,8 @@ end
 local nn = np.nn
 local unary = { softplus = nn.softplus, silu = nn.silu, relu = nn.relu, sigmoid = np.sigmoid }
 for _, name in ipairs { "exp", "expm1", "tanh", "sin", "cos", "abs", "square", "negative", "atan", "erf", "sinh",
-                        "cosh", "floor", "sign", "log", "log1p", "log2", "sqrt", "reciprocal" } do
+                        "cosh", "floor", "sign", "log", "log1p", "log2", "sqrt", "reciprocal", "asinh", "exp2", "log10",
+                        "rsqrt", "cbrt", "asin", "acos", "atanh", "tan", "erf_inv", "acosh" } do
     unary[name] = np[name]
 end
 unary.gelu = function(x) return nn.gelu(x, { approximate = false }) end
@@ -77,6 +79,57 @@ function cases.take_repeated(x)
     local columns = np.take(x, np.array({ { 2, 0 }, { 2, 2 } }, { dtype = "i32" }), { axis = 1 })
     return weigh(rows * rows) + weigh(columns)
 end
+local function index(list) return np.array(list, { dtype = "i32" }) end
+function cases.sorting(x)
+    return weigh(np.sort(x, { axis = 1 }) ^ 2) + weigh(np.sort(x, { axis = 0 }) * x)
+end
+function cases.cumulative(x)
+    return weigh(np.cumsum(x, { axis = 0 }) ^ 2) + weigh(np.cumprod(x, { axis = 1 }))
+end
+function cases.product_zeros(x)
+    return weigh(x:prod { axis = 1 }) + weigh(x:prod { axis = 0 }) + (x + 1):prod()
+end
+function cases.scatter(x, y, z)
+    local added = x:at { index { 0, 2, 2, 1, 0 } }:add(y * y)
+    return weigh(added * added) + weigh((x * x):at { index { 3, 1 } }:set(z) ^ 2)
+end
+function cases.scatter_others(x, z)
+    local at = { 3, 0, -2 } -- rows 3 and 1
+    return weigh(x:at { at }:mul(z)) + weigh(x:at { at }:max(z) ^ 2) + weigh(x:at { at }:min(z - 1))
+end
+function cases.along_axis(x)
+    local order = index { { 2, 0, 0 }, { 1, 1, 3 }, { 0, 3, 2 } }
+    local rows = index { { 2, 0, 0, 1 } }
+    return weigh(np.take_along_axis(x, order, { axis = 1 }) ^ 2)
+        + weigh(np.take_along_axis(x * x, rows, { axis = 0 }))
+end
+function cases.rearranged(x)
+    local y = np.pad(x * x, { { 1, 2 }, { 0, 1 } })
+    return weigh(np.roll(y, 2, { axis = 1 }) * y) + weigh(np.repeat_(x, 2, { axis = 0 }) ^ 2)
+        + weigh(np.tile(x, { 2, 2 })) + weigh(np.diag(x[0])) + weigh(np.tril(y) * np.triu(y, -1))
+end
+function cases.power_edges(x)
+    return weigh(x ^ 3) + weigh(x ^ np.array({ 3, 2, 0, 3, 2 }, { dtype = x.dtype })) + weigh(x ^ 4)
+end
+function cases.division_edges(x, y)
+    return weigh(x / y) + weigh(x * x / (y * y)) + weigh(np.sqrt(x * x + 1) / y)
+end
+function cases.binary_functions(x, y)
+    return weigh(np.atan2(x, y)) + weigh(np.hypot(x, y)) + weigh(np.logaddexp(x, y)) + weigh(y ^ x)
+end
+function cases.remainders(x, y) return weigh(np.remainder(x, y) * x) + weigh(np.copysign(x, -y) * y) end
+function cases.clipped_by_arrays(x, low, high) return weigh(np.clip(x * x, low, high) * x) end
+function cases.contractions(x, y)
+    return weigh(np.einsum("abc,cd->dba", x, y)) ^ 2 + weigh(np.tensordot(x[0], y, 1))
+        + weigh(np.outer(x[0][0], y[1]))
+end
+function cases.attention(q, k, v)
+    local scores = q:matmul(k.T) / math.sqrt(3)
+    scores = np.where(np.tri(4, { dtype = "bool" }), scores, -1e9)
+    return weigh(np.softmax(scores, { axis = -1 }):matmul(v))
+end
+function cases.stopped(x) return (x * np.stop_gradient(x) * x):sum() end
+function cases.norm_of(x) return np.sqrt((x * x):sum()) + np.exp(-(x * x):sum()) end
 function cases.matmul_1d_1d(x, y) return x:matmul(y) ^ 2 end
 function cases.matmul_1d_2d(x, a, y) return weigh(x:matmul(a)) + weigh(a:matmul(y)) end
 function cases.matmul_2d_2d(a, b) return weigh(np.tanh(a:matmul(b))) end
@@ -122,23 +175,74 @@ end
 
 local collector = reader.collector()
 
---- Compares a value and gradients with the fields of a record after its "=".
-local function differences(record, dtype, value, gradients)
-    local stop, found = reader.position(record, "="), {}
-    local tolerance = dtype == "f32" and "scaled 5e-05" or record[2]
-    for k = 0, #gradients do
-        local want = reader.array(record[stop + 1 + k])
+local tolerances = { f32 = { "scaled 5e-05", "scaled 5e-04", "scaled 5e-03" } }
+
+--- Compares derivatives of an order with the fields of a record that hold them.
+local function differences(record, dtype, order, derivatives)
+    local stop, found, n = reader.position(record, "="), {}, #derivatives
+    local tolerance = (tolerances[dtype] or {})[order] or record[2]
+    for k = 1, n do
+        local want = reader.array(record[stop + 1 + (order - 1) * n + k])
         want.dtype = dtype
-        local text = reader.difference(k == 0 and value or gradients[k], want, tolerance)
-        if text then found[#found + 1] = (k == 0 and "value: " or "gradient " .. k .. ": ") .. text end
+        local text = reader.difference(derivatives[k], want, tolerance)
+        if text then found[#found + 1] = ("derivative %d: %s"):format(k, text) end
     end
     return found[1] and table.concat(found, "; ")
 end
+
+--- The direction of the higher derivatives, as in make_gradients.py.
+local function direction(inputs)
+    local list = {}
+    for i, input in ipairs(inputs) do
+        local values = {}
+        for k = 0, input.size - 1 do values[k + 1] = ((7 * k + 3 * (i - 1)) % 11 - 5) / 8 end
+        list[i] = np.array(values, { dtype = input.dtype }):reshape(input.shape)
+    end
+    return list
+end
+
+--- For a function of one tree and a direction v, functions of the same tree. Along v, forward mode:
+local function along(f, v)
+    return function(tree) return (select(2, np.jvp(f, { tree }, { v }))) end
+end
+
+--- … and of a scalar, reverse mode:
+local function across(f, v)
+    return function(tree)
+        local gradients, total = np.grad(f)(tree), 0
+        for k = 1, #gradients do total = total + (gradients[k] * v[k]):sum() end
+        return total
+    end
+end
+
+-- The gradient of the derivative along v (of the second derivative along v) in different orders of modes.
+local orders = {
+    [2] = {
+        ["reverse over forward"] = function(f, v) return np.grad(along(f, v)) end,
+        ["forward over reverse"] = function(f, v) return along(np.grad(f), v) end,
+        ["reverse over reverse"] = function(f, v) return np.grad(across(f, v)) end,
+    },
+    [3] = {
+        ["reverse over forward over forward"] = function(f, v) return np.grad(along(along(f, v), v)) end,
+        ["forward over forward over reverse"] = function(f, v) return along(along(np.grad(f), v), v) end,
+        ["forward over reverse over forward"] = function(f, v) return along(np.grad(along(f, v)), v) end,
+        ["reverse over reverse over reverse"] = function(f, v) return np.grad(across(across(f, v), v)) end,
+    },
+}
 
 local function inputs_of(record, dtype)
     local inputs = {}
     for k = 3, reader.position(record, "=") - 1 do inputs[#inputs + 1] = reader.build(record[k], dtype) end
     return inputs
+end
+
+local function as_it_is(f) return f end
+
+local function first_order(record, dtype, value, gradients)
+    local want = reader.array(record[reader.position(record, "=") + 1])
+    want.dtype = dtype
+    return reader.difference(value, want, dtype == "f32" and "scaled 5e-05" or record[2])
+        or differences(record, dtype, 1, gradients)
 end
 
 for _, record in ipairs(reader.records "gradients") do
@@ -150,14 +254,25 @@ for _, record in ipairs(reader.records "gradients") do
         local on_tree = function(inputs) return f(unpack(inputs)) end
         for _, dtype in ipairs { "f64", "f32" } do
             collector.add(name, function()
-                local inputs = inputs_of(record, dtype)
-                return differences(record, dtype, np.value_and_grad(on_tree)(inputs))
+                return first_order(record, dtype, np.value_and_grad(on_tree)(inputs_of(record, dtype)))
             end, dtype)
         end
         collector.add(name, function()
-            local inputs = inputs_of(record, "f64")
-            return differences(record, "f64", np.jit(np.value_and_grad(on_tree))(inputs))
+            return first_order(record, "f64", np.jit(np.value_and_grad(on_tree))(inputs_of(record, "f64")))
         end, "jitted")
+        for order, ways in pairs(orders) do
+            for way, derive in pairs(ways) do
+                local function compare(dtype, transform)
+                    local inputs = inputs_of(record, dtype)
+                    return differences(record, dtype, order, transform(derive(on_tree, direction(inputs)))(inputs))
+                end
+                collector.add(name, function() return compare("f64", as_it_is) end, way)
+                if way == "reverse over forward" or way == "forward over forward over reverse" then
+                    collector.add(name, function() return compare("f64", np.jit) end, way .. ", jitted")
+                    collector.add(name, function() return compare("f32", as_it_is) end, way .. ", f32")
+                end
+            end
+        end
     end
 end
 

@@ -1,6 +1,10 @@
-"""make_gradients.py: values and gradients by JAX, in f64 (gradients.txt).
+"""make_gradients.py: values and derivatives to the third order by JAX, in f64 (gradients.txt).
 
 Records:   name <tab> tolerance <tab> inputs… <tab> = <tab> value <tab> gradients, one per input
+           <tab> second derivatives, one per input <tab> third derivatives, one per input
+
+The second derivative is the gradient of the derivative along a direction v, the third that of the second derivative along
+v twice; element k of input i of v is `direction` of them. So each is as large as a gradient, and a wrong element shows.
 
 The function of a name is written twice: here for JAX and in gradients_test.lua for neap. It takes the list of inputs
 and returns a scalar; results that are arrays are first reduced by `weigh`, which gives every element another weight, so
@@ -45,6 +49,11 @@ def case(*inputs, near="scaled 1e-11"):
     return register
 
 
+def direction(k, i):
+    """Between -5/8 and 5/8."""
+    return ((7 * k + 3 * i) % 11 - 5) / 8
+
+
 def unary(name, function, values):
     """A case `unary_NAME`."""
     def f(x):
@@ -59,12 +68,17 @@ for _name, _function in [("exp", jnp.exp), ("expm1", jnp.expm1), ("tanh", jnp.ta
                          ("softplus", jax.nn.softplus), ("silu", jax.nn.silu), ("sinh", jnp.sinh), ("cosh", jnp.cosh),
                          ("gelu", lambda x: jax.nn.gelu(x, approximate=False)),
                          ("gelu_tanh", lambda x: jax.nn.gelu(x, approximate=True)),
-                         ("floor", jnp.floor), ("sign", jnp.sign)]:
+                         ("floor", jnp.floor), ("sign", jnp.sign), ("asinh", jnp.arcsinh), ("exp2", jnp.exp2)]:
     unary(_name, _function, np.concatenate([normal(6), [0, 1, -2.5]]))
 unary("abs", jnp.abs, np.array([0.75, -1.5, 2, -0.125]))
 for _name, _function in [("log", jnp.log), ("log1p", jnp.log1p), ("log2", jnp.log2), ("sqrt", jnp.sqrt),
-                         ("reciprocal", jnp.reciprocal)]:
+                         ("reciprocal", jnp.reciprocal), ("log10", jnp.log10), ("rsqrt", jax.lax.rsqrt),
+                         ("cbrt", jnp.cbrt)]:
     unary(_name, _function, positive(7))
+for _name, _function in [("asin", jnp.arcsin), ("acos", jnp.arccos), ("atanh", jnp.arctanh), ("tan", jnp.tan),
+                         ("erf_inv", jax.scipy.special.erfinv)]:
+    unary(_name, _function, np.round(RNG.uniform(-0.8, 0.8, 6) * 64) / 64)
+unary("acosh", jnp.arccosh, 1 + positive(5))
 
 
 @case(normal(7))
@@ -235,6 +249,96 @@ def matmul_transposed(a, x, b):
     return weigh(a.T @ x) + weigh(a.T @ b.T)
 
 
+@case(normal(3, 4))
+def sorting(x):
+    return weigh(jnp.sort(x, axis=1) ** 2) + weigh(jnp.sort(x, axis=0) * x)
+
+
+@case(normal(3, 4))
+def cumulative(x):
+    return weigh(jnp.cumsum(x, axis=0) ** 2) + weigh(jnp.cumprod(x, axis=1))
+
+
+@case(np.array([[1.5, 0, -2, 0.5], [0, 3, 0, 0.25], [0, 0, 0, 2]]))
+def product_zeros(x):
+    return weigh(x.prod(axis=1)) + weigh(x.prod(axis=0)) + (x + 1).prod()
+
+
+@case(normal(4, 3), normal(5, 3), normal(2, 3))
+def scatter(x, y, z):
+    added = x.at[jnp.array([0, 2, 2, 1, 0])].add(y * y)
+    return weigh(added * added) + weigh((x * x).at[jnp.array([3, 1])].set(z) ** 2)
+
+
+@case(normal(4, 3), positive(2, 3))
+def scatter_others(x, z):
+    at = jnp.array([3, 1])
+    multiplied, least = x.at[at].set(x[at] * z), x.at[at].set(jnp.minimum(x[at], z - 1))
+    return weigh(multiplied) + weigh(x.at[at].set(jnp.maximum(x[at], z)) ** 2) + weigh(least)
+
+
+@case(normal(3, 4))
+def along_axis(x):
+    order = jnp.array([[2, 0, 0], [1, 1, 3], [0, 3, 2]])
+    rows = jnp.array([[2, 0, 0, 1]])
+    return weigh(jnp.take_along_axis(x, order, axis=1) ** 2) + weigh(jnp.take_along_axis(x * x, rows, axis=0))
+
+
+@case(normal(2, 3))
+def rearranged(x):
+    y = jnp.pad(x * x, ((1, 2), (0, 1)))
+    return (weigh(jnp.roll(y, 2, axis=1) * y) + weigh(jnp.repeat(x, 2, axis=0) ** 2) + weigh(jnp.tile(x, (2, 2)))
+            + weigh(jnp.diag(x[0])) + weigh(jnp.tril(y) * jnp.triu(y, -1)))
+
+
+@case(np.array([0.0, -1.5, 2, 0.0, 0.5]))
+def power_edges(x):
+    return weigh(x**3.0) + weigh(x ** jnp.array([3.0, 2, 0, 3, 2])) + weigh(x**4)
+
+
+@case(np.array([0.0, -1.5, 2, 4]), np.array([1.0, -0.5, 3, 0.25]))
+def division_edges(x, y):
+    return weigh(x / y) + weigh(x * x / (y * y)) + weigh(jnp.sqrt(x * x + 1) / y)
+
+
+@case(normal(5), positive(5))
+def binary_functions(x, y):
+    return weigh(jnp.arctan2(x, y)) + weigh(jnp.hypot(x, y)) + weigh(jnp.logaddexp(x, y)) + weigh(y**x)
+
+
+@case(positive(5), positive(5))
+def remainders(x, y):
+    return weigh(jnp.remainder(x, y) * x) + weigh(jnp.copysign(x, -y) * y)
+
+
+@case(np.array([-3.0, -0.5, 0.25, 7]), np.array([-1.0, -0.5, 0, 1]), np.array([1.0, 2, 0.5, 3]))
+def clipped_by_arrays(x, low, high):
+    return weigh(jnp.clip(x * x, low, high) * x)
+
+
+@case(normal(2, 3, 4), normal(4, 5))
+def contractions(x, y):
+    products = weigh(jnp.einsum("abc,cd->dba", x, y)) ** 2 + weigh(jnp.tensordot(x[0], y, axes=1))
+    return products + weigh(jnp.outer(x[0, 0], y[1]))
+
+
+@case(normal(4, 3), normal(4, 3), normal(4, 3))
+def attention(q, k, v):
+    scores = q @ k.T / np.sqrt(3.0)
+    scores = jnp.where(jnp.tri(4, dtype=bool), scores, -1e9)
+    return weigh(jax.nn.softmax(scores, axis=-1) @ v)
+
+
+@case(normal(6))
+def stopped(x):
+    return (x * jax.lax.stop_gradient(x) * x).sum()
+
+
+@case(normal(3))
+def norm_of(x):
+    return jnp.sqrt((x * x).sum()) + jnp.exp(-(x * x).sum())
+
+
 LABELS = jnp.array([2, 0, 1, 2, 2])
 
 
@@ -303,8 +407,14 @@ def make():
         for name, function, inputs, near in CASES:
             arguments = [jnp.asarray(x) for x in inputs]
             value, gradients = jax.value_and_grad(function, argnums=tuple(range(len(inputs))))(*arguments)
-            assert np.isfinite(value) and all(np.isfinite(g).all() for g in gradients), name
-            out.record(name, near, *[text(x) for x in inputs], "=", text(value), *[text(g) for g in gradients])
+            along = tuple(jnp.asarray([direction(k, i) for k in range(x.size)]).reshape(x.shape)
+                          for i, x in enumerate(inputs))
+            derivatives, slope = list(gradients), function
+            for _ in range(2):
+                slope = (lambda f: lambda *xs: jax.jvp(f, xs, along)[1])(slope)
+                derivatives += jax.grad(slope, argnums=tuple(range(len(inputs))))(*arguments)
+            assert np.isfinite(value) and all(np.isfinite(d).all() for d in derivatives), name
+            out.record(name, near, *[text(x) for x in inputs], "=", text(value), *[text(d) for d in derivatives])
 
 
 if __name__ == "__main__":
