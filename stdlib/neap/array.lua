@@ -4,6 +4,7 @@
 -- both tables. Fields are computed when asked for. Arrays are immutable; reading values waits, nothing else here does.
 local ffi = require "ffi"
 local core = require "neap.core"
+local trees = require "neap.trees"
 
 local C, ctx = core.C, core.ctx
 local is_array, raise, fail, array_info, coerce = core.is_array, core.raise, core.fail, core.info, core.coerce
@@ -228,6 +229,16 @@ for _, row in ipairs(core.rows) do
         end
     end
 end
+
+local stop_gradient = np.stop_gradient
+--- np.stop_gradient(x): x itself, but differentiation takes it for a constant. x may be a tree: a nested table of
+-- arrays, and of what is no array, which stays as it is.
+define("stop_gradient", function(x, extra)
+    if type(x) ~= "table" then return stop_gradient(x, extra) end
+    return trees.rebuild("stop_gradient", x, function(leaf)
+        return is_array(leaf) and stop_gradient(leaf) or leaf
+    end)
+end)
 
 for short, name in pairs { lt = "less", le = "less_equal", gt = "greater", ge = "greater_equal", eq = "equal",
                            ne = "not_equal" } do

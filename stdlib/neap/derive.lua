@@ -100,14 +100,23 @@ end
 
 -- ---- Forms ----------------------------------------------------------------------------------------------------------
 
---- Stands for an array in the form of a tree: { dtype, kind, shape = its text }.
+--- Stands for an array in the form of a tree: { dtype, kind, shape = its text, spec = for a placeholder }.
 local Form = {}
 
+function derive.form(x)
+    local known, dims = core.info(x), {}
+    for k = 1, known.ndim do dims[k] = tonumber(known.shape[k - 1]) end
+    local device = known.committed ~= 0 and known.device or nil
+    local dtype, spec = core.dtypes[known.dtype], staging.Spec { dtype = known.dtype, shape = dims, device = device }
+    return setmetatable({ dtype = dtype.name, kind = dtype.kind, shape = core.shape_text(dims), spec = spec }, Form)
+end
+
+function derive.is_form(value)
+    return getmetatable(value) == Form
+end
+
 local function form_of(name, tree)
-    return trees.rebuild(name, tree, function(leaf)
-        local dtype = core.dtype_of(leaf)
-        return setmetatable({ dtype = dtype.name, kind = dtype.kind, shape = core.shape_text(leaf) }, Form)
-    end)
+    return trees.rebuild(name, tree, derive.form)
 end
 
 local function is_float(x)
@@ -115,7 +124,7 @@ local function is_float(x)
 end
 
 --- A tangent or cotangent at `path`: an array of the dtype and shape of a form, or a number.
-local function fitting(name, value, form, path)
+function derive.fitting(name, value, form, path)
     if type(value) == "number" then value = core.number(value, core.dtype_codes[form.dtype]) end
     if not is_array(value) then raise(name, "%s: expected an array, got %s", path, describe(value)) end
     if core.info(value).weak ~= 0 then value = np.astype(value, form.dtype) end
@@ -126,9 +135,12 @@ local function fitting(name, value, form, path)
     return value
 end
 
-local function step(path, key)
+--- The path of a key of the value at `path`.
+function derive.step(path, key)
     return type(key) == "number" and ("%s[%d]"):format(path, key) or path .. "." .. key
 end
+
+local fitting, step = derive.fitting, derive.step
 
 --- Appends the leaves of `value`, a tree of the form `form`, to `list`: those that stand for floats.
 local function match(name, value, form, list, path)
@@ -246,7 +258,7 @@ end
 -- follows with has_aux.
 local function linearized(name, f, given, make)
     local has_aux
-    check_function(name, f)
+    f = check_function(name, f)
     given, has_aux = split_options(name, given)
     return derive.on_tape(name, f, all_positions(given.n), given, function(tape)
         if has_aux then derive.check_aux(name, tape.results, true) end
@@ -304,7 +316,7 @@ end
 -- has_aux only the first result is differentiated, and the others follow. Tangents are trees like the arguments; those
 -- of results that are no floats are zeros.
 function np.jvp(f, primals, tangents, given)
-    check_function("jvp", f)
+    f = check_function("jvp", f)
     local has_aux = check_has_aux("jvp", core.options("jvp", given, { has_aux = true }).has_aux)
     primals, tangents = check_list("jvp", 2, "primals", primals), check_list("jvp", 3, "tangents", tangents)
     local flat

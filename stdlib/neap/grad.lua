@@ -25,7 +25,7 @@ end
 
 --- The function that np.grad (or, with_value, np.value_and_grad) makes of user_function.
 local function differentiated(name, user_function, given_options, with_value)
-    check_function(name, user_function)
+    user_function = check_function(name, user_function)
     local argnums, has_aux = derive.options(name, given_options)
     local function derivative(...)
         return derive.on_tape(name, user_function, argnums, pack(...), function(tape)

@@ -99,7 +99,7 @@ local function jacobians(tape, argnums, mode)
 end
 
 local function differentiated(name, user_function, argnums, has_aux, mode)
-    staging.check_function(name, user_function)
+    user_function = staging.check_function(name, user_function)
     local function jacobian(...)
         return derive.on_tape(name, user_function, argnums, pack(...), function(tape)
             if tape.results.n == 0 then raise(name, "the function returned nothing") end

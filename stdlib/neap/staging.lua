@@ -52,13 +52,14 @@ local function ids_of(handles, n)
     return ids
 end
 
---- A function, or what can be called as one: a program.
+--- A function, or what can be called as one: a program, a function with a rule of its own. A class of such things may
+-- say how to make a function of it whose captured arrays are found (capture.lua).
 local function check_function(name, f)
     if type(f) == "function" then return f end
-    local callable = getmetatable(f)
-    callable = type(f) == "table" and type(callable) == "table" and callable.__call
+    local class = getmetatable(f)
+    local callable = type(f) == "table" and type(class) == "table" and class.__call
     if not callable then bad_argument(name, 1, "f", "a function", f) end
-    return function(...) return f(...) end
+    return class.as_function and class.as_function(f) or function(...) return f(...) end
 end
 
 --- A list of argument positions: a number or a table of them, from 1.

@@ -169,6 +169,23 @@ check.test("plain Lua control flow on live values", function()
     close(pull(np.ones(3)), tangent, "elementwise, so the Jacobian is diagonal")
 end)
 
+check.test("a program of many ops, one after the other", function()
+    local n = os.getenv("NEAP_TEST_BUILD") == "release" and 100000 or 5000
+    local function f(a)
+        for _ = 1, n do a = a * 0.99999 + 0.00001 end
+        return a
+    end
+    local want = 0.99999 ^ n
+    check.close(np.grad(function(a) return f(a):sum() end)(x):totable(), { want, want, want }, 1e-2)
+    local _, tangent = np.jvp(f, { x }, { np.ones(3) })
+    check.close(tangent:totable(), { want, want, want }, 1e-2)
+    local _, pull = np.vjp(f, x)
+    check.close(pull(np.ones(3)):totable(), { want, want, want }, 1e-2)
+    local value, gradient = np.jit(np.value_and_grad(function(a) return f(a):sum() end))(x)
+    check.close(value:item(), 3 + (x:sum():item() - 3) * want, 1e-2)
+    check.close(gradient:totable(), { want, want, want }, 1e-2)
+end)
+
 check.test("errors name the argument and what was expected", function()
     local function f(a) return a * 2 end
     local text = check.raises(function() np.jvp(f, { x }, { np.ones(2) }) end, "tangent 1: expected dtype f32")
