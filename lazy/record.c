@@ -459,9 +459,13 @@ static const neap_node *plain_like(const neap_ctx *ctx, const lazy_op *row, int 
 
 static void learn_plain(neap_ctx *ctx, const lazy_op *row, int op, int nin, neap_node *const *in, int nattrs,
                         const lazy_result *result) {
-    if (row->kind == LAZY_MAP && nin > 0 && nin <= 2 && !nattrs && in[0]->dtype == in[nin - 1]->dtype &&
-        !((in[0]->flags | in[nin - 1]->flags) & LAZY_WEAK) && result->compute == in[0]->dtype)
-        ctx->plain[op * NEAP_DTYPE_COUNT + in[0]->dtype] = (uint8_t)(1 + result->dtype);
+    if (row->kind != LAZY_MAP || nin < 1 || nin > 2 || nattrs)
+        return;
+    const neap_node *a = in[0], *b = in[nin - 1];
+    if (a->flags & LAZY_WEAK)
+        a = b;
+    if (!(a->flags & LAZY_WEAK) && (b->flags & LAZY_WEAK || a->dtype == b->dtype) && result->compute == a->dtype)
+        ctx->plain[op * NEAP_DTYPE_COUNT + a->dtype] = (uint8_t)(1 + result->dtype);
 }
 
 static neap_node *record_plain(neap_ctx *ctx, const lazy_op *row, int op, int nin, neap_node *const *in,
