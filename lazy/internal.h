@@ -251,7 +251,7 @@ static inline void lazy_site_ask(neap_ctx *ctx, neap_node *node) {
 }
 /* From now on every node's line is asked for, as after neap_site_reset. */
 void lazy_sites_ask(neap_ctx *ctx);
-/* BORROWED from the context; NULL for 0. */
+/* Also the text of neap_axis_name. BORROWED from the context; NULL for 0. */
 const char *lazy_site_text(const neap_ctx *ctx, int32_t site);
 void lazy_sites_free(neap_ctx *ctx);
 

@@ -49,6 +49,8 @@ NEAP_API int neap_program_run(neap_ctx *ctx, neap_program *program, int n, const
 /* Records its ops again on other arrays, which may belong to open levels: how a jitted function is inlined or
  * differentiated. */
 NEAP_API int neap_program_replay(neap_ctx *ctx, neap_program *program, int n, const int32_t *inputs, int32_t *outputs);
+/* The number (from 1) of the name of an axis, for the rows over named axes. 0: memory. */
+NEAP_API int32_t neap_axis_name(neap_ctx *ctx, const char *name);
 /* Records its ops for `size` examples at once. batched[k] != 0: input k holds the examples along a new axis 0, else all
  * share it; out_batched[k] says the same of the outputs. What an unordered effect prints or calls it does for each
  * example; an ordered effect is an error. */

@@ -5,7 +5,7 @@
  * questions doubles with each such answer, up to GAP_MOST nodes of the op. An unknown line starts anew. What was not
  * asked for has the last line told of a region of its structure, which in a loop is its own.
  *
- * Texts are kept as long as the context, each once.
+ * Texts are kept as long as the context, each once; names of axes too.
  */
 #include <stdio.h>
 #include <string.h>
@@ -57,6 +57,11 @@ static int32_t intern(neap_ctx *ctx, const char *text, bool *known) {
         return 0;
     }
     return *place = (int32_t)ctx->sites.n - 1;
+}
+
+int32_t neap_axis_name(neap_ctx *ctx, const char *name) {
+    bool known;
+    return intern(ctx, name, &known);
 }
 
 void neap_site(neap_ctx *ctx, const char *file, int line) {

@@ -19,7 +19,11 @@ np.is_array = core.is_array
 np.pi, np.e, np.inf, np.nan = math.pi, math.exp(1), math.huge, core.NAN
 
 -- Functions that live in parts, and the parts themselves: name → module.
-local functions = { vmap = "vmap", grad = "grad", value_and_grad = "grad", vjp = "derive", jvp = "derive",
+local functions = { vmap = "vmap", psum = "collective", pmean = "collective", pmax = "collective",
+                    pmin = "collective", all_gather = "collective", psum_scatter = "collective",
+                    all_to_all = "collective", ppermute = "collective", pshuffle = "collective",
+                    axis_index = "collective", axis_size = "collective",
+                    grad = "grad", value_and_grad = "grad", vjp = "derive", jvp = "derive",
                     linearize = "derive", jit = "jit", trace = "program", callback = "effects",
                     jacobian = "jacobian", jacfwd = "jacobian", jacrev = "jacobian", hessian = "jacobian",
                     explain = "explain", deferred = "deferred", export = "deferred" }

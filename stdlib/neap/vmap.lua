@@ -5,6 +5,7 @@
 -- axis of which array the examples lie, for arguments and results.
 local ffi = require "ffi"
 local core = require "neap.core"
+local named = require "neap.axes"
 local trees = require "neap.trees"
 local shape = require "neap.shape"
 local staging = require "neap.staging"
@@ -54,7 +55,7 @@ local function map_axes(option, tree, axes, path, visit)
 end
 
 --- The axes of argument or result k of n: those of a list, or one for all.
-local function axes_of(option, axes, k)
+local function axes_of(axes, k)
     if trees.is_node(axes) then return axes[k] end
     return axes
 end
@@ -119,7 +120,7 @@ local function take_arguments(given, in_axes)
     check_count("in_axes", "argument", in_axes, given.n)
     local Place = {}
     for k = 1, given.n do
-        marked[k] = map_axes("in_axes", given[k], axes_of("in_axes", in_axes, k), "argument " .. k,
+        marked[k] = map_axes("in_axes", given[k], axes_of(in_axes, k), "argument " .. k,
                              function(leaf, axis, path)
             if axis == false then return leaf end
             if type(leaf) == "number" then
@@ -163,7 +164,7 @@ local function take_results(results, out_axes)
     local list, made = {}, { n = results.n }
     check_count("out_axes", "result", out_axes, results.n)
     for k = 1, results.n do
-        made[k] = map_axes("out_axes", results[k], axes_of("out_axes", out_axes, k), "result " .. k,
+        made[k] = map_axes("out_axes", results[k], axes_of(out_axes, k), "result " .. k,
                            function(leaf, axis, path)
             if axis ~= false and type(leaf) == "number" then leaf = core.number(leaf, core.dtype_codes.f32) end
             if axis ~= false and type(leaf) == "boolean" then
@@ -193,8 +194,8 @@ end
 
 -- ---- vmap -----------------------------------------------------------------------------------------------------------
 
---- Records a traced program for all examples: `arrays` are its inputs, of which the first nbatched are batched. Returns its
--- outputs, and which of them are batched.
+--- Records a traced program for all examples: `arrays` are its inputs, of which the first nbatched are batched.
+-- Returns its outputs, and which of them are batched.
 local function batch(program, size, arrays, nbatched, noutputs)
     local n = #arrays
     local flags, ids = ffi.new("uint8_t[?]", n + 1), ids_of(arrays, n)
@@ -210,47 +211,59 @@ end
 local function map_examples(user_function, o, ...)
     local leaves, rebuild = take_arguments(pack(...), o.in_axes)
     local size = common_size(leaves, o.axis_size)
-    local specs, arrays, places = { n = #leaves }, {}, nil
+    local specs, arrays, places = {}, {}, nil
     for k, leaf in ipairs(leaves) do
         specs[k] = spec_of(leaf)
         arrays[k] = leaf.axis == 0 and leaf.array or np.moveaxis(leaf.array, leaf.axis, 0)
     end
+    if o.axis_name then -- the token of the axis, the index of the example, is a further input
+        specs[#specs + 1] = Spec { dtype = core.dtype_codes.i32, shape = {} }
+        arrays[#arrays + 1] = np.arange(size, { dtype = "i32" })
+    end
+    specs.n = #specs
     local entry, lifted = staging.closed("vmap", function(...)
-        local arguments = rebuild { ... }
-        return user_function(unpack(arguments, 1, arguments.n))
+        local stand_ins = { ... }
+        local arguments = rebuild(stand_ins)
+        if not o.axis_name then return user_function(unpack(arguments, 1, arguments.n)) end
+        return named.with({ name = o.axis_name, size = size, token = stand_ins[specs.n] }, user_function,
+                         unpack(arguments, 1, arguments.n))
     end, specs, function(results)
         results, places = take_results(results, o.out_axes)
         return results
     end)
-    for k, array in ipairs(lifted) do arrays[#leaves + k] = array end
-    local outputs, batched = batch(entry.program, size, arrays, #leaves, entry.outputs)
+    for k, array in ipairs(lifted) do arrays[specs.n + k] = array end
+    local outputs, batched = batch(entry.program, size, arrays, specs.n, entry.outputs)
     for k, place in ipairs(places) do outputs[k] = place_result(outputs[k], batched[k - 1] ~= 0, size, place) end
     return staging.fill_results("vmap", entry.template, outputs)
 end
 
-local options = { in_axes = true, out_axes = true, axis_size = true }
+local options = { in_axes = true, out_axes = true, axis_size = true, axis_name = true }
 
---- np.vmap(f, {in_axes=0, out_axes=0, axis_size=…}): a function that runs f on many examples at once: each op of f
--- once, for all of them. in_axes says along which axis of which argument the examples lie: an axis (from 0, or from the end
--- if negative) for all arguments; false for those that all examples share; or a table with an entry for each argument, which
--- may itself be a table of axes for the parts of that argument (nil counts as false). The axes of examples must have one
--- size; where there is none, axis_size says it. out_axes says the same of the results: false for a result that does not
--- depend on the example. What f reads from around it is shared by all examples.
+--- np.vmap(f, {in_axes=0, out_axes=0, axis_size=…, axis_name=…}): a function that runs f on many examples at once:
+-- each op of f once, for all of them. in_axes says along which axis of which argument the examples lie: an axis (from
+-- 0, or from the end if negative) for all arguments; false for those that all examples share; or a table with an
+-- entry for each argument, which may itself be a table of axes for the parts of that argument (nil counts as false).
+-- The axes of examples must have one size; where there is none, axis_size says it. out_axes says the same of the
+-- results: false for a result that does not depend on the example. What f reads from around it is shared by all
+-- examples. With axis_name, a string, f may compute over the examples: np.psum(x, name) and its kin.
 --
 -- f is run once, on stand-ins for one example, so it may not look at values that depend on the example. An unordered
--- effect (np.debug.print({ordered=false}, …)) happens for each example in turn, or once if it reads none; ordered ones, such
--- as print, are errors.
+-- effect (np.debug.print({ordered=false}, …)) happens for each example in turn, or once if it reads none; ordered
+-- ones, such as print, are errors.
 function np.vmap(f, given)
     local user_function = staging.check_function("vmap", f)
     local o = core.options("vmap", given, options)
     check_axes("in_axes", o.in_axes, 0)
     check_axes("out_axes", o.out_axes, 0)
+    if o.axis_name ~= nil and type(o.axis_name) ~= "string" then
+        bad_argument("vmap", nil, "axis_name", "a string", o.axis_name)
+    end
     local size = o.axis_size
     if size ~= nil and (type(size) ~= "number" or size < 0 or size % 1 ~= 0) then
         bad_argument("vmap", nil, "axis_size", "an integer of at least 0", size)
     end
     local settings = { in_axes = o.in_axes == nil and 0 or o.in_axes, out_axes = o.out_axes == nil and 0 or o.out_axes,
-                       axis_size = size }
+                       axis_size = size, axis_name = o.axis_name }
     local function mapped(...)
         return map_examples(user_function, settings, ...)
     end

@@ -1,5 +1,6 @@
---- vmap_test.lua: np.vmap: trees and axes of arguments and results, nesting with itself and the other transformations, what
--- functions read from around them, effects, errors. That each op batches as a loop computes it: tests/ops/batch_test.lua.
+--- vmap_test.lua: np.vmap: trees and axes of arguments and results, nesting with itself and the other
+-- transformations, what functions read from around them, effects, errors. That each op batches as a loop computes it:
+-- tests/ops/batch_test.lua.
 local check = require "tests.check"
 local np = require "neap"
 
@@ -60,7 +61,8 @@ check.test("results get their axis, whether they depend on the example or not", 
 end)
 
 check.test("axis_size stands in for an axis, and batches may be empty", function()
-    check.equal(values(np.vmap(function() return w[0] end, { in_axes = false, axis_size = 2 })()), { { 1, 2 }, { 1, 2 } })
+    local same = np.vmap(function() return w[0] end, { in_axes = false, axis_size = 2 })
+    check.equal(values(same()), { { 1, 2 }, { 1, 2 } })
     local none = np.vmap(function(a) return a * 2, a:sum() end)
     local a, s = none(np.zeros { 0, 4 })
     check.equal({ a.shape, s.shape }, { { 0, 4 }, { 0 } })
@@ -189,7 +191,8 @@ check.test("errors name argument, leaf, axis and shape", function()
     check.raises(function() np.vmap(id, { axis_size = 5 })(x) end, "axis_size is 5, but .- 3 %(axis 0 of argument 1")
     check.raises(function() np.vmap(id, { in_axes = { 0, 0 } })(x) end,
                  "'in_axes' has an entry 2, but there is 1 argument")
-    check.raises(function() np.vmap(id, { in_axes = { { a = 0 } } })(x) end, "has a table for argument 1, which is an array")
+    check.raises(function() np.vmap(id, { in_axes = { { a = 0 } } })(x) end,
+                 "has a table for argument 1, which is an array")
     check.raises(function() np.vmap(id, { in_axes = { { a = 0 } } })({ b = x }) end, "names argument 1.a, which is not")
     check.raises(function() np.vmap(id, { in_axes = "0" }) end, "in_axes.-axes: integers, false")
     check.raises(function() np.vmap(id, { axis_size = -1 }) end, "axis_size.-an integer of at least 0")

@@ -1,0 +1,312 @@
+/* collective.c: ops between the examples of a batch that has a name (np.vmap with axis_name).
+ *
+ * Input 0 is an array, input 1 the *token* of the axis: the index (i32, 0-d) of the example in it, an input of the trace
+ * that vmap made for it. So an op over a name belongs to that trace, and cannot leave it. Batching by the axis itself is
+ * told by the token: it alone is batched by it. Then the op becomes ordinary ops over axis 0, which is the named one; batching
+ * by any other axis moves past it. The first attributes are the number of the name (neap_axis_name) and the axis's size.
+ *
+ * Gradients are those between the examples: each gets the cotangents of all results that it went into.
+ */
+#include <string.h>
+
+#include "build.h"
+#include "lazy/internal.h"
+
+static int check_token(const char *op, const lazy_call_desc *call) {
+    const lazy_aval *token = &call->in[1];
+    if (token->dtype != NEAP_DTYPE_I32 || token->ndim != 0)
+        return neap_error(NEAP_E_ARGUMENT, "%s: expected the index of an axis as input 2", op);
+    if (call->nattrs < 2 || call->attrs[1] < 0)
+        return neap_error(NEAP_E_ARGUMENT, "%s: expected the name and the size of an axis", op);
+    return 0;
+}
+
+/* Attribute k: an axis of an array with ndim axes. */
+static int check_place(const char *op, const lazy_call_desc *call, int k, int ndim) {
+    if (call->nattrs <= k || call->attrs[k] < 0 || call->attrs[k] >= ndim)
+        return neap_error(NEAP_E_ARGUMENT, "%s: expected an axis in 0..%d, got %lld", op, ndim - 1,
+                          (long long)(call->nattrs > k ? call->attrs[k] : -1));
+    return 0;
+}
+
+/* Nothing computes it: it is replaced before it runs. */
+static int unbatched(const lazy_call *call, const neap_run *run) {
+    (void)run;
+    return neap_error(NEAP_E_STATE,
+                      "%s: its axis is not open any more: a program that uses the name of an axis runs only "
+                      "inside the function that np.vmap has given the name to",
+                      call->op->name);
+}
+
+/* ---- Building ------------------------------------------------------------------------------------------------------ */
+static int64_t size_of(const neap_node *node) {
+    return lazy_node_attrs(node)[1];
+}
+
+/* The same op by another axis of examples: its `nplaces` attributes from the third on, axes of the array, move by one. */
+static int other_axis(lazy_batching *g, int nplaces) {
+    int64_t attrs[4];
+    memcpy(attrs, g->node->attrs, (size_t)(2 + nplaces) * sizeof *attrs);
+    for (int k = 0; k < nplaces; k++)
+        attrs[2 + k]++;
+    g->out = lazy_build(g->ctx, g->node->op, 2, g->in, 2 + nplaces, attrs);
+    return lazy_batch_done(g);
+}
+
+static neap_node *reduce_examples(lazy_batching *g, int op) {
+    return lazy_build(g->ctx, op, 1, g->in, 2, (int64_t[]){1, 0});
+}
+
+/* ---- psum, pmax, pmin ---------------------------------------------------------------------------------------------- */
+static int reduce_shape(const lazy_call_desc *call, lazy_result *out) {
+    int status = check_token("psum, pmax or pmin", call);
+    return status ? status : lazy_shape_same(call, out);
+}
+
+/* The sum over the examples, whether they differ or not. */
+static neap_node *summed(lazy_batching *g) {
+    return g->batched[0] ? reduce_examples(g, LAZY_OP_sum) : BUILD2(multiply, g->in[0], NUMBER((double)g->size));
+}
+
+static int psum_batch(lazy_batching *g) {
+    if (!g->batched[1])
+        return other_axis(g, 0);
+    g->shared = true;
+    g->out = summed(g);
+    return lazy_batch_done(g);
+}
+
+static int extremum_batch(lazy_batching *g, int op) {
+    if (!g->batched[1])
+        return other_axis(g, 0);
+    g->shared = true;
+    g->out = g->batched[0] ? reduce_examples(g, op) : g->in[0];
+    return lazy_batch_done(g);
+}
+
+static int pmax_batch(lazy_batching *g) {
+    return extremum_batch(g, LAZY_OP_max);
+}
+
+static int pmin_batch(lazy_batching *g) {
+    return extremum_batch(g, LAZY_OP_min);
+}
+
+/* An op over the same axis, of the cotangent. */
+static neap_node *over_axis(lazy_grad *g, int op, int nattrs, const int64_t *attrs) {
+    return lazy_build(g->ctx, op, 2, (neap_node *[]){g->ct, INPUT(1)}, nattrs, attrs);
+}
+
+static int psum_grad(lazy_grad *g) {
+    g->out[0] = over_axis(g, LAZY_OP_psum, 2, lazy_node_attrs(g->node));
+    return grad_done(g, 1);
+}
+
+NEAP_OP(psum, .doc = "The sum over the examples of a named axis.", .attrs = "axis size", .kind = LAZY_CALL, .arity = 2,
+        .types = LAZY_NUMERIC, .flags = LAZY_OP_HIDDEN | LAZY_OP_AXIS, .dtype = lazy_dtype_same, .shape = reduce_shape,
+        .call = unbatched, .grad = psum_grad, .jvp = lazy_jvp_linear, .batch = psum_batch)
+
+NEAP_OP(pmax, .doc = "The greatest over the examples of a named axis.", .attrs = "axis size", .kind = LAZY_CALL,
+        .arity = 2, .types = LAZY_ALL, .flags = LAZY_OP_HIDDEN | LAZY_OP_AXIS, .dtype = lazy_dtype_same,
+        .shape = reduce_shape, .call = unbatched, .batch = pmax_batch)
+
+NEAP_OP(pmin, .doc = "The smallest over the examples of a named axis.", .attrs = "axis size", .kind = LAZY_CALL,
+        .arity = 2, .types = LAZY_ALL, .flags = LAZY_OP_HIDDEN | LAZY_OP_AXIS, .dtype = lazy_dtype_same,
+        .shape = reduce_shape, .call = unbatched, .batch = pmin_batch)
+
+/* ---- all_gather, psum_scatter: each is the gradient of the other ---------------------------------------------------- */
+static int gather_shape(const lazy_call_desc *call, lazy_result *out) {
+    const lazy_aval *in = &call->in[0];
+    int status = check_token("all_gather", call);
+    if (status == 0)
+        status = check_place("all_gather", call, 2, in->ndim + 1);
+    if (status)
+        return status;
+    if (in->ndim == NEAP_MAX_DIMS)
+        return neap_error(NEAP_E_SHAPE, "all_gather: the result would have more than %d axes", NEAP_MAX_DIMS);
+    out->ndim = (uint8_t)(in->ndim + 1);
+    for (int k = 0, from = 0; k < out->ndim; k++)
+        out->shape[k] = k == call->attrs[2] ? call->attrs[1] : in->shape[from++];
+    return 0;
+}
+
+static int gather_batch(lazy_batching *g) {
+    int at = (int)lazy_node_attrs(g->node)[2];
+    if (!g->batched[1])
+        return other_axis(g, 1);
+    g->shared = true;
+    g->out = lazy_batch_move(g, lazy_batch_all(g, 0), 0, at);
+    return lazy_batch_done(g);
+}
+
+static int gather_grad(lazy_grad *g) {
+    g->out[0] = over_axis(g, LAZY_OP_psum_scatter, 3, lazy_node_attrs(g->node));
+    return grad_done(g, 1);
+}
+
+static int scatter_shape(const lazy_call_desc *call, lazy_result *out) {
+    const lazy_aval *in = &call->in[0];
+    int status = check_token("psum_scatter", call);
+    if (status == 0)
+        status = check_place("psum_scatter", call, 2, in->ndim);
+    if (status)
+        return status;
+    if (in->shape[call->attrs[2]] != call->attrs[1])
+        return neap_error(NEAP_E_SHAPE, "psum_scatter: expected size %lld of axis %lld, which has size %lld",
+                          (long long)call->attrs[1], (long long)call->attrs[2], (long long)in->shape[call->attrs[2]]);
+    for (int k = 0; k < in->ndim; k++)
+        if (k != call->attrs[2])
+            out->shape[out->ndim++] = in->shape[k];
+    return 0;
+}
+
+static int scatter_batch(lazy_batching *g) {
+    int at = (int)lazy_node_attrs(g->node)[2];
+    if (!g->batched[1])
+        return other_axis(g, 1);
+    g->out = lazy_batch_move(g, summed(g), at, 0);
+    return lazy_batch_done(g);
+}
+
+static int scatter_grad(lazy_grad *g) {
+    g->out[0] = over_axis(g, LAZY_OP_all_gather, 3, lazy_node_attrs(g->node));
+    return grad_done(g, 1);
+}
+
+NEAP_OP(all_gather, .doc = "The arrays of all examples of a named axis, along a new axis at place `at`.",
+        .attrs = "axis size at", .kind = LAZY_CALL, .arity = 2, .types = LAZY_ALL,
+        .flags = LAZY_OP_HIDDEN | LAZY_OP_AXIS, .dtype = lazy_dtype_same, .shape = gather_shape, .call = unbatched,
+        .grad = gather_grad, .jvp = lazy_jvp_linear, .batch = gather_batch)
+
+NEAP_OP(psum_scatter,
+        .doc =
+            "The sum over the examples of a named axis, of which each keeps one part along axis `at`, which is dropped "
+            "and has the axis's size.",
+        .attrs = "axis size at", .kind = LAZY_CALL, .arity = 2, .types = LAZY_NUMERIC,
+        .flags = LAZY_OP_HIDDEN | LAZY_OP_AXIS, .dtype = lazy_dtype_same, .shape = scatter_shape, .call = unbatched,
+        .grad = scatter_grad, .jvp = lazy_jvp_linear, .batch = scatter_batch)
+
+/* ---- all_to_all ---------------------------------------------------------------------------------------------------- */
+static int exchange_shape(const lazy_call_desc *call, lazy_result *out) {
+    const lazy_aval *in = &call->in[0];
+    int status = check_token("all_to_all", call);
+    for (int k = 2; k < 4 && status == 0; k++)
+        status = check_place("all_to_all", call, k, in->ndim);
+    if (status)
+        return status;
+    int split = (int)call->attrs[2];
+    if (in->shape[split] != call->attrs[1])
+        return neap_error(NEAP_E_SHAPE, "all_to_all: expected size %lld of axis %d, which has size %lld",
+                          (long long)call->attrs[1], split, (long long)in->shape[split]);
+    out->ndim = in->ndim;
+    for (int k = 0, from = 0; k < out->ndim; k++) {
+        if (k == call->attrs[3]) {
+            out->shape[k] = call->attrs[1];
+            continue;
+        }
+        from += from == split;
+        out->shape[k] = in->shape[from++];
+    }
+    return 0;
+}
+
+/* What was the axis of examples becomes an axis of the array, and the other way round. */
+static int exchange_batch(lazy_batching *g) {
+    const int64_t *attrs = lazy_node_attrs(g->node);
+    if (!g->batched[1])
+        return other_axis(g, 2);
+    neap_node *split = lazy_batch_move(g, lazy_batch_all(g, 0), (int)attrs[2] + 1, 0);
+    g->out = lazy_batch_move(g, split, 1, (int)attrs[3] + 1);
+    return lazy_batch_done(g);
+}
+
+static int exchange_grad(lazy_grad *g) {
+    const int64_t *attrs = lazy_node_attrs(g->node);
+    g->out[0] = over_axis(g, LAZY_OP_all_to_all, 4, (int64_t[]){attrs[0], attrs[1], attrs[3], attrs[2]});
+    return grad_done(g, 1);
+}
+
+NEAP_OP(all_to_all,
+        .doc =
+            "Axis `split`, of the size of a named axis, is dealt out to its examples; what each gets from all of them "
+            "lies along a new axis at place `concat`.",
+        .attrs = "axis size split concat", .kind = LAZY_CALL, .arity = 2, .types = LAZY_ALL,
+        .flags = LAZY_OP_HIDDEN | LAZY_OP_AXIS, .dtype = lazy_dtype_same, .shape = exchange_shape, .call = unbatched,
+        .grad = exchange_grad, .jvp = lazy_jvp_linear, .batch = exchange_batch)
+
+/* ---- ppermute ------------------------------------------------------------------------------------------------------ */
+static int permute_shape(const lazy_call_desc *call, lazy_result *out) {
+    int status = check_token("ppermute", call);
+    if (status)
+        return status;
+    if (call->nattrs != 2 + call->attrs[1])
+        return neap_error(NEAP_E_ARGUMENT, "ppermute: expected a source for each of %lld examples",
+                          (long long)call->attrs[1]);
+    for (int k = 2; k < call->nattrs; k++)
+        if (call->attrs[k] < -1 || call->attrs[k] >= call->attrs[1])
+            return neap_error(NEAP_E_ARGUMENT, "ppermute: expected sources in 0..%lld, or -1 for none, got %lld",
+                              (long long)call->attrs[1] - 1, (long long)call->attrs[k]);
+    return lazy_shape_same(call, out);
+}
+
+/* The sources as data. */
+static neap_node *source_array(lazy_batching *g) {
+    lazy_result aval = {.dtype = NEAP_DTYPE_I32, .ndim = 1, .shape = {g->size}};
+    neap_buffer *buffer;
+    if (neap_buffer_new(0, (size_t)g->size * sizeof(int32_t), &buffer))
+        return NULL;
+    int32_t *data = neap_buffer_data(buffer);
+    for (int64_t k = 0; k < g->size; k++)
+        data[k] = (int32_t)lazy_node_attrs(g->node)[2 + k];
+    return lazy_arena(g->ctx, lazy_node_of_buffer(g->ctx, &aval, buffer));
+}
+
+static int permute_batch(lazy_batching *g) {
+    lazy_aval one = lazy_node_aval(g->node);
+    int64_t shape[NEAP_MAX_DIMS + 1] = {g->size};
+    bool all = true;
+    if (!g->batched[1]) {
+        g->out = lazy_build(g->ctx, LAZY_OP_ppermute, 2, g->in, lazy_node_nattrs(g->node), lazy_node_attrs(g->node));
+        return lazy_batch_done(g);
+    }
+    for (int64_t k = 0; k < g->size; k++)
+        all &= lazy_node_attrs(g->node)[2 + k] >= 0;
+    if (all && !g->batched[0]) {
+        g->shared = true;
+        g->out = g->in[0];
+        return 0;
+    }
+    neap_node *from = source_array(g), *x = g->in[0], *zero = NUMBER(0);
+    if (g->batched[0])
+        x = lazy_build(g->ctx, LAZY_OP_take, 2, (neap_node *[]){x, from}, 1, (int64_t[]){0});
+    for (int k = 0; k < one.ndim; k++)
+        shape[1 + k] = 1;
+    neap_node *sent =
+        from && !all ? lazy_build_reshape(g->ctx, BUILD2(greater_equal, from, zero), one.ndim + 1, shape) : NULL;
+    g->out = all ? x : BUILD3(where, sent, x, zero);
+    return lazy_batch_done(g);
+}
+
+/* Back the way it came. */
+static int permute_grad(lazy_grad *g) {
+    const int64_t *attrs = lazy_node_attrs(g->node);
+    int64_t size = size_of(g->node), *back = malloc((size_t)(2 + size) * sizeof *back);
+    if (!back)
+        return neap_error(NEAP_E_MEMORY, "out of memory for a gradient");
+    memcpy(back, attrs, 2 * sizeof *back);
+    for (int64_t k = 0; k < size; k++)
+        back[2 + k] = -1;
+    for (int64_t k = 0; k < size; k++)
+        if (attrs[2 + k] >= 0)
+            back[2 + attrs[2 + k]] = k;
+    g->out[0] = over_axis(g, LAZY_OP_ppermute, (int)size + 2, back);
+    free(back);
+    return grad_done(g, 1);
+}
+
+NEAP_OP(ppermute,
+        .doc = "For each example of a named axis the array of another one, its source, each of which is that of one "
+               "example at most; zeros where the source is -1.",
+        .attrs = "axis size sources…", .kind = LAZY_CALL, .arity = 2, .types = LAZY_ALL,
+        .flags = LAZY_OP_HIDDEN | LAZY_OP_AXIS, .dtype = lazy_dtype_same, .shape = permute_shape, .call = unbatched,
+        .grad = permute_grad, .jvp = lazy_jvp_linear, .batch = permute_batch)

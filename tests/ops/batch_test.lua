@@ -1,0 +1,209 @@
+--- batch_test.lua: every row under np.vmap against a Lua loop, bit for bit: with each combination of batched inputs,
+-- along the first and the last axis, and with as many nodes and launches for two examples as for a thousand.
+--
+-- Maps and reductions are called with inputs of several ranks; every other row has cases below, or stands in
+-- ELSEWHERE. A row without either fails.
+local check = require "tests.check"
+local values = require "tests.ops.values"
+local core = require "neap.core"
+local np = require "neap"
+
+local SIZE = 3
+
+-- Rows that have no inputs, or cannot be called by themselves: where they are tested.
+local ELSEWHERE = {
+    constant = "no inputs", placeholder = "no inputs", array = "no inputs", iota = "no inputs",
+    callback = "tests/stdlib/vmap_test.lua", callback_part = "tests/stdlib/vmap_test.lua",
+}
+for _, name in ipairs { "psum", "pmax", "pmin", "all_gather", "psum_scatter", "all_to_all", "ppermute" } do
+    ELSEWHERE[name] = "tests/stdlib/collective_test.lua"
+end
+
+local function record(row, attrs, ...)
+    for k = 1, #attrs do core.attrs[k - 1] = attrs[k] end
+    return core.recordn(row.id, { ... }, select("#", ...), #attrs)
+end
+
+-- ---- Inputs ---------------------------------------------------------------------------------------------------------
+
+--- An input: dims of one example, dtype, and the range of its values.
+local function input(dims, dtype, low, high)
+    return { dims = dims, dtype = dtype or "f32", domain = { low or -3, high or 3 } }
+end
+
+local function array(spec, n)
+    local dims = { unpack(spec.dims) }
+    if n then table.insert(dims, 1, n) end
+    local x = values.array(spec, dims, spec.dtype)
+    -- Whole numbers: then products are exact, however the library puts them together.
+    return spec.whole and np.floor(x) or x
+end
+
+local function whole(dims, dtype)
+    local spec = input(dims, dtype)
+    spec.whole = true
+    return spec
+end
+
+local KEY = input({ 2 }, "u32", 0, 1000)
+
+-- ---- Cases: lists of { attributes, inputs… } ------------------------------------------------------------------------
+
+local CASES = {
+    alias = { { {}, input { 2, 3 } } },
+    device_put = { { { 0 }, input { 2, 3 } }, { { -1 }, input {} } },
+    reshape = {
+        { { 3, 2 }, input { 2, 3 } }, { { 1, 1 }, input {} }, { {}, input { 1 } }, { { 0, 5 }, input { 5, 0 } },
+    },
+    transpose = { { { 1, 0 }, input { 2, 3 } }, { { 2, 0, 1 }, input { 2, 3, 4 } }, { {}, input {} } },
+    broadcast_to = { { { 2, 3 }, input { 3 } }, { { 4, 2, 3 }, input { 2, 1 } }, { { 2 }, input {} } },
+    slice = { { { 1, 1, 2 }, input { 4 } }, { { 3, -2, 2, 0, 1, 3 }, input { 4, 3 } }, { {}, input {} } },
+    concatenate = {
+        { { 0 }, input { 2, 3 }, input { 1, 3 } }, { { -1 }, input { 2, 3 }, input { 2, 1 }, input { 2, 2 } },
+        { { 1 }, input({ 2, 3 }, "i32"), input({ 2, 3 }, "i32") },
+    },
+    pad = {
+        { { 1, 2, 0 }, input { 3 }, input {} }, { { 0, 1, 2, 1, 0, 0 }, input { 2, 3 }, input {} },
+        { { 1, 1, 1 }, input({ 2 }, "bool"), input({}, "bool") }, { {}, input {}, input {} },
+    },
+    take = {
+        { { 0 }, input { 4, 3 }, input({ 2 }, "i32", -6, 6) }, { { 1 }, input { 4, 3 }, input({ 2, 2 }, "i64", -5, 5) },
+        { { -2 }, input { 2, 3, 2 }, input({}, "i32", -2, 2) }, { { 0 }, input { 5 }, input({ 0 }, "i32") },
+        { { 0 }, input({ 4, 2 }, "bool"), input({ 3 }, "u8", 0, 9) },
+    },
+    matmul2 = {
+        { {}, whole { 2, 3 }, whole { 3, 4 } }, { {}, whole { 2, 3 }, whole { 3, 1 } },
+        { {}, whole { 1, 3 }, whole { 3, 2 } },
+        { {}, whole { 2, 2, 3 }, whole { 2, 3, 2 } }, { {}, whole { 2, 2, 3 }, whole { 2, 3, 1 } },
+        { {}, input({ 2, 3 }, "i32"), input({ 3, 2 }, "i32") }, { {}, whole({ 2, 0 }, "f64"), whole({ 0, 2 }, "f64") },
+    },
+    argsort = {
+        { { 0, 0 }, input({ 5, 2 }, "i32") }, { { -1, 1 }, input { 2, 5 } }, { { 1, 1 }, input({ 2, 3 }, "bool") },
+    },
+    threefry = { { {}, KEY, input({ 3, 2 }, "u32", 0, 9) }, { {}, KEY, input({ 2 }, "u32", 0, 9) } },
+    random_bits = { { { 32, 2, 3 }, KEY }, { { 64, 3 }, KEY }, { { 32 }, KEY }, { { 32, 0 }, KEY } },
+    random_integers = {
+        { { 0, 2, 3 }, input({}, "i32", 0, 5), input({}, "i32", 10, 90), KEY },
+        { { 1, 4 }, input({ 4 }, "u32", 0, 5), input({}, "u32", 10, 90), KEY },
+        { { 0, 4 }, input({ 4 }, "i64", -5, 5), input({ 4 }, "i64", 10, 90), KEY },
+        { { 0 }, input({}, "i32", 0, 5), input({}, "i32", 10, 90), KEY },
+    },
+    debug_sleep = { { { 0 }, input { 2 } } },
+    debug_hold = { { {}, input { 2 }, input({ 1 }, "i32", 1, 3) } },
+    debug_device = { { {}, input { 2 } } },
+}
+
+for _, name in ipairs { "put_add", "put_set" } do
+    CASES[name] = {
+        { { 0 }, input { 4, 3 }, input({ 2 }, "i32", -6, 6), input { 2, 3 } },
+        { { 1 }, input { 2, 4 }, input({ 5 }, "i64", -6, 6), input { 2, 5 } },
+        { { -1 }, input({ 2, 2, 3 }, "i32"), input({ 2, 2 }, "i32", -4, 4), input({ 2, 2, 2, 2 }, "i32") },
+        { { 0 }, input { 3 }, input({}, "i32", -4, 4), input {} },
+        { { 0 }, input { 0 }, input({ 2 }, "i32"), input { 2 } },
+    }
+end
+
+-- Shapes of the inputs of a map: the same, and of ranks that broadcast.
+local SHAPES = { { { 2, 3 }, { 2, 3 }, { 2, 3 } }, { { 2, 3 }, { 3 }, {} }, { {}, { 2, 1 }, { 3 } } }
+
+local function map_cases(row)
+    local list = {}
+    for _, dtype in ipairs { "f32", "i32", "bool" } do
+        local fits = false
+        values.each_dtype(row, function(accepted) fits = fits or accepted == dtype end)
+        for _, shapes in ipairs(fits and SHAPES or {}) do
+            local case = { row.name == "astype" and { core.dtype_codes.f64 } or {} }
+            for k = 1, row.arity do
+                case[k + 1] = input(shapes[k], row.name == "where" and k == 1 and "bool" or dtype, unpack(row.domain))
+            end
+            list[#list + 1] = case
+        end
+    end
+    return list
+end
+
+local function reduce_cases(row)
+    local dtype = row.types[1] == "bool" and #row.types == 1 and "bool" or "f32"
+    return { { { 1, 0 }, input({ 4, 3 }, dtype) }, { { 2, 1 }, input({ 2, 300 }, dtype) },
+             { { 3, 0 }, input({ 2, 3 }, dtype) }, { { 5, 0 }, input({ 2, 3, 4 }, dtype) },
+             { { 0, 0 }, input({}, dtype) } }
+end
+
+local function cases_of(row)
+    if row.class == "map" then return map_cases(row) end
+    if row.class == "reduce" then return reduce_cases(row) end
+    return CASES[row.name] or error("the row has no case: add one to CASES, or say in ELSEWHERE where it is tested")
+end
+
+-- ---- Comparing ------------------------------------------------------------------------------------------------------
+
+--- For each choice of batched inputs, at least one, and of the first or the last axis: f(batched, in_axes).
+local function each_choice(n, f)
+    for bits = 1, 2 ^ n - 1 do
+        for _, last in ipairs { false, true } do
+            local in_axes = {}
+            for k = 1, n do
+                in_axes[k] = math.floor(bits / 2 ^ (k - 1)) % 2 == 1 and (last and k % 2 == 1 and -1 or 0)
+            end
+            f(in_axes)
+        end
+    end
+end
+
+local function test_case(row, case)
+    local attrs, n = case[1], #case - 1
+    each_choice(n, function(in_axes)
+        local inputs, moved = {}, {}
+        for k = 1, n do
+            inputs[k] = array(case[k + 1], in_axes[k] and SIZE)
+            moved[k] = in_axes[k] == -1 and np.moveaxis(inputs[k], 0, -1) or inputs[k]
+        end
+        local batched = np.vmap(function(...) return record(row, attrs, ...) end, { in_axes = in_axes })
+        local result = batched(unpack(moved, 1, n))
+        local expected = {}
+        for e = 1, SIZE do
+            local one = {}
+            for k = 1, n do one[k] = in_axes[k] and inputs[k][e - 1] or inputs[k] end
+            expected[e] = record(row, attrs, unpack(one, 1, n))
+        end
+        local what = ("%s of %s, batched along %s"):format(row.name, core.shape_text(case[2].dims),
+                                                           core.shape_text(in_axes))
+        check.equal(result.dtype, expected[1].dtype, what)
+        check.equal(result:totable(), np.stack(expected):totable(), what)
+    end)
+end
+
+--- Nodes recorded and launches for a batch of n examples.
+local function counts(row, case, n)
+    local inputs = {}
+    for k = 1, #case - 1 do inputs[k] = array(case[k + 1], n) end
+    local batched = np.vmap(function(...) return record(row, case[1], ...) end)
+    np.wait_all()
+    local before = np.debug.counters()
+    np.force(batched(unpack(inputs, 1, #case - 1)))
+    np.wait_all()
+    local after = np.debug.counters()
+    return { after.nodes - before.nodes, after.launches - before.launches }
+end
+
+for _, row in ipairs(values.rows) do
+    if not ELSEWHERE[row.name] and row.name ~= "debug_fail" then
+        check.test(row.name .. " of a batch is that of each example", function()
+            for _, case in ipairs(cases_of(row)) do test_case(row, case) end
+            local case = cases_of(row)[1]
+            check.equal(counts(row, case, 1000), counts(row, case, 2), "nodes and launches")
+        end)
+    end
+end
+
+check.test("debug_fail of a batch fails", function()
+    for _, row in ipairs(values.rows) do
+        if row.name == "debug_fail" then
+            check.raises(function()
+                np.vmap(function(x) return record(row, {}, x) end)(np.ones { 2, 2 }):wait()
+            end, "failed on purpose")
+        end
+    end
+end)
+
+check.done()
