@@ -31,18 +31,28 @@ local function input(dims, dtype, low, high)
     return { dims = dims, dtype = dtype or "f32", domain = { low or -3, high or 3 } }
 end
 
+--- An input for one example, or for n.
 local function array(spec, n)
     local dims = { unpack(spec.dims) }
     if n then table.insert(dims, 1, n) end
     local x = values.array(spec, dims, spec.dtype)
-    -- Whole numbers: then products are exact, however the library puts them together.
-    return spec.whole and np.floor(x) or x
+    return spec.made and spec.made(x) or x
 end
 
-local function whole(dims, dtype)
+--- An input that is made(x) of drawn values x.
+local function made(of, dims, dtype)
     local spec = input(dims, dtype)
-    spec.whole = true
+    spec.made = of
     return spec
+end
+
+--- Whole numbers: then products are exact, however the library puts them together.
+local function whole(dims, dtype) return made(np.floor, dims, dtype) end
+
+local function square() return input { 3, 3 } end
+local function factors() return made(function(x) return core.recordn(core.ids.lu, { x }, 1, 0) end, { 3, 3 }) end
+local function definite()
+    return made(function(x) return np.matmul(x, np.swapaxes(x, -1, -2)) + np.eye(3) end, { 3, 3 })
 end
 
 local KEY = input({ 2 }, "u32", 0, 1000)
@@ -88,6 +98,16 @@ local CASES = {
         { { 0, 4 }, input({ 4 }, "i64", -5, 5), input({ 4 }, "i64", 10, 90), KEY },
         { { 0 }, input({}, "i32", 0, 5), input({}, "i32", 10, 90), KEY },
     },
+    cholesky = { { {}, definite() } },
+    triangular_solve = { { { 1, 0, 0 }, square(), input { 3, 2 } }, { { 0, 1, 1 }, square(), input { 3, 1 } } },
+    lu = { { {}, square() } },
+    solve = { { { 0 }, square(), factors(), input { 3, 2 } }, { { 1 }, square(), factors(), input { 3, 1 } } },
+    slogdet = { { {}, square(), factors() } },
+    det = { { {}, square(), factors() } },
+    qr = { { { 0 }, input { 2, 3 } }, { { 1 }, input { 3, 2 } } },
+    eigh = { { { 1 }, definite() }, { { 0 }, definite() } },
+    svd = { { { 0, 1 }, input { 2, 3 } }, { { 1, 1 }, input { 3, 2 } }, { { 0, 0 }, square() } },
+    pinv = { { {}, input { 2, 3 }, input { 3, 2 } } },
     debug_sleep = { { { 0 }, input { 2 } } },
     debug_hold = { { {}, input { 2 }, input({ 1 }, "i32", 1, 3) } },
     debug_device = { { {}, input { 2 } } },
