@@ -32,6 +32,12 @@ int neap_deferred_begin(neap_ctx *ctx) {
     return ctx->deferring++;
 }
 
+int neap_deferred_switch(neap_ctx *ctx, int depth) {
+    int before = ctx->deferring;
+    ctx->deferring = depth > 0 ? depth : 0;
+    return before;
+}
+
 int neap_deferred_end(neap_ctx *ctx, int depth, int n, const int32_t *results) {
     if (depth < 0 || depth >= ctx->deferring)
         return neap_error(NEAP_E_STATE, "deferred mode is not open");

@@ -75,6 +75,8 @@ NEAP_API int neap_program_explain(neap_program *program, int form, char *text, s
  * needed outside. What was recorded keeps its structure, and no data, after it was computed. */
 /* Returns the number of modes that were open already: that is for end. */
 NEAP_API int neap_deferred_begin(neap_ctx *ctx);
+/* For what inside belongs outside: as if only `depth` modes were open. Returns their number before, which is to go back. */
+NEAP_API int neap_deferred_switch(neap_ctx *ctx, int depth);
 /* Leaves the mode, and those begun inside it. The n results of the outermost get memory of their own once computed. */
 NEAP_API int neap_deferred_end(neap_ctx *ctx, int depth, int n, const int32_t *results);
 typedef struct neap_ports { /* inputs or outputs: arrays and their names */

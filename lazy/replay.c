@@ -73,9 +73,8 @@ static int replay_nodes(replay *r) {
         }
         for (int a = 0; a < node->nin; a++)
             in[a] = r->now[*link++];
-        r->now[k] = lazy_node_op(node)->flags & LAZY_OP_EFFECT
-                        ? replay_callback(r, node, in)
-                        : lazy_node_again(r->ctx, node, in);
+        r->now[k] = lazy_node_op(node)->flags & LAZY_OP_EFFECT ? replay_callback(r, node, in)
+                                                               : lazy_node_again(r->ctx, node, in);
         if (!r->now[k])
             return neap_error_code();
     }

@@ -4,7 +4,8 @@
  *  2. Nodes stand behind what they read, and `links` says where that stands.
  *  3. A node is what recording its op on its inputs gives: number of inputs, dtype, shape, and whether it is a number.
  *  4. Attributes are as many as the row names, and dtypes among them exist.
- *  5. No node belongs to a level any more; what is no part of the trace has a value, or is made of constructors.
+ *  5. No node belongs to a level any more; what is no part of the trace has a value, or is made of constructors;
+ *     or will have one when the program gets a plan, if it was traced in deferred mode.
  *  6. Effects come in their order, and their roots and the outputs are where `root_nodes` says.
  *  7. Views have a base, which is none without a buffer.
  */
@@ -121,7 +122,9 @@ static int check_view(const verifier *v, const neap_node *node) {
 
 /* What the trace did not record: it is staged as it is. */
 static int check_outer(const verifier *v, const neap_node *node) {
-    if (!node->buffer && !lazy_is_number(node) && !(node->flags & (LAZY_CONSTRUCTED | LAZY_DELETED)))
+    const neap_node *read = lazy_is_view(node) && !node->buffer ? node->base : node;
+    bool later = !v->program->plan && read->state != LAZY_READY;
+    if (!node->buffer && !later && !lazy_is_number(node) && !(node->flags & (LAZY_CONSTRUCTED | LAZY_DELETED)))
         return wrong(v, "it was captured, but it has no value and is not made of constructors");
     return 0;
 }

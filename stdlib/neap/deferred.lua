@@ -25,12 +25,12 @@ local function arrays_of(results)
     return arrays
 end
 
---- np.deferred(f): runs f in deferred mode and returns its results. Nothing that f computes is started, however much it
--- is; it is done when somebody asks for it: reading or printing a value, np.force, x:wait(), np.wait_all, or an operation
--- outside of the mode whose own value is asked for. Results are computed once. Until then they take no memory; afterwards
--- they keep how they were made, but no data, and np.export can still make a program of it. All else is as outside: values
--- may be looked at and printed, which computes what they need; gradients, jitted functions and further deferred blocks
--- are part of it.
+--- np.deferred(f): runs f in deferred mode and returns its results. Nothing that f computes is started, however much
+-- it is; it is done when somebody asks for it: reading or printing a value, np.force, x:wait(), np.wait_all, or an
+-- operation outside of the mode whose own value is asked for. Results are computed once. Until then they take no
+-- memory; afterwards they keep how they were made, but no data, and np.export can still make a program of it. All else
+-- is as outside: values may be looked at and printed, which computes what they need; gradients, jitted functions and
+-- further deferred blocks are part of it.
 function np.deferred(f, extra)
     local user_function = staging.check_function("deferred", f)
     if extra ~= nil then raise("deferred", "takes one argument, a function; got also %s", core.describe(extra)) end
@@ -48,7 +48,8 @@ function np.deferred(f, extra)
     return unpack(results, 1, results.n)
 end
 
--- ---- Export ---------------------------------------------------------------------------------------------------------
+-- ---- Export
+-- ---------------------------------------------------------------------------------------------------------
 
 --- The arrays of a tree and their names: "x", "params.w", "layers[1].w"; "in1", … for a list at the top.
 local function ports_of(what, tree, prefix)
@@ -57,7 +58,9 @@ local function ports_of(what, tree, prefix)
     if not trees.is_node(tree) then core.bad_argument("export", nil, what, "a table of arrays such as {x=x}", tree) end
     trees.walk("export", tree, function(leaf, path)
         local name = path:gsub("^%[(%d+)%]", prefix .. "%1")
-        if not is_array(leaf) then raise("export", "%s: '%s' must be an array, got %s", what, name, core.describe(leaf)) end
+        if not is_array(leaf) then
+            raise("export", "%s: '%s' must be an array, got %s", what, name, core.describe(leaf))
+        end
         ports.arrays[#ports.arrays + 1], ports.names[#ports.names + 1] = leaf, name
     end, "")
     return ports
@@ -79,15 +82,15 @@ end
 
 local export_options = { inputs = true, outputs = true }
 
---- np.export{inputs={x=x, …}, outputs={y=y, …}}: the program that makes the outputs of the inputs, as it was recorded in
--- deferred mode. Inputs and outputs are named by their keys, "a.b" in nested tables, and come in the order of trees: lists,
--- then sorted names. The program is called with arrays in that order, or with one table like `inputs`, and returns the
--- outputs in theirs. It does not matter whether anything has been computed.
+--- np.export{inputs={x=x, …}, outputs={y=y, …}}: the program that makes the outputs of the inputs, as it was recorded
+-- in deferred mode. Inputs and outputs are named by their keys, "a.b" in nested tables, and come in the order of
+-- trees: lists, then sorted names. The program is called with arrays in that order, or with one table like `inputs`,
+-- and returns the outputs in theirs. It does not matter whether anything has been computed.
 --
 -- An input may be any array, a lazy constant too (np.zeros, np.arange); it stays an input although constructors and
 -- numbers are none otherwise. It is an error if an output needs an array that was not recorded in the mode and is not
--- listed, or if no output needs an input. Prints in the mode have happened; callbacks that outputs need are called by each
--- run of the program.
+-- listed, or if no output needs an input. Prints in the mode have happened; callbacks that outputs need are called by
+-- each run of the program.
 function np.export(given)
     given = core.options("export", given, export_options)
     local inputs, outputs = ports_of("inputs", given.inputs, "in"), ports_of("outputs", given.outputs, "out")

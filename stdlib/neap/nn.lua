@@ -1,7 +1,7 @@
 --- nn.lua: np.nn: neural networks: activations, losses, initializers, layers.
 --
--- Functions are pure and parameters are trees. A layer is a description without parameters: `layer:init(key)` makes
--- them, `layer(params, x)` applies it:
+-- Functions are pure and parameters are trees. A layer is a block (block.lua), a description without parameters:
+-- `layer:init(key)` makes them, `layer(params, x)` applies it:
 --
 --     local model = np.nn.Sequential{ np.nn.Dense(784, 128), np.nn.relu, np.nn.Dense(128, 10) }
 --     local params = model:init(np.random.key(0))
@@ -11,7 +11,7 @@ local shape = require "neap.shape"
 
 local np = core.np
 local raise, bad_argument, coerce, options = core.raise, core.bad_argument, core.coerce, core.options
-local is_array, shape_of = core.is_array, core.shape_of
+local shape_of = core.shape_of
 
 local nn = {}
 
@@ -154,70 +154,6 @@ function nn.dense(x, w, b)
 end
 nn.linear = nn.dense
 
-local Dense = {}
-Dense.__index = Dense
-
---- np.nn.Dense(inputs, outputs, {bias=true, init=np.nn.glorot_uniform, bias_init=np.nn.zeros, dtype="f32"}): a layer
--- with parameters {w = (inputs, outputs), b = (outputs,)}.
-function nn.Dense(inputs, outputs, given)
-    core.integer("nn.Dense", 1, "inputs", inputs)
-    core.integer("nn.Dense", 2, "outputs", outputs)
-    local o = options("nn.Dense", given, { bias = true, init = true, bias_init = true, dtype = true })
-    return setmetatable({ inputs = inputs, outputs = outputs, bias = o.bias ~= false, dtype = o.dtype,
-                          init_w = o.init or nn.glorot_uniform, init_b = o.bias_init or nn.zeros }, Dense)
-end
-
---- layer:init(key): new parameters.
-function Dense:init(key)
-    local keys = np.random.split(key)
-    local params = { w = self.init_w(keys[0], { self.inputs, self.outputs }, { dtype = self.dtype }) }
-    if self.bias then params.b = self.init_b(keys[1], { self.outputs }, { dtype = self.dtype }) end
-    return params
-end
-
-function Dense.__call(_, params, x)
-    if type(params) ~= "table" or not is_array(params.w) then
-        bad_argument("nn.Dense", 1, "params", "what layer:init(key) returned", params)
-    end
-    return nn.dense(x, params.w, params.b)
-end
-
-local Sequential = {}
-Sequential.__index = Sequential
-
---- np.nn.Sequential{ layer or function, … }: applies them in turn. Its parameters are a table with those of each layer,
--- {} for a function.
-function nn.Sequential(layers)
-    if type(layers) ~= "table" then bad_argument("nn.Sequential", 1, "layers", "a table", layers) end
-    for k = 1, #layers do
-        local layer = layers[k]
-        if type(layer) ~= "function" and not (type(layer) == "table" and layer.init) then
-            raise("nn.Sequential", "item %d must be a layer or a function, got %s", k, core.describe(layer))
-        end
-    end
-    return setmetatable({ layers = layers }, Sequential)
-end
-
---- model:init(key): new parameters of all layers.
-function Sequential:init(key)
-    local params, keys = {}, np.random.split(key, math.max(#self.layers, 1))
-    for k, layer in ipairs(self.layers) do
-        params[k] = type(layer) == "function" and {} or layer:init(keys[k - 1])
-    end
-    return params
-end
-
-function Sequential:__call(params, x)
-    if type(params) ~= "table" or #params ~= #self.layers then
-        bad_argument("nn.Sequential", 1, "params", "what model:init(key) returned", params)
-    end
-    for k, layer in ipairs(self.layers) do
-        if type(layer) == "function" then x = layer(x) else x = layer(params[k], x) end
-    end
-    return x
-end
-
-jit.off(Sequential.__call)
-jit.off(Sequential.init)
+require "neap.layers" (nn)
 
 return nn

@@ -288,4 +288,4 @@ end
 
 for _, f in ipairs { Program.__call, match, match_names, slot_names } do jit.off(f) end
 
-return { programs_of = programs_of, new = new, Program = Program, slot_names = slot_names }
+return { programs_of = programs_of, new = new, Program = Program, slot_names = slot_names, parameter = parameter }

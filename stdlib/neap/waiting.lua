@@ -36,9 +36,9 @@ local attrs = ffi.new("int64_t[?]", 64)
 core.attrs = attrs -- callers of record1, record2 and recordn fill it from 0
 
 --- Where the code that runs now stands. depth: open callbacks; coroutine: the one ("main" outside of all) in which the
--- innermost of them began; levels: the same for the gradients, traces and deferred modes that were opened since, outermost first;
--- swaps: of the traces among these, { suspend, resume }: they put variables back to what they are outside of the trace,
--- and undo that.
+-- innermost of them began; levels: the same for the gradients, traces and deferred modes that were opened since,
+-- outermost first; swaps: of the traces among these, { suspend, resume }: they put variables back to what they are
+-- outside of the trace, and undo that.
 local frame = { depth = 0, levels = {}, swaps = {} }
 
 --- The frame of the code that runs now.
@@ -50,7 +50,8 @@ end
 function core.check_yield()
     local innermost = frame.levels[#frame.levels] or frame.coroutine
     if innermost and innermost == coroutine.running() then
-        fail("a coroutine cannot yield while a gradient, a trace or a callback, or deferred mode, is open that it began")
+        fail("a coroutine cannot yield while a gradient, a trace or a callback, or deferred mode, is open that it "
+             .. "began")
     end
 end
 

@@ -1,5 +1,5 @@
---- deferred_test.lua: np.deferred and np.export: deferred compute, line by line. The names of tests quote the lines of the
--- contract (docs/deferred.md, "The contract").
+--- deferred_test.lua: np.deferred and np.export: deferred compute, line by line. The names of tests quote the lines of
+-- the contract (docs/deferred.md, "The contract").
 local check = require "tests.check"
 local core = require "neap.core"
 
@@ -77,7 +77,7 @@ check.test("E1: the triggers: reading on the host", function()
     check.equal({ y:item(), y:is_deferred() }, { 9, false })
 end)
 
-check.test("E1: the triggers: use by code outside the mode, when its value is asked for; nothing is computed twice", function()
+check.test("E1: the triggers: use by code outside the mode, once its value is asked for; computed once", function()
     local y = deferred(function() return x:exp() end)
     local before = work()
     local z, v = y * 2, y + 1
@@ -140,7 +140,7 @@ end)
 check.test("E2: writing in place to a lazy array is an error", function()
     local y = deferred(function() return x + 1 end)
     check.raises(function() y[0] = 1 end, "deferred_test.lua:%d+: arrays are immutable")
-    check.raises(function() return np.deferred(function() x[0] = 1 end) end, "deferred_test.lua:%d+: arrays are immutable")
+    check.raises(function() return np.deferred(function() x[0] = 1 end) end, "deferred_test.lua:%d+: arrays are immut")
     local z = deferred(function() return y:at { 0 }:set(7) end)
     check.equal({ y:totable(), z:totable() }, { { 2, 3, 4 }, { 7, 3, 4 } })
 end)
@@ -173,7 +173,7 @@ check.test("E3: after computing, an array releases the data it kept for computin
         check.ok(live() >= before + 1000000)
         y:wait()
         program = np.export { inputs = { input = input }, outputs = { y = y } }
-        big, input = nil, nil
+        big, input = nil, nil -- luacheck: ignore 311
         check.ok(live() < before + 100000, "the input's data is held by structure alone")
         local z = deferred(function() return y + 1 end)
         check.equal({ y:item(), z:item() }, { 750000, 750001 })
@@ -253,8 +253,8 @@ check.test("E4: error when an output needs an input that was not listed: the op 
     end)
     local text = check.raises(function() return np.export { inputs = { w = w }, outputs = { y = y } } end,
                               "np.export: output 'y' needs an input that is not listed")
-    check.ok(text:find("dtype f32 and shape (3,), which maximum reads at tests/stdlib/deferred_test.lua:" .. line, 1, true)
-             or text:find("deferred_test.lua:" .. line, 1, true) and text:find("maximum reads", 1, true), text)
+    check.ok(text:find("an array of dtype f32 and shape (3,), which maximum reads at ", 1, true), text)
+    check.ok(text:find("deferred_test.lua:" .. line, 1, true), text)
     check.raises(function() return np.export { inputs = { w = w }, outputs = { y = y, z = z } } end, "output 'y' needs")
     y:wait()
     check.raises(function() return np.export { inputs = { w = w }, outputs = { y = y } } end, "maximum reads")
@@ -510,7 +510,6 @@ end)
 
 check.test("a print in the mode happens where it stands, with what it needs alone", function()
     local name = os.tmpname()
-    local other
     local script = io.open(name, "w")
     script:write([[
         local x, other = np.array { 1, 2, 3 }
@@ -530,10 +529,9 @@ check.test("a print in the mode happens where it stands, with what it needs alon
     local _, out = process.run_neap { name }
     os.remove(name)
     check.equal(out, "a\t[2. 4. 6.]\noutside\ttrue\ttrue\n[3. 5. 7.]\n[ 7. 11. 15.]\t0\n")
-    check.equal(other, nil)
 end)
 
-check.test("callbacks happen at once in their order, and again in each run of the program, in the same order", function()
+check.test("callbacks happen at once in their order, and again in each run of the program", function()
     local seen = {}
     local call = np.callback(function(tag, a)
         seen[#seen + 1] = tag .. tostring(a)

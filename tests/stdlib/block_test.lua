@@ -1,0 +1,285 @@
+--- block_test.lua: np.nn.Block: parameters from shapes, hybridized blocks (line E6 of docs/deferred.md), and the layers
+-- of np.nn that need an oracle.
+local check = require "tests.check"
+
+local nn = np.nn
+local key = np.random.key(7)
+local x = np.random.normal(np.random.key(1), { 5, 3 })
+
+local function programs()
+    return np.debug.counters().programs
+end
+
+--- A two-layer block with named children, written as a user would.
+local function Net(hidden, outputs)
+    return nn.Block {
+        hidden = nn.Dense(hidden), out = nn.Dense(outputs),
+        forward = function(self, params, input)
+            return self.out(params.out, np.tanh(self.hidden(params.hidden, input)))
+        end,
+    }
+end
+
+local function loss_of(net)
+    return function(params) return (net(params, x) * net(params, x)):mean() end
+end
+
+-- ---- Parameters -----------------------------------------------------------------------------------------------------
+
+check.test("E6: parameter shapes come from the inputs of the first call; nothing is computed for that", function()
+    local model = nn.Sequential { nn.Dense(4), nn.relu, nn.Sequential { nn.Dense(6), nn.LayerNorm() }, nn.Dense(2) }
+    np.wait_all()
+    np.debug.limits { nodes = 0, bytes = 0 }
+    local launches = np.debug.counters().launches
+    local params = model:init(key, x)
+    check.equal(np.debug.counters().launches, launches)
+    np.debug.limits { nodes = 1024, bytes = 2 ^ 26 }
+    check.equal({ params[1].w.shape, params[2], params[3][1].w.shape, params[3][2].scale.shape, params[4].w.shape },
+                { { 3, 4 }, {}, { 4, 6 }, { 6 }, { 6, 2 } })
+    check.equal(model(params, x).shape, { 5, 2 })
+end)
+
+check.test("E6: the same parameters as with all sizes given", function()
+    local open = Net(4, 2)
+    local given = nn.Block { hidden = nn.Dense(3, 4), out = nn.Dense(4, 2), forward = open.forward }
+    local a, b = open:init(key, x), given:init(key)
+    check.equal(np.tree.map(function(leaf) return leaf:totable() end, a),
+                np.tree.map(function(leaf) return leaf:totable() end, b))
+    check.equal(open(a, x):totable(), given(b, x):totable())
+end)
+
+check.test("E6: infer_shape of the user's own block, without any backward inference", function()
+    local seen
+    local scaled = nn.Block {
+        units = 4,
+        parameters = { { "weight", nn.he_normal }, { "gain", nn.ones } },
+        infer_shape = function(self, input)
+            seen = input.shape
+            return { weight = { input:dim(-1), self.units }, gain = { self.units } }
+        end,
+        forward = function(_, params, input) return input:matmul(params.weight) * params.gain end,
+    }
+    local params = scaled:init(key, x)
+    check.equal({ seen, params.weight.shape, params.gain:totable() }, { { 5, 3 }, { 3, 4 }, { 1, 1, 1, 1 } })
+    local inner = nn.Sequential { nn.Dense(6), scaled }
+    check.equal(inner:init(key, x)[2].weight.shape, { 6, 4 })
+    check.equal(seen, { 5, 6 })
+end)
+
+check.test("an init of the user's own", function()
+    local bias = nn.Block {
+        init = function(_, _, input) return { b = np.ones { input:dim(-1) } } end,
+        forward = function(_, params, input) return input + params.b end,
+    }
+    check.equal(bias(bias:init(key, x), x):totable(), (x + 1):totable())
+end)
+
+check.test("a child that is called twice has one set of parameters; one that is not called needs its sizes", function()
+    local twice = nn.Block {
+        layer = nn.Dense(3), spare = nn.Dense(2, 2),
+        forward = function(self, params, input)
+            local once = self.layer(params.layer, input)
+            return self.layer(params.layer, once) + params.layer.b
+        end,
+    }
+    local params = twice:init(key, x)
+    check.equal({ params.layer.w.shape, params.spare.w.shape }, { { 3, 3 }, { 2, 2 } })
+    local early = nn.Block { layer = nn.Dense(3), forward = function(_, tree) return tree.layer.w end }
+    check.raises(function() early:init(key, x) end, "reads the parameter 'w' of a child whose sizes are not known")
+end)
+
+check.test("a block with a state: initialize, then calls with inputs alone", function()
+    local net = Net(4, 2):initialize(key)
+    check.equal(net.params, nil)
+    local y = net(x)
+    check.equal(net.params.hidden.w.shape, { 3, 4 })
+    check.equal(y:totable(), Net(4, 2)(net.params, x):totable())
+    check.equal(net:apply(net.params, x):totable(), y:totable())
+    net.params = np.tree.map(np.zeros_like, net.params)
+    check.equal(net(x):sum():item(), 0)
+end)
+
+check.test("errors", function()
+    check.raises(function() nn.Dense(4):init(key) end, "np.nn.Dense: the size of its input is not known")
+    check.raises(function() Net(4, 2):init(key) end, "np.nn.Dense: the size of its input is not known")
+    check.raises(function() Net(4, 2)(x, x) end, "argument 1 %(params%) must be what block:init%(key%) returned")
+    check.raises(function() nn.Dense(2)({}, x) end, "np.nn.Dense: argument 1 %(params%)")
+    check.raises(function() nn.Block {} end, "option 'forward' must be a function")
+    check.raises(function() nn.Block(1) end, "must be a table")
+    check.raises(function() nn.Block { forward = print, infer_shape = 1 } end, "option 'infer_shape'")
+    check.raises(function() nn.Block { forward = print, parameters = { "w" } } end, "item 1 must be {name, init")
+    check.raises(function() nn.Block { forward = print, 3 } end, "item 1 must be a layer or a function")
+    local function bad(shapes)
+        return function()
+            nn.Block { forward = print, parameters = { { "w", nn.zeros } },
+                       infer_shape = function() return shapes end }:init(key, x)
+        end
+    end
+    check.raises(bad { v = { 1 } }, "no shape for the parameter 'w'")
+    check.raises(bad(nil), "infer_shape must give a table")
+    local ok, problem = pcall(function()
+        nn.Block { nn.Dense(2), forward = function() error({ 5 }) end }:init(key, x)
+    end)
+    check.ok(not ok and problem[1] == 5)
+    check.ok(not x:matmul(x:transpose()):is_deferred(), "the mode is left")
+end)
+
+-- ---- Hybridized blocks ----------------------------------------------------------------------------------------------
+
+check.test("E6: the first call traces forward and makes a program, later calls run it", function()
+    local calls, net = 0, Net(4, 2)
+    local forward = net.forward
+    function net.forward(...)
+        calls = calls + 1
+        return forward(...)
+    end
+    local params = net:init(key, x)
+    local expected = net(params, x):totable()
+    net:hybridize()
+    calls = 0
+    local before = programs()
+    check.equal(net(params, x):totable(), expected)
+    check.equal({ calls, programs() - before }, { 1, 1 })
+    for _ = 1, 3 do check.equal(net(params, x):totable(), expected) end
+    check.equal({ calls, programs() - before }, { 1, 1 })
+    check.equal(net(params, np.ones { 2, 3 }).shape, { 2, 2 })
+    check.equal({ calls, programs() - before }, { 2, 2 })
+    net:hybridize(false)
+    check.equal(net(params, x):totable(), expected)
+    check.equal({ calls, programs() - before }, { 3, 2 })
+end)
+
+check.test("E6: only the outermost block is traced", function()
+    local inner = Net(4, 3):hybridize()
+    local model = nn.Sequential { inner, nn.Dense(2):hybridize(), nn.tanh }:hybridize()
+    local before = programs()
+    local params = model:init(key, x)
+    check.equal(programs(), before)
+    local y = model(params, x)
+    check.equal(programs(), before + 1)
+    check.equal(y:totable(), model:hybridize(false)(params, x):totable())
+    check.equal(programs(), before + 3, "now they are outermost themselves")
+end)
+
+check.test("E6: a hybridized block in gradients, jit, vmap, deferred mode", function()
+    local plain = Net(4, 2)
+    local params = plain:init(key, x)
+    local net = Net(4, 2):hybridize()
+    local function gradients(f) return np.tree.map(function(leaf) return leaf:totable() end, np.grad(f)(params)) end
+    check.equal(gradients(loss_of(net)), gradients(loss_of(plain)))
+    check.equal(np.jit(loss_of(net))(params):item(), loss_of(plain)(params):item())
+    local single = np.vmap(function(row) return net(params, row) end)(x)
+    check.close(single:totable(), plain(params, x):totable(), 1e-6)
+    local later = np.deferred(function() return net(params, x) end)
+    check.ok(later:is_deferred())
+    check.equal(later:totable(), plain(params, x):totable())
+end)
+
+check.test("E6: a forward that looks at values is a clear error, with the line", function()
+    local net = nn.Block { forward = function(_, _, input)
+        if input:sum():item() > 0 then return input end
+        return -input
+    end }
+    check.equal(net({}, np.ones { 2 }):totable(), { 1, 1 })
+    net:hybridize()
+    check.raises(function() net({}, np.ones { 2 }) end, "block_test.lua:%d+: .*not known while tracing")
+    check.equal(net:hybridize(false)({}, np.ones { 2 }):totable(), { 1, 1 })
+end)
+
+check.test("E6: an initialized and hybridized block; training it", function()
+    local net = Net(8, 1):initialize(key):hybridize()
+    local goal = x:sum { axis = 1, keepdims = true }
+    local function loss(params) return np.nn.mse(net:apply(params, x), goal) end
+    net(x)
+    local optimizer = np.optim.adam { lr = 0.05 }
+    local state, before, step = optimizer:init(net.params), loss(net.params):item(), np.value_and_grad(loss)
+    for _ = 1, 60 do
+        local _, grads = step(net.params)
+        net.params, state = optimizer:update(grads, state, net.params)
+    end
+    check.ok(loss(net.params):item() < before / 10)
+end)
+
+check.test("E6: a block exports its program, with names", function()
+    local net = Net(4, 2)
+    local params = net:init(key, x)
+    local program = net:export(params, x)
+    check.equal(program:list_inputs(),
+                { "input", "params.hidden.b", "params.hidden.w", "params.out.b", "params.out.w" })
+    check.equal(program { input = x, params = params }:totable(), net(params, x):totable())
+    local stateful = Net(4, 2):initialize(key)
+    local other = stateful:export(x)
+    check.equal(other { input = x, params = stateful.params }:totable(), stateful(x):totable())
+end)
+
+-- ---- Layers ---------------------------------------------------------------------------------------------------------
+
+check.test("Dropout", function()
+    local layer, ones = nn.Dropout(0.25), np.ones { 4000 }
+    local params = layer:init(key, ones)
+    check.equal({ params, layer(params, ones):sum():item() }, { {}, 4000 })
+    local y = layer(params, ones, key)
+    check.close(y:sum():item(), 4000, 0.05)
+    check.close(y:max():item(), 1 / 0.75, 1e-6)
+    check.close(np.mean(np.equal(y, 0)):item(), 0.25, 0.03)
+    local model = nn.Sequential { nn.Dense(4), layer, nn.Dense(2), nn.Dropout(0.5) }
+    params = model:init(key, x)
+    check.equal(model(params, x, key):totable(), model(params, x, key):totable())
+    check.ok(not np.array_equal(model(params, x, key), model(params, x)))
+    check.raises(function() nn.Dropout(1) end, "a number in %[0, 1%)")
+end)
+
+check.test("Embedding", function()
+    local layer = nn.Embedding(10, 4)
+    local params = layer:init(key)
+    local ids = np.array({ { 1, 9 }, { 0, 1 } }, { dtype = "i32" })
+    local y = layer(params, ids)
+    check.equal({ y.shape, y[{ 0, 1 }]:totable() }, { { 2, 2, 4 }, params.table[9]:totable() })
+    local g = np.grad(function(p) return layer(p, ids):sum() end)(params)
+    check.equal(g.table:sum { axis = 1 }:totable(), { 4, 8, 0, 0, 0, 0, 0, 0, 0, 4 })
+end)
+
+check.test("LayerNorm", function()
+    local layer = nn.LayerNorm { epsilon = 1e-5 }
+    local params = layer:init(key, np.ones { 2, 4 })
+    local y = layer(params, np.array { { 1, 2, 3, 4 }, { 0, 0, 0, 8 } })
+    -- torch.nn.functional.layer_norm(…, (4,))
+    check.close(y:totable(), { { -1.3416355, -0.44721183, 0.44721183, 1.3416355 },
+                               { -0.57735, -0.57735, -0.57735, 1.7320504 } }, 1e-5)
+end)
+
+check.test("BatchNorm", function()
+    local layer = nn.BatchNorm { momentum = 0.9 }
+    local a = np.array { { 1, 10 }, { 3, 30 } }
+    local params, state = layer:init(key, a), layer:state(a)
+    local y, new = layer(params, a, state)
+    check.close(y:totable(), { { -1, -1 }, { 1, 1 } }, 1e-5)
+    check.close({ new.mean:totable(), new.var:totable() }, { { 0.2, 2 }, { 1, 10.9 } }, 1e-6)
+    check.close(layer(params, a, new, false)[0]:totable(), { 0.8, 8 / math.sqrt(10.9) }, 1e-5)
+    check.raises(function() layer(params, a) end, "argument 3 %(state%)")
+end)
+
+check.test("MultiHeadAttention", function()
+    local layer = nn.MultiHeadAttention(2)
+    local a = np.random.normal(np.random.key(2), { 3, 5, 4 })
+    local params = layer:init(key, a)
+    check.equal({ params.query.w.shape, params.out.w.shape }, { { 4, 4 }, { 4, 4 } })
+    local y = layer(params, a)
+    check.equal(y.shape, { 3, 5, 4 })
+    -- one head, one query at a time, by hand
+    local q, k, v = a[1]:matmul(params.query.w), a[1]:matmul(params.key.w), a[1]:matmul(params.value.w)
+    local heads = {}
+    for h = 0, 1 do
+        local from, to = 2 * h, 2 * h + 2
+        local qh, kh, vh = q[{ {}, { from, to } }], k[{ {}, { from, to } }], v[{ {}, { from, to } }]
+        heads[h + 1] = np.softmax(qh:matmul(kh:transpose()) / math.sqrt(2), { axis = -1 }):matmul(vh)
+    end
+    check.close(y[1]:totable(), np.concatenate(heads, { axis = 1 }):matmul(params.out.w):totable(), 1e-5)
+    local causal = np.tri(5):gt(0)
+    local first = layer(params, a, nil, causal)[{ {}, 0 }]
+    check.close(first:totable(), layer(params, a[{ {}, { 0, 1 } }])[{ {}, 0 }]:totable(), 1e-5)
+    check.equal(layer(params, a, np.ones { 3, 7, 4 }).shape, { 3, 5, 4 })
+    check.raises(function() nn.MultiHeadAttention(3):init(key, a) end, "must be a multiple of heads, 3, got 4")
+end)
+
+check.done()
