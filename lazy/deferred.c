@@ -290,7 +290,9 @@ int neap_export(neap_ctx *ctx, int level, const neap_ports *inputs, const int32_
     if (status == 0 && (status = record_in_trace(&w, level, placeholders)) != 0)
         lazy_effects_cut(ctx, &ctx->levels[level], recorded);
     for (int k = 0; k < outputs->n && status == 0; k++)
-        status = lazy_publish(ctx, lazy_retain(w.again[w.ends[k]->index]), &out[k]);
+        w.ends[k] = lazy_retain(w.again[w.ends[k]->index]);
+    if (status == 0)
+        status = lazy_publish_all(ctx, outputs->n, w.ends, out);
     close_walk(&w);
     free(placeholders);
     return status ? status : lazy_attend(ctx);

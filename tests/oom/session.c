@@ -258,6 +258,34 @@ static void trace(session *s) {
         ended(s, neap_program_text(s->program, 0, text, sizeof text, &bytes));
 }
 
+/* Deferred work with a call and a constructor, computed and exported, and its program. */
+static void defer(session *s) {
+    if (s->status)
+        return;
+    int level = -1, depth = neap_deferred_begin(s->ctx);
+    int32_t x = square(s), in = 0, out = 0, result = 0;
+    int32_t range = op(s, LAZY_OP_iota, 0, NULL, 2, (int64_t[]){4, NEAP_DTYPE_F32});
+    int32_t grid = op(s, LAZY_OP_reshape, 1, &range, 2, (int64_t[]){2, 2});
+    int32_t y = op2(s, LAZY_OP_add, op2(s, LAZY_OP_matmul2, grid, grid), call_back(s, scaled(s, x, 2)));
+    int32_t z = sum(s, op2(s, LAZY_OP_multiply, y, x));
+    neap_deferred_end(s->ctx, depth, s->status == 0, &z);
+    expect(s, z, 4 + 14 + 36 + 76);
+    if (s->status || !ended(s, neap_trace_begin(s->ctx, 0, &level)))
+        return;
+    in = kept(s, neap_trace_input(s->ctx, level, NEAP_DTYPE_F32, 0, -1, 2, (int64_t[]){2, 2}, &in), &in);
+    neap_ports inputs = {.n = 1, .ids = &x, .names = (const char *[]){"x"}};
+    neap_ports outputs = {.n = 1, .ids = &z, .names = (const char *[]){"z"}};
+    neap_program *program = NULL;
+    if (s->status == 0)
+        out = kept(s, neap_export(s->ctx, level, &inputs, &in, &outputs, &out), &out);
+    if (s->status == 0)
+        ended(s, neap_trace_end(s->ctx, level, 1, &out, &program));
+    neap_level_end(s->ctx, level);
+    if (s->status == 0)
+        expect(s, kept(s, neap_program_run(s->ctx, program, 1, &x, &result), &result), 4 + 14 + 36 + 76);
+    neap_program_free(program);
+}
+
 /* Runs all of it in a context of its own; nothing is left behind. */
 static int run_session(void) {
     session s = {0};
@@ -271,6 +299,7 @@ static int run_session(void) {
     differentiate(&s);
     differentiate_all(&s);
     trace(&s);
+    defer(&s);
     used = armed - atomic_exchange(&countdown, 0);
     engine_alloc_fail(0);
     if (s.status) { /* what failed does not stop what comes */
@@ -279,6 +308,7 @@ static int run_session(void) {
         differentiate(&again);
         differentiate_all(&again);
         trace(&again);
+        defer(&again);
         CHECK_EQ(again.status, 0);
         neap_program_free(again.program);
         CHECK_EQ(neap_release(s.ctx, again.nids, again.ids), 0);
