@@ -13,6 +13,28 @@
 #include "lazy/effect.h"
 #include "lazy/program.h"
 
+typedef struct given { /* one of several results of a node */
+    neap_node *node;   /* one reference */
+    bool batched;
+} given;
+
+typedef struct lazy_batch_walk {
+    neap_ctx *ctx;
+    neap_program *program;
+    int64_t size;
+    neap_node *const *inputs;
+    const bool *of_inputs; /* which of them are batched */
+    /* By position in program->nodes: */
+    neap_node **now; /* one reference each; NULL where several results were given */
+    bool *batched;
+    int64_t *several; /* where the results start in `given` */
+    LAZY_VECTOR(given) given;
+    neap_node **in; /* of the node at hand … */
+    bool *in_batched;
+    const int32_t *links; /* … and their positions */
+    int64_t next_effect, root;
+} batching;
+
 /* ---- For writing rules -------------------------------------------------------------------------------------------- */
 int lazy_batch_done(const lazy_batching *g) {
     return g->out ? 0 : neap_error_code();
@@ -63,6 +85,22 @@ neap_node *lazy_batch_example(neap_ctx *ctx, neap_node *node, int64_t example) {
     return one ? lazy_build_reshape(ctx, one, node->ndim - 1, node->shape + 1) : NULL;
 }
 
+int lazy_batch_give(lazy_batching *g, neap_node *result, bool batched) {
+    if (!result)
+        return neap_error_code();
+    if (lazy_push(&g->walk->given, ((given){result, batched})))
+        return NEAP_E_MEMORY;
+    lazy_retain(result);
+    return 0;
+}
+
+int lazy_batch_part(lazy_batching *g, int k) {
+    const given *result = &g->walk->given.at[g->walk->several[g->walk->links[0]] + k];
+    g->out = result->node;
+    g->shared = !result->batched;
+    return 0;
+}
+
 /* ---- Rules that rows share ---------------------------------------------------------------------------------------- */
 int lazy_batch_map(lazy_batching *g) {
     neap_node *in[NEAP_MAX_INPUTS];
@@ -101,17 +139,6 @@ int lazy_batch_axis(lazy_batching *g) {
 }
 
 /* ---- The walk ----------------------------------------------------------------------------------------------------- */
-typedef struct batching {
-    neap_ctx *ctx;
-    neap_program *program;
-    int64_t size;
-    neap_node *const *inputs;
-    const bool *of_inputs; /* which of them are batched */
-    neap_node **now;       /* by position in program->nodes; one reference each */
-    bool *batched;
-    int64_t next_effect, root;
-} batching;
-
 static int refuse_ordered(const char *what, const char *site) {
     return neap_error(
         NEAP_E_TRACE,
@@ -204,31 +231,36 @@ static void give_site(batching *w, const lazy_batching *g, neap_node *node) {
         w->ctx->site_node = NULL;
 }
 
-/* Node k of the program, whose inputs stand at `link`. */
-static int batch_node(batching *w, int64_t k, const int32_t *link) {
+/* Node k of the program, whose inputs stand at `links`. */
+static int batch_node(batching *w, int64_t k, const int32_t *links) {
     const neap_node *node = w->program->nodes.at[k];
-    lazy_batching g = {.ctx = w->ctx, .node = node, .size = w->size};
+    lazy_batching g = {.ctx = w->ctx, .node = node, .size = w->size, .in = w->in, .batched = w->in_batched, .walk = w};
     bool effect = lazy_node_op(node)->flags & LAZY_OP_EFFECT, any = false;
+    w->links = links;
+    w->several[k] = w->given.n;
     for (int a = 0; a < node->nin; a++) {
-        g.in[a] = w->now[link[a]];
-        any |= g.batched[a] = w->batched[link[a]];
+        g.in[a] = w->now[links[a]];
+        any |= g.batched[a] = w->batched[links[a]];
     }
     int status = effect ? batch_prints(w) : 0;
+    if (status == 0 && any)
+        status = run_rule(&g);
     if (status)
         return status;
-    if (any && (status = run_rule(&g)) != 0)
-        return status;
-    if (!(w->now[k] = any ? lazy_retain(g.out) : record_shared(w, node, g.in)))
-        return neap_error_code();
     w->batched[k] = any && !g.shared;
-    give_site(w, &g, w->now[k]);
+    if (any && !g.out && w->given.n > w->several[k])
+        w->now[k] = NULL;
+    else if (!(w->now[k] = any ? lazy_retain(g.out) : record_shared(w, node, g.in)))
+        return neap_error_code();
+    else
+        give_site(w, &g, w->now[k]);
     w->next_effect += effect;
     w->root += effect;
     return 0;
 }
 
 static int batch_nodes(batching *w) {
-    const int32_t *link = w->program->links.at;
+    const int32_t *links = w->program->links.at;
     for (int64_t k = 0; k < w->program->nodes.n; k++) {
         neap_node *node = w->program->nodes.at[k];
         if (node->op == LAZY_OP_placeholder) {
@@ -238,10 +270,10 @@ static int batch_nodes(batching *w) {
         } else if (!(node->flags & LAZY_ABSTRACT)) {
             w->now[k] = lazy_retain(node);
         } else {
-            int status = batch_node(w, k, link);
+            int status = batch_node(w, k, links);
             if (status)
                 return status;
-            link += node->nin;
+            links += node->nin;
         }
     }
     return 0;
@@ -258,7 +290,8 @@ static int batch_program(batching *w, neap_node **outputs, bool *out_batched) {
     status = status ? status : held;
     for (int64_t k = w->root; k < program->effect_roots && status == 0; k++) {
         neap_node *node = w->now[program->root_nodes.at[k]];
-        if (!(node->flags & LAZY_ABSTRACT)) /* before the first print, so that a failure can still be repeated */
+        if (node &&
+            !(node->flags & LAZY_ABSTRACT)) /* before the first print, so that a failure can still be repeated */
             status = lazy_force(w->ctx, node);
     }
     if (status == 0)
@@ -271,22 +304,44 @@ static int batch_program(batching *w, neap_node **outputs, bool *out_batched) {
     return status;
 }
 
+static int walk_begin(batching *w) {
+    size_t n = (size_t)w->program->nodes.n + 1, widest = 1;
+    for (int64_t k = 0; k < w->program->nodes.n; k++)
+        if (w->program->nodes.at[k]->nin > widest)
+            widest = w->program->nodes.at[k]->nin;
+    w->now = calloc(n, sizeof *w->now);
+    w->batched = calloc(n, sizeof *w->batched);
+    w->several = calloc(n, sizeof *w->several);
+    w->in = calloc(widest, sizeof *w->in);
+    w->in_batched = calloc(widest, sizeof *w->in_batched);
+    bool all = w->now && w->batched && w->several && w->in && w->in_batched;
+    return all ? 0 : neap_error(NEAP_E_MEMORY, "out of memory for a batch");
+}
+
+static void walk_end(batching *w) {
+    for (int64_t k = 0; w->now && k < w->program->nodes.n; k++)
+        lazy_release(w->ctx, w->now[k]);
+    for (int64_t k = 0; k < w->given.n; k++)
+        lazy_release(w->ctx, w->given.at[k].node);
+    lazy_vector_free(&w->given);
+    free(w->now);
+    free(w->batched);
+    free(w->several);
+    free(w->in);
+    free(w->in_batched);
+}
+
 int lazy_program_batch(neap_ctx *ctx, neap_program *program, int64_t size, neap_node *const *inputs,
                        const bool *batched, neap_node **outputs, bool *out_batched) {
     batching w = {.ctx = ctx, .program = program, .size = size, .inputs = inputs, .of_inputs = batched};
-    w.now = calloc((size_t)program->nodes.n + 1, sizeof *w.now);
-    w.batched = calloc((size_t)program->nodes.n + 1, sizeof *w.batched);
-    int status = w.now && w.batched ? 0 : neap_error(NEAP_E_MEMORY, "out of memory for a batch");
+    int status = walk_begin(&w);
     lazy_level *trace = lazy_open_trace(ctx);
     int64_t recorded = trace ? trace->effects.n : 0;
     if (status == 0)
         status = batch_program(&w, outputs, out_batched);
     if (status && trace)
         lazy_effects_cut(ctx, trace, recorded);
-    for (int64_t k = 0; w.now && k < program->nodes.n; k++)
-        lazy_release(ctx, w.now[k]);
-    free(w.now);
-    free(w.batched);
+    walk_end(&w);
     return status ? lazy_fail_for_good(status, !trace && w.next_effect > 0) : 0;
 }
 

@@ -22,12 +22,13 @@
 
 struct lazy_batching {
     neap_ctx *ctx;
-    const neap_node *node;          /* the op for one example: its shapes, dtypes and attributes */
-    int64_t size;                   /* examples */
-    neap_node *in[NEAP_MAX_INPUTS]; /* BORROWED */
-    bool batched[NEAP_MAX_INPUTS];
+    const neap_node *node; /* the op for one example: its shapes, dtypes and attributes */
+    int64_t size;          /* examples */
+    neap_node **in;        /* BORROWED, as many as the node has */
+    bool *batched;
     neap_node *out; /* what the rule builds; BORROWED from the arena, or an input */
     bool shared;    /* the rule sets it where the result is not batched */
+    struct lazy_batch_walk *walk;
 };
 
 /* ---- Rules that rows share ---------------------------------------------------------------------------------------- */
@@ -50,6 +51,10 @@ neap_node *lazy_batch_align(lazy_batching *g, int k, int ndim);
 neap_node *lazy_batch_move(lazy_batching *g, neap_node *node, int from, int to);
 /* One example of a batched node; BORROWED from the arena. */
 neap_node *lazy_batch_example(neap_ctx *ctx, neap_node *node, int64_t example);
+/* Of a node with several results, that parts are taken from: gives the next of them; the rule has no `out` then. */
+int lazy_batch_give(lazy_batching *g, neap_node *result, bool batched);
+/* The rule of a part: result k of those that the rule of its input gave. */
+int lazy_batch_part(lazy_batching *g, int k);
 /* The end of a rule: out of memory, or whatever error there was, if nothing was built. */
 int lazy_batch_done(const lazy_batching *g);
 
