@@ -229,10 +229,10 @@ int lazy_program_plan(neap_program *program) {
 }
 
 /* Numbers leave a program as f32 arrays. */
-static int take_outputs(neap_ctx *ctx, int level, neap_program *program, int n, const int32_t *outputs) {
+static int take_outputs(neap_ctx *ctx, int level, neap_program *program, int n, neap_node *const *outputs) {
     for (int k = 0; k < n; k++) {
-        neap_node *node = lazy_lookup(ctx, outputs[k]);
-        if (!node || (ctx->levels[level].closed && lazy_lift_into(ctx, level, 1, &node, &node)))
+        neap_node *node = outputs[k];
+        if (ctx->levels[level].closed && lazy_lift_into(ctx, level, 1, &node, &node))
             return neap_error_code();
         int64_t dtype = NEAP_DTYPE_F32;
         node = node->flags & LAZY_WEAK ? lazy_record(ctx, LAZY_OP_astype, 1, &node, 1, &dtype) : lazy_retain(node);
@@ -246,7 +246,7 @@ static int take_outputs(neap_ctx *ctx, int level, neap_program *program, int n, 
     return 0;
 }
 
-static int build_program(neap_ctx *ctx, int level, neap_program *program, int n, const int32_t *outputs) {
+static int build_program(neap_ctx *ctx, int level, neap_program *program, int n, neap_node *const *outputs) {
     lazy_level *trace = &ctx->levels[level];
     lazy_nodes roots = {0};
     int status = take_outputs(ctx, level, program, n, outputs);
@@ -269,7 +269,7 @@ static int build_program(neap_ctx *ctx, int level, neap_program *program, int n,
     return status;
 }
 
-int neap_trace_end(neap_ctx *ctx, int level, int n, const int32_t *outputs, neap_program **out) {
+int lazy_trace_end(neap_ctx *ctx, int level, int n, neap_node *const *outputs, neap_program **out) {
     if (level < 0 || level != ctx->nlevels - 1 || !ctx->levels[level].trace)
         return neap_error(NEAP_E_STATE, "the trace is not the innermost open level");
     neap_program *program = calloc(1, sizeof *program);
@@ -296,6 +296,16 @@ int neap_trace_end(neap_ctx *ctx, int level, int n, const int32_t *outputs, neap
         neap_program_free(program);
     else
         *out = program;
+    return status;
+}
+
+int neap_trace_end(neap_ctx *ctx, int level, int n, const int32_t *outputs, neap_program **out) {
+    neap_node **nodes = malloc((size_t)n * sizeof *nodes + 1);
+    int status =
+        nodes ? lazy_lookup_all(ctx, n, outputs, nodes) : neap_error(NEAP_E_MEMORY, "out of memory for a program");
+    if (status == 0)
+        status = lazy_trace_end(ctx, level, n, nodes, out);
+    free(nodes);
     return status;
 }
 

@@ -35,6 +35,9 @@ static inline neap_program *lazy_program_retain(neap_program *program) {
 /* Makes the plan, the region and root_slots, if they are not there. */
 int lazy_program_plan(neap_program *program);
 
+/* program.c: neap_trace_end, of nodes. */
+int lazy_trace_end(neap_ctx *ctx, int level, int n, neap_node *const *outputs, neap_program **out);
+
 /* lift.c: placeholders of a trace that are like the inputs of a program; BORROWED from the level. */
 int lazy_trace_like(neap_ctx *ctx, int level, const neap_program *program, neap_node **inputs);
 
