@@ -71,7 +71,7 @@ static int bind_captures(neap_ctx *ctx, lazy_nodes *roots) {
     return status;
 }
 
-/* Appends a node that the walk has finished to what a replay records, with the places of what it reads. */
+/* Appends a node to what a replay records, with the places of what it reads. */
 static int add_node(neap_program *program, neap_node *node) {
     bool traced = node->flags & LAZY_ABSTRACT;
     int status = 0;
@@ -84,32 +84,58 @@ static int add_node(neap_program *program, neap_node *node) {
     return status;
 }
 
-/* What a replay records: abstract nodes by their inputs, everything else as it is. */
-static int order_nodes(neap_ctx *ctx, neap_program *program, const lazy_nodes *roots) {
-    lazy_nodes stack = {0};
+/* Appends what the roots need, each node once: abstract nodes by their inputs, everything else as it is. */
+static int find_nodes(neap_ctx *ctx, const lazy_nodes *roots, lazy_nodes *found) {
     int status = 0;
     ctx->epoch++;
-    for (int64_t r = 0; r < roots->n && status == 0; r++) {
-        neap_node *next = roots->at[r];
-        while (status == 0) {
-            if (next && next->mark != ctx->epoch) {
-                next->mark = ctx->epoch;
-                next->index = 0;
-                status = lazy_push(&stack, next);
-            }
-            next = NULL;
-            if (status || stack.n == 0)
-                break;
-            neap_node *node = stack.at[stack.n - 1];
-            if (node->flags & LAZY_ABSTRACT && node->index < node->nin)
-                next = node->in[node->index++];
-            else
-                status = add_node(program, stack.at[--stack.n]);
+    for (int64_t r = 0; r < roots->n && status == 0; r++)
+        if (roots->at[r]->mark != ctx->epoch) {
+            roots->at[r]->mark = ctx->epoch;
+            status = lazy_push(found, roots->at[r]);
         }
+    for (int64_t k = 0; k < found->n && status == 0; k++) {
+        const neap_node *node = found->at[k];
+        for (int i = 0; node->flags & LAZY_ABSTRACT && i < node->nin && status == 0; i++)
+            if (node->in[i]->mark != ctx->epoch) {
+                node->in[i]->mark = ctx->epoch;
+                status = lazy_push(found, node->in[i]);
+            }
     }
+    return status;
+}
+
+typedef struct ranked {
+    neap_node *node;
+    int64_t rank, place;
+} ranked;
+
+static int compare_ranks(const void *a, const void *b) {
+    const ranked *left = a, *right = b;
+    return left->rank != right->rank ? (left->rank > right->rank) - (left->rank < right->rank)
+                                     : (left->place > right->place) - (left->place < right->place);
+}
+
+/* The nodes stand in the order in which they were recorded, that of the tape, behind what they start from. So a replay
+ * records them as the function did, and the cotangents of a node are summed in the same order, with the same bits, whether a
+ * program is differentiated or the function itself. */
+static int order_nodes(neap_ctx *ctx, neap_program *program, const lazy_nodes *roots) {
+    lazy_nodes found = {0};
+    int status = find_nodes(ctx, roots, &found);
+    ranked *ranks = malloc((size_t)found.n * sizeof *ranks + 1);
+    if (status == 0 && !ranks)
+        status = neap_error(NEAP_E_MEMORY, "out of memory for a program");
+    for (int64_t k = 0; k < found.n && status == 0; k++) {
+        bool recorded = found.at[k]->flags & LAZY_ABSTRACT && found.at[k]->op != LAZY_OP_placeholder;
+        ranks[k] = (ranked){.node = found.at[k], .rank = recorded ? found.at[k]->tape : -1, .place = k};
+    }
+    if (status == 0)
+        qsort(ranks, (size_t)found.n, sizeof *ranks, compare_ranks);
+    for (int64_t k = 0; k < found.n && status == 0; k++)
+        status = add_node(program, ranks[k].node);
     for (int64_t r = 0; r < roots->n && status == 0; r++)
         status = lazy_push(&program->root_nodes, (int32_t)roots->at[r]->index);
-    lazy_vector_free(&stack);
+    lazy_vector_free(&found);
+    free(ranks);
     return status;
 }
 
@@ -124,17 +150,6 @@ static int check_outer(const neap_program *program, uint32_t bit) {
             return neap_error(NEAP_E_TRACE, "the function uses an array of a trace that has ended");
     }
     return 0;
-}
-
-typedef struct ranked {
-    neap_node *root;
-    int64_t depth, place;
-} ranked;
-
-static int compare_ranks(const void *a, const void *b) {
-    const ranked *left = a, *right = b;
-    return left->depth != right->depth ? (left->depth > right->depth) - (left->depth < right->depth)
-                                       : (left->place > right->place) - (left->place < right->place);
 }
 
 /* Orders outputs by depth: so a step runs soon after what it needs. Of a training step, each gradient is then used as
@@ -153,11 +168,11 @@ static int order_outputs(neap_ctx *ctx, neap_node **outputs, int64_t n) {
                 depth[k] = depth[children[c]->index] + 1;
     }
     for (int64_t r = 0; r < n && status == 0; r++)
-        ranks[r] = (ranked){.root = outputs[r], .depth = depth[outputs[r]->index], .place = r};
+        ranks[r] = (ranked){.node = outputs[r], .rank = depth[outputs[r]->index], .place = r};
     if (status == 0)
         qsort(ranks, (size_t)n, sizeof *ranks, compare_ranks);
     for (int64_t r = 0; r < n && status == 0; r++)
-        outputs[r] = ranks[r].root;
+        outputs[r] = ranks[r].node;
     free(depth);
     free(ranks);
     return status;
