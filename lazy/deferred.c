@@ -12,12 +12,12 @@
  *
  *      listed, whatever it is         its placeholder
  *      lasting, or a formula          the op again, on what its inputs have become
- *      a number, a constructor        itself
+ *      a number, a literal            itself; a literal is data that the body spelled out, and keeps it
  *      anything else is data          the error of an input that was not listed
  *
  * Invariants:
  *   - Whether something has been computed, or its data still exists, does not matter to an export.
- *   - A program that is exported binds no data: what is computed from constructors alone is computed by its runs.
+ *   - A program that is exported binds no data but literals: what is computed from constructors alone is computed by its runs.
  *   - Callbacks come in the order in which they were recorded.
  */
 #include <stdio.h>
@@ -46,8 +46,18 @@ int neap_deferred_end(neap_ctx *ctx, int depth, int n, const int32_t *results) {
         neap_node *node = lazy_lookup(ctx, results[k]);
         if (!node)
             return neap_error_code();
-        lazy_read_target(node)->flags |= LAZY_KEPT; /* whoever demands it first, it is computed once */
+        if (lazy_read_target(node)->state == LAZY_DEFERRED)
+            lazy_read_target(node)->flags |= LAZY_KEPT; /* whoever demands it first, it is computed once */
     }
+    return 0;
+}
+
+int neap_array_literal(neap_ctx *ctx, int32_t id) {
+    neap_node *node = lazy_lookup(ctx, id);
+    if (!node)
+        return neap_error_code();
+    if (node->op == LAZY_OP_array)
+        node->lasting = ctx->deferring > 0;
     return 0;
 }
 
@@ -82,7 +92,7 @@ static bool is_listed(const export_walk *w, const neap_node *node) {
 }
 
 static bool has_structure(const neap_node *node) {
-    return node->op != LAZY_OP_array && node->op != LAZY_OP_placeholder && lazy_keeps_structure(node);
+    return node->op != LAZY_OP_placeholder && lazy_keeps_structure(node);
 }
 
 /* Starts a walk: marks the listed inputs. */
@@ -228,8 +238,8 @@ static int record_structure(export_walk *w, int level, neap_node *const *stand_i
         w->again[k] = lazy_retain(stand_ins[k]);
     for (int64_t k = w->inputs->n; k < w->order.n && status == 0; k++) {
         neap_node *node = w->order.at[k];
-        bool number = node->op == LAZY_OP_constant;
-        w->again[k] = number ? lazy_retain(node) : record_again(w, level, node);
+        bool itself = node->op == LAZY_OP_constant || node->op == LAZY_OP_array;
+        w->again[k] = itself ? lazy_retain(node) : record_again(w, level, node);
         status = w->again[k] ? 0 : neap_error_code();
     }
     return status;

@@ -106,8 +106,11 @@ neap_node *lazy_node_new(neap_ctx *ctx, int op, const lazy_result *result, int n
 }
 
 /* ---- Releasing: a stack linked through the nodes themselves, empty between calls ----------------------------------- */
-/* Can it give anything back but itself? A constant has nothing, and needs the place of the link for its value. */
+/* Can it give anything back but itself? A constant has nothing, and needs the place of the link for its value; a literal
+ * of deferred mode is what it is by its data. */
 static bool holds_data(const neap_node *node) {
+    if (node->op == LAZY_OP_array && node->lasting)
+        return false;
     bool inputs = node->nin && !node->loose && !(node->flags & LAZY_DROPPED);
     return node->op != LAZY_OP_constant && (node->buffer || inputs);
 }

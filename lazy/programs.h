@@ -79,6 +79,8 @@ NEAP_API int neap_deferred_begin(neap_ctx *ctx);
 NEAP_API int neap_deferred_switch(neap_ctx *ctx, int depth);
 /* Leaves the mode, and those begun inside it. The n results of the outermost get memory of their own once computed. */
 NEAP_API int neap_deferred_end(neap_ctx *ctx, int depth, int n, const int32_t *results);
+/* Of an array of data, just made in deferred mode: it is part of what is recorded there. Elsewhere it does nothing. */
+NEAP_API int neap_array_literal(neap_ctx *ctx, int32_t id);
 typedef struct neap_ports { /* inputs or outputs: arrays and their names */
     int32_t n;
     const int32_t *ids;

@@ -5,7 +5,7 @@
 local core = require "neap.core"
 local shape = require "neap.shape"
 
-local np, define = core.np, core.define
+local np, define, C, ctx = core.np, core.define, core.C, core.ctx
 local raise, bad_argument, coerce, options = core.raise, core.bad_argument, core.coerce, core.options
 local dtypes, dtype_codes, shape_of = core.dtypes, core.dtype_codes, core.shape_of
 local is_array, type, floor = core.is_array, type, math.floor
@@ -87,6 +87,12 @@ local function convert(leaves, dtype)
     end
 end
 
+--- An array of values that the script spells out. In deferred mode it is part of what is recorded, as numbers are.
+local function literal(x)
+    C.neap_array_literal(ctx, x._id)
+    return x
+end
+
 --- np.array(data, {dtype=…}): an array of nested Lua tables of numbers or booleans (all of one length on each level),
 -- of a number or boolean (0-d), or of tables of arrays, which are stacked. An array is returned as it is, or cast.
 function np.array(data, given)
@@ -104,17 +110,17 @@ function np.array(data, given)
     local dtype = dtypes[code or (all_bool and BOOL or F32)]
     local leaves = flatten(data, dims)
     convert(leaves, dtype)
-    return core.fill(dtype.code, dims, function(pointer)
+    return literal(core.fill(dtype.code, dims, function(pointer)
         for k = 1, #leaves do pointer[k - 1] = leaves[k] end
-    end, dtype.pointer)
+    end, dtype.pointer))
 end
 np.asarray = np.array
 
 --- An i32 array of a flat Lua table of integers.
 function create.integers(list, dims)
-    return core.fill(I32, dims or { #list }, function(pointer)
+    return literal(core.fill(I32, dims or { #list }, function(pointer)
         for k = 1, #list do pointer[k - 1] = list[k] end
-    end, "int32_t *")
+    end, "int32_t *"))
 end
 
 -- ---- From formulas --------------------------------------------------------------------------------------------------

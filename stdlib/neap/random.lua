@@ -58,7 +58,7 @@ function random.key(seed)
         bad_argument("random.key", 1, "seed", "an integer", seed)
     end
     local high, low = floor(seed / 2 ^ 32) % 2 ^ 32, seed % 2 ^ 32
-    return np.stack { core.number(high, codes.u32), core.number(low, codes.u32) } -- made of numbers: no data
+    return np.array({ high, low }, { dtype = "u32" })
 end
 
 local function draw_bits(key, width, dims)
@@ -85,7 +85,7 @@ function random.fold_in(key, data)
     local low
     if type(data) == "number" then
         core.integer("random.fold_in", 2, "data", data)
-        low = np.stack { core.number(0, codes.u32), core.number(data % 2 ^ 32, codes.u32) }
+        low = np.array({ 0, data % 2 ^ 32 }, { dtype = "u32" })
     else
         data = coerce("random.fold_in", 2, data)
         if core.ndim(data) ~= 0 then

@@ -322,6 +322,23 @@ check.test("E4: what is computed from constructors is staged, not bound: an expo
     check.equal(program(x):totable(), y:totable())
 end)
 
+check.test("E4: what the body spells out is part of the program, what it loads is data", function()
+    local y = deferred(function()
+        local picked = (x * 2)[{ np.array({ 2, 0 }, { dtype = "i32" }) }]
+        return picked + np.take(x, { 0, 1 }) + np.array { 0.5, 0.25 }
+    end)
+    y:wait()
+    np.memory.trim()
+    local program = np.export { inputs = { x = x }, outputs = { y = y } }
+    check.equal(program(w):totable(), { 5, 2.25 })
+    check.equal(y:totable(), { 7.5, 4.25 })
+    local path = os.tmpname() .. ".npy"
+    np.io.save(path, w)
+    local z = np.deferred(function() return np.io.load(path) + x end)
+    os.remove(path)
+    check.raises(function() return np.export { inputs = { x = x }, outputs = { z = z } } end, "not listed")
+end)
+
 check.test("E4: an input in the middle of the graph cuts it", function()
     local y, h = deferred(function()
         local h = x:exp()
