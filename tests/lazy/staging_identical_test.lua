@@ -1,0 +1,217 @@
+--- staging_identical_test.lua: a program has the same results, to the bit, whichever way it is staged.
+--
+-- Random programs (programs.lua) are run op by op; then traced, jitted, jitted inside of jit, deferred, exported; over a
+-- batch by np.vmap, which is compared with a loop over the examples. (That kernels do not depend on threads, instruction
+-- sets and flushes is identical_test.lua's part.) Random smooth functions (smooth.lua) are differentiated: against
+-- differences, forward against reverse mode, and again each way of staging against the others.
+--
+--     NEAP_TEST_PROGRAMS=2000 NEAP_TEST_SEED=1 build/neap tests/lazy/staging_identical_test.lua     more of them
+package.path = "./?.lua;" .. package.path
+local np = require "neap"
+local check = require "tests.check"
+local programs = require "tests.lazy.programs"
+local smooth = require "tests.lazy.smooth"
+
+local release = (os.getenv "NEAP_TEST_BUILD" or "release") == "release"
+local first = tonumber(os.getenv "NEAP_TEST_SEED" or 1)
+local count = tonumber(os.getenv "NEAP_TEST_PROGRAMS" or (release and 120 or 12))
+local EXAMPLES = 3 -- of a batch
+
+-- ---- Random programs ------------------------------------------------------------------------------------------------
+
+--- The results of a program on other leaves, as a list.
+local function results_on(program, leaves)
+    local r, list = { unpack(leaves, 1, #program.leaves) }, {}
+    program.run(r)
+    for k, n in ipairs(program.results) do list[k] = r[n] end
+    return list
+end
+
+--- The program as a function of its leaves.
+local function function_of(program)
+    return function(...) return unpack(results_on(program, { ... })) end
+end
+
+local function hashes(list)
+    local texts = {}
+    for k, x in ipairs(list) do texts[k] = programs.hash(x) end
+    return texts
+end
+
+--- The leaves that lines read, and their places.
+local function read_leaves(program, leaves)
+    local list, places, seen = {}, {}, {}
+    for _, line in ipairs(program.lines) do
+        for n in line:gmatch "r%[(%d+)%]" do seen[tonumber(n)] = true end
+    end
+    for k = 1, #leaves do
+        if seen[k] then list[#list + 1], places[#places + 1] = leaves[k], k end
+    end
+    return list, places
+end
+
+local ways = {} -- name → function(program, leaves) → list of results
+
+ways["traced"] = function(program, leaves)
+    return { np.trace(function_of(program))(unpack(leaves))(unpack(leaves)) }
+end
+
+ways["jitted, second call"] = function(program, leaves)
+    local f = np.jit(function_of(program))
+    f(unpack(leaves))
+    return { f(unpack(leaves)) }
+end
+
+ways["jitted in jit, beside itself"] = function(program, leaves)
+    local f = np.jit(function_of(program))
+    local both = { np.jit(function(...)
+        local a, b = { f(...) }, { f(...) }
+        for k = 1, #b do a[#a + 1] = b[k] end
+        return unpack(a)
+    end)(unpack(leaves)) }
+    local list, n = {}, #program.results
+    for k = 1, n do
+        check.equal(programs.hash(both[n + k]), programs.hash(both[k]), "the second call inside")
+        list[k] = both[k]
+    end
+    return list
+end
+
+ways["deferred"] = function(program, leaves)
+    return np.deferred(function() return results_on(program, leaves) end)
+end
+
+ways["exported"] = function(program, leaves)
+    if program.text:find("np.array(", 1, true) then return results_on(program, leaves) end -- data that is no input
+    local inputs = read_leaves(program, leaves)
+    local outputs = np.deferred(function() return results_on(program, leaves) end)
+    return { np.export { inputs = inputs, outputs = outputs }(unpack(inputs)) }
+end
+
+local names = {}
+for name in pairs(ways) do names[#names + 1] = name end
+table.sort(names)
+
+--- check.equal for hashes, with the script of the program.
+local function same(program, found, expected, what)
+    check.equal(#found, #expected, ("seed %d, %s: results"):format(program.seed, what))
+    for k = 1, #expected do
+        if found[k] ~= expected[k] then
+            check.equal(found[k], expected[k], ("seed %d, %s, result %d of\n%s\n"):format(program.seed, what, k,
+                                                                                        program.text))
+        end
+    end
+end
+
+local function each_program(f)
+    for seed = first, first + count - 1 do f(programs.draw(seed)) end
+end
+
+--- Runs a test for one way of staging, on all programs; tells of the first three that differ or fail.
+local function test_way(name, f)
+    check.test(name, function()
+        local problems = {}
+        each_program(function(program)
+            local ok, problem = pcall(f, program)
+            if not ok then problems[#problems + 1] = ("seed %d: %s"):format(program.seed, tostring(problem)) end
+        end)
+        check.ok(#problems == 0, ("%d of %d programs: %s"):format(#problems, count,
+                                                                table.concat(problems, "\n", 1, math.min(3, #problems))))
+    end)
+end
+
+for _, name in ipairs(names) do
+    test_way("programs " .. name, function(program)
+        local expected = hashes(results_on(program, program.make()))
+        same(program, hashes(ways[name](program, program.make())), expected, name)
+    end)
+end
+
+--- Leaf `x` of example e: the same elements, moved on by e places.
+local function example_of(x, e)
+    return np.roll(x:reshape(-1), e):reshape(x.shape):wait()
+end
+
+test_way("programs over a batch as in a loop", function(program)
+    local leaves, batch, places = program.make(), {}, nil
+    batch, places = read_leaves(program, leaves)
+    local function arguments(list)
+        local all = { unpack(leaves) }
+        for k, place in ipairs(places) do all[place] = list[k] end
+        return all
+    end
+    local expected = {}
+    for e = 1, EXAMPLES do
+        local moved = {}
+        for k, x in ipairs(batch) do moved[k] = example_of(x, e) end
+        expected[e] = hashes(results_on(program, arguments(moved)))
+    end
+    local stacked = {}
+    for k, x in ipairs(batch) do
+        local list = {}
+        for e = 1, EXAMPLES do list[e] = example_of(x, e) end
+        stacked[k] = np.stack(list)
+    end
+    local results = { np.vmap(function(...) return unpack(results_on(program, arguments { ... })) end)(unpack(stacked)) }
+    for e = 1, EXAMPLES do
+        local of_example = {}
+        for k, x in ipairs(results) do of_example[k] = x[e - 1] end
+        same(program, hashes(of_example), expected[e], "example " .. e)
+    end
+end)
+
+-- ---- Random smooth functions ----------------------------------------------------------------------------------------
+
+local function dot(a, b)
+    return (a * b):sum():item()
+end
+
+local function each_smooth(f)
+    for seed = first, first + math.ceil(count / 2) - 1 do f(smooth.draw(seed), seed) end
+end
+
+--- Runs a test on all smooth functions: f(function of one array, a point, a direction, text).
+local function test_smooth(name, f)
+    check.test(name, function()
+        each_smooth(function(drawn, seed)
+            local ok, problem = pcall(f, drawn.f, drawn.x, drawn.v)
+            check.ok(ok, ("seed %d: %s\n%s"):format(seed, tostring(problem), drawn.text))
+        end)
+    end)
+end
+
+test_smooth("gradients and differences", function(f, x, v)
+    local h = 1e-5
+    local slope = (f(x + v * h):item() - f(x - v * h):item()) / (2 * h)
+    check.close(dot(np.grad(f)(x), v), slope, 1e-6)
+end)
+
+test_smooth("forward mode and reverse mode", function(f, x, v)
+    local y, dy = np.jvp(f, { x }, { v })
+    local value, pull = np.vjp(f, x)
+    check.equal({ y:item(), value:item() }, { f(x):item(), f(x):item() })
+    check.close(dy:item(), dot(pull(np.ones({}, { dtype = "f64" })), v), 1e-11)
+end)
+
+test_smooth("second derivatives: forward over reverse, reverse over reverse, differences", function(f, x, v)
+    local g, h = np.grad(f), 1e-5
+    local _, hv = np.jvp(g, { x }, { v })
+    local again = np.grad(function(y) return (g(y) * v):sum() end)(x)
+    check.close(hv:totable(), again:totable(), 1e-10)
+    check.close(dot(hv, v), (dot(g(x + v * h), v) - dot(g(x - v * h), v)) / (2 * h), 1e-5)
+end)
+
+test_smooth("gradients are the same bits, however they are staged", function(f, x)
+    local expected = programs.hash(np.grad(f)(x))
+    local function is_same(g, what) check.equal(programs.hash(g), expected, what) end
+    is_same(np.jit(np.grad(f))(x), "jit of grad")
+    is_same(np.grad(np.jit(f))(x), "grad of jit")
+    is_same(np.grad(np.trace(f)(x))(x), "grad of a program")
+    is_same(np.deferred(function() return np.grad(f)(x) end), "deferred")
+    is_same((select(2, np.value_and_grad(f)(x))), "value_and_grad")
+    local _, pull = np.vjp(f, x)
+    is_same(pull(np.ones({}, { dtype = "f64" })), "vjp")
+    is_same(np.vmap(np.grad(f))(np.stack { x * 2, x })[1], "vmap of grad")
+end)
+
+check.done()
