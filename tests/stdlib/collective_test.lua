@@ -127,6 +127,22 @@ check.test("gradients between the examples are those of JAX", function()
     check.raises(function() of(function(a) return np.pmax(a, "i") end, s) end, "pmax has no gradient")
 end)
 
+check.test("a gradient between the examples is that of the sum of all results", function()
+    local weights = np.arange(54, { dtype = "f32" }):reshape(3, 3, 6)
+    local given = np.sin(np.arange(18, { dtype = "f32" })):reshape(N, 2, 3)
+    for _, name in ipairs(names) do
+        local op = COLLECTIVES[name][1]
+        local function loss(a)
+            local y = op(a * a):reshape(-1)
+            return (y * y * weights[np.axis_index "i"]:reshape(-1)[{ { 0, y.size } }]):sum()
+        end
+        if name ~= "pmax" and name ~= "pmin" then
+            local all = np.grad(function(a) return over(loss)(a):sum() end)(given)
+            check.close(values(over(np.grad(loss))(given)), values(all), 1e-4, name)
+        end
+    end
+end)
+
 check.test("gradients around the batch are those of the ops that it is made of", function()
     local g = np.grad(function(a) return (over(function(e) return np.psum(e ^ 2, "i") end)(a)):sum() end)(x)
     check.equal(values(g), values(x * (2 * N)))
