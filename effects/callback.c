@@ -277,6 +277,10 @@ void *neap_request_arg(neap_request *request) {
     return request->arg;
 }
 
+const neap_run *neap_request_run(neap_request *request) {
+    return &request->run;
+}
+
 int neap_request_end(neap_effects *effects, neap_request *request, int status) {
     int alive = engine_check_alive();
     if (alive)

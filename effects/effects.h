@@ -38,6 +38,10 @@ NEAP_API int neap_effects_order(neap_effects *effects, int kind, int own);
  * (neap_var_poll) and prints them in place; if it fails, that is told on stderr in its place. */
 NEAP_API int neap_effects_push(neap_effects *effects, int kind, int ordered, neap_sync_fn fn, void *arg,
                                const neap_push *push);
+/* Pushes work that has effects and results: `fn` runs once, when its inputs are there, and while it runs no other effect
+ * of `kinds` (a bit for each; none: it is unordered) happens. It looks at inputs that failed itself, writes its text with
+ * neap_out_write, and its failure is that of push->writes alone. push->release must be set. */
+NEAP_API int neap_effects_work(neap_effects *effects, int kinds, neap_sync_fn fn, void *arg, const neap_push *push);
 /* NEAP_OK when every effect pushed so far, ordered or not, has happened and its text was handed to the operating
  * system; else NEAP_PENDING and `waker` will be woken. Inside a callback: the effects that the callback pushed. */
 NEAP_API int neap_effects_poll(neap_effects *effects, neap_waker *waker);
@@ -74,6 +78,8 @@ NEAP_API int neap_effects_requested(neap_effects *effects);
  * given up, but for those with NEAP_PUSH_ALWAYS, are not opened: they fail with NEAP_E_INTERRUPT. */
 NEAP_API neap_request *neap_request_take(neap_effects *effects);
 NEAP_API void *neap_request_arg(neap_request *request);
+/* Where its op runs: for work that the user thread does for it. BORROWED with the request. */
+NEAP_API const neap_run *neap_request_run(neap_request *request);
 /* Closes the request, which must be the innermost open one. A negative status (after neap_error) is the failure of its
  * results; without results it is told on stderr, in its place, unless it is NEAP_E_INTERRUPT. */
 NEAP_API int neap_request_end(neap_effects *effects, neap_request *request, int status);

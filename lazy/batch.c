@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "lazy/batch.h"
+#include "lazy/control.h"
 #include "lazy/effect.h"
-#include "lazy/program.h"
 
 typedef struct given { /* one of several results of a node */
     neap_node *node;   /* one reference */
@@ -151,7 +151,12 @@ static int refuse_ordered(const char *what, const char *site) {
 static int check_effects(const neap_program *program) {
     for (int64_t e = 0; e < program->effects.n; e++) {
         const lazy_effect *effect = program->effects.at[e];
-        const lazy_callback *callback = effect->callback ? lazy_callback_of(effect->callback) : NULL;
+        bool control = effect->node && lazy_is_control(effect->node);
+        if (control && lazy_control_of(effect->node)->effects & LAZY_EFFECTS_ORDERED)
+            return refuse_ordered(lazy_node_op(effect->node)->name, lazy_site_text(program->ctx, effect->node->site));
+        const lazy_callback *callback = effect->node && !control ? lazy_callback_of(effect->node) : NULL;
+        if (control)
+            continue;
         if (callback ? !callback->unordered : !effect->how.unordered)
             return refuse_ordered(callback ? "callback" : lazy_effect_kind(effect->how.kind),
                                   callback ? callback->site : effect->how.site);
@@ -193,7 +198,7 @@ static int batch_prints(batching *w) {
     int status = 0;
     while (w->next_effect < w->program->effects.n && status == 0) {
         const lazy_effect *effect = w->program->effects.at[w->next_effect];
-        if (effect->callback)
+        if (effect->node)
             break;
         if ((status = batch_print(w, effect)) == 0) {
             w->next_effect++;
@@ -205,9 +210,7 @@ static int batch_prints(batching *w) {
 
 /* Records a node whose inputs are the same for all examples. OWNED. */
 static neap_node *record_shared(batching *w, const neap_node *node, neap_node *const *in) {
-    return lazy_node_op(node)->flags & LAZY_OP_EFFECT
-               ? lazy_callback_again(w->ctx, lazy_callback_of(node), node->nin, in)
-               : lazy_record(w->ctx, node->op, node->nin, in, node->nattrs, node->attrs);
+    return lazy_node_again(w->ctx, node, in);
 }
 
 static int run_rule(lazy_batching *g) {
@@ -235,7 +238,7 @@ static void give_site(batching *w, const lazy_batching *g, neap_node *node) {
 static int batch_node(batching *w, int64_t k, const int32_t *links) {
     const neap_node *node = w->program->nodes.at[k];
     lazy_batching g = {.ctx = w->ctx, .node = node, .size = w->size, .in = w->in, .batched = w->in_batched, .walk = w};
-    bool effect = lazy_node_op(node)->flags & LAZY_OP_EFFECT, any = false;
+    bool effect = lazy_is_effect(node), any = false;
     w->links = links;
     w->several[k] = w->given.n;
     for (int a = 0; a < node->nin; a++) {

@@ -13,9 +13,10 @@
  * Open callbacks form a stack of frames. While one is open the gradients and traces that its caller has open are not
  * seen (ctx->floor): what the function prints happens, it is not recorded by a trace that merely waits.
  */
+#include <stdio.h>
 #include <string.h>
 
-#include "lazy/effect.h"
+#include "lazy/body.h"
 
 enum { BLOCK_ALIGN = 64 };
 
@@ -75,7 +76,7 @@ static int callback_new(neap_ctx *ctx, const neap_callback *how, lazy_callback *
     return status;
 }
 
-static lazy_callback *callback_retain(lazy_callback *callback) {
+lazy_callback *lazy_callback_retain(lazy_callback *callback) {
     atomic_fetch_add_explicit(&callback->refs, 1, memory_order_relaxed);
     return callback;
 }
@@ -91,6 +92,13 @@ void lazy_callback_release(lazy_callback *callback) {
     callback->next = atomic_load_explicit(queue, memory_order_relaxed);
     while (!atomic_compare_exchange_weak(queue, &callback->next, callback))
         continue;
+}
+
+/* A failed call without results is told on stderr. */
+static void tell_failure(const lazy_callback *callback) {
+    char line[1400];
+    int length = snprintf(line, sizeof line, "%s: callback: %s\n", callback->site, neap_error_text());
+    neap_out_write(NEAP_STDERR, line, (size_t)length < sizeof line ? (size_t)length : sizeof line - 1);
 }
 
 int32_t neap_callback_dropped(neap_ctx *ctx, int32_t capacity, int32_t *callees) {
@@ -145,7 +153,7 @@ static neap_node *record_node(neap_ctx *ctx, lazy_callback *callback, int n, nea
     neap_node *node = lazy_node_new(ctx, LAZY_OP_callback, &block, n, in, 1, &attr);
     if (!node)
         return NULL;
-    callback_retain(callback);
+    lazy_callback_retain(callback);
     if (trace) {
         node->flags |= LAZY_ABSTRACT;
         node->levels |= 1u << (trace - ctx->levels);
@@ -161,16 +169,7 @@ static int start_node(neap_ctx *ctx, neap_node *node) {
     lazy_level *trace = lazy_open_trace(ctx);
     if (!trace)
         return lazy_flush_roots(ctx, 1, &node);
-    lazy_effect *effect = calloc(1, sizeof *effect);
-    if (effect && lazy_push(&effect->nodes, node) == 0) {
-        lazy_retain(node);
-        effect->callback = node;
-        if (lazy_push(&trace->effects, effect) == 0)
-            return 0;
-    }
-    if (effect)
-        lazy_effect_free(ctx, effect);
-    return neap_error(NEAP_E_MEMORY, "out of memory for a callback");
+    return lazy_effect_record(ctx, trace, node);
 }
 
 neap_node *lazy_callback_again(neap_ctx *ctx, lazy_callback *callback, int n, neap_node *const *in) {
@@ -260,21 +259,29 @@ typedef struct argument {
     lazy_result aval;
 } argument;
 
-typedef struct request { /* a call in flight */
-    lazy_callback *callback;
+typedef struct request { /* a call in flight, or a loop over calls */
+    lazy_callback *callback;  /* NULL: a loop, … */
+    lazy_job *job;            /* … this one, … */
+    const body_item *waiting; /* … which has come to this callback */
+    void *const *operands;
+    neap_ctx *ctx;
     neap_buffer *block;
+    bool results;
     int n;
     argument args[];
 } request;
 
 static void request_free(void *arg) {
     request *r = arg;
-    if (r->callback->nresults > 0)
-        atomic_fetch_sub_explicit(&r->callback->ctx->requests, 1, memory_order_relaxed);
+    if (r->results)
+        atomic_fetch_sub_explicit(&r->ctx->requests, 1, memory_order_relaxed);
     for (int k = 0; k < r->n; k++)
         neap_buffer_release(r->args[k].buffer);
     neap_buffer_release(r->block);
-    lazy_callback_release(r->callback);
+    if (r->callback)
+        lazy_callback_release(r->callback);
+    if (r->job)
+        lazy_job_free(r->job);
     free(r);
 }
 
@@ -284,7 +291,7 @@ int lazy_callback_request(neap_ctx *ctx, const neap_node *node, neap_buffer *con
     int nreads = 0;
     if (!r)
         return neap_error(NEAP_E_MEMORY, "out of memory for a callback");
-    *r = (request){.callback = callback_retain(lazy_callback_of(node)), .n = node->nin};
+    *r = (request){.callback = lazy_callback_retain(lazy_callback_of(node)), .ctx = ctx, .n = node->nin};
     r->block = neap_buffer_retain(bufs[node->nin]);
     for (int k = 0; k < node->nin; k++) {
         const neap_node *in = node->in[k];
@@ -296,7 +303,7 @@ int lazy_callback_request(neap_ctx *ctx, const neap_node *node, neap_buffer *con
             again |= reads[j] == reads[nreads];
         nreads += !again;
     }
-    bool results = r->callback->nresults > 0;
+    bool results = r->results = r->callback->nresults > 0;
     neap_push push = {.name = "callback",
                       .site = r->callback->site,
                       .release = request_free,
@@ -311,6 +318,24 @@ int lazy_callback_request(neap_ctx *ctx, const neap_node *node, neap_buffer *con
     int status = neap_effects_request(ctx->effects, r->callback->kind, !r->callback->unordered, r, &push);
     if (status)
         request_free(r);
+    return status;
+}
+
+int lazy_callback_loop(neap_ctx *ctx, lazy_job *job, int effects, const neap_push *push) {
+    request *r = calloc(1, sizeof *r);
+    if (!r)
+        return neap_error(NEAP_E_MEMORY, "out of memory for a callback");
+    *r = (request){.job = job, .ctx = ctx, .results = true};
+    neap_push timed = *push;
+    timed.release = request_free;
+    timed.flags |= NEAP_PUSH_ALWAYS;
+    atomic_fetch_add_explicit(&ctx->requests, 1, memory_order_relaxed);
+    bool ordered = effects & LAZY_EFFECTS_ORDERED;
+    int status = neap_effects_request(ctx->effects, NEAP_EFFECT_CALLBACK, ordered, r, &timed);
+    if (status) {
+        r->job = NULL; /* stays the caller's */
+        request_free(r);
+    }
     return status;
 }
 
@@ -335,13 +360,41 @@ static int open_frame(neap_ctx *ctx, lazy_frame **out) {
     return 0;
 }
 
+/* An argument of a loop's callback: its memory will be written again, so it is copied. */
+static int copy_argument(const request *r, int k, argument *to) {
+    const lazy_result *aval = &r->waiting->arguments[k];
+    size_t bytes = (size_t)neap_dtype_bytes(aval->dtype);
+    for (int a = 0; a < aval->ndim; a++)
+        bytes *= (size_t)aval->shape[a];
+    *to = (argument){.device = -1, .aval = *aval};
+    int status = neap_buffer_new(0, bytes, &to->buffer);
+    if (status == 0 && bytes)
+        memcpy(neap_buffer_data(to->buffer), r->operands[k], bytes);
+    return status;
+}
+
+static int give_argument(neap_ctx *ctx, const request *r, int k, int32_t *id) {
+    argument arg;
+    int status = 0;
+    if (r->waiting) {
+        status = copy_argument(r, k, &arg);
+    } else {
+        arg = r->args[k];
+        neap_buffer_retain(arg.buffer);
+    }
+    if (status)
+        return status;
+    neap_node *node = lazy_node_of_buffer(ctx, &arg.aval, arg.buffer);
+    if (!node)
+        return NEAP_E_MEMORY;
+    node->device = arg.device;
+    return lazy_publish(ctx, node, id);
+}
+
 static int give_arguments(neap_ctx *ctx, const request *r, neap_taken *out) {
-    for (out->n = 0; out->n < r->n; out->n++) {
-        const argument *arg = &r->args[out->n];
-        neap_node *node = lazy_node_of_buffer(ctx, &arg->aval, neap_buffer_retain(arg->buffer));
-        if (node)
-            node->device = arg->device;
-        int status = node ? lazy_publish(ctx, node, &out->args[out->n]) : NEAP_E_MEMORY;
+    int n = r->waiting ? r->waiting->narguments : r->n;
+    for (out->n = 0; out->n < n; out->n++) {
+        int status = give_argument(ctx, r, out->n, &out->args[out->n]);
         if (status) {
             neap_release(ctx, out->n, out->args);
             return status;
@@ -350,23 +403,66 @@ static int give_arguments(neap_ctx *ctx, const request *r, neap_taken *out) {
     return 0;
 }
 
+/* The callback whose turn it is. */
+static lazy_callback *callback_of(const request *r) {
+    return r->waiting ? r->waiting->callback : r->callback;
+}
+
+/* Where its results go. */
+static char *block_of(const request *r) {
+    return r->waiting ? r->operands[r->waiting->narguments] : neap_buffer_data(r->block);
+}
+
+static int end_request(neap_ctx *ctx, int status) {
+    lazy_frame *frame = innermost(ctx);
+    int ended = neap_request_end(ctx->effects, frame->request, status);
+    if (ended == 0) {
+        ctx->floor = frame->floor;
+        ctx->deferring = frame->deferring;
+        ctx->frames.n--;
+    }
+    return ended;
+}
+
+/* A loop goes on to its next callback (NEAP_PENDING), or ends. */
+static int go_on(neap_ctx *ctx, lazy_frame *frame, request *r) {
+    int status = lazy_job_advance(r->job, neap_request_run(frame->request), &r->waiting, &r->operands);
+    frame->told = frame->again = false;
+    return status == NEAP_PENDING ? status : end_request(ctx, status);
+}
+
+/* Does a callback have to be called now? Else it failed, or the loop has none (any more), and it is over. */
+static int begin_request(neap_ctx *ctx, lazy_frame *frame, request *r, bool *calls) {
+    int status = 0;
+    *calls = true;
+    if (r->job && !r->waiting) {
+        status = go_on(ctx, frame, r);
+        *calls = status == NEAP_PENDING;
+        return status == NEAP_PENDING ? 0 : status;
+    }
+    for (int k = 0; k < r->n && *calls && !r->callback->tolerant; k++)
+        *calls = (status = neap_var_poll(neap_buffer_var(r->args[k].buffer), NULL)) >= 0;
+    return *calls ? 0 : end_request(ctx, status);
+}
+
 int neap_callback_take(neap_ctx *ctx, neap_taken *out) {
     lazy_frame *frame = innermost(ctx);
     int status = 0;
+    bool calls;
     out->callee = 0;
     if (!frame || frame->told)
         status = open_frame(ctx, &frame);
     if (status || !frame)
         return status;
-    const request *r = neap_request_arg(frame->request);
-    for (int k = 0; k < r->n && !r->callback->tolerant; k++)
-        if ((status = neap_var_poll(neap_buffer_var(r->args[k].buffer), NULL)) < 0)
-            return neap_callback_end(ctx, status, NULL);
+    request *r = neap_request_arg(frame->request);
+    status = begin_request(ctx, frame, r, &calls);
+    if (!calls)
+        return status;
     if ((status = give_arguments(ctx, r, out)) == 0) {
         frame->told = true;
-        out->callee = r->callback->callee;
+        out->callee = callback_of(r)->callee;
     } else if (frame->again) {
-        return neap_callback_end(ctx, status, NULL);
+        return end_request(ctx, status);
     }
     frame->again = true;
     return status;
@@ -375,12 +471,12 @@ int neap_callback_take(neap_ctx *ctx, neap_taken *out) {
 int neap_callback_return(neap_ctx *ctx, int k, int32_t id) {
     lazy_frame *frame = innermost(ctx);
     const request *r = frame ? neap_request_arg(frame->request) : NULL;
-    if (!r || k < 0 || k >= r->callback->nresults)
+    if (!r || k < 0 || k >= callback_of(r)->nresults)
         return neap_error(NEAP_E_STATE, "no callback is open that has a result %d", k + 1);
     neap_node *node = lazy_lookup(ctx, id);
     if (!node)
         return neap_error_code();
-    const neap_spec *spec = &r->callback->results[k];
+    const neap_spec *spec = &callback_of(r)->results[k];
     if (node->dtype != spec->dtype || node->ndim != spec->ndim ||
         memcmp(node->shape, spec->shape, node->ndim * sizeof *node->shape) != 0) {
         char left[256], right[256];
@@ -392,7 +488,7 @@ int neap_callback_return(neap_ctx *ctx, int k, int32_t id) {
     if (status == 0)
         status = lazy_node_poll(ctx, node, ctx->waker);
     if (status == 0 && lazy_node_bytes(node))
-        memcpy((char *)neap_buffer_data(r->block) + r->callback->offsets[k], neap_buffer_data(node->buffer),
+        memcpy(block_of(r) + callback_of(r)->offsets[k], neap_buffer_data(node->buffer),
                lazy_node_bytes(node));
     return status;
 }
@@ -405,11 +501,14 @@ int neap_callback_end(neap_ctx *ctx, int status, const char *text) {
         neap_level_end(ctx, ctx->nlevels - 1);
     if (status < 0 && text)
         neap_error(status, "%s", text);
-    int ended = neap_request_end(ctx->effects, frame->request, status);
-    if (ended == 0) {
-        ctx->floor = frame->floor;
-        ctx->deferring = frame->deferring;
-        ctx->frames.n--;
+    request *r = neap_request_arg(frame->request);
+    if (!r->waiting)
+        return end_request(ctx, status);
+    if (status < 0 && status != NEAP_E_INTERRUPT && r->waiting->callback->nresults == 0) {
+        tell_failure(r->waiting->callback);
+        status = 0;
     }
-    return ended;
+    if (status < 0)
+        return end_request(ctx, lazy_job_fail(r->job, r->waiting, status));
+    return go_on(ctx, frame, r);
 }

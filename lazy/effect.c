@@ -12,7 +12,8 @@
 #include "lazy/format.h"
 
 typedef struct print_array {
-    neap_buffer *buffer;
+    neap_buffer *buffer; /* NULL: of a body, which knows where its data is */
+    const void *data;
     const char *conversion; /* NULL: the array's text */
     uint8_t dtype, ndim;
     int64_t shape[NEAP_MAX_DIMS];
@@ -43,9 +44,9 @@ static void job_free(void *arg) {
 }
 
 static int format_array(const print_array *array, lazy_text *out) {
-    if (neap_var_poll(neap_buffer_var(array->buffer), NULL) < 0)
+    if (array->buffer && neap_var_poll(neap_buffer_var(array->buffer), NULL) < 0)
         return lazy_text_addf(out, "<error: %s>", neap_error_text());
-    const void *data = neap_buffer_data(array->buffer);
+    const void *data = array->buffer ? neap_buffer_data(array->buffer) : array->data;
     if (!array->conversion)
         return lazy_format(array->dtype, array->ndim, array->shape, data, out);
     if (lazy_format_number(array->dtype, data, array->conversion, out) != 0)
@@ -76,11 +77,11 @@ static char *copy_text(const char *text, size_t bytes) {
     return copy;
 }
 
-static int fill_array(print_piece *to, const neap_piece *from, neap_node *node) {
+/* The array of a piece, without its elements. */
+static int fill_array(print_piece *to, const neap_piece *from, const neap_node *node) {
     print_array *array = to->array = calloc(1, sizeof *array);
     if (!array)
         return NEAP_E_MEMORY;
-    array->buffer = neap_buffer_retain(node->buffer);
     if (from->text) {
         to->text = copy_text(from->text, from->bytes);
         array->conversion = to->text;
@@ -107,7 +108,9 @@ int lazy_print_push(neap_ctx *ctx, const neap_emit *how, int n, const neap_piece
             status = piece->text ? 0 : NEAP_E_MEMORY;
             continue;
         }
-        status = fill_array(piece, &pieces[k], nodes[k]);
+        if ((status = fill_array(piece, &pieces[k], nodes[k])) != 0)
+            break;
+        piece->array->buffer = neap_buffer_retain(nodes[k]->buffer);
         device = device < 0 ? nodes[k]->device : device; /* of the first array that is committed */
         neap_var *var = neap_buffer_var(nodes[k]->buffer);
         bool again = false;
@@ -132,6 +135,96 @@ int lazy_print_push(neap_ctx *ctx, const neap_emit *how, int n, const neap_piece
     if (status && job)
         job_free(job);
     free(reads);
+    return status;
+}
+
+/* ---- In a body ----------------------------------------------------------------------------------------------------- */
+struct lazy_message {
+    int kind;
+    bool unordered;
+    print_job *job;
+};
+
+void lazy_message_free(lazy_message *message) {
+    if (message->job)
+        job_free(message->job);
+    free(message);
+}
+
+static int fill_message(lazy_message *message, const lazy_effect *effect) {
+    print_job *job = message->job = calloc(1, sizeof *job + (size_t)effect->npieces * sizeof *job->pieces);
+    int status = job ? 0 : NEAP_E_MEMORY;
+    if (status == 0 && effect->how.site && !(job->site = copy_text(effect->how.site, strlen(effect->how.site))))
+        status = NEAP_E_MEMORY;
+    for (int k = 0; k < effect->npieces && status == 0; k++) {
+        const neap_piece *from = &effect->pieces[k];
+        print_piece *to = &job->pieces[job->npieces++];
+        to->bytes = from->bytes;
+        if (from->id)
+            status = fill_array(to, from, effect->nodes.at[from->id - 1]);
+        else
+            status = (to->text = copy_text(from->text, from->bytes)) ? 0 : NEAP_E_MEMORY;
+    }
+    return status;
+}
+
+lazy_message *lazy_message_new(const lazy_effect *effect) {
+    lazy_message *message = calloc(1, sizeof *message);
+    if (message && fill_message(message, effect) == 0) {
+        message->kind = effect->how.kind;
+        message->unordered = effect->how.unordered;
+        message->job->stream = effect->how.stream;
+        return message;
+    }
+    if (message)
+        lazy_message_free(message);
+    neap_error(NEAP_E_MEMORY, "out of memory for a print");
+    return NULL;
+}
+
+static int message_text(const lazy_message *message, void *const *data, const char *error, lazy_text *text) {
+    int status = 0, next = 0; /* a print has its arrays in the order of its pieces */
+    for (int k = 0; k < message->job->npieces && status == 0; k++) {
+        const print_piece *piece = &message->job->pieces[k];
+        if (!piece->array) {
+            status = lazy_text_add(text, piece->text, piece->bytes);
+        } else if (error) {
+            status = lazy_text_addf(text, "<error: %s>", error);
+        } else {
+            print_array array = *piece->array;
+            array.data = data[next++];
+            status = format_array(&array, text);
+        }
+    }
+    return status;
+}
+
+int lazy_message_write(const lazy_message *message, void *const *data, const char *error) {
+    lazy_text text = {0};
+    int status = message_text(message, data, error, &text);
+    if (status == 0 && text.bytes)
+        status = neap_out_write(message->job->stream, text.data, text.bytes);
+    lazy_text_free(&text);
+    return status;
+}
+
+int lazy_message_push(neap_effects *effects, const lazy_message *message, void *const *data, const char *error) {
+    lazy_text text = {0};
+    print_job *job = calloc(1, sizeof *job + sizeof *job->pieces);
+    int status = job ? message_text(message, data, error, &text) : NEAP_E_MEMORY;
+    if (status == 0) {
+        job->stream = message->job->stream;
+        job->npieces = 1;
+        job->pieces[0].bytes = text.bytes;
+        job->pieces[0].text = copy_text(text.data ? text.data : "", text.bytes);
+        status = job->pieces[0].text ? 0 : NEAP_E_MEMORY;
+    }
+    neap_push push = {.name = lazy_effect_kind(message->kind), .release = job_free, .flags = NEAP_PUSH_SMALL};
+    if (status == 0)
+        status = neap_effects_push(effects, message->kind, !message->unordered, run_print, job, &push);
+    if (status && job)
+        job_free(job);
+    lazy_text_free(&text);
     return status;
 }
 
@@ -166,6 +259,19 @@ lazy_level *lazy_open_trace(neap_ctx *ctx) {
 void lazy_effects_cut(neap_ctx *ctx, lazy_level *trace, int64_t n) {
     while (trace->effects.n > n)
         lazy_effect_free(ctx, trace->effects.at[--trace->effects.n]);
+}
+
+int lazy_effect_record(neap_ctx *ctx, lazy_level *trace, neap_node *node) {
+    lazy_effect *effect = calloc(1, sizeof *effect);
+    if (effect && lazy_push(&effect->nodes, node) == 0) {
+        lazy_retain(node);
+        effect->node = node;
+        if (lazy_push(&trace->effects, effect) == 0)
+            return 0;
+    }
+    if (effect)
+        lazy_effect_free(ctx, effect);
+    return neap_error(NEAP_E_MEMORY, "out of memory for an effect");
 }
 
 static int record_print(neap_ctx *ctx, lazy_level *level, const neap_emit *how, int n, const neap_piece *pieces,

@@ -1,11 +1,12 @@
-/* effect.h: effects as the lazy room sees them: prints and callbacks, which happen at once or belong to a program.
+/* effect.h: effects as the lazy room sees them: prints, callbacks and control flow with effects in its bodies, which
+ * happen at once or belong to a program.
  *
  *      print     ─▶ text pieces and arrays ─▶ neap_effects_push       at once, or a lazy_effect of the open trace
  *      callback  ─▶ node `callback` ─flush─▶ neap_effects_request     at once, or a node and a lazy_effect of the trace
  *
  * The effects of a trace stand in one list, in the order in which they were recorded. What a print reads, and the node
- * of a callback, are roots of the program, ahead of its outputs: so no effect is ever left out, and the steps of a run
- * come in that order.
+ * of a callback or of control flow, are roots of the program, ahead of its outputs: so no effect is ever left out, and
+ * the steps of a run come in that order.
  */
 #ifndef LAZY_EFFECT_H
 #define LAZY_EFFECT_H
@@ -13,11 +14,11 @@
 #include "lazy/internal.h"
 
 struct lazy_effect {
-    neap_node *callback; /* the node of a callback; NULL: a print */
+    neap_node *node; /* of a callback, or of control flow; NULL: a print */
     neap_emit how;
     int npieces;
     neap_piece *pieces; /* texts are copies; .id is 1 + an index into nodes, or 0 */
-    lazy_nodes nodes;   /* what becomes a root: the arrays of a print, or the node of a callback. One reference each */
+    lazy_nodes nodes;   /* what becomes a root: the arrays of a print, or the node. One reference each */
 };
 
 /* What a call of a Lua function needs when its turn has come, and who may still need it: nodes and requests in flight.
@@ -46,16 +47,29 @@ int lazy_print_push(neap_ctx *ctx, const neap_emit *how, int n, const neap_piece
 void lazy_effect_free(neap_ctx *ctx, lazy_effect *effect);
 /* Takes back the effects that a trace recorded after its first n. */
 void lazy_effects_cut(neap_ctx *ctx, lazy_level *trace, int64_t n);
+/* Makes a node an effect of the trace. */
+int lazy_effect_record(neap_ctx *ctx, lazy_level *trace, neap_node *node);
+/* A print of a program's body, with copies of its texts: data[k] is the memory of its array k. With an error, that stands
+ * where arrays do. Written at once, or as an effect of its kind. */
+typedef struct lazy_message lazy_message;
+lazy_message *lazy_message_new(const lazy_effect *effect); /* OWNED */
+void lazy_message_free(lazy_message *message);
+int lazy_message_write(const lazy_message *message, void *const *data, const char *error);
+int lazy_message_push(neap_effects *effects, const lazy_message *message, void *const *data, const char *error);
 
 /* callback.c -------------------------------------------------------------------------------------------------------- */
 static inline lazy_callback *lazy_callback_of(const neap_node *node) {
     return (lazy_callback *)(intptr_t)node->attrs[0];
 }
+lazy_callback *lazy_callback_retain(lazy_callback *callback);
 void lazy_callback_release(lazy_callback *callback);
 /* Records a further call of the callback on n arrays and starts it, or makes it an effect of the open trace. OWNED. */
 neap_node *lazy_callback_again(neap_ctx *ctx, lazy_callback *callback, int n, neap_node *const *in);
 /* Pushes the request of a callback's node: bufs are those of its arguments, then its block. */
 int lazy_callback_request(neap_ctx *ctx, const neap_node *node, neap_buffer *const *bufs);
 void lazy_callbacks_free(neap_ctx *ctx);
+/* Pushes a job whose bodies have callbacks (TAKES it, if this succeeds): the user thread runs it. */
+struct lazy_job;
+int lazy_callback_loop(neap_ctx *ctx, struct lazy_job *job, int effects, const neap_push *push);
 
 #endif

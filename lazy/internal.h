@@ -47,11 +47,11 @@ struct neap_node {
     uint32_t refs;
     int16_t op;
     uint8_t dtype, ndim;
-    uint8_t state : 6;
-    uint8_t lasting : 1; /* it keeps its structure after computing … */
-    uint8_t loose : 1;   /* … and now its references to inputs and base are to structure alone */
+    uint16_t nin : 11;
+    uint16_t state : 3;
+    uint16_t lasting : 1; /* it keeps its structure after computing … */
+    uint16_t loose : 1;   /* … and now its references to inputs and base are to structure alone */
     uint8_t flags;
-    uint8_t nin;
     union {
         uint8_t meets; /* number arguments of traces: integer dtypes that they met, one bit each; checked at each run */
         uint8_t work;  /* others: the maps that make an element of what is CONSTRUCTED, up to 255 */
@@ -251,6 +251,8 @@ static inline void lazy_site_ask(neap_ctx *ctx, neap_node *node) {
 }
 /* From now on every node's line is asked for, as after neap_site_reset. */
 void lazy_sites_ask(neap_ctx *ctx);
+/* The number of a script line; 0 for none, and if there is no memory. */
+int32_t lazy_site_intern(neap_ctx *ctx, const char *text);
 /* Also the text of neap_axis_name. BORROWED from the context; NULL for 0. */
 const char *lazy_site_text(const neap_ctx *ctx, int32_t site);
 void lazy_sites_free(neap_ctx *ctx);
@@ -266,6 +268,8 @@ neap_node *lazy_record(neap_ctx *ctx, int op, int nin, neap_node *const *in, int
 int lazy_infer(int op, int nin, neap_node *const *in, int nattrs, const int64_t *attrs, lazy_result *result, bool *weak);
 /* Can `value` be an element of this dtype? Always, of a float one. */
 bool lazy_dtype_holds(int dtype, double value);
+/* A number as an array of one f64; OWNED. */
+neap_node *lazy_as_strong(neap_ctx *ctx, neap_node *number);
 /* A 0-d constant; OWNED. */
 neap_node *lazy_constant(neap_ctx *ctx, int dtype, bool weak, double value);
 /* A done node, uncommitted, over a buffer (one reference of which it takes); OWNED. */

@@ -208,7 +208,8 @@ NEAP_API int neap_callback_take(neap_ctx *ctx, neap_taken *out);
 /* Result k (from 0) of the innermost open callback. Polls. NEAP_E_SHAPE says what was expected. */
 NEAP_API int neap_callback_return(neap_ctx *ctx, int k, int32_t id);
 /* Closes the innermost open callback. A negative status, with its text (NULL: the thread's last error), is the failure
- * of its results; without results it is told on stderr, in its place. */
+ * of its results; without results it is told on stderr, in its place. NEAP_PENDING: it was one of a loop, and the next one
+ * has to be taken now. */
 NEAP_API int neap_callback_end(neap_ctx *ctx, int status, const char *text);
 /* Writes up to `capacity` callees that will not be called any more; returns how many. */
 NEAP_API int32_t neap_callback_dropped(neap_ctx *ctx, int32_t capacity, int32_t *callees);

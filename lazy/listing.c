@@ -28,7 +28,7 @@ static bool is_listed(const listing *l, const neap_node *node) {
 static int take_prints(listing *l) {
     for (; l->next < l->program->effects.n; l->next++) {
         const lazy_effect *effect = l->program->effects.at[l->next];
-        bool ready = !effect->callback;
+        bool ready = !effect->node;
         for (int64_t k = 0; k < effect->nodes.n && ready; k++)
             ready = is_listed(l, effect->nodes.at[k]);
         if (!ready)
@@ -44,7 +44,7 @@ static int take_node(listing *l, neap_node *node) {
     node->index = LISTED;
     if (lazy_push(l->out, ((lazy_item){.node = node})))
         return NEAP_E_MEMORY;
-    l->next += next && next->callback == node;
+    l->next += next && next->node == node;
     return take_prints(l);
 }
 

@@ -652,7 +652,7 @@ int lazy_merge(neap_ctx *ctx, uint8_t *made, lazy_drafts *drafts) {
         for (int32_t u = 0, effects = 0; u < m.n; u++) {
             lazy_draft *draft = drafts->at[u];
             m.units[u] = (unit){.draft = draft, .into = u, .place = u, .first_user = INT32_MAX, .effects = effects};
-            effects += draft->call && draft->call->call.op->flags & LAZY_OP_EFFECT;
+            effects += draft->call && draft->call->effect;
             m.writer[draft->node] = u;
         }
         for (int32_t u = 0; u < m.n && status == 0; u++)

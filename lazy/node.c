@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lazy/control.h"
 #include "lazy/effect.h"
 
 int lazy_vector_grow(void **at, int64_t *capacity, size_t item) {
@@ -81,7 +82,7 @@ neap_node *lazy_node_new(neap_ctx *ctx, int op, const lazy_result *result, int n
                         .op = (int16_t)op,
                         .dtype = result->dtype,
                         .ndim = result->ndim,
-                        .nin = (uint8_t)nin,
+                        .nin = (uint16_t)nin & 0x7ff,
                         .nattrs = (int16_t)nattrs,
                         .device = -1,
                         .flags = nin == 0 && lazy_ops[op]->flags & LAZY_OP_CHEAP ? LAZY_CONSTRUCTED : 0,
@@ -187,6 +188,8 @@ static void free_node(neap_ctx *ctx, neap_node *node) {
         neap_buffer_release(node->buffer);
     if (lazy_node_op(node)->flags & LAZY_OP_EFFECT)
         lazy_callback_release(lazy_callback_of(node));
+    else if (lazy_is_control(node))
+        lazy_control_release(lazy_control_of(node));
     if (ctx->site_node == node)
         ctx->site_node = NULL;
     block_put(ctx, node, block_bytes(node->ndim, node->nattrs, node->nin, node->map != NULL));

@@ -14,7 +14,7 @@
  */
 #include <string.h>
 
-#include "lazy/plan.h"
+#include "lazy/control.h"
 
 typedef struct planner {
     neap_ctx *ctx;
@@ -327,17 +327,21 @@ static int plan_assemble(planner *p, neap_node *node) {
 /* ---- Calls -------------------------------------------------------------------------------------------------------- */
 /* One block: the step, tensors, shapes and strides. */
 static lazy_step *call_step(neap_ctx *ctx, const neap_node *node) {
-    size_t n = (size_t)node->nin + 1, axes = n * 2 * NEAP_MAX_DIMS * sizeof(int64_t);
+    size_t n = (size_t)node->nin + 1, axes = n * 2 * NEAP_MAX_DIMS * sizeof(int64_t), offsets = n * sizeof(int64_t);
     size_t attrs = (size_t)node->nattrs * sizeof(int64_t);
-    lazy_step *step = calloc(1, sizeof *step + n * (sizeof(lazy_tensor) + sizeof(int32_t)) + axes + attrs + 96);
+    lazy_step *step =
+        calloc(1, sizeof *step + n * (sizeof(lazy_tensor) + sizeof(int32_t)) + axes + offsets + attrs + 112);
     if (!step)
         return NULL;
     char *at = (char *)step;
     carve(&at, sizeof *step);
     lazy_tensor *tensors = carve(&at, n * sizeof *tensors);
     int64_t *memory = carve(&at, axes), *copy = carve(&at, attrs);
+    step->offsets = carve(&at, offsets);
     step->slots = carve(&at, n * sizeof(int32_t));
     step->kind = LAZY_STEP_CALL;
+    step->effect = lazy_is_effect(node);
+    step->control = lazy_is_control(node);
     step->device = (int16_t)lazy_node_runs_on(node);
     step->nbufs = (int32_t)n;
     step->nouts = 1;
@@ -368,7 +372,7 @@ static void plan_operand(planner *p, lazy_step *step, int k, neap_node *node) {
     tensor->size = node->size;
     memcpy((int64_t *)tensor->shape, node->shape, node->ndim * sizeof *node->shape);
     lazy_row_major(node->ndim, node->shape, (int64_t *)tensor->stride);
-    bool whole = step->call.op->flags & LAZY_OP_EFFECT; /* a callback's arguments are arrays of their own */
+    bool whole = step->effect && !step->control; /* a callback's arguments are arrays of their own */
     if (lazy_is_view(node) && !node->buffer && !p->made[node->index] && !whole) {
         neap_node *base = node->base;
         bool contiguous = lazy_map_contiguous(node->ndim, node->shape, node->map);
@@ -403,6 +407,10 @@ static int plan_call(planner *p, neap_node *node) {
     step->slots[node->nin] = (int32_t)node->index;
     lazy_aval avals[NEAP_MAX_INPUTS];
     lazy_result result;
+    if (step->control) {
+        step->cost = lazy_runner_cost(lazy_control_of(node)->runner);
+        return 0;
+    }
     lazy_call_desc call = describe(node, avals, &result);
     if (lazy_node_op(node)->cost) {
         step->cost = lazy_node_op(node)->cost(&call, &result);
@@ -457,6 +465,8 @@ static void take_over(planner *p, lazy_plan *plan) {
     plan->nsteps = (int32_t)p->steps.n;
     plan->numbers = p->numbers.at;
     plan->nnumbers = (int32_t)p->numbers.n;
+    for (int32_t k = 0; k < plan->nsteps; k++)
+        plan->ncontrols += plan->steps[k]->control;
 }
 
 /* ---- Batches ------------------------------------------------------------------------------------------------------ */

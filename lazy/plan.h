@@ -62,6 +62,8 @@ typedef struct lazy_ran {
 typedef struct lazy_step {
     uint8_t kind;
     int16_t device;
+    bool effect;    /* what it does is an effect */
+    bool control;   /* it runs programs (control.h), in memory of its own */
     int32_t nbufs, nouts; /* its buffers; the nouts that it writes stand last */
     int32_t *slots;   /* their positions among the buffers of the batch (while planning: nodes, slots of the plan) */
     int32_t node;     /* the node it computes, or one of them: that of the last buffer */
@@ -72,7 +74,7 @@ typedef struct lazy_step {
     lazy_kernel kernel;
     int32_t first_number, nnumbers;
     lazy_call call;                   /* tensors' data is set at each run from base + offset */
-    int64_t offsets[NEAP_MAX_INPUTS]; /* in elements; unused for kernels */
+    int64_t *offsets;                 /* of a call, in elements */
 } lazy_step;
 
 enum { LAZY_SMALL_COST = 20000 }; /* ns: up to here an op may run where it is pushed */
@@ -95,7 +97,7 @@ typedef struct lazy_plan {
     uint64_t runs; /* pushed so far */
     int64_t nkey;
     uint64_t *key;
-    int32_t nslots, nsteps, nbatches, nnumbers;
+    int32_t nslots, nsteps, nbatches, nnumbers, ncontrols;
     lazy_slot *slots;
     lazy_step **steps;
     lazy_batch *batches;
@@ -216,11 +218,22 @@ int lazy_merge(neap_ctx *ctx, uint8_t *made, lazy_drafts *drafts);
 void lazy_draft_free(lazy_draft *draft); /* not the call. NULL is harmless */
 
 /* run.c ------------------------------------------------------------------------------------------------------------- */
+/* A step that pushes its op itself: a callback, or control flow. */
+typedef struct lazy_launch {
+    const neap_node *node;
+    const lazy_step *step;
+    neap_buffer *const *bufs; /* of its operands, then its own */
+    neap_buffer *room;        /* control: the memory that a run needs */
+} lazy_launch;
+int lazy_launch_push(neap_ctx *ctx, const lazy_launch *launch);
+/* Runs one on operands that are there; numbers are those of the step. */
+int lazy_step_run(const lazy_step *step, void *const *data, const lazy_scalar *numbers, const neap_run *run);
+lazy_scalar lazy_scalar_of(int dtype, double value);
 /* Where leaves and numbers of a run come from. */
 typedef struct lazy_binding {
     neap_buffer *(*buffer)(void *arg, neap_node *node); /* BORROWED */
     double (*number)(void *arg, neap_node *node);
-    int (*effect)(void *arg, neap_node *node, neap_buffer *const *bufs); /* pushes one: as lazy_callback_request */
+    int (*effect)(void *arg, const lazy_launch *launch); /* pushes an effect: as lazy_launch_push */
     void *arg;
     const int32_t *kept; /* of a program: the slots that are its outputs, -1: none; nkept of them */
     int64_t nkept;       /* NULL: nodes of a flush, where references tell what stays */

@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "lazy/attrs.h"
+#include "lazy/control.h"
 #include "lazy/listing.h"
 
 /* ---- Nodes -------------------------------------------------------------------------------------------------------- */
@@ -109,7 +110,7 @@ static void say_attribute(lazy_print *print, const neap_node *node, const lazy_a
 static void say_attributes(lazy_print *print, const neap_node *node) {
     lazy_attr_names names = lazy_attr_names_of(lazy_node_op(node));
     const char *between = "[";
-    for (int w = 0; w < names.nfixed + names.nrepeat && w < node->nattrs; w++) {
+    for (int w = lazy_is_control(node); w < names.nfixed + names.nrepeat && w < node->nattrs; w++) {
         lazy_say(print, "%s%.*s=", between, names.names[w].bytes, names.names[w].at);
         say_attribute(print, node, &names, w);
         for (int k = w + names.nrepeat; w >= names.nfixed && k < node->nattrs; k += names.nrepeat) {
@@ -253,6 +254,8 @@ static void say_data(lazy_print *print, const neap_node *node) {
 }
 
 static bool is_ordered(const lazy_item *item) {
+    if (item->node && lazy_is_control(item->node))
+        return lazy_is_made(item->node) && lazy_control_of(item->node)->effects & LAZY_EFFECTS_ORDERED;
     if (item->node)
         return lazy_node_op(item->node)->flags & LAZY_OP_EFFECT && !lazy_callback_of(item->node)->unordered;
     return !item->effect->how.unordered;
@@ -276,7 +279,19 @@ static void say_print(lazy_print *print, const lazy_effect *effect, int64_t toke
     }
 }
 
-static void say_node(lazy_print *print, const lazy_item *item, int64_t token) {
+static void say_inner(lazy_print *print, const neap_program *program, int depth);
+
+/* The programs of a node, as deep as they stand inside each other. */
+static void say_programs(lazy_print *print, const neap_node *node, int depth) {
+    neap_program *const *programs;
+    int n = lazy_control_programs(node, &programs);
+    lazy_say(print, " {\n");
+    for (int p = 0; p < n; p++)
+        say_inner(print, programs[p], depth + 1);
+    lazy_say(print, "%*s}", 2 * depth, "");
+}
+
+static void say_node(lazy_print *print, const lazy_item *item, int64_t token, int depth) {
     const neap_node *node = item->node;
     bool ordered = is_ordered(item);
     if (ordered)
@@ -291,6 +306,8 @@ static void say_node(lazy_print *print, const lazy_item *item, int64_t token) {
     if (ordered)
         lazy_say(print, " #%lld", (long long)token - 1);
     say_operands(print, node);
+    if (lazy_is_control(node))
+        say_programs(print, node, depth);
 }
 
 static void say_ports(lazy_print *print, const lazy_nodes *ports, const lazy_port_names *names) {
@@ -305,9 +322,21 @@ static void say_ports(lazy_print *print, const lazy_nodes *ports, const lazy_por
     }
 }
 
-static void say_program(lazy_print *print, const neap_program *program, const lazy_items *items) {
+/* Numbers what has a letter for a name. */
+static int number_items(const neap_program *program, const lazy_items *items) {
+    naming n;
+    int status = number_inputs(&n, program);
+    for (int64_t k = 0; k < items->n && status == 0; k++)
+        if (items->at[k].node && !lazy_is_literal(items->at[k].node))
+            items->at[k].node->index = naming_next(&n);
+    free(n.taken);
+    return status;
+}
+
+static void say_program(lazy_print *print, const char *name, const neap_program *program, const lazy_items *items,
+                        int depth) {
     int64_t token = 0;
-    lazy_say(print, "program(");
+    lazy_say(print, "%*s%s(", 2 * depth, "", name);
     say_ports(print, &program->inputs, &program->input_names);
     lazy_say(print, ")");
     if (program->output_names.at) {
@@ -321,30 +350,36 @@ static void say_program(lazy_print *print, const neap_program *program, const la
         if (item->node && lazy_is_literal(item->node))
             continue;
         token += is_ordered(item);
-        lazy_say(print, "  ");
+        lazy_say(print, "%*s", 2 * depth + 2, "");
         if (item->node)
-            say_node(print, item, token);
+            say_node(print, item, token, depth + 1);
         else
             say_print(print, item->effect, token);
         lazy_say(print, "\n");
+        if (item->node && lazy_is_control(item->node) && print->status == 0) /* inner programs share constructors */
+            print->status = number_items(program, items);
     }
-    lazy_say(print, "  return");
+    lazy_say(print, "%*sreturn", 2 * depth + 2, "");
     for (int64_t k = 0; k < program->outputs.n; k++) {
         lazy_say(print, k ? ", " : " ");
         lazy_say_operand(print, program->outputs.at[k]);
     }
-    lazy_say(print, "\n}");
+    lazy_say(print, "\n%*s}", 2 * depth, "");
 }
 
-/* Numbers what has a letter for a name. */
-static int number_items(const neap_program *program, const lazy_items *items) {
-    naming n;
-    int status = number_inputs(&n, program);
-    for (int64_t k = 0; k < items->n && status == 0; k++)
-        if (items->at[k].node && !lazy_is_literal(items->at[k].node))
-            items->at[k].node->index = naming_next(&n);
-    free(n.taken);
-    return status;
+static void say_inner(lazy_print *print, const neap_program *program, int depth) {
+    const neap_program *outer = print->named;
+    lazy_items items = {0};
+    print->named = program;
+    if (print->status == 0)
+        print->status = lazy_program_list(program, &items);
+    if (print->status == 0)
+        print->status = number_items(program, &items);
+    if (print->status == 0)
+        say_program(print, "", program, &items, depth);
+    lazy_say(print, "\n");
+    lazy_vector_free(&items);
+    print->named = outer;
 }
 
 /* Keeps the first and the last lines, about half of `lines` each. */
@@ -380,7 +415,7 @@ int neap_program_text(neap_program *program, int lines, char *text, size_t capac
     if (print.status == 0)
         print.status = number_items(program, &items);
     if (print.status == 0)
-        say_program(&print, program, &items);
+        say_program(&print, "program", program, &items, 0);
     if (print.status == 0 && lines > 0)
         cut_lines(&print, lines);
     lazy_vector_free(&items);

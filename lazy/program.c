@@ -14,8 +14,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "lazy/control.h"
 #include "lazy/effect.h"
-#include "lazy/program.h"
 #include "lazy/verify.h"
 
 /* ---- Making a program ---------------------------------------------------------------------------------------------- */
@@ -227,7 +227,12 @@ int lazy_program_plan(neap_program *program) {
     if (program->plan)
         return 0;
     lazy_nodes roots = {0};
-    int status = roots_of(program, &roots);
+    int status = 0;
+    for (int64_t k = 0; k < program->nodes.n && status == 0; k++) /* as deep as loops stand inside each other */
+        if (lazy_is_control(program->nodes.at[k]) && program->nodes.at[k]->flags & LAZY_ABSTRACT)
+            status = lazy_control_prepare(program->ctx, program->nodes.at[k]);
+    if (status == 0)
+        status = roots_of(program, &roots);
     if (status == 0)
         status = bind_captures(program->ctx, &roots);
     if (status == 0)

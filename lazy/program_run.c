@@ -117,12 +117,12 @@ static int run_print(program_run *run, const lazy_effect *effect) {
     return status;
 }
 
-/* Pushes prints up to the next callback. */
+/* Pushes prints up to the next effect that is a step. */
 static int run_prints(program_run *run) {
     int status = 0;
     while (run->next_effect < run->program->effects.n && status == 0) {
         const lazy_effect *effect = run->program->effects.at[run->next_effect];
-        if (effect->callback)
+        if (effect->node)
             break;
         if ((status = run_print(run, effect)) == 0) {
             run->next_effect++;
@@ -132,12 +132,12 @@ static int run_prints(program_run *run) {
     return status;
 }
 
-/* Pushes the next callback, whose step has been reached, after the prints in front of it. */
-static int run_callback(void *arg, neap_node *node, neap_buffer *const *bufs) {
+/* Pushes the next effect that is a step, which has been reached, after the prints in front of it. */
+static int run_effect(void *arg, const lazy_launch *launch) {
     program_run *run = arg;
     int status = run_prints(run);
     if (status == 0)
-        status = lazy_callback_request(run->ctx, node, bufs);
+        status = lazy_launch_push(run->ctx, launch);
     if (status == 0) {
         run->next_effect++;
         run->root++;
@@ -155,7 +155,7 @@ static int run_with(program_run *run, int32_t *outputs) {
     neap_program *program = run->program;
     lazy_binding binding = {.buffer = run_buffer,
                             .number = run_number,
-                            .effect = run_callback,
+                            .effect = run_effect,
                             .arg = run,
                             .kept = program->root_slots.at,
                             .nkept = program->root_slots.n};

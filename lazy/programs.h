@@ -92,4 +92,21 @@ typedef struct neap_ports { /* inputs or outputs: arrays and their names */
 NEAP_API int neap_export(neap_ctx *ctx, int level, const neap_ports *inputs, const int32_t *stand_ins,
                          const neap_ports *outputs, int32_t *out);
 
+/* ---- Control flow: programs as one step --------------------------------------------------------------------------
+ * Rows of lazy/ops/control.c, which say what programs, attributes and inputs they have. */
+enum {
+    NEAP_RULE_NONE, /* of a call: derived from its program, which reverse mode runs again */
+    NEAP_RULE_VJP,  /* two more programs: one that also gives residuals, one from these and cotangents to cotangents */
+    NEAP_RULE_JVP   /* one more: from operands and tangents to results and tangents */
+};
+typedef struct neap_control {
+    int32_t op; /* LAZY_OP number of call, cond, while_loop or scan */
+    int32_t nprograms, nattrs, nresults; /* nresults: as many ids are asked for */
+    neap_program *const *programs;       /* retained */
+    const int64_t *attrs;                /* those behind the first */
+    const char *site;                    /* the script line; may be NULL */
+} neap_control;
+/* Records it on n arrays, and starts it; inside a trace it becomes part of the program. */
+NEAP_API int neap_control_push(neap_ctx *ctx, const neap_control *how, int n, const int32_t *inputs, int32_t *results);
+
 #endif

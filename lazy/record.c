@@ -16,7 +16,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "lazy/internal.h"
+#include "lazy/control.h"
 
 lazy_aval lazy_node_aval(const neap_node *node) {
     return (lazy_aval){.dtype = node->dtype,
@@ -114,6 +114,10 @@ static neap_node *as_dtype(neap_ctx *ctx, const char *op, neap_node *node, int d
         return NULL;
     }
     return cast;
+}
+
+neap_node *lazy_as_strong(neap_ctx *ctx, neap_node *number) {
+    return as_dtype(ctx, "number", number, NEAP_DTYPE_F64);
 }
 
 /* ---- Inference ---------------------------------------------------------------------------------------------------- */
@@ -283,7 +287,8 @@ int lazy_enroll(neap_ctx *ctx, neap_node *node) {
     }
     ctx->counters.nodes++;
     lazy_site_ask(ctx, node);
-    if (row->kind == LAZY_VIEW || node->flags & LAZY_ABSTRACT || row->flags & LAZY_OP_PROMPT || lazy_is_formula(node))
+    if (row->kind == LAZY_VIEW || node->flags & LAZY_ABSTRACT || row->flags & LAZY_OP_PROMPT || lazy_is_formula(node) ||
+        lazy_is_effect(node))
         return 0;
     if (node->lasting) {
         node->state = LAZY_DEFERRED;

@@ -7,7 +7,7 @@
  */
 #include <string.h>
 
-#include "lazy/plan.h"
+#include "lazy/control.h"
 
 static const int64_t PLAN_BYTES = 256 << 20;
 
@@ -83,7 +83,7 @@ static uint64_t *put_node(uint64_t *to, const neap_node *node, uint8_t made) {
     bool number = lazy_is_number(node), placed = node->device >= 0;
     uint64_t op = number ? KEY_NUMBER : (uint64_t)node->op;
     *to++ = op | (uint64_t)node->dtype << 16 | (uint64_t)node->ndim << 24 | (uint64_t)made << 32 |
-            (uint64_t)placed << 39 | (number ? 0 : (uint64_t)node->nin << 40 | (uint64_t)(node->nattrs & 0xffff) << 48);
+            (uint64_t)placed << 39 | (number ? 0 : (uint64_t)(node->nin & 0xff) << 40 | (uint64_t)(node->nattrs & 0xffff) << 48);
     to = put_words(to, node->ndim, node->shape);
     if (number)
         return to;
@@ -94,7 +94,10 @@ static uint64_t *put_node(uint64_t *to, const neap_node *node, uint8_t made) {
         *to++ = (uint64_t)node->map->offset;
         return put_words(to, node->ndim, node->map->stride);
     }
-    int32_t apart = lazy_node_op(node)->flags & LAZY_OP_EFFECT ? 1 : 0; /* what is run is no structure */
+    bool control = lazy_is_control(node);
+    int32_t apart = control || lazy_node_op(node)->flags & LAZY_OP_EFFECT ? 1 : 0; /* what is run is no structure */
+    if (control)
+        to = lazy_control_put(to, node);
     to = put_words(to, node->nattrs - apart, node->attrs + apart);
     for (int k = 0; k < node->nin; k++)
         *to++ = node->in[k]->index;
@@ -269,6 +272,7 @@ static int write_key(neap_ctx *ctx, bool apart, uint64_t *hash) {
     for (int64_t k = 0; k < ctx->order.n && status == 0; k++) {
         const neap_node *node = ctx->order.at[k];
         int64_t most = ctx->key.n + 4 + 2 * node->ndim + node->nattrs + node->nin;
+        most += lazy_is_control(node) ? lazy_control_words(node) : 0;
         if ((status = reserve((void **)&ctx->key.at, &ctx->key.capacity, most, sizeof *ctx->key.at)) != 0)
             return status;
         uint64_t *from = ctx->key.at + ctx->key.n;

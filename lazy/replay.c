@@ -3,8 +3,8 @@
  */
 #include <string.h>
 
+#include "lazy/control.h"
 #include "lazy/effect.h"
-#include "lazy/program.h"
 
 typedef struct replay { /* a program whose ops are being recorded again */
     neap_ctx *ctx;
@@ -17,6 +17,8 @@ typedef struct replay { /* a program whose ops are being recorded again */
 neap_node *lazy_node_again(neap_ctx *ctx, const neap_node *node, neap_node *const *in) {
     if (lazy_node_op(node)->flags & LAZY_OP_EFFECT)
         return lazy_callback_again(ctx, lazy_callback_of(node), node->nin, in);
+    if (lazy_is_control(node))
+        return lazy_control_again(ctx, node, in);
     return lazy_record(ctx, node->op, node->nin, in, node->nattrs, node->attrs);
 }
 
@@ -33,12 +35,12 @@ static int replay_print(replay *r, const lazy_effect *effect) {
     return status;
 }
 
-/* Prints, up to the next callback. */
+/* Prints, up to the next effect that is a node. */
 static int replay_prints(replay *r) {
     int status = 0;
     while (r->next_effect < r->program->effects.n && status == 0) {
         const lazy_effect *effect = r->program->effects.at[r->next_effect];
-        if (effect->callback)
+        if (effect->node)
             break;
         if ((status = replay_print(r, effect)) == 0) {
             r->next_effect++;
@@ -48,7 +50,7 @@ static int replay_prints(replay *r) {
     return status;
 }
 
-static neap_node *replay_callback(replay *r, const neap_node *node, neap_node *const *in) {
+static neap_node *replay_effect(replay *r, const neap_node *node, neap_node *const *in) {
     if (replay_prints(r))
         return NULL;
     neap_node *again = lazy_node_again(r->ctx, node, in);
@@ -61,8 +63,9 @@ static neap_node *replay_callback(replay *r, const neap_node *node, neap_node *c
 
 static int replay_nodes(replay *r) {
     const int32_t *link = r->program->links.at;
+    neap_node *in[LAZY_MAX_CONTROL_INPUTS];
     for (int64_t k = 0; k < r->program->nodes.n; k++) {
-        neap_node *node = r->program->nodes.at[k], *in[NEAP_MAX_INPUTS];
+        neap_node *node = r->program->nodes.at[k];
         if (node->op == LAZY_OP_placeholder) {
             r->now[k] = lazy_retain(r->inputs[(int)node->value]);
             continue;
@@ -73,8 +76,7 @@ static int replay_nodes(replay *r) {
         }
         for (int a = 0; a < node->nin; a++)
             in[a] = r->now[*link++];
-        r->now[k] = lazy_node_op(node)->flags & LAZY_OP_EFFECT ? replay_callback(r, node, in)
-                                                               : lazy_node_again(r->ctx, node, in);
+        r->now[k] = lazy_is_effect(node) ? replay_effect(r, node, in) : lazy_node_again(r->ctx, node, in);
         if (!r->now[k])
             return neap_error_code();
     }

@@ -63,7 +63,7 @@ static int32_t plan_slot(const lazy_batch *batch, const lazy_step *step, int32_t
 }
 
 static bool is_effect(const lazy_step *step) {
-    return step->kind == LAZY_STEP_CALL && step->call.op->flags & LAZY_OP_EFFECT;
+    return step->effect;
 }
 
 /* The batch of each step, by walking along with them. */

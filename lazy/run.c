@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "engine/timeline.h"
+#include "lazy/control.h"
 #include "lazy/effect.h"
 #include "lazy/plan.h"
 
@@ -19,6 +20,20 @@ typedef struct job { /* one batch of a plan */
     const lazy_scalar *numbers; /* the batch's */
 } job;
 
+int lazy_step_run(const lazy_step *step, void *const *data, const lazy_scalar *numbers, const neap_run *run) {
+    if (step->kind == LAZY_STEP_KERNEL)
+        return lazy_kernel_run(&step->kernel, data, numbers, run);
+    lazy_tensor tensors[NEAP_MAX_INPUTS + 1];
+    memcpy(tensors, step->call.in, (size_t)step->nbufs * sizeof *tensors);
+    for (int32_t k = 0; k < step->nbufs; k++)
+        tensors[k].data =
+            (char *)data[k] + (k < step->call.nin ? step->offsets[k] * neap_dtype_bytes(tensors[k].dtype) : 0);
+    lazy_call call = step->call;
+    call.in = tensors;
+    call.out = tensors + step->call.nin;
+    return call.op->call(&call, run);
+}
+
 static int run_step(const lazy_step *step, const job *j, const neap_run *run) {
     int32_t n = step->nbufs;
     void *small[16], **data = n <= 16 ? small : malloc((size_t)n * sizeof *data);
@@ -26,20 +41,7 @@ static int run_step(const lazy_step *step, const job *j, const neap_run *run) {
         return neap_error(NEAP_E_MEMORY, "out of memory for %d operands", n);
     for (int32_t k = 0; k < n; k++)
         data[k] = neap_buffer_data(j->bufs[step->slots[k]]);
-    int status;
-    if (step->kind == LAZY_STEP_KERNEL) {
-        status = lazy_kernel_run(&step->kernel, data, j->numbers + (step->first_number - j->batch->first_number), run);
-    } else {
-        lazy_tensor tensors[NEAP_MAX_INPUTS + 1];
-        memcpy(tensors, step->call.in, (size_t)n * sizeof *tensors);
-        for (int32_t k = 0; k < n; k++)
-            tensors[k].data =
-                (char *)data[k] + (k < step->call.nin ? step->offsets[k] * neap_dtype_bytes(tensors[k].dtype) : 0);
-        lazy_call call = step->call;
-        call.in = tensors;
-        call.out = tensors + step->call.nin;
-        status = call.op->call(&call, run);
-    }
+    int status = lazy_step_run(step, data, j->numbers + (step->first_number - j->batch->first_number), run);
     if (data != small)
         free(data);
     return status;
@@ -239,22 +241,37 @@ static int steps_push(neap_ctx *ctx, lazy_plan *plan, const lazy_batch *batch, i
     return status;
 }
 
-/* An effect, whose step is alone in its batch. */
-static int effect_push(const lazy_step *step, const lazy_batch *batch, neap_node *const *region,
-                       const lazy_binding *binding, neap_buffer **bufs) {
-    neap_buffer *own[NEAP_MAX_INPUTS + 1];
+int lazy_launch_push(neap_ctx *ctx, const lazy_launch *launch) {
+    return launch->step->control ? lazy_control_push(ctx, launch)
+                                 : lazy_callback_request(ctx, launch->node, launch->bufs);
+}
+
+/* A step that is alone in its batch and pushes its op itself. */
+static int launch(neap_ctx *ctx, const lazy_step *step, const lazy_batch *batch, neap_node *const *region,
+                  const lazy_binding *binding, neap_buffer **bufs, neap_buffer *room) {
+    neap_buffer *few[FEW_BUFFERS];
+    neap_buffer **own = step->nbufs <= FEW_BUFFERS ? few : malloc((size_t)step->nbufs * sizeof *own);
+    if (!own)
+        return neap_error(NEAP_E_MEMORY, "out of memory while pushing");
     for (int32_t k = 0; k < step->nbufs; k++)
         own[k] = bufs[batch->slots[step->slots[k]]];
-    return binding->effect(binding->arg, region[step->node], own);
+    lazy_launch what = {.node = region[step->node], .step = step, .bufs = own, .room = room};
+    int status = step->effect ? binding->effect(binding->arg, &what) : lazy_launch_push(ctx, &what);
+    if (own != few)
+        free(own);
+    return status;
 }
 
 /* Steps may share an op only if none of them waits for, or fails with, what the others do not read: if all inputs of
  * the batch are there. Otherwise each goes by itself. */
 static int batch_push(neap_ctx *ctx, lazy_plan *plan, const lazy_batch *batch, neap_node *const *region,
-                      const lazy_binding *binding, neap_buffer **bufs, const lazy_scalar *numbers) {
-    const lazy_step *step = plan->steps[batch->first];
-    if (step->kind == LAZY_STEP_CALL && step->call.op->flags & LAZY_OP_EFFECT)
-        return effect_push(step, batch, region, binding, bufs);
+                      const lazy_binding *binding, neap_buffer **bufs, const lazy_scalar *numbers,
+                      neap_buffer *const **rooms) {
+    lazy_step *step = plan->steps[batch->first];
+    if (step->effect || step->control) {
+        step_site(ctx, step, region);
+        return launch(ctx, step, batch, region, binding, bufs, step->control ? *(*rooms)++ : NULL);
+    }
     bool together = true;
     for (int32_t k = 0; k < batch->nbufs && together && batch->nsteps > 1; k++)
         if (!batch->writes[k])
@@ -267,7 +284,7 @@ static int batch_push(neap_ctx *ctx, lazy_plan *plan, const lazy_batch *batch, n
     return status;
 }
 
-static lazy_scalar scalar_of(int dtype, double value) {
+lazy_scalar lazy_scalar_of(int dtype, double value) {
     lazy_scalar s = {0};
     switch (dtype) {
 #define SCALAR(NAME, name, kind, ctype, bytes)                                                                         \
@@ -309,12 +326,38 @@ static int allocate(neap_ctx *ctx, lazy_plan *plan, neap_node *const *region, co
     return 0;
 }
 
+/* The memory that each step of control flow needs for its run, in their order. */
+static int allocate_rooms(neap_ctx *ctx, const lazy_plan *plan, neap_node *const *region, neap_buffer ***out) {
+    int32_t n = 0;
+    neap_buffer **rooms = *out = calloc((size_t)plan->ncontrols, sizeof *rooms);
+    int status = rooms ? 0 : neap_error(NEAP_E_MEMORY, "out of memory while pushing");
+    for (int32_t k = 0; k < plan->nsteps && status == 0; k++) {
+        const lazy_step *step = plan->steps[k];
+        if (!step->control)
+            continue;
+        size_t bytes = lazy_runner_bytes(lazy_control_of(region[step->node])->runner);
+        if ((status = neap_buffer_new(step->device, bytes, &rooms[n++])) == 0)
+            lazy_count_bytes(ctx, (int64_t)bytes);
+    }
+    return status;
+}
+
+static void release_rooms(const lazy_plan *plan, neap_buffer **rooms) {
+    for (int32_t k = 0; k < plan->ncontrols && rooms; k++)
+        neap_buffer_release(rooms[k]);
+    free(rooms);
+}
+
 int lazy_plan_run(neap_ctx *ctx, lazy_plan *plan, neap_node *const *region, const lazy_binding *binding,
                   neap_buffer **made) {
     enum { FEW = 32 };
     neap_buffer *few[FEW], **bufs = plan->nslots <= FEW ? few : malloc((size_t)plan->nslots * sizeof *bufs);
     lazy_scalar some[FEW], *numbers = plan->nnumbers <= FEW ? some : malloc((size_t)plan->nnumbers * sizeof *numbers);
+    neap_buffer **rooms = NULL;
     int status = bufs && numbers ? 0 : neap_error(NEAP_E_MEMORY, "out of memory while pushing");
+    if (plan->ncontrols && status == 0)
+        status = allocate_rooms(ctx, plan, region, &rooms);
+    neap_buffer *const *next_room = rooms;
     if (plan->reuse && binding->kept)
         lazy_reuse_of_program(plan->reuse, binding->nkept, binding->kept);
     else if (plan->reuse)
@@ -324,9 +367,9 @@ int lazy_plan_run(neap_ctx *ctx, lazy_plan *plan, neap_node *const *region, cons
     if (status == 0) {
         for (int32_t k = 0; k < plan->nnumbers; k++)
             numbers[k] =
-                scalar_of(plan->numbers[k].dtype, binding->number(binding->arg, region[plan->numbers[k].node]));
+                lazy_scalar_of(plan->numbers[k].dtype, binding->number(binding->arg, region[plan->numbers[k].node]));
         for (int32_t b = 0; b < plan->nbatches && status == 0; b++)
-            status = batch_push(ctx, plan, &plan->batches[b], region, binding, bufs, numbers);
+            status = batch_push(ctx, plan, &plan->batches[b], region, binding, bufs, numbers, &next_room);
         ctx->counters.launches += (uint64_t)plan->nsteps;
         plan->runs++;
         if (neap_ahead_poll(NULL) == NEAP_PENDING)
@@ -335,6 +378,7 @@ int lazy_plan_run(neap_ctx *ctx, lazy_plan *plan, neap_node *const *region, cons
             if (made[k])
                 neap_buffer_release(made[k]);
     }
+    release_rooms(plan, rooms);
     if (bufs != few)
         free(bufs);
     if (numbers != some)
@@ -353,8 +397,8 @@ static double node_number(void *arg, neap_node *node) {
     return node->value;
 }
 
-static int node_effect(void *arg, neap_node *node, neap_buffer *const *bufs) {
-    return lazy_callback_request(arg, node, bufs);
+static int node_effect(void *arg, const lazy_launch *launch) {
+    return lazy_launch_push(arg, launch);
 }
 
 static void leave_pending(neap_ctx *ctx, neap_node *node, uint8_t state) {

@@ -64,6 +64,11 @@ int32_t neap_axis_name(neap_ctx *ctx, const char *name) {
     return intern(ctx, name, &known);
 }
 
+int32_t lazy_site_intern(neap_ctx *ctx, const char *text) {
+    bool known;
+    return text && *text ? intern(ctx, text, &known) : 0;
+}
+
 void neap_site(neap_ctx *ctx, const char *file, int line) {
     if (!ctx->site_node)
         return;

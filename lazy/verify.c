@@ -140,7 +140,7 @@ static int check_node(const verifier *v, const neap_node *node, const int32_t *l
     status = check_attributes(v, node);
     if (status == 0)
         status = check_inputs(v, node, links);
-    if (status == 0 && !(lazy_node_op(node)->flags & LAZY_OP_EFFECT))
+    if (status == 0 && !(lazy_node_op(node)->flags & (LAZY_OP_EFFECT | LAZY_OP_CONTROL)))
         status = check_inference(v, node);
     return status || !lazy_is_view(node) ? status : check_view(v, node);
 }
@@ -201,9 +201,9 @@ static int check_roots(const verifier *v) {
             status = check_root(v, root++, effect->nodes.at[k]);
         if (status)
             return status;
-        if (effect->callback && (int64_t)effect->callback->index <= last)
+        if (effect->node && (int64_t)effect->node->index <= last)
             return wrong(v, "effect %lld does not come behind those in front of it", (long long)e);
-        last = effect->callback ? (int64_t)effect->callback->index : last;
+        last = effect->node ? (int64_t)effect->node->index : last;
     }
     if (root != program->effect_roots)
         return wrong(v, "effects have %lld roots, not %lld", (long long)root, (long long)program->effect_roots);

@@ -24,7 +24,8 @@ local functions = { vmap = "vmap", psum = "collective", pmean = "collective", pm
                     all_to_all = "collective", ppermute = "collective", pshuffle = "collective",
                     axis_index = "collective", axis_size = "collective",
                     grad = "grad", value_and_grad = "grad", vjp = "derive", jvp = "derive",
-                    linearize = "derive", jit = "jit", trace = "program", callback = "effects",
+                    linearize = "derive", cond = "control", switch = "control", while_loop = "control",
+                    fori_loop = "control", scan = "control", jit = "jit", trace = "program", callback = "effects",
                     jacobian = "jacobian", jacfwd = "jacobian", jacrev = "jacobian", hessian = "jacobian",
                     explain = "explain", deferred = "deferred", export = "deferred" }
 local parts = { random = true, tree = true, nn = true, linalg = true, optim = true, data = true, io = true,

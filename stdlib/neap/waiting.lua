@@ -89,8 +89,9 @@ local function call_callee(callee, arrays)
     return ok, problem
 end
 
---- Calls the next callback whose turn has come. False if there was no memory even to look.
-local function run_callback()
+--- Calls the next callback whose turn has come. False if there was no memory even to look; and whether it was one of a
+-- loop whose next one has to be called now.
+local function call_next()
     local rc = C.neap_callback_take(ctx, taken)
     if rc == E_MEMORY then
         reclaim()
@@ -107,7 +108,15 @@ local function run_callback()
         ok, text = pcall(tostring, problem)
         if not ok or type(text) ~= "string" then text = "an error without a text" end
     end
-    C.neap_callback_end(ctx, status, text)
+    return true, C.neap_callback_end(ctx, status, text) == PENDING
+end
+
+--- Calls the next callback whose turn has come; of a loop, all of them. False if there was no memory even to look.
+local function run_callback()
+    repeat
+        local good, again = call_next()
+        if not good then return false end
+    until not again
     return true
 end
 

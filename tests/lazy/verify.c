@@ -85,7 +85,9 @@ static void test_nodes(fixture *f) {
     DAMAGE(f, sum->nattrs, 1, "(sum)", "1 attributes, expected \"axes keepdims\"");
     DAMAGE(f, sum->attrs[0], 1, "(sum)", "its shape is (2,), but the rules say (3,)");
     DAMAGE(f, sum->attrs[0], 1 << 5, "(sum)", "the rules refuse it");
-    DAMAGE(f, product->nin, 1, "(multiply)", "1 inputs, expected 2");
+    product->nin = 1;
+    expect(f, "(multiply)", "1 inputs, expected 2");
+    product->nin = 2;
     DAMAGE(f, product->in[1], sum, "(multiply)", "does not stand in front of it");
     DAMAGE(f, turned->base, NULL, "(transpose)", "a view of nothing");
     DAMAGE(f, turned->attrs[0], 0, "(transpose)", "the rules refuse it");

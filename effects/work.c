@@ -1,0 +1,140 @@
+/* work.c: effects with results: work that prints while it runs, such as a loop.
+ *
+ *                 ┌─ token op    writes the tokens ─────────────┐ both
+ *      work ──────┤                                             ├─started──▶ runs, on the thread of the later one
+ *                 └─ results op  reads inputs, writes results ──┘
+ *
+ * As in callback.c the two ops keep failure apart: a token never carries one. Here the results op runs even if an input
+ * has failed: the work looks at its inputs itself, so that it can tell of that in its place.
+ */
+#include "effects/effects_internal.h"
+
+#include <stdlib.h>
+
+typedef struct work {
+    neap_sync_fn fn;
+    void *arg;
+    void (*release)(void *arg);
+    effects_frame *frame;
+    int output;          /* the device of its output token, or EFFECTS_ORDERED */
+    bool refused;        /* its results op could not be pushed: it only lets the tokens pass */
+    _Atomic int missing; /* ops that have not started yet */
+    neap_completion *token, *results;
+    neap_run run; /* of the results op */
+} work;
+
+/* The last op to start runs the work here. */
+static void arrive(work *w, const neap_run *run) {
+    if (atomic_fetch_sub_explicit(&w->missing, 1, memory_order_acq_rel) > 1)
+        return;
+    neap_completion *token = w->token;
+    effects_frame *frame = w->frame;
+    int output = w->output;
+    if (w->refused) {
+        free(w);
+    } else {
+        neap_run here = w->run;
+        here.worker = run->worker;
+        neap_complete(w->results, w->fn(w->arg, &here)); /* releases w */
+    }
+    if (token)
+        neap_complete(token, NEAP_OK);
+    effects_happened(frame, output);
+}
+
+static void start_token(void *arg, const neap_run *run, neap_completion *done) {
+    work *w = arg;
+    w->token = done;
+    arrive(w, run);
+}
+
+static void start_results(void *arg, const neap_run *run, neap_completion *done) {
+    work *w = arg;
+    w->results = done;
+    w->run = *run;
+    arrive(w, run);
+}
+
+static void release_work(void *arg) {
+    work *w = arg;
+    w->release(w->arg);
+    free(w);
+}
+
+/* The tokens of these kinds, each once. Returns their number, or a status. */
+static int find_tokens(neap_effects *effects, int kinds, int device, neap_var **vars) {
+    int n = 0;
+    for (int kind = 0; kind < NEAP_EFFECT_KINDS; kind++) {
+        effects_token *token;
+        bool again = false;
+        if (!(kinds >> kind & 1))
+            continue;
+        int status = effects_token_get(effects, kind, &token);
+        if (status)
+            return status;
+        for (int k = 0; k < n; k++)
+            again |= vars[k] == token->var;
+        if (again)
+            continue;
+        vars[n++] = token->var;
+        if (token->device >= 0 && token->device != device)
+            effects->counts.carried++;
+        token->device = device;
+    }
+    return n;
+}
+
+/* Inside a callback effects are not joined with other ops (effects.c). */
+static int push_both(work *w, int ntokens, neap_var *const *tokens, const neap_push *push) {
+    neap_push timed = {.name = push->name,
+                       .site = push->site,
+                       .device = push->device,
+                       .flags = NEAP_PUSH_SMALL | NEAP_PUSH_ALWAYS,
+                       .nwrites = ntokens,
+                       .writes = tokens};
+    int status = ntokens ? neap_push_async(start_token, w, &timed) : NEAP_OK;
+    if (status) {
+        free(w);
+        return status;
+    }
+    timed = *push;
+    timed.release = release_work;
+    timed.flags |= NEAP_PUSH_ALWAYS;
+    status = neap_push_async(start_results, w, &timed);
+    if (status && !ntokens) {
+        free(w);
+    } else if (status) {
+        effects_announce(w->frame->store, w->output); /* in place of the one that is taken back */
+        w->refused = true;
+        arrive(w, NULL);
+    }
+    return status;
+}
+
+int neap_effects_work(neap_effects *effects, int kinds, neap_sync_fn fn, void *arg, const neap_push *push) {
+    neap_var *tokens[NEAP_EFFECT_KINDS];
+    int status = effects_check(effects, 0, push);
+    int ntokens = status ? status : find_tokens(effects, kinds, push->device, tokens);
+    if (ntokens < 0)
+        return ntokens;
+    work *w = engine_alloc(sizeof *w);
+    if (!w)
+        return neap_error(NEAP_E_MEMORY, "no memory for an effect");
+    int output = ntokens ? EFFECTS_ORDERED : push->device;
+    *w = (work){.fn = fn,
+                .arg = arg,
+                .release = push->release,
+                .frame = effects->top,
+                .output = output,
+                .missing = 1 + (ntokens > 0)};
+    effects_announce(effects, output);
+    if ((status = push_both(w, ntokens, tokens, push)) != NEAP_OK) {
+        effects_withdraw(effects, output);
+        return status;
+    }
+    if (ntokens)
+        effects->counts.ordered++;
+    else
+        effects->counts.unordered++;
+    return NEAP_OK;
+}
