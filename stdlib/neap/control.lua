@@ -72,6 +72,12 @@ local function array_of(leaf)
     return type(leaf) == "number" and core.number(leaf) or leaf
 end
 
+--- A leaf as an array of a dtype (its code), which must hold it if it is a number.
+local function cast(leaf, code)
+    if type(leaf) == "number" then return core.number(leaf, code) end
+    return leaf:astype(dtypes[code].name)
+end
+
 -- ---- Nodes ----------------------------------------------------------------------------------------------------------
 
 --- Records a node of a row. entries are those of its programs; attributes and inputs as the row says. Returns n results.
@@ -125,7 +131,7 @@ local function strong_results(name, results, wanted)
             count = count + 1
             local array = array_of(leaf)
             if not is_weak(array) then return array end
-            return array:astype(dtypes[wanted[count] or core.dtype_codes.f32].name)
+            return cast(leaf, wanted[count] or core.dtype_codes.f32)
         end)
     end
     return results
@@ -268,7 +274,7 @@ local function carry_of(name, init)
         if not is_array(leaf) and type(leaf) ~= "number" then
             raise(name, "the initial carry%s must be an array or a number, got %s", at_path(path), describe(leaf))
         end
-        leaves[#leaves + 1] = { array = array_of(leaf), path = path }
+        leaves[#leaves + 1] = { leaf = leaf, array = array_of(leaf), path = path }
     end, "")
     return { init = init, leaves = leaves, form = form_of(name, init) }
 end
@@ -281,7 +287,7 @@ local function carry_specs(name, carry)
         if no_arrays(leaf) then return leaf end
         count = count + 1
         local array, dtype = carry.leaves[count].array, carry.dtypes and carry.dtypes[count]
-        if not dtype then return array end
+        if not is_weak(array) or not dtype then return array end
         return Spec { dtype = dtype, shape = {}, device = device_of(array) }
     end)
 end
@@ -298,7 +304,7 @@ local function next_carry(name, carry, value)
         if no_arrays(leaf) then return leaf end
         count = count + 1
         local start, array = carry.leaves[count], array_of(leaf)
-        local f32, dtype = core.dtype_codes.f32, carry.dtypes and carry.dtypes[count]
+        local f32, dtype = core.dtype_codes.f32, is_weak(start.array) and carry.dtypes and carry.dtypes[count]
         if is_weak(start.array) and not dtype then
             found[count] = is_weak(array) and f32 or array_info(array).dtype
             weak = true
@@ -306,7 +312,7 @@ local function next_carry(name, carry, value)
         end
         local want = dtype and dtypes[dtype].name .. "[]" or type_text(start.array)
         if is_weak(array) and want:find("[]", 1, true) then
-            return array:astype(dtypes[dtype or array_info(start.array).dtype].name)
+            return cast(leaf, dtype or array_info(start.array).dtype)
         end
         if type_text(array) ~= want then
             raise(name, "the carry must keep its shapes and dtypes: the carry%s is %s at the beginning of a turn, but "
@@ -323,7 +329,7 @@ local function carry_inputs(carry)
     local inputs = {}
     for k, leaf in ipairs(carry.leaves) do
         local dtype = carry.dtypes and carry.dtypes[k]
-        inputs[k] = dtype and leaf.array:astype(dtypes[dtype].name) or leaf.array
+        inputs[k] = dtype and is_weak(leaf.array) and cast(leaf.leaf, dtype) or leaf.array
     end
     return inputs
 end
