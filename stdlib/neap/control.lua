@@ -1,7 +1,7 @@
 --- control.lua: np.cond, np.switch, np.while_loop, np.fori_loop, np.scan.
 --
 -- Each traces its functions as closed programs and records one node that runs them: so a loop costs one trace of its
--- body, whatever its length, and runs as one step, inside and outside of jit. What a function reads from around it is an
+-- Each traces its functions as closed programs and records one node that runs them: a loop costs one trace of its body,
 -- input of the node, so derivatives and batches reach it. Positions in messages count from 1.
 local ffi = require "ffi"
 local core = require "neap.core"
