@@ -2,6 +2,7 @@
 #include "matrix.h"
 
 #include <limits.h>
+#include <math.h>
 #include <string.h>
 
 #include "engine/device.h"
@@ -284,10 +285,21 @@ neap_node *lazy_matrix_solve_triangular(neap_ctx *ctx, neap_node *a, neap_node *
     return lazy_build(ctx, LAZY_OP_triangular_solve, 2, (neap_node *[]){a, b}, 3, (int64_t[]){lower, transposed, 0});
 }
 
+/* b, but 1 where it is 0; *is_zero says where. */
+static neap_node *without_zeros(neap_ctx *ctx, neap_node *b, neap_node **is_zero) {
+    *is_zero = lazy_build2(ctx, LAZY_OP_equal, b, lazy_build_number(ctx, 0));
+    return lazy_build3(ctx, LAZY_OP_where, *is_zero, lazy_build_number(ctx, 1), b);
+}
+
 neap_node *lazy_matrix_reciprocal(neap_ctx *ctx, neap_node *a) {
-    neap_node *is_zero = lazy_build2(ctx, LAZY_OP_equal, a, lazy_build_number(ctx, 0)),
-              *one = lazy_build_number(ctx, 1);
-    neap_node *safe = lazy_build3(ctx, LAZY_OP_where, is_zero, one, a);
-    return lazy_build3(ctx, LAZY_OP_where, is_zero, lazy_build_number(ctx, 0),
-                       lazy_build2(ctx, LAZY_OP_divide, one, safe));
+    neap_node *is_zero, *safe = without_zeros(ctx, a, &is_zero), *zero = lazy_build_number(ctx, 0);
+    neap_node *over = lazy_build2(ctx, LAZY_OP_divide, lazy_build_number(ctx, 1), safe);
+    return lazy_build3(ctx, LAZY_OP_where, is_zero, zero, over);
+}
+
+neap_node *lazy_matrix_quotient(neap_ctx *ctx, neap_node *a, neap_node *b) {
+    neap_node *is_zero, *safe = without_zeros(ctx, b, &is_zero), *zero = lazy_build_number(ctx, 0);
+    neap_node *rest =
+        lazy_build3(ctx, LAZY_OP_where, lazy_build2(ctx, LAZY_OP_equal, a, zero), zero, lazy_build_number(ctx, NAN));
+    return lazy_build3(ctx, LAZY_OP_where, is_zero, rest, lazy_build2(ctx, LAZY_OP_divide, a, safe));
 }

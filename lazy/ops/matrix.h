@@ -86,5 +86,7 @@ neap_node *lazy_matrix_pack(neap_ctx *ctx, int n, neap_node *const *parts);
 neap_node *lazy_matrix_solve_triangular(neap_ctx *ctx, neap_node *a, neap_node *b, bool lower, bool transposed);
 /* 1 / a, but 0 where a is 0; without a NaN in any derivative. */
 neap_node *lazy_matrix_reciprocal(neap_ctx *ctx, neap_node *a);
+/* a / b; where b is 0: 0 if a is 0 too, else NaN. Derivatives have no other NaN. */
+neap_node *lazy_matrix_quotient(neap_ctx *ctx, neap_node *a, neap_node *b);
 
 #endif

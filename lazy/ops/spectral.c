@@ -8,8 +8,9 @@
  * application in optimum experimental design", 2009; of eigenvectors, Giles 2008 (solve.c); of singular vectors,
  * J. Townsend, "Differentiating the singular value decomposition", 2016; of the pseudoinverse, G. Golub and V. Pereyra,
  * "The differentiation of pseudo-inverses and nonlinear least squares problems", 1973. Vectors are determined up to a
- * sign, or a rotation where values are equal: derivatives are those of functions that do not depend on it. There the
- * terms between equal values cancel, so they are left out here, where dividing by their difference would give NaN.
+ * sign, or a rotation where values are equal: derivatives are those of functions that do not depend on it. Where values
+ * are equal, vectors have no derivative: what depends on them has NaN, as in JAX; what depends on the values alone has
+ * its own.
  *
  * Where a factorization does not converge, which a NaN or an infinity in the matrix brings about, it is all NaN.
  */
@@ -237,12 +238,16 @@ static void eigh_parts(neap_ctx *ctx, neap_node *node, neap_node **w, neap_node 
     *v = lazy_matrix_cut(ctx, node, -2, 1, n);
 }
 
-/* 1 / (w[j] - w[i]), 0 where they are equal; w is (…, 1, n). */
-static neap_node *eigh_gaps(neap_ctx *ctx, neap_node *w) {
-    return lazy_matrix_reciprocal(ctx, lazy_matrix_minus(ctx, w, lazy_matrix_transpose(ctx, w)));
+/* m[i][j] / (w[j] - w[i]) but on the diagonal, where it is `diagonal`; w is (…, 1, n). */
+static neap_node *over_gaps(neap_ctx *ctx, neap_node *m, neap_node *w, neap_node *diagonal) {
+    neap_node *gaps = lazy_matrix_minus(ctx, w, lazy_matrix_transpose(ctx, w));
+    if (!gaps)
+        return NULL;
+    lazy_aval of = lazy_node_aval(gaps);
+    return lazy_matrix_diagonal_or(ctx, diagonal, lazy_matrix_quotient(ctx, m, gaps), lazy_matrix_rows(&of));
 }
 
-/* Ā = V (diag(w̄) + F ∘ (Vᵀ V̄)) Vᵀ, F the reciprocal gaps. */
+/* Ā = V (diag(w̄) + F ∘ (Vᵀ V̄)) Vᵀ, F[i][j] = 1 / (w[j] - w[i]) and 0 on the diagonal. */
 static int eigh_grad(lazy_grad *g) {
     neap_ctx *ctx = g->ctx;
     neap_node *w, *v, *ct_w = g->ct, *inner;
@@ -252,8 +257,7 @@ static int eigh_grad(lazy_grad *g) {
         int64_t n = lazy_node_aval(g->ct).shape[lazy_node_aval(g->ct).ndim - 1];
         ct_w = lazy_matrix_cut(ctx, g->ct, -2, 0, 1);
         inner = lazy_matrix_product(ctx, vt, lazy_matrix_cut(ctx, g->ct, -2, 1, n));
-        inner = lazy_matrix_diagonal_or(ctx, ct_w, BUILD2(multiply, eigh_gaps(ctx, w), inner), n);
-        inner = lazy_matrix_product(ctx, v, inner);
+        inner = lazy_matrix_product(ctx, v, over_gaps(ctx, inner, w, ct_w));
     } else {
         inner = BUILD2(multiply, v, ct_w);
     }
@@ -269,7 +273,7 @@ static int eigh_jvp(lazy_tangent *g) {
     neap_node *m = lazy_matrix_product(ctx, lazy_matrix_transpose(ctx, v), lazy_matrix_product(ctx, g->in[0], v));
     neap_node *dw = lazy_matrix_row(ctx, lazy_matrix_diagonal(ctx, m));
     if (lazy_node_attrs(g->node)[0]) {
-        neap_node *dv = lazy_matrix_product(ctx, v, BUILD2(multiply, eigh_gaps(ctx, w), m));
+        neap_node *dv = lazy_matrix_product(ctx, v, over_gaps(ctx, m, w, NUMBER(0)));
         g->out = lazy_matrix_join(ctx, -2, 2, (neap_node *[]){dw, dv});
     } else {
         g->out = dw;
@@ -386,17 +390,20 @@ static neap_node *svd_with_vectors(neap_ctx *ctx, const neap_node *node) {
     return lazy_build(ctx, LAZY_OP_svd, 1, &a, 2, (int64_t[]){0, 1});
 }
 
-/* 1 / (s[j]² - s[i]²), 0 where they are equal. */
+/* s[j]² - s[i]² */
 static neap_node *svd_gaps(neap_ctx *ctx, neap_node *s) {
     neap_node *column = lazy_matrix_transpose(ctx, s);
-    neap_node *product =
-        lazy_build2(ctx, LAZY_OP_multiply, lazy_matrix_minus(ctx, s, column), lazy_build2(ctx, LAZY_OP_add, s, column));
-    return lazy_matrix_reciprocal(ctx, product);
+    return lazy_build2(ctx, LAZY_OP_multiply, lazy_matrix_minus(ctx, s, column),
+                       lazy_build2(ctx, LAZY_OP_add, s, column));
 }
 
 /* a - aᵀ */
 static neap_node *antisymmetric(neap_ctx *ctx, neap_node *a) {
     return lazy_matrix_minus(ctx, a, lazy_matrix_transpose(ctx, a));
+}
+
+static neap_node *zero_diagonal(neap_ctx *ctx, neap_node *a, int64_t n) {
+    return lazy_matrix_diagonal_or(ctx, lazy_build_number(ctx, 0), a, n);
 }
 
 /* Singular values alone: Ā = U diag(s̄) Vᵀ. */
@@ -408,7 +415,7 @@ static int svdvals_grad(lazy_grad *g) {
     return grad_done(g, 1);
 }
 
-/* With A₁ = Uᵀ Ū, A₂ = Vᵀ V̄, and F the reciprocal gaps:
+/* With A₁ = Uᵀ Ū, A₂ = Vᵀ V̄, and F[i][j] = 1 / (s[j]² - s[i]²), 0 on the diagonal:
  * Ā = U ((F ∘ (A₁ - A₁ᵀ)) S + S (F ∘ (A₂ - A₂ᵀ)) + diag(s̄)) Vᵀ + (Ū - U A₁) S⁻¹ Vᵀ + U S⁻¹ (V̄ᵀ - A₂ᵀ Vᵀ) */
 static int svd_grad(lazy_grad *g) {
     neap_ctx *ctx = g->ctx;
@@ -424,9 +431,9 @@ static int svd_grad(lazy_grad *g) {
     neap_node *a1 = lazy_matrix_product(ctx, lazy_matrix_transpose(ctx, u), ct_u);
     neap_node *a2t = lazy_matrix_product(ctx, ct_vh, lazy_matrix_transpose(ctx, vh));
     neap_node *gaps = svd_gaps(ctx, s), *column = lazy_matrix_transpose(ctx, s);
-    neap_node *left = BUILD2(multiply, BUILD2(multiply, gaps, antisymmetric(ctx, a1)), s);
+    neap_node *left = BUILD2(multiply, lazy_matrix_quotient(ctx, antisymmetric(ctx, a1), gaps), s);
     neap_node *right =
-        BUILD2(multiply, column, BUILD2(multiply, gaps, antisymmetric(ctx, lazy_matrix_transpose(ctx, a2t))));
+        BUILD2(multiply, column, lazy_matrix_quotient(ctx, antisymmetric(ctx, lazy_matrix_transpose(ctx, a2t)), gaps));
     neap_node *core = lazy_matrix_diagonal_or(ctx, ct_s, BUILD2(add, left, right), p.k);
     neap_node *sum = lazy_matrix_product(ctx, u, core), *over = lazy_matrix_reciprocal(ctx, s);
     if (p.m > p.k) {
@@ -465,8 +472,9 @@ static int svd_jvp(lazy_tangent *g) {
     neap_node *gaps = svd_gaps(ctx, s), *over = lazy_matrix_reciprocal(ctx, s);
     neap_node *of_u = BUILD2(add, BUILD2(multiply, inner, s), BUILD2(multiply, column, inner_t));
     neap_node *of_v = BUILD2(add, BUILD2(multiply, column, inner), BUILD2(multiply, inner_t, s));
-    neap_node *du = lazy_matrix_product(ctx, u, BUILD2(multiply, gaps, of_u));
-    neap_node *dvh = lazy_matrix_product(ctx, lazy_matrix_transpose(ctx, BUILD2(multiply, gaps, of_v)), vh);
+    neap_node *du = lazy_matrix_product(ctx, u, zero_diagonal(ctx, lazy_matrix_quotient(ctx, of_u, gaps), p.k));
+    neap_node *dvh = lazy_matrix_product(
+        ctx, lazy_matrix_transpose(ctx, zero_diagonal(ctx, lazy_matrix_quotient(ctx, of_v, gaps), p.k)), vh);
     if (p.m > p.k) {
         neap_node *av = lazy_matrix_product(ctx, g->in[0], lazy_matrix_transpose(ctx, vh));
         av = lazy_matrix_minus(ctx, av, lazy_matrix_product(ctx, u, inner));

@@ -232,9 +232,9 @@ local function eigh(name, x, given, vectors)
 end
 
 --- np.linalg.eigh(x, {UPLO=…, symmetrize_input=true}): two results: the eigenvalues of symmetric matrices, ascending,
--- and a matrix whose columns are orthonormal eigenvectors. x is first made symmetric, (x + xᵀ) / 2; with UPLO "L" or
--- "U" the lower or upper triangle stands for the other one too. Signs of vectors, and bases where values are equal, are
--- LAPACK's choice: derivatives are right for functions that do not depend on them.
+-- and a matrix whose columns are orthonormal eigenvectors. x is first made symmetric, (x + xᵀ) / 2; with UPLO "L" or "U"
+-- the lower or upper triangle stands for the other one too. Signs of vectors are LAPACK's: derivatives are right for
+-- functions that do not depend on them. Where eigenvalues are equal, what depends on vectors has NaN for a derivative.
 function linalg.eigh(x, given)
     local packed = eigh("eigh", x, given, true)
     return packed[{ np.ellipsis, 0, {} }], packed[{ np.ellipsis, { 1 }, {} }]
@@ -263,7 +263,7 @@ end
 
 --- np.linalg.svd(x, {full_matrices=true}): three results u, s, vh with u diag(s) vh = x and s descending. Of m × n
 -- matrices, u is m × m and vh n × n; with full_matrices=false m × k and k × n, k = min(m, n), which is what has
--- derivatives, of functions that do not depend on signs and, where values are equal, on bases.
+-- derivatives: of functions that do not depend on signs; where singular values are equal, of the values alone.
 function linalg.svd(x, given)
     local full = options("linalg.svd", given, { full_matrices = true }).full_matrices
     local dims

@@ -155,5 +155,6 @@ end
 nn.linear = nn.dense
 
 require "neap.layers" (nn)
+require "neap.conv" (nn)
 
 return nn

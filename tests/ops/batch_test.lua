@@ -109,6 +109,15 @@ local CASES = {
     eigh = { { { 1 }, definite() }, { { 0 }, definite() } },
     svd = { { { 0, 1 }, input { 2, 3 } }, { { 1, 1 }, input { 3, 2 } }, { { 0, 0 }, square() } },
     pinv = { { {}, input { 2, 3 }, input { 3, 2 } } },
+    conv = {
+        { { 1, 1, 1, 1, 1 }, whole { 2, 4, 2 }, whole { 3, 2, 3 } },
+        { { 2, 2, 0, 1, 1, 1, 1, 0, 2 }, whole { 1, 4, 5, 2 }, whole { 2, 2, 1, 4 } },
+    },
+    conv_input = { { { 1, 1, 1, 1, 1, 4 }, whole { 2, 4, 3 }, whole { 3, 2, 3 } } },
+    conv_kernel = { { { 1, 1, 1, 1, 1, 3 }, whole { 2, 4, 2 }, whole { 2, 4, 3 } } },
+    windows = {
+        { { 0, 2, 1, 1 }, input { 4 } }, { { -1, 2, 2, 1 }, input { 2, 5 } }, { { 1, 2, 1, 2 }, input { 2, 5, 2 } },
+    },
     debug_sleep = { { { 0 }, input { 2 } } },
     debug_hold = { { {}, input { 2 }, input({ 1 }, "i32", 1, 3) } },
     debug_device = { { {}, input { 2 } } },

@@ -106,6 +106,16 @@ local structural = {
         return flat(u, s, vh, of_wide, linalg.svdvals(x))
     end, { some(2, 4, 2) } },
     pinv = { linalg.pinv, { some(2, 4, 2) } },
+    conv = { function(x, w) return np.nn.conv(x, w, { strides = { 2, 1 }, groups = 2 }) end,
+             { some(2, 3, 2, 2), some(2, 2, 1, 2) } },
+    conv_input = { function(x, w)
+        return (np.grad(function(v) return (np.nn.conv(v, w, { padding = "VALID" }) ^ 2):sum() end)(x))
+    end, { some(1, 4, 2), some(2, 2, 2) } },
+    conv_kernel = { function(x, w)
+        return (np.grad(function(v) return (np.nn.conv(x, v, { kernel_dilation = 2 }) ^ 2):sum() end)(w))
+    end, { some(1, 4, 2), some(2, 2, 2) } },
+    windows = { function(x) return np.nn.max_pool(x, 2, { strides = 1 }) + np.nn.avg_pool(x, 2, { strides = 1 }) end,
+                { some(2, 4, 2) } },
     take = { function(x) return np.take(x, repeated, { axis = 0 }) end, { some(3, 2) } },
     put_add = { function(x, y) return x:at { repeated }:add(y) end, { some(3, 2), some(3, 2) } },
     put_set = { function(x, y) return x:at { distinct }:set(y) end, { some(3, 2), some(2, 2) } },
