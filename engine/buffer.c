@@ -18,6 +18,7 @@ int neap_buffer_new(int device, size_t bytes, neap_buffer **out) {
     }
     engine_var_init(&buffer->var, true);
     atomic_store_explicit(&buffer->refs, 1, memory_order_relaxed);
+    atomic_store_explicit(&buffer->lent, 0, memory_order_relaxed);
     buffer->device = device;
     buffer->bytes = bytes;
     *out = buffer;
@@ -37,6 +38,22 @@ void neap_buffer_release(neap_buffer *buffer) {
         return;
     }
     neap_var_delete(&buffer->var);
+}
+
+neap_buffer *neap_buffer_lend(neap_buffer *buffer) {
+    atomic_fetch_add_explicit(&buffer->lent, 1, memory_order_relaxed);
+    return neap_buffer_retain(buffer);
+}
+
+void neap_buffer_return(neap_buffer *buffer) {
+    atomic_fetch_sub_explicit(&buffer->lent, 1, memory_order_release);
+    neap_buffer_release(buffer);
+}
+
+/* Between its two counts, a reference that is returned counts as an owner's: never are there fewer than there are. */
+int neap_buffer_owned(const neap_buffer *buffer) {
+    uint32_t lent = atomic_load_explicit(&buffer->lent, memory_order_acquire);
+    return atomic_load_explicit(&buffer->refs, memory_order_acquire) - lent <= 1;
 }
 
 void engine_buffer_recycle(neap_var *var) {

@@ -31,7 +31,8 @@ typedef struct engine_memory { /* the buffers of one memory: a device's, or that
 struct neap_buffer { /* with its block; also while it is free */
     neap_var var;
     _Atomic uint32_t refs;
-    int device; /* its number then */
+    _Atomic uint32_t lent; /* of refs: those of work in flight that runs in the order of the variable */
+    int device;            /* its number then */
     int class;
     struct engine_device *home; /* whose memory it is; a living buffer holds a reference */
     size_t bytes;               /* asked for */

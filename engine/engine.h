@@ -266,6 +266,12 @@ NEAP_API int neap_buffer_copy(neap_buffer *to, neap_buffer *from, const neap_pus
 
 /* Not 0: the caller's reference is the only one, so nobody else uses the buffer, and no op in flight does. */
 NEAP_API int neap_buffer_sole(const neap_buffer *buffer);
+/* References of ops in flight, which will use the buffer in the order of its variable and then no more. */
+NEAP_API neap_buffer *neap_buffer_lend(neap_buffer *buffer);
+NEAP_API void neap_buffer_return(neap_buffer *buffer);
+/* Not 0: but for such references, the caller's is the only one. Then an op that the caller pushes may write over it.
+ * The caller must be the only thread that makes others owners. */
+NEAP_API int neap_buffer_owned(const neap_buffer *buffer);
 
 typedef struct neap_memory_stats { /* of one memory; a buffer counts with the whole of its block */
     uint64_t live_bytes;           /* in buffers that somebody holds, or that work in flight uses */

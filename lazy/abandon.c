@@ -2,7 +2,8 @@
  *
  * The engine can only give up everything (neap_engine_cancel), so what is in flight is given up only if none of it is
  * wanted. Wanted is what an effect still waits for, and what can be reached from an array that Lua holds, from pending
- * work or from a program: then all of it goes on, and the wanted part stays valid.
+ * work or from a program: then all of it goes on, and the wanted part stays valid. So is what arrays were donated to, as
+ * those could not be given back (donate.c).
  */
 #include "lazy/internal.h"
 #include "lazy/plan.h"
@@ -26,7 +27,7 @@ static int reaches_work(neap_ctx *ctx, const lazy_nodes *roots) {
 }
 
 int neap_abandon(neap_ctx *ctx) {
-    if (ctx->nlevels > 0 || neap_effects_poll(ctx->effects, NULL) == NEAP_PENDING)
+    if (ctx->nlevels > 0 || atomic_load(&ctx->gifts) > 0 || neap_effects_poll(ctx->effects, NULL) == NEAP_PENDING)
         return NEAP_PENDING;
     lazy_nodes roots = {0};
     int status = add_all(&roots, ctx->slots.n, ctx->slots.at);

@@ -180,6 +180,24 @@ int neap_array_text(neap_ctx *ctx, int32_t id, char *text, size_t capacity, size
 }
 
 /* ---- Life --------------------------------------------------------------------------------------------------------- */
+neap_node *lazy_tombstone(neap_ctx *ctx, const neap_node *node) {
+    lazy_result aval = {.dtype = node->dtype, .ndim = node->ndim};
+    memcpy(aval.shape, node->shape, node->ndim * sizeof *node->shape);
+    neap_node *gone = lazy_node_new(ctx, LAZY_OP_array, &aval, 0, NULL, 0, NULL);
+    if (gone) {
+        gone->flags |= LAZY_DELETED;
+        gone->device = node->device;
+    }
+    return gone;
+}
+
+void lazy_bury(neap_ctx *ctx, neap_node *node, neap_node *gone) {
+    gone->id = node->id;
+    node->id = 0;
+    ctx->slots.at[gone->id & ((1 << NEAP_SLOT_BITS) - 1)] = gone;
+    lazy_release(ctx, node);
+}
+
 /* The handle goes on to name a node that is nothing but deleted. The array itself is freed with the last of those that
  * still read it: views, work that was recorded, programs. */
 int neap_array_delete(neap_ctx *ctx, int32_t id) {
@@ -188,17 +206,10 @@ int neap_array_delete(neap_ctx *ctx, int32_t id) {
         return neap_error_code();
     if (node->flags & LAZY_ABSTRACT)
         return neap_error(NEAP_E_TRACE, "delete: a traced array has no memory to give back");
-    lazy_result aval = {.dtype = node->dtype, .ndim = node->ndim};
-    memcpy(aval.shape, node->shape, node->ndim * sizeof *node->shape);
-    neap_node *gone = lazy_node_new(ctx, LAZY_OP_array, &aval, 0, NULL, 0, NULL);
+    neap_node *gone = lazy_tombstone(ctx, node);
     if (!gone)
         return NEAP_E_MEMORY;
-    gone->flags |= LAZY_DELETED;
-    gone->device = node->device;
-    gone->id = id;
-    node->id = 0;
-    ctx->slots.at[id & ((1 << NEAP_SLOT_BITS) - 1)] = gone;
-    lazy_release(ctx, node);
+    lazy_bury(ctx, node, gone);
     return 0;
 }
 

@@ -70,6 +70,7 @@ void neap_ctx_free(neap_ctx *ctx) {
     neap_wait_all();                 /* jobs in flight tell the context when they end */
     while (ctx->nlevels > 0)
         neap_level_end(ctx, ctx->nlevels - 1);
+    lazy_jits_free(ctx);
     lazy_programs_free(ctx);
     release_all(ctx, &ctx->pending);
     release_all(ctx, &ctx->tape);

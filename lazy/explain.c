@@ -680,7 +680,7 @@ int neap_program_explain(neap_program *program, int form, char *text, size_t cap
     if (status == 0)
         status = add_chapter(&story, program->plan, true, &program->region);
     if (status == 0 && program->plan->reuse)
-        lazy_reuse_of_program(program->plan->reuse, program->root_slots.n, program->root_slots.at);
+        lazy_reuse_of_program(program->plan->reuse, program->root_slots.n, program->root_slots.at, 0, NULL);
     if (status == 0)
         status = lazy_program_number(program);
     for (int64_t k = 0; k < program->outputs.n && status == 0; k++)

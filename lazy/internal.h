@@ -26,7 +26,7 @@
 
 #include "lazy/kernel.h"
 #include "lazy/op.h"
-#include "lazy/programs.h"
+#include "lazy/jit.h"
 #include "ops_gen.h"
 
 enum { LAZY_READY, LAZY_PENDING, LAZY_RECIPE, LAZY_DONE, LAZY_DEFERRED };
@@ -167,6 +167,10 @@ struct neap_ctx {
     int64_t unseen_bytes;   /* allocated since live bytes were last looked at */
 
     neap_program *programs; /* all of them, linked */
+    neap_jit *jits;         /* the same */
+    int64_t jit_bytes, jit_limit;
+    uint64_t jit_clock;    /* calls of jitted functions */
+    _Atomic int64_t gifts; /* jobs in flight of programs that were given arrays */
 
     struct lazy_plan **plans; /* hash table, chained */
     int64_t nplans, plan_buckets, plan_bytes;
@@ -227,6 +231,10 @@ static inline int lazy_node_runs_on(const neap_node *node) {
 }
 /* The node for an id, or NULL with the error set (E_HANDLE, or E_STATE if deleted). */
 neap_node *lazy_lookup(neap_ctx *ctx, int32_t id);
+/* array.c: what the handle of a deleted array names; OWNED. With a site, that of the call to which it was donated. */
+neap_node *lazy_tombstone(neap_ctx *ctx, const neap_node *node);
+/* Lets the node's handle name a tombstone, which it TAKES. */
+void lazy_bury(neap_ctx *ctx, neap_node *node, neap_node *gone);
 /* Gives the node an id (takes over the caller's reference; if it has an id, drops it). Returns a status. */
 int lazy_publish(neap_ctx *ctx, neap_node *node, int32_t *out);
 /* The nodes for n ids; NULL for id 0. */
@@ -337,6 +345,12 @@ int lazy_force(neap_ctx *ctx, neap_node *node);
 /* Status of a node with a buffer. */
 int lazy_node_poll(neap_ctx *ctx, neap_node *node, neap_waker *waker);
 void lazy_plans_free(neap_ctx *ctx);
+/* Lets go of nodes that are pending no more. */
+void lazy_tidy(neap_ctx *ctx);
+
+/* ---- jit.c --------------------------------------------------------------------------------------------------------- */
+/* The context ends: its jits, which Lua may still hold, become empty. */
+void lazy_jits_free(neap_ctx *ctx);
 
 /* ---- deferred.c -------------------------------------------------------------------------------------------------- */
 /* Computes the arrays of deferred mode that Lua holds. */

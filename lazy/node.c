@@ -230,7 +230,9 @@ neap_node *lazy_lookup(neap_ctx *ctx, int32_t id) {
     }
     neap_node *node = ctx->slots.at[slot];
     if (node->flags & LAZY_DELETED) {
-        neap_error(NEAP_E_STATE, "the array was deleted");
+        const char *site = lazy_site_text(ctx, node->site);
+        neap_error(NEAP_E_STATE, site ? "the array was donated to the jitted function that was called at %s"
+                                      : "the array was deleted%s", site ? site : "");
         return NULL;
     }
     return node;

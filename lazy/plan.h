@@ -115,6 +115,8 @@ static inline uint64_t lazy_ran_link(const lazy_plan *plan, int32_t slot) {
 /* Orders what the roots need into ctx->order, inputs before users; node->mark == ctx->epoch and node->index say where.
  * Stops at nodes that have a buffer. */
 int lazy_region_collect(neap_ctx *ctx, int64_t nroots, neap_node *const *roots);
+/* About what a plan takes. */
+int64_t lazy_plan_bytes(const lazy_plan *plan);
 /* What a traversal follows. */
 int lazy_region_children(neap_node *node, neap_node *const **children);
 /* The node whose buffer, once it has one, is also this node's: a view of all elements of its base, in order, needs no
@@ -237,18 +239,21 @@ typedef struct lazy_binding {
     void *arg;
     const int32_t *kept; /* of a program: the slots that are its outputs, -1: none; nkept of them */
     int64_t nkept;       /* NULL: nodes of a flush, where references tell what stays */
+    const int32_t *given; /* of a program: leaves whose memory it may take, ngiven of them */
+    int64_t ngiven;
+    bool begun; /* set once something was pushed */
 } lazy_binding;
 /* Allocates, pushes all steps. made[slot] gets a reference for each made slot (OWNED), NULL for leaves; slots that have
- * died may share a buffer with others. On failure nothing was pushed. */
-int lazy_plan_run(neap_ctx *ctx, lazy_plan *plan, neap_node *const *region, const lazy_binding *binding,
-                  neap_buffer **made);
+ * died may share a buffer with others. On failure there are no results. */
+int lazy_plan_run(neap_ctx *ctx, lazy_plan *plan, neap_node *const *region, lazy_binding *binding, neap_buffer **made);
 
 /* reuse.c ----------------------------------------------------------------------------------------------------------- */
 typedef struct lazy_reuse lazy_reuse;              /* which slots of a plan share memory, for its next run */
 lazy_reuse *lazy_reuse_new(const lazy_plan *plan); /* OWNED. NULL: none can, or there is no memory to tell */
 void lazy_reuse_free(lazy_reuse *reuse);
-/* Find out for a run: of a program, which keeps these slots; of the region in ctx->order, before any of it is pushed. */
-void lazy_reuse_of_program(lazy_reuse *reuse, int64_t nkept, const int32_t *kept);
+/* Find out for a run: of a program, which keeps these slots and may write over those leaves; of the region in ctx->order,
+ * before any of it is pushed. */
+void lazy_reuse_of_program(lazy_reuse *reuse, int64_t nkept, const int32_t *kept, int64_t ngiven, const int32_t *given);
 void lazy_reuse_of_flush(neap_ctx *ctx, lazy_reuse *reuse);
 /* The slot whose buffer this slot gets, itself for one of its own, and the bytes that such a buffer needs. */
 int32_t lazy_reuse_home(const lazy_reuse *reuse, int32_t slot);

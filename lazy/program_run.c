@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "lazy/donate.h"
 #include "lazy/effect.h"
-#include "lazy/program.h"
 
 /* ---- Inputs -------------------------------------------------------------------------------------------------------- */
 /* Can the value of a number argument be an element of all integer dtypes that it met in the trace? One that is itself
@@ -69,8 +69,9 @@ int lazy_program_inputs(neap_ctx *ctx, neap_program *program, int n, const int32
 typedef struct program_run { /* a run that is being pushed */
     neap_ctx *ctx;
     neap_program *program;
-    neap_node **inputs;
+    neap_node *const *inputs;
     neap_buffer **made;        /* by slot of the plan */
+    bool begun;                /* something was pushed */
     int64_t next_effect, root; /* the first effect that was not pushed yet, and its first root */
 } program_run;
 
@@ -151,15 +152,18 @@ int lazy_fail_for_good(int status, bool begun) {
     return neap_error(NEAP_E_FAILED, "out of memory in the middle of a function, after some of its effects");
 }
 
-static int run_with(program_run *run, int32_t *outputs) {
+static int run_with(program_run *run, lazy_gift *gift, int32_t *outputs) {
     neap_program *program = run->program;
     lazy_binding binding = {.buffer = run_buffer,
                             .number = run_number,
                             .effect = run_effect,
                             .arg = run,
                             .kept = program->root_slots.at,
-                            .nkept = program->root_slots.n};
+                            .nkept = program->root_slots.n,
+                            .given = gift ? gift->slots : NULL,
+                            .ngiven = gift ? gift->nslots : 0};
     int status = lazy_plan_run(run->ctx, program->plan, program->region.at, &binding, run->made);
+    run->begun = binding.begun;
     if (status)
         return status;
     status = run_prints(run);
@@ -174,11 +178,11 @@ static int run_with(program_run *run, int32_t *outputs) {
 }
 
 /* Computes the arrays among the inputs, together. */
-static int force_inputs(neap_ctx *ctx, neap_program *program, int n, neap_node *const *inputs) {
+static int force_inputs(neap_ctx *ctx, neap_program *program, neap_node *const *inputs) {
     lazy_nodes arrays = {0};
     int status = 0;
-    for (int k = 0; k < n && status == 0; k++)
-        if (!(program->inputs.at[k]->flags & LAZY_WEAK) && !inputs[k]->buffer)
+    for (int64_t k = 0; k < program->inputs.n && status == 0; k++)
+        if (!inputs[k]->buffer && !(program->inputs.at[k]->flags & LAZY_WEAK))
             status = lazy_push(&arrays, inputs[k]);
     if (status == 0 && arrays.n)
         status = lazy_flush_roots(ctx, (int)arrays.n, arrays.at);
@@ -186,23 +190,39 @@ static int force_inputs(neap_ctx *ctx, neap_program *program, int n, neap_node *
     return status;
 }
 
+int lazy_program_run(neap_ctx *ctx, neap_program *program, neap_node *const *inputs, lazy_gift *gift, int32_t *outputs) {
+    enum { FEW = 32 };
+    neap_buffer *few[FEW], **made = few;
+    int status = lazy_program_plan(program);
+    if (status)
+        return status;
+    if (program->plan->nslots > FEW && !(made = malloc((size_t)program->plan->nslots * sizeof *made)))
+        return neap_error(NEAP_E_MEMORY, "out of memory for a run");
+    program_run run = {.ctx = ctx, .program = program, .inputs = inputs, .made = made};
+    status = force_inputs(ctx, program, inputs);
+    if (status == 0 && gift)
+        status = lazy_gift_open(ctx, program, inputs, gift);
+    bool opened = gift && status == 0;
+    if (status == 0)
+        status = run_with(&run, gift, outputs);
+    if (made != few)
+        free(made);
+    if (opened)
+        lazy_gift_close(ctx, inputs, gift, status == 0 || run.begun);
+    bool given = opened && gift->nslots > 0 && run.begun; /* it may be overwritten: the call cannot be repeated */
+    return lazy_fail_for_good(status, run.next_effect > 0 || given);
+}
+
 int neap_program_run(neap_ctx *ctx, neap_program *program, int n, const int32_t *ids, int32_t *outputs) {
     /* In a trace its effects are that trace's, whatever its arguments are; in deferred mode nothing starts. */
     if (ctx->deferring || (program->effects.n && lazy_open_trace(ctx)))
         return neap_program_replay(ctx, program, n, ids, outputs);
-    int status = lazy_program_plan(program);
-    if (status)
-        return status;
-    program_run run = {.ctx = ctx, .program = program, .inputs = malloc((size_t)n * sizeof(neap_node *) + 1)};
-    run.made = malloc((size_t)program->plan->nslots * sizeof *run.made + 1);
-    status = run.inputs && run.made ? 0 : neap_error(NEAP_E_MEMORY, "out of memory for a run");
+    neap_node **inputs = malloc((size_t)n * sizeof *inputs + 1);
+    int status = inputs ? 0 : neap_error(NEAP_E_MEMORY, "out of memory for a run");
     if (status == 0)
-        status = lazy_program_inputs(ctx, program, n, ids, true, run.inputs);
+        status = lazy_program_inputs(ctx, program, n, ids, true, inputs);
     if (status == 0)
-        status = force_inputs(ctx, program, n, run.inputs);
-    if (status == 0)
-        status = run_with(&run, outputs);
-    free(run.inputs);
-    free(run.made);
-    return status ? lazy_fail_for_good(status, run.next_effect > 0) : lazy_attend(ctx);
+        status = lazy_program_run(ctx, program, inputs, NULL, outputs);
+    free(inputs);
+    return status ? status : lazy_attend(ctx);
 }

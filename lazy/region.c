@@ -148,8 +148,12 @@ static int table_grow(neap_ctx *ctx) {
     return 0;
 }
 
+int64_t lazy_plan_bytes(const lazy_plan *plan) {
+    return plan->nkey * 8 + plan->nslots * (int64_t)sizeof(lazy_slot) + plan->nsteps * 2048;
+}
+
 static int table_add(neap_ctx *ctx, lazy_plan *plan) {
-    int64_t bytes = plan->nkey * 8 + plan->nslots * (int64_t)sizeof(lazy_slot) + plan->nsteps * 2048;
+    int64_t bytes = lazy_plan_bytes(plan);
     if (ctx->plan_bytes + bytes > PLAN_BYTES)
         lazy_plans_free(ctx);
     if (ctx->nplans >= ctx->plan_buckets && table_grow(ctx) != 0)

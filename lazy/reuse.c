@@ -9,7 +9,8 @@
  *      slot c                 w         r      at the same places.
  *      slot d                      w    r
  *
- * Programs: every made slot dies that is no output. Flushes: a node dies that nothing but the pending list and nodes
+ * Programs: every made slot dies that is no output, and every leaf that is given to it, that is of a donated array, which
+ * any step may overwrite, as what fails then fails for good. Flushes: a node dies that nothing but the pending list and nodes
  * of the region that let go of it refer to (lazy_reuse_of_flush finds out); such a leaf, if its buffer is nobody else's,
  * may be overwritten as well, but only by the last step of the plan: were it any other, a push that fails for want of
  * memory could not be repeated, since its input were gone.
@@ -34,7 +35,8 @@ enum {
     LEAST_BYTES = 1 << 16, /* of a slot that takes part */
     MOST_STEPS = 4096,     /* of a plan, up to which ancestors are known */
     APART = 16,            /* steps of a plan that may be under way at once */
-    WIDE_COST = 80000      /* ns: a step of so much work is split over the workers, if it is of a kind that can be */
+    WIDE_COST = 80000,     /* ns: a step of so much work is split over the workers, if it is of a kind that can be */
+    GIVEN = 2              /* in `dies`: a leaf that was given to the program */
 };
 
 static _Atomic int64_t least_bytes = LEAST_BYTES;
@@ -46,7 +48,7 @@ struct lazy_reuse {
     int32_t *start, *touch; /* touch[start[s]] … touch[start[s + 1] - 1] are the steps that touch slot s, in order */
     int32_t *home;          /* by slot: the slot whose buffer it gets */
     size_t *bytes;          /* by slot that is a home: of that buffer */
-    uint8_t *dies, *asked;  /* by slot; what `home` was found for, and scratch for what it is wanted for */
+    uint8_t *dies, *asked;  /* by slot, 0, 1, GIVEN; what `home` was found for, and scratch for what it is wanted for */
     uint8_t *stays;         /* an effect uses it */
     uint8_t *late;          /* by step: it waits for an effect of the plan, or is one */
     uint8_t *in_place;
@@ -273,6 +275,11 @@ static size_t misfit(const lazy_reuse *r, int32_t s, int32_t from) {
     return has > wants ? has - wants : wants - has;
 }
 
+/* Whether step t may write over a leaf: any step if it is given, or else only the last. */
+static bool may_write(const lazy_reuse *r, int32_t t, int32_t home) {
+    return r->plan->slots[home].made || r->dies[home] == GIVEN || t == r->plan->nsteps - 1;
+}
+
 static void inherit(lazy_reuse *r, int32_t t, int32_t s, int32_t from) {
     int32_t home = r->home[from];
     r->home[s] = home;
@@ -288,7 +295,7 @@ static bool inherit_in_place(lazy_reuse *r, const walk *w, int32_t out) {
     for (int32_t in = 0; in < w->step->nbufs - w->step->nouts; in++) {
         int32_t from = plan_slot(w->batch, w->step, in);
         if (!r->dies[from] || r->last[from] != w->t || r->plan->slots[from].bytes < r->least || r->has_heir[from] ||
-            (!r->plan->slots[from].made && w->t < r->plan->nsteps - 1) || misfit(r, s, from) == SIZE_MAX ||
+            !may_write(r, w->t, r->home[from]) || misfit(r, s, from) == SIZE_MAX ||
             !may_follow(r, w->t, from) || !may_overwrite(w->step, in, out))
             continue;
         r->in_place[s] = r->has_heir[from] = 1;
@@ -305,8 +312,7 @@ static void inherit_dead(lazy_reuse *r, const walk *w, int32_t out) {
     for (int32_t k = 0; k < r->ndead; k++) {
         int32_t from = r->dead[k];
         size_t misfits = misfit(r, s, from);
-        if (misfits >= least || (!r->plan->slots[r->home[from]].made && w->t < r->plan->nsteps - 1) ||
-            !may_follow(r, w->t, from))
+        if (misfits >= least || !may_write(r, w->t, r->home[from]) || !may_follow(r, w->t, from))
             continue;
         best = k;
         least = misfits;
@@ -359,16 +365,19 @@ static void find_homes(lazy_reuse *r) {
 static void settle_homes(lazy_reuse *r) {
     size_t n = (size_t)r->plan->nslots;
     for (size_t s = 0; s < n; s++)
-        r->asked[s] = r->asked[s] && !r->stays[s];
+        r->asked[s] = r->stays[s] ? 0 : r->asked[s];
     if (memcmp(r->dies, r->asked, n) == 0)
         return;
     memcpy(r->dies, r->asked, n);
     find_homes(r);
 }
 
-void lazy_reuse_of_program(lazy_reuse *reuse, int64_t nkept, const int32_t *kept) {
+void lazy_reuse_of_program(lazy_reuse *reuse, int64_t nkept, const int32_t *kept, int64_t ngiven, const int32_t *given) {
     for (int32_t s = 0; s < reuse->plan->nslots; s++)
         reuse->asked[s] = reuse->plan->slots[s].made;
+    for (int64_t k = 0; k < ngiven; k++)
+        if (given[k] >= 0)
+            reuse->asked[given[k]] = GIVEN;
     for (int64_t k = 0; k < nkept; k++)
         if (kept[k] >= 0)
             reuse->asked[kept[k]] = 0;

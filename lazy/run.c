@@ -18,6 +18,7 @@ typedef struct job { /* one batch of a plan */
     int32_t first, nsteps;      /* all steps of the batch, or one of them */
     neap_buffer **bufs;         /* the batch's; NULL where these steps do not use them */
     const lazy_scalar *numbers; /* the batch's */
+    _Atomic int64_t *gifts;     /* its plan is run with what was given to it: the context's count. NULL: it is not */
 } job;
 
 int lazy_step_run(const lazy_step *step, void *const *data, const lazy_scalar *numbers, const neap_run *run) {
@@ -90,8 +91,10 @@ static void job_release(void *arg) {
     job *j = arg;
     for (int32_t k = 0; k < j->batch->nbufs; k++)
         if (j->bufs[k])
-            neap_buffer_release(j->bufs[k]);
+            neap_buffer_return(j->bufs[k]);
     lazy_plan_release(j->plan);
+    if (j->gifts)
+        atomic_fetch_sub(j->gifts, 1);
     free(j);
 }
 
@@ -111,13 +114,15 @@ static job *job_keep(const job *from) {
     job *j = malloc(sizeof *j + pointers + numbers);
     if (!j)
         return NULL;
+    if (from->gifts)
+        atomic_fetch_add(from->gifts, 1);
     __atomic_add_fetch(&from->plan->refs, 1, __ATOMIC_RELAXED);
     *j = *from;
     j->bufs = memcpy(j + 1, from->bufs, pointers);
     j->numbers = numbers ? memcpy(j->bufs + batch->nbufs, from->numbers, numbers) : NULL;
     for (int32_t k = 0; k < batch->nbufs; k++)
         if (j->bufs[k])
-            neap_buffer_retain(j->bufs[k]);
+            neap_buffer_lend(j->bufs[k]);
     return j;
 }
 
@@ -126,12 +131,20 @@ static int compare_vars(const void *a, const void *b) {
     return left < right ? -1 : left > right;
 }
 
-/* Sorts and removes what stands twice: nodes may share a buffer. */
+/* Removes what stands twice: nodes may share a buffer. A short list is searched, which sorting would cost ten times. */
 static int unique_vars(neap_var **vars, int n) {
-    if (n < 2)
-        return n;
-    if (n == 2)
-        return vars[0] == vars[1] ? 1 : 2;
+    enum { SHORT = 24 };
+    if (n <= SHORT) {
+        int kept = 0;
+        for (int k = 0; k < n; k++) {
+            int at = 0;
+            while (at < kept && vars[at] != vars[k])
+                at++;
+            if (at == kept)
+                vars[kept++] = vars[k];
+        }
+        return kept;
+    }
     qsort(vars, (size_t)n, sizeof *vars, compare_vars);
     int kept = 1;
     for (int k = 1; k < n; k++)
@@ -197,7 +210,8 @@ static void room_close(push_room *r) {
 
 /* Pushes nsteps steps of the batch from `first` on (all of them, or one). */
 static int steps_push(neap_ctx *ctx, lazy_plan *plan, const lazy_batch *batch, int32_t first, int32_t nsteps,
-                      neap_node *const *region, neap_buffer *const *all, const lazy_scalar *numbers) {
+                      neap_node *const *region, const lazy_binding *binding, neap_buffer *const *all,
+                      const lazy_scalar *numbers) {
     push_room r;
     if (!room_open(&r, (size_t)batch->nbufs))
         return neap_error(NEAP_E_MEMORY, "out of memory while pushing");
@@ -223,7 +237,8 @@ static int steps_push(neap_ctx *ctx, lazy_plan *plan, const lazy_batch *batch, i
              .first = first,
              .nsteps = nsteps,
              .bufs = r.bufs,
-             .numbers = numbers + batch->first_number};
+             .numbers = numbers + batch->first_number,
+             .gifts = binding->ngiven ? &ctx->gifts : NULL};
     neap_push push = {.name = nsteps == 1 ? step->label : batch->label,
                       .site = step_site(ctx, step, region),
                       .device = step->device,
@@ -277,10 +292,10 @@ static int batch_push(neap_ctx *ctx, lazy_plan *plan, const lazy_batch *batch, n
         if (!batch->writes[k])
             together = neap_var_poll(neap_buffer_var(bufs[batch->slots[k]]), NULL) == NEAP_OK;
     if (together)
-        return steps_push(ctx, plan, batch, batch->first, batch->nsteps, region, bufs, numbers);
+        return steps_push(ctx, plan, batch, batch->first, batch->nsteps, region, binding, bufs, numbers);
     int status = 0;
     for (int32_t k = 0; k < batch->nsteps && status == 0; k++)
-        status = steps_push(ctx, plan, batch, batch->first + k, 1, region, bufs, numbers);
+        status = steps_push(ctx, plan, batch, batch->first + k, 1, region, binding, bufs, numbers);
     return status;
 }
 
@@ -348,8 +363,7 @@ static void release_rooms(const lazy_plan *plan, neap_buffer **rooms) {
     free(rooms);
 }
 
-int lazy_plan_run(neap_ctx *ctx, lazy_plan *plan, neap_node *const *region, const lazy_binding *binding,
-                  neap_buffer **made) {
+int lazy_plan_run(neap_ctx *ctx, lazy_plan *plan, neap_node *const *region, lazy_binding *binding, neap_buffer **made) {
     enum { FEW = 32 };
     neap_buffer *few[FEW], **bufs = plan->nslots <= FEW ? few : malloc((size_t)plan->nslots * sizeof *bufs);
     lazy_scalar some[FEW], *numbers = plan->nnumbers <= FEW ? some : malloc((size_t)plan->nnumbers * sizeof *numbers);
@@ -359,7 +373,7 @@ int lazy_plan_run(neap_ctx *ctx, lazy_plan *plan, neap_node *const *region, cons
         status = allocate_rooms(ctx, plan, region, &rooms);
     neap_buffer *const *next_room = rooms;
     if (plan->reuse && binding->kept)
-        lazy_reuse_of_program(plan->reuse, binding->nkept, binding->kept);
+        lazy_reuse_of_program(plan->reuse, binding->nkept, binding->kept, binding->ngiven, binding->given);
     else if (plan->reuse)
         lazy_reuse_of_flush(ctx, plan->reuse);
     if (status == 0)
@@ -368,8 +382,10 @@ int lazy_plan_run(neap_ctx *ctx, lazy_plan *plan, neap_node *const *region, cons
         for (int32_t k = 0; k < plan->nnumbers; k++)
             numbers[k] =
                 lazy_scalar_of(plan->numbers[k].dtype, binding->number(binding->arg, region[plan->numbers[k].node]));
-        for (int32_t b = 0; b < plan->nbatches && status == 0; b++)
+        for (int32_t b = 0; b < plan->nbatches && status == 0; b++) {
             status = batch_push(ctx, plan, &plan->batches[b], region, binding, bufs, numbers, &next_room);
+            binding->begun |= status == 0 || plan->batches[b].nsteps > 1;
+        }
         ctx->counters.launches += (uint64_t)plan->nsteps;
         plan->runs++;
         if (neap_ahead_poll(NULL) == NEAP_PENDING)
@@ -420,6 +436,10 @@ static void tidy_pending(neap_ctx *ctx, bool now) {
             lazy_release(ctx, node);
     }
     ctx->pending.n = kept;
+}
+
+void lazy_tidy(neap_ctx *ctx) {
+    tidy_pending(ctx, true);
 }
 
 static void settle(neap_ctx *ctx, lazy_plan *plan, neap_buffer **made) {

@@ -50,6 +50,12 @@ local function read(place)
 end
 capture.read = read
 
+--- Whether two places are one variable.
+function capture.same(a, b)
+    if a.index and b.index then return upvalueid(a.f, a.index) == upvalueid(b.f, b.index) end
+    return a.name == b.name and a.environment ~= nil and a.environment == b.environment
+end
+
 --- Puts a value into a place.
 function capture.write(place, value)
     if place.index then
@@ -87,12 +93,13 @@ function capture.places(f)
         end
     end
 
-    --- A function of this library that wraps one of the user has it in an upvalue of this name.
+    --- A function of this library that wraps one of the user has it in an upvalue of this name, or in a table `state`.
     local function visit_wrapped(g)
         for index = 1, 60 do
             local name, value = getupvalue(g, index)
             if not name then return end
             if name == "user_function" then visit(value) end
+            if name == "state" then visit(value.user_function) end
         end
     end
 

@@ -1,110 +1,511 @@
---- jit.lua: np.jit.
+--- jit.lua: np.jit, np.jit_cache, np.clear_caches.
 --
--- Strings and booleans in the arguments of a jitted function are part of its structure; numbers are run-time inputs.
+-- What a jitted function knows is its *state*: forms by key, each with the core's form and its entries (lazy/jit.h), and
+-- the variables around the function that hold arrays, its *places*. A call goes through generated code (forms.lua):
+--
+--      f(…) ─▶ state[number of arguments] ─▶ code for a form ──core finds and runs an entry──▶ results
+--                                              │ other form         └─ no entry fits: `slow` records one
+--                                              └─▶ code for the next form ─▶ … ─▶ slow
+--
+-- `slow` analyses the arguments, and knows what to do in each case; all of it could be left out but for the time it takes.
+local ffi = require "ffi"
 local core = require "neap.core"
 local capture = require "neap.capture"
+local forms = require "neap.forms"
 local staging = require "neap.staging"
 
-local np = core.np
+local np, C, ctx = core.np, core.C, core.ctx
 local is_array, raise = core.is_array, core.raise
-local array_info = core.info
 local pack, check_function, positions_of = staging.pack, staging.check_function, staging.positions_of
-local signature, flatten, trace, run = staging.signature, staging.flatten, staging.trace, staging.run
-local type = type
+local type, unpack = type, unpack
 
-local MAX_ENTRIES = 512 -- programs that one jitted function keeps; more forms than that start afresh
+local OK, PENDING, ATTEND, E_MEMORY = C.NEAP_OK, C.NEAP_PENDING, C.NEAP_ATTEND, C.NEAP_E_MEMORY
+local INPUT, DONATED, SAME, NONE = C.NEAP_LEAF_INPUT, C.NEAP_LEAF_DONATED, C.NEAP_LEAF_SAME, C.NEAP_LEAF_NONE
+local MOST_CHAINED = 16 -- forms of one number of arguments that the generated code tries one after the other
+local MOST_FORMS = 512  -- more than that start afresh
 
---- The name of a static argument in keys: values by value, tables and functions by identity.
-local function static_part(value, identities)
-    local kind = type(value)
-    if kind == "number" then return ("%.17g"):format(value) end
-    if kind == "string" then return ("%q"):format(value) end
-    if kind == "boolean" or value == nil then return tostring(value) end
-    if not identities[value] then
-        identities.n = identities.n + 1
-        identities[value] = identities.n
+local jits = {}
+
+local jit_box, form_box = ffi.new("neap_jit *[1]"), ffi.new("neap_form *[1]")
+local number_box, results_box = ffi.new("int32_t[1]"), ffi.new("const int32_t *[1]")
+local entry_info, leaf_info = ffi.new("neap_entry_info"), ffi.new("neap_info")
+
+-- ---- State ----------------------------------------------------------------------------------------------------------
+
+--- Forgets all that was recorded.
+local function reset(state)
+    for n in pairs(state) do
+        if type(n) == "number" then state[n] = nil end
     end
-    return kind .. identities[value]
+    core.call("jit", function() return C.neap_jit_new(ctx, jit_box) end)
+    state.jit = ffi.gc(jit_box[0], C.neap_jit_free)
+    state.forms, state.count, state.identities, state.chains = {}, 0, { n = 0 }, {}
 end
 
---- Appends the arrays in the places of an entry to `leaves`; false if one does not fit the entry.
-local function read_captures(entry, leaves, n)
-    for _, place in ipairs(entry.constructed) do
+--- Passes on results that wait in the core, then attends to what the core asked for. After a donation that could raise
+-- an interrupt, and what was donated would be lost with the results: so the next call does it first.
+local function finish_call(form, number, donates, state)
+    local results = pack(form.fills[number]())
+    if donates then state.owes = true else core.attend() end
+    return unpack(results, 1, results.n)
+end
+
+local function attend_first(state)
+    if state.owes then
+        state.owes = nil
+        core.attend()
+    end
+end
+
+--- Tells the core the line of a call that donates.
+local function tell_site(state, cform)
+    attend_first(state)
+    local file, line = core.user_site()
+    if file then C.neap_form_site(cform, file .. ":" .. line) end
+end
+
+-- ---- Recording ------------------------------------------------------------------------------------------------------
+
+--- The place of a list that is the same variable, or nil.
+local function same_place(places, place)
+    for k = 1, #places do
+        if capture.same(places[k], place) then return places[k] end
+    end
+end
+
+--- Adds places that hold arrays and are not known yet; returns whether there were any.
+local function add_places(state)
+    local added = false
+    for _, place in ipairs(capture.arrays(capture.places(state.user_function))) do
+        if not same_place(state.places, place) then
+            state.places[#state.places + 1] = place
+            added = true
+        end
+    end
+    return added
+end
+
+--- All places that the function can reach; those that are known are the state's own.
+local function all_places(state)
+    local places = capture.places(state.user_function)
+    for k, place in ipairs(places) do places[k] = same_place(state.places, place) or place end
+    return places
+end
+
+--- Reads the places anew. Returns those that become inputs, and what each of them is for an entry recorded now.
+local function look_at_places(state)
+    local inputs, uses = {}, {}
+    for k, place in ipairs(state.places) do
+        place.value = capture.read(place)
+        if not is_array(place.value) then
+            uses[k] = NONE
+        elseif core.info(place.value).constructed ~= 0 and not place.changes then
+            uses[k] = SAME -- what is made of constructors is no input: the program makes it where it is read
+        else
+            uses[k] = INPUT
+            inputs[#inputs + 1] = place
+        end
+    end
+    return inputs, uses
+end
+
+--- Puts the leaves and the places' arrays where the core looks for them.
+local function put_leaves(state, form, leaves)
+    local n = #leaves
+    for k = 1, n do
+        local leaf = leaves[k]
+        if type(leaf) == "number" then form.numbers[k - 1] = leaf else form.ids[k - 1] = leaf._id end
+    end
+    for k, place in ipairs(state.places) do
         local value = capture.read(place)
-        if not is_array(value) or value._id ~= place.value._id then return false end
+        form.ids[n + k - 1] = is_array(value) and value._id or 0
     end
-    for k, place in ipairs(entry.captures) do
-        local value = capture.read(place)
-        if not is_array(value) or signature(value) ~= entry.signatures[k] then return false end
-        leaves[n + k] = value
-    end
-    return true
 end
 
---- Traces a new entry for the arguments `given`.
-local function new_entry(user_function, given, is_static)
-    local places = capture.places(user_function)
-    local captures, constructed = {}, {}
-    for _, place in ipairs(capture.arrays(places)) do
-        -- What is made of constructors is no input: the program makes it where it is read.
-        local list = array_info(place.value).constructed ~= 0 and constructed or captures
-        list[#list + 1] = place
-    end
-    local entry = trace("jit", user_function, given, is_static, places, captures)
-    entry.signatures, entry.constructed = {}, constructed
-    for k, place in ipairs(captures) do
-        entry.signatures[k] = signature(place.value)
-        place.value = nil -- the entry must not keep the array alive
-    end
-    return entry
+local function leaf_name(state, form, k)
+    local n = #form.nodes
+    return k <= n and forms.path(form.nodes[k]) or "the variable '" .. state.places[k - n].name .. "'"
 end
 
---- np.jit(f, {static={2}}): a function that records f once per form of its arguments and then runs it as one program,
--- without running Lua. The form is: the keys of tables, shapes, dtypes and devices of arrays, strings, booleans, and
--- the values of static arguments (positions from 1). Numbers are inputs: other values run the same program.
+--- What keeps an entry from fitting the leaves in the form, in words; and how many leaves do not fit.
+local function entry_difference(state, form, record)
+    local text, count = nil, 0
+    for k = 1, #form.nodes + #state.places do
+        local use, id, what = record.uses[k], form.ids[k - 1], nil
+        local is_number = form.nodes[k] and form.nodes[k].kind == "number"
+        if use <= DONATED and not is_number then
+            if C.neap_form_wants(form.cform, record.number, k - 1, leaf_info) ~= OK then return nil, math.huge end
+            local old, new = forms.array_text(leaf_info), "no array"
+            if id ~= 0 then
+                C.neap_array_info(ctx, id, leaf_info)
+                new = forms.array_text(leaf_info)
+            end
+            what = old ~= new and ("was %s and is %s"):format(old, new)
+        elseif use == NONE then
+            what = id ~= 0 and "held no array and holds one now"
+        elseif use == SAME and id ~= record.same[k] then
+            what = "holds another array; the one that it held was made of constructors"
+        end
+        if what then
+            count = count + 1
+            text = text or leaf_name(state, form, k) .. " " .. what
+        end
+    end
+    return text, count
+end
+
+--- Why a call has to be recorded although others were, in words. Called with the leaves in place.
+local function reason(state, form)
+    local text, least
+    for _, record in ipairs(form.records) do
+        local what, count = entry_difference(state, form, record)
+        if what and (not least or count < least) then text, least = what, count end
+    end
+    if text then return text end
+    if #form.records > 0 then return "its program was dropped from the cache" end
+    local other = state.last
+    return other and (forms.difference(other, form) or "a variable around the function holds an array for the first time")
+end
+
+--- Marks variables whose constructors were replaced: from now on they are inputs, so that this happens once.
+local function note_changes(state, form)
+    local n = #form.nodes
+    for _, record in ipairs(form.records) do
+        for k, place in ipairs(state.places) do
+            if record.uses[n + k] == SAME and form.ids[n + k - 1] ~= record.same[n + k] then place.changes = true end
+        end
+    end
+end
+
+--- Makes the core's form.
+local function new_form(state, form)
+    local n = #form.nodes + #state.places
+    local is_number = ffi.new("uint8_t[?]", n + 1)
+    for k, node in ipairs(form.nodes) do is_number[k - 1] = node.kind == "number" and 1 or 0 end
+    core.call("jit", function() return C.neap_jit_form(state.jit, n, is_number, form_box) end)
+    local cform = form_box[0]
+    form.cform, form.ids, form.numbers = cform, C.neap_form_ids(cform), C.neap_form_numbers(cform)
+    form.records, form.fills = {}, {}
+    state.forms[form.key] = form
+    state.count = state.count + 1
+end
+
+--- The end of a call that generated code could not finish: see forms.compile.
+local function finisher(state, form, donates)
+    local function finish(...)
+        local status = C.neap_form_outcome(form.cform, number_box)
+        if number_box[0] ~= 0 then return finish_call(form, number_box[0], donates, state) end
+        if status < 0 and status ~= E_MEMORY then core.raise_status(status, "jit") end
+        return state.slow(...)
+    end
+    jit.off(finish)
+    return finish
+end
+
+--- Puts code for the form behind that of other forms of as many arguments.
+local function chain(state, form)
+    local last = state.chains[form.n]
+    if last and last.length == MOST_CHAINED then return end
+    local use = { fills = form.fills, miss = { state.slow }, finish = finisher(state, form, state.donates),
+                  site = function() tell_site(state, form.cform) end }
+    jit.off(use.site)
+    local f = forms.compile(form, form.cform, state.places, state.donates, use)
+    if not f then return end
+    if last then last.miss[1] = f else state[form.n] = f end
+    state.chains[form.n] = { length = last and last.length + 1 or 1, miss = use.miss }
+end
+
+--- Appends an entry for a recorded program to the form.
+local function add_entry(state, form, traced, uses)
+    local n, fixed = #form.nodes + #state.places, staging.ids_of(traced.lifted, #traced.lifted)
+    local c_uses, record = ffi.new("uint8_t[?]", n + 1), { uses = uses, same = {}, template = traced.template }
+    for k = 1, n do
+        c_uses[k - 1] = uses[k]
+        if uses[k] == SAME then record.same[k] = form.ids[k - 1] end
+    end
+    local plain = traced.template.n == 1 and rawequal(traced.template[1], staging.SLOT)
+    core.call("jit", function()
+        return C.neap_form_add(form.cform, traced.program, c_uses, #traced.lifted, fixed, plain and 1 or 0, number_box,
+                               results_box)
+    end)
+    ffi.gc(traced.program, nil)
+    record.number = number_box[0]
+    for k = #form.records, 1, -1 do -- those whose entries the core has dropped
+        if C.neap_form_entry(form.cform, form.records[k].number, entry_info) ~= OK then
+            form.fills[form.records[k].number] = nil
+            table.remove(form.records, k)
+        end
+    end
+    form.records[#form.records + 1] = record
+    form.fills[record.number] = forms.filler(traced.template, results_box[0])
+end
+
+--- The user's function with the values of named static arguments put back into the tables that they were taken from.
+local function with_statics(state, given)
+    local names = state.static_names
+    if #names == 0 then return state.user_function, given end
+    local taken, put = { n = given.n }, {}
+    for k = 1, given.n do
+        local value = given[k]
+        if type(value) == "table" and getmetatable(value) == nil and not state.is_static[k] then
+            local copy = {}
+            for key, item in pairs(value) do copy[key] = item end
+            for _, name in ipairs(names) do
+                if value[name] ~= nil then
+                    put[#put + 1] = { position = k, name = name, value = value[name] }
+                    copy[name] = nil
+                end
+            end
+            value = copy
+        end
+        taken[k] = value
+    end
+    local function restored(...)
+        local arguments = pack(...)
+        for _, one in ipairs(put) do arguments[one.position][one.name] = one.value end
+        return state.user_function(unpack(arguments, 1, arguments.n))
+    end
+    jit.off(restored)
+    return restored, taken
+end
+
+--- Whether one of the arrays belongs to an open level.
+local function any_taped(arrays)
+    for k = 1, #arrays do
+        if core.info(arrays[k]).taped ~= 0 then return true end
+    end
+    return false
+end
+
+--- Records the function for arguments of the form and runs that. Under an open level, arrays that it reads not from
+-- variables are lifted; if one of them belongs to such a level, what was recorded is good for this call alone.
+local function record_and_run(state, form, given, leaves)
+    local inputs, uses = look_at_places(state)
+    local all = {}
+    for k, node in ipairs(form.nodes) do
+        local top = node
+        while top.parent do top = top.parent end
+        all[k] = top.donated and node.kind == "array" and DONATED or INPUT
+    end
+    for k = 1, #uses do all[#form.nodes + k] = uses[k] end
+    local f, arguments = with_statics(state, given)
+    local traced = staging.trace(state.name, f, arguments, state.is_static, all_places(state), inputs,
+                                 #core.frame().levels > 0)
+    state.traces = state.traces + 1
+    put_leaves(state, form, leaves)
+    if any_taped(traced.lifted) then
+        local list = { unpack(leaves) }
+        for _, place in ipairs(inputs) do list[#list + 1] = capture.read(place) end
+        for _, array in ipairs(traced.lifted) do list[#list + 1] = array end
+        return true, staging.run(state.name, traced, list)
+    end
+    add_entry(state, form, traced, all)
+    state.last = form
+    return false
+end
+
+-- ---- Calls ----------------------------------------------------------------------------------------------------------
+
+--- Calls the core with the leaves; returns the number of the entry that has run, or nil: none fits.
+local function call_core(state, form, leaves)
+    local function try()
+        put_leaves(state, form, leaves)
+        C.neap_jit_repeat(form.cform)
+        return C.neap_form_outcome(form.cform, number_box)
+    end
+    local rc = try()
+    if rc < 0 or rc == PENDING then rc = core.settle(rc, state.name, try) end
+    if number_box[0] == 0 then return nil end
+    return number_box[0], rc
+end
+
+--- The form of the arguments, as it is known; it may have to be recorded for other places.
+local function form_of(state, given)
+    local form, leaves = forms.analyse(state.name, given, state.is_static, state.is_donated, state.identities)
+    return state.forms[form.key] or form, leaves
+end
+
+--- A form for which something will be recorded now: known to the core, and with all places.
+local function prepared(state, form, given)
+    if add_places(state) or state.count >= MOST_FORMS then
+        reset(state)
+        form = form_of(state, given)
+    end
+    if not form.cform then
+        new_form(state, form)
+        chain(state, form)
+    end
+    return form
+end
+
+--- A call in all generality. It goes the same way as the fast one, so it may be used instead at any time.
+local function slow_call(state, ...)
+    local given = pack(...)
+    local form, leaves = form_of(state, given)
+    if state.donates then
+        attend_first(state)
+        if form.cform then tell_site(state, form.cform) end
+    end
+    local number, rc
+    if form.cform then number, rc = call_core(state, form, leaves) end
+    if not number then
+        form = prepared(state, form, given)
+        put_leaves(state, form, leaves)
+        state.reason = state.traces > 0 and reason(state, form) or nil
+        note_changes(state, form)
+        local results = pack(record_and_run(state, form, given, leaves))
+        if results[1] then return unpack(results, 2, results.n) end
+        if state.donates then tell_site(state, form.cform) end
+        number, rc = call_core(state, form, leaves)
+        if not number then raise(state.name, "an array around the function changed while it was recorded") end
+    end
+    if rc == ATTEND then return finish_call(form, number, state.donates, state) end
+    return form.fills[number]()
+end
+
+--- The state of a function that records user_function.
+function jits.new(name, user_function, is_static, static_names, is_donated)
+    local state = { name = name, user_function = user_function, is_static = is_static, static_names = static_names,
+                    is_donated = is_donated, donates = next(is_donated) ~= nil, places = {}, traces = 0 }
+    function state.slow(...) return slow_call(state, ...) end
+    jit.off(state.slow)
+    reset(state)
+    return setmetatable(state, { __index = function(_, key)
+        return type(key) == "number" and rawget(state, "slow") or nil
+    end })
+end
+
+--- {static={2, "mode"}}: positions, and names of keys; as sets, and a list of the names.
+local function statics_of(value)
+    local is_static, names, positions = {}, {}, {}
+    if type(value) ~= "table" then value = { value } end
+    for _, item in ipairs(value) do
+        if type(item) == "string" then
+            is_static[item] = true
+            names[#names + 1] = item
+        else
+            positions[#positions + 1] = item
+        end
+    end
+    for _, position in ipairs(positions_of("jit", "static", positions)) do is_static[position] = true end
+    return is_static, names
+end
+
+--- np.jit(f, {static={2, "mode"}, donate={1}}): a function that records f once per form of its arguments and then runs it
+-- as one program, without running Lua. The form is: the keys of tables, shapes, dtypes and devices of arrays, strings,
+-- booleans, and the values of static arguments: positions from 1, and names of keys in tables that are arguments. Tables
+-- and functions that are static count by identity. Numbers are inputs: other values run the same program.
 --
 -- f must depend on its arguments alone, and on arrays in local variables or globals around it, which are read anew at
 -- each call. Everything else that f reads is fixed when it is recorded. f may print; it may not look at values (item,
 -- tostring) nor assign arrays to variables outside.
+--
+-- donate: positions of arguments whose arrays the call may use up: their memory becomes that of results, or is freed.
+-- These arrays are deleted; using one afterwards raises. np.explain(f) tells of arrays that could not be used up.
 function np.jit(f, given_options)
-    local user_function = check_function("jit", f)
-    local is_static = {}
-    for _, position in ipairs(positions_of("jit", "static",
-                                           core.options("jit", given_options, { static = true }).static)) do
-        is_static[position] = true
+    check_function("jit", f)
+    local given = core.options("jit", given_options, { static = true, donate = true })
+    local is_static, names = statics_of(given.static)
+    local is_donated = {}
+    for _, position in ipairs(positions_of("jit", "donate", given.donate)) do
+        if is_static[position] then raise("jit", "argument %d is static, so it cannot be donated", position) end
+        is_donated[position] = true
     end
-    local cache, count, identities = {}, 0, { n = 0 }
-    local function jitted(...)
-        local given, parts, leaves = pack(...), {}, {}
-        for k = 1, given.n do
-            if is_static[k] then
-                parts[#parts + 1] = static_part(given[k], identities)
-            else
-                flatten("jit", given[k], parts, leaves, k, 0)
-            end
-            parts[#parts + 1] = ";"
-        end
-        local key, n = table.concat(parts), #leaves
-        local entries = cache[key]
-        if entries then
-            for k = 1, #entries do
-                if read_captures(entries[k], leaves, n) then return run("jit", entries[k], leaves) end
-            end
-        end
-        if count >= MAX_ENTRIES then
-            cache, count, identities, entries = {}, 0, { n = 0 }, nil
-        end
-        local entry = new_entry(user_function, given, is_static)
-        entries = entries or {}
-        entries[#entries + 1] = entry
-        cache[key], count = entries, count + 1
-        if not read_captures(entry, leaves, n) then
-            raise("jit", "an array around the function changed while it was recorded")
-        end
-        return run("jit", entry, leaves)
+    local state = jits.new("jit", f, is_static, names, is_donated)
+    return function(...)
+        return state[select("#", ...)](...)
     end
-    jit.off(jitted)
-    return jitted
 end
 
-jit.off(new_entry)
+-- ---- Looking at it --------------------------------------------------------------------------------------------------
+
+--- The state behind a function that np.jit made; nil for all else.
+function jits.state_of(f)
+    if type(f) ~= "function" or not core.is_library(f) then return nil end
+    local name, state = debug.getupvalue(f, 1)
+    if name ~= "state" or type(state) ~= "table" or not rawget(state, "slow") then return nil end
+    return state
+end
+
+local kept_texts = {
+    [C.NEAP_KEPT_LEVEL] = "a gradient or a trace was open; it was not deleted",
+    [C.NEAP_KEPT_NUMBER] = "it had no memory of its own",
+    [C.NEAP_KEPT_VIEW] = "a view of it, or work that was recorded before, or a program refers to it",
+    [C.NEAP_KEPT_SHARED] = "its memory was also that of another array, or of a print under way",
+    [C.NEAP_KEPT_ARGUMENT] = "it was among the arguments twice",
+}
+
+--- The name of input k (from 0) of an entry: the leaf that it is.
+local function input_name(state, form, record, k)
+    for leaf = 1, #form.nodes + #state.places do
+        if record.uses[leaf] <= DONATED then
+            if k == 0 then return leaf_name(state, form, leaf) end
+            k = k - 1
+        end
+    end
+end
+
+local function names_of(state, form, record, use)
+    local names = {}
+    for k, place in ipairs(state.places) do
+        if record.uses[#form.nodes + k] == use then names[#names + 1] = place.name end
+    end
+    return names
+end
+
+local function entry_facts(state, form, record)
+    local text = forms.text(form, function(k)
+        C.neap_form_wants(form.cform, record.number, k - 1, leaf_info)
+        return forms.array_text(leaf_info)
+    end)
+    C.neap_form_entry(form.cform, record.number, entry_info)
+    local facts = { arguments = text, hits = tonumber(entry_info.hits), bytes = tonumber(entry_info.bytes),
+                    captures = names_of(state, form, record, INPUT), constructed = names_of(state, form, record, SAME),
+                    bound = entry_info.captures, donated = tonumber(entry_info.donated),
+                    used_up = tonumber(entry_info.overwrote),
+                    program = C.neap_form_program(form.cform, record.number) }
+    if facts.used_up < facts.donated then
+        facts.kept = ("%s: %s"):format(input_name(state, form, record, entry_info.leaf), kept_texts[entry_info.kept])
+    end
+    return facts
+end
+
+--- np.jit_cache(f): what a jitted function has recorded: { traces = how often, reason = why the last time, in words,
+-- bytes, entries = { { arguments, hits, bytes, captures = names of variables that are read at each call, constructed =
+-- names of constructors around it, bound = number of arrays that belong to the program, donated, used_up, kept = why the
+-- last donated array was not used up }, … } }. A program that was not used for long is dropped when all of them take more
+-- than 256 MiB.
+function jits.facts(state)
+    local facts = { traces = state.traces, reason = state.reason, bytes = 0, entries = {} }
+    for _, form in pairs(state.forms) do
+        for _, record in ipairs(form.records or {}) do
+            if C.neap_form_entry(form.cform, record.number, entry_info) == OK then
+                local entry = entry_facts(state, form, record)
+                facts.bytes = facts.bytes + entry.bytes
+                facts.entries[#facts.entries + 1] = entry
+            end
+        end
+    end
+    table.sort(facts.entries, function(a, b) return a.arguments < b.arguments end)
+    return facts
+end
+
+function np.jit_cache(f)
+    local state = jits.state_of(f)
+    if not state then core.bad_argument("jit_cache", 1, "f", "a function that np.jit made", f) end
+    local facts = jits.facts(state)
+    for _, entry in ipairs(facts.entries) do entry.program = nil end
+    return facts
+end
+
+--- np.clear_caches(): forgets all that was recorded by jitted functions, and all plans; they are made again when needed.
+function np.clear_caches()
+    C.neap_caches_clear(ctx)
+end
+
+for _, f in ipairs { slow_call, record_and_run, call_core, finish_call, put_leaves, look_at_places, add_entry, chain,
+                     reason, entry_difference, jits.facts } do
+    jit.off(f)
+end
+
+return jits

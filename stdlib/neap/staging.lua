@@ -220,6 +220,18 @@ local function end_trace(name, level, n, results)
     return { program = ffi.gc(program_box[0], C.neap_program_free), template = template, n = n, outputs = count }
 end
 
+--- The arrays that a closed trace has lifted; they become inputs of the entry.
+local function lifted_of(name, entry)
+    local n = C.neap_program_lifted(entry.program, 0, nil)
+    if n == 0 then return {} end
+    local ids = ffi.new("int32_t[?]", n)
+    local lifted = core.call_ids(name, ids, n, function()
+        return math.min(C.neap_program_lifted(entry.program, n, ids), 0)
+    end)
+    entry.n = entry.n + n
+    return lifted
+end
+
 --- Traces user_function on `given` (n arguments: trees of arrays, numbers, Specs; all else passes as it is) as a closed
 -- program. `finish`, if given, gets the packed results while the trace is open, and returns those that count. Returns
 -- { program, template, n = number of inputs, outputs } and a list of the arrays that were lifted: the program's inputs
@@ -232,26 +244,24 @@ local function closed(name, user_function, given, finish)
         if finish then results = finish(results) end
         return end_trace(name, level, #inputs, results)
     end)
-    local n = C.neap_program_lifted(entry.program, 0, nil)
-    if n == 0 then return entry, {} end
-    local ids = ffi.new("int32_t[?]", n)
-    local lifted = core.call_ids(name, ids, n, function()
-        return math.min(C.neap_program_lifted(entry.program, n, ids), 0)
-    end)
-    entry.n = entry.n + n
-    return entry, lifted
+    return entry, lifted_of(name, entry)
 end
 
 --- Traces user_function on `given` (n arguments; those of is_static as they are) with the hidden inputs `captures` (a
--- list of places). Returns { program, template, n = number of inputs, outputs, captures }.
-local function trace(name, user_function, given, is_static, places, captures)
-    local expected, swaps = {}, core.frame().swaps
+-- list of places). Returns { program, template, n = number of inputs, outputs, captures }. If it `lifts`, arrays that it
+-- reads in other ways are inputs too, and `lifted` lists them.
+-- LuaJIT compiles nothing meanwhile: it takes variables that are never assigned for constants, but they hold
+-- placeholders.
+local function trace(name, user_function, given, is_static, places, captures, lifts)
+    local expected, swaps, compiles = {}, core.frame().swaps, jit.status()
     local swap = capture.swap(places, captures)
+    jit.off()
     local function restore()
+        if compiles then jit.on() end
         swaps[#swaps] = nil
         swap.finish()
     end
-    return inside(name, open_trace, function(level)
+    return inside(name, lifts and open_closed or open_trace, function(level)
         swaps[#swaps + 1] = swap
         local inputs, arguments = {}, { n = given.n }
         for k = 1, given.n do
@@ -270,7 +280,7 @@ local function trace(name, user_function, given, is_static, places, captures)
                   assigned)
         end
         local entry = end_trace(name, level, #inputs, results)
-        entry.captures = captures
+        entry.captures, entry.lifted = captures, lifted_of(name, entry)
         return entry
     end, restore)
 end
