@@ -163,13 +163,17 @@ double *neap_form_numbers(neap_form *form) {
 }
 
 /* ---- Entries ------------------------------------------------------------------------------------------------------- */
-static int64_t bytes_of(const neap_program *program) {
+/* Bytes, and in *captures the arrays that are bound to it. */
+static int64_t bytes_of(const neap_program *program, int32_t *captures) {
     int64_t bytes = (int64_t)sizeof *program + (program->plan ? lazy_plan_bytes(program->plan) : 0);
     bytes += 8 * (program->inputs.n + program->outputs.n + program->region.n + program->links.n);
+    *captures = 0;
     for (int64_t k = 0; k < program->nodes.n; k++) {
         const neap_node *node = program->nodes.at[k];
         bool bound = node->buffer && !(node->flags & LAZY_ABSTRACT);
-        bytes += 8 + node->bytes + (bound ? (int64_t)neap_buffer_bytes(node->buffer) : 0);
+        bytes += (int64_t)sizeof *node + 8 * (2 + 2 * node->ndim + node->nattrs + node->nin);
+        bytes += bound ? (int64_t)neap_buffer_bytes(node->buffer) : 0;
+        *captures += bound;
     }
     return bytes;
 }
@@ -287,8 +291,7 @@ int neap_form_add(neap_form *form, neap_program *program, const uint8_t *uses, i
     e->plain = plain && program->outputs.n == 1;
     e->number = *number = ++form->jit->numbers;
     e->stamp = ++ctx->jit_clock;
-    e->info.bytes = bytes_of(program);
-    e->info.captures = program->captures;
+    e->info.bytes = bytes_of(program, &e->info.captures);
     ctx->jit_bytes += e->info.bytes;
     e->next = form->entries;
     form->entries = e;
@@ -408,7 +411,7 @@ static int plan_entry(neap_ctx *ctx, entry *e) {
         return status;
     e->planned = true;
     ctx->jit_bytes -= e->info.bytes;
-    e->info.bytes = bytes_of(e->program);
+    e->info.bytes = bytes_of(e->program, &e->info.captures);
     ctx->jit_bytes += e->info.bytes;
     lazy_gift_slots(e->program, e->gift.n, e->gift.inputs, (int32_t *)e->gift.leaf_of);
     return 0;

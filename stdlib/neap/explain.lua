@@ -61,37 +61,50 @@ end
 
 -- ---- Programs -------------------------------------------------------------------------------------------------------
 
---- The form of a jitted function's arguments (staging.lua) as one reads it: "{w=f32[2,3], b=f32[3]}, number".
-local function form_text(form)
-    form = form:gsub("(%l+%d*@?%d*),w?,?([%d,]*)", "%1[%2]\1"):gsub("#", "number\1"):gsub("}", "}\1")
-    form = form:gsub('"([%a_][%w_]*)"=', "%1="):gsub("\1([};])", "%1"):gsub("[;\1]$", "")
-    return (form:gsub("[;\1]", ", "))
+--- What a jitted function as a whole has done, in a line or two.
+local function add_summary(lines, facts)
+    if facts.traces == 0 then
+        lines[1] = "a jitted function that was not called yet: it has no program"
+        return
+    end
+    local hits = 0
+    for _, entry in ipairs(facts.entries) do hits = hits + entry.hits end
+    lines[1] = ("a jitted function: recorded %d time%s, %d program%s of %d KiB kept, which %d calls have run"):format(
+        facts.traces, facts.traces == 1 and "" or "s", #facts.entries, #facts.entries == 1 and "" or "s",
+        math.ceil(facts.bytes / 1024), hits)
+    if facts.reason then lines[2] = "recorded again the last time because " .. facts.reason end
 end
 
---- "w, b": the names of places in a function's surroundings.
-local function names_of(places)
-    local names = {}
-    for k = 1, #places do names[k] = places[k].name end
-    return table.concat(names, ", ")
+--- What a program of a jitted function is besides its steps.
+local function add_entry(lines, entry)
+    if #entry.captures > 0 then
+        lines[#lines + 1] = "arrays that it reads anew at each call: " .. table.concat(entry.captures, ", ")
+    end
+    if #entry.constructed > 0 then
+        lines[#lines + 1] = "constructors that it makes itself: " .. table.concat(entry.constructed, ", ")
+    end
+    if entry.bound > 0 then
+        lines[#lines + 1] = ("arrays that belong to it since it was recorded, as it found them elsewhere than in "
+                             .. "variables: %d"):format(entry.bound)
+    end
+    if entry.donated > 0 then
+        lines[#lines + 1] = ("donated arrays: %d, of which %d were used up"):format(entry.donated, entry.used_up)
+        if entry.kept then lines[#lines + 1] = "the last that was not is " .. entry.kept end
+    end
 end
 
 local function explain_programs(programs)
     local lines, pictures = {}, {}
-    if #programs == 0 then lines[1] = "a jitted function that was not called yet: it has no program" end
+    if programs.facts then add_summary(lines, programs.facts) end
     for k = 1, math.min(#programs, MOST_PROGRAMS) do
-        local entry = programs[k].entry
+        local program = programs[k].entry.program
         local function told(form)
             return core.text("explain", function(text, capacity, bytes)
-                return C.neap_program_explain(entry.program, form, text, capacity, bytes)
+                return C.neap_program_explain(program, form, text, capacity, bytes)
             end)
         end
-        lines[#lines + 1] = ("for arguments (%s):"):format(programs[k].text or form_text(programs[k].form))
-        if #entry.captures > 0 then
-            lines[#lines + 1] = "arrays that it reads anew at each call: " .. names_of(entry.captures)
-        end
-        if entry.constructed and #entry.constructed > 0 then
-            lines[#lines + 1] = "constructors that it makes itself: " .. names_of(entry.constructed)
-        end
+        lines[#lines + 1] = ("for arguments (%s):"):format(programs[k].text)
+        if programs.facts then add_entry(lines, programs[k].entry) end
         lines[#lines + 1], pictures[k] = told(TEXT), told(DOT)
     end
     if #programs > MOST_PROGRAMS then lines[#lines + 1] = ("… %d more programs …"):format(#programs - MOST_PROGRAMS) end

@@ -25,7 +25,8 @@ local functions = { vmap = "vmap", psum = "collective", pmean = "collective", pm
                     axis_index = "collective", axis_size = "collective",
                     grad = "grad", value_and_grad = "grad", vjp = "derive", jvp = "derive",
                     linearize = "derive", cond = "control", switch = "control", while_loop = "control",
-                    fori_loop = "control", scan = "control", jit = "jit", trace = "program", callback = "effects",
+                    fori_loop = "control", scan = "control", jit = "jit", jit_cache = "jit", clear_caches = "jit",
+                    trace = "program", callback = "effects",
                     jacobian = "jacobian", jacfwd = "jacobian", jacrev = "jacobian", hessian = "jacobian",
                     explain = "explain", deferred = "deferred", export = "deferred" }
 local parts = { random = true, tree = true, nn = true, linalg = true, optim = true, data = true, io = true,

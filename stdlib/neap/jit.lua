@@ -490,6 +490,17 @@ function jits.facts(state)
     return facts
 end
 
+--- The programs of a jitted function, for np.explain: a list of { text, entry }, with the facts of all of it in `facts`;
+-- nil for all else.
+function jits.programs_of(f)
+    local state = jits.state_of(f)
+    if not state then return nil end
+    local facts = jits.facts(state)
+    local list = { facts = facts }
+    for k, entry in ipairs(facts.entries) do list[k] = { text = entry.arguments, entry = entry } end
+    return list
+end
+
 function np.jit_cache(f)
     local state = jits.state_of(f)
     if not state then core.bad_argument("jit_cache", 1, "f", "a function that np.jit made", f) end

@@ -263,27 +263,15 @@ function np.trace(f)
     return tracer
 end
 
---- The programs behind a value, for np.explain: a list of { form or text, entry }, sorted by their forms, of a function
--- that np.jit made or of a program; nil for all else.
+--- The programs behind a value, for np.explain: a list of { text, entry }, of a program or of a function that np.jit made
+-- (with more: see neap.jit); nil for all else.
 local function programs_of(value)
     if getmetatable(value) == Program then
         local list = {}
         for k, port in ipairs(value.ports) do list[k] = ("%s: %s"):format(port.name, port_text(port)) end
         return { { text = table.concat(list, ", "), entry = value.entry } }
     end
-    if type(value) ~= "function" or not core.is_library(value) then return nil end
-    local position, name, cache = 0
-    repeat
-        position = position + 1
-        name, cache = debug.getupvalue(value, position)
-        if not name then return nil end
-    until name == "cache"
-    local list = {}
-    for form, entries in pairs(cache) do
-        for k = 1, #entries do list[#list + 1] = { form = form, entry = entries[k], place = k } end
-    end
-    table.sort(list, function(a, b) return a.form < b.form or a.form == b.form and a.place < b.place end)
-    return list
+    return require("neap.jit").programs_of(value)
 end
 
 for _, f in ipairs { Program.__call, match, match_names, slot_names } do jit.off(f) end
