@@ -27,10 +27,10 @@ typedef struct entry {
     neap_program *program;
     int32_t number;
     bool plain, guarded, planned; /* guarded: a number must be integral; planned: its program has run */
-    leaf_use *uses;      /* by leaf */
-    lazy_nodes fixed;    /* the last inputs of the program; one reference each */
-    int32_t *results;    /* ids */
-    lazy_gift gift;      /* n is 0: nothing is donated */
+    leaf_use *uses;               /* by leaf */
+    lazy_nodes fixed;             /* the last inputs of the program; one reference each */
+    int32_t *results;             /* ids */
+    lazy_gift gift;               /* n is 0: nothing is donated */
     neap_entry_info info;
     uint64_t stamp; /* of the last call, by the context's clock */
 } entry;
@@ -314,6 +314,19 @@ static neap_node *number_node(neap_form *form, int k) {
     return node;
 }
 
+/* A number that was computed of others is a number to the program: its value, once it is there. */
+static int settle_number(neap_form *form, int k, neap_node **node) {
+    int32_t dtype;
+    int status = neap_array_item(form->jit->ctx, form->ids[k], &form->values[k], &dtype);
+    if (status == 0 && !(*node = number_node(form, k)))
+        status = NEAP_E_MEMORY;
+    return status;
+}
+
+static bool is_computed_number(const neap_ctx *ctx, const neap_node *node) {
+    return node && node->flags & LAZY_WEAK && !node->levels && !ctx->deferring && !lazy_is_number(node);
+}
+
 static int look_up(neap_form *form) {
     neap_ctx *ctx = form->jit->ctx;
     for (int k = 0; k < form->n; k++) {
@@ -324,6 +337,9 @@ static int look_up(neap_form *form) {
         } else if (form->ids[k] && !(node = lazy_lookup(ctx, form->ids[k]))) {
             return neap_error_code();
         }
+        int status = is_computed_number(ctx, node) ? settle_number(form, k, &node) : 0;
+        if (status)
+            return status;
         form->nodes[k] = node;
     }
     return 0;

@@ -41,8 +41,8 @@ enum {
 /* Adds an entry for the leaves in the form. TAKES the program if it succeeds. The inputs of the program that follow those of the
  * leaves are these nfixed arrays. plain: its only result is an array, which a call returns. *number is never used again;
  * *results is BORROWED from the entry. */
-NEAP_API int neap_form_add(neap_form *form, neap_program *program, const uint8_t *uses, int nfixed, const int32_t *fixed,
-                           int plain, int32_t *number, const int32_t **results);
+NEAP_API int neap_form_add(neap_form *form, neap_program *program, const uint8_t *uses, int nfixed,
+                           const int32_t *fixed, int plain, int32_t *number, const int32_t **results);
 /* Calls with as many leaves as the form has: neap_handle * (NULL: no array) and double. Returns the id of the result of a
  * plain entry; else minus the number of the entry, where the ids of its results are; 0: ask neap_form_outcome. */
 NEAP_API int32_t neap_jit_call(neap_form *form, ...);
@@ -57,12 +57,12 @@ NEAP_API int neap_form_outcome(neap_form *form, int32_t *number);
  * Work that was recorded and reads it is started first. If something else may still read it, the call leaves its memory
  * alone, and takes as much as without donation. Under an open level nothing is donated. */
 enum { /* why an array that was donated kept its memory */
-    NEAP_KEPT_NOT,
-    NEAP_KEPT_LEVEL,   /* a gradient or a trace is open; it was not deleted */
-    NEAP_KEPT_NUMBER,  /* it has no memory of its own: a constant, or made of constructors */
-    NEAP_KEPT_VIEW,    /* views, work that was not computed, or programs refer to it */
-    NEAP_KEPT_SHARED,  /* its memory is shared with another array */
-    NEAP_KEPT_ARGUMENT /* it is among the arguments twice */
+       NEAP_KEPT_NOT,
+       NEAP_KEPT_LEVEL,   /* a gradient or a trace is open; it was not deleted */
+       NEAP_KEPT_NUMBER,  /* it has no memory of its own: a constant, or made of constructors */
+       NEAP_KEPT_VIEW,    /* views, work that was not computed, or programs refer to it */
+       NEAP_KEPT_SHARED,  /* its memory is shared with another array */
+       NEAP_KEPT_ARGUMENT /* it is among the arguments twice */
 };
 /* The script line of the next call that donates, for those who use the arrays later. Copied. */
 NEAP_API int neap_form_site(neap_form *form, const char *site);

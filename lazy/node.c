@@ -231,8 +231,10 @@ neap_node *lazy_lookup(neap_ctx *ctx, int32_t id) {
     neap_node *node = ctx->slots.at[slot];
     if (node->flags & LAZY_DELETED) {
         const char *site = lazy_site_text(ctx, node->site);
-        neap_error(NEAP_E_STATE, site ? "the array was donated to the jitted function that was called at %s"
-                                      : "the array was deleted%s", site ? site : "");
+        neap_error(NEAP_E_STATE,
+                   site ? "the array was donated to the jitted function that was called at %s"
+                        : "the array was deleted%s",
+                   site ? site : "");
         return NULL;
     }
     return node;

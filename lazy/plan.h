@@ -237,8 +237,8 @@ typedef struct lazy_binding {
     double (*number)(void *arg, neap_node *node);
     int (*effect)(void *arg, const lazy_launch *launch); /* pushes an effect: as lazy_launch_push */
     void *arg;
-    const int32_t *kept; /* of a program: the slots that are its outputs, -1: none; nkept of them */
-    int64_t nkept;       /* NULL: nodes of a flush, where references tell what stays */
+    const int32_t *kept;  /* of a program: the slots that are its outputs, -1: none; nkept of them */
+    int64_t nkept;        /* NULL: nodes of a flush, where references tell what stays */
     const int32_t *given; /* of a program: leaves whose memory it may take, ngiven of them */
     int64_t ngiven;
     bool begun; /* set once something was pushed */

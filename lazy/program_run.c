@@ -190,7 +190,8 @@ static int force_inputs(neap_ctx *ctx, neap_program *program, neap_node *const *
     return status;
 }
 
-int lazy_program_run(neap_ctx *ctx, neap_program *program, neap_node *const *inputs, lazy_gift *gift, int32_t *outputs) {
+int lazy_program_run(neap_ctx *ctx, neap_program *program, neap_node *const *inputs, lazy_gift *gift,
+                     int32_t *outputs) {
     enum { FEW = 32 };
     neap_buffer *few[FEW], **made = few;
     int status = lazy_program_plan(program);

@@ -295,8 +295,8 @@ static bool inherit_in_place(lazy_reuse *r, const walk *w, int32_t out) {
     for (int32_t in = 0; in < w->step->nbufs - w->step->nouts; in++) {
         int32_t from = plan_slot(w->batch, w->step, in);
         if (!r->dies[from] || r->last[from] != w->t || r->plan->slots[from].bytes < r->least || r->has_heir[from] ||
-            !may_write(r, w->t, r->home[from]) || misfit(r, s, from) == SIZE_MAX ||
-            !may_follow(r, w->t, from) || !may_overwrite(w->step, in, out))
+            !may_write(r, w->t, r->home[from]) || misfit(r, s, from) == SIZE_MAX || !may_follow(r, w->t, from) ||
+            !may_overwrite(w->step, in, out))
             continue;
         r->in_place[s] = r->has_heir[from] = 1;
         inherit(r, w->t, s, from);
@@ -372,7 +372,8 @@ static void settle_homes(lazy_reuse *r) {
     find_homes(r);
 }
 
-void lazy_reuse_of_program(lazy_reuse *reuse, int64_t nkept, const int32_t *kept, int64_t ngiven, const int32_t *given) {
+void lazy_reuse_of_program(lazy_reuse *reuse, int64_t nkept, const int32_t *kept, int64_t ngiven,
+                           const int32_t *given) {
     for (int32_t s = 0; s < reuse->plan->nslots; s++)
         reuse->asked[s] = reuse->plan->slots[s].made;
     for (int64_t k = 0; k < ngiven; k++)

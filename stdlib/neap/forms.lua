@@ -171,7 +171,9 @@ local function keys_difference(old, new)
     for _, key in ipairs(old.keys) do had[key] = true end
     for _, key in ipairs(new.keys) do has[key] = true end
     for _, key in ipairs(new.keys) do
-        if not had[key] then return ("%s has the key %s, which it had not"):format(forms.path(new), constant_text(key)) end
+        if not had[key] then
+            return ("%s has the key %s, which it had not"):format(forms.path(new), constant_text(key))
+        end
     end
     for _, key in ipairs(old.keys) do
         if not has[key] then
@@ -185,8 +187,8 @@ local function node_difference(old, new)
         return ("%s was %s and is %s"):format(forms.path(new), kind_text(old), kind_text(new))
     end
     if old.kind == "constant" and not rawequal(old.value, new.value) then
-        return ("%s%s was %s and is %s"):format(new.static and "static " or "", forms.path(new), constant_text(old.value),
-                                               constant_text(new.value))
+        return ("%s%s was %s and is %s"):format(new.static and "static " or "", forms.path(new),
+                                               constant_text(old.value), constant_text(new.value))
     end
     if old.kind ~= "table" then return nil end
     local problem = keys_difference(old, new)
@@ -355,8 +357,8 @@ local function join(f, places)
     end
 end
 
---- A function that takes arguments of the form and runs what was recorded for them, or nil if there is too much of it for
--- one Lua function. cform: the core's form, whose leaves are those of `form`, then one for each place (see capture.lua).
+--- A function that takes arguments of the form and runs what was recorded for them, or nil if there is too much of it
+-- for one Lua function. cform: the core's form, whose leaves are those of `form`, then one for each place (capture.lua).
 -- use: { fills = results by number of an entry, finish = called with the arguments after what the fast path cannot do,
 -- miss = { what is called if the arguments have another form }, site = called before a call that donates }.
 function forms.compile(form, cform, places, donates, use)

@@ -1,13 +1,13 @@
 --- jit.lua: np.jit, np.jit_cache, np.clear_caches.
 --
--- What a jitted function knows is its *state*: forms by key, each with the core's form and its entries (lazy/jit.h), and
--- the variables around the function that hold arrays, its *places*. A call goes through generated code (forms.lua):
+-- What a jitted function knows is its *state*: forms by key, each with the core's form and its entries (lazy/jit.h),
+-- and the variables around the function that hold arrays, its *places*. A call goes through generated code (forms.lua):
 --
 --      f(…) ─▶ state[number of arguments] ─▶ code for a form ──core finds and runs an entry──▶ results
 --                                              │ other form         └─ no entry fits: `slow` records one
 --                                              └─▶ code for the next form ─▶ … ─▶ slow
 --
--- `slow` analyses the arguments, and knows what to do in each case; all of it could be left out but for the time it takes.
+-- `slow` analyses the arguments, and knows what to do in each case; the generated code only saves time.
 local ffi = require "ffi"
 local core = require "neap.core"
 local capture = require "neap.capture"
@@ -164,7 +164,8 @@ local function reason(state, form)
     if text then return text end
     if #form.records > 0 then return "its program was dropped from the cache" end
     local other = state.last
-    return other and (forms.difference(other, form) or "a variable around the function holds an array for the first time")
+    return other and (forms.difference(other, form)
+                      or "a variable around the function holds an array for the first time")
 end
 
 --- Marks variables whose constructors were replaced: from now on they are inputs, so that this happens once.
@@ -391,10 +392,11 @@ local function statics_of(value)
     return is_static, names
 end
 
---- np.jit(f, {static={2, "mode"}, donate={1}}): a function that records f once per form of its arguments and then runs it
--- as one program, without running Lua. The form is: the keys of tables, shapes, dtypes and devices of arrays, strings,
--- booleans, and the values of static arguments: positions from 1, and names of keys in tables that are arguments. Tables
--- and functions that are static count by identity. Numbers are inputs: other values run the same program.
+--- np.jit(f, {static={2, "mode"}, donate={1}}): a function that records f once per form of its arguments and then runs
+-- it as one program, without running Lua. The form is: the keys of tables, shapes, dtypes and devices of arrays,
+-- strings, booleans, and the values of static arguments: positions from 1, and names of keys in tables that are
+-- arguments. Tables and functions that are static count by identity. Numbers are inputs: other values run the same
+-- program.
 --
 -- f must depend on its arguments alone, and on arrays in local variables or globals around it, which are read anew at
 -- each call. Everything else that f reads is fixed when it is recorded. f may print; it may not look at values (item,
@@ -470,11 +472,7 @@ local function entry_facts(state, form, record)
     return facts
 end
 
---- np.jit_cache(f): what a jitted function has recorded: { traces = how often, reason = why the last time, in words,
--- bytes, entries = { { arguments, hits, bytes, captures = names of variables that are read at each call, constructed =
--- names of constructors around it, bound = number of arrays that belong to the program, donated, used_up, kept = why the
--- last donated array was not used up }, … } }. A program that was not used for long is dropped when all of them take more
--- than 256 MiB.
+--- What np.jit_cache returns, and the program of each entry.
 function jits.facts(state)
     local facts = { traces = state.traces, reason = state.reason, bytes = 0, entries = {} }
     for _, form in pairs(state.forms) do
@@ -490,8 +488,8 @@ function jits.facts(state)
     return facts
 end
 
---- The programs of a jitted function, for np.explain: a list of { text, entry }, with the facts of all of it in `facts`;
--- nil for all else.
+--- The programs of a jitted function, for np.explain: a list of { text, entry }, with the facts of all of it in
+-- `facts`; nil for all else.
 function jits.programs_of(f)
     local state = jits.state_of(f)
     if not state then return nil end
@@ -501,6 +499,11 @@ function jits.programs_of(f)
     return list
 end
 
+--- np.jit_cache(f): what a jitted function has recorded: { traces = how often, reason = why the last time, in words,
+-- bytes, entries = { { arguments, hits, bytes, captures = names of variables that are read at each call, constructed =
+-- names of constructors around it, bound = number of arrays that belong to the program, donated, used_up, kept = why
+-- the last donated array was not used up }, … } }. A program that was not used for long is dropped when all of them
+-- take more than 256 MiB.
 function np.jit_cache(f)
     local state = jits.state_of(f)
     if not state then core.bad_argument("jit_cache", 1, "f", "a function that np.jit made", f) end
@@ -509,7 +512,7 @@ function np.jit_cache(f)
     return facts
 end
 
---- np.clear_caches(): forgets all that was recorded by jitted functions, and all plans; they are made again when needed.
+--- np.clear_caches(): forgets all that was recorded by jitted functions, and all plans; they are made again.
 function np.clear_caches()
     C.neap_caches_clear(ctx)
 end

@@ -160,14 +160,16 @@ function np.debug.reuse(bytes)
     C.neap_debug_reuse(math.min(bytes, 2 ^ 53))
 end
 
---- np.debug.jit_bytes(): what the programs of jitted functions take; np.debug.jit_limit(bytes): what they may take, 0: as
--- at the start. Returns what they take then.
+--- np.debug.jit_bytes(): what the programs of jitted functions take.
 function np.debug.jit_bytes()
     return tonumber(C.neap_jit_bytes(ctx))
 end
 
+--- np.debug.jit_limit(bytes): what they may take, 0: as at the start. Returns what they take then.
 function np.debug.jit_limit(bytes)
-    if type(bytes) ~= "number" or bytes < 0 then bad_argument("debug.jit_limit", 1, "bytes", "a number from 0 up", bytes) end
+    if type(bytes) ~= "number" or bytes < 0 then
+        bad_argument("debug.jit_limit", 1, "bytes", "a number from 0 up", bytes)
+    end
     C.neap_jit_limit(ctx, bytes)
     return np.debug.jit_bytes()
 end

@@ -248,8 +248,8 @@ local function closed(name, user_function, given, finish)
 end
 
 --- Traces user_function on `given` (n arguments; those of is_static as they are) with the hidden inputs `captures` (a
--- list of places). Returns { program, template, n = number of inputs, outputs, captures }. If it `lifts`, arrays that it
--- reads in other ways are inputs too, and `lifted` lists them.
+-- list of places). Returns { program, template, n = number of inputs, outputs, captures }. If it `lifts`, arrays that
+-- it reads in other ways are inputs too, and `lifted` lists them.
 -- LuaJIT compiles nothing meanwhile: it takes variables that are never assigned for constants, but they hold
 -- placeholders.
 local function trace(name, user_function, given, is_static, places, captures, lifts)
