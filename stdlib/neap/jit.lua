@@ -73,23 +73,26 @@ local function same_place(places, place)
     end
 end
 
+--- All variables that the function can reach; those that are known are the state's own. Named axes are none of them:
+-- what reads their tokens is good for one call, as these belong to an open level.
+local function all_places(state)
+    local places = {}
+    for _, place in ipairs(capture.places(state.user_function)) do
+        if not place.axis_size then places[#places + 1] = same_place(state.places, place) or place end
+    end
+    return places
+end
+
 --- Adds places that hold arrays and are not known yet; returns whether there were any.
 local function add_places(state)
     local added = false
-    for _, place in ipairs(capture.arrays(capture.places(state.user_function))) do
+    for _, place in ipairs(capture.arrays(all_places(state))) do
         if not same_place(state.places, place) then
             state.places[#state.places + 1] = place
             added = true
         end
     end
     return added
-end
-
---- All places that the function can reach; those that are known are the state's own.
-local function all_places(state)
-    local places = capture.places(state.user_function)
-    for k, place in ipairs(places) do places[k] = same_place(state.places, place) or place end
-    return places
 end
 
 --- Reads the places anew. Returns those that become inputs, and what each of them is for an entry recorded now.
