@@ -61,7 +61,7 @@ static int32_t intern(neap_ctx *ctx, const char *text, bool *known) {
 
 int32_t neap_axis_name(neap_ctx *ctx, const char *name) {
     bool known;
-    return lazy_site_intern(ctx, name, &known);
+    return intern(ctx, name, &known);
 }
 
 int32_t lazy_site_intern(neap_ctx *ctx, const char *text) {
