@@ -493,7 +493,9 @@ static void say_root(lazy_print *print, const lazy_story *story, neap_node *root
         lazy_say(print, root->base->buffer ? ": it costs nothing where it is read; as memory of its own:"
                                            : ", which is pending");
     } else {
-        lazy_say(print, root->state == LAZY_RECIPE ? " was computed inside a kernel and not kept" : " is pending");
+        lazy_say(print, root->state == LAZY_RECIPE     ? " was computed inside a kernel and not kept"
+                        : root->state == LAZY_DEFERRED ? " is deferred until it is asked for"
+                                                       : " is pending");
     }
     lazy_say(print, "\n");
 }

@@ -45,11 +45,10 @@ local function child_keys(block)
     return keys
 end
 
--- ---- Parameters
--- -----------------------------------------------------------------------------------------------------
+-- ---- Parameters ----------------------------------------------------------------------------------------------------
 
---- Stands for the parameters of a child that has not been called yet: { block, key, depth of the deferred mode outside
--- }; then `made` has them.
+--- Stands for the parameters of a child that has not been called yet: { block, key, depth: open modes outside };
+-- then `made` has them.
 local Unmade = {}
 
 function Unmade.__index(unmade, name)
@@ -154,8 +153,7 @@ local function own_params(block, ...)
     return block.params
 end
 
--- ---- Calls
--- ----------------------------------------------------------------------------------------------------------
+-- ---- Calls ---------------------------------------------------------------------------------------------------------
 
 --- A jitted function of (params, inputs…) that runs forward.
 local function hybrid_of(block)

@@ -48,8 +48,7 @@ function np.deferred(f, extra)
     return unpack(results, 1, results.n)
 end
 
--- ---- Export
--- ---------------------------------------------------------------------------------------------------------
+-- ---- Export --------------------------------------------------------------------------------------------------------
 
 --- The arrays of a tree and their names: "x", "params.w", "layers[1].w"; "in1", … for a list at the top.
 local function ports_of(what, tree, prefix)

@@ -108,6 +108,12 @@ check.test("E1: the triggers: np.force, x:wait, np.wait_all", function()
     check.ok(not d:is_deferred())
 end)
 
+check.test("E1: np.explain tells it, and starts nothing", function()
+    local y = deferred(function() return x + 1 end)
+    check.ok(np.explain(y):find("is deferred until it is asked for", 1, true), np.explain(y))
+    check.ok(y:is_deferred())
+end)
+
 check.test("E1: other work that is flushed leaves results alone", function()
     local y = deferred(function() return x + 1 end)
     np.debug.limits { nodes = 1, bytes = 0 }
