@@ -110,7 +110,7 @@ end)
 
 check.test("E1: np.explain tells it, and starts nothing", function()
     local y = deferred(function() return x + 1 end)
-    check.ok(np.explain(y):find("is deferred until it is asked for", 1, true), np.explain(y))
+    check.ok(tostring(np.explain(y)):find("is deferred until it is asked for", 1, true))
     check.ok(y:is_deferred())
 end)
 
