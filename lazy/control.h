@@ -84,6 +84,9 @@ bool lazy_is_effect(const neap_node *node);
 int lazy_control_words(const neap_node *node);
 uint64_t *lazy_control_put(uint64_t *to, const neap_node *node);
 
+/* control_batch.c: the rule of all rows of control flow (batch.h). */
+int lazy_control_batch(lazy_batching *g);
+
 /* control_check.c --------------------------------------------------------------------------------------------------- */
 /* Takes the attributes apart and checks that programs and inputs fit each other; fills in shape and results. */
 int lazy_control_check(lazy_control *control, int nattrs, const int64_t *attrs, int nin, neap_node *const *in);

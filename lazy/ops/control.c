@@ -12,6 +12,7 @@
  */
 #include <string.h>
 
+#include "lazy/batch.h"
 #include "lazy/control.h"
 
 /* The node refers to a record in C's memory, so nobody but control.c may make one. */
@@ -53,6 +54,10 @@ static int part_call(const lazy_call *call, const neap_run *run) {
     return 0;
 }
 
+static int part_batch(lazy_batching *g) {
+    return lazy_batch_part(g, (int)lazy_node_attrs(g->node)[PART_RESULT]);
+}
+
 static int results(const neap_node *node) {
     return lazy_control_of(node)->nresults;
 }
@@ -62,26 +67,30 @@ NEAP_OP(call,
     .doc = "A program, run as one step. Its rule says how it is differentiated: 0, by itself (reverse mode runs it again); "
            "1, by programs for reverse mode; 2, by a program for forward mode.",
     .attrs = "control rule operands own…", .kind = LAZY_CALL, .arity = 255, .types = LAZY_ALL,
-    .flags = LAZY_OP_DENSE | LAZY_OP_HIDDEN | LAZY_OP_CONTROL, .dtype = refuse, .results = results)
+    .flags = LAZY_OP_DENSE | LAZY_OP_HIDDEN | LAZY_OP_CONTROL, .dtype = refuse, .results = results,
+    .batch = lazy_control_batch)
 
 NEAP_OP(cond,
     .doc = "One of several programs: the one that the index, an i32, counts from 0; it is clamped.",
     .attrs = "control operands own…", .kind = LAZY_CALL, .arity = 255, .types = LAZY_ALL,
-    .flags = LAZY_OP_DENSE | LAZY_OP_HIDDEN | LAZY_OP_CONTROL, .dtype = refuse, .results = results)
+    .flags = LAZY_OP_DENSE | LAZY_OP_HIDDEN | LAZY_OP_CONTROL, .dtype = refuse, .results = results,
+    .batch = lazy_control_batch)
 
 NEAP_OP(while_loop,
     .doc = "Runs the second program on the carries, again and again, while the first gives true for them.",
     .attrs = "control carries own", .kind = LAZY_CALL, .arity = 255, .types = LAZY_ALL,
-    .flags = LAZY_OP_DENSE | LAZY_OP_HIDDEN | LAZY_OP_CONTROL, .dtype = refuse, .results = results)
+    .flags = LAZY_OP_DENSE | LAZY_OP_HIDDEN | LAZY_OP_CONTROL, .dtype = refuse, .results = results,
+    .batch = lazy_control_batch)
 
 NEAP_OP(scan,
     .doc = "Runs a program for each part of the first axis of the xs, in order or in reverse: it takes the carries and the "
            "parts, and gives the next carries and ys, which are stacked along a new first axis.",
     .attrs = "control length reverse unroll carries xs", .kind = LAZY_CALL, .arity = 255, .types = LAZY_ALL,
-    .flags = LAZY_OP_DENSE | LAZY_OP_HIDDEN | LAZY_OP_CONTROL, .dtype = refuse, .results = results)
+    .flags = LAZY_OP_DENSE | LAZY_OP_HIDDEN | LAZY_OP_CONTROL, .dtype = refuse, .results = results,
+    .batch = lazy_control_batch)
 NEAP_OP(part,
     .doc = "One result of control flow: the bytes of its block from a place on, as an array of a dtype and shape.",
     .attrs = "result place dtype shape…", .kind = LAZY_CALL, .arity = 1, .types = LAZY_INT,
     .flags = LAZY_OP_DENSE | LAZY_OP_HIDDEN | LAZY_OP_PROMPT | LAZY_OP_PART, .dtype = part_dtype, .shape = part_shape,
-    .call = part_call)
+    .call = part_call, .batch = part_batch)
 /* clang-format on */

@@ -18,7 +18,9 @@ local ELSEWHERE = {
 for _, name in ipairs { "psum", "pmax", "pmin", "all_gather", "psum_scatter", "all_to_all", "ppermute" } do
     ELSEWHERE[name] = "tests/stdlib/collective_test.lua"
 end
-for _, name in ipairs { "call", "cond", "while_loop", "scan", "part" } do ELSEWHERE[name] = "tests/lazy/control_test.lua" end
+for _, name in ipairs { "call", "cond", "while_loop", "scan", "part" } do
+    ELSEWHERE[name] = "tests/stdlib/vmap_control_test.lua"
+end
 
 local function record(row, attrs, ...)
     for k = 1, #attrs do core.attrs[k - 1] = attrs[k] end

@@ -1,0 +1,215 @@
+--- vmap_control_test.lua: control flow under np.vmap, against a Lua loop over the examples, bit for bit: every choice
+-- of what is batched, derivatives, nesting, effects, and the number of steps.
+local check = require "tests.check"
+local np = require "neap"
+
+local N = 3
+
+local function values(tree)
+    return np.tree.map(function(leaf) return np.is_array(leaf) and leaf:totable() or leaf end, tree)
+end
+
+local function take(argument, axis, e)
+    return axis == 0 and argument[e] or argument
+end
+
+--- np.vmap(f) on arguments that are batched where in_axes is 0 is the stacked f of each example.
+local function compare(f, in_axes, arguments, what)
+    local given = { np.vmap(f, { in_axes = in_axes })(unpack(arguments)) }
+    for e = 0, N - 1 do
+        local one = {}
+        for k = 1, #arguments do one[k] = take(arguments[k], in_axes[k], e) end
+        local expected = { f(unpack(one)) }
+        check.equal(#given, #expected, what)
+        for k = 1, #expected do
+            check.equal(given[k][e]:totable(), expected[k]:totable(), ("%s, result %d, example %d"):format(what, k, e))
+        end
+    end
+end
+
+--- The same for every choice of batched arguments. `make` gives argument k for one example.
+local function compare_choices(f, n, make)
+    for bits = 1, 2 ^ n - 1 do
+        local in_axes, arguments, what = {}, {}, {}
+        for k = 1, n do
+            in_axes[k] = math.floor(bits / 2 ^ (k - 1)) % 2 == 1 and 0 or false
+            if in_axes[k] then
+                local list = {}
+                for e = 1, N do list[e] = make(k, e) end
+                arguments[k] = np.stack(list)
+            else
+                arguments[k] = make(k, 2)
+            end
+            what[k] = tostring(in_axes[k])
+        end
+        compare(f, in_axes, arguments, "batched " .. table.concat(what, " "))
+    end
+end
+
+local function counts(f, n)
+    local given = np.stack { np.ones { 4 }, np.ones { 4 } }
+    given = np.broadcast_to(given[0], { n, 4 }) * 1
+    np.force(given)
+    np.wait_all()
+    local before = np.debug.counters()
+    np.force(np.vmap(f)(given))
+    np.wait_all()
+    local after = np.debug.counters()
+    return { after.nodes - before.nodes, after.launches - before.launches }
+end
+
+-- ---- scan -----------------------------------------------------------------------------------------------------------
+
+local function accumulate(init, xs, w)
+    local last, all = np.scan(function(carry, x)
+        local total = carry * w + x
+        return total, np.tanh(total):sum()
+    end, init, xs)
+    return last, all
+end
+
+local function scan_argument(k, e)
+    if k == 1 then return np.array { 1, 2 } * e end
+    if k == 2 then return np.arange(10, { dtype = "f32" }):reshape(5, 2) / 10 * e end
+    return np.array { 0.5, -0.25 } * e
+end
+
+check.test("scan, whatever is batched", function()
+    compare_choices(accumulate, 3, scan_argument)
+end)
+
+check.test("scan: a carry that the body makes batched", function()
+    compare(function(a)
+        local pair, ys = np.scan(function(c, x) return { c[2], c[1] + a * x }, c[1] end, { np.array(0), np.array(1) },
+                                 np.arange(4, { dtype = "f32" }))
+        return pair[1], pair[2], ys
+    end, { 0 }, { np.array { 1, 2, 3 } }, "two carries")
+end)
+
+check.test("scan: reverse, unrolled, without xs", function()
+    compare(function(a)
+        local c, ys = np.scan(function(c, x) return c + x, c * x end, a, np.arange(5, { dtype = "f32" }),
+                              { reverse = true, unroll = 2 })
+        return c, ys
+    end, { 0 }, { np.array { 1, 2, 3 } }, "reverse")
+    compare(function(a) return np.fori_loop(0, 4, function(k, c) return c * a + k end, np.array(1)) end, { 0 },
+            { np.array { 1, 2, 3 } }, "fori_loop")
+end)
+
+-- ---- cond -----------------------------------------------------------------------------------------------------------
+
+local function choose(p, a, b)
+    return np.cond(p:gt(0), function(x, y) return x * 2, y end, function(x, y) return np.sin(x), x + y:sum() end, a, b)
+end
+
+check.test("cond, whatever is batched", function()
+    compare_choices(choose, 3, function(k, e)
+        if k == 1 then return np.array(e - 2 + 0.5) end
+        return np.array { 1, 2 } * e + k
+    end)
+end)
+
+check.test("switch takes the branch of each example, and clamps", function()
+    local function f(index, a)
+        return np.switch(index, { function(x) return x end, function(x) return x * x end,
+                                  function() return a - 1 end }, a)
+    end
+    compare(f, { 0, 0 }, { np.array({ -4, 1, 9 }, { dtype = "i32" }), np.array { 3, 4, 5 } }, "index")
+    compare(f, { false, 0 }, { np.array(1, { dtype = "i32" }), np.array { 3, 4, 5 } }, "shared index")
+end)
+
+-- ---- while_loop -----------------------------------------------------------------------------------------------------
+
+local function grow(x, limit, factor)
+    local c = np.while_loop(function(c) return c.x:sum():lt(limit) end,
+                            function(c) return { x = c.x * factor, n = c.n + 1 } end, { x = x, n = np.array(0) })
+    return c.x, c.n
+end
+
+check.test("while_loop, whatever is batched", function()
+    compare_choices(grow, 3, function(k, e)
+        if k == 1 then return np.array { 1, 1.5 } * e end
+        return k == 2 and np.array(20 * e) or np.array(1 + 0.5 * e)
+    end)
+end)
+
+check.test("while_loop: examples that are done stay as they are", function()
+    local n = np.vmap(function(x)
+        return np.while_loop(function(c) return c:gt(1) end, function(c) return c / 2 end, x)
+    end)(np.array { 0.25, 8, 3 })
+    check.equal(values(n), { 0.25, 1, 0.75 })
+end)
+
+-- ---- Composition ----------------------------------------------------------------------------------------------------
+
+check.test("nested: batches of batches, loops in loops and branches", function()
+    local function f(a)
+        return np.fori_loop(0, 3, function(k, c)
+            return np.cond(c:sum():gt(4), function(x) return x - k end, function(x)
+                return np.while_loop(function(y) return y:sum():lt(5) end, function(y) return y * 2 end, x)
+            end, c)
+        end, a)
+    end
+    local given = np.arange(12, { dtype = "f32" }):reshape(3, 2, 2) / 3 + 1
+    local both = np.vmap(np.vmap(f))(given)
+    for i = 0, 2 do
+        for j = 0, 1 do check.equal(values(both[i][j]), values(f(given[i][j]))) end
+    end
+    check.equal(values(np.jit(np.vmap(np.vmap(f)))(given)), values(both))
+    check.equal(values(np.vmap(np.jit(np.vmap(f)))(given)), values(both))
+end)
+
+check.test("named axes inside control flow", function()
+    local f = np.vmap(function(a)
+        return np.scan(function(c, x) return np.psum(c * x, "i") / 3, np.axis_index "i" end, a,
+                       np.arange(3, { dtype = "f32" }))
+    end, { axis_name = "i" })
+    local c, index = f(np.array { 1, 2, 3 })
+    check.equal(values(c), { 0, 0, 0 })
+    check.equal(values(index), { { 0, 0, 0 }, { 1, 1, 1 }, { 2, 2, 2 } })
+end)
+
+check.test("as many steps for two examples as for a thousand", function()
+    local fs = {
+        scan = function(a) return (np.scan(function(c, x) return c * x, c end, a, np.ones { 5, 4 })) end,
+        cond = function(a) return np.cond(a[0]:gt(0), function(x) return x * 2 end, function(x) return x end, a) end,
+        while_loop = function(a)
+            return np.while_loop(function(c) return c:sum():lt(9) end, function(c) return c * 2 end, a)
+        end,
+    }
+    for name, f in pairs(fs) do check.equal(counts(f, 1000), counts(f, 2), name) end
+end)
+
+-- ---- Effects --------------------------------------------------------------------------------------------------------
+
+check.test("effects in control flow: ordered ones are refused, unordered ones happen for each example", function()
+    local xs = np.array { 1, 2, 3 }
+    check.raises(function()
+        np.vmap(function(a) return np.fori_loop(0, 2, function(_, c)
+            print(c)
+            return c
+        end, a) end)(xs)
+    end, "is an ordered effect")
+    local seen = {}
+    local see = np.callback(function(v) seen[#seen + 1] = v:item() end, { ordered = false })
+    np.vmap(function(a) return np.fori_loop(0, 2, function(_, c)
+        see(c)
+        return c + 10
+    end, a) end)(xs)
+    np.effects_barrier()
+    check.equal(seen, { 1, 2, 3, 11, 12, 13 })
+    check.raises(function()
+        np.vmap(function(a) return np.cond(a:gt(1), function(c)
+            np.debug.print({ ordered = false }, "{}", c)
+            return c
+        end, function(c) return c end, a) end)(xs)
+    end, "vmap_control_test.lua:%d+: np.vmap: the cond at .-vmap_control_test.lua:%d+ depends on the example and has")
+    check.raises(function()
+        np.vmap(function(a) return np.while_loop(function(c) return c:lt(5) end, function(c)
+            np.debug.print({ ordered = false }, "{}", c)
+            return c + 1
+        end, a) end)(xs)
+    end, "the while_loop at .- depends on the example and has effects")
+end)
+
+check.done()
