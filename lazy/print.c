@@ -100,9 +100,7 @@ static void say_axes(lazy_print *print, const neap_node *node) {
 }
 
 static void say_attribute(lazy_print *print, const neap_node *node, const lazy_attr_names *names, int k) {
-    if (k == 0 && lazy_node_op(node)->flags & LAZY_OP_AXIS && print->named)
-        lazy_say(print, "%s", lazy_site_text(print->named->ctx, (int32_t)node->attrs[k]));
-    else if (lazy_attr_is_dtype(lazy_attr_name(names, k)))
+    if (lazy_attr_is_dtype(lazy_attr_name(names, k)))
         lazy_say(print, "%s", neap_dtype_name((int)node->attrs[k]));
     else
         lazy_say(print, "%lld", (long long)node->attrs[k]);

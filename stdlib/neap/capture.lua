@@ -1,12 +1,10 @@
 --- capture.lua: the arrays that a function reads from its upvalues and globals.
 --
 -- np.jit makes them hidden inputs: while tracing, their places hold placeholders; at each call they are read anew. A
--- *place* is an upvalue of a closure or a global of its environment; or the token of a named axis that is open around
--- the function (axes.lua), which any function may read. Upvalues and globals are found by walking closures: upvalues
--- that are functions, and global names in the bytecode (also of functions defined inside). Arrays in tables, and in
--- anything reached in another way, are not found: those are bound when tracing.
+-- *place* is an upvalue of a closure or a global of its environment. They are found by walking closures: upvalues that
+-- are functions, and global names in the bytecode (also of functions defined inside). Arrays in tables, and in anything
+-- reached in another way, are not found: those are bound when tracing.
 local core = require "neap.core"
-local axes = require "neap.axes"
 local util = require "jit.util"
 
 local is_array = core.is_array
@@ -42,10 +40,6 @@ end
 --- The value of a place now.
 local function read(place)
     if place.index then return select(2, getupvalue(place.f, place.index)) end
-    if place.axis_size then
-        local axis = axes.find(place.name)
-        return axis and axis.size == place.axis_size and axis.token or nil
-    end
     return rawget(place.environment, place.name)
 end
 capture.read = read
@@ -58,18 +52,10 @@ end
 
 --- Puts a value into a place.
 function capture.write(place, value)
-    if place.index then
-        setupvalue(place.f, place.index, value)
-    elseif place.axis_size then
-        local axis = axes.find(place.name)
-        if axis then axis.token = value end
-    else
-        rawset(place.environment, place.name, value)
-    end
+    if place.index then setupvalue(place.f, place.index, value) else rawset(place.environment, place.name, value) end
 end
 
---- All places that f can reach: a list of { name, value, f and index of an upvalue, environment of a global, or
--- axis_size of an axis }.
+--- All places that f can reach: a list of { name, value, f and index of an upvalue or environment of a global }.
 function capture.places(f)
     local places, seen_functions, seen_cells, seen_globals = {}, {}, {}, {}
     local visit
@@ -122,15 +108,12 @@ function capture.places(f)
     end
 
     visit(f)
-    for _, axis in ipairs(axes.open()) do
-        places[#places + 1] = { name = axis.name, axis_size = axis.size, value = axis.token }
-    end
     return places
 end
 
---- What a callback that runs while a function is traced needs. `places` are those that the function can reach,
--- `inputs` those of them that hold placeholders. suspend() gives all the values that they have outside of the trace;
--- resume() undoes that, but what was assigned in between is their value outside from then on; finish() ends it.
+--- What a callback that runs while a function is traced needs. `places` are those that the function can reach, `inputs`
+-- those of them that hold placeholders. suspend() gives all the values that they have outside of the trace; resume()
+-- undoes that, but what was assigned in between is their value outside from then on; finish() ends it.
 function capture.swap(places, inputs)
     local swap, is_input = {}, {}
     for _, place in ipairs(inputs) do is_input[place] = true end

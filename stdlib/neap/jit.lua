@@ -73,13 +73,10 @@ local function same_place(places, place)
     end
 end
 
---- All variables that the function can reach; those that are known are the state's own. Named axes are none of them:
--- what reads their tokens is good for one call, as these belong to an open level.
+--- All variables that the function can reach; those that are known are the state's own.
 local function all_places(state)
-    local places = {}
-    for _, place in ipairs(capture.places(state.user_function)) do
-        if not place.axis_size then places[#places + 1] = same_place(state.places, place) or place end
-    end
+    local places = capture.places(state.user_function)
+    for k, place in ipairs(places) do places[k] = same_place(state.places, place) or place end
     return places
 end
 

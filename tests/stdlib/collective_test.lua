@@ -192,12 +192,6 @@ check.test("jitted functions follow the axis around them", function()
     check.raises(function() f(np.array(1)) end, "unbound axis name 'i'")
 end)
 
-check.test("the printed form of a program names the axis", function()
-    local f = np.jit(function(a) return np.psum(a, "rows") end)
-    over(f, "rows")(x)
-    check.ok(tostring(np.explain(f)):find("psum[axis=rows size=3]", 1, true), "psum[axis=rows size=3]")
-end)
-
 -- ---- Errors ---------------------------------------------------------------------------------------------------------
 
 check.test("errors name what is wrong", function()
