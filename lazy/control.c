@@ -227,13 +227,48 @@ static neap_node *record(neap_ctx *ctx, lazy_control *control, int32_t site, int
 }
 
 static neap_node *record_new(neap_ctx *ctx, int32_t site, int op, int nprograms, neap_program *const *programs,
+                             int nattrs, const int64_t *attrs, int nin, neap_node *const *in);
+
+/* The call as one of its rule's forward program, so that residuals follow its results. */
+static neap_node *record_keeping(neap_ctx *ctx, const lazy_control *control, int32_t site, neap_node *const *in) {
+    const lazy_control_shape *shape = &control->shape;
+    neap_program *programs[] = {control->programs[1], control->programs[1], control->programs[2]};
+    int64_t attrs[] = {shape->rule,      shape->operands,  shape->results,
+                       shape->consts[1], shape->consts[1], shape->consts[2]};
+    size_t operands = (size_t)shape->operands, own = (size_t)shape->consts[1], last = (size_t)shape->consts[2];
+    neap_node **given = malloc((operands + 2 * own + last) * sizeof *given + 1), *node = NULL;
+    if (!given) {
+        neap_error(NEAP_E_MEMORY, "out of memory for a node");
+        return NULL;
+    }
+    memcpy(given, in, operands * sizeof *given);
+    for (int again = 0; again < 2; again++)
+        memcpy(given + operands + (size_t)again * own, in + shape->const_at[1], own * sizeof *given);
+    memcpy(given + operands + 2 * own, in + shape->const_at[2], last * sizeof *given);
+    node = record_new(ctx, site, shape->op, 3, programs, 6, attrs, (int)(operands + 2 * own + last), given);
+    free(given);
+    return node;
+}
+
+static neap_node *record_checked(neap_ctx *ctx, lazy_control *control, int32_t site, int nattrs, const int64_t *attrs,
+                                 int nin, neap_node *const *in) {
+    if (control->shape.op == LAZY_OP_call) {
+        if (lazy_call_check(ctx, control, nin, in))
+            return NULL;
+        if (lazy_call_keeps(ctx, control, nin, in))
+            return record_keeping(ctx, control, site, in);
+    }
+    return record(ctx, control, site, nattrs, attrs, nin, in);
+}
+
+static neap_node *record_new(neap_ctx *ctx, int32_t site, int op, int nprograms, neap_program *const *programs,
                              int nattrs, const int64_t *attrs, int nin, neap_node *const *in) {
     lazy_control *control = NULL;
     neap_node *node = NULL;
     if (check_given(op, nprograms, nattrs, nin) || check_arrays(lazy_ops[op]->name, nin, in) ||
         control_new(op, nprograms, programs, nattrs, attrs, nin, in, &control))
         return NULL;
-    node = record(ctx, control, site, nattrs, attrs, nin, in);
+    node = record_checked(ctx, control, site, nattrs, attrs, nin, in);
     lazy_control_release(control);
     return node;
 }
@@ -247,7 +282,7 @@ neap_node *lazy_control_again(neap_ctx *ctx, const neap_node *node, neap_node *c
     lazy_control *control = lazy_control_of(node);
     if (check_arrays(lazy_node_op(node)->name, node->nin, in))
         return NULL;
-    return record(ctx, control, node->site, node->nattrs - 1, node->attrs + 1, node->nin, in);
+    return record_checked(ctx, control, node->site, node->nattrs - 1, node->attrs + 1, node->nin, in);
 }
 
 neap_node *lazy_control_result(neap_ctx *ctx, neap_node *node, int k) {

@@ -17,8 +17,11 @@
 
 struct body_item;
 
-enum { LAZY_BLOCK_ALIGN = 64 };                               /* of results in a block, and of what bodies make */
+enum { LAZY_BLOCK_ALIGN = 64 };                                 /* of results in a block, and of what bodies make */
 enum { LAZY_MAX_CONTROL_INPUTS = 2047, LAZY_MAX_NESTING = 64 }; /* inputs of a node; nodes inside each other's bodies */
+
+/* Memory that a run needs, of at least so many bytes, is shared by the steps of a plan, which then run one by one. */
+enum { LAZY_SHARED_ROOM = 1 << 16 };
 
 /* Effects of programs: a bit for each kind with ordered ones, and two more. */
 enum {
@@ -37,6 +40,7 @@ typedef struct lazy_control_shape {
     int unroll;        /* scan */
     int rule;          /* call: NEAP_RULE_… */
     int first;         /* inputs before the operands: the index of a cond */
+    int results;       /* call: those of the function; residuals of its rule may follow */
     int operands;      /* call, cond: operands; while, scan: carries */
     int xs;            /* scan */
     int32_t *consts;   /* by program: how many inputs are its own, … */
@@ -50,10 +54,10 @@ typedef struct lazy_control {
     neap_program **programs;
     lazy_control_shape shape;
     lazy_result *results;
-    int64_t *places; /* of results in the block */
-    int64_t bytes;   /* of the block */
-    int effects;     /* kinds, LAZY_EFFECTS_… */
-    int depth;       /* of nodes inside each other's bodies */
+    int64_t *places;     /* of results in the block */
+    int64_t bytes;       /* of the block */
+    int effects;         /* kinds, LAZY_EFFECTS_… */
+    int depth;           /* of nodes inside each other's bodies */
     lazy_runner *runner; /* NULL until the node is to be run */
 } lazy_control;
 
@@ -90,6 +94,14 @@ int lazy_control_batch(lazy_batching *g);
 /* control_check.c --------------------------------------------------------------------------------------------------- */
 /* Takes the attributes apart and checks that programs and inputs fit each other; fills in shape and results. */
 int lazy_control_check(lazy_control *control, int nattrs, const int64_t *attrs, int nin, neap_node *const *in);
+
+/* custom.c: derivatives of calls ------------------------------------------------------------------------------------- */
+int lazy_call_grad(lazy_grad *g);
+int lazy_call_jvp(lazy_tangent *g);
+/* Refuses what may not be differentiated: ordered effects in the body of a call on a tape, whose derivatives run it again. */
+int lazy_call_check(neap_ctx *ctx, const lazy_control *control, int nin, neap_node *const *in);
+/* Should the call, which is about to be recorded on a tape, be one of its rule's forward program, and keep the residuals? */
+bool lazy_call_keeps(const neap_ctx *ctx, const lazy_control *control, int nin, neap_node *const *in);
 
 /* control_push.c ---------------------------------------------------------------------------------------------------- */
 /* Pushes the node's op. */

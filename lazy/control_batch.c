@@ -313,7 +313,7 @@ static int batch_call(flow *f) {
     for (int p = 0; p < n && p < 2 && status == 0; p++)
         status = derive_results(f, p, nresults, results);
     if (status == 0 && f->shape->rule == NEAP_RULE_VJP)
-        status = derive_backward(f, nresults);
+        status = derive_backward(f, f->shape->results);
     if (status == 0)
         status = add_main(f);
     for (int p = 0; p < n && status == 0; p++)

@@ -31,12 +31,14 @@ static int take_consts(lazy_control *control, int nattrs, const int64_t *attrs, 
 static int take_call(lazy_control *control, int nattrs, const int64_t *attrs) {
     static const int programs[] = {[NEAP_RULE_NONE] = 1, [NEAP_RULE_VJP] = 3, [NEAP_RULE_JVP] = 2};
     lazy_control_shape *shape = &control->shape;
-    if (nattrs != 2 + control->nprograms || attrs[0] < 0 || attrs[0] > NEAP_RULE_JVP ||
-        control->nprograms != programs[attrs[0]] || attrs[1] < 0 || attrs[1] > shape->nin)
+    if (nattrs != 3 + control->nprograms || attrs[0] < 0 || attrs[0] > NEAP_RULE_JVP ||
+        control->nprograms != programs[attrs[0]] || attrs[1] < 0 || attrs[1] > shape->nin || attrs[2] < 0 ||
+        attrs[2] > control->programs[0]->outputs.n)
         return bad(control, "bad attributes");
     shape->rule = (int)attrs[0];
     shape->operands = (int)attrs[1];
-    return take_consts(control, nattrs, attrs, 2, shape->operands);
+    shape->results = (int)attrs[2];
+    return take_consts(control, nattrs, attrs, 3, shape->operands);
 }
 
 static int take_cond(lazy_control *control, int nattrs, const int64_t *attrs) {

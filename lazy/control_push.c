@@ -136,15 +136,16 @@ int lazy_control_push(neap_ctx *ctx, const lazy_launch *launch) {
         return neap_error(NEAP_E_MEMORY, "out of memory while pushing");
     }
     job->effects = job->runner->effects != 0;
-    neap_var *block = neap_buffer_var(job->block);
+    neap_var *writes[] = {neap_buffer_var(job->block), neap_buffer_var(job->room)};
+    bool shared = neap_buffer_bytes(job->room) >= LAZY_SHARED_ROOM; /* with other steps of its plan */
     neap_push push = {.name = step->call.op->name,
                       .site = step->site,
                       .device = step->device,
                       .flags = step->cost < LAZY_SMALL_COST ? NEAP_PUSH_SMALL : 0,
                       .nreads = find_reads(job, reads),
-                      .nwrites = 1,
+                      .nwrites = shared ? 2 : 1,
                       .reads = reads,
-                      .writes = &block,
+                      .writes = writes,
                       .bytes = (int64_t)neap_buffer_bytes(job->block),
                       .cost = step->cost};
     status = push_job(job, job->runner->effects, &push);

@@ -48,4 +48,13 @@ int lazy_tape_gradient(neap_ctx *ctx, int level, int nresults, neap_node *const 
 int lazy_tape_tangent(neap_ctx *ctx, int level, int n, neap_node *const *wrt, neap_node *const *tangents, int nresults,
                       neap_node *const *results, neap_node **out);
 
+/* derive_program.c: a program on given inputs; what it gives is in the arena. --------------------------------------------- */
+int lazy_program_on(neap_ctx *ctx, neap_program *program, neap_node *const *in, neap_node **out);
+/* Cotangents of the inputs with active[k] (of the others NULL) for those of the outputs; a NULL seed is zero. */
+int lazy_program_gradient(neap_ctx *ctx, neap_program *program, neap_node *const *in, const bool *active,
+                          neap_node *const *seeds, neap_node **back);
+/* Tangents of the outputs for those of the inputs; NULL is zero. */
+int lazy_program_tangent(neap_ctx *ctx, neap_program *program, neap_node *const *in, neap_node *const *tangents,
+                         neap_node **out);
+
 #endif

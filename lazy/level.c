@@ -25,8 +25,11 @@ static int level_check(neap_ctx *ctx, int level) {
 
 void lazy_leave_level(neap_ctx *ctx, int64_t from, uint32_t bit) {
     int64_t kept = from, n = ctx->tape.n;
+    bool trace = ctx->levels[__builtin_ctz(bit)].trace;
     for (int64_t k = from; k < n; k++) {
         neap_node *node = ctx->tape.at[k];
+        if (trace && node->levels & bit)
+            node->levels = 0; /* it depends on what will never have a value: no derivative may look at it */
         node->levels &= ~bit;
         if (node->levels) {
             node->tape = (int32_t)kept;

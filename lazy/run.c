@@ -341,19 +341,47 @@ static int allocate(neap_ctx *ctx, lazy_plan *plan, neap_node *const *region, co
     return 0;
 }
 
-/* The memory that each step of control flow needs for its run, in their order. */
+typedef struct shared_room {
+    size_t bytes; /* what the largest step on a device needs */
+    neap_buffer *room;
+} shared_room;
+
+static size_t room_bytes(const lazy_plan *plan, neap_node *const *region, int32_t step) {
+    return plan->steps[step]->control ? lazy_runner_bytes(lazy_control_of(region[plan->steps[step]->node])->runner) : 0;
+}
+
+static int allocate_room(neap_ctx *ctx, int device, size_t bytes, shared_room *shared, neap_buffer **room) {
+    bool own = bytes < LAZY_SHARED_ROOM;
+    if (!own && shared->room) {
+        *room = neap_buffer_retain(shared->room);
+        return 0;
+    }
+    bytes = own ? bytes : shared->bytes;
+    int status = neap_buffer_new(device, bytes, room);
+    if (status == 0)
+        lazy_count_bytes(ctx, (int64_t)bytes);
+    if (status == 0 && !own)
+        shared->room = *room;
+    return status;
+}
+
+/* The memory that each step of control flow needs for its run, in their order. What is large is one for all of them that
+ * run on a device. */
 static int allocate_rooms(neap_ctx *ctx, const lazy_plan *plan, neap_node *const *region, neap_buffer ***out) {
     int32_t n = 0;
     neap_buffer **rooms = *out = calloc((size_t)plan->ncontrols, sizeof *rooms);
-    int status = rooms ? 0 : neap_error(NEAP_E_MEMORY, "out of memory while pushing");
+    shared_room *shared = calloc((size_t)neap_engine_devices(), sizeof *shared);
+    int status = rooms && shared ? 0 : neap_error(NEAP_E_MEMORY, "out of memory while pushing");
     for (int32_t k = 0; k < plan->nsteps && status == 0; k++) {
-        const lazy_step *step = plan->steps[k];
-        if (!step->control)
-            continue;
-        size_t bytes = lazy_runner_bytes(lazy_control_of(region[step->node])->runner);
-        if ((status = neap_buffer_new(step->device, bytes, &rooms[n++])) == 0)
-            lazy_count_bytes(ctx, (int64_t)bytes);
+        size_t bytes = room_bytes(plan, region, k), *largest = &shared[plan->steps[k]->device].bytes;
+        *largest = bytes > *largest ? bytes : *largest;
     }
+    for (int32_t k = 0; k < plan->nsteps && status == 0; k++) {
+        int device = plan->steps[k]->device;
+        if (plan->steps[k]->control)
+            status = allocate_room(ctx, device, room_bytes(plan, region, k), &shared[device], &rooms[n++]);
+    }
+    free(shared);
     return status;
 }
 

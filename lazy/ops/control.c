@@ -65,10 +65,10 @@ static int results(const neap_node *node) {
 /* clang-format off */
 NEAP_OP(call,
     .doc = "A program, run as one step. Its rule says how it is differentiated: 0, by itself (reverse mode runs it again); "
-           "1, by programs for reverse mode; 2, by a program for forward mode.",
-    .attrs = "control rule operands own…", .kind = LAZY_CALL, .arity = 255, .types = LAZY_ALL,
+           "1, by programs for reverse mode; 2, by a program for forward mode. Behind its `results` there may be residuals.",
+    .attrs = "control rule operands results own…", .kind = LAZY_CALL, .arity = 255, .types = LAZY_ALL,
     .flags = LAZY_OP_DENSE | LAZY_OP_HIDDEN | LAZY_OP_CONTROL, .dtype = refuse, .results = results,
-    .batch = lazy_control_batch)
+    .grad = lazy_call_grad, .jvp = lazy_call_jvp, .batch = lazy_control_batch)
 
 NEAP_OP(cond,
     .doc = "One of several programs: the one that the index, an i32, counts from 0; it is clamped.",

@@ -405,7 +405,7 @@ end
 -- donate: positions of arguments whose arrays the call may use up: their memory becomes that of results, or is freed.
 -- These arrays are deleted; using one afterwards raises. np.explain(f) tells of arrays that could not be used up.
 function np.jit(f, given_options)
-    check_function("jit", f)
+    f = check_function("jit", f)
     local given = core.options("jit", given_options, { static = true, donate = true })
     local is_static, names = statics_of(given.static)
     local is_donated = {}

@@ -119,6 +119,7 @@ local structural = {
     take = { function(x) return np.take(x, repeated, { axis = 0 }) end, { some(3, 2) } },
     put_add = { function(x, y) return x:at { repeated }:add(y) end, { some(3, 2), some(3, 2) } },
     put_set = { function(x, y) return x:at { distinct }:set(y) end, { some(3, 2), some(2, 2) } },
+    call = { np.checkpoint(function(x, y) return np.sin(x) * y + y * y end), { some(3), some(3) } },
     debug_hold = { function(x)
         local y, let_go = np.debug.hold(x * x)
         let_go()
@@ -127,8 +128,9 @@ local structural = {
     debug_sleep = { function(x) return np.debug.sleep(x * x, 0) end, { some(2) } },
 }
 -- alias stands for the argument itself in every gradient; debug_fail has no value; ops over named axes have gradients
--- between the examples of a batch (tests/stdlib/collective_test.lua).
-local exempt = { alias = true, debug_fail = true }
+-- between the examples of a batch (tests/stdlib/collective_test.lua); loops and branches have a test of their own
+-- (tests/lazy/control_test.lua).
+local exempt = { alias = true, debug_fail = true, cond = true, scan = true, while_loop = true }
 for _, name in ipairs { "psum", "pmax", "pmin", "all_gather", "psum_scatter", "all_to_all", "ppermute" } do
     exempt[name] = true
 end

@@ -1,0 +1,274 @@
+--- custom_test.lua: np.custom_vjp, np.custom_jvp, np.checkpoint, np.stop_gradient: whose derivatives are taken, in
+-- which modes, orders and surroundings; what is refused.
+local check = require "tests.check"
+local np = require "neap"
+
+local function same(a, b, what) check.equal(a:totable(), b:totable(), what) end
+local function close(a, b, what) check.close(a:totable(), b:totable(), 1e-5, what) end
+
+local x, y = np.array { 0.5, -1, 2 }, np.array { 3, 0.25, -2 }
+
+--- A sine whose derivative in reverse mode is 10 cos.
+local function loud_sine()
+    return np.custom_vjp(function(a) return np.sin(a) end):defvjp(
+        function(a) return np.sin(a), { c = np.cos(a) } end,
+        function(saved, ct) return saved.c * ct * 10 end)
+end
+
+--- The same by forward mode.
+local function loud_sine_jvp()
+    return np.custom_jvp(function(a) return np.sin(a) end):defjvp(function(primals, tangents)
+        return np.sin(primals[1]), np.cos(primals[1]) * tangents[1] * 10
+    end)
+end
+
+local function total(f) return function(...) return f(...):sum() end end
+
+check.test("custom_vjp: the rule is the derivative", function()
+    local f = loud_sine()
+    same(f(x), np.sin(x), "outside of derivatives")
+    close(np.grad(total(f))(x), np.cos(x) * 10)
+    local out, pull = np.vjp(f, x)
+    same(out, np.sin(x))
+    close(pull(y), np.cos(x) * y * 10)
+    close(pull(x), np.cos(x) * x * 10)
+    close(np.grad(function(a) return (f(a * 2) * a):sum() end)(x), np.sin(x * 2) + np.cos(x * 2) * x * 20)
+    local value, gradient = np.value_and_grad(total(f))(x)
+    close(value, np.sin(x):sum())
+    close(gradient, np.cos(x) * 10)
+end)
+
+check.test("custom_vjp: under jit, and in programs that are differentiated later", function()
+    local f, want = loud_sine(), np.cos(x) * 10
+    close(np.jit(f)(x), np.sin(x))
+    close(np.jit(np.grad(total(f)))(x), want)
+    close(np.grad(np.jit(total(f)))(x), want)
+    local program = np.trace(f)(x)
+    close(program(x), np.sin(x))
+    close(np.grad(function(a) return (program(a) * y):sum() end)(x), want * y)
+    close(np.jit(np.grad(np.jit(total(np.jit(f)))))(x), want)
+end)
+
+check.test("custom_vjp: several arguments and results, trees", function()
+    local f = np.custom_vjp(function(t, b) return { t.a * b, n = "text" }, t.list[1] + 1 end)
+    f:defvjp(function(t, b)
+        local product, sum = { t.a * b, n = "text" }, t.list[1] + 1
+        return product, sum, { t.a, b }
+    end, function(saved, of_product, of_sum)
+        check.equal(of_product.n, false)
+        return { a = of_product[1] * saved[2] * 2, list = { of_sum * 3 } }, (of_product[1] * saved[1]):sum() * 5
+    end)
+    local function scalar(t, b)
+        local product, sum = f(t, b)
+        return product[1]:sum() + (sum * y):sum()
+    end
+    local by_t, by_b = np.grad(scalar, { argnums = { 1, 2 } })({ a = x, list = { y } }, np.array(4))
+    close(by_t.a, np.full(3, 8))
+    close(by_t.list[1], y * 3)
+    close(by_b, np.array(x:sum():item() * 5))
+end)
+
+check.test("custom_vjp: missing cotangents are zeros, unused results have zero cotangents", function()
+    local f = np.custom_vjp(function(a, b) return a * b, a + b end):defvjp(
+        function(a, b) return a * b, a + b end,
+        function(_, _, of_sum) return of_sum * 7 end)
+    local by_a, by_b = np.grad(function(a, b) return (select(2, f(a, b))):sum() end, { argnums = { 1, 2 } })(x, y)
+    same(by_a, np.full(3, 7))
+    same(by_b, np.zeros(3))
+    same(np.grad(function(a, b) return (f(a, b)):sum() end)(x, y), np.zeros(3))
+end)
+
+check.test("custom_vjp: arguments that are not differentiated", function()
+    local f = np.custom_vjp(function(op, a, n) return op(a) * n end, { nondiff_argnums = { 1, 3 } }):defvjp(
+        function(op, a, n) return op(a) * n, a end,
+        function(op, n, a, ct)
+            check.equal(type(op), "function")
+            return ct * a * n
+        end)
+    same(f(np.exp, x, 2), np.exp(x) * 2)
+    close(np.grad(function(a) return f(np.exp, a, 3):sum() end)(x), x * 3)
+    local k = np.custom_vjp(function(a, indices) return np.take(a, indices) end):defvjp(
+        function(a, indices) return np.take(a, indices), a end,
+        function(a, ct) return a * ct:sum() end)
+    same(np.grad(function(a) return k(a, np.array({ 0, 0 }, { dtype = "i32" })):sum() end)(x), x * 2)
+end)
+
+check.test("custom_jvp: both modes follow the rule", function()
+    local f, want = loud_sine_jvp(), np.cos(x) * 10
+    same(f(x), np.sin(x))
+    close(select(2, np.jvp(f, { x }, { y })), want * y)
+    close(np.grad(total(f))(x), want)
+    close((select(2, np.vjp(f, x)))(y), want * y)
+    close((select(2, np.linearize(f, x)))(y), want * y)
+    close(np.jacfwd(f)(x), np.diag(want))
+    close(np.jacrev(f)(x), np.diag(want))
+    close(np.jit(np.grad(total(f)))(x), want)
+    close(np.grad(np.jit(total(f)))(x), want)
+    close(select(2, np.jvp(np.jit(f), { x }, { y })), want * y)
+end)
+
+check.test("custom_jvp: several arguments; zeros for what is missing", function()
+    local f = np.custom_jvp(function(a, t) return a * t.b, a end):defjvp(function(primals, tangents)
+        local a, t = primals[1], primals[2]
+        return a * t.b, a, tangents[1] * t.b * 2 + tangents[2].b * a * 3, nil
+    end)
+    local function g(a, b)
+        local product, same_a = f(a, { b = b })
+        return product:sum() + same_a:sum()
+    end
+    local by_a, by_b = np.grad(g, { argnums = { 1, 2 } })(x, y)
+    close(by_a, y * 2)
+    close(by_b, x * 3)
+    close(select(2, np.jvp(g, { x, y }, { np.ones(3), np.zeros(3) })), (y * 2):sum())
+end)
+
+check.test("higher orders: a rule that calls its function is used again", function()
+    local f = np.custom_jvp(function(a) return a * a * a end)
+    f:defjvp(function(primals, tangents)
+        local a = primals[1]
+        return f(a), (f(a) + a) * tangents[1] -- as if f' = f + a
+    end)
+    -- f'' = f' + 1 = f + a + 1
+    local cube = x * x * x
+    close(np.grad(total(f))(x), cube + x)
+    close(np.grad(total(np.grad(total(f))))(x), cube + x + 1)
+    close(select(2, np.jvp(np.grad(total(f)), { x }, { np.ones(3) })), cube + x + 1)
+    local v = loud_sine()
+    close(np.grad(total(np.grad(total(v))))(x), np.sin(x) * -10, "through the residuals of fwd")
+    close(np.grad(total(np.jit(np.grad(total(v)))))(x), np.sin(x) * -10)
+    local again = np.custom_vjp(function(a) return a * a end)
+    again:defvjp(function(a) return again(a), a end, function(a, ct) return ct * again(a) end) -- as if f' = f
+    close(np.grad(total(np.grad(total(again))))(x), x * x)
+end)
+
+check.test("vmap", function()
+    local rows = np.stack { x, y }
+    for _, f in ipairs { loud_sine(), loud_sine_jvp() } do
+        close(np.vmap(f)(rows), np.sin(rows))
+        close(np.vmap(np.grad(total(f)))(rows), np.cos(rows) * 10)
+        close(np.grad(function(m) return np.vmap(f)(m):sum() end)(rows), np.cos(rows) * 10)
+    end
+    local function f(a) return np.tanh(a * a) end
+    close(np.vmap(np.grad(total(np.checkpoint(f))))(rows), np.vmap(np.grad(total(f)))(rows))
+end)
+
+check.test("jit finds the arrays that a function with a rule captures", function()
+    local scale = np.array(2)
+    local f = np.custom_vjp(function(a) return a * scale end):defvjp(
+        function(a) return a * scale, scale end,
+        function(saved, ct) return ct * saved end)
+    local jitted = np.jit(f)
+    close(jitted(x), x * 2)
+    scale = np.array(3)
+    close(jitted(x), x * 3)
+end)
+
+check.test("what is refused", function()
+    local f = np.custom_vjp(function(a) return a * 2 end)
+    same(f(x), x * 2)
+    check.raises(function() np.grad(total(f))(x) end, "no rule yet: call :defvjp")
+    check.raises(function() np.custom_vjp(3) end, "argument 1")
+    check.raises(function() f:defvjp(nil) end, "argument 1")
+    check.raises(function() np.jvp(loud_sine(), { x }, { y }) end, "np.custom_vjp has no forward derivative")
+    f:defvjp(function(a) return a:sum(), a end, function(_, ct) return ct end)
+    check.raises(function() np.grad(total(f))(x) end, "result 1 of fwd: expected dtype f32 and shape %(3,%)")
+    f:defvjp(function(a) return a * 2, a end, function(_, ct) return ct:sum() end)
+    check.raises(function() np.grad(total(f))(x) end, "cotangent 1 of bwd: expected dtype f32 and shape %(3,%)")
+    f:defvjp(function(a) return a * 2, a end, function(_, ct) return ct, ct end)
+    check.raises(function() np.grad(total(f))(x) end, "bwd returned 2 cotangents for 1 arguments")
+    f:defvjp(function(a) return a * 2, a, a end, function(_, ct) return ct end)
+    check.raises(function() np.grad(total(f))(x) end, "fwd returned 3 values")
+    local g = np.custom_jvp(function(a) return a * 2 end):defjvp(function(p) return p[1] * 2 end)
+    check.raises(function() np.jvp(g, { x }, { y }) end, "the rule returned 1 values")
+    g:defjvp(function(p, t) return p[1] * 2, t[1] * t[1] end)
+    check.raises(function() np.grad(total(g))(x) end, "not linear in its tangents")
+    local function closes_over(b)
+        local h = loud_sine()
+        h.user_function = function(a) return np.sin(a) * b end
+        h:defvjp(function(a) return np.sin(a) * b, b end, function(_, ct) return ct end)
+        return h(x):sum()
+    end
+    check.raises(function() np.grad(closes_over)(y) end, "pass it as an argument")
+end)
+
+check.test("checkpoint: same values and derivatives, in every mode and order", function()
+    local w = np.array { { 1, 2, 0 }, { -0.5, 0.25, 1 }, { 3, -1, 2 } }
+    local function f(a, m) return np.tanh(a:matmul(m)) * a, { (a * a):sum() } end
+    local g = np.checkpoint(f)
+    local function scalar(h) return function(a, m)
+        local first, second = h(a, m)
+        return (first * y):sum() + second[1]
+    end end
+    same((g(x, w)), (f(x, w)))
+    local both = { argnums = { 1, 2 } }
+    local want_a, want_m = np.grad(scalar(f), both)(x, w)
+    local by_a, by_m = np.grad(scalar(g), both)(x, w)
+    close(by_a, want_a)
+    close(by_m, want_m)
+    by_a, by_m = np.jit(np.grad(scalar(g), both))(x, w)
+    close(by_a, want_a)
+    close(by_m, want_m)
+    close((np.grad(np.jit(scalar(g)))(x, w)), want_a)
+    local _, tangent = np.jvp(scalar(g), { x, w }, { y, w })
+    close(tangent, select(2, np.jvp(scalar(f), { x, w }, { y, w })))
+    close(np.hessian(scalar(g))(x, w), np.hessian(scalar(f))(x, w))
+    local function captured(h) return function(m) return h(function(a) return np.tanh(a:matmul(m)) end)(x):sum() end end
+    close(np.grad(captured(np.checkpoint))(w), np.grad(captured(function(h) return h end))(w))
+end)
+
+check.test("checkpoint lowers the peak of memory of the gradient of a deep network", function()
+    local layers, width, rows = 16, 128, 256
+    local weights = {}
+    for k = 1, layers do
+        local key = np.random.key(k)
+        weights[k] = { up = (np.random.normal(key, { width, 4 * width }) * 0.1):wait(),
+                       down = (np.random.normal(np.random.fold_in(key, 1), { 4 * width, width }) * 0.1):wait() }
+    end
+    local function layer(h, w)
+        local a = np.tanh(h:matmul(w.up))
+        return h + np.sigmoid(a * a + a):matmul(w.down) * 0.5
+    end
+    local function loss(apply)
+        return function(h)
+            for k = 1, layers do h = apply(h, weights[k]) end
+            return (h * h):mean()
+        end
+    end
+    local input = np.random.normal(np.random.key(0), { rows, width }):wait()
+    local function peak(f)
+        local gradient = np.jit(np.grad(f))
+        gradient(input):wait() -- what is made once
+        collectgarbage()
+        collectgarbage()
+        np.wait_all()
+        np.memory.reset_peak()
+        local before, g = np.memory().live, gradient(input):wait()
+        np.wait_all()
+        return np.memory().peak - before, g
+    end
+    local whole, expected = peak(loss(layer))
+    local lowered, got = peak(loss(np.checkpoint(layer)))
+    same(got, expected, "the same bits")
+    check.ok(lowered * 2 <= whole, ("%d bytes instead of %d"):format(lowered, whole))
+end)
+
+check.test("a checkpointed function with ordered effects is refused where it is differentiated", function()
+    local f = np.checkpoint(function(a)
+        print(a)
+        return a * 2
+    end)
+    local text = check.raises(function() np.grad(total(f))(x) end, "checkpoint: .* ordered effect, print at ")
+    check.ok(text:find("custom_test.lua:%d+, which would happen twice"), text)
+    local jitted = np.jit(f)
+    check.raises(function() np.jvp(jitted, { x }, { y }) end, "ordered effect, print")
+    local called = np.checkpoint(np.callback(function(v) return v end, { result = x }))
+    check.raises(function() np.grad(total(called))(x) end, "ordered effect")
+end)
+
+check.test("stop_gradient", function()
+    close(np.grad(function(a) return (a * np.stop_gradient(a)):sum() end)(x), x)
+    close(select(2, np.jvp(function(a) return a * np.stop_gradient { k = a }.k end, { x }, { y })), x * y)
+    check.equal(np.stop_gradient { 1, "a", { x } }[2], "a")
+end)
+
+check.done()
