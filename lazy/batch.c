@@ -1,8 +1,8 @@
 /* batch.c: batching a program: its ops are recorded again for many examples at once.
  *
- * The walk goes over the program's nodes in their order, inputs before users. What none of its inputs is batched for is
- * recorded as it was, once for all examples; for anything else the row's rule builds it (batch.h). So the number of nodes depends on the
- * program alone, and the result is made of ordinary ops: it may be differentiated, traced, and batched again.
+ * The walk goes over the program's nodes in their order, inputs before users. A node without a batched input is recorded
+ * as it was, once for all examples; any other is built by the row's rule (batch.h). So the number of nodes depends on
+ * the program alone, and the result is made of ordinary ops: it may be differentiated, traced, and batched again.
  *
  * Effects stay in their order. An ordered effect is refused: its order is one of program points, and says nothing about
  * the examples. An unordered one that reads something batched happens once for each example, in their order.
@@ -35,7 +35,7 @@ typedef struct lazy_batch_walk {
     int64_t next_effect, root;
 } batching;
 
-/* ---- For writing rules -------------------------------------------------------------------------------------------- */
+/* ---- For writing rules ------------------------------------------------------------------------------------------- */
 int lazy_batch_done(const lazy_batching *g) {
     return g->out ? 0 : neap_error_code();
 }
@@ -101,7 +101,7 @@ int lazy_batch_part(lazy_batching *g, int k) {
     return 0;
 }
 
-/* ---- Rules that rows share ---------------------------------------------------------------------------------------- */
+/* ---- Rules that rows share --------------------------------------------------------------------------------------- */
 int lazy_batch_map(lazy_batching *g) {
     neap_node *in[NEAP_MAX_INPUTS];
     for (int k = 0; k < g->node->nin; k++)
@@ -138,7 +138,7 @@ int lazy_batch_axis(lazy_batching *g) {
     return all_batched(g, attrs);
 }
 
-/* ---- The walk ----------------------------------------------------------------------------------------------------- */
+/* ---- The walk ---------------------------------------------------------------------------------------------------- */
 static int refuse_ordered(const char *what, const char *site) {
     return neap_error(
         NEAP_E_TRACE,
@@ -348,7 +348,7 @@ int lazy_program_batch(neap_ctx *ctx, neap_program *program, int64_t size, neap_
     return status ? lazy_fail_for_good(status, !trace && w.next_effect > 0) : 0;
 }
 
-/* ---- Public -------------------------------------------------------------------------------------------------------- */
+/* ---- Public ------------------------------------------------------------------------------------------------------ */
 /* Does a node fit input k as a batch: the examples, then the input's own axes? */
 static int check_batched(const neap_program *program, int k, const neap_node *node, int64_t size) {
     const neap_node *want = program->inputs.at[k];

@@ -1,15 +1,15 @@
 /* batch.h: batching: from the op of one example to an op over many.
  *
  * A *batched* array has the examples along axis 0, ahead of the axes that it has for one example; what is not batched
- * is the same for all examples. A row's rule (.batch) is given an op as it was recorded for one example, and what its inputs
- * have become, and builds what its result becomes:
+ * is the same for all examples. A row's rule (.batch) is given an op as it was recorded for one example, and what its
+ * inputs have become, and builds what its result becomes:
  *
  *      one example   in (3, 4)      in (4,)    ─▶ op ─▶ (3, 4)
  *      the rule      in (n, 3, 4)   in (4,)    ─▶ op ─▶ (n, 3, 4)
  *
  * Requirements for a rule:
- *  1. It is called only when an input is batched, with any of them batched, and builds as many nodes for two examples as
- *     for a thousand (but callbacks, which are called once for each).
+ *  1. It is called only when an input is batched, with any of them batched, and builds as many nodes for two examples
+ *     as for a thousand (but callbacks, which are called once for each).
  *  2. Element for element its result has the bits that the op gives for each example alone; a library's product may be
  *     put together differently.
  *  3. What is not batched is not copied for each example where one op can do without.
@@ -31,7 +31,7 @@ struct lazy_batching {
     struct lazy_batch_walk *walk;
 };
 
-/* ---- Rules that rows share ---------------------------------------------------------------------------------------- */
+/* ---- Rules that rows share --------------------------------------------------------------------------------------- */
 int lazy_batch_map(lazy_batching *g);    /* all maps: ranks are aligned, what is not batched broadcasts */
 int lazy_batch_reduce(lazy_batching *g); /* all reductions: axes are counted one further */
 /* The same op with the same attributes on all inputs batched: of ops that take any axes in front. */
@@ -39,13 +39,13 @@ int lazy_batch_leading(lazy_batching *g);
 /* As lazy_batch_leading, where the first attribute is an axis of the first input. */
 int lazy_batch_axis(lazy_batching *g);
 
-/* ---- For writing rules -------------------------------------------------------------------------------------------- */
+/* ---- For writing rules ------------------------------------------------------------------------------------------- */
 /* Input k with the examples in front, whether it was batched or not: then it is broadcast. */
 neap_node *lazy_batch_all(lazy_batching *g, int k);
 /* The same of any node that is not batched. */
 neap_node *lazy_batch_spread(lazy_batching *g, neap_node *node);
-/* Input k with as many axes as `ndim` after that of the examples: new ones of size 1 stand in front of its own. What is
- * not batched is left as it is. */
+/* Input k with as many axes as `ndim` after that of the examples: new ones of size 1 stand in front of its own. What
+ * is not batched is left as it is. */
 neap_node *lazy_batch_align(lazy_batching *g, int k, int ndim);
 /* A node with its axis `from` moved to place `to`. */
 neap_node *lazy_batch_move(lazy_batching *g, neap_node *node, int from, int to);
@@ -58,11 +58,11 @@ int lazy_batch_part(lazy_batching *g, int k);
 /* The end of a rule: out of memory, or whatever error there was, if nothing was built. */
 int lazy_batch_done(const lazy_batching *g);
 
-/* ---- The driver ------------------------------------------------------------------------------------------------------
+/* ---- The driver ----------------------------------------------------------------------------------------------------
  * Records the ops of a program for `size` examples, on inputs of which some are batched. outputs are OWNED (on failure
- * there are none); out_batched says which of them are. Its effects are those of the innermost open trace, or happen; one
- * that is unordered and reads something batched happens for each example in turn, one that is ordered is an error.
- * The inputs must fit (neap_program_batch checks). */
+ * there are none); out_batched says which of them are batched. Its effects are those of the innermost open trace, or
+ * happen; one that is unordered and reads something batched happens for each example in turn, one that is ordered is an
+ * error. The inputs must fit (neap_program_batch checks). */
 int lazy_program_batch(neap_ctx *ctx, neap_program *program, int64_t size, neap_node *const *inputs,
                        const bool *batched, neap_node **outputs, bool *out_batched);
 

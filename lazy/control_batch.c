@@ -1,14 +1,14 @@
 /* control_batch.c: batching control flow: programs of one example become programs of many, and the node runs those.
  *
  *      call            the program, batched
- *      cond            with one index for all: the branches, batched; with one for each example: all branches run, and each
- *                      example takes its own
- *      scan            the body, batched, on carries that are batched if the body makes them so: as many tries as it takes
+ *      cond            with one index for all: the branches, batched; with one for each example: all branches run, and
+ *                      each example takes its own
+ *      scan            the body, batched, on carries that are batched if the body makes them so: it takes some tries
  *      while_loop      the same; with a condition for each example it runs until none holds, and examples that are done
  *                      stay as they are
  *
- * A program is batched inside a trace of its own (batch.c), so the result is a closed program like any other. Effects that
- * an example may or may not reach have no batch: they are errors.
+ * A program is batched inside a trace of its own (batch.c), so the result is a closed program like any other. Effects
+ * that an example may or may not reach have no batch: they are errors.
  */
 #include <string.h>
 
@@ -16,7 +16,7 @@
 #include "lazy/control.h"
 #include "lazy/ops/build.h"
 
-/* ---- Programs ------------------------------------------------------------------------------------------------------ */
+/* ---- Programs ---------------------------------------------------------------------------------------------------- */
 /* What becomes of an output: as it comes; batched in any case; summed over the examples if it is batched. */
 enum { AS_IT_COMES, BATCHED, SUMMED };
 
@@ -71,8 +71,8 @@ static neap_node *as_wanted(lazy_batching *g, neap_node *node, int want, bool *b
     return node;
 }
 
-/* Inside a trace: records a program on placeholders of its own, and brings its outputs into the form that is wanted (by output;
- * NULL: as they come). */
+/* Inside a trace: records a program on placeholders of its own, and brings its outputs into the form that is wanted
+ * (by output; NULL: as they come). */
 static int record_wanted(lazy_batching *g, int level, neap_program *program, const bool *batched, const uint8_t *want,
                          neap_node **out, bool *out_batched) {
     neap_node **in = nodes_new(program->inputs.n);
@@ -110,7 +110,7 @@ static int look(lazy_batching *g, neap_program *program, const bool *batched, bo
     return status;
 }
 
-/* ---- Nodes --------------------------------------------------------------------------------------------------------- */
+/* ---- Nodes ------------------------------------------------------------------------------------------------------- */
 typedef struct flow { /* a node that is being batched, and what its programs become */
     lazy_batching *g;
     const lazy_control *control;
@@ -182,7 +182,8 @@ static int add_input(flow *f, neap_node *node) {
     return !node ? neap_error_code() : lazy_push(&f->in, node) ? NEAP_E_MEMORY : 0;
 }
 
-/* Adds what program p reads alone: its own inputs and, behind them, what its derived one has lifted. *count: how many. */
+/* Adds what program p reads alone: its own inputs and, behind them, what its derived one has lifted. *count: how
+ * many. */
 static int add_own(flow *f, int p, int64_t *count) {
     lazy_nodes *lifted = &f->programs[p]->lifted;
     int64_t before = f->in.n;
@@ -234,13 +235,13 @@ static int refuse_effects(const flow *f) {
         lazy_node_op(f->g->node)->name, site);
 }
 
-/* ---- call ---------------------------------------------------------------------------------------------------------- */
+/* ---- call -------------------------------------------------------------------------------------------------------- */
 static bool is_float(const neap_node *node) {
     return neap_dtype_kind(node->dtype) == 'f';
 }
 
-/* Program 2 of a rule for reverse mode, (residuals…, cotangents of float results…, own…) → cotangents of float operands…:
- * `residuals` says which residuals are batched, and result flags are those of program 0. */
+/* Program 2 of a rule for reverse mode, (residuals…, cotangents of float results…, own…) → cotangents of float
+ * operands…: `residuals` says which residuals are batched, and result flags are those of program 0. */
 static int derive_backward(flow *f, int nresults) {
     neap_program *forward = f->control->programs[1], *backward = f->control->programs[2];
     bool *flags = f->flags[2];
@@ -322,7 +323,7 @@ static int batch_call(flow *f) {
     return status ? status : record_flow(f, f->out[0]);
 }
 
-/* ---- cond ---------------------------------------------------------------------------------------------------------- */
+/* ---- cond -------------------------------------------------------------------------------------------------------- */
 /* All branches, of which each example takes its own. */
 static int select_branches(flow *f) {
     lazy_batching *g = f->g;
@@ -378,8 +379,9 @@ static int batch_cond(flow *f) {
     return status ? status : record_flow(f, f->out[0]);
 }
 
-/* ---- scan ---------------------------------------------------------------------------------------------------------- */
-/* Finds out which carries of a loop are batched: those that are at the start, and those that its body (program p) makes so. */
+/* ---- scan -------------------------------------------------------------------------------------------------------- */
+/* Finds out which carries of a loop are batched: those that are at the start, and those that its body (program p)
+ * makes so. */
 static int settle_carries(flow *f, int p) {
     bool more = true;
     int status = 0;
@@ -419,7 +421,7 @@ static int batch_scan(flow *f) {
     return status ? status : record_flow(f, f->out[0]);
 }
 
-/* ---- while_loop ---------------------------------------------------------------------------------------------------- */
+/* ---- while_loop -------------------------------------------------------------------------------------------------- */
 /* Inside a trace: the condition, and whether any example has it. */
 static int record_condition(flow *f, int level, neap_node **out) {
     lazy_batching *g = f->g;
@@ -429,8 +431,8 @@ static int record_condition(flow *f, int level, neap_node **out) {
     return status ? status : *out ? 0 : neap_error_code();
 }
 
-/* Inside a trace: the body, which leaves the carries of examples without the condition as they are. Its inputs are those of
- * the body, then those that the condition has alone. */
+/* Inside a trace: the body, which leaves the carries of examples without the condition as they are. Its inputs are
+ * those of the body, then those that the condition has alone. */
 static int record_body(flow *f, int level, neap_node **out) {
     lazy_batching *g = f->g;
     neap_program *condition = f->control->programs[0], *body = f->control->programs[1];
@@ -514,7 +516,7 @@ static int batch_while(flow *f) {
     return status ? status : record_flow(f, f->main);
 }
 
-/* ---- The rule ------------------------------------------------------------------------------------------------------ */
+/* ---- The rule ---------------------------------------------------------------------------------------------------- */
 int lazy_control_batch(lazy_batching *g) {
     flow f;
     int status = flow_begin(&f, g);

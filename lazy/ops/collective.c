@@ -1,9 +1,10 @@
 /* collective.c: ops between the examples of a batch that has a name (np.vmap with axis_name).
  *
- * Input 0 is an array, input 1 the *token* of the axis: the index (i32, 0-d) of the example in it, an input of the trace
- * that vmap made for it. So an op over a name belongs to that trace, and cannot leave it. Batching by the axis itself is
- * told by the token: it alone is batched by it. Then the op becomes ordinary ops over axis 0, which is the named one; batching
- * by any other axis moves past it. The first attributes are the number of the name (neap_axis_name) and the axis's size.
+ * Input 0 is an array, input 1 the *token* of the axis: the index (i32, 0-d) of the example in it, an input of the
+ * trace that vmap made for it. So an op over a name belongs to that trace, and cannot leave it. Batching by the axis
+ * itself is told by the token, which is batched by no other: then the op becomes ordinary ops over axis 0, which is the
+ * named one. Batching by any other axis moves past it. The first attributes are the number of the name (neap_axis_name)
+ * and the axis's size.
  *
  * Gradients are those between the examples: each gets the cotangents of all results that it went into.
  */
@@ -38,12 +39,13 @@ static int unbatched(const lazy_call *call, const neap_run *run) {
                       call->op->name);
 }
 
-/* ---- Building ------------------------------------------------------------------------------------------------------ */
+/* ---- Building ---------------------------------------------------------------------------------------------------- */
 static int64_t size_of(const neap_node *node) {
     return lazy_node_attrs(node)[1];
 }
 
-/* The same op by another axis of examples: its `nplaces` attributes from the third on, axes of the array, move by one. */
+/* The same op by another axis of examples: its `nplaces` attributes from the third on, axes of the array, move by
+ * one. */
 static int other_axis(lazy_batching *g, int nplaces) {
     int64_t attrs[4];
     memcpy(attrs, g->node->attrs, (size_t)(2 + nplaces) * sizeof *attrs);
@@ -57,7 +59,7 @@ static neap_node *reduce_examples(lazy_batching *g, int op) {
     return lazy_build(g->ctx, op, 1, g->in, 2, (int64_t[]){1, 0});
 }
 
-/* ---- psum, pmax, pmin ---------------------------------------------------------------------------------------------- */
+/* ---- psum, pmax, pmin -------------------------------------------------------------------------------------------- */
 static int reduce_shape(const lazy_call_desc *call, lazy_result *out) {
     int status = check_token("psum, pmax or pmin", call);
     return status ? status : lazy_shape_same(call, out);
@@ -114,7 +116,7 @@ NEAP_OP(pmin, .doc = "The smallest over the examples of a named axis.", .attrs =
         .arity = 2, .types = LAZY_ALL, .flags = LAZY_OP_HIDDEN | LAZY_OP_AXIS, .dtype = lazy_dtype_same,
         .shape = reduce_shape, .call = unbatched, .batch = pmin_batch)
 
-/* ---- all_gather, psum_scatter: each is the gradient of the other ---------------------------------------------------- */
+/* ---- all_gather, psum_scatter: each is the gradient of the other ------------------------------------------------- */
 static int gather_shape(const lazy_call_desc *call, lazy_result *out) {
     const lazy_aval *in = &call->in[0];
     int status = check_token("all_gather", call);
@@ -186,7 +188,7 @@ NEAP_OP(psum_scatter,
         .flags = LAZY_OP_HIDDEN | LAZY_OP_AXIS, .dtype = lazy_dtype_same, .shape = scatter_shape, .call = unbatched,
         .grad = scatter_grad, .jvp = lazy_jvp_linear, .batch = scatter_batch)
 
-/* ---- all_to_all ---------------------------------------------------------------------------------------------------- */
+/* ---- all_to_all -------------------------------------------------------------------------------------------------- */
 static int exchange_shape(const lazy_call_desc *call, lazy_result *out) {
     const lazy_aval *in = &call->in[0];
     int status = check_token("all_to_all", call);
@@ -234,7 +236,7 @@ NEAP_OP(all_to_all,
         .flags = LAZY_OP_HIDDEN | LAZY_OP_AXIS, .dtype = lazy_dtype_same, .shape = exchange_shape, .call = unbatched,
         .grad = exchange_grad, .jvp = lazy_jvp_linear, .batch = exchange_batch)
 
-/* ---- ppermute ------------------------------------------------------------------------------------------------------ */
+/* ---- ppermute ---------------------------------------------------------------------------------------------------- */
 static int permute_shape(const lazy_call_desc *call, lazy_result *out) {
     int status = check_token("ppermute", call);
     if (status)
