@@ -392,14 +392,12 @@ int neap_program_batch(neap_ctx *ctx, neap_program *program, int64_t size, int n
         flags[k] = batched[k];
     if (status == 0)
         status = find_inputs(ctx, program, size, n, ids, flags, inputs);
-    if (status == 0 && (status = lazy_program_batch(ctx, program, size, inputs, flags, nodes, flags + nin)) == 0)
-        for (size_t k = 0; k < nout; k++) {
-            out_batched[k] = flags[nin + k];
-            if (status == 0)
-                status = lazy_publish(ctx, nodes[k], &outputs[k]);
-            else
-                lazy_release(ctx, nodes[k]);
-        }
+    if (status == 0)
+        status = lazy_program_batch(ctx, program, size, inputs, flags, nodes, flags + nin);
+    if (status == 0)
+        status = lazy_fail_for_good(lazy_publish_all(ctx, (int)nout, nodes, outputs), program->effects.n > 0);
+    for (size_t k = 0; k < nout && status == 0; k++)
+        out_batched[k] = flags[nin + k];
     free(inputs);
     free(flags);
     return status ? status : lazy_attend(ctx);

@@ -48,7 +48,8 @@ char *__wrap_strdup(const char *text) {
 typedef struct session {
     neap_ctx *ctx;
     neap_program *program;
-    int status; /* of the first call that failed; later ones are not made */
+    int status;    /* of the first call that failed; later ones are not made */
+    int unordered; /* what prints and callbacks are */
     int32_t ids[128];
     int nids;
 } session;
@@ -135,7 +136,7 @@ static int32_t square(session *s) {
 static void print(session *s, int32_t id) {
     neap_piece pieces[] = {{.text = "x ", .bytes = 2}, {.id = id}, {.text = "%.2f", .bytes = 4, .id = sum(s, id)}};
     if (s->status == 0)
-        ended(s, neap_print(s->ctx, &(neap_emit){.stream = NEAP_STDOUT}, 3, pieces));
+        ended(s, neap_print(s->ctx, &(neap_emit){.stream = NEAP_STDOUT, .unordered = s->unordered}, 3, pieces));
 }
 
 /* A callback on x whose result is a further array of its form, told when it is served. */
@@ -144,6 +145,7 @@ static int32_t call_back(session *s, int32_t x) {
     neap_spec spec = {.dtype = NEAP_DTYPE_F32, .ndim = 2, .shape = {2, 2}};
     neap_callback how = {.callee = ++callee,
                          .kind = NEAP_EFFECT_CALLBACK,
+                         .unordered = s->unordered,
                          .nresults = 1,
                          .results = &spec,
                          .name = "session:1",
@@ -286,6 +288,41 @@ static void defer(session *s) {
     neap_program_free(program);
 }
 
+/* Records a program for two examples; what it has lifted is held by the session. */
+static void batch_program(session *s, neap_program *program, int32_t examples, double expected) {
+    int32_t in[4] = {examples}, out = 0, lifted = neap_program_lifted(program, 0, NULL);
+    uint8_t batched[4] = {1}, out_batched = 0;
+    int status = neap_program_lifted(program, 3, in + 1);
+    if (!ended(s, status < 0 ? status : NEAP_OK))
+        return;
+    out = kept(s, neap_program_batch(s->ctx, program, 2, 1 + lifted, in, batched, &out, &out_batched), &out);
+    expect(s, op(s, LAZY_OP_sum, 1, &out, 2, (int64_t[]){1, 0}), expected);
+}
+
+static void batch(session *s) {
+    int level = -1;
+    int32_t w = square(s), x = square(s), in = 0;
+    int32_t examples = op(s, LAZY_OP_broadcast_to, 1, &x, 3, (int64_t[]){2, 2, 2});
+    neap_program *program = NULL;
+    if (s->status || !ended(s, neap_trace_begin(s->ctx, 1, &level)))
+        return;
+    in = kept(s, neap_trace_input(s->ctx, level, NEAP_DTYPE_F32, 0, -1, 2, (int64_t[]){2, 2}, &in), &in);
+    s->unordered = 1;
+    int32_t places = op(s, LAZY_OP_astype, 1, &in, 1, (int64_t[]){NEAP_DTYPE_I32});
+    int32_t taken = op(s, LAZY_OP_take, 2, (int32_t[]){in, places}, 1, (int64_t[]){0});
+    int32_t y = op2(s, LAZY_OP_matmul2, call_back(s, in), w);
+    int32_t z = op(s, LAZY_OP_sum, 1, &taken, 2, (int64_t[]){7, 0});
+    print(s, y);
+    z = op2(s, LAZY_OP_add, sum(s, y), z);
+    s->unordered = 0;
+    if (s->status == 0)
+        ended(s, neap_trace_end(s->ctx, level, 1, &z, &program));
+    neap_level_end(s->ctx, level);
+    if (s->status == 0) /* [[7, 10], [15, 22]], and four times the second row */
+        batch_program(s, program, examples, 2 * (54 + 28));
+    neap_program_free(program);
+}
+
 /* Runs all of it in a context of its own; nothing is left behind. */
 static int run_session(void) {
     session s = {0};
@@ -300,6 +337,7 @@ static int run_session(void) {
     differentiate_all(&s);
     trace(&s);
     defer(&s);
+    batch(&s);
     used = armed - atomic_exchange(&countdown, 0);
     engine_alloc_fail(0);
     if (s.status) { /* what failed does not stop what comes */
@@ -309,6 +347,7 @@ static int run_session(void) {
         differentiate_all(&again);
         trace(&again);
         defer(&again);
+        batch(&again);
         CHECK_EQ(again.status, 0);
         neap_program_free(again.program);
         CHECK_EQ(neap_release(s.ctx, again.nids, again.ids), 0);
