@@ -516,9 +516,9 @@ int lazy_flush_roots(neap_ctx *ctx, int nroots, neap_node *const *roots) {
     ctx->wanted.n = ctx->views.n = 0;
     for (int k = 0; k < nroots && status == 0; k++) {
         if (roots[k]->flags & LAZY_ABSTRACT)
-            status =
-                neap_error(NEAP_E_TRACE, "the value of a traced array is not known while tracing; use np.where, or "
-                                         "make the argument static");
+            status = neap_error(NEAP_E_TRACE,
+                                "the value of a traced array is not known while tracing; use np.cond or np.where, or "
+                                "make the argument static");
         else if (!roots[k]->buffer)
             status = want(ctx, roots[k]);
     }

@@ -193,13 +193,19 @@ function meta.__concat(a, b)
 end
 
 local hints = { lt = "<", le = "<=", eq = "==" }
-local function refuse(method)
+local function refuse(method, a, b)
+    for _, x in ipairs { is_array(a) and a or false, is_array(b) and b or false } do
+        if x and array_info(x).traced ~= 0 then
+            fail("'%s' compares an array whose value is not known while tracing; use np.cond or np.where, or list the "
+                 .. "argument in {static={…}}", hints[method])
+        end
+    end
     fail("'%s' cannot give an array in Lua; use x:%s(y) for elements, np.array_equal(x, y) for a boolean",
           hints[method], method)
 end
 
-function meta.__lt() refuse("lt") end
-function meta.__le() refuse("le") end
+function meta.__lt(a, b) refuse("lt", a, b) end
+function meta.__le(a, b) refuse("le", a, b) end
 
 -- Lua calls this for every comparison with an array, also for `x == nil`. Only an array or a number could have been
 -- meant by elements; the same handle is the same array.
@@ -209,7 +215,7 @@ function meta.__eq(a, b)
     elseif type(a) ~= "number" and type(b) ~= "number" then
         return false
     end
-    refuse("eq")
+    refuse("eq", a, b)
 end
 
 -- ---- Elementwise functions ------------------------------------------------------------------------------------------

@@ -141,7 +141,11 @@ local kinds = { string = "a string", table = "a table", ["function"] = "a functi
 
 --- A value in words, for messages.
 function core.describe(value)
-    if core.is_array(value) then return "an array of shape " .. core.shape_text(value) end
+    if core.is_array(value) then
+        local text = "an array of shape " .. core.shape_text(value)
+        if core.info(value).traced == 0 then return text end
+        return text .. ", whose value is not known while tracing (is it an argument to list in {static={…}}?)"
+    end
     if value == nil then return "nothing (nil)" end
     local kind = type(value)
     if kind == "cdata" then return "a cdata " .. tostring(ffi.typeof(value)) end

@@ -79,7 +79,7 @@ function analyse(a, value, node, depth, is_static)
     if is_static then
         node.kind, node.value, node.static = "constant", value, true
         parts[#parts + 1] = "=" .. constant_key(value, a.identities)
-    elseif is_array(value) or type(value) == "number" then
+    elseif is_array(value) or type(value) == "number" and not a.fixes_numbers then
         node.kind = type(value) == "number" and "number" or "array"
         a.leaves[#a.leaves + 1] = value
         a.nodes[#a.leaves] = node
@@ -87,7 +87,7 @@ function analyse(a, value, node, depth, is_static)
         parts[#parts + 1] = node.kind == "number" and "#" or "A"
     elseif trees.is_node(value) then
         analyse_table(a, value, node, depth)
-    elseif type(value) == "string" or type(value) == "boolean" or value == nil then
+    elseif type(value) == "string" or type(value) == "boolean" or type(value) == "number" or value == nil then
         node.kind, node.value = "constant", value
         parts[#parts + 1] = constant_key(value)
     else
@@ -98,14 +98,17 @@ function analyse(a, value, node, depth, is_static)
 end
 
 --- The form of packed arguments: { key, n, arguments = nodes, nodes = the node of each leaf }, and the list of leaves.
--- is_static: by position, or by name for the keys of tables that are arguments; is_donated: by position.
-function forms.analyse(name, given, is_static, is_donated, identities)
-    local a = { name = name, parts = {}, leaves = {}, nodes = {}, identities = identities, is_static = is_static }
+-- options: name, of the public function; is_static, by position, or by name for the keys of tables that are arguments;
+-- is_donated, by position; identities; fixes_numbers: all numbers are static; labels: what arguments are called.
+function forms.analyse(given, options)
+    local a = { name = options.name, parts = {}, leaves = {}, nodes = {}, identities = options.identities,
+                is_static = options.is_static, fixes_numbers = options.fixes_numbers }
     local form = { n = given.n, arguments = {}, nodes = a.nodes }
     for k = 1, given.n do
-        local node = { position = k, donated = is_donated[k] }
+        local label = options.labels and options.labels[k] or "argument " .. k
+        local node = { position = k, label = label, donated = options.is_donated[k] }
         form.arguments[k] = node
-        analyse(a, given[k], node, 0, is_static[k])
+        analyse(a, given[k], node, 0, a.is_static[k])
     end
     form.key = table.concat(a.parts)
     return form, a.leaves
@@ -120,7 +123,7 @@ function forms.path(node)
         table.insert(steps, 1, type(key) == "number" and ("[%d]"):format(key) or "." .. key)
         at = at.parent
     end
-    return "argument " .. node.position .. table.concat(steps)
+    return at.label .. table.concat(steps)
 end
 
 -- ---- In words -------------------------------------------------------------------------------------------------------
@@ -358,7 +361,7 @@ local function join(f, places)
 end
 
 --- A function that takes arguments of the form and runs what was recorded for them, or nil if there is too much of it
--- for one Lua function. cform: the core's form, whose leaves are those of `form`, then one for each place (capture.lua).
+-- for one Lua function. cform: the core's form, whose leaves are those of `form`, then one for each place (capture).
 -- use: { fills = results by number of an entry, finish = called with the arguments after what the fast path cannot do,
 -- miss = { what is called if the arguments have another form }, site = called before a call that donates }.
 function forms.compile(form, cform, places, donates, use)

@@ -26,6 +26,7 @@ local functions = { vmap = "vmap", psum = "collective", pmean = "collective", pm
                     grad = "grad", value_and_grad = "grad", vjp = "derive", jvp = "derive",
                     linearize = "derive", cond = "control", switch = "control", while_loop = "control",
                     fori_loop = "control", scan = "control", jit = "jit", jit_cache = "jit", clear_caches = "jit",
+                    staged = "staged",
                     trace = "program", callback = "effects",
                     jacobian = "jacobian", jacfwd = "jacobian", jacrev = "jacobian", hessian = "jacobian",
                     checkpoint = "custom", custom_vjp = "custom", custom_jvp = "custom",

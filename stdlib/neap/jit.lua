@@ -75,8 +75,12 @@ end
 
 --- All variables that the function can reach; those that are known are the state's own.
 local function all_places(state)
-    local places = capture.places(state.user_function)
-    for k, place in ipairs(places) do places[k] = same_place(state.places, place) or place end
+    local places = {}
+    for _, place in ipairs(capture.places(state.user_function)) do
+        if not (state.owns and state.owns(place)) then
+            places[#places + 1] = same_place(state.places, place) or place
+        end
+    end
     return places
 end
 
@@ -107,6 +111,17 @@ local function look_at_places(state)
         end
     end
     return inputs, uses
+end
+
+local function raise_changed(state)
+    raise(state.name, "an array around the function changed while it was recorded")
+end
+
+--- Constructors around the function must be those that were recorded: a callback may have run meanwhile.
+local function check_places(state, uses)
+    for k, place in ipairs(state.places) do
+        if uses[k] == SAME and not rawequal(capture.read(place), place.value) then raise_changed(state) end
+    end
 end
 
 --- Puts the leaves and the places' arrays where the core looks for them.
@@ -244,7 +259,7 @@ end
 --- The user's function with the values of named static arguments put back into the tables that they were taken from.
 local function with_statics(state, given)
     local names = state.static_names
-    if #names == 0 then return state.user_function, given end
+    if #names == 0 then return state.body or state.user_function, given end
     local taken, put = { n = given.n }, {}
     for k = 1, given.n do
         local value = given[k]
@@ -291,8 +306,9 @@ local function record_and_run(state, form, given, leaves)
     for k = 1, #uses do all[#form.nodes + k] = uses[k] end
     local f, arguments = with_statics(state, given)
     local traced = staging.trace(state.name, f, arguments, state.is_static, all_places(state), inputs,
-                                 #core.frame().levels > 0)
+                                 #core.frame().levels > 0, state.fixes_numbers)
     state.traces = state.traces + 1
+    check_places(state, uses)
     put_leaves(state, form, leaves)
     if any_taped(traced.lifted) then
         local list = { unpack(leaves) }
@@ -322,7 +338,7 @@ end
 
 --- The form of the arguments, as it is known; it may have to be recorded for other places.
 local function form_of(state, given)
-    local form, leaves = forms.analyse(state.name, given, state.is_static, state.is_donated, state.identities)
+    local form, leaves = forms.analyse(given, state)
     return state.forms[form.key] or form, leaves
 end
 
@@ -358,13 +374,14 @@ local function slow_call(state, ...)
         if results[1] then return unpack(results, 2, results.n) end
         if state.donates then tell_site(state, form.cform) end
         number, rc = call_core(state, form, leaves)
-        if not number then raise(state.name, "an array around the function changed while it was recorded") end
+        if not number then raise_changed(state) end
     end
     if rc == ATTEND then return finish_call(form, number, state.donates, state) end
     return form.fills[number]()
 end
 
---- The state of a function that records user_function.
+--- The state of a function that records user_function. Others may set: body, what is run instead of user_function, with
+-- the arguments; owns(place): whether a variable is none of the places; labels and fixes_numbers (see forms.analyse).
 function jits.new(name, user_function, is_static, static_names, is_donated)
     local state = { name = name, user_function = user_function, is_static = is_static, static_names = static_names,
                     is_donated = is_donated, donates = next(is_donated) ~= nil, places = {}, traces = 0 }

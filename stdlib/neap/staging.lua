@@ -202,10 +202,10 @@ end
 
 local program_box = ffi.new("neap_program *[1]")
 
---- The argument with placeholders for its arrays and numbers, which are appended to `inputs`.
-local function stand_in(name, level, argument, inputs)
+--- The argument with placeholders for its arrays and numbers, which are appended to `inputs`; or numbers as they are.
+local function stand_in(name, level, argument, inputs, fixes_numbers)
     return trees.rebuild(name, argument, function(leaf)
-        if not is_input(leaf) then return leaf end
+        if not is_input(leaf) or fixes_numbers and type(leaf) == "number" then return leaf end
         inputs[#inputs + 1] = placeholder(name, level, leaf)
         return inputs[#inputs]
     end)
@@ -247,12 +247,29 @@ local function closed(name, user_function, given, finish)
     return entry, lifted_of(name, entry)
 end
 
+-- What Lua itself says of a value that is no number.
+local LUA_WANTS_NUMBERS = { "'for' %a+ must be a number", "number expected, got cdata", "string expected, got cdata" }
+
+--- The results of a function that ran on stand-ins; errors of Lua that an array has no value get a hint.
+local function checked(ok, ...)
+    if ok then return pack(...) end
+    local problem = ...
+    for _, pattern in ipairs(type(problem) == "string" and LUA_WANTS_NUMBERS or {}) do
+        if problem:find(pattern) then
+            problem = problem .. ": the values of arrays and of number arguments are not known while tracing; use "
+                .. "np.fori_loop, np.cond or np.where, or list the argument in {static={…}}"
+        end
+    end
+    error(problem, 0)
+end
+
 --- Traces user_function on `given` (n arguments; those of is_static as they are) with the hidden inputs `captures` (a
 -- list of places). Returns { program, template, n = number of inputs, outputs, captures }. If it `lifts`, arrays that
 -- it reads in other ways are inputs too, and `lifted` lists them.
+-- With fixes_numbers, numbers in the arguments stay as they are.
 -- LuaJIT compiles nothing meanwhile: it takes variables that are never assigned for constants, but they hold
 -- placeholders.
-local function trace(name, user_function, given, is_static, places, captures, lifts)
+local function trace(name, user_function, given, is_static, places, captures, lifts, fixes_numbers)
     local expected, swaps, compiles = {}, core.frame().swaps, jit.status()
     local swap = capture.swap(places, captures)
     jit.off()
@@ -265,7 +282,7 @@ local function trace(name, user_function, given, is_static, places, captures, li
         swaps[#swaps + 1] = swap
         local inputs, arguments = {}, { n = given.n }
         for k = 1, given.n do
-            arguments[k] = is_static[k] and given[k] or stand_in(name, level, given[k], inputs)
+            arguments[k] = is_static[k] and given[k] or stand_in(name, level, given[k], inputs, fixes_numbers)
         end
         for _, place in ipairs(captures) do
             local input = placeholder(name, level, place.value)
@@ -273,7 +290,7 @@ local function trace(name, user_function, given, is_static, places, captures, li
             expected[place] = input
             capture.write(place, input)
         end
-        local results = pack(user_function(unpack(arguments, 1, arguments.n)))
+        local results = checked(pcall(user_function, unpack(arguments, 1, arguments.n)))
         local assigned = capture.assigned(places, function(place) return expected[place] or place.value end)
         if assigned then
             raise(name, "the function assigned an array to '%s', which is outside of it: return the array instead",

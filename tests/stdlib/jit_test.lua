@@ -118,6 +118,36 @@ check.test("values are not known while tracing", function()
     check.raises(function() return np.jit(function(x) return x:nonzero() end)(np.ones(2)) end, "tracing")
 end)
 
+check.test("what a trace cannot know is told with the line and a way out", function()
+    local function fails(f, pattern)
+        local text = check.raises(function() np.jit(f)(np.ones(3), 2) end, pattern)
+        check.ok(text:find "^tests/stdlib/jit_test.lua:%d+: " or text:find "jit_test.lua:%d+: ", text)
+    end
+    fails(function(x)
+        if x:sum() > 0 then return x end
+        return -x
+    end, "'<' compares an array whose value is not known while tracing; use np.cond or np.where")
+    fails(function(x, k) return k == 2 and x or -x end, "'==' compares an array whose value is not known")
+    fails(function(x) return x:totable()[1] end, "np.cond or np.where")
+    fails(function(x)
+        local text = "sum: " .. x:sum()
+        return text
+    end, "not known while tracing")
+    fails(function(x, k)
+        for _ = 1, k do x = x + 1 end
+        return x
+    end, "'for' limit must be a number: .*np.fori_loop")
+    fails(function(x, k) return x + math.floor(k) end, "number expected, got cdata.*static=")
+    fails(function(_, k)
+        local zeros = np.zeros(k)
+        return zeros
+    end, "np.zeros: .*not known while tracing.*static=")
+    fails(function(x, k)
+        local shaped = x:reshape(k, 2)
+        return shaped
+    end, "not known while tracing")
+end)
+
 check.test("jit and grad compose", function()
     local x = np.array { 0.5, 1 }
     local f = function(w) return np.tanh(w * w):sum() end
