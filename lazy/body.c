@@ -18,9 +18,9 @@ typedef struct builder {
     const neap_program *program;
     lazy_runner *runner;
     lazy_body *body;
-    body_place *places;  /* by slot of the plan */
-    int32_t *makers;     /* by slot: the last step that writes it, -1 */
-    int32_t *firsts, *lasts; /* by slot: the items that use it first and last, -1 */
+    body_place *places;         /* by slot of the plan */
+    int32_t *makers;            /* by slot: the last step that writes it, -1 */
+    int32_t *firsts, *lasts;    /* by slot: the items that use it first and last, -1 */
     LAZY_VECTOR(int32_t) slots; /* by pointer: the slot, -1: none */
     int64_t next_effect, root;
     bool carries; /* its first outputs are those of a loop's turn */
@@ -320,7 +320,8 @@ static int build(builder *b) {
         status = add_prints(b, -1);
     }
     for (int32_t c = 0; c < plan->nbatches && status == 0; c++)
-        for (int32_t t = plan->batches[c].first; t < plan->batches[c].first + plan->batches[c].nsteps && status == 0; t++)
+        for (int32_t t = plan->batches[c].first; t < plan->batches[c].first + plan->batches[c].nsteps && status == 0;
+             t++)
             status = add_step(b, plan->steps[t], &plan->batches[c], t);
     if (status == 0)
         status = add_prints(b, INT32_MAX);

@@ -33,12 +33,12 @@ typedef enum body_what { BODY_KERNEL, BODY_CALL, BODY_INNER, BODY_COPY, BODY_PRI
 
 typedef struct body_item {
     uint8_t what;
-    int32_t first;          /* of its pointers in the table: operands, then results; COPY: from, to */
-    const lazy_step *step;  /* KERNEL, CALL, INNER, CALLBACK */
-    const char *site;       /* its script line. BORROWED from the context */
-    size_t bytes;           /* COPY */
-    lazy_runner *inner;     /* INNER. One reference, as of the others */
-    lazy_message *message;  /* PRINT */
+    int32_t first;           /* of its pointers in the table: operands, then results; COPY: from, to */
+    const lazy_step *step;   /* KERNEL, CALL, INNER, CALLBACK */
+    const char *site;        /* its script line. BORROWED from the context */
+    size_t bytes;            /* COPY */
+    lazy_runner *inner;      /* INNER. One reference, as of the others */
+    lazy_message *message;   /* PRINT */
     lazy_callback *callback; /* CALLBACK, and its arguments: */
     int narguments;
     const lazy_result *arguments;

@@ -167,7 +167,8 @@ void lazy_body_begin(body_run *r, const lazy_runner *runner, void *const *in, vo
 /* Carries that end in the wrong place, or never left their input, are copied into the results. */
 static void end_loop(body_frame *f) {
     const lazy_runner *runner = f->runner;
-    bool swapped = runner->op == LAZY_OP_while_loop && f->parity == 0; /* what the last turn wrote has parity 1 - parity */
+    bool swapped =
+        runner->op == LAZY_OP_while_loop && f->parity == 0; /* what the last turn wrote has parity 1 - parity */
     for (int k = 0; k < runner->operands; k++) {
         if (runner->fixed[k] || (runner->op == LAZY_OP_scan && runner->length == 0))
             copy(f->out[k], f->in[k], runner->in_bytes[k]);

@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "lazy/control_derive.h"
 #include "lazy/effect.h"
 
 /* ---- What stands behind a node ------------------------------------------------------------------------------------ */
@@ -47,6 +48,7 @@ static int look_inside(lazy_control *control) {
 void lazy_control_release(lazy_control *control) {
     if (--control->refs > 0)
         return;
+    lazy_derived_free(control->derived);
     for (int p = 0; p < control->nprograms; p++)
         neap_program_free(control->programs[p]);
     lazy_runner_release(control->runner);
@@ -56,8 +58,8 @@ void lazy_control_release(lazy_control *control) {
     free(control);
 }
 
-static int control_new(int op, int nprograms, neap_program *const *programs, int nattrs,
-                       const int64_t *attrs, int nin, neap_node *const *in, lazy_control **out) {
+static int control_new(int op, int nprograms, neap_program *const *programs, int nattrs, const int64_t *attrs, int nin,
+                       neap_node *const *in, lazy_control **out) {
     lazy_control *control = calloc(1, sizeof *control);
     if (control)
         control->programs = calloc((size_t)nprograms + 1, sizeof *control->programs);
@@ -278,10 +280,41 @@ neap_node *lazy_control_record(neap_ctx *ctx, int op, int nprograms, neap_progra
     return record_new(ctx, 0, op, nprograms, programs, nattrs, attrs, nin, in);
 }
 
+/* The programs without their effects. BORROWED. */
+static neap_program **muted_programs(neap_ctx *ctx, lazy_control *control) {
+    neap_program **found = lazy_derived_find(control, 'm', 0, NULL);
+    neap_program **list = found ? NULL : calloc((size_t)control->nprograms, sizeof *list);
+    int status = 0, made = 0;
+    for (; list && made < control->nprograms && status == 0; made += status == 0) {
+        lazy_maker m;
+        neap_program *program = control->programs[made];
+        status = lazy_maker_begin(&m, ctx, program, false);
+        for (int k = 0; k < program->inputs.n && status == 0; k++)
+            status = lazy_maker_given(&m, k, lazy_maker_input(&m, program->inputs.at[k]), false);
+        if (status == 0)
+            status = lazy_maker_apply(&m);
+        for (int64_t k = 0; k < program->outputs.n && status == 0; k++)
+            status = lazy_push(&m.results, m.out[k]);
+        status = lazy_maker_end(&m, status, &list[made]);
+    }
+    if (list && status == 0)
+        found = lazy_derived_keep(control, 'm', 0, NULL, made, list);
+    while (list && status && made-- > 0)
+        neap_program_free(list[made]);
+    free(list);
+    return found;
+}
+
 neap_node *lazy_control_again(neap_ctx *ctx, const neap_node *node, neap_node *const *in) {
     lazy_control *control = lazy_control_of(node);
     if (check_arrays(lazy_node_op(node)->name, node->nin, in))
         return NULL;
+    if (ctx->muted && control->effects) {
+        neap_program **programs = muted_programs(ctx, control);
+        return programs ? record_new(ctx, node->site, node->op, control->nprograms, programs, node->nattrs - 1,
+                                     node->attrs + 1, node->nin, in)
+                        : NULL;
+    }
     return record_checked(ctx, control, node->site, node->nattrs - 1, node->attrs + 1, node->nin, in);
 }
 

@@ -54,11 +54,12 @@ typedef struct lazy_control {
     neap_program **programs;
     lazy_control_shape shape;
     lazy_result *results;
-    int64_t *places;     /* of results in the block */
-    int64_t bytes;       /* of the block */
-    int effects;         /* kinds, LAZY_EFFECTS_… */
-    int depth;           /* of nodes inside each other's bodies */
-    lazy_runner *runner; /* NULL until the node is to be run */
+    int64_t *places;              /* of results in the block */
+    int64_t bytes;                /* of the block */
+    int effects;                  /* kinds, LAZY_EFFECTS_… */
+    int depth;                    /* of nodes inside each other's bodies */
+    lazy_runner *runner;          /* NULL until the node is to be run */
+    struct lazy_derived *derived; /* what rules have made of the programs (control_derive.h) */
 } lazy_control;
 
 /* control.c --------------------------------------------------------------------------------------------------------- */
@@ -102,6 +103,13 @@ int lazy_call_jvp(lazy_tangent *g);
 int lazy_call_check(neap_ctx *ctx, const lazy_control *control, int nin, neap_node *const *in);
 /* Should the call, which is about to be recorded on a tape, be one of its rule's forward program, and keep the residuals? */
 bool lazy_call_keeps(const neap_ctx *ctx, const lazy_control *control, int nin, neap_node *const *in);
+
+/* control_grad.c ---------------------------------------------------------------------------------------------------- */
+int lazy_cond_grad(lazy_grad *g);
+int lazy_cond_jvp(lazy_tangent *t);
+int lazy_scan_grad(lazy_grad *g);
+int lazy_while_grad(lazy_grad *g); /* an error */
+int lazy_loop_jvp(lazy_tangent *t);
 
 /* control_push.c ---------------------------------------------------------------------------------------------------- */
 /* Pushes the node's op. */

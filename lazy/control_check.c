@@ -157,7 +157,8 @@ static int check_outputs(lazy_control *control) {
     const lazy_control_shape *shape = &control->shape;
     bool loop = shape->op == LAZY_OP_while_loop || shape->op == LAZY_OP_scan;
     const neap_program *main = control->programs[shape->op == LAZY_OP_while_loop ? 1 : 0];
-    if (loop && (shape->op == LAZY_OP_while_loop ? main->outputs.n != shape->operands : main->outputs.n < shape->operands))
+    if (loop &&
+        (shape->op == LAZY_OP_while_loop ? main->outputs.n != shape->operands : main->outputs.n < shape->operands))
         return bad(control, "the body does not return the carries");
     control->nresults = (int)main->outputs.n;
     control->results = calloc((size_t)control->nresults + 1, sizeof *control->results + sizeof *control->places);
@@ -167,7 +168,8 @@ static int check_outputs(lazy_control *control) {
     for (int k = 0; k < control->nresults; k++) {
         lazy_result *result = &control->results[k];
         *result = type_of(main->outputs.at[k]);
-        int status = loop && k < shape->operands ? check_output(control, shape->op == LAZY_OP_while_loop, k, &shape->in[k]) : 0;
+        int status =
+            loop && k < shape->operands ? check_output(control, shape->op == LAZY_OP_while_loop, k, &shape->in[k]) : 0;
         for (int p = 1; p < control->nprograms && shape->op == LAZY_OP_cond && status == 0; p++)
             status = control->programs[p]->outputs.n == control->nresults
                          ? check_output(control, p, k, result)

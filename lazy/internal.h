@@ -145,6 +145,7 @@ struct neap_ctx {
     lazy_level levels[LAZY_MAX_LEVELS];
     int nlevels, floor; /* levels below floor are not seen: they are open around an open callback */
     int nclosed;        /* of the levels, those that are closed traces */
+    int muted;          /* > 0: programs are applied without their effects */
     LAZY_VECTOR(lazy_frame) frames;
     uint64_t last_callback;         /* serial number of the newest */
     _Atomic int64_t requests;       /* calls of functions in flight that arrays wait for */

@@ -38,7 +38,7 @@ static int replay_print(replay *r, const lazy_effect *effect) {
 /* Prints, up to the next effect that is a node. */
 static int replay_prints(replay *r) {
     int status = 0;
-    while (r->next_effect < r->program->effects.n && status == 0) {
+    while (r->next_effect < r->program->effects.n && status == 0 && !r->ctx->muted) {
         const lazy_effect *effect = r->program->effects.at[r->next_effect];
         if (effect->node)
             break;
@@ -50,7 +50,21 @@ static int replay_prints(replay *r) {
     return status;
 }
 
+/* Without its effects: of a callback nothing is left, which is possible if it has no results. */
+static neap_node *replay_muted(replay *r, const neap_node *node, neap_node *const *in) {
+    if (lazy_is_control(node))
+        return lazy_control_again(r->ctx, node, in);
+    if (lazy_callback_of(node)->nresults == 0)
+        return lazy_constant(r->ctx, NEAP_DTYPE_U8, false, 0);
+    neap_error(NEAP_E_ARGUMENT,
+               "the results of the function at %s, called at %s, cannot be differentiated: it would be called again",
+               lazy_callback_of(node)->name, lazy_callback_of(node)->site);
+    return NULL;
+}
+
 static neap_node *replay_effect(replay *r, const neap_node *node, neap_node *const *in) {
+    if (r->ctx->muted)
+        return replay_muted(r, node, in);
     if (replay_prints(r))
         return NULL;
     neap_node *again = lazy_node_again(r->ctx, node, in);

@@ -74,20 +74,20 @@ NEAP_OP(cond,
     .doc = "One of several programs: the one that the index, an i32, counts from 0; it is clamped.",
     .attrs = "control operands own…", .kind = LAZY_CALL, .arity = 255, .types = LAZY_ALL,
     .flags = LAZY_OP_DENSE | LAZY_OP_HIDDEN | LAZY_OP_CONTROL, .dtype = refuse, .results = results,
-    .batch = lazy_control_batch)
+    .grad = lazy_cond_grad, .jvp = lazy_cond_jvp, .batch = lazy_control_batch)
 
 NEAP_OP(while_loop,
     .doc = "Runs the second program on the carries, again and again, while the first gives true for them.",
     .attrs = "control carries own", .kind = LAZY_CALL, .arity = 255, .types = LAZY_ALL,
     .flags = LAZY_OP_DENSE | LAZY_OP_HIDDEN | LAZY_OP_CONTROL, .dtype = refuse, .results = results,
-    .batch = lazy_control_batch)
+    .grad = lazy_while_grad, .jvp = lazy_loop_jvp, .batch = lazy_control_batch)
 
 NEAP_OP(scan,
     .doc = "Runs a program for each part of the first axis of the xs, in order or in reverse: it takes the carries and the "
            "parts, and gives the next carries and ys, which are stacked along a new first axis.",
     .attrs = "control length reverse unroll carries xs", .kind = LAZY_CALL, .arity = 255, .types = LAZY_ALL,
     .flags = LAZY_OP_DENSE | LAZY_OP_HIDDEN | LAZY_OP_CONTROL, .dtype = refuse, .results = results,
-    .batch = lazy_control_batch)
+    .grad = lazy_scan_grad, .jvp = lazy_loop_jvp, .batch = lazy_control_batch)
 NEAP_OP(part,
     .doc = "One result of control flow: the bytes of its block from a place on, as an array of a dtype and shape.",
     .attrs = "result place dtype shape…", .kind = LAZY_CALL, .arity = 1, .types = LAZY_INT,

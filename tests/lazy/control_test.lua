@@ -253,4 +253,87 @@ test("a loop is one node and one op, whatever its length", function()
     equal(plans(), 0, "a fresh closure finds its plans")
 end)
 
+-- ---- Derivatives ----------------------------------------------------------------------------------------------------
+
+local function near(a, b, what)
+    equal(a.shape, b.shape, what)
+    local left, right = a:reshape(a.size):totable(), b:reshape(b.size):totable()
+    for k = 1, #left do check.close(left[k], right[k], 2e-5 * (1 + math.abs(right[k])), what) end
+end
+
+local w0, c0 = np.array { 0.5, -0.3, 0.8 }, np.ones { 3 }
+
+local function scanned(c, x, w, how)
+    local last, ys = np.scan(function(a, v)
+        local b = np.tanh(a * w + v)
+        return b, b * v
+    end, c, x, how)
+    return (last * last):sum() + (ys * ys):sum()
+end
+
+local function looped(c, x, w)
+    local sum = np.array(0.0)
+    for k = 0, 3 do
+        c = np.tanh(c * w + x[k])
+        sum = sum + (c * x[k] * c * x[k]):sum()
+    end
+    return (c * c):sum() + sum
+end
+
+test("derivatives of a scan are those of the loop", function()
+    local by = { argnums = { 1, 2, 3 } }
+    local want = { np.grad(looped, by)(c0, xs, w0) }
+    for name, f in pairs { eager = np.grad(scanned, by), jit = np.jit(np.grad(scanned, by)),
+                           inside = np.grad(np.jit(scanned), by) } do
+        local got = { f(c0, xs, w0) }
+        for k = 1, 3 do near(got[k], want[k], name) end
+    end
+    near(np.grad(function(w) return scanned(c0, xs, w) end)(w0), want[3], "a captured array of an open gradient")
+    local function second(f)
+        return np.grad(function(w) return (np.grad(f, { argnums = 3 })(c0, xs, w) * w):sum() end)(w0)
+    end
+    near(second(scanned), second(looped), "twice")
+    local _, dot = np.jvp(scanned, { c0, xs, w0 }, { c0, xs, w0 })
+    local _, want_dot = np.jvp(looped, { c0, xs, w0 }, { c0, xs, w0 })
+    near(dot, want_dot, "forward")
+    near(np.grad(function(x) return scanned(c0, x, w0, { reverse = true }) end)(xs),
+         np.flip(np.grad(function(x) return looped(c0, x, w0) end)(np.flip(xs, 0)), 0), "reverse")
+end)
+
+test("derivatives of branches, of counted loops, and of while loops", function()
+    local x = np.array { 0.5, 2 }
+    local function f(p)
+        return function(a)
+            return np.cond(p, function(v) return np.sin(v):sum() * x[1] end, function(v) return (v * v):sum() end, a)
+        end
+    end
+    near(np.grad(f(true))(x), np.cos(x) * 2)
+    near(np.grad(f(false))(x), x * 2)
+    near(np.grad(np.jit(f(true)))(x), np.cos(x) * 2)
+    near(select(2, np.jvp(f(false), { x }, { np.ones { 2 } })), np.array(5))
+    equal(np.grad(function(a) return np.fori_loop(0, 3, function(_, c) return c * a end, a) end)(np.array(2.0)):item(), 32)
+    local function squares(a)
+        return np.while_loop(function(s) return s.x:sum():lt(100) end, function(s)
+            return { x = s.x * s.x + 1, n = s.n + 1 }
+        end, { x = a, n = 0 }).x:sum()
+    end
+    local value, dot = np.jvp(squares, { np.array { 1.5 } }, { np.array { 1 } })
+    check.close(value:item(), 134.6914, 1e-3)
+    check.close(dot:item(), 450.9375, 1e-3)
+    raises(function() np.grad(squares)(np.array { 1.5 }) end, "while_loop has no reverse", "fori_loop", "np.scan")
+end)
+
+test("a loop with a gradient costs the same whatever its length", function()
+    local function costs(n)
+        local x = np.ones { n }
+        x:wait()
+        local before = counters()
+        np.grad(function(a) return (np.scan(function(c, v) return c * a + v, nil end, a, x)) end)(np.array(0.5)):item()
+        local after = counters()
+        return { nodes = tonumber(after.nodes - before.nodes), launches = tonumber(after.launches - before.launches) }
+    end
+    costs(10)
+    equal(costs(10), costs(10000))
+end)
+
 check.done()
