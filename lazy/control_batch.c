@@ -308,7 +308,7 @@ static int derive_results(flow *f, int p, int nresults, const bool *results) {
 }
 
 static int batch_call(flow *f) {
-    int n = f->control->nprograms, nresults = f->control->nresults, own = f->g->node->nattrs - 1 - n;
+    int n = f->control->nprograms, nresults = f->shape->results, own = f->g->node->nattrs - 1 - n;
     bool *results = flags_new(nresults);
     int status = results ? look_at_results(f, nresults, results) : NEAP_E_MEMORY;
     for (int p = 0; p < n && p < 2 && status == 0; p++)

@@ -140,6 +140,68 @@ check.test("while_loop: examples that are done stay as they are", function()
     check.equal(values(n), { 0.25, 1, 0.75 })
 end)
 
+-- ---- Calls ----------------------------------------------------------------------------------------------------------
+
+local function plain(a, w)
+    local y = np.tanh(a * w)
+    return y * y, (a + w):sum()
+end
+
+local own_vjp = np.custom_vjp(plain)
+own_vjp:defvjp(function(a, w)
+    local y = np.tanh(a * w)
+    return y * y, (a + w):sum(), { y, w, a }
+end, function(kept, first, second)
+    local y, w, a = kept[1], kept[2], kept[3]
+    local inner = first * y * 2 * (1 - y * y)
+    return inner * w + second, inner * a + second
+end)
+
+local own_jvp = np.custom_jvp(plain)
+own_jvp:defjvp(function(primals, tangents)
+    local a, w, da, dw = primals[1], primals[2], tangents[1], tangents[2]
+    local y = np.tanh(a * w)
+    local dy = (da * w + dw * a) * (1 - y * y)
+    return y * y, (a + w):sum(), 2 * y * dy, (da + dw):sum()
+end)
+
+local CALLS = { checkpoint = np.checkpoint(plain), custom_vjp = own_vjp, custom_jvp = own_jvp }
+
+for name, f in pairs(CALLS) do
+    check.test(name .. " keeps its derivatives under vmap", function()
+        local as, ws = np.arange(6, { dtype = "f32" }):reshape(3, 2) / 5, np.arange(1, 7):reshape(3, 2) / 4
+        local function loss(a, w)
+            local y, t = f(a, w)
+            return y:sum() + t * t
+        end
+        local each = np.grad(loss, { argnums = { 1, 2 } })
+        for _, in_axes in ipairs { { 0, 0 }, { 0, false }, { false, 0 } } do
+            local a, w = in_axes[1] and as or as[1], in_axes[2] and ws or ws[1]
+            local ga, gw = np.vmap(each, { in_axes = in_axes })(a, w)
+            for e = 0, N - 1 do
+                local one, other = each(take(a, in_axes[1], e), take(w, in_axes[2], e))
+                check.close(values { ga[e], gw[e] }, values { one, other }, 1e-6, "of each example")
+            end
+            local ta, tw = np.grad(function(b, v) return np.vmap(loss, { in_axes = in_axes })(b, v):sum() end,
+                                   { argnums = { 1, 2 } })(a, w)
+            check.close(values { ta, tw }, values { in_axes[1] and ga or ga:sum { axis = 0 },
+                                                    in_axes[2] and gw or gw:sum { axis = 0 } }, 1e-5, "of all")
+        end
+        check.equal(values { np.jit(np.vmap(each))(as, ws) }, values { np.vmap(each)(as, ws) }, "inside jit")
+    end)
+end
+
+check.test("the rule of a function is what a batch of it is differentiated by", function()
+    local f = np.custom_vjp(function(a) return a * 2 end)
+    f:defvjp(function(a) return a * 2, a end, function(_, ct) return ct * 100 end)
+    local g = np.grad(function(a) return np.vmap(f)(a):sum() end)(np.ones { 3 })
+    check.equal(values(g), { 100, 100, 100 })
+    local h = np.custom_jvp(function(a) return a * 2 end)
+    h:defjvp(function(p, t) return p[1] * 2, t[1] * 50 end)
+    check.equal(values(np.grad(function(a) return np.vmap(h)(a):sum() end)(np.ones { 3 })), { 50, 50, 50 })
+    check.equal(values(select(2, np.jvp(np.vmap(h), { np.ones { 3 } }, { np.ones { 3 } }))), { 50, 50, 50 })
+end)
+
 -- ---- Composition ----------------------------------------------------------------------------------------------------
 
 check.test("nested: batches of batches, loops in loops and branches", function()
