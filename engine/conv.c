@@ -3,7 +3,7 @@
  *      x ──windows──▶ a matrix, one row for each place of y, with all elements of x that meet a kernel there
  *
  * so that y = windows · w; and for the derivatives w = windowsᵀ · y, and windows = y · wᵀ, which is added back to x.
- * The matrix is made for one image and one group at a time. Sums are in one fixed order.
+ * The matrix is made for one image and one group at a time, and of many places in blocks. Sums are in one fixed order.
  */
 #include "engine/conv.h"
 
@@ -14,12 +14,14 @@
 #include "engine/device.h"
 
 enum {
-    PART_WORK = 1 << 22, /* multiplications of a part of the batch, at least */
+    BLOCK_BYTES = 1 << 24, /* of a matrix of windows, about */
+    PART_WORK = 1 << 22,   /* multiplications of a part of the batch, at least */
     MOST_PARTS = 16
 };
 
 typedef struct sizes {               /* in elements, of one image */
     int64_t x, y, w, places, window; /* window: elements of x that meet a kernel of one group */
+    int64_t block;                   /* places at a time */
 } sizes;
 
 static int64_t product(int ndim, const int64_t *extents) {
@@ -31,11 +33,13 @@ static int64_t product(int ndim, const int64_t *extents) {
 
 static sizes sizes_of(const engine_conv_args *a) {
     int64_t taps = product(a->ndim, a->kernel), each = a->channels / a->groups;
+    int64_t bytes = taps * each * (a->f64 ? 8 : 4), block = bytes > 0 ? BLOCK_BYTES / bytes : 1;
     return (sizes){.x = product(a->ndim, a->in) * a->channels,
                    .y = product(a->ndim, a->out) * a->features,
                    .w = taps * each * a->features,
                    .places = product(a->ndim, a->out),
-                   .window = taps * each};
+                   .window = taps * each,
+                   .block = block > 0 ? block : 1};
 }
 
 static size_t item_of(const engine_conv_args *a) {
@@ -68,14 +72,22 @@ static void add(bool f64, void *to, const void *from, int64_t n) {
     }
 }
 
-/* Copies the windows of one group of the image x into rows, or adds the rows to it. */
-static void move_windows(const engine_conv_args *a, const sizes *s, char *x, int64_t group, char *rows, bool back) {
+typedef struct block { /* of the places of one image, in one group */
+    int64_t group, first, count;
+    char *x, *y;  /* the image, and these places of the group in its result */
+    char *rows;   /* room for their windows … */
+    char *kernel; /* … and for a group's kernel */
+} block;
+
+/* Copies the windows of a block into rows, or adds the rows to the image. */
+static void move_windows(const engine_conv_args *a, const block *b, bool back) {
     int64_t each = a->channels / a->groups, taps = product(a->ndim, a->kernel);
     size_t item = item_of(a), bytes = (size_t)each * item;
-    for (int64_t place = 0; place < s->places; place++) {
+    char *rows = b->rows;
+    for (int64_t place = b->first; place < b->first + b->count; place++) {
         for (int64_t tap = 0; tap < taps; tap++, rows += bytes) {
             int64_t pixel = pixel_of(a, place, tap);
-            char *at = x + (size_t)(pixel * a->channels + group * each) * item;
+            char *at = b->x + (size_t)(pixel * a->channels + b->group * each) * item;
             if (back && pixel >= 0)
                 add(a->f64, at, rows, each);
             else if (!back && pixel >= 0)
@@ -87,96 +99,70 @@ static void move_windows(const engine_conv_args *a, const sizes *s, char *x, int
 }
 
 /* ---- By products ------------------------------------------------------------------------------------------------- */
-/* Columns of one group in y and in w lie `features` apart from row to row. */
-static int forward_product(const neap_run *run, const engine_conv_args *a, const sizes *s, char *rows, char *w,
-                           char *y) {
+/* The product that a kind asks of a block. Columns of one group in y and in w lie `features` apart from row to row. */
+static int multiply(const neap_run *run, engine_conv_kind kind, const engine_conv_args *a, const sizes *s,
+                    const block *b, char *w) {
     int64_t each = a->features / a->groups;
-    return engine_gemm(run, &(engine_gemm_args){.f64 = a->f64,
-                                                .batch = 1,
-                                                .m = s->places,
-                                                .n = each,
-                                                .k = s->window,
-                                                .a = rows,
-                                                .b = w,
-                                                .c = y,
-                                                .lda = s->window,
-                                                .ldb = a->features,
-                                                .ldc = a->features});
+    engine_gemm_args product = {.f64 = a->f64, .batch = 1};
+    switch (kind) {
+    case ENGINE_CONV_FORWARD: /* y = rows · w */
+        product.m = b->count, product.n = each, product.k = s->window;
+        product.a = b->rows, product.b = w, product.c = b->y;
+        product.lda = s->window, product.ldb = product.ldc = a->features;
+        break;
+    case ENGINE_CONV_INPUT: /* rows = y · wᵀ */
+        product.m = b->count, product.n = s->window, product.k = each;
+        product.a = b->y, product.b = w, product.c = b->rows;
+        product.transpose_b = true;
+        product.lda = product.ldb = a->features, product.ldc = s->window;
+        break;
+    default: /* kernel = rowsᵀ · y */
+        product.m = s->window, product.n = each, product.k = b->count;
+        product.a = b->rows, product.b = b->y, product.c = b->kernel;
+        product.transpose_a = true;
+        product.lda = s->window, product.ldb = a->features, product.ldc = each;
+    }
+    return engine_gemm(run, &product);
 }
 
-static int input_product(const neap_run *run, const engine_conv_args *a, const sizes *s, char *rows, char *w, char *y) {
-    int64_t each = a->features / a->groups;
-    return engine_gemm(run, &(engine_gemm_args){.f64 = a->f64,
-                                                .transpose_b = true,
-                                                .batch = 1,
-                                                .m = s->places,
-                                                .n = s->window,
-                                                .k = each,
-                                                .a = y,
-                                                .b = w,
-                                                .c = rows,
-                                                .lda = a->features,
-                                                .ldb = a->features,
-                                                .ldc = s->window});
-}
-
-static int kernel_product(const neap_run *run, const engine_conv_args *a, const sizes *s, char *rows, char *part,
-                          char *y) {
-    int64_t each = a->features / a->groups;
-    return engine_gemm(run, &(engine_gemm_args){.f64 = a->f64,
-                                                .transpose_a = true,
-                                                .batch = 1,
-                                                .m = s->window,
-                                                .n = each,
-                                                .k = s->places,
-                                                .a = rows,
-                                                .b = y,
-                                                .c = part,
-                                                .lda = s->window,
-                                                .ldb = a->features,
-                                                .ldc = each});
-}
-
-/* One image and group. `rows` has room for the windows, `part` for a group's kernel. */
-static int one_group(const neap_run *run, engine_conv_kind kind, const engine_conv_args *a, const sizes *s, char *x,
-                     char *y, int64_t group, char *rows, char *part) {
+static int compute_block(const neap_run *run, engine_conv_kind kind, const engine_conv_args *a, const sizes *s,
+                         const block *b) {
     size_t item = item_of(a);
     int64_t each = a->features / a->groups;
-    char *w = (char *)a->w + (size_t)(group * each) * item;
-    y += (size_t)(group * each) * item;
-    int status;
+    char *w = (char *)a->w + (size_t)(b->group * each) * item;
     if (kind != ENGINE_CONV_INPUT)
-        move_windows(a, s, x, group, rows, false);
-    switch (kind) {
-    case ENGINE_CONV_FORWARD:
-        return forward_product(run, a, s, rows, w, y);
-    case ENGINE_CONV_INPUT:
-        status = input_product(run, a, s, rows, w, y);
-        if (status == 0)
-            move_windows(a, s, x, group, rows, true);
-        return status;
-    default:
-        status = kernel_product(run, a, s, rows, part, y);
-        for (int64_t k = 0; k < s->window && status == 0; k++)
-            add(a->f64, w + (size_t)(k * a->features) * item, part + (size_t)(k * each) * item, each);
-        return status;
-    }
+        move_windows(a, b, false);
+    int status = multiply(run, kind, a, s, b, w);
+    if (status == 0 && kind == ENGINE_CONV_INPUT)
+        move_windows(a, b, true);
+    for (int64_t k = 0; k < s->window && status == 0 && kind == ENGINE_CONV_KERNEL; k++)
+        add(a->f64, w + (size_t)(k * a->features) * item, b->kernel + (size_t)(k * each) * item, each);
+    return status;
 }
 
 static int by_products(const neap_run *run, engine_conv_kind kind, const engine_conv_args *a) {
     sizes s = sizes_of(a);
-    size_t item = item_of(a), rows = (size_t)(s.places * s.window) * item;
-    size_t part = kind == ENGINE_CONV_KERNEL ? (size_t)(s.window * (a->features / a->groups)) * item : 0;
+    int64_t each = a->features / a->groups, most = s.block < s.places ? s.block : s.places;
+    size_t item = item_of(a), rows = (size_t)(most * s.window) * item, bytes = rows;
+    if (kind == ENGINE_CONV_KERNEL)
+        bytes += (size_t)(s.window * each) * item;
     void *room;
-    int status = neap_run_alloc(run, rows + part, &room);
-    for (int64_t n = 0; n < a->batch && status == 0; n++) {
-        char *x = (char *)a->x + (size_t)(n * s.x) * item, *y = (char *)a->y + (size_t)(n * s.y) * item;
-        for (int64_t group = 0; group < a->groups && status == 0; group++)
-            status = one_group(run, kind, a, &s, x, y, group, room, (char *)room + rows);
-        if (neap_run_cancelled(run))
-            break;
+    int status = neap_run_alloc(run, bytes, &room);
+    if (status)
+        return neap_error(status, "no memory for the windows of a convolution");
+    block b = {.rows = room, .kernel = (char *)room + rows};
+    for (int64_t n = 0; n < a->batch && status == 0 && !neap_run_cancelled(run); n++) {
+        b.x = (char *)a->x + (size_t)(n * s.x) * item;
+        for (b.group = 0; b.group < a->groups && status == 0; b.group++) {
+            char *y = (char *)a->y + (size_t)(n * s.y + b.group * each) * item;
+            for (b.first = 0; b.first < s.places && status == 0; b.first += b.count) {
+                b.count = s.places - b.first < most ? s.places - b.first : most;
+                b.y = y + (size_t)(b.first * a->features) * item;
+                status = compute_block(run, kind, a, &s, &b);
+            }
+        }
     }
-    neap_run_free(run, room, rows + part);
+    neap_run_free(run, room, bytes);
     return status;
 }
 

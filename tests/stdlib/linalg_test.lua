@@ -170,6 +170,37 @@ check.test("what has no derivative says so", function()
     check.raises(function() np.jvp(function(x) return (L.svd(x)) end, { tall }, { tall }) end, "full_matrices=false")
 end)
 
+--- A convolution with as many places as there are pixels, as a sum of products with shifted images.
+local function shifted_products(x, w)
+    local height, width, total = x:dim(1), x:dim(2), nil
+    local padded = np.pad(x, { { 0, 0 }, { 1, 1 }, { 1, 1 }, { 0, 0 } })
+    for i = 0, 2 do
+        for j = 0, 2 do
+            local part = np.matmul(padded[{ {}, { i, i + height }, { j, j + width } }], w[{ i, j }])
+            total = total and total + part or part
+        end
+    end
+    return total
+end
+
+check.test("large convolutions, in parts and in blocks", function()
+    local function gradients(f, x, w)
+        return np.grad(function(a, b) return (f(a, b) * f(a, b)):mean() end, { argnums = { 1, 2 } })(x, w)
+    end
+    local cases = { { { 16, 24, 24, 8 }, { 3, 3, 8, 16 }, "f32" }, { { 2, 176, 176, 8 }, { 3, 3, 8, 3 }, "f64" } }
+    for _, case in ipairs(cases) do
+        local x = np.random.normal(np.random.key(0), case[1], { dtype = case[3] })
+        local w = np.random.normal(np.random.key(1), case[2], { dtype = case[3] })
+        local accurate = { rtol = 1e-4, atol = 1e-5 }
+        check.ok(np.allclose(nn.conv(x, w), shifted_products(x, w), { rtol = 1e-4, atol = 1e-4 }), "values")
+        local of_x, of_w = gradients(nn.conv, x, w)
+        local want_x, want_w = gradients(shifted_products, x, w)
+        check.ok(np.allclose(of_x, want_x, accurate), "the gradient of images")
+        check.ok(np.allclose(of_w, want_w, accurate), "the gradient of the kernel")
+        check.ok(np.array_equal(of_w, (select(2, gradients(nn.conv, x, w)))), "the same bits again")
+    end
+end)
+
 check.test("layers that convolve", function()
     local model = nn.Sequential { nn.Conv(1, 4, { 3, 3 }), nn.relu, nn.MaxPool(2),
                                   nn.Conv(4, 6, { 3, 3 }, { groups = 2 }), nn.AvgPool({ 2, 2 }), nn.flatten,
