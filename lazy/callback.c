@@ -61,7 +61,7 @@ static int callback_new(neap_ctx *ctx, const neap_callback *how, lazy_callback *
                                 .unordered = how->unordered,
                                 .tolerant = how->tolerant,
                                 .nresults = (int32_t)n,
-                                .serial = ++ctx->last_callback,
+                                .serial = ++ctx->last_effect,
                                 .ctx = ctx};
     callback->offsets = (int64_t *)(callback + 1);
     callback->results = (neap_spec *)(callback->offsets + n);

@@ -188,7 +188,7 @@ static neap_node *make_node(neap_ctx *ctx, lazy_control *control, int32_t site, 
     return node;
 }
 
-/* Effects happen, or are those of the open trace; other nodes start, unless recording is held. */
+/* Effects happen, or are those of the open trace; other nodes start, unless recording is held or deferred. */
 static int start_node(neap_ctx *ctx, neap_node *node) {
     lazy_level *trace = lazy_is_effect(node) ? lazy_open_trace(ctx) : NULL;
     if (trace)
@@ -200,9 +200,9 @@ static int start_node(neap_ctx *ctx, neap_node *node) {
         return status;
     if (lazy_is_effect(node))
         return lazy_flush_roots(ctx, 1, &node);
-    bool waits = ctx->hold > 0 || node == ctx->site_node;
+    bool waits = !ctx->deferring && (ctx->hold > 0 || node == ctx->site_node);
     ctx->heavy |= waits;
-    if (waits || (ctx->limit_nodes == 0 && ctx->limit_bytes == 0))
+    if (ctx->deferring || waits || (ctx->limit_nodes == 0 && ctx->limit_bytes == 0))
         return 0;
     status = lazy_flush_roots(ctx, 1, &node);
     if (status != NEAP_E_MEMORY)
@@ -270,6 +270,7 @@ static neap_node *record_new(neap_ctx *ctx, int32_t site, int op, int nprograms,
     if (check_given(op, nprograms, nattrs, nin) || check_arrays(lazy_ops[op]->name, nin, in) ||
         control_new(op, nprograms, programs, nattrs, attrs, nin, in, &control))
         return NULL;
+    control->serial = ++ctx->last_effect;
     node = record_checked(ctx, control, site, nattrs, attrs, nin, in);
     lazy_control_release(control);
     return node;

@@ -58,6 +58,7 @@ typedef struct lazy_control {
     int64_t bytes;                /* of the block */
     int effects;                  /* kinds, LAZY_EFFECTS_… */
     int depth;                    /* of nodes inside each other's bodies */
+    uint64_t serial;              /* its place among the context's effects, in the order of recording */
     lazy_runner *runner;          /* NULL until the node is to be run */
     struct lazy_derived *derived; /* what rules have made of the programs (control_derive.h) */
 } lazy_control;

@@ -18,11 +18,12 @@
  * Invariants:
  *   - Whether something has been computed, or its data still exists, does not matter to an export.
  *   - A program that is exported binds no data but literals: what is computed from constructors alone is computed by its runs.
- *   - Callbacks come in the order in which they were recorded.
+ *   - Effects (callbacks, control flow with effects) come in the order in which they were recorded.
  */
 #include <stdio.h>
 #include <string.h>
 
+#include "lazy/control.h"
 #include "lazy/effect.h"
 #include "lazy/program.h"
 
@@ -82,7 +83,7 @@ typedef struct export_walk {
     const neap_ports *inputs, *outputs;
     neap_node **ends;        /* of the outputs */
     lazy_nodes stack;        /* while a node is on it, its index counts the inputs already followed */
-    lazy_nodes order, calls; /* order: the listed inputs, then inputs before users. calls: the callbacks among them */
+    lazy_nodes order, calls; /* order: the listed inputs, then inputs before users. calls: the effects among them */
     bool *reached;           /* by listed input */
     neap_node **again;       /* by place in order. OWNED but for the placeholders */
 } export_walk;
@@ -145,7 +146,7 @@ static int visit(export_walk *w, int output, neap_node *node, const neap_node *r
 static int leave(export_walk *w, neap_node *node) {
     w->stack.n--;
     node->index = (uint32_t)w->order.n;
-    int status = lazy_node_op(node)->flags & LAZY_OP_EFFECT ? lazy_push(&w->calls, node) : 0;
+    int status = lazy_is_effect(node) ? lazy_push(&w->calls, node) : 0;
     return status ? status : lazy_push(&w->order, node);
 }
 
@@ -169,13 +170,19 @@ static int walk_outputs(export_walk *w) {
     return status;
 }
 
-static int compare_calls(const void *a, const void *b) {
-    uint64_t left = lazy_callback_of(*(neap_node *const *)a)->serial;
-    uint64_t right = lazy_callback_of(*(neap_node *const *)b)->serial;
-    return left < right ? -1 : left > right;
+static uint64_t serial_of(const neap_node *node) {
+    return lazy_is_control(node) ? lazy_control_of(node)->serial : lazy_callback_of(node)->serial;
 }
 
-/* Walks again, from the callbacks first, in the order in which they were recorded: none needs a later one. */
+/* Calls that a replay has recorded again share their number: they come as the walk has met them, inputs before users. */
+static int compare_calls(const void *a, const void *b) {
+    const neap_node *left = *(neap_node *const *)a, *right = *(neap_node *const *)b;
+    if (serial_of(left) != serial_of(right))
+        return serial_of(left) < serial_of(right) ? -1 : 1;
+    return left->index < right->index ? -1 : left->index > right->index;
+}
+
+/* Walks again, from the effects first, in the order in which they were recorded: none needs a later one. */
 static int walk_in_order(export_walk *w) {
     lazy_nodes calls = w->calls;
     w->calls = (lazy_nodes){0};

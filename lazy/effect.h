@@ -27,7 +27,7 @@ struct lazy_callback {
     _Atomic int32_t refs;
     int32_t callee; /* 0: recording it failed, and Lua knows */
     int32_t kind, unordered, tolerant, nresults;
-    uint64_t serial; /* its place among all callbacks of the context, in the order of recording */
+    uint64_t serial; /* its place among the context's effects, in the order of recording */
     neap_ctx *ctx;
     lazy_callback *next; /* in the queue of the dropped */
     const char *name, *site;

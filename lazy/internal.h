@@ -147,7 +147,7 @@ struct neap_ctx {
     int nclosed;        /* of the levels, those that are closed traces */
     int muted;          /* > 0: programs are applied without their effects */
     LAZY_VECTOR(lazy_frame) frames;
-    uint64_t last_callback;         /* serial number of the newest */
+    uint64_t last_effect;           /* serial number of the newest callback, or control flow with effects */
     _Atomic int64_t requests;       /* calls of functions in flight that arrays wait for */
     lazy_callback *_Atomic dropped; /* callbacks that nobody refers to, pushed by any thread … */
     lazy_callback *dropping;        /* … and on their way to Lua */

@@ -287,13 +287,12 @@ int lazy_enroll(neap_ctx *ctx, neap_node *node) {
     }
     ctx->counters.nodes++;
     lazy_site_ask(ctx, node);
-    if (row->kind == LAZY_VIEW || node->flags & LAZY_ABSTRACT || row->flags & LAZY_OP_PROMPT || lazy_is_formula(node) ||
-        lazy_is_effect(node))
+    if (row->kind == LAZY_VIEW || node->flags & LAZY_ABSTRACT || lazy_is_formula(node))
         return 0;
-    if (node->lasting) {
+    if (node->lasting)
         node->state = LAZY_DEFERRED;
+    if (node->lasting || row->flags & LAZY_OP_PROMPT || lazy_is_effect(node))
         return 0;
-    }
     if (lazy_push(&ctx->pending, node))
         return NEAP_E_MEMORY;
     lazy_retain(node);

@@ -416,6 +416,50 @@ check.test("E7: deferred mode works inside differentiation, traces and batches",
     check.equal(nested:item(), loss(w):item() + 1)
 end)
 
+check.test("control flow is deferred and exported, in one step each", function()
+    local function body(a)
+        local total, sums = np.scan(function(c, part) return c + part, c * part end, a:sum(), a)
+        local chosen = np.cond(a[0]:gt(0), function(v) return v * 2 end, function(v) return v end, a)
+        local grown = np.while_loop(function(v) return v:sum():lt(100) end, function(v) return v * 2 end, a)
+        return total, sums, chosen, grown, np.fori_loop(0, 5, function(k, v) return v + k end, a)
+    end
+    local now, before = { body(x) }, np.debug.counters().launches
+    local later = { np.deferred(function() return body(x) end) }
+    check.equal(np.debug.counters().launches, before)
+    for _, y in ipairs(later) do check.ok(y:is_deferred()) end
+    local program = np.export { inputs = { x = x }, outputs = later }
+    np.wait_all()
+    for _, y in ipairs(later) do check.ok(not y:is_deferred()) end
+    local again = { program(x) }
+    for k, y in ipairs(later) do
+        check.equal({ y:totable(), again[k]:totable() }, { now[k]:totable(), now[k]:totable() })
+    end
+end)
+
+check.test("effects of control flow happen at once, and in each run of the program, as recorded", function()
+    local seen = {}
+    local note = np.callback(function(v) seen[#seen + 1] = v:item() end)
+    local double = np.callback(function(v)
+        seen[#seen + 1] = "double"
+        return v * 2
+    end, { result = { shape = { 3 }, dtype = "f32" } })
+    local a, b = np.deferred(function()
+        local looped = np.fori_loop(0, 2, function(k, v)
+            note(k)
+            return v + 1
+        end, x)
+        return double(w), looped * 2
+    end)
+    np.effects_barrier()
+    check.equal({ seen, a:totable(), b:totable() }, { { 0, 1, "double" }, { 1, 2, 4 }, { 6, 8, 10 } })
+    seen = {}
+    local program = np.export { inputs = { w = w, x = x }, outputs = { a, b } }
+    check.equal(#seen, 0)
+    check.equal((select(2, program(w, w))):totable(), { 5, 6, 8 })
+    np.effects_barrier()
+    check.equal(seen, { 0, 1, "double" })
+end)
+
 -- ---- 8. Traps -------------------------------------------------------------------------------------------------------
 
 check.test("E8: deep chains: recorded, exported, computed, freed", function()
