@@ -15,6 +15,8 @@ local is_array, raise, bad_argument, describe = core.is_array, core.raise, core.
 local pack, ids_of, Spec = staging.pack, staging.ids_of, staging.Spec
 local type, unpack, pairs = type, unpack, pairs
 
+local MAX_DEPTH = 200 -- of trees
+
 -- ---- Axes -----------------------------------------------------------------------------------------------------------
 
 --- Raises unless an option holds integers, false, and tables of these.
@@ -33,7 +35,10 @@ end
 
 --- A copy of a tree whose leaves are visit(leaf, axis, path): `axes` is a prefix of the tree, an axis where it ends
 -- holds for all leaves below; false: none.
-local function map_axes(option, tree, axes, path, visit)
+local function map_axes(option, tree, axes, path, depth, visit)
+    if depth > MAX_DEPTH then
+        raise("vmap", "tables are nested more than %d deep: is there a cycle?", MAX_DEPTH)
+    end
     if not trees.is_node(tree) then
         if trees.is_node(axes) then
             raise("vmap", "%s has a table for %s, which is %s", option, path, describe(tree))
@@ -49,7 +54,7 @@ local function map_axes(option, tree, axes, path, visit)
     for _, key in ipairs(trees.keys_of(tree, "vmap")) do
         local inner = axes
         if trees.is_node(axes) then inner = axes[key] end
-        copy[key] = map_axes(option, tree[key], inner, step(path, key), visit)
+        copy[key] = map_axes(option, tree[key], inner, step(path, key), depth + 1, visit)
     end
     return copy
 end
@@ -120,7 +125,7 @@ local function take_arguments(given, in_axes)
     check_count("in_axes", "argument", in_axes, given.n)
     local Place = {}
     for k = 1, given.n do
-        marked[k] = map_axes("in_axes", given[k], axes_of(in_axes, k), "argument " .. k,
+        marked[k] = map_axes("in_axes", given[k], axes_of(in_axes, k), "argument " .. k, 0,
                              function(leaf, axis, path)
             if axis == false then return leaf end
             if type(leaf) == "number" then
@@ -164,7 +169,7 @@ local function take_results(results, out_axes)
     local list, made = {}, { n = results.n }
     check_count("out_axes", "result", out_axes, results.n)
     for k = 1, results.n do
-        made[k] = map_axes("out_axes", results[k], axes_of(out_axes, k), "result " .. k,
+        made[k] = map_axes("out_axes", results[k], axes_of(out_axes, k), "result " .. k, 0,
                            function(leaf, axis, path)
             if axis ~= false and type(leaf) == "number" then leaf = core.number(leaf, core.dtype_codes.f32) end
             if axis ~= false and type(leaf) == "boolean" then

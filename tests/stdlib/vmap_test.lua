@@ -110,6 +110,23 @@ check.test("jit inside and outside", function()
     check.equal(values(program(x)), expected)
 end)
 
+check.test("numbers of a jitted function stay numbers inside a batch", function()
+    local f = np.jit(function(a, n)
+        return np.vmap(function(e, m) return e * m + n end, { in_axes = { 0, false } })(a, n)
+    end)
+    local i = np.arange(4)
+    check.equal({ values(f(i, 2)), f(i, 2).dtype }, { { 2, 4, 6, 8 }, "i32" })
+    check.equal(values(f(i:astype "f32", 0.5)), { 0.5, 1, 1.5, 2 })
+    check.raises(function() f(i, 0.5) end, "0.5")
+end)
+
+check.test("deferred mode goes through batches", function()
+    local y = np.deferred(function() return np.vmap(function(a) return np.matmul(w, a) end)(x) end)
+    check.ok(y:is_deferred(), "not started")
+    local program = np.export { inputs = { x = x, w = w }, outputs = { y = y } }
+    check.equal(values(program { x = x + 1, w = w }.y), values(np.matmul(x + 1, w.T)))
+end)
+
 check.test("results are lazy and follow later values", function()
     local y = np.vmap(function(a) return a + 1 end)(x * 2)
     check.ok(y:is_deferred(), "not started")
@@ -196,6 +213,10 @@ check.test("errors name argument, leaf, axis and shape", function()
     check.raises(function() np.vmap(id, { in_axes = { { a = 0 } } })({ b = x }) end, "names argument 1.a, which is not")
     check.raises(function() np.vmap(id, { in_axes = "0" }) end, "in_axes.-axes: integers, false")
     check.raises(function() np.vmap(id, { axis_size = -1 }) end, "axis_size.-an integer of at least 0")
+    local cycle = {}
+    cycle[1] = cycle
+    check.raises(function() np.vmap(id)(cycle) end, "nested more than 200 deep")
+    check.raises(function() np.vmap(id, { in_axes = { cycle } }) end, "in_axes.-axes: integers, false")
     check.raises(function() np.vmap(3) end, "argument 1 .-a function")
     check.raises(function() np.vmap(id, { out_axes = false })(x) end, "result 1 depends on the example")
     check.raises(function() np.vmap(id, { out_axes = 2 })(x) end,
