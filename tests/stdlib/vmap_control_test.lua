@@ -96,6 +96,23 @@ check.test("scan: reverse, unrolled, without xs", function()
             { np.array { 1, 2, 3 } }, "fori_loop")
 end)
 
+check.test("derivatives of batched scans", function()
+    local function loss(init, xs, w)
+        local last, all = accumulate(init, xs, w)
+        return (last * last):sum() + all:sum()
+    end
+    local function each(init, xs, w) return np.grad(loss, { argnums = { 1, 2, 3 } })(init, xs, w) end
+    local init, xs, w = scan_argument(1, 1), scan_argument(2, 2), scan_argument(3, 1)
+    local inits = np.stack { init, init * 2, init - 1 }
+    local gi, gx, gw = np.vmap(each, { in_axes = { 0, false, false } })(inits, xs, w)
+    local total = np.grad(function(v) return np.vmap(function(i) return loss(i, xs, v) end)(inits):sum() end)(w)
+    for e = 0, N - 1 do
+        local a, b, c = each(inits[e], xs, w)
+        check.close(values { gi[e], gx[e], gw[e] }, values { a, b, c }, 1e-5)
+    end
+    check.close(values(gw:sum { axis = 0 }), values(total), 1e-4)
+end)
+
 -- ---- cond -----------------------------------------------------------------------------------------------------------
 
 local function choose(p, a, b)
@@ -116,6 +133,13 @@ check.test("switch takes the branch of each example, and clamps", function()
     end
     compare(f, { 0, 0 }, { np.array({ -4, 1, 9 }, { dtype = "i32" }), np.array { 3, 4, 5 } }, "index")
     compare(f, { false, 0 }, { np.array(1, { dtype = "i32" }), np.array { 3, 4, 5 } }, "shared index")
+end)
+
+check.test("gradients of batched branches", function()
+    local function loss(p, a) return (choose(p, a, a)):sum() end
+    local p, a = np.array { -1, 1, 2 }, np.arange(6, { dtype = "f32" }):reshape(3, 2)
+    local g = np.vmap(np.grad(loss, { argnums = 2 }))(p, a)
+    for e = 0, N - 1 do check.close(values(g[e]), values(np.grad(loss, { argnums = 2 })(p[e], a[e]))) end
 end)
 
 -- ---- while_loop -----------------------------------------------------------------------------------------------------
@@ -238,6 +262,9 @@ check.test("as many steps for two examples as for a thousand", function()
         while_loop = function(a)
             return np.while_loop(function(c) return c:sum():lt(9) end, function(c) return c * 2 end, a)
         end,
+        gradient = np.grad(function(a)
+            return np.scan(function(c, x) return c * x, c end, a, np.ones { 5, 4 }):sum()
+        end),
     }
     for name, f in pairs(fs) do check.equal(counts(f, 1000), counts(f, 2), name) end
 end)
