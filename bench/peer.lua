@@ -62,4 +62,12 @@ function Peer:cold(kernel, n)
     return tonumber((self:ask(request("cold", kernel, n))))
 end
 
+--- A step of bench/steps.py, or nil if the system has none; and ns of its first call.
+function Peer:step(name)
+    local first = self:ask("step", name):match "^ok\t(.*)$"
+    if not first then return nil end
+    return { name = self.name, timer = function(count) return assert(tonumber((self:ask("time", count)))) end },
+           tonumber(first)
+end
+
 return peers

@@ -7,6 +7,7 @@ w and the functions below, which each system spells in its own way; the last sta
     kernel SIZE COLUMNS INPUTS TEXT   makes inputs and calls the kernel once: "ok" and the sum of the result's magnitudes
     time COUNT                        makes so many calls, each until the result is on the host: ns a call
     cold SIZE COLUMNS INPUTS TEXT     ns of the first call of a new function of the text
+    step NAME                         makes a step of bench/steps.py and its first call: "ok" and ns; `time` goes on with it
 
 Started by bench/peers it measures the training step and writes "row name<TAB>system<TAB>value". Values are medians over
 rounds of about 4 ms each.
@@ -18,6 +19,8 @@ import statistics
 import subprocess
 import sys
 import time
+
+import steps
 
 SLICE = 4e-3
 BATCH, PIXELS, HIDDEN, CLASSES = 128, 784, 256, 10
@@ -169,7 +172,12 @@ def serve(name, threads):
     for line in sys.stdin:
         words = line.rstrip("\n").split("\t")
         try:
-            if words[0] == "time":
+            if words[0] == "step":
+                start = time.perf_counter_ns()
+                function, arguments = steps.make(name, words[1]), []
+                function()
+                answer = "ok\t%.6g" % (time.perf_counter_ns() - start)
+            elif words[0] == "time":
                 count, start = int(words[1]), time.perf_counter_ns()
                 for _ in range(count):
                     system.ready(function(*arguments))

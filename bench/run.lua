@@ -20,6 +20,8 @@ local GROUPS = {
     { name = "small", workers = 1 },
     { name = "latency" },
     { name = "mlp" },
+    { name = "steps", workers = 1 },
+    { name = "steps", workers = 2 },
     { name = "startup" },
 }
 

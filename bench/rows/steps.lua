@@ -1,0 +1,125 @@
+--- steps.lua: whole steps: a scan of 100,000 turns over ten elements; the training steps of a small network and of a
+-- transformer's block (loss, gradients, Adam, f32). Each is one jitted function, whose result is read; other systems do
+-- the same (bench/steps.py).
+--
+-- "first call" is the time from a new function to its first result, once in the life of the process. Goals: a turn of a
+-- scan takes at most a third of JAX's, a first call a twentieth, and a training step no longer than JAX's.
+package.path = "./?.lua;" .. package.path
+local np = require "neap"
+local measure = require "bench.measure"
+local peers = require "bench.peer"
+
+local SCAN, CARRY = 100000, 10
+local BATCH, PIXELS, HIDDEN, CLASSES = 128, 784, 256, 10
+local EXAMPLES, LENGTH, WIDTH, HEADS = 8, 64, 128, 4
+
+local key = np.random.key(0)
+local drawn = 0
+
+local function normal(scale, ...)
+    drawn = drawn + 1
+    return (np.random.normal(np.random.fold_in(key, drawn), { ... }) * scale):wait()
+end
+
+-- ---- Steps: functions that make a function, which makes a step and returns a number ---------------------------------
+
+local makers = {}
+
+function makers.scan()
+    local c, xs = np.zeros(CARRY):wait(), np.full({ SCAN, CARRY }, 0.1):wait()
+    local run = np.jit(function(first, all)
+        return np.scan(function(carry, x)
+            carry = np.tanh(carry * 0.9 + x)
+            return carry, carry
+        end, first, all)
+    end)
+    return function()
+        local last, each = run(c, xs)
+        each:wait()
+        return last[0]:item()
+    end
+end
+
+--- The training step of a loss(params, …) with these parameters.
+local function training(loss, params, ...)
+    local optimizer, data = np.optim.adam { lr = 1e-3 }, { ... }
+    local gradient = np.value_and_grad(loss)
+    local step = np.jit(function(p, s, a, b)
+        local value, gradients = gradient(p, a, b)
+        p, s = optimizer:update(gradients, s, p)
+        return value, p, s
+    end, { donate = { 1, 2 } })
+    local state = optimizer:init(params)
+    return function()
+        local value
+        value, params, state = step(params, state, data[1], data[2])
+        return value:item()
+    end
+end
+
+function makers.mlp()
+    local params = { normal(0.05, PIXELS, HIDDEN), np.zeros(HIDDEN):wait(), normal(0.05, HIDDEN, CLASSES),
+                     np.zeros(CLASSES):wait() }
+    return training(function(p, x, labels)
+        return np.nn.cross_entropy(np.nn.relu(x:matmul(p[1]) + p[2]):matmul(p[3]) + p[4], labels)
+    end, params, normal(1, BATCH, PIXELS), np.random.randint(key, { BATCH }, 0, CLASSES):wait())
+end
+
+function makers.transformer()
+    local function norm(x, scale, shift)
+        local c = x - x:mean { axis = -1, keepdims = true }
+        return c * np.rsqrt((c * c):mean { axis = -1, keepdims = true } + 1e-5) * (scale + 1) + shift
+    end
+    local params = {
+        normal(0.05, WIDTH), normal(0.05, WIDTH), normal(0.05, WIDTH, 3 * WIDTH), normal(0.05, WIDTH, WIDTH),
+        normal(0.05, WIDTH), normal(0.05, WIDTH), normal(0.05, WIDTH, 4 * WIDTH), normal(0.05, 4 * WIDTH),
+        normal(0.05, 4 * WIDTH, WIDTH), normal(0.05, WIDTH),
+    }
+    return training(function(p, x, wanted)
+        local qkv = norm(x, p[1], p[2]):matmul(p[3]):reshape(EXAMPLES, LENGTH, 3, HEADS, WIDTH / HEADS)
+        qkv = np.permute_dims(qkv, { 2, 0, 3, 1, 4 })
+        local scores = qkv[0]:matmul(np.swapaxes(qkv[1], -1, -2)) / math.sqrt(WIDTH / HEADS)
+        scores = np.where(np.tri(LENGTH):gt(0), scores, -1e9)
+        local y = np.swapaxes(np.softmax(scores):matmul(qkv[2]), 1, 2)
+        x = x + y:reshape(EXAMPLES, LENGTH, WIDTH):matmul(p[4])
+        x = x + np.nn.gelu(norm(x, p[5], p[6]):matmul(p[7]) + p[8]):matmul(p[9]) + p[10]
+        return np.square(x - wanted):mean()
+    end, params, normal(1, EXAMPLES, LENGTH, WIDTH), normal(1, EXAMPLES, LENGTH, WIDTH))
+end
+
+-- ---- Rows -----------------------------------------------------------------------------------------------------------
+
+local ROWS = {
+    { step = "scan", name = "scan of 1e5 turns, 10 elements", each = SCAN, unit = "ns/turn", goal = 1 / 3 },
+    { step = "mlp", name = "training step, 784-256-10, batch 128", each = 1e3, unit = "us", goal = 1 },
+    { step = "transformer", name = "training step, transformer 8x64x128, 4 heads", each = 1e3, unit = "us", goal = 1 },
+}
+
+local others = peers.start({ "jax jit", "torch", "torch compile" }, measure.workers)
+for _, row in ipairs(ROWS) do
+    local start = measure.now()
+    local list = { makers[row.step]() }
+    list[1]()
+    local first, peer_first, checks = measure.now() - start, {}, {}
+    for _, peer in ipairs(others) do
+        local contender, ns = peer:step(row.step)
+        if contender then
+            list[#list + 1], peer_first[peer.name] = contender, ns / 1e6
+            if peer.name == "jax jit" then checks[1] = { name = peer.name, ratio = first / ns, goal = 1 / 20 } end
+        end
+    end
+    measure.row { name = row.name .. ", first call", value = first / 1e6, best = first / 1e6, unit = "ms",
+                  checks = checks, peers = peer_first }
+    local times, peer_times = measure.rounds_of(list), {}
+    checks = {}
+    local best = measure.min(times[1]) / row.each
+    for k = 2, #list do
+        peer_times[list[k].name] = measure.min(times[k]) / row.each
+        if list[k].name == "jax jit" then
+            checks[1] = { name = "jax jit", ratio = best / peer_times["jax jit"], goal = row.goal }
+        end
+    end
+    measure.row { name = row.name, value = measure.median(times[1]) / row.each, best = best, unit = row.unit,
+                  checks = checks, peers = peer_times }
+end
+os.exit(0)

@@ -1,0 +1,164 @@
+"""steps.py: whole steps in other systems, as bench/rows/steps.lua has them for neap.
+
+make(system, name) is a function that makes one step and returns when its result is on the host. Systems: "jax jit",
+"torch", "torch compile". Steps: "scan", a loop of SCAN turns over small arrays; "mlp" and "transformer", a training step
+each: loss, gradients, Adam.
+"""
+
+import functools
+
+SCAN, CARRY = 100000, 10
+BATCH, PIXELS, HIDDEN, CLASSES = 128, 784, 256, 10
+EXAMPLES, LENGTH, WIDTH, HEADS = 8, 64, 128, 4
+SHAPES = {
+    "mlp": [(PIXELS, HIDDEN), (HIDDEN,), (HIDDEN, CLASSES), (CLASSES,)],
+    "transformer": [(WIDTH,), (WIDTH,), (WIDTH, 3 * WIDTH), (WIDTH, WIDTH), (WIDTH,), (WIDTH,), (WIDTH, 4 * WIDTH),
+                    (4 * WIDTH,), (4 * WIDTH, WIDTH), (WIDTH,)],
+}
+
+
+def drawn(name):
+    """Parameters and data, as NumPy arrays."""
+    import numpy as np
+
+    rng = np.random.default_rng(0)
+    params = [rng.normal(0, 0.05, s).astype(np.float32) for s in SHAPES[name]]
+    if name == "mlp":
+        return params, rng.random((BATCH, PIXELS), np.float32), rng.integers(0, CLASSES, BATCH)
+    return params, *(rng.normal(0, 1, (EXAMPLES, LENGTH, WIDTH)).astype(np.float32) for _ in range(2))
+
+
+def jax_scan():
+    import jax
+    import jax.numpy as jnp
+
+    @jax.jit
+    def run(c, xs):
+        def body(c, x):
+            c = jnp.tanh(c * 0.9 + x)
+            return c, c
+
+        return jax.lax.scan(body, c, xs)
+
+    c, xs = jnp.zeros(CARRY), jnp.ones((SCAN, CARRY)) * 0.1
+    def once():
+        last, each = run(c, xs)
+        each.block_until_ready()
+        return float(last[0])
+
+    return once
+
+
+def jax_mlp_loss(p, x, labels):
+    import jax
+    import jax.numpy as jnp
+
+    logits = jax.nn.relu(x @ p[0] + p[1]) @ p[2] + p[3]
+    return -jnp.take_along_axis(jax.nn.log_softmax(logits), labels[:, None], 1).mean()
+
+
+def jax_transformer_loss(p, x, wanted):
+    import jax
+    import jax.numpy as jnp
+
+    def norm(x, scale, shift):
+        c = x - x.mean(-1, keepdims=True)
+        return c * jax.lax.rsqrt((c * c).mean(-1, keepdims=True) + 1e-5) * (scale + 1) + shift
+
+    def heads(part):
+        return part.reshape(EXAMPLES, LENGTH, HEADS, -1).swapaxes(1, 2)
+
+    q, k, v = map(heads, jnp.split(norm(x, p[0], p[1]) @ p[2], 3, -1))
+    scores = q @ k.swapaxes(-1, -2) / (WIDTH / HEADS) ** 0.5
+    scores = jnp.where(jnp.tri(LENGTH, dtype=bool), scores, -1e9)
+    x = x + (jax.nn.softmax(scores) @ v).swapaxes(1, 2).reshape(x.shape) @ p[3]
+    x = x + jax.nn.gelu(norm(x, p[4], p[5]) @ p[6] + p[7]) @ p[8] + p[9]
+    return jnp.square(x - wanted).mean()
+
+
+def jax_training(name):
+    import jax
+    import jax.numpy as jnp
+
+    params, *data = drawn(name)
+    params, data = [jnp.asarray(p) for p in params], [jnp.asarray(d) for d in data]
+    loss = {"mlp": jax_mlp_loss, "transformer": jax_transformer_loss}[name]
+
+    @functools.partial(jax.jit, donate_argnums=(0, 1, 2))
+    def step(p, m, v, t):
+        value, g = jax.value_and_grad(loss)(p, *data)
+        m = [0.9 * a + 0.1 * b for a, b in zip(m, g)]
+        v = [0.999 * a + 0.001 * b * b for a, b in zip(v, g)]
+        p = [a - 1e-3 * (b / (1 - 0.9**t)) / (jnp.sqrt(c / (1 - 0.999**t)) + 1e-8) for a, b, c in zip(p, m, v)]
+        return value, p, m, v
+
+    state = [0.0, params, [jnp.zeros_like(p) for p in params], [jnp.zeros_like(p) for p in params], 0]
+
+    def once():
+        state[4] += 1
+        state[0:4] = step(*state[1:4], float(state[4]))
+        return float(state[0])
+
+    return once
+
+
+def torch_scan():
+    import torch
+
+    xs = torch.full((SCAN, CARRY), 0.1)
+
+    def once():
+        c, each = torch.zeros(CARRY), []
+        for x in xs:
+            c = torch.tanh(c * 0.9 + x)
+            each.append(c)
+        torch.stack(each)
+        return float(c[0])
+
+    return once
+
+
+def torch_mlp_loss(p, x, labels):
+    import torch
+
+    return torch.nn.functional.cross_entropy(torch.relu(x @ p[0] + p[1]) @ p[2] + p[3], labels)
+
+
+def torch_transformer_loss(p, x, wanted):
+    import torch
+
+    f = torch.nn.functional
+    q, k, v = (part.reshape(EXAMPLES, LENGTH, HEADS, -1).transpose(1, 2)
+               for part in (f.layer_norm(x, (WIDTH,), p[0] + 1, p[1]) @ p[2]).chunk(3, -1))
+    y = f.scaled_dot_product_attention(q, k, v, is_causal=True)
+    x = x + y.transpose(1, 2).reshape(x.shape) @ p[3]
+    x = x + f.gelu(f.layer_norm(x, (WIDTH,), p[4] + 1, p[5]) @ p[6] + p[7], approximate="tanh") @ p[8] + p[9]
+    return (x - wanted).square().mean()
+
+
+def torch_training(name, compiled):
+    import torch
+
+    params, *data = drawn(name)
+    params, data = [torch.nn.Parameter(torch.from_numpy(p)) for p in params], [torch.from_numpy(d) for d in data]
+    loss = {"mlp": torch_mlp_loss, "transformer": torch_transformer_loss}[name]
+    if compiled:
+        loss = torch.compile(loss)
+    optimizer = torch.optim.Adam(params, lr=1e-3)
+
+    def once():
+        optimizer.zero_grad()
+        value = loss(params, *data)
+        value.backward()
+        optimizer.step()
+        return value.item()
+
+    return once
+
+
+def make(system, name):
+    if name == "scan":
+        return {"jax jit": jax_scan, "torch": torch_scan}[system]()
+    if system == "jax jit":
+        return jax_training(name)
+    return torch_training(name, {"torch": False, "torch compile": True}[system])
