@@ -1,9 +1,10 @@
 --- staging_identical_test.lua: a program has the same results, to the bit, whichever way it is staged.
 --
--- Random programs (programs.lua) are run op by op; then traced, jitted, jitted inside of jit, deferred, exported; over
--- a batch by np.vmap, which is compared with a loop over the examples. (That kernels do not depend on threads,
--- instruction sets and flushes is identical_test.lua's part.) Random smooth functions (smooth.lua) are differentiated:
--- against differences, forward against reverse mode, and again each way of staging against the others.
+-- Random programs (programs.lua) are run op by op; then traced, jitted, jitted inside of jit, deferred, exported, as a
+-- branch; as the body of np.scan and over a batch by np.vmap, which are compared with loops. (That kernels do not
+-- depend on threads, instruction sets and flushes is identical_test.lua's part.) Random smooth functions (smooth.lua)
+-- are differentiated: against differences, forward against reverse mode, and again each way of staging against the
+-- others.
 --
 --     NEAP_TEST_PROGRAMS=2000 NEAP_TEST_SEED=1 build/neap tests/lazy/staging_identical_test.lua     more of them
 package.path = "./?.lua;" .. package.path
@@ -15,7 +16,7 @@ local smooth = require "tests.lazy.smooth"
 local release = (os.getenv "NEAP_TEST_BUILD" or "release") == "release"
 local first = tonumber(os.getenv "NEAP_TEST_SEED" or 1)
 local count = tonumber(os.getenv "NEAP_TEST_PROGRAMS" or (release and 120 or 12))
-local EXAMPLES = 3 -- of a batch
+local EXAMPLES = 3 -- of a batch; and turns of a loop
 
 -- ---- Random programs ------------------------------------------------------------------------------------------------
 
@@ -93,6 +94,18 @@ ways["exported"] = function(program, leaves)
     end
 end
 
+ways["in a branch"] = function(program, leaves)
+    local f = function_of(program)
+    local function zeros(...) return unpack(np.tree.map(function(x) return np.zeros_like(x) end, { f(...) })) end
+    return { np.switch(np.array(2, { dtype = "i32" }), { zeros, f, zeros }, unpack(leaves)) }
+end
+
+ways["in a branch, jitted"] = function(program, leaves)
+    local f = function_of(program)
+    local function zeros(...) return unpack(np.tree.map(function(x) return np.zeros_like(x) end, { f(...) })) end
+    return { np.jit(function(choice, ...) return np.cond(choice, f, zeros, ...) end)(np.array(true), unpack(leaves)) }
+end
+
 local names = {}
 for name in pairs(ways) do names[#names + 1] = name end
 table.sort(names)
@@ -164,6 +177,34 @@ test_way("programs over a batch as in a loop", function(program)
         for k, x in ipairs(results) do of_example[k] = x[e - 1] end
         same(program, hashes(of_example), expected[e], "example " .. e)
     end
+end)
+
+local function moved(leaves)
+    local list = {}
+    for k, x in ipairs(leaves) do list[k] = np.roll(x:reshape(-1), 1):reshape(x.shape) end
+    return list
+end
+
+test_way("programs in a scan as in a loop", function(program)
+    local leaves = program.make()
+    local function body(carry) return moved(carry), results_on(program, carry) end
+    local function scan(given)
+        local last, each = np.scan(body, leaves, nil, given)
+        return { last = last, each = each }
+    end
+    local found = { scan { length = EXAMPLES }, scan { length = EXAMPLES, unroll = 2 },
+                    np.jit(function() return scan { length = EXAMPLES } end)() }
+    local carry = leaves
+    for e = 1, EXAMPLES do
+        local expected = hashes(results_on(program, carry))
+        for way, results in ipairs(found) do
+            local of_turn = {}
+            for k, x in ipairs(results.each) do of_turn[k] = x[e - 1] end
+            same(program, hashes(of_turn), expected, ("turn %d, way %d"):format(e, way))
+        end
+        carry = moved(carry)
+    end
+    for _, results in ipairs(found) do same(program, hashes(results.last), hashes(carry), "the last carry") end
 end)
 
 -- ---- Random smooth functions ----------------------------------------------------------------------------------------

@@ -49,6 +49,23 @@ check.test("a batch of 1000 takes as many nodes and steps as one of 2", function
     end
 end)
 
+check.test("a scan of 100,000 turns takes as many nodes and steps as one of 10", function()
+    local function run(n)
+        local function f(x)
+            return np.scan(function(c, y)
+                c = np.sin(c + y)
+                return c, c:sum()
+            end, x, np.arange(n, { dtype = "f32" }))
+        end
+        local x, counts = np.zeros(3):wait(), {}
+        counts[1] = np.trace(f)(x):info()
+        counts[2] = growth(function() return f(x) end, "nodes", "launches", "programs")
+        counts[3] = growth(function() return np.jit(f)(x) end, "nodes", "programs")
+        return counts
+    end
+    check.equal(run(release and 100000 or 1000), run(10))
+end)
+
 -- ---- Tracing --------------------------------------------------------------------------------------------------------
 
 check.test("a jitted function is traced once for each form of its arguments", function()
