@@ -1,8 +1,8 @@
 --- control.lua: np.cond, np.switch, np.while_loop, np.fori_loop, np.scan.
 --
--- Each traces its functions as closed programs and records one node that runs them: so a loop costs one trace of its
--- Each traces its functions as closed programs and records one node that runs them: a loop costs one trace of its body,
--- input of the node, so derivatives and batches reach it. Positions in messages count from 1.
+-- Each traces its functions as closed programs and records one node that runs them: a loop costs one trace of its
+-- body, whatever its length, and runs as one step, inside and outside of jit. What a function reads from around it is
+-- an input of the node, so derivatives and batches reach it. Positions in messages count from 1.
 local ffi = require "ffi"
 local core = require "neap.core"
 local trees = require "neap.trees"
@@ -80,7 +80,8 @@ end
 
 -- ---- Nodes ----------------------------------------------------------------------------------------------------------
 
---- Records a node of a row. entries are those of its programs; attributes and inputs as the row says. Returns n results.
+--- Records a node of a row; entries are those of its programs, attributes and inputs as the row says. Returns n of its
+-- results.
 local function push(name, op, entries, attributes, inputs, n)
     local programs = ffi.new("neap_program *[?]", #entries)
     for k, entry in ipairs(entries) do programs[k - 1] = entry.program end
@@ -240,16 +241,17 @@ local function index_of(name, what, value)
     return value:astype("i32")
 end
 
---- np.cond(pred, f, g, …): f(…) if pred is true, else g(…). pred is a scalar array (a number, a boolean): both functions
--- are traced, one of them runs. They must return trees of the same form, with arrays of equal shapes and dtypes.
+--- np.cond(pred, f, g, …): f(…) if pred is true, else g(…). pred is a scalar array (a number, a boolean): both
+-- functions are traced, one of them runs. They must return trees of the same form, with arrays of equal shapes and
+-- dtypes.
 function np.cond(pred, f, g, ...)
     if type(f) ~= "function" then bad_argument("cond", 2, "f", "a function", f) end
     if type(g) ~= "function" then bad_argument("cond", 3, "g", "a function", g) end
     return branch("cond", index_of("cond", "pred", pred), { g, f }, pack(...))
 end
 
---- np.switch(index, {f, g, …}, …): calls the function that index, an integer from 1, counts; an index out of range is
--- clamped. Otherwise as np.cond.
+--- np.switch(index, {f, g, …}, …): calls the function that index, an integer from 1, counts; an index out of range
+-- is clamped. Otherwise as np.cond.
 function np.switch(index, branches, ...)
     if type(branches) ~= "table" or #branches == 0 then
         bad_argument("switch", 2, "branches", "a table of functions", branches)
@@ -455,9 +457,9 @@ local function counted_loop(lower, upper, body, init)
     return rebuild_carry("fori_loop", carry, results, 1)[2]
 end
 
---- np.fori_loop(lower, upper, body, init): the carry init, changed by body(i, carry) for i = lower … upper - 1; i is an
--- array of one integer, an i32 if the bounds are numbers. Then the loop is a scan and has all derivatives; with bounds
--- that are arrays it is a np.while_loop.
+--- np.fori_loop(lower, upper, body, init): the carry init, changed by body(i, carry) for i = lower … upper - 1; i is
+-- an array of one integer, an i32 if the bounds are numbers. Then the loop is a scan and has all derivatives; with
+-- bounds that are arrays it is a np.while_loop.
 function np.fori_loop(lower, upper, body, init)
     lower = bound_of("fori_loop", 1, "lower", lower)
     upper = bound_of("fori_loop", 2, "upper", upper)
@@ -510,8 +512,8 @@ end
 
 --- np.scan(f, init, xs, {length=, reverse=false, unroll=1}): calls carry, y = f(carry, x) for each part x of the first
 -- axis of xs (a tree of arrays, or nil with {length=}), beginning with the carry init; returns the last carry, and the
--- ys stacked along a new first axis. reverse: from the last part to the first. unroll: turns that are put together as
--- one, which changes no result. A carry is as np.while_loop has it.
+-- ys stacked along a new first axis. reverse: from the last part to the first. unroll: how many turns may be put
+-- together as one: a hint, which changes no result. A carry is as np.while_loop has it.
 function np.scan(f, init, xs, given)
     check_function("scan", f)
     local length, how = scan_arguments(xs, given)

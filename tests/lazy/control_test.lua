@@ -311,7 +311,8 @@ test("derivatives of branches, of counted loops, and of while loops", function()
     near(np.grad(f(false))(x), x * 2)
     near(np.grad(np.jit(f(true)))(x), np.cos(x) * 2)
     near(select(2, np.jvp(f(false), { x }, { np.ones { 2 } })), np.array(5))
-    equal(np.grad(function(a) return np.fori_loop(0, 3, function(_, c) return c * a end, a) end)(np.array(2.0)):item(), 32)
+    local function power(a) return np.fori_loop(0, 3, function(_, c) return c * a end, a) end
+    equal(np.grad(power)(np.array(2.0)):item(), 32)
     local function squares(a)
         return np.while_loop(function(s) return s.x:sum():lt(100) end, function(s)
             return { x = s.x * s.x + 1, n = s.n + 1 }
