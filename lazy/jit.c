@@ -433,9 +433,20 @@ static int plan_entry(neap_ctx *ctx, entry *e) {
     return 0;
 }
 
+/* A deferred array has no memory to give. */
+static int check_gift(const lazy_gift *gift, neap_node *const *inputs) {
+    for (int64_t k = 0; k < gift->n; k++)
+        if (lazy_read_target(inputs[gift->inputs[k]])->state == LAZY_DEFERRED)
+            return neap_error(NEAP_E_STATE, "jit: a donated array is deferred and has no memory to give; np.force it "
+                                            "first");
+    return 0;
+}
+
 static int run_entry(neap_form *form, entry *e) {
     int status = e->planned ? 0 : plan_entry(form->jit->ctx, e);
     lazy_gift *gift = e->gift.n ? &e->gift : NULL;
+    if (status == 0 && gift)
+        status = check_gift(gift, form->inputs);
     if (status == 0 && e->guarded)
         status = check_numbers(e, form->inputs, true);
     if (status)

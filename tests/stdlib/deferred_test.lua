@@ -160,6 +160,20 @@ check.test("E2: a deleted result raises; what was recorded from it is computed",
     check.equal(z:totable(), { 4, 6, 8 })
 end)
 
+check.test("E2: a lazy array is not donated", function()
+    local f = np.jit(function(a) return a + 1 end, { donate = { 1 } })
+    local y = deferred(function() return x * 2 end)
+    check.raises(function() return f(y) end, "deferred and has no memory to give; np.force it first")
+    check.equal(y:totable(), { 2, 4, 6 })
+    check.equal(f(y):totable(), { 3, 5, 7 })
+    check.raises(function() return y + 1 end, "donated")
+    local z, t = np.deferred(function()
+        local t = x * 5
+        return f(t), t
+    end)
+    check.equal({ z:totable(), t:totable() }, { { 6, 11, 16 }, { 5, 10, 15 } })
+end)
+
 check.test("E2: a cross-device copy is an op like any other", function()
     local y = deferred(function() return np.device_put(x * 2, "cpu:0") + 1 end)
     local program = np.export { inputs = { x = x }, outputs = { y = y } }
