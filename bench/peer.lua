@@ -43,6 +43,17 @@ function peers.start(names, threads)
     return list
 end
 
+--- What a Python program of this folder prints, with the systems of bench/peers installed; "" where they are not.
+function peers.output(program, ...)
+    local file = io.open(python)
+    if not file then return "" end
+    file:close()
+    local pipe = io.popen(("'%s' '%s' '%s' 2>/dev/null"):format(python, program, table.concat({ ... }, "' '")))
+    local text = pipe:read "*a"
+    pipe:close()
+    return text
+end
+
 local function request(what, kernel, n)
     return what, n, kernel.columns or 1, kernel.inputs or 1, kernel.python
 end

@@ -18,6 +18,7 @@ local GROUPS = {
     { name = "reduce", workers = 1 },
     { name = "reduce", workers = 2 },
     { name = "small", workers = 1 },
+    { name = "staging", workers = 1 },
     { name = "latency" },
     { name = "mlp" },
     { name = "steps", workers = 1 },

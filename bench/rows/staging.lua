@@ -1,0 +1,103 @@
+--- staging.lua: what np.jit costs besides the work: recording, a call of what is recorded, the first call of a function.
+--
+-- "cached call": a jitted function adds up n arrays of 10 elements and doubles the sum; the call returns without waiting,
+-- and its small kernel runs in it. Compiled: in a loop that LuaJIT compiles. Interpreted: with the compiler off. 1000
+-- arguments come as a table. "trace": recording a chain of 1000 ops as a program, for one op. "first call": making a
+-- jitted function, its first call, and reading the result. Other systems do the same (bench/staging.py; PyTorch without
+-- compiling). Goals: 10 arguments in 1 us compiled and 3 us interpreted, a fifth of JAX's time; a first call in a
+-- twentieth of JAX's.
+package.path = "./?.lua;" .. package.path
+local np = require "neap"
+local measure = require "bench.measure"
+local peers = require "bench.peer"
+
+local CALLS, OPS, ELEMENTS = 300, 1000, 10
+local COUNTS = { 1, 10, 100, 1000 }
+local MOST = { compiled = 1000, interpreted = 3000 } -- ns, for 10 arguments
+
+--- By row name: system → ns.
+local function peer_times()
+    local times = {}
+    for _, system in ipairs(measure.quick and {} or { "jax jit", "torch" }) do
+        for name, ns in peers.output("bench/staging.py", system):gmatch "([^\n\t]+)\t([%d.e+]+)\n" do
+            times[name] = times[name] or {}
+            times[name][system] = tonumber(ns)
+        end
+    end
+    return times
+end
+
+--- Median and best ns of one of `count` runs that f(count) makes.
+local function timed(f, count)
+    local times = {}
+    for round = 1, 3 + measure.rounds do
+        local start = measure.now()
+        f(count)
+        if round > 3 then times[#times + 1] = (measure.now() - start) / count end
+        np.wait_all()
+    end
+    return measure.median(times), measure.min(times)
+end
+
+local function row(name, median, best, checks, others)
+    measure.row { name = name, value = median, best = best, unit = "ns", checks = checks, peers = others }
+end
+
+--- A check against JAX, if it was measured.
+local function against(checks, best, others, share)
+    local jax = others and others["jax jit"]
+    if jax then checks[#checks + 1] = { name = "jax jit", ratio = best / jax, goal = 1 / share } end
+    return checks
+end
+
+--- A loop of calls f(a1, …, an), or f(t) for many arguments, as a script would have it.
+local function loop_of(n)
+    local arguments, names = {}, {}
+    for k = 1, n do arguments[k], names[k] = np.ones(ELEMENTS):wait(), "a" .. k end
+    local list = n <= 100 and table.concat(names, ", ") or "a"
+    local code = "local f, a = ... return function(count) local %s = %s for _ = 1, count do f(%s) end end"
+    local f = np.jit(n <= 100 and function(...)
+        local sum = (...)
+        for k = 2, select("#", ...) do sum = sum + select(k, ...) end
+        return sum * 2
+    end or function(t)
+        local sum = t[1]
+        for k = 2, #t do sum = sum + t[k] end
+        return sum * 2
+    end)
+    return assert(loadstring(code:format(list, n <= 100 and "unpack(a)" or "a", list)))(f, arguments)
+end
+
+local function cached_calls(mode, times)
+    for _, n in ipairs(COUNTS) do
+        local others = times["cached call, " .. n]
+        local median, best = timed(loop_of(n), math.floor(CALLS / (1 + n / 100)))
+        local checks = against({}, best, others, 5)
+        if n == 10 then table.insert(checks, 1, { name = "goal", ratio = best / MOST[mode], goal = 1 }) end
+        row(("cached call, %d argument%s, %s"):format(n, n == 1 and "" or "s", mode), median, best, checks, others)
+    end
+end
+
+local times = peer_times()
+cached_calls("compiled", times)
+
+local x = np.ones(ELEMENTS):wait()
+local median, best = timed(function(count)
+    for _ = 1, count do
+        np.trace(function(y)
+            for _ = 1, OPS do y = y * 0.5 end
+            return y
+        end)(x)
+    end
+end, 1)
+row("trace, an op", median / OPS, best / OPS, {}, times.trace)
+
+median, best = timed(function(count)
+    for _ = 1, count do np.jit(function(y) return np.tanh(y * 2 + 1):sum() end)(x):item() end
+end, 1)
+row("first call of a new function", median, best, against({}, best, times["first call"], 20), times["first call"])
+
+jit.flush()
+jit.off()
+cached_calls("interpreted", times)
+os.exit(0)
