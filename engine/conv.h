@@ -30,8 +30,6 @@ typedef enum engine_conv_kind {
 /* From inside an op. f32 goes to oneDNN if that is there, one call on one thread for each part of the batch, whose
  * extent depends on the arguments alone; all else to the BLAS, over matrices of windows. */
 int engine_conv(const neap_run *run, engine_conv_kind kind, const engine_conv_args *args);
-/* What f32 goes to, such as "oneDNN 2.6.3"; NULL: the BLAS. Loads the library. BORROWED forever. */
-const char *engine_conv_name(void);
 
 /* ---- Inside (conv.c, conv_dnnl.c) -------------------------------------------------------------------------------- */
 /* One call of oneDNN for the whole batch of args. False: it cannot do this one, or is not there; nothing was

@@ -12,10 +12,6 @@ bool engine_conv_dnnl_there(void) {
     return false;
 }
 
-const char *engine_conv_name(void) {
-    return NULL;
-}
-
 bool engine_conv_dnnl(const neap_run *run, engine_conv_kind kind, const engine_conv_args *args) {
     (void)run, (void)kind, (void)args;
     return false;
@@ -26,8 +22,6 @@ bool engine_conv_dnnl(const neap_run *run, engine_conv_kind kind, const engine_c
 #include <dlfcn.h>
 #include <oneapi/dnnl/dnnl.h>
 #include <pthread.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "engine/device.h"
 
@@ -57,7 +51,6 @@ bool engine_conv_dnnl(const neap_run *run, engine_conv_kind kind, const engine_c
 static struct {
     pthread_once_t once;
     bool there;
-    char name[64];
     dnnl_engine_t engine;
     void (*set_threads)(int); /* of the OpenMP runtime that the library brings */
 #define DNNL_FIELD(name) __typeof__(&dnnl_##name) name;
@@ -80,18 +73,12 @@ static void load(void) {
     if (!complete || !lib.set_threads || lib.version()->major != DNNL_VERSION_MAJOR ||
         lib.engine_create(&lib.engine, dnnl_cpu, 0) != dnnl_success)
         return;
-    const dnnl_version_t *version = lib.version();
-    snprintf(lib.name, sizeof lib.name, "oneDNN %d.%d.%d", version->major, version->minor, version->patch);
     lib.there = true;
 }
 
 bool engine_conv_dnnl_there(void) {
     pthread_once(&lib.once, load);
     return lib.there;
-}
-
-const char *engine_conv_name(void) {
-    return engine_conv_dnnl_there() ? lib.name : NULL;
 }
 
 /* ---- Descriptions of memory -------------------------------------------------------------------------------------- */

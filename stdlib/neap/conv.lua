@@ -180,6 +180,41 @@ local function conv(x, w, given)
     return first and np.moveaxis(y, -1, 1) or y
 end
 
+--- What jax.lax.conv_transpose pads an axis with, once its elements are `stride` apart.
+local function transposed_padding(padding, window, stride)
+    if padding == "SAME" then
+        local total = window + stride - 2
+        local before = stride > window - 1 and window - 1 or math.ceil(total / 2)
+        return { before, total - before }
+    end
+    return { window - 1, stride - 1 + math.max(window - stride, 0) }
+end
+
+--- np.nn.conv_transpose(x, w, {strides=1, padding="SAME", kernel_dilation=1, layout="NHWC"}): a convolution whose
+-- strides enlarge: conv of x with strides - 1 zeros between its elements. "SAME": `strides` times as many places as x
+-- has; "VALID": all that any element of x meets; or pairs {before, after} for conv. The kernel is not flipped, as in
+-- JAX.
+local function conv_transpose(x, w, given)
+    local name = "nn.conv_transpose"
+    local o = options(name, given, { strides = true, padding = true, kernel_dilation = true, layout = true })
+    local _, n, first = images(name, x, o.layout)
+    w = core.coerce(name, 2, w)
+    if core.ndim(w) ~= n + 2 then
+        raise(name, "argument 2 must be a kernel of %d axes, got shape %s", n + 2, shape_text(w))
+    end
+    local kernel, padding = spatial(shape_of(w), n, first and 3 or 1), o.padding == nil and "SAME" or o.padding
+    local strides = per_axis(name, "strides", o.strides, n, 1, 1)
+    local dilation = per_axis(name, "kernel_dilation", o.kernel_dilation, n, 1, 1)
+    if type(padding) == "string" and (padding:upper() == "SAME" or padding:upper() == "VALID") then
+        local pairs_of = {}
+        for k = 1, n do
+            pairs_of[k] = transposed_padding(padding:upper(), (kernel[k] - 1) * dilation[k] + 1, strides[k])
+        end
+        padding = pairs_of
+    end
+    return conv(x, w, { padding = padding, input_dilation = strides, kernel_dilation = dilation, layout = o.layout })
+end
+
 -- ---- Pooling --------------------------------------------------------------------------------------------------------
 
 local pool_options = { strides = true, padding = true, layout = true, count_include_pad = true }
@@ -237,7 +272,7 @@ end
 -- ---- Layers ---------------------------------------------------------------------------------------------------------
 
 return function(nn)
-    nn.conv, nn.max_pool, nn.avg_pool = conv, max_pool, avg_pool
+    nn.conv, nn.conv_transpose, nn.max_pool, nn.avg_pool = conv, conv_transpose, max_pool, avg_pool
 
     --- np.nn.MaxPool(window, {…}), np.nn.AvgPool: functions for np.nn.Sequential that pool so.
     function nn.MaxPool(window, given)

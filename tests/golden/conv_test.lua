@@ -32,6 +32,12 @@ function cases.channels_first(x, w) return conv(x, w, { strides = 2, layout = "N
 function cases.kernel_larger_than_images(x, w)
     return conv(x, w), conv(x, w, { padding = "VALID" }), conv(x, w, { padding = { { 3, 3 }, { 0, 1 } } })
 end
+function cases.transposed(x, w)
+    local transpose = np.nn.conv_transpose
+    return transpose(x, w, { strides = { 2, 3 } }), transpose(x, w, { strides = { 2, 1 }, padding = "VALID" }),
+        transpose(x, w, { strides = { 1, 2 }, padding = { { 1, 0 }, { 2, 1 } } }),
+        transpose(x, w, { strides = { 3, 2 }, kernel_dilation = { 1, 2 } }), transpose(x, w)
+end
 function cases.pooling(x)
     local same = { strides = { 2, 1 }, padding = "SAME" }
     return max_pool(x, 2) + avg_pool(x, { 2, 2 }), max_pool(x, { 3, 2 }, { strides = { 1, 2 }, padding = "SAME" }),

@@ -81,6 +81,14 @@ def kernel_larger_than_images(x, w):
     return conv(x, w), conv(x, w, 1, "VALID"), conv(x, w, 1, [(3, 3), (0, 1)])
 
 
+@case(normal(1, 3, 4, 2), normal(3, 2, 2, 3))
+def transposed(x, w):
+    def each(strides, padding, dilation=(1, 1)):
+        return jax.lax.conv_transpose(x, w, strides, padding, dilation, LAYOUTS[2], precision="highest")
+    return (each((2, 3), "SAME"), each((2, 1), "VALID"), each((1, 2), [(1, 0), (2, 1)]), each((3, 2), "SAME", (1, 2)),
+            each((1, 1), "SAME"))
+
+
 def pool(x, start, combine, window, strides, padding):
     return jax.lax.reduce_window(x, start, combine, (1, *window, 1), (1, *strides, 1), padding)
 
@@ -90,8 +98,8 @@ def pooling(x):
     top = pool(x, -jnp.inf, jax.lax.max, (2, 2), (2, 2), "VALID")
     total = pool(x, 0.0, jax.lax.add, (3, 2), (2, 1), "SAME")
     counts = pool(jnp.ones_like(x), 0.0, jax.lax.add, (3, 2), (2, 1), "SAME")
-    return (top + pool(x, 0.0, jax.lax.add, (2, 2), (2, 2), "VALID") / 4, pool(x, -jnp.inf, jax.lax.max, (3, 2), (1, 2), "SAME"),
-            total / 6, total / counts)
+    return (top + pool(x, 0.0, jax.lax.add, (2, 2), (2, 2), "VALID") / 4,
+            pool(x, -jnp.inf, jax.lax.max, (3, 2), (1, 2), "SAME"), total / 6, total / counts)
 
 
 def make():

@@ -1,11 +1,12 @@
 """make_linalg.py: linear algebra: values by NumPy and JAX, derivatives of first to third order by JAX (linalg.txt).
 
 Records:   value <tab> name <tab> tolerance <tab> inputs… <tab> = <tab> results…
-           derivative <tab> name <tab> tolerance <tab> inputs… <tab> = <tab> value <tab> gradients… <tab> second <tab> third
+           derivative <tab> name <tab> tolerance <tab> inputs… <tab> = <tab> value <tab> gradients… <tab> second
+           <tab> third (in one line)
 
 The function of a name is written twice: here, and in linalg_test.lua. A `value` case returns one array or several; a
-`derivative` case a scalar (arrays are reduced by `weigh`, as in make_gradients.py). Its second and third derivatives are
-those of t -> f(inputs + t * directions) at 0, with directions of small multiples of 1/8 that both sides compute alike.
+`derivative` case a scalar (arrays are reduced by `weigh`, as in make_gradients.py). Its second and third derivatives
+are those of t -> f(inputs + t * directions) at 0, with directions of small multiples of 1/8, made alike on both sides.
 Inputs are multiples of 1/64, exact in f32; the test runs every case in both dtypes.
 
 What has a free sign (vectors of qr, eigh, svd) is compared by magnitude, or by functions that do not depend on it.
