@@ -47,19 +47,19 @@ local function at_path(path)
     return path == "" and "" or " at " .. path
 end
 
---- The form of a value: its keys, with SLOT-like marks for leaves; for comparing trees.
+--- The form of a value as text, with a star for each array and number: for comparing trees, and for errors.
 local function form_of(name, tree)
     local parts = {}
     local function visit(value)
         if not trees.is_node(value) then
-            parts[#parts + 1] = no_arrays(value) and ("%q"):format(tostring(value)) or "*"
+            parts[#parts + 1] = type(value) == "string" and ("%q"):format(value)
+                or no_arrays(value) and tostring(value) or "*"
             return
         end
         parts[#parts + 1] = "{"
-        for _, key in ipairs(trees.keys_of(value, name)) do
-            parts[#parts + 1] = tostring(key) .. "="
+        for k, key in ipairs(trees.keys_of(value, name)) do
+            parts[#parts + 1] = (k > 1 and ", " or "") .. (type(key) == "string" and key .. "=" or "")
             visit(value[key])
-            parts[#parts + 1] = ","
         end
         parts[#parts + 1] = "}"
     end
@@ -268,14 +268,24 @@ end
 
 -- ---- Loops ----------------------------------------------------------------------------------------------------------
 
---- The carry of a loop: `leaves` of the initial value, each { leaf, path }; what stands for them in a trace.
-local function carry_of(name, init)
-    local leaves = {}
+--- Refuses a carry of another form.
+local function check_form(name, form, value)
+    local given = form_of(name, value)
+    if given ~= form then
+        raise(name, "the body must return a carry of the form of the initial one, %s, got %s", form, given)
+    end
+end
+
+--- The carry of a loop: its form, and the leaves of the initial value, each { leaf, array, path }. `place`: where the
+-- user's carry stands in `init`, if there is more in it; paths begin behind that.
+local function carry_of(name, init, place)
+    local leaves, front = {}, place and ("[%d]"):format(place) or ""
     trees.walk(name, init, function(leaf, path)
         if no_arrays(leaf) then return end
         if not is_array(leaf) and type(leaf) ~= "number" then
             raise(name, "the initial carry%s must be an array or a number, got %s", at_path(path), describe(leaf))
         end
+        if place and path:sub(1, #front) == front then path = path:sub(#front + 1):gsub("^%.", "") end
         leaves[#leaves + 1] = { leaf = leaf, array = array_of(leaf), path = path }
     end, "")
     return { init = init, leaves = leaves, form = form_of(name, init) }
@@ -297,10 +307,7 @@ end
 --- Compares the carry that a body returned with the one that it got. Returns it with numbers as arrays. In a trace
 -- where numbers have no dtypes yet, carry.dtypes is set to what they become.
 local function next_carry(name, carry, value)
-    local form = form_of(name, value)
-    if form ~= carry.form then
-        raise(name, "the body must return a carry of the form of the initial one, %s, got %s", carry.form, form)
-    end
+    check_form(name, carry.form, value)
     local count, found, weak = 0, {}, false
     local result = trees.rebuild(name, value, function(leaf)
         if no_arrays(leaf) then return leaf end
@@ -446,10 +453,11 @@ end
 --- A loop whose number of turns is known when it is recorded.
 local function counted_loop(lower, upper, body, init)
     local i32 = core.dtype_codes.i32
-    local carry = carry_of("fori_loop", { core.number(lower, i32), init })
+    local carry, form = carry_of("fori_loop", { core.number(lower, i32), init }, 2), form_of("fori_loop", init)
     local function step(state)
-        local results = pack(body(state[1], state[2]))
-        return { state[1] + 1, one_value("fori_loop", "the body")(results) }
+        local value = one_value("fori_loop", "the body")(pack(body(state[1], state[2])))
+        check_form("fori_loop", form, value)
+        return { state[1] + 1, value }
     end
     local results = scan("fori_loop", step, carry, nil, math.max(upper - lower, 0), { unroll = 1 }, function(results)
         return results[1]
@@ -471,10 +479,12 @@ function np.fori_loop(lower, upper, body, init)
         return array_of(bound):astype(like)
     end
     local first, last = as_array(lower, upper), as_array(upper, lower)
-    local carry = carry_of("fori_loop", { first, last, init })
+    local carry, form = carry_of("fori_loop", { first, last, init }, 3), form_of("fori_loop", init)
     local function going(state) return state[1]:lt(state[2]) end
     local function step(state)
-        return { state[1] + 1, state[2], one_value("fori_loop", "the body")(pack(body(state[1], state[3]))) }
+        local value = one_value("fori_loop", "the body")(pack(body(state[1], state[3])))
+        check_form("fori_loop", form, value)
+        return { state[1] + 1, state[2], value }
     end
     return rebuild_carry("fori_loop", carry, while_loop("fori_loop", going, step, carry), 1)[3]
 end

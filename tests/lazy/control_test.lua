@@ -203,6 +203,10 @@ test("errors name the leaf", function()
     raises(function() np.scan(function(c) return { a = { c.a[1]:sum() } }, nil end, { a = { x } }, np.arange(2)) end,
            "scan: the carry must keep", "at a%[1%] is f32%[2%]", "returns f32%[%]")
     raises(function() np.scan(function(c) return { c, c } end, x, np.arange(2)) end, "the form of the initial one")
+    raises(function() np.fori_loop(0, 3, function(_, c) return { b = c.a } end, { a = x }) end,
+           "the form of the initial one, {a=%*}, got {b=%*}")
+    raises(function() np.fori_loop(0, 3, function(_, c) return { a = c.a:sum() } end, { a = x }) end,
+           "the carry at a is f32%[2%]")
     raises(function() np.while_loop(function(c) return c end, function(c) return c end, x) end,
            "the condition must return one bool, got f32%[2%]")
     raises(function() np.cond(true, function() return x end, function() return np.ones { 3 } end) end,
