@@ -85,7 +85,7 @@ typedef struct export_walk {
     lazy_nodes stack;        /* while a node is on it, its index counts the inputs already followed */
     lazy_nodes order, calls; /* order: the listed inputs, then inputs before users. calls: the effects among them */
     bool *reached;           /* by listed input */
-    neap_node **again;       /* by place in order. OWNED but for the placeholders */
+    neap_node **again;       /* by place in order. OWNED */
 } export_walk;
 
 static bool is_listed(const export_walk *w, const neap_node *node) {
@@ -206,8 +206,7 @@ static int find_structure(export_walk *w) {
 }
 
 /* ---- Export: recording it again ------------------------------------------------------------------------------------ */
-/* Makes an array that is made of constructors part of the trace, so that what is computed from it is not bound. OWNED. */
-static neap_node *take_in(neap_ctx *ctx, int level, neap_node *node) {
+neap_node *lazy_take_in(neap_ctx *ctx, int level, neap_node *node) {
     neap_node *alias = lazy_record(ctx, LAZY_OP_alias, 1, &node, 0, NULL);
     if (!alias)
         return NULL;
@@ -229,7 +228,7 @@ static neap_node *record_again(export_walk *w, int level, const neap_node *node)
         in[k] = w->again[node->in[k]->index];
         outside &= !(in[k]->flags & LAZY_ABSTRACT);
     }
-    if (outside && !(taken = in[0] = take_in(w->ctx, level, in[0])))
+    if (outside && !(taken = in[0] = lazy_take_in(w->ctx, level, in[0])))
         return NULL;
     neap_node *again = lazy_node_again(w->ctx, node, in);
     if (again && !(again->flags & LAZY_WEAK))

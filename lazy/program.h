@@ -41,6 +41,10 @@ int lazy_trace_end(neap_ctx *ctx, int level, int n, neap_node *const *outputs, n
 /* lift.c: placeholders of a trace that are like the inputs of a program; BORROWED from the level. */
 int lazy_trace_like(neap_ctx *ctx, int level, const neap_program *program, neap_node **inputs);
 
+/* deferred.c: an alias of a node from outside that is part of the trace: what is computed from it is so too, and not bound.
+ * OWNED. */
+neap_node *lazy_take_in(neap_ctx *ctx, int level, neap_node *node);
+
 /* replay.c: records the program's ops again on these inputs; its effects are those of the innermost open trace, or happen.
  * outputs are OWNED; on failure there are none. */
 int lazy_program_apply(neap_ctx *ctx, neap_program *program, neap_node *const *inputs, neap_node **outputs);

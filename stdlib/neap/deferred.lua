@@ -86,10 +86,10 @@ local export_options = { inputs = true, outputs = true }
 -- trees: lists, then sorted names. The program is called with arrays in that order, or with one table like `inputs`,
 -- and returns the outputs in theirs. It does not matter whether anything has been computed.
 --
--- An input may be any array, a lazy constant too (np.zeros, np.arange); it stays an input although constructors and
--- numbers are none otherwise. It is an error if an output needs an array that was not recorded in the mode and is not
--- listed, or if no output needs an input. Prints in the mode have happened; callbacks that outputs need are called by
--- each run of the program.
+-- An input may be any array, a lazy constant too (np.zeros, np.arange); it stays an input although constructors,
+-- numbers and what the body spells out (np.array of a table) are none otherwise. It is an error if an output needs
+-- another array that was not recorded in the mode and is not listed, or if no output needs an input. Prints in the mode
+-- have happened; callbacks that outputs need are called by each run of the program.
 function np.export(given)
     given = core.options("export", given, export_options)
     local inputs, outputs = ports_of("inputs", given.inputs, "in"), ports_of("outputs", given.outputs, "out")
