@@ -61,6 +61,7 @@ typedef struct lazy_control {
     uint64_t serial;              /* its place among the context's effects, in the order of recording */
     lazy_runner *runner;          /* NULL until the node is to be run */
     struct lazy_derived *derived; /* what rules have made of the programs (control_derive.h) */
+    bool consumed;                /* call: its rule for reverse mode has been used */
 } lazy_control;
 
 /* control.c --------------------------------------------------------------------------------------------------------- */

@@ -6,6 +6,9 @@
  * kept (lazy_call_stored); where the call was part of a program they are computed again. A rule for forward mode is one
  * program, linear in its tangents; for reverse mode it is transposed, on a tape whose tangents have no values.
  *
+ * Forward mode has no use for a rule for reverse mode, and refuses such a call; but where reverse mode has already used
+ * the rule, in derivatives of derivatives, the call is no more than the program that it runs.
+ *
  * What the programs of a rule read from around the function is no operand, and the rule says nothing about it: so
  * differentiating it is an error.
  */
@@ -154,6 +157,7 @@ static int through_residuals(lazy_grad *g) {
 }
 
 static int vjp_grad(lazy_grad *g) {
+    lazy_control_of(g->node)->consumed = true;
     bool results = false, residuals = false;
     for (int k = 0; k < g->nresults; k++)
         *(k < lazy_control_of(g->node)->shape.results ? &results : &residuals) |= g->cts[k] != NULL;
@@ -253,7 +257,7 @@ int lazy_call_grad(lazy_grad *g) {
 int lazy_call_jvp(lazy_tangent *g) {
     const lazy_control *control = lazy_control_of(g->node);
     int rule = control->shape.rule;
-    if (rule == NEAP_RULE_NONE) {
+    if (rule == NEAP_RULE_NONE || control->consumed) {
         int status = lazy_program_tangent(g->ctx, control->programs[0], g->node->in, g->in, g->outs);
         for (int k = 0; k < g->nresults && status == 0; k++)
             if (!is_float(&control->results[k]))

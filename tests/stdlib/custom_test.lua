@@ -136,6 +136,7 @@ check.test("higher orders: a rule that calls its function is used again", functi
     local v = loud_sine()
     close(np.grad(total(np.grad(total(v))))(x), np.sin(x) * -10, "through the residuals of fwd")
     close(np.grad(total(np.jit(np.grad(total(v)))))(x), np.sin(x) * -10)
+    close(np.hessian(total(v))(x), np.diag(np.sin(x) * -10), "forward over reverse")
     local again = np.custom_vjp(function(a) return a * a end)
     again:defvjp(function(a) return again(a), a end, function(a, ct) return ct * again(a) end) -- as if f' = f
     close(np.grad(total(np.grad(total(again))))(x), x * x)
