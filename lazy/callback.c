@@ -50,7 +50,9 @@ static int lay_out(lazy_callback *callback, const neap_spec *results) {
     return 0;
 }
 
-static int callback_new(neap_ctx *ctx, const neap_callback *how, lazy_callback **out) {
+int lazy_callback_new(neap_ctx *ctx, const neap_callback *how, lazy_callback **out) {
+    if (how->kind < 0 || how->kind >= NEAP_EFFECT_KINDS || how->callee == 0)
+        return neap_error(NEAP_E_ARGUMENT, "callback: no such kind of effect, or no function");
     size_t n = how->nresults > 0 ? (size_t)how->nresults : 0, name = strlen(how->name) + 1;
     size_t site = strlen(how->site) + 1, tables = n * (sizeof(neap_spec) + sizeof(int64_t));
     lazy_callback *callback = calloc(1, sizeof *callback + tables + name + site);
@@ -69,11 +71,14 @@ static int callback_new(neap_ctx *ctx, const neap_callback *how, lazy_callback *
     callback->name = memcpy(text, how->name, name);
     callback->site = memcpy(text + name, how->site, site);
     int status = lay_out(callback, how->results);
-    if (status)
+    if (status) {
         free(callback);
-    else
-        *out = callback;
-    return status;
+        return status;
+    }
+    callback->callee = how->callee;
+    ctx->counters.callees++;
+    *out = callback;
+    return 0;
 }
 
 lazy_callback *lazy_callback_retain(lazy_callback *callback) {
@@ -230,17 +235,13 @@ int neap_callback_push(neap_ctx *ctx, const neap_callback *how, int n, const int
     lazy_callback *callback = NULL;
     if (n < 0 || n > NEAP_MAX_INPUTS)
         return neap_error(NEAP_E_ARGUMENT, "callback: expected at most %d arrays, got %d", NEAP_MAX_INPUTS, n);
-    if (how->kind < 0 || how->kind >= NEAP_EFFECT_KINDS || how->callee == 0)
-        return neap_error(NEAP_E_ARGUMENT, "callback: no such kind of effect, or no function");
     for (int k = 0; k < n; k++)
         if (!(in[k] = lazy_lookup(ctx, ids[k])))
             return neap_error_code();
-    int status = callback_new(ctx, how, &callback);
+    int status = lazy_callback_new(ctx, how, &callback);
     if (status)
         return status;
     neap_node **parts = calloc((size_t)callback->nresults + 1, sizeof *parts);
-    callback->callee = how->callee;
-    ctx->counters.callees++;
     status = parts ? push_callback(ctx, callback, n, in, parts, results)
                    : neap_error(NEAP_E_MEMORY, "out of memory for a callback");
     if (status) {

@@ -62,6 +62,8 @@ static inline lazy_callback *lazy_callback_of(const neap_node *node) {
     return (lazy_callback *)(intptr_t)node->attrs[0];
 }
 lazy_callback *lazy_callback_retain(lazy_callback *callback);
+/* OWNED; it takes over how->callee, of which Lua hears when nobody needs it any more. */
+int lazy_callback_new(neap_ctx *ctx, const neap_callback *how, lazy_callback **out);
 void lazy_callback_release(lazy_callback *callback);
 /* Records a further call of the callback on n arrays and starts it, or makes it an effect of the open trace. OWNED. */
 neap_node *lazy_callback_again(neap_ctx *ctx, lazy_callback *callback, int n, neap_node *const *in);

@@ -64,6 +64,16 @@ NEAP_API int neap_program_port(neap_program *program, int outputs, int k, neap_i
 /* The printed form, cut to that many lines (0: all of them). *bytes gets the full length; at most `capacity` are
  * written. */
 NEAP_API int neap_program_text(neap_program *program, int lines, char *text, size_t capacity, size_t *bytes);
+/* Saving: its graph with the arrays that it holds (docs/programs.md), OWNED: neap_bytes_free. NEAP_PENDING: an array that
+ * it captured has no value yet. The same program gives the same bytes. */
+NEAP_API int neap_program_write(neap_program *program, char **data, size_t *bytes);
+NEAP_API void neap_bytes_free(char *data);
+/* The callees of the functions that it calls, each once, as they are numbered in its bytes. Returns how many. */
+NEAP_API int32_t neap_program_callees(neap_program *program, int32_t capacity, int32_t *callees);
+/* Loading: its functions get new callees, which it takes over; after a failure it may have taken some of them. Bytes may
+ * be anything: what is no program, or one of ops that are not known here, is an error that says why. */
+NEAP_API int neap_program_read(neap_ctx *ctx, const void *data, size_t bytes, int32_t ncallees, const int32_t *callees,
+                               neap_program **out); /* OWNED */
 /* Checks that the program is what passes rely on; NEAP_E_INTERNAL says what is wrong with which node. For tests: debug
  * builds do it whenever a program was made. */
 NEAP_API int neap_program_verify(neap_program *program);
