@@ -537,18 +537,28 @@ static void read_graph(reader *r) {
         DAMAGED(r, "the program is damaged: there is more behind its end");
 }
 
+/* Lets go of the callbacks. Those of a failure have no other users, and their callees stay the caller's. */
+static void let_go(reader *r) {
+    for (int64_t k = 0; k < r->callbacks.n; k++) {
+        if (r->status) {
+            r->callbacks.at[k]->callee = 0;
+            r->ctx->counters.callees--;
+        }
+        lazy_callback_release(r->callbacks.at[k]);
+    }
+}
+
 int neap_program_read(neap_ctx *ctx, const void *data, size_t bytes, int32_t ncallees, const int32_t *callees,
                       neap_program **out) {
     reader r = {.ctx = ctx, .at = data, .end = (const uint8_t *)data + bytes, .callees = callees, .ncallees = ncallees};
     read_graph(&r);
-    for (int64_t k = 0; k < r.callbacks.n; k++)
-        lazy_callback_release(r.callbacks.at[k]);
     int64_t n = r.programs.n;
     for (int64_t k = 0; k < n; k++)
         if (r.status || k < n - 1)
             neap_program_free(r.programs.at[k]);
     if (r.status == 0)
         *out = r.programs.at[n - 1];
+    let_go(&r);
     lazy_vector_free(&r.dtypes);
     lazy_vector_free(&r.ops);
     lazy_vector_free(&r.callbacks);

@@ -70,8 +70,7 @@ NEAP_API int neap_program_write(neap_program *program, char **data, size_t *byte
 NEAP_API void neap_bytes_free(char *data);
 /* The callees of the functions that it calls, each once, as they are numbered in its bytes. Returns how many. */
 NEAP_API int32_t neap_program_callees(neap_program *program, int32_t capacity, int32_t *callees);
-/* Loading: its functions get new callees, which it takes over; after a failure it may have taken some of them. Bytes may
- * be anything: what is no program, or one of ops that are not known here, is an error that says why. */
+/* Loading: its functions get new callees, which it takes over unless it fails. Bytes may be anything: what is no program, or one of ops that are not known here, is an error that says why. */
 NEAP_API int neap_program_read(neap_ctx *ctx, const void *data, size_t bytes, int32_t ncallees, const int32_t *callees,
                                neap_program **out); /* OWNED */
 /* Checks that the program is what passes rely on; NEAP_E_INTERNAL says what is wrong with which node. For tests: debug

@@ -430,7 +430,7 @@ static int cast_inputs(neap_ctx *ctx, const lazy_op *row, const lazy_result *res
         if (in[k]->flags & LAZY_WEAK && keeps)
             want = avals[k].dtype; /* as the rules saw it */
         to[k] = in[k];
-        if (in[k]->dtype == want && !(in[k]->flags & LAZY_WEAK))
+        if (row->flags & LAZY_OP_CASTS || (in[k]->dtype == want && !(in[k]->flags & LAZY_WEAK)))
             continue;
         if (!(to[k] = as_dtype(ctx, row->name, in[k], want)))
             return neap_error_code();

@@ -190,35 +190,47 @@ local function push(how, callee, arrays)
     error(handles, 0)
 end
 
-local callback_options = { ordered = true, result = true, kind = true }
+--- The callee of one recorded call of the user's function f: { f, name, arguments = their template, n = how many,
+-- results = the tree of Results or nil }. Called with the arrays of the template.
+local Call = {}
 
---- np.callback(f, {ordered=true, result=spec, kind="callback"}): a function that calls f(…) with its arguments when
--- their values are there: an effect, in order with prints; ordered=false: as soon as they are. It does not wait.
+function Call:__call(ready)
+    local f = self.f
+    local results = { f(unpack(fill_arguments(self.arguments, self.n, ready), 1, self.n)) }
+    if not self.results then return end
+    if #results > 1 then fail("expected one result, got %d", #results) end
+    give_results(self.results, results[1], "result")
+end
+
+local callback_options = { ordered = true, result = true, kind = true, name = true }
+
+--- np.callback(f, {ordered=true, result=spec, kind="callback", name="f"}): a function that calls f(…) with its arguments
+-- when their values are there: an effect, in order with prints; ordered=false: as soon as they are. It does not wait.
 --
 -- f gets arrays that are ready; tables keep their form, and everything else in them passes as it is. What f returns is
 -- ignored, unless `result` says what it is: an array, or {shape={…}, dtype="f32"}, or a table of these; f must return
 -- arrays (or numbers) of that form, and the call returns arrays of that form at once. An error in f is the failure of
--- the results; without results it is told on stderr.
+-- the results; without results it is told on stderr. `name` is what programs call f, also in files: np.load_program asks
+-- for a function of this name. Without it that is the script line of f.
 function np.callback(f, given)
     if type(f) ~= "function" then core.bad_argument("callback", 1, "f", "a function", f) end
     local o = core.options("callback", given, callback_options)
     if o.ordered ~= nil and type(o.ordered) ~= "boolean" then
         core.bad_argument("callback", nil, "ordered", "a boolean", o.ordered)
     end
+    if o.name ~= nil and (type(o.name) ~= "string" or o.name == "" or o.name:find("%c")) then
+        core.bad_argument("callback", nil, "name", "a text", o.name)
+    end
     local list = {}
     local tree = o.result ~= nil and results_of(o.result, list, "result", 0) or nil
     local how = { kind = kind_of("callback", nil, "kind", o.kind == nil and "callback" or o.kind),
-                  unordered = o.ordered == false and 1 or 0, tolerant = 0, place = place_of(f), results = list,
-                  specs = c_results(list) }
+                  unordered = o.ordered == false and 1 or 0, tolerant = 0, place = o.name or place_of(f),
+                  results = list, specs = c_results(list) }
     local function call(...)
         local n = select("#", ...)
         local template, arrays = take_arguments({ ... }, n)
-        local handles = push(how, function(ready)
-            local results = { f(unpack(fill_arguments(template, n, ready), 1, n)) }
-            if not tree then return end
-            if #results > 1 then fail("expected one result, got %d", #results) end
-            give_results(tree, results[1], "result")
-        end, arrays)
+        local callee = setmetatable({ f = f, name = how.place, arguments = template, n = n, results = tree }, Call)
+        local handles = push(how, callee, arrays)
         if not tree then return end
         return trees.rebuild("callback", tree, function(result) return handles[result.index + 1] end)
     end
@@ -305,8 +317,11 @@ function effects.logger(target, given)
 end
 
 for _, f in ipairs { results_of, give_results, take_arguments, fill_arguments, push, np.callback, append_line,
-                     Log.__call, Log.close } do
+                     Call.__call, Log.__call, Log.close } do
     jit.off(f)
 end
+
+-- What a call is made of, for program_file.lua.
+core.call_parts = { Call = Call, Argument = Argument, Result = Result }
 
 return effects

@@ -30,7 +30,7 @@ local functions = { vmap = "vmap", psum = "collective", pmean = "collective", pm
                     trace = "program", callback = "effects",
                     jacobian = "jacobian", jacfwd = "jacobian", jacrev = "jacobian", hessian = "jacobian",
                     checkpoint = "custom", custom_vjp = "custom", custom_jvp = "custom",
-                    explain = "explain", deferred = "deferred", export = "deferred" }
+                    explain = "explain", load_program = "program_file", deferred = "deferred", export = "deferred" }
 local parts = { random = true, tree = true, nn = true, linalg = true, optim = true, data = true, io = true,
                 effects = true, memory = true }
 

@@ -174,6 +174,15 @@ function Program:__call(...)
     return run("program", self.entry, leaves)
 end
 
+-- Methods that not every program needs are loaded when they are first named.
+local late = { save = "neap.program_file" }
+setmetatable(Program, {
+    __index = function(_, name)
+        if late[name] then require(late[name]) end
+        return rawget(Program, name)
+    end,
+})
+
 function Program:__tostring()
     return self:text()
 end

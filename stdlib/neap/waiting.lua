@@ -62,6 +62,11 @@ function core.add_callee(callee)
     return last_callee
 end
 
+--- The callee of a number.
+function core.callee(number)
+    return callees[number]
+end
+
 function core.remove_callee(number)
     callees[number] = nil
 end
