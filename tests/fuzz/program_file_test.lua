@@ -1,0 +1,170 @@
+--- program_file_test.lua: hostile program files. Files of random programs are cut, and their bytes are changed, with the
+-- checksums as they were (every such file is refused) and made right again, so that the decoders see them. A file is
+-- loaded, or refused with one error that names it; the session goes on, and what was loaded is sound.
+--
+--     NEAP_FUZZ_SECONDS   how long (4)
+--     NEAP_FUZZ_SEED      where the sequence starts (1)
+--     NEAP_FUZZ_KEEP      a path: the file that is being tried stands there when the process dies
+local check = require "tests.check"
+local ffi = require "ffi"
+local np = require "neap"
+local programs = require "tests.lazy.programs"
+local zip = require "neap.zip"
+
+local seconds = tonumber(os.getenv("NEAP_FUZZ_SECONDS") or 4)
+local seed = tonumber(os.getenv("NEAP_FUZZ_SEED") or 1)
+local keep = os.getenv("NEAP_FUZZ_KEEP")
+local path = keep or os.tmpname()
+local HEAD, ENTRY = 20, 24
+
+local function random(n)
+    seed = (seed * 16807) % 2147483647
+    return math.floor(seed / 8) % n + 1
+end
+
+local function contents()
+    local file = assert(io.open(path, "rb"))
+    local text = file:read "*a"
+    file:close()
+    return text
+end
+
+local function store(text)
+    local file = assert(io.open(path, "wb"))
+    file:write(text)
+    file:close()
+end
+
+local function u32_at(text, at)
+    local a, b, c, d = text:byte(at, at + 3)
+    return a + 256 * b + 65536 * c + 16777216 * d
+end
+
+local function u32(value)
+    return string.char(value % 256, math.floor(value / 256) % 256, math.floor(value / 65536) % 256,
+                       math.floor(value / 16777216) % 256)
+end
+
+local function crc(text)
+    return u32(zip.crc32(ffi.cast("const uint8_t *", text), #text) % 2 ^ 32)
+end
+
+-- ---- Files ----------------------------------------------------------------------------------------------------------
+
+--- The sections of a good file: a list of { name (8 bytes), text }.
+local function split(text)
+    local sections, at = {}, HEAD + 2 * ENTRY + 1
+    for k = 1, 2 do
+        local entry = HEAD + ENTRY * (k - 1) + 1
+        local size = u32_at(text, entry + 8)
+        sections[k] = { name = text:sub(entry, entry + 7), text = text:sub(at, at + size - 1) }
+        at = at + size
+    end
+    return sections
+end
+
+--- A file of sections, with right checksums.
+local function join(sections)
+    local entries = ""
+    for _, section in ipairs(sections) do
+        entries = entries .. section.name .. u32(#section.text) .. u32(0) .. crc(section.text) .. u32(0)
+    end
+    local head = "\139neap\r\n\026" .. u32(1) .. u32(2)
+    return head .. crc(head .. entries) .. entries .. sections[1].text .. sections[2].text
+end
+
+local function noise() end
+
+--- Files to begin with: of random programs, and one with effects, numbers and a tree.
+local originals = {}
+local function save(program)
+    program:save(path)
+    originals[#originals + 1] = split(contents())
+    check.equal(join(originals[#originals]), contents())
+end
+for n = 1, 40 do
+    local drawn = programs.draw(n)
+    local leaves = drawn.make()
+    save(np.trace(function(...)
+        local r = { ... }
+        drawn.run(r)
+        local results = {}
+        for k, at in ipairs(drawn.results) do results[k] = r[at] end
+        return unpack(results)
+    end)(unpack(leaves, 1, #drawn.leaves)))
+end
+save(np.trace(function(t, k)
+    print("x", t.x, k)
+    local y = np.callback(noise, { name = "f", result = { t.x, { shape = { 2 }, dtype = "i32" } } })(t.x, { k, "text" })
+    np.printf("%.3f\n", t.x:sum())
+    return { y = y[1] * k, z = y[2] }, "name"
+end)({ x = np.ones(3), kind = "a" }, 2))
+
+-- ---- Mutations ------------------------------------------------------------------------------------------------------
+
+-- Bytes that mean something: the ends of ranges, continued numbers, tags.
+local TELLING = { 0, 1, 2, 3, 5, 127, 128, 129, 254, 255, ("{"):byte(), ("n"):byte(), ("x"):byte(), ("r"):byte() }
+local HUGE = { "\255\255\255\255\255\255\255\255\255\1", "\255\255\255\255\15", "\128\128\128\128\128\128\128\128\128\1",
+               "\254\255\255\255\255\255\255\255\255\1", "\255\255\255\255", "\0\0\0\128" }
+
+local function change(text)
+    local at, how = random(math.max(#text, 1)), random(8)
+    local before, after = text:sub(1, at - 1), text:sub(at + 1)
+    if how <= 2 then return before .. string.char(TELLING[random(#TELLING)]) .. after end
+    if how == 3 then return before .. string.char(random(256) - 1) .. after end
+    if how == 4 then return before .. HUGE[random(#HUGE)] .. after end
+    if how == 5 then return before end
+    if how == 6 then return before .. after end
+    if how == 7 then return before .. text:sub(at, at + random(8)) .. text:sub(at) end
+    local other = random(math.max(#text, 1))
+    return before .. text:sub(other, other + random(6)) .. after
+end
+
+local functions = { callbacks = { f = noise } }
+local loaded, refused = 0, 0
+
+--- Tries the file at `path`. Files with wrong checksums must be refused.
+local function try(text, must_fail)
+    store(text)
+    local ok, result = pcall(np.load_program, path, functions)
+    if ok then
+        check.ok(not must_fail, "a file with a wrong checksum was loaded")
+        loaded = loaded + 1
+        np.debug.verify(result)
+        check.ok(#tostring(result) > 0)
+        if loaded % 16 == 0 then result:save(path) end
+        return
+    end
+    refused = refused + 1
+    check.ok(type(result) == "string" and result:find("np.load_program: cannot load '", 1, true), tostring(result))
+end
+
+check.test("damage with wrong checksums is refused", function()
+    local text = join(originals[#originals])
+    for n = 1, #text, 3 do
+        try(text:sub(1, n - 1) .. string.char((text:byte(n) + 1) % 256) .. text:sub(n + 1), true)
+        try(text:sub(1, n - 1), true)
+    end
+end)
+
+check.test("damage with right checksums is refused, or loaded as another program", function()
+    local stop, rounds = os.clock() + seconds, 0
+    repeat
+        local original = originals[random(#originals)]
+        local part = random(5) == 1 and 1 or 2
+        local sections = { original[1], original[2] }
+        local text = original[part].text
+        for _ = 1, random(3) do text = change(text) end
+        sections[part] = { name = original[part].name, text = text }
+        local at = seed
+        local ok, problem = pcall(try, join(sections))
+        if not ok then error(("seed %d: %s"):format(at, tostring(problem)), 0) end
+        rounds = rounds + 1
+    until rounds % 16 == 0 and os.clock() > stop
+    check.equal(np.arange(3):sum():item(), 3)
+    print(("%d files loaded, %d refused"):format(loaded, refused))
+    check.ok(refused > 0)
+end)
+
+if not keep then os.remove(path) end
+check.done()

@@ -1,0 +1,302 @@
+--- program_file_test.lua: programs saved and loaded: the same bits, the same text and the same bytes again, of every
+-- op, dtype and effect; files that a version of the format once wrote; and what is refused.
+local check = require "tests.check"
+local core = require "neap.core"
+local np = require "neap"
+local programs = require "tests.lazy.programs"
+local values = require "tests.ops.values"
+
+local path, again = os.tmpname(), os.tmpname()
+
+local function contents(name)
+    local file = assert(io.open(name, "rb"))
+    local text = file:read "*a"
+    file:close()
+    return text
+end
+
+--- The bits of the arrays among packed values.
+local function bits(...)
+    local parts = {}
+    for k = 1, select("#", ...) do
+        local leaf = select(k, ...)
+        if np.is_array(leaf) then
+            leaf = leaf.dtype .. " " .. core.shape_text(leaf.shape) .. " " .. tostring(programs.hash(leaf:wait()))
+        end
+        parts[k] = tostring(leaf)
+    end
+    return table.concat(parts, "; ")
+end
+
+--- Saves and loads a program; the loaded one must be the same.
+local function reload(program, callbacks)
+    program:save(path)
+    local loaded = np.load_program(path, { callbacks = callbacks })
+    check.equal(tostring(loaded), tostring(program))
+    check.equal(loaded:info().steps, program:info().steps)
+    loaded:save(again)
+    check.ok(contents(path) == contents(again), "saved again, the file is another one")
+    np.debug.verify(loaded)
+    return loaded
+end
+
+local covered = {}
+
+--- f(...) traced, saved, loaded: the original's bits.
+local function same(f, ...)
+    local program = np.trace(f)(...)
+    for name in tostring(program):gmatch("= ([%w_]+)") do covered[name] = true end
+    check.equal(bits(reload(program)(...)), bits(program(...)))
+end
+
+-- ---- Every op -------------------------------------------------------------------------------------------------------
+
+for _, row in ipairs(values.rows) do
+    if (row.class == "map" or row.class == "reduce") and row.name ~= "astype" then
+        check.test("the " .. row.class .. " " .. row.name, function()
+            values.each_dtype(row, function(dtype)
+                local given = {}
+                for k = 1, row.arity do
+                    given[k] = values.array(row, { 3, 5 }, row.name == "where" and k == 1 and "bool" or dtype)
+                end
+                same(function(...) return np[row.name](...) end, unpack(given))
+            end)
+        end)
+    end
+end
+
+-- One call that records it, for each op that is neither a map nor a reduction.
+local function key_of(x) return np.random.fold_in(np.random.key(3), x[0][0]:astype("u32")) end
+local rows = np.array({ 2, 0 }, { dtype = "i32" })
+local square = np.array { { 4, 1, 0 }, { 1, 3, 1 }, { 0, 1, 2 } }
+local cases = {
+    astype = function(x) return x:astype("i32"), x:astype("bool"):astype("u8") end,
+    copy = function(x) return np.copy(x) end,
+    alias = function(x) return np.grad(function(y) return (y * y):sum() end)(x) end,
+    argsort = function(x) return np.argsort(x), np.sort(x, { axis = 0 }) end,
+    broadcast_to = function(x) return np.broadcast_to(x, { 2, 3, 3 }) + 1 end,
+    cholesky = function(x) return np.linalg.cholesky(x) end,
+    concatenate = function(x) return np.concatenate { x, x * 2 } end,
+    det = function(x) return np.linalg.det(x) end,
+    device_put = function(x) return np.device_put(x, "cpu:0") end,
+    eigh = function(x) return np.linalg.eigh(x) end,
+    iota = function(x) return x + np.arange(3) end,
+    lu = function(x) return np.linalg.solve(x, x) end,
+    matmul2 = function(x) return x:matmul(x) end,
+    pad = function(x) return np.pad(x, 1) end,
+    pinv = function(x) return np.linalg.pinv(x) end,
+    put_add = function(x) return x:at { rows }:add(2) end,
+    put_set = function(x) return x:at { rows }:set(7) end,
+    qr = function(x) return np.linalg.qr(x) end,
+    random_bits = function(x) return x * np.random.uniform(key_of(x), { 3 }) end,
+    random_integers = function(x) return np.random.randint(key_of(x), { 3 }, 0, 9) end,
+    reshape = function(x) return x:reshape(9) * 2 end,
+    slice = function(x) return x "1:, ::-2" + 0 end,
+    slogdet = function(x) return np.linalg.slogdet(x) end,
+    solve = function(x) return np.linalg.solve(x, x[0]) end,
+    svd = function(x) return np.linalg.svd(x) end,
+    take = function(x) return x[rows] end,
+    threefry = function(x) return key_of(x) end,
+    transpose = function(x) return x.T + 0 end,
+    triangular_solve = function(x) return np.linalg.solve_triangular(x, x) end,
+}
+for name, f in pairs(cases) do
+    check.test("the op " .. name, function() same(f, square) end)
+end
+
+check.test("no op is without its program", function()
+    -- What no program holds, what only its own file records, what tests of others need.
+    local without = { array = true, constant = true, placeholder = true, callback = true, callback_part = true,
+                      debug_sleep = true, debug_hold = true, debug_device = true, debug_fail = true }
+    local missing = {}
+    for _, row in ipairs(values.rows) do
+        if not covered[row.name] and not without[row.name] then missing[#missing + 1] = row.name end
+    end
+    check.equal(table.concat(missing, " "), "", "ops without a case above")
+end)
+
+-- ---- What programs hold ---------------------------------------------------------------------------------------------
+
+check.test("dtypes, sizes of 0, numbers, weak numbers, captures, constructors", function()
+    local w, long = np.array { 0.1, 0.2, 0.3 }:wait(), np.arange(1000) * 2
+    local f = function(x, k, name)
+        local y = x * k + w + (k * 2 - 1)
+        return { y = y, name = name, flag = true, nothing = 0 / 0 }, k, (x + long "5:8"):sum(), w, 3
+    end
+    local program = np.trace(f)(np.ones(3), 2, "text")
+    local loaded = reload(program)
+    for _, k in ipairs { 2, 0.1, -1e300, 1e-320 } do
+        local x = np.array { 1, -0.0, 1e38 }
+        local a, b, c, d = program(x, k, "text")
+        local e, g, h, i, three = loaded(x, k, "text")
+        check.equal(bits(e.y, g, h, i, e.name, e.flag, three), bits(a.y, b, c, d, "text", true, 3))
+        check.ok(e.nothing ~= e.nothing)
+    end
+    for _, dtype in ipairs { "bool", "u8", "i32", "u32", "i64", "f32", "f64" } do
+        for _, dims in ipairs { {}, { 0 }, { 2, 0, 3 }, { 4 } } do
+            local held = programs.leaf(dtype, 11, dims)
+            same(function(x) return np.where(np.equal(x, held), x, held), held end, programs.leaf(dtype, 7, dims))
+        end
+    end
+    same(function(x) return x + 9007199254740992, x - 3 end, programs.leaf("i64", 5, { 3 }))
+end)
+
+check.test("a number that meets integers is still checked at each call", function()
+    local loaded = reload(np.trace(function(x, k) return x * k end)(np.arange(3), 2))
+    check.equal(loaded(np.arange(3), 4):totable(), { 0, 4, 8 })
+    check.raises(function() return loaded(np.arange(3), 0.5) end, "0.5 meets an array of integers")
+end)
+
+check.test("trees of arguments and results, and their names", function()
+    local given = { layers = { { w = np.ones { 2, 2 } }, { w = np.ones { 2, 2 }, b = 3 } }, name = "mlp" }
+    local program = np.trace(function(params, x)
+        return { loss = (params.layers[1].w + params.layers[2].w * params.layers[2].b):sum(), out = { x, x + 1 } }
+    end)(given, np.ones(2))
+    local loaded = reload(program)
+    check.equal(loaded:list_inputs(), { "params.layers[1].w", "params.layers[2].b", "params.layers[2].w", "x" })
+    check.equal(loaded:list_outputs(), { "loss", "out[1]", "out[2]" })
+    check.equal(loaded:inputs(), program:inputs())
+    check.equal(loaded(given, np.ones(2)).loss:item(), 16)
+    given.name = "other"
+    check.raises(function() return loaded(given, np.ones(2)) end, 'expected the string "mlp", got the string "other"')
+    check.raises(function() return loaded({}, np.ones(2)) end, "do not fit the program")
+end)
+
+check.test("random programs", function()
+    local count = os.getenv "NEAP_TEST_BUILD" == "release" and 60 or 12
+    for seed = 1, count do
+        local drawn = programs.draw(seed)
+        local leaves = drawn.make()
+        same(function(...)
+            local r = { ... }
+            drawn.run(r)
+            local results = {}
+            for k, n in ipairs(drawn.results) do results[k] = r[n] end
+            return unpack(results)
+        end, unpack(leaves, 1, #drawn.leaves))
+    end
+end)
+
+check.test("a loaded program has gradients, is jitted, traced and batched as a function is", function()
+    local w = np.array { 2, 3 }:wait()
+    local program = np.trace(function(x) return (x * x * w):sum() end)(np.ones(2))
+    local loaded, x = reload(program), np.array { 5, 7 }
+    check.equal(np.grad(loaded)(x):totable(), { 20, 42 })
+    check.equal(np.jit(np.grad(loaded))(x):totable(), { 20, 42 })
+    check.equal(np.vmap(loaded)(np.array { { 1, 1 }, { 5, 7 } }):totable(), { 5, 197 })
+    check.equal(reload(np.trace(np.grad(loaded))(x))(x):totable(), { 20, 42 })
+end)
+
+-- ---- Effects --------------------------------------------------------------------------------------------------------
+
+local executable = os.getenv("NEAP") or "build/neap"
+
+--- What a script prints in a process of its own.
+local function output(script)
+    local name = os.tmpname()
+    local file = assert(io.open(name, "w"))
+    file:write(script)
+    file:close()
+    local pipe = assert(io.popen(("'%s' '%s' 2>&1"):format(executable, name)))
+    local text = pipe:read "*a"
+    pipe:close()
+    os.remove(name)
+    return text
+end
+
+check.test("prints and callbacks in their order, in a fresh process too", function()
+    local seen = {}
+    local function note(x, about) seen[#seen + 1] = about.text .. x:item() end
+    local function double(x) return { x * 2, 7 } end
+    local program = np.trace(function(x, k)
+        print("first", x, k)
+        np.callback(note, { name = "note" })(x:sum(), { text = "sum " })
+        local y = np.callback(double, { name = "double", result = { x, { shape = {}, dtype = "i32" } } })(x)
+        np.printf("%.2f %d\n", y[1]:sum(), y[2])
+        io.write("written ", y[2], "\n")
+        np.callback(note, { name = "note" })(y[2], { text = "int " })
+        return y[1]
+    end)(np.ones(2), 1)
+    local loaded = reload(program, { note = note, double = double })
+    check.equal(loaded(np.array { 1, 2 }, 5):totable(), { 2, 4 })
+    np.effects_barrier()
+    check.equal(seen, { "sum 3", "int 7" })
+    check.equal(output(([[
+        local p = np.load_program(%q, { callbacks = {
+            note = function(x, about) print("note", about.text, x) end,
+            double = function(x) print("double", x) return { x * 2, 7 } end } })
+        print(p(np.array { 1, 2 }, 5))
+    ]]):format(path)), "first\t[1. 2.]\t5\nnote\tsum \t3.0\ndouble\t[1. 2.]\n6.00 7\nwritten 7\n"
+        .. "note\tint \t7\n[2. 4.]\n")
+end)
+
+check.test("functions must be given", function()
+    local program = np.trace(function(x)
+        np.callback(function() end, { name = "one" })(x)
+        np.callback(function() end, { name = "two words" })(x)
+        np.callback(function() end, { name = "one" })(x)
+        return x
+    end)(np.ones(2))
+    program:save(path)
+    local text = check.raises(function() return np.load_program(path) end, "functions that must be given")
+    check.ok(text:find([["one", "two words"]], 1, true), text)
+    check.raises(function() return np.load_program(path, { callbacks = { one = print } }) end, [["two words"]])
+    check.raises(function() return np.load_program(path, { callbacks = { one = 3 } }) end, "a function for one")
+    check.raises(function() return np.load_program(path, { callback = {} }) end, "unknown option 'callback'")
+    local callees = np.debug.counters().callees
+    for _ = 1, 10 do pcall(np.load_program, path) end
+    check.equal(np.debug.counters().callees, callees)
+end)
+
+check.test("what no file can hold", function()
+    local log, lines = np.effects.logger(again), {}
+    local kept = np.effects.logger(lines)
+    check.raises(function() np.trace(function(x) log("%s", x) end)(np.ones(1)):save(path) end, "log's file")
+    check.raises(function() np.trace(function(x) kept("%s", x) end)(np.ones(1)):save(path) end, "Lua table")
+    check.raises(function()
+        np.trace(function(x) np.callback(print)(x, io.stdout) end)(np.ones(1)):save(path)
+    end, "no file can hold")
+    local program = np.trace(function(x) return x end)(np.ones(1))
+    check.raises(function() program:save(3) end, "argument 1 %(path%) must be a file name")
+    check.raises(function() program:save "no/such/folder/p" end, "cannot write 'no/such/folder/p'")
+    log:close()
+end)
+
+-- ---- Files ----------------------------------------------------------------------------------------------------------
+
+check.test("files that are none", function()
+    local function refused(text, pattern)
+        local file = assert(io.open(again, "wb"))
+        file:write(text)
+        file:close()
+        check.raises(function() return np.load_program(again) end, "load_program: cannot load '.*" .. pattern)
+    end
+    np.trace(function(x) return np.sin(x) end)(np.ones(3)):save(path)
+    local good = contents(path)
+    refused("", "no program of neap")
+    refused("print 'hello'", "no program of neap")
+    refused(good:sub(1, 30), "truncated")
+    refused(good:sub(1, #good - 1), "truncated")
+    refused(good .. "x", "more behind its end")
+    refused(good:sub(1, 8) .. "\2" .. good:sub(10), "version 2 of the format, this version of neap reads version 1")
+    refused(good:sub(1, 20) .. "x" .. good:sub(22), "checksum of its head")
+    refused(good:sub(1, #good - 1) .. "x", "checksum of its section 'graph'")
+    check.raises(function() return np.load_program "no/such/file" end, "cannot open 'no/such/file'")
+    check.raises(function() return np.load_program(7) end, "argument 1 %(path%) must be a file name")
+end)
+
+check.test("a file of version 1 of the format stays readable", function()
+    -- Written once by tests/golden/make_program.lua; the results were worked out by hand.
+    local seen = {}
+    local program = np.load_program("tests/golden/program/version1.prog",
+                                    { callbacks = { note = function(x) seen[#seen + 1] = x:item() end } })
+    check.equal(program:list_inputs(), { "params.b", "params.w", "x", "scale" })
+    local result = program({ w = np.array { { 1, 2 }, { 3, 4 } }, b = np.array { 10, 20 } }, np.array { 1, 2 }, 0.5)
+    np.effects_barrier()
+    check.equal({ result.y:totable(), result.kind }, { { 8, 15.5 }, "affine" })
+    check.equal(seen, { 23.5 })
+end)
+
+os.remove(path)
+os.remove(again)
+check.done()
