@@ -255,7 +255,7 @@ static neap_node *read_op(reader *r) {
     int64_t place = get_below(r, r->ops.n, "op");
     int op = r->status ? 0 : r->ops.at[place];
     const lazy_op *row = lazy_ops[op];
-    if (r->status == 0 && (row->flags & LAZY_OP_EFFECT || (row->kind == LAZY_SOURCE && !row->shape)))
+    if (r->status == 0 && (row->flags & (LAZY_OP_EFFECT | LAZY_OP_AXIS) || (row->kind == LAZY_SOURCE && !row->shape)))
         DAMAGED(r, "the program is damaged: %s is no op that is recorded", row->name);
     get_values(r);
     get_attributes(r, row);

@@ -178,6 +178,11 @@ static void put_node(writer *w, const neap_node *node) {
         put_callback(w, lazy_callback_of(node));
         put_values(w, node);
     } else {
+        if (lazy_node_op(node)->flags & LAZY_OP_AXIS && w->status == 0)
+            w->status = neap_error(NEAP_E_ARGUMENT,
+                                   "save: the program holds a %s over a named axis, which only the "
+                                   "function around it knows",
+                                   lazy_node_op(node)->name);
         put_number(w, &w->body, LAZY_ITEM_OP);
         put_op(w, node->op);
         put_values(w, node);

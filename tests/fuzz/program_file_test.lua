@@ -1,6 +1,6 @@
---- program_file_test.lua: hostile program files. Files of random programs are cut, and their bytes are changed, with the
--- checksums as they were (every such file is refused) and made right again, so that the decoders see them. A file is
--- loaded, or refused with one error that names it; the session goes on, and what was loaded is sound.
+--- program_file_test.lua: hostile program files. Files of random programs are cut, and their bytes are changed, with
+-- the checksums as they were (every such file is refused) and made right again, so that the decoders see them. A file
+-- is loaded, or refused with one error that names it; the session goes on, and what was loaded is sound.
 --
 --     NEAP_FUZZ_SECONDS   how long (4)
 --     NEAP_FUZZ_SEED      where the sequence starts (1)
@@ -104,8 +104,8 @@ end)({ x = np.ones(3), kind = "a" }, 2))
 
 -- Bytes that mean something: the ends of ranges, continued numbers, tags.
 local TELLING = { 0, 1, 2, 3, 5, 127, 128, 129, 254, 255, ("{"):byte(), ("n"):byte(), ("x"):byte(), ("r"):byte() }
-local HUGE = { "\255\255\255\255\255\255\255\255\255\1", "\255\255\255\255\15", "\128\128\128\128\128\128\128\128\128\1",
-               "\254\255\255\255\255\255\255\255\255\1", "\255\255\255\255", "\0\0\0\128" }
+local HUGE = { "\255\255\255\255\255\255\255\255\255\1", "\255\255\255\255\15",
+               "\128\128\128\128\128\128\128\128\128\1", "\254\255\255\255\255\255\255\255\255\1", "\255\255\255\255", "\0\0\0\128" }
 
 local function change(text)
     local at, how = random(math.max(#text, 1)), random(8)
