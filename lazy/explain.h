@@ -34,7 +34,9 @@ const char *lazy_story_line(const char *site);
 void lazy_say_bytes(lazy_print *print, int64_t bytes);
 void lazy_say_ns(lazy_print *print, int64_t ns);
 
-/* explain_dot.c: the story as a picture, in the language of Graphviz. */
+/* explain_dot.c: a text as the inside of a quoted string of Graphviz. */
+void lazy_say_escaped(lazy_print *print, const char *text);
+/* The story as a picture, in the language of Graphviz. */
 void lazy_story_draw(lazy_print *print, const lazy_story *story);
 
 #endif

@@ -27,8 +27,7 @@ typedef struct drawing {
 
 enum { DRAWN = 1, HIDDEN_READ = 2, HIDDEN_WRITTEN = 4 };
 
-/* A text as the inside of a quoted string. */
-static void say_quoted(lazy_print *print, const char *text) {
+void lazy_say_escaped(lazy_print *print, const char *text) {
     for (; *text; text++) {
         if (*text == '"' || *text == '\\')
             lazy_say(print, "\\");
@@ -52,7 +51,7 @@ static void draw_buffer(const drawing *d, int32_t slot) {
     lazy_say(d->print, "\"");
     if (at->made) {
         lazy_say(d->print, ", tooltip=\"");
-        say_quoted(d->print, lazy_why_text(at->why));
+        lazy_say_escaped(d->print, lazy_why_text(at->why));
         lazy_say(d->print, "\"");
     }
     lazy_say(d->print, "];\n");
@@ -186,7 +185,7 @@ static void draw_step(const drawing *d, int32_t s) {
     const char *line = lazy_story_line(step->site);
     lazy_say(d->print, "\\l");
     if (line) {
-        say_quoted(d->print, line);
+        lazy_say_escaped(d->print, line);
         lazy_say(d->print, "\\l");
     }
     lazy_say(d->print, "\";\n");

@@ -17,5 +17,9 @@ typedef LAZY_VECTOR(lazy_item) lazy_items;
 int lazy_program_list(const neap_program *program, lazy_items *out);
 /* Does the list say of a node how it is made? Else it is an input, data, or a number. */
 bool lazy_is_made(const neap_node *node);
+/* print.c: is the item an effect that takes and gives a token? */
+bool lazy_is_ordered(const lazy_item *item);
+/* print.c: numbers its items for the printed form (print.h). */
+int lazy_items_number(const neap_program *program, const lazy_items *items);
 
 #endif

@@ -172,6 +172,9 @@ typedef struct lazy_op {
     bool (*reads)(const lazy_tensor *operand);
     /* LAZY_CALL: estimated ns on one core, for scheduling only. NULL: about the bytes moved. */
     int64_t (*cost)(const lazy_call_desc *call, const lazy_result *out);
+    /* Operations on elements that it takes (cost.c). NULL: maps one for each element of the result, reductions one for
+     * each of the input, others none. */
+    double (*flops)(const lazy_call_desc *call, const lazy_result *out);
     int (*grad)(lazy_grad *g);
     /* Forward mode. NULL: a map, whose gradient rule is used; or linear in its float inputs (lazy_jvp_linear), which
      * calls and reductions have to say. */

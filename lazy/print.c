@@ -253,7 +253,7 @@ static void say_data(lazy_print *print, const neap_node *node) {
     }
 }
 
-static bool is_ordered(const lazy_item *item) {
+bool lazy_is_ordered(const lazy_item *item) {
     if (item->node && lazy_is_control(item->node))
         return lazy_is_made(item->node) && lazy_control_of(item->node)->effects & LAZY_EFFECTS_ORDERED;
     if (item->node)
@@ -293,7 +293,7 @@ static void say_programs(lazy_print *print, const neap_node *node, int depth) {
 
 static void say_node(lazy_print *print, const lazy_item *item, int64_t token, int depth) {
     const neap_node *node = item->node;
-    bool ordered = is_ordered(item);
+    bool ordered = lazy_is_ordered(item);
     if (ordered)
         lazy_say(print, "#%lld, ", (long long)token);
     lazy_say_typed(print, node);
@@ -322,8 +322,7 @@ static void say_ports(lazy_print *print, const lazy_nodes *ports, const lazy_por
     }
 }
 
-/* Numbers what has a letter for a name. */
-static int number_items(const neap_program *program, const lazy_items *items) {
+int lazy_items_number(const neap_program *program, const lazy_items *items) {
     naming n;
     int status = number_inputs(&n, program);
     for (int64_t k = 0; k < items->n && status == 0; k++)
@@ -349,7 +348,7 @@ static void say_program(lazy_print *print, const char *name, const neap_program 
         const lazy_item *item = &items->at[k];
         if (item->node && lazy_is_literal(item->node))
             continue;
-        token += is_ordered(item);
+        token += lazy_is_ordered(item);
         lazy_say(print, "%*s", 2 * depth + 2, "");
         if (item->node)
             say_node(print, item, token, depth + 1);
@@ -357,7 +356,7 @@ static void say_program(lazy_print *print, const char *name, const neap_program 
             say_print(print, item->effect, token);
         lazy_say(print, "\n");
         if (item->node && lazy_is_control(item->node) && print->status == 0) /* inner programs share constructors */
-            print->status = number_items(program, items);
+            print->status = lazy_items_number(program, items);
     }
     lazy_say(print, "%*sreturn", 2 * depth + 2, "");
     for (int64_t k = 0; k < program->outputs.n; k++) {
@@ -374,7 +373,7 @@ static void say_inner(lazy_print *print, const neap_program *program, int depth)
     if (print->status == 0)
         print->status = lazy_program_list(program, &items);
     if (print->status == 0)
-        print->status = number_items(program, &items);
+        print->status = lazy_items_number(program, &items);
     if (print->status == 0)
         say_program(print, "", program, &items, depth);
     lazy_say(print, "\n");
@@ -413,7 +412,7 @@ int neap_program_text(neap_program *program, int lines, char *text, size_t capac
         return neap_error(NEAP_E_STATE, "program: its session has ended");
     print.status = lazy_program_list(program, &items);
     if (print.status == 0)
-        print.status = number_items(program, &items);
+        print.status = lazy_items_number(program, &items);
     if (print.status == 0)
         say_program(&print, "program", program, &items, 0);
     if (print.status == 0 && lines > 0)

@@ -64,6 +64,8 @@ NEAP_API int neap_program_port(neap_program *program, int outputs, int k, neap_i
 /* The printed form, cut to that many lines (0: all of them). *bytes gets the full length; at most `capacity` are
  * written. */
 NEAP_API int neap_program_text(neap_program *program, int lines, char *text, size_t capacity, size_t *bytes);
+/* A picture of its graph, in the language of Graphviz's dot, of bounded size. */
+NEAP_API int neap_program_dot(neap_program *program, char *text, size_t capacity, size_t *bytes);
 /* Saving: its graph with the arrays that it holds (docs/programs.md), OWNED: neap_bytes_free. NEAP_PENDING: an array that
  * it captured has no value yet. The same program gives the same bytes. */
 NEAP_API int neap_program_write(neap_program *program, char **data, size_t *bytes);
@@ -73,6 +75,20 @@ NEAP_API int32_t neap_program_callees(neap_program *program, int32_t capacity, i
 /* Loading: its functions get new callees, which it takes over unless it fails. Bytes may be anything: what is no program, or one of ops that are not known here, is an error that says why. */
 NEAP_API int neap_program_read(neap_ctx *ctx, const void *data, size_t bytes, int32_t ncallees, const int32_t *callees,
                                neap_program **out); /* OWNED */
+/* What a run costs (counting rules: cost.c). */
+typedef struct neap_cost {
+    double flops;                           /* operations on elements */
+    double read, written;                   /* bytes that its steps move */
+    double inputs, outputs, captured, peak; /* bytes of memory: of arrays that it gets, gives, holds; in all */
+    int32_t nops;                           /* entries of the table of ops */
+} neap_cost;
+typedef struct neap_op_cost {
+    const char *op; /* BORROWED for ever */
+    int64_t count;  /* how often the program does it */
+    double flops;   /* in all */
+} neap_op_cost;
+/* Writes at most `capacity` entries of the table of ops, sorted by name. */
+NEAP_API int neap_program_cost(neap_program *program, neap_cost *out, int32_t capacity, neap_op_cost *ops);
 /* Checks that the program is what passes rely on; NEAP_E_INTERNAL says what is wrong with which node. For tests: debug
  * builds do it whenever a program was made. */
 NEAP_API int neap_program_verify(neap_program *program);

@@ -24,6 +24,14 @@ static int matmul_shape(const lazy_call_desc *call, lazy_result *out) {
     return 0;
 }
 
+/* A product and a sum for each pair of elements that meet. */
+static double matmul_flops(const lazy_call_desc *call, const lazy_result *out) {
+    double flops = 2 * (double)call->in[0].shape[call->in[0].ndim - 1];
+    for (int a = 0; a < out->ndim; a++)
+        flops *= (double)out->shape[a];
+    return flops;
+}
+
 static int64_t matmul_cost(const lazy_call_desc *call, const lazy_result *out) {
     int64_t size = 1, k = call->in[0].shape[call->in[0].ndim - 1];
     for (int a = 0; a < out->ndim; a++)
@@ -234,5 +242,5 @@ NEAP_OP(
         "BLAS with k never split, so the result does not depend on the number of threads; integers wrap around.",
     .kind = LAZY_CALL, .arity = 2, .types = LAZY_ALL, .flags = LAZY_OP_HIDDEN | LAZY_OP_SPLITS,
     .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_IN1, .dtype = lazy_dtype_promote, .shape = matmul_shape,
-    .call = matmul_call, .reads = matmul_reads, .cost = matmul_cost, .grad = matmul_grad, .jvp = matmul_jvp,
+    .call = matmul_call, .reads = matmul_reads, .cost = matmul_cost, .flops = matmul_flops, .grad = matmul_grad, .jvp = matmul_jvp,
     .batch = matmul_batch)

@@ -5,6 +5,7 @@
 local ffi = require "ffi"
 local core = require "neap.core"
 local files = require "neap.files"
+local picture = require "neap.picture"
 local programs_of = require("neap.program").programs_of
 local trees = require "neap.trees"
 
@@ -135,39 +136,14 @@ end
 --- explanation:dot(k): the picture in the language of Graphviz's dot; of a jitted function with several programs, that
 -- of the k-th.
 function Explanation:dot(k)
-    local picture = self.pictures[k or 1]
-    if not picture then raise("explain", "there is no picture %s, there are %d", tostring(k or 1), #self.pictures) end
-    return picture
-end
-
-local function contents(path)
-    local file = io.open(path, "rb")
-    local text = file and file:read("*a") or ""
-    if file then file:close() end
+    local text = self.pictures[k or 1]
+    if not text then raise("explain", "there is no picture %s, there are %d", tostring(k or 1), #self.pictures) end
     return text
-end
-
---- What `dot` makes of a picture; raises.
-local function drawn(picture, paths)
-    local ok, problem = files.write(paths[1], { picture })
-    if not ok then raise("explain", "%s", problem) end
-    local status = os.execute(("dot -Tsvg -o '%s' '%s' 2>'%s'"):format(paths[2], paths[1], paths[3]))
-    if status == 127 * 256 then
-        raise("explain", "an SVG is drawn by the program 'dot', which is not here: install the package graphviz; "
-              .. ":dot() gives the picture as text")
-    elseif status ~= 0 then
-        raise("explain", "'dot' ended with status %s: %s", tostring(status), contents(paths[3]))
-    end
-    return contents(paths[2])
 end
 
 --- explanation:svg(k): the picture as SVG, drawn by Graphviz's program `dot`.
 function Explanation:svg(k)
-    local picture, paths = self:dot(k), { os.tmpname(), os.tmpname(), os.tmpname() }
-    local ok, result = pcall(drawn, picture, paths)
-    for _, path in ipairs(paths) do os.remove(path) end
-    if not ok then error(result, 0) end
-    return result
+    return picture.svg("explain", self:dot(k))
 end
 
 --- explanation:save(path, k): writes the text or the picture to a file, as its name ends: .txt, .dot or .svg.
@@ -187,4 +163,4 @@ function Explanation:save(path, k)
     if not ok then raise("explain", "%s", problem) end
 end
 
-for _, f in ipairs { arrays_of, explain_arrays, explain_programs, np.explain, drawn, Explanation.svg } do jit.off(f) end
+for _, f in ipairs { arrays_of, explain_arrays, explain_programs, np.explain } do jit.off(f) end

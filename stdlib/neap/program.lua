@@ -8,6 +8,8 @@
 local ffi = require "ffi"
 local core = require "neap.core"
 local capture = require "neap.capture"
+local files = require "neap.files"
+local picture = require "neap.picture"
 local staging = require "neap.staging"
 local trees = require "neap.trees"
 
@@ -49,7 +51,6 @@ end
 
 --- What an argument is, in the words of port_text.
 local function value_text(value)
-    if type(value) == "number" then return "a number" end
     if not is_array(value) then return describe(value) end
     local known = array_info(value)
     return port_text { dtype = dtypes[known.dtype].name, shape = core.shape_of(value), number = known.weak ~= 0 or nil,
@@ -80,11 +81,13 @@ local function match(program, want, value, leaves, path)
         if not fits(port, value) then misfit(port.name or path, port_text(port), value_text(value)) end
         leaves[#leaves + 1] = value
     elseif not trees.is_node(want) then
-        if want ~= value or is_array(value) then misfit(path, describe(want), value_text(value)) end
+        if is_array(value) or want ~= value then
+            misfit(path, want == nil and "nothing" or describe(want), value_text(value))
+        end
     else
         if not trees.is_node(value) then misfit(path, "a table", value_text(value)) end
         for key in pairs(value) do
-            if want[key] == nil then misfit(path, "no entry '" .. tostring(key) .. "'", describe(value[key])) end
+            if want[key] == nil then misfit(path .. "." .. tostring(key), "nothing", value_text(value[key])) end
         end
         for _, key in ipairs(trees.keys_of(want, "program")) do
             local step = type(key) == "number" and path .. "[" .. key .. "]" or path .. "." .. key
@@ -234,6 +237,53 @@ end
 --- program:list_outputs(): the names of its outputs, in order.
 function Program:list_outputs()
     return names_of(self:outputs())
+end
+
+-- ---- Costs and pictures ---------------------------------------------------------------------------------------------
+
+local cost_box = ffi.new("neap_cost")
+
+--- program:cost(): what a run costs, a table: flops (operations on elements; docs/programs.md says how they are
+-- counted), bytes_read and bytes_written (what the steps move), memory = { inputs, outputs, captured, peak } in bytes, and ops: a
+-- list of { op, count, flops }, the most expensive first.
+function Program:cost()
+    local capacity = #core.rows
+    local rows = ffi.new("neap_op_cost[?]", capacity)
+    core.call("program.cost", function() return C.neap_program_cost(self.entry.program, cost_box, capacity, rows) end)
+    local ops = {}
+    for k = 1, cost_box.nops do
+        local row = rows[k - 1]
+        ops[k] = { op = ffi.string(row.op), count = tonumber(row.count), flops = row.flops }
+    end
+    table.sort(ops, function(a, b)
+        if a.flops ~= b.flops then return a.flops > b.flops end
+        return a.op < b.op
+    end)
+    return { flops = cost_box.flops, bytes_read = cost_box.read, bytes_written = cost_box.written, ops = ops,
+             memory = { inputs = cost_box.inputs, outputs = cost_box.outputs, captured = cost_box.captured,
+                        peak = cost_box.peak } }
+end
+
+--- program:dot(): the graph of the program in the language of Graphviz's dot: what was recorded; np.explain(program)
+-- draws what runs. Of a large one the beginning and the end.
+function Program:dot()
+    return core.text("program.dot", function(text, capacity, bytes)
+        return C.neap_program_dot(self.entry.program, text, capacity, bytes)
+    end)
+end
+
+--- program:svg(path): the same as a picture: an SVG, drawn by Graphviz's program `dot`, written to the file if a path
+-- is given. Returns its text.
+function Program:svg(path)
+    if path ~= nil and (type(path) ~= "string" or path == "") then
+        core.bad_argument("program.svg", 1, "path", "a file name", path)
+    end
+    local text = picture.svg("program.svg", self:dot())
+    if path then
+        local ok, problem = files.write(path, { text })
+        if not ok then raise("program.svg", "%s", problem) end
+    end
+    return text
 end
 
 -- ---- np.trace -------------------------------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 --- program_file.lua: programs in files: program:save and np.load_program. docs/programs.md describes the format.
 --
--- The core writes and reads the graph (lazy/program_file.h); here are the container with its checksums, and what only Lua
--- knows: the trees of arguments, results and callbacks. A file is never believed: all sizes are checked before they are
+-- The core writes and reads the graph (lazy/program_file.h); here are the container with its checksums, and what only
+-- Lua knows: the trees of arguments, results and callbacks. A file is never believed: all sizes are checked before they are
 -- used, and trees are data, never code.
 local ffi = require "ffi"
 local bit = require "bit"
@@ -152,7 +152,9 @@ local function check_packed(what, packed, slots)
     for k = 1, n do
         trees.walk("load_program", packed[k], function(leaf)
             if rawequal(leaf, SLOT) then found = found + 1 end
-            if type(leaf) == "table" and not rawequal(leaf, SLOT) then damaged("its %s hold parts of a callback", what) end
+            if type(leaf) == "table" and not rawequal(leaf, SLOT) then
+                damaged("its %s hold parts of a callback", what)
+            end
         end)
     end
     if found ~= slots then damaged("its %s have %d arrays, but the graph has %d", what, found, slots) end
@@ -185,7 +187,7 @@ local function unpack_entry(block, k, at)
     local entry = block.data + HEAD + ENTRY * (k - 1)
     local name = ffi.string(entry, 8):gsub("%z+$", "")
     local size = u32_at(entry, 8) + 2 ^ 32 * u32_at(entry, 12)
-    if name ~= SECTIONS[k] then damaged("its section %d is '%s', expected '%s'", k, name:gsub("%c", "?"), SECTIONS[k]) end
+    if name ~= SECTIONS[k] then damaged("it is damaged: its section %d is not '%s'", k, SECTIONS[k]) end
     if size > block.size - at then damaged("it is truncated: its section '%s' has %.0f bytes", name, size) end
     if checksum(block.data + at, size) ~= u32_at(entry, 16) then
         damaged("it is damaged: the checksum of its section '%s' is wrong", name)
@@ -195,7 +197,9 @@ end
 
 --- The sections of a file in memory, name → block.
 local function unpack_sections(block)
-    if block.size < HEAD or ffi.string(block.data, 8) ~= MAGIC then damaged("it is no program of neap, or truncated") end
+    if block.size < HEAD or ffi.string(block.data, 8) ~= MAGIC then
+        damaged("it is no program of neap, or truncated")
+    end
     local version, count = u32_at(block.data, 8), u32_at(block.data, 12)
     if version ~= VERSION then
         damaged("it has version %d of the format, this version of neap reads version %d", version, VERSION)
@@ -216,7 +220,9 @@ end
 -- ---- Saving ---------------------------------------------------------------------------------------------------------
 
 local function check_path(name, path)
-    if type(path) ~= "string" or path == "" or path:find("%z") then bad_argument(name, 1, "path", "a file name", path) end
+    if type(path) ~= "string" or path == "" or path:find("%z") then
+        bad_argument(name, 1, "path", "a file name", path)
+    end
     return path
 end
 
