@@ -9,7 +9,10 @@
 #include <string.h>
 
 #include "lazy/attrs.h"
+#include "lazy/control.h"
 #include "lazy/program_file.h"
+
+enum { MOST_PROGRAMS = 4096 }; /* of a control node */
 
 typedef struct reader {
     neap_ctx *ctx;
@@ -224,8 +227,8 @@ static neap_node *get_value(reader *r) {
 }
 
 /* Into r->in. */
-static void get_values(reader *r) {
-    int64_t n = get_count(r, NEAP_MAX_INPUTS, "inputs of an op");
+static void get_values(reader *r, int64_t most) {
+    int64_t n = get_count(r, most, "inputs of an op");
     r->in.n = 0;
     for (int64_t k = 0; k < n && r->status == 0; k++) {
         neap_node *value = get_value(r);
@@ -234,42 +237,63 @@ static void get_values(reader *r) {
     }
 }
 
-/* Into r->attrs; as many as the row names. */
-static void get_attributes(reader *r, const lazy_op *row) {
+/* Into r->attrs; as many as the row names from `first` on. */
+static void get_attributes(reader *r, const lazy_op *row, int first) {
     lazy_attr_names names = lazy_attr_names_of(row);
-    int64_t n = get_count(r, INT16_MAX, "attributes"), more = n - names.nfixed;
+    int64_t n = get_count(r, INT16_MAX, "attributes"), more = n + first - names.nfixed;
     if (r->status == 0 && (more < 0 || (names.nrepeat ? more % names.nrepeat : more) != 0))
         DAMAGED(r, "the program is damaged: %s has %lld attributes, expected \"%s\"", row->name, (long long)n,
                 row->attrs ? row->attrs : "");
     r->attrs.n = 0;
     for (int64_t k = 0; k < n && r->status == 0; k++) {
-        bool dtype = lazy_attr_is_dtype(lazy_attr_name(&names, (int)k));
+        bool dtype = lazy_attr_is_dtype(lazy_attr_name(&names, first + (int)k));
         int64_t value = dtype ? get_dtype(r) : get_signed(r);
         keep(r, lazy_push(&r->attrs, value));
     }
 }
 
-/* An op that nothing but its node's own file may make is refused by its rules; so is what reads no input of the
- * program, but for constructors: it would be computed here. OWNED. */
+/* What reads no input of the program, but for constructors, would be computed here. Passes the node on. */
+static neap_node *check_traced(reader *r, const lazy_op *row, neap_node *node) {
+    if (!node || node->flags & (LAZY_ABSTRACT | LAZY_CONSTRUCTED))
+        return node;
+    DAMAGED(r, "the program is damaged: %s does not depend on its inputs", row->name);
+    lazy_release(r->ctx, node);
+    return NULL;
+}
+
+/* A part is one of the results of control flow, and nothing else: rules rely on that. */
+static void check_part(reader *r, const lazy_op *row) {
+    const neap_node *block = r->in.n == 1 ? r->in.at[0] : NULL;
+    if (r->status || !(row->flags & LAZY_OP_PART))
+        return;
+    bool fits = block && lazy_is_control(block) && lazy_is_made(block) && r->attrs.at[0] >= 0 &&
+                r->attrs.at[0] < lazy_control_of(block)->nresults;
+    const lazy_control *control = fits ? lazy_control_of(block) : NULL;
+    const lazy_result *result = fits ? &control->results[r->attrs.at[0]] : NULL;
+    fits = fits && r->attrs.at[1] == control->places[r->attrs.at[0]] && r->attrs.at[2] == result->dtype &&
+           r->attrs.n == 3 + result->ndim &&
+           memcmp(r->attrs.at + 3, result->shape, result->ndim * sizeof *result->shape) == 0;
+    if (!fits)
+        DAMAGED(r, "the program is damaged: %s is no result of control flow", row->name);
+}
+
+/* An op that nothing but its node's own file may make is refused by its rules. OWNED. */
 static neap_node *read_op(reader *r) {
     int64_t place = get_below(r, r->ops.n, "op");
     int op = r->status ? 0 : r->ops.at[place];
     const lazy_op *row = lazy_ops[op];
-    if (r->status == 0 && (row->flags & (LAZY_OP_EFFECT | LAZY_OP_AXIS) || (row->kind == LAZY_SOURCE && !row->shape)))
+    if (r->status == 0 &&
+        (row->flags & (LAZY_OP_EFFECT | LAZY_OP_CONTROL | LAZY_OP_AXIS) || (row->kind == LAZY_SOURCE && !row->shape)))
         DAMAGED(r, "the program is damaged: %s is no op that is recorded", row->name);
-    get_values(r);
-    get_attributes(r, row);
+    get_values(r, NEAP_MAX_INPUTS);
+    get_attributes(r, row, 0);
+    check_part(r, row);
     if (r->status)
         return NULL;
     neap_node *node = lazy_record(r->ctx, op, (int)r->in.n, r->in.at, (int)r->attrs.n, r->attrs.at);
-    if (!node) {
+    if (!node)
         r->status = neap_error_code();
-    } else if (!(node->flags & (LAZY_ABSTRACT | LAZY_CONSTRUCTED))) {
-        DAMAGED(r, "the program is damaged: %s does not depend on its inputs", row->name);
-        lazy_release(r->ctx, node);
-        node = NULL;
-    }
-    return node;
+    return check_traced(r, row, node);
 }
 
 static neap_node *read_constant(reader *r) {
@@ -314,13 +338,39 @@ static neap_node *read_array(reader *r) {
 
 static neap_node *read_callback(reader *r) {
     int64_t place = get_below(r, r->callbacks.n, "function");
-    get_values(r);
+    get_values(r, NEAP_MAX_INPUTS);
     if (r->status)
         return NULL;
     neap_node *node = lazy_callback_again(r->ctx, r->callbacks.at[place], (int)r->in.n, r->in.at);
     if (!node)
         r->status = neap_error_code();
     return node;
+}
+
+/* A loop, branch or call over programs that stand in front of this one. OWNED. */
+static neap_node *read_control(reader *r) {
+    neap_program *programs[MOST_PROGRAMS];
+    int64_t place = get_below(r, r->ops.n, "op");
+    int op = r->status ? 0 : r->ops.at[place];
+    const lazy_op *row = lazy_ops[op];
+    if (r->status == 0 && !(row->flags & LAZY_OP_CONTROL))
+        DAMAGED(r, "the program is damaged: %s is no control flow", row->name);
+    int64_t n = get_count(r, MOST_PROGRAMS, "programs of an op");
+    if (r->status == 0 && n == 0)
+        DAMAGED(r, "the program is damaged: %s without a program", row->name);
+    for (int64_t k = 0; k < n && r->status == 0; k++) {
+        int64_t at = get_below(r, r->programs.n, "program");
+        programs[k] = r->status ? NULL : r->programs.at[at];
+    }
+    get_values(r, LAZY_MAX_CONTROL_INPUTS);
+    get_attributes(r, row, 1);
+    if (r->status)
+        return NULL;
+    neap_node *node =
+        lazy_control_record(r->ctx, op, (int)n, programs, (int)r->attrs.n, r->attrs.at, (int)r->in.n, r->in.at);
+    if (!node)
+        r->status = neap_error_code();
+    return check_traced(r, row, node);
 }
 
 static void read_piece(reader *r, neap_piece *piece, neap_node **node) {
@@ -369,7 +419,7 @@ static void read_print(reader *r) {
 
 static void read_item(reader *r) {
     neap_node *node = NULL;
-    int64_t tag = get_below(r, LAZY_ITEM_CONTROL, "kind of item");
+    int64_t tag = get_below(r, LAZY_ITEM_CONTROL + 1, "kind of item");
     if (r->status)
         return;
     if (tag == LAZY_ITEM_PRINT) {
@@ -382,8 +432,10 @@ static void read_item(reader *r) {
         node = read_constant(r);
     else if (tag == LAZY_ITEM_ARRAY)
         node = read_array(r);
-    else
+    else if (tag == LAZY_ITEM_CALLBACK)
         node = read_callback(r);
+    else
+        node = read_control(r);
     if (node && lazy_push(&r->values, node)) {
         lazy_release(r->ctx, node);
         r->status = NEAP_E_MEMORY;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "lazy/attrs.h"
+#include "lazy/control.h"
 #include "lazy/program_file.h"
 
 typedef LAZY_VECTOR(lazy_callback *) callbacks;
@@ -15,6 +16,7 @@ typedef struct writer {
     lazy_text body;                   /* programs … */
     lazy_text dtypes, ops, callables; /* … and the lists in front of them */
     int64_t ndtypes, nops;
+    LAZY_VECTOR(const neap_program *) programs;               /* those that are written, in their order */
     int32_t dtype_at[NEAP_DTYPE_COUNT], op_at[LAZY_OP_COUNT]; /* 1 + place in the list, 0: not there yet */
     callbacks known;
     int status;
@@ -162,6 +164,22 @@ static void put_print(writer *w, const lazy_effect *effect) {
     }
 }
 
+static int64_t find_program(const writer *w, const neap_program *program) {
+    for (int64_t k = 0; k < w->programs.n; k++)
+        if (w->programs.at[k] == program)
+            return k;
+    return -1;
+}
+
+/* They have been written: they stand in front of what uses them. */
+static void put_subprograms(writer *w, const neap_node *node) {
+    neap_program *const *programs;
+    int n = lazy_control_programs(node, &programs);
+    put_number(w, &w->body, (uint64_t)n);
+    for (int k = 0; k < n; k++)
+        put_number(w, &w->body, (uint64_t)find_program(w, programs[k]));
+}
+
 static void put_node(writer *w, const neap_node *node) {
     if (lazy_is_literal(node)) {
         put_number(w, &w->body, LAZY_ITEM_CONSTANT);
@@ -177,6 +195,12 @@ static void put_node(writer *w, const neap_node *node) {
         put_number(w, &w->body, LAZY_ITEM_CALLBACK);
         put_callback(w, lazy_callback_of(node));
         put_values(w, node);
+    } else if (lazy_is_control(node)) {
+        put_number(w, &w->body, LAZY_ITEM_CONTROL);
+        put_op(w, node->op);
+        put_subprograms(w, node);
+        put_values(w, node);
+        put_attributes(w, node, 1);
     } else {
         if (lazy_node_op(node)->flags & LAZY_OP_AXIS && w->status == 0)
             w->status = neap_error(NEAP_E_ARGUMENT,
@@ -235,12 +259,28 @@ static void put_items(writer *w, const neap_program *program, const lazy_items *
     }
 }
 
+static void put_program(writer *w, const neap_program *program);
+
+/* The programs of its control flow, innermost first, each once. Nesting is bounded (LAZY_MAX_NESTING). */
+static void put_inner(writer *w, const lazy_items *items) {
+    for (int64_t k = 0; k < items->n && w->status == 0; k++) {
+        const neap_node *node = items->at[k].node;
+        neap_program *const *programs;
+        int n = node && lazy_is_made(node) && lazy_is_control(node) ? lazy_control_programs(node, &programs) : 0;
+        for (int p = 0; p < n && w->status == 0; p++)
+            if (find_program(w, programs[p]) < 0)
+                put_program(w, programs[p]);
+    }
+}
+
 static void put_program(writer *w, const neap_program *program) {
     lazy_items items = {0};
     if (w->status == 0)
         w->status = lazy_program_list(program, &items);
     if (w->status == 0)
         w->status = await_data(w, &items);
+    if (w->status == 0)
+        put_inner(w, &items);
     put_number(w, &w->body, (uint64_t)program->inputs.n);
     for (int64_t k = 0; k < program->inputs.n; k++)
         put_input(w, program->inputs.at[k], program->input_names.at ? program->input_names.at[k] : NULL);
@@ -253,18 +293,29 @@ static void put_program(writer *w, const neap_program *program) {
         put_type(w, &w->body, node->dtype, node->ndim, node->shape);
     }
     lazy_vector_free(&items);
+    if (w->status == 0)
+        w->status = lazy_push(&w->programs, program);
 }
 
 /* The lists, now that they are complete, and the programs behind them. */
-static void join(writer *w, int64_t nprograms, lazy_text *out) {
+static void join(writer *w, lazy_text *out) {
     put_number(w, out, (uint64_t)w->ndtypes);
     put(w, out, w->dtypes.data, w->dtypes.bytes);
     put_number(w, out, (uint64_t)w->nops);
     put(w, out, w->ops.data, w->ops.bytes);
     put_number(w, out, (uint64_t)w->known.n);
     put(w, out, w->callables.data, w->callables.bytes);
-    put_number(w, out, (uint64_t)nprograms);
+    put_number(w, out, (uint64_t)w->programs.n);
     put(w, out, w->body.data, w->body.bytes);
+}
+
+static void writer_free(writer *w) {
+    lazy_text_free(&w->body);
+    lazy_text_free(&w->dtypes);
+    lazy_text_free(&w->ops);
+    lazy_text_free(&w->callables);
+    lazy_vector_free(&w->known);
+    lazy_vector_free(&w->programs);
 }
 
 int neap_program_write(neap_program *program, char **data, size_t *bytes) {
@@ -273,12 +324,8 @@ int neap_program_write(neap_program *program, char **data, size_t *bytes) {
     writer w = {.ctx = program->ctx};
     lazy_text out = {0};
     put_program(&w, program);
-    join(&w, 1, &out);
-    lazy_text_free(&w.body);
-    lazy_text_free(&w.dtypes);
-    lazy_text_free(&w.ops);
-    lazy_text_free(&w.callables);
-    lazy_vector_free(&w.known);
+    join(&w, &out);
+    writer_free(&w);
     if (w.status)
         lazy_text_free(&out);
     *data = out.data;
@@ -286,23 +333,17 @@ int neap_program_write(neap_program *program, char **data, size_t *bytes) {
     return w.status;
 }
 
-int32_t neap_program_callees(neap_program *program, int32_t capacity, int32_t *callees) {
-    callbacks known = {0};
-    lazy_items items = {0};
-    int status = program->ctx ? lazy_program_list(program, &items) : 0;
-    for (int64_t k = 0; k < items.n && status == 0; k++) {
-        const neap_node *node = items.at[k].node;
-        if (!node || !(lazy_node_op(node)->flags & LAZY_OP_EFFECT) ||
-            find_callback(&known, lazy_callback_of(node)) >= 0)
-            continue;
-        if (known.n < capacity)
-            callees[known.n] = lazy_callback_of(node)->callee;
-        status = lazy_push(&known, lazy_callback_of(node));
-    }
-    int32_t n = (int32_t)known.n;
-    lazy_vector_free(&known);
-    lazy_vector_free(&items);
-    return status ? status : n;
+int neap_program_callees(neap_program *program, int32_t capacity, int32_t *callees, int32_t *n) {
+    if (!program->ctx)
+        return neap_error(NEAP_E_STATE, "program: its session has ended");
+    writer w = {.ctx = program->ctx};
+    put_program(&w, program);
+    *n = (int32_t)w.known.n;
+    for (int32_t k = 0; k < *n && k < capacity; k++)
+        callees[k] = w.known.at[k]->callee;
+    int status = w.status;
+    writer_free(&w);
+    return status;
 }
 
 void neap_bytes_free(char *data) {

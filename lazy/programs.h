@@ -70,9 +70,11 @@ NEAP_API int neap_program_dot(neap_program *program, char *text, size_t capacity
  * it captured has no value yet. The same program gives the same bytes. */
 NEAP_API int neap_program_write(neap_program *program, char **data, size_t *bytes);
 NEAP_API void neap_bytes_free(char *data);
-/* The callees of the functions that it calls, each once, as they are numbered in its bytes. Returns how many. */
-NEAP_API int32_t neap_program_callees(neap_program *program, int32_t capacity, int32_t *callees);
-/* Loading: its functions get new callees, which it takes over unless it fails. Bytes may be anything: what is no program, or one of ops that are not known here, is an error that says why. */
+/* The callees of the functions that it calls, each once, as they are numbered in its bytes: *n of them, at most `capacity`
+ * are written. NEAP_PENDING as above. */
+NEAP_API int neap_program_callees(neap_program *program, int32_t capacity, int32_t *callees, int32_t *n);
+/* Loading: its functions get new callees, which it takes over unless it fails. Bytes may be anything: what is no program,
+ * or one of ops that are not known here, is an error that says why. */
 NEAP_API int neap_program_read(neap_ctx *ctx, const void *data, size_t bytes, int32_t ncallees, const int32_t *callees,
                                neap_program **out); /* OWNED */
 /* What a run costs (counting rules: cost.c). */
@@ -81,6 +83,7 @@ typedef struct neap_cost {
     double read, written;                   /* bytes that its steps move */
     double inputs, outputs, captured, peak; /* bytes of memory: of arrays that it gets, gives, holds; in all */
     int32_t nops;                           /* entries of the table of ops */
+    int32_t loops;                          /* while loops, of which one turn is counted */
 } neap_cost;
 typedef struct neap_op_cost {
     const char *op; /* BORROWED for ever */
@@ -125,7 +128,7 @@ enum {
     NEAP_RULE_JVP   /* one more: from operands and tangents to results and tangents */
 };
 typedef struct neap_control {
-    int32_t op; /* LAZY_OP number of call, cond, while_loop or scan */
+    int32_t op;                          /* LAZY_OP number of call, cond, while_loop or scan */
     int32_t nprograms, nattrs, nresults; /* nresults: as many ids are asked for */
     neap_program *const *programs;       /* retained */
     const int64_t *attrs;                /* those behind the first */

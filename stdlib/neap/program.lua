@@ -244,8 +244,9 @@ end
 local cost_box = ffi.new("neap_cost")
 
 --- program:cost(): what a run costs, a table: flops (operations on elements; docs/programs.md says how they are
--- counted), bytes_read and bytes_written (what the steps move), memory = { inputs, outputs, captured, peak } in bytes, and ops: a
--- list of { op, count, flops }, the most expensive first.
+-- counted), bytes_read and bytes_written (what the steps move), memory = { inputs, outputs, captured, peak } in bytes,
+-- while_loops (how many there are, of which one turn is counted), and ops: a list of { op, count, flops }, the most
+-- expensive first.
 function Program:cost()
     local capacity = #core.rows
     local rows = ffi.new("neap_op_cost[?]", capacity)
@@ -260,6 +261,7 @@ function Program:cost()
         return a.op < b.op
     end)
     return { flops = cost_box.flops, bytes_read = cost_box.read, bytes_written = cost_box.written, ops = ops,
+             while_loops = cost_box.loops,
              memory = { inputs = cost_box.inputs, outputs = cost_box.outputs, captured = cost_box.captured,
                         peak = cost_box.peak } }
 end

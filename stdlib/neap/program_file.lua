@@ -228,11 +228,16 @@ end
 
 --- What Lua knows of the callbacks of a program, in the core's order.
 local function calls_of(entry)
-    local n = C.neap_program_callees(entry.program, 0, nil)
-    if n < 0 then core.raise_status(n, "program.save") end
-    local numbers, calls = ffi.new("int32_t[?]", n + 1), {}
-    C.neap_program_callees(entry.program, n, numbers)
-    for k = 1, n do
+    local count, capacity = ffi.new("int32_t[1]"), 0
+    local numbers, calls = nil, {}
+    repeat
+        capacity = math.max(capacity, count[0])
+        numbers = ffi.new("int32_t[?]", capacity + 1)
+        core.call("program.save", function()
+            return C.neap_program_callees(entry.program, capacity, numbers, count)
+        end)
+    until count[0] <= capacity
+    for k = 1, count[0] do
         local call = core.callee(numbers[k - 1])
         if getmetatable(call) ~= parts.Call then
             raise("program.save", "the program writes to a log that is a Lua table, which no file can hold; use "

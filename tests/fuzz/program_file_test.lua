@@ -75,7 +75,7 @@ end
 
 local function noise() end
 
---- Files to begin with: of random programs, and one with effects, numbers and a tree.
+--- Files to begin with: of random programs, one with effects, numbers and a tree, one with loops and branches.
 local originals = {}
 local function save(program)
     program:save(path)
@@ -99,6 +99,19 @@ save(np.trace(function(t, k)
     np.printf("%.3f\n", t.x:sum())
     return { y = y[1] * k, z = y[2] }, "name"
 end)({ x = np.ones(3), kind = "a" }, 2))
+
+save(np.trace(function(x, n)
+    local total, all = np.scan(function(carry, row)
+        print("row", row)
+        carry = np.cond(row:sum():gt(2), function(c)
+            np.callback(noise, { name = "f" })(c:sum())
+            return c + row * n
+        end, function(c) return c - 1 end, carry)
+        return carry, carry:sum()
+    end, x[0], x)
+    local more = np.while_loop(function(a) return a:sum():lt(100) end, function(a) return a * 2 + 1 end, total)
+    return total, all, more
+end)(np.ones { 3, 2 }, 2))
 
 -- ---- Mutations ------------------------------------------------------------------------------------------------------
 
@@ -150,7 +163,7 @@ end)
 check.test("damage with right checksums is refused, or loaded as another program", function()
     local stop, rounds = os.clock() + seconds, 0
     repeat
-        local original = originals[random(#originals)]
+        local original = originals[random(3) == 1 and #originals - random(2) + 1 or random(#originals)]
         local part = random(5) == 1 and 1 or 2
         local sections = { original[1], original[2] }
         local text = original[part].text

@@ -76,6 +76,9 @@ local cases = {
     argsort = function(x) return np.argsort(x), np.sort(x, { axis = 0 }) end,
     broadcast_to = function(x) return np.broadcast_to(x, { 2, 3, 3 }) + 1 end,
     cholesky = function(x) return np.linalg.cholesky(x) end,
+    cond = function(x)
+        return np.cond(x[0][0]:gt(1), function(a) return a * 2, a end, function(a) return a, a - 1 end, x)
+    end,
     concatenate = function(x) return np.concatenate { x, x * 2 } end,
     det = function(x) return np.linalg.det(x) end,
     device_put = function(x) return np.device_put(x, "cpu:0") end,
@@ -85,12 +88,17 @@ local cases = {
     matmul2 = function(x) return x:matmul(x) end,
     pad = function(x) return np.pad(x, 1) end,
     pinv = function(x) return np.linalg.pinv(x) end,
+    part = function(x)
+        local pair = np.fori_loop(0, 3, function(k, a) return { a[1] * 2 + k, a[2] + 1 } end, { x, x[0] })
+        return pair[1], pair[2]
+    end,
     put_add = function(x) return x:at { rows }:add(2) end,
     put_set = function(x) return x:at { rows }:set(7) end,
     qr = function(x) return np.linalg.qr(x) end,
     random_bits = function(x) return x * np.random.uniform(key_of(x), { 3 }) end,
     random_integers = function(x) return np.random.randint(key_of(x), { 3 }, 0, 9) end,
     reshape = function(x) return x:reshape(9) * 2 end,
+    scan = function(x) return np.scan(function(c, row) return c + row, c * row end, x[0], x) end,
     slice = function(x) return x "1:, ::-2" + 0 end,
     slogdet = function(x) return np.linalg.slogdet(x) end,
     solve = function(x) return np.linalg.solve(x, x[0]) end,
@@ -99,6 +107,9 @@ local cases = {
     threefry = function(x) return key_of(x) end,
     transpose = function(x) return x.T + 0 end,
     triangular_solve = function(x) return np.linalg.solve_triangular(x, x) end,
+    while_loop = function(x)
+        return np.while_loop(function(a) return a:sum():lt(100) end, function(a) return a * 2 end, x)
+    end,
 }
 for name, f in pairs(cases) do
     check.test("the op " .. name, function() same(f, square) end)
@@ -230,6 +241,33 @@ check.test("prints and callbacks in their order, in a fresh process too", functi
         print(p(np.array { 1, 2 }, 5))
     ]]):format(path)), "first\t[1. 2.]\t5\nnote\tsum \t3.0\ndouble\t[1. 2.]\n6.00 7\nwritten 7\n"
         .. "note\tint \t7\n[2. 4.]\n")
+end)
+
+check.test("effects inside of loops and branches, in programs inside each other", function()
+    local seen = {}
+    local function note(x) seen[#seen + 1] = x:item() end
+    local program = np.trace(function(x, n)
+        local total, all = np.scan(function(carry, row)
+            print("row", row)
+            carry = np.cond(row:sum():gt(2), function(c)
+                np.callback(note, { name = "note" })(c:sum())
+                return c + row * n
+            end, function(c) return c - 1 end, carry)
+            return carry, carry:sum()
+        end, x[0], x)
+        print("total", total)
+        return total, all
+    end)(np.ones { 3, 2 }, 2)
+    local loaded = reload(program, { note = note })
+    local x = np.array { { 1, 2 }, { 0, 1 }, { 5, 6 } }
+    local expected = bits(program(x, 3))
+    np.effects_barrier()
+    local once = seen
+    seen = {}
+    check.equal(bits(loaded(x, 3)), expected)
+    np.effects_barrier()
+    check.equal(#seen, 2)
+    check.equal(seen, once)
 end)
 
 check.test("functions must be given", function()

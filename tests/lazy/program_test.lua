@@ -18,23 +18,23 @@ check.test("inputs and outputs by name, tokens, constants, captures, constructor
     local head = "program(x: f32[3], params.b: f32[2,0], params.w: f32[3], n: number) "
         .. "-> (out1.all: f32[20], out1.y: f32[3], out2: f32[1,3]) {\n"
     check.equal(tostring(program), head .. [[
-  a: f32[] = sum[axes=0] x
-  #1: token = print[ordered] #0 "loss\t" a "\n"
+  a: f32[20] = captured
+  b: i32[3] = iota[n=3 dtype=i32]
+  c: f32[3] = astype[dtype=f32] b
+  d: f32[3] = captured [ 1.   2.5 -3. ]
+  e: f32[] = sum[axes=0] x
+  #1: token = print[ordered] #0 "loss\t" e "\n"
   #2: token = write[ordered] #1 "a\tb\"\n"
   print[unordered] n:"%.14g" "\n"
-  b: f32[20] = captured
-  c: f32[3] = captured [ 1.   2.5 -3. ]
-  d: f32[3] = add x c
-  e: f32[3] = multiply d params.w
-  f: f32[] = astype[dtype=f32] n
-  g: f32[3] = multiply e f
-  h: i32[3] = iota[n=3 dtype=i32]
-  i: f32[3] = astype[dtype=f32] h
-  j: f32[3] = add g i
+  f: f32[3] = add x d
+  g: f32[3] = multiply f params.w
+  h: f32[] = astype[dtype=f32] n
+  i: f32[3] = multiply g h
+  j: f32[3] = add i c
   k: f32[3] = subtract j 0.1
   l: f32[3] = slice[start=2 step=-1 count=3] x
   m: f32[1,3] = reshape[shape=1,3] l
-  return b, k, m
+  return a, k, m
 }]])
 end)
 
