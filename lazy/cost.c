@@ -103,7 +103,7 @@ static void count_plan(const neap_program *program, neap_cost *sum) {
     const lazy_plan *plan = program->plan;
     double made = 0;
     if (plan->reuse)
-        lazy_reuse_of_program(plan->reuse, program->root_slots.n, program->root_slots.at);
+        lazy_reuse_of_program(plan->reuse, program->root_slots.n, program->root_slots.at, 0, NULL);
     for (int32_t s = 0; s < plan->nsteps; s++) {
         lazy_traffic bytes = lazy_step_traffic(plan->steps[s]);
         sum->read += (double)bytes.read;

@@ -176,6 +176,10 @@ static int run_call(const roles *r, const lazy_call *call, const neap_run *run) 
     static int64_t name##_cost(const lazy_call_desc *call, const lazy_result *out) {                                   \
         (void)out;                                                                                                     \
         return 20000 + (int64_t)(flops_of(&role, call) / 30);                                                          \
+    }                                                                                                                  \
+    static double name##_flops(const lazy_call_desc *call, const lazy_result *out) {                                   \
+        (void)out;                                                                                                     \
+        return flops_of(&role, call);                                                                                  \
     }
 ROLE_FUNCTIONS(conv, forward)
 ROLE_FUNCTIONS(conv_input, of_input)
@@ -306,7 +310,7 @@ NEAP_OP(
         "w[k…, c, f], x counting as 0 outside. 1 to 3 spatial axes. f32 by oneDNN where it is there, else by the BLAS.",
     .attrs = "groups stride low high dilation…", .kind = LAZY_CALL, .arity = 2, .types = LAZY_REAL,
     .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE | LAZY_OP_SPLITS, .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_IN1,
-    .dtype = lazy_dtype_real, .shape = conv_shape, .call = conv_call, .cost = conv_cost, .grad = conv_grad,
+    .dtype = lazy_dtype_real, .shape = conv_shape, .call = conv_call, .cost = conv_cost, .flops = conv_flops, .grad = conv_grad,
     .jvp = bilinear_jvp, .batch = conv_batch)
 
 NEAP_OP(
@@ -316,7 +320,7 @@ NEAP_OP(
         "images: a transposed convolution. `extent`: of the images.",
     .attrs = "groups stride low high dilation extent…", .kind = LAZY_CALL, .arity = 2, .types = LAZY_REAL,
     .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE | LAZY_OP_SPLITS, .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_IN1,
-    .dtype = lazy_dtype_real, .shape = conv_input_shape, .call = conv_input_call, .cost = conv_input_cost,
+    .dtype = lazy_dtype_real, .shape = conv_input_shape, .call = conv_input_call, .cost = conv_input_cost, .flops = conv_input_flops,
     .grad = conv_input_grad, .jvp = bilinear_jvp, .batch = conv_batch)
 
 NEAP_OP(conv_kernel,
@@ -325,7 +329,7 @@ NEAP_OP(conv_kernel,
             "kernel. `extent`: of the kernel.",
         .attrs = "groups stride low high dilation extent…", .kind = LAZY_CALL, .arity = 2, .types = LAZY_REAL,
         .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE | LAZY_OP_SPLITS, .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_IN1,
-        .dtype = lazy_dtype_real, .shape = conv_kernel_shape, .call = conv_kernel_call, .cost = conv_kernel_cost,
+        .dtype = lazy_dtype_real, .shape = conv_kernel_shape, .call = conv_kernel_call, .cost = conv_kernel_cost, .flops = conv_kernel_flops,
         .grad = conv_kernel_grad, .jvp = bilinear_jvp, .batch = conv_batch)
 
 /* ---- windows ----------------------------------------------------------------------------------------------------- */

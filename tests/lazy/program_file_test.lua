@@ -68,13 +68,23 @@ end
 -- One call that records it, for each op that is neither a map nor a reduction.
 local function key_of(x) return np.random.fold_in(np.random.key(3), x[0][0]:astype("u32")) end
 local rows = np.array({ 2, 0 }, { dtype = "i32" })
+local function image(x) return x:reshape(1, 3, 3, 1) end
 local square = np.array { { 4, 1, 0 }, { 1, 3, 1 }, { 0, 1, 2 } }
 local cases = {
     astype = function(x) return x:astype("i32"), x:astype("bool"):astype("u8") end,
+    conv = function(x) return np.nn.conv(image(x), x:reshape(3, 3, 1, 1)) end,
+    conv_input = function(x)
+        return np.grad(function(y) return (np.nn.conv(image(y), np.ones { 2, 2, 1, 1 }) ^ 2):sum() end)(x)
+    end,
+    conv_kernel = function(x)
+        return np.grad(function(y) return (np.nn.conv(image(x), y:reshape(3, 3, 1, 1)) ^ 2):sum() end)(x)
+    end,
+    windows = function(x) return np.nn.max_pool(image(x), 2) end,
     copy = function(x) return np.copy(x) end,
     alias = function(x) return np.grad(function(y) return (y * y):sum() end)(x) end,
     argsort = function(x) return np.argsort(x), np.sort(x, { axis = 0 }) end,
     broadcast_to = function(x) return np.broadcast_to(x, { 2, 3, 3 }) + 1 end,
+    call = function(x) return np.checkpoint(function(a) return np.sin(a) * a end)(x) end,
     cholesky = function(x) return np.linalg.cholesky(x) end,
     cond = function(x)
         return np.cond(x[0][0]:gt(1), function(a) return a * 2, a end, function(a) return a, a - 1 end, x)
