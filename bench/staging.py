@@ -43,7 +43,7 @@ def jax_rows():
         arguments = [jnp.ones(ELEMENTS) for _ in range(n)]
         function = jax.jit(lambda *xs: total(*xs) * 2)
         function(*arguments).block_until_ready()
-        yield "cached call, %d" % n, best(lambda: function(*arguments), CALLS // (1 + n // 100),
+        yield "cached call, %d" % n, best(lambda: function(*arguments), max(3, CALLS // n),
                                          lambda: function(*arguments).block_until_ready())
     x = jnp.ones(ELEMENTS)
     yield "trace", best(lambda: jax.make_jaxpr(lambda y: chain(y))(x), 1) / OPS
@@ -56,7 +56,7 @@ def torch_rows():
     torch.set_num_threads(1)
     for n in (1, 10, 100, 1000):
         arguments = [torch.ones(ELEMENTS) for _ in range(n)]
-        yield "cached call, %d" % n, best(lambda: total(*arguments) * 2, CALLS // (1 + n // 100))
+        yield "cached call, %d" % n, best(lambda: total(*arguments) * 2, max(3, CALLS // n))
     x = torch.ones(ELEMENTS)
     yield "first call", best(lambda: torch.tanh(x * 2 + 1).sum().item(), 1)
 
