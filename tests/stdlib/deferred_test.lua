@@ -417,6 +417,20 @@ check.test("E7: differentiation works inside deferred mode, and is exported", fu
     end
 end)
 
+check.test("E7: through control flow and checkpoints as well", function()
+    local function looped(a)
+        return (np.scan(function(c, part) return c * part, c end, a:sum(), a))
+    end
+    local kept = np.checkpoint(function(a) return a:sin():sum() end)
+    local before = np.debug.counters().launches
+    local g, h = np.deferred(function() return np.grad(looped)(x), np.grad(kept)(x) end)
+    check.equal(np.debug.counters().launches, before)
+    local program = np.export { inputs = { x = x }, outputs = { g, h } }
+    local again = { program(x) }
+    check.equal({ g:totable(), h:totable() }, { np.grad(looped)(x):totable(), np.cos(x):totable() })
+    check.equal({ again[1]:totable(), again[2]:totable() }, { g:totable(), h:totable() })
+end)
+
 check.test("E7: deferred mode works inside differentiation, traces and batches", function()
     local function loss(a)
         return np.deferred(function() return (x * a):sin():sum() end) * 2
