@@ -373,9 +373,9 @@ local function one_value(name, what)
     end
 end
 
---- Puts n arrays from `first` on back into the tree of the carry.
-local function rebuild_carry(name, carry, arrays, first)
-    local at = first - 1
+--- Puts arrays back into the tree of the carry.
+local function rebuild_carry(name, carry, arrays)
+    local at = 0
     return trees.rebuild(name, carry.init, function(leaf)
         if no_arrays(leaf) then return leaf end
         at = at + 1
@@ -413,17 +413,19 @@ function np.while_loop(cond, body, init)
     if type(cond) ~= "function" then bad_argument("while_loop", 1, "cond", "a function", cond) end
     if type(body) ~= "function" then bad_argument("while_loop", 2, "body", "a function", body) end
     local carry = carry_of("while_loop", init)
-    return rebuild_carry("while_loop", carry, while_loop("while_loop", cond, body, carry), 1)
+    return rebuild_carry("while_loop", carry, while_loop("while_loop", cond, body, carry))
 end
 
---- Records a scan. Returns its results, and the entry of the body.
+--- Records a scan. Returns its results, and the entry of the body. counted: of a loop without xs, whose last carry is a
+-- counter that nobody asks for.
 local function scan(name, body, carry, xs, length, how, finish, counted)
-    local slices, count = trees.rebuild(name, xs, function(leaf)
+    local count = 0
+    local slices = trees.rebuild(name, xs, function(leaf)
         if no_arrays(leaf) then return leaf end
         local shape = shape_of(leaf)
         table.remove(shape, 1)
         return Spec { dtype = array_info(leaf).dtype, shape = shape, device = device_of(leaf) }
-    end), 0
+    end)
     local entry, own = trace_body(name, body, carry, {}, { n = counted and 0 or 1, slices }, finish)
     local inputs = carry_inputs(carry)
     trees.walk(name, xs, function(leaf)
@@ -433,7 +435,7 @@ local function scan(name, body, carry, xs, length, how, finish, counted)
     end)
     append(inputs, own)
     local attributes = { length, how.reverse and 1 or 0, how.unroll, #carry.leaves, count }
-    return push(name, "scan", { entry }, attributes, inputs, entry.outputs), entry
+    return push(name, "scan", { entry }, attributes, inputs, entry.outputs - (counted and 1 or 0)), entry
 end
 
 local function bound_of(name, position, what, value)
@@ -453,16 +455,16 @@ end
 --- A loop whose number of turns is known when it is recorded.
 local function counted_loop(lower, upper, body, init)
     local i32 = core.dtype_codes.i32
-    local carry, form = carry_of("fori_loop", { core.number(lower, i32), init }, 2), form_of("fori_loop", init)
+    local carry, form = carry_of("fori_loop", { init, core.number(lower, i32) }, 1), form_of("fori_loop", init)
     local function step(state)
-        local value = one_value("fori_loop", "the body")(pack(body(state[1], state[2])))
+        local value = one_value("fori_loop", "the body")(pack(body(state[2], state[1])))
         check_form("fori_loop", form, value)
-        return { state[1] + 1, value }
+        return { value, state[2] + 1 }
     end
     local results = scan("fori_loop", step, carry, nil, math.max(upper - lower, 0), { unroll = 1 }, function(results)
         return results[1]
     end, true)
-    return rebuild_carry("fori_loop", carry, results, 1)[2]
+    return rebuild_carry("fori_loop", carry, results)[1]
 end
 
 --- np.fori_loop(lower, upper, body, init): the carry init, changed by body(i, carry) for i = lower … upper - 1; i is
@@ -479,14 +481,14 @@ function np.fori_loop(lower, upper, body, init)
         return array_of(bound):astype(like)
     end
     local first, last = as_array(lower, upper), as_array(upper, lower)
-    local carry, form = carry_of("fori_loop", { first, last, init }, 3), form_of("fori_loop", init)
-    local function going(state) return state[1]:lt(state[2]) end
+    local carry, form = carry_of("fori_loop", { init, first, last }, 1), form_of("fori_loop", init)
+    local function going(state) return state[2]:lt(state[3]) end
     local function step(state)
-        local value = one_value("fori_loop", "the body")(pack(body(state[1], state[3])))
+        local value = one_value("fori_loop", "the body")(pack(body(state[2], state[1])))
         check_form("fori_loop", form, value)
-        return { state[1] + 1, state[2], value }
+        return { value, state[2] + 1, state[3] }
     end
-    return rebuild_carry("fori_loop", carry, while_loop("fori_loop", going, step, carry), 1)[3]
+    return rebuild_carry("fori_loop", carry, while_loop("fori_loop", going, step, carry))[1]
 end
 
 local scan_options = { length = true, reverse = true, unroll = true }
