@@ -2,6 +2,7 @@
 -- batches, vmap. Values are in tests/golden/linalg_test.lua and conv_test.lua.
 local np = require "neap"
 local check = require "tests.check"
+local process = require "tests.interp.process"
 
 local L, nn = np.linalg, np.nn
 local nan, inf = np.nan, math.huge
@@ -199,6 +200,26 @@ check.test("large convolutions, in parts and in blocks", function()
         check.ok(np.allclose(of_w, want_w, accurate), "the gradient of the kernel")
         check.ok(np.array_equal(of_w, (select(2, gradients(nn.conv, x, w)))), "the same bits again")
     end
+end)
+
+check.test("the same bits whatever the number of workers", function()
+    local code = [[
+        local key, L, nn = np.random.key(3), np.linalg, np.nn
+        local x, w = np.random.normal(key, { 16, 24, 24, 8 }), np.random.normal(key, { 3, 3, 8, 16 })
+        local of_x, of_w = np.grad(function(a, b) return (nn.conv(a, b) ^ 2):mean() end, { argnums = { 1, 2 } })(x, w)
+        local a = np.random.normal(key, { 40, 30, 30 })
+        for _, y in ipairs { nn.conv(x, w), of_x, of_w, (L.svd(a)), (L.inv(a)), (L.qr(a)), (select(2, L.eigh(a))) } do
+            local bits = 0
+            for _, v in ipairs(np.ravel(y):totable()) do bits = (bits * 31 + v * 2 ^ 20) % 2 ^ 40 end
+            io.write(("%a "):format(bits))
+        end]]
+    local outputs = {}
+    for k, workers in ipairs { "1", "2", "3" } do
+        local _, out = process.run_neap { "--workers", workers, "-e", code }
+        outputs[k] = out
+    end
+    check.ok(select(2, outputs[1]:gsub("0x", "")) == 7, outputs[1])
+    check.equal({ outputs[2], outputs[3] }, { outputs[1], outputs[1] })
 end)
 
 check.test("layers that convolve", function()
