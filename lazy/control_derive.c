@@ -26,7 +26,8 @@ neap_program **lazy_derived_keep(lazy_control *control, char rule, int nkey, con
         return NULL;
     }
     *d = (lazy_derived){.next = control->derived, .rule = rule, .nkey = nkey, .nprograms = n, .programs = list};
-    memcpy(d->key, key, (size_t)nkey * sizeof *key);
+    if (nkey)
+        memcpy(d->key, key, (size_t)nkey * sizeof *key);
     memcpy(list, programs, (size_t)n * sizeof *list);
     control->derived = d;
     return list;

@@ -109,7 +109,7 @@ int lazy_print_push(neap_ctx *ctx, const neap_emit *how, int n, const neap_piece
             continue;
         }
         if ((status = fill_array(piece, &pieces[k], nodes[k])) != 0)
-            break;
+            continue; /* it is one of those that are freed */
         piece->array->buffer = neap_buffer_retain(nodes[k]->buffer);
         device = device < 0 ? nodes[k]->device : device; /* of the first array that is committed */
         neap_var *var = neap_buffer_var(nodes[k]->buffer);
