@@ -153,6 +153,26 @@ check.test("vmap", function()
     close(np.vmap(np.grad(total(np.checkpoint(f))))(rows), np.vmap(np.grad(total(f)))(rows))
 end)
 
+check.test("inside loops and branches", function()
+    for _, f in ipairs { loud_sine(), loud_sine_jvp(), np.checkpoint(np.sin) } do
+        local function by_scan(a)
+            return (np.scan(function(c, e) return f(c) * e, c end, a, np.ones(3))):sum()
+        end
+        local function by_loop(a)
+            for _ = 1, 3 do a = f(a) end
+            return a:sum()
+        end
+        local function by_cond(a)
+            return np.cond(a[0]:gt(0), function(b) return f(b):sum() end, function(b) return b:sum() end, a)
+        end
+        local want = np.grad(by_loop)(x)
+        close(np.grad(by_scan)(x), want)
+        close(np.jit(np.grad(by_scan))(x), want)
+        close(np.grad(by_cond)(x), np.grad(total(f))(x))
+        close(np.grad(by_cond)(-x), np.ones(3))
+    end
+end)
+
 check.test("jit finds the arrays that a function with a rule captures", function()
     local scale = np.array(2)
     local f = np.custom_vjp(function(a) return a * scale end):defvjp(
