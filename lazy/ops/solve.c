@@ -377,7 +377,7 @@ static int slogdet_one(const lazy_matrices *x, int64_t index, const neap_run *ru
     const char *factors = factors_of(x, index, &sign);
     for (int64_t k = 0; k < x->n; k++) {
         double d = lazy_matrix_get(x, factors, k * x->n + k);
-        sign = isnan(d) ? d : d == 0 ? 0 : d < 0 ? -sign : sign;
+        sign = sign * (isnan(d) ? d : (d > 0) - (d < 0)) + 0.0; /* + 0.0: no negative zero */
         sum += log(fabs(d));
     }
     lazy_matrix_set(x, x->call->out->data, 2 * index, sign);

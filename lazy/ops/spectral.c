@@ -14,6 +14,7 @@
  *
  * Where a factorization does not converge, which a NaN or an infinity in the matrix brings about, it is all NaN.
  */
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 
@@ -36,7 +37,8 @@ static bool is_finite(const lazy_matrices *x, const void *from, int64_t n) {
 
 /* The number that a query for work space answered; f32 may have rounded it. */
 static int work_size(const lazy_matrices *x, const void *answer) {
-    return (int)(lazy_matrix_get(x, answer, 0) * (1 + 1e-6)) + 1;
+    double size = lazy_matrix_get(x, answer, 0) * (1 + 1e-6) + 1;
+    return size < INT_MAX ? (int)size : INT_MAX;
 }
 
 static int64_t factor_cost(const lazy_call_desc *call, double factor) {
