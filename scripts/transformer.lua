@@ -4,8 +4,9 @@
 --
 -- The text is the rhyme below, or any file. The model is a decoder: each letter sees the CONTEXT letters before it,
 -- through LAYERS blocks of attention and a network of two layers, each on what a layer norm leaves and added to what
--- came in. A training step (loss, gradients, Adam) is one program. The same seed gives the same losses to the last bit, on
--- any number of threads. docs/training.md goes through it.
+-- came in. A training step (loss, gradients, Adam) is one program, which puts the new parameters into the memory of the
+-- old ones. The same seed gives the same losses to the last bit, on any number of threads. docs/training.md goes
+-- through it.
 local np = require "neap"
 local nn = np.nn
 
@@ -144,7 +145,7 @@ local step = np.jit(function(params, state, key)
     local loss, gradients = loss_and_gradients(params, draw(key))
     params, state = optimizer:update(np.optim.clip_by_global_norm(gradients, 1), state, params)
     return params, state, loss
-end)
+end, { donate = { 1, 2 } })
 
 --- The beginning of the text and n letters more, each drawn by its probability after those before.
 local function write(params, n, key)

@@ -48,7 +48,7 @@ local function training(loss, params, ...)
         local value, gradients = gradient(p, a, b)
         p, s = optimizer:update(gradients, s, p)
         return value, p, s
-    end)
+    end, { donate = { 1, 2 } })
     local state = optimizer:init(params)
     return function()
         local value

@@ -106,6 +106,10 @@ ways["in a branch, jitted"] = function(program, leaves)
     return { np.jit(function(choice, ...) return np.cond(choice, f, zeros, ...) end)(np.array(true), unpack(leaves)) }
 end
 
+ways["in a checkpoint, jitted"] = function(program, leaves)
+    return { np.jit(np.checkpoint(function_of(program)))(unpack(leaves)) }
+end
+
 local names = {}
 for name in pairs(ways) do names[#names + 1] = name end
 table.sort(names)
@@ -256,9 +260,33 @@ test_smooth("gradients are the same bits, however they are staged", function(f, 
     is_same(np.grad(np.trace(f)(x))(x), "grad of a program")
     is_same(np.deferred(function() return np.grad(f)(x) end), "deferred")
     is_same((select(2, np.value_and_grad(f)(x))), "value_and_grad")
+    is_same(np.grad(np.checkpoint(f))(x), "grad of a checkpoint")
+    is_same(np.grad(function(y) return np.cond(np.array(true), f, function(z) return z:sum() end, y) end)(x), "cond")
     local _, pull = np.vjp(f, x)
     is_same(pull(np.ones({}, { dtype = "f64" })), "vjp")
     is_same(np.vmap(np.grad(f))(np.stack { x * 2, x })[1], "vmap of grad")
+end)
+
+test_smooth("loops have the derivatives of their turns", function(f, x, v)
+    local function turn(c) return c * 0.9 + np.tanh(f(c)) * 0.1 * x end
+    local function unrolled(c)
+        for _ = 1, EXAMPLES do c = turn(c) end
+        return (c * v):sum()
+    end
+    local function scanned(c)
+        return (np.scan(function(carry) return turn(carry) end, c, nil, { length = EXAMPLES }) * v):sum()
+    end
+    local function counted(c)
+        return (np.fori_loop(0, EXAMPLES, function(_, carry) return turn(carry) end, c) * v):sum()
+    end
+    local gradient, _, slope = np.grad(unrolled)(x), np.jvp(unrolled, { x }, { v })
+    for _, loop in ipairs { scanned, counted } do
+        check.equal(loop(x):item(), unrolled(x):item())
+        check.close(np.grad(loop)(x):totable(), gradient:totable(), 1e-12)
+        check.equal(np.jit(np.grad(loop))(x):totable(), np.grad(loop)(x):totable())
+        check.close(select(2, np.jvp(loop, { x }, { v })):item(), slope:item(), 1e-12)
+        check.equal(np.vmap(loop)(np.stack { x, v })[0]:item(), loop(x):item())
+    end
 end)
 
 check.done()

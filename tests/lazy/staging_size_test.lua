@@ -61,6 +61,10 @@ check.test("a scan of 100,000 turns takes as many nodes and steps as one of 10",
         counts[1] = np.trace(f)(x):info()
         counts[2] = growth(function() return f(x) end, "nodes", "launches", "programs")
         counts[3] = growth(function() return np.jit(f)(x) end, "nodes", "programs")
+        counts[4] = growth(function() return np.vmap(f)(np.stack { x, x }) end, "nodes", "launches", "programs")
+        local function last(y) return (f(y)):sum() end
+        counts[5] = np.trace(np.grad(last))(x):info()
+        counts[6] = growth(function() return np.grad(last)(x) end, "nodes", "launches", "programs")
         return counts
     end
     check.equal(run(release and 100000 or 1000), run(10))
@@ -95,6 +99,63 @@ check.test("equal programs share a plan, and operations on other numbers too", f
     local function fresh(k) return np.jit(function(y) return np.tanh(y) * k + y:sum() end) end
     fresh(1)(x):wait()
     check.equal(growth(function() return fresh(2)(x), fresh(3)(x) end, "plans", "programs"), { 0, 2 })
+end)
+
+-- ---- Memory ---------------------------------------------------------------------------------------------------------
+
+local MIB = 2 ^ 20
+
+--- The bytes that f takes at its peak beyond what was live before.
+local function peak_of(f)
+    np.wait_all()
+    collectgarbage()
+    collectgarbage()
+    np.ones(1):item() -- gives back what was collected
+    np.memory.reset_peak()
+    local before = np.memory().live
+    f():wait()
+    np.wait_all()
+    return np.memory().peak - before
+end
+
+check.test("a donated array lends its memory to the result", function()
+    local function f(x) return x * 2 + 1 end
+    local kept, donated = np.jit(f), np.jit(f, { donate = 1 })
+    local function fresh() return np.full({ MIB }, 3):wait() * 1 end -- 4 MiB
+    kept(fresh())
+    donated(fresh())
+    local x, y = fresh():wait(), fresh():wait()
+    local more = peak_of(function() return kept(x) end)
+    check.ok(more >= 4 * MIB, more)
+    local z
+    local less = peak_of(function()
+        z = donated(y)
+        return z
+    end)
+    check.equal(more - less, 4 * MIB)
+    check.equal({ z[0]:item(), x[0]:item(), y:is_deleted() }, { 7, 3, true })
+    check.raises(function() return y + 1 end, "donated")
+end)
+
+check.test("checkpoints lower the peak of a deep network", function()
+    local LAYERS, SIZE, EACH = 64, MIB / 16, 8 -- MIB / 4 for an activation
+    local w = normal(8, 256, 256) * 0.05
+    local function layers(x)
+        for _ = 1, EACH do x = np.tanh(x:matmul(w)) end
+        return x
+    end
+    local function network(part)
+        return np.jit(np.grad(function(x)
+            for _ = 1, LAYERS / EACH do x = part(x) end
+            return x:sum()
+        end))
+    end
+    local x = normal(9, SIZE / 256, 256)
+    local plain, spared = network(layers), network(np.checkpoint(layers))
+    check.equal(plain(x):totable(), spared(x):totable())
+    local much, little = peak_of(function() return plain(x) end), peak_of(function() return spared(x) end)
+    check.ok(much >= LAYERS * SIZE * 4, much)
+    check.ok(little < much / 3, ("%d bytes, %d without checkpoints"):format(little, much))
 end)
 
 -- ---- Depth ----------------------------------------------------------------------------------------------------------
