@@ -290,7 +290,9 @@ static neap_node *read_op(reader *r) {
     check_part(r, row);
     if (r->status)
         return NULL;
-    neap_node *node = lazy_record(r->ctx, op, (int)r->in.n, r->in.at, (int)r->attrs.n, r->attrs.at);
+    bool taken = op == LAZY_OP_alias && r->in.n == 1 && !(r->in.at[0]->flags & LAZY_ABSTRACT); /* see deferred.c */
+    neap_node *node = taken ? lazy_take_in(r->ctx, r->level, r->in.at[0])
+                            : lazy_record(r->ctx, op, (int)r->in.n, r->in.at, (int)r->attrs.n, r->attrs.at);
     if (!node)
         r->status = neap_error_code();
     return check_traced(r, row, node);

@@ -399,6 +399,24 @@ check.test("E5: an exported program can be printed, called and differentiated", 
     check.equal(np.vmap(call)(np.stack { w, x }, np.stack { x, x })[0]:item(), y:item())
 end)
 
+check.test("E5: an exported program can be saved and loaded", function()
+    local function loss(a)
+        local drawn = np.random.normal(np.random.key(0), { 3 })
+        return ((x * a):sin() + drawn + np.ones { 1, 3 }:matmul(np.ones { 3, 3 })[0]):sum() + np.take(x, { 2, 0 }):sum()
+    end
+    local y, g = deferred(function() return loss(w), np.grad(loss)(w) end)
+    local program = np.export { inputs = { x = x, params = { w = w } }, outputs = { y = y, g = g } }
+    local path = os.tmpname()
+    program:save(path)
+    local loaded = np.load_program(path)
+    os.remove(path)
+    check.equal({ loaded:list_inputs(), loaded:list_outputs() }, { { "params.w", "x" }, { "g", "y" } })
+    local a, b = loaded { x = x, params = { w = w } }
+    check.equal({ a:totable(), b:item() }, { g:totable(), y:item() })
+    a, b = loaded(x, w)
+    check.equal({ a:totable(), b:item() }, { (program(x, w)):totable(), (select(2, program(x, w))):item() })
+end)
+
 -- ---- 7. Differentiation inside --------------------------------------------------------------------------------------
 
 check.test("E7: differentiation works inside deferred mode, and is exported", function()
