@@ -1,8 +1,9 @@
 /* batch.c: batching a program: its ops are recorded again for many examples at once.
  *
- * The walk goes over the program's nodes in their order, inputs before users. A node without a batched input is recorded
- * as it was, once for all examples; any other is built by the row's rule (batch.h). So the number of nodes depends on
- * the program alone, and the result is made of ordinary ops: it may be differentiated, traced, and batched again.
+ * The walk goes over the program's nodes in their order, inputs before users. A node without a batched input is
+ * recorded as it was, once for all examples; any other is built by the row's rule (batch.h). So the number of nodes
+ * depends on the program alone, and the result is made of ordinary ops: it may be differentiated, traced, and batched
+ * again.
  *
  * Effects stay in their order. An ordered effect is refused: its order is one of program points, and says nothing about
  * the examples. An unordered one that reads something batched happens once for each example, in their order.

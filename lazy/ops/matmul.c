@@ -242,5 +242,5 @@ NEAP_OP(
         "BLAS with k never split, so the result does not depend on the number of threads; integers wrap around.",
     .kind = LAZY_CALL, .arity = 2, .types = LAZY_ALL, .flags = LAZY_OP_HIDDEN | LAZY_OP_SPLITS,
     .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_IN1, .dtype = lazy_dtype_promote, .shape = matmul_shape,
-    .call = matmul_call, .reads = matmul_reads, .cost = matmul_cost, .flops = matmul_flops, .grad = matmul_grad, .jvp = matmul_jvp,
-    .batch = matmul_batch)
+    .call = matmul_call, .reads = matmul_reads, .cost = matmul_cost, .flops = matmul_flops, .grad = matmul_grad,
+    .jvp = matmul_jvp, .batch = matmul_batch)
