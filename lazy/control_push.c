@@ -20,7 +20,7 @@ struct lazy_job {
 void lazy_job_free(void *arg) {
     lazy_job *job = arg;
     for (int k = 0; k < job->n; k++)
-        neap_buffer_release(job->bufs[k]);
+        neap_buffer_return(job->bufs[k]);
     neap_buffer_release(job->block);
     neap_buffer_release(job->room);
     lazy_runner_release(job->runner);
@@ -43,7 +43,7 @@ static int job_new(neap_ctx *ctx, const lazy_launch *launch, lazy_job **out) {
     job->room = neap_buffer_retain(launch->room);
     for (; job->n < node->nin; job->n++) {
         int64_t offset = launch->step->offsets[job->n] * neap_dtype_bytes(node->in[job->n]->dtype);
-        job->bufs[job->n] = neap_buffer_retain(launch->bufs[job->n]);
+        job->bufs[job->n] = neap_buffer_lend(launch->bufs[job->n]);
         job->in[job->n] = (char *)neap_buffer_data(job->bufs[job->n]) + offset;
     }
     return 0;

@@ -201,6 +201,7 @@ local function new_form(state, form)
     core.call("jit", function() return C.neap_jit_form(state.jit, n, is_number, form_box) end)
     local cform = form_box[0]
     form.cform, form.ids, form.numbers = cform, C.neap_form_ids(cform), C.neap_form_numbers(cform)
+    form.jit = state.jit -- which owns the core's form
     form.records, form.fills = {}, {}
     state.forms[form.key] = form
     state.count = state.count + 1
@@ -309,13 +310,14 @@ local function record_and_run(state, form, given, leaves)
                                  #core.frame().levels > 0, state.fixes_numbers)
     state.traces = state.traces + 1
     check_places(state, uses)
-    put_leaves(state, form, leaves)
-    if any_taped(traced.lifted) then
+    local afresh = form.jit ~= state.jit -- the function has called itself, and all was forgotten
+    if afresh or any_taped(traced.lifted) then
         local list = { unpack(leaves) }
         for _, place in ipairs(inputs) do list[#list + 1] = capture.read(place) end
         for _, array in ipairs(traced.lifted) do list[#list + 1] = array end
         return true, staging.run(state.name, traced, list)
     end
+    put_leaves(state, form, leaves)
     add_entry(state, form, traced, all)
     state.last = form
     return false

@@ -350,6 +350,17 @@ check.test("variables that are never assigned, in loops that were compiled", fun
     check.equal(jit.status(), true)
 end)
 
+check.test("a function that calls itself while it is recorded", function()
+    local f, count, by = nil, 0, np.array { 10 }:wait()
+    f = np.jit(function(x, depth)
+        count = count + 1
+        return depth == 0 and x or f(x * 2, depth - 1) + by
+    end, { static = 2 })
+    for _ = 1, 3 do check.equal(f(np.array { 1 }, 2):totable(), { 24 }) end
+    check.equal(f(np.array { 2 }, 1):totable(), { 14 })
+    check.equal(count, 3)
+end)
+
 check.test("many captures", function()
     local code = { "local np = ... " }
     for k = 1, 50 do code[#code + 1] = ("local w%d = np.array{%d}:wait()"):format(k, k) end
@@ -499,6 +510,15 @@ check.test("donated constants, and arrays that are results themselves", function
     end, { donate = 1 })
     local w, most = tells(large(4))
     check.equal({ w[0]:item(), most:item() }, { 8, 4 })
+    local seen
+    local note = np.callback(function(v) seen = v[0]:item() end, { ordered = true })
+    local notes = np.jit(function(v)
+        note(v)
+        return v * 2
+    end, { donate = 1 })
+    local twice = notes(large(6)):wait()
+    np.effects_barrier()
+    check.equal({ seen, twice[0]:item() }, { 6, 12 })
 end)
 
 check.test("under an open level nothing is donated", function()
