@@ -73,12 +73,12 @@ local function same_place(places, place)
     end
 end
 
---- All variables that the function can reach; those that are known are the state's own.
-local function all_places(state)
+--- All variables that the function can reach; in place of those that are known, these.
+local function all_places(state, known)
     local places = {}
     for _, place in ipairs(capture.places(state.user_function)) do
         if not (state.owns and state.owns(place)) then
-            places[#places + 1] = same_place(state.places, place) or place
+            places[#places + 1] = same_place(known, place) or place
         end
     end
     return places
@@ -87,20 +87,24 @@ end
 --- Adds places that hold arrays and are not known yet; returns whether there were any.
 local function add_places(state)
     local added = false
-    for _, place in ipairs(capture.arrays(all_places(state))) do
+    for _, place in ipairs(capture.arrays(all_places(state, state.places))) do
         if not same_place(state.places, place) then
             state.places[#state.places + 1] = place
+            place.value = nil -- the state must not keep the array alive
             added = true
         end
     end
     return added
 end
 
---- Reads the places anew. Returns those that become inputs, and what each of them is for an entry recorded now.
+--- Reads the places anew. Returns copies of them, with their values, since the function may call itself while it is
+-- recorded; of these, those that become inputs; and what each of them is for an entry recorded now.
 local function look_at_places(state)
-    local inputs, uses = {}, {}
-    for k, place in ipairs(state.places) do
-        place.value = capture.read(place)
+    local places, inputs, uses = {}, {}, {}
+    for k, known in ipairs(state.places) do
+        local place = { name = known.name, f = known.f, index = known.index, environment = known.environment,
+                        value = capture.read(known), changes = known.changes }
+        places[k] = place
         if not is_array(place.value) then
             uses[k] = NONE
         elseif core.info(place.value).constructed ~= 0 and not place.changes then
@@ -110,7 +114,7 @@ local function look_at_places(state)
             inputs[#inputs + 1] = place
         end
     end
-    return inputs, uses
+    return places, inputs, uses
 end
 
 local function raise_changed(state)
@@ -118,8 +122,8 @@ local function raise_changed(state)
 end
 
 --- Constructors around the function must be those that were recorded: a callback may have run meanwhile.
-local function check_places(state, uses)
-    for k, place in ipairs(state.places) do
+local function check_places(state, places, uses)
+    for k, place in ipairs(places) do
         if uses[k] == SAME and not rawequal(capture.read(place), place.value) then raise_changed(state) end
     end
 end
@@ -297,7 +301,7 @@ end
 --- Records the function for arguments of the form and runs that. Under an open level, arrays that it reads not from
 -- variables are lifted; if one of them belongs to such a level, what was recorded is good for this call alone.
 local function record_and_run(state, form, given, leaves)
-    local inputs, uses = look_at_places(state)
+    local places, inputs, uses = look_at_places(state)
     local all = {}
     for k, node in ipairs(form.nodes) do
         local top = node
@@ -306,10 +310,10 @@ local function record_and_run(state, form, given, leaves)
     end
     for k = 1, #uses do all[#form.nodes + k] = uses[k] end
     local f, arguments = with_statics(state, given)
-    local traced = staging.trace(state.name, f, arguments, state.is_static, all_places(state), inputs,
+    local traced = staging.trace(state.name, f, arguments, state.is_static, all_places(state, places), inputs,
                                  #core.frame().levels > 0, state.fixes_numbers)
     state.traces = state.traces + 1
-    check_places(state, uses)
+    check_places(state, places, uses)
     local afresh = form.jit ~= state.jit -- the function has called itself, and all was forgotten
     if afresh or any_taped(traced.lifted) then
         local list = { unpack(leaves) }

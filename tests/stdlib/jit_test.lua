@@ -612,6 +612,21 @@ check.test("np.jit_cache and np.clear_caches", function()
     check.raises(function() np.jit_cache(print) end, "must be a function that np.jit made")
 end)
 
+check.test("what a variable held is not kept alive", function()
+    local w = large(1)
+    local f = np.jit(function(x) return x + w[0] end)
+    f(np.ones(1)):wait()
+    w = np.ones(1):wait()
+    np.memory.trim()
+    local live = np.memory().live
+    w = large(2)
+    f(np.ones(1)):wait()
+    w = np.ones(1):wait()
+    np.memory.trim()
+    check.equal(np.memory().live, live)
+    check.equal(f(np.ones(1)):totable(), { 2 })
+end)
+
 check.test("jitted functions are freed with their programs", function()
     local function make() return np.jit(function(x) return x * 2 end) end
     make()(np.ones(2))
