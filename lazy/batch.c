@@ -209,11 +209,6 @@ static int batch_prints(batching *w) {
     return status;
 }
 
-/* Records a node whose inputs are the same for all examples. OWNED. */
-static neap_node *record_shared(batching *w, const neap_node *node, neap_node *const *in) {
-    return lazy_node_again(w->ctx, node, in);
-}
-
 static int run_rule(lazy_batching *g) {
     const lazy_op *row = lazy_node_op(g->node);
     int (*rule)(lazy_batching *) = row->batch                 ? row->batch
@@ -254,7 +249,7 @@ static int batch_node(batching *w, int64_t k, const int32_t *links) {
     w->batched[k] = any && !g.shared;
     if (any && !g.out && w->given.n > w->several[k])
         w->now[k] = NULL;
-    else if (!(w->now[k] = any ? lazy_retain(g.out) : record_shared(w, node, g.in)))
+    else if (!(w->now[k] = any ? lazy_retain(g.out) : lazy_node_again(w->ctx, node, g.in)))
         return neap_error_code();
     else
         give_site(w, &g, w->now[k]);

@@ -182,16 +182,29 @@ static int add_input(flow *f, neap_node *node) {
     return !node ? neap_error_code() : lazy_push(&f->in, node) ? NEAP_E_MEMORY : 0;
 }
 
-/* Adds what program p reads alone: its own inputs and, behind them, what its derived one has lifted. *count: how
- * many. */
-static int add_own(flow *f, int p, int64_t *count) {
-    lazy_nodes *lifted = &f->programs[p]->lifted;
-    int64_t before = f->in.n;
+/* Adds what program p alone reads of the node's inputs. */
+static int add_consts(flow *f, int p) {
     int status = 0;
     for (int k = 0; k < f->shape->consts[p] && status == 0; k++)
         status = add_input(f, f->g->in[f->shape->const_at[p] + k]);
+    return status;
+}
+
+/* Adds what the program that p has become reads besides: the arrays that its trace has lifted. */
+static int add_lifted(flow *f, int p) {
+    const lazy_nodes *lifted = &f->programs[p]->lifted;
+    int status = 0;
     for (int64_t k = 0; k < lifted->n && status == 0; k++)
         status = add_input(f, lazy_arena(f->g->ctx, lazy_retain(lifted->at[k])));
+    return status;
+}
+
+/* Both; *count: how many. */
+static int add_own(flow *f, int p, int64_t *count) {
+    int64_t before = f->in.n;
+    int status = add_consts(f, p);
+    if (status == 0)
+        status = add_lifted(f, p);
     *count = f->in.n - before;
     return status;
 }
@@ -489,7 +502,6 @@ static int derive_each(flow *f) {
 
 static int batch_while(flow *f) {
     neap_program *const *programs = f->control->programs;
-    int64_t own;
     int status = settle_carries(f, 1);
     if (status == 0)
         status = look(f->g, programs[0], flags_of(f, 0), f->out[0]);
@@ -505,13 +517,12 @@ static int batch_while(flow *f) {
         status = add_main(f);
     if (status == 0)
         status = add_own(f, 0, &f->attrs[1]);
-    for (int k = 0; k < f->shape->consts[1] && status == 0; k++)
-        status = add_input(f, f->g->in[f->shape->const_at[1] + k]);
-    for (int k = 0; each && k < f->shape->consts[0] && status == 0; k++)
-        status = add_input(f, f->g->in[f->shape->const_at[0] + k]);
-    lazy_nodes *lifted = status == 0 ? &f->programs[1]->lifted : &(lazy_nodes){0};
-    for (own = 0; own < lifted->n && status == 0; own++)
-        status = add_input(f, lazy_arena(f->g->ctx, lazy_retain(lifted->at[own])));
+    if (status == 0)
+        status = add_consts(f, 1);
+    if (status == 0 && each)
+        status = add_consts(f, 0);
+    if (status == 0)
+        status = add_lifted(f, 1);
     free(want);
     return status ? status : record_flow(f, f->main);
 }
