@@ -8,8 +8,7 @@
 /* ---- What was made ------------------------------------------------------------------------------------------------ */
 neap_program **lazy_derived_find(const lazy_control *control, char rule, int nkey, const bool *key) {
     for (lazy_derived *d = control->derived; d; d = d->next)
-        if (d->rule == rule && d->nkey == nkey &&
-            (nkey == 0 || memcmp(d->key, key, (size_t)nkey * sizeof *key) == 0))
+        if (d->rule == rule && d->nkey == nkey && (nkey == 0 || memcmp(d->key, key, (size_t)nkey * sizeof *key) == 0))
             return d->programs;
     return NULL;
 }
