@@ -136,11 +136,23 @@ local function state_of(block)
     local state = states[proto]
     if not state then
         if count >= MOST_PROTOTYPES then states, count = {}, 0 end
-        state = jits.new("staged", block, {}, {}, {})
+        state = jits.new("staged", nil, {}, {}, {})
         state.fixes_numbers = true
         states[proto], count = state, count + 1
     end
     return state
+end
+
+local FIELDS = { "user_function", "is_static", "labels", "owns", "body" }
+
+--- Calls with these fields of the state, which then are again what they were: it must keep no block alive.
+local function call(state, fields, ...)
+    local held = {}
+    for _, name in ipairs(FIELDS) do held[name], state[name] = rawget(state, name), fields[name] end
+    local results = staging.pack(pcall(state.slow, ...))
+    for _, name in ipairs(FIELDS) do state[name] = held[name] end
+    if not results[1] then error(results[2], 0) end
+    return unpack(results, 2, results.n)
 end
 
 --- np.staged(block): runs a function without arguments at once, as one program, and returns its results. What was
@@ -165,11 +177,11 @@ function np.staged(block)
     for k = 1, #parts do -- how functions share cells, and their code, are static arguments behind the cells
         values[n + k], is_static[n + k], labels[n + k] = parts[k], true, "a function around the block"
     end
-    state.user_function, state.is_static, state.labels = block, is_static, labels
-    function state.owns(place) return place.index and cells.of[upvalueid(place.f, place.index)] ~= nil end
-    function state.body(...) return run_block(block, cells, ...) end
-    jit.off(state.body)
-    return state.slow(unpack(values, 1, n + #parts))
+    return call(state, {
+        user_function = block, is_static = is_static, labels = labels,
+        owns = function(place) return place.index and cells.of[upvalueid(place.f, place.index)] ~= nil end,
+        body = function(...) return run_block(block, cells, ...) end,
+    }, unpack(values, 1, n + #parts))
 end
 
-for _, f in ipairs { np.staged, run_block, check_cells, find_cells, is_tree } do jit.off(f) end
+for _, f in ipairs { np.staged, call, run_block, check_cells, find_cells, is_tree } do jit.off(f) end

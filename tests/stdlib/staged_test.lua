@@ -115,6 +115,17 @@ check.test("a training loop of blocks", function()
     check.close(w:totable(), { 1, 2 }, 1e-5)
 end)
 
+check.test("blocks keep nothing alive", function()
+    local function run(x) return np.staged(function() return x:sum() end) end
+    run(np.ones(70000):wait()):wait()
+    np.memory.trim()
+    local live = np.memory().live
+    run((np.ones(70000) * 2):wait()):wait()
+    pcall(run, 3)
+    np.memory.trim()
+    check.equal(np.memory().live, live)
+end)
+
 check.test("errors", function()
     check.raises(function() np.staged(3) end, "argument 1 .f. must be a function")
     check.raises(function() np.staged(print) end, "must be a function written in Lua")
