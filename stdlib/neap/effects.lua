@@ -204,14 +204,15 @@ end
 
 local callback_options = { ordered = true, result = true, kind = true, name = true }
 
---- np.callback(f, {ordered=true, result=spec, kind="callback", name="f"}): a function that calls f(…) with its arguments
--- when their values are there: an effect, in order with prints; ordered=false: as soon as they are. It does not wait.
+--- np.callback(f, {ordered=true, result=spec, kind="callback", name="f"}): a function that calls f(…) with its
+-- arguments when their values are there: an effect, in order with prints; ordered=false: as soon as they are. It does
+-- not wait.
 --
 -- f gets arrays that are ready; tables keep their form, and everything else in them passes as it is. What f returns is
 -- ignored, unless `result` says what it is: an array, or {shape={…}, dtype="f32"}, or a table of these; f must return
 -- arrays (or numbers) of that form, and the call returns arrays of that form at once. An error in f is the failure of
--- the results; without results it is told on stderr. `name` is what programs call f, also in files: np.load_program asks
--- for a function of this name. Without it that is the script line of f.
+-- the results; without results it is told on stderr. `name` is what programs call f, also in files: np.load_program
+-- asks for a function of this name. Without it that is the script line of f.
 function np.callback(f, given)
     if type(f) ~= "function" then core.bad_argument("callback", 1, "f", "a function", f) end
     local o = core.options("callback", given, callback_options)

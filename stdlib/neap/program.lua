@@ -324,7 +324,8 @@ function np.trace(f)
     return tracer
 end
 
---- The programs behind a value, for np.explain: a list of { text, entry }, of a program or of a function that np.jit made
+--- The programs behind a value, for np.explain: a list of { text, entry }, of a program or of a function that np.jit
+-- made
 -- (with more: see neap.jit); nil for all else.
 local function programs_of(value)
     if getmetatable(value) == Program then

@@ -1,8 +1,8 @@
 --- program_file.lua: programs in files: program:save and np.load_program. docs/programs.md describes the format.
 --
 -- The core writes and reads the graph (lazy/program_file.h); here are the container with its checksums, and what only
--- Lua knows: the trees of arguments, results and callbacks. A file is never believed: all sizes are checked before they are
--- used, and trees are data, never code.
+-- Lua knows: the trees of arguments, results and callbacks. A file is never believed: all sizes are checked before they
+-- are used, and trees are data, never code.
 local ffi = require "ffi"
 local bit = require "bit"
 local core = require "neap.core"
@@ -229,7 +229,7 @@ end
 --- What Lua knows of the callbacks of a program, in the core's order.
 local function calls_of(entry)
     local count, capacity = ffi.new("int32_t[1]"), 0
-    local numbers, calls = nil, {}
+    local calls, numbers = {}
     repeat
         capacity = math.max(capacity, count[0])
         numbers = ffi.new("int32_t[?]", capacity + 1)
