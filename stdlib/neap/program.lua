@@ -325,8 +325,7 @@ function np.trace(f)
 end
 
 --- The programs behind a value, for np.explain: a list of { text, entry }, of a program or of a function that np.jit
--- made
--- (with more: see neap.jit); nil for all else.
+-- made (with more: see neap.jit); nil for all else.
 local function programs_of(value)
     if getmetatable(value) == Program then
         local list = {}

@@ -137,6 +137,27 @@ check.test("costs", function()
     check.equal({ nothing.flops, #nothing.ops }, { 0, 1 })
 end)
 
+check.test("costs of loops and branches", function()
+    local function cost(f) return np.trace(f)(np.ones(4)):cost() end
+    local function scan(n)
+        return cost(function(x)
+            return (np.scan(function(c, _) return np.sin(c) * c, c:sum() end, x, np.ones(n)))
+        end)
+    end
+    check.equal(scan(10).flops, 10 * (4 + 4 + 4))
+    check.equal(scan(1000).flops, 1000 * (4 + 4 + 4))
+    check.equal(scan(10).ops[1], { op = "multiply", count = 10, flops = 40 })
+    local branch = cost(function(x)
+        return np.cond(x[0]:gt(0), function(a) return a * a * a end, function(a) return a + 1 end, x)
+    end)
+    check.equal({ branch.flops - cost(function(x) return x[0]:gt(0):astype("i32") end).flops, branch.while_loops },
+                { 8, 0 })
+    local loop = cost(function(x)
+        return np.while_loop(function(a) return a:sum():lt(100) end, function(a) return a * 2 end, x)
+    end)
+    check.equal({ loop.flops, loop.while_loops }, { 4 + 1 + 4, 1 })
+end)
+
 check.test("a picture", function()
     local program = np.trace(function(x)
         local y = x * x * 2
