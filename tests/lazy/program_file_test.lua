@@ -210,6 +210,22 @@ check.test("a loaded program has gradients, is jitted, traced and batched as a f
     check.equal(reload(np.trace(np.grad(loaded))(x))(x):totable(), { 20, 42 })
 end)
 
+check.test("rules of a function's own, and exported programs", function()
+    local f = np.custom_vjp(function(x) return np.sin(x) end)
+    f:defvjp(function(x) return np.sin(x), x end, function(_, ct) return ct * 100 end)
+    local loaded = reload(np.trace(function(x) return f(x):sum() end)(np.ones(2)))
+    check.equal(np.grad(loaded)(np.ones(2)):totable(), { 100, 100 })
+    local exported
+    np.deferred(function()
+        local x = np.ones(3)
+        exported = np.export { inputs = { x = x }, outputs = { y = np.sin(x) * 2 } }
+    end)
+    loaded = reload(exported)
+    check.equal(loaded:list_inputs(), { "x" })
+    check.equal(bits(loaded(np.arange(3, { dtype = "f32" }))), bits(exported(np.arange(3, { dtype = "f32" }))))
+    check.equal(bits(loaded { x = np.ones(3) }), bits(exported(np.ones(3))))
+end)
+
 -- ---- Effects --------------------------------------------------------------------------------------------------------
 
 local executable = os.getenv("NEAP") or "build/neap"
