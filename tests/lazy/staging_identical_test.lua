@@ -1,10 +1,10 @@
 --- staging_identical_test.lua: a program has the same results, to the bit, whichever way it is staged.
 --
--- Random programs (programs.lua) are run op by op; then traced, jitted, jitted inside of jit, deferred, exported, as a
--- branch; as the body of np.scan and over a batch by np.vmap, which are compared with loops. (That kernels do not
--- depend on threads, instruction sets and flushes is identical_test.lua's part.) Random smooth functions (smooth.lua)
--- are differentiated: against differences, forward against reverse mode, and again each way of staging against the
--- others.
+-- Random programs (programs.lua) are run op by op; then traced, saved and loaded, jitted, jitted inside of jit,
+-- deferred, exported, as a branch; as the body of np.scan and over a batch by np.vmap, which are compared with loops.
+-- (That kernels do not depend on threads, instruction sets and flushes is identical_test.lua's part.) Random smooth
+-- functions (smooth.lua) are differentiated: against differences, forward against reverse mode, and again each way of
+-- staging against the others.
 --
 --     NEAP_TEST_PROGRAMS=2000 NEAP_TEST_SEED=1 build/neap tests/lazy/staging_identical_test.lua     more of them
 package.path = "./?.lua;" .. package.path
@@ -15,7 +15,7 @@ local smooth = require "tests.lazy.smooth"
 
 local release = (os.getenv "NEAP_TEST_BUILD" or "release") == "release"
 local first = tonumber(os.getenv "NEAP_TEST_SEED" or 1)
-local count = tonumber(os.getenv "NEAP_TEST_PROGRAMS" or (release and 120 or 12))
+local count = tonumber(os.getenv "NEAP_TEST_PROGRAMS" or (release and 120 or 30))
 local EXAMPLES = 3 -- of a batch; and turns of a loop
 
 -- ---- Random programs ------------------------------------------------------------------------------------------------
@@ -108,6 +108,13 @@ end
 
 ways["in a checkpoint, jitted"] = function(program, leaves)
     return { np.jit(np.checkpoint(function_of(program)))(unpack(leaves)) }
+end
+
+local path = os.tmpname()
+
+ways["saved and loaded"] = function(program, leaves)
+    np.trace(function_of(program))(unpack(leaves)):save(path)
+    return { np.load_program(path)(unpack(leaves)) }
 end
 
 local names = {}
@@ -289,4 +296,5 @@ test_smooth("loops have the derivatives of their turns", function(f, x, v)
     end
 end)
 
+os.remove(path)
 check.done()
