@@ -260,7 +260,7 @@ typedef struct argument {
     lazy_result aval;
 } argument;
 
-typedef struct request { /* a call in flight, or a loop over calls */
+typedef struct request {      /* a call in flight, or a loop over calls */
     lazy_callback *callback;  /* NULL: a loop, … */
     lazy_job *job;            /* … this one, … */
     const body_item *waiting; /* … which has come to this callback */
@@ -489,8 +489,7 @@ int neap_callback_return(neap_ctx *ctx, int k, int32_t id) {
     if (status == 0)
         status = lazy_node_poll(ctx, node, ctx->waker);
     if (status == 0 && lazy_node_bytes(node))
-        memcpy(block_of(r) + callback_of(r)->offsets[k], neap_buffer_data(node->buffer),
-               lazy_node_bytes(node));
+        memcpy(block_of(r) + callback_of(r)->offsets[k], neap_buffer_data(node->buffer), lazy_node_bytes(node));
     return status;
 }
 

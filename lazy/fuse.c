@@ -13,7 +13,7 @@
  */
 #include <string.h>
 
-#include "lazy/plan.h"
+#include "lazy/draft.h"
 
 typedef struct frame { /* a map op whose operands are being fused */
     neap_node *node;

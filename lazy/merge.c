@@ -22,7 +22,7 @@
  */
 #include <string.h>
 
-#include "lazy/plan.h"
+#include "lazy/draft.h"
 
 enum {
     MERGED_BUFFERS = 32, /* that a merged kernel reads and writes, at most: each is a stream of memory */

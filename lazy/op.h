@@ -131,7 +131,8 @@ enum {
     LAZY_OP_PLACES = 256,  /* view: its result is committed to the device of its first attribute; -1: to none */
     LAZY_OP_SPLITS = 512,  /* call: much work is split over the workers */
     LAZY_OP_PART = 1024,   /* one result of its input, a node with several: the one that its first attribute counts */
-    LAZY_OP_CONTROL = 2048, /* call: runs programs. Its first attribute points to them and is no structure (control.h) */
+    LAZY_OP_CONTROL =
+        2048, /* call: runs programs. Its first attribute points to them and is no structure (control.h) */
     LAZY_OP_AXIS =
         16384 /* over a named axis: its first attribute is the name (neap_axis_name), its second input the token */
 };

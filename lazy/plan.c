@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "lazy/control.h"
+#include "lazy/draft.h"
 
 typedef struct planner {
     neap_ctx *ctx;

@@ -83,7 +83,8 @@ static uint64_t *put_node(uint64_t *to, const neap_node *node, uint8_t made) {
     bool number = lazy_is_number(node), placed = node->device >= 0;
     uint64_t op = number ? KEY_NUMBER : (uint64_t)node->op;
     *to++ = op | (uint64_t)node->dtype << 16 | (uint64_t)node->ndim << 24 | (uint64_t)made << 32 |
-            (uint64_t)placed << 39 | (number ? 0 : (uint64_t)(node->nin & 0xff) << 40 | (uint64_t)(node->nattrs & 0xffff) << 48);
+            (uint64_t)placed << 39 |
+            (number ? 0 : (uint64_t)(node->nin & 0xff) << 40 | (uint64_t)(node->nattrs & 0xffff) << 48);
     to = put_words(to, node->ndim, node->shape);
     if (number)
         return to;

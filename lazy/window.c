@@ -13,7 +13,7 @@
  */
 #include <string.h>
 
-#include "lazy/plan.h"
+#include "lazy/draft.h"
 
 typedef struct span { /* along one axis of the assembled array: the places low … high */
     int64_t low, high;

@@ -257,7 +257,8 @@ static void duplicates(const neap_engine_config *config) {
 typedef struct chain {
     neap_var *vars[3];
     long values[3];
-    uint64_t versions[3]; /* that the last step saw: steps that are not joined may run side by side, so it alone writes them */
+    uint64_t versions
+        [3]; /* that the last step saw: steps that are not joined may run side by side, so it alone writes them */
 } chain;
 
 typedef struct step {
