@@ -120,21 +120,19 @@ typedef struct lazy_tangent { /* what a forward rule gets: the node and the tang
 enum { LAZY_RESIDUAL_OUT = 1, LAZY_RESIDUAL_IN0 = 2, LAZY_RESIDUAL_IN1 = 4, LAZY_RESIDUAL_IN2 = 8 };
 
 enum {
-    LAZY_OP_DENSE = 1,     /* call: wants contiguous operands */
-    LAZY_OP_ZERO_GRAD = 2, /* the gradient is zero everywhere or undefined: differentiation stops here */
-    LAZY_OP_HIDDEN = 4,    /* no Lua constructor is generated */
-    LAZY_OP_ARG = 8,       /* a reduction to an index: the first element that wins */
-    LAZY_OP_CASTS = 16,    /* its result's dtype is its first attribute */
-    LAZY_OP_CHEAP = 32,    /* source: made of nothing but its attributes or one number; map: may be part of formulas */
-    LAZY_OP_EFFECT = 64,   /* call: an effect. Its first attribute points to what is run and is no structure */
-    LAZY_OP_PROMPT = 128,  /* call: never pending, whoever records it starts it */
-    LAZY_OP_PLACES = 256,  /* view: its result is committed to the device of its first attribute; -1: to none */
-    LAZY_OP_SPLITS = 512,  /* call: much work is split over the workers */
-    LAZY_OP_PART = 1024,   /* one result of its input, a node with several: the one that its first attribute counts */
-    LAZY_OP_CONTROL =
-        2048, /* call: runs programs. Its first attribute points to them and is no structure (control.h) */
-    LAZY_OP_AXIS =
-        16384 /* over a named axis: its first attribute is the name (neap_axis_name), its second input the token */
+    LAZY_OP_DENSE = 1,      /* call: wants contiguous operands */
+    LAZY_OP_ZERO_GRAD = 2,  /* the gradient is zero everywhere or undefined: differentiation stops here */
+    LAZY_OP_HIDDEN = 4,     /* no Lua constructor is generated */
+    LAZY_OP_ARG = 8,        /* a reduction to an index: the first element that wins */
+    LAZY_OP_CASTS = 16,     /* its result's dtype is its first attribute */
+    LAZY_OP_CHEAP = 32,     /* source: made of nothing but its attributes or one number; map: may be part of formulas */
+    LAZY_OP_EFFECT = 64,    /* call: an effect. Its first attribute points to what is run and is no structure */
+    LAZY_OP_PROMPT = 128,   /* call: never pending, whoever records it starts it */
+    LAZY_OP_PLACES = 256,   /* view: its result is committed to the device of its first attribute; -1: to none */
+    LAZY_OP_SPLITS = 512,   /* call: much work is split over the workers */
+    LAZY_OP_PART = 1024,    /* one result of its input, a node with several: the one that its first attribute counts */
+    LAZY_OP_CONTROL = 2048, /* call: runs programs. Its first attribute points to them: no structure (control.h) */
+    LAZY_OP_AXIS = 4096     /* over a named axis: its first attribute is the name, its second input the token */
 };
 
 /* The dtypes that the op accepts after its dtype rule has chosen one. */

@@ -4,8 +4,8 @@
 -- waiting, and its small kernel runs in it. Compiled: in a loop that LuaJIT compiles. Interpreted: with the compiler
 -- off. 1000 arguments come as a table. "trace": recording a chain of 1000 ops as a program, for one op. "first call":
 -- making a jitted function, its first call, and reading the result. Other systems do the same (bench/staging.py;
--- PyTorch without compiling). Goals: 10 arguments in 1 us compiled and 3 us interpreted, a fifth of JAX's time; a first call in a
--- twentieth of JAX's.
+-- PyTorch without compiling). Goals: 10 arguments in 1 us compiled and 3 us interpreted, a fifth of JAX's time; a first
+-- call in a twentieth of JAX's.
 package.path = "./?.lua;" .. package.path
 local np = require "neap"
 local measure = require "bench.measure"

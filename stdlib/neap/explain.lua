@@ -55,9 +55,9 @@ local function explain_arrays(...)
             return C.neap_explain(ctx, n, ids, form, text, capacity, bytes)
         end)
     end
-    local text, picture = told(TEXT), told(DOT)
+    local text, drawing = told(TEXT), told(DOT)
     core.info(arrays[1]) -- keeps the arrays until here
-    return text, { picture }
+    return text, { drawing }
 end
 
 -- ---- Programs -------------------------------------------------------------------------------------------------------

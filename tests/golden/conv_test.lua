@@ -14,7 +14,8 @@ end
 local cases = {} -- by name: function(inputs…) → results…
 
 function cases.line(x, w)
-    return conv(x, w), conv(x, w, { strides = 2, padding = "VALID" }), conv(x, w, { strides = 3, padding = { { 0, 4 } } })
+    return conv(x, w), conv(x, w, { strides = 2, padding = "VALID" }),
+        conv(x, w, { strides = 3, padding = { { 0, 4 } } })
 end
 function cases.plane(x, w)
     return conv(x, w, { strides = { 2, 1 } }), conv(x, w, { padding = "VALID" }), conv(x, w, { strides = 2 }),
@@ -119,7 +120,8 @@ for _, record in ipairs(reader.records "conv") do
         end, dtype)
     end
     collector.add(name, function()
-        return differences(np.jit(f)(unpack(inputs_of "f64")), { unpack(record, 1, from + #f(unpack(inputs_of "f64")) - 1) },
+        local given = inputs_of "f64"
+        return differences(np.jit(f)(unpack(given)), { unpack(record, 1, from + #f(unpack(given)) - 1) },
                            from, "f64", record[2])
     end, "jitted")
     collector.add(name, function() return compare_batched(f, inputs_of "f64") end, "batched")

@@ -1,12 +1,12 @@
 --- linalg_test.lua: np.linalg, and what else works along axes, equal NumPy and JAX, with derivatives of first to third
--- order (linalg.txt; make_linalg.py has the same functions and says what is compared). Every case runs in f64 and in f32.
+-- order (linalg.txt; make_linalg.py has the same functions and says what is compared). Every case runs in f64 and
+-- in f32.
 local np = require "neap"
 local check = require "tests.check"
 local reader = require "tests.golden.reader"
 
 local L = np.linalg
 local inf = math.huge
-local function T(x) return np.matrix_transpose(x) end
 local reduced = { full_matrices = false }
 
 local function weigh(y)
@@ -91,8 +91,8 @@ function values.products(a, b, c, v)
 end
 function values.elements(a, b, c, v)
     return L.trace(b), L.trace(a, { offset = 1 }), L.trace(a, { offset = -2 }), L.diagonal(b, { offset = -1 }),
-        L.diagonal(a, { offset = 9 }), np.diagonal(b, { offset = 1, axis1 = 2, axis2 = 0 }), L.cross(c, v), np.kron(a, c),
-        np.kron(v, a), np.vecdot(c, v)
+        L.diagonal(a, { offset = 9 }), np.diagonal(b, { offset = 1, axis1 = 2, axis2 = 0 }), L.cross(c, v),
+        np.kron(a, c), np.kron(v, a), np.vecdot(c, v)
 end
 function values.along_axes(a, v, grid, x, f)
     local top, places = np.top_k(a, 3)
@@ -198,8 +198,8 @@ local function along(f, inputs)
     end
 end
 
---- The value, the gradients, and derivatives of second and third order along the directions: by reverse mode over itself,
--- and by forward over reverse mode.
+--- The value, the gradients, and derivatives of second and third order along the directions: by reverse mode over
+-- itself, and by forward over reverse mode.
 local function derived(f, inputs)
     local value, gradients = np.value_and_grad(function(list) return f(unpack(list)) end)(inputs)
     local zero = np.zeros({}, { dtype = inputs[1].dtype })

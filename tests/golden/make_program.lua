@@ -1,4 +1,5 @@
---- make_program.lua: writes tests/golden/program/version1.prog, a program in version 1 of the format (docs/programs.md).
+--- make_program.lua: writes tests/golden/program/version1.prog, a program in version 1 of the format
+-- (docs/programs.md).
 --
 --     build/neap tests/golden/make_program.lua
 --
