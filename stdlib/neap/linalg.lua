@@ -234,7 +234,8 @@ end
 --- np.linalg.eigh(x, {UPLO=…, symmetrize_input=true}): two results: the eigenvalues of symmetric matrices, ascending,
 -- and a matrix whose columns are orthonormal eigenvectors. x is first made symmetric, (x + xᵀ) / 2; with UPLO "L" or
 -- "U" the lower or upper triangle stands for the other one too. Signs of vectors are LAPACK's: derivatives are
--- right for functions that do not depend on them. Where eigenvalues are equal, what depends on vectors has NaN for a derivative.
+-- right for functions that do not depend on them. Where eigenvalues are equal, what depends on vectors has NaN for a
+-- derivative.
 function linalg.eigh(x, given)
     local packed = eigh("eigh", x, given, true)
     return packed[{ np.ellipsis, 0, {} }], packed[{ np.ellipsis, { 1 }, {} }]
