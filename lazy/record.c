@@ -448,12 +448,14 @@ static const neap_node *plain_like(const neap_ctx *ctx, const lazy_op *row, int 
     if (row->kind != LAZY_MAP || nin > 2 || nattrs)
         return NULL;
     const neap_node *a = in[0], *b = in[nin - 1];
+    if ((a->flags | b->flags) & LAZY_ABSTRACT) /* also a number: a closed trace must lift what it meets */
+        return NULL;
     if (b->flags & LAZY_WEAK)
         b = a;
     else if (a->flags & LAZY_WEAK)
         a = b;
     if (!ctx->plain[op * NEAP_DTYPE_COUNT + a->dtype] || a->dtype != b->dtype || a->ndim != b->ndim ||
-        (a->flags | b->flags) & (LAZY_WEAK | LAZY_ABSTRACT) || a->device != b->device)
+        (a->flags | b->flags) & LAZY_WEAK || a->device != b->device)
         return NULL;
     for (int k = 0; k < a->ndim; k++)
         if (a->shape[k] != b->shape[k])

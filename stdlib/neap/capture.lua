@@ -112,8 +112,9 @@ function capture.places(f)
 end
 
 --- What a callback that runs while a function is traced needs. `places` are those that the function can reach, `inputs`
--- those of them that hold placeholders. suspend() gives all the values that they have outside of the trace; resume()
--- undoes that, but what was assigned in between is their value outside from then on; finish() ends it.
+-- those that hold placeholders; these are among them, unless a block of np.staged puts values of its own there.
+-- suspend() gives all the values that they have outside of the trace; resume() undoes that, but what was assigned in
+-- between is their value outside from then on; finish() ends it.
 function capture.swap(places, inputs)
     local swap, is_input = {}, {}
     for _, place in ipairs(inputs) do is_input[place] = true end
@@ -137,8 +138,9 @@ function capture.swap(places, inputs)
         end
     end
     function swap.finish()
+        for _, place in ipairs(inputs) do capture.write(place, outside(place)) end
         for _, place in ipairs(places) do
-            if is_input[place] or place.assigned ~= nil then capture.write(place, outside(place)) end
+            if place.assigned ~= nil then capture.write(place, place.assigned) end
             place.assigned = nil
         end
     end

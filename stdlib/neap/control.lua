@@ -245,8 +245,8 @@ end
 -- functions are traced, one of them runs. They must return trees of the same form, with arrays of equal shapes and
 -- dtypes.
 function np.cond(pred, f, g, ...)
-    if type(f) ~= "function" then bad_argument("cond", 2, "f", "a function", f) end
-    if type(g) ~= "function" then bad_argument("cond", 3, "g", "a function", g) end
+    check_function("cond", f, 2, "f")
+    check_function("cond", g, 3, "g")
     return branch("cond", index_of("cond", "pred", pred), { g, f }, pack(...))
 end
 
@@ -257,9 +257,7 @@ function np.switch(index, branches, ...)
         bad_argument("switch", 2, "branches", "a table of functions", branches)
     end
     for k = 1, #branches do
-        if type(branches[k]) ~= "function" then
-            bad_argument("switch", 2, ("branches[%d]"):format(k), "a function", branches[k])
-        end
+        check_function("switch", branches[k], 2, ("branches[%d]"):format(k))
     end
     if type(index) == "number" then index = index - 1
     else index = index_of("switch", "index", index) - 1 end
@@ -312,7 +310,12 @@ local function next_carry(name, carry, value)
     local result = trees.rebuild(name, value, function(leaf)
         if no_arrays(leaf) then return leaf end
         count = count + 1
-        local start, array = carry.leaves[count], array_of(leaf)
+        local start = carry.leaves[count]
+        if not is_array(leaf) and type(leaf) ~= "number" then
+            raise(name, "the body must return arrays, numbers or tables of them, got %s for the carry%s",
+                  describe(leaf), at_path(start.path))
+        end
+        local array = array_of(leaf)
         local f32, dtype = core.dtype_codes.f32, is_weak(start.array) and carry.dtypes and carry.dtypes[count]
         if is_weak(start.array) and not dtype then
             found[count] = is_weak(array) and f32 or array_info(array).dtype
@@ -410,8 +413,8 @@ end
 -- tree of arrays, which keeps its form, shapes and dtypes; a number in it takes the dtype that the body gives it. Not
 -- for reverse mode: np.fori_loop and np.scan are.
 function np.while_loop(cond, body, init)
-    if type(cond) ~= "function" then bad_argument("while_loop", 1, "cond", "a function", cond) end
-    if type(body) ~= "function" then bad_argument("while_loop", 2, "body", "a function", body) end
+    check_function("while_loop", cond, 1, "cond")
+    check_function("while_loop", body, 2, "body")
     local carry = carry_of("while_loop", init)
     return rebuild_carry("while_loop", carry, while_loop("while_loop", cond, body, carry))
 end
@@ -473,7 +476,7 @@ end
 function np.fori_loop(lower, upper, body, init)
     lower = bound_of("fori_loop", 1, "lower", lower)
     upper = bound_of("fori_loop", 2, "upper", upper)
-    if type(body) ~= "function" then bad_argument("fori_loop", 3, "body", "a function", body) end
+    check_function("fori_loop", body, 3, "body")
     if type(lower) == "number" and type(upper) == "number" then return counted_loop(lower, upper, body, init) end
     local function as_array(bound, other)
         if is_array(bound) and not is_weak(bound) then return bound end

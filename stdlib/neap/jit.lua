@@ -23,6 +23,7 @@ local OK, PENDING, ATTEND, E_MEMORY = C.NEAP_OK, C.NEAP_PENDING, C.NEAP_ATTEND, 
 local INPUT, DONATED, SAME, NONE = C.NEAP_LEAF_INPUT, C.NEAP_LEAF_DONATED, C.NEAP_LEAF_SAME, C.NEAP_LEAF_NONE
 local MOST_CHAINED = 16 -- forms of one number of arguments that the generated code tries one after the other
 local MOST_FORMS = 512  -- more than that start afresh
+local MOST_PLACES = 128 -- and so do these, or at twice as many as are in use
 
 local jits = {}
 
@@ -73,14 +74,17 @@ local function same_place(places, place)
     end
 end
 
---- All variables that the function can reach; in place of those that are known, these.
+--- All variables that the function can reach, and those that are known, which another block of the same code may have
+-- reached; in place of those that are known, these.
 local function all_places(state, known)
-    local places = {}
-    for _, place in ipairs(capture.places(state.user_function)) do
-        if not (state.owns and state.owns(place)) then
-            places[#places + 1] = same_place(known, place) or place
-        end
+    local places, listed = {}, {}
+    local function list(place)
+        if listed[place] or state.owns and state.owns(place) then return end
+        listed[place] = true
+        places[#places + 1] = place
     end
+    for _, place in ipairs(capture.places(state.user_function)) do list(same_place(known, place) or place) end
+    for _, place in ipairs(known) do list(place) end
     return places
 end
 
@@ -350,8 +354,11 @@ end
 
 --- A form for which something will be recorded now: known to the core, and with all places.
 local function prepared(state, form, given)
-    if add_places(state) or state.count >= MOST_FORMS then
+    local crowded = #state.places >= state.most_places -- with those of blocks that are gone
+    if crowded then state.places = {} end
+    if add_places(state) or crowded or state.count >= MOST_FORMS then
         reset(state)
+        if crowded then state.most_places = math.max(MOST_PLACES, 2 * #state.places) end
         form = form_of(state, given)
     end
     if not form.cform then
@@ -390,7 +397,8 @@ end
 -- the arguments; owns(place): whether a variable is none of the places; labels and fixes_numbers (see forms.analyse).
 function jits.new(name, user_function, is_static, static_names, is_donated)
     local state = { name = name, user_function = user_function, is_static = is_static, static_names = static_names,
-                    is_donated = is_donated, donates = next(is_donated) ~= nil, places = {}, traces = 0 }
+                    is_donated = is_donated, donates = next(is_donated) ~= nil, places = {}, most_places = MOST_PLACES,
+                    traces = 0 }
     function state.slow(...) return slow_call(state, ...) end
     jit.off(state.slow)
     reset(state)

@@ -53,12 +53,13 @@ local function ids_of(handles, n)
 end
 
 --- A function, or what can be called as one: a program, a function with a rule of its own. A class of such things may
--- say how to make a function of it whose captured arrays are found (capture.lua).
-local function check_function(name, f)
+-- say how to make a function of it whose captured arrays are found (capture.lua). Which argument it is, and what it is
+-- called: the first one, f, if nothing is said.
+local function check_function(name, f, position, what)
     if type(f) == "function" then return f end
     local class = getmetatable(f)
     local callable = type(f) == "table" and type(class) == "table" and class.__call
-    if not callable then bad_argument(name, 1, "f", "a function", f) end
+    if not callable then bad_argument(name, what and position or 1, what or "f", "a function", f) end
     return class.as_function and class.as_function(f) or function(...) return f(...) end
 end
 

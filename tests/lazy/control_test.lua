@@ -151,6 +151,28 @@ test("numbers take the dtype that they meet", function()
     raises(function() np.scan(function(c, x) return c + x, nil end, 0.5, i32) end, "is not a value of dtype i32")
 end)
 
+test("a number in the carry meets an array that is differentiated", function()
+    local function power(a) return (np.scan(function(c) return c * a end, 1, nil, { length = 3 })) end
+    equal((np.ones(1) * 2):totable(), { 2 }, "the product of an array and a number has been recorded before")
+    equal(np.grad(power)(2):item(), 12)
+    equal(np.grad(power)(np.array(2)):item(), 12)
+    equal(np.grad(function(a) return (np.scan(function(c) return c + a:sum() end, 0, nil, { length = 3 })) end)(
+        np.ones(2)):totable(), { 3, 3 })
+end)
+
+test("functions with rules and programs are branches and bodies", function()
+    local x = np.array { 1, 2 }
+    local double = np.custom_jvp(function(a) return a * 2 end)
+    double:defjvp(function(primals, tangents) return double(primals[1]), tangents[1] * 5 end)
+    local program = np.trace(function(a) return a * 2 end)(x)
+    for _, f in ipairs { double, program } do
+        equal(np.cond(true, f, f, x):totable(), { 2, 4 })
+        equal(np.switch(2, { program, f }, x):totable(), { 2, 4 })
+        equal(np.while_loop(function(c) return c:sum():lt(10) end, f, x):totable(), { 4, 8 })
+    end
+    equal(np.grad(function(a) return np.cond(true, double, double, a):sum() end)(x):totable(), { 5, 5 })
+end)
+
 test("nested in each other", function()
     local function f(x)
         return np.fori_loop(0, 3, function(i, c)
@@ -199,6 +221,9 @@ end)
 -- ---- Errors ---------------------------------------------------------------------------------------------------------
 
 test("errors name the leaf", function()
+    raises(function() np.while_loop(function() return true end, function() return { a = print } end, { a = xs }) end,
+           "must return arrays, numbers or tables of them, got a function for the carry at a")
+    raises(function() np.cond(true, print, 3) end, "argument 3 %(g%) must be a function")
     local x = np.ones { 2 }
     raises(function() np.scan(function(c) return { a = { c.a[1]:sum() } }, nil end, { a = { x } }, np.arange(2)) end,
            "scan: the carry must keep", "at a%[1%] is f32%[2%]", "returns f32%[%]")

@@ -126,6 +126,32 @@ check.test("blocks keep nothing alive", function()
     check.equal(np.memory().live, live)
 end)
 
+check.test("blocks of one code that reach different variables", function()
+    local function block(f, a) return np.staged(function() return f(a) end) end
+    local w, x = np.array { 1, 2 }, np.ones(2)
+    local wrapped = np.checkpoint(function(a) return a * w end)
+    check.equal(block(wrapped, x):totable(), { 1, 2 })
+    check.equal(block(function(a) return a + 1 end, x):totable(), { 2, 2 }, "w is not reached")
+    check.equal(w:totable(), { 1, 2 }, "w has its value")
+    check.equal(block(function(a) return a - w end, x):totable(), { 0, -1 }, "w is a variable of the block")
+    check.raises(function() block(function() error("mine") end, x) end, "mine")
+    check.equal(w:totable(), { 1, 2 }, "w has its value after an error")
+    w = np.array { 5, 6 }
+    check.equal(block(wrapped, x):totable(), { 5, 6 })
+end)
+
+check.test("variables of blocks that are gone do not pile up", function()
+    local x, least = np.ones(2), math.huge
+    for turn = 1, 150 do
+        local w = np.full({ 2 }, turn) + 0
+        local wrapped = np.checkpoint(function(a) return a * w end)
+        check.equal(np.staged(function() return wrapped(x) end):totable()[1], turn)
+        collectgarbage()
+        least = turn > 120 and math.min(least, np.memory().live) or least
+    end
+    check.ok(least < 100 * 64, least)
+end)
+
 check.test("errors", function()
     check.raises(function() np.staged(3) end, "argument 1 .f. must be a function")
     check.raises(function() np.staged(print) end, "must be a function written in Lua")
