@@ -196,8 +196,8 @@ local hints = { lt = "<", le = "<=", eq = "==" }
 local function refuse(method, a, b)
     for _, x in ipairs { is_array(a) and a or false, is_array(b) and b or false } do
         if x and array_info(x).traced ~= 0 then
-            fail("'%s' compares an array whose value is not known while tracing; use np.cond or np.where, or list the "
-                 .. "argument in {static={…}}", hints[method])
+            fail("'%s' compares an array whose value is not known while tracing; use x:%s(y), which gives an array, "
+                 .. "with np.cond or np.where, or list the argument in {static={…}}", hints[method], method)
         end
     end
     fail("'%s' cannot give an array in Lua; use x:%s(y) for elements, np.array_equal(x, y) for a boolean",

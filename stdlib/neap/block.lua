@@ -143,6 +143,9 @@ end
 --- block:initialize(key): from now on the block has its parameters in block.params, and is called with inputs alone;
 -- the first call makes them. Returns the block.
 function Block:initialize(key)
+    if not core.is_array(key) then
+        bad_argument(self.name .. ".initialize", 1, "key", "a key, as np.random.key(0)", key)
+    end
     self.initial_key, self.params = key, nil
     return self
 end

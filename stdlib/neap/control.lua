@@ -138,17 +138,23 @@ local function strong_results(name, results, wanted)
     return results
 end
 
+--- What a message calls branch k: np.cond hands over { g, f }.
+local function branch_name(name, k)
+    if name == "cond" then return k == 1 and "g" or "f" end
+    return "branch " .. k
+end
+
 --- Refuses branches whose results differ in form.
 local function compare_forms(name, first, other, k)
     if first.n ~= other.n then
-        raise(name, "the branches must return equally many values, got %d from branch 1 and %d from branch %d", first.n,
-              other.n, k)
+        raise(name, "the branches must return equally many values, got %d from %s and %d from %s", first.n,
+              branch_name(name, 1), other.n, branch_name(name, k))
     end
     for r = 1, first.n do
         local left, right = form_of(name, first[r]), form_of(name, other[r])
         if left ~= right then
-            raise(name, "the branches must return trees of the same form; result %d is %s from branch 1 and %s from "
-                  .. "branch %d", r, left, right, k)
+            raise(name, "the branches must return trees of the same form; result %d is %s from %s and %s from %s",
+                  r, left, branch_name(name, 1), right, branch_name(name, k))
         end
     end
 end
@@ -172,8 +178,9 @@ local function compare_types(name, seen, leads)
         for r, leaf in ipairs(seen[k]) do
             local lead = leads[r]
             if leaf.text ~= lead.text and not (leaf.weak and lead.text:find("[]", 1, true)) then
-                raise(name, "the branches must return arrays of equal shapes and dtypes; result%s is %s from branch %d "
-                      .. "and %s from branch %d", leaf.path, lead.text, lead.branch, leaf.text, k)
+                raise(name, "the branches must return arrays of equal shapes and dtypes; result%s is %s from %s and %s "
+                      .. "from %s", leaf.path, lead.text, branch_name(name, lead.branch), leaf.text,
+                      branch_name(name, k))
             end
         end
     end
@@ -228,15 +235,16 @@ end
 --- A 0-d array of the index or predicate of a branch, as i32.
 local function index_of(name, what, value)
     if type(value) == "boolean" then value = value and 1 or 0 end
+    if type(value) == "number" and what == "pred" then value = value ~= 0 and 1 or 0 end
     if type(value) == "number" then return core.number(value, core.dtype_codes.i32) end
     if not is_array(value) then bad_argument(name, 1, what, "a scalar array, a number or a boolean", value) end
     local known = array_info(value)
     if known.ndim ~= 0 then
-        raise(name, "argument 1 '%s' must be a scalar, got shape %s", what, core.shape_text(value))
+        raise(name, "argument 1 (%s) must be a scalar, got shape %s", what, core.shape_text(value))
     end
     if what == "pred" and dtypes[known.dtype].name ~= "bool" then value = value:ne(0) end
     if dtypes[array_info(value).dtype].kind == "f" then
-        raise(name, "argument 1 '%s' must be an integer or a bool, got dtype %s", what, dtypes[known.dtype].name)
+        raise(name, "argument 1 (%s) must be an integer or a bool, got dtype %s", what, dtypes[known.dtype].name)
     end
     return value:astype("i32")
 end
@@ -259,9 +267,13 @@ function np.switch(index, branches, ...)
     for k = 1, #branches do
         check_function("switch", branches[k], 2, ("branches[%d]"):format(k))
     end
-    if type(index) == "number" then index = index - 1
-    else index = index_of("switch", "index", index) - 1 end
-    return branch("switch", index_of("switch", "index", index), branches, pack(...))
+    if type(index) == "number" then
+        if index % 1 ~= 0 then bad_argument("switch", 1, "index", "an integer", index) end
+        index = index_of("switch", "index", math.min(math.max(index, 1), #branches) - 1)
+    else
+        index = index_of("switch", "index", index) - 1
+    end
+    return branch("switch", index, branches, pack(...))
 end
 
 -- ---- Loops ----------------------------------------------------------------------------------------------------------
@@ -415,6 +427,7 @@ end
 function np.while_loop(cond, body, init)
     check_function("while_loop", cond, 1, "cond")
     check_function("while_loop", body, 2, "body")
+    if init == nil then bad_argument("while_loop", 3, "init", "an array, a number or a tree of them", init) end
     local carry = carry_of("while_loop", init)
     return rebuild_carry("while_loop", carry, while_loop("while_loop", cond, body, carry))
 end
@@ -450,7 +463,7 @@ local function bound_of(name, position, what, value)
     end
     if not is_array(value) then bad_argument(name, position, what, "an integer or a scalar array", value) end
     if array_info(value).ndim ~= 0 or dtypes[array_info(value).dtype].kind == "f" and not is_weak(value) then
-        raise(name, "argument %d '%s' must be an integer scalar, got %s", position, what, type_text(value))
+        raise(name, "argument %d (%s) must be an integer scalar, got %s", position, what, type_text(value))
     end
     return value
 end

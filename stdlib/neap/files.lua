@@ -57,7 +57,7 @@ function files.read(path)
     if fd < 0 then return nil, ("cannot open '%s': %s"):format(path, reason()) end
     local size = tonumber(C.lseek(fd, 0, SEEK_END))
     local block, problem
-    if size < 0 then
+    if size < 0 or C.read(fd, nil, 0) < 0 then -- a directory has a size; reading of it fails
         problem = ("cannot read '%s': %s"):format(path, reason())
     else
         C.lseek(fd, 0, SEEK_SET)

@@ -170,7 +170,10 @@ local function plan(dims, key)
                 start, count = item < 0 and item + n or item, 1
             elseif is_array(item) then
                 local dtype = core.dtype_of(item)
-                if dtype.kind == "f" then
+                if dtype.kind == "f" and core.info(item).weak ~= 0 then
+                    fail("array index: the value of a number is not known while tracing; pass an array of an integer "
+                         .. "dtype, or list the argument in {static={…}}")
+                elseif dtype.kind == "f" then
                     fail("array index: an index array must have integers or bools, got dtype %s", dtype.name)
                 end
                 p.arrays[#p.arrays + 1] = item

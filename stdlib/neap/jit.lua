@@ -354,6 +354,11 @@ end
 
 --- A form for which something will be recorded now: known to the core, and with all places.
 local function prepared(state, form, given)
+    for position in pairs(state.is_donated) do
+        if position > given.n then
+            raise(state.name, "option 'donate' names argument %d, but the call has %d", position, given.n)
+        end
+    end
     local crowded = #state.places >= state.most_places -- with those of blocks that are gone
     if crowded then state.places = {} end
     if add_places(state) or crowded or state.count >= MOST_FORMS then

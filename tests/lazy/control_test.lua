@@ -235,16 +235,25 @@ test("errors name the leaf", function()
     raises(function() np.while_loop(function(c) return c end, function(c) return c end, x) end,
            "the condition must return one bool, got f32%[2%]")
     raises(function() np.cond(true, function() return x end, function() return np.ones { 3 } end) end,
-           "equal shapes and dtypes", "f32%[3%] from branch 1 and f32%[2%] from branch 2")
-    raises(function() np.cond(true, function() return x, x end, function() return x end) end, "equally many values")
-    raises(function() np.cond(true, function() return { x } end, function() return { a = x } end) end, "the same form")
-    raises(function() np.cond(x, function() end, function() end) end, "'pred' must be a scalar, got shape")
+           "equal shapes and dtypes", "f32%[3%] from g and f32%[2%] from f")
+    raises(function() np.cond(true, function() return x, x end, function() return x end) end,
+           "equally many values, got 1 from g and 2 from f")
+    raises(function() np.cond(true, function() return { x } end, function() return { a = x } end) end,
+           "the same form; result 1 is {a=%*} from g and {%*} from f")
+    raises(function() np.cond(x, function() end, function() end) end, "argument 1 %(pred%) must be a scalar, got shape")
     raises(function() np.scan(function(c) return c end, x) end, "'length' is needed")
     raises(function() np.scan(function(c) return c end, x, { np.ones { 2 }, np.ones { 3 } }) end, "first axis")
     raises(function() np.scan(function(c) return c end, x, np.array(1)) end, "scalar")
     raises(function() np.fori_loop(0, 1.5, function(_, c) return c end, x) end, "%(upper%)", "integer")
     raises(function() np.scan(1, x, x) end, "%(f%)", "a function")
     raises(function() np.switch(1, {}, x) end, "%(branches%)")
+    raises(function() np.switch(1.5, { np.sin }, x) end, "argument 1 %(index%) must be an integer, got the number 1.5")
+    raises(function() np.switch(1, { np.sin, function() return 1, 2 end }, x) end,
+           "got 1 from branch 1 and 2 from branch 2")
+    check.equal(np.switch(-9, { np.sin, np.cos }, 0):item(), 0)
+    check.equal(np.switch(9, { np.sin, np.cos }, 0):item(), 1)
+    check.equal(np.cond(0.5, np.sin, np.cos, 0):item(), 0)
+    raises(function() np.while_loop(np.isnan, np.sin) end, "argument 3 %(init%)")
     raises(function() np.scan(function(c) return c:item() end, np.array(1), x) end, "traced")
 end)
 

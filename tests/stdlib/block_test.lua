@@ -100,6 +100,7 @@ check.test("a block with a state: initialize, then calls with inputs alone", fun
 end)
 
 check.test("errors", function()
+    check.raises(function() nn.Dense(4):initialize() end, "np.nn.Dense.initialize: argument 1 %(key%) must be a key")
     check.raises(function() nn.Dense(4):init(key) end, "np.nn.Dense: the size of its input is not known")
     check.raises(function() Net(4, 2):init(key) end, "np.nn.Dense: the size of its input is not known")
     check.raises(function() Net(4, 2)(x, x) end, "argument 1 %(params%) must be what block:init%(key%) returned")

@@ -60,6 +60,8 @@ check.test("static arguments", function()
     check.equal(count, 2)
     check.raises(function() return np.jit(print, { donated = { 1 } }) end, "unknown option 'donated'")
     check.raises(function() return np.jit(print, { static = 1, donate = 1 }) end, "argument 1 is static, so it cannot")
+    local few = np.jit(np.sin, { donate = { 1, 2 } })
+    check.raises(function() return few(np.ones(2)) end, "option 'donate' names argument 2, but the call has 1")
     check.raises(function() return np.jit(print, { static = { 0 } }) end, "counts arguments from 1")
     check.raises(function() return np.jit(function(g) return g end)(print) end, "static=")
 end)
@@ -126,7 +128,7 @@ check.test("what a trace cannot know is told with the line and a way out", funct
     fails(function(x)
         if x:sum() > 0 then return x end
         return -x
-    end, "'<' compares an array whose value is not known while tracing; use np.cond or np.where")
+    end, "'<' compares an array whose value is not known while tracing; use x:lt%(y%), which gives")
     fails(function(x, k) return k == 2 and x or -x end, "'==' compares an array whose value is not known")
     fails(function(x) return x:totable()[1] end, "np.cond or np.where")
     fails(function(x)
