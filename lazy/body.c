@@ -404,6 +404,9 @@ static int64_t slice_bytes(const lazy_result *aval, bool slice) {
     return bytes;
 }
 
+/* ns, estimated: more is not told, so that sums of costs fit, also where programs inside each other double it. */
+static const int64_t MOST_COST = INT64_C(1) << 44;
+
 /* How much a run costs and needs, of what its bodies do. Where nobody knows how often they run, it is no small op. */
 static void sum_up(lazy_runner *runner) {
     size_t most = 0, second = 0;
@@ -420,12 +423,11 @@ static void sum_up(lazy_runner *runner) {
         second += body_round((size_t)runner->in_bytes[k]);
     runner->frame += second;
     runner->bytes = runner->frame + most + LAZY_BLOCK_ALIGN;
-    runner->cost = 200 + (runner->op == LAZY_OP_cond ? longest : cost);
+    runner->cost = runner->op == LAZY_OP_cond ? longest : cost;
     int64_t turns = runner->op == LAZY_OP_scan ? runner->length : runner->op == LAZY_OP_while_loop ? 1000 : 1;
-    if (__builtin_mul_overflow(cost + 50, turns, &cost) || cost > INT64_MAX / 2)
-        cost = INT64_MAX / 2;
-    if (body_is_loop(runner))
-        runner->cost = 200 + cost;
+    if (body_is_loop(runner) && __builtin_mul_overflow(cost + 50, turns, &runner->cost))
+        runner->cost = MOST_COST;
+    runner->cost = runner->cost < MOST_COST ? runner->cost + 200 : MOST_COST;
 }
 
 int lazy_runner_new(neap_ctx *ctx, const lazy_control *control, lazy_runner **out) {

@@ -41,43 +41,49 @@ typedef struct counts { /* of a program, and of the programs in it */
     neap_op_cost *by_op; /* by number; OWNED */
 } counts;
 
-static int count_program(neap_program *program, counts *to);
+/* What was counted, by the place that a walk gives to a program: one that stands in many places is counted once. */
+typedef LAZY_VECTOR(counts) counted;
 
-static void add_counts(counts *to, const counts *from, double times) {
-    to->sum.flops += times * from->sum.flops;
-    to->sum.read += times * from->sum.read;
-    to->sum.written += times * from->sum.written;
-    to->sum.loops += from->sum.loops;
+static int count_program(counted *known, neap_program *program, int64_t *place);
+
+/* The most that can be counted is INT64_MAX. */
+static void add_count(int64_t *to, int64_t n, int64_t times) {
+    int64_t more;
+    if (__builtin_mul_overflow(n, times, &more) || __builtin_add_overflow(*to, more, to))
+        *to = INT64_MAX;
+}
+
+static void add_counts(counts *to, const counts *from, int64_t times) {
+    to->sum.flops += (double)times * from->sum.flops;
+    to->sum.read += (double)times * from->sum.read;
+    to->sum.written += (double)times * from->sum.written;
+    add_count(&to->sum.loops, from->sum.loops, 1);
     for (int k = 0; k < lazy_op_count; k++) {
-        to->by_op[k].count += (int64_t)(times * (double)from->by_op[k].count);
-        to->by_op[k].flops += times * from->by_op[k].flops;
+        add_count(&to->by_op[k].count, from->by_op[k].count, times);
+        to->by_op[k].flops += (double)times * from->by_op[k].flops;
     }
 }
 
 /* The programs of a node: all of a loop, the most expensive of a branch, the body of a call. */
-static int count_control(const neap_node *node, counts *to) {
+static int count_control(counted *known, const neap_node *node, counts *to) {
     neap_program *const *programs;
     int n = lazy_control_programs(node, &programs), status = 0;
-    int64_t turns = lazy_control_turns(node);
-    counts most = {0};
+    int64_t turns = lazy_control_turns(node), most = -1;
     for (int p = 0; p < (node->op == LAZY_OP_call ? 1 : n) && status == 0; p++) {
-        counts one = {0};
-        status = count_program(programs[p], &one);
+        int64_t place = 0;
+        status = count_program(known, programs[p], &place);
         if (status == 0 && node->op != LAZY_OP_cond)
-            add_counts(to, &one, turns < 0 ? 1 : (double)turns);
-        bool best = status == 0 && node->op == LAZY_OP_cond && (!most.by_op || one.sum.flops > most.sum.flops);
-        counts rest = best ? most : one;
-        most = best ? one : most;
-        free(rest.by_op);
+            add_counts(to, &known->at[place], turns < 0 ? 1 : turns);
+        else if (status == 0 && (most < 0 || known->at[place].sum.flops > known->at[most].sum.flops))
+            most = place;
     }
-    if (most.by_op)
-        add_counts(to, &most, 1);
-    to->sum.loops += turns < 0;
-    free(most.by_op);
+    if (status == 0 && most >= 0)
+        add_counts(to, &known->at[most], 1);
+    add_count(&to->sum.loops, turns < 0, 1);
     return status;
 }
 
-static int count_ops(const neap_program *program, counts *to) {
+static int count_ops(counted *known, const neap_program *program, counts *to) {
     lazy_items items = {0};
     int status = lazy_program_list(program, &items);
     for (int64_t k = 0; k < items.n && status == 0; k++) {
@@ -89,9 +95,9 @@ static int count_ops(const neap_program *program, counts *to) {
             continue;
         }
         if (lazy_is_control(node))
-            status = count_control(node, to);
+            status = count_control(known, node, to);
         double flops = flops_of(node);
-        to->by_op[node->op].count++;
+        add_count(&to->by_op[node->op].count, 1, 1);
         to->by_op[node->op].flops += flops;
         to->sum.flops += flops;
     }
@@ -115,31 +121,57 @@ static void count_plan(const neap_program *program, neap_cost *sum) {
     sum->peak = sum->inputs + sum->captured + made;
 }
 
-/* to->by_op is OWNED by the caller, also after a failure. */
-static int count_program(neap_program *program, counts *to) {
+static int count_all(counted *known, neap_program *program, counts *to) {
     to->sum = (neap_cost){.inputs = bytes_of(&program->inputs), .outputs = bytes_of(&program->outputs)};
     to->by_op = calloc((size_t)lazy_op_count, sizeof *to->by_op);
     int status = to->by_op ? lazy_program_plan(program) : neap_error(NEAP_E_MEMORY, "out of memory for costs");
     if (status == 0)
-        status = count_ops(program, to);
+        status = count_ops(known, program, to);
     if (status == 0)
         count_plan(program, &to->sum);
     return status;
 }
 
+/* Nesting is bounded (LAZY_MAX_NESTING). */
+static int count_program(counted *known, neap_program *program, int64_t *place) {
+    counts all = {0};
+    *place = program->place;
+    if (program->walk == program->ctx->walk)
+        return 0;
+    int status = count_all(known, program, &all);
+    if (status == 0 && lazy_push(known, all))
+        status = NEAP_E_MEMORY;
+    if (status) {
+        free(all.by_op);
+        return status;
+    }
+    program->walk = program->ctx->walk;
+    program->place = (int32_t)(known->n - 1);
+    *place = program->place;
+    return 0;
+}
+
 int neap_program_cost(neap_program *program, neap_cost *out, int32_t capacity, neap_op_cost *ops) {
     if (!program->ctx)
         return neap_error(NEAP_E_STATE, "program: its session has ended");
-    counts all = {0};
-    int status = count_program(program, &all);
-    *out = all.sum;
-    for (int k = 0; k < lazy_op_count && status == 0; k++)
-        if (all.by_op[k].count) {
-            all.by_op[k].op = lazy_ops[k]->name;
-            if (out->nops < capacity)
-                ops[out->nops] = all.by_op[k];
-            out->nops++;
-        }
-    free(all.by_op);
+    counted known = {0};
+    int64_t place = 0;
+    program->ctx->walk++;
+    *out = (neap_cost){0};
+    int status = count_program(&known, program, &place);
+    if (status == 0)
+        *out = known.at[place].sum;
+    for (int k = 0; k < lazy_op_count && status == 0; k++) {
+        neap_op_cost *op = &known.at[place].by_op[k];
+        if (!op->count)
+            continue;
+        op->op = lazy_ops[k]->name;
+        if (out->nops < capacity)
+            ops[out->nops] = *op;
+        out->nops++;
+    }
+    for (int64_t k = 0; k < known.n; k++)
+        free(known.at[k].by_op);
+    lazy_vector_free(&known);
     return status;
 }

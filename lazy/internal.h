@@ -72,6 +72,7 @@ struct neap_ctx {
     lazy_callback *dropping;        /* … and on their way to Lua */
 
     uint32_t epoch;          /* of traversals */
+    uint32_t walk;           /* of walks over programs inside each other */
     lazy_nodes stack, order; /* scratch of traversals */
     neap_node *dead;         /* nodes about to be freed, or to give their data back */
 

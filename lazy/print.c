@@ -11,6 +11,15 @@
  * Tokens, #0 and on, are the edges that order effects: each ordered effect takes the token of the one in front of it. The
  * token #0 is fresh in each program. Unordered effects have none. A run has tokens of its own, which each effect writes when it
  * happens (effects/), so programs need not wait for each other.
+ *
+ * A program that stands in others more than once is printed once, with a name, so the text is as long as what is told:
+ *
+ *        b: f32[] = call[rule=0 operands=1 results=1 own=0] a {
+ *          @1(a: f32[]) { … }
+ *        }
+ *        c: f32[] = call[rule=0 operands=1 results=1 own=0] b {
+ *          @1
+ *        }
  */
 #include "lazy/print.h"
 
@@ -279,7 +288,7 @@ static void say_print(lazy_print *print, const lazy_effect *effect, int64_t toke
     }
 }
 
-static void say_inner(lazy_print *print, const neap_program *program, int depth);
+static void say_inner(lazy_print *print, neap_program *program, int depth);
 
 /* The programs of a node, as deep as they stand inside each other. */
 static void say_programs(lazy_print *print, const neap_node *node, int depth) {
@@ -366,16 +375,51 @@ static void say_program(lazy_print *print, const char *name, const neap_program 
     lazy_say(print, "\n%*s}", 2 * depth, "");
 }
 
-static void say_inner(lazy_print *print, const neap_program *program, int depth) {
+enum {
+    ALONE = 0,
+    SHARED = -1
+}; /* place of a program that stands in others once, or more often: until it has a number */
+
+/* Finds out which of the programs inside this one stand there more than once. Nesting is bounded (LAZY_MAX_NESTING). */
+static int find_shared(const neap_program *program) {
+    lazy_items items = {0};
+    int status = lazy_program_list(program, &items);
+    for (int64_t k = 0; k < items.n && status == 0; k++) {
+        const neap_node *node = items.at[k].node;
+        neap_program *const *programs;
+        int n = node && lazy_is_made(node) && lazy_is_control(node) ? lazy_control_programs(node, &programs) : 0;
+        for (int p = 0; p < n && status == 0; p++) {
+            bool met = programs[p]->walk == program->ctx->walk;
+            programs[p]->walk = program->ctx->walk;
+            programs[p]->place = met ? SHARED : ALONE;
+            status = met ? 0 : find_shared(programs[p]);
+        }
+    }
+    lazy_vector_free(&items);
+    return status;
+}
+
+/* A program that stands in many places is printed at the first of them, as @1 and on; elsewhere its name stands. */
+static void say_inner(lazy_print *print, neap_program *program, int depth) {
     const neap_program *outer = print->named;
     lazy_items items = {0};
+    char name[16] = "";
+    bool known = program->place > 0;
+    if (program->place == SHARED)
+        program->place = ++print->nshared;
+    if (program->place != ALONE)
+        snprintf(name, sizeof name, "@%d", program->place);
+    if (known) {
+        lazy_say(print, "%*s%s\n", 2 * depth, "", name);
+        return;
+    }
     print->named = program;
     if (print->status == 0)
         print->status = lazy_program_list(program, &items);
     if (print->status == 0)
         print->status = lazy_items_number(program, &items);
     if (print->status == 0)
-        say_program(print, "", program, &items, depth);
+        say_program(print, name, program, &items, depth);
     lazy_say(print, "\n");
     lazy_vector_free(&items);
     print->named = outer;
@@ -410,7 +454,10 @@ int neap_program_text(neap_program *program, int lines, char *text, size_t capac
     lazy_items items = {0};
     if (!program->ctx)
         return neap_error(NEAP_E_STATE, "program: its session has ended");
-    print.status = lazy_program_list(program, &items);
+    program->ctx->walk++;
+    print.status = find_shared(program);
+    if (print.status == 0)
+        print.status = lazy_program_list(program, &items);
     if (print.status == 0)
         print.status = lazy_items_number(program, &items);
     if (print.status == 0)

@@ -16,7 +16,7 @@ typedef struct writer {
     lazy_text body;                   /* programs … */
     lazy_text dtypes, ops, callables; /* … and the lists in front of them */
     int64_t ndtypes, nops;
-    LAZY_VECTOR(const neap_program *) programs;               /* those that are written, in their order */
+    int32_t nprograms;                                        /* that are written; each knows its place */
     int32_t dtype_at[NEAP_DTYPE_COUNT], op_at[LAZY_OP_COUNT]; /* 1 + place in the list, 0: not there yet */
     callbacks known;
     int status;
@@ -164,20 +164,13 @@ static void put_print(writer *w, const lazy_effect *effect) {
     }
 }
 
-static int64_t find_program(const writer *w, const neap_program *program) {
-    for (int64_t k = 0; k < w->programs.n; k++)
-        if (w->programs.at[k] == program)
-            return k;
-    return -1;
-}
-
 /* They have been written: they stand in front of what uses them. */
 static void put_subprograms(writer *w, const neap_node *node) {
     neap_program *const *programs;
     int n = lazy_control_programs(node, &programs);
     put_number(w, &w->body, (uint64_t)n);
     for (int k = 0; k < n; k++)
-        put_number(w, &w->body, (uint64_t)find_program(w, programs[k]));
+        put_number(w, &w->body, (uint64_t)programs[k]->place);
 }
 
 static void put_node(writer *w, const neap_node *node) {
@@ -259,7 +252,7 @@ static void put_items(writer *w, const neap_program *program, const lazy_items *
     }
 }
 
-static void put_program(writer *w, const neap_program *program);
+static void put_program(writer *w, neap_program *program);
 
 /* The programs of its control flow, innermost first, each once. Nesting is bounded (LAZY_MAX_NESTING). */
 static void put_inner(writer *w, const lazy_items *items) {
@@ -268,12 +261,12 @@ static void put_inner(writer *w, const lazy_items *items) {
         neap_program *const *programs;
         int n = node && lazy_is_made(node) && lazy_is_control(node) ? lazy_control_programs(node, &programs) : 0;
         for (int p = 0; p < n && w->status == 0; p++)
-            if (find_program(w, programs[p]) < 0)
+            if (programs[p]->walk != w->ctx->walk)
                 put_program(w, programs[p]);
     }
 }
 
-static void put_program(writer *w, const neap_program *program) {
+static void put_program(writer *w, neap_program *program) {
     lazy_items items = {0};
     if (w->status == 0)
         w->status = lazy_program_list(program, &items);
@@ -293,8 +286,8 @@ static void put_program(writer *w, const neap_program *program) {
         put_type(w, &w->body, node->dtype, node->ndim, node->shape);
     }
     lazy_vector_free(&items);
-    if (w->status == 0)
-        w->status = lazy_push(&w->programs, program);
+    program->walk = w->ctx->walk;
+    program->place = w->nprograms++;
 }
 
 /* The lists, now that they are complete, and the programs behind them. */
@@ -305,7 +298,7 @@ static void join(writer *w, lazy_text *out) {
     put(w, out, w->ops.data, w->ops.bytes);
     put_number(w, out, (uint64_t)w->known.n);
     put(w, out, w->callables.data, w->callables.bytes);
-    put_number(w, out, (uint64_t)w->programs.n);
+    put_number(w, out, (uint64_t)w->nprograms);
     put(w, out, w->body.data, w->body.bytes);
 }
 
@@ -315,7 +308,6 @@ static void writer_free(writer *w) {
     lazy_text_free(&w->ops);
     lazy_text_free(&w->callables);
     lazy_vector_free(&w->known);
-    lazy_vector_free(&w->programs);
 }
 
 int neap_program_write(neap_program *program, char **data, size_t *bytes) {
@@ -323,6 +315,7 @@ int neap_program_write(neap_program *program, char **data, size_t *bytes) {
         return neap_error(NEAP_E_STATE, "program: its session has ended");
     writer w = {.ctx = program->ctx};
     lazy_text out = {0};
+    program->ctx->walk++;
     put_program(&w, program);
     join(&w, &out);
     writer_free(&w);
@@ -337,6 +330,7 @@ int neap_program_callees(neap_program *program, int32_t capacity, int32_t *calle
     if (!program->ctx)
         return neap_error(NEAP_E_STATE, "program: its session has ended");
     writer w = {.ctx = program->ctx};
+    program->ctx->walk++;
     put_program(&w, program);
     *n = (int32_t)w.known.n;
     for (int32_t k = 0; k < *n && k < capacity; k++)

@@ -82,8 +82,8 @@ typedef struct neap_cost {
     double flops;                           /* operations on elements */
     double read, written;                   /* bytes that its steps move */
     double inputs, outputs, captured, peak; /* bytes of memory: of arrays that it gets, gives, holds; in all */
+    int64_t loops;                          /* while loops, of which one turn is counted */
     int32_t nops;                           /* entries of the table of ops */
-    int32_t loops;                          /* while loops, of which one turn is counted */
 } neap_cost;
 typedef struct neap_op_cost {
     const char *op; /* BORROWED for ever */

@@ -261,7 +261,7 @@ function Program:cost()
         return a.op < b.op
     end)
     return { flops = cost_box.flops, bytes_read = cost_box.read, bytes_written = cost_box.written, ops = ops,
-             while_loops = cost_box.loops,
+             while_loops = tonumber(cost_box.loops),
              memory = { inputs = cost_box.inputs, outputs = cost_box.outputs, captured = cost_box.captured,
                         peak = cost_box.peak } }
 end
