@@ -285,7 +285,23 @@ static void say_step(lazy_print *print, const lazy_story *story, const lazy_chap
     lazy_say(print, "\n");
 }
 
-static void say_totals(lazy_print *print, const lazy_chapter *chapter) {
+/* Programs and expressions of one structure share a plan: of a program, its own runs are told apart. */
+static void say_runs(lazy_print *print, const lazy_story *story, const lazy_plan *plan) {
+    uint64_t own = story->program ? story->program->runs : plan->runs;
+    uint64_t others = plan->runs > own ? plan->runs - own : 0;
+    if (own + others == 0)
+        return;
+    lazy_say(print, "; has run ");
+    if (own)
+        say_count(print, (int64_t)own, "time");
+    lazy_say(print, own && others ? ", and " : "");
+    if (others) {
+        say_count(print, (int64_t)others, "time");
+        lazy_say(print, " for others of the same structure");
+    }
+}
+
+static void say_totals(lazy_print *print, const lazy_story *story, const lazy_chapter *chapter) {
     const lazy_plan *plan = chapter->plan;
     lazy_traffic sum = {0};
     int64_t cost = 0, calls = 0, temporary = 0, made = 0, memory = 0;
@@ -334,10 +350,7 @@ static void say_totals(lazy_print *print, const lazy_chapter *chapter) {
     lazy_say(print, ", about ");
     lazy_say_ns(print, cost);
     lazy_say(print, " on one core");
-    if (plan->runs) {
-        lazy_say(print, "; has run ");
-        say_count(print, (int64_t)plan->runs, "time");
-    }
+    say_runs(print, story, plan);
     lazy_say(print, "\n");
 }
 
@@ -349,7 +362,7 @@ static void say_plan(lazy_print *print, const lazy_story *story, const lazy_chap
         return;
     }
     lazy_story_choose(story, chapter, shown);
-    say_totals(print, chapter);
+    say_totals(print, story, chapter);
     size_t from = print->text.bytes;
     int32_t hidden = 0;
     if (plan->nsteps)

@@ -24,6 +24,7 @@ struct neap_program {
     int64_t effect_roots;            /* the roots: those of the effects in their order, then the outputs */
     lazy_plan *plan;                 /* NULL until somebody needs it: lazy_program_plan */
     int32_t captures;
+    uint64_t runs; /* of its plan, which others may share */
     uint32_t walk; /* the walk over programs inside each other that met it last (ctx->walk), … */
     int32_t place; /* … and what that notes of it, so that it looks into each only once */
 };

@@ -166,6 +166,7 @@ static int run_with(program_run *run, lazy_gift *gift, int32_t *outputs) {
     run->begun = binding.begun;
     if (status)
         return status;
+    program->runs++;
     status = run_prints(run);
     for (int64_t k = 0; k < program->outputs.n && status == 0; k++) {
         neap_node *node = root_result(run, program->effect_roots + k, program->outputs.at[k]);

@@ -68,11 +68,7 @@ local function add_summary(lines, facts)
         lines[1] = "a jitted function that was not called yet: it has no program"
         return
     end
-    local hits = 0
-    for _, entry in ipairs(facts.entries) do hits = hits + entry.hits end
-    lines[1] = ("a jitted function: recorded %d time%s, %d program%s of %d KiB kept, which %d calls have run"):format(
-        facts.traces, facts.traces == 1 and "" or "s", #facts.entries, #facts.entries == 1 and "" or "s",
-        math.ceil(facts.bytes / 1024), hits)
+    lines[1] = "a jitted function: " .. tostring(facts):match "[^\n]*"
     if facts.reason then lines[2] = "recorded again the last time because " .. facts.reason end
 end
 

@@ -508,9 +508,27 @@ local function entry_facts(state, form, record)
     return facts
 end
 
+local function counted(n, noun) return ("%d %s%s"):format(n, noun, n == 1 and "" or "s") end
+
+--- "recorded 2 times, 2 programs of 7 KiB kept, run by 5 calls", and a line for each program.
+local Facts = {}
+
+function Facts.__tostring(facts)
+    local hits, lines = 0, { "" }
+    for k, entry in ipairs(facts.entries) do
+        hits = hits + entry.hits
+        lines[k + 1] = ("  (%s): %d KiB, run by %s"):format(entry.arguments, math.ceil(entry.bytes / 1024),
+                                                            counted(entry.hits, "call"))
+    end
+    lines[1] = ("recorded %s, %s of %d KiB kept, run by %s"):format(
+        counted(facts.traces, "time"), counted(#facts.entries, "program"), math.ceil(facts.bytes / 1024),
+        counted(hits, "call"))
+    return table.concat(lines, "\n")
+end
+
 --- What np.jit_cache returns, and the program of each entry.
 function jits.facts(state)
-    local facts = { traces = state.traces, reason = state.reason, bytes = 0, entries = {} }
+    local facts = setmetatable({ traces = state.traces, reason = state.reason, bytes = 0, entries = {} }, Facts)
     for _, form in pairs(state.forms) do
         for _, record in ipairs(form.records or {}) do
             if C.neap_form_entry(form.cform, record.number, entry_info) == OK then
@@ -538,8 +556,8 @@ end
 --- np.jit_cache(f): what a jitted function has recorded: { traces = how often, reason = why the last time, in words,
 -- bytes, entries = { { arguments, hits, bytes, captures = names of variables that are read at each call, constructed =
 -- names of constructors around it, bound = number of arrays that belong to the program, donated, used_up, kept = why
--- the last donated array was not used up }, … } }. A program that was not used for long is dropped when all of them
--- take more than 256 MiB.
+-- the last donated array was not used up }, … } }. tostring tells it in a line, and one for each entry. A
+-- program that was not used for long is dropped when all of them take more than 256 MiB.
 function np.jit_cache(f)
     local state = jits.state_of(f)
     if not state then core.bad_argument("jit_cache", 1, "f", "a function that np.jit made", f) end

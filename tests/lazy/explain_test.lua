@@ -228,6 +228,19 @@ check.test("a jitted function tells of each of its programs", function()
     check.raises(function() told:dot(3) end, "there is no picture 3, there are 2")
 end)
 
+check.test("the runs of a program, and those of others that share its plan", function()
+    local x = ready { 1, 2, 3 }
+    local f = np.jit(function(a) return a * 3 - 0.75 end)
+    f(x):wait()
+    has(np.explain(f), " KiB kept, run by 1 call\n")
+    has(np.explain(f), "has run 1 time\n")
+    local eager = x * 3 - 0.75
+    eager:wait()
+    has(np.explain(f), "has run 1 time, and 1 time for others of the same structure\n")
+    local again = np.trace(function(a) return a * 3 - 0.75 end)(x)
+    has(np.explain(again), "has run 2 times for others of the same structure\n")
+end)
+
 check.test("while tracing", function()
     local told
     np.jit(function(x)

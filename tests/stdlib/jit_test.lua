@@ -606,11 +606,15 @@ check.test("np.jit_cache and np.clear_caches", function()
     check.equal({ facts.traces, #facts.entries, entry.hits, entry.captures, entry.bound, entry.arguments },
                 { 1, 1, 5, { "w" }, 1, "f32[1]" })
     check.ok(tostring(np.explain(f)):find("recorded 1 time, 1 program", 1, true), tostring(np.explain(f)))
+    f(np.ones(2))
+    check.equal(tostring(np.jit_cache(f)):gsub("%d+ KiB", "K"),
+                "recorded 2 times, 2 programs of K kept, run by 6 calls\n"
+                    .. "  (f32[1]): K, run by 5 calls\n  (f32[2]): K, run by 1 call")
     np.clear_caches()
     check.equal(#np.jit_cache(f).entries, 0)
     check.equal(f(np.ones(1)):totable(), { 3 })
     check.equal(f(np.ones(1)):totable(), { 3 })
-    check.equal(count.n, 2)
+    check.equal(count.n, 3)
     check.raises(function() np.jit_cache(print) end, "must be a function that np.jit made")
 end)
 
