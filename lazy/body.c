@@ -430,6 +430,22 @@ static void sum_up(lazy_runner *runner) {
     runner->cost = runner->cost < MOST_COST ? runner->cost + 200 : MOST_COST;
 }
 
+/* Finds the buffers of constants, which were computed as any other array, and may be under way yet. */
+static int find_held(lazy_runner *runner) {
+    int status = 0;
+    for (int p = 0; p < runner->nbodies; p++) {
+        const lazy_body *body = runner->bodies[p];
+        for (int64_t k = 0; k < body->buffers.n && status == 0; k++)
+            status = lazy_push(&runner->held, body->buffers.at[k]);
+        for (int64_t k = 0; k < body->items.n; k++) {
+            const lazy_runner *inner = body->items.at[k].inner;
+            for (int64_t i = 0; inner && i < inner->held.n && status == 0; i++)
+                status = lazy_push(&runner->held, inner->held.at[i]);
+        }
+    }
+    return status;
+}
+
 int lazy_runner_new(neap_ctx *ctx, const lazy_control *control, lazy_runner **out) {
     const lazy_control_shape *shape = &control->shape;
     int nbodies = shape->op == LAZY_OP_call ? 1 : control->nprograms, nin = shape->nin, nresults = control->nresults;
@@ -465,6 +481,8 @@ int lazy_runner_new(neap_ctx *ctx, const lazy_control *control, lazy_runner **ou
         status = body_new(ctx, control, runner->nbodies, runner, &runner->bodies[runner->nbodies]);
     runner->frame = lazy_frame_bytes(runner);
     sum_up(runner);
+    if (status == 0)
+        status = find_held(runner);
     if (status)
         lazy_runner_release(runner);
     else
@@ -482,6 +500,7 @@ void lazy_runner_release(lazy_runner *runner) {
         return;
     for (int p = 0; p < runner->nbodies; p++)
         body_free(runner->bodies[p]);
+    lazy_vector_free(&runner->held);
     free(runner);
 }
 

@@ -76,13 +76,14 @@ struct lazy_runner {
     int operands, xs, first; /* as in lazy_control_shape */
     int64_t length;
     bool reverse;
-    lazy_body **bodies; /* one for each program that is run: not those of a rule */
-    int64_t *in_bytes;  /* by input; of xs: of one slice */
-    int64_t *out_bytes; /* by result; of ys: of one slice */
-    int64_t *places;    /* of the results in the block */
-    bool *fixed;        /* by carry: each turn hands it on as it is, so it has one place, that of its input */
-    size_t frame;       /* bytes of the frame with its tables */
-    size_t bytes;       /* in all */
+    lazy_body **bodies;              /* one for each program that is run: not those of a rule */
+    int64_t *in_bytes;               /* by input; of xs: of one slice */
+    int64_t *out_bytes;              /* by result; of ys: of one slice */
+    int64_t *places;                 /* of the results in the block */
+    LAZY_VECTOR(neap_buffer *) held; /* of constants of the bodies, and of those inside them. BORROWED from these */
+    bool *fixed;  /* by carry: each turn hands it on as it is, so it has one place, that of its input */
+    size_t frame; /* bytes of the frame with its tables */
+    size_t bytes; /* in all */
     int64_t cost;
     int effects;
 };

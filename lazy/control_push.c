@@ -103,13 +103,13 @@ static int compare_vars(const void *a, const void *b) {
     return left < right ? -1 : left > right;
 }
 
-/* The variables of the inputs, each once. */
+/* The variables of the inputs and of constants, each once. */
 static int find_reads(const lazy_job *job, neap_var **reads) {
-    int n = 0;
-    for (int k = 0; k < job->n; k++)
-        reads[k] = neap_buffer_var(job->bufs[k]);
-    qsort(reads, (size_t)job->n, sizeof *reads, compare_vars);
-    for (int k = 0; k < job->n; k++)
+    int n = 0, inputs = job->n, all = inputs + (int)job->runner->held.n;
+    for (int k = 0; k < all; k++)
+        reads[k] = neap_buffer_var(k < inputs ? job->bufs[k] : job->runner->held.at[k - inputs]);
+    qsort(reads, (size_t)all, sizeof *reads, compare_vars);
+    for (int k = 0; k < all; k++)
         if (n == 0 || reads[n - 1] != reads[k])
             reads[n++] = reads[k];
     return n;
@@ -130,7 +130,8 @@ int lazy_control_push(neap_ctx *ctx, const lazy_launch *launch) {
     int status = job_new(ctx, launch, &job);
     if (status)
         return status;
-    neap_var *few[64], **reads = job->n <= 64 ? few : malloc((size_t)job->n * sizeof *reads);
+    size_t most = (size_t)job->n + (size_t)job->runner->held.n;
+    neap_var *few[64], **reads = most <= 64 ? few : malloc(most * sizeof *reads);
     if (!reads) {
         lazy_job_free(job);
         return neap_error(NEAP_E_MEMORY, "out of memory while pushing");

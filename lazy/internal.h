@@ -25,7 +25,8 @@ typedef struct lazy_frame { /* an open callback */
 
 enum { LAZY_MAX_LEVELS = 32 };
 typedef struct lazy_level {
-    bool open, trace, closed; /* closed: a trace that lifts what it reads from outside (lift.c) */
+    bool open, trace, closed; /* closed: a trace that lifts what it reads from outside (lift.c), … */
+    bool derived;             /* … but for what no level knows, if it derives a program of another one */
     int64_t start;            /* first index of the tape */
     lazy_nodes inputs;        /* the last of them stand for … */
     lazy_nodes lifted;        /* … these arrays. One reference each */

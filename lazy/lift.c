@@ -124,17 +124,20 @@ neap_node *lazy_lift(neap_ctx *ctx, int at, neap_node *node) {
     return placeholder;
 }
 
-/* Is it an array from outside of the trace, and no part of any program that reads it? */
-static bool is_outside(int at, const neap_node *node) {
+/* Is it an array from outside of the trace, and no part of any program that reads it? Where a program is derived of one
+ * that is closed, arrays that no level knows come from the rules, and so from constants: the new program holds them. */
+static bool is_outside(const neap_ctx *ctx, int at, const neap_node *node) {
     if (node->levels >> at)
         return false; /* of this trace, or of a level inside it */
+    if (ctx->levels[at].derived)
+        return node->levels;
     bool part = node->op == LAZY_OP_constant || node->flags & LAZY_CONSTRUCTED;
     return node->levels || node->buffer || !part;
 }
 
 int lazy_lift_into(neap_ctx *ctx, int at, int n, neap_node *const *nodes, neap_node **to) {
     for (int k = 0; k < n; k++)
-        if (!(to[k] = is_outside(at, nodes[k]) ? lazy_lift(ctx, at, nodes[k]) : nodes[k]))
+        if (!(to[k] = is_outside(ctx, at, nodes[k]) ? lazy_lift(ctx, at, nodes[k]) : nodes[k]))
             return NEAP_E_MEMORY;
     return 0;
 }

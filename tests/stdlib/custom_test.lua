@@ -292,4 +292,24 @@ check.test("stop_gradient", function()
     check.equal(np.stop_gradient { 1, "a", { x } }[2], "a")
 end)
 
+check.test("a rule in loops around which constants meet", function()
+    local function inner(a, b)
+        return np.vmap(function(c, d) return np.tanh(c) * d end)(np.stack { a, b }, np.stack { b, a })[0]
+    end
+    local function moved(a, b) return (select(2, np.jvp(inner, { a, b }, { b, np.ones(3) }))) end
+    local ruled = np.custom_jvp(moved)
+    ruled:defjvp(function(p, t) return np.jvp(moved, p, t) end)
+    local x, y = np.array { 0.5, -0.4, 1.1 }, np.array { 0.2, 0.8, -0.3 }
+    local function looped(g)
+        return function(a)
+            return (np.scan(function(c)
+                return np.fori_loop(0, 1, function(_, d) return g(d, y) end, c)
+            end, a, nil, { length = 1 }))
+        end
+    end
+    local want = np.jacfwd(function(a) return moved(a, y) end)(x):totable()
+    check.close(np.jacfwd(looped(ruled))(x):totable(), want, 1e-6)
+    check.close(np.jit(np.jacfwd(looped(ruled)))(x):totable(), want, 1e-6)
+end)
+
 check.done()
