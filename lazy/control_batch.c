@@ -89,7 +89,7 @@ static int record_wanted(lazy_batching *g, int level, neap_program *program, con
 static int derive(lazy_batching *g, neap_program *program, const bool *batched, const uint8_t *want,
                   neap_program **derived, bool *out_batched) {
     neap_node **out = nodes_new(program->outputs.n);
-    int level, status = out ? neap_trace_begin(g->ctx, 1, &level) : NEAP_E_MEMORY;
+    int level, status = out ? lazy_trace_derived(g->ctx, &level) : NEAP_E_MEMORY;
     if (status == 0) {
         status = record_wanted(g, level, program, batched, want, out, out_batched);
         if (status == 0)
@@ -476,7 +476,7 @@ static int record_body(flow *f, int level, neap_node **out) {
 
 static int derive_by(flow *f, int (*record)(flow *, int, neap_node **), int n, neap_program **program) {
     neap_node **out = nodes_new(n);
-    int level, status = out ? neap_trace_begin(f->g->ctx, 1, &level) : NEAP_E_MEMORY;
+    int level, status = out ? lazy_trace_derived(f->g->ctx, &level) : NEAP_E_MEMORY;
     if (status == 0) {
         status = record(f, level, out);
         if (status == 0)

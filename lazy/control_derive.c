@@ -51,9 +51,7 @@ int lazy_maker_begin(lazy_maker *m, neap_ctx *ctx, neap_program *program, bool t
     if (!(m->in = calloc(nin + nout + 1, sizeof *m->in)))
         return neap_error(NEAP_E_MEMORY, "out of memory for a program");
     m->out = m->in + nin;
-    int status = neap_trace_begin(ctx, 1, &m->trace);
-    if (status == 0)
-        ctx->levels[m->trace].derived = true;
+    int status = lazy_trace_derived(ctx, &m->trace);
     return status || !tape ? status : neap_tape_begin(ctx, &m->tape);
 }
 

@@ -4,7 +4,9 @@
  * for the backward pass. A rule for reverse mode is two programs: one from the operands to the results and residuals, one
  * from these and cotangents to cotangents. Under a tape the call itself is one of the first program, so its residuals are
  * kept (lazy_call_stored); where the call was part of a program they are computed again. A rule for forward mode is one
- * program, linear in its tangents; for reverse mode it is transposed, on a tape whose tangents have no values.
+ * program, linear in its tangents; for reverse mode it is transposed, on a tape whose tangents have no values: so a
+ * cotangent that needs them tells that the rule is not linear. Branches and loops in the rule read their operands again
+ * in reverse, be they needed or not; with those, the tangents are zeros, as good as any others.
  *
  * Forward mode has no use for a rule for reverse mode, and refuses such a call; but where reverse mode has already used
  * the rule, in derivatives of derivatives, the call is no more than the program that it runs.
@@ -166,7 +168,25 @@ static int vjp_grad(lazy_grad *g) {
 }
 
 /* ---- Rules for forward mode ---------------------------------------------------------------------------------------- */
-/* Tangents of the float operands, without values: placeholders of a trace with aliases on a tape, in the arena. */
+static bool has_control(const neap_program *program) {
+    for (int64_t k = 0; k < program->nodes.n; k++)
+        if (lazy_is_control(program->nodes.at[k]))
+            return true;
+    return false;
+}
+
+/* A tangent of operand k: a placeholder of the trace, or zeros, which are part of the program that is being made around
+ * it, if there is one, and no input of that. BORROWED. */
+static neap_node *new_tangent(lazy_grad *g, int trace, int k) {
+    const lazy_control *control = lazy_control_of(g->node);
+    if (!has_control(control->programs[1]))
+        return lazy_placeholder(g->ctx, trace, &control->shape.in[k], false, g->node->in[k]->device);
+    neap_node *zeros = lazy_zeros_like(g->ctx, g->node->in[k]);
+    int around = lazy_innermost_closed(g->ctx, trace);
+    return zeros && around >= 0 ? lazy_arena(g->ctx, lazy_take_in(g->ctx, around, zeros)) : zeros;
+}
+
+/* Tangents of the float operands with aliases on a tape, in the arena. */
 static int open_tangents(lazy_grad *g, int *trace, int *tape, neap_node **aliases, int *n) {
     const lazy_control_shape *shape = &lazy_control_of(g->node)->shape;
     int status = neap_trace_begin(g->ctx, 0, trace);
@@ -175,7 +195,7 @@ static int open_tangents(lazy_grad *g, int *trace, int *tape, neap_node **aliase
     for (int k = 0; k < shape->operands && status == 0; k++) {
         if (!is_float(&shape->in[k]))
             continue;
-        neap_node *tangent = lazy_placeholder(g->ctx, *trace, &shape->in[k], false, g->node->in[k]->device);
+        neap_node *tangent = new_tangent(g, *trace, k);
         aliases[*n] = tangent ? lazy_arena(g->ctx, lazy_tape_alias(g->ctx, *tape, tangent)) : NULL;
         status = aliases[(*n)++] ? 0 : neap_error_code();
     }

@@ -110,3 +110,10 @@ int neap_tape_alias(neap_ctx *ctx, int level, int32_t id, int32_t *out) {
 int neap_trace_begin(neap_ctx *ctx, int closed, int *level) {
     return level_open(ctx, true, closed, level);
 }
+
+int lazy_trace_derived(neap_ctx *ctx, int *level) {
+    int status = level_open(ctx, true, true, level);
+    if (status == 0)
+        ctx->levels[*level].derived = true;
+    return status;
+}

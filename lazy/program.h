@@ -41,6 +41,8 @@ int lazy_program_plan(neap_program *program);
 /* program.c: neap_trace_end, of nodes. */
 int lazy_trace_end(neap_ctx *ctx, int level, int n, neap_node *const *outputs, neap_program **out);
 
+/* level.c: opens a closed trace in which a program is derived of closed ones: it holds the constants that rules make. */
+int lazy_trace_derived(neap_ctx *ctx, int *level);
 /* lift.c: placeholders of a trace that are like the inputs of a program; BORROWED from the level. */
 int lazy_trace_like(neap_ctx *ctx, int level, const neap_program *program, neap_node **inputs);
 

@@ -292,6 +292,29 @@ check.test("stop_gradient", function()
     check.equal(np.stop_gradient { 1, "a", { x } }[2], "a")
 end)
 
+check.test("a rule with branches and loops in it is transposed", function()
+    local x = np.array { 0.5, -1, 2 }
+    local function with(tangent)
+        local f = np.custom_jvp(function(a) return a * 1 end)
+        return f:defjvp(function(p, t) return f(p[1]), tangent(p[1], t[1]) end)
+    end
+    local branch = with(function(a, t)
+        return np.cond(a:sum():gt(0), function(s) return s * a end, function(s) return s * 7 end, t)
+    end)
+    local loop = with(function(a, t) return (np.scan(function(c) return c * a + t end, t, nil, { length = 2 })) end)
+    local again = with(function(a, t) return np.checkpoint(function(s) return s * a end)(t) end)
+    for k, f in ipairs { branch, loop, again } do
+        local want = ({ x, x * x + x + 1, x })[k]:totable()
+        local function sum(a) return f(a):sum() end
+        check.close(select(2, np.jvp(f, { x }, { np.ones(3) })):totable(), want, 1e-6)
+        check.close(np.grad(sum)(x):totable(), want, 1e-6, "reverse")
+        check.close(np.jit(np.grad(sum))(x):totable(), want, 1e-6, "reverse, jitted")
+        check.close(np.grad(np.jit(sum))(x):totable(), want, 1e-6, "reverse of a program")
+        check.close(np.grad(function(a) return np.vmap(f)(np.stack { a, a }):sum() end)(x):totable(),
+                    (({ x, x * x + x + 1, x })[k] * 2):totable(), 1e-6, "batched")
+    end
+end)
+
 check.test("a rule in loops around which constants meet", function()
     local function inner(a, b)
         return np.vmap(function(c, d) return np.tanh(c) * d end)(np.stack { a, b }, np.stack { b, a })[0]
