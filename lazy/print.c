@@ -12,12 +12,15 @@
  * token #0 is fresh in each program. Unordered effects have none. A run has tokens of its own, which each effect writes when it
  * happens (effects/), so programs need not wait for each other.
  *
+ * The block of bytes that control flow makes, and the nodes that take results out of it, are printed as one line with the
+ * results on its left: "a: f32[], _, b: f32[5] = scan[…] …"; nobody reads the second.
+ *
  * A program that stands in others more than once is printed once, with a name, so the text is as long as what is told:
  *
- *        b: f32[] = call[rule=0 operands=1 results=1 own=0] a {
+ *        b: f32[] = call[operands=1 results=1 own=0] a {
  *          @1(a: f32[]) { … }
  *        }
- *        c: f32[] = call[rule=0 operands=1 results=1 own=0] b {
+ *        c: f32[] = call[operands=1 results=1 own=0] b {
  *          @1
  *        }
  */
@@ -115,11 +118,21 @@ static void say_attribute(lazy_print *print, const neap_node *node, const lazy_a
         lazy_say(print, "%lld", (long long)node->attrs[k]);
 }
 
+/* Of control flow: what nobody asked for is not told. */
+static bool is_default(const neap_node *node, int k) {
+    enum { RULE = 1, REVERSE = 2, UNROLL = 3 };
+    if (node->op == LAZY_OP_scan)
+        return k == REVERSE ? node->attrs[k] == 0 : k == UNROLL && node->attrs[k] == 1;
+    return node->op == LAZY_OP_call && k == RULE && node->attrs[k] == NEAP_RULE_NONE;
+}
+
 /* "[axis=0]", "[shape=2,3]", "[start=0,1 step=1,1 count=3,2]". Lists without elements are left out. */
 static void say_attributes(lazy_print *print, const neap_node *node) {
     lazy_attr_names names = lazy_attr_names_of(lazy_node_op(node));
     const char *between = "[";
     for (int w = lazy_is_control(node); w < names.nfixed + names.nrepeat && w < node->nattrs; w++) {
+        if (is_default(node, w))
+            continue;
         lazy_say(print, "%s%.*s=", between, names.names[w].bytes, names.names[w].at);
         say_attribute(print, node, &names, w);
         for (int k = w + names.nrepeat; w >= names.nfixed && k < node->nattrs; k += names.nrepeat) {
@@ -175,7 +188,7 @@ void lazy_say_quoted(lazy_print *print, const char *text, size_t bytes) {
 
 int lazy_print_finish(lazy_print *print, char *text, size_t capacity, size_t *bytes) {
     *bytes = print->text.bytes;
-    if (print->status == 0 && print->text.bytes)
+    if (print->status == 0 && print->text.bytes && capacity)
         memcpy(text, print->text.data, print->text.bytes < capacity ? print->text.bytes : capacity);
     lazy_text_free(&print->text);
     return print->status;
@@ -288,6 +301,139 @@ static void say_print(lazy_print *print, const lazy_effect *effect, int64_t toke
     }
 }
 
+/* ---- Results of control flow ---------------------------------------------------------------------------------------- */
+/* The block that a node of control flow makes has no name: its results, the nodes that take them out of it, stand in its
+ * place. Only where something else reads the block they are items as any. */
+enum { ITEM, JOINED, LEFT_OUT }; /* as any; a control node with its results; one of these */
+
+typedef struct part {
+    int64_t block, result, item; /* items by place; several may take the same result */
+    neap_node *node;
+} part;
+
+typedef struct sheet { /* a program as it is printed */
+    const neap_program *program;
+    lazy_items items;
+    uint8_t *how;            /* by item */
+    LAZY_VECTOR(part) parts; /* by block and result */
+} sheet;
+
+static bool is_block(const neap_node *node) {
+    return lazy_is_made(node) && lazy_is_control(node);
+}
+
+static int compare_parts(const void *a, const void *b) {
+    const part *left = a, *right = b;
+    if (left->block != right->block)
+        return left->block < right->block ? -1 : 1;
+    if (left->result != right->result)
+        return left->result < right->result ? -1 : 1;
+    return (left->item > right->item) - (left->item < right->item);
+}
+
+/* These read their blocks as they are. */
+static void read_whole(sheet *s, int64_t n, neap_node *const *nodes) {
+    for (int64_t k = 0; k < n; k++)
+        if (is_block(nodes[k]))
+            s->how[nodes[k]->index] = ITEM;
+}
+
+static int read_item(sheet *s, int64_t k) {
+    neap_node *node = s->items.at[k].node;
+    if (!node)
+        read_whole(s, s->items.at[k].effect->nodes.n, s->items.at[k].effect->nodes.at);
+    else if (lazy_is_made(node) && lazy_node_op(node)->flags & LAZY_OP_PART && is_block(node->in[0]))
+        return lazy_push(
+            &s->parts,
+            ((part){.block = node->in[0]->index, .result = lazy_node_attrs(node)[0], .item = k, .node = node}));
+    else if (lazy_is_made(node))
+        read_whole(s, node->nin, node->in);
+    return 0;
+}
+
+static void sheet_free(sheet *s) {
+    lazy_vector_free(&s->items);
+    lazy_vector_free(&s->parts);
+    free(s->how);
+}
+
+/* Also after a failure there is something to free. */
+static int sheet_new(sheet *s, const neap_program *program) {
+    *s = (sheet){.program = program};
+    int status = lazy_program_list(program, &s->items);
+    if (status == 0 && !(s->how = calloc((size_t)s->items.n + 1, 1)))
+        status = neap_error(NEAP_E_MEMORY, "out of memory for a text");
+    for (int64_t k = 0; k < s->items.n && status == 0; k++)
+        if (s->items.at[k].node && is_block(s->items.at[k].node)) {
+            s->items.at[k].node->index = (uint32_t)k;
+            s->how[k] = JOINED;
+        }
+    for (int64_t k = 0; k < s->items.n && status == 0; k++)
+        status = read_item(s, k);
+    if (status)
+        return status;
+    read_whole(s, program->outputs.n, program->outputs.at);
+    for (int64_t p = 0; p < s->parts.n; p++)
+        if (s->how[s->parts.at[p].block] == JOINED)
+            s->how[s->parts.at[p].item] = LEFT_OUT;
+    if (s->parts.n)
+        qsort(s->parts.at, (size_t)s->parts.n, sizeof *s->parts.at, compare_parts);
+    return 0;
+}
+
+/* The first part from `from` on that belongs to item k or one behind it. */
+static int64_t parts_of(const sheet *s, int64_t from, int64_t k) {
+    while (from < s->parts.n && s->parts.at[from].block < k)
+        from++;
+    return from;
+}
+
+static bool same_result(const part *a, const part *b) {
+    return a->block == b->block && a->result == b->result;
+}
+
+/* Names all that is printed; results where their control node stands. */
+static int sheet_number(const sheet *s) {
+    naming n;
+    int64_t p = 0;
+    int status = number_inputs(&n, s->program);
+    for (int64_t k = 0; k < s->items.n && status == 0; k++) {
+        neap_node *node = s->items.at[k].node;
+        if (!node || lazy_is_literal(node) || s->how[k] == LEFT_OUT)
+            continue;
+        if (s->how[k] == ITEM)
+            node->index = naming_next(&n);
+        for (p = parts_of(s, p, k); s->how[k] == JOINED && p < s->parts.n && s->parts.at[p].block == k; p++) {
+            bool again = p > 0 && same_result(&s->parts.at[p - 1], &s->parts.at[p]);
+            s->parts.at[p].node->index = again ? s->parts.at[p - 1].node->index : naming_next(&n);
+        }
+    }
+    free(n.taken);
+    return status;
+}
+
+/* "a: f32[], _, b: f32[5]": the results; of those that nobody reads "_", or "_*3" for three of them. */
+static void say_results(lazy_print *print, const sheet *s, int64_t k, int64_t p) {
+    int64_t at = 0, n = lazy_control_of(s->items.at[k].node)->nresults;
+    const char *between = "";
+    while (at < n) {
+        bool named = p < s->parts.n && s->parts.at[p].block == k;
+        int64_t to = named ? s->parts.at[p].result : n;
+        if (to > at)
+            lazy_say(print, to > at + 1 ? "%s_*%lld" : "%s_", between, (long long)(to - at));
+        between = to > at ? ", " : between;
+        if (named) {
+            lazy_say(print, "%s", between);
+            lazy_say_typed(print, s->parts.at[p].node);
+            between = ", ";
+        }
+        while (p < s->parts.n && s->parts.at[p].block == k && s->parts.at[p].result == to)
+            p++;
+        at = to + 1;
+    }
+}
+
+/* ---- Programs inside others ----------------------------------------------------------------------------------------- */
 static void say_inner(lazy_print *print, neap_program *program, int depth);
 
 /* The programs of a node, as deep as they stand inside each other. */
@@ -300,19 +446,29 @@ static void say_programs(lazy_print *print, const neap_node *node, int depth) {
     lazy_say(print, "%*s}", 2 * depth, "");
 }
 
-static void say_node(lazy_print *print, const lazy_item *item, int64_t token, int depth) {
-    const neap_node *node = item->node;
-    bool ordered = lazy_is_ordered(item);
+/* What stands in front of an op: its token and its results; returns false if there is none. */
+static bool say_left(lazy_print *print, const sheet *s, int64_t k, int64_t p, int64_t token) {
+    const neap_node *node = s->items.at[k].node;
+    bool ordered = lazy_is_ordered(&s->items.at[k]), none = s->how[k] == JOINED && !lazy_control_of(node)->nresults;
     if (ordered)
-        lazy_say(print, "#%lld, ", (long long)token);
-    lazy_say_typed(print, node);
-    lazy_say(print, " = ");
+        lazy_say(print, none ? "#%lld: token" : "#%lld, ", (long long)token);
+    if (s->how[k] == JOINED)
+        say_results(print, s, k, p);
+    else
+        lazy_say_typed(print, node);
+    return ordered || !none;
+}
+
+static void say_node(lazy_print *print, const sheet *s, int64_t k, int64_t p, int64_t token, int depth) {
+    const neap_node *node = s->items.at[k].node;
+    if (say_left(print, s, k, p, token))
+        lazy_say(print, " = ");
     if (!lazy_is_made(node)) {
         say_data(print, node);
         return;
     }
     say_head(print, node);
-    if (ordered)
+    if (lazy_is_ordered(&s->items.at[k]))
         lazy_say(print, " #%lld", (long long)token - 1);
     say_operands(print, node);
     if (lazy_is_control(node))
@@ -341,9 +497,9 @@ int lazy_items_number(const neap_program *program, const lazy_items *items) {
     return status;
 }
 
-static void say_program(lazy_print *print, const char *name, const neap_program *program, const lazy_items *items,
-                        int depth) {
-    int64_t token = 0;
+static void say_program(lazy_print *print, const char *name, const sheet *s, int depth) {
+    const neap_program *program = s->program;
+    int64_t token = 0, p = 0;
     lazy_say(print, "%*s%s(", 2 * depth, "", name);
     say_ports(print, &program->inputs, &program->input_names);
     lazy_say(print, ")");
@@ -353,19 +509,20 @@ static void say_program(lazy_print *print, const char *name, const neap_program 
         lazy_say(print, ")");
     }
     lazy_say(print, " {\n");
-    for (int64_t k = 0; k < items->n; k++) {
-        const lazy_item *item = &items->at[k];
-        if (item->node && lazy_is_literal(item->node))
+    for (int64_t k = 0; k < s->items.n; k++) {
+        const lazy_item *item = &s->items.at[k];
+        if (s->how[k] == LEFT_OUT || (item->node && lazy_is_literal(item->node)))
             continue;
         token += lazy_is_ordered(item);
+        p = parts_of(s, p, k);
         lazy_say(print, "%*s", 2 * depth + 2, "");
         if (item->node)
-            say_node(print, item, token, depth + 1);
+            say_node(print, s, k, p, token, depth + 1);
         else
             say_print(print, item->effect, token);
         lazy_say(print, "\n");
         if (item->node && lazy_is_control(item->node) && print->status == 0) /* inner programs share constructors */
-            print->status = lazy_items_number(program, items);
+            print->status = sheet_number(s);
     }
     lazy_say(print, "%*sreturn", 2 * depth + 2, "");
     for (int64_t k = 0; k < program->outputs.n; k++) {
@@ -402,7 +559,7 @@ static int find_shared(const neap_program *program) {
 /* A program that stands in many places is printed at the first of them, as @1 and on; elsewhere its name stands. */
 static void say_inner(lazy_print *print, neap_program *program, int depth) {
     const neap_program *outer = print->named;
-    lazy_items items = {0};
+    sheet s = {0};
     char name[16] = "";
     bool known = program->place > 0;
     if (program->place == SHARED)
@@ -415,13 +572,13 @@ static void say_inner(lazy_print *print, neap_program *program, int depth) {
     }
     print->named = program;
     if (print->status == 0)
-        print->status = lazy_program_list(program, &items);
+        print->status = sheet_new(&s, program);
     if (print->status == 0)
-        print->status = lazy_items_number(program, &items);
+        print->status = sheet_number(&s);
     if (print->status == 0)
-        say_program(print, name, program, &items, depth);
+        say_program(print, name, &s, depth);
     lazy_say(print, "\n");
-    lazy_vector_free(&items);
+    sheet_free(&s);
     print->named = outer;
 }
 
@@ -451,19 +608,19 @@ static void cut_lines(lazy_print *print, int lines) {
 
 int neap_program_text(neap_program *program, int lines, char *text, size_t capacity, size_t *bytes) {
     lazy_print print = {.named = program};
-    lazy_items items = {0};
+    sheet s = {0};
     if (!program->ctx)
         return neap_error(NEAP_E_STATE, "program: its session has ended");
     program->ctx->walk++;
     print.status = find_shared(program);
     if (print.status == 0)
-        print.status = lazy_program_list(program, &items);
+        print.status = sheet_new(&s, program);
     if (print.status == 0)
-        print.status = lazy_items_number(program, &items);
+        print.status = sheet_number(&s);
     if (print.status == 0)
-        say_program(&print, "program", program, &items, 0);
+        say_program(&print, "program", &s, 0);
     if (print.status == 0 && lines > 0)
         cut_lines(&print, lines);
-    lazy_vector_free(&items);
+    sheet_free(&s);
     return lazy_print_finish(&print, text, capacity, bytes);
 }

@@ -38,6 +38,47 @@ check.test("inputs and outputs by name, tokens, constants, captures, constructor
 }]])
 end)
 
+check.test("control flow has its results on the left", function()
+    local function sums(x)
+        local total, list, double = np.scan(function(c, part)
+            print(c)
+            return c + part, { c, c * 2, c - 1, c + part }
+        end, 0, x, { reverse = true })
+        return list[4], total, double
+    end
+    check.equal(tostring(np.trace(sums)(np.ones(3))), [[
+program(x: f32[3]) -> (out1: f32[3], out2: f32[]) {
+  #1, a: f32[], _*3, b: f32[3] = scan[length=3 reverse=1 carries=1 xs=1] #0 0 x {
+    (a: f32[], b: f32[]) {
+      #1: token = print[ordered] #0 a "\n"
+      c: f32[] = add a b
+      d: f32[] = multiply a 2
+      e: f32[] = subtract a 1
+      f: f32[] = add a b
+      return c, a, d, e, f
+    }
+  }
+  return b, a
+}]])
+    check.equal(tostring(np.trace(function(x) return np.cond(x:sum():gt(0), np.sin, np.cos, x) end)(np.ones(2))), [[
+program(x: f32[2]) -> (out: f32[2]) {
+  a: f32[] = sum[axes=0] x
+  b: bool[] = greater a 0
+  c: i32[] = astype[dtype=i32] b
+  d: f32[2] = cond[operands=1 own=0,0] c x {
+    (a: f32[2]) {
+      b: f32[2] = cos a
+      return b
+    }
+    (a: f32[2]) {
+      b: f32[2] = sin a
+      return b
+    }
+  }
+  return d
+}]])
+end)
+
 check.test("letters that inputs have taken are left out; a text can be cut", function()
     local program = np.trace(function(c, a) return ((a + c) * a):sum() - 1e-300 end)(np.ones(2), np.ones(2))
     check.equal(tostring(program), [[
