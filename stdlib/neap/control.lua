@@ -494,7 +494,7 @@ function np.fori_loop(lower, upper, body, init)
     local function as_array(bound, other)
         if is_array(bound) and not is_weak(bound) then return bound end
         local like = is_array(other) and not is_weak(other) and dtypes[array_info(other).dtype].name or "i32"
-        return array_of(bound) + core.number(0, core.dtype_codes[like]) -- a number argument must be integral at each call
+        return array_of(bound) + core.number(0, core.dtype_codes[like]) -- a number argument must be integral
     end
     local first, last = as_array(lower, upper), as_array(upper, lower)
     local carry, form = carry_of("fori_loop", { init, first, last }, 1), form_of("fori_loop", init)

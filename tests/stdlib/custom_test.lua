@@ -293,7 +293,7 @@ check.test("stop_gradient", function()
 end)
 
 check.test("a rule with branches and loops in it is transposed", function()
-    local x = np.array { 0.5, -1, 2 }
+    local at = np.array { 0.5, -1, 2 }
     local function with(tangent)
         local f = np.custom_jvp(function(a) return a * 1 end)
         return f:defjvp(function(p, t) return f(p[1]), tangent(p[1], t[1]) end)
@@ -304,14 +304,14 @@ check.test("a rule with branches and loops in it is transposed", function()
     local loop = with(function(a, t) return (np.scan(function(c) return c * a + t end, t, nil, { length = 2 })) end)
     local again = with(function(a, t) return np.checkpoint(function(s) return s * a end)(t) end)
     for k, f in ipairs { branch, loop, again } do
-        local want = ({ x, x * x + x + 1, x })[k]:totable()
+        local want = ({ at, at * at + at + 1, at })[k]:totable()
         local function sum(a) return f(a):sum() end
-        check.close(select(2, np.jvp(f, { x }, { np.ones(3) })):totable(), want, 1e-6)
-        check.close(np.grad(sum)(x):totable(), want, 1e-6, "reverse")
-        check.close(np.jit(np.grad(sum))(x):totable(), want, 1e-6, "reverse, jitted")
-        check.close(np.grad(np.jit(sum))(x):totable(), want, 1e-6, "reverse of a program")
-        check.close(np.grad(function(a) return np.vmap(f)(np.stack { a, a }):sum() end)(x):totable(),
-                    (({ x, x * x + x + 1, x })[k] * 2):totable(), 1e-6, "batched")
+        check.close(select(2, np.jvp(f, { at }, { np.ones(3) })):totable(), want, 1e-6)
+        check.close(np.grad(sum)(at):totable(), want, 1e-6, "reverse")
+        check.close(np.jit(np.grad(sum))(at):totable(), want, 1e-6, "reverse, jitted")
+        check.close(np.grad(np.jit(sum))(at):totable(), want, 1e-6, "reverse of a program")
+        check.close(np.grad(function(a) return np.vmap(f)(np.stack { a, a }):sum() end)(at):totable(),
+                    (({ at, at * at + at + 1, at })[k] * 2):totable(), 1e-6, "batched")
     end
 end)
 
@@ -322,17 +322,17 @@ check.test("a rule in loops around which constants meet", function()
     local function moved(a, b) return (select(2, np.jvp(inner, { a, b }, { b, np.ones(3) }))) end
     local ruled = np.custom_jvp(moved)
     ruled:defjvp(function(p, t) return np.jvp(moved, p, t) end)
-    local x, y = np.array { 0.5, -0.4, 1.1 }, np.array { 0.2, 0.8, -0.3 }
+    local at, by = np.array { 0.5, -0.4, 1.1 }, np.array { 0.2, 0.8, -0.3 }
     local function looped(g)
         return function(a)
             return (np.scan(function(c)
-                return np.fori_loop(0, 1, function(_, d) return g(d, y) end, c)
+                return np.fori_loop(0, 1, function(_, d) return g(d, by) end, c)
             end, a, nil, { length = 1 }))
         end
     end
-    local want = np.jacfwd(function(a) return moved(a, y) end)(x):totable()
-    check.close(np.jacfwd(looped(ruled))(x):totable(), want, 1e-6)
-    check.close(np.jit(np.jacfwd(looped(ruled)))(x):totable(), want, 1e-6)
+    local want = np.jacfwd(function(a) return moved(a, by) end)(at):totable()
+    check.close(np.jacfwd(looped(ruled))(at):totable(), want, 1e-6)
+    check.close(np.jit(np.jacfwd(looped(ruled)))(at):totable(), want, 1e-6)
 end)
 
 check.done()
