@@ -5,7 +5,7 @@
  *
  * The first attribute of such a node points to its lazy_control, which owns the programs; the other attributes say how
  * many of the inputs are what (see the rows). Programs are closed: all that they read is an input of theirs, and so of the
- * node. With one result the node is the result; else it is a block of bytes, of which `part` nodes are the results.
+ * node. Its value is a block of bytes, of which `part` nodes are the results.
  *
  * Nodes, programs and a lazy_control belong to the context's thread. A *runner* is what other threads need: it keeps plans
  * and buffers alive, changes never, and is counted atomically. body.c makes it, body_run.c interprets it.
