@@ -145,7 +145,7 @@ static int check_outer(const neap_program *program, uint32_t bit) {
         if (!(node->levels & bit) && node->levels)
             return neap_error(NEAP_E_TRACE,
                               "the function reads an array that belongs to an open gradient or trace around "
-                              "it, but not from a local variable or an argument; pass it as an argument");
+                              "it, which cannot be bound to a program; pass it as an argument");
         if (!(node->levels & bit) && node->flags & LAZY_ABSTRACT)
             return neap_error(NEAP_E_TRACE, "the function uses an array of a trace that has ended");
     }

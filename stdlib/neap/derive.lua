@@ -50,7 +50,9 @@ function derive.on_tape(name, user_function, positions, given, body, check)
             arguments[position] = alias_argument(name, position, given[position], level, tape.aliases)
         end
         if check then check(tape) end
-        tape.results = pack(user_function(unpack(arguments, 1, given.n)))
+        local results = pack(user_function(unpack(arguments, 1, given.n)))
+        while results.n > 1 and results[results.n] == nil do results.n = results.n - 1 end -- as of np.scan without ys
+        tape.results = results
         return body(tape)
     end)
 end

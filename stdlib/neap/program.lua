@@ -308,8 +308,9 @@ end
 
 --- np.trace(f)(args…): the program of f for arguments of that form: printable, and callable with such arguments. Arrays
 -- around f are bound to it. Its inputs are named after f's parameters, its outputs after the keys of results.
-function np.trace(f)
+function np.trace(f, ...)
     local user_function = check_function("trace", f)
+    if select("#", ...) > 0 then raise("trace", "takes a function alone: np.trace(f)(…) traces it for arguments") end
     local function tracer(...)
         local given = pack(...)
         local arguments = arguments_of(given)

@@ -246,4 +246,8 @@ check.test("the verifier on demand", function()
     check.raises(function() return np.debug.verify(3) end, "must be a program or a jitted function")
 end)
 
+check.test("np.trace takes a function alone", function()
+    check.raises(function() return np.trace(function(x) return x end, np.ones(2)) end, "takes a function alone")
+end)
+
 check.done()

@@ -205,6 +205,13 @@ check.test("errors name the argument and what was expected", function()
     check.raises(function() np.jvp(nil, { x }, { x }) end, "argument 1")
 end)
 
+check.test("what a loop returns for no ys may be returned on", function()
+    local function sum(a) return np.scan(function(c, v) return c + v end, np.zeros {}, a) end
+    local total, pull = np.vjp(sum, x:reshape(-1))
+    check.equal(total:item(), x:sum():item())
+    check.equal(pull(np.ones {}):totable(), np.ones_like(x):reshape(-1):totable())
+end)
+
 check.test("an error leaves no level open", function()
     for _ = 1, 40 do -- more than there can be levels
         pcall(np.vjp, function(a) return a:matmul(a, a) end, x)
