@@ -1,7 +1,8 @@
 --- complete.lua: completions at the prompt: Lua keywords, globals, and the fields behind a path such as np.random.
 --
 -- Only what can be read without side effects is followed: raw fields, __index where that is a table, an array's methods
--- and fields, and names that a table loads when they are first used (`__late` of its metatable).
+-- and fields, and names that a table loads when they are first used (`__late` of its metatable): a path through one of
+-- them, such as np.linalg., loads it.
 local core = require "neap.core"
 local complete = {}
 
@@ -30,7 +31,10 @@ end
 local function field(value, key)
     for _, holder in ipairs(holders(value)) do
         local found = rawget(holder, key)
-        if found ~= nil then return found end
+        if found ~= nil then
+            local meta = debug.getmetatable(value)
+            return type(meta) == "table" and rawget(meta, "__late") and value[key] or found
+        end
     end
     return nil
 end

@@ -60,13 +60,6 @@ int neap_trace_input(neap_ctx *ctx, int level, int dtype, int weak, int device, 
     return node ? lazy_publish(ctx, lazy_retain(node), out) : NEAP_E_MEMORY;
 }
 
-int lazy_trace_like(neap_ctx *ctx, int level, const neap_program *program, neap_node **inputs) {
-    for (int64_t k = 0; k < program->inputs.n; k++)
-        if (!(inputs[k] = placeholder_like(ctx, level, program->inputs.at[k])))
-            return NEAP_E_MEMORY;
-    return 0;
-}
-
 /* ---- Lifting ------------------------------------------------------------------------------------------------------- */
 static uint64_t place_of(const lazy_level *level, const neap_node *node) {
     return ((uint64_t)(uintptr_t)node >> 4) * 0x9e3779b97f4a7c15u >> 20 & (uint64_t)(level->lift_places - 1);

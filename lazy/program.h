@@ -43,9 +43,6 @@ int lazy_trace_end(neap_ctx *ctx, int level, int n, neap_node *const *outputs, n
 
 /* level.c: opens a closed trace in which a program is derived of closed ones: it holds the constants that rules make. */
 int lazy_trace_derived(neap_ctx *ctx, int *level);
-/* lift.c: placeholders of a trace that are like the inputs of a program; BORROWED from the level. */
-int lazy_trace_like(neap_ctx *ctx, int level, const neap_program *program, neap_node **inputs);
-
 /* deferred.c: an alias of a node from outside that is part of the trace: what is computed from it is so too, and not bound.
  * OWNED. */
 neap_node *lazy_take_in(neap_ctx *ctx, int level, neap_node *node);

@@ -181,6 +181,14 @@ local function forms_of(name, values)
     return forms
 end
 
+--- The dtype that residuals and tangents of numbers take, as if they met the arguments.
+local function float_of(forms)
+    for _, form in ipairs(forms.arrays) do
+        if form.kind == "f" and not form.weak then return form.dtype end
+    end
+    return "f32"
+end
+
 --- Trees like those of forms with the arrays of a list in the places of floats, and false in all others.
 local function with_floats(name, forms, list)
     local used, values = 0, { n = forms.n }
@@ -188,18 +196,19 @@ local function with_floats(name, forms, list)
         values[k] = trees.rebuild(name, forms[k], function(form)
             if not form or form.kind ~= "f" then return false end
             used = used + 1
-            return list[used]
+            return form.weak and np.astype(list[used], float_of(forms)) or list[used]
         end)
     end
     return values
 end
 
---- Appends what stands in a tree for the floats of a form to a list; nothing, nil or false, stands for zeros.
+--- Appends what stands in a tree for the floats of a form to a list; nothing, nil or false, stands for zeros. What
+-- belongs to a number is left out of account, as that of a number that is known.
 local function take_floats(name, value, form, list, path)
     if form == false then return end
     if derive.is_form(form) then
         if form.kind ~= "f" then return end
-        if not value then value = np.zeros(form.spec.shape, { dtype = form.dtype }) end
+        if not value or form.weak then value = np.zeros(form.spec.shape, { dtype = form.dtype }) end
         list[#list + 1] = derive.fitting(name, value, form, path)
         return
     end
@@ -263,7 +272,10 @@ local function record_vjp(self, ...)
                   forms.n)
         end
         saved, with_saved = split(name, { n = 1, results[forms.n + 1] })
-        for k, x in ipairs(saved) do saved_specs[k] = derive.form(x).spec end
+        for k, x in ipairs(saved) do
+            if core.info(x).weak ~= 0 then saved[k] = np.astype(x, float_of(wanted)) end
+            saved_specs[k] = derive.form(saved[k]).spec
+        end
         return pack(take_results(name, "fwd", results, forms), saved)
     end)
 

@@ -102,7 +102,8 @@ end
 
 -- ---- Forms ----------------------------------------------------------------------------------------------------------
 
---- Stands for an array in the form of a tree: { dtype, kind, shape = its text, spec = for a placeholder }.
+--- Stands for an array in the form of a tree: { dtype, kind, shape = its text, spec = for a placeholder, weak = whether
+-- it is a number that a trace knows nothing of }.
 local Form = {}
 
 function derive.form(x)
@@ -110,7 +111,8 @@ function derive.form(x)
     for k = 1, known.ndim do dims[k] = tonumber(known.shape[k - 1]) end
     local device = known.committed ~= 0 and known.device or nil
     local dtype, spec = core.dtypes[known.dtype], staging.Spec { dtype = known.dtype, shape = dims, device = device }
-    return setmetatable({ dtype = dtype.name, kind = dtype.kind, shape = core.shape_text(dims), spec = spec }, Form)
+    return setmetatable({ dtype = dtype.name, kind = dtype.kind, shape = core.shape_text(dims), spec = spec,
+                          weak = known.weak ~= 0 }, Form)
 end
 
 function derive.is_form(value)

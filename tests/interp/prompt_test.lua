@@ -97,6 +97,9 @@ editing_test("tab completes fields of np and globals", function()
     terminal:send "type(np.expla\t)\n" -- which is not loaded yet
     terminal:expect "function\r\n"
     terminal:expect "> "
+    terminal:send "type(np.linalg.chol\t)\n" -- behind a part that is not loaded yet
+    terminal:expect "function\r\n"
+    terminal:expect "> "
     terminal:send "math.fl\t(1.5)\n"
     terminal:expect "1\r\n"
     terminal:expect "> "

@@ -335,4 +335,19 @@ check.test("a rule in loops around which constants meet", function()
     check.close(np.jit(np.jacfwd(looped(ruled)))(at):totable(), want, 1e-6)
 end)
 
+check.test("numbers that a trace does not know may be arguments of functions with rules", function()
+    local vjp = np.custom_vjp(function(c, v) return c * v end)
+    vjp:defvjp(function(c, v) return c * v, { c, v } end, function(r, ct) return ct * r[2], ct * r[1] end)
+    local jvp = np.custom_jvp(function(c, v) return c * v end)
+    jvp:defjvp(function(p, t) return p[1] * p[2], t[1] * p[2] + t[2] * p[1] end)
+    for _, f in ipairs { vjp, jvp } do
+        for _, dtype in ipairs { "f32", "f64" } do
+            local row = np.array({ 1, 2, 3 }, { dtype = dtype })
+            check.equal(np.jit(np.grad(function(v, n) return f(n, v):sum() end))(row, 2):totable(), { 2, 2, 2 })
+            local function product(v) return (np.scan(function(c, w) return f(c, w) end, 1, v)) end
+            check.equal(np.grad(product)(row):totable(), { 6, 3, 2 })
+        end
+    end
+end)
+
 check.done()
