@@ -15,7 +15,7 @@
 typedef struct lazy_print { /* all zero: empty */
     lazy_text text;
     const neap_program *named; /* whose inputs go by their own names; NULL: all go by letters */
-    int32_t nshared; /* programs inside others that have got a name, since they stand there more than once */
+    int32_t nshared;           /* programs inside others that have got a name, since they stand there more than once */
     int status;
 } lazy_print;
 
