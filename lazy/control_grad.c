@@ -139,8 +139,12 @@ static int branch_inputs(lazy_maker *m, const lazy_control_shape *shape, int p, 
     return status;
 }
 
+/* Makes what is derived of branch p. */
+typedef int branch_maker(void *arg, const lazy_control *control, int p, const bool *key, neap_program **made);
+
 /* The gradient of branch p: zeros for what belongs to other branches. */
-static int branch_gradient(lazy_grad *g, const lazy_control *control, int p, const bool *wants, neap_program **made) {
+static int branch_gradient(void *arg, const lazy_control *control, int p, const bool *wants, neap_program **made) {
+    lazy_grad *g = arg;
     const lazy_control_shape *shape = &control->shape;
     int n = 0, nin = shape->nin;
     lazy_maker m;
@@ -219,24 +223,32 @@ static bool *gradient_key(const lazy_grad *g, const lazy_control *control) {
     return key;
 }
 
+/* The programs that `make` derives of the branches for this key: those that the node has kept, or new ones. BORROWED. */
+static int derive_branches(lazy_control *control, char kind, int nkey, const bool *key, branch_maker *make, void *arg,
+                           neap_program ***programs) {
+    int n = control->nprograms, made = 0;
+    if ((*programs = lazy_derived_find(control, kind, nkey, key)) != NULL)
+        return 0;
+    neap_program **list = calloc((size_t)n, sizeof *list);
+    int status = list ? 0 : out_of_memory();
+    for (; made < n && status == 0; made += status == 0)
+        status = make(arg, control, made, key, &list[made]);
+    if (status == 0 && !(*programs = lazy_derived_keep(control, kind, nkey, key, n, list)))
+        status = NEAP_E_MEMORY;
+    else if (status)
+        forget(list, made), list = NULL;
+    free(list);
+    return status;
+}
+
 int lazy_cond_grad(lazy_grad *g) {
     lazy_control *control = lazy_control_of(g->node);
-    int n = control->nprograms, nkey = control->shape.nin + control->nresults, made = 0, status = 0;
+    int n = control->nprograms, nkey = control->shape.nin + control->nresults;
     bool *key = gradient_key(g, control);
     if (!key)
         return NEAP_E_MEMORY;
-    neap_program **programs = lazy_derived_find(control, 'g', nkey, key);
-    if (!programs) {
-        neap_program **list = calloc((size_t)n, sizeof *list);
-        status = list ? 0 : out_of_memory();
-        for (; made < n && status == 0; made += status == 0)
-            status = branch_gradient(g, control, made, key, &list[made]);
-        if (status == 0 && !(programs = lazy_derived_keep(control, 'g', nkey, key, n, list)))
-            status = NEAP_E_MEMORY;
-        else if (status)
-            forget(list, made), list = NULL;
-        free(list);
-    }
+    neap_program **programs = NULL;
+    int status = derive_branches(control, 'g', nkey, key, branch_gradient, g, &programs);
     plan p = {0};
     if (status == 0)
         status = plan_branches(g->ctx, g->node, control->nresults, g->cts, &p);
@@ -251,7 +263,8 @@ int lazy_cond_grad(lazy_grad *g) {
 }
 
 /* The tangents of branch p's float results, for tangents of the operands and of all consts (a branch sees all of them). */
-static int branch_tangent(lazy_tangent *t, const lazy_control *control, int p, const bool *key, neap_program **made) {
+static int branch_tangent(void *arg, const lazy_control *control, int p, const bool *key, neap_program **made) {
+    lazy_tangent *t = arg;
     const lazy_control_shape *shape = &control->shape;
     size_t nin = (size_t)shape->nin;
     lazy_maker m;
@@ -287,22 +300,12 @@ static bool *tangent_key(const lazy_tangent *t, const lazy_control *control) {
 
 int lazy_cond_jvp(lazy_tangent *t) {
     lazy_control *control = lazy_control_of(t->node);
-    int n = control->nprograms, nkey = control->shape.nin, made = 0, status = 0;
+    int n = control->nprograms, nkey = control->shape.nin;
     bool *key = tangent_key(t, control);
     if (!key)
         return NEAP_E_MEMORY;
-    neap_program **programs = lazy_derived_find(control, 't', nkey, key);
-    if (!programs) {
-        neap_program **list = calloc((size_t)n, sizeof *list);
-        status = list ? 0 : out_of_memory();
-        for (; made < n && status == 0; made += status == 0)
-            status = branch_tangent(t, control, made, key, &list[made]);
-        if (status == 0 && !(programs = lazy_derived_keep(control, 't', nkey, key, n, list)))
-            status = NEAP_E_MEMORY;
-        else if (status)
-            forget(list, made), list = NULL;
-        free(list);
-    }
+    neap_program **programs = NULL;
+    int status = derive_branches(control, 't', nkey, key, branch_tangent, t, &programs);
     plan p = {0};
     if (status == 0)
         status = plan_branches(t->ctx, t->node, nkey, t->in, &p);

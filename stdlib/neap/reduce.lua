@@ -165,18 +165,24 @@ define("log_softmax", function(x, given)
     return shifted - np.log(reduce(ids.sum, np.exp(shifted), mask, true))
 end)
 
+--- The array that a cumulative function runs over, flattened without axis; the axis; and the extents.
+local function along(name, x, given)
+    x = coerce(name, 1, x)
+    local axis = reduction_options(name, given, { axis = true }).axis
+    if axis == nil then
+        if core.ndim(x) ~= 1 then x = np.ravel(x) end
+        axis = 0
+    end
+    local dims = shape_of(x)
+    return x, core.axis(name, axis, #dims), dims
+end
+
 --- Cumulative combination along an axis in log2(n) passes (Hillis and Steele): in pass d each element is combined with
 -- the one 2^d places before it.
 local function scan(name, operation, neutral)
     define(name, function(x, given)
-        x = coerce(name, 1, x)
-        local axis = reduction_options(name, given, { axis = true }).axis
-        if axis == nil then
-            if core.ndim(x) ~= 1 then x = np.ravel(x) end
-            axis = 0
-        end
-        local dims = shape_of(x)
-        axis = core.axis(name, axis, #dims)
+        local axis, dims
+        x, axis, dims = along(name, x, given)
         local kind = core.dtype_of(x)
         if kind.kind == "b" or kind.name == "u8" then x = np.astype(x, "i32") end
         local n, step = dims[axis + 1], 1
@@ -199,14 +205,8 @@ scan("cumprod", np.multiply, 1)
 --- The same for an operation without a neutral element: the first elements of each pass stay as they are.
 local function running(name, operation)
     define(name, function(x, given)
-        x = coerce(name, 1, x)
-        local axis = reduction_options(name, given, { axis = true }).axis
-        if axis == nil then
-            if core.ndim(x) ~= 1 then x = np.ravel(x) end
-            axis = 0
-        end
-        local dims = shape_of(x)
-        axis = core.axis(name, axis, #dims)
+        local axis, dims
+        x, axis, dims = along(name, x, given)
         local n, step = dims[axis + 1], 1
         while step < n do
             local combined = operation(shape.cut(x, axis, step, n), shape.cut(x, axis, 0, n - step))
