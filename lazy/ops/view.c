@@ -211,6 +211,11 @@ static int slice_shape(const lazy_call_desc *call, lazy_result *out) {
     return 0;
 }
 
+/* The step along axis k; 1 where there are no two elements, as any step fits them. */
+static int64_t slice_step(const int64_t *attrs, int k, int64_t count) {
+    return count > 1 ? attrs[3 * k + 1] : 1;
+}
+
 static int slice_view(const lazy_call_desc *call, const lazy_result *out, lazy_map *map) {
     int64_t row[NEAP_MAX_DIMS];
     lazy_row_major(call->in[0].ndim, call->in[0].shape, row);
@@ -218,7 +223,7 @@ static int slice_view(const lazy_call_desc *call, const lazy_result *out, lazy_m
     for (int k = 0; k < out->ndim; k++) {
         if (out->shape[k] > 0)
             map->offset += call->attrs[3 * k] * row[k];
-        map->stride[k] = call->attrs[3 * k + 1] * row[k];
+        map->stride[k] = slice_step(call->attrs, k, out->shape[k]) * row[k];
     }
     return 0;
 }
@@ -230,7 +235,7 @@ static int slice_grad(lazy_grad *g) {
     int64_t flip[3 * NEAP_MAX_DIMS], pad[3 * NEAP_MAX_DIMS];
     bool flips = false;
     for (int k = 0; k < in.ndim; k++) {
-        int64_t start = attrs[3 * k], step = attrs[3 * k + 1], count = out.shape[k];
+        int64_t start = attrs[3 * k], count = out.shape[k], step = slice_step(attrs, k, count);
         bool down = step < 0;
         int64_t first = down ? start + step * (count - 1) : start, stride = down ? -step : step;
         flips |= down && count > 1;

@@ -58,6 +58,11 @@ do
 end
 core.version = ffi.string(C.neap_version())
 
+-- Many C functions fill a box that stands here for good. Compiled code that moves the load of a field into the
+-- instruction that uses it, as LuaJIT does even past a later call (2.1 of 2022, for one), would read what the next call
+-- has written.
+require("jit.opt").start("-fuse")
+
 local OK = C.NEAP_OK
 local E_FAILED = C.NEAP_E_FAILED
 local SLOT_MASK = bit.lshift(1, C.NEAP_SLOT_BITS) - 1

@@ -73,4 +73,8 @@ check.test("compiled loops equal interpreted ones wherever they lie", function()
     check.ok(#kept > 0)
 end)
 
+check.test("loads from memory are not moved past calls", function()
+    for _, flag in ipairs { jit.status() } do check.ok(flag ~= "fuse", "the optimization 'fuse' is on") end
+end)
+
 check.done()

@@ -86,4 +86,13 @@ check.test("errors", function()
     check.raises(function() return np.take(x, { 7 }, { axis = 0 }) end, "index 7 is out of range")
 end)
 
+check.test("a step past the end takes one element, however long it is", function()
+    for _, step in ipairs { 3, 2 ^ 40, 2 ^ 62, -2 ^ 62 } do
+        local x = np.arange(6):reshape(3, 2)
+        check.equal(x[{ { 1, step > 0 and 3 or nil, step } }]:totable(), { { 2, 3 } })
+        local gradient = np.grad(function(v) return v[{ { 1, step > 0 and 3 or nil, step } }]:sum() end)(np.ones { 3, 2 })
+        check.equal(gradient:totable(), { { 0, 0 }, { 1, 1 }, { 0, 0 } })
+    end
+end)
+
 check.done()
