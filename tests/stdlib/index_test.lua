@@ -87,10 +87,11 @@ check.test("errors", function()
 end)
 
 check.test("a step past the end takes one element, however long it is", function()
+    local pairs_of = np.arange(6):reshape(3, 2)
     for _, step in ipairs { 3, 2 ^ 40, 2 ^ 62, -2 ^ 62 } do
-        local x = np.arange(6):reshape(3, 2)
-        check.equal(x[{ { 1, step > 0 and 3 or nil, step } }]:totable(), { { 2, 3 } })
-        local gradient = np.grad(function(v) return v[{ { 1, step > 0 and 3 or nil, step } }]:sum() end)(np.ones { 3, 2 })
+        local part = { { 1, step > 0 and 3 or nil, step } }
+        check.equal(pairs_of[part]:totable(), { { 2, 3 } })
+        local gradient = np.grad(function(v) return v[part]:sum() end)(np.ones { 3, 2 })
         check.equal(gradient:totable(), { { 0, 0 }, { 1, 1 }, { 0, 0 } })
     end
 end)
