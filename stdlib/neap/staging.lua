@@ -10,7 +10,7 @@ local capture = require "neap.capture"
 
 local C, ctx = core.C, core.ctx
 local is_array, raise, bad_argument, describe = core.is_array, core.raise, core.bad_argument, core.describe
-local array_info, dtypes = core.info, core.dtypes
+local array_info = core.info
 local select, type, unpack = select, type, unpack
 
 local staging = {}
@@ -77,56 +77,6 @@ local function positions_of(name, option, value)
 end
 
 -- ---- Tracing --------------------------------------------------------------------------------------------------------
-
-local function signature(x)
-    local known = array_info(x)
-    local placed = known.committed ~= 0 and "@" .. known.device or ""
-    local parts = { dtypes[known.dtype].name .. placed, known.weak ~= 0 and "w" or "" }
-    for k = 1, known.ndim do parts[k + 2] = tonumber(known.shape[k - 1]) end
-    return table.concat(parts, ",")
-end
-
---- Appends what identifies the form of a value to `parts`, and its arrays and numbers to `leaves`.
-local function flatten(name, value, parts, leaves, position, depth)
-    local n = #parts
-    if is_array(value) then
-        leaves[#leaves + 1] = value
-        parts[n + 1] = signature(value)
-    elseif type(value) == "number" then
-        leaves[#leaves + 1] = value
-        parts[n + 1] = "#"
-    elseif trees.is_node(value) then
-        if depth > 100 then raise(name, "argument %d is nested more than 100 deep", position) end
-        parts[n + 1] = "{"
-        local count = #value
-        for k = 1, count do flatten(name, value[k], parts, leaves, position, depth + 1) end
-        local keys
-        for key in pairs(value) do
-            if type(key) == "string" then
-                keys = keys or {}
-                keys[#keys + 1] = key
-            elseif type(key) ~= "number" or key < 1 or key > count or key % 1 ~= 0 then
-                raise(name, "argument %d has a key that is neither a string nor in 1..%d: %s", position, count,
-                      describe(key))
-            end
-        end
-        if keys then
-            table.sort(keys)
-            for k = 1, #keys do
-                parts[#parts + 1] = ("%q="):format(keys[k])
-                flatten(name, value[keys[k]], parts, leaves, position, depth + 1)
-            end
-        end
-        parts[#parts + 1] = "}"
-    elseif type(value) == "string" then
-        parts[n + 1] = ("%q"):format(value)
-    elseif type(value) == "boolean" or value == nil then
-        parts[n + 1] = tostring(value)
-    else
-        raise(name, "argument %d must hold arrays, numbers, strings and booleans, got %s; list it in {static={…}} if "
-              .. "it does not change", position, describe(value))
-    end
-end
 
 --- Of a trace's argument that is no array yet: { dtype = code, shape = {…}, device = number or nil }.
 local Spec = setmetatable({}, { __call = function(self, spec) return setmetatable(spec, self) end })
@@ -326,11 +276,11 @@ end
 
 staging.pack, staging.inside, staging.one_id, staging.id_box, staging.ids_of = pack, inside, one_id, id_box, ids_of
 staging.check_function, staging.positions_of = check_function, positions_of
-staging.signature, staging.flatten, staging.trace, staging.run = signature, flatten, trace, run
+staging.trace, staging.run = trace, run
 staging.placeholder, staging.open_trace, staging.end_trace = placeholder, open_trace, end_trace
 staging.closed, staging.Spec, staging.SLOT, staging.fill_results = closed, Spec, SLOT, fill_results
 
 -- They run the user's functions, or loop over what those returned.
-for _, f in ipairs { inside, trace, closed, stand_in, run, flatten, take_results, fill_results } do jit.off(f) end
+for _, f in ipairs { inside, trace, closed, stand_in, run, take_results, fill_results } do jit.off(f) end
 
 return staging
