@@ -15,7 +15,7 @@
 #include "lazy/dtype.h"
 
 /* ---- Dtypes (rows and numbers: dtype.h) --------------------------------------------------------------------------- */
-enum { NEAP_MAX_DIMS = 12, NEAP_MAX_INPUTS = 64 };
+enum { NEAP_MAX_DIMS = 12, NEAP_MAX_INPUTS = 64, NEAP_MESH_AXES = 8 };
 
 NEAP_API const char *neap_dtype_name(int dtype); /* "f32"; NULL for no dtype. BORROWED forever */
 NEAP_API int neap_dtype_parse(const char *name); /* the dtype, or NEAP_E_DTYPE */
@@ -75,6 +75,7 @@ typedef struct neap_info {
     int32_t taped;       /* 1: an open gradient or trace depends on it */
     int32_t committed;   /* 1: to its device; 0: it follows the arrays that it meets */
     int32_t constructed; /* 1: made of constructors and not computed: a program that reads it makes it again */
+    int32_t sharding;    /* how it lies on a mesh (mesh/mesh.h); 0: an ordinary array */
     int64_t size;
     int64_t shape[NEAP_MAX_DIMS];
 } neap_info;

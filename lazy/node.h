@@ -69,6 +69,7 @@ struct neap_node {
     int64_t *shape, *attrs;
     neap_node **in;
     lazy_map *map;
+    struct lazy_shards *shards; /* of what lies on a mesh (sharding.h): then device is LAZY_MESHED */
 };
 
 /* A growing array of pointers or of plain values. */

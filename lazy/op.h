@@ -24,7 +24,8 @@
 #include "lazy/lazy.h"
 
 typedef struct neap_node neap_node;
-typedef struct lazy_batching lazy_batching; /* batch.h */
+typedef struct lazy_batching lazy_batching;     /* batch.h */
+typedef struct lazy_shard_rule lazy_shard_rule; /* sharding.h */
 
 /* How an op is lowered. A new class touches the planner; a new op of an existing class touches one file. */
 typedef enum lazy_class {
@@ -182,6 +183,9 @@ typedef struct lazy_op {
     int (*results)(const neap_node *node);
     /* The op for many examples at once (batch.h). NULL: that of the class, which maps and reductions have. */
     int (*batch)(lazy_batching *g);
+    /* The op on arrays that are split over a mesh (sharding.h). NULL: that of the class, which maps and reductions have;
+     * others gather first. */
+    int (*shard)(lazy_shard_rule *g);
     lazy_kernel_text kernel;
     /* For generated tests: where inputs are drawn from (per op, all inputs alike), the reference in Lua over
      * Lua numbers a, b, c ("math.exp(a)"), and the allowed error in ulp of the result (0: exact). */

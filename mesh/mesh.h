@@ -1,0 +1,53 @@
+/* mesh.h: public interface of the mesh room: meshes, shardings, sharded arrays.
+ *
+ * Meshes and shardings are known by numbers, from 1; they are interned: equal ones have equal numbers, and they live as
+ * long as the process. Arrays that lie on a mesh are arrays like others: neap_op records ops on them. The ops that only
+ * they have are rows (lazy/ops/mesh.c): reshard, enter, leave, pvary, axis_index, and those of lazy/ops/collective.c.
+ */
+#ifndef NEAP_MESH_H
+#define NEAP_MESH_H
+
+#include "lazy/lazy.h"
+
+/* A mesh of n devices, in row-major order of its axes; devices[k] is a number of neap_mesh_devices. Names are copied. */
+NEAP_API int neap_mesh_new(int naxes, const char *const *names, const int64_t *sizes, int n, const int32_t *devices,
+                           int32_t *out);
+
+/* All devices of all processes, by process: number k is device local[k] of process[k]. Returns how many there are; writes
+ * at most `capacity`. */
+NEAP_API int32_t neap_mesh_devices(int32_t capacity, int32_t *process, int32_t *local);
+NEAP_API int neap_process_index(void); /* of this process; 0 if there is one */
+NEAP_API int neap_process_count(void);
+
+/* How an array lies. split: words (axis of the array, axis of the mesh), each from 0, in the order in which a tuple of
+ * axes divides an axis. */
+typedef struct neap_sharding {
+    int32_t mesh;
+    uint32_t manual, varies, differs; /* bits by axis of the mesh; 0 for an array outside of shard_map */
+    int32_t nsplit;
+    int32_t split[2 * NEAP_MESH_AXES];
+} neap_sharding;
+NEAP_API int neap_sharding_new(const neap_sharding *what, int32_t *out);
+NEAP_API int neap_sharding_get(int32_t number, neap_sharding *out);
+
+/* The sharding of an array; 0: it is an ordinary one. */
+NEAP_API int neap_array_sharding(neap_ctx *ctx, int32_t id, int32_t *out);
+/* Block `k` of those that this process has (their number is returned by neap_array_blocks) as an ordinary array; *position gets
+ * the first place on the mesh where it is. */
+NEAP_API int neap_array_blocks(neap_ctx *ctx, int32_t id);
+NEAP_API int neap_array_block(neap_ctx *ctx, int32_t id, int k, int32_t *out, int32_t *position);
+
+/* Laid out otherwise: an ordinary or a global array as `sharding`, which has no manual axes beyond the array's. Data moves only
+ * where it must; an array that lies so already is returned as it is. Sizes that do not divide are an error. */
+NEAP_API int neap_mesh_reshard(neap_ctx *ctx, int32_t id, int32_t sharding, int32_t *out);
+/* Into the body of a shard_map: the array, which must lie so that the axes that become manual in `sharding` divide what they
+ * divide there, seen as blocks of that sharding (its varies and differs say over which axes). Moves nothing. */
+NEAP_API int neap_mesh_enter(neap_ctx *ctx, int32_t id, int32_t sharding, int32_t *out);
+/* Out of it again: block by block as `sharding`, in which these axes are not manual any more. What it is not split over must not
+ * differ there, or `promised` says that it does not. Moves nothing. An ordinary array is one of no differences. */
+NEAP_API int neap_mesh_leave(neap_ctx *ctx, int32_t id, int32_t sharding, int promised, int32_t *out);
+/* Inside: the coordinate of each device along an axis of the mesh (i32, 0-d), which is also the token of collectives over it.
+ * `manual`: the axes that are manual here. */
+NEAP_API int neap_mesh_index(neap_ctx *ctx, int32_t mesh, uint32_t manual, int axis, int32_t *out);
+
+#endif
