@@ -1,0 +1,131 @@
+/* comm.h: collectives between processes, for the rooms above. What goes over the wire, and how, is a transport's affair
+ * (transport.h); this knows nothing of arrays beyond bytes, and nothing of the graph.
+ *
+ *      any thread:   push ──▶ engine op ──(inputs there, earlier collectives done)──▶ queue
+ *      one thread:   queue ──▶ headers ──▶ transfers, sums ──▶ neap_complete             the communication thread
+ *
+ * A *member* is one place of a collective: the coordinate of a device along the axes that it runs over. Each member has a
+ * block of `elements`, which is sent by its *owner*, a rank; several ranks may want the results of one member. A rank may
+ * own several members, or none. Those that own or want any take part, the others do not know of the collective.
+ *
+ * Rules:
+ * 1. The communication thread alone calls the transport. It never spins for long: it polls, yields, sleeps.
+ * 2. Collectives of a process run one after the other, in the order in which they were pushed: each writes the
+ *    communicator's variable. They are numbered in this order, from 1.
+ * 3. Order of sums: a balanced binary tree over member numbers. tree(first, n) of n members is the member if n is 1, else
+ *    combine(tree(first, h), tree(first + h, n - h)), h the largest power of two below n. Each combination rounds to the
+ *    dtype. Who owns a member, how blocks are cut, and how many processes there are does not matter: whoever builds the same
+ *    tree in one process gets the same bits.
+ * 4. Ranks that exchange anything first exchange headers: kind, text, elements, members. If they do not agree, both fail with
+ *    both sides' number, text, size and script line. Then, and if a rank does not come in time, has ended, or died, the
+ *    communicator is *broken*: this and every later collective fails with the reason, and nothing hangs.
+ * 5. A failed input is no such thing: the failure is told to the others, and this collective fails everywhere.
+ */
+#ifndef NEAP_ENGINE_COMM_H
+#define NEAP_ENGINE_COMM_H
+
+#include <stdbool.h>
+
+#include "engine/transport.h"
+
+typedef struct engine_comm engine_comm;
+
+/* out[i] = combine(a[i], b[i]); c is unused (the type of the vectorized loops of maps). out is neither a nor b. */
+typedef void (*engine_comm_combine)(void *out, const void *a, const void *b, const void *c, int64_t n);
+
+typedef enum engine_comm_kind {
+    ENGINE_COMM_REDUCE, /* out: the combined block, [n] */
+    ENGINE_COMM_GATHER, /* out: all blocks, [members, n] */
+    ENGINE_COMM_SCATTER, /* blocks [members, n / members]; out: the combined piece of each wanted member, [wanted, n / members] */
+    ENGINE_COMM_SWAP, /* blocks as above; out: piece w of every member, [wanted, members, n / members], w the wanted one */
+    ENGINE_COMM_PERMUTE, /* out: the block of each wanted member's source, zeros without one, [wanted, n] */
+    ENGINE_COMM_BARRIER  /* no data */
+} engine_comm_kind;
+
+typedef struct engine_comm_group { /* who takes part */
+    int32_t nmembers, nranks;
+    const int32_t *ranks;  /* [nranks], ascending */
+    const int32_t *owner;  /* [nmembers]: the rank that sends the member's block, one of `ranks` */
+    const uint8_t *wanted; /* [nranks][nmembers]: not 0: the rank gets the results of that member */
+} engine_comm_group;
+
+typedef struct engine_collective {
+    engine_comm_kind kind;
+    const engine_comm_group *group;
+    engine_comm_combine combine; /* REDUCE, SCATTER */
+    size_t item;                 /* bytes of an element */
+    int64_t elements;            /* of a block: n */
+    const int32_t *source;       /* PERMUTE, [nmembers]: whose block a member gets, -1: zeros */
+    const char *what;            /* "psum of f32": compared between ranks, and told in errors */
+    const char *site;            /* script line, told in errors; may be NULL */
+} engine_collective;
+
+/* For a rank of the group: how many blocks it gives (those of the members that it owns, ascending), and how many elements it
+ * gets. */
+int engine_comm_nin(const engine_collective *what, int rank);
+int64_t engine_comm_nout(const engine_collective *what, int rank);
+
+/* ---- The communicator of this process ----------------------------------------------------------------------------- */
+/* Not 0: this process was started together with others, by mpirun; which one it is of how many. Reads the environment alone.
+ * A process that was started as one of one is alone. */
+int engine_comm_launched(int *rank, int *size);
+/* Starts the communication thread, which loads the transport and meets the other processes; returns at once. What this
+ * process tells the others of itself: how many devices it has. Harmless if not launched, or started before. */
+int engine_comm_start(int devices);
+/* The communicator, started if needed; NULL: this process is alone. BORROWED for ever. */
+engine_comm *engine_comm_here(void);
+int engine_comm_rank(const engine_comm *comm);
+int engine_comm_size(const engine_comm *comm);
+/* NEAP_OK: all processes have met. NEAP_PENDING: not yet, and `waker` (may be NULL) is woken at the next change. Negative: it is
+ * broken, and the error says why. */
+int engine_comm_poll(engine_comm *comm, neap_waker *waker);
+/* What rank `rank` told of itself, once they have met. */
+int engine_comm_devices(const engine_comm *comm, int rank);
+const char *engine_comm_host(const engine_comm *comm, int rank);
+/* What it is doing, for people: "" if nothing, else which collective is under way or failed, and whom it waits for. From any
+ * thread (not from a signal handler). Returns `text`. */
+const char *engine_comm_report(engine_comm *comm, char *text, size_t capacity);
+/* The end. code 0: waits until the others have come to their end as well, then closes the transport; NEAP_PENDING while it
+ * does, and `waker` is woken. Others, if why is not NULL: tells the others that this process fails, and why, and returns
+ * NEAP_OK soon; the transport stays open, as others may not come to its close any more: the caller ends the process by
+ * _exit. Collectives pushed later fail. */
+int engine_comm_end(engine_comm *comm, int code, const char *why, neap_waker *waker);
+/* Ends all processes, hard, with this status. Does not return. For when one has failed and others may wait for it. */
+void engine_comm_abort(engine_comm *comm, int code);
+
+/* ---- Pushing ------------------------------------------------------------------------------------------------------ */
+typedef struct engine_comm_block { /* a part of a buffer, in bytes from its beginning */
+    neap_buffer *buffer;
+    size_t offset;
+} engine_comm_block;
+
+/* Pushes a collective: reads the blocks in[engine_comm_nin] (each contiguous), writes out (engine_comm_nout elements from its
+ * beginning; NULL if they are 0), which it holds until it is done. `what` is copied, but group, source and text are BORROWED
+ * until then. `push` (may be NULL): its name, site, device and priority count. */
+int engine_comm_push(engine_comm *comm, const engine_collective *what, const engine_comm_block *in, neap_buffer *out,
+                     const neap_push *push);
+/* Texts of all ranks to rank 0, where deliver is called for each in order of ranks, by the communication thread, then the op
+ * is done; `text` is copied. It writes `token` too, which may be NULL. */
+typedef void (*engine_comm_deliver)(void *arg, int rank, const char *text, size_t bytes);
+int engine_comm_push_text(engine_comm *comm, const char *text, size_t bytes, engine_comm_deliver deliver, void *arg,
+                          neap_var *token, const neap_push *push);
+/* An op as neap_push_sync, but fn runs on the communication thread and may call engine_comm_run: control flow whose body has
+ * collectives. All processes push it. */
+int engine_comm_push_work(engine_comm *comm, neap_sync_fn fn, void *arg, const neap_push *push);
+/* Inside such an op: does a collective, and waits for it. */
+int engine_comm_run(engine_comm *comm, const engine_collective *what, const void *const *in, void *out);
+
+/* ---- For tests: communicators beside the process's ---------------------------------------------------------------- */
+typedef struct engine_comm_config {
+    const neap_transport *transport; /* NULL: that which plugin `plugin` registers */
+    const char *plugin;
+    void *where;     /* for transport->open */
+    int rank, size;  /* as it is expected to be */
+    int devices;     /* that it tells the others of */
+    int64_t timeout; /* ns that a collective may be without progress */
+    int64_t silence; /* ns after which a rank that does not answer counts as dead */
+} engine_comm_config;
+int engine_comm_new(const engine_comm_config *config, engine_comm **out); /* OWNED */
+void engine_comm_free(engine_comm *comm);                                 /* after its end; joins its thread */
+
+#endif
