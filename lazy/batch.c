@@ -165,24 +165,22 @@ static int check_effects(const neap_program *program) {
     return 0;
 }
 
-/* The pieces of a print for one example; `nodes` gets what they print. */
+/* A print for one example; `nodes` gets what it shows. */
 static int print_example(batching *w, const lazy_effect *effect, int64_t example, neap_node **nodes) {
     int status = 0;
-    for (int p = 0; p < effect->npieces && status == 0; p++) {
-        if (!effect->pieces[p].id)
-            continue;
-        int32_t at = w->program->root_nodes.at[w->root + effect->pieces[p].id - 1];
-        nodes[p] = w->batched[at] ? lazy_batch_example(w->ctx, w->now[at], example) : w->now[at];
-        status = nodes[p] ? 0 : neap_error_code();
+    for (int64_t k = 0; k < effect->nodes.n && status == 0; k++) {
+        int32_t at = w->program->root_nodes.at[w->root + k];
+        nodes[k] = w->batched[at] ? lazy_batch_example(w->ctx, w->now[at], example) : w->now[at];
+        status = nodes[k] ? 0 : neap_error_code();
     }
-    return status ? status : lazy_print_nodes(w->ctx, &effect->how, effect->npieces, effect->pieces, nodes);
+    return status ? status : lazy_print_nodes(w->ctx, &effect->how, effect->nfragments, effect->fragments, nodes);
 }
 
 static int batch_print(batching *w, const lazy_effect *effect) {
     bool each = false;
     for (int64_t k = 0; k < effect->nodes.n; k++)
         each |= w->batched[w->program->root_nodes.at[w->root + k]];
-    neap_node **nodes = calloc((size_t)effect->npieces + 1, sizeof *nodes);
+    neap_node **nodes = calloc((size_t)effect->nodes.n + 1, sizeof *nodes);
     int status = nodes ? 0 : neap_error(NEAP_E_MEMORY, "out of memory for a print");
     for (int64_t e = 0; e < (each ? w->size : 1) && status == 0; e++) {
         lazy_hold(w->ctx);

@@ -12,11 +12,11 @@
 #include "lazy/format.h"
 
 typedef struct print_array {
-    neap_buffer *buffer; /* NULL: of a body, which knows where its data is */
-    const void *data;
     const char *conversion; /* NULL: the array's text */
     uint8_t dtype, ndim;
-    int64_t shape[NEAP_MAX_DIMS];
+    int64_t shape[NEAP_MAX_DIMS], parts[NEAP_MAX_DIMS];
+    int32_t nblocks;
+    neap_buffer *blocks[]; /* NULL: of a body, which knows where its data is */
 } print_array;
 
 typedef struct print_piece {
@@ -34,34 +34,52 @@ typedef struct print_job {
 static void job_free(void *arg) {
     print_job *job = arg;
     for (int k = 0; k < job->npieces; k++) {
-        if (job->pieces[k].array)
-            neap_buffer_release(job->pieces[k].array->buffer);
-        free(job->pieces[k].array);
+        print_array *array = job->pieces[k].array;
+        for (int32_t b = 0; array && b < array->nblocks; b++)
+            neap_buffer_release(array->blocks[b]);
+        free(array);
         free(job->pieces[k].text);
     }
     free(job->site);
     free(job);
 }
 
-static int format_array(const print_array *array, lazy_text *out) {
-    if (array->buffer && neap_var_poll(neap_buffer_var(array->buffer), NULL) < 0)
-        return lazy_text_addf(out, "<error: %s>", neap_error_text());
-    const void *data = array->buffer ? neap_buffer_data(array->buffer) : array->data;
+static int format_data(const print_array *array, const void *const *data, lazy_text *out) {
     if (!array->conversion)
-        return lazy_format(array->dtype, array->ndim, array->shape, data, out);
-    if (lazy_format_number(array->dtype, data, array->conversion, out) != 0)
+        return lazy_format_blocks(array->dtype, array->ndim, array->shape, array->parts, data, out);
+    if (lazy_format_number(array->dtype, data[0], array->conversion, out) != 0)
         return lazy_text_addf(out, "<error: %s>", neap_error_text());
     return 0;
+}
+
+/* Of an array with buffers. */
+static int format_array(const print_array *array, lazy_text *out) {
+    for (int32_t b = 0; b < array->nblocks; b++)
+        if (neap_var_poll(neap_buffer_var(array->blocks[b]), NULL) < 0)
+            return lazy_text_addf(out, "<error: %s>", neap_error_text());
+    const void **data = malloc((size_t)array->nblocks * sizeof *data);
+    if (!data)
+        return neap_error(NEAP_E_MEMORY, "out of memory for a print");
+    for (int32_t b = 0; b < array->nblocks; b++)
+        data[b] = neap_buffer_data(array->blocks[b]);
+    int status = format_data(array, data, out);
+    free(data);
+    return status;
+}
+
+static int job_text(const print_job *job, lazy_text *text) {
+    int status = 0;
+    for (int k = 0; k < job->npieces && status == 0; k++)
+        status = job->pieces[k].array ? format_array(job->pieces[k].array, text)
+                                      : lazy_text_add(text, job->pieces[k].text, job->pieces[k].bytes);
+    return status;
 }
 
 static int run_print(void *arg, const neap_run *run) {
     (void)run;
     print_job *job = arg;
     lazy_text text = {0};
-    int status = 0;
-    for (int k = 0; k < job->npieces && status == 0; k++)
-        status = job->pieces[k].array ? format_array(job->pieces[k].array, &text)
-                                      : lazy_text_add(&text, job->pieces[k].text, job->pieces[k].bytes);
+    int status = job_text(job, &text);
     if (status == 0 && text.bytes)
         status = neap_out_write(job->stream, text.data, text.bytes);
     lazy_text_free(&text);
@@ -77,64 +95,81 @@ static char *copy_text(const char *text, size_t bytes) {
     return copy;
 }
 
-/* The array of a piece, without its elements. */
-static int fill_array(print_piece *to, const neap_piece *from, const neap_node *node) {
-    print_array *array = to->array = calloc(1, sizeof *array);
+/* The piece for a fragment; of an array, without its elements. */
+static int fill_piece(print_piece *to, const lazy_fragment *from, neap_node *const *nodes) {
+    if (from->text && !(to->text = copy_text(from->text, from->bytes)))
+        return NEAP_E_MEMORY;
+    to->bytes = from->bytes;
+    if (from->n == 0)
+        return 0;
+    print_array *array = to->array = calloc(1, sizeof *array + (size_t)from->n * sizeof *array->blocks);
     if (!array)
         return NEAP_E_MEMORY;
-    if (from->text) {
-        to->text = copy_text(from->text, from->bytes);
-        array->conversion = to->text;
-        if (!to->text)
-            return NEAP_E_MEMORY;
-    }
+    const neap_node *node = nodes[from->first];
+    const lazy_layout *layout = from->layout;
+    array->conversion = to->text;
     array->dtype = node->dtype;
-    array->ndim = node->ndim;
-    memcpy(array->shape, node->shape, node->ndim * sizeof *node->shape);
+    array->ndim = layout ? layout->ndim : node->ndim;
+    array->nblocks = from->n;
+    memcpy(array->shape, layout ? layout->shape : node->shape, array->ndim * sizeof *array->shape);
+    for (int k = 0; k < array->ndim; k++)
+        array->parts[k] = layout ? layout->parts[k] : 1;
     return 0;
 }
 
-int lazy_print_push(neap_ctx *ctx, const neap_emit *how, int n, const neap_piece *pieces, neap_node *const *nodes) {
+static print_job *job_new(const neap_emit *how, int n, const lazy_fragment *fragments, neap_node *const *nodes) {
     print_job *job = calloc(1, sizeof *job + (size_t)n * sizeof *job->pieces);
-    neap_var **reads = malloc((size_t)n * sizeof *reads + 1);
-    int nreads = 0, device = -1, status = job && reads ? 0 : NEAP_E_MEMORY;
+    int status = job ? 0 : NEAP_E_MEMORY;
     if (status == 0 && how->site && !(job->site = copy_text(how->site, strlen(how->site))))
         status = NEAP_E_MEMORY;
-    for (int k = 0; k < n && status == 0; k++, job->npieces++) {
-        print_piece *piece = &job->pieces[k];
-        if (!pieces[k].id) {
-            piece->bytes = pieces[k].bytes;
-            piece->text = copy_text(pieces[k].text, pieces[k].bytes);
-            status = piece->text ? 0 : NEAP_E_MEMORY;
-            continue;
-        }
-        if ((status = fill_array(piece, &pieces[k], nodes[k])) != 0)
-            continue; /* it is one of those that are freed */
-        piece->array->buffer = neap_buffer_retain(nodes[k]->buffer);
-        device = device < 0 ? nodes[k]->device : device; /* of the first array that is committed */
-        neap_var *var = neap_buffer_var(nodes[k]->buffer);
-        bool again = false;
-        for (int j = 0; j < nreads; j++)
-            again |= reads[j] == var;
-        if (!again)
-            reads[nreads++] = var;
-    }
+    for (int k = 0; k < n && status == 0; k++, job->npieces++)
+        status = fill_piece(&job->pieces[k], &fragments[k], nodes);
     if (status == 0) {
         job->stream = how->stream;
+        return job;
+    }
+    if (job)
+        job_free(job);
+    neap_error(NEAP_E_MEMORY, "out of memory for a print");
+    return NULL;
+}
+
+typedef LAZY_VECTOR(neap_var *) print_reads;
+
+static int add_read(print_reads *reads, neap_var *var) {
+    for (int64_t j = 0; j < reads->n; j++)
+        if (reads->at[j] == var)
+            return 0;
+    return lazy_push(reads, var);
+}
+
+int lazy_print_push(neap_ctx *ctx, const neap_emit *how, int n, const lazy_fragment *fragments,
+                    neap_node *const *nodes) {
+    print_job *job = job_new(how, n, fragments, nodes);
+    print_reads reads = {0};
+    int device = -1, status = job ? 0 : NEAP_E_MEMORY;
+    for (int k = 0; k < n && status == 0; k++)
+        for (int32_t b = 0; b < fragments[k].n && status == 0; b++) {
+            const neap_node *node = nodes[fragments[k].first + b];
+            job->pieces[k].array->blocks[b] = neap_buffer_retain(node->buffer);
+            device = device < 0 ? node->device : device; /* of the first array that is committed */
+            status = add_read(&reads, neap_buffer_var(node->buffer));
+        }
+    if (status == 0) {
         neap_push push = {.name = lazy_effect_kind(how->kind),
                           .site = job->site,
                           .release = job_free,
                           .device = device < 0 ? 0 : device,
                           .flags = NEAP_PUSH_SMALL,
-                          .nreads = nreads,
-                          .reads = reads};
+                          .nreads = (int)reads.n,
+                          .reads = reads.at};
         status = neap_effects_push(ctx->effects, how->kind, !how->unordered, run_print, job, &push);
-    } else {
+    } else if (job) {
         neap_error(NEAP_E_MEMORY, "out of memory for a print");
     }
     if (status && job)
         job_free(job);
-    free(reads);
+    lazy_vector_free(&reads);
     return status;
 }
 
@@ -151,34 +186,17 @@ void lazy_message_free(lazy_message *message) {
     free(message);
 }
 
-static int fill_message(lazy_message *message, const lazy_effect *effect) {
-    print_job *job = message->job = calloc(1, sizeof *job + (size_t)effect->npieces * sizeof *job->pieces);
-    int status = job ? 0 : NEAP_E_MEMORY;
-    if (status == 0 && effect->how.site && !(job->site = copy_text(effect->how.site, strlen(effect->how.site))))
-        status = NEAP_E_MEMORY;
-    for (int k = 0; k < effect->npieces && status == 0; k++) {
-        const neap_piece *from = &effect->pieces[k];
-        print_piece *to = &job->pieces[job->npieces++];
-        to->bytes = from->bytes;
-        if (from->id)
-            status = fill_array(to, from, effect->nodes.at[from->id - 1]);
-        else
-            status = (to->text = copy_text(from->text, from->bytes)) ? 0 : NEAP_E_MEMORY;
-    }
-    return status;
-}
-
 lazy_message *lazy_message_new(const lazy_effect *effect) {
     lazy_message *message = calloc(1, sizeof *message);
-    if (message && fill_message(message, effect) == 0) {
-        message->kind = effect->how.kind;
-        message->unordered = effect->how.unordered;
-        message->job->stream = effect->how.stream;
-        return message;
+    if (!message) {
+        neap_error(NEAP_E_MEMORY, "out of memory for a print");
+        return NULL;
     }
-    if (message)
-        lazy_message_free(message);
-    neap_error(NEAP_E_MEMORY, "out of memory for a print");
+    *message = (lazy_message){.kind = effect->how.kind, .unordered = effect->how.unordered};
+    message->job = job_new(&effect->how, effect->nfragments, effect->fragments, effect->nodes.at);
+    if (message->job)
+        return message;
+    lazy_message_free(message);
     return NULL;
 }
 
@@ -191,9 +209,8 @@ static int message_text(const lazy_message *message, void *const *data, const ch
         } else if (error) {
             status = lazy_text_addf(text, "<error: %s>", error);
         } else {
-            print_array array = *piece->array;
-            array.data = data[next++];
-            status = format_array(&array, text);
+            status = format_data(piece->array, (const void *const *)data + next, text);
+            next += piece->array->nblocks;
         }
     }
     return status;
@@ -242,9 +259,11 @@ void lazy_effect_free(neap_ctx *ctx, lazy_effect *effect) {
     for (int64_t k = 0; k < effect->nodes.n; k++)
         lazy_release(ctx, effect->nodes.at[k]);
     lazy_vector_free(&effect->nodes);
-    for (int k = 0; k < effect->npieces; k++)
-        free((char *)effect->pieces[k].text);
-    free(effect->pieces);
+    for (int k = 0; k < effect->nfragments; k++) {
+        free(effect->fragments[k].text);
+        free(effect->fragments[k].layout);
+    }
+    free(effect->fragments);
     free((char *)effect->how.site);
     free(effect);
 }
@@ -274,31 +293,41 @@ int lazy_effect_record(neap_ctx *ctx, lazy_level *trace, neap_node *node) {
     return neap_error(NEAP_E_MEMORY, "out of memory for an effect");
 }
 
-static int record_print(neap_ctx *ctx, lazy_level *level, const neap_emit *how, int n, const neap_piece *pieces,
+/* A fragment of an effect of the trace at this level, with copies of what it refers to. */
+static int copy_fragment(neap_ctx *ctx, int level, lazy_effect *effect, const lazy_fragment *from,
+                         neap_node *const *nodes) {
+    lazy_fragment *to = &effect->fragments[effect->nfragments++];
+    *to = (lazy_fragment){.bytes = from->bytes, .first = (int32_t)effect->nodes.n, .n = from->n};
+    if (from->text && !(to->text = copy_text(from->text, from->bytes)))
+        return NEAP_E_MEMORY;
+    if (from->layout && !(to->layout = malloc(sizeof *to->layout)))
+        return NEAP_E_MEMORY;
+    if (from->layout)
+        *to->layout = *from->layout;
+    int status = 0;
+    for (int32_t b = 0; b < from->n && status == 0; b++) {
+        neap_node *node = nodes[from->first + b];
+        if (ctx->levels[level].closed)
+            status = lazy_lift_into(ctx, level, 1, &nodes[from->first + b], &node);
+        if (status == 0 && (status = lazy_push(&effect->nodes, node)) == 0)
+            lazy_retain(node);
+    }
+    return status;
+}
+
+static int record_print(neap_ctx *ctx, lazy_level *level, const neap_emit *how, int n, const lazy_fragment *fragments,
                         neap_node *const *nodes) {
     lazy_effect *effect = calloc(1, sizeof *effect);
-    int at = (int)(level - ctx->levels);
     if (effect)
-        effect->pieces = calloc((size_t)n + 1, sizeof *effect->pieces);
-    int status = effect && effect->pieces ? 0 : NEAP_E_MEMORY;
+        effect->fragments = calloc((size_t)n + 1, sizeof *effect->fragments);
+    int status = effect && effect->fragments ? 0 : NEAP_E_MEMORY;
     if (status == 0) {
         effect->how = *how;
         if (how->site && !(effect->how.site = copy_text(how->site, strlen(how->site))))
             status = NEAP_E_MEMORY;
     }
-    for (int k = 0; k < n && status == 0; k++, effect->npieces++) {
-        neap_piece *piece = &effect->pieces[k];
-        piece->bytes = pieces[k].bytes;
-        if (pieces[k].text && !(piece->text = copy_text(pieces[k].text, pieces[k].bytes)))
-            status = NEAP_E_MEMORY;
-        neap_node *node = nodes[k];
-        if (pieces[k].id && level->closed && status == 0)
-            status = lazy_lift_into(ctx, at, 1, &nodes[k], &node);
-        if (pieces[k].id && status == 0 && (status = lazy_push(&effect->nodes, node)) == 0) {
-            lazy_retain(node);
-            piece->id = (int32_t)effect->nodes.n;
-        }
-    }
+    for (int k = 0; k < n && status == 0; k++)
+        status = copy_fragment(ctx, (int)(level - ctx->levels), effect, &fragments[k], nodes);
     if (status == 0)
         status = lazy_push(&level->effects, effect);
     if (status && effect)
@@ -306,70 +335,95 @@ static int record_print(neap_ctx *ctx, lazy_level *level, const neap_emit *how, 
     return status ? neap_error(NEAP_E_MEMORY, "out of memory for a print") : 0;
 }
 
-/* ---- Public -------------------------------------------------------------------------------------------------------- */
-/* Finds the arrays of the pieces. */
-static int take_pieces(neap_ctx *ctx, int n, const neap_piece *pieces, neap_node **nodes) {
-    for (int k = 0; k < n; k++)
-        if (pieces[k].id && !(nodes[k] = lazy_lookup(ctx, pieces[k].id)))
-            return neap_error_code();
-    return 0;
-}
-
-/* Checks them; those of a print that happens now are started. */
-static int check_pieces(neap_ctx *ctx, int n, const neap_piece *pieces, bool start, neap_node *const *nodes) {
+/* Checks the fragments; the nodes of a print that happens now are started. */
+static int check_fragments(neap_ctx *ctx, int n, const lazy_fragment *fragments, bool start, neap_node *const *nodes) {
     int status = 0;
     for (int k = 0; k < n && status == 0; k++) {
-        if (pieces[k].id && pieces[k].text && nodes[k]->size != 1)
-            status = neap_error(NEAP_E_SHAPE, "printf: %s takes an array of one element", pieces[k].text);
-        else if (pieces[k].id && start)
-            status = lazy_force(ctx, nodes[k]);
+        const lazy_fragment *fragment = &fragments[k];
+        if (fragment->n && fragment->text && nodes[fragment->first]->size != 1)
+            status = neap_error(NEAP_E_SHAPE, "printf: %s takes an array of one element", fragment->text);
+        for (int32_t b = 0; b < fragment->n && start && status == 0; b++)
+            status = lazy_force(ctx, nodes[fragment->first + b]);
     }
     return status;
 }
 
-int lazy_print_nodes(neap_ctx *ctx, const neap_emit *how, int n, const neap_piece *pieces, neap_node *const *nodes) {
+int lazy_print_nodes(neap_ctx *ctx, const neap_emit *how, int n, const lazy_fragment *fragments,
+                     neap_node *const *nodes) {
     lazy_level *level = lazy_open_trace(ctx);
-    int status = check_pieces(ctx, n, pieces, !level, nodes);
+    int status = check_fragments(ctx, n, fragments, !level, nodes);
     if (status)
         return status;
-    return level ? record_print(ctx, level, how, n, pieces, nodes) : lazy_print_push(ctx, how, n, pieces, nodes);
+    return level ? record_print(ctx, level, how, n, fragments, nodes) : lazy_print_push(ctx, how, n, fragments, nodes);
+}
+
+/* ---- Public -------------------------------------------------------------------------------------------------------- */
+typedef struct taken { /* the pieces of a call, … */
+    lazy_fragment *fragments;
+    neap_node **nodes; /* … each with its node, BORROWED, at the same place */
+} taken;
+
+static void taken_free(taken *t) {
+    free(t->fragments);
+    free(t->nodes);
+}
+
+static int take_pieces(neap_ctx *ctx, int n, const neap_piece *pieces, taken *out) {
+    out->fragments = calloc((size_t)n + 1, sizeof *out->fragments);
+    out->nodes = calloc((size_t)n + 1, sizeof *out->nodes);
+    if (!out->fragments || !out->nodes)
+        return neap_error(NEAP_E_MEMORY, "out of memory for a print");
+    for (int k = 0; k < n; k++) {
+        out->fragments[k] = (lazy_fragment){
+            .text = (char *)pieces[k].text, .bytes = pieces[k].bytes, .first = k, .n = pieces[k].id != 0};
+        if (pieces[k].id && !(out->nodes[k] = lazy_lookup(ctx, pieces[k].id)))
+            return neap_error_code();
+    }
+    return 0;
 }
 
 int neap_print(neap_ctx *ctx, const neap_emit *how, int n, const neap_piece *pieces) {
     if (how->stream < NEAP_STDOUT || how->kind < 0 || how->kind >= NEAP_EFFECT_KINDS)
         return neap_error(NEAP_E_ARGUMENT, "print: expected an open stream and a kind of effect, got %d and %d",
                           how->stream, how->kind);
-    neap_node **nodes = calloc((size_t)n + 1, sizeof *nodes);
-    int status = nodes ? take_pieces(ctx, n, pieces, nodes) : neap_error(NEAP_E_MEMORY, "out of memory for a print");
+    taken t = {0};
+    int status = take_pieces(ctx, n, pieces, &t);
     if (status == 0)
-        status = lazy_print_nodes(ctx, how, n, pieces, nodes);
-    free(nodes);
+        status = lazy_print_nodes(ctx, how, n, t.fragments, t.nodes);
+    taken_free(&t);
+    return status;
+}
+
+static int text_of(neap_ctx *ctx, int n, const lazy_fragment *fragments, neap_node *const *nodes, lazy_text *out) {
+    int status = check_fragments(ctx, n, fragments, true, nodes);
+    for (int k = 0; k < n && status == 0; k++)
+        for (int32_t b = 0; b < fragments[k].n && status == 0; b++)
+            if (lazy_node_poll(ctx, nodes[fragments[k].first + b], ctx->waker) == NEAP_PENDING)
+                status = NEAP_PENDING;
+    if (status)
+        return status;
+    neap_emit how = {0};
+    print_job *job = job_new(&how, n, fragments, nodes);
+    if (!job)
+        return NEAP_E_MEMORY;
+    for (int k = 0; k < n; k++)
+        for (int32_t b = 0; b < fragments[k].n; b++)
+            job->pieces[k].array->blocks[b] = neap_buffer_retain(nodes[fragments[k].first + b]->buffer);
+    status = job_text(job, out);
+    job_free(job);
     return status;
 }
 
 int neap_pieces_text(neap_ctx *ctx, int n, const neap_piece *pieces, char *text, size_t capacity, size_t *bytes) {
-    neap_node **nodes = calloc((size_t)n + 1, sizeof *nodes);
+    taken t = {0};
     lazy_text out = {0};
-    int status = nodes ? take_pieces(ctx, n, pieces, nodes) : neap_error(NEAP_E_MEMORY, "out of memory for a text");
+    int status = take_pieces(ctx, n, pieces, &t);
     if (status == 0)
-        status = check_pieces(ctx, n, pieces, true, nodes);
-    for (int k = 0; k < n && status == 0; k++)
-        if (pieces[k].id && lazy_node_poll(ctx, nodes[k], ctx->waker) == NEAP_PENDING)
-            status = NEAP_PENDING;
-    for (int k = 0; k < n && status == 0; k++) {
-        if (!pieces[k].id) {
-            status = lazy_text_add(&out, pieces[k].text, pieces[k].bytes);
-            continue;
-        }
-        print_array array = {
-            .buffer = nodes[k]->buffer, .conversion = pieces[k].text, .dtype = nodes[k]->dtype, .ndim = nodes[k]->ndim};
-        memcpy(array.shape, nodes[k]->shape, nodes[k]->ndim * sizeof *nodes[k]->shape);
-        status = format_array(&array, &out);
-    }
+        status = text_of(ctx, n, t.fragments, t.nodes, &out);
     *bytes = out.bytes;
     if (status == 0 && out.bytes)
         memcpy(text, out.data, out.bytes < capacity ? out.bytes : capacity);
     lazy_text_free(&out);
-    free(nodes);
+    taken_free(&t);
     return status;
 }

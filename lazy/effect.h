@@ -13,12 +13,25 @@
 
 #include "lazy/internal.h"
 
+/* An array that lies in blocks (lazy_format_blocks), each a node of its own. */
+typedef struct lazy_layout {
+    uint8_t ndim;
+    int64_t shape[NEAP_MAX_DIMS], parts[NEAP_MAX_DIMS];
+} lazy_layout;
+
+typedef struct lazy_fragment { /* of a print: a text, or an array */
+    char *text;                /* of an array: a printf conversion for its only element, or NULL for its text */
+    size_t bytes;              /* of the text, which ends in a NUL besides */
+    int32_t first, n;          /* of an array: its nodes among those of the print; n is 0 for a text, 1, or … */
+    lazy_layout *layout;       /* … how many there are in this, if it is not NULL */
+} lazy_fragment;
+
 struct lazy_effect {
     neap_node *node; /* of a callback, or of control flow; NULL: a print */
     neap_emit how;
-    int npieces;
-    neap_piece *pieces; /* texts are copies; .id is 1 + an index into nodes, or 0 */
-    lazy_nodes nodes;   /* what becomes a root: the arrays of a print, or the node. One reference each */
+    int nfragments;
+    lazy_fragment *fragments;
+    lazy_nodes nodes; /* what becomes a root: the arrays of a print, or the node. One reference each */
 };
 
 /* What a call of a Lua function needs when its turn has come, and who may still need it: nodes and requests in flight.
@@ -40,10 +53,12 @@ struct lazy_callback {
 const char *lazy_effect_kind(int kind); /* "print" */
 /* The innermost trace that effects recorded now belong to; NULL: they happen. */
 lazy_level *lazy_open_trace(neap_ctx *ctx);
-/* neap_print of nodes: nodes[k] goes with pieces[k] where id, which says no more here, is not 0. */
-int lazy_print_nodes(neap_ctx *ctx, const neap_emit *how, int n, const neap_piece *pieces, neap_node *const *nodes);
-/* Prints now. nodes[k] goes with pieces[k] where id is not 0, and has a buffer. */
-int lazy_print_push(neap_ctx *ctx, const neap_emit *how, int n, const neap_piece *pieces, neap_node *const *nodes);
+/* neap_print of fragments (BORROWED) of these nodes: now, or as an effect of the open trace. */
+int lazy_print_nodes(neap_ctx *ctx, const neap_emit *how, int n, const lazy_fragment *fragments,
+                     neap_node *const *nodes);
+/* Prints now. The nodes have buffers. */
+int lazy_print_push(neap_ctx *ctx, const neap_emit *how, int n, const lazy_fragment *fragments,
+                    neap_node *const *nodes);
 void lazy_effect_free(neap_ctx *ctx, lazy_effect *effect);
 /* Takes back the effects that a trace recorded after its first n. */
 void lazy_effects_cut(neap_ctx *ctx, lazy_level *trace, int64_t n);

@@ -329,9 +329,10 @@ static void scalar_write(int dtype, const void *element, char *out) {
 
 typedef struct array {
     int dtype, ndim;
-    const int64_t *shape;
-    const unsigned char *data;
-    int64_t stride[NEAP_MAX_DIMS]; /* in bytes */
+    const int64_t *shape, *parts;
+    const void *const *blocks;
+    int64_t extent[NEAP_MAX_DIMS]; /* of a block, … */
+    int64_t stride[NEAP_MAX_DIMS]; /* … in bytes */
     int64_t shown[NEAP_MAX_DIMS];  /* positions that are shown, of each axis */
 } array;
 
@@ -345,12 +346,28 @@ static bool array_cut(const array *a, int axis, int64_t position) {
     return position == EDGE && a->shown[axis] < a->shape[axis];
 }
 
-/* The first element of the row (last axis) at these positions of the other axes. */
-static const unsigned char *array_row(const array *a, const int64_t *position) {
-    const unsigned char *row = a->data;
-    for (int k = 0; k < a->ndim - 1; k++)
-        row += a->stride[k] * array_index(a, k, position[k]);
-    return row;
+/* A row (last axis): its part of the first of the blocks that it runs through. */
+typedef struct array_row {
+    const void *const *blocks;
+    int64_t offset; /* in each of them, in bytes */
+} array_row;
+
+/* The row at these positions of the other axes. */
+static array_row array_row_at(const array *a, const int64_t *position) {
+    int64_t block = 0, offset = 0;
+    for (int k = 0; k < a->ndim - 1; k++) {
+        int64_t index = array_index(a, k, position[k]);
+        block = block * a->parts[k] + index / a->extent[k];
+        offset += a->stride[k] * (index % a->extent[k]);
+    }
+    return (array_row){a->blocks + block * a->parts[a->ndim - 1], offset};
+}
+
+static const unsigned char *array_element(const array *a, const array_row *row, int64_t position) {
+    int last = a->ndim - 1;
+    int64_t index = array_index(a, last, position);
+    const unsigned char *block = row->blocks[index / a->extent[last]];
+    return block + row->offset + a->stride[last] * (index % a->extent[last]);
 }
 
 /* Moves to the next row. Returns the outermost axis that moved, -1 at the end. */
@@ -383,9 +400,9 @@ static void array_each(const array *a, void (*fn)(void *arg, int dtype, const vo
     int64_t position[NEAP_MAX_DIMS] = {0};
     int last = a->ndim - 1;
     do {
-        const unsigned char *row = array_row(a, position);
+        array_row row = array_row_at(a, position);
         for (int64_t i = 0; i < a->shown[last]; i++) {
-            fn(arg, a->dtype, row + a->stride[last] * array_index(a, last, i));
+            fn(arg, a->dtype, array_element(a, &row, i));
         }
     } while (array_next_row(a, position) >= 0);
 }
@@ -523,7 +540,7 @@ static int word_add(lazy_text *out, const char *word, int bytes, int ndim, int *
 }
 
 /* The elements of one row, without its brackets. */
-static int row_write(const array *a, const style *s, const unsigned char *row, lazy_text *out) {
+static int row_write(const array *a, const style *s, const array_row *row, lazy_text *out) {
     char word[ELEMENT_BYTES];
     int last = a->ndim - 1, column = a->ndim;
     for (int64_t i = 0; i < a->shown[last]; i++) {
@@ -534,7 +551,7 @@ static int row_write(const array *a, const style *s, const unsigned char *row, l
                 status = lazy_text_add(out, " ", 1);
             column++;
         }
-        int bytes = element_write(s, a->dtype, row + a->stride[last] * array_index(a, last, i), word);
+        int bytes = element_write(s, a->dtype, array_element(a, row, i), word);
         if (status == NEAP_OK)
             status = word_add(out, word, bytes, a->ndim, &column);
         if (status == NEAP_OK && i + 1 < a->shown[last])
@@ -566,7 +583,8 @@ static int array_write(const array *a, const style *s, lazy_text *out) {
     int status = text_repeat(out, '[', a->ndim);
     int axis = 0;
     while (status == NEAP_OK) {
-        status = row_write(a, s, array_row(a, position), out);
+        array_row row = array_row_at(a, position);
+        status = row_write(a, s, &row, out);
         axis = array_next_row(a, position);
         if (axis < 0)
             break;
@@ -577,19 +595,27 @@ static int array_write(const array *a, const style *s, lazy_text *out) {
 }
 
 int lazy_format(int dtype, int ndim, const int64_t *shape, const void *data, lazy_text *out) {
+    static const int64_t whole[NEAP_MAX_DIMS] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+    return lazy_format_blocks(dtype, ndim, shape, whole, &data, out);
+}
+
+int lazy_format_blocks(int dtype, int ndim, const int64_t *shape, const int64_t *parts, const void *const *blocks,
+                       lazy_text *out) {
     if (neap_dtype_name(dtype) == NULL)
         return neap_error(NEAP_E_ARGUMENT, "no dtype has the number %d", dtype);
     if (ndim < 0 || ndim > NEAP_MAX_DIMS)
         return neap_error(NEAP_E_ARGUMENT, "an array cannot have %d axes", ndim);
     if (ndim == 0) {
         char text[ELEMENT_BYTES];
-        scalar_write(dtype, data, text);
+        scalar_write(dtype, blocks[0], text);
         return lazy_text_add(out, text, strlen(text));
     }
-    array a = {.dtype = dtype, .ndim = ndim, .shape = shape, .data = data};
-    int64_t size = 1;
+    array a = {.dtype = dtype, .ndim = ndim, .shape = shape, .parts = parts, .blocks = blocks};
+    int64_t size = 1, stride = neap_dtype_bytes(dtype);
     for (int k = ndim - 1; k >= 0; k--) {
-        a.stride[k] = size * neap_dtype_bytes(dtype);
+        a.extent[k] = shape[k] / parts[k];
+        a.stride[k] = stride;
+        stride *= a.extent[k];
         size *= shape[k];
     }
     if (size == 0)

@@ -27,6 +27,10 @@ void lazy_text_free(lazy_text *text);
  * elements that are shown are read. A 0-d array prints as a NumPy scalar: "0.1", "1e-05", "True". NEAP_E_MEMORY and
  * NEAP_E_ARGUMENT (no such dtype, too many axes) leave the text as it was. */
 int lazy_format(int dtype, int ndim, const int64_t *shape, const void *data, lazy_text *out);
+/* The same for an array that lies in blocks: axis k is divided into parts[k] equal parts, and blocks[b], of which there is
+ * one for each combination of parts in row-major order, has the elements of that, contiguous in row-major order. */
+int lazy_format_blocks(int dtype, int ndim, const int64_t *shape, const int64_t *parts, const void *const *blocks,
+                       lazy_text *out);
 
 /* Appends one element through a printf conversion: flags, at most two digits of width and of precision, then one of
  * "diuxXoeEfFgGaAs". Booleans count as 0 and 1, a float must be integral where the conversion wants an integer, and %s

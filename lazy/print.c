@@ -290,14 +290,15 @@ static void say_print(lazy_print *print, const lazy_effect *effect, int64_t toke
     lazy_say(print, "%s[%s]", lazy_effect_kind(effect->how.kind), ordered ? "ordered" : "unordered");
     if (ordered)
         lazy_say(print, " #%lld", (long long)token - 1);
-    for (int k = 0; k < effect->npieces; k++) {
-        const neap_piece *piece = &effect->pieces[k];
-        lazy_say(print, " ");
-        if (piece->id)
-            lazy_say_operand(print, effect->nodes.at[piece->id - 1]);
-        lazy_say(print, piece->id && piece->text ? ":" : "");
-        if (piece->text)
-            lazy_say_quoted(print, piece->text, piece->bytes);
+    for (int k = 0; k < effect->nfragments; k++) {
+        const lazy_fragment *fragment = &effect->fragments[k];
+        for (int32_t b = 0; b < fragment->n; b++) {
+            lazy_say(print, " ");
+            lazy_say_operand(print, effect->nodes.at[fragment->first + b]);
+        }
+        lazy_say(print, fragment->n == 0 ? " " : fragment->text ? ":" : "");
+        if (fragment->text)
+            lazy_say_quoted(print, fragment->text, fragment->bytes);
     }
 }
 

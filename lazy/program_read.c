@@ -375,7 +375,7 @@ static neap_node *read_control(reader *r) {
     return check_traced(r, row, node);
 }
 
-static void read_piece(reader *r, neap_piece *piece, neap_node **node) {
+static void read_piece(reader *r, lazy_fragment *piece, neap_node **node) {
     int64_t what = get_below(r, 4, "piece of a print");
     if (r->status == 0 && what == 0)
         DAMAGED(r, "the program is damaged: a print has an empty piece");
@@ -383,7 +383,7 @@ static void read_piece(reader *r, neap_piece *piece, neap_node **node) {
         piece->text = get_text(r, &piece->bytes);
     if (r->status == 0 && what & LAZY_PIECE_VALUE) {
         *node = get_value(r);
-        piece->id = 1;
+        piece->n = 1;
     }
 }
 
@@ -404,16 +404,18 @@ static void read_print(reader *r) {
     how.stream = get_stream(r);
     how.site = get_name(r);
     int64_t n = get_count(r, INT32_MAX, "pieces of a print");
-    neap_piece *pieces = calloc((size_t)n + 1, sizeof *pieces);
+    lazy_fragment *pieces = calloc((size_t)n + 1, sizeof *pieces);
     neap_node **nodes = calloc((size_t)n + 1, sizeof *nodes);
     if (!pieces || !nodes)
         keep(r, neap_error(NEAP_E_MEMORY, "out of memory for a print"));
-    for (int64_t k = 0; k < n && r->status == 0; k++)
+    for (int64_t k = 0; k < n && r->status == 0; k++) {
+        pieces[k].first = (int32_t)k;
         read_piece(r, &pieces[k], &nodes[k]);
+    }
     if (r->status == 0)
         keep(r, lazy_print_nodes(r->ctx, &how, (int)n, pieces, nodes));
     for (int64_t k = 0; k < n && pieces; k++)
-        free((char *)pieces[k].text);
+        free(pieces[k].text);
     free(pieces);
     free(nodes);
     free((char *)how.site);

@@ -101,17 +101,15 @@ static neap_node *root_result(program_run *run, int64_t root, neap_node *node) {
 
 static int run_print(program_run *run, const lazy_effect *effect) {
     int64_t n = effect->nodes.n;
-    neap_node **values = calloc((size_t)(n + effect->npieces) + 1, sizeof *values), **by_piece = values + n;
+    neap_node **values = calloc((size_t)n + 1, sizeof *values);
     int status = values ? 0 : neap_error(NEAP_E_MEMORY, "out of memory for a print");
     for (int64_t k = 0; k < n && status == 0; k++)
         if (!(values[k] = root_result(run, run->root + k, effect->nodes.at[k])))
             status = NEAP_E_MEMORY;
         else
             status = lazy_force(run->ctx, values[k]);
-    for (int p = 0; p < effect->npieces && status == 0; p++)
-        by_piece[p] = effect->pieces[p].id ? values[effect->pieces[p].id - 1] : NULL;
     if (status == 0)
-        status = lazy_print_push(run->ctx, &effect->how, effect->npieces, effect->pieces, by_piece);
+        status = lazy_print_push(run->ctx, &effect->how, effect->nfragments, effect->fragments, values);
     for (int64_t k = 0; k < n && values; k++)
         lazy_release(run->ctx, values[k]);
     free(values);

@@ -153,14 +153,14 @@ static void put_print(writer *w, const lazy_effect *effect) {
     put_number(w, &w->body, how->unordered != 0);
     put_text(w, &w->body, stream, strlen(stream));
     put_name(w, &w->body, how->site);
-    put_number(w, &w->body, (uint64_t)effect->npieces);
-    for (int k = 0; k < effect->npieces; k++) {
-        const neap_piece *piece = &effect->pieces[k];
-        put_number(w, &w->body, (piece->text ? LAZY_PIECE_TEXT : 0) | (piece->id ? LAZY_PIECE_VALUE : 0));
-        if (piece->text)
-            put_text(w, &w->body, piece->text, piece->bytes);
-        if (piece->id)
-            put_number(w, &w->body, effect->nodes.at[piece->id - 1]->index);
+    put_number(w, &w->body, (uint64_t)effect->nfragments);
+    for (int k = 0; k < effect->nfragments; k++) {
+        const lazy_fragment *fragment = &effect->fragments[k];
+        put_number(w, &w->body, (fragment->text ? LAZY_PIECE_TEXT : 0) | (fragment->n ? LAZY_PIECE_VALUE : 0));
+        if (fragment->text)
+            put_text(w, &w->body, fragment->text, fragment->bytes);
+        if (fragment->n)
+            put_number(w, &w->body, effect->nodes.at[fragment->first]->index);
     }
 }
 

@@ -24,13 +24,12 @@ neap_node *lazy_node_again(neap_ctx *ctx, const neap_node *node, neap_node *cons
 
 /* A print happens, or is recorded by the trace that the program is inlined into. */
 static int replay_print(replay *r, const lazy_effect *effect) {
-    neap_node **nodes = calloc((size_t)effect->npieces + 1, sizeof *nodes);
+    neap_node **nodes = calloc((size_t)effect->nodes.n + 1, sizeof *nodes);
     if (!nodes)
         return neap_error(NEAP_E_MEMORY, "out of memory for a print");
-    for (int p = 0; p < effect->npieces; p++)
-        if (effect->pieces[p].id)
-            nodes[p] = r->now[r->program->root_nodes.at[r->root + effect->pieces[p].id - 1]];
-    int status = lazy_print_nodes(r->ctx, &effect->how, effect->npieces, effect->pieces, nodes);
+    for (int64_t k = 0; k < effect->nodes.n; k++)
+        nodes[k] = r->now[r->program->root_nodes.at[r->root + k]];
+    int status = lazy_print_nodes(r->ctx, &effect->how, effect->nfragments, effect->fragments, nodes);
     free(nodes);
     return status;
 }
