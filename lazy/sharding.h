@@ -106,7 +106,7 @@ typedef struct lazy_shard_rule {
     lazy_sharding *want; /* by input: as it lies; the rule changes .split where it must be moved first */
     lazy_sharding result; /* the rule sets .ndim and .split */
     int64_t *block_attrs; /* a copy of attrs that the rule may change */
-    int combine;          /* op by which partial results are combined: LAZY_OP_psum, pmax, pmin; -1: none … */
+    int combine;          /* map by which partial results are combined: LAZY_OP_add, maximum, minimum; -1: none … */
     uint32_t over;        /* … over these axes */
 } lazy_shard_rule;
 

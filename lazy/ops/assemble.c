@@ -70,10 +70,23 @@ static int concatenate_grad(lazy_grad *g) {
     return 0;
 }
 
+static int concatenate_shard(lazy_shard_rule *g) {
+    lazy_factors f = {0};
+    int along = normal_axis(g->attrs[0], g->out->ndim);
+    for (int axis = 0; axis < g->out->ndim; axis++) {
+        if (axis == along)
+            continue;
+        lazy_factor_keep(&f, g, 0, axis, axis);
+        for (int k = 1; k < g->nin; k++)
+            lazy_factor_axis(&f, k, axis, f.n - 1);
+    }
+    return lazy_shard_solve(g, &f, -1);
+}
+
 NEAP_OP(concatenate, .doc = "Arrays of equal shapes, but for one axis, joined along that axis. Dtypes are promoted.",
         .attrs = "axis", .kind = LAZY_ASSEMBLE, .arity = 255, .types = LAZY_ALL, .flags = LAZY_OP_HIDDEN,
         .dtype = lazy_dtype_promote, .shape = concatenate_shape, .pieces = concatenate_pieces, .grad = concatenate_grad,
-        .batch = lazy_batch_axis)
+        .batch = lazy_batch_axis, .shard = concatenate_shard)
 
 /* ---- pad ----------------------------------------------------------------------------------------------------------- */
 static int pad_shape(const lazy_call_desc *call, lazy_result *out) {
@@ -146,9 +159,18 @@ static int pad_batch(lazy_batching *g) {
     return lazy_batch_done(g);
 }
 
+static int pad_shard(lazy_shard_rule *g) {
+    lazy_factors f = {0};
+    for (int k = 0; k < g->out->ndim; k++)
+        if (g->attrs[3 * k] == 0 && g->attrs[3 * k + 1] == 0 && g->attrs[3 * k + 2] == 0)
+            lazy_factor_keep(&f, g, 0, k, k);
+    return lazy_shard_solve(g, &f, -1);
+}
+
 NEAP_OP(pad,
         .doc =
             "The first input surrounded by the second, a 0-d value: per axis `low` elements before, `high` after, and "
             "`interior` between neighbours.",
         .attrs = "(low high interior)…", .kind = LAZY_ASSEMBLE, .arity = 2, .types = LAZY_ALL, .flags = LAZY_OP_HIDDEN,
-        .dtype = lazy_dtype_promote, .shape = pad_shape, .pieces = pad_pieces, .grad = pad_grad, .batch = pad_batch)
+        .dtype = lazy_dtype_promote, .shape = pad_shape, .pieces = pad_pieces, .grad = pad_grad, .batch = pad_batch,
+        .shard = pad_shard)

@@ -1,10 +1,11 @@
-/* build.h: short names for building nodes in rules of derivatives and batches. `g` is the rule's argument everywhere; a
+/* build.h: short names for building nodes in rules of derivatives and batches, and what rules of division need. `g` is the rule's argument everywhere; a
  * NULL operand (memory) gives NULL, so rules check once, at their end. */
 #ifndef LAZY_OPS_BUILD_H
 #define LAZY_OPS_BUILD_H
 
 #include "lazy/batch.h"
 #include "lazy/op.h"
+#include "lazy/shard.h"
 #include "ops_gen.h"
 
 #define BUILD1(op, a) lazy_build1(g->ctx, LAZY_OP_##op, a)

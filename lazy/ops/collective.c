@@ -59,6 +59,33 @@ static neap_node *reduce_examples(lazy_batching *g, int op) {
     return lazy_build(g->ctx, op, 1, g->in, 2, (int64_t[]){1, 0});
 }
 
+/* ---- Division over a mesh ------------------------------------------------------------------------------------------
+ * Axes of the array may be divided over axes of a mesh that are not the one of the op; but for those it deals with. */
+
+/* Input axis k is result axis k, counted without axis `out` of the input and axis `in` of the result; -1: there is none. */
+static int others_shard(lazy_shard_rule *g, int out, int in) {
+    lazy_factors f = {0};
+    for (int k = 0, to = 0; k < g->in[0].ndim; k++) {
+        if (k == out)
+            continue;
+        to += to == in;
+        lazy_factor_keep(&f, g, 0, k, to++);
+    }
+    return lazy_shard_solve(g, &f, -1);
+}
+
+static int gather_shard(lazy_shard_rule *g) {
+    return others_shard(g, -1, (int)g->attrs[2]);
+}
+
+static int scatter_shard(lazy_shard_rule *g) {
+    return others_shard(g, (int)g->attrs[2], -1);
+}
+
+static int exchange_shard(lazy_shard_rule *g) {
+    return others_shard(g, (int)g->attrs[2], (int)g->attrs[3]);
+}
+
 /* ---- psum, pmax, pmin -------------------------------------------------------------------------------------------- */
 static int reduce_shape(const lazy_call_desc *call, lazy_result *out) {
     int status = check_token("psum, pmax or pmin", call);
@@ -106,15 +133,15 @@ static int psum_grad(lazy_grad *g) {
 
 NEAP_OP(psum, .doc = "The sum over the examples of a named axis.", .attrs = "axis size", .kind = LAZY_CALL, .arity = 2,
         .types = LAZY_NUMERIC, .flags = LAZY_OP_HIDDEN | LAZY_OP_AXIS, .dtype = lazy_dtype_same, .shape = reduce_shape,
-        .call = unbatched, .grad = psum_grad, .jvp = lazy_jvp_linear, .batch = psum_batch)
+        .call = unbatched, .grad = psum_grad, .jvp = lazy_jvp_linear, .batch = psum_batch, .shard = lazy_shard_same)
 
 NEAP_OP(pmax, .doc = "The greatest over the examples of a named axis.", .attrs = "axis size", .kind = LAZY_CALL,
         .arity = 2, .types = LAZY_ALL, .flags = LAZY_OP_HIDDEN | LAZY_OP_AXIS, .dtype = lazy_dtype_same,
-        .shape = reduce_shape, .call = unbatched, .batch = pmax_batch)
+        .shape = reduce_shape, .call = unbatched, .batch = pmax_batch, .shard = lazy_shard_same)
 
 NEAP_OP(pmin, .doc = "The smallest over the examples of a named axis.", .attrs = "axis size", .kind = LAZY_CALL,
         .arity = 2, .types = LAZY_ALL, .flags = LAZY_OP_HIDDEN | LAZY_OP_AXIS, .dtype = lazy_dtype_same,
-        .shape = reduce_shape, .call = unbatched, .batch = pmin_batch)
+        .shape = reduce_shape, .call = unbatched, .batch = pmin_batch, .shard = lazy_shard_same)
 
 /* ---- all_gather, psum_scatter: each is the gradient of the other ------------------------------------------------- */
 static int gather_shape(const lazy_call_desc *call, lazy_result *out) {
@@ -178,7 +205,7 @@ static int scatter_grad(lazy_grad *g) {
 NEAP_OP(all_gather, .doc = "The arrays of all examples of a named axis, along a new axis at place `at`.",
         .attrs = "axis size at", .kind = LAZY_CALL, .arity = 2, .types = LAZY_ALL,
         .flags = LAZY_OP_HIDDEN | LAZY_OP_AXIS, .dtype = lazy_dtype_same, .shape = gather_shape, .call = unbatched,
-        .grad = gather_grad, .jvp = lazy_jvp_linear, .batch = gather_batch)
+        .grad = gather_grad, .jvp = lazy_jvp_linear, .batch = gather_batch, .shard = gather_shard)
 
 NEAP_OP(psum_scatter,
         .doc =
@@ -186,7 +213,7 @@ NEAP_OP(psum_scatter,
             "and has the axis's size.",
         .attrs = "axis size at", .kind = LAZY_CALL, .arity = 2, .types = LAZY_NUMERIC,
         .flags = LAZY_OP_HIDDEN | LAZY_OP_AXIS, .dtype = lazy_dtype_same, .shape = scatter_shape, .call = unbatched,
-        .grad = scatter_grad, .jvp = lazy_jvp_linear, .batch = scatter_batch)
+        .grad = scatter_grad, .jvp = lazy_jvp_linear, .batch = scatter_batch, .shard = scatter_shard)
 
 /* ---- all_to_all -------------------------------------------------------------------------------------------------- */
 static int exchange_shape(const lazy_call_desc *call, lazy_result *out) {
@@ -234,7 +261,7 @@ NEAP_OP(all_to_all,
             "lies along a new axis at place `concat`.",
         .attrs = "axis size split concat", .kind = LAZY_CALL, .arity = 2, .types = LAZY_ALL,
         .flags = LAZY_OP_HIDDEN | LAZY_OP_AXIS, .dtype = lazy_dtype_same, .shape = exchange_shape, .call = unbatched,
-        .grad = exchange_grad, .jvp = lazy_jvp_linear, .batch = exchange_batch)
+        .grad = exchange_grad, .jvp = lazy_jvp_linear, .batch = exchange_batch, .shard = exchange_shard)
 
 /* ---- ppermute ---------------------------------------------------------------------------------------------------- */
 static int permute_shape(const lazy_call_desc *call, lazy_result *out) {
@@ -311,4 +338,4 @@ NEAP_OP(ppermute,
                "example at most; zeros where the source is -1.",
         .attrs = "axis size sources…", .kind = LAZY_CALL, .arity = 2, .types = LAZY_ALL,
         .flags = LAZY_OP_HIDDEN | LAZY_OP_AXIS, .dtype = lazy_dtype_same, .shape = permute_shape, .call = unbatched,
-        .grad = permute_grad, .jvp = lazy_jvp_linear, .batch = permute_batch)
+        .grad = permute_grad, .jvp = lazy_jvp_linear, .batch = permute_batch, .shard = lazy_shard_same)

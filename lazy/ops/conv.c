@@ -302,6 +302,45 @@ static int conv_batch(lazy_batching *g) {
     return lazy_batch_done(g);
 }
 
+/* ---- Division over a mesh ------------------------------------------------------------------------------------------
+ * Images, channels and features are divided, the latter two where there is one group; spatial axes are needed whole. What
+ * the result does not have is summed over, so parts are added. */
+static int conv_shard(lazy_shard_rule *g) {
+    lazy_factors f = {0};
+    int last = g->in[0].ndim - 1;
+    lazy_factor_keep(&f, g, 0, 0, 0);
+    if (g->attrs[0] == 1) {
+        lazy_factor_keep(&f, g, 1, last, last);
+        lazy_factor_axis(&f, 0, last, lazy_factor_new(&f, g->in[0].shape[last]));
+        lazy_factor_axis(&f, 1, last - 1, f.n - 1);
+    }
+    return lazy_shard_solve(g, &f, LAZY_OP_add);
+}
+
+static int conv_input_shard(lazy_shard_rule *g) {
+    lazy_factors f = {0};
+    int last = g->in[0].ndim - 1;
+    lazy_factor_keep(&f, g, 0, 0, 0);
+    if (g->attrs[0] == 1) {
+        lazy_factor_keep(&f, g, 1, last - 1, last);
+        lazy_factor_axis(&f, 0, last, lazy_factor_new(&f, g->in[0].shape[last]));
+        lazy_factor_axis(&f, 1, last, f.n - 1);
+    }
+    return lazy_shard_solve(g, &f, LAZY_OP_add);
+}
+
+static int conv_kernel_shard(lazy_shard_rule *g) {
+    lazy_factors f = {0};
+    int last = g->in[0].ndim - 1;
+    lazy_factor_axis(&f, 0, 0, lazy_factor_new(&f, g->in[0].shape[0]));
+    lazy_factor_axis(&f, 1, 0, f.n - 1);
+    if (g->attrs[0] == 1) {
+        lazy_factor_keep(&f, g, 0, last, last - 1);
+        lazy_factor_keep(&f, g, 1, last, last);
+    }
+    return lazy_shard_solve(g, &f, LAZY_OP_add);
+}
+
 NEAP_OP(
     conv,
     .doc =
@@ -311,7 +350,7 @@ NEAP_OP(
     .attrs = "groups stride low high dilation…", .kind = LAZY_CALL, .arity = 2, .types = LAZY_REAL,
     .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE | LAZY_OP_SPLITS, .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_IN1,
     .dtype = lazy_dtype_real, .shape = conv_shape, .call = conv_call, .cost = conv_cost, .flops = conv_flops,
-    .grad = conv_grad, .jvp = bilinear_jvp, .batch = conv_batch)
+    .grad = conv_grad, .jvp = bilinear_jvp, .batch = conv_batch, .shard = conv_shard)
 
 NEAP_OP(
     conv_input,
@@ -321,7 +360,8 @@ NEAP_OP(
     .attrs = "groups stride low high dilation extent…", .kind = LAZY_CALL, .arity = 2, .types = LAZY_REAL,
     .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE | LAZY_OP_SPLITS, .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_IN1,
     .dtype = lazy_dtype_real, .shape = conv_input_shape, .call = conv_input_call, .cost = conv_input_cost,
-    .flops = conv_input_flops, .grad = conv_input_grad, .jvp = bilinear_jvp, .batch = conv_batch)
+    .flops = conv_input_flops, .grad = conv_input_grad, .jvp = bilinear_jvp, .batch = conv_batch,
+    .shard = conv_input_shard)
 
 NEAP_OP(conv_kernel,
         .doc =
@@ -330,7 +370,8 @@ NEAP_OP(conv_kernel,
         .attrs = "groups stride low high dilation extent…", .kind = LAZY_CALL, .arity = 2, .types = LAZY_REAL,
         .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE | LAZY_OP_SPLITS, .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_IN1,
         .dtype = lazy_dtype_real, .shape = conv_kernel_shape, .call = conv_kernel_call, .cost = conv_kernel_cost,
-        .flops = conv_kernel_flops, .grad = conv_kernel_grad, .jvp = bilinear_jvp, .batch = conv_batch)
+        .flops = conv_kernel_flops, .grad = conv_kernel_grad, .jvp = bilinear_jvp, .batch = conv_batch,
+        .shard = conv_kernel_shard)
 
 /* ---- windows ----------------------------------------------------------------------------------------------------- */
 static int windows_shape(const lazy_call_desc *call, lazy_result *out) {
@@ -405,4 +446,4 @@ NEAP_OP(
         "the `size` elements of a window, `dilation` apart.",
     .attrs = "axis size stride dilation", .kind = LAZY_VIEW, .arity = 1, .types = LAZY_ALL, .flags = LAZY_OP_HIDDEN,
     .dtype = lazy_dtype_same, .shape = windows_shape, .view = windows_view, .grad = windows_grad,
-    .batch = lazy_batch_axis)
+    .batch = lazy_batch_axis, .shard = lazy_shard_axis)

@@ -153,13 +153,25 @@ static int take_batch(lazy_batching *g) {
     return lazy_batch_done(g);
 }
 
+/* The places stay divided, and the axes of x but the one that is read at places. */
+static int take_shard(lazy_shard_rule *g) {
+    lazy_factors f = {0};
+    int axis = normal_axis(g->attrs[0], g->in[0].ndim), places = g->in[1].ndim;
+    for (int k = 0; k < g->in[0].ndim; k++)
+        if (k != axis)
+            lazy_factor_keep(&f, g, 0, k, k < axis ? k : k - 1 + places);
+    for (int k = 0; k < places; k++)
+        lazy_factor_keep(&f, g, 1, k, axis + k);
+    return lazy_shard_solve(g, &f, -1);
+}
+
 NEAP_OP(
     take,
     .doc = "Elements of the first input along an axis at the places that the second, of integers, names: the axis is "
            "replaced by the axes of the indices. Negative indices count from the end; others are clamped to the range.",
     .attrs = "axis", .kind = LAZY_GATHER, .arity = 2, .types = LAZY_ALL, .flags = LAZY_OP_HIDDEN,
     .residual = LAZY_RESIDUAL_IN1, .dtype = lazy_dtype_same, .shape = take_shape, .grad = take_grad,
-    .batch = take_batch)
+    .batch = take_batch, .shard = take_shard)
 
 /* ---- put_add, put_set ------------------------------------------------------------------------------------------------ */
 static int put_shape(const char *op, const lazy_call_desc *call, lazy_result *out) {
@@ -262,6 +274,19 @@ static int put_batch(lazy_batching *g) {
     return lazy_batch_done(g);
 }
 
+/* Both put ops: the axes of x stay divided, but the one that is written at places. */
+static int put_shard(lazy_shard_rule *g) {
+    lazy_factors f = {0};
+    int axis = normal_axis(g->attrs[0], g->in[0].ndim);
+    for (int k = 0; k < g->in[0].ndim; k++) {
+        if (k == axis)
+            continue;
+        lazy_factor_keep(&f, g, 0, k, k);
+        lazy_factor_axis(&f, 2, k < axis ? k : k - 1 + g->in[1].ndim, f.n - 1);
+    }
+    return lazy_shard_solve(g, &f, -1);
+}
+
 static neap_node *take_of(lazy_grad *g, neap_node *x) {
     return lazy_build(g->ctx, LAZY_OP_take, 2, (neap_node *[]){x, INPUT(1)}, 1, lazy_node_attrs(g->node));
 }
@@ -281,7 +306,7 @@ NEAP_OP(
         "places add up in order. Negative indices count from the end; others out of range are ignored.",
     .attrs = "axis", .kind = LAZY_CALL, .arity = 3, .types = LAZY_ALL, .flags = LAZY_OP_DENSE | LAZY_OP_HIDDEN,
     .residual = LAZY_RESIDUAL_IN1, .dtype = lazy_dtype_same, .shape = put_add_shape, .call = put_add_call,
-    .grad = put_add_grad, .jvp = lazy_jvp_linear, .batch = put_batch)
+    .grad = put_add_grad, .jvp = lazy_jvp_linear, .batch = put_batch, .shard = put_shard)
 
 /* What was written over gets no cotangent; of repeated places the last one that was written gets it. */
 static int put_set_grad(lazy_grad *g) {
@@ -310,4 +335,4 @@ NEAP_OP(
            "repeated places the last one wins. Indices as in put_add.",
     .attrs = "axis", .kind = LAZY_CALL, .arity = 3, .types = LAZY_ALL, .flags = LAZY_OP_DENSE | LAZY_OP_HIDDEN,
     .residual = LAZY_RESIDUAL_IN1, .dtype = lazy_dtype_same, .shape = put_set_shape, .call = put_set_call,
-    .grad = put_set_grad, .jvp = lazy_jvp_linear, .batch = put_batch)
+    .grad = put_set_grad, .jvp = lazy_jvp_linear, .batch = put_batch, .shard = put_shard)

@@ -235,6 +235,22 @@ static int matmul_batch(lazy_batching *g) {
     return lazy_batch_done(g);
 }
 
+/* The batch, rows of the left and columns of the right operand stay divided; where k is, products of the parts are added. */
+static int matmul_shard(lazy_shard_rule *g) {
+    lazy_factors f = {0};
+    int n = g->out->ndim;
+    for (int axis = 0; axis < n - 2; axis++) {
+        lazy_factor_keep(&f, g, 0, axis, axis);
+        lazy_factor_axis(&f, 1, axis, f.n - 1);
+    }
+    lazy_factor_keep(&f, g, 0, n - 2, n - 2);
+    lazy_factor_keep(&f, g, 1, n - 1, n - 1);
+    int inner = lazy_factor_new(&f, g->in[0].shape[n - 1]);
+    lazy_factor_axis(&f, 0, n - 1, inner);
+    lazy_factor_axis(&f, 1, n - 2, inner);
+    return lazy_shard_solve(g, &f, g->out->dtype == NEAP_DTYPE_BOOL ? LAZY_OP_maximum : LAZY_OP_add);
+}
+
 NEAP_OP(
     matmul2,
     .doc =
@@ -243,4 +259,4 @@ NEAP_OP(
     .kind = LAZY_CALL, .arity = 2, .types = LAZY_ALL, .flags = LAZY_OP_HIDDEN | LAZY_OP_SPLITS,
     .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_IN1, .dtype = lazy_dtype_promote, .shape = matmul_shape,
     .call = matmul_call, .reads = matmul_reads, .cost = matmul_cost, .flops = matmul_flops, .grad = matmul_grad,
-    .jvp = matmul_jvp, .batch = matmul_batch)
+    .jvp = matmul_jvp, .batch = matmul_batch, .shard = matmul_shard)

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "lazy/batch.h"
+#include "lazy/shard.h"
 #include "ops_gen.h"
 
 enum { CHUNK = 1 << 14 }; /* draws of one parallel task */
@@ -157,12 +158,24 @@ static int threefry_batch(lazy_batching *g) {
     return lazy_batch_done(g);
 }
 
+/* Counters are hashed one by one; the first axes of the keys are theirs. */
+static int threefry_shard(lazy_shard_rule *g) {
+    lazy_factors f = {0};
+    for (int k = 0; k < g->out->ndim - 1; k++) {
+        lazy_factor_keep(&f, g, 1, k, k);
+        if (k < g->in[0].ndim - 1)
+            lazy_factor_axis(&f, 0, k, f.n - 1);
+    }
+    return lazy_shard_solve(g, &f, -1);
+}
+
 NEAP_OP(
     threefry,
     .doc = "The threefry-2x32 hash (20 rounds) of pairs of u32 counters, shape (…, 2), under a key, u32 of shape (2,). "
            "With keys of shape (…, 2) the counters have the same first axes.",
     .kind = LAZY_CALL, .arity = 2, .types = LAZY_INT, .flags = LAZY_OP_HIDDEN | LAZY_OP_ZERO_GRAD | LAZY_OP_DENSE,
-    .dtype = lazy_dtype_same, .shape = threefry_shape, .call = threefry_call, .batch = threefry_batch)
+    .dtype = lazy_dtype_same, .shape = threefry_shape, .call = threefry_call, .batch = threefry_batch,
+    .shard = threefry_shard)
 
 /* ---- random_bits ------------------------------------------------------------------------------------------------- */
 static int bits_shape(const lazy_call_desc *call, lazy_result *out) {
@@ -210,6 +223,18 @@ static int64_t bits_cost(const lazy_call_desc *call, const lazy_result *out) {
     return cost_of_size(out, 8);
 }
 
+/* Draws under many keys are divided as the keys are. */
+static int draws_shard(lazy_shard_rule *g, int keys) {
+    lazy_factors f = {0};
+    for (int k = 0; k < g->in[keys].ndim - 1; k++)
+        lazy_factor_keep(&f, g, keys, k, k);
+    return lazy_shard_solve(g, &f, -1);
+}
+
+static int bits_shard(lazy_shard_rule *g) {
+    return draws_shard(g, 0);
+}
+
 NEAP_OP(
     random_bits,
     .doc =
@@ -217,7 +242,7 @@ NEAP_OP(
         "along a new last axis. Keys of shape (…, 2) make one such array each.",
     .attrs = "width shape…", .kind = LAZY_CALL, .arity = 1, .types = LAZY_INT,
     .flags = LAZY_OP_HIDDEN | LAZY_OP_ZERO_GRAD | LAZY_OP_DENSE | LAZY_OP_SPLITS, .dtype = lazy_dtype_same,
-    .shape = bits_shape, .call = bits_call, .cost = bits_cost, .batch = lazy_batch_leading)
+    .shape = bits_shape, .call = bits_call, .cost = bits_cost, .batch = lazy_batch_leading, .shard = bits_shard)
 
 /* ---- random_integers --------------------------------------------------------------------------------------------- */
 static int integers_shape(const lazy_call_desc *call, lazy_result *out) {
@@ -324,6 +349,13 @@ static int integers_batch(lazy_batching *g) {
     return lazy_batch_done(g);
 }
 
+/* Bounds of one element are those of all draws; others are counted over all of them, so that nothing is divided. */
+static int integers_shard(lazy_shard_rule *g) {
+    if (g->in[0].size != 1 || g->in[1].size != 1)
+        return lazy_shard_solve(g, &(lazy_factors){0}, -1);
+    return draws_shard(g, 2);
+}
+
 NEAP_OP(random_integers,
         .doc =
             "Random integers of a shape, from input 0 up to, not including, input 1 (including it where `inclusive` is "
@@ -332,4 +364,4 @@ NEAP_OP(random_integers,
             "each; then the bounds may also have one element for each key.",
         .attrs = "inclusive shape…", .kind = LAZY_CALL, .arity = 3, .types = LAZY_INT,
         .flags = LAZY_OP_HIDDEN | LAZY_OP_ZERO_GRAD | LAZY_OP_DENSE, .dtype = lazy_dtype_same, .shape = integers_shape,
-        .call = integers_call, .cost = integers_cost, .batch = integers_batch)
+        .call = integers_call, .cost = integers_cost, .batch = integers_batch, .shard = integers_shard)

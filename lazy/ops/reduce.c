@@ -153,6 +153,7 @@ NEAP_OP(sum,
     .attrs = "axes keepdims",
     .kind = LAZY_REDUCE, .arity = 1, .types = LAZY_NUMERIC, .dtype = lazy_dtype_sum, .shape = lazy_shape_reduce,
     .grad = grad_sum, .jvp = lazy_jvp_linear,
+    .shard = lazy_shard_sum,
     .kernel = {.integer = "(T)((U)a + (U)b)", .real = "a + b", .identity = "(T)-0.0"},
     .domain = {-3, 3}, .reference = "a + b")
 
@@ -169,6 +170,7 @@ NEAP_OP(max,
     .attrs = "axes keepdims",
     .kind = LAZY_REDUCE, .arity = 1, .types = LAZY_ALL, .dtype = lazy_dtype_same, .shape = shape_extremum,
     .grad = grad_extremum, .jvp = jvp_extremum, .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_OUT,
+    .shard = lazy_shard_max,
     .kernel = {.boolean = "a | b", .integer = "a > b ? a : b", .real = "F(max)(a, b)", .identity = "F(lowest)"},
     .domain = {-3, 3}, .reference = "math.max(a, b)")
 
@@ -177,6 +179,7 @@ NEAP_OP(min,
     .attrs = "axes keepdims",
     .kind = LAZY_REDUCE, .arity = 1, .types = LAZY_ALL, .dtype = lazy_dtype_same, .shape = shape_extremum,
     .grad = grad_extremum, .jvp = jvp_extremum, .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_OUT,
+    .shard = lazy_shard_min,
     .kernel = {.boolean = "a & b", .integer = "a < b ? a : b", .real = "F(min)(a, b)", .identity = "F(highest)"},
     .domain = {-3, 3}, .reference = "math.min(a, b)")
 
@@ -185,6 +188,7 @@ NEAP_OP(any,
     .attrs = "axes keepdims",
     .kind = LAZY_REDUCE, .arity = 1, .types = LAZY_BOOL, .flags = LAZY_OP_ZERO_GRAD, .dtype = dtype_logical,
     .shape = lazy_shape_reduce,
+    .shard = lazy_shard_max,
     .kernel = {.boolean = "a | b", .identity = "0"},
     .domain = {-3, 3}, .reference = "a or b")
 
@@ -193,6 +197,7 @@ NEAP_OP(all,
     .attrs = "axes keepdims",
     .kind = LAZY_REDUCE, .arity = 1, .types = LAZY_BOOL, .flags = LAZY_OP_ZERO_GRAD, .dtype = dtype_logical,
     .shape = lazy_shape_reduce,
+    .shard = lazy_shard_min,
     .kernel = {.boolean = "a & b", .identity = "1"},
     .domain = {-3, 3}, .reference = "a and b")
 

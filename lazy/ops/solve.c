@@ -90,7 +90,8 @@ NEAP_OP(
         "a matrix is not positive definite.",
     .kind = LAZY_CALL, .arity = 1, .types = LAZY_REAL, .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE | LAZY_OP_SPLITS,
     .residual = LAZY_RESIDUAL_OUT, .dtype = lazy_dtype_real, .shape = cholesky_shape, .call = cholesky_call,
-    .cost = cholesky_cost, .grad = cholesky_grad, .jvp = cholesky_jvp, .batch = lazy_batch_leading)
+    .cost = cholesky_cost, .grad = cholesky_grad, .jvp = cholesky_jvp, .batch = lazy_batch_leading,
+    .shard = lazy_shard_matrices)
 
 /* ---- triangular_solve -------------------------------------------------------------------------------------------- */
 /* The right sides of op: matrices of as many rows as the first input has. */
@@ -195,7 +196,7 @@ NEAP_OP(
     .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE | LAZY_OP_SPLITS, .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_OUT,
     .dtype = lazy_dtype_real, .shape = triangular_solve_shape, .call = triangular_solve_call,
     .cost = triangular_solve_cost, .grad = triangular_solve_grad, .jvp = triangular_solve_jvp,
-    .batch = lazy_batch_leading)
+    .batch = lazy_batch_leading, .shard = lazy_shard_matrices)
 
 /* ---- lu ---------------------------------------------------------------------------------------------------------- */
 static int lu_shape(const lazy_call_desc *call, lazy_result *out) {
@@ -239,7 +240,7 @@ NEAP_OP(
         "differentiated: those take the matrix itself as well.",
     .kind = LAZY_CALL, .arity = 1, .types = LAZY_REAL,
     .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE | LAZY_OP_SPLITS | LAZY_OP_ZERO_GRAD, .dtype = lazy_dtype_real,
-    .shape = lu_shape, .call = lu_call, .cost = lu_cost, .batch = lazy_batch_leading)
+    .shape = lu_shape, .call = lu_call, .cost = lu_cost, .batch = lazy_batch_leading, .shard = lazy_shard_matrices)
 
 /* ---- solve ------------------------------------------------------------------------------------------------------- */
 /* Inputs 0 and 1: a matrix and what `lu` made of it. */
@@ -343,7 +344,7 @@ NEAP_OP(
     .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE | LAZY_OP_SPLITS,
     .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_IN1 | LAZY_RESIDUAL_OUT, .dtype = lazy_dtype_real,
     .shape = solve_shape, .call = solve_call, .cost = solve_cost, .grad = solve_grad, .jvp = solve_jvp,
-    .batch = lazy_batch_leading)
+    .batch = lazy_batch_leading, .shard = lazy_shard_matrices)
 
 /* ---- slogdet, det ------------------------------------------------------------------------------------------------ */
 static int slogdet_shape(const lazy_call_desc *call, lazy_result *out) {
@@ -461,12 +462,13 @@ NEAP_OP(slogdet,
             "magnitude, as (…, 2). A singular matrix gives 0 and -inf, and its derivative is not finite.",
         .kind = LAZY_CALL, .arity = 2, .types = LAZY_REAL, .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE,
         .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_IN1, .dtype = lazy_dtype_real, .shape = slogdet_shape,
-        .call = slogdet_call, .grad = slogdet_grad, .jvp = slogdet_jvp, .batch = lazy_batch_leading)
+        .call = slogdet_call, .grad = slogdet_grad, .jvp = slogdet_jvp, .batch = lazy_batch_leading,
+        .shard = lazy_shard_matrices)
 
-NEAP_OP(det,
-        .doc =
-            "For matrices (…, n, n) and what `lu` made of them: the determinant, as (…). Its derivative is made of the "
-            "inverse, so it is not finite where the matrix is singular.",
-        .kind = LAZY_CALL, .arity = 2, .types = LAZY_REAL, .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE,
-        .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_IN1 | LAZY_RESIDUAL_OUT, .dtype = lazy_dtype_real,
-        .shape = det_shape, .call = det_call, .grad = det_grad, .jvp = det_jvp, .batch = lazy_batch_leading)
+NEAP_OP(
+    det,
+    .doc = "For matrices (…, n, n) and what `lu` made of them: the determinant, as (…). Its derivative is made of the "
+           "inverse, so it is not finite where the matrix is singular.",
+    .kind = LAZY_CALL, .arity = 2, .types = LAZY_REAL, .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE,
+    .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_IN1 | LAZY_RESIDUAL_OUT, .dtype = lazy_dtype_real, .shape = det_shape,
+    .call = det_call, .grad = det_grad, .jvp = det_jvp, .batch = lazy_batch_leading, .shard = lazy_shard_matrices)

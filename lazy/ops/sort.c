@@ -9,6 +9,7 @@
 
 #include "engine/device.h"
 #include "lazy/batch.h"
+#include "lazy/shard.h"
 
 enum { SHORT_LINE = 48, RADIX = 256 };
 
@@ -176,4 +177,4 @@ NEAP_OP(
            "signs are equal; NaN comes last, also in descending order.",
     .attrs = "axis descending", .kind = LAZY_CALL, .arity = 1, .types = LAZY_ALL,
     .flags = LAZY_OP_HIDDEN | LAZY_OP_ZERO_GRAD | LAZY_OP_DENSE, .dtype = argsort_dtype, .shape = argsort_shape,
-    .call = argsort_call, .cost = argsort_cost, .batch = lazy_batch_axis)
+    .call = argsort_call, .cost = argsort_cost, .batch = lazy_batch_axis, .shard = lazy_shard_axis)

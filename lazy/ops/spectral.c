@@ -177,7 +177,8 @@ NEAP_OP(
         "where `complete` is 1. The signs are LAPACK's. Derivatives: where r is square.",
     .attrs = "complete", .kind = LAZY_CALL, .arity = 1, .types = LAZY_REAL,
     .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE | LAZY_OP_SPLITS, .residual = LAZY_RESIDUAL_OUT, .dtype = lazy_dtype_real,
-    .shape = qr_shape, .call = qr_call, .cost = qr_cost, .grad = qr_grad, .jvp = qr_jvp, .batch = lazy_batch_leading)
+    .shape = qr_shape, .call = qr_call, .cost = qr_cost, .grad = qr_grad, .jvp = qr_jvp, .batch = lazy_batch_leading,
+    .shard = lazy_shard_matrices)
 
 /* ---- eigh -------------------------------------------------------------------------------------------------------- */
 static int eigh_shape(const lazy_call_desc *call, lazy_result *out) {
@@ -293,7 +294,7 @@ NEAP_OP(
     .attrs = "vectors", .kind = LAZY_CALL, .arity = 1, .types = LAZY_REAL,
     .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE | LAZY_OP_SPLITS, .residual = LAZY_RESIDUAL_OUT | LAZY_RESIDUAL_IN0,
     .dtype = lazy_dtype_real, .shape = eigh_shape, .call = eigh_call, .cost = eigh_cost, .grad = eigh_grad,
-    .jvp = eigh_jvp, .batch = lazy_batch_leading)
+    .jvp = eigh_jvp, .batch = lazy_batch_leading, .shard = lazy_shard_matrices)
 
 /* ---- svd --------------------------------------------------------------------------------------------------------- */
 typedef struct svd_parts { /* u is m × mu, s has k values, vh is nv × n */
@@ -500,7 +501,7 @@ NEAP_OP(
     .attrs = "full vectors", .kind = LAZY_CALL, .arity = 1, .types = LAZY_REAL,
     .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE | LAZY_OP_SPLITS, .residual = LAZY_RESIDUAL_OUT | LAZY_RESIDUAL_IN0,
     .dtype = lazy_dtype_real, .shape = svd_shape, .call = svd_call, .cost = svd_cost, .grad = svd_grad, .jvp = svd_jvp,
-    .batch = lazy_batch_leading)
+    .batch = lazy_batch_leading, .shard = lazy_shard_matrices)
 
 /* ---- pinv -------------------------------------------------------------------------------------------------------- */
 static int pinv_shape(const lazy_call_desc *call, lazy_result *out) {
@@ -569,4 +570,5 @@ NEAP_OP(pinv,
                "whose rank does not change nearby.",
         .kind = LAZY_CALL, .arity = 2, .types = LAZY_REAL, .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE,
         .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_OUT, .dtype = lazy_dtype_real, .shape = pinv_shape,
-        .call = pinv_call, .grad = pinv_grad, .jvp = pinv_jvp, .batch = lazy_batch_leading)
+        .call = pinv_call, .grad = pinv_grad, .jvp = pinv_jvp, .batch = lazy_batch_leading,
+        .shard = lazy_shard_matrices)

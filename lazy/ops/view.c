@@ -32,7 +32,8 @@ static int alias_grad(lazy_grad *g) {
 
 NEAP_OP(alias, .doc = "The same array under a new name: what a gradient or trace differentiates with respect to.",
         .kind = LAZY_VIEW, .arity = 1, .types = LAZY_ALL, .flags = LAZY_OP_HIDDEN, .dtype = lazy_dtype_same,
-        .shape = lazy_shape_same, .view = identity_view, .grad = alias_grad, .batch = lazy_batch_leading)
+        .shape = lazy_shape_same, .view = identity_view, .grad = alias_grad, .batch = lazy_batch_leading,
+        .shard = lazy_shard_same)
 
 /* ---- device_put ---------------------------------------------------------------------------------------------------- */
 static int device_put_shape(const lazy_call_desc *call, lazy_result *out) {
@@ -90,9 +91,51 @@ static int reshape_batch(lazy_batching *g) {
     return reshaped(g, g->in[0]);
 }
 
+static int64_t common_divisor(int64_t a, int64_t b) {
+    while (b) {
+        int64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+/* Both shapes are taken apart from the left into the factors that they share. Where what is left of two axes shares none
+ * (2 and 3), there are no factors up to where axes of both end together. */
+static int reshape_shard(lazy_shard_rule *g) {
+    lazy_factors f = {0};
+    const int64_t *from = g->in[0].shape, *to = g->out->shape;
+    int i = -1, j = -1;
+    int64_t a = 1, b = 1; /* what is left of axes i and j */
+    while (g->in[0].size > 0) {
+        while (a == 1 && i + 1 < g->in[0].ndim)
+            a = from[++i];
+        while (b == 1 && j + 1 < g->out->ndim)
+            b = to[++j];
+        if (a == 1 || b == 1)
+            break;
+        int64_t size = common_divisor(a, b);
+        if (size > 1) {
+            int factor = lazy_factor_new(&f, size);
+            lazy_factor_axis(&f, 0, i, factor);
+            lazy_factor_axis(&f, LAZY_SHARD_RESULT, j, factor);
+            a /= size;
+            b /= size;
+            continue;
+        }
+        while (a != b)
+            *(a < b ? &a : &b) *= a < b ? from[++i] : to[++j];
+        a = b = 1;
+    }
+    lazy_shard_solve(g, &f, -1);
+    lazy_shard_local_sizes(g, 0, 1);
+    return NEAP_OK;
+}
+
 NEAP_OP(reshape, .doc = "The same elements in row-major order under another shape of the same size.", .attrs = "shape…",
         .kind = LAZY_VIEW, .arity = 1, .types = LAZY_ALL, .flags = LAZY_OP_HIDDEN, .dtype = lazy_dtype_same,
-        .shape = reshape_shape, .view = identity_view, .grad = reshape_grad, .batch = reshape_batch)
+        .shape = reshape_shape, .view = identity_view, .grad = reshape_grad, .batch = reshape_batch,
+        .shard = reshape_shard)
 
 /* ---- transpose ----------------------------------------------------------------------------------------------------- */
 static int transpose_shape(const lazy_call_desc *call, lazy_result *out) {
@@ -140,9 +183,17 @@ static int transpose_batch(lazy_batching *g) {
     return lazy_batch_done(g);
 }
 
+static int transpose_shard(lazy_shard_rule *g) {
+    lazy_factors f = {0};
+    for (int k = 0; k < g->out->ndim; k++)
+        lazy_factor_keep(&f, g, 0, (int)g->attrs[k], k);
+    return lazy_shard_solve(g, &f, -1);
+}
+
 NEAP_OP(transpose, .doc = "Axes in another order: axis k of the result is axis axes[k] of the input.", .attrs = "axes…",
         .kind = LAZY_VIEW, .arity = 1, .types = LAZY_ALL, .flags = LAZY_OP_HIDDEN, .dtype = lazy_dtype_same,
-        .shape = transpose_shape, .view = transpose_view, .grad = transpose_grad, .batch = transpose_batch)
+        .shape = transpose_shape, .view = transpose_view, .grad = transpose_grad, .batch = transpose_batch,
+        .shard = transpose_shard)
 
 /* ---- broadcast_to -------------------------------------------------------------------------------------------------- */
 static int broadcast_shape(const lazy_call_desc *call, lazy_result *out) {
@@ -186,10 +237,21 @@ static int broadcast_batch(lazy_batching *g) {
     return reshaped(g, lazy_batch_align(g, 0, lazy_node_nattrs(g->node)));
 }
 
+static int broadcast_shard(lazy_shard_rule *g) {
+    lazy_factors f = {0};
+    int lead = g->out->ndim - g->in[0].ndim;
+    for (int k = 0; k < g->in[0].ndim; k++)
+        if (g->in[0].shape[k] == g->out->shape[lead + k])
+            lazy_factor_keep(&f, g, 0, k, lead + k);
+    lazy_shard_solve(g, &f, -1);
+    lazy_shard_local_sizes(g, 0, 1);
+    return NEAP_OK;
+}
+
 NEAP_OP(broadcast_to, .doc = "The input repeated along new leading axes and along its axes of size 1.",
         .attrs = "shape…", .kind = LAZY_VIEW, .arity = 1, .types = LAZY_ALL, .flags = LAZY_OP_HIDDEN,
         .dtype = lazy_dtype_same, .shape = broadcast_shape, .view = broadcast_view, .grad = broadcast_grad,
-        .batch = broadcast_batch)
+        .batch = broadcast_batch, .shard = broadcast_shard)
 
 /* ---- slice --------------------------------------------------------------------------------------------------------- */
 static int slice_shape(const lazy_call_desc *call, lazy_result *out) {
@@ -260,7 +322,19 @@ static int slice_batch(lazy_batching *g) {
     return lazy_batch_done(g);
 }
 
+/* An axis that is taken whole, in order, stays divided. */
+static int slice_shard(lazy_shard_rule *g) {
+    lazy_factors f = {0};
+    for (int k = 0; k < g->out->ndim; k++)
+        if (g->out->shape[k] == g->in[0].shape[k] && slice_step(g->attrs, k, g->out->shape[k]) == 1)
+            lazy_factor_keep(&f, g, 0, k, k);
+    lazy_shard_solve(g, &f, -1);
+    lazy_shard_local_sizes(g, 2, 3);
+    return NEAP_OK;
+}
+
 NEAP_OP(slice,
         .doc = "Per axis, count elements from start in steps of step, which may be negative. All inside the input.",
         .attrs = "(start step count)…", .kind = LAZY_VIEW, .arity = 1, .types = LAZY_ALL, .flags = LAZY_OP_HIDDEN,
-        .dtype = lazy_dtype_same, .shape = slice_shape, .view = slice_view, .grad = slice_grad, .batch = slice_batch)
+        .dtype = lazy_dtype_same, .shape = slice_shape, .view = slice_view, .grad = slice_grad, .batch = slice_batch,
+        .shard = slice_shard)
