@@ -1,8 +1,14 @@
 --- axes.lua: the names of axes that are open around the code that runs now.
 --
--- np.vmap with axis_name opens a name while its function is traced. The *token* of the axis is the index of the
--- example, an array (i32, 0-d) that is an input of that trace: what is computed over the axis has it as an operand
+-- np.vmap with axis_name opens a name while its function is traced, np.shard_map the names of the mesh axes that are
+-- manual in its body. The *token* of an axis is an index, an array (i32, 0-d): of vmap's the example, an input of that
+-- trace; of a mesh's the coordinate of each device. What is computed over an axis has its token as an operand
 -- (lazy/ops/collective.c).
+--
+--      axis { name, size, token }                          of vmap
+--      axis { name, size, token, mesh, manual, at }        of a mesh: bits of all axes that are manual here; its place
+--
+-- A body inside another body opens the axes of both: so the innermost axis of a mesh tells all that are manual.
 local core = require "neap.core"
 
 local raise = core.raise
@@ -10,7 +16,7 @@ local type = type
 
 local axes = {}
 
---- The open axes { name, size, token }, the innermost last.
+--- The open axes, the innermost last.
 function axes.open()
     local frame = core.frame()
     if not frame.axes then frame.axes = {} end
@@ -26,17 +32,38 @@ function axes.find(name)
     return nil
 end
 
---- Runs f(…) with a further open axis.
-function axes.with(axis, f, ...)
+--- The mesh of the body that runs now, and the bits of its manual axes; nil outside of all.
+function axes.mesh()
+    local list = axes.open()
+    for k = #list, 1, -1 do
+        if list[k].mesh then return list[k].mesh, list[k].manual end
+    end
+    return nil
+end
+
+--- A text that tells one mesh and its manual axes from all others; nil outside of all bodies.
+function axes.key()
+    local mesh, manual = axes.mesh()
+    return mesh and mesh.number .. ":" .. manual
+end
+
+--- Runs f(…) with a list of further open axes.
+function axes.with(added, f, ...)
     local list = axes.open()
     local n = #list
-    list[n + 1] = axis
+    for k, axis in ipairs(added) do list[n + k] = axis end
     local function close(ok, ...)
         for k = #list, n + 1, -1 do list[k] = nil end
         if not ok then error((...), 0) end
         return ...
     end
     return close(pcall(f, ...))
+end
+
+local function known_names()
+    local known = {}
+    for at, axis in ipairs(axes.open()) do known[at] = ("'%s'"):format(axis.name) end
+    return #known == 0 and "there is none" or "there is " .. table.concat(known, ", ")
 end
 
 --- The open axes that argument `position` of np.name names: a name, or a table of them.
@@ -52,17 +79,30 @@ function axes.named(name, position, names)
         end
         list[k] = axes.find(names[k])
         if not list[k] then
-            local known = {}
-            for at, axis in ipairs(axes.open()) do known[at] = ("'%s'"):format(axis.name) end
-            raise(name, "unbound axis name '%s': a name is bound inside the function that np.vmap(f, {axis_name=…}) "
-                  .. "runs; here %s", names[k],
-                  #known == 0 and "there is none" or "there is " .. table.concat(known, ", "))
+            raise(name, "unbound axis name '%s': a name is bound inside the function that np.vmap(f, {axis_name=…}) or "
+                  .. "np.shard_map runs, of a mesh each axis; here %s", names[k], known_names())
         end
         for before = 1, k - 1 do
             if list[before] == list[k] then raise(name, "axis name '%s' stands twice", names[k]) end
         end
     end
     return list
+end
+
+--- A list of axes, in which neighbours of a mesh are one axis: its name is theirs, joined by commas, its size their
+-- product, its token that of the first; the last one counts fastest.
+function axes.joined(list)
+    local joined = {}
+    for _, axis in ipairs(list) do
+        local last = joined[#joined]
+        if last and last.mesh and axis.mesh then
+            joined[#joined] = { name = last.name .. "," .. axis.name, size = last.size * axis.size, token = last.token,
+                                mesh = last.mesh }
+        else
+            joined[#joined + 1] = axis
+        end
+    end
+    return joined
 end
 
 jit.off(axes.with)

@@ -1,7 +1,9 @@
---- collective.lua: np.psum and its kin: what the examples of a named axis (np.vmap with axis_name) compute together.
+--- collective.lua: np.psum and its kin: what the examples of a named axis (np.vmap with axis_name), or the devices
+-- along an axis of a mesh (inside np.shard_map), compute together. Both are *members* of the axis here.
 --
 -- Arguments are trees. An axis is named by its name, or a table of names: then it is all of them as one axis, the
--- last name counting fastest. Places of arrays and in axes count from 0.
+-- last name counting fastest. Places of arrays and in axes count from 0. Axes of a mesh that are named together are one
+-- axis for the op; those of np.vmap are taken one by one.
 local ffi = require "ffi"
 local core = require "neap.core"
 local axes = require "neap.axes"
@@ -33,6 +35,22 @@ local function size_of(list)
     return size
 end
 
+--- The axes that argument `position` of np.name names, those of a mesh that stand side by side as one.
+local function along(name, position, axis_name)
+    return axes.joined(axes.named(name, position, axis_name))
+end
+
+--- The same where their order does not matter: all those of a mesh as one.
+local function along_any(name, axis_name)
+    local list, sorted = axes.named(name, 2, axis_name), {}
+    for _, of_mesh in ipairs { true, false } do
+        for _, axis in ipairs(list) do
+            if (axis.mesh ~= nil) == of_mesh then sorted[#sorted + 1] = axis end
+        end
+    end
+    return axes.joined(sorted)
+end
+
 --- f of every leaf of a tree, as an array.
 local function each(name, tree, f)
     return trees.rebuild(name, tree, function(leaf) return f(core.coerce(name, 1, leaf)) end)
@@ -52,33 +70,33 @@ end
 
 -- ---- Sums and extrema -----------------------------------------------------------------------------------------------
 
---- np.psum(x, axis_name): the sum over the examples of an axis. Of a number: the number times the axis's size.
+--- np.psum(x, axis_name): the sum over the members of an axis. Of a number: the number times the axis's size.
 function np.psum(x, axis_name)
-    local list = axes.named("psum", 2, axis_name)
+    local list = along_any("psum", axis_name)
     return trees.rebuild("psum", x, function(leaf)
         if type(leaf) == "number" then return leaf * size_of(list) end
         return total(core.coerce("psum", 1, leaf), list)
     end)
 end
 
---- np.pmean(x, axis_name): the mean over the examples of an axis.
+--- np.pmean(x, axis_name): the mean over the members of an axis.
 function np.pmean(x, axis_name)
-    local list = axes.named("pmean", 2, axis_name)
+    local list = along_any("pmean", axis_name)
     return trees.rebuild("pmean", x, function(leaf)
         if type(leaf) == "number" then return leaf end
         return total(core.coerce("pmean", 1, leaf), list) / size_of(list)
     end)
 end
 
---- np.pmax(x, axis_name): the greatest over the examples of an axis. It has no gradient.
+--- np.pmax(x, axis_name): the greatest over the members of an axis. It has no gradient.
 function np.pmax(x, axis_name)
-    local list = axes.named("pmax", 2, axis_name)
+    local list = along_any("pmax", axis_name)
     return each("pmax", x, function(leaf) return reduce("pmax", leaf, list) end)
 end
 
---- np.pmin(x, axis_name): the smallest over the examples of an axis. It has no gradient.
+--- np.pmin(x, axis_name): the smallest over the members of an axis. It has no gradient.
 function np.pmin(x, axis_name)
-    local list = axes.named("pmin", 2, axis_name)
+    local list = along_any("pmin", axis_name)
     return each("pmin", x, function(leaf) return reduce("pmin", leaf, list) end)
 end
 
@@ -95,7 +113,8 @@ end
 local function divide(name, x, at, size)
     local dims = shape_of(x)
     if dims[at + 1] % size ~= 0 then
-        raise(name, "axis %d of an array of shape %s cannot be split over %d examples", at, core.shape_text(dims), size)
+        raise(name, "axis %d of an array of shape %s cannot be split into %d equal parts", at, core.shape_text(dims),
+              size)
     end
     table.insert(dims, at + 2, dims[at + 1] / size)
     dims[at + 1] = size
@@ -118,10 +137,10 @@ end
 
 local gather_options = { axis = true, tiled = true }
 
---- np.all_gather(x, axis_name, {axis=0, tiled=false}): the arrays of all examples, along a new axis; with tiled
+--- np.all_gather(x, axis_name, {axis=0, tiled=false}): the arrays of all members, along a new axis; with tiled
 -- joined along one that is there.
 function np.all_gather(x, axis_name, given)
-    local list = axes.named("all_gather", 2, axis_name)
+    local list = along("all_gather", 2, axis_name)
     local o = core.options("all_gather", given, gather_options)
     local tiled = flag("all_gather", "tiled", o.tiled)
     return each("all_gather", x, function(leaf)
@@ -138,11 +157,11 @@ end
 
 local scatter_options = { scatter_dimension = true, tiled = true }
 
---- np.psum_scatter(x, axis_name, {scatter_dimension=0, tiled=false}): np.psum, of which each example keeps one part
+--- np.psum_scatter(x, axis_name, {scatter_dimension=0, tiled=false}): np.psum, of which each member keeps one part
 -- along an axis: the part of its index, without the axis, which has the named one's size; with tiled an equal share
 -- of any axis.
 function np.psum_scatter(x, axis_name, given)
-    local list = axes.named("psum_scatter", 2, axis_name)
+    local list = along("psum_scatter", 2, axis_name)
     local o = core.options("psum_scatter", given, scatter_options)
     local tiled = flag("psum_scatter", "tiled", o.tiled)
     return each("psum_scatter", x, function(leaf)
@@ -157,17 +176,17 @@ function np.psum_scatter(x, axis_name, given)
     end)
 end
 
---- The only axis that is named.
+--- The only axis that is named; several of a mesh are one.
 local function one_axis(name, axis_name)
-    local list = axes.named(name, 2, axis_name)
-    if #list > 1 then raise(name, "takes one axis name, got %d", #list) end
+    local list = along(name, 2, axis_name)
+    if #list > 1 then raise(name, "takes one axis of np.vmap, or axes of a mesh, got %d names", #axis_name) end
     return list[1]
 end
 
 local exchange_options = { tiled = true }
 
 --- np.all_to_all(x, axis_name, split_axis, concat_axis, {tiled=false}): axis split_axis, of the named axis's size, is
--- dealt out to the examples, and what each gets from all of them lies along a new axis at place concat_axis of the
+-- dealt out to its members, and what each gets from all of them lies along a new axis at place concat_axis of the
 -- result. With tiled both are axes that stay: one is divided by the size, the other grows by it.
 function np.all_to_all(x, axis_name, split_axis, concat_axis, given)
     local axis = one_axis("all_to_all", axis_name)
@@ -191,12 +210,12 @@ end
 
 local function place(name, value, size)
     if type(value) ~= "number" or value % 1 ~= 0 or value < 0 or value >= size then
-        raise(name, "expected examples in 0..%d, got %s", size - 1, core.describe(value))
+        raise(name, "expected members in 0..%d, got %s", size - 1, core.describe(value))
     end
     return value
 end
 
---- Sends x along an axis: sources[k], or nil for zeros, is the example (from 0) whose array example k gets.
+--- Sends x along an axis: sources[k], or nil for zeros, is the member (from 0) whose array member k gets.
 local function permute(name, x, axis, sources)
     local n = axis.size + 2
     local own, out = ffi.new("int64_t[?]", n, axis_number(axis), axis.size), ffi.new("int32_t[1]")
@@ -209,7 +228,7 @@ local function permute(name, x, axis, sources)
     end)
 end
 
---- np.ppermute(x, axis_name, perm): perm is a table of pairs {source, destination} of examples, counted from 0: each
+--- np.ppermute(x, axis_name, perm): perm is a table of pairs {source, destination} of members, counted from 0: each
 -- destination gets the array of its source, and those that are none get zeros.
 function np.ppermute(x, axis_name, perm)
     local axis, sources, used = one_axis("ppermute", axis_name), {}, {}
@@ -221,23 +240,23 @@ function np.ppermute(x, axis_name, perm)
             bad_argument("ppermute", 3, "perm", "pairs {source, destination}", perm[k])
         end
         local from, to = place("ppermute", perm[k][1], axis.size), place("ppermute", perm[k][2], axis.size)
-        if used[from] then raise("ppermute", "example %d is a source twice", from) end
-        if sources[to] then raise("ppermute", "example %d is a destination twice", to) end
+        if used[from] then raise("ppermute", "member %d is a source twice", from) end
+        if sources[to] then raise("ppermute", "member %d is a destination twice", to) end
         used[from], sources[to] = true, from
     end
     return permute("ppermute", x, axis, sources)
 end
 
---- np.pshuffle(x, axis_name, perm): example k gets the array of example perm[k + 1]; perm has every example, from 0,
+--- np.pshuffle(x, axis_name, perm): member k gets the array of member perm[k + 1]; perm has every member, from 0,
 -- once.
 function np.pshuffle(x, axis_name, perm)
     local axis, sources, used = one_axis("pshuffle", axis_name), {}, {}
     if type(perm) ~= "table" or #perm ~= axis.size then
-        bad_argument("pshuffle", 3, "perm", ("a table of %d examples"):format(axis.size), perm)
+        bad_argument("pshuffle", 3, "perm", ("a table of %d members"):format(axis.size), perm)
     end
     for k = 1, #perm do
         local from = place("pshuffle", perm[k], axis.size)
-        if used[from] then raise("pshuffle", "example %d is a source twice", from) end
+        if used[from] then raise("pshuffle", "member %d is a source twice", from) end
         used[from], sources[k - 1] = true, from
     end
     return permute("pshuffle", x, axis, sources)
@@ -245,7 +264,7 @@ end
 
 -- ---- Facts ----------------------------------------------------------------------------------------------------------
 
---- np.axis_index(axis_name): the index of the example in an axis: an i32 array, 0-d.
+--- np.axis_index(axis_name): the index of the member in an axis: an i32 array, 0-d.
 function np.axis_index(axis_name)
     local list = axes.named("axis_index", 1, axis_name)
     local index = list[1].token
@@ -253,7 +272,7 @@ function np.axis_index(axis_name)
     return index
 end
 
---- np.axis_size(axis_name): how many examples an axis has: a Lua number.
+--- np.axis_size(axis_name): how many members an axis has: a Lua number.
 function np.axis_size(axis_name)
     return size_of(axes.named("axis_size", 1, axis_name))
 end

@@ -23,6 +23,8 @@ local functions = { vmap = "vmap", psum = "collective", pmean = "collective", pm
                     pmin = "collective", all_gather = "collective", psum_scatter = "collective",
                     all_to_all = "collective", ppermute = "collective", pshuffle = "collective",
                     axis_index = "collective", axis_size = "collective",
+                    mesh = "mesh", P = "sharding", NamedSharding = "sharding", with_sharding_constraint = "sharding",
+                    shard_map = "shard_map", breakpoint = "breakpoint",
                     grad = "grad", value_and_grad = "grad", vjp = "derive", jvp = "derive",
                     linearize = "derive", cond = "control", switch = "control", while_loop = "control",
                     fori_loop = "control", scan = "control", jit = "jit", jit_cache = "jit", clear_caches = "jit",

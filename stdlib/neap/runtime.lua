@@ -32,6 +32,8 @@ local function find_device(from, name)
     raise(from, "there is no device '%s' (devices: %s)", name, table.concat(names, ", "))
 end
 
+core.find_device = find_device
+
 --- np.device("cpu:1"): a device by name; "cpu" is "cpu:0".
 function np.device(name)
     if type(name) ~= "string" then bad_argument("device", 1, "name", 'a name such as "cpu:0"', name) end
@@ -42,11 +44,12 @@ end
 -- element of np.devices(). It is then *committed* to that device: what is computed from it is computed there, and it
 -- cannot meet arrays that are committed to another one. All else (constructors, numbers, new arrays) follows the arrays
 -- that it meets, and is on the first device until then. Devices of the CPU share their memory: nothing is copied.
-define("device_put", function(x, device)
+--
+-- np.device_put(x, mesh, spec): x on a mesh, as a spec says (np.P), or a prefix tree of specs; np.device_put(x,
+-- y.sharding): as y lies.
+define("device_put", function(x, device, spec)
     if type(device) == "string" then device = find_device("device_put", device) end
-    if getmetatable(device) ~= Device then
-        bad_argument("device_put", 2, "device", 'a device such as np.device("cpu:0"), or its name', device)
-    end
+    if getmetatable(device) ~= Device then return require("neap.sharding").put("device_put", x, device, spec) end
     return trees.rebuild("device_put", x, function(leaf)
         leaf = coerce("device_put", 1, leaf)
         local known = core.info(leaf)

@@ -5,7 +5,7 @@
 local core = require "neap.core"
 
 local raise = core.raise
-local type, pairs = type, pairs
+local type, pairs, ipairs, tostring = type, pairs, ipairs, tostring
 
 local trees = {}
 
@@ -78,6 +78,37 @@ function trees.rebuild(name, value, f)
     return rebuild(name, value, f, 0)
 end
 
+--- The path of a key of the value at `path`.
+local function step(path, key)
+    return path .. (type(key) == "number" and "[" .. key .. "]" or "." .. tostring(key))
+end
+
+local function with_prefix(name, option, tree, prefix, path, visit, depth)
+    if depth > MAX_DEPTH then too_deep(name) end
+    local divided = is_node(prefix)
+    if not is_node(tree) then
+        if divided then raise(name, "%s has a table for %s, which is %s", option, path, core.describe(tree)) end
+        return visit(tree, prefix, path)
+    end
+    for _, key in ipairs(divided and keys_of(prefix, name) or {}) do
+        if tree[key] == nil then raise(name, "%s names %s, which is not there", option, step(path, key)) end
+    end
+    local copy = {}
+    for _, key in ipairs(keys_of(tree, name)) do
+        local inner = prefix
+        if divided then inner = prefix[key] end
+        copy[key] = with_prefix(name, option, tree[key], inner, step(path, key), visit, depth + 1)
+    end
+    return copy
+end
+
+--- A tree of the same keys whose leaves are visit(leaf, item, path), called in order. `prefix` is a prefix of the tree:
+-- an item where it ends holds for all leaves below, nil where it has no key. `option` is the prefix in messages.
+function trees.with_prefix(name, option, tree, prefix, path, visit)
+    return with_prefix(name, option, tree, prefix, path, visit, 0)
+end
+
+jit.off(with_prefix)
 jit.off(walk) -- they call functions of the user in loops: traces of them would pin what those capture
 jit.off(rebuild)
 

@@ -11,11 +11,9 @@ local shape = require "neap.shape"
 local staging = require "neap.staging"
 
 local np, C, ctx = core.np, core.C, core.ctx
-local is_array, raise, bad_argument, describe = core.is_array, core.raise, core.bad_argument, core.describe
+local is_array, raise, bad_argument = core.is_array, core.raise, core.bad_argument
 local pack, ids_of, Spec = staging.pack, staging.ids_of, staging.Spec
 local type, unpack, pairs = type, unpack, pairs
-
-local MAX_DEPTH = 200 -- of trees
 
 -- ---- Axes -----------------------------------------------------------------------------------------------------------
 
@@ -27,36 +25,6 @@ local function check_axes(option, axes, depth)
         bad_argument("vmap", nil, option, "axes: integers, false, or tables of them for each " ..
                      (option == "in_axes" and "argument" or "result"), axes)
     end
-end
-
-local function step(path, key)
-    return path .. (type(key) == "number" and "[" .. key .. "]" or "." .. key)
-end
-
---- A copy of a tree whose leaves are visit(leaf, axis, path): `axes` is a prefix of the tree, an axis where it ends
--- holds for all leaves below; false: none.
-local function map_axes(option, tree, axes, path, depth, visit)
-    if depth > MAX_DEPTH then
-        raise("vmap", "tables are nested more than %d deep: is there a cycle?", MAX_DEPTH)
-    end
-    if not trees.is_node(tree) then
-        if trees.is_node(axes) then
-            raise("vmap", "%s has a table for %s, which is %s", option, path, describe(tree))
-        end
-        return visit(tree, axes or false, path)
-    end
-    local copy = {}
-    if trees.is_node(axes) then
-        for _, key in ipairs(trees.keys_of(axes, "vmap")) do
-            if tree[key] == nil then raise("vmap", "%s names %s, which is not there", option, step(path, key)) end
-        end
-    end
-    for _, key in ipairs(trees.keys_of(tree, "vmap")) do
-        local inner = axes
-        if trees.is_node(axes) then inner = axes[key] end
-        copy[key] = map_axes(option, tree[key], inner, step(path, key), depth + 1, visit)
-    end
-    return copy
 end
 
 --- The axes of argument or result k of n: those of a list, or one for all.
@@ -125,9 +93,9 @@ local function take_arguments(given, in_axes)
     check_count("in_axes", "argument", in_axes, given.n)
     local Place = {}
     for k = 1, given.n do
-        marked[k] = map_axes("in_axes", given[k], axes_of(in_axes, k), "argument " .. k, 0,
-                             function(leaf, axis, path)
-            if axis == false then return leaf end
+        marked[k] = trees.with_prefix("vmap", "in_axes", given[k], axes_of(in_axes, k), "argument " .. k,
+                                      function(leaf, axis, path)
+            if not axis then return leaf end
             if type(leaf) == "number" then
                 raise("vmap", "%s is a number, which has no axis of examples: make it an array, or give it false in "
                       .. "in_axes", path)
@@ -169,8 +137,9 @@ local function take_results(results, out_axes)
     local list, made = {}, { n = results.n }
     check_count("out_axes", "result", out_axes, results.n)
     for k = 1, results.n do
-        made[k] = map_axes("out_axes", results[k], axes_of(out_axes, k), "result " .. k, 0,
-                           function(leaf, axis, path)
+        made[k] = trees.with_prefix("vmap", "out_axes", results[k], axes_of(out_axes, k), "result " .. k,
+                                    function(leaf, axis, path)
+            axis = axis or false
             if axis ~= false and type(leaf) == "number" then leaf = core.number(leaf, core.dtype_codes.f32) end
             if axis ~= false and type(leaf) == "boolean" then
                 leaf = core.number(leaf and 1 or 0, core.dtype_codes.bool)
@@ -230,7 +199,7 @@ local function map_examples(user_function, o, ...)
         local stand_ins = { ... }
         local arguments = rebuild(stand_ins)
         if not o.axis_name then return user_function(unpack(arguments, 1, arguments.n)) end
-        return named.with({ name = o.axis_name, size = size, token = stand_ins[specs.n] }, user_function,
+        return named.with({ { name = o.axis_name, size = size, token = stand_ins[specs.n] } }, user_function,
                          unpack(arguments, 1, arguments.n))
     end, specs, function(results)
         results, places = take_results(results, o.out_axes)
@@ -277,4 +246,4 @@ function np.vmap(f, given)
 end
 
 -- They run the user's functions, or loop over what those returned.
-for _, f in ipairs { map_axes, take_arguments, take_results, map_examples, batch } do jit.off(f) end
+for _, f in ipairs { take_arguments, take_results, map_examples, batch } do jit.off(f) end

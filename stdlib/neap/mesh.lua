@@ -1,0 +1,194 @@
+--- mesh.lua: np.mesh: devices as a box whose axes have names.
+--
+-- A mesh lives in the core under a number (mesh/mesh.h), the same for equal meshes; here it is one object. Devices are
+-- numbered as np.devices() lists them, from 0; their order in a mesh is row-major.
+local ffi = require "ffi"
+local core = require "neap.core"
+
+local np, C = core.np, core.C
+local raise, bad_argument = core.raise, core.bad_argument
+local type, tostring = type, tostring
+
+local meshes = {}
+
+local MAX_AXES = C.NEAP_MESH_AXES
+
+--- What np.mesh returns. Fields: shape = { i = 4, … }; axis_names; size; devices, a list in row-major order. For the
+-- library: number, in the core; sizes, by axis; axis_of, the place of a name among the axes, from 0; processes, by
+-- device.
+local Mesh = {}
+Mesh.__index = Mesh
+
+function meshes.is_mesh(value)
+    return getmetatable(value) == Mesh
+end
+
+function Mesh.__eq(a, b)
+    return a.number == b.number
+end
+
+--- The axes in a message: "{i=4, j=2}".
+function Mesh:axes_text()
+    local parts = {}
+    for k, name in ipairs(self.axis_names) do parts[k] = ("%s=%d"):format(name, self.sizes[k]) end
+    return "{" .. table.concat(parts, ", ") .. "}"
+end
+
+--- The coordinates of place `position` (from 0) of the devices, from 0, by axis.
+function Mesh:coordinates(position)
+    local list = {}
+    for k = #self.sizes, 1, -1 do
+        list[k] = position % self.sizes[k]
+        position = math.floor(position / self.sizes[k])
+    end
+    return list
+end
+
+-- ---- As text --------------------------------------------------------------------------------------------------------
+
+--- A table of texts, rows of equal length, with its columns aligned.
+local function aligned(rows)
+    local widths, lines = {}, {}
+    for _, row in ipairs(rows) do
+        for k, text in ipairs(row) do widths[k] = math.max(widths[k] or 0, #text) end
+    end
+    for at, row in ipairs(rows) do
+        local parts = {}
+        for k, text in ipairs(row) do parts[k] = text .. (" "):rep(widths[k] - #text) end
+        lines[at] = (table.concat(parts, "  "):gsub("%s+$", ""))
+    end
+    return table.concat(lines, "\n")
+end
+
+--- The rows of the picture of the last two axes, of which the devices stand from place `first` on.
+local function plane(mesh, first)
+    local n = #mesh.sizes
+    local columns, row_count = mesh.sizes[n], n > 1 and mesh.sizes[n - 1] or 1
+    local rows = { { "" } }
+    for c = 1, columns do rows[1][c + 1] = ("%s=%d"):format(mesh.axis_names[n], c - 1) end
+    for r = 1, row_count do
+        local row = { n > 1 and ("%s=%d"):format(mesh.axis_names[n - 1], r - 1) or "" }
+        for c = 1, columns do row[c + 1] = tostring(mesh.devices[first + (r - 1) * columns + c]) end
+        rows[r + 1] = row
+    end
+    return aligned(rows)
+end
+
+--- Which device stands where: a table of the last two axes for each place along the others.
+function Mesh:__tostring()
+    local n = #self.sizes
+    local each = self.sizes[n] * (n > 1 and self.sizes[n - 1] or 1)
+    local parts = { ("mesh %s of %d device%s"):format(self:axes_text(), self.size, self.size == 1 and "" or "s") }
+    for first = 0, self.size - 1, each do
+        local place, at = {}, self:coordinates(first)
+        for k = 1, n - 2 do place[k] = ("%s=%d"):format(self.axis_names[k], at[k]) end
+        if n > 2 then parts[#parts + 1] = table.concat(place, ", ") end
+        parts[#parts + 1] = plane(self, first)
+    end
+    return table.concat(parts, "\n")
+end
+
+-- ---- Making one -----------------------------------------------------------------------------------------------------
+
+--- Checks shape and names; returns the number of places.
+local function check_axes(shape, names)
+    if type(shape) ~= "table" then bad_argument("mesh", 1, "shape", "a table of sizes such as {4, 2}", shape) end
+    if type(names) ~= "table" then bad_argument("mesh", 2, "names", 'a table of names such as {"i", "j"}', names) end
+    if #shape ~= #names then
+        raise("mesh", "shape %s has %d axes, but there are %d names", core.shape_text(shape), #shape, #names)
+    end
+    if #shape < 1 or #shape > MAX_AXES then
+        raise("mesh", "a mesh has 1 to %d axes, got %d", MAX_AXES, #shape)
+    end
+    local size, seen = 1, {}
+    for k = 1, #shape do
+        if type(shape[k]) ~= "number" or shape[k] < 1 or shape[k] % 1 ~= 0 then
+            raise("mesh", "size %d of the shape must be an integer from 1 up, got %s", k, core.describe(shape[k]))
+        end
+        local name = names[k]
+        if type(name) ~= "string" or name == "" or name:find "," then
+            raise("mesh", "name %d must be a string without commas, got %s", k, core.describe(name))
+        end
+        if seen[name] then raise("mesh", "axis name '%s' stands twice, for axes %d and %d", name, seen[name], k - 1) end
+        seen[name] = k - 1
+        size = size * shape[k]
+    end
+    return size, seen
+end
+
+--- Of each device of np.devices() the process that it belongs to.
+local function processes_of(n)
+    local process, place = ffi.new("int32_t[?]", n), ffi.new("int32_t[?]", n)
+    C.neap_mesh_devices(n, process, place)
+    return process
+end
+
+--- The devices of the option, as elements of np.devices(), and their numbers; all of them without it.
+local function choose_devices(given, all)
+    local number_of, chosen, numbers, seen = {}, {}, {}, {}
+    for k, device in ipairs(all) do number_of[device] = k - 1 end
+    if given == nil then given = all end
+    if type(given) ~= "table" then
+        bad_argument("mesh", nil, "devices", "a table of devices or their names, in row-major order", given)
+    end
+    for k, device in ipairs(given) do
+        if type(device) == "string" then device = core.find_device("mesh", device) end
+        if not number_of[device] then
+            raise("mesh", "device %d must be one of np.devices(), or its name, got %s", k, core.describe(device))
+        end
+        if seen[device] then
+            raise("mesh", "device %s stands twice, as devices %d and %d", tostring(device), seen[device], k)
+        end
+        seen[device], chosen[k], numbers[k] = k, device, number_of[device]
+    end
+    return chosen, numbers
+end
+
+local number_box = ffi.new("int32_t[1]")
+
+--- np.mesh(shape, names, {devices=…}): a mesh of devices: a box of this shape, whose axes have these names, of all
+-- np.devices(), or of a table of devices or their names, in row-major order. There must be as many devices as places.
+-- mesh.shape.i is the size of axis i; mesh.axis_names, mesh.size, mesh.devices; tostring(mesh) shows which device
+-- stands where. Meshes of the same shape, names and devices are equal.
+function np.mesh(shape, names, given)
+    local o = core.options("mesh", given, { devices = true })
+    local size, axis_of = check_axes(shape, names)
+    local devices, numbers = choose_devices(o.devices, np.devices())
+    if size ~= #devices then
+        raise("mesh", "a mesh of shape %s has %d place%s, but there %s %d device%s%s", core.shape_text(shape), size,
+              size == 1 and "" or "s", #devices == 1 and "is" or "are", #devices, #devices == 1 and "" or "s",
+              o.devices and " in option 'devices'"
+              or " (neap --devices N makes N of the CPU; option 'devices' chooses some of them)")
+    end
+    local n = #shape
+    local c_names, c_sizes = ffi.new("const char *[?]", n, names), ffi.new("int64_t[?]", n, shape)
+    local c_devices = ffi.new("int32_t[?]", size, numbers)
+    core.call("mesh", function() return C.neap_mesh_new(n, c_names, c_sizes, size, c_devices, number_box) end)
+    local mesh = { shape = {}, axis_names = {}, sizes = {}, size = size, devices = devices, axis_of = axis_of,
+                   number = number_box[0], processes = {} }
+    local process = processes_of(#np.devices())
+    for k = 1, size do mesh.processes[k] = process[numbers[k]] end
+    for k = 1, n do
+        mesh.axis_names[k], mesh.sizes[k], mesh.shape[names[k]] = names[k], shape[k], shape[k]
+    end
+    return meshes.known(setmetatable(mesh, Mesh))
+end
+
+-- ---- By number ------------------------------------------------------------------------------------------------------
+
+local by_number = {} -- meshes live as long as the process
+
+--- The one object of a mesh's number.
+function meshes.known(mesh)
+    if not by_number[mesh.number] then by_number[mesh.number] = mesh end
+    return by_number[mesh.number]
+end
+
+--- The mesh of a number, which np.mesh has made.
+function meshes.get(number)
+    return by_number[number]
+end
+
+for _, f in ipairs { check_axes, choose_devices, np.mesh } do jit.off(f) end
+
+return meshes
