@@ -61,8 +61,8 @@ local function check_new(option, specs, c)
         local stays = band(bits, bnot(c.new))
         if stays == 0 then return end
         if band(stays, c.outer) ~= 0 then
-            raise(NAME, "%s%s is %s, but mesh axes %s are manual already, by a np.shard_map around this one", option, path,
-                  tostring(spec), names_text(c.mesh, band(stays, c.outer)))
+            raise(NAME, "%s%s is %s, but mesh axes %s are manual already, by a np.shard_map around this one", option,
+                  path, tostring(spec), names_text(c.mesh, band(stays, c.outer)))
         end
         raise(NAME, "%s%s is %s, but axis_names does not have %s", option, path, tostring(spec),
               names_text(c.mesh, stays))
@@ -315,8 +315,8 @@ local options = { mesh = true, in_specs = true, out_specs = true, check_rep = tr
 -- once, in Lua; each op in it is recorded once, for all devices.
 --
 -- in_specs: a spec for all arguments, or a table with an entry for each argument: a spec, or a tree of specs that is
--- a prefix of the argument's tree. An axis of an argument is divided by the axes of the mesh that its spec names, evenly;
--- devices along axes of the mesh that it does not name get the same. Arguments that do not lie so are
+-- a prefix of the argument's tree. An axis of an argument is divided by the axes of the mesh that its spec names,
+-- evenly; devices along axes of the mesh that it does not name get the same. Arguments that do not lie so are
 -- moved first. Numbers, and all else that is no array, need np.P(), and stay what they are. Arrays that f reads from
 -- around it count as np.P() too.
 --
