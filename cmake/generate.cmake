@@ -2,7 +2,8 @@
 # rewrites an output only when its content changes, and runs when its inputs are newer.
 #
 #   public headers ──headers.lua──▶ generated/neap.h, generated/abi.c, generated/lua/neap/cdef.lua
-#   lazy/ops/*.c ─────ops.lua─────▶ generated/ops_gen.h, ops_gen.c, op_tests.lua, ops.md, lua/neap/ops_gen.lua
+#   lazy/ops/*.c,
+#   mesh/ops/*.c ─────ops.lua─────▶ generated/ops_gen.h, ops_gen.c, op_tests.lua, ops.md, lua/neap/ops_gen.lua
 #   lazy/ops/*.c ───kernels.lua───▶ generated/kernels_gen.h, chains_gen.h
 #   stdlib, interp/*.lua, generated/lua ──embed.lua──▶ generated/embedded.c (bytecode), build/lua (sources)
 set(GEN "${PROJECT_SOURCE_DIR}/tools/gen")
@@ -21,7 +22,7 @@ add_custom_command(
     COMMENT "Generating neap.h and the Lua declarations" VERBATIM)
 list(APPEND GENERATED_FILES ${HEADER_OUTPUTS})
 
-file(GLOB OP_FILES CONFIGURE_DEPENDS lazy/ops/*.c)
+file(GLOB OP_FILES CONFIGURE_DEPENDS lazy/ops/*.c mesh/ops/*.c)
 set(OP_OUTPUTS "${GENERATED}/ops_gen.h" "${GENERATED}/ops_gen.c" "${GENERATED}/op_tests.lua" "${GENERATED}/ops.md"
     "${GENERATED}/lua/neap/ops_gen.lua")
 add_custom_command(

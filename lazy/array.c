@@ -3,6 +3,7 @@
 
 #include "lazy/format.h"
 #include "lazy/plan.h"
+#include "lazy/sharding.h"
 
 void lazy_node_info(neap_node *node, neap_info *out) {
     out->dtype = node->dtype;
@@ -16,6 +17,7 @@ void lazy_node_info(neap_node *node, neap_info *out) {
     out->traced = (node->flags & LAZY_ABSTRACT) != 0;
     out->taped = node->levels != 0;
     out->constructed = node->flags & LAZY_CONSTRUCTED && !node->buffer;
+    out->sharding = lazy_is_meshed(node) && node->shards ? node->shards->sharding->number : 0;
     out->size = node->size;
     memcpy(out->shape, node->shape, node->ndim * sizeof *node->shape);
 }
@@ -96,14 +98,24 @@ static int force_and_poll(neap_ctx *ctx, int32_t id, neap_node **out) {
     neap_node *node = lazy_lookup(ctx, id);
     if (!node)
         return neap_error_code();
-    int status = lazy_force(ctx, node);
+    int status = lazy_host_node(ctx, node, &node);
+    if (status == 0)
+        status = lazy_force(ctx, node);
     *out = node;
     return status ? status : lazy_node_poll(ctx, node, ctx->waker);
 }
 
+/* Of a meshed array: all its blocks here. */
 int neap_array_poll(neap_ctx *ctx, int32_t id) {
-    neap_node *node;
-    return force_and_poll(ctx, id, &node);
+    neap_node *node = lazy_lookup(ctx, id);
+    if (!node)
+        return neap_error_code();
+    int status = lazy_flush_roots(ctx, 1, &node);
+    if (status || !lazy_is_meshed(node))
+        return status ? status : lazy_node_poll(ctx, node, ctx->waker);
+    for (int32_t b = 0; b < node->shards->sharding->nblocks && status == 0; b++)
+        status = lazy_node_poll(ctx, node->shards->blocks[b], ctx->waker);
+    return status;
 }
 
 int neap_array_data(neap_ctx *ctx, int32_t id, const void **data) {
@@ -146,6 +158,9 @@ int neap_array_item(neap_ctx *ctx, int32_t id, double *out, int32_t *dtype) {
                           lazy_shape_text(node->ndim, node->shape, shape, sizeof shape));
     }
     *dtype = node->dtype;
+    int whole = lazy_host_node(ctx, node, &node);
+    if (whole)
+        return whole;
     if (lazy_is_number(node) && !(node->flags & LAZY_ABSTRACT)) {
         *out = plain(number_value(node));
         return 0;
@@ -186,7 +201,7 @@ neap_node *lazy_tombstone(neap_ctx *ctx, const neap_node *node) {
     neap_node *gone = lazy_node_new(ctx, LAZY_OP_array, &aval, 0, NULL, 0, NULL);
     if (gone) {
         gone->flags |= LAZY_DELETED;
-        gone->device = node->device;
+        gone->device = lazy_is_meshed(node) ? -1 : node->device;
     }
     return gone;
 }

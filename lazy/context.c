@@ -75,6 +75,7 @@ void neap_ctx_free(neap_ctx *ctx) {
     release_all(ctx, &ctx->pending);
     release_all(ctx, &ctx->tape);
     release_all(ctx, &ctx->arena);
+    release_all(ctx, &ctx->tokens);
     lazy_release(ctx, ctx->number);
     for (int64_t k = 1; k < ctx->slots.n; k++)
         lazy_release(ctx, ctx->slots.at[k]);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "lazy/derive.h"
+#include "lazy/sharding.h"
 
 typedef struct waiting { /* the cotangent of a part */
     int32_t next;        /* of the same block: index + 1, 0: none */
@@ -143,6 +144,8 @@ static int take_cotangents(const lazy_walk *w, int n, neap_node *const *wrt, nea
             out[j] = lazy_zeros_like(w->ctx, wrt[j]);
         if (wrt[j]->device >= 0) /* of what met no array of its device */
             out[j] = lazy_build_place(w->ctx, out[j], wrt[j]->device);
+        else if (lazy_is_meshed(wrt[j]))
+            out[j] = lazy_mesh_hooks.moved(w->ctx, out[j], lazy_sharding_of(wrt[j]));
         if (!out[j])
             return neap_error_code();
     }

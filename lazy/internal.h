@@ -57,6 +57,7 @@ struct neap_ctx {
     int64_t limit_nodes, limit_bytes;
     int hold;         /* > 0: recording does not flush */
     int deferring;    /* > 0: deferred mode (deferred.c) */
+    int spreading;    /* how many of these holds are for ops on meshed arrays (mesh/spmd.c) */
     bool heavy;       /* a call was recorded meanwhile */
     bool starved;     /* the last flush of everything found no memory for some of it */
     lazy_nodes arena; /* nodes that rules have built, released when hold returns to 0 */
@@ -100,6 +101,9 @@ struct neap_ctx {
     LAZY_VECTOR(uint64_t) key; /* scratch of a flush: its structure as words … */
     LAZY_VECTOR(uint8_t) made; /* … why its nodes get buffers … */
     lazy_nodes wanted, views;  /* … and its roots (run.c) */
+
+    struct mesh_call *mesh_call; /* the op on meshed arrays that is being recorded (mesh/internal.h) */
+    lazy_nodes tokens;           /* of axes of meshes. One reference each */
 
     uint8_t *plain;    /* by op and dtype: see plain_result in record.c */
     neap_node *number; /* a weak constant to be used again, if nobody kept it */

@@ -35,7 +35,7 @@ void lazy_leave_level(neap_ctx *ctx, int64_t from, uint32_t bit) {
             node->tape = (int32_t)kept;
             ctx->tape.at[kept++] = node;
         } else {
-            if (node->buffer)
+            if (node->buffer || (node->shards && !(node->flags & LAZY_ABSTRACT)))
                 lazy_node_drop(ctx, node);
             lazy_release(ctx, node);
         }

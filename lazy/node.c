@@ -13,6 +13,7 @@
 
 #include "lazy/control.h"
 #include "lazy/effect.h"
+#include "lazy/sharding.h"
 
 int lazy_vector_grow(void **at, int64_t *capacity, size_t item) {
     int64_t wider = *capacity ? *capacity * 2 : 16;
@@ -100,7 +101,7 @@ neap_node *lazy_node_new(neap_ctx *ctx, int op, const lazy_result *result, int n
         memcpy(node->attrs, attrs, (size_t)nattrs * sizeof *attrs);
     for (int k = 0; k < nin; k++) {
         node->in[k] = lazy_retain(in[k]);
-        if (node->device < 0)
+        if (node->device == -1 || lazy_is_meshed(in[k]))
             node->device = in[k]->device;
     }
     return node;
@@ -181,9 +182,18 @@ static void give_back(neap_ctx *ctx, neap_node *node) {
     }
 }
 
+static void free_shards(neap_ctx *ctx, lazy_shards *shards) {
+    for (int32_t b = 0; b < shards->sharding->nblocks; b++)
+        unref(ctx, shards->blocks[b]);
+    unref(ctx, shards->whole);
+    free(shards);
+}
+
 static void free_node(neap_ctx *ctx, neap_node *node) {
     unref_inputs(ctx, node);
     unref_base(ctx, node);
+    if (node->shards)
+        free_shards(ctx, node->shards);
     if (node->buffer)
         neap_buffer_release(node->buffer);
     if (lazy_node_op(node)->flags & LAZY_OP_EFFECT)
@@ -192,7 +202,7 @@ static void free_node(neap_ctx *ctx, neap_node *node) {
         lazy_control_release(lazy_control_of(node));
     if (ctx->site_node == node)
         ctx->site_node = NULL;
-    block_put(ctx, node, block_bytes(node->ndim, node->nattrs, node->nin, node->map != NULL));
+    block_put(ctx, node, block_bytes(node->ndim, node->nattrs, node->nin, lazy_node_op(node)->kind == LAZY_VIEW));
 }
 
 static void free_dead(neap_ctx *ctx) {

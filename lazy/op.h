@@ -26,6 +26,7 @@
 typedef struct neap_node neap_node;
 typedef struct lazy_batching lazy_batching;     /* batch.h */
 typedef struct lazy_shard_rule lazy_shard_rule; /* sharding.h */
+typedef struct lazy_spread lazy_spread;         /* the same */
 
 /* How an op is lowered. A new class touches the planner; a new op of an existing class touches one file. */
 typedef enum lazy_class {
@@ -133,7 +134,8 @@ enum {
     LAZY_OP_SPLITS = 512,   /* call: much work is split over the workers */
     LAZY_OP_PART = 1024,    /* one result of its input, a node with several: the one that its first attribute counts */
     LAZY_OP_CONTROL = 2048, /* call: runs programs. Its first attribute points to them: no structure (control.h) */
-    LAZY_OP_AXIS = 4096     /* over a named axis: its first attribute is the name, its second input the token */
+    LAZY_OP_AXIS = 4096,    /* over a named axis: its first attribute is the name, its second input the token */
+    LAZY_OP_MESH = 8192     /* its result lies on a mesh, whatever its input is (mesh/ops/mesh.c) */
 };
 
 /* The dtypes that the op accepts after its dtype rule has chosen one. */
@@ -186,6 +188,8 @@ typedef struct lazy_op {
     /* The op on arrays that are split over a mesh (sharding.h). NULL: that of the class, which maps and reductions have;
      * others gather first. */
     int (*shard)(lazy_shard_rule *g);
+    /* What becomes of meshed inputs (sharding.h). NULL: the op on their blocks. */
+    int (*spread)(lazy_spread *g);
     lazy_kernel_text kernel;
     /* For generated tests: where inputs are drawn from (per op, all inputs alike), the reference in Lua over
      * Lua numbers a, b, c ("math.exp(a)"), and the allowed error in ulp of the result (0: exact). */

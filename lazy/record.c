@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "lazy/control.h"
+#include "lazy/sharding.h"
 
 lazy_aval lazy_node_aval(const neap_node *node) {
     return (lazy_aval){.dtype = node->dtype,
@@ -236,19 +237,29 @@ static void count_consumer(neap_ctx *ctx, neap_node *node, const lazy_op *row) {
         node->flags |= LAZY_KEPT;
 }
 
+/* The blocks of a meshed node are on no tape: they are kept. */
+static void mark_residual(neap_node *node) {
+    if (!lazy_is_meshed(node)) {
+        lazy_read_target(node)->flags |= LAZY_RESIDUAL;
+        return;
+    }
+    for (int32_t b = 0; b < node->shards->sharding->nblocks && lazy_has_blocks(node); b++)
+        lazy_read_target(node->shards->blocks[b])->flags |= LAZY_KEPT;
+}
+
 /* What the gradient of this node will read again is materialised. Nodes that a gradient builds (recording is held then)
  * have no such future of their own, but for an outer gradient, which may compute it a second time. */
 static void mark_residuals(const neap_ctx *ctx, neap_node *node, const lazy_op *row) {
-    if (ctx->hold)
+    if (ctx->hold > ctx->spreading)
         return;
     if (row->residual & LAZY_RESIDUAL_OUT)
-        node->flags |= LAZY_RESIDUAL;
+        mark_residual(node);
     for (int k = 0; k < node->nin && k < 3; k++) {
         bool others = node->nin == 1; /* an input is read for the sake of the cotangents of others (or its own) */
         for (int j = 0; j < node->nin; j++)
             others |= j != k && node->in[j]->levels;
         if (others && row->residual & (LAZY_RESIDUAL_IN0 << k))
-            lazy_read_target(node->in[k])->flags |= LAZY_RESIDUAL;
+            mark_residual(node->in[k]);
     }
 }
 
@@ -263,6 +274,7 @@ uint32_t lazy_trace_levels(const neap_ctx *ctx) {
 
 int lazy_enroll(neap_ctx *ctx, neap_node *node) {
     const lazy_op *row = lazy_node_op(node);
+    bool meshed = lazy_is_meshed(node);
     int work = row->kind == LAZY_VIEW ? 0 : row->flags & LAZY_OP_CHEAP ? 1 : UINT8_MAX;
     uint8_t some = 0, all = node->nin && (row->kind == LAZY_VIEW || row->kind == LAZY_MAP) ? LAZY_CONSTRUCTED : 0;
     for (int k = 0; k < node->nin; k++) {
@@ -273,10 +285,10 @@ int lazy_enroll(neap_ctx *ctx, neap_node *node) {
     }
     node->work = (uint8_t)(work < UINT8_MAX ? work : UINT8_MAX);
     node->flags |= (some & LAZY_ABSTRACT) | all;
-    node->lasting = ctx->deferring > 0 && !(node->flags & LAZY_ABSTRACT);
+    node->lasting = ctx->deferring > 0 && !(node->flags & LAZY_ABSTRACT) && !meshed;
     if (node->levels && (row->flags & LAZY_OP_ZERO_GRAD || (neap_dtype_kind(node->dtype) != 'f' && !row->results)))
         node->levels &= lazy_trace_levels(ctx);
-    if (row->kind != LAZY_VIEW)
+    if (row->kind != LAZY_VIEW && !meshed)
         count_consumer(ctx, node, row);
     if (node->levels) {
         mark_residuals(ctx, node, row);
@@ -287,7 +299,7 @@ int lazy_enroll(neap_ctx *ctx, neap_node *node) {
     }
     ctx->counters.nodes++;
     lazy_site_ask(ctx, node);
-    if (row->kind == LAZY_VIEW || node->flags & LAZY_ABSTRACT || lazy_is_formula(node))
+    if (row->kind == LAZY_VIEW || meshed || node->flags & LAZY_ABSTRACT || lazy_is_formula(node))
         return 0;
     if (node->lasting)
         node->state = LAZY_DEFERRED;
@@ -342,6 +354,13 @@ static void apply_triggers(neap_ctx *ctx, neap_node *node) {
 
 void lazy_site_told(neap_ctx *ctx, neap_node *node) {
     ctx->site_node = NULL;
+    if (lazy_is_meshed(node)) {
+        for (int32_t b = 0; b < node->shards->sharding->nblocks && lazy_has_blocks(node); b++)
+            node->shards->blocks[b]->site = node->site;
+        if (ctx->heavy && !ctx->hold && flush_calls(ctx) == NEAP_E_MEMORY)
+            ctx->attention |= NEAP_ATTEND_COLLECT;
+        return;
+    }
     ctx->heavy = false;
     if (node->state == LAZY_PENDING && lazy_node_op(node)->kind == LAZY_CALL)
         apply_triggers(ctx, node);
@@ -371,6 +390,18 @@ static void place(neap_ctx *ctx, neap_node *node) {
     }
 }
 
+/* A node that lies on a mesh is no work by itself: its blocks are. Once they are recorded it needs its inputs only for
+ * derivatives and programs. */
+static int make_meshed(neap_ctx *ctx, neap_node *node) {
+    node->map = NULL;
+    int status = lazy_mesh_hooks.finish(ctx, node);
+    if (status == 0)
+        status = lazy_enroll(ctx, node);
+    if (status == 0 && !(node->flags & LAZY_ABSTRACT))
+        lazy_node_drop(ctx, node);
+    return status;
+}
+
 static neap_node *make(neap_ctx *ctx, const lazy_op *row, int op, const lazy_call_desc *call, const lazy_result *result,
                        neap_node *const *in, bool weak) {
     neap_node *node = lazy_node_new(ctx, op, result, call->nin, in, call->nattrs, call->attrs);
@@ -378,6 +409,12 @@ static neap_node *make(neap_ctx *ctx, const lazy_op *row, int op, const lazy_cal
         return NULL;
     if (weak)
         node->flags |= LAZY_WEAK;
+    if (lazy_is_meshed(node) || row->flags & LAZY_OP_MESH) {
+        if (make_meshed(ctx, node) == 0)
+            return node;
+        lazy_release(ctx, node);
+        return NULL;
+    }
     if (row->flags & LAZY_OP_PLACES)
         place(ctx, node);
     if ((row->kind == LAZY_VIEW && view_resolve(ctx, node, call, result) != 0) ||
@@ -390,14 +427,15 @@ static neap_node *make(neap_ctx *ctx, const lazy_op *row, int op, const lazy_cal
     return node;
 }
 
-/* *device is where the inputs before this one are committed to, -1: nowhere. */
+/* *device is where the inputs before this one are committed to, -1: nowhere. NULL: it does not matter. */
 static int check_input(const char *op, const neap_node *node, int *device) {
-    if (node->device >= 0 && *device >= 0 && node->device != *device)
+    if (device && node->device >= 0 && *device >= 0 && node->device != *device)
         return neap_error(NEAP_E_ARGUMENT,
                           "%s: the arrays are on different devices, %s and %s; move one of them, as in "
                           "np.device_put(x, \"%s\")",
                           op, neap_device_name(*device), neap_device_name(node->device), neap_device_name(*device));
-    *device = node->device >= 0 ? node->device : *device;
+    if (device && node->device >= 0)
+        *device = node->device;
     if (node->flags & LAZY_ABSTRACT && !node->levels)
         return neap_error(NEAP_E_TRACE,
                           "%s: an argument belongs to a trace that has ended: a jitted function must return "
@@ -455,7 +493,7 @@ static const neap_node *plain_like(const neap_ctx *ctx, const lazy_op *row, int 
     else if (a->flags & LAZY_WEAK)
         a = b;
     if (!ctx->plain[op * NEAP_DTYPE_COUNT + a->dtype] || a->dtype != b->dtype || a->ndim != b->ndim ||
-        (a->flags | b->flags) & LAZY_WEAK || a->device != b->device)
+        (a->flags | b->flags) & LAZY_WEAK || a->device != b->device || lazy_is_meshed(a))
         return NULL;
     for (int k = 0; k < a->ndim; k++)
         if (a->shape[k] != b->shape[k])
@@ -504,8 +542,9 @@ int lazy_infer(int op, int nin, neap_node *const *in, int nattrs, const int64_t 
     return status;
 }
 
-static neap_node *record_inferred(neap_ctx *ctx, const lazy_op *row, int op, int nin, neap_node *const *in, int nattrs,
-                                  const int64_t *attrs) {
+neap_node *lazy_record_inferred(neap_ctx *ctx, int op, int nin, neap_node *const *in, int nattrs,
+                                const int64_t *attrs) {
+    const lazy_op *row = lazy_ops[op];
     lazy_aval avals[NEAP_MAX_INPUTS];
     neap_node *cast[NEAP_MAX_INPUTS], *node = NULL;
     lazy_call_desc call = {.nin = nin, .in = avals, .nattrs = nattrs, .attrs = attrs};
@@ -542,10 +581,15 @@ neap_node *lazy_record(neap_ctx *ctx, int op, int nin, neap_node *const *in, int
         in = lifted;
     }
     int device = -1;
+    bool meshed = row->flags & LAZY_OP_MESH;
+    for (int k = 0; k < nin && !meshed; k++)
+        meshed = lazy_is_meshed(in[k]);
     for (int k = 0; k < nin; k++)
-        if ((in[k]->flags & LAZY_ABSTRACT || in[k]->device >= 0) && check_input(row->name, in[k], &device) != 0)
+        if ((in[k]->flags & LAZY_ABSTRACT || in[k]->device >= 0) &&
+            check_input(row->name, in[k], meshed ? NULL : &device) != 0)
             return NULL;
-    return record_inferred(ctx, row, op, nin, in, nattrs, attrs);
+    return meshed ? lazy_mesh_hooks.record(ctx, op, nin, in, nattrs, attrs)
+                  : lazy_record_inferred(ctx, op, nin, in, nattrs, attrs);
 }
 
 /* ---- Builders for rules ------------------------------------------------------------------------------------------- */

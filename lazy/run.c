@@ -11,6 +11,7 @@
 #include "lazy/control.h"
 #include "lazy/effect.h"
 #include "lazy/plan.h"
+#include "lazy/sharding.h"
 
 typedef struct job { /* one batch of a plan */
     lazy_plan *plan;
@@ -498,6 +499,14 @@ static int want(neap_ctx *ctx, neap_node *root) {
     return target->buffer ? 0 : lazy_push(&ctx->wanted, target);
 }
 
+static int want_blocks(neap_ctx *ctx, const lazy_shards *shards) {
+    int status = 0;
+    for (int32_t b = 0; b < shards->sharding->nblocks && status == 0; b++)
+        if (!shards->blocks[b]->buffer)
+            status = want(ctx, shards->blocks[b]);
+    return status;
+}
+
 /* Views among the roots that need no buffer of their own take that of their base. */
 static void take_bases(neap_ctx *ctx) {
     for (int64_t k = 0; k < ctx->views.n; k++) {
@@ -519,6 +528,8 @@ int lazy_flush_roots(neap_ctx *ctx, int nroots, neap_node *const *roots) {
             status = neap_error(NEAP_E_TRACE,
                                 "the value of a traced array is not known while tracing; use np.cond or np.where, or "
                                 "make the argument static");
+        else if (lazy_is_meshed(roots[k]))
+            status = want_blocks(ctx, roots[k]->shards);
         else if (!roots[k]->buffer)
             status = want(ctx, roots[k]);
     }

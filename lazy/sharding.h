@@ -49,17 +49,18 @@ typedef struct lazy_sharding {
     const lazy_mesh *mesh;
     uint32_t manual;          /* axes of the mesh, bits: over these the array is seen by block, over the others whole */
     uint32_t varies, differs; /* of the manual ones */
+    bool unchecked;           /* check_rep = false: everything varies over all manual axes, also what a psum gives */
     uint8_t ndim;             /* axes of the array for which split says something */
     /* By axis of the array: the axes of the mesh (1 + index, 0 ends) that divide it, in order. */
     uint8_t split[NEAP_MAX_DIMS][NEAP_MESH_AXES];
     /* What follows from these: */
-    uint32_t splits;      /* all axes of the mesh in `split` */
-    uint32_t distinct;    /* differs | splits: blocks are the same over all others */
-    int32_t nblocks;      /* of this process */
-    int32_t *block_of;    /* by position in mesh->local: its block */
-    int32_t *position;    /* by block: the first position on the mesh that has it here */
-    int32_t *home;        /* by block: the device that it is committed to, -1: several share it */
-    int32_t addressable;  /* 1: every distinct block is in this process */
+    uint32_t splits;     /* all axes of the mesh in `split` */
+    uint32_t distinct;   /* differs | splits: blocks are the same over all others */
+    int32_t nblocks;     /* of this process */
+    int32_t *block_of;   /* by position in mesh->local: its block */
+    int32_t *position;   /* by block: the first position on the mesh that has it here */
+    int32_t *home;       /* by block: the device that it is committed to, -1: several share it */
+    int32_t addressable; /* 1: every distinct block is in this process */
 } lazy_sharding;
 
 typedef struct lazy_shards {
@@ -83,13 +84,16 @@ static inline bool lazy_has_blocks(const neap_node *node) {
 /* The sharding like *like (whose derived members and number do not count), or NULL: memory. Checks nothing. */
 const lazy_sharding *lazy_sharding_intern(const lazy_sharding *like);
 const lazy_sharding *lazy_sharding_get(int64_t number); /* NULL: no such */
-const lazy_mesh *lazy_mesh_get(int64_t number);
+const lazy_mesh *lazy_mesh_get(int64_t number);         /* the same; no error is set */
+/* The mesh like *like (whose number and local devices do not count) as process `here` sees it, or NULL: memory. */
+const lazy_mesh *lazy_mesh_intern(const lazy_mesh *like, int here);
 /* The block that stands at a position of the mesh; -1: none of this process. */
 int lazy_sharding_block(const lazy_sharding *sharding, int position);
-/* The coordinate of a position along an axis. */
+/* The coordinate of a position along an axis; the position that has another one there. */
 int lazy_mesh_coordinate(const lazy_mesh *mesh, int position, int axis);
-/* Sizes of axis k of a block, and of the whole. Divides evenly (checked when an array gets the sharding). */
-int64_t lazy_sharding_parts(const lazy_sharding *sharding, int axis); /* in how many parts an axis is divided */
+int lazy_mesh_move(const lazy_mesh *mesh, int position, int axis, int coordinate);
+/* In how many parts an axis of the array is divided. */
+int64_t lazy_sharding_parts(const lazy_sharding *sharding, int axis);
 
 /* ---- Rules of rows: .shard ----------------------------------------------------------------------------------------
  * Given an op on inputs of which some are split over global axes of the mesh, a rule says how each input has to lie, how the
@@ -103,25 +107,41 @@ typedef struct lazy_shard_rule {
     const lazy_result *out;
     int nattrs;
     const int64_t *attrs;
-    lazy_sharding *want; /* by input: as it lies; the rule changes .split where it must be moved first */
+    lazy_sharding *want;  /* by input: as it lies; the rule changes .split where it must be moved first */
     lazy_sharding result; /* the rule sets .ndim and .split */
     int64_t *block_attrs; /* a copy of attrs that the rule may change */
     int combine;          /* map by which partial results are combined: LAZY_OP_add, maximum, minimum; -1: none … */
     uint32_t over;        /* … over these axes */
 } lazy_shard_rule;
 
-/* ---- What the mesh room does (set once, when the library starts) --------------------------------------------------- */
+/* ---- Expansion: .spread -------------------------------------------------------------------------------------------
+ * What a node that was made of meshed inputs becomes: its sharding and its blocks. NULL: as its inputs lie, and the op on
+ * their blocks. Rows that have it: those of mesh/ops. */
+typedef struct lazy_spread {
+    neap_ctx *ctx;
+    neap_node *node;        /* its inputs and attributes; no payload yet */
+    lazy_sharding sharding; /* that of the result: on entry as the inputs vary and differ; the rule changes it … */
+    bool blocks;            /* … and if this is set, records the blocks: */
+    /* Called by the rule when `sharding` is final: gives the node its payload. Its blocks are set by the rule then (OWNED). */
+} lazy_spread;
+/* Gives the node its payload, with no blocks yet. */
+int lazy_spread_begin(lazy_spread *g);
+
+/* ---- What the recorder calls in the mesh room ---------------------------------------------------------------------- */
 typedef struct lazy_mesh_room {
-    /* lazy_record, where an input is meshed. */
+    /* lazy_record, where an input is meshed, or the row's results are (LAZY_OP_MESH). */
     neap_node *(*record)(neap_ctx *ctx, int op, int nin, neap_node *const *in, int nattrs, const int64_t *attrs);
-    /* Gives a node that was just made of meshed inputs its payload. */
+    /* Gives a node that was just made its payload. */
     int (*finish)(neap_ctx *ctx, neap_node *node);
     /* An ordinary node with the whole value, BORROWED from `node`; fails where this process cannot know it. */
     int (*whole)(neap_ctx *ctx, neap_node *node, neap_node **out);
-    /* `node` (ordinary or meshed) as an array that lies as `like` does; BORROWED from the arena. */
+    /* A node (ordinary or meshed) as an array that lies as `like` does; BORROWED from the arena. */
     neap_node *(*moved)(neap_ctx *ctx, neap_node *node, const lazy_sharding *like);
 } lazy_mesh_room;
-extern lazy_mesh_room lazy_mesh_hooks;
+extern const lazy_mesh_room lazy_mesh_hooks; /* mesh/spmd.c */
+
+/* record.c: lazy_record without what comes first: inputs are lifted, aligned and on one device. */
+neap_node *lazy_record_inferred(neap_ctx *ctx, int op, int nin, neap_node *const *in, int nattrs, const int64_t *attrs);
 
 /* ---- node.c, array.c ---------------------------------------------------------------------------------------------- */
 /* Makes a fresh node meshed: blocks NULL. */

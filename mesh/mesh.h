@@ -24,6 +24,7 @@ NEAP_API int neap_process_count(void);
 typedef struct neap_sharding {
     int32_t mesh;
     uint32_t manual, varies, differs; /* bits by axis of the mesh; 0 for an array outside of shard_map */
+    int32_t unchecked;                /* check_rep = false */
     int32_t nsplit;
     int32_t split[2 * NEAP_MESH_AXES];
 } neap_sharding;
@@ -44,10 +45,11 @@ NEAP_API int neap_mesh_reshard(neap_ctx *ctx, int32_t id, int32_t sharding, int3
  * divide there, seen as blocks of that sharding (its varies and differs say over which axes). Moves nothing. */
 NEAP_API int neap_mesh_enter(neap_ctx *ctx, int32_t id, int32_t sharding, int32_t *out);
 /* Out of it again: block by block as `sharding`, in which these axes are not manual any more. What it is not split over must not
- * differ there, or `promised` says that it does not. Moves nothing. An ordinary array is one of no differences. */
-NEAP_API int neap_mesh_leave(neap_ctx *ctx, int32_t id, int32_t sharding, int promised, int32_t *out);
+ * differ there, or `promised` says that it does not. Moves nothing. An ordinary array is one of no differences; `manual`: the
+ * axes that are manual inside. */
+NEAP_API int neap_mesh_leave(neap_ctx *ctx, int32_t id, int32_t sharding, uint32_t manual, int promised, int32_t *out);
 /* Inside: the coordinate of each device along an axis of the mesh (i32, 0-d), which is also the token of collectives over it.
  * `manual`: the axes that are manual here. */
-NEAP_API int neap_mesh_index(neap_ctx *ctx, int32_t mesh, uint32_t manual, int axis, int32_t *out);
+NEAP_API int neap_mesh_index(neap_ctx *ctx, int32_t mesh, uint32_t manual, int unchecked, int axis, int32_t *out);
 
 #endif

@@ -7,11 +7,16 @@
  * and the axis's size.
  *
  * Gradients are those between the examples: each gets the cotangents of all results that it went into.
+ *
+ * The same rows are the collectives of a shard_map over a mesh (np.shard_map): there the token is the coordinate along the
+ * axis, which lies on the mesh, and the op is spread over the blocks (mesh/local.c). A name may be several axes, "i,j", which
+ * count as one, the last fastest. What a psum gives does not vary over its axis, so its gradient is the cotangent itself, as
+ * one that varies; unless nothing is checked: then each device has a cotangent of its own, and these are summed.
  */
 #include <string.h>
 
-#include "build.h"
-#include "lazy/internal.h"
+#include "lazy/ops/build.h"
+#include "mesh/internal.h"
 
 static int check_token(const char *op, const lazy_call_desc *call) {
     const lazy_aval *token = &call->in[1];
@@ -121,27 +126,123 @@ static int pmin_batch(lazy_batching *g) {
     return extremum_batch(g, LAZY_OP_min);
 }
 
+/* ---- On a mesh ------------------------------------------------------------------------------------------------------- */
+/* The axes of the op, all of them manual; the result varies and differs over them, unless a rule says otherwise. */
+static int spread_axes(lazy_spread *g, mesh_axes *axes) {
+    char text[256];
+    int status = mesh_axes_named(g->ctx, g->sharding.mesh, lazy_node_attrs(g->node)[0], axes);
+    if (status == 0 && axes->mask & ~g->sharding.manual)
+        return neap_error(NEAP_E_ARGUMENT, "%s: axis %s of the mesh is not one of the shard_map's",
+                          lazy_ops[g->node->op]->name,
+                          mesh_axes_text(g->sharding.mesh, axes->mask & ~g->sharding.manual, text, sizeof text));
+    g->sharding.varies |= axes->mask;
+    g->sharding.differs |= axes->mask;
+    return status;
+}
+
+static int reduce_spread(lazy_spread *g, int op) {
+    mesh_axes axes;
+    int status = spread_axes(g, &axes);
+    g->sharding.differs &= ~axes.mask;
+    if (!g->sharding.unchecked)
+        g->sharding.varies &= ~axes.mask;
+    if (status == 0)
+        status = lazy_spread_begin(g);
+    if (status || !g->blocks)
+        return status;
+    mesh_value in = mesh_value_of(g->node->in[0]);
+    return mesh_reduce(g->ctx, op, &in, &axes, lazy_sharding_of(g->node), g->node->shards->blocks);
+}
+
+static int psum_spread(lazy_spread *g) {
+    return reduce_spread(g, LAZY_OP_add);
+}
+
+static int pmax_spread(lazy_spread *g) {
+    return reduce_spread(g, LAZY_OP_maximum);
+}
+
+static int pmin_spread(lazy_spread *g) {
+    return reduce_spread(g, LAZY_OP_minimum);
+}
+
+static int gather_spread(lazy_spread *g) {
+    mesh_axes axes;
+    int status = spread_axes(g, &axes);
+    g->sharding.differs &= ~axes.mask; /* all have all of it, though each has it for itself */
+    if (status == 0)
+        status = lazy_spread_begin(g);
+    if (status || !g->blocks)
+        return status;
+    mesh_value in = mesh_value_of(g->node->in[0]);
+    return mesh_gather(g->ctx, &in, &axes, (int)lazy_node_attrs(g->node)[2], lazy_sharding_of(g->node),
+                       g->node->shards->blocks);
+}
+
+static int scatter_spread(lazy_spread *g) {
+    mesh_axes axes;
+    int status = spread_axes(g, &axes);
+    if (status == 0)
+        status = lazy_spread_begin(g);
+    if (status || !g->blocks)
+        return status;
+    mesh_value in = mesh_value_of(g->node->in[0]);
+    return mesh_scatter(g->ctx, &in, &axes, (int)lazy_node_attrs(g->node)[2], lazy_sharding_of(g->node),
+                        g->node->shards->blocks);
+}
+
+static int exchange_spread(lazy_spread *g) {
+    mesh_axes axes;
+    const int64_t *attrs = lazy_node_attrs(g->node);
+    int status = spread_axes(g, &axes);
+    if (status == 0)
+        status = lazy_spread_begin(g);
+    if (status || !g->blocks)
+        return status;
+    mesh_value in = mesh_value_of(g->node->in[0]);
+    return mesh_exchange(g->ctx, &in, &axes, (int)attrs[2], (int)attrs[3], lazy_sharding_of(g->node),
+                         g->node->shards->blocks);
+}
+
+static int permute_spread(lazy_spread *g) {
+    mesh_axes axes;
+    int status = spread_axes(g, &axes);
+    if (status == 0)
+        status = lazy_spread_begin(g);
+    if (status || !g->blocks)
+        return status;
+    mesh_value in = mesh_value_of(g->node->in[0]);
+    return mesh_permute(g->ctx, g->node, &in, &axes, lazy_node_attrs(g->node) + 2, lazy_sharding_of(g->node),
+                        g->node->shards->blocks);
+}
+
 /* An op over the same axis, of the cotangent. */
 static neap_node *over_axis(lazy_grad *g, int op, int nattrs, const int64_t *attrs) {
     return lazy_build(g->ctx, op, 2, (neap_node *[]){g->ct, INPUT(1)}, nattrs, attrs);
 }
 
 static int psum_grad(lazy_grad *g) {
+    const lazy_sharding *s = lazy_sharding_of(g->node);
+    if (s && !s->unchecked) {
+        const lazy_sharding *in = lazy_sharding_of(INPUT(0));
+        g->out[0] = mesh_vary(g->ctx, g->ct, in);
+        return grad_done(g, 1);
+    }
     g->out[0] = over_axis(g, LAZY_OP_psum, 2, lazy_node_attrs(g->node));
     return grad_done(g, 1);
 }
 
 NEAP_OP(psum, .doc = "The sum over the examples of a named axis.", .attrs = "axis size", .kind = LAZY_CALL, .arity = 2,
         .types = LAZY_NUMERIC, .flags = LAZY_OP_HIDDEN | LAZY_OP_AXIS, .dtype = lazy_dtype_same, .shape = reduce_shape,
-        .call = unbatched, .grad = psum_grad, .jvp = lazy_jvp_linear, .batch = psum_batch, .shard = lazy_shard_same)
+        .call = unbatched, .grad = psum_grad, .jvp = lazy_jvp_linear, .batch = psum_batch, .shard = lazy_shard_same, .spread = psum_spread)
 
 NEAP_OP(pmax, .doc = "The greatest over the examples of a named axis.", .attrs = "axis size", .kind = LAZY_CALL,
         .arity = 2, .types = LAZY_ALL, .flags = LAZY_OP_HIDDEN | LAZY_OP_AXIS, .dtype = lazy_dtype_same,
-        .shape = reduce_shape, .call = unbatched, .batch = pmax_batch, .shard = lazy_shard_same)
+        .shape = reduce_shape, .call = unbatched, .batch = pmax_batch, .shard = lazy_shard_same, .spread = pmax_spread)
 
 NEAP_OP(pmin, .doc = "The smallest over the examples of a named axis.", .attrs = "axis size", .kind = LAZY_CALL,
         .arity = 2, .types = LAZY_ALL, .flags = LAZY_OP_HIDDEN | LAZY_OP_AXIS, .dtype = lazy_dtype_same,
-        .shape = reduce_shape, .call = unbatched, .batch = pmin_batch, .shard = lazy_shard_same)
+        .shape = reduce_shape, .call = unbatched, .batch = pmin_batch, .shard = lazy_shard_same, .spread = pmin_spread)
 
 /* ---- all_gather, psum_scatter: each is the gradient of the other ------------------------------------------------- */
 static int gather_shape(const lazy_call_desc *call, lazy_result *out) {
@@ -205,7 +306,7 @@ static int scatter_grad(lazy_grad *g) {
 NEAP_OP(all_gather, .doc = "The arrays of all examples of a named axis, along a new axis at place `at`.",
         .attrs = "axis size at", .kind = LAZY_CALL, .arity = 2, .types = LAZY_ALL,
         .flags = LAZY_OP_HIDDEN | LAZY_OP_AXIS, .dtype = lazy_dtype_same, .shape = gather_shape, .call = unbatched,
-        .grad = gather_grad, .jvp = lazy_jvp_linear, .batch = gather_batch, .shard = gather_shard)
+        .grad = gather_grad, .jvp = lazy_jvp_linear, .batch = gather_batch, .shard = gather_shard, .spread = gather_spread)
 
 NEAP_OP(psum_scatter,
         .doc =
@@ -213,7 +314,7 @@ NEAP_OP(psum_scatter,
             "and has the axis's size.",
         .attrs = "axis size at", .kind = LAZY_CALL, .arity = 2, .types = LAZY_NUMERIC,
         .flags = LAZY_OP_HIDDEN | LAZY_OP_AXIS, .dtype = lazy_dtype_same, .shape = scatter_shape, .call = unbatched,
-        .grad = scatter_grad, .jvp = lazy_jvp_linear, .batch = scatter_batch, .shard = scatter_shard)
+        .grad = scatter_grad, .jvp = lazy_jvp_linear, .batch = scatter_batch, .shard = scatter_shard, .spread = scatter_spread)
 
 /* ---- all_to_all -------------------------------------------------------------------------------------------------- */
 static int exchange_shape(const lazy_call_desc *call, lazy_result *out) {
@@ -261,7 +362,7 @@ NEAP_OP(all_to_all,
             "lies along a new axis at place `concat`.",
         .attrs = "axis size split concat", .kind = LAZY_CALL, .arity = 2, .types = LAZY_ALL,
         .flags = LAZY_OP_HIDDEN | LAZY_OP_AXIS, .dtype = lazy_dtype_same, .shape = exchange_shape, .call = unbatched,
-        .grad = exchange_grad, .jvp = lazy_jvp_linear, .batch = exchange_batch, .shard = exchange_shard)
+        .grad = exchange_grad, .jvp = lazy_jvp_linear, .batch = exchange_batch, .shard = exchange_shard, .spread = exchange_spread)
 
 /* ---- ppermute ---------------------------------------------------------------------------------------------------- */
 static int permute_shape(const lazy_call_desc *call, lazy_result *out) {
@@ -338,4 +439,4 @@ NEAP_OP(ppermute,
                "example at most; zeros where the source is -1.",
         .attrs = "axis size sources…", .kind = LAZY_CALL, .arity = 2, .types = LAZY_ALL,
         .flags = LAZY_OP_HIDDEN | LAZY_OP_AXIS, .dtype = lazy_dtype_same, .shape = permute_shape, .call = unbatched,
-        .grad = permute_grad, .jvp = lazy_jvp_linear, .batch = permute_batch, .shard = lazy_shard_same)
+        .grad = permute_grad, .jvp = lazy_jvp_linear, .batch = permute_batch, .shard = lazy_shard_same, .spread = permute_spread)

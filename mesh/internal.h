@@ -1,0 +1,88 @@
+/* internal.h: what the files of the mesh room offer each other.
+ *
+ *      spmd.c     recording ops on meshed arrays: bringing the inputs to one form, expanding the op onto blocks
+ *      auto.c     where global arrays are split: which rule an op follows
+ *      reshard.c  blocks of one sharding from those of another
+ *      local.c    collectives between the blocks of this process
+ *      mesh.c     the public functions; process.c: which processes and devices there are
+ *      ops/       rows: collectives, and the ways into and out of a mesh
+ */
+#ifndef MESH_INTERNAL_H
+#define MESH_INTERNAL_H
+
+#include "lazy/internal.h"
+#include "lazy/sharding.h"
+#include "mesh/mesh.h"
+
+typedef struct mesh_call { /* an op on meshed inputs while it is recorded */
+    lazy_sharding result;  /* how the result lies, if its row does not say otherwise */
+    int nattrs;
+    const int64_t *block_attrs; /* of the op on blocks */
+    int combine;                /* the map that combines partial results, -1: none … */
+    uint32_t over;              /* … over these axes */
+} mesh_call;
+
+/* An array as blocks see it: those of a sharding, or one ordinary node that is the same everywhere. */
+typedef struct mesh_value {
+    const lazy_sharding *sharding; /* NULL: `same` */
+    neap_node *const *blocks;
+    neap_node *same;
+} mesh_value;
+
+typedef struct mesh_axes { /* some axes of a mesh as one, the last counting fastest */
+    int n, at[NEAP_MESH_AXES];
+    uint32_t mask;
+    int size;
+} mesh_axes;
+
+/* spmd.c ------------------------------------------------------------------------------------------------------------ */
+mesh_value mesh_value_of(neap_node *node);
+/* The block at a position of the mesh, BORROWED; NULL without an error: it is in another process. */
+neap_node *mesh_block_at(const mesh_value *value, int position);
+/* A node committed to where a block belongs (home -1: to nothing); in the arena. */
+neap_node *mesh_at_home(neap_ctx *ctx, neap_node *node, int home);
+/* Each block of the sharding `to` as the block of `value` at its place; blocks are OWNED. */
+int mesh_regroup(neap_ctx *ctx, const mesh_value *value, const lazy_sharding *to, neap_node **blocks);
+/* A manual or ordinary node as one that varies as `like` does, BORROWED from the arena. */
+neap_node *mesh_vary(neap_ctx *ctx, neap_node *node, const lazy_sharding *like);
+/* A global or ordinary node resharded; BORROWED from the arena, or the node itself if it lies so. */
+neap_node *mesh_moved(neap_ctx *ctx, neap_node *node, const lazy_sharding *to);
+/* The token of an axis where `manual` axes are manual (unchecked as said). BORROWED from the context. */
+neap_node *mesh_token(neap_ctx *ctx, const lazy_mesh *mesh, uint32_t manual, bool unchecked, int axis);
+/* Rows of ops/mesh.c, built in the arena. from: how the array lies, to: as what it is seen. */
+neap_node *mesh_build_enter(neap_ctx *ctx, neap_node *node, const lazy_sharding *from, const lazy_sharding *to);
+neap_node *mesh_build_leave(neap_ctx *ctx, neap_node *node, const lazy_sharding *from, const lazy_sharding *to);
+/* The sharding that says nothing but the mesh, or nothing but what is manual. */
+lazy_sharding mesh_plain(const lazy_mesh *mesh);
+/* "'i', 'j'" of the axes in the mask, into `text`, which is returned. */
+const char *mesh_axes_text(const lazy_mesh *mesh, uint32_t mask, char *text, size_t capacity);
+
+/* local.c ----------------------------------------------------------------------------------------------------------- */
+/* The axes that an axis name ("i", or "i,j") means on a mesh. */
+int mesh_axes_named(neap_ctx *ctx, const lazy_mesh *mesh, int64_t name, mesh_axes *out);
+mesh_axes mesh_axes_masked(const lazy_mesh *mesh, uint32_t mask);
+/* Position `place` along axes, of the devices that agree with `position` on all others. */
+int mesh_member(const lazy_mesh *mesh, int position, const mesh_axes *axes, int place);
+/* The blocks of `to`, each the combination by the map `op` (add, maximum, minimum) of the blocks along the axes: a balanced
+ * tree over their places. OWNED. */
+int mesh_reduce(neap_ctx *ctx, int op, const mesh_value *in, const mesh_axes *axes, const lazy_sharding *to,
+                neap_node **blocks);
+
+int mesh_place(const lazy_mesh *mesh, int position, const mesh_axes *axes); /* of a position, along axes */
+/* Blocks (OWNED) of `to`: those of all places along a new axis `at`; their sum, of which each place has its part along axis
+ * `at`; what each place gets of the parts along axis `split`, along a new axis `concat`; the block of another place, or zeros
+ * like those of `node` where the source is -1. */
+int mesh_gather(neap_ctx *ctx, const mesh_value *in, const mesh_axes *axes, int at, const lazy_sharding *to,
+                neap_node **blocks);
+int mesh_scatter(neap_ctx *ctx, const mesh_value *in, const mesh_axes *axes, int at, const lazy_sharding *to,
+                 neap_node **blocks);
+int mesh_exchange(neap_ctx *ctx, const mesh_value *in, const mesh_axes *axes, int split, int concat,
+                  const lazy_sharding *to, neap_node **blocks);
+int mesh_permute(neap_ctx *ctx, const neap_node *node, const mesh_value *in, const mesh_axes *axes,
+                 const int64_t *sources, const lazy_sharding *to, neap_node **blocks);
+
+/* reshard.c --------------------------------------------------------------------------------------------------------- */
+/* The blocks (OWNED) of an ordinary or global array as `to` has them. */
+int mesh_reshard_blocks(neap_ctx *ctx, neap_node *node, const lazy_sharding *to, neap_node **blocks);
+
+#endif

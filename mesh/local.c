@@ -1,0 +1,227 @@
+/* local.c: collectives between blocks of this process, as ordinary ops on them.
+ *
+ * Devices of the CPU share memory, so what a collective gives to several devices is one block, made once: a psum is a
+ * tree of additions over the participants' blocks, which fuses into one pass over their memory that all cores share.
+ *
+ * Combining follows a balanced tree over places along the axes: tree(lo, n) joins tree(lo, m) and tree(lo + m, n - m), where
+ * m is the largest power of two below n. It is the same whatever processes the places belong to.
+ */
+#include <string.h>
+
+#include "mesh/internal.h"
+
+/* ---- Axes --------------------------------------------------------------------------------------------------------- */
+static int add_axis(const lazy_mesh *mesh, const char *name, size_t length, mesh_axes *out) {
+    for (int k = 0; k < mesh->naxes; k++)
+        if (strlen(mesh->names[k]) == length && memcmp(mesh->names[k], name, length) == 0 && !(out->mask >> k & 1)) {
+            out->at[out->n++] = k;
+            out->mask |= 1u << k;
+            out->size *= mesh->sizes[k];
+            return 0;
+        }
+    return neap_error(NEAP_E_ARGUMENT, "the mesh has no axis '%.*s'", (int)length, name);
+}
+
+int mesh_axes_named(neap_ctx *ctx, const lazy_mesh *mesh, int64_t name, mesh_axes *out) {
+    const char *text = name > 0 && name < ctx->sites.n ? lazy_site_text(ctx, (int32_t)name) : NULL;
+    *out = (mesh_axes){.size = 1};
+    if (!text)
+        return neap_error(NEAP_E_ARGUMENT, "an op over an axis without a name");
+    for (int status = 0;; text++) {
+        size_t length = strcspn(text, ",");
+        if ((status = add_axis(mesh, text, length, out)) != 0)
+            return status;
+        text += length;
+        if (!*text)
+            return 0;
+    }
+}
+
+mesh_axes mesh_axes_masked(const lazy_mesh *mesh, uint32_t mask) {
+    mesh_axes out = {.mask = mask, .size = 1};
+    for (int k = 0; k < mesh->naxes; k++)
+        if (mask >> k & 1) {
+            out.at[out.n++] = k;
+            out.size *= mesh->sizes[k];
+        }
+    return out;
+}
+
+int mesh_member(const lazy_mesh *mesh, int position, const mesh_axes *axes, int place) {
+    for (int k = axes->n - 1; k >= 0; k--) {
+        int size = mesh->sizes[axes->at[k]];
+        position = lazy_mesh_move(mesh, position, axes->at[k], place % size);
+        place /= size;
+    }
+    return position;
+}
+
+int mesh_place(const lazy_mesh *mesh, int position, const mesh_axes *axes) {
+    int place = 0;
+    for (int k = 0; k < axes->n; k++)
+        place = place * mesh->sizes[axes->at[k]] + lazy_mesh_coordinate(mesh, position, axes->at[k]);
+    return place;
+}
+
+/* The blocks of all places along the axes, for the devices that agree with `position` on the others; committed to
+ * nothing. */
+static int gather_members(neap_ctx *ctx, const mesh_value *in, const lazy_mesh *mesh, const mesh_axes *axes,
+                          int position, int home, neap_node **members) {
+    for (int m = 0; m < axes->size; m++) {
+        neap_node *block = mesh_block_at(in, mesh_member(mesh, position, axes, m));
+        if (!block)
+            return neap_error(NEAP_E_STATE, "a collective between processes, which this neap cannot do");
+        if (!(members[m] = mesh_at_home(ctx, block, home)))
+            return neap_error_code();
+    }
+    return 0;
+}
+
+/* ---- Combining ----------------------------------------------------------------------------------------------------- */
+/* Joins n nodes in place, from the leaves up: what stands at multiples of `step` is the tree over the next `step`. */
+static neap_node *tree(neap_ctx *ctx, int op, int n, neap_node **nodes) {
+    for (int step = 1; step < n; step *= 2)
+        for (int k = 0; k + step < n; k += 2 * step)
+            if (!(nodes[k] = lazy_build2(ctx, op, nodes[k], nodes[k + step])))
+                return NULL;
+    return nodes[0];
+}
+
+int mesh_reduce(neap_ctx *ctx, int op, const mesh_value *in, const mesh_axes *axes, const lazy_sharding *to,
+                neap_node **blocks) {
+    neap_node **members = malloc((size_t)axes->size * sizeof *members);
+    int status = members ? 0 : neap_error(NEAP_E_MEMORY, "out of memory for a collective");
+    for (int b = 0; b < to->nblocks && status == 0; b++) {
+        status = gather_members(ctx, in, to->mesh, axes, to->position[b], to->home[b], members);
+        neap_node *sum = status == 0 ? tree(ctx, op, axes->size, members) : NULL;
+        if (sum)
+            blocks[b] = lazy_retain(sum);
+        else
+            status = neap_error_code();
+    }
+    free(members);
+    return status;
+}
+
+/* ---- Joining and dealing out ---------------------------------------------------------------------------------------- */
+/* x with a new axis of size 1 at place `at`. */
+static neap_node *with_axis(neap_ctx *ctx, neap_node *x, int at) {
+    int64_t shape[NEAP_MAX_DIMS];
+    if (!x)
+        return NULL;
+    memcpy(shape, x->shape, (size_t)at * sizeof *shape);
+    shape[at] = 1;
+    memcpy(shape + at + 1, x->shape + at, (size_t)(x->ndim - at) * sizeof *shape);
+    return lazy_build_reshape(ctx, x, x->ndim + 1, shape);
+}
+
+/* Part `index` of x along axis `at`, without the axis. */
+static neap_node *part(neap_ctx *ctx, neap_node *x, int at, int64_t index) {
+    int64_t slice[3 * NEAP_MAX_DIMS], shape[NEAP_MAX_DIMS];
+    int ndim = 0;
+    if (!x)
+        return NULL;
+    for (int k = 0; k < x->ndim; k++) {
+        slice[3 * k] = k == at ? index : 0;
+        slice[3 * k + 1] = 1;
+        slice[3 * k + 2] = k == at ? 1 : x->shape[k];
+        if (k != at)
+            shape[ndim++] = x->shape[k];
+    }
+    neap_node *one = lazy_build(ctx, LAZY_OP_slice, 1, &x, 3 * x->ndim, slice);
+    return one ? lazy_build_reshape(ctx, one, ndim, shape) : NULL;
+}
+
+/* The members along a new axis at `at`. */
+static neap_node *stack(neap_ctx *ctx, int n, neap_node **members, int at) {
+    for (int m = 0; m < n; m++)
+        if (!(members[m] = with_axis(ctx, members[m], at)))
+            return NULL;
+    return n == 1 ? members[0] : lazy_build(ctx, LAZY_OP_concatenate, n, members, 1, (int64_t[]){at});
+}
+
+int mesh_gather(neap_ctx *ctx, const mesh_value *in, const mesh_axes *axes, int at, const lazy_sharding *to,
+                neap_node **blocks) {
+    neap_node *members[NEAP_MAX_INPUTS];
+    int status = axes->size <= NEAP_MAX_INPUTS
+                     ? 0
+                     : neap_error(NEAP_E_ARGUMENT, "all_gather: over more than %d devices", NEAP_MAX_INPUTS);
+    for (int b = 0; b < to->nblocks && status == 0; b++) {
+        status = gather_members(ctx, in, to->mesh, axes, to->position[b], to->home[b], members);
+        neap_node *all = status == 0 ? stack(ctx, axes->size, members, at) : NULL;
+        if (all)
+            blocks[b] = lazy_retain(all);
+        else
+            status = neap_error_code();
+    }
+    return status;
+}
+
+/* The sum is made once, for all; each takes its part of it, which is a view. */
+int mesh_scatter(neap_ctx *ctx, const mesh_value *in, const mesh_axes *axes, int at, const lazy_sharding *to,
+                 neap_node **blocks) {
+    lazy_sharding shared = *to;
+    shared.differs &= ~axes->mask;
+    const lazy_sharding *sums = lazy_sharding_intern(&shared);
+    neap_node **all = sums ? calloc((size_t)sums->nblocks + 1, sizeof *all) : NULL;
+    int status = all ? mesh_reduce(ctx, LAZY_OP_add, in, axes, sums, all)
+                     : neap_error(NEAP_E_MEMORY, "out of memory for a collective");
+    for (int b = 0; b < to->nblocks && status == 0; b++) {
+        neap_node *sum = all[lazy_sharding_block(sums, to->position[b])];
+        neap_node *own = part(ctx, sum, at, mesh_place(to->mesh, to->position[b], axes));
+        own = own ? mesh_at_home(ctx, own, to->home[b]) : NULL;
+        if (own)
+            blocks[b] = lazy_retain(own);
+        else
+            status = neap_error_code();
+    }
+    for (int b = 0; all && b < sums->nblocks; b++)
+        lazy_release(ctx, all[b]);
+    free(all);
+    return status;
+}
+
+int mesh_exchange(neap_ctx *ctx, const mesh_value *in, const mesh_axes *axes, int split, int concat,
+                  const lazy_sharding *to, neap_node **blocks) {
+    neap_node *members[NEAP_MAX_INPUTS];
+    int status = axes->size <= NEAP_MAX_INPUTS
+                     ? 0
+                     : neap_error(NEAP_E_ARGUMENT, "all_to_all: over more than %d devices", NEAP_MAX_INPUTS);
+    for (int b = 0; b < to->nblocks && status == 0; b++) {
+        int place = mesh_place(to->mesh, to->position[b], axes);
+        status = gather_members(ctx, in, to->mesh, axes, to->position[b], to->home[b], members);
+        for (int m = 0; m < axes->size && status == 0; m++)
+            members[m] = part(ctx, members[m], split, place);
+        neap_node *all = status == 0 ? stack(ctx, axes->size, members, concat) : NULL;
+        if (all)
+            blocks[b] = lazy_retain(all);
+        else
+            status = neap_error_code();
+    }
+    return status;
+}
+
+/* Zeros like a block. */
+static neap_node *zeros(neap_ctx *ctx, const neap_node *node) {
+    neap_node *zero = lazy_arena(ctx, lazy_constant(ctx, node->dtype, false, 0));
+    return zero ? lazy_build_broadcast(ctx, zero, node->ndim, node->shape) : NULL;
+}
+
+int mesh_permute(neap_ctx *ctx, const neap_node *node, const mesh_value *in, const mesh_axes *axes,
+                 const int64_t *sources, const lazy_sharding *to, neap_node **blocks) {
+    int status = 0;
+    for (int b = 0; b < to->nblocks && status == 0; b++) {
+        int position = to->position[b];
+        int64_t source = sources[mesh_place(to->mesh, position, axes)];
+        neap_node *block =
+            source < 0 ? zeros(ctx, node) : mesh_block_at(in, mesh_member(to->mesh, position, axes, (int)source));
+        if (!block)
+            return source < 0 ? neap_error_code()
+                              : neap_error(NEAP_E_STATE, "a collective between processes, which this neap cannot do");
+        if ((block = mesh_at_home(ctx, block, to->home[b])) != NULL)
+            blocks[b] = lazy_retain(block);
+        else
+            status = neap_error_code();
+    }
+    return status;
+}

@@ -1,0 +1,214 @@
+/* mesh.c: the public functions of the mesh room (mesh.h has their contracts). */
+#include <string.h>
+
+#include "mesh/internal.h"
+
+/* ---- Meshes and shardings ------------------------------------------------------------------------------------------ */
+static int check_mesh(int naxes, const int64_t *sizes, int n) {
+    int64_t size = 1;
+    if (naxes < 1 || naxes > NEAP_MESH_AXES)
+        return neap_error(NEAP_E_ARGUMENT, "mesh: expected 1 to %d axes, got %d", NEAP_MESH_AXES, naxes);
+    for (int k = 0; k < naxes; k++) {
+        if (sizes[k] < 1 || sizes[k] > INT32_MAX / size)
+            return neap_error(NEAP_E_ARGUMENT, "mesh: bad size %lld of axis %d", (long long)sizes[k], k);
+        size *= sizes[k];
+    }
+    return size == n ? 0 : neap_error(NEAP_E_ARGUMENT, "mesh: %lld places for %d devices", (long long)size, n);
+}
+
+int neap_mesh_new(int naxes, const char *const *names, const int64_t *sizes, int n, const int32_t *devices,
+                  int32_t *out) {
+    int status = check_mesh(naxes, sizes, n);
+    int32_t known = neap_mesh_devices(0, NULL, NULL);
+    int32_t *all = status == 0 ? malloc((2 * (size_t)known + 2 * (size_t)n) * sizeof *all) : NULL;
+    if (!all)
+        return status ? status : neap_error(NEAP_E_MEMORY, "out of memory for a mesh");
+    lazy_mesh like = {.naxes = naxes, .size = n, .process = all + 2 * known, .device = all + 2 * known + n};
+    neap_mesh_devices(known, all, all + known);
+    for (int k = 0; k < naxes; k++) {
+        like.names[k] = names[k];
+        like.sizes[k] = (int32_t)sizes[k];
+    }
+    for (int k = 0; k < n && status == 0; k++) {
+        if (devices[k] < 0 || devices[k] >= known)
+            status = neap_error(NEAP_E_ARGUMENT, "mesh: no device %d", devices[k]);
+        else
+            like.process[k] = all[devices[k]], like.device[k] = all[known + devices[k]];
+    }
+    const lazy_mesh *mesh = status == 0 ? lazy_mesh_intern(&like, neap_process_index()) : NULL;
+    free(all);
+    *out = mesh ? mesh->number : 0;
+    return mesh ? 0 : neap_error_code();
+}
+
+static int fill_split(const neap_sharding *what, lazy_sharding *like) {
+    uint32_t used = like->manual;
+    for (int k = 0; k < what->nsplit; k++) {
+        int axis = what->split[2 * k], of = what->split[2 * k + 1], at = 0;
+        if (axis < 0 || axis >= NEAP_MAX_DIMS || of < 0 || of >= like->mesh->naxes || used >> of & 1)
+            return neap_error(NEAP_E_ARGUMENT, "sharding: axis %d of an array divided by axis %d of a mesh", axis, of);
+        used |= 1u << of;
+        while (like->split[axis][at])
+            at++;
+        like->split[axis][at] = (uint8_t)(1 + of);
+    }
+    return 0;
+}
+
+int neap_sharding_new(const neap_sharding *what, int32_t *out) {
+    const lazy_mesh *mesh = lazy_mesh_get(what->mesh);
+    if (!mesh || what->nsplit < 0 || what->nsplit > NEAP_MESH_AXES)
+        return neap_error(NEAP_E_ARGUMENT, "sharding: no such mesh");
+    lazy_sharding like = mesh_plain(mesh);
+    uint32_t all = (1u << mesh->naxes) - 1;
+    like.manual = what->manual;
+    like.varies = what->varies;
+    like.differs = what->differs;
+    like.unchecked = what->unchecked != 0;
+    if (like.manual & ~all || like.varies & ~like.manual || like.differs & ~like.varies)
+        return neap_error(NEAP_E_ARGUMENT, "sharding: axes that are not manual cannot vary");
+    int status = fill_split(what, &like);
+    const lazy_sharding *s = status == 0 ? lazy_sharding_intern(&like) : NULL;
+    *out = s ? s->number : 0;
+    return s ? 0 : neap_error_code();
+}
+
+int neap_sharding_get(int32_t number, neap_sharding *out) {
+    const lazy_sharding *s = lazy_sharding_get(number);
+    if (!s)
+        return neap_error_code();
+    *out = (neap_sharding){.mesh = s->mesh->number,
+                           .manual = s->manual,
+                           .varies = s->varies,
+                           .differs = s->differs,
+                           .unchecked = s->unchecked};
+    for (int a = 0; a < s->ndim; a++)
+        for (int k = 0; k < NEAP_MESH_AXES && s->split[a][k]; k++) {
+            out->split[2 * out->nsplit] = a;
+            out->split[2 * out->nsplit++ + 1] = s->split[a][k] - 1;
+        }
+    return 0;
+}
+
+/* ---- Arrays --------------------------------------------------------------------------------------------------------- */
+int neap_array_sharding(neap_ctx *ctx, int32_t id, int32_t *out) {
+    neap_node *node = lazy_lookup(ctx, id);
+    if (!node)
+        return neap_error_code();
+    *out = lazy_is_meshed(node) ? lazy_sharding_of(node)->number : 0;
+    return 0;
+}
+
+static neap_node *lookup_meshed(neap_ctx *ctx, int32_t id) {
+    neap_node *node = lazy_lookup(ctx, id);
+    if (node && (!lazy_is_meshed(node) || !lazy_has_blocks(node))) {
+        neap_error(NEAP_E_ARGUMENT, "the array does not lie on a mesh, or is traced");
+        return NULL;
+    }
+    return node;
+}
+
+int neap_array_blocks(neap_ctx *ctx, int32_t id) {
+    neap_node *node = lookup_meshed(ctx, id);
+    return node ? lazy_sharding_of(node)->nblocks : neap_error_code();
+}
+
+int neap_array_block(neap_ctx *ctx, int32_t id, int k, int32_t *out, int32_t *position) {
+    neap_node *node = lookup_meshed(ctx, id);
+    if (!node)
+        return neap_error_code();
+    if (k < 0 || k >= lazy_sharding_of(node)->nblocks)
+        return neap_error(NEAP_E_ARGUMENT, "no block %d", k);
+    *position = lazy_sharding_of(node)->position[k];
+    return lazy_publish(ctx, lazy_retain(node->shards->blocks[k]), out);
+}
+
+/* ---- Ways in and out ------------------------------------------------------------------------------------------------ */
+/* Publishes a node of the arena, whose holding ends. */
+static int give(neap_ctx *ctx, neap_node *node, int32_t *out) {
+    int status = node ? 0 : neap_error_code();
+    if (node)
+        lazy_retain(node);
+    ctx->spreading--;
+    int held = lazy_unhold(ctx);
+    if (status == 0 && held) {
+        lazy_release(ctx, node);
+        return held;
+    }
+    if (status == 0)
+        status = lazy_publish(ctx, node, out);
+    return status ? status : lazy_attend(ctx);
+}
+
+static void hold(neap_ctx *ctx) {
+    lazy_hold(ctx);
+    ctx->spreading++;
+}
+
+int neap_mesh_reshard(neap_ctx *ctx, int32_t id, int32_t sharding, int32_t *out) {
+    neap_node *node = lazy_lookup(ctx, id);
+    const lazy_sharding *to = node ? lazy_sharding_get(sharding) : NULL;
+    if (!to)
+        return neap_error_code();
+    hold(ctx);
+    return give(ctx, mesh_moved(ctx, node, to), out);
+}
+
+/* How an array has to lie to be entered so: what becomes manual divides the axes as it does now, or none. */
+int neap_mesh_enter(neap_ctx *ctx, int32_t id, int32_t sharding, int32_t *out) {
+    neap_node *node = lazy_lookup(ctx, id);
+    const lazy_sharding *to = node ? lazy_sharding_get(sharding) : NULL;
+    if (!to)
+        return neap_error_code();
+    lazy_sharding plain = mesh_plain(to->mesh);
+    const lazy_sharding *from = lazy_is_meshed(node) ? lazy_sharding_of(node) : lazy_sharding_intern(&plain);
+    if (!from)
+        return neap_error_code();
+    if (from->mesh != to->mesh || from->manual & ~to->manual)
+        return neap_error(NEAP_E_ARGUMENT, "enter: the array lies on another mesh, or belongs to another body");
+    hold(ctx);
+    return give(ctx, mesh_build_enter(ctx, node, from, to), out);
+}
+
+static neap_node *build_leave(neap_ctx *ctx, neap_node *node, const lazy_sharding *to, uint32_t manual, bool promised) {
+    lazy_sharding inside = mesh_plain(to->mesh);
+    char text[256];
+    inside.manual = manual;
+    const lazy_sharding *is = lazy_is_meshed(node) ? lazy_sharding_of(node) : lazy_sharding_intern(&inside);
+    if (!is || !(node = mesh_vary(ctx, node, is)))
+        return NULL;
+    uint32_t leaving = is->manual & ~to->manual;
+    if (is->differs & leaving & ~to->splits && !promised) {
+        neap_error(NEAP_E_ARGUMENT,
+                   "the result differs over %s of the mesh, which its spec does not mention; combine it, as in "
+                   "np.psum, mention the axis, or give {check_rep=false}",
+                   mesh_axes_text(is->mesh, is->differs & leaving & ~to->splits, text, sizeof text));
+        return NULL;
+    }
+    uint32_t equal = is->varies & leaving & ~to->splits;
+    if (equal && !(node = lazy_build(ctx, LAZY_OP_pick, 1, &node, 1, (int64_t[]){equal})))
+        return NULL;
+    inside = *lazy_sharding_of(node);
+    inside.varies |= leaving & to->splits;
+    const lazy_sharding *wide = lazy_sharding_intern(&inside);
+    if (!wide || !(node = mesh_vary(ctx, node, wide)))
+        return NULL;
+    return mesh_build_leave(ctx, node, lazy_sharding_of(node), to);
+}
+
+int neap_mesh_leave(neap_ctx *ctx, int32_t id, int32_t sharding, uint32_t manual, int promised, int32_t *out) {
+    neap_node *node = lazy_lookup(ctx, id);
+    const lazy_sharding *to = node ? lazy_sharding_get(sharding) : NULL;
+    if (!to)
+        return neap_error_code();
+    hold(ctx);
+    return give(ctx, build_leave(ctx, node, to, manual, promised), out);
+}
+
+int neap_mesh_index(neap_ctx *ctx, int32_t mesh, uint32_t manual, int unchecked, int axis, int32_t *out) {
+    const lazy_mesh *m = lazy_mesh_get(mesh);
+    if (!m || axis < 0 || axis >= m->naxes || !(manual >> axis & 1))
+        return neap_error(NEAP_E_ARGUMENT, "mesh: no such axis is manual");
+    neap_node *token = mesh_token(ctx, m, manual, unchecked, axis);
+    return token ? lazy_publish(ctx, lazy_retain(token), out) : NEAP_E_MEMORY;
+}

@@ -1,0 +1,201 @@
+/* mesh.c: rows for the ways onto a mesh, into the body of a shard_map, and out of it. They say of blocks what they are seen
+ * as; only reshard moves anything.
+ *
+ *      reshard      ordinary or global ─▶ global      other blocks
+ *      enter        ordinary or global ─▶ manual      the same blocks, of the shape that a device sees
+ *      leave        manual ─▶ global                  the same blocks, of the shape of the whole
+ *      pvary, pick  manual ─▶ manual                  the same blocks; another type for derivatives
+ *
+ * Attributes name shardings and meshes by their numbers (lazy/sharding.h). Gradients are the way back: that of pvary is a
+ * psum; that of `pick`, which promises that all devices along some axes have the same, is an equal share for each of them.
+ */
+#include <string.h>
+
+#include "lazy/ops/build.h"
+#include "mesh/internal.h"
+
+static const lazy_sharding *sharding_at(const neap_node *node, int k) {
+    return lazy_sharding_get(lazy_node_attrs(node)[k]);
+}
+
+/* Gives the node the sharding in g, and the blocks of `to` from those of its input. */
+static int same_blocks(lazy_spread *g) {
+    int status = lazy_spread_begin(g);
+    if (status || !g->blocks)
+        return status;
+    mesh_value in = mesh_value_of(g->node->in[0]);
+    return mesh_regroup(g->ctx, &in, lazy_sharding_of(g->node), g->node->shards->blocks);
+}
+
+/* ---- reshard ------------------------------------------------------------------------------------------------------ */
+static int check_divides(const char *op, const lazy_aval *in, const lazy_sharding *s) {
+    char shape[256];
+    if (s->ndim > in->ndim)
+        return neap_error(NEAP_E_SHAPE, "%s: a spec of %d axes for an array of shape %s", op, s->ndim,
+                          lazy_shape_text(in->ndim, in->shape, shape, sizeof shape));
+    for (int a = 0; a < s->ndim; a++)
+        if (in->shape[a] % lazy_sharding_parts(s, a) != 0)
+            return neap_error(NEAP_E_SHAPE, "%s: axis %d of an array of shape %s cannot be divided into %lld parts", op,
+                              a, lazy_shape_text(in->ndim, in->shape, shape, sizeof shape),
+                              (long long)lazy_sharding_parts(s, a));
+    return 0;
+}
+
+static int reshard_shape(const lazy_call_desc *call, lazy_result *out) {
+    const lazy_sharding *s = call->nattrs == 1 ? lazy_sharding_get(call->attrs[0]) : NULL;
+    int status = s ? check_divides("reshard", &call->in[0], s) : NEAP_E_ARGUMENT;
+    return status ? status : lazy_shape_same(call, out);
+}
+
+static int reshard_spread(lazy_spread *g) {
+    const lazy_sharding *to = sharding_at(g->node, 0);
+    if (!g->sharding.mesh || g->sharding.mesh != to->mesh)
+        g->sharding = mesh_plain(to->mesh);
+    memcpy(g->sharding.split, to->split, sizeof to->split);
+    int status = lazy_spread_begin(g);
+    if (status || !g->blocks)
+        return status;
+    return mesh_reshard_blocks(g->ctx, g->node->in[0], lazy_sharding_of(g->node), g->node->shards->blocks);
+}
+
+static int reshard_grad(lazy_grad *g) {
+    const lazy_sharding *in = lazy_sharding_of(INPUT(0));
+    g->out[0] = in ? mesh_moved(g->ctx, g->ct, in) : g->ct;
+    return grad_done(g, 1);
+}
+
+NEAP_OP(reshard, .doc = "The same array, laid out over a mesh as a sharding says.", .attrs = "sharding",
+        .kind = LAZY_CALL, .arity = 1, .types = LAZY_ALL, .flags = LAZY_OP_HIDDEN | LAZY_OP_MESH,
+        .dtype = lazy_dtype_same, .shape = reshard_shape, .grad = reshard_grad, .jvp = lazy_jvp_linear,
+        .spread = reshard_spread)
+
+/* ---- enter, leave ------------------------------------------------------------------------------------------------- */
+/* Attributes: how the array lies outside, and inside. Its axes are divided by what becomes manual. */
+static int64_t parts_of(const lazy_sharding *outside, const lazy_sharding *inside, int axis) {
+    int64_t parts = 1;
+    for (int k = 0; k < NEAP_MESH_AXES && outside->split[axis][k]; k++) {
+        int at = outside->split[axis][k] - 1;
+        parts *= inside->manual >> at & 1 ? outside->mesh->sizes[at] : 1;
+    }
+    return parts;
+}
+
+static int enter_shape(const lazy_call_desc *call, lazy_result *out) {
+    const lazy_sharding *outside = call->nattrs == 2 ? lazy_sharding_get(call->attrs[0]) : NULL;
+    const lazy_sharding *inside = outside ? lazy_sharding_get(call->attrs[1]) : NULL;
+    int status = inside ? check_divides("enter", &call->in[0], outside) : NEAP_E_ARGUMENT;
+    if (status == 0)
+        status = lazy_shape_same(call, out);
+    for (int a = 0; status == 0 && a < out->ndim; a++)
+        out->shape[a] /= parts_of(outside, inside, a);
+    return status;
+}
+
+static int enter_spread(lazy_spread *g) {
+    g->sharding = *sharding_at(g->node, 1);
+    return same_blocks(g);
+}
+
+static int enter_grad(lazy_grad *g) {
+    const lazy_sharding *outside = sharding_at(g->node, 0), *inside = lazy_sharding_of(g->node);
+    neap_node *ct = mesh_vary(g->ctx, g->ct, inside);
+    g->out[0] = ct ? mesh_build_leave(g->ctx, ct, inside, outside) : NULL;
+    return grad_done(g, 1);
+}
+
+static int leave_shape(const lazy_call_desc *call, lazy_result *out) {
+    const lazy_sharding *inside = call->nattrs == 2 ? lazy_sharding_get(call->attrs[0]) : NULL;
+    const lazy_sharding *outside = inside ? lazy_sharding_get(call->attrs[1]) : NULL;
+    if (!outside)
+        return NEAP_E_ARGUMENT;
+    int status = lazy_shape_same(call, out);
+    if (status == 0 && outside->ndim > out->ndim)
+        return neap_error(NEAP_E_SHAPE, "leave: a spec of %d axes for an array of %d", outside->ndim, out->ndim);
+    for (int a = 0; status == 0 && a < out->ndim; a++)
+        out->shape[a] *= parts_of(outside, inside, a);
+    return status;
+}
+
+static int leave_spread(lazy_spread *g) {
+    g->sharding = *sharding_at(g->node, 1);
+    return same_blocks(g);
+}
+
+static int leave_grad(lazy_grad *g) {
+    const lazy_sharding *outside = lazy_sharding_of(g->node), *inside = lazy_sharding_of(INPUT(0));
+    neap_node *ct = mesh_moved(g->ctx, g->ct, outside);
+    g->out[0] = ct ? mesh_build_enter(g->ctx, ct, outside, inside) : NULL;
+    return grad_done(g, 1);
+}
+
+NEAP_OP(enter, .doc = "An array that lies as the first sharding says, seen as the blocks of a body in the second.",
+        .attrs = "outside inside", .kind = LAZY_CALL, .arity = 1, .types = LAZY_ALL,
+        .flags = LAZY_OP_HIDDEN | LAZY_OP_MESH, .dtype = lazy_dtype_same, .shape = enter_shape, .grad = enter_grad,
+        .jvp = lazy_jvp_linear, .spread = enter_spread)
+
+NEAP_OP(leave, .doc = "The blocks of a body, as in the first sharding, seen as one array that lies as the second says.",
+        .attrs = "inside outside", .kind = LAZY_CALL, .arity = 1, .types = LAZY_ALL,
+        .flags = LAZY_OP_HIDDEN | LAZY_OP_MESH, .dtype = lazy_dtype_same, .shape = leave_shape, .grad = leave_grad,
+        .jvp = lazy_jvp_linear, .spread = leave_spread)
+
+/* ---- pvary, pick --------------------------------------------------------------------------------------------------- */
+static int pvary_spread(lazy_spread *g) {
+    g->sharding.varies |= (uint32_t)lazy_node_attrs(g->node)[0];
+    return same_blocks(g);
+}
+
+/* The sum over the axes. */
+static neap_node *sum_over(lazy_grad *g, neap_node *ct, uint32_t mask) {
+    const lazy_sharding *s = lazy_sharding_of(g->node);
+    mesh_axes axes = mesh_axes_masked(s->mesh, mask);
+    char names[NEAP_MESH_AXES * 64] = "";
+    for (int k = 0; k < axes.n; k++) {
+        strncat(names, k ? "," : "", sizeof names - strlen(names) - 1);
+        strncat(names, s->mesh->names[axes.at[k]], sizeof names - strlen(names) - 1);
+    }
+    neap_node *token = mesh_token(g->ctx, s->mesh, s->manual, s->unchecked, axes.at[0]);
+    int32_t name = neap_axis_name(g->ctx, names);
+    if (!token || !name || !(ct = mesh_vary(g->ctx, ct, s)))
+        return NULL;
+    return lazy_build(g->ctx, LAZY_OP_psum, 2, (neap_node *[]){ct, token}, 2, (int64_t[]){name, axes.size});
+}
+
+static int pvary_grad(lazy_grad *g) {
+    g->out[0] = sum_over(g, g->ct, (uint32_t)lazy_node_attrs(g->node)[0]);
+    return grad_done(g, 1);
+}
+
+static int pick_spread(lazy_spread *g) {
+    g->sharding.varies &= ~(uint32_t)lazy_node_attrs(g->node)[0];
+    g->sharding.differs &= ~(uint32_t)lazy_node_attrs(g->node)[0];
+    return same_blocks(g);
+}
+
+static int pick_grad(lazy_grad *g) {
+    const lazy_sharding *in = lazy_sharding_of(INPUT(0));
+    mesh_axes axes = mesh_axes_masked(in->mesh, (uint32_t)lazy_node_attrs(g->node)[0]);
+    neap_node *size = NUMBER((double)axes.size), *ct = mesh_vary(g->ctx, g->ct, in);
+    g->out[0] = size && ct ? BUILD2(divide, ct, size) : NULL;
+    return grad_done(g, 1);
+}
+
+NEAP_OP(pvary, .doc = "The same blocks, as a value that may vary over some axes of the mesh (a bit for each).",
+        .attrs = "axes", .kind = LAZY_CALL, .arity = 1, .types = LAZY_ALL, .flags = LAZY_OP_HIDDEN | LAZY_OP_MESH,
+        .dtype = lazy_dtype_same, .shape = lazy_shape_same, .grad = pvary_grad, .jvp = lazy_jvp_linear,
+        .spread = pvary_spread)
+
+NEAP_OP(pick, .doc = "The same blocks, of which it is promised that they are equal over some axes (a bit for each).",
+        .attrs = "axes", .kind = LAZY_CALL, .arity = 1, .types = LAZY_ALL, .flags = LAZY_OP_HIDDEN | LAZY_OP_MESH,
+        .dtype = lazy_dtype_same, .shape = lazy_shape_same, .grad = pick_grad, .jvp = lazy_jvp_linear,
+        .spread = pick_spread)
+
+/* ---- axis_index ---------------------------------------------------------------------------------------------------- */
+static int index_shape(const lazy_call_desc *call, lazy_result *out) {
+    (void)call;
+    out->dtype = out->compute = NEAP_DTYPE_I32;
+    return 0;
+}
+
+NEAP_OP(axis_index, .doc = "The coordinate of each device along an axis of a mesh: the token of ops over that axis.",
+        .attrs = "sharding axis", .kind = LAZY_SOURCE, .arity = 0, .types = LAZY_ALL, .flags = LAZY_OP_HIDDEN,
+        .shape = index_shape)

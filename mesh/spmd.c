@@ -1,0 +1,418 @@
+/* spmd.c: recording ops on meshed arrays: one node for all devices, and its op on the blocks.
+ *
+ * Before the node is made, its inputs are brought to one form:
+ *
+ *      ordinary, on a tape or in a trace   ─▶ enter as P()     so that its cotangent is collected
+ *      manual over fewer axes              ─▶ gathered over the others, and enter as P()
+ *      varies over fewer axes              ─▶ pvary            so that the gradient is a psum
+ *      split over global axes              ─▶ reshard          as the op's rule wants it (auto.c)
+ *
+ * Numbers and ordinary arrays that no derivative looks at stay as they are: they are the same for every block. The node is
+ * then made by the recorder as any other: shapes, dtypes and casts are those of the meshed inputs. If all of these have
+ * blocks, the op is recorded on the blocks too, with recording held, so that calls on all devices start together.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "mesh/auto.h"
+#include "mesh/internal.h"
+
+/* ---- Values by block ---------------------------------------------------------------------------------------------- */
+mesh_value mesh_value_of(neap_node *node) {
+    if (!lazy_is_meshed(node))
+        return (mesh_value){.same = node};
+    return (mesh_value){.sharding = node->shards->sharding, .blocks = node->shards->blocks};
+}
+
+neap_node *mesh_block_at(const mesh_value *value, int position) {
+    if (!value->sharding)
+        return value->same;
+    int b = lazy_sharding_block(value->sharding, position);
+    return b < 0 ? NULL : value->blocks[b];
+}
+
+neap_node *mesh_at_home(neap_ctx *ctx, neap_node *node, int home) {
+    return lazy_build_place(ctx, node, home);
+}
+
+int mesh_regroup(neap_ctx *ctx, const mesh_value *value, const lazy_sharding *to, neap_node **blocks) {
+    for (int b = 0; b < to->nblocks; b++) {
+        neap_node *block = mesh_block_at(value, to->position[b]);
+        if (!block)
+            return neap_error(NEAP_E_INTERNAL, "a block of another process is needed where nothing moves");
+        if (!(block = mesh_at_home(ctx, block, to->home[b])))
+            return neap_error_code();
+        blocks[b] = lazy_retain(block);
+    }
+    return 0;
+}
+
+lazy_sharding mesh_plain(const lazy_mesh *mesh) {
+    return (lazy_sharding){.mesh = mesh};
+}
+
+const char *mesh_axes_text(const lazy_mesh *mesh, uint32_t mask, char *text, size_t capacity) {
+    size_t at = 0;
+    text[0] = 0;
+    for (int k = 0; k < mesh->naxes; k++)
+        if (mask >> k & 1 && at < capacity)
+            at += (size_t)snprintf(text + at, capacity - at, "%s'%s'", at ? ", " : "", mesh->names[k]);
+    return text;
+}
+
+/* ---- Ways between forms ------------------------------------------------------------------------------------------- */
+neap_node *mesh_build_enter(neap_ctx *ctx, neap_node *node, const lazy_sharding *from, const lazy_sharding *to) {
+    return lazy_build(ctx, LAZY_OP_enter, 1, &node, 2, (int64_t[]){from->number, to->number});
+}
+
+neap_node *mesh_build_leave(neap_ctx *ctx, neap_node *node, const lazy_sharding *from, const lazy_sharding *to) {
+    return lazy_build(ctx, LAZY_OP_leave, 1, &node, 2, (int64_t[]){from->number, to->number});
+}
+
+neap_node *mesh_moved(neap_ctx *ctx, neap_node *node, const lazy_sharding *to) {
+    if (!node || lazy_sharding_of(node) == to)
+        return node;
+    return lazy_build(ctx, LAZY_OP_reshard, 1, &node, 1, (int64_t[]){to->number});
+}
+
+/* A node that is manual over fewer axes than `manual`, or ordinary, as the same on all devices along the others. */
+static neap_node *enter_whole(neap_ctx *ctx, neap_node *node, const lazy_mesh *mesh, uint32_t manual, bool unchecked) {
+    const lazy_sharding *is = lazy_sharding_of(node);
+    lazy_sharding plain = is ? *is : mesh_plain(mesh), inside;
+    uint32_t added = manual & ~plain.manual;
+    for (int a = 0; a < NEAP_MAX_DIMS; a++) { /* what the new axes divide is gathered */
+        int kept = 0;
+        for (int k = 0; k < NEAP_MESH_AXES && plain.split[a][k]; k++)
+            if (!(added >> (plain.split[a][k] - 1) & 1))
+                plain.split[a][kept++] = plain.split[a][k];
+        memset(plain.split[a] + kept, 0, (size_t)(NEAP_MESH_AXES - kept));
+    }
+    inside = plain;
+    inside.manual = manual;
+    inside.unchecked = unchecked;
+    const lazy_sharding *from = lazy_sharding_intern(&plain), *to = lazy_sharding_intern(&inside);
+    if (!from || !to || (is && !(node = mesh_moved(ctx, node, from))))
+        return NULL;
+    return mesh_build_enter(ctx, node, from, to);
+}
+
+/* A meshed node that varies over `varies` too. */
+static neap_node *widen(neap_ctx *ctx, neap_node *node, uint32_t varies) {
+    uint32_t more = varies & ~lazy_sharding_of(node)->varies;
+    return more ? lazy_build(ctx, LAZY_OP_pvary, 1, &node, 1, (int64_t[]){more}) : node;
+}
+
+neap_node *mesh_vary(neap_ctx *ctx, neap_node *node, const lazy_sharding *like) {
+    if (node && (!lazy_is_meshed(node) || lazy_sharding_of(node)->manual != like->manual))
+        node = enter_whole(ctx, node, like->mesh, like->manual, like->unchecked);
+    return node ? widen(ctx, node, like->varies) : NULL;
+}
+
+/* ---- Bringing inputs to one form ---------------------------------------------------------------------------------- */
+/* The mesh, and what is manual: that of the innermost body that an input belongs to. */
+static int common_form(const lazy_op *row, int nin, neap_node *const *in, lazy_sharding *form) {
+    char left[128], right[128];
+    for (int k = 0; k < nin; k++) {
+        const lazy_sharding *s = lazy_sharding_of(in[k]);
+        if (!s)
+            continue;
+        if (!form->mesh)
+            *form = mesh_plain(s->mesh);
+        if (form->mesh != s->mesh)
+            return neap_error(NEAP_E_ARGUMENT,
+                              "%s: the arrays lie on different meshes; move one of them with np.device_put", row->name);
+        if ((form->manual | s->manual) != form->manual && (form->manual | s->manual) != s->manual)
+            return neap_error(NEAP_E_ARGUMENT, "%s: one array belongs to a shard_map over %s, another to one over %s",
+                              row->name, mesh_axes_text(s->mesh, form->manual, left, sizeof left),
+                              mesh_axes_text(s->mesh, s->manual, right, sizeof right));
+        form->manual |= s->manual;
+        form->unchecked |= s->unchecked;
+    }
+    return 0;
+}
+
+/* Does a derivative, now or of the trace, look at it? */
+static bool is_watched(const neap_node *node) {
+    return node->levels && !(node->flags & LAZY_WEAK) && neap_dtype_kind(node->dtype) == 'f';
+}
+
+static int align(neap_ctx *ctx, const lazy_op *row, int nin, neap_node *const *in, lazy_sharding *form,
+                 neap_node **to) {
+    int status = common_form(row, nin, in, form);
+    if (form->unchecked)
+        form->varies = form->manual;
+    for (int k = 0; k < nin && status == 0; k++) {
+        const lazy_sharding *s = lazy_sharding_of(in[k]);
+        bool enters = s ? s->manual != form->manual : form->manual && is_watched(in[k]);
+        to[k] = enters ? enter_whole(ctx, in[k], form->mesh, form->manual, form->unchecked) : in[k];
+        if (!to[k])
+            return neap_error_code();
+        if ((s = lazy_sharding_of(to[k])) != NULL) {
+            form->varies |= s->varies;
+            form->differs |= s->differs;
+        }
+    }
+    for (int k = 0; k < nin && status == 0; k++)
+        if (lazy_is_meshed(to[k]) && is_watched(to[k]) && !(to[k] = widen(ctx, to[k], form->varies)))
+            return neap_error_code();
+    return status;
+}
+
+/* ---- Automatic ops: inputs that are split -------------------------------------------------------------------------- */
+static bool any_split(int nin, neap_node *const *in) {
+    bool any = false;
+    for (int k = 0; k < nin; k++)
+        any |= lazy_is_meshed(in[k]) && lazy_sharding_of(in[k])->splits;
+    return any;
+}
+
+static int reshard_inputs(neap_ctx *ctx, lazy_shard_rule *g, neap_node **in) {
+    for (int k = 0; k < g->nin; k++) {
+        const lazy_sharding *to = lazy_sharding_intern(&g->want[k]);
+        if (to && !lazy_is_meshed(in[k]) && !to->splits)
+            continue;
+        if (!to || !(in[k] = mesh_moved(ctx, in[k], to)))
+            return neap_error_code();
+    }
+    return 0;
+}
+
+/* Chooses the rule, moves the inputs to where it wants them, and notes in *call what remains to be done. *block_attrs is
+ * OWNED. */
+static int plan_split(neap_ctx *ctx, int op, int nin, neap_node **in, int nattrs, const int64_t *attrs,
+                      int64_t **block_attrs, mesh_call *call) {
+    lazy_aval avals[NEAP_MAX_INPUTS];
+    lazy_sharding want[NEAP_MAX_INPUTS];
+    lazy_result out = {0};
+    bool weak;
+    for (int k = 0; k < nin; k++) {
+        const lazy_sharding *s = lazy_sharding_of(in[k]);
+        avals[k] = lazy_node_aval(in[k]);
+        want[k] = s ? *s : mesh_plain(call->result.mesh);
+    }
+    int status = lazy_infer(op, nin, in, nattrs, attrs, &out, &weak);
+    if (status == 0 && !(*block_attrs = malloc((size_t)nattrs * sizeof *attrs + 1)))
+        status = neap_error(NEAP_E_MEMORY, "out of memory for an op on a mesh");
+    if (status)
+        return status;
+    lazy_shard_rule g = {.ctx = ctx,
+                         .row = lazy_ops[op],
+                         .mesh = call->result.mesh,
+                         .nin = nin,
+                         .in = avals,
+                         .out = &out,
+                         .nattrs = nattrs,
+                         .attrs = attrs,
+                         .want = want,
+                         .result = call->result,
+                         .block_attrs = *block_attrs,
+                         .combine = -1};
+    if ((status = mesh_shard_plan(&g)) < 0)
+        return status;
+    memcpy(call->result.split, g.result.split, sizeof g.result.split);
+    call->block_attrs = *block_attrs;
+    call->combine = g.combine;
+    call->over = g.combine < 0 ? 0 : g.over;
+    return reshard_inputs(ctx, &g, in);
+}
+
+/* ---- Recording ----------------------------------------------------------------------------------------------------- */
+static neap_node *record_aligned(neap_ctx *ctx, int op, int nin, neap_node *const *in, int nattrs, const int64_t *attrs,
+                                 mesh_call *call) {
+    mesh_call *outer = ctx->mesh_call;
+    ctx->mesh_call = call;
+    neap_node *node = lazy_record_inferred(ctx, op, nin, in, nattrs, attrs);
+    ctx->mesh_call = outer;
+    return node;
+}
+
+static neap_node *record_meshed(neap_ctx *ctx, int op, int nin, neap_node *const *in, int nattrs,
+                                const int64_t *attrs) {
+    const lazy_op *row = lazy_ops[op];
+    mesh_call call = {.nattrs = nattrs, .block_attrs = attrs, .combine = -1};
+    if (row->flags & LAZY_OP_MESH) {
+        if (lazy_is_meshed(in[0]))
+            call.result = *lazy_sharding_of(in[0]);
+        return record_aligned(ctx, op, nin, in, nattrs, attrs, &call);
+    }
+    neap_node *aligned[NEAP_MAX_INPUTS], *node = NULL;
+    int64_t *block_attrs = NULL;
+    int status = align(ctx, row, nin, in, &call.result, aligned);
+    if (status == 0 && any_split(nin, aligned))
+        status = plan_split(ctx, op, nin, aligned, nattrs, attrs, &block_attrs, &call);
+    if (status == 0)
+        node = record_aligned(ctx, op, nin, aligned, nattrs, attrs, &call);
+    free(block_attrs);
+    return node;
+}
+
+/* Calls wait for the script line, if that is about to be told. */
+static neap_node *mesh_record(neap_ctx *ctx, int op, int nin, neap_node *const *in, int nattrs, const int64_t *attrs) {
+    lazy_hold(ctx);
+    ctx->spreading++;
+    neap_node *node = record_meshed(ctx, op, nin, in, nattrs, attrs);
+    ctx->spreading--;
+    bool waits = node && ctx->site_node == node && ctx->heavy && ctx->hold == 1;
+    if (waits)
+        ctx->heavy = false;
+    int held = lazy_unhold(ctx);
+    ctx->heavy |= waits;
+    if (held && node) {
+        lazy_release(ctx, node);
+        node = NULL;
+    }
+    return node;
+}
+
+/* ---- Expansion ----------------------------------------------------------------------------------------------------- */
+static neap_node *record_block(neap_ctx *ctx, const neap_node *node, const mesh_call *call, const lazy_sharding *to,
+                               int b) {
+    neap_node *in[NEAP_MAX_INPUTS];
+    bool placed = to->home[b] < 0;
+    for (int k = 0; k < node->nin; k++) {
+        mesh_value value = mesh_value_of(node->in[k]);
+        in[k] = mesh_block_at(&value, to->position[b]);
+        if (!value.sharding && in[k]->device >= 0 && !(in[k] = mesh_at_home(ctx, in[k], to->home[b])))
+            return NULL;
+        placed |= in[k]->device >= 0;
+    }
+    if (!placed && node->nin && !(in[0] = mesh_at_home(ctx, in[0], to->home[b])))
+        return NULL;
+    return lazy_record(ctx, node->op, node->nin, in, call->nattrs, call->block_attrs);
+}
+
+static int record_blocks(neap_ctx *ctx, const neap_node *node, const mesh_call *call, const lazy_sharding *to,
+                         neap_node **blocks) {
+    lazy_ask *asks = ctx->asks; /* the lines of blocks are that of the node */
+    ctx->asks = NULL;
+    int status = 0;
+    for (int b = 0; b < to->nblocks && status == 0; b++)
+        if (!(blocks[b] = record_block(ctx, node, call, to, b)))
+            status = neap_error_code();
+    ctx->asks = asks;
+    return status;
+}
+
+/* Partial results, then what they give together. */
+static int record_partial(neap_ctx *ctx, neap_node *node, const mesh_call *call) {
+    lazy_sharding partial = *lazy_sharding_of(node);
+    partial.differs |= call->over; /* only to say which blocks there are */
+    const lazy_sharding *part = lazy_sharding_intern(&partial), *to = lazy_sharding_of(node);
+    neap_node **blocks = part ? calloc((size_t)part->nblocks + 1, sizeof *blocks) : NULL;
+    if (!blocks)
+        return neap_error(NEAP_E_MEMORY, "out of memory for an op on a mesh");
+    mesh_axes axes = mesh_axes_masked(to->mesh, call->over);
+    int status = record_blocks(ctx, node, call, part, blocks);
+    if (status == 0)
+        status = mesh_reduce(ctx, call->combine, &(mesh_value){.sharding = part, .blocks = blocks}, &axes, to,
+                             node->shards->blocks);
+    for (int b = 0; b < part->nblocks; b++)
+        lazy_release(ctx, blocks[b]);
+    free(blocks);
+    return status;
+}
+
+/* May blocks be recorded: do all meshed inputs have some, and have the others a value? */
+static bool inputs_have_blocks(const neap_node *node) {
+    bool all = true;
+    for (int k = 0; k < node->nin; k++)
+        all &= lazy_is_meshed(node->in[k]) ? lazy_has_blocks(node->in[k]) : !(node->in[k]->flags & LAZY_ABSTRACT);
+    return all;
+}
+
+static int finish(neap_ctx *ctx, neap_node *node) {
+    const mesh_call *call = ctx->mesh_call;
+    const lazy_op *row = lazy_node_op(node);
+    lazy_spread g = {.ctx = ctx, .node = node, .sharding = call->result, .blocks = inputs_have_blocks(node)};
+    if (row->spread)
+        return row->spread(&g);
+    int status = lazy_spread_begin(&g);
+    if (status || !g.blocks)
+        return status;
+    return call->combine >= 0 ? record_partial(ctx, node, call)
+                              : record_blocks(ctx, node, call, lazy_sharding_of(node), node->shards->blocks);
+}
+
+/* ---- Tokens -------------------------------------------------------------------------------------------------------- */
+static neap_node *new_token(neap_ctx *ctx, const lazy_sharding *s, int axis) {
+    lazy_result aval = {.dtype = NEAP_DTYPE_I32};
+    neap_node *node = lazy_node_new(ctx, LAZY_OP_axis_index, &aval, 0, NULL, 2, (int64_t[]){s->number, axis});
+    int status = node ? lazy_node_mesh(node, s) : NEAP_E_MEMORY;
+    for (int b = 0; b < s->nblocks && status == 0; b++) {
+        int place = lazy_mesh_coordinate(s->mesh, s->position[b], axis);
+        if (!(node->shards->blocks[b] = lazy_constant(ctx, NEAP_DTYPE_I32, false, place)))
+            status = NEAP_E_MEMORY;
+    }
+    if (status) {
+        lazy_release(ctx, node);
+        return NULL;
+    }
+    node->flags |= LAZY_CONSTRUCTED; /* a part of each program that reads it … */
+    node->work = UINT8_MAX;          /* … but made once */
+    return node;
+}
+
+neap_node *mesh_token(neap_ctx *ctx, const lazy_mesh *mesh, uint32_t manual, bool unchecked, int axis) {
+    lazy_sharding like = mesh_plain(mesh);
+    like.manual = manual;
+    like.unchecked = unchecked;
+    like.varies = unchecked ? manual : 1u << axis;
+    like.differs = 1u << axis;
+    const lazy_sharding *s = lazy_sharding_intern(&like);
+    for (int64_t k = 0; s && k < ctx->tokens.n; k++)
+        if (lazy_sharding_of(ctx->tokens.at[k]) == s && ctx->tokens.at[k]->attrs[1] == axis)
+            return ctx->tokens.at[k];
+    neap_node *token = s ? new_token(ctx, s, axis) : NULL;
+    if (token && lazy_push(&ctx->tokens, token)) {
+        lazy_release(ctx, token);
+        return NULL;
+    }
+    return token;
+}
+
+/* ---- For readers on the host ---------------------------------------------------------------------------------------- */
+static int check_whole(const neap_node *node) {
+    const lazy_sharding *s = lazy_sharding_of(node);
+    char text[256];
+    if (s->differs)
+        return neap_error(
+            NEAP_E_STATE,
+            "the array differs between devices along %s of the mesh, so it has no one value here; combine "
+            "it first, as in np.psum, or print it",
+            mesh_axes_text(s->mesh, s->differs, text, sizeof text));
+    if (!s->addressable)
+        return neap_error(NEAP_E_STATE,
+                          "the array is split along %s of the mesh over several processes, so this one cannot read it "
+                          "whole; gather it on all of them first, as in np.device_put(x, mesh, np.P())",
+                          mesh_axes_text(s->mesh, s->splits, text, sizeof text));
+    return 0;
+}
+
+static int whole(neap_ctx *ctx, neap_node *node, neap_node **out) {
+    lazy_shards *shards = node->shards;
+    if (node->flags & LAZY_ABSTRACT)
+        return neap_error(NEAP_E_TRACE,
+                          "the value of a traced array is not known while tracing; use np.cond or np.where, or make "
+                          "the argument static");
+    int status = check_whole(node);
+    if (status == 0 && !shards->whole) {
+        lazy_sharding plain = *shards->sharding;
+        memset(plain.split, 0, sizeof plain.split);
+        const lazy_sharding *to = lazy_sharding_intern(&plain);
+        lazy_hold(ctx);
+        ctx->spreading++;
+        status = to ? mesh_reshard_blocks(ctx, node, to, &shards->whole) : NEAP_E_MEMORY;
+        ctx->spreading--;
+        int held = lazy_unhold(ctx);
+        status = status ? status : held;
+    }
+    *out = shards->whole;
+    return status;
+}
+
+/* Inside a body a cotangent may stay as it is: its type is that of its derivation. */
+static neap_node *moved(neap_ctx *ctx, neap_node *node, const lazy_sharding *like) {
+    return !node || like->manual ? node : mesh_moved(ctx, node, like);
+}
+
+const lazy_mesh_room lazy_mesh_hooks = {.record = mesh_record, .finish = finish, .whole = whole, .moved = moved};
