@@ -10,6 +10,7 @@
 
 #include "lazy/effect.h"
 #include "lazy/format.h"
+#include "lazy/sharding.h"
 
 typedef struct print_array {
     const char *conversion; /* NULL: the array's text */
@@ -377,6 +378,9 @@ static int take_pieces(neap_ctx *ctx, int n, const neap_piece *pieces, taken *ou
         out->fragments[k] = (lazy_fragment){
             .text = (char *)pieces[k].text, .bytes = pieces[k].bytes, .first = k, .n = pieces[k].id != 0};
         if (pieces[k].id && !(out->nodes[k] = lazy_lookup(ctx, pieces[k].id)))
+            return neap_error_code();
+        if (out->nodes[k] && !(out->nodes[k]->flags & LAZY_ABSTRACT) &&
+            lazy_host_node(ctx, out->nodes[k], &out->nodes[k]))
             return neap_error_code();
     }
     return 0;

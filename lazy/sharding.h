@@ -49,7 +49,7 @@ typedef struct lazy_sharding {
     const lazy_mesh *mesh;
     uint32_t manual;          /* axes of the mesh, bits: over these the array is seen by block, over the others whole */
     uint32_t varies, differs; /* of the manual ones */
-    bool unchecked;           /* check_rep = false: everything varies over all manual axes, also what a psum gives */
+    uint32_t unchecked;       /* of the manual ones, by check_rep = false: everything varies, also what a psum gives */
     uint8_t ndim;             /* axes of the array for which split says something */
     /* By axis of the array: the axes of the mesh (1 + index, 0 ends) that divide it, in order. */
     uint8_t split[NEAP_MAX_DIMS][NEAP_MESH_AXES];

@@ -48,10 +48,12 @@ neap_node *mesh_vary(neap_ctx *ctx, neap_node *node, const lazy_sharding *like);
 /* A global or ordinary node resharded; BORROWED from the arena, or the node itself if it lies so. */
 neap_node *mesh_moved(neap_ctx *ctx, neap_node *node, const lazy_sharding *to);
 /* The token of an axis where `manual` axes are manual (unchecked as said). BORROWED from the context. */
-neap_node *mesh_token(neap_ctx *ctx, const lazy_mesh *mesh, uint32_t manual, bool unchecked, int axis);
+neap_node *mesh_token(neap_ctx *ctx, const lazy_mesh *mesh, uint32_t manual, uint32_t unchecked, int axis);
 /* Rows of ops/mesh.c, built in the arena. from: how the array lies, to: as what it is seen. */
 neap_node *mesh_build_enter(neap_ctx *ctx, neap_node *node, const lazy_sharding *from, const lazy_sharding *to);
 neap_node *mesh_build_leave(neap_ctx *ctx, neap_node *node, const lazy_sharding *from, const lazy_sharding *to);
+/* The psum over some axes of a node that lies as `is` says. */
+neap_node *mesh_build_psum(neap_ctx *ctx, neap_node *node, const lazy_sharding *is, uint32_t mask);
 /* The sharding that says nothing but the mesh, or nothing but what is manual. */
 lazy_sharding mesh_plain(const lazy_mesh *mesh);
 /* "'i', 'j'" of the axes in the mask, into `text`, which is returned. */
@@ -61,6 +63,8 @@ const char *mesh_axes_text(const lazy_mesh *mesh, uint32_t mask, char *text, siz
 /* The axes that an axis name ("i", or "i,j") means on a mesh. */
 int mesh_axes_named(neap_ctx *ctx, const lazy_mesh *mesh, int64_t name, mesh_axes *out);
 mesh_axes mesh_axes_masked(const lazy_mesh *mesh, uint32_t mask);
+int32_t mesh_axes_name(neap_ctx *ctx, const lazy_mesh *mesh,
+                       const mesh_axes *axes); /* the other way round; 0: memory */
 /* Position `place` along axes, of the devices that agree with `position` on all others. */
 int mesh_member(const lazy_mesh *mesh, int position, const mesh_axes *axes, int place);
 /* The blocks of `to`, each the combination by the map `op` (add, maximum, minimum) of the blocks along the axes: a balanced

@@ -6,6 +6,7 @@
  * Combining follows a balanced tree over places along the axes: tree(lo, n) joins tree(lo, m) and tree(lo + m, n - m), where
  * m is the largest power of two below n. It is the same whatever processes the places belong to.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "mesh/internal.h"
@@ -45,6 +46,18 @@ mesh_axes mesh_axes_masked(const lazy_mesh *mesh, uint32_t mask) {
             out.size *= mesh->sizes[k];
         }
     return out;
+}
+
+int32_t mesh_axes_name(neap_ctx *ctx, const lazy_mesh *mesh, const mesh_axes *axes) {
+    size_t bytes = 1;
+    for (int k = 0; k < axes->n; k++)
+        bytes += strlen(mesh->names[axes->at[k]]) + 1;
+    char *text = malloc(bytes), *to = text;
+    for (int k = 0; k < axes->n && text; k++)
+        to += sprintf(to, "%s%s", k ? "," : "", mesh->names[axes->at[k]]);
+    int32_t name = text ? neap_axis_name(ctx, text) : 0;
+    free(text);
+    return name;
 }
 
 int mesh_member(const lazy_mesh *mesh, int position, const mesh_axes *axes, int place) {

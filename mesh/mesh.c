@@ -64,8 +64,9 @@ int neap_sharding_new(const neap_sharding *what, int32_t *out) {
     like.manual = what->manual;
     like.varies = what->varies;
     like.differs = what->differs;
-    like.unchecked = what->unchecked != 0;
-    if (like.manual & ~all || like.varies & ~like.manual || like.differs & ~like.varies)
+    like.unchecked = what->unchecked;
+    if (like.manual & ~all || like.unchecked & ~like.manual || like.varies & ~like.manual ||
+        like.differs & ~like.varies)
         return neap_error(NEAP_E_ARGUMENT, "sharding: axes that are not manual cannot vary");
     int status = fill_split(what, &like);
     const lazy_sharding *s = status == 0 ? lazy_sharding_intern(&like) : NULL;
@@ -205,7 +206,7 @@ int neap_mesh_leave(neap_ctx *ctx, int32_t id, int32_t sharding, uint32_t manual
     return give(ctx, build_leave(ctx, node, to, manual, promised), out);
 }
 
-int neap_mesh_index(neap_ctx *ctx, int32_t mesh, uint32_t manual, int unchecked, int axis, int32_t *out) {
+int neap_mesh_index(neap_ctx *ctx, int32_t mesh, uint32_t manual, uint32_t unchecked, int axis, int32_t *out) {
     const lazy_mesh *m = lazy_mesh_get(mesh);
     if (!m || axis < 0 || axis >= m->naxes || !(manual >> axis & 1))
         return neap_error(NEAP_E_ARGUMENT, "mesh: no such axis is manual");

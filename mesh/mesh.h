@@ -24,7 +24,7 @@ NEAP_API int neap_process_count(void);
 typedef struct neap_sharding {
     int32_t mesh;
     uint32_t manual, varies, differs; /* bits by axis of the mesh; 0 for an array outside of shard_map */
-    int32_t unchecked;                /* check_rep = false */
+    uint32_t unchecked;               /* of the manual ones, by check_rep = false: everything varies over them */
     int32_t nsplit;
     int32_t split[2 * NEAP_MESH_AXES];
 } neap_sharding;
@@ -50,6 +50,6 @@ NEAP_API int neap_mesh_enter(neap_ctx *ctx, int32_t id, int32_t sharding, int32_
 NEAP_API int neap_mesh_leave(neap_ctx *ctx, int32_t id, int32_t sharding, uint32_t manual, int promised, int32_t *out);
 /* Inside: the coordinate of each device along an axis of the mesh (i32, 0-d), which is also the token of collectives over it.
  * `manual`: the axes that are manual here. */
-NEAP_API int neap_mesh_index(neap_ctx *ctx, int32_t mesh, uint32_t manual, int unchecked, int axis, int32_t *out);
+NEAP_API int neap_mesh_index(neap_ctx *ctx, int32_t mesh, uint32_t manual, uint32_t unchecked, int axis, int32_t *out);
 
 #endif

@@ -76,7 +76,8 @@ neap_node *mesh_moved(neap_ctx *ctx, neap_node *node, const lazy_sharding *to) {
 }
 
 /* A node that is manual over fewer axes than `manual`, or ordinary, as the same on all devices along the others. */
-static neap_node *enter_whole(neap_ctx *ctx, neap_node *node, const lazy_mesh *mesh, uint32_t manual, bool unchecked) {
+static neap_node *enter_whole(neap_ctx *ctx, neap_node *node, const lazy_mesh *mesh, uint32_t manual,
+                              uint32_t unchecked) {
     const lazy_sharding *is = lazy_sharding_of(node);
     lazy_sharding plain = is ? *is : mesh_plain(mesh), inside;
     uint32_t added = manual & ~plain.manual;
@@ -139,8 +140,7 @@ static bool is_watched(const neap_node *node) {
 static int align(neap_ctx *ctx, const lazy_op *row, int nin, neap_node *const *in, lazy_sharding *form,
                  neap_node **to) {
     int status = common_form(row, nin, in, form);
-    if (form->unchecked)
-        form->varies = form->manual;
+    form->varies = form->unchecked;
     for (int k = 0; k < nin && status == 0; k++) {
         const lazy_sharding *s = lazy_sharding_of(in[k]);
         bool enters = s ? s->manual != form->manual : form->manual && is_watched(in[k]);
@@ -352,11 +352,11 @@ static neap_node *new_token(neap_ctx *ctx, const lazy_sharding *s, int axis) {
     return node;
 }
 
-neap_node *mesh_token(neap_ctx *ctx, const lazy_mesh *mesh, uint32_t manual, bool unchecked, int axis) {
+neap_node *mesh_token(neap_ctx *ctx, const lazy_mesh *mesh, uint32_t manual, uint32_t unchecked, int axis) {
     lazy_sharding like = mesh_plain(mesh);
     like.manual = manual;
     like.unchecked = unchecked;
-    like.varies = unchecked ? manual : 1u << axis;
+    like.varies = unchecked | 1u << axis;
     like.differs = 1u << axis;
     const lazy_sharding *s = lazy_sharding_intern(&like);
     for (int64_t k = 0; s && k < ctx->tokens.n; k++)
@@ -368,6 +368,15 @@ neap_node *mesh_token(neap_ctx *ctx, const lazy_mesh *mesh, uint32_t manual, boo
         return NULL;
     }
     return token;
+}
+
+neap_node *mesh_build_psum(neap_ctx *ctx, neap_node *node, const lazy_sharding *is, uint32_t mask) {
+    mesh_axes axes = mesh_axes_masked(is->mesh, mask);
+    neap_node *token = mesh_token(ctx, is->mesh, is->manual, is->unchecked, axes.at[0]);
+    int32_t name = mesh_axes_name(ctx, is->mesh, &axes);
+    if (!token || !name || !(node = mesh_vary(ctx, node, is)))
+        return NULL;
+    return lazy_build(ctx, LAZY_OP_psum, 2, (neap_node *[]){node, token}, 2, (int64_t[]){name, axes.size});
 }
 
 /* ---- For readers on the host ---------------------------------------------------------------------------------------- */

@@ -144,8 +144,7 @@ static int reduce_spread(lazy_spread *g, int op) {
     mesh_axes axes;
     int status = spread_axes(g, &axes);
     g->sharding.differs &= ~axes.mask;
-    if (!g->sharding.unchecked)
-        g->sharding.varies &= ~axes.mask;
+    g->sharding.varies &= ~axes.mask | g->sharding.unchecked;
     if (status == 0)
         status = lazy_spread_begin(g);
     if (status || !g->blocks)
@@ -221,11 +220,21 @@ static neap_node *over_axis(lazy_grad *g, int op, int nattrs, const int64_t *att
     return lazy_build(g->ctx, op, 2, (neap_node *[]){g->ct, INPUT(1)}, nattrs, attrs);
 }
 
+/* On a mesh: what is checked has one cotangent for all devices, which each of them takes. */
+static neap_node *psum_back(lazy_grad *g, const lazy_sharding *s) {
+    mesh_axes axes;
+    neap_node *ct = mesh_vary(g->ctx, g->ct, s);
+    if (!ct || mesh_axes_named(g->ctx, s->mesh, lazy_node_attrs(g->node)[0], &axes))
+        return NULL;
+    if (axes.mask & s->unchecked)
+        ct = mesh_build_psum(g->ctx, ct, s, axes.mask & s->unchecked);
+    return mesh_vary(g->ctx, ct, lazy_sharding_of(INPUT(0)));
+}
+
 static int psum_grad(lazy_grad *g) {
     const lazy_sharding *s = lazy_sharding_of(g->node);
-    if (s && !s->unchecked) {
-        const lazy_sharding *in = lazy_sharding_of(INPUT(0));
-        g->out[0] = mesh_vary(g->ctx, g->ct, in);
+    if (s) {
+        g->out[0] = psum_back(g, s);
         return grad_done(g, 1);
     }
     g->out[0] = over_axis(g, LAZY_OP_psum, 2, lazy_node_attrs(g->node));
@@ -234,7 +243,8 @@ static int psum_grad(lazy_grad *g) {
 
 NEAP_OP(psum, .doc = "The sum over the examples of a named axis.", .attrs = "axis size", .kind = LAZY_CALL, .arity = 2,
         .types = LAZY_NUMERIC, .flags = LAZY_OP_HIDDEN | LAZY_OP_AXIS, .dtype = lazy_dtype_same, .shape = reduce_shape,
-        .call = unbatched, .grad = psum_grad, .jvp = lazy_jvp_linear, .batch = psum_batch, .shard = lazy_shard_same, .spread = psum_spread)
+        .call = unbatched, .grad = psum_grad, .jvp = lazy_jvp_linear, .batch = psum_batch, .shard = lazy_shard_same,
+        .spread = psum_spread)
 
 NEAP_OP(pmax, .doc = "The greatest over the examples of a named axis.", .attrs = "axis size", .kind = LAZY_CALL,
         .arity = 2, .types = LAZY_ALL, .flags = LAZY_OP_HIDDEN | LAZY_OP_AXIS, .dtype = lazy_dtype_same,
@@ -306,7 +316,8 @@ static int scatter_grad(lazy_grad *g) {
 NEAP_OP(all_gather, .doc = "The arrays of all examples of a named axis, along a new axis at place `at`.",
         .attrs = "axis size at", .kind = LAZY_CALL, .arity = 2, .types = LAZY_ALL,
         .flags = LAZY_OP_HIDDEN | LAZY_OP_AXIS, .dtype = lazy_dtype_same, .shape = gather_shape, .call = unbatched,
-        .grad = gather_grad, .jvp = lazy_jvp_linear, .batch = gather_batch, .shard = gather_shard, .spread = gather_spread)
+        .grad = gather_grad, .jvp = lazy_jvp_linear, .batch = gather_batch, .shard = gather_shard,
+        .spread = gather_spread)
 
 NEAP_OP(psum_scatter,
         .doc =
@@ -314,7 +325,8 @@ NEAP_OP(psum_scatter,
             "and has the axis's size.",
         .attrs = "axis size at", .kind = LAZY_CALL, .arity = 2, .types = LAZY_NUMERIC,
         .flags = LAZY_OP_HIDDEN | LAZY_OP_AXIS, .dtype = lazy_dtype_same, .shape = scatter_shape, .call = unbatched,
-        .grad = scatter_grad, .jvp = lazy_jvp_linear, .batch = scatter_batch, .shard = scatter_shard, .spread = scatter_spread)
+        .grad = scatter_grad, .jvp = lazy_jvp_linear, .batch = scatter_batch, .shard = scatter_shard,
+        .spread = scatter_spread)
 
 /* ---- all_to_all -------------------------------------------------------------------------------------------------- */
 static int exchange_shape(const lazy_call_desc *call, lazy_result *out) {
@@ -362,7 +374,8 @@ NEAP_OP(all_to_all,
             "lies along a new axis at place `concat`.",
         .attrs = "axis size split concat", .kind = LAZY_CALL, .arity = 2, .types = LAZY_ALL,
         .flags = LAZY_OP_HIDDEN | LAZY_OP_AXIS, .dtype = lazy_dtype_same, .shape = exchange_shape, .call = unbatched,
-        .grad = exchange_grad, .jvp = lazy_jvp_linear, .batch = exchange_batch, .shard = exchange_shard, .spread = exchange_spread)
+        .grad = exchange_grad, .jvp = lazy_jvp_linear, .batch = exchange_batch, .shard = exchange_shard,
+        .spread = exchange_spread)
 
 /* ---- ppermute ---------------------------------------------------------------------------------------------------- */
 static int permute_shape(const lazy_call_desc *call, lazy_result *out) {
@@ -439,4 +452,5 @@ NEAP_OP(ppermute,
                "example at most; zeros where the source is -1.",
         .attrs = "axis size sources…", .kind = LAZY_CALL, .arity = 2, .types = LAZY_ALL,
         .flags = LAZY_OP_HIDDEN | LAZY_OP_AXIS, .dtype = lazy_dtype_same, .shape = permute_shape, .call = unbatched,
-        .grad = permute_grad, .jvp = lazy_jvp_linear, .batch = permute_batch, .shard = lazy_shard_same, .spread = permute_spread)
+        .grad = permute_grad, .jvp = lazy_jvp_linear, .batch = permute_batch, .shard = lazy_shard_same,
+        .spread = permute_spread)

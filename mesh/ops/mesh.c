@@ -144,24 +144,8 @@ static int pvary_spread(lazy_spread *g) {
     return same_blocks(g);
 }
 
-/* The sum over the axes. */
-static neap_node *sum_over(lazy_grad *g, neap_node *ct, uint32_t mask) {
-    const lazy_sharding *s = lazy_sharding_of(g->node);
-    mesh_axes axes = mesh_axes_masked(s->mesh, mask);
-    char names[NEAP_MESH_AXES * 64] = "";
-    for (int k = 0; k < axes.n; k++) {
-        strncat(names, k ? "," : "", sizeof names - strlen(names) - 1);
-        strncat(names, s->mesh->names[axes.at[k]], sizeof names - strlen(names) - 1);
-    }
-    neap_node *token = mesh_token(g->ctx, s->mesh, s->manual, s->unchecked, axes.at[0]);
-    int32_t name = neap_axis_name(g->ctx, names);
-    if (!token || !name || !(ct = mesh_vary(g->ctx, ct, s)))
-        return NULL;
-    return lazy_build(g->ctx, LAZY_OP_psum, 2, (neap_node *[]){ct, token}, 2, (int64_t[]){name, axes.size});
-}
-
 static int pvary_grad(lazy_grad *g) {
-    g->out[0] = sum_over(g, g->ct, (uint32_t)lazy_node_attrs(g->node)[0]);
+    g->out[0] = mesh_build_psum(g->ctx, g->ct, lazy_sharding_of(g->node), (uint32_t)lazy_node_attrs(g->node)[0]);
     return grad_done(g, 1);
 }
 

@@ -36,15 +36,15 @@ end
 function axes.mesh()
     local list = axes.open()
     for k = #list, 1, -1 do
-        if list[k].mesh then return list[k].mesh, list[k].manual end
+        if list[k].mesh then return list[k].mesh, list[k].manual, list[k].unchecked end
     end
     return nil
 end
 
 --- A text that tells one mesh and its manual axes from all others; nil outside of all bodies.
 function axes.key()
-    local mesh, manual = axes.mesh()
-    return mesh and mesh.number .. ":" .. manual
+    local mesh, manual, unchecked = axes.mesh()
+    return mesh and ("%d:%d:%d"):format(mesh.number, manual, unchecked)
 end
 
 --- Runs f(…) with a list of further open axes.

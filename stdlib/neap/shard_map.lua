@@ -8,6 +8,7 @@
 --
 -- Inside another body the mesh is the same: its manual axes stay, and further ones become manual. `c`, the context of a
 -- call, is { mesh, outer, new, all = bits of axes: manual around, made manual by this call, both; check = check_rep,
+-- unchecked = those of all for which nothing is checked,
 -- body = the function in words }.
 local ffi = require "ffi"
 local bit = require "bit"
@@ -152,7 +153,8 @@ local function enter(x, split, bits, c, path)
     x = shardings.reshard(NAME, x, { mesh = c.mesh, manual = lies.manual, varies = lies.varies,
                                      differs = lies.differs, split = whole })
     local inner = { mesh = c.mesh, manual = c.all, varies = bor(lies.varies, c.check and bits or c.new),
-                    differs = bor(lies.differs, bits), split = joined_split(#dims, {}, whole, bits) }
+                    differs = bor(lies.differs, bits), unchecked = c.unchecked,
+                    split = joined_split(#dims, {}, whole, bits) }
     local number = shardings.number_of(NAME, inner)
     return core.call_ids(NAME, id_box, 1, function() return C.neap_mesh_enter(ctx, x._id, number, id_box) end)[1]
 end
@@ -176,9 +178,10 @@ local function leave(x, split, bits, c, path, what, spec)
     end
     local number = shardings.number_of(NAME, {
         mesh = c.mesh, manual = c.outer, varies = band(lies.varies, c.outer), differs = band(lies.differs, c.outer),
+        unchecked = band(c.unchecked, c.outer),
         split = joined_split(core.ndim(x), split, lies.split, 0) })
     return core.call_ids(NAME, id_box, 1, function()
-        return C.neap_mesh_leave(ctx, x._id, number, c.check and 0 or 1, id_box)
+        return C.neap_mesh_leave(ctx, x._id, number, c.all, c.check and 0 or 1, id_box)
     end)[1]
 end
 
@@ -245,11 +248,12 @@ local function open_axes(c)
     local list = {}
     for k, name in ipairs(c.mesh.axis_names) do
         if band(c.all, lshift(1, k - 1)) ~= 0 then
-            local axis = { name = name, size = c.mesh.sizes[k], mesh = c.mesh, manual = c.all, at = k - 1 }
+            local axis = { name = name, size = c.mesh.sizes[k], mesh = c.mesh, manual = c.all,
+                           unchecked = c.unchecked, at = k - 1 }
             list[#list + 1] = setmetatable(axis, { __index = function(_, key)
                 if key ~= "token" then return nil end
                 axis.token = core.call_ids(NAME, id_box, 1, function()
-                    return C.neap_mesh_index(ctx, c.mesh.number, c.all, k - 1, id_box)
+                    return C.neap_mesh_index(ctx, c.mesh.number, c.all, c.unchecked, k - 1, id_box)
                 end)[1]
                 return axis.token
             end })
@@ -260,8 +264,8 @@ end
 
 --- The context of a call.
 local function context_of(user_function, o)
-    local mesh, outer = axes.mesh()
-    outer = outer or 0
+    local mesh, outer, unchecked = axes.mesh()
+    outer, unchecked = outer or 0, unchecked or 0
     if mesh and mesh ~= o.mesh then
         raise(NAME, "the mesh is %s, but the np.shard_map around this one has %s: inside its body the mesh must be the "
               .. "same", o.mesh:axes_text(), mesh:axes_text())
@@ -275,6 +279,7 @@ local function context_of(user_function, o)
     if new == 0 then raise(NAME, "all axes of the mesh are manual already by a np.shard_map around this one") end
     local facts = debug.getinfo(user_function, "S")
     return { mesh = o.mesh, outer = outer, new = new, all = bor(outer, new), check = o.check,
+             unchecked = o.check and unchecked or bor(unchecked, new),
              body = ("the function at %s:%d"):format(facts.short_src, facts.linedefined) }
 end
 

@@ -108,6 +108,7 @@ local layouts = {} -- by number: shardings live as long as the process
 function shardings.number_of(name, layout)
     local c, n = C_sharding(), 0
     c.mesh, c.manual, c.varies, c.differs = layout.mesh.number, layout.manual, layout.varies, layout.differs
+    c.unchecked = layout.unchecked or 0
     for k = 1, C.NEAP_MAX_DIMS do
         for _, axis in ipairs(layout.split[k] or {}) do
             c.split[2 * n], c.split[2 * n + 1] = k - 1, axis
