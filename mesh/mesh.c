@@ -167,8 +167,13 @@ int neap_mesh_enter(neap_ctx *ctx, int32_t id, int32_t sharding, int32_t *out) {
         return neap_error_code();
     if (from->mesh != to->mesh || from->manual & ~to->manual)
         return neap_error(NEAP_E_ARGUMENT, "enter: the array lies on another mesh, or belongs to another body");
+    lazy_sharding typed = *to; /* what it varies over besides is a pvary, whose gradient is a sum */
+    typed.varies = from->varies | (from->splits & to->manual);
+    const lazy_sharding *inside = lazy_sharding_intern(&typed);
+    if (!inside)
+        return neap_error_code();
     hold(ctx);
-    return give(ctx, mesh_build_enter(ctx, node, from, to), out);
+    return give(ctx, mesh_vary(ctx, mesh_build_enter(ctx, node, from, inside), to), out);
 }
 
 static neap_node *build_leave(neap_ctx *ctx, neap_node *node, const lazy_sharding *to, uint32_t manual, bool promised) {

@@ -144,8 +144,12 @@ static int pvary_spread(lazy_spread *g) {
     return same_blocks(g);
 }
 
+/* Where nothing is checked the sum still varies as a type: that all devices have it is then said by `pick`. */
 static int pvary_grad(lazy_grad *g) {
-    g->out[0] = mesh_build_psum(g->ctx, g->ct, lazy_sharding_of(g->node), (uint32_t)lazy_node_attrs(g->node)[0]);
+    uint32_t mask = (uint32_t)lazy_node_attrs(g->node)[0];
+    neap_node *sum = mesh_build_psum(g->ctx, g->ct, lazy_sharding_of(g->node), mask);
+    uint32_t still = sum ? lazy_sharding_of(sum)->varies & mask : 0;
+    g->out[0] = still ? lazy_build(g->ctx, LAZY_OP_pick, 1, &sum, 1, (int64_t[]){still}) : sum;
     return grad_done(g, 1);
 }
 

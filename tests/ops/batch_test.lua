@@ -18,6 +18,9 @@ local ELSEWHERE = {
 for _, name in ipairs { "psum", "pmax", "pmin", "all_gather", "psum_scatter", "all_to_all", "ppermute" } do
     ELSEWHERE[name] = "tests/stdlib/collective_test.lua"
 end
+for _, name in ipairs { "axis_index", "enter", "leave", "pick", "pvary", "reshard" } do
+    ELSEWHERE[name] = "tests/mesh/vmap_test.lua"
+end
 for _, name in ipairs { "call", "cond", "while_loop", "scan", "part" } do
     ELSEWHERE[name] = "tests/stdlib/vmap_control_test.lua"
 end
