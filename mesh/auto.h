@@ -1,5 +1,5 @@
-/* auto.h: what happens to arrays that are divided over a mesh outside of the body of a shard_map, and over the axes that
- * are not manual inside of one: rules (auto.c) and moving from one division to another (reshard.c). */
+/* auto.h: ops on arrays that are divided over a mesh outside of the body of a shard_map, and over the axes that are not
+ * manual inside of one. */
 #ifndef MESH_AUTO_H
 #define MESH_AUTO_H
 
