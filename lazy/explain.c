@@ -19,6 +19,7 @@
 
 #include "engine/sync.h"
 #include "lazy/program.h"
+#include "lazy/shard.h"
 
 enum { LINES = 40, ROOTS = 16, OUTS = 6, CHAPTERS = 4, LABEL = 36 };
 
@@ -513,6 +514,48 @@ static void say_root(lazy_print *print, const lazy_story *story, neap_node *root
     lazy_say(print, "\n");
 }
 
+/* ---- Arrays on a mesh ---------------------------------------------------------------------------------------------- */
+/* Lines "op \t script line \t note". */
+static void say_notes(lazy_print *print, const char *notes) {
+    while (notes && *notes) {
+        const char *site = notes + strcspn(notes, "\t"), *note = site + 1 + strcspn(site + 1, "\t");
+        char file[256];
+        snprintf(file, sizeof file, "%.*s", (int)(note - site - 1), site + 1);
+        size_t bytes = strcspn(note + 1, "\n");
+        lazy_say(print, "  %.*s\t%.*s", (int)(site - notes), notes, (int)bytes, note + 1);
+        say_site(print, file);
+        lazy_say(print, "\n");
+        notes = note + 1 + bytes + (note[1 + bytes] == '\n');
+    }
+}
+
+/* Where it lies, and what was done to have it there. */
+static void say_meshed(lazy_print *print, const lazy_story *story, const neap_node *node) {
+    const lazy_sharding *s = node->shards->sharding;
+    char text[512];
+    lazy_say(print, "%s%s lies on the mesh {", neap_dtype_name(node->dtype),
+             lazy_shape_text(node->ndim, node->shape, text, sizeof text));
+    for (int k = 0; k < s->mesh->naxes; k++)
+        lazy_say(print, "%s%s=%d%s", k ? ", " : "", s->mesh->names[k], s->mesh->sizes[k],
+                 s->manual >> k & 1 ? " (by block)" : "");
+    lazy_say(print, "} as %s", lazy_spec_text(s, node->ndim, text, sizeof text));
+    if (lazy_has_blocks(node)) {
+        lazy_say(print, ": ");
+        say_count(print, s->nblocks, "block");
+        lazy_say(print, s->addressable ? "\n" : " of it here\n");
+    } else {
+        lazy_say(print, "; it is traced: programs compute it\n");
+    }
+    size_t from = print->text.bytes;
+    say_notes(print, lazy_site_text(story->ctx, node->shards->past));
+    if (node->shards->note) {
+        lazy_say(print, "  %s\t%s", lazy_node_op(node)->name, lazy_site_text(story->ctx, node->shards->note));
+        say_site(print, lazy_site_text(story->ctx, node->site));
+        lazy_say(print, "\n");
+    }
+    align(print, from);
+}
+
 /* ---- Stories ------------------------------------------------------------------------------------------------------ */
 static int add_chapter(lazy_story *story, lazy_plan *plan, bool future, const lazy_nodes *region) {
     lazy_chapter chapter = {.plan = plan, .future = future};
@@ -603,11 +646,22 @@ static int name_nodes(lazy_story *story) {
     return status;
 }
 
+/* Of an array that lies on a mesh its blocks are computed, if it has any yet. */
+static int take_meshed(lazy_story *story, neap_node *node) {
+    int status = lazy_push(&story->meshed, node);
+    for (int32_t b = 0; b < node->shards->sharding->nblocks && lazy_has_blocks(node) && status == 0; b++)
+        status = lazy_push(&story->roots, node->shards->blocks[b]);
+    return status;
+}
+
 static int take_roots(lazy_story *story, int32_t n, const int32_t *ids) {
     int status = 0;
     for (int32_t k = 0; k < n && status == 0; k++) {
         neap_node *node = lazy_lookup(story->ctx, ids[k]);
-        status = node ? lazy_push(&story->roots, node) : neap_error_code();
+        if (!node)
+            status = neap_error_code();
+        else
+            status = lazy_is_meshed(node) ? take_meshed(story, node) : lazy_push(&story->roots, node);
     }
     return status;
 }
@@ -640,6 +694,8 @@ static void say_story(lazy_print *print, const lazy_story *story) {
         say_program(print, story);
         return;
     }
+    for (int64_t k = 0; k < story->meshed.n && k < ROOTS; k++)
+        say_meshed(print, story, story->meshed.at[k]);
     for (int64_t k = 0; k < story->roots.n; k++) {
         open |= !story->roots.at[k]->buffer && !lazy_is_literal(story->roots.at[k]);
         if (k < ROOTS)
@@ -674,6 +730,7 @@ static int finish(lazy_story *story, int status, int form, char *text, size_t ca
     lazy_vector_free(&story->chapters);
     lazy_vector_free(&story->nodes);
     lazy_vector_free(&story->roots);
+    lazy_vector_free(&story->meshed);
     return status;
 }
 

@@ -16,6 +16,7 @@ typedef struct lazy_story {
     neap_ctx *ctx;
     neap_program *program; /* that is told of; NULL: of arrays */
     lazy_nodes roots;      /* the arrays that are told of, or the results of the program. BORROWED */
+    lazy_nodes meshed;     /* those that lie on a mesh; their blocks are among the roots. BORROWED */
     lazy_nodes nodes;      /* their expression, inputs before users, named (print.h). BORROWED */
     LAZY_VECTOR(lazy_chapter) chapters;
 } lazy_story;

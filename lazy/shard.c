@@ -1,6 +1,7 @@
 /* shard.c: how ops on divided arrays are divided: the solver of factors, and the rules that rows share (shard.h). */
 #include "lazy/shard.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* ---- Lists of axes of the mesh ------------------------------------------------------------------------------------- */
@@ -23,6 +24,24 @@ static uint32_t split_axes(const uint8_t *split) {
     for (int k = 0; k < NEAP_MESH_AXES && split[k]; k++)
         axes |= UINT32_C(1) << (split[k] - 1);
     return axes;
+}
+
+const char *lazy_spec_text(const lazy_sharding *sharding, int ndim, char *text, size_t capacity) {
+    size_t at = (size_t)snprintf(text, capacity, "P(");
+    for (int axis = 0; axis < ndim && at < capacity; axis++) {
+        const uint8_t *split = sharding->split[axis];
+        int n = split_length(split);
+        const char *open = n > 1 ? "{" : n == 0 ? "nil" : "";
+        at += (size_t)snprintf(text + at, capacity - at, "%s%s", axis ? ", " : "", open);
+        for (int k = 0; k < n && at < capacity; k++)
+            at += (size_t)snprintf(text + at, capacity - at, "%s\"%s\"", k ? ", " : "",
+                                   sharding->mesh->names[split[k] - 1]);
+        if (n > 1 && at < capacity)
+            at += (size_t)snprintf(text + at, capacity - at, "}");
+    }
+    if (at < capacity)
+        snprintf(text + at, capacity - at, ")");
+    return text;
 }
 
 /* ---- Factors ------------------------------------------------------------------------------------------------------- */

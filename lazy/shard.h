@@ -50,6 +50,8 @@ void lazy_factor_keep(lazy_factors *f, const lazy_shard_rule *g, int input, int 
 int lazy_shard_solve(lazy_shard_rule *g, lazy_factors *f, int combine);
 /* In how many parts these axes of the mesh divide something. */
 int64_t lazy_split_parts(const lazy_mesh *mesh, const uint8_t *split);
+/* 'P("i", nil)' for an array of ndim axes, into `text`, which is returned. */
+const char *lazy_spec_text(const lazy_sharding *sharding, int ndim, char *text, size_t capacity);
 /* block_attrs[at + step·k] is the size of axis k of the result, for all axes: makes it that of a block. */
 void lazy_shard_local_sizes(lazy_shard_rule *g, int at, int step);
 

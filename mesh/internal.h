@@ -3,6 +3,7 @@
  *      spmd.c     recording ops on meshed arrays: bringing the inputs to one form, expanding the op onto blocks
  *      auto.c     where global arrays are split: which rule an op follows
  *      reshard.c  blocks of one sharding from those of another
+ *      note.c     what was done about where data lies, for np.explain
  *      local.c    collectives between the blocks of this process
  *      mesh.c     the public functions; process.c: which processes and devices there are
  *      ops/       rows: collectives, and the ways into and out of a mesh
@@ -20,6 +21,7 @@ typedef struct mesh_call { /* an op on meshed inputs while it is recorded */
     const int64_t *block_attrs; /* of the op on blocks */
     int combine;                /* the map that combines partial results, -1: none … */
     uint32_t over;              /* … over these axes */
+    int32_t note;               /* what is to be told of that, 0: nothing */
 } mesh_call;
 
 /* An array as blocks see it: those of a sharding, or one ordinary node that is the same everywhere. */
@@ -88,5 +90,13 @@ int mesh_permute(neap_ctx *ctx, const neap_node *node, const mesh_value *in, con
 /* reshard.c --------------------------------------------------------------------------------------------------------- */
 /* The blocks (OWNED) of an ordinary or global array as `to` has them. */
 int mesh_reshard_blocks(neap_ctx *ctx, neap_node *node, const lazy_sharding *to, neap_node **blocks);
+
+/* note.c ------------------------------------------------------------------------------------------------------------ */
+/* What an op did about where its inputs lie, as its rule in *g says (`ruled`: it has one). 0: nothing to tell. */
+int32_t mesh_note_op(const lazy_shard_rule *g, neap_node *const *in, bool ruled);
+/* What it takes to move an array of ndim axes; from may be NULL, an ordinary array. */
+int32_t mesh_note_move(neap_ctx *ctx, const lazy_sharding *from, const lazy_sharding *to, int ndim);
+/* Gives a meshed node the notes of its inputs, and its own (0: as it was set). */
+void mesh_note_inherit(neap_ctx *ctx, neap_node *node, int32_t note);
 
 #endif

@@ -213,6 +213,7 @@ static int plan_split(neap_ctx *ctx, int op, int nin, neap_node **in, int nattrs
     call->block_attrs = *block_attrs;
     call->combine = g.combine;
     call->over = g.combine < 0 ? 0 : g.over;
+    call->note = mesh_note_op(&g, in, status == 0);
     return reshard_inputs(ctx, &g, in);
 }
 
@@ -320,8 +321,7 @@ static bool inputs_have_blocks(const neap_node *node) {
     return all;
 }
 
-static int finish(neap_ctx *ctx, neap_node *node) {
-    const mesh_call *call = ctx->mesh_call;
+static int spread(neap_ctx *ctx, neap_node *node, const mesh_call *call) {
     const lazy_op *row = lazy_node_op(node);
     lazy_spread g = {.ctx = ctx, .node = node, .sharding = call->result, .blocks = inputs_have_blocks(node)};
     if (row->spread)
@@ -331,6 +331,13 @@ static int finish(neap_ctx *ctx, neap_node *node) {
         return status;
     return call->combine >= 0 ? record_partial(ctx, node, call)
                               : record_blocks(ctx, node, call, lazy_sharding_of(node), node->shards->blocks);
+}
+
+static int finish(neap_ctx *ctx, neap_node *node) {
+    int status = spread(ctx, node, ctx->mesh_call);
+    if (status == 0)
+        mesh_note_inherit(ctx, node, ctx->mesh_call->note);
+    return status;
 }
 
 /* ---- Tokens -------------------------------------------------------------------------------------------------------- */

@@ -53,9 +53,12 @@ static int reshard_spread(lazy_spread *g) {
         g->sharding = mesh_plain(to->mesh);
     memcpy(g->sharding.split, to->split, sizeof to->split);
     int status = lazy_spread_begin(g);
+    neap_node *in = g->node->in[0];
+    if (status == 0 && g->ctx->spreading == 1) /* else it is a part of another op, which tells it */
+        g->node->shards->note = mesh_note_move(g->ctx, lazy_sharding_of(in), lazy_sharding_of(g->node), in->ndim);
     if (status || !g->blocks)
         return status;
-    return mesh_reshard_blocks(g->ctx, g->node->in[0], lazy_sharding_of(g->node), g->node->shards->blocks);
+    return mesh_reshard_blocks(g->ctx, in, lazy_sharding_of(g->node), g->node->shards->blocks);
 }
 
 static int reshard_grad(lazy_grad *g) {

@@ -1,0 +1,162 @@
+/* note.c: what the recorder did about where data lies, for np.explain: inputs that it moved, parts that it combined, ops
+ * without a rule. A note is a text, told of by a number (lazy_site_text), so that equal ones are one.
+ *
+ * A node keeps the note of its own op, and one of what all before it did: lines "op \t script line \t note". An op's script
+ * line is known only after it was recorded, so it joins the lines where the next op reads it. Of many lines the last ones
+ * are kept. */
+#include <stdio.h>
+#include <string.h>
+
+#include "lazy/shard.h"
+#include "mesh/internal.h"
+
+enum { LINES = 24, WIDE = 1024 };
+
+typedef struct text {
+    char data[WIDE];
+    size_t bytes;
+} text;
+
+static void add(text *t, const char *part) {
+    size_t bytes = strlen(part), room = sizeof t->data - 1 - t->bytes;
+    bytes = bytes < room ? bytes : room;
+    memcpy(t->data + t->bytes, part, bytes);
+    t->data[t->bytes += bytes] = 0;
+}
+
+/* Parts of a note are told one after the other. */
+static void add_next(text *t) {
+    if (t->bytes)
+        add(t, "; ");
+}
+
+static int32_t intern(neap_ctx *ctx, const text *t) {
+    return t->bytes ? lazy_site_intern(ctx, t->data) : 0;
+}
+
+/* ---- Notes of one op ----------------------------------------------------------------------------------------------- */
+static bool same_split(const lazy_sharding *a, const lazy_sharding *b) {
+    return memcmp(a->split, b->split, sizeof a->split) == 0;
+}
+
+/* Does every axis's division in `from` begin that in `to`, so that each device has its part already? */
+static bool only_cut(const lazy_sharding *from, const lazy_sharding *to) {
+    bool cut = true;
+    for (int axis = 0; axis < NEAP_MAX_DIMS; axis++)
+        for (int k = 0; k < NEAP_MESH_AXES && from->split[axis][k]; k++)
+            cut &= from->split[axis][k] == to->split[axis][k];
+    return cut;
+}
+
+static uint32_t all_splits(const lazy_sharding *s) {
+    uint32_t axes = 0;
+    for (int axis = 0; axis < NEAP_MAX_DIMS; axis++)
+        for (int k = 0; k < NEAP_MESH_AXES && s->split[axis][k]; k++)
+            axes |= 1u << (s->split[axis][k] - 1);
+    return axes;
+}
+
+static void add_move(text *t, const lazy_sharding *from, const lazy_sharding *to, int ndim) {
+    char spec[256];
+    uint32_t gone = all_splits(from) & ~all_splits(to);
+    add(t, "from ");
+    add(t, lazy_spec_text(from, ndim, spec, sizeof spec));
+    add(t, " to ");
+    add(t, lazy_spec_text(to, ndim, spec, sizeof spec));
+    add(t, gone ? ", gathered over " : ", dealt out anew");
+    add(t, mesh_axes_text(to->mesh, gone, spec, sizeof spec));
+}
+
+int32_t mesh_note_move(neap_ctx *ctx, const lazy_sharding *from, const lazy_sharding *to, int ndim) {
+    text t = {.bytes = 0};
+    if (from && from->mesh == to->mesh && !same_split(from, to) && !only_cut(from, to))
+        add_move(&t, from, to, ndim);
+    return intern(ctx, &t);
+}
+
+int32_t mesh_note_op(const lazy_shard_rule *g, neap_node *const *in, bool ruled) {
+    text t = {.bytes = 0};
+    char part[256];
+    if (!ruled) {
+        add(&t, "gathered: no rule for ");
+        add(&t, g->row->name);
+    }
+    for (int k = 0; k < g->nin; k++) {
+        const lazy_sharding *is = lazy_sharding_of(in[k]);
+        if (!is || same_split(is, &g->want[k]) || only_cut(is, &g->want[k]))
+            continue;
+        add_next(&t);
+        snprintf(part, sizeof part, "input %d ", k + 1);
+        add(&t, part);
+        add_move(&t, is, &g->want[k], in[k]->ndim);
+    }
+    if (g->combine >= 0) {
+        add_next(&t);
+        add(&t, "parts combined by ");
+        add(&t, lazy_ops[g->combine]->name);
+        add(&t, " over ");
+        add(&t, mesh_axes_text(g->mesh, g->over, part, sizeof part));
+    }
+    return intern(g->ctx, &t);
+}
+
+/* ---- Notes of all before ------------------------------------------------------------------------------------------- */
+typedef struct lines {
+    int n;
+    const char *at[2 * LINES + 2];
+    size_t bytes[2 * LINES + 2];
+} lines;
+
+/* Adds the lines of a text that are not there yet. */
+static void add_lines(lines *all, const char *from) {
+    while (from && *from) {
+        size_t bytes = strcspn(from, "\n");
+        bool known = false;
+        for (int k = 0; k < all->n && !known; k++)
+            known = all->bytes[k] == bytes && memcmp(all->at[k], from, bytes) == 0;
+        if (!known && all->n < 2 * LINES + 2) {
+            all->at[all->n] = from;
+            all->bytes[all->n++] = bytes;
+        }
+        from += bytes + (from[bytes] == '\n');
+    }
+}
+
+/* The number of a text with the lines of both. */
+static int32_t join(neap_ctx *ctx, int32_t first, const char *second) {
+    lines all = {.n = 0};
+    add_lines(&all, lazy_site_text(ctx, first));
+    add_lines(&all, second);
+    int from = all.n > LINES ? all.n - LINES : 0;
+    size_t bytes = 1;
+    for (int k = from; k < all.n; k++)
+        bytes += all.bytes[k] + 1;
+    char *text = malloc(bytes), *at = text;
+    if (!text)
+        return first;
+    for (int k = from; k < all.n; k++) {
+        memcpy(at, all.at[k], all.bytes[k]);
+        at += all.bytes[k];
+        *at++ = k + 1 < all.n ? '\n' : 0;
+    }
+    int32_t number = lazy_site_intern(ctx, text);
+    free(text);
+    return number;
+}
+
+void mesh_note_inherit(neap_ctx *ctx, neap_node *node, int32_t note) {
+    int32_t past = 0;
+    for (int k = 0; k < node->nin; k++) {
+        const lazy_shards *in = lazy_is_meshed(node->in[k]) ? node->in[k]->shards : NULL;
+        if (in && in->past && in->past != past)
+            past = past ? join(ctx, past, lazy_site_text(ctx, in->past)) : in->past;
+        if (in && in->note) {
+            const char *site = lazy_site_text(ctx, node->in[k]->site), *own = lazy_site_text(ctx, in->note);
+            char line[WIDE];
+            snprintf(line, sizeof line, "%s\t%s\t%s", lazy_node_op(node->in[k])->name, site ? site : "", own);
+            past = join(ctx, past, line);
+        }
+    }
+    node->shards->past = past;
+    node->shards->note = note ? note : node->shards->note;
+}
