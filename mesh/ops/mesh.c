@@ -124,9 +124,13 @@ static int leave_spread(lazy_spread *g) {
     return same_blocks(g);
 }
 
+/* What all devices had the same of gets a cotangent of its own on each of those that the result is divided over. */
 static int leave_grad(lazy_grad *g) {
-    const lazy_sharding *outside = lazy_sharding_of(g->node), *inside = lazy_sharding_of(INPUT(0));
-    neap_node *ct = mesh_moved(g->ctx, g->ct, outside);
+    const lazy_sharding *outside = lazy_sharding_of(g->node);
+    lazy_sharding typed = *lazy_sharding_of(INPUT(0));
+    typed.differs |= outside->splits & typed.varies;
+    const lazy_sharding *inside = lazy_sharding_intern(&typed);
+    neap_node *ct = inside ? mesh_moved(g->ctx, g->ct, outside) : NULL;
     g->out[0] = ct ? mesh_build_enter(g->ctx, ct, outside, inside) : NULL;
     return grad_done(g, 1);
 }
