@@ -137,10 +137,14 @@ static bool is_watched(const neap_node *node) {
     return node->levels && !(node->flags & LAZY_WEAK) && neap_dtype_kind(node->dtype) == 'f';
 }
 
-static int align(neap_ctx *ctx, const lazy_op *row, int nin, neap_node *const *in, lazy_sharding *form,
-                 neap_node **to) {
+/* attrs: those of the op; the inputs of a collective vary over all its axes, of which its token may tell one alone. */
+static int align(neap_ctx *ctx, const lazy_op *row, int nin, neap_node *const *in, const int64_t *attrs,
+                 lazy_sharding *form, neap_node **to) {
+    mesh_axes axes = {0};
     int status = common_form(row, nin, in, form);
-    form->varies = form->unchecked;
+    if (status == 0 && row->flags & LAZY_OP_AXIS && lazy_is_meshed(in[1]))
+        status = mesh_axes_named(ctx, form->mesh, attrs[0], &axes);
+    form->varies = form->unchecked | (axes.mask & form->manual);
     for (int k = 0; k < nin && status == 0; k++) {
         const lazy_sharding *s = lazy_sharding_of(in[k]);
         bool enters = s ? s->manual != form->manual : form->manual && is_watched(in[k]);
@@ -238,7 +242,7 @@ static neap_node *record_meshed(neap_ctx *ctx, int op, int nin, neap_node *const
     }
     neap_node *aligned[NEAP_MAX_INPUTS], *node = NULL;
     int64_t *block_attrs = NULL;
-    int status = align(ctx, row, nin, in, &call.result, aligned);
+    int status = align(ctx, row, nin, in, attrs, &call.result, aligned);
     if (status == 0 && any_split(nin, aligned))
         status = plan_split(ctx, op, nin, aligned, nattrs, attrs, &block_attrs, &call);
     if (status == 0)
