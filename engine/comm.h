@@ -85,13 +85,12 @@ const char *engine_comm_host(const engine_comm *comm, int rank);
 /* What it is doing, for people: "" if nothing, else which collective is under way or failed, and whom it waits for. From any
  * thread (not from a signal handler). Returns `text`. */
 const char *engine_comm_report(engine_comm *comm, char *text, size_t capacity);
-/* The end. code 0: waits until the others have come to their end as well, then closes the transport; NEAP_PENDING while it
- * does, and `waker` is woken. Others, if why is not NULL: tells the others that this process fails, and why, and returns
- * NEAP_OK soon; the transport stays open, as others may not come to its close any more: the caller ends the process by
- * _exit. Collectives pushed later fail. */
+/* The end: does what was pushed, then, with code 0, waits until all others have come to their end as well and closes the
+ * transport. With another code nothing more is done: the others are told that this process fails, and why, and the transport
+ * stays open, as they will not close it: the process has to end by _exit, not with 0. NEAP_PENDING until that is done, and
+ * `waker` is woken then; NEAP_OK once it is, and whenever the communicator is broken and nothing more can be done. Collectives
+ * pushed later fail. */
 int engine_comm_end(engine_comm *comm, int code, const char *why, neap_waker *waker);
-/* Ends all processes, hard, with this status. Does not return. For when one has failed and others may wait for it. */
-void engine_comm_abort(engine_comm *comm, int code);
 
 /* ---- Pushing ------------------------------------------------------------------------------------------------------ */
 typedef struct engine_comm_block { /* a part of a buffer, in bytes from its beginning */

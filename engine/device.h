@@ -23,8 +23,9 @@
 #define NEAP_DEVICE_H
 
 #include "engine/engine.h"
+#include "engine/transport.h"
 
-enum { NEAP_DEVICE_ABI = 1 }; /* raised when anything below changes */
+enum { NEAP_DEVICE_ABI = 2 }; /* raised when anything below changes */
 
 typedef struct neap_device neap_device; /* an open device */
 typedef struct neap_event neap_event;   /* a point in a stream */
@@ -130,12 +131,13 @@ NEAP_API void neap_code_free(int device, neap_code *code);
 
 /* ---- Plugins -----------------------------------------------------------------------------------------------------
  * A plugin is a shared object with one symbol that the engine looks for, neap_plugin_open. It is called once, by
- * neap_plugin_load, usually to register a kind of device, through the table that it is given: a plugin needs no symbol
+ * neap_plugin_load, usually to register a kind of device or a transport, through the table that it is given: a plugin needs no symbol
  * of neap. It is never unloaded: its threads and exit handlers may run to the end of the process. */
 typedef struct neap_plugin_host {
     uint32_t abi; /* NEAP_DEVICE_ABI of the engine. Compare it first: only these two members never change */
     int (*error)(int code, const char *format, ...); /* neap_error */
     int (*device_register)(const neap_device_kind *kind);
+    int (*transport_register)(const neap_transport *transport);
 } neap_plugin_host;
 
 /* Defined by the plugin. 0, or a negative status after host->error: it cannot work here, and a later load may try

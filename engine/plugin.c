@@ -23,7 +23,10 @@ static plugin *opened;
 static pthread_mutex_t load_mutex = PTHREAD_MUTEX_INITIALIZER; /* one plugin is loaded at a time */
 
 static const neap_plugin_host host = {
-    .abi = NEAP_DEVICE_ABI, .error = neap_error, .device_register = neap_device_register};
+    .abi = NEAP_DEVICE_ABI,
+                                      .error = neap_error,
+                                      .device_register = neap_device_register,
+                                      .transport_register = neap_transport_register};
 
 /* ---- Where plugins are ------------------------------------------------------------------------------------------- */
 

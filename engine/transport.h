@@ -3,7 +3,7 @@
  * A transport is one table of functions, which a plugin registers (device.h: neap_plugin_host). Rules for them:
  * 1. One thread makes every call, the communication thread, from open to close; so a transport needs no locks.
  * 2. None waits, but for open and close, which all processes call.
- * 3. They return 0, or a negative NEAP_E_… after neap_error(). Nothing aborts, exits or prints, but for abort.
+ * 3. They return 0, or a negative NEAP_E_… after neap_error(). Nothing aborts, exits or prints.
  * 4. What is sent from one rank to another with one tag arrives in order, and receives take it in the order in which they
  *    were begun. A send may complete before it is received.
  */
@@ -29,11 +29,10 @@ typedef struct neap_transport {
     int tags;                                                        /* tags 0 … tags-1 may be used; at least 4 */
     int (*open)(void *where, void **link, int *rank, int *size);     /* `where` is NULL, but in tests */
     void (*close)(void *link);                                       /* no transfers are under way */
-    void (*abort)(void *link, int code);                             /* ends all processes; does not return */
     int (*send)(void *link, neap_transfer *transfer);                /* begins it */
     int (*receive)(void *link, neap_transfer *transfer);             /* the same */
     int (*test)(void *link, int n, neap_transfer *const *transfers); /* makes progress; sets the state of those over */
-    int (*cancel)(void *link, neap_transfer *transfer); /* a receive is not wanted any more; it is over then */
+    int (*cancel)(void *link, neap_transfer *transfer); /* it is not wanted any more: sets its state if that is so */
 } neap_transport;
 
 /* Makes a transport known, for ever: BORROWED. The last one counts. NEAP_E_ARGUMENT: wrong abi, or a slot is missing. */

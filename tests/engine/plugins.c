@@ -35,7 +35,7 @@ static void refusals(void) {
     CHECK_EQ(load("neap_stranger.so"), NEAP_E_LIBRARY);
     CHECK_TEXT(neap_error_text(), "is not a plugin");
     CHECK_EQ(load("neap_old.so"), NEAP_E_LIBRARY);
-    CHECK_TEXT(neap_error_text(), "made for interface 2 of neap, not 1");
+    CHECK_TEXT(neap_error_text(), "made for interface 3 of neap, not 2");
     CHECK_EQ(load("neap_old.so"), NEAP_E_LIBRARY);
     CHECK_EQ(load("neap_reluctant.so"), NEAP_E_LIBRARY);
     CHECK_TEXT(neap_error_text(), "neap_reluctant.so: there is no driver");
