@@ -17,7 +17,7 @@
 #include "engine/engine_internal.h"
 
 enum { COMM_TAG_NOTE, COMM_TAG_FIRST, COMM_TAG_DATA, COMM_TAG_SPREAD, COMM_TAGS };
-enum { COMM_TEXT = 480 };
+enum { COMM_TEXT = 1000 };
 /* Bytes of a first message: OpenMPI sends as many between processes of one machine without asking the receiver. */
 enum { COMM_FIRST = 4000 };
 
@@ -118,9 +118,10 @@ void comm_signal(engine_comm *comm);
 void comm_enqueue(engine_comm *comm, comm_job *job);
 
 /* ---- comm_link.c -------------------------------------------------------------------------------------------------- */
-/* Begin a transfer; *left is raised now, and lowered when it is over. `own` (may be NULL) is freed then, or on failure. Nothing is
- * done for 0 bytes. */
-int comm_send(engine_comm *comm, int rank, int tag, const void *data, size_t bytes, int *left, void *own);
+/* Begin a transfer; *left is raised now, and lowered when it is over. Nothing is done for 0 bytes. */
+int comm_send(engine_comm *comm, int rank, int tag, const void *data, size_t bytes, int *left);
+/* The same, of memory that it TAKES, and for which nobody waits. */
+int comm_send_own(engine_comm *comm, int rank, int tag, void *data, size_t bytes);
 int comm_receive(engine_comm *comm, int rank, int tag, void *data, size_t bytes, int *left);
 /* Lets the transport work once. Returns how many transfers were over, or a negative status, after which the communicator is
  * broken. */

@@ -36,10 +36,10 @@ static void give(engine_comm *comm, comm_transfer *transfer) {
 }
 
 static int begin(engine_comm *comm, bool sends, neap_transfer t, int *left, void *own) {
-    comm_transfer *transfer = t.bytes > 0 ? take(comm) : NULL;
+    comm_transfer *transfer = take(comm);
     if (!transfer) {
         free(own);
-        return t.bytes > 0 ? comm_break(comm, "no memory for a transfer") : NEAP_OK;
+        return comm_break(comm, "no memory for a transfer");
     }
     *transfer = (comm_transfer){.t = t, .left = left, .own = own};
     int status = (sends ? comm->transport->send : comm->transport->receive)(comm->link, &transfer->t);
@@ -53,13 +53,27 @@ static int begin(engine_comm *comm, bool sends, neap_transfer t, int *left, void
     return NEAP_OK;
 }
 
-int comm_send(engine_comm *comm, int rank, int tag, const void *data, size_t bytes, int *left, void *own) {
-    return begin(comm, true, (neap_transfer){.rank = rank, .tag = tag, .data = (void *)data, .bytes = bytes}, left,
-                 own);
+/* Long ones go in parts, which both sides cut alike. */
+static int begin_parts(engine_comm *comm, bool sends, neap_transfer t, int *left) {
+    int status = NEAP_OK;
+    for (size_t all = t.bytes; all > 0 && status == NEAP_OK; t.data = (char *)t.data + t.bytes, all -= t.bytes) {
+        t.bytes = all < NEAP_TRANSFER_MOST ? all : NEAP_TRANSFER_MOST;
+        status = begin(comm, sends, t, left, NULL);
+    }
+    return status;
+}
+
+int comm_send(engine_comm *comm, int rank, int tag, const void *data, size_t bytes, int *left) {
+    return begin_parts(comm, true, (neap_transfer){.rank = rank, .tag = tag, .data = (void *)data, .bytes = bytes},
+                       left);
 }
 
 int comm_receive(engine_comm *comm, int rank, int tag, void *data, size_t bytes, int *left) {
-    return begin(comm, false, (neap_transfer){.rank = rank, .tag = tag, .data = data, .bytes = bytes}, left, NULL);
+    return begin_parts(comm, false, (neap_transfer){.rank = rank, .tag = tag, .data = data, .bytes = bytes}, left);
+}
+
+int comm_send_own(engine_comm *comm, int rank, int tag, void *data, size_t bytes) {
+    return begin(comm, true, (neap_transfer){.rank = rank, .tag = tag, .data = data, .bytes = bytes}, NULL, data);
 }
 
 /* ---- Progress ---------------------------------------------------------------------------------------------------- */

@@ -103,8 +103,7 @@ static void unpack(mover *mover, const move *m) {
 static void send(mover *mover, const move *m) {
     comm_work *work = mover->work;
     if (m->from == work->me && mover->status == NEAP_OK)
-        mover->status =
-            comm_send(work->comm, work->group->ranks[m->to], COMM_TAG_DATA, m->src, m->bytes, &work->sends, NULL);
+        mover->status = comm_send(work->comm, work->group->ranks[m->to], COMM_TAG_DATA, m->src, m->bytes, &work->sends);
 }
 
 static void receive(mover *mover, const move *m) {

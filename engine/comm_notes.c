@@ -19,7 +19,7 @@ static int send_to(engine_comm *comm, int rank, const comm_note *note) {
     if (!own)
         return comm_break(comm, "no memory for a note");
     *own = *note;
-    return comm_send(comm, rank, COMM_TAG_NOTE, own, sizeof *own, NULL, own);
+    return comm_send_own(comm, rank, COMM_TAG_NOTE, own, sizeof *own);
 }
 
 int comm_note_send(engine_comm *comm, int rank, comm_note_kind kind, const char *text) {

@@ -221,7 +221,7 @@ static int give_terms(rounds *r, slot *s, int d, const piece *p, const char **at
             if (d == work->me)
                 at[t] = own;
             else
-                status = comm_send(work->comm, work->group->ranks[d], COMM_TAG_DATA, own, bytes, &s->sends, NULL);
+                status = comm_send(work->comm, work->group->ranks[d], COMM_TAG_DATA, own, bytes, &s->sends);
         } else if (d == work->me) {
             at[t] = *room;
             status = comm_receive(work->comm, term->rank, COMM_TAG_DATA, *room, bytes, &s->left);
@@ -253,7 +253,7 @@ static int spread_result(rounds *r, const piece *p) {
     int status = NEAP_OK, n = work->group->nranks;
     for (int turn = 1; turn < n && status == NEAP_OK; turn++)
         status = comm_send(work->comm, work->group->ranks[(work->me + turn) % n], COMM_TAG_SPREAD,
-                           work->out + (size_t)p->place * item, (size_t)p->n * item, &work->sends, NULL);
+                           work->out + (size_t)p->place * item, (size_t)p->n * item, &work->sends);
     return status;
 }
 

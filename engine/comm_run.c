@@ -81,8 +81,8 @@ static int send_first(comm_work *work) {
         int rank = work->group->ranks[k];
         comm_header *message = comm_outbox(work->comm, rank);
         if (k != work->me)
-            status = comm_send(work->comm, rank, COMM_TAG_FIRST, message, sizeof *message + message->payload,
-                               &work->sends, NULL);
+            status =
+                comm_send(work->comm, rank, COMM_TAG_FIRST, message, sizeof *message + message->payload, &work->sends);
     }
     return status;
 }
@@ -196,9 +196,9 @@ static int send_text(engine_comm *comm, const comm_header *mine, const char *tex
     message->elements = (int64_t)bytes;
     message->payload = some;
     memcpy(message + 1, text, some);
-    int status = comm_send(comm, 0, COMM_TAG_FIRST, message, sizeof *message + some, &left, NULL);
+    int status = comm_send(comm, 0, COMM_TAG_FIRST, message, sizeof *message + some, &left);
     if (status == NEAP_OK)
-        status = comm_send(comm, 0, COMM_TAG_DATA, text + some, bytes - some, &left, NULL);
+        status = comm_send(comm, 0, COMM_TAG_DATA, text + some, bytes - some, &left);
     return status == NEAP_OK ? comm_wait(comm, &left) : status;
 }
 
