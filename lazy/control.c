@@ -53,13 +53,14 @@ void lazy_control_release(lazy_control *control) {
         neap_program_free(control->programs[p]);
     lazy_runner_release(control->runner);
     free(control->shape.in);
+    free(control->lies);
     free(control->results);
     free(control->programs);
     free(control);
 }
 
-static int control_new(int op, int nprograms, neap_program *const *programs, int nattrs, const int64_t *attrs, int nin,
-                       neap_node *const *in, lazy_control **out) {
+int lazy_control_new(int op, int nprograms, neap_program *const *programs, int nattrs, const int64_t *attrs, int nin,
+                     neap_node *const *in, lazy_control **out) {
     lazy_control *control = calloc(1, sizeof *control);
     if (control)
         control->programs = calloc((size_t)nprograms + 1, sizeof *control->programs);
@@ -128,10 +129,13 @@ static int check_given(int op, int nprograms, int nattrs, int nin) {
 
 static int check_arrays(const char *op, int nin, neap_node *const *in) {
     int device = -1;
+    bool meshed = false; /* then each device's block is taken there */
+    for (int k = 0; k < nin; k++)
+        meshed |= lazy_is_meshed(in[k]);
     for (int k = 0; k < nin; k++) {
         if (in[k]->flags & LAZY_ABSTRACT && !in[k]->levels)
             return neap_error(NEAP_E_TRACE, "%s: an argument belongs to a trace that has ended", op);
-        if (in[k]->device >= 0 && device >= 0 && in[k]->device != device)
+        if (in[k]->device >= 0 && device >= 0 && in[k]->device != device && !meshed)
             return neap_error(NEAP_E_ARGUMENT, "%s: the arrays are on different devices, %s and %s", op,
                               neap_device_name(device), neap_device_name(in[k]->device));
         device = in[k]->device >= 0 ? in[k]->device : device;
@@ -176,7 +180,7 @@ static neap_node *make_node(neap_ctx *ctx, lazy_control *control, int32_t site, 
         node->flags |= LAZY_ABSTRACT;
         node->levels |= 1u << (trace - ctx->levels);
     }
-    if (lazy_enroll(ctx, node) != 0) {
+    if ((control->apart && lazy_node_mesh(node, control->apart)) || lazy_enroll(ctx, node) != 0) {
         lazy_release(ctx, node);
         return NULL;
     }
@@ -188,8 +192,15 @@ static neap_node *make_node(neap_ctx *ctx, lazy_control *control, int32_t site, 
     return node;
 }
 
-/* Effects happen, or are those of the open trace; other nodes start, unless recording is held or deferred. */
+/* Effects happen, or are those of the open trace; other nodes start, unless recording is held or deferred. What starts of a
+ * node on a mesh are the nodes of its blocks. */
 static int start_node(neap_ctx *ctx, neap_node *node) {
+    if (lazy_is_meshed(node) && lazy_control_spreads(ctx, node)) {
+        int status = lazy_control_spread(ctx, node);
+        if (status == 0 && !(node->flags & LAZY_ABSTRACT))
+            lazy_node_drop(ctx, node);
+        return status;
+    }
     lazy_level *trace = lazy_is_effect(node) ? lazy_open_trace(ctx) : NULL;
     if (trace)
         return lazy_effect_record(ctx, trace, node);
@@ -263,15 +274,45 @@ static neap_node *record_checked(neap_ctx *ctx, lazy_control *control, int32_t s
     return record(ctx, control, site, nattrs, attrs, nin, in);
 }
 
+/* The node, where something of it lies on a mesh: with programs and inputs that fit each other. */
+static neap_node *record_meshed(neap_ctx *ctx, const lazy_control *given, int32_t site, int nattrs,
+                                const int64_t *attrs, int nin, neap_node *const *in) {
+    neap_node **to = calloc((size_t)nin + 1, sizeof *to), *node = NULL;
+    lazy_control *control = NULL;
+    if (!to) {
+        neap_error(NEAP_E_MEMORY, "out of memory for a node");
+        return NULL;
+    }
+    lazy_hold(ctx);
+    if (lazy_control_settle(ctx, given, nin, in, to, &control, nattrs, attrs) == 0) {
+        control->serial = given->serial;
+        node = record_checked(ctx, control, site, nattrs, attrs, nin, to);
+        lazy_control_release(control);
+    }
+    free(to);
+    int held = lazy_unhold(ctx);
+    if (held && node) {
+        lazy_release(ctx, node);
+        node = NULL;
+    }
+    return node;
+}
+
+static neap_node *record_any(neap_ctx *ctx, lazy_control *control, int32_t site, int nattrs, const int64_t *attrs,
+                             int nin, neap_node *const *in) {
+    return lazy_control_is_meshed(control, nin, in) ? record_meshed(ctx, control, site, nattrs, attrs, nin, in)
+                                                    : record_checked(ctx, control, site, nattrs, attrs, nin, in);
+}
+
 static neap_node *record_new(neap_ctx *ctx, int32_t site, int op, int nprograms, neap_program *const *programs,
                              int nattrs, const int64_t *attrs, int nin, neap_node *const *in) {
     lazy_control *control = NULL;
     neap_node *node = NULL;
     if (check_given(op, nprograms, nattrs, nin) || check_arrays(lazy_ops[op]->name, nin, in) ||
-        control_new(op, nprograms, programs, nattrs, attrs, nin, in, &control))
+        lazy_control_new(op, nprograms, programs, nattrs, attrs, nin, in, &control))
         return NULL;
     control->serial = ++ctx->last_effect;
-    node = record_checked(ctx, control, site, nattrs, attrs, nin, in);
+    node = record_any(ctx, control, site, nattrs, attrs, nin, in);
     lazy_control_release(control);
     return node;
 }
@@ -316,7 +357,7 @@ neap_node *lazy_control_again(neap_ctx *ctx, const neap_node *node, neap_node *c
                                      node->attrs + 1, node->nin, in)
                         : NULL;
     }
-    return record_checked(ctx, control, node->site, node->nattrs - 1, node->attrs + 1, node->nin, in);
+    return record_any(ctx, control, node->site, node->nattrs - 1, node->attrs + 1, node->nin, in);
 }
 
 neap_node *lazy_control_result(neap_ctx *ctx, neap_node *node, int k) {
@@ -324,6 +365,8 @@ neap_node *lazy_control_result(neap_ctx *ctx, neap_node *node, int k) {
     const lazy_result *result = &control->results[k];
     int64_t attrs[3 + NEAP_MAX_DIMS] = {k, control->places[k], result->dtype};
     memcpy(attrs + 3, result->shape, result->ndim * sizeof *result->shape);
+    if (lazy_is_meshed(node))
+        return lazy_record(ctx, LAZY_OP_part, 1, &node, 3 + result->ndim, attrs);
     neap_node *part = lazy_node_new(ctx, LAZY_OP_part, result, 1, &node, 3 + result->ndim, attrs);
     if (part && lazy_enroll(ctx, part)) {
         lazy_release(ctx, part);

@@ -14,6 +14,7 @@
 #define LAZY_CONTROL_H
 
 #include "lazy/program.h"
+#include "lazy/sharding.h"
 
 struct body_item;
 
@@ -62,6 +63,10 @@ typedef struct lazy_control {
     lazy_runner *runner;          /* NULL until the node is to be run */
     struct lazy_derived *derived; /* what rules have made of the programs (control_derive.h) */
     bool consumed;                /* call: its rule for reverse mode has been used */
+    bool joined;                  /* its inputs and results are the blocks of a node on a mesh, side by side */
+    /* Of a node on a mesh (control_mesh.c): its blocks are nodes for what this tells apart; NULL: an ordinary node */
+    const lazy_sharding *apart;
+    const lazy_sharding **lies; /* by input, by result, and by result as the program gives it; NULL: ordinary */
 } lazy_control;
 
 /* control.c --------------------------------------------------------------------------------------------------------- */
@@ -90,6 +95,21 @@ bool lazy_is_effect(const neap_node *node);
 /* Words that tell nodes of one row apart whose programs differ, for keys of regions. */
 int lazy_control_words(const neap_node *node);
 uint64_t *lazy_control_put(uint64_t *to, const neap_node *node);
+
+/* Checks programs, attributes and inputs. OWNED. */
+int lazy_control_new(int op, int nprograms, neap_program *const *programs, int nattrs, const int64_t *attrs, int nin,
+                     neap_node *const *in, lazy_control **out);
+
+/* control_mesh.c ---------------------------------------------------------------------------------------------------- */
+/* Does anything that the control's node would be made of lie on a mesh? */
+bool lazy_control_is_meshed(const lazy_control *control, int nin, neap_node *const *in);
+/* The control of a node on a mesh: with programs, and inputs `to` (BORROWED from the arena), that fit each other. OWNED. */
+int lazy_control_settle(neap_ctx *ctx, const lazy_control *control, int nin, neap_node *const *in, neap_node **to,
+                        lazy_control **out, int nattrs, const int64_t *attrs);
+/* May a new node on a mesh be recorded on its blocks now? Records that. */
+bool lazy_control_spreads(neap_ctx *ctx, const neap_node *node);
+int lazy_control_spread(neap_ctx *ctx, neap_node *node);
+int lazy_part_spread(lazy_spread *g); /* of the row of results */
 
 /* control_batch.c: the rule of all rows of control flow (batch.h). */
 int lazy_control_batch(lazy_batching *g);

@@ -14,6 +14,7 @@
 
 #include "lazy/batch.h"
 #include "lazy/control.h"
+#include "lazy/lower.h"
 #include "lazy/ops/build.h"
 
 /* ---- Programs ---------------------------------------------------------------------------------------------------- */
@@ -44,7 +45,10 @@ static int inputs_like(lazy_batching *g, int level, const neap_program *program,
         if (aval.ndim > NEAP_MAX_DIMS)
             return neap_error(NEAP_E_SHAPE, "vmap: more than %d axes inside control flow", NEAP_MAX_DIMS);
         memcpy(aval.shape + batched[k], like->shape, like->ndim * sizeof *like->shape);
-        if (!(to[k] = lazy_placeholder(g->ctx, level, &aval, like->flags & LAZY_WEAK, like->device)))
+        const lazy_sharding *lies = lazy_sharding_of(like);
+        if (lies && batched[k] && !(lies = lazy_sharding_stacked(lies)))
+            return NEAP_E_MEMORY;
+        if (!(to[k] = lazy_placeholder(g->ctx, level, &aval, like->flags & LAZY_WEAK, like->device, lies)))
             return NEAP_E_MEMORY;
     }
     return 0;

@@ -56,9 +56,7 @@ int lazy_maker_begin(lazy_maker *m, neap_ctx *ctx, neap_program *program, bool t
 }
 
 neap_node *lazy_maker_input(lazy_maker *m, const neap_node *like) {
-    lazy_result aval = {.dtype = like->dtype, .ndim = like->ndim};
-    memcpy(aval.shape, like->shape, like->ndim * sizeof *like->shape);
-    return lazy_placeholder(m->ctx, m->trace, &aval, like->flags & LAZY_WEAK, like->device);
+    return lazy_placeholder_like(m->ctx, m->trace, like);
 }
 
 int lazy_maker_given(lazy_maker *m, int k, neap_node *placeholder, bool taped) {

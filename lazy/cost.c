@@ -14,6 +14,7 @@
 
 #include "lazy/control.h"
 #include "lazy/listing.h"
+#include "lazy/lower.h"
 #include "lazy/print.h"
 
 static double flops_of(const neap_node *node) {
@@ -158,7 +159,8 @@ int neap_program_cost(neap_program *program, neap_cost *out, int32_t capacity, n
     int64_t place = 0;
     program->ctx->walk++;
     *out = (neap_cost){0};
-    int status = count_program(&known, program, &place);
+    neap_program *runs = lazy_program_runs(program);
+    int status = runs ? count_program(&known, runs, &place) : neap_error_code();
     if (status == 0)
         *out = known.at[place].sum;
     for (int k = 0; k < lazy_op_count && status == 0; k++) {

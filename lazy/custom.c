@@ -180,7 +180,7 @@ static bool has_control(const neap_program *program) {
 static neap_node *new_tangent(lazy_grad *g, int trace, int k) {
     const lazy_control *control = lazy_control_of(g->node);
     if (!has_control(control->programs[1]))
-        return lazy_placeholder(g->ctx, trace, &control->shape.in[k], false, g->node->in[k]->device);
+        return lazy_placeholder_like(g->ctx, trace, g->node->in[k]);
     neap_node *zeros = lazy_zeros_like(g->ctx, g->node->in[k]);
     int around = lazy_innermost_closed(g->ctx, trace);
     return zeros && around >= 0 ? lazy_arena(g->ctx, lazy_take_in(g->ctx, around, zeros)) : zeros;

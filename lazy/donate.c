@@ -63,7 +63,15 @@ static bool is_argument_twice(const neap_program *program, neap_node *const *inp
     return false;
 }
 
-static int why_kept(neap_ctx *ctx, const neap_program *program, neap_node *const *inputs, int32_t input) {
+/* Does nothing but its handle, or that of the array whose block it is, refer to it? */
+static bool is_alone(const lazy_gift *gift, int64_t k, const neap_node *node) {
+    const neap_node *owner = gift->owners ? gift->owners[k] : node;
+    return owner->id && lazy_node_holders(owner) == 1 && lazy_node_holders(node) == 1;
+}
+
+static int why_kept(neap_ctx *ctx, const neap_program *program, neap_node *const *inputs, const lazy_gift *gift,
+                    int64_t k) {
+    int32_t input = gift->inputs[k];
     const neap_node *node = inputs[input];
     if (ctx->nlevels > 0)
         return NEAP_KEPT_LEVEL;
@@ -71,7 +79,7 @@ static int why_kept(neap_ctx *ctx, const neap_program *program, neap_node *const
         return NEAP_KEPT_NUMBER;
     if (is_argument_twice(program, inputs, input))
         return NEAP_KEPT_ARGUMENT;
-    if (lazy_node_holders(node) > 1 || !node->id)
+    if (!is_alone(gift, k, node))
         return NEAP_KEPT_VIEW;
     return neap_buffer_owned(node->buffer) ? NEAP_KEPT_NOT : NEAP_KEPT_SHARED;
 }
@@ -92,7 +100,7 @@ int lazy_gift_open(neap_ctx *ctx, neap_program *program, neap_node *const *input
     memset(gift->gone, 0, (size_t)gift->n * sizeof *gift->gone);
     gift->nslots = gift->taken = gift->kept = 0;
     for (int64_t k = 0; k < gift->n && status == 0; k++) {
-        int why = why_kept(ctx, program, inputs, gift->inputs[k]);
+        int why = why_kept(ctx, program, inputs, gift, k);
         if (why) {
             gift->kept = why;
             gift->which = (int32_t)k;
@@ -110,6 +118,7 @@ int lazy_gift_open(neap_ctx *ctx, neap_program *program, neap_node *const *input
 }
 
 void lazy_gift_close(neap_ctx *ctx, neap_node *const *inputs, lazy_gift *gift, bool begun) {
+    gift->begun = begun;
     for (int64_t k = 0; k < gift->n; k++) {
         neap_node *node = inputs[gift->inputs[k]];
         if (begun && gift->gone[k] && node->id) {

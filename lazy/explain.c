@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "engine/sync.h"
+#include "lazy/lower.h"
 #include "lazy/program.h"
 #include "lazy/shard.h"
 
@@ -747,10 +748,11 @@ int neap_explain(neap_ctx *ctx, int n, const int32_t *ids, int form, char *text,
 }
 
 int neap_program_explain(neap_program *program, int form, char *text, size_t capacity, size_t *bytes) {
-    lazy_story story = {.ctx = program->ctx, .program = program};
-    int status = lazy_program_plan(program);
-    if (status == 0)
-        status = add_chapter(&story, program->plan, true, &program->region);
+    neap_ctx *ctx = program->ctx;
+    if (!(program = lazy_program_runs(program)))
+        return neap_error_code();
+    lazy_story story = {.ctx = ctx, .program = program};
+    int status = add_chapter(&story, program->plan, true, &program->region);
     if (status == 0 && program->plan->reuse)
         lazy_reuse_of_program(program->plan->reuse, program->root_slots.n, program->root_slots.at, 0, NULL);
     if (status == 0)

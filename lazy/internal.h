@@ -27,6 +27,8 @@ enum { LAZY_MAX_LEVELS = 32 };
 typedef struct lazy_level {
     bool open, trace, closed; /* closed: a trace that lifts what it reads from outside (lift.c), … */
     bool derived;             /* … but for what no level knows, if it derives a program of another one */
+    bool lowers;              /* a trace in which what lies on a mesh has blocks (lower.c), … */
+    bool homeless;            /* … which are committed to no device */
     int64_t start;            /* first index of the tape */
     lazy_nodes inputs;        /* the last of them stand for … */
     lazy_nodes lifted;        /* … these arrays. One reference each */
@@ -199,8 +201,11 @@ void lazy_count_bytes(neap_ctx *ctx, int64_t bytes);
 int lazy_attend(neap_ctx *ctx);
 
 /* ---- lift.c: what a closed trace reads from outside ---------------------------------------------------------------- */
-/* A new input of a trace; BORROWED from the level. NULL: memory. */
-neap_node *lazy_placeholder(neap_ctx *ctx, int level, const lazy_result *aval, bool weak, int device);
+/* A new input of a trace, committed to a device (-1: none), or lying on a mesh; BORROWED from the level. NULL: memory. */
+neap_node *lazy_placeholder(neap_ctx *ctx, int level, const lazy_result *aval, bool weak, int device,
+                            const struct lazy_sharding *sharding);
+/* The same, in everything as a node is. */
+neap_node *lazy_placeholder_like(neap_ctx *ctx, int level, const neap_node *node);
 /* The placeholder of a closed trace that stands for this node; BORROWED. NULL: memory. */
 neap_node *lazy_lift(neap_ctx *ctx, int level, neap_node *node);
 /* What the trace reads where it is given these n nodes (BORROWED): those from outside are lifted. `to` may be `nodes`. */

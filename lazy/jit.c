@@ -14,6 +14,7 @@
 
 #include "lazy/donate.h"
 #include "lazy/effect.h"
+#include "lazy/lower.h"
 
 static const int64_t JIT_BYTES = 256 << 20;
 
@@ -166,13 +167,16 @@ double *neap_form_numbers(neap_form *form) {
 /* Bytes, and in *captures the arrays that are bound to it. */
 static int64_t bytes_of(const neap_program *program, int32_t *captures) {
     int64_t bytes = (int64_t)sizeof *program + (program->plan ? lazy_plan_bytes(program->plan) : 0);
+    int32_t of_blocks;
+    if (program->lowered)
+        bytes += bytes_of(program->lowered->program, &of_blocks);
     bytes += 8 * (program->inputs.n + program->outputs.n + program->region.n + program->links.n);
     *captures = 0;
     for (int64_t k = 0; k < program->nodes.n; k++) {
         const neap_node *node = program->nodes.at[k];
-        bool bound = node->buffer && !(node->flags & LAZY_ABSTRACT);
+        bool bound = (node->buffer || node->shards) && !(node->flags & LAZY_ABSTRACT);
         bytes += (int64_t)sizeof *node + 8 * (2 + 2 * node->ndim + node->nattrs + node->nin);
-        bytes += bound ? (int64_t)neap_buffer_bytes(node->buffer) : 0;
+        bytes += bound && node->buffer ? (int64_t)neap_buffer_bytes(node->buffer) : 0;
         *captures += bound;
     }
     return bytes;
@@ -348,7 +352,7 @@ static int look_up(neap_form *form) {
 /* Has the array what the placeholder has? */
 static bool alike(const neap_node *want, const neap_node *node) {
     if (want->dtype != node->dtype || want->ndim != node->ndim || want->device != node->device ||
-        (want->flags ^ node->flags) & LAZY_WEAK)
+        (want->flags ^ node->flags) & LAZY_WEAK || lazy_sharding_of(want) != lazy_sharding_of(node))
         return false;
     for (int a = 0; a < want->ndim; a++)
         if (want->shape[a] != node->shape[a])
@@ -429,7 +433,8 @@ static int plan_entry(neap_ctx *ctx, entry *e) {
     ctx->jit_bytes -= e->info.bytes;
     e->info.bytes = bytes_of(e->program, &e->info.captures);
     ctx->jit_bytes += e->info.bytes;
-    lazy_gift_slots(e->program, e->gift.n, e->gift.inputs, (int32_t *)e->gift.leaf_of);
+    if (!e->program->meshed)
+        lazy_gift_slots(e->program, e->gift.n, e->gift.inputs, (int32_t *)e->gift.leaf_of);
     return 0;
 }
 

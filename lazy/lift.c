@@ -13,9 +13,11 @@
 
 #include "lazy/effect.h"
 #include "lazy/program.h"
+#include "lazy/sharding.h"
 
 /* ---- Placeholders -------------------------------------------------------------------------------------------------- */
-neap_node *lazy_placeholder(neap_ctx *ctx, int level, const lazy_result *aval, bool weak, int device) {
+neap_node *lazy_placeholder(neap_ctx *ctx, int level, const lazy_result *aval, bool weak, int device,
+                            const lazy_sharding *sharding) {
     neap_node *node = lazy_node_new(ctx, LAZY_OP_placeholder, aval, 0, NULL, 0, NULL);
     lazy_nodes *inputs = &ctx->levels[level].inputs;
     if (!node)
@@ -24,17 +26,17 @@ neap_node *lazy_placeholder(neap_ctx *ctx, int level, const lazy_result *aval, b
     node->device = (int16_t)device;
     node->levels = 1u << level;
     node->value = (double)inputs->n; /* its position */
-    if (lazy_push(inputs, node)) {
+    if ((sharding && lazy_node_mesh(node, sharding)) || lazy_push(inputs, node)) {
         lazy_release(ctx, node);
         return NULL;
     }
     return node;
 }
 
-static neap_node *placeholder_like(neap_ctx *ctx, int level, const neap_node *node) {
+neap_node *lazy_placeholder_like(neap_ctx *ctx, int level, const neap_node *node) {
     lazy_result aval = {.dtype = node->dtype, .ndim = node->ndim};
     memcpy(aval.shape, node->shape, node->ndim * sizeof *node->shape);
-    return lazy_placeholder(ctx, level, &aval, node->flags & LAZY_WEAK, node->device);
+    return lazy_placeholder(ctx, level, &aval, node->flags & LAZY_WEAK, node->device, lazy_sharding_of(node));
 }
 
 static int check_trace(const neap_ctx *ctx, int level) {
@@ -43,8 +45,8 @@ static int check_trace(const neap_ctx *ctx, int level) {
     return 0;
 }
 
-int neap_trace_input(neap_ctx *ctx, int level, int dtype, int weak, int device, int ndim, const int64_t *shape,
-                     int32_t *out) {
+int neap_trace_input(neap_ctx *ctx, int level, int dtype, int weak, int device, int sharding, int ndim,
+                     const int64_t *shape, int32_t *out) {
     if (check_trace(ctx, level))
         return NEAP_E_STATE;
     lazy_result aval = {.dtype = (uint8_t)(weak ? NEAP_DTYPE_F64 : dtype), .ndim = (uint8_t)ndim};
@@ -56,7 +58,10 @@ int neap_trace_input(neap_ctx *ctx, int level, int dtype, int weak, int device, 
         return neap_error(NEAP_E_STATE, "trace: an input after the function has read arrays from outside");
     for (int k = 0; k < ndim; k++)
         aval.shape[k] = shape[k];
-    neap_node *node = lazy_placeholder(ctx, level, &aval, weak, device);
+    const lazy_sharding *lies = sharding ? lazy_sharding_get(sharding) : NULL;
+    if (sharding && !lies)
+        return neap_error_code();
+    neap_node *node = lazy_placeholder(ctx, level, &aval, weak, device, lies);
     return node ? lazy_publish(ctx, lazy_retain(node), out) : NEAP_E_MEMORY;
 }
 
@@ -107,7 +112,7 @@ neap_node *lazy_lift(neap_ctx *ctx, int at, neap_node *node) {
         return known;
     if (table_room(level) || lazy_push(&level->lifted, node))
         return NULL;
-    neap_node *placeholder = placeholder_like(ctx, at, node);
+    neap_node *placeholder = lazy_placeholder_like(ctx, at, node);
     if (!placeholder) {
         level->lifted.n--;
         return NULL;

@@ -33,6 +33,7 @@
 #include "lazy/attrs.h"
 #include "lazy/control.h"
 #include "lazy/listing.h"
+#include "lazy/lower.h"
 
 /* ---- Nodes -------------------------------------------------------------------------------------------------------- */
 bool lazy_is_literal(const neap_node *node) {
@@ -79,7 +80,9 @@ static void say_type(lazy_print *print, const neap_node *node) {
     lazy_say(print, "%s[", neap_dtype_name(node->dtype));
     for (int k = 0; k < node->ndim; k++)
         lazy_say(print, k ? ",%lld" : "%lld", (long long)node->shape[k]);
-    lazy_say(print, "]");
+    char lies[256];
+    lazy_say(print, "]%s",
+             lazy_is_meshed(node) ? lazy_sharding_text(lazy_sharding_of(node), node->ndim, lies, sizeof lies) : "");
 }
 
 void lazy_say_typed(lazy_print *print, const neap_node *node) {

@@ -16,6 +16,7 @@
 
 #include "lazy/control.h"
 #include "lazy/effect.h"
+#include "lazy/lower.h"
 #include "lazy/verify.h"
 
 /* ---- Making a program ---------------------------------------------------------------------------------------------- */
@@ -46,8 +47,9 @@ static int roots_of(const neap_program *program, lazy_nodes *roots) {
     return status;
 }
 
+/* Blocks of what lies on a mesh are bound when the program is lowered. */
 static bool is_captured(const neap_node *node) {
-    return !(node->flags & (LAZY_ABSTRACT | LAZY_CONSTRUCTED)) && !node->buffer;
+    return !(node->flags & (LAZY_ABSTRACT | LAZY_CONSTRUCTED)) && !node->buffer && !node->shards;
 }
 
 /* Computes the captured nodes that the trace itself reads, if they are more than constructors; what they are made of
@@ -226,6 +228,8 @@ static int make_plan(neap_ctx *ctx, neap_program *program, lazy_nodes *roots) {
 int lazy_program_plan(neap_program *program) {
     if (program->plan)
         return 0;
+    if (program->meshed)
+        return lazy_program_lower(program);
     lazy_nodes roots = {0};
     int status = 0;
     for (int64_t k = 0; k < program->nodes.n && status == 0; k++) /* as deep as loops stand inside each other */
@@ -266,6 +270,15 @@ static int take_outputs(neap_ctx *ctx, int level, neap_program *program, int n, 
     return 0;
 }
 
+static bool lies_on_mesh(const neap_program *program) {
+    bool some = false;
+    for (int64_t k = 0; k < program->inputs.n && !some; k++)
+        some = lazy_is_meshed(program->inputs.at[k]);
+    for (int64_t k = 0; k < program->nodes.n && !some; k++)
+        some = lazy_is_meshed(program->nodes.at[k]);
+    return some;
+}
+
 static int build_program(neap_ctx *ctx, int level, neap_program *program, int n, neap_node *const *outputs) {
     lazy_level *trace = &ctx->levels[level];
     lazy_nodes roots = {0};
@@ -285,6 +298,7 @@ static int build_program(neap_ctx *ctx, int level, neap_program *program, int n,
         status = order_nodes(ctx, program, &roots);
     if (status == 0)
         status = check_outer(program, 1u << level);
+    program->meshed = lies_on_mesh(program);
     lazy_vector_free(&roots);
     return status;
 }
@@ -354,6 +368,8 @@ static void empty(neap_program *program) {
     if (program->plan)
         lazy_plan_release(program->plan);
     program->plan = NULL;
+    lazy_lowered_free(program->lowered);
+    program->lowered = NULL;
 }
 
 void neap_program_free(neap_program *program) {
@@ -378,10 +394,11 @@ int lazy_programs_list(neap_ctx *ctx, lazy_nodes *to) {
 }
 
 void neap_program_info_get(neap_program *program, neap_program_info *out) {
+    const neap_program *runs = lazy_program_runs(program);
     *out = (neap_program_info){.inputs = (int32_t)program->inputs.n,
                                .outputs = (int32_t)program->outputs.n,
                                .nodes = (int32_t)program->nodes.n,
                                .captures = program->captures,
                                .effects = (int32_t)program->effects.n,
-                               .steps = lazy_program_plan(program) ? -1 : program->plan->nsteps};
+                               .steps = runs ? runs->plan->nsteps : -1};
 }

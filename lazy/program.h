@@ -24,6 +24,8 @@ struct neap_program {
     int64_t effect_roots;            /* the roots: those of the effects in their order, then the outputs */
     lazy_plan *plan;                 /* NULL until somebody needs it: lazy_program_plan */
     int32_t captures;
+    bool meshed;                  /* some of its values lie on a mesh: then it has no plan itself, … */
+    struct lazy_lowered *lowered; /* … but what is run for it (lower.h); NULL until somebody needs that */
     uint64_t runs; /* of its plan, which others may share */
     uint32_t walk; /* the walk over programs inside each other that met it last (ctx->walk), … */
     int32_t place; /* … and what that notes of it, so that it looks into each only once */
@@ -35,7 +37,7 @@ static inline neap_program *lazy_program_retain(neap_program *program) {
     return program;
 }
 
-/* Makes the plan, the region and root_slots, if they are not there. */
+/* Makes the plan, the region and root_slots, if they are not there; of what is run for it, if it lies on a mesh. */
 int lazy_program_plan(neap_program *program);
 
 /* program.c: neap_trace_end, of nodes. */
@@ -48,7 +50,8 @@ int lazy_trace_derived(neap_ctx *ctx, int *level);
 neap_node *lazy_take_in(neap_ctx *ctx, int level, neap_node *node);
 
 /* replay.c: records the program's ops again on these inputs; its effects are those of the innermost open trace, or happen.
- * outputs are OWNED; on failure there are none. */
+ * outputs are OWNED; on failure there are none. Of a program without effects inputs may be NULL: what depends on them is not
+ * recorded, and outputs that do are NULL. */
 int lazy_program_apply(neap_ctx *ctx, neap_program *program, neap_node *const *inputs, neap_node **outputs);
 
 /* The op of a node recorded again on other inputs; OWNED. A callback is an effect of the innermost open trace, or happens. */

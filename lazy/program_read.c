@@ -477,7 +477,7 @@ static void read_input(reader *r, port_list *list, int64_t k) {
         meets |= (uint8_t)(1u << get_dtype(r));
     if (r->status == 0 && weak && (type.ndim || type.dtype != NEAP_DTYPE_F64 || device >= 0))
         DAMAGED(r, "the program is damaged: input %lld is a number and is not", (long long)k + 1);
-    neap_node *node = r->status ? NULL : lazy_placeholder(r->ctx, r->level, &type, weak, device);
+    neap_node *node = r->status ? NULL : lazy_placeholder(r->ctx, r->level, &type, weak, device, NULL);
     if (r->status == 0 && (!node || lazy_push(&r->values, node)))
         r->status = NEAP_E_MEMORY;
     if (r->status)

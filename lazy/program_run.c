@@ -6,6 +6,7 @@
 
 #include "lazy/donate.h"
 #include "lazy/effect.h"
+#include "lazy/lower.h"
 
 /* ---- Inputs -------------------------------------------------------------------------------------------------------- */
 /* Can the value of a number argument be an element of all integer dtypes that it met in the trace? One that is itself
@@ -20,6 +21,12 @@ static bool number_fits(neap_node *node, uint8_t meets) {
 }
 
 static const char *placement_text(const neap_node *node, char *text, size_t capacity) {
+    char shape[128];
+    if (lazy_is_meshed(node)) {
+        snprintf(text, capacity, "that lies on a mesh as %s",
+                 lazy_sharding_text(lazy_sharding_of(node), node->ndim, shape, sizeof shape));
+        return text;
+    }
     if (node->device < 0)
         return "that is committed to no device";
     snprintf(text, capacity, "on %s", neap_device_name(node->device));
@@ -46,7 +53,7 @@ int lazy_program_check(const neap_program *program, int k, neap_node *node, bool
         return neap_error(NEAP_E_SHAPE, "program: input %d: expected shape %s, got %s", k + 1,
                           lazy_shape_text(want->ndim, want->shape, left, sizeof left),
                           lazy_shape_text(node->ndim, node->shape, right, sizeof right));
-    if (want->device != node->device)
+    if (want->device != node->device || lazy_sharding_of(want) != lazy_sharding_of(node))
         return neap_error(NEAP_E_ARGUMENT, "program: input %d: expected an array %s, got one %s", k + 1,
                           placement_text(want, left, sizeof left), placement_text(node, right, sizeof right));
     return 0;
@@ -64,6 +71,8 @@ int lazy_program_inputs(neap_ctx *ctx, neap_program *program, int n, const int32
     }
     return 0;
 }
+
+enum { FEW = 32 }; /* slots and results for which a run needs no memory of its own */
 
 /* ---- Running ------------------------------------------------------------------------------------------------------- */
 typedef struct program_run { /* a run that is being pushed */
@@ -150,7 +159,7 @@ int lazy_fail_for_good(int status, bool begun) {
     return neap_error(NEAP_E_FAILED, "out of memory in the middle of a function, after some of its effects");
 }
 
-static int run_with(program_run *run, lazy_gift *gift, int32_t *outputs) {
+static int run_with(program_run *run, lazy_gift *gift, neap_node **outputs) {
     neap_program *program = run->program;
     lazy_binding binding = {.buffer = run_buffer,
                             .number = run_number,
@@ -166,10 +175,12 @@ static int run_with(program_run *run, lazy_gift *gift, int32_t *outputs) {
         return status;
     program->runs++;
     status = run_prints(run);
-    for (int64_t k = 0; k < program->outputs.n && status == 0; k++) {
-        neap_node *node = root_result(run, program->effect_roots + k, program->outputs.at[k]);
-        status = node ? lazy_publish(run->ctx, node, &outputs[k]) : NEAP_E_MEMORY;
-    }
+    int64_t n = 0;
+    for (; n < program->outputs.n && status == 0; n += status == 0)
+        if (!(outputs[n] = root_result(run, program->effect_roots + n, program->outputs.at[n])))
+            status = NEAP_E_MEMORY;
+    while (status && n-- > 0)
+        lazy_release(run->ctx, outputs[n]);
     for (int32_t s = 0; s < program->plan->nslots; s++)
         if (run->made[s])
             neap_buffer_release(run->made[s]);
@@ -189,13 +200,14 @@ static int force_inputs(neap_ctx *ctx, neap_program *program, neap_node *const *
     return status;
 }
 
-int lazy_program_run(neap_ctx *ctx, neap_program *program, neap_node *const *inputs, lazy_gift *gift,
-                     int32_t *outputs) {
-    enum { FEW = 32 };
+int lazy_program_run_nodes(neap_ctx *ctx, neap_program *program, neap_node *const *inputs, lazy_gift *gift,
+                           neap_node **outputs) {
     neap_buffer *few[FEW], **made = few;
     int status = lazy_program_plan(program);
     if (status)
         return status;
+    if (program->meshed)
+        return lazy_lowered_run(ctx, program, inputs, gift, outputs);
     if (program->plan->nslots > FEW && !(made = malloc((size_t)program->plan->nslots * sizeof *made)))
         return neap_error(NEAP_E_MEMORY, "out of memory for a run");
     program_run run = {.ctx = ctx, .program = program, .inputs = inputs, .made = made};
@@ -211,6 +223,20 @@ int lazy_program_run(neap_ctx *ctx, neap_program *program, neap_node *const *inp
         lazy_gift_close(ctx, inputs, gift, status == 0 || run.begun);
     bool given = opened && gift->nslots > 0 && run.begun; /* it may be overwritten: the call cannot be repeated */
     return lazy_fail_for_good(status, run.next_effect > 0 || given);
+}
+
+int lazy_program_run(neap_ctx *ctx, neap_program *program, neap_node *const *inputs, lazy_gift *gift,
+                     int32_t *outputs) {
+    size_t n = (size_t)program->outputs.n;
+    neap_node *few[FEW], **nodes = n <= FEW ? few : malloc(n * sizeof *nodes);
+    int status = nodes ? 0 : neap_error(NEAP_E_MEMORY, "out of memory for a run");
+    if (status == 0)
+        status = lazy_program_run_nodes(ctx, program, inputs, gift, nodes);
+    if (status == 0)
+        status = lazy_fail_for_good(lazy_publish_all(ctx, (int)n, nodes, outputs), program->effects.n || gift);
+    if (nodes != few)
+        free(nodes);
+    return status;
 }
 
 int neap_program_run(neap_ctx *ctx, neap_program *program, int n, const int32_t *ids, int32_t *outputs) {

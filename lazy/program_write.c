@@ -310,9 +310,21 @@ static void writer_free(writer *w) {
     lazy_vector_free(&w->known);
 }
 
-int neap_program_write(neap_program *program, char **data, size_t *bytes) {
+/* Files name no devices, so they have no meshes either. */
+static int check_program(const neap_program *program) {
     if (!program->ctx)
         return neap_error(NEAP_E_STATE, "program: its session has ended");
+    if (program->meshed)
+        return neap_error(NEAP_E_ARGUMENT,
+                          "program: some of its values lie on a mesh of devices, which a file cannot describe; save a "
+                          "program of ordinary arrays, and put it on a mesh with np.shard_map after loading it");
+    return 0;
+}
+
+int neap_program_write(neap_program *program, char **data, size_t *bytes) {
+    int status = check_program(program);
+    if (status)
+        return status;
     writer w = {.ctx = program->ctx};
     lazy_text out = {0};
     program->ctx->walk++;
@@ -327,15 +339,16 @@ int neap_program_write(neap_program *program, char **data, size_t *bytes) {
 }
 
 int neap_program_callees(neap_program *program, int32_t capacity, int32_t *callees, int32_t *n) {
-    if (!program->ctx)
-        return neap_error(NEAP_E_STATE, "program: its session has ended");
+    int status = check_program(program);
+    if (status)
+        return status;
     writer w = {.ctx = program->ctx};
     program->ctx->walk++;
     put_program(&w, program);
     *n = (int32_t)w.known.n;
     for (int32_t k = 0; k < *n && k < capacity; k++)
         callees[k] = w.known.at[k]->callee;
-    int status = w.status;
+    status = w.status;
     writer_free(&w);
     return status;
 }

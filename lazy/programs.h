@@ -28,9 +28,10 @@ typedef struct neap_program neap_program;
 /* closed != 0: an array from outside (with a value or pending, or of a level around; no number, nor what is made of
  * constructors) that the trace reads, prints or returns is *lifted*: the program gets a further input for it. */
 NEAP_API int neap_trace_begin(neap_ctx *ctx, int closed, int *level);
-/* A placeholder. weak != 0: a number argument (ndim 0). `device`: the one that it is committed to, -1: none. */
-NEAP_API int neap_trace_input(neap_ctx *ctx, int level, int dtype, int weak, int device, int ndim, const int64_t *shape,
-                              int32_t *out);
+/* A placeholder. weak != 0: a number argument (ndim 0). `device`: the one that it is committed to, -1: none. `sharding`: how
+ * it lies on a mesh (mesh/mesh.h), 0: it does not. */
+NEAP_API int neap_trace_input(neap_ctx *ctx, int level, int dtype, int weak, int device, int sharding, int ndim,
+                              const int64_t *shape, int32_t *out);
 /* Closes the level (unless it fails: then it can be called again) and makes a program of its inputs, its effects and
  * `outputs` (which may also be arrays from outside or inputs). */
 NEAP_API int neap_trace_end(neap_ctx *ctx, int level, int n, const int32_t *outputs,

@@ -11,8 +11,13 @@
 
 static const int64_t PLAN_BYTES = 256 << 20;
 
+/* Is it there, whatever it was made of? What lies on a mesh is by its blocks. */
+static bool is_given(const neap_node *node) {
+    return node->buffer || (node->shards && !(node->flags & LAZY_ABSTRACT));
+}
+
 int lazy_region_children(neap_node *node, neap_node *const **children) {
-    if (node->buffer) {
+    if (is_given(node)) {
         *children = NULL;
         return 0;
     }
@@ -26,7 +31,7 @@ int lazy_region_children(neap_node *node, neap_node *const **children) {
 
 static int collect_push(neap_ctx *ctx, neap_node *node) {
     node->mark = ctx->epoch;
-    if (node->buffer || (node->nin == 0 && !lazy_is_view(node))) { /* nothing to follow */
+    if (is_given(node) || (node->nin == 0 && !lazy_is_view(node))) { /* nothing to follow */
         node->index = (uint32_t)ctx->order.n;
         return lazy_push(&ctx->order, node);
     }

@@ -80,15 +80,19 @@ static int replay_nodes(replay *r) {
     for (int64_t k = 0; k < r->program->nodes.n; k++) {
         neap_node *node = r->program->nodes.at[k];
         if (node->op == LAZY_OP_placeholder) {
-            r->now[k] = lazy_retain(r->inputs[(int)node->value]);
+            neap_node *input = r->inputs[(int)node->value];
+            r->now[k] = input ? lazy_retain(input) : NULL;
             continue;
         }
         if (!(node->flags & LAZY_ABSTRACT)) {
             r->now[k] = lazy_retain(node);
             continue;
         }
+        bool given = true;
         for (int a = 0; a < node->nin; a++)
-            in[a] = r->now[*link++];
+            given &= (in[a] = r->now[*link++]) != NULL;
+        if (!given)
+            continue;
         r->now[k] = lazy_is_effect(node) ? replay_effect(r, node, in) : lazy_node_again(r->ctx, node, in);
         if (!r->now[k])
             return neap_error_code();
@@ -115,8 +119,10 @@ static int replay_program(replay *r, neap_node **outputs) {
         status = start_prints(r);
     if (status == 0)
         status = replay_prints(r);
-    for (int64_t k = 0; k < r->program->outputs.n && status == 0; k++)
-        outputs[k] = lazy_retain(r->now[r->program->root_nodes.at[r->program->effect_roots + k]]);
+    for (int64_t k = 0; k < r->program->outputs.n && status == 0; k++) {
+        neap_node *node = r->now[r->program->root_nodes.at[r->program->effect_roots + k]];
+        outputs[k] = node ? lazy_retain(node) : NULL;
+    }
     return status;
 }
 

@@ -8,6 +8,7 @@
  *     or will have one when the program gets a plan, if it was traced in deferred mode.
  *  6. Effects come in their order, and their roots and the outputs are where `root_nodes` says.
  *  7. Views have a base, which is none without a buffer.
+ *  8. What lies on a mesh says how.
  */
 #include "lazy/verify.h"
 
@@ -17,6 +18,7 @@
 
 #include "lazy/attrs.h"
 #include "lazy/effect.h"
+#include "lazy/sharding.h"
 
 typedef struct verifier {
     const neap_program *program;
@@ -53,6 +55,8 @@ static int check_form(const verifier *v, const neap_node *node) {
         size *= node->shape[k];
     if (size != node->size)
         return wrong(v, "its shape has %lld elements, but its size is %lld", (long long)size, (long long)node->size);
+    if (lazy_is_meshed(node) != (node->shards != NULL))
+        return wrong(v, "it lies on a mesh, but does not say how");
     if (node->levels)
         return wrong(v, "it belongs to a level that is open, bits %#x", node->levels);
     return 0;
@@ -124,7 +128,7 @@ static int check_view(const verifier *v, const neap_node *node) {
 static int check_outer(const verifier *v, const neap_node *node) {
     const neap_node *read = lazy_is_view(node) && !node->buffer ? node->base : node;
     bool later = !v->program->plan && read->state != LAZY_READY;
-    if (!node->buffer && !later && !lazy_is_number(node) && !(node->flags & (LAZY_CONSTRUCTED | LAZY_DELETED)))
+    if (!node->buffer && !node->shards && !later && !lazy_is_number(node) && !(node->flags & (LAZY_CONSTRUCTED | LAZY_DELETED)))
         return wrong(v, "it was captured, but it has no value and is not made of constructors");
     return 0;
 }

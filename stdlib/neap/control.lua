@@ -438,9 +438,7 @@ local function scan(name, body, carry, xs, length, how, finish, counted)
     local count = 0
     local slices = trees.rebuild(name, xs, function(leaf)
         if no_arrays(leaf) then return leaf end
-        local shape = shape_of(leaf)
-        table.remove(shape, 1)
-        return Spec { dtype = array_info(leaf).dtype, shape = shape, device = device_of(leaf) }
+        return staging.part_spec(name, leaf, 0)
     end)
     local entry, own = trace_body(name, body, carry, {}, { n = counted and 0 or 1, slices }, finish)
     local inputs = carry_inputs(carry)

@@ -134,7 +134,8 @@ function forms.array_text(info)
     local extents = {}
     for k = 1, info.ndim do extents[k] = tostring(tonumber(info.shape[k - 1])) end
     local place = info.committed ~= 0 and "@" .. info.device or ""
-    return core.dtypes[info.dtype].name .. place .. "[" .. table.concat(extents, ",") .. "]"
+    local lies = info.sharding ~= 0 and core.sharding_text(info.sharding, info.ndim) or ""
+    return core.dtypes[info.dtype].name .. place .. "[" .. table.concat(extents, ",") .. "]" .. lies
 end
 
 local function constant_text(value)

@@ -78,32 +78,62 @@ end
 
 -- ---- Tracing --------------------------------------------------------------------------------------------------------
 
---- Of a trace's argument that is no array yet: { dtype = code, shape = {…}, device = number or nil }.
+--- Of a trace's argument that is no array yet: { dtype = code, shape = {…}, device = number or nil, sharding = number or
+-- nil }.
 local Spec = setmetatable({}, { __call = function(self, spec) return setmetatable(spec, self) end })
 
 local function is_input(leaf)
     return is_array(leaf) or type(leaf) == "number" or getmetatable(leaf) == Spec
 end
 
+local sharding_info, sharding_box = ffi.new("neap_sharding"), ffi.new("int32_t[1]")
+
+--- The sharding of the parts of an array along an axis (from 0), which must not be divided.
+local function sharding_of_parts(name, sharding, axis)
+    core.call(name, function() return C.neap_sharding_get(sharding, sharding_info) end)
+    local kept = 0
+    for k = 0, sharding_info.nsplit - 1 do
+        local at, by = sharding_info.split[2 * k], sharding_info.split[2 * k + 1]
+        if at ~= axis then
+            sharding_info.split[2 * kept], sharding_info.split[2 * kept + 1] = at > axis and at - 1 or at, by
+            kept = kept + 1
+        end
+    end
+    sharding_info.nsplit = kept
+    core.call(name, function() return C.neap_sharding_new(sharding_info, sharding_box) end)
+    return sharding_box[0]
+end
+
+--- The Spec of one part of an array along an axis (from 0).
+local function part_spec(name, x, axis)
+    local known, dims = array_info(x), {}
+    for k = 1, known.ndim do dims[k] = tonumber(known.shape[k - 1]) end
+    table.remove(dims, axis + 1)
+    local spec = Spec { dtype = known.dtype, shape = dims, device = known.committed ~= 0 and known.device or nil }
+    if known.sharding ~= 0 then spec.sharding = sharding_of_parts(name, known.sharding, axis) end
+    return spec
+end
+
 --- The placeholder for a leaf.
 local function placeholder(name, level, leaf)
     if type(leaf) == "number" then
         local f64 = core.dtype_codes.f64
-        return one_id(name, function() return C.neap_trace_input(ctx, level, f64, 1, -1, 0, nil, id_box) end)
+        return one_id(name, function() return C.neap_trace_input(ctx, level, f64, 1, -1, 0, 0, nil, id_box) end)
     end
     if getmetatable(leaf) == Spec then
         local dims = ffi.new("int64_t[?]", #leaf.shape + 1, leaf.shape)
         return one_id(name, function()
-            return C.neap_trace_input(ctx, level, leaf.dtype, 0, leaf.device or -1, #leaf.shape, dims, id_box)
+            return C.neap_trace_input(ctx, level, leaf.dtype, 0, leaf.device or -1, leaf.sharding or 0, #leaf.shape, dims,
+                                      id_box)
         end)
     end
     local known = array_info(leaf)
-    local dtype, weak, ndim = known.dtype, known.weak, known.ndim
+    local dtype, weak, ndim, sharding = known.dtype, known.weak, known.ndim, known.sharding
     local device = known.committed ~= 0 and known.device or -1
     local dims = ffi.new("int64_t[?]", ndim + 1)
     for k = 0, ndim - 1 do dims[k] = known.shape[k] end
     return one_id(name, function()
-        return C.neap_trace_input(ctx, level, dtype, weak, device, ndim, dims, id_box)
+        return C.neap_trace_input(ctx, level, dtype, weak, device, sharding, ndim, dims, id_box)
     end)
 end
 
@@ -279,8 +309,9 @@ staging.check_function, staging.positions_of = check_function, positions_of
 staging.trace, staging.run = trace, run
 staging.placeholder, staging.open_trace, staging.end_trace = placeholder, open_trace, end_trace
 staging.closed, staging.Spec, staging.SLOT, staging.fill_results = closed, Spec, SLOT, fill_results
+staging.part_spec = part_spec
 
 -- They run the user's functions, or loop over what those returned.
-for _, f in ipairs { inside, trace, closed, stand_in, run, take_results, fill_results } do jit.off(f) end
+for _, f in ipairs { inside, part_spec, trace, closed, stand_in, run, take_results, fill_results } do jit.off(f) end
 
 return staging

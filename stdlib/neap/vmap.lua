@@ -121,14 +121,6 @@ local function take_arguments(given, in_axes)
     end
 end
 
---- What one example of a leaf looks like.
-local function spec_of(leaf)
-    local dims = core.shape_of(leaf.array)
-    table.remove(dims, leaf.axis + 1)
-    local known = core.info(leaf.array)
-    return Spec { dtype = known.dtype, shape = dims, device = known.committed ~= 0 and known.device or nil }
-end
-
 -- ---- Results --------------------------------------------------------------------------------------------------------
 
 --- Puts the axes of out_axes beside the leaves of the results: numbers and booleans that are to have an axis become
@@ -187,7 +179,7 @@ local function map_examples(user_function, o, ...)
     local size = common_size(leaves, o.axis_size)
     local specs, arrays, places = {}, {}, nil
     for k, leaf in ipairs(leaves) do
-        specs[k] = spec_of(leaf)
+        specs[k] = staging.part_spec("vmap", leaf.array, leaf.axis)
         arrays[k] = leaf.axis == 0 and leaf.array or np.moveaxis(leaf.array, leaf.axis, 0)
     end
     if o.axis_name then -- the token of the axis, the index of the example, is a further input

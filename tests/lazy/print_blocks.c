@@ -9,7 +9,7 @@ static neap_program *identity(neap_ctx *ctx) {
     int32_t x = 0;
     int level = 0;
     CHECK_EQ(neap_trace_begin(ctx, 1, &level), 0);
-    CHECK_EQ(neap_trace_input(ctx, level, NEAP_DTYPE_F32, 0, -1, 0, NULL, &x), 0);
+    CHECK_EQ(neap_trace_input(ctx, level, NEAP_DTYPE_F32, 0, -1, 0, 0, NULL, &x), 0);
     CHECK_EQ(neap_trace_end(ctx, level, 1, &x, &program), 0);
     return program;
 }
@@ -27,7 +27,7 @@ static neap_program *outer(neap_ctx *ctx, neap_program *inner, int whole) {
                          .programs = &inner,
                          .attrs = (int64_t[]){NEAP_RULE_NONE, 1, 1, 0}};
     CHECK_EQ(neap_trace_begin(ctx, 1, &level), 0);
-    CHECK_EQ(neap_trace_input(ctx, level, NEAP_DTYPE_F32, 0, -1, 0, NULL, &x), 0);
+    CHECK_EQ(neap_trace_input(ctx, level, NEAP_DTYPE_F32, 0, -1, 0, 0, NULL, &x), 0);
     CHECK_EQ(neap_control_push(ctx, &call, 1, &x, &ids[0]), 0);
     CHECK_EQ(lazy_lookup_all(ctx, 1, &ids[0], &part), 0);
     neap_node *read = part->in[0];

@@ -10,7 +10,7 @@ enum { LEVELS = 60 };
 
 static int32_t input(neap_ctx *ctx, int level) {
     int32_t x = 0;
-    CHECK_EQ(neap_trace_input(ctx, level, NEAP_DTYPE_F32, 0, -1, 0, NULL, &x), 0);
+    CHECK_EQ(neap_trace_input(ctx, level, NEAP_DTYPE_F32, 0, -1, 0, 0, NULL, &x), 0);
     return x;
 }
 

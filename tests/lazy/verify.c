@@ -24,8 +24,8 @@ static void begin(fixture *f) {
     int level;
     int32_t x, k;
     CHECK_EQ(neap_trace_begin(ctx, 0, &level), 0);
-    CHECK_EQ(neap_trace_input(ctx, level, NEAP_DTYPE_F32, 0, -1, 2, (int64_t[]){2, 3}, &x), 0);
-    CHECK_EQ(neap_trace_input(ctx, level, NEAP_DTYPE_F64, 1, -1, 0, NULL, &k), 0);
+    CHECK_EQ(neap_trace_input(ctx, level, NEAP_DTYPE_F32, 0, -1, 0, 2, (int64_t[]){2, 3}, &x), 0);
+    CHECK_EQ(neap_trace_input(ctx, level, NEAP_DTYPE_F64, 1, -1, 0, 0, NULL, &k), 0);
     int32_t scaled = op(ctx, LAZY_OP_multiply, 2, (int32_t[]){x, k}, 0, NULL);
     int32_t sum = op(ctx, LAZY_OP_sum, 1, &scaled, 2, (int64_t[]){2, 0});
     int32_t iota = op(ctx, LAZY_OP_iota, 0, NULL, 2, (int64_t[]){3, NEAP_DTYPE_F32});

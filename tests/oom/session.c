@@ -244,7 +244,7 @@ static void trace(session *s) {
     int32_t w = square(s), x = placed(s, square(s)), in = 0, out = 0;
     if (s->status || !ended(s, neap_trace_begin(s->ctx, 0, &level)))
         return;
-    in = kept(s, neap_trace_input(s->ctx, level, NEAP_DTYPE_F32, 0, 0, 2, (int64_t[]){2, 2}, &in), &in);
+    in = kept(s, neap_trace_input(s->ctx, level, NEAP_DTYPE_F32, 0, 0, 0, 2, (int64_t[]){2, 2}, &in), &in);
     int32_t y = sum(s, op2(s, LAZY_OP_multiply, call_back(s, in), scaled(s, w, 2)));
     print(s, in);
     if (s->status == 0)
@@ -274,7 +274,7 @@ static void defer(session *s) {
     expect(s, z, 4 + 14 + 36 + 76);
     if (s->status || !ended(s, neap_trace_begin(s->ctx, 0, &level)))
         return;
-    in = kept(s, neap_trace_input(s->ctx, level, NEAP_DTYPE_F32, 0, -1, 2, (int64_t[]){2, 2}, &in), &in);
+    in = kept(s, neap_trace_input(s->ctx, level, NEAP_DTYPE_F32, 0, -1, 0, 2, (int64_t[]){2, 2}, &in), &in);
     neap_ports inputs = {.n = 1, .ids = &x, .names = (const char *[]){"x"}};
     neap_ports outputs = {.n = 1, .ids = &z, .names = (const char *[]){"z"}};
     neap_program *program = NULL;
@@ -306,7 +306,7 @@ static void batch(session *s) {
     neap_program *program = NULL;
     if (s->status || !ended(s, neap_trace_begin(s->ctx, 1, &level)))
         return;
-    in = kept(s, neap_trace_input(s->ctx, level, NEAP_DTYPE_F32, 0, -1, 2, (int64_t[]){2, 2}, &in), &in);
+    in = kept(s, neap_trace_input(s->ctx, level, NEAP_DTYPE_F32, 0, -1, 0, 2, (int64_t[]){2, 2}, &in), &in);
     s->unordered = 1;
     int32_t places = op(s, LAZY_OP_astype, 1, &in, 1, (int64_t[]){NEAP_DTYPE_I32});
     int32_t taken = op(s, LAZY_OP_take, 2, (int32_t[]){in, places}, 1, (int64_t[]){0});
