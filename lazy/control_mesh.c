@@ -463,7 +463,7 @@ static int record_apart(spreading *s, neap_node **blocks, bool *whole) {
     neap_program **programs = calloc((size_t)count + 1, sizeof *programs);
     int status = programs ? cut_programs(s, programs, whole) : out_of_memory();
     for (int j = 0; j < apart->nblocks && status == 0 && *whole; j++) {
-        status = list_inputs(s, apart->position[j], apart->home[j], s->lowered[0]->nout);
+        status = list_inputs(s, apart->position[j], lazy_home(s->ctx, apart->home[j]), s->lowered[0]->nout);
         if (status == 0)
             status = (blocks[j] = record_blocks(s, programs + j * n)) ? 0 : neap_error_code();
     }
@@ -561,7 +561,7 @@ int lazy_part_spread(lazy_spread *g) {
         neap_node *made = node->shards->blocks[lazy_sharding_block(control->apart, lies->position[b])];
         neap_node *part = lazy_arena(
             g->ctx, lazy_control_result(g->ctx, made, lazy_control_of(made)->joined ? first + b : k));
-        part = part ? lazy_build_place(g->ctx, part, lies->home[b]) : NULL;
+        part = part ? lazy_build_place(g->ctx, part, lazy_home(g->ctx, lies->home[b])) : NULL;
         if (part)
             g->node->shards->blocks[b] = lazy_retain(part);
         else

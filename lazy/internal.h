@@ -16,6 +16,7 @@
 
 typedef struct lazy_effect lazy_effect; /* a print or a callback inside a trace: effect.h */
 typedef struct lazy_callback lazy_callback;
+struct lazy_sharding; /* sharding.h */
 
 typedef struct lazy_frame { /* an open callback */
     neap_request *request;

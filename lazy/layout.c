@@ -31,7 +31,8 @@ const lazy_sharding *lazy_sharding_joined(const lazy_sharding *sharding) {
 const lazy_sharding *lazy_sharding_whole(const lazy_sharding *of) {
     lazy_sharding like = *of;
     memset(like.split, 0, sizeof like.split);
-    like.varies = like.differs = 0;
+    like.varies = of->unchecked;
+    like.differs = 0;
     return lazy_sharding_intern(&like);
 }
 

@@ -33,6 +33,13 @@ bool lazy_spreads(const neap_ctx *ctx, const neap_node *in) {
     return innermost >= 0 && ctx->levels[innermost].lowers;
 }
 
+int lazy_home(const neap_ctx *ctx, int home) {
+    int level = ctx->nlevels - 1;
+    while (level >= 0 && !ctx->levels[level].lowers)
+        level--;
+    return level >= 0 && ctx->levels[level].homeless ? -1 : home;
+}
+
 static lazy_result aval_of(const neap_node *node) {
     lazy_result aval = {.dtype = node->dtype, .ndim = node->ndim};
     memcpy(aval.shape, node->shape, node->ndim * sizeof *node->shape);

@@ -43,6 +43,8 @@ neap_node *lazy_node_of_blocks(neap_ctx *ctx, const lazy_result *aval, const laz
                                neap_node *const *blocks);
 /* May blocks be recorded of this input? Of what belongs to a trace, only in one that lowers. */
 bool lazy_spreads(const neap_ctx *ctx, const neap_node *in);
+/* The device that a block belongs to, whose home is this: in the bodies of control flow none. */
+int lazy_home(const neap_ctx *ctx, int home);
 /* How many blocks a value has that lies so; an ordinary one (NULL) is one. Block k of a node. */
 static inline int32_t lazy_block_count(const lazy_sharding *sharding) {
     return sharding ? sharding->nblocks : 1;

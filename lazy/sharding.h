@@ -138,6 +138,9 @@ typedef struct lazy_mesh_room {
     int (*whole)(neap_ctx *ctx, neap_node *node, neap_node **out);
     /* A node (ordinary or meshed) as an array that lies as `like` does; BORROWED from the arena. */
     neap_node *(*moved)(neap_ctx *ctx, neap_node *node, const lazy_sharding *like);
+    /* The same, where `like` has manual axes too: it enters the body, varies as `like` does, is divided as it is. It may differ
+     * over less. */
+    neap_node *(*fitted)(neap_ctx *ctx, neap_node *node, const lazy_sharding *like);
 } lazy_mesh_room;
 extern const lazy_mesh_room lazy_mesh_hooks; /* mesh/spmd.c */
 

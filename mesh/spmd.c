@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "mesh/auto.h"
+#include "lazy/lower.h"
 #include "mesh/internal.h"
 
 /* ---- Values by block ---------------------------------------------------------------------------------------------- */
@@ -32,7 +33,7 @@ neap_node *mesh_block_at(const mesh_value *value, int position) {
 }
 
 neap_node *mesh_at_home(neap_ctx *ctx, neap_node *node, int home) {
-    return lazy_build_place(ctx, node, home);
+    return lazy_build_place(ctx, node, lazy_home(ctx, home));
 }
 
 int mesh_regroup(neap_ctx *ctx, const mesh_value *value, const lazy_sharding *to, neap_node **blocks) {
@@ -318,16 +319,16 @@ static int record_partial(neap_ctx *ctx, neap_node *node, const mesh_call *call)
 }
 
 /* May blocks be recorded: do all meshed inputs have some, and have the others a value? */
-static bool inputs_have_blocks(const neap_node *node) {
+static bool inputs_spread(const neap_ctx *ctx, const neap_node *node) {
     bool all = true;
     for (int k = 0; k < node->nin; k++)
-        all &= lazy_is_meshed(node->in[k]) ? lazy_has_blocks(node->in[k]) : !(node->in[k]->flags & LAZY_ABSTRACT);
+        all &= lazy_spreads(ctx, node->in[k]);
     return all;
 }
 
 static int spread(neap_ctx *ctx, neap_node *node, const mesh_call *call) {
     const lazy_op *row = lazy_node_op(node);
-    lazy_spread g = {.ctx = ctx, .node = node, .sharding = call->result, .blocks = inputs_have_blocks(node)};
+    lazy_spread g = {.ctx = ctx, .node = node, .sharding = call->result, .blocks = inputs_spread(ctx, node)};
     if (row->spread)
         return row->spread(&g);
     int status = lazy_spread_begin(&g);
@@ -435,4 +436,19 @@ static neap_node *moved(neap_ctx *ctx, neap_node *node, const lazy_sharding *lik
     return !node || like->manual ? node : mesh_moved(ctx, node, like);
 }
 
-const lazy_mesh_room lazy_mesh_hooks = {.record = mesh_record, .finish = finish, .whole = whole, .moved = moved};
+static neap_node *fitted(neap_ctx *ctx, neap_node *node, const lazy_sharding *like) {
+    if (like->manual)
+        node = mesh_vary(ctx, node, like);
+    if (!node)
+        return NULL;
+    const lazy_sharding *is = lazy_sharding_of(node);
+    lazy_sharding to = is ? *is : mesh_plain(like->mesh);
+    if (is && memcmp(is->split, like->split, sizeof is->split) == 0)
+        return node;
+    memcpy(to.split, like->split, sizeof to.split);
+    const lazy_sharding *divided = lazy_sharding_intern(&to);
+    return divided ? mesh_moved(ctx, node, divided) : NULL;
+}
+
+const lazy_mesh_room lazy_mesh_hooks = {
+    .record = mesh_record, .finish = finish, .whole = whole, .moved = moved, .fitted = fitted};
