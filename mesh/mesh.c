@@ -1,6 +1,7 @@
 /* mesh.c: the public functions of the mesh room (mesh.h has their contracts). */
 #include <string.h>
 
+#include "lazy/lower.h"
 #include "mesh/internal.h"
 
 /* ---- Meshes and shardings ------------------------------------------------------------------------------------------ */
@@ -88,6 +89,14 @@ int neap_sharding_get(int32_t number, neap_sharding *out) {
             out->split[2 * out->nsplit] = a;
             out->split[2 * out->nsplit++ + 1] = s->split[a][k] - 1;
         }
+    return 0;
+}
+
+int neap_sharding_text(int32_t number, int ndim, char *text, size_t capacity) {
+    const lazy_sharding *sharding = lazy_sharding_get(number);
+    if (!sharding || capacity == 0)
+        return NEAP_E_ARGUMENT;
+    lazy_sharding_text(sharding, ndim, text, capacity);
     return 0;
 }
 

@@ -30,6 +30,8 @@ typedef struct neap_sharding {
 } neap_sharding;
 NEAP_API int neap_sharding_new(const neap_sharding *what, int32_t *out);
 NEAP_API int neap_sharding_get(int32_t number, neap_sharding *out);
+/* "{i,-}": the axes that divide each of ndim axes; "{V:i,j}": those of a body that it varies over. Cut to `capacity`. */
+NEAP_API int neap_sharding_text(int32_t number, int ndim, char *text, size_t capacity);
 
 /* The sharding of an array; 0: it is an ordinary one. */
 NEAP_API int neap_array_sharding(neap_ctx *ctx, int32_t id, int32_t *out);

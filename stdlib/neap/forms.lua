@@ -128,13 +128,19 @@ end
 
 -- ---- In words -------------------------------------------------------------------------------------------------------
 
---- What the core knows of an array in a few letters: "f32[2,3]", "number", "f32[2]@1".
+local text_room = ffi.new("char[256]")
+
+--- What the core knows of an array in a few letters: "f32[2,3]", "number", "f32[2]@1", "f32[8,4]{i,-}".
 function forms.array_text(info)
     if info.weak ~= 0 then return "number" end
     local extents = {}
     for k = 1, info.ndim do extents[k] = tostring(tonumber(info.shape[k - 1])) end
     local place = info.committed ~= 0 and "@" .. info.device or ""
-    local lies = info.sharding ~= 0 and core.sharding_text(info.sharding, info.ndim) or ""
+    local lies = ""
+    if info.sharding ~= 0 then
+        core.C.neap_sharding_text(info.sharding, info.ndim, text_room, ffi.sizeof(text_room))
+        lies = ffi.string(text_room)
+    end
     return core.dtypes[info.dtype].name .. place .. "[" .. table.concat(extents, ",") .. "]" .. lies
 end
 
