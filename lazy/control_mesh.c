@@ -115,7 +115,8 @@ static int first_types(settling *s, int nin, neap_node *const *in) {
 static bool must_fit(const lazy_sharding *is, const lazy_sharding *to) {
     if (is == to || !to)
         return false;
-    return !is || is->manual != to->manual || is->varies != to->varies || memcmp(is->split, to->split, sizeof is->split);
+    return !is || is->manual != to->manual || is->varies != to->varies ||
+           memcmp(is->split, to->split, sizeof is->split);
 }
 
 /* The program on inputs of other types. With `lies`, its outputs are made to lie so. */
@@ -300,8 +301,7 @@ int lazy_control_settle(neap_ctx *ctx, const lazy_control *control, int nin, nea
         status = to[j] ? 0 : neap_error_code();
     }
     if (status == 0)
-        status =
-            lazy_control_new(control->shape.op, control->nprograms, s.programs, nattrs, attrs, nin, to, out);
+        status = lazy_control_new(control->shape.op, control->nprograms, s.programs, nattrs, attrs, nin, to, out);
     if (status == 0 && (status = describe(&s, *out)) != 0)
         lazy_control_release(*out);
     while (made-- > 0)
@@ -483,20 +483,20 @@ static int refuse_split_minds(const spreading *s, const lazy_sharding *decides) 
             strncat(names, "'", sizeof names - strlen(names) - 1);
         }
     bool loop = s->control->shape.op == LAZY_OP_while_loop;
-    return neap_error(NEAP_E_ARGUMENT,
-                      "%s: the %s differs between devices along %s, but %s: devices that go different ways would wait for "
-                      "each other; combine it first, as in np.pmax",
-                      lazy_ops[s->control->shape.op]->name, loop ? "condition" : "index", names,
-                      s->control->effects ? "the functions have effects, whose order is one for all devices"
-                                          : "the functions exchange data between them");
+    return neap_error(
+        NEAP_E_ARGUMENT,
+        "%s: the %s differs between devices along %s, but %s: devices that go different ways would wait for "
+        "each other; combine it first, as in np.pmax",
+        lazy_ops[s->control->shape.op]->name, loop ? "condition" : "index", names,
+        s->control->effects ? "the functions have effects, whose order is one for all devices"
+                            : "the functions exchange data between them");
 }
 
 static int record_joined(spreading *s, neap_node **blocks) {
     const lazy_control *control = s->control;
-    const lazy_sharding *decides = control->shape.op == LAZY_OP_cond ? control->lies[0]
-                                   : control->shape.op == LAZY_OP_while_loop
-                                       ? s->lowered[0]->lies[s->lowered[0]->nin]
-                                       : NULL;
+    const lazy_sharding *decides = control->shape.op == LAZY_OP_cond         ? control->lies[0]
+                                   : control->shape.op == LAZY_OP_while_loop ? s->lowered[0]->lies[s->lowered[0]->nin]
+                                                                             : NULL;
     if (decides && decides->distinct)
         return refuse_split_minds(s, decides);
     int n = bodies_of(control), status = list_inputs(s, -1, -1, s->lowered[0]->program->outputs.n);
@@ -559,8 +559,8 @@ int lazy_part_spread(lazy_spread *g) {
         first += control->lies[nin + r]->nblocks;
     for (int32_t b = 0; b < lies->nblocks && status == 0 && g->blocks; b++) {
         neap_node *made = node->shards->blocks[lazy_sharding_block(control->apart, lies->position[b])];
-        neap_node *part = lazy_arena(
-            g->ctx, lazy_control_result(g->ctx, made, lazy_control_of(made)->joined ? first + b : k));
+        neap_node *part =
+            lazy_arena(g->ctx, lazy_control_result(g->ctx, made, lazy_control_of(made)->joined ? first + b : k));
         part = part ? lazy_build_place(g->ctx, part, lazy_home(g->ctx, lies->home[b])) : NULL;
         if (part)
             g->node->shards->blocks[b] = lazy_retain(part);

@@ -9,14 +9,14 @@ typedef struct lazy_gift { /* the inputs that a run is given */
     int64_t n;
     const int32_t *inputs; /* positions */
     const int32_t
-        *leaf_of;        /* the slots of the plan that stand for them; -1: no step reads it, or it is a result itself */
-    int32_t *slots;      /* room for n: the slots whose memory the run may take … */
-    int64_t nslots;      /* … and how many there are */
+        *leaf_of;   /* the slots of the plan that stand for them; -1: no step reads it, or it is a result itself */
+    int32_t *slots; /* room for n: the slots whose memory the run may take … */
+    int64_t nslots; /* … and how many there are */
     neap_node *const *owners; /* whose blocks the arrays are (lower.c): they are given too; NULL: of nobody */
-    int32_t site;        /* of the call, for those who use the arrays later */
-    neap_node **gone;    /* room for n: what the arrays' handles name afterwards. OWNED until lazy_gift_close */
-    int64_t taken;       /* outcome: how many gave their memory, … */
-    bool begun;          /* the run was pushed */
+    int32_t site;             /* of the call, for those who use the arrays later */
+    neap_node **gone;         /* room for n: what the arrays' handles name afterwards. OWNED until lazy_gift_close */
+    int64_t taken;            /* outcome: how many gave their memory, … */
+    bool begun;               /* the run was pushed */
     int32_t kept, which; /* … and why the last one that did not kept it, NEAP_KEPT_…, and its place among the n */
 } lazy_gift;
 

@@ -83,7 +83,8 @@ static neap_node *spread_input(lowering *l, const neap_node *like) {
 
 static neap_node *plain_input(lowering *l, const neap_node *like) {
     lazy_result aval = aval_of(like);
-    neap_node *node = lazy_placeholder(l->ctx, l->level, &aval, like->flags & LAZY_WEAK, l->placed ? like->device : -1, NULL);
+    neap_node *node =
+        lazy_placeholder(l->ctx, l->level, &aval, like->flags & LAZY_WEAK, l->placed ? like->device : -1, NULL);
     return node ? lazy_retain(node) : NULL;
 }
 

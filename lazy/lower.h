@@ -17,11 +17,11 @@
 #include "lazy/sharding.h"
 
 typedef struct lazy_lowered {
-    neap_program *program;       /* ordinary; its inputs and outputs are the blocks of those of the other, in order */
-    int64_t nin, nout;           /* of the other, … */
-    const lazy_sharding **lies;  /* … which lie so: inputs, then outputs; NULL: ordinary, one block */
-    int32_t *first;              /* by input, then output: its first block; after each group, where it ends */
-    int32_t *leaf_of;            /* by block of the inputs: see lazy_gift */
+    neap_program *program;      /* ordinary; its inputs and outputs are the blocks of those of the other, in order */
+    int64_t nin, nout;          /* of the other, … */
+    const lazy_sharding **lies; /* … which lie so: inputs, then outputs; NULL: ordinary, one block */
+    int32_t *first;             /* by input, then output: its first block; after each group, where it ends */
+    int32_t *leaf_of;           /* by block of the inputs: see lazy_gift */
 } lazy_lowered;
 
 /* ---- lower.c ------------------------------------------------------------------------------------------------------ */

@@ -26,9 +26,9 @@ struct neap_program {
     int32_t captures;
     bool meshed;                  /* some of its values lie on a mesh: then it has no plan itself, … */
     struct lazy_lowered *lowered; /* … but what is run for it (lower.h); NULL until somebody needs that */
-    uint64_t runs; /* of its plan, which others may share */
-    uint32_t walk; /* the walk over programs inside each other that met it last (ctx->walk), … */
-    int32_t place; /* … and what that notes of it, so that it looks into each only once */
+    uint64_t runs;                /* of its plan, which others may share */
+    uint32_t walk;                /* the walk over programs inside each other that met it last (ctx->walk), … */
+    int32_t place;                /* … and what that notes of it, so that it looks into each only once */
 };
 
 /* program.c */

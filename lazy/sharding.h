@@ -65,8 +65,9 @@ typedef struct lazy_sharding {
 
 typedef struct lazy_shards {
     const lazy_sharding *sharding;
-    neap_node *whole;    /* put together for the host; one reference, or NULL */
-    int32_t note, past;  /* texts (lazy_site_text): what its op did about where data lies, lines of what those before did */
+    neap_node *whole; /* put together for the host; one reference, or NULL */
+    int32_t note,
+        past; /* texts (lazy_site_text): what its op did about where data lies, lines of what those before did */
     neap_node *blocks[]; /* sharding->nblocks, one reference each; all NULL in a trace */
 } lazy_shards;
 

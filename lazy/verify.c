@@ -128,7 +128,8 @@ static int check_view(const verifier *v, const neap_node *node) {
 static int check_outer(const verifier *v, const neap_node *node) {
     const neap_node *read = lazy_is_view(node) && !node->buffer ? node->base : node;
     bool later = !v->program->plan && read->state != LAZY_READY;
-    if (!node->buffer && !node->shards && !later && !lazy_is_number(node) && !(node->flags & (LAZY_CONSTRUCTED | LAZY_DELETED)))
+    if (!node->buffer && !node->shards && !later && !lazy_is_number(node) &&
+        !(node->flags & (LAZY_CONSTRUCTED | LAZY_DELETED)))
         return wrong(v, "it was captured, but it has no value and is not made of constructors");
     return 0;
 }

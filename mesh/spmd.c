@@ -14,8 +14,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "mesh/auto.h"
 #include "lazy/lower.h"
+#include "mesh/auto.h"
 #include "mesh/internal.h"
 
 /* ---- Values by block ---------------------------------------------------------------------------------------------- */

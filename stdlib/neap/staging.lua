@@ -78,8 +78,8 @@ end
 
 -- ---- Tracing --------------------------------------------------------------------------------------------------------
 
---- Of a trace's argument that is no array yet: { dtype = code, shape = {…}, device = number or nil, sharding = number or
--- nil }.
+--- Of a trace's argument that is no array yet: { dtype = code, shape = {…}, device = number or nil,
+-- sharding = number or nil }.
 local Spec = setmetatable({}, { __call = function(self, spec) return setmetatable(spec, self) end })
 
 local function is_input(leaf)
@@ -123,8 +123,8 @@ local function placeholder(name, level, leaf)
     if getmetatable(leaf) == Spec then
         local dims = ffi.new("int64_t[?]", #leaf.shape + 1, leaf.shape)
         return one_id(name, function()
-            return C.neap_trace_input(ctx, level, leaf.dtype, 0, leaf.device or -1, leaf.sharding or 0, #leaf.shape, dims,
-                                      id_box)
+            local device, sharding = leaf.device or -1, leaf.sharding or 0
+            return C.neap_trace_input(ctx, level, leaf.dtype, 0, device, sharding, #leaf.shape, dims, id_box)
         end)
     end
     local known = array_info(leaf)
