@@ -50,11 +50,12 @@ local function display(...)
     np.effects_barrier()
 end
 
---- Runs a command and shows its values. Raises its error.
-function repl.run(text)
+--- Runs a command and shows its values. Raises its error. `environment`: where its names are, if not the globals.
+function repl.run(text, environment)
     local chunk, what = compile(text)
     if not chunk then error(what, 0) end
     hint_local(text)
+    if environment then setfenv(chunk, environment) end
     sites.enter(CHUNK:sub(2))
     if what then
         display(chunk())

@@ -87,7 +87,10 @@ function fields.ndim(x) return array_info(x).ndim end
 function fields.size(x) return tonumber(array_info(x).size) end
 function fields.dtype(x) return dtype_of(x).name end
 function fields.device(x) return np.devices()[array_info(x).device + 1] end
-function fields.sharding() return nil end -- one device holds the whole array
+function fields.sharding(x) return require("neap.sharding").of_array(x) end -- nil: one device holds the whole array
+
+--- x:addressable_shards(): what each device of this process holds of an array that lies on a mesh.
+function methods.addressable_shards(x) return require("neap.sharding").addressable_shards(x) end
 
 --- An axis in [-ndim, ndim) as one in [0, ndim).
 function core.axis(name, axis, ndim)

@@ -196,6 +196,18 @@ function np.debug.verify(program)
     return program
 end
 
+--- np.debug.visualize_array_sharding(x, {format="text", path=…}): a picture of which device holds which part of an
+-- array that lies on a mesh: a text, or with {format="svg"} an SVG; returned, and written to the file of `path`.
+function np.debug.visualize_array_sharding(x, given)
+    return require("neap.sharding_picture").of_array(x, given)
+end
+
+--- np.debug.visualize_sharding(shape, sharding, {format="text", path=…}): the same for an array of a shape that would
+-- lie so: sharding is x.sharding or np.NamedSharding(mesh, spec).
+function np.debug.visualize_sharding(shape, sharding, given)
+    return require("neap.sharding_picture").of_sharding(shape, sharding, given)
+end
+
 --- np.debug.sleep(x, ms): x itself, ms milliseconds after it is there: an operation that takes time, for tests.
 function np.debug.sleep(x, ms)
     x = coerce("debug.sleep", 1, x)

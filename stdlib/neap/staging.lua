@@ -24,16 +24,32 @@ local function pack(...)
     return { n = select("#", ...), ... }
 end
 
+local function open_trace(context, box)
+    return C.neap_trace_begin(context, 0, box)
+end
+
+local function open_closed(context, box)
+    return C.neap_trace_begin(context, 1, box)
+end
+
+--- Whether a trace is open around the code that runs now.
+function staging.tracing()
+    return core.frame().traces > 0
+end
+
 --- Opens a level, runs body(level), closes it, and passes on the body's results or its error. `undo` runs in both
 -- cases.
 local function inside(name, open, body, undo)
     local rc = open(ctx, level_box)
     if rc < 0 then core.raise_status(rc, name) end
     local level = level_box[0]
-    local levels = core.frame().levels
+    local frame, traces = core.frame(), (open == open_trace or open == open_closed) and 1 or 0
+    local levels = frame.levels
     levels[#levels + 1] = coroutine.running() or "main"
+    frame.traces = frame.traces + traces
     local results = pack(pcall(body, level))
     levels[#levels] = nil
+    frame.traces = frame.traces - traces
     C.neap_level_end(ctx, level) -- already closed after a complete trace: then this changes nothing
     if undo then undo() end
     if not results[1] then error(results[2], 0) end
@@ -171,14 +187,6 @@ local function fill_results(name, template, arrays)
         end)
     end
     return unpack(results, 1, template.n)
-end
-
-local function open_trace(context, box)
-    return C.neap_trace_begin(context, 0, box)
-end
-
-local function open_closed(context, box)
-    return C.neap_trace_begin(context, 1, box)
 end
 
 local program_box = ffi.new("neap_program *[1]")

@@ -37,9 +37,9 @@ core.attrs = attrs -- callers of record1, record2 and recordn fill it from 0
 
 --- Where the code that runs now stands. depth: open callbacks; coroutine: the one ("main" outside of all) in which the
 -- innermost of them began; levels: the same for the gradients, traces and deferred modes that were opened since,
--- outermost first; swaps: of the traces among these, { suspend, resume }: they put variables back to what they are
--- outside of the trace, and undo that.
-local frame = { depth = 0, levels = {}, swaps = {} }
+-- outermost first; traces: how many of them are traces; swaps: of these, { suspend, resume }: they put variables back
+-- to what they are outside of the trace, and undo that.
+local frame = { depth = 0, levels = {}, traces = 0, swaps = {} }
 
 --- The frame of the code that runs now.
 function core.frame()
@@ -85,7 +85,8 @@ local function call_callee(callee, arrays)
     ffi.copy(kept.info, info_box, ffi.sizeof(kept.info))
     ffi.copy(kept.attrs, attrs, ffi.sizeof(kept.attrs))
     for k = #outer.swaps, 1, -1 do outer.swaps[k].suspend() end
-    frame = { depth = outer.depth + 1, coroutine = coroutine.running() or "main", levels = {}, swaps = {} }
+    frame = { depth = outer.depth + 1, coroutine = coroutine.running() or "main", levels = {}, traces = 0,
+              swaps = {} }
     local ok, problem = pcall(callee, arrays)
     frame = outer
     for k = 1, #outer.swaps do outer.swaps[k].resume() end
