@@ -141,12 +141,8 @@ end
 local ORDINARY = { manual = 0, varies = 0, differs = 0, split = {} }
 
 --- An array as the blocks that the body sees; `split` and `bits`: the axes of its spec.
-local function enter(x, split, bits, c, path)
+local function enter(x, split, bits, c)
     local lies = layout_of(x) or ORDINARY
-    if band(lies.manual, bnot(c.outer)) ~= 0 or lies.manual ~= 0 and lies.mesh ~= c.mesh then
-        raise(NAME, "%s is a block of a np.shard_map over mesh axes %s whose body has ended, or that is another one: "
-              .. "return it from that body, and take the result", path, names_text(lies.mesh, lies.manual))
-    end
     local dims = core.shape_of(x)
     local own = lies.mesh == c.mesh and lies.split or {}
     local whole = drop_uneven(joined_split(#dims, split, own, c.all), split, dims, c.mesh)
@@ -163,7 +159,7 @@ end
 local function leave(x, split, bits, c, path, what, spec)
     local lies = layout_of(x)
     if lies and lies.manual ~= c.all then
-        x = enter(x, {}, 0, c, path)
+        x = enter(x, {}, 0, c)
         lies = layout_of(x)
     end
     lies = lies or ORDINARY
@@ -200,24 +196,25 @@ local function enter_arguments(user_function, specs, given, c)
     for k = 1, given.n do
         trees.with_prefix(NAME, "in_specs", given[k], specs_of(specs, k), argument_name(user_function, k),
                           function(leaf, spec, path)
-            local plan = { path = path }
+            local plan = {}
             plans[#plans + 1] = plan
             if leaf == nil and spec == nil then return end
             local what = spec_name("in_specs", specs, spec, path)
             if not is_array(leaf) or is_number(leaf) and spec.n == 0 then return check_plain(leaf, spec, what, path) end
+            shardings.check_open(NAME, leaf, path, c.mesh, c.outer)
             problems[#problems + 1] = shardings.misfit(path, core.shape_of(leaf), what, spec, c.mesh, true)
             plan.split, plan.bits = shardings.axes_of(NAME, what, spec, c.mesh)
         end)
     end
     if problems[1] then
-        raise(NAME, "%s", #problems == 1 and problems[1] or "\n  " .. table.concat(problems, "\n  "))
+        raise(NAME, "%s%s", #problems > 1 and "arguments do not fit:\n  " or "", table.concat(problems, "\n  "))
     end
     local arguments, at = { n = given.n }, 0
     for k = 1, given.n do
         arguments[k] = trees.rebuild(NAME, given[k], function(leaf)
             at = at + 1
             local plan = plans[at]
-            return plan.split and enter(leaf, plan.split, plan.bits, c, plan.path) or leaf
+            return plan.split and enter(leaf, plan.split, plan.bits, c) or leaf
         end)
     end
     return arguments
@@ -234,7 +231,9 @@ local function leave_results(specs, results, c)
             if not is_array(leaf) or is_number(leaf) and spec.n == 0 then
                 return check_plain(leaf, spec, what, path .. " of " .. c.body)
             end
-            local problem = shardings.misfit(path .. " of " .. c.body, core.shape_of(leaf), what, spec, c.mesh, false)
+            shardings.check_open(NAME, leaf, path .. " of " .. c.body, c.mesh, c.all)
+            local owner = path .. " of " .. c.body
+            local problem = shardings.misfit(owner, core.shape_of(leaf), what, spec, c.mesh, false)
             if problem then raise(NAME, "%s", problem) end
             local split, bits = shardings.axes_of(NAME, what, spec, c.mesh)
             return leave(leaf, split, bits, c, path, what, spec)

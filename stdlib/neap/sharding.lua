@@ -10,12 +10,13 @@
 local ffi = require "ffi"
 local bit = require "bit"
 local core = require "neap.core"
+local axes = require "neap.axes"
 local meshes = require "neap.mesh"
 local trees = require "neap.trees"
 
 local np, C, ctx = core.np, core.C, core.ctx
 local raise, bad_argument, describe = core.raise, core.bad_argument, core.describe
-local band, bor, lshift = bit.band, bit.bor, bit.lshift
+local band, bor, bnot, lshift = bit.band, bit.bor, bit.bnot, bit.lshift
 local select, tostring, type = select, tostring, type
 
 local shardings = {}
@@ -152,6 +153,16 @@ function shardings.names_text(mesh, bits)
     return table.concat(list, ", ")
 end
 
+--- Raises if an array is a block of a body that does not run here, where the axes in the bits `manual` of a mesh are
+-- manual. Returns the array's layout, or nil.
+function shardings.check_open(name, x, what, mesh, manual)
+    local lies = layout_of(x)
+    if not lies or lies.manual == 0 then return lies end
+    if lies.mesh == mesh and band(lies.manual, bnot(manual)) == 0 then return lies end
+    raise(name, "%s is a block over mesh axes %s of a np.shard_map whose body has ended: return it from the body, and "
+          .. "use the result", what, shardings.names_text(lies.mesh, lies.manual))
+end
+
 --- The axes of a spec on a mesh: by axis of the array a list, and the bits of all of them. Raises unless they are axes
 -- of the mesh. `what` is the spec in messages.
 function shardings.axes_of(name, what, spec, mesh)
@@ -179,16 +190,16 @@ function shardings.misfit(owner, dims, what, spec, mesh, counts)
             spec.n == 1 and "y" or "ies")
     end
     for k = 1, counts and spec.n or 0 do
-        local parts, axes = 1, {}
+        local parts, named = 1, {}
         for place, axis in ipairs(spec.names[k]) do
             parts = parts * mesh.shape[axis]
-            axes[place] = ("'%s' (of size %d)"):format(axis, mesh.shape[axis])
+            named[place] = ("'%s' (of size %d)"):format(axis, mesh.shape[axis])
         end
         if dims[k] % parts ~= 0 then
             return ("%s has shape %s, and %s is %s, which divides array axis %d (of size %d) by mesh ax%s %s, but %d "
                     .. "does not divide %d evenly"):format(
-                owner, core.shape_text(dims), what, tostring(spec), k - 1, dims[k], #axes == 1 and "is" or "es",
-                table.concat(axes, " and "), parts, dims[k])
+                owner, core.shape_text(dims), what, tostring(spec), k - 1, dims[k], #named == 1 and "is" or "es",
+                table.concat(named, " and "), parts, dims[k])
         end
     end
     return nil
@@ -206,7 +217,7 @@ end
 
 --- An array on a mesh as a spec says. Inside shard_map over some of its axes, the others may be named.
 local function lay_out(name, x, mesh, spec, owner, what)
-    local lies = layout_of(x)
+    local lies = shardings.check_open(name, x, owner, axes.mesh())
     local split, bits = shardings.axes_of(name, what, spec, mesh)
     local problem = shardings.misfit(owner, core.shape_of(x), what, spec, mesh, true)
     if problem then raise(name, "%s", problem) end

@@ -145,7 +145,7 @@ local function as_svg(grid)
     for c, text in ipairs(grid.columns) do label(margin + (c - 0.5) * width, GAP / 2, text) end
     for r, text in ipairs(grid.rows) do
         local y = GAP + (r - 1) * CELL_HEIGHT
-        label(margin / 2, y + CELL_HEIGHT / 2, text)
+        if text ~= "" then label(margin / 2, y + CELL_HEIGHT / 2, text) end
         for c = 1, #grid.columns do
             local x = margin + (c - 1) * width
             put('<rect x="%d" y="%d" width="%d" height="%d" fill="hsl(%d,60%%,80%%)" stroke="black"/>', x, y, width,
