@@ -232,6 +232,29 @@ static neap_node *record_aligned(neap_ctx *ctx, int op, int nin, neap_node *cons
     return node;
 }
 
+/* The whole of an array on one device is an ordinary array again. What a derivative or a trace looks at stays on the mesh, the
+ * same on all its devices. BORROWED from the arena or from `node`. */
+static neap_node *gathered(neap_ctx *ctx, const lazy_op *row, neap_node *node) {
+    const lazy_sharding *s = lazy_sharding_of(node);
+    const lazy_sharding plain = mesh_plain(s->mesh), *to = lazy_sharding_intern(&plain);
+    neap_node *all = NULL;
+    if (s->manual) {
+        neap_error(NEAP_E_ARGUMENT,
+                   "%s: inside np.shard_map an array is seen by block, and each block stays where it is", row->name);
+        return NULL;
+    }
+    if (node->levels)
+        return to ? mesh_moved(ctx, node, to) : NULL;
+    return lazy_mesh_hooks.whole(ctx, node, &all) == 0 ? all : NULL;
+}
+
+static neap_node *record_placed(neap_ctx *ctx, int op, neap_node *node, int nattrs, const int64_t *attrs) {
+    neap_node *all = gathered(ctx, lazy_ops[op], node);
+    if (!all || lazy_is_meshed(all))
+        return all ? lazy_retain(all) : NULL;
+    return lazy_record(ctx, op, 1, &all, nattrs, attrs);
+}
+
 static neap_node *record_meshed(neap_ctx *ctx, int op, int nin, neap_node *const *in, int nattrs,
                                 const int64_t *attrs) {
     const lazy_op *row = lazy_ops[op];
@@ -241,6 +264,8 @@ static neap_node *record_meshed(neap_ctx *ctx, int op, int nin, neap_node *const
             call.result = *lazy_sharding_of(in[0]);
         return record_aligned(ctx, op, nin, in, nattrs, attrs, &call);
     }
+    if (row->flags & LAZY_OP_PLACES)
+        return record_placed(ctx, op, in[0], nattrs, attrs);
     neap_node *aligned[NEAP_MAX_INPUTS], *node = NULL;
     int64_t *block_attrs = NULL;
     int status = align(ctx, row, nin, in, attrs, &call.result, aligned);
