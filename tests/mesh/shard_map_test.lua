@@ -106,8 +106,8 @@ end)
 
 -- ---- Collectives ----------------------------------------------------------------------------------------------------
 
--- Each is a body over blocks of 16 numbers along i and j, and what the block at place k (from 0) of the tuple {i, j} gets
--- if all[m] is the block at place m.
+-- Each is a body over blocks of 16 numbers along i and j, and what the block at place k (from 0) of the tuple {i, j}
+-- gets if all[m] is the block at place m.
 local BLOCKS = 16
 local function block_rows() return np.sin(np.arange(8 * BLOCKS, { dtype = "f32" })):reshape(8, BLOCKS) end
 
