@@ -107,6 +107,8 @@ struct neap_ctx {
 
     struct mesh_call *mesh_call; /* the op on meshed arrays that is being recorded (mesh/internal.h) */
     lazy_nodes tokens;           /* of axes of meshes. One reference each */
+    int32_t open_mesh;           /* the mesh of the open bodies of shard_map … */
+    uint32_t open_manual;        /* … and its axes that are manual in the innermost of them */
 
     uint8_t *plain;    /* by op and dtype: see plain_result in record.c */
     neap_node *number; /* a weak constant to be used again, if nobody kept it */

@@ -232,6 +232,15 @@ void lazy_node_drop(neap_ctx *ctx, neap_node *node) {
 /* ---- Handles ------------------------------------------------------------------------------------------------------ */
 enum { SLOT_MASK = (1 << NEAP_SLOT_BITS) - 1 };
 
+/* Is it a block of a body that has ended? */
+static bool is_escaped(const neap_ctx *ctx, const lazy_sharding *s) {
+    if (!s->manual || (s->mesh->number == ctx->open_mesh && !(s->manual & ~ctx->open_manual)))
+        return false;
+    neap_error(NEAP_E_STATE, "the array is a block of a np.shard_map whose body has ended: return it from the body, and "
+                             "use what np.shard_map gives for it");
+    return true;
+}
+
 neap_node *lazy_lookup(neap_ctx *ctx, int32_t id) {
     int64_t slot = id & SLOT_MASK;
     if (id <= 0 || slot >= ctx->slots.n || ctx->ids.at[slot] != id) {
@@ -247,7 +256,7 @@ neap_node *lazy_lookup(neap_ctx *ctx, int32_t id) {
                    site ? site : "");
         return NULL;
     }
-    return node;
+    return lazy_is_meshed(node) && is_escaped(ctx, node->shards->sharding) ? NULL : node;
 }
 
 /* Lengthens the tables by a free slot. */

@@ -5,6 +5,7 @@
  *      reshard.c  blocks of one sharding from those of another
  *      note.c     what was done about where data lies, for np.explain
  *      local.c    collectives between the blocks of this process
+ *      remote.c   those that need other processes
  *      mesh.c     the public functions; process.c: which processes and devices there are
  *      ops/       rows: collectives, and the ways into and out of a mesh
  */
@@ -77,15 +78,31 @@ int mesh_reduce(neap_ctx *ctx, int op, const mesh_value *in, const mesh_axes *ax
 int mesh_place(const lazy_mesh *mesh, int position, const mesh_axes *axes); /* of a position, along axes */
 /* Blocks (OWNED) of `to`: those of all places along a new axis `at`; their sum, of which each place has its part along axis
  * `at`; what each place gets of the parts along axis `split`, along a new axis `concat`; the block of another place, or zeros
- * like those of `node` where the source is -1. */
+ * where the source is -1. What is set in `blocks` already stays; at first all are NULL. */
 int mesh_gather(neap_ctx *ctx, const mesh_value *in, const mesh_axes *axes, int at, const lazy_sharding *to,
                 neap_node **blocks);
 int mesh_scatter(neap_ctx *ctx, const mesh_value *in, const mesh_axes *axes, int at, const lazy_sharding *to,
                  neap_node **blocks);
 int mesh_exchange(neap_ctx *ctx, const mesh_value *in, const mesh_axes *axes, int split, int concat,
                   const lazy_sharding *to, neap_node **blocks);
-int mesh_permute(neap_ctx *ctx, const neap_node *node, const mesh_value *in, const mesh_axes *axes,
-                 const int64_t *sources, const lazy_sharding *to, neap_node **blocks);
+int mesh_permute(neap_ctx *ctx, const mesh_value *in, const mesh_axes *axes, const int64_t *sources,
+                 const lazy_sharding *to, neap_node **blocks);
+
+/* remote.c ---------------------------------------------------------------------------------------------------------- */
+typedef struct mesh_remote { /* a collective, as far as other processes take part in it */
+    int kind;                /* of exchanges: ENGINE_COMM_… */
+    int op;                  /* the map that combines, or -1 */
+    const mesh_value *in;
+    const mesh_axes *axes;
+    int split, concat;     /* the axis of a block that is dealt out, -1: none; the new axis of the result */
+    const int32_t *source; /* ENGINE_COMM_PERMUTE */
+    const char *name;      /* for people */
+} mesh_remote;
+/* Sets (OWNED) those blocks of `to` that need other processes; the rest stay as they are. */
+int mesh_exchange_groups(neap_ctx *ctx, const mesh_remote *what, const lazy_sharding *to, neap_node **blocks);
+/* A node with its axis `from` moved to place `to`; part `index` of it along axis `at`, without that axis. In the arena. */
+neap_node *mesh_move_axis(neap_ctx *ctx, neap_node *x, int from, int to);
+neap_node *mesh_part(neap_ctx *ctx, neap_node *x, int at, int64_t index);
 
 /* reshard.c --------------------------------------------------------------------------------------------------------- */
 /* The blocks (OWNED) of an ordinary or global array as `to` has them. */

@@ -1,4 +1,5 @@
-/* local.c: collectives between blocks of this process, as ordinary ops on them.
+/* local.c: collectives, between blocks of this process as ordinary ops on them. What needs other processes is done first
+ * (remote.c); here are the blocks that are left.
  *
  * Devices of the CPU share memory, so what a collective gives to several devices is one block, made once: a psum is a
  * tree of additions over the participants' blocks, which fuses into one pass over their memory that all cores share.
@@ -9,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "engine/comm.h"
 #include "mesh/internal.h"
 
 /* ---- Axes --------------------------------------------------------------------------------------------------------- */
@@ -83,10 +85,18 @@ static int gather_members(neap_ctx *ctx, const mesh_value *in, const lazy_mesh *
     for (int m = 0; m < axes->size; m++) {
         neap_node *block = mesh_block_at(in, mesh_member(mesh, position, axes, m));
         if (!block)
-            return neap_error(NEAP_E_STATE, "a collective between processes, which this neap cannot do");
+            return neap_error(NEAP_E_INTERNAL, "a collective lacks a block");
         if (!(members[m] = mesh_at_home(ctx, block, home)))
             return neap_error_code();
     }
+    return 0;
+}
+
+/* Keeps what was built. */
+static int take(neap_node **to, neap_node *node) {
+    if (!node)
+        return neap_error_code();
+    *to = lazy_retain(node);
     return 0;
 }
 
@@ -100,19 +110,30 @@ static neap_node *tree(neap_ctx *ctx, int op, int n, neap_node **nodes) {
     return nodes[0];
 }
 
+/* The combination for the devices that agree with `position`; in the arena. */
+static neap_node *reduce_group(neap_ctx *ctx, int op, const mesh_value *in, const lazy_mesh *mesh,
+                               const mesh_axes *axes, int position, int home) {
+    neap_node **members = malloc((size_t)axes->size * sizeof *members), *sum = NULL;
+    if (!members)
+        neap_error(NEAP_E_MEMORY, "out of memory for a collective");
+    else if (gather_members(ctx, in, mesh, axes, position, home, members) == 0)
+        sum = tree(ctx, op, axes->size, members);
+    free(members);
+    return sum;
+}
+
+static const char *reduce_name(int op) {
+    return op == LAZY_OP_add ? "psum" : op == LAZY_OP_maximum ? "pmax" : "pmin";
+}
+
 int mesh_reduce(neap_ctx *ctx, int op, const mesh_value *in, const mesh_axes *axes, const lazy_sharding *to,
                 neap_node **blocks) {
-    neap_node **members = malloc((size_t)axes->size * sizeof *members);
-    int status = members ? 0 : neap_error(NEAP_E_MEMORY, "out of memory for a collective");
-    for (int b = 0; b < to->nblocks && status == 0; b++) {
-        status = gather_members(ctx, in, to->mesh, axes, to->position[b], to->home[b], members);
-        neap_node *sum = status == 0 ? tree(ctx, op, axes->size, members) : NULL;
-        if (sum)
-            blocks[b] = lazy_retain(sum);
-        else
-            status = neap_error_code();
-    }
-    free(members);
+    mesh_remote far = {
+        .kind = ENGINE_COMM_REDUCE, .op = op, .in = in, .axes = axes, .split = -1, .name = reduce_name(op)};
+    int status = mesh_exchange_groups(ctx, &far, to, blocks);
+    for (int b = 0; b < to->nblocks && status == 0; b++)
+        if (!blocks[b])
+            status = take(&blocks[b], reduce_group(ctx, op, in, to->mesh, axes, to->position[b], to->home[b]));
     return status;
 }
 
@@ -128,23 +149,6 @@ static neap_node *with_axis(neap_ctx *ctx, neap_node *x, int at) {
     return lazy_build_reshape(ctx, x, x->ndim + 1, shape);
 }
 
-/* Part `index` of x along axis `at`, without the axis. */
-static neap_node *part(neap_ctx *ctx, neap_node *x, int at, int64_t index) {
-    int64_t slice[3 * NEAP_MAX_DIMS], shape[NEAP_MAX_DIMS];
-    int ndim = 0;
-    if (!x)
-        return NULL;
-    for (int k = 0; k < x->ndim; k++) {
-        slice[3 * k] = k == at ? index : 0;
-        slice[3 * k + 1] = 1;
-        slice[3 * k + 2] = k == at ? 1 : x->shape[k];
-        if (k != at)
-            shape[ndim++] = x->shape[k];
-    }
-    neap_node *one = lazy_build(ctx, LAZY_OP_slice, 1, &x, 3 * x->ndim, slice);
-    return one ? lazy_build_reshape(ctx, one, ndim, shape) : NULL;
-}
-
 /* The members along a new axis at `at`. */
 static neap_node *stack(neap_ctx *ctx, int n, neap_node **members, int at) {
     for (int m = 0; m < n; m++)
@@ -153,63 +157,85 @@ static neap_node *stack(neap_ctx *ctx, int n, neap_node **members, int at) {
     return n == 1 ? members[0] : lazy_build(ctx, LAZY_OP_concatenate, n, members, 1, (int64_t[]){at});
 }
 
+static int check_places(const char *op, const mesh_axes *axes) {
+    return axes->size <= NEAP_MAX_INPUTS
+               ? 0
+               : neap_error(NEAP_E_ARGUMENT, "%s: over %d devices, more than %d", op, axes->size, NEAP_MAX_INPUTS);
+}
+
 int mesh_gather(neap_ctx *ctx, const mesh_value *in, const mesh_axes *axes, int at, const lazy_sharding *to,
                 neap_node **blocks) {
     neap_node *members[NEAP_MAX_INPUTS];
-    int status = axes->size <= NEAP_MAX_INPUTS
-                     ? 0
-                     : neap_error(NEAP_E_ARGUMENT, "all_gather: over more than %d devices", NEAP_MAX_INPUTS);
+    mesh_remote far = {
+        .kind = ENGINE_COMM_GATHER, .op = -1, .in = in, .axes = axes, .split = -1, .concat = at, .name = "all_gather"};
+    int status = check_places("all_gather", axes);
+    if (status == 0)
+        status = mesh_exchange_groups(ctx, &far, to, blocks);
     for (int b = 0; b < to->nblocks && status == 0; b++) {
+        if (blocks[b])
+            continue;
         status = gather_members(ctx, in, to->mesh, axes, to->position[b], to->home[b], members);
-        neap_node *all = status == 0 ? stack(ctx, axes->size, members, at) : NULL;
-        if (all)
-            blocks[b] = lazy_retain(all);
-        else
-            status = neap_error_code();
+        if (status == 0)
+            status = take(&blocks[b], stack(ctx, axes->size, members, at));
     }
     return status;
 }
 
 /* The sum is made once, for all; each takes its part of it, which is a view. */
+static int scatter_here(neap_ctx *ctx, const mesh_value *in, const mesh_axes *axes, int at, const lazy_sharding *to,
+                        neap_node **sums, const lazy_sharding *shared, neap_node **blocks) {
+    int status = 0;
+    for (int b = 0; b < to->nblocks && status == 0; b++) {
+        int position = to->position[b];
+        neap_node **sum = &sums[lazy_sharding_block(shared, position)];
+        if (blocks[b])
+            continue;
+        if (!*sum && !(*sum = reduce_group(ctx, LAZY_OP_add, in, to->mesh, axes, position, -1)))
+            return neap_error_code();
+        neap_node *own = mesh_part(ctx, *sum, at, mesh_place(to->mesh, position, axes));
+        status = take(&blocks[b], own ? mesh_at_home(ctx, own, to->home[b]) : NULL);
+    }
+    return status;
+}
+
 int mesh_scatter(neap_ctx *ctx, const mesh_value *in, const mesh_axes *axes, int at, const lazy_sharding *to,
                  neap_node **blocks) {
-    lazy_sharding shared = *to;
-    shared.differs &= ~axes->mask;
-    const lazy_sharding *sums = lazy_sharding_intern(&shared);
-    neap_node **all = sums ? calloc((size_t)sums->nblocks + 1, sizeof *all) : NULL;
-    int status = all ? mesh_reduce(ctx, LAZY_OP_add, in, axes, sums, all)
-                     : neap_error(NEAP_E_MEMORY, "out of memory for a collective");
-    for (int b = 0; b < to->nblocks && status == 0; b++) {
-        neap_node *sum = all[lazy_sharding_block(sums, to->position[b])];
-        neap_node *own = part(ctx, sum, at, mesh_place(to->mesh, to->position[b], axes));
-        own = own ? mesh_at_home(ctx, own, to->home[b]) : NULL;
-        if (own)
-            blocks[b] = lazy_retain(own);
-        else
-            status = neap_error_code();
-    }
-    for (int b = 0; all && b < sums->nblocks; b++)
-        lazy_release(ctx, all[b]);
-    free(all);
+    mesh_remote far = {
+        .kind = ENGINE_COMM_SCATTER, .op = LAZY_OP_add, .in = in, .axes = axes, .split = at, .name = "psum_scatter"};
+    lazy_sharding like = *to;
+    like.differs &= ~axes->mask;
+    const lazy_sharding *shared = lazy_sharding_intern(&like);
+    neap_node **sums = shared ? calloc((size_t)shared->nblocks + 1, sizeof *sums) : NULL;
+    int status = sums ? mesh_exchange_groups(ctx, &far, to, blocks)
+                      : neap_error(NEAP_E_MEMORY, "out of memory for a collective");
+    if (status == 0)
+        status = scatter_here(ctx, in, axes, at, to, sums, shared, blocks);
+    free(sums);
     return status;
 }
 
 int mesh_exchange(neap_ctx *ctx, const mesh_value *in, const mesh_axes *axes, int split, int concat,
                   const lazy_sharding *to, neap_node **blocks) {
     neap_node *members[NEAP_MAX_INPUTS];
-    int status = axes->size <= NEAP_MAX_INPUTS
-                     ? 0
-                     : neap_error(NEAP_E_ARGUMENT, "all_to_all: over more than %d devices", NEAP_MAX_INPUTS);
+    mesh_remote far = {.kind = ENGINE_COMM_SWAP,
+                       .op = -1,
+                       .in = in,
+                       .axes = axes,
+                       .split = split,
+                       .concat = concat,
+                       .name = "all_to_all"};
+    int status = check_places("all_to_all", axes);
+    if (status == 0)
+        status = mesh_exchange_groups(ctx, &far, to, blocks);
     for (int b = 0; b < to->nblocks && status == 0; b++) {
-        int place = mesh_place(to->mesh, to->position[b], axes);
-        status = gather_members(ctx, in, to->mesh, axes, to->position[b], to->home[b], members);
+        int position = to->position[b];
+        if (blocks[b])
+            continue;
+        status = gather_members(ctx, in, to->mesh, axes, position, to->home[b], members);
         for (int m = 0; m < axes->size && status == 0; m++)
-            members[m] = part(ctx, members[m], split, place);
-        neap_node *all = status == 0 ? stack(ctx, axes->size, members, concat) : NULL;
-        if (all)
-            blocks[b] = lazy_retain(all);
-        else
-            status = neap_error_code();
+            members[m] = mesh_part(ctx, members[m], split, mesh_place(to->mesh, position, axes));
+        if (status == 0)
+            status = take(&blocks[b], stack(ctx, axes->size, members, concat));
     }
     return status;
 }
@@ -220,21 +246,38 @@ static neap_node *zeros(neap_ctx *ctx, const neap_node *node) {
     return zero ? lazy_build_broadcast(ctx, zero, node->ndim, node->shape) : NULL;
 }
 
-int mesh_permute(neap_ctx *ctx, const neap_node *node, const mesh_value *in, const mesh_axes *axes,
-                 const int64_t *sources, const lazy_sharding *to, neap_node **blocks) {
-    int status = 0;
+static int permute_far(neap_ctx *ctx, const mesh_value *in, const mesh_axes *axes, const int64_t *sources,
+                       const lazy_sharding *to, neap_node **blocks) {
+    int32_t *source = malloc((size_t)axes->size * sizeof *source);
+    if (!source)
+        return neap_error(NEAP_E_MEMORY, "out of memory for a collective");
+    for (int m = 0; m < axes->size; m++)
+        source[m] = (int32_t)sources[m];
+    mesh_remote far = {.kind = ENGINE_COMM_PERMUTE,
+                       .op = -1,
+                       .in = in,
+                       .axes = axes,
+                       .split = -1,
+                       .source = source,
+                       .name = "ppermute"};
+    int status = mesh_exchange_groups(ctx, &far, to, blocks);
+    free(source);
+    return status;
+}
+
+int mesh_permute(neap_ctx *ctx, const mesh_value *in, const mesh_axes *axes, const int64_t *sources,
+                 const lazy_sharding *to, neap_node **blocks) {
+    int status = permute_far(ctx, in, axes, sources, to, blocks);
     for (int b = 0; b < to->nblocks && status == 0; b++) {
         int position = to->position[b];
         int64_t source = sources[mesh_place(to->mesh, position, axes)];
+        if (blocks[b])
+            continue;
         neap_node *block =
-            source < 0 ? zeros(ctx, node) : mesh_block_at(in, mesh_member(to->mesh, position, axes, (int)source));
-        if (!block)
-            return source < 0 ? neap_error_code()
-                              : neap_error(NEAP_E_STATE, "a collective between processes, which this neap cannot do");
-        if ((block = mesh_at_home(ctx, block, to->home[b])) != NULL)
-            blocks[b] = lazy_retain(block);
-        else
-            status = neap_error_code();
+            mesh_block_at(in, source < 0 ? position : mesh_member(to->mesh, position, axes, (int)source));
+        if (source < 0)
+            block = zeros(ctx, block);
+        status = take(&blocks[b], block ? mesh_at_home(ctx, block, to->home[b]) : NULL);
     }
     return status;
 }

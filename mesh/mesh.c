@@ -220,6 +220,11 @@ int neap_mesh_leave(neap_ctx *ctx, int32_t id, int32_t sharding, uint32_t manual
     return give(ctx, build_leave(ctx, node, to, manual, promised), out);
 }
 
+void neap_mesh_open(neap_ctx *ctx, int32_t mesh, uint32_t manual) {
+    ctx->open_mesh = mesh;
+    ctx->open_manual = manual;
+}
+
 int neap_mesh_index(neap_ctx *ctx, int32_t mesh, uint32_t manual, uint32_t unchecked, int axis, int32_t *out) {
     const lazy_mesh *m = lazy_mesh_get(mesh);
     if (!m || axis < 0 || axis >= m->naxes || !(manual >> axis & 1))

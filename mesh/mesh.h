@@ -50,6 +50,9 @@ NEAP_API int neap_mesh_enter(neap_ctx *ctx, int32_t id, int32_t sharding, int32_
  * differ there, or `promised` says that it does not. Moves nothing. An ordinary array is one of no differences; `manual`: the
  * axes that are manual inside. */
 NEAP_API int neap_mesh_leave(neap_ctx *ctx, int32_t id, int32_t sharding, uint32_t manual, int promised, int32_t *out);
+/* The body of a shard_map begins or ends: from now on these axes of the mesh are manual (none: no body is open). Arrays that are
+ * manual over others are refused. */
+NEAP_API void neap_mesh_open(neap_ctx *ctx, int32_t mesh, uint32_t manual);
 /* Inside: the coordinate of each device along an axis of the mesh (i32, 0-d), which is also the token of collectives over it.
  * `manual`: the axes that are manual here. */
 NEAP_API int neap_mesh_index(neap_ctx *ctx, int32_t mesh, uint32_t manual, uint32_t unchecked, int axis, int32_t *out);

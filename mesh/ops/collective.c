@@ -211,7 +211,7 @@ static int permute_spread(lazy_spread *g) {
     if (status || !g->blocks)
         return status;
     mesh_value in = mesh_value_of(g->node->in[0]);
-    return mesh_permute(g->ctx, g->node, &in, &axes, lazy_node_attrs(g->node) + 2, lazy_sharding_of(g->node),
+    return mesh_permute(g->ctx, &in, &axes, lazy_node_attrs(g->node) + 2, lazy_sharding_of(g->node),
                         g->node->shards->blocks);
 }
 
