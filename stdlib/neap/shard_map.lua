@@ -288,9 +288,14 @@ local function map_blocks(user_function, o, ...)
     check_new("in_specs", o.in_specs, c)
     check_new("out_specs", o.out_specs, c)
     local arguments = enter_arguments(user_function, o.in_specs, staging.pack(...), c)
-    local results = staging.pack(axes.with(open_axes(c), user_function, unpack(arguments, 1, arguments.n)))
-    results = leave_results(o.out_specs, results, c)
-    return unpack(results, 1, results.n)
+    C.neap_mesh_open(ctx, c.mesh.number, c.all)
+    local results = staging.pack(pcall(function()
+        local given = staging.pack(axes.with(open_axes(c), user_function, unpack(arguments, 1, arguments.n)))
+        return leave_results(o.out_specs, given, c)
+    end))
+    C.neap_mesh_open(ctx, c.outer ~= 0 and c.mesh.number or 0, c.outer)
+    if not results[1] then error(results[2], 0) end
+    return unpack(results[2], 1, results[2].n)
 end
 
 -- ---- shard_map ------------------------------------------------------------------------------------------------------
