@@ -32,7 +32,12 @@ typedef struct lazy_deal {
  * sense (the error says so). */
 const lazy_deal *lazy_deal_intern(const lazy_deal *like);
 const lazy_deal *lazy_deal_get(int64_t number); /* NULL: no such */
+/* As the engine wants it; its `what` is written to the text. */
+engine_collective lazy_deal_collective(const lazy_deal *deal, const char *site, char *what, size_t capacity);
 /* Records the exchange on `in`; OWNED, NULL on error. This process takes part in it. */
 neap_node *lazy_exchange(neap_ctx *ctx, const lazy_deal *deal, int nin, neap_node *const *in);
+/* Pushes the op of a planned one. */
+struct lazy_launch;
+int lazy_exchange_push(neap_ctx *ctx, const struct lazy_launch *launch);
 
 #endif

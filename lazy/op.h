@@ -135,7 +135,8 @@ enum {
     LAZY_OP_PART = 1024,    /* one result of its input, a node with several: the one that its first attribute counts */
     LAZY_OP_CONTROL = 2048, /* call: runs programs. Its first attribute points to them: no structure (control.h) */
     LAZY_OP_AXIS = 4096,    /* over a named axis: its first attribute is the name, its second input the token */
-    LAZY_OP_MESH = 8192     /* its result lies on a mesh, whatever its input is (mesh/ops/mesh.c) */
+    LAZY_OP_LAUNCHES = 16384, /* call: pushes an op of its own kind (exchange.h) */
+    LAZY_OP_MESH = 8192       /* its result lies on a mesh, whatever its input is (mesh/ops/mesh.c) */
 };
 
 /* The dtypes that the op accepts after its dtype rule has chosen one. */

@@ -343,6 +343,7 @@ static lazy_step *call_step(neap_ctx *ctx, const neap_node *node) {
     step->kind = LAZY_STEP_CALL;
     step->effect = lazy_is_effect(node);
     step->control = lazy_is_control(node);
+    step->exchange = lazy_node_op(node)->flags & LAZY_OP_LAUNCHES;
     step->device = (int16_t)lazy_node_runs_on(node);
     step->nbufs = (int32_t)n;
     step->nouts = 1;

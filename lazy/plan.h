@@ -64,6 +64,7 @@ typedef struct lazy_step {
     int16_t device;
     bool effect;          /* what it does is an effect */
     bool control;         /* it runs programs (control.h), in memory of its own */
+    bool exchange;        /* other processes take part in it (exchange.h) */
     int32_t nbufs, nouts; /* its buffers; the nouts that it writes stand last */
     int32_t *slots;   /* their positions among the buffers of the batch (while planning: nodes, slots of the plan) */
     int32_t node;     /* the node it computes, or one of them: that of the last buffer */
@@ -150,7 +151,7 @@ void lazy_batch_label(lazy_step *const *steps, lazy_batch *batch);
 lazy_traffic lazy_step_traffic(const lazy_step *step);
 
 /* run.c ------------------------------------------------------------------------------------------------------------- */
-/* A step that pushes its op itself: a callback, or control flow. */
+/* A step that pushes its op itself: a callback, control flow, or an exchange. */
 typedef struct lazy_launch {
     const neap_node *node;
     const lazy_step *step;

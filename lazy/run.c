@@ -10,6 +10,7 @@
 #include "engine/timeline.h"
 #include "lazy/control.h"
 #include "lazy/effect.h"
+#include "lazy/exchange.h"
 #include "lazy/plan.h"
 #include "lazy/sharding.h"
 
@@ -258,6 +259,8 @@ static int steps_push(neap_ctx *ctx, lazy_plan *plan, const lazy_batch *batch, i
 }
 
 int lazy_launch_push(neap_ctx *ctx, const lazy_launch *launch) {
+    if (launch->step->exchange)
+        return lazy_exchange_push(ctx, launch);
     return launch->step->control ? lazy_control_push(ctx, launch)
                                  : lazy_callback_request(ctx, launch->node, launch->bufs);
 }
@@ -284,7 +287,7 @@ static int batch_push(neap_ctx *ctx, lazy_plan *plan, const lazy_batch *batch, n
                       const lazy_binding *binding, neap_buffer **bufs, const lazy_scalar *numbers,
                       neap_buffer *const **rooms) {
     lazy_step *step = plan->steps[batch->first];
-    if (step->effect || step->control) {
+    if (step->effect || step->control || step->exchange) {
         step_site(ctx, step, region);
         return launch(ctx, step, batch, region, binding, bufs, step->control ? *(*rooms)++ : NULL);
     }

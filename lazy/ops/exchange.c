@@ -1,0 +1,42 @@
+/* exchange.c: the row of collectives between processes (lazy/exchange.h). Programs of the mesh room have it among the ops on
+ * blocks, which no derivative and no batch sees: they are taken of the ops that the user wrote.
+ */
+#include "lazy/exchange.h"
+
+static int exchange_shape(const lazy_call_desc *call, lazy_result *out) {
+    const lazy_deal *deal = call->nattrs == 1 ? lazy_deal_get(call->attrs[0]) : NULL;
+    engine_comm *comm = engine_comm_here();
+    if (!deal || !comm)
+        return neap_error(NEAP_E_ARGUMENT, "exchange: no such collective in this process");
+    char what[64];
+    engine_collective collective = lazy_deal_collective(deal, NULL, what, sizeof what);
+    int given = engine_comm_nin(&collective, engine_comm_rank(comm));
+    for (int k = 0; k < given; k++)
+        if (k >= call->nin || call->in[k].size != deal->elements || call->in[k].dtype != deal->dtype)
+            return neap_error(NEAP_E_SHAPE, "%s: expected %d blocks of %lld elements", deal->name, given,
+                              (long long)deal->elements);
+    out->ndim = 1;
+    out->shape[0] = engine_comm_nout(&collective, engine_comm_rank(comm));
+    return 0;
+}
+
+/* In a body of control flow; the communication thread runs it. */
+static int exchange_call(const lazy_call *call, const neap_run *run) {
+    (void)run;
+    const void *few[16], **in = call->nin <= 16 ? few : malloc((size_t)call->nin * sizeof *in);
+    char what[64];
+    if (!in)
+        return neap_error(NEAP_E_MEMORY, "out of memory for a collective");
+    for (int k = 0; k < call->nin; k++)
+        in[k] = call->in[k].data;
+    engine_collective collective = lazy_deal_collective(lazy_deal_get(call->attrs[0]), NULL, what, sizeof what);
+    int status = engine_comm_run(engine_comm_here(), &collective, in, call->out->data);
+    if (in != few)
+        free(in);
+    return status;
+}
+
+NEAP_OP(exchange, .doc = "What the devices of several processes give each other. The attribute says which, and what.",
+        .attrs = "deal", .kind = LAZY_CALL, .arity = 255, .types = LAZY_ALL,
+        .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE | LAZY_OP_ZERO_GRAD | LAZY_OP_LAUNCHES, .dtype = lazy_dtype_same,
+        .shape = exchange_shape, .call = exchange_call)
