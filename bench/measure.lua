@@ -16,6 +16,12 @@ measure.neap = arg and arg[2] or "build/neap"
 measure.quick = arg and arg[3] == "quick"
 measure.workers = tonumber(arg and arg[4]) or 1
 
+do
+    local pipe = io.popen "nproc"
+    measure.cores = tonumber(pipe:read "*l") or 1
+    pipe:close()
+end
+
 local MONOTONIC = 1
 local SLICE_NS = 4e6 -- of one contender in one round, about
 local clock = ffi.new("neap_bench_clock")

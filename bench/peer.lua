@@ -81,4 +81,12 @@ function Peer:step(name)
            tonumber(first)
 end
 
+--- A function of bench/mesh.py, or nil if the system has none; and its result's magnitude, -1 where it is large.
+function Peer:mesh(what, devices, elements, used)
+    local sum = self:ask("mesh", what, devices, elements, used and "used" or "plain"):match "^ok\t(.*)$"
+    if not sum then return nil end
+    return { name = self.name, timer = function(count) return assert(tonumber((self:ask("time", count)))) end },
+           tonumber(sum)
+end
+
 return peers

@@ -8,6 +8,8 @@ w and the functions below, which each system spells in its own way; the last sta
     time COUNT                        makes so many calls, each until the result is on the host: ns a call
     cold SIZE COLUMNS INPUTS TEXT     ns of the first call of a new function of the text
     step NAME                         makes a step of bench/steps.py and its first call: "ok" and ns; `time` goes on with it
+    mesh WHAT DEVICES ELEMENTS USED   makes a function of bench/mesh.py, and calls it once: "ok" and the result's magnitude,
+                                      or -1 where it is large
 
 Started by bench/peers it measures the training step and writes "row name<TAB>system<TAB>value". Values are medians over
 rounds of about 4 ms each.
@@ -20,6 +22,7 @@ import subprocess
 import sys
 import time
 
+import mesh
 import steps
 
 SLICE = 4e-3
@@ -141,8 +144,16 @@ class JaxJit(Jax):
         return self.jax.jit(compiled(text, self.names))
 
 
+class JaxDevices(Jax):
+    """For bench/mesh.py: all cores, as many devices as it says."""
+
+    def __init__(self, threads):
+        mesh.prepare()
+        super().__init__(len(os.sched_getaffinity(0)))
+
+
 SYSTEMS = {"numpy": Numpy, "numexpr": Numexpr, "torch": Torch, "torch compile": TorchCompile, "jax": Jax,
-           "jax jit": JaxJit}
+           "jax jit": JaxJit, "jax devices": JaxDevices}
 
 
 def inputs(size, columns, count):
@@ -177,6 +188,13 @@ def serve(name, threads):
                 function, arguments = steps.make(name, words[1]), []
                 function()
                 answer = "ok\t%.6g" % (time.perf_counter_ns() - start)
+            elif words[0] == "mesh":
+                function, arguments = None, []  # frees what the last one held
+                devices, elements = map(int, words[2:4])
+                function = mesh.make(words[1], devices, elements, words[4] == "used")
+                result = function()
+                answer = "ok\t%.9g" % (magnitude(result) if devices * elements <= mesh.CHECKED else -1)
+                del result
             elif words[0] == "time":
                 count, start = int(words[1]), time.perf_counter_ns()
                 for _ in range(count):

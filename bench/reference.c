@@ -1,5 +1,5 @@
 /* reference.c: hand-written C for the kernels of bench/kernels.lua, f32, on one thread or on several, and the bounds that
- * memory sets: triad, copy and read. It is built with -O3 -march=native -fopenmp as libneap_bench_reference.so, which
+ * memory sets: triad, copy, fill and read. It is built with -O3 -march=native -fopenmp as libneap_bench_reference.so, which
  * the runner calls through ffi in the process that runs neap.
  *
  * A kernel is one or two passes over parts of the data, each on a thread of its own, with a merge of what the parts found
@@ -57,7 +57,7 @@ static void store_block(float *to, const float *block) {
 /* out[i] = expression of x = in[0][i] and y = in[1][i]. */
 #define MAP(name, expression)                                                                                          \
     static inline float name##_of(float x, float y) {                                                                  \
-        (void)y;                                                                                                       \
+        (void)x, (void)y;                                                                                              \
         return expression;                                                                                             \
     }                                                                                                                  \
     static void name(job *j, int part, int64_t i, int64_t to) {                                                        \
@@ -77,6 +77,7 @@ static void store_block(float *to, const float *block) {
     }
 
 MAP(copy, x)
+MAP(fill, 1.5f)
 MAP(triad, x + 1.5f * y)
 MAP(axpb, 1.5f * x + 0.25f)
 MAP(polynomial, (((0.1f * x + 0.2f) * x + 0.3f) * x + 0.4f) * x + 0.5f)
@@ -268,6 +269,7 @@ static void adam(job *j, int part, int64_t from, int64_t to) {
 /* ---- All of them --------------------------------------------------------------------------------------------------- */
 static const kernel KERNELS[] = {
     {.name = "copy", .pass = {copy}},
+    {.name = "fill", .pass = {fill}},
     {.name = "triad", .pass = {triad}},
     {.name = "read", .pass = {part_sum}, .merge = {merge_sum}},
     {.name = "axpb", .pass = {axpb}},
