@@ -9,6 +9,7 @@ int open(const char *path, int flags, ...);
 long read(int fd, void *data, size_t bytes);
 long write(int fd, const void *data, size_t bytes);
 long lseek(int fd, long offset, int whence);
+int mkdir(const char *path, unsigned mode);
 int fsync(int fd);
 int close(int fd);
 int rename(const char *from, const char *to);
@@ -24,7 +25,7 @@ local files = {}
 
 local O_RDONLY, O_WRONLY, O_CREAT, O_EXCL, O_CLOEXEC = 0, 1, 64, 128, 524288
 local SEEK_SET, SEEK_END = 0, 2
-local EINTR = 4
+local EINTR, EEXIST = 4, 17
 local MOST = 2 ^ 30 -- bytes of one system call
 
 local function reason()
@@ -73,6 +74,54 @@ function files.read(path)
     end
     C.close(fd)
     return block, problem
+end
+
+--- Opens a file for reading parts of it: { size, read(pointer, bytes, offset), close() }; or nil and a message that
+-- names it. read returns true, or nil and a message.
+function files.open(path)
+    local fd = C.open(path, bit.bor(O_RDONLY, O_CLOEXEC))
+    if fd < 0 then return nil, ("cannot open '%s': %s"):format(path, reason()) end
+    local file = { size = tonumber(C.lseek(fd, 0, SEEK_END)) }
+    function file.read(pointer, bytes, offset)
+        if C.lseek(fd, offset, SEEK_SET) ~= offset then return nil, ("cannot read '%s': %s"):format(path, reason()) end
+        local got = transfer(C.read, fd, ffi.cast("uint8_t *", pointer), bytes)
+        if got == bytes then return true end
+        return nil, ("cannot read '%s': %s"):format(path, got and "it is truncated" or reason())
+    end
+    function file.close()
+        C.close(fd)
+    end
+    return file
+end
+
+--- Makes a folder, or finds it. Returns true, or nil and a message.
+function files.folder(path)
+    if C.mkdir(path, 511) == 0 then return true end
+    local problem = reason()
+    if ffi.errno() == EEXIST then
+        local fd = C.open(path .. "/.", bit.bor(O_RDONLY, O_CLOEXEC))
+        if fd >= 0 then
+            C.close(fd)
+            return true
+        end
+        problem = reason()
+    end
+    return nil, ("cannot make the folder '%s': %s"):format(path, problem)
+end
+
+--- Puts on the disk which files a folder has. Returns true, or nil and a message.
+function files.sync_folder(path)
+    local fd = C.open(path, bit.bor(O_RDONLY, O_CLOEXEC))
+    local good = fd >= 0 and C.fsync(fd) == 0
+    local problem = not good and ("cannot write '%s': %s"):format(path, reason())
+    if fd >= 0 then C.close(fd) end
+    if good then return true end
+    return nil, problem
+end
+
+--- Removes a file, if it is there and can be removed.
+function files.remove(path)
+    C.unlink(path)
 end
 
 local serial = 0

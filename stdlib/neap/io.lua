@@ -1,4 +1,5 @@
---- io.lua: np.io: arrays in files: npy and npz (NumPy's formats), IDX (that of MNIST; plain or gzip), and trees.
+--- io.lua: np.io: arrays in files: npy and npz (NumPy's formats), IDX (that of MNIST; plain or gzip), and trees;
+-- checkpoints are in checkpoint.lua.
 --
 -- Files are read whole and checked: a missing, truncated or damaged file is an error that names it, and no claim of a
 -- file is believed before memory is taken for it. Files are written beside their place and moved there when complete,
@@ -7,8 +8,10 @@
 local ffi = require "ffi"
 local core = require "neap.core"
 local trees = require "neap.trees"
+local paths = require "neap.tree_paths"
 local files = require "neap.files"
 local zip = require "neap.zip"
+local checkpoint = require "neap.checkpoint"
 
 local np, dtypes, codes = core.np, core.dtypes, core.dtype_codes
 local is_array, raise, bad_argument, shape_of = core.is_array, core.raise, core.bad_argument, core.shape_of
@@ -285,21 +288,11 @@ function data_io.savez(path, arrays, given)
 end
 
 -- ---- Trees ----------------------------------------------------------------------------------------------------------
--- A tree is an npz file whose names are paths: keys joined by "/", integer keys as "#1", and characters of keys that
--- would confuse a path as %XX. Leaves that are not arrays have a suffix: ":number" (f64), ":boolean", ":string" (u8).
--- An empty table is a name that ends in "/", with an empty array.
-
-local function escape(key)
-    if type(key) == "number" then return ("#%.17g"):format(key) end
-    return (key:gsub("[%%/#:%c]", function(c) return ("%%%02X"):format(c:byte()) end))
-end
-
-local function unescape(text)
-    if text:sub(1, 1) == "#" then return tonumber(text:sub(2)) end
-    return (text:gsub("%%(%x%x)", function(hex) return string.char(tonumber(hex, 16)) end))
-end
+-- A tree is an npz file whose names are paths (tree_paths.lua). Leaves that are not arrays have a suffix: ":number"
+-- (f64), ":boolean", ":string" (u8); an empty table has an empty array.
 
 local function leaf_entry(path, value)
+    if value == nil then return { path, np.zeros(0) } end
     if is_array(value) then return { path, value } end
     local kind = type(value)
     if kind == "number" then return { path .. ":number", np.array(value, { dtype = "f64" }) } end
@@ -313,33 +306,13 @@ local function leaf_entry(path, value)
           path == "" and "it" or "'" .. path .. "'", core.describe(value))
 end
 
-local function gather(list, path, value, depth)
-    if not trees.is_node(value) then
-        list[#list + 1] = leaf_entry(path, value)
-        return
-    end
-    if depth > 100 then raise("io.save_tree", "the tree is nested more than 100 deep") end
-    local keys = {}
-    for key in pairs(value) do
-        if type(key) ~= "string" and type(key) ~= "number" then
-            raise("io.save_tree", "keys are strings and numbers, got %s", core.describe(key))
-        end
-        keys[#keys + 1] = { escape(key), value[key] }
-    end
-    table.sort(keys, function(a, b) return a[1] < b[1] end)
-    if #keys == 0 then list[#list + 1] = { path .. "/", np.zeros(0) } end
-    for _, pair in ipairs(keys) do
-        gather(list, path == "" and pair[1] or path .. "/" .. pair[1], pair[2], depth + 1)
-    end
-end
-
 --- np.io.save_tree(path, t): writes nested tables of arrays, numbers, strings and booleans as an npz file, a
 -- checkpoint.
 function data_io.save_tree(path, t)
     check_path("io.save_tree", path)
     if not trees.is_node(t) then bad_argument("io.save_tree", 2, "t", "a table", t) end
-    local list = {}
-    gather(list, "", t, 0)
+    local list = paths.leaves("io.save_tree", t)
+    for k, leaf in ipairs(list) do list[k] = leaf_entry(leaf[1], leaf[2]) end
     save_list("io.save_tree", path, list)
 end
 
@@ -355,25 +328,17 @@ function data_io.load_tree(path)
     local t = {}
     for _, name in ipairs(names) do
         local place, kind = name:match("^(.*):(%a+)$")
-        local node, keys = t, {}
-        for part in ((place or name) .. "/"):gmatch("([^/]*)/") do keys[#keys + 1] = unescape(part) end
-        for k = 1, #keys do
-            local key = keys[k]
-            if key == nil or type(node) ~= "table" then
-                raise("io.load_tree", "'%s' is not a tree: the name '%s' does not fit", path, name)
-            end
-            if key == "" and k == #keys then break end -- an empty table
-            if k == #keys then
-                node[key] = leaf_value(kind, arrays[name])
-            else
-                if node[key] == nil then node[key] = {} end
-                node = node[key]
-            end
+        local leaf
+        if not name:find "/$" then leaf = leaf_value(kind, arrays[name]) end
+        if not paths.put(t, place or name, leaf) then
+            raise("io.load_tree", "'%s' is not a tree: the name '%s' does not fit", path, name)
         end
     end
     return t
 end
 
-for _, f in ipairs { swap_bytes, new_array, array_block, load, gather, data_io.load_tree } do jit.off(f) end
+for _, f in ipairs { swap_bytes, new_array, array_block, load, data_io.load_tree } do jit.off(f) end
+
+data_io.save_checkpoint, data_io.load_checkpoint = checkpoint.save, checkpoint.load
 
 return data_io
