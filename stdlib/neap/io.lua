@@ -11,7 +11,6 @@ local trees = require "neap.trees"
 local paths = require "neap.tree_paths"
 local files = require "neap.files"
 local zip = require "neap.zip"
-local checkpoint = require "neap.checkpoint"
 
 local np, dtypes, codes = core.np, core.dtypes, core.dtype_codes
 local is_array, raise, bad_argument, shape_of = core.is_array, core.raise, core.bad_argument, core.shape_of
@@ -339,6 +338,12 @@ end
 
 for _, f in ipairs { swap_bytes, new_array, array_block, load, data_io.load_tree } do jit.off(f) end
 
-data_io.save_checkpoint, data_io.load_checkpoint = checkpoint.save, checkpoint.load
+local late = { save_checkpoint = "save", load_checkpoint = "load" }
 
-return data_io
+return setmetatable(data_io, {
+    __index = function(_, name)
+        if late[name] then data_io[name] = require("neap.checkpoint")[late[name]] end
+        return rawget(data_io, name)
+    end,
+    __late = { late },
+})

@@ -1,0 +1,196 @@
+--- checkpoint_test.lua: np.io.save_checkpoint and np.io.load_checkpoint in one process: what is saved on one mesh is
+-- loaded on others, and damage is told.
+local process = require "tests.interp.process"
+local np = require "neap"
+local check = require "tests.check"
+
+if #np.devices() < 8 then process.again "--devices 8" end
+
+local P = np.P
+local folder = os.tmpname()
+os.remove(folder)
+
+local mesh = np.mesh({ 4, 2 }, { "i", "j" })
+local flat = np.mesh({ 8 }, { "k" })
+local few = np.mesh({ 2 }, { "i" }, { devices = { "cpu:5", "cpu:2" } })
+
+local function read(path)
+    local file = assert(io.open(path, "rb"))
+    local text = file:read "*a"
+    file:close()
+    return text
+end
+
+local function write(path, text)
+    local file = assert(io.open(path, "wb"))
+    file:write(text)
+    file:close()
+end
+
+local function names()
+    local pipe = io.popen("ls " .. folder)
+    local text = pipe:read "*a"
+    pipe:close()
+    return text
+end
+
+local function random(k, ...)
+    return np.random.normal(np.random.fold_in(np.random.key(1), k), { ... })
+end
+
+--- A tree with arrays that lie in many ways.
+local function make()
+    local t = { plain = random(1, 5, 3), number = 1.5, infinite = -math.huge, flag = false, text = "a%20\0\255€",
+                empty = {}, [1] = { np.array(7), np.zeros(0, 3) } }
+    t.rows = np.device_put(random(2, 16, 6), mesh, P("i"))
+    t.columns = np.device_put(np.arange(96):reshape(8, 12), mesh, P(nil, "i"))
+    t.both = np.device_put(random(3, 8, 4, 2), mesh, P({ "j", "i" }, nil, nil))
+    t.swapped = np.device_put(random(4, 8, 4), mesh, P("j", "i"))
+    t.same = np.device_put(random(5, 3), mesh, P())
+    t.bits = np.device_put(random(6, 16):gt(0), flat, P "k")
+    return t
+end
+
+local function same(a, b, what)
+    check.equal(np.tree.structure(a), np.tree.structure(b))
+    np.tree.map(function(x, y)
+        if np.is_array(x) then
+            check.equal({ y.dtype, y.shape, y:totable() }, { x.dtype, x.shape, x:totable() }, what)
+        else
+            check.equal(y, x, what)
+        end
+    end, a, b)
+end
+
+local t = make()
+
+check.test("onto one device", function()
+    np.io.save_checkpoint(folder, t)
+    local u = np.io.load_checkpoint(folder)
+    same(t, u)
+    check.ok(u.rows.sharding == nil)
+end)
+
+check.test("onto other meshes", function()
+    local u = np.io.load_checkpoint(folder, { mesh = mesh, specs = {
+        rows = P(nil, "j"), columns = P("i", "j"), both = P("i", "j"), swapped = P(), bits = P { "j", "i" } } })
+    same(t, u)
+    check.ok(u.rows.sharding.spec == P(nil, "j") and u.rows.sharding.mesh == mesh)
+    check.ok(u.same.sharding.is_fully_replicated)
+    u = np.io.load_checkpoint(folder, { mesh = few, specs = { rows = P "i", both = P(nil, nil, "i") } })
+    same(t, u)
+    u = np.io.load_checkpoint(folder, { shardings = { rows = t.bits.sharding, both = t.same.sharding } })
+    same(t, u)
+    check.ok(u.rows.sharding == np.device_put(t.rows, flat, P "k").sharding and u.columns.sharding == nil)
+    check.equal((u.rows * 2):sum():item(), (t.rows * 2):sum():item())
+end)
+
+check.test("every block is written once", function()
+    local x = np.device_put(np.arange(64):reshape(8, 8), mesh, P "j")
+    np.io.save_checkpoint(folder, { x = x })
+    local bytes = #read(folder .. "/" .. names():match "data%S+")
+    check.equal(bytes, 64 * 4)
+    np.io.save_checkpoint(folder, t)
+end)
+
+check.test("a save that fails leaves the old checkpoint", function()
+    local bad = make()
+    bad.rows = np.debug.fail(bad.rows + 1)
+    local before = names()
+    check.raises(function() np.io.save_checkpoint(folder, bad) end, "failed on purpose")
+    check.raises(function() np.io.save_checkpoint(folder, { f = print }) end, "'f' is a function")
+    check.equal(names(), before)
+    same(t, np.io.load_checkpoint(folder))
+    write(folder .. "/data-99-0.bin", "of a process that died")
+    same(t, np.io.load_checkpoint(folder))
+    np.io.save_checkpoint(folder, { x = np.ones(3) })
+    check.equal(np.io.load_checkpoint(folder).x:totable(), { 1, 1, 1 })
+    check.ok(not names():find(before:match "data%S+", 1, true), "the old one's file is still there: " .. names())
+    np.io.save_checkpoint(folder, t)
+end)
+
+check.test("errors name argument and file", function()
+    local function fails(options, pattern)
+        check.raises(function() np.io.load_checkpoint(folder, options) end, pattern)
+    end
+    fails({ mesh = mesh, specs = { rows = P("k") } }, "rows.*'k'")
+    fails({ mesh = mesh, specs = { plain = P("i") } }, "plain.*5.*'i'")
+    fails({ mesh = mesh, specs = { there = P("i") } }, "there")
+    fails({ mesh = mesh, specs = { rows = 3 } }, "option 'specs' must be a spec")
+    fails({ mesh = 3 }, "mesh")
+    fails({ specs = P() }, "needs option 'mesh'")
+    fails({ shardings = mesh }, "'shardings' must be a sharding")
+    fails({ mesh = mesh, shardings = {} }, "exclude")
+    check.raises(function() np.io.load_checkpoint(folder .. "/none") end, "none/manifest.json': No such file")
+    check.raises(function() np.io.load_checkpoint(3) end, "argument 1 %(folder%)")
+    check.raises(function() np.io.save_checkpoint(folder, 3) end, "argument 2 %(t%)")
+    check.raises(function() np.io.save_checkpoint(folder .. "/manifest.json", {}) end, "Not a directory")
+end)
+
+--- Whatever is cut off or changed, loading says so with the file's name, or gives what was saved.
+check.test("damaged files", function()
+    local small = { x = np.device_put(np.arange(16), flat, P "k"), y = np.array { true, false }, n = 2 }
+    np.io.save_checkpoint(folder, small)
+    math.randomseed(5)
+    for name in names():gmatch "%S+" do
+        local path = folder .. "/" .. name
+        local text = read(path)
+        local function try(damaged, what)
+            write(path, damaged)
+            local ok, result = pcall(np.io.load_checkpoint, folder, { mesh = few, specs = { x = P "i" } })
+            if ok then
+                same(small, result, what)
+            else
+                check.ok(result:find(folder, 1, true) and result:find("io.load_checkpoint", 1, true), result)
+            end
+            return ok
+        end
+        for _ = 1, 40 do
+            local cut = math.random(0, #text - 1)
+            local ok = try(text:sub(1, cut), "cut at " .. cut)
+            check.ok(not ok, ("'%s' cut at %d was loaded"):format(name, cut))
+            local at = math.random(1, #text)
+            local byte = string.char((text:byte(at) + math.random(1, 255)) % 256)
+            try(text:sub(1, at - 1) .. byte .. text:sub(at + 1), "changed at " .. at)
+        end
+        write(path, text)
+    end
+    same(small, np.io.load_checkpoint(folder))
+end)
+
+--- Manifests whose checksum is right, but which lie.
+check.test("hostile manifests", function()
+    local json, zip, ffi = require "neap.json", require "neap.zip", require "ffi"
+    np.io.save_checkpoint(folder, { x = np.arange(16) })
+    local good = json.read(read(folder .. "/manifest.json")).content
+    local function fails(pattern, change)
+        local m = json.read(json.write(good))
+        change(m, m.leaves[1], m.leaves[1].pieces[1])
+        local text = json.write(m)
+        local crc = zip.crc32(ffi.cast("const uint8_t *", text), #text)
+        write(folder .. "/manifest.json", ('{"crc":"%08x",\n"content":%s}\n'):format(crc, text))
+        check.raises(function() np.io.load_checkpoint(folder) end, pattern)
+    end
+    fails("version", function(m) m.version = 2 end)
+    fails("no manifest", function(m) m.format = "x" end)
+    fails("byte order", function(m) m.order = "x" end)
+    fails("list of files", function(m) m.files[1].name = "../data-1-0.bin" end)
+    fails("truncated", function(m) m.files[1].bytes = 2 ^ 40 end)
+    fails("outside", function(_, _, piece) piece.offset = 2 ^ 40 end)
+    fails("outside", function(_, _, piece) piece.offset = -64 end)
+    fails("outside", function(_, _, piece) piece.start[1] = 1 end)
+    fails("outside", function(_, _, piece) piece.file = "data-7-7.bin" end)
+    fails("elements", function(_, leaf) leaf.shape[1] = 17 end)
+    fails("damaged", function(_, leaf) leaf.shape = { 2 ^ 60, 2 ^ 60 } end)
+    fails("dtype", function(_, leaf) leaf.dtype = "f33" end)
+    fails("does not fit", function(m) m.leaves[2] = json.read(json.write(m.leaves[1])) end)
+    fails("does not fit", function(m) m.leaves[1] = { path = "x" } end)
+    fails("leaves are damaged", function(m) m.leaves[1] = 3 end)
+    fails("overlap", function(_, leaf, piece)
+        leaf.shape = { 32 }
+        leaf.pieces[2] = piece
+    end)
+end)
+
+os.execute("rm -rf " .. folder)
+check.done()
