@@ -155,6 +155,43 @@ static void hold(neap_ctx *ctx) {
     ctx->spreading++;
 }
 
+/* A block as it is to stand in an array that lies as s says. */
+static int take_block(neap_ctx *ctx, const neap_node *node, const lazy_sharding *s, int b, int32_t id) {
+    neap_node *block = lazy_lookup(ctx, id);
+    if (!block)
+        return neap_error_code();
+    bool fits = !lazy_is_meshed(block) && block->dtype == node->dtype && block->ndim == node->ndim;
+    for (int k = 0; k < node->ndim && fits; k++)
+        fits = block->shape[k] * lazy_sharding_parts(s, k) == node->shape[k];
+    if (!fits)
+        return neap_error(NEAP_E_SHAPE, "assemble: block %d is none of such an array", b);
+    if (!(block = mesh_at_home(ctx, block, s->home[b])))
+        return neap_error_code();
+    node->shards->blocks[b] = lazy_retain(block);
+    return 0;
+}
+
+int neap_mesh_assemble(neap_ctx *ctx, int32_t sharding, int dtype, int ndim, const int64_t *shape, int n,
+                       const int32_t *blocks, int32_t *out) {
+    const lazy_sharding *s = lazy_sharding_get(sharding);
+    if (!s)
+        return neap_error_code();
+    if (s->manual || n != s->nblocks || ndim < s->ndim || ndim > NEAP_MAX_DIMS || dtype < 0 ||
+        dtype >= NEAP_DTYPE_COUNT)
+        return neap_error(NEAP_E_ARGUMENT, "assemble: %d blocks for a sharding of %d", n, s->nblocks);
+    lazy_result aval = {.dtype = dtype, .ndim = ndim};
+    memcpy(aval.shape, shape, (size_t)ndim * sizeof *shape);
+    hold(ctx);
+    neap_node *node = lazy_node_new(ctx, LAZY_OP_array, &aval, 0, NULL, 0, NULL);
+    int status = node ? lazy_node_mesh(node, s) : NEAP_E_MEMORY;
+    for (int b = 0; b < n && status == 0; b++)
+        status = take_block(ctx, node, s, b, blocks[b]);
+    status = give(ctx, status ? NULL : node, out);
+    if (node)
+        lazy_release(ctx, node);
+    return status;
+}
+
 int neap_mesh_reshard(neap_ctx *ctx, int32_t id, int32_t sharding, int32_t *out) {
     neap_node *node = lazy_lookup(ctx, id);
     const lazy_sharding *to = node ? lazy_sharding_get(sharding) : NULL;

@@ -40,6 +40,11 @@ NEAP_API int neap_array_sharding(neap_ctx *ctx, int32_t id, int32_t *out);
 NEAP_API int neap_array_blocks(neap_ctx *ctx, int32_t id);
 NEAP_API int neap_array_block(neap_ctx *ctx, int32_t id, int k, int32_t *out, int32_t *position);
 
+/* The other way round: an array of this dtype and shape that lies as `sharding`, which has no manual axes, of ordinary arrays:
+ * the blocks of this process in the same order, each of the shape of a block. Moves nothing between processes. */
+NEAP_API int neap_mesh_assemble(neap_ctx *ctx, int32_t sharding, int dtype, int ndim, const int64_t *shape, int n,
+                                const int32_t *blocks, int32_t *out);
+
 /* Laid out otherwise: an ordinary or a global array as `sharding`, which has no manual axes beyond the array's. Data moves only
  * where it must; an array that lies so already is returned as it is. Sizes that do not divide are an error. */
 NEAP_API int neap_mesh_reshard(neap_ctx *ctx, int32_t id, int32_t sharding, int32_t *out);
