@@ -73,7 +73,7 @@ end
 --- Waits until all processes have come here, and tells them whether this one failed. Returns the first that did, or
 -- nil.
 local function meet(failed)
-    local n = np.process_count()
+    local n = C.neap_process_count()
     if n == 1 then return failed and 0 or nil end
     local devices, seen = {}, {}
     for k, device in ipairs(np.devices()) do
@@ -211,7 +211,7 @@ local function own_blocks(x)
     if not x.sharding then
         local start = {}
         for k = 1, #dims do start[k] = 0 end
-        if np.process_index() == 0 then list[1] = { data = x, start = start, shape = dims } end
+        if C.neap_process_index() == 0 then list[1] = { data = x, start = start, shape = dims } end
         return list
     end
     for _, shard in ipairs(x:addressable_shards()) do
@@ -262,7 +262,7 @@ end
 
 --- Writes this process's pieces; returns what the manifest says of them: { file, leaves }.
 local function write_own(name, folder, generation, leaves)
-    local out = { name = data_name(generation, np.process_index()), size = 0 }
+    local out = { name = data_name(generation, C.neap_process_index()), size = 0 }
     local own = { leaves = {} }
     for k, leaf in ipairs(leaves) do
         local path, value = escaped(leaf[1], "[\128-\255]"), leaf[2] -- JSON's strings are UTF-8
@@ -277,14 +277,14 @@ local function write_own(name, folder, generation, leaves)
     own.file = { name = out.name, bytes = out.size }
     local good, problem = files.write(folder .. "/" .. out.name, out)
     if not good then wrong("%s", problem) end
-    if np.process_index() > 0 then write_json((folder .. "/" .. out.name):gsub("bin$", "json"), own) end
+    if C.neap_process_index() > 0 then write_json((folder .. "/" .. out.name):gsub("bin$", "json"), own) end
     return own
 end
 
 --- Process 0: what all processes have written as one list of leaves and of files.
 local function merge(folder, generation, own)
     local listed = { own.file }
-    for process = 1, np.process_count() - 1 do
+    for process = 1, C.neap_process_count() - 1 do
         local path = folder .. "/" .. data_name(generation, process):gsub("bin$", "json")
         local other = read_json(path)
         listed[process + 1] = other.file
@@ -329,10 +329,10 @@ local function save(name, folder, t)
         return write_own(name, folder, generation, leaves)
     end)
     together(function()
-        if np.process_index() == 0 then commit(folder, generation, own) end
+        if C.neap_process_index() == 0 then commit(folder, generation, own) end
     end)
-    if np.process_index() > 0 then files.remove((folder .. "/" .. own.file.name):gsub("bin$", "json")) end
-    for _, file in ipairs(np.process_index() == 0 and old and old.files or {}) do
+    if C.neap_process_index() > 0 then files.remove((folder .. "/" .. own.file.name):gsub("bin$", "json")) end
+    for _, file in ipairs(C.neap_process_index() == 0 and old and old.files or {}) do
         files.remove(folder .. "/" .. file.name)
     end
 end
@@ -455,7 +455,7 @@ local id_box = ffi.new("int32_t[1]")
 
 --- An array that lies on a mesh, of which this process reads its own blocks.
 local function read_sharded(name, reader, leaf, sharding)
-    local mesh, own = sharding.mesh, np.process_index()
+    local mesh, own = sharding.mesh, C.neap_process_index()
     local blocks, known = {}, {}
     for place, part in ipairs(sharding:devices_indices_map(leaf.shape)) do
         local block, key = { start = {}, shape = {} }, {}
@@ -514,7 +514,7 @@ local function wanted_sharding(name, o, entry, item, path)
     end
     local problem = shardings.misfit(path, entry.shape, "its spec", spec, o.mesh, true)
     if problem then raise(name, "%s", problem) end
-    return shardings.new(name, o.mesh, spec)
+    return np.NamedSharding(o.mesh, spec)
 end
 
 local function load(name, reader, o)

@@ -1,10 +1,9 @@
 --- checkpoint_test.lua: np.io.save_checkpoint and np.io.load_checkpoint in one process: what is saved on one mesh is
 -- loaded on others, and damage is told.
-local process = require "tests.interp.process"
 local np = require "neap"
 local check = require "tests.check"
 
-if #np.devices() < 8 then process.again "--devices 8" end
+require "tests.mesh.devices" (8, "tests/mesh/checkpoint_test.lua")
 
 local P = np.P
 local folder = os.tmpname()
