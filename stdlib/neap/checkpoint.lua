@@ -146,6 +146,32 @@ local function is_piece(piece, dims, item, sizes)
         and piece.offset + volume(piece.shape) * item <= file
 end
 
+--- Where two boxes of one array meet: first and size by axis, or nil.
+local function meeting_of(a, b)
+    local first, size = {}, {}
+    for k = 1, #a.start do
+        first[k] = math.max(a.start[k], b.start[k])
+        size[k] = math.min(a.start[k] + a.shape[k], b.start[k] + b.shape[k]) - first[k]
+        if size[k] <= 0 then return nil end
+    end
+    return first, size
+end
+
+--- Whether no two of these boxes meet. Only those whose first axes do are compared.
+local function are_apart(boxes)
+    local sorted = {}
+    for k, box in ipairs(boxes) do sorted[k] = box end
+    if #sorted < 2 or #sorted[1].start == 0 then return #sorted < 2 end
+    table.sort(sorted, function(a, b) return a.start[1] < b.start[1] end)
+    for k, box in ipairs(sorted) do
+        for other = k + 1, #sorted do
+            if sorted[other].start[1] >= box.start[1] + box.shape[1] then break end
+            if meeting_of(box, sorted[other]) then return false end
+        end
+    end
+    return true
+end
+
 --- Raises unless the entry of an array makes sense.
 local function check_array(path, leaf, sizes)
     local code = core.dtype_codes[leaf.dtype]
@@ -168,6 +194,7 @@ local function check_array(path, leaf, sizes)
         wrong("'%s': the pieces of '%s' have %.0f elements, its shape is %s", path, leaf.path, found,
               core.shape_text(dims))
     end
+    if not are_apart(leaf.pieces) then wrong("'%s': pieces of '%s' overlap", path, leaf.path) end
 end
 
 --- The manifest of a folder, checked; `sizes` has bytes by file.
@@ -379,17 +406,6 @@ local function read_piece(reader, leaf, piece, memory, bytes)
     end
 end
 
---- Where two boxes of one array meet: first and size by axis, or nil.
-local function meeting_of(a, b)
-    local first, size = {}, {}
-    for k = 1, #a.start do
-        first[k] = math.max(a.start[k], b.start[k])
-        size[k] = math.min(a.start[k] + a.shape[k], b.start[k] + b.shape[k]) - first[k]
-        if size[k] <= 0 then return nil end
-    end
-    return first, size
-end
-
 --- The element of a box, row-major, that stands at a place of the array.
 local function element_of(box, place)
     local at = 0
@@ -420,7 +436,6 @@ end
 
 --- Fills the memory of a block, a box of an array, from the pieces that it needs.
 local function fill_block(reader, leaf, block, memory, item)
-    local found = 0
     for _, piece in ipairs(leaf.pieces) do
         local first, size = meeting_of(block, piece)
         if first then
@@ -429,11 +444,7 @@ local function fill_block(reader, leaf, block, memory, item)
             if not apart then wrong("no memory for a piece of %.0f bytes of '%s'", bytes, leaf.path) end
             read_piece(reader, leaf, piece, apart.data, bytes)
             copy_box(block, memory, piece, apart.data, first, size, item)
-            found = found + volume(size)
         end
-    end
-    if found ~= volume(block.shape) then
-        wrong("'%s/%s': pieces of '%s' overlap", reader.folder, MANIFEST, leaf.path)
     end
 end
 
@@ -512,6 +523,7 @@ local function wanted_sharding(name, o, entry, item, path)
         raise(name, "option 'specs' must be a spec such as np.P(%q, nil), or a tree of them, got %s for %s",
               o.mesh.axis_names[1], core.describe(item), path)
     end
+    shardings.axes_of(name, ("option 'specs': that of %s"):format(path), spec, o.mesh)
     local problem = shardings.misfit(path, entry.shape, "its spec", spec, o.mesh, true)
     if problem then raise(name, "%s", problem) end
     return np.NamedSharding(o.mesh, spec)
