@@ -143,7 +143,7 @@ end
 
 local params, done = make_params(), 0
 local state = optimizer:init(params)
-local STATE = { m = SPECS, v = SPECS }
+local STATE = { m = SPECS, v = SPECS, step = P() }
 if options.load ~= "" then
     local saved = np.io.load_checkpoint(options.load, { mesh = mesh, specs = { params = SPECS, state = STATE } })
     params, state, done = saved.params, saved.state, saved.epoch

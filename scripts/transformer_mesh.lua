@@ -128,7 +128,7 @@ if options.check ~= "no" then
     np.printf("loss on one device  %.6f\n", alone)
 end
 local params = np.device_put(whole, mesh, SPECS)
-local state = np.device_put(optimizer:init(params), mesh, { m = SPECS, v = SPECS })
+local state = np.device_put(optimizer:init(params), mesh, { m = SPECS, v = SPECS, step = P() })
 local x, y = np.device_put(examples, mesh, ACTIVATIONS), np.device_put(wanted, mesh, ACTIVATIONS)
 for k = 1, options.steps do
     local loss
