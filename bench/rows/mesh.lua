@@ -13,8 +13,9 @@
 --      ppermute       0        0         n B read, n B written
 --      all_to_all     n B      n B       n B
 --
--- "used" is what a caller sees who goes on with the result, and where nothing can be put off. Goals: from blocks of
--- 16 MB on at most 1/0.7 of what memory takes; everywhere at most half of JAX's time.
+-- "used" is what a caller sees who goes on with the result, and where nothing can be put off. Results are given back
+-- when they are there, as JAX's are. Goals: from blocks of 16 MB on at most 1/0.7 of what memory takes; everywhere at
+-- most half of JAX's time.
 package.path = "./?.lua;" .. package.path
 local ffi = require "ffi"
 local np = require "neap"
@@ -126,7 +127,7 @@ local function row_of(collective, used, n, bytes, x, mesh, others)
         local got = collective.body(block)
         return used and got * (np.axis_index "i" + 1):astype "f32" or got
     end, { mesh = mesh, in_specs = P "i", out_specs = collective.name == "psum" and not used and P() or P "i" }))
-    local list = { function() f(x):wait() end }
+    local list = { function() f(x):wait():delete() end }
     local theirs = collective.name == "all_gather" and n * n * bytes or n * bytes
     join(list, others, name, f(x), n * bytes + (used and 2 or 1) * theirs < MOST_JAX, collective.name, n, bytes / 4,
          used)
