@@ -530,6 +530,13 @@ static void say_notes(lazy_print *print, const char *notes) {
     }
 }
 
+/* The note of a node's own op. */
+static void say_note(lazy_print *print, const lazy_story *story, const neap_node *node) {
+    lazy_say(print, "  %s\t%s", lazy_node_op(node)->name, lazy_site_text(story->ctx, node->shards->note));
+    say_site(print, lazy_site_text(story->ctx, node->site));
+    lazy_say(print, "\n");
+}
+
 /* Where it lies, and what was done to have it there. */
 static void say_meshed(lazy_print *print, const lazy_story *story, const neap_node *node) {
     const lazy_sharding *s = node->shards->sharding;
@@ -549,11 +556,8 @@ static void say_meshed(lazy_print *print, const lazy_story *story, const neap_no
     }
     size_t from = print->text.bytes;
     say_notes(print, lazy_site_text(story->ctx, node->shards->past));
-    if (node->shards->note) {
-        lazy_say(print, "  %s\t%s", lazy_node_op(node)->name, lazy_site_text(story->ctx, node->shards->note));
-        say_site(print, lazy_site_text(story->ctx, node->site));
-        lazy_say(print, "\n");
-    }
+    if (node->shards->note)
+        say_note(print, story, node);
     align(print, from);
 }
 
@@ -667,9 +671,32 @@ static int take_roots(lazy_story *story, int32_t n, const int32_t *ids) {
     return status;
 }
 
+/* What was done in a program with values on a mesh to have data where ops need it. */
+static void say_recorded(lazy_print *print, const lazy_story *story) {
+    const neap_program *program = story->recorded;
+    int64_t told = 0;
+    size_t from = 0;
+    for (int64_t k = 0; k < program->nodes.n; k++) {
+        const neap_node *node = program->nodes.at[k];
+        if (!lazy_is_meshed(node) || !node->shards->note || told++ > LINES)
+            continue;
+        if (told == 1) {
+            lazy_say(print, "recorded with values on a mesh, and run as the ops on their blocks:\n");
+            from = print->text.bytes;
+        }
+        if (told > LINES)
+            lazy_say(print, "  …\n");
+        else
+            say_note(print, story, node);
+    }
+    if (told)
+        align(print, from);
+}
+
 static void say_program(lazy_print *print, const lazy_story *story) {
     const neap_program *program = story->program;
     int64_t ops = 0;
+    say_recorded(print, story);
     for (int64_t k = 0; k < program->nodes.n; k++)
         ops += program->nodes.at[k]->flags & LAZY_ABSTRACT && program->nodes.at[k]->op != LAZY_OP_placeholder;
     lazy_say(print, "program of ");
@@ -748,10 +775,9 @@ int neap_explain(neap_ctx *ctx, int n, const int32_t *ids, int form, char *text,
 }
 
 int neap_program_explain(neap_program *program, int form, char *text, size_t capacity, size_t *bytes) {
-    neap_ctx *ctx = program->ctx;
-    if (!(program = lazy_program_runs(program)))
+    lazy_story story = {.ctx = program->ctx, .recorded = program};
+    if (!(story.program = program = lazy_program_runs(program)))
         return neap_error_code();
-    lazy_story story = {.ctx = ctx, .program = program};
     int status = add_chapter(&story, program->plan, true, &program->region);
     if (status == 0 && program->plan->reuse)
         lazy_reuse_of_program(program->plan->reuse, program->root_slots.n, program->root_slots.at, 0, NULL);

@@ -14,10 +14,11 @@ typedef struct lazy_chapter { /* a plan, and what it is for */
 
 typedef struct lazy_story {
     neap_ctx *ctx;
-    neap_program *program; /* that is told of; NULL: of arrays */
-    lazy_nodes roots;      /* the arrays that are told of, or the results of the program. BORROWED */
-    lazy_nodes meshed;     /* those that lie on a mesh; their blocks are among the roots. BORROWED */
-    lazy_nodes nodes;      /* their expression, inputs before users, named (print.h). BORROWED */
+    neap_program *program;  /* that is told of; NULL: of arrays */
+    neap_program *recorded; /* for which it is run: the same, but for a program with values on a mesh (lower.h) */
+    lazy_nodes roots;       /* the arrays that are told of, or the results of the program. BORROWED */
+    lazy_nodes meshed;      /* those that lie on a mesh; their blocks are among the roots. BORROWED */
+    lazy_nodes nodes;       /* their expression, inputs before users, named (print.h). BORROWED */
     LAZY_VECTOR(lazy_chapter) chapters;
 } lazy_story;
 
