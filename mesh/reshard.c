@@ -284,8 +284,7 @@ static int take_step(neap_ctx *ctx, stage *at, int axis, const lazy_sharding *to
     return status;
 }
 
-/* By steps that all processes take, until each one has all that it needs. */
-static int reshard_by_steps(neap_ctx *ctx, const neap_node *node, const lazy_sharding *to, neap_node **blocks) {
+int mesh_reshard_by_steps(neap_ctx *ctx, const neap_node *node, const lazy_sharding *to, neap_node **blocks) {
     const lazy_shards *shards = node->shards;
     lazy_sharding whole = *shards->sharding; /* to another mesh: everybody has everything first */
     memset(whole.split, 0, sizeof whole.split);
@@ -306,5 +305,5 @@ int mesh_reshard_blocks(neap_ctx *ctx, neap_node *node, const lazy_sharding *to,
     mesh_value from = mesh_value_of(node);
     const lazy_sharding *s = from.sharding;
     bool steps = s && spans_processes(s->mesh) && (s->mesh != to->mesh || !all_near(s, to));
-    return steps ? reshard_by_steps(ctx, node, to, blocks) : build_blocks(ctx, node, &from, to, blocks);
+    return steps ? mesh_reshard_by_steps(ctx, node, to, blocks) : build_blocks(ctx, node, &from, to, blocks);
 }
