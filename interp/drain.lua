@@ -4,7 +4,7 @@
 -- was waiting for its output, still wait while something gets done. After PATIENCE seconds in which nothing did, or at
 -- the second press, all work is cancelled: what has not started fails, what runs stops at its next chunk, and prints
 -- that wait for it show that in their place. Any other command at the prompt leaves its prints behind: they appear when
--- their values come, above the line that is being typed.
+-- their values come, above the line that is being typed. After SIGTERM there is less time (HURRY).
 local ffi = require "ffi"
 local core = require "neap.core"
 local system = require "neap.interp.system"
@@ -15,6 +15,7 @@ local GIVEN_UP = -1000 -- no status of the core
 local drain = {}
 
 local PATIENCE = 2
+local HURRY = 0.2
 local ORDERLY = 0.2 -- what a prompt waits so that "interrupted" comes after output that is about to come
 local STOPPING = 0.3 -- seconds that cancelled work has for stopping
 
@@ -57,8 +58,9 @@ local function forget()
 end
 
 --- Waits until all effects have happened and their text is written, as told above. `presses`: of Ctrl-C so far, which
--- have been cleared. `prompt`: the session goes on. Returns whether all of it came out.
-function drain.finish(presses, prompt)
+-- have been cleared. `prompt`: the session goes on. `hurried`: SIGTERM was one of the presses. Returns whether all of it
+-- came out.
+function drain.finish(presses, prompt, hurried)
     if presses == 0 then
         if wait(poll_effects) then return true end
         system.clear_interrupt()
@@ -66,7 +68,7 @@ function drain.finish(presses, prompt)
         return wait(poll_effects, ORDERLY)
     end
     core.in_barrier = nil
-    if presses < 2 and wait(poll_effects, PATIENCE) then return true end
+    if presses < 2 and wait(poll_effects, hurried and HURRY or PATIENCE) then return true end
     C.neap_engine_cancel()
     system.clear_interrupt()
     forget()

@@ -16,7 +16,10 @@
 #include "interp/embedded.h"
 #include "interp/system.h"
 
-enum { NUDGE_MS = 50 };
+enum {
+    NUDGE_MS = 50,
+    TERMINATION_MS = 800 /* from SIGTERM to the end, at most: mpirun sends SIGKILL after a second */
+};
 
 /* What SIGINT's handler needs; written before the handler is installed. */
 static lua_State *interrupt_state;
@@ -24,6 +27,9 @@ static bool interrupt_prompt; /* also: errors need no "neap:" in front */
 static timer_t nudge_timer;
 static bool nudges;
 static volatile sig_atomic_t presses; /* since the last command began */
+static timer_t termination_timer;
+static volatile sig_atomic_t terminations; /* SIGTERMs that came */
+static bool termination_told;
 
 static neap_ctx *context; /* NULL: the library is not loaded */
 
@@ -169,7 +175,8 @@ static bool finish(lua_State *L) {
     session_interrupt_clear(L);
     lua_pushinteger(L, count);
     lua_pushboolean(L, interrupt_prompt);
-    bool complete = drain(L, "finish", 2);
+    lua_pushboolean(L, terminations > 0);
+    bool complete = drain(L, "finish", 3);
     if (complete) {
         neap_out_drain();
     }
@@ -200,8 +207,26 @@ static void report_lost_output(void) {
     }
 }
 
+/* Replaces the error at the top of the stack, which SIGTERM has raised, by what is told of that: "script.lua:3: interrupted"
+ * names the place. */
+static void describe_termination(lua_State *L) {
+    const char *text = lua_tostring(L, -1), *end = text != NULL ? strstr(text, ": interrupted") : NULL;
+    if (end != NULL) {
+        lua_pushlstring(L, text, (size_t)(end - text));
+        lua_pushfstring(L, "terminated (SIGTERM) at %s", lua_tostring(L, -1));
+        lua_remove(L, -2);
+    } else {
+        lua_pushliteral(L, "terminated (SIGTERM)");
+    }
+    lua_remove(L, -2);
+    termination_told = true;
+}
+
 /* Writes the error at the top of the stack behind everything that the program printed before it. */
 static void report_error(lua_State *L) {
+    if (terminations > 0) {
+        describe_termination(L);
+    }
     const char *text = lua_tostring(L, -1);
     if (text == NULL) {
         text = "error without a text";
@@ -287,7 +312,17 @@ static void raise_interrupt(lua_State *L, lua_Debug *ar) {
     lua_error(L);
 }
 
-/* SIGINT's handler; lua_sethook is made to be called from one. */
+/* Stops Lua's code; for signal handlers, from which lua_sethook is made to be called. */
+static void stop_code(void) {
+    lua_sethook(interrupt_state, raise_interrupt, LUA_MASKCOUNT, 1);
+    if (nudges) {
+        struct itimerspec soon = {.it_interval = {.tv_nsec = NUDGE_MS * 1000000L},
+                                  .it_value = {.tv_nsec = NUDGE_MS * 1000000L}};
+        timer_settime(nudge_timer, 0, &soon, NULL);
+    }
+}
+
+/* SIGINT's handler. */
 static void on_interrupt(int signal_number, siginfo_t *info, void *machine) {
     (void)signal_number, (void)machine;
     bool from_terminal = info->si_code > 0;
@@ -296,11 +331,38 @@ static void on_interrupt(int signal_number, siginfo_t *info, void *machine) {
     if (!system_pass_interrupt(from_terminal) && !interrupt_prompt && presses > 2) {
         _exit(SESSION_INTERRUPTED);
     }
-    lua_sethook(interrupt_state, raise_interrupt, LUA_MASKCOUNT, 1);
-    if (nudges) {
-        struct itimerspec soon = {.it_interval = {.tv_nsec = NUDGE_MS * 1000000L},
-                                  .it_value = {.tv_nsec = NUDGE_MS * 1000000L}};
-        timer_settime(nudge_timer, 0, &soon, NULL);
+    stop_code();
+}
+
+/* SIGTERM's handler, while a script runs: as Ctrl-C, but the process ends, and soon. */
+static void on_terminate(int signal_number) {
+    (void)signal_number;
+    if (terminations++ > 0) {
+        return;
+    }
+    struct itimerspec limit = {.it_value = {.tv_nsec = TERMINATION_MS * 1000000L}};
+    timer_settime(termination_timer, 0, &limit, NULL);
+    presses++;
+    neap_interrupt_raise();
+    stop_code();
+}
+
+static void on_termination_limit(int signal_number) {
+    (void)signal_number;
+    static const char text[] = "neap: terminated (SIGTERM) before everything that was printed had come out\n";
+    if (!termination_told && write(STDERR_FILENO, text, sizeof text - 1) < 0) {
+        _exit(SESSION_TERMINATED); /* nobody reads it */
+    }
+    _exit(SESSION_TERMINATED);
+}
+
+static void catch_termination(void) {
+    struct sigaction action = {.sa_handler = on_termination_limit};
+    sigemptyset(&action.sa_mask);
+    struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGALRM};
+    if (sigaction(SIGALRM, &action, NULL) == 0 && timer_create(CLOCK_MONOTONIC, &event, &termination_timer) == 0) {
+        action.sa_handler = on_terminate; /* no SA_RESTART, see below */
+        sigaction(SIGTERM, &action, NULL);
     }
 }
 
@@ -326,6 +388,11 @@ void session_catch_interrupts(lua_State *L, bool prompt) {
     struct sigaction action = {.sa_sigaction = on_interrupt, .sa_flags = SA_SIGINFO}; /* no SA_RESTART, see above */
     sigemptyset(&action.sa_mask);
     sigaction(SIGINT, &action, NULL);
+    if (!prompt) {
+        catch_termination();
+    } else {
+        signal(SIGTERM, SIG_DFL); /* the line editor puts the terminal in order */
+    }
 }
 
 void session_interrupt_clear(lua_State *L) {
@@ -360,6 +427,12 @@ void session_exit(lua_State *L, int status) {
     bool complete = finish(L);
     if (complete) {
         fflush(NULL);
+    }
+    if (terminations > 0) {
+        status = SESSION_TERMINATED;
+        if (!termination_told) {
+            write_past(STDERR_FILENO, "neap: terminated (SIGTERM)\n", 27);
+        }
     }
     if (status == SESSION_OK && presses > 0) {
         status = SESSION_INTERRUPTED;

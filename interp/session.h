@@ -11,7 +11,13 @@
 
 #include "lazy/lazy.h"
 
-enum { SESSION_OK = 0, SESSION_FAILED = 1, SESSION_USAGE = 2, SESSION_INTERRUPTED = 130 }; /* also exit statuses */
+enum { /* also exit statuses */
+    SESSION_OK = 0,
+    SESSION_FAILED = 1,
+    SESSION_USAGE = 2,
+    SESSION_INTERRUPTED = 130,
+    SESSION_TERMINATED = 143
+};
 
 /* Makes the state with the standard libraries, the embedded modules, `arg` = argv with the script (argv[script]; 0: no
  * script) at index 0, and os.exit that ends the process as session_exit does. NULL when out of memory. */
