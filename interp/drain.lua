@@ -58,9 +58,8 @@ local function forget()
 end
 
 --- Waits until all effects have happened and their text is written, as told above. `presses`: of Ctrl-C so far, which
--- have been cleared. `prompt`: the session goes on. `hurried`: SIGTERM was one of the presses. Returns whether all of it
--- came out.
-function drain.finish(presses, prompt, hurried)
+-- have been cleared. `prompt`: the session goes on. Returns whether all of it came out.
+function drain.finish(presses, prompt)
     if presses == 0 then
         if wait(poll_effects) then return true end
         system.clear_interrupt()
@@ -68,7 +67,7 @@ function drain.finish(presses, prompt, hurried)
         return wait(poll_effects, ORDERLY)
     end
     core.in_barrier = nil
-    if presses < 2 and wait(poll_effects, hurried and HURRY or PATIENCE) then return true end
+    if presses < 2 and wait(poll_effects, system.terminated() and HURRY or PATIENCE) then return true end
     C.neap_engine_cancel()
     system.clear_interrupt()
     forget()

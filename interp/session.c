@@ -175,8 +175,7 @@ static bool finish(lua_State *L) {
     session_interrupt_clear(L);
     lua_pushinteger(L, count);
     lua_pushboolean(L, interrupt_prompt);
-    lua_pushboolean(L, terminations > 0);
-    bool complete = drain(L, "finish", 3);
+    bool complete = drain(L, "finish", 2);
     if (complete) {
         neap_out_drain();
     }
@@ -344,6 +343,7 @@ static void on_terminate(int signal_number) {
     timer_settime(termination_timer, 0, &limit, NULL);
     presses++;
     neap_interrupt_raise();
+    system_terminate_child();
     stop_code();
 }
 
@@ -404,8 +404,14 @@ void session_interrupt_clear(lua_State *L) {
 }
 
 void session_interrupt_forget(lua_State *L) {
-    session_interrupt_clear(L);
-    presses = 0;
+    if (terminations == 0) {
+        session_interrupt_clear(L);
+        presses = 0;
+    }
+}
+
+bool session_terminated(void) {
+    return terminations > 0;
 }
 
 /* ---- The end ---------------------------------------------------------------------------------------------------- */

@@ -39,8 +39,10 @@ int session_call(lua_State *L, const char *module, const char *name, int nargs);
 void session_catch_interrupts(lua_State *L, bool prompt);
 /* The interrupt is being dealt with: Lua code may run again. Presses stay counted. */
 void session_interrupt_clear(lua_State *L);
-/* As if Ctrl-C had not been pressed: before the next command. */
+/* As if Ctrl-C had not been pressed: before the next command. Not after SIGTERM. */
 void session_interrupt_forget(lua_State *L);
+/* Whether SIGTERM came. */
+bool session_terminated(void);
 
 /* Ends the process: waits for effects and their text (neap.interp.drain says how long), closes the timeline, and leaves
  * with _exit, since other threads may still run. A status of SESSION_OK becomes SESSION_INTERRUPTED if Ctrl-C was pressed,

@@ -116,6 +116,18 @@ static int system_forget_interrupt(lua_State *L) {
     return 0;
 }
 
+/* terminated(): whether SIGTERM came. */
+static int system_terminated(lua_State *L) {
+    lua_pushboolean(L, session_terminated());
+    return 1;
+}
+
+void system_terminate_child(void) {
+    pid_t pid = child;
+    if (pid)
+        kill(pid, SIGTERM);
+}
+
 bool system_pass_interrupt(bool from_terminal) {
     pid_t pid = child;
     if (pid && !from_terminal)
@@ -131,6 +143,7 @@ int system_open(lua_State *L) {
                                          {"ended", system_ended},
                                          {"clear_interrupt", system_clear_interrupt},
                                          {"forget_interrupt", system_forget_interrupt},
+                                         {"terminated", system_terminated},
                                          {NULL, NULL}};
     lua_newtable(L);
     luaL_register(L, NULL, functions);

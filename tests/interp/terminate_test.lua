@@ -8,10 +8,10 @@ if os.getenv "NEAP_TEST_BUILD" == "tsan" then
     check.done()
 end
 
---- Runs a program that sends the signal to itself by `kill()`, then goes on with `code`, on its second line.
+--- Runs a program that does `before`, sends the signal to itself on its second line, and goes on there with `code`.
 local function terminated(before, code)
-    local kill = "local function kill() os.execute 'kill -TERM $PPID' end " .. before
-    return process.run_neap { process.file(kill .. "\nkill() " .. code) }
+    local declare = "local C = require 'ffi'.C require 'ffi'.cdef 'int getpid(void); int kill(int pid, int signal);' "
+    return process.run_neap { process.file(declare .. before .. "\nC.kill(C.getpid(), 15) " .. code) }
 end
 
 local cases = {
