@@ -1,7 +1,6 @@
 /* array.c: arrays as the user's side sees them: facts, data in, data out, life. */
 #include <string.h>
 
-#include "lazy/format.h"
 #include "lazy/plan.h"
 #include "lazy/sharding.h"
 
@@ -119,7 +118,7 @@ int neap_array_poll(neap_ctx *ctx, int32_t id) {
 }
 
 int neap_array_data(neap_ctx *ctx, int32_t id, const void **data) {
-    neap_node *node;
+    neap_node *node = NULL;
     int status = force_and_poll(ctx, id, &node);
     if (status == 0)
         *data = neap_buffer_data(node->buffer);
@@ -177,20 +176,6 @@ int neap_array_item(neap_ctx *ctx, int32_t id, double *out, int32_t *dtype) {
     int status = lazy_node_poll(ctx, node, ctx->waker);
     if (status == 0)
         *out = element_value(node->dtype, (char *)neap_buffer_data(node->buffer) + at * neap_dtype_bytes(node->dtype));
-    return status;
-}
-
-int neap_array_text(neap_ctx *ctx, int32_t id, char *text, size_t capacity, size_t *bytes) {
-    neap_node *node;
-    int status = force_and_poll(ctx, id, &node);
-    if (status)
-        return status;
-    lazy_text out = {0};
-    status = lazy_format(node->dtype, node->ndim, node->shape, neap_buffer_data(node->buffer), &out);
-    *bytes = out.bytes;
-    if (status == 0 && out.bytes)
-        memcpy(text, out.data, out.bytes < capacity ? out.bytes : capacity);
-    lazy_text_free(&out);
     return status;
 }
 

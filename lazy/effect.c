@@ -10,7 +10,6 @@
 
 #include "lazy/effect.h"
 #include "lazy/format.h"
-#include "lazy/sharding.h"
 
 typedef struct print_array {
     const char *conversion; /* NULL: the array's text */
@@ -336,26 +335,41 @@ static int record_print(neap_ctx *ctx, lazy_level *level, const neap_emit *how, 
     return status ? neap_error(NEAP_E_MEMORY, "out of memory for a print") : 0;
 }
 
-/* Checks the fragments; the nodes of a print that happens now are started. */
-static int check_fragments(neap_ctx *ctx, int n, const lazy_fragment *fragments, bool start, neap_node *const *nodes) {
+static int check_conversions(int n, const lazy_fragment *fragments, neap_node *const *nodes) {
+    for (int k = 0; k < n; k++)
+        if (fragments[k].n && fragments[k].text && nodes[fragments[k].first]->size != 1)
+            return neap_error(NEAP_E_SHAPE, "printf: %s takes an array of one element", fragments[k].text);
+    return 0;
+}
+
+static int start_nodes(neap_ctx *ctx, int n, const lazy_fragment *fragments, neap_node *const *nodes) {
     int status = 0;
-    for (int k = 0; k < n && status == 0; k++) {
-        const lazy_fragment *fragment = &fragments[k];
-        if (fragment->n && fragment->text && nodes[fragment->first]->size != 1)
-            status = neap_error(NEAP_E_SHAPE, "printf: %s takes an array of one element", fragment->text);
-        for (int32_t b = 0; b < fragment->n && start && status == 0; b++)
-            status = lazy_force(ctx, nodes[fragment->first + b]);
-    }
+    for (int k = 0; k < n && status == 0; k++)
+        for (int32_t b = 0; b < fragments[k].n && status == 0; b++)
+            status = lazy_force(ctx, nodes[fragments[k].first + b]);
     return status;
+}
+
+static int print_plain(neap_ctx *ctx, const neap_emit *how, int n, const lazy_fragment *fragments,
+                       neap_node *const *nodes) {
+    lazy_level *level = lazy_open_trace(ctx);
+    if (level)
+        return record_print(ctx, level, how, n, fragments, nodes);
+    int status = start_nodes(ctx, n, fragments, nodes);
+    return status ? status : lazy_print_push(ctx, how, n, fragments, nodes);
 }
 
 int lazy_print_nodes(neap_ctx *ctx, const neap_emit *how, int n, const lazy_fragment *fragments,
                      neap_node *const *nodes) {
-    lazy_level *level = lazy_open_trace(ctx);
-    int status = check_fragments(ctx, n, fragments, !level, nodes);
-    if (status)
-        return status;
-    return level ? record_print(ctx, level, how, n, fragments, nodes) : lazy_print_push(ctx, how, n, fragments, nodes);
+    int status = check_conversions(n, fragments, nodes);
+    if (status || !lazy_show_needed(n, fragments, nodes))
+        return status ? status : print_plain(ctx, how, n, fragments, nodes);
+    lazy_shown shown = {0};
+    status = lazy_show(ctx, how, n, fragments, nodes, &shown);
+    if (status == 0 && shown.fragments.n)
+        status = print_plain(ctx, how, (int)shown.fragments.n, shown.fragments.at, shown.nodes.at);
+    lazy_shown_free(ctx, &shown);
+    return status;
 }
 
 /* ---- Public -------------------------------------------------------------------------------------------------------- */
@@ -379,9 +393,6 @@ static int take_pieces(neap_ctx *ctx, int n, const neap_piece *pieces, taken *ou
             .text = (char *)pieces[k].text, .bytes = pieces[k].bytes, .first = k, .n = pieces[k].id != 0};
         if (pieces[k].id && !(out->nodes[k] = lazy_lookup(ctx, pieces[k].id)))
             return neap_error_code();
-        if (out->nodes[k] && !(out->nodes[k]->flags & LAZY_ABSTRACT) &&
-            lazy_host_node(ctx, out->nodes[k], &out->nodes[k]))
-            return neap_error_code();
     }
     return 0;
 }
@@ -398,12 +409,15 @@ int neap_print(neap_ctx *ctx, const neap_emit *how, int n, const neap_piece *pie
     return status;
 }
 
-static int text_of(neap_ctx *ctx, int n, const lazy_fragment *fragments, neap_node *const *nodes, lazy_text *out) {
-    int status = check_fragments(ctx, n, fragments, true, nodes);
+/* The text of a print of ordinary nodes; `strict`: a failure of one is the result. Polls. */
+static int plain_text(neap_ctx *ctx, int n, const lazy_fragment *fragments, neap_node *const *nodes, bool strict,
+                      lazy_text *out) {
+    int status = start_nodes(ctx, n, fragments, nodes);
     for (int k = 0; k < n && status == 0; k++)
-        for (int32_t b = 0; b < fragments[k].n && status == 0; b++)
-            if (lazy_node_poll(ctx, nodes[fragments[k].first + b], ctx->waker) == NEAP_PENDING)
-                status = NEAP_PENDING;
+        for (int32_t b = 0; b < fragments[k].n && status == 0; b++) {
+            int state = lazy_node_poll(ctx, nodes[fragments[k].first + b], ctx->waker);
+            status = strict || state == NEAP_PENDING ? state : 0;
+        }
     if (status)
         return status;
     neap_emit how = {0};
@@ -418,16 +432,45 @@ static int text_of(neap_ctx *ctx, int n, const lazy_fragment *fragments, neap_no
     return status;
 }
 
+static int text_of(neap_ctx *ctx, int n, const lazy_fragment *fragments, neap_node *const *nodes, bool strict,
+                   lazy_text *out) {
+    int status = check_conversions(n, fragments, nodes);
+    if (status || !lazy_show_needed(n, fragments, nodes))
+        return status ? status : plain_text(ctx, n, fragments, nodes, strict, out);
+    lazy_shown shown = {0};
+    status = lazy_show(ctx, NULL, n, fragments, nodes, &shown);
+    if (status == 0)
+        status = plain_text(ctx, (int)shown.fragments.n, shown.fragments.at, shown.nodes.at, strict, out);
+    lazy_shown_free(ctx, &shown);
+    return status;
+}
+
+/* Gives the text out, as far as there is room for it. */
+static void give_text(lazy_text *from, int status, char *text, size_t capacity, size_t *bytes) {
+    *bytes = from->bytes;
+    if (status == 0 && from->bytes)
+        memcpy(text, from->data, from->bytes < capacity ? from->bytes : capacity);
+    lazy_text_free(from);
+}
+
+int neap_array_text(neap_ctx *ctx, int32_t id, char *text, size_t capacity, size_t *bytes) {
+    lazy_fragment one = {.n = 1};
+    lazy_text out = {0};
+    neap_node *node = lazy_lookup(ctx, id);
+    if (!node)
+        return neap_error_code();
+    int status = text_of(ctx, 1, &one, &node, true, &out);
+    give_text(&out, status, text, capacity, bytes);
+    return status;
+}
+
 int neap_pieces_text(neap_ctx *ctx, int n, const neap_piece *pieces, char *text, size_t capacity, size_t *bytes) {
     taken t = {0};
     lazy_text out = {0};
     int status = take_pieces(ctx, n, pieces, &t);
     if (status == 0)
-        status = text_of(ctx, n, t.fragments, t.nodes, &out);
-    *bytes = out.bytes;
-    if (status == 0 && out.bytes)
-        memcpy(text, out.data, out.bytes < capacity ? out.bytes : capacity);
-    lazy_text_free(&out);
+        status = text_of(ctx, n, t.fragments, t.nodes, false, &out);
+    give_text(&out, status, text, capacity, bytes);
     taken_free(&t);
     return status;
 }

@@ -72,6 +72,20 @@ void lazy_message_free(lazy_message *message);
 int lazy_message_write(const lazy_message *message, void *const *data, const char *error);
 int lazy_message_push(neap_effects *effects, const lazy_message *message, void *const *data, const char *error);
 
+/* show.c ------------------------------------------------------------------------------------------------------------ */
+typedef struct lazy_shown {               /* a print of ordinary nodes; all zero is empty */
+    LAZY_VECTOR(lazy_fragment) fragments; /* their texts are BORROWED from those given, but for … */
+    LAZY_VECTOR(char *) tags;             /* … these */
+    lazy_nodes nodes;                     /* one reference each */
+} lazy_shown;
+/* Whether arrays of the print lie on several devices and have blocks. */
+bool lazy_show_needed(int n, const lazy_fragment *fragments, neap_node *const *nodes);
+/* Makes the print of these of their blocks. `how` says where it goes; NULL: somebody here reads it, so that all blocks must
+ * be here (NEAP_E_STATE). *out is to be freed in any case. */
+int lazy_show(neap_ctx *ctx, const neap_emit *how, int n, const lazy_fragment *fragments, neap_node *const *nodes,
+              lazy_shown *out);
+void lazy_shown_free(neap_ctx *ctx, lazy_shown *shown);
+
 /* callback.c -------------------------------------------------------------------------------------------------------- */
 static inline lazy_callback *lazy_callback_of(const neap_node *node) {
     return (lazy_callback *)(intptr_t)node->attrs[0];
