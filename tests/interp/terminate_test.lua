@@ -1,5 +1,5 @@
---- terminate_test.lua: SIGTERM ends a script within a second: the line is named, the status is 143, what has its value is
--- written, and nothing that catches errors goes on.
+--- terminate_test.lua: SIGTERM ends a script within a second: the line is named, the status is 143, what has its value
+-- is written, and nothing that catches errors goes on.
 local check = require "tests.check"
 local process = require "tests.interp.process"
 

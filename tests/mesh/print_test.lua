@@ -62,7 +62,8 @@ for _, jitted in ipairs { false } do
     check.test("formats" .. how, function()
         check.equal(body('np.printf("%5d of %d\\n", x[{ 0, 0 }], np.psum(x:sum(), { "i", "j" }))', jitted),
                     lines(function(i, j) return ("%5d of 8128"):format(corner(i, j)) end))
-        check.equal(body('np.debug.print({ ordered = true }, "{:.1f} {}", x[{ 0, 0 }]:astype("f32"), x[{ 0, 1 }])', jitted),
+        local call = 'np.debug.print({ ordered = true }, "{:.1f} {}", x[{ 0, 0 }]:astype("f32"), x[{ 0, 1 }])'
+        check.equal(body(call, jitted),
                     lines(function(i, j) return ("%.1f %d"):format(corner(i, j), corner(i, j) + 1) end))
     end)
 
