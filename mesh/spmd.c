@@ -36,11 +36,21 @@ neap_node *mesh_at_home(neap_ctx *ctx, neap_node *node, int home) {
     return lazy_build_place(ctx, node, lazy_home(ctx, home));
 }
 
+/* What several devices shared and now each of them has for itself is computed once, and is the buffer of all. */
+static void keep_shared(neap_ctx *ctx, neap_node *block, int home) {
+    neap_node *target = lazy_read_target(block);
+    if (block->device >= 0 || home < 0 || lazy_is_number(target) || lazy_is_formula(target))
+        return;
+    target->flags |= LAZY_KEPT;
+    lazy_count_pending(ctx, target);
+}
+
 int mesh_regroup(neap_ctx *ctx, const mesh_value *value, const lazy_sharding *to, neap_node **blocks) {
     for (int b = 0; b < to->nblocks; b++) {
         neap_node *block = mesh_block_at(value, to->position[b]);
         if (!block)
             return neap_error(NEAP_E_INTERNAL, "a block of another process is needed where nothing moves");
+        keep_shared(ctx, block, to->home[b]);
         if (!(block = mesh_at_home(ctx, block, to->home[b])))
             return neap_error_code();
         blocks[b] = lazy_retain(block);
