@@ -86,7 +86,14 @@ fields.static_shape = shape_of -- known when an op is recorded: there are no oth
 function fields.ndim(x) return array_info(x).ndim end
 function fields.size(x) return tonumber(array_info(x).size) end
 function fields.dtype(x) return dtype_of(x).name end
-function fields.device(x) return np.devices()[array_info(x).device + 1] end
+
+--- The device that holds x; nil for an array on a mesh: x.sharding:devices() are those.
+function fields.device(x)
+    local known = array_info(x)
+    if known.sharding ~= 0 then return nil end
+    return np.devices()[known.device + 1]
+end
+
 function fields.sharding(x) return require("neap.sharding").of_array(x) end -- nil: one device holds the whole array
 
 --- x:addressable_shards(): what each device of this process holds of an array that lies on a mesh.

@@ -51,7 +51,10 @@ end
 function axes.with(added, f, ...)
     local list = axes.open()
     local n = #list
-    for k, axis in ipairs(added) do list[n + k] = axis end
+    for k, axis in ipairs(added) do
+        axis.coroutine = coroutine.running() -- which cannot yield meanwhile
+        list[n + k] = axis
+    end
     local function close(ok, ...)
         for k = #list, n + 1, -1 do list[k] = nil end
         if not ok then error((...), 0) end

@@ -38,7 +38,7 @@ core.attrs = attrs -- callers of record1, record2 and recordn fill it from 0
 --- Where the code that runs now stands. depth: open callbacks; coroutine: the one ("main" outside of all) in which the
 -- innermost of them began; levels: the same for the gradients, traces and deferred modes that were opened since,
 -- outermost first; traces: how many of them are traces; swaps: of these, { suspend, resume }: they put variables back
--- to what they are outside of the trace, and undo that.
+-- to what they are outside of the trace, and undo that; axes: named axes that are open (axes.lua).
 local frame = { depth = 0, levels = {}, traces = 0, swaps = {} }
 
 --- The frame of the code that runs now.
@@ -46,12 +46,14 @@ function core.frame()
     return frame
 end
 
---- Yielding out of a gradient, a trace, a callback or deferred mode would leave it open, so that is an error.
+--- Yielding out of a gradient, a trace, a callback, the body of np.shard_map or deferred mode would leave it open, so
+-- that is an error.
 function core.check_yield()
-    local innermost = frame.levels[#frame.levels] or frame.coroutine
-    if innermost and innermost == coroutine.running() then
-        fail("a coroutine cannot yield while a gradient, a trace or a callback, or deferred mode, is open that it "
-             .. "began")
+    local body = frame.axes and frame.axes[#frame.axes]
+    local innermost, running = frame.levels[#frame.levels] or frame.coroutine, coroutine.running()
+    if running and (innermost == running or body and body.coroutine == running) then
+        fail("a coroutine cannot yield while a gradient, a trace or a callback, the body of np.shard_map, or deferred "
+             .. "mode, is open that it began")
     end
 end
 

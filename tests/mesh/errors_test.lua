@@ -233,6 +233,21 @@ check.test("blocks do not leave their body", function()
     }
 end)
 
+check.test("a coroutine cannot yield out of a body, but inside it", function()
+    local count = 0
+    local outer = coroutine.create(function()
+        map(function(a)
+            for k in coroutine.wrap(function() coroutine.yield(1) coroutine.yield(2) end) do count = count + k end
+            coroutine.yield(a)
+            return a
+        end, P(), P())(x)
+    end)
+    local ok, problem = coroutine.resume(outer)
+    check.ok(not ok and problem:find "a coroutine cannot yield while .- the body of np.shard_map", problem)
+    check.equal(count, 3)
+    check.raises(function() np.axis_index "i" end, "there is none")
+end)
+
 check.test("errors of the body pass with their line, and close the axes", function()
     local text = check.raises(function() map(function(a) return a.shape[7] + 1 end, P(), P())(x) end,
                               "arithmetic on a nil")
