@@ -492,12 +492,22 @@ static int refuse_split_minds(const spreading *s, const lazy_sharding *decides) 
                             : "the functions exchange data between them");
 }
 
-static int record_joined(spreading *s, neap_node **blocks) {
+/* How the index or condition lies, if devices may go different ways by it; NULL: they go together. */
+static const lazy_sharding *split_minds(const spreading *s) {
     const lazy_control *control = s->control;
     const lazy_sharding *decides = control->shape.op == LAZY_OP_cond         ? control->lies[0]
                                    : control->shape.op == LAZY_OP_while_loop ? s->lowered[0]->lies[s->lowered[0]->nin]
                                                                              : NULL;
-    if (decides && decides->distinct)
+    for (int k = 0; decides && k < decides->mesh->naxes; k++)
+        if (decides->distinct >> k & 1 && decides->mesh->sizes[k] > 1)
+            return decides;
+    return NULL;
+}
+
+static int record_joined(spreading *s, neap_node **blocks) {
+    const lazy_control *control = s->control;
+    const lazy_sharding *decides = split_minds(s);
+    if (decides)
         return refuse_split_minds(s, decides);
     int n = bodies_of(control), status = list_inputs(s, -1, -1, s->lowered[0]->program->outputs.n);
     neap_program **programs = calloc((size_t)n + 1, sizeof *programs);
@@ -520,11 +530,13 @@ int lazy_control_spread(neap_ctx *ctx, neap_node *node) {
     const lazy_control *control = lazy_control_of(node);
     int n = bodies_of(control), count = control->apart->nblocks, status = 0;
     spreading s = {.ctx = ctx, .node = node, .control = control};
-    bool whole = control->effects == 0 && count > 1;
+    bool whole;
     if (!(s.lowered = calloc((size_t)n + 1, sizeof *s.lowered)))
         return out_of_memory();
     lazy_hold(ctx);
     status = lower_programs(&s);
+    /* One block here may be one of several in other processes. */
+    whole = status == 0 && control->effects == 0 && (count > 1 || split_minds(&s));
     if (status == 0 && whole)
         status = record_apart(&s, node->shards->blocks, &whole);
     if (status == 0 && !whole)
