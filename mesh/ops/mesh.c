@@ -151,10 +151,11 @@ static int pvary_spread(lazy_spread *g) {
     return same_blocks(g);
 }
 
-/* Where nothing is checked the sum still varies as a type: that all devices have it is then said by `pick`. */
+/* In a program that is replayed on other inputs, what this varies over may vary already: then it adds nothing. Where nothing
+ * is checked the sum still varies as a type: that all devices have it is then said by `pick`. */
 static int pvary_grad(lazy_grad *g) {
-    uint32_t mask = (uint32_t)lazy_node_attrs(g->node)[0];
-    neap_node *sum = mesh_build_psum(g->ctx, g->ct, lazy_sharding_of(g->node), mask);
+    uint32_t mask = (uint32_t)lazy_node_attrs(g->node)[0] & ~lazy_sharding_of(INPUT(0))->varies;
+    neap_node *sum = mask ? mesh_build_psum(g->ctx, g->ct, lazy_sharding_of(g->node), mask) : g->ct;
     uint32_t still = sum ? lazy_sharding_of(sum)->varies & mask : 0;
     g->out[0] = still ? lazy_build(g->ctx, LAZY_OP_pick, 1, &sum, 1, (int64_t[]){still}) : sum;
     return grad_done(g, 1);
