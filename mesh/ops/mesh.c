@@ -61,9 +61,11 @@ static int reshard_spread(lazy_spread *g) {
     return mesh_reshard_blocks(g->ctx, in, lazy_sharding_of(g->node), g->node->shards->blocks);
 }
 
+/* Back to where the input lies. That of an ordinary array is the same on all devices, as the array is. */
 static int reshard_grad(lazy_grad *g) {
-    const lazy_sharding *in = lazy_sharding_of(INPUT(0));
-    g->out[0] = in ? mesh_moved(g->ctx, g->ct, in) : g->ct;
+    const lazy_sharding plain = mesh_plain(lazy_sharding_of(g->node)->mesh);
+    const lazy_sharding *in = lazy_sharding_of(INPUT(0)), *to = in ? in : lazy_sharding_intern(&plain);
+    g->out[0] = to ? mesh_moved(g->ctx, g->ct, to) : NULL;
     return grad_done(g, 1);
 }
 

@@ -219,7 +219,7 @@ check.test("to one device", function()
     check.raises(function()
         np.shard_map(function(b) return np.device_put(b, "cpu:1") end,
                      { mesh = mesh, in_specs = { P "i" }, out_specs = P "i" })(x)
-    end, "device_put: inside np.shard_map an array is seen by block")
+    end, "device_put: the array is a block")
 end)
 
 check.test("axes of 0 elements, and of as many as there are devices", function()
@@ -252,6 +252,10 @@ check.test("gradients of automatic code lie as what they are of", function()
             if not ok then error(tostring(way) .. ": " .. tostring(grads)) end
             for name, g in pairs(grads) do
                 same(g, expected[name], ("%s, data %s"):format(name, tostring(way)))
+                check.equal(spec(g), spec(placed[name]), "where the gradient lies")
+            end
+            for _, g in pairs(np.grad(loss)(model, np.device_put(x, mesh, way))) do
+                check.ok(not spec(g):find "[ij]", "that of an ordinary array is the same on all devices")
             end
         end
     end
@@ -271,6 +275,49 @@ check.test("second derivatives", function()
     same(np.grad(function(a) return (np.grad(f)(a) * x):sum() end)(sx), np.grad(function(a)
         return (np.grad(f)(a) * x):sum()
     end)(x))
+end)
+
+-- ---- Programs -------------------------------------------------------------------------------------------------------
+
+check.test("np.jit of automatic code: values, layouts, gradients, and what is told of it", function()
+    local model = { w = put(numbers(6, 4), nil, "j"), b = put(numbers(4), "j") }
+    local whole = { w = numbers(6, 4), b = numbers(4) }
+    local f = np.jit(function(m, a) return np.maximum(a:matmul(m.w) + m.b, 0) end)
+    check.equal(spec(f(model, put(x, "i"))), 'P("i", "j")')
+    same(f(model, put(x, "i")), f(whole, x))
+    for _, way in ipairs { P "i", P("i", "j"), P() } do
+        local placed = np.device_put(x, mesh, way)
+        local grads, expected = np.jit(np.grad(loss))(model, placed), np.grad(loss)(whole, x)
+        for name, g in pairs(grads) do
+            same(g, expected[name], name)
+            check.equal(spec(g), spec(model[name]))
+        end
+        same(np.grad(np.jit(loss))(model, placed).w, expected.w)
+    end
+    local text = tostring(np.explain(f))
+    check.ok(not text:find "gathered", text)
+    local g = np.jit(function(a) return a:sum { axis = 0 } end)
+    g(sx)
+    check.ok(tostring(np.explain(g)):find("sum  parts combined by add over 'i'", 1, true), tostring(np.explain(g)))
+end)
+
+check.test("np.with_sharding_constraint inside np.jit", function()
+    local f = np.jit(function(a) return np.with_sharding_constraint(a * 2, mesh, P(nil, "j")) + 1 end)
+    check.equal(spec(f(x)), 'P(nil, "j")')
+    same(f(x), x * 2 + 1)
+    check.equal(spec(f(sx)), 'P(nil, "j")')
+    same(f(sx), x * 2 + 1)
+    same(np.jit(np.grad(function(a) return (f(a) * a):sum() end))(sx), x * 4 + 1)
+end)
+
+check.test("control flow over sharded arrays", function()
+    local c = np.scan(function(c, row) return c + row, nil end, put(np.zeros { 6 }, "j"), sx)
+    check.equal(spec(c), 'P("j")')
+    same(c, x:sum { axis = 0 })
+    same(np.cond(sx:sum():lt(0), function(a) return a * 2 end, function(a) return a end, sx),
+         x:sum():item() < 0 and x * 2 or x)
+    same(np.while_loop(function(a) return a:max():lt(100) end, function(a) return a * 2 end, sx), x * 32)
+    same(np.grad(function(a) return np.checkpoint(function(b) return (b * b):sum() end)(a) end)(sx), x * 2)
 end)
 
 -- ---- Inside np.shard_map over some of the axes ----------------------------------------------------------------------
