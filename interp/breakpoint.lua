@@ -32,10 +32,12 @@ local function height()
     return n - 2
 end
 
-local function place_text(info)
+--- Where a function stands, as text. What the library calls it, if that is its caller, means nothing to the user.
+local function place_text(info, caller)
     local where = ("%s:%d"):format(info.short_src, info.currentline)
     if info.what == "main" then return where .. ", in the main chunk" end
-    if info.name then return ("%s, in function '%s'"):format(where, info.name) end
+    local named = info.name and not (caller and caller.what ~= "C" and core.is_library(caller.func))
+    if named then return ("%s, in function '%s'"):format(where, info.name) end
     return ("%s, in a function of line %d"):format(where, info.linedefined)
 end
 
@@ -45,7 +47,8 @@ local function user_frames()
     for level = 1, total do
         local info = getinfo(level, "Slnf")
         if info.what ~= "C" and not core.is_library(info.func) then
-            frames[#frames + 1] = { func = info.func, height = total - level, text = place_text(info) }
+            frames[#frames + 1] = { func = info.func, height = total - level,
+                                    text = place_text(info, getinfo(level + 1, "Sf")) }
         end
     end
     return frames

@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "lazy/body.h"
+#include "lazy/sharding.h"
 
 enum { BLOCK_ALIGN = 64 };
 
@@ -475,7 +476,7 @@ int neap_callback_return(neap_ctx *ctx, int k, int32_t id) {
     if (!r || k < 0 || k >= callback_of(r)->nresults)
         return neap_error(NEAP_E_STATE, "no callback is open that has a result %d", k + 1);
     neap_node *node = lazy_lookup(ctx, id);
-    if (!node)
+    if (!node || lazy_host_node(ctx, node, &node))
         return neap_error_code();
     const neap_spec *spec = &callback_of(r)->results[k];
     if (node->dtype != spec->dtype || node->ndim != spec->ndim ||

@@ -47,19 +47,30 @@ function axes.key()
     return mesh and ("%d:%d:%d"):format(mesh.number, manual, unchecked)
 end
 
+local open_mesh, open_manual = 0, 0 -- what the core was told last
+
+--- Tells the core of which mesh which axes are manual now: it refuses blocks of other bodies.
+local function tell(mesh, manual)
+    open_mesh, open_manual = mesh, manual
+    core.C.neap_mesh_open(core.ctx, mesh, manual)
+end
+
 --- Runs f(…) with a list of further open axes.
 function axes.with(added, f, ...)
     local list = axes.open()
-    local n = #list
+    local n, last = #list, added[#added]
+    local mesh, manual = open_mesh, open_manual -- of a callback too, whose list begins anew, those around it
     for k, axis in ipairs(added) do
         axis.coroutine = coroutine.running() -- which cannot yield meanwhile
         list[n + k] = axis
     end
     local function close(ok, ...)
         for k = #list, n + 1, -1 do list[k] = nil end
+        if last.mesh then tell(mesh, manual) end
         if not ok then error((...), 0) end
         return ...
     end
+    if last.mesh then tell(last.mesh.number, last.manual) end
     return close(pcall(f, ...))
 end
 

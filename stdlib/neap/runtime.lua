@@ -44,7 +44,7 @@ end
 -- element of np.devices(). It is then *committed* to that device: what is computed from it is computed there, and it
 -- cannot meet arrays that are committed to another one. All else (constructors, numbers, new arrays) follows the arrays
 -- that it meets, and is on the first device until then. Devices of the CPU share their memory: nothing is copied.
--- Of an array on a mesh it gives all of it to the device.
+-- Of an array on a mesh it gives all of it to the device; where a gradient or a trace is open, to all of the mesh.
 --
 -- np.device_put(x, mesh, spec): x on a mesh, as a spec says (np.P), or a prefix tree of specs; np.device_put(x,
 -- y.sharding): as y lies.
@@ -54,11 +54,7 @@ define("device_put", function(x, device, spec)
     return trees.rebuild("device_put", x, function(leaf)
         leaf = coerce("device_put", 1, leaf)
         local known = core.info(leaf)
-        if known.sharding ~= 0 then
-            leaf = require("neap.sharding").whole("device_put", leaf)
-        elseif known.committed ~= 0 and known.device == device.index then
-            return leaf
-        end
+        if known.committed ~= 0 and known.device == device.index and known.sharding == 0 then return leaf end
         core.attrs[0] = device.index
         return core.record1(core.ids.device_put, leaf, 1)
     end)

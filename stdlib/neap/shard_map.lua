@@ -231,8 +231,8 @@ local function leave_results(specs, results, c)
             if not is_array(leaf) or is_number(leaf) and spec.n == 0 then
                 return check_plain(leaf, spec, what, path .. " of " .. c.body)
             end
-            shardings.check_open(NAME, leaf, path .. " of " .. c.body, c.mesh, c.all)
             local owner = path .. " of " .. c.body
+            shardings.check_open(NAME, leaf, owner, c.mesh, c.all)
             local problem = shardings.misfit(owner, core.shape_of(leaf), what, spec, c.mesh, false)
             if problem then raise(NAME, "%s", problem) end
             local split, bits = shardings.axes_of(NAME, what, spec, c.mesh)
@@ -288,14 +288,10 @@ local function map_blocks(user_function, o, ...)
     check_new("in_specs", o.in_specs, c)
     check_new("out_specs", o.out_specs, c)
     local arguments = enter_arguments(user_function, o.in_specs, staging.pack(...), c)
-    C.neap_mesh_open(ctx, c.mesh.number, c.all)
-    local results = staging.pack(pcall(function()
-        local given = staging.pack(axes.with(open_axes(c), user_function, unpack(arguments, 1, arguments.n)))
-        return leave_results(o.out_specs, given, c)
-    end))
-    C.neap_mesh_open(ctx, c.outer ~= 0 and c.mesh.number or 0, c.outer)
-    if not results[1] then error(results[2], 0) end
-    return unpack(results[2], 1, results[2].n)
+    local results = axes.with(open_axes(c), function()
+        return leave_results(o.out_specs, staging.pack(user_function(unpack(arguments, 1, arguments.n))), c)
+    end)
+    return unpack(results, 1, results.n)
 end
 
 -- ---- shard_map ------------------------------------------------------------------------------------------------------

@@ -206,7 +206,7 @@ end
 
 -- ---- Laying out -----------------------------------------------------------------------------------------------------
 
-local id_box, position_box = ffi.new("int32_t[1]"), ffi.new("int32_t[1]")
+local id_box = ffi.new("int32_t[1]")
 
 --- x as a layout says.
 function shardings.reshard(name, x, layout)
@@ -247,23 +247,6 @@ function shardings.put(name, x, mesh, specs)
         end
         return lay_out(name, core.coerce(name, 1, leaf), mesh, spec, path, "its spec")
     end)
-end
-
---- All of an array on a mesh, as an ordinary array.
-function shardings.whole(name, x)
-    local layout, known = layout_of(x), core.info(x)
-    if layout.manual ~= 0 then
-        raise(name, "the array is a block: inside np.shard_map it is seen by device over mesh axes %s",
-              shardings.names_text(layout.mesh, layout.manual))
-    end
-    if known.taped ~= 0 then
-        raise(name, "an array on a mesh cannot be moved to one device where a gradient or a trace is open: "
-              .. "np.device_put(x, mesh, np.P()) gives all of it to every device")
-    end
-    x = shardings.reshard(name, x, { mesh = layout.mesh, manual = 0, varies = 0, differs = 0, split = {} })
-    return core.call_ids(name, id_box, 1, function()
-        return C.neap_array_block(ctx, x._id, 0, id_box, position_box)
-    end)[1]
 end
 
 --- np.with_sharding_constraint(x, mesh, spec): x, a tree, laid out as a spec says, or a prefix tree of specs; inside
@@ -383,6 +366,8 @@ function np.NamedSharding(mesh, spec)
 end
 
 -- ---- Shards ---------------------------------------------------------------------------------------------------------
+
+local position_box = ffi.new("int32_t[1]")
 
 --- The places of the mesh that have the same block have one key.
 local function block_key(layout, ndim, position)

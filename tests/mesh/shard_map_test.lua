@@ -246,6 +246,16 @@ check.test("the inner body reads blocks of the outer one, and names its axes", f
     check.equal(f(x):totable(), sum:totable())
 end)
 
+check.test("a callback with a shard_map of its own, while a body waits", function()
+    local inner = map(function(a) return np.psum(a, "i") end, P "i", P())
+    local answer = np.callback(function(a) return inner(a):sum() end, { result = { shape = {}, dtype = "f32" } })
+    local f = map(function(a)
+        local total = answer(np.ones(8)):item()
+        return a * total
+    end, P "i", P "i")
+    check.equal(f(x):totable(), (x * 8):totable())
+end)
+
 -- ---- Replication ----------------------------------------------------------------------------------------------------
 
 check.test("Lua may look at what is the same on all devices", function()

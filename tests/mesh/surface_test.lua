@@ -146,12 +146,6 @@ check.test("an array on a mesh has no one device, and can be given to one", func
     local z = np.device_put({ y }, "cpu:3")[1]
     check.equal({ z.sharding, tostring(z.device) }, { nil, "cpu:3" })
     check.ok(np.array_equal(z, x))
-    check.raises(function() np.grad(function(a) return np.device_put(a, "cpu:1"):sum() end)(y) end,
-                 "device_put: an array on a mesh cannot be moved to one device where a gradient or a trace is open")
-    local function body(a) return np.device_put(a, "cpu:1") end
-    check.raises(function()
-        np.shard_map(body, { mesh = mesh, in_specs = P "i", out_specs = P "i" })(x)
-    end, "device_put: the array is a block: .- over mesh axes 'i', 'j'")
 end)
 
 -- ---- Pictures -------------------------------------------------------------------------------------------------------
