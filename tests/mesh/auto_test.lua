@@ -219,7 +219,7 @@ check.test("to one device", function()
     check.raises(function()
         np.shard_map(function(b) return np.device_put(b, "cpu:1") end,
                      { mesh = mesh, in_specs = { P "i" }, out_specs = P "i" })(x)
-    end, "device_put: the array is a block")
+    end, "device_put: inside np.shard_map an array is seen by block")
 end)
 
 check.test("axes of 0 elements, and of as many as there are devices", function()
