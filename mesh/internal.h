@@ -107,6 +107,8 @@ neap_node *mesh_part(neap_ctx *ctx, neap_node *x, int at, int64_t index);
 /* reshard.c --------------------------------------------------------------------------------------------------------- */
 /* The blocks (OWNED) of an ordinary or global array as `to` has them. */
 int mesh_reshard_blocks(neap_ctx *ctx, neap_node *node, const lazy_sharding *to, neap_node **blocks);
+/* The same without a word to other processes; an error where parts of the array are there alone. For readers on the host. */
+int mesh_reshard_here(neap_ctx *ctx, neap_node *node, const lazy_sharding *to, neap_node **blocks);
 /* The same for a global array with blocks, by steps that all processes of the mesh take. */
 int mesh_reshard_by_steps(neap_ctx *ctx, const neap_node *node, const lazy_sharding *to, neap_node **blocks);
 

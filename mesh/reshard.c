@@ -301,6 +301,11 @@ int mesh_reshard_by_steps(neap_ctx *ctx, const neap_node *node, const lazy_shard
     return status;
 }
 
+int mesh_reshard_here(neap_ctx *ctx, neap_node *node, const lazy_sharding *to, neap_node **blocks) {
+    mesh_value from = mesh_value_of(node);
+    return build_blocks(ctx, node, &from, to, blocks);
+}
+
 int mesh_reshard_blocks(neap_ctx *ctx, neap_node *node, const lazy_sharding *to, neap_node **blocks) {
     mesh_value from = mesh_value_of(node);
     const lazy_sharding *s = from.sharding;

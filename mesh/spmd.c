@@ -457,7 +457,7 @@ static int whole(neap_ctx *ctx, neap_node *node, neap_node **out) {
         const lazy_sharding *to = lazy_sharding_intern(&plain);
         lazy_hold(ctx);
         ctx->spreading++;
-        status = to ? mesh_reshard_blocks(ctx, node, to, &shards->whole) : NEAP_E_MEMORY;
+        status = to ? mesh_reshard_here(ctx, node, to, &shards->whole) : NEAP_E_MEMORY;
         ctx->spreading--;
         int held = lazy_unhold(ctx);
         status = status ? status : held;
