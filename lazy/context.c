@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "engine/comm.h"
 #include "lazy/effect.h"
 
 enum { DEFAULT_NODES = 1024 };
@@ -47,9 +48,10 @@ int neap_ctx_new(neap_ctx **out) {
     ctx->limit_nodes = DEFAULT_NODES;
     ctx->limit_bytes = default_bytes();
     ctx->collect_above = COLLECT_AT_LEAST;
-    if ((status = neap_waker_new(&ctx->waker)) != 0 || (status = neap_effects_new(ctx->waker, &ctx->effects)) != 0 ||
-        (status = lazy_push(&ctx->slots, NULL)) != 0 || (status = lazy_push(&ctx->ids, 0)) != 0 ||
-        (status = lazy_push(&ctx->generations, 0)) != 0 || (status = lazy_push(&ctx->sites, "")) != 0) {
+    if ((status = engine_comm_start(neap_engine_devices())) != 0 || (status = neap_waker_new(&ctx->waker)) != 0 ||
+        (status = neap_effects_new(ctx->waker, &ctx->effects)) != 0 || (status = lazy_push(&ctx->slots, NULL)) != 0 ||
+        (status = lazy_push(&ctx->ids, 0)) != 0 || (status = lazy_push(&ctx->generations, 0)) != 0 ||
+        (status = lazy_push(&ctx->sites, "")) != 0) {
         neap_ctx_free(ctx);
         return status;
     }

@@ -8,6 +8,7 @@
  */
 #include <string.h>
 
+#include "engine/comm.h"
 #include "lazy/effect.h"
 #include "lazy/format.h"
 
@@ -27,6 +28,7 @@ typedef struct print_piece {
 
 typedef struct print_job {
     int stream, npieces;
+    bool unordered;
     char *site;
     print_piece pieces[];
 } print_job;
@@ -75,13 +77,43 @@ static int job_text(const print_job *job, lazy_text *text) {
     return status;
 }
 
+/* Writes a text of one of several processes, with the process in front of each line. */
+static int write_marked(int stream, int process, const lazy_text *text) {
+    lazy_text marked = {0};
+    int status = 0;
+    for (size_t at = 0, end; at < text->bytes && status == 0; at = end) {
+        const char *line = memchr(text->data + at, '\n', text->bytes - at);
+        end = line ? (size_t)(line - text->data) + 1 : text->bytes;
+        status = lazy_text_addf(&marked, "[process %d] ", process);
+        if (status == 0)
+            status = lazy_text_add(&marked, text->data + at, end - at);
+    }
+    if (status == 0)
+        status = neap_out_write(stream, marked.data, marked.bytes);
+    lazy_text_free(&marked);
+    return status;
+}
+
+/* Of several processes, all of which come by a print, process 0 writes what is ordered; what is unordered, and what goes to
+ * stderr, each of them writes. */
+static int write_text(const print_job *job, const lazy_text *text) {
+    engine_comm *comm = engine_comm_here();
+    if (!text->bytes)
+        return 0;
+    if (comm && job->unordered && job->stream == NEAP_STDOUT)
+        return write_marked(job->stream, engine_comm_rank(comm), text);
+    if (comm && engine_comm_rank(comm) != 0 && job->stream != NEAP_STDERR)
+        return 0;
+    return neap_out_write(job->stream, text->data, text->bytes);
+}
+
 static int run_print(void *arg, const neap_run *run) {
     (void)run;
     print_job *job = arg;
     lazy_text text = {0};
     int status = job_text(job, &text);
-    if (status == 0 && text.bytes)
-        status = neap_out_write(job->stream, text.data, text.bytes);
+    if (status == 0)
+        status = write_text(job, &text);
     lazy_text_free(&text);
     return status;
 }
@@ -126,6 +158,7 @@ static print_job *job_new(const neap_emit *how, int n, const lazy_fragment *frag
         status = fill_piece(&job->pieces[k], &fragments[k], nodes);
     if (status == 0) {
         job->stream = how->stream;
+        job->unordered = how->unordered;
         return job;
     }
     if (job)
@@ -219,8 +252,8 @@ static int message_text(const lazy_message *message, void *const *data, const ch
 int lazy_message_write(const lazy_message *message, void *const *data, const char *error) {
     lazy_text text = {0};
     int status = message_text(message, data, error, &text);
-    if (status == 0 && text.bytes)
-        status = neap_out_write(message->job->stream, text.data, text.bytes);
+    if (status == 0)
+        status = write_text(message->job, &text);
     lazy_text_free(&text);
     return status;
 }
@@ -231,6 +264,7 @@ int lazy_message_push(neap_effects *effects, const lazy_message *message, void *
     int status = job ? message_text(message, data, error, &text) : NEAP_E_MEMORY;
     if (status == 0) {
         job->stream = message->job->stream;
+        job->unordered = message->unordered;
         job->npieces = 1;
         job->pieces[0].bytes = text.bytes;
         job->pieces[0].text = copy_text(text.data ? text.data : "", text.bytes);

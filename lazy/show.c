@@ -6,7 +6,9 @@
  *      print("x", x)      ─▶      [i=0, j=0] x   [1 2]
  *                                 [i=0, j=1] x   [3 4]      row-major over the axes that are manual: one effect
  *
- * Of blocks that are not all here, those that are here are shown.
+ * Of several processes, process 0 writes what is ordered. Blocks that are not all here are brought to it by an exchange, in
+ * which all processes take part: that is the one print that all of them must reach. What is unordered, or goes to
+ * stderr, each process writes for the blocks that it has.
  *
  * All of this happens when the print is recorded: what comes out is a print of ordinary nodes, which may be part of a
  * program.
@@ -14,7 +16,9 @@
 #include <string.h>
 
 #include "lazy/effect.h"
+#include "lazy/exchange.h"
 #include "lazy/format.h"
+#include "lazy/lower.h"
 #include "lazy/sharding.h"
 
 typedef struct show {
@@ -25,7 +29,9 @@ typedef struct show {
     const lazy_mesh *mesh; /* of the arrays that are shown by device */
     uint32_t over;         /* axes of it, for whose coordinates the text is repeated; 0: it is not */
     int here;              /* this process */
+    bool gathers;          /* process 0 shows what all have */
     bool apart;            /* only what this process has, and that block by block */
+    neap_node **gathered;  /* by given fragment: its blocks by member, brought here; or NULL. In the arena */
     lazy_shown *out;
 } show;
 
@@ -52,6 +58,128 @@ static int place_of(const lazy_mesh *mesh, int position, uint32_t axes) {
         if (axes >> a & 1)
             place = place * mesh->sizes[a] + lazy_mesh_coordinate(mesh, position, a);
     return place;
+}
+
+/* ---- Bringing blocks to process 0 ---------------------------------------------------------------------------------- */
+typedef struct roll { /* who gives which block */
+    int32_t nmembers, nranks;
+    int32_t *owner, *position; /* by member: the process, and where on the mesh its block is there */
+    int32_t *ranks;
+    uint8_t *wanted;
+} roll;
+
+static void roll_free(roll *r) {
+    free(r->owner);
+    free(r->wanted);
+}
+
+/* Ranks stay in rising order; 0 is the first. */
+static void add_rank(roll *r, int32_t rank) {
+    int at = r->nranks;
+    while (at > 0 && r->ranks[at - 1] > rank)
+        at--;
+    if (at > 0 && r->ranks[at - 1] == rank)
+        return;
+    memmove(r->ranks + at + 1, r->ranks + at, (size_t)(r->nranks - at) * sizeof *r->ranks);
+    r->ranks[at] = rank;
+    r->nranks++;
+}
+
+/* Process 0 gives what it has; of other blocks the process of their first device gives them. The members come in their
+ * order: each has its first device before the next one has. */
+static int roll_make(const lazy_sharding *sharding, roll *r) {
+    const lazy_mesh *mesh = sharding->mesh;
+    size_t n = (size_t)mesh->size;
+    *r = (roll){.owner = malloc((3 * n + 1) * sizeof *r->owner), .wanted = calloc((n + 1) * n, 1)};
+    if (!r->owner || !r->wanted)
+        return neap_error(NEAP_E_MEMORY, "out of memory for a print");
+    r->position = r->owner + n;
+    r->ranks = r->position + n;
+    for (int p = 0; p < mesh->size; p++) {
+        int m = place_of(mesh, p, sharding->distinct);
+        if (m < r->nmembers && (mesh->process[p] != 0 || r->owner[m] == 0))
+            continue;
+        r->nmembers = m < r->nmembers ? r->nmembers : m + 1;
+        r->owner[m] = mesh->process[p];
+        r->position[m] = p;
+    }
+    add_rank(r, 0);
+    for (int m = 0; m < r->nmembers; m++)
+        add_rank(r, r->owner[m]);
+    memset(r->wanted, 1, (size_t)r->nmembers); /* of ranks[0] */
+    return 0;
+}
+
+/* The shape of an array's blocks; returns their size. */
+static int64_t block_shape(const lazy_sharding *sharding, const neap_node *node, int64_t *shape) {
+    int64_t size = 1;
+    for (int k = 0; k < node->ndim; k++)
+        size *= shape[k] = node->shape[k] / lazy_sharding_parts(sharding, k);
+    return size;
+}
+
+/* The blocks that this process gives, or, since a node has to read something, a number. Returns how many; a status. */
+static int given_blocks(show *s, const roll *r, const neap_node *node, neap_node **in) {
+    const lazy_sharding *sharding = lazy_sharding_of(node);
+    int n = 0;
+    for (int m = 0; m < r->nmembers; m++) {
+        if (r->owner[m] != s->here)
+            continue;
+        neap_node *block = node->shards->blocks[lazy_sharding_block(sharding, r->position[m])];
+        if (!(in[n++] = lazy_build_place(s->ctx, block, lazy_home(s->ctx, -1))))
+            return neap_error_code();
+    }
+    if (n > 0 || s->here > 0)
+        return n;
+    in[0] = lazy_arena(s->ctx, lazy_constant(s->ctx, node->dtype, false, 0));
+    return in[0] ? 1 : neap_error_code();
+}
+
+static int exchange_blocks(show *s, const roll *r, const neap_node *node, neap_node **out) {
+    int64_t shape[NEAP_MAX_DIMS];
+    lazy_deal like = {.kind = ENGINE_COMM_GATHER,
+                      .op = -1,
+                      .dtype = node->dtype,
+                      .elements = block_shape(lazy_sharding_of(node), node, shape),
+                      .group = {.nmembers = r->nmembers,
+                                .nranks = r->nranks,
+                                .ranks = r->ranks,
+                                .owner = r->owner,
+                                .wanted = r->wanted},
+                      .name = "print"};
+    neap_node **in = malloc(((size_t)r->nmembers + 1) * sizeof *in);
+    int n = in ? given_blocks(s, r, node, in) : neap_error(NEAP_E_MEMORY, "out of memory for a print"), status = 0;
+    const lazy_deal *deal = n > 0 ? lazy_deal_intern(&like) : NULL;
+    if (deal)
+        *out = lazy_arena(s->ctx, lazy_exchange(s->ctx, deal, n, in));
+    if (n < 0 || (n > 0 && !*out))
+        status = neap_error_code();
+    free(in);
+    return status;
+}
+
+/* Brings the blocks of the array of fragment k to process 0, if it does not have them all: *out is the exchange, NULL if
+ * there is none or this process has no part in it. */
+static int gather(show *s, int k, neap_node **out) {
+    roll r;
+    const lazy_sharding *sharding = sharding_of(s, k);
+    if (!sharding || !s->gathers)
+        return 0;
+    int status = roll_make(sharding, &r);
+    if (status == 0 && r.nranks > 1)
+        status = exchange_blocks(s, &r, s->nodes[s->given[k].first], out);
+    roll_free(&r);
+    return status;
+}
+
+/* Member m of an exchange. BORROWED from the arena. */
+static neap_node *gathered_block(show *s, neap_node *all, int m, int ndim, const int64_t *shape) {
+    int64_t size = 1;
+    for (int k = 0; k < ndim; k++)
+        size *= shape[k];
+    int64_t slice[3] = {m * size, 1, size};
+    neap_node *one = lazy_arena(s->ctx, lazy_record(s->ctx, LAZY_OP_slice, 1, &all, 3, slice));
+    return one ? lazy_arena(s->ctx, lazy_record(s->ctx, LAZY_OP_reshape, 1, &one, ndim, shape)) : NULL;
 }
 
 /* ---- Fragments ----------------------------------------------------------------------------------------------------- */
@@ -84,9 +212,12 @@ static int part_position(const lazy_sharding *sharding, int ndim, int position, 
     return position;
 }
 
-static int add_block(show *s, int k, int position) {
+static int add_block(show *s, int k, int position, const int64_t *shape) {
     const lazy_sharding *sharding = sharding_of(s, k);
-    neap_node *node = s->nodes[s->given[k].first];
+    neap_node *node = s->nodes[s->given[k].first], *all = s->gathered[k];
+    if (all)
+        return add_node(
+            s, gathered_block(s, all, place_of(sharding->mesh, position, sharding->distinct), node->ndim, shape));
     return add_node(s, node->shards->blocks[lazy_sharding_block(sharding, position)]);
 }
 
@@ -95,12 +226,14 @@ static int add_array(show *s, int k, int position) {
     const lazy_sharding *sharding = sharding_of(s, k);
     lazy_fragment f = {.text = s->given[k].text, .bytes = s->given[k].bytes, .first = (int32_t)s->out->nodes.n, .n = 1};
     neap_node *node = s->nodes[s->given[k].first];
+    int64_t shape[NEAP_MAX_DIMS];
     if (!sharding) {
         int status = add_node(s, node);
         return status ? status : lazy_push(&s->out->fragments, f);
     }
     if (sharding->mesh != s->mesh)
         position = 0; /* it is the same everywhere */
+    block_shape(sharding, node, shape);
     if (!s->apart && sharding->splits) {
         if (!(f.layout = calloc(1, sizeof *f.layout)))
             return neap_error(NEAP_E_MEMORY, "out of memory for a print");
@@ -111,7 +244,7 @@ static int add_array(show *s, int k, int position) {
     }
     int status = 0;
     for (int32_t p = 0; p < f.n && status == 0; p++)
-        status = add_block(s, k, f.layout ? part_position(sharding, node->ndim, position, p) : position);
+        status = add_block(s, k, f.layout ? part_position(sharding, node->ndim, position, p) : position, shape);
     if (status == 0 && (status = lazy_push(&s->out->fragments, f)) == 0)
         return 0;
     free(f.layout);
@@ -202,20 +335,44 @@ static int refuse_absent(const lazy_sharding *sharding) {
                       sharding->nblocks);
 }
 
+static int show_all(show *s) {
+    int status = 0;
+    for (int k = 0; k < s->n && status == 0; k++)
+        status = gather(s, k, &s->gathered[k]);
+    if (status == 0 && (!s->gathers || s->here == 0))
+        status = choose_lines(s);
+    if (status == 0 && s->mesh)
+        return add_lines(s);
+    /* Another process writes it: here are only the exchanges. */
+    for (int k = 0; k < s->n && status == 0; k++) {
+        lazy_fragment f = {.first = (int32_t)s->out->nodes.n, .n = 1};
+        if (s->gathered[k] && (status = add_node(s, s->gathered[k])) == 0)
+            status = lazy_push(&s->out->fragments, f);
+    }
+    return status;
+}
+
 int lazy_show(neap_ctx *ctx, const neap_emit *how, int n, const lazy_fragment *fragments, neap_node *const *nodes,
               lazy_shown *out) {
-    int status = 0;
+    int size = 1, status = 0;
     show s = {.ctx = ctx, .n = n, .given = fragments, .nodes = nodes, .out = out};
+    s.gathers = engine_comm_launched(&s.here, &size) && how && !how->unordered && how->stream != NEAP_STDERR;
     for (int k = 0; k < n && status == 0; k++) {
         const lazy_sharding *sharding = sharding_of(&s, k);
-        if (!sharding || sharding->addressable)
+        if (!sharding || sharding->addressable || s.gathers)
             continue;
         s.apart = true;
         status = how ? 0 : refuse_absent(sharding);
     }
-    if (status == 0)
-        status = choose_lines(&s);
-    return status ? status : add_lines(&s);
+    if (status)
+        return status;
+    if (!(s.gathered = calloc((size_t)n + 1, sizeof *s.gathered)))
+        return neap_error(NEAP_E_MEMORY, "out of memory for a print");
+    lazy_hold(ctx);
+    status = show_all(&s);
+    int held = lazy_unhold(ctx);
+    free(s.gathered);
+    return status ? status : held;
 }
 
 void lazy_shown_free(neap_ctx *ctx, lazy_shown *shown) {

@@ -18,6 +18,9 @@ NEAP_API int neap_mesh_new(int naxes, const char *const *names, const int64_t *s
 NEAP_API int32_t neap_mesh_devices(int32_t capacity, int32_t *process, int32_t *local);
 NEAP_API int neap_process_index(void); /* of this process; 0 if there is one */
 NEAP_API int neap_process_count(void);
+/* NEAP_OK: all processes have started, with equally many devices each. NEAP_PENDING: not yet, and `waker` is woken at the
+ * next change. Negative: they cannot work together, and the error says why. */
+NEAP_API int neap_processes_meet(neap_waker *waker);
 
 /* How an array lies. split: words (axis of the array, axis of the mesh), each from 0, in the order in which a tuple of
  * axes divides an axis. */

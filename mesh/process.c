@@ -12,6 +12,19 @@ int neap_process_count(void) {
     return engine_comm_launched(&rank, &size) ? size : 1;
 }
 
+int neap_processes_meet(neap_waker *waker) {
+    engine_comm *comm = engine_comm_here();
+    int status = comm ? engine_comm_poll(comm, waker) : NEAP_OK, own = neap_engine_devices();
+    for (int rank = 0; comm && status == NEAP_OK && rank < engine_comm_size(comm); rank++)
+        if (engine_comm_devices(comm, rank) != own)
+            status = neap_error(NEAP_E_STATE,
+                                "process %d (on %s) has %d devices and process %d has %d: all need the same number "
+                                "(neap --devices N)",
+                                rank, engine_comm_host(comm, rank), engine_comm_devices(comm, rank),
+                                neap_process_index(), own);
+    return status;
+}
+
 int32_t neap_mesh_devices(int32_t capacity, int32_t *process, int32_t *local) {
     int own = neap_engine_devices(), n = own * neap_process_count();
     for (int k = 0; k < n && k < capacity; k++) {

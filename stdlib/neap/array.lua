@@ -91,7 +91,7 @@ function fields.dtype(x) return dtype_of(x).name end
 function fields.device(x)
     local known = array_info(x)
     if known.sharding ~= 0 then return nil end
-    return np.devices()[known.device + 1]
+    return np.local_devices()[known.device + 1]
 end
 
 function fields.sharding(x) return require("neap.sharding").of_array(x) end -- nil: one device holds the whole array

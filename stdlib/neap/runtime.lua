@@ -9,32 +9,68 @@ local tonumber = tonumber
 
 -- ---- Devices --------------------------------------------------------------------------------------------------------
 
-local Device = { __tostring = function(device) return device.kind .. ":" .. device.index end }
+local processes, here = C.neap_process_count(), C.neap_process_index()
+
+--- np.process_index(): which of the processes that run the script together this one is, from 0.
+function np.process_index() return here end
+
+--- np.process_count(): how many processes run the script together: under mpirun as many as it started, else 1.
+function np.process_count() return processes end
+
+local Device = {}
 Device.__index = Device
 
-local devices
---- np.devices(): a Lua table of the devices, with fields kind ("cpu") and index (from 0).
-function np.devices()
-    if not devices then
-        devices = {}
-        for k = 1, C.neap_engine_devices() do devices[k] = setmetatable({ kind = "cpu", index = k - 1 }, Device) end
-    end
-    return { unpack(devices) }
+--- "cpu:1"; where there are several processes, the process comes first: "3/cpu:1".
+function Device:__tostring()
+    local name = self.kind .. ":" .. self.index
+    return processes > 1 and self.process .. "/" .. name or name
 end
 
---- The device of a name, for the function np.`from`.
+local own, all
+
+--- np.local_devices(): a Lua table of this process's devices, with the fields of np.devices().
+function np.local_devices()
+    if not own then
+        own = {}
+        for k = 0, C.neap_engine_devices() - 1 do
+            local id = here * C.neap_engine_devices() + k
+            own[k + 1] = setmetatable({ kind = "cpu", index = k, process = here, id = id }, Device)
+        end
+    end
+    return { unpack(own) }
+end
+
+--- np.devices(): a Lua table of the devices of all processes, those of process 0 first, with fields kind ("cpu"), index
+-- (in its process, from 0), process (from 0) and id (its place in this list, from 0). All processes have equally many.
+-- The first call waits until all processes have started.
+function np.devices()
+    if not all then
+        core.call("devices", function() return C.neap_processes_meet(core.waker) end)
+        local list, mine = {}, np.local_devices()
+        for id = 0, processes * #mine - 1 do
+            local process, index = math.floor(id / #mine), id % #mine
+            list[id + 1] = process == here and mine[index + 1]
+                or setmetatable({ kind = "cpu", index = index, process = process, id = id }, Device)
+        end
+        all = list
+    end
+    return { unpack(all) }
+end
+
+--- The device of a name, for the function np.`from`: one of this process, or one whose name begins with its process.
 local function find_device(from, name)
-    local list, names = np.devices(), {}
+    local list, names = name:find "/" and np.devices() or np.local_devices(), {}
     for k = 1, #list do
         names[k] = tostring(list[k])
-        if names[k] == name or names[k] == name .. ":0" then return list[k] end
+        local short = name:find "/" and names[k] or names[k]:match "[^/]+$"
+        if short == name or short == name .. ":0" then return list[k] end
     end
     raise(from, "there is no device '%s' (devices: %s)", name, table.concat(names, ", "))
 end
 
 core.find_device = find_device
 
---- np.device("cpu:1"): a device by name; "cpu" is "cpu:0".
+--- np.device("cpu:1"): a device of this process by name; "cpu" is "cpu:0". np.device("3/cpu:1"): one of process 3.
 function np.device(name)
     if type(name) ~= "string" then bad_argument("device", 1, "name", 'a name such as "cpu:0"', name) end
     return find_device("device", name)
@@ -51,6 +87,10 @@ end
 define("device_put", function(x, device, spec)
     if type(device) == "string" then device = find_device("device_put", device) end
     if getmetatable(device) ~= Device then return require("neap.sharding").put("device_put", x, device, spec) end
+    if device.process ~= here then
+        raise("device_put", "device %s belongs to process %d, and this is process %d: arrays go there by a mesh, as in "
+              .. "np.device_put(x, mesh, spec)", tostring(device), device.process, here)
+    end
     return trees.rebuild("device_put", x, function(leaf)
         leaf = coerce("device_put", 1, leaf)
         local known = core.info(leaf)
