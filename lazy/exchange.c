@@ -28,11 +28,17 @@ static bool same_deal(const lazy_deal *a, const lazy_deal *b) {
            memcmp(g->wanted, h->wanted, (size_t)g->nranks * (size_t)g->nmembers) == 0 && strcmp(a->name, b->name) == 0;
 }
 
-/* One block: the struct, ranks, owners, sources, what is wanted, the name. */
+/* "psum of f32" */
+static size_t write_what(const lazy_deal *deal, char *text, size_t capacity) {
+    return (size_t)snprintf(text, capacity, "%s of %s", deal->name, neap_dtype_name(deal->dtype)) + 1;
+}
+
+/* One block: the struct, ranks, owners, sources, what is wanted, the name, the text. */
 static lazy_deal *copy_deal(const lazy_deal *like) {
     const engine_comm_group *g = &like->group;
     size_t members = (size_t)g->nmembers, ranks = (size_t)g->nranks, name = strlen(like->name) + 1;
-    lazy_deal *deal = malloc(sizeof *deal + (ranks + 2 * members) * sizeof(int32_t) + ranks * members + name);
+    size_t what = write_what(like, NULL, 0);
+    lazy_deal *deal = malloc(sizeof *deal + (ranks + 2 * members) * sizeof(int32_t) + ranks * members + name + what);
     if (!deal)
         return NULL;
     *deal = *like;
@@ -44,6 +50,8 @@ static lazy_deal *copy_deal(const lazy_deal *like) {
     uint8_t *bytes = (uint8_t *)(words + ranks + 2 * members);
     deal->group.wanted = memcpy(bytes, g->wanted, ranks * members);
     deal->name = memcpy(bytes + ranks * members, like->name, name);
+    deal->what = (char *)bytes + ranks * members + name;
+    write_what(like, (char *)deal->what, what);
     return deal;
 }
 
@@ -73,15 +81,14 @@ const lazy_deal *lazy_deal_get(int64_t number) {
     return deal;
 }
 
-engine_collective lazy_deal_collective(const lazy_deal *deal, const char *site, char *what, size_t capacity) {
-    snprintf(what, capacity, "%s of %s", deal->name, neap_dtype_name(deal->dtype));
+engine_collective lazy_deal_collective(const lazy_deal *deal, const char *site) {
     return (engine_collective){.kind = deal->kind,
                                .group = &deal->group,
                                .combine = deal->op < 0 ? NULL : vm_simd()->map[deal->op][deal->dtype].by_scalars[0],
                                .item = (size_t)neap_dtype_bytes(deal->dtype),
                                .elements = deal->elements,
                                .source = deal->source,
-                               .what = what,
+                               .what = deal->what,
                                .site = site};
 }
 
@@ -96,10 +103,9 @@ int lazy_exchange_push(neap_ctx *ctx, const lazy_launch *launch) {
     const lazy_step *step = launch->step;
     const lazy_deal *deal = lazy_deal_get(launch->node->attrs[0]);
     engine_comm *comm = engine_comm_here();
-    char what[64];
     if (!comm)
         return neap_error(NEAP_E_STATE, "%s: this process is alone", deal->name);
-    engine_collective collective = lazy_deal_collective(deal, step->site, what, sizeof what);
+    engine_collective collective = lazy_deal_collective(deal, step->site);
     int n = engine_comm_nin(&collective, engine_comm_rank(comm));
     engine_comm_block few[FEW], *in = n <= FEW ? few : malloc((size_t)n * sizeof *in);
     if (!in)

@@ -26,14 +26,15 @@ typedef struct lazy_deal {
     engine_comm_group group;
     const int32_t *source; /* PERMUTE */
     const char *name;      /* for people: "psum" */
+    const char *what;      /* "psum of f32": what the engine compares; set by lazy_deal_intern */
 } lazy_deal;
 
 /* The deal like *like, whose arrays and name are copied; its number does not count. NULL: memory, or a group that makes no
  * sense (the error says so). */
 const lazy_deal *lazy_deal_intern(const lazy_deal *like);
 const lazy_deal *lazy_deal_get(int64_t number); /* NULL: no such */
-/* As the engine wants it; its `what` is written to the text. */
-engine_collective lazy_deal_collective(const lazy_deal *deal, const char *site, char *what, size_t capacity);
+/* As the engine wants it, for a step of this script line. */
+engine_collective lazy_deal_collective(const lazy_deal *deal, const char *site);
 /* Records the exchange on `in`; OWNED, NULL on error. This process takes part in it. */
 neap_node *lazy_exchange(neap_ctx *ctx, const lazy_deal *deal, int nin, neap_node *const *in);
 /* Pushes the op of a planned one. */

@@ -8,8 +8,7 @@ static int exchange_shape(const lazy_call_desc *call, lazy_result *out) {
     engine_comm *comm = engine_comm_here();
     if (!deal || !comm)
         return neap_error(NEAP_E_ARGUMENT, "exchange: no such collective in this process");
-    char what[64];
-    engine_collective collective = lazy_deal_collective(deal, NULL, what, sizeof what);
+    engine_collective collective = lazy_deal_collective(deal, NULL);
     int given = engine_comm_nin(&collective, engine_comm_rank(comm));
     for (int k = 0; k < given; k++)
         if (k >= call->nin || call->in[k].size != deal->elements || call->in[k].dtype != deal->dtype)
@@ -24,12 +23,11 @@ static int exchange_shape(const lazy_call_desc *call, lazy_result *out) {
 static int exchange_call(const lazy_call *call, const neap_run *run) {
     (void)run;
     const void *few[16], **in = call->nin <= 16 ? few : malloc((size_t)call->nin * sizeof *in);
-    char what[64];
     if (!in)
         return neap_error(NEAP_E_MEMORY, "out of memory for a collective");
     for (int k = 0; k < call->nin; k++)
         in[k] = call->in[k].data;
-    engine_collective collective = lazy_deal_collective(lazy_deal_get(call->attrs[0]), NULL, what, sizeof what);
+    engine_collective collective = lazy_deal_collective(lazy_deal_get(call->attrs[0]), NULL);
     int status = engine_comm_run(engine_comm_here(), &collective, in, call->out->data);
     if (in != few)
         free(in);
