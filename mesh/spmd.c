@@ -364,7 +364,8 @@ static bool inputs_spread(const neap_ctx *ctx, const neap_node *node) {
 static int spread(neap_ctx *ctx, neap_node *node, const mesh_call *call) {
     const lazy_op *row = lazy_node_op(node);
     lazy_spread g = {.ctx = ctx, .node = node, .sharding = call->result, .blocks = inputs_spread(ctx, node)};
-    if (row->spread)
+    bool of_examples = row->flags & LAZY_OP_AXIS && !lazy_is_meshed(node->in[1]); /* np.vmap replaces it */
+    if (row->spread && !of_examples)
         return row->spread(&g);
     int status = lazy_spread_begin(&g);
     if (status || !g.blocks)

@@ -11,6 +11,7 @@
  */
 #include <string.h>
 
+#include "lazy/lower.h"
 #include "lazy/ops/build.h"
 #include "mesh/internal.h"
 
@@ -25,6 +26,26 @@ static int same_blocks(lazy_spread *g) {
         return status;
     mesh_value in = mesh_value_of(g->node->in[0]);
     return mesh_regroup(g->ctx, &in, lazy_sharding_of(g->node), g->node->shards->blocks);
+}
+
+/* The op on examples, which lie along an axis that is not divided. Its attributes are shardings. */
+static int batch_stacked(lazy_batching *g, neap_node *in) {
+    const lazy_op *row = lazy_ops[g->node->op];
+    int64_t attrs[2];
+    for (int k = 0; k < g->node->nattrs; k++) {
+        const lazy_sharding *stacked = lazy_sharding_stacked(sharding_at(g->node, k));
+        if (!stacked)
+            return NEAP_E_MEMORY;
+        attrs[k] = stacked->number;
+    }
+    if (g->node->ndim == NEAP_MAX_DIMS)
+        return neap_error(NEAP_E_SHAPE, "%s: more than %d axes", row->name, NEAP_MAX_DIMS);
+    g->out = lazy_build(g->ctx, g->node->op, 1, &in, g->node->nattrs, attrs);
+    return lazy_batch_done(g);
+}
+
+static int stacked_batch(lazy_batching *g) {
+    return batch_stacked(g, g->in[0]);
 }
 
 /* ---- reshard ------------------------------------------------------------------------------------------------------ */
@@ -72,7 +93,7 @@ static int reshard_grad(lazy_grad *g) {
 NEAP_OP(reshard, .doc = "The same array, laid out over a mesh as a sharding says.", .attrs = "sharding",
         .kind = LAZY_CALL, .arity = 1, .types = LAZY_ALL, .flags = LAZY_OP_HIDDEN | LAZY_OP_MESH,
         .dtype = lazy_dtype_same, .shape = reshard_shape, .grad = reshard_grad, .jvp = lazy_jvp_linear,
-        .spread = reshard_spread)
+        .batch = stacked_batch, .spread = reshard_spread)
 
 /* ---- enter, leave ------------------------------------------------------------------------------------------------- */
 /* Attributes: how the array lies outside, and inside. Its axes are divided by what becomes manual. */
@@ -137,15 +158,21 @@ static int leave_grad(lazy_grad *g) {
     return grad_done(g, 1);
 }
 
+/* The examples may have been divided among devices. */
+static int enter_batch(lazy_batching *g) {
+    const lazy_sharding *outside = lazy_sharding_stacked(sharding_at(g->node, 0));
+    return outside ? batch_stacked(g, mesh_moved(g->ctx, g->in[0], outside)) : NEAP_E_MEMORY;
+}
+
 NEAP_OP(enter, .doc = "An array that lies as the first sharding says, seen as the blocks of a body in the second.",
         .attrs = "outside inside", .kind = LAZY_CALL, .arity = 1, .types = LAZY_ALL,
         .flags = LAZY_OP_HIDDEN | LAZY_OP_MESH, .dtype = lazy_dtype_same, .shape = enter_shape, .grad = enter_grad,
-        .jvp = lazy_jvp_linear, .spread = enter_spread)
+        .jvp = lazy_jvp_linear, .batch = enter_batch, .spread = enter_spread)
 
 NEAP_OP(leave, .doc = "The blocks of a body, as in the first sharding, seen as one array that lies as the second says.",
         .attrs = "inside outside", .kind = LAZY_CALL, .arity = 1, .types = LAZY_ALL,
         .flags = LAZY_OP_HIDDEN | LAZY_OP_MESH, .dtype = lazy_dtype_same, .shape = leave_shape, .grad = leave_grad,
-        .jvp = lazy_jvp_linear, .spread = leave_spread)
+        .jvp = lazy_jvp_linear, .batch = stacked_batch, .spread = leave_spread)
 
 /* ---- pvary, pick --------------------------------------------------------------------------------------------------- */
 static int pvary_spread(lazy_spread *g) {
@@ -180,12 +207,12 @@ static int pick_grad(lazy_grad *g) {
 NEAP_OP(pvary, .doc = "The same blocks, as a value that may vary over some axes of the mesh (a bit for each).",
         .attrs = "axes", .kind = LAZY_CALL, .arity = 1, .types = LAZY_ALL, .flags = LAZY_OP_HIDDEN | LAZY_OP_MESH,
         .dtype = lazy_dtype_same, .shape = lazy_shape_same, .grad = pvary_grad, .jvp = lazy_jvp_linear,
-        .spread = pvary_spread)
+        .batch = lazy_batch_leading, .spread = pvary_spread)
 
 NEAP_OP(pick, .doc = "The same blocks, of which it is promised that they are equal over some axes (a bit for each).",
         .attrs = "axes", .kind = LAZY_CALL, .arity = 1, .types = LAZY_ALL, .flags = LAZY_OP_HIDDEN | LAZY_OP_MESH,
         .dtype = lazy_dtype_same, .shape = lazy_shape_same, .grad = pick_grad, .jvp = lazy_jvp_linear,
-        .spread = pick_spread)
+        .batch = lazy_batch_leading, .spread = pick_spread)
 
 /* ---- axis_index ---------------------------------------------------------------------------------------------------- */
 static int index_shape(const lazy_call_desc *call, lazy_result *out) {
