@@ -14,7 +14,9 @@ local core = require "neap.core"
 local raise = core.raise
 local type = type
 
-local axes = {}
+-- `consulted` counts how often somebody asked for an axis of a mesh: what is recorded meanwhile holds for that mesh
+-- alone.
+local axes = { consulted = 0 }
 
 --- The open axes, the innermost last.
 function axes.open()
@@ -27,7 +29,10 @@ end
 function axes.find(name)
     local list = axes.open()
     for k = #list, 1, -1 do
-        if list[k].name == name then return list[k] end
+        if list[k].name == name then
+            if list[k].mesh then axes.consulted = axes.consulted + 1 end
+            return list[k]
+        end
     end
     return nil
 end
@@ -36,7 +41,10 @@ end
 function axes.mesh()
     local list = axes.open()
     for k = #list, 1, -1 do
-        if list[k].mesh then return list[k].mesh, list[k].manual, list[k].unchecked end
+        if list[k].mesh then
+            axes.consulted = axes.consulted + 1
+            return list[k].mesh, list[k].manual, list[k].unchecked
+        end
     end
     return nil
 end

@@ -8,8 +8,13 @@
 --                                              └─▶ code for the next form ─▶ … ─▶ slow
 --
 -- `slow` analyses the arguments, and knows what to do in each case; the generated code only saves time.
+--
+-- A function that names axes of a mesh (np.psum in the body of np.shard_map) is recorded for that mesh: once it has
+-- done so, its state has a further state for each mesh, with those of its axes that are manual, inside which it is
+-- called, and one for calls outside. These have a `key`.
 local ffi = require "ffi"
 local core = require "neap.core"
+local axes = require "neap.axes"
 local capture = require "neap.capture"
 local forms = require "neap.forms"
 local staging = require "neap.staging"
@@ -314,11 +319,17 @@ local function record_and_run(state, form, given, leaves)
     end
     for k = 1, #uses do all[#form.nodes + k] = uses[k] end
     local f, arguments = with_statics(state, given)
+    local consulted = axes.consulted
     local traced = staging.trace(state.name, f, arguments, state.is_static, all_places(state, places), inputs,
                                  #core.frame().levels > 0, state.fixes_numbers)
     state.traces = state.traces + 1
     check_places(state, places, uses)
     local afresh = form.jit ~= state.jit -- the function has called itself, and all was forgotten
+    if axes.consulted > consulted and not state.key and not state.keyed then
+        state.keyed = {}
+        reset(state)
+        afresh = true
+    end
     if afresh or any_taped(traced.lifted) then
         local list = { unpack(leaves) }
         for _, place in ipairs(inputs) do list[#list + 1] = capture.read(place) end
@@ -373,8 +384,20 @@ local function prepared(state, form, given)
     return form
 end
 
+--- Of a function that names axes of a mesh: its state for the mesh at hand.
+local function keyed_state(state)
+    local key = axes.key() or ""
+    if not state.keyed[key] then
+        state.keyed[key] = jits.new(state.name, state.user_function, state.is_static, state.static_names,
+                                    state.is_donated)
+        state.keyed[key].key = key
+    end
+    return state.keyed[key]
+end
+
 --- A call in all generality. It goes the same way as the fast one, so it may be used instead at any time.
 local function slow_call(state, ...)
+    if state.keyed then return keyed_state(state)[select("#", ...)](...) end
     local given = pack(...)
     local form, leaves = form_of(state, given)
     if state.donates then
@@ -529,6 +552,12 @@ end
 --- What np.jit_cache returns, and the program of each entry.
 function jits.facts(state)
     local facts = setmetatable({ traces = state.traces, reason = state.reason, bytes = 0, entries = {} }, Facts)
+    for _, own in pairs(state.keyed or {}) do
+        local more = jits.facts(own)
+        facts.traces, facts.bytes = facts.traces + more.traces, facts.bytes + more.bytes
+        facts.reason = facts.reason or more.reason
+        for _, entry in ipairs(more.entries) do facts.entries[#facts.entries + 1] = entry end
+    end
     for _, form in pairs(state.forms) do
         for _, record in ipairs(form.records or {}) do
             if C.neap_form_entry(form.cform, record.number, entry_info) == OK then

@@ -12,6 +12,7 @@
 -- and tables of arrays (a tree that holds at least one array, and nothing but arrays, numbers, strings and booleans),
 -- are inputs; numbers, strings and booleans count by value; all else by identity. While the block is recorded its cells
 -- hold stand-ins. What it reaches in other ways is as in np.jit.
+local axes = require "neap.axes"
 local core = require "neap.core"
 local jits = require "neap.jit"
 local staging = require "neap.staging"
@@ -26,7 +27,8 @@ local type, pairs, unpack = type, pairs, unpack
 local MOST_PROTOTYPES = 256 -- more than that start afresh
 local MOST_DEPTH, MOST_LEAVES = 50, 10000
 
-local states, count = {}, 0 -- by prototype; there are not more of them than of places in the source
+-- By the mesh at hand (axes.key), then by prototype; there are not more of these than of places in the source.
+local states, count = {}, 0
 
 -- ---- Cells ----------------------------------------------------------------------------------------------------------
 
@@ -132,13 +134,14 @@ end
 
 --- What is kept for a block's prototype.
 local function state_of(block)
-    local proto = util.funcinfo(block).proto
-    local state = states[proto]
+    local proto, key = util.funcinfo(block).proto, axes.key() or ""
+    local state = states[key] and states[key][proto]
     if not state then
         if count >= MOST_PROTOTYPES then states, count = {}, 0 end
+        states[key] = states[key] or {}
         state = jits.new("staged", nil, {}, {}, {})
-        state.fixes_numbers = true
-        states[proto], count = state, count + 1
+        state.fixes_numbers, state.key = true, key
+        states[key][proto], count = state, count + 1
     end
     return state
 end
