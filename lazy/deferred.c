@@ -26,6 +26,7 @@
 #include "lazy/control.h"
 #include "lazy/effect.h"
 #include "lazy/program.h"
+#include "lazy/sharding.h"
 
 /* ---- The mode ------------------------------------------------------------------------------------------------------ */
 int neap_deferred_begin(neap_ctx *ctx) {
@@ -118,6 +119,11 @@ static int unlisted(const export_walk *w, int output, const neap_node *node, con
     lazy_shape_text(node->ndim, node->shape, shape, sizeof shape);
     if (node->flags & LAZY_ABSTRACT)
         return neap_error(NEAP_E_TRACE, "output '%s' depends on an array of an open trace, which has no value", name);
+    if (lazy_is_meshed(node))
+        return neap_error(NEAP_E_ARGUMENT,
+                          "output '%s' depends on an array that lies on a mesh (%s, shape %s), which deferred mode does not "
+                          "record; np.trace makes a program of a function on such arrays",
+                          name, dtype, shape);
     if (!reader)
         return neap_error(NEAP_E_ARGUMENT,
                           "output '%s' (%s, shape %s) was not recorded in deferred mode, and is not listed as an input",

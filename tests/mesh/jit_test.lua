@@ -1,0 +1,155 @@
+--- jit_test.lua: programs with values on a mesh: np.jit of shard_map and the other way round, what the cache tells apart,
+-- captured arrays, donation, derivatives, printed form, files. Runs itself again with four devices.
+local check = require "tests.check"
+local np = require "neap"
+require "tests.mesh.devices"(4, "tests/mesh/jit_test.lua")
+
+local P = np.P
+local mesh = np.mesh({ 4 }, { "i" })
+local pair = np.mesh({ 2 }, { "i" }, { devices = { np.devices()[1], np.devices()[2] } })
+local x = np.arange(8, { dtype = "f32" })
+
+local function over(f, ins, out, on)
+    return np.shard_map(f, { mesh = on or mesh, in_specs = ins, out_specs = out })
+end
+
+local function same(a, b) check.equal(a:totable(), b:totable()) end
+
+local function sums(v) return np.psum(v * 2, "i") + v * np.axis_index("i") end
+
+check.test("jit of shard_map, and shard_map of jit, give what shard_map gives", function()
+    local f = over(sums, { P "i" }, P "i")
+    same(np.jit(f)(x), f(x))
+    same(over(np.jit(sums), { P "i" }, P "i")(x), f(x))
+    same(np.jit(over(np.jit(sums), { P "i" }, P "i"))(x), f(x))
+end)
+
+check.test("a body is run once for each form of the arguments", function()
+    local runs = 0
+    local f = np.jit(over(function(v) runs = runs + 1 return np.psum(v, "i") end, { P "i" }, P()))
+    for k = 1, 3 do same(f(x * k), x:reshape(4, 2):sum { axis = 0 } * k) end
+    check.equal(runs, 1)
+    f(np.device_put(x, mesh, P "i"))
+    check.equal(runs, 2)
+    check.equal(np.jit_cache(f).reason, "argument 1 was f32[8] and is f32[8]{i}")
+    f(np.device_put(x * 2, mesh, P "i"))
+    f(x)
+    check.equal(runs, 2)
+end)
+
+check.test("the result of one program is the argument of the next one, with nothing moved", function()
+    local f = np.jit(over(function(v) return v + 1 end, { P "i" }, P "i"))
+    local y = f(f(f(x)))
+    same(y, x + 3)
+    check.equal(#np.jit_cache(f).entries, 2)
+end)
+
+check.test("captured arrays are read anew at each call, also those on a mesh", function()
+    local w = np.device_put(x, mesh, P "i")
+    local f = np.jit(function(v) return (v * w):sum() end)
+    check.equal(f(x):item(), 140)
+    w = np.device_put(x * 2, mesh, P "i")
+    check.equal(f(x):item(), 280)
+    w = np.device_put(x * 3, mesh, P())
+    check.equal(f(x):item(), 420)
+    check.equal(np.jit_cache(f).reason, "the variable 'w' was f32[8]{i} and is f32[8]{}")
+end)
+
+check.test("a function that names axes is recorded for the mesh in whose body it is called", function()
+    local ones, runs = np.ones { 2 }, 0
+    local f = np.jit(function(v) runs = runs + 1 return np.psum(v, "i") end)
+    local four, two = over(function() return f(ones) end, {}, P()), over(function() return f(ones) end, {}, P(), pair)
+    for _ = 1, 3 do
+        same(four(), ones * 4)
+        same(two(), ones * 2)
+    end
+    check.equal(runs, 3) -- once to find out that it names axes, then once for each mesh
+    check.raises(function() f(ones) end, "unbound axis name 'i'")
+    local place = np.jit(function() return np.axis_index("i"):reshape(1) end)
+    check.equal(over(function() return place() end, {}, P "i")():totable(), { 0, 1, 2, 3 })
+    check.equal(over(function() return place() end, {}, P "i", pair)():totable(), { 0, 1 })
+end)
+
+check.test("np.staged in a body", function()
+    local function body(v)
+        local y = np.staged(function() return np.psum(v * 2, "i") end)
+        return y + v
+    end
+    same(over(body, { P "i" }, P "i")(x), over(function(v) return np.psum(v * 2, "i") + v end, { P "i" }, P "i")(x))
+    same(over(body, { P "i" }, P "i", pair)(x),
+         over(function(v) return np.psum(v * 2, "i") + v end, { P "i" }, P "i", pair)(x))
+end)
+
+check.test("donated arrays give their blocks", function()
+    local step = np.jit(function(w, d) return w * 0.5 + d, d:sum() end, { donate = { 1 } })
+    local w, d = np.device_put(x * 1, mesh, P "i"), np.device_put(np.ones { 8 }, mesh, P "i")
+    np.force(w)
+    for _ = 1, 3 do
+        local old = w
+        w = step(w, d)
+        check.equal(old:is_deleted(), true)
+        check.raises(function() return old + 1 end, "donated")
+    end
+    same(w, x / 8 + 1.75)
+    local entry = np.jit_cache(step).entries[1]
+    check.equal({ entry.donated, entry.used_up }, { 3, 3 })
+    local view = w[{ { 0, 4 } }]
+    local next_w = step(w, d)
+    same(view, (x / 8 + 1.75)[{ { 0, 4 } }])
+    same(next_w, x / 16 + 1.875)
+end)
+
+check.test("derivatives go through programs, in both nestings", function()
+    local w = np.array(0.3)
+    local function total(v, s) return np.psum(np.sin(v * s):sum(), "i") end
+    local f, want = over(total, { P "i", P() }, P()), np.grad(function(s) return np.sin(x * s):sum() end)(w):item()
+    local second = np.grad(np.grad(function(s) return np.sin(x * s):sum() end))(w):item()
+    local function of(g) return function(s) return g(x, s) end end
+    check.close(np.jit(np.grad(of(f)))(w):item(), want, 1e-4)
+    check.close(np.grad(of(np.jit(f)))(w):item(), want, 1e-4)
+    check.close(np.grad(of(over(np.jit(total), { P "i", P() }, P())))(w):item(), want, 1e-4)
+    check.close(np.jit(np.grad(np.grad(of(f))))(w):item(), second, 1e-3)
+    local _, tangent = np.jvp(np.jit(of(f)), { w }, { np.array(1.0) })
+    check.close(tangent:item(), want, 1e-4)
+end)
+
+check.test("arrays that are divided keep their layout through a program without shard_map", function()
+    local f = np.jit(function(v) return np.tanh(v) + 1, v:sum() end)
+    local y, s = f(np.device_put(x, mesh, P "i"))
+    same(y, np.tanh(x) + 1)
+    check.equal(s:item(), 28)
+    same(over(function(v) return v end, { P "i" }, P "i")(y), y)
+end)
+
+check.test("in deferred mode", function()
+    local f = over(sums, { P "i" }, P "i")
+    same(np.deferred(function() return f(x) end), f(x))
+    same(np.deferred(function() return np.jit(f)(x) end), f(x))
+end)
+
+check.test("the printed form shows how values lie, the explanation what is run for it", function()
+    local program = np.trace(over(function(v) return np.psum(v, "i") + v end, { P "i" }, P "i"))(x)
+    local text = tostring(program)
+    for _, part in ipairs { "f32[8]{i} = reshard", "f32[2]{V:i} = enter", "f32[2]{} = psum", "f32[8]{i} = leave" } do
+        check.equal(text:find(part, 1, true) ~= nil, true)
+    end
+    same(program(x), over(function(v) return np.psum(v, "i") + v end, { P "i" }, P "i")(x))
+    check.equal(tostring(np.explain(program)):find("cpu:3", 1, true) ~= nil, true)
+    check.equal(program:cost().flops > 0, true)
+end)
+
+check.test("files and exports refuse by name what lies on a mesh", function()
+    local program = np.trace(over(function(v) return v end, { P "i" }, P "i"))(x)
+    check.raises(function() program:save(os.tmpname()) end, "lie on a mesh of devices, which a file cannot describe")
+    local a = x * 1
+    local y = np.deferred(function() return over(function(v) return v * 2 end, { P "i" }, P "i")(a) end)
+    check.raises(function() np.export { inputs = { a = a }, outputs = { y = y } } end,
+                 "output 'y' depends on an array that lies on a mesh")
+end)
+
+check.test("a program called with an array that lies otherwise says so", function()
+    local program = np.trace(function(v) return v + 1 end)(np.device_put(x, mesh, P "i"))
+    check.raises(function() program(x) end, "expected an array that lies on a mesh as {i}")
+end)
+
+check.done()
