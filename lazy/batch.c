@@ -366,7 +366,7 @@ static int find_inputs(neap_ctx *ctx, const neap_program *program, int64_t size,
     if (size < 0)
         return neap_error(NEAP_E_ARGUMENT, "vmap: expected a size of at least 0, got %lld", (long long)size);
     for (int k = 0; k < n; k++) {
-        if (!(nodes[k] = lazy_lookup(ctx, ids[k])))
+        if (!(nodes[k] = lazy_lookup_any(ctx, ids[k])))
             return neap_error_code();
         int status =
             batched[k] ? check_batched(program, k, nodes[k], size) : lazy_program_check(program, k, nodes[k], false);

@@ -387,8 +387,8 @@ int neap_control_push(neap_ctx *ctx, const neap_control *how, int n, const int32
     neap_node *node = NULL, **parts = in + (n > 0 ? n : 0);
     int status = in ? check_given(how->op, how->nprograms, how->nattrs, n)
                     : neap_error(NEAP_E_MEMORY, "out of memory for a node");
-    if (status == 0)
-        status = lazy_lookup_all(ctx, n, ids, in);
+    for (int k = 0; k < n && status == 0; k++)
+        status = (in[k] = lazy_lookup_any(ctx, ids[k])) ? 0 : neap_error_code();
     if (status == 0 && !(node = record_new(ctx, lazy_site_intern(ctx, how->site), how->op, how->nprograms,
                                            how->programs, how->nattrs, how->attrs, n, in)))
         status = neap_error_code();

@@ -89,6 +89,13 @@ static int type_of_input(const settling *s, int p, int k, const lazy_sharding **
     return 0;
 }
 
+/* Does input j go into a branch that devices choose differently? Then it has to vary as the choice does before that: in
+ * reverse the cotangents of all devices are added, which must not be done inside of the branches. */
+static bool is_chosen_for(const settling *s, int j) {
+    const lazy_sharding *index = s->control->shape.op == LAZY_OP_cond ? s->types[0] : NULL;
+    return j > 0 && index && index->varies && neap_dtype_kind(s->control->shape.in[j].dtype) == 'f';
+}
+
 /* Inputs lie as they do, and as the programs have them. */
 static int first_types(settling *s, int nin, neap_node *const *in) {
     const lazy_control_shape *shape = &s->control->shape;
@@ -108,6 +115,9 @@ static int first_types(settling *s, int nin, neap_node *const *in) {
             if (status == 0)
                 status = lazy_sharding_cover(s->name, takes, *type, type);
         }
+    for (int j = 0; j < nin && status == 0; j++)
+        if (is_chosen_for(s, j))
+            status = widen(s->types[j], s->types[0], &s->types[j]);
     return status;
 }
 

@@ -120,10 +120,11 @@ static int unlisted(const export_walk *w, int output, const neap_node *node, con
     if (node->flags & LAZY_ABSTRACT)
         return neap_error(NEAP_E_TRACE, "output '%s' depends on an array of an open trace, which has no value", name);
     if (lazy_is_meshed(node))
-        return neap_error(NEAP_E_ARGUMENT,
-                          "output '%s' depends on an array that lies on a mesh (%s, shape %s), which deferred mode does not "
-                          "record; np.trace makes a program of a function on such arrays",
-                          name, dtype, shape);
+        return neap_error(
+            NEAP_E_ARGUMENT,
+            "output '%s' depends on an array that lies on a mesh (%s, shape %s), which deferred mode does not "
+            "record; np.trace makes a program of a function on such arrays",
+            name, dtype, shape);
     if (!reader)
         return neap_error(NEAP_E_ARGUMENT,
                           "output '%s' (%s, shape %s) was not recorded in deferred mode, and is not listed as an input",

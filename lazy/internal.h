@@ -127,6 +127,8 @@ void lazy_release(neap_ctx *ctx, neap_node *node); /* NULL is harmless */
 void lazy_node_drop(neap_ctx *ctx, neap_node *node);
 /* The node for an id, or NULL with the error set (E_HANDLE, or E_STATE if deleted). */
 neap_node *lazy_lookup(neap_ctx *ctx, int32_t id);
+/* The same, also of a block whose body has ended: what a program reads from around it may be one. */
+neap_node *lazy_lookup_any(neap_ctx *ctx, int32_t id);
 /* array.c: what the handle of a deleted array names; OWNED. With a site, that of the call to which it was donated. */
 neap_node *lazy_tombstone(neap_ctx *ctx, const neap_node *node);
 /* Lets the node's handle name a tombstone, which it TAKES. */

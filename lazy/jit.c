@@ -250,7 +250,7 @@ static int64_t set_uses(neap_form *form, entry *e, neap_program *program, const 
 
 static int set_fixed(neap_form *form, entry *e, int nfixed, const int32_t *fixed) {
     for (int k = 0; k < nfixed; k++) {
-        neap_node *node = lazy_lookup(form->jit->ctx, fixed[k]);
+        neap_node *node = lazy_lookup_any(form->jit->ctx, fixed[k]);
         if (!node)
             return neap_error_code();
         if (lazy_push(&e->fixed, node))

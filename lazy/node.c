@@ -236,12 +236,13 @@ enum { SLOT_MASK = (1 << NEAP_SLOT_BITS) - 1 };
 static bool is_escaped(const neap_ctx *ctx, const lazy_sharding *s) {
     if (!s->manual || (s->mesh->number == ctx->open_mesh && !(s->manual & ~ctx->open_manual)))
         return false;
-    neap_error(NEAP_E_STATE, "the array is a block of a np.shard_map whose body has ended: return it from the body, and "
-                             "use what np.shard_map gives for it");
+    neap_error(NEAP_E_STATE,
+               "the array is a block of a np.shard_map whose body has ended: return it from the body, and "
+               "use what np.shard_map gives for it");
     return true;
 }
 
-neap_node *lazy_lookup(neap_ctx *ctx, int32_t id) {
+neap_node *lazy_lookup_any(neap_ctx *ctx, int32_t id) {
     int64_t slot = id & SLOT_MASK;
     if (id <= 0 || slot >= ctx->slots.n || ctx->ids.at[slot] != id) {
         neap_error(NEAP_E_HANDLE, "the array is not known (a stale handle, or one of another Lua state)");
@@ -256,7 +257,12 @@ neap_node *lazy_lookup(neap_ctx *ctx, int32_t id) {
                    site ? site : "");
         return NULL;
     }
-    return lazy_is_meshed(node) && is_escaped(ctx, node->shards->sharding) ? NULL : node;
+    return node;
+}
+
+neap_node *lazy_lookup(neap_ctx *ctx, int32_t id) {
+    neap_node *node = lazy_lookup_any(ctx, id);
+    return node && lazy_is_meshed(node) && is_escaped(ctx, node->shards->sharding) ? NULL : node;
 }
 
 /* Lengthens the tables by a free slot. */

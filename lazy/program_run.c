@@ -63,7 +63,7 @@ int lazy_program_inputs(neap_ctx *ctx, neap_program *program, int n, const int32
     if (n != program->inputs.n)
         return neap_error(NEAP_E_ARGUMENT, "program: expected %lld inputs, got %d", (long long)program->inputs.n, n);
     for (int k = 0; k < n; k++) {
-        if (!(nodes[k] = lazy_lookup(ctx, ids[k])))
+        if (!(nodes[k] = lazy_lookup_any(ctx, ids[k])))
             return neap_error_code();
         int status = lazy_program_check(program, k, nodes[k], runs);
         if (status)

@@ -265,15 +265,35 @@ static neap_node *record_placed(neap_ctx *ctx, int op, neap_node *node, int natt
     return lazy_record(ctx, op, 1, &all, nattrs, attrs);
 }
 
+/* A program may be replayed on values that are inside of a body already, or vary over more axes than when it was recorded. Of
+ * what is left to do for such a value, the attributes; NULL: nothing. */
+static const int64_t *left_to_do(int op, const neap_node *in, const int64_t *attrs, int64_t *rest) {
+    const lazy_sharding *s = lazy_sharding_of(in);
+    const lazy_sharding *inside = op == LAZY_OP_enter ? lazy_sharding_get(attrs[1]) : NULL;
+    if (s && inside)
+        return inside->manual && s->manual == inside->manual ? NULL : attrs;
+    if (!s || op != LAZY_OP_pvary)
+        return attrs;
+    *rest = attrs[0] & ~(int64_t)s->varies;
+    return *rest ? rest : NULL;
+}
+
+static neap_node *record_way(neap_ctx *ctx, int op, neap_node *in, int nattrs, const int64_t *attrs) {
+    int64_t rest;
+    if (!(attrs = left_to_do(op, in, attrs, &rest)))
+        return lazy_retain(in);
+    mesh_call call = {.nattrs = nattrs, .block_attrs = attrs, .combine = -1};
+    if (lazy_is_meshed(in))
+        call.result = *lazy_sharding_of(in);
+    return record_aligned(ctx, op, 1, &in, nattrs, attrs, &call);
+}
+
 static neap_node *record_meshed(neap_ctx *ctx, int op, int nin, neap_node *const *in, int nattrs,
                                 const int64_t *attrs) {
     const lazy_op *row = lazy_ops[op];
     mesh_call call = {.nattrs = nattrs, .block_attrs = attrs, .combine = -1};
-    if (row->flags & LAZY_OP_MESH) {
-        if (lazy_is_meshed(in[0]))
-            call.result = *lazy_sharding_of(in[0]);
-        return record_aligned(ctx, op, nin, in, nattrs, attrs, &call);
-    }
+    if (row->flags & LAZY_OP_MESH)
+        return record_way(ctx, op, in[0], nattrs, attrs);
     if (row->flags & LAZY_OP_PLACES)
         return record_placed(ctx, op, in[0], nattrs, attrs);
     neap_node *aligned[NEAP_MAX_INPUTS], *node = NULL;

@@ -14,9 +14,9 @@ local core = require "neap.core"
 local raise = core.raise
 local type = type
 
--- `consulted` counts how often somebody asked for an axis of a mesh: what is recorded meanwhile holds for that mesh
--- alone.
-local axes = { consulted = 0 }
+-- consulted: the outermost place in the list of open axes where somebody has found an axis of a mesh; what is recorded
+-- meanwhile holds for that mesh alone, if the axis was open before.
+local axes = { consulted = math.huge }
 
 --- The open axes, the innermost last.
 function axes.open()
@@ -30,11 +30,24 @@ function axes.find(name)
     local list = axes.open()
     for k = #list, 1, -1 do
         if list[k].name == name then
-            if list[k].mesh then axes.consulted = axes.consulted + 1 end
+            if list[k].mesh then axes.consulted = math.min(axes.consulted, k) end
             return list[k]
         end
     end
     return nil
+end
+
+--- Whether f(…) asks for an axis of a mesh that is open already; and what it returns.
+function axes.watch(f, ...)
+    local n, before = #axes.open(), axes.consulted
+    axes.consulted = math.huge
+    local function close(ok, ...)
+        local asked = axes.consulted <= n
+        axes.consulted = math.min(before, axes.consulted)
+        if not ok then error((...), 0) end
+        return asked, ...
+    end
+    return close(pcall(f, ...))
 end
 
 --- The mesh of the body that runs now, and the bits of its manual axes; nil outside of all.
@@ -42,7 +55,7 @@ function axes.mesh()
     local list = axes.open()
     for k = #list, 1, -1 do
         if list[k].mesh then
-            axes.consulted = axes.consulted + 1
+            axes.consulted = math.min(axes.consulted, k)
             return list[k].mesh, list[k].manual, list[k].unchecked
         end
     end
@@ -128,5 +141,6 @@ function axes.joined(list)
 end
 
 jit.off(axes.with)
+jit.off(axes.watch)
 
 return axes

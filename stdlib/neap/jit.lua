@@ -319,13 +319,13 @@ local function record_and_run(state, form, given, leaves)
     end
     for k = 1, #uses do all[#form.nodes + k] = uses[k] end
     local f, arguments = with_statics(state, given)
-    local consulted = axes.consulted
-    local traced = staging.trace(state.name, f, arguments, state.is_static, all_places(state, places), inputs,
-                                 #core.frame().levels > 0, state.fixes_numbers)
+    local of_mesh, traced = axes.watch(staging.trace, state.name, f, arguments, state.is_static,
+                                       all_places(state, places), inputs, #core.frame().levels > 0,
+                                       state.fixes_numbers)
     state.traces = state.traces + 1
     check_places(state, places, uses)
     local afresh = form.jit ~= state.jit -- the function has called itself, and all was forgotten
-    if axes.consulted > consulted and not state.key and not state.keyed then
+    if of_mesh and not state.key and not state.keyed then
         state.keyed = {}
         reset(state)
         afresh = true
