@@ -1,5 +1,5 @@
---- jit_test.lua: programs with values on a mesh: np.jit of shard_map and the other way round, what the cache tells apart,
--- captured arrays, donation, derivatives, printed form, files. Runs itself again with four devices.
+--- jit_test.lua: programs with values on a mesh: np.jit of shard_map and the other way round, what the cache tells
+-- apart, captured arrays, donation, derivatives, printed form, files. Runs itself again with four devices.
 local check = require "tests.check"
 local np = require "neap"
 require "tests.mesh.devices"(4, "tests/mesh/jit_test.lua")
