@@ -86,6 +86,7 @@ typedef struct lazy_kernel {
     lazy_load *loads;
     lazy_ins *ins;
     lazy_sink *sinks;
+    int64_t around; /* bytes that others move before anybody reads what this one writes; 0: that is read soon */
     void *prepared; /* lazy_kernel_prepare's */
 } lazy_kernel;
 

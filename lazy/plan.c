@@ -150,11 +150,36 @@ static int add_kernel(planner *p, const lazy_draft *draft) {
         for (int a = 0; a < ins->narg; a++)
             ins->arg[a] = kernel_value(kernel, ins->arg[a]);
     }
-    if ((status = fill_loads(p, step, draft)) || (status = fill_sinks(p, step, draft)) ||
-        (status = lazy_kernel_prepare(kernel)))
-        return status;
-    step->cost = lazy_kernel_cost(kernel);
-    return 0;
+    status = fill_loads(p, step, draft);
+    return status ? status : fill_sinks(p, step, draft);
+}
+
+/* Prepares the kernels of all steps, each of which knows by then what the others move. */
+static int prepare_kernels(planner *p) {
+    int64_t total = 0;
+    bool *read = calloc((size_t)p->slots.n + 1, sizeof *read);
+    int status = read ? 0 : neap_error(NEAP_E_MEMORY, "out of memory while planning");
+    for (int64_t k = 0; k < p->steps.n && status == 0; k++) {
+        const lazy_step *step = p->steps.at[k];
+        lazy_traffic traffic = lazy_step_traffic(step);
+        total += traffic.read + traffic.written;
+        for (int32_t j = 0; j < step->nbufs - step->nouts; j++)
+            read[step->slots[j]] = true;
+    }
+    for (int64_t k = 0; k < p->steps.n && status == 0; k++) {
+        lazy_step *step = p->steps.at[k];
+        if (step->kind != LAZY_STEP_KERNEL)
+            continue;
+        lazy_traffic own = lazy_kernel_traffic(&step->kernel);
+        step->kernel.around = total - own.read - own.written;
+        for (int32_t j = step->nbufs - step->nouts; j < step->nbufs; j++)
+            if (read[step->slots[j]])
+                step->kernel.around = 0;
+        if ((status = lazy_kernel_prepare(&step->kernel)) == 0)
+            step->cost = lazy_kernel_cost(&step->kernel);
+    }
+    free(read);
+    return status;
 }
 
 static int add_call(planner *p, lazy_draft *draft) {
@@ -595,6 +620,8 @@ int lazy_plan_new(neap_ctx *ctx, uint8_t *made, bool apart, lazy_plan **out) {
         status = lazy_merge(ctx, made, &p.drafts);
     for (int64_t k = 0; k < p.drafts.n && status == 0; k++)
         status = p.drafts.at[k]->call ? add_call(&p, p.drafts.at[k]) : add_kernel(&p, p.drafts.at[k]);
+    if (status == 0)
+        status = prepare_kernels(&p);
     drafts_free(&p);
     take_over(&p, plan);
     free(p.slot_of);
