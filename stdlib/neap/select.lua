@@ -71,21 +71,11 @@ local function counter(n)
 end
 selects.counter = counter
 
---- np.take_along_axis(x, indices, {axis=-1}): indices have x's rank; element [i…] is x at i with the axis' coordinate
--- replaced by indices[i…]. Other axes broadcast.
-define("take_along_axis", function(x, index, given)
-    x = coerce("take_along_axis", 1, x)
-    local axis = type(given) == "number" and given or options("take_along_axis", given, { axis = true }).axis or -1
-    local dims = shape_of(x)
-    axis = axis_of("take_along_axis", axis, #dims)
-    index = selects.index_array("take_along_axis", index, dims[axis + 1])
-    local own = shape_of(index)
-    if #own ~= #dims then
-        raise("take_along_axis", "indices must have the %d axes of the array, got shape %s", #dims,
-              core.shape_text(own))
-    end
+--- x at indices of its rank, along an axis: one `take` of the flattened array.
+local function take_along(x, index, axis)
+    local dims, own = shape_of(x), shape_of(index)
     local n = dims[axis + 1]
-    dims[axis + 1], own[axis + 1] = 1, own[axis + 1]
+    dims[axis + 1] = 1
     local result = shape.broadcast("take_along_axis", dims, own)
     dims[axis + 1] = n
     local base = {}
@@ -107,6 +97,39 @@ define("take_along_axis", function(x, index, given)
         stride = stride * base[k]
     end
     return take(np.ravel(x), shape.broadcast_to(position, result), 0)
+end
+
+--- By which axes of a mesh x and the indices can be divided together: the spec, its names and the mesh; nil if by none.
+local function divided(x, index, axis)
+    local sharding = x.sharding or index.sharding
+    if not sharding then return nil end
+    local dims, own, entries, names = shape_of(x), shape_of(index), {}, {}
+    for k = 1, #dims do
+        local entry = k ~= axis + 1 and dims[k] == own[k] and sharding.spec[k]
+        entries[k] = entry or false
+        for _, name in ipairs(type(entry) == "table" and entry or { entry or nil }) do names[#names + 1] = name end
+    end
+    if #names == 0 then return nil end
+    return np.P(unpack(entries, 1, #dims)), names, sharding.mesh
+end
+
+--- np.take_along_axis(x, indices, {axis=-1}): indices have x's rank; element [i…] is x at i with the axis' coordinate
+-- replaced by indices[i…]. Other axes broadcast.
+define("take_along_axis", function(x, index, given)
+    x = coerce("take_along_axis", 1, x)
+    local axis = type(given) == "number" and given or options("take_along_axis", given, { axis = true }).axis or -1
+    local dims = shape_of(x)
+    axis = axis_of("take_along_axis", axis, #dims)
+    index = selects.index_array("take_along_axis", index, dims[axis + 1])
+    if core.ndim(index) ~= #dims then
+        raise("take_along_axis", "indices must have the %d axes of the array, got shape %s", #dims,
+              core.shape_text(index))
+    end
+    local spec, names, mesh = divided(x, index, axis)
+    if not spec then return take_along(x, index, axis) end
+    -- Flattened, the parts of other axes would not stay together: block by block they do.
+    return np.shard_map(function(part, places) return take_along(part, places, axis) end,
+                        { mesh = mesh, in_specs = { spec, spec }, out_specs = spec, axis_names = names })(x, index)
 end)
 
 --- np.where(c, a, b): elements of a where c is true, of b elsewhere; all broadcast. np.where(c) is np.nonzero(c).

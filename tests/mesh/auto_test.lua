@@ -125,6 +125,10 @@ rule("cumsum along a whole axis", function(a) return np.cumsum(a, { axis = 1 }) 
      'P("i", nil)')
 rule("sort along a whole axis", function(a) return np.argsort(a, { axis = 1 }) end, { x }, { put(x, "i") },
      'P("i", nil)')
+rule("sorting itself, which takes along an axis", function(a) return np.sort(a, { axis = 0 }) end, { x },
+     { put(x, nil, "j") }, 'P(nil, "j")')
+rule("take_along_axis of places that are divided", function(a, k) return np.take_along_axis(a, k, { axis = 1 }) end,
+     { x, np.arange(16):reshape(8, 2) % 6 }, { x, put(np.arange(16):reshape(8, 2) % 6, "i") }, 'P("i", nil)')
 rule("x:at", function(a) return a:at { {}, { 1, 3 } }:add(5) end, { x }, { put(x, "i") }, 'P("i", nil)')
 rule("linear algebra on a batch", function(a)
     return np.linalg.cholesky(np.matmul(a, np.swapaxes(a, -1, -2)) + 50 * np.eye(3))
