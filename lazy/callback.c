@@ -143,6 +143,17 @@ static int check_arguments(neap_ctx *ctx, const lazy_callback *callback, int n, 
     return 0;
 }
 
+/* What lies on a mesh is given to the function as a whole; of a trace, when it is lowered. */
+static int take_whole(neap_ctx *ctx, int n, neap_node *const *in, neap_node **whole) {
+    int status = 0;
+    for (int k = 0; k < n && status == 0; k++) {
+        whole[k] = in[k];
+        if (lazy_is_meshed(in[k]) && lazy_has_blocks(in[k]))
+            status = lazy_host_node(ctx, in[k], &whole[k]);
+    }
+    return status;
+}
+
 /* The node of a call. In a trace it belongs to that, whatever it reads. OWNED. */
 static neap_node *record_node(neap_ctx *ctx, lazy_callback *callback, int n, neap_node *const *in) {
     if (check_arguments(ctx, callback, n, in))
@@ -154,11 +165,16 @@ static neap_node *record_node(neap_ctx *ctx, lazy_callback *callback, int n, nea
             return NULL;
         in = lifted;
     }
+    neap_node *whole[NEAP_MAX_INPUTS];
     lazy_result block = {.dtype = NEAP_DTYPE_U8, .ndim = 1, .shape = {callback->bytes}};
     int64_t attr = (int64_t)(intptr_t)callback;
-    neap_node *node = lazy_node_new(ctx, LAZY_OP_callback, &block, n, in, 1, &attr);
+    if (take_whole(ctx, n, in, whole))
+        return NULL;
+    neap_node *node = lazy_node_new(ctx, LAZY_OP_callback, &block, n, whole, 1, &attr);
     if (!node)
         return NULL;
+    if (lazy_is_meshed(node)) /* in a trace, where its arguments have no values yet: it lies nowhere itself */
+        node->device = -1;
     lazy_callback_retain(callback);
     if (trace) {
         node->flags |= LAZY_ABSTRACT;

@@ -448,9 +448,27 @@ neap_node *mesh_build_psum(neap_ctx *ctx, neap_node *node, const lazy_sharding *
 }
 
 /* ---- For readers on the host ---------------------------------------------------------------------------------------- */
-static int check_whole(const neap_node *node) {
+/* Where nothing is checked nothing is proved: the copies of this process are compared, bit by bit. Polls. */
+static int compare_copies(neap_ctx *ctx, neap_node *node) {
+    const lazy_shards *shards = node->shards;
+    int status = lazy_flush_roots(ctx, 1, &node);
+    bool equal = true;
+    for (int b = 0; b < shards->sharding->nblocks && status == 0; b++)
+        status = lazy_node_poll(ctx, shards->blocks[b], ctx->waker);
+    for (int b = 1; b < shards->sharding->nblocks && status == 0; b++)
+        equal &= memcmp(neap_buffer_data(shards->blocks[0]->buffer), neap_buffer_data(shards->blocks[b]->buffer),
+                        lazy_node_bytes(node)) == 0;
+    return status || equal
+               ? status
+               : neap_error(NEAP_E_STATE, "the array has different values on different devices, so it has no one value "
+                                          "here; combine it first, as in np.psum, or print it");
+}
+
+static int check_whole(neap_ctx *ctx, neap_node *node) {
     const lazy_sharding *s = lazy_sharding_of(node);
     char text[256];
+    if (s->differs && !(s->differs & ~s->unchecked) && !(node->flags & LAZY_ABSTRACT))
+        return compare_copies(ctx, node);
     if (s->differs)
         return neap_error(
             NEAP_E_STATE,
@@ -467,12 +485,14 @@ static int check_whole(const neap_node *node) {
 
 static int whole(neap_ctx *ctx, neap_node *node, neap_node **out) {
     lazy_shards *shards = node->shards;
-    if (node->flags & LAZY_ABSTRACT)
+    if (!lazy_has_blocks(node))
         return neap_error(NEAP_E_TRACE,
                           "the value of a traced array is not known while tracing; use np.cond or np.where, or make "
                           "the argument static");
-    int status = check_whole(node);
-    if (status == 0 && !shards->whole) {
+    int status = check_whole(ctx, node);
+    if (status == 0 && !shards->whole && shards->sharding->differs) {
+        shards->whole = lazy_retain(shards->blocks[0]);
+    } else if (status == 0 && !shards->whole) {
         lazy_sharding plain = *shards->sharding;
         memset(plain.split, 0, sizeof plain.split);
         const lazy_sharding *to = lazy_sharding_intern(&plain);
