@@ -200,8 +200,8 @@ local function enter_arguments(user_function, specs, given, c)
             plans[#plans + 1] = plan
             if leaf == nil and spec == nil then return end
             local what = spec_name("in_specs", specs, spec, path)
+            if is_array(leaf) then shardings.check(NAME, leaf) end
             if not is_array(leaf) or is_number(leaf) and spec.n == 0 then return check_plain(leaf, spec, what, path) end
-            shardings.check_open(NAME, leaf, path, c.mesh, c.outer)
             problems[#problems + 1] = shardings.misfit(path, core.shape_of(leaf), what, spec, c.mesh, true)
             plan.split, plan.bits = shardings.axes_of(NAME, what, spec, c.mesh)
         end)
@@ -232,7 +232,7 @@ local function leave_results(specs, results, c)
                 return check_plain(leaf, spec, what, path .. " of " .. c.body)
             end
             local owner = path .. " of " .. c.body
-            shardings.check_open(NAME, leaf, owner, c.mesh, c.all)
+            shardings.check(NAME, leaf)
             local problem = shardings.misfit(owner, core.shape_of(leaf), what, spec, c.mesh, false)
             if problem then raise(NAME, "%s", problem) end
             local split, bits = shardings.axes_of(NAME, what, spec, c.mesh)

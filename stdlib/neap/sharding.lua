@@ -10,13 +10,12 @@
 local ffi = require "ffi"
 local bit = require "bit"
 local core = require "neap.core"
-local axes = require "neap.axes"
 local meshes = require "neap.mesh"
 local trees = require "neap.trees"
 
 local np, C, ctx = core.np, core.C, core.ctx
 local raise, bad_argument, describe = core.raise, core.bad_argument, core.describe
-local band, bor, bnot, lshift = bit.band, bit.bor, bit.bnot, bit.lshift
+local band, bor, lshift = bit.band, bit.bor, bit.lshift
 local select, tostring, type = select, tostring, type
 
 local shardings = {}
@@ -143,6 +142,11 @@ local function layout_of(x)
 end
 shardings.layout_of = layout_of
 
+--- Raises unless an array may be used here: it may have been deleted, or be a block of a body that has ended.
+function shardings.check(name, x)
+    core.call(name, function() return C.neap_array_sharding(ctx, x._id, number_box) end)
+end
+
 --- The axes of a mesh whose bits are set, as names in quotes: "'i', 'j'".
 function shardings.names_text(mesh, bits)
     local list = {}
@@ -150,16 +154,6 @@ function shardings.names_text(mesh, bits)
         if band(bits, lshift(1, k - 1)) ~= 0 then list[#list + 1] = ("'%s'"):format(name) end
     end
     return table.concat(list, ", ")
-end
-
---- Raises if an array is a block of a body that does not run here, where the axes in the bits `manual` of a mesh are
--- manual. Returns the array's layout, or nil.
-function shardings.check_open(name, x, what, mesh, manual)
-    local lies = layout_of(x)
-    if not lies or lies.manual == 0 then return lies end
-    if lies.mesh == mesh and band(lies.manual, bnot(manual)) == 0 then return lies end
-    raise(name, "%s is a block over mesh axes %s of a np.shard_map whose body has ended: return it from the body, and "
-          .. "use the result", what, shardings.names_text(lies.mesh, lies.manual))
 end
 
 --- The axes of a spec on a mesh: by axis of the array a list, and the bits of all of them. Raises unless they are axes
@@ -216,7 +210,8 @@ end
 
 --- An array on a mesh as a spec says. Inside shard_map over some of its axes, the others may be named.
 local function lay_out(name, x, mesh, spec, owner, what)
-    local lies = shardings.check_open(name, x, owner, axes.mesh())
+    shardings.check(name, x)
+    local lies = layout_of(x)
     local split, bits = shardings.axes_of(name, what, spec, mesh)
     local problem = shardings.misfit(owner, core.shape_of(x), what, spec, mesh, true)
     if problem then raise(name, "%s", problem) end

@@ -224,13 +224,19 @@ check.test("blocks do not leave their body", function()
         kept = a
         return a
     end, P("i", "j"), P("i", "j"))(np.ones(16, 16))
-    local pattern = "is a block over mesh axes 'i', 'j' of a np.shard_map whose body has ended"
+    local pattern = ": the array is a block of a np.shard_map whose body has ended"
     all_raise {
-        { "shard_map: argument 1 %(a%) " .. pattern, map(same, P(), P()), kept },
-        { "shard_map: result 1 of the function at .- " .. pattern,
-          map(function() return kept end, {}, P(), { axis_names = { "i" } }) },
-        { "device_put: argument 1 %(x%) " .. pattern, np.device_put, kept, mesh, P() },
+        { "np.shard_map" .. pattern, map(same, P "i", P "i"), kept },
+        { "np.shard_map" .. pattern, map(function() return kept end, {}, P(), { axis_names = { "i" } }) },
+        { "np.device_put" .. pattern, np.device_put, kept, mesh, P "i" },
+        { "np.multiply" .. pattern, np.multiply, kept, 2 },
+        { "np.add" .. pattern, map(function(a) return a + kept end, P(), P(), { axis_names = { "j" } }), x },
+        { "np.item" .. pattern, kept.item, kept },
+        { "np.print" .. pattern, print, kept },
     }
+    local gone = np.ones(8)
+    gone:delete()
+    check.raises(function() map(same, P(), P())(gone) end, "np.shard_map: the array was deleted")
 end)
 
 check.test("a coroutine cannot yield out of a body, but inside it", function()
