@@ -33,6 +33,10 @@ local function basis(arrays, n)
     for k, x in ipairs(arrays) do
         local ones = np.eye(n, x.size, -start, { dtype = x.dtype })
         list[k] = ones:reshape(joined({ n }, x.shape))
+        local sharding = x.sharding
+        if sharding and not sharding.manual then -- vectors lie as x does
+            list[k] = np.device_put(list[k], sharding.mesh, np.P(nil, unpack(sharding.spec, 1, x.ndim)))
+        end
         start = start + x.size
     end
     return list

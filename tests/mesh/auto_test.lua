@@ -281,6 +281,24 @@ check.test("second derivatives", function()
     end)(x))
 end)
 
+check.test("Jacobians, and batches of gradients", function()
+    local u = numbers(6)
+    local function f(a) return function(b) return (a:matmul(b) * a:matmul(b)) end end
+    local function total(a) return function(b) return f(a)(b):sum() end end
+    for _, way in ipairs { P "i", P("i", "j") } do
+        local placed = np.device_put(x, mesh, way)
+        same(np.jacrev(f(placed))(u), np.jacrev(f(x))(u))
+        same(np.jacfwd(f(placed))(u), np.jacfwd(f(x))(u))
+        same(np.hessian(total(placed))(u), np.hessian(total(x))(u))
+        same(np.vmap(np.grad(total(placed)))(np.stack { u, u * 2 }), np.vmap(np.grad(total(x)))(np.stack { u, u * 2 }))
+        same(np.jacrev(function(a) return a:sum { axis = 0 } end)(placed),
+             np.jacrev(function(a) return a:sum { axis = 0 } end)(x))
+        local _, t = np.jvp(f(placed), { u }, { u })
+        local _, expected = np.jvp(f(x), { u }, { u })
+        same(t, expected)
+    end
+end)
+
 -- ---- Programs -------------------------------------------------------------------------------------------------------
 
 check.test("np.jit of automatic code: values, layouts, gradients, and what is told of it", function()
