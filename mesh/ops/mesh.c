@@ -129,6 +129,14 @@ static int enter_grad(lazy_grad *g) {
     return grad_done(g, 1);
 }
 
+/* A tangent may lie otherwise than the array. */
+static int enter_jvp(lazy_tangent *g) {
+    const lazy_sharding *outside = sharding_at(g->node, 0), *inside = lazy_sharding_of(g->node);
+    neap_node *tangent = mesh_moved(g->ctx, g->in[0], outside);
+    g->out = tangent ? mesh_build_enter(g->ctx, tangent, outside, inside) : NULL;
+    return jvp_done(g);
+}
+
 static int leave_shape(const lazy_call_desc *call, lazy_result *out) {
     const lazy_sharding *inside = call->nattrs == 2 ? lazy_sharding_get(call->attrs[0]) : NULL;
     const lazy_sharding *outside = inside ? lazy_sharding_get(call->attrs[1]) : NULL;
@@ -167,7 +175,7 @@ static int enter_batch(lazy_batching *g) {
 NEAP_OP(enter, .doc = "An array that lies as the first sharding says, seen as the blocks of a body in the second.",
         .attrs = "outside inside", .kind = LAZY_CALL, .arity = 1, .types = LAZY_ALL,
         .flags = LAZY_OP_HIDDEN | LAZY_OP_MESH, .dtype = lazy_dtype_same, .shape = enter_shape, .grad = enter_grad,
-        .jvp = lazy_jvp_linear, .batch = enter_batch, .spread = enter_spread)
+        .jvp = enter_jvp, .batch = enter_batch, .spread = enter_spread)
 
 NEAP_OP(leave, .doc = "The blocks of a body, as in the first sharding, seen as one array that lies as the second says.",
         .attrs = "inside outside", .kind = LAZY_CALL, .arity = 1, .types = LAZY_ALL,
