@@ -82,6 +82,16 @@ local function second_of(f)
     return np.grad(function(list) return weigh(gradients_of(f)(list)) end)
 end
 
+--- The function of a table of arguments that gives the derivatives of the results along a direction.
+local function tangents_of(f, n)
+    return function(list)
+        local along = {}
+        for k, x in ipairs(list) do along[k] = (np.arange(x.size) * 3 % 5 - 2):astype(x.dtype):reshape(x.shape) end
+        local results = { np.jvp(f, list, along) }
+        return unpack(results, n + 1)
+    end
+end
+
 -- ---- What is done with a case ---------------------------------------------------------------------------------------
 
 --- The arguments as they are, laid out as the specs want them, or otherwise.
@@ -136,6 +146,10 @@ local function examine(texts, kind, add)
         local near_enough = kind.exact and 1e-12 or tolerance
         add("gradient, check_rep=false", gradients_of(unchecked)(case.inputs), gradients, near_enough)
     end
+    local n = #case.outputs
+    local tangents = { tangents_of(by_slices, n)(case.inputs) }
+    add("tangents", { tangents_of(by_mesh, n)(case.inputs) }, tangents, tolerance)
+    add("jitted tangents", { np.jit(tangents_of(by_mesh, n))(case.inputs) }, tangents, tolerance)
     local second = second_of(by_slices)(case.inputs)
     add("second derivative", second_of(by_mesh)(case.inputs), second, tolerance)
     add("jitted second derivative", np.jit(second_of(by_mesh))(case.inputs), second, tolerance)
