@@ -15,7 +15,7 @@ require "tests.mesh.devices" (8, "tests/mesh/systematic_test.lua")
 
 local release = (os.getenv "NEAP_TEST_BUILD" or "release") == "release"
 local first = tonumber((...)) or 1
-local count = tonumber((select(2, ...))) or (os.getenv "NEAP_TEST_LONG" and 2000 or release and 40 or 6)
+local count = tonumber((select(2, ...))) or (os.getenv "NEAP_TEST_LONG" and 2000 or release and 30 or 4)
 
 -- ---- Comparing ------------------------------------------------------------------------------------------------------
 
@@ -114,6 +114,15 @@ local layouts = {
 --- Has an instruction whose meaning depends on check_rep: a gradient inside the body.
 local function has_inner_gradient(texts) return texts.program:find "grad:" ~= nil end
 
+--- A result of an all_gather that is not split outside gives each device a share of its cotangent. Are
+-- there shares that numbers cannot hold exactly?
+local function has_shares(texts, case)
+    for _, size in ipairs(case.mesh.sizes) do
+        if math.frexp(size) ~= 0.5 and texts.program:find "gather:" then return true end
+    end
+    return false
+end
+
 --- Runs f(add): add(what, got, want, tolerance) compares.
 local function examine(texts, kind, add)
     local case = programs.parse(texts)
@@ -135,7 +144,7 @@ local function examine(texts, kind, add)
             { programs.by_slices(case, false)(unpack(case.inputs)) }, "bits")
     end
     if not kind.derivatives then return end
-    local tolerance = kind.exact and "numbers" or kind.dtype == "f64" and 1e-10 or 1e-3
+    local tolerance = not kind.exact and 1e-10 or has_shares(texts, case) and 1e-12 or "numbers"
     local gradients = gradients_of(by_slices)(case.inputs)
     add("gradient", gradients_of(by_mesh)(case.inputs), gradients, tolerance)
     add("jitted gradient", np.jit(gradients_of(by_mesh))(case.inputs), gradients, tolerance)
@@ -220,7 +229,7 @@ for _, kind in ipairs(kinds) do
 end
 
 check.test("every instruction was drawn", function()
-    if count < 40 then return end
+    if count < 30 then return end
     for _, name in ipairs(programs.names) do check.ok(used[name], name .. " was never drawn") end
 end)
 check.done()
