@@ -89,6 +89,13 @@ int comm_break(engine_comm *comm, const char *format, ...) {
     return comm_check(comm);
 }
 
+bool comm_must_end(engine_comm *comm) {
+    pthread_mutex_lock(&comm->mutex);
+    bool must = comm->ending && comm->end_code;
+    pthread_mutex_unlock(&comm->mutex);
+    return must;
+}
+
 int comm_check(engine_comm *comm) {
     if (!comm->broken)
         return NEAP_OK;
@@ -118,6 +125,13 @@ int engine_comm_devices(const engine_comm *comm, int rank) {
 
 const char *engine_comm_host(const engine_comm *comm, int rank) {
     return comm->peers[rank].host;
+}
+
+const char *engine_comm_why(engine_comm *comm, int rank, char *text, size_t capacity) {
+    pthread_mutex_lock(&comm->mutex);
+    snprintf(text, capacity, "%s", comm->peers[rank].failed ? comm->peers[rank].text : "");
+    pthread_mutex_unlock(&comm->mutex);
+    return text;
 }
 
 const char *engine_comm_report(engine_comm *comm, char *text, size_t capacity) {
@@ -252,10 +266,12 @@ static int all_ended(const engine_comm *comm) {
 /* A transport is closed by all processes or by none. */
 static void part(engine_comm *comm) {
     bool orderly = comm->end_code == 0 && !comm->broken;
-    if (!orderly && !comm->broken)
-        comm_break(comm, "%s", *comm->end_text ? comm->end_text : "it was ended");
-    else if (orderly)
+    if (orderly)
         comm_note_send(comm, -1, COMM_BYE, NULL);
+    else if (!comm->broken)
+        comm_break(comm, "%s", *comm->end_text ? comm->end_text : "it was ended");
+    else if (*comm->end_text)
+        comm_note_send(comm, -1, COMM_FAILED, comm->end_text);
     int64_t until = engine_now() + LEAVE_NS;
     while (orderly ? all_ended(comm) == 0 : notes_under_way(comm) && engine_now() < until) {
         int status = comm_progress(comm);

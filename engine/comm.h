@@ -82,6 +82,8 @@ int engine_comm_poll(engine_comm *comm, neap_waker *waker);
 /* What rank `rank` told of itself, once they have met. */
 int engine_comm_devices(const engine_comm *comm, int rank);
 const char *engine_comm_host(const engine_comm *comm, int rank);
+/* What a rank told when it failed (engine_comm_end, or why its communicator broke); "" if it told nothing. Returns `text`. */
+const char *engine_comm_why(engine_comm *comm, int rank, char *text, size_t capacity);
 /* What it is doing, for people: "" if nothing, else which collective is under way or failed, and whom it waits for. From any
  * thread (not from a signal handler). Returns `text`. */
 const char *engine_comm_report(engine_comm *comm, char *text, size_t capacity);
@@ -99,7 +101,7 @@ typedef struct engine_comm_block { /* a part of a buffer, in bytes from its begi
 } engine_comm_block;
 
 /* Pushes a collective: reads the blocks in[engine_comm_nin] (each contiguous), writes out (engine_comm_nout elements from its
- * beginning; NULL if they are 0), which it holds until it is done. `what` is copied, but group, source and text are BORROWED
+ * beginning; NULL if they are 0), which it holds until it is done. `what` and its texts are copied, group and source are BORROWED
  * until then. `push` (may be NULL): its name, site, device and priority count. */
 int engine_comm_push(engine_comm *comm, const engine_collective *what, const engine_comm_block *in, neap_buffer *out,
                      const neap_push *push);

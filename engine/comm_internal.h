@@ -112,6 +112,8 @@ struct engine_comm {
 int comm_break(engine_comm *comm, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* The status of a collective that is about to begin: the reason if the communicator is broken. */
 int comm_check(engine_comm *comm);
+/* Was engine_comm_end called with a code that is not 0? */
+bool comm_must_end(engine_comm *comm);
 /* Gives the thread something to look at, and wakes it. */
 void comm_signal(engine_comm *comm);
 /* Appends a job. */
@@ -123,7 +125,7 @@ int comm_send(engine_comm *comm, int rank, int tag, const void *data, size_t byt
 /* The same, of memory that it TAKES, and for which nobody waits. */
 int comm_send_own(engine_comm *comm, int rank, int tag, void *data, size_t bytes);
 int comm_receive(engine_comm *comm, int rank, int tag, void *data, size_t bytes, int *left);
-/* Lets the transport work once. Returns how many transfers were over, or a negative status, after which the communicator is
+/* Lets the transport work once. Returns how many transfers were over, not counting notes, or a negative status, after which the communicator is
  * broken. */
 int comm_progress(engine_comm *comm);
 /* Until *left is 0. Negative: the communicator broke. */

@@ -101,8 +101,8 @@ int comm_progress(engine_comm *comm) {
     for (int k = comm->flight.n - 1; k >= 0 && status >= 0; k--) {
         if (comm->flight.at[k]->t.state == 0)
             continue;
+        over += comm->flight.at[k]->left != NULL;
         status = land(comm, k);
-        over++;
     }
     return status < 0 ? status : over;
 }

@@ -51,38 +51,40 @@ static int meet(engine_comm *comm, int rank, const comm_note *note) {
     return NEAP_OK;
 }
 
+static int answer(engine_comm *comm, int rank) {
+    char doing[COMM_TEXT];
+    pthread_mutex_lock(&comm->mutex);
+    memcpy(doing, comm->doing, sizeof doing);
+    pthread_mutex_unlock(&comm->mutex);
+    return comm_note_send(comm, rank, COMM_STATE, doing);
+}
+
+/* What it says of its sender, which engine_comm_why tells other threads. */
+static void remember(engine_comm *comm, int rank, const comm_note *note) {
+    comm_peer *peer = &comm->peers[rank];
+    pthread_mutex_lock(&comm->mutex);
+    peer->told |= note->kind == COMM_STATE;
+    peer->ended |= note->kind == COMM_BYE;
+    peer->failed |= note->kind == COMM_FAILED;
+    peer->busy = note->busy;
+    peer->number = note->number;
+    memcpy(peer->text, note->text, sizeof peer->text);
+    pthread_mutex_unlock(&comm->mutex);
+}
+
 int comm_note_take(engine_comm *comm, int rank) {
     comm_note note = comm->note_in;
-    comm_peer *peer = &comm->peers[rank];
     note.text[sizeof note.text - 1] = 0;
-    peer->asked = 0;
-    peer->heard = engine_now();
+    comm->peers[rank].asked = 0;
+    comm->peers[rank].heard = engine_now();
     int status = listen(comm);
     if (status < 0)
         return status;
-    switch ((comm_note_kind)note.kind) {
-    case COMM_HELLO:
+    if (note.kind == COMM_HELLO)
         return meet(comm, rank, &note);
-    case COMM_ASK: {
-        char doing[COMM_TEXT];
-        pthread_mutex_lock(&comm->mutex);
-        memcpy(doing, comm->doing, sizeof doing);
-        pthread_mutex_unlock(&comm->mutex);
-        return comm_note_send(comm, rank, COMM_STATE, doing);
-    }
-    case COMM_STATE:
-        peer->told = true;
-        break;
-    case COMM_BYE:
-        peer->ended = true;
-        break;
-    case COMM_FAILED:
-        peer->failed = true;
-        break;
-    }
-    peer->busy = note.busy;
-    peer->number = note.number;
-    memcpy(peer->text, note.text, sizeof peer->text);
+    if (note.kind == COMM_ASK)
+        return answer(comm, rank);
+    remember(comm, rank, &note);
     return NEAP_OK;
 }
 
@@ -132,11 +134,13 @@ static void tell_peer(const engine_comm *comm, int rank, missing_text *text) {
     add(text, part);
 }
 
-/* Those with a transfer under way, each once, into `is`; with a text for people. */
+/* Those with a transfer under way, and those that have failed, since nothing will come of the whole any more; with a text for
+ * people. */
 static void find_missing(const engine_comm *comm, bool *is, char *out, size_t bytes) {
     missing_text text = {.at = out, .left = bytes};
-    memset(is, 0, (size_t)comm->size);
     *out = 0;
+    for (int rank = 0; rank < comm->size; rank++)
+        is[rank] = comm->peers[rank].failed;
     for (int k = 0; k < comm->flight.n; k++)
         if (comm->flight.at[k]->left)
             is[comm->flight.at[k]->t.rank] = true;
@@ -174,6 +178,8 @@ int comm_patience(engine_comm *comm, int64_t waited) {
     for (int rank = 0; rank < comm->size && status == NEAP_OK; rank++)
         if (is[rank])
             status = look_at(comm, rank, waited, text);
+    if (status == NEAP_OK && comm_must_end(comm))
+        status = comm_break(comm, "%s", comm->end_text);
     if (status == NEAP_OK && waited >= comm->config.timeout)
         status = comm_break(comm, "%s has not finished within %g s: it waits for %s", comm->doing,
                             (double)comm->config.timeout / 1e9, text);

@@ -16,7 +16,8 @@ typedef struct collective_job {
     engine_comm *comm;
     engine_collective what;
     neap_buffer *out;
-    char *failed; /* why there is no input; NULL: there is */
+    char name[64], site[128]; /* the texts of `what` */
+    char *failed;             /* why there is no input; NULL: there is */
     bool stuck;
     int n;
     const void **at;   /* the blocks, … */
@@ -65,6 +66,10 @@ static int collective_new(engine_comm *comm, const engine_collective *what, cons
     j->job.run = run_collective;
     j->comm = comm;
     j->what = *what;
+    snprintf(j->name, sizeof j->name, "%s", what->what);
+    snprintf(j->site, sizeof j->site, "%s", what->site ? what->site : "");
+    j->what.what = j->name;
+    j->what.site = j->site;
     j->out = out ? neap_buffer_lend(out) : NULL;
     for (; j->n < n; j->n++) {
         j->in[j->n] = neap_buffer_lend(in[j->n].buffer);
@@ -100,8 +105,8 @@ int engine_comm_push(engine_comm *comm, const engine_collective *what, const eng
         release_collective(j);
         return neap_error(NEAP_E_MEMORY, "no memory for a collective");
     }
-    neap_push own = {.name = push ? push->name : what->what,
-                     .site = push ? push->site : what->site,
+    neap_push own = {.name = push && push->name ? push->name : j->name,
+                     .site = push && push->site ? push->site : j->site,
                      .device = push ? push->device : 0,
                      .priority = push ? push->priority : 0,
                      .release = release_collective,
