@@ -155,6 +155,8 @@ static int check_effects(const neap_program *program) {
         bool control = effect->node && lazy_is_control(effect->node);
         if (control && lazy_control_of(effect->node)->effects & LAZY_EFFECTS_ORDERED)
             return refuse_ordered(lazy_node_op(effect->node)->name, lazy_site_text(program->ctx, effect->node->site));
+        if (effect->node && lazy_is_exchange(effect->node))
+            return refuse_ordered("exchange", lazy_site_text(program->ctx, effect->node->site));
         const lazy_callback *callback = effect->node && !control ? lazy_callback_of(effect->node) : NULL;
         if (control)
             continue;

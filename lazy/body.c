@@ -151,7 +151,7 @@ static int add_step(builder *b, const lazy_step *step, const lazy_batch *batch, 
         item.inner = lazy_runner_retain(lazy_control_of(node)->runner);
         if (b->body->inner < item.inner->bytes)
             b->body->inner = item.inner->bytes;
-    } else if (status == 0 && step->effect) {
+    } else if (status == 0 && step->effect && !step->exchange) {
         status = add_callback(b, &item, node);
     }
     if (status == 0)

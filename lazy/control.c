@@ -17,6 +17,8 @@ static int effects_of(const lazy_effect *effect) {
         return effect->how.unordered ? LAZY_EFFECTS_UNORDERED : 1 << effect->how.kind;
     if (lazy_is_control(effect->node))
         return lazy_control_of(effect->node)->effects;
+    if (lazy_is_exchange(effect->node))
+        return LAZY_EFFECTS_EXCHANGE;
     const lazy_callback *callback = lazy_callback_of(effect->node);
     return LAZY_EFFECTS_CALLBACK | (callback->unordered ? LAZY_EFFECTS_UNORDERED : 1 << callback->kind);
 }
@@ -101,7 +103,7 @@ int64_t lazy_control_turns(const neap_node *node) {
 
 bool lazy_is_effect(const neap_node *node) {
     uint16_t flags = lazy_node_op(node)->flags;
-    return flags & LAZY_OP_EFFECT || (flags & LAZY_OP_CONTROL && lazy_control_of(node)->effects);
+    return flags & (LAZY_OP_EFFECT | LAZY_OP_LAUNCHES) || (flags & LAZY_OP_CONTROL && lazy_control_of(node)->effects);
 }
 
 int lazy_control_words(const neap_node *node) {

@@ -28,7 +28,8 @@ enum { LAZY_SHARED_ROOM = 1 << 16 };
 enum {
     LAZY_EFFECTS_ORDERED = (1 << NEAP_EFFECT_KINDS) - 1, /* all of the kinds */
     LAZY_EFFECTS_UNORDERED = 1 << NEAP_EFFECT_KINDS,
-    LAZY_EFFECTS_CALLBACK = 2 << NEAP_EFFECT_KINDS
+    LAZY_EFFECTS_CALLBACK = 2 << NEAP_EFFECT_KINDS,
+    LAZY_EFFECTS_EXCHANGE = 4 << NEAP_EFFECT_KINDS /* collectives between processes */
 };
 
 typedef struct lazy_runner lazy_runner;

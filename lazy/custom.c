@@ -311,6 +311,8 @@ static const char *ordered_effect(neap_ctx *ctx, const lazy_effect *effect, cons
         bool ordered = lazy_control_of(effect->node)->effects & (LAZY_EFFECTS_UNORDERED - 1);
         return ordered ? lazy_node_op(effect->node)->name : NULL;
     }
+    if (lazy_is_exchange(effect->node))
+        return NULL;
     const lazy_callback *callback = lazy_callback_of(effect->node);
     *site = callback->site;
     return callback->unordered ? NULL : callback->name;

@@ -153,7 +153,7 @@ static int visit(export_walk *w, int output, neap_node *node, const neap_node *r
 static int leave(export_walk *w, neap_node *node) {
     w->stack.n--;
     node->index = (uint32_t)w->order.n;
-    int status = lazy_is_effect(node) ? lazy_push(&w->calls, node) : 0;
+    int status = lazy_is_effect(node) && !lazy_is_exchange(node) ? lazy_push(&w->calls, node) : 0;
     return status ? status : lazy_push(&w->order, node);
 }
 

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "lazy/effect.h"
 #include "lazy/plan.h"
 #include "lazy/vm.h"
 
@@ -94,7 +95,16 @@ engine_collective lazy_deal_collective(const lazy_deal *deal, const char *site) 
 
 /* ---- Nodes -------------------------------------------------------------------------------------------------------- */
 neap_node *lazy_exchange(neap_ctx *ctx, const lazy_deal *deal, int nin, neap_node *const *in) {
-    return lazy_record(ctx, LAZY_OP_exchange, nin, in, 1, (int64_t[]){deal->number});
+    neap_node *node = lazy_record(ctx, LAZY_OP_exchange, nin, in, 1, (int64_t[]){deal->number});
+    int status = 0;
+    if (node && node->flags & LAZY_ABSTRACT)
+        status = lazy_effect_record(ctx, lazy_open_trace(ctx), node);
+    else if (node && ctx->deferring) /* others wait for it: it cannot wait until it is asked for */
+        status = lazy_force(ctx, node);
+    if (status == 0)
+        return node;
+    lazy_release(ctx, node);
+    return NULL;
 }
 
 int lazy_exchange_push(neap_ctx *ctx, const lazy_launch *launch) {

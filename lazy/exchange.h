@@ -8,8 +8,9 @@
  * engine/comm.h says: (n) for REDUCE, (members, n) for GATHER, (wanted, n / members) for SCATTER, (wanted, members, n / members)
  * for SWAP, (wanted, n) for PERMUTE.
  *
- * An exchange outside of a trace is started when it is recorded, once its inputs are flushed, whoever holds its result; in a
- * trace it is part of the program and runs at each of its runs.
+ * An exchange outside of a trace is started when it is recorded, once its inputs are flushed, whoever holds its result. In a
+ * trace it is an effect of the program (effect.h): it is never left out, and runs behind those recorded before it at each
+ * run, in all processes, although each has programs of its own blocks.
  */
 #ifndef LAZY_EXCHANGE_H
 #define LAZY_EXCHANGE_H

@@ -103,6 +103,10 @@ static inline const lazy_op *lazy_node_op(const neap_node *node) {
 static inline bool lazy_is_fusible(const neap_node *node) {
     return lazy_node_op(node)->kind == LAZY_MAP || lazy_node_op(node)->kind == LAZY_GATHER;
 }
+/* Is it a collective between processes (exchange.h)? */
+static inline bool lazy_is_exchange(const neap_node *node) {
+    return lazy_node_op(node)->flags & LAZY_OP_LAUNCHES;
+}
 static inline bool lazy_is_view(const neap_node *node) {
     return node->map != NULL;
 }

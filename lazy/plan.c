@@ -399,7 +399,7 @@ static void plan_operand(planner *p, lazy_step *step, int k, neap_node *node) {
     tensor->size = node->size;
     memcpy((int64_t *)tensor->shape, node->shape, node->ndim * sizeof *node->shape);
     lazy_row_major(node->ndim, node->shape, (int64_t *)tensor->stride);
-    bool whole = step->effect && !step->control; /* a callback's arguments are arrays of their own */
+    bool whole = step->effect && !step->control && !step->exchange; /* a callback's arguments are arrays of their own */
     if (lazy_is_view(node) && !node->buffer && !p->made[node->index] && !whole) {
         neap_node *base = node->base;
         bool contiguous = lazy_map_contiguous(node->ndim, node->shape, node->map);

@@ -303,7 +303,7 @@ int lazy_enroll(neap_ctx *ctx, neap_node *node) {
         return 0;
     if (node->lasting)
         node->state = LAZY_DEFERRED;
-    if (node->lasting || row->flags & LAZY_OP_PROMPT || lazy_is_effect(node))
+    if (node->lasting || row->flags & LAZY_OP_PROMPT || (lazy_is_effect(node) && !lazy_is_exchange(node)))
         return 0;
     if (lazy_push(&ctx->pending, node))
         return NEAP_E_MEMORY;

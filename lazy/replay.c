@@ -5,6 +5,7 @@
 
 #include "lazy/control.h"
 #include "lazy/effect.h"
+#include "lazy/exchange.h"
 
 typedef struct replay { /* a program whose ops are being recorded again */
     neap_ctx *ctx;
@@ -17,6 +18,8 @@ typedef struct replay { /* a program whose ops are being recorded again */
 neap_node *lazy_node_again(neap_ctx *ctx, const neap_node *node, neap_node *const *in) {
     if (lazy_node_op(node)->flags & LAZY_OP_EFFECT)
         return lazy_callback_again(ctx, lazy_callback_of(node), node->nin, in);
+    if (lazy_is_exchange(node))
+        return lazy_exchange(ctx, lazy_deal_get(node->attrs[0]), node->nin, in);
     if (lazy_is_control(node))
         return lazy_control_again(ctx, node, in);
     return lazy_record(ctx, node->op, node->nin, in, node->nattrs, node->attrs);
@@ -62,7 +65,7 @@ static neap_node *replay_muted(replay *r, const neap_node *node, neap_node *cons
 }
 
 static neap_node *replay_effect(replay *r, const neap_node *node, neap_node *const *in) {
-    if (r->ctx->muted)
+    if (r->ctx->muted && !lazy_is_exchange(node))
         return replay_muted(r, node, in);
     if (replay_prints(r))
         return NULL;
