@@ -253,7 +253,8 @@ end
 -- ---- x.sharding -----------------------------------------------------------------------------------------------------
 
 --- How an array lies. Fields: mesh; spec; manual: the names of the axes over which it is seen by block (inside
--- np.shard_map), or nil; is_fully_replicated: whether all devices have all of it.
+-- np.shard_map), or nil; is_fully_replicated: whether all devices have all of it; is_fully_addressable: whether all
+-- devices are of this process.
 local Sharding = {}
 Sharding.__index = Sharding
 
@@ -331,6 +332,14 @@ end
 
 local objects = {} -- by number and axes of the array
 
+local function is_addressable(mesh)
+    local own = C.neap_process_index()
+    for _, process in ipairs(mesh.processes) do
+        if process ~= own then return false end
+    end
+    return true
+end
+
 --- x.sharding: how x lies on a mesh; nil for an ordinary array.
 function shardings.of_array(x)
     local layout = layout_of(x)
@@ -343,7 +352,8 @@ function shardings.of_array(x)
         if band(layout.manual, lshift(1, k - 1)) ~= 0 then manual[#manual + 1] = name end
     end
     objects[key] = setmetatable({ mesh = layout.mesh, spec = spec, manual = manual[1] and manual or nil,
-                                  is_fully_replicated = layout.differs == 0 and spec == np.P(), layout = layout,
+                                  is_fully_replicated = layout.differs == 0 and spec == np.P(),
+                                  is_fully_addressable = is_addressable(layout.mesh), layout = layout,
                                   number = layout.number }, Sharding)
     return objects[key]
 end
@@ -357,7 +367,8 @@ function np.NamedSharding(mesh, spec)
     local layout = { mesh = mesh, manual = 0, varies = 0, differs = 0, split = split }
     layout.number = shardings.number_of(name, layout)
     return setmetatable({ mesh = mesh, spec = spec, layout = layout, number = layout.number,
-                          is_fully_replicated = spec == np.P() }, Sharding)
+                          is_fully_replicated = spec == np.P(), is_fully_addressable = is_addressable(mesh) },
+                        Sharding)
 end
 
 -- ---- Shards ---------------------------------------------------------------------------------------------------------

@@ -312,13 +312,25 @@ end)
 -- ---- Shows ----------------------------------------------------------------------------------------------------------
 
 check.test("texts print once, arrays for each device", function()
-    check.equal(process.output [[
-local mesh = np.mesh({1, 1}, {"i", "j"})
-np.shard_map(function(a)
+    local status, out, err = process.run_neap { "--devices", "4", "-e", [[
+local mesh = np.mesh({2, 2}, {"i", "j"})
+local f = np.shard_map(function(a)
     print("body", a.shape[1])
-    print("sum", np.psum(a, "i"))
-end, {mesh=mesh, in_specs=np.P("i"), out_specs={}})(np.arange(2))
-]], "body\t2\nsum\t[0 1]\n")
+    print("block", a)
+    print("sum", np.psum(a, {"i", "j"}))
+end, {mesh=mesh, in_specs=np.P("i", "j"), out_specs={}})
+f(np.arange(4):reshape(2, 2))
+np.jit(f)(np.arange(4):reshape(2, 2))
+]] }
+    check.equal({ status, err }, { 0, "" })
+    check.equal(out, ([[
+body	1
+[i=0, j=0] block	[ [0] ]
+[i=0, j=1] block	[ [1] ]
+[i=1, j=0] block	[ [2] ]
+[i=1, j=1] block	[ [3] ]
+sum	[ [6] ]
+]]):gsub("%[ ", "["):gsub(" %]", "]"):rep(2))
 end)
 
 process.cleanup()

@@ -85,7 +85,7 @@ check.test("an array on a mesh has its values, and tells how it lies", function(
         check.ok(y.sharding.spec == spec and y.sharding.mesh == mesh, tostring(spec))
         check.equal(y.sharding.manual, nil)
         check.ok(y.sharding == np.NamedSharding(mesh, spec))
-        check.equal(y.sharding.is_fully_replicated, spec == P())
+        check.equal({ y.sharding.is_fully_replicated, y.sharding.is_fully_addressable }, { spec == P(), true })
         check.equal(names(y.sharding:devices()), names(mesh.devices))
     end
     local y = np.device_put(x, mesh, P "i")
