@@ -1,10 +1,11 @@
 /* control_push.c: running control nodes: as an op of the engine, as an effect, or, where bodies have callbacks, as a
- * request that the user thread works on.
+ * request that the user thread works on; where other processes take part in a body, as work of the communication thread.
  */
 #include <stdio.h>
 #include <string.h>
 
 #include "lazy/body.h"
+#include "lazy/exchange.h"
 
 struct lazy_job {
     neap_ctx *ctx;
@@ -117,6 +118,14 @@ static int find_reads(const lazy_job *job, neap_var **reads) {
 
 static int push_job(lazy_job *job, int effects, neap_push *push) {
     push->release = lazy_job_free;
+    if (job->runner->exchanges && effects)
+        return neap_error(
+            NEAP_E_ARGUMENT,
+            "%s: its functions print, or call functions of the script, and exchange data between processes; "
+            "one step can do only one of these: return what is to be printed, and print it afterwards",
+            push->name);
+    if (job->runner->exchanges)
+        return engine_comm_push_work(engine_comm_here(), run_job, job, push);
     if (effects & LAZY_EFFECTS_CALLBACK)
         return lazy_callback_loop(job->ctx, job, effects, push);
     if (effects)
