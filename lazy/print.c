@@ -114,8 +114,27 @@ static void say_axes(lazy_print *print, const neap_node *node) {
     lazy_say(print, node->attrs[1] ? " keepdims]" : "]");
 }
 
+static bool is_word(lazy_attr_word name, const char *word) {
+    return (size_t)name.bytes == strlen(word) && memcmp(name.at, word, strlen(word)) == 0;
+}
+
+/* How an array lies, by number: in the rows that bring it onto a mesh. */
+static const lazy_sharding *named_sharding(const neap_node *node, lazy_attr_word name, int k) {
+    bool names_one = is_word(name, "sharding") || is_word(name, "outside") || is_word(name, "inside");
+    return lazy_is_meshed(node) && names_one ? lazy_sharding_get(node->attrs[k]) : NULL;
+}
+
 static void say_attribute(lazy_print *print, const neap_node *node, const lazy_attr_names *names, int k) {
-    if (lazy_attr_is_dtype(lazy_attr_name(names, k)))
+    const lazy_sharding *lies = named_sharding(node, lazy_attr_name(names, k), k);
+    const char *axis = lazy_node_op(node)->flags & LAZY_OP_AXIS && k == 0 && print->named
+                           ? lazy_site_text(print->named->ctx, (int32_t)node->attrs[0])
+                           : NULL;
+    char text[256];
+    if (lies)
+        lazy_say(print, "%s", lazy_sharding_text(lies, node->ndim, text, sizeof text));
+    else if (axis)
+        lazy_say(print, "%s", axis);
+    else if (lazy_attr_is_dtype(lazy_attr_name(names, k)))
         lazy_say(print, "%s", neap_dtype_name((int)node->attrs[k]));
     else
         lazy_say(print, "%lld", (long long)node->attrs[k]);
