@@ -57,6 +57,14 @@ int lazy_sharding_cover(const char *op, const lazy_sharding *a, const lazy_shard
     return (*out = lazy_sharding_intern(&like)) ? 0 : NEAP_E_MEMORY;
 }
 
+bool lazy_sharding_serves(const lazy_sharding *is, const lazy_sharding *want) {
+    if (is == want || !is || !want)
+        return is == want;
+    return is->mesh == want->mesh && is->manual == want->manual && is->varies == want->varies &&
+           is->unchecked == want->unchecked && !(is->differs & ~want->differs) &&
+           memcmp(is->split, want->split, sizeof is->split) == 0;
+}
+
 /* ---- Text --------------------------------------------------------------------------------------------------------- */
 typedef struct words {
     char *text;

@@ -217,8 +217,10 @@ static int list_blocks(neap_ctx *ctx, const lazy_lowered *lowered, neap_node *co
     for (int64_t k = 0; k < lowered->nin; k++)
         for (int32_t b = lowered->first[k]; b < lowered->first[k + 1]; b++) {
             const neap_node *want = lowered->program->inputs.at[b];
-            neap_node *block = lazy_block(inputs[k], b - lowered->first[k]);
-            if (!(blocks[b] = lazy_is_meshed(inputs[k]) ? lazy_build_place(ctx, block, want->device) : block))
+            const lazy_sharding *is = lazy_sharding_of(inputs[k]), *lies = lowered->lies[k];
+            int32_t own = b - lowered->first[k];
+            neap_node *block = lazy_block(inputs[k], is == lies ? own : lazy_block_at(is, lies->position[own]));
+            if (!(blocks[b] = lies ? lazy_build_place(ctx, block, want->device) : block))
                 return neap_error_code();
         }
     return 0;

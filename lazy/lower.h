@@ -66,6 +66,8 @@ const lazy_sharding *lazy_sharding_joined(const lazy_sharding *sharding);
 /* What holds values of both (NULL: ordinary ones): divided as `a`, unless that is ordinary. *out may be NULL then. Those of
  * several meshes are an error; `op` names who asks. */
 int lazy_sharding_cover(const char *op, const lazy_sharding *a, const lazy_sharding *b, const lazy_sharding **out);
+/* Can a value that lies so (NULL: an ordinary one) stand for one that lies as `want` does? It may differ over less. */
+bool lazy_sharding_serves(const lazy_sharding *is, const lazy_sharding *want);
 /* Like `of`, but whole and the same everywhere. */
 const lazy_sharding *lazy_sharding_whole(const lazy_sharding *of);
 /* The same, divided into the blocks of all that `sharding` and `of` tell apart: for what is computed for each device. */

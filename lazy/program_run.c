@@ -53,7 +53,7 @@ int lazy_program_check(const neap_program *program, int k, neap_node *node, bool
         return neap_error(NEAP_E_SHAPE, "program: input %d: expected shape %s, got %s", k + 1,
                           lazy_shape_text(want->ndim, want->shape, left, sizeof left),
                           lazy_shape_text(node->ndim, node->shape, right, sizeof right));
-    if (want->device != node->device || lazy_sharding_of(want) != lazy_sharding_of(node))
+    if (want->device != node->device || !lazy_sharding_serves(lazy_sharding_of(node), lazy_sharding_of(want)))
         return neap_error(NEAP_E_ARGUMENT, "program: input %d: expected an array %s, got one %s", k + 1,
                           placement_text(want, left, sizeof left), placement_text(node, right, sizeof right));
     return 0;

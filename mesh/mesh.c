@@ -201,6 +201,15 @@ int neap_mesh_reshard(neap_ctx *ctx, int32_t id, int32_t sharding, int32_t *out)
     return give(ctx, mesh_moved(ctx, node, to), out);
 }
 
+int neap_mesh_fit(neap_ctx *ctx, int32_t id, int32_t sharding, int32_t *out) {
+    neap_node *node = lazy_lookup(ctx, id);
+    const lazy_sharding *like = node ? lazy_sharding_get(sharding) : NULL;
+    if (!like)
+        return neap_error_code();
+    hold(ctx);
+    return give(ctx, lazy_mesh_hooks.fitted(ctx, node, like), out);
+}
+
 /* How an array has to lie to be entered so: what becomes manual divides the axes as it does now, or none. */
 int neap_mesh_enter(neap_ctx *ctx, int32_t id, int32_t sharding, int32_t *out) {
     neap_node *node = lazy_lookup(ctx, id);

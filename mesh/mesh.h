@@ -51,6 +51,8 @@ NEAP_API int neap_mesh_assemble(neap_ctx *ctx, int32_t sharding, int dtype, int 
 /* Laid out otherwise: an ordinary or a global array as `sharding`, which has no manual axes beyond the array's. Data moves only
  * where it must; an array that lies so already is returned as it is. Sizes that do not divide are an error. */
 NEAP_API int neap_mesh_reshard(neap_ctx *ctx, int32_t id, int32_t sharding, int32_t *out);
+/* The same where `sharding` has manual axes too: an ordinary array, or one that varies over less, as one of the body. */
+NEAP_API int neap_mesh_fit(neap_ctx *ctx, int32_t id, int32_t sharding, int32_t *out);
 /* Into the body of a shard_map: the array, which must lie so that the axes that become manual in `sharding` divide what they
  * divide there, seen as blocks of that sharding (its varies and differs say over which axes). Moves nothing. */
 NEAP_API int neap_mesh_enter(neap_ctx *ctx, int32_t id, int32_t sharding, int32_t *out);

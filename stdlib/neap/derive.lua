@@ -77,12 +77,14 @@ function derive.tangent(tape, results, tangents)
     end)
 end
 
---- A linear map between lists of arrays, as a function: body(list), traced on placeholders like `arrays`.
+--- A linear map between lists of arrays, as a function: body(list), traced on placeholders for derivatives of `arrays`.
 local function linear_map(name, arrays, body)
-    local entry, lifted = staging.closed(name, body, pack(arrays))
-    local n = #arrays
+    local specs, n = {}, #arrays
+    for k = 1, n do specs[k] = staging.derivative_spec(name, arrays[k]) end
+    local entry, lifted = staging.closed(name, body, pack(specs))
     local function map(list)
-        local leaves = { unpack(list, 1, n) }
+        local leaves = {}
+        for k = 1, n do leaves[k] = staging.fitted(name, list[k], specs[k]) end
         for k = 1, #lifted do leaves[n + k] = lifted[k] end
         return (staging.run(name, entry, leaves))
     end

@@ -120,6 +120,29 @@ local function sharding_of_parts(name, sharding, axis)
     return sharding_box[0]
 end
 
+--- A sharding whose values may differ between all devices over which they vary: that of a cotangent or tangent.
+local function sharding_of_derivatives(name, sharding)
+    core.call(name, function() return C.neap_sharding_get(sharding, sharding_info) end)
+    sharding_info.differs = sharding_info.varies
+    core.call(name, function() return C.neap_sharding_new(sharding_info, sharding_box) end)
+    return sharding_box[0]
+end
+
+--- The Spec of tangents or cotangents of an array.
+local function derivative_spec(name, x)
+    local known, dims = array_info(x), {}
+    for k = 1, known.ndim do dims[k] = tonumber(known.shape[k - 1]) end
+    local spec = Spec { dtype = known.dtype, shape = dims, device = known.committed ~= 0 and known.device or nil }
+    if known.sharding ~= 0 then spec.sharding = sharding_of_derivatives(name, known.sharding) end
+    return spec
+end
+
+--- The array, lying on a mesh as a Spec says.
+local function fitted(name, x, spec)
+    if not spec.sharding or array_info(x).sharding == spec.sharding then return x end
+    return one_id(name, function() return C.neap_mesh_fit(ctx, x._id, spec.sharding, id_box) end)
+end
+
 --- The Spec of one part of an array along an axis (from 0).
 local function part_spec(name, x, axis)
     local known, dims = array_info(x), {}
@@ -317,9 +340,10 @@ staging.check_function, staging.positions_of = check_function, positions_of
 staging.trace, staging.run = trace, run
 staging.placeholder, staging.open_trace, staging.end_trace = placeholder, open_trace, end_trace
 staging.closed, staging.Spec, staging.SLOT, staging.fill_results = closed, Spec, SLOT, fill_results
-staging.part_spec = part_spec
+staging.part_spec, staging.derivative_spec, staging.fitted = part_spec, derivative_spec, fitted
 
 -- They run the user's functions, or loop over what those returned.
-for _, f in ipairs { inside, part_spec, trace, closed, stand_in, run, take_results, fill_results } do jit.off(f) end
+for _, f in ipairs { inside, part_spec, derivative_spec, fitted,
+                     trace, closed, stand_in, run, take_results, fill_results } do jit.off(f) end
 
 return staging

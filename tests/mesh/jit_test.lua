@@ -113,6 +113,34 @@ check.test("derivatives go through programs, in both nestings", function()
     check.close(tangent:item(), want, 1e-4)
 end)
 
+check.test("vjp, jacobians and hessians", function()
+    local w, ones = np.array(0.3), np.ones { 2 }
+    local function body(v, s) return np.psum(np.sin(v * s) * v, "i") end
+    local function plain(v, s) return (np.sin(v * s) * v):reshape(4, 2):sum { axis = 0 } end
+    local f = over(body, { P "i", P() }, P())
+    local _, want = np.vjp(plain, x, w)
+    local dv, ds = want(ones)
+    for _, g in ipairs { f, np.jit(f) } do
+        local _, back = np.vjp(g, x, w)
+        for _, pull in ipairs { back, np.jit(back) } do
+            local gv, gs = pull(ones)
+            check.close(gv:totable(), dv:totable(), 1e-5)
+            check.close(gs:item(), ds:item(), 1e-4)
+        end
+    end
+    for _, name in ipairs { "jacfwd", "jacrev" } do
+        check.close(np[name](function(v) return f(v, w) end)(x):totable(),
+                    np[name](function(v) return plain(v, w) end)(x):totable(), 1e-5)
+    end
+    check.close(np.hessian(function(v) return f(v, w):sum() end)(x):totable(),
+                np.hessian(function(v) return plain(v, w):sum() end)(x):totable(), 1e-5)
+    local inside = over(function(v, s)
+        local _, back = np.vjp(body, v, s)
+        return (back(np.ones { 2 }))
+    end, { P "i", P() }, P "i")
+    check.close(inside(x, w):totable(), dv:totable(), 1e-5)
+end)
+
 check.test("arrays that are divided keep their layout through a program without shard_map", function()
     local f = np.jit(function(v) return np.tanh(v) + 1, v:sum() end)
     local y, s = f(np.device_put(x, mesh, P "i"))
