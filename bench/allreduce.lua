@@ -19,10 +19,10 @@ for k = 2, #arg do
     local x = np.device_put(np.tile(row, n), mesh, np.P "i"):wait()
     local calls = math.max(1, math.min(MAX_CALLS, math.floor(ROUND_BYTES / bytes)))
     local best = math.huge
-    sum(x):wait()
+    sum(x):wait():delete()
     for _ = 1, tonumber(arg[1]) do
         local start = measure.now()
-        for _ = 1, calls do sum(x):wait() end
+        for _ = 1, calls do sum(x):wait():delete() end
         best = math.min(best, (measure.now() - start) / calls)
     end
     if np.process_index() == 0 then io.write(("%d %.6g\n"):format(bytes, best)) end
