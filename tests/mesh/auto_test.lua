@@ -293,9 +293,9 @@ check.test("Jacobians, and batches of gradients", function()
         same(np.vmap(np.grad(total(placed)))(np.stack { u, u * 2 }), np.vmap(np.grad(total(x)))(np.stack { u, u * 2 }))
         same(np.jacrev(function(a) return a:sum { axis = 0 } end)(placed),
              np.jacrev(function(a) return a:sum { axis = 0 } end)(x))
-        local _, t = np.jvp(f(placed), { u }, { u })
+        local _, tangent = np.jvp(f(placed), { u }, { u })
         local _, expected = np.jvp(f(x), { u }, { u })
-        same(t, expected)
+        same(tangent, expected)
     end
 end)
 
