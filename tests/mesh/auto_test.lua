@@ -6,14 +6,7 @@ local core = require "neap.core"
 local shardings = require "neap.sharding"
 local np = require "neap"
 
-if #np.devices() < 8 then
-    local process = require "tests.interp.process"
-    local status, out, err = process.run_neap { "--devices", "8", "tests/mesh/auto_test.lua" }
-    io.stdout:write(out)
-    io.stderr:write(err)
-    process.cleanup()
-    os.exit(status)
-end
+require "tests.mesh.devices" (8, "tests/mesh/auto_test.lua")
 
 local P = np.P
 local mesh = np.mesh({ 4, 2 }, { "i", "j" })
@@ -355,51 +348,17 @@ end)
 
 -- ---- Random programs ------------------------------------------------------------------------------------------------
 
-local seed = 11
-local function draw(n)
-    seed = (seed * 16807) % 2147483647
-    return seed % n + 1
-end
-
---- Steps on two arrays of shape (8, 8) that give one; their results stay small whole numbers.
-local STEPS = {
-    function(a, b) return a + b end,
-    function(a, b) return np.maximum(a, b) end,
-    function(a, b) return np.where(a:gt(b), a, 0) end,
-    function(a) return np.transpose(a) end,
-    function(a) return a:reshape(2, 4, 8):sum { axis = 0, keepdims = true } + np.zeros { 2, 1, 1 } end,
-    function(a) return a:reshape(4, 2, 8) end,
-    function(a, b) return a:matmul(b) end,
-    function(a, b) return a - b:max { axis = 0 } end,
-    function(a, b) return np.concatenate({ a[{ {}, { 0, 4 } }], b[{ {}, { 4, 8 } }] }, { axis = 1 }) end,
-    function(a) return np.flip(a, { axis = draw(2) - 1 }) end,
-    function(a) return np.cumsum(a, { axis = 1 }) end,
-    function(a) return np.sort(a, { axis = 0 }) end,
-    function(a, b) return np.take(a, b[0]:astype "i32", { axis = 0 }) end,
-}
-
-local PLACES = {
-    P(), P "i", P "j", P(nil, "i"), P(nil, "j"), P("i", "j"), P("j", "i"), P { "i", "j" }, P(nil, { "j", "i" }),
-}
-
-check.test("random programs on sharded arrays give what they give on whole ones", function()
-    local programs = (os.getenv "NEAP_TEST_BUILD" or "release") == "release" and 60 or 8
-    for program = 1, programs do
-        local whole, sharded, told = {}, {}, {}
-        for k = 1, 3 do
-            local place = PLACES[draw(#PLACES)]
-            whole[k] = numbers(8, 8) % (k + 2)
-            sharded[k], told[k] = np.device_put(whole[k], mesh, place), tostring(place)
-        end
-        for _ = 1, 6 do
-            local step, a, b, mark = draw(#STEPS), draw(#whole), draw(#whole), seed
-            local one = STEPS[step](whole[a], whole[b])
-            seed = mark
-            local other = STEPS[step](sharded[a], sharded[b])
-            told[#told + 1] = ("%d(%d, %d)"):format(step, a, b)
-            whole[#whole + 1] = (one % 5):reshape(8, 8)
-            sharded[#sharded + 1] = (other % 5):reshape(8, 8)
-            same(sharded[#sharded], whole[#whole], ("program %d: %s"):format(program, table.concat(told, " ")))
+check.test("random programs and their gradients, eager and jitted, give what they give on whole arrays", function()
+    local program = require "tests.mesh.auto_programs"
+    local function small(k) return (np.arange(64, { dtype = "f32" }) * (2 * k + 5) % 7 - 3):reshape(8, 8) end
+    local function both(f) return np.value_and_grad(f, { argnums = { 1, 2, 3 } }) end
+    for seed = 1, (os.getenv "NEAP_TEST_BUILD" or "release") == "release" and 40 or 4 do
+        local whole, whole_arguments = program(seed * 7919, small)
+        local f, arguments, text = program(seed * 7919, small, mesh)
+        local expected = { both(whole)(unpack(whole_arguments)) }
+        for _, way in ipairs { both(f), np.jit(both(f)) } do
+            local actual = { way(unpack(arguments)) }
+            for k = 1, 4 do same(actual[k], expected[k], text) end
         end
     end
 end)

@@ -8,14 +8,7 @@ local values = require "tests.ops.values"
 local core = require "neap.core"
 local np = require "neap"
 
-if #np.devices() < 4 then
-    local process = require "tests.interp.process"
-    local status, out, err = process.run_neap { "--devices", "4", "tests/mesh/rows_test.lua" }
-    io.stdout:write(out)
-    io.stderr:write(err)
-    process.cleanup()
-    os.exit(status)
-end
+require "tests.mesh.devices" (4, "tests/mesh/rows_test.lua")
 
 local WAYS = (os.getenv "NEAP_TEST_BUILD" or "release") == "release" and 24 or 4 -- of one case
 
