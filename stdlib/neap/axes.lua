@@ -81,11 +81,11 @@ function axes.with(added, f, ...)
     local list = axes.open()
     local n, last = #list, added[#added]
     local mesh, manual = open_mesh, open_manual -- of a callback too, whose list begins anew, those around it
-    for k, axis in ipairs(added) do
-        axis.coroutine = coroutine.running() -- which cannot yield meanwhile
-        list[n + k] = axis
-    end
+    for k, axis in ipairs(added) do list[n + k] = axis end
+    local bodies = core.frame().bodies
+    bodies[#bodies + 1] = coroutine.running() or "main"
     local function close(ok, ...)
+        bodies[#bodies] = nil
         for k = #list, n + 1, -1 do list[k] = nil end
         if last.mesh then tell(mesh, manual) end
         if not ok then error((...), 0) end

@@ -8,8 +8,8 @@
 --
 -- Inside another body the mesh is the same: its manual axes stay, and further ones become manual. `c`, the context of a
 -- call, is { mesh, outer, new, all = bits of axes: manual around, made manual by this call, both; check = check_rep,
--- unchecked = those of all for which nothing is checked,
--- body = the function in words }.
+-- unchecked = those of all for which nothing is checked, body = the function in words, axes = of all, for axes.lua,
+-- facts = what is known of specs }. It is kept for later calls in the same surroundings.
 local ffi = require "ffi"
 local bit = require "bit"
 local core = require "neap.core"
@@ -22,7 +22,7 @@ local trees = require "neap.trees"
 local np, C, ctx = core.np, core.C, core.ctx
 local is_array, raise, bad_argument, describe = core.is_array, core.raise, core.bad_argument, core.describe
 local band, bor, bnot, lshift = bit.band, bit.bor, bit.bnot, bit.lshift
-local layout_of, names_text = shardings.layout_of, shardings.names_text
+local layout_of, names_text, ORDINARY = shardings.layout_of, shardings.names_text, shardings.ORDINARY
 local type, unpack = type, unpack
 
 local NAME = "shard_map"
@@ -138,44 +138,78 @@ local function drop_uneven(split, kept, dims, mesh)
     return split
 end
 
-local ORDINARY = { manual = 0, varies = 0, differs = 0, split = {} }
-
---- An array as the blocks that the body sees; `split` and `bits`: the axes of its spec.
-local function enter(x, split, bits, c)
-    local lies = layout_of(x) or ORDINARY
-    local dims = core.shape_of(x)
-    local own = lies.mesh == c.mesh and lies.split or {}
-    local whole = drop_uneven(joined_split(#dims, split, own, c.all), split, dims, c.mesh)
-    x = shardings.reshard(NAME, x, { mesh = c.mesh, manual = lies.manual, varies = lies.varies,
-                                     differs = lies.differs, split = whole })
-    local inner = { mesh = c.mesh, manual = c.all, varies = bor(lies.varies, c.check and bits or c.new),
-                    differs = bor(lies.differs, bits), unchecked = c.unchecked,
-                    split = joined_split(#dims, {}, whole, bits) }
-    local number = shardings.number_of(NAME, inner)
-    return core.call_ids(NAME, id_box, 1, function() return C.neap_mesh_enter(ctx, x._id, number, id_box) end)[1]
+--- What is known of a spec in a context: its axes { split, bits }, and by layout and number of axes of an array the
+-- numbers of the layouts that it gets, { into, out }.
+local function facts_of(spec, what, c)
+    local facts = c.facts[spec]
+    if not facts then
+        local split, bits = shardings.axes_of(NAME, what, spec, c.mesh)
+        facts = { split = split, bits = bits, into = {}, out = {} }
+        c.facts[spec] = facts
+    end
+    return facts
 end
 
+--- The layouts, as numbers, of an array with sizes `dims` that is to enter: whole, and as a block. They depend on the
+-- sizes only where it is divided already by axes that stay.
+local function layouts_inside(lies, dims, facts, c)
+    local key = lies.number * 16 + #dims
+    local known = facts.into[key]
+    if known then return known.whole, known.inner end
+    local own = lies.mesh == c.mesh and lies.split or {}
+    local split = joined_split(#dims, facts.split, own, c.all)
+    local whole = shardings.number_of(NAME, {
+        mesh = c.mesh, manual = lies.manual, varies = lies.varies, differs = lies.differs, unchecked = lies.unchecked,
+        split = drop_uneven(split, facts.split, dims, c.mesh) })
+    local rest = joined_split(#dims, {}, split, facts.bits)
+    local inner = shardings.number_of(NAME, {
+        mesh = c.mesh, manual = c.all, varies = bor(lies.varies, c.check and facts.bits or c.new),
+        differs = bor(lies.differs, facts.bits), unchecked = c.unchecked, split = rest })
+    for k = 1, #dims do
+        if own[k] and joined_split(#dims, {}, own, c.all)[k][1] then return whole, inner end
+    end
+    facts.into[key] = { whole = whole, inner = inner }
+    return whole, inner
+end
+
+--- An array as the blocks that the body sees.
+local function enter(x, facts, c)
+    local whole, inner = layouts_inside(layout_of(x) or ORDINARY, core.shape_of(x), facts, c)
+    x = shardings.reshard(NAME, x, whole)
+    return core.call_ids(NAME, id_box, 1, function() return C.neap_mesh_enter(ctx, x._id, inner, id_box) end)[1]
+end
+
+--- Raises if an array that lies so may differ where its spec says that it does not.
+local function check_same(lies, facts, c, path, what, spec)
+    local unsaid = band(lies.differs, c.new, bnot(facts.bits))
+    if not c.check or unsaid == 0 then return end
+    local one = band(unsaid, unsaid - 1) == 0
+    raise(NAME, "%s of %s may differ over mesh %s %s, but %s is %s, which does not name %s, and so says that it is the "
+          .. "same all along: combine it (np.psum, np.pmean, np.pmax, np.all_gather), or name the %s in out_specs; "
+          .. "with check_rep=false you promise that it is the same", path, c.body, one and "axis" or "axes",
+          names_text(c.mesh, unsaid), what, tostring(spec), one and "it" or "them", one and "axis" or "axes")
+end
+
+local EVERYWHERE = np.P()
+
 --- A result of the body, which may be an array from around it, as the array of its blocks.
-local function leave(x, split, bits, c, path, what, spec)
+local function leave(x, facts, c, path, what, spec)
     local lies = layout_of(x)
     if lies and lies.manual ~= c.all then
-        x = enter(x, {}, 0, c)
+        x = enter(x, facts_of(EVERYWHERE, what, c), c)
         lies = layout_of(x)
     end
     lies = lies or ORDINARY
-    local unsaid = band(lies.differs, c.new, bnot(bits))
-    if c.check and unsaid ~= 0 then
-        local one = band(unsaid, unsaid - 1) == 0
-        raise(NAME, "%s of %s may differ over mesh %s %s, but %s is %s, which does not name %s, and so says that it is "
-              .. "the same all along: combine it (np.psum, np.pmean, np.pmax, np.all_gather), or name the %s in "
-              .. "out_specs; with check_rep=false you promise that it is the same", path, c.body,
-              one and "axis" or "axes", names_text(c.mesh, unsaid), what, tostring(spec), one and "it" or "them",
-              one and "axis" or "axes")
+    check_same(lies, facts, c, path, what, spec)
+    local key = lies.number * 16 + core.ndim(x)
+    local number = facts.out[key]
+    if not number then
+        number = shardings.number_of(NAME, {
+            mesh = c.mesh, manual = c.outer, varies = band(lies.varies, c.outer),
+            differs = band(lies.differs, c.outer), unchecked = band(c.unchecked, c.outer),
+            split = joined_split(core.ndim(x), facts.split, lies.split, 0) })
+        facts.out[key] = number
     end
-    local number = shardings.number_of(NAME, {
-        mesh = c.mesh, manual = c.outer, varies = band(lies.varies, c.outer), differs = band(lies.differs, c.outer),
-        unchecked = band(c.unchecked, c.outer),
-        split = joined_split(core.ndim(x), split, lies.split, 0) })
     return core.call_ids(NAME, id_box, 1, function()
         return C.neap_mesh_leave(ctx, x._id, number, c.all, c.check and 0 or 1, id_box)
     end)[1]
@@ -184,26 +218,28 @@ end
 -- ---- A call ---------------------------------------------------------------------------------------------------------
 
 --- "argument 1 (x)", with the name that the body gives it.
-local function argument_name(user_function, k)
-    local parameter = debug.getlocal(user_function, k)
-    return parameter and ("argument %d (%s)"):format(k, parameter) or "argument " .. k
+local function argument_name(user_function, k, c)
+    if not c.names[k] then
+        local parameter = debug.getlocal(user_function, k)
+        c.names[k] = parameter and ("argument %d (%s)"):format(k, parameter) or "argument " .. k
+    end
+    return c.names[k]
 end
 
 --- The arguments as the body sees them. What does not fit is told of all of them at once.
 local function enter_arguments(user_function, specs, given, c)
     check_count("in_specs", specs, given.n)
-    local problems, plans = {}, {}
+    local problems, entering = {}, {} -- by leaf what is known of its spec, or false: it passes as it is
     for k = 1, given.n do
-        trees.with_prefix(NAME, "in_specs", given[k], specs_of(specs, k), argument_name(user_function, k),
+        trees.with_prefix(NAME, "in_specs", given[k], specs_of(specs, k), argument_name(user_function, k, c),
                           function(leaf, spec, path)
-            local plan = {}
-            plans[#plans + 1] = plan
+            entering[#entering + 1] = false
             if leaf == nil and spec == nil then return end
             local what = spec_name("in_specs", specs, spec, path)
             if is_array(leaf) then shardings.check(NAME, leaf) end
             if not is_array(leaf) or is_number(leaf) and spec.n == 0 then return check_plain(leaf, spec, what, path) end
             problems[#problems + 1] = shardings.misfit(path, core.shape_of(leaf), what, spec, c.mesh, true)
-            plan.split, plan.bits = shardings.axes_of(NAME, what, spec, c.mesh)
+            entering[#entering] = facts_of(spec, what, c)
         end)
     end
     if problems[1] then
@@ -213,8 +249,7 @@ local function enter_arguments(user_function, specs, given, c)
     for k = 1, given.n do
         arguments[k] = trees.rebuild(NAME, given[k], function(leaf)
             at = at + 1
-            local plan = plans[at]
-            return plan.split and enter(leaf, plan.split, plan.bits, c) or leaf
+            return entering[at] and enter(leaf, entering[at], c) or leaf
         end)
     end
     return arguments
@@ -235,8 +270,7 @@ local function leave_results(specs, results, c)
             shardings.check(NAME, leaf)
             local problem = shardings.misfit(owner, core.shape_of(leaf), what, spec, c.mesh, false)
             if problem then raise(NAME, "%s", problem) end
-            local split, bits = shardings.axes_of(NAME, what, spec, c.mesh)
-            return leave(leaf, split, bits, c, path, what, spec)
+            return leave(leaf, facts_of(spec, what, c), c, path, what, spec)
         end)
     end
     return results
@@ -276,19 +310,24 @@ local function context_of(user_function, o)
     end
     new = new or band(lshift(1, #o.mesh.sizes) - 1, bnot(outer))
     if new == 0 then raise(NAME, "all axes of the mesh are manual already by a np.shard_map around this one") end
-    local facts = debug.getinfo(user_function, "S")
-    return { mesh = o.mesh, outer = outer, new = new, all = bor(outer, new), check = o.check,
-             unchecked = o.check and unchecked or bor(unchecked, new),
-             body = ("the function at %s:%d"):format(facts.short_src, facts.linedefined) }
+    local made = debug.getinfo(user_function, "S")
+    local c = { mesh = o.mesh, outer = outer, new = new, all = bor(outer, new), check = o.check,
+                unchecked = o.check and unchecked or bor(unchecked, new), facts = {}, names = {},
+                body = ("the function at %s:%d"):format(made.short_src, made.linedefined) }
+    check_new("in_specs", o.in_specs, c)
+    check_new("out_specs", o.out_specs, c)
+    c.axes = open_axes(c)
+    return c
 end
 
 --- Runs user_function on the blocks of its arguments.
 local function map_blocks(user_function, o, ...)
-    local c = context_of(user_function, o)
-    check_new("in_specs", o.in_specs, c)
-    check_new("out_specs", o.out_specs, c)
+    local mesh, outer, unchecked = axes.mesh()
+    local key = mesh and mesh.number * 65536 + outer * 256 + unchecked or 0
+    local c = o.contexts[key] or context_of(user_function, o)
+    o.contexts[key] = c
     local arguments = enter_arguments(user_function, o.in_specs, staging.pack(...), c)
-    local results = axes.with(open_axes(c), function()
+    local results = axes.with(c.axes, function()
         return leave_results(o.out_specs, staging.pack(user_function(unpack(arguments, 1, arguments.n))), c)
     end)
     return unpack(results, 1, results.n)
@@ -343,7 +382,7 @@ function np.shard_map(f, given)
     check_specs("in_specs", o.in_specs, o.mesh)
     check_specs("out_specs", o.out_specs, o.mesh)
     local settings = { mesh = o.mesh, in_specs = o.in_specs, out_specs = o.out_specs, check = o.check_rep ~= false,
-                       new = bits_of(o.axis_names, o.mesh) }
+                       new = bits_of(o.axis_names, o.mesh), contexts = {} }
     local function mapped(...)
         return map_blocks(user_function, settings, ...)
     end

@@ -3,8 +3,8 @@
 -- A *spec* says for each axis of an array by which axes of a mesh it is divided. A *sharding* is a mesh and a spec; in
 -- the core it has a number, the same for equal ones, from which `layout_of` reads it:
 --
---      layout { mesh, manual, varies, differs = bits by axis of the mesh, split = by axis of the array a list of axes
---               of the mesh }                       axes count from 0, the lists of Lua from 1
+--      layout { mesh, manual, varies, differs, unchecked = bits by axis of the mesh, split = by axis of the array a
+--               list of axes of the mesh }          axes count from 0, the lists of Lua from 1
 --
 -- Layouts are shared: what changes one copies it first. lazy/sharding.h tells what manual axes are and what varies.
 local ffi = require "ffi"
@@ -108,7 +108,7 @@ local layouts = {} -- by number: shardings live as long as the process
 function shardings.number_of(name, layout)
     local c, n = C_sharding(), 0
     c.mesh, c.manual, c.varies, c.differs = layout.mesh.number, layout.manual, layout.varies, layout.differs
-    c.unchecked = layout.unchecked or 0
+    c.unchecked = layout.unchecked
     for k = 1, C.NEAP_MAX_DIMS do
         for _, axis in ipairs(layout.split[k] or {}) do
             c.split[2 * n], c.split[2 * n + 1] = k - 1, axis
@@ -124,7 +124,7 @@ local function read_layout(number)
     local c = C_sharding()
     core.call(nil, function() return C.neap_sharding_get(number, c) end)
     local layout = { number = number, mesh = meshes.get(c.mesh), manual = c.manual, varies = c.varies,
-                     differs = c.differs, split = {} }
+                     differs = c.differs, unchecked = c.unchecked, split = {} }
     for k = 0, c.nsplit - 1 do
         local axis = c.split[2 * k] + 1
         layout.split[axis] = layout.split[axis] or {}
@@ -133,6 +133,9 @@ local function read_layout(number)
     layouts[number] = layout
     return layout
 end
+
+--- What stands for the layout of an array that has none.
+shardings.ORDINARY = { number = 0, manual = 0, varies = 0, differs = 0, unchecked = 0, split = {} }
 
 --- The layout of an array; nil for an ordinary one.
 local function layout_of(x)
@@ -202,9 +205,8 @@ end
 
 local id_box = ffi.new("int32_t[1]")
 
---- x as a layout says.
-function shardings.reshard(name, x, layout)
-    local number = shardings.number_of(name, layout)
+--- x as the layout of a number says.
+function shardings.reshard(name, x, number)
     return core.call_ids(name, id_box, 1, function() return C.neap_mesh_reshard(ctx, x._id, number, id_box) end)[1]
 end
 
@@ -220,8 +222,10 @@ local function lay_out(name, x, mesh, spec, owner, what)
         raise(name, "%s is a block: it is seen by device over mesh axes %s here, inside np.shard_map, and can be laid "
               .. "out over the other axes of that mesh only", owner, shardings.names_text(lies.mesh, manual))
     end
-    return shardings.reshard(name, x, { mesh = mesh, manual = manual, varies = manual ~= 0 and lies.varies or 0,
-                                        differs = manual ~= 0 and lies.differs or 0, split = split })
+    local now = manual ~= 0 and lies or shardings.ORDINARY
+    return shardings.reshard(name, x, shardings.number_of(name, {
+        mesh = mesh, manual = manual, varies = now.varies, differs = now.differs, unchecked = now.unchecked,
+        split = split }))
 end
 
 --- np.name(x, mesh, spec): a tree x laid out as a spec says, or a prefix tree of specs; or np.name(x, sharding).
@@ -364,7 +368,7 @@ function np.NamedSharding(mesh, spec)
     if not meshes.is_mesh(mesh) then bad_argument(name, 1, "mesh", "a mesh of np.mesh", mesh) end
     if not shardings.is_spec(spec) then bad_argument(name, 2, "spec", 'a spec such as np.P("i", nil)', spec) end
     local split = shardings.axes_of(name, "the spec", spec, mesh)
-    local layout = { mesh = mesh, manual = 0, varies = 0, differs = 0, split = split }
+    local layout = { mesh = mesh, manual = 0, varies = 0, differs = 0, unchecked = 0, split = split }
     layout.number = shardings.number_of(name, layout)
     return setmetatable({ mesh = mesh, spec = spec, layout = layout, number = layout.number,
                           is_fully_replicated = spec == np.P(), is_fully_addressable = is_addressable(mesh) },

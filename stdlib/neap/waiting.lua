@@ -38,8 +38,9 @@ core.attrs = attrs -- callers of record1, record2 and recordn fill it from 0
 --- Where the code that runs now stands. depth: open callbacks; coroutine: the one ("main" outside of all) in which the
 -- innermost of them began; levels: the same for the gradients, traces and deferred modes that were opened since,
 -- outermost first; traces: how many of them are traces; swaps: of these, { suspend, resume }: they put variables back
--- to what they are outside of the trace, and undo that; axes: named axes that are open (axes.lua).
-local frame = { depth = 0, levels = {}, traces = 0, swaps = {} }
+-- to what they are outside of the trace, and undo that; axes: named axes that are open, bodies: the
+-- coroutines in which the functions run that they are open for (axes.lua).
+local frame = { depth = 0, levels = {}, traces = 0, swaps = {}, bodies = {} }
 
 --- The frame of the code that runs now.
 function core.frame()
@@ -49,9 +50,8 @@ end
 --- Yielding out of a gradient, a trace, a callback, the body of np.shard_map or deferred mode would leave it open, so
 -- that is an error.
 function core.check_yield()
-    local body = frame.axes and frame.axes[#frame.axes]
     local innermost, running = frame.levels[#frame.levels] or frame.coroutine, coroutine.running()
-    if running and (innermost == running or body and body.coroutine == running) then
+    if running and (innermost == running or frame.bodies[#frame.bodies] == running) then
         fail("a coroutine cannot yield while a gradient, a trace or a callback, the body of np.shard_map, or deferred "
              .. "mode, is open that it began")
     end
@@ -88,7 +88,7 @@ local function call_callee(callee, arrays)
     ffi.copy(kept.attrs, attrs, ffi.sizeof(kept.attrs))
     for k = #outer.swaps, 1, -1 do outer.swaps[k].suspend() end
     frame = { depth = outer.depth + 1, coroutine = coroutine.running() or "main", levels = {}, traces = 0,
-              swaps = {} }
+              swaps = {}, bodies = {} }
     local ok, problem = pcall(callee, arrays)
     frame = outer
     for k = 1, #outer.swaps do outer.swaps[k].resume() end
