@@ -407,16 +407,6 @@ static int64_t slice_bytes(const lazy_result *aval, bool slice) {
 /* ns, estimated: more is not told, so that sums of costs fit, also where programs inside each other double it. */
 static const int64_t MOST_COST = INT64_C(1) << 44;
 
-/* Do other processes take part in a step of the body? */
-static bool has_exchange(const lazy_body *body) {
-    bool some = false;
-    for (int64_t k = 0; k < body->items.n && !some; k++) {
-        const body_item *item = &body->items.at[k];
-        some = item->inner ? item->inner->exchanges : item->step && item->step->exchange;
-    }
-    return some;
-}
-
 /* How much a run costs and needs, of what its bodies do. Where nobody knows how often they run, it is no small op. */
 static void sum_up(lazy_runner *runner) {
     size_t most = 0, second = 0;
@@ -424,7 +414,6 @@ static void sum_up(lazy_runner *runner) {
     for (int p = 0; p < runner->nbodies; p++) {
         const lazy_body *body = runner->bodies[p];
         size_t bytes = body_round(body->scratch) + body->inner;
-        runner->exchanges |= has_exchange(body);
         most = most < bytes ? bytes : most;
         runner->frame += body_round((2 * (size_t)body->pointers.n + (size_t)body->nnumbers + 1) * sizeof(void *));
         cost += body->cost;

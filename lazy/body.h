@@ -86,7 +86,6 @@ struct lazy_runner {
     size_t bytes; /* in all */
     int64_t cost;
     int effects;
-    bool exchanges; /* other processes take part in some of its steps: the communication thread runs it */
 };
 
 static inline size_t body_round(size_t bytes) {

@@ -536,6 +536,25 @@ static int record_joined(spreading *s, neap_node **blocks) {
     return 0;
 }
 
+/* Do other processes take part in the program? */
+static bool has_exchange(const neap_program *program) {
+    bool some = false;
+    for (int64_t e = 0; e < program->effects.n && !some; e++) {
+        const neap_node *node = program->effects.at[e]->node;
+        some = node && (lazy_is_exchange(node) ||
+                        (lazy_is_control(node) && lazy_control_of(node)->effects & LAZY_EFFECTS_EXCHANGE));
+    }
+    return some;
+}
+
+static int refuse_effects(const neap_node *node) {
+    return neap_error(
+        NEAP_E_ARGUMENT,
+        "%s: its functions print, or call functions of the script, and exchange data between processes; one "
+        "step can do only one of these: return what is to be printed, and print it afterwards",
+        lazy_node_op(node)->name);
+}
+
 int lazy_control_spread(neap_ctx *ctx, neap_node *node) {
     const lazy_control *control = lazy_control_of(node);
     int n = bodies_of(control), count = control->apart->nblocks, status = 0;
@@ -547,6 +566,11 @@ int lazy_control_spread(neap_ctx *ctx, neap_node *node) {
     status = lower_programs(&s);
     /* One block here may be one of several in other processes. */
     whole = status == 0 && control->effects == 0 && (count > 1 || split_minds(&s));
+    for (int p = 0; p < n && status == 0; p++)
+        exchanges |= has_exchange(s.lowered[p]->program);
+    whole &= !exchanges;
+    if (status == 0 && exchanges && control->effects)
+        status = refuse_effects(node);
     if (status == 0 && whole)
         status = record_apart(&s, node->shards->blocks, &whole);
     if (status == 0 && !whole)

@@ -118,13 +118,7 @@ static int find_reads(const lazy_job *job, neap_var **reads) {
 
 static int push_job(lazy_job *job, int effects, neap_push *push) {
     push->release = lazy_job_free;
-    if (job->runner->exchanges && effects)
-        return neap_error(
-            NEAP_E_ARGUMENT,
-            "%s: its functions print, or call functions of the script, and exchange data between processes; "
-            "one step can do only one of these: return what is to be printed, and print it afterwards",
-            push->name);
-    if (job->runner->exchanges)
+    if (effects & LAZY_EFFECTS_EXCHANGE) /* and nothing else (control_mesh.c) */
         return engine_comm_push_work(engine_comm_here(), run_job, job, push);
     if (effects & LAZY_EFFECTS_CALLBACK)
         return lazy_callback_loop(job->ctx, job, effects, push);
@@ -145,7 +139,7 @@ int lazy_control_push(neap_ctx *ctx, const lazy_launch *launch) {
         lazy_job_free(job);
         return neap_error(NEAP_E_MEMORY, "out of memory while pushing");
     }
-    job->effects = job->runner->effects != 0;
+    job->effects = job->runner->effects & ~LAZY_EFFECTS_EXCHANGE;
     neap_var *writes[] = {neap_buffer_var(job->block), neap_buffer_var(job->room)};
     bool shared = neap_buffer_bytes(job->room) >= LAZY_SHARED_ROOM; /* with other steps of its plan */
     neap_push push = {.name = step->call.op->name,
