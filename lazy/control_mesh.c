@@ -559,7 +559,7 @@ int lazy_control_spread(neap_ctx *ctx, neap_node *node) {
     const lazy_control *control = lazy_control_of(node);
     int n = bodies_of(control), count = control->apart->nblocks, status = 0;
     spreading s = {.ctx = ctx, .node = node, .control = control};
-    bool whole;
+    bool whole, exchanges = false;
     if (!(s.lowered = calloc((size_t)n + 1, sizeof *s.lowered)))
         return out_of_memory();
     lazy_hold(ctx);
