@@ -22,23 +22,30 @@ typedef struct plugin {
 static plugin *opened;
 static pthread_mutex_t load_mutex = PTHREAD_MUTEX_INITIALIZER; /* one plugin is loaded at a time */
 
-static const neap_plugin_host host = {
-    .abi = NEAP_DEVICE_ABI,
+static const neap_plugin_host host = {.abi = NEAP_DEVICE_ABI,
                                       .error = neap_error,
                                       .device_register = neap_device_register,
                                       .transport_register = neap_transport_register};
 
 /* ---- Where plugins are ------------------------------------------------------------------------------------------- */
 
-/* The folder of the object that holds this code. */
+/* The folder of the object that holds this code. Of an executable that was started by a bare name, through PATH, the loader
+ * knows no more than this name. */
 static bool own_folder(char *out, size_t bytes) {
     Dl_info info;
+    char self[PATH_MAX];
     if (!dladdr(&host, &info) || !info.dli_fname)
         return false;
-    const char *slash = strrchr(info.dli_fname, '/');
-    if (!slash) /* started by a bare name through PATH */
+    const char *path = info.dli_fname;
+    if (!strchr(path, '/')) {
+        ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+        self[length < 0 ? 0 : length] = '\0';
+        path = self;
+    }
+    const char *slash = strrchr(path, '/');
+    if (!slash)
         return false;
-    snprintf(out, bytes, "%.*s", (int)(slash - info.dli_fname), info.dli_fname);
+    snprintf(out, bytes, "%.*s", (int)(slash - path), path);
     return true;
 }
 

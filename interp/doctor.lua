@@ -51,12 +51,24 @@ local function dataset_text()
     return "not installed (package dataset-fashion-mnist)"
 end
 
+--- The path of a program that the shell would find.
+local function program(name)
+    for folder in (os.getenv("PATH") or ""):gmatch("[^:]+") do
+        if exists(folder .. "/" .. name) then return folder .. "/" .. name end
+    end
+end
+
 --- np.explain draws with it.
 local function graphviz_text()
-    for folder in (os.getenv("PATH") or ""):gmatch("[^:]+") do
-        if exists(folder .. "/dot") then return folder .. "/dot" end
-    end
-    return "not installed (package graphviz)"
+    return program "dot" or "not installed (package graphviz)"
+end
+
+--- What several processes need.
+local function mpi_text(plugin)
+    local mpirun = program "mpirun"
+    if not plugin and not mpirun then return "none: install openmpi-bin, and libopenmpi-dev before building neap" end
+    if not plugin then return "neap was built without it (package libopenmpi-dev); " .. mpirun end
+    return plugin .. "; " .. (mpirun or "no mpirun: install openmpi-bin")
 end
 
 --- Prints the report. `facts` holds what only the executable knows.
@@ -74,6 +86,7 @@ function doctor.report(facts)
         { "memory", memory_text() },
         { "huge pages", grep("/sys/kernel/mm/transparent_hugepage/enabled", "%[(%w+)%]", "not available") },
         { "BLAS", blas_text() },
+        { "MPI", mpi_text(facts.mpi) },
         { "zlib", has_library("libz.so.1") and "libz.so.1" or "none: install zlib1g" },
         { "Graphviz", graphviz_text() },
         { "Fashion-MNIST", dataset_text() },

@@ -15,7 +15,7 @@ local GIVEN_UP = -1000 -- no status of the core
 local drain = {}
 
 local PATIENCE = 2
-local HURRY = 0.2
+local HURRY = 0.15
 local ORDERLY = 0.2 -- what a prompt waits so that "interrupted" comes after output that is about to come
 local STOPPING = 0.3 -- seconds that cancelled work has for stopping
 
@@ -49,12 +49,16 @@ local function poll_effects()
     return C.neap_effects_poll(C.neap_ctx_effects(core.ctx), waker)
 end
 
+local function stopping()
+    return system.terminated() and HURRY or STOPPING
+end
+
 --- Lets what was given up come to its end. Its failures are no news.
 local function forget()
     wait(function()
         local status = C.neap_poll_all(waker)
         return status == PENDING and PENDING or OK
-    end, STOPPING)
+    end, stopping())
 end
 
 --- Waits until all effects have happened and their text is written, as told above. `presses`: of Ctrl-C so far, which
@@ -71,7 +75,7 @@ function drain.finish(presses, prompt)
     C.neap_engine_cancel()
     system.clear_interrupt()
     forget()
-    wait(poll_effects, STOPPING)
+    wait(poll_effects, stopping())
     return false
 end
 

@@ -14,6 +14,7 @@
 #include "engine/engine.h"
 #include "interp/doctor.h"
 #include "interp/options.h"
+#include "interp/processes.h"
 #include "interp/repl.h"
 #include "interp/session.h"
 #include "lazy/lazy.h"
@@ -91,6 +92,20 @@ static void keep_standard_streams(void) {
     }
 }
 
+/* Several processes, of which one has the terminal, cannot all read from it. */
+static int check_processes(char **argv, const options *options) {
+    bool reads = options->prompt || (options->script == 0 && options->ncode == 0) ||
+                 (options->script > 0 && strcmp(argv[options->script], "-") == 0);
+    if (*processes_mark() == '\0' || options->doctor || !reads) {
+        return 0;
+    }
+    fprintf(stderr,
+            "neap: %sthe prompt, and a program on standard input, need a single process: under mpirun give the name of "
+            "a script, or -e CODE\n",
+            processes_mark());
+    return -1;
+}
+
 int main(int argc, char **argv) {
     options options;
     keep_standard_streams();
@@ -100,6 +115,9 @@ int main(int argc, char **argv) {
     if (options.help || options.version) {
         fputs(options.help ? options_help : "neap " NEAP_VERSION "\n", stdout);
         return fflush(stdout) == 0 ? SESSION_OK : SESSION_FAILED;
+    }
+    if (check_processes(argv, &options) < 0) {
+        return SESSION_USAGE;
     }
     if (start_timeline(&options) < 0 || start_engine(&options) < 0) {
         return SESSION_FAILED;

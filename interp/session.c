@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "interp/embedded.h"
+#include "interp/processes.h"
 #include "interp/system.h"
 
 enum {
@@ -30,6 +31,8 @@ static volatile sig_atomic_t presses; /* since the last command began */
 static timer_t termination_timer;
 static volatile sig_atomic_t terminations; /* SIGTERMs that came */
 static bool termination_told;
+
+static char *failure; /* the error that the script has ended with; NULL: none */
 
 static neap_ctx *context; /* NULL: the library is not loaded */
 
@@ -209,13 +212,15 @@ static void report_lost_output(void) {
 /* Replaces the error at the top of the stack, which SIGTERM has raised, by what is told of that: "script.lua:3: interrupted"
  * names the place. */
 static void describe_termination(lua_State *L) {
+    char report[2048];
     const char *text = lua_tostring(L, -1), *end = text != NULL ? strstr(text, ": interrupted") : NULL;
     if (end != NULL) {
         lua_pushlstring(L, text, (size_t)(end - text));
-        lua_pushfstring(L, "terminated (SIGTERM) at %s", lua_tostring(L, -1));
+        lua_pushfstring(L, "terminated (SIGTERM) at %s%s", lua_tostring(L, -1),
+                        processes_report(report, sizeof report));
         lua_remove(L, -2);
     } else {
-        lua_pushliteral(L, "terminated (SIGTERM)");
+        lua_pushfstring(L, "terminated (SIGTERM)%s", processes_report(report, sizeof report));
     }
     lua_remove(L, -2);
     termination_told = true;
@@ -231,9 +236,17 @@ static void report_error(lua_State *L) {
         text = "error without a text";
     }
     bool complete = finish(L);
-    lua_pushfstring(L, interrupt_prompt ? "%s\n" : "neap: %s\n", text);
+    if (!interrupt_prompt && failure == NULL && presses == 0) {
+        failure = strdup(text);
+        if (!processes_tells(text)) {
+            lua_pop(L, 1);
+            return;
+        }
+    }
+    lua_pushfstring(L, "%s%s%s\n", interrupt_prompt ? "" : "neap: ", processes_mark(), text);
     size_t bytes;
     const char *line = lua_tolstring(L, -1, &bytes);
+    termination_told = terminations > 0;
     if (is_broken_pipe(text)) {
         neap_out_drain();
     } else if ((!complete && neap_out_waiting() > 0) ||
@@ -350,7 +363,7 @@ static void on_terminate(int signal_number) {
 static void on_termination_limit(int signal_number) {
     (void)signal_number;
     static const char text[] = "neap: terminated (SIGTERM) before everything that was printed had come out\n";
-    if (!termination_told && write(STDERR_FILENO, text, sizeof text - 1) < 0) {
+    if (!termination_told && failure == NULL && write(STDERR_FILENO, text, sizeof text - 1) < 0) {
         _exit(SESSION_TERMINATED); /* nobody reads it */
     }
     _exit(SESSION_TERMINATED);
@@ -429,19 +442,50 @@ static bool report_lost_files(void) {
     return lost;
 }
 
+/* Tells of SIGTERM where that ended no code of the script. */
+static void tell_termination(void) {
+    char report[2048], line[2200];
+    if (!termination_told && failure == NULL) {
+        termination_told = true;
+        snprintf(line, sizeof line, "neap: %sterminated (SIGTERM)%s\n", processes_mark(),
+                 processes_report(report, sizeof report));
+        write_past(STDERR_FILENO, line, strlen(line));
+    }
+}
+
+static bool is_stopped(void) {
+    return presses > 0;
+}
+
+/* Ends together with the other processes, if there are any. */
+static int end_processes(int status) {
+    char problem[2048];
+    if (context == NULL) {
+        return status;
+    }
+    const char *why = terminations > 0 ? "it was terminated (SIGTERM)"
+                      : presses > 0    ? "it was interrupted"
+                      : failure        ? failure
+                                       : "its script has ended with an exit status that is not 0";
+    int ended = processes_end(status, why, neap_ctx_waker(context), is_stopped, problem, sizeof problem);
+    if (*problem != '\0' && presses == 0) {
+        fprintf(stderr, "neap: %s%s\n", processes_mark(), problem);
+    }
+    return ended;
+}
+
 void session_exit(lua_State *L, int status) {
     bool complete = finish(L);
     if (complete) {
         fflush(NULL);
     }
-    if (terminations > 0) {
-        status = SESSION_TERMINATED;
-        if (!termination_told) {
-            write_past(STDERR_FILENO, "neap: terminated (SIGTERM)\n", 27);
-        }
-    }
     if (status == SESSION_OK && presses > 0) {
         status = SESSION_INTERRUPTED;
+    }
+    status = end_processes(terminations > 0 ? SESSION_TERMINATED : status);
+    if (terminations > 0) {
+        status = SESSION_TERMINATED;
+        tell_termination();
     } else if (status == SESSION_OK && neap_out_failure(NEAP_STDOUT) == NEAP_E_IO) {
         status = SESSION_FAILED;
         report_lost_output();

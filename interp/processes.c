@@ -1,0 +1,99 @@
+/* processes.c: see processes.h. */
+#include "interp/processes.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "engine/comm.h"
+
+enum {
+    ALIKE_MS = 400, /* that process 0 has for failing in the same way, … */
+    LOOK_MS = 10,   /* … at which this looks so often */
+    SLEEP_MS = 1000,
+    WHY_BYTES = 800
+};
+
+static int rank_here(void) {
+    int rank, size;
+    return engine_comm_launched(&rank, &size) ? rank : -1;
+}
+
+const char *processes_mark(void) {
+    static char mark[32];
+    if (!*mark && rank_here() >= 0) {
+        snprintf(mark, sizeof mark, "[process %d] ", rank_here());
+    }
+    return mark;
+}
+
+/* What is told of an error to others: its first line. */
+static void first_line(const char *text, char *line, size_t capacity) {
+    snprintf(line, capacity, "%.*s", (int)strcspn(text, "\n"), text);
+}
+
+bool processes_tells(const char *text) {
+    engine_comm *comm = engine_comm_here();
+    if (comm == NULL || rank_here() == 0) {
+        return true;
+    }
+    char mine[WHY_BYTES], theirs[WHY_BYTES];
+    first_line(text, mine, sizeof mine);
+    neap_waker *waker;
+    if (neap_waker_new(&waker) < 0) {
+        return true;
+    }
+    bool alike = false;
+    for (int waited = 0; waited < ALIKE_MS && !alike; waited += LOOK_MS) {
+        engine_comm_why(comm, 0, theirs, sizeof theirs);
+        alike = strcmp(mine, theirs) == 0;
+        if (*theirs && !alike) {
+            break;
+        }
+        if (!alike) {
+            neap_waker_sleep(waker, LOOK_MS);
+        }
+    }
+    neap_waker_free(waker);
+    return !alike;
+}
+
+const char *processes_report(char *text, size_t capacity) {
+    engine_comm *comm = engine_comm_here();
+    char report[2048] = "";
+    if (comm != NULL) {
+        engine_comm_report(comm, report, sizeof report);
+    }
+    snprintf(text, capacity, "%s%s", *report ? "; " : "", report);
+    return text;
+}
+
+/* Whether another process has told that it fails; its error is told by itself. */
+static bool others_failed(engine_comm *comm) {
+    char why[WHY_BYTES];
+    for (int rank = 0; rank < engine_comm_size(comm); rank++) {
+        if (*engine_comm_why(comm, rank, why, sizeof why) != '\0') {
+            return true;
+        }
+    }
+    return false;
+}
+
+int processes_end(int status, const char *why, neap_waker *waker, bool (*stop)(void), char *problem, size_t capacity) {
+    engine_comm *comm = engine_comm_here();
+    char line[WHY_BYTES];
+    *problem = '\0';
+    if (comm == NULL) {
+        return status;
+    }
+    first_line(why, line, sizeof line);
+    bool broken = engine_comm_poll(comm, NULL) < 0; /* told where it was met, if that was in the script */
+    while (engine_comm_end(comm, status, status != 0 ? line : NULL, waker) == NEAP_PENDING && !stop()) {
+        neap_waker_sleep(waker, SLEEP_MS);
+        neap_waker_clear(waker);
+    }
+    if (status == 0 && (broken || engine_comm_poll(comm, NULL) < 0)) {
+        snprintf(problem, capacity, "%s", neap_error_text());
+        status = 1;
+    }
+    return status == 0 && others_failed(comm) ? 1 : status;
+}
