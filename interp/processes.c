@@ -26,6 +26,10 @@ const char *processes_mark(void) {
     return mark;
 }
 
+bool processes_follow(void) {
+    return rank_here() > 0;
+}
+
 /* What is told of an error to others: its first line. */
 static void first_line(const char *text, char *line, size_t capacity) {
     snprintf(line, capacity, "%.*s", (int)strcspn(text, "\n"), text);
@@ -33,7 +37,7 @@ static void first_line(const char *text, char *line, size_t capacity) {
 
 bool processes_tells(const char *text) {
     engine_comm *comm = engine_comm_here();
-    if (comm == NULL || rank_here() == 0) {
+    if (comm == NULL || !processes_follow()) {
         return true;
     }
     char mine[WHY_BYTES], theirs[WHY_BYTES];

@@ -11,6 +11,8 @@
 
 /* "[process 2] ", for the beginning of what is told to the user; "" with one process. BORROWED for ever. */
 const char *processes_mark(void);
+/* Whether this is one of several processes, and not process 0, which writes what they print. */
+bool processes_follow(void);
 /* Whether this process tells of an error of the script: process 0 does, and others unless process 0 tells the same within a
  * moment, for which this waits. */
 bool processes_tells(const char *text);

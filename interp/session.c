@@ -226,10 +226,28 @@ static void describe_termination(lua_State *L) {
     termination_told = true;
 }
 
+/* The same, told: behind what the program printed before it. Of several processes mpirun kills all, once the first of them
+ * has ended after SIGTERM, so there it comes first. */
+static void report_termination(lua_State *L) {
+    bool several = *processes_mark() != '\0';
+    describe_termination(L);
+    lua_pushfstring(L, "neap: %s%s\n", processes_mark(), lua_tostring(L, -1));
+    if (!several) {
+        finish(L);
+    }
+    termination_told = true;
+    write_past(STDERR_FILENO, lua_tostring(L, -1), lua_objlen(L, -1));
+    if (several) {
+        finish(L);
+    }
+    lua_pop(L, 2);
+}
+
 /* Writes the error at the top of the stack behind everything that the program printed before it. */
 static void report_error(lua_State *L) {
     if (terminations > 0) {
-        describe_termination(L);
+        report_termination(L);
+        return;
     }
     const char *text = lua_tostring(L, -1);
     if (text == NULL) {
@@ -246,7 +264,6 @@ static void report_error(lua_State *L) {
     lua_pushfstring(L, "%s%s%s\n", interrupt_prompt ? "" : "neap: ", processes_mark(), text);
     size_t bytes;
     const char *line = lua_tolstring(L, -1, &bytes);
-    termination_told = terminations > 0;
     if (is_broken_pipe(text)) {
         neap_out_drain();
     } else if ((!complete && neap_out_waiting() > 0) ||
@@ -475,8 +492,7 @@ static int end_processes(int status) {
 }
 
 void session_exit(lua_State *L, int status) {
-    bool complete = finish(L);
-    if (complete) {
+    if (!termination_told && finish(L)) {
         fflush(NULL);
     }
     if (status == SESSION_OK && presses > 0) {
@@ -486,6 +502,9 @@ void session_exit(lua_State *L, int status) {
     if (terminations > 0) {
         status = SESSION_TERMINATED;
         tell_termination();
+        while (processes_follow()) { /* until the limit: process 0 has things to write */
+            pause();
+        }
     } else if (status == SESSION_OK && neap_out_failure(NEAP_STDOUT) == NEAP_E_IO) {
         status = SESSION_FAILED;
         report_lost_output();

@@ -12,11 +12,11 @@
 #include "lazy/lazy.h"
 
 enum { /* also exit statuses */
-    SESSION_OK = 0,
-    SESSION_FAILED = 1,
-    SESSION_USAGE = 2,
-    SESSION_INTERRUPTED = 130,
-    SESSION_TERMINATED = 143
+       SESSION_OK = 0,
+       SESSION_FAILED = 1,
+       SESSION_USAGE = 2,
+       SESSION_INTERRUPTED = 130,
+       SESSION_TERMINATED = 143
 };
 
 /* Makes the state with the standard libraries, the embedded modules, `arg` = argv with the script (argv[script]; 0: no

@@ -355,8 +355,12 @@ static void apply_triggers(neap_ctx *ctx, neap_node *node) {
 void lazy_site_told(neap_ctx *ctx, neap_node *node) {
     ctx->site_node = NULL;
     if (lazy_is_meshed(node)) {
-        for (int32_t b = 0; b < node->shards->sharding->nblocks && lazy_has_blocks(node); b++)
-            node->shards->blocks[b]->site = node->site;
+        for (int32_t b = 0; b < node->shards->sharding->nblocks && lazy_has_blocks(node); b++) {
+            neap_node *block = node->shards->blocks[b];
+            block->site = node->site;
+            if (lazy_is_view(block) && block->base->op == LAZY_OP_exchange)
+                block->base->site = node->site;
+        }
         if (ctx->heavy && !ctx->hold && flush_calls(ctx) == NEAP_E_MEMORY)
             ctx->attention |= NEAP_ATTEND_COLLECT;
         return;

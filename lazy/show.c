@@ -28,6 +28,7 @@ typedef struct show {
     neap_node *const *nodes;
     const lazy_mesh *mesh; /* of the arrays that are shown by device */
     uint32_t over;         /* axes of it, for whose coordinates the text is repeated; 0: it is not */
+    const char *site;      /* of the print; NULL: not known */
     int here;              /* this process */
     bool gathers;          /* process 0 shows what all have */
     bool apart;            /* only what this process has, and that block by block */
@@ -150,8 +151,8 @@ static int exchange_blocks(show *s, const roll *r, const neap_node *node, neap_n
     neap_node **in = malloc(((size_t)r->nmembers + 1) * sizeof *in);
     int n = in ? given_blocks(s, r, node, in) : neap_error(NEAP_E_MEMORY, "out of memory for a print"), status = 0;
     const lazy_deal *deal = n > 0 ? lazy_deal_intern(&like) : NULL;
-    if (deal)
-        *out = lazy_arena(s->ctx, lazy_exchange(s->ctx, deal, n, in));
+    if (deal && (*out = lazy_arena(s->ctx, lazy_exchange(s->ctx, deal, n, in))) && s->site)
+        (*out)->site = lazy_site_intern(s->ctx, s->site);
     if (n < 0 || (n > 0 && !*out))
         status = neap_error_code();
     free(in);
@@ -355,7 +356,7 @@ static int show_all(show *s) {
 int lazy_show(neap_ctx *ctx, const neap_emit *how, int n, const lazy_fragment *fragments, neap_node *const *nodes,
               lazy_shown *out) {
     int size = 1, status = 0;
-    show s = {.ctx = ctx, .n = n, .given = fragments, .nodes = nodes, .out = out};
+    show s = {.ctx = ctx, .n = n, .given = fragments, .nodes = nodes, .site = how ? how->site : NULL, .out = out};
     s.gathers = engine_comm_launched(&s.here, &size) && how && !how->unordered && how->stream != NEAP_STDERR;
     for (int k = 0; k < n && status == 0; k++) {
         const lazy_sharding *sharding = sharding_of(&s, k);
