@@ -33,7 +33,7 @@ end
 --- The first element of a block, and the sum of its first two columns' first row.
 local function corner(i, j) return 32 * i + 8 * j end
 
-for _, jitted in ipairs { false } do
+for _, jitted in ipairs { false, true } do
     local how = jitted and ", jitted" or ""
 
     check.test("what differs is shown by device" .. how, function()
