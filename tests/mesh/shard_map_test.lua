@@ -281,6 +281,46 @@ check.test("check_rep = false takes the word of the caller", function()
     is(x[{ {}, { 0, 8 } }] + x[{ {}, { 8, 16 } }], g, x)
 end)
 
+-- ---- Under np.jit ---------------------------------------------------------------------------------------------------
+
+check.test("a jitted function follows the mesh in whose body it is called", function()
+    local six = { devices = { "cpu:0", "cpu:1", "cpu:2", "cpu:3", "cpu:4", "cpu:5" } }
+    local other = np.mesh({ 2, 3 }, { "j", "i" }, six)
+    local traces = 0
+    local f = np.jit(function(a)
+        traces = traces + 1
+        return np.psum(a, "i") + np.axis_size "j" * 100
+    end)
+    local function on(m) return np.shard_map(f, { mesh = m, in_specs = P(), out_specs = P() })(np.ones(2)):totable() end
+    for _ = 1, 4 do check.equal({ on(mesh), on(other) }, { { 204, 204 }, { 203, 203 } }) end
+    check.ok(traces < 4, traces) -- that it asks for the mesh is not known before it was recorded once
+    check.raises(function() f(np.ones(2)) end, "np.psum: unbound axis name 'i'")
+end)
+
+check.test("a jitted function is recorded anew for arrays that lie otherwise", function()
+    local f = np.jit(function(a) return a * 2, a.sharding and tostring(a.sharding.spec) or "none" end)
+    for _ = 1, 2 do
+        for _, spec in ipairs { P(), P "i", P(nil, "j") } do
+            local y, text = f(np.device_put(x, mesh, spec))
+            check.ok(np.array_equal(y, x * 2) and y.sharding.spec == spec)
+            check.ok(loadstring("return np." .. text)() == spec, text)
+        end
+        local y, text = f(x)
+        check.equal({ y.sharding, text }, { nil, "none" })
+    end
+    check.equal(np.jit_cache(f).traces, 4)
+end)
+
+check.test("errors of the body are the same under np.jit", function()
+    check.raises(function() np.jit(map(function(a) return np.psum(a, "i") end, P("i", "j"), P()))(x) end,
+                 "result 1 of the function at .- may differ over mesh axis 'j'")
+    check.raises(function() np.jit(map(function(a) return a end, P { "i", "j" }, P { "i", "j" }))(np.ones(12)) end,
+                 "argument 1 %(a%) has shape %(12,%).-but 8 does not divide 12 evenly")
+    check.raises(function()
+        np.jit(map(function(a) return a * np.psum(a:sum(), { "i", "j" }):item() end, P "i", P "i"))(x)
+    end, "item: .-while tracing")
+end)
+
 -- ---- Derivatives ----------------------------------------------------------------------------------------------------
 
 check.test("gradients around and inside", function()
