@@ -299,7 +299,7 @@ end
 
 --- np.effects.logger(target, {mode="w"}): a log: log(format, …) writes a line, formatted as by np.printf, as an effect
 -- of the kind "log"; log:close() ends it. The target is the path of a file (mode "w": emptied first; "a": appended to)
--- or a Lua table, to which the lines are appended.
+-- or a Lua table, to which the lines are appended. Of several processes, process 0 writes the file.
 function effects.logger(target, given)
     local mode = core.options("effects.logger", given, { mode = true }).mode
     if type(target) == "table" then
@@ -313,6 +313,7 @@ function effects.logger(target, given)
         core.bad_argument("effects.logger", nil, "mode", '"w" or "a"', mode)
     end
     local box = ffi.new("int[1]")
+    if C.neap_process_index() > 0 then target = "/dev/null" end
     core.call("effects.logger", function() return C.neap_out_open(target, mode == "a" and 1 or 0, box) end)
     return setmetatable({ stream = box[0] }, Log)
 end

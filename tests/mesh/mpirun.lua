@@ -1,0 +1,36 @@
+--- mpirun.lua: runs the executable under test as several processes.
+local process = require "tests.interp.process"
+
+local mpirun = {}
+
+local SECONDS = 120 -- after which a run that hangs is ended: then its status is 124
+
+--- Why no processes can be started here; nil if they can.
+function mpirun.missing()
+    if process.run { "sh", "-c", "command -v mpirun" } ~= 0 then return "mpirun is not installed" end
+    local plugin = io.open(process.neap:gsub("[^/]*$", "") .. "neap_mpi.so")
+    if not plugin then return "neap was built without MPI" end
+    plugin:close()
+end
+
+--- Runs neap with these arguments as so many processes, with the variables of `environment` set. Returns the exit status,
+-- what they printed, and what they and mpirun wrote to stderr.
+function mpirun.run(count, arguments, environment)
+    local words = { "env" }
+    for name, value in pairs(environment or {}) do words[#words + 1] = name .. "=" .. value end
+    for _, word in ipairs { "timeout", "-k", "5", SECONDS, "mpirun", "--allow-run-as-root", "--oversubscribe", "-quiet",
+                         "-n", count, process.neap, unpack(arguments) } do
+        words[#words + 1] = tostring(word)
+    end
+    return process.run(words)
+end
+
+--- The lines of a text, sorted: of what several processes wrote in no order.
+function mpirun.sorted(text)
+    local lines = {}
+    for line in text:gmatch "[^\n]+" do lines[#lines + 1] = line end
+    table.sort(lines)
+    return lines
+end
+
+return mpirun
