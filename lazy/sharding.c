@@ -121,7 +121,12 @@ static void derive_blocks(lazy_sharding *s) {
             b++;
         if (b == s->nblocks)
             s->position[s->nblocks++] = mesh->local[k];
-        s->block_of[k] = b;
+    }
+    for (int p = 0; p < mesh->size; p++) {
+        int place = place_of(mesh, p, s->distinct), b = s->nblocks - 1;
+        while (b >= 0 && place_of(mesh, s->position[b], s->distinct) != place)
+            b--;
+        s->block_of[p] = b;
     }
     /* Alone is a block that has as many devices as the whole mesh has for each: one. */
     for (int b = 0; b < s->nblocks; b++)
@@ -134,12 +139,12 @@ static lazy_sharding *copy_sharding(const lazy_sharding *like) {
     if (!s)
         return NULL;
     *s = *like;
-    size_t n = (size_t)like->mesh->nlocal;
-    if (!(s->block_of = calloc(3 * n + 1, sizeof *s->block_of))) {
+    size_t n = (size_t)like->mesh->nlocal, size = (size_t)like->mesh->size;
+    if (!(s->block_of = calloc(size + 2 * n + 1, sizeof *s->block_of))) {
         free(s);
         return NULL;
     }
-    s->position = s->block_of + n;
+    s->position = s->block_of + size;
     s->home = s->position + n;
     s->splits = 0;
     s->ndim = 0;
@@ -183,12 +188,7 @@ const lazy_sharding *lazy_sharding_get(int64_t number) {
 }
 
 int lazy_sharding_block(const lazy_sharding *s, int position) {
-    const lazy_mesh *mesh = s->mesh;
-    int place = place_of(mesh, position, s->distinct);
-    for (int b = 0; b < s->nblocks; b++)
-        if (place_of(mesh, s->position[b], s->distinct) == place)
-            return b;
-    return -1;
+    return s->block_of[position];
 }
 
 int64_t lazy_sharding_parts(const lazy_sharding *s, int axis) {

@@ -57,7 +57,7 @@ typedef struct lazy_sharding {
     uint32_t splits;     /* all axes of the mesh in `split` */
     uint32_t distinct;   /* differs | splits: blocks are the same over all others */
     int32_t nblocks;     /* of this process */
-    int32_t *block_of;   /* by position in mesh->local: its block */
+    int32_t *block_of;   /* by position on the mesh: the block there, -1: none of this process */
     int32_t *position;   /* by block: the first position on the mesh that has it here */
     int32_t *home;       /* by block: the device that it is committed to, -1: several share it */
     int32_t addressable; /* 1: every distinct block is in this process */
