@@ -210,6 +210,29 @@ check.test("numbers, bools and trees in collectives", function()
     check.equal({ tree[1]:totable(), tree[1].dtype, tree[2][1]:totable() }, { { 4 }, "i32", { 28 } })
 end)
 
+check.test("names of np.vmap and of the mesh together", function()
+    local given = np.arange(24, { dtype = "f32" }):reshape(8, 3) -- 8 devices, 3 examples each
+    local function both(f)
+        local function body(a)
+            return np.vmap(f, { axis_name = "v" })(a:reshape(3)):reshape { 1, 3, -1 }
+        end
+        return map(body, P { "i", "j" }, P { "i", "j" })(given)
+    end
+    local function first(array) return array[0][0]:totable() end
+    check.equal(first(both(function(a) return np.psum(a, { "i", "v", "j" }) end)), { 276 })
+    check.equal(first(both(function(a) return np.pmean(a, { "v", "i" }) end)), { 10 })
+    check.equal(first(both(function(a) return np.all_gather(a, { "v", "i", "j" }) end)),
+                given.T:reshape(-1):totable())
+    check.equal(first(both(function(a) return np.all_gather(a, { "i", "v", "j" }) end)),
+                np.transpose(given:reshape(4, 2, 3), { 0, 2, 1 }):reshape(-1):totable())
+    check.equal(both(function() return np.axis_index { "v", "i", "j" } end):reshape(-1):totable(),
+                np.arange(24):reshape(3, 8).T:reshape(-1):totable())
+    local parts = both(function(a) return np.psum_scatter(a * np.arange(24), { "v", "i", "j" }) end)
+    check.equal(parts:reshape(-1):totable(), (np.arange(24):reshape(3, 8).T * 276):reshape(-1):totable())
+    check.raises(function() both(function(a) return np.ppermute(a, { "v", "i" }, { { 0, 1 } }) end) end,
+                 "np.ppermute: takes one axis of np.vmap, or axes of a mesh, got 2 names")
+end)
+
 -- ---- Axes that stay whole, bodies in bodies -------------------------------------------------------------------------
 
 check.test("axis_names: over the other axes arrays stay whole", function()
