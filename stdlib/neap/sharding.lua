@@ -398,6 +398,10 @@ function shardings.addressable_shards(x)
     if layout.manual ~= 0 then
         raise(name, "the array is a block: inside np.shard_map it is itself what each device holds")
     end
+    if core.info(x).taped ~= 0 then
+        raise(name, "a gradient, a trace or a batch is open that depends on the array: its parts cannot be had "
+              .. "there; np.shard_map computes with them")
+    end
     local dims, blocks, list, replicas = core.shape_of(x), {}, {}, {}
     local n, own = C.neap_array_blocks(ctx, x._id), C.neap_process_index()
     if n < 0 then core.raise_status(n, name) end

@@ -90,6 +90,9 @@ check.test("laying out", function()
         { "with_sharding_constraint: argument 2 %(mesh%) must be a mesh or a sharding, got a table",
           np.with_sharding_constraint, x, {}, P() },
         { "addressable_shards: the array lies on no mesh", x.addressable_shards, x },
+        { "addressable_shards: a gradient, a trace or a batch is open", np.grad(function(a)
+            return a:addressable_shards()[1].data:sum()
+        end), y },
         { "NamedSharding: argument 1 %(mesh%) must be a mesh", np.NamedSharding, "i", P() },
         { "NamedSharding: argument 2 %(spec%) must be a spec", np.NamedSharding, mesh, "i" },
         { "NamedSharding: the spec is P%(\"k\"%), which names 'k'", np.NamedSharding, mesh, P "k" },
