@@ -11,6 +11,7 @@
 
 #include "engine/engine_internal.h"
 #include "lazy/programs.h"
+#include "mesh/mesh.h"
 #include "ops_gen.h"
 #include "tests/check.h"
 
@@ -323,6 +324,45 @@ static void batch(session *s) {
     neap_program_free(program);
 }
 
+/* An array on a mesh, or laid out otherwise. */
+static int32_t laid_out(session *s, int32_t x, int32_t sharding) {
+    int32_t id = 0;
+    return s->status ? 0 : kept(s, neap_mesh_reshard(s->ctx, x, sharding, &id), &id);
+}
+
+/* Products and sums of arrays that two devices have parts of; a program of such. */
+static void lay_out(session *s) {
+    static const char *const names[] = {"i"};
+    neap_sharding how = {.nsplit = 1};
+    int32_t rows = 0, columns = 0, level = -1, in = 0, out = 0;
+    if (s->status || !ended(s, neap_mesh_new(1, names, (int64_t[]){2}, 2, (int32_t[]){0, 1}, &how.mesh)) ||
+        !ended(s, neap_sharding_new(&how, &rows)))
+        return;
+    how.split[0] = 1;
+    if (!ended(s, neap_sharding_new(&how, &columns)))
+        return;
+    int32_t x = square(s), y = laid_out(s, x, rows), z = laid_out(s, y, columns);
+    int32_t product = op2(s, LAZY_OP_matmul2, z, y); /* the axis that is summed over is divided */
+    expect(s, sum(s, product), 54);
+    expect(s, sum(s, op2(s, LAZY_OP_add, y, z)), 20); /* one of them moves */
+    expect(s, sum(s, placed(s, z)), 10);
+    char text[512];
+    size_t bytes;
+    if (s->status == 0)
+        ended(s, neap_explain(s->ctx, 1, &product, NEAP_EXPLAIN_TEXT, text, sizeof text, &bytes));
+    neap_program *program = NULL;
+    if (s->status || !ended(s, neap_trace_begin(s->ctx, 0, &level)))
+        return;
+    in = kept(s, neap_trace_input(s->ctx, level, NEAP_DTYPE_F32, 0, -1, rows, 2, (int64_t[]){2, 2}, &in), &in);
+    out = sum(s, op2(s, LAZY_OP_multiply, in, in));
+    if (s->status == 0)
+        ended(s, neap_trace_end(s->ctx, level, 1, &out, &program));
+    neap_level_end(s->ctx, level);
+    if (s->status == 0)
+        expect(s, kept(s, neap_program_run(s->ctx, program, 1, &y, &out), &out), 30);
+    neap_program_free(program);
+}
+
 /* Runs all of it in a context of its own; nothing is left behind. */
 static int run_session(void) {
     session s = {0};
@@ -338,6 +378,7 @@ static int run_session(void) {
     trace(&s);
     defer(&s);
     batch(&s);
+    lay_out(&s);
     used = armed - atomic_exchange(&countdown, 0);
     engine_alloc_fail(0);
     if (s.status) { /* what failed does not stop what comes */
@@ -348,6 +389,7 @@ static int run_session(void) {
         trace(&again);
         defer(&again);
         batch(&again);
+        lay_out(&again);
         CHECK_EQ(again.status, 0);
         neap_program_free(again.program);
         CHECK_EQ(neap_release(s.ctx, again.nids, again.ids), 0);
@@ -391,7 +433,7 @@ static void arm_engine(long n) {
 int main(void) {
     int null = open("/dev/null", O_WRONLY);
     dup2(null, 1); /* for what the session prints */
-    CHECK_EQ(neap_engine_start(&(neap_engine_config){.workers = 2}), 0);
+    CHECK_EQ(neap_engine_start(&(neap_engine_config){.workers = 2, .devices = 2}), 0);
     CHECK_EQ(run_session(), 0);
     uint64_t live = live_bytes();
     arm_malloc(NEVER);
