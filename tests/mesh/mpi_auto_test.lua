@@ -1,4 +1,4 @@
---- auto_processes_test.lua: automatic ops over several processes: random programs, gradients, eager and jitted,
+--- mpi_auto_test.lua: automatic ops over several processes: random programs, gradients, eager and jitted,
 -- and moving arrays from any layout to any other, give the same bits on one process of eight devices as on several
 -- processes that have as many together. Runs itself under mpirun.
 local check = require "tests.check"
@@ -51,24 +51,11 @@ end
 
 -- ---- Comparing ----------------------------------------------------------------------------------------------------
 
-local function output(command)
-    local pipe = assert(io.popen(command .. " 2>&1"))
-    local text = pipe:read "*a"
-    pipe:close()
-    return text
-end
+local mpirun = require "tests.mesh.mpirun"
+local process = require "tests.interp.process"
 
-local neap = assert(os.getenv "NEAP", "NEAP must name the executable under test")
-local run = "tests/mesh/auto_processes_test.lua run"
-
-local function processes(count, devices)
-    local has = os.execute "command -v mpirun >/dev/null 2>&1"
-    if has ~= 0 and has ~= true then return nil end
-    return output(("mpirun --allow-run-as-root --oversubscribe -quiet -n %d %s --devices %d %s"):format(
-        count, neap, devices, run))
-end
-
-local expected = output(neap .. " --devices 8 " .. run)
+local TEST = "tests/mesh/mpi_auto_test.lua"
+local _, expected = process.run_neap { "--devices", "8", TEST, "run" }
 
 check.test("what is moved is the same", function()
     local moves = 0
@@ -79,14 +66,19 @@ check.test("what is moved is the same", function()
     check.equal(moves, 81)
 end)
 
+local missing = mpirun.missing()
 for _, way in ipairs { { 4, 2 }, { 2, 4 } } do
     local name = ("%d processes of %d devices"):format(way[1], way[2])
-    local text = processes(way[1], way[2])
-    if text then
-        check.test(name, function() check.equal(text, expected) end)
+    if missing then
+        check.skip(name, missing)
     else
-        check.skip(name, "mpirun is not installed")
+        check.test(name, function()
+            local status, text, errors = mpirun.run(way[1], { "--devices", way[2], TEST, "run" })
+            check.equal(text, expected, errors)
+            check.equal(status, 0, errors)
+        end)
     end
 end
 
+process.cleanup()
 check.done()
