@@ -68,7 +68,8 @@ static void remember(engine_comm *comm, int rank, const comm_note *note) {
     peer->failed |= note->kind == COMM_FAILED;
     peer->busy = note->busy;
     peer->number = note->number;
-    memcpy(peer->text, note->text, sizeof peer->text);
+    if (note->kind == COMM_FAILED || !peer->failed) /* why it failed stays known */
+        memcpy(peer->text, note->text, sizeof peer->text);
     pthread_mutex_unlock(&comm->mutex);
 }
 

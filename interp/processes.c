@@ -7,8 +7,9 @@
 #include "engine/comm.h"
 
 enum {
-    ALIKE_MS = 400, /* that process 0 has for failing in the same way, … */
-    LOOK_MS = 10,   /* … at which this looks so often */
+    MEET_MS = 5000,  /* that processes have for their start, and then … */
+    ALIKE_MS = 1000, /* … process 0 for failing in the same way, … */
+    LOOK_MS = 10,    /* … at which this looks so often */
     SLEEP_MS = 1000,
     WHY_BYTES = 800
 };
@@ -47,7 +48,10 @@ bool processes_tells(const char *text) {
         return true;
     }
     bool alike = false;
-    for (int waited = 0; waited < ALIKE_MS && !alike; waited += LOOK_MS) {
+    for (int waited = -MEET_MS; waited < ALIKE_MS && !alike; waited += LOOK_MS) {
+        if (waited < 0 && engine_comm_poll(comm, NULL) != NEAP_PENDING) {
+            waited = 0;
+        }
         engine_comm_why(comm, 0, theirs, sizeof theirs);
         alike = strcmp(mine, theirs) == 0;
         if (*theirs && !alike) {

@@ -13,8 +13,8 @@ function mpirun.missing()
     plugin:close()
 end
 
---- Runs neap with these arguments as so many processes, with the variables of `environment` set. Returns the exit status,
--- what they printed, and what they and mpirun wrote to stderr.
+--- Runs neap with these arguments as so many processes, with the variables of `environment` set. Returns the exit
+-- status, what they printed, and what they and mpirun wrote to stderr.
 function mpirun.run(count, arguments, environment)
     local words = { "env" }
     for name, value in pairs(environment or {}) do words[#words + 1] = name .. "=" .. value end

@@ -1,0 +1,107 @@
+--- mpi_life_test.lua: how several processes live and end, in real runs of mpirun: one that dies, ends early, raises an
+-- error or never comes is named by the others, which end with a status that is not 0; nothing hangs.
+local check = require "tests.check"
+local mpirun = require "tests.mesh.mpirun"
+local process = require "tests.interp.process"
+
+local missing = mpirun.missing()
+if missing then
+    check.skip("the life of several processes", missing)
+    check.done()
+end
+
+-- Process 1 of three does something of its own before the second of three collectives, on line 9.
+local script = process.file [[
+local how, P = ..., np.P
+local mesh = np.mesh({ #np.devices() }, { "i" })
+local function over_all(name)
+    return np.shard_map(function(b) return np[name](b, "i") end, { mesh = mesh, in_specs = { P "i" }, out_specs = P() })
+end
+local x = np.device_put(np.arange(6, { dtype = "f32" }), mesh, P "i")
+print("first", over_all "psum" (x):sum():item())
+if np.process_index() == 1 then require "tests.mesh.mpi_ways"(how, over_all, x) end
+local y = over_all "psum" (x * 2)
+print("second", y:sum())
+print("third", over_all "pmax" (x + y:sum()):sum():item())
+]]
+
+--- Runs it with three processes; returns status, the texts of stdout and stderr.
+local function run(how, timeout)
+    return mpirun.run(3, { script, how }, { NEAP_COMM_TIMEOUT = timeout or 60 })
+end
+
+--- Process `rank` has told of a collective on line 9 that waited for process 1.
+local function names_it(err, rank, collective)
+    local told = err:match(("neap: %%[process %d%%] [^\n]*"):format(rank)) or ""
+    check.ok(told:find(("collective %d (psum of f32, 2 elements, at %s)"):format(collective, script .. ":9"), 1, true)
+             and told:find "waits for [^\n]*process 1 on ", err)
+    return told
+end
+
+check.test("nothing happens", function()
+    local status, out, err = run "nothing"
+    check.equal({ status, out, err }, { 0, "first\t15\nsecond\t30.0\nthird\t69\n", "" })
+end)
+
+check.test("a process is killed", function()
+    local status, out, err = run "kill"
+    check.ok(status ~= 0 and out:find "^first\t15\n", out)
+    for rank = 0, 2, 2 do names_it(err, rank, 2) end
+end)
+
+check.test("a process ends early", function()
+    local status, out, err = run "exit"
+    check.ok(status ~= 0 and out:find "^first\t15\nsecond\t<error: ", out)
+    for rank = 0, 2, 2 do check.ok(names_it(err, rank, 2):find "which has ended after collective 1", err) end
+end)
+
+check.test("a process raises an error", function()
+    local status, _, err = run "raise"
+    check.ok(status ~= 0 and err:find "neap: %[process 1%] [^\n]*: boom\n", err)
+    for rank = 0, 2, 2 do check.ok(names_it(err, rank, 2):find "which has failed: [^\n]*boom", err) end
+end)
+
+check.test("a process never comes", function()
+    local status, _, err = run("loop", 2)
+    check.ok(status ~= 0, err)
+    for rank = 0, 2, 2 do names_it(err, rank, 2) end
+    check.ok(err:find "has not finished within 2 s" and err:find "neap: %[process 1%] terminated %(SIGTERM%) at ", err)
+end)
+
+check.test("a process does another collective", function()
+    local status, _, err = run "other"
+    check.ok(status ~= 0, err)
+    local theirs = "collective 2 %(psum of f32, 2 elements, at [^\n]*:9%)"
+    check.ok(err:find(theirs .. "[^\n]*collective 2 %(pmin of f32, 2 elements, "), err)
+end)
+
+check.test("all fail alike: it is told once", function()
+    local status, out, err = mpirun.run(3, { "-e", "print(1) error 'alike'" })
+    check.equal({ status, out, err }, { 1, "1\n", "neap: [process 0] (command line):1: alike\n" })
+end)
+
+check.test("exit statuses, and what cannot be", function()
+    local status, out, err = mpirun.run(2, { "-e", "print 'on' if np.process_index() == 1 then os.exit(3) end" })
+    check.ok(status ~= 0)
+    check.equal({ out, err }, { "on\n", "" })
+    local code, _, problem = mpirun.run(2, { "-i" })
+    check.equal(code, 2)
+    check.ok(problem:find "the prompt, and a program on standard input, need a single process", problem)
+    local line = [[timeout 60 mpirun --allow-run-as-root --oversubscribe -quiet -n 1 "$0" --devices 2 -e "$1" \
+                   : -n 1 "$0" --devices 3 -e "$1"]]
+    code, _, problem = process.run { "sh", "-c", line, process.neap, "np.devices()" }
+    check.ok(code ~= 0, problem)
+    check.ok(problem:find "process 1 %(on [^\n]*%) has 3 devices and process 0 has 2: all need the same", problem)
+end)
+
+check.test("garbage is collected at other moments on each process", function()
+    local rounds = (os.getenv "NEAP_TEST_BUILD" or "release") == "release" and 60 or 10
+    local status, out, err = mpirun.run(4, { "--devices", 2, "tests/mesh/mpi_garbage.lua", rounds })
+    check.equal({ status, err }, { 0, "" })
+    local alone, expected = process.run_neap { "--devices", "8", "tests/mesh/mpi_garbage.lua", tostring(rounds) }
+    check.equal(alone, 0)
+    check.equal(out, expected)
+end)
+
+process.cleanup()
+check.done()
