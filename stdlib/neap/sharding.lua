@@ -188,8 +188,9 @@ function shardings.misfit(owner, dims, what, spec, mesh, counts)
     for k = 1, counts and spec.n or 0 do
         local parts, named = 1, {}
         for place, axis in ipairs(spec.names[k]) do
-            parts = parts * mesh.shape[axis]
-            named[place] = ("'%s' (of size %d)"):format(axis, mesh.shape[axis])
+            local size = mesh.sizes[mesh.axis_of[axis] + 1]
+            parts = parts * size
+            named[place] = ("'%s' (of size %d)"):format(axis, size)
         end
         if dims[k] % parts ~= 0 then
             return ("%s has shape %s, and %s is %s, which divides array axis %d (of size %d) by mesh ax%s %s, but %d "
