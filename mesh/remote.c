@@ -15,12 +15,12 @@
 
 typedef struct group {
     const mesh_remote *what;
-    int first;             /* a position of it, whose places along the axes are 0 */
-    const neap_node *like; /* a block of this process */
-    int here;              /* this process among its ranks; -1: it is none of them */
-    int own, wants;        /* members that this process sends, and wants */
-    int32_t *owner;        /* by member */
-    uint8_t *wanted;       /* by rank and member */
+    int first;       /* a position of it, whose places along the axes are 0 */
+    neap_node *like; /* a block of this process */
+    int here;        /* this process among its ranks; -1: it is none of them */
+    int own, wants;  /* members that this process sends, and wants */
+    int32_t *owner;  /* by member */
+    uint8_t *wanted; /* by rank and member */
     int32_t *ranks;
     int nranks;
 } group;
@@ -130,7 +130,8 @@ static neap_node *exchange(neap_ctx *ctx, const group *g, const lazy_mesh *mesh)
     for (int m = 0; m < n && in; m++)
         if (g->owner[m] == g->ranks[g->here] && !(in[nin++] = sent(ctx, g, mesh, m)))
             goto done;
-    if (!in || (nin == 0 && !(in[nin++] = lazy_arena(ctx, lazy_constant(ctx, g->like->dtype, false, 0)))))
+    /* Who sends nothing says by some block of its own to which trace, if any, the exchange belongs. */
+    if (!in || (nin == 0 && !(in[nin++] = mesh_at_home(ctx, g->like, -1))))
         goto done;
     lazy_deal like = {
         .kind = what->kind,
