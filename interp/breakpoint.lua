@@ -3,7 +3,8 @@
 -- A command is one of the words below, or what the prompt understands (repl.lua), with names looked up in the chosen
 -- function: local variables, then upvalues, then globals. Local variables are read before the command and written back
 -- behind it, because while it runs they cannot be reached from everywhere; upvalues and globals are the variables
--- themselves. Lines are read by io.read, which waits as the interpreter does (input.lua).
+-- themselves. Compiled code takes variables that are never assigned for constants, so it is dropped when one is. Lines
+-- are read by io.read, which waits as the interpreter does (input.lua).
 --
 -- A function on the stack is known by its *height*, counted from the bottom, which does not change; its level, as
 -- debug.getlocal counts, is how far the top is above it.
@@ -72,7 +73,10 @@ end
 local function write_locals(frame, locals, before)
     local level = height() - frame.height
     for name, index in pairs(locals.at) do
-        if not rawequal(locals.values[name], before[name]) then setlocal(level, index, locals.values[name]) end
+        if not rawequal(locals.values[name], before[name]) then
+            setlocal(level, index, locals.values[name])
+            jit.flush()
+        end
     end
 end
 
@@ -97,6 +101,7 @@ local function environment_of(frame, locals)
                 locals.values[name] = value
             elseif upvalues[name] then
                 setupvalue(frame.func, upvalues[name], value)
+                jit.flush()
             else
                 globals[name] = value
             end

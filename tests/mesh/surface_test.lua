@@ -244,6 +244,21 @@ check.test("assignments at a breakpoint reach locals, upvalues and globals", fun
     check.equal(out:match ">> >> (.*)", "(breakpoint) 3\n(breakpoint) 17\n")
 end)
 
+check.test("compiled code sees what was assigned at a breakpoint", function()
+    local status, out, err = debugged([[
+local step = 1
+local function sum() local s = 0 for k = 1, 300 do s = s + step end return s end
+for k = 1, 100 do sum() end
+local function stop() local own = step np.breakpoint() return own end
+stop()
+print(sum())
+np.breakpoint()
+print(sum())
+]], { "step = 2", "c", "step = 3", "c" })
+    check.equal({ status, err }, { 0, "" })
+    check.ok(out:find "600\n" and out:find "900\n", out)
+end)
+
 check.test("errors of commands are told, the end of input goes on, q stops", function()
     local status, out, err = debugged(PROGRAM, { "y.z", "nothing()", "y +" })
     check.equal(status, 0)
