@@ -474,11 +474,28 @@ static bool is_stopped(void) {
     return presses > 0;
 }
 
+/* Does all that was recorded, since other processes may wait for parts of it; failures of what nobody has read are no news. */
+static void finish_work(void) {
+    neap_waker *waker = neap_ctx_waker(context);
+    int status;
+    for (int failures = 0; failures < 3 && (status = neap_poll_everything(context)) != NEAP_OK && !is_stopped();) {
+        if (status == NEAP_PENDING) {
+            neap_waker_sleep(waker, 1000);
+            neap_waker_clear(waker);
+        } else {
+            failures++;
+        }
+    }
+}
+
 /* Ends together with the other processes, if there are any. */
 static int end_processes(int status) {
     char problem[2048];
-    if (context == NULL) {
+    if (context == NULL || *processes_mark() == '\0') {
         return status;
+    }
+    if (status == SESSION_OK) {
+        finish_work();
     }
     const char *why = terminations > 0 ? "it was terminated (SIGTERM)"
                       : presses > 0    ? "it was interrupted"
