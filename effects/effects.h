@@ -40,8 +40,10 @@ NEAP_API int neap_effects_push(neap_effects *effects, int kind, int ordered, nea
                                const neap_push *push);
 /* Pushes work that has effects and results: `fn` runs once, when its inputs are there, and while it runs no other effect
  * of `kinds` (a bit for each; none: it is unordered) happens. It looks at inputs that failed itself, writes its text with
- * neap_out_write, and its failure is that of push->writes alone. push->release must be set. */
-NEAP_API int neap_effects_work(neap_effects *effects, int kinds, neap_sync_fn fn, void *arg, const neap_push *push);
+ * neap_out_write, and its failure is that of push->writes alone. push->release must be set. In the order of collectives between
+ * processes, and by the thread that does them, if `collective` is not 0. */
+NEAP_API int neap_effects_work(neap_effects *effects, int kinds, int collective, neap_sync_fn fn, void *arg,
+                               const neap_push *push);
 /* NEAP_OK when every effect pushed so far, ordered or not, has happened and its text was handed to the operating
  * system; else NEAP_PENDING and `waker` will be woken. Inside a callback: the effects that the callback pushed. */
 NEAP_API int neap_effects_poll(neap_effects *effects, neap_waker *waker);

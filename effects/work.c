@@ -8,6 +8,7 @@
  * has failed: the work looks at its inputs itself, so that it can tell of that in its place.
  */
 #include "effects/effects_internal.h"
+#include "engine/comm.h"
 
 #include <stdlib.h>
 
@@ -20,13 +21,11 @@ typedef struct work {
     bool refused;        /* its results op could not be pushed: it only lets the tokens pass */
     _Atomic int missing; /* ops that have not started yet */
     neap_completion *token, *results;
-    neap_run run; /* of the results op */
+    engine_comm *comm; /* whose thread runs it; NULL: any */
+    neap_run run;      /* of the results op */
 } work;
 
-/* The last op to start runs the work here. */
-static void arrive(work *w, const neap_run *run) {
-    if (atomic_fetch_sub_explicit(&w->missing, 1, memory_order_acq_rel) > 1)
-        return;
+static void do_work(work *w, int worker) {
     neap_completion *token = w->token;
     effects_frame *frame = w->frame;
     int output = w->output;
@@ -34,12 +33,33 @@ static void arrive(work *w, const neap_run *run) {
         free(w);
     } else {
         neap_run here = w->run;
-        here.worker = run->worker;
+        here.worker = worker;
         neap_complete(w->results, w->fn(w->arg, &here)); /* releases w */
     }
     if (token)
         neap_complete(token, NEAP_OK);
     effects_happened(frame, output);
+}
+
+static void do_on_communication_thread(void *arg) {
+    do_work(arg, -1);
+}
+
+static int fail(void *arg, const neap_run *run) {
+    (void)arg, (void)run;
+    return neap_error(NEAP_E_MEMORY, "no memory for work with collectives");
+}
+
+/* The last op to start runs the work here, or has it run. */
+static void arrive(work *w, const neap_run *run) {
+    if (atomic_fetch_sub_explicit(&w->missing, 1, memory_order_acq_rel) > 1)
+        return;
+    if (w->comm && !w->refused) {
+        if (engine_comm_call(w->comm, do_on_communication_thread, w) == NEAP_OK)
+            return;
+        w->fn = fail;
+    }
+    do_work(w, run ? run->worker : -1);
 }
 
 static void start_token(void *arg, const neap_run *run, neap_completion *done) {
@@ -100,7 +120,8 @@ static int push_both(work *w, int ntokens, neap_var *const *tokens, const neap_p
     timed = *push;
     timed.release = release_work;
     timed.flags |= NEAP_PUSH_ALWAYS;
-    status = neap_push_async(start_results, w, &timed);
+    status =
+        w->comm ? engine_comm_push_async(w->comm, start_results, w, &timed) : neap_push_async(start_results, w, &timed);
     if (status && !ntokens) {
         free(w);
     } else if (status) {
@@ -111,7 +132,8 @@ static int push_both(work *w, int ntokens, neap_var *const *tokens, const neap_p
     return status;
 }
 
-int neap_effects_work(neap_effects *effects, int kinds, neap_sync_fn fn, void *arg, const neap_push *push) {
+int neap_effects_work(neap_effects *effects, int kinds, int collective, neap_sync_fn fn, void *arg,
+                      const neap_push *push) {
     neap_var *tokens[NEAP_EFFECT_KINDS];
     int status = effects_check(effects, 0, push);
     int ntokens = status ? status : find_tokens(effects, kinds, push->device, tokens);
@@ -126,6 +148,7 @@ int neap_effects_work(neap_effects *effects, int kinds, neap_sync_fn fn, void *a
                 .release = push->release,
                 .frame = effects->top,
                 .output = output,
+                .comm = collective ? engine_comm_here() : NULL,
                 .missing = 1 + (ntokens > 0)};
     effects_announce(effects, output);
     if ((status = push_both(w, ntokens, tokens, push)) != NEAP_OK) {

@@ -97,9 +97,11 @@ bool comm_must_end(engine_comm *comm) {
 }
 
 int comm_check(engine_comm *comm) {
-    if (!comm->broken)
-        return NEAP_OK;
-    return neap_error(NEAP_E_FAILED, "%s", comm->reason);
+    if (comm->broken)
+        return neap_error(NEAP_E_FAILED, "%s", comm->reason);
+    if (comm->phase == COMM_CLOSED)
+        return neap_error(NEAP_E_STATE, "the processes have ended their communication");
+    return NEAP_OK;
 }
 
 int engine_comm_poll(engine_comm *comm, neap_waker *waker) {
@@ -108,7 +110,7 @@ int engine_comm_poll(engine_comm *comm, neap_waker *waker) {
     if (pending && !watch(comm, waker))
         neap_waker_wake(waker);
     pthread_mutex_unlock(&comm->mutex);
-    return broken ? comm_check(comm) : pending ? NEAP_PENDING : NEAP_OK;
+    return pending ? NEAP_PENDING : broken ? comm_check(comm) : NEAP_OK;
 }
 
 int engine_comm_rank(const engine_comm *comm) {
@@ -147,6 +149,14 @@ const char *engine_comm_report(engine_comm *comm, char *text, size_t capacity) {
 }
 
 /* ---- The thread: jobs --------------------------------------------------------------------------------------------- */
+static void do_job(engine_comm *comm, comm_job *job) {
+    neap_completion *done = job->done;
+    int status = job->run(comm, job);
+    if (done)
+        neap_complete(done, status);
+}
+
+/* Once it is closed, jobs fail where they are. */
 void comm_enqueue(engine_comm *comm, comm_job *job) {
     job->next = NULL;
     pthread_mutex_lock(&comm->mutex);
@@ -157,7 +167,7 @@ void comm_enqueue(engine_comm *comm, comm_job *job) {
     }
     pthread_mutex_unlock(&comm->mutex);
     if (closed)
-        neap_complete(job->done, neap_error(NEAP_E_STATE, "the processes have ended their communication"));
+        do_job(comm, job);
     else
         comm_signal(comm);
 }
@@ -190,7 +200,7 @@ static void do_jobs(engine_comm *comm) {
         uint32_t seen = atomic_load_explicit(&comm->signal, memory_order_acquire);
         comm_job *job = next_job(comm, &ending);
         if (job)
-            neap_complete(job->done, job->run(comm, job));
+            do_job(comm, job);
         else if (ending)
             return;
         else
@@ -300,7 +310,7 @@ static void *comm_main(void *arg) {
     set_phase(comm, COMM_CLOSED);
     comm_job *job;
     for (bool ending; (job = next_job(comm, &ending));)
-        neap_complete(job->done, neap_error(NEAP_E_STATE, "the processes have ended their communication"));
+        do_job(comm, job);
     return NULL;
 }
 

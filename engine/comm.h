@@ -113,6 +113,10 @@ int engine_comm_push_text(engine_comm *comm, const char *text, size_t bytes, eng
 /* An op as neap_push_sync, but fn runs on the communication thread and may call engine_comm_run: control flow whose body has
  * collectives. All processes push it. */
 int engine_comm_push_work(engine_comm *comm, neap_sync_fn fn, void *arg, const neap_push *push);
+/* The two halves of it, for ops that wait for more: pushes `start`, in the order of collectives; and has fn called soon, by the
+ * communication thread, before it completes that op. NEAP_E_MEMORY: fn will not be called. */
+int engine_comm_push_async(engine_comm *comm, neap_async_fn start, void *arg, const neap_push *push);
+int engine_comm_call(engine_comm *comm, void (*fn)(void *arg), void *arg);
 /* Inside such an op: does a collective, and waits for it. */
 int engine_comm_run(engine_comm *comm, const engine_collective *what, const void *const *in, void *out);
 

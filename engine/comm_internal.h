@@ -65,7 +65,7 @@ typedef struct comm_job comm_job;
 struct comm_job {
     comm_job *next;
     int (*run)(engine_comm *comm, comm_job *job); /* returns the status of its op */
-    neap_completion *done;
+    neap_completion *done;                        /* NULL: it completes nothing */
 };
 
 typedef enum comm_phase { COMM_OPENING, COMM_OPEN, COMM_CLOSED } comm_phase;

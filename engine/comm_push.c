@@ -204,24 +204,55 @@ static void start_work(void *arg, const neap_run *run, neap_completion *done) {
     comm_enqueue(j->comm, &j->job);
 }
 
+int engine_comm_push_async(engine_comm *comm, neap_async_fn start, void *arg, const neap_push *push) {
+    neap_var **writes = malloc(((size_t)push->nwrites + 1) * sizeof *writes);
+    if (!writes)
+        return neap_error(NEAP_E_MEMORY, "no memory for work with collectives");
+    neap_push own = *push;
+    writes[0] = comm->var;
+    memcpy(writes + 1, push->writes, (size_t)push->nwrites * sizeof *writes);
+    own.flags |= NEAP_PUSH_SMALL;
+    own.nwrites++;
+    own.nfresh++;
+    own.writes = writes;
+    int status = neap_push_async(start, arg, &own);
+    free(writes);
+    return status;
+}
+
 int engine_comm_push_work(engine_comm *comm, neap_sync_fn fn, void *arg, const neap_push *push) {
     work_job *j = malloc(sizeof *j);
-    neap_var **writes = malloc(((size_t)push->nwrites + 1) * sizeof *writes);
-    int status = j && writes ? NEAP_OK : neap_error(NEAP_E_MEMORY, "no memory for work with collectives");
-    if (status == NEAP_OK) {
-        *j = (work_job){.job.run = run_work, .comm = comm, .fn = fn, .arg = arg, .release = push->release};
-        neap_push own = *push;
-        writes[0] = comm->var;
-        memcpy(writes + 1, push->writes, (size_t)push->nwrites * sizeof *writes);
-        own.release = release_work;
-        own.flags |= NEAP_PUSH_SMALL;
-        own.nwrites++;
-        own.nfresh++;
-        own.writes = writes;
-        status = neap_push_async(start_work, j, &own);
-    }
-    free(writes);
+    if (!j)
+        return neap_error(NEAP_E_MEMORY, "no memory for work with collectives");
+    *j = (work_job){.job.run = run_work, .comm = comm, .fn = fn, .arg = arg, .release = push->release};
+    neap_push own = *push;
+    own.release = release_work;
+    int status = engine_comm_push_async(comm, start_work, j, &own);
     if (status < 0)
         free(j);
     return status;
+}
+
+/* ---- Calls ----------------------------------------------------------------------------------------------------------- */
+typedef struct call_job {
+    comm_job job;
+    void (*fn)(void *arg);
+    void *arg;
+} call_job;
+
+static int run_call(engine_comm *comm, comm_job *job) {
+    call_job j = *(call_job *)job;
+    (void)comm;
+    free(job);
+    j.fn(j.arg);
+    return NEAP_OK;
+}
+
+int engine_comm_call(engine_comm *comm, void (*fn)(void *arg), void *arg) {
+    call_job *j = malloc(sizeof *j);
+    if (!j)
+        return neap_error(NEAP_E_MEMORY, "no memory for work with collectives");
+    *j = (call_job){.job.run = run_call, .fn = fn, .arg = arg};
+    comm_enqueue(comm, &j->job);
+    return NEAP_OK;
 }

@@ -547,11 +547,11 @@ static bool has_exchange(const neap_program *program) {
     return some;
 }
 
-static int refuse_effects(const neap_node *node) {
+static int refuse_callbacks(const neap_node *node) {
     return neap_error(
         NEAP_E_ARGUMENT,
-        "%s: its functions print, or call functions of the script, and exchange data between processes; one "
-        "step can do only one of these: return what is to be printed, and print it afterwards",
+        "%s: its functions call functions of the script, and exchange data between processes; one step can "
+        "do only one of these: return what is to be passed on, and do that afterwards",
         lazy_node_op(node)->name);
 }
 
@@ -569,8 +569,8 @@ int lazy_control_spread(neap_ctx *ctx, neap_node *node) {
     for (int p = 0; p < n && status == 0; p++)
         exchanges |= has_exchange(s.lowered[p]->program);
     whole &= !exchanges;
-    if (status == 0 && exchanges && control->effects)
-        status = refuse_effects(node);
+    if (status == 0 && exchanges && control->effects & LAZY_EFFECTS_CALLBACK)
+        status = refuse_callbacks(node);
     if (status == 0 && whole)
         status = record_apart(&s, node->shards->blocks, &whole);
     if (status == 0 && !whole)

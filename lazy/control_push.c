@@ -117,13 +117,15 @@ static int find_reads(const lazy_job *job, neap_var **reads) {
 }
 
 static int push_job(lazy_job *job, int effects, neap_push *push) {
+    bool exchanges = effects & LAZY_EFFECTS_EXCHANGE;
+    effects &= ~LAZY_EFFECTS_EXCHANGE;
     push->release = lazy_job_free;
-    if (effects & LAZY_EFFECTS_EXCHANGE) /* and nothing else (control_mesh.c) */
-        return engine_comm_push_work(engine_comm_here(), run_job, job, push);
     if (effects & LAZY_EFFECTS_CALLBACK)
         return lazy_callback_loop(job->ctx, job, effects, push);
     if (effects)
-        return neap_effects_work(job->ctx->effects, effects & LAZY_EFFECTS_ORDERED, run_job, job, push);
+        return neap_effects_work(job->ctx->effects, effects & LAZY_EFFECTS_ORDERED, exchanges, run_job, job, push);
+    if (exchanges)
+        return engine_comm_push_work(engine_comm_here(), run_job, job, push);
     return neap_push_sync(run_job, job, push);
 }
 
@@ -139,7 +141,7 @@ int lazy_control_push(neap_ctx *ctx, const lazy_launch *launch) {
         lazy_job_free(job);
         return neap_error(NEAP_E_MEMORY, "out of memory while pushing");
     }
-    job->effects = job->runner->effects & ~LAZY_EFFECTS_EXCHANGE;
+    job->effects = (job->runner->effects & ~LAZY_EFFECTS_EXCHANGE) != 0;
     neap_var *writes[] = {neap_buffer_var(job->block), neap_buffer_var(job->room)};
     bool shared = neap_buffer_bytes(job->room) >= LAZY_SHARED_ROOM; /* with other steps of its plan */
     neap_push push = {.name = step->call.op->name,
