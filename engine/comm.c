@@ -91,7 +91,7 @@ int comm_break(engine_comm *comm, const char *format, ...) {
 
 bool comm_must_end(engine_comm *comm) {
     pthread_mutex_lock(&comm->mutex);
-    bool must = comm->ending && comm->end_code;
+    bool must = comm->asked_to_end && comm->end_code;
     pthread_mutex_unlock(&comm->mutex);
     return must;
 }
@@ -275,7 +275,7 @@ static int all_ended(const engine_comm *comm) {
 
 /* A transport is closed by all processes or by none. */
 static void part(engine_comm *comm) {
-    bool orderly = comm->end_code == 0 && !comm->broken;
+    bool orderly = !comm_must_end(comm) && !comm->broken;
     if (orderly)
         comm_note_send(comm, -1, COMM_BYE, NULL);
     else if (!comm->broken)
@@ -283,7 +283,7 @@ static void part(engine_comm *comm) {
     else if (*comm->end_text)
         comm_note_send(comm, -1, COMM_FAILED, comm->end_text);
     int64_t until = engine_now() + LEAVE_NS;
-    while (orderly ? all_ended(comm) == 0 : notes_under_way(comm) && engine_now() < until) {
+    while (orderly ? all_ended(comm) == 0 && !comm_must_end(comm) : notes_under_way(comm) && engine_now() < until) {
         int status = comm_progress(comm);
         if (status < 0)
             break;
@@ -314,10 +314,35 @@ static void *comm_main(void *arg) {
     return NULL;
 }
 
+static void end_now(engine_comm *comm) {
+    pthread_mutex_lock(&comm->mutex);
+    comm->ending = true;
+    pthread_mutex_unlock(&comm->mutex);
+    comm_signal(comm);
+}
+
+static int end_in_turn(void *arg, const neap_run *run) {
+    (void)run;
+    end_now(arg);
+    return NEAP_OK;
+}
+
+/* An orderly end comes behind all collectives that were pushed, also those whose inputs are not there yet. */
+static void begin_end(engine_comm *comm, int code) {
+    neap_push push = {.name = "the end of communication",
+                      .flags = NEAP_PUSH_SMALL | NEAP_PUSH_ALWAYS,
+                      .nwrites = 1,
+                      .nfresh = 1,
+                      .writes = &comm->var};
+    if (code || neap_push_sync(end_in_turn, comm, &push) < 0)
+        end_now(comm);
+}
+
 int engine_comm_end(engine_comm *comm, int code, const char *why, neap_waker *waker) {
     pthread_mutex_lock(&comm->mutex);
-    if (!comm->ending) {
-        comm->ending = true;
+    bool begins = !comm->asked_to_end || (code && !comm->end_code);
+    if (begins) {
+        comm->asked_to_end = true;
         comm->end_code = code;
         snprintf(comm->end_text, sizeof comm->end_text, "%s", why ? why : "");
     }
@@ -325,7 +350,8 @@ int engine_comm_end(engine_comm *comm, int code, const char *why, neap_waker *wa
     if (!closed && !watch(comm, waker))
         neap_waker_wake(waker);
     pthread_mutex_unlock(&comm->mutex);
-    comm_signal(comm);
+    if (begins)
+        begin_end(comm, code);
     return closed ? NEAP_OK : NEAP_PENDING;
 }
 

@@ -81,7 +81,7 @@ struct engine_comm {
     pthread_mutex_t mutex; /* guards up to `watchers` */
     comm_job *first, **last;
     comm_phase phase;
-    bool broken, ending;
+    bool broken, ending, asked_to_end; /* ending: no more jobs will come that are to be done */
     int end_code;
     char end_text[COMM_TEXT];
     char reason[2 * COMM_TEXT];  /* why it is broken */

@@ -106,7 +106,9 @@ int engine_comm_push(engine_comm *comm, const engine_collective *what, const eng
         return neap_error(NEAP_E_MEMORY, "no memory for a collective");
     }
     neap_push own = {.name = push && push->name ? push->name : j->name,
-                     .site = push && push->site ? push->site : *j->site ? j->site : NULL,
+                     .site = push && push->site ? push->site
+                             : *j->site         ? j->site
+                                                : NULL,
                      .device = push ? push->device : 0,
                      .priority = push ? push->priority : 0,
                      .release = release_collective,
