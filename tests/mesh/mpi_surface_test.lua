@@ -1,0 +1,69 @@
+--- mpi_surface_test.lua: what processes under mpirun see of meshes and of the arrays on them: names of devices,
+-- their own shards, pictures, values that all of them have; and that np.breakpoint is refused.
+local check = require "tests.check"
+local mpirun = require "tests.mesh.mpirun"
+local process = require "tests.interp.process"
+
+local missing = mpirun.missing()
+
+local function test(name, f)
+    if missing then check.skip(name, missing) else check.test(name, f) end
+end
+
+--- What a program shows on two processes with two devices each.
+local function shown(code)
+    local status, out, err = mpirun.run(2, { "--devices", "2", process.file("local P = np.P\n" .. code) })
+    check.equal({ status, err }, { 0, "" })
+    return out
+end
+
+test("a mesh over the devices of all processes", function()
+    check.equal(shown [[
+local mesh = np.mesh({2, 2}, {"i", "j"})
+print(mesh)
+print(np.debug.visualize_sharding({4, 4}, np.NamedSharding(mesh, P("i", nil))))
+]], [[
+mesh {i=2, j=2} of 4 devices
+     j=0      j=1
+i=0  0/cpu:0  0/cpu:1
+i=1  1/cpu:0  1/cpu:1
+         0:4
+    ┌───────────┐
+0:2 │ 0/cpu:0,1 │
+    ├───────────┤
+2:4 │ 1/cpu:0,1 │
+    └───────────┘
+]])
+end)
+
+test("each process has the shards of its own devices", function()
+    check.equal(shown [[
+local mesh = np.mesh({2, 2}, {"i", "j"})
+local x = np.arange(16):reshape(4, 4)
+local y = np.device_put(x, mesh, P(nil, "i"))
+local s, all, good = y.sharding, np.device_put(y, mesh, P()), 0
+for k, shard in ipairs(y:addressable_shards()) do
+    local device = np.local_devices()[k]
+    if shard.device == device and shard.replica == k - 1 and np.array_equal(shard.data, x[shard.index]) then
+        good = good + 1
+    end
+end
+local both = np.shard_map(function(n) return np.psum(n, "i") end, {mesh=mesh, in_specs=P "i", out_specs=P()})
+print(both(np.arange(2) * 0 + good):item(), s.is_fully_addressable, s.is_fully_replicated)
+print(all.sharding.is_fully_replicated, all:sum():item())
+print(y:sum():item(), (select(2, pcall(y.totable, y)):match "gather it on all of them first") ~= nil)
+]], "4\tfalse\tfalse\ntrue\t120\n120\ttrue\n")
+end)
+
+test("errors are the same on all, and breakpoints are refused", function()
+    check.equal(shown [[
+local mesh = np.mesh({4}, {"i"})
+local function map(f) return np.shard_map(f, {mesh=mesh, in_specs=P "i", out_specs=P()}) end
+print((select(2, pcall(map(function(a) return a end), np.ones(8))):match "may differ over mesh axis 'i'"))
+print((select(2, pcall(map(function(a) return a end), np.ones(6))):match "4 does not divide 6 evenly"))
+print((select(2, pcall(map(function(a) np.breakpoint() return a end), np.ones(8))):match "2 processes run this program"))
+]], "may differ over mesh axis 'i'\n4 does not divide 6 evenly\n2 processes run this program\n")
+end)
+
+process.cleanup()
+check.done()
