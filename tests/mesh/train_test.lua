@@ -87,6 +87,7 @@ else
         for ranks, devices in pairs { [4] = 2, [2] = 4 } do
             local there = losses_of(mpirun.run(ranks, words(devices, NETWORK, "--mesh", "4x2")))
             check.equal(there, here, ("%d processes"):format(ranks))
+            check.equal(losses_of(mpirun.run(ranks, words(devices, BLOCK, "--mesh", "2x4"))), block)
         end
     end)
 end
