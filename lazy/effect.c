@@ -15,6 +15,7 @@
 typedef struct print_array {
     const char *conversion; /* NULL: the array's text */
     uint8_t dtype, ndim;
+    bool cut;
     int64_t shape[NEAP_MAX_DIMS], parts[NEAP_MAX_DIMS];
     int32_t nblocks;
     neap_buffer *blocks[]; /* NULL: of a body, which knows where its data is */
@@ -48,7 +49,7 @@ static void job_free(void *arg) {
 
 static int format_data(const print_array *array, const void *const *data, lazy_text *out) {
     if (!array->conversion)
-        return lazy_format_blocks(array->dtype, array->ndim, array->shape, array->parts, data, out);
+        return lazy_format_blocks(array->dtype, array->ndim, array->shape, array->parts, array->cut, data, out);
     if (lazy_format_number(array->dtype, data[0], array->conversion, out) != 0)
         return lazy_text_addf(out, "<error: %s>", neap_error_text());
     return 0;
@@ -142,6 +143,7 @@ static int fill_piece(print_piece *to, const lazy_fragment *from, neap_node *con
     array->conversion = to->text;
     array->dtype = node->dtype;
     array->ndim = layout ? layout->ndim : node->ndim;
+    array->cut = layout && layout->cut;
     array->nblocks = from->n;
     memcpy(array->shape, layout ? layout->shape : node->shape, array->ndim * sizeof *array->shape);
     for (int k = 0; k < array->ndim; k++)

@@ -16,6 +16,7 @@
 /* An array that lies in blocks (lazy_format_blocks), each a node of its own. */
 typedef struct lazy_layout {
     uint8_t ndim;
+    bool cut;
     int64_t shape[NEAP_MAX_DIMS], parts[NEAP_MAX_DIMS];
 } lazy_layout;
 

@@ -25,7 +25,7 @@
 
 enum {
     SHOW_ALL = 1000, /* arrays of up to so many elements are shown whole */
-    EDGE = 3,        /* of larger ones, so many elements at each end of an axis */
+    EDGE = LAZY_FORMAT_EDGE,
     LINE = 75,       /* columns */
     FRACTION = 8,    /* digits after the point, at most */
     MAX_DIGITS = 17, /* that any f64 needs */
@@ -331,8 +331,9 @@ typedef struct array {
     int dtype, ndim;
     const int64_t *shape, *parts;
     const void *const *blocks;
-    int64_t extent[NEAP_MAX_DIMS]; /* of a block, … */
-    int64_t stride[NEAP_MAX_DIMS]; /* … in bytes */
+    int64_t extent[NEAP_MAX_DIMS]; /* of a block … */
+    int64_t held[NEAP_MAX_DIMS];   /* … and of what there is of it in memory, … */
+    int64_t stride[NEAP_MAX_DIMS]; /* … with strides in bytes */
     int64_t shown[NEAP_MAX_DIMS];  /* positions that are shown, of each axis */
 } array;
 
@@ -352,13 +353,19 @@ typedef struct array_row {
     int64_t offset; /* in each of them, in bytes */
 } array_row;
 
+/* Where the element of this index is in the memory of its block, along an axis. */
+static int64_t array_place(const array *a, int axis, int64_t index) {
+    int64_t at = index % a->extent[axis];
+    return a->stride[axis] * (at < EDGE ? at : at - (a->extent[axis] - a->held[axis]));
+}
+
 /* The row at these positions of the other axes. */
 static array_row array_row_at(const array *a, const int64_t *position) {
     int64_t block = 0, offset = 0;
     for (int k = 0; k < a->ndim - 1; k++) {
         int64_t index = array_index(a, k, position[k]);
         block = block * a->parts[k] + index / a->extent[k];
-        offset += a->stride[k] * (index % a->extent[k]);
+        offset += array_place(a, k, index);
     }
     return (array_row){a->blocks + block * a->parts[a->ndim - 1], offset};
 }
@@ -367,7 +374,7 @@ static const unsigned char *array_element(const array *a, const array_row *row, 
     int last = a->ndim - 1;
     int64_t index = array_index(a, last, position);
     const unsigned char *block = row->blocks[index / a->extent[last]];
-    return block + row->offset + a->stride[last] * (index % a->extent[last]);
+    return block + row->offset + array_place(a, last, index);
 }
 
 /* Moves to the next row. Returns the outermost axis that moved, -1 at the end. */
@@ -596,11 +603,15 @@ static int array_write(const array *a, const style *s, lazy_text *out) {
 
 int lazy_format(int dtype, int ndim, const int64_t *shape, const void *data, lazy_text *out) {
     static const int64_t whole[NEAP_MAX_DIMS] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
-    return lazy_format_blocks(dtype, ndim, shape, whole, &data, out);
+    return lazy_format_blocks(dtype, ndim, shape, whole, false, &data, out);
 }
 
-int lazy_format_blocks(int dtype, int ndim, const int64_t *shape, const int64_t *parts, const void *const *blocks,
-                       lazy_text *out) {
+bool lazy_format_cuts(int64_t size) {
+    return size > SHOW_ALL;
+}
+
+int lazy_format_blocks(int dtype, int ndim, const int64_t *shape, const int64_t *parts, bool cut,
+                       const void *const *blocks, lazy_text *out) {
     if (neap_dtype_name(dtype) == NULL)
         return neap_error(NEAP_E_ARGUMENT, "no dtype has the number %d", dtype);
     if (ndim < 0 || ndim > NEAP_MAX_DIMS)
@@ -614,14 +625,15 @@ int lazy_format_blocks(int dtype, int ndim, const int64_t *shape, const int64_t 
     int64_t size = 1, stride = neap_dtype_bytes(dtype);
     for (int k = ndim - 1; k >= 0; k--) {
         a.extent[k] = shape[k] / parts[k];
+        a.held[k] = cut && a.extent[k] > 2 * EDGE ? 2 * EDGE : a.extent[k];
         a.stride[k] = stride;
-        stride *= a.extent[k];
+        stride *= a.held[k];
         size *= shape[k];
     }
     if (size == 0)
         return lazy_text_add(out, "[]", 2);
     for (int k = 0; k < ndim; k++)
-        a.shown[k] = size > SHOW_ALL && shape[k] > 2 * EDGE ? 2 * EDGE : shape[k];
+        a.shown[k] = lazy_format_cuts(size) && shape[k] > 2 * EDGE ? 2 * EDGE : shape[k];
     size_t start = out->bytes;
     style s = style_measure(&a);
     int status = array_write(&a, &s, out);

@@ -7,6 +7,8 @@
 #ifndef LAZY_FORMAT_H
 #define LAZY_FORMAT_H
 
+#include <stdbool.h>
+
 #include "lazy/lazy.h"
 
 /* A growing text. All zero is empty. `data` is NULL while nothing was added, after that it ends in a NUL that `bytes`
@@ -28,9 +30,13 @@ void lazy_text_free(lazy_text *text);
  * NEAP_E_ARGUMENT (no such dtype, too many axes) leave the text as it was. */
 int lazy_format(int dtype, int ndim, const int64_t *shape, const void *data, lazy_text *out);
 /* The same for an array that lies in blocks: axis k is divided into parts[k] equal parts, and blocks[b], of which there is
- * one for each combination of parts in row-major order, has the elements of that, contiguous in row-major order. */
-int lazy_format_blocks(int dtype, int ndim, const int64_t *shape, const int64_t *parts, const void *const *blocks,
-                       lazy_text *out);
+ * one for each combination of parts in row-major order, has the elements of that, contiguous in row-major order. If they
+ * are cut, they have no others along an axis of theirs than its first and its last LAZY_FORMAT_EDGE. */
+int lazy_format_blocks(int dtype, int ndim, const int64_t *shape, const int64_t *parts, bool cut,
+                       const void *const *blocks, lazy_text *out);
+/* Whether of an array of this size only the LAZY_FORMAT_EDGE elements at each end of an axis are shown. */
+bool lazy_format_cuts(int64_t size);
+enum { LAZY_FORMAT_EDGE = 3 };
 
 /* Appends one element through a printf conversion: flags, at most two digits of width and of precision, then one of
  * "diuxXoeEfFgGaAs". Booleans count as 0 and 1, a float must be integral where the conversion wants an integer, and %s

@@ -119,15 +119,53 @@ static int64_t block_shape(const lazy_sharding *sharding, const neap_node *node,
     return size;
 }
 
+/* The same of what is sent of them: no more than is shown. */
+static int64_t sent_shape(const lazy_sharding *sharding, const neap_node *node, int64_t *shape) {
+    int64_t size = block_shape(sharding, node, shape);
+    if (!lazy_format_cuts(node->size))
+        return size;
+    size = 1;
+    for (int k = 0; k < node->ndim; k++) {
+        if (shape[k] > 2 * LAZY_FORMAT_EDGE)
+            shape[k] = 2 * LAZY_FORMAT_EDGE;
+        size *= shape[k];
+    }
+    return size;
+}
+
+/* `count` parts of an axis, from `first` on. In the arena. */
+static neap_node *part_of(neap_ctx *ctx, neap_node *node, int axis, int64_t first, int64_t count) {
+    int64_t slice[3 * NEAP_MAX_DIMS];
+    for (int k = 0; k < node->ndim; k++) {
+        slice[3 * k] = k == axis ? first : 0;
+        slice[3 * k + 1] = 1;
+        slice[3 * k + 2] = k == axis ? count : node->shape[k];
+    }
+    return lazy_build(ctx, LAZY_OP_slice, 1, &node, 3 * node->ndim, slice);
+}
+
+/* What is sent of a block. In the arena. */
+static neap_node *cut_block(neap_ctx *ctx, neap_node *block, const int64_t *sent) {
+    for (int k = 0; block && k < block->ndim; k++) {
+        if (block->shape[k] == sent[k])
+            continue;
+        neap_node *ends[2] = {part_of(ctx, block, k, 0, LAZY_FORMAT_EDGE),
+                              part_of(ctx, block, k, block->shape[k] - LAZY_FORMAT_EDGE, LAZY_FORMAT_EDGE)};
+        block = ends[0] && ends[1] ? lazy_build(ctx, LAZY_OP_concatenate, 2, ends, 1, (int64_t[]){k}) : NULL;
+    }
+    return block;
+}
+
 /* The blocks that this process gives, or, since a node has to read something, a number. Returns how many; a status. */
-static int given_blocks(show *s, const roll *r, const neap_node *node, neap_node **in) {
+static int given_blocks(show *s, const roll *r, const neap_node *node, const int64_t *sent, neap_node **in) {
     const lazy_sharding *sharding = lazy_sharding_of(node);
     int n = 0;
     for (int m = 0; m < r->nmembers; m++) {
         if (r->owner[m] != s->here)
             continue;
         neap_node *block = node->shards->blocks[lazy_sharding_block(sharding, r->position[m])];
-        if (!(in[n++] = lazy_build_place(s->ctx, block, lazy_home(s->ctx, -1))))
+        block = cut_block(s->ctx, lazy_build_place(s->ctx, block, lazy_home(s->ctx, -1)), sent);
+        if (!(in[n++] = block))
             return neap_error_code();
     }
     if (n > 0 || s->here > 0)
@@ -141,7 +179,7 @@ static int exchange_blocks(show *s, const roll *r, const neap_node *node, neap_n
     lazy_deal like = {.kind = ENGINE_COMM_GATHER,
                       .op = -1,
                       .dtype = node->dtype,
-                      .elements = block_shape(lazy_sharding_of(node), node, shape),
+                      .elements = sent_shape(lazy_sharding_of(node), node, shape),
                       .group = {.nmembers = r->nmembers,
                                 .nranks = r->nranks,
                                 .ranks = r->ranks,
@@ -149,7 +187,8 @@ static int exchange_blocks(show *s, const roll *r, const neap_node *node, neap_n
                                 .wanted = r->wanted},
                       .name = "print"};
     neap_node **in = malloc(((size_t)r->nmembers + 1) * sizeof *in);
-    int n = in ? given_blocks(s, r, node, in) : neap_error(NEAP_E_MEMORY, "out of memory for a print"), status = 0;
+    int n = in ? given_blocks(s, r, node, shape, in) : neap_error(NEAP_E_MEMORY, "out of memory for a print"),
+        status = 0;
     const lazy_deal *deal = n > 0 ? lazy_deal_intern(&like) : NULL;
     if (deal && (*out = lazy_arena(s->ctx, lazy_exchange(s->ctx, deal, n, in))) && s->site)
         (*out)->site = lazy_site_intern(s->ctx, s->site);
@@ -234,11 +273,13 @@ static int add_array(show *s, int k, int position) {
     }
     if (sharding->mesh != s->mesh)
         position = 0; /* it is the same everywhere */
-    block_shape(sharding, node, shape);
-    if (!s->apart && sharding->splits) {
+    bool cut = s->gathered[k] && lazy_format_cuts(node->size);
+    sent_shape(sharding, node, shape);
+    if (!s->apart && (sharding->splits || cut)) {
         if (!(f.layout = calloc(1, sizeof *f.layout)))
             return neap_error(NEAP_E_MEMORY, "out of memory for a print");
         f.layout->ndim = node->ndim;
+        f.layout->cut = cut;
         memcpy(f.layout->shape, node->shape, node->ndim * sizeof *node->shape);
         for (int a = 0; a < node->ndim; a++)
             f.n *= (int32_t)(f.layout->parts[a] = lazy_sharding_parts(sharding, a));

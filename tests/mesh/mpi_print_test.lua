@@ -49,6 +49,10 @@ local PROGRAM = [[
     log("line %d", y:sum())
     log:close()
     np.jit(function(z) print("in a program", z) return z end)(y):wait()
+    local big = np.random.normal(np.random.key(3), { 64, 96 })
+    for _, spec in ipairs { P("i", "j"), P { "j", "i" }, P(nil, "i") } do print(np.device_put(big, mesh, spec)) end
+    print(np.device_put(np.arange(4 * 2 * 600):reshape(4, 2, 600), mesh, P("i", "j")))
+    sharded(function(b) print("big", b, b:reshape(-1)) return b end)(np.arange(256 * 128):reshape(256, 128)):wait()
 ]]
 
 for _, count in ipairs { 2, 4 } do
