@@ -1,0 +1,31 @@
+-- mpi_collectives_test.lua: all collectives, in one process and in several, print the same, digit for digit; also where
+-- each process does its work in another order.
+local check = require "tests.check"
+local mpirun = require "tests.mesh.mpirun"
+local process = require "tests.interp.process"
+
+local SCRIPT = "tests/mesh/mpi_collectives.lua"
+local missing = mpirun.missing()
+if missing then
+    check.skip("collectives of several processes", missing)
+    check.done()
+end
+
+local status, one, err = process.run_neap { "--devices", "8", SCRIPT }
+check.equal({ status, err }, { 0, "" })
+
+for _, count in ipairs { 2, 4, 8 } do
+    check.test(("collectives of %d processes"):format(count), function()
+        local of_all, all, all_err = mpirun.run(count, { "--devices", 8 / count, SCRIPT })
+        check.equal({ of_all, all_err }, { 0, "" })
+        check.equal(all, one)
+    end)
+end
+
+check.test("collectives of processes whose work is done in random order", function()
+    local of_all, all, all_err = mpirun.run(2, { "--devices", "4", "--shuffle", "5", SCRIPT })
+    check.equal({ of_all, all_err }, { 0, "" })
+    check.equal(all, one)
+end)
+
+check.done()
