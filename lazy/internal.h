@@ -58,12 +58,13 @@ struct neap_ctx {
     lazy_nodes pending;
     int64_t npending, pending_bytes; /* bytes: of what a flush would write, without what is fused away */
     int64_t limit_nodes, limit_bytes;
-    int hold;         /* > 0: recording does not flush */
-    int deferring;    /* > 0: deferred mode (deferred.c) */
-    int spreading;    /* how many of these holds are for ops on meshed arrays (mesh/spmd.c) */
-    bool heavy;       /* a call was recorded meanwhile */
-    bool starved;     /* the last flush of everything found no memory for some of it */
-    lazy_nodes arena; /* nodes that rules have built, released when hold returns to 0 */
+    int hold;           /* > 0: recording does not flush */
+    int deferring;      /* > 0: deferred mode (deferred.c) */
+    int spreading;      /* how many of these holds are for ops on meshed arrays (mesh/spmd.c) */
+    bool heavy;         /* a call was recorded meanwhile … */
+    int64_t heavy_from; /* … behind the first of pending that may be one */
+    bool starved;       /* the last flush of everything found no memory for some of it */
+    lazy_nodes arena;   /* nodes that rules have built, released when hold returns to 0 */
 
     lazy_nodes tape;
     lazy_level levels[LAZY_MAX_LEVELS];

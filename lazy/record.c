@@ -318,7 +318,7 @@ int lazy_enroll(neap_ctx *ctx, neap_node *node) {
 static int flush_calls(neap_ctx *ctx) {
     lazy_nodes roots = {0};
     int status = 0;
-    for (int64_t k = 0; k < ctx->pending.n && status == 0; k++) {
+    for (int64_t k = ctx->heavy_from; k < ctx->pending.n && status == 0; k++) {
         neap_node *node = ctx->pending.at[k];
         if (node->state == LAZY_PENDING && lazy_node_op(node)->kind == LAZY_CALL)
             status = lazy_push(&roots, node);
@@ -327,7 +327,13 @@ static int flush_calls(neap_ctx *ctx) {
         status = lazy_flush_roots(ctx, (int)roots.n, roots.at);
     lazy_vector_free(&roots);
     ctx->heavy = false;
+    ctx->heavy_from = status ? 0 : ctx->pending.n;
     return status;
+}
+
+static bool past_limits(const neap_ctx *ctx) {
+    return (ctx->limit_nodes && ctx->npending >= ctx->limit_nodes) ||
+           (ctx->limit_bytes && ctx->pending_bytes >= ctx->limit_bytes);
 }
 
 /* Starts work that should not wait: a call, or pending work past the limits. Out of memory is not an error here: the
@@ -345,11 +351,12 @@ static void apply_triggers(neap_ctx *ctx, neap_node *node) {
         status = flush_calls(ctx);
     else if (call)
         status = lazy_flush_roots(ctx, 1, &node);
-    else if ((ctx->limit_nodes && ctx->npending >= ctx->limit_nodes) ||
-             (ctx->limit_bytes && ctx->pending_bytes >= ctx->limit_bytes))
+    else if (past_limits(ctx))
         status = neap_flush(ctx);
-    if (status == NEAP_E_MEMORY)
+    if (status == NEAP_E_MEMORY) {
         ctx->attention |= NEAP_ATTEND_COLLECT;
+        ctx->heavy_from = 0; /* what was not started is looked for again */
+    }
 }
 
 void lazy_site_told(neap_ctx *ctx, neap_node *node) {
@@ -376,7 +383,7 @@ int lazy_unhold(neap_ctx *ctx) {
     for (int64_t k = 0; k < ctx->arena.n; k++) /* first: what nobody else refers to may share memory in the flush */
         lazy_release(ctx, ctx->arena.at[k]);
     ctx->arena.n = 0;
-    int status = ctx->heavy ? flush_calls(ctx) : 0;
+    int status = ctx->heavy ? flush_calls(ctx) : !ctx->deferring && past_limits(ctx) ? neap_flush(ctx) : 0;
     if (status == NEAP_E_MEMORY) {
         ctx->attention |= NEAP_ATTEND_COLLECT;
         status = 0;

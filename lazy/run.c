@@ -468,6 +468,7 @@ static void tidy_pending(neap_ctx *ctx, bool now) {
             lazy_release(ctx, node);
     }
     ctx->pending.n = kept;
+    ctx->heavy_from = 0;
 }
 
 void lazy_tidy(neap_ctx *ctx) {

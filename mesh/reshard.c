@@ -7,7 +7,8 @@
  *      └───────────┘ block 1                         └───┴───┴───┘
  *
  * A block that is there already is taken as it is. What is cut out of an ordinary array, of which other devices need other
- * parts, gets memory of its own, so that the array can go; but for constructors, which are made where they are read.
+ * parts, gets memory of its own, so that the array can go; but for constructors, which are made where they are read, and
+ * for inputs that an op cuts for itself, which are views.
  *
  * Where a process does not have the blocks that its own are made of, the array is moved by steps, each of which all processes
  * take: what is divided otherwise is gathered, or dealt out along another axis, over one axis of the mesh after the other;
@@ -80,7 +81,7 @@ static neap_node *cut(job *j) {
     neap_node *block = mesh_block_at(j->from, position);
     j->missing |= !block;
     if (block && !whole) {
-        bool own = !s && !(block->flags & (LAZY_CONSTRUCTED | LAZY_ABSTRACT));
+        bool own = !s && j->ctx->spreading == 1 && !(block->flags & (LAZY_CONSTRUCTED | LAZY_ABSTRACT));
         block = lazy_build(j->ctx, LAZY_OP_slice, 1, &block, 3 * j->ndim, slice);
         block =
             own && block ? lazy_build1(j->ctx, LAZY_OP_copy, mesh_at_home(j->ctx, block, j->to->home[j->b])) : block;

@@ -194,6 +194,14 @@ check.test("what lies so already is not moved", function()
     check.equal(growth("launches", function() put(put(x, "i"), "i"):wait() end) > 0, true)
 end)
 
+check.test("long work on sharded arrays starts by itself, as that on others", function()
+    local y = sx
+    np.wait_all()
+    for _ = 1, 1500 do y = y * 1 end
+    check.ok(np.debug.counters().pending < 6000, "of 12000 nodes, most have been started")
+    same(y, x)
+end)
+
 check.test("blocks of an array have memory of their own, those of constructors none", function()
     local big = np.ones { 64, 1024 } + 0
     big:wait()
