@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "engine/comm.h"
+#include "mesh/mesh.h"
 
 enum {
     MEET_MS = 5000,  /* that processes have for their start, and then … */
@@ -95,7 +96,7 @@ int processes_end(int status, const char *why, neap_waker *waker, bool (*stop)(v
     }
     first_line(why, line, sizeof line);
     bool broken = engine_comm_poll(comm, NULL) < 0; /* told where it was met, if that was in the script */
-    while (engine_comm_end(comm, status, status != 0 ? line : NULL, waker) == NEAP_PENDING && !stop()) {
+    while (neap_processes_end(status, line, waker) == NEAP_PENDING && !stop()) {
         neap_waker_sleep(waker, SLEEP_MS);
         neap_waker_clear(waker);
     }

@@ -21,6 +21,10 @@ NEAP_API int neap_process_count(void);
 /* NEAP_OK: all processes have started, with equally many devices each. NEAP_PENDING: not yet, and `waker` is woken at the
  * next change. Negative: they cannot work together, and the error says why. */
 NEAP_API int neap_processes_meet(neap_waker *waker);
+/* Ends this process's part, which every program has to do before it ends, once all work is done. status 0: NEAP_PENDING until all
+ * processes have come here. Others: until those have been told that this one fails, and `why` (a line). `waker` is woken then.
+ * NEAP_OK at once with one process, and if they cannot end together any more. */
+NEAP_API int neap_processes_end(int status, const char *why, neap_waker *waker);
 
 /* How an array lies. split: words (axis of the array, axis of the mesh), each from 0, in the order in which a tuple of
  * axes divides an axis. */

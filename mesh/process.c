@@ -25,6 +25,11 @@ int neap_processes_meet(neap_waker *waker) {
     return status;
 }
 
+int neap_processes_end(int status, const char *why, neap_waker *waker) {
+    engine_comm *comm = engine_comm_here();
+    return comm ? engine_comm_end(comm, status, status ? why : NULL, waker) : NEAP_OK;
+}
+
 int32_t neap_mesh_devices(int32_t capacity, int32_t *process, int32_t *local) {
     int own = neap_engine_devices(), n = own * neap_process_count();
     for (int k = 0; k < n && k < capacity; k++) {

@@ -209,6 +209,19 @@ local function write(stream, name, ...)
     if n > 0 then emit(WRITE, stream, list, n) end
 end
 
+--- Ends together with the other processes, if there are any; what was recorded is done first.
+local function end_processes(status)
+    if C.neap_process_count() == 1 then return end
+    local function wait(poll)
+        while poll() == C.NEAP_PENDING do
+            C.neap_waker_sleep(core.waker, 1000)
+            C.neap_waker_clear(core.waker)
+        end
+    end
+    wait(function() return C.neap_poll_everything(ctx) end)
+    wait(function() return C.neap_processes_end(status, "its script has ended with a failure", core.waker) end)
+end
+
 --- Replaces Lua's output functions, once.
 -- luacheck: push ignore 121 122
 function output.install()
@@ -250,13 +263,23 @@ function output.install()
     end
     os.execute, io.popen = drained(raw.execute), drained(raw.popen)
     if not core.embedded then -- the executable does this itself
-        os.exit = drained(raw.exit)
+        function os.exit(code, ...)
+            barrier()
+            end_processes(type(code) == "number" and code or code == false and 1 or 0)
+            return raw.exit(code, ...)
+        end
         output.last = newproxy(true)
-        getmetatable(output.last).__gc = function() C.neap_effects_drain(C.neap_ctx_effects(ctx)) end
+        getmetatable(output.last).__gc = function()
+            C.neap_effects_drain(C.neap_ctx_effects(ctx))
+            end_processes(0)
+        end
     end
 end
 -- luacheck: pop
 
-for _, f in ipairs { emit, output.print, output.pieces, np.printf, np.debug.print, barrier, write } do jit.off(f) end
+for _, f in ipairs { emit, output.print, output.pieces, np.printf, np.debug.print, barrier, write,
+                     end_processes } do
+    jit.off(f)
+end
 
 return output

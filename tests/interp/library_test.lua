@@ -1,5 +1,6 @@
 --- library_test.lua: libneap without the executable: from stock luajit and from C. For the release build only.
 local check = require "tests.check"
+local mpirun = require "tests.mesh.mpirun"
 local process = require "tests.interp.process"
 
 local build = process.neap:match "^(.*)/" or "."
@@ -18,6 +19,26 @@ print(np.arange(6):reshape(2, 3):sum { axis = 0 })
         local status, out, err = process.run { "env", "LUA_PATH=" .. path, "luajit", script }
         check.equal({ status, out, err }, { 0, "[3 5 7]\n", "" })
     end)
+
+    if mpirun.missing() then
+        check.skip("stock luajit in two processes", mpirun.missing())
+    else
+        check.test("stock luajit in two processes", function()
+            local script = process.file [[
+local np = require "neap"
+local mesh = np.mesh({ 2 }, { "i" })
+print(np.device_put(np.arange(4), mesh, np.P "i"):sum())
+if #arg > 0 then os.exit(true) end
+]]
+            local path = build .. "/lua/?.lua;" .. build .. "/lua/?/init.lua"
+            for _, word in ipairs { "", "exit" } do
+                local line = ("LUA_PATH='%s' timeout 60 mpirun --allow-run-as-root --oversubscribe -n 2 luajit %s %s")
+                    :format(path, script, word)
+                local status, out, err = process.run { "sh", "-c", line }
+                check.equal({ status, out, err }, { 0, "6\n", "" })
+            end
+        end)
+    end
 else
     check.skip("stock luajit", "no luajit")
 end
