@@ -329,11 +329,12 @@ static neap_node *mesh_record(neap_ctx *ctx, int op, int nin, neap_node *const *
 static neap_node *record_block(neap_ctx *ctx, const neap_node *node, const mesh_call *call, const lazy_sharding *to,
                                int b) {
     neap_node *in[NEAP_MAX_INPUTS];
-    bool placed = to->home[b] < 0;
+    bool placed = to->home[b] < 0, homeless = lazy_home(ctx, 0) < 0;
     for (int k = 0; k < node->nin; k++) {
         mesh_value value = mesh_value_of(node->in[k]);
         in[k] = mesh_block_at(&value, to->position[b]);
-        if (!value.sharding && in[k]->device >= 0 && !(in[k] = mesh_at_home(ctx, in[k], to->home[b])))
+        bool elsewhere = in[k]->device >= 0 && (!value.sharding || homeless);
+        if (elsewhere && !(in[k] = mesh_at_home(ctx, in[k], to->home[b])))
             return NULL;
         placed |= in[k]->device >= 0;
     }
