@@ -92,6 +92,19 @@ int neap_sharding_get(int32_t number, neap_sharding *out) {
     return 0;
 }
 
+int neap_sharding_carry(int32_t from, int32_t to, int32_t *out) {
+    const lazy_sharding *a = from ? lazy_sharding_get(from) : NULL, *b = to ? lazy_sharding_get(to) : NULL, *both;
+    *out = from;
+    if ((from && !a) || (to && !b))
+        return neap_error_code();
+    if (!b || !b->manual)
+        return 0;
+    int status = lazy_sharding_cover("carry", a, b, &both);
+    if (status == 0 && both->varies != (a ? a->varies : 0))
+        *out = both->number;
+    return status;
+}
+
 int neap_sharding_text(int32_t number, int ndim, char *text, size_t capacity) {
     const lazy_sharding *sharding = lazy_sharding_get(number);
     if (!sharding || capacity == 0)

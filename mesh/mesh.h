@@ -37,6 +37,9 @@ typedef struct neap_sharding {
 } neap_sharding;
 NEAP_API int neap_sharding_new(const neap_sharding *what, int32_t *out);
 NEAP_API int neap_sharding_get(int32_t number, neap_sharding *out);
+/* How a carry of a loop in a body has to lie that begins as `from` and becomes as `to` (0: ordinary): as `from`, if that will
+ * do. */
+NEAP_API int neap_sharding_carry(int32_t from, int32_t to, int32_t *out);
 /* "{i,-}": the axes that divide each of ndim axes; "{V:i,j}": those of a body that it varies over. Cut to `capacity`. */
 NEAP_API int neap_sharding_text(int32_t number, int ndim, char *text, size_t capacity);
 

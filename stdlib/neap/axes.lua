@@ -37,6 +37,18 @@ function axes.find(name)
     return nil
 end
 
+--- The same of a body in which not everything is checked ({check_rep=false}); nil elsewhere.
+function axes.unchecked()
+    local list = axes.open()
+    for k = #list, 1, -1 do
+        if list[k].mesh then
+            if list[k].unchecked == 0 then return nil end
+            return axes.mesh()
+        end
+    end
+    return nil
+end
+
 --- Whether f(…) asks for an axis of a mesh that is open already; and what it returns.
 function axes.watch(f, ...)
     local n, before = #axes.open(), axes.consulted

@@ -15,6 +15,8 @@ local pack, closed, Spec = staging.pack, staging.closed, staging.Spec
 local check_function, fill_results = staging.check_function, staging.fill_results
 local type = type
 
+local sharding_box = ffi.new("int32_t[1]")
+
 -- ---- Leaves ---------------------------------------------------------------------------------------------------------
 
 --- "f32[2,3]", as the printed form of programs has it.
@@ -286,19 +288,31 @@ local function check_form(name, form, value)
     end
 end
 
---- The carry of a loop: its form, and the leaves of the initial value, each { leaf, array, path }. `place`: where the
--- user's carry stands in `init`, if there is more in it; paths begin behind that.
+--- The carry of a loop: its form, and the leaves of the initial value, each { leaf, array, path, lies = the sharding
+-- with which it is traced }. `place`: where the user's carry stands in `init`, if there is more in it; paths begin
+-- behind that.
 local function carry_of(name, init, place)
-    local leaves, front = {}, place and ("[%d]"):format(place) or ""
+    local leaves, front, own = {}, place and ("[%d]"):format(place) or "", staging.own_sharding(name) or 0
     trees.walk(name, init, function(leaf, path)
         if no_arrays(leaf) then return end
         if not is_array(leaf) and type(leaf) ~= "number" then
             raise(name, "the initial carry%s must be an array or a number, got %s", at_path(path), describe(leaf))
         end
         if place and path:sub(1, #front) == front then path = path:sub(#front + 1):gsub("^%.", "") end
-        leaves[#leaves + 1] = { leaf = leaf, array = array_of(leaf), path = path }
+        local array = array_of(leaf)
+        local known = array_info(array)
+        local plain = known.sharding == 0 and known.weak == 0 and dtypes[known.dtype].kind == "f"
+        leaves[#leaves + 1] = { leaf = leaf, array = array, path = path, lies = plain and own or known.sharding }
     end, "")
     return { init = init, leaves = leaves, form = form_of(name, init) }
+end
+
+--- Notes that a leaf of the carry may also lie as a sharding says. Returns whether it has to be traced so.
+local function widen(name, leaf, sharding)
+    core.call(name, function() return C.neap_sharding_carry(leaf.lies, sharding, sharding_box) end)
+    local wider = sharding_box[0] ~= leaf.lies
+    leaf.lies = sharding_box[0]
+    return wider
 end
 
 --- The tree of the carry with what its leaves are traced as: numbers have the dtypes that `carry.dtypes` says by leaf,
@@ -308,17 +322,22 @@ local function carry_specs(name, carry)
     return trees.rebuild(name, carry.init, function(leaf)
         if no_arrays(leaf) then return leaf end
         count = count + 1
-        local array, dtype = carry.leaves[count].array, carry.dtypes and carry.dtypes[count]
-        if not is_weak(array) or not dtype then return array end
-        return Spec { dtype = dtype, shape = {}, device = device_of(array) }
+        local start, dtype = carry.leaves[count], carry.dtypes and carry.dtypes[count]
+        local array, lies = start.array, start.lies ~= 0 and start.lies or nil
+        if is_weak(array) and not dtype or not is_weak(array) and array_info(array).sharding == start.lies then
+            return array
+        end
+        return Spec { dtype = dtype or array_info(array).dtype, shape = shape_of(array), device = device_of(array),
+                      sharding = lies }
     end)
 end
 
 --- Compares the carry that a body returned with the one that it got. Returns it with numbers as arrays. In a trace
--- where numbers have no dtypes yet, carry.dtypes is set to what they become.
+-- where numbers have no dtypes yet, carry.dtypes is set to what they become. Returns also whether it has to be traced
+-- again: with these dtypes, or because some of it varies over more axes of a mesh than it did.
 local function next_carry(name, carry, value)
     check_form(name, carry.form, value)
-    local count, found, weak = 0, {}, false
+    local count, found, weak, wider = 0, {}, false, false
     local result = trees.rebuild(name, value, function(leaf)
         if no_arrays(leaf) then return leaf end
         count = count + 1
@@ -328,6 +347,7 @@ local function next_carry(name, carry, value)
                   describe(leaf), at_path(start.path))
         end
         local array = array_of(leaf)
+        wider = widen(name, start, array_info(array).sharding) or wider
         local f32, dtype = core.dtype_codes.f32, is_weak(start.array) and carry.dtypes and carry.dtypes[count]
         if is_weak(start.array) and not dtype then
             found[count] = is_weak(array) and f32 or array_info(array).dtype
@@ -345,7 +365,7 @@ local function next_carry(name, carry, value)
         return array
     end)
     if weak then carry.dtypes = found end
-    return result, weak
+    return result, weak or wider
 end
 
 --- The initial carry as inputs of a node.
@@ -374,7 +394,7 @@ local function trace_body(name, body, carry, before, after, finish)
         end)
     end
     local entry, own = once()
-    if again then entry, own = once() end
+    while again do entry, own = once() end
     return entry, own
 end
 
@@ -411,9 +431,14 @@ end
 --- Records a while loop over the carry.
 local function while_loop(name, condition, body, carry)
     local step, step_own = trace_body(name, body, carry, {}, { n = 0 }, one_value(name, "the body"))
+    local wider = false
     local test, test_own = closed(name, condition, { n = 1, carry_specs(name, carry) }, function(results)
-        return check_condition(name, results)
+        results = check_condition(name, results)
+        local sharding = array_info(results[1]).sharding
+        for _, leaf in ipairs(carry.leaves) do wider = widen(name, leaf, sharding) or wider end
+        return results
     end)
+    if wider then return while_loop(name, condition, body, carry) end -- devices may take different numbers of turns
     local inputs = carry_inputs(carry)
     append(inputs, test_own)
     append(inputs, step_own)
@@ -555,7 +580,7 @@ function np.scan(f, init, xs, given)
 end
 
 -- They run the user's functions, or loop over what those returned.
-for _, f in ipairs { push, results_of, strong_results, trace_branches, branch, carry_of, carry_specs, next_carry,
+for _, f in ipairs { push, results_of, widen, strong_results, trace_branches, branch, carry_of, carry_specs, next_carry,
                      trace_body, rebuild_carry, while_loop, scan, counted_loop, np.cond, np.switch, np.while_loop,
                      np.fori_loop, np.scan } do
     jit.off(f)

@@ -23,6 +23,7 @@ local derive = {}
 
 --- Replaces the leaves of argument `position` by aliases of the level, which are appended to `aliases`.
 local function alias_argument(name, position, value, level, aliases)
+    local own = { sharding = staging.own_sharding(name) } -- then its derivative is each device's own
     return trees.rebuild(name, value, function(leaf)
         if type(leaf) == "number" then leaf = core.number(leaf, F32) end
         if not is_array(leaf) then
@@ -32,6 +33,7 @@ local function alias_argument(name, position, value, level, aliases)
         if dtype.kind ~= "f" then
             raise(name, "argument %d must hold floats to be differentiated, got dtype %s", position, dtype.name)
         end
+        if core.info(leaf).sharding == 0 then leaf = staging.fitted(name, leaf, own) end
         local alias = one_id(name, function() return C.neap_tape_alias(ctx, level, leaf._id, id_box) end)
         aliases[#aliases + 1] = alias
         return alias

@@ -5,6 +5,7 @@
 -- one. Arguments and results are trees (trees.lua).
 local ffi = require "ffi"
 local core = require "neap.core"
+local axes = require "neap.axes"
 local trees = require "neap.trees"
 local capture = require "neap.capture"
 
@@ -125,6 +126,16 @@ local function sharding_of_derivatives(name, sharding)
     core.call(name, function() return C.neap_sharding_get(sharding, sharding_info) end)
     sharding_info.differs = sharding_info.varies
     core.call(name, function() return C.neap_sharding_new(sharding_info, sharding_box) end)
+    return sharding_box[0]
+end
+
+--- In a body that is not checked, the sharding of what each device has by itself, be it the same on all; nil elsewhere.
+local function own_sharding(name)
+    local mesh, manual, unchecked = axes.unchecked()
+    if not mesh then return nil end
+    local own = ffi.new("neap_sharding")
+    own.mesh, own.manual, own.varies, own.unchecked = mesh.number, manual, unchecked, unchecked
+    core.call(name, function() return C.neap_sharding_new(own, sharding_box) end)
     return sharding_box[0]
 end
 
@@ -341,9 +352,10 @@ staging.trace, staging.run = trace, run
 staging.placeholder, staging.open_trace, staging.end_trace = placeholder, open_trace, end_trace
 staging.closed, staging.Spec, staging.SLOT, staging.fill_results = closed, Spec, SLOT, fill_results
 staging.part_spec, staging.derivative_spec, staging.fitted = part_spec, derivative_spec, fitted
+staging.own_sharding = own_sharding
 
 -- They run the user's functions, or loop over what those returned.
-for _, f in ipairs { inside, part_spec, derivative_spec, fitted,
+for _, f in ipairs { inside, part_spec, own_sharding, derivative_spec, fitted,
                      trace, closed, stand_in, run, take_results, fill_results } do jit.off(f) end
 
 return staging

@@ -1,5 +1,5 @@
---- control_processes_test.lua: loops, branches, programs and batches with collectives between processes: two processes of
--- two devices give the bits of one process of four. Runs itself as these.
+--- control_processes_test.lua: loops, branches, programs and batches with collectives between processes: two processes
+-- of two devices give the bits of one process of four. Runs itself as these.
 local check = require "tests.check"
 local np = require "neap"
 
@@ -24,7 +24,8 @@ local function everything()
     local function both(name, f, ...) tell(name, f(...), np.jit(f)(...)) end
 
     both("scan", over(function(v)
-        return (np.scan(function(c, k) return np.tanh(c) + np.psum(v * k, "i") / 8 end, np.zeros { 2 }, np.array { 1, 2, 3 }))
+        return (np.scan(function(c, k) return np.tanh(c) + np.psum(v * k, "i") / 8 end, np.zeros { 2 },
+                        np.array { 1, 2, 3 }))
     end, { P "i" }, P()), x)
     both("while", over(function(v)
         return np.psum(np.while_loop(function(c) return np.psum(c:sum(), "i"):lt(1000) end,

@@ -153,6 +153,35 @@ check.test("gradients of loops and branches", function()
     check.equal(gs:item(), 22)
 end)
 
+check.test("a gradient in a loop is summed for a carry that is the same everywhere, else each device's own", function()
+    local function descend(v, start, rate)
+        return (np.scan(function(c)
+            return c - rate * np.grad(function(p) return ((p - v) * (p - v)):sum() end)(c)
+        end, start, nil, { length = 3 }))
+    end
+    local function together(v) return descend(v, np.zeros { 2 }, 1 / 32) end
+    local total, c = x:reshape(4, 2), np.zeros { 2 }
+    for _ = 1, 3 do c = c - (c - total):sum { axis = 0 } / 16 end
+    both(over(together, { P "i" }, P()), c, x)
+    both(over(function(v) return descend(v, v * 0, 0.25) end, { P "i" }, P "i"),
+         descend(x, np.zeros { 8 }, 0.25), x)
+    local alone = np.shard_map(function(v) return descend(v, np.zeros { 2 }, 0.25) end,
+                               { mesh = mesh, in_specs = { P "i" }, out_specs = P "i", check_rep = false })
+    both(alone, descend(x, np.zeros { 8 }, 0.25), x)
+end)
+
+check.test("a gradient of a carry that comes to vary is that of one that varies", function()
+    local function body(zero)
+        return function(v)
+            return (np.scan(function(c)
+                return np.grad(function(p) return (np.sin(p) * v):sum() end)(c) + v
+            end, zero(v), nil, { length = 2 }))
+        end
+    end
+    same(over(body(function() return np.zeros { 2 } end), { P "i" }, P "i")(x),
+         over(body(function(v) return v * 0 end), { P "i" }, P "i")(x))
+end)
+
 check.test("checkpoint, and functions with rules of their own", function()
     local w = np.array(0.3)
     local function total(v, s) return np.psum(np.sin(v * s), "i"):sum() end
