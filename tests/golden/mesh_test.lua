@@ -56,7 +56,11 @@ local function examine(case, record, f, transform)
         or compare("second derivative", transform(second_of(f))(case.inputs), record, first + #case.inputs)
 end
 
-for _, record in ipairs(reader.records "mesh") do
+local every = (os.getenv "NEAP_TEST_BUILD" or "release") == "release" and 1 or 5 -- records that are looked at
+local records = reader.records "mesh"
+
+for k = 1, #records, every do
+    local record = records[k]
     local texts = { mesh = record[1], inputs = record[2], program = record[3], outputs = record[4] }
     local case = programs.parse(texts)
     local about = programs.show(texts)
