@@ -197,18 +197,17 @@ function programs.by_slices(case, check_rep)
                                                       out_specs = case.out_specs, check_rep = check_rep })
 end
 
---- np's mesh for a case: of as many devices as it needs.
-function programs.mesh(case)
-    local devices = {}
-    for k = 1, case.mesh.size do devices[k] = np.devices()[k] end
+--- np's mesh for a case: of the first of a list of devices, as many as it needs.
+function programs.mesh(case, devices)
+    devices = { unpack(devices or np.devices(), 1, case.mesh.size) }
     return np.mesh(case.mesh.sizes, case.mesh.names, { devices = devices })
 end
 
---- The function of a case by np.shard_map.
-function programs.by_mesh(case, check_rep)
+--- The function of a case by np.shard_map, on a mesh of np, by default programs.mesh(case).
+function programs.by_mesh(case, check_rep, mesh)
     local body = programs.body(case)
     return np.shard_map(function(...) return body(np, ...) end, {
-        mesh = programs.mesh(case), in_specs = reference.real_specs(case.in_specs),
+        mesh = mesh or programs.mesh(case), in_specs = reference.real_specs(case.in_specs),
         out_specs = reference.real_specs(case.out_specs), check_rep = check_rep,
     })
 end

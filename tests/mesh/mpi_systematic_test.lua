@@ -1,0 +1,111 @@
+--- mpi_systematic_test.lua: random programs under np.shard_map over the devices of several processes, compared bit for
+-- bit with the slicing reference (reference.lua), which each process computes for itself; and their gradients.
+--
+-- The file runs itself under mpirun, as 2 processes of 4 devices and as 4 of 2: `mpirun -n 2 neap --devices 4
+-- mpi_systematic_test.lua child FIRST COUNT`. Every process looks at the whole of every result, gathered on all.
+local np = require "neap"
+local check = require "tests.check"
+
+local release = (os.getenv "NEAP_TEST_BUILD" or "release") == "release"
+
+-- ---- One of the processes -------------------------------------------------------------------------------------------
+
+local kinds = {
+    { dtype = "f64", exact = true, derivatives = true },
+    { dtype = "f32" },
+    { dtype = "i32", exact = true },
+}
+
+--- All devices, the first of each process before the second ones: so every mesh has devices of as many processes as it
+-- can.
+local function dealt_devices()
+    local list = { unpack(np.devices()) }
+    table.sort(list, function(a, b)
+        if a.index ~= b.index then return a.index < b.index end
+        return a.process < b.process
+    end)
+    return list
+end
+
+--- The sum of all elements with weights from -5 to 5.
+local function weigh(results)
+    local sum = 0
+    for _, y in ipairs(results) do
+        local weights = ((np.arange(y.size) * 7) % 11 - 5):astype(y.dtype)
+        sum = sum + (y * weights:reshape(y.shape)):sum()
+    end
+    return sum
+end
+
+local function run_child(first, count)
+    local programs = require "tests.mesh.programs"
+    local devices, problems, compared = dealt_devices(), {}, 0
+
+    --- Notes what differs between arrays on a mesh and ordinary ones. All processes come here with the same arrays.
+    local function compare(about, mesh, got, want, tolerance)
+        for k = 1, #want do
+            local whole = np.device_put(got[k], mesh, np.P())
+            local same = tolerance and np.allclose(whole, want[k], { rtol = tolerance, atol = tolerance })
+                or np.array_equal(whole, want[k])
+            compared = compared + 1
+            if not same or whole.dtype ~= want[k].dtype then
+                problems[#problems + 1] = ("%s, array %d: %s, expected %s"):format(about, k, tostring(whole),
+                                                                                  tostring(want[k]))
+            end
+        end
+    end
+
+    for _, kind in ipairs(kinds) do
+        for seed = first, first + count - 1 do
+            local texts = programs.sample(seed, kind, {})
+            local case = programs.parse(texts)
+            if case.mesh.size >= np.process_count() then
+                local about = programs.show(texts)
+                local mesh = programs.mesh(case, devices)
+                local f, reference = programs.by_mesh(case, nil, mesh), programs.by_slices(case)
+                local want = { reference(unpack(case.inputs)) }
+                compare("eager: " .. about, mesh, { f(unpack(case.inputs)) }, want)
+                compare("jitted: " .. about, mesh, { np.jit(f)(unpack(case.inputs)) }, want)
+                if kind.derivatives then
+                    local function gradients(g)
+                        return np.grad(function(list) return weigh { g(unpack(list)) } end)
+                    end
+                    local expected = gradients(reference)(case.inputs)
+                    compare("gradient: " .. about, mesh, gradients(f)(case.inputs), expected, 1e-12)
+                    compare("jitted gradient: " .. about, mesh, np.jit(gradients(f))(case.inputs), expected, 1e-12)
+                end
+            end
+        end
+    end
+    for k = 1, math.min(#problems, 5) do
+        io.stderr:write(("process %d: %s\n"):format(np.process_index(), problems[k]))
+    end
+    print(("%d arrays compared"):format(compared))
+    if #problems > 0 then error(("process %d: %d arrays differ"):format(np.process_index(), #problems)) end
+end
+
+if (...) == "child" then
+    local _, first, count = ...
+    return run_child(tonumber(first), tonumber(count))
+end
+
+-- ---- The test -------------------------------------------------------------------------------------------------------
+
+local mpi = require "tests.mesh.mpirun"
+
+for _, processes in ipairs { 2, 4 } do
+    local name = ("random programs on %d processes"):format(processes)
+    if not mpi.found() then
+        check.skip(name, "there is no mpirun here")
+    else
+        check.test(name, function()
+            local count = tostring(tonumber((...)) or release and 24 or 3)
+            local status, out, err = mpi.run(processes, {
+                "--devices", tostring(8 / processes), "tests/mesh/mpi_systematic_test.lua", "child", "1", count,
+            })
+            check.equal(status, 0, err)
+            check.ok(tonumber(out:match("^(%d+) arrays compared\n$")) > 0, out)
+        end)
+    end
+end
+check.done()
