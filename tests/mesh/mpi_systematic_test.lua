@@ -99,7 +99,7 @@ for _, processes in ipairs { 2, 4 } do
         check.skip(name, "there is no mpirun here")
     else
         check.test(name, function()
-            local count = tostring(tonumber((...)) or release and 24 or 3)
+            local count = tostring(release and 24 or 3)
             local status, out, err = mpi.run(processes, {
                 "--devices", tostring(8 / processes), "tests/mesh/mpi_systematic_test.lua", "child", "1", count,
             })
