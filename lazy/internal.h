@@ -57,6 +57,7 @@ struct neap_ctx {
 
     lazy_nodes pending;
     int64_t npending, pending_bytes; /* bytes: of what a flush would write, without what is fused away */
+    int64_t nexchanges;              /* of the pending ones, those with other processes */
     int64_t limit_nodes, limit_bytes;
     int hold;           /* > 0: recording does not flush */
     int deferring;      /* > 0: deferred mode (deferred.c) */

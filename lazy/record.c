@@ -310,6 +310,7 @@ int lazy_enroll(neap_ctx *ctx, neap_node *node) {
     lazy_retain(node);
     node->state = LAZY_PENDING;
     ctx->npending++;
+    ctx->nexchanges += lazy_is_exchange(node);
     lazy_count_pending(ctx, node);
     return 0;
 }

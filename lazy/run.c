@@ -451,6 +451,7 @@ static int node_effect(void *arg, const lazy_launch *launch) {
 
 static void leave_pending(neap_ctx *ctx, neap_node *node, uint8_t state) {
     ctx->npending -= node->state == LAZY_PENDING;
+    ctx->nexchanges -= node->state == LAZY_PENDING && lazy_is_exchange(node);
     node->state = state;
     lazy_count_pending(ctx, node);
 }
@@ -511,6 +512,15 @@ static int want_blocks(neap_ctx *ctx, const lazy_shards *shards) {
     return status;
 }
 
+/* Exchanges run in the order in which they were recorded, in all processes: none before one that is pending yet. */
+static int want_exchanges(neap_ctx *ctx) {
+    int status = 0;
+    for (int64_t k = 0; k < ctx->pending.n && ctx->nexchanges > 0 && status == 0; k++)
+        if (ctx->pending.at[k]->state == LAZY_PENDING && lazy_is_exchange(ctx->pending.at[k]))
+            status = want(ctx, ctx->pending.at[k]);
+    return status;
+}
+
 /* Views among the roots that need no buffer of their own take that of their base. */
 static void take_bases(neap_ctx *ctx) {
     for (int64_t k = 0; k < ctx->views.n; k++) {
@@ -525,8 +535,8 @@ static void take_bases(neap_ctx *ctx) {
 }
 
 int lazy_flush_roots(neap_ctx *ctx, int nroots, neap_node *const *roots) {
-    int status = 0;
     ctx->wanted.n = ctx->views.n = 0;
+    int status = want_exchanges(ctx);
     for (int k = 0; k < nroots && status == 0; k++) {
         if (roots[k]->flags & LAZY_ABSTRACT)
             status = neap_error(NEAP_E_TRACE,
