@@ -17,13 +17,16 @@ local ELSEWHERE = {
     constant = "no inputs", placeholder = "no inputs", array = "no inputs", iota = "no inputs",
     debug_fail = "tests/mesh/auto_test.lua", debug_hold = "it waits for a script",
     debug_device = "its values are where it ran", device_put = "tests/mesh/auto_test.lua",
-    callback = "tests/mesh", callback_part = "tests/mesh", exchange = "tests/engine",
+    callback = "tests/mesh/callback_test.lua", callback_part = "tests/mesh/callback_test.lua",
+    exchange = "tests/mesh/mpi_auto_test.lua",
 }
 for _, name in ipairs { "psum", "pmax", "pmin", "all_gather", "psum_scatter", "all_to_all", "ppermute", "axis_index",
                         "enter", "leave", "pick", "pvary", "reshard" } do
     ELSEWHERE[name] = "tests/mesh/shard_map_test.lua"
 end
-for _, name in ipairs { "call", "cond", "while_loop", "scan", "part" } do ELSEWHERE[name] = "tests/mesh" end
+for _, name in ipairs { "call", "cond", "while_loop", "scan", "part" } do
+    ELSEWHERE[name] = "tests/mesh/control_test.lua"
+end
 
 local function record(row, attrs, ...)
     for k = 1, #attrs do core.attrs[k - 1] = attrs[k] end
