@@ -354,6 +354,29 @@ check.test("axes that are not manual stay automatic", function()
     same(g, np.grad(function(m) return (x:matmul(m):sum { axis = 0 } * numbers(4)):sum() end)(w))
 end)
 
+check.test("automatic code in such a body: closures, constraints, bodies inside, loops, batches, gradients", function()
+    local options = { mesh = mesh, in_specs = P "i", out_specs = P "i", axis_names = { "i" } }
+    local function over_i(body) return np.shard_map(body, options)(sx) end
+    same(over_i(function(b) return b:matmul(w) end), x:matmul(w))
+    same(over_i(function(b)
+        return np.with_sharding_constraint(b * 2, mesh, P(nil, "j")):sum { axis = 1, keepdims = true }
+    end), (x * 2):sum { axis = 1, keepdims = true })
+    same(over_i(function(b)
+        return np.shard_map(function(c) return np.psum(c:sum { axis = 1, keepdims = true }, "j") end,
+                            { mesh = mesh, in_specs = P(nil, "j"), out_specs = P(), axis_names = { "j" } })(b)
+    end), x:sum { axis = 1, keepdims = true })
+    same(over_i(function(b)
+        return (np.scan(function(c, row) return c + row, c end, np.zeros { 6 }, b)) + 0 * b
+    end):reshape(4, 2, 6):max { axis = 1 }, x:reshape(4, 2, 6):sum { axis = 1 })
+    same(over_i(function(b) return np.vmap(function(row) return row - row:max() end)(b) end),
+         x - x:max { axis = 1, keepdims = true })
+    for _, wrap in ipairs { function(f) return f end, np.jit } do
+        same(wrap(np.grad(function(m)
+            return (np.shard_map(function(b) return b:matmul(m) end, options)(sx) ^ 2):sum()
+        end))(w), np.grad(function(m) return (x:matmul(m) ^ 2):sum() end)(w))
+    end
+end)
+
 -- ---- Random programs ------------------------------------------------------------------------------------------------
 
 check.test("random programs and their gradients, eager and jitted, give what they give on whole arrays", function()
