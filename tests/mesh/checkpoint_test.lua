@@ -108,6 +108,38 @@ check.test("a save that fails leaves the old checkpoint", function()
     np.io.save_checkpoint(folder, t)
 end)
 
+--- A process that saves again and again is killed in the middle: there is a whole checkpoint, the last or the one before.
+check.test("a process that is killed while it saves", function()
+    local process = require "tests.interp.process"
+    local place = folder .. "-killed"
+    local script = process.file([[
+        local np = require "neap"
+        local mesh = np.mesh({ 8 }, { "k" })
+        for k = 1, math.huge do
+            local x = np.device_put(np.full({ 4096 }, k), mesh, np.P "k")
+            np.io.save_checkpoint(arg[1], { x = x, y = np.full({ 7 }, k), k = k })
+            if k == 1 then io.stderr:write "saved\n" end
+        end
+    ]])
+    for _ = 1, 4 do
+        local command = [[timeout -s KILL 20 sh -c '%s --devices 8 %s %s 2>&1 >/dev/null & echo $!; wait']]
+        local pipe = io.popen(command:format(process.neap, script, place))
+        local pid = pipe:read "*l"
+        check.equal(pipe:read "*l", "saved")
+        process.sleep(0.002 * math.random(1, 20))
+        os.execute("kill -9 " .. pid)
+        pipe:close()
+        local found = np.io.load_checkpoint(place)
+        local k = found.k
+        check.ok(k >= 1)
+        check.equal({ found.x:min():item(), found.x:max():item(), found.y:max():item() }, { k, k, k })
+    end
+    np.io.save_checkpoint(place, { k = 0 })
+    check.equal(np.io.load_checkpoint(place).k, 0)
+    os.execute("rm -rf " .. place)
+    process.cleanup()
+end)
+
 check.test("errors name argument and file", function()
     local function fails(options, pattern)
         check.raises(function() np.io.load_checkpoint(folder, options) end, pattern)
