@@ -68,10 +68,19 @@ local function total(x, list)
     return reduce("psum", x, list)
 end
 
+--- Nothing may follow the name of the axis.
+local function check_end(name, ...)
+    if select("#", ...) > 0 then
+        raise(name, "takes two arguments, an array and the name of an axis; groups of an axis (axis_index_groups) are "
+              .. "not there: give the mesh a further axis")
+    end
+end
+
 -- ---- Sums and extrema -----------------------------------------------------------------------------------------------
 
 --- np.psum(x, axis_name): the sum over the members of an axis. Of a number: the number times the axis's size.
-function np.psum(x, axis_name)
+function np.psum(x, axis_name, ...)
+    check_end("psum", ...)
     local list = along_any("psum", axis_name)
     return trees.rebuild("psum", x, function(leaf)
         if type(leaf) == "number" then return leaf * size_of(list) end
@@ -80,7 +89,8 @@ function np.psum(x, axis_name)
 end
 
 --- np.pmean(x, axis_name): the mean over the members of an axis.
-function np.pmean(x, axis_name)
+function np.pmean(x, axis_name, ...)
+    check_end("pmean", ...)
     local list = along_any("pmean", axis_name)
     return trees.rebuild("pmean", x, function(leaf)
         if type(leaf) == "number" then return leaf end
@@ -89,13 +99,15 @@ function np.pmean(x, axis_name)
 end
 
 --- np.pmax(x, axis_name): the greatest over the members of an axis. It has no gradient.
-function np.pmax(x, axis_name)
+function np.pmax(x, axis_name, ...)
+    check_end("pmax", ...)
     local list = along_any("pmax", axis_name)
     return each("pmax", x, function(leaf) return reduce("pmax", leaf, list) end)
 end
 
 --- np.pmin(x, axis_name): the smallest over the members of an axis. It has no gradient.
-function np.pmin(x, axis_name)
+function np.pmin(x, axis_name, ...)
+    check_end("pmin", ...)
     local list = along_any("pmin", axis_name)
     return each("pmin", x, function(leaf) return reduce("pmin", leaf, list) end)
 end
@@ -109,24 +121,33 @@ local function merge(x, at)
     return shape.reshape(x, dims)
 end
 
---- Replaces axis `at` of x by two, the first of size `size`.
-local function divide(name, x, at, size)
-    local dims = shape_of(x)
+--- Axes in a message: "axis 'i' (of size 4)". Several of a mesh have one name, "i,j".
+local function axes_text(list)
+    local parts = {}
+    for k, axis in ipairs(list) do
+        parts[k] = ("'%s' (of size %d)"):format((axis.name:gsub(",", "', '")), axis.size)
+    end
+    return (#list == 1 and not list[1].name:find "," and "axis " or "axes ") .. table.concat(parts, ", ")
+end
+
+--- Replaces axis `at` of x by two, the first of the size of an axis.
+local function divide(name, x, at, axis)
+    local dims, size = shape_of(x), axis.size
     if dims[at + 1] % size ~= 0 then
-        raise(name, "axis %d of an array of shape %s cannot be split into %d equal parts", at, core.shape_text(dims),
-              size)
+        raise(name, "axis %d (of size %d) of an array of shape %s cannot be split into equal parts over %s", at,
+              dims[at + 1], core.shape_text(dims), axes_text { axis })
     end
     table.insert(dims, at + 2, dims[at + 1] / size)
     dims[at + 1] = size
     return shape.reshape(x, dims)
 end
 
---- An axis of x of exactly this size.
-local function check_size(name, x, at, size)
+--- An axis of x of exactly the size of these.
+local function check_size(name, x, at, list)
     local dims = shape_of(x)
-    if dims[at + 1] ~= size then
-        raise(name, "axis %d of an array of shape %s must have the size of the named axis, %d (or give {tiled=true})",
-              at, core.shape_text(dims), size)
+    if dims[at + 1] ~= size_of(list) then
+        raise(name, "axis %d of an array of shape %s must have size %d, as it is dealt out over %s (or give "
+              .. "{tiled=true})", at, core.shape_text(dims), size_of(list), axes_text(list))
     end
 end
 
@@ -166,9 +187,9 @@ function np.psum_scatter(x, axis_name, given)
     local tiled = flag("psum_scatter", "tiled", o.tiled)
     return each("psum_scatter", x, function(leaf)
         local at = core.axis("psum_scatter", o.scatter_dimension or 0, core.ndim(leaf))
-        if not tiled then check_size("psum_scatter", leaf, at, size_of(list)) end
+        if not tiled then check_size("psum_scatter", leaf, at, list) end
         for k = 1, #list do
-            if tiled or k < #list then leaf = divide("psum_scatter", leaf, at, list[k].size) end
+            if tiled or k < #list then leaf = divide("psum_scatter", leaf, at, list[k]) end
             attrs[2] = at
             leaf = over("psum_scatter", leaf, list[k], 3)
         end
@@ -196,9 +217,9 @@ function np.all_to_all(x, axis_name, split_axis, concat_axis, given)
         local split = core.axis("all_to_all", split_axis, ndim)
         local concat = core.axis("all_to_all", concat_axis, ndim)
         if tiled then
-            leaf = divide("all_to_all", leaf, split, axis.size)
+            leaf = divide("all_to_all", leaf, split, axis)
         else
-            check_size("all_to_all", leaf, split, axis.size)
+            check_size("all_to_all", leaf, split, { axis })
         end
         attrs[2], attrs[3] = split, concat
         leaf = over("all_to_all", leaf, axis, 4)

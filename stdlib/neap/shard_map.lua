@@ -374,6 +374,9 @@ local options = { mesh = true, in_specs = true, out_specs = true, check_rep = tr
 -- stand in f. docs/mesh.md tells more.
 function np.shard_map(f, given)
     local user_function = staging.check_function(NAME, f)
+    if meshes.is_mesh(given) then
+        bad_argument(NAME, 2, "options", "a table {mesh=…, in_specs=…, out_specs=…}", given)
+    end
     local o = core.options(NAME, given, options)
     if not meshes.is_mesh(o.mesh) then bad_argument(NAME, nil, "mesh", "a mesh of np.mesh", o.mesh) end
     if o.check_rep ~= nil and type(o.check_rep) ~= "boolean" then

@@ -59,9 +59,12 @@ end
 --- The names of an entry.
 local function entry_names(position, entry)
     if entry == nil or entry == false then return {} end
-    if type(entry) == "string" then return { entry } end
-    local good = trees.is_node(entry)
-    for _, name in ipairs(good and entry or {}) do good = good and type(name) == "string" end
+    if type(entry) == "string" and entry ~= "" then return { entry } end
+    local good, n = trees.is_node(entry), 0
+    for _, name in pairs(good and entry or {}) do
+        good, n = good and type(name) == "string" and name ~= "", n + 1
+    end
+    good = good and n == #entry
     if not good then
         raise("P", "entry %d must be the name of a mesh axis, a table of names, or nil, got %s", position,
               describe(entry))

@@ -63,6 +63,8 @@ check.test("np.P", function()
         { "np.P: mesh axis 'i' stands twice, for array axes 0 and 0", P, { "i", "i" } },
         { "np.P: entry 2 must be the name of a mesh axis, a table of names, or nil, got the number 3", P, "i", 3 },
         { "np.P: entry 1 must be", P, { "i", 3 } },
+        { "np.P: entry 1 must be", P, { a = "i" } },
+        { "np.P: entry 1 must be", P, "" },
         { "np.P: entry 1 must be", P, true },
     }
 end)
@@ -194,8 +196,12 @@ check.test("collectives", function()
           map(function() return np.axis_size "j" end, {}, P(), { axis_names = { "i" } }) },
         { "ppermute: expected members in 0%.%.7",
           map(function(a) return np.ppermute(a, { "i", "j" }, { { 8, 0 } }) end, P(), P()), x },
-        { "psum_scatter: axis 0 of an array of shape %(12, 12%) must have the size of the named axis, 8",
+        { "psum_scatter: axis 0 of an array of shape %(12, 12%) must have size 8, as it is dealt out over axes 'i', 'j'",
           map(function(a) return np.psum_scatter(a, { "i", "j" }) end, P(), P()), x },
+        { "psum_scatter: axis 0 %(of size 6%) of an array .* cannot be split into equal parts over axis 'i' %(of size 4%)",
+          map(function(a) return np.psum_scatter(a[{ { 0, 6 }, { 0, 2 } }], "i", { tiled = true }) end, P(), P()), x },
+        { "psum: takes two arguments",
+          map(function(a) return np.psum(a, "i", { axis_index_groups = {} }) end, P(), P()), x },
         { "all_gather: axis 3 is out of range",
           map(function(a) return np.all_gather(a, "i", { axis = 3 }) end, P(), P()), x },
     }
