@@ -3,8 +3,8 @@
  *      OPENING ──all have said hello──▶ OPEN ──end, and all others have ended──▶ CLOSED
  *         └──────────────┴── broken: every collective fails with the reason; notes are still read ──▶ end ──▶ CLOSED
  *
- * The thread takes jobs one after the other. Without one it lets the transport work twenty times a second, for the notes
- * of those who wait, and sleeps meanwhile.
+ * The thread takes jobs one after the other. Without one it lets the transport work twenty times a second, for the
+ * notes of those who wait, and sleeps meanwhile.
  */
 #include "engine/comm_internal.h"
 
@@ -20,7 +20,7 @@
 static const int64_t SECOND = 1000000000;
 enum { LINGER = 50, IDLE_NS = 50000000, MEET_NS = 1000000, LEAVE_NS = 500000000 };
 
-/* ---- Transports --------------------------------------------------------------------------------------------------- */
+/* ---- Transports -------------------------------------------------------------------------------------------------- */
 static const neap_transport *_Atomic registered;
 
 int neap_transport_register(const neap_transport *transport) {
@@ -34,7 +34,7 @@ int neap_transport_register(const neap_transport *transport) {
     return NEAP_OK;
 }
 
-/* ---- State -------------------------------------------------------------------------------------------------------- */
+/* ---- State ------------------------------------------------------------------------------------------------------- */
 void comm_signal(engine_comm *comm) {
     atomic_fetch_add(&comm->signal, 1);
     engine_futex_wake(&comm->signal, 1);
@@ -148,7 +148,7 @@ const char *engine_comm_report(engine_comm *comm, char *text, size_t capacity) {
     return text;
 }
 
-/* ---- The thread: jobs --------------------------------------------------------------------------------------------- */
+/* ---- The thread: jobs -------------------------------------------------------------------------------------------- */
 static void do_job(engine_comm *comm, comm_job *job) {
     neap_completion *done = job->done;
     int status = job->run(comm, job);
@@ -208,7 +208,7 @@ static void do_jobs(engine_comm *comm) {
     }
 }
 
-/* ---- The thread: meeting ------------------------------------------------------------------------------------------ */
+/* ---- The thread: meeting ----------------------------------------------------------------------------------------- */
 static void pause_for(engine_comm *comm, int64_t ns) {
     uint32_t seen = atomic_load(&comm->signal);
     engine_futex_wait(&comm->signal, seen, ns);
@@ -254,7 +254,7 @@ static int meet_all(engine_comm *comm) {
     return status;
 }
 
-/* ---- The thread: the end ------------------------------------------------------------------------------------------ */
+/* ---- The thread: the end ----------------------------------------------------------------------------------------- */
 static bool notes_under_way(const engine_comm *comm) {
     for (int k = 0; k < comm->flight.n; k++)
         if (comm->flight.at[k]->own)
@@ -355,7 +355,7 @@ int engine_comm_end(engine_comm *comm, int code, const char *why, neap_waker *wa
     return closed ? NEAP_OK : NEAP_PENDING;
 }
 
-/* ---- Making one --------------------------------------------------------------------------------------------------- */
+/* ---- Making one -------------------------------------------------------------------------------------------------- */
 void engine_comm_free(engine_comm *comm) {
     if (!comm)
         return;
@@ -401,7 +401,7 @@ int engine_comm_new(const engine_comm_config *config, engine_comm **out) {
     return neap_error(NEAP_E_MEMORY, "no memory for a communicator, or no thread");
 }
 
-/* ---- That of this process ----------------------------------------------------------------------------------------- */
+/* ---- That of this process ---------------------------------------------------------------------------------------- */
 static engine_comm *here;
 
 static int number_of(const char *name, int *out) {

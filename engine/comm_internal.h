@@ -21,7 +21,7 @@ enum { COMM_TEXT = 1000 };
 /* Bytes of a first message: OpenMPI sends as many between processes of one machine without asking the receiver. */
 enum { COMM_FIRST = 4000 };
 
-/* ---- Transfers (comm_link.c) -------------------------------------------------------------------------------------- */
+/* ---- Transfers (comm_link.c) ------------------------------------------------------------------------------------- */
 typedef struct comm_transfer {
     neap_transfer t; /* the first member */
     int *left;       /* how many of its kind are not over; NULL: a note, for which nobody waits */
@@ -29,7 +29,7 @@ typedef struct comm_transfer {
     struct comm_transfer *next;
 } comm_transfer;
 
-/* ---- Notes (comm_notes.c) ----------------------------------------------------------------------------------------- */
+/* ---- Notes (comm_notes.c) ---------------------------------------------------------------------------------------- */
 typedef enum comm_note_kind {
     COMM_HELLO, /* the first: who I am */
     COMM_ASK,   /* I wait for you: how far are you? */
@@ -60,7 +60,7 @@ typedef struct comm_peer { /* what is known of a rank */
     char host[64];
 } comm_peer;
 
-/* ---- The communicator --------------------------------------------------------------------------------------------- */
+/* ---- The communicator -------------------------------------------------------------------------------------------- */
 typedef struct comm_job comm_job;
 struct comm_job {
     comm_job *next;
@@ -107,7 +107,7 @@ struct engine_comm {
     bool stuck; /* memory of the last collective is still used by transfers that cannot be given up */
 };
 
-/* ---- comm.c ------------------------------------------------------------------------------------------------------- */
+/* ---- comm.c ------------------------------------------------------------------------------------------------------ */
 /* The communicator is broken from now on, unless it was before. Sets the error and returns its code. */
 int comm_break(engine_comm *comm, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* The status of a collective that is about to begin: the reason if the communicator is broken. */
@@ -119,32 +119,32 @@ void comm_signal(engine_comm *comm);
 /* Appends a job. */
 void comm_enqueue(engine_comm *comm, comm_job *job);
 
-/* ---- comm_link.c -------------------------------------------------------------------------------------------------- */
+/* ---- comm_link.c ------------------------------------------------------------------------------------------------- */
 /* Begin a transfer; *left is raised now, and lowered when it is over. Nothing is done for 0 bytes. */
 int comm_send(engine_comm *comm, int rank, int tag, const void *data, size_t bytes, int *left);
 /* The same, of memory that it TAKES, and for which nobody waits. */
 int comm_send_own(engine_comm *comm, int rank, int tag, void *data, size_t bytes);
 int comm_receive(engine_comm *comm, int rank, int tag, void *data, size_t bytes, int *left);
-/* Lets the transport work once. Returns how many transfers were over, not counting notes, or a negative status, after which the communicator is
- * broken. */
+/* Lets the transport work once. Returns how many transfers were over, not counting notes, or a negative status, after
+ * which the communicator is broken. */
 int comm_progress(engine_comm *comm);
 /* Until *left is 0. Negative: the communicator broke. */
 int comm_wait(engine_comm *comm, const int *left);
-/* Gives up what is under way, of notes only if told to. False: some of it cannot be given up, so its memory must stay as it is
- * for ever. */
+/* Gives up what is under way, of notes only if told to. False: some of it cannot be given up, so its memory must stay
+ * as it is for ever. */
 bool comm_abandon(engine_comm *comm, bool notes);
 
-/* ---- comm_notes.c ------------------------------------------------------------------------------------------------- */
+/* ---- comm_notes.c ------------------------------------------------------------------------------------------------ */
 int comm_notes_begin(engine_comm *comm); /* says hello */
 /* To all other ranks (rank -1) or to one. */
 int comm_note_send(engine_comm *comm, int rank, comm_note_kind kind, const char *text);
 /* note_in has arrived from `rank`. */
 int comm_note_take(engine_comm *comm, int rank);
-/* A wait has lasted for so many ns without progress: asks those who are missing, tells of them, and breaks the communicator
- * if it is hopeless: NEAP_OK or the failure. */
+/* A wait has lasted for so many ns without progress: asks those who are missing, tells of them, and breaks the
+ * communicator if it is hopeless: NEAP_OK or the failure. */
 int comm_patience(engine_comm *comm, int64_t waited);
 
-/* ---- comm_tree.c -------------------------------------------------------------------------------------------------- */
+/* ---- comm_tree.c ------------------------------------------------------------------------------------------------- */
 typedef struct comm_term { /* a subtree of members: first, first + 1, … all of one rank */
     int32_t first, count;
     int32_t rank;
@@ -157,13 +157,14 @@ typedef struct comm_tree {
     int16_t *steps;   /* postfix: a term, or -1: combine the last two */
 } comm_tree;
 
-/* The tree over members first … first + count - 1. By rank: its leaves are the largest subtrees of one owner, else members. */
+/* The tree over members first … first + count - 1. By rank: its leaves are the largest subtrees of one owner, else
+ * members. */
 int comm_tree_new(const engine_comm_group *group, int32_t first, int32_t count, bool by_rank, comm_tree *out);
 void comm_tree_free(comm_tree *tree);
 /* out[0 … n): the first n elements of the terms, combined. `out` overlaps none of them. */
 void comm_tree_combine(const comm_tree *tree, const engine_collective *what, int64_t n, void *out);
 
-/* ---- comm_first.c ------------------------------------------------------------------------------------------------- */
+/* ---- comm_first.c ------------------------------------------------------------------------------------------------ */
 typedef struct comm_header { /* begins a first message; `payload` bytes follow */
     uint32_t kind, failed;   /* failed: the payload is a reason */
     uint64_t number, item, group, payload;
@@ -171,7 +172,6 @@ typedef struct comm_header { /* begins a first message; `payload` bytes follow *
     char what[48], site[120];
 } comm_header;
 
-enum { COMM_KIND_TEXT = 100 }; /* of texts to rank 0, beside engine_comm_kind */
 enum { COMM_PAYLOAD = COMM_FIRST - sizeof(comm_header) };
 
 /* "collective 12 (psum of f32, 8 elements, at train.lua:7)" */
@@ -188,12 +188,10 @@ static inline comm_header *comm_outbox(const engine_comm *comm, int rank) {
 /* Does rank `rank`, whose first message is here, the same collective? Else the communicator breaks. */
 int comm_match(engine_comm *comm, const comm_header *mine, int rank);
 
-/* ---- comm_run.c --------------------------------------------------------------------------------------------------- */
+/* ---- comm_run.c -------------------------------------------------------------------------------------------------- */
 /* Does a collective. failed != NULL: this rank has no input, for that reason, and says so. */
 int comm_collective(engine_comm *comm, const engine_collective *what, const void *const *in, void *out,
                     const char *failed);
-/* Texts to rank 0. The other ranks do not wait for it. */
-int comm_texts(engine_comm *comm, const char *text, size_t bytes, engine_comm_deliver deliver, void *arg);
 
 typedef struct comm_work { /* a collective that this rank does */
     engine_comm *comm;
@@ -206,8 +204,8 @@ typedef struct comm_work { /* a collective that this rank does */
 } comm_work;
 
 /* ---- comm_reduce.c: REDUCE and SCATTER. comm_move.c: GATHER, SWAP, PERMUTE ------------------------------------------
- * begin puts into first messages what they have room for, and raises their payload. end does what remains, once all first
- * messages are here. */
+ * begin puts into first messages what they have room for, and raises their payload. end does what remains, once all
+ * first messages are here. */
 typedef struct comm_reduction {
     comm_tree tree;
     bool small; /* everything is in the first messages */

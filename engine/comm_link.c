@@ -1,7 +1,8 @@
 /* comm_link.c: transfers under way, and how the communication thread waits for them.
  *
- * All transfers stand on one list, comm->flight, which the transport looks at as a whole. A wait polls, then yields, then
- * sleeps for longer and longer, up to a millisecond: there may be more ranks than cores, and the cores have other work.
+ * All transfers stand on one list, comm->flight, which the transport looks at as a whole. A wait polls, then yields,
+ * then sleeps for longer and longer, up to a millisecond: there may be more ranks than cores, and the cores have other
+ * work.
  */
 #include "engine/comm_internal.h"
 

@@ -1,8 +1,8 @@
 /* comm_move.c: collectives that only move blocks and pieces of blocks: GATHER, SWAP, PERMUTE.
  *
- * Each is a list of *moves*, from a place in a block of one rank to a place in the result of another, which all ranks would
- * write down in the same order. Those between two ranks go in this order: together in the first message if they fit there,
- * else each by itself, without a copy in between.
+ * Each is a list of *moves*, from a place in a block of one rank to a place in the result of another, which all ranks
+ * would write down in the same order. Those between two ranks go in this order: together in the first message if they
+ * fit there, else each by itself, without a copy in between.
  */
 #include "engine/comm_internal.h"
 
@@ -70,7 +70,7 @@ static void each_move(mover *mover) {
     }
 }
 
-/* ---- What is done with moves ---------------------------------------------------------------------------------------- */
+/* ---- What is done with moves ------------------------------------------------------------------------------------- */
 static void count_sends(mover *mover, const move *m) {
     mover->bytes += m->from == mover->work->me ? m->bytes : 0;
 }
@@ -120,7 +120,7 @@ static void stay(mover *mover, const move *m) {
         memset(m->dst, 0, m->bytes);
 }
 
-/* ---- The collective -------------------------------------------------------------------------------------------------- */
+/* ---- The collective ---------------------------------------------------------------------------------------------- */
 void comm_move_begin(comm_work *work) {
     for (int peer = 0; peer < work->group->nranks; peer++) {
         if (peer == work->me || !fit(work, peer, count_sends))

@@ -1,8 +1,8 @@
 /* comm_notes.c: what communicators tell each other besides collectives: who they are, how far they are, that they end.
  *
- * A communicator always has one receive under way for a note, from anybody. Nobody sends notes without a reason: who waits
- * in a collective asks those whom it misses, once a second. A rank whose thread answers is alive, wherever its script may
- * be; one that says nothing for long has died or was stopped.
+ * A communicator always has one receive under way for a note, from anybody. Nobody sends notes without a reason: who
+ * waits in a collective asks those whom it misses, once a second. A rank whose thread answers is alive, wherever its
+ * script may be; one that says nothing for long has died or was stopped.
  */
 #include "engine/comm_internal.h"
 
@@ -13,7 +13,7 @@
 
 enum { QUIET_NS = 1000000000, GRACE_NS = 300000000 };
 
-/* ---- Sending ------------------------------------------------------------------------------------------------------ */
+/* ---- Sending ----------------------------------------------------------------------------------------------------- */
 static int send_to(engine_comm *comm, int rank, const comm_note *note) {
     comm_note *own = engine_alloc(sizeof *own);
     if (!own)
@@ -36,7 +36,7 @@ int comm_note_send(engine_comm *comm, int rank, comm_note_kind kind, const char 
     return status;
 }
 
-/* ---- Receiving ---------------------------------------------------------------------------------------------------- */
+/* ---- Receiving --------------------------------------------------------------------------------------------------- */
 static int listen(engine_comm *comm) {
     return comm_receive(comm, NEAP_RANK_ANY, COMM_TAG_NOTE, &comm->note_in, sizeof comm->note_in, NULL);
 }
@@ -102,7 +102,7 @@ int comm_notes_begin(engine_comm *comm) {
     return status;
 }
 
-/* ---- Patience ----------------------------------------------------------------------------------------------------- */
+/* ---- Patience ---------------------------------------------------------------------------------------------------- */
 typedef struct missing_text {
     char *at;
     size_t left;
@@ -135,8 +135,8 @@ static void tell_peer(const engine_comm *comm, int rank, missing_text *text) {
     add(text, part);
 }
 
-/* Those with a transfer under way, and those that have failed, since nothing will come of the whole any more; with a text for
- * people. */
+/* Those with a transfer under way, and those that have failed, since nothing will come of the whole any more; with a
+ * text for people. */
 static void find_missing(const engine_comm *comm, bool *is, char *out, size_t bytes) {
     missing_text text = {.at = out, .left = bytes};
     *out = 0;

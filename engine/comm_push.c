@@ -1,8 +1,8 @@
-/* comm_push.c: collectives as ops of the engine. Each writes the communicator's variable, so they run in push order; when
- * its turn has come, the op only enters a queue, whose thread completes it.
+/* comm_push.c: collectives as ops of the engine. Each writes the communicator's variable, so they run in push order;
+ * when its turn has come, the op only enters a queue, whose thread completes it.
  *
- * A collective runs even if an input has failed: the other processes, which cannot know, are told in its place. Its failure
- * is that of its result and not of the communicator's variable: the next one begins anew.
+ * A collective runs even if an input has failed: the other processes, which cannot know, are told in its place. Its
+ * failure is that of its result and not of the communicator's variable: the next one begins anew.
  */
 #include "engine/comm_internal.h"
 
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- Collectives ---------------------------------------------------------------------------------------------------- */
+/* ---- Collectives ------------------------------------------------------------------------------------------------- */
 typedef struct collective_job {
     comm_job job; /* the first member */
     engine_comm *comm;
@@ -127,56 +127,7 @@ int engine_comm_push(engine_comm *comm, const engine_collective *what, const eng
     return status;
 }
 
-/* ---- Texts ---------------------------------------------------------------------------------------------------------- */
-typedef struct text_job {
-    comm_job job;
-    engine_comm *comm;
-    engine_comm_deliver deliver;
-    void *arg;
-    size_t bytes;
-    char text[];
-} text_job;
-
-static int run_text(engine_comm *comm, comm_job *job) {
-    text_job *j = (text_job *)job;
-    return comm_texts(comm, j->text, j->bytes, j->deliver, j->arg);
-}
-
-static void release_text(void *arg) {
-    text_job *j = arg;
-    if (!j->comm->stuck)
-        free(j);
-}
-
-static void start_text(void *arg, const neap_run *run, neap_completion *done) {
-    text_job *j = arg;
-    (void)run;
-    j->job.done = done;
-    comm_enqueue(j->comm, &j->job);
-}
-
-int engine_comm_push_text(engine_comm *comm, const char *text, size_t bytes, engine_comm_deliver deliver, void *arg,
-                          neap_var *token, const neap_push *push) {
-    text_job *j = malloc(sizeof *j + bytes);
-    if (!j)
-        return neap_error(NEAP_E_MEMORY, "no memory for a text");
-    *j = (text_job){.job.run = run_text, .comm = comm, .deliver = deliver, .arg = arg, .bytes = bytes};
-    memcpy(j->text, text, bytes);
-    neap_var *writes[] = {comm->var, token};
-    neap_push own = {.name = push && push->name ? push->name : "print",
-                     .site = push ? push->site : NULL,
-                     .release = release_text,
-                     .flags = NEAP_PUSH_SMALL | NEAP_PUSH_ALWAYS,
-                     .nwrites = token ? 2 : 1,
-                     .nfresh = 1,
-                     .writes = writes};
-    int status = neap_push_async(start_text, j, &own);
-    if (status < 0)
-        free(j);
-    return status;
-}
-
-/* ---- Work on the communication thread -------------------------------------------------------------------------------- */
+/* ---- Work on the communication thread ---------------------------------------------------------------------------- */
 typedef struct work_job {
     comm_job job;
     engine_comm *comm;
@@ -235,7 +186,7 @@ int engine_comm_push_work(engine_comm *comm, neap_sync_fn fn, void *arg, const n
     return status;
 }
 
-/* ---- Calls ----------------------------------------------------------------------------------------------------------- */
+/* ---- Calls ------------------------------------------------------------------------------------------------------- */
 typedef struct call_job {
     comm_job job;
     void (*fn)(void *arg);

@@ -1,8 +1,9 @@
-/* comm_reduce.c: collectives that combine: REDUCE, SCATTER. Direct exchange: what becomes one piece of a result is sent by
- * everybody straight to the rank that combines it; a REDUCE's pieces, one for each rank, then go to all others.
+/* comm_reduce.c: collectives that combine: REDUCE, SCATTER. Direct exchange: what becomes one piece of a result is sent
+ * by everybody straight to the rank that combines it; a REDUCE's pieces, one for each rank, then go to all others.
  *
- * What a rank sends are *terms*: its members, or what the order of sums lets it combine before (comm_tree.c). Pieces are cut
- * into segments, and the segments of all pieces with one number are a *round*. Rounds follow each other through two slots:
+ * What a rank sends are *terms*: its members, or what the order of sums lets it combine before (comm_tree.c). Pieces
+ * are cut into segments, and the segments of all pieces with one number are a *round*. Rounds follow each other through
+ * two slots:
  *
  *      round 0   terms sent and received │ combined, results sent │
  *      round 1                           │ terms …                │ combined …
@@ -35,7 +36,7 @@ typedef struct rounds {
     int spread; /* results that are not here yet */
 } rounds;
 
-/* ---- Pieces --------------------------------------------------------------------------------------------------------- */
+/* ---- Pieces ------------------------------------------------------------------------------------------------------ */
 /* Piece k of the rank with index d; false: it has fewer. A small REDUCE is combined by everybody. */
 static bool piece_of(const comm_work *work, bool small, int d, int k, piece *out) {
     const engine_comm_group *group = work->group;
@@ -68,8 +69,9 @@ static bool cut(const rounds *r, int64_t round, piece *p) {
     return n > 0;
 }
 
-/* ---- Terms ---------------------------------------------------------------------------------------------------------- */
-/* Elements from … from + n of a term of this rank: in its block, or combined into *room, which moves on. NULL: memory. */
+/* ---- Terms ------------------------------------------------------------------------------------------------------- */
+/* Elements from … from + n of a term of this rank: in its block, or combined into *room, which moves on. NULL:
+ * memory. */
 static const char *own_term(const comm_work *work, const comm_term *term, int64_t from, int64_t n, char **room) {
     size_t item = work->what->item, offset = (size_t)from * item;
     if (term->count == 1)
@@ -110,7 +112,7 @@ void *comm_scratch(engine_comm *comm, size_t bytes) {
     return comm->scratch;
 }
 
-/* ---- Small ones: all terms are in the first messages -------------------------------------------------------------------- */
+/* ---- Small ones: all terms are in the first messages ------------------------------------------------------------- */
 static int64_t wanted_elements(const comm_work *work, int d) {
     piece p;
     int64_t n = 0;
@@ -176,7 +178,7 @@ static int combine_small(comm_work *work, comm_tree *tree) {
     return status;
 }
 
-/* ---- Large ones: rounds --------------------------------------------------------------------------------------------- */
+/* ---- Large ones: rounds ------------------------------------------------------------------------------------------ */
 static int64_t rounds_needed(rounds *r) {
     int64_t most = 0;
     piece p;
@@ -186,7 +188,8 @@ static int64_t rounds_needed(rounds *r) {
     return (most + r->segment - 1) / r->segment;
 }
 
-/* Memory of both slots: for each piece of any rank this rank's combined terms, for each own piece the terms of others. */
+/* Memory of both slots: for each piece of any rank this rank's combined terms, for each own piece the terms of
+ * others. */
 static int make_room(rounds *r) {
     const comm_work *work = r->work;
     const comm_tree *tree = r->tree;
@@ -304,7 +307,7 @@ static int combine_large(comm_work *work, const comm_tree *tree) {
     return status == NEAP_OK ? comm_wait(work->comm, &r.spread) : status;
 }
 
-/* ---- The collective -------------------------------------------------------------------------------------------------- */
+/* ---- The collective ---------------------------------------------------------------------------------------------- */
 int comm_reduce_begin(comm_work *work, comm_reduction *reduction) {
     const engine_comm_group *group = work->group;
     int status = comm_tree_new(group, 0, group->nmembers, true, &reduction->tree);

@@ -2,8 +2,8 @@
  *
  *      first messages to and from all others of the group ──▶ do they agree? has anybody failed? ──▶ the data
  *
- * What is small travels in the first messages, so such a collective takes one message each way. What is large starts when
- * the headers have agreed: so a rank never writes into another one's memory by mistake.
+ * What is small travels in the first messages, so such a collective takes one message each way. What is large starts
+ * when the headers have agreed: so a rank never writes into another one's memory by mistake.
  */
 #include "engine/comm_internal.h"
 
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- What a collective is ------------------------------------------------------------------------------------------ */
+/* ---- What a collective is ---------------------------------------------------------------------------------------- */
 static int index_of(const engine_comm_group *group, int rank) {
     for (int k = 0; k < group->nranks; k++)
         if (group->ranks[k] == rank)
@@ -21,7 +21,7 @@ static int index_of(const engine_comm_group *group, int rank) {
 
 int engine_comm_nin(const engine_collective *what, int rank) {
     int n = 0;
-    for (int32_t m = 0; m < what->group->nmembers && what->kind != ENGINE_COMM_BARRIER; m++)
+    for (int32_t m = 0; m < what->group->nmembers; m++)
         n += what->group->owner[m] == rank;
     return n;
 }
@@ -42,8 +42,6 @@ int64_t engine_comm_nout(const engine_collective *what, int rank) {
     case ENGINE_COMM_SWAP:
     case ENGINE_COMM_PERMUTE:
         return wanted * what->elements;
-    case ENGINE_COMM_BARRIER:
-        break;
     }
     return 0;
 }
@@ -64,7 +62,7 @@ static uint64_t group_hash(const engine_collective *what) {
     return what->source ? mix(hash, what->source, members * sizeof *what->source) : hash;
 }
 
-/* ---- First messages ------------------------------------------------------------------------------------------------ */
+/* ---- First messages ---------------------------------------------------------------------------------------------- */
 static int receive_first(comm_work *work, int *left) {
     int status = NEAP_OK;
     for (int k = 0; k < work->group->nranks && status == NEAP_OK; k++) {
@@ -114,10 +112,10 @@ static int compare_first(comm_work *work, const comm_header *mine, const char *f
     return status;
 }
 
-/* ---- Collectives --------------------------------------------------------------------------------------------------- */
+/* ---- Collectives ------------------------------------------------------------------------------------------------- */
 static int exchange(comm_work *work, comm_header *mine, const char *failed) {
     const engine_comm_kind kind = work->what->kind;
-    bool sums = kind == ENGINE_COMM_REDUCE || kind == ENGINE_COMM_SCATTER, moves = !sums && kind != ENGINE_COMM_BARRIER;
+    bool sums = kind == ENGINE_COMM_REDUCE || kind == ENGINE_COMM_SCATTER, moves = !sums;
     comm_reduction reduction = {0};
     int left = 0, status = receive_first(work, &left);
     write_headers(work, mine, failed);
@@ -169,7 +167,7 @@ int comm_collective(engine_comm *comm, const engine_collective *what, const void
     if (status < 0)
         return status;
     comm_collective_begin(comm, &mine);
-    status = work_begin(&work, failed || what->kind == ENGINE_COMM_BARRIER ? NULL : in);
+    status = work_begin(&work, failed ? NULL : in);
     if (status < 0)
         comm_break(comm, "%s cannot begin: %s", comm->doing, neap_error_text());
     else
@@ -181,73 +179,4 @@ int comm_collective(engine_comm *comm, const engine_collective *what, const void
 
 int engine_comm_run(engine_comm *comm, const engine_collective *what, const void *const *in, void *out) {
     return comm_collective(comm, what, in, out, NULL);
-}
-
-/* ---- Texts --------------------------------------------------------------------------------------------------------- */
-static size_t inline_bytes(size_t bytes) {
-    return bytes < COMM_PAYLOAD ? bytes : COMM_PAYLOAD;
-}
-
-static int send_text(engine_comm *comm, const comm_header *mine, const char *text, size_t bytes) {
-    comm_header *message = comm_outbox(comm, 0);
-    size_t some = inline_bytes(bytes);
-    int left = 0;
-    *message = *mine;
-    message->elements = (int64_t)bytes;
-    message->payload = some;
-    memcpy(message + 1, text, some);
-    int status = comm_send(comm, 0, COMM_TAG_FIRST, message, sizeof *message + some, &left);
-    if (status == NEAP_OK)
-        status = comm_send(comm, 0, COMM_TAG_DATA, text + some, bytes - some, &left);
-    return status == NEAP_OK ? comm_wait(comm, &left) : status;
-}
-
-/* Rank 0: the rest of each text, once its beginning is here. */
-static int receive_rests(engine_comm *comm, const comm_header *mine, char **texts) {
-    int left = 0, status = NEAP_OK;
-    for (int rank = 1; rank < comm->size && status == NEAP_OK; rank++) {
-        comm_header *theirs = comm_inbox(comm, rank), like = *mine;
-        like.elements = theirs->elements;
-        if ((status = comm_match(comm, &like, rank)) < 0)
-            break;
-        size_t bytes = (size_t)theirs->elements, some = inline_bytes(bytes);
-        texts[rank] = engine_alloc(bytes + 1);
-        if (!texts[rank])
-            return comm_break(comm, "no memory for a text of process %d", rank);
-        memcpy(texts[rank], theirs + 1, some);
-        status = comm_receive(comm, rank, COMM_TAG_DATA, texts[rank] + some, bytes - some, &left);
-    }
-    return status == NEAP_OK ? comm_wait(comm, &left) : status;
-}
-
-static int receive_texts(engine_comm *comm, const comm_header *mine, char **texts) {
-    int left = 0, status = NEAP_OK;
-    for (int rank = 1; rank < comm->size && status == NEAP_OK; rank++)
-        status = comm_receive(comm, rank, COMM_TAG_FIRST, comm_inbox(comm, rank), COMM_FIRST, &left);
-    if (status == NEAP_OK)
-        status = comm_wait(comm, &left);
-    return status == NEAP_OK ? receive_rests(comm, mine, texts) : status;
-}
-
-int comm_texts(engine_comm *comm, const char *text, size_t bytes, engine_comm_deliver deliver, void *arg) {
-    comm_header mine = {.kind = COMM_KIND_TEXT, .what = "print"};
-    int status = comm_check(comm);
-    if (status < 0)
-        return status;
-    comm_collective_begin(comm, &mine);
-    if (comm->rank != 0) {
-        status = send_text(comm, &mine, text, bytes);
-        comm_collective_end(comm);
-        return status;
-    }
-    char **texts = calloc((size_t)comm->size, sizeof *texts);
-    status = texts ? receive_texts(comm, &mine, texts) : comm_break(comm, "no memory for texts");
-    for (int rank = 0; rank < comm->size && status == NEAP_OK; rank++)
-        deliver(arg, rank, rank == 0 ? text : texts[rank],
-                rank == 0 ? bytes : (size_t)comm_inbox(comm, rank)->elements);
-    for (int rank = 1; rank < comm->size && texts && !comm->stuck; rank++)
-        free(texts[rank]);
-    free(texts);
-    comm_collective_end(comm);
-    return status;
 }

@@ -4,8 +4,8 @@
  * 1. One thread makes every call, the communication thread, from open to close; so a transport needs no locks.
  * 2. None waits, but for open and close, which all processes call.
  * 3. They return 0, or a negative NEAP_E_… after neap_error(). Nothing aborts, exits or prints.
- * 4. What is sent from one rank to another with one tag arrives in order, and receives take it in the order in which they
- *    were begun. A send may complete before it is received.
+ * 4. What is sent from one rank to another with one tag arrives in order, and receives take it in the order in which
+ *    they were begun. A send may complete before it is received.
  */
 #ifndef NEAP_ENGINE_TRANSPORT_H
 #define NEAP_ENGINE_TRANSPORT_H
@@ -35,7 +35,8 @@ typedef struct neap_transport {
     int (*cancel)(void *link, neap_transfer *transfer); /* it is not wanted any more: sets its state if that is so */
 } neap_transport;
 
-/* Makes a transport known, for ever: BORROWED. The last one counts. NEAP_E_ARGUMENT: wrong abi, or a slot is missing. */
+/* Makes a transport known, for ever: BORROWED. The last one counts. NEAP_E_ARGUMENT: wrong abi, or a slot is
+ * missing. */
 NEAP_API int neap_transport_register(const neap_transport *transport);
 
 #endif

@@ -1,8 +1,8 @@
 /* mpi.c: the transport over MPI: the plugin neap_mpi.so, which the engine loads in a process that mpirun has started.
  *
  * All calls come from one thread, which is not the one that began the program. MPI is told so (MPI_THREAD_FUNNELED; the
- * thread that initialises it is its main one), and that errors shall come back as codes. A communicator of its own keeps
- * neap's messages apart from those of other users of MPI in the process.
+ * thread that initialises it is its main one), and that errors shall come back as codes. A communicator of its own
+ * keeps neap's messages apart from those of other users of MPI in the process.
  */
 #include <mpi.h>
 #include <stdbool.h>

@@ -1,53 +1,11 @@
 /* comm.c: collectives between communicators of one process: random groups, kinds, sizes and dtypes, bit for bit against
- * plain loops; texts; work on the communication thread. What goes wrong is in comm_failure.c.
+ * plain loops; work on the communication thread. What goes wrong is in comm_failure.c.
  */
 #include "comm_net.h"
 #include "comm_trial.h"
 #include "common.h"
 
-/* ---- Texts, work ---------------------------------------------------------------------------------------------------- */
-typedef struct heard {
-    _Atomic int count;
-    int rank[3 * NET_RANKS];
-    size_t bytes[3 * NET_RANKS];
-    char first[3 * NET_RANKS], end[3 * NET_RANKS];
-} heard;
-
-static void hear(void *arg, int rank, const char *text, size_t bytes) {
-    heard *h = arg;
-    h->rank[h->count] = rank;
-    h->bytes[h->count] = bytes;
-    h->first[h->count] = bytes ? text[0] : 0;
-    h->end[h->count] = bytes ? text[bytes - 1] : 0;
-    h->count++;
-}
-
-static void test_texts(engine_comm **comms, int size) {
-    static const size_t lengths[] = {10, 0, 20000};
-    heard h = {0};
-    neap_var *token;
-    CHECK_EQ(neap_var_new(&token), 0);
-    for (int turn = 0; turn < 3; turn++) {
-        for (int rank = 0; rank < size; rank++) {
-            size_t bytes = lengths[(turn + rank) % 3];
-            char *text = malloc(bytes + 1);
-            memset(text, 'a' + rank, bytes + 1);
-            CHECK_EQ(engine_comm_push_text(comms[rank], text, bytes, hear, &h, rank == 0 ? token : NULL, NULL), 0);
-            free(text);
-        }
-    }
-    CHECK_EQ(neap_var_wait_to_read(token), 0);
-    CHECK_EQ(h.count, 3 * size);
-    for (int k = 0; k < h.count; k++) {
-        size_t bytes = lengths[(k / size + k % size) % 3];
-        CHECK_EQ(h.rank[k], k % size);
-        CHECK_EQ(h.bytes[k], bytes);
-        CHECK_EQ(h.first[k], bytes ? 'a' + k % size : 0);
-        CHECK_EQ(h.end[k], h.first[k]);
-    }
-    neap_var_delete(token);
-}
-
+/* ---- Work -------------------------------------------------------------------------------------------------------- */
 typedef struct loop { /* ten reductions in a row, each of what the one before gave */
     engine_comm *comm;
     const engine_collective *what;
@@ -129,11 +87,24 @@ static void test_failed_input(engine_comm **comms) {
     neap_wait_all(); /* reports what failed, once */
 }
 
+static void test_register(void) {
+    neap_transport t = net_transport;
+    t.abi++;
+    CHECK_EQ(neap_transport_register(&t), NEAP_E_ARGUMENT);
+    t = net_transport;
+    t.cancel = NULL;
+    CHECK_EQ(neap_transport_register(&t), NEAP_E_ARGUMENT);
+    t = net_transport;
+    t.tags = 1;
+    CHECK_EQ(neap_transport_register(&t), NEAP_E_ARGUMENT);
+}
+
 int main(void) {
     enum { RANKS = 6 };
     net n;
     engine_comm *comms[NET_RANKS];
     const neap_engine_config *configs[] = {&POOL, &SHUFFLED};
+    test_register();
     for (int k = 0; k < COUNT(configs); k++) {
         CHECK_EQ(neap_engine_start(configs[k]), 0);
         net_start(&n, RANKS, comms, 60, 60);
@@ -142,7 +113,6 @@ int main(void) {
         CHECK_EQ(engine_comm_devices(comms[1], 4), 5);
         run_trials(comms, RANKS, SIZE(60, 12), 11 + (uint64_t)k);
         run_large(comms, 4, 77);
-        test_texts(comms, RANKS);
         test_work(comms);
         test_failed_input(comms);
         net_stop(&n, comms, NULL, NULL);

@@ -1,5 +1,5 @@
-/* comm_failure.c: what collectives say when they cannot be done: ranks that do not do the same, that come late, end, fail,
- * or die. Every rank ends with an error that names the reason, and nothing hangs.
+/* comm_failure.c: what collectives say when they cannot be done: ranks that do not do the same, that come late, end,
+ * fail, or die. Every rank ends with an error that names the reason, and nothing hangs.
  */
 #include "comm_net.h"
 #include "common.h"

@@ -1,8 +1,8 @@
 /* comm_net.h: a transport inside one process, for tests: ranks are communicators with threads of their own.
  *
- * Messages wait at their receiver until a receive fits. Those of up to EAGER bytes are copied when they are sent, others when
- * they are received, and their send is over only then: as real transports do it. A rank may be made to die: its transport
- * does nothing any more.
+ * Messages wait at their receiver until a receive fits. Those of up to EAGER bytes are copied when they are sent,
+ * others when they are received, and their send is over only then: as real transports do it. A rank may be made to die:
+ * its transport does nothing any more.
  */
 #ifndef TESTS_COMM_NET_H
 #define TESTS_COMM_NET_H

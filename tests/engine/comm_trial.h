@@ -1,5 +1,5 @@
-/* comm_trial.h: random collectives, each rank's part of which is pushed and compared, bit for bit, with plain loops. What a trial
- * is follows from the seed alone, so processes that have one seed do the same.
+/* comm_trial.h: random collectives, each rank's part of which is pushed and compared, bit for bit, with plain loops.
+ * What a trial is follows from the seed alone, so processes that have one seed do the same.
  */
 #ifndef TESTS_COMM_TRIAL_H
 #define TESTS_COMM_TRIAL_H
@@ -9,7 +9,7 @@
 
 enum { TRIAL_RANKS = 8, MEMBERS = 9 };
 
-/* ---- Combining ------------------------------------------------------------------------------------------------------ */
+/* ---- Combining --------------------------------------------------------------------------------------------------- */
 static void add_f32(void *out, const void *a, const void *b, const void *c, int64_t n) {
     (void)c;
     for (int64_t k = 0; k < n; k++)
@@ -35,7 +35,7 @@ static const struct {
     const char *what;
 } ops[] = {{add_f32, 4, "add of f32"}, {lean_f64, 8, "lean of f64"}, {mix_u8, 1, "mix of u8"}};
 
-/* ---- A trial --------------------------------------------------------------------------------------------------------- */
+/* ---- A trial ----------------------------------------------------------------------------------------------------- */
 typedef struct trial {
     engine_collective what;
     engine_comm_group group;
@@ -80,7 +80,7 @@ static inline void choose(trial *t, int size, uint64_t *seed, int64_t most) {
     choose_group(t, size, seed);
     int op = pick(seed, COUNT(ops)), scale = pick(seed, 3);
     int64_t limit = scale == 0 ? 20 : scale == 1 ? 1000 : most;
-    t->what = (engine_collective){.kind = (engine_comm_kind)pick(seed, ENGINE_COMM_BARRIER + 1),
+    t->what = (engine_collective){.kind = (engine_comm_kind)pick(seed, ENGINE_COMM_PERMUTE + 1),
                                   .group = &t->group,
                                   .combine = ops[op].combine,
                                   .item = ops[op].item,
@@ -91,8 +91,6 @@ static inline void choose(trial *t, int size, uint64_t *seed, int64_t most) {
     if (t->what.kind != ENGINE_COMM_PERMUTE)
         t->what.source = NULL;
     t->what.elements -= t->what.elements % t->group.nmembers;
-    if (t->what.kind == ENGINE_COMM_BARRIER)
-        t->what.elements = 0;
     for (int m = 0; m < t->group.nmembers; m++) {
         CHECK_EQ(neap_buffer_new(0, (size_t)t->what.elements * t->what.item + 64, &t->in[m]), 0);
         t->blocks[m] = (char *)neap_buffer_data(t->in[m]) + 64 - t->what.item;
@@ -110,8 +108,7 @@ static inline void push(trial *t, engine_comm **comms) {
         for (int m = 0; m < t->group.nmembers; m++)
             if (t->owner[m] == rank)
                 in[n++] = (engine_comm_block){t->in[m], 64 - t->what.item};
-        if (t->what.kind != ENGINE_COMM_BARRIER)
-            CHECK_EQ(engine_comm_nin(&t->what, rank), n);
+        CHECK_EQ(engine_comm_nin(&t->what, rank), n);
         int64_t elements = engine_comm_nout(&t->what, rank);
         CHECK_EQ(neap_buffer_new(0, (size_t)elements * t->what.item, &t->out[k]), 0);
         memset(neap_buffer_data(t->out[k]), 0xAB, neap_buffer_bytes(t->out[k]));
@@ -119,7 +116,7 @@ static inline void push(trial *t, engine_comm **comms) {
     }
 }
 
-/* ---- The same in plain loops ---------------------------------------------------------------------------------------- */
+/* ---- The same in plain loops ------------------------------------------------------------------------------------- */
 static void combined(const trial *t, int first, int n, int64_t at, char *out) {
     size_t item = t->what.item;
     if (n == 1) {
@@ -162,8 +159,6 @@ static char *expect_member(const trial *t, int w, char *out) {
 
 /* What rank number k gets, into `out`; returns its end. */
 static char *expect(const trial *t, int k, char *out) {
-    if (t->what.kind == ENGINE_COMM_BARRIER)
-        return out;
     if (t->what.kind == ENGINE_COMM_REDUCE)
         return append_combined(t, out, 0, t->what.elements);
     for (int m = 0; m < t->group.nmembers; m++) {

@@ -106,7 +106,7 @@ static inline int push_on(neap_sync_fn fn, void *arg, uint32_t flags, neap_var *
     return neap_push_sync(fn, arg, &push);
 }
 
-/* ---- Gates: async ops that complete when the test says so --------------------------------------------------------- */
+/* ---- Gates: async ops that complete when the test says so -------------------------------------------------------- */
 
 typedef struct gate {
     neap_completion *_Atomic done;

@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* ---- As one of several ---------------------------------------------------------------------------------------------- */
+/* ---- As one of several ------------------------------------------------------------------------------------------- */
 static int run_as(int rank, int size) {
     engine_comm *comms[TRIAL_RANKS] = {0};
     neap_waker *waker;
@@ -33,7 +33,7 @@ static int run_as(int rank, int size) {
     return check_end();
 }
 
-/* ---- Alone ---------------------------------------------------------------------------------------------------------- */
+/* ---- Alone ------------------------------------------------------------------------------------------------------- */
 static int launch(const char *self, const char *count) {
     pid_t child = fork();
     int status = -1;
