@@ -5,13 +5,6 @@
 #include <string.h>
 
 /* ---- Lists of axes of the mesh ------------------------------------------------------------------------------------- */
-static int split_length(const uint8_t *split) {
-    int n = 0;
-    while (n < NEAP_MESH_AXES && split[n])
-        n++;
-    return n;
-}
-
 int64_t lazy_split_parts(const lazy_mesh *mesh, const uint8_t *split) {
     int64_t parts = 1;
     for (int k = 0; k < NEAP_MESH_AXES && split[k]; k++)
@@ -19,7 +12,7 @@ int64_t lazy_split_parts(const lazy_mesh *mesh, const uint8_t *split) {
     return parts;
 }
 
-static uint32_t split_axes(const uint8_t *split) {
+uint32_t lazy_split_axes(const uint8_t *split) {
     uint32_t axes = 0;
     for (int k = 0; k < NEAP_MESH_AXES && split[k]; k++)
         axes |= UINT32_C(1) << (split[k] - 1);
@@ -30,7 +23,7 @@ const char *lazy_spec_text(const lazy_sharding *sharding, int ndim, char *text, 
     size_t at = (size_t)snprintf(text, capacity, "P(");
     for (int axis = 0; axis < ndim && at < capacity; axis++) {
         const uint8_t *split = sharding->split[axis];
-        int n = split_length(split);
+        int n = lazy_split_length(split);
         const char *open = n > 1 ? "{" : n == 0 ? "nil" : "";
         at += (size_t)snprintf(text + at, capacity - at, "%s%s", axis ? ", " : "", open);
         for (int k = 0; k < n && at < capacity; k++)
@@ -79,7 +72,7 @@ static bool take_split(const lazy_mesh *mesh, int64_t size, const uint8_t **spli
 /* What an input proposes for a factor: it becomes the factor's, or adds to that. *used: axes of the mesh that divide any
  * factor. */
 static void propose(const lazy_mesh *mesh, lazy_factor *factor, const uint8_t *split, uint32_t *used) {
-    int have = split_length(factor->split), n = split_length(split);
+    int have = lazy_split_length(factor->split), n = lazy_split_length(split);
     if (have > n || memcmp(factor->split, split, (size_t)have) != 0)
         return;
     for (int k = have; k < n; k++) {
@@ -165,7 +158,7 @@ int lazy_shard_solve(lazy_shard_rule *g, lazy_factors *f, int combine) {
     write_split(f, LAZY_SHARD_RESULT, g->out->ndim, &g->result);
     g->over = 0;
     for (int k = 0; k < f->n; k++)
-        g->over |= f->at[k].kept ? 0 : split_axes(f->at[k].split);
+        g->over |= f->at[k].kept ? 0 : lazy_split_axes(f->at[k].split);
     g->combine = g->over ? combine : -1;
     return NEAP_OK;
 }

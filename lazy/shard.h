@@ -22,13 +22,13 @@
 
 #include "lazy/sharding.h"
 
-enum { LAZY_MAX_FACTORS = 2 * NEAP_MAX_DIMS + NEAP_MAX_DIMS, LAZY_SHARD_RESULT = NEAP_MAX_INPUTS };
+enum { LAZY_MAX_FACTORS = 3 * NEAP_MAX_DIMS, LAZY_SHARD_RESULT = NEAP_MAX_INPUTS };
 
 typedef struct lazy_factor {
     int64_t size;
-    uint8_t
-        split[NEAP_MESH_AXES]; /* as in a sharding: 1 + axis of the mesh, in order, 0 ends. lazy_shard_solve sets it */
-    bool kept;                 /* the result has it */
+    bool kept; /* the result has it */
+    /* By which axes of the mesh it is divided, written as in a sharding; lazy_shard_solve sets it. */
+    uint8_t split[NEAP_MESH_AXES];
 } lazy_factor;
 
 typedef struct lazy_factors {
@@ -48,7 +48,14 @@ void lazy_factor_keep(lazy_factors *f, const lazy_shard_rule *g, int input, int 
 /* Sets want and result, and combine and over if parts of a result remain to be combined by `combine`, the number of an op,
  * or -1: there is none, so the axes that the result does not have are needed whole. Returns 0. */
 int lazy_shard_solve(lazy_shard_rule *g, lazy_factors *f, int combine);
-/* In how many parts these axes of the mesh divide something. */
+/* How many axes of the mesh divide something (as in a sharding: 1 + axis, 0 ends), which ones, and into how many parts. */
+static inline int lazy_split_length(const uint8_t *split) {
+    int n = 0;
+    while (n < NEAP_MESH_AXES && split[n])
+        n++;
+    return n;
+}
+uint32_t lazy_split_axes(const uint8_t *split);
 int64_t lazy_split_parts(const lazy_mesh *mesh, const uint8_t *split);
 /* 'P("i", nil)' for an array of ndim axes, into `text`, which is returned. */
 const char *lazy_spec_text(const lazy_sharding *sharding, int ndim, char *text, size_t capacity);

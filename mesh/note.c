@@ -51,8 +51,7 @@ static bool only_cut(const lazy_sharding *from, const lazy_sharding *to) {
 static uint32_t all_splits(const lazy_sharding *s) {
     uint32_t axes = 0;
     for (int axis = 0; axis < NEAP_MAX_DIMS; axis++)
-        for (int k = 0; k < NEAP_MESH_AXES && s->split[axis][k]; k++)
-            axes |= 1u << (s->split[axis][k] - 1);
+        axes |= lazy_split_axes(s->split[axis]);
     return axes;
 }
 

@@ -16,6 +16,7 @@
  */
 #include <string.h>
 
+#include "lazy/shard.h"
 #include "mesh/internal.h"
 
 typedef struct job { /* one block of the result */
@@ -186,13 +187,6 @@ typedef struct stage { /* of the way from one sharding to another */
     neap_node **blocks;
 } stage;
 
-static int split_length(const uint8_t *split) {
-    int n = 0;
-    while (n < NEAP_MESH_AXES && split[n])
-        n++;
-    return n;
-}
-
 /* Does what divides an axis begin with these n axes of the mesh? */
 static bool begins_with(const uint8_t *split, const uint8_t *begin, int n) {
     return memcmp(split, begin, (size_t)n) == 0;
@@ -201,7 +195,7 @@ static bool begins_with(const uint8_t *split, const uint8_t *begin, int n) {
 /* The first axis that is divided otherwise than `to` begins with, so that its last division has to go; -1: none. */
 static int wrong_axis(const lazy_sharding *s, const lazy_sharding *to) {
     for (int axis = 0; axis < NEAP_MAX_DIMS; axis++)
-        if (!begins_with(to->split[axis], s->split[axis], split_length(s->split[axis])))
+        if (!begins_with(to->split[axis], s->split[axis], lazy_split_length(s->split[axis])))
             return axis;
     return -1;
 }
@@ -209,7 +203,7 @@ static int wrong_axis(const lazy_sharding *s, const lazy_sharding *to) {
 /* The axis that `to` divides next by axis `over` of the mesh; -1: none, as yet. */
 static int next_home(const lazy_sharding *s, const lazy_sharding *to, int over) {
     for (int axis = 0; axis < NEAP_MAX_DIMS; axis++) {
-        int n = split_length(s->split[axis]);
+        int n = lazy_split_length(s->split[axis]);
         if (n < NEAP_MESH_AXES && to->split[axis][n] == over + 1 && begins_with(to->split[axis], s->split[axis], n))
             return axis;
     }
@@ -264,12 +258,12 @@ static void stage_end(neap_ctx *ctx, stage *at) {
  * if that is to be divided by it next. */
 static int take_step(neap_ctx *ctx, stage *at, int axis, const lazy_sharding *to) {
     lazy_sharding like = *at->sharding;
-    int n = split_length(like.split[axis]), over = like.split[axis][n - 1] - 1;
+    int n = lazy_split_length(like.split[axis]), over = like.split[axis][n - 1] - 1;
     mesh_axes axes = mesh_axes_masked(like.mesh, 1u << over);
     like.split[axis][n - 1] = 0;
     int home = next_home(&like, to, over);
     if (home >= 0)
-        like.split[home][split_length(like.split[home])] = (uint8_t)(over + 1);
+        like.split[home][lazy_split_length(like.split[home])] = (uint8_t)(over + 1);
     stage next;
     int status = stage_begin(&next, lazy_sharding_intern(&like));
     if (status == 0 && home >= 0)
