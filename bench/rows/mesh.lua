@@ -32,7 +32,7 @@ local library = ffi.load("bench/results/libneap_bench_reference.so")
 local P = np.P
 local KB, MB, GB = 2 ^ 10, 2 ^ 20, 2 ^ 30
 local LARGE = 16 * MB       -- from here on memory is the bound
-local MOST, MOST_JAX = 6 * GB, 10 * GB -- bytes of a row's arrays, there and in JAX, whose devices share nothing
+local MOST, MOST_JAX = 6 * GB, 5 * GB -- bytes of a row's arrays, there and in JAX, whose devices share nothing
 local COPIED = 256 * MB     -- for the speed of memory
 local OPS = 10              -- of an eager body (bench/mesh.py)
 
@@ -137,7 +137,8 @@ local function row_of(collective, used, n, bytes, x, mesh, others)
     if large then
         for _, contender in ipairs(memory(sized)) do list[#list + 1] = contender end
     end
-    measure.rounds = n * bytes >= 64 * MB and math.min(rounds, 3) or rounds
+    local most = n * bytes >= 512 * MB and 2 or n * bytes >= 64 * MB and 4 or rounds
+    measure.rounds = math.min(rounds, most)
     local times, checks = measure.rounds_of(list), {}
     measure.rounds = rounds
     local best = measure.min(times[1])

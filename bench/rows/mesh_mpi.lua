@@ -13,6 +13,7 @@ package.path = "./?.lua;" .. package.path
 local json = require "neap.json"
 local measure = require "bench.measure"
 
+local MPIRUN = "mpirun --allow-run-as-root --oversubscribe -n %d"
 local TURNS = measure.quick and 1 or 3
 local KB = 2 ^ 10
 local FROM = 256 * KB -- on, there is a goal
@@ -25,8 +26,7 @@ if measure.quick then sizes = { 4 * KB, 1024 * KB } end
 local function run(ranks, command, best)
     local words = {}
     for k, bytes in ipairs(sizes) do words[k] = ("%d"):format(bytes) end
-    local pipe = io.popen(("mpirun --allow-run-as-root --oversubscribe -n %d %s %d %s 2>&1"):format(ranks, command, measure.rounds,
-                                                                            table.concat(words, " ")))
+    local pipe = io.popen((MPIRUN .. " %s %d %s 2>&1"):format(ranks, command, measure.rounds, table.concat(words, " ")))
     local text = pipe:read "*a"
     pipe:close()
     local found = 0
@@ -115,7 +115,7 @@ end
 for _, ranks in ipairs(counts) do
     local base = os.tmpname()
     os.remove(base)
-    local command = [[mpirun --allow-run-as-root --oversubscribe -n %d sh -c 'exec %s --workers 1 --trace %s.$OMPI_COMM_WORLD_RANK ]]
+    local command = MPIRUN .. [[ sh -c 'exec %s --workers 1 --trace %s.$OMPI_COMM_WORLD_RANK ]]
         .. [[bench/overlap.lua %d %d' >/dev/null 2>&1]]
     os.execute(command:format(ranks, measure.neap, base, CALLS, SIZE))
     local least = 1

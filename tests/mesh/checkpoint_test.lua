@@ -108,7 +108,7 @@ check.test("a save that fails leaves the old checkpoint", function()
     np.io.save_checkpoint(folder, t)
 end)
 
---- A process that saves again and again is killed in the middle: there is a whole checkpoint, the last or the one before.
+--- A process that saves again and again is killed in the middle: a whole checkpoint is there, the last or the one before.
 check.test("a process that is killed while it saves", function()
     local process = require "tests.interp.process"
     local place = folder .. "-killed"
