@@ -628,13 +628,18 @@ local function at_origin(mesh, axes, d)
 end
 
 --- np.shard_map of a body that takes np first: over all axes of the mesh, or axis_names; inside of another one over
--- further axes.
+-- further axes, all by default (`manual`: those of that one).
 function reference.shard_map(body, options)
     local mesh = options.mesh
     if options.check_rep == false and not mesh.separate then
         mesh = setmetatable({ separate = true }, { __index = mesh })
     end
-    local axes = options.axis_names or mesh.names
+    local axes, manual = options.axis_names, union(options.manual or {}, {})
+    if not axes then
+        axes = {}
+        for _, name in ipairs(mesh.names) do axes[#axes + 1] = not manual[name] and name or nil end
+    end
+    manual = union(manual, set_of(axes))
     return function(...)
         local blocks, inside = {}, false
         for k = 1, select("#", ...) do
@@ -646,7 +651,7 @@ function reference.shard_map(body, options)
                 return new_each(mesh, varies, differs, parts)
             end)
         end
-        local results = { body(stand_in(mesh), unpack(blocks, 1, select("#", ...))) }
+        local results = { body(stand_in(mesh, manual), unpack(blocks, 1, select("#", ...))) }
         for k = 1, #results do
             results[k] = with_specs(results[k], by_position(options.out_specs, k), function(leaf, spec)
                 local x, parts = every(mesh, leaf), {}
@@ -659,13 +664,13 @@ function reference.shard_map(body, options)
     end
 end
 
---- np as a body sees it.
-function stand_in(mesh)
+--- np as a body sees it, in which a set of axes is manual.
+function stand_in(mesh, manual)
     local own = collectives(mesh)
     control(mesh, own)
     derivatives(mesh, own)
     function own.shard_map(body, options)
-        local inner = setmetatable({ mesh = mesh }, { __index = options })
+        local inner = setmetatable({ mesh = mesh, manual = manual }, { __index = options })
         return reference.shard_map(function(_, ...) return body(...) end, inner)
     end
     local function lifted(value)
