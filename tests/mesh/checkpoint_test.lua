@@ -40,7 +40,7 @@ end
 --- A tree with arrays that lie in many ways.
 local function make()
     local t = { plain = random(1, 5, 3), number = 1.5, infinite = -math.huge, flag = false, text = "a%20\0\255€",
-                empty = {}, [1] = { np.array(7), np.zeros(0, 3) } }
+                empty = {}, [1] = { np.array(7), np.zeros(0, 3), np.zeros(3, 0) } }
     t.rows = np.device_put(random(2, 16, 6), mesh, P("i"))
     t.columns = np.device_put(np.arange(96):reshape(8, 12), mesh, P(nil, "i"))
     t.both = np.device_put(random(3, 8, 4, 2), mesh, P({ "j", "i" }, nil, nil))
@@ -108,7 +108,7 @@ check.test("a save that fails leaves the old checkpoint", function()
     np.io.save_checkpoint(folder, t)
 end)
 
---- A process that saves again and again is killed in the middle: a whole checkpoint is there, the last or the one before.
+--- A process that saves again and again is killed in the middle: the last checkpoint or the one before is there, whole.
 check.test("a process that is killed while it saves", function()
     local process = require "tests.interp.process"
     local place = folder .. "-killed"
@@ -156,6 +156,19 @@ check.test("errors name argument and file", function()
     check.raises(function() np.io.load_checkpoint(3) end, "argument 1 %(folder%)")
     check.raises(function() np.io.save_checkpoint(folder, 3) end, "argument 2 %(t%)")
     check.raises(function() np.io.save_checkpoint(folder .. "/manifest.json", {}) end, "Not a directory")
+    check.raises(function()
+        np.shard_map(function(x)
+            np.io.save_checkpoint(folder, { x = x })
+            return x
+        end, { mesh = flat, in_specs = P "k", out_specs = P "k" })(t.bits)
+    end, "inside np.shard_map")
+    check.raises(function()
+        np.jit(function(x)
+            np.io.save_checkpoint(folder, { x = x })
+            return x
+        end)(t.bits)
+    end, "a trace")
+    same(t, np.io.load_checkpoint(folder))
 end)
 
 --- Whatever is cut off or changed, loading says so with the file's name, or gives what was saved.

@@ -47,6 +47,14 @@ if what then
         assert(problem:find(mine, 1, true), problem)
         compare(mesh, np.io.load_checkpoint(folder, { mesh = mesh }))
         print "all of them raise"
+    elseif what == "differ" then
+        t.rows = np.device_put(t.rows, mesh, P "i")
+        if np.process_index() == 1 then t.same = nil end
+        local ok, problem = pcall(np.io.save_checkpoint, folder, t)
+        local mine = np.process_index() > 0 and "process 0 failed"
+            or "process 1 saves another tree than process 0: its leaf 5 is 'missing', not 'same'"
+        assert(not ok and problem:find(mine, 1, true), problem)
+        print "all of them raise"
     end
     return
 end
@@ -89,6 +97,9 @@ check.test("a process that cannot write", function()
     local generation = tonumber(manifest:match '"generation":(%d+)')
     check.ok(os.execute(("mkdir -p '%s/data-%d-1.bin/x'"):format(folder, generation + 1)) == 0)
     check.equal(run(2, 2, "fail"), "all of them raise\n")
+    check.equal(process.read(folder .. "/manifest.json"), manifest)
+    os.execute(("rm -r '%s/data-%d-1.bin'"):format(folder, generation + 1))
+    check.equal(run(2, 2, "differ"), "all of them raise\n")
     check.equal(process.read(folder .. "/manifest.json"), manifest)
 end)
 
