@@ -15,6 +15,8 @@ enum {
     WHY_BYTES = 800
 };
 
+static bool at_end; /* this process has come to its end */
+
 static int rank_here(void) {
     int rank, size;
     return engine_comm_launched(&rank, &size) ? rank : -1;
@@ -72,6 +74,9 @@ const char *processes_report(char *text, size_t capacity) {
     if (comm != NULL) {
         engine_comm_report(comm, report, sizeof report);
     }
+    if (*report == '\0' && at_end) {
+        snprintf(report, sizeof report, "it had done all, and waited for the end of the others");
+    }
     snprintf(text, capacity, "%s%s", *report ? "; " : "", report);
     return text;
 }
@@ -95,6 +100,7 @@ int processes_end(int status, const char *why, neap_waker *waker, bool (*stop)(v
         return status;
     }
     first_line(why, line, sizeof line);
+    at_end = status == 0;
     bool broken = engine_comm_poll(comm, NULL) < 0; /* told where it was met, if that was in the script */
     while (neap_processes_end(status, line, waker) == NEAP_PENDING && !stop()) {
         neap_waker_sleep(waker, SLEEP_MS);
