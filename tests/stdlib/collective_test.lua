@@ -201,8 +201,10 @@ check.test("errors name what is wrong", function()
     fails(function(a) return np.psum(a, "k") end, "unbound axis name 'k'.-there is 'i'")
     fails(function(a) return np.psum(a, { "i", "i" }) end, "'i' stands twice")
     fails(function(a) return np.psum(a, 3) end, "axis_name.-the name of an axis")
-    fails(function(a) return np.psum_scatter(a[{ { 0, 2 } }], "i") end, "must have size 3, as it is dealt out over axis 'i' %(of size 3%)")
-    fails(function(a) return np.psum_scatter(a[{ { 0, 2 } }], "i", { tiled = true }) end, "cannot be split into equal parts over axis 'i'")
+    fails(function(a) return np.psum_scatter(a[{ { 0, 2 } }], "i") end,
+          "must have size 3, as it is dealt out over axis 'i' %(of size 3%)")
+    fails(function(a) return np.psum_scatter(a[{ { 0, 2 } }], "i", { tiled = true }) end,
+          "cannot be split into equal parts over axis 'i'")
     fails(function(a) return np.all_to_all(a, "i", 1, 0) end, "axis")
     fails(function(a) return np.all_gather(a, "i", { axis = 2 }) end, "axis")
     fails(function(a) return np.all_gather(a, "i", { tiled = 1 }) end, "tiled.-a boolean")
