@@ -1,7 +1,7 @@
 --- print_order_test.lua: what a program over several devices shows comes in one order: first by place in the program,
 -- then by device, row-major in the mesh, whatever the devices do. In each round a jitted function prints a value that a
 -- gate holds back on all devices, then values that are there at once; the gate is opened only after these were seen to
--- be there. The transcript is compared with one that plain Lua makes.
+-- be there. The transcript is compared with one that plain Lua makes. So is that of several processes, without gates.
 --
 -- The file runs itself: `neap … print_order_test.lua child ROUNDS held` is the program whose output is looked at.
 local ffi = require "ffi"
@@ -59,7 +59,7 @@ local function run_program(rounds, held)
         end
         if step.after == 0 then print("sum", (slow + fast):sum()) end
         memory[0] = 1
-        if step.after == 1 then io.write("waited for ", slow[0]:item(), "\n") end
+        if step.after == 1 then io.write("waited for ", np.device_put(slow, mesh, P())[0]:item(), "\n") end
         if step.after == 2 then np.effects_barrier() end
         core.info(gate) -- keeps it alive until here
     end
@@ -74,6 +74,7 @@ end
 -- ---- The test -------------------------------------------------------------------------------------------------------
 
 local check = require "tests.check"
+local mpirun = require "tests.mesh.mpirun"
 local process = require "tests.interp.process"
 
 --- The transcript, made without arrays.
@@ -116,6 +117,16 @@ local schedulers = {
     { "naive" },
 }
 
+--- Compares what was printed with the transcript.
+local function compare(out, err, status)
+    local wanted, n = expected(rounds), 0
+    for text in out:gmatch("([^\n]*)\n") do
+        n = n + 1
+        if text ~= wanted[n] then check.equal(text, wanted[n], "line " .. n) end
+    end
+    check.equal({ status, n }, { 0, #wanted }, err)
+end
+
 for _, scheduler in ipairs(schedulers) do
     local held = scheduler[3] == "9"
     check.test("the order over devices: " .. table.concat(scheduler, " "), function()
@@ -124,14 +135,25 @@ for _, scheduler in ipairs(schedulers) do
             command[#command + 1] = tostring(word)
         end
         local status, out, err = process.run_neap(command)
-        local wanted, n = expected(rounds), 0
-        for text in out:gmatch("([^\n]*)\n") do
-            n = n + 1
-            if text ~= wanted[n] then check.equal(text, wanted[n], "line " .. n) end
-        end
-        check.equal({ status, n }, { 0, #wanted }, err)
+        compare(out, err, status)
         check.equal(tonumber(err:match("^(%d+) overtaken\n$")), held and rounds or 0, err)
     end)
+end
+
+for _, processes in ipairs { 2, 4 } do
+    local name = ("the order over devices of %d processes"):format(processes)
+    local missing = mpirun.missing()
+    if missing then
+        check.skip(name, missing)
+    else
+        check.test(name, function()
+            local status, out, err = mpirun.run(processes, {
+                "--devices", ROWS * COLUMNS / processes, "--shuffle", 10, "tests/mesh/print_order_test.lua", "child",
+                rounds, "free",
+            })
+            compare(out, err, status)
+        end)
+    end
 end
 
 process.cleanup()
