@@ -333,7 +333,9 @@ typedef struct spreading {
 
 /* Appends the blocks of input j: all of them, or that of one position of the mesh; at home, or committed to nothing (-1). */
 static int add_input(spreading *s, int j, int position, int home) {
-    neap_node *node = s->node->in[j];
+    neap_node *node = lazy_bare(s->ctx, s->node->in[j]);
+    if (!node)
+        return neap_error_code();
     const lazy_sharding *is = lazy_sharding_of(node), *lies = s->control->lies[j];
     int32_t n = position < 0 ? lazy_block_count(lies) : 1;
     int status = 0;

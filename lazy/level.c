@@ -6,6 +6,7 @@
  */
 #include "lazy/derive.h"
 #include "lazy/effect.h"
+#include "lazy/sharding.h"
 
 static int level_open(neap_ctx *ctx, bool trace, bool closed, int *out) {
     if (ctx->nlevels == LAZY_MAX_LEVELS)
@@ -95,6 +96,11 @@ neap_node *lazy_tape_alias(neap_ctx *ctx, int level, neap_node *node) {
     }
     alias->levels |= 1u << level;
     return alias;
+}
+
+neap_node *lazy_bare(neap_ctx *ctx, neap_node *node) {
+    bool taped = !lazy_is_meshed(node) && node->levels & ~lazy_trace_levels(ctx);
+    return taped ? lazy_build1(ctx, LAZY_OP_bare, node) : node;
 }
 
 int neap_tape_alias(neap_ctx *ctx, int level, int32_t id, int32_t *out) {

@@ -149,6 +149,8 @@ extern const lazy_mesh_room lazy_mesh_hooks; /* mesh/spmd.c */
 neap_node *lazy_record_inferred(neap_ctx *ctx, int op, int nin, neap_node *const *in, int nattrs, const int64_t *attrs);
 
 /* ---- node.c, array.c ---------------------------------------------------------------------------------------------- */
+/* What blocks are made of: an ordinary node of a tape without the tape (BORROWED from the arena), all others as they are. */
+neap_node *lazy_bare(neap_ctx *ctx, neap_node *node);
 /* Makes a fresh node meshed: blocks NULL. */
 int lazy_node_mesh(neap_node *node, const lazy_sharding *sharding);
 /* The node that readers on the host read: itself, or the whole of a meshed one. BORROWED. */

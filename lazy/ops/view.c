@@ -35,6 +35,10 @@ NEAP_OP(alias, .doc = "The same array under a new name: what a gradient or trace
         .shape = lazy_shape_same, .view = identity_view, .grad = alias_grad, .batch = lazy_batch_leading,
         .shard = lazy_shard_same)
 
+NEAP_OP(bare, .doc = "The same array on no tape: as the blocks of a meshed array see it.", .kind = LAZY_VIEW,
+        .arity = 1, .types = LAZY_ALL, .flags = LAZY_OP_HIDDEN | LAZY_OP_ZERO_GRAD, .dtype = lazy_dtype_same,
+        .shape = lazy_shape_same, .view = identity_view, .batch = lazy_batch_leading, .shard = lazy_shard_same)
+
 /* ---- device_put ---------------------------------------------------------------------------------------------------- */
 static int device_put_shape(const lazy_call_desc *call, lazy_result *out) {
     int64_t device = call->nattrs == 1 ? call->attrs[0] : -2;

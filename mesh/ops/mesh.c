@@ -24,7 +24,10 @@ static int same_blocks(lazy_spread *g) {
     int status = lazy_spread_begin(g);
     if (status || !g->blocks)
         return status;
-    mesh_value in = mesh_value_of(g->node->in[0]);
+    neap_node *bare = lazy_bare(g->ctx, g->node->in[0]);
+    if (!bare)
+        return neap_error_code();
+    mesh_value in = mesh_value_of(bare);
     return mesh_regroup(g->ctx, &in, lazy_sharding_of(g->node), g->node->shards->blocks);
 }
 
@@ -74,11 +77,13 @@ static int reshard_spread(lazy_spread *g) {
         g->sharding = mesh_plain(to->mesh);
     memcpy(g->sharding.split, to->split, sizeof to->split);
     int status = lazy_spread_begin(g);
-    neap_node *in = g->node->in[0];
-    if (status == 0 && g->ctx->spreading == 1) /* else it is a part of another op, which tells it */
+    neap_node *in = status == 0 ? lazy_bare(g->ctx, g->node->in[0]) : NULL;
+    if (in && g->ctx->spreading == 1) /* else it is a part of another op, which tells it */
         g->node->shards->note = mesh_note_move(g->ctx, lazy_sharding_of(in), lazy_sharding_of(g->node), in->ndim);
-    if (status || !g->blocks)
-        return status;
+    if (!in)
+        return status ? status : neap_error_code();
+    if (!g->blocks)
+        return 0;
     return mesh_reshard_blocks(g->ctx, in, lazy_sharding_of(g->node), g->node->shards->blocks);
 }
 

@@ -213,4 +213,23 @@ check.test("forward derivatives of loops", function()
     same(dy, plain(x))
 end)
 
+--- Blocks are on no tape, also where an ordinary array that is on one comes onto the mesh.
+check.test("forward derivatives of ordinary arrays are those of arrays on a mesh, and cost what they do", function()
+    local function body(v)
+        local turned = v * np.axis_index "i"
+        for _ = 1, 10 do turned = np.sin(turned) end
+        return turned + np.psum(turned, "i")
+    end
+    local f = over(body, { P "i" }, P "i")
+    local y = np.device_put(x, mesh, P "i")
+    local _, want = np.jvp(f, { y }, { y })
+    for _, g in ipairs { f, np.checkpoint(f) } do same(select(2, np.jvp(g, { x }, { x })), want) end
+    local function recorded(a)
+        local before = np.debug.counters().nodes
+        np.jvp(f, { a }, { a })
+        return np.debug.counters().nodes - before
+    end
+    check.equal(recorded(x) < recorded(y) + 10 * 4, true) -- a further derivative of each block would be more
+end)
+
 check.done()

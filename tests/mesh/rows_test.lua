@@ -59,7 +59,7 @@ local KEYS = input({ 4, 2 }, "u32", 0, 1000)
 -- ---- Cases: lists of { attributes, inputs… } ------------------------------------------------------------------------
 
 local CASES = {
-    alias = { { {}, input { 4, 8 } } },
+    alias = { { {}, input { 4, 8 } } }, bare = { { {}, input { 4, 8 } } },
     reshape = {
         { { 32 }, input { 4, 8 } }, { { 4, 8 }, input { 32 } }, { { 2, 2, 8 }, input { 4, 8 } },
         { { 8, 4 }, input { 4, 8 } }, { { 6, 4 }, input { 4, 6 } }, { { 1, 4, 1, 8 }, input { 4, 8 } },
