@@ -82,7 +82,7 @@ int comm_break(engine_comm *comm, const char *format, ...) {
     pthread_mutex_unlock(&comm->mutex);
     if (first && comm->link) {
         comm->stuck = !comm_abandon(comm, false);
-        comm_note_send(comm, -1, COMM_FAILED, text);
+        comm_note_send(comm, -1, comm_must_end(comm) ? COMM_FAILED : COMM_BROKEN, text);
     }
     if (first)
         set_phase(comm, phase);

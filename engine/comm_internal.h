@@ -31,11 +31,12 @@ typedef struct comm_transfer {
 
 /* ---- Notes (comm_notes.c) ---------------------------------------------------------------------------------------- */
 typedef enum comm_note_kind {
-    COMM_HELLO, /* the first: who I am */
-    COMM_ASK,   /* I wait for you: how far are you? */
-    COMM_STATE, /* so far */
-    COMM_BYE,   /* I have come to my end, and wait until the others have */
-    COMM_FAILED /* I do no collectives any more, for the reason in `text` */
+    COMM_HELLO,  /* the first: who I am */
+    COMM_ASK,    /* I wait for you: how far are you? */
+    COMM_STATE,  /* so far */
+    COMM_BYE,    /* I have come to my end, and wait until the others have */
+    COMM_BROKEN, /* I do no collectives any more, for the reason in `text` */
+    COMM_FAILED  /* nor is this process any more: its own reason */
 } comm_note_kind;
 
 typedef struct comm_note {
@@ -104,7 +105,8 @@ struct engine_comm {
     char *scratch;        /* of sums */
     size_t scratch_bytes;
     comm_note note_in;
-    bool stuck; /* memory of the last collective is still used by transfers that cannot be given up */
+    char cause[COMM_TEXT]; /* why the first of the others broke; "": none has */
+    bool stuck;            /* memory of the last collective is still used by transfers that cannot be given up */
 };
 
 /* ---- comm.c ------------------------------------------------------------------------------------------------------ */

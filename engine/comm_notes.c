@@ -65,10 +65,12 @@ static void remember(engine_comm *comm, int rank, const comm_note *note) {
     pthread_mutex_lock(&comm->mutex);
     peer->told |= note->kind == COMM_STATE;
     peer->ended |= note->kind == COMM_BYE;
-    peer->failed |= note->kind == COMM_FAILED;
+    peer->failed |= note->kind == COMM_FAILED || note->kind == COMM_BROKEN;
     peer->busy = note->busy;
     peer->number = note->number;
-    if (note->kind == COMM_FAILED || !peer->failed) /* why it failed stays known */
+    if (note->kind == COMM_BROKEN && !*comm->cause)
+        memcpy(comm->cause, note->text, sizeof comm->cause);
+    if (note->kind >= COMM_BROKEN || !peer->failed) /* why it failed stays known */
         memcpy(peer->text, note->text, sizeof peer->text);
     pthread_mutex_unlock(&comm->mutex);
 }
@@ -150,10 +152,12 @@ static void find_missing(const engine_comm *comm, bool *is, char *out, size_t by
             tell_peer(comm, rank, &text);
 }
 
-/* Asks a rank, or finds it silent or gone. */
+/* Asks a rank, or finds it silent or gone. What broke others is the reason here too: it is told alike everywhere. */
 static int look_at(engine_comm *comm, int rank, int64_t waited, const char *missing) {
     comm_peer *peer = &comm->peers[rank];
     int64_t now = engine_now();
+    if (*comm->cause && waited >= GRACE_NS)
+        return comm_break(comm, "%s", comm->cause);
     if ((peer->ended || peer->failed) && waited >= GRACE_NS)
         return comm_break(comm, "%s cannot finish: it waits for %s", comm->doing, missing);
     if (peer->asked && now - peer->asked >= comm->config.silence)
