@@ -61,6 +61,15 @@ for number, mesh in ipairs(meshes) do
         show(name, whole(f(x)))
         show(name .. ", jitted", whole(np.jit(f)(x)))
     end
+    local talks = np.shard_map(function(a)
+        return (np.fori_loop(0, 2, function(k, c)
+            local sum = np.psum(c, "i")
+            print("turn", k, sum:sum())
+            return np.tanh(c + 0.01 * sum)
+        end, a))
+    end, { mesh = mesh, in_specs = { P("i", nil) }, out_specs = P("i", nil) })
+    show(("mesh %d, a loop that prints"):format(number), whole(talks(x)))
+    show(("mesh %d, a loop that prints, jitted"):format(number), whole(np.jit(talks)(x)))
     local loss = np.shard_map(function(a, b) return np.psum(np.tanh(np.psum(a:matmul(b), "j")), "i"):sum() end,
         { mesh = mesh, in_specs = { P("i", "j"), P("j", nil) }, out_specs = P() })
     for k, gradient in ipairs { np.jit(np.grad(loss, { argnums = { 1, 2 } }))(x, w) } do
