@@ -4,8 +4,7 @@
 -- Values are the same bits, eager and jitted, whatever the layout of the arguments was. Derivatives of programs of
 -- whole numbers are the same numbers, to order 2, those of others nearly. np.vmap of a sharded function is a loop.
 --
---     neap --devices 8 tests/mesh/systematic_test.lua SEED COUNT      so many cases of each kind from this seed on
---     NEAP_TEST_LONG=1                                               many more cases
+-- NEAP_TEST_SEED is the first seed, NEAP_TEST_PROGRAMS says how many cases of each kind are drawn.
 local np = require "neap"
 local check = require "tests.check"
 local programs = require "tests.mesh.programs"
@@ -14,8 +13,8 @@ local reference = require "tests.mesh.reference"
 require "tests.mesh.devices" (8, "tests/mesh/systematic_test.lua")
 
 local release = (os.getenv "NEAP_TEST_BUILD" or "release") == "release"
-local first = tonumber((...)) or 1
-local count = tonumber((select(2, ...))) or (os.getenv "NEAP_TEST_LONG" and 2000 or release and 30 or 4)
+local first = tonumber(os.getenv "NEAP_TEST_SEED") or 1
+local count = tonumber(os.getenv "NEAP_TEST_PROGRAMS") or release and 30 or 4
 
 -- ---- Comparing ------------------------------------------------------------------------------------------------------
 
