@@ -79,7 +79,7 @@ static inline const lazy_sharding *lazy_sharding_of(const neap_node *node) {
 }
 /* Can it be computed (its blocks may belong to a trace themselves)? */
 static inline bool lazy_has_blocks(const neap_node *node) {
-    return node->shards->blocks[0] != NULL || node->shards->sharding->nblocks == 0;
+    return node->shards->sharding->nblocks == 0 || node->shards->blocks[0] != NULL;
 }
 
 /* ---- sharding.c: interning --------------------------------------------------------------------------------------- */
