@@ -468,6 +468,8 @@ static int compare_copies(neap_ctx *ctx, neap_node *node) {
 static int check_whole(neap_ctx *ctx, neap_node *node) {
     const lazy_sharding *s = lazy_sharding_of(node);
     char text[256];
+    if (s->nblocks == 0)
+        return neap_error(NEAP_E_STATE, "the array lies on devices of other processes, so this one cannot read it");
     if (s->differs && !(s->differs & ~s->unchecked) && !(node->flags & LAZY_ABSTRACT))
         return compare_copies(ctx, node);
     if (s->differs)

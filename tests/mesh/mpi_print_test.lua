@@ -64,6 +64,28 @@ for _, count in ipairs { 2, 4 } do
     end)
 end
 
+check.test("meshes of some devices, in another order", function()
+    local one, all, err = both(4, [[
+        local all = np.devices()
+        local some = { all[7], all[3], all[4], all[5], all[8], all[6] }
+        local six = np.mesh({ 3, 2 }, { "a", "b" }, { devices = some })
+        local two = np.mesh({ 2 }, { "c" }, { devices = { all[1], all[2] } })
+        local four = np.mesh({ 2, 2 }, { "r", "s" }, { devices = { all[7], all[3], all[1], all[5] } })
+        local y = np.arange(36):reshape(6, 6)
+        print("six", np.device_put(y, six, P("a", "b")), np.device_put(y[0], six, P()))
+        print("two", np.device_put(y, two, P "c"), np.device_put(y:gt(7), six, P "b"))
+        print("four", np.device_put(y, four, P("s", "r")), np.device_put(y, four, P "s"))
+        print("empty", np.device_put(np.zeros { 0, 6 }, six, P(nil, "b")))
+        local here = np.device_put(y, two, P())
+        local ok, problem = pcall(function() return here:sum():item() end)
+        assert(ok == (me == 0) and (ok or problem:find "on devices of other processes"), problem)
+        np.shard_map(function(b) print("body", b[{ 0 }]) return b end,
+                     { mesh = six, in_specs = P "a", out_specs = P "a" })(y):wait()
+    ]])
+    check.equal(all, one)
+    check.equal(err, "")
+end)
+
 check.test("what need not be ordered, and what process 0 alone prints", function()
     local log = process.file ""
     local script = process.file(HEAD .. [[
