@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <unistd.h>
 
 static const int64_t SECOND = 1000000000;
 enum { LINGER = 50, IDLE_NS = 50000000, MEET_NS = 1000000, LEAVE_NS = 500000000 };
@@ -414,10 +415,24 @@ static int number_of(const char *name, int *out) {
     return 1;
 }
 
+/* What a process of several starts has its environment, but is none of them: this variable tells whose it is. */
+static const char *const OWNER = "NEAP_LAUNCHED";
+
+static bool is_child(void) {
+    const char *owner = getenv(OWNER);
+    return owner && strtol(owner, NULL, 10) != (long)getpid();
+}
+
+static void own_environment(void) {
+    char pid[24];
+    snprintf(pid, sizeof pid, "%ld", (long)getpid());
+    setenv(OWNER, pid, 1);
+}
+
 /* Open MPI's names, then those of others, which know PMI. */
 int engine_comm_launched(int *rank, int *size) {
     static const char *const names[][2] = {{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"}, {"PMI_RANK", "PMI_SIZE"}};
-    for (size_t k = 0; k < sizeof names / sizeof names[0]; k++)
+    for (size_t k = 0; k < sizeof names / sizeof names[0] && !is_child(); k++)
         if (number_of(names[k][0], rank) && number_of(names[k][1], size) && *size > 1 && *rank < *size)
             return 1;
     *rank = 0;
@@ -436,6 +451,7 @@ int engine_comm_start(int devices) {
     engine_comm_config config = {.plugin = "mpi", .devices = devices};
     if (here || !engine_comm_launched(&config.rank, &config.size))
         return NEAP_OK;
+    own_environment();
     config.timeout = seconds_of("NEAP_COMM_TIMEOUT", 300);
     config.silence = config.timeout < 10 * SECOND ? config.timeout : 10 * SECOND;
     return engine_comm_new(&config, &here);

@@ -67,7 +67,7 @@ int64_t engine_comm_nout(const engine_collective *what, int rank);
 
 /* ---- The communicator of this process ---------------------------------------------------------------------------- */
 /* Not 0: this process was started together with others, by mpirun; which one it is of how many. Reads the environment
- * alone. A process that was started as one of one is alone. */
+ * alone. A process that was started as one of one is alone, and so is one that such a process starts. */
 int engine_comm_launched(int *rank, int *size);
 /* Starts the communication thread, which loads the transport and meets the other processes; returns at once. What this
  * process tells the others of itself: how many devices it has. Harmless if not launched, or started before. */

@@ -28,4 +28,14 @@ check.test("collectives of processes whose work is done in random order", functi
     check.equal(all, one)
 end)
 
+check.test("what a process of several starts is alone", function()
+    local script = process.file(([[
+        local child = io.popen(%q .. " -e 'print(np.process_index(), np.process_count())'")
+        assert(child:read "*a" == "0\t1\n")
+        print "all alone"
+    ]]):format(process.neap))
+    local status, out, err = mpirun.run(2, { script })
+    check.equal({ status, out, err }, { 0, "all alone\n", "" })
+end)
+
 check.done()
