@@ -16,7 +16,7 @@ const char options_help[] =
     "\n"
     "  -e CODE        run CODE, then the script if there is one\n"
     "  -i             show the prompt after the script or CODE\n"
-    "  --devices N    use N CPU devices (default 1)\n"
+    "  --devices N    use N CPU devices (default 1; under mpirun: in each process)\n"
     "  --workers N    use N worker threads (default: one per core)\n"
     "  --scheduler S  how work is given to threads: pool (default), device (threads for\n"
     "                 each device), naive (no threads: everything at once, in order)\n"
