@@ -34,8 +34,8 @@ check.test("what a process of several starts is alone", function()
         assert(child:read "*a" == "0\t1\n")
         print "all alone"
     ]]):format(process.neap))
-    local status, out, err = mpirun.run(2, { script })
-    check.equal({ status, out, err }, { 0, "all alone\n", "" })
+    local of_all, out, all_err = mpirun.run(2, { script })
+    check.equal({ of_all, out, all_err }, { 0, "all alone\n", "" })
 end)
 
 check.done()
