@@ -4,7 +4,9 @@
  *      comm.c         the communicator: its thread, its beginning and end, what is known of it outside
  *      comm_notes.c   what communicators tell each other besides collectives
  *      comm_link.c    transfers under way, and waiting for them
- *      comm_run.c     the collectives: headers, then data;   comm_tree.c: the order of sums
+ *      comm_run.c     a collective from its beginning to its end
+ *      comm_first.c   its first message to each of the others: who does what
+ *      comm_reduce.c  its data: sums;   comm_tree.c: their order;   comm_move.c: what only moves
  *
  * What of an engine_comm is not guarded by `mutex` belongs to the communication thread alone.
  */
@@ -217,7 +219,5 @@ int comm_reduce_end(comm_work *work, comm_reduction *reduction);
 void comm_reduce_free(comm_reduction *reduction);
 void comm_move_begin(comm_work *work);
 int comm_move_end(comm_work *work);
-/* At least so many bytes, which the next call may move. NULL with the error set. */
-void *comm_scratch(engine_comm *comm, size_t bytes);
 
 #endif

@@ -99,7 +99,8 @@ static int no_memory(engine_comm *comm) {
     return comm_break(comm, "%s: no memory", comm->doing);
 }
 
-void *comm_scratch(engine_comm *comm, size_t bytes) {
+/* At least so many bytes, which the next call may move. NULL: memory. */
+static void *scratch_of(engine_comm *comm, size_t bytes) {
     if (comm->scratch_bytes < bytes) {
         free(comm->scratch);
         comm->scratch = NULL;
@@ -157,7 +158,7 @@ static int pack(comm_work *work, const comm_tree *tree, int d, char *to, size_t 
 
 static int combine_small(comm_work *work, comm_tree *tree) {
     size_t bytes, item = work->what->item;
-    char *own = comm_scratch(work->comm, COMM_PAYLOAD);
+    char *own = scratch_of(work->comm, COMM_PAYLOAD);
     int status = own ? pack(work, tree, work->me, own, &bytes) : no_memory(work->comm);
     piece p;
     size_t done = 0; /* elements of each term that were combined */
@@ -200,7 +201,7 @@ static int make_room(rounds *r) {
     size_t terms = (size_t)all * (size_t)terms_of(tree, work->comm->rank, true) +
                    (size_t)own * (size_t)(tree->nterms - terms_of(tree, work->comm->rank, false));
     size_t table = ((size_t)own * (size_t)tree->nterms * sizeof(char *) + 63) & ~(size_t)63, room = terms * segment;
-    char *scratch = comm_scratch(work->comm, SLOTS * (table + room) + 64);
+    char *scratch = scratch_of(work->comm, SLOTS * (table + room) + 64);
     if (!scratch)
         return no_memory(work->comm);
     for (int k = 0; k < SLOTS; k++) {
