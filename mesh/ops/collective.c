@@ -127,30 +127,47 @@ static int pmin_batch(lazy_batching *g) {
 }
 
 /* ---- On a mesh ------------------------------------------------------------------------------------------------------- */
-/* The axes of the op, all of them manual; the result varies and differs over them, unless a rule says otherwise. */
-static int spread_axes(lazy_spread *g, mesh_axes *axes) {
+/* What a rule of expansion works on. */
+typedef struct spreading {
+    int status;
+    mesh_axes axes;
+    mesh_value in;
+    const lazy_sharding *to;
+    neap_node **blocks;
+} spreading;
+
+/* What the result is along the axes: of each device another, for each device the same, or one for all of them. */
+typedef enum spread_kind { EACH_ITS_OWN, EACH_THE_SAME, ONE_FOR_ALL } spread_kind;
+
+/* Finds the axes of the op, all of them manual, and gives the node its payload. Returns whether its blocks remain to be made;
+ * else s->status is what there is to say. */
+static bool spread_begin(lazy_spread *g, spread_kind kind, spreading *s) {
     char text[256];
-    int status = mesh_axes_named(g->ctx, g->sharding.mesh, lazy_node_attrs(g->node)[0], axes);
-    if (status == 0 && axes->mask & ~g->sharding.manual)
-        return neap_error(NEAP_E_ARGUMENT, "%s: axis %s of the mesh is not one of the shard_map's",
-                          lazy_ops[g->node->op]->name,
-                          mesh_axes_text(g->sharding.mesh, axes->mask & ~g->sharding.manual, text, sizeof text));
-    g->sharding.varies |= axes->mask;
-    g->sharding.differs |= axes->mask;
-    return status;
+    s->status = mesh_axes_named(g->ctx, g->sharding.mesh, lazy_node_attrs(g->node)[0], &s->axes);
+    uint32_t mask = s->axes.mask, closed = mask & ~g->sharding.manual;
+    if (s->status == 0 && closed)
+        s->status =
+            neap_error(NEAP_E_ARGUMENT, "%s: axis %s of the mesh is not one of the shard_map's",
+                       lazy_ops[g->node->op]->name, mesh_axes_text(g->sharding.mesh, closed, text, sizeof text));
+    g->sharding.varies |= mask;
+    if (kind == ONE_FOR_ALL)
+        g->sharding.varies &= ~mask | g->sharding.unchecked;
+    g->sharding.differs = kind == EACH_ITS_OWN ? g->sharding.differs | mask : g->sharding.differs & ~mask;
+    if (s->status == 0)
+        s->status = lazy_spread_begin(g);
+    if (s->status || !g->blocks)
+        return false;
+    s->in = mesh_value_of(g->node->in[0]);
+    s->to = lazy_sharding_of(g->node);
+    s->blocks = g->node->shards->blocks;
+    return true;
 }
 
 static int reduce_spread(lazy_spread *g, int op) {
-    mesh_axes axes;
-    int status = spread_axes(g, &axes);
-    g->sharding.differs &= ~axes.mask;
-    g->sharding.varies &= ~axes.mask | g->sharding.unchecked;
-    if (status == 0)
-        status = lazy_spread_begin(g);
-    if (status || !g->blocks)
-        return status;
-    mesh_value in = mesh_value_of(g->node->in[0]);
-    return mesh_reduce(g->ctx, op, &in, &axes, lazy_sharding_of(g->node), g->node->shards->blocks);
+    spreading s;
+    if (!spread_begin(g, ONE_FOR_ALL, &s))
+        return s.status;
+    return mesh_reduce(g->ctx, op, &s.in, &s.axes, s.to, s.blocks);
 }
 
 static int psum_spread(lazy_spread *g) {
@@ -166,53 +183,32 @@ static int pmin_spread(lazy_spread *g) {
 }
 
 static int gather_spread(lazy_spread *g) {
-    mesh_axes axes;
-    int status = spread_axes(g, &axes);
-    g->sharding.differs &= ~axes.mask; /* all have all of it, though each has it for itself */
-    if (status == 0)
-        status = lazy_spread_begin(g);
-    if (status || !g->blocks)
-        return status;
-    mesh_value in = mesh_value_of(g->node->in[0]);
-    return mesh_gather(g->ctx, &in, &axes, (int)lazy_node_attrs(g->node)[2], lazy_sharding_of(g->node),
-                       g->node->shards->blocks);
+    spreading s;
+    if (!spread_begin(g, EACH_THE_SAME, &s))
+        return s.status;
+    return mesh_gather(g->ctx, &s.in, &s.axes, (int)lazy_node_attrs(g->node)[2], s.to, s.blocks);
 }
 
 static int scatter_spread(lazy_spread *g) {
-    mesh_axes axes;
-    int status = spread_axes(g, &axes);
-    if (status == 0)
-        status = lazy_spread_begin(g);
-    if (status || !g->blocks)
-        return status;
-    mesh_value in = mesh_value_of(g->node->in[0]);
-    return mesh_scatter(g->ctx, &in, &axes, (int)lazy_node_attrs(g->node)[2], lazy_sharding_of(g->node),
-                        g->node->shards->blocks);
+    spreading s;
+    if (!spread_begin(g, EACH_ITS_OWN, &s))
+        return s.status;
+    return mesh_scatter(g->ctx, &s.in, &s.axes, (int)lazy_node_attrs(g->node)[2], s.to, s.blocks);
 }
 
 static int exchange_spread(lazy_spread *g) {
-    mesh_axes axes;
     const int64_t *attrs = lazy_node_attrs(g->node);
-    int status = spread_axes(g, &axes);
-    if (status == 0)
-        status = lazy_spread_begin(g);
-    if (status || !g->blocks)
-        return status;
-    mesh_value in = mesh_value_of(g->node->in[0]);
-    return mesh_exchange(g->ctx, &in, &axes, (int)attrs[2], (int)attrs[3], lazy_sharding_of(g->node),
-                         g->node->shards->blocks);
+    spreading s;
+    if (!spread_begin(g, EACH_ITS_OWN, &s))
+        return s.status;
+    return mesh_exchange(g->ctx, &s.in, &s.axes, (int)attrs[2], (int)attrs[3], s.to, s.blocks);
 }
 
 static int permute_spread(lazy_spread *g) {
-    mesh_axes axes;
-    int status = spread_axes(g, &axes);
-    if (status == 0)
-        status = lazy_spread_begin(g);
-    if (status || !g->blocks)
-        return status;
-    mesh_value in = mesh_value_of(g->node->in[0]);
-    return mesh_permute(g->ctx, &in, &axes, lazy_node_attrs(g->node) + 2, lazy_sharding_of(g->node),
-                        g->node->shards->blocks);
+    spreading s;
+    if (!spread_begin(g, EACH_ITS_OWN, &s))
+        return s.status;
+    return mesh_permute(g->ctx, &s.in, &s.axes, lazy_node_attrs(g->node) + 2, s.to, s.blocks);
 }
 
 /* An op over the same axis, of the cotangent. */

@@ -1,7 +1,8 @@
 --- init.lua: the module "neap", `local np = require "neap"`.
 --
 -- The array functions are loaded at once; parts that not every script needs (np.random, np.nn, …) when they are first
--- named. Loading replaces print and Lua's functions that write to stdout by ordered ones (output.lua).
+-- named. Loading replaces print and Lua's functions that write to stdout by ordered ones (output.lua), and, where there
+-- are several processes, `pairs` by one of the same order in all of them (pairs.lua).
 local core = require "neap.core"
 require "neap.array"
 require "neap.shape"
@@ -49,5 +50,6 @@ setmetatable(np, {
 })
 
 output.install()
+if core.C.neap_process_count() > 1 then rawset(_G, "pairs", require "neap.pairs") end
 
 return np

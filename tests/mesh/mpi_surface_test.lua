@@ -66,5 +66,29 @@ print((select(2, pcall(map(stop), np.ones(8))):match "2 processes run this progr
 ]], "may differ over mesh axis 'i'\n4 does not divide 6 evenly\n2 processes run this program\n")
 end)
 
+test("loops over names come to collectives in one order", function()
+    check.equal(shown [==[
+local mesh = np.mesh({4}, {"i"})
+local t, names = {}, {}
+for k = 1, 40 do
+    names[k] = ("w%d"):format(k * 7 % 41)
+    t[names[k]] = np.full({2}, k)
+end
+local out = np.shard_map(function(t)
+    local sums = {}
+    for name, w in pairs(t) do sums[name] = np.psum(w * (np.axis_index("i") + 1), "i") end
+    return sums
+end, {mesh=mesh, in_specs=P(), out_specs=P()})(t)
+local right = 0
+for k = 1, 40 do right = right + (out[names[k]][0]:item() == 10 * k and 1 or 0) end
+local seen, left = {}, { 3, 2, b = 1, a = 2, [10] = 4 }
+for key, value in pairs(left) do
+    seen[#seen + 1] = ("%s=%s"):format(key, value)
+    left[key], left.b = nil, nil
+end
+print(right, table.concat(seen, " "), next(left))
+]==], "40\t1=3 2=2 10=4 a=2\tnil\n")
+end)
+
 process.cleanup()
 check.done()
