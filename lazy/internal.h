@@ -16,7 +16,6 @@
 
 typedef struct lazy_effect lazy_effect; /* a print or a callback inside a trace: effect.h */
 typedef struct lazy_callback lazy_callback;
-struct lazy_sharding; /* sharding.h */
 
 typedef struct lazy_frame { /* an open callback */
     neap_request *request;
@@ -206,21 +205,6 @@ neap_node *lazy_arena(neap_ctx *ctx, neap_node *node);
 void lazy_count_bytes(neap_ctx *ctx, int64_t bytes);
 /* The status of a public recording function: NEAP_OK or NEAP_ATTEND. */
 int lazy_attend(neap_ctx *ctx);
-
-/* ---- lift.c: what a closed trace reads from outside ---------------------------------------------------------------- */
-/* A new input of a trace, committed to a device (-1: none), or lying on a mesh; BORROWED from the level. NULL: memory. */
-neap_node *lazy_placeholder(neap_ctx *ctx, int level, const lazy_result *aval, bool weak, int device,
-                            const struct lazy_sharding *sharding);
-/* The same, in everything as a node is. */
-neap_node *lazy_placeholder_like(neap_ctx *ctx, int level, const neap_node *node);
-/* The placeholder of a closed trace that stands for this node; BORROWED. NULL: memory. */
-neap_node *lazy_lift(neap_ctx *ctx, int level, neap_node *node);
-/* What the trace reads where it is given these n nodes (BORROWED): those from outside are lifted. `to` may be `nodes`. */
-int lazy_lift_into(neap_ctx *ctx, int level, int n, neap_node *const *nodes, neap_node **to);
-/* The same for the inputs of an op, for each closed trace to which the op belongs. */
-int lazy_lift_inputs(neap_ctx *ctx, int n, neap_node *const *nodes, neap_node **to);
-/* The innermost closed trace below a level, or -1. */
-int lazy_innermost_closed(const neap_ctx *ctx, int below);
 
 /* ---- view.c: affine maps ------------------------------------------------------------------------------------------ */
 void lazy_row_major(int ndim, const int64_t *shape, int64_t *stride);

@@ -4,6 +4,8 @@
 
 #include "lazy/plan.h"
 
+struct lazy_sharding; /* sharding.h */
+
 typedef struct lazy_port_names { /* of inputs or outputs; one block of memory */
     const char **at;             /* NULL: they have no names */
 } lazy_port_names;
@@ -49,6 +51,22 @@ int lazy_trace_derived(neap_ctx *ctx, int *level);
  * OWNED. */
 neap_node *lazy_take_in(neap_ctx *ctx, int level, neap_node *node);
 
+/* ---- lift.c: what a closed trace reads from outside ---------------------------------------------------------------- */
+/* A new input of a trace, committed to a device (-1: none), or lying on a mesh; BORROWED from the level. NULL: memory. */
+neap_node *lazy_placeholder(neap_ctx *ctx, int level, const lazy_result *aval, bool weak, int device,
+                            const struct lazy_sharding *sharding);
+/* The same, in everything as a node is. */
+neap_node *lazy_placeholder_like(neap_ctx *ctx, int level, const neap_node *node);
+/* The placeholder of a closed trace that stands for this node; BORROWED. NULL: memory. */
+neap_node *lazy_lift(neap_ctx *ctx, int level, neap_node *node);
+/* What the trace reads where it is given these n nodes (BORROWED): those from outside are lifted. `to` may be `nodes`. */
+int lazy_lift_into(neap_ctx *ctx, int level, int n, neap_node *const *nodes, neap_node **to);
+/* The same for the inputs of an op, for each closed trace to which the op belongs. */
+int lazy_lift_inputs(neap_ctx *ctx, int n, neap_node *const *nodes, neap_node **to);
+/* The innermost closed trace below a level, or -1. */
+int lazy_innermost_closed(const neap_ctx *ctx, int below);
+
+/* ---- Replaying and running -------------------------------------------------------------------------------------- */
 /* replay.c: records the program's ops again on these inputs; its effects are those of the innermost open trace, or happen.
  * outputs are OWNED; on failure there are none. Of a program without effects inputs may be NULL: what depends on them is not
  * recorded, and outputs that do are NULL. */
