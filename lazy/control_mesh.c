@@ -149,12 +149,12 @@ static int replay_typed(settling *s, int p, const lazy_sharding *const *lies, ne
     }
     if (status == 0)
         status = lazy_program_apply(ctx, program, in, out);
-    for (int k = 0; k < n && status == 0; k++) {
-        lazy_arena(ctx, out[k]);
-        if (lies && must_fit(lazy_sharding_of(out[k]), lies[k]) &&
-            !(out[k] = lazy_mesh_hooks.fitted(ctx, out[k], lies[k])))
+    for (int k = 0, count = status == 0 ? n : 0; k < count; k++)
+        if (!lazy_arena(ctx, out[k]))
+            status = NEAP_E_MEMORY;
+    for (int k = 0; k < n && lies && status == 0; k++)
+        if (must_fit(lazy_sharding_of(out[k]), lies[k]) && !(out[k] = lazy_mesh_hooks.fitted(ctx, out[k], lies[k])))
             status = neap_error_code();
-    }
     if (status == 0)
         status = lazy_trace_end(ctx, level, n, out, made);
     if (status)
@@ -427,7 +427,7 @@ static int cut_outputs(neap_ctx *ctx, int level, const lazy_lowered *lowered, in
     }
     if (status == 0)
         status = lazy_program_apply(ctx, lowered->program, in, all);
-    for (int64_t k = 0; k < program->outputs.n && status == 0; k++)
+    for (int64_t k = 0, count = status == 0 ? program->outputs.n : 0; k < count; k++)
         if (all[k] && !lazy_arena(ctx, all[k]))
             status = NEAP_E_MEMORY;
     for (int64_t k = 0; k < lowered->nout && status == 0; k++)
