@@ -363,6 +363,68 @@ static void lay_out(session *s) {
     neap_program_free(program);
 }
 
+/* carry → carry · 2 + y, three times: of a carry that is ordinary at first, and comes to lie as y does. The last input is y.
+ * With `sums` also the sum of the carry, for which devices exchange data. */
+static int32_t loop(session *s, int32_t start, int32_t y, int32_t rows, int sums) {
+    int level = -1;
+    int32_t in[2] = {0}, out[2] = {0}, results[2] = {0};
+    neap_program *body = NULL;
+    if (s->status || !ended(s, neap_trace_begin(s->ctx, 1, &level)))
+        return 0;
+    int64_t shape[] = {2, 2};
+    in[0] = kept(s, neap_trace_input(s->ctx, level, NEAP_DTYPE_F32, 0, -1, 0, 2, shape, in), in);
+    if (s->status == 0)
+        in[1] = kept(s, neap_trace_input(s->ctx, level, NEAP_DTYPE_F32, 0, -1, rows, 2, shape, in + 1), in + 1);
+    out[0] = op2(s, LAZY_OP_add, scaled(s, in[0], 2), in[1]);
+    out[1] = sums ? sum(s, out[0]) : 0;
+    if (s->status == 0)
+        ended(s, neap_trace_end(s->ctx, level, 1 + sums, out, &body));
+    neap_level_end(s->ctx, level);
+    neap_control how = {.op = LAZY_OP_scan,
+                        .nprograms = 1,
+                        .nattrs = 5,
+                        .nresults = 1 + sums,
+                        .programs = &body,
+                        .attrs = (int64_t[]){3, 0, 1, 1, 0}};
+    if (s->status == 0 && ended(s, neap_control_push(s->ctx, &how, 2, (int32_t[]){start, y}, results)))
+        for (int k = 0; k < 1 + sums; k++)
+            s->ids[s->nids++] = results[k];
+    neap_program_free(body);
+    return results[0];
+}
+
+/* Loops on a mesh, each device by itself and all together: at once, in a program, with a gradient. */
+static void loop_on_mesh(session *s) {
+    static const char *const names[] = {"i"};
+    neap_sharding how = {.nsplit = 1};
+    int32_t rows = 0, level = -1, in = 0, out = 0, alias = 0, back = 0;
+    if (s->status || !ended(s, neap_mesh_new(1, names, (int64_t[]){2}, 2, (int32_t[]){0, 1}, &how.mesh)) ||
+        !ended(s, neap_sharding_new(&how, &rows)))
+        return;
+    int32_t x = square(s), y = laid_out(s, x, rows);
+    for (int sums = 0; sums < 2; sums++)
+        expect(s, sum(s, loop(s, x, y, rows, sums)), 150);
+    neap_program *program = NULL;
+    if (s->status || !ended(s, neap_trace_begin(s->ctx, 0, &level)))
+        return;
+    in = kept(s, neap_trace_input(s->ctx, level, NEAP_DTYPE_F32, 0, -1, rows, 2, (int64_t[]){2, 2}, &in), &in);
+    out = sum(s, loop(s, x, in, rows, 0));
+    if (s->status == 0)
+        ended(s, neap_trace_end(s->ctx, level, 1, &out, &program));
+    neap_level_end(s->ctx, level);
+    if (s->status == 0)
+        expect(s, kept(s, neap_program_run(s->ctx, program, 1, &y, &out), &out), 150);
+    neap_program_free(program);
+    if (s->status || !ended(s, neap_tape_begin(s->ctx, &level)))
+        return;
+    alias = kept(s, neap_tape_alias(s->ctx, level, y, &alias), &alias);
+    out = sum(s, loop(s, x, alias, rows, 1));
+    if (s->status == 0)
+        back = kept(s, neap_tape_gradient(s->ctx, level, 1, &out, NULL, 1, &alias, &back), &back);
+    neap_level_end(s->ctx, level);
+    expect(s, sum(s, back), 28);
+}
+
 /* Runs all of it in a context of its own; nothing is left behind. */
 static int run_session(void) {
     session s = {0};
@@ -379,6 +441,7 @@ static int run_session(void) {
     defer(&s);
     batch(&s);
     lay_out(&s);
+    loop_on_mesh(&s);
     used = armed - atomic_exchange(&countdown, 0);
     engine_alloc_fail(0);
     if (s.status) { /* what failed does not stop what comes */
@@ -390,6 +453,7 @@ static int run_session(void) {
         defer(&again);
         batch(&again);
         lay_out(&again);
+        loop_on_mesh(&again);
         CHECK_EQ(again.status, 0);
         neap_program_free(again.program);
         CHECK_EQ(neap_release(s.ctx, again.nids, again.ids), 0);
