@@ -480,9 +480,10 @@ int lazy_runner_new(neap_ctx *ctx, const lazy_control *control, lazy_runner **ou
     for (; runner->nbodies < nbodies && status == 0; runner->nbodies++)
         status = body_new(ctx, control, runner->nbodies, runner, &runner->bodies[runner->nbodies]);
     runner->frame = lazy_frame_bytes(runner);
-    sum_up(runner);
-    if (status == 0)
+    if (status == 0) {
+        sum_up(runner);
         status = find_held(runner);
+    }
     if (status)
         lazy_runner_release(runner);
     else

@@ -209,8 +209,10 @@ static int start_node(neap_ctx *ctx, neap_node *node) {
     if (node->flags & LAZY_ABSTRACT)
         return 0;
     int status = lazy_control_prepare(ctx, node);
-    if (status)
+    if (status) {
+        lazy_leave_pending(ctx, node, LAZY_RECIPE); /* it cannot be planned, and nobody will have it */
         return status;
+    }
     if (lazy_is_effect(node))
         return lazy_flush_roots(ctx, 1, &node);
     bool waits = !ctx->deferring && (ctx->hold > 0 || node == ctx->site_node);

@@ -11,6 +11,7 @@
 #include "engine/comm.h"
 #include "lazy/effect.h"
 #include "lazy/format.h"
+#include "lazy/program.h"
 
 typedef struct print_array {
     const char *conversion; /* NULL: the array's text */

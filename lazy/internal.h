@@ -227,6 +227,8 @@ int lazy_node_poll(neap_ctx *ctx, neap_node *node, neap_waker *waker);
 void lazy_plans_free(neap_ctx *ctx);
 /* Lets go of nodes that are pending no more. */
 void lazy_tidy(neap_ctx *ctx);
+/* The node is not to be computed by itself any more; `state` says what has become of it. */
+void lazy_leave_pending(neap_ctx *ctx, neap_node *node, uint8_t state);
 
 /* ---- jit.c --------------------------------------------------------------------------------------------------------- */
 /* The context ends: its jits, which Lua may still hold, become empty. */

@@ -449,7 +449,7 @@ static int node_effect(void *arg, const lazy_launch *launch) {
     return lazy_launch_push(arg, launch);
 }
 
-static void leave_pending(neap_ctx *ctx, neap_node *node, uint8_t state) {
+void lazy_leave_pending(neap_ctx *ctx, neap_node *node, uint8_t state) {
     ctx->npending -= node->state == LAZY_PENDING;
     ctx->nexchanges -= node->state == LAZY_PENDING && lazy_is_exchange(node);
     node->state = state;
@@ -479,7 +479,7 @@ void lazy_tidy(neap_ctx *ctx) {
 static void settle(neap_ctx *ctx, lazy_plan *plan, neap_buffer **made) {
     for (int64_t k = 0; k < ctx->order.n; k++)
         if (ctx->order.at[k]->state == LAZY_PENDING || ctx->order.at[k]->state == LAZY_DEFERRED)
-            leave_pending(ctx, ctx->order.at[k], LAZY_RECIPE);
+            lazy_leave_pending(ctx, ctx->order.at[k], LAZY_RECIPE);
     for (int32_t k = 0; k < plan->nslots; k++)
         if (made[k]) {
             neap_node *node = lazy_retain(ctx->order.at[plan->slots[k].node]);
@@ -572,8 +572,8 @@ static void give_up(neap_ctx *ctx, neap_node *root) {
     lazy_region_collect(ctx, 1, &root); /* as far as it gets: to a deleted array, perhaps */
     for (int64_t k = 0; k < ctx->order.n; k++)
         if (ctx->order.at[k]->state == LAZY_PENDING)
-            leave_pending(ctx, ctx->order.at[k], LAZY_READY);
-    leave_pending(ctx, root, LAZY_READY);
+            lazy_leave_pending(ctx, ctx->order.at[k], LAZY_READY);
+    lazy_leave_pending(ctx, root, LAZY_READY);
 }
 
 /* One root at a time, after there was no memory for all of them: what finds none in a second try, before which Lua has
