@@ -6,8 +6,8 @@
  */
 #include "lazy/derive.h"
 #include "lazy/effect.h"
-#include "lazy/sharding.h"
 #include "lazy/program.h"
+#include "lazy/sharding.h"
 
 static int level_open(neap_ctx *ctx, bool trace, bool closed, int *out) {
     if (ctx->nlevels == LAZY_MAX_LEVELS)
