@@ -1,5 +1,6 @@
 --- mpi_systematic_test.lua: random programs under np.shard_map over the devices of several processes, compared bit for
--- bit with the slicing reference (reference.lua), which each process computes for itself; and their gradients.
+-- bit with the slicing reference (reference.lua), which each process computes for itself; and their gradients, which
+-- have the same bits on any number of processes.
 --
 -- The file runs itself under mpirun: `mpirun -n 2 neap --devices 4 mpi_systematic_test.lua child FIRST COUNT`. Every
 -- process looks at the whole of every result, gathered on all.
@@ -12,7 +13,7 @@ local release = (os.getenv "NEAP_TEST_BUILD" or "release") == "release"
 
 local kinds = {
     { dtype = "f64", exact = true, derivatives = true },
-    { dtype = "f32" },
+    { dtype = "f32", derivatives = true },
     { dtype = "i32", exact = true },
 }
 
@@ -55,6 +56,17 @@ local function run_child(first, count)
         end
     end
 
+    --- Prints the bits of arrays on a mesh of 8 devices: these do not depend on the processes.
+    local function show(seed, mesh, arrays)
+        for k, x in ipairs(arrays) do
+            local numbers = {}
+            for _, value in ipairs(np.device_put(x, mesh, np.P()):flatten():totable()) do
+                numbers[#numbers + 1] = ("%a"):format(value)
+            end
+            print(seed, k, table.concat(numbers, " "))
+        end
+    end
+
     for _, kind in ipairs(kinds) do
         for seed = first, first + count - 1 do
             local texts = programs.sample(seed, kind, {})
@@ -70,9 +82,11 @@ local function run_child(first, count)
                     local function gradients(g)
                         return np.grad(function(list) return weigh { g(unpack(list)) } end)
                     end
-                    local expected = gradients(reference)(case.inputs)
-                    compare("gradient: " .. about, mesh, gradients(f)(case.inputs), expected, 1e-12)
-                    compare("jitted gradient: " .. about, mesh, np.jit(gradients(f))(case.inputs), expected, 1e-12)
+                    local tolerance = kind.exact and 1e-12 or 1e-3
+                    local expected, got = gradients(reference)(case.inputs), gradients(f)(case.inputs)
+                    compare("gradient: " .. about, mesh, got, expected, tolerance)
+                    compare("jitted gradient: " .. about, mesh, np.jit(gradients(f))(case.inputs), expected, tolerance)
+                    if case.mesh.size == 8 then show(seed, mesh, got) end
                 end
             end
         end
@@ -80,7 +94,7 @@ local function run_child(first, count)
     for k = 1, math.min(#problems, 5) do
         io.stderr:write(("process %d: %s\n"):format(np.process_index(), problems[k]))
     end
-    print(("%d arrays compared"):format(compared))
+    if compared == 0 then error "nothing was compared" end
     if #problems > 0 then error(("process %d: %d arrays differ"):format(np.process_index(), #problems)) end
 end
 
@@ -92,9 +106,10 @@ end
 -- ---- The test -------------------------------------------------------------------------------------------------------
 
 local mpirun = require "tests.mesh.mpirun"
+local process = require "tests.interp.process"
 
 local missing = mpirun.missing()
-local count = release and 16 or 3
+local count = release and 10 or 3
 
 for _, way in ipairs { { 2, 4, 1 }, { 4, 2, 1 }, { 3, 3, 313 } } do
     local processes, devices, first = unpack(way)
@@ -103,11 +118,10 @@ for _, way in ipairs { { 2, 4, 1 }, { 4, 2, 1 }, { 3, 3, 313 } } do
         check.skip(name, missing)
     else
         check.test(name, function()
-            local status, out, err = mpirun.run(processes, {
-                "--devices", devices, "tests/mesh/mpi_systematic_test.lua", "child", first, count,
-            })
+            local words = { "tests/mesh/mpi_systematic_test.lua", "child", tostring(first), tostring(count) }
+            local status, out, err = mpirun.run(processes, { "--devices", devices, unpack(words) })
             check.equal({ status, err }, { 0, "" })
-            check.ok(tonumber(out:match("^(%d+) arrays compared\n$")) > 0, out)
+            check.equal({ process.run_neap { "--devices", "8", unpack(words) } }, { 0, out, "" })
         end)
     end
 end
