@@ -19,6 +19,12 @@ local MAX_AXES = C.NEAP_MESH_AXES
 local Mesh = {}
 Mesh.__index = Mesh
 
+--- Meshes, specs and shardings get no further fields: equal ones are shared.
+function meshes.refuse_change(_, key)
+    raise(nil, "meshes, specs and shardings cannot be changed (field %s): make another one", core.describe(key))
+end
+Mesh.__newindex = meshes.refuse_change
+
 function meshes.is_mesh(value)
     return getmetatable(value) == Mesh
 end

@@ -29,6 +29,7 @@ local C_sharding = ffi.typeof("neap_sharding")
 -- `names`, by axis a list of names.
 local Spec = {}
 Spec.__index = Spec
+Spec.__newindex = meshes.refuse_change
 
 function shardings.is_spec(value)
     return getmetatable(value) == Spec
@@ -76,7 +77,7 @@ end
 -- outermost; or nil (in tables false), for an axis that is not divided. Axes without an entry are not divided.
 -- Specs compare with ==, and print as they are written.
 function np.P(...)
-    local spec, used = setmetatable({ n = select("#", ...), names = {} }, Spec), {}
+    local spec, used = { n = select("#", ...), names = {} }, {}
     for k = 1, spec.n do
         local entry = select(k, ...)
         local names = entry_names(k, entry)
@@ -89,7 +90,7 @@ function np.P(...)
         spec.names[k] = names
         spec[k] = #names > 1 and names or names[1] or false
     end
-    return spec
+    return setmetatable(spec, Spec)
 end
 
 --- The spec of a layout, for an array of ndim axes.
@@ -265,6 +266,7 @@ end
 -- devices are of this process.
 local Sharding = {}
 Sharding.__index = Sharding
+Sharding.__newindex = meshes.refuse_change
 
 function shardings.is_sharding(value)
     return getmetatable(value) == Sharding

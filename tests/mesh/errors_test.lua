@@ -263,6 +263,13 @@ check.test("a coroutine cannot yield out of a body, but inside it", function()
     check.raises(function() np.axis_index "i" end, "there is none")
 end)
 
+check.test("meshes, specs and shardings get no further fields", function()
+    for _, object in ipairs { mesh, P("i"), np.NamedSharding(mesh, P("i")) } do
+        check.raises(function() object.extent = 3 end, 'cannot be changed %(field the string "extent"%)')
+    end
+    check.raises(function() P("i")[2] = "j" end, "cannot be changed")
+end)
+
 check.test("errors of the body pass with their line, and close the axes", function()
     local text = check.raises(function() map(function(a) return a.shape[7] + 1 end, P(), P())(x) end,
                               "arithmetic on a nil")
