@@ -486,6 +486,8 @@ int lazy_scan_grad(lazy_grad *g) {
     int own = shape->operands + shape->xs, status = 0;
     bool *key = gradient_key(g, control);
     neap_node **stored = calloc(2 * (size_t)shape->operands + 1, sizeof *stored), **spare = stored + shape->operands;
+    if (key && !stored)
+        out_of_memory();
     neap_program **programs = key && stored ? find_scan_back(g, control, key) : NULL;
     plan p = {0};
     status = programs ? store_carries(g->ctx, g->node, stored) : neap_error_code();
@@ -605,6 +607,8 @@ int lazy_loop_jvp(lazy_tangent *t) {
     neap_program **programs = key ? find_loop_tangent(t, control, key) : NULL;
     neap_node **spare = calloc((size_t)shape->operands + 1, sizeof *spare);
     plan p = {0};
+    if (programs && !spare)
+        out_of_memory();
     int status = programs && spare ? plan_loop(t, control, &p) : neap_error_code();
     for (int k = 0; k < shape->operands && status == 0; k++)
         status = lazy_push(&p.to, &spare[k]);
