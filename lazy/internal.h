@@ -87,6 +87,7 @@ struct neap_ctx {
     int64_t site_places;
     lazy_ask *asks; /* by op; NULL: no line is asked for */
     int32_t chunk_site;
+    int32_t again_site;   /* of the node of a program that is being made again; 0: none is */
     neap_node *site_node; /* the last recorded node, if its line is wanted. BORROWED until the next call */
 
     int attention;
@@ -148,7 +149,9 @@ const char *lazy_shape_text(int ndim, const int64_t *shape, char *text, size_t c
 /* A node was recorded: asks for its line, or gives it the chunk's name. */
 static inline void lazy_site_ask(neap_ctx *ctx, neap_node *node) {
     lazy_ask *ask = ctx->asks ? &ctx->asks[node->op] : NULL;
-    if (ask && --ask->left <= 0) {
+    if (ctx->again_site) {
+        node->site = ctx->again_site;
+    } else if (ask && --ask->left <= 0) {
         ask->left = ask->gap;
         ctx->site_node = node;
         ctx->attention |= NEAP_ATTEND_SITE;

@@ -77,6 +77,15 @@ static neap_node *replay_effect(replay *r, const neap_node *node, neap_node *con
     return again;
 }
 
+/* A node that is made again keeps its line. */
+static neap_node *replay_node(replay *r, const neap_node *node, neap_node *const *in) {
+    int32_t around = r->ctx->again_site;
+    r->ctx->again_site = node->site ? node->site : around;
+    neap_node *made = lazy_is_effect(node) ? replay_effect(r, node, in) : lazy_node_again(r->ctx, node, in);
+    r->ctx->again_site = around;
+    return made;
+}
+
 static int replay_nodes(replay *r) {
     const int32_t *link = r->program->links.at;
     neap_node *in[LAZY_MAX_CONTROL_INPUTS];
@@ -96,8 +105,7 @@ static int replay_nodes(replay *r) {
             given &= (in[a] = r->now[*link++]) != NULL;
         if (!given)
             continue;
-        r->now[k] = lazy_is_effect(node) ? replay_effect(r, node, in) : lazy_node_again(r->ctx, node, in);
-        if (!r->now[k])
+        if (!(r->now[k] = replay_node(r, node, in)))
             return neap_error_code();
     }
     return 0;

@@ -180,4 +180,14 @@ check.test("a program called with an array that lies otherwise says so", functio
     check.raises(function() program(x) end, "expected an array that lies on a mesh as {i}")
 end)
 
+check.test("what fails in a jitted body names its line there", function()
+    local f = np.jit(np.shard_map(function(b)
+        local bad = np.debug.fail(b) -- this line
+        return bad
+    end, { mesh = np.mesh({ #np.devices() }, { "d" }), in_specs = np.P "d", out_specs = np.P "d" }))
+    local line = debug.getinfo(1, "l").currentline - 3
+    local _, message = pcall(function() return f(np.ones { #np.devices() }):totable() end)
+    check.ok(tostring(message):find(("jit_test.lua:%d: debug_fail"):format(line), 1, true), message)
+end)
+
 check.done()
