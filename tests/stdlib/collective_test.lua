@@ -219,9 +219,9 @@ end)
 
 check.test("bool and u8 are summed as i32", function()
     for _, dtype in ipairs { "bool", "u8" } do
-        local x = np.ones({ 3, 3 }, { dtype = dtype })
-        local sums = np.vmap(function(a) return np.psum(a, "i") end, { axis_name = "i" })(x)
-        local parts = np.vmap(function(a) return np.psum_scatter(a, "i") end, { axis_name = "i" })(x)
+        local ones = np.ones({ 3, 3 }, { dtype = dtype })
+        local sums = np.vmap(function(a) return np.psum(a, "i") end, { axis_name = "i" })(ones)
+        local parts = np.vmap(function(a) return np.psum_scatter(a, "i") end, { axis_name = "i" })(ones)
         check.equal({ tostring(sums.dtype), tostring(parts.dtype) }, { "i32", "i32" })
         check.equal({ sums:totable(), parts:totable() }, { { { 3, 3, 3 }, { 3, 3, 3 }, { 3, 3, 3 } }, { 3, 3, 3 } })
     end
