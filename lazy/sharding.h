@@ -65,9 +65,9 @@ typedef struct lazy_sharding {
 
 typedef struct lazy_shards {
     const lazy_sharding *sharding;
-    neap_node *whole; /* put together for the host; one reference, or NULL */
-    int32_t note,
-        past; /* texts (lazy_site_text): what its op did about where data lies, lines of what those before did */
+    neap_node *whole;    /* put together for the host; one reference, or NULL */
+    int32_t note;        /* a text (lazy_site_text): what its op did about where data lies; 0: nothing … */
+    int32_t past;        /* … and one of lines: what the ops before it did */
     neap_node *blocks[]; /* sharding->nblocks, one reference each; all NULL in a trace */
 } lazy_shards;
 
@@ -91,7 +91,7 @@ const lazy_mesh *lazy_mesh_get(int64_t number);         /* the same; no error is
 const lazy_mesh *lazy_mesh_intern(const lazy_mesh *like, int here);
 /* The block that stands at a position of the mesh; -1: none of this process. */
 int lazy_sharding_block(const lazy_sharding *sharding, int position);
-/* The coordinate of a position along an axis; the position that has another one there. */
+/* The coordinate of a position along an axis; the position that has `coordinate` there, and else agrees with it. */
 int lazy_mesh_coordinate(const lazy_mesh *mesh, int position, int axis);
 int lazy_mesh_move(const lazy_mesh *mesh, int position, int axis, int coordinate);
 /* In how many parts an axis of the array is divided. */
@@ -123,10 +123,9 @@ typedef struct lazy_spread {
     neap_ctx *ctx;
     neap_node *node;        /* its inputs and attributes; no payload yet */
     lazy_sharding sharding; /* that of the result: on entry as the inputs vary and differ; the rule changes it … */
-    bool blocks;            /* … and if this is set, records the blocks: */
-    /* Called by the rule when `sharding` is final: gives the node its payload. Its blocks are set by the rule then (OWNED). */
+    bool blocks;            /* … and, if this is set, records the blocks (OWNED by the payload) */
 } lazy_spread;
-/* Gives the node its payload, with no blocks yet. */
+/* Called by a rule when `sharding` is final: gives the node its payload, with no blocks yet. */
 int lazy_spread_begin(lazy_spread *g);
 
 /* ---- What the recorder calls in the mesh room ---------------------------------------------------------------------- */
