@@ -61,14 +61,11 @@ local function reduce(name, x, list)
     return x
 end
 
---- x as it is summed: bool and u8 as i32, as np.sum does.
-local function summand(x)
-    local dtype = core.dtype_of(x).name
-    return (dtype == "bool" or dtype == "u8") and x:astype "i32" or x
-end
-
+--- The sum; bool and u8 are summed as i32, as np.sum does.
 local function total(x, list)
-    return reduce("psum", summand(x), list)
+    local dtype = core.dtype_of(x).name
+    if dtype == "bool" or dtype == "u8" then x = x:astype "i32" end
+    return reduce("psum", x, list)
 end
 
 --- Nothing may follow the name of the axis.
@@ -189,7 +186,6 @@ function np.psum_scatter(x, axis_name, given)
     local o = core.options("psum_scatter", given, scatter_options)
     local tiled = flag("psum_scatter", "tiled", o.tiled)
     return each("psum_scatter", x, function(leaf)
-        leaf = summand(leaf)
         local at = core.axis("psum_scatter", o.scatter_dimension or 0, core.ndim(leaf))
         if not tiled then check_size("psum_scatter", leaf, at, list) end
         for k = 1, #list do

@@ -217,14 +217,4 @@ check.test("errors name what is wrong", function()
     check.raises(function() np.psum(x, "i") end, "there is none", "errors close their axes")
 end)
 
-check.test("bool and u8 are summed as i32", function()
-    for _, dtype in ipairs { "bool", "u8" } do
-        local ones = np.ones({ 3, 3 }, { dtype = dtype })
-        local sums = np.vmap(function(a) return np.psum(a, "i") end, { axis_name = "i" })(ones)
-        local parts = np.vmap(function(a) return np.psum_scatter(a, "i") end, { axis_name = "i" })(ones)
-        check.equal({ tostring(sums.dtype), tostring(parts.dtype) }, { "i32", "i32" })
-        check.equal({ sums:totable(), parts:totable() }, { { { 3, 3, 3 }, { 3, 3, 3 }, { 3, 3, 3 } }, { 3, 3, 3 } })
-    end
-end)
-
 check.done()
