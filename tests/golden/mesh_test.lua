@@ -9,16 +9,6 @@ require "tests.mesh.devices" (8, "tests/golden/mesh_test.lua")
 
 local collector = reader.collector()
 
---- The sum of all elements with weights from -5 to 5.
-local function weigh(results)
-    local sum = 0
-    for _, y in ipairs(results) do
-        local weights = ((np.arange(y.size) * 7) % 11 - 5):astype(y.dtype)
-        sum = sum + (y * weights:reshape(y.shape)):sum()
-    end
-    return sum
-end
-
 --- Of the same shape as x, from -3 to 3; k counts the inputs from 0.
 local function direction(x, k)
     return ((np.arange(x.size) * 5 + 3 * k) % 7 - 3):astype(x.dtype):reshape(x.shape)
@@ -26,7 +16,7 @@ end
 
 --- The functions of a table of inputs that give the gradients, and the second derivatives.
 local function gradients_of(f)
-    return np.grad(function(list) return weigh { f(unpack(list)) } end)
+    return np.grad(function(list) return programs.weigh { f(unpack(list)) } end)
 end
 local function second_of(f)
     return np.grad(function(list)

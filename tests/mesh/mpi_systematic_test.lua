@@ -28,16 +28,6 @@ local function dealt_devices()
     return list
 end
 
---- The sum of all elements with weights from -5 to 5.
-local function weigh(results)
-    local sum = 0
-    for _, y in ipairs(results) do
-        local weights = ((np.arange(y.size) * 7) % 11 - 5):astype(y.dtype)
-        sum = sum + (y * weights:reshape(y.shape)):sum()
-    end
-    return sum
-end
-
 local function run_child(first, count)
     local programs = require "tests.mesh.programs"
     local devices, problems, compared = dealt_devices(), {}, 0
@@ -80,7 +70,7 @@ local function run_child(first, count)
                 compare("jitted: " .. about, mesh, { np.jit(f)(unpack(case.inputs)) }, want)
                 if kind.derivatives then
                     local function gradients(g)
-                        return np.grad(function(list) return weigh { g(unpack(list)) } end)
+                        return np.grad(function(list) return programs.weigh { g(unpack(list)) } end)
                     end
                     local tolerance = kind.exact and 1e-12 or 1e-3
                     local expected, got = gradients(reference)(case.inputs), gradients(f)(case.inputs)

@@ -64,22 +64,12 @@ end
 
 -- ---- Derivatives ----------------------------------------------------------------------------------------------------
 
---- The sum of all elements with weights from -5 to 5.
-local function weigh(results)
-    local sum = 0
-    for _, y in ipairs(results) do
-        local weights = ((np.arange(y.size) * 7) % 11 - 5):astype(y.dtype)
-        sum = sum + (y * weights:reshape(y.shape)):sum()
-    end
-    return sum
-end
-
 --- The functions of a table of arguments that give the gradients, and the derivatives of their sum with weights.
 local function gradients_of(f)
-    return np.grad(function(list) return weigh { f(unpack(list)) } end)
+    return np.grad(function(list) return programs.weigh { f(unpack(list)) } end)
 end
 local function second_of(f)
-    return np.grad(function(list) return weigh(gradients_of(f)(list)) end)
+    return np.grad(function(list) return programs.weigh(gradients_of(f)(list)) end)
 end
 
 --- The function of a table of arguments that gives the derivatives of the results along a direction.
