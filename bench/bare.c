@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <time.h>
 
-#include "lazy/kernel.h"
+#include "lazy/vm/kernel.h"
 #include "ops_gen.h"
 
 double bench_reference(const char *name, int threads, int64_t n, int64_t columns, int64_t bytes, const float *const *in,

@@ -33,7 +33,7 @@ add_custom_command(
 list(APPEND GENERATED_FILES ${OP_OUTPUTS})
 list(APPEND GENERATED_CORE_SOURCES "${GENERATED}/ops_gen.c")
 
-file(GLOB SIMD_HEADERS CONFIGURE_DEPENDS lazy/simd/*.h)
+file(GLOB SIMD_HEADERS CONFIGURE_DEPENDS lazy/vm/simd/*.h)
 if(EXISTS "${GEN}/kernels.lua")
     add_custom_command(
         OUTPUT "${GENERATED}/kernels_gen.h" "${GENERATED}/chains_gen.h"

@@ -8,7 +8,7 @@
  * has failed: the work looks at its inputs itself, so that it can tell of that in its place.
  */
 #include "effects/effects_internal.h"
-#include "engine/comm.h"
+#include "engine/comm/comm.h"
 
 #include <stdlib.h>
 

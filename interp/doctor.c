@@ -2,7 +2,7 @@
 #include "interp/doctor.h"
 
 #include "interp/session.h"
-#include "lazy/kernel.h"
+#include "lazy/vm/kernel.h"
 
 static void set_text(lua_State *L, const char *key, const char *text) {
     lua_pushstring(L, text);

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "engine/comm.h"
+#include "engine/comm/comm.h"
 #include "mesh/mesh.h"
 
 enum {

@@ -1,4 +1,4 @@
-/* dtype.h: the dtypes, one row each. A part of lazy.h that includes nothing, so that the loops of lazy/simd, which are slow
+/* dtype.h: the dtypes, one row each. A part of lazy.h that includes nothing, so that the loops of lazy/vm/simd, which are slow
  * to compile, depend on little else. */
 #ifndef LAZY_DTYPE_H
 #define LAZY_DTYPE_H

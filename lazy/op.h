@@ -2,7 +2,7 @@
  *
  * A file lazy/ops/FAMILY.c (mesh/ops/FAMILY.c: collectives, ways onto a mesh) holds rows `NEAP_OP(name, .field = value,
  * …)`. The build scans these files (tools/gen/ops.lua) and writes from them the enum LAZY_OP_name, the table lazy_ops[],
- * the Lua constructors, the reference page, the kernel loops of lazy/simd and the list of generated tests. So an op is
+ * the Lua constructors, the reference page, the kernel loops of lazy/vm/simd and the list of generated tests. So an op is
  * added by writing one row (docs: CONTRIBUTING.md), and passes read row fields; a `switch` over ops outside these folders
  * is a design error.
  *

@@ -1,4 +1,4 @@
-/* auto.c: which rule an op on divided arrays has: that of its row, else that of its class (lazy/shard.h). */
+/* auto.c: which rule an op on divided arrays has: that of its row, else that of its class (lazy/shard/shard.h). */
 #include "mesh/auto.h"
 
 #include <string.h>

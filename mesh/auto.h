@@ -3,7 +3,7 @@
 #ifndef MESH_AUTO_H
 #define MESH_AUTO_H
 
-#include "lazy/shard.h"
+#include "lazy/shard/shard.h"
 
 /* ---- auto.c ---------------------------------------------------------------------------------------------------------
  * How an op on divided arrays is put together from blocks. The caller has set all of *g up to `want`, each want[k] as input

@@ -12,8 +12,8 @@
 #ifndef MESH_INTERNAL_H
 #define MESH_INTERNAL_H
 
-#include "lazy/internal.h"
-#include "lazy/sharding.h"
+#include "lazy/graph/internal.h"
+#include "lazy/shard/sharding.h"
 #include "mesh/mesh.h"
 
 typedef struct mesh_call { /* an op on meshed inputs while it is recorded */

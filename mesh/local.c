@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "engine/comm.h"
+#include "engine/comm/comm.h"
 #include "mesh/internal.h"
 
 /* ---- Axes --------------------------------------------------------------------------------------------------------- */

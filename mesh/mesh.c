@@ -1,7 +1,7 @@
 /* mesh.c: the public functions of the mesh room (mesh.h has their contracts). */
 #include <string.h>
 
-#include "lazy/lower.h"
+#include "lazy/shard/lower.h"
 #include "mesh/internal.h"
 
 /* ---- Meshes and shardings ------------------------------------------------------------------------------------------ */

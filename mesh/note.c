@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "lazy/shard.h"
+#include "lazy/shard/shard.h"
 #include "mesh/internal.h"
 
 enum { LINES = 24, WIDE = 1024 };

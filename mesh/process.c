@@ -1,5 +1,5 @@
 /* process.c: which processes and devices there are. All processes have as many devices. */
-#include "engine/comm.h"
+#include "engine/comm/comm.h"
 #include "mesh/internal.h"
 
 int neap_process_index(void) {

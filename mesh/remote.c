@@ -2,7 +2,7 @@
  *
  * A collective over some axes falls into *groups*: the devices that agree on all other axes over which its input differs.
  * Whether a group needs other processes follows from mesh and sharding alone, so all its processes decide alike: if one
- * of them lacks the block of one member, all of them record one `exchange` (lazy/exchange.h), else none does. Groups are gone
+ * of them lacks the block of one member, all of them record one `exchange` (lazy/shard/exchange.h), else none does. Groups are gone
  * through in row-major order of the mesh, so processes that share several of them meet in the same order.
  *
  * Of a member that lies in several processes the first one sends the block. What an exchange gives is one ordinary array
@@ -10,7 +10,7 @@
  */
 #include <string.h>
 
-#include "lazy/exchange.h"
+#include "lazy/shard/exchange.h"
 #include "mesh/internal.h"
 
 typedef struct group {

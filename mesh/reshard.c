@@ -16,7 +16,7 @@
  */
 #include <string.h>
 
-#include "lazy/shard.h"
+#include "lazy/shard/shard.h"
 #include "mesh/internal.h"
 
 typedef struct job { /* one block of the result */

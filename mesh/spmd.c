@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "lazy/lower.h"
+#include "lazy/shard/lower.h"
 #include "mesh/auto.h"
 #include "mesh/internal.h"
 

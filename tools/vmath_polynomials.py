@@ -1,6 +1,6 @@
-"""vmath_polynomials.py: computes the polynomials of lazy/simd/vmath_*.h and writes lazy/simd/vmath_tables.h.
+"""vmath_polynomials.py: computes the polynomials of lazy/vm/simd/vmath_*.h and writes lazy/vm/simd/vmath_tables.h.
 
-    python3 tools/vmath_polynomials.py > lazy/simd/vmath_tables.h        (needs mpmath)
+    python3 tools/vmath_polynomials.py > lazy/vm/simd/vmath_tables.h        (needs mpmath)
 
 Each table interpolates a function at the Chebyshev nodes of its interval, in 60 digits, which is within a small factor
 of the best polynomial; coefficients are then rounded to the table's dtype. The comment of a table gives the largest

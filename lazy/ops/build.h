@@ -3,9 +3,9 @@
 #ifndef LAZY_OPS_BUILD_H
 #define LAZY_OPS_BUILD_H
 
-#include "lazy/batch.h"
+#include "lazy/derive/batch.h"
 #include "lazy/op.h"
-#include "lazy/shard.h"
+#include "lazy/shard/shard.h"
 #include "ops_gen.h"
 
 #define BUILD1(op, a) lazy_build1(g->ctx, LAZY_OP_##op, a)

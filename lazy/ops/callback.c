@@ -1,8 +1,8 @@
-/* callback.c: the ops of callbacks. What they do is in lazy/callback.c; here is what they look like as nodes. */
+/* callback.c: the ops of callbacks. What they do is in lazy/effect/callback.c; here is what they look like as nodes. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "lazy/effect.h"
+#include "lazy/effect/effect.h"
 #include "lazy/ops/build.h"
 
 /* The node of a call refers to a record in C's memory, so nobody but that file may make one. */

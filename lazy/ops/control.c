@@ -12,8 +12,8 @@
  */
 #include <string.h>
 
-#include "lazy/batch.h"
-#include "lazy/control.h"
+#include "lazy/control/control.h"
+#include "lazy/derive/batch.h"
 
 /* The node refers to a record in C's memory, so nobody but control.c may make one. */
 static int refuse(const lazy_call_desc *call, lazy_result *out) {

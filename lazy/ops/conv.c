@@ -1,4 +1,4 @@
-/* conv.c: convolutions over one to three spatial axes, by a library (engine/conv.h), and windows of arrays.
+/* conv.c: convolutions over one to three spatial axes, by a library (engine/libs/conv.h), and windows of arrays.
  *
  * Three rows are bilinear in their two inputs and each other's derivatives:
  *
@@ -11,9 +11,9 @@
 #include <string.h>
 
 #include "build.h"
-#include "engine/conv.h"
-#include "lazy/batch.h"
-#include "lazy/internal.h"
+#include "engine/libs/conv.h"
+#include "lazy/derive/batch.h"
+#include "lazy/graph/internal.h"
 
 enum { LIMIT = 1 << 30 }; /* of attributes and extents: sums and products of two stay in 64 bits */
 

@@ -1,7 +1,7 @@
-/* exchange.c: the row of collectives between processes (lazy/exchange.h). Programs of the mesh room have it among the ops on
+/* exchange.c: the row of collectives between processes (lazy/shard/exchange.h). Programs of the mesh room have it among the ops on
  * blocks, which no derivative and no batch sees: they are taken of the ops that the user wrote.
  */
-#include "lazy/exchange.h"
+#include "lazy/shard/exchange.h"
 
 static int exchange_shape(const lazy_call_desc *call, lazy_result *out) {
     const lazy_deal *deal = call->nattrs == 1 ? lazy_deal_get(call->attrs[0]) : NULL;

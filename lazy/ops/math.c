@@ -1,5 +1,5 @@
 /* math.c: functions of real numbers. bool and integers are computed as f32, i64 as f64. The functions are neap's own
- * (lazy/simd/vmath*.h, where sources of the formulas and measured errors stand), so they give the same bits on every
+ * (lazy/vm/simd/vmath*.h, where sources of the formulas and measured errors stand), so they give the same bits on every
  * instruction set; special values are those of C's Annex F. */
 #include "lazy/ops/build.h"
 

@@ -1,11 +1,11 @@
 /* matmul.c: products of matrices, batched. Everything else that contracts (dot, vectors, broadcast batches) is spelled
- * with views around this op. Floats go to the BLAS in tiles chosen from the shape alone (engine/blas.h); integers
+ * with views around this op. Floats go to the BLAS in tiles chosen from the shape alone (engine/libs/blas.h); integers
  * and bools, for which there is no library, wrap around (bool: any of the products). */
 #include <string.h>
 
 #include "build.h"
-#include "engine/blas.h"
-#include "lazy/internal.h"
+#include "engine/libs/blas.h"
+#include "lazy/graph/internal.h"
 
 static int matmul_shape(const lazy_call_desc *call, lazy_result *out) {
     const lazy_aval *a = &call->in[0], *b = &call->in[1];

@@ -4,7 +4,7 @@
 #ifndef LAZY_OPS_MATRIX_H
 #define LAZY_OPS_MATRIX_H
 
-#include "engine/lapack.h"
+#include "engine/libs/lapack.h"
 #include "lazy/op.h"
 
 /* ---- Shapes ------------------------------------------------------------------------------------------------------ */

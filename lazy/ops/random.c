@@ -10,8 +10,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "lazy/batch.h"
-#include "lazy/shard.h"
+#include "lazy/derive/batch.h"
+#include "lazy/shard/shard.h"
 #include "ops_gen.h"
 
 enum { CHUNK = 1 << 14 }; /* draws of one parallel task */

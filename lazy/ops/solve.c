@@ -15,8 +15,8 @@
 
 #include "build.h"
 #include "engine/device.h"
-#include "lazy/batch.h"
-#include "lazy/internal.h"
+#include "lazy/derive/batch.h"
+#include "lazy/graph/internal.h"
 #include "matrix.h"
 
 static double cube(const lazy_aval *a) {

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "engine/device.h"
-#include "lazy/batch.h"
-#include "lazy/shard.h"
+#include "lazy/derive/batch.h"
+#include "lazy/shard/shard.h"
 
 enum { SHORT_LINE = 48, RADIX = 256 };
 

@@ -20,8 +20,8 @@
 
 #include "build.h"
 #include "engine/device.h"
-#include "lazy/batch.h"
-#include "lazy/internal.h"
+#include "lazy/derive/batch.h"
+#include "lazy/graph/internal.h"
 #include "matrix.h"
 
 static int64_t least(int64_t a, int64_t b) {

@@ -1,8 +1,8 @@
-/* view.c: ops that read their input at other places: no launch, no copy (lazy/view.c composes them). */
+/* view.c: ops that read their input at other places: no launch, no copy (lazy/graph/view.c composes them). */
 #include <string.h>
 
 #include "build.h"
-#include "lazy/internal.h"
+#include "lazy/graph/internal.h"
 
 static int shape_from_attrs(const char *op, const lazy_call_desc *call, lazy_result *out) {
     if (call->nattrs > NEAP_MAX_DIMS)

@@ -6,13 +6,13 @@
  *      leave        manual ─▶ global                  the same blocks, of the shape of the whole
  *      pvary, pick  manual ─▶ manual                  the same blocks; another type for derivatives
  *
- * Attributes name shardings and meshes by their numbers (lazy/sharding.h). Gradients are the way back: that of pvary is a
+ * Attributes name shardings and meshes by their numbers (lazy/shard/sharding.h). Gradients are the way back: that of pvary is a
  * psum; that of `pick`, which promises that all devices along some axes have the same, is an equal share for each of them.
  */
 #include <string.h>
 
-#include "lazy/lower.h"
 #include "lazy/ops/build.h"
+#include "lazy/shard/lower.h"
 #include "mesh/internal.h"
 
 static const lazy_sharding *sharding_at(const neap_node *node, int k) {

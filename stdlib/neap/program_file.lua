@@ -1,6 +1,6 @@
 --- program_file.lua: programs in files: program:save and np.load_program. docs/programs.md describes the format.
 --
--- The core writes and reads the graph (lazy/program_file.h); here are the container with its checksums, and what only
+-- The core writes and reads the graph (lazy/program/file.h); here are the container with its checksums, and what only
 -- Lua knows: the trees of arguments, results and callbacks. A file is never believed: all sizes are checked before they
 -- are used, and trees are data, never code.
 local ffi = require "ffi"

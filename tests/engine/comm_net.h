@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/comm.h"
+#include "engine/comm/comm.h"
 #include "engine/device.h"
 #include "tests/check.h"
 

@@ -5,7 +5,7 @@
 #define TESTS_COMM_TRIAL_H
 
 #include "common.h"
-#include "engine/comm.h"
+#include "engine/comm/comm.h"
 
 enum { TRIAL_RANKS = 8, MEMBERS = 9 };
 

@@ -1,6 +1,6 @@
 /* gemm.c: matrix products: right values; the same bits for any number of workers and any layout of the operands. */
-#include "engine/blas.h"
 #include "engine/engine.h"
+#include "engine/libs/blas.h"
 #include "tests/check.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 /* format_test.c: texts of arrays against NumPy's (format_golden.h), conversions of single elements, growing texts. */
-#include "lazy/format.h"
+#include "lazy/graph/format.h"
 
 #include <math.h>
 #include <stdio.h>

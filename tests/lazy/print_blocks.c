@@ -1,7 +1,7 @@
 /* print_blocks.c: the printed form of control flow whose block of results is read by others than `part`, which scripts cannot
  * do, but files can: then block and parts are printed as ops of their own.
  */
-#include "lazy/control.h"
+#include "lazy/control/control.h"
 #include "tests/check.h"
 
 static neap_program *identity(neap_ctx *ctx) {

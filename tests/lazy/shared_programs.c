@@ -3,7 +3,7 @@
  */
 #include <stdlib.h>
 
-#include "lazy/program.h"
+#include "lazy/program/program.h"
 #include "tests/check.h"
 
 enum { LEVELS = 60 };

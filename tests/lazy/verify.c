@@ -1,10 +1,10 @@
 /* verify.c: the verifier finds every kind of damage: a program is made, one thing in it is changed, and the verifier must
  * name it. */
-#include "lazy/verify.h"
+#include "lazy/program/verify.h"
 
 #include <stdlib.h>
 
-#include "lazy/effect.h"
+#include "lazy/effect/effect.h"
 #include "tests/check.h"
 
 typedef struct fixture {

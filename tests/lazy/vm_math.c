@@ -10,7 +10,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "lazy/vm.h"
+#include "lazy/vm/vm.h"
 #include "ops_gen.h"
 #include "tests/check.h"
 

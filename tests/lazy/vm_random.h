@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "lazy/vm.h"
+#include "lazy/vm/vm.h"
 #include "ops_gen.h"
 #include "tests/check.h"
 

@@ -1,4 +1,4 @@
-/* mpi_collectives.c: the collectives of engine/comm.h between real processes, over MPI: random ones, bit for bit.
+/* mpi_collectives.c: the collectives of engine/comm/comm.h between real processes, over MPI: random ones, bit for bit.
  *
  * Alone it starts itself under mpirun, as two processes and as four; each of them reports what it has checked.
  */

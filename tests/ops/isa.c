@@ -6,7 +6,7 @@
  * programs for different machines must print the same lines (tests/tools/aarch64_test.sh). */
 #include <stdlib.h>
 
-#include "lazy/kernel.h"
+#include "lazy/vm/kernel.h"
 #include "tests/check.h"
 
 enum { SIZE = 1537, BOX = SIZE * 2 }; /* neither a multiple of a vector nor of a chunk */

@@ -1,14 +1,14 @@
---- kernels.lua: writes the kernel loops of lazy/simd from the kernel texts of the op rows.
+--- kernels.lua: writes the kernel loops of lazy/vm/simd from the kernel texts of the op rows.
 --
 --     luajit kernels.lua ROOT OUT ROWFILE…
 --
--- OUT/kernels_gen.h applies the loop forms of lazy/simd/kernels.c (MAP1 MAP2 MAP3, FOLD, LEAVES, CHOICE) to each op and
+-- OUT/kernels_gen.h applies the loop forms of lazy/vm/simd/kernels.c (MAP1 MAP2 MAP3, FOLD, LEAVES, CHOICE) to each op and
 -- dtype and lists the loops in map_table, fold_table, summed_table, choice_table and CAST_TABLE. OUT/chains_gen.h does
--- the same with the forms of lazy/simd/chains.c (LINK1, LINK2), for cheap maps, and code_table. The text of a dtype is
+-- the same with the forms of lazy/vm/simd/chains.c (LINK1, LINK2), for cheap maps, and code_table. The text of a dtype is
 -- the most specific one of the row (lazy/op.h); in it T, U, O become C types and F(name) the function of
--- lazy/simd/vmath.h for T. Operands and results are read off the row's dtype rule: lazy_dtype_compare gives bool, the
+-- lazy/vm/simd/vmath.h for T. Operands and results are read off the row's dtype rule: lazy_dtype_compare gives bool, the
 -- first operand of lazy_dtype_where is bool; a row with LAZY_OP_CASTS makes a loop for each pair of dtypes. A text that
--- is a call of a function with rare arguments (vm_rare_NAME_D in lazy/simd) takes the form MAP1_RARE.
+-- is a call of a function with rare arguments (vm_rare_NAME_D in lazy/vm/simd) takes the form MAP1_RARE.
 local directory = arg[0]:match("^(.*)/") or "."
 package.path = directory .. "/lib/?.lua;" .. package.path
 local files = require "files"
@@ -63,7 +63,7 @@ end
 --- The functions that have a slow form: { sin_f64 = true, … }.
 local function read_rare()
     local rare = {}
-    for path in files.command("ls " .. files.quote(root) .. "/lazy/simd/*.h"):gmatch("[^\n]+") do
+    for path in files.command("ls " .. files.quote(root) .. "/lazy/vm/simd/*.h"):gmatch("[^\n]+") do
         for name in files.read(path):gmatch("vm_rare_([%w_]+)%(%w+ x%)") do rare[name] = true end
     end
     return rare

@@ -1,0 +1,132 @@
+/* comm.h: collectives between processes, for the rooms above. What goes over the wire, and how, is a transport's affair
+ * (transport.h); this knows nothing of arrays beyond bytes, and nothing of the graph.
+ *
+ *      any thread:   push ──▶ engine op ──(inputs there, earlier collectives done)──▶ queue
+ *      one thread:   queue ──▶ headers ──▶ transfers, sums ──▶ neap_complete             the communication thread
+ *
+ * A *member* is one place of a collective: the coordinate of a device along the axes that it runs over. Each member has
+ * a block of `elements`, which is sent by its *owner*, a rank; several ranks may want the results of one member. A rank
+ * may own several members, or none. Those that own or want any take part, the others do not know of the collective.
+ *
+ * Rules:
+ * 1. The communication thread alone calls the transport. It never spins for long: it polls, yields, sleeps.
+ * 2. Collectives of a process run one after the other, in the order in which they were pushed: each writes the
+ *    communicator's variable. They are numbered in this order, from 1.
+ * 3. Order of sums: a balanced binary tree over member numbers. tree(first, n) of n members is the member if n is 1,
+ *    else combine(tree(first, h), tree(first + h, n - h)), h the largest power of two below n. Each combination rounds
+ *    to the dtype. Who owns a member, how blocks are cut, and how many processes there are does not matter: whoever
+ *    builds the same tree in one process gets the same bits.
+ * 4. All ranks of a group exchange headers first: kind, text, elements, members. If two do not agree, both fail with
+ *    both sides' number, text, size and script line. Then, and if a rank does not come in time, has ended, or died, the
+ *    communicator is *broken*: this and every later collective fails with the reason, and nothing hangs.
+ * 5. A failed input is no such thing: the failure is told to the others, and this collective fails everywhere.
+ */
+#ifndef NEAP_ENGINE_COMM_H
+#define NEAP_ENGINE_COMM_H
+
+#include <stdbool.h>
+
+#include "engine/comm/transport.h"
+
+typedef struct engine_comm engine_comm;
+
+/* out[i] = combine(a[i], b[i]); c is unused (the type of the vectorized loops of maps). out is neither a nor b. */
+typedef void (*engine_comm_combine)(void *out, const void *a, const void *b, const void *c, int64_t n);
+
+/* What of n elements each rank gets, `wanted` counting the members whose results it wants: */
+typedef enum engine_comm_kind {
+    ENGINE_COMM_REDUCE,  /* [n]: the combined block */
+    ENGINE_COMM_GATHER,  /* [members, n]: all blocks */
+    ENGINE_COMM_SCATTER, /* [wanted, n / members]: of the combined block, cut in as many pieces, those of its members */
+    ENGINE_COMM_SWAP,    /* [wanted, members, n / members]: for each w of its members, piece w of all blocks */
+    ENGINE_COMM_PERMUTE  /* [wanted, n]: for each of its members the block of its source, zeros without one */
+} engine_comm_kind;
+
+typedef struct engine_comm_group { /* who takes part */
+    int32_t nmembers, nranks;
+    const int32_t *ranks;  /* [nranks], ascending */
+    const int32_t *owner;  /* [nmembers]: the rank that sends the member's block, one of `ranks` */
+    const uint8_t *wanted; /* [nranks][nmembers]: not 0: the rank gets the results of that member */
+} engine_comm_group;
+
+typedef struct engine_collective {
+    engine_comm_kind kind;
+    const engine_comm_group *group;
+    engine_comm_combine combine; /* REDUCE, SCATTER */
+    size_t item;                 /* bytes of an element */
+    int64_t elements;            /* of a block: n */
+    const int32_t *source;       /* PERMUTE, [nmembers]: whose block a member gets, -1: zeros */
+    const char *what;            /* "psum of f32": compared between ranks, and told in errors */
+    const char *site;            /* script line, told in errors; may be NULL */
+} engine_collective;
+
+/* For a rank of the group: how many blocks it gives (those of the members that it owns, ascending), and how many
+ * elements it gets. */
+int engine_comm_nin(const engine_collective *what, int rank);
+int64_t engine_comm_nout(const engine_collective *what, int rank);
+
+/* ---- The communicator of this process ---------------------------------------------------------------------------- */
+/* Not 0: this process was started together with others, by mpirun; which one it is of how many. Reads the environment
+ * alone. A process that was started as one of one is alone, and so is one that such a process starts. */
+int engine_comm_launched(int *rank, int *size);
+/* Starts the communication thread, which loads the transport and meets the other processes; returns at once. What this
+ * process tells the others of itself: how many devices it has. Harmless if not launched, or started before. */
+int engine_comm_start(int devices);
+/* The communicator, started if needed; NULL: this process is alone. BORROWED for ever. */
+engine_comm *engine_comm_here(void);
+int engine_comm_rank(const engine_comm *comm);
+int engine_comm_size(const engine_comm *comm);
+/* NEAP_OK: all processes have met. NEAP_PENDING: not yet, and `waker` (may be NULL) is woken at the next change.
+ * Negative: it is broken, and the error says why. */
+int engine_comm_poll(engine_comm *comm, neap_waker *waker);
+/* What rank `rank` told of itself, once they have met. */
+int engine_comm_devices(const engine_comm *comm, int rank);
+const char *engine_comm_host(const engine_comm *comm, int rank);
+/* What a rank told when it failed (engine_comm_end, or why its communicator broke); "" if it told nothing. Returns
+ * `text`. */
+const char *engine_comm_why(engine_comm *comm, int rank, char *text, size_t capacity);
+/* What it is doing, for people: "" if nothing, else which collective is under way or failed, and whom it waits for.
+ * From any thread (not from a signal handler). Returns `text`. */
+const char *engine_comm_report(engine_comm *comm, char *text, size_t capacity);
+/* The end: does what was pushed, then, with code 0, waits until all others have come to their end as well and closes
+ * the transport. With another code nothing more is done: the others are told that this process fails, and why, and the
+ * transport stays open, as they will not close it: the process has to end by _exit, not with 0. NEAP_PENDING until that
+ * is done, and `waker` is woken then; NEAP_OK once it is, and whenever the communicator is broken and nothing more can
+ * be done. Collectives pushed later fail. */
+int engine_comm_end(engine_comm *comm, int code, const char *why, neap_waker *waker);
+
+/* ---- Pushing ----------------------------------------------------------------------------------------------------- */
+typedef struct engine_comm_block { /* a part of a buffer, in bytes from its beginning */
+    neap_buffer *buffer;
+    size_t offset;
+} engine_comm_block;
+
+/* Pushes a collective: reads the blocks in[engine_comm_nin] (each contiguous), writes out (engine_comm_nout elements
+ * from its beginning; NULL if they are 0), which it holds until it is done. `what` and its texts are copied, group and
+ * source are BORROWED until then. `push` (may be NULL): its name, site, device and priority count. */
+int engine_comm_push(engine_comm *comm, const engine_collective *what, const engine_comm_block *in, neap_buffer *out,
+                     const neap_push *push);
+/* An op as neap_push_sync, but fn runs on the communication thread and may call engine_comm_run: control flow whose
+ * body has collectives. All processes push it. */
+int engine_comm_push_work(engine_comm *comm, neap_sync_fn fn, void *arg, const neap_push *push);
+/* The two halves of it, for ops that wait for more: pushes `start`, in the order of collectives; and has fn called
+ * soon, by the communication thread, before it completes that op. NEAP_E_MEMORY: fn will not be called. */
+int engine_comm_push_async(engine_comm *comm, neap_async_fn start, void *arg, const neap_push *push);
+int engine_comm_call(engine_comm *comm, void (*fn)(void *arg), void *arg);
+/* Inside such an op: does a collective, and waits for it. */
+int engine_comm_run(engine_comm *comm, const engine_collective *what, const void *const *in, void *out);
+
+/* ---- For tests: communicators beside the process's --------------------------------------------------------------- */
+typedef struct engine_comm_config {
+    const neap_transport *transport; /* NULL: that which plugin `plugin` registers */
+    const char *plugin;
+    void *where;     /* for transport->open */
+    int rank, size;  /* as it is expected to be */
+    int devices;     /* that it tells the others of */
+    int64_t timeout; /* ns that a collective may be without progress */
+    int64_t silence; /* ns after which a rank that does not answer counts as dead */
+} engine_comm_config;
+int engine_comm_new(const engine_comm_config *config, engine_comm **out); /* OWNED */
+void engine_comm_free(engine_comm *comm);                                 /* after its end; joins its thread */
+
+#endif

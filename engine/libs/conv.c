@@ -1,0 +1,238 @@
+/* conv.c: convolutions: splits a batch into parts for oneDNN (conv_dnnl.c), or reduces one to products by the BLAS.
+ *
+ *      x ──windows──▶ a matrix, one row for each place of y, with all elements of x that meet a kernel there
+ *
+ * so that y = windows · w; and for the derivatives w = windowsᵀ · y, and windows = y · wᵀ, which is added back to x.
+ * The matrix is made for one image and one group at a time, and of many places in blocks. Sums are in one fixed order.
+ */
+#include "engine/libs/conv.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+#include "engine/device.h"
+#include "engine/libs/blas.h"
+
+enum {
+    BLOCK_BYTES = 1 << 24, /* of a matrix of windows, about */
+    PART_WORK = 1 << 22,   /* multiplications of a part of the batch, at least */
+    MOST_PARTS = 16
+};
+
+typedef struct sizes {               /* in elements, of one image */
+    int64_t x, y, w, places, window; /* window: elements of x that meet a kernel of one group */
+    int64_t block;                   /* places at a time */
+} sizes;
+
+static int64_t product(int ndim, const int64_t *extents) {
+    int64_t size = 1;
+    for (int k = 0; k < ndim; k++)
+        size *= extents[k];
+    return size;
+}
+
+static sizes sizes_of(const engine_conv_args *a) {
+    int64_t taps = product(a->ndim, a->kernel), each = a->channels / a->groups;
+    int64_t bytes = taps * each * (a->f64 ? 8 : 4), block = bytes > 0 ? BLOCK_BYTES / bytes : 1;
+    return (sizes){.x = product(a->ndim, a->in) * a->channels,
+                   .y = product(a->ndim, a->out) * a->features,
+                   .w = taps * each * a->features,
+                   .places = product(a->ndim, a->out),
+                   .window = taps * each,
+                   .block = block > 0 ? block : 1};
+}
+
+static size_t item_of(const engine_conv_args *a) {
+    return a->f64 ? 8 : 4;
+}
+
+/* ---- Windows ----------------------------------------------------------------------------------------------------- */
+/* Where tap `tap` of the window of place `place` reads, as a number of a pixel; -1: outside. */
+static int64_t pixel_of(const engine_conv_args *a, int64_t place, int64_t tap) {
+    int64_t at = 0, row = 1;
+    for (int k = a->ndim - 1; k >= 0; k--) {
+        int64_t i = place % a->out[k] * a->stride[k] - a->low[k] + tap % a->kernel[k] * a->dilation[k];
+        if (i < 0 || i >= a->in[k])
+            return -1;
+        at += i * row;
+        row *= a->in[k];
+        place /= a->out[k];
+        tap /= a->kernel[k];
+    }
+    return at;
+}
+
+static void add(bool f64, void *to, const void *from, int64_t n) {
+    for (int64_t k = 0; k < n; k++) {
+        if (f64) {
+            ((double *)to)[k] += ((const double *)from)[k];
+        } else {
+            ((float *)to)[k] += ((const float *)from)[k];
+        }
+    }
+}
+
+typedef struct block { /* of the places of one image, in one group */
+    int64_t group, first, count;
+    char *x, *y;  /* the image, and these places of the group in its result */
+    char *rows;   /* room for their windows … */
+    char *kernel; /* … and for a group's kernel */
+} block;
+
+/* Copies the windows of a block into rows, or adds the rows to the image. */
+static void move_windows(const engine_conv_args *a, const block *b, bool back) {
+    int64_t each = a->channels / a->groups, taps = product(a->ndim, a->kernel);
+    size_t item = item_of(a), bytes = (size_t)each * item;
+    char *rows = b->rows;
+    for (int64_t place = b->first; place < b->first + b->count; place++) {
+        for (int64_t tap = 0; tap < taps; tap++, rows += bytes) {
+            int64_t pixel = pixel_of(a, place, tap);
+            char *at = b->x + (size_t)(pixel * a->channels + b->group * each) * item;
+            if (back && pixel >= 0)
+                add(a->f64, at, rows, each);
+            else if (!back && pixel >= 0)
+                memcpy(rows, at, bytes);
+            else if (!back)
+                memset(rows, 0, bytes);
+        }
+    }
+}
+
+/* ---- By products ------------------------------------------------------------------------------------------------- */
+/* The product that a kind asks of a block. Columns of one group in y and in w lie `features` apart from row to row. */
+static int multiply(const neap_run *run, engine_conv_kind kind, const engine_conv_args *a, const sizes *s,
+                    const block *b, char *w) {
+    int64_t each = a->features / a->groups;
+    engine_gemm_args product = {.f64 = a->f64, .batch = 1};
+    switch (kind) {
+    case ENGINE_CONV_FORWARD: /* y = rows · w */
+        product.m = b->count, product.n = each, product.k = s->window;
+        product.a = b->rows, product.b = w, product.c = b->y;
+        product.lda = s->window, product.ldb = product.ldc = a->features;
+        break;
+    case ENGINE_CONV_INPUT: /* rows = y · wᵀ */
+        product.m = b->count, product.n = s->window, product.k = each;
+        product.a = b->y, product.b = w, product.c = b->rows;
+        product.transpose_b = true;
+        product.lda = product.ldb = a->features, product.ldc = s->window;
+        break;
+    default: /* kernel = rowsᵀ · y */
+        product.m = s->window, product.n = each, product.k = b->count;
+        product.a = b->rows, product.b = b->y, product.c = b->kernel;
+        product.transpose_a = true;
+        product.lda = s->window, product.ldb = a->features, product.ldc = each;
+    }
+    return engine_gemm(run, &product);
+}
+
+static int compute_block(const neap_run *run, engine_conv_kind kind, const engine_conv_args *a, const sizes *s,
+                         const block *b) {
+    size_t item = item_of(a);
+    int64_t each = a->features / a->groups;
+    char *w = (char *)a->w + (size_t)(b->group * each) * item;
+    if (kind != ENGINE_CONV_INPUT)
+        move_windows(a, b, false);
+    int status = multiply(run, kind, a, s, b, w);
+    if (status == 0 && kind == ENGINE_CONV_INPUT)
+        move_windows(a, b, true);
+    for (int64_t k = 0; k < s->window && status == 0 && kind == ENGINE_CONV_KERNEL; k++)
+        add(a->f64, w + (size_t)(k * a->features) * item, b->kernel + (size_t)(k * each) * item, each);
+    return status;
+}
+
+static int by_products(const neap_run *run, engine_conv_kind kind, const engine_conv_args *a) {
+    sizes s = sizes_of(a);
+    int64_t each = a->features / a->groups, most = s.block < s.places ? s.block : s.places;
+    size_t item = item_of(a), rows = (size_t)(most * s.window) * item, bytes = rows;
+    if (kind == ENGINE_CONV_KERNEL)
+        bytes += (size_t)(s.window * each) * item;
+    void *room;
+    int status = neap_run_alloc(run, bytes, &room);
+    if (status)
+        return neap_error(status, "no memory for the windows of a convolution");
+    block b = {.rows = room, .kernel = (char *)room + rows};
+    for (int64_t n = 0; n < a->batch && status == 0 && !neap_run_cancelled(run); n++) {
+        b.x = (char *)a->x + (size_t)(n * s.x) * item;
+        for (b.group = 0; b.group < a->groups && status == 0; b.group++) {
+            char *y = (char *)a->y + (size_t)(n * s.y + b.group * each) * item;
+            for (b.first = 0; b.first < s.places && status == 0; b.first += b.count) {
+                b.count = s.places - b.first < most ? s.places - b.first : most;
+                b.y = y + (size_t)(b.first * a->features) * item;
+                status = compute_block(run, kind, a, &s, &b);
+            }
+        }
+    }
+    neap_run_free(run, room, bytes);
+    return status;
+}
+
+/* ---- Parts of a batch -------------------------------------------------------------------------------------------- */
+typedef struct parts {
+    const engine_conv_args *args;
+    engine_conv_kind kind;
+    int64_t count, images; /* of each part but the last */
+    sizes size;
+    char *kernels; /* the parts' kernels, to be summed */
+    _Atomic bool refused;
+} parts;
+
+static void compute_part(void *arg, int64_t index, const neap_run *run) {
+    parts *p = arg;
+    engine_conv_args a = *p->args;
+    size_t item = item_of(&a);
+    int64_t first = index * p->images;
+    a.batch = a.batch - first < p->images ? a.batch - first : p->images;
+    a.x = (char *)a.x + (size_t)(first * p->size.x) * item;
+    a.y = (char *)a.y + (size_t)(first * p->size.y) * item;
+    if (p->kernels)
+        a.w = p->kernels + (size_t)(index * p->size.w) * item;
+    if (!engine_conv_dnnl(run, p->kind, &a))
+        atomic_store(&p->refused, true);
+}
+
+/* By oneDNN, split by images. False: it cannot. */
+static bool by_parts(const neap_run *run, engine_conv_kind kind, const engine_conv_args *a) {
+    parts p = {.args = a, .kind = kind, .size = sizes_of(a)};
+    double work = (double)p.size.y * (double)p.size.window * (double)a->batch;
+    int64_t most = a->batch < MOST_PARTS ? a->batch : MOST_PARTS;
+    if (kind == ENGINE_CONV_KERNEL && most > 4)
+        most = 4; /* each has a kernel of its own */
+    p.count = work / PART_WORK < (double)most ? (int64_t)(work / PART_WORK) + 1 : most;
+    p.count = p.count < most ? p.count : most;
+    p.images = (a->batch + p.count - 1) / p.count;
+    p.count = (a->batch + p.images - 1) / p.images;
+    size_t bytes = kind == ENGINE_CONV_KERNEL && p.count > 1 ? (size_t)(p.count * p.size.w) * item_of(a) : 0;
+    void *kernels = NULL;
+    if (bytes && neap_run_alloc(run, bytes, &kernels) != 0)
+        return false;
+    p.kernels = kernels;
+    if (p.count == 1) {
+        compute_part(&p, 0, run);
+    } else {
+        neap_parallel_for(run, p.count, compute_part, &p);
+    }
+    bool done = !atomic_load(&p.refused);
+    if (bytes && done) {
+        memcpy(a->w, p.kernels, (size_t)p.size.w * item_of(a));
+        for (int64_t k = 1; k < p.count; k++)
+            add(a->f64, a->w, p.kernels + (size_t)(k * p.size.w) * item_of(a), p.size.w);
+    }
+    if (bytes)
+        neap_run_free(run, kernels, bytes);
+    return done;
+}
+
+int engine_conv(const neap_run *run, engine_conv_kind kind, const engine_conv_args *args) {
+    sizes s = sizes_of(args);
+    bool empty = args->batch == 0 || s.x == 0 || s.y == 0 || s.w == 0;
+    if (!empty && !args->f64 && engine_conv_dnnl_there() && by_parts(run, kind, args))
+        return NEAP_OK;
+    /* Sums over nothing are zeros; the derivatives are added up. */
+    int64_t size = kind == ENGINE_CONV_FORWARD ? s.y * args->batch
+                   : kind == ENGINE_CONV_INPUT ? s.x * args->batch
+                                               : s.w;
+    void *result = kind == ENGINE_CONV_FORWARD ? args->y : kind == ENGINE_CONV_INPUT ? args->x : args->w;
+    if (size > 0)
+        memset(result, 0, (size_t)size * item_of(args));
+    return empty ? NEAP_OK : by_products(run, kind, args);
+}

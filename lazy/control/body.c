@@ -1,0 +1,514 @@
+/* body.c: making programs ready to be run as bodies (body.h has the picture).
+ *
+ * The steps of a body run one after the other on one thread, so a value's memory is free as soon as its last reader has
+ * run. Prints stand as early as they can: behind the step that makes the last of their values, and never before an effect
+ * that the program has before them.
+ */
+#include "lazy/control/body.h"
+
+#include <string.h>
+
+typedef struct life { /* of a slot that lies in the scratch */
+    int32_t slot, first, last;
+    size_t bytes;
+} life;
+
+typedef struct builder {
+    neap_ctx *ctx;
+    const neap_program *program;
+    lazy_runner *runner;
+    lazy_body *body;
+    body_place *places;         /* by slot of the plan */
+    int32_t *makers;            /* by slot: the last step that writes it, -1 */
+    int32_t *firsts, *lasts;    /* by slot: the items that use it first and last, -1 */
+    LAZY_VECTOR(int32_t) slots; /* by pointer: the slot, -1: none */
+    int64_t next_effect, root;
+    bool carries; /* its first outputs are those of a loop's turn */
+} builder;
+
+/* ---- Places ------------------------------------------------------------------------------------------------------- */
+static int add_buffer(lazy_body *body, neap_buffer *buffer, body_place *to) {
+    if (lazy_push(&body->buffers, buffer))
+        return NEAP_E_MEMORY;
+    neap_buffer_retain(buffer);
+    *to = (body_place){.from = BODY_BUFFER, .index = (int32_t)body->buffers.n - 1};
+    return 0;
+}
+
+static int leaf_place(lazy_body *body, const neap_node *leaf, body_place *to) {
+    if (leaf->op != LAZY_OP_placeholder)
+        return add_buffer(body, leaf->buffer, to);
+    *to = (body_place){.from = BODY_INPUT, .index = (int32_t)leaf->value};
+    return 0;
+}
+
+/* A pointer of the item that is being made, to a slot (-1: to `place`), `offset` bytes into it. */
+static int add_pointer(builder *b, int32_t slot, body_place place, int64_t offset) {
+    if (slot >= 0) {
+        int32_t item = (int32_t)b->body->items.n;
+        place = b->places[slot];
+        if (b->firsts[slot] < 0)
+            b->firsts[slot] = item;
+        b->lasts[slot] = item;
+    }
+    place.offset += offset;
+    int status = lazy_push(&b->slots, slot);
+    return status ? status : lazy_push(&b->body->pointers, place);
+}
+
+static int add_item(builder *b, body_item item) {
+    return lazy_push(&b->body->items, item);
+}
+
+/* ---- Items -------------------------------------------------------------------------------------------------------- */
+/* The slot or leaf that a root of the program is. */
+static int root_place(builder *b, int64_t root, const neap_node *node, int32_t *slot, body_place *place) {
+    *slot = b->program->root_slots.at[root];
+    *place = (body_place){0};
+    return *slot >= 0 ? 0 : leaf_place(b->body, lazy_is_leaf(node) ? node : node->base, place);
+}
+
+static int add_print(builder *b, const lazy_effect *effect) {
+    body_item item = {.what = BODY_PRINT, .first = (int32_t)b->body->pointers.n};
+    int status = 0;
+    for (int64_t k = 0; k < effect->nodes.n && status == 0; k++) {
+        int32_t slot;
+        body_place place;
+        status = root_place(b, b->root + k, effect->nodes.at[k], &slot, &place);
+        if (status == 0)
+            status = add_pointer(b, slot, place, 0);
+    }
+    if (status == 0 && !(item.message = lazy_message_new(effect)))
+        status = NEAP_E_MEMORY;
+    if (status == 0 && (status = add_item(b, item)) != 0)
+        lazy_message_free(item.message);
+    return status;
+}
+
+static bool is_ready(const builder *b, const lazy_effect *effect, int32_t step) {
+    bool ready = true;
+    for (int64_t k = 0; k < effect->nodes.n && ready; k++) {
+        int32_t slot = b->program->root_slots.at[b->root + k];
+        ready = slot < 0 || b->makers[slot] <= step;
+    }
+    return ready;
+}
+
+/* The prints whose turn has come behind a step. */
+static int add_prints(builder *b, int32_t step) {
+    int status = 0;
+    while (b->next_effect < b->program->effects.n && status == 0) {
+        const lazy_effect *effect = b->program->effects.at[b->next_effect];
+        if (effect->node || !is_ready(b, effect, step))
+            break;
+        if ((status = add_print(b, effect)) == 0) {
+            b->next_effect++;
+            b->root += effect->nodes.n;
+        }
+    }
+    return status;
+}
+
+static int add_callback(builder *b, body_item *item, const neap_node *node) {
+    lazy_result *arguments = calloc((size_t)node->nin + 1, sizeof *arguments);
+    if (!arguments || lazy_push(&b->body->arguments, arguments)) {
+        free(arguments);
+        return neap_error(NEAP_E_MEMORY, "out of memory for a callback");
+    }
+    for (int k = 0; k < node->nin; k++) {
+        const neap_node *in = node->in[k];
+        arguments[k] = (lazy_result){.dtype = in->dtype, .ndim = in->ndim};
+        memcpy(arguments[k].shape, in->shape, in->ndim * sizeof *in->shape);
+    }
+    item->what = BODY_CALLBACK;
+    item->arguments = arguments;
+    item->narguments = node->nin;
+    item->callback = lazy_callback_retain(lazy_callback_of(node));
+    return 0;
+}
+
+static const char *site_of(const builder *b, const lazy_step *step, const neap_node *node) {
+    return node->site && node->site != b->ctx->chunk_site ? lazy_site_text(b->ctx, node->site) : step->site;
+}
+
+static int add_step(builder *b, const lazy_step *step, const lazy_batch *batch, int32_t number) {
+    const neap_node *node = b->program->region.at[step->node];
+    body_item item = {.what = step->kind == LAZY_STEP_KERNEL ? BODY_KERNEL : BODY_CALL,
+                      .first = (int32_t)b->body->pointers.n,
+                      .step = step,
+                      .site = site_of(b, step, node)};
+    bool inner = step->kind == LAZY_STEP_CALL && lazy_is_control(node);
+    int status = 0;
+    if (step->effect) /* the prints before it read what was made before it */
+        status = add_prints(b, INT32_MAX);
+    item.first = (int32_t)b->body->pointers.n;
+    for (int32_t k = 0; k < step->nbufs && status == 0; k++) {
+        int64_t offset = inner && k < step->call.nin ? step->offsets[k] * neap_dtype_bytes(node->in[k]->dtype) : 0;
+        status = add_pointer(b, batch->slots[step->slots[k]], (body_place){0}, offset);
+    }
+    if (status == 0 && inner) {
+        item.what = BODY_INNER;
+        item.inner = lazy_runner_retain(lazy_control_of(node)->runner);
+        if (b->body->inner < item.inner->bytes)
+            b->body->inner = item.inner->bytes;
+    } else if (status == 0 && step->effect && !step->exchange) {
+        status = add_callback(b, &item, node);
+    }
+    if (status == 0)
+        status = add_item(b, item);
+    if (status) {
+        lazy_runner_release(item.inner);
+        if (item.callback)
+            lazy_callback_release(item.callback);
+        return status;
+    }
+    b->body->cost += inner ? item.inner->cost : step->cost;
+    if (step->effect) {
+        b->next_effect++;
+        b->root++;
+    }
+    return add_prints(b, number);
+}
+
+/* ---- Outputs ------------------------------------------------------------------------------------------------------ */
+/* A slot that an output is, and no output before it, is made where that goes. */
+static void bind_outputs(builder *b) {
+    const neap_program *program = b->program;
+    for (int64_t k = 0; k < program->outputs.n; k++) {
+        int32_t slot = program->root_slots.at[program->effect_roots + k];
+        if (slot >= 0 && b->places[slot].from == BODY_SCRATCH)
+            b->places[slot] = (body_place){.from = BODY_OUTPUT, .index = (int32_t)k};
+    }
+}
+
+/* Copies what is an output but was not made in its place. */
+static int add_copies(builder *b) {
+    const neap_program *program = b->program;
+    lazy_runner *runner = b->runner;
+    int status = 0;
+    for (int32_t k = 0; k < program->outputs.n && status == 0; k++) {
+        const neap_node *node = program->outputs.at[k];
+        int32_t slot;
+        body_place from;
+        status = root_place(b, program->effect_roots + k, node, &slot, &from);
+        if (status || (slot >= 0 && b->places[slot].from == BODY_OUTPUT && b->places[slot].index == k))
+            continue;
+        if (slot < 0 && from.from == BODY_INPUT && from.index == k && b->carries && k < runner->operands) {
+            runner->fixed[k] = true;
+            continue;
+        }
+        body_item item = {.what = BODY_COPY, .first = (int32_t)b->body->pointers.n, .bytes = lazy_node_bytes(node)};
+        body_place to = {.from = BODY_OUTPUT, .index = k};
+        if ((status = add_pointer(b, slot, from, 0)) == 0 && (status = add_pointer(b, -1, to, 0)) == 0)
+            status = add_item(b, item);
+    }
+    return status;
+}
+
+/* ---- Scratch ------------------------------------------------------------------------------------------------------ */
+static int compare_lives(const void *a, const void *b) {
+    const life *left = a, *right = b;
+    if (left->first != right->first)
+        return left->first < right->first ? -1 : 1;
+    return left->slot < right->slot ? -1 : left->slot > right->slot;
+}
+
+typedef struct gap { /* memory that is free from an item on */
+    size_t at, bytes;
+    int32_t from;
+} gap;
+
+/* Takes memory for each life in the order of their beginnings: the smallest gap that fits, else new memory. */
+static void place_lives(builder *b, life *lives, int64_t n, gap *gaps) {
+    enum { LOOK = 64 };
+    int64_t ngaps = 0;
+    size_t end = 0;
+    for (int64_t k = 0; k < n; k++) {
+        size_t bytes = body_round(lives[k].bytes + !lives[k].bytes);
+        int64_t best = -1;
+        for (int64_t g = ngaps - 1, looked = 0; g >= 0 && looked < LOOK; g--, looked++)
+            if (gaps[g].from < lives[k].first && gaps[g].bytes >= bytes &&
+                (best < 0 || gaps[g].bytes < gaps[best].bytes))
+                best = g;
+        size_t at = best >= 0 ? gaps[best].at : end, room = best >= 0 ? gaps[best].bytes : bytes;
+        if (best < 0)
+            end += bytes;
+        else
+            gaps[best] = gaps[--ngaps];
+        gaps[ngaps++] = (gap){.at = at, .bytes = room, .from = lives[k].last};
+        b->places[lives[k].slot].offset = (int64_t)at;
+    }
+    b->body->scratch = end;
+}
+
+static int place_scratch(builder *b) {
+    const lazy_plan *plan = b->program->plan;
+    life *lives = malloc(((size_t)plan->nslots + 1) * (sizeof *lives + sizeof(gap)));
+    int64_t n = 0;
+    if (!lives)
+        return neap_error(NEAP_E_MEMORY, "out of memory for a body");
+    for (int32_t s = 0; s < plan->nslots; s++)
+        if (b->places[s].from == BODY_SCRATCH && b->firsts[s] >= 0)
+            lives[n++] = (life){.slot = s, .first = b->firsts[s], .last = b->lasts[s], .bytes = plan->slots[s].bytes};
+    qsort(lives, (size_t)n, sizeof *lives, compare_lives);
+    place_lives(b, lives, n, (gap *)(lives + plan->nslots + 1));
+    free(lives);
+    for (int64_t p = 0; p < b->body->pointers.n; p++)
+        if (b->slots.at[p] >= 0 && b->body->pointers.at[p].from == BODY_SCRATCH)
+            b->body->pointers.at[p].offset += b->places[b->slots.at[p]].offset;
+    return 0;
+}
+
+/* ---- Bodies ------------------------------------------------------------------------------------------------------- */
+static int fill_numbers(builder *b) {
+    const lazy_plan *plan = b->program->plan;
+    lazy_body *body = b->body;
+    body->nnumbers = plan->nnumbers;
+    if (!(body->numbers = calloc((size_t)plan->nnumbers + 1, sizeof *body->numbers)))
+        return neap_error(NEAP_E_MEMORY, "out of memory for a body");
+    for (int32_t k = 0; k < plan->nnumbers; k++) {
+        const neap_node *node = b->program->region.at[plan->numbers[k].node];
+        bool input = node->op == LAZY_OP_placeholder;
+        body->numbers[k] = (body_number){.input = input ? (int32_t)node->value : -1, .dtype = plan->numbers[k].dtype};
+        if (!input)
+            body->numbers[k].value = lazy_scalar_of(plan->numbers[k].dtype, node->value);
+    }
+    return 0;
+}
+
+/* Pointers into xs and ys of a scan move with the turns. */
+static int fill_moves(builder *b) {
+    const lazy_runner *runner = b->runner;
+    lazy_body *body = b->body;
+    int status = 0;
+    for (int32_t p = 0; p < body->pointers.n && runner->op == LAZY_OP_scan && status == 0; p++) {
+        const body_place *place = &body->pointers.at[p];
+        int32_t k = place->index - runner->operands;
+        bool slice = k >= 0 && ((place->from == BODY_INPUT && k < runner->xs) || place->from == BODY_OUTPUT);
+        if (!slice)
+            continue;
+        int64_t bytes = place->from == BODY_INPUT ? runner->in_bytes[place->index] : runner->out_bytes[place->index];
+        status = lazy_push(&body->moves, ((body_move){.pointer = p, .bytes = runner->reverse ? -bytes : bytes}));
+    }
+    return status;
+}
+
+/* Slots that are not made lie where the program's leaves do. */
+static int fill_places(builder *b) {
+    const lazy_plan *plan = b->program->plan;
+    int status = 0;
+    for (int32_t s = 0; s < plan->nslots && status == 0; s++) {
+        b->makers[s] = b->firsts[s] = b->lasts[s] = -1;
+        b->places[s] = (body_place){.from = BODY_SCRATCH};
+        if (!plan->slots[s].made)
+            status = leaf_place(b->body, b->program->region.at[plan->slots[s].node], &b->places[s]);
+    }
+    for (int32_t c = 0; c < plan->nbatches; c++)
+        for (int32_t t = plan->batches[c].first; t < plan->batches[c].first + plan->batches[c].nsteps; t++) {
+            const lazy_step *step = plan->steps[t];
+            for (int32_t k = step->nbufs - step->nouts; k < step->nbufs; k++)
+                b->makers[plan->batches[c].slots[step->slots[k]]] = t;
+        }
+    return status;
+}
+
+static int build(builder *b) {
+    const lazy_plan *plan = b->program->plan;
+    int status = fill_places(b);
+    if (status == 0) {
+        bind_outputs(b);
+        status = add_prints(b, -1);
+    }
+    for (int32_t c = 0; c < plan->nbatches && status == 0; c++)
+        for (int32_t t = plan->batches[c].first; t < plan->batches[c].first + plan->batches[c].nsteps && status == 0;
+             t++)
+            status = add_step(b, plan->steps[t], &plan->batches[c], t);
+    if (status == 0)
+        status = add_prints(b, INT32_MAX);
+    if (status == 0)
+        status = add_copies(b);
+    if (status == 0)
+        status = place_scratch(b);
+    if (status == 0)
+        status = fill_moves(b);
+    return status ? status : fill_numbers(b);
+}
+
+static void body_free(lazy_body *body) {
+    if (!body)
+        return;
+    for (int64_t k = 0; k < body->items.n; k++) {
+        body_item *item = &body->items.at[k];
+        lazy_runner_release(item->inner);
+        if (item->message)
+            lazy_message_free(item->message);
+        if (item->callback)
+            lazy_callback_release(item->callback);
+    }
+    for (int64_t k = 0; k < body->buffers.n; k++)
+        neap_buffer_release(body->buffers.at[k]);
+    for (int64_t k = 0; k < body->arguments.n; k++)
+        free(body->arguments.at[k]);
+    lazy_vector_free(&body->items);
+    lazy_vector_free(&body->pointers);
+    lazy_vector_free(&body->buffers);
+    lazy_vector_free(&body->moves);
+    lazy_vector_free(&body->arguments);
+    lazy_plan_release(body->plan);
+    free(body->numbers);
+    free(body->input_at);
+    free(body);
+}
+
+/* Which inputs of the node the body's inputs are. */
+static void map_inputs(const lazy_control *control, int p, lazy_body *body) {
+    const lazy_control_shape *shape = &control->shape;
+    int own = shape->operands + shape->xs;
+    for (int k = 0; k < body->ninputs; k++)
+        body->input_at[k] = k < own ? shape->first + k : shape->const_at[p] + k - own;
+}
+
+static int body_new(neap_ctx *ctx, const lazy_control *control, int p, lazy_runner *runner, lazy_body **out) {
+    const neap_program *program = control->programs[p];
+    size_t n = (size_t)program->plan->nslots + 1;
+    lazy_body *body = *out = calloc(1, sizeof *body);
+    if (!body)
+        return neap_error(NEAP_E_MEMORY, "out of memory for a body");
+    body->plan = program->plan;
+    __atomic_add_fetch(&body->plan->refs, 1, __ATOMIC_RELAXED);
+    body->ninputs = (int)program->inputs.n;
+    body->noutputs = (int)program->outputs.n;
+    body->input_at = malloc(((size_t)body->ninputs + 1) * sizeof *body->input_at);
+    builder b = {.ctx = ctx, .program = program, .runner = runner, .body = body};
+    b.carries = runner->op == LAZY_OP_scan || (runner->op == LAZY_OP_while_loop && p == 1);
+    b.places = malloc(n * sizeof *b.places);
+    b.makers = malloc(3 * n * sizeof *b.makers);
+    int status = body->input_at && b.places && b.makers ? 0 : neap_error(NEAP_E_MEMORY, "out of memory for a body");
+    if (status == 0) {
+        b.firsts = b.makers + n;
+        b.lasts = b.firsts + n;
+        map_inputs(control, p, body);
+        status = build(&b);
+    }
+    free(b.places);
+    free(b.makers);
+    lazy_vector_free(&b.slots);
+    return status;
+}
+
+/* ---- Runners ------------------------------------------------------------------------------------------------------ */
+static int64_t slice_bytes(const lazy_result *aval, bool slice) {
+    int64_t bytes = neap_dtype_bytes(aval->dtype);
+    for (int a = slice ? 1 : 0; a < aval->ndim; a++)
+        bytes *= aval->shape[a];
+    return bytes;
+}
+
+/* ns, estimated: more is not told, so that sums of costs fit, also where programs inside each other double it. */
+static const int64_t MOST_COST = INT64_C(1) << 44;
+
+/* How much a run costs and needs, of what its bodies do. Where nobody knows how often they run, it is no small op. */
+static void sum_up(lazy_runner *runner) {
+    size_t most = 0, second = 0;
+    int64_t cost = 0, longest = 0;
+    for (int p = 0; p < runner->nbodies; p++) {
+        const lazy_body *body = runner->bodies[p];
+        size_t bytes = body_round(body->scratch) + body->inner;
+        most = most < bytes ? bytes : most;
+        runner->frame += body_round((2 * (size_t)body->pointers.n + (size_t)body->nnumbers + 1) * sizeof(void *));
+        cost += body->cost;
+        longest = longest < body->cost ? body->cost : longest;
+    }
+    for (int k = 0; k < runner->operands && body_is_loop(runner); k++)
+        second += body_round((size_t)runner->in_bytes[k]);
+    runner->frame += second;
+    runner->bytes = runner->frame + most + LAZY_BLOCK_ALIGN;
+    runner->cost = runner->op == LAZY_OP_cond ? longest : cost;
+    int64_t turns = runner->op == LAZY_OP_scan ? runner->length : runner->op == LAZY_OP_while_loop ? 1000 : 1;
+    if (body_is_loop(runner) && __builtin_mul_overflow(cost + 50, turns, &runner->cost))
+        runner->cost = MOST_COST;
+    runner->cost = runner->cost < MOST_COST ? runner->cost + 200 : MOST_COST;
+}
+
+/* Finds the buffers of constants, which were computed as any other array, and may be under way yet. */
+static int find_held(lazy_runner *runner) {
+    int status = 0;
+    for (int p = 0; p < runner->nbodies; p++) {
+        const lazy_body *body = runner->bodies[p];
+        for (int64_t k = 0; k < body->buffers.n && status == 0; k++)
+            status = lazy_push(&runner->held, body->buffers.at[k]);
+        for (int64_t k = 0; k < body->items.n; k++) {
+            const lazy_runner *inner = body->items.at[k].inner;
+            for (int64_t i = 0; inner && i < inner->held.n && status == 0; i++)
+                status = lazy_push(&runner->held, inner->held.at[i]);
+        }
+    }
+    return status;
+}
+
+int lazy_runner_new(neap_ctx *ctx, const lazy_control *control, lazy_runner **out) {
+    const lazy_control_shape *shape = &control->shape;
+    int nbodies = shape->op == LAZY_OP_call ? 1 : control->nprograms, nin = shape->nin, nresults = control->nresults;
+    size_t words = (size_t)(nin + 2 * nresults + nbodies), bools = (size_t)shape->operands + 1;
+    lazy_runner *runner = calloc(1, sizeof *runner + words * sizeof(int64_t) + bools);
+    if (!runner)
+        return neap_error(NEAP_E_MEMORY, "out of memory for a body");
+    *runner = (lazy_runner){.refs = 1,
+                            .op = shape->op,
+                            .nin = nin,
+                            .nresults = nresults,
+                            .operands = shape->operands,
+                            .xs = shape->xs,
+                            .first = shape->first,
+                            .length = shape->length,
+                            .reverse = shape->reverse,
+                            .effects = control->effects,
+                            .in_bytes = (int64_t *)(runner + 1)};
+    runner->out_bytes = runner->in_bytes + nin;
+    runner->places = runner->out_bytes + nresults;
+    runner->bodies = (lazy_body **)(runner->places + nresults);
+    runner->fixed = (bool *)(runner->bodies + nbodies);
+    bool scan = shape->op == LAZY_OP_scan;
+    for (int k = 0; k < nin; k++)
+        runner->in_bytes[k] =
+            slice_bytes(&shape->in[k], scan && k >= shape->operands && k < shape->operands + shape->xs);
+    for (int k = 0; k < nresults; k++) {
+        runner->out_bytes[k] = slice_bytes(&control->results[k], scan && k >= shape->operands);
+        runner->places[k] = control->places[k];
+    }
+    int status = 0;
+    for (; runner->nbodies < nbodies && status == 0; runner->nbodies++)
+        status = body_new(ctx, control, runner->nbodies, runner, &runner->bodies[runner->nbodies]);
+    runner->frame = lazy_frame_bytes(runner);
+    if (status == 0) {
+        sum_up(runner);
+        status = find_held(runner);
+    }
+    if (status)
+        lazy_runner_release(runner);
+    else
+        *out = runner;
+    return status;
+}
+
+lazy_runner *lazy_runner_retain(lazy_runner *runner) {
+    atomic_fetch_add_explicit(&runner->refs, 1, memory_order_relaxed);
+    return runner;
+}
+
+void lazy_runner_release(lazy_runner *runner) {
+    if (!runner || atomic_fetch_sub_explicit(&runner->refs, 1, memory_order_acq_rel) > 1)
+        return;
+    for (int p = 0; p < runner->nbodies; p++)
+        body_free(runner->bodies[p]);
+    lazy_vector_free(&runner->held);
+    free(runner);
+}
+
+int64_t lazy_runner_cost(const lazy_runner *runner) {
+    return runner->cost;
+}
+
+size_t lazy_runner_bytes(const lazy_runner *runner) {
+    return runner->bytes;
+}

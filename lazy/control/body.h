@@ -1,0 +1,117 @@
+/* body.h: what body.c prepares and body_run.c interprets.
+ *
+ * The body of a control node is the plan of a program, made ready to be run on raw memory any number of times. Its steps
+ * find their operands in a *table* of pointers; where each points is known up to the addresses of a run:
+ *
+ *      INPUT k    the program's input: a carry, a slice of an xs, an operand, a const
+ *      OUTPUT k   where result k goes: the step that makes it writes it there
+ *      BUFFER k   an array that the program is bound to
+ *      SCRATCH    memory of the run, shared by values that do not live at the same time
+ *
+ * In a loop there are two tables, since carries change places: a turn reads them in one place and writes the other. All
+ * that a turn has to do besides its items is to move the pointers into xs and ys.
+ *
+ * A run needs one piece of memory, whose size is known beforehand:
+ *
+ *      [frame of the node | tables, numbers, second places of the carries][scratch of its body][frame of an inner node]…
+ */
+#ifndef LAZY_BODY_H
+#define LAZY_BODY_H
+
+#include "lazy/control/control.h"
+#include "lazy/effect/effect.h"
+
+typedef enum body_from { BODY_INPUT, BODY_OUTPUT, BODY_BUFFER, BODY_SCRATCH } body_from;
+
+typedef struct body_place { /* what a pointer of the table points to */
+    uint8_t from;
+    int32_t index;
+    int64_t offset; /* in bytes, from there */
+} body_place;
+
+typedef enum body_what { BODY_KERNEL, BODY_CALL, BODY_INNER, BODY_COPY, BODY_PRINT, BODY_CALLBACK } body_what;
+
+typedef struct body_item {
+    uint8_t what;
+    int32_t first;           /* of its pointers in the table: operands, then results; COPY: from, to */
+    const lazy_step *step;   /* KERNEL, CALL, INNER, CALLBACK */
+    const char *site;        /* its script line. BORROWED from the context */
+    size_t bytes;            /* COPY */
+    lazy_runner *inner;      /* INNER. One reference, as of the others */
+    lazy_message *message;   /* PRINT */
+    lazy_callback *callback; /* CALLBACK, and its arguments: */
+    int narguments;
+    const lazy_result *arguments;
+} body_item;
+
+typedef struct body_number { /* an operand of kernels: `value`, or that of an input, an f64 */
+    int32_t input;           /* -1: none */
+    uint8_t dtype;
+    lazy_scalar value;
+} body_number;
+
+typedef struct body_move { /* a pointer that moves with each turn */
+    int32_t pointer;
+    int64_t bytes;
+} body_move;
+
+typedef struct lazy_body {
+    lazy_plan *plan; /* one reference */
+    int ninputs, noutputs, nnumbers;
+    LAZY_VECTOR(body_item) items;
+    LAZY_VECTOR(body_place) pointers;
+    LAZY_VECTOR(neap_buffer *) buffers; /* one reference each */
+    LAZY_VECTOR(body_move) moves;
+    LAZY_VECTOR(lazy_result *) arguments; /* of callbacks */
+    body_number *numbers;
+    int32_t *input_at; /* by input: the input of the node */
+    size_t scratch;    /* bytes, … */
+    size_t inner;      /* … and the most that an inner node needs behind them */
+    int64_t cost;
+} lazy_body;
+
+struct lazy_runner {
+    _Atomic int32_t refs;
+    int op, nbodies, nin, nresults;
+    int operands, xs, first; /* as in lazy_control_shape */
+    int64_t length;
+    bool reverse;
+    lazy_body **bodies;              /* one for each program that is run: not those of a rule */
+    int64_t *in_bytes;               /* by input; of xs: of one slice */
+    int64_t *out_bytes;              /* by result; of ys: of one slice */
+    int64_t *places;                 /* of the results in the block */
+    LAZY_VECTOR(neap_buffer *) held; /* of constants of the bodies, and of those inside them. BORROWED from these */
+    bool *fixed;  /* by carry: each turn hands it on as it is, so it has one place, that of its input */
+    size_t frame; /* bytes of the frame with its tables */
+    size_t bytes; /* in all */
+    int64_t cost;
+    int effects;
+};
+
+static inline size_t body_round(size_t bytes) {
+    return (bytes + LAZY_BLOCK_ALIGN - 1) / LAZY_BLOCK_ALIGN * LAZY_BLOCK_ALIGN;
+}
+static inline bool body_is_loop(const lazy_runner *runner) {
+    return runner->op == LAZY_OP_scan || runner->op == LAZY_OP_while_loop;
+}
+
+/* body_run.c: a run that is under way. Its memory is the caller's, lazy_runner_bytes long. */
+typedef struct body_run {
+    struct body_frame *frame; /* of the innermost node; NULL: it is over */
+    const body_item *waiting; /* the callback that it has come to */
+    void *const *operands;    /* of that: arguments, then the block of results */
+    neap_effects *effects;    /* where prints are pushed; NULL: they are written at once */
+} body_run;
+
+/* The bytes of a node's frame without its tables. */
+size_t lazy_frame_bytes(const lazy_runner *runner);
+/* Begins a run: `in` is the memory of its inputs, `block` that of its results. */
+void lazy_body_begin(body_run *r, const lazy_runner *runner, void *const *in, void *block, void *memory);
+/* Goes on until the end (0), a failure, or a callback (NEAP_PENDING). After a failure it must not be continued. */
+int lazy_body_advance(body_run *r, const neap_run *run);
+/* The error text of a failed item, with its script line and name. Returns the status. */
+int lazy_body_failure(const body_item *item, int status);
+/* Tells of a failure in place of the next print of the current turn. */
+void lazy_body_tell(body_run *r, const char *text);
+
+#endif

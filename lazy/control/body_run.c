@@ -1,0 +1,287 @@
+/* body_run.c: interpreting bodies (body.h has the picture).
+ *
+ * A run is a stack of frames, one for each node inside another's body, so it may stop at a callback and go on later, on
+ * any thread. Nothing is allocated while it runs.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "lazy/control/body.h"
+
+typedef struct body_frame {
+    struct body_frame *parent;
+    const lazy_runner *runner;
+    const lazy_body *body; /* that is run now, … */
+    int which, parity;     /* … its number, and which of its tables */
+    int64_t item, turn;    /* the next item; turns that are over */
+    bool truth;            /* what the condition of a while gave */
+    void *const *in;
+    void **out;            /* by result */
+    void ***tables;        /* by body and parity */
+    lazy_scalar **numbers; /* by body */
+    char **carries;        /* by parity and carry: what a turn of that parity writes, and the next one reads */
+    char *scratch;
+} body_frame;
+
+size_t lazy_frame_bytes(const lazy_runner *runner) {
+    size_t words = (size_t)runner->nresults + 3 * (size_t)runner->nbodies + 2 * (size_t)runner->operands;
+    return body_round(sizeof(body_frame) + words * sizeof(void *));
+}
+
+static void *carve(char **at, size_t bytes) {
+    void *block = *at;
+    *at += body_round(bytes);
+    return block;
+}
+
+/* ---- Tables ------------------------------------------------------------------------------------------------------- */
+static char *slice(void *base, int64_t bytes, const body_frame *f, int64_t turn) {
+    return (char *)base + bytes * (f->runner->reverse ? f->runner->length - 1 - turn : turn);
+}
+
+static char *input_at(const body_frame *f, const lazy_body *body, int32_t k, int parity, int64_t turn) {
+    const lazy_runner *runner = f->runner;
+    int32_t at = body->input_at[k];
+    if (!body_is_loop(runner) || k >= runner->operands + runner->xs)
+        return f->in[at];
+    if (k >= runner->operands)
+        return slice(f->in[at], runner->in_bytes[at], f, turn);
+    return runner->fixed[k] ? f->in[at] : f->carries[(1 - parity) * runner->operands + k];
+}
+
+static char *output_at(body_frame *f, int which, int32_t k, int parity, int64_t turn) {
+    const lazy_runner *runner = f->runner;
+    if (runner->op == LAZY_OP_while_loop && which == 0)
+        return (char *)&f->truth;
+    if (!body_is_loop(runner))
+        return f->out[k];
+    return k < runner->operands ? f->carries[parity * runner->operands + k]
+                                : slice(f->out[k], runner->out_bytes[k], f, turn);
+}
+
+/* Points body number `which` at what it reads and writes in turns of one parity, of which `turn` is the first. */
+static void fill_table(body_frame *f, int which, int parity, int64_t turn) {
+    const lazy_body *body = f->runner->bodies[which];
+    void **table = f->tables[2 * which + parity];
+    for (int64_t p = 0; p < body->pointers.n; p++) {
+        const body_place *place = &body->pointers.at[p];
+        char *base = f->scratch;
+        if (place->from == BODY_INPUT)
+            base = input_at(f, body, place->index, parity, turn);
+        else if (place->from == BODY_OUTPUT)
+            base = output_at(f, which, place->index, parity, turn);
+        else if (place->from == BODY_BUFFER)
+            base = neap_buffer_data(body->buffers.at[place->index]);
+        table[p] = base + place->offset;
+    }
+}
+
+static void fill_numbers(body_frame *f, int which) {
+    const lazy_body *body = f->runner->bodies[which];
+    for (int k = 0; k < body->nnumbers; k++) {
+        const body_number *number = &body->numbers[k];
+        double value;
+        f->numbers[which][k] = number->value;
+        if (number->input < 0)
+            continue;
+        memcpy(&value, f->in[body->input_at[number->input]], sizeof value);
+        f->numbers[which][k] = lazy_scalar_of(number->dtype, value);
+    }
+}
+
+/* ---- Frames ------------------------------------------------------------------------------------------------------- */
+static void copy(void *to, const void *from, int64_t bytes) {
+    if (bytes && to != from)
+        memcpy(to, from, (size_t)bytes);
+}
+
+/* Turns of a scan end with parity 0, that of the results. */
+static void begin_loop(body_frame *f) {
+    const lazy_runner *runner = f->runner;
+    bool scan = runner->op == LAZY_OP_scan;
+    f->parity = scan && runner->length > 0 ? (int)((runner->length - 1) & 1) : 0;
+    for (int k = 0; k < runner->operands; k++)
+        if (!runner->fixed[k])
+            copy(f->carries[(1 - f->parity) * runner->operands + k], f->in[k], runner->in_bytes[k]);
+    for (int b = 0; b < runner->nbodies; b++) {
+        fill_table(f, b, f->parity, 0);
+        fill_table(f, b, 1 - f->parity, 1);
+        fill_numbers(f, b);
+    }
+}
+
+/* The branch of a cond for its index, which is clamped. */
+static int branch_of(const body_frame *f) {
+    int32_t index;
+    memcpy(&index, f->in[0], sizeof index);
+    return index < 0 ? 0 : index < f->runner->nbodies ? index : f->runner->nbodies - 1;
+}
+
+static void begin_body(body_frame *f, int which) {
+    f->which = which;
+    f->body = f->runner->bodies[which];
+    f->item = 0;
+}
+
+static body_frame *begin_frame(const lazy_runner *runner, void *const *in, char *block, char *memory,
+                               body_frame *parent) {
+    char *at = memory;
+    body_frame *f = carve(&at, lazy_frame_bytes(runner));
+    *f = (body_frame){.parent = parent, .runner = runner, .in = in};
+    f->out = (void **)(f + 1);
+    f->tables = (void ***)(f->out + runner->nresults);
+    f->numbers = (lazy_scalar **)(f->tables + 2 * runner->nbodies);
+    f->carries = (char **)(f->numbers + runner->nbodies);
+    for (int k = 0; k < runner->nresults; k++)
+        f->out[k] = block + runner->places[k];
+    for (int b = 0; b < runner->nbodies; b++) {
+        const lazy_body *body = runner->bodies[b];
+        size_t pointers = (size_t)body->pointers.n;
+        f->tables[2 * b] = carve(&at, (2 * pointers + (size_t)body->nnumbers + 1) * sizeof(void *));
+        f->tables[2 * b + 1] = f->tables[2 * b] + pointers;
+        f->numbers[b] = (lazy_scalar *)(f->tables[2 * b + 1] + pointers);
+    }
+    for (int k = 0; k < runner->operands && body_is_loop(runner); k++) {
+        f->carries[k] = f->out[k];
+        f->carries[runner->operands + k] = carve(&at, (size_t)runner->in_bytes[k]);
+    }
+    f->scratch = memory + runner->frame;
+    if (body_is_loop(runner)) {
+        begin_loop(f);
+        begin_body(f, 0);
+    } else {
+        begin_body(f, runner->op == LAZY_OP_cond ? branch_of(f) : 0);
+        fill_table(f, f->which, 0, 0);
+        fill_numbers(f, f->which);
+    }
+    return f;
+}
+
+void lazy_body_begin(body_run *r, const lazy_runner *runner, void *const *in, void *block, void *memory) {
+    uintptr_t at = ((uintptr_t)memory + LAZY_BLOCK_ALIGN - 1) / LAZY_BLOCK_ALIGN * LAZY_BLOCK_ALIGN;
+    r->frame = begin_frame(runner, in, block, (char *)at, NULL);
+    r->waiting = NULL;
+}
+
+/* ---- Turns -------------------------------------------------------------------------------------------------------- */
+/* Carries that end in the wrong place, or never left their input, are copied into the results. */
+static void end_loop(body_frame *f) {
+    const lazy_runner *runner = f->runner;
+    bool swapped =
+        runner->op == LAZY_OP_while_loop && f->parity == 0; /* what the last turn wrote has parity 1 - parity */
+    for (int k = 0; k < runner->operands; k++) {
+        if (runner->fixed[k] || (runner->op == LAZY_OP_scan && runner->length == 0))
+            copy(f->out[k], f->in[k], runner->in_bytes[k]);
+        else if (swapped)
+            copy(f->out[k], f->carries[runner->operands + k], runner->in_bytes[k]);
+    }
+}
+
+static void move_slices(body_frame *f) {
+    const lazy_body *body = f->body;
+    void **table = f->tables[f->parity];
+    for (int64_t k = 0; k < body->moves.n; k++)
+        table[body->moves.at[k].pointer] = (char *)table[body->moves.at[k].pointer] + 2 * body->moves.at[k].bytes;
+}
+
+/* All items of the body have run: begins the next turn, or returns true: the node is done. */
+static bool end_turn(body_frame *f) {
+    switch (f->runner->op) {
+    case LAZY_OP_scan:
+        move_slices(f);
+        f->parity = 1 - f->parity;
+        f->item = 0;
+        return ++f->turn >= f->runner->length;
+    case LAZY_OP_while_loop:
+        if (f->which == 1) {
+            f->parity = 1 - f->parity;
+            f->turn++;
+        } else if (!f->truth) {
+            return true;
+        }
+        begin_body(f, 1 - f->which);
+        return false;
+    default:
+        return true;
+    }
+}
+
+/* ---- Items -------------------------------------------------------------------------------------------------------- */
+/* "script.lua:3: divide: what went wrong": the step that failed inside the node. */
+int lazy_body_failure(const body_item *item, int status) {
+    char text[1024];
+    const char *name = item->callback ? item->callback->name : item->step->label, *site = item->site ? item->site : "";
+    if (status == NEAP_E_INTERRUPT || item->what == BODY_INNER)
+        return status;
+    snprintf(text, sizeof text, "%s", neap_error_text());
+    return neap_error(status, "%s%s%s: %s", site, *site ? ": " : "", name, text);
+}
+
+static int write_message(const body_run *r, const lazy_message *message, void *const *data, const char *error) {
+    return r->effects ? lazy_message_push(r->effects, message, data, error) : lazy_message_write(message, data, error);
+}
+
+void lazy_body_tell(body_run *r, const char *text) {
+    for (const body_frame *f = r->frame; f; f = f->parent)
+        for (int64_t k = f->item; k < f->body->items.n; k++)
+            if (f->body->items.at[k].what == BODY_PRINT) {
+                write_message(r, f->body->items.at[k].message, NULL, text);
+                return;
+            }
+}
+
+static int run_item(body_run *r, body_frame *f, const body_item *item, const neap_run *run) {
+    void **data = f->tables[2 * f->which + f->parity] + item->first;
+    switch ((body_what)item->what) {
+    case BODY_KERNEL:
+        return lazy_kernel_run(&item->step->kernel, data, f->numbers[f->which] + item->step->first_number, run);
+    case BODY_CALL:
+        return lazy_step_run(item->step, data, NULL, run);
+    case BODY_COPY:
+        copy(data[1], data[0], (int64_t)item->bytes);
+        return 0;
+    case BODY_PRINT:
+        return write_message(r, item->message, data, NULL);
+    case BODY_INNER:
+        r->frame = begin_frame(item->inner, data, data[item->inner->nin], f->scratch + body_round(f->body->scratch), f);
+        return 0;
+    case BODY_CALLBACK:
+        r->waiting = item;
+        r->operands = data;
+        return NEAP_PENDING;
+    }
+    return 0;
+}
+
+/* A loop of no turns has none to end. */
+static bool is_over(const body_frame *f) {
+    return f->runner->op == LAZY_OP_scan && f->turn >= f->runner->length;
+}
+
+int lazy_body_advance(body_run *r, const neap_run *run) {
+    r->waiting = NULL;
+    while (r->frame) {
+        body_frame *f = r->frame;
+        bool over = is_over(f);
+        while (!over && r->frame == f) {
+            if (f->item == f->body->items.n) {
+                over = end_turn(f);
+                if (!over && neap_run_cancelled(run))
+                    return neap_error(NEAP_E_INTERRUPT, "%s", neap_status_text(NEAP_E_INTERRUPT));
+                continue;
+            }
+            const body_item *item = &f->body->items.at[f->item++];
+            int status = run_item(r, f, item, run);
+            if (status == NEAP_PENDING)
+                return status;
+            if (status < 0)
+                return lazy_body_failure(item, status);
+        }
+        if (over) {
+            if (body_is_loop(f->runner))
+                end_loop(f);
+            r->frame = f->parent;
+        }
+    }
+    return 0;
+}

@@ -1,0 +1,415 @@
+/* control.c: control nodes: what stands behind them, and recording them.
+ *
+ * The node's value is a block of bytes, which its op fills; `part` nodes copy the results out of it. As of callbacks, what
+ * is run is no part of a region's structure: the key has the plans of the bodies, which are found by structure themselves,
+ * so a fresh closure of the same code needs no new plan.
+ */
+#include "lazy/control/control.h"
+
+#include <string.h>
+
+#include "lazy/control/derive.h"
+#include "lazy/effect/effect.h"
+
+/* ---- What stands behind a node ------------------------------------------------------------------------------------ */
+static int effects_of(const lazy_effect *effect) {
+    if (!effect->node)
+        return effect->how.unordered ? LAZY_EFFECTS_UNORDERED : 1 << effect->how.kind;
+    if (lazy_is_control(effect->node))
+        return lazy_control_of(effect->node)->effects;
+    if (lazy_is_exchange(effect->node))
+        return LAZY_EFFECTS_EXCHANGE;
+    const lazy_callback *callback = lazy_callback_of(effect->node);
+    return LAZY_EFFECTS_CALLBACK | (callback->unordered ? LAZY_EFFECTS_UNORDERED : 1 << callback->kind);
+}
+
+/* The programs that are run: not those of a rule. */
+static int bodies_of(const lazy_control *control) {
+    return control->shape.op == LAZY_OP_call ? 1 : control->nprograms;
+}
+
+/* Adds up what the node's programs do. */
+static int look_inside(lazy_control *control) {
+    int own = bodies_of(control);
+    for (int p = 0; p < control->nprograms; p++) {
+        const neap_program *program = control->programs[p];
+        for (int64_t e = 0; e < program->effects.n && p < own; e++)
+            control->effects |= effects_of(program->effects.at[e]);
+        for (int64_t k = 0; k < program->nodes.n; k++) {
+            const neap_node *node = program->nodes.at[k];
+            if (lazy_is_control(node) && node->flags & LAZY_ABSTRACT && lazy_control_of(node)->depth > control->depth)
+                control->depth = lazy_control_of(node)->depth;
+        }
+    }
+    if (++control->depth > LAZY_MAX_NESTING)
+        return neap_error(NEAP_E_ARGUMENT, "%s: more than %d loops and branches inside each other",
+                          lazy_ops[control->shape.op]->name, LAZY_MAX_NESTING);
+    return 0;
+}
+
+void lazy_control_release(lazy_control *control) {
+    if (--control->refs > 0)
+        return;
+    lazy_derived_free(control->derived);
+    for (int p = 0; p < control->nprograms; p++)
+        neap_program_free(control->programs[p]);
+    lazy_runner_release(control->runner);
+    free(control->shape.in);
+    free(control->lies);
+    free(control->results);
+    free(control->programs);
+    free(control);
+}
+
+int lazy_control_new(int op, int nprograms, neap_program *const *programs, int nattrs, const int64_t *attrs, int nin,
+                     neap_node *const *in, lazy_control **out) {
+    lazy_control *control = calloc(1, sizeof *control);
+    if (control)
+        control->programs = calloc((size_t)nprograms + 1, sizeof *control->programs);
+    if (!control || !control->programs) {
+        free(control);
+        return neap_error(NEAP_E_MEMORY, "out of memory for a program");
+    }
+    control->refs = 1;
+    control->shape.op = op;
+    for (; control->nprograms < nprograms; control->nprograms++)
+        control->programs[control->nprograms] = lazy_program_retain(programs[control->nprograms]);
+    int status = lazy_control_check(control, nattrs, attrs, nin, in);
+    if (status == 0)
+        status = look_inside(control);
+    if (status)
+        lazy_control_release(control);
+    else
+        *out = control;
+    return status;
+}
+
+int lazy_control_prepare(neap_ctx *ctx, const neap_node *node) {
+    lazy_control *control = lazy_control_of(node);
+    int status = 0;
+    for (int p = 0; p < bodies_of(control) && status == 0 && !control->runner; p++)
+        status = lazy_program_plan(control->programs[p]);
+    return status || control->runner ? status : lazy_runner_new(ctx, control, &control->runner);
+}
+
+int lazy_control_programs(const neap_node *node, neap_program *const **programs) {
+    *programs = lazy_control_of(node)->programs;
+    return lazy_control_of(node)->nprograms;
+}
+
+int64_t lazy_control_turns(const neap_node *node) {
+    return node->op == LAZY_OP_scan ? lazy_control_of(node)->shape.length : node->op == LAZY_OP_while_loop ? -1 : 1;
+}
+
+bool lazy_is_effect(const neap_node *node) {
+    uint16_t flags = lazy_node_op(node)->flags;
+    return flags & (LAZY_OP_EFFECT | LAZY_OP_LAUNCHES) || (flags & LAZY_OP_CONTROL && lazy_control_of(node)->effects);
+}
+
+int lazy_control_words(const neap_node *node) {
+    return 2 + bodies_of(lazy_control_of(node));
+}
+
+uint64_t *lazy_control_put(uint64_t *to, const neap_node *node) {
+    const lazy_control *control = lazy_control_of(node);
+    *to++ = node->nin;
+    *to++ = (uint64_t)control->effects;
+    for (int p = 0; p < bodies_of(control); p++)
+        *to++ = control->programs[p]->plan->serial;
+    return to;
+}
+
+/* ---- Recording ---------------------------------------------------------------------------------------------------- */
+static int check_given(int op, int nprograms, int nattrs, int nin) {
+    if (op < 0 || op >= lazy_op_count || !(lazy_ops[op]->flags & LAZY_OP_CONTROL))
+        return neap_error(NEAP_E_ARGUMENT, "control: no such op");
+    if (nprograms < 1 || nattrs < 1 || nattrs >= INT16_MAX || nin < 0 || nin > LAZY_MAX_CONTROL_INPUTS)
+        return neap_error(NEAP_E_ARGUMENT, "%s: expected programs and at most %d inputs, got %d and %d",
+                          lazy_ops[op]->name, LAZY_MAX_CONTROL_INPUTS, nprograms, nin);
+    return 0;
+}
+
+static int check_arrays(const char *op, int nin, neap_node *const *in) {
+    int device = -1;
+    bool meshed = false; /* then each device's block is taken there */
+    for (int k = 0; k < nin; k++)
+        meshed |= lazy_is_meshed(in[k]);
+    for (int k = 0; k < nin; k++) {
+        if (in[k]->flags & LAZY_ABSTRACT && !in[k]->levels)
+            return neap_error(NEAP_E_TRACE, "%s: an argument belongs to a trace that has ended", op);
+        if (in[k]->device >= 0 && device >= 0 && in[k]->device != device && !meshed)
+            return neap_error(NEAP_E_ARGUMENT, "%s: the arrays are on different devices, %s and %s", op,
+                              neap_device_name(device), neap_device_name(in[k]->device));
+        device = in[k]->device >= 0 ? in[k]->device : device;
+    }
+    return 0;
+}
+
+/* Numbers become arrays of one f64; what is from outside of closed traces is lifted. given[k] is OWNED. */
+static int take_inputs(neap_ctx *ctx, const lazy_control *control, int nin, neap_node *const *in, neap_node **lifted,
+                       neap_node **given) {
+    lazy_level *trace = control->effects ? lazy_open_trace(ctx) : NULL;
+    memcpy(lifted, in, (size_t)nin * sizeof *lifted);
+    int status = ctx->nclosed ? lazy_lift_inputs(ctx, nin, in, lifted) : 0;
+    if (status == 0 && trace && trace->closed)
+        status = lazy_lift_into(ctx, (int)(trace - ctx->levels), nin, lifted, lifted);
+    for (int k = 0; k < nin && status == 0; k++) {
+        given[k] = lifted[k]->flags & LAZY_WEAK ? lazy_as_strong(ctx, lifted[k]) : lazy_retain(lifted[k]);
+        status = given[k] ? 0 : NEAP_E_MEMORY;
+    }
+    return status;
+}
+
+/* A node with effects belongs to the open trace, whatever it reads. */
+static neap_node *make_node(neap_ctx *ctx, lazy_control *control, int32_t site, int nattrs, const int64_t *attrs,
+                            int nin, neap_node *const *in) {
+    lazy_result block = {.dtype = NEAP_DTYPE_U8, .ndim = 1, .shape = {control->bytes}};
+    int64_t few[16], *all = nattrs < 16 ? few : malloc(((size_t)nattrs + 1) * sizeof *all);
+    if (!all) {
+        neap_error(NEAP_E_MEMORY, "out of memory for a node");
+        return NULL;
+    }
+    all[0] = (int64_t)(intptr_t)control;
+    memcpy(all + 1, attrs, (size_t)nattrs * sizeof *attrs);
+    neap_node *node = lazy_node_new(ctx, control->shape.op, &block, nin, in, nattrs + 1, all);
+    if (all != few)
+        free(all);
+    if (!node)
+        return NULL;
+    control->refs++;
+    lazy_level *trace = control->effects ? lazy_open_trace(ctx) : NULL;
+    if (trace) {
+        node->flags |= LAZY_ABSTRACT;
+        node->levels |= 1u << (trace - ctx->levels);
+    }
+    if ((control->apart && lazy_node_mesh(node, control->apart)) || lazy_enroll(ctx, node) != 0) {
+        lazy_release(ctx, node);
+        return NULL;
+    }
+    if (site) {
+        node->site = site;
+        ctx->site_node = NULL;
+        ctx->attention &= ~NEAP_ATTEND_SITE;
+    }
+    return node;
+}
+
+/* Effects happen, or are those of the open trace; other nodes start, unless recording is held or deferred. What starts of a
+ * node on a mesh are the nodes of its blocks. */
+static int start_node(neap_ctx *ctx, neap_node *node) {
+    if (lazy_is_meshed(node) && lazy_control_spreads(ctx, node)) {
+        int status = lazy_control_spread(ctx, node);
+        if (status == 0 && !(node->flags & LAZY_ABSTRACT))
+            lazy_node_drop(ctx, node);
+        return status;
+    }
+    lazy_level *trace = lazy_is_effect(node) ? lazy_open_trace(ctx) : NULL;
+    if (trace)
+        return lazy_effect_record(ctx, trace, node);
+    if (node->flags & LAZY_ABSTRACT)
+        return 0;
+    int status = lazy_control_prepare(ctx, node);
+    if (status) {
+        lazy_leave_pending(ctx, node, LAZY_RECIPE); /* it cannot be planned, and nobody will have it */
+        return status;
+    }
+    if (lazy_is_effect(node))
+        return lazy_flush_roots(ctx, 1, &node);
+    bool waits = !ctx->deferring && (ctx->hold > 0 || node == ctx->site_node);
+    ctx->heavy |= waits;
+    if (ctx->deferring || waits || (ctx->limit_nodes == 0 && ctx->limit_bytes == 0))
+        return 0;
+    status = lazy_flush_roots(ctx, 1, &node);
+    if (status != NEAP_E_MEMORY)
+        return status;
+    ctx->attention |= NEAP_ATTEND_COLLECT; /* it stays pending */
+    return 0;
+}
+
+/* site: of the node; 0: Lua is asked for it. */
+static neap_node *record(neap_ctx *ctx, lazy_control *control, int32_t site, int nattrs, const int64_t *attrs, int nin,
+                         neap_node *const *in) {
+    neap_node **lifted = calloc(2 * (size_t)nin + 1, sizeof *lifted), **given = lifted + nin, *node = NULL;
+    int status = lifted ? 0 : neap_error(NEAP_E_MEMORY, "out of memory for a node");
+    if (status == 0)
+        status = take_inputs(ctx, control, nin, in, lifted, given);
+    if (status == 0 && (node = make_node(ctx, control, site, nattrs, attrs, nin, given)) && start_node(ctx, node)) {
+        lazy_release(ctx, node);
+        node = NULL;
+    }
+    for (int k = 0; k < nin && lifted; k++)
+        lazy_release(ctx, given[k]);
+    free(lifted);
+    return node;
+}
+
+static neap_node *record_new(neap_ctx *ctx, int32_t site, int op, int nprograms, neap_program *const *programs,
+                             int nattrs, const int64_t *attrs, int nin, neap_node *const *in);
+
+/* The call as one of its rule's forward program, so that residuals follow its results. */
+static neap_node *record_keeping(neap_ctx *ctx, const lazy_control *control, int32_t site, neap_node *const *in) {
+    const lazy_control_shape *shape = &control->shape;
+    neap_program *programs[] = {control->programs[1], control->programs[1], control->programs[2]};
+    int64_t attrs[] = {shape->rule,      shape->operands,  shape->results,
+                       shape->consts[1], shape->consts[1], shape->consts[2]};
+    size_t operands = (size_t)shape->operands, own = (size_t)shape->consts[1], last = (size_t)shape->consts[2];
+    neap_node **given = malloc((operands + 2 * own + last) * sizeof *given + 1), *node = NULL;
+    if (!given) {
+        neap_error(NEAP_E_MEMORY, "out of memory for a node");
+        return NULL;
+    }
+    memcpy(given, in, operands * sizeof *given);
+    for (int again = 0; again < 2; again++)
+        memcpy(given + operands + (size_t)again * own, in + shape->const_at[1], own * sizeof *given);
+    memcpy(given + operands + 2 * own, in + shape->const_at[2], last * sizeof *given);
+    node = record_new(ctx, site, shape->op, 3, programs, 6, attrs, (int)(operands + 2 * own + last), given);
+    free(given);
+    return node;
+}
+
+static neap_node *record_checked(neap_ctx *ctx, lazy_control *control, int32_t site, int nattrs, const int64_t *attrs,
+                                 int nin, neap_node *const *in) {
+    if (control->shape.op == LAZY_OP_call) {
+        if (lazy_call_check(ctx, control, nin, in))
+            return NULL;
+        if (lazy_call_keeps(ctx, control, nin, in))
+            return record_keeping(ctx, control, site, in);
+    }
+    return record(ctx, control, site, nattrs, attrs, nin, in);
+}
+
+/* The node, where something of it lies on a mesh: with programs and inputs that fit each other. */
+static neap_node *record_meshed(neap_ctx *ctx, const lazy_control *given, int32_t site, int nattrs,
+                                const int64_t *attrs, int nin, neap_node *const *in) {
+    neap_node **to = calloc((size_t)nin + 1, sizeof *to), *node = NULL;
+    lazy_control *control = NULL;
+    if (!to) {
+        neap_error(NEAP_E_MEMORY, "out of memory for a node");
+        return NULL;
+    }
+    lazy_hold(ctx);
+    if (lazy_control_settle(ctx, given, nin, in, to, &control, nattrs, attrs) == 0) {
+        control->serial = given->serial;
+        node = record_checked(ctx, control, site, nattrs, attrs, nin, to);
+        lazy_control_release(control);
+    }
+    free(to);
+    int held = lazy_unhold(ctx);
+    if (held && node) {
+        lazy_release(ctx, node);
+        node = NULL;
+    }
+    return node;
+}
+
+static neap_node *record_any(neap_ctx *ctx, lazy_control *control, int32_t site, int nattrs, const int64_t *attrs,
+                             int nin, neap_node *const *in) {
+    return lazy_control_is_meshed(control, nin, in) ? record_meshed(ctx, control, site, nattrs, attrs, nin, in)
+                                                    : record_checked(ctx, control, site, nattrs, attrs, nin, in);
+}
+
+static neap_node *record_new(neap_ctx *ctx, int32_t site, int op, int nprograms, neap_program *const *programs,
+                             int nattrs, const int64_t *attrs, int nin, neap_node *const *in) {
+    lazy_control *control = NULL;
+    neap_node *node = NULL;
+    if (check_given(op, nprograms, nattrs, nin) || check_arrays(lazy_ops[op]->name, nin, in) ||
+        lazy_control_new(op, nprograms, programs, nattrs, attrs, nin, in, &control))
+        return NULL;
+    control->serial = ++ctx->last_effect;
+    node = record_any(ctx, control, site, nattrs, attrs, nin, in);
+    lazy_control_release(control);
+    return node;
+}
+
+neap_node *lazy_control_record(neap_ctx *ctx, int op, int nprograms, neap_program *const *programs, int nattrs,
+                               const int64_t *attrs, int nin, neap_node *const *in) {
+    return record_new(ctx, 0, op, nprograms, programs, nattrs, attrs, nin, in);
+}
+
+/* The programs without their effects. BORROWED. */
+static neap_program **muted_programs(neap_ctx *ctx, lazy_control *control) {
+    neap_program **found = lazy_derived_find(control, 'm', 0, NULL);
+    neap_program **list = found ? NULL : calloc((size_t)control->nprograms, sizeof *list);
+    int status = 0, made = 0;
+    for (; list && made < control->nprograms && status == 0; made += status == 0) {
+        lazy_maker m;
+        neap_program *program = control->programs[made];
+        status = lazy_maker_begin(&m, ctx, program, false);
+        for (int k = 0; k < program->inputs.n && status == 0; k++)
+            status = lazy_maker_given(&m, k, lazy_maker_input(&m, program->inputs.at[k]), false);
+        if (status == 0)
+            status = lazy_maker_apply(&m);
+        for (int64_t k = 0; k < program->outputs.n && status == 0; k++)
+            status = lazy_push(&m.results, m.out[k]);
+        status = lazy_maker_end(&m, status, &list[made]);
+    }
+    if (list && status == 0)
+        found = lazy_derived_keep(control, 'm', 0, NULL, made, list);
+    while (list && status && made-- > 0)
+        neap_program_free(list[made]);
+    free(list);
+    return found;
+}
+
+neap_node *lazy_control_again(neap_ctx *ctx, const neap_node *node, neap_node *const *in) {
+    lazy_control *control = lazy_control_of(node);
+    if (check_arrays(lazy_node_op(node)->name, node->nin, in))
+        return NULL;
+    if (ctx->muted && control->effects) {
+        neap_program **programs = muted_programs(ctx, control);
+        return programs ? record_new(ctx, node->site, node->op, control->nprograms, programs, node->nattrs - 1,
+                                     node->attrs + 1, node->nin, in)
+                        : NULL;
+    }
+    return record_any(ctx, control, node->site, node->nattrs - 1, node->attrs + 1, node->nin, in);
+}
+
+neap_node *lazy_control_result(neap_ctx *ctx, neap_node *node, int k) {
+    const lazy_control *control = lazy_control_of(node);
+    const lazy_result *result = &control->results[k];
+    int64_t attrs[3 + NEAP_MAX_DIMS] = {k, control->places[k], result->dtype};
+    memcpy(attrs + 3, result->shape, result->ndim * sizeof *result->shape);
+    if (lazy_is_meshed(node))
+        return lazy_record(ctx, LAZY_OP_part, 1, &node, 3 + result->ndim, attrs);
+    neap_node *part = lazy_node_new(ctx, LAZY_OP_part, result, 1, &node, 3 + result->ndim, attrs);
+    if (part && lazy_enroll(ctx, part)) {
+        lazy_release(ctx, part);
+        return NULL;
+    }
+    return part;
+}
+
+/* ---- Public -------------------------------------------------------------------------------------------------------- */
+/* Starts the copies of results; what finds no memory now is started by whoever asks for it. */
+static void start_parts(neap_ctx *ctx, neap_node *node, int n, neap_node *const *parts) {
+    if (n > 0 && node->buffer && lazy_flush_roots(ctx, n, parts) == NEAP_E_MEMORY)
+        ctx->attention |= NEAP_ATTEND_COLLECT;
+}
+
+int neap_control_push(neap_ctx *ctx, const neap_control *how, int n, const int32_t *ids, int32_t *results) {
+    neap_node **in = calloc((size_t)(n > 0 ? n : 0) + (size_t)(how->nresults > 0 ? how->nresults : 0) + 1, sizeof *in);
+    neap_node *node = NULL, **parts = in + (n > 0 ? n : 0);
+    int status = in ? check_given(how->op, how->nprograms, how->nattrs, n)
+                    : neap_error(NEAP_E_MEMORY, "out of memory for a node");
+    for (int k = 0; k < n && status == 0; k++)
+        status = (in[k] = lazy_lookup_any(ctx, ids[k])) ? 0 : neap_error_code();
+    if (status == 0 && !(node = record_new(ctx, lazy_site_intern(ctx, how->site), how->op, how->nprograms,
+                                           how->programs, how->nattrs, how->attrs, n, in)))
+        status = neap_error_code();
+    if (status == 0 && how->nresults > lazy_control_of(node)->nresults)
+        status = neap_error(NEAP_E_ARGUMENT, "%s: it has %d results", lazy_node_op(node)->name,
+                            lazy_control_of(node)->nresults);
+    for (int k = 0; k < how->nresults && status == 0; k++)
+        status = (parts[k] = lazy_control_result(ctx, node, k)) ? 0 : NEAP_E_MEMORY;
+    if (status == 0) {
+        start_parts(ctx, node, how->nresults, parts);
+        for (int k = 0; k < how->nresults; k++)
+            lazy_retain(parts[k]);
+        status = lazy_publish_all(ctx, how->nresults, parts, results);
+    }
+    for (int k = 0; k < how->nresults && in; k++)
+        lazy_release(ctx, parts[k]);
+    lazy_release(ctx, node);
+    free(in);
+    return status ? status : lazy_attend(ctx);
+}

@@ -1,0 +1,45 @@
+/* control/derive.h: programs that rules make of a control node's programs, and keep with it.
+ *
+ * A rule opens a closed trace, records what the new program does on placeholders, on a tape of its own where it needs
+ * derivatives of one of the node's programs, and closes it. What it made is found again by the rule's letter and by a key:
+ * for which inputs and results it was made.
+ */
+#ifndef LAZY_CONTROL_DERIVE_H
+#define LAZY_CONTROL_DERIVE_H
+
+#include "lazy/control/control.h"
+
+typedef struct lazy_derived {
+    struct lazy_derived *next;
+    char rule;
+    int nkey, nprograms;
+    neap_program **programs;
+    bool key[];
+} lazy_derived;
+
+/* The programs that were made, or NULL. BORROWED from the control. */
+neap_program **lazy_derived_find(const lazy_control *control, char rule, int nkey, const bool *key);
+/* Keeps programs (TAKES, also on failure). NULL: memory. */
+neap_program **lazy_derived_keep(lazy_control *control, char rule, int nkey, const bool *key, int n,
+                                 neap_program *const *programs);
+void lazy_derived_free(lazy_derived *derived);
+
+typedef struct lazy_maker { /* a program that is being made of another one */
+    neap_ctx *ctx;
+    neap_program *program; /* that is applied, … */
+    int trace, tape;       /* … on the tape, if that is not -1 */
+    neap_node **in, **out; /* its inputs and outputs: in BORROWED, out OWNED */
+    lazy_nodes results;    /* outputs of the new one. BORROWED */
+} lazy_maker;
+/* Opens the trace, and a tape in it if asked for. */
+int lazy_maker_begin(lazy_maker *m, neap_ctx *ctx, neap_program *program, bool tape);
+/* A placeholder like a node; BORROWED. */
+neap_node *lazy_maker_input(lazy_maker *m, const neap_node *like);
+/* Input k of the applied program, as a placeholder; on the tape, if so asked. */
+int lazy_maker_given(lazy_maker *m, int k, neap_node *placeholder, bool taped);
+/* Applies the program, without its effects. */
+int lazy_maker_apply(lazy_maker *m);
+/* Ends the trace, whatever became of it, with a status; *made gets the program of `results`. */
+int lazy_maker_end(lazy_maker *m, int status, neap_program **made);
+
+#endif

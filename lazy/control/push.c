@@ -1,0 +1,163 @@
+/* control/push.c: running control nodes: as an op of the engine, as an effect, or, where bodies have callbacks, as a
+ * request that the user thread works on; where other processes take part in a body, as work of the communication thread.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "lazy/control/body.h"
+#include "lazy/shard/exchange.h"
+
+struct lazy_job {
+    neap_ctx *ctx;
+    lazy_runner *runner;
+    neap_buffer *block, *room;
+    body_run run;
+    bool begun, effects;
+    int n;
+    void **in;           /* the memory of the inputs, … */
+    neap_buffer *bufs[]; /* … which these buffers hold */
+};
+
+void lazy_job_free(void *arg) {
+    lazy_job *job = arg;
+    for (int k = 0; k < job->n; k++)
+        neap_buffer_return(job->bufs[k]);
+    neap_buffer_release(job->block);
+    neap_buffer_release(job->room);
+    lazy_runner_release(job->runner);
+    free(job->in);
+    free(job);
+}
+
+static int job_new(neap_ctx *ctx, const lazy_launch *launch, lazy_job **out) {
+    const neap_node *node = launch->node;
+    lazy_job *job = *out = calloc(1, sizeof *job + node->nin * sizeof *job->bufs);
+    if (job)
+        job->in = malloc(((size_t)node->nin + 1) * sizeof *job->in);
+    if (!job || !job->in) {
+        free(job);
+        return neap_error(NEAP_E_MEMORY, "out of memory while pushing");
+    }
+    job->ctx = ctx;
+    job->runner = lazy_runner_retain(lazy_control_of(node)->runner);
+    job->block = neap_buffer_retain(launch->bufs[node->nin]);
+    job->room = neap_buffer_retain(launch->room);
+    for (; job->n < node->nin; job->n++) {
+        int64_t offset = launch->step->offsets[job->n] * neap_dtype_bytes(node->in[job->n]->dtype);
+        job->bufs[job->n] = neap_buffer_lend(launch->bufs[job->n]);
+        job->in[job->n] = (char *)neap_buffer_data(job->bufs[job->n]) + offset;
+    }
+    return 0;
+}
+
+/* ---- Running ------------------------------------------------------------------------------------------------------ */
+/* The failure of an input, which an op with effects has to look for itself. */
+static int find_failure(const lazy_job *job) {
+    int status = 0;
+    for (int k = 0; k < job->n && status >= 0; k++)
+        status = neap_var_poll(neap_buffer_var(job->bufs[k]), NULL);
+    return status < 0 ? status : 0;
+}
+
+/* A failure is told where the next print of the body would have been. What a branch would print nobody knows. */
+static int tell(lazy_job *job, int status, bool begun) {
+    char text[1024];
+    if (!job->effects || status == NEAP_E_INTERRUPT || (!begun && job->runner->op == LAZY_OP_cond))
+        return status;
+    snprintf(text, sizeof text, "%s", neap_error_text());
+    if (!begun)
+        lazy_body_begin(&job->run, job->runner, job->in, neap_buffer_data(job->block), neap_buffer_data(job->room));
+    lazy_body_tell(&job->run, text);
+    return neap_error(status, "%s", text);
+}
+
+static int advance(lazy_job *job, const neap_run *run) {
+    int status = job->effects && !job->begun ? find_failure(job) : 0;
+    if (status == 0 && !job->begun)
+        lazy_body_begin(&job->run, job->runner, job->in, neap_buffer_data(job->block), neap_buffer_data(job->room));
+    bool begun = job->begun = status == 0;
+    if (status == 0)
+        status = lazy_body_advance(&job->run, run);
+    return status < 0 ? tell(job, status, begun) : status;
+}
+
+static int run_job(void *arg, const neap_run *run) {
+    return advance(arg, run);
+}
+
+int lazy_job_fail(lazy_job *job, const body_item *callback, int status) {
+    return tell(job, lazy_body_failure(callback, status), true);
+}
+
+int lazy_job_advance(lazy_job *job, const neap_run *where, const body_item **waiting, void *const **operands) {
+    neap_run here = {.worker = -1, .device = where->device, .epoch = where->epoch};
+    job->run.effects = job->ctx->effects;
+    int status = advance(job, &here);
+    *waiting = job->run.waiting;
+    *operands = job->run.operands;
+    return status;
+}
+
+/* ---- Pushing ------------------------------------------------------------------------------------------------------ */
+static int compare_vars(const void *a, const void *b) {
+    uintptr_t left = (uintptr_t) * (neap_var *const *)a, right = (uintptr_t) * (neap_var *const *)b;
+    return left < right ? -1 : left > right;
+}
+
+/* The variables of the inputs and of constants, each once. */
+static int find_reads(const lazy_job *job, neap_var **reads) {
+    int n = 0, inputs = job->n, all = inputs + (int)job->runner->held.n;
+    for (int k = 0; k < all; k++)
+        reads[k] = neap_buffer_var(k < inputs ? job->bufs[k] : job->runner->held.at[k - inputs]);
+    qsort(reads, (size_t)all, sizeof *reads, compare_vars);
+    for (int k = 0; k < all; k++)
+        if (n == 0 || reads[n - 1] != reads[k])
+            reads[n++] = reads[k];
+    return n;
+}
+
+static int push_job(lazy_job *job, int effects, neap_push *push) {
+    bool exchanges = effects & LAZY_EFFECTS_EXCHANGE;
+    effects &= ~LAZY_EFFECTS_EXCHANGE;
+    push->release = lazy_job_free;
+    if (effects & LAZY_EFFECTS_CALLBACK)
+        return lazy_callback_loop(job->ctx, job, effects, push);
+    if (effects)
+        return neap_effects_work(job->ctx->effects, effects & LAZY_EFFECTS_ORDERED, exchanges, run_job, job, push);
+    if (exchanges)
+        return engine_comm_push_work(engine_comm_here(), run_job, job, push);
+    return neap_push_sync(run_job, job, push);
+}
+
+int lazy_control_push(neap_ctx *ctx, const lazy_launch *launch) {
+    const lazy_step *step = launch->step;
+    lazy_job *job;
+    int status = job_new(ctx, launch, &job);
+    if (status)
+        return status;
+    size_t most = (size_t)job->n + (size_t)job->runner->held.n;
+    neap_var *few[64], **reads = most <= 64 ? few : malloc(most * sizeof *reads);
+    if (!reads) {
+        lazy_job_free(job);
+        return neap_error(NEAP_E_MEMORY, "out of memory while pushing");
+    }
+    job->effects = (job->runner->effects & ~LAZY_EFFECTS_EXCHANGE) != 0;
+    neap_var *writes[] = {neap_buffer_var(job->block), neap_buffer_var(job->room)};
+    bool shared = neap_buffer_bytes(job->room) >= LAZY_SHARED_ROOM; /* with other steps of its plan */
+    neap_push push = {.name = step->call.op->name,
+                      .site = step->site,
+                      .device = step->device,
+                      .flags = step->cost < LAZY_SMALL_COST ? NEAP_PUSH_SMALL : 0,
+                      .nreads = find_reads(job, reads),
+                      .nwrites = shared ? 2 : 1,
+                      .reads = reads,
+                      .writes = writes,
+                      .bytes = (int64_t)neap_buffer_bytes(job->block),
+                      .cost = step->cost};
+    status = push_job(job, job->runner->effects, &push);
+    if (status)
+        lazy_job_free(job);
+    if (reads != few)
+        free(reads);
+    return status;
+}

@@ -1,0 +1,230 @@
+/* gradient.c: reverse mode: one walk back over a tape.
+ *
+ * Cotangents are graph nodes built by the rows' rules, with the same recorder as everything else: so they fuse, may be
+ * jitted, and are themselves differentiable by an outer level whose bit they inherit.
+ *
+ * A node with several results is a block (its row has .results) that *parts* are taken from. The walk meets the parts
+ * before their block; their cotangents wait in a list for it, and its rule gets them all at once.
+ */
+#include <string.h>
+
+#include "lazy/derive/derive.h"
+#include "lazy/shard/sharding.h"
+
+typedef struct waiting { /* the cotangent of a part */
+    int32_t next;        /* of the same block: index + 1, 0: none */
+    int32_t result;
+    neap_node *ct;
+} waiting;
+
+typedef struct reverse {
+    lazy_walk walk;
+    LAZY_VECTOR(waiting) parts;
+    int32_t *heads; /* by index on the tape - start: index + 1 of a block's last part, 0: none; NULL: no block yet */
+} reverse;
+
+/* A map's cotangent summed back over the axes along which its input was broadcast. */
+static neap_node *unbroadcast(neap_ctx *ctx, neap_node *ct, const neap_node *in) {
+    if (!ct || (ct->ndim == in->ndim && memcmp(ct->shape, in->shape, in->ndim * sizeof *in->shape) == 0))
+        return ct;
+    int lead = ct->ndim - in->ndim;
+    int64_t mask = 0;
+    for (int a = 0; a < ct->ndim; a++)
+        if (a < lead || (in->shape[a - lead] == 1 && ct->shape[a] != 1))
+            mask |= (int64_t)1 << a;
+    neap_node *sum = lazy_build(ctx, LAZY_OP_sum, 1, &ct, 2, (int64_t[]){mask, 0});
+    return sum ? lazy_build_reshape(ctx, sum, in->ndim, in->shape) : NULL;
+}
+
+/* An uncommitted array may have met arrays of several devices: cotangents that come back from there are summed
+ * uncommitted. */
+static int add_cotangent(const lazy_walk *w, neap_node *node, neap_node *ct) {
+    neap_node **at = lazy_walk_value(w, node);
+    if (*at && (*at)->device >= 0 && ct->device >= 0 && (*at)->device != ct->device) {
+        *at = lazy_build_place(w->ctx, *at, -1);
+        if (!*at || !(ct = lazy_build_place(w->ctx, ct, -1)))
+            return neap_error_code();
+    }
+    *at = *at ? lazy_build2(w->ctx, LAZY_OP_add, *at, ct) : ct;
+    return *at ? 0 : neap_error_code();
+}
+
+static int call_rule(const lazy_walk *w, lazy_grad *g) {
+    neap_node *node = g->node;
+    const lazy_op *row = lazy_node_op(node);
+    bool any = false;
+    for (int k = 0; k < node->nin; k++) {
+        any |= g->wants[k] = lazy_on_tape(w, node->in[k]);
+        g->out[k] = NULL;
+    }
+    if (!any)
+        return 0;
+    if (!row->grad)
+        return neap_error(NEAP_E_ARGUMENT, "grad: %s has no gradient%s%s", row->name,
+                          node->site ? ", recorded at " : "", node->site ? lazy_site_text(w->ctx, node->site) : "");
+    int status = row->grad(g);
+    for (int k = 0; k < node->nin && status == 0; k++) {
+        if (!g->wants[k] || !g->out[k])
+            continue;
+        neap_node *back = row->kind == LAZY_MAP ? unbroadcast(w->ctx, g->out[k], node->in[k]) : g->out[k];
+        back = back ? lazy_as_like(w->ctx, back, node->in[k]) : NULL;
+        status = back ? add_cotangent(w, node->in[k], back) : neap_error_code();
+    }
+    return status;
+}
+
+/* Calls a node's rule, and adds what it says to its inputs. */
+static int apply_rule(const lazy_walk *w, lazy_grad g) {
+    bool wants[NEAP_MAX_INPUTS];
+    neap_node *out[NEAP_MAX_INPUTS];
+    int nin = g.node->nin;
+    g.wants = wants;
+    g.out = out;
+    if (nin <= NEAP_MAX_INPUTS)
+        return call_rule(w, &g);
+    g.wants = malloc((size_t)nin * sizeof *g.wants);
+    g.out = malloc((size_t)nin * sizeof *g.out);
+    int status = g.wants && g.out ? call_rule(w, &g) : neap_error(NEAP_E_MEMORY, "out of memory for a gradient");
+    free(g.wants);
+    free(g.out);
+    return status;
+}
+
+static int keep_part(reverse *r, neap_node *node, neap_node *ct) {
+    int64_t block = node->in[0]->tape - r->walk.start;
+    if (!lazy_on_tape(&r->walk, node->in[0]))
+        return 0;
+    if (!r->heads && !(r->heads = calloc((size_t)r->walk.n, sizeof *r->heads)))
+        return neap_error(NEAP_E_MEMORY, "out of memory for a gradient");
+    waiting part = {.next = r->heads[block], .result = (int32_t)node->attrs[0], .ct = ct};
+    if (lazy_push(&r->parts, part))
+        return NEAP_E_MEMORY;
+    r->heads[block] = (int32_t)r->parts.n;
+    return 0;
+}
+
+static int walk_block(reverse *r, neap_node *node, int32_t head) {
+    lazy_grad g = {.ctx = r->walk.ctx, .node = node, .nresults = lazy_node_op(node)->results(node)};
+    if (!(g.cts = calloc((size_t)g.nresults + 1, sizeof *g.cts)))
+        return neap_error(NEAP_E_MEMORY, "out of memory for a gradient");
+    int status = 0;
+    for (; head && status == 0; head = r->parts.at[head - 1].next) { /* one result may have been taken several times */
+        const waiting *part = &r->parts.at[head - 1];
+        neap_node **at = &g.cts[part->result];
+        *at = *at ? lazy_build2(r->walk.ctx, LAZY_OP_add, *at, part->ct) : part->ct;
+        status = *at ? 0 : neap_error_code();
+    }
+    if (status == 0)
+        status = apply_rule(&r->walk, g);
+    free(g.cts);
+    return status;
+}
+
+static int walk_back(reverse *r) {
+    lazy_walk *w = &r->walk;
+    int status = 0;
+    for (int64_t k = w->n - 1; k >= 0 && status == 0; k--) {
+        neap_node *node = w->ctx->tape.at[w->start + k], *ct = w->values[k];
+        if (!lazy_on_tape(w, node))
+            continue;
+        if (r->heads && r->heads[k])
+            status = walk_block(r, node, r->heads[k]);
+        else if (ct && lazy_node_op(node)->flags & LAZY_OP_PART)
+            status = keep_part(r, node, ct);
+        else if (ct)
+            status = apply_rule(w, (lazy_grad){.ctx = w->ctx, .node = node, .ct = ct});
+    }
+    return status;
+}
+
+static int take_cotangents(const lazy_walk *w, int n, neap_node *const *wrt, neap_node **out) {
+    for (int j = 0; j < n; j++) {
+        out[j] = *lazy_walk_value(w, wrt[j]);
+        if (!out[j])
+            out[j] = lazy_zeros_like(w->ctx, wrt[j]);
+        if (wrt[j]->device >= 0) /* of what met no array of its device */
+            out[j] = lazy_build_place(w->ctx, out[j], wrt[j]->device);
+        else if (lazy_is_meshed(wrt[j]))
+            out[j] = lazy_mesh_hooks.moved(w->ctx, out[j], lazy_sharding_of(wrt[j]));
+        if (!out[j])
+            return neap_error_code();
+    }
+    return 0;
+}
+
+static int check_float(const neap_node *result) {
+    if (neap_dtype_kind(result->dtype) != 'f')
+        return neap_error(NEAP_E_DTYPE, "grad: expected a function with a float result, got dtype %s",
+                          neap_dtype_name(result->dtype));
+    return 0;
+}
+
+static int one_seed(neap_ctx *ctx, const neap_node *result, neap_node **seed) {
+    char text[256];
+    if (check_float(result))
+        return NEAP_E_DTYPE;
+    if (result->ndim != 0)
+        return neap_error(NEAP_E_SHAPE, "grad: expected a function with a scalar result, got shape %s",
+                          lazy_shape_text(result->ndim, result->shape, text, sizeof text));
+    *seed = lazy_arena(ctx, lazy_constant(ctx, result->dtype, false, 1));
+    return *seed ? 0 : neap_error_code();
+}
+
+static int check_seed(const neap_node *result, const neap_node *seed) {
+    char left[256], right[256];
+    if (check_float(result))
+        return NEAP_E_DTYPE;
+    if (seed->ndim != result->ndim || memcmp(seed->shape, result->shape, result->ndim * sizeof(int64_t)) != 0)
+        return neap_error(NEAP_E_SHAPE, "vjp: expected a cotangent of shape %s, got %s",
+                          lazy_shape_text(result->ndim, result->shape, left, sizeof left),
+                          lazy_shape_text(seed->ndim, seed->shape, right, sizeof right));
+    if (seed->dtype != result->dtype)
+        return neap_error(NEAP_E_DTYPE, "vjp: expected a cotangent of dtype %s, got %s", neap_dtype_name(result->dtype),
+                          neap_dtype_name(seed->dtype));
+    if (seed->device >= 0 && result->device >= 0 && seed->device != result->device)
+        return neap_error(NEAP_E_ARGUMENT, "vjp: expected a cotangent on %s, got one on %s",
+                          neap_device_name(result->device), neap_device_name(seed->device));
+    return 0;
+}
+
+int lazy_tape_gradient(neap_ctx *ctx, int level, int nresults, neap_node *const *results, neap_node *const *seeds,
+                       int n, neap_node *const *wrt, neap_node **out) {
+    reverse r = {0};
+    int status = lazy_walk_begin(ctx, level, &r.walk);
+    if (status)
+        return status;
+    status = lazy_walk_aliases(&r.walk, "grad", n, wrt);
+    for (int k = 0; k < nresults && status == 0; k++) {
+        neap_node *seed = seeds ? seeds[k] : NULL;
+        status = !seeds ? one_seed(ctx, results[k], &seed) : seed ? check_seed(results[k], seed) : 0;
+        if (seed && status == 0 && lazy_on_tape(&r.walk, results[k]))
+            status = add_cotangent(&r.walk, results[k], seed);
+    }
+    if (status == 0)
+        status = walk_back(&r);
+    if (status == 0)
+        status = take_cotangents(&r.walk, n, wrt, out);
+    free(r.heads);
+    lazy_vector_free(&r.parts);
+    return lazy_walk_end(&r.walk, status, n, out);
+}
+
+int neap_tape_gradient(neap_ctx *ctx, int level, int nresults, const int32_t *results, const int32_t *seeds, int n,
+                       const int32_t *wrt, int32_t *out) {
+    size_t count = 2 * (size_t)nresults + 2 * (size_t)n;
+    neap_node **nodes = calloc(count + 1, sizeof *nodes);
+    neap_node **given = nodes + nresults, **aliases = given + nresults, **cotangents = aliases + n;
+    int status = nodes ? 0 : neap_error(NEAP_E_MEMORY, "out of memory for a gradient");
+    if (status == 0)
+        status = lazy_lookup_all(ctx, nresults, results, nodes);
+    if (status == 0 && seeds)
+        status = lazy_lookup_all(ctx, nresults, seeds, given);
+    if (status == 0)
+        status = lazy_lookup_all(ctx, n, wrt, aliases);
+    if (status == 0)
+        status = lazy_tape_gradient(ctx, level, nresults, nodes, seeds ? given : NULL, n, aliases, cotangents);
+    if (status == 0)
+        status = lazy_publish_all(ctx, n, cotangents, out);
+    free(nodes);
+    return status ? status : lazy_attend(ctx);
+}

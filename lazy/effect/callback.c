@@ -1,0 +1,531 @@
+/* callback.c: Lua functions that are called when their arguments are there: the effect whose work the user thread does.
+ *
+ *      record ──▶ node `callback`: reads the arguments, its value is a block of bytes
+ *                    └─▶ nodes `callback_part`: each copies one result out of the block
+ *      flush  ──▶ request (run.c) ──▶ turn of its token ──▶ neap_callback_take … return … end, called by Lua
+ *
+ * Recorded once and run at once, or recorded in a trace and run with each run of the program: both go this way. The
+ * function is a number to which Lua knows the closure; it stands in a lazy_callback, which the node refers to. This is
+ * no part of the structure of a region (region.c leaves it out of the key), so a fresh closure needs no new plan.
+ *
+ * Callbacks and their parts are never pending: a flush of everything must not start what failed to be recorded.
+ *
+ * Open callbacks form a stack of frames. While one is open the gradients and traces that its caller has open are not
+ * seen (ctx->floor): what the function prints happens, it is not recorded by a trace that merely waits.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "lazy/control/body.h"
+#include "lazy/shard/sharding.h"
+
+enum { BLOCK_ALIGN = 64 };
+
+/* ---- What is known of a callback ---------------------------------------------------------------------------------- */
+static int check_spec(const neap_spec *spec, int k, int64_t *bytes) {
+    if (spec->dtype < 0 || spec->dtype >= NEAP_DTYPE_COUNT)
+        return neap_error(NEAP_E_DTYPE, "callback: result %d: no such dtype", k + 1);
+    if (spec->ndim < 0 || spec->ndim > NEAP_MAX_DIMS)
+        return neap_error(NEAP_E_SHAPE, "callback: result %d: expected at most %d axes", k + 1, NEAP_MAX_DIMS);
+    *bytes = neap_dtype_bytes(spec->dtype);
+    for (int a = 0; a < spec->ndim; a++)
+        if (spec->shape[a] < 0 || __builtin_mul_overflow(*bytes, spec->shape[a], bytes) || *bytes > INT64_MAX / 16)
+            return neap_error(NEAP_E_SHAPE, "callback: result %d: bad size of an axis", k + 1);
+    return 0;
+}
+
+/* Lays the results out in the block. */
+static int lay_out(lazy_callback *callback, const neap_spec *results) {
+    for (int k = 0; k < callback->nresults; k++) {
+        int64_t bytes = 0;
+        int status = check_spec(&results[k], k, &bytes);
+        if (status)
+            return status;
+        callback->results[k] = results[k];
+        callback->offsets[k] = callback->bytes;
+        callback->bytes += (bytes + BLOCK_ALIGN - 1) / BLOCK_ALIGN * BLOCK_ALIGN;
+        if (callback->bytes > INT64_MAX / 16)
+            return neap_error(NEAP_E_SHAPE, "callback: the results are too large");
+    }
+    callback->bytes += callback->bytes == 0; /* its variable is what the results wait for */
+    return 0;
+}
+
+int lazy_callback_new(neap_ctx *ctx, const neap_callback *how, lazy_callback **out) {
+    if (how->kind < 0 || how->kind >= NEAP_EFFECT_KINDS || how->callee == 0)
+        return neap_error(NEAP_E_ARGUMENT, "callback: no such kind of effect, or no function");
+    size_t n = how->nresults > 0 ? (size_t)how->nresults : 0, name = strlen(how->name) + 1;
+    size_t site = strlen(how->site) + 1, tables = n * (sizeof(neap_spec) + sizeof(int64_t));
+    lazy_callback *callback = calloc(1, sizeof *callback + tables + name + site);
+    if (!callback)
+        return neap_error(NEAP_E_MEMORY, "out of memory for a callback");
+    *callback = (lazy_callback){.refs = 1,
+                                .kind = how->kind,
+                                .unordered = how->unordered,
+                                .tolerant = how->tolerant,
+                                .nresults = (int32_t)n,
+                                .serial = ++ctx->last_effect,
+                                .ctx = ctx};
+    callback->offsets = (int64_t *)(callback + 1);
+    callback->results = (neap_spec *)(callback->offsets + n);
+    char *text = (char *)(callback->results + n);
+    callback->name = memcpy(text, how->name, name);
+    callback->site = memcpy(text + name, how->site, site);
+    int status = lay_out(callback, how->results);
+    if (status) {
+        free(callback);
+        return status;
+    }
+    callback->callee = how->callee;
+    ctx->counters.callees++;
+    *out = callback;
+    return 0;
+}
+
+lazy_callback *lazy_callback_retain(lazy_callback *callback) {
+    atomic_fetch_add_explicit(&callback->refs, 1, memory_order_relaxed);
+    return callback;
+}
+
+void lazy_callback_release(lazy_callback *callback) {
+    if (atomic_fetch_sub_explicit(&callback->refs, 1, memory_order_acq_rel) > 1)
+        return;
+    if (!callback->callee) {
+        free(callback);
+        return;
+    }
+    lazy_callback *_Atomic *queue = &callback->ctx->dropped;
+    callback->next = atomic_load_explicit(queue, memory_order_relaxed);
+    while (!atomic_compare_exchange_weak(queue, &callback->next, callback))
+        continue;
+}
+
+/* A failed call without results is told on stderr. */
+static void tell_failure(const lazy_callback *callback) {
+    char line[1400];
+    int length = snprintf(line, sizeof line, "%s: callback: %s\n", callback->site, neap_error_text());
+    neap_out_write(NEAP_STDERR, line, (size_t)length < sizeof line ? (size_t)length : sizeof line - 1);
+}
+
+int32_t neap_callback_dropped(neap_ctx *ctx, int32_t capacity, int32_t *callees) {
+    int32_t n = 0;
+    while (n < capacity) {
+        lazy_callback *callback = ctx->dropping;
+        if (!callback && !(callback = atomic_exchange(&ctx->dropped, NULL)))
+            break;
+        ctx->dropping = callback->next;
+        callees[n++] = callback->callee;
+        ctx->counters.callees--;
+        free(callback);
+    }
+    return n;
+}
+
+void lazy_callbacks_free(neap_ctx *ctx) {
+    int32_t callees[16];
+    while (neap_callback_dropped(ctx, 16, callees) > 0)
+        continue;
+    lazy_vector_free(&ctx->frames);
+}
+
+/* ---- Recording ---------------------------------------------------------------------------------------------------- */
+static int check_arguments(neap_ctx *ctx, const lazy_callback *callback, int n, neap_node *const *in) {
+    for (int k = 0; k < n; k++) {
+        if (in[k]->flags & LAZY_ABSTRACT && !in[k]->levels)
+            return neap_error(NEAP_E_TRACE, "callback: argument %d belongs to a trace that has ended", k + 1);
+        if (callback->nresults && in[k]->levels & ~lazy_trace_levels(ctx))
+            return neap_error(
+                NEAP_E_ARGUMENT,
+                "callback: the results of the function at %s, called at %s, cannot be differentiated; give it "
+                "np.stop_gradient(x) for its arguments",
+                callback->name, callback->site);
+    }
+    return 0;
+}
+
+/* What lies on a mesh is given to the function as a whole; of a trace, when it is lowered. */
+static int take_whole(neap_ctx *ctx, int n, neap_node *const *in, neap_node **whole) {
+    int status = 0;
+    for (int k = 0; k < n && status == 0; k++) {
+        whole[k] = in[k];
+        if (lazy_is_meshed(in[k]) && lazy_has_blocks(in[k]))
+            status = lazy_host_node(ctx, in[k], &whole[k]);
+    }
+    return status;
+}
+
+/* The node of a call. In a trace it belongs to that, whatever it reads. OWNED. */
+static neap_node *record_node(neap_ctx *ctx, lazy_callback *callback, int n, neap_node *const *in) {
+    if (check_arguments(ctx, callback, n, in))
+        return NULL;
+    lazy_level *trace = lazy_open_trace(ctx);
+    neap_node *lifted[NEAP_MAX_INPUTS];
+    if (trace && trace->closed) {
+        if (lazy_lift_into(ctx, (int)(trace - ctx->levels), n, in, lifted))
+            return NULL;
+        in = lifted;
+    }
+    neap_node *whole[NEAP_MAX_INPUTS];
+    lazy_result block = {.dtype = NEAP_DTYPE_U8, .ndim = 1, .shape = {callback->bytes}};
+    int64_t attr = (int64_t)(intptr_t)callback;
+    if (take_whole(ctx, n, in, whole))
+        return NULL;
+    neap_node *node = lazy_node_new(ctx, LAZY_OP_callback, &block, n, whole, 1, &attr);
+    if (!node)
+        return NULL;
+    if (lazy_is_meshed(node)) /* in a trace, where its arguments have no values yet: it lies nowhere itself */
+        node->device = -1;
+    lazy_callback_retain(callback);
+    if (trace) {
+        node->flags |= LAZY_ABSTRACT;
+        node->levels |= 1u << (trace - ctx->levels);
+    }
+    if (lazy_enroll(ctx, node) == 0)
+        return node;
+    lazy_release(ctx, node);
+    return NULL;
+}
+
+/* Lets the call happen: at once, with its ancestors, or as an effect of the open trace. */
+static int start_node(neap_ctx *ctx, neap_node *node) {
+    lazy_level *trace = lazy_open_trace(ctx);
+    if (!trace)
+        return lazy_flush_roots(ctx, 1, &node);
+    return lazy_effect_record(ctx, trace, node);
+}
+
+neap_node *lazy_callback_again(neap_ctx *ctx, lazy_callback *callback, int n, neap_node *const *in) {
+    neap_node *node = record_node(ctx, callback, n, in);
+    if (node && start_node(ctx, node)) {
+        lazy_release(ctx, node);
+        return NULL;
+    }
+    return node;
+}
+
+/* Result k of a call. OWNED. */
+static neap_node *record_part(neap_ctx *ctx, neap_node *node, int k) {
+    const lazy_callback *callback = lazy_callback_of(node);
+    const neap_spec *spec = &callback->results[k];
+    lazy_result aval = {.dtype = (uint8_t)spec->dtype, .ndim = (uint8_t)spec->ndim};
+    int64_t attrs[2 + NEAP_MAX_DIMS] = {callback->offsets[k], spec->dtype};
+    for (int a = 0; a < spec->ndim; a++)
+        aval.shape[a] = attrs[2 + a] = spec->shape[a];
+    neap_node *part = lazy_node_new(ctx, LAZY_OP_callback_part, &aval, 1, &node, 2 + spec->ndim, attrs);
+    if (part && lazy_enroll(ctx, part)) {
+        lazy_release(ctx, part);
+        return NULL;
+    }
+    return part;
+}
+
+/* Starts the copies of results; what finds no memory now is started by whoever asks for it. */
+static void start_parts(neap_ctx *ctx, int n, neap_node *const *parts) {
+    if (n > 0 && !(parts[0]->flags & LAZY_ABSTRACT) && lazy_flush_roots(ctx, n, parts) == NEAP_E_MEMORY)
+        ctx->attention |= NEAP_ATTEND_COLLECT;
+}
+
+/* Records the node, its parts and their ids, all that may fail, before the call is started. */
+static int push_callback(neap_ctx *ctx, lazy_callback *callback, int n, neap_node *const *in, neap_node **parts,
+                         int32_t *results) {
+    neap_node *node = record_node(ctx, callback, n, in);
+    int published = 0, status = node ? 0 : neap_error_code();
+    for (int k = 0; k < callback->nresults && status == 0; k++) {
+        parts[k] = record_part(ctx, node, k);
+        status = parts[k] ? lazy_publish(ctx, lazy_retain(parts[k]), &results[k]) : NEAP_E_MEMORY;
+        published += status == 0;
+    }
+    if (status == 0)
+        status = start_node(ctx, node);
+    if (status == 0)
+        start_parts(ctx, callback->nresults, parts);
+    else
+        neap_release(ctx, published, results); /* what stays for want of memory is swept as a handle that died */
+    for (int k = 0; k < callback->nresults; k++)
+        lazy_release(ctx, parts[k]);
+    lazy_release(ctx, node);
+    return status;
+}
+
+int neap_callback_push(neap_ctx *ctx, const neap_callback *how, int n, const int32_t *ids, int32_t *results) {
+    neap_node *in[NEAP_MAX_INPUTS];
+    lazy_callback *callback = NULL;
+    if (n < 0 || n > NEAP_MAX_INPUTS)
+        return neap_error(NEAP_E_ARGUMENT, "callback: expected at most %d arrays, got %d", NEAP_MAX_INPUTS, n);
+    for (int k = 0; k < n; k++)
+        if (!(in[k] = lazy_lookup(ctx, ids[k])))
+            return neap_error_code();
+    int status = lazy_callback_new(ctx, how, &callback);
+    if (status)
+        return status;
+    neap_node **parts = calloc((size_t)callback->nresults + 1, sizeof *parts);
+    status = parts ? push_callback(ctx, callback, n, in, parts, results)
+                   : neap_error(NEAP_E_MEMORY, "out of memory for a callback");
+    if (status) {
+        callback->callee = 0;
+        ctx->counters.callees--;
+    }
+    lazy_callback_release(callback);
+    free(parts);
+    return status ? status : lazy_attend(ctx);
+}
+
+/* ---- Requests ----------------------------------------------------------------------------------------------------- */
+typedef struct argument {
+    neap_buffer *buffer;
+    int16_t device; /* that it is committed to */
+    lazy_result aval;
+} argument;
+
+typedef struct request {      /* a call in flight, or a loop over calls */
+    lazy_callback *callback;  /* NULL: a loop, … */
+    lazy_job *job;            /* … this one, … */
+    const body_item *waiting; /* … which has come to this callback */
+    void *const *operands;
+    neap_ctx *ctx;
+    neap_buffer *block;
+    bool results;
+    int n;
+    argument args[];
+} request;
+
+static void request_free(void *arg) {
+    request *r = arg;
+    if (r->results)
+        atomic_fetch_sub_explicit(&r->ctx->requests, 1, memory_order_relaxed);
+    for (int k = 0; k < r->n; k++)
+        neap_buffer_release(r->args[k].buffer);
+    neap_buffer_release(r->block);
+    if (r->callback)
+        lazy_callback_release(r->callback);
+    if (r->job)
+        lazy_job_free(r->job);
+    free(r);
+}
+
+int lazy_callback_request(neap_ctx *ctx, const neap_node *node, neap_buffer *const *bufs) {
+    request *r = malloc(sizeof *r + node->nin * sizeof *r->args);
+    neap_var *reads[NEAP_MAX_INPUTS], *block = neap_buffer_var(bufs[node->nin]);
+    int nreads = 0;
+    if (!r)
+        return neap_error(NEAP_E_MEMORY, "out of memory for a callback");
+    *r = (request){.callback = lazy_callback_retain(lazy_callback_of(node)), .ctx = ctx, .n = node->nin};
+    r->block = neap_buffer_retain(bufs[node->nin]);
+    for (int k = 0; k < node->nin; k++) {
+        const neap_node *in = node->in[k];
+        r->args[k] = (argument){neap_buffer_retain(bufs[k]), in->device, {.dtype = in->dtype, .ndim = in->ndim}};
+        memcpy(r->args[k].aval.shape, in->shape, in->ndim * sizeof *in->shape);
+        reads[nreads] = neap_buffer_var(bufs[k]);
+        bool again = false;
+        for (int j = 0; j < nreads; j++)
+            again |= reads[j] == reads[nreads];
+        nreads += !again;
+    }
+    bool results = r->results = r->callback->nresults > 0;
+    neap_push push = {.name = "callback",
+                      .site = r->callback->site,
+                      .release = request_free,
+                      .device = lazy_node_runs_on(node),
+                      .flags = results && !r->callback->tolerant ? 0 : NEAP_PUSH_ALWAYS,
+                      .nreads = nreads,
+                      .reads = reads,
+                      .nwrites = results,
+                      .writes = &block};
+    if (results)
+        atomic_fetch_add_explicit(&ctx->requests, 1, memory_order_relaxed);
+    int status = neap_effects_request(ctx->effects, r->callback->kind, !r->callback->unordered, r, &push);
+    if (status)
+        request_free(r);
+    return status;
+}
+
+int lazy_callback_loop(neap_ctx *ctx, lazy_job *job, int effects, const neap_push *push) {
+    request *r = calloc(1, sizeof *r);
+    if (!r)
+        return neap_error(NEAP_E_MEMORY, "out of memory for a callback");
+    *r = (request){.job = job, .ctx = ctx, .results = true};
+    neap_push timed = *push;
+    timed.release = request_free;
+    timed.flags |= NEAP_PUSH_ALWAYS;
+    atomic_fetch_add_explicit(&ctx->requests, 1, memory_order_relaxed);
+    bool ordered = effects & LAZY_EFFECTS_ORDERED;
+    int status = neap_effects_request(ctx->effects, NEAP_EFFECT_CALLBACK, ordered, r, &timed);
+    if (status) {
+        r->job = NULL; /* stays the caller's */
+        request_free(r);
+    }
+    return status;
+}
+
+/* ---- The user thread's part ---------------------------------------------------------------------------------------- */
+static lazy_frame *innermost(neap_ctx *ctx) {
+    return ctx->frames.n ? &ctx->frames.at[ctx->frames.n - 1] : NULL;
+}
+
+/* Opens a frame for the next request. *out is NULL when none waits. */
+static int open_frame(neap_ctx *ctx, lazy_frame **out) {
+    lazy_frame frame = {.nlevels = ctx->nlevels, .floor = ctx->floor, .deferring = ctx->deferring};
+    if (lazy_push(&ctx->frames, frame)) /* before the request, which could not be given back */
+        return NEAP_E_MEMORY;
+    *out = innermost(ctx);
+    if (!((*out)->request = neap_request_take(ctx->effects))) {
+        ctx->frames.n--;
+        *out = NULL;
+        return 0;
+    }
+    ctx->floor = ctx->nlevels;
+    ctx->deferring = 0;
+    return 0;
+}
+
+/* An argument of a loop's callback: its memory will be written again, so it is copied. */
+static int copy_argument(const request *r, int k, argument *to) {
+    const lazy_result *aval = &r->waiting->arguments[k];
+    size_t bytes = (size_t)neap_dtype_bytes(aval->dtype);
+    for (int a = 0; a < aval->ndim; a++)
+        bytes *= (size_t)aval->shape[a];
+    *to = (argument){.device = -1, .aval = *aval};
+    int status = neap_buffer_new(0, bytes, &to->buffer);
+    if (status == 0 && bytes)
+        memcpy(neap_buffer_data(to->buffer), r->operands[k], bytes);
+    return status;
+}
+
+static int give_argument(neap_ctx *ctx, const request *r, int k, int32_t *id) {
+    argument arg;
+    int status = 0;
+    if (r->waiting) {
+        status = copy_argument(r, k, &arg);
+    } else {
+        arg = r->args[k];
+        neap_buffer_retain(arg.buffer);
+    }
+    if (status)
+        return status;
+    neap_node *node = lazy_node_of_buffer(ctx, &arg.aval, arg.buffer);
+    if (!node)
+        return NEAP_E_MEMORY;
+    node->device = arg.device;
+    return lazy_publish(ctx, node, id);
+}
+
+static int give_arguments(neap_ctx *ctx, const request *r, neap_taken *out) {
+    int n = r->waiting ? r->waiting->narguments : r->n;
+    for (out->n = 0; out->n < n; out->n++) {
+        int status = give_argument(ctx, r, out->n, &out->args[out->n]);
+        if (status) {
+            neap_release(ctx, out->n, out->args);
+            return status;
+        }
+    }
+    return 0;
+}
+
+/* The callback whose turn it is. */
+static lazy_callback *callback_of(const request *r) {
+    return r->waiting ? r->waiting->callback : r->callback;
+}
+
+/* Where its results go. */
+static char *block_of(const request *r) {
+    return r->waiting ? r->operands[r->waiting->narguments] : neap_buffer_data(r->block);
+}
+
+static int end_request(neap_ctx *ctx, int status) {
+    lazy_frame *frame = innermost(ctx);
+    int ended = neap_request_end(ctx->effects, frame->request, status);
+    if (ended == 0) {
+        ctx->floor = frame->floor;
+        ctx->deferring = frame->deferring;
+        ctx->frames.n--;
+    }
+    return ended;
+}
+
+/* A loop goes on to its next callback (NEAP_PENDING), or ends. */
+static int go_on(neap_ctx *ctx, lazy_frame *frame, request *r) {
+    int status = lazy_job_advance(r->job, neap_request_run(frame->request), &r->waiting, &r->operands);
+    frame->told = frame->again = false;
+    return status == NEAP_PENDING ? status : end_request(ctx, status);
+}
+
+/* Does a callback have to be called now? Else it failed, or the loop has none (any more), and it is over. */
+static int begin_request(neap_ctx *ctx, lazy_frame *frame, request *r, bool *calls) {
+    int status = 0;
+    *calls = true;
+    if (r->job && !r->waiting) {
+        status = go_on(ctx, frame, r);
+        *calls = status == NEAP_PENDING;
+        return status == NEAP_PENDING ? 0 : status;
+    }
+    for (int k = 0; k < r->n && *calls && !r->callback->tolerant; k++)
+        *calls = (status = neap_var_poll(neap_buffer_var(r->args[k].buffer), NULL)) >= 0;
+    return *calls ? 0 : end_request(ctx, status);
+}
+
+int neap_callback_take(neap_ctx *ctx, neap_taken *out) {
+    lazy_frame *frame = innermost(ctx);
+    int status = 0;
+    bool calls;
+    out->callee = 0;
+    if (!frame || frame->told)
+        status = open_frame(ctx, &frame);
+    if (status || !frame)
+        return status;
+    request *r = neap_request_arg(frame->request);
+    status = begin_request(ctx, frame, r, &calls);
+    if (!calls)
+        return status;
+    if ((status = give_arguments(ctx, r, out)) == 0) {
+        frame->told = true;
+        out->callee = callback_of(r)->callee;
+    } else if (frame->again) {
+        return end_request(ctx, status);
+    }
+    frame->again = true;
+    return status;
+}
+
+int neap_callback_return(neap_ctx *ctx, int k, int32_t id) {
+    lazy_frame *frame = innermost(ctx);
+    const request *r = frame ? neap_request_arg(frame->request) : NULL;
+    if (!r || k < 0 || k >= callback_of(r)->nresults)
+        return neap_error(NEAP_E_STATE, "no callback is open that has a result %d", k + 1);
+    neap_node *node = lazy_lookup(ctx, id);
+    if (!node || lazy_host_node(ctx, node, &node))
+        return neap_error_code();
+    const neap_spec *spec = &callback_of(r)->results[k];
+    if (node->dtype != spec->dtype || node->ndim != spec->ndim ||
+        memcmp(node->shape, spec->shape, node->ndim * sizeof *node->shape) != 0) {
+        char left[256], right[256];
+        return neap_error(NEAP_E_SHAPE, "expected shape %s and dtype %s, got shape %s and dtype %s",
+                          lazy_shape_text(spec->ndim, spec->shape, left, sizeof left), neap_dtype_name(spec->dtype),
+                          lazy_shape_text(node->ndim, node->shape, right, sizeof right), neap_dtype_name(node->dtype));
+    }
+    int status = lazy_force(ctx, node);
+    if (status == 0)
+        status = lazy_node_poll(ctx, node, ctx->waker);
+    if (status == 0 && lazy_node_bytes(node))
+        memcpy(block_of(r) + callback_of(r)->offsets[k], neap_buffer_data(node->buffer), lazy_node_bytes(node));
+    return status;
+}
+
+int neap_callback_end(neap_ctx *ctx, int status, const char *text) {
+    lazy_frame *frame = innermost(ctx);
+    if (!frame)
+        return neap_error(NEAP_E_STATE, "no callback is open");
+    while (ctx->nlevels > frame->nlevels)
+        neap_level_end(ctx, ctx->nlevels - 1);
+    if (status < 0 && text)
+        neap_error(status, "%s", text);
+    request *r = neap_request_arg(frame->request);
+    if (!r->waiting)
+        return end_request(ctx, status);
+    if (status < 0 && status != NEAP_E_INTERRUPT && r->waiting->callback->nresults == 0) {
+        tell_failure(r->waiting->callback);
+        status = 0;
+    }
+    if (status < 0)
+        return end_request(ctx, lazy_job_fail(r->job, r->waiting, status));
+    return go_on(ctx, frame, r);
+}

@@ -1,0 +1,513 @@
+/* effect.c: prints, and the effects of a trace.
+ *
+ * A print keeps references to the buffers of its arrays and is pushed as an effect that reads their variables: it
+ * formats on whatever thread finds them ready, in the order of its token, and appends one text to the stream. An array
+ * that failed prints its error in place, so one failure never silences what comes after it.
+ *
+ * Inside a trace the pieces are kept with the trace, and printed by each run of the program.
+ */
+#include <string.h>
+
+#include "engine/comm/comm.h"
+#include "lazy/effect/effect.h"
+#include "lazy/graph/format.h"
+#include "lazy/program/program.h"
+
+typedef struct print_array {
+    const char *conversion; /* NULL: the array's text */
+    uint8_t dtype, ndim;
+    bool cut;
+    int64_t shape[NEAP_MAX_DIMS], parts[NEAP_MAX_DIMS];
+    int32_t nblocks;
+    neap_buffer *blocks[]; /* NULL: of a body, which knows where its data is */
+} print_array;
+
+typedef struct print_piece {
+    size_t bytes; /* of text, or … */
+    char *text;
+    print_array *array; /* … an array, if set */
+} print_piece;
+
+typedef struct print_job {
+    int stream, npieces;
+    bool unordered;
+    char *site;
+    print_piece pieces[];
+} print_job;
+
+static void job_free(void *arg) {
+    print_job *job = arg;
+    for (int k = 0; k < job->npieces; k++) {
+        print_array *array = job->pieces[k].array;
+        for (int32_t b = 0; array && b < array->nblocks; b++)
+            neap_buffer_release(array->blocks[b]);
+        free(array);
+        free(job->pieces[k].text);
+    }
+    free(job->site);
+    free(job);
+}
+
+static int format_data(const print_array *array, const void *const *data, lazy_text *out) {
+    if (!array->conversion)
+        return lazy_format_blocks(array->dtype, array->ndim, array->shape, array->parts, array->cut, data, out);
+    if (lazy_format_number(array->dtype, data[0], array->conversion, out) != 0)
+        return lazy_text_addf(out, "<error: %s>", neap_error_text());
+    return 0;
+}
+
+/* Of an array with buffers. */
+static int format_array(const print_array *array, lazy_text *out) {
+    for (int32_t b = 0; b < array->nblocks; b++)
+        if (neap_var_poll(neap_buffer_var(array->blocks[b]), NULL) < 0)
+            return lazy_text_addf(out, "<error: %s>", neap_error_text());
+    const void **data = malloc((size_t)array->nblocks * sizeof *data);
+    if (!data)
+        return neap_error(NEAP_E_MEMORY, "out of memory for a print");
+    for (int32_t b = 0; b < array->nblocks; b++)
+        data[b] = neap_buffer_data(array->blocks[b]);
+    int status = format_data(array, data, out);
+    free(data);
+    return status;
+}
+
+static int job_text(const print_job *job, lazy_text *text) {
+    int status = 0;
+    for (int k = 0; k < job->npieces && status == 0; k++)
+        status = job->pieces[k].array ? format_array(job->pieces[k].array, text)
+                                      : lazy_text_add(text, job->pieces[k].text, job->pieces[k].bytes);
+    return status;
+}
+
+/* Writes a text of one of several processes, with the process in front of each line. */
+static int write_marked(int stream, int process, const lazy_text *text) {
+    lazy_text marked = {0};
+    int status = 0;
+    for (size_t at = 0, end; at < text->bytes && status == 0; at = end) {
+        const char *line = memchr(text->data + at, '\n', text->bytes - at);
+        end = line ? (size_t)(line - text->data) + 1 : text->bytes;
+        status = lazy_text_addf(&marked, "[process %d] ", process);
+        if (status == 0)
+            status = lazy_text_add(&marked, text->data + at, end - at);
+    }
+    if (status == 0)
+        status = neap_out_write(stream, marked.data, marked.bytes);
+    lazy_text_free(&marked);
+    return status;
+}
+
+/* Of several processes, all of which come by a print, process 0 writes what is ordered; what is unordered, and what goes to
+ * stderr, each of them writes. */
+static int write_text(const print_job *job, const lazy_text *text) {
+    engine_comm *comm = engine_comm_here();
+    if (!text->bytes)
+        return 0;
+    if (comm && job->unordered && job->stream == NEAP_STDOUT)
+        return write_marked(job->stream, engine_comm_rank(comm), text);
+    if (comm && engine_comm_rank(comm) != 0 && job->stream != NEAP_STDERR)
+        return 0;
+    return neap_out_write(job->stream, text->data, text->bytes);
+}
+
+static int run_print(void *arg, const neap_run *run) {
+    (void)run;
+    print_job *job = arg;
+    lazy_text text = {0};
+    int status = job_text(job, &text);
+    if (status == 0)
+        status = write_text(job, &text);
+    lazy_text_free(&text);
+    return status;
+}
+
+static char *copy_text(const char *text, size_t bytes) {
+    char *copy = malloc(bytes + 1);
+    if (copy) {
+        memcpy(copy, text, bytes);
+        copy[bytes] = '\0';
+    }
+    return copy;
+}
+
+/* The piece for a fragment; of an array, without its elements. */
+static int fill_piece(print_piece *to, const lazy_fragment *from, neap_node *const *nodes) {
+    if (from->text && !(to->text = copy_text(from->text, from->bytes)))
+        return NEAP_E_MEMORY;
+    to->bytes = from->bytes;
+    if (from->n == 0)
+        return 0;
+    print_array *array = to->array = calloc(1, sizeof *array + (size_t)from->n * sizeof *array->blocks);
+    if (!array)
+        return NEAP_E_MEMORY;
+    const neap_node *node = nodes[from->first];
+    const lazy_layout *layout = from->layout;
+    array->conversion = to->text;
+    array->dtype = node->dtype;
+    array->ndim = layout ? layout->ndim : node->ndim;
+    array->cut = layout && layout->cut;
+    array->nblocks = from->n;
+    memcpy(array->shape, layout ? layout->shape : node->shape, array->ndim * sizeof *array->shape);
+    for (int k = 0; k < array->ndim; k++)
+        array->parts[k] = layout ? layout->parts[k] : 1;
+    return 0;
+}
+
+static print_job *job_new(const neap_emit *how, int n, const lazy_fragment *fragments, neap_node *const *nodes) {
+    print_job *job = calloc(1, sizeof *job + (size_t)n * sizeof *job->pieces);
+    int status = job ? 0 : NEAP_E_MEMORY;
+    if (status == 0 && how->site && !(job->site = copy_text(how->site, strlen(how->site))))
+        status = NEAP_E_MEMORY;
+    for (int k = 0; k < n && status == 0; k++, job->npieces++)
+        status = fill_piece(&job->pieces[k], &fragments[k], nodes);
+    if (status == 0) {
+        job->stream = how->stream;
+        job->unordered = how->unordered;
+        return job;
+    }
+    if (job)
+        job_free(job);
+    neap_error(NEAP_E_MEMORY, "out of memory for a print");
+    return NULL;
+}
+
+typedef LAZY_VECTOR(neap_var *) print_reads;
+
+static int add_read(print_reads *reads, neap_var *var) {
+    for (int64_t j = 0; j < reads->n; j++)
+        if (reads->at[j] == var)
+            return 0;
+    return lazy_push(reads, var);
+}
+
+int lazy_print_push(neap_ctx *ctx, const neap_emit *how, int n, const lazy_fragment *fragments,
+                    neap_node *const *nodes) {
+    print_job *job = job_new(how, n, fragments, nodes);
+    print_reads reads = {0};
+    int device = -1, status = job ? 0 : NEAP_E_MEMORY;
+    for (int k = 0; k < n && status == 0; k++)
+        for (int32_t b = 0; b < fragments[k].n && status == 0; b++) {
+            const neap_node *node = nodes[fragments[k].first + b];
+            job->pieces[k].array->blocks[b] = neap_buffer_retain(node->buffer);
+            device = device < 0 ? node->device : device; /* of the first array that is committed */
+            status = add_read(&reads, neap_buffer_var(node->buffer));
+        }
+    if (status == 0) {
+        neap_push push = {.name = lazy_effect_kind(how->kind),
+                          .site = job->site,
+                          .release = job_free,
+                          .device = device < 0 ? 0 : device,
+                          .flags = NEAP_PUSH_SMALL,
+                          .nreads = (int)reads.n,
+                          .reads = reads.at};
+        status = neap_effects_push(ctx->effects, how->kind, !how->unordered, run_print, job, &push);
+    } else if (job) {
+        neap_error(NEAP_E_MEMORY, "out of memory for a print");
+    }
+    if (status && job)
+        job_free(job);
+    lazy_vector_free(&reads);
+    return status;
+}
+
+/* ---- In a body ----------------------------------------------------------------------------------------------------- */
+struct lazy_message {
+    int kind;
+    bool unordered;
+    print_job *job;
+};
+
+void lazy_message_free(lazy_message *message) {
+    if (message->job)
+        job_free(message->job);
+    free(message);
+}
+
+lazy_message *lazy_message_new(const lazy_effect *effect) {
+    lazy_message *message = calloc(1, sizeof *message);
+    if (!message) {
+        neap_error(NEAP_E_MEMORY, "out of memory for a print");
+        return NULL;
+    }
+    *message = (lazy_message){.kind = effect->how.kind, .unordered = effect->how.unordered};
+    message->job = job_new(&effect->how, effect->nfragments, effect->fragments, effect->nodes.at);
+    if (message->job)
+        return message;
+    lazy_message_free(message);
+    return NULL;
+}
+
+static int message_text(const lazy_message *message, void *const *data, const char *error, lazy_text *text) {
+    int status = 0, next = 0; /* a print has its arrays in the order of its pieces */
+    for (int k = 0; k < message->job->npieces && status == 0; k++) {
+        const print_piece *piece = &message->job->pieces[k];
+        if (!piece->array) {
+            status = lazy_text_add(text, piece->text, piece->bytes);
+        } else if (error) {
+            status = lazy_text_addf(text, "<error: %s>", error);
+        } else {
+            status = format_data(piece->array, (const void *const *)data + next, text);
+            next += piece->array->nblocks;
+        }
+    }
+    return status;
+}
+
+int lazy_message_write(const lazy_message *message, void *const *data, const char *error) {
+    lazy_text text = {0};
+    int status = message_text(message, data, error, &text);
+    if (status == 0)
+        status = write_text(message->job, &text);
+    lazy_text_free(&text);
+    return status;
+}
+
+int lazy_message_push(neap_effects *effects, const lazy_message *message, void *const *data, const char *error) {
+    lazy_text text = {0};
+    print_job *job = calloc(1, sizeof *job + sizeof *job->pieces);
+    int status = job ? message_text(message, data, error, &text) : NEAP_E_MEMORY;
+    if (status == 0) {
+        job->stream = message->job->stream;
+        job->unordered = message->unordered;
+        job->npieces = 1;
+        job->pieces[0].bytes = text.bytes;
+        job->pieces[0].text = copy_text(text.data ? text.data : "", text.bytes);
+        status = job->pieces[0].text ? 0 : NEAP_E_MEMORY;
+    }
+    neap_push push = {.name = lazy_effect_kind(message->kind), .release = job_free, .flags = NEAP_PUSH_SMALL};
+    if (status == 0)
+        status = neap_effects_push(effects, message->kind, !message->unordered, run_print, job, &push);
+    if (status && job)
+        job_free(job);
+    lazy_text_free(&text);
+    return status;
+}
+
+/* ---- Inside a trace ------------------------------------------------------------------------------------------------ */
+const char *lazy_effect_kind(int kind) {
+    static const char *const names[] = {
+#define NAME(NAME, name) name,
+        NEAP_EFFECT_ROWS(NAME)
+#undef NAME
+    };
+    return names[kind];
+}
+
+void lazy_effect_free(neap_ctx *ctx, lazy_effect *effect) {
+    for (int64_t k = 0; k < effect->nodes.n; k++)
+        lazy_release(ctx, effect->nodes.at[k]);
+    lazy_vector_free(&effect->nodes);
+    for (int k = 0; k < effect->nfragments; k++) {
+        free(effect->fragments[k].text);
+        free(effect->fragments[k].layout);
+    }
+    free(effect->fragments);
+    free((char *)effect->how.site);
+    free(effect);
+}
+
+lazy_level *lazy_open_trace(neap_ctx *ctx) {
+    for (int k = ctx->nlevels - 1; k >= ctx->floor; k--)
+        if (ctx->levels[k].trace)
+            return &ctx->levels[k];
+    return NULL;
+}
+
+void lazy_effects_cut(neap_ctx *ctx, lazy_level *trace, int64_t n) {
+    while (trace->effects.n > n)
+        lazy_effect_free(ctx, trace->effects.at[--trace->effects.n]);
+}
+
+int lazy_effect_record(neap_ctx *ctx, lazy_level *trace, neap_node *node) {
+    lazy_effect *effect = calloc(1, sizeof *effect);
+    if (effect && lazy_push(&effect->nodes, node) == 0) {
+        lazy_retain(node);
+        effect->node = node;
+        if (lazy_push(&trace->effects, effect) == 0)
+            return 0;
+    }
+    if (effect)
+        lazy_effect_free(ctx, effect);
+    return neap_error(NEAP_E_MEMORY, "out of memory for an effect");
+}
+
+/* A fragment of an effect of the trace at this level, with copies of what it refers to. */
+static int copy_fragment(neap_ctx *ctx, int level, lazy_effect *effect, const lazy_fragment *from,
+                         neap_node *const *nodes) {
+    lazy_fragment *to = &effect->fragments[effect->nfragments++];
+    *to = (lazy_fragment){.bytes = from->bytes, .first = (int32_t)effect->nodes.n, .n = from->n};
+    if (from->text && !(to->text = copy_text(from->text, from->bytes)))
+        return NEAP_E_MEMORY;
+    if (from->layout && !(to->layout = malloc(sizeof *to->layout)))
+        return NEAP_E_MEMORY;
+    if (from->layout)
+        *to->layout = *from->layout;
+    int status = 0;
+    for (int32_t b = 0; b < from->n && status == 0; b++) {
+        neap_node *node = nodes[from->first + b];
+        if (ctx->levels[level].closed)
+            status = lazy_lift_into(ctx, level, 1, &nodes[from->first + b], &node);
+        if (status == 0 && (status = lazy_push(&effect->nodes, node)) == 0)
+            lazy_retain(node);
+    }
+    return status;
+}
+
+static int record_print(neap_ctx *ctx, lazy_level *level, const neap_emit *how, int n, const lazy_fragment *fragments,
+                        neap_node *const *nodes) {
+    lazy_effect *effect = calloc(1, sizeof *effect);
+    if (effect)
+        effect->fragments = calloc((size_t)n + 1, sizeof *effect->fragments);
+    int status = effect && effect->fragments ? 0 : NEAP_E_MEMORY;
+    if (status == 0) {
+        effect->how = *how;
+        if (how->site && !(effect->how.site = copy_text(how->site, strlen(how->site))))
+            status = NEAP_E_MEMORY;
+    }
+    for (int k = 0; k < n && status == 0; k++)
+        status = copy_fragment(ctx, (int)(level - ctx->levels), effect, &fragments[k], nodes);
+    if (status == 0)
+        status = lazy_push(&level->effects, effect);
+    if (status && effect)
+        lazy_effect_free(ctx, effect);
+    return status ? neap_error(NEAP_E_MEMORY, "out of memory for a print") : 0;
+}
+
+static int check_conversions(int n, const lazy_fragment *fragments, neap_node *const *nodes) {
+    for (int k = 0; k < n; k++)
+        if (fragments[k].n && fragments[k].text && nodes[fragments[k].first]->size != 1)
+            return neap_error(NEAP_E_SHAPE, "printf: %s takes an array of one element", fragments[k].text);
+    return 0;
+}
+
+static int start_nodes(neap_ctx *ctx, int n, const lazy_fragment *fragments, neap_node *const *nodes) {
+    int status = 0;
+    for (int k = 0; k < n && status == 0; k++)
+        for (int32_t b = 0; b < fragments[k].n && status == 0; b++)
+            status = lazy_force(ctx, nodes[fragments[k].first + b]);
+    return status;
+}
+
+static int print_plain(neap_ctx *ctx, const neap_emit *how, int n, const lazy_fragment *fragments,
+                       neap_node *const *nodes) {
+    lazy_level *level = lazy_open_trace(ctx);
+    if (level)
+        return record_print(ctx, level, how, n, fragments, nodes);
+    int status = start_nodes(ctx, n, fragments, nodes);
+    return status ? status : lazy_print_push(ctx, how, n, fragments, nodes);
+}
+
+int lazy_print_nodes(neap_ctx *ctx, const neap_emit *how, int n, const lazy_fragment *fragments,
+                     neap_node *const *nodes) {
+    int status = check_conversions(n, fragments, nodes);
+    if (status || !lazy_show_needed(n, fragments, nodes))
+        return status ? status : print_plain(ctx, how, n, fragments, nodes);
+    lazy_shown shown = {0};
+    status = lazy_show(ctx, how, n, fragments, nodes, &shown);
+    if (status == 0 && shown.fragments.n)
+        status = print_plain(ctx, how, (int)shown.fragments.n, shown.fragments.at, shown.nodes.at);
+    lazy_shown_free(ctx, &shown);
+    return status;
+}
+
+/* ---- Public -------------------------------------------------------------------------------------------------------- */
+typedef struct taken { /* the pieces of a call, … */
+    lazy_fragment *fragments;
+    neap_node **nodes; /* … each with its node, BORROWED, at the same place */
+} taken;
+
+static void taken_free(taken *t) {
+    free(t->fragments);
+    free(t->nodes);
+}
+
+static int take_pieces(neap_ctx *ctx, int n, const neap_piece *pieces, taken *out) {
+    out->fragments = calloc((size_t)n + 1, sizeof *out->fragments);
+    out->nodes = calloc((size_t)n + 1, sizeof *out->nodes);
+    if (!out->fragments || !out->nodes)
+        return neap_error(NEAP_E_MEMORY, "out of memory for a print");
+    for (int k = 0; k < n; k++) {
+        out->fragments[k] = (lazy_fragment){
+            .text = (char *)pieces[k].text, .bytes = pieces[k].bytes, .first = k, .n = pieces[k].id != 0};
+        if (pieces[k].id && !(out->nodes[k] = lazy_lookup(ctx, pieces[k].id)))
+            return neap_error_code();
+    }
+    return 0;
+}
+
+int neap_print(neap_ctx *ctx, const neap_emit *how, int n, const neap_piece *pieces) {
+    if (how->stream < NEAP_STDOUT || how->kind < 0 || how->kind >= NEAP_EFFECT_KINDS)
+        return neap_error(NEAP_E_ARGUMENT, "print: expected an open stream and a kind of effect, got %d and %d",
+                          how->stream, how->kind);
+    taken t = {0};
+    int status = take_pieces(ctx, n, pieces, &t);
+    if (status == 0)
+        status = lazy_print_nodes(ctx, how, n, t.fragments, t.nodes);
+    taken_free(&t);
+    return status;
+}
+
+/* The text of a print of ordinary nodes; `strict`: a failure of one is the result. Polls. */
+static int plain_text(neap_ctx *ctx, int n, const lazy_fragment *fragments, neap_node *const *nodes, bool strict,
+                      lazy_text *out) {
+    int status = start_nodes(ctx, n, fragments, nodes);
+    for (int k = 0; k < n && status == 0; k++)
+        for (int32_t b = 0; b < fragments[k].n && status == 0; b++) {
+            int state = lazy_node_poll(ctx, nodes[fragments[k].first + b], ctx->waker);
+            status = strict || state == NEAP_PENDING ? state : 0;
+        }
+    if (status)
+        return status;
+    neap_emit how = {0};
+    print_job *job = job_new(&how, n, fragments, nodes);
+    if (!job)
+        return NEAP_E_MEMORY;
+    for (int k = 0; k < n; k++)
+        for (int32_t b = 0; b < fragments[k].n; b++)
+            job->pieces[k].array->blocks[b] = neap_buffer_retain(nodes[fragments[k].first + b]->buffer);
+    status = job_text(job, out);
+    job_free(job);
+    return status;
+}
+
+static int text_of(neap_ctx *ctx, int n, const lazy_fragment *fragments, neap_node *const *nodes, bool strict,
+                   lazy_text *out) {
+    int status = check_conversions(n, fragments, nodes);
+    if (status || !lazy_show_needed(n, fragments, nodes))
+        return status ? status : plain_text(ctx, n, fragments, nodes, strict, out);
+    lazy_shown shown = {0};
+    status = lazy_show(ctx, NULL, n, fragments, nodes, &shown);
+    if (status == 0)
+        status = plain_text(ctx, (int)shown.fragments.n, shown.fragments.at, shown.nodes.at, strict, out);
+    lazy_shown_free(ctx, &shown);
+    return status;
+}
+
+/* Gives the text out, as far as there is room for it. */
+static void give_text(lazy_text *from, int status, char *text, size_t capacity, size_t *bytes) {
+    *bytes = from->bytes;
+    if (status == 0 && from->bytes)
+        memcpy(text, from->data, from->bytes < capacity ? from->bytes : capacity);
+    lazy_text_free(from);
+}
+
+int neap_array_text(neap_ctx *ctx, int32_t id, char *text, size_t capacity, size_t *bytes) {
+    lazy_fragment one = {.n = 1};
+    lazy_text out = {0};
+    neap_node *node = lazy_lookup(ctx, id);
+    if (!node)
+        return neap_error_code();
+    int status = text_of(ctx, 1, &one, &node, true, &out);
+    give_text(&out, status, text, capacity, bytes);
+    return status;
+}
+
+int neap_pieces_text(neap_ctx *ctx, int n, const neap_piece *pieces, char *text, size_t capacity, size_t *bytes) {
+    taken t = {0};
+    lazy_text out = {0};
+    int status = take_pieces(ctx, n, pieces, &t);
+    if (status == 0)
+        status = text_of(ctx, n, t.fragments, t.nodes, false, &out);
+    give_text(&out, status, text, capacity, bytes);
+    taken_free(&t);
+    return status;
+}

@@ -1,0 +1,107 @@
+/* effect.h: effects as the lazy room sees them: prints, callbacks and control flow with effects in its bodies, which
+ * happen at once or belong to a program.
+ *
+ *      print     ─▶ text pieces and arrays ─▶ neap_effects_push       at once, or a lazy_effect of the open trace
+ *      callback  ─▶ node `callback` ─flush─▶ neap_effects_request     at once, or a node and a lazy_effect of the trace
+ *
+ * The effects of a trace stand in one list, in the order in which they were recorded. What a print reads, and the node
+ * of a callback or of control flow, are roots of the program, ahead of its outputs: so no effect is ever left out, and
+ * the steps of a run come in that order.
+ */
+#ifndef LAZY_EFFECT_H
+#define LAZY_EFFECT_H
+
+#include "lazy/graph/internal.h"
+
+/* An array that lies in blocks (lazy_format_blocks), each a node of its own. */
+typedef struct lazy_layout {
+    uint8_t ndim;
+    bool cut;
+    int64_t shape[NEAP_MAX_DIMS], parts[NEAP_MAX_DIMS];
+} lazy_layout;
+
+typedef struct lazy_fragment { /* of a print: a text, or an array */
+    char *text;                /* of an array: a printf conversion for its only element, or NULL for its text */
+    size_t bytes;              /* of the text, which ends in a NUL besides */
+    int32_t first, n;          /* of an array: its nodes among those of the print; n is 0 for a text, 1, or … */
+    lazy_layout *layout;       /* … how many there are in this, if it is not NULL */
+} lazy_fragment;
+
+struct lazy_effect {
+    neap_node *node; /* of a callback, or of control flow; NULL: a print */
+    neap_emit how;
+    int nfragments;
+    lazy_fragment *fragments;
+    lazy_nodes nodes; /* what becomes a root: the arrays of a print, or the node. One reference each */
+};
+
+/* What a call of a Lua function needs when its turn has come, and who may still need it: nodes and requests in flight.
+ * Any thread may let go of it; with the last one its callee is queued for Lua to forget. */
+struct lazy_callback {
+    _Atomic int32_t refs;
+    int32_t callee; /* 0: recording it failed, and Lua knows */
+    int32_t kind, unordered, tolerant, nresults;
+    uint64_t serial; /* its place among the context's effects, in the order of recording */
+    neap_ctx *ctx;
+    lazy_callback *next; /* in the queue of the dropped */
+    const char *name, *site;
+    int64_t bytes; /* of the block of results */
+    int64_t *offsets;
+    neap_spec *results;
+};
+
+/* effect.c ---------------------------------------------------------------------------------------------------------- */
+const char *lazy_effect_kind(int kind); /* "print" */
+/* The innermost trace that effects recorded now belong to; NULL: they happen. */
+lazy_level *lazy_open_trace(neap_ctx *ctx);
+/* neap_print of fragments (BORROWED) of these nodes: now, or as an effect of the open trace. */
+int lazy_print_nodes(neap_ctx *ctx, const neap_emit *how, int n, const lazy_fragment *fragments,
+                     neap_node *const *nodes);
+/* Prints now. The nodes have buffers. */
+int lazy_print_push(neap_ctx *ctx, const neap_emit *how, int n, const lazy_fragment *fragments,
+                    neap_node *const *nodes);
+void lazy_effect_free(neap_ctx *ctx, lazy_effect *effect);
+/* Takes back the effects that a trace recorded after its first n. */
+void lazy_effects_cut(neap_ctx *ctx, lazy_level *trace, int64_t n);
+/* Makes a node an effect of the trace. */
+int lazy_effect_record(neap_ctx *ctx, lazy_level *trace, neap_node *node);
+/* A print of a program's body, with copies of its texts: data[k] is the memory of its array k. With an error, that stands
+ * where arrays do. Written at once, or as an effect of its kind. */
+typedef struct lazy_message lazy_message;
+lazy_message *lazy_message_new(const lazy_effect *effect); /* OWNED */
+void lazy_message_free(lazy_message *message);
+int lazy_message_write(const lazy_message *message, void *const *data, const char *error);
+int lazy_message_push(neap_effects *effects, const lazy_message *message, void *const *data, const char *error);
+
+/* shard/print_blocks.c ------------------------------------------------------------------------------------------------------------ */
+typedef struct lazy_shown {               /* a print of ordinary nodes; all zero is empty */
+    LAZY_VECTOR(lazy_fragment) fragments; /* their texts are BORROWED from those given, but for … */
+    LAZY_VECTOR(char *) tags;             /* … these */
+    lazy_nodes nodes;                     /* one reference each */
+} lazy_shown;
+/* Whether arrays of the print lie on several devices and have blocks. */
+bool lazy_show_needed(int n, const lazy_fragment *fragments, neap_node *const *nodes);
+/* Makes the print of these of their blocks. `how` says where it goes; NULL: somebody here reads it, so that all blocks must
+ * be here (NEAP_E_STATE). *out is to be freed in any case. */
+int lazy_show(neap_ctx *ctx, const neap_emit *how, int n, const lazy_fragment *fragments, neap_node *const *nodes,
+              lazy_shown *out);
+void lazy_shown_free(neap_ctx *ctx, lazy_shown *shown);
+
+/* callback.c -------------------------------------------------------------------------------------------------------- */
+static inline lazy_callback *lazy_callback_of(const neap_node *node) {
+    return (lazy_callback *)(intptr_t)node->attrs[0];
+}
+lazy_callback *lazy_callback_retain(lazy_callback *callback);
+/* OWNED; it takes over how->callee, of which Lua hears when nobody needs it any more. */
+int lazy_callback_new(neap_ctx *ctx, const neap_callback *how, lazy_callback **out);
+void lazy_callback_release(lazy_callback *callback);
+/* Records a further call of the callback on n arrays and starts it, or makes it an effect of the open trace. OWNED. */
+neap_node *lazy_callback_again(neap_ctx *ctx, lazy_callback *callback, int n, neap_node *const *in);
+/* Pushes the request of a callback's node: bufs are those of its arguments, then its block. */
+int lazy_callback_request(neap_ctx *ctx, const neap_node *node, neap_buffer *const *bufs);
+void lazy_callbacks_free(neap_ctx *ctx);
+/* Pushes a job whose bodies have callbacks (TAKES it, if this succeeds): the user thread runs it. */
+struct lazy_job;
+int lazy_callback_loop(neap_ctx *ctx, struct lazy_job *job, int effects, const neap_push *push);
+
+#endif

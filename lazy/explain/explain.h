@@ -1,0 +1,44 @@
+/* explain.h: what np.explain has found out, between the file that finds it (explain.c) and the one that draws it
+ * (explain/dot.c). */
+#ifndef LAZY_EXPLAIN_H
+#define LAZY_EXPLAIN_H
+
+#include "lazy/plan/plan.h"
+#include "lazy/program/print.h"
+
+typedef struct lazy_chapter { /* a plan, and what it is for */
+    lazy_plan *plan;          /* one reference */
+    bool future;              /* it would be run now; else it has made some of the roots */
+    lazy_nodes region;        /* BORROWED, by region number; empty when they are not known any more */
+} lazy_chapter;
+
+typedef struct lazy_story {
+    neap_ctx *ctx;
+    neap_program *program;  /* that is told of; NULL: of arrays */
+    neap_program *recorded; /* for which it is run: the same, but for a program with values on a mesh (lower.h) */
+    lazy_nodes roots;       /* the arrays that are told of, or the results of the program. BORROWED */
+    lazy_nodes meshed;      /* those that lie on a mesh; their blocks are among the roots. BORROWED */
+    lazy_nodes nodes;       /* their expression, inputs before users, named (print.h). BORROWED */
+    LAZY_VECTOR(lazy_chapter) chapters;
+} lazy_story;
+
+/* What is told of a plan is told of its first and its last steps, and of some that make roots. */
+enum { LAZY_STORY_STEPS = 24 };
+/* Which steps: shown[k], of plan->nsteps. */
+void lazy_story_choose(const lazy_story *story, const lazy_chapter *chapter, bool *shown);
+/* The node of a slot, if it is known and has a name; else NULL. */
+neap_node *lazy_story_node(const lazy_story *story, const lazy_chapter *chapter, int32_t slot);
+/* The slot of buffer k of a step. */
+int32_t lazy_story_slot(const lazy_plan *plan, int32_t step, int32_t k);
+/* "demo.lua:3" of "folder/demo.lua:3"; NULL where the line is not known: then a site is the name of a script. BORROWED */
+const char *lazy_story_line(const char *site);
+/* "2.05 MB", "118 µs" */
+void lazy_say_bytes(lazy_print *print, int64_t bytes);
+void lazy_say_ns(lazy_print *print, int64_t ns);
+
+/* explain/dot.c: a text as the inside of a quoted string of Graphviz. */
+void lazy_say_escaped(lazy_print *print, const char *text);
+/* The story as a picture, in the language of Graphviz. */
+void lazy_story_draw(lazy_print *print, const lazy_story *story);
+
+#endif

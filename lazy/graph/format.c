@@ -1,0 +1,746 @@
+/* format.c: arrays and numbers as text.
+ *
+ * An array is printed in two passes over the elements that will be shown. The first finds the style that all of them
+ * share (how wide the integers are; how many digits stand left and right of the point; whether an exponent is needed);
+ * the second writes them into lines. Both walk the same odometer over *shown* positions: an axis that is cut to
+ * "0 1 2 ... 7 8 9" has six of them.
+ *
+ *      lazy_format ─┬─ style_measure   pass 1      ┐ element_* read one element,
+ *                   └─ array_write     pass 2      ┘ decimal_shortest gives a float's digits
+ *
+ * Invariants: memory grows with the text alone, never with the array; nothing recurses; a failure leaves the text as it
+ * was.
+ *
+ * A float's digits are the fewest that read back as the same value in its own dtype, and of those the nearest to it;
+ * where a limit cuts them off they are the exact value rounded at that place.
+ */
+#include "lazy/graph/format.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    SHOW_ALL = 1000, /* arrays of up to so many elements are shown whole */
+    EDGE = LAZY_FORMAT_EDGE,
+    LINE = 75,       /* columns */
+    FRACTION = 8,    /* digits after the point, at most */
+    MAX_DIGITS = 17, /* that any f64 needs */
+    /* Room for one element: an f64 without an exponent has at most 17 digits before the point (0-d, below 1e16) or 8
+     * digits (in arrays, below 1e8), and pads are no wider than that. */
+    ELEMENT_BYTES = 128
+};
+
+/* ---- Texts ------------------------------------------------------------------------------------------------------ */
+
+/* Makes room for n more bytes and the NUL. */
+static int text_reserve(lazy_text *text, size_t n) {
+    if (n < text->capacity - text->bytes)
+        return NEAP_OK;
+    if (n > SIZE_MAX / 4 - text->bytes)
+        return neap_error(NEAP_E_MEMORY, "a text of %zu bytes is too long", n);
+    size_t capacity = 2 * (text->bytes + n) + 64;
+    char *data = realloc(text->data, capacity);
+    if (data == NULL)
+        return neap_error(NEAP_E_MEMORY, "out of memory for a text of %zu bytes", capacity);
+    text->data = data;
+    text->capacity = capacity;
+    return NEAP_OK;
+}
+
+int lazy_text_add(lazy_text *text, const char *s, size_t n) {
+    int status = text_reserve(text, n);
+    if (status != NEAP_OK)
+        return status;
+    if (n > 0)
+        memcpy(text->data + text->bytes, s, n);
+    text->bytes += n;
+    text->data[text->bytes] = '\0';
+    return NEAP_OK;
+}
+
+int lazy_text_addf(lazy_text *text, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    int n = vsnprintf(NULL, 0, format, args);
+    va_end(args);
+    if (n < 0)
+        return neap_error(NEAP_E_INTERNAL, "bad format \"%s\"", format);
+    int status = text_reserve(text, (size_t)n);
+    if (status != NEAP_OK)
+        return status;
+    va_start(args, format);
+    vsnprintf(text->data + text->bytes, (size_t)n + 1, format, args);
+    va_end(args);
+    text->bytes += (size_t)n;
+    return NEAP_OK;
+}
+
+void lazy_text_free(lazy_text *text) {
+    free(text->data);
+    *text = (lazy_text){0};
+}
+
+static int text_repeat(lazy_text *text, char c, int64_t n) {
+    char run[64];
+    memset(run, c, sizeof run);
+    while (n > 0) {
+        size_t part = n < (int64_t)sizeof run ? (size_t)n : sizeof run;
+        int status = lazy_text_add(text, run, part);
+        if (status != NEAP_OK)
+            return status;
+        n -= (int64_t)part;
+    }
+    return NEAP_OK;
+}
+
+/* ---- Elements --------------------------------------------------------------------------------------------------- */
+
+static double element_float(int dtype, const void *element) {
+    if (dtype == NEAP_DTYPE_F64) {
+        double value;
+        memcpy(&value, element, sizeof value);
+        return value;
+    }
+    float value;
+    memcpy(&value, element, sizeof value);
+    return (double)value;
+}
+
+static int64_t element_integer(int dtype, const void *element) {
+    if (dtype == NEAP_DTYPE_I64) {
+        int64_t value;
+        memcpy(&value, element, sizeof value);
+        return value;
+    }
+    if (dtype == NEAP_DTYPE_I32) {
+        int32_t value;
+        memcpy(&value, element, sizeof value);
+        return value;
+    }
+    if (dtype == NEAP_DTYPE_U32) {
+        uint32_t value;
+        memcpy(&value, element, sizeof value);
+        return (int64_t)value;
+    }
+    uint8_t value;
+    memcpy(&value, element, sizeof value);
+    return dtype == NEAP_DTYPE_BOOL ? value != 0 : value;
+}
+
+/* ---- Digits of floats ------------------------------------------------------------------------------------------- */
+
+/* ±d.ddd… · 10^exponent without trailing zeros; zero is one digit '0'. */
+typedef struct decimal {
+    bool negative;
+    int count, exponent;
+    char digits[MAX_DIGITS + 2];
+} decimal;
+
+static void decimal_trim(decimal *d) {
+    while (d->count > 1 && d->digits[d->count - 1] == '0')
+        d->count--;
+    d->digits[d->count] = '\0';
+}
+
+/* `count` correctly rounded digits of a finite value ≥ 0. */
+static void decimal_round(double value, int count, decimal *out) {
+    char text[MAX_DIGITS + 16];
+    snprintf(text, sizeof text, "%.*e", count - 1, value);
+    const char *s = text;
+    out->count = 0;
+    for (; *s != 'e'; s++) {
+        if (*s >= '0' && *s <= '9')
+            out->digits[out->count++] = *s;
+    }
+    out->digits[out->count] = '\0';
+    out->exponent = (int)strtol(s + 1, NULL, 10);
+}
+
+/* The next larger decimal of the same number of digits. */
+static void decimal_next(decimal *d) {
+    int k = d->count - 1;
+    while (k >= 0 && d->digits[k] == '9')
+        d->digits[k--] = '0';
+    if (k >= 0) {
+        d->digits[k]++;
+    } else {
+        d->digits[0] = '1';
+        d->exponent++;
+    }
+}
+
+/* Does the decimal read back as the value? */
+static bool decimal_reads(const decimal *d, int dtype, double value) {
+    char text[MAX_DIGITS + 24];
+    snprintf(text, sizeof text, "%c.%se%d", d->digits[0], d->digits + 1, d->exponent);
+    return dtype == NEAP_DTYPE_F64 ? strtod(text, NULL) == value : (double)strtof(text, NULL) == value;
+}
+
+/* The nearest decimal of `count` digits that reads back as value ≥ 0; false if there is none. Below a power of two
+ * floats lie closer than above it, so there the nearest decimal may fail where its larger neighbour does not. */
+static bool decimal_fits(int dtype, double value, int count, decimal *out) {
+    int power;
+    decimal_round(value, count, out);
+    if (decimal_reads(out, dtype, value))
+        return true;
+    if (frexp(value, &power) != 0.5)
+        return false;
+    decimal_next(out);
+    return decimal_reads(out, dtype, value);
+}
+
+/* The fewest digits that read back as a finite value of this dtype. More digits never fit worse, so the count is found
+ * by bisection. */
+static void decimal_shortest(int dtype, double value, decimal *out) {
+    bool negative = signbit(value) != 0;
+    value = fabs(value);
+    double exact_integers = dtype == NEAP_DTYPE_F64 ? 1e15 : 16777216; /* these have no shorter neighbours */
+    if (value < exact_integers && value == floor(value)) {
+        snprintf(out->digits, sizeof out->digits, "%.0f", value);
+        out->count = (int)strlen(out->digits);
+        out->exponent = out->count - 1;
+    } else {
+        int low = 1, high = dtype == NEAP_DTYPE_F64 ? MAX_DIGITS : 9;
+        while (low < high) {
+            int middle = (low + high) / 2;
+            if (decimal_fits(dtype, value, middle, out)) {
+                high = middle;
+            } else {
+                low = middle + 1;
+            }
+        }
+        decimal_fits(dtype, value, low, out);
+    }
+    out->negative = negative;
+    decimal_trim(out);
+}
+
+/* The shortest digits, but at most FRACTION after the point of the positional or of the exponent form. */
+static void decimal_limited(int dtype, double value, bool exponent_form, decimal *out) {
+    decimal_shortest(dtype, value, out);
+    int after_point = exponent_form ? out->count - 1 : out->count - 1 - out->exponent;
+    if (after_point <= FRACTION)
+        return;
+    if (exponent_form) {
+        decimal_round(fabs(value), FRACTION + 1, out);
+        decimal_trim(out);
+        return;
+    }
+    char text[ELEMENT_BYTES]; /* the positional form is only used below 1e8 */
+    snprintf(text, sizeof text, "%.*f", FRACTION, fabs(value));
+    out->count = 0;
+    out->exponent = (int)strcspn(text, ".") - 1;
+    for (const char *s = text; *s != '\0'; s++) {
+        if (*s == '.')
+            continue;
+        if (out->count == 0 && *s == '0') { /* leading zeros only move the point */
+            out->exponent--;
+            continue;
+        }
+        out->digits[out->count++] = *s;
+    }
+    if (out->count == 0) {
+        out->digits[out->count++] = '0';
+        out->exponent = 0;
+    }
+    decimal_trim(out);
+}
+
+/* Characters before the point, the sign included. */
+static int decimal_left(const decimal *d) {
+    return d->negative + (d->exponent > 0 ? d->exponent + 1 : 1);
+}
+
+static int decimal_right(const decimal *d) {
+    int right = d->count - 1 - d->exponent;
+    return right > 0 ? right : 0;
+}
+
+/* Digit at 10^place, '0' outside of those that are kept. */
+static char decimal_digit(const decimal *d, int place) {
+    int k = d->exponent - place;
+    return k >= 0 && k < d->count ? d->digits[k] : '0';
+}
+
+/* "-12.5": at least min_right digits after the point; the point itself always. Returns the length. */
+static int decimal_positional(const decimal *d, int min_right, char *out) {
+    int n = 0, right = decimal_right(d);
+    if (d->negative)
+        out[n++] = '-';
+    for (int place = d->exponent > 0 ? d->exponent : 0; place >= 0; place--)
+        out[n++] = decimal_digit(d, place);
+    out[n++] = '.';
+    for (int place = 1; place <= right || place <= min_right; place++)
+        out[n++] = decimal_digit(d, -place);
+    out[n] = '\0';
+    return n;
+}
+
+/* "-1.25e+08": `right` digits after the point, at least exponent_digits in the exponent. point: write one even when
+ * no digit follows. Returns the length. */
+static int decimal_scientific(const decimal *d, int right, bool point, int exponent_digits, char *out) {
+    int n = 0;
+    if (d->negative)
+        out[n++] = '-';
+    out[n++] = d->digits[0];
+    if (point || right > 0)
+        out[n++] = '.';
+    for (int k = 1; k <= right; k++)
+        out[n++] = k < d->count ? d->digits[k] : '0';
+    return n + sprintf(out + n, "e%c%0*d", d->exponent < 0 ? '-' : '+', exponent_digits, abs(d->exponent));
+}
+
+/* ---- 0-d arrays ------------------------------------------------------------------------------------------------- */
+
+static const char *nonfinite_name(double value) {
+    return isnan(value) ? "nan" : value < 0 ? "-inf" : "inf";
+}
+
+/* The text of one element on its own. Floats take an exponent below 1e-4 and from 1e16 (f32: 1e6) on. */
+static void scalar_write(int dtype, const void *element, char *out) {
+    int kind = neap_dtype_kind(dtype);
+    if (kind == 'b') {
+        strcpy(out, element_integer(dtype, element) ? "True" : "False");
+        return;
+    }
+    if (kind != 'f') {
+        sprintf(out, "%lld", (long long)element_integer(dtype, element));
+        return;
+    }
+    double value = element_float(dtype, element), size = fabs(value);
+    if (!isfinite(value)) {
+        strcpy(out, nonfinite_name(value));
+        return;
+    }
+    decimal d;
+    decimal_shortest(dtype, value, &d);
+    if (size == 0 || (size >= 1e-4 && size < (dtype == NEAP_DTYPE_F64 ? 1e16 : 1e6))) {
+        decimal_positional(&d, 1, out);
+    } else {
+        decimal_scientific(&d, d.count - 1, false, 2, out);
+    }
+}
+
+/* ---- Walking over the shown elements ---------------------------------------------------------------------------- */
+
+typedef struct array {
+    int dtype, ndim;
+    const int64_t *shape, *parts;
+    const void *const *blocks;
+    int64_t extent[NEAP_MAX_DIMS]; /* of a block … */
+    int64_t held[NEAP_MAX_DIMS];   /* … and of what there is of it in memory, … */
+    int64_t stride[NEAP_MAX_DIMS]; /* … with strides in bytes */
+    int64_t shown[NEAP_MAX_DIMS];  /* positions that are shown, of each axis */
+} array;
+
+/* The index along an axis of a shown position. */
+static int64_t array_index(const array *a, int axis, int64_t position) {
+    return position < EDGE ? position : a->shape[axis] - a->shown[axis] + position;
+}
+
+/* Does "..." stand before this position? */
+static bool array_cut(const array *a, int axis, int64_t position) {
+    return position == EDGE && a->shown[axis] < a->shape[axis];
+}
+
+/* A row (last axis): its part of the first of the blocks that it runs through. */
+typedef struct array_row {
+    const void *const *blocks;
+    int64_t offset; /* in each of them, in bytes */
+} array_row;
+
+/* Where the element of this index is in the memory of its block, along an axis. */
+static int64_t array_place(const array *a, int axis, int64_t index) {
+    int64_t at = index % a->extent[axis];
+    return a->stride[axis] * (at < EDGE ? at : at - (a->extent[axis] - a->held[axis]));
+}
+
+/* The row at these positions of the other axes. */
+static array_row array_row_at(const array *a, const int64_t *position) {
+    int64_t block = 0, offset = 0;
+    for (int k = 0; k < a->ndim - 1; k++) {
+        int64_t index = array_index(a, k, position[k]);
+        block = block * a->parts[k] + index / a->extent[k];
+        offset += array_place(a, k, index);
+    }
+    return (array_row){a->blocks + block * a->parts[a->ndim - 1], offset};
+}
+
+static const unsigned char *array_element(const array *a, const array_row *row, int64_t position) {
+    int last = a->ndim - 1;
+    int64_t index = array_index(a, last, position);
+    const unsigned char *block = row->blocks[index / a->extent[last]];
+    return block + row->offset + array_place(a, last, index);
+}
+
+/* Moves to the next row. Returns the outermost axis that moved, -1 at the end. */
+static int array_next_row(const array *a, int64_t *position) {
+    for (int k = a->ndim - 2; k >= 0; k--) {
+        if (++position[k] < a->shown[k])
+            return k;
+        position[k] = 0;
+    }
+    return -1;
+}
+
+/* ---- Pass 1: the style ------------------------------------------------------------------------------------------ */
+
+typedef struct style {
+    bool exponent_form;
+    int left, right;     /* characters before the point, after it (with the exponent) */
+    int fraction;        /* exponent form: digits after the point */
+    int exponent_digits; /* exponent form */
+    int width;           /* integers and bools: of an element */
+} style;
+
+typedef struct extent { /* what the floats of an array span */
+    bool any_finite, any_nonfinite, negative_infinity;
+    double smallest, largest; /* of the absolute values that are finite and not 0; largest is 0 if there are none */
+} extent;
+
+/* Calls fn(arg, dtype, element) for every shown element. */
+static void array_each(const array *a, void (*fn)(void *arg, int dtype, const void *element), void *arg) {
+    int64_t position[NEAP_MAX_DIMS] = {0};
+    int last = a->ndim - 1;
+    do {
+        array_row row = array_row_at(a, position);
+        for (int64_t i = 0; i < a->shown[last]; i++) {
+            fn(arg, a->dtype, array_element(a, &row, i));
+        }
+    } while (array_next_row(a, position) >= 0);
+}
+
+static void extent_see(void *arg, int dtype, const void *element) {
+    extent *e = arg;
+    double value = element_float(dtype, element), size = fabs(value);
+    if (!isfinite(value)) {
+        e->any_nonfinite = true;
+        if (value < 0)
+            e->negative_infinity = true;
+        return;
+    }
+    e->any_finite = true;
+    if (size == 0)
+        return;
+    if (e->largest == 0 || size < e->smallest)
+        e->smallest = size;
+    if (size > e->largest)
+        e->largest = size;
+}
+
+/* Do these floats need an exponent? The comparisons are made in their own dtype, as NumPy makes them. */
+static bool extent_wants_exponent(const extent *e, int dtype) {
+    if (e->largest == 0)
+        return false;
+    if (dtype == NEAP_DTYPE_F64)
+        return e->largest >= 1e8 || e->smallest < 1e-4 || e->largest / e->smallest > 1e3;
+    return e->largest >= 1e6 || (float)e->smallest < 1e-4f || (float)e->largest / (float)e->smallest > 1e3f;
+}
+
+static int larger(int a, int b) {
+    return a > b ? a : b;
+}
+
+static void style_see_float(void *arg, int dtype, const void *element) {
+    style *s = arg;
+    double value = element_float(dtype, element);
+    if (!isfinite(value))
+        return;
+    decimal d;
+    decimal_limited(dtype, value, s->exponent_form, &d);
+    if (s->exponent_form) {
+        s->left = larger(s->left, d.negative + 1);
+        s->fraction = larger(s->fraction, d.count - 1);
+        s->exponent_digits = larger(s->exponent_digits, abs(d.exponent) > 99 ? 3 : 2);
+        s->right = s->fraction + 2 + s->exponent_digits;
+    } else {
+        s->left = larger(s->left, decimal_left(&d));
+        s->right = larger(s->right, decimal_right(&d));
+    }
+}
+
+static void style_see_integer(void *arg, int dtype, const void *element) {
+    style *s = arg;
+    s->width = larger(s->width, snprintf(NULL, 0, "%lld", (long long)element_integer(dtype, element)));
+}
+
+static style style_measure(const array *a) {
+    style s = {0};
+    int kind = neap_dtype_kind(a->dtype);
+    if (kind == 'b') {
+        s.width = 5;
+    } else if (kind != 'f') {
+        array_each(a, style_see_integer, &s);
+    } else {
+        extent e = {0};
+        array_each(a, extent_see, &e);
+        s.exponent_form = extent_wants_exponent(&e, a->dtype);
+        array_each(a, style_see_float, &s);
+        int name = e.negative_infinity ? 4 : 3;
+        if (e.any_nonfinite)
+            s.left = larger(s.left, name - s.right - 1);
+    }
+    return s;
+}
+
+/* ---- Pass 2: the lines ------------------------------------------------------------------------------------------ */
+
+/* n spaces, none if n is negative. Returns how many. */
+static int pad(char *out, int n) {
+    if (n <= 0)
+        return 0;
+    memset(out, ' ', (size_t)n);
+    return n;
+}
+
+/* One float, padded to the common width. Returns its length. */
+static int float_write(const style *s, int dtype, double value, char *out) {
+    if (!isfinite(value)) {
+        const char *name = nonfinite_name(value);
+        int n = pad(out, s->left + s->right + 1 - (int)strlen(name));
+        strcpy(out + n, name);
+        return n + (int)strlen(name);
+    }
+    decimal d;
+    decimal_limited(dtype, value, s->exponent_form, &d);
+    if (s->exponent_form) {
+        if (d.count - 1 < s->fraction) { /* as NumPy: the common width is filled with digits of the exact value */
+            decimal_round(fabs(value), s->fraction + 1, &d);
+        }
+        int n = pad(out, s->left - d.negative - 1);
+        return n + decimal_scientific(&d, s->fraction, true, s->exponent_digits, out + n);
+    }
+    int n = pad(out, s->left - decimal_left(&d));
+    n += decimal_positional(&d, 0, out + n);
+    return n + pad(out + n, s->right - decimal_right(&d));
+}
+
+/* One element, padded to the common width. Returns its length. */
+static int element_write(const style *s, int dtype, const void *element, char *out) {
+    int kind = neap_dtype_kind(dtype);
+    if (kind == 'f')
+        return float_write(s, dtype, element_float(dtype, element), out);
+    char text[ELEMENT_BYTES];
+    scalar_write(dtype, element, text);
+    int n = pad(out, s->width - (int)strlen(text));
+    strcpy(out + n, text);
+    return n + (int)strlen(text);
+}
+
+/* Appends a word of a row, on a new line if it would pass the last column. *column counts the current line. */
+static int word_add(lazy_text *out, const char *word, int bytes, int ndim, int *column) {
+    int status = NEAP_OK;
+    if (*column + bytes > LINE - ndim && *column > ndim) {
+        while (out->data[out->bytes - 1] == ' ')
+            out->bytes--;
+        status = lazy_text_add(out, "\n", 1);
+        if (status == NEAP_OK)
+            status = text_repeat(out, ' ', ndim);
+        *column = ndim;
+    }
+    *column += bytes;
+    return status == NEAP_OK ? lazy_text_add(out, word, (size_t)bytes) : status;
+}
+
+/* The elements of one row, without its brackets. */
+static int row_write(const array *a, const style *s, const array_row *row, lazy_text *out) {
+    char word[ELEMENT_BYTES];
+    int last = a->ndim - 1, column = a->ndim;
+    for (int64_t i = 0; i < a->shown[last]; i++) {
+        int status = NEAP_OK;
+        if (array_cut(a, last, i)) {
+            status = word_add(out, "...", 3, a->ndim, &column);
+            if (status == NEAP_OK)
+                status = lazy_text_add(out, " ", 1);
+            column++;
+        }
+        int bytes = element_write(s, a->dtype, array_element(a, row, i), word);
+        if (status == NEAP_OK)
+            status = word_add(out, word, bytes, a->ndim, &column);
+        if (status == NEAP_OK && i + 1 < a->shown[last])
+            status = lazy_text_add(out, " ", 1);
+        column++;
+        if (status != NEAP_OK)
+            return status;
+    }
+    return NEAP_OK;
+}
+
+/* What stands between two rows, the outermost axis that moved being `axis`. */
+static int gap_write(const array *a, int axis, bool cut, lazy_text *out) {
+    int depth = a->ndim - 1 - axis;
+    int status = text_repeat(out, ']', depth);
+    for (int k = 0; k <= cut && status == NEAP_OK; k++) {
+        if (k == 1)
+            status = lazy_text_add(out, "...", 3);
+        if (status == NEAP_OK)
+            status = text_repeat(out, '\n', depth);
+        if (status == NEAP_OK)
+            status = text_repeat(out, ' ', axis + 1);
+    }
+    return status == NEAP_OK ? text_repeat(out, '[', depth) : status;
+}
+
+static int array_write(const array *a, const style *s, lazy_text *out) {
+    int64_t position[NEAP_MAX_DIMS] = {0};
+    int status = text_repeat(out, '[', a->ndim);
+    int axis = 0;
+    while (status == NEAP_OK) {
+        array_row row = array_row_at(a, position);
+        status = row_write(a, s, &row, out);
+        axis = array_next_row(a, position);
+        if (axis < 0)
+            break;
+        if (status == NEAP_OK)
+            status = gap_write(a, axis, array_cut(a, axis, position[axis]), out);
+    }
+    return status == NEAP_OK ? text_repeat(out, ']', a->ndim) : status;
+}
+
+int lazy_format(int dtype, int ndim, const int64_t *shape, const void *data, lazy_text *out) {
+    static const int64_t whole[NEAP_MAX_DIMS] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+    return lazy_format_blocks(dtype, ndim, shape, whole, false, &data, out);
+}
+
+bool lazy_format_cuts(int64_t size) {
+    return size > SHOW_ALL;
+}
+
+int lazy_format_blocks(int dtype, int ndim, const int64_t *shape, const int64_t *parts, bool cut,
+                       const void *const *blocks, lazy_text *out) {
+    if (neap_dtype_name(dtype) == NULL)
+        return neap_error(NEAP_E_ARGUMENT, "no dtype has the number %d", dtype);
+    if (ndim < 0 || ndim > NEAP_MAX_DIMS)
+        return neap_error(NEAP_E_ARGUMENT, "an array cannot have %d axes", ndim);
+    if (ndim == 0) {
+        char text[ELEMENT_BYTES];
+        scalar_write(dtype, blocks[0], text);
+        return lazy_text_add(out, text, strlen(text));
+    }
+    array a = {.dtype = dtype, .ndim = ndim, .shape = shape, .parts = parts, .blocks = blocks};
+    int64_t size = 1, stride = neap_dtype_bytes(dtype);
+    for (int k = ndim - 1; k >= 0; k--) {
+        a.extent[k] = shape[k] / parts[k];
+        a.held[k] = cut && a.extent[k] > 2 * EDGE ? 2 * EDGE : a.extent[k];
+        a.stride[k] = stride;
+        stride *= a.held[k];
+        size *= shape[k];
+    }
+    if (size == 0)
+        return lazy_text_add(out, "[]", 2);
+    for (int k = 0; k < ndim; k++)
+        a.shown[k] = lazy_format_cuts(size) && shape[k] > 2 * EDGE ? 2 * EDGE : shape[k];
+    size_t start = out->bytes;
+    style s = style_measure(&a);
+    int status = array_write(&a, &s, out);
+    if (status != NEAP_OK) {
+        out->bytes = start;
+        if (out->data != NULL)
+            out->data[start] = '\0';
+    }
+    return status;
+}
+
+/* ---- One element through a conversion --------------------------------------------------------------------------- */
+
+typedef struct conversion {
+    char letter;
+    char pattern[24]; /* for printf, with "ll" before integer letters */
+} conversion;
+
+/* Reads at most two digits. */
+static const char *digits_skip(const char *s) {
+    for (int k = 0; k < 2 && *s >= '0' && *s <= '9'; k++)
+        s++;
+    return s;
+}
+
+/* Flags that C defines for a conversion letter; NULL if the letter is not accepted. */
+static const char *letter_flags(char letter) {
+    if (letter == '\0')
+        return NULL;
+    if (strchr("di", letter) != NULL)
+        return "-+ 0";
+    if (letter == 'u')
+        return "-0";
+    if (strchr("xXo", letter) != NULL)
+        return "-#0";
+    if (strchr("eEfFgGaA", letter) != NULL)
+        return "-+ #0";
+    return letter == 's' ? "-" : NULL;
+}
+
+static int conversion_parse(const char *text, conversion *out) {
+    const char *s = text;
+    if (*s++ != '%')
+        goto fail;
+    size_t nflags = strspn(s, "-+ #0");
+    if (nflags > 5)
+        goto fail;
+    const char *rest = digits_skip(s + nflags);
+    if (*rest == '.')
+        rest = digits_skip(rest + 1);
+    const char *flags = letter_flags(*rest);
+    if (flags == NULL || rest[1] != '\0' || strspn(s, flags) < nflags)
+        goto fail;
+    out->letter = *rest;
+    snprintf(out->pattern, sizeof out->pattern, "%.*s%s%c", (int)(rest - text), text,
+             strchr("diuxXo", *rest) != NULL ? "ll" : "", *rest);
+    return NEAP_OK;
+fail:
+    return neap_error(NEAP_E_ARGUMENT,
+                      "\"%s\" is no conversion for an array's element; use %%d %%i %%u %%x %%X %%o %%e %%f %%g %%a %%s "
+                      "with flags, width and precision of at most two digits",
+                      text);
+}
+
+/* The element as an integer for a conversion that wants one. */
+static int number_integer(int dtype, const void *element, const char *conversion_text, int64_t *out) {
+    if (neap_dtype_kind(dtype) != 'f') {
+        *out = element_integer(dtype, element);
+        return NEAP_OK;
+    }
+    double value = element_float(dtype, element);
+    if (!(value >= -0x1p63 && value < 0x1p63) || value != floor(value)) {
+        char text[ELEMENT_BYTES];
+        scalar_write(dtype, element, text);
+        return neap_error(NEAP_E_ARGUMENT, "\"%s\" expects an integral value, got %s", conversion_text, text);
+    }
+    *out = (int64_t)value;
+    return NEAP_OK;
+}
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral" /* patterns come from conversion_parse, which checked them */
+
+int lazy_format_number(int dtype, const void *element, const char *conversion_text, lazy_text *out) {
+    if (neap_dtype_name(dtype) == NULL)
+        return neap_error(NEAP_E_ARGUMENT, "no dtype has the number %d", dtype);
+    char text[ELEMENT_BYTES];
+    conversion c;
+    if (conversion_text == NULL) {
+        scalar_write(dtype, element, text);
+        return lazy_text_add(out, text, strlen(text));
+    }
+    int status = conversion_parse(conversion_text, &c);
+    if (status != NEAP_OK)
+        return status;
+    if (c.letter == 's') {
+        scalar_write(dtype, element, text);
+        return lazy_text_addf(out, c.pattern, text);
+    }
+    if (strchr("diuxXo", c.letter) == NULL) {
+        bool real = neap_dtype_kind(dtype) == 'f';
+        return lazy_text_addf(out, c.pattern,
+                              real ? element_float(dtype, element) : (double)element_integer(dtype, element));
+    }
+    int64_t value = 0;
+    status = number_integer(dtype, element, conversion_text, &value);
+    return status == NEAP_OK ? lazy_text_addf(out, c.pattern, (long long)value) : status;
+}
+
+#pragma GCC diagnostic pop

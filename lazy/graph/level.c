@@ -1,0 +1,126 @@
+/* level.c: levels: tapes and traces.
+ *
+ * An op belongs to a level iff an input does, so a level is a bit that nodes inherit, and the tape is the list of all
+ * nodes with any bit, in order of recording: inputs stand before users, and reverse mode is one walk back over it. Levels
+ * close in reverse order of opening. Nodes that leave the last level may let go of their inputs.
+ */
+#include "lazy/derive/derive.h"
+#include "lazy/effect/effect.h"
+#include "lazy/program/program.h"
+#include "lazy/shard/sharding.h"
+
+static int level_open(neap_ctx *ctx, bool trace, bool closed, int *out) {
+    if (ctx->nlevels == LAZY_MAX_LEVELS)
+        return neap_error(NEAP_E_STATE, "more than %d gradients and traces inside each other", LAZY_MAX_LEVELS);
+    lazy_level *level = &ctx->levels[ctx->nlevels];
+    *level = (lazy_level){.open = true, .trace = trace, .closed = closed, .start = ctx->tape.n};
+    ctx->nclosed += closed;
+    *out = ctx->nlevels++;
+    return 0;
+}
+
+static int level_check(neap_ctx *ctx, int level) {
+    if (level < 0 || level >= ctx->nlevels)
+        return neap_error(NEAP_E_STATE, "the gradient or trace is not open");
+    return 0;
+}
+
+void lazy_leave_level(neap_ctx *ctx, int64_t from, uint32_t bit) {
+    int64_t kept = from, n = ctx->tape.n;
+    bool trace = ctx->levels[__builtin_ctz(bit)].trace;
+    for (int64_t k = from; k < n; k++) {
+        neap_node *node = ctx->tape.at[k];
+        if (trace && node->levels & bit)
+            node->levels = 0; /* it depends on what will never have a value: no derivative may look at it */
+        node->levels &= ~bit;
+        if (node->levels) {
+            node->tape = (int32_t)kept;
+            ctx->tape.at[kept++] = node;
+        } else {
+            if (node->buffer || (node->shards && !(node->flags & LAZY_ABSTRACT)))
+                lazy_node_drop(ctx, node);
+            lazy_release(ctx, node);
+        }
+    }
+    ctx->tape.n = kept;
+}
+
+/* Closes the innermost level. */
+static void level_close(neap_ctx *ctx) {
+    lazy_level *level = &ctx->levels[--ctx->nlevels];
+    uint32_t bit = 1u << ctx->nlevels;
+    lazy_leave_level(ctx, level->start, bit);
+    for (int64_t k = 0; k < level->inputs.n; k++) {
+        level->inputs.at[k]->levels &= ~bit;
+        lazy_release(ctx, level->inputs.at[k]);
+    }
+    lazy_vector_free(&level->inputs);
+    for (int64_t k = 0; k < level->lifted.n; k++)
+        lazy_release(ctx, level->lifted.at[k]);
+    lazy_vector_free(&level->lifted);
+    free(level->lift_table);
+    ctx->nclosed -= level->closed;
+    for (int64_t k = 0; k < level->effects.n; k++)
+        lazy_effect_free(ctx, level->effects.at[k]);
+    lazy_vector_free(&level->effects);
+}
+
+int neap_level_end(neap_ctx *ctx, int level) {
+    int status = level_check(ctx, level);
+    while (status == 0 && ctx->nlevels > level)
+        level_close(ctx);
+    return status;
+}
+
+int neap_tape_begin(neap_ctx *ctx, int *level) {
+    return level_open(ctx, false, false, level);
+}
+
+neap_node *lazy_tape_alias(neap_ctx *ctx, int level, neap_node *node) {
+    if (neap_dtype_kind(node->dtype) != 'f') {
+        neap_error(NEAP_E_DTYPE, "grad: expected arguments of a float dtype, got %s", neap_dtype_name(node->dtype));
+        return NULL;
+    }
+    int trace = lazy_innermost_closed(ctx, level); /* to which the ops of the function belong, if there is one */
+    if (trace >= 0 && !(node->levels >> trace) && !(node = lazy_lift(ctx, trace, node)))
+        return NULL;
+    neap_node *alias = lazy_record(ctx, LAZY_OP_alias, 1, &node, 0, NULL);
+    if (!alias)
+        return NULL;
+    if (!alias->levels) { /* the recorder puts on the tape only what inherits a level */
+        alias->tape = (int32_t)ctx->tape.n;
+        if (lazy_push(&ctx->tape, alias)) {
+            lazy_release(ctx, alias);
+            return NULL;
+        }
+        lazy_retain(alias);
+    }
+    alias->levels |= 1u << level;
+    return alias;
+}
+
+neap_node *lazy_bare(neap_ctx *ctx, neap_node *node) {
+    bool taped = !lazy_is_meshed(node) && node->levels & ~lazy_trace_levels(ctx);
+    return taped ? lazy_build1(ctx, LAZY_OP_bare, node) : node;
+}
+
+int neap_tape_alias(neap_ctx *ctx, int level, int32_t id, int32_t *out) {
+    neap_node *node = lazy_lookup(ctx, id);
+    int status = level_check(ctx, level);
+    if (!node || status)
+        return neap_error_code();
+    neap_node *alias = lazy_tape_alias(ctx, level, node);
+    status = alias ? lazy_publish(ctx, alias, out) : neap_error_code();
+    return status ? status : lazy_attend(ctx);
+}
+
+int neap_trace_begin(neap_ctx *ctx, int closed, int *level) {
+    return level_open(ctx, true, closed, level);
+}
+
+int lazy_trace_derived(neap_ctx *ctx, int *level) {
+    int status = level_open(ctx, true, true, level);
+    if (status == 0)
+        ctx->levels[*level].derived = true;
+    return status;
+}

@@ -1,0 +1,343 @@
+/* node.c: nodes and handles: allocation, reference counts, ids.
+ *
+ * Nodes are carved from free lists by block size (multiples of 32 bytes). Releasing follows inputs with an explicit stack, so
+ * a chain of a million nodes is dropped without recursion. A slot of the handle table carries a generation that
+ * changes when it is freed, so an id kept too long is an error and not another array.
+ *
+ * A node that keeps its structure after computing holds its inputs loosely from then on: `forms` counts such references,
+ * which are part of `refs`. While refs > forms somebody may still ask for the value; when they become equal the node
+ * gives back its buffer, and in turn loosens what it holds (or lets go of it, if nobody can ask for its structure).
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "lazy/control/control.h"
+#include "lazy/effect/effect.h"
+#include "lazy/shard/sharding.h"
+
+int lazy_vector_grow(void **at, int64_t *capacity, size_t item) {
+    int64_t wider = *capacity ? *capacity * 2 : 16;
+    void *moved = realloc(*at, (size_t)wider * item);
+    if (!moved)
+        return neap_error(NEAP_E_MEMORY, "out of memory for a table of %lld entries", (long long)wider);
+    *at = moved;
+    *capacity = wider;
+    return 0;
+}
+
+/* ---- Blocks ------------------------------------------------------------------------------------------------------- */
+#ifdef NEAP_SANITIZED /* every node by itself, so that the sanitizer sees a use after free */
+enum { BLOCK_STEP = 32, BLOCK_LISTS = 1, BLOCKS_AT_ONCE = 64 };
+#else
+enum { BLOCK_STEP = 32, BLOCK_LISTS = 16, BLOCKS_AT_ONCE = 64 };
+#endif
+
+static void *block_get(neap_ctx *ctx, size_t bytes) {
+    size_t list = (bytes + BLOCK_STEP - 1) / BLOCK_STEP;
+    if (list >= BLOCK_LISTS)
+        return malloc(bytes);
+    if (!ctx->blocks[list]) {
+        /* A slab is threaded onto the list and lives as long as the context; its first block links the slabs. */
+        char *slab = malloc(list * BLOCK_STEP * BLOCKS_AT_ONCE + BLOCK_STEP);
+        if (!slab)
+            return NULL;
+        *(void **)slab = ctx->blocks[0];
+        ctx->blocks[0] = slab;
+        for (int k = 0; k < BLOCKS_AT_ONCE; k++) {
+            void **block = (void **)(slab + BLOCK_STEP + (size_t)k * list * BLOCK_STEP);
+            *block = ctx->blocks[list];
+            ctx->blocks[list] = block;
+        }
+    }
+    void **block = ctx->blocks[list];
+    char *next = ctx->blocks[list] = *block;
+    for (int line = 0; next && line < 3; line++) /* it was used long ago: it has time to come until it is asked for */
+        __builtin_prefetch(next + 64 * line, 1);
+    return block;
+}
+
+static void block_put(neap_ctx *ctx, void *block, size_t bytes) {
+    size_t list = (bytes + BLOCK_STEP - 1) / BLOCK_STEP;
+    if (list >= BLOCK_LISTS) {
+        free(block);
+        return;
+    }
+    *(void **)block = ctx->blocks[list];
+    ctx->blocks[list] = block;
+}
+
+/* The struct, then shape, attributes, inputs and (views) offset and strides. */
+static size_t block_bytes(int ndim, int nattrs, int nin, bool view) {
+    return sizeof(neap_node) + 8 * ((size_t)ndim + (size_t)nattrs + (size_t)nin + (view ? 1 + (size_t)ndim : 0));
+}
+
+neap_node *lazy_node_new(neap_ctx *ctx, int op, const lazy_result *result, int nin, neap_node *const *in, int nattrs,
+                         const int64_t *attrs) {
+    bool view = lazy_ops[op]->kind == LAZY_VIEW;
+    neap_node *node = block_get(ctx, block_bytes(result->ndim, nattrs, nin, view));
+    if (!node) {
+        neap_error(NEAP_E_MEMORY, "out of memory for a node");
+        return NULL;
+    }
+    *node = (neap_node){.refs = 1,
+                        .op = (int16_t)op,
+                        .dtype = result->dtype,
+                        .ndim = result->ndim,
+                        .nin = (uint16_t)nin & 0x7ff,
+                        .nattrs = (int16_t)nattrs,
+                        .device = -1,
+                        .flags = nin == 0 && lazy_ops[op]->flags & LAZY_OP_CHEAP ? LAZY_CONSTRUCTED : 0,
+                        .shape = (int64_t *)(node + 1)};
+    node->attrs = node->shape + result->ndim;
+    node->in = (neap_node **)(node->attrs + nattrs);
+    if (view)
+        node->map = (lazy_map *)(node->in + nin);
+    node->size = 1;
+    for (int k = 0; k < result->ndim; k++) {
+        node->shape[k] = result->shape[k];
+        node->size *= result->shape[k];
+    }
+    if (nattrs)
+        memcpy(node->attrs, attrs, (size_t)nattrs * sizeof *attrs);
+    for (int k = 0; k < nin; k++) {
+        node->in[k] = lazy_retain(in[k]);
+        if (node->device == -1 || lazy_is_meshed(in[k]))
+            node->device = in[k]->device;
+    }
+    return node;
+}
+
+/* ---- Releasing: a stack linked through the nodes themselves, empty between calls ----------------------------------- */
+/* Can it give anything back but itself? A constant has nothing, and needs the place of the link for its value; a literal
+ * of deferred mode is what it is by its data. */
+static bool holds_data(const neap_node *node) {
+    if (node->op == LAZY_OP_array && node->lasting)
+        return false;
+    bool inputs = node->nin && !node->loose && !(node->flags & LAZY_DROPPED);
+    return node->op != LAZY_OP_constant && (node->buffer || inputs);
+}
+
+static void put_dead(neap_ctx *ctx, neap_node *node) {
+    node->next_dead = ctx->dead;
+    ctx->dead = node;
+}
+
+/* After a reference went, or became one to structure: what nobody needs is put on the stack; with a reference of the
+ * stack, if its structure is still needed. */
+static void weigh(neap_ctx *ctx, neap_node *node) {
+    if (node->refs > 0 && !holds_data(node))
+        return;
+    node->refs += node->refs > 0;
+    put_dead(ctx, node);
+}
+
+static void unref(neap_ctx *ctx, neap_node *node) {
+    if (node && --node->refs <= node->forms)
+        weigh(ctx, node);
+}
+
+static void unref_form(neap_ctx *ctx, neap_node *node) {
+    if (node) {
+        node->forms--;
+        unref(ctx, node);
+    }
+}
+
+static void loosen_one(neap_ctx *ctx, neap_node *node) {
+    if (node && ++node->forms == node->refs)
+        weigh(ctx, node);
+}
+
+static void loosen_inputs(neap_ctx *ctx, neap_node *node) {
+    if (node->loose)
+        return;
+    node->loose = 1;
+    for (int k = 0; k < node->nin; k++)
+        loosen_one(ctx, node->in[k]);
+    loosen_one(ctx, node->base);
+}
+
+static void unref_inputs(neap_ctx *ctx, neap_node *node) {
+    if (!(node->flags & LAZY_DROPPED))
+        for (int k = 0; k < node->nin; k++)
+            (node->loose ? unref_form : unref)(ctx, node->in[k]);
+    node->flags |= LAZY_DROPPED;
+}
+
+static void unref_base(neap_ctx *ctx, neap_node *node) {
+    (node->loose ? unref_form : unref)(ctx, node->base);
+    node->base = NULL;
+}
+
+/* Only its structure is needed from now on. */
+static void give_back(neap_ctx *ctx, neap_node *node) {
+    if (node->buffer)
+        neap_buffer_release(node->buffer);
+    node->buffer = NULL;
+    if (lazy_keeps_structure(node)) {
+        loosen_inputs(ctx, node);
+    } else {
+        unref_inputs(ctx, node);
+        unref_base(ctx, node);
+    }
+}
+
+static void free_shards(neap_ctx *ctx, lazy_shards *shards) {
+    for (int32_t b = 0; b < shards->sharding->nblocks; b++)
+        unref(ctx, shards->blocks[b]);
+    unref(ctx, shards->whole);
+    free(shards);
+}
+
+static void free_node(neap_ctx *ctx, neap_node *node) {
+    unref_inputs(ctx, node);
+    unref_base(ctx, node);
+    if (node->shards)
+        free_shards(ctx, node->shards);
+    if (node->buffer)
+        neap_buffer_release(node->buffer);
+    if (lazy_node_op(node)->flags & LAZY_OP_EFFECT)
+        lazy_callback_release(lazy_callback_of(node));
+    else if (lazy_is_control(node))
+        lazy_control_release(lazy_control_of(node));
+    if (ctx->site_node == node)
+        ctx->site_node = NULL;
+    block_put(ctx, node, block_bytes(node->ndim, node->nattrs, node->nin, lazy_node_op(node)->kind == LAZY_VIEW));
+}
+
+static void free_dead(neap_ctx *ctx) {
+    while (ctx->dead) {
+        neap_node *node = ctx->dead;
+        ctx->dead = node->next_dead;
+        if (node->refs > 0 && --node->refs > 0)
+            give_back(ctx, node);
+        else
+            free_node(ctx, node);
+    }
+}
+
+void lazy_release(neap_ctx *ctx, neap_node *node) {
+    unref(ctx, node);
+    free_dead(ctx);
+}
+
+void lazy_node_drop(neap_ctx *ctx, neap_node *node) {
+    if (node->levels == 0 && lazy_keeps_structure(node))
+        loosen_inputs(ctx, node);
+    else if (node->levels == 0)
+        unref_inputs(ctx, node);
+    free_dead(ctx);
+}
+
+/* ---- Handles ------------------------------------------------------------------------------------------------------ */
+enum { SLOT_MASK = (1 << NEAP_SLOT_BITS) - 1 };
+
+/* Is it a block of a body that has ended? */
+static bool is_escaped(const neap_ctx *ctx, const lazy_sharding *s) {
+    if (!s->manual || (s->mesh->number == ctx->open_mesh && !(s->manual & ~ctx->open_manual)))
+        return false;
+    neap_error(NEAP_E_STATE,
+               "the array is a block of a np.shard_map whose body has ended: return it from the body, and "
+               "use what np.shard_map gives for it");
+    return true;
+}
+
+neap_node *lazy_lookup_any(neap_ctx *ctx, int32_t id) {
+    int64_t slot = id & SLOT_MASK;
+    if (id <= 0 || slot >= ctx->slots.n || ctx->ids.at[slot] != id) {
+        neap_error(NEAP_E_HANDLE, "the array is not known (a stale handle, or one of another Lua state)");
+        return NULL;
+    }
+    neap_node *node = ctx->slots.at[slot];
+    if (node->flags & LAZY_DELETED) {
+        const char *site = lazy_site_text(ctx, node->site);
+        neap_error(NEAP_E_STATE,
+                   site ? "the array was donated to the jitted function that was called at %s"
+                        : "the array was deleted%s",
+                   site ? site : "");
+        return NULL;
+    }
+    return node;
+}
+
+neap_node *lazy_lookup(neap_ctx *ctx, int32_t id) {
+    neap_node *node = lazy_lookup_any(ctx, id);
+    return node && lazy_is_meshed(node) && is_escaped(ctx, node->shards->sharding) ? NULL : node;
+}
+
+/* Lengthens the tables by a free slot. */
+static int add_slot(neap_ctx *ctx) {
+    int32_t slot = (int32_t)ctx->slots.n;
+    if (slot > SLOT_MASK)
+        return neap_error(NEAP_E_MEMORY, "more than %d live arrays", SLOT_MASK);
+    if (lazy_push(&ctx->slots, NULL) || lazy_push(&ctx->ids, 0) || lazy_push(&ctx->generations, 0) ||
+        lazy_push(&ctx->free_slots, slot)) {
+        ctx->slots.n = ctx->ids.n = ctx->generations.n = slot; /* the tables stay of one length */
+        return NEAP_E_MEMORY;
+    }
+    return 0;
+}
+
+int lazy_publish(neap_ctx *ctx, neap_node *node, int32_t *out) {
+    if (node->id) {
+        *out = node->id;
+        lazy_release(ctx, node);
+        return 0;
+    }
+    int status = ctx->free_slots.n > 0 ? 0 : add_slot(ctx);
+    if (status) {
+        lazy_release(ctx, node);
+        return status;
+    }
+    int32_t slot = ctx->free_slots.at[--ctx->free_slots.n];
+    node->id = slot | (ctx->generations.at[slot] & 0xff) << NEAP_SLOT_BITS;
+    ctx->slots.at[slot] = node;
+    ctx->ids.at[slot] = node->id;
+    ctx->live_handles++;
+    *out = node->id;
+    return 0;
+}
+
+int lazy_lookup_all(neap_ctx *ctx, int n, const int32_t *ids, neap_node **nodes) {
+    for (int k = 0; k < n; k++) {
+        nodes[k] = ids[k] ? lazy_lookup(ctx, ids[k]) : NULL;
+        if (ids[k] && !nodes[k])
+            return neap_error_code();
+    }
+    return 0;
+}
+
+int lazy_publish_all(neap_ctx *ctx, int n, neap_node *const *nodes, int32_t *out) {
+    int status = 0;
+    while (ctx->free_slots.n < n && status == 0) /* then none of them can fail below */
+        status = add_slot(ctx);
+    for (int k = 0; k < n; k++)
+        if (status == 0)
+            status = lazy_publish(ctx, nodes[k], &out[k]);
+        else
+            lazy_release(ctx, nodes[k]);
+    return status;
+}
+
+const int32_t *neap_handles(neap_ctx *ctx, int32_t *count) {
+    *count = (int32_t)ctx->ids.n;
+    return ctx->ids.at;
+}
+
+int neap_release(neap_ctx *ctx, int32_t n, const int32_t *ids) {
+    for (int32_t k = 0; k < n; k++) {
+        int64_t slot = ids[k] & SLOT_MASK;
+        if (ids[k] <= 0 || slot >= ctx->slots.n || ctx->ids.at[slot] != ids[k])
+            return neap_error(NEAP_E_HANDLE, "release: not a live array");
+        neap_node *node = ctx->slots.at[slot];
+        if (lazy_push(&ctx->free_slots, (int32_t)slot))
+            return NEAP_E_MEMORY;
+        ctx->slots.at[slot] = NULL;
+        ctx->ids.at[slot] = 0;
+        ctx->generations.at[slot]++;
+        ctx->live_handles--;
+        node->id = 0;
+        lazy_release(ctx, node);
+    }
+    return 0;
+}

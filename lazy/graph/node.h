@@ -1,0 +1,139 @@
+/* node.h: the nodes of the graph of arrays.
+ *
+ * A node is one block: the struct, then its shape, attributes, inputs and (views) strides. It goes through
+ *
+ *      PENDING ──flush──▶ DONE    has a buffer (its value, or a failure, arrives with the buffer's variable)
+ *              └────────▶ RECIPE  was fused away inside a consumer; a second demand computes it
+ *
+ * What is recorded in deferred mode is DEFERRED instead of PENDING: the same, but only a demand flushes it. Such a node is
+ * *lasting*: it keeps its structure after computing (deferred.c). Its references to its inputs are then *loose*: counted
+ * by refs and by forms. What only loose references hold gives its data back and stays as structure (node.c).
+ *
+ * Sources (constants, iota, placeholders) and formulas over them are born READY: they are cheap or have no value. Counts
+ * are plain: nodes belong to one context, and a context to one thread. Nothing here recurses over the depth of a graph.
+ */
+#ifndef LAZY_NODE_H
+#define LAZY_NODE_H
+
+#include <stdlib.h>
+
+#include "lazy/op.h"
+#include "lazy/vm/kernel.h"
+#include "ops_gen.h"
+
+enum { LAZY_READY, LAZY_PENDING, LAZY_RECIPE, LAZY_DONE, LAZY_DEFERRED };
+enum { LAZY_FORMULA_WORK = 8 }; /* maps of the longest formula */
+
+enum {
+    LAZY_WEAK = 1,     /* a number: takes the dtype of the array that it meets */
+    LAZY_KEPT = 2,     /* an operand or result of a call, a table, or read on another device: materialised */
+    LAZY_ABSTRACT = 4, /* belongs to a trace: has no value of its own */
+    LAZY_DELETED = 8,
+    LAZY_DROPPED = 16,     /* its inputs were released after computing */
+    LAZY_RESIDUAL = 32,    /* a gradient will read it: materialised while a level that is no trace is open */
+    LAZY_CONSTRUCTED = 64, /* made of constructors by views and maps alone: may be computed again anywhere */
+    LAZY_COUNTED = 128     /* pending, and its bytes are in pending_bytes */
+};
+
+struct neap_node {
+    uint32_t refs;
+    int16_t op;
+    uint8_t dtype, ndim;
+    uint16_t nin : 11;
+    uint16_t state : 3;
+    uint16_t lasting : 1; /* it keeps its structure after computing … */
+    uint16_t loose : 1;   /* … and now its references to inputs and base are to structure alone */
+    uint8_t flags;
+    union {
+        uint8_t meets; /* number arguments of traces: integer dtypes that they met, one bit each; checked at each run */
+        uint8_t work;  /* others: the maps that make an element of what is CONSTRUCTED, up to 255 */
+    };
+    int32_t id;      /* handle, 0: none */
+    uint32_t levels; /* open levels that it belongs to, one bit each */
+    uint32_t mark;   /* last traversal that met it … */
+    uint32_t index;  /* … and its number there */
+    int32_t tape;    /* index on the tape while levels is not 0 */
+    int32_t site;    /* script line, an index into the context's sites */
+    uint32_t forms;  /* how many of its references are to its structure alone */
+    int16_t nattrs;
+    int16_t device;    /* that it is committed to, -1: none (see record.c) */
+    int32_t consumers; /* reads recorded, counted through views */
+    int64_t size;
+    union {
+        double value;         /* constants */
+        uint64_t ran;         /* DONE: the plan and slot that made it (plan.h), 0: none did. Not of constants */
+        neap_node *next_dead; /* while it is being freed, or gives its data back */
+    };
+    neap_buffer *buffer; /* DONE: row-major elements */
+    neap_node *base;     /* views: the node whose elements `map` counts, itself not a view. One reference */
+    int64_t *shape, *attrs;
+    neap_node **in;
+    lazy_map *map;
+    struct lazy_shards *shards; /* of what lies on a mesh (sharding.h): then device is LAZY_MESHED */
+};
+
+/* A growing array of pointers or of plain values. */
+#define LAZY_VECTOR(type)                                                                                              \
+    struct {                                                                                                           \
+        type *at;                                                                                                      \
+        int64_t n, capacity;                                                                                           \
+    }
+#define lazy_push(vector, item)                                                                                        \
+    (((vector)->n < (vector)->capacity ||                                                                              \
+      lazy_vector_grow((void **)&(vector)->at, &(vector)->capacity, sizeof *(vector)->at) == 0)                        \
+         ? ((vector)->at[(vector)->n++] = (item), 0)                                                                   \
+         : NEAP_E_MEMORY)
+#define lazy_vector_free(vector) (free((vector)->at), (vector)->at = NULL, (vector)->n = (vector)->capacity = 0)
+int lazy_vector_grow(void **at, int64_t *capacity, size_t item);
+
+typedef LAZY_VECTOR(neap_node *) lazy_nodes;
+
+static inline neap_node *lazy_retain(neap_node *node) {
+    node->refs++;
+    return node;
+}
+/* References that are to more than its structure. */
+static inline uint32_t lazy_node_holders(const neap_node *node) {
+    return node->refs - node->forms;
+}
+static inline const lazy_op *lazy_node_op(const neap_node *node) {
+    return lazy_ops[node->op];
+}
+/* Is it computed wherever it is read, inside the kernel that reads it? */
+static inline bool lazy_is_fusible(const neap_node *node) {
+    return lazy_node_op(node)->kind == LAZY_MAP || lazy_node_op(node)->kind == LAZY_GATHER;
+}
+/* Is it a collective between processes (exchange.h)? */
+static inline bool lazy_is_exchange(const neap_node *node) {
+    return lazy_node_op(node)->flags & LAZY_OP_LAUNCHES;
+}
+static inline bool lazy_is_view(const neap_node *node) {
+    return node->map != NULL;
+}
+/* Is it made of constructors by so few and cheap maps (eye, tri, linspace) that each reader makes the elements it needs?
+ * Such a node is never pending, and gets a buffer only if that is asked for or a call reads it. */
+static inline bool lazy_is_formula(const neap_node *node) {
+    return node->flags & LAZY_CONSTRUCTED && node->work <= LAZY_FORMULA_WORK && !node->buffer;
+}
+/* Does its structure stay after computing? That of formulas too, which cost little: so it does not matter to programs
+ * whether a constructor has been computed. */
+static inline bool lazy_keeps_structure(const neap_node *node) {
+    return node->lasting || (node->flags & LAZY_CONSTRUCTED && node->work <= LAZY_FORMULA_WORK);
+}
+static inline size_t lazy_node_bytes(const neap_node *node) {
+    return (size_t)node->size * (size_t)neap_dtype_bytes(node->dtype);
+}
+/* Where its value is computed: uncommitted work that nobody pulls elsewhere runs on the default device, 0. */
+static inline int lazy_node_runs_on(const neap_node *node) {
+    return node->device < 0 ? 0 : node->device;
+}
+/* What a view reads: its base, unless it has a buffer of its own. */
+static inline neap_node *lazy_read_target(neap_node *node) {
+    return lazy_is_view(node) && !node->buffer ? node->base : node;
+}
+/* Is it materialised for the sake of a gradient? Not in a trace: all that reads it is part of the program. */
+static inline bool lazy_is_residual(const neap_node *node) {
+    return node->flags & LAZY_RESIDUAL && node->levels && !(node->flags & LAZY_ABSTRACT);
+}
+
+#endif

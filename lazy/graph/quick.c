@@ -1,0 +1,91 @@
+/* quick.c: the calls of Lua's fast paths (lazy.h): recording and reading with as few arguments and boxes as can be, since
+ * LuaJIT's interpreter takes longer to pass those than the core takes for a small op.
+ */
+#include <math.h>
+
+#include "lazy/graph/internal.h"
+
+/* Ends a quick call that recorded `node` (TAKES it; NULL: an error was set). */
+static int32_t finish(neap_ctx *ctx, neap_node *node) {
+    ctx->quick_id = 0;
+    int status = node ? lazy_publish(ctx, node, &ctx->quick_id) : neap_error_code();
+    ctx->quick_status = status ? status : lazy_attend(ctx);
+    return ctx->quick_status == NEAP_OK ? ctx->quick_id : 0;
+}
+
+int neap_quick_outcome(neap_ctx *ctx, int32_t *out) {
+    *out = ctx->quick_id;
+    return ctx->quick_status;
+}
+
+static bool is_op(int op) {
+    if (op >= 0 && op < lazy_op_count)
+        return true;
+    neap_error(NEAP_E_ARGUMENT, "no such op");
+    return false;
+}
+
+int32_t neap_quick_op1(neap_ctx *ctx, int op, const neap_handle *a) {
+    neap_node *in = lazy_lookup(ctx, a->_id);
+    return finish(ctx, in && is_op(op) ? lazy_record(ctx, op, 1, &in, 0, NULL) : NULL);
+}
+
+int32_t neap_quick_op2(neap_ctx *ctx, int op, const neap_handle *a, const neap_handle *b) {
+    neap_node *in[2] = {lazy_lookup(ctx, a->_id), NULL};
+    bool sound = in[0] && (in[1] = lazy_lookup(ctx, b->_id)) != NULL && is_op(op);
+    return finish(ctx, sound ? lazy_record(ctx, op, 2, in, 0, NULL) : NULL);
+}
+
+int32_t neap_quick_number(neap_ctx *ctx, int op, const neap_handle *a, double number, int number_first) {
+    neap_node *array = lazy_lookup(ctx, a->_id);
+    /* Recording converts the number into a constant of the array's dtype, so the weak one is nearly always free again. */
+    if (ctx->number && ctx->number->refs > 1) {
+        lazy_release(ctx, ctx->number);
+        ctx->number = NULL;
+    }
+    if (!array || !is_op(op) || (!ctx->number && !(ctx->number = lazy_constant(ctx, NEAP_DTYPE_F64, true, number))))
+        return finish(ctx, NULL);
+    ctx->number->value = number;
+    neap_node *in[2] = {number_first ? ctx->number : array, number_first ? array : ctx->number};
+    return finish(ctx, lazy_record(ctx, op, 2, in, 0, NULL));
+}
+
+int32_t neap_quick_reduce(neap_ctx *ctx, int op, const neap_handle *a) {
+    neap_node *in = lazy_lookup(ctx, a->_id);
+    if (!in || !is_op(op))
+        return finish(ctx, NULL);
+    int64_t attrs[2] = {((int64_t)1 << in->ndim) - 1, 0};
+    return finish(ctx, lazy_record(ctx, op, 1, &in, 2, attrs));
+}
+
+int32_t neap_quick_part(neap_ctx *ctx, const neap_handle *a, double index) {
+    neap_node *in = lazy_lookup(ctx, a->_id);
+    if (!in)
+        return finish(ctx, NULL);
+    int64_t n = in->ndim ? in->shape[0] : 0, attrs[3 * NEAP_MAX_DIMS];
+    if (!(index >= (double)-n && index < (double)n && index == floor(index))) {
+        neap_error(NEAP_E_INDEX, "index %.17g is out of range for an axis of extent %lld", index, (long long)n);
+        return finish(ctx, NULL);
+    }
+    for (int k = 0; k < in->ndim; k++) {
+        attrs[3 * k] = k ? 0 : (int64_t)index + (index < 0 ? n : 0);
+        attrs[3 * k + 1] = 1;
+        attrs[3 * k + 2] = k ? in->shape[k] : 1;
+    }
+    neap_node *slice = lazy_record(ctx, LAZY_OP_slice, 1, &in, 3 * in->ndim, attrs), *part = NULL;
+    if (slice)
+        part = lazy_record(ctx, LAZY_OP_reshape, 1, &slice, in->ndim - 1, in->shape + 1);
+    lazy_release(ctx, slice);
+    return finish(ctx, part);
+}
+
+int neap_quick_poll(neap_ctx *ctx, const neap_handle *a) {
+    return neap_array_poll(ctx, a->_id);
+}
+
+double neap_quick_item(neap_ctx *ctx, const neap_handle *a) {
+    double value;
+    int32_t dtype;
+    int status = neap_array_item(ctx, a->_id, &value, &dtype);
+    return status == NEAP_OK && dtype != NEAP_DTYPE_BOOL ? value : (double)NAN;
+}

@@ -1,0 +1,686 @@
+/* record.c: recording an op: checks, casts, inference, and what follows from having recorded it.
+ *
+ * Numbers are weak (rules in docs/numbers.md): a weak input takes the dtype of what it meets. A constant is converted at once,
+ * after a check that an integer dtype can hold it; a number argument of a trace is converted by a recorded cast and
+ * remembered as "must be integral". Ops on numbers alone stay weak and are computed in f64, as Lua would.
+ *
+ * Devices: computation follows data. A node is *committed* to a device if one of its inputs is, or by device_put; inputs
+ * committed to different devices are an error. Everything else, constructors and new arrays too, is uncommitted: it meets
+ * arrays of any device, and is computed where it is read. device_put is a view, since devices of the CPU share memory; what
+ * it reads of another device is materialised there, so no kernel computes for two devices.
+ *
+ * What flushes (unless held, or in deferred mode): a call, since all it needs is recorded; and pending work past the
+ * context's limits.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "lazy/control/control.h"
+#include "lazy/shard/sharding.h"
+
+lazy_aval lazy_node_aval(const neap_node *node) {
+    return (lazy_aval){.dtype = node->dtype,
+                       .ndim = node->ndim,
+                       .weak = (node->flags & LAZY_WEAK) != 0,
+                       .size = node->size,
+                       .shape = node->shape};
+}
+
+neap_node *lazy_node_in(const neap_node *node, int k) {
+    return node->in[k];
+}
+const int64_t *lazy_node_attrs(const neap_node *node) {
+    return node->attrs;
+}
+int lazy_node_nattrs(const neap_node *node) {
+    return node->nattrs;
+}
+int lazy_node_device(const neap_node *node) {
+    return node->device;
+}
+
+const char *lazy_shape_text(int ndim, const int64_t *shape, char *text, size_t capacity) {
+    size_t at = 0;
+    at += (size_t)snprintf(text, capacity, "(");
+    for (int k = 0; k < ndim && at < capacity; k++)
+        at += (size_t)snprintf(text + at, capacity - at, "%s%lld", k ? ", " : "", (long long)shape[k]);
+    if (at < capacity)
+        snprintf(text + at, capacity - at, ndim == 1 ? ",)" : ")");
+    return text;
+}
+
+/* ---- Constants and casts ------------------------------------------------------------------------------------------ */
+neap_node *lazy_constant(neap_ctx *ctx, int dtype, bool weak, double value) {
+    lazy_result scalar = {.dtype = (uint8_t)dtype};
+    neap_node *node = lazy_node_new(ctx, LAZY_OP_constant, &scalar, 0, NULL, 0, NULL);
+    if (!node)
+        return NULL;
+    node->value = value;
+    node->flags |= weak ? LAZY_WEAK : 0;
+    return node;
+}
+
+/* Can `value` be an element of this integer or bool dtype? */
+bool lazy_dtype_holds(int dtype, double value) {
+    switch (dtype) {
+    case NEAP_DTYPE_BOOL:
+        return value == 0 || value == 1;
+    case NEAP_DTYPE_U8:
+        return value >= 0 && value <= UINT8_MAX && value == floor(value);
+    case NEAP_DTYPE_I32:
+        return value >= INT32_MIN && value <= INT32_MAX && value == floor(value);
+    case NEAP_DTYPE_U32:
+        return value >= 0 && value <= UINT32_MAX && value == floor(value);
+    case NEAP_DTYPE_I64:
+        return fabs(value) <= 9007199254740992.0 && value == floor(value);
+    default:
+        return true;
+    }
+}
+
+/* A node cast to dtype; OWNED. `op` names the op for errors. */
+static neap_node *as_dtype(neap_ctx *ctx, const char *op, neap_node *node, int dtype) {
+    bool weak = node->flags & LAZY_WEAK;
+    if (node->dtype == dtype && !weak)
+        return lazy_retain(node);
+    if (weak && neap_dtype_kind(dtype) != 'f') {
+        if (node->op == LAZY_OP_constant && !lazy_dtype_holds(dtype, node->value)) {
+            neap_error(NEAP_E_DTYPE,
+                       "%s: the number %.17g is not a value of the array's dtype %s; cast the array first, "
+                       "as in x:astype(\"f32\")",
+                       op, node->value, neap_dtype_name(dtype));
+            return NULL;
+        }
+        if (node->op == LAZY_OP_placeholder) {
+            node->meets |= (uint8_t)(1u << dtype);
+        } else if (node->op != LAZY_OP_constant) {
+            neap_error(NEAP_E_DTYPE,
+                       "%s: a number computed from a number argument meets an array of dtype %s; cast one "
+                       "of them first",
+                       op, neap_dtype_name(dtype));
+            return NULL;
+        }
+    }
+    if (weak && node->op == LAZY_OP_constant)
+        return lazy_constant(ctx, dtype, false, node->value);
+    int64_t attr = dtype;
+    if (!weak)
+        return lazy_record(ctx, LAZY_OP_astype, 1, &node, 1, &attr);
+    /* The cast of a weak node is strong even if the dtype is f64: recorded without the recorder's own weak rule. */
+    lazy_result result = {.dtype = (uint8_t)dtype};
+    neap_node *cast = lazy_node_new(ctx, LAZY_OP_astype, &result, 1, &node, 1, &attr);
+    if (cast && lazy_enroll(ctx, cast) != 0) {
+        lazy_release(ctx, cast);
+        return NULL;
+    }
+    return cast;
+}
+
+neap_node *lazy_as_strong(neap_ctx *ctx, neap_node *number) {
+    return as_dtype(ctx, "number", number, NEAP_DTYPE_F64);
+}
+
+/* ---- Inference ---------------------------------------------------------------------------------------------------- */
+static bool same_shape(const lazy_aval *a, const lazy_aval *b) {
+    bool same = a->ndim == b->ndim;
+    for (int k = 0; k < a->ndim && same; k++)
+        same = a->shape[k] == b->shape[k];
+    return same;
+}
+
+static int broadcast_shapes(const lazy_op *row, const lazy_call_desc *call, lazy_result *out) {
+    int ndim = call->in[0].ndim;
+    bool same = true;
+    for (int k = 1; k < call->nin; k++) {
+        same &= same_shape(&call->in[0], &call->in[k]);
+        ndim = call->in[k].ndim > ndim ? call->in[k].ndim : ndim;
+    }
+    out->ndim = (uint8_t)ndim;
+    if (same) {
+        for (int a = 0; a < ndim; a++)
+            out->shape[a] = call->in[0].shape[a];
+        return 0;
+    }
+    for (int a = 0; a < ndim; a++)
+        out->shape[a] = 1;
+    for (int k = 0; k < call->nin; k++) {
+        const lazy_aval *in = &call->in[k];
+        int64_t *shape = out->shape + ndim - in->ndim;
+        for (int a = 0; a < in->ndim; a++) {
+            if (shape[a] == 1) {
+                shape[a] = in->shape[a];
+            } else if (in->shape[a] != 1 && in->shape[a] != shape[a]) {
+                char left[256], right[256];
+                return neap_error(NEAP_E_SHAPE, "%s: shapes %s and %s do not broadcast", row->name,
+                                  lazy_shape_text(call->in[0].ndim, call->in[0].shape, left, sizeof left),
+                                  lazy_shape_text(in->ndim, in->shape, right, sizeof right));
+            }
+        }
+    }
+    return 0;
+}
+
+static int check_size(const lazy_op *row, const lazy_result *result) {
+    int64_t size = 1;
+    for (int a = 0; a < result->ndim; a++)
+        if (__builtin_mul_overflow(size, result->shape[a] ? result->shape[a] : 1, &size) || size > INT64_MAX / 16)
+            return neap_error(NEAP_E_SHAPE, "%s: the result would have more than 2^59 elements", row->name);
+    return 0;
+}
+
+static int kind_bit(int dtype) {
+    int kind = neap_dtype_kind(dtype);
+    return kind == 'b' ? LAZY_BOOL : kind == 'f' ? LAZY_REAL : LAZY_INT;
+}
+
+static int check_types(const lazy_op *row, int dtype) {
+    if (row->types == 0 || (row->types & kind_bit(dtype)))
+        return 0;
+    return neap_error(NEAP_E_DTYPE, "%s: expected %s%s%s, got dtype %s", row->name,
+                      row->types & LAZY_BOOL ? "bool " : "", row->types & LAZY_INT ? "integers " : "",
+                      row->types & LAZY_REAL ? "floats" : "", neap_dtype_name(dtype));
+}
+
+static int infer(const lazy_op *row, const lazy_call_desc *call, lazy_result *result) {
+    int status = row->dtype ? row->dtype(call, result) : 0;
+    if (status == 0)
+        status = check_types(row, result->compute);
+    if (status == 0)
+        status = row->shape ? row->shape(call, result) : broadcast_shapes(row, call, result);
+    return status ? status : check_size(row, result);
+}
+
+/* ---- Views -------------------------------------------------------------------------------------------------------- */
+/* Sets map and base of a new view node. What cannot be read in place is copied first. */
+static int view_resolve(neap_ctx *ctx, neap_node *node, const lazy_call_desc *call, const lazy_result *result) {
+    lazy_map own;
+    int status = lazy_node_op(node)->view(call, result, &own);
+    if (status)
+        return status;
+    neap_node *in = node->in[0];
+    int64_t split[2];
+    if (lazy_is_view(in) && !in->buffer && lazy_map_contiguous(in->ndim, in->shape, in->map)) {
+        in = in->base; /* the same elements in the same order, so of any shape */
+    } else if (lazy_is_view(in) && !in->buffer) {
+        if (lazy_map_compose(node->ndim, node->shape, own.offset, own.stride, in->ndim, in->shape, in->map->offset,
+                             in->map->stride, &node->map->offset, node->map->stride, split)) {
+            node->base = lazy_retain(in->base);
+            return 0;
+        }
+        neap_node *copy = lazy_record(ctx, LAZY_OP_copy, 1, &in, 0, NULL);
+        if (!copy)
+            return NEAP_E_MEMORY;
+        lazy_release(ctx, node->in[0]);
+        node->in[0] = in = copy;
+    }
+    node->map->offset = own.offset;
+    memcpy(node->map->stride, own.stride, sizeof(int64_t) * node->ndim);
+    node->base = lazy_retain(in);
+    return 0;
+}
+
+/* ---- Recording ---------------------------------------------------------------------------------------------------- */
+static void count_consumer(neap_ctx *ctx, neap_node *node, const lazy_op *row) {
+    for (int k = 0; k < node->nin; k++) {
+        bool again = false;
+        for (int j = 0; j < k; j++)
+            again |= node->in[j] == node->in[k];
+        neap_node *target = lazy_read_target(node->in[k]);
+        target->consumers += !again;
+        if (row->kind == LAZY_CALL || (row->kind == LAZY_GATHER && k == 0))
+            target->flags |= LAZY_KEPT;
+        if (!target->buffer)
+            lazy_count_pending(ctx, target);
+    }
+    if (row->kind == LAZY_CALL)
+        node->flags |= LAZY_KEPT;
+}
+
+/* The blocks of a meshed node are on no tape: they are kept. */
+static void mark_residual(neap_node *node) {
+    if (!lazy_is_meshed(node)) {
+        lazy_read_target(node)->flags |= LAZY_RESIDUAL;
+        return;
+    }
+    for (int32_t b = 0; b < node->shards->sharding->nblocks && lazy_has_blocks(node); b++)
+        lazy_read_target(node->shards->blocks[b])->flags |= LAZY_KEPT;
+}
+
+/* What the gradient of this node will read again is materialised. Nodes that a gradient builds (recording is held then)
+ * have no such future of their own, but for an outer gradient, which may compute it a second time. */
+static void mark_residuals(const neap_ctx *ctx, neap_node *node, const lazy_op *row) {
+    if (ctx->hold > ctx->spreading)
+        return;
+    if (row->residual & LAZY_RESIDUAL_OUT)
+        mark_residual(node);
+    for (int k = 0; k < node->nin && k < 3; k++) {
+        bool others = node->nin == 1; /* an input is read for the sake of the cotangents of others (or its own) */
+        for (int j = 0; j < node->nin; j++)
+            others |= j != k && node->in[j]->levels;
+        if (others && row->residual & (LAZY_RESIDUAL_IN0 << k))
+            mark_residual(node->in[k]);
+    }
+}
+
+/* Levels whose bit survives an op without a gradient: traces. */
+uint32_t lazy_trace_levels(const neap_ctx *ctx) {
+    uint32_t mask = 0;
+    for (int k = 0; k < ctx->nlevels; k++)
+        if (ctx->levels[k].trace)
+            mask |= 1u << k;
+    return mask;
+}
+
+int lazy_enroll(neap_ctx *ctx, neap_node *node) {
+    const lazy_op *row = lazy_node_op(node);
+    bool meshed = lazy_is_meshed(node);
+    int work = row->kind == LAZY_VIEW ? 0 : row->flags & LAZY_OP_CHEAP ? 1 : UINT8_MAX;
+    uint8_t some = 0, all = node->nin && (row->kind == LAZY_VIEW || row->kind == LAZY_MAP) ? LAZY_CONSTRUCTED : 0;
+    for (int k = 0; k < node->nin; k++) {
+        work += node->in[k]->work;
+        node->levels |= node->in[k]->levels;
+        some |= node->in[k]->flags;
+        all &= node->in[k]->buffer ? 0 : node->in[k]->flags; /* what was forced is data */
+    }
+    node->work = (uint8_t)(work < UINT8_MAX ? work : UINT8_MAX);
+    node->flags |= (some & LAZY_ABSTRACT) | all;
+    node->lasting = ctx->deferring > 0 && !(node->flags & LAZY_ABSTRACT) && !meshed;
+    if (node->levels && (row->flags & LAZY_OP_ZERO_GRAD || (neap_dtype_kind(node->dtype) != 'f' && !row->results)))
+        node->levels &= lazy_trace_levels(ctx);
+    if (row->kind != LAZY_VIEW && !meshed)
+        count_consumer(ctx, node, row);
+    if (node->levels) {
+        mark_residuals(ctx, node, row);
+        node->tape = (int32_t)ctx->tape.n;
+        if (lazy_push(&ctx->tape, node))
+            return NEAP_E_MEMORY;
+        lazy_retain(node);
+    }
+    ctx->counters.nodes++;
+    lazy_site_ask(ctx, node);
+    if (row->kind == LAZY_VIEW || meshed || node->flags & LAZY_ABSTRACT || lazy_is_formula(node))
+        return 0;
+    if (node->lasting)
+        node->state = LAZY_DEFERRED;
+    if (node->lasting || row->flags & LAZY_OP_PROMPT || (lazy_is_effect(node) && !lazy_is_exchange(node)))
+        return 0;
+    if (lazy_push(&ctx->pending, node))
+        return NEAP_E_MEMORY;
+    lazy_retain(node);
+    node->state = LAZY_PENDING;
+    ctx->npending++;
+    ctx->nexchanges += lazy_is_exchange(node);
+    lazy_count_pending(ctx, node);
+    return 0;
+}
+
+/* Starts calls that were recorded but not started. */
+static int flush_calls(neap_ctx *ctx) {
+    lazy_nodes roots = {0};
+    int status = 0;
+    for (int64_t k = ctx->heavy_from; k < ctx->pending.n && status == 0; k++) {
+        neap_node *node = ctx->pending.at[k];
+        if (node->state == LAZY_PENDING && lazy_node_op(node)->kind == LAZY_CALL)
+            status = lazy_push(&roots, node);
+    }
+    if (status == 0 && roots.n)
+        status = lazy_flush_roots(ctx, (int)roots.n, roots.at);
+    lazy_vector_free(&roots);
+    ctx->heavy = false;
+    ctx->heavy_from = status ? 0 : ctx->pending.n;
+    return status;
+}
+
+static bool past_limits(const neap_ctx *ctx) {
+    return (ctx->limit_nodes && ctx->npending >= ctx->limit_nodes) ||
+           (ctx->limit_bytes && ctx->pending_bytes >= ctx->limit_bytes);
+}
+
+/* Starts work that should not wait: a call, or pending work past the limits. Out of memory is not an error here: the
+ * work stays pending, and Lua is asked to collect. A call whose script line is about to be told waits for it. */
+static void apply_triggers(neap_ctx *ctx, neap_node *node) {
+    int status = 0;
+    if (ctx->deferring || (ctx->limit_nodes == 0 && ctx->limit_bytes == 0))
+        return;
+    bool call = lazy_node_op(node)->kind == LAZY_CALL;
+    if (ctx->hold || (call && node == ctx->site_node)) {
+        ctx->heavy |= call;
+        return;
+    }
+    if (ctx->heavy)
+        status = flush_calls(ctx);
+    else if (call)
+        status = lazy_flush_roots(ctx, 1, &node);
+    else if (past_limits(ctx))
+        status = neap_flush(ctx);
+    if (status == NEAP_E_MEMORY) {
+        ctx->attention |= NEAP_ATTEND_COLLECT;
+        ctx->heavy_from = 0; /* what was not started is looked for again */
+    }
+}
+
+void lazy_site_told(neap_ctx *ctx, neap_node *node) {
+    ctx->site_node = NULL;
+    if (lazy_is_meshed(node)) {
+        for (int32_t b = 0; b < node->shards->sharding->nblocks && lazy_has_blocks(node); b++) {
+            neap_node *block = node->shards->blocks[b];
+            block->site = node->site;
+            if (lazy_is_view(block) && block->base->op == LAZY_OP_exchange)
+                block->base->site = node->site;
+        }
+        if (ctx->heavy && !ctx->hold && flush_calls(ctx) == NEAP_E_MEMORY)
+            ctx->attention |= NEAP_ATTEND_COLLECT;
+        return;
+    }
+    ctx->heavy = false;
+    if (node->state == LAZY_PENDING && lazy_node_op(node)->kind == LAZY_CALL)
+        apply_triggers(ctx, node);
+}
+
+int lazy_unhold(neap_ctx *ctx) {
+    if (--ctx->hold > 0)
+        return 0;
+    for (int64_t k = 0; k < ctx->arena.n; k++) /* first: what nobody else refers to may share memory in the flush */
+        lazy_release(ctx, ctx->arena.at[k]);
+    ctx->arena.n = 0;
+    int status = ctx->heavy ? flush_calls(ctx) : !ctx->deferring && past_limits(ctx) ? neap_flush(ctx) : 0;
+    if (status == NEAP_E_MEMORY) {
+        ctx->attention |= NEAP_ATTEND_COLLECT;
+        status = 0;
+    }
+    return status;
+}
+
+/* Commits the result of an op that says where it goes. What it reads and was committed elsewhere is computed there. */
+static void place(neap_ctx *ctx, neap_node *node) {
+    neap_node *target = lazy_read_target(node->in[0]);
+    node->device = (int16_t)node->attrs[0];
+    if (target->device >= 0 && target->device != node->device) {
+        target->flags |= LAZY_KEPT;
+        lazy_count_pending(ctx, target);
+    }
+}
+
+/* A node that lies on a mesh is no work by itself: its blocks are. Once they are recorded it needs its inputs only for
+ * derivatives and programs. */
+static int make_meshed(neap_ctx *ctx, neap_node *node) {
+    node->map = NULL;
+    int status = lazy_mesh_hooks.finish(ctx, node);
+    if (status == 0)
+        status = lazy_enroll(ctx, node);
+    if (status == 0 && !(node->flags & LAZY_ABSTRACT))
+        lazy_node_drop(ctx, node);
+    return status;
+}
+
+static neap_node *make(neap_ctx *ctx, const lazy_op *row, int op, const lazy_call_desc *call, const lazy_result *result,
+                       neap_node *const *in, bool weak) {
+    neap_node *node = lazy_node_new(ctx, op, result, call->nin, in, call->nattrs, call->attrs);
+    if (!node)
+        return NULL;
+    if (weak)
+        node->flags |= LAZY_WEAK;
+    if (lazy_is_meshed(node) || row->flags & LAZY_OP_MESH) {
+        if (make_meshed(ctx, node) == 0)
+            return node;
+        lazy_release(ctx, node);
+        return NULL;
+    }
+    if (row->flags & LAZY_OP_PLACES)
+        place(ctx, node);
+    if ((row->kind == LAZY_VIEW && view_resolve(ctx, node, call, result) != 0) ||
+        (row->kind != LAZY_SOURCE && lazy_enroll(ctx, node) != 0)) {
+        lazy_release(ctx, node);
+        return NULL;
+    }
+    if (!(node->flags & LAZY_ABSTRACT))
+        apply_triggers(ctx, node);
+    return node;
+}
+
+/* *device is where the inputs before this one are committed to, -1: nowhere. NULL: it does not matter. */
+static int check_input(const char *op, const neap_node *node, int *device) {
+    if (device && node->device >= 0 && *device >= 0 && node->device != *device)
+        return neap_error(NEAP_E_ARGUMENT,
+                          "%s: the arrays are on different devices, %s and %s; move one of them, as in "
+                          "np.device_put(x, \"%s\")",
+                          op, neap_device_name(*device), neap_device_name(node->device), neap_device_name(*device));
+    if (device && node->device >= 0)
+        *device = node->device;
+    if (node->flags & LAZY_ABSTRACT && !node->levels)
+        return neap_error(NEAP_E_TRACE,
+                          "%s: an argument belongs to a trace that has ended: a jitted function must return "
+                          "what it computes, not keep it",
+                          op);
+    return 0;
+}
+
+/* What rules see of the inputs: numbers that do not stay numbers as what they will be. Returns whether all are weak. */
+static bool describe_inputs(const lazy_op *row, int nin, neap_node *const *in, lazy_aval *avals) {
+    bool weak = row->kind == LAZY_MAP && nin > 0 && !(row->flags & LAZY_OP_CASTS);
+    for (int k = 0; k < nin; k++) {
+        avals[k] = lazy_node_aval(in[k]);
+        weak &= avals[k].weak;
+        if (row->flags & LAZY_OP_CASTS)
+            avals[k].weak = false; /* what a cast sees of a number is all of its digits */
+        else if (avals[k].weak && row->kind != LAZY_MAP)
+            avals[k] = (lazy_aval){.dtype = NEAP_DTYPE_F32, .size = 1, .shape = in[k]->shape};
+    }
+    return weak;
+}
+
+/* Casts inputs to what the op computes in. to[k] is in[k], or OWNED where *owned has bit k. */
+static int cast_inputs(neap_ctx *ctx, const lazy_op *row, const lazy_result *result, int nin, neap_node *const *in,
+                       lazy_aval *avals, neap_node **to, uint64_t *owned) {
+    bool keeps = row->dtype == lazy_dtype_same || row->flags & LAZY_OP_CASTS;
+    for (int k = 0; k < nin; k++) {
+        bool condition = k == 0 && row->dtype == lazy_dtype_where;
+        int want = condition ? NEAP_DTYPE_BOOL : keeps ? in[k]->dtype : result->compute;
+        if (in[k]->flags & LAZY_WEAK && keeps)
+            want = avals[k].dtype; /* as the rules saw it */
+        to[k] = in[k];
+        if (row->flags & LAZY_OP_CASTS || (in[k]->dtype == want && !(in[k]->flags & LAZY_WEAK)))
+            continue;
+        if (!(to[k] = as_dtype(ctx, row->name, in[k], want)))
+            return neap_error_code();
+        *owned |= (uint64_t)1 << k;
+        avals[k] = lazy_node_aval(to[k]);
+    }
+    return 0;
+}
+
+/* Most ops by far are maps of arrays of one dtype and shape, or of such an array and a number, that compute in this
+ * dtype. What inference says of them depends on op and dtype alone and is kept in ctx->plain: 1 + the result's dtype.
+ * Returns an input of the result's shape if this is such a call and the answer is known; else NULL. */
+static const neap_node *plain_like(const neap_ctx *ctx, const lazy_op *row, int op, int nin, neap_node *const *in,
+                                   int nattrs) {
+    if (row->kind != LAZY_MAP || nin > 2 || nattrs)
+        return NULL;
+    const neap_node *a = in[0], *b = in[nin - 1];
+    if ((a->flags | b->flags) & LAZY_ABSTRACT) /* also a number: a closed trace must lift what it meets */
+        return NULL;
+    if (b->flags & LAZY_WEAK)
+        b = a;
+    else if (a->flags & LAZY_WEAK)
+        a = b;
+    if (!ctx->plain[op * NEAP_DTYPE_COUNT + a->dtype] || a->dtype != b->dtype || a->ndim != b->ndim ||
+        (a->flags | b->flags) & LAZY_WEAK || a->device != b->device || lazy_is_meshed(a))
+        return NULL;
+    for (int k = 0; k < a->ndim; k++)
+        if (a->shape[k] != b->shape[k])
+            return NULL;
+    return a;
+}
+
+static void learn_plain(neap_ctx *ctx, const lazy_op *row, int op, int nin, neap_node *const *in, int nattrs,
+                        const lazy_result *result) {
+    if (row->kind != LAZY_MAP || nin < 1 || nin > 2 || nattrs)
+        return;
+    const neap_node *a = in[0], *b = in[nin - 1];
+    if (a->flags & LAZY_WEAK)
+        a = b;
+    if (!(a->flags & LAZY_WEAK) && (b->flags & LAZY_WEAK || a->dtype == b->dtype) && result->compute == a->dtype)
+        ctx->plain[op * NEAP_DTYPE_COUNT + a->dtype] = (uint8_t)(1 + result->dtype);
+}
+
+static neap_node *record_plain(neap_ctx *ctx, const lazy_op *row, int op, int nin, neap_node *const *in,
+                               const neap_node *like) {
+    lazy_result result;
+    result.compute = like->dtype;
+    result.dtype = (uint8_t)(ctx->plain[op * NEAP_DTYPE_COUNT + like->dtype] - 1);
+    result.ndim = like->ndim;
+    for (int k = 0; k < like->ndim; k++)
+        result.shape[k] = like->shape[k];
+    lazy_call_desc call = {.nin = nin};
+    if (!((in[0]->flags | in[nin - 1]->flags) & LAZY_WEAK))
+        return make(ctx, row, op, &call, &result, in, false);
+    int number = in[0]->flags & LAZY_WEAK ? 0 : 1;
+    neap_node *cast[2] = {in[0], in[nin - 1]}, *node = NULL;
+    if ((cast[number] = as_dtype(ctx, row->name, in[number], like->dtype)) != NULL) {
+        node = make(ctx, row, op, &call, &result, cast, false);
+        lazy_release(ctx, cast[number]);
+    }
+    return node;
+}
+
+int lazy_infer(int op, int nin, neap_node *const *in, int nattrs, const int64_t *attrs, lazy_result *result,
+               bool *weak) {
+    lazy_aval avals[NEAP_MAX_INPUTS];
+    lazy_call_desc call = {.nin = nin, .in = avals, .nattrs = nattrs, .attrs = attrs};
+    bool numbers = describe_inputs(lazy_ops[op], nin, in, avals);
+    int status = infer(lazy_ops[op], &call, result);
+    *weak = numbers && result->dtype == NEAP_DTYPE_F64;
+    return status;
+}
+
+neap_node *lazy_record_inferred(neap_ctx *ctx, int op, int nin, neap_node *const *in, int nattrs,
+                                const int64_t *attrs) {
+    const lazy_op *row = lazy_ops[op];
+    lazy_aval avals[NEAP_MAX_INPUTS];
+    neap_node *cast[NEAP_MAX_INPUTS], *node = NULL;
+    lazy_call_desc call = {.nin = nin, .in = avals, .nattrs = nattrs, .attrs = attrs};
+    lazy_result result = {0};
+    uint64_t owned = 0;
+    bool weak = describe_inputs(row, nin, in, avals);
+    if (infer(row, &call, &result) != 0)
+        return NULL;
+    weak = weak && result.dtype == NEAP_DTYPE_F64;
+    learn_plain(ctx, row, op, nin, in, nattrs, &result);
+    if (weak)
+        node = make(ctx, row, op, &call, &result, in, true);
+    else if (cast_inputs(ctx, row, &result, nin, in, avals, cast, &owned) == 0)
+        node = make(ctx, row, op, &call, &result, cast, false);
+    for (; owned; owned &= owned - 1)
+        lazy_release(ctx, cast[__builtin_ctzll(owned)]);
+    return node;
+}
+
+neap_node *lazy_record(neap_ctx *ctx, int op, int nin, neap_node *const *in, int nattrs, const int64_t *attrs) {
+    const lazy_op *row = lazy_ops[op];
+    if (nin > NEAP_MAX_INPUTS || (row->arity != 255 ? nin != row->arity : nin < 1)) {
+        neap_error(NEAP_E_ARGUMENT, "%s: expected %d arrays (at most %d), got %d", row->name,
+                   row->arity == 255 ? 1 : row->arity, NEAP_MAX_INPUTS, nin);
+        return NULL;
+    }
+    const neap_node *like = plain_like(ctx, row, op, nin, in, nattrs);
+    if (like)
+        return record_plain(ctx, row, op, nin, in, like);
+    neap_node *lifted[NEAP_MAX_INPUTS];
+    if (ctx->nclosed) {
+        if (lazy_lift_inputs(ctx, nin, in, lifted) != 0)
+            return NULL;
+        in = lifted;
+    }
+    int device = -1;
+    bool meshed = row->flags & LAZY_OP_MESH;
+    for (int k = 0; k < nin && !meshed; k++)
+        meshed = lazy_is_meshed(in[k]);
+    for (int k = 0; k < nin; k++)
+        if ((in[k]->flags & LAZY_ABSTRACT || in[k]->device >= 0) &&
+            check_input(row->name, in[k], meshed ? NULL : &device) != 0)
+            return NULL;
+    return meshed ? lazy_mesh_hooks.record(ctx, op, nin, in, nattrs, attrs)
+                  : lazy_record_inferred(ctx, op, nin, in, nattrs, attrs);
+}
+
+/* ---- Builders for rules ------------------------------------------------------------------------------------------- */
+neap_node *lazy_arena(neap_ctx *ctx, neap_node *node) {
+    if (node && lazy_push(&ctx->arena, node) != 0) {
+        lazy_release(ctx, node);
+        return NULL;
+    }
+    return node;
+}
+
+neap_node *lazy_build(neap_ctx *ctx, int op, int nin, neap_node *const *in, int nattrs, const int64_t *attrs) {
+    for (int k = 0; k < nin; k++)
+        if (!in[k])
+            return NULL;
+    return lazy_arena(ctx, lazy_record(ctx, op, nin, in, nattrs, attrs));
+}
+
+neap_node *lazy_build1(neap_ctx *ctx, int op, neap_node *a) {
+    return lazy_build(ctx, op, 1, &a, 0, NULL);
+}
+
+neap_node *lazy_build2(neap_ctx *ctx, int op, neap_node *a, neap_node *b) {
+    return lazy_build(ctx, op, 2, (neap_node *[]){a, b}, 0, NULL);
+}
+
+neap_node *lazy_build3(neap_ctx *ctx, int op, neap_node *a, neap_node *b, neap_node *c) {
+    return lazy_build(ctx, op, 3, (neap_node *[]){a, b, c}, 0, NULL);
+}
+
+neap_node *lazy_build_number(neap_ctx *ctx, double value) {
+    return lazy_arena(ctx, lazy_constant(ctx, NEAP_DTYPE_F64, true, value));
+}
+
+neap_node *lazy_build_cast(neap_ctx *ctx, neap_node *a, int dtype) {
+    return a ? lazy_arena(ctx, as_dtype(ctx, "astype", a, dtype)) : NULL;
+}
+
+neap_node *lazy_build_broadcast(neap_ctx *ctx, neap_node *a, int ndim, const int64_t *shape) {
+    return lazy_build(ctx, LAZY_OP_broadcast_to, 1, &a, ndim, shape);
+}
+
+neap_node *lazy_build_reshape(neap_ctx *ctx, neap_node *a, int ndim, const int64_t *shape) {
+    return lazy_build(ctx, LAZY_OP_reshape, 1, &a, ndim, shape);
+}
+
+neap_node *lazy_build_place(neap_ctx *ctx, neap_node *a, int device) {
+    return !a || a->device == device ? a : lazy_build(ctx, LAZY_OP_device_put, 1, &a, 1, (int64_t[]){device});
+}
+
+/* ---- Public recording --------------------------------------------------------------------------------------------- */
+static int publish(neap_ctx *ctx, neap_node *node, int32_t *out) {
+    if (!node)
+        return neap_error_code();
+    int status = lazy_publish(ctx, node, out);
+    return status ? status : lazy_attend(ctx);
+}
+
+static int check_op(int op) {
+    return op >= 0 && op < lazy_op_count ? 0 : neap_error(NEAP_E_ARGUMENT, "no such op");
+}
+
+int neap_op(neap_ctx *ctx, int op, int nin, const int32_t *in, int nattrs, const int64_t *attrs, int32_t *out) {
+    neap_node *nodes[NEAP_MAX_INPUTS];
+    if (check_op(op) != 0)
+        return NEAP_E_ARGUMENT;
+    if (nin < 0 || nin > NEAP_MAX_INPUTS || nattrs < 0 || nattrs > INT16_MAX)
+        return neap_error(NEAP_E_ARGUMENT, "more than %d inputs, or more than %d attributes", NEAP_MAX_INPUTS,
+                          INT16_MAX);
+    for (int k = 0; k < nin; k++)
+        if (!(nodes[k] = lazy_lookup(ctx, in[k])))
+            return neap_error_code();
+    return publish(ctx, lazy_record(ctx, op, nin, nodes, nattrs, attrs), out);
+}
+
+int neap_array_number(neap_ctx *ctx, int dtype, double value, int32_t *out) {
+    if (dtype >= NEAP_DTYPE_COUNT)
+        return neap_error(NEAP_E_DTYPE, "number: no such dtype");
+    if (dtype >= 0 && !lazy_dtype_holds(dtype, value))
+        return neap_error(NEAP_E_DTYPE, "%.17g is not a value of dtype %s", value, neap_dtype_name(dtype));
+    return publish(ctx, lazy_constant(ctx, dtype < 0 ? NEAP_DTYPE_F64 : dtype, dtype < 0, value), out);
+}

@@ -1,0 +1,79 @@
+/* draft.h: what a plan's kernels are made of, before they become steps: expressions over boxes, and the drafts of kernels
+ * that are merged. Private to plan.c, fuse.c, window.c and merge.c.
+ */
+#ifndef LAZY_DRAFT_H
+#define LAZY_DRAFT_H
+
+#include "lazy/plan/plan.h"
+
+/* fuse.c ------------------------------------------------------------------------------------------------------------ */
+typedef struct lazy_fusion { /* a request for one kernel: an expression over a box, read from `root` */
+    neap_node *root;
+    bool own;   /* root is computed here even if it has a slot of its own (it is what the kernel is for) */
+    bool again; /* it was too long once */
+    int ndim, nkept;
+    int64_t box[LAZY_MAX_DOMAIN];
+    lazy_wide_map read;  /* box → row-major index of root */
+    lazy_wide_map write; /* box (or its kept axes) → element of the destination */
+} lazy_fusion;
+
+typedef struct lazy_cut { /* axis of a box: its elements below `at`, and the others */
+    int axis;
+    int64_t at;
+} lazy_cut;
+
+typedef struct lazy_draft_load {
+    lazy_load load; /* its slot is not known yet, but of a RESULT: the sink */
+    int32_t node;   /* in the region, that a BUFFER, SCALAR or TABLE reads; else -1 */
+} lazy_draft_load;
+
+typedef struct lazy_draft_sink {
+    lazy_sink sink; /* its slot: -1 if nothing is stored */
+    int32_t node;
+} lazy_draft_sink;
+
+/* In drafts, load k is the value -1 - k, and instruction k the value k: both lists grow. */
+typedef LAZY_VECTOR(lazy_draft_load) lazy_draft_loads;
+typedef LAZY_VECTOR(lazy_ins) lazy_draft_ins;
+
+typedef struct lazy_fused { /* its result */
+    lazy_draft_loads loads;
+    lazy_draft_ins ins;
+    int32_t value;   /* of root */
+    int32_t cut;     /* on NEAP_PENDING: the node that must be made first, … */
+    lazy_why why;    /* … and why; */
+    lazy_cut window; /* or the box may be cut in two instead, if its axis is not -1 */
+} lazy_fused;
+
+/* Builds the kernel's program. May refine the box (then read, write, ndim, nkept change). NEAP_PENDING: `cut` cannot be
+ * read through and must get a buffer; mark it and start again, or fuse the two parts that `window` makes of the box. */
+int lazy_fuse(neap_ctx *ctx, const uint8_t *made, lazy_fusion *fusion, lazy_fused *out);
+void lazy_fused_free(lazy_fused *fused);
+
+/* window.c ---------------------------------------------------------------------------------------------------------- */
+/* Goes on from an assembled node, read through `map`, to the piece that is read. NEAP_PENDING: not to one piece; with the
+ * box cut as `cut` says, perhaps, if its axis is not -1. */
+int lazy_window_read(const lazy_fusion *fusion, neap_node **node, lazy_wide_map *map, lazy_cut *cut);
+/* Where the pieces of an assembled node go: their number, at most NEAP_MAX_INPUTS + 1, or a status. */
+int lazy_node_pieces(const neap_node *node, lazy_piece *pieces);
+
+/* merge.c ----------------------------------------------------------------------------------------------------------- */
+typedef struct lazy_draft { /* a kernel before it becomes a step, or the place of a call */
+    lazy_step *call;        /* then nothing else counts but device and node */
+    bool fixed;             /* stays as it is, where it is */
+    bool reduces;           /* has a REDUCE sink */
+    int16_t device;
+    int32_t node; /* that it was drafted for */
+    int ndim, nkept;
+    int64_t box[LAZY_MAX_DOMAIN];
+    lazy_draft_loads loads;
+    lazy_draft_ins ins;
+    LAZY_VECTOR(lazy_draft_sink) sinks; /* the write maps are over all axes: 0 along reduced ones */
+} lazy_draft;
+typedef LAZY_VECTOR(lazy_draft *) lazy_drafts; /* in an order in which they can run */
+
+/* Makes fewer and larger kernels of these, and takes off `made` what then needs no buffer. */
+int lazy_merge(neap_ctx *ctx, uint8_t *made, lazy_drafts *drafts);
+void lazy_draft_free(lazy_draft *draft); /* not the call. NULL is harmless */
+
+#endif

@@ -1,0 +1,495 @@
+/* plan/memory.c: which slots of a plan share memory in a run.
+ *
+ * A slot that *dies*, that nobody can ask for after the run, needs its memory from the first step that writes it to the
+ * last that touches it. A later slot may be its heir and take the memory over:
+ *
+ *      step         0    1    2    3    4
+ *      slot a       w    r                     a and c have one home, a; its buffer is as large as the larger of them.
+ *      slot b            w    r    r           d is written over b, in place: step 3 reads b's elements and writes d's
+ *      slot c                 w         r      at the same places.
+ *      slot d                      w    r
+ *
+ * Programs: every made slot dies that is no output, and every leaf that is given to it, that is of a donated array, which
+ * any step may overwrite, as what fails then fails for good. Flushes: a node dies that nothing but the pending list and nodes
+ * of the region that let go of it refer to (lazy_reuse_of_flush finds out); such a leaf, if its buffer is nobody else's,
+ * may be overwritten as well, but only by the last step of the plan: were it any other, a push that fails for want of
+ * memory could not be repeated, since its input were gone.
+ *
+ * What keeps this right:
+ *   1. Values never change by it: steps stay as they are, and the order of accesses to shared memory is the engine's, as
+ *      they go to one variable.
+ *   2. A failure stays with the slot that it belongs to: the first write of an heir is a fresh one (engine.h), except in
+ *      place, where it reads what it overwrites.
+ *   3. A step waits for those that used the memory before. Nothing may be lost by that, so these must be ancestors of the
+ *      step, or far enough before it, or so wide that they keep all workers busy by themselves (may_follow). And never
+ *      must what can run at once wait for a callback by it: the callback's function might ask for that very value.
+ *   4. What an effect reads or writes leaves the plan, and its memory with it.
+ *
+ * Small slots keep memory of their own: looking costs more than it gains.
+ */
+#include <string.h>
+
+#include "lazy/plan/plan.h"
+
+enum {
+    LEAST_BYTES = 1 << 16, /* of a slot that takes part */
+    MOST_STEPS = 4096,     /* of a plan, up to which ancestors are known */
+    APART = 16,            /* steps of a plan that may be under way at once */
+    WIDE_COST = 80000,     /* ns: a step of so much work is split over the workers, if it is of a kind that can be */
+    GIVEN = 2              /* in `dies`: a leaf that was given to the program */
+};
+
+static _Atomic int64_t least_bytes = LEAST_BYTES;
+
+struct lazy_reuse {
+    const lazy_plan *plan;
+    size_t least;           /* bytes of a slot that takes part */
+    int32_t *first, *last;  /* by slot: the step that writes it first and the one that touches it last, -1: none */
+    int32_t *start, *touch; /* touch[start[s]] … touch[start[s + 1] - 1] are the steps that touch slot s, in order */
+    int32_t *home;          /* by slot: the slot whose buffer it gets */
+    size_t *bytes;          /* by slot that is a home: of that buffer */
+    uint8_t *dies, *asked;  /* by slot, 0, 1, GIVEN; what `home` was found for, and scratch for what it is wanted for */
+    uint8_t *stays;         /* an effect uses it */
+    uint8_t *late;          /* by step: it waits for an effect of the plan, or is one */
+    uint8_t *in_place;
+    uint64_t *reach; /* by step: the steps that it waits for, one bit each; NULL: too many */
+    size_t words;
+    int32_t *written;     /* scratch of find_homes: by slot, the step that wrote it last */
+    int32_t *dead, ndead; /* the same: slots that died and have no heir */
+    uint8_t *has_heir;    /* the same: by slot, or it is among the dead */
+};
+
+/* ---- What does not change from run to run ------------------------------------------------------------------------- */
+static int32_t plan_slot(const lazy_batch *batch, const lazy_step *step, int32_t k) {
+    return batch->slots[step->slots[k]];
+}
+
+static bool is_effect(const lazy_step *step) {
+    return step->effect;
+}
+
+/* The batch of each step, by walking along with them. */
+typedef struct walk {
+    const lazy_plan *plan;
+    const lazy_batch *batch;
+    const lazy_step *step;
+    int32_t t;
+} walk;
+
+static bool next_step(walk *w) {
+    if (++w->t >= w->plan->nsteps)
+        return false;
+    if (!w->batch)
+        w->batch = w->plan->batches;
+    while (w->t >= w->batch->first + w->batch->nsteps)
+        w->batch++;
+    w->step = w->plan->steps[w->t];
+    return true;
+}
+
+static walk walk_of(const lazy_plan *plan) {
+    return (walk){.plan = plan, .t = -1};
+}
+
+/* Uses `in_place` to tell which slots hold what is late, as it has no other use yet. */
+static void find_late(lazy_reuse *r) {
+    for (walk w = walk_of(r->plan); next_step(&w);) {
+        r->late[w.t] = is_effect(w.step);
+        for (int32_t k = 0; k < w.step->nbufs; k++)
+            r->late[w.t] |= r->in_place[plan_slot(w.batch, w.step, k)];
+        for (int32_t k = w.step->nbufs - w.step->nouts; k < w.step->nbufs; k++)
+            r->in_place[plan_slot(w.batch, w.step, k)] |= r->late[w.t];
+    }
+}
+
+static void find_lifetimes(lazy_reuse *r) {
+    for (walk w = walk_of(r->plan); next_step(&w);)
+        for (int32_t k = 0; k < w.step->nbufs; k++) {
+            int32_t s = plan_slot(w.batch, w.step, k);
+            if (r->last[s] != w.t)
+                r->start[s + 1]++;
+            if (k >= w.step->nbufs - w.step->nouts && r->first[s] < 0)
+                r->first[s] = w.t;
+            r->last[s] = w.t;
+            r->stays[s] |= is_effect(w.step);
+        }
+    for (int32_t s = 0; s < r->plan->nslots; s++)
+        r->start[s + 1] += r->start[s];
+}
+
+/* Uses `home` to tell how many steps of each slot are there, as it has no other use yet. */
+static void list_touches(lazy_reuse *r) {
+    memset(r->home, 0, (size_t)r->plan->nslots * sizeof *r->home);
+    for (walk w = walk_of(r->plan); next_step(&w);)
+        for (int32_t k = 0; k < w.step->nbufs; k++) {
+            int32_t s = plan_slot(w.batch, w.step, k), *n = &r->home[s];
+            if (*n == 0 || r->touch[r->start[s] + *n - 1] != w.t)
+                r->touch[r->start[s] + (*n)++] = w.t;
+        }
+}
+
+void neap_debug_reuse(int64_t bytes) {
+    least_bytes = bytes > 0 ? bytes : LEAST_BYTES;
+}
+
+static bool worth_it(const lazy_plan *plan, size_t least) {
+    int32_t large = 0, made = 0;
+    for (int32_t s = 0; s < plan->nslots; s++) {
+        bool one = plan->slots[s].bytes >= least;
+        large += one;
+        made += one && plan->slots[s].made;
+    }
+    return made > 0 && large > 1;
+}
+
+static void *carve(char **at, size_t bytes) {
+    void *block = *at;
+    *at += (bytes + 7) / 8 * 8;
+    return block;
+}
+
+lazy_reuse *lazy_reuse_new(const lazy_plan *plan) {
+    size_t least = (size_t)least_bytes;
+    if (!worth_it(plan, least))
+        return NULL;
+    size_t n = (size_t)plan->nslots, steps = (size_t)plan->nsteps, touches = 0;
+    for (int32_t t = 0; t < plan->nsteps; t++)
+        touches += (size_t)plan->steps[t]->nbufs;
+    size_t words = plan->nsteps <= MOST_STEPS ? (steps + 63) / 64 : 0;
+    size_t bytes = sizeof(lazy_reuse) + (6 * n + 1 + touches) * sizeof(int32_t) + n * sizeof(size_t) + 5 * n + steps +
+                   steps * words * sizeof(uint64_t) + 17 * 8;
+    lazy_reuse *r = calloc(1, bytes);
+    if (!r)
+        return NULL;
+    char *at = (char *)(r + 1);
+    r->plan = plan;
+    r->least = least;
+    r->words = words;
+    r->bytes = carve(&at, n * sizeof *r->bytes);
+    r->reach = words ? carve(&at, steps * words * sizeof *r->reach) : NULL;
+    r->first = carve(&at, n * sizeof(int32_t));
+    r->last = carve(&at, n * sizeof(int32_t));
+    r->home = carve(&at, n * sizeof(int32_t));
+    r->written = carve(&at, n * sizeof(int32_t));
+    r->dead = carve(&at, n * sizeof(int32_t));
+    r->start = carve(&at, (n + 1) * sizeof(int32_t));
+    r->touch = carve(&at, touches * sizeof(int32_t));
+    r->dies = carve(&at, n);
+    r->asked = carve(&at, n);
+    r->stays = carve(&at, n);
+    r->in_place = carve(&at, n);
+    r->has_heir = carve(&at, n);
+    r->late = carve(&at, steps);
+    memset(r->first, 0xff, n * sizeof(int32_t));
+    memset(r->last, 0xff, n * sizeof(int32_t));
+    find_late(r);
+    find_lifetimes(r);
+    list_touches(r);
+    r->dies[0] = UINT8_MAX; /* `home` was found for nothing yet */
+    return r;
+}
+
+void lazy_reuse_free(lazy_reuse *reuse) {
+    free(reuse);
+}
+
+/* ---- Who waits for whom ------------------------------------------------------------------------------------------- */
+static bool reaches(const lazy_reuse *r, int32_t t, int32_t u) {
+    return r->reach && r->reach[(size_t)t * r->words + (size_t)u / 64] >> (u % 64) & 1;
+}
+
+/* Step t waits for step u, and for what that waits for. */
+static void add_reach(lazy_reuse *r, int32_t t, int32_t u) {
+    if (!r->reach || t == u || reaches(r, t, u))
+        return;
+    uint64_t *to = r->reach + (size_t)t * r->words, *from = r->reach + (size_t)u * r->words;
+    for (size_t k = 0; k < r->words; k++)
+        to[k] |= from[k];
+    to[u / 64] |= (uint64_t)1 << (u % 64);
+}
+
+/* What step t waits for by itself: those that wrote what it touches. */
+static void find_reach(lazy_reuse *r, const walk *w) {
+    if (r->reach)
+        memset(r->reach + (size_t)w->t * r->words, 0, r->words * sizeof *r->reach);
+    for (int32_t k = 0; k < w->step->nbufs; k++) {
+        int32_t s = plan_slot(w->batch, w->step, k);
+        if (r->written[s] >= 0)
+            add_reach(r, w->t, r->written[s]);
+        if (k >= w->step->nbufs - w->step->nouts)
+            r->written[s] = w->t;
+    }
+}
+
+/* Whether step t may be made to wait for all that touch slot s. */
+static bool may_follow(const lazy_reuse *r, int32_t t, int32_t s) {
+    for (int32_t i = r->start[s]; i < r->start[s + 1]; i++) {
+        int32_t u = r->touch[i];
+        const lazy_step *step = r->plan->steps[u];
+        bool splits = step->kind == LAZY_STEP_KERNEL || step->call.op->flags & LAZY_OP_SPLITS;
+        bool wide = splits && step->cost >= WIDE_COST;
+        bool soon = !r->late[u] && (wide || t - u > APART);
+        if (u != t && !soon && !reaches(r, t, u))
+            return false;
+    }
+    return true;
+}
+
+/* ---- Who may take over what --------------------------------------------------------------------------------------- */
+static bool same_map(const lazy_kernel *kernel, const lazy_wide_map *a, const lazy_wide_map *b) {
+    bool same = a->offset == b->offset;
+    for (int k = 0; k < kernel->ndim && same; k++)
+        same = kernel->shape[k] == 1 || a->stride[k] == b->stride[k];
+    return same;
+}
+
+/* Whether the step, which writes its buffer `out`, may write it over its buffer `in`: see lazy_kernel_run. */
+static bool may_overwrite(const lazy_step *step, int32_t in, int32_t out) {
+    if (step->kind != LAZY_STEP_KERNEL)
+        return false;
+    const lazy_kernel *kernel = &step->kernel;
+    const lazy_sink *sink = NULL;
+    for (int k = 0; k < kernel->nsinks; k++)
+        sink = kernel->sinks[k].slot == out ? &kernel->sinks[k] : sink;
+    if (!sink || sink->kind != LAZY_SINK_STORE)
+        return false;
+    for (int k = 0; k < kernel->nloads; k++) {
+        const lazy_load *load = &kernel->loads[k];
+        bool reads = (load->kind == LAZY_LOAD_BUFFER || load->kind == LAZY_LOAD_TABLE) &&
+                     step->slots[load->slot] == step->slots[in];
+        if (reads && (load->kind == LAZY_LOAD_TABLE || !same_map(kernel, &load->read, &sink->write) ||
+                      neap_dtype_bytes(load->dtype) != neap_dtype_bytes(sink->dtype)))
+            return false;
+    }
+    return true;
+}
+
+/* How far the home of slot `from` is from what slot s needs, in bytes; SIZE_MAX: too far. What stays must not lie in
+ * memory of which a good part is unused; a leaf's memory is as large as it is. */
+static size_t misfit(const lazy_reuse *r, int32_t s, int32_t from) {
+    const lazy_slot *slot = &r->plan->slots[s], *other = &r->plan->slots[r->home[from]];
+    size_t has = r->bytes[r->home[from]], wants = slot->bytes;
+    if (slot->device != other->device || (!other->made && has < wants) ||
+        (has > wants && has - wants > (r->dies[s] ? wants : wants / 4)))
+        return SIZE_MAX;
+    return has > wants ? has - wants : wants - has;
+}
+
+/* Whether step t may write over a leaf: any step if it is given, or else only the last. */
+static bool may_write(const lazy_reuse *r, int32_t t, int32_t home) {
+    return r->plan->slots[home].made || r->dies[home] == GIVEN || t == r->plan->nsteps - 1;
+}
+
+static void inherit(lazy_reuse *r, int32_t t, int32_t s, int32_t from) {
+    int32_t home = r->home[from];
+    r->home[s] = home;
+    if (r->plan->slots[home].made && r->bytes[home] < r->bytes[s])
+        r->bytes[home] = r->bytes[s];
+    for (int32_t i = r->start[from]; i < r->start[from + 1]; i++)
+        add_reach(r, t, r->touch[i]);
+}
+
+/* Over a slot that dies in this step, if its reads allow it. */
+static bool inherit_in_place(lazy_reuse *r, const walk *w, int32_t out) {
+    int32_t s = plan_slot(w->batch, w->step, out);
+    for (int32_t in = 0; in < w->step->nbufs - w->step->nouts; in++) {
+        int32_t from = plan_slot(w->batch, w->step, in);
+        if (!r->dies[from] || r->last[from] != w->t || r->plan->slots[from].bytes < r->least || r->has_heir[from] ||
+            !may_write(r, w->t, r->home[from]) || misfit(r, s, from) == SIZE_MAX || !may_follow(r, w->t, from) ||
+            !may_overwrite(w->step, in, out))
+            continue;
+        r->in_place[s] = r->has_heir[from] = 1;
+        inherit(r, w->t, s, from);
+        return true;
+    }
+    return false;
+}
+
+/* The memory that fits best among that of slots which have died before. */
+static void inherit_dead(lazy_reuse *r, const walk *w, int32_t out) {
+    int32_t s = plan_slot(w->batch, w->step, out), best = -1;
+    size_t least = SIZE_MAX;
+    for (int32_t k = 0; k < r->ndead; k++) {
+        int32_t from = r->dead[k];
+        size_t misfits = misfit(r, s, from);
+        if (misfits >= least || !may_write(r, w->t, r->home[from]) || !may_follow(r, w->t, from))
+            continue;
+        best = k;
+        least = misfits;
+    }
+    if (best < 0)
+        return;
+    int32_t from = r->dead[best];
+    r->dead[best] = r->dead[--r->ndead];
+    r->has_heir[from] = 1;
+    inherit(r, w->t, s, from);
+}
+
+/* Slots that this step touches as the last one are free from the next step on. */
+static void bury(lazy_reuse *r, const walk *w) {
+    for (int32_t k = 0; k < w->step->nbufs; k++) {
+        int32_t s = plan_slot(w->batch, w->step, k);
+        bool large = r->plan->slots[s].bytes >= r->least;
+        if (large && r->dies[s] && r->last[s] == w->t && !r->has_heir[s]) {
+            r->has_heir[s] = 1; /* or is waiting for one: it is buried once */
+            r->dead[r->ndead++] = s;
+        }
+    }
+}
+
+/* Finds the homes for what r->dies says. A leaf that an heir's home is may be overwritten by the last step alone, so it
+ * has no heir before that, and its heir none. */
+static void find_homes(lazy_reuse *r) {
+    size_t n = (size_t)r->plan->nslots;
+    memset(r->has_heir, 0, n);
+    memset(r->in_place, 0, n);
+    memset(r->written, 0xff, n * sizeof *r->written);
+    r->ndead = 0;
+    for (int32_t s = 0; s < r->plan->nslots; s++) {
+        r->home[s] = s;
+        r->bytes[s] = r->plan->slots[s].bytes;
+    }
+    for (walk w = walk_of(r->plan); next_step(&w);) {
+        find_reach(r, &w);
+        for (int32_t out = w.step->nbufs - w.step->nouts; out < w.step->nbufs; out++) {
+            int32_t s = plan_slot(w.batch, w.step, out);
+            if (r->first[s] == w.t && r->bytes[s] >= r->least && !r->stays[s] && !inherit_in_place(r, &w, out))
+                inherit_dead(r, &w, out);
+        }
+        bury(r, &w);
+    }
+}
+
+/* ---- Who dies ----------------------------------------------------------------------------------------------------- */
+/* Homes for r->asked, unless they are known. */
+static void settle_homes(lazy_reuse *r) {
+    size_t n = (size_t)r->plan->nslots;
+    for (size_t s = 0; s < n; s++)
+        r->asked[s] = r->stays[s] ? 0 : r->asked[s];
+    if (memcmp(r->dies, r->asked, n) == 0)
+        return;
+    memcpy(r->dies, r->asked, n);
+    find_homes(r);
+}
+
+void lazy_reuse_of_program(lazy_reuse *reuse, int64_t nkept, const int32_t *kept, int64_t ngiven,
+                           const int32_t *given) {
+    for (int32_t s = 0; s < reuse->plan->nslots; s++)
+        reuse->asked[s] = reuse->plan->slots[s].made;
+    for (int64_t k = 0; k < ngiven; k++)
+        if (given[k] >= 0)
+            reuse->asked[given[k]] = GIVEN;
+    for (int64_t k = 0; k < nkept; k++)
+        if (kept[k] >= 0)
+            reuse->asked[kept[k]] = 0;
+    settle_homes(reuse);
+}
+
+/* Nodes of a region and the references to them that its end will release. */
+typedef struct census {
+    neap_ctx *ctx;
+    uint32_t *released; /* by region number */
+} census;
+
+/* One reference to the node goes, or becomes one to its structure alone. Outside of the region there are views that only a
+ * view of it refers to: they go with it, and hand on what they refer to. */
+static void release_one(const census *c, neap_node *node) {
+    while (node && node->mark != c->ctx->epoch && lazy_node_holders(node) == 1 && !node->id && !node->buffer &&
+           lazy_is_view(node)) {
+        if (node->base->mark == c->ctx->epoch)
+            c->released[node->base->index]++;
+        node = node->in[0];
+    }
+    if (node && node->mark == c->ctx->epoch)
+        c->released[node->index]++;
+}
+
+static bool goes(const census *c, const neap_node *node) {
+    uint32_t refs = c->released[node->index] + (node->state == LAZY_PENDING);
+    return !node->id && lazy_node_holders(node) == refs && (!node->buffer || neap_buffer_sole(node->buffer));
+}
+
+/* Users stand behind what they use, so the walk is from the last node to the first. A node that gets a buffer lets go
+ * of its inputs (lazy_node_drop), one that goes itself also of its base. */
+static void count_references(const census *c, const uint8_t *made) {
+    for (int64_t k = c->ctx->order.n - 1; k >= 0; k--) {
+        neap_node *node = c->ctx->order.at[k];
+        bool gone = goes(c, node);
+        if (node->loose)
+            continue;
+        if (gone && node->base)
+            release_one(c, node->base);
+        if ((gone || (made[k] && node->levels == 0)) && !(node->flags & LAZY_DROPPED))
+            for (int i = 0; i < node->nin; i++)
+                release_one(c, node->in[i]);
+    }
+}
+
+void lazy_reuse_of_flush(neap_ctx *ctx, lazy_reuse *reuse) {
+    const lazy_plan *plan = reuse->plan;
+    size_t n = (size_t)ctx->order.n;
+    uint8_t *made = calloc(1, n * (sizeof(uint32_t) + 1) + sizeof(uint32_t));
+    memset(reuse->asked, 0, (size_t)plan->nslots);
+    if (made) {
+        census c = {.ctx = ctx, .released = (uint32_t *)(made + (n + 3) / 4 * 4)};
+        for (int32_t s = 0; s < plan->nslots; s++)
+            made[plan->slots[s].node] = plan->slots[s].made;
+        count_references(&c, made);
+        for (int32_t s = 0; s < plan->nslots; s++)
+            reuse->asked[s] = goes(&c, ctx->order.at[plan->slots[s].node]);
+        free(made);
+    }
+    settle_homes(reuse);
+}
+
+/* ---- In a run ----------------------------------------------------------------------------------------------------- */
+int32_t lazy_reuse_home(const lazy_reuse *reuse, int32_t slot) {
+    return reuse->home[slot];
+}
+
+size_t lazy_reuse_bytes(const lazy_reuse *reuse, int32_t slot) {
+    return reuse->bytes[slot];
+}
+
+/* What the steps do to the variable: the first of them that touches it decides whether it is written afresh. */
+static void find_access(const lazy_reuse *r, const lazy_batch *batch, int32_t first, int32_t nsteps,
+                        neap_buffer *const *bufs, const neap_buffer *buffer, bool *writes, bool *fresh) {
+    bool touched = false;
+    *writes = *fresh = false;
+    for (int32_t t = first; t < first + nsteps; t++) {
+        const lazy_step *step = r->plan->steps[t];
+        for (int32_t k = 0; k < step->nbufs; k++) {
+            int32_t s = plan_slot(batch, step, k);
+            if (bufs[step->slots[k]] != buffer)
+                continue;
+            bool out = k >= step->nbufs - step->nouts;
+            *fresh |= !touched && out && r->home[s] != s && r->first[s] == t && !r->in_place[s];
+            *writes |= out;
+            touched = true;
+        }
+    }
+}
+
+void lazy_reuse_vars(const lazy_reuse *reuse, const lazy_batch *batch, int32_t first, int32_t nsteps,
+                     neap_buffer *const *bufs, neap_var **reads, neap_var **writes, neap_push *push) {
+    push->nreads = push->nwrites = push->nfresh = 0;
+    for (int32_t k = 0; k < batch->nbufs; k++) {
+        bool seen = !bufs[k], written, fresh;
+        for (int32_t j = 0; j < k && !seen; j++)
+            seen = bufs[j] == bufs[k];
+        if (seen)
+            continue;
+        find_access(reuse, batch, first, nsteps, bufs, bufs[k], &written, &fresh);
+        neap_var *var = neap_buffer_var(bufs[k]);
+        if (!written) {
+            reads[push->nreads++] = var;
+            continue;
+        }
+        int at = push->nwrites++;
+        if (fresh) {
+            writes[at] = writes[push->nfresh];
+            at = push->nfresh++;
+        }
+        writes[at] = var;
+    }
+}

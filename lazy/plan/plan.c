@@ -1,0 +1,636 @@
+/* plan.c: from a region to steps.
+ *
+ * Nodes that need a buffer are visited from the last to the first, so that a node which a kernel could not read through
+ * (a cut) is marked before its own turn comes. By class of op, a node becomes
+ *
+ *      map, gather, …      one kernel that stores the fused expression
+ *      reduce              one kernel over [kept axes][reduced axes] of the fused input
+ *      assemble            one kernel per piece, each storing into its window of the result; none if its consumer can
+ *                          read the pieces (window.c)
+ *      call                a call over operands with buffers; views of them are passed as strides
+ *
+ * These are drafts, of which merge.c makes fewer and larger ones. What is left becomes the steps, and small neighbours go
+ * into batches, since the engine's care for an op costs more than a step over ten elements.
+ */
+#include <string.h>
+
+#include "lazy/control/control.h"
+#include "lazy/plan/draft.h"
+
+typedef struct planner {
+    neap_ctx *ctx;
+    uint8_t *made;
+    int32_t *slot_of; /* region number → slot, -1 */
+    lazy_plan *plan;
+    lazy_drafts drafts; /* from last to first, until all are there */
+    LAZY_VECTOR(lazy_slot) slots;
+    LAZY_VECTOR(lazy_step *) steps;
+    LAZY_VECTOR(lazy_number) numbers;
+} planner;
+
+const char *lazy_why_text(lazy_why why) {
+#define TEXT(NAME, text) text,
+    static const char *const texts[] = {LAZY_WHY_ROWS(TEXT)};
+#undef TEXT
+    return texts[why];
+}
+
+static neap_node *region_node(const planner *p, int32_t k) {
+    return p->ctx->order.at[k];
+}
+
+static int32_t slot_for(planner *p, int32_t node) {
+    if (p->slot_of[node] >= 0)
+        return p->slot_of[node];
+    neap_node *at = region_node(p, node);
+    lazy_slot slot = {.node = node,
+                      .made = !lazy_is_leaf(at),
+                      .why = p->made[node],
+                      .device = (int16_t)lazy_node_runs_on(at),
+                      .bytes = lazy_node_bytes(at)};
+    if (lazy_push(&p->slots, slot))
+        return NEAP_E_MEMORY;
+    return p->slot_of[node] = (int32_t)p->slots.n - 1;
+}
+
+/* ---- Kernels ------------------------------------------------------------------------------------------------------ */
+static void *carve(char **at, size_t bytes) {
+    void *block = *at;
+    *at += (bytes + 15) / 16 * 16;
+    return block;
+}
+
+/* One block for a kernel step: the struct and the arrays it points to. */
+static lazy_step *kernel_step(const lazy_draft *draft) {
+    size_t nloads = (size_t)draft->loads.n, nins = (size_t)draft->ins.n, nsinks = (size_t)draft->sinks.n;
+    size_t loads = nloads * sizeof(lazy_load), ins = nins * sizeof(lazy_ins), sinks = nsinks * sizeof(lazy_sink);
+    lazy_step *step = calloc(1, sizeof *step + loads + ins + sinks + (nloads + nsinks) * sizeof(int32_t) + 96);
+    if (!step)
+        return NULL;
+    char *at = (char *)step;
+    carve(&at, sizeof *step);
+    lazy_kernel *kernel = &step->kernel;
+    *kernel = (lazy_kernel){.ndim = draft->ndim,
+                            .nkept = draft->nkept,
+                            .nloads = (int)nloads,
+                            .nins = (int)nins,
+                            .nsinks = (int)nsinks,
+                            .loads = carve(&at, loads),
+                            .ins = carve(&at, ins),
+                            .sinks = carve(&at, sinks)};
+    step->slots = carve(&at, (nloads + nsinks) * sizeof(int32_t));
+    memcpy(kernel->shape, draft->box, (size_t)draft->ndim * sizeof *draft->box);
+    step->kind = LAZY_STEP_KERNEL;
+    step->device = draft->device;
+    return step;
+}
+
+static int32_t kernel_value(const lazy_kernel *kernel, int32_t drafted) {
+    return drafted < 0 ? -1 - drafted : kernel->nloads + drafted;
+}
+
+/* Loads get the slots of what they read: buffers of the step, or numbers. */
+static int fill_loads(planner *p, lazy_step *step, const lazy_draft *draft) {
+    step->first_number = (int32_t)p->numbers.n;
+    for (int64_t k = 0; k < draft->loads.n; k++) {
+        lazy_load *load = &step->kernel.loads[k];
+        *load = draft->loads.at[k].load;
+        int32_t node = draft->loads.at[k].node, slot = 0;
+        if (load->kind == LAZY_LOAD_SCALAR) {
+            lazy_number number = {.node = node, .dtype = load->dtype};
+            load->slot = (int16_t)step->nnumbers++;
+            if (lazy_push(&p->numbers, number))
+                return NEAP_E_MEMORY;
+        } else if (load->kind == LAZY_LOAD_BUFFER || load->kind == LAZY_LOAD_TABLE) {
+            int32_t want = slot_for(p, node);
+            while (slot < step->nbufs && step->slots[slot] != want)
+                slot++;
+            if (want < 0)
+                return want;
+            if (slot == step->nbufs)
+                step->slots[step->nbufs++] = want;
+            load->slot = (int16_t)slot;
+        }
+    }
+    return 0;
+}
+
+static int fill_sinks(planner *p, lazy_step *step, const lazy_draft *draft) {
+    for (int64_t k = 0; k < draft->sinks.n; k++) {
+        lazy_sink *sink = &step->kernel.sinks[k];
+        *sink = draft->sinks.at[k].sink;
+        sink->value = kernel_value(&step->kernel, sink->value);
+        if (sink->slot < 0)
+            continue;
+        step->node = draft->sinks.at[k].node;
+        int32_t slot = slot_for(p, step->node);
+        if (slot < 0)
+            return slot;
+        sink->slot = (int16_t)step->nbufs;
+        step->slots[step->nbufs++] = slot;
+        step->nouts++;
+    }
+    step->site = lazy_site_text(p->ctx, region_node(p, step->node)->site);
+    return 0;
+}
+
+static int add_kernel(planner *p, const lazy_draft *draft) {
+    lazy_step *step = kernel_step(draft);
+    if (!step)
+        return neap_error(NEAP_E_MEMORY, "out of memory while planning");
+    lazy_kernel *kernel = &step->kernel;
+    int status = lazy_push(&p->steps, step);
+    if (status) {
+        free(step);
+        return status;
+    }
+    for (int64_t k = 0; k < draft->ins.n; k++) {
+        lazy_ins *ins = &kernel->ins[k];
+        *ins = draft->ins.at[k];
+        for (int a = 0; a < ins->narg; a++)
+            ins->arg[a] = kernel_value(kernel, ins->arg[a]);
+    }
+    status = fill_loads(p, step, draft);
+    return status ? status : fill_sinks(p, step, draft);
+}
+
+/* Prepares the kernels of all steps, each of which knows by then what the others move. */
+static int prepare_kernels(planner *p) {
+    int64_t total = 0;
+    bool *read = calloc((size_t)p->slots.n + 1, sizeof *read);
+    int status = read ? 0 : neap_error(NEAP_E_MEMORY, "out of memory while planning");
+    for (int64_t k = 0; k < p->steps.n && status == 0; k++) {
+        const lazy_step *step = p->steps.at[k];
+        lazy_traffic traffic = lazy_step_traffic(step);
+        total += traffic.read + traffic.written;
+        for (int32_t j = 0; j < step->nbufs - step->nouts; j++)
+            read[step->slots[j]] = true;
+    }
+    for (int64_t k = 0; k < p->steps.n && status == 0; k++) {
+        lazy_step *step = p->steps.at[k];
+        if (step->kind != LAZY_STEP_KERNEL)
+            continue;
+        lazy_traffic own = lazy_kernel_traffic(&step->kernel);
+        step->kernel.around = total - own.read - own.written;
+        for (int32_t j = step->nbufs - step->nouts; j < step->nbufs; j++)
+            if (read[step->slots[j]])
+                step->kernel.around = 0;
+        if ((status = lazy_kernel_prepare(&step->kernel)) == 0)
+            step->cost = lazy_kernel_cost(&step->kernel);
+    }
+    free(read);
+    return status;
+}
+
+static int add_call(planner *p, lazy_draft *draft) {
+    lazy_step *step = draft->call;
+    if (lazy_push(&p->steps, step))
+        return NEAP_E_MEMORY;
+    draft->call = NULL; /* it belongs to the plan now */
+    for (int32_t k = 0; k < step->nbufs; k++)
+        if ((step->slots[k] = slot_for(p, step->slots[k])) < 0)
+            return step->slots[k];
+    return 0;
+}
+
+/* ---- Drafts ------------------------------------------------------------------------------------------------------- */
+static lazy_draft *add_draft(planner *p, const neap_node *node) {
+    lazy_draft *draft = calloc(1, sizeof *draft);
+    if (!draft || lazy_push(&p->drafts, draft)) {
+        free(draft);
+        neap_error(NEAP_E_MEMORY, "out of memory while planning");
+        return NULL;
+    }
+    draft->device = (int16_t)lazy_node_runs_on(node);
+    draft->node = (int32_t)node->index;
+    return draft;
+}
+
+static int draft_kernel(planner *p, const neap_node *node, const lazy_fusion *fusion, lazy_fused *fused, bool window) {
+    lazy_draft *draft = add_draft(p, node);
+    if (!draft)
+        return NEAP_E_MEMORY;
+    lazy_class kind = lazy_node_op(node)->kind;
+    draft->reduces = kind == LAZY_REDUCE;
+    draft->fixed = window || kind == LAZY_ASSEMBLE;
+    draft->ndim = fusion->ndim;
+    draft->nkept = fusion->nkept;
+    for (int k = 0; k < fusion->ndim; k++) {
+        draft->box[k] = fusion->box[k];
+        draft->fixed |= fusion->box[k] == 0;
+    }
+    lazy_draft_sink sink = {.node = (int32_t)node->index,
+                            .sink = {.kind = draft->reduces ? LAZY_SINK_REDUCE : LAZY_SINK_STORE,
+                                     .dtype = node->dtype,
+                                     .op = node->op,
+                                     .value = fused->value,
+                                     .write = fusion->write}};
+    draft->loads = fused->loads;
+    draft->ins = fused->ins;
+    *fused = (lazy_fused){0};
+    return lazy_push(&draft->sinks, sink);
+}
+
+/* The parts of a fusion on both sides of a cut through its box. */
+static void cut_in_two(const lazy_fusion *whole, lazy_cut cut, lazy_fusion *low, lazy_fusion *high) {
+    *low = *high = *whole;
+    low->box[cut.axis] = cut.at;
+    high->box[cut.axis] -= cut.at;
+    high->read.offset += cut.at * high->read.stride[cut.axis];
+    high->write.offset += cut.at * high->write.stride[cut.axis];
+}
+
+/* Fuses and drafts what computes `node`, or a piece of it: one kernel, or one for each window of the box that reads a
+ * piece of its own (window.c). What cannot be read through is marked, and all starts again; so is what would take more
+ * than WINDOWS kernels. */
+static int plan_kernel(planner *p, neap_node *node, const lazy_fusion *request) {
+    enum { WINDOWS = 16 };
+    lazy_fusion todo[WINDOWS]; /* large, and seldom more than the first */
+    int64_t first = p->drafts.n;
+    int waiting = 1, windows = 1, status = 0;
+    bool again = false;
+    todo[0] = *request;
+    while (waiting > 0 && status == 0) {
+        lazy_fusion fusion = todo[--waiting];
+        lazy_fused fused = {0};
+        status = lazy_fuse(p->ctx, p->made, &fusion, &fused);
+        if (status == NEAP_PENDING && fused.window.axis >= 0 && windows < WINDOWS) {
+            cut_in_two(&fusion, fused.window, &todo[waiting], &todo[waiting + 1]);
+            waiting += 2;
+            windows++;
+            status = 0;
+        } else if (status == NEAP_PENDING) {
+            p->made[fused.cut] = (uint8_t)fused.why;
+            while (p->drafts.n > first)
+                lazy_draft_free(p->drafts.at[--p->drafts.n]);
+            again |= fused.why == LAZY_WHY_CHAIN;
+            todo[0] = *request;
+            todo[0].again = again;
+            waiting = windows = 1;
+            status = 0;
+        } else if (status == 0) {
+            status = draft_kernel(p, node, &fusion, &fused, windows > 1);
+        }
+        lazy_fused_free(&fused);
+    }
+    return status;
+}
+
+static lazy_fusion whole_box(neap_node *root) {
+    lazy_fusion fusion = {.root = root, .ndim = root->ndim, .nkept = root->ndim};
+    memcpy(fusion.box, root->shape, root->ndim * sizeof *root->shape);
+    lazy_row_major(root->ndim, root->shape, fusion.read.stride);
+    fusion.write = fusion.read;
+    return fusion;
+}
+
+static int plan_map(planner *p, neap_node *node) {
+    if (node->size == 0)
+        return slot_for(p, (int32_t)node->index) < 0 ? NEAP_E_MEMORY : 0;
+    lazy_fusion fusion = whole_box(node);
+    fusion.own = true;
+    return plan_kernel(p, node, &fusion);
+}
+
+static int plan_reduce(planner *p, neap_node *node) {
+    if (node->size == 0)
+        return slot_for(p, (int32_t)node->index) < 0 ? NEAP_E_MEMORY : 0;
+    neap_node *in = node->in[0];
+    int64_t row[NEAP_MAX_DIMS], mask = node->attrs[0];
+    lazy_row_major(in->ndim, in->shape, row);
+    lazy_fusion fusion = {.root = in};
+    for (int pass = 0; pass < 2; pass++) /* kept axes, then reduced ones */
+        for (int a = 0; a < in->ndim; a++)
+            if ((mask >> a & 1) == pass) {
+                fusion.box[fusion.ndim] = in->shape[a];
+                fusion.read.stride[fusion.ndim++] = row[a];
+                fusion.nkept += !pass;
+            }
+    if (fusion.nkept == fusion.ndim) /* nothing is reduced: one element each */
+        fusion.box[fusion.ndim++] = 1;
+    lazy_row_major(fusion.nkept, fusion.box, fusion.write.stride);
+    return plan_kernel(p, node, &fusion);
+}
+
+static lazy_call_desc describe(const neap_node *node, lazy_aval *avals, lazy_result *result) {
+    for (int k = 0; k < node->nin; k++)
+        avals[k] = lazy_node_aval(node->in[k]);
+    *result = (lazy_result){.compute = node->dtype, .dtype = node->dtype, .ndim = node->ndim};
+    memcpy(result->shape, node->shape, node->ndim * sizeof *node->shape);
+    return (lazy_call_desc){.nin = node->nin, .in = avals, .nattrs = node->nattrs, .attrs = node->attrs};
+}
+
+int lazy_node_pieces(const neap_node *node, lazy_piece *pieces) {
+    lazy_aval avals[NEAP_MAX_INPUTS];
+    lazy_result result;
+    lazy_call_desc call = describe(node, avals, &result);
+    return lazy_node_op(node)->pieces(&call, &result, pieces);
+}
+
+static int plan_assemble(planner *p, neap_node *node) {
+    if (node->size == 0)
+        return slot_for(p, (int32_t)node->index) < 0 ? NEAP_E_MEMORY : 0;
+    lazy_piece pieces[NEAP_MAX_INPUTS + 1];
+    int n = lazy_node_pieces(node, pieces);
+    int status = n < 0 ? n : 0;
+    /* Steps are collected from last to first. */
+    for (int k = n - 1; k >= 0 && status == 0; k--) {
+        neap_node *in = node->in[pieces[k].input];
+        lazy_fusion fusion = whole_box(in);
+        memcpy(fusion.write.stride, pieces[k].write.stride, sizeof pieces[k].write.stride);
+        fusion.write.offset = pieces[k].write.offset;
+        if (pieces[k].fill) {
+            fusion = whole_box(node);
+            fusion.root = in;
+            memset(&fusion.read, 0, sizeof fusion.read);
+        }
+        if (in->size)
+            status = plan_kernel(p, node, &fusion);
+    }
+    return status;
+}
+
+/* ---- Calls -------------------------------------------------------------------------------------------------------- */
+/* One block: the step, tensors, shapes and strides. */
+static lazy_step *call_step(neap_ctx *ctx, const neap_node *node) {
+    size_t n = (size_t)node->nin + 1, axes = n * 2 * NEAP_MAX_DIMS * sizeof(int64_t), offsets = n * sizeof(int64_t);
+    size_t attrs = (size_t)node->nattrs * sizeof(int64_t);
+    lazy_step *step =
+        calloc(1, sizeof *step + n * (sizeof(lazy_tensor) + sizeof(int32_t)) + axes + offsets + attrs + 112);
+    if (!step)
+        return NULL;
+    char *at = (char *)step;
+    carve(&at, sizeof *step);
+    lazy_tensor *tensors = carve(&at, n * sizeof *tensors);
+    int64_t *memory = carve(&at, axes), *copy = carve(&at, attrs);
+    step->offsets = carve(&at, offsets);
+    step->slots = carve(&at, n * sizeof(int32_t));
+    step->kind = LAZY_STEP_CALL;
+    step->effect = lazy_is_effect(node);
+    step->control = lazy_is_control(node);
+    step->exchange = lazy_node_op(node)->flags & LAZY_OP_LAUNCHES;
+    step->device = (int16_t)lazy_node_runs_on(node);
+    step->nbufs = (int32_t)n;
+    step->nouts = 1;
+    step->node = (int32_t)node->index;
+    step->site = lazy_site_text(ctx, node->site);
+    if (attrs)
+        memcpy(copy, node->attrs, attrs);
+    step->call = (lazy_call){.op = lazy_node_op(node),
+                             .nin = node->nin,
+                             .nattrs = node->nattrs,
+                             .in = tensors,
+                             .out = tensors + node->nin,
+                             .attrs = copy};
+    for (size_t k = 0; k < n; k++) {
+        tensors[k].shape = memory + 2 * k * NEAP_MAX_DIMS;
+        tensors[k].stride = memory + (2 * k + 1) * NEAP_MAX_DIMS;
+    }
+    return step;
+}
+
+/* Describes an operand: of which node, and how it lies there. What has no buffer to point to gets one. */
+static void plan_operand(planner *p, lazy_step *step, int k, neap_node *node) {
+    lazy_tensor *tensor = (lazy_tensor *)&step->call.in[k];
+    bool dense = step->call.op->flags & LAZY_OP_DENSE;
+    neap_node *target = node;
+    tensor->dtype = node->dtype;
+    tensor->ndim = node->ndim;
+    tensor->size = node->size;
+    memcpy((int64_t *)tensor->shape, node->shape, node->ndim * sizeof *node->shape);
+    lazy_row_major(node->ndim, node->shape, (int64_t *)tensor->stride);
+    bool whole = step->effect && !step->control && !step->exchange; /* a callback's arguments are arrays of their own */
+    if (lazy_is_view(node) && !node->buffer && !p->made[node->index] && !whole) {
+        neap_node *base = node->base;
+        bool contiguous = lazy_map_contiguous(node->ndim, node->shape, node->map);
+        lazy_tensor seen = *tensor;
+        seen.stride = node->map->stride;
+        bool (*reads)(const lazy_tensor *) = step->call.op->reads;
+        if ((lazy_is_leaf(base) || p->made[base->index]) && (contiguous || !dense) && (!reads || reads(&seen))) {
+            target = base;
+            memcpy((int64_t *)tensor->stride, node->map->stride, node->ndim * sizeof *node->shape);
+            step->offsets[k] = node->map->offset;
+        }
+    }
+    if (!lazy_is_leaf(target) && !p->made[target->index])
+        p->made[target->index] = LAZY_WHY_OPERAND;
+    step->slots[k] = (int32_t)target->index;
+}
+
+static int plan_call(planner *p, neap_node *node) {
+    lazy_draft *draft = add_draft(p, node);
+    lazy_step *step = draft ? call_step(p->ctx, node) : NULL;
+    if (!step)
+        return neap_error(NEAP_E_MEMORY, "out of memory while planning");
+    draft->call = step;
+    for (int k = 0; k < node->nin; k++)
+        plan_operand(p, step, k, node->in[k]);
+    lazy_tensor *out = (lazy_tensor *)step->call.out;
+    out->dtype = node->dtype;
+    out->ndim = node->ndim;
+    out->size = node->size;
+    memcpy((int64_t *)out->shape, node->shape, node->ndim * sizeof *node->shape);
+    lazy_row_major(node->ndim, node->shape, (int64_t *)out->stride);
+    step->slots[node->nin] = (int32_t)node->index;
+    lazy_aval avals[NEAP_MAX_INPUTS];
+    lazy_result result;
+    if (step->control) {
+        step->cost = lazy_runner_cost(lazy_control_of(node)->runner);
+        return 0;
+    }
+    lazy_call_desc call = describe(node, avals, &result);
+    if (lazy_node_op(node)->cost) {
+        step->cost = lazy_node_op(node)->cost(&call, &result);
+    } else { /* about 10 bytes a ns */
+        step->cost = 100 + (int64_t)lazy_node_bytes(node) / 10;
+        for (int k = 0; k < node->nin; k++)
+            step->cost += (int64_t)lazy_node_bytes(node->in[k]) / 10;
+    }
+    return 0;
+}
+
+/* ---- Plan --------------------------------------------------------------------------------------------------------- */
+static int plan_node(planner *p, neap_node *node) {
+    switch (lazy_node_op(node)->kind) {
+    case LAZY_REDUCE:
+        return plan_reduce(p, node);
+    case LAZY_ASSEMBLE:
+        return plan_assemble(p, node);
+    case LAZY_CALL:
+        return plan_call(p, node);
+    default:
+        return plan_map(p, node);
+    }
+}
+
+static void step_free(lazy_step *step) {
+    if (step->kind == LAZY_STEP_KERNEL && step->kernel.prepared)
+        lazy_kernel_unprepare(&step->kernel);
+    free(step);
+}
+
+void lazy_plan_release(lazy_plan *plan) {
+    if (__atomic_sub_fetch(&plan->refs, 1, __ATOMIC_ACQ_REL) > 0)
+        return;
+    for (int32_t k = 0; k < plan->nsteps; k++)
+        step_free(plan->steps[k]);
+    for (int32_t k = 0; k < plan->nbatches; k++)
+        free(plan->batches[k].slots);
+    lazy_reuse_free(plan->reuse);
+    free(plan->batches);
+    free(plan->steps);
+    free(plan->slots);
+    free(plan->numbers);
+    free(plan->key);
+    free(plan);
+}
+
+static void take_over(planner *p, lazy_plan *plan) {
+    plan->slots = p->slots.at;
+    plan->nslots = (int32_t)p->slots.n;
+    plan->steps = p->steps.at;
+    plan->nsteps = (int32_t)p->steps.n;
+    plan->numbers = p->numbers.at;
+    plan->nnumbers = (int32_t)p->numbers.n;
+    for (int32_t k = 0; k < plan->nsteps; k++)
+        plan->ncontrols += plan->steps[k]->control;
+}
+
+/* ---- Batches ------------------------------------------------------------------------------------------------------ */
+enum { BATCH_BUFFERS = 48, BATCH_STEPS = 64 };
+
+typedef struct batcher {
+    int32_t *place; /* slot of the plan → position in the open batch, valid while stamp says so */
+    int32_t *stamp;
+    int32_t slots[NEAP_MAX_INPUTS + LAZY_KERNEL_MAX_INS * 3 + BATCH_BUFFERS];
+    bool writes[NEAP_MAX_INPUTS + LAZY_KERNEL_MAX_INS * 3 + BATCH_BUFFERS];
+} batcher;
+
+/* How many buffers a step would add to batch number b. */
+static int32_t new_buffers(const batcher *t, const lazy_step *step, int32_t b) {
+    int32_t n = 0;
+    for (int32_t k = 0; k < step->nbufs; k++)
+        n += t->stamp[step->slots[k]] != b;
+    return n;
+}
+
+static void batch_add(batcher *t, lazy_batch *batch, lazy_step *step, int32_t b) {
+    for (int32_t k = 0; k < step->nbufs; k++) {
+        int32_t slot = step->slots[k];
+        if (t->stamp[slot] != b) {
+            t->stamp[slot] = b;
+            t->place[slot] = batch->nbufs;
+            t->slots[batch->nbufs] = slot;
+            t->writes[batch->nbufs++] = false;
+        }
+        step->slots[k] = t->place[slot];
+    }
+    for (int32_t k = step->nbufs - step->nouts; k < step->nbufs; k++)
+        t->writes[step->slots[k]] = true;
+    if (step->nnumbers) {
+        if (!batch->nnumbers)
+            batch->first_number = step->first_number;
+        batch->nnumbers += step->nnumbers;
+    }
+    batch->nsteps++;
+    batch->cost += step->cost;
+}
+
+static int batch_close(batcher *t, lazy_step *const *steps, lazy_batch *batch) {
+    size_t n = (size_t)batch->nbufs;
+    batch->slots = malloc(n * (sizeof *batch->slots + sizeof *batch->writes) + 1);
+    if (!batch->slots)
+        return neap_error(NEAP_E_MEMORY, "out of memory while planning");
+    batch->writes = (bool *)(batch->slots + n);
+    memcpy(batch->slots, t->slots, n * sizeof *batch->slots);
+    memcpy(batch->writes, t->writes, n * sizeof *batch->writes);
+    lazy_batch_label(steps, batch);
+    return 0;
+}
+
+static int make_batches(lazy_plan *plan) {
+    size_t n = (size_t)plan->nslots;
+    batcher *t = malloc(sizeof *t);
+    int32_t *memory = malloc(2 * n * sizeof *memory + 1);
+    plan->batches = calloc((size_t)plan->nsteps + 1, sizeof *plan->batches);
+    int status = t && memory && plan->batches ? 0 : neap_error(NEAP_E_MEMORY, "out of memory while planning");
+    if (status == 0) {
+        t->place = memory;
+        t->stamp = memory + n;
+        memset(t->stamp, 0xff, n * sizeof *t->stamp);
+    }
+    lazy_batch *batch = NULL;
+    for (int32_t k = 0; k < plan->nsteps && status == 0; k++) {
+        lazy_step *step = plan->steps[k];
+        bool joins = batch && step->kind == LAZY_STEP_KERNEL && plan->steps[k - 1]->kind == LAZY_STEP_KERNEL &&
+                     step->device == plan->steps[k - 1]->device && batch->nsteps < BATCH_STEPS &&
+                     batch->cost + step->cost < LAZY_SMALL_COST &&
+                     batch->nbufs + new_buffers(t, step, plan->nbatches - 1) <= BATCH_BUFFERS;
+        if (!joins) {
+            if (batch && (status = batch_close(t, plan->steps, batch)) != 0)
+                break;
+            batch = &plan->batches[plan->nbatches++];
+            batch->first = k;
+        }
+        lazy_step_label(step);
+        batch_add(t, batch, step, plan->nbatches - 1);
+    }
+    if (batch && status == 0)
+        status = batch_close(t, plan->steps, batch);
+    free(t);
+    free(memory);
+    return status;
+}
+
+/* Drafts what needs a buffer, from the last node to the first, and puts the drafts into the order in which they run. */
+static int draft_all(planner *p) {
+    int status = 0;
+    for (int64_t k = p->ctx->order.n - 1; k >= 0 && status == 0; k--)
+        if (p->made[k])
+            status = plan_node(p, region_node(p, (int32_t)k));
+    for (int64_t a = 0, b = p->drafts.n - 1; a < b; a++, b--) {
+        lazy_draft *draft = p->drafts.at[a];
+        p->drafts.at[a] = p->drafts.at[b];
+        p->drafts.at[b] = draft;
+    }
+    return status;
+}
+
+static void drafts_free(planner *p) {
+    for (int64_t k = 0; k < p->drafts.n; k++) {
+        free(p->drafts.at[k]->call);
+        lazy_draft_free(p->drafts.at[k]);
+    }
+    lazy_vector_free(&p->drafts);
+}
+
+int lazy_plan_new(neap_ctx *ctx, uint8_t *made, bool apart, lazy_plan **out) {
+    int64_t n = ctx->order.n;
+    lazy_plan *plan = calloc(1, sizeof *plan);
+    planner p = {.ctx = ctx, .made = made, .plan = plan, .slot_of = malloc((size_t)n * sizeof(int32_t) + 1)};
+    if (!plan || !p.slot_of) {
+        free(plan);
+        free(p.slot_of);
+        return neap_error(NEAP_E_MEMORY, "out of memory while planning");
+    }
+    plan->refs = 1;
+    memset(p.slot_of, 0xff, (size_t)n * sizeof(int32_t));
+    int status = draft_all(&p);
+    if (status == 0 && !apart)
+        status = lazy_merge(ctx, made, &p.drafts);
+    for (int64_t k = 0; k < p.drafts.n && status == 0; k++)
+        status = p.drafts.at[k]->call ? add_call(&p, p.drafts.at[k]) : add_kernel(&p, p.drafts.at[k]);
+    if (status == 0)
+        status = prepare_kernels(&p);
+    drafts_free(&p);
+    take_over(&p, plan);
+    free(p.slot_of);
+    if (status == 0 && (status = make_batches(plan)) == 0 && !apart)
+        plan->reuse = lazy_reuse_new(plan);
+    if (status) {
+        lazy_plan_release(plan);
+        return status;
+    }
+    *out = plan;
+    return 0;
+}

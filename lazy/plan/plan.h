@@ -1,0 +1,197 @@
+/* plan.h: a region of the graph, its plan, and how they are run. Private to the files that it names, and program.c.
+ *
+ *      roots ─region.c─▶ region: nodes, inputs before users ─▶ key (its structure, without numbers and data)
+ *      key ─▶ found in the context's table, or made by plan.c: slots and steps ─run.c─▶ engine ops
+ *             nodes that get a buffer ─fuse.c─▶ drafts, one kernel each ─merge.c─▶ fewer drafts ─▶ steps
+ *
+ * A *slot* is a buffer of a run: that of a leaf (a value that exists) or one to be made for a node of the region. A
+ * *step* is a kernel or a call over slots. A plan names nodes by their number in the region, so it fits every region of the same
+ * structure: the next iteration of a loop, another trace of the same function.
+ */
+#ifndef LAZY_PLAN_H
+#define LAZY_PLAN_H
+
+#include "lazy/graph/internal.h"
+
+/* clang-format off */
+/* Why a node of a region gets a buffer, where its value could have stayed inside a kernel. */
+#define LAZY_WHY_ROWS(ROW) \
+    ROW(NOT, "it exists already") \
+    ROW(ASKED, "it was asked for") \
+    ROW(SHARED, "it has several consumers, and not all of them run now") \
+    ROW(KERNELS, "its consumers run in different kernels") \
+    ROW(CALL, "it is the result of a call") \
+    ROW(OPERAND, "a call, a gather or another device reads it") \
+    ROW(RESIDUAL, "a gradient will read it") \
+    ROW(AGAIN, "it was computed inside a kernel before, and is asked for again") \
+    ROW(REDUCTION, "it is a reduction, and its consumer does not run over the same rows") \
+    ROW(FAR_ROWS, "it is a reduction, and its rows are too long or too far apart to be read again") \
+    ROW(ASSEMBLED, "it is put together from pieces") \
+    ROW(VIEW, "its consumer's view of it is not affine, so it cannot be read through") \
+    ROW(CHAIN, "the chain of ops is longer than a kernel may be")
+/* clang-format on */
+#define LAZY_WHY_ENUM(NAME, text) LAZY_WHY_##NAME,
+typedef enum lazy_why { LAZY_WHY_ROWS(LAZY_WHY_ENUM) LAZY_WHY_COUNT } lazy_why;
+#undef LAZY_WHY_ENUM
+
+typedef struct lazy_slot {
+    int32_t node; /* number in the region */
+    bool made;    /* by this plan; else the node is a leaf */
+    uint8_t why;  /* made: LAZY_WHY_… */
+    int16_t device;
+    size_t bytes;
+} lazy_slot;
+
+typedef struct lazy_number { /* a scalar operand of a kernel: its value is read from the node at each run */
+    int32_t node;
+    uint8_t dtype;
+} lazy_number;
+
+enum { LAZY_STEP_KERNEL, LAZY_STEP_CALL };
+
+/* What a step did in the runs that were timed: all of them from LAZY_TIMED_COST on, else one in LAZY_TIMED_TURNS, since
+ * reading the clock twice costs as much as a small kernel. Told by the thread that runs it, for np.explain alone; all
+ * accesses are relaxed, so two runs at once may lose one of theirs. */
+enum { LAZY_TIMED_COST = 5000, LAZY_TIMED_TURNS = 64 };
+typedef struct lazy_ran {
+    _Atomic uint32_t turns;                    /* runs, timed or not */
+    _Atomic int32_t worker;                    /* of the last timed run; -1: a thread outside of the pool */
+    _Atomic int64_t times, total, last, ended; /* timed runs; ns of them all, of the last; engine_now at its end */
+} lazy_ran;
+
+typedef struct lazy_step {
+    uint8_t kind;
+    int16_t device;
+    bool effect;          /* what it does is an effect */
+    bool control;         /* it runs programs (control.h), in memory of its own */
+    bool exchange;        /* other processes take part in it (exchange.h) */
+    int32_t nbufs, nouts; /* its buffers; the nouts that it writes stand last */
+    int32_t *slots;   /* their positions among the buffers of the batch (while planning: nodes, slots of the plan) */
+    int32_t node;     /* the node it computes, or one of them: that of the last buffer */
+    const char *site; /* script line of that node, the last that was told. BORROWED from the context */
+    int64_t cost;     /* ns, estimated */
+    lazy_ran ran;
+    char label[64]; /* see label.c */
+    lazy_kernel kernel;
+    int32_t first_number, nnumbers;
+    lazy_call call;   /* tensors' data is set at each run from base + offset */
+    int64_t *offsets; /* of a call, in elements */
+} lazy_step;
+
+enum { LAZY_SMALL_COST = 20000 }; /* ns: up to here an op may run where it is pushed */
+
+/* Consecutive steps that are pushed as one engine op: a step of much work by itself, small ones together. */
+typedef struct lazy_batch {
+    int32_t first, nsteps;
+    int32_t nbufs; /* slots of the plan that its steps use, and which of them are written */
+    int32_t *slots;
+    bool *writes;
+    int32_t first_number, nnumbers;
+    int64_t cost;
+    char label[96];
+} lazy_batch;
+
+typedef struct lazy_plan {
+    struct lazy_plan *next;
+    int32_t refs; /* atomic: the table, and ops in flight */
+    uint64_t hash, serial;
+    uint64_t runs; /* pushed so far */
+    int64_t nkey;
+    uint64_t *key;
+    int32_t nslots, nsteps, nbatches, nnumbers, ncontrols;
+    lazy_slot *slots;
+    lazy_step **steps;
+    lazy_batch *batches;
+    lazy_number *numbers;
+    struct lazy_reuse *reuse; /* NULL: its slots are too small or too few to share memory */
+} lazy_plan;
+
+/* What a node remembers of how its buffer was made: 8 bytes, which keep no plan alive. */
+enum { LAZY_RAN_SLOT_BITS = 24 };
+static inline uint64_t lazy_ran_link(const lazy_plan *plan, int32_t slot) {
+    return plan->serial << LAZY_RAN_SLOT_BITS | (uint32_t)slot;
+}
+
+/* region.c ---------------------------------------------------------------------------------------------------------- */
+/* Orders what the roots need into ctx->order, inputs before users; node->mark == ctx->epoch and node->index say where.
+ * Stops at nodes that have a buffer. */
+int lazy_region_collect(neap_ctx *ctx, int64_t nroots, neap_node *const *roots);
+/* About what a plan takes. */
+int64_t lazy_plan_bytes(const lazy_plan *plan);
+/* What a traversal follows. */
+int lazy_region_children(neap_node *node, neap_node *const **children);
+/* The node whose buffer, once it has one, is also this node's: a view of all elements of its base, in order, needs no
+ * copy. Else the node itself. */
+neap_node *lazy_region_root(neap_node *node);
+/* The plan for the region in ctx->order: found by structure, or made. BORROWED from the context's table. */
+int lazy_region_plan(neap_ctx *ctx, int64_t nroots, neap_node *const *roots, lazy_plan **out);
+/* Has it a value before the region runs? */
+static inline bool lazy_is_leaf(const neap_node *node) {
+    return node->buffer || (node->op == LAZY_OP_placeholder && !(node->flags & LAZY_WEAK));
+}
+static inline bool lazy_is_number(const neap_node *node) {
+    return !node->buffer &&
+           (node->op == LAZY_OP_constant || (node->op == LAZY_OP_placeholder && node->flags & LAZY_WEAK));
+}
+
+/* plan.c ------------------------------------------------------------------------------------------------------------ */
+/* made[i]: why region node i needs a buffer, LAZY_WHY_NOT if it does not. The planner may change it. apart: each kernel
+ * has one result, and memory of its own. OWNED. */
+int lazy_plan_new(neap_ctx *ctx, uint8_t *made, bool apart, lazy_plan **out);
+void lazy_plan_release(lazy_plan *plan);
+const char *lazy_why_text(lazy_why why); /* "it was asked for" */
+
+/* label.c ----------------------------------------------------------------------------------------------------------- */
+/* Write the name of a planned step; of a closed batch of such steps. */
+void lazy_step_label(lazy_step *step);
+void lazy_batch_label(lazy_step *const *steps, lazy_batch *batch);
+
+/* traffic.c --------------------------------------------------------------------------------------------------------- */
+/* What a run of the step touches of its buffers. */
+lazy_traffic lazy_step_traffic(const lazy_step *step);
+
+/* run.c ------------------------------------------------------------------------------------------------------------- */
+/* A step that pushes its op itself: a callback, control flow, or an exchange. */
+typedef struct lazy_launch {
+    const neap_node *node;
+    const lazy_step *step;
+    neap_buffer *const *bufs; /* of its operands, then its own */
+    neap_buffer *room;        /* control: the memory that a run needs */
+} lazy_launch;
+int lazy_launch_push(neap_ctx *ctx, const lazy_launch *launch);
+/* Runs one on operands that are there; numbers are those of the step. */
+int lazy_step_run(const lazy_step *step, void *const *data, const lazy_scalar *numbers, const neap_run *run);
+lazy_scalar lazy_scalar_of(int dtype, double value);
+/* Where leaves and numbers of a run come from. */
+typedef struct lazy_binding {
+    neap_buffer *(*buffer)(void *arg, neap_node *node); /* BORROWED */
+    double (*number)(void *arg, neap_node *node);
+    int (*effect)(void *arg, const lazy_launch *launch); /* pushes an effect: as lazy_launch_push */
+    void *arg;
+    const int32_t *kept;  /* of a program: the slots that are its outputs, -1: none; nkept of them */
+    int64_t nkept;        /* NULL: nodes of a flush, where references tell what stays */
+    const int32_t *given; /* of a program: leaves whose memory it may take, ngiven of them */
+    int64_t ngiven;
+    bool begun; /* set once something was pushed */
+} lazy_binding;
+/* Allocates, pushes all steps. made[slot] gets a reference for each made slot (OWNED), NULL for leaves; slots that have
+ * died may share a buffer with others. On failure there are no results. */
+int lazy_plan_run(neap_ctx *ctx, lazy_plan *plan, neap_node *const *region, lazy_binding *binding, neap_buffer **made);
+
+/* plan/memory.c ----------------------------------------------------------------------------------------------------------- */
+typedef struct lazy_reuse lazy_reuse;              /* which slots of a plan share memory, for its next run */
+lazy_reuse *lazy_reuse_new(const lazy_plan *plan); /* OWNED. NULL: none can, or there is no memory to tell */
+void lazy_reuse_free(lazy_reuse *reuse);
+/* Find out for a run: of a program, which keeps these slots and may write over those leaves; of the region in ctx->order,
+ * before any of it is pushed. */
+void lazy_reuse_of_program(lazy_reuse *reuse, int64_t nkept, const int32_t *kept, int64_t ngiven, const int32_t *given);
+void lazy_reuse_of_flush(neap_ctx *ctx, lazy_reuse *reuse);
+/* The slot whose buffer this slot gets, itself for one of its own, and the bytes that such a buffer needs. */
+int32_t lazy_reuse_home(const lazy_reuse *reuse, int32_t slot);
+size_t lazy_reuse_bytes(const lazy_reuse *reuse, int32_t slot);
+/* The variables that steps of a batch read and write, each once, for buffers by place in the batch (NULL: not used).
+ * reads and writes have room for all of them. */
+void lazy_reuse_vars(const lazy_reuse *reuse, const lazy_batch *batch, int32_t first, int32_t nsteps,
+                     neap_buffer *const *bufs, neap_var **reads, neap_var **writes, neap_push *push);
+
+#endif

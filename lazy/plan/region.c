@@ -1,0 +1,329 @@
+/* region.c: what a demand needs, its structure as a key, and the table of plans.
+ *
+ * The key describes each node of the region by op, dtype, shape, attributes and the numbers of its inputs; leaves by dtype
+ * and shape; constants by dtype alone, since numbers are operands; what is computed on a device that it is committed to,
+ * also by that device. So a changing learning rate finds the plan of the last iteration. The table is bounded by bytes:
+ * when it is full it is emptied, which costs a replan and nothing else.
+ */
+#include <string.h>
+
+#include "lazy/control/control.h"
+
+static const int64_t PLAN_BYTES = 256 << 20;
+
+/* Is it there, whatever it was made of? What lies on a mesh is by its blocks. */
+static bool is_given(const neap_node *node) {
+    return node->buffer || (node->shards && !(node->flags & LAZY_ABSTRACT));
+}
+
+int lazy_region_children(neap_node *node, neap_node *const **children) {
+    if (is_given(node)) {
+        *children = NULL;
+        return 0;
+    }
+    if (lazy_is_view(node)) {
+        *children = &node->base;
+        return 1;
+    }
+    *children = node->in;
+    return node->nin;
+}
+
+static int collect_push(neap_ctx *ctx, neap_node *node) {
+    node->mark = ctx->epoch;
+    if (is_given(node) || (node->nin == 0 && !lazy_is_view(node))) { /* nothing to follow */
+        node->index = (uint32_t)ctx->order.n;
+        return lazy_push(&ctx->order, node);
+    }
+    node->index = 0;
+    return lazy_push(&ctx->stack, node);
+}
+
+/* Depth first, with the context's stack; while a node is on it, its index counts the children already followed. */
+static int collect_from(neap_ctx *ctx, neap_node *root) {
+    int status = root->mark == ctx->epoch ? 0 : collect_push(ctx, root);
+    while (ctx->stack.n > 0 && status == 0) {
+        neap_node *node = ctx->stack.at[ctx->stack.n - 1], *const * children;
+        int n = lazy_region_children(node, &children);
+        if (node->index < (uint32_t)n) {
+            neap_node *child = children[node->index++];
+            if (child->mark != ctx->epoch)
+                status = collect_push(ctx, child);
+            continue;
+        }
+        ctx->stack.n--;
+        node->index = (uint32_t)ctx->order.n;
+        status = lazy_push(&ctx->order, node);
+    }
+    return status;
+}
+
+int lazy_region_collect(neap_ctx *ctx, int64_t nroots, neap_node *const *roots) {
+    ctx->epoch++;
+    ctx->order.n = ctx->stack.n = 0;
+    int status = 0;
+    for (int64_t k = 0; k < nroots && status == 0; k++)
+        status = collect_from(ctx, roots[k]);
+    return status;
+}
+
+/* ---- Key ---------------------------------------------------------------------------------------------------------- */
+enum { KEY_LEAF = 0xffff, KEY_NUMBER = 0xfffe };
+
+static int reserve(void **at, int64_t *capacity, int64_t most, size_t item) {
+    int status = 0;
+    while (*capacity < most && status == 0)
+        status = lazy_vector_grow(at, capacity, item);
+    return status;
+}
+
+static uint64_t *put_words(uint64_t *to, int64_t n, const int64_t *words) {
+    for (int64_t k = 0; k < n; k++)
+        *to++ = (uint64_t)words[k];
+    return to;
+}
+
+/* Writes the words of a node that is no leaf; returns their end. */
+static uint64_t *put_node(uint64_t *to, const neap_node *node, uint8_t made) {
+    bool number = lazy_is_number(node), placed = node->device >= 0;
+    uint64_t op = number ? KEY_NUMBER : (uint64_t)node->op;
+    *to++ = op | (uint64_t)node->dtype << 16 | (uint64_t)node->ndim << 24 | (uint64_t)made << 32 |
+            (uint64_t)placed << 39 |
+            (number ? 0 : (uint64_t)(node->nin & 0xff) << 40 | (uint64_t)(node->nattrs & 0xffff) << 48);
+    to = put_words(to, node->ndim, node->shape);
+    if (number)
+        return to;
+    if (placed)
+        *to++ = (uint64_t)node->device;
+    if (lazy_is_view(node)) {
+        *to++ = node->base->index;
+        *to++ = (uint64_t)node->map->offset;
+        return put_words(to, node->ndim, node->map->stride);
+    }
+    bool control = lazy_is_control(node);
+    int32_t apart = control || lazy_node_op(node)->flags & LAZY_OP_EFFECT ? 1 : 0; /* what is run is no structure */
+    if (control)
+        to = lazy_control_put(to, node);
+    to = put_words(to, node->nattrs - apart, node->attrs + apart);
+    for (int k = 0; k < node->nin; k++)
+        *to++ = node->in[k]->index;
+    return to;
+}
+
+static uint64_t *put_leaf(uint64_t *to, const neap_node *node) {
+    *to++ = KEY_LEAF | (uint64_t)node->dtype << 16 | (uint64_t)node->ndim << 24;
+    return put_words(to, node->ndim, node->shape);
+}
+
+/* Multiply and fold, 64 bits at a time. */
+static uint64_t hash_words(uint64_t hash, const uint64_t *from, const uint64_t *to) {
+    for (; from < to; from++) {
+        hash = (hash ^ *from) * 0xff51afd7ed558ccdu;
+        hash ^= hash >> 32;
+    }
+    return hash;
+}
+
+/* ---- Table -------------------------------------------------------------------------------------------------------- */
+void lazy_plans_free(neap_ctx *ctx) {
+    for (int64_t b = 0; b < ctx->plan_buckets; b++)
+        while (ctx->plans[b]) {
+            lazy_plan *plan = ctx->plans[b];
+            ctx->plans[b] = plan->next;
+            lazy_plan_release(plan);
+        }
+    free(ctx->plans);
+    ctx->plans = NULL;
+    ctx->plan_buckets = ctx->nplans = ctx->plan_bytes = 0;
+}
+
+static int table_grow(neap_ctx *ctx) {
+    int64_t wider = ctx->plan_buckets ? ctx->plan_buckets * 4 : 256;
+    lazy_plan **table = calloc((size_t)wider, sizeof *table);
+    if (!table)
+        return neap_error(NEAP_E_MEMORY, "out of memory for the table of plans");
+    for (int64_t b = 0; b < ctx->plan_buckets; b++)
+        for (lazy_plan *plan = ctx->plans[b], *next; plan; plan = next) {
+            next = plan->next;
+            plan->next = table[plan->hash & (uint64_t)(wider - 1)];
+            table[plan->hash & (uint64_t)(wider - 1)] = plan;
+        }
+    free(ctx->plans);
+    ctx->plans = table;
+    ctx->plan_buckets = wider;
+    return 0;
+}
+
+int64_t lazy_plan_bytes(const lazy_plan *plan) {
+    return plan->nkey * 8 + plan->nslots * (int64_t)sizeof(lazy_slot) + plan->nsteps * 2048;
+}
+
+static int table_add(neap_ctx *ctx, lazy_plan *plan) {
+    int64_t bytes = lazy_plan_bytes(plan);
+    if (ctx->plan_bytes + bytes > PLAN_BYTES)
+        lazy_plans_free(ctx);
+    if (ctx->nplans >= ctx->plan_buckets && table_grow(ctx) != 0)
+        return NEAP_E_MEMORY;
+    lazy_plan **bucket = &ctx->plans[plan->hash & (uint64_t)(ctx->plan_buckets - 1)];
+    plan->next = *bucket;
+    *bucket = plan;
+    plan->serial = ++ctx->last_plan;
+    ctx->nplans++;
+    ctx->plan_bytes += bytes;
+    return 0;
+}
+
+/* What a flush materialises depends on the recorded graph alone (but see must_stay_apart): what was asked for; what has
+ * several consumers, unless all that were recorded run in one kernel; reductions, with the same exception; operands and
+ * results of calls, and residuals of open gradients; and what was fused away once already and is asked for again. So
+ * nothing is computed more than twice. Here only the graph is looked at: what is marked KERNELS or REDUCTION may lose its
+ * buffer when merge.c has decided which kernels there are. */
+static lazy_why needs_buffer(const neap_node *node) {
+    if (lazy_is_leaf(node) || lazy_is_number(node))
+        return LAZY_WHY_NOT;
+    lazy_class kind = lazy_node_op(node)->kind;
+    if (kind == LAZY_VIEW || kind == LAZY_SOURCE)
+        return LAZY_WHY_NOT;
+    if (node->state == LAZY_RECIPE)
+        return LAZY_WHY_AGAIN;
+    if (kind == LAZY_CALL)
+        return LAZY_WHY_CALL;
+    if (node->flags & LAZY_KEPT)
+        return LAZY_WHY_OPERAND;
+    if (lazy_is_formula(node))
+        return LAZY_WHY_NOT;
+    if (lazy_is_residual(node))
+        return LAZY_WHY_RESIDUAL;
+    if (node->consumers >= 2)
+        return LAZY_WHY_SHARED;
+    return kind == LAZY_REDUCE ? LAZY_WHY_REDUCTION : LAZY_WHY_NOT;
+}
+
+/* Not of what costs nothing where it is read, nor of uncommitted work that is fused into this node, on its device. */
+neap_node *lazy_region_root(neap_node *node) {
+    if (lazy_is_leaf(node) || !lazy_is_view(node) || node->size != node->base->size ||
+        !lazy_map_contiguous(node->ndim, node->shape, node->map))
+        return node;
+    neap_node *base = node->base;
+    bool here = base->device == node->device && lazy_node_op(base)->kind != LAZY_SOURCE;
+    return here || lazy_is_leaf(base) || needs_buffer(base) ? base : node;
+}
+
+/* Tells nodes whose recorded consumers are all in the region from those that are read again later. */
+static int look_inside(neap_ctx *ctx) {
+    int64_t n = ctx->order.n;
+    uint8_t *made = ctx->made.at;
+    int32_t *consumers = calloc((size_t)n, sizeof *consumers);
+    if (!consumers)
+        return neap_error(NEAP_E_MEMORY, "out of memory while planning");
+    for (int64_t k = 0; k < n; k++) {
+        const neap_node *node = ctx->order.at[k];
+        if (lazy_is_leaf(node) || lazy_is_view(node))
+            continue;
+        for (int i = 0; i < node->nin; i++) { /* counted as when they were recorded */
+            bool again = false;
+            for (int j = 0; j < i; j++)
+                again |= node->in[j] == node->in[i];
+            consumers[lazy_read_target(node->in[i])->index] += !again;
+        }
+    }
+    for (int64_t k = 0; k < n; k++) {
+        bool inside = consumers[k] == ctx->order.at[k]->consumers;
+        if (made[k] == LAZY_WHY_SHARED && inside && lazy_node_op(ctx->order.at[k])->kind != LAZY_ASSEMBLE)
+            made[k] = LAZY_WHY_KERNELS;
+        else if (made[k] == LAZY_WHY_REDUCTION && !inside)
+            made[k] = LAZY_WHY_SHARED;
+    }
+    free(consumers);
+    return 0;
+}
+
+/* Are there arrays that may wait for this session's own doing, or have failed? A kernel with several results gives them
+ * all or none, so it must not join what reads such an array with what does not: a callback that has not run could read
+ * the result that waits for it, and a failure would reach an array that has nothing to do with it. The plan of a program
+ * is made before its inputs are known: its results come and fail together. */
+static bool must_stay_apart(neap_ctx *ctx) {
+    bool apart = atomic_load_explicit(&ctx->requests, memory_order_relaxed) > 0, traced = false;
+    for (int64_t k = 0; k < ctx->order.n; k++) {
+        neap_buffer *buffer = ctx->order.at[k]->buffer;
+        traced |= ctx->order.at[k]->flags & LAZY_ABSTRACT;
+        apart |= buffer && neap_var_poll(neap_buffer_var(buffer), NULL) < 0;
+    }
+    return apart && !traced;
+}
+
+/* Sets ctx->made, by number in the region. *apart: see must_stay_apart; what has one result is no matter of it. */
+static int choose_made(neap_ctx *ctx, int64_t nroots, neap_node *const *roots, bool *apart) {
+    int64_t n = ctx->order.n, results = 0;
+    bool shared = false;
+    int status = reserve((void **)&ctx->made.at, &ctx->made.capacity, n, sizeof *ctx->made.at);
+    if (status)
+        return status;
+    memset(ctx->made.at, LAZY_WHY_NOT, (size_t)n);
+    for (int64_t k = 0; k < nroots; k++)
+        if (!lazy_is_leaf(roots[k]))
+            ctx->made.at[roots[k]->index] = LAZY_WHY_ASKED;
+    for (int64_t k = 0; k < n; k++) {
+        uint8_t *made = &ctx->made.at[k];
+        if (*made == LAZY_WHY_NOT && !lazy_is_leaf(ctx->order.at[k]))
+            *made = (uint8_t)needs_buffer(ctx->order.at[k]);
+        shared |= *made == LAZY_WHY_SHARED || *made == LAZY_WHY_REDUCTION;
+        results += *made != LAZY_WHY_NOT;
+    }
+    *apart = results > 1 && must_stay_apart(ctx);
+    return shared ? look_inside(ctx) : 0;
+}
+
+/* Sets ctx->key and its hash. */
+static int write_key(neap_ctx *ctx, bool apart, uint64_t *hash) {
+    *hash = apart ? 0x9e3779b97f4a7c15u : 0xbf58476d1ce4e5b9u;
+    ctx->key.n = 0;
+    int status = lazy_push(&ctx->key, (uint64_t)apart);
+    for (int64_t k = 0; k < ctx->order.n && status == 0; k++) {
+        const neap_node *node = ctx->order.at[k];
+        int64_t most = ctx->key.n + 4 + 2 * node->ndim + node->nattrs + node->nin;
+        most += lazy_is_control(node) ? lazy_control_words(node) : 0;
+        if ((status = reserve((void **)&ctx->key.at, &ctx->key.capacity, most, sizeof *ctx->key.at)) != 0)
+            return status;
+        uint64_t *from = ctx->key.at + ctx->key.n;
+        uint64_t *to = lazy_is_leaf(node) ? put_leaf(from, node) : put_node(from, node, ctx->made.at[k]);
+        *hash = hash_words(*hash, from, to);
+        ctx->key.n = to - ctx->key.at;
+    }
+    return status;
+}
+
+static int make_plan(neap_ctx *ctx, uint64_t hash, bool apart, lazy_plan **out) {
+    lazy_plan *plan;
+    int status = lazy_plan_new(ctx, ctx->made.at, apart, &plan);
+    if (status)
+        return status;
+    ctx->counters.plans++;
+    plan->hash = hash;
+    plan->nkey = ctx->key.n;
+    plan->key = malloc((size_t)ctx->key.n * sizeof *plan->key + 1);
+    if (plan->key)
+        memcpy(plan->key, ctx->key.at, (size_t)ctx->key.n * sizeof *plan->key);
+    status = plan->key ? table_add(ctx, plan) : neap_error(NEAP_E_MEMORY, "out of memory for a plan");
+    if (status)
+        lazy_plan_release(plan);
+    else
+        *out = plan;
+    return status;
+}
+
+int lazy_region_plan(neap_ctx *ctx, int64_t nroots, neap_node *const *roots, lazy_plan **out) {
+    uint64_t hash = 0;
+    bool apart;
+    int status = choose_made(ctx, nroots, roots, &apart);
+    if (status == 0)
+        status = write_key(ctx, apart, &hash);
+    if (status)
+        return status;
+    lazy_plan *plan = ctx->plan_buckets ? ctx->plans[hash & (uint64_t)(ctx->plan_buckets - 1)] : NULL;
+    while (plan && (plan->hash != hash || plan->nkey != ctx->key.n ||
+                    memcmp(plan->key, ctx->key.at, (size_t)plan->nkey * sizeof *plan->key) != 0))
+        plan = plan->next;
+    *out = plan;
+    return plan ? 0 : make_plan(ctx, hash, apart, out);
+}

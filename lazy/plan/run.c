@@ -1,0 +1,637 @@
+/* run.c: running plans: allocation, engine ops, and what becomes of the nodes of a flushed region.
+ *
+ * Buffers are allocated at push, on the pushing thread, all of them before the first push: so out of memory leaves
+ * everything as it was, pending. Each batch of steps is one engine op, ordered by the variables of its buffers. A job
+ * holds references to its plan and buffers, so memory goes back to the pool after its last use, whoever lets go first.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "engine/timeline.h"
+#include "lazy/control/control.h"
+#include "lazy/effect/effect.h"
+#include "lazy/plan/plan.h"
+#include "lazy/shard/exchange.h"
+#include "lazy/shard/sharding.h"
+
+typedef struct job { /* one batch of a plan */
+    lazy_plan *plan;
+    const lazy_batch *batch;
+    int32_t first, nsteps;      /* all steps of the batch, or one of them */
+    neap_buffer **bufs;         /* the batch's; NULL where these steps do not use them */
+    const lazy_scalar *numbers; /* the batch's */
+    _Atomic int64_t *gifts;     /* its plan is run with what was given to it: the context's count. NULL: it is not */
+} job;
+
+int lazy_step_run(const lazy_step *step, void *const *data, const lazy_scalar *numbers, const neap_run *run) {
+    if (step->kind == LAZY_STEP_KERNEL)
+        return lazy_kernel_run(&step->kernel, data, numbers, run);
+    lazy_tensor tensors[NEAP_MAX_INPUTS + 1];
+    memcpy(tensors, step->call.in, (size_t)step->nbufs * sizeof *tensors);
+    for (int32_t k = 0; k < step->nbufs; k++)
+        tensors[k].data =
+            (char *)data[k] + (k < step->call.nin ? step->offsets[k] * neap_dtype_bytes(tensors[k].dtype) : 0);
+    lazy_call call = step->call;
+    call.in = tensors;
+    call.out = tensors + step->call.nin;
+    return call.op->call(&call, run);
+}
+
+static int run_step(const lazy_step *step, const job *j, const neap_run *run) {
+    int32_t n = step->nbufs;
+    void *small[16], **data = n <= 16 ? small : malloc((size_t)n * sizeof *data);
+    if (!data)
+        return neap_error(NEAP_E_MEMORY, "out of memory for %d operands", n);
+    for (int32_t k = 0; k < n; k++)
+        data[k] = neap_buffer_data(j->bufs[step->slots[k]]);
+    int status = lazy_step_run(step, data, j->numbers + (step->first_number - j->batch->first_number), run);
+    if (data != small)
+        free(data);
+    return status;
+}
+
+/* Shows a step of several in the timeline. */
+static void tell_step(const lazy_step *step, int64_t began) {
+    lazy_traffic bytes = lazy_step_traffic(step);
+    engine_timeline_step(step->label, began, (uint64_t)bytes.read, (uint64_t)bytes.written);
+}
+
+/* The time, if this run of the step is to be timed; else 0. */
+static int64_t time_step(lazy_step *step) {
+    uint32_t turn = atomic_load_explicit(&step->ran.turns, memory_order_relaxed);
+    atomic_store_explicit(&step->ran.turns, turn + 1, memory_order_relaxed);
+    return step->cost >= LAZY_TIMED_COST || turn % LAZY_TIMED_TURNS == 0 ? engine_now() : 0;
+}
+
+static void note_step(lazy_ran *ran, int64_t began, const neap_run *run) {
+    int64_t now = engine_now(), ns = now - began;
+    int64_t times = atomic_load_explicit(&ran->times, memory_order_relaxed);
+    int64_t total = atomic_load_explicit(&ran->total, memory_order_relaxed);
+    atomic_store_explicit(&ran->times, times + 1, memory_order_relaxed);
+    atomic_store_explicit(&ran->total, total + ns, memory_order_relaxed);
+    atomic_store_explicit(&ran->last, ns, memory_order_relaxed);
+    atomic_store_explicit(&ran->ended, now, memory_order_relaxed);
+    atomic_store_explicit(&ran->worker, run->worker, memory_order_relaxed);
+}
+
+static int run_job(void *arg, const neap_run *run) {
+    job *j = arg;
+    int status = 0;
+    for (int32_t k = 0; k < j->nsteps && status == 0; k++) {
+        lazy_step *step = j->plan->steps[j->first + k];
+        int64_t began = j->nsteps > 1 ? engine_timeline_now() : 0, timed = time_step(step);
+        status = run_step(step, j, run);
+        if (timed)
+            note_step(&step->ran, timed, run);
+        if (began)
+            tell_step(step, began);
+    }
+    return status;
+}
+
+static void job_release(void *arg) {
+    job *j = arg;
+    for (int32_t k = 0; k < j->batch->nbufs; k++)
+        if (j->bufs[k])
+            neap_buffer_return(j->bufs[k]);
+    lazy_plan_release(j->plan);
+    if (j->gifts)
+        atomic_fetch_sub(j->gifts, 1);
+    free(j);
+}
+
+/* The line of the node that the step computes now; where nobody told one, the last one told of a region of its kind. */
+static const char *step_site(neap_ctx *ctx, lazy_step *step, neap_node *const *region) {
+    int32_t site = region[step->node]->site;
+    if (site && site != ctx->chunk_site)
+        step->site = lazy_site_text(ctx, site);
+    return step->site;
+}
+
+/* A copy of a job that lives as long as its op, and keeps its plan and buffers. */
+static job *job_keep(const job *from) {
+    const lazy_batch *batch = from->batch;
+    size_t pointers = (size_t)batch->nbufs * sizeof(neap_buffer *);
+    size_t numbers = (size_t)batch->nnumbers * sizeof *from->numbers;
+    job *j = malloc(sizeof *j + pointers + numbers);
+    if (!j)
+        return NULL;
+    if (from->gifts)
+        atomic_fetch_add(from->gifts, 1);
+    __atomic_add_fetch(&from->plan->refs, 1, __ATOMIC_RELAXED);
+    *j = *from;
+    j->bufs = memcpy(j + 1, from->bufs, pointers);
+    j->numbers = numbers ? memcpy(j->bufs + batch->nbufs, from->numbers, numbers) : NULL;
+    for (int32_t k = 0; k < batch->nbufs; k++)
+        if (j->bufs[k])
+            neap_buffer_lend(j->bufs[k]);
+    return j;
+}
+
+static int compare_vars(const void *a, const void *b) {
+    uintptr_t left = (uintptr_t) * (neap_var *const *)a, right = (uintptr_t) * (neap_var *const *)b;
+    return left < right ? -1 : left > right;
+}
+
+/* Removes what stands twice: nodes may share a buffer. A short list is searched, which sorting would cost ten times. */
+static int unique_vars(neap_var **vars, int n) {
+    enum { SHORT = 24 };
+    if (n <= SHORT) {
+        int kept = 0;
+        for (int k = 0; k < n; k++) {
+            int at = 0;
+            while (at < kept && vars[at] != vars[k])
+                at++;
+            if (at == kept)
+                vars[kept++] = vars[k];
+        }
+        return kept;
+    }
+    qsort(vars, (size_t)n, sizeof *vars, compare_vars);
+    int kept = 1;
+    for (int k = 1; k < n; k++)
+        if (vars[k] != vars[kept - 1])
+            vars[kept++] = vars[k];
+    return kept;
+}
+
+/* The buffers of the batch that one of its steps uses, and which of them it writes. */
+static void choose_buffers(const lazy_step *step, const lazy_batch *batch, neap_buffer *const *all, neap_buffer **bufs,
+                           bool *writes) {
+    memset(bufs, 0, (size_t)batch->nbufs * sizeof *bufs);
+    memset(writes, 0, (size_t)batch->nbufs * sizeof *writes);
+    for (int32_t k = 0; k < step->nbufs; k++) {
+        bufs[step->slots[k]] = all[batch->slots[step->slots[k]]];
+        writes[step->slots[k]] |= k >= step->nbufs - step->nouts;
+    }
+}
+
+/* Runs the job here and now if nothing is in the way; else pushes a copy of it. */
+static int job_push(const job *j, neap_push *push) {
+    int status = neap_push_now(run_job, (void *)j, push);
+    if (status != NEAP_PENDING)
+        return status;
+    job *kept = job_keep(j);
+    if (!kept)
+        return neap_error(NEAP_E_MEMORY, "out of memory while pushing");
+    push->release = job_release;
+    status = neap_push_sync(run_job, kept, push);
+    if (status)
+        job_release(kept);
+    return status;
+}
+
+/* Scratch of a push: for the buffers of a batch, their variables, and what is written. */
+enum { FEW_BUFFERS = 64 };
+typedef struct push_room {
+    neap_buffer **bufs;
+    neap_var **reads, **writes;
+    bool *own;
+    neap_buffer *few_bufs[FEW_BUFFERS];
+    neap_var *few_vars[2 * FEW_BUFFERS];
+    bool few_own[FEW_BUFFERS];
+} push_room;
+
+static bool room_open(push_room *r, size_t n) {
+    if (n <= FEW_BUFFERS) {
+        r->bufs = r->few_bufs, r->reads = r->few_vars, r->writes = r->few_vars + FEW_BUFFERS, r->own = r->few_own;
+        return true;
+    }
+    if (!(r->bufs = malloc(n * (sizeof *r->bufs + 2 * sizeof *r->reads + sizeof *r->own))))
+        return false;
+    r->reads = (neap_var **)(r->bufs + n);
+    r->writes = r->reads + n;
+    r->own = (bool *)(r->writes + n);
+    return true;
+}
+
+static void room_close(push_room *r) {
+    if (r->bufs != r->few_bufs)
+        free(r->bufs);
+}
+
+/* Pushes nsteps steps of the batch from `first` on (all of them, or one). */
+static int steps_push(neap_ctx *ctx, lazy_plan *plan, const lazy_batch *batch, int32_t first, int32_t nsteps,
+                      neap_node *const *region, const lazy_binding *binding, neap_buffer *const *all,
+                      const lazy_scalar *numbers) {
+    push_room r;
+    if (!room_open(&r, (size_t)batch->nbufs))
+        return neap_error(NEAP_E_MEMORY, "out of memory while pushing");
+    lazy_step *step = plan->steps[first];
+    const bool *written = nsteps == batch->nsteps ? batch->writes : r.own;
+    if (nsteps == batch->nsteps)
+        for (int32_t k = 0; k < batch->nbufs; k++)
+            r.bufs[k] = all[batch->slots[k]];
+    else
+        choose_buffers(step, batch, all, r.bufs, r.own);
+    int nreads = 0, nwrites = 0;
+    int64_t bytes = 0;
+    for (int32_t k = 0; k < batch->nbufs; k++) {
+        if (r.bufs[k] && written[k]) {
+            r.writes[nwrites++] = neap_buffer_var(r.bufs[k]);
+            bytes += (int64_t)plan->slots[batch->slots[k]].bytes;
+        } else if (r.bufs[k]) {
+            r.reads[nreads++] = neap_buffer_var(r.bufs[k]);
+        }
+    }
+    job j = {.plan = plan,
+             .batch = batch,
+             .first = first,
+             .nsteps = nsteps,
+             .bufs = r.bufs,
+             .numbers = numbers + batch->first_number,
+             .gifts = binding->ngiven ? &ctx->gifts : NULL};
+    neap_push push = {.name = nsteps == 1 ? step->label : batch->label,
+                      .site = step_site(ctx, step, region),
+                      .device = step->device,
+                      .flags = batch->cost < LAZY_SMALL_COST ? NEAP_PUSH_SMALL : 0,
+                      .nreads = unique_vars(r.reads, nreads),
+                      .nwrites = nwrites,
+                      .reads = r.reads,
+                      .writes = r.writes,
+                      .bytes = bytes,
+                      .cost = batch->cost / batch->nsteps * nsteps};
+    if (plan->reuse)
+        lazy_reuse_vars(plan->reuse, batch, first, nsteps, r.bufs, r.reads, r.writes, &push);
+    int status = job_push(&j, &push);
+    room_close(&r);
+    return status;
+}
+
+int lazy_launch_push(neap_ctx *ctx, const lazy_launch *launch) {
+    if (launch->step->exchange)
+        return lazy_exchange_push(ctx, launch);
+    return launch->step->control ? lazy_control_push(ctx, launch)
+                                 : lazy_callback_request(ctx, launch->node, launch->bufs);
+}
+
+/* A step that is alone in its batch and pushes its op itself. */
+static int launch(neap_ctx *ctx, const lazy_step *step, const lazy_batch *batch, neap_node *const *region,
+                  const lazy_binding *binding, neap_buffer **bufs, neap_buffer *room) {
+    neap_buffer *few[FEW_BUFFERS];
+    neap_buffer **own = step->nbufs <= FEW_BUFFERS ? few : malloc((size_t)step->nbufs * sizeof *own);
+    if (!own)
+        return neap_error(NEAP_E_MEMORY, "out of memory while pushing");
+    for (int32_t k = 0; k < step->nbufs; k++)
+        own[k] = bufs[batch->slots[step->slots[k]]];
+    lazy_launch what = {.node = region[step->node], .step = step, .bufs = own, .room = room};
+    int status = step->effect ? binding->effect(binding->arg, &what) : lazy_launch_push(ctx, &what);
+    if (own != few)
+        free(own);
+    return status;
+}
+
+/* Steps may share an op only if none of them waits for, or fails with, what the others do not read: if all inputs of
+ * the batch are there. Otherwise each goes by itself. */
+static int batch_push(neap_ctx *ctx, lazy_plan *plan, const lazy_batch *batch, neap_node *const *region,
+                      const lazy_binding *binding, neap_buffer **bufs, const lazy_scalar *numbers,
+                      neap_buffer *const **rooms) {
+    lazy_step *step = plan->steps[batch->first];
+    if (step->effect || step->control || step->exchange) {
+        step_site(ctx, step, region);
+        return launch(ctx, step, batch, region, binding, bufs, step->control ? *(*rooms)++ : NULL);
+    }
+    bool together = true;
+    for (int32_t k = 0; k < batch->nbufs && together && batch->nsteps > 1; k++)
+        if (!batch->writes[k])
+            together = neap_var_poll(neap_buffer_var(bufs[batch->slots[k]]), NULL) == NEAP_OK;
+    if (together)
+        return steps_push(ctx, plan, batch, batch->first, batch->nsteps, region, binding, bufs, numbers);
+    int status = 0;
+    for (int32_t k = 0; k < batch->nsteps && status == 0; k++)
+        status = steps_push(ctx, plan, batch, batch->first + k, 1, region, binding, bufs, numbers);
+    return status;
+}
+
+lazy_scalar lazy_scalar_of(int dtype, double value) {
+    lazy_scalar s = {0};
+    switch (dtype) {
+#define SCALAR(NAME, name, kind, ctype, bytes)                                                                         \
+    case NEAP_DTYPE_##NAME: {                                                                                          \
+        ctype typed = kind == 'b' ? (ctype)(value != 0) : (ctype)value;                                                \
+        memcpy(&s, &typed, sizeof typed);                                                                              \
+        break;                                                                                                         \
+    }
+        NEAP_DTYPE_ROWS(SCALAR)
+#undef SCALAR
+    }
+    return s;
+}
+
+static int allocate(neap_ctx *ctx, lazy_plan *plan, neap_node *const *region, const lazy_binding *binding,
+                    neap_buffer **bufs, neap_buffer **made) {
+    const lazy_reuse *reuse = plan->reuse;
+    for (int32_t k = 0; k < plan->nslots; k++) {
+        int status = 0;
+        size_t bytes = reuse ? lazy_reuse_bytes(reuse, k) : plan->slots[k].bytes;
+        made[k] = NULL;
+        if (!plan->slots[k].made) {
+            bufs[k] = binding->buffer(binding->arg, region[plan->slots[k].node]);
+        } else if (!reuse || lazy_reuse_home(reuse, k) == k) {
+            status = neap_buffer_new(plan->slots[k].device, bytes, &made[k]);
+            bufs[k] = made[k];
+            lazy_count_bytes(ctx, (int64_t)bytes);
+        }
+        if (status) {
+            while (k-- > 0)
+                if (made[k])
+                    neap_buffer_release(made[k]);
+            return status;
+        }
+    }
+    for (int32_t k = 0; k < plan->nslots && reuse; k++)
+        if (plan->slots[k].made && !made[k])
+            made[k] = bufs[k] = neap_buffer_retain(bufs[lazy_reuse_home(reuse, k)]);
+    return 0;
+}
+
+typedef struct shared_room {
+    size_t bytes; /* what the largest step on a device needs */
+    neap_buffer *room;
+} shared_room;
+
+static size_t room_bytes(const lazy_plan *plan, neap_node *const *region, int32_t step) {
+    return plan->steps[step]->control ? lazy_runner_bytes(lazy_control_of(region[plan->steps[step]->node])->runner) : 0;
+}
+
+static int allocate_room(neap_ctx *ctx, int device, size_t bytes, shared_room *shared, neap_buffer **room) {
+    bool own = bytes < LAZY_SHARED_ROOM;
+    if (!own && shared->room) {
+        *room = neap_buffer_retain(shared->room);
+        return 0;
+    }
+    bytes = own ? bytes : shared->bytes;
+    int status = neap_buffer_new(device, bytes, room);
+    if (status == 0)
+        lazy_count_bytes(ctx, (int64_t)bytes);
+    if (status == 0 && !own)
+        shared->room = *room;
+    return status;
+}
+
+/* The memory that each step of control flow needs for its run, in their order. What is large is one for all of them that
+ * run on a device. */
+static int allocate_rooms(neap_ctx *ctx, const lazy_plan *plan, neap_node *const *region, neap_buffer ***out) {
+    int32_t n = 0;
+    neap_buffer **rooms = *out = calloc((size_t)plan->ncontrols, sizeof *rooms);
+    shared_room *shared = calloc((size_t)neap_engine_devices(), sizeof *shared);
+    int status = rooms && shared ? 0 : neap_error(NEAP_E_MEMORY, "out of memory while pushing");
+    for (int32_t k = 0; k < plan->nsteps && status == 0; k++) {
+        size_t bytes = room_bytes(plan, region, k), *largest = &shared[plan->steps[k]->device].bytes;
+        *largest = bytes > *largest ? bytes : *largest;
+    }
+    for (int32_t k = 0; k < plan->nsteps && status == 0; k++) {
+        int device = plan->steps[k]->device;
+        if (plan->steps[k]->control)
+            status = allocate_room(ctx, device, room_bytes(plan, region, k), &shared[device], &rooms[n++]);
+    }
+    free(shared);
+    return status;
+}
+
+static void release_rooms(const lazy_plan *plan, neap_buffer **rooms) {
+    for (int32_t k = 0; k < plan->ncontrols && rooms; k++)
+        neap_buffer_release(rooms[k]);
+    free(rooms);
+}
+
+int lazy_plan_run(neap_ctx *ctx, lazy_plan *plan, neap_node *const *region, lazy_binding *binding, neap_buffer **made) {
+    enum { FEW = 32 };
+    neap_buffer *few[FEW], **bufs = plan->nslots <= FEW ? few : malloc((size_t)plan->nslots * sizeof *bufs);
+    lazy_scalar some[FEW], *numbers = plan->nnumbers <= FEW ? some : malloc((size_t)plan->nnumbers * sizeof *numbers);
+    neap_buffer **rooms = NULL;
+    int status = bufs && numbers ? 0 : neap_error(NEAP_E_MEMORY, "out of memory while pushing");
+    if (plan->ncontrols && status == 0)
+        status = allocate_rooms(ctx, plan, region, &rooms);
+    neap_buffer *const *next_room = rooms;
+    if (plan->reuse && binding->kept)
+        lazy_reuse_of_program(plan->reuse, binding->nkept, binding->kept, binding->ngiven, binding->given);
+    else if (plan->reuse)
+        lazy_reuse_of_flush(ctx, plan->reuse);
+    if (status == 0)
+        status = allocate(ctx, plan, region, binding, bufs, made);
+    if (status == 0) {
+        for (int32_t k = 0; k < plan->nnumbers; k++)
+            numbers[k] =
+                lazy_scalar_of(plan->numbers[k].dtype, binding->number(binding->arg, region[plan->numbers[k].node]));
+        for (int32_t b = 0; b < plan->nbatches && status == 0; b++) {
+            status = batch_push(ctx, plan, &plan->batches[b], region, binding, bufs, numbers, &next_room);
+            binding->begun |= status == 0 || plan->batches[b].nsteps > 1;
+        }
+        ctx->counters.launches += (uint64_t)plan->nsteps;
+        plan->runs++;
+        if (neap_ahead_poll(NULL) == NEAP_PENDING)
+            ctx->attention |= NEAP_ATTEND_THROTTLE;
+        for (int32_t k = 0; k < plan->nslots && status; k++)
+            if (made[k])
+                neap_buffer_release(made[k]);
+    }
+    release_rooms(plan, rooms);
+    if (bufs != few)
+        free(bufs);
+    if (numbers != some)
+        free(numbers);
+    return status;
+}
+
+/* ---- Flushing ----------------------------------------------------------------------------------------------------- */
+static neap_buffer *node_buffer(void *arg, neap_node *node) {
+    (void)arg;
+    return node->buffer;
+}
+
+static double node_number(void *arg, neap_node *node) {
+    (void)arg;
+    return node->value;
+}
+
+static int node_effect(void *arg, const lazy_launch *launch) {
+    return lazy_launch_push(arg, launch);
+}
+
+void lazy_leave_pending(neap_ctx *ctx, neap_node *node, uint8_t state) {
+    ctx->npending -= node->state == LAZY_PENDING;
+    ctx->nexchanges -= node->state == LAZY_PENDING && lazy_is_exchange(node);
+    node->state = state;
+    lazy_count_pending(ctx, node);
+}
+
+/* Lets go of nodes that are pending no more, once in a while or `now`. */
+static void tidy_pending(neap_ctx *ctx, bool now) {
+    if (!now && ctx->npending > 0 && ctx->pending.n < 2 * ctx->npending)
+        return;
+    int64_t kept = 0, n = ctx->pending.n;
+    for (int64_t k = 0; k < n; k++) {
+        neap_node *node = ctx->pending.at[k];
+        if (node->state == LAZY_PENDING)
+            ctx->pending.at[kept++] = node;
+        else
+            lazy_release(ctx, node);
+    }
+    ctx->pending.n = kept;
+    ctx->heavy_from = 0;
+}
+
+void lazy_tidy(neap_ctx *ctx) {
+    tidy_pending(ctx, true);
+}
+
+static void settle(neap_ctx *ctx, lazy_plan *plan, neap_buffer **made) {
+    for (int64_t k = 0; k < ctx->order.n; k++)
+        if (ctx->order.at[k]->state == LAZY_PENDING || ctx->order.at[k]->state == LAZY_DEFERRED)
+            lazy_leave_pending(ctx, ctx->order.at[k], LAZY_RECIPE);
+    for (int32_t k = 0; k < plan->nslots; k++)
+        if (made[k]) {
+            neap_node *node = lazy_retain(ctx->order.at[plan->slots[k].node]);
+            node->buffer = made[k];
+            node->state = LAZY_DONE;
+            if (node->op != LAZY_OP_constant)
+                node->ran = lazy_ran_link(plan, k);
+        }
+    for (int32_t k = 0; k < plan->nslots; k++)
+        if (made[k])
+            lazy_node_drop(ctx, ctx->order.at[plan->slots[k].node]);
+    for (int32_t k = 0; k < plan->nslots; k++)
+        if (made[k])
+            lazy_release(ctx, ctx->order.at[plan->slots[k].node]);
+    tidy_pending(ctx, plan->reuse != NULL); /* what has died and shares its memory is not seen again */
+}
+
+static int want(neap_ctx *ctx, neap_node *root) {
+    neap_node *target = lazy_region_root(root);
+    if (target != root && lazy_push(&ctx->views, root))
+        return NEAP_E_MEMORY;
+    return target->buffer ? 0 : lazy_push(&ctx->wanted, target);
+}
+
+static int want_blocks(neap_ctx *ctx, const lazy_shards *shards) {
+    int status = 0;
+    for (int32_t b = 0; b < shards->sharding->nblocks && status == 0; b++)
+        if (!shards->blocks[b]->buffer)
+            status = want(ctx, shards->blocks[b]);
+    return status;
+}
+
+/* Exchanges run in the order in which they were recorded, in all processes: none before one that is pending yet. */
+static int want_exchanges(neap_ctx *ctx) {
+    int status = 0;
+    for (int64_t k = 0; k < ctx->pending.n && ctx->nexchanges > 0 && status == 0; k++)
+        if (ctx->pending.at[k]->state == LAZY_PENDING && lazy_is_exchange(ctx->pending.at[k]))
+            status = want(ctx, ctx->pending.at[k]);
+    return status;
+}
+
+/* Views among the roots that need no buffer of their own take that of their base. */
+static void take_bases(neap_ctx *ctx) {
+    for (int64_t k = 0; k < ctx->views.n; k++) {
+        neap_node *view = ctx->views.at[k];
+        if (view->buffer)
+            continue;
+        view->buffer = neap_buffer_retain(view->base->buffer);
+        view->state = LAZY_DONE;
+        view->ran = view->base->op != LAZY_OP_constant ? view->base->ran : 0;
+        lazy_node_drop(ctx, view);
+    }
+}
+
+int lazy_flush_roots(neap_ctx *ctx, int nroots, neap_node *const *roots) {
+    ctx->wanted.n = ctx->views.n = 0;
+    int status = want_exchanges(ctx);
+    for (int k = 0; k < nroots && status == 0; k++) {
+        if (roots[k]->flags & LAZY_ABSTRACT)
+            status = neap_error(NEAP_E_TRACE,
+                                "the value of a traced array is not known while tracing; use np.cond or np.where, or "
+                                "make the argument static");
+        else if (lazy_is_meshed(roots[k]))
+            status = want_blocks(ctx, roots[k]->shards);
+        else if (!roots[k]->buffer)
+            status = want(ctx, roots[k]);
+    }
+    lazy_plan *plan = NULL;
+    if (status == 0 && ctx->wanted.n > 0 && (status = lazy_region_collect(ctx, ctx->wanted.n, ctx->wanted.at)) == 0)
+        status = lazy_region_plan(ctx, ctx->wanted.n, ctx->wanted.at, &plan);
+    if (plan && status == 0) {
+        lazy_binding binding = {.buffer = node_buffer, .number = node_number, .effect = node_effect, .arg = ctx};
+        neap_buffer *few[32], **made = plan->nslots <= 32 ? few : malloc((size_t)plan->nslots * sizeof *made);
+        status = made ? lazy_plan_run(ctx, plan, ctx->order.at, &binding, made)
+                      : neap_error(NEAP_E_MEMORY, "out of memory while flushing");
+        if (status == 0) {
+            ctx->counters.flushes++;
+            settle(ctx, plan, made);
+        }
+        if (made != few)
+            free(made);
+    }
+    if (status == 0)
+        take_bases(ctx);
+    return status;
+}
+
+/* Takes a root that cannot be computed, and what it needs, off the pending work. Asking for it tries again. */
+static void give_up(neap_ctx *ctx, neap_node *root) {
+    lazy_region_collect(ctx, 1, &root); /* as far as it gets: to a deleted array, perhaps */
+    for (int64_t k = 0; k < ctx->order.n; k++)
+        if (ctx->order.at[k]->state == LAZY_PENDING)
+            lazy_leave_pending(ctx, ctx->order.at[k], LAZY_READY);
+    lazy_leave_pending(ctx, root, LAZY_READY);
+}
+
+/* One root at a time, after there was no memory for all of them: what finds none in a second try, before which Lua has
+ * collected, is given up. So no array keeps others from being computed. */
+static int flush_each(neap_ctx *ctx, const lazy_nodes *roots) {
+    char text[256] = "";
+    int status = 0;
+    for (int64_t k = 0; k < roots->n; k++)
+        lazy_retain(roots->at[k]);
+    for (int64_t k = 0; k < roots->n && (status == 0 || status == NEAP_E_MEMORY); k++) {
+        neap_node *node = roots->at[k];
+        int result = node->state == LAZY_PENDING ? lazy_flush_roots(ctx, 1, &node) : 0;
+        if (result == NEAP_E_MEMORY)
+            snprintf(text, sizeof text, "%s", neap_error_text());
+        if (result == NEAP_E_MEMORY && ctx->starved)
+            give_up(ctx, node);
+        status = result == 0 ? status : result;
+    }
+    for (int64_t k = 0; k < roots->n; k++)
+        lazy_release(ctx, roots->at[k]);
+    tidy_pending(ctx, false);
+    if (status != NEAP_E_MEMORY)
+        return status;
+    ctx->starved = !ctx->starved;
+    return neap_error(status, "%s", text);
+}
+
+static int flush_where(neap_ctx *ctx, bool sinks_only) {
+    lazy_nodes roots = {0};
+    int status = 0;
+    for (int64_t k = 0; k < ctx->pending.n && status == 0; k++) {
+        neap_node *node = ctx->pending.at[k];
+        if (node->state == LAZY_PENDING && (!sinks_only || node->consumers == 0))
+            status = lazy_push(&roots, node);
+    }
+    if (status == 0 && roots.n > 0)
+        status = lazy_flush_roots(ctx, (int)roots.n, roots.at);
+    if (status == NEAP_E_MEMORY)
+        status = flush_each(ctx, &roots);
+    lazy_vector_free(&roots);
+    return status;
+}
+
+/* What nobody has consumed is what the recorded graph ends in; nodes whose consumers never ran (a trace that was given
+ * up) remain and are computed for their own sake. */
+int neap_flush(neap_ctx *ctx) {
+    int status = flush_where(ctx, true);
+    if (status == 0 && ctx->npending > 0)
+        status = flush_where(ctx, false);
+    ctx->starved = ctx->starved && status == NEAP_E_MEMORY;
+    return status;
+}
+
+int lazy_force(neap_ctx *ctx, neap_node *node) {
+    return node->buffer ? 0 : lazy_flush_roots(ctx, 1, &node);
+}
+
+int lazy_node_poll(neap_ctx *ctx, neap_node *node, neap_waker *waker) {
+    (void)ctx;
+    return neap_var_poll(neap_buffer_var(node->buffer), waker);
+}

@@ -1,0 +1,178 @@
+/* program/capture.c: traces and their inputs: placeholders for arguments, and those that a closed trace makes for what it reads from
+ * outside of itself.
+ *
+ * An op belongs to a trace iff one of its inputs does. When an op of a *closed* trace also reads an array from outside,
+ * a placeholder is made for that array and read instead: the array is *lifted*. So everything that such a trace depends on
+ * is an input of its program, and derivatives and batches reach what its function reads from around it. Numbers, and what
+ * is made of constructors alone, stay as they are: they are part of the program.
+ *
+ * Of several open traces the innermost comes first: an array of an outer trace meets one of an inner trace as a placeholder
+ * of the inner one. An array of a level that was opened inside the trace belongs there and is never lifted.
+ */
+#include <string.h>
+
+#include "lazy/effect/effect.h"
+#include "lazy/program/program.h"
+#include "lazy/shard/sharding.h"
+
+/* ---- Placeholders -------------------------------------------------------------------------------------------------- */
+neap_node *lazy_placeholder(neap_ctx *ctx, int level, const lazy_result *aval, bool weak, int device,
+                            const lazy_sharding *sharding) {
+    neap_node *node = lazy_node_new(ctx, LAZY_OP_placeholder, aval, 0, NULL, 0, NULL);
+    lazy_nodes *inputs = &ctx->levels[level].inputs;
+    if (!node)
+        return NULL;
+    node->flags = LAZY_ABSTRACT | (weak ? LAZY_WEAK : 0);
+    node->device = (int16_t)device;
+    node->levels = 1u << level;
+    node->value = (double)inputs->n; /* its position */
+    if ((sharding && lazy_node_mesh(node, sharding)) || lazy_push(inputs, node)) {
+        lazy_release(ctx, node);
+        return NULL;
+    }
+    return node;
+}
+
+neap_node *lazy_placeholder_like(neap_ctx *ctx, int level, const neap_node *node) {
+    lazy_result aval = {.dtype = node->dtype, .ndim = node->ndim};
+    memcpy(aval.shape, node->shape, node->ndim * sizeof *node->shape);
+    return lazy_placeholder(ctx, level, &aval, node->flags & LAZY_WEAK, node->device, lazy_sharding_of(node));
+}
+
+static int check_trace(const neap_ctx *ctx, int level) {
+    if (level < 0 || level >= ctx->nlevels || !ctx->levels[level].trace)
+        return neap_error(NEAP_E_STATE, "the trace is not open");
+    return 0;
+}
+
+int neap_trace_input(neap_ctx *ctx, int level, int dtype, int weak, int device, int sharding, int ndim,
+                     const int64_t *shape, int32_t *out) {
+    if (check_trace(ctx, level))
+        return NEAP_E_STATE;
+    lazy_result aval = {.dtype = (uint8_t)(weak ? NEAP_DTYPE_F64 : dtype), .ndim = (uint8_t)ndim};
+    if (ndim < 0 || ndim > NEAP_MAX_DIMS || (weak && ndim) || dtype < 0 || dtype >= NEAP_DTYPE_COUNT)
+        return neap_error(NEAP_E_ARGUMENT, "trace: bad shape or dtype of an input");
+    if (device < -1 || device >= neap_engine_devices())
+        return neap_error(NEAP_E_ARGUMENT, "trace: an input on device %d of %d", device, neap_engine_devices());
+    if (ctx->levels[level].lifted.n)
+        return neap_error(NEAP_E_STATE, "trace: an input after the function has read arrays from outside");
+    for (int k = 0; k < ndim; k++)
+        aval.shape[k] = shape[k];
+    const lazy_sharding *lies = sharding ? lazy_sharding_get(sharding) : NULL;
+    if (sharding && !lies)
+        return neap_error_code();
+    neap_node *node = lazy_placeholder(ctx, level, &aval, weak, device, lies);
+    return node ? lazy_publish(ctx, lazy_retain(node), out) : NEAP_E_MEMORY;
+}
+
+/* ---- Lifting ------------------------------------------------------------------------------------------------------- */
+static uint64_t place_of(const lazy_level *level, const neap_node *node) {
+    return ((uint64_t)(uintptr_t)node >> 4) * 0x9e3779b97f4a7c15u >> 20 & (uint64_t)(level->lift_places - 1);
+}
+
+static void table_add(lazy_level *level, int64_t k) {
+    uint64_t place = place_of(level, level->lifted.at[k]);
+    while (level->lift_table[place])
+        place = (place + 1) & (uint64_t)(level->lift_places - 1);
+    level->lift_table[place] = (int32_t)k + 1;
+}
+
+/* Keeps the table at most half full. */
+static int table_room(lazy_level *level) {
+    if (2 * (level->lifted.n + 1) <= level->lift_places)
+        return 0;
+    int64_t wider = level->lift_places ? 2 * level->lift_places : 16;
+    int32_t *table = calloc((size_t)wider, sizeof *table);
+    if (!table)
+        return neap_error(NEAP_E_MEMORY, "out of memory for a trace");
+    free(level->lift_table);
+    level->lift_table = table;
+    level->lift_places = wider;
+    for (int64_t k = 0; k < level->lifted.n; k++)
+        table_add(level, k);
+    return 0;
+}
+
+/* The placeholder that stands for a node, or NULL. */
+static neap_node *find(const lazy_level *level, const neap_node *node) {
+    if (!level->lift_places)
+        return NULL;
+    int64_t first = level->inputs.n - level->lifted.n;
+    uint64_t place = place_of(level, node);
+    for (int32_t k; (k = level->lift_table[place]) != 0; place = (place + 1) & (uint64_t)(level->lift_places - 1))
+        if (level->lifted.at[k - 1] == node)
+            return level->inputs.at[first + k - 1];
+    return NULL;
+}
+
+neap_node *lazy_lift(neap_ctx *ctx, int at, neap_node *node) {
+    lazy_level *level = &ctx->levels[at];
+    neap_node *known = find(level, node);
+    if (known)
+        return known;
+    if (table_room(level) || lazy_push(&level->lifted, node))
+        return NULL;
+    neap_node *placeholder = lazy_placeholder_like(ctx, at, node);
+    if (!placeholder) {
+        level->lifted.n--;
+        return NULL;
+    }
+    lazy_retain(node);
+    table_add(level, level->lifted.n - 1);
+    return placeholder;
+}
+
+/* Is it an array from outside of the trace, and no part of any program that reads it? Where a program is derived of one
+ * that is closed, arrays that no level knows come from the rules, and so from constants: the new program holds them. */
+static bool is_outside(const neap_ctx *ctx, int at, const neap_node *node) {
+    if (node->levels >> at)
+        return false; /* of this trace, or of a level inside it */
+    if (ctx->levels[at].derived)
+        return node->levels;
+    bool part = node->op == LAZY_OP_constant || node->flags & LAZY_CONSTRUCTED;
+    return node->levels || node->buffer || !part;
+}
+
+int lazy_lift_into(neap_ctx *ctx, int at, int n, neap_node *const *nodes, neap_node **to) {
+    for (int k = 0; k < n; k++)
+        if (!(to[k] = is_outside(ctx, at, nodes[k]) ? lazy_lift(ctx, at, nodes[k]) : nodes[k]))
+            return NEAP_E_MEMORY;
+    return 0;
+}
+
+int lazy_lift_inputs(neap_ctx *ctx, int n, neap_node *const *nodes, neap_node **to) {
+    int status = 0;
+    uint32_t some = 0;
+    for (int k = 0; k < n; k++) {
+        to[k] = nodes[k];
+        some |= nodes[k]->levels;
+    }
+    for (int at = ctx->nlevels - 1; at >= 0 && status == 0; at--)
+        if (ctx->levels[at].closed && some >> at & 1)
+            status = lazy_lift_into(ctx, at, n, to, to);
+    return status;
+}
+
+int lazy_innermost_closed(const neap_ctx *ctx, int below) {
+    int at = below - 1;
+    while (at >= 0 && !ctx->levels[at].closed)
+        at--;
+    return at;
+}
+
+int neap_program_lifted(neap_program *program, int32_t capacity, int32_t *ids) {
+    if (!ids)
+        return (int)program->lifted.n;
+    if (capacity < program->lifted.n)
+        return neap_error(NEAP_E_ARGUMENT, "program: %lld lifted arrays, room for %d", (long long)program->lifted.n,
+                          capacity);
+    int n = (int)program->lifted.n;
+    for (int k = 0; k < n; k++) {
+        int status = lazy_publish(program->ctx, lazy_retain(program->lifted.at[k]), &ids[k]);
+        if (status)
+            return status; /* what has an id by now is swept as a handle that died */
+    }
+    while (program->lifted.n > 0)
+        lazy_release(program->ctx, program->lifted.at[--program->lifted.n]);
+    return n;
+}

@@ -1,0 +1,322 @@
+/* deferred.c: deferred mode, and the export of what was recorded in it.
+ *
+ * In the mode recording starts nothing: no limit, call or program does (record.c, program/run.c). What is recorded is
+ * DEFERRED, which is PENDING without a place in the context's list: so only a demand computes it, and what nobody refers
+ * to any more is gone. The nodes are *lasting*: they keep their structure when they are computed, and let go of data only:
+ *
+ *      x ◀── multiply ◀── sum ◀── y        y is computed: its references are loose. Once Lua has forgotten x, only
+ *      data               DONE             structure refers to its node, which gives the data back (node.c)
+ *
+ * Export walks the structure behind arrays back to others that were listed, and records it again on placeholders of an
+ * open trace:
+ *
+ *      listed, whatever it is         its placeholder
+ *      lasting, or a formula          the op again, on what its inputs have become
+ *      a number, a literal            itself; a literal is data that the body spelled out, and keeps it
+ *      anything else is data          the error of an input that was not listed
+ *
+ * Invariants:
+ *   - Whether something has been computed, or its data still exists, does not matter to an export.
+ *   - A program that is exported binds no data but literals: what is computed from constructors alone is computed by its runs.
+ *   - Effects (callbacks, control flow with effects) come in the order in which they were recorded.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "lazy/control/control.h"
+#include "lazy/effect/effect.h"
+#include "lazy/program/program.h"
+#include "lazy/shard/sharding.h"
+
+/* ---- The mode ------------------------------------------------------------------------------------------------------ */
+int neap_deferred_begin(neap_ctx *ctx) {
+    lazy_sites_ask(ctx);
+    return ctx->deferring++;
+}
+
+int neap_deferred_switch(neap_ctx *ctx, int depth) {
+    int before = ctx->deferring;
+    ctx->deferring = depth > 0 ? depth : 0;
+    return before;
+}
+
+int neap_deferred_end(neap_ctx *ctx, int depth, int n, const int32_t *results) {
+    if (depth < 0 || depth >= ctx->deferring)
+        return neap_error(NEAP_E_STATE, "deferred mode is not open");
+    ctx->deferring = depth;
+    for (int k = 0; k < n && depth == 0; k++) {
+        neap_node *node = lazy_lookup(ctx, results[k]);
+        if (!node)
+            return neap_error_code();
+        if (lazy_read_target(node)->state == LAZY_DEFERRED)
+            lazy_read_target(node)->flags |= LAZY_KEPT; /* whoever demands it first, it is computed once */
+    }
+    return 0;
+}
+
+int neap_array_literal(neap_ctx *ctx, int32_t id) {
+    neap_node *node = lazy_lookup(ctx, id);
+    if (!node)
+        return neap_error_code();
+    if (node->op == LAZY_OP_array)
+        node->lasting = ctx->deferring > 0;
+    return 0;
+}
+
+/* Inner results of a graph that is still held, by chance, are left to whoever reads them. */
+int lazy_deferred_start(neap_ctx *ctx) {
+    lazy_nodes roots = {0};
+    int status = 0;
+    for (int64_t k = 1; k < ctx->slots.n && status == 0; k++) {
+        neap_node *node = ctx->slots.at[k] ? lazy_read_target(ctx->slots.at[k]) : NULL;
+        if (node && node->state == LAZY_DEFERRED && (node->flags & LAZY_KEPT || node->consumers == 0))
+            status = lazy_push(&roots, node);
+    }
+    if (status == 0 && roots.n)
+        status = lazy_flush_roots(ctx, (int)roots.n, roots.at);
+    lazy_vector_free(&roots);
+    return status;
+}
+
+/* ---- Export: what is behind the outputs ---------------------------------------------------------------------------- */
+typedef struct export_walk {
+    neap_ctx *ctx;
+    const neap_ports *inputs, *outputs;
+    neap_node **ends;        /* of the outputs */
+    lazy_nodes stack;        /* while a node is on it, its index counts the inputs already followed */
+    lazy_nodes order, calls; /* order: the listed inputs, then inputs before users. calls: the effects among them */
+    bool *reached;           /* by listed input */
+    neap_node **again;       /* by place in order. OWNED */
+} export_walk;
+
+static bool is_listed(const export_walk *w, const neap_node *node) {
+    return node->index < (uint32_t)w->inputs->n && w->order.at[node->index] == node;
+}
+
+static bool has_structure(const neap_node *node) {
+    return node->op != LAZY_OP_placeholder && lazy_keeps_structure(node);
+}
+
+/* Starts a walk: marks the listed inputs. */
+static int mark_inputs(export_walk *w) {
+    int status = 0;
+    w->ctx->epoch++;
+    for (int k = 0; k < w->inputs->n && status == 0; k++) {
+        neap_node *node = w->order.at[k];
+        if (node->mark == w->ctx->epoch)
+            return neap_error(NEAP_E_ARGUMENT, "the inputs '%s' and '%s' are the same array",
+                              w->inputs->names[node->index], w->inputs->names[k]);
+        node->mark = w->ctx->epoch;
+        node->index = (uint32_t)k;
+    }
+    return status;
+}
+
+/* `node`, which `reader` reads (NULL: it is the output itself), cannot be made by the program. */
+static int unlisted(const export_walk *w, int output, const neap_node *node, const neap_node *reader) {
+    char shape[256], where[512] = "";
+    const char *name = w->outputs->names[output], *dtype = neap_dtype_name(node->dtype);
+    lazy_shape_text(node->ndim, node->shape, shape, sizeof shape);
+    if (node->flags & LAZY_ABSTRACT)
+        return neap_error(NEAP_E_TRACE, "output '%s' depends on an array of an open trace, which has no value", name);
+    if (lazy_is_meshed(node))
+        return neap_error(
+            NEAP_E_ARGUMENT,
+            "output '%s' depends on an array that lies on a mesh (%s, shape %s), which deferred mode does not "
+            "record; np.trace makes a program of a function on such arrays",
+            name, dtype, shape);
+    if (!reader)
+        return neap_error(NEAP_E_ARGUMENT,
+                          "output '%s' (%s, shape %s) was not recorded in deferred mode, and is not listed as an input",
+                          name, dtype, shape);
+    if (reader->site)
+        snprintf(where, sizeof where, " at %s", lazy_site_text(w->ctx, reader->site));
+    return neap_error(
+        NEAP_E_ARGUMENT,
+        "output '%s' needs an input that is not listed: an array of dtype %s and shape %s, which %s reads%s", name,
+        dtype, shape, lazy_node_op(reader)->name, where);
+}
+
+static int visit(export_walk *w, int output, neap_node *node, const neap_node *reader) {
+    if (node->mark == w->ctx->epoch) {
+        if (is_listed(w, node))
+            w->reached[node->index] = true;
+        return 0;
+    }
+    if (!has_structure(node))
+        return unlisted(w, output, node, reader);
+    node->mark = w->ctx->epoch;
+    node->index = 0;
+    return lazy_push(&w->stack, node);
+}
+
+static int leave(export_walk *w, neap_node *node) {
+    w->stack.n--;
+    node->index = (uint32_t)w->order.n;
+    int status = lazy_is_effect(node) && !lazy_is_exchange(node) ? lazy_push(&w->calls, node) : 0;
+    return status ? status : lazy_push(&w->order, node);
+}
+
+/* What a node needs, then the node. */
+static int walk_from(export_walk *w, int output, neap_node *root) {
+    int status = visit(w, output, root, NULL);
+    while (w->stack.n > 0 && status == 0) {
+        neap_node *node = w->stack.at[w->stack.n - 1];
+        if (node->index < node->nin)
+            status = visit(w, output, node->in[node->index++], node);
+        else
+            status = leave(w, node);
+    }
+    return status;
+}
+
+static int walk_outputs(export_walk *w) {
+    int status = 0;
+    for (int k = 0; k < w->outputs->n && status == 0; k++)
+        status = walk_from(w, k, w->ends[k]);
+    return status;
+}
+
+static uint64_t serial_of(const neap_node *node) {
+    return lazy_is_control(node) ? lazy_control_of(node)->serial : lazy_callback_of(node)->serial;
+}
+
+/* Calls that a replay has recorded again share their number: they come as the walk has met them, inputs before users. */
+static int compare_calls(const void *a, const void *b) {
+    const neap_node *left = *(neap_node *const *)a, *right = *(neap_node *const *)b;
+    if (serial_of(left) != serial_of(right))
+        return serial_of(left) < serial_of(right) ? -1 : 1;
+    return left->index < right->index ? -1 : left->index > right->index;
+}
+
+/* Walks again, from the effects first, in the order in which they were recorded: none needs a later one. */
+static int walk_in_order(export_walk *w) {
+    lazy_nodes calls = w->calls;
+    w->calls = (lazy_nodes){0};
+    w->order.n = w->inputs->n;
+    qsort(calls.at, (size_t)calls.n, sizeof *calls.at, compare_calls);
+    int status = mark_inputs(w);
+    for (int64_t k = 0; k < calls.n && status == 0; k++)
+        status = walk_from(w, 0, calls.at[k]);
+    lazy_vector_free(&calls);
+    return status ? status : walk_outputs(w);
+}
+
+static int find_structure(export_walk *w) {
+    int status = mark_inputs(w);
+    if (status == 0)
+        status = walk_outputs(w);
+    for (int k = 0; k < w->inputs->n && status == 0; k++)
+        if (!w->reached[k])
+            status = neap_error(NEAP_E_ARGUMENT, "no output depends on the input '%s'", w->inputs->names[k]);
+    return status == 0 && w->calls.n > 1 ? walk_in_order(w) : status;
+}
+
+/* ---- Export: recording it again ------------------------------------------------------------------------------------ */
+neap_node *lazy_take_in(neap_ctx *ctx, int level, neap_node *node) {
+    neap_node *alias = lazy_record(ctx, LAZY_OP_alias, 1, &node, 0, NULL);
+    if (!alias)
+        return NULL;
+    alias->tape = (int32_t)ctx->tape.n;
+    if (lazy_push(&ctx->tape, alias)) {
+        lazy_release(ctx, alias);
+        return NULL;
+    }
+    alias->lasting = 0;
+    alias->flags = (uint8_t)((alias->flags & ~LAZY_CONSTRUCTED) | LAZY_ABSTRACT);
+    alias->levels |= 1u << level;
+    return lazy_retain(alias);
+}
+
+static neap_node *record_again(export_walk *w, int level, const neap_node *node) {
+    neap_node *in[NEAP_MAX_INPUTS], *taken = NULL;
+    bool outside = node->nin > 0 && !(node->flags & LAZY_CONSTRUCTED);
+    for (int k = 0; k < node->nin; k++) {
+        in[k] = w->again[node->in[k]->index];
+        outside &= !(in[k]->flags & LAZY_ABSTRACT);
+    }
+    if (outside && !(taken = in[0] = lazy_take_in(w->ctx, level, in[0])))
+        return NULL;
+    neap_node *again = lazy_node_again(w->ctx, node, in);
+    if (again && !(again->flags & LAZY_WEAK))
+        again->site = node->site;
+    lazy_release(w->ctx, taken);
+    return again;
+}
+
+/* Fills w->again. */
+static int record_structure(export_walk *w, int level, neap_node *const *stand_ins) {
+    int status = 0;
+    for (int k = 0; k < w->inputs->n; k++)
+        w->again[k] = lazy_retain(stand_ins[k]);
+    for (int64_t k = w->inputs->n; k < w->order.n && status == 0; k++) {
+        neap_node *node = w->order.at[k];
+        bool itself = node->op == LAZY_OP_constant || node->op == LAZY_OP_array;
+        w->again[k] = itself ? lazy_retain(node) : record_again(w, level, node);
+        status = w->again[k] ? 0 : neap_error_code();
+    }
+    return status;
+}
+
+/* Recording in deferred mode: nothing that is not part of the trace starts; script lines are those of the structure. */
+static int record_in_trace(export_walk *w, int level, neap_node *const *stand_ins) {
+    neap_ctx *ctx = w->ctx;
+    lazy_ask *asks = ctx->asks;
+    ctx->asks = NULL;
+    ctx->deferring++;
+    int status = record_structure(w, level, stand_ins);
+    ctx->deferring--;
+    ctx->asks = asks;
+    return status;
+}
+
+static int open_walk(export_walk *w) {
+    int status = 0;
+    w->ends = calloc((size_t)w->outputs->n + 1, sizeof *w->ends);
+    w->reached = calloc((size_t)w->inputs->n + 1, sizeof *w->reached);
+    if (!w->ends || !w->reached)
+        return neap_error(NEAP_E_MEMORY, "out of memory for an export");
+    for (int k = 0; k < w->inputs->n && status == 0; k++) {
+        neap_node *node = lazy_lookup(w->ctx, w->inputs->ids[k]);
+        status = node ? lazy_push(&w->order, node) : neap_error_code();
+    }
+    for (int k = 0; k < w->outputs->n && status == 0; k++)
+        status = (w->ends[k] = lazy_lookup(w->ctx, w->outputs->ids[k])) ? 0 : neap_error_code();
+    return status;
+}
+
+static void close_walk(export_walk *w) {
+    for (int64_t k = 0; w->again && k < w->order.n; k++)
+        lazy_release(w->ctx, w->again[k]);
+    free(w->again);
+    free(w->reached);
+    free(w->ends);
+    lazy_vector_free(&w->stack);
+    lazy_vector_free(&w->order);
+    lazy_vector_free(&w->calls);
+}
+
+int neap_export(neap_ctx *ctx, int level, const neap_ports *inputs, const int32_t *stand_ins, const neap_ports *outputs,
+                int32_t *out) {
+    export_walk w = {.ctx = ctx, .inputs = inputs, .outputs = outputs};
+    neap_node **placeholders = calloc((size_t)inputs->n + 1, sizeof *placeholders);
+    int status = placeholders ? open_walk(&w) : neap_error(NEAP_E_MEMORY, "out of memory for an export");
+    for (int k = 0; k < inputs->n && status == 0; k++)
+        status = (placeholders[k] = lazy_lookup(ctx, stand_ins[k])) ? 0 : neap_error_code();
+    if (status == 0 && (level < 0 || level != ctx->nlevels - 1 || !ctx->levels[level].trace))
+        status = neap_error(NEAP_E_STATE, "the trace is not the innermost open level");
+    int64_t recorded = status == 0 ? ctx->levels[level].effects.n : 0;
+    if (status == 0)
+        status = find_structure(&w);
+    if (status == 0 && !(w.again = calloc((size_t)w.order.n + 1, sizeof *w.again)))
+        status = neap_error(NEAP_E_MEMORY, "out of memory for an export");
+    if (status == 0 && (status = record_in_trace(&w, level, placeholders)) != 0)
+        lazy_effects_cut(ctx, &ctx->levels[level], recorded);
+    for (int k = 0; k < outputs->n && status == 0; k++)
+        w.ends[k] = lazy_retain(w.again[w.ends[k]->index]);
+    if (status == 0)
+        status = lazy_publish_all(ctx, outputs->n, w.ends, out);
+    close_walk(&w);
+    free(placeholders);
+    return status ? status : lazy_attend(ctx);
+}

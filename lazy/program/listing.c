@@ -1,0 +1,88 @@
+/* listing.c: what there is to tell of a program, in one order: for its text, its file, its picture and its costs.
+ *
+ * A program's nodes hold the constructors that it captured as they are. In the list, what those are made of comes in
+ * front of them, as long as nobody has computed them.
+ */
+#include "lazy/program/listing.h"
+
+typedef struct listing {
+    const neap_program *program;
+    lazy_items *out;
+    int64_t next; /* the first effect that is not in the list */
+} listing;
+
+static const uint32_t LISTED =
+    UINT32_MAX; /* index of a node in the list; before that it counts the inputs that were followed */
+
+bool lazy_is_made(const neap_node *node) {
+    const lazy_op *row = lazy_node_op(node);
+    return (row->kind != LAZY_SOURCE || row->shape) && !(node->flags & LAZY_DROPPED) &&
+           (node->flags & LAZY_ABSTRACT || !node->buffer);
+}
+
+static bool is_listed(const listing *l, const neap_node *node) {
+    return node->mark == l->program->ctx->epoch && node->index == LISTED;
+}
+
+/* Appends the prints that may stand here: up to the next callback, or to one that shows what is not there yet. */
+static int take_prints(listing *l) {
+    for (; l->next < l->program->effects.n; l->next++) {
+        const lazy_effect *effect = l->program->effects.at[l->next];
+        bool ready = !effect->node;
+        for (int64_t k = 0; k < effect->nodes.n && ready; k++)
+            ready = is_listed(l, effect->nodes.at[k]);
+        if (!ready)
+            return 0;
+        if (lazy_push(l->out, ((lazy_item){.effect = effect})))
+            return NEAP_E_MEMORY;
+    }
+    return 0;
+}
+
+static int take_node(listing *l, neap_node *node) {
+    const lazy_effect *next = l->next < l->program->effects.n ? l->program->effects.at[l->next] : NULL;
+    node->index = LISTED;
+    if (lazy_push(l->out, ((lazy_item){.node = node})))
+        return NEAP_E_MEMORY;
+    l->next += next && next->node == node;
+    return take_prints(l);
+}
+
+/* Appends a node behind what it is made of. */
+static int take_from(listing *l, neap_node *root) {
+    neap_ctx *ctx = l->program->ctx;
+    neap_node *next = root;
+    int status = 0;
+    ctx->stack.n = 0;
+    while (status == 0) {
+        if (next && next->mark != ctx->epoch) {
+            next->mark = ctx->epoch;
+            next->index = 0;
+            status = lazy_push(&ctx->stack, next);
+        }
+        next = NULL;
+        if (status || ctx->stack.n == 0)
+            break;
+        neap_node *node = ctx->stack.at[ctx->stack.n - 1];
+        if (lazy_is_made(node) && node->index < node->nin)
+            next = node->in[node->index++];
+        else
+            status = take_node(l, ctx->stack.at[--ctx->stack.n]);
+    }
+    return status;
+}
+
+int lazy_program_list(const neap_program *program, lazy_items *out) {
+    listing l = {.program = program, .out = out};
+    uint32_t epoch = ++program->ctx->epoch;
+    for (int64_t k = 0; k < program->inputs.n; k++) {
+        program->inputs.at[k]->mark = epoch;
+        program->inputs.at[k]->index = LISTED;
+    }
+    int status = take_prints(&l);
+    for (int64_t k = 0; k < program->nodes.n && status == 0; k++)
+        status = take_from(&l, program->nodes.at[k]);
+    if (status == 0 && l.next < program->effects.n)
+        return neap_error(NEAP_E_INTERNAL, "an effect of the program does not come in its order");
+    return status;
+}

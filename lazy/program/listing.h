@@ -1,0 +1,25 @@
+/* listing.h: a program as a list of its ops and effects, in one order (listing.c). */
+#ifndef LAZY_LISTING_H
+#define LAZY_LISTING_H
+
+#include "lazy/effect/effect.h"
+#include "lazy/program/program.h"
+
+typedef struct lazy_item {     /* BORROWED */
+    neap_node *node;           /* an op, a number, or data; no input */
+    const lazy_effect *effect; /* if node is NULL: a print */
+} lazy_item;
+typedef LAZY_VECTOR(lazy_item) lazy_items;
+
+/* Appends the program's items: nodes behind what they read, prints as soon as what they show is there, effects in their
+ * order. All nodes of the list, and the inputs, are marked (node->mark == ctx->epoch); their index is not used by it
+ * any more. */
+int lazy_program_list(const neap_program *program, lazy_items *out);
+/* Does the list say of a node how it is made? Else it is an input, data, or a number. */
+bool lazy_is_made(const neap_node *node);
+/* print.c: is the item an effect that takes and gives a token? */
+bool lazy_is_ordered(const lazy_item *item);
+/* print.c: numbers its items for the printed form (print.h). */
+int lazy_items_number(const neap_program *program, const lazy_items *items);
+
+#endif

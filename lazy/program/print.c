@@ -1,0 +1,649 @@
+/* print.c: the printed form of nodes and of programs (print.h has an example of a line).
+ *
+ *      program(x: f32[2], n: number) -> (y: f32[2]) {
+ *        a: f32[] = sum[axes=0] x
+ *        #1: token = print[ordered] #0 "the sum is " a "\n"
+ *        #2, b: u8[1] = callback[ordered] train.lua:7 #1 a
+ *        c: f32[2] = multiply x n
+ *        return c
+ *      }
+ *
+ * Tokens, #0 and on, are the edges that order effects: each ordered effect takes the token of the one in front of it. The
+ * token #0 is fresh in each program. Unordered effects have none. A run has tokens of its own, which each effect writes when it
+ * happens (effects/), so programs need not wait for each other.
+ *
+ * The block of bytes that control flow makes, and the nodes that take results out of it, are printed as one line with the
+ * results on its left: "a: f32[], _, b: f32[5] = scan[…] …"; nobody reads the second.
+ *
+ * A program that stands in others more than once is printed once, with a name, so the text is as long as what is told:
+ *
+ *        b: f32[] = call[operands=1 results=1 own=0] a {
+ *          @1(a: f32[]) { … }
+ *        }
+ *        c: f32[] = call[operands=1 results=1 own=0] b {
+ *          @1
+ *        }
+ */
+#include "lazy/program/print.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lazy/control/control.h"
+#include "lazy/graph/attrs.h"
+#include "lazy/program/listing.h"
+#include "lazy/shard/lower.h"
+
+/* ---- Nodes -------------------------------------------------------------------------------------------------------- */
+bool lazy_is_literal(const neap_node *node) {
+    return lazy_is_number(node) && !(node->flags & LAZY_ABSTRACT);
+}
+
+/* The shortest digits that give the value back. */
+static void say_value(lazy_print *print, const neap_node *node) {
+    char text[40];
+    bool single = node->dtype == NEAP_DTYPE_F32;
+    for (int digits = single ? 6 : 15; digits <= 17; digits++) {
+        snprintf(text, sizeof text, "%.*g", digits, single ? (double)(float)node->value : node->value);
+        double back = strtod(text, NULL);
+        if (single ? (float)back == (float)node->value : back == node->value)
+            break;
+    }
+    lazy_say(print, "%s", text);
+}
+
+/* The name that a program gives to one of its inputs or outputs; NULL: none. */
+static const char *name_of(const lazy_port_names *names, int64_t k) {
+    return names->at ? names->at[k] : NULL;
+}
+
+/* Names a, b, … z, a1, b1, … by number. */
+void lazy_say_operand(lazy_print *print, const neap_node *node) {
+    const neap_program *named = node->op == LAZY_OP_placeholder ? print->named : NULL;
+    const char *name = named ? name_of(&named->input_names, (int64_t)node->value) : NULL;
+    if (lazy_is_literal(node))
+        say_value(print, node);
+    else if (name && named->inputs.at[(int64_t)node->value] == node)
+        lazy_say(print, "%s", name);
+    else if (node->index < 26)
+        lazy_say(print, "%c", (int)('a' + node->index));
+    else
+        lazy_say(print, "%c%u", (int)('a' + node->index % 26), node->index / 26);
+}
+
+static void say_type(lazy_print *print, const neap_node *node) {
+    if (node->flags & LAZY_WEAK) {
+        lazy_say(print, "number");
+        return;
+    }
+    lazy_say(print, "%s[", neap_dtype_name(node->dtype));
+    for (int k = 0; k < node->ndim; k++)
+        lazy_say(print, k ? ",%lld" : "%lld", (long long)node->shape[k]);
+    char lies[256];
+    lazy_say(print, "]%s",
+             lazy_is_meshed(node) ? lazy_sharding_text(lazy_sharding_of(node), node->ndim, lies, sizeof lies) : "");
+}
+
+void lazy_say_typed(lazy_print *print, const neap_node *node) {
+    lazy_say_operand(print, node);
+    lazy_say(print, ": ");
+    say_type(print, node);
+}
+
+/* "[ordered]", and where the function is. */
+static void say_callback(lazy_print *print, const lazy_callback *callback) {
+    const char *order = callback->unordered ? "unordered" : "ordered";
+    if (callback->kind == NEAP_EFFECT_CALLBACK)
+        lazy_say(print, "[%s]", order);
+    else
+        lazy_say(print, "[%s %s]", lazy_effect_kind(callback->kind), order);
+    lazy_say(print, " %s", callback->name);
+}
+
+/* "[axes=0,1 keepdims]" of a reduction, whose axes are bits. */
+static void say_axes(lazy_print *print, const neap_node *node) {
+    const char *between = "[axes=";
+    for (int a = 0; a < NEAP_MAX_DIMS; a++)
+        if (node->attrs[0] >> a & 1) {
+            lazy_say(print, "%s%d", between, a);
+            between = ",";
+        }
+    if (*between == '[')
+        lazy_say(print, "[axes=");
+    lazy_say(print, node->attrs[1] ? " keepdims]" : "]");
+}
+
+static bool is_word(lazy_attr_word name, const char *word) {
+    return (size_t)name.bytes == strlen(word) && memcmp(name.at, word, strlen(word)) == 0;
+}
+
+/* How an array lies, by number: in the rows that bring it onto a mesh. */
+static const lazy_sharding *named_sharding(const neap_node *node, lazy_attr_word name, int k) {
+    bool names_one = is_word(name, "sharding") || is_word(name, "outside") || is_word(name, "inside");
+    return lazy_is_meshed(node) && names_one ? lazy_sharding_get(node->attrs[k]) : NULL;
+}
+
+static void say_attribute(lazy_print *print, const neap_node *node, const lazy_attr_names *names, int k) {
+    const lazy_sharding *lies = named_sharding(node, lazy_attr_name(names, k), k);
+    const char *axis = lazy_node_op(node)->flags & LAZY_OP_AXIS && k == 0 && print->named
+                           ? lazy_site_text(print->named->ctx, (int32_t)node->attrs[0])
+                           : NULL;
+    char text[256];
+    if (lies)
+        lazy_say(print, "%s", lazy_sharding_text(lies, node->ndim, text, sizeof text));
+    else if (axis)
+        lazy_say(print, "%s", axis);
+    else if (lazy_attr_is_dtype(lazy_attr_name(names, k)))
+        lazy_say(print, "%s", neap_dtype_name((int)node->attrs[k]));
+    else
+        lazy_say(print, "%lld", (long long)node->attrs[k]);
+}
+
+/* Of control flow: what nobody asked for is not told. */
+static bool is_default(const neap_node *node, int k) {
+    enum { RULE = 1, REVERSE = 2, UNROLL = 3 };
+    if (node->op == LAZY_OP_scan)
+        return k == REVERSE ? node->attrs[k] == 0 : k == UNROLL && node->attrs[k] == 1;
+    return node->op == LAZY_OP_call && k == RULE && node->attrs[k] == NEAP_RULE_NONE;
+}
+
+/* "[axis=0]", "[shape=2,3]", "[start=0,1 step=1,1 count=3,2]". Lists without elements are left out. */
+static void say_attributes(lazy_print *print, const neap_node *node) {
+    lazy_attr_names names = lazy_attr_names_of(lazy_node_op(node));
+    const char *between = "[";
+    for (int w = lazy_is_control(node); w < names.nfixed + names.nrepeat && w < node->nattrs; w++) {
+        if (is_default(node, w))
+            continue;
+        lazy_say(print, "%s%.*s=", between, names.names[w].bytes, names.names[w].at);
+        say_attribute(print, node, &names, w);
+        for (int k = w + names.nrepeat; w >= names.nfixed && k < node->nattrs; k += names.nrepeat) {
+            lazy_say(print, ",");
+            say_attribute(print, node, &names, k);
+        }
+        between = " ";
+    }
+    lazy_say(print, *between == ' ' ? "]" : "");
+}
+
+/* What stands in front of the operands. */
+static void say_head(lazy_print *print, const neap_node *node) {
+    const lazy_op *row = lazy_node_op(node);
+    lazy_say(print, "%s", row->name);
+    if (row->flags & LAZY_OP_EFFECT)
+        say_callback(print, lazy_callback_of(node));
+    else if (row->kind == LAZY_REDUCE)
+        say_axes(print, node);
+    else
+        say_attributes(print, node);
+}
+
+static void say_operands(lazy_print *print, const neap_node *node) {
+    for (int k = 0; k < node->nin; k++) {
+        lazy_say(print, " ");
+        lazy_say_operand(print, node->in[k]);
+    }
+}
+
+void lazy_say_call(lazy_print *print, const neap_node *node) {
+    say_head(print, node);
+    say_operands(print, node);
+}
+
+void lazy_say_quoted(lazy_print *print, const char *text, size_t bytes) {
+    enum { MOST = 60 };
+    size_t most = bytes > MOST ? MOST : bytes;
+    while (most < bytes && most && ((unsigned char)text[most] & 0xc0) == 0x80) /* whole characters of UTF-8 */
+        most--;
+    lazy_say(print, "\"");
+    for (size_t k = 0; k < most; k++) {
+        unsigned char c = (unsigned char)text[k];
+        if (c == '"' || c == '\\')
+            lazy_say(print, "\\%c", c);
+        else if (c == '\n' || c == '\t')
+            lazy_say(print, c == '\n' ? "\\n" : "\\t");
+        else
+            lazy_say(print, c < ' ' || c == 0x7f ? "\\%03o" : "%c", c);
+    }
+    lazy_say(print, most < bytes ? "…\"" : "\"");
+}
+
+int lazy_print_finish(lazy_print *print, char *text, size_t capacity, size_t *bytes) {
+    *bytes = print->text.bytes;
+    if (print->status == 0 && print->text.bytes && capacity)
+        memcpy(text, print->text.data, print->text.bytes < capacity ? print->text.bytes : capacity);
+    lazy_text_free(&print->text);
+    return print->status;
+}
+
+/* ---- Names -------------------------------------------------------------------------------------------------------- */
+/* The number of the letter name that a text is ("b1" is that of number 27), or -1. */
+static int64_t letter_number(const char *name) {
+    int64_t turn = 0;
+    if (name[0] < 'a' || name[0] > 'z' || name[1] == '0')
+        return -1;
+    for (const char *at = name + 1; *at; at++) {
+        if (*at < '0' || *at > '9' || turn > 100000000)
+            return -1;
+        turn = 10 * turn + (*at - '0');
+    }
+    return 26 * turn + (name[0] - 'a');
+}
+
+static int compare_numbers(const void *a, const void *b) {
+    int64_t left = *(const int64_t *)a, right = *(const int64_t *)b;
+    return (left > right) - (left < right);
+}
+
+typedef struct naming { /* gives out numbers, but for those that inputs have taken as their names */
+    int64_t next, ntaken, at, *taken;
+} naming;
+
+static int naming_begin(naming *n, const lazy_port_names *names, int64_t count) {
+    *n = (naming){.taken = malloc((size_t)count * sizeof *n->taken + 1)};
+    if (!n->taken)
+        return neap_error(NEAP_E_MEMORY, "out of memory for a text");
+    for (int64_t k = 0; k < count; k++)
+        if (name_of(names, k) && (n->taken[n->ntaken] = letter_number(names->at[k])) >= 0)
+            n->ntaken++;
+    qsort(n->taken, (size_t)n->ntaken, sizeof *n->taken, compare_numbers);
+    return 0;
+}
+
+static uint32_t naming_next(naming *n) {
+    while (n->at < n->ntaken && n->taken[n->at] <= n->next)
+        n->next += n->taken[n->at++] == n->next;
+    return (uint32_t)n->next++;
+}
+
+static int number_inputs(naming *n, const neap_program *program) {
+    int status = naming_begin(n, &program->input_names, program->inputs.n);
+    for (int64_t k = 0; k < program->inputs.n && status == 0; k++) {
+        program->inputs.at[k]->mark = program->ctx->epoch;
+        if (!name_of(&program->input_names, k))
+            program->inputs.at[k]->index = naming_next(n);
+    }
+    return status;
+}
+
+int lazy_program_number(const neap_program *program) {
+    naming n;
+    program->ctx->epoch++;
+    int status = number_inputs(&n, program);
+    for (int64_t k = 0; k < program->nodes.n && status == 0; k++) {
+        neap_node *node = program->nodes.at[k];
+        if (node->mark == program->ctx->epoch || lazy_is_literal(node))
+            continue;
+        node->mark = program->ctx->epoch;
+        node->index = naming_next(&n);
+    }
+    free(n.taken);
+    return status;
+}
+
+/* ---- Programs ----------------------------------------------------------------------------------------------------- */
+enum { SHORT_ARRAY = 8 }; /* data of at most so many elements is shown */
+
+static void say_data(lazy_print *print, const neap_node *node) {
+    int status = node->buffer ? neap_var_poll(neap_buffer_var(node->buffer), NULL) : NEAP_PENDING;
+    lazy_say(print, "captured");
+    if (status < 0) {
+        lazy_say(print, ", failed");
+    } else if (status == 0 && node->size <= SHORT_ARRAY && node->ndim <= 1) {
+        lazy_say(print, " ");
+        print->status = print->status ? print->status
+                                      : lazy_format(node->dtype, node->ndim, node->shape,
+                                                    neap_buffer_data(node->buffer), &print->text);
+    }
+}
+
+bool lazy_is_ordered(const lazy_item *item) {
+    if (item->node && lazy_is_control(item->node))
+        return lazy_is_made(item->node) && lazy_control_of(item->node)->effects & LAZY_EFFECTS_ORDERED;
+    if (item->node)
+        return lazy_node_op(item->node)->flags & LAZY_OP_EFFECT && !lazy_callback_of(item->node)->unordered;
+    return !item->effect->how.unordered;
+}
+
+static void say_print(lazy_print *print, const lazy_effect *effect, int64_t token) {
+    bool ordered = !effect->how.unordered;
+    if (ordered)
+        lazy_say(print, "#%lld: token = ", (long long)token);
+    lazy_say(print, "%s[%s]", lazy_effect_kind(effect->how.kind), ordered ? "ordered" : "unordered");
+    if (ordered)
+        lazy_say(print, " #%lld", (long long)token - 1);
+    for (int k = 0; k < effect->nfragments; k++) {
+        const lazy_fragment *fragment = &effect->fragments[k];
+        for (int32_t b = 0; b < fragment->n; b++) {
+            lazy_say(print, " ");
+            lazy_say_operand(print, effect->nodes.at[fragment->first + b]);
+        }
+        lazy_say(print, fragment->n == 0 ? " " : fragment->text ? ":" : "");
+        if (fragment->text)
+            lazy_say_quoted(print, fragment->text, fragment->bytes);
+    }
+}
+
+/* ---- Results of control flow ---------------------------------------------------------------------------------------- */
+/* The block that a node of control flow makes has no name: its results, the nodes that take them out of it, stand in its
+ * place. Only where something else reads the block they are items as any. */
+enum { ITEM, JOINED, LEFT_OUT }; /* as any; a control node with its results; one of these */
+
+typedef struct part {
+    int64_t block, result, item; /* items by place; several may take the same result */
+    neap_node *node;
+} part;
+
+typedef struct sheet { /* a program as it is printed */
+    const neap_program *program;
+    lazy_items items;
+    uint8_t *how;            /* by item */
+    LAZY_VECTOR(part) parts; /* by block and result */
+} sheet;
+
+static bool is_block(const neap_node *node) {
+    return lazy_is_made(node) && lazy_is_control(node);
+}
+
+static int compare_parts(const void *a, const void *b) {
+    const part *left = a, *right = b;
+    if (left->block != right->block)
+        return left->block < right->block ? -1 : 1;
+    if (left->result != right->result)
+        return left->result < right->result ? -1 : 1;
+    return (left->item > right->item) - (left->item < right->item);
+}
+
+/* These read their blocks as they are. */
+static void read_whole(sheet *s, int64_t n, neap_node *const *nodes) {
+    for (int64_t k = 0; k < n; k++)
+        if (is_block(nodes[k]))
+            s->how[nodes[k]->index] = ITEM;
+}
+
+static int read_item(sheet *s, int64_t k) {
+    neap_node *node = s->items.at[k].node;
+    if (!node)
+        read_whole(s, s->items.at[k].effect->nodes.n, s->items.at[k].effect->nodes.at);
+    else if (lazy_is_made(node) && lazy_node_op(node)->flags & LAZY_OP_PART && is_block(node->in[0]))
+        return lazy_push(
+            &s->parts,
+            ((part){.block = node->in[0]->index, .result = lazy_node_attrs(node)[0], .item = k, .node = node}));
+    else if (lazy_is_made(node))
+        read_whole(s, node->nin, node->in);
+    return 0;
+}
+
+static void sheet_free(sheet *s) {
+    lazy_vector_free(&s->items);
+    lazy_vector_free(&s->parts);
+    free(s->how);
+}
+
+/* Also after a failure there is something to free. */
+static int sheet_new(sheet *s, const neap_program *program) {
+    *s = (sheet){.program = program};
+    int status = lazy_program_list(program, &s->items);
+    if (status == 0 && !(s->how = calloc((size_t)s->items.n + 1, 1)))
+        status = neap_error(NEAP_E_MEMORY, "out of memory for a text");
+    for (int64_t k = 0; k < s->items.n && status == 0; k++)
+        if (s->items.at[k].node && is_block(s->items.at[k].node)) {
+            s->items.at[k].node->index = (uint32_t)k;
+            s->how[k] = JOINED;
+        }
+    for (int64_t k = 0; k < s->items.n && status == 0; k++)
+        status = read_item(s, k);
+    if (status)
+        return status;
+    read_whole(s, program->outputs.n, program->outputs.at);
+    for (int64_t p = 0; p < s->parts.n; p++)
+        if (s->how[s->parts.at[p].block] == JOINED)
+            s->how[s->parts.at[p].item] = LEFT_OUT;
+    if (s->parts.n)
+        qsort(s->parts.at, (size_t)s->parts.n, sizeof *s->parts.at, compare_parts);
+    return 0;
+}
+
+/* The first part from `from` on that belongs to item k or one behind it. */
+static int64_t parts_of(const sheet *s, int64_t from, int64_t k) {
+    while (from < s->parts.n && s->parts.at[from].block < k)
+        from++;
+    return from;
+}
+
+static bool same_result(const part *a, const part *b) {
+    return a->block == b->block && a->result == b->result;
+}
+
+/* Names all that is printed; results where their control node stands. */
+static int sheet_number(const sheet *s) {
+    naming n;
+    int64_t p = 0;
+    int status = number_inputs(&n, s->program);
+    for (int64_t k = 0; k < s->items.n && status == 0; k++) {
+        neap_node *node = s->items.at[k].node;
+        if (!node || lazy_is_literal(node) || s->how[k] == LEFT_OUT)
+            continue;
+        if (s->how[k] == ITEM)
+            node->index = naming_next(&n);
+        for (p = parts_of(s, p, k); s->how[k] == JOINED && p < s->parts.n && s->parts.at[p].block == k; p++) {
+            bool again = p > 0 && same_result(&s->parts.at[p - 1], &s->parts.at[p]);
+            s->parts.at[p].node->index = again ? s->parts.at[p - 1].node->index : naming_next(&n);
+        }
+    }
+    free(n.taken);
+    return status;
+}
+
+/* "a: f32[], _, b: f32[5]": the results; of those that nobody reads "_", or "_*3" for three of them. */
+static void say_results(lazy_print *print, const sheet *s, int64_t k, int64_t p) {
+    int64_t at = 0, n = lazy_control_of(s->items.at[k].node)->nresults;
+    const char *between = "";
+    while (at < n) {
+        bool named = p < s->parts.n && s->parts.at[p].block == k;
+        int64_t to = named ? s->parts.at[p].result : n;
+        if (to > at)
+            lazy_say(print, to > at + 1 ? "%s_*%lld" : "%s_", between, (long long)(to - at));
+        between = to > at ? ", " : between;
+        if (named) {
+            lazy_say(print, "%s", between);
+            lazy_say_typed(print, s->parts.at[p].node);
+            between = ", ";
+        }
+        while (p < s->parts.n && s->parts.at[p].block == k && s->parts.at[p].result == to)
+            p++;
+        at = to + 1;
+    }
+}
+
+/* ---- Programs inside others ----------------------------------------------------------------------------------------- */
+static void say_inner(lazy_print *print, neap_program *program, int depth);
+
+/* The programs of a node, as deep as they stand inside each other. */
+static void say_programs(lazy_print *print, const neap_node *node, int depth) {
+    neap_program *const *programs;
+    int n = lazy_control_programs(node, &programs);
+    lazy_say(print, " {\n");
+    for (int p = 0; p < n; p++)
+        say_inner(print, programs[p], depth + 1);
+    lazy_say(print, "%*s}", 2 * depth, "");
+}
+
+/* What stands in front of an op: its token and its results; returns false if there is none. */
+static bool say_left(lazy_print *print, const sheet *s, int64_t k, int64_t p, int64_t token) {
+    const neap_node *node = s->items.at[k].node;
+    bool ordered = lazy_is_ordered(&s->items.at[k]), none = s->how[k] == JOINED && !lazy_control_of(node)->nresults;
+    if (ordered)
+        lazy_say(print, none ? "#%lld: token" : "#%lld, ", (long long)token);
+    if (s->how[k] == JOINED)
+        say_results(print, s, k, p);
+    else
+        lazy_say_typed(print, node);
+    return ordered || !none;
+}
+
+static void say_node(lazy_print *print, const sheet *s, int64_t k, int64_t p, int64_t token, int depth) {
+    const neap_node *node = s->items.at[k].node;
+    if (say_left(print, s, k, p, token))
+        lazy_say(print, " = ");
+    if (!lazy_is_made(node)) {
+        say_data(print, node);
+        return;
+    }
+    say_head(print, node);
+    if (lazy_is_ordered(&s->items.at[k]))
+        lazy_say(print, " #%lld", (long long)token - 1);
+    say_operands(print, node);
+    if (lazy_is_control(node))
+        say_programs(print, node, depth);
+}
+
+static void say_ports(lazy_print *print, const lazy_nodes *ports, const lazy_port_names *names) {
+    for (int64_t k = 0; k < ports->n; k++) {
+        lazy_say(print, k ? ", " : "");
+        if (name_of(names, k))
+            lazy_say(print, "%s: ", name_of(names, k));
+        if (name_of(names, k))
+            say_type(print, ports->at[k]);
+        else
+            lazy_say_typed(print, ports->at[k]);
+    }
+}
+
+int lazy_items_number(const neap_program *program, const lazy_items *items) {
+    naming n;
+    int status = number_inputs(&n, program);
+    for (int64_t k = 0; k < items->n && status == 0; k++)
+        if (items->at[k].node && !lazy_is_literal(items->at[k].node))
+            items->at[k].node->index = naming_next(&n);
+    free(n.taken);
+    return status;
+}
+
+static void say_program(lazy_print *print, const char *name, const sheet *s, int depth) {
+    const neap_program *program = s->program;
+    int64_t token = 0, p = 0;
+    lazy_say(print, "%*s%s(", 2 * depth, "", name);
+    say_ports(print, &program->inputs, &program->input_names);
+    lazy_say(print, ")");
+    if (program->output_names.at) {
+        lazy_say(print, " -> (");
+        say_ports(print, &program->outputs, &program->output_names);
+        lazy_say(print, ")");
+    }
+    lazy_say(print, " {\n");
+    for (int64_t k = 0; k < s->items.n; k++) {
+        const lazy_item *item = &s->items.at[k];
+        if (s->how[k] == LEFT_OUT || (item->node && lazy_is_literal(item->node)))
+            continue;
+        token += lazy_is_ordered(item);
+        p = parts_of(s, p, k);
+        lazy_say(print, "%*s", 2 * depth + 2, "");
+        if (item->node)
+            say_node(print, s, k, p, token, depth + 1);
+        else
+            say_print(print, item->effect, token);
+        lazy_say(print, "\n");
+        if (item->node && lazy_is_control(item->node) && print->status == 0) /* inner programs share constructors */
+            print->status = sheet_number(s);
+    }
+    lazy_say(print, "%*sreturn", 2 * depth + 2, "");
+    for (int64_t k = 0; k < program->outputs.n; k++) {
+        lazy_say(print, k ? ", " : " ");
+        lazy_say_operand(print, program->outputs.at[k]);
+    }
+    lazy_say(print, "\n%*s}", 2 * depth, "");
+}
+
+enum {
+    ALONE = 0,
+    SHARED = -1
+}; /* place of a program that stands in others once, or more often: until it has a number */
+
+/* Finds out which of the programs inside this one stand there more than once. Nesting is bounded (LAZY_MAX_NESTING). */
+static int find_shared(const neap_program *program) {
+    lazy_items items = {0};
+    int status = lazy_program_list(program, &items);
+    for (int64_t k = 0; k < items.n && status == 0; k++) {
+        const neap_node *node = items.at[k].node;
+        neap_program *const *programs;
+        int n = node && lazy_is_made(node) && lazy_is_control(node) ? lazy_control_programs(node, &programs) : 0;
+        for (int p = 0; p < n && status == 0; p++) {
+            bool met = programs[p]->walk == program->ctx->walk;
+            programs[p]->walk = program->ctx->walk;
+            programs[p]->place = met ? SHARED : ALONE;
+            status = met ? 0 : find_shared(programs[p]);
+        }
+    }
+    lazy_vector_free(&items);
+    return status;
+}
+
+/* A program that stands in many places is printed at the first of them, as @1 and on; elsewhere its name stands. */
+static void say_inner(lazy_print *print, neap_program *program, int depth) {
+    const neap_program *outer = print->named;
+    sheet s = {0};
+    char name[16] = "";
+    bool known = program->place > 0;
+    if (program->place == SHARED)
+        program->place = ++print->nshared;
+    if (program->place != ALONE)
+        snprintf(name, sizeof name, "@%d", program->place);
+    if (known) {
+        lazy_say(print, "%*s%s\n", 2 * depth, "", name);
+        return;
+    }
+    print->named = program;
+    if (print->status == 0)
+        print->status = sheet_new(&s, program);
+    if (print->status == 0)
+        print->status = sheet_number(&s);
+    if (print->status == 0)
+        say_program(print, name, &s, depth);
+    lazy_say(print, "\n");
+    sheet_free(&s);
+    print->named = outer;
+}
+
+/* Keeps the first and the last lines, about half of `lines` each. */
+static void cut_lines(lazy_print *print, int lines) {
+    char *text = print->text.data, *end = text + print->text.bytes;
+    int64_t n = 1, head = lines / 2, tail = lines - head - 1;
+    for (char *at = text; (at = memchr(at, '\n', (size_t)(end - at))); at++)
+        n++;
+    if (n <= lines)
+        return;
+    char *from = text, *to = end, note[64];
+    for (int64_t k = 0; k < head; k++)
+        from = (char *)memchr(from, '\n', (size_t)(end - from)) + 1;
+    for (int64_t k = 0; k < tail; k++)
+        to = memrchr(text, '\n', (size_t)(to - text));
+    int bytes = snprintf(note, sizeof note, "  … %lld more lines …", (long long)(n - head - tail));
+    lazy_text rest = {0};
+    if ((print->status = lazy_text_add(&rest, tail ? to : end, (size_t)(tail ? end - to : 0))) == 0) {
+        print->text.bytes = (size_t)(from - text);
+        print->status = lazy_text_add(&print->text, note, (size_t)bytes);
+    }
+    if (print->status == 0 && rest.bytes)
+        print->status = lazy_text_add(&print->text, rest.data, rest.bytes);
+    lazy_text_free(&rest);
+}
+
+int neap_program_text(neap_program *program, int lines, char *text, size_t capacity, size_t *bytes) {
+    lazy_print print = {.named = program};
+    sheet s = {0};
+    if (!program->ctx)
+        return neap_error(NEAP_E_STATE, "program: its session has ended");
+    program->ctx->walk++;
+    print.status = find_shared(program);
+    if (print.status == 0)
+        print.status = sheet_new(&s, program);
+    if (print.status == 0)
+        print.status = sheet_number(&s);
+    if (print.status == 0)
+        say_program(&print, "program", &s, 0);
+    if (print.status == 0 && lines > 0)
+        cut_lines(&print, lines);
+    sheet_free(&s);
+    return lazy_print_finish(&print, text, capacity, bytes);
+}

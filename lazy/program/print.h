@@ -1,0 +1,37 @@
+/* print.h: the printed form of nodes, which programs and np.explain share.
+ *
+ *      d: f32[2,3] = multiply c 2        name, type, op[attributes], operands
+ *
+ * A node has a name, a letter, while a traversal has marked it (node->mark == ctx->epoch) and numbered it (node->index);
+ * numbers stand for themselves, and inputs of a program may have names of their own. A lazy_print collects text; once
+ * something failed, it ignores what follows.
+ */
+#ifndef LAZY_PRINT_H
+#define LAZY_PRINT_H
+
+#include "lazy/graph/format.h"
+#include "lazy/graph/internal.h"
+
+typedef struct lazy_print { /* all zero: empty */
+    lazy_text text;
+    const neap_program *named; /* whose inputs go by their own names; NULL: all go by letters */
+    int32_t nshared;           /* programs inside others that have got a name, since they stand there more than once */
+    int status;
+} lazy_print;
+
+#define lazy_say(print, ...)                                                                                           \
+    ((void)((print)->status = (print)->status ? (print)->status : lazy_text_addf(&(print)->text, __VA_ARGS__)))
+
+/* A value of the graph's own that needs no name: 2 in `multiply c 2`. */
+bool lazy_is_literal(const neap_node *node);
+void lazy_say_operand(lazy_print *print, const neap_node *node);
+/* "d: f32[2,3]" */
+void lazy_say_typed(lazy_print *print, const neap_node *node);
+/* "multiply c 2", "sum[axes=1 keepdims] c". Not of a node that was computed: its inputs may be gone. */
+void lazy_say_call(lazy_print *print, const neap_node *node);
+/* A text in quotes, with its control characters as in C; of much, the beginning. */
+void lazy_say_quoted(lazy_print *print, const char *text, size_t bytes);
+/* Gives out the text as public functions do (neap_array_text), and frees it. Returns its status. */
+int lazy_print_finish(lazy_print *print, char *text, size_t capacity, size_t *bytes);
+
+#endif

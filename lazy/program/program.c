@@ -1,0 +1,404 @@
+/* program.c: programs: closed graphs with inputs, captures, effects and outputs.
+ *
+ * A trace records its body on placeholders. When it ends, what its outputs and effects need becomes the program:
+ *
+ *      placeholders ─┐                        plan.c, once
+ *      captures ─────┼─▶ abstract nodes ─▶ outputs, effects ─────────▶ steps, pushed by each run
+ *      constructors ─┘
+ *
+ * Captures are arrays from outside the trace: those made of constructors only are staged as they are, others are
+ * computed now and bound. The plan is found by structure like that of any region, so tracing a fresh closure of the same code costs
+ * no new plan; it is made when the program is first run, since many are only replayed. Running pushes the plan's steps on the arguments' buffers; replaying records the ops again on other
+ * nodes, which is how programs are inlined and differentiated.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "lazy/control/control.h"
+#include "lazy/effect/effect.h"
+#include "lazy/program/verify.h"
+#include "lazy/shard/lower.h"
+
+/* ---- Making a program ---------------------------------------------------------------------------------------------- */
+static int retain_all(lazy_nodes *to, int64_t n, neap_node *const *nodes) {
+    for (int64_t k = 0; k < n; k++) {
+        if (lazy_push(to, nodes[k]))
+            return NEAP_E_MEMORY;
+        lazy_retain(nodes[k]);
+    }
+    return 0;
+}
+
+static void release_all(neap_ctx *ctx, lazy_nodes *nodes) {
+    for (int64_t k = 0; k < nodes->n; k++)
+        lazy_release(ctx, nodes->at[k]);
+    lazy_vector_free(nodes);
+}
+
+/* Effects come first: a region is walked from its roots in their order, so each effect's step stands behind those of
+ * the effects before it. */
+static int roots_of(const neap_program *program, lazy_nodes *roots) {
+    int status = 0;
+    for (int64_t e = 0; e < program->effects.n && status == 0; e++)
+        for (int64_t k = 0; k < program->effects.at[e]->nodes.n && status == 0; k++)
+            status = lazy_push(roots, program->effects.at[e]->nodes.at[k]);
+    for (int64_t k = 0; k < program->outputs.n && status == 0; k++)
+        status = lazy_push(roots, program->outputs.at[k]);
+    return status;
+}
+
+/* Blocks of what lies on a mesh are bound when the program is lowered. */
+static bool is_captured(const neap_node *node) {
+    return !(node->flags & (LAZY_ABSTRACT | LAZY_CONSTRUCTED)) && !node->buffer && !node->shards;
+}
+
+/* Computes the captured nodes that the trace itself reads, if they are more than constructors; what they are made of
+ * is fused into them. */
+static int bind_captures(neap_ctx *ctx, lazy_nodes *roots) {
+    int status = lazy_region_collect(ctx, roots->n, roots->at);
+    lazy_nodes captured = {0};
+    for (int64_t k = 0; k < roots->n && status == 0; k++)
+        if (is_captured(roots->at[k]))
+            status = lazy_push(&captured, roots->at[k]);
+    for (int64_t k = 0; k < ctx->order.n && status == 0; k++) {
+        neap_node *node = ctx->order.at[k], *const * children;
+        int n = is_captured(node) ? 0 : lazy_region_children(node, &children);
+        for (int c = 0; c < n && status == 0; c++)
+            if (is_captured(children[c]))
+                status = lazy_push(&captured, children[c]);
+    }
+    if (status == 0 && captured.n > 0)
+        status = lazy_flush_roots(ctx, (int)captured.n, captured.at);
+    lazy_vector_free(&captured);
+    return status;
+}
+
+/* Appends a node to what a replay records, with the places of what it reads. */
+static int add_node(neap_program *program, neap_node *node) {
+    bool traced = node->flags & LAZY_ABSTRACT;
+    int status = 0;
+    node->index = (uint32_t)program->nodes.n;
+    program->captures += !traced && !lazy_is_number(node);
+    for (int k = 0; traced && k < node->nin && status == 0; k++)
+        status = lazy_push(&program->links, (int32_t)node->in[k]->index);
+    if (status == 0 && (status = lazy_push(&program->nodes, node)) == 0)
+        lazy_retain(node);
+    return status;
+}
+
+/* Appends what the roots need, each node once: abstract nodes by their inputs, everything else as it is. */
+static int find_nodes(neap_ctx *ctx, const lazy_nodes *roots, lazy_nodes *found) {
+    int status = 0;
+    ctx->epoch++;
+    for (int64_t r = 0; r < roots->n && status == 0; r++)
+        if (roots->at[r]->mark != ctx->epoch) {
+            roots->at[r]->mark = ctx->epoch;
+            status = lazy_push(found, roots->at[r]);
+        }
+    for (int64_t k = 0; k < found->n && status == 0; k++) {
+        const neap_node *node = found->at[k];
+        for (int i = 0; node->flags & LAZY_ABSTRACT && i < node->nin && status == 0; i++)
+            if (node->in[i]->mark != ctx->epoch) {
+                node->in[i]->mark = ctx->epoch;
+                status = lazy_push(found, node->in[i]);
+            }
+    }
+    return status;
+}
+
+typedef struct ranked {
+    neap_node *node;
+    int64_t rank, place;
+} ranked;
+
+static int compare_ranks(const void *a, const void *b) {
+    const ranked *left = a, *right = b;
+    return left->rank != right->rank ? (left->rank > right->rank) - (left->rank < right->rank)
+                                     : (left->place > right->place) - (left->place < right->place);
+}
+
+/* The nodes stand in the order in which they were recorded, that of the tape, behind what they start from. So a replay
+ * records them as the function did, and the cotangents of a node are summed in the same order, with the same bits, whether a
+ * program is differentiated or the function itself. */
+static int order_nodes(neap_ctx *ctx, neap_program *program, const lazy_nodes *roots) {
+    lazy_nodes found = {0};
+    int status = find_nodes(ctx, roots, &found);
+    ranked *ranks = malloc((size_t)found.n * sizeof *ranks + 1);
+    if (status == 0 && !ranks)
+        status = neap_error(NEAP_E_MEMORY, "out of memory for a program");
+    for (int64_t k = 0; k < found.n && status == 0; k++) {
+        bool recorded = found.at[k]->flags & LAZY_ABSTRACT && found.at[k]->op != LAZY_OP_placeholder;
+        ranks[k] = (ranked){.node = found.at[k], .rank = recorded ? found.at[k]->tape : -1, .place = k};
+    }
+    if (status == 0)
+        qsort(ranks, (size_t)found.n, sizeof *ranks, compare_ranks);
+    for (int64_t k = 0; k < found.n && status == 0; k++)
+        status = add_node(program, ranks[k].node);
+    for (int64_t r = 0; r < roots->n && status == 0; r++)
+        status = lazy_push(&program->root_nodes, (int32_t)roots->at[r]->index);
+    lazy_vector_free(&found);
+    free(ranks);
+    return status;
+}
+
+static int check_outer(const neap_program *program, uint32_t bit) {
+    for (int64_t k = 0; k < program->nodes.n; k++) {
+        const neap_node *node = program->nodes.at[k];
+        if (!(node->levels & bit) && node->levels)
+            return neap_error(NEAP_E_TRACE,
+                              "the function reads an array that belongs to an open gradient or trace around "
+                              "it, which cannot be bound to a program; pass it as an argument");
+        if (!(node->levels & bit) && node->flags & LAZY_ABSTRACT)
+            return neap_error(NEAP_E_TRACE, "the function uses an array of a trace that has ended");
+    }
+    return 0;
+}
+
+/* Orders outputs by depth: so a step runs soon after what it needs. Of a training step, each gradient is then used as
+ * soon as the walk back has come to it, while the activations behind it have not all been read yet. */
+static int order_outputs(neap_ctx *ctx, neap_node **outputs, int64_t n) {
+    int status = lazy_region_collect(ctx, n, outputs);
+    int64_t *depth = calloc((size_t)ctx->order.n + 1, sizeof *depth);
+    ranked *ranks = malloc((size_t)n * sizeof *ranks + 1);
+    if (status == 0 && (!depth || !ranks))
+        status = neap_error(NEAP_E_MEMORY, "out of memory for a program");
+    for (int64_t k = 0; k < ctx->order.n && status == 0; k++) {
+        neap_node *const *children;
+        int count = lazy_region_children(ctx->order.at[k], &children);
+        for (int c = 0; c < count; c++)
+            if (depth[k] <= depth[children[c]->index])
+                depth[k] = depth[children[c]->index] + 1;
+    }
+    for (int64_t r = 0; r < n && status == 0; r++)
+        ranks[r] = (ranked){.node = outputs[r], .rank = depth[outputs[r]->index], .place = r};
+    if (status == 0)
+        qsort(ranks, (size_t)n, sizeof *ranks, compare_ranks);
+    for (int64_t r = 0; r < n && status == 0; r++)
+        outputs[r] = ranks[r].node;
+    free(depth);
+    free(ranks);
+    return status;
+}
+
+/* The region of the program: effects in their order, then outputs. */
+static int collect_region(neap_ctx *ctx, const neap_program *program, const lazy_nodes *roots) {
+    lazy_nodes ordered = {0};
+    int status = 0;
+    for (int64_t r = 0; r < roots->n && status == 0; r++)
+        status = lazy_push(&ordered, roots->at[r]);
+    int64_t outputs = roots->n - program->effect_roots;
+    if (status == 0 && outputs > 1)
+        status = order_outputs(ctx, ordered.at + program->effect_roots, outputs);
+    if (status == 0)
+        status = lazy_region_collect(ctx, ordered.n, ordered.at);
+    lazy_vector_free(&ordered);
+    return status;
+}
+
+/* Tells which slots of the plan the roots are. */
+static int find_slots(neap_ctx *ctx, neap_program *program, const lazy_nodes *roots) {
+    const lazy_plan *plan = program->plan;
+    int32_t *slot_of = malloc((size_t)ctx->order.n * sizeof *slot_of + 1);
+    int status = slot_of ? 0 : neap_error(NEAP_E_MEMORY, "out of memory for a program");
+    if (status == 0)
+        memset(slot_of, 0xff, (size_t)ctx->order.n * sizeof *slot_of);
+    for (int32_t s = 0; s < plan->nslots && status == 0; s++)
+        if (plan->slots[s].made)
+            slot_of[plan->slots[s].node] = s;
+    for (int64_t r = 0; r < roots->n && status == 0; r++)
+        status = lazy_push(&program->root_slots, slot_of[roots->at[r]->index]);
+    free(slot_of);
+    return status;
+}
+
+/* Takes the roots themselves for those whose buffers they share. */
+static int make_plan(neap_ctx *ctx, neap_program *program, lazy_nodes *roots) {
+    for (int64_t r = 0; r < roots->n; r++)
+        roots->at[r] = lazy_region_root(roots->at[r]);
+    int status = collect_region(ctx, program, roots);
+    if (status == 0)
+        status = lazy_region_plan(ctx, roots->n, roots->at, &program->plan);
+    if (status)
+        return status;
+    __atomic_add_fetch(&program->plan->refs, 1, __ATOMIC_RELAXED);
+    status = find_slots(ctx, program, roots);
+    return status ? status : retain_all(&program->region, ctx->order.n, ctx->order.at);
+}
+
+int lazy_program_plan(neap_program *program) {
+    if (program->plan)
+        return 0;
+    if (program->meshed)
+        return lazy_program_lower(program);
+    lazy_nodes roots = {0};
+    int status = 0;
+    for (int64_t k = 0; k < program->nodes.n && status == 0; k++) /* as deep as loops stand inside each other */
+        if (lazy_is_control(program->nodes.at[k]) && program->nodes.at[k]->flags & LAZY_ABSTRACT)
+            status = lazy_control_prepare(program->ctx, program->nodes.at[k]);
+    if (status == 0)
+        status = roots_of(program, &roots);
+    if (status == 0)
+        status = bind_captures(program->ctx, &roots);
+    if (status == 0)
+        status = make_plan(program->ctx, program, &roots);
+    if (status) { /* it may be asked for again */
+        if (program->plan)
+            lazy_plan_release(program->plan);
+        program->plan = NULL;
+        program->root_slots.n = 0;
+        release_all(program->ctx, &program->region);
+    }
+    lazy_vector_free(&roots);
+    return status;
+}
+
+/* Numbers leave a program as f32 arrays. */
+static int take_outputs(neap_ctx *ctx, int level, neap_program *program, int n, neap_node *const *outputs) {
+    for (int k = 0; k < n; k++) {
+        neap_node *node = outputs[k];
+        if (ctx->levels[level].closed && lazy_lift_into(ctx, level, 1, &node, &node))
+            return neap_error_code();
+        int64_t dtype = NEAP_DTYPE_F32;
+        node = node->flags & LAZY_WEAK ? lazy_record(ctx, LAZY_OP_astype, 1, &node, 1, &dtype) : lazy_retain(node);
+        if (!node)
+            return neap_error_code();
+        if (lazy_push(&program->outputs, node)) {
+            lazy_release(ctx, node);
+            return NEAP_E_MEMORY;
+        }
+    }
+    return 0;
+}
+
+static bool lies_on_mesh(const neap_program *program) {
+    bool some = false;
+    for (int64_t k = 0; k < program->inputs.n && !some; k++)
+        some = lazy_is_meshed(program->inputs.at[k]);
+    for (int64_t k = 0; k < program->nodes.n && !some; k++)
+        some = lazy_is_meshed(program->nodes.at[k]);
+    return some;
+}
+
+static int build_program(neap_ctx *ctx, int level, neap_program *program, int n, neap_node *const *outputs) {
+    lazy_level *trace = &ctx->levels[level];
+    lazy_nodes roots = {0};
+    int status = take_outputs(ctx, level, program, n, outputs);
+    if (status == 0)
+        status = retain_all(&program->inputs, trace->inputs.n, trace->inputs.at);
+    if (status == 0)
+        status = retain_all(&program->lifted, trace->lifted.n, trace->lifted.at);
+    for (int64_t k = 0; k < trace->effects.n && status == 0; k++)
+        status = lazy_push(&program->effects, trace->effects.at[k]);
+    if (status == 0)
+        status = roots_of(program, &roots);
+    program->effect_roots = roots.n - program->outputs.n;
+    if (status == 0)
+        status = ctx->deferring ? 0 : bind_captures(ctx, &roots); /* what is not bound now is when the program is run */
+    if (status == 0)
+        status = order_nodes(ctx, program, &roots);
+    if (status == 0)
+        status = check_outer(program, 1u << level);
+    program->meshed = lies_on_mesh(program);
+    lazy_vector_free(&roots);
+    return status;
+}
+
+int lazy_trace_end(neap_ctx *ctx, int level, int n, neap_node *const *outputs, neap_program **out) {
+    if (level < 0 || level != ctx->nlevels - 1 || !ctx->levels[level].trace)
+        return neap_error(NEAP_E_STATE, "the trace is not the innermost open level");
+    neap_program *program = calloc(1, sizeof *program);
+    if (!program)
+        return neap_error(NEAP_E_MEMORY, "out of memory for a program");
+    program->ctx = ctx;
+    program->refs = 1;
+    int status = build_program(ctx, level, program, n, outputs);
+    if (status) { /* the level stays open, with its effects, so the call can be repeated */
+        program->effects.n = 0;
+        neap_program_free(program);
+        return status;
+    }
+    ctx->levels[level].effects.n = 0; /* the program has taken them over */
+    neap_level_end(ctx, level);
+    ctx->counters.programs++;
+    program->link = &ctx->programs;
+    program->next = ctx->programs;
+    if (program->next)
+        program->next->link = &program->next;
+    ctx->programs = program;
+    status = LAZY_VERIFY(program, "trace");
+    if (status)
+        neap_program_free(program);
+    else
+        *out = program;
+    return status;
+}
+
+int neap_trace_end(neap_ctx *ctx, int level, int n, const int32_t *outputs, neap_program **out) {
+    neap_node **nodes = malloc((size_t)n * sizeof *nodes + 1);
+    int status =
+        nodes ? lazy_lookup_all(ctx, n, outputs, nodes) : neap_error(NEAP_E_MEMORY, "out of memory for a program");
+    if (status == 0)
+        status = lazy_trace_end(ctx, level, n, nodes, out);
+    free(nodes);
+    return status;
+}
+
+/* Lets go of all that the program holds. */
+static void empty(neap_program *program) {
+    neap_ctx *ctx = program->ctx;
+    if (program->link)
+        *program->link = program->next;
+    if (program->next)
+        program->next->link = program->link;
+    program->ctx = NULL;
+    free(program->input_names.at);
+    free(program->output_names.at);
+    program->input_names = program->output_names = (lazy_port_names){0};
+    release_all(ctx, &program->inputs);
+    release_all(ctx, &program->lifted);
+    release_all(ctx, &program->outputs);
+    release_all(ctx, &program->nodes);
+    release_all(ctx, &program->region);
+    for (int64_t k = 0; k < program->effects.n; k++)
+        lazy_effect_free(ctx, program->effects.at[k]);
+    lazy_vector_free(&program->effects);
+    lazy_vector_free(&program->links);
+    lazy_vector_free(&program->root_nodes);
+    lazy_vector_free(&program->root_slots);
+    if (program->plan)
+        lazy_plan_release(program->plan);
+    program->plan = NULL;
+    lazy_lowered_free(program->lowered);
+    program->lowered = NULL;
+}
+
+void neap_program_free(neap_program *program) {
+    if (!program || --program->refs > 0)
+        return;
+    if (program->ctx)
+        empty(program);
+    free(program);
+}
+
+void lazy_programs_free(neap_ctx *ctx) {
+    while (ctx->programs)
+        empty(ctx->programs);
+}
+
+int lazy_programs_list(neap_ctx *ctx, lazy_nodes *to) {
+    int status = 0;
+    for (neap_program *program = ctx->programs; program && status == 0; program = program->next)
+        for (int64_t k = 0; k < program->nodes.n && status == 0; k++)
+            status = lazy_push(to, program->nodes.at[k]);
+    return status;
+}
+
+void neap_program_info_get(neap_program *program, neap_program_info *out) {
+    const neap_program *runs = lazy_program_runs(program);
+    *out = (neap_program_info){.inputs = (int32_t)program->inputs.n,
+                               .outputs = (int32_t)program->outputs.n,
+                               .nodes = (int32_t)program->nodes.n,
+                               .captures = program->captures,
+                               .effects = (int32_t)program->effects.n,
+                               .steps = runs ? runs->plan->nsteps : -1};
+}

@@ -1,0 +1,171 @@
+/* replay.c: recording the ops of a program again on other nodes, which is how programs are inlined, differentiated and
+ * traced into others.
+ */
+#include <string.h>
+
+#include "lazy/control/control.h"
+#include "lazy/effect/effect.h"
+#include "lazy/shard/exchange.h"
+
+typedef struct replay { /* a program whose ops are being recorded again */
+    neap_ctx *ctx;
+    neap_program *program;
+    neap_node *const *inputs;
+    neap_node **now; /* by position in program->nodes */
+    int64_t next_effect, root;
+} replay;
+
+neap_node *lazy_node_again(neap_ctx *ctx, const neap_node *node, neap_node *const *in) {
+    if (lazy_node_op(node)->flags & LAZY_OP_EFFECT)
+        return lazy_callback_again(ctx, lazy_callback_of(node), node->nin, in);
+    if (lazy_is_exchange(node))
+        return lazy_exchange(ctx, lazy_deal_get(node->attrs[0]), node->nin, in);
+    if (lazy_is_control(node))
+        return lazy_control_again(ctx, node, in);
+    return lazy_record(ctx, node->op, node->nin, in, node->nattrs, node->attrs);
+}
+
+/* A print happens, or is recorded by the trace that the program is inlined into. */
+static int replay_print(replay *r, const lazy_effect *effect) {
+    neap_node **nodes = calloc((size_t)effect->nodes.n + 1, sizeof *nodes);
+    if (!nodes)
+        return neap_error(NEAP_E_MEMORY, "out of memory for a print");
+    for (int64_t k = 0; k < effect->nodes.n; k++)
+        nodes[k] = r->now[r->program->root_nodes.at[r->root + k]];
+    int status = lazy_print_nodes(r->ctx, &effect->how, effect->nfragments, effect->fragments, nodes);
+    free(nodes);
+    return status;
+}
+
+/* Prints, up to the next effect that is a node. */
+static int replay_prints(replay *r) {
+    int status = 0;
+    while (r->next_effect < r->program->effects.n && status == 0 && !r->ctx->muted) {
+        const lazy_effect *effect = r->program->effects.at[r->next_effect];
+        if (effect->node)
+            break;
+        if ((status = replay_print(r, effect)) == 0) {
+            r->next_effect++;
+            r->root += effect->nodes.n;
+        }
+    }
+    return status;
+}
+
+/* Without its effects: of a callback nothing is left, which is possible if it has no results. */
+static neap_node *replay_muted(replay *r, const neap_node *node, neap_node *const *in) {
+    if (lazy_is_control(node))
+        return lazy_control_again(r->ctx, node, in);
+    if (lazy_callback_of(node)->nresults == 0)
+        return lazy_constant(r->ctx, NEAP_DTYPE_U8, false, 0);
+    neap_error(NEAP_E_ARGUMENT,
+               "the results of the function at %s, called at %s, cannot be differentiated: it would be called again",
+               lazy_callback_of(node)->name, lazy_callback_of(node)->site);
+    return NULL;
+}
+
+static neap_node *replay_effect(replay *r, const neap_node *node, neap_node *const *in) {
+    if (r->ctx->muted && !lazy_is_exchange(node))
+        return replay_muted(r, node, in);
+    if (replay_prints(r))
+        return NULL;
+    neap_node *again = lazy_node_again(r->ctx, node, in);
+    if (again) {
+        r->next_effect++;
+        r->root++;
+    }
+    return again;
+}
+
+/* A node that is made again keeps its line. */
+static neap_node *replay_node(replay *r, const neap_node *node, neap_node *const *in) {
+    int32_t around = r->ctx->again_site;
+    r->ctx->again_site = node->site ? node->site : around;
+    neap_node *made = lazy_is_effect(node) ? replay_effect(r, node, in) : lazy_node_again(r->ctx, node, in);
+    r->ctx->again_site = around;
+    return made;
+}
+
+static int replay_nodes(replay *r) {
+    const int32_t *link = r->program->links.at;
+    neap_node *in[LAZY_MAX_CONTROL_INPUTS];
+    for (int64_t k = 0; k < r->program->nodes.n; k++) {
+        neap_node *node = r->program->nodes.at[k];
+        if (node->op == LAZY_OP_placeholder) {
+            neap_node *input = r->inputs[(int)node->value];
+            r->now[k] = input ? lazy_retain(input) : NULL;
+            continue;
+        }
+        if (!(node->flags & LAZY_ABSTRACT)) {
+            r->now[k] = lazy_retain(node);
+            continue;
+        }
+        bool given = true;
+        for (int a = 0; a < node->nin; a++)
+            given &= (in[a] = r->now[*link++]) != NULL;
+        if (!given)
+            continue;
+        if (!(r->now[k] = replay_node(r, node, in)))
+            return neap_error_code();
+    }
+    return 0;
+}
+
+/* What the prints need is started before the first of them, so that a failure of that can still be repeated. */
+static int start_prints(replay *r) {
+    int status = 0;
+    for (int64_t k = r->root; k < r->program->effect_roots && status == 0; k++) {
+        neap_node *node = r->now[r->program->root_nodes.at[k]];
+        if (!(node->flags & LAZY_ABSTRACT))
+            status = lazy_force(r->ctx, node);
+    }
+    return status;
+}
+
+static int replay_program(replay *r, neap_node **outputs) {
+    lazy_hold(r->ctx);
+    int status = replay_nodes(r), held = lazy_unhold(r->ctx);
+    status = status ? status : held;
+    if (status == 0)
+        status = start_prints(r);
+    if (status == 0)
+        status = replay_prints(r);
+    for (int64_t k = 0; k < r->program->outputs.n && status == 0; k++) {
+        neap_node *node = r->now[r->program->root_nodes.at[r->program->effect_roots + k]];
+        outputs[k] = node ? lazy_retain(node) : NULL;
+    }
+    return status;
+}
+
+int lazy_program_apply(neap_ctx *ctx, neap_program *program, neap_node *const *inputs, neap_node **outputs) {
+    replay r = {.ctx = ctx, .program = program, .inputs = inputs};
+    r.now = calloc((size_t)program->nodes.n + 1, sizeof *r.now);
+    int status = r.now ? 0 : neap_error(NEAP_E_MEMORY, "out of memory for a replay");
+    lazy_level *trace = lazy_open_trace(ctx);
+    int64_t recorded = trace ? trace->effects.n : 0;
+    if (status == 0)
+        status = replay_program(&r, outputs);
+    if (status && trace)
+        lazy_effects_cut(ctx, trace, recorded);
+    for (int64_t k = 0; r.now && k < program->nodes.n; k++)
+        lazy_release(ctx, r.now[k]);
+    free(r.now);
+    return status ? lazy_fail_for_good(status, !trace && r.next_effect > 0) : 0;
+}
+
+int neap_program_replay(neap_ctx *ctx, neap_program *program, int n, const int32_t *ids, int32_t *outputs) {
+    size_t nout = (size_t)program->outputs.n;
+    neap_node **inputs = malloc(((size_t)n + nout) * sizeof *inputs + 1), **nodes = inputs + n;
+    int status = inputs ? 0 : neap_error(NEAP_E_MEMORY, "out of memory for a replay");
+    if (status == 0)
+        status = lazy_program_inputs(ctx, program, n, ids, false, inputs);
+    if (status == 0 && (status = lazy_program_apply(ctx, program, inputs, nodes)) == 0)
+        for (size_t k = 0; k < nout; k++) {
+            if (status == 0)
+                status = lazy_publish(ctx, nodes[k], &outputs[k]);
+            else
+                lazy_release(ctx, nodes[k]);
+        }
+    free(inputs);
+    return status ? status : lazy_attend(ctx);
+}

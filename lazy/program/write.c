@@ -1,0 +1,358 @@
+/* program/write.c: saving: a program as bytes (program/file.h).
+ *
+ * The same program always gives the same bytes: items come in the order of listing.c, ops, dtypes and callbacks in that of
+ * their first use, and script lines of ops, which depend on what was recorded before, are left out.
+ */
+#include <string.h>
+
+#include "lazy/control/control.h"
+#include "lazy/graph/attrs.h"
+#include "lazy/program/file.h"
+
+typedef LAZY_VECTOR(lazy_callback *) callbacks;
+
+typedef struct writer {
+    neap_ctx *ctx;
+    lazy_text body;                   /* programs … */
+    lazy_text dtypes, ops, callables; /* … and the lists in front of them */
+    int64_t ndtypes, nops;
+    int32_t nprograms;                                        /* that are written; each knows its place */
+    int32_t dtype_at[NEAP_DTYPE_COUNT], op_at[LAZY_OP_COUNT]; /* 1 + place in the list, 0: not there yet */
+    callbacks known;
+    int status;
+} writer;
+
+/* ---- Bytes -------------------------------------------------------------------------------------------------------- */
+static void put(writer *w, lazy_text *to, const void *data, size_t bytes) {
+    if (w->status == 0 && bytes)
+        w->status = lazy_text_add(to, data, bytes);
+}
+
+static void put_number(writer *w, lazy_text *to, uint64_t value) {
+    uint8_t bytes[10];
+    int n = 0;
+    do {
+        bytes[n++] = (uint8_t)(value & 0x7f) | (value > 0x7f ? 0x80 : 0);
+        value >>= 7;
+    } while (value);
+    put(w, to, bytes, (size_t)n);
+}
+
+static void put_signed(writer *w, lazy_text *to, int64_t value) {
+    put_number(w, to, (uint64_t)value << 1 ^ (uint64_t)(value >> 63));
+}
+
+static void put_text(writer *w, lazy_text *to, const char *text, size_t bytes) {
+    put_number(w, to, bytes);
+    put(w, to, text, bytes);
+}
+
+static void put_name(writer *w, lazy_text *to, const char *name) {
+    put_number(w, to, name != NULL);
+    if (name)
+        put_text(w, to, name, strlen(name));
+}
+
+/* Elements are stored little-endian, whatever the machine. */
+static void put_elements(writer *w, const void *data, int64_t n, size_t width) {
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    put(w, &w->body, data, (size_t)n * width);
+#else
+    for (int64_t k = 0; k < n; k++)
+        for (size_t b = width; b-- > 0;)
+            put(w, &w->body, (const char *)data + (size_t)k * width + b, 1);
+#endif
+}
+
+/* ---- Lists -------------------------------------------------------------------------------------------------------- */
+static void put_dtype(writer *w, lazy_text *to, int dtype) {
+    if (!w->dtype_at[dtype]) {
+        w->dtype_at[dtype] = (int32_t)++w->ndtypes;
+        put_text(w, &w->dtypes, neap_dtype_name(dtype), strlen(neap_dtype_name(dtype)));
+    }
+    put_number(w, to, (uint64_t)w->dtype_at[dtype] - 1);
+}
+
+static void put_op(writer *w, int op) {
+    const lazy_op *row = lazy_ops[op];
+    const char *attrs = row->attrs ? row->attrs : "";
+    if (!w->op_at[op]) {
+        w->op_at[op] = (int32_t)++w->nops;
+        put_text(w, &w->ops, row->name, strlen(row->name));
+        put_text(w, &w->ops, attrs, strlen(attrs));
+    }
+    put_number(w, &w->body, (uint64_t)w->op_at[op] - 1);
+}
+
+static void put_type(writer *w, lazy_text *to, int dtype, int ndim, const int64_t *shape) {
+    put_dtype(w, to, dtype);
+    put_number(w, to, (uint64_t)ndim);
+    for (int k = 0; k < ndim; k++)
+        put_number(w, to, (uint64_t)shape[k]);
+}
+
+static void put_device(writer *w, const neap_node *node) {
+    put_number(w, &w->body, (uint64_t)(node->device + 1));
+}
+
+static int64_t find_callback(const callbacks *known, const lazy_callback *callback) {
+    for (int64_t k = 0; k < known->n; k++)
+        if (known->at[k] == callback)
+            return k;
+    return -1;
+}
+
+static void put_callback(writer *w, lazy_callback *callback) {
+    int64_t place = find_callback(&w->known, callback);
+    if (place < 0 && w->status == 0) {
+        const char *kind = lazy_effect_kind(callback->kind);
+        lazy_text *to = &w->callables;
+        place = w->known.n;
+        w->status = lazy_push(&w->known, callback);
+        put_text(w, to, callback->name, strlen(callback->name));
+        put_text(w, to, callback->site, strlen(callback->site));
+        put_text(w, to, kind, strlen(kind));
+        put_number(w, to, callback->unordered != 0);
+        put_number(w, to, callback->tolerant != 0);
+        put_number(w, to, (uint64_t)callback->nresults);
+        for (int k = 0; k < callback->nresults; k++)
+            put_type(w, to, callback->results[k].dtype, callback->results[k].ndim, callback->results[k].shape);
+    }
+    put_number(w, &w->body, (uint64_t)place);
+}
+
+/* ---- Items -------------------------------------------------------------------------------------------------------- */
+static void put_values(writer *w, const neap_node *node) {
+    put_number(w, &w->body, node->nin);
+    for (int k = 0; k < node->nin; k++)
+        put_number(w, &w->body, node->in[k]->index);
+}
+
+/* Those from `first` on. */
+static void put_attributes(writer *w, const neap_node *node, int first) {
+    lazy_attr_names names = lazy_attr_names_of(lazy_node_op(node));
+    put_number(w, &w->body, (uint64_t)(node->nattrs - first));
+    for (int k = first; k < node->nattrs; k++) {
+        if (lazy_attr_is_dtype(lazy_attr_name(&names, k)))
+            put_dtype(w, &w->body, (int)node->attrs[k]);
+        else
+            put_signed(w, &w->body, node->attrs[k]);
+    }
+}
+
+static void put_print(writer *w, const lazy_effect *effect) {
+    const neap_emit *how = &effect->how;
+    const char *kind = lazy_effect_kind(how->kind), *stream = how->stream == NEAP_STDOUT ? "stdout" : "stderr";
+    if (how->stream != NEAP_STDOUT && how->stream != NEAP_STDERR && w->status == 0)
+        w->status = neap_error(NEAP_E_ARGUMENT,
+                               "save: the program writes to a log's file%s%s, which belongs to this "
+                               "session; use np.callback for that",
+                               how->site ? ", at " : "", how->site ? how->site : "");
+    put_number(w, &w->body, LAZY_ITEM_PRINT);
+    put_text(w, &w->body, kind, strlen(kind));
+    put_number(w, &w->body, how->unordered != 0);
+    put_text(w, &w->body, stream, strlen(stream));
+    put_name(w, &w->body, how->site);
+    put_number(w, &w->body, (uint64_t)effect->nfragments);
+    for (int k = 0; k < effect->nfragments; k++) {
+        const lazy_fragment *fragment = &effect->fragments[k];
+        put_number(w, &w->body, (fragment->text ? LAZY_PIECE_TEXT : 0) | (fragment->n ? LAZY_PIECE_VALUE : 0));
+        if (fragment->text)
+            put_text(w, &w->body, fragment->text, fragment->bytes);
+        if (fragment->n)
+            put_number(w, &w->body, effect->nodes.at[fragment->first]->index);
+    }
+}
+
+/* They have been written: they stand in front of what uses them. */
+static void put_subprograms(writer *w, const neap_node *node) {
+    neap_program *const *programs;
+    int n = lazy_control_programs(node, &programs);
+    put_number(w, &w->body, (uint64_t)n);
+    for (int k = 0; k < n; k++)
+        put_number(w, &w->body, (uint64_t)programs[k]->place);
+}
+
+static void put_node(writer *w, const neap_node *node) {
+    if (lazy_is_literal(node)) {
+        put_number(w, &w->body, LAZY_ITEM_CONSTANT);
+        put_dtype(w, &w->body, node->dtype);
+        put_number(w, &w->body, (node->flags & LAZY_WEAK) != 0);
+        put_elements(w, &node->value, 1, sizeof node->value);
+    } else if (!lazy_is_made(node)) {
+        put_number(w, &w->body, LAZY_ITEM_ARRAY);
+        put_type(w, &w->body, node->dtype, node->ndim, node->shape);
+        put_device(w, node);
+        put_elements(w, neap_buffer_data(node->buffer), node->size, (size_t)neap_dtype_bytes(node->dtype));
+    } else if (lazy_node_op(node)->flags & LAZY_OP_EFFECT) {
+        put_number(w, &w->body, LAZY_ITEM_CALLBACK);
+        put_callback(w, lazy_callback_of(node));
+        put_values(w, node);
+    } else if (lazy_is_control(node)) {
+        put_number(w, &w->body, LAZY_ITEM_CONTROL);
+        put_op(w, node->op);
+        put_subprograms(w, node);
+        put_values(w, node);
+        put_attributes(w, node, 1);
+    } else {
+        if (lazy_node_op(node)->flags & LAZY_OP_AXIS && w->status == 0)
+            w->status = neap_error(NEAP_E_ARGUMENT,
+                                   "save: the program holds a %s over a named axis, which only the "
+                                   "function around it knows",
+                                   lazy_node_op(node)->name);
+        put_number(w, &w->body, LAZY_ITEM_OP);
+        put_op(w, node->op);
+        put_values(w, node);
+        put_attributes(w, node, 0);
+    }
+}
+
+/* ---- Programs ----------------------------------------------------------------------------------------------------- */
+static void put_input(writer *w, const neap_node *node, const char *name) {
+    int met = node->flags & LAZY_WEAK ? node->meets : 0;
+    put_name(w, &w->body, name);
+    put_number(w, &w->body, (node->flags & LAZY_WEAK) != 0);
+    put_type(w, &w->body, node->dtype, node->ndim, node->shape);
+    put_device(w, node);
+    put_number(w, &w->body, (uint64_t)__builtin_popcount((unsigned)met));
+    for (int d = 0; d < NEAP_DTYPE_COUNT; d++)
+        if (met >> d & 1)
+            put_dtype(w, &w->body, d);
+}
+
+/* Waits for the data that the program captured. */
+static int await_data(writer *w, const lazy_items *items) {
+    int status = 0, worst = 0;
+    for (int64_t k = 0; k < items->n && status == 0; k++) {
+        neap_node *node = items->at[k].node;
+        if (!node || lazy_is_literal(node) || lazy_is_made(node))
+            continue;
+        status = lazy_force(w->ctx, node);
+        int there = status ? status : lazy_node_poll(w->ctx, node, w->ctx->waker);
+        if (there == NEAP_PENDING)
+            worst = there;
+        else
+            status = there;
+    }
+    return status ? status : worst;
+}
+
+static void put_items(writer *w, const neap_program *program, const lazy_items *items) {
+    uint32_t value = 0;
+    for (int64_t k = 0; k < program->inputs.n; k++)
+        program->inputs.at[k]->index = value++;
+    put_number(w, &w->body, (uint64_t)items->n);
+    for (int64_t k = 0; k < items->n && w->status == 0; k++) {
+        if (items->at[k].node) {
+            put_node(w, items->at[k].node);
+            items->at[k].node->index = value++;
+        } else {
+            put_print(w, items->at[k].effect);
+        }
+    }
+}
+
+static void put_program(writer *w, neap_program *program);
+
+/* The programs of its control flow, innermost first, each once. Nesting is bounded (LAZY_MAX_NESTING). */
+static void put_inner(writer *w, const lazy_items *items) {
+    for (int64_t k = 0; k < items->n && w->status == 0; k++) {
+        const neap_node *node = items->at[k].node;
+        neap_program *const *programs;
+        int n = node && lazy_is_made(node) && lazy_is_control(node) ? lazy_control_programs(node, &programs) : 0;
+        for (int p = 0; p < n && w->status == 0; p++)
+            if (programs[p]->walk != w->ctx->walk)
+                put_program(w, programs[p]);
+    }
+}
+
+static void put_program(writer *w, neap_program *program) {
+    lazy_items items = {0};
+    if (w->status == 0)
+        w->status = lazy_program_list(program, &items);
+    if (w->status == 0)
+        w->status = await_data(w, &items);
+    if (w->status == 0)
+        put_inner(w, &items);
+    put_number(w, &w->body, (uint64_t)program->inputs.n);
+    for (int64_t k = 0; k < program->inputs.n; k++)
+        put_input(w, program->inputs.at[k], program->input_names.at ? program->input_names.at[k] : NULL);
+    put_items(w, program, &items);
+    put_number(w, &w->body, (uint64_t)program->outputs.n);
+    for (int64_t k = 0; k < program->outputs.n; k++) {
+        const neap_node *node = program->outputs.at[k];
+        put_name(w, &w->body, program->output_names.at ? program->output_names.at[k] : NULL);
+        put_number(w, &w->body, node->index);
+        put_type(w, &w->body, node->dtype, node->ndim, node->shape);
+    }
+    lazy_vector_free(&items);
+    program->walk = w->ctx->walk;
+    program->place = w->nprograms++;
+}
+
+/* The lists, now that they are complete, and the programs behind them. */
+static void join(writer *w, lazy_text *out) {
+    put_number(w, out, (uint64_t)w->ndtypes);
+    put(w, out, w->dtypes.data, w->dtypes.bytes);
+    put_number(w, out, (uint64_t)w->nops);
+    put(w, out, w->ops.data, w->ops.bytes);
+    put_number(w, out, (uint64_t)w->known.n);
+    put(w, out, w->callables.data, w->callables.bytes);
+    put_number(w, out, (uint64_t)w->nprograms);
+    put(w, out, w->body.data, w->body.bytes);
+}
+
+static void writer_free(writer *w) {
+    lazy_text_free(&w->body);
+    lazy_text_free(&w->dtypes);
+    lazy_text_free(&w->ops);
+    lazy_text_free(&w->callables);
+    lazy_vector_free(&w->known);
+}
+
+/* Files name no devices, so they have no meshes either. */
+static int check_program(const neap_program *program) {
+    if (!program->ctx)
+        return neap_error(NEAP_E_STATE, "program: its session has ended");
+    if (program->meshed)
+        return neap_error(NEAP_E_ARGUMENT,
+                          "program: some of its values lie on a mesh of devices, which a file cannot describe; save a "
+                          "program of ordinary arrays, and put it on a mesh with np.shard_map after loading it");
+    return 0;
+}
+
+int neap_program_write(neap_program *program, char **data, size_t *bytes) {
+    int status = check_program(program);
+    if (status)
+        return status;
+    writer w = {.ctx = program->ctx};
+    lazy_text out = {0};
+    program->ctx->walk++;
+    put_program(&w, program);
+    join(&w, &out);
+    writer_free(&w);
+    if (w.status)
+        lazy_text_free(&out);
+    *data = out.data;
+    *bytes = out.bytes;
+    return w.status;
+}
+
+int neap_program_callees(neap_program *program, int32_t capacity, int32_t *callees, int32_t *n) {
+    int status = check_program(program);
+    if (status)
+        return status;
+    writer w = {.ctx = program->ctx};
+    program->ctx->walk++;
+    put_program(&w, program);
+    *n = (int32_t)w.known.n;
+    for (int32_t k = 0; k < *n && k < capacity; k++)
+        callees[k] = w.known.at[k]->callee;
+    status = w.status;
+    writer_free(&w);
+    return status;
+}
+
+void neap_bytes_free(char *data) {
+    free(data);
+}

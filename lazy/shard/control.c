@@ -1,0 +1,619 @@
+/* shard/control.c: control flow on arrays that lie on a mesh.
+ *
+ * Settling. A node's programs are traced on stand-ins for what their caller had in hand. What a loop carries may come to vary
+ * over more axes than it did at first, or come to lie on the mesh at all; the results of branches may lie differently. So
+ * before the node is made its programs are replayed on inputs that lie as all turns need them, until nothing changes, and so
+ * that all branches, and all turns, give results that lie alike. What decides, the index of a cond or the condition of a
+ * while loop, makes results vary as it varies itself.
+ *
+ * Blocks. The node is one for all devices, and belongs to tapes and programs like others. Where it can be computed, its
+ * programs are lowered, and what is recorded for the blocks are ordinary nodes:
+ *
+ *      no block needs another    a node for each device (more exactly, for each block that anything tells apart): its
+ *                                programs are the parts of the lowered ones that make its blocks; they run side by side, and
+ *                                each decides for itself
+ *      else, or with effects     one node over all blocks, side by side: one loop for all devices, which must agree
+ *                                about what decides
+ */
+#include <string.h>
+
+#include "lazy/control/control.h"
+#include "lazy/effect/effect.h"
+#include "lazy/shard/lower.h"
+
+static int out_of_memory(void) {
+    return neap_error(NEAP_E_MEMORY, "out of memory for control flow on a mesh");
+}
+
+/* The programs that are run: not those of a rule. */
+static int bodies_of(const lazy_control *control) {
+    return control->shape.op == LAZY_OP_call ? 1 : control->nprograms;
+}
+
+static bool is_loop(const lazy_control *control) {
+    return control->shape.op == LAZY_OP_scan || control->shape.op == LAZY_OP_while_loop;
+}
+
+/* The program whose outputs are the results. */
+static int giver_of(const lazy_control *control) {
+    return control->shape.op == LAZY_OP_while_loop ? 1 : 0;
+}
+
+/* The node's input that input k of program p is. */
+static int input_of(const lazy_control_shape *shape, int p, int k) {
+    int own = shape->operands + shape->xs;
+    return k < own ? shape->first + k : shape->const_at[p] + k - own;
+}
+
+static bool is_slice(const lazy_control_shape *shape, int k) {
+    return k >= shape->operands && k < shape->operands + shape->xs;
+}
+
+bool lazy_control_is_meshed(const lazy_control *control, int nin, neap_node *const *in) {
+    bool meshed = false;
+    for (int k = 0; k < nin; k++)
+        meshed |= lazy_is_meshed(in[k]);
+    for (int p = 0; p < bodies_of(control); p++)
+        meshed |= control->programs[p]->meshed;
+    return meshed;
+}
+
+/* ---- Settling ----------------------------------------------------------------------------------------------------- */
+typedef struct settling {
+    neap_ctx *ctx;
+    const lazy_control *control;
+    const char *name;
+    const lazy_sharding **types; /* by input of the node: how it has to lie; NULL: ordinary */
+    const lazy_sharding **lies;  /* by output of the program that gives the results; of branches, of all of them */
+    const lazy_sharding *base;   /* some sharding of what is there */
+    neap_program **programs;     /* as they are by now; one reference each */
+} settling;
+
+/* `of`, or something that lies whole like `like`, varying and differing over further axes. */
+static int widen(const lazy_sharding *of, const lazy_sharding *like, const lazy_sharding **out) {
+    const lazy_sharding *from = of ? of : lazy_sharding_whole(like);
+    if (!from)
+        return NEAP_E_MEMORY;
+    lazy_sharding wider = *from;
+    wider.manual |= like->manual;
+    wider.varies |= like->varies;
+    wider.differs |= like->differs | (like->splits & like->manual);
+    return (*out = lazy_sharding_intern(&wider)) ? 0 : NEAP_E_MEMORY;
+}
+
+/* How input k of program p has to lie. */
+static int type_of_input(const settling *s, int p, int k, const lazy_sharding **out) {
+    *out = s->types[input_of(&s->control->shape, p, k)];
+    if (*out && is_slice(&s->control->shape, k) && !(*out = lazy_sharding_part(*out)))
+        return NEAP_E_MEMORY;
+    return 0;
+}
+
+/* Does input j go into a branch that devices choose differently? Then it has to vary as the choice does before that: in
+ * reverse the cotangents of all devices are added, which must not be done inside of the branches. */
+static bool is_chosen_for(const settling *s, int j) {
+    const lazy_sharding *index = s->control->shape.op == LAZY_OP_cond ? s->types[0] : NULL;
+    return j > 0 && index && index->varies && neap_dtype_kind(s->control->shape.in[j].dtype) == 'f';
+}
+
+/* Inputs lie as they do, and as the programs have them. */
+static int first_types(settling *s, int nin, neap_node *const *in) {
+    const lazy_control_shape *shape = &s->control->shape;
+    int status = 0;
+    for (int j = 0; j < nin && status == 0; j++) {
+        s->types[j] = lazy_sharding_of(in[j]);
+        bool xs = is_slice(shape, j - shape->first) && shape->xs;
+        if (xs && s->types[j] && !(s->types[j] = lazy_sharding_joined(s->types[j])))
+            status = NEAP_E_MEMORY;
+    }
+    for (int p = 0; p < bodies_of(s->control) && status == 0; p++)
+        for (int k = 0; k < s->programs[p]->inputs.n && status == 0; k++) {
+            const lazy_sharding *takes = lazy_sharding_of(s->programs[p]->inputs.at[k]);
+            const lazy_sharding **type = &s->types[input_of(shape, p, k)];
+            if (takes && is_slice(shape, k) && !(takes = lazy_sharding_stacked(takes)))
+                status = NEAP_E_MEMORY;
+            if (status == 0)
+                status = lazy_sharding_cover(s->name, takes, *type, type);
+        }
+    for (int j = 0; j < nin && status == 0; j++)
+        if (is_chosen_for(s, j))
+            status = widen(s->types[j], s->types[0], &s->types[j]);
+    return status;
+}
+
+/* Must a value that lies so be changed to be used as one that lies as `to` says? That it differs over less is no matter. */
+static bool must_fit(const lazy_sharding *is, const lazy_sharding *to) {
+    if (is == to || !to)
+        return false;
+    return !is || is->manual != to->manual || is->varies != to->varies ||
+           memcmp(is->split, to->split, sizeof is->split);
+}
+
+/* The program on inputs of other types. With `lies`, its outputs are made to lie so. */
+static int replay_typed(settling *s, int p, const lazy_sharding *const *lies, neap_node **in, neap_node **out,
+                        neap_program **made) {
+    neap_ctx *ctx = s->ctx;
+    neap_program *program = s->programs[p];
+    int level, n = (int)program->outputs.n, status = lazy_trace_derived(ctx, &level);
+    if (status)
+        return status;
+    for (int k = 0; k < program->inputs.n && status == 0; k++) {
+        const neap_node *like = program->inputs.at[k];
+        const lazy_sharding *type;
+        lazy_result aval = {.dtype = like->dtype, .ndim = like->ndim};
+        memcpy(aval.shape, like->shape, like->ndim * sizeof *like->shape);
+        status = type_of_input(s, p, k, &type);
+        if (status == 0 &&
+            !(in[k] = lazy_placeholder(ctx, level, &aval, like->flags & LAZY_WEAK, type ? -1 : like->device, type)))
+            status = NEAP_E_MEMORY;
+    }
+    if (status == 0)
+        status = lazy_program_apply(ctx, program, in, out);
+    for (int k = 0, count = status == 0 ? n : 0; k < count; k++)
+        if (!lazy_arena(ctx, out[k]))
+            status = NEAP_E_MEMORY;
+    for (int k = 0; k < n && lies && status == 0; k++)
+        if (must_fit(lazy_sharding_of(out[k]), lies[k]) && !(out[k] = lazy_mesh_hooks.fitted(ctx, out[k], lies[k])))
+            status = neap_error_code();
+    if (status == 0)
+        status = lazy_trace_end(ctx, level, n, out, made);
+    if (status)
+        neap_level_end(ctx, level);
+    return status;
+}
+
+static int replace_program(settling *s, int p, const lazy_sharding *const *lies) {
+    neap_program *program = s->programs[p], *made = NULL;
+    neap_node **in = calloc((size_t)(program->inputs.n + program->outputs.n) + 1, sizeof *in);
+    int status = in ? replay_typed(s, p, lies, in, in + program->inputs.n, &made) : out_of_memory();
+    free(in);
+    if (status == 0 && made->inputs.n != program->inputs.n) {
+        neap_program_free(made);
+        return neap_error(NEAP_E_INTERNAL, "%s: a program on a mesh reads what is no input of it", s->name);
+    }
+    if (status)
+        return status;
+    neap_program_free(program);
+    s->programs[p] = made;
+    return 0;
+}
+
+/* Makes program p one whose inputs lie as they have to. */
+static int fit_inputs(settling *s, int p) {
+    bool fits = true;
+    int status = 0;
+    for (int k = 0; k < s->programs[p]->inputs.n && status == 0; k++) {
+        const lazy_sharding *type;
+        status = type_of_input(s, p, k, &type);
+        fits &= status || lazy_sharding_of(s->programs[p]->inputs.at[k]) == type;
+    }
+    return status || fits ? status : replace_program(s, p, NULL);
+}
+
+/* Makes program p one whose outputs lie as s->lies says. */
+static int fit_outputs(settling *s, int p) {
+    const lazy_nodes *out = &s->programs[p]->outputs;
+    bool fits = true;
+    for (int k = 0; k < out->n; k++)
+        fits &= !must_fit(lazy_sharding_of(out->at[k]), s->lies[k]);
+    return fits ? 0 : replace_program(s, p, s->lies);
+}
+
+/* Carries lie as the body gives them, and vary as the condition does. *more: some did not. */
+static int widen_carries(settling *s, bool *more) {
+    const lazy_control *control = s->control;
+    const lazy_nodes *out = &s->programs[giver_of(control)]->outputs;
+    const lazy_sharding *decides =
+        control->shape.op == LAZY_OP_while_loop ? lazy_sharding_of(s->programs[0]->outputs.at[0]) : NULL;
+    int status = 0;
+    for (int k = 0; k < control->shape.operands && status == 0; k++) {
+        const lazy_sharding **type = &s->types[k], *was = *type;
+        status = lazy_sharding_cover(s->name, was, lazy_sharding_of(out->at[k]), type);
+        if (status == 0 && decides && decides->varies | decides->differs)
+            status = widen(*type, decides, type);
+        *more |= *type != was;
+    }
+    return status;
+}
+
+/* How results lie, as the programs give them. */
+static int find_lies(settling *s) {
+    const lazy_control *control = s->control;
+    const lazy_sharding *decides = control->shape.op == LAZY_OP_cond ? s->types[0] : NULL;
+    int status = 0;
+    for (int k = 0; k < control->nresults && status == 0; k++) {
+        const lazy_sharding **lies = &s->lies[k];
+        *lies = is_loop(control) && k < control->shape.operands
+                    ? s->types[k]
+                    : lazy_sharding_of(s->programs[giver_of(control)]->outputs.at[k]);
+        for (int p = 1; p < bodies_of(control) && control->shape.op == LAZY_OP_cond && status == 0; p++)
+            status = lazy_sharding_cover(s->name, *lies, lazy_sharding_of(s->programs[p]->outputs.at[k]), lies);
+        if (status == 0 && decides && decides->varies | decides->differs)
+            status = widen(*lies, decides, lies);
+    }
+    return status;
+}
+
+static int settle(settling *s) {
+    int n = bodies_of(s->control), status = 0;
+    bool more = true;
+    while (more && status == 0) {
+        more = false;
+        for (int p = 0; p < n && status == 0; p++)
+            status = fit_inputs(s, p);
+        if (status == 0 && is_loop(s->control))
+            status = widen_carries(s, &more);
+    }
+    if (status == 0)
+        status = find_lies(s);
+    for (int p = 0; p < n && status == 0; p++)
+        if (p == giver_of(s->control) || s->control->shape.op == LAZY_OP_cond)
+            status = fit_outputs(s, p);
+    return status;
+}
+
+/* Of what is there, the sharding with most manual axes. */
+static void find_base(settling *s, int nin) {
+    for (int j = 0; j < nin; j++)
+        if (s->types[j] && (!s->base || (s->types[j]->manual & s->base->manual) == s->base->manual))
+            s->base = s->types[j];
+    for (int k = 0; k < s->control->nresults; k++)
+        if (s->lies[k] && (!s->base || (s->lies[k]->manual & s->base->manual) == s->base->manual))
+            s->base = s->lies[k];
+    for (int p = 0; p < bodies_of(s->control) && !s->base; p++)
+        for (int64_t k = 0; k < s->programs[p]->nodes.n && !s->base; k++)
+            s->base = lazy_sharding_of(s->programs[p]->nodes.at[k]);
+}
+
+/* Writes down how the node's inputs and results lie, and what tells its blocks apart. */
+static int describe(settling *s, lazy_control *control) {
+    int nin = control->shape.nin;
+    uint32_t distinct = 0;
+    find_base(s, nin);
+    control->lies = calloc((size_t)(nin + 2 * control->nresults) + 1, sizeof *control->lies);
+    if (!control->lies)
+        return out_of_memory();
+    for (int j = 0; j < nin; j++) {
+        control->lies[j] = s->types[j];
+        distinct |= s->types[j] ? s->types[j]->distinct : 0;
+    }
+    for (int k = 0; k < control->nresults; k++) {
+        const lazy_sharding *lies = s->lies[k];
+        bool stacked = control->shape.op == LAZY_OP_scan && k >= control->shape.operands;
+        control->lies[nin + control->nresults + k] = lies;
+        lies = !lies ? lazy_sharding_whole(s->base) : stacked ? lazy_sharding_stacked(lies) : lies;
+        if (!(control->lies[nin + k] = lies))
+            return NEAP_E_MEMORY;
+        distinct |= lies->distinct;
+    }
+    control->apart = lazy_sharding_apart(s->base, distinct);
+    return control->apart ? 0 : NEAP_E_MEMORY;
+}
+
+int lazy_control_settle(neap_ctx *ctx, const lazy_control *control, int nin, neap_node *const *in, neap_node **to,
+                        lazy_control **out, int nattrs, const int64_t *attrs) {
+    size_t n = (size_t)nin + (size_t)control->nresults;
+    settling s = {.ctx = ctx, .control = control, .name = lazy_ops[control->shape.op]->name};
+    int made = 0, status = 0;
+    s.types = calloc(n + 1, sizeof *s.types);
+    s.programs = calloc((size_t)control->nprograms + 1, sizeof *s.programs);
+    if (!s.types || !s.programs)
+        status = out_of_memory();
+    s.lies = s.types + nin;
+    for (; status == 0 && made < control->nprograms; made++)
+        s.programs[made] = lazy_program_retain(control->programs[made]);
+    if (status == 0)
+        status = first_types(&s, nin, in);
+    if (status == 0)
+        status = settle(&s);
+    for (int j = 0; j < nin && status == 0; j++) {
+        to[j] = must_fit(lazy_sharding_of(in[j]), s.types[j]) ? lazy_mesh_hooks.fitted(ctx, in[j], s.types[j]) : in[j];
+        status = to[j] ? 0 : neap_error_code();
+    }
+    if (status == 0)
+        status = lazy_control_new(control->shape.op, control->nprograms, s.programs, nattrs, attrs, nin, to, out);
+    if (status == 0 && (status = describe(&s, *out)) != 0)
+        lazy_control_release(*out);
+    while (made-- > 0)
+        neap_program_free(s.programs[made]);
+    free(s.programs);
+    free(s.types);
+    return status;
+}
+
+/* ---- Blocks ------------------------------------------------------------------------------------------------------- */
+typedef struct spreading {
+    neap_ctx *ctx;
+    const neap_node *node;
+    const lazy_control *control;
+    lazy_lowered **lowered; /* by program that is run */
+    lazy_nodes in;          /* of an ordinary node; BORROWED */
+    LAZY_VECTOR(int64_t) attrs;
+} spreading;
+
+/* Appends the blocks of input j: all of them, or that of one position of the mesh; at home, or committed to nothing (-1). */
+static int add_input(spreading *s, int j, int position, int home) {
+    neap_node *node = lazy_bare(s->ctx, s->node->in[j]);
+    if (!node)
+        return neap_error_code();
+    const lazy_sharding *is = lazy_sharding_of(node), *lies = s->control->lies[j];
+    int32_t n = position < 0 ? lazy_block_count(lies) : 1;
+    int status = 0;
+    for (int32_t b = 0; b < n && status == 0; b++) {
+        int at = position >= 0 ? position : lies ? lies->position[b] : 0;
+        neap_node *block = lazy_build_place(s->ctx, lazy_block(node, lazy_block_at(is, at)), home);
+        status = block ? lazy_push(&s->in, block) : neap_error_code();
+    }
+    return status;
+}
+
+/* Appends inputs from .. to - 1; *count is how many ordinary ones that makes. */
+static int add_inputs(spreading *s, int from, int to, int position, int home, int64_t *count) {
+    int64_t before = s->in.n;
+    int status = 0;
+    for (int j = from; j < to && status == 0; j++)
+        status = add_input(s, j, position, home);
+    *count = s->in.n - before;
+    return status;
+}
+
+static int push_words(spreading *s, int n, const int64_t *words) {
+    int status = 0;
+    for (int k = 0; k < n && status == 0; k++)
+        status = lazy_push(&s->attrs, words[k]);
+    return status;
+}
+
+/* Inputs and attributes (see ops/control.c) of an ordinary node for one position, or for all (-1), which gives `results`. */
+static int list_inputs(spreading *s, int position, int home, int64_t results) {
+    const lazy_control_shape *shape = &s->control->shape;
+    int64_t index, operands, xs, consts;
+    int at = shape->first + shape->operands;
+    s->in.n = s->attrs.n = 0;
+    int status = add_inputs(s, 0, shape->first, position, home, &index);
+    if (status == 0)
+        status = add_inputs(s, shape->first, at, position, home, &operands);
+    if (status == 0)
+        status = add_inputs(s, at, at + shape->xs, position, home, &xs);
+    if (status == 0 && shape->op == LAZY_OP_scan)
+        status = push_words(s, 5, (int64_t[]){shape->length, shape->reverse, shape->unroll, operands, xs});
+    else if (status == 0 && shape->op == LAZY_OP_call)
+        status = push_words(s, 3, (int64_t[]){NEAP_RULE_NONE, operands, results});
+    else if (status == 0)
+        status = push_words(s, 1, &operands);
+    for (int p = 0; p < bodies_of(s->control) && status == 0; p++) {
+        status = add_inputs(s, shape->const_at[p], shape->const_at[p] + shape->consts[p], position, home, &consts);
+        bool told = shape->op != LAZY_OP_scan && !(shape->op == LAZY_OP_while_loop && p == 1);
+        if (status == 0 && told)
+            status = push_words(s, 1, &consts);
+    }
+    return status;
+}
+
+/* An ordinary node; OWNED. */
+static neap_node *record_blocks(spreading *s, neap_program *const *programs) {
+    const neap_node *node = s->node;
+    neap_node *made = lazy_control_record(s->ctx, node->op, bodies_of(s->control), programs, (int)s->attrs.n,
+                                          s->attrs.at, (int)s->in.n, s->in.at);
+    if (made) {
+        made->site = node->site;
+        if (s->ctx->site_node == made)
+            s->ctx->site_node = NULL;
+    }
+    return made;
+}
+
+static int lower_programs(spreading *s) {
+    const lazy_control *control = s->control;
+    const lazy_sharding *const *lies = control->lies + control->shape.nin + control->nresults;
+    int status = 0;
+    for (int p = 0; p < bodies_of(control) && status == 0; p++) {
+        bool gives = control->shape.op == LAZY_OP_cond || p == giver_of(control);
+        status = lazy_lower(s->ctx, control->programs[p], false, gives ? lies : NULL, &s->lowered[p]);
+    }
+    return status;
+}
+
+/* ---- A node for each device --------------------------------------------------------------------------------------- */
+/* Inside a trace: the outputs of a lowered program at one position, of its inputs there; NULL: they need others. */
+static int cut_outputs(neap_ctx *ctx, int level, const lazy_lowered *lowered, int position, neap_node **in,
+                       neap_node **all, neap_node **out) {
+    const neap_program *program = lowered->program;
+    int status = 0;
+    for (int64_t k = 0; k < lowered->nin && status == 0; k++) {
+        int32_t b = lowered->first[k] + lazy_block_at(lowered->lies[k], position);
+        if (!(in[b] = lazy_placeholder_like(ctx, level, program->inputs.at[b])))
+            status = NEAP_E_MEMORY;
+    }
+    if (status == 0)
+        status = lazy_program_apply(ctx, lowered->program, in, all);
+    for (int64_t k = 0, count = status == 0 ? program->outputs.n : 0; k < count; k++)
+        if (all[k] && !lazy_arena(ctx, all[k]))
+            status = NEAP_E_MEMORY;
+    for (int64_t k = 0; k < lowered->nout && status == 0; k++)
+        out[k] = all[lowered->first[lowered->nin + 1 + k] + lazy_block_at(lowered->lies[lowered->nin + k], position)];
+    return status;
+}
+
+/* The part of a lowered program that makes the blocks of one position. *out is NULL if they need those of others. */
+static int cut_program(neap_ctx *ctx, const lazy_lowered *lowered, int position, neap_program **out) {
+    size_t nin = (size_t)lowered->program->inputs.n, nall = (size_t)lowered->program->outputs.n;
+    neap_node **in = calloc(nin + nall + (size_t)lowered->nout + 1, sizeof *in), **all = in + nin, **own = all + nall;
+    int level, status = in ? neap_trace_begin(ctx, 0, &level) : out_of_memory();
+    *out = NULL;
+    if (status) {
+        free(in);
+        return status;
+    }
+    status = cut_outputs(ctx, level, lowered, position, in, all, own);
+    bool whole = true;
+    for (int64_t k = 0; k < lowered->nout; k++)
+        whole &= own[k] != NULL;
+    if (status == 0 && whole)
+        status = lazy_trace_end(ctx, level, (int)lowered->nout, own, out);
+    if (status || !whole)
+        neap_level_end(ctx, level);
+    free(in);
+    return status;
+}
+
+/* The parts of all programs for all blocks, by block. *whole is set to false if some need other blocks. */
+static int cut_programs(spreading *s, neap_program **programs, bool *whole) {
+    const lazy_sharding *apart = s->control->apart;
+    int status = 0, n = bodies_of(s->control);
+    for (int j = 0; j < apart->nblocks; j++)
+        for (int p = 0; p < n && status == 0 && *whole; p++) {
+            status = cut_program(s->ctx, s->lowered[p], apart->position[j], &programs[j * n + p]);
+            *whole = status || programs[j * n + p];
+        }
+    return status;
+}
+
+static int record_apart(spreading *s, neap_node **blocks, bool *whole) {
+    const lazy_sharding *apart = s->control->apart;
+    int n = bodies_of(s->control), count = n * apart->nblocks;
+    neap_program **programs = calloc((size_t)count + 1, sizeof *programs);
+    int status = programs ? cut_programs(s, programs, whole) : out_of_memory();
+    for (int j = 0; j < apart->nblocks && status == 0 && *whole; j++) {
+        status = list_inputs(s, apart->position[j], lazy_home(s->ctx, apart->home[j]), s->lowered[0]->nout);
+        if (status == 0)
+            status = (blocks[j] = record_blocks(s, programs + j * n)) ? 0 : neap_error_code();
+    }
+    for (int k = 0; k < count && programs; k++)
+        neap_program_free(programs[k]);
+    free(programs);
+    return status;
+}
+
+/* ---- One node for all --------------------------------------------------------------------------------------------- */
+static int refuse_split_minds(const spreading *s, const lazy_sharding *decides) {
+    char names[NEAP_MESH_AXES * 64] = "";
+    for (int k = 0; k < decides->mesh->naxes; k++)
+        if (decides->distinct >> k & 1) {
+            strncat(names, *names ? ", '" : "'", sizeof names - strlen(names) - 1);
+            strncat(names, decides->mesh->names[k], sizeof names - strlen(names) - 2);
+            strncat(names, "'", sizeof names - strlen(names) - 1);
+        }
+    bool loop = s->control->shape.op == LAZY_OP_while_loop;
+    return neap_error(
+        NEAP_E_ARGUMENT,
+        "%s: the %s differs between devices along %s, but %s: devices that go different ways would wait for "
+        "each other; combine it first, as in np.pmax",
+        lazy_ops[s->control->shape.op]->name, loop ? "condition" : "index", names,
+        s->control->effects ? "the functions have effects, whose order is one for all devices"
+                            : "the functions exchange data between them");
+}
+
+/* How the index or condition lies, if devices may go different ways by it; NULL: they go together. */
+static const lazy_sharding *split_minds(const spreading *s) {
+    const lazy_control *control = s->control;
+    const lazy_sharding *decides = control->shape.op == LAZY_OP_cond         ? control->lies[0]
+                                   : control->shape.op == LAZY_OP_while_loop ? s->lowered[0]->lies[s->lowered[0]->nin]
+                                                                             : NULL;
+    for (int k = 0; decides && k < decides->mesh->naxes; k++)
+        if (decides->distinct >> k & 1 && decides->mesh->sizes[k] > 1)
+            return decides;
+    return NULL;
+}
+
+static int record_joined(spreading *s, neap_node **blocks) {
+    const lazy_control *control = s->control;
+    const lazy_sharding *decides = split_minds(s);
+    if (decides)
+        return refuse_split_minds(s, decides);
+    int n = bodies_of(control), status = list_inputs(s, -1, -1, s->lowered[0]->program->outputs.n);
+    neap_program **programs = calloc((size_t)n + 1, sizeof *programs);
+    if (status == 0 && !programs)
+        status = out_of_memory();
+    for (int p = 0; p < n && status == 0; p++)
+        programs[p] = s->lowered[p]->program;
+    neap_node *node = status == 0 ? record_blocks(s, programs) : NULL;
+    free(programs);
+    if (!node)
+        return neap_error_code();
+    lazy_control_of(node)->joined = true;
+    for (int j = 0; j < control->apart->nblocks; j++)
+        blocks[j] = lazy_retain(node);
+    lazy_release(s->ctx, node);
+    return 0;
+}
+
+/* Do other processes take part in the program? */
+static bool has_exchange(const neap_program *program) {
+    bool some = false;
+    for (int64_t e = 0; e < program->effects.n && !some; e++) {
+        const neap_node *node = program->effects.at[e]->node;
+        some = node && (lazy_is_exchange(node) ||
+                        (lazy_is_control(node) && lazy_control_of(node)->effects & LAZY_EFFECTS_EXCHANGE));
+    }
+    return some;
+}
+
+static int refuse_callbacks(const neap_node *node) {
+    return neap_error(
+        NEAP_E_ARGUMENT,
+        "%s: its functions call functions of the script, and exchange data between processes; one step can "
+        "do only one of these: return what is to be passed on, and do that afterwards",
+        lazy_node_op(node)->name);
+}
+
+int lazy_control_spread(neap_ctx *ctx, neap_node *node) {
+    const lazy_control *control = lazy_control_of(node);
+    int n = bodies_of(control), count = control->apart->nblocks, status = 0;
+    spreading s = {.ctx = ctx, .node = node, .control = control};
+    bool whole, exchanges = false;
+    if (!(s.lowered = calloc((size_t)n + 1, sizeof *s.lowered)))
+        return out_of_memory();
+    lazy_hold(ctx);
+    status = lower_programs(&s);
+    /* One block here may be one of several in other processes. */
+    whole = status == 0 && control->effects == 0 && (count > 1 || split_minds(&s));
+    for (int p = 0; p < n && status == 0; p++)
+        exchanges |= has_exchange(s.lowered[p]->program);
+    whole &= !exchanges;
+    if (status == 0 && exchanges && control->effects & LAZY_EFFECTS_CALLBACK)
+        status = refuse_callbacks(node);
+    if (status == 0 && whole)
+        status = record_apart(&s, node->shards->blocks, &whole);
+    if (status == 0 && !whole)
+        status = record_joined(&s, node->shards->blocks);
+    for (int p = 0; p < n; p++)
+        lazy_lowered_free(s.lowered[p]);
+    free(s.lowered);
+    lazy_vector_free(&s.in);
+    lazy_vector_free(&s.attrs);
+    int held = lazy_unhold(ctx);
+    return status ? status : held;
+}
+
+bool lazy_control_spreads(neap_ctx *ctx, const neap_node *node) {
+    bool all = true;
+    for (int k = 0; k < node->nin; k++)
+        all &= lazy_spreads(ctx, node->in[k]);
+    const lazy_level *trace = lazy_control_of(node)->effects ? lazy_open_trace(ctx) : NULL;
+    return all && (!trace || trace->lowers);
+}
+
+/* ---- Results ------------------------------------------------------------------------------------------------------ */
+int lazy_part_spread(lazy_spread *g) {
+    neap_node *node = lazy_node_in(g->node, 0);
+    const lazy_control *control = lazy_control_of(node);
+    int k = (int)lazy_node_attrs(g->node)[0], nin = control->shape.nin;
+    const lazy_sharding *lies = control->lies[nin + k];
+    int32_t first = 0;
+    g->sharding = *lies;
+    int status = lazy_spread_begin(g);
+    for (int r = 0; r < k; r++)
+        first += control->lies[nin + r]->nblocks;
+    for (int32_t b = 0; b < lies->nblocks && status == 0 && g->blocks; b++) {
+        neap_node *made = node->shards->blocks[lazy_sharding_block(control->apart, lies->position[b])];
+        neap_node *part =
+            lazy_arena(g->ctx, lazy_control_result(g->ctx, made, lazy_control_of(made)->joined ? first + b : k));
+        part = part ? lazy_build_place(g->ctx, part, lazy_home(g->ctx, lies->home[b])) : NULL;
+        if (part)
+            g->node->shards->blocks[b] = lazy_retain(part);
+        else
+            status = neap_error_code();
+    }
+    return status;
+}

@@ -1,0 +1,131 @@
+/* exchange.c: deals, by number: interned, compared by content, kept for the life of the process; and pushing exchanges.
+ *
+ * An exchange is a step that pushes its op itself: the engine's op ends when the communication thread has done it. Inside
+ * a body of control flow, which that thread runs then, it is a call like others (ops/exchange.c).
+ */
+#include "lazy/shard/exchange.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "lazy/effect/effect.h"
+#include "lazy/plan/plan.h"
+#include "lazy/vm/vm.h"
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static LAZY_VECTOR(lazy_deal *) deals;
+
+/* ---- Deals -------------------------------------------------------------------------------------------------------- */
+static bool same_words(const int32_t *a, const int32_t *b, int n) {
+    return (!a && !b) || (a && b && memcmp(a, b, (size_t)n * sizeof *a) == 0);
+}
+
+static bool same_deal(const lazy_deal *a, const lazy_deal *b) {
+    const engine_comm_group *g = &a->group, *h = &b->group;
+    return a->kind == b->kind && a->op == b->op && a->dtype == b->dtype && a->elements == b->elements &&
+           g->nmembers == h->nmembers && g->nranks == h->nranks && same_words(g->ranks, h->ranks, g->nranks) &&
+           same_words(g->owner, h->owner, g->nmembers) && same_words(a->source, b->source, g->nmembers) &&
+           memcmp(g->wanted, h->wanted, (size_t)g->nranks * (size_t)g->nmembers) == 0 && strcmp(a->name, b->name) == 0;
+}
+
+/* "psum of f32" */
+static size_t write_what(const lazy_deal *deal, char *text, size_t capacity) {
+    return (size_t)snprintf(text, capacity, "%s of %s", deal->name, neap_dtype_name(deal->dtype)) + 1;
+}
+
+/* One block: the struct, ranks, owners, sources, what is wanted, the name, the text. */
+static lazy_deal *copy_deal(const lazy_deal *like) {
+    const engine_comm_group *g = &like->group;
+    size_t members = (size_t)g->nmembers, ranks = (size_t)g->nranks, name = strlen(like->name) + 1;
+    size_t what = write_what(like, NULL, 0);
+    lazy_deal *deal = malloc(sizeof *deal + (ranks + 2 * members) * sizeof(int32_t) + ranks * members + name + what);
+    if (!deal)
+        return NULL;
+    *deal = *like;
+    int32_t *words = (int32_t *)(deal + 1);
+    deal->group.ranks = memcpy(words, g->ranks, ranks * sizeof *words);
+    deal->group.owner = memcpy(words + ranks, g->owner, members * sizeof *words);
+    if (like->source)
+        deal->source = memcpy(words + ranks + members, like->source, members * sizeof *words);
+    uint8_t *bytes = (uint8_t *)(words + ranks + 2 * members);
+    deal->group.wanted = memcpy(bytes, g->wanted, ranks * members);
+    deal->name = memcpy(bytes + ranks * members, like->name, name);
+    deal->what = (char *)bytes + ranks * members + name;
+    write_what(like, (char *)deal->what, what);
+    return deal;
+}
+
+const lazy_deal *lazy_deal_intern(const lazy_deal *like) {
+    lazy_deal *deal = NULL;
+    pthread_mutex_lock(&lock);
+    for (int64_t k = deals.n - 1; k >= 0 && !deal; k--)
+        if (same_deal(deals.at[k], like))
+            deal = deals.at[k];
+    if (!deal && (deal = copy_deal(like)) != NULL) {
+        deal->number = (int32_t)deals.n + 1;
+        if (lazy_push(&deals, deal)) {
+            free(deal);
+            deal = NULL;
+        }
+    }
+    pthread_mutex_unlock(&lock);
+    if (!deal)
+        neap_error(NEAP_E_MEMORY, "out of memory for a collective");
+    return deal;
+}
+
+const lazy_deal *lazy_deal_get(int64_t number) {
+    pthread_mutex_lock(&lock);
+    const lazy_deal *deal = number > 0 && number <= deals.n ? deals.at[number - 1] : NULL;
+    pthread_mutex_unlock(&lock);
+    return deal;
+}
+
+engine_collective lazy_deal_collective(const lazy_deal *deal, const char *site) {
+    return (engine_collective){.kind = deal->kind,
+                               .group = &deal->group,
+                               .combine = deal->op < 0 ? NULL : vm_simd()->map[deal->op][deal->dtype].by_scalars[0],
+                               .item = (size_t)neap_dtype_bytes(deal->dtype),
+                               .elements = deal->elements,
+                               .source = deal->source,
+                               .what = deal->what,
+                               .site = site};
+}
+
+/* ---- Nodes -------------------------------------------------------------------------------------------------------- */
+neap_node *lazy_exchange(neap_ctx *ctx, const lazy_deal *deal, int nin, neap_node *const *in) {
+    neap_node *node = lazy_record(ctx, LAZY_OP_exchange, nin, in, 1, (int64_t[]){deal->number});
+    int status = 0;
+    if (node && node->flags & LAZY_ABSTRACT)
+        status = lazy_effect_record(ctx, lazy_open_trace(ctx), node);
+    else if (node && ctx->deferring) /* others wait for it: it cannot wait until it is asked for */
+        status = lazy_force(ctx, node);
+    if (status == 0)
+        return node;
+    lazy_release(ctx, node);
+    return NULL;
+}
+
+int lazy_exchange_push(neap_ctx *ctx, const lazy_launch *launch) {
+    (void)ctx;
+    enum { FEW = 16 };
+    const lazy_step *step = launch->step;
+    const lazy_deal *deal = lazy_deal_get(launch->node->attrs[0]);
+    engine_comm *comm = engine_comm_here();
+    if (!comm)
+        return neap_error(NEAP_E_STATE, "%s: this process is alone", deal->name);
+    engine_collective collective = lazy_deal_collective(deal, step->site);
+    int n = engine_comm_nin(&collective, engine_comm_rank(comm));
+    engine_comm_block few[FEW], *in = n <= FEW ? few : malloc((size_t)n * sizeof *in);
+    if (!in)
+        return neap_error(NEAP_E_MEMORY, "out of memory while pushing");
+    for (int k = 0; k < n; k++)
+        in[k] = (engine_comm_block){.buffer = launch->bufs[k],
+                                    .offset = (size_t)step->offsets[k] * (size_t)neap_dtype_bytes(deal->dtype)};
+    neap_push push = {.name = deal->name, .site = step->site, .device = step->device, .cost = step->cost};
+    int status = engine_comm_push(comm, &collective, in, launch->bufs[launch->node->nin], &push);
+    if (in != few)
+        free(in);
+    return status;
+}

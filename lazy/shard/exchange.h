@@ -1,0 +1,44 @@
+/* exchange.h: collectives between processes as nodes of the graph: the row `exchange` (ops/exchange.c).
+ *
+ * What is exchanged between whom is a *deal*, interned as shardings are: equal ones are one pointer and have one
+ * number, which is the row's attribute. A deal is the same in all processes that take part in it but for its number.
+ *
+ * The node's inputs are the blocks of the members that this process owns, ascending, each of them of the deal's dtype
+ * and `elements` in size; what follows them is not read (a process that owns none gives some array of that dtype). Its
+ * value is flat: the elements that engine/comm/comm.h tells for each kind, in that order.
+ *
+ * An exchange outside of a trace is started when it is recorded, once its inputs are flushed, whoever holds its result.
+ * In a trace it is an effect of the program (effect.h): it is never left out, and runs behind those recorded before it
+ * at each run, in all processes, although each has programs of its own blocks.
+ */
+#ifndef LAZY_EXCHANGE_H
+#define LAZY_EXCHANGE_H
+
+#include "engine/comm/comm.h"
+#include "lazy/graph/internal.h"
+
+typedef struct lazy_deal {
+    int32_t number;
+    engine_comm_kind kind;
+    int op;    /* REDUCE, SCATTER: the map that combines (LAZY_OP_add, maximum, minimum, multiply); else -1 */
+    int dtype; /* of the blocks */
+    int64_t elements;
+    engine_comm_group group;
+    const int32_t *source; /* PERMUTE */
+    const char *name;      /* for people: "psum" */
+    const char *what;      /* "psum of f32": what the engine compares; set by lazy_deal_intern */
+} lazy_deal;
+
+/* The deal like *like, whose arrays and name are copied; its number does not count. NULL: memory, or a group that makes
+ * no sense (the error says so). */
+const lazy_deal *lazy_deal_intern(const lazy_deal *like);
+const lazy_deal *lazy_deal_get(int64_t number); /* NULL: no such */
+/* As the engine wants it, for a step of this script line. */
+engine_collective lazy_deal_collective(const lazy_deal *deal, const char *site);
+/* Records the exchange on `in`; OWNED, NULL on error. This process takes part in it. */
+neap_node *lazy_exchange(neap_ctx *ctx, const lazy_deal *deal, int nin, neap_node *const *in);
+/* Pushes the op of a planned one. */
+struct lazy_launch;
+int lazy_exchange_push(neap_ctx *ctx, const struct lazy_launch *launch);
+
+#endif

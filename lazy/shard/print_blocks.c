@@ -1,0 +1,430 @@
+/* shard/print_blocks.c: prints of arrays that lie on several devices.
+ *
+ * Such an array is shown as its reader thinks of it: a global one whole, as NumPy shows it, its blocks read where they lie;
+ * one that differs between devices, in the body of a shard_map, once for each device, with the device's coordinates:
+ *
+ *      print("x", x)      ─▶      [i=0, j=0] x   [1 2]
+ *                                 [i=0, j=1] x   [3 4]      row-major over the axes that are manual: one effect
+ *
+ * Of several processes, process 0 writes what is ordered. Blocks that are not all here are brought to it by an exchange, in
+ * which all processes take part: that is the one print that all of them must reach. What is unordered, or goes to
+ * stderr, each process writes for the blocks that it has.
+ *
+ * All of this happens when the print is recorded: what comes out is a print of ordinary nodes, which may be part of a
+ * program.
+ */
+#include <string.h>
+
+#include "lazy/effect/effect.h"
+#include "lazy/graph/format.h"
+#include "lazy/shard/exchange.h"
+#include "lazy/shard/lower.h"
+#include "lazy/shard/sharding.h"
+
+typedef struct show {
+    neap_ctx *ctx;
+    int n;
+    const lazy_fragment *given;
+    neap_node *const *nodes;
+    const lazy_mesh *mesh; /* of the arrays that are shown by device */
+    uint32_t over;         /* axes of it, for whose coordinates the text is repeated; 0: it is not */
+    const char *site;      /* of the print; NULL: not known */
+    int here;              /* this process */
+    bool gathers;          /* process 0 shows what all have */
+    bool apart;            /* only what this process has, and that block by block */
+    neap_node **gathered;  /* by given fragment: its blocks by member, brought here; or NULL. In the arena */
+    lazy_shown *out;
+} show;
+
+static const lazy_sharding *sharding_of(const show *s, int k) {
+    const lazy_fragment *f = &s->given[k];
+    if (f->n != 1 || f->layout || !lazy_is_meshed(s->nodes[f->first]) || !lazy_has_blocks(s->nodes[f->first]))
+        return NULL;
+    return lazy_sharding_of(s->nodes[f->first]);
+}
+
+bool lazy_show_needed(int n, const lazy_fragment *fragments, neap_node *const *nodes) {
+    show s = {.n = n, .given = fragments, .nodes = nodes};
+    for (int k = 0; k < n; k++)
+        if (sharding_of(&s, k))
+            return true;
+    return false;
+}
+
+/* The coordinates of a position over some axes, as one number: that of a member, if the axes are those over which blocks
+ * are distinct. */
+static int place_of(const lazy_mesh *mesh, int position, uint32_t axes) {
+    int place = 0;
+    for (int a = 0; a < mesh->naxes; a++)
+        if (axes >> a & 1)
+            place = place * mesh->sizes[a] + lazy_mesh_coordinate(mesh, position, a);
+    return place;
+}
+
+/* ---- Bringing blocks to process 0 ---------------------------------------------------------------------------------- */
+typedef struct roll { /* who gives which block */
+    int32_t nmembers, nranks;
+    int32_t *owner, *position; /* by member: the process, and where on the mesh its block is there */
+    int32_t *ranks;
+    uint8_t *wanted;
+} roll;
+
+static void roll_free(roll *r) {
+    free(r->owner);
+    free(r->wanted);
+}
+
+/* Ranks stay in rising order; 0 is the first. */
+static void add_rank(roll *r, int32_t rank) {
+    int at = r->nranks;
+    while (at > 0 && r->ranks[at - 1] > rank)
+        at--;
+    if (at > 0 && r->ranks[at - 1] == rank)
+        return;
+    memmove(r->ranks + at + 1, r->ranks + at, (size_t)(r->nranks - at) * sizeof *r->ranks);
+    r->ranks[at] = rank;
+    r->nranks++;
+}
+
+/* Process 0 gives what it has; of other blocks the process of their first device gives them. The members come in their
+ * order: each has its first device before the next one has. */
+static int roll_make(const lazy_sharding *sharding, roll *r) {
+    const lazy_mesh *mesh = sharding->mesh;
+    size_t n = (size_t)mesh->size;
+    *r = (roll){.owner = malloc((3 * n + 1) * sizeof *r->owner), .wanted = calloc((n + 1) * n, 1)};
+    if (!r->owner || !r->wanted)
+        return neap_error(NEAP_E_MEMORY, "out of memory for a print");
+    r->position = r->owner + n;
+    r->ranks = r->position + n;
+    for (int p = 0; p < mesh->size; p++) {
+        int m = place_of(mesh, p, sharding->distinct);
+        if (m < r->nmembers && (mesh->process[p] != 0 || r->owner[m] == 0))
+            continue;
+        r->nmembers = m < r->nmembers ? r->nmembers : m + 1;
+        r->owner[m] = mesh->process[p];
+        r->position[m] = p;
+    }
+    add_rank(r, 0);
+    for (int m = 0; m < r->nmembers; m++)
+        add_rank(r, r->owner[m]);
+    memset(r->wanted, 1, (size_t)r->nmembers); /* of ranks[0] */
+    return 0;
+}
+
+/* The shape of an array's blocks; returns their size. */
+static int64_t block_shape(const lazy_sharding *sharding, const neap_node *node, int64_t *shape) {
+    int64_t size = 1;
+    for (int k = 0; k < node->ndim; k++)
+        size *= shape[k] = node->shape[k] / lazy_sharding_parts(sharding, k);
+    return size;
+}
+
+/* The same of what is sent of them: no more than is shown. */
+static int64_t sent_shape(const lazy_sharding *sharding, const neap_node *node, int64_t *shape) {
+    int64_t size = block_shape(sharding, node, shape);
+    if (!lazy_format_cuts(node->size))
+        return size;
+    size = 1;
+    for (int k = 0; k < node->ndim; k++) {
+        if (shape[k] > 2 * LAZY_FORMAT_EDGE)
+            shape[k] = 2 * LAZY_FORMAT_EDGE;
+        size *= shape[k];
+    }
+    return size;
+}
+
+/* `count` parts of an axis, from `first` on. In the arena. */
+static neap_node *part_of(neap_ctx *ctx, neap_node *node, int axis, int64_t first, int64_t count) {
+    int64_t slice[3 * NEAP_MAX_DIMS];
+    for (int k = 0; k < node->ndim; k++) {
+        slice[3 * k] = k == axis ? first : 0;
+        slice[3 * k + 1] = 1;
+        slice[3 * k + 2] = k == axis ? count : node->shape[k];
+    }
+    return lazy_build(ctx, LAZY_OP_slice, 1, &node, 3 * node->ndim, slice);
+}
+
+/* What is sent of a block. In the arena. */
+static neap_node *cut_block(neap_ctx *ctx, neap_node *block, const int64_t *sent) {
+    for (int k = 0; block && k < block->ndim; k++) {
+        if (block->shape[k] == sent[k])
+            continue;
+        neap_node *ends[2] = {part_of(ctx, block, k, 0, LAZY_FORMAT_EDGE),
+                              part_of(ctx, block, k, block->shape[k] - LAZY_FORMAT_EDGE, LAZY_FORMAT_EDGE)};
+        block = ends[0] && ends[1] ? lazy_build(ctx, LAZY_OP_concatenate, 2, ends, 1, (int64_t[]){k}) : NULL;
+    }
+    return block;
+}
+
+/* The blocks that this process gives, or, since a node has to read something, a number. Returns how many; a status. */
+static int given_blocks(show *s, const roll *r, const neap_node *node, const int64_t *sent, neap_node **in) {
+    const lazy_sharding *sharding = lazy_sharding_of(node);
+    int n = 0;
+    for (int m = 0; m < r->nmembers; m++) {
+        if (r->owner[m] != s->here)
+            continue;
+        neap_node *block = node->shards->blocks[lazy_sharding_block(sharding, r->position[m])];
+        block = cut_block(s->ctx, lazy_build_place(s->ctx, block, lazy_home(s->ctx, -1)), sent);
+        if (!(in[n++] = block))
+            return neap_error_code();
+    }
+    if (n > 0 || s->here > 0)
+        return n;
+    in[0] = lazy_arena(s->ctx, lazy_constant(s->ctx, node->dtype, false, 0));
+    return in[0] ? 1 : neap_error_code();
+}
+
+static int exchange_blocks(show *s, const roll *r, const neap_node *node, neap_node **out) {
+    int64_t shape[NEAP_MAX_DIMS];
+    lazy_deal like = {.kind = ENGINE_COMM_GATHER,
+                      .op = -1,
+                      .dtype = node->dtype,
+                      .elements = sent_shape(lazy_sharding_of(node), node, shape),
+                      .group = {.nmembers = r->nmembers,
+                                .nranks = r->nranks,
+                                .ranks = r->ranks,
+                                .owner = r->owner,
+                                .wanted = r->wanted},
+                      .name = "print"};
+    neap_node **in = malloc(((size_t)r->nmembers + 1) * sizeof *in);
+    int n = in ? given_blocks(s, r, node, shape, in) : neap_error(NEAP_E_MEMORY, "out of memory for a print"),
+        status = 0;
+    const lazy_deal *deal = n > 0 ? lazy_deal_intern(&like) : NULL;
+    if (deal && (*out = lazy_arena(s->ctx, lazy_exchange(s->ctx, deal, n, in))) && s->site)
+        (*out)->site = lazy_site_intern(s->ctx, s->site);
+    if (n < 0 || (n > 0 && !*out))
+        status = neap_error_code();
+    free(in);
+    return status;
+}
+
+/* Brings the blocks of the array of fragment k to process 0, if it does not have them all: *out is the exchange, NULL if
+ * there is none or this process has no part in it. */
+static int gather(show *s, int k, neap_node **out) {
+    roll r;
+    const lazy_sharding *sharding = sharding_of(s, k);
+    if (!sharding || !s->gathers)
+        return 0;
+    int status = roll_make(sharding, &r);
+    if (status == 0 && r.nranks > 1)
+        status = exchange_blocks(s, &r, s->nodes[s->given[k].first], out);
+    roll_free(&r);
+    return status;
+}
+
+/* Member m of an exchange. BORROWED from the arena. */
+static neap_node *gathered_block(show *s, neap_node *all, int m, int ndim, const int64_t *shape) {
+    int64_t size = 1;
+    for (int k = 0; k < ndim; k++)
+        size *= shape[k];
+    int64_t slice[3] = {m * size, 1, size};
+    neap_node *one = lazy_arena(s->ctx, lazy_record(s->ctx, LAZY_OP_slice, 1, &all, 3, slice));
+    return one ? lazy_arena(s->ctx, lazy_record(s->ctx, LAZY_OP_reshape, 1, &one, ndim, shape)) : NULL;
+}
+
+/* ---- Fragments ----------------------------------------------------------------------------------------------------- */
+static int add_node(show *s, neap_node *node) {
+    int status = node ? lazy_push(&s->out->nodes, node) : neap_error_code();
+    if (status == 0)
+        lazy_retain(node);
+    return status;
+}
+
+static int add_text(show *s, const char *text, size_t bytes) {
+    lazy_fragment f = {.text = (char *)text, .bytes = bytes};
+    return lazy_push(&s->out->fragments, f);
+}
+
+/* The position that has part `part` (row-major over the array's parts) for the device at `position`. */
+static int part_position(const lazy_sharding *sharding, int ndim, int position, int64_t part) {
+    for (int k = ndim - 1; k >= 0; k--) {
+        int64_t parts = lazy_sharding_parts(sharding, k), at = part % parts;
+        part /= parts;
+        int last = 0;
+        while (last < NEAP_MESH_AXES && sharding->split[k][last])
+            last++;
+        for (int j = last - 1; j >= 0; j--) {
+            int axis = sharding->split[k][j] - 1, size = sharding->mesh->sizes[axis];
+            position = lazy_mesh_move(sharding->mesh, position, axis, (int)(at % size));
+            at /= size;
+        }
+    }
+    return position;
+}
+
+static int add_block(show *s, int k, int position, const int64_t *shape) {
+    const lazy_sharding *sharding = sharding_of(s, k);
+    neap_node *node = s->nodes[s->given[k].first], *all = s->gathered[k];
+    if (all)
+        return add_node(
+            s, gathered_block(s, all, place_of(sharding->mesh, position, sharding->distinct), node->ndim, shape));
+    return add_node(s, node->shards->blocks[lazy_sharding_block(sharding, position)]);
+}
+
+/* An array as the device at `position` sees it. */
+static int add_array(show *s, int k, int position) {
+    const lazy_sharding *sharding = sharding_of(s, k);
+    lazy_fragment f = {.text = s->given[k].text, .bytes = s->given[k].bytes, .first = (int32_t)s->out->nodes.n, .n = 1};
+    neap_node *node = s->nodes[s->given[k].first];
+    int64_t shape[NEAP_MAX_DIMS];
+    if (!sharding) {
+        int status = add_node(s, node);
+        return status ? status : lazy_push(&s->out->fragments, f);
+    }
+    if (sharding->mesh != s->mesh)
+        position = 0; /* it is the same everywhere */
+    bool cut = s->gathered[k] && lazy_format_cuts(node->size);
+    sent_shape(sharding, node, shape);
+    if (!s->apart && (sharding->splits || cut)) {
+        if (!(f.layout = calloc(1, sizeof *f.layout)))
+            return neap_error(NEAP_E_MEMORY, "out of memory for a print");
+        f.layout->ndim = node->ndim;
+        f.layout->cut = cut;
+        memcpy(f.layout->shape, node->shape, node->ndim * sizeof *node->shape);
+        for (int a = 0; a < node->ndim; a++)
+            f.n *= (int32_t)(f.layout->parts[a] = lazy_sharding_parts(sharding, a));
+    }
+    int status = 0;
+    for (int32_t p = 0; p < f.n && status == 0; p++)
+        status = add_block(s, k, f.layout ? part_position(sharding, node->ndim, position, p) : position, shape);
+    if (status == 0 && (status = lazy_push(&s->out->fragments, f)) == 0)
+        return 0;
+    free(f.layout);
+    return status;
+}
+
+/* "[i=0, j=1] " */
+static int add_tag(show *s, int position) {
+    lazy_text tag = {0};
+    int status = 0;
+    for (int a = 0; a < s->mesh->naxes && status == 0; a++)
+        if (s->over >> a & 1)
+            status = lazy_text_addf(&tag, "%s%s=%d", tag.bytes ? ", " : "[", s->mesh->names[a],
+                                    lazy_mesh_coordinate(s->mesh, position, a));
+    if (status == 0)
+        status = lazy_text_add(&tag, "] ", 2);
+    if (status == 0 && (status = lazy_push(&s->out->tags, tag.data)) == 0)
+        return add_text(s, tag.data, tag.bytes);
+    lazy_text_free(&tag);
+    return status;
+}
+
+/* Whether the text ends its line. */
+static bool ends_line(const show *s) {
+    const lazy_fragment *last = &s->given[s->n - 1];
+    return last->n == 0 && last->bytes > 0 && last->text[last->bytes - 1] == '\n';
+}
+
+static int add_line(show *s, int position, bool first) {
+    int status = 0;
+    if (!first && !ends_line(s))
+        status = add_text(s, "\n", 1);
+    if (status == 0 && s->over)
+        status = add_tag(s, position);
+    for (int k = 0; k < s->n && status == 0; k++) {
+        const lazy_fragment *f = &s->given[k];
+        status = f->n ? add_array(s, k, position) : add_text(s, f->text, f->bytes);
+    }
+    return status;
+}
+
+/* Is it the first, of those of this process if blocks are shown apart, with its coordinates over s->over? */
+static bool leads(const show *s, int position) {
+    if (s->apart && s->mesh->process[position] != s->here)
+        return false;
+    for (int p = 0; p < position; p++)
+        if (place_of(s->mesh, p, s->over) == place_of(s->mesh, position, s->over) &&
+            (!s->apart || s->mesh->process[p] == s->here))
+            return false;
+    return true;
+}
+
+static int add_lines(show *s) {
+    bool first = true;
+    int status = 0;
+    for (int p = 0; p < s->mesh->size && status == 0; p++)
+        if (leads(s, p)) {
+            status = add_line(s, p, first);
+            first = false;
+        }
+    return status;
+}
+
+/* ---- The whole print ----------------------------------------------------------------------------------------------- */
+/* Which arrays decide how often the text is repeated. */
+static int choose_lines(show *s) {
+    const lazy_sharding *first = NULL;
+    for (int k = 0; k < s->n; k++) {
+        const lazy_sharding *sharding = sharding_of(s, k);
+        if (!sharding || !(sharding->differs || s->apart))
+            continue;
+        if (first && first->mesh != sharding->mesh)
+            return neap_error(NEAP_E_ARGUMENT, "print: two arrays that are shown by device lie on different meshes");
+        first = first ? first : sharding;
+        s->mesh = first->mesh;
+        s->over |= sharding->manual | (s->apart ? sharding->distinct : 0);
+    }
+    for (int k = 0; k < s->n && !s->mesh; k++)
+        if (sharding_of(s, k))
+            s->mesh = sharding_of(s, k)->mesh;
+    return 0;
+}
+
+static int refuse_absent(const lazy_sharding *sharding) {
+    return neap_error(NEAP_E_STATE,
+                      "the array lies on devices of several processes, and this one has %d of its blocks: only a print "
+                      "that all processes reach can show it",
+                      sharding->nblocks);
+}
+
+static int show_all(show *s) {
+    int status = 0;
+    for (int k = 0; k < s->n && status == 0; k++)
+        status = gather(s, k, &s->gathered[k]);
+    if (status == 0 && (!s->gathers || s->here == 0))
+        status = choose_lines(s);
+    if (status == 0 && s->mesh)
+        return add_lines(s);
+    /* Another process writes it: here are only the exchanges. */
+    for (int k = 0; k < s->n && status == 0; k++) {
+        lazy_fragment f = {.first = (int32_t)s->out->nodes.n, .n = 1};
+        if (s->gathered[k] && (status = add_node(s, s->gathered[k])) == 0)
+            status = lazy_push(&s->out->fragments, f);
+    }
+    return status;
+}
+
+int lazy_show(neap_ctx *ctx, const neap_emit *how, int n, const lazy_fragment *fragments, neap_node *const *nodes,
+              lazy_shown *out) {
+    int size = 1, status = 0;
+    show s = {.ctx = ctx, .n = n, .given = fragments, .nodes = nodes, .site = how ? how->site : NULL, .out = out};
+    s.gathers = engine_comm_launched(&s.here, &size) && how && !how->unordered && how->stream != NEAP_STDERR;
+    for (int k = 0; k < n && status == 0; k++) {
+        const lazy_sharding *sharding = sharding_of(&s, k);
+        if (!sharding || sharding->addressable || s.gathers)
+            continue;
+        s.apart = true;
+        status = how ? 0 : refuse_absent(sharding);
+    }
+    if (status)
+        return status;
+    if (!(s.gathered = calloc((size_t)n + 1, sizeof *s.gathered)))
+        return neap_error(NEAP_E_MEMORY, "out of memory for a print");
+    lazy_hold(ctx);
+    status = show_all(&s);
+    int held = lazy_unhold(ctx);
+    free(s.gathered);
+    return status ? status : held;
+}
+
+void lazy_shown_free(neap_ctx *ctx, lazy_shown *shown) {
+    for (int64_t k = 0; k < shown->nodes.n; k++)
+        lazy_release(ctx, shown->nodes.at[k]);
+    for (int64_t k = 0; k < shown->fragments.n; k++)
+        free(shown->fragments.at[k].layout);
+    for (int64_t k = 0; k < shown->tags.n; k++)
+        free(shown->tags.at[k]);
+    lazy_vector_free(&shown->nodes);
+    lazy_vector_free(&shown->fragments);
+    lazy_vector_free(&shown->tags);
+}

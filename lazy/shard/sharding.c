@@ -1,0 +1,220 @@
+/* sharding.c: shardings and meshes by number: interned, compared by content, kept for the life of the process.
+ *
+ * A table of pointers that only grows; a lock guards it, since contexts of several threads may ask.
+ */
+#include "lazy/shard/sharding.h"
+
+#include <pthread.h>
+#include <string.h>
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static LAZY_VECTOR(lazy_mesh *) meshes;
+static LAZY_VECTOR(lazy_sharding *) shardings;
+
+/* ---- Meshes ------------------------------------------------------------------------------------------------------- */
+static bool same_mesh(const lazy_mesh *a, const lazy_mesh *b) {
+    bool same = a->naxes == b->naxes && a->size == b->size;
+    for (int k = 0; k < a->naxes && same; k++)
+        same = a->sizes[k] == b->sizes[k] && strcmp(a->names[k], b->names[k]) == 0;
+    for (int k = 0; k < a->size && same; k++)
+        same = a->process[k] == b->process[k] && a->device[k] == b->device[k];
+    return same;
+}
+
+static void free_mesh(lazy_mesh *mesh) {
+    for (int k = 0; mesh && k < mesh->naxes; k++)
+        free((char *)mesh->names[k]);
+    if (mesh)
+        free(mesh->process);
+    free(mesh);
+}
+
+static lazy_mesh *copy_mesh(const lazy_mesh *like, int here) {
+    lazy_mesh *mesh = malloc(sizeof *mesh);
+    size_t n = (size_t)like->size;
+    if (!mesh)
+        return NULL;
+    *mesh = *like;
+    mesh->process = malloc(3 * n * sizeof *mesh->process);
+    bool sound = mesh->process != NULL;
+    for (int k = 0; k < like->naxes; k++)
+        sound &= (mesh->names[k] = strdup(like->names[k])) != NULL;
+    if (!sound) {
+        free_mesh(mesh);
+        return NULL;
+    }
+    mesh->device = mesh->process + n;
+    mesh->local = mesh->device + n;
+    memcpy(mesh->process, like->process, n * sizeof *mesh->process);
+    memcpy(mesh->device, like->device, n * sizeof *mesh->device);
+    mesh->nlocal = 0;
+    for (int k = 0; k < like->size; k++)
+        if (like->process[k] == here)
+            mesh->local[mesh->nlocal++] = k;
+    return mesh;
+}
+
+const lazy_mesh *lazy_mesh_intern(const lazy_mesh *like, int here) {
+    lazy_mesh *mesh = NULL;
+    pthread_mutex_lock(&lock);
+    for (int64_t k = 0; k < meshes.n && !mesh; k++)
+        if (same_mesh(meshes.at[k], like))
+            mesh = meshes.at[k];
+    if (!mesh && (mesh = copy_mesh(like, here)) != NULL) {
+        mesh->number = (int32_t)meshes.n + 1;
+        if (lazy_push(&meshes, mesh)) {
+            free_mesh(mesh);
+            mesh = NULL;
+        }
+    }
+    pthread_mutex_unlock(&lock);
+    if (!mesh)
+        neap_error(NEAP_E_MEMORY, "out of memory for a mesh");
+    return mesh;
+}
+
+const lazy_mesh *lazy_mesh_get(int64_t number) {
+    pthread_mutex_lock(&lock);
+    const lazy_mesh *mesh = number > 0 && number <= meshes.n ? meshes.at[number - 1] : NULL;
+    pthread_mutex_unlock(&lock);
+    return mesh;
+}
+
+int lazy_mesh_coordinate(const lazy_mesh *mesh, int position, int axis) {
+    for (int k = mesh->naxes - 1; k > axis; k--)
+        position /= mesh->sizes[k];
+    return position % mesh->sizes[axis];
+}
+
+int lazy_mesh_move(const lazy_mesh *mesh, int position, int axis, int coordinate) {
+    int stride = 1;
+    for (int k = mesh->naxes - 1; k > axis; k--)
+        stride *= mesh->sizes[k];
+    return position + (coordinate - lazy_mesh_coordinate(mesh, position, axis)) * stride;
+}
+
+/* ---- Shardings ---------------------------------------------------------------------------------------------------- */
+static bool same_sharding(const lazy_sharding *a, const lazy_sharding *b) {
+    return a->mesh == b->mesh && a->manual == b->manual && a->varies == b->varies && a->differs == b->differs &&
+           a->unchecked == b->unchecked && memcmp(a->split, b->split, sizeof a->split) == 0;
+}
+
+/* The coordinates over the axes of `mask`, as one number. */
+static int place_of(const lazy_mesh *mesh, int position, uint32_t mask) {
+    int place = 0;
+    for (int k = 0; k < mesh->naxes; k++)
+        if (mask >> k & 1)
+            place = place * mesh->sizes[k] + lazy_mesh_coordinate(mesh, position, k);
+    return place;
+}
+
+/* Which blocks there are, and where. */
+static void derive_blocks(lazy_sharding *s) {
+    const lazy_mesh *mesh = s->mesh;
+    int distinct = 1;
+    for (int k = 0; k < mesh->naxes; k++)
+        distinct *= s->distinct >> k & 1 ? mesh->sizes[k] : 1;
+    s->nblocks = 0;
+    for (int k = 0; k < mesh->nlocal; k++) {
+        int place = place_of(mesh, mesh->local[k], s->distinct), b = 0;
+        while (b < s->nblocks && place_of(mesh, s->position[b], s->distinct) != place)
+            b++;
+        if (b == s->nblocks)
+            s->position[s->nblocks++] = mesh->local[k];
+    }
+    for (int p = 0; p < mesh->size; p++) {
+        int place = place_of(mesh, p, s->distinct), b = s->nblocks - 1;
+        while (b >= 0 && place_of(mesh, s->position[b], s->distinct) != place)
+            b--;
+        s->block_of[p] = b;
+    }
+    /* Alone is a block that has as many devices as the whole mesh has for each: one. */
+    for (int b = 0; b < s->nblocks; b++)
+        s->home[b] = distinct == mesh->size ? mesh->device[s->position[b]] : -1;
+    s->addressable = s->nblocks == distinct;
+}
+
+static lazy_sharding *copy_sharding(const lazy_sharding *like) {
+    lazy_sharding *s = malloc(sizeof *s);
+    if (!s)
+        return NULL;
+    *s = *like;
+    size_t n = (size_t)like->mesh->nlocal, size = (size_t)like->mesh->size;
+    if (!(s->block_of = calloc(size + 2 * n + 1, sizeof *s->block_of))) {
+        free(s);
+        return NULL;
+    }
+    s->position = s->block_of + size;
+    s->home = s->position + n;
+    s->splits = 0;
+    s->ndim = 0;
+    for (int a = 0; a < NEAP_MAX_DIMS; a++)
+        for (int k = 0; k < NEAP_MESH_AXES && s->split[a][k]; k++) {
+            s->splits |= 1u << (s->split[a][k] - 1);
+            s->ndim = (uint8_t)(a + 1);
+        }
+    s->distinct = s->differs | s->splits;
+    derive_blocks(s);
+    return s;
+}
+
+const lazy_sharding *lazy_sharding_intern(const lazy_sharding *like) {
+    lazy_sharding *s = NULL;
+    pthread_mutex_lock(&lock);
+    for (int64_t k = shardings.n - 1; k >= 0 && !s; k--)
+        if (same_sharding(shardings.at[k], like))
+            s = shardings.at[k];
+    if (!s && (s = copy_sharding(like)) != NULL) {
+        s->number = (int32_t)shardings.n + 1;
+        if (lazy_push(&shardings, s)) {
+            free(s->block_of);
+            free(s);
+            s = NULL;
+        }
+    }
+    pthread_mutex_unlock(&lock);
+    if (!s)
+        neap_error(NEAP_E_MEMORY, "out of memory for a sharding");
+    return s;
+}
+
+const lazy_sharding *lazy_sharding_get(int64_t number) {
+    pthread_mutex_lock(&lock);
+    const lazy_sharding *s = number > 0 && number <= shardings.n ? shardings.at[number - 1] : NULL;
+    pthread_mutex_unlock(&lock);
+    if (!s)
+        neap_error(NEAP_E_ARGUMENT, "no such sharding (%lld)", (long long)number);
+    return s;
+}
+
+int lazy_sharding_block(const lazy_sharding *s, int position) {
+    return s->block_of[position];
+}
+
+int64_t lazy_sharding_parts(const lazy_sharding *s, int axis) {
+    int64_t parts = 1;
+    for (int k = 0; k < NEAP_MESH_AXES && s->split[axis][k]; k++)
+        parts *= s->mesh->sizes[s->split[axis][k] - 1];
+    return parts;
+}
+
+/* ---- Payloads ----------------------------------------------------------------------------------------------------- */
+int lazy_node_mesh(neap_node *node, const lazy_sharding *sharding) {
+    lazy_shards *shards = calloc(1, sizeof *shards + (size_t)sharding->nblocks * sizeof *shards->blocks);
+    if (!shards)
+        return neap_error(NEAP_E_MEMORY, "out of memory for the blocks of an array");
+    shards->sharding = sharding;
+    node->shards = shards;
+    node->device = LAZY_MESHED;
+    return 0;
+}
+
+int lazy_spread_begin(lazy_spread *g) {
+    const lazy_sharding *s = lazy_sharding_intern(&g->sharding);
+    return s ? lazy_node_mesh(g->node, s) : NEAP_E_MEMORY;
+}
+
+int lazy_host_node(neap_ctx *ctx, neap_node *node, neap_node **out) {
+    *out = node;
+    return lazy_is_meshed(node) ? lazy_mesh_hooks.whole(ctx, node, out) : 0;
+}

@@ -1,0 +1,158 @@
+/* sharding.h: arrays that lie on several devices: how a node says so, and what the mesh room does for the recorder.
+ *
+ * A *mesh* is an n-dimensional box of devices whose axes have names. A *sharding* says how an array lies on a mesh. Both are
+ * interned for the life of the process: equal ones are the same pointer and have the same number, which is what
+ * attributes, keys of plans and entries of jit hold.
+ *
+ * A *meshed* node is an ordinary node of the graph, with op, inputs, attributes and levels, and with a payload:
+ *
+ *      node (device LAZY_MESHED) ── shards ─┬─ sharding
+ *                                           └─ blocks ── [ordinary node] [ordinary node] …     one for each distinct block
+ *
+ * The graph of meshed nodes is the program that the user wrote, once for all devices: tapes, traces, derivative rules and
+ * batching rules see it alone. The blocks are what is computed: ordinary nodes, recorded by the same recorder when the
+ * meshed node is (its op on their blocks), of no level's tape. A meshed node of a trace has no blocks; its program is
+ * *lowered* when it is first run: replayed on placeholders that have blocks, which gives an ordinary program of these.
+ *
+ * Manual axes. Inside the body of a shard_map over some axes of the mesh, these are manual: arrays have the shape of the
+ * block that each device sees, and collectives say what is exchanged. Over all other axes (outside: over all) an array is
+ * *global*: its shape is that of the whole, `split` says which axes of the mesh each axis of the array is divided by, in order,
+ * and ops insert the collectives that they need, by the rows' .shard rules.
+ *
+ * For manual axes there are two masks. `varies` is a type, for derivatives: the cotangent of what does not vary over an axis
+ * is one for all its devices, that of what varies is each device's own. Where an array that does not vary meets one that
+ * does, the recorder inserts `pvary`, whose gradient is a psum; the gradient of a psum, whose result does not vary, is a
+ * pvary. `differs` ⊆ `varies` says where values may differ; over the others equality is proved (after an all_gather,
+ * say, whose result varies as a type). Only `differs` decides what is promised, read and stored.
+ *
+ * Blocks. Devices of the CPU share memory, so devices between which an array does not differ share one block. A block that
+ * is of one device alone is committed to that; one that several share is committed to none. `nblocks` counts those of this
+ * process, in row-major order of the mesh.
+ */
+#ifndef LAZY_SHARDING_H
+#define LAZY_SHARDING_H
+
+#include "lazy/graph/node.h"
+
+enum { LAZY_MESHED = -2 }; /* the device of a meshed node */
+
+typedef struct lazy_mesh {
+    int32_t number, naxes, size; /* size: devices */
+    const char *names[NEAP_MESH_AXES];
+    int32_t sizes[NEAP_MESH_AXES];
+    int32_t *process, *device; /* by position (row-major): the process whose device it is, and which one there */
+    int32_t nlocal, *local;    /* positions of this process's devices, ascending */
+} lazy_mesh;
+
+typedef struct lazy_sharding {
+    int32_t number;
+    const lazy_mesh *mesh;
+    uint32_t manual;          /* axes of the mesh, bits: over these the array is seen by block, over the others whole */
+    uint32_t varies, differs; /* of the manual ones */
+    uint32_t unchecked;       /* of the manual ones, by check_rep = false: everything varies, also what a psum gives */
+    uint8_t ndim;             /* axes of the array for which split says something */
+    /* By axis of the array: the axes of the mesh (1 + index, 0 ends) that divide it, in order. */
+    uint8_t split[NEAP_MAX_DIMS][NEAP_MESH_AXES];
+    /* What follows from these: */
+    uint32_t splits;     /* all axes of the mesh in `split` */
+    uint32_t distinct;   /* differs | splits: blocks are the same over all others */
+    int32_t nblocks;     /* of this process */
+    int32_t *block_of;   /* by position on the mesh: the block there, -1: none of this process */
+    int32_t *position;   /* by block: the first position on the mesh that has it here */
+    int32_t *home;       /* by block: the device that it is committed to, -1: several share it */
+    int32_t addressable; /* 1: every distinct block is in this process */
+} lazy_sharding;
+
+typedef struct lazy_shards {
+    const lazy_sharding *sharding;
+    neap_node *whole;    /* put together for the host; one reference, or NULL */
+    int32_t note;        /* a text (lazy_site_text): what its op did about where data lies; 0: nothing … */
+    int32_t past;        /* … and one of lines: what the ops before it did */
+    neap_node *blocks[]; /* sharding->nblocks, one reference each; all NULL in a trace */
+} lazy_shards;
+
+static inline bool lazy_is_meshed(const neap_node *node) {
+    return node->device == LAZY_MESHED;
+}
+static inline const lazy_sharding *lazy_sharding_of(const neap_node *node) {
+    return lazy_is_meshed(node) ? node->shards->sharding : NULL;
+}
+/* Can it be computed (its blocks may belong to a trace themselves)? */
+static inline bool lazy_has_blocks(const neap_node *node) {
+    return node->shards->sharding->nblocks == 0 || node->shards->blocks[0] != NULL;
+}
+
+/* ---- sharding.c: interning --------------------------------------------------------------------------------------- */
+/* The sharding like *like (whose derived members and number do not count), or NULL: memory. Checks nothing. */
+const lazy_sharding *lazy_sharding_intern(const lazy_sharding *like);
+const lazy_sharding *lazy_sharding_get(int64_t number); /* NULL: no such */
+const lazy_mesh *lazy_mesh_get(int64_t number);         /* the same; no error is set */
+/* The mesh like *like (whose number and local devices do not count) as process `here` sees it, or NULL: memory. */
+const lazy_mesh *lazy_mesh_intern(const lazy_mesh *like, int here);
+/* The block that stands at a position of the mesh; -1: none of this process. */
+int lazy_sharding_block(const lazy_sharding *sharding, int position);
+/* The coordinate of a position along an axis; the position that has `coordinate` there, and else agrees with it. */
+int lazy_mesh_coordinate(const lazy_mesh *mesh, int position, int axis);
+int lazy_mesh_move(const lazy_mesh *mesh, int position, int axis, int coordinate);
+/* In how many parts an axis of the array is divided. */
+int64_t lazy_sharding_parts(const lazy_sharding *sharding, int axis);
+
+/* ---- Rules of rows: .shard ----------------------------------------------------------------------------------------
+ * Given an op on inputs of which some are split over global axes of the mesh, a rule says how each input has to lie, how the
+ * result will lie, which attributes the op has on blocks, and what remains to be combined between devices. */
+typedef struct lazy_shard_rule {
+    neap_ctx *ctx;
+    const lazy_op *row;
+    const lazy_mesh *mesh;
+    int nin;
+    const lazy_aval *in; /* global shapes */
+    const lazy_result *out;
+    int nattrs;
+    const int64_t *attrs;
+    lazy_sharding *want;  /* by input: as it lies; the rule changes .split where it must be moved first */
+    lazy_sharding result; /* the rule sets .ndim and .split */
+    int64_t *block_attrs; /* a copy of attrs that the rule may change */
+    int combine;          /* map by which partial results are combined: LAZY_OP_add, maximum, minimum; -1: none … */
+    uint32_t over;        /* … over these axes */
+} lazy_shard_rule;
+
+/* ---- Expansion: .spread -------------------------------------------------------------------------------------------
+ * What a node that was made of meshed inputs becomes: its sharding and its blocks. NULL: as its inputs lie, and the op on
+ * their blocks. Rows that have it: those of mesh/ops. */
+typedef struct lazy_spread {
+    neap_ctx *ctx;
+    neap_node *node;        /* its inputs and attributes; no payload yet */
+    lazy_sharding sharding; /* that of the result: on entry as the inputs vary and differ; the rule changes it … */
+    bool blocks;            /* … and, if this is set, records the blocks (OWNED by the payload) */
+} lazy_spread;
+/* Called by a rule when `sharding` is final: gives the node its payload, with no blocks yet. */
+int lazy_spread_begin(lazy_spread *g);
+
+/* ---- What the recorder calls in the mesh room ---------------------------------------------------------------------- */
+typedef struct lazy_mesh_room {
+    /* lazy_record, where an input is meshed, or the row's results are (LAZY_OP_MESH). */
+    neap_node *(*record)(neap_ctx *ctx, int op, int nin, neap_node *const *in, int nattrs, const int64_t *attrs);
+    /* Gives a node that was just made its payload. */
+    int (*finish)(neap_ctx *ctx, neap_node *node);
+    /* An ordinary node with the whole value, BORROWED from `node`; fails where this process cannot know it. */
+    int (*whole)(neap_ctx *ctx, neap_node *node, neap_node **out);
+    /* A node (ordinary or meshed) as an array that lies as `like` does; BORROWED from the arena. */
+    neap_node *(*moved)(neap_ctx *ctx, neap_node *node, const lazy_sharding *like);
+    /* The same, where `like` has manual axes too: it enters the body, varies as `like` does, is divided as it is. It may differ
+     * over less. */
+    neap_node *(*fitted)(neap_ctx *ctx, neap_node *node, const lazy_sharding *like);
+} lazy_mesh_room;
+extern const lazy_mesh_room lazy_mesh_hooks; /* mesh/spmd.c */
+
+/* record.c: lazy_record without what comes first: inputs are lifted, aligned and on one device. */
+neap_node *lazy_record_inferred(neap_ctx *ctx, int op, int nin, neap_node *const *in, int nattrs, const int64_t *attrs);
+
+/* ---- node.c, array.c ---------------------------------------------------------------------------------------------- */
+/* What blocks are made of: an ordinary node of a tape without the tape (BORROWED from the arena), all others as they are. */
+neap_node *lazy_bare(neap_ctx *ctx, neap_node *node);
+/* Makes a fresh node meshed: blocks NULL. */
+int lazy_node_mesh(neap_node *node, const lazy_sharding *sharding);
+/* The node that readers on the host read: itself, or the whole of a meshed one. BORROWED. */
+int lazy_host_node(neap_ctx *ctx, neap_node *node, neap_node **out);
+
+#endif

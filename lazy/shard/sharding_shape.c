@@ -1,0 +1,106 @@
+/* shard/sharding_shape.c: shardings of what is made of arrays: stacks and parts of them, what holds two values, and their text (lower.h).
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "lazy/shard/lower.h"
+
+/* Moves what divides axis k to axis k + by; what leaves is lost. */
+static const lazy_sharding *shifted(const lazy_sharding *of, int by) {
+    lazy_sharding like = *of;
+    memset(like.split, 0, sizeof like.split);
+    for (int k = by < 0 ? -by : 0; k < NEAP_MAX_DIMS && k + by < NEAP_MAX_DIMS; k++)
+        memcpy(like.split[k + by], of->split[k], sizeof *like.split);
+    return lazy_sharding_intern(&like);
+}
+
+const lazy_sharding *lazy_sharding_stacked(const lazy_sharding *sharding) {
+    return shifted(sharding, 1);
+}
+
+const lazy_sharding *lazy_sharding_part(const lazy_sharding *sharding) {
+    return shifted(sharding, -1);
+}
+
+const lazy_sharding *lazy_sharding_joined(const lazy_sharding *sharding) {
+    lazy_sharding like = *sharding;
+    memset(like.split[0], 0, sizeof like.split[0]);
+    return lazy_sharding_intern(&like);
+}
+
+const lazy_sharding *lazy_sharding_whole(const lazy_sharding *of) {
+    lazy_sharding like = *of;
+    memset(like.split, 0, sizeof like.split);
+    like.varies = of->unchecked;
+    like.differs = 0;
+    return lazy_sharding_intern(&like);
+}
+
+const lazy_sharding *lazy_sharding_apart(const lazy_sharding *of, uint32_t distinct) {
+    lazy_sharding like = *of;
+    memset(like.split, 0, sizeof like.split);
+    like.varies = like.differs = distinct;
+    return lazy_sharding_intern(&like);
+}
+
+int lazy_sharding_cover(const char *op, const lazy_sharding *a, const lazy_sharding *b, const lazy_sharding **out) {
+    *out = a ? a : b;
+    if (!a || !b || a == b)
+        return 0;
+    if (a->mesh != b->mesh)
+        return neap_error(NEAP_E_ARGUMENT, "%s: the arrays lie on different meshes", op);
+    lazy_sharding like = *a;
+    like.manual |= b->manual;
+    like.varies |= b->varies;
+    like.differs |= b->differs;
+    like.unchecked |= b->unchecked;
+    return (*out = lazy_sharding_intern(&like)) ? 0 : NEAP_E_MEMORY;
+}
+
+bool lazy_sharding_serves(const lazy_sharding *is, const lazy_sharding *want) {
+    if (is == want || !is || !want)
+        return is == want;
+    return is->mesh == want->mesh && is->manual == want->manual && is->varies == want->varies &&
+           is->unchecked == want->unchecked && !(is->differs & ~want->differs) &&
+           memcmp(is->split, want->split, sizeof is->split) == 0;
+}
+
+/* ---- Text --------------------------------------------------------------------------------------------------------- */
+typedef struct words {
+    char *text;
+    size_t capacity, at;
+} words;
+
+static void put(words *w, const char *word) {
+    for (; *word && w->at + 1 < w->capacity; word++)
+        w->text[w->at++] = *word;
+}
+
+/* "i", "(j,i)", "-" */
+static void put_split(words *w, const lazy_mesh *mesh, const uint8_t *split) {
+    put(w, !split[0] ? "-" : split[1] ? "(" : "");
+    for (int k = 0; k < NEAP_MESH_AXES && split[k]; k++) {
+        put(w, k ? "," : "");
+        put(w, mesh->names[split[k] - 1]);
+    }
+    put(w, split[0] && split[1] ? ")" : "");
+}
+
+const char *lazy_sharding_text(const lazy_sharding *s, int ndim, char *text, size_t capacity) {
+    words w = {.text = text, .capacity = capacity};
+    put(&w, "{");
+    for (int a = 0; a < ndim && s->splits; a++) {
+        put(&w, a ? "," : "");
+        put_split(&w, s->mesh, s->split[a]);
+    }
+    const char *between = s->splits ? ";V:" : "V:";
+    for (int k = 0; k < s->mesh->naxes; k++)
+        if (s->varies >> k & 1) {
+            put(&w, between);
+            put(&w, s->mesh->names[k]);
+            between = ",";
+        }
+    put(&w, "}");
+    text[w.at] = 0;
+    return text;
+}

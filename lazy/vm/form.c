@@ -1,0 +1,238 @@
+/* vm/form.c: how a kernel's domain is walked. Axes are collapsed as far as all loads and sinks allow, then the form is
+ * chosen (vm.h has the table), and every map gets its strides over grid and walk. */
+#include <string.h>
+
+#include "lazy/vm/vm.h"
+
+enum {
+    ROW_MIN = 128,    /* shorter rows are batched: a chunk is several of them */
+    LEAVES_MIN = 513, /* the same for rows that are reduced, where no operand is one element of a row */
+    ROWS_ALIGN = 16,  /* elements: chunks of rows start at multiples of a cache line if that costs few rows */
+    COLUMN_ROWS = 4,  /* least rows in a chunk of columns */
+    COLUMNS_MIN = 16,
+    WHOLE_COLUMNS = LAZY_ROW_MAX, /* elements of a block of whole columns, about */
+    TILED_MIN = 4096,             /* smaller domains stay in the cache whatever the order */
+    TILED_SIDE = 8                /* axes shorter than this are not worth blocks */
+};
+
+/* ---- Collapsing -------------------------------------------------------------------------------------------------- */
+static int nmaps(const vm_program *p) {
+    return p->nloads + p->nsinks;
+}
+
+/* Whether axes k and k + 1 are one for all maps. What is written for each row has strides 0 over reduced axes. */
+static bool axes_merge(vm_program *p, int k) {
+    const vm_axes *a = &p->axes;
+    if (k + 1 == a->kept)
+        return false;
+    for (int m = 0; m < nmaps(p); m++) {
+        const int64_t *stride = vm_map_at(p, m)->axis;
+        if (stride[k] != stride[k + 1] * a->shape[k + 1])
+            return false;
+    }
+    return true;
+}
+
+static void axes_drop(vm_program *p, int k) {
+    vm_axes *a = &p->axes;
+    size_t after = (size_t)(a->n - k - 1);
+    for (int m = 0; m < nmaps(p); m++) {
+        int64_t *stride = vm_map_at(p, m)->axis;
+        memmove(stride + k, stride + k + 1, after * sizeof *stride);
+    }
+    memmove(a->shape + k, a->shape + k + 1, after * sizeof *a->shape);
+    a->n--;
+    a->kept -= k < a->kept;
+}
+
+/* Drops axes of one element and merges neighbours, kept and reduced ones apart. Leaves at least one axis to walk. */
+static void axes_collapse(vm_program *p) {
+    vm_axes *a = &p->axes;
+    for (int k = a->n - 1; k >= 0; k--)
+        if (a->shape[k] == 1)
+            axes_drop(p, k);
+    for (int k = a->n - 2; k >= 0; k--)
+        if (axes_merge(p, k)) {
+            a->shape[k + 1] *= a->shape[k];
+            axes_drop(p, k);
+        }
+    if (a->n == (p->reduces ? a->kept : 0)) {
+        for (int m = 0; m < nmaps(p); m++)
+            vm_map_at(p, m)->axis[a->n] = 0;
+        a->shape[a->n++] = 1;
+    }
+}
+
+/* ---- Filling grid and walk --------------------------------------------------------------------------------------- */
+static void to_grid(vm_program *p, int axis, int64_t tile) {
+    int g = p->ngrid++;
+    p->grid[g] = (p->axes.shape[axis] + tile - 1) / tile;
+    for (int m = 0; m < nmaps(p); m++)
+        vm_map_at(p, m)->grid[g] = vm_map_at(p, m)->axis[axis] * tile;
+}
+
+static void to_walk(vm_program *p, int axis, int64_t length) {
+    int w = p->nwalk++;
+    p->walk[w] = length;
+    for (int m = 0; m < nmaps(p); m++)
+        vm_map_at(p, m)->walk[w] = vm_map_at(p, m)->axis[axis];
+}
+
+static void to_blocks(vm_program *p, int axis, int64_t tile) {
+    int64_t extent = p->axes.shape[axis];
+    p->edge[p->nedges++] = (vm_edge){.grid = p->ngrid, .walk = p->nwalk, .tile = tile, .extent = extent};
+    to_grid(p, axis, tile);
+    to_walk(p, axis, tile < extent ? tile : extent);
+}
+
+static int64_t product(const int64_t *shape, int n) {
+    int64_t size = 1;
+    for (int k = 0; k < n; k++)
+        size *= shape[k];
+    return size;
+}
+
+/* ---- Forms ------------------------------------------------------------------------------------------------------- */
+static int64_t magnitude(int64_t stride) {
+    return stride < 0 ? -stride : stride;
+}
+
+/* The axis along which memory runs for a map that crosses the inner axis, or -1. */
+static int crossing(const vm_program *p, const vm_map *map) {
+    const vm_axes *a = &p->axes;
+    int q = a->n - 1;
+    if (magnitude(map->axis[q]) < TILED_SIDE || a->shape[q] < TILED_SIDE)
+        return -1;
+    for (int k = q - 1; k >= 0; k--)
+        if (map->axis[k] != 0 && magnitude(map->axis[k]) * 4 <= magnitude(map->axis[q]) && a->shape[k] >= TILED_SIDE)
+            return k;
+    return -1;
+}
+
+/* The axis that is tiled together with the inner one, or -1. */
+static int tiled_axis(vm_program *p) {
+    if (p->reduces || p->size < TILED_MIN)
+        return -1;
+    int across = -1;
+    for (int m = 0; across < 0 && m < nmaps(p); m++)
+        if (m >= p->nloads || p->loads[m].kind == LAZY_LOAD_BUFFER)
+            across = crossing(p, vm_map_at(p, m));
+    return across;
+}
+
+/* Does memory run along the last kept axis for more loads and stores than along the last reduced axis? What is the same
+ * for all of that axis is small and does not count. */
+static bool column_wise(vm_program *p) {
+    const vm_axes *a = &p->axes;
+    int columns = 0, rows = 0;
+    if (!p->reduces || a->kept == 0)
+        return false;
+    for (int m = 0; m < nmaps(p); m++) {
+        const vm_map *map = vm_map_at(p, m);
+        int64_t kept = magnitude(map->axis[a->kept - 1]), inner = magnitude(map->axis[a->n - 1]);
+        if (m < p->nloads ? p->loads[m].kind != LAZY_LOAD_BUFFER : p->sinks[m - p->nloads].kind != LAZY_SINK_STORE)
+            continue;
+        columns += kept != 0 && inner > kept;
+        rows += inner != 0 && kept > inner;
+    }
+    return columns > rows;
+}
+
+/* Whole rows are a chunk where late instructions need them or where they are few; then a block is narrower, but of at
+ * least as many columns as lie in a cache line. */
+static void form_columns(vm_program *p, int64_t chunk) {
+    const vm_axes *a = &p->axes;
+    int64_t widest = chunk / COLUMN_ROWS < VM_COLUMNS_WIDE ? chunk / COLUMN_ROWS : VM_COLUMNS_WIDE;
+    int64_t extent = a->shape[a->kept - 1], rows = COLUMN_ROWS;
+    if (p->staged && widest > WHOLE_COLUMNS / p->reduced)
+        widest = WHOLE_COLUMNS / p->reduced > COLUMNS_MIN ? WHOLE_COLUMNS / p->reduced : COLUMNS_MIN;
+    p->form = VM_FORM_COLUMNS;
+    p->columns = extent < widest ? extent : widest;
+    for (int k = 0; k < a->kept - 1; k++)
+        to_grid(p, k, 1);
+    for (int k = a->kept; k < a->n; k++)
+        to_walk(p, k, a->shape[k]);
+    p->row_axis = p->nwalk, p->row_axes = 1;
+    to_blocks(p, a->kept - 1, p->columns);
+    while (rows < LAZY_LEAF && rows * 2 * p->columns <= chunk)
+        rows *= 2;
+    p->carried = !p->staged && p->reduced > rows;
+    p->chunk = (p->carried ? rows : p->reduced) * p->columns;
+}
+
+static void form_tiles(vm_program *p, int across, int64_t chunk) {
+    int64_t tile = chunk < VM_TILE * VM_TILE ? VM_TILE / 2 : VM_TILE;
+    p->form = VM_FORM_TILES;
+    for (int k = 0; k < p->axes.n - 1; k++)
+        if (k != across)
+            to_grid(p, k, 1);
+    to_blocks(p, across, tile);
+    to_blocks(p, p->axes.n - 1, tile);
+    p->chunk = tile * tile;
+}
+
+/* Is some load one element for each row, which is best taken by a scalar loop? */
+static bool row_operands(const vm_program *p, int split) {
+    for (int m = 0; m < p->nloads; m++) {
+        bool inside = false, outside = false;
+        for (int k = 0; k < p->axes.n; k++)
+            *(k < split ? &outside : &inside) |= p->loads[m].map.axis[k] != 0;
+        if (outside && !inside)
+            return true;
+    }
+    return false;
+}
+
+static bool tables(const vm_program *p) {
+    for (int k = 0; k < p->nloads; k++)
+        if (p->loads[k].kind == LAZY_LOAD_TABLE)
+            return true;
+    return false;
+}
+
+/* Whole rows in a chunk. */
+static int64_t rows_in(int64_t chunk, int64_t row) {
+    int64_t most = chunk / row;
+    for (int64_t rows = most; rows > most / 2; rows--)
+        if (rows * row % ROWS_ALIGN == 0)
+            return rows;
+    return most;
+}
+
+/* ROWS or BATCH: a row is what lies inside of the first `split` axes. */
+static void form_rows(vm_program *p, int64_t chunk) {
+    const vm_axes *a = &p->axes;
+    int split = p->reduces ? a->kept : a->n - 1;
+    int64_t row = product(a->shape + split, a->n - split);
+    bool leaves = p->reduces && !p->staged && row < LEAVES_MIN && row * 2 <= chunk && !row_operands(p, split);
+    bool leaf = (p->staged || tables(p)) && row <= LAZY_LEAF && row * 2 <= chunk;
+    bool batch = split > 0 && (row < ROW_MIN || leaves || leaf);
+    p->form = batch ? VM_FORM_BATCH : VM_FORM_ROWS;
+    for (int k = 0; k < a->n; k++)
+        if (k < split && !batch)
+            to_grid(p, k, 1);
+        else
+            to_walk(p, k, a->shape[k]);
+    p->row_axes = batch ? split : 1;
+    p->reduced = batch ? row : p->reduced;
+    p->batch_rows = batch ? rows_in(chunk, row) : 1;
+    p->carried = p->reduces && !batch && !p->staged && row > chunk;
+    p->chunk = batch ? p->batch_rows * row : p->reduces && !p->carried ? row : chunk;
+}
+
+/* Operands that come from memory are taken in small chunks, so that the CPU reads and streams several chunks at a time;
+ * but kernels with stages pass over each chunk several times and are better off with few chunks. */
+void vm_choose_form(vm_program *p) {
+    axes_collapse(p);
+    int across = tiled_axis(p);
+    int64_t chunk = vm_limit.chunk;
+    p->reduced = p->reduces ? product(p->axes.shape + p->axes.kept, p->axes.n - p->axes.kept) : 1;
+    if (column_wise(p))
+        form_columns(p, chunk);
+    else if (across >= 0)
+        form_tiles(p, across, chunk);
+    else
+        form_rows(p, p->far && !p->staged && chunk > VM_FAR_CHUNK ? VM_FAR_CHUNK : chunk);
+    p->cells = product(p->grid, p->ngrid);
+    p->walk_size = product(p->walk, p->nwalk);
+}

@@ -1,0 +1,74 @@
+/* vm/isa.c: choice of the instruction set, how a kernel tells of it, and the limits that tests change. */
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "lazy/vm/vm.h"
+
+static _Atomic(const lazy_simd *) chosen;
+
+enum { PARALLEL_MIN = 40000, TASK_MIN = 15000 };
+vm_limits vm_limit = {.chunk = VM_CHUNK, .parallel_min = PARALLEL_MIN, .task_min = TASK_MIN};
+
+/* The sets that were compiled, best first, and whether this CPU has them. */
+static int candidates(const lazy_simd *out[3]) {
+    int n = 0;
+#if defined(__x86_64__)
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") &&
+        __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("fma"))
+        out[n++] = &lazy_simd_avx512;
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+        out[n++] = &lazy_simd_avx2;
+#endif
+    out[n++] = &lazy_simd_baseline;
+    return n;
+}
+
+const lazy_simd *vm_simd(void) {
+    const lazy_simd *simd = atomic_load_explicit(&chosen, memory_order_acquire);
+    if (!simd) {
+        const lazy_simd *list[3];
+        candidates(list);
+        simd = list[0];
+        atomic_store_explicit(&chosen, simd, memory_order_release);
+    }
+    return simd;
+}
+
+int lazy_isa_set(const char *name) {
+    const lazy_simd *list[3];
+    int n = candidates(list);
+    for (int k = 0; k < n; k++)
+        if (!name || strcmp(name, list[k]->name) == 0) {
+            atomic_store_explicit(&chosen, list[k], memory_order_release);
+            return NEAP_OK;
+        }
+    return neap_error(NEAP_E_ARGUMENT, "expected an instruction set that this CPU has, got '%s'", name);
+}
+
+const char *lazy_isa_name(void) {
+    return vm_simd()->name;
+}
+
+int neap_debug_kernels(const neap_kernel_limits *limits) {
+    int64_t chunk = limits->chunk ? limits->chunk : VM_CHUNK;
+    if (chunk != 256 && chunk != 512 && chunk != 1024)
+        return neap_error(NEAP_E_ARGUMENT, "expected chunks of 256, 512 or 1024 elements, got %lld", (long long)chunk);
+    int status = lazy_isa_set(limits->isa);
+    if (status)
+        return status;
+    vm_limit.chunk = chunk;
+    vm_limit.stream_min = limits->stream_min;
+    vm_limit.parallel_min = limits->parallel_min ? limits->parallel_min : PARALLEL_MIN;
+    vm_limit.task_min = limits->task_min ? limits->task_min : TASK_MIN;
+    return NEAP_OK;
+}
+
+const char *lazy_kernel_tier(const lazy_kernel *kernel, char *text, size_t capacity) {
+    static const char *const forms[] = {
+        [VM_FORM_ROWS] = "rows", [VM_FORM_BATCH] = "batch", [VM_FORM_TILES] = "tiles", [VM_FORM_COLUMNS] = "columns"};
+    const vm_program *program = kernel->prepared;
+    snprintf(text, capacity, "%s, %s", program->simd->name, forms[program->form]);
+    return text;
+}

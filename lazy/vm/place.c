@@ -1,0 +1,212 @@
+/* vm/place.c: where values are. A value of rate EACH has a register of a chunk, unless it is read in place or computed in
+ * its destination; registers are reused by liveness: an operand that dies at an instruction may give its register to the
+ * result of the same width, which is the exact overlap that loops allow. Single elements and those of rate ROW have
+ * places of their own.
+ */
+#include <string.h>
+
+#include "lazy/vm/prepare.h"
+#include "ops_gen.h"
+
+/* Registers start at multiples of PAGE: a load that follows a store at the same place modulo 4096 is taken for dependent
+ * on it, and loops load each element before they store it. */
+enum { PAGE = 4096, LINE = 64, SLOT = 16 };
+
+static int width_class(int width) {
+    return width == 1 ? 0 : width == 4 ? 1 : 2;
+}
+
+bool vm_contiguous(const vm_program *p, const vm_map *map) {
+    int64_t expected = 1;
+    for (int k = p->nwalk - 1; k >= 0; k--) {
+        if (map->walk[k] != expected && p->walk[k] != 1)
+            return false;
+        expected *= p->walk[k];
+    }
+    for (int k = 0; k < p->nedges; k++) /* a block that is cut short at its end would leave gaps */
+        if (p->edge[k].walk > 0 && p->edge[k].extent > p->edge[k].tile)
+            return false;
+    return true;
+}
+
+/* ---- Liveness ---------------------------------------------------------------------------------------------------- */
+static int operands(const vm_ins *ins) {
+    switch (ins->what) {
+    case VM_LOOP:
+        return 3;
+    case VM_CHAIN:
+        return ins->arg[1] - 1; /* but the end */
+    case VM_GATHER:
+    case VM_FOLD_LOAD:
+        return 0;
+    case VM_FILL:
+    case VM_SPREAD:
+        return 1;
+    default:
+        return 2;
+    }
+}
+
+/* The value of operand k, or -1. */
+static int32_t operand(const vm_program *p, const vm_ins *ins, int k) {
+    return ins->what == VM_CHAIN ? p->links[ins->arg[0] + k].value : ins->arg[k];
+}
+
+static void find_last(vm_builder *b) {
+    vm_program *p = b->p;
+    for (int v = 0; v < p->nvalues; v++)
+        b->last[v] = -1;
+    for (int at = 0; at < p->nins; at++)
+        for (int k = 0; k < operands(&p->ins[at]); k++)
+            if (operand(p, &p->ins[at], k) >= 0)
+                b->last[operand(p, &p->ins[at], k)] = at;
+    for (int k = 0; k < p->nsinks; k++)
+        if (p->sinks[k].kind != LAZY_SINK_REDUCE)
+            b->last[p->sinks[k].value] = INT32_MAX;
+}
+
+/* ---- Sinks ------------------------------------------------------------------------------------------------------- */
+static bool same_place(const vm_program *p, const vm_map *a, const vm_map *b) {
+    return a->offset == b->offset && memcmp(a->grid, b->grid, (size_t)p->ngrid * sizeof *a->grid) == 0 &&
+           memcmp(a->walk, b->walk, (size_t)p->nwalk * sizeof *a->walk) == 0;
+}
+
+/* A sink's buffer may be that of a load with the same map: then nobody may read the load once the value is written. */
+static bool may_write_early(const vm_builder *b, const vm_sink *sink) {
+    const vm_program *p = b->p;
+    for (int k = 0; k < p->nloads; k++) {
+        int32_t read = p->loads[k].in_place ? b->last[k] : b->maker[k];
+        if (p->loads[k].kind == LAZY_LOAD_BUFFER && read > b->maker[sink->value] &&
+            same_place(p, &p->loads[k].map, &sink->map))
+            return false;
+    }
+    return true;
+}
+
+/* Is the value where it is read? */
+static bool in_place(const vm_builder *b, int value) {
+    const vm_program *p = b->p;
+    const vm_ins *maker = b->maker[value] < 0 ? NULL : &p->ins[b->maker[value]];
+    return maker ? maker->what == VM_TAKE && p->loads[maker->arg[0]].table.in_place : true;
+}
+
+static void place_store(vm_builder *b, int k) {
+    vm_program *p = b->p;
+    vm_sink *sink = &p->sinks[k];
+    sink->in_place = vm_contiguous(p, &sink->map);
+    bool chain = b->maker[sink->value] >= 0 && p->ins[b->maker[sink->value]].what == VM_CHAIN;
+    bool taken = (p->stream && !chain) || in_place(b, sink->value);
+    for (int j = 0; j < k; j++)
+        taken |= p->sinks[j].direct && p->sinks[j].value == sink->value;
+    sink->direct = sink->in_place && !taken && may_write_early(b, sink);
+    if (sink->direct && p->stream) {
+        const vm_ins *ins = &p->ins[b->maker[sink->value]];
+        p->links[ins->arg[0] + ins->arg[1] - 1].code = p->simd->chains->end_far;
+    }
+}
+
+static int place_reduce(vm_builder *b, vm_sink *sink, int value) {
+    vm_program *p = b->p;
+    int dtype = b->dtype[value];
+    sink->value_width = b->width[value];
+    sink->fold = p->simd->fold[sink->op] ? &p->simd->fold[sink->op][dtype] : NULL;
+    sink->choice = p->simd->choice[sink->op] ? &p->simd->choice[sink->op][dtype] : NULL;
+    if (!(sink->fold && sink->fold->leaves) && !(sink->choice && sink->choice->first))
+        return neap_error(NEAP_E_INTERNAL, "no reduction loop for %s of %s", lazy_ops[sink->op]->name,
+                          neap_dtype_name(dtype));
+    sink->room = (int32_t)p->scratch;
+    p->scratch += (vm_reduce_room(p, sink, &sink->result) + LINE - 1) / LINE * LINE;
+    sink->result += sink->room;
+    return NEAP_OK;
+}
+
+static int place_sinks(vm_builder *b) {
+    vm_program *p = b->p;
+    int status = NEAP_OK;
+    for (int k = 0; k < p->nsinks && !status; k++)
+        if (p->sinks[k].kind == LAZY_SINK_STORE)
+            place_store(b, k);
+        else if (p->sinks[k].kind == LAZY_SINK_REDUCE)
+            status = place_reduce(b, &p->sinks[k], p->sinks[k].value);
+    return status;
+}
+
+/* ---- Registers --------------------------------------------------------------------------------------------------- */
+static int32_t take(vm_builder *b, int width) {
+    int c = width_class(width);
+    if (b->npool[c] > 0)
+        return b->pool[c][--b->npool[c]];
+    int32_t at = (int32_t)b->p->scratch;
+    b->p->scratch += (size_t)(b->p->chunk * width + PAGE - 1) / PAGE * PAGE;
+    return at;
+}
+
+static void give(vm_builder *b, int value) {
+    int c = width_class(b->width[value]);
+    if (b->p->place[value] >= 0)
+        b->pool[c][b->npool[c]++] = b->p->place[value];
+}
+
+static bool is_direct(const vm_program *p, int value) {
+    for (int k = 0; k < p->nsinks; k++)
+        if (p->sinks[k].direct && p->sinks[k].value == value)
+            return true;
+    return false;
+}
+
+/* What is one element for a chunk or for each of its rows. */
+static void place_lower(vm_builder *b) {
+    vm_program *p = b->p;
+    int64_t rows = p->form == VM_FORM_COLUMNS ? p->columns : p->batch_rows;
+    for (int v = 0; v < p->nvalues; v++) {
+        const vm_load *load = v < p->nloads ? &p->loads[v] : NULL;
+        p->place[v] = -1;
+        if (load && b->late[v]) {
+            p->place[v] = p->sinks[load->slot].result;
+        } else if (vm_single(b, v) ? !load || load->kind == LAZY_LOAD_IOTA || load->copied
+                                   : b->rate[v] == VM_ROW && b->maker[v] >= 0) {
+            p->place[v] = (int32_t)p->scratch;
+            p->scratch += vm_single(b, v) ? SLOT : (size_t)(rows * b->width[v] + LINE - 1) / LINE * LINE;
+        }
+    }
+    p->scratch = (p->scratch + PAGE - 1) / PAGE * PAGE;
+}
+
+static void place_values(vm_builder *b) {
+    vm_program *p = b->p;
+    place_lower(b);
+    for (int at = p->cell; at < p->nins; at++) {
+        const vm_ins *ins = &p->ins[at];
+        for (int k = 0; k < operands(ins); k++) {
+            int v = operand(p, ins, k);
+            if (v < 0 || b->rate[v] < VM_EACH || b->last[v] != at)
+                continue;
+            give(b, v);
+            b->last[v] = -1; /* it may be an operand again */
+        }
+        if (ins->what < VM_FOLD && b->rate[ins->out] == VM_EACH && !in_place(b, ins->out) && !is_direct(p, ins->out))
+            p->place[ins->out] = take(b, b->width[ins->out]);
+    }
+}
+
+/* Does a chunk need registers? */
+static bool registers(const vm_builder *b) {
+    const vm_program *p = b->p;
+    for (int at = p->cell; at < p->late; at++)
+        if (p->ins[at].what < VM_FOLD && !is_direct(p, p->ins[at].out))
+            return true;
+    return false;
+}
+
+int vm_place(vm_builder *b) {
+    vm_program *p = b->p;
+    find_last(b);
+    int status = place_sinks(b);
+    if (p->form == VM_FORM_ROWS && !registers(b) && p->chunk < VM_LONG * vm_limit.chunk)
+        p->chunk = VM_LONG * vm_limit.chunk; /* what goes by need not stay in a cache */
+    if (!status)
+        place_values(b);
+    if (!status && p->scratch > INT32_MAX)
+        return neap_error(NEAP_E_INTERNAL, "the rows of a kernel are too long for its scratch");
+    return status;
+}

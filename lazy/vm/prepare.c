@@ -1,0 +1,316 @@
+/* vm/prepare.c: from a kernel's description to a vm_program. The form is chosen (vm/form.c), each value gets its rate, and
+ * steps are joined (vm/join.c); then follow the sequence (vm/order.c) and registers (vm/place.c).
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lazy/vm/prepare.h"
+#include "ops_gen.h"
+
+/* ---- Blocks ------------------------------------------------------------------------------------------------------ */
+static void *carve(char **at, size_t count, size_t item) {
+    void *block = *at;
+    *at += (count * item + 15) / 16 * 16;
+    return block;
+}
+
+static int64_t product(const int64_t *shape, int n) {
+    int64_t size = 1;
+    for (int k = 0; k < n; k++)
+        size *= shape[k];
+    return size;
+}
+
+/* Are there rows, but no elements in them? Then the program is one over the kept axes, in which what the reductions give
+ * is constant: loads behind those of the kernel, one for each sink. */
+static bool rows_empty(const lazy_kernel *kernel) {
+    return product(kernel->shape + kernel->nkept, kernel->ndim - kernel->nkept) == 0;
+}
+
+static vm_program *program_new(const lazy_kernel *kernel) {
+    size_t sinks = (size_t)kernel->nsinks, loads = (size_t)kernel->nloads + (rows_empty(kernel) ? sinks : 0);
+    size_t values = loads + (size_t)kernel->nins, sequence = 2 * values + 2 * sinks; /* gathers, spreads, folds */
+    size_t links = (size_t)kernel->nins * 5;                                         /* of as many chains */
+    size_t bytes = sizeof(vm_program) + loads * sizeof(vm_load) + sequence * sizeof(vm_ins) + sinks * sizeof(vm_sink) +
+                   links * sizeof(vm_link) + (2 * values + sinks) * sizeof(int32_t) + 7 * 16;
+    vm_program *p = calloc(1, bytes);
+    if (!p)
+        return NULL;
+    char *at = (char *)p;
+    carve(&at, 1, sizeof *p);
+    p->loads = carve(&at, loads, sizeof *p->loads);
+    p->ins = carve(&at, sequence, sizeof *p->ins);
+    p->links = carve(&at, links, sizeof *p->links);
+    p->sinks = carve(&at, sinks, sizeof *p->sinks);
+    p->place = carve(&at, 2 * values + sinks, sizeof *p->place);
+    p->nloads = (int)loads;
+    p->nvalues = (int)values;
+    p->simd = vm_simd();
+    return p;
+}
+
+static int build_init(vm_builder *b, vm_program *p, const lazy_kernel *kernel) {
+    size_t n = 2 * (size_t)p->nvalues + (size_t)kernel->nsinks + 1, steps = (size_t)kernel->nins + 1;
+    size_t words = 5 + VM_WIDTHS, flags = 6;
+    *b = (vm_builder){.p = p, .nsteps = kernel->nins};
+    char *at = calloc(1, steps * sizeof(vm_step) + n * (flags + words * sizeof(int32_t)) +
+                             (size_t)kernel->nsinks * sizeof(bool) + 16 * (words + flags + 2));
+    if (!at)
+        return NEAP_E_MEMORY;
+    b->steps = carve(&at, steps, sizeof *b->steps);
+    b->rate = carve(&at, n, 1);
+    b->width = carve(&at, n, 1);
+    b->dtype = carve(&at, n, 1);
+    b->late = carve(&at, n, 1);
+    b->flat = carve(&at, n, 1);
+    b->made = carve(&at, n, 1);
+    b->uses = carve(&at, n, sizeof(int32_t));
+    b->spread = carve(&at, n, sizeof(int32_t));
+    b->last = carve(&at, n, sizeof(int32_t));
+    b->maker = carve(&at, n, sizeof(int32_t));
+    b->folded = carve(&at, (size_t)kernel->nsinks, sizeof *b->folded);
+    for (int k = 0; k < VM_WIDTHS; k++)
+        b->pool[k] = carve(&at, n, sizeof(int32_t));
+    for (size_t v = 0; v < n; v++)
+        b->maker[v] = -1;
+    return NEAP_OK;
+}
+
+/* ---- Copying the description ------------------------------------------------------------------------------------- */
+static bool is_arg(int op) {
+    return lazy_ops[op]->flags & LAZY_OP_ARG;
+}
+
+/* What a reduction of nothing gives: the identity, but 0.0 where that is -0.0; of an ARG 0. */
+static lazy_scalar result_of_nothing(const vm_program *p, const lazy_sink *sink) {
+    lazy_scalar value = {0};
+    if (!is_arg(sink->op) && p->simd->fold[sink->op])
+        value = p->simd->fold[sink->op][sink->dtype].identity;
+    if (sink->dtype == NEAP_DTYPE_F32 && value.f32 == 0)
+        value.f32 = 0;
+    if (sink->dtype == NEAP_DTYPE_F64 && value.f64 == 0)
+        value.f64 = 0;
+    return value;
+}
+
+static void copy_loads(vm_program *p, const lazy_kernel *kernel) {
+    bool empty = rows_empty(kernel);
+    for (int k = 0; k < p->nloads; k++) {
+        const bool extra = k >= kernel->nloads;
+        const lazy_load *in = extra ? NULL : &kernel->loads[k];
+        const lazy_sink *sink = extra                          ? &kernel->sinks[k - kernel->nloads]
+                                : in->kind == LAZY_LOAD_RESULT ? &kernel->sinks[in->slot]
+                                                               : NULL;
+        vm_load *load = &p->loads[k];
+        load->kind = extra ? LAZY_LOAD_RESULT : in->kind;
+        load->dtype = extra ? sink->dtype : in->dtype;
+        load->slot = extra ? (int16_t)(k - kernel->nloads) : in->slot;
+        load->width = (uint8_t)neap_dtype_bytes(load->dtype);
+        if (empty && sink && sink->kind == LAZY_SINK_REDUCE)
+            load->constant = result_of_nothing(p, sink);
+        if (load->kind == LAZY_LOAD_SCALAR || load->kind == LAZY_LOAD_RESULT)
+            continue;
+        load->map.offset = in->read.offset;
+        memcpy(load->map.axis, in->read.stride, (size_t)p->axes.n * sizeof(int64_t));
+        load->table = (vm_table){.width = load->width, .extent = in->extent, .step = in->step};
+    }
+}
+
+static void copy_sinks(vm_program *p, const lazy_kernel *kernel) {
+    bool empty = rows_empty(kernel);
+    for (int k = 0; k < kernel->nsinks; k++) {
+        const lazy_sink *in = &kernel->sinks[k];
+        bool each = in->kind == LAZY_SINK_STORE, reduce = in->kind == LAZY_SINK_REDUCE;
+        if (empty && (each || in->slot < 0))
+            continue;
+        vm_sink *sink = &p->sinks[p->nsinks++];
+        sink->kind = empty ? LAZY_SINK_STORE : in->kind;
+        sink->dtype = in->dtype, sink->op = in->op, sink->slot = in->slot;
+        sink->value = in->value < kernel->nloads ? in->value : in->value + p->nloads - kernel->nloads;
+        if (empty && reduce)
+            sink->value = kernel->nloads + k;
+        sink->width = (uint8_t)neap_dtype_bytes(in->dtype);
+        if (in->slot < 0)
+            continue;
+        sink->map.offset = in->write.offset;
+        memcpy(sink->map.axis, in->write.stride, (size_t)(each ? p->axes.n : p->axes.kept) * sizeof(int64_t));
+    }
+}
+
+static void copy_kernel(vm_builder *b, const lazy_kernel *kernel) {
+    vm_program *p = b->p;
+    bool empty = rows_empty(kernel);
+    for (int k = 0; k < kernel->nsinks && !empty; k++)
+        p->reduces |= kernel->sinks[k].kind != LAZY_SINK_STORE;
+    p->axes.n = empty ? kernel->nkept : kernel->ndim;
+    p->axes.kept = p->reduces || empty ? kernel->nkept : kernel->ndim;
+    memcpy(p->axes.shape, kernel->shape, (size_t)p->axes.n * sizeof(int64_t));
+    p->size = product(p->axes.shape, p->axes.n);
+    copy_loads(p, kernel);
+    copy_sinks(p, kernel);
+    for (int v = 0; v < p->nvalues; v++) {
+        const lazy_ins *ins = v < p->nloads ? NULL : &kernel->ins[v - p->nloads];
+        b->dtype[v] = ins ? ins->result : p->loads[v].dtype;
+        b->width[v] = (uint8_t)neap_dtype_bytes(b->dtype[v]);
+    }
+    for (int i = 0; i < b->nsteps; i++) {
+        lazy_ins *ins = &b->steps[i].ins;
+        *ins = kernel->ins[i];
+        for (int k = 0; k < ins->narg; k++)
+            ins->arg[k] += ins->arg[k] < kernel->nloads ? 0 : p->nloads - kernel->nloads;
+    }
+}
+
+/* ---- Values ------------------------------------------------------------------------------------------------------ */
+/* Counts readers; what nobody reads is gone. */
+static void count_uses(vm_builder *b) {
+    vm_program *p = b->p;
+    for (int k = 0; k < p->nsinks; k++)
+        b->uses[p->sinks[k].value]++;
+    for (int i = b->nsteps - 1; i >= 0; i--) {
+        vm_step *s = &b->steps[i];
+        s->gone = b->uses[p->nloads + i] == 0;
+        for (int k = 0; k < s->ins.narg && !s->gone; k++)
+            b->uses[s->ins.arg[k]]++;
+    }
+}
+
+/* Which values depend on a reduction of this kernel, and does one of these differ inside a row? */
+static void find_late(vm_builder *b, const lazy_kernel *kernel) {
+    vm_program *p = b->p;
+    bool *varies = b->made; /* not in use yet */
+    for (int k = 0; k < p->nloads; k++) {
+        b->late[k] = p->loads[k].kind == LAZY_LOAD_RESULT && !rows_empty(kernel);
+        for (int axis = p->axes.kept; axis < p->axes.n; axis++)
+            varies[k] |= p->loads[k].map.axis[axis] != 0 && p->axes.shape[axis] > 1;
+    }
+    for (int i = 0; i < b->nsteps; i++) {
+        const vm_step *s = &b->steps[i];
+        int v = p->nloads + i;
+        for (int k = 0; k < s->ins.narg; k++) {
+            b->late[v] |= b->late[s->ins.arg[k]];
+            varies[v] |= varies[s->ins.arg[k]];
+        }
+        p->staged |= !s->gone && b->late[v] && varies[v];
+    }
+    for (int k = 0; k < p->nsinks; k++)
+        p->staged |= p->reduces && b->late[p->sinks[k].value] && p->sinks[k].kind != LAZY_SINK_STORE_ROW;
+    memset(varies, 0, (size_t)p->nvalues * sizeof *varies);
+}
+
+static uint8_t map_rate(const vm_program *p, const vm_map *map) {
+    int first = p->row_axis, end = first + (p->form == VM_FORM_BATCH || p->form == VM_FORM_COLUMNS ? p->row_axes : 0);
+    uint8_t rate = VM_ONCE;
+    for (int k = 0; k < p->ngrid; k++)
+        if (map->grid[k] != 0)
+            rate = VM_CELL;
+    for (int k = 0; k < p->nwalk; k++)
+        if (map->walk[k] != 0)
+            rate = k >= first && k < end && rate < VM_EACH ? VM_ROW : VM_EACH;
+    return rate;
+}
+
+static void rate_values(vm_builder *b) {
+    vm_program *p = b->p;
+    for (int k = 0; k < p->nloads; k++) {
+        vm_load *load = &p->loads[k];
+        bool stored = false;
+        for (int j = 0; j < p->nsinks; j++)
+            stored |= p->sinks[j].value == k && p->sinks[j].kind != LAZY_SINK_REDUCE && p->nsinks > 1;
+        load->rate = load->kind == LAZY_LOAD_SCALAR ? VM_ONCE : b->late[k] ? VM_ROW : map_rate(p, &load->map);
+        /* With several sinks, a load that is itself stored is copied first: a sink may write over its buffer. */
+        load->in_place =
+            load->kind == LAZY_LOAD_BUFFER && load->rate == VM_EACH && vm_contiguous(p, &load->map) && !stored;
+        load->copied = load->kind == LAZY_LOAD_BUFFER && load->rate <= VM_CELL && stored;
+        b->rate[k] = load->rate;
+        b->flat[k] = b->late[k] ? p->form != VM_FORM_COLUMNS : load->map.walk[p->nwalk - 1] == 0;
+    }
+    for (int i = 0; i < b->nsteps; i++) {
+        const lazy_ins *ins = &b->steps[i].ins;
+        uint8_t rate = VM_ONCE;
+        bool flat = true;
+        for (int k = 0; k < ins->narg; k++) {
+            rate = b->rate[ins->arg[k]] > rate ? b->rate[ins->arg[k]] : rate;
+            flat &= b->flat[ins->arg[k]];
+        }
+        b->rate[p->nloads + i] = rate;
+        b->flat[p->nloads + i] = flat;
+    }
+}
+
+/* ---- Costs ------------------------------------------------------------------------------------------------------- */
+/* Bytes beyond which nothing of a kernel's operands is found in a cache again. */
+static int64_t last_level_cache(void) {
+    static _Atomic int64_t bytes;
+    if (bytes == 0) {
+        long size = sysconf(_SC_LEVEL3_CACHE_SIZE);
+        bytes = size > 0 ? size : 32 << 20;
+    }
+    return bytes;
+}
+
+static void find_traffic(vm_program *p, const lazy_kernel *kernel) {
+    lazy_traffic traffic = lazy_kernel_traffic(kernel);
+    bool stores = false;
+    for (int k = 0; k < p->nsinks; k++)
+        stores |= p->sinks[k].kind == LAZY_SINK_STORE;
+    p->traffic = traffic.read + traffic.written;
+    int64_t cached = vm_limit.stream_min ? vm_limit.stream_min : last_level_cache();
+    /* One of many kernels that are large together, as where each device of a mesh has one: small ones are left alone. */
+    p->far = p->traffic > cached || (p->traffic > cached / 32 && p->traffic + kernel->around > cached);
+    p->stream = p->far && stores;
+}
+
+/* ns for an element: loops over scratch take some 0.05 ns for each operand byte of 4, functions more; memory 0.1 ns a
+ * byte. What is one element for each row is counted once a row. */
+static void estimate(vm_builder *b) {
+    vm_program *p = b->p;
+    for (int k = 0; k < b->nsteps; k++) {
+        const lazy_ins *ins = &b->steps[k].ins;
+        double ns = (lazy_ops[ins->op]->ulp > 0 ? 0.2 : 0.015) * neap_dtype_bytes(ins->dtype);
+        int rate = b->rate[p->nloads + k];
+        p->cost += rate == VM_EACH ? ns : rate == VM_ROW ? ns / (double)p->reduced : 0;
+    }
+    for (int k = 0; k < p->nsinks; k++) /* a reduction looks at every element, even if all are the same one */
+        if (p->sinks[k].kind == LAZY_SINK_REDUCE)
+            p->cost += 0.025 * neap_dtype_bytes(p->sinks[k].dtype);
+    p->cost += 0.1 * (double)p->traffic / (double)p->size;
+}
+
+int lazy_kernel_prepare(lazy_kernel *kernel) {
+    vm_program *p = program_new(kernel);
+    vm_builder b = {0};
+    int status = NEAP_E_MEMORY;
+    if (!p || build_init(&b, p, kernel))
+        goto fail;
+    copy_kernel(&b, kernel);
+    if (p->size > 0) {
+        count_uses(&b);
+        find_late(&b, kernel);
+        find_traffic(p, kernel);
+        vm_choose_form(p);
+        rate_values(&b);
+        vm_join(&b);
+        estimate(&b);
+        if ((status = vm_order(&b)) || (status = vm_place(&b)))
+            goto fail;
+    }
+    free(b.steps);
+    kernel->prepared = p;
+    return NEAP_OK;
+fail:
+    free(b.steps);
+    free(p);
+    return status == NEAP_E_MEMORY ? neap_error(status, "out of memory while preparing a kernel") : status;
+}
+
+void lazy_kernel_unprepare(lazy_kernel *kernel) {
+    free(kernel->prepared);
+    kernel->prepared = NULL;
+}
+
+int64_t lazy_kernel_cost(const lazy_kernel *kernel) {
+    const vm_program *p = kernel->prepared;
+    return 100 + (int64_t)(p->cost * (double)p->size);
+}

@@ -1,0 +1,63 @@
+/* vm/prepare.h: what the parts of lazy_kernel_prepare share while they make a vm_program: vm/prepare.c, which leads (rates,
+ * costs), vm/join.c (steps that become one), vm/order.c (the sequence) and vm/place.c (sinks and registers).
+ */
+#ifndef LAZY_VM_PREPARE_H
+#define LAZY_VM_PREPARE_H
+
+#include "lazy/vm/vm.h"
+
+enum { VM_WIDTHS = 3 }; /* classes of registers: 1, 4 and 8 bytes an element */
+
+typedef struct vm_step { /* an instruction */
+    lazy_ins ins;
+    int32_t length; /* of the chain that it ends; 0: in none */
+    int32_t before; /* with length > 1: the step whose result it takes, its operand `side` */
+    uint8_t side;
+    bool gone; /* read by nobody, or a part of another step or of a sink */
+} vm_step;
+
+/* Arrays by value, but steps by instruction, result by sink. Behind the values of the kernel come spread ones. */
+typedef struct vm_builder {
+    vm_program *p;
+    vm_step *steps;
+    int nsteps;
+    uint8_t *rate, *width, *dtype;
+    bool *late;      /* depends on a reduction of this kernel */
+    bool *flat;      /* the same along the last axis of the walk */
+    bool *made;      /* is in the sequence, or needs not be */
+    int32_t *uses;   /* by steps and sinks */
+    int32_t *spread; /* the value that repeats this one, 0: not yet there */
+    int32_t *last;   /* position of the last instruction that reads it; INT32_MAX: a sink does; -1: nobody */
+    int32_t *maker;  /* position of the instruction that makes it; -1: none */
+    bool *folded;    /* by sink: its FOLD is in the sequence */
+    int32_t *pool[VM_WIDTHS];
+    int npool[VM_WIDTHS];
+} vm_builder;
+
+/* Is the value one element in each chunk? */
+static inline bool vm_single(const vm_builder *b, int value) {
+    return b->rate[value] < (b->p->form == VM_FORM_ROWS || b->p->form == VM_FORM_TILES ? VM_EACH : VM_ROW);
+}
+
+/* ---- vm/join.c --------------------------------------------------------------------------------------------------- */
+/* Makes one of steps that follow each other, chains or sums. Wants the steps as the kernel has them, rates, uses, and the
+ * form. */
+void vm_join(vm_builder *b);
+/* The loop of a step; NULL if the instruction set has none. */
+lazy_loop vm_loop_of(const vm_builder *b, const vm_step *s);
+/* The steps of the chain that step i ends, first to last. */
+int vm_chain_steps(const vm_builder *b, int i, int32_t *steps);
+/* Writes the links of the chain that step i ends, for a CHAIN. The steps' operands are what they read. */
+void vm_chain_links(vm_builder *b, int i, vm_ins *ins);
+
+/* ---- vm/order.c ------------------------------------------------------------------------------------------------------ */
+/* Writes the sequence p->ins; STORE sinks get the values that are stored for each element. */
+int vm_order(vm_builder *build);
+
+/* ---- vm/place.c ------------------------------------------------------------------------------------------------------ */
+/* Does the walk run through memory element by element? */
+bool vm_contiguous(const vm_program *program, const vm_map *map);
+/* Decides where sinks' values are computed, and gives each value a place in the scratch. */
+int vm_place(vm_builder *build);
+
+#endif

@@ -1,0 +1,444 @@
+/* vm/reduce.c: reductions over the fixed tree of kernel.h.
+ *
+ * Where a chunk holds whole rows of the domain, one after another, the leaves of all rows are combined level by level,
+ * neighbours in pairs; the last one of an odd number waits. That is the tree: a split at the largest power of two leaves
+ * full blocks on the left.
+ *
+ *      leaves   0 1 2 3 4 5 6        01 23 45 6        0123 456        0123456
+ *
+ * Where rows are carried from chunk to chunk, and for columns, there are accumulators of `columns` elements side by side,
+ * 1 for ROWS. Leaves come in order and are pushed on a stack of partial results like the carries of a binary counter:
+ * after leaf number n, as many pairs are combined as n has trailing zero bits. What is left at the end is combined from
+ * the top, which gives the same tree:
+ *
+ *      leaves   0 1 2 3 4 5 6        stack after 7: [0..3] [4..5] [6]   result: [0..3] ∘ ([4..5] ∘ [6])
+ *
+ * Carried rows are cut, when there are few of them, into blocks of leaves: aligned blocks of a power of two leaves are
+ * whole subtrees, so their results, combined by the same counter, give the same bits for every size of blocks.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "lazy/vm/vm.h"
+
+enum {
+    BLOCK_MIN = 16, /* leaves of the smallest block that is worth a task */
+    SHORT_ROWS = 8  /* short rows from which turning them pays */
+};
+
+typedef struct reduction { /* of carried rows */
+    const vm_program *p;
+    void *const *bufs;
+    const lazy_scalar *scalars;
+    int64_t leaves, block, blocks; /* of a cell; leaves of a block; blocks of a cell */
+    int64_t tasks;
+    char **partial; /* of each sink, [cell][block] accumulators; NULL with one block */
+    _Atomic int status;
+} reduction;
+
+/* Bytes of one element of the accumulators: an ARG's value (its dtype may be wider than the result) or a number. */
+enum { WORD = 8 };
+
+static int64_t leaves_of(const vm_program *p) {
+    return (p->reduced + LAZY_LEAF - 1) / LAZY_LEAF;
+}
+
+static int64_t columns_of(const vm_program *p) {
+    return p->form == VM_FORM_COLUMNS ? p->columns : 1;
+}
+
+/* Depth of the stack: as many as the count of leaves has bits, and one to push on. */
+static int64_t depth_of(int64_t leaves) {
+    int64_t depth = 2;
+    for (; leaves > 0; leaves >>= 1)
+        depth++;
+    return depth;
+}
+
+/* Are rows whole in a chunk, one after another? */
+static bool whole_rows(const vm_program *p) {
+    return !p->carried && p->form != VM_FORM_COLUMNS;
+}
+
+/* Are rows shorter than a leaf has lanes? */
+static bool is_short(const vm_program *p) {
+    return p->reduced < LAZY_LANES;
+}
+
+/* ---- Rooms --------------------------------------------------------------------------------------------------------
+ * In the room of a sink:  [accumulator] [lanes: 16 × columns, of the running leaf (COLUMNS)] [stack: depth × columns]
+ * of an ARG:              [accumulator] [best: columns] [index: columns, as int32_t]
+ * and for whole rows:     [results] [leaves of a row, and of half of them twice; short rows: the lanes of all rows]
+ */
+typedef struct accumulator {
+    const vm_sink *sink;
+    char *lanes, *stack;
+    int32_t *index;
+    int64_t columns, width; /* columns; bytes of an element */
+    int64_t depth;
+    int64_t used;   /* lanes of the running leaf */
+    uint64_t count; /* leaves pushed */
+} accumulator;
+
+enum { HEAD = (sizeof(accumulator) + 63) / 64 * 64 };
+
+size_t vm_reduce_room(const vm_program *p, const vm_sink *sink, int32_t *result) {
+    int64_t columns = columns_of(p);
+    *result = 0;
+    if (whole_rows(p))
+        return (size_t)((p->batch_rows + (is_short(p) ? p->chunk : 2 * leaves_of(p))) * WORD);
+    *result = (int32_t)(HEAD + (sink->choice ? columns : LAZY_LANES * columns) * WORD);
+    if (sink->choice)
+        return (size_t)(HEAD + columns * 2 * WORD);
+    return (size_t)(HEAD + (LAZY_LANES + depth_of(leaves_of(p))) * columns * WORD);
+}
+
+/* ---- Accumulators ------------------------------------------------------------------------------------------------ */
+/* A fresh accumulator of sink k for the columns of the frame's cell. */
+static accumulator *accumulator_begin(const vm_frame *f, int k) {
+    const vm_sink *sink = &f->program->sinks[k];
+    char *room = f->scratch + sink->room;
+    accumulator *a = (accumulator *)room;
+    *a = (accumulator){.sink = sink, .columns = f->n[1], .width = sink->value_width};
+    a->lanes = room + HEAD;
+    a->stack = a->lanes + LAZY_LANES * columns_of(f->program) * WORD;
+    a->index = (int32_t *)(a->lanes + columns_of(f->program) * WORD);
+    if (sink->choice)
+        for (int64_t i = 0; i < a->columns; i++)
+            a->index[i] = -1;
+    return a;
+}
+
+static accumulator *accumulator_of(const vm_frame *f, int k) {
+    return (accumulator *)(f->scratch + f->program->sinks[k].room);
+}
+
+static char *stack_at(const accumulator *a, int64_t level) {
+    return a->stack + level * a->columns * a->width;
+}
+
+static void combine_top(accumulator *a) {
+    char *left = stack_at(a, a->depth - 2);
+    a->sink->fold->pairs(left, left, stack_at(a, a->depth - 1), NULL, a->columns);
+    a->depth--;
+}
+
+/* Counts what stands on top of the stack: the tree of so many leaves, a power of two that divides the count. */
+static void carry(accumulator *a, uint64_t leaves) {
+    a->count += leaves;
+    for (uint64_t n = a->count / leaves; (n & 1) == 0; n >>= 1)
+        combine_top(a);
+}
+
+/* memcpy, quick for one element. */
+static void copy_elements(void *to, const void *from, int64_t bytes) {
+    if (bytes == 4)
+        memcpy(to, from, 4);
+    else if (bytes == 8)
+        memcpy(to, from, 8);
+    else
+        memcpy(to, from, (size_t)bytes);
+}
+
+static void push(accumulator *a, const void *tree, uint64_t leaves) {
+    copy_elements(stack_at(a, a->depth++), tree, a->columns * a->width);
+    carry(a, leaves);
+}
+
+static void accumulator_end(accumulator *a) {
+    while (!a->sink->choice && a->depth > 1)
+        combine_top(a);
+}
+
+/* ---- Leaves of rows ---------------------------------------------------------------------------------------------- */
+/* Results of the leaves of n elements. */
+static void leaves(const vm_sink *sink, char *out, const char *a, const char *b, int64_t n) {
+    lazy_leaves loop = sink->summed ? sink->summed : sink->fold->leaves;
+    int64_t whole = n / LAZY_LEAF, skip = whole * LAZY_LEAF * sink->value_width;
+    if (whole > 0)
+        loop(out, a, b, whole, LAZY_LEAF);
+    if (n % LAZY_LEAF != 0)
+        loop(out + whole * sink->value_width, a + skip, b + skip, 1, n % LAZY_LEAF);
+}
+
+/* to[i] = from[2 · i], and the odd ones behind them. */
+static void part_pairs(int64_t width, char *even, char *odd, const char *from, int64_t pairs) {
+    if (width == 4)
+        for (int64_t i = 0; i < pairs; i++)
+            memcpy(even + 4 * i, from + 8 * i, 4), memcpy(odd + 4 * i, from + 8 * i + 4, 4);
+    else
+        for (int64_t i = 0; i < pairs; i++) {
+            memcpy(even + width * i, from + 2 * width * i, (size_t)width);
+            memcpy(odd + width * i, from + width * (2 * i + 1), (size_t)width);
+        }
+}
+
+/* Combines the leaves of one row, two or more, in place; `half` has room for as many. */
+static void combine_leaves(const vm_sink *sink, char *leaf, char *half, int64_t count) {
+    int64_t width = sink->value_width;
+    for (int64_t pairs; count > 2; count = pairs + count % 2) {
+        pairs = count / 2;
+        part_pairs(width, half, half + pairs * width, leaf, pairs);
+        sink->fold->pairs(leaf, half, half + pairs * width, NULL, pairs);
+        if (count % 2 != 0)
+            memmove(leaf + pairs * width, leaf + (count - 1) * width, (size_t)width);
+    }
+    sink->fold->pairs(leaf, leaf, leaf + width, NULL, 1);
+}
+
+/* Rows shorter than the lanes of a leaf, all at once: turned, so that each lane is a vector over the rows. */
+static void fold_short_rows(const vm_sink *sink, char *results, char *lanes, const char *values, int64_t rows,
+                            int64_t length) {
+    int64_t width = sink->value_width, row_bytes = rows * width;
+    vm_gather((int)width, lanes, values, 2, (int64_t[]){length, rows}, (int64_t[]){1, length}, 0, length * rows);
+    for (int64_t half = LAZY_LANES / 2; half > 0; half /= 2)
+        if (length > half) {
+            sink->fold->pairs(lanes, lanes, lanes + half * row_bytes, NULL, (length - half) * rows);
+            length = half;
+        }
+    memcpy(results, lanes, (size_t)row_bytes);
+}
+
+/* The results of whole rows. */
+static void fold_rows(const vm_frame *f, const vm_sink *sink, const char *a, const char *b, int64_t rows) {
+    const vm_program *p = f->program;
+    char *results = f->scratch + sink->room, *leaf = results + p->batch_rows * WORD;
+    int64_t length = p->reduced, row_bytes = length * sink->value_width, count = leaves_of(p);
+    if (sink->choice)
+        for (int64_t row = 0; row < rows; row++) {
+            double best;
+            int32_t *index = (int32_t *)results + row;
+            *index = -1;
+            sink->choice->first(&best, index, a + row * row_bytes, length, 0);
+        }
+    else if (is_short(p) && rows >= SHORT_ROWS && !sink->summed)
+        fold_short_rows(sink, results, leaf, a, rows, length);
+    else if (count == 1)
+        (sink->summed ? sink->summed : sink->fold->leaves)(results, a, b, rows, length);
+    else
+        for (int64_t row = 0; row < rows; row++) {
+            leaves(sink, leaf, a + row * row_bytes, b + row * row_bytes, length);
+            combine_leaves(sink, leaf, leaf + count * WORD, count);
+            copy_elements(results + row * sink->width, leaf, sink->width);
+        }
+}
+
+/* ---- Feeding accumulators ---------------------------------------------------------------------------------------- */
+/* Elements first … of one row, a whole number of leaves or the end of the row. */
+static void feed_row(accumulator *acc, const char *a, const char *b, int64_t first, int64_t n) {
+    if (acc->sink->choice) {
+        acc->sink->choice->first(acc->lanes, acc->index, a, n, (int32_t)first);
+        return;
+    }
+    enum { MOST = VM_LONG * VM_CHUNK / LAZY_LEAF };
+    double results[MOST], half[MOST];
+    uint64_t count = (uint64_t)(n + LAZY_LEAF - 1) / LAZY_LEAF;
+    leaves(acc->sink, (char *)results, a, b, n);
+    if (count > 1 && (count & (count - 1)) == 0 && acc->count % count == 0) { /* a whole subtree */
+        combine_leaves(acc->sink, (char *)results, (char *)half, (int64_t)count);
+        push(acc, results, count);
+        return;
+    }
+    for (uint64_t k = 0; k < count; k++)
+        push(acc, (const char *)results + k * (uint64_t)acc->width, 1);
+}
+
+/* A lane starts with its first element: the identity before it would change no bit. */
+static void leaf_end(accumulator *a) {
+    for (int64_t half = LAZY_LANES / 2; half > 0; half /= 2)
+        if (a->used > half) {
+            a->sink->fold->pairs(a->lanes, a->lanes, a->lanes + half * a->columns * a->width, NULL,
+                                 (a->used - half) * a->columns);
+            a->used = half;
+        }
+    push(a, a->lanes, 1);
+    a->used = 0;
+}
+
+/* Rows first … of the columns of a block, `step` bytes from one to the next; a leaf ends after each 256 rows and at
+ * `end`. */
+static void feed_columns(accumulator *a, const char *values, int64_t step, int64_t first, int64_t rows, int64_t end) {
+    int64_t row_bytes = a->columns * a->width, most = step == row_bytes ? LAZY_LANES : 1;
+    if (a->sink->choice) {
+        for (int64_t r = 0; r < rows; r++, values += step)
+            a->sink->choice->columns(a->lanes, a->index, values, a->columns, (int32_t)(first + r));
+        return;
+    }
+    for (int64_t r = 0, n; r < rows; r += n) {
+        int64_t lane = (first + r) % LAZY_LANES;
+        char *lanes = a->lanes + lane * row_bytes;
+        n = rows - r < LAZY_LANES - lane ? rows - r : LAZY_LANES - lane;
+        n = n < most ? n : most;
+        if (lane < a->used) {
+            a->sink->fold->pairs(lanes, lanes, values + r * step, NULL, n * a->columns);
+        } else {
+            memcpy(lanes, values + r * step, (size_t)(n * row_bytes));
+            a->used += n;
+        }
+        if ((first + r + n) % LAZY_LEAF == 0 || first + r + n == end)
+            leaf_end(a);
+    }
+}
+
+/* Asks for rows of a block some rows ahead: they lie on pages of their own, where hardware asks too late. */
+static void ask_rows(const char *values, int64_t step, int64_t row_bytes, int64_t rows) {
+    enum { LINE = 64 };
+    for (int64_t r = 0; r < rows; r++)
+        for (int64_t at = 0; at < row_bytes; at += LINE)
+            __builtin_prefetch(values + r * step + at);
+}
+
+static void fold_columns(const vm_frame *f, int sink, const char *values, int64_t step) {
+    const vm_program *p = f->program;
+    accumulator *acc = p->carried ? accumulator_of(f, sink) : accumulator_begin(f, sink);
+    feed_columns(acc, values, step, f->start[0] / acc->columns, f->n[0] / acc->columns, p->reduced);
+    if (!p->carried)
+        accumulator_end(acc);
+}
+
+void vm_fold(vm_frame *f, const vm_ins *ins) {
+    const vm_program *p = f->program;
+    const char *a = f->at[ins->arg[0]], *b = f->at[ins->arg[1]];
+    if (ins->what == VM_FOLD_LOAD) {
+        const vm_load *load = &p->loads[ins->arg[0]];
+        int64_t columns = f->n[1], rows = f->n[0] / columns, step = load->map.walk[0] * load->width;
+        a = (const char *)f->bufs[load->slot] + f->base[ins->arg[0]] * load->width + f->start[0] / columns * step;
+        if (p->far)
+            ask_rows(a + rows * step, step, columns * load->width, rows);
+        fold_columns(f, ins->out, a, step);
+    } else if (whole_rows(p)) {
+        fold_rows(f, &p->sinks[ins->out], a, b, f->n[1]);
+    } else if (p->form == VM_FORM_COLUMNS) {
+        fold_columns(f, ins->out, a, f->n[1] * p->sinks[ins->out].value_width);
+    } else {
+        feed_row(accumulator_of(f, ins->out), a, b, f->start[0], f->n[0]);
+    }
+}
+
+/* ---- Carried rows ------------------------------------------------------------------------------------------------ */
+/* The place of a sink's partial result: the value, and an ARG's index behind it. */
+static char *partial_at(const reduction *job, int k, int64_t cell, int64_t block) {
+    return job->partial[k] + (cell * job->blocks + block) * columns_of(job->p) * 2 * WORD;
+}
+
+static void keep_partial(const reduction *job, const accumulator *a, int k, int64_t cell, int64_t block) {
+    char *to = partial_at(job, k, cell, block);
+    memcpy(to, a->sink->choice ? a->lanes : a->stack, (size_t)(a->columns * a->width));
+    if (a->sink->choice)
+        memcpy(to + a->columns * WORD, a->index, (size_t)a->columns * sizeof *a->index);
+}
+
+static bool is_reduce(const vm_program *p, int k) {
+    return p->sinks[k].kind == LAZY_SINK_REDUCE;
+}
+
+/* Leaves block·b … of a cell. */
+static void reduce_block(const reduction *job, vm_frame *f, int64_t cell, int64_t block) {
+    const vm_program *p = job->p;
+    if (f->cell != cell)
+        vm_frame_move(f, cell);
+    int64_t columns = f->n[1], rows = p->chunk / columns_of(p);
+    int64_t first = block * job->block * LAZY_LEAF, end = first + job->block * LAZY_LEAF;
+    if (end > p->reduced)
+        end = p->reduced;
+    for (int k = 0; k < p->nsinks; k++)
+        if (is_reduce(p, k))
+            accumulator_begin(f, k);
+    for (int64_t row = first; row < end; row += rows)
+        vm_frame_chunk(f, row * columns, (end - row < rows ? end - row : rows) * columns);
+    for (int k = 0; k < p->nsinks; k++)
+        if (is_reduce(p, k)) {
+            accumulator_end(accumulator_of(f, k));
+            if (job->blocks > 1)
+                keep_partial(job, accumulator_of(f, k), k, cell, block);
+        }
+    if (job->blocks == 1)
+        vm_frame_rows(f);
+}
+
+static void join_sink(const reduction *job, const vm_frame *f, int k, int64_t cell) {
+    accumulator *a = accumulator_begin(f, k);
+    for (int64_t b = 0; b < job->blocks; b++) {
+        const char *from = partial_at(job, k, cell, b);
+        const int32_t *index = (const int32_t *)(from + a->columns * WORD);
+        if (!a->sink->choice)
+            push(a, from, 1);
+        else
+            for (int64_t i = 0; i < a->columns; i++)
+                a->sink->choice->first(a->lanes + i * a->width, a->index + i, from + i * a->width, 1, index[i]);
+    }
+    accumulator_end(a);
+}
+
+/* Combines the blocks of a cell. */
+static void join_blocks(const reduction *job, vm_frame *f, int64_t cell) {
+    vm_frame_move(f, cell);
+    for (int k = 0; k < job->p->nsinks; k++)
+        if (is_reduce(job->p, k))
+            join_sink(job, f, k, cell);
+    vm_frame_rows(f);
+}
+
+/* ---- Jobs -------------------------------------------------------------------------------------------------------- */
+static void reduce_task(void *arg, int64_t task, const neap_run *run) {
+    reduction *job = arg;
+    int64_t items = job->p->cells * job->blocks;
+    vm_frame frame;
+    (void)run;
+    int status = vm_frame_begin(&frame, job->p, job->bufs, job->scalars);
+    if (status) {
+        job->status = status;
+        return;
+    }
+    for (int64_t i = items * task / job->tasks; i < items * (task + 1) / job->tasks; i++)
+        reduce_block(job, &frame, i / job->blocks, i % job->blocks);
+}
+
+/* Cuts cells into blocks of leaves when there are fewer cells than tasks. */
+static void cut_blocks(reduction *job) {
+    int64_t wanted = job->tasks / job->p->cells;
+    job->block = job->leaves;
+    job->blocks = 1;
+    if (wanted < 2 || job->leaves < 2 * BLOCK_MIN)
+        return;
+    job->block = BLOCK_MIN;
+    while (job->block * wanted < job->leaves)
+        job->block *= 2;
+    job->blocks = (job->leaves + job->block - 1) / job->block;
+}
+
+static int partials_new(reduction *job) {
+    size_t sinks = (size_t)job->p->nsinks;
+    size_t bytes = (size_t)(job->p->cells * job->blocks * columns_of(job->p)) * 2 * WORD;
+    job->partial = malloc(sinks * (sizeof *job->partial + bytes));
+    if (!job->partial)
+        return neap_error(NEAP_E_MEMORY, "out of memory for partial results");
+    for (size_t k = 0; k < sinks; k++)
+        job->partial[k] = (char *)(job->partial + sinks) + k * bytes;
+    return NEAP_OK;
+}
+
+int vm_reduce(const vm_program *p, void *const *bufs, const lazy_scalar *scalars, const neap_run *run) {
+    reduction job = {.p = p, .bufs = bufs, .scalars = scalars, .leaves = leaves_of(p)};
+    job.tasks = vm_tasks(p, run, p->size);
+    cut_blocks(&job);
+    if (job.tasks > p->cells * job.blocks)
+        job.tasks = p->cells * job.blocks;
+    int status = job.blocks > 1 ? partials_new(&job) : NEAP_OK;
+    if (status)
+        return status;
+    if (job.tasks > 1)
+        neap_parallel_for(run, job.tasks, reduce_task, &job);
+    else
+        reduce_task(&job, 0, run);
+    if (job.status)
+        status = neap_error(job.status, "out of memory for a kernel's scratch");
+    if (!status && job.blocks > 1) {
+        vm_frame frame;
+        status = vm_frame_begin(&frame, p, bufs, scalars);
+        for (int64_t cell = 0; !status && cell < p->cells; cell++)
+            join_blocks(&job, &frame, cell);
+    }
+    free(job.partial);
+    return status;
+}

@@ -1,0 +1,258 @@
+/* kernels.c: the forms of the loops. kernels_gen.h applies them to the kernel texts of the op rows; this file is
+ * compiled once per instruction set (-DNEAP_ISA), and the compiler vectorizes.
+ *
+ * `#pragma GCC ivdep` promises that iterations are independent, which holds when a result lies exactly over an operand.
+ */
+#include <string.h>
+
+#include "lazy/vm/simd/simd.h"
+#include "lazy/vm/simd/vmath.h"
+#include "ops_gen.h"
+
+/* Texts that are general enough for all dtypes compare unsigned with 0. */
+#pragma GCC diagnostic ignored "-Wtype-limits"
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+#pragma GCC diagnostic ignored "-Wunused-variable"
+
+#define LOOP_HEAD(name) static void name(void *out, const void *pa, const void *pb, const void *pc, int64_t n)
+#define EACH _Pragma("GCC ivdep") for (int64_t i = 0; i < n; i++)
+
+#define MAP1(id, A, O, text)                                                                                           \
+    LOOP_HEAD(id##_v) {                                                                                                \
+        O *o = out;                                                                                                    \
+        const A *x = pa;                                                                                               \
+        EACH {                                                                                                         \
+            const A a = x[i];                                                                                          \
+            o[i] = text;                                                                                               \
+        }                                                                                                              \
+    }
+
+/* A chunk without rare arguments takes the fast function; another one takes the slow one where it must. */
+#define MAP1_RARE(id, A, O, function)                                                                                  \
+    static __attribute__((noinline)) void id##_slow(O *o, const A *x, int64_t n) {                                     \
+        for (int64_t i = 0; i < n; i++)                                                                                \
+            o[i] = vm_rare_##function(x[i]) ? vm_slow_##function(x[i]) : vm_##function(x[i]);                          \
+    }                                                                                                                  \
+    LOOP_HEAD(id##_v) {                                                                                                \
+        O *o = out;                                                                                                    \
+        const A *x = pa;                                                                                               \
+        int rare = 0;                                                                                                  \
+        for (int64_t i = 0; i < n; i++)                                                                                \
+            rare |= vm_rare_##function(x[i]);                                                                          \
+        if (rare) {                                                                                                    \
+            id##_slow(o, x, n);                                                                                        \
+            return;                                                                                                    \
+        }                                                                                                              \
+        EACH o[i] = vm_##function(x[i]);                                                                               \
+    }
+
+/* The body of a two-operand loop: X and Y are x[i] or *x, y[i] or *y. */
+#define MAP2_LOOP(name, A, B, O, X, Y, text)                                                                           \
+    LOOP_HEAD(name) {                                                                                                  \
+        O *o = out;                                                                                                    \
+        const A *x = pa, x0 = *x;                                                                                      \
+        const B *y = pb, y0 = *y;                                                                                      \
+        EACH {                                                                                                         \
+            const A a = X;                                                                                             \
+            const B b = Y;                                                                                             \
+            o[i] = text;                                                                                               \
+        }                                                                                                              \
+    }
+#define MAP2(id, A, B, O, text)                                                                                        \
+    MAP2_LOOP(id##_vv, A, B, O, x[i], y[i], text)                                                                      \
+    MAP2_LOOP(id##_sv, A, B, O, x0, y[i], text)                                                                        \
+    MAP2_LOOP(id##_vs, A, B, O, x[i], y0, text)
+
+#define MAP3_LOOP(name, A, B, C, O, X, Y, Z, text)                                                                     \
+    LOOP_HEAD(name) {                                                                                                  \
+        O *o = out;                                                                                                    \
+        const A *x = pa, x0 = *x;                                                                                      \
+        const B *y = pb, y0 = *y;                                                                                      \
+        const C *z = pc, z0 = *z;                                                                                      \
+        EACH {                                                                                                         \
+            const A a = X;                                                                                             \
+            const B b = Y;                                                                                             \
+            const C c = Z;                                                                                             \
+            o[i] = text;                                                                                               \
+        }                                                                                                              \
+    }
+#define MAP3(id, A, B, C, O, text)                                                                                     \
+    MAP3_LOOP(id##_vvv, A, B, C, O, x[i], y[i], z[i], text)                                                            \
+    MAP3_LOOP(id##_svv, A, B, C, O, x0, y[i], z[i], text)                                                              \
+    MAP3_LOOP(id##_vsv, A, B, C, O, x[i], y0, z[i], text)                                                              \
+    MAP3_LOOP(id##_ssv, A, B, C, O, x0, y0, z[i], text)                                                                \
+    MAP3_LOOP(id##_vvs, A, B, C, O, x[i], y[i], z0, text)                                                              \
+    MAP3_LOOP(id##_svs, A, B, C, O, x0, y[i], z0, text)                                                                \
+    MAP3_LOOP(id##_vss, A, B, C, O, x[i], y0, z0, text)
+
+/* Leaves over an expression ELEMENT of x = v[…] and y = u[…], combined by TEXT of a and b. Lanes start at the identity,
+ * which changes no bit of what it is combined with; so a leaf with fewer elements than lanes does without.
+ *
+ * One leaf alone would wait for each of its sums; GROUP leaves go side by side, as many as half of the registers hold.
+ * `omp simd` keeps the compiler from unrolling a loop over lanes before it has become one vector. */
+#if defined(__AVX512F__)
+enum { VECTORS_BYTES = 16 * 64 };
+#elif defined(__AVX2__)
+enum { VECTORS_BYTES = 8 * 32 };
+#elif defined(__aarch64__)
+enum { VECTORS_BYTES = 16 * 16 };
+#else
+enum { VECTORS_BYTES = 8 * 16 };
+#endif
+enum { GROUP_MAX = 4 }; /* leaves of f32 in a chunk */
+#define GROUP_FIT(T) (VECTORS_BYTES / (LAZY_LANES * (int)sizeof(T)))
+#define GROUP(T) (GROUP_FIT(T) < GROUP_MAX ? GROUP_FIT(T) : GROUP_MAX)
+#define EACH_LEAF _Pragma("GCC unroll 4") for (int g = 0; g < count; g++)
+#define EACH_LANE(n) _Pragma("omp simd") for (int l = 0; l < (n); l++)
+
+#define LEAVES(id, T, element, text, identity)                                                                         \
+    static inline T id##_short(const T *v, const T *u, int64_t n) {                                                    \
+        T lane[LAZY_LANES];                                                                                            \
+        for (int l = 0; l < (int)n; l++) {                                                                             \
+            const T x = v[l], y = u[l];                                                                                \
+            lane[l] = element;                                                                                         \
+        }                                                                                                              \
+        for (int half = LAZY_LANES / 2, left = (int)n; half > 0; left = left < half ? left : half, half /= 2)          \
+            for (int l = 0; l + half < left; l++) {                                                                    \
+                const T a = lane[l], b = lane[l + half];                                                               \
+                lane[l] = text;                                                                                        \
+            }                                                                                                          \
+        return lane[0];                                                                                                \
+    }                                                                                                                  \
+    VM_INLINE void id##_half(T lane[][LAZY_LANES], int count, int half) {                                              \
+        EACH_LEAF EACH_LANE(half) {                                                                                    \
+            const T a = lane[g][l], b = lane[g][l + half];                                                             \
+            lane[g][l] = text;                                                                                         \
+        }                                                                                                              \
+    }                                                                                                                  \
+    VM_INLINE void id##_group(T *o, const T *v, const T *u, int64_t n, int count) {                                    \
+        T lane[GROUP(T)][LAZY_LANES];                                                                                  \
+        int64_t i = 0;                                                                                                 \
+        EACH_LEAF EACH_LANE(LAZY_LANES) lane[g][l] = identity;                                                         \
+        for (; i + LAZY_LANES <= n; i += LAZY_LANES)                                                                   \
+            EACH_LEAF EACH_LANE(LAZY_LANES) {                                                                          \
+                const T x = v[g * n + i + l], y = u[g * n + i + l], a = lane[g][l], b = element;                       \
+                lane[g][l] = text;                                                                                     \
+            }                                                                                                          \
+        for (int64_t g = 0; i < n && g < count; g++)                                                                   \
+            for (int l = 0; l < (int)(n - i); l++) {                                                                   \
+                const T x = v[g * n + i + l], y = u[g * n + i + l], a = lane[g][l], b = element;                       \
+                lane[g][l] = text;                                                                                     \
+            }                                                                                                          \
+        id##_half(lane, count, 8);                                                                                     \
+        id##_half(lane, count, 4);                                                                                     \
+        id##_half(lane, count, 2);                                                                                     \
+        EACH_LEAF {                                                                                                    \
+            const T a = lane[g][0], b = lane[g][1];                                                                    \
+            o[g] = text;                                                                                               \
+        }                                                                                                              \
+    }                                                                                                                  \
+    static void id##_leaves(void *out, const void *a, const void *b, int64_t count, int64_t length) {                  \
+        T *o = out;                                                                                                    \
+        const T *v = a, *u = b;                                                                                        \
+        int64_t k = 0;                                                                                                 \
+        for (; length == LAZY_LEAF && k + GROUP(T) <= count; k += GROUP(T))                                            \
+            id##_group(o + k, v + k * LAZY_LEAF, u + k * LAZY_LEAF, LAZY_LEAF, GROUP(T));                              \
+        for (; length >= LAZY_LANES && k + GROUP(T) <= count; k += GROUP(T))                                           \
+            id##_group(o + k, v + k * length, u + k * length, length, GROUP(T));                                       \
+        for (; length >= LAZY_LANES && k < count; k++)                                                                 \
+            id##_group(o + k, v + k * length, u + k * length, length, 1);                                              \
+        for (; k < count; k++)                                                                                         \
+            o[k] = id##_short(v + k * length, u + k * length, length);                                                 \
+    }
+
+#define FOLD(id, T, text, identity)                                                                                    \
+    MAP2_LOOP(id##_pairs, T, T, T, x[i], y[i], text)                                                                   \
+    LEAVES(id, T, x, text, identity)
+
+/* Sixteen lanes keep their first winner; between lanes, the winner, or of two equal ones the lower index. */
+#define CHOICE(id, T, text)                                                                                            \
+    static inline int id##_wins(T a, T b) {                                                                            \
+        return text;                                                                                                   \
+    }                                                                                                                  \
+    static void id##_first(void *out, int32_t *index, const void *in, int64_t n, int32_t base) {                       \
+        T *best = out;                                                                                                 \
+        const T *v = in;                                                                                               \
+        int64_t i = 0;                                                                                                 \
+        if (*index < 0 && n > 0)                                                                                       \
+            *best = v[0], *index = base;                                                                               \
+        if (n >= 4 * LAZY_LANES) {                                                                                     \
+            T lane[LAZY_LANES];                                                                                        \
+            int32_t at[LAZY_LANES];                                                                                    \
+            for (int l = 0; l < LAZY_LANES; l++)                                                                       \
+                lane[l] = *best, at[l] = *index;                                                                       \
+            for (; i + LAZY_LANES <= n; i += LAZY_LANES)                                                               \
+                for (int l = 0; l < LAZY_LANES; l++) {                                                                 \
+                    const int wins = id##_wins(v[i + l], lane[l]);                                                     \
+                    lane[l] = wins ? v[i + l] : lane[l];                                                               \
+                    at[l] = wins ? base + (int32_t)i + l : at[l];                                                      \
+                }                                                                                                      \
+            for (int l = 0; l < LAZY_LANES; l++)                                                                       \
+                if (id##_wins(lane[l], *best) || (!id##_wins(*best, lane[l]) && at[l] < *index))                       \
+                    *best = lane[l], *index = at[l];                                                                   \
+        }                                                                                                              \
+        for (; i < n; i++)                                                                                             \
+            if (id##_wins(v[i], *best))                                                                                \
+                *best = v[i], *index = base + (int32_t)i;                                                              \
+    }                                                                                                                  \
+    static void id##_columns(void *out, int32_t *index, const void *in, int64_t n, int32_t row) {                      \
+        T *best = out;                                                                                                 \
+        const T *v = in;                                                                                               \
+        EACH {                                                                                                         \
+            const int wins = (index[i] < 0) | id##_wins(v[i], best[i]);                                                \
+            best[i] = wins ? v[i] : best[i];                                                                           \
+            index[i] = wins ? row : index[i];                                                                          \
+        }                                                                                                              \
+    }
+
+#include "kernels_gen.h"
+
+/* The widest non-temporal store of the instruction set. */
+#if defined(__AVX512F__)
+typedef long long stream_part __attribute__((vector_size(64)));
+#define STREAM_PART __builtin_ia32_movntdq512
+#elif defined(__AVX__)
+typedef long long stream_part __attribute__((vector_size(32)));
+#define STREAM_PART __builtin_ia32_movntdq256
+#elif defined(__SSE2__)
+typedef long long stream_part __attribute__((vector_size(16)));
+#define STREAM_PART __builtin_ia32_movntdq
+#endif
+
+/* Non-temporal stores where whole parts fit; the ends are copied. */
+static void stream(void *dst, const void *src, int64_t bytes) {
+#if defined(STREAM_PART)
+    typedef stream_part loose_part __attribute__((aligned(1)));
+    enum { PART = sizeof(stream_part) };
+    char *to = dst;
+    const char *from = src;
+    int64_t at = (int64_t)(-(uintptr_t)to & (PART - 1));
+    if (at > bytes)
+        at = bytes;
+    memcpy(to, from, (size_t)at);
+    for (; at + PART <= bytes; at += PART)
+        STREAM_PART((stream_part *)(to + at), *(const loose_part *)(from + at));
+    memcpy(to + at, from + at, (size_t)(bytes - at));
+#else
+    memcpy(dst, src, (size_t)bytes);
+#endif
+}
+
+#define TABLE_NAME(isa) TABLE_NAME_OF(isa)
+#define TABLE_NAME_OF(isa) lazy_simd_##isa
+#define CHAINS_NAME(isa) CHAINS_NAME_OF(isa)
+#define CHAINS_NAME_OF(isa) lazy_chains_##isa
+#define TEXT_OF(isa) TEXT(isa)
+#define TEXT(isa) #isa
+
+const lazy_simd TABLE_NAME(NEAP_ISA) = {
+    .name = TEXT_OF(NEAP_ISA),
+    .map = map_table,
+    .chains = &CHAINS_NAME(NEAP_ISA),
+    .summed = summed_table,
+    .nsummed = sizeof summed_table / sizeof *summed_table,
+    .fold = fold_table,
+    .choice = choice_table,
+    .cast = CAST_TABLE,
+    .stream = stream,
+};

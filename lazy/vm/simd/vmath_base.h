@@ -1,0 +1,137 @@
+/* vmath_base.h: bits, fused multiply-add, and the real functions that are exact. */
+#ifndef LAZY_SIMD_VMATH_BASE_H
+#define LAZY_SIMD_VMATH_BASE_H
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "lazy/vm/simd/vmath_tables.h"
+
+/* A call that is left in a loop keeps it from being vectorized. */
+#define VM_INLINE static inline __attribute__((always_inline))
+
+VM_INLINE uint32_t vm_bits_f32(float x) {
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+VM_INLINE float vm_float_f32(uint32_t bits) {
+    float x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+VM_INLINE uint64_t vm_bits_f64(double x) {
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+VM_INLINE double vm_float_f64(uint64_t bits) {
+    double x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+/* a * b + c with one rounding. */
+#if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
+VM_INLINE float vm_fma_f32(float a, float b, float c) {
+    return __builtin_fmaf(a, b, c);
+}
+VM_INLINE double vm_fma_f64(double a, double b, double c) {
+    return __builtin_fma(a, b, c);
+}
+#else
+/* The product is exact in double. The sum is rounded to odd (its last bit is set when something was cut off), so that
+ * the second rounding to float sees on which side of a tie the exact sum lies (Boldo and Melquiond, 2008). */
+VM_INLINE float vm_fma_f32(float a, float b, float c) {
+    const double product = (double)a * b, addend = c, sum = product + addend;
+    const double part = sum - product, error = (product - (sum - part)) + (addend - part);
+    uint64_t bits = vm_bits_f64(sum);
+    const uint64_t inexact = (error > 0) | (error < 0), even = ~bits & 1;
+    const uint64_t outwards = (error > 0) == (sum > 0);
+    bits += (inexact & even) * (2 * outwards - 1);
+    return (float)vm_float_f64(bits);
+}
+VM_INLINE double vm_fma_f64(double a, double b, double c) {
+    return fma(a, b, c);
+}
+#endif
+
+/* c[0] + c[1] x + … + c[n-1] x^(n-1); n is a constant wherever it is called. */
+#define VM_POLY(D, T)                                                                                                  \
+    VM_INLINE T vm_poly_##D(const T *c, int n, T x) {                                                                  \
+        T value = c[n - 1];                                                                                            \
+        _Pragma("GCC unroll 32") for (int k = n - 2; k >= 0; k--) value = vm_fma_##D(value, x, c[k]);                  \
+        return value;                                                                                                  \
+    }
+VM_POLY(f32, float)
+VM_POLY(f64, double)
+
+/* A function of f32 that is computed as f64 and rounded. */
+#define VM_FROM_F64(name)                                                                                              \
+    VM_INLINE float vm_##name##_f32(float x) {                                                                         \
+        return (float)vm_##name##_f64((double)x);                                                                      \
+    }
+
+/* Functions of one width: S is "f" or "" in C's names, T float or double, U its bits, NAN_BITS sets a NaN. */
+#define VM_EXACT(D, T, U, S, WIDTH)                                                                                      \
+    VM_INLINE T vm_abs_##D(T a) {                                                                                        \
+        return __builtin_fabs##S(a);                                                                                     \
+    }                                                                                                                    \
+    VM_INLINE T vm_copysign_##D(T a, T b) {                                                                              \
+        return __builtin_copysign##S(a, b);                                                                              \
+    }                                                                                                                    \
+    VM_INLINE T vm_sqrt_##D(T a) {                                                                                       \
+        return __builtin_sqrt##S(a);                                                                                     \
+    }                                                                                                                    \
+    VM_INLINE T vm_floor_##D(T a) {                                                                                      \
+        return __builtin_floor##S(a);                                                                                    \
+    }                                                                                                                    \
+    VM_INLINE T vm_ceil_##D(T a) {                                                                                       \
+        return __builtin_ceil##S(a);                                                                                     \
+    }                                                                                                                    \
+    VM_INLINE T vm_trunc_##D(T a) {                                                                                      \
+        return __builtin_trunc##S(a);                                                                                    \
+    }                                                                                                                    \
+    VM_INLINE T vm_round_##D(T a) {                                                                                      \
+        return __builtin_rint##S(a);                                                                                     \
+    }                                                                                                                    \
+    VM_INLINE uint8_t vm_signbit_##D(T a) {                                                                              \
+        return (uint8_t)(vm_bits_##D(a) >> (WIDTH - 1));                                                                 \
+    }                                                                                                                    \
+    /* IEEE 754-2019 minimum and maximum. Both selections agree unless the operands are NaN or zeros of different      \
+     * signs; `or` of the bits then keeps a NaN or the minus sign, `and` drops the minus sign. */ \
+    VM_INLINE T vm_min_##D(T a, T b) {                                                                                   \
+        const T left = a < b ? a : b, right = b < a ? b : a;                                                             \
+        return vm_float_##D(vm_bits_##D(left) | vm_bits_##D(right));                                                     \
+    }                                                                                                                    \
+    VM_INLINE T vm_max_##D(T a, T b) {                                                                                   \
+        const T left = a > b ? a : b, right = b > a ? b : a;                                                             \
+        const U unordered = (a != a) | (b != b) ? ~(U)0 : 0;                                                             \
+        return vm_float_##D((vm_bits_##D(left) & vm_bits_##D(right)) | unordered);                                       \
+    }                                                                                                                    \
+    /* As NumPy: the quotient of what fmod leaves, brought to b's side, rounded to the integer that it stands for. */    \
+    VM_INLINE T vm_remainder_##D(T a, T b) {                                                                             \
+        const T rest = __builtin_fmod##S(a, b);                                                                          \
+        return rest != 0 ? ((b < 0) != (rest < 0) ? rest + b : rest) : __builtin_copysign##S(rest, b);                   \
+    }                                                                                                                    \
+    VM_INLINE T vm_floor_divide_##D(T a, T b) {                                                                          \
+        const T rest = __builtin_fmod##S(a, b);                                                                          \
+        const T quotient = (a - rest) / b - (rest != 0 && (b < 0) != (rest < 0) ? 1 : 0);                                \
+        const T floored = __builtin_floor##S(quotient);                                                                  \
+        const T rounded = floored + (quotient - floored > (T)0.5 ? 1 : 0);                                               \
+        return b == 0 ? a / b : quotient != 0 ? rounded : __builtin_copysign##S(0, a / b);                               \
+    }
+
+VM_EXACT(f32, float, uint32_t, f, 32)
+VM_EXACT(f64, double, uint64_t, , 64)
+
+#define vm_lowest_f32 (-__builtin_inff())
+#define vm_lowest_f64 (-__builtin_inf())
+#define vm_highest_f32 __builtin_inff()
+#define vm_highest_f64 __builtin_inf()
+#define vm_max_finite_f32 0x1.fffffep127f
+#define vm_max_finite_f64 0x1.fffffffffffffp1023
+
+#endif

@@ -1,0 +1,331 @@
+/* vm.c: running a prepared kernel (vm.h has the picture). Chunks are independent, so any thread may run any of them;
+ * each thread keeps its scratch for the next kernel. */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lazy/vm/vm.h"
+
+enum { TASKS_A_WORKER = 4, LINE = 64 };
+
+/* ---- Scratch of a thread ----------------------------------------------------------------------------------------- */
+static pthread_key_t scratch_key;
+static pthread_once_t scratch_once = PTHREAD_ONCE_INIT;
+static __thread struct {
+    char *block;
+    size_t bytes;
+} scratch;
+
+static void scratch_make_key(void) {
+    pthread_key_create(&scratch_key, free);
+}
+
+static char *scratch_get(size_t bytes) {
+    if (scratch.bytes >= bytes)
+        return scratch.block;
+    pthread_once(&scratch_once, scratch_make_key);
+    size_t size = (bytes + bytes / 2 + 4095) / 4096 * 4096;
+    char *block = aligned_alloc(4096, size);
+    if (!block)
+        return NULL;
+    free(scratch.block);
+    scratch.block = block;
+    scratch.bytes = size;
+    pthread_setspecific(scratch_key, block); /* frees it when the thread ends */
+    return block;
+}
+
+/* ---- Instructions ------------------------------------------------------------------------------------------------ */
+static void gather(vm_frame *f, int k, int by_row) {
+    const vm_program *p = f->program;
+    const vm_load *load = &p->loads[k];
+    int first = by_row ? p->row_axis : 0, naxes = by_row ? p->row_axes : p->nwalk;
+    const int64_t *shape = f->walk + first, *stride = load->map.walk + first;
+    if (load->kind == LAZY_LOAD_IOTA)
+        vm_iota(load->dtype, f->at[k], f->base[k], naxes, shape, stride, f->start[by_row], f->n[by_row]);
+    else
+        vm_gather(load->width, f->at[k], (const char *)f->bufs[load->slot] + f->base[k] * load->width, naxes, shape,
+                  stride, f->start[by_row], f->n[by_row]);
+}
+
+static void take(vm_frame *f, const vm_ins *ins) {
+    const vm_program *p = f->program;
+    const vm_load *load = &p->loads[ins->arg[0]];
+    int first = ins->by_row ? p->row_axis : 0, naxes = ins->by_row ? p->row_axes : p->nwalk;
+    char *from = (char *)f->bufs[load->slot] + f->base[ins->arg[0]] * load->width;
+    const void *index = f->at[ins->arg[1]];
+    if (load->table.in_place)
+        f->at[ins->out] = from + (vm_take_distance(&load->table, index) + f->start[0]) * load->width;
+    else
+        vm_take(&load->table, f->at[ins->out], from, index, naxes, f->walk + first, load->map.walk + first,
+                f->start[ins->by_row], f->n[ins->by_row]);
+}
+
+static void spread(vm_frame *f, const vm_ins *ins) {
+    const vm_program *p = f->program;
+    int64_t n = f->n[0], rows = f->n[1];
+    if (p->form == VM_FORM_BATCH)
+        vm_repeat(ins->width, f->at[ins->out], f->at[ins->arg[0]], rows, p->reduced);
+    else
+        vm_gather(ins->width, f->at[ins->out], f->at[ins->arg[0]], 2, (int64_t[]){n / rows, rows}, (int64_t[]){0, 1}, 0,
+                  n);
+}
+
+static void chain(vm_frame *f, const vm_ins *ins) {
+    const lazy_chains *chains = f->program->simd->chains;
+    const vm_link *from = &f->program->links[ins->arg[0]];
+    lazy_link links[LAZY_LINKS_MAX];
+    for (int k = 0; k < ins->arg[1]; k++)
+        links[k] = (lazy_link){from[k].code, from[k].value < 0 ? NULL : f->at[from[k].value], from[k].vector};
+    chains->run(links, ins->arg[1], f->n[0] * ins->width);
+}
+
+static void other(vm_frame *f, const vm_ins *ins) {
+    if (ins->what == VM_CHAIN)
+        chain(f, ins);
+    else if (ins->what == VM_GATHER)
+        gather(f, ins->out, ins->by_row);
+    else if (ins->what == VM_FILL)
+        vm_fill(ins->width, f->at[ins->out], f->at[ins->arg[0]], f->n[ins->by_row]);
+    else if (ins->what == VM_SPREAD)
+        spread(f, ins);
+    else if (ins->what == VM_TAKE)
+        take(f, ins);
+    else
+        vm_fold(f, ins);
+}
+
+static inline void run(vm_frame *f, const vm_ins *ins) {
+    if (ins->loop)
+        ins->loop(f->at[ins->out], f->at[ins->arg[0]], f->at[ins->arg[1]], f->at[ins->arg[2]], f->n[ins->by_row]);
+    else
+        other(f, ins);
+}
+
+/* Asks for part `part` of `parts` of what the operands in place are in the next chunk: memory works while instructions
+ * run. Hardware prefetch ends at each page, which is as much as a chunk. */
+static void prefetch(const vm_frame *f, int part, int parts) {
+    const vm_program *p = f->program;
+    for (int k = 0; k < p->nloads; k++) {
+        if (!p->loads[k].in_place || p->loads[k].asked)
+            continue;
+        int64_t bytes = f->n[0] * p->loads[k].width, end = bytes * (part + 1) / parts;
+        const char *next = f->at[k] + bytes;
+        for (int64_t at = bytes * part / parts / LINE * LINE; at < end; at += LINE)
+            __builtin_prefetch(next + at);
+    }
+}
+
+/* ---- Frames ------------------------------------------------------------------------------------------------------ */
+/* Loads of one rate below ROW: the single element that they are in this cell. */
+static void point_loads(vm_frame *f, uint8_t rate) {
+    const vm_program *p = f->program;
+    for (int k = 0; k < p->nloads; k++) {
+        const vm_load *load = &p->loads[k];
+        if (load->rate != rate)
+            continue;
+        if (load->kind == LAZY_LOAD_SCALAR)
+            f->at[k] = (char *)&f->scalars[load->slot];
+        else if (load->kind == LAZY_LOAD_RESULT)
+            f->at[k] = (char *)&load->constant;
+        else if (load->kind == LAZY_LOAD_IOTA || load->copied)
+            gather(f, k, 0);
+        else
+            f->at[k] = (char *)f->bufs[load->slot] + f->base[k] * load->width;
+    }
+}
+
+int vm_frame_begin(vm_frame *f, const vm_program *p, void *const *bufs, const lazy_scalar *scalars) {
+    size_t pointers = (size_t)p->nvalues * sizeof(char *);
+    size_t bases = (size_t)(p->nloads + p->nsinks) * sizeof(int64_t);
+    size_t tables = (pointers + bases + 4095) / 4096 * 4096;
+    char *block = scratch_get(tables + p->scratch);
+    if (!block) {
+        neap_error(NEAP_E_MEMORY, "out of memory for a kernel's scratch");
+        return NEAP_E_MEMORY;
+    }
+    f->program = p, f->bufs = bufs, f->scalars = scalars, f->cell = -1;
+    f->at = (char **)block;
+    f->base = (int64_t *)(block + pointers);
+    f->scratch = block + tables;
+    for (int v = 0; v < p->nvalues; v++)
+        f->at[v] = p->place[v] >= 0 ? f->scratch + p->place[v] : NULL;
+    for (int k = 0; k < p->nloads; k++)
+        f->base[k] = p->loads[k].map.offset;
+    for (int k = 0; k < p->nsinks; k++)
+        f->base[p->nloads + k] = p->sinks[k].map.offset;
+    memcpy(f->walk, p->walk, (size_t)p->nwalk * sizeof *f->walk);
+    f->start[0] = f->start[1] = 0, f->n[0] = f->n[1] = 1;
+    point_loads(f, VM_ONCE);
+    for (int i = 0; i < p->once; i++)
+        run(f, &p->ins[i]);
+    return NEAP_OK;
+}
+
+void vm_frame_move(vm_frame *f, int64_t cell) {
+    const vm_program *p = f->program;
+    int64_t index[LAZY_MAX_DOMAIN], left = cell;
+    f->cell = cell;
+    if (p->ngrid == 0)
+        return;
+    for (int k = p->ngrid - 1; k > 0; k--) {
+        index[k] = left % p->grid[k];
+        left /= p->grid[k];
+    }
+    index[0] = left;
+    for (int m = 0; m < p->nloads + p->nsinks; m++) {
+        const vm_map *map = m < p->nloads ? &p->loads[m].map : &p->sinks[m - p->nloads].map;
+        int64_t offset = map->offset;
+        for (int k = 0; k < p->ngrid; k++)
+            offset += index[k] * map->grid[k];
+        f->base[m] = offset;
+    }
+    for (int k = 0; k < p->nedges; k++) {
+        const vm_edge *edge = &p->edge[k];
+        int64_t left_over = edge->extent - index[edge->grid] * edge->tile;
+        f->walk[edge->walk] = left_over < edge->tile ? left_over : edge->tile;
+    }
+    f->start[0] = f->start[1] = 0, f->n[0] = 1;
+    f->n[1] = p->form == VM_FORM_COLUMNS ? f->walk[p->row_axis] : 1;
+    point_loads(f, VM_CELL);
+    for (int i = p->once; i < p->cell; i++)
+        run(f, &p->ins[i]);
+}
+
+/* ---- Stores ------------------------------------------------------------------------------------------------------ */
+static char *sink_at(const vm_frame *f, int k, int64_t start) {
+    const vm_sink *sink = &f->program->sinks[k];
+    return (char *)f->bufs[sink->slot] + (f->base[f->program->nloads + k] + start) * sink->width;
+}
+
+static void store(vm_frame *f, int k) {
+    const vm_program *p = f->program;
+    const vm_sink *sink = &p->sinks[k];
+    const char *from = f->at[sink->value];
+    char *to;
+    if (sink->direct)
+        return;
+    if (!sink->in_place)
+        vm_scatter(sink->width, sink_at(f, k, 0), from, p->nwalk, f->walk, sink->map.walk, f->start[0], f->n[0]);
+    else if ((to = sink_at(f, k, f->start[0])) != from && p->stream)
+        p->simd->stream(to, from, f->n[0] * sink->width);
+    else if (to != from)
+        memcpy(to, from, (size_t)(f->n[0] * sink->width));
+}
+
+/* What is one element for each row. */
+static void store_rows(vm_frame *f) {
+    const vm_program *p = f->program;
+    for (int k = 0; k < p->nsinks; k++) {
+        const vm_sink *sink = &p->sinks[k];
+        if (sink->kind == LAZY_SINK_STORE || sink->slot < 0)
+            continue;
+        const char *from = sink->kind == LAZY_SINK_REDUCE ? f->scratch + sink->result : f->at[sink->value];
+        if (p->form == VM_FORM_ROWS)
+            memcpy(sink_at(f, k, 0), from, sink->width);
+        else
+            vm_scatter(sink->width, sink_at(f, k, 0), from, p->row_axes, f->walk + p->row_axis,
+                       sink->map.walk + p->row_axis, f->start[1], f->n[1]);
+    }
+}
+
+void vm_frame_chunk(vm_frame *f, int64_t start, int64_t n) {
+    const vm_program *p = f->program;
+    f->start[0] = start, f->n[0] = n;
+    if (p->form == VM_FORM_BATCH)
+        f->start[1] = start / p->reduced, f->n[1] = n / p->reduced;
+    for (int k = 0; k < p->nloads; k++)
+        if (p->loads[k].in_place)
+            f->at[k] = (char *)f->bufs[p->loads[k].slot] + (f->base[k] + start) * p->loads[k].width;
+    for (int k = 0; k < p->nsinks; k++)
+        if (p->sinks[k].direct)
+            f->at[p->sinks[k].value] = sink_at(f, k, start);
+    for (int i = p->cell; i < p->late; i++) {
+        if (p->far)
+            prefetch(f, i - p->cell, p->late - p->cell);
+        run(f, &p->ins[i]);
+    }
+    if (p->far && p->cell == p->late)
+        prefetch(f, 0, 1);
+    for (int k = 0; k < p->nsinks; k++)
+        if (p->sinks[k].kind == LAZY_SINK_STORE)
+            store(f, k);
+}
+
+void vm_frame_rows(vm_frame *f) {
+    const vm_program *p = f->program;
+    for (int i = p->late; i < p->nins; i++)
+        run(f, &p->ins[i]);
+    store_rows(f);
+}
+
+/* Chunks [from, to) of all cells: chunk c is piece c % pieces of cell c / pieces. */
+static void run_chunks(vm_frame *f, int64_t from, int64_t to) {
+    const vm_program *p = f->program;
+    int64_t pieces = (p->walk_size + p->chunk - 1) / p->chunk, cell = from / pieces, start = from % pieces * p->chunk;
+    for (int64_t c = from, end = 1; c < to; c++, end = 1) {
+        if (cell != f->cell)
+            vm_frame_move(f, cell);
+        for (int k = 0; k < p->nwalk; k++)
+            end *= f->walk[k];
+        vm_frame_chunk(f, start, end - start < p->chunk ? end - start : p->chunk);
+        if (p->reduces)
+            vm_frame_rows(f);
+        start += p->chunk;
+        if (start >= p->walk_size)
+            start = 0, cell++;
+    }
+    if (p->stream)
+        atomic_thread_fence(memory_order_seq_cst); /* stores past the caches are ordered by nothing less */
+}
+
+typedef struct chunk_job {
+    const vm_program *program;
+    void *const *bufs;
+    const lazy_scalar *scalars;
+    int64_t chunks, tasks;
+    _Atomic int status;
+} chunk_job;
+
+static void chunk_task(void *arg, int64_t task, const neap_run *run) {
+    chunk_job *job = arg;
+    vm_frame frame;
+    (void)run;
+    int status = vm_frame_begin(&frame, job->program, job->bufs, job->scalars);
+    if (status)
+        job->status = status;
+    else
+        run_chunks(&frame, job->chunks * task / job->tasks, job->chunks * (task + 1) / job->tasks);
+}
+
+int64_t vm_tasks(const vm_program *p, const neap_run *run, int64_t elements) {
+    int64_t work = (int64_t)(p->cost * (double)elements);
+    int workers = run ? neap_engine_workers() : 1;
+    if (workers <= 1 || work < vm_limit.parallel_min)
+        return 1;
+    int64_t most = work / vm_limit.task_min + 1;
+    return most < workers * TASKS_A_WORKER ? most : workers * TASKS_A_WORKER;
+}
+
+int lazy_kernel_run(const lazy_kernel *kernel, void *const *bufs, const lazy_scalar *scalars, const neap_run *run) {
+    const vm_program *p = kernel->prepared;
+    if (p->size == 0)
+        return NEAP_OK;
+    if (p->carried)
+        return vm_reduce(p, bufs, scalars, run);
+    chunk_job job = {.program = p, .bufs = bufs, .scalars = scalars};
+    job.chunks = p->cells * ((p->walk_size + p->chunk - 1) / p->chunk);
+    job.tasks = vm_tasks(p, run, p->size);
+    if (job.tasks > job.chunks)
+        job.tasks = job.chunks;
+    if (job.tasks > 1) {
+        neap_parallel_for(run, job.tasks, chunk_task, &job);
+        return job.status ? neap_error(job.status, "out of memory for a kernel's scratch") : NEAP_OK;
+    }
+    vm_frame frame;
+    int status = vm_frame_begin(&frame, p, bufs, scalars);
+    if (!status)
+        run_chunks(&frame, 0, job.chunks);
+    return status;
+}

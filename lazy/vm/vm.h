@@ -1,0 +1,216 @@
+/* vm.h: the chunked VM's own structures: what lazy_kernel_prepare makes and lazy_kernel_run walks through.
+ *
+ * The domain of a kernel, its axes collapsed, is seen as a *grid* of cells with the same *walk* inside each cell. A cell
+ * is walked in row-major order, in chunks; each instruction runs over a whole chunk before the next one, on scratch that
+ * stays in a cache.
+ *
+ *      form      grid                          walk                        taken when
+ *      ROWS      outer axes                    inner axis (reductions:     the inner axis is long
+ *                (reductions: kept axes)       all reduced axes)
+ *      BATCH     one cell                      all axes; a chunk is        the inner axis is short
+ *                                              several whole rows
+ *      TILES     other axes, blocks of two     two axes, 32 × 32           something runs across the inner axis
+ *      COLUMNS   outer kept axes, blocks of    reduced axes, then the      reductions: memory runs along the last
+ *                the last kept axis            columns of one block        kept axis
+ *
+ * A value is computed once a run, once a cell, once for each row, or for each element (its rate). Values of the first two
+ * rates are single elements, which instructions take through their scalar loops. Those of rate ROW are packed vectors,
+ * one element for each row of a chunk (COLUMNS: for each column of the block, each of which is a row in the sense of
+ * kernel.h; without reductions a row is the inner axis); what an instruction over whole rows reads of them is spread over
+ * a register first. In form ROWS there is one row, and they are single elements.
+ *
+ * A chunk is run by one sequence of instructions, in which reductions have a place: the FOLD of a reduction stands where
+ * its operand has been made. Where a chunk holds whole rows, its result is there behind the FOLD, and late instructions
+ * follow in the same sequence; so a softmax is FOLD max, subtract, exp, FOLD sum, divide over a row that stays in the
+ * cache. Rows are whole if they are short, or if late instructions run over whole rows. Else reductions are *carried* from
+ * chunk to chunk (vm/reduce.c), and what is late, one element for each row, is run behind the last chunk:
+ *
+ *      [0, once)      for each run
+ *      [once, cell)   for each cell
+ *      [cell, late)   for each chunk
+ *      [late, nins)   for each row that was carried
+ *
+ * What a chunk needs of a buffer is read in place where the walk runs through it contiguously, else gathered; results go
+ * straight to their destination where that is contiguous, else they are scattered.
+ */
+#ifndef LAZY_VM_H
+#define LAZY_VM_H
+
+#include "lazy/vm/kernel.h"
+#include "lazy/vm/simd/simd.h"
+
+/* VM_LONG: chunks of a program without registers are so many times as long. */
+enum { VM_CHUNK = 1024, VM_LONG = 4, VM_FAR_CHUNK = 256, VM_TILE = 32, VM_COLUMNS_WIDE = 256 };
+
+typedef enum vm_form { VM_FORM_ROWS, VM_FORM_BATCH, VM_FORM_TILES, VM_FORM_COLUMNS } vm_form;
+typedef enum vm_rate { VM_ONCE, VM_CELL, VM_ROW, VM_EACH } vm_rate;
+
+typedef struct vm_map { /* a lazy_wide_map: strides over the collapsed domain, and by grid and walk */
+    int64_t offset;
+    int64_t axis[LAZY_MAX_DOMAIN], grid[LAZY_MAX_DOMAIN], walk[LAZY_MAX_DOMAIN];
+} vm_map;
+
+typedef struct vm_axes { /* the collapsed domain: kept axes first */
+    int n, kept;
+    int64_t shape[LAZY_MAX_DOMAIN];
+} vm_axes;
+
+/* How the index of a table runs along the elements taken: one for all, one that stays the same along the last axis, one
+ * for each. */
+typedef enum vm_index { VM_INDEX_ONE, VM_INDEX_RUN, VM_INDEX_EACH } vm_index;
+
+typedef struct vm_table {
+    uint8_t index, dtype, width; /* how the index runs, its dtype; bytes of an element */
+    bool in_place;               /* one index for a chunk that runs through the table contiguously */
+    int64_t extent, step;
+    int64_t run; /* elements to one index, if that is not one for all */
+} vm_table;
+
+typedef struct vm_load {
+    uint8_t kind, dtype, width, rate;
+    bool in_place;
+    bool asked;  /* chains ask for it early */
+    bool copied; /* a single element that must not be read from memory once sinks are written */
+    int16_t slot;
+    vm_map map;
+    vm_table table;
+    lazy_scalar constant; /* RESULT of a reduction of nothing */
+} vm_load;
+
+/* LOOP: a loop over its operands. CHAIN: arg[1] links from links[arg[0]] on. GATHER: load `out`. FILL: with the single
+ * element arg[0]. SPREAD: arg[0], one element for each row, over the rows. TAKE: from the table load arg[0] at arg[1]. FOLD:
+ * the values arg[0] (and arg[1], of a sum as computed) into sink `out`. FOLD_LOAD: load arg[0], row by row where it is. */
+typedef enum vm_what { VM_LOOP, VM_CHAIN, VM_GATHER, VM_FILL, VM_SPREAD, VM_TAKE, VM_FOLD, VM_FOLD_LOAD } vm_what;
+
+typedef struct vm_ins {
+    lazy_loop loop; /* of a LOOP; else NULL */
+    int32_t out, arg[3];
+    uint8_t what;
+    uint8_t by_row; /* 1: runs over the rows of a chunk, one element each */
+    uint8_t width;  /* of CHAIN, FILL and SPREAD */
+} vm_ins;
+
+typedef struct vm_link { /* of a chain: a lazy_link whose operand is a value, -1: none */
+    lazy_code code;
+    int32_t value;
+    bool vector;
+} vm_link;
+
+typedef struct vm_sink {
+    uint8_t kind, dtype, width, value_width; /* value_width differs for LAZY_OP_ARG */
+    bool in_place, direct;                   /* direct: the value is computed in its destination */
+    int16_t op, slot;
+    int32_t value;
+    /* REDUCE: offsets into the scratch, of its accumulators and of the results of a chunk or cell. */
+    int32_t room, result;
+    const lazy_fold *fold;     /* REDUCE … */
+    const lazy_choice *choice; /* … or this, of LAZY_OP_ARG */
+    lazy_leaves summed;        /* a sum of a product or square that is not stored: leaves over the FOLD's two values */
+    vm_map map;
+} vm_sink;
+
+typedef struct vm_edge { /* a blocked axis: cell g of grid axis `grid` walks min(tile, extent - g * tile) elements */
+    int grid, walk;
+    int64_t tile, extent;
+} vm_edge;
+
+typedef struct vm_program {
+    const lazy_simd *simd;
+    vm_form form;
+    bool reduces; /* rows and kept axes are told apart */
+    bool staged;  /* something late runs over whole rows */
+    bool carried; /* rows are longer than a chunk */
+    int ngrid, nwalk, nedges;
+    int64_t grid[LAZY_MAX_DOMAIN], walk[LAZY_MAX_DOMAIN];
+    vm_edge edge[2];
+    int64_t size, cells, walk_size; /* elements: of the domain, of a full walk */
+    int64_t chunk;                  /* elements of a chunk */
+    vm_axes axes;
+    /* Elements of a row (that one result combines), columns of a full block, rows of a chunk (BATCH). */
+    int64_t reduced, columns, batch_rows;
+    int row_axis, row_axes; /* the axes of the walk that number the rows */
+    int nloads, nins, nsinks, nvalues;
+    int once, cell, late; /* ends of the parts of the sequence, see above */
+    double cost;          /* estimated ns for an element */
+    int64_t traffic;      /* bytes that a run reads and writes */
+    bool far;             /* that is more than the caches hold: the next chunk's operands are asked for early, … */
+    bool stream;          /* … and results go past the caches */
+    size_t scratch;
+    int32_t *place; /* of each value in the scratch; -1: elsewhere */
+    vm_load *loads;
+    vm_ins *ins;
+    vm_link *links;
+    int nlinks;
+    vm_sink *sinks;
+} vm_program;
+
+typedef struct vm_frame { /* one thread's state while it runs chunks */
+    const vm_program *program;
+    void *const *bufs;
+    const lazy_scalar *scalars;
+    char *scratch;
+    char **at;     /* where each value is now */
+    int64_t *base; /* of each load and then each sink, the offset of the current cell */
+    int64_t cell;
+    int64_t walk[LAZY_MAX_DOMAIN]; /* the shape that the current cell walks */
+    int64_t start[2], n[2];        /* what is run now: elements of the walk, and [1] rows */
+} vm_frame;
+
+static inline vm_map *vm_map_at(vm_program *p, int k) { /* of the loads, then of the sinks */
+    return k < p->nloads ? &p->loads[k].map : &p->sinks[k - p->nloads].map;
+}
+
+/* ---- vm/form.c ------------------------------------------------------------------------------------------------------ */
+/* Collapses the axes (p->axes, map.axis), chooses the form, and fills in grid, walk and the maps' strides over them. */
+void vm_choose_form(vm_program *program);
+
+/* ---- vm/walk.c: moving between a strided box and a row of elements ---------------------------------------------- */
+/* Elements start … start+n-1, in row-major order, of the box `shape` under `stride`, from or to packed memory. */
+void vm_gather(int width, void *dst, const void *src, int naxes, const int64_t *shape, const int64_t *stride,
+               int64_t start, int64_t n);
+void vm_scatter(int width, void *dst, const void *src, int naxes, const int64_t *shape, const int64_t *stride,
+                int64_t start, int64_t n);
+/* The numbers first + Σ i[k]·stride[k] as dtype. */
+void vm_iota(int dtype, void *dst, int64_t first, int naxes, const int64_t *shape, const int64_t *stride, int64_t start,
+             int64_t n);
+void vm_fill(int width, void *dst, const void *element, int64_t n);
+/* Each of `rows` elements `length` times. */
+void vm_repeat(int width, void *dst, const void *src, int64_t rows, int64_t length);
+/* Like vm_gather, each element moved by its index · step; index[0] goes with element `start`. */
+void vm_take(const vm_table *table, void *dst, const void *src, const void *index, int naxes, const int64_t *shape,
+             const int64_t *stride, int64_t start, int64_t n);
+/* The distance that an index means: index · step, counted from the end if negative, clamped. */
+int64_t vm_take_distance(const vm_table *table, const void *index);
+
+/* ---- vm.c ---------------------------------------------------------------------------------------------------------- */
+/* Makes the thread's frame ready and computes values of rate ONCE. NEAP_E_MEMORY. */
+int vm_frame_begin(vm_frame *frame, const vm_program *program, void *const *bufs, const lazy_scalar *scalars);
+/* Moves to a cell of the grid and computes what is known of it before its chunks. */
+void vm_frame_move(vm_frame *frame, int64_t cell);
+/* Runs the sequence over elements start … start+n-1 of the cell's walk, and stores what is stored for each element. */
+void vm_frame_chunk(vm_frame *frame, int64_t start, int64_t n);
+/* Behind the last chunk of carried rows: runs what is late and stores what is one element for each row. */
+void vm_frame_rows(vm_frame *frame);
+/* How many tasks pay for work of this many elements: 1 without workers. */
+int64_t vm_tasks(const vm_program *program, const neap_run *run, int64_t elements);
+
+/* ---- vm/reduce.c ----------------------------------------------------------------------------------------------------- */
+/* Bytes of accumulators that a REDUCE sink needs in each thread's scratch, and where among them its results will be. */
+size_t vm_reduce_room(const vm_program *program, const vm_sink *sink, int32_t *result);
+/* Runs a FOLD. */
+void vm_fold(vm_frame *frame, const vm_ins *ins);
+/* Runs a kernel whose rows are carried. */
+int vm_reduce(const vm_program *program, void *const *bufs, const lazy_scalar *scalars, const neap_run *run);
+
+/* ---- vm/isa.c -------------------------------------------------------------------------------------------------------- */
+const lazy_simd *vm_simd(void);
+
+typedef struct vm_limits { /* tests change them while no kernel runs */
+    int64_t chunk;         /* elements of a chunk in kernels prepared from now on: 256, 512 or 1024 */
+    int64_t parallel_min;  /* ns of work below which no worker is woken */
+    int64_t task_min;      /* ns of the shortest task */
+    int64_t stream_min; /* bytes of traffic from which results go past the caches; 0: those of the last-level cache */
+} vm_limits;
+extern vm_limits vm_limit;
+
+#endif
