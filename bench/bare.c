@@ -131,7 +131,7 @@ static void prepare(setup *s, const bare *b, int64_t n, float *x, float *y, floa
                               .loads = s->loads,
                               .ins = s->ins,
                               .sinks = &s->sink};
-    if (lazy_kernel_prepare(&s->kernel) != NEAP_OK) {
+    if (vm_kernel_prepare(&s->kernel) != NEAP_OK) {
         fprintf(stderr, "bench: %s: %s\n", b->name, neap_error_text());
         exit(1);
     }
@@ -141,7 +141,7 @@ static void prepare(setup *s, const bare *b, int64_t n, float *x, float *y, floa
 static double run(const setup *s, int64_t count) {
     double start = now();
     for (int64_t k = 0; k < count; k++)
-        lazy_kernel_run(&s->kernel, s->bufs, s->scalars, NULL);
+        vm_kernel_run(&s->kernel, s->bufs, s->scalars, NULL);
     return (now() - start) / (double)count;
 }
 
@@ -187,7 +187,7 @@ static void measure(const bare *b, int exponent, double goal, int rounds) {
     printf("{name=\"%s, bare, 1e%d\",value=%.6g,best=%.6g,unit=\"us\",reference=%.6g,ratio=%.6g,goal=%g}\n", b->name,
            exponent, median(mine, rounds) / 1e3, best / 1e3, median(theirs, rounds) / 1e3, median(ratios, rounds),
            goal);
-    lazy_kernel_unprepare(&s.kernel);
+    vm_kernel_unprepare(&s.kernel);
     free(x);
     free(y);
     free(out);

@@ -12,7 +12,7 @@ file(GLOB GENERATOR_LIBRARY CONFIGURE_DEPENDS "${GEN}/lib/*.lua")
 set(GENERATED_FILES "")
 set(GENERATED_CORE_SOURCES "${GENERATED}/abi.c")
 
-file(GLOB PUBLIC_HEADERS CONFIGURE_DEPENDS engine/engine.h effects/effects.h lazy/dtype.h lazy/lazy.h lazy/programs.h lazy/jit.h mesh/mesh.h)
+file(GLOB PUBLIC_HEADERS CONFIGURE_DEPENDS engine/engine.h effects/effects.h lazy/dtype/dtype.h lazy/lazy.h lazy/programs.h lazy/jit.h mesh/mesh.h)
 set(HEADER_OUTPUTS "${GENERATED}/neap.h" "${GENERATED}/abi.c" "${GENERATED}/lua/neap/cdef.lua")
 add_custom_command(
     OUTPUT ${HEADER_OUTPUTS}
@@ -38,7 +38,7 @@ if(EXISTS "${GEN}/kernels.lua")
     add_custom_command(
         OUTPUT "${GENERATED}/kernels_gen.h" "${GENERATED}/chains_gen.h"
         COMMAND "${NEAP_LUAJIT_BINARY}" "${GEN}/kernels.lua" "${PROJECT_SOURCE_DIR}" "${GENERATED}" ${OP_FILES}
-        DEPENDS ${OP_FILES} ${SIMD_HEADERS} "${PROJECT_SOURCE_DIR}/lazy/dtype.h" "${GEN}/kernels.lua" ${GENERATOR_LIBRARY} "${NEAP_LUAJIT_BINARY}"
+        DEPENDS ${OP_FILES} ${SIMD_HEADERS} "${PROJECT_SOURCE_DIR}/lazy/dtype/dtype.h" "${GEN}/kernels.lua" ${GENERATOR_LIBRARY} "${NEAP_LUAJIT_BINARY}"
         COMMENT "Generating kernel loops from op rows" VERBATIM)
     list(APPEND GENERATED_FILES "${GENERATED}/kernels_gen.h" "${GENERATED}/chains_gen.h")
 endif()

@@ -12,7 +12,7 @@
 #define NEAP_LAZY_H
 
 #include "effects/effects.h"
-#include "lazy/dtype.h"
+#include "lazy/dtype/dtype.h"
 
 /* ---- Dtypes (rows and numbers: dtype.h) --------------------------------------------------------------------------- */
 enum { NEAP_MAX_DIMS = 12, NEAP_MAX_INPUTS = 64, NEAP_MESH_AXES = 8 };

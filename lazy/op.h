@@ -14,7 +14,7 @@
  *  2. It is total: every bit pattern of every accepted dtype gives a defined result on every target, without traps.
  *  3. Attributes are integers and structural: they enter hashes. A number that may change from call to call is an
  *     operand, never an attribute.
- *  4. A gradient rule builds graph nodes with lazy_build*; it never computes.
+ *  4. A gradient rule builds graph nodes with graph_build*; it never computes.
  *  5. What a rule needs of its node's inputs or result is declared in .residual (see there).
  */
 #ifndef LAZY_OP_H
@@ -180,7 +180,7 @@ typedef struct lazy_op {
      * each of the input, others none. */
     double (*flops)(const lazy_call_desc *call, const lazy_result *out);
     int (*grad)(lazy_grad *g);
-    /* Forward mode. NULL: a map, whose gradient rule is used; or linear in its float inputs (lazy_jvp_linear), which
+    /* Forward mode. NULL: a map, whose gradient rule is used; or linear in its float inputs (derive_jvp_linear), which
      * calls and reductions have to say. */
     int (*jvp)(lazy_tangent *g);
     /* How many results a node has that parts are taken from (LAZY_OP_PART); NULL: it is its only result. */
@@ -207,35 +207,35 @@ extern const lazy_op *const lazy_ops[];
 extern const int lazy_op_count;
 
 /* ---- Rules that rows share (rules.c) ---------------------------------------------------------------------------- */
-int lazy_dtype_promote(const lazy_call_desc *call, lazy_result *out); /* JAX's table; result as computed */
-int lazy_dtype_real(const lazy_call_desc *call, lazy_result *out);    /* promoted; bool and integers become f32 */
-int lazy_dtype_compare(const lazy_call_desc *call, lazy_result *out); /* promoted, result bool */
-int lazy_dtype_same(const lazy_call_desc *call, lazy_result *out);    /* that of the first input, no casts */
-int lazy_dtype_where(const lazy_call_desc *call, lazy_result *out);   /* inputs 1 and 2 promoted; input 0 is bool */
-int lazy_dtype_sum(const lazy_call_desc *call, lazy_result *out);     /* bool and u8 are summed as i32 */
-int lazy_shape_reduce(const lazy_call_desc *call, lazy_result *out);
-int lazy_shape_same(const lazy_call_desc *call, lazy_result *out);
-int lazy_jvp_linear(lazy_tangent *g); /* the op itself on tangents (tangent.c) */
+int graph_dtype_promote(const lazy_call_desc *call, lazy_result *out); /* JAX's table; result as computed */
+int graph_dtype_real(const lazy_call_desc *call, lazy_result *out);    /* promoted; bool and integers become f32 */
+int graph_dtype_compare(const lazy_call_desc *call, lazy_result *out); /* promoted, result bool */
+int graph_dtype_same(const lazy_call_desc *call, lazy_result *out);    /* that of the first input, no casts */
+int graph_dtype_where(const lazy_call_desc *call, lazy_result *out);   /* inputs 1 and 2 promoted; input 0 is bool */
+int graph_dtype_sum(const lazy_call_desc *call, lazy_result *out);     /* bool and u8 are summed as i32 */
+int graph_shape_reduce(const lazy_call_desc *call, lazy_result *out);
+int graph_shape_same(const lazy_call_desc *call, lazy_result *out);
+int derive_jvp_linear(lazy_tangent *g); /* the op itself on tangents (tangent.c) */
 /* Normalises an axis in [-ndim, ndim); errors name the op. */
-int lazy_axis(const char *op, int64_t axis, int ndim, int *out);
+int graph_axis(const char *op, int64_t axis, int ndim, int *out);
 
 /* ---- Building nodes in rules ------------------------------------------------------------------------------------
  * Nodes come back BORROWED: the context owns what was recorded until the rule's caller has finished. A NULL input
  * gives NULL, so a rule checks once at its end. Numbers are weak. */
-neap_node *lazy_build(neap_ctx *ctx, int op, int nin, neap_node *const *in, int nattrs, const int64_t *attrs);
-neap_node *lazy_build1(neap_ctx *ctx, int op, neap_node *a);
-neap_node *lazy_build2(neap_ctx *ctx, int op, neap_node *a, neap_node *b);
-neap_node *lazy_build3(neap_ctx *ctx, int op, neap_node *a, neap_node *b, neap_node *c);
-neap_node *lazy_build_number(neap_ctx *ctx, double value); /* a weak 0-d constant */
-neap_node *lazy_build_cast(neap_ctx *ctx, neap_node *a, int dtype);
-neap_node *lazy_build_broadcast(neap_ctx *ctx, neap_node *a, int ndim, const int64_t *shape);
-neap_node *lazy_build_reshape(neap_ctx *ctx, neap_node *a, int ndim, const int64_t *shape);
-neap_node *lazy_build_place(neap_ctx *ctx, neap_node *a, int device); /* -1: uncommitted */
+neap_node *graph_build(neap_ctx *ctx, int op, int nin, neap_node *const *in, int nattrs, const int64_t *attrs);
+neap_node *graph_build1(neap_ctx *ctx, int op, neap_node *a);
+neap_node *graph_build2(neap_ctx *ctx, int op, neap_node *a, neap_node *b);
+neap_node *graph_build3(neap_ctx *ctx, int op, neap_node *a, neap_node *b, neap_node *c);
+neap_node *graph_build_number(neap_ctx *ctx, double value); /* a weak 0-d constant */
+neap_node *graph_build_cast(neap_ctx *ctx, neap_node *a, int dtype);
+neap_node *graph_build_broadcast(neap_ctx *ctx, neap_node *a, int ndim, const int64_t *shape);
+neap_node *graph_build_reshape(neap_ctx *ctx, neap_node *a, int ndim, const int64_t *shape);
+neap_node *graph_build_place(neap_ctx *ctx, neap_node *a, int device); /* -1: uncommitted */
 /* Inputs and attributes of a node, and what is known of it. */
-neap_node *lazy_node_in(const neap_node *node, int k);
-const int64_t *lazy_node_attrs(const neap_node *node);
-int lazy_node_nattrs(const neap_node *node);
-lazy_aval lazy_node_aval(const neap_node *node);
-int lazy_node_device(const neap_node *node); /* that it is committed to, -1: none */
+neap_node *graph_node_in(const neap_node *node, int k);
+const int64_t *graph_node_attrs(const neap_node *node);
+int graph_node_nattrs(const neap_node *node);
+lazy_aval graph_node_aval(const neap_node *node);
+int graph_node_device(const neap_node *node); /* that it is committed to, -1: none */
 
 #endif

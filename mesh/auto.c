@@ -6,7 +6,7 @@
 static int (*rule_of(const lazy_op *row))(lazy_shard_rule *g) {
     if (row->shard)
         return row->shard;
-    return row->kind == LAZY_MAP ? lazy_shard_map : row->kind == LAZY_REDUCE ? lazy_shard_reduce : NULL;
+    return row->kind == LAZY_MAP ? shard_elementwise : row->kind == LAZY_REDUCE ? shard_reduce : NULL;
 }
 
 int mesh_shard_plan(lazy_shard_rule *g) {
@@ -17,6 +17,6 @@ int mesh_shard_plan(lazy_shard_rule *g) {
         memcpy(g->block_attrs, g->attrs, (size_t)g->nattrs * sizeof *g->attrs);
     if (rule)
         return rule(g);
-    lazy_shard_solve(g, &(lazy_factors){0}, -1);
+    shard_solve(g, &(lazy_factors){0}, -1);
     return 1;
 }

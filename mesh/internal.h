@@ -13,7 +13,7 @@
 #define MESH_INTERNAL_H
 
 #include "lazy/graph/internal.h"
-#include "lazy/shard/sharding.h"
+#include "lazy/graph/sharding.h"
 #include "mesh/mesh.h"
 
 typedef struct mesh_call { /* an op on meshed inputs while it is recorded */

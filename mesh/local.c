@@ -26,7 +26,7 @@ static int add_axis(const lazy_mesh *mesh, const char *name, size_t length, mesh
 }
 
 int mesh_axes_named(neap_ctx *ctx, const lazy_mesh *mesh, int64_t name, mesh_axes *out) {
-    const char *text = name > 0 && name < ctx->sites.n ? lazy_site_text(ctx, (int32_t)name) : NULL;
+    const char *text = name > 0 && name < ctx->sites.n ? graph_site_text(ctx, (int32_t)name) : NULL;
     *out = (mesh_axes){.size = 1};
     if (!text)
         return neap_error(NEAP_E_ARGUMENT, "an op over an axis without a name");
@@ -65,7 +65,7 @@ int32_t mesh_axes_name(neap_ctx *ctx, const lazy_mesh *mesh, const mesh_axes *ax
 int mesh_member(const lazy_mesh *mesh, int position, const mesh_axes *axes, int place) {
     for (int k = axes->n - 1; k >= 0; k--) {
         int size = mesh->sizes[axes->at[k]];
-        position = lazy_mesh_move(mesh, position, axes->at[k], place % size);
+        position = graph_mesh_move(mesh, position, axes->at[k], place % size);
         place /= size;
     }
     return position;
@@ -74,7 +74,7 @@ int mesh_member(const lazy_mesh *mesh, int position, const mesh_axes *axes, int 
 int mesh_place(const lazy_mesh *mesh, int position, const mesh_axes *axes) {
     int place = 0;
     for (int k = 0; k < axes->n; k++)
-        place = place * mesh->sizes[axes->at[k]] + lazy_mesh_coordinate(mesh, position, axes->at[k]);
+        place = place * mesh->sizes[axes->at[k]] + graph_mesh_coordinate(mesh, position, axes->at[k]);
     return place;
 }
 
@@ -96,7 +96,7 @@ static int gather_members(neap_ctx *ctx, const mesh_value *in, const lazy_mesh *
 static int take(neap_node **to, neap_node *node) {
     if (!node)
         return neap_error_code();
-    *to = lazy_retain(node);
+    *to = graph_retain(node);
     return 0;
 }
 
@@ -105,7 +105,7 @@ static int take(neap_node **to, neap_node *node) {
 static neap_node *tree(neap_ctx *ctx, int op, int n, neap_node **nodes) {
     for (int step = 1; step < n; step *= 2)
         for (int k = 0; k + step < n; k += 2 * step)
-            if (!(nodes[k] = lazy_build2(ctx, op, nodes[k], nodes[k + step])))
+            if (!(nodes[k] = graph_build2(ctx, op, nodes[k], nodes[k + step])))
                 return NULL;
     return nodes[0];
 }
@@ -146,7 +146,7 @@ static neap_node *with_axis(neap_ctx *ctx, neap_node *x, int at) {
     memcpy(shape, x->shape, (size_t)at * sizeof *shape);
     shape[at] = 1;
     memcpy(shape + at + 1, x->shape + at, (size_t)(x->ndim - at) * sizeof *shape);
-    return lazy_build_reshape(ctx, x, x->ndim + 1, shape);
+    return graph_build_reshape(ctx, x, x->ndim + 1, shape);
 }
 
 /* The members along a new axis at `at`. */
@@ -154,7 +154,7 @@ static neap_node *stack(neap_ctx *ctx, int n, neap_node **members, int at) {
     for (int m = 0; m < n; m++)
         if (!(members[m] = with_axis(ctx, members[m], at)))
             return NULL;
-    return n == 1 ? members[0] : lazy_build(ctx, LAZY_OP_concatenate, n, members, 1, (int64_t[]){at});
+    return n == 1 ? members[0] : graph_build(ctx, LAZY_OP_concatenate, n, members, 1, (int64_t[]){at});
 }
 
 static int check_places(const char *op, const mesh_axes *axes) {
@@ -187,7 +187,7 @@ static int scatter_here(neap_ctx *ctx, const mesh_value *in, const mesh_axes *ax
     int status = 0;
     for (int b = 0; b < to->nblocks && status == 0; b++) {
         int position = to->position[b];
-        neap_node **sum = &sums[lazy_sharding_block(shared, position)];
+        neap_node **sum = &sums[graph_sharding_block(shared, position)];
         if (blocks[b])
             continue;
         if (!*sum && !(*sum = reduce_group(ctx, LAZY_OP_add, in, to->mesh, axes, position, -1)))
@@ -204,7 +204,7 @@ int mesh_scatter(neap_ctx *ctx, const mesh_value *in, const mesh_axes *axes, int
         .kind = ENGINE_COMM_SCATTER, .op = LAZY_OP_add, .in = in, .axes = axes, .split = at, .name = "psum_scatter"};
     lazy_sharding like = *to;
     like.differs &= ~axes->mask;
-    const lazy_sharding *shared = lazy_sharding_intern(&like);
+    const lazy_sharding *shared = graph_sharding_intern(&like);
     neap_node **sums = shared ? calloc((size_t)shared->nblocks + 1, sizeof *sums) : NULL;
     int status = sums ? mesh_exchange_groups(ctx, &far, to, blocks)
                       : neap_error(NEAP_E_MEMORY, "out of memory for a collective");
@@ -242,8 +242,8 @@ int mesh_exchange(neap_ctx *ctx, const mesh_value *in, const mesh_axes *axes, in
 
 /* Zeros like a block. */
 static neap_node *zeros(neap_ctx *ctx, const neap_node *node) {
-    neap_node *zero = lazy_arena(ctx, lazy_constant(ctx, node->dtype, false, 0));
-    return zero ? lazy_build_broadcast(ctx, zero, node->ndim, node->shape) : NULL;
+    neap_node *zero = graph_arena(ctx, graph_constant(ctx, node->dtype, false, 0));
+    return zero ? graph_build_broadcast(ctx, zero, node->ndim, node->shape) : NULL;
 }
 
 static int permute_far(neap_ctx *ctx, const mesh_value *in, const mesh_axes *axes, const int64_t *sources,

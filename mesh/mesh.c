@@ -36,7 +36,7 @@ int neap_mesh_new(int naxes, const char *const *names, const int64_t *sizes, int
         else
             like.process[k] = all[devices[k]], like.device[k] = all[known + devices[k]];
     }
-    const lazy_mesh *mesh = status == 0 ? lazy_mesh_intern(&like, neap_process_index()) : NULL;
+    const lazy_mesh *mesh = status == 0 ? graph_mesh_intern(&like, neap_process_index()) : NULL;
     free(all);
     *out = mesh ? mesh->number : 0;
     return mesh ? 0 : neap_error_code();
@@ -57,7 +57,7 @@ static int fill_split(const neap_sharding *what, lazy_sharding *like) {
 }
 
 int neap_sharding_new(const neap_sharding *what, int32_t *out) {
-    const lazy_mesh *mesh = lazy_mesh_get(what->mesh);
+    const lazy_mesh *mesh = graph_mesh_get(what->mesh);
     if (!mesh || what->nsplit < 0 || what->nsplit > NEAP_MESH_AXES)
         return neap_error(NEAP_E_ARGUMENT, "sharding: no such mesh");
     lazy_sharding like = mesh_plain(mesh);
@@ -70,13 +70,13 @@ int neap_sharding_new(const neap_sharding *what, int32_t *out) {
         like.differs & ~like.varies)
         return neap_error(NEAP_E_ARGUMENT, "sharding: axes that are not manual cannot vary");
     int status = fill_split(what, &like);
-    const lazy_sharding *s = status == 0 ? lazy_sharding_intern(&like) : NULL;
+    const lazy_sharding *s = status == 0 ? graph_sharding_intern(&like) : NULL;
     *out = s ? s->number : 0;
     return s ? 0 : neap_error_code();
 }
 
 int neap_sharding_get(int32_t number, neap_sharding *out) {
-    const lazy_sharding *s = lazy_sharding_get(number);
+    const lazy_sharding *s = graph_sharding_get(number);
     if (!s)
         return neap_error_code();
     *out = (neap_sharding){.mesh = s->mesh->number,
@@ -93,38 +93,38 @@ int neap_sharding_get(int32_t number, neap_sharding *out) {
 }
 
 int neap_sharding_carry(int32_t from, int32_t to, int32_t *out) {
-    const lazy_sharding *a = from ? lazy_sharding_get(from) : NULL, *b = to ? lazy_sharding_get(to) : NULL, *both;
+    const lazy_sharding *a = from ? graph_sharding_get(from) : NULL, *b = to ? graph_sharding_get(to) : NULL, *both;
     *out = from;
     if ((from && !a) || (to && !b))
         return neap_error_code();
     if (!b || !b->manual)
         return 0;
-    int status = lazy_sharding_cover("carry", a, b, &both);
+    int status = shard_sharding_cover("carry", a, b, &both);
     if (status == 0 && both->varies != (a ? a->varies : 0))
         *out = both->number;
     return status;
 }
 
 int neap_sharding_text(int32_t number, int ndim, char *text, size_t capacity) {
-    const lazy_sharding *sharding = lazy_sharding_get(number);
+    const lazy_sharding *sharding = graph_sharding_get(number);
     if (!sharding || capacity == 0)
         return NEAP_E_ARGUMENT;
-    lazy_sharding_text(sharding, ndim, text, capacity);
+    shard_sharding_text(sharding, ndim, text, capacity);
     return 0;
 }
 
 /* ---- Arrays --------------------------------------------------------------------------------------------------------- */
 int neap_array_sharding(neap_ctx *ctx, int32_t id, int32_t *out) {
-    neap_node *node = lazy_lookup(ctx, id);
+    neap_node *node = graph_lookup(ctx, id);
     if (!node)
         return neap_error_code();
-    *out = lazy_is_meshed(node) ? lazy_sharding_of(node)->number : 0;
+    *out = graph_is_meshed(node) ? graph_sharding_of(node)->number : 0;
     return 0;
 }
 
 static neap_node *lookup_meshed(neap_ctx *ctx, int32_t id) {
-    neap_node *node = lazy_lookup(ctx, id);
-    if (node && (!lazy_is_meshed(node) || !lazy_has_blocks(node))) {
+    neap_node *node = graph_lookup(ctx, id);
+    if (node && (!graph_is_meshed(node) || !graph_has_blocks(node))) {
         neap_error(NEAP_E_ARGUMENT, "the array does not lie on a mesh, or is traced");
         return NULL;
     }
@@ -133,17 +133,17 @@ static neap_node *lookup_meshed(neap_ctx *ctx, int32_t id) {
 
 int neap_array_blocks(neap_ctx *ctx, int32_t id) {
     neap_node *node = lookup_meshed(ctx, id);
-    return node ? lazy_sharding_of(node)->nblocks : neap_error_code();
+    return node ? graph_sharding_of(node)->nblocks : neap_error_code();
 }
 
 int neap_array_block(neap_ctx *ctx, int32_t id, int k, int32_t *out, int32_t *position) {
     neap_node *node = lookup_meshed(ctx, id);
     if (!node)
         return neap_error_code();
-    if (k < 0 || k >= lazy_sharding_of(node)->nblocks)
+    if (k < 0 || k >= graph_sharding_of(node)->nblocks)
         return neap_error(NEAP_E_ARGUMENT, "no block %d", k);
-    *position = lazy_sharding_of(node)->position[k];
-    return lazy_publish(ctx, lazy_retain(node->shards->blocks[k]), out);
+    *position = graph_sharding_of(node)->position[k];
+    return graph_publish(ctx, graph_retain(node->shards->blocks[k]), out);
 }
 
 /* ---- Ways in and out ------------------------------------------------------------------------------------------------ */
@@ -151,42 +151,42 @@ int neap_array_block(neap_ctx *ctx, int32_t id, int k, int32_t *out, int32_t *po
 static int give(neap_ctx *ctx, neap_node *node, int32_t *out) {
     int status = node ? 0 : neap_error_code();
     if (node)
-        lazy_retain(node);
+        graph_retain(node);
     ctx->spreading--;
-    int held = lazy_unhold(ctx);
+    int held = graph_unhold(ctx);
     if (status == 0 && held) {
-        lazy_release(ctx, node);
+        graph_release(ctx, node);
         return held;
     }
     if (status == 0)
-        status = lazy_publish(ctx, node, out);
-    return status ? status : lazy_attend(ctx);
+        status = graph_publish(ctx, node, out);
+    return status ? status : graph_attend(ctx);
 }
 
 static void hold(neap_ctx *ctx) {
-    lazy_hold(ctx);
+    graph_hold(ctx);
     ctx->spreading++;
 }
 
 /* A block as it is to stand in an array that lies as s says. */
 static int take_block(neap_ctx *ctx, const neap_node *node, const lazy_sharding *s, int b, int32_t id) {
-    neap_node *block = lazy_lookup(ctx, id);
+    neap_node *block = graph_lookup(ctx, id);
     if (!block)
         return neap_error_code();
-    bool fits = !lazy_is_meshed(block) && block->dtype == node->dtype && block->ndim == node->ndim;
+    bool fits = !graph_is_meshed(block) && block->dtype == node->dtype && block->ndim == node->ndim;
     for (int k = 0; k < node->ndim && fits; k++)
-        fits = block->shape[k] * lazy_sharding_parts(s, k) == node->shape[k];
+        fits = block->shape[k] * graph_sharding_parts(s, k) == node->shape[k];
     if (!fits)
         return neap_error(NEAP_E_SHAPE, "assemble: block %d is none of such an array", b);
     if (!(block = mesh_at_home(ctx, block, s->home[b])))
         return neap_error_code();
-    node->shards->blocks[b] = lazy_retain(block);
+    node->shards->blocks[b] = graph_retain(block);
     return 0;
 }
 
 int neap_mesh_assemble(neap_ctx *ctx, int32_t sharding, int dtype, int ndim, const int64_t *shape, int n,
                        const int32_t *blocks, int32_t *out) {
-    const lazy_sharding *s = lazy_sharding_get(sharding);
+    const lazy_sharding *s = graph_sharding_get(sharding);
     if (!s)
         return neap_error_code();
     if (s->manual || n != s->nblocks || ndim < s->ndim || ndim > NEAP_MAX_DIMS || dtype < 0 ||
@@ -195,19 +195,19 @@ int neap_mesh_assemble(neap_ctx *ctx, int32_t sharding, int dtype, int ndim, con
     lazy_result aval = {.dtype = dtype, .ndim = ndim};
     memcpy(aval.shape, shape, (size_t)ndim * sizeof *shape);
     hold(ctx);
-    neap_node *node = lazy_node_new(ctx, LAZY_OP_array, &aval, 0, NULL, 0, NULL);
-    int status = node ? lazy_node_mesh(node, s) : NEAP_E_MEMORY;
+    neap_node *node = graph_node_new(ctx, LAZY_OP_array, &aval, 0, NULL, 0, NULL);
+    int status = node ? graph_node_mesh(node, s) : NEAP_E_MEMORY;
     for (int b = 0; b < n && status == 0; b++)
         status = take_block(ctx, node, s, b, blocks[b]);
     status = give(ctx, status ? NULL : node, out);
     if (node)
-        lazy_release(ctx, node);
+        graph_release(ctx, node);
     return status;
 }
 
 int neap_mesh_reshard(neap_ctx *ctx, int32_t id, int32_t sharding, int32_t *out) {
-    neap_node *node = lazy_lookup(ctx, id);
-    const lazy_sharding *to = node ? lazy_sharding_get(sharding) : NULL;
+    neap_node *node = graph_lookup(ctx, id);
+    const lazy_sharding *to = node ? graph_sharding_get(sharding) : NULL;
     if (!to)
         return neap_error_code();
     hold(ctx);
@@ -215,8 +215,8 @@ int neap_mesh_reshard(neap_ctx *ctx, int32_t id, int32_t sharding, int32_t *out)
 }
 
 int neap_mesh_fit(neap_ctx *ctx, int32_t id, int32_t sharding, int32_t *out) {
-    neap_node *node = lazy_lookup(ctx, id);
-    const lazy_sharding *like = node ? lazy_sharding_get(sharding) : NULL;
+    neap_node *node = graph_lookup(ctx, id);
+    const lazy_sharding *like = node ? graph_sharding_get(sharding) : NULL;
     if (!like)
         return neap_error_code();
     hold(ctx);
@@ -225,19 +225,19 @@ int neap_mesh_fit(neap_ctx *ctx, int32_t id, int32_t sharding, int32_t *out) {
 
 /* How an array has to lie to be entered so: what becomes manual divides the axes as it does now, or none. */
 int neap_mesh_enter(neap_ctx *ctx, int32_t id, int32_t sharding, int32_t *out) {
-    neap_node *node = lazy_lookup(ctx, id);
-    const lazy_sharding *to = node ? lazy_sharding_get(sharding) : NULL;
+    neap_node *node = graph_lookup(ctx, id);
+    const lazy_sharding *to = node ? graph_sharding_get(sharding) : NULL;
     if (!to)
         return neap_error_code();
     lazy_sharding plain = mesh_plain(to->mesh);
-    const lazy_sharding *from = lazy_is_meshed(node) ? lazy_sharding_of(node) : lazy_sharding_intern(&plain);
+    const lazy_sharding *from = graph_is_meshed(node) ? graph_sharding_of(node) : graph_sharding_intern(&plain);
     if (!from)
         return neap_error_code();
     if (from->mesh != to->mesh || from->manual & ~to->manual)
         return neap_error(NEAP_E_ARGUMENT, "enter: the array lies on another mesh, or belongs to another body");
     lazy_sharding typed = *to; /* what it varies over besides is a pvary, whose gradient is a sum */
     typed.varies = from->varies | (from->splits & to->manual);
-    const lazy_sharding *inside = lazy_sharding_intern(&typed);
+    const lazy_sharding *inside = graph_sharding_intern(&typed);
     if (!inside)
         return neap_error_code();
     hold(ctx);
@@ -248,7 +248,7 @@ static neap_node *build_leave(neap_ctx *ctx, neap_node *node, const lazy_shardin
     lazy_sharding inside = mesh_plain(to->mesh);
     char text[256];
     inside.manual = manual;
-    const lazy_sharding *is = lazy_is_meshed(node) ? lazy_sharding_of(node) : lazy_sharding_intern(&inside);
+    const lazy_sharding *is = graph_is_meshed(node) ? graph_sharding_of(node) : graph_sharding_intern(&inside);
     if (!is || !(node = mesh_vary(ctx, node, is)))
         return NULL;
     uint32_t leaving = is->manual & ~to->manual;
@@ -260,19 +260,19 @@ static neap_node *build_leave(neap_ctx *ctx, neap_node *node, const lazy_shardin
         return NULL;
     }
     uint32_t equal = is->varies & leaving & ~to->splits;
-    if (equal && !(node = lazy_build(ctx, LAZY_OP_pick, 1, &node, 1, (int64_t[]){equal})))
+    if (equal && !(node = graph_build(ctx, LAZY_OP_pick, 1, &node, 1, (int64_t[]){equal})))
         return NULL;
-    inside = *lazy_sharding_of(node);
+    inside = *graph_sharding_of(node);
     inside.varies |= leaving & to->splits;
-    const lazy_sharding *wide = lazy_sharding_intern(&inside);
+    const lazy_sharding *wide = graph_sharding_intern(&inside);
     if (!wide || !(node = mesh_vary(ctx, node, wide)))
         return NULL;
-    return mesh_build_leave(ctx, node, lazy_sharding_of(node), to);
+    return mesh_build_leave(ctx, node, graph_sharding_of(node), to);
 }
 
 int neap_mesh_leave(neap_ctx *ctx, int32_t id, int32_t sharding, uint32_t manual, int promised, int32_t *out) {
-    neap_node *node = lazy_lookup(ctx, id);
-    const lazy_sharding *to = node ? lazy_sharding_get(sharding) : NULL;
+    neap_node *node = graph_lookup(ctx, id);
+    const lazy_sharding *to = node ? graph_sharding_get(sharding) : NULL;
     if (!to)
         return neap_error_code();
     hold(ctx);
@@ -285,9 +285,9 @@ void neap_mesh_open(neap_ctx *ctx, int32_t mesh, uint32_t manual) {
 }
 
 int neap_mesh_index(neap_ctx *ctx, int32_t mesh, uint32_t manual, uint32_t unchecked, int axis, int32_t *out) {
-    const lazy_mesh *m = lazy_mesh_get(mesh);
+    const lazy_mesh *m = graph_mesh_get(mesh);
     if (!m || axis < 0 || axis >= m->naxes || !(manual >> axis & 1))
         return neap_error(NEAP_E_ARGUMENT, "mesh: no such axis is manual");
     neap_node *token = mesh_token(ctx, m, manual, unchecked, axis);
-    return token ? lazy_publish(ctx, lazy_retain(token), out) : NEAP_E_MEMORY;
+    return token ? graph_publish(ctx, graph_retain(token), out) : NEAP_E_MEMORY;
 }

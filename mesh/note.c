@@ -1,5 +1,5 @@
 /* note.c: what the recorder did about where data lies, for np.explain: inputs that it moved, parts that it combined, ops
- * without a rule. A note is a text, told of by a number (lazy_site_text), so that equal ones are one.
+ * without a rule. A note is a text, told of by a number (graph_site_text), so that equal ones are one.
  *
  * A node keeps the note of its own op, and one of what all before it did: lines "op \t script line \t note". An op's script
  * line is known only after it was recorded, so it joins the lines where the next op reads it. Of many lines the last ones
@@ -31,7 +31,7 @@ static void add_next(text *t) {
 }
 
 static int32_t intern(neap_ctx *ctx, const text *t) {
-    return t->bytes ? lazy_site_intern(ctx, t->data) : 0;
+    return t->bytes ? graph_site_intern(ctx, t->data) : 0;
 }
 
 /* ---- Notes of one op ----------------------------------------------------------------------------------------------- */
@@ -51,7 +51,7 @@ static bool only_cut(const lazy_sharding *from, const lazy_sharding *to) {
 static uint32_t all_splits(const lazy_sharding *s) {
     uint32_t axes = 0;
     for (int axis = 0; axis < NEAP_MAX_DIMS; axis++)
-        axes |= lazy_split_axes(s->split[axis]);
+        axes |= shard_split_axes(s->split[axis]);
     return axes;
 }
 
@@ -59,9 +59,9 @@ static void add_move(text *t, const lazy_sharding *from, const lazy_sharding *to
     char spec[256];
     uint32_t gone = all_splits(from) & ~all_splits(to);
     add(t, "from ");
-    add(t, lazy_spec_text(from, ndim, spec, sizeof spec));
+    add(t, shard_spec_text(from, ndim, spec, sizeof spec));
     add(t, " to ");
-    add(t, lazy_spec_text(to, ndim, spec, sizeof spec));
+    add(t, shard_spec_text(to, ndim, spec, sizeof spec));
     add(t, gone ? ", gathered over " : ", dealt out anew");
     add(t, mesh_axes_text(to->mesh, gone, spec, sizeof spec));
 }
@@ -81,7 +81,7 @@ int32_t mesh_note_op(const lazy_shard_rule *g, neap_node *const *in, bool ruled)
         add(&t, g->row->name);
     }
     for (int k = 0; k < g->nin; k++) {
-        const lazy_sharding *is = lazy_sharding_of(in[k]);
+        const lazy_sharding *is = graph_sharding_of(in[k]);
         if (!is || same_split(is, &g->want[k]) || only_cut(is, &g->want[k]))
             continue;
         add_next(&t);
@@ -124,7 +124,7 @@ static void add_lines(lines *all, const char *from) {
 /* The number of a text with the lines of both. */
 static int32_t join(neap_ctx *ctx, int32_t first, const char *second) {
     lines all = {.n = 0};
-    add_lines(&all, lazy_site_text(ctx, first));
+    add_lines(&all, graph_site_text(ctx, first));
     add_lines(&all, second);
     int from = all.n > LINES ? all.n - LINES : 0;
     size_t bytes = 1;
@@ -138,7 +138,7 @@ static int32_t join(neap_ctx *ctx, int32_t first, const char *second) {
         at += all.bytes[k];
         *at++ = k + 1 < all.n ? '\n' : 0;
     }
-    int32_t number = lazy_site_intern(ctx, text);
+    int32_t number = graph_site_intern(ctx, text);
     free(text);
     return number;
 }
@@ -146,13 +146,13 @@ static int32_t join(neap_ctx *ctx, int32_t first, const char *second) {
 void mesh_note_inherit(neap_ctx *ctx, neap_node *node, int32_t note) {
     int32_t past = 0;
     for (int k = 0; k < node->nin; k++) {
-        const lazy_shards *in = lazy_is_meshed(node->in[k]) ? node->in[k]->shards : NULL;
+        const lazy_shards *in = graph_is_meshed(node->in[k]) ? node->in[k]->shards : NULL;
         if (in && in->past && in->past != past)
-            past = past ? join(ctx, past, lazy_site_text(ctx, in->past)) : in->past;
+            past = past ? join(ctx, past, graph_site_text(ctx, in->past)) : in->past;
         if (in && in->note) {
-            const char *site = lazy_site_text(ctx, node->in[k]->site), *own = lazy_site_text(ctx, in->note);
+            const char *site = graph_site_text(ctx, node->in[k]->site), *own = graph_site_text(ctx, in->note);
             char line[WIDE];
-            snprintf(line, sizeof line, "%s\t%s\t%s", lazy_node_op(node->in[k])->name, site ? site : "", own);
+            snprintf(line, sizeof line, "%s\t%s\t%s", graph_node_op(node->in[k])->name, site ? site : "", own);
             past = join(ctx, past, line);
         }
     }

@@ -36,7 +36,7 @@ static int coordinates(const lazy_mesh *mesh, int position, uint32_t mask) {
     int place = 0;
     for (int k = 0; k < mesh->naxes; k++)
         if (mask >> k & 1)
-            place = place * mesh->sizes[k] + lazy_mesh_coordinate(mesh, position, k);
+            place = place * mesh->sizes[k] + graph_mesh_coordinate(mesh, position, k);
     return place;
 }
 
@@ -112,7 +112,7 @@ neap_node *mesh_move_axis(neap_ctx *ctx, neap_node *x, int from, int to) {
             axes[n++] = k;
     memmove(axes + to + 1, axes + to, (size_t)(n - to) * sizeof *axes);
     axes[to] = from;
-    return lazy_build(ctx, LAZY_OP_transpose, 1, &x, x->ndim, axes);
+    return graph_build(ctx, LAZY_OP_transpose, 1, &x, x->ndim, axes);
 }
 
 /* This process's block of a member, with the axis that is dealt out in front. */
@@ -133,7 +133,7 @@ static neap_node *exchange(neap_ctx *ctx, const group *g, const lazy_mesh *mesh)
     /* Who sends nothing says by some block of its own to which trace, if any, the exchange belongs. */
     if (!in || (nin == 0 && !(in[nin++] = mesh_at_home(ctx, g->like, -1))))
         goto done;
-    lazy_deal like = {
+    lazy_exchange_spec like = {
         .kind = what->kind,
         .op = what->op,
         .dtype = g->like->dtype,
@@ -141,8 +141,8 @@ static neap_node *exchange(neap_ctx *ctx, const group *g, const lazy_mesh *mesh)
         .group = {.nmembers = n, .nranks = g->nranks, .ranks = g->ranks, .owner = g->owner, .wanted = g->wanted},
         .source = what->source,
         .name = what->name};
-    const lazy_deal *deal = lazy_deal_intern(&like);
-    out = deal ? lazy_arena(ctx, lazy_exchange(ctx, deal, nin, in)) : NULL;
+    const lazy_exchange_spec *deal = shard_exchange_spec_intern(&like);
+    out = deal ? graph_arena(ctx, shard_exchange_record(ctx, deal, nin, in)) : NULL;
 done:
     free(in);
     return out;
@@ -159,7 +159,7 @@ static neap_node *shaped(neap_ctx *ctx, const group *g, neap_node *x, int nlead,
     for (int k = 0; k < like->ndim; k++)
         if (!dealt || k != g->what->split)
             shape[ndim++] = like->shape[k];
-    return x ? lazy_build_reshape(ctx, x, ndim, shape) : NULL;
+    return x ? graph_build_reshape(ctx, x, ndim, shape) : NULL;
 }
 
 neap_node *mesh_part(neap_ctx *ctx, neap_node *x, int at, int64_t index) {
@@ -174,8 +174,8 @@ neap_node *mesh_part(neap_ctx *ctx, neap_node *x, int at, int64_t index) {
         if (k != at)
             shape[ndim++] = x->shape[k];
     }
-    neap_node *one = lazy_build(ctx, LAZY_OP_slice, 1, &x, 3 * x->ndim, slice);
-    return one ? lazy_build_reshape(ctx, one, ndim, shape) : NULL;
+    neap_node *one = graph_build(ctx, LAZY_OP_slice, 1, &x, 3 * x->ndim, slice);
+    return one ? graph_build_reshape(ctx, one, ndim, shape) : NULL;
 }
 
 /* The block of a member, out of the exchange's value. */
@@ -211,7 +211,7 @@ static int exchange_group(neap_ctx *ctx, const group *g, const lazy_sharding *to
         neap_node *block = received(ctx, g, value, mesh_place(mesh, position, g->what->axes));
         if (!block || !(block = mesh_at_home(ctx, block, to->home[b])))
             return neap_error_code();
-        blocks[b] = lazy_retain(block);
+        blocks[b] = graph_retain(block);
     }
     return 0;
 }

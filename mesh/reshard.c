@@ -54,7 +54,7 @@ static job job_of(neap_ctx *ctx, const neap_node *node, const mesh_value *from, 
         j.shape[axis] = node->shape[axis];
         j.size[axis] = node->shape[axis] / axes.size;
         j.start[axis] = mesh_place(to->mesh, to->position[b], &axes) * j.size[axis];
-        j.parts[axis] = s ? lazy_sharding_parts(s, axis) : 1;
+        j.parts[axis] = s ? graph_sharding_parts(s, axis) : 1;
     }
     return j;
 }
@@ -83,9 +83,9 @@ static neap_node *cut(job *j) {
     j->missing |= !block;
     if (block && !whole) {
         bool own = !s && j->ctx->spreading == 1 && !(block->flags & (LAZY_CONSTRUCTED | LAZY_ABSTRACT));
-        block = lazy_build(j->ctx, LAZY_OP_slice, 1, &block, 3 * j->ndim, slice);
+        block = graph_build(j->ctx, LAZY_OP_slice, 1, &block, 3 * j->ndim, slice);
         block =
-            own && block ? lazy_build1(j->ctx, LAZY_OP_copy, mesh_at_home(j->ctx, block, j->to->home[j->b])) : block;
+            own && block ? graph_build1(j->ctx, LAZY_OP_copy, mesh_at_home(j->ctx, block, j->to->home[j->b])) : block;
     }
     return block ? mesh_at_home(j->ctx, block, j->to->home[j->b]) : NULL;
 }
@@ -97,7 +97,7 @@ static neap_node *join(neap_ctx *ctx, int64_t n, neap_node **parts, int axis) {
         for (int64_t k = 0; k < n; k += NEAP_MAX_INPUTS, groups++) {
             int count = (int)(n - k < NEAP_MAX_INPUTS ? n - k : NEAP_MAX_INPUTS);
             parts[groups] =
-                count == 1 ? parts[k] : lazy_build(ctx, LAZY_OP_concatenate, count, parts + k, 1, (int64_t[]){axis});
+                count == 1 ? parts[k] : graph_build(ctx, LAZY_OP_concatenate, count, parts + k, 1, (int64_t[]){axis});
             if (!parts[groups])
                 return NULL;
         }
@@ -133,7 +133,7 @@ static int build_blocks(neap_ctx *ctx, const neap_node *node, const mesh_value *
         job j = job_of(ctx, node, from, to, b);
         neap_node *block = build(&j, 0);
         if (block)
-            blocks[b] = lazy_retain(block);
+            blocks[b] = graph_retain(block);
         else
             status =
                 j.missing ? neap_error(NEAP_E_STATE, "a part of the array is in another process") : neap_error_code();
@@ -155,7 +155,7 @@ static bool is_near(const lazy_sharding *s, int at, int near) {
         bool same = s->mesh->process[k] == s->mesh->process[near];
         for (int axis = 0; axis < s->mesh->naxes && same; axis++)
             same = !(s->distinct >> axis & 1) ||
-                   lazy_mesh_coordinate(s->mesh, k, axis) == lazy_mesh_coordinate(s->mesh, at, axis);
+                   graph_mesh_coordinate(s->mesh, k, axis) == graph_mesh_coordinate(s->mesh, at, axis);
         if (same)
             return true;
     }
@@ -170,7 +170,7 @@ static bool all_near(const lazy_sharding *s, const lazy_sharding *to) {
             bool needed = true;
             for (int axis = 0; axis < s->mesh->naxes && needed; axis++) /* what it is not divided over is as at p */
                 needed = s->splits >> axis & 1 ||
-                         lazy_mesh_coordinate(s->mesh, p, axis) == lazy_mesh_coordinate(s->mesh, q, axis);
+                         graph_mesh_coordinate(s->mesh, p, axis) == graph_mesh_coordinate(s->mesh, q, axis);
             for (int axis = 0; axis < s->ndim && needed; axis++) {
                 mesh_axes from = axes_of(s, axis), other = axes_of(to, axis);
                 int64_t have = mesh_place(s->mesh, q, &from), want = mesh_place(to->mesh, p, &other);
@@ -195,7 +195,7 @@ static bool begins_with(const uint8_t *split, const uint8_t *begin, int n) {
 /* The first axis that is divided otherwise than `to` begins with, so that its last division has to go; -1: none. */
 static int wrong_axis(const lazy_sharding *s, const lazy_sharding *to) {
     for (int axis = 0; axis < NEAP_MAX_DIMS; axis++)
-        if (!begins_with(to->split[axis], s->split[axis], lazy_split_length(s->split[axis])))
+        if (!begins_with(to->split[axis], s->split[axis], shard_split_length(s->split[axis])))
             return axis;
     return -1;
 }
@@ -203,7 +203,7 @@ static int wrong_axis(const lazy_sharding *s, const lazy_sharding *to) {
 /* The axis that `to` divides next by axis `over` of the mesh; -1: none, as yet. */
 static int next_home(const lazy_sharding *s, const lazy_sharding *to, int over) {
     for (int axis = 0; axis < NEAP_MAX_DIMS; axis++) {
-        int n = lazy_split_length(s->split[axis]);
+        int n = shard_split_length(s->split[axis]);
         if (n < NEAP_MESH_AXES && to->split[axis][n] == over + 1 && begins_with(to->split[axis], s->split[axis], n))
             return axis;
     }
@@ -217,7 +217,7 @@ static neap_node *part_axis(neap_ctx *ctx, neap_node *x, int axis, int64_t outer
         shape[k + (k > axis)] = x->shape[k];
     shape[axis + 1] = x->shape[axis] / outer;
     shape[axis] = outer;
-    return lazy_build_reshape(ctx, x, x->ndim + 1, shape);
+    return graph_build_reshape(ctx, x, x->ndim + 1, shape);
 }
 
 static neap_node *merge_axis(neap_ctx *ctx, neap_node *x, int axis) {
@@ -225,7 +225,7 @@ static neap_node *merge_axis(neap_ctx *ctx, neap_node *x, int axis) {
     for (int k = 0; k < x->ndim - 1; k++)
         shape[k] = x->shape[k + (k > axis)];
     shape[axis] = x->shape[axis] * x->shape[axis + 1];
-    return lazy_build_reshape(ctx, x, x->ndim - 1, shape);
+    return graph_build_reshape(ctx, x, x->ndim - 1, shape);
 }
 
 /* Replaces each block by what a function of views makes of it. */
@@ -235,8 +235,8 @@ static int each_block(neap_ctx *ctx, const stage *at, int axis, int64_t outer) {
         neap_node *view = outer ? part_axis(ctx, old, axis, outer) : merge_axis(ctx, old, axis);
         if (!view)
             return neap_error_code();
-        at->blocks[b] = lazy_retain(view);
-        lazy_release(ctx, old);
+        at->blocks[b] = graph_retain(view);
+        graph_release(ctx, old);
     }
     return 0;
 }
@@ -249,7 +249,7 @@ static int stage_begin(stage *at, const lazy_sharding *s) {
 
 static void stage_end(neap_ctx *ctx, stage *at) {
     for (int b = 0; at->blocks && b < at->sharding->nblocks; b++)
-        lazy_release(ctx, at->blocks[b]);
+        graph_release(ctx, at->blocks[b]);
     free(at->blocks);
     at->blocks = NULL;
 }
@@ -258,14 +258,14 @@ static void stage_end(neap_ctx *ctx, stage *at) {
  * if that is to be divided by it next. */
 static int take_step(neap_ctx *ctx, stage *at, int axis, const lazy_sharding *to) {
     lazy_sharding like = *at->sharding;
-    int n = lazy_split_length(like.split[axis]), over = like.split[axis][n - 1] - 1;
+    int n = shard_split_length(like.split[axis]), over = like.split[axis][n - 1] - 1;
     mesh_axes axes = mesh_axes_masked(like.mesh, 1u << over);
     like.split[axis][n - 1] = 0;
     int home = next_home(&like, to, over);
     if (home >= 0)
-        like.split[home][lazy_split_length(like.split[home])] = (uint8_t)(over + 1);
+        like.split[home][shard_split_length(like.split[home])] = (uint8_t)(over + 1);
     stage next;
-    int status = stage_begin(&next, lazy_sharding_intern(&like));
+    int status = stage_begin(&next, graph_sharding_intern(&like));
     if (status == 0 && home >= 0)
         status = each_block(ctx, at, home, axes.size);
     mesh_value in = {.sharding = at->sharding, .blocks = at->blocks};
@@ -287,7 +287,7 @@ int mesh_reshard_by_steps(neap_ctx *ctx, const neap_node *node, const lazy_shard
     stage at;
     int status = stage_begin(&at, shards->sharding);
     for (int b = 0; status == 0 && b < at.sharding->nblocks; b++)
-        at.blocks[b] = lazy_retain(shards->blocks[b]);
+        at.blocks[b] = graph_retain(shards->blocks[b]);
     for (int axis; status == 0 && (axis = wrong_axis(at.sharding, aim)) >= 0;)
         status = take_step(ctx, &at, axis, aim);
     if (status == 0)

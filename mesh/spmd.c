@@ -20,7 +20,7 @@
 
 /* ---- Values by block ---------------------------------------------------------------------------------------------- */
 mesh_value mesh_value_of(neap_node *node) {
-    if (!lazy_is_meshed(node))
+    if (!graph_is_meshed(node))
         return (mesh_value){.same = node};
     return (mesh_value){.sharding = node->shards->sharding, .blocks = node->shards->blocks};
 }
@@ -28,21 +28,21 @@ mesh_value mesh_value_of(neap_node *node) {
 neap_node *mesh_block_at(const mesh_value *value, int position) {
     if (!value->sharding)
         return value->same;
-    int b = lazy_sharding_block(value->sharding, position);
+    int b = graph_sharding_block(value->sharding, position);
     return b < 0 ? NULL : value->blocks[b];
 }
 
 neap_node *mesh_at_home(neap_ctx *ctx, neap_node *node, int home) {
-    return lazy_build_place(ctx, node, lazy_home(ctx, home));
+    return graph_build_place(ctx, node, shard_home(ctx, home));
 }
 
 /* What several devices shared and now each of them has for itself is computed once, and is the buffer of all. */
 static void keep_shared(neap_ctx *ctx, neap_node *block, int home) {
-    neap_node *target = lazy_read_target(block);
-    if (block->device >= 0 || home < 0 || lazy_is_number(target) || lazy_is_formula(target))
+    neap_node *target = graph_read_target(block);
+    if (block->device >= 0 || home < 0 || graph_is_number(target) || graph_is_formula(target))
         return;
     target->flags |= LAZY_KEPT;
-    lazy_count_pending(ctx, target);
+    graph_count_pending(ctx, target);
 }
 
 int mesh_regroup(neap_ctx *ctx, const mesh_value *value, const lazy_sharding *to, neap_node **blocks) {
@@ -53,7 +53,7 @@ int mesh_regroup(neap_ctx *ctx, const mesh_value *value, const lazy_sharding *to
         keep_shared(ctx, block, to->home[b]);
         if (!(block = mesh_at_home(ctx, block, to->home[b])))
             return neap_error_code();
-        blocks[b] = lazy_retain(block);
+        blocks[b] = graph_retain(block);
     }
     return 0;
 }
@@ -73,23 +73,23 @@ const char *mesh_axes_text(const lazy_mesh *mesh, uint32_t mask, char *text, siz
 
 /* ---- Ways between forms ------------------------------------------------------------------------------------------- */
 neap_node *mesh_build_enter(neap_ctx *ctx, neap_node *node, const lazy_sharding *from, const lazy_sharding *to) {
-    return lazy_build(ctx, LAZY_OP_enter, 1, &node, 2, (int64_t[]){from->number, to->number});
+    return graph_build(ctx, LAZY_OP_enter, 1, &node, 2, (int64_t[]){from->number, to->number});
 }
 
 neap_node *mesh_build_leave(neap_ctx *ctx, neap_node *node, const lazy_sharding *from, const lazy_sharding *to) {
-    return lazy_build(ctx, LAZY_OP_leave, 1, &node, 2, (int64_t[]){from->number, to->number});
+    return graph_build(ctx, LAZY_OP_leave, 1, &node, 2, (int64_t[]){from->number, to->number});
 }
 
 neap_node *mesh_moved(neap_ctx *ctx, neap_node *node, const lazy_sharding *to) {
-    if (!node || lazy_sharding_of(node) == to)
+    if (!node || graph_sharding_of(node) == to)
         return node;
-    return lazy_build(ctx, LAZY_OP_reshard, 1, &node, 1, (int64_t[]){to->number});
+    return graph_build(ctx, LAZY_OP_reshard, 1, &node, 1, (int64_t[]){to->number});
 }
 
 /* A node that is manual over fewer axes than `manual`, or ordinary, as the same on all devices along the others. */
 static neap_node *enter_whole(neap_ctx *ctx, neap_node *node, const lazy_mesh *mesh, uint32_t manual,
                               uint32_t unchecked) {
-    const lazy_sharding *is = lazy_sharding_of(node);
+    const lazy_sharding *is = graph_sharding_of(node);
     lazy_sharding plain = is ? *is : mesh_plain(mesh), inside;
     uint32_t added = manual & ~plain.manual;
     for (int a = 0; a < NEAP_MAX_DIMS; a++) { /* what the new axes divide is gathered */
@@ -102,7 +102,7 @@ static neap_node *enter_whole(neap_ctx *ctx, neap_node *node, const lazy_mesh *m
     inside = plain;
     inside.manual = manual;
     inside.unchecked = unchecked;
-    const lazy_sharding *from = lazy_sharding_intern(&plain), *to = lazy_sharding_intern(&inside);
+    const lazy_sharding *from = graph_sharding_intern(&plain), *to = graph_sharding_intern(&inside);
     if (!from || !to || (is && !(node = mesh_moved(ctx, node, from))))
         return NULL;
     return mesh_build_enter(ctx, node, from, to);
@@ -110,12 +110,12 @@ static neap_node *enter_whole(neap_ctx *ctx, neap_node *node, const lazy_mesh *m
 
 /* A meshed node that varies over `varies` too. */
 static neap_node *widen(neap_ctx *ctx, neap_node *node, uint32_t varies) {
-    uint32_t more = varies & ~lazy_sharding_of(node)->varies;
-    return more ? lazy_build(ctx, LAZY_OP_pvary, 1, &node, 1, (int64_t[]){more}) : node;
+    uint32_t more = varies & ~graph_sharding_of(node)->varies;
+    return more ? graph_build(ctx, LAZY_OP_pvary, 1, &node, 1, (int64_t[]){more}) : node;
 }
 
 neap_node *mesh_vary(neap_ctx *ctx, neap_node *node, const lazy_sharding *like) {
-    if (node && (!lazy_is_meshed(node) || lazy_sharding_of(node)->manual != like->manual))
+    if (node && (!graph_is_meshed(node) || graph_sharding_of(node)->manual != like->manual))
         node = enter_whole(ctx, node, like->mesh, like->manual, like->unchecked);
     return node ? widen(ctx, node, like->varies) : NULL;
 }
@@ -125,7 +125,7 @@ neap_node *mesh_vary(neap_ctx *ctx, neap_node *node, const lazy_sharding *like) 
 static int common_form(const lazy_op *row, int nin, neap_node *const *in, lazy_sharding *form) {
     char left[128], right[128];
     for (int k = 0; k < nin; k++) {
-        const lazy_sharding *s = lazy_sharding_of(in[k]);
+        const lazy_sharding *s = graph_sharding_of(in[k]);
         if (!s)
             continue;
         if (!form->mesh)
@@ -153,22 +153,22 @@ static int align(neap_ctx *ctx, const lazy_op *row, int nin, neap_node *const *i
                  lazy_sharding *form, neap_node **to) {
     mesh_axes axes = {0};
     int status = common_form(row, nin, in, form);
-    if (status == 0 && row->flags & LAZY_OP_AXIS && lazy_is_meshed(in[1]))
+    if (status == 0 && row->flags & LAZY_OP_AXIS && graph_is_meshed(in[1]))
         status = mesh_axes_named(ctx, form->mesh, attrs[0], &axes);
     form->varies = form->unchecked | (axes.mask & form->manual);
     for (int k = 0; k < nin && status == 0; k++) {
-        const lazy_sharding *s = lazy_sharding_of(in[k]);
+        const lazy_sharding *s = graph_sharding_of(in[k]);
         bool enters = s ? s->manual != form->manual : form->manual && is_watched(in[k]);
         to[k] = enters ? enter_whole(ctx, in[k], form->mesh, form->manual, form->unchecked) : in[k];
         if (!to[k])
             return neap_error_code();
-        if ((s = lazy_sharding_of(to[k])) != NULL) {
+        if ((s = graph_sharding_of(to[k])) != NULL) {
             form->varies |= s->varies;
             form->differs |= s->differs;
         }
     }
     for (int k = 0; k < nin && status == 0; k++)
-        if (lazy_is_meshed(to[k]) && is_watched(to[k]) && !(to[k] = widen(ctx, to[k], form->varies)))
+        if (graph_is_meshed(to[k]) && is_watched(to[k]) && !(to[k] = widen(ctx, to[k], form->varies)))
             return neap_error_code();
     return status;
 }
@@ -177,14 +177,14 @@ static int align(neap_ctx *ctx, const lazy_op *row, int nin, neap_node *const *i
 static bool any_split(int nin, neap_node *const *in) {
     bool any = false;
     for (int k = 0; k < nin; k++)
-        any |= lazy_is_meshed(in[k]) && lazy_sharding_of(in[k])->splits;
+        any |= graph_is_meshed(in[k]) && graph_sharding_of(in[k])->splits;
     return any;
 }
 
 static int reshard_inputs(neap_ctx *ctx, lazy_shard_rule *g, neap_node **in) {
     for (int k = 0; k < g->nin; k++) {
-        const lazy_sharding *to = lazy_sharding_intern(&g->want[k]);
-        if (to && !lazy_is_meshed(in[k]) && !to->splits)
+        const lazy_sharding *to = graph_sharding_intern(&g->want[k]);
+        if (to && !graph_is_meshed(in[k]) && !to->splits)
             continue;
         if (!to || !(in[k] = mesh_moved(ctx, in[k], to)))
             return neap_error_code();
@@ -201,11 +201,11 @@ static int plan_split(neap_ctx *ctx, int op, int nin, neap_node **in, int nattrs
     lazy_result out = {0};
     bool weak;
     for (int k = 0; k < nin; k++) {
-        const lazy_sharding *s = lazy_sharding_of(in[k]);
-        avals[k] = lazy_node_aval(in[k]);
+        const lazy_sharding *s = graph_sharding_of(in[k]);
+        avals[k] = graph_node_aval(in[k]);
         want[k] = s ? *s : mesh_plain(call->result.mesh);
     }
-    int status = lazy_infer(op, nin, in, nattrs, attrs, &out, &weak);
+    int status = graph_infer(op, nin, in, nattrs, attrs, &out, &weak);
     if (status == 0 && !(*block_attrs = malloc((size_t)nattrs * sizeof *attrs + 1)))
         status = neap_error(NEAP_E_MEMORY, "out of memory for an op on a mesh");
     if (status)
@@ -237,7 +237,7 @@ static neap_node *record_aligned(neap_ctx *ctx, int op, int nin, neap_node *cons
                                  mesh_call *call) {
     mesh_call *outer = ctx->mesh_call;
     ctx->mesh_call = call;
-    neap_node *node = lazy_record_inferred(ctx, op, nin, in, nattrs, attrs);
+    neap_node *node = graph_record_inferred(ctx, op, nin, in, nattrs, attrs);
     ctx->mesh_call = outer;
     return node;
 }
@@ -245,8 +245,8 @@ static neap_node *record_aligned(neap_ctx *ctx, int op, int nin, neap_node *cons
 /* The whole of an array on one device is an ordinary array again. What a derivative or a trace looks at stays on the mesh, the
  * same on all its devices. BORROWED from the arena or from `node`. */
 static neap_node *gathered(neap_ctx *ctx, const lazy_op *row, neap_node *node) {
-    const lazy_sharding *s = lazy_sharding_of(node);
-    const lazy_sharding plain = mesh_plain(s->mesh), *to = lazy_sharding_intern(&plain);
+    const lazy_sharding *s = graph_sharding_of(node);
+    const lazy_sharding plain = mesh_plain(s->mesh), *to = graph_sharding_intern(&plain);
     neap_node *all = NULL;
     if (s->manual) {
         neap_error(NEAP_E_ARGUMENT,
@@ -260,16 +260,16 @@ static neap_node *gathered(neap_ctx *ctx, const lazy_op *row, neap_node *node) {
 
 static neap_node *record_placed(neap_ctx *ctx, int op, neap_node *node, int nattrs, const int64_t *attrs) {
     neap_node *all = gathered(ctx, lazy_ops[op], node);
-    if (!all || lazy_is_meshed(all))
-        return all ? lazy_retain(all) : NULL;
-    return lazy_record(ctx, op, 1, &all, nattrs, attrs);
+    if (!all || graph_is_meshed(all))
+        return all ? graph_retain(all) : NULL;
+    return graph_record(ctx, op, 1, &all, nattrs, attrs);
 }
 
 /* A program may be replayed on values that are inside of a body already, or vary over more axes than when it was recorded. Of
  * what is left to do for such a value, the attributes; NULL: nothing. */
 static const int64_t *left_to_do(int op, const neap_node *in, const int64_t *attrs, int64_t *rest) {
-    const lazy_sharding *s = lazy_sharding_of(in);
-    const lazy_sharding *inside = op == LAZY_OP_enter ? lazy_sharding_get(attrs[1]) : NULL;
+    const lazy_sharding *s = graph_sharding_of(in);
+    const lazy_sharding *inside = op == LAZY_OP_enter ? graph_sharding_get(attrs[1]) : NULL;
     if (s && inside)
         return inside->manual && s->manual == inside->manual ? NULL : attrs;
     if (!s || op != LAZY_OP_pvary)
@@ -281,10 +281,10 @@ static const int64_t *left_to_do(int op, const neap_node *in, const int64_t *att
 static neap_node *record_way(neap_ctx *ctx, int op, neap_node *in, int nattrs, const int64_t *attrs) {
     int64_t rest;
     if (!(attrs = left_to_do(op, in, attrs, &rest)))
-        return lazy_retain(in);
+        return graph_retain(in);
     mesh_call call = {.nattrs = nattrs, .block_attrs = attrs, .combine = -1};
-    if (lazy_is_meshed(in))
-        call.result = *lazy_sharding_of(in);
+    if (graph_is_meshed(in))
+        call.result = *graph_sharding_of(in);
     return record_aligned(ctx, op, 1, &in, nattrs, attrs, &call);
 }
 
@@ -309,17 +309,17 @@ static neap_node *record_meshed(neap_ctx *ctx, int op, int nin, neap_node *const
 
 /* Calls wait for the script line, if that is about to be told. */
 static neap_node *mesh_record(neap_ctx *ctx, int op, int nin, neap_node *const *in, int nattrs, const int64_t *attrs) {
-    lazy_hold(ctx);
+    graph_hold(ctx);
     ctx->spreading++;
     neap_node *node = record_meshed(ctx, op, nin, in, nattrs, attrs);
     ctx->spreading--;
     bool waits = node && ctx->site_node == node && ctx->heavy && ctx->hold == 1;
     if (waits)
         ctx->heavy = false;
-    int held = lazy_unhold(ctx);
+    int held = graph_unhold(ctx);
     ctx->heavy |= waits;
     if (held && node) {
-        lazy_release(ctx, node);
+        graph_release(ctx, node);
         node = NULL;
     }
     return node;
@@ -329,7 +329,7 @@ static neap_node *mesh_record(neap_ctx *ctx, int op, int nin, neap_node *const *
 static neap_node *record_block(neap_ctx *ctx, const neap_node *node, const mesh_call *call, const lazy_sharding *to,
                                int b) {
     neap_node *in[NEAP_MAX_INPUTS];
-    bool placed = to->home[b] < 0, homeless = lazy_home(ctx, 0) < 0;
+    bool placed = to->home[b] < 0, homeless = shard_home(ctx, 0) < 0;
     for (int k = 0; k < node->nin; k++) {
         mesh_value value = mesh_value_of(node->in[k]);
         in[k] = mesh_block_at(&value, to->position[b]);
@@ -340,7 +340,7 @@ static neap_node *record_block(neap_ctx *ctx, const neap_node *node, const mesh_
     }
     if (!placed && node->nin && !(in[0] = mesh_at_home(ctx, in[0], to->home[b])))
         return NULL;
-    return lazy_record(ctx, node->op, node->nin, in, call->nattrs, call->block_attrs);
+    return graph_record(ctx, node->op, node->nin, in, call->nattrs, call->block_attrs);
 }
 
 static int record_blocks(neap_ctx *ctx, const neap_node *node, const mesh_call *call, const lazy_sharding *to,
@@ -357,9 +357,9 @@ static int record_blocks(neap_ctx *ctx, const neap_node *node, const mesh_call *
 
 /* Partial results, then what they give together. */
 static int record_partial(neap_ctx *ctx, neap_node *node, const mesh_call *call) {
-    lazy_sharding partial = *lazy_sharding_of(node);
+    lazy_sharding partial = *graph_sharding_of(node);
     partial.differs |= call->over; /* only to say which blocks there are */
-    const lazy_sharding *part = lazy_sharding_intern(&partial), *to = lazy_sharding_of(node);
+    const lazy_sharding *part = graph_sharding_intern(&partial), *to = graph_sharding_of(node);
     neap_node **blocks = part ? calloc((size_t)part->nblocks + 1, sizeof *blocks) : NULL;
     if (!blocks)
         return neap_error(NEAP_E_MEMORY, "out of memory for an op on a mesh");
@@ -369,7 +369,7 @@ static int record_partial(neap_ctx *ctx, neap_node *node, const mesh_call *call)
         status = mesh_reduce(ctx, call->combine, &(mesh_value){.sharding = part, .blocks = blocks}, &axes, to,
                              node->shards->blocks);
     for (int b = 0; b < part->nblocks; b++)
-        lazy_release(ctx, blocks[b]);
+        graph_release(ctx, blocks[b]);
     free(blocks);
     return status;
 }
@@ -378,21 +378,21 @@ static int record_partial(neap_ctx *ctx, neap_node *node, const mesh_call *call)
 static bool inputs_spread(const neap_ctx *ctx, const neap_node *node) {
     bool all = true;
     for (int k = 0; k < node->nin; k++)
-        all &= lazy_spreads(ctx, node->in[k]);
+        all &= shard_spreads(ctx, node->in[k]);
     return all;
 }
 
 static int spread(neap_ctx *ctx, neap_node *node, const mesh_call *call) {
-    const lazy_op *row = lazy_node_op(node);
+    const lazy_op *row = graph_node_op(node);
     lazy_spread g = {.ctx = ctx, .node = node, .sharding = call->result, .blocks = inputs_spread(ctx, node)};
-    bool of_examples = row->flags & LAZY_OP_AXIS && !lazy_is_meshed(node->in[1]); /* np.vmap replaces it */
+    bool of_examples = row->flags & LAZY_OP_AXIS && !graph_is_meshed(node->in[1]); /* np.vmap replaces it */
     if (row->spread && !of_examples)
         return row->spread(&g);
-    int status = lazy_spread_begin(&g);
+    int status = graph_spread_begin(&g);
     if (status || !g.blocks)
         return status;
     return call->combine >= 0 ? record_partial(ctx, node, call)
-                              : record_blocks(ctx, node, call, lazy_sharding_of(node), node->shards->blocks);
+                              : record_blocks(ctx, node, call, graph_sharding_of(node), node->shards->blocks);
 }
 
 static int finish(neap_ctx *ctx, neap_node *node) {
@@ -405,15 +405,15 @@ static int finish(neap_ctx *ctx, neap_node *node) {
 /* ---- Tokens -------------------------------------------------------------------------------------------------------- */
 static neap_node *new_token(neap_ctx *ctx, const lazy_sharding *s, int axis) {
     lazy_result aval = {.dtype = NEAP_DTYPE_I32};
-    neap_node *node = lazy_node_new(ctx, LAZY_OP_axis_index, &aval, 0, NULL, 2, (int64_t[]){s->number, axis});
-    int status = node ? lazy_node_mesh(node, s) : NEAP_E_MEMORY;
+    neap_node *node = graph_node_new(ctx, LAZY_OP_axis_index, &aval, 0, NULL, 2, (int64_t[]){s->number, axis});
+    int status = node ? graph_node_mesh(node, s) : NEAP_E_MEMORY;
     for (int b = 0; b < s->nblocks && status == 0; b++) {
-        int place = lazy_mesh_coordinate(s->mesh, s->position[b], axis);
-        if (!(node->shards->blocks[b] = lazy_constant(ctx, NEAP_DTYPE_I32, false, place)))
+        int place = graph_mesh_coordinate(s->mesh, s->position[b], axis);
+        if (!(node->shards->blocks[b] = graph_constant(ctx, NEAP_DTYPE_I32, false, place)))
             status = NEAP_E_MEMORY;
     }
     if (status) {
-        lazy_release(ctx, node);
+        graph_release(ctx, node);
         return NULL;
     }
     node->flags |= LAZY_CONSTRUCTED; /* a part of each program that reads it … */
@@ -427,13 +427,13 @@ neap_node *mesh_token(neap_ctx *ctx, const lazy_mesh *mesh, uint32_t manual, uin
     like.unchecked = unchecked;
     like.varies = unchecked | 1u << axis;
     like.differs = 1u << axis;
-    const lazy_sharding *s = lazy_sharding_intern(&like);
+    const lazy_sharding *s = graph_sharding_intern(&like);
     for (int64_t k = 0; s && k < ctx->tokens.n; k++)
-        if (lazy_sharding_of(ctx->tokens.at[k]) == s && ctx->tokens.at[k]->attrs[1] == axis)
+        if (graph_sharding_of(ctx->tokens.at[k]) == s && ctx->tokens.at[k]->attrs[1] == axis)
             return ctx->tokens.at[k];
     neap_node *token = s ? new_token(ctx, s, axis) : NULL;
     if (token && lazy_push(&ctx->tokens, token)) {
-        lazy_release(ctx, token);
+        graph_release(ctx, token);
         return NULL;
     }
     return token;
@@ -445,20 +445,20 @@ neap_node *mesh_build_psum(neap_ctx *ctx, neap_node *node, const lazy_sharding *
     int32_t name = mesh_axes_name(ctx, is->mesh, &axes);
     if (!token || !name || !(node = mesh_vary(ctx, node, is)))
         return NULL;
-    return lazy_build(ctx, LAZY_OP_psum, 2, (neap_node *[]){node, token}, 2, (int64_t[]){name, axes.size});
+    return graph_build(ctx, LAZY_OP_psum, 2, (neap_node *[]){node, token}, 2, (int64_t[]){name, axes.size});
 }
 
 /* ---- For readers on the host ---------------------------------------------------------------------------------------- */
 /* Where nothing is checked nothing is proved: the copies of this process are compared, bit by bit. Polls. */
 static int compare_copies(neap_ctx *ctx, neap_node *node) {
     const lazy_shards *shards = node->shards;
-    int status = lazy_flush_roots(ctx, 1, &node);
+    int status = plan_flush_roots(ctx, 1, &node);
     bool equal = true;
     for (int b = 0; b < shards->sharding->nblocks && status == 0; b++)
-        status = lazy_node_poll(ctx, shards->blocks[b], ctx->waker);
+        status = plan_node_poll(ctx, shards->blocks[b], ctx->waker);
     for (int b = 1; b < shards->sharding->nblocks && status == 0; b++)
         equal &= memcmp(neap_buffer_data(shards->blocks[0]->buffer), neap_buffer_data(shards->blocks[b]->buffer),
-                        lazy_node_bytes(node)) == 0;
+                        graph_node_bytes(node)) == 0;
     return status || equal
                ? status
                : neap_error(NEAP_E_STATE, "the array has different values on different devices, so it has no one value "
@@ -466,7 +466,7 @@ static int compare_copies(neap_ctx *ctx, neap_node *node) {
 }
 
 static int check_whole(neap_ctx *ctx, neap_node *node) {
-    const lazy_sharding *s = lazy_sharding_of(node);
+    const lazy_sharding *s = graph_sharding_of(node);
     char text[256];
     if (s->nblocks == 0)
         return neap_error(NEAP_E_STATE, "the array lies on devices of other processes, so this one cannot read it");
@@ -488,22 +488,22 @@ static int check_whole(neap_ctx *ctx, neap_node *node) {
 
 static int whole(neap_ctx *ctx, neap_node *node, neap_node **out) {
     lazy_shards *shards = node->shards;
-    if (!lazy_has_blocks(node))
+    if (!graph_has_blocks(node))
         return neap_error(NEAP_E_TRACE,
                           "the value of a traced array is not known while tracing; use np.cond or np.where, or make "
                           "the argument static");
     int status = check_whole(ctx, node);
     if (status == 0 && !shards->whole && shards->sharding->differs) {
-        shards->whole = lazy_retain(shards->blocks[0]);
+        shards->whole = graph_retain(shards->blocks[0]);
     } else if (status == 0 && !shards->whole) {
         lazy_sharding plain = *shards->sharding;
         memset(plain.split, 0, sizeof plain.split);
-        const lazy_sharding *to = lazy_sharding_intern(&plain);
-        lazy_hold(ctx);
+        const lazy_sharding *to = graph_sharding_intern(&plain);
+        graph_hold(ctx);
         ctx->spreading++;
         status = to ? mesh_reshard_here(ctx, node, to, &shards->whole) : NEAP_E_MEMORY;
         ctx->spreading--;
-        int held = lazy_unhold(ctx);
+        int held = graph_unhold(ctx);
         status = status ? status : held;
     }
     *out = shards->whole;
@@ -520,12 +520,12 @@ static neap_node *fitted(neap_ctx *ctx, neap_node *node, const lazy_sharding *li
         node = mesh_vary(ctx, node, like);
     if (!node)
         return NULL;
-    const lazy_sharding *is = lazy_sharding_of(node);
+    const lazy_sharding *is = graph_sharding_of(node);
     lazy_sharding to = is ? *is : mesh_plain(like->mesh);
     if (is && memcmp(is->split, like->split, sizeof is->split) == 0)
         return node;
     memcpy(to.split, like->split, sizeof to.split);
-    const lazy_sharding *divided = lazy_sharding_intern(&to);
+    const lazy_sharding *divided = graph_sharding_intern(&to);
     return divided ? mesh_moved(ctx, node, divided) : NULL;
 }
 

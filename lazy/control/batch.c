@@ -45,10 +45,10 @@ static int inputs_like(lazy_batching *g, int level, const neap_program *program,
         if (aval.ndim > NEAP_MAX_DIMS)
             return neap_error(NEAP_E_SHAPE, "vmap: more than %d axes inside control flow", NEAP_MAX_DIMS);
         memcpy(aval.shape + batched[k], like->shape, like->ndim * sizeof *like->shape);
-        const lazy_sharding *lies = lazy_sharding_of(like);
-        if (lies && batched[k] && !(lies = lazy_sharding_stacked(lies)))
+        const lazy_sharding *lies = graph_sharding_of(like);
+        if (lies && batched[k] && !(lies = shard_sharding_stacked(lies)))
             return NEAP_E_MEMORY;
-        if (!(to[k] = lazy_placeholder(g->ctx, level, &aval, like->flags & LAZY_WEAK, like->device, lies)))
+        if (!(to[k] = program_placeholder(g->ctx, level, &aval, like->flags & LAZY_WEAK, like->device, lies)))
             return NEAP_E_MEMORY;
     }
     return 0;
@@ -57,20 +57,20 @@ static int inputs_like(lazy_batching *g, int level, const neap_program *program,
 /* Records a program for the examples; its outputs are in the arena. */
 static int apply(lazy_batching *g, neap_program *program, neap_node *const *in, const bool *batched, neap_node **out,
                  bool *out_batched) {
-    int status = lazy_program_batch(g->ctx, program, g->size, in, batched, out, out_batched), kept = 0;
+    int status = derive_program_batch(g->ctx, program, g->size, in, batched, out, out_batched), kept = 0;
     for (int64_t k = 0; k < program->outputs.n && status == 0; k++)
-        kept = lazy_arena(g->ctx, out[k]) ? kept : NEAP_E_MEMORY;
+        kept = graph_arena(g->ctx, out[k]) ? kept : NEAP_E_MEMORY;
     return status ? status : kept;
 }
 
 static neap_node *as_wanted(lazy_batching *g, neap_node *node, int want, bool *batched) {
     if (want == BATCHED && !*batched) {
         *batched = true;
-        return lazy_batch_spread(g, node);
+        return derive_batch_spread(g, node);
     }
     if (want == SUMMED && *batched) {
         *batched = false;
-        return lazy_build(g->ctx, LAZY_OP_sum, 1, &node, 2, (int64_t[]){1, 0});
+        return graph_build(g->ctx, LAZY_OP_sum, 1, &node, 2, (int64_t[]){1, 0});
     }
     return node;
 }
@@ -93,11 +93,11 @@ static int record_wanted(lazy_batching *g, int level, neap_program *program, con
 static int derive(lazy_batching *g, neap_program *program, const bool *batched, const uint8_t *want,
                   neap_program **derived, bool *out_batched) {
     neap_node **out = nodes_new(program->outputs.n);
-    int level, status = out ? lazy_trace_derived(g->ctx, &level) : NEAP_E_MEMORY;
+    int level, status = out ? graph_trace_derived(g->ctx, &level) : NEAP_E_MEMORY;
     if (status == 0) {
         status = record_wanted(g, level, program, batched, want, out, out_batched);
         if (status == 0)
-            status = lazy_trace_end(g->ctx, level, (int)program->outputs.n, out, derived);
+            status = program_trace_end(g->ctx, level, (int)program->outputs.n, out, derived);
         if (status)
             neap_level_end(g->ctx, level);
     }
@@ -149,7 +149,7 @@ static void flow_end(flow *f) {
 }
 
 static int flow_begin(flow *f, lazy_batching *g) {
-    const lazy_control *control = lazy_control_of(g->node);
+    const lazy_control *control = control_of(g->node);
     size_t n = (size_t)control->nprograms;
     int nattrs = g->node->nattrs - 1;
     *f = (flow){.g = g, .control = control, .shape = &control->shape};
@@ -199,7 +199,7 @@ static int add_lifted(flow *f, int p) {
     const lazy_nodes *lifted = &f->programs[p]->lifted;
     int status = 0;
     for (int64_t k = 0; k < lifted->n && status == 0; k++)
-        status = add_input(f, lazy_arena(f->g->ctx, lazy_retain(lifted->at[k])));
+        status = add_input(f, graph_arena(f->g->ctx, graph_retain(lifted->at[k])));
     return status;
 }
 
@@ -218,8 +218,8 @@ static neap_node *main_input(flow *f, int k) {
     lazy_batching *g = f->g;
     neap_node *in = g->in[f->shape->first + k];
     if (k >= f->shape->operands)
-        return f->main[k] ? lazy_batch_move(g, in, 0, 1) : in;
-    return f->main[k] ? lazy_batch_all(g, f->shape->first + k) : in;
+        return f->main[k] ? derive_batch_move(g, in, 0, 1) : in;
+    return f->main[k] ? derive_batch_all(g, f->shape->first + k) : in;
 }
 
 static int add_main(flow *f) {
@@ -232,24 +232,24 @@ static int add_main(flow *f) {
 /* Records the new node and gives its results; `batched` says which are. */
 static int record_flow(flow *f, const bool *batched) {
     lazy_batching *g = f->g;
-    g->out = lazy_arena(g->ctx, lazy_control_record(g->ctx, f->shape->op, f->control->nprograms, f->programs,
-                                                    g->node->nattrs - 1, f->attrs, (int)f->in.n, f->in.at));
-    int status = lazy_batch_done(g);
+    g->out = graph_arena(g->ctx, control_record(g->ctx, f->shape->op, f->control->nprograms, f->programs,
+                                                g->node->nattrs - 1, f->attrs, (int)f->in.n, f->in.at));
+    int status = derive_batch_done(g);
     for (int k = 0; k < f->control->nresults && status == 0; k++) {
-        neap_node *result = lazy_arena(g->ctx, lazy_control_result(g->ctx, g->out, k));
+        neap_node *result = graph_arena(g->ctx, control_result(g->ctx, g->out, k));
         bool stacked = f->shape->op == LAZY_OP_scan && k >= f->shape->operands;
-        status = lazy_batch_give(g, stacked && batched[k] ? lazy_batch_move(g, result, 1, 0) : result, batched[k]);
+        status = derive_batch_give(g, stacked && batched[k] ? derive_batch_move(g, result, 1, 0) : result, batched[k]);
     }
     return status;
 }
 
 static int refuse_effects(const flow *f) {
-    const char *site = f->g->node->site ? lazy_site_text(f->g->ctx, f->g->node->site) : "an unknown line";
+    const char *site = f->g->node->site ? graph_site_text(f->g->ctx, f->g->node->site) : "an unknown line";
     return neap_error(
         NEAP_E_TRACE,
         "vmap: the %s at %s depends on the example and has effects in its functions, which would happen for "
         "some examples only",
-        lazy_node_op(f->g->node)->name, site);
+        graph_node_op(f->g->node)->name, site);
 }
 
 /* ---- call -------------------------------------------------------------------------------------------------------- */
@@ -358,14 +358,14 @@ static int select_branches(flow *f) {
             int ndim = f->control->results[k].ndim;
             for (int a = 0; a < ndim; a++)
                 shape[1 + a] = 1;
-            out[k] = f->out[p][k] ? out[k] : lazy_batch_spread(g, out[k]);
-            neap_node *here = p && from ? lazy_build_reshape(g->ctx, from, ndim + 1, shape) : NULL;
+            out[k] = f->out[p][k] ? out[k] : derive_batch_spread(g, out[k]);
+            neap_node *here = p && from ? graph_build_reshape(g->ctx, from, ndim + 1, shape) : NULL;
             chosen[k] = p ? BUILD3(where, here, out[k], chosen[k]) : out[k];
             status = chosen[k] ? 0 : neap_error_code();
         }
     }
     for (int k = 0; k < n && status == 0; k++)
-        status = lazy_batch_give(g, chosen[k], true);
+        status = derive_batch_give(g, chosen[k], true);
     g->out = g->in[0]; /* nobody reads it */
     free(chosen);
     free(out);
@@ -444,7 +444,7 @@ static int record_condition(flow *f, int level, neap_node **out) {
     lazy_batching *g = f->g;
     int status = record_wanted(g, level, f->control->programs[0], f->flags[0], NULL, out, f->out[0]);
     if (status == 0)
-        *out = lazy_build(g->ctx, LAZY_OP_any, 1, out, 2, (int64_t[]){1, 0});
+        *out = graph_build(g->ctx, LAZY_OP_any, 1, out, 2, (int64_t[]){1, 0});
     return status ? status : *out ? 0 : neap_error_code();
 }
 
@@ -468,8 +468,8 @@ static int record_body(flow *f, int level, neap_node **out) {
         int64_t shape[NEAP_MAX_DIMS + 1] = {g->size};
         for (int a = 1; a < in[k]->ndim; a++)
             shape[a] = 1;
-        neap_node *next = f->out[1][k] ? out[k] : lazy_batch_spread(g, out[k]);
-        out[k] = BUILD3(where, lazy_build_reshape(g->ctx, holds, in[k]->ndim, shape), next, in[k]);
+        neap_node *next = f->out[1][k] ? out[k] : derive_batch_spread(g, out[k]);
+        out[k] = BUILD3(where, graph_build_reshape(g->ctx, holds, in[k]->ndim, shape), next, in[k]);
         f->out[1][k] = true;
         status = out[k] ? 0 : neap_error_code();
     }
@@ -480,11 +480,11 @@ static int record_body(flow *f, int level, neap_node **out) {
 
 static int derive_by(flow *f, int (*record)(flow *, int, neap_node **), int n, neap_program **program) {
     neap_node **out = nodes_new(n);
-    int level, status = out ? lazy_trace_derived(f->g->ctx, &level) : NEAP_E_MEMORY;
+    int level, status = out ? graph_trace_derived(f->g->ctx, &level) : NEAP_E_MEMORY;
     if (status == 0) {
         status = record(f, level, out);
         if (status == 0)
-            status = lazy_trace_end(f->g->ctx, level, n, out, program);
+            status = program_trace_end(f->g->ctx, level, n, out, program);
         if (status)
             neap_level_end(f->g->ctx, level);
     }
@@ -532,7 +532,7 @@ static int batch_while(flow *f) {
 }
 
 /* ---- The rule ---------------------------------------------------------------------------------------------------- */
-int lazy_control_batch(lazy_batching *g) {
+int control_batch(lazy_batching *g) {
     flow f;
     int status = flow_begin(&f, g);
     if (status == 0)

@@ -65,7 +65,7 @@ static int add_item(builder *b, body_item item) {
 static int root_place(builder *b, int64_t root, const neap_node *node, int32_t *slot, body_place *place) {
     *slot = b->program->root_slots.at[root];
     *place = (body_place){0};
-    return *slot >= 0 ? 0 : leaf_place(b->body, lazy_is_leaf(node) ? node : node->base, place);
+    return *slot >= 0 ? 0 : leaf_place(b->body, plan_is_leaf(node) ? node : node->base, place);
 }
 
 static int add_print(builder *b, const lazy_effect *effect) {
@@ -78,10 +78,10 @@ static int add_print(builder *b, const lazy_effect *effect) {
         if (status == 0)
             status = add_pointer(b, slot, place, 0);
     }
-    if (status == 0 && !(item.message = lazy_message_new(effect)))
+    if (status == 0 && !(item.message = effect_message_new(effect)))
         status = NEAP_E_MEMORY;
     if (status == 0 && (status = add_item(b, item)) != 0)
-        lazy_message_free(item.message);
+        effect_message_free(item.message);
     return status;
 }
 
@@ -123,12 +123,12 @@ static int add_callback(builder *b, body_item *item, const neap_node *node) {
     item->what = BODY_CALLBACK;
     item->arguments = arguments;
     item->narguments = node->nin;
-    item->callback = lazy_callback_retain(lazy_callback_of(node));
+    item->callback = effect_callback_retain(effect_callback_of(node));
     return 0;
 }
 
 static const char *site_of(const builder *b, const lazy_step *step, const neap_node *node) {
-    return node->site && node->site != b->ctx->chunk_site ? lazy_site_text(b->ctx, node->site) : step->site;
+    return node->site && node->site != b->ctx->chunk_site ? graph_site_text(b->ctx, node->site) : step->site;
 }
 
 static int add_step(builder *b, const lazy_step *step, const lazy_batch *batch, int32_t number) {
@@ -137,7 +137,7 @@ static int add_step(builder *b, const lazy_step *step, const lazy_batch *batch, 
                       .first = (int32_t)b->body->pointers.n,
                       .step = step,
                       .site = site_of(b, step, node)};
-    bool inner = step->kind == LAZY_STEP_CALL && lazy_is_control(node);
+    bool inner = step->kind == LAZY_STEP_CALL && control_is_control(node);
     int status = 0;
     if (step->effect) /* the prints before it read what was made before it */
         status = add_prints(b, INT32_MAX);
@@ -148,7 +148,7 @@ static int add_step(builder *b, const lazy_step *step, const lazy_batch *batch, 
     }
     if (status == 0 && inner) {
         item.what = BODY_INNER;
-        item.inner = lazy_runner_retain(lazy_control_of(node)->runner);
+        item.inner = control_runner_retain(control_of(node)->runner);
         if (b->body->inner < item.inner->bytes)
             b->body->inner = item.inner->bytes;
     } else if (status == 0 && step->effect && !step->exchange) {
@@ -157,9 +157,9 @@ static int add_step(builder *b, const lazy_step *step, const lazy_batch *batch, 
     if (status == 0)
         status = add_item(b, item);
     if (status) {
-        lazy_runner_release(item.inner);
+        control_runner_release(item.inner);
         if (item.callback)
-            lazy_callback_release(item.callback);
+            effect_callback_release(item.callback);
         return status;
     }
     b->body->cost += inner ? item.inner->cost : step->cost;
@@ -197,7 +197,7 @@ static int add_copies(builder *b) {
             runner->fixed[k] = true;
             continue;
         }
-        body_item item = {.what = BODY_COPY, .first = (int32_t)b->body->pointers.n, .bytes = lazy_node_bytes(node)};
+        body_item item = {.what = BODY_COPY, .first = (int32_t)b->body->pointers.n, .bytes = graph_node_bytes(node)};
         body_place to = {.from = BODY_OUTPUT, .index = k};
         if ((status = add_pointer(b, slot, from, 0)) == 0 && (status = add_pointer(b, -1, to, 0)) == 0)
             status = add_item(b, item);
@@ -271,7 +271,7 @@ static int fill_numbers(builder *b) {
         bool input = node->op == LAZY_OP_placeholder;
         body->numbers[k] = (body_number){.input = input ? (int32_t)node->value : -1, .dtype = plan->numbers[k].dtype};
         if (!input)
-            body->numbers[k].value = lazy_scalar_of(plan->numbers[k].dtype, node->value);
+            body->numbers[k].value = plan_scalar_of(plan->numbers[k].dtype, node->value);
     }
     return 0;
 }
@@ -339,11 +339,11 @@ static void body_free(lazy_body *body) {
         return;
     for (int64_t k = 0; k < body->items.n; k++) {
         body_item *item = &body->items.at[k];
-        lazy_runner_release(item->inner);
+        control_runner_release(item->inner);
         if (item->message)
-            lazy_message_free(item->message);
+            effect_message_free(item->message);
         if (item->callback)
-            lazy_callback_release(item->callback);
+            effect_callback_release(item->callback);
     }
     for (int64_t k = 0; k < body->buffers.n; k++)
         neap_buffer_release(body->buffers.at[k]);
@@ -354,7 +354,7 @@ static void body_free(lazy_body *body) {
     lazy_vector_free(&body->buffers);
     lazy_vector_free(&body->moves);
     lazy_vector_free(&body->arguments);
-    lazy_plan_release(body->plan);
+    plan_release(body->plan);
     free(body->numbers);
     free(body->input_at);
     free(body);
@@ -446,7 +446,7 @@ static int find_held(lazy_runner *runner) {
     return status;
 }
 
-int lazy_runner_new(neap_ctx *ctx, const lazy_control *control, lazy_runner **out) {
+int control_runner_new(neap_ctx *ctx, const lazy_control *control, lazy_runner **out) {
     const lazy_control_shape *shape = &control->shape;
     int nbodies = shape->op == LAZY_OP_call ? 1 : control->nprograms, nin = shape->nin, nresults = control->nresults;
     size_t words = (size_t)(nin + 2 * nresults + nbodies), bools = (size_t)shape->operands + 1;
@@ -479,24 +479,24 @@ int lazy_runner_new(neap_ctx *ctx, const lazy_control *control, lazy_runner **ou
     int status = 0;
     for (; runner->nbodies < nbodies && status == 0; runner->nbodies++)
         status = body_new(ctx, control, runner->nbodies, runner, &runner->bodies[runner->nbodies]);
-    runner->frame = lazy_frame_bytes(runner);
+    runner->frame = control_frame_bytes(runner);
     if (status == 0) {
         sum_up(runner);
         status = find_held(runner);
     }
     if (status)
-        lazy_runner_release(runner);
+        control_runner_release(runner);
     else
         *out = runner;
     return status;
 }
 
-lazy_runner *lazy_runner_retain(lazy_runner *runner) {
+lazy_runner *control_runner_retain(lazy_runner *runner) {
     atomic_fetch_add_explicit(&runner->refs, 1, memory_order_relaxed);
     return runner;
 }
 
-void lazy_runner_release(lazy_runner *runner) {
+void control_runner_release(lazy_runner *runner) {
     if (!runner || atomic_fetch_sub_explicit(&runner->refs, 1, memory_order_acq_rel) > 1)
         return;
     for (int p = 0; p < runner->nbodies; p++)
@@ -505,10 +505,10 @@ void lazy_runner_release(lazy_runner *runner) {
     free(runner);
 }
 
-int64_t lazy_runner_cost(const lazy_runner *runner) {
+int64_t control_runner_cost(const lazy_runner *runner) {
     return runner->cost;
 }
 
-size_t lazy_runner_bytes(const lazy_runner *runner) {
+size_t control_runner_bytes(const lazy_runner *runner) {
     return runner->bytes;
 }

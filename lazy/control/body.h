@@ -95,7 +95,7 @@ static inline bool body_is_loop(const lazy_runner *runner) {
     return runner->op == LAZY_OP_scan || runner->op == LAZY_OP_while_loop;
 }
 
-/* body_run.c: a run that is under way. Its memory is the caller's, lazy_runner_bytes long. */
+/* body_run.c: a run that is under way. Its memory is the caller's, control_runner_bytes long. */
 typedef struct body_run {
     struct body_frame *frame; /* of the innermost node; NULL: it is over */
     const body_item *waiting; /* the callback that it has come to */
@@ -104,14 +104,14 @@ typedef struct body_run {
 } body_run;
 
 /* The bytes of a node's frame without its tables. */
-size_t lazy_frame_bytes(const lazy_runner *runner);
+size_t control_frame_bytes(const lazy_runner *runner);
 /* Begins a run: `in` is the memory of its inputs, `block` that of its results. */
-void lazy_body_begin(body_run *r, const lazy_runner *runner, void *const *in, void *block, void *memory);
+void control_body_begin(body_run *r, const lazy_runner *runner, void *const *in, void *block, void *memory);
 /* Goes on until the end (0), a failure, or a callback (NEAP_PENDING). After a failure it must not be continued. */
-int lazy_body_advance(body_run *r, const neap_run *run);
+int control_body_advance(body_run *r, const neap_run *run);
 /* The error text of a failed item, with its script line and name. Returns the status. */
-int lazy_body_failure(const body_item *item, int status);
+int control_body_failure(const body_item *item, int status);
 /* Tells of a failure in place of the next print of the current turn. */
-void lazy_body_tell(body_run *r, const char *text);
+void control_body_tell(body_run *r, const char *text);
 
 #endif

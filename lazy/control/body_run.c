@@ -23,7 +23,7 @@ typedef struct body_frame {
     char *scratch;
 } body_frame;
 
-size_t lazy_frame_bytes(const lazy_runner *runner) {
+size_t control_frame_bytes(const lazy_runner *runner) {
     size_t words = (size_t)runner->nresults + 3 * (size_t)runner->nbodies + 2 * (size_t)runner->operands;
     return body_round(sizeof(body_frame) + words * sizeof(void *));
 }
@@ -85,7 +85,7 @@ static void fill_numbers(body_frame *f, int which) {
         if (number->input < 0)
             continue;
         memcpy(&value, f->in[body->input_at[number->input]], sizeof value);
-        f->numbers[which][k] = lazy_scalar_of(number->dtype, value);
+        f->numbers[which][k] = plan_scalar_of(number->dtype, value);
     }
 }
 
@@ -126,7 +126,7 @@ static void begin_body(body_frame *f, int which) {
 static body_frame *begin_frame(const lazy_runner *runner, void *const *in, char *block, char *memory,
                                body_frame *parent) {
     char *at = memory;
-    body_frame *f = carve(&at, lazy_frame_bytes(runner));
+    body_frame *f = carve(&at, control_frame_bytes(runner));
     *f = (body_frame){.parent = parent, .runner = runner, .in = in};
     f->out = (void **)(f + 1);
     f->tables = (void ***)(f->out + runner->nresults);
@@ -157,7 +157,7 @@ static body_frame *begin_frame(const lazy_runner *runner, void *const *in, char 
     return f;
 }
 
-void lazy_body_begin(body_run *r, const lazy_runner *runner, void *const *in, void *block, void *memory) {
+void control_body_begin(body_run *r, const lazy_runner *runner, void *const *in, void *block, void *memory) {
     uintptr_t at = ((uintptr_t)memory + LAZY_BLOCK_ALIGN - 1) / LAZY_BLOCK_ALIGN * LAZY_BLOCK_ALIGN;
     r->frame = begin_frame(runner, in, block, (char *)at, NULL);
     r->waiting = NULL;
@@ -208,7 +208,7 @@ static bool end_turn(body_frame *f) {
 
 /* ---- Items -------------------------------------------------------------------------------------------------------- */
 /* "script.lua:3: divide: what went wrong": the step that failed inside the node. */
-int lazy_body_failure(const body_item *item, int status) {
+int control_body_failure(const body_item *item, int status) {
     char text[1024];
     const char *name = item->callback ? item->callback->name : item->step->label, *site = item->site ? item->site : "";
     if (status == NEAP_E_INTERRUPT || item->what == BODY_INNER)
@@ -218,10 +218,11 @@ int lazy_body_failure(const body_item *item, int status) {
 }
 
 static int write_message(const body_run *r, const lazy_message *message, void *const *data, const char *error) {
-    return r->effects ? lazy_message_push(r->effects, message, data, error) : lazy_message_write(message, data, error);
+    return r->effects ? effect_message_push(r->effects, message, data, error)
+                      : effect_message_write(message, data, error);
 }
 
-void lazy_body_tell(body_run *r, const char *text) {
+void control_body_tell(body_run *r, const char *text) {
     for (const body_frame *f = r->frame; f; f = f->parent)
         for (int64_t k = f->item; k < f->body->items.n; k++)
             if (f->body->items.at[k].what == BODY_PRINT) {
@@ -234,9 +235,9 @@ static int run_item(body_run *r, body_frame *f, const body_item *item, const nea
     void **data = f->tables[2 * f->which + f->parity] + item->first;
     switch ((body_what)item->what) {
     case BODY_KERNEL:
-        return lazy_kernel_run(&item->step->kernel, data, f->numbers[f->which] + item->step->first_number, run);
+        return vm_kernel_run(&item->step->kernel, data, f->numbers[f->which] + item->step->first_number, run);
     case BODY_CALL:
-        return lazy_step_run(item->step, data, NULL, run);
+        return plan_step_run(item->step, data, NULL, run);
     case BODY_COPY:
         copy(data[1], data[0], (int64_t)item->bytes);
         return 0;
@@ -258,7 +259,7 @@ static bool is_over(const body_frame *f) {
     return f->runner->op == LAZY_OP_scan && f->turn >= f->runner->length;
 }
 
-int lazy_body_advance(body_run *r, const neap_run *run) {
+int control_body_advance(body_run *r, const neap_run *run) {
     r->waiting = NULL;
     while (r->frame) {
         body_frame *f = r->frame;
@@ -275,7 +276,7 @@ int lazy_body_advance(body_run *r, const neap_run *run) {
             if (status == NEAP_PENDING)
                 return status;
             if (status < 0)
-                return lazy_body_failure(item, status);
+                return control_body_failure(item, status);
         }
         if (over) {
             if (body_is_loop(f->runner))

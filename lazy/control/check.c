@@ -76,7 +76,7 @@ static int take_scan(lazy_control *control, int nattrs, const int64_t *attrs) {
 /* ---- Programs ----------------------------------------------------------------------------------------------------- */
 static const char *type_text(const lazy_result *aval, char *text, size_t capacity) {
     char shape[192];
-    snprintf(text, capacity, "shape %s and dtype %s", lazy_shape_text(aval->ndim, aval->shape, shape, sizeof shape),
+    snprintf(text, capacity, "shape %s and dtype %s", graph_shape_text(aval->ndim, aval->shape, shape, sizeof shape),
              neap_dtype_name(aval->dtype));
     return text;
 }
@@ -117,7 +117,7 @@ static int check_input(const lazy_control *control, int p, int k, neap_node *nod
         return neap_error(NEAP_E_DTYPE, "%s: input %d: a number has no dtype to be carried", lazy_ops[shape->op]->name,
                           k + 1);
     if (node->flags & LAZY_WEAK && want->flags & LAZY_WEAK)
-        return lazy_program_check(control->programs[p], k, node, false);
+        return program_check(control->programs[p], k, node, false);
     if (!same_type(&given, &takes))
         return neap_error(NEAP_E_SHAPE, "%s: input %d: expected %s, got %s", lazy_ops[shape->op]->name, k + 1,
                           type_text(&takes, left, sizeof left), type_text(&given, right, sizeof right));
@@ -213,7 +213,7 @@ static int lay_out(lazy_control *control) {
     return 0;
 }
 
-int lazy_control_check(lazy_control *control, int nattrs, const int64_t *attrs, int nin, neap_node *const *in) {
+int control_check(lazy_control *control, int nattrs, const int64_t *attrs, int nin, neap_node *const *in) {
     lazy_control_shape *shape = &control->shape;
     int status = 0;
     size_t programs = (size_t)control->nprograms;

@@ -15,11 +15,11 @@
 static int effects_of(const lazy_effect *effect) {
     if (!effect->node)
         return effect->how.unordered ? LAZY_EFFECTS_UNORDERED : 1 << effect->how.kind;
-    if (lazy_is_control(effect->node))
-        return lazy_control_of(effect->node)->effects;
-    if (lazy_is_exchange(effect->node))
+    if (control_is_control(effect->node))
+        return control_of(effect->node)->effects;
+    if (graph_is_exchange(effect->node))
         return LAZY_EFFECTS_EXCHANGE;
-    const lazy_callback *callback = lazy_callback_of(effect->node);
+    const lazy_callback *callback = effect_callback_of(effect->node);
     return LAZY_EFFECTS_CALLBACK | (callback->unordered ? LAZY_EFFECTS_UNORDERED : 1 << callback->kind);
 }
 
@@ -37,8 +37,8 @@ static int look_inside(lazy_control *control) {
             control->effects |= effects_of(program->effects.at[e]);
         for (int64_t k = 0; k < program->nodes.n; k++) {
             const neap_node *node = program->nodes.at[k];
-            if (lazy_is_control(node) && node->flags & LAZY_ABSTRACT && lazy_control_of(node)->depth > control->depth)
-                control->depth = lazy_control_of(node)->depth;
+            if (control_is_control(node) && node->flags & LAZY_ABSTRACT && control_of(node)->depth > control->depth)
+                control->depth = control_of(node)->depth;
         }
     }
     if (++control->depth > LAZY_MAX_NESTING)
@@ -47,13 +47,13 @@ static int look_inside(lazy_control *control) {
     return 0;
 }
 
-void lazy_control_release(lazy_control *control) {
+void control_release(lazy_control *control) {
     if (--control->refs > 0)
         return;
-    lazy_derived_free(control->derived);
+    control_derived_free(control->derived);
     for (int p = 0; p < control->nprograms; p++)
         neap_program_free(control->programs[p]);
-    lazy_runner_release(control->runner);
+    control_runner_release(control->runner);
     free(control->shape.in);
     free(control->lies);
     free(control->results);
@@ -61,8 +61,8 @@ void lazy_control_release(lazy_control *control) {
     free(control);
 }
 
-int lazy_control_new(int op, int nprograms, neap_program *const *programs, int nattrs, const int64_t *attrs, int nin,
-                     neap_node *const *in, lazy_control **out) {
+int control_new(int op, int nprograms, neap_program *const *programs, int nattrs, const int64_t *attrs, int nin,
+                neap_node *const *in, lazy_control **out) {
     lazy_control *control = calloc(1, sizeof *control);
     if (control)
         control->programs = calloc((size_t)nprograms + 1, sizeof *control->programs);
@@ -73,45 +73,45 @@ int lazy_control_new(int op, int nprograms, neap_program *const *programs, int n
     control->refs = 1;
     control->shape.op = op;
     for (; control->nprograms < nprograms; control->nprograms++)
-        control->programs[control->nprograms] = lazy_program_retain(programs[control->nprograms]);
-    int status = lazy_control_check(control, nattrs, attrs, nin, in);
+        control->programs[control->nprograms] = program_retain(programs[control->nprograms]);
+    int status = control_check(control, nattrs, attrs, nin, in);
     if (status == 0)
         status = look_inside(control);
     if (status)
-        lazy_control_release(control);
+        control_release(control);
     else
         *out = control;
     return status;
 }
 
-int lazy_control_prepare(neap_ctx *ctx, const neap_node *node) {
-    lazy_control *control = lazy_control_of(node);
+int control_prepare(neap_ctx *ctx, const neap_node *node) {
+    lazy_control *control = control_of(node);
     int status = 0;
     for (int p = 0; p < bodies_of(control) && status == 0 && !control->runner; p++)
-        status = lazy_program_plan(control->programs[p]);
-    return status || control->runner ? status : lazy_runner_new(ctx, control, &control->runner);
+        status = program_plan(control->programs[p]);
+    return status || control->runner ? status : control_runner_new(ctx, control, &control->runner);
 }
 
-int lazy_control_programs(const neap_node *node, neap_program *const **programs) {
-    *programs = lazy_control_of(node)->programs;
-    return lazy_control_of(node)->nprograms;
+int control_programs(const neap_node *node, neap_program *const **programs) {
+    *programs = control_of(node)->programs;
+    return control_of(node)->nprograms;
 }
 
-int64_t lazy_control_turns(const neap_node *node) {
-    return node->op == LAZY_OP_scan ? lazy_control_of(node)->shape.length : node->op == LAZY_OP_while_loop ? -1 : 1;
+int64_t control_turns(const neap_node *node) {
+    return node->op == LAZY_OP_scan ? control_of(node)->shape.length : node->op == LAZY_OP_while_loop ? -1 : 1;
 }
 
-bool lazy_is_effect(const neap_node *node) {
-    uint16_t flags = lazy_node_op(node)->flags;
-    return flags & (LAZY_OP_EFFECT | LAZY_OP_LAUNCHES) || (flags & LAZY_OP_CONTROL && lazy_control_of(node)->effects);
+bool control_is_effect(const neap_node *node) {
+    uint16_t flags = graph_node_op(node)->flags;
+    return flags & (LAZY_OP_EFFECT | LAZY_OP_LAUNCHES) || (flags & LAZY_OP_CONTROL && control_of(node)->effects);
 }
 
-int lazy_control_words(const neap_node *node) {
-    return 2 + bodies_of(lazy_control_of(node));
+int control_words(const neap_node *node) {
+    return 2 + bodies_of(control_of(node));
 }
 
-uint64_t *lazy_control_put(uint64_t *to, const neap_node *node) {
-    const lazy_control *control = lazy_control_of(node);
+uint64_t *control_put(uint64_t *to, const neap_node *node) {
+    const lazy_control *control = control_of(node);
     *to++ = node->nin;
     *to++ = (uint64_t)control->effects;
     for (int p = 0; p < bodies_of(control); p++)
@@ -133,7 +133,7 @@ static int check_arrays(const char *op, int nin, neap_node *const *in) {
     int device = -1;
     bool meshed = false; /* then each device's block is taken there */
     for (int k = 0; k < nin; k++)
-        meshed |= lazy_is_meshed(in[k]);
+        meshed |= graph_is_meshed(in[k]);
     for (int k = 0; k < nin; k++) {
         if (in[k]->flags & LAZY_ABSTRACT && !in[k]->levels)
             return neap_error(NEAP_E_TRACE, "%s: an argument belongs to a trace that has ended", op);
@@ -148,13 +148,13 @@ static int check_arrays(const char *op, int nin, neap_node *const *in) {
 /* Numbers become arrays of one f64; what is from outside of closed traces is lifted. given[k] is OWNED. */
 static int take_inputs(neap_ctx *ctx, const lazy_control *control, int nin, neap_node *const *in, neap_node **lifted,
                        neap_node **given) {
-    lazy_level *trace = control->effects ? lazy_open_trace(ctx) : NULL;
+    lazy_level *trace = control->effects ? effect_open_trace(ctx) : NULL;
     memcpy(lifted, in, (size_t)nin * sizeof *lifted);
-    int status = ctx->nclosed ? lazy_lift_inputs(ctx, nin, in, lifted) : 0;
+    int status = ctx->nclosed ? program_capture_inputs(ctx, nin, in, lifted) : 0;
     if (status == 0 && trace && trace->closed)
-        status = lazy_lift_into(ctx, (int)(trace - ctx->levels), nin, lifted, lifted);
+        status = program_capture_into(ctx, (int)(trace - ctx->levels), nin, lifted, lifted);
     for (int k = 0; k < nin && status == 0; k++) {
-        given[k] = lifted[k]->flags & LAZY_WEAK ? lazy_as_strong(ctx, lifted[k]) : lazy_retain(lifted[k]);
+        given[k] = lifted[k]->flags & LAZY_WEAK ? graph_as_strong(ctx, lifted[k]) : graph_retain(lifted[k]);
         status = given[k] ? 0 : NEAP_E_MEMORY;
     }
     return status;
@@ -171,19 +171,19 @@ static neap_node *make_node(neap_ctx *ctx, lazy_control *control, int32_t site, 
     }
     all[0] = (int64_t)(intptr_t)control;
     memcpy(all + 1, attrs, (size_t)nattrs * sizeof *attrs);
-    neap_node *node = lazy_node_new(ctx, control->shape.op, &block, nin, in, nattrs + 1, all);
+    neap_node *node = graph_node_new(ctx, control->shape.op, &block, nin, in, nattrs + 1, all);
     if (all != few)
         free(all);
     if (!node)
         return NULL;
     control->refs++;
-    lazy_level *trace = control->effects ? lazy_open_trace(ctx) : NULL;
+    lazy_level *trace = control->effects ? effect_open_trace(ctx) : NULL;
     if (trace) {
         node->flags |= LAZY_ABSTRACT;
         node->levels |= 1u << (trace - ctx->levels);
     }
-    if ((control->apart && lazy_node_mesh(node, control->apart)) || lazy_enroll(ctx, node) != 0) {
-        lazy_release(ctx, node);
+    if ((control->apart && graph_node_mesh(node, control->apart)) || graph_enroll(ctx, node) != 0) {
+        graph_release(ctx, node);
         return NULL;
     }
     if (site) {
@@ -197,29 +197,29 @@ static neap_node *make_node(neap_ctx *ctx, lazy_control *control, int32_t site, 
 /* Effects happen, or are those of the open trace; other nodes start, unless recording is held or deferred. What starts of a
  * node on a mesh are the nodes of its blocks. */
 static int start_node(neap_ctx *ctx, neap_node *node) {
-    if (lazy_is_meshed(node) && lazy_control_spreads(ctx, node)) {
-        int status = lazy_control_spread(ctx, node);
+    if (graph_is_meshed(node) && shard_control_spreads(ctx, node)) {
+        int status = shard_control_spread(ctx, node);
         if (status == 0 && !(node->flags & LAZY_ABSTRACT))
-            lazy_node_drop(ctx, node);
+            graph_node_drop(ctx, node);
         return status;
     }
-    lazy_level *trace = lazy_is_effect(node) ? lazy_open_trace(ctx) : NULL;
+    lazy_level *trace = control_is_effect(node) ? effect_open_trace(ctx) : NULL;
     if (trace)
-        return lazy_effect_record(ctx, trace, node);
+        return effect_record(ctx, trace, node);
     if (node->flags & LAZY_ABSTRACT)
         return 0;
-    int status = lazy_control_prepare(ctx, node);
+    int status = control_prepare(ctx, node);
     if (status) {
-        lazy_leave_pending(ctx, node, LAZY_RECIPE); /* it cannot be planned, and nobody will have it */
+        plan_leave_pending(ctx, node, LAZY_RECIPE); /* it cannot be planned, and nobody will have it */
         return status;
     }
-    if (lazy_is_effect(node))
-        return lazy_flush_roots(ctx, 1, &node);
+    if (control_is_effect(node))
+        return plan_flush_roots(ctx, 1, &node);
     bool waits = !ctx->deferring && (ctx->hold > 0 || node == ctx->site_node);
     ctx->heavy |= waits;
     if (ctx->deferring || waits || (ctx->limit_nodes == 0 && ctx->limit_bytes == 0))
         return 0;
-    status = lazy_flush_roots(ctx, 1, &node);
+    status = plan_flush_roots(ctx, 1, &node);
     if (status != NEAP_E_MEMORY)
         return status;
     ctx->attention |= NEAP_ATTEND_COLLECT; /* it stays pending */
@@ -234,11 +234,11 @@ static neap_node *record(neap_ctx *ctx, lazy_control *control, int32_t site, int
     if (status == 0)
         status = take_inputs(ctx, control, nin, in, lifted, given);
     if (status == 0 && (node = make_node(ctx, control, site, nattrs, attrs, nin, given)) && start_node(ctx, node)) {
-        lazy_release(ctx, node);
+        graph_release(ctx, node);
         node = NULL;
     }
     for (int k = 0; k < nin && lifted; k++)
-        lazy_release(ctx, given[k]);
+        graph_release(ctx, given[k]);
     free(lifted);
     return node;
 }
@@ -270,9 +270,9 @@ static neap_node *record_keeping(neap_ctx *ctx, const lazy_control *control, int
 static neap_node *record_checked(neap_ctx *ctx, lazy_control *control, int32_t site, int nattrs, const int64_t *attrs,
                                  int nin, neap_node *const *in) {
     if (control->shape.op == LAZY_OP_call) {
-        if (lazy_call_check(ctx, control, nin, in))
+        if (derive_call_check(ctx, control, nin, in))
             return NULL;
-        if (lazy_call_keeps(ctx, control, nin, in))
+        if (derive_call_keeps(ctx, control, nin, in))
             return record_keeping(ctx, control, site, in);
     }
     return record(ctx, control, site, nattrs, attrs, nin, in);
@@ -287,16 +287,16 @@ static neap_node *record_meshed(neap_ctx *ctx, const lazy_control *given, int32_
         neap_error(NEAP_E_MEMORY, "out of memory for a node");
         return NULL;
     }
-    lazy_hold(ctx);
-    if (lazy_control_settle(ctx, given, nin, in, to, &control, nattrs, attrs) == 0) {
+    graph_hold(ctx);
+    if (shard_control_settle(ctx, given, nin, in, to, &control, nattrs, attrs) == 0) {
         control->serial = given->serial;
         node = record_checked(ctx, control, site, nattrs, attrs, nin, to);
-        lazy_control_release(control);
+        control_release(control);
     }
     free(to);
-    int held = lazy_unhold(ctx);
+    int held = graph_unhold(ctx);
     if (held && node) {
-        lazy_release(ctx, node);
+        graph_release(ctx, node);
         node = NULL;
     }
     return node;
@@ -304,8 +304,8 @@ static neap_node *record_meshed(neap_ctx *ctx, const lazy_control *given, int32_
 
 static neap_node *record_any(neap_ctx *ctx, lazy_control *control, int32_t site, int nattrs, const int64_t *attrs,
                              int nin, neap_node *const *in) {
-    return lazy_control_is_meshed(control, nin, in) ? record_meshed(ctx, control, site, nattrs, attrs, nin, in)
-                                                    : record_checked(ctx, control, site, nattrs, attrs, nin, in);
+    return shard_control_is_meshed(control, nin, in) ? record_meshed(ctx, control, site, nattrs, attrs, nin, in)
+                                                     : record_checked(ctx, control, site, nattrs, attrs, nin, in);
 }
 
 static neap_node *record_new(neap_ctx *ctx, int32_t site, int op, int nprograms, neap_program *const *programs,
@@ -313,47 +313,47 @@ static neap_node *record_new(neap_ctx *ctx, int32_t site, int op, int nprograms,
     lazy_control *control = NULL;
     neap_node *node = NULL;
     if (check_given(op, nprograms, nattrs, nin) || check_arrays(lazy_ops[op]->name, nin, in) ||
-        lazy_control_new(op, nprograms, programs, nattrs, attrs, nin, in, &control))
+        control_new(op, nprograms, programs, nattrs, attrs, nin, in, &control))
         return NULL;
     control->serial = ++ctx->last_effect;
     node = record_any(ctx, control, site, nattrs, attrs, nin, in);
-    lazy_control_release(control);
+    control_release(control);
     return node;
 }
 
-neap_node *lazy_control_record(neap_ctx *ctx, int op, int nprograms, neap_program *const *programs, int nattrs,
-                               const int64_t *attrs, int nin, neap_node *const *in) {
+neap_node *control_record(neap_ctx *ctx, int op, int nprograms, neap_program *const *programs, int nattrs,
+                          const int64_t *attrs, int nin, neap_node *const *in) {
     return record_new(ctx, 0, op, nprograms, programs, nattrs, attrs, nin, in);
 }
 
 /* The programs without their effects. BORROWED. */
 static neap_program **muted_programs(neap_ctx *ctx, lazy_control *control) {
-    neap_program **found = lazy_derived_find(control, 'm', 0, NULL);
+    neap_program **found = control_derived_find(control, 'm', 0, NULL);
     neap_program **list = found ? NULL : calloc((size_t)control->nprograms, sizeof *list);
     int status = 0, made = 0;
     for (; list && made < control->nprograms && status == 0; made += status == 0) {
         lazy_maker m;
         neap_program *program = control->programs[made];
-        status = lazy_maker_begin(&m, ctx, program, false);
+        status = control_maker_begin(&m, ctx, program, false);
         for (int k = 0; k < program->inputs.n && status == 0; k++)
-            status = lazy_maker_given(&m, k, lazy_maker_input(&m, program->inputs.at[k]), false);
+            status = control_maker_given(&m, k, control_maker_input(&m, program->inputs.at[k]), false);
         if (status == 0)
-            status = lazy_maker_apply(&m);
+            status = control_maker_apply(&m);
         for (int64_t k = 0; k < program->outputs.n && status == 0; k++)
             status = lazy_push(&m.results, m.out[k]);
-        status = lazy_maker_end(&m, status, &list[made]);
+        status = control_maker_end(&m, status, &list[made]);
     }
     if (list && status == 0)
-        found = lazy_derived_keep(control, 'm', 0, NULL, made, list);
+        found = control_derived_keep(control, 'm', 0, NULL, made, list);
     while (list && status && made-- > 0)
         neap_program_free(list[made]);
     free(list);
     return found;
 }
 
-neap_node *lazy_control_again(neap_ctx *ctx, const neap_node *node, neap_node *const *in) {
-    lazy_control *control = lazy_control_of(node);
-    if (check_arrays(lazy_node_op(node)->name, node->nin, in))
+neap_node *control_again(neap_ctx *ctx, const neap_node *node, neap_node *const *in) {
+    lazy_control *control = control_of(node);
+    if (check_arrays(graph_node_op(node)->name, node->nin, in))
         return NULL;
     if (ctx->muted && control->effects) {
         neap_program **programs = muted_programs(ctx, control);
@@ -364,16 +364,16 @@ neap_node *lazy_control_again(neap_ctx *ctx, const neap_node *node, neap_node *c
     return record_any(ctx, control, node->site, node->nattrs - 1, node->attrs + 1, node->nin, in);
 }
 
-neap_node *lazy_control_result(neap_ctx *ctx, neap_node *node, int k) {
-    const lazy_control *control = lazy_control_of(node);
+neap_node *control_result(neap_ctx *ctx, neap_node *node, int k) {
+    const lazy_control *control = control_of(node);
     const lazy_result *result = &control->results[k];
     int64_t attrs[3 + NEAP_MAX_DIMS] = {k, control->places[k], result->dtype};
     memcpy(attrs + 3, result->shape, result->ndim * sizeof *result->shape);
-    if (lazy_is_meshed(node))
-        return lazy_record(ctx, LAZY_OP_part, 1, &node, 3 + result->ndim, attrs);
-    neap_node *part = lazy_node_new(ctx, LAZY_OP_part, result, 1, &node, 3 + result->ndim, attrs);
-    if (part && lazy_enroll(ctx, part)) {
-        lazy_release(ctx, part);
+    if (graph_is_meshed(node))
+        return graph_record(ctx, LAZY_OP_part, 1, &node, 3 + result->ndim, attrs);
+    neap_node *part = graph_node_new(ctx, LAZY_OP_part, result, 1, &node, 3 + result->ndim, attrs);
+    if (part && graph_enroll(ctx, part)) {
+        graph_release(ctx, part);
         return NULL;
     }
     return part;
@@ -382,7 +382,7 @@ neap_node *lazy_control_result(neap_ctx *ctx, neap_node *node, int k) {
 /* ---- Public -------------------------------------------------------------------------------------------------------- */
 /* Starts the copies of results; what finds no memory now is started by whoever asks for it. */
 static void start_parts(neap_ctx *ctx, neap_node *node, int n, neap_node *const *parts) {
-    if (n > 0 && node->buffer && lazy_flush_roots(ctx, n, parts) == NEAP_E_MEMORY)
+    if (n > 0 && node->buffer && plan_flush_roots(ctx, n, parts) == NEAP_E_MEMORY)
         ctx->attention |= NEAP_ATTEND_COLLECT;
 }
 
@@ -392,24 +392,24 @@ int neap_control_push(neap_ctx *ctx, const neap_control *how, int n, const int32
     int status = in ? check_given(how->op, how->nprograms, how->nattrs, n)
                     : neap_error(NEAP_E_MEMORY, "out of memory for a node");
     for (int k = 0; k < n && status == 0; k++)
-        status = (in[k] = lazy_lookup_any(ctx, ids[k])) ? 0 : neap_error_code();
-    if (status == 0 && !(node = record_new(ctx, lazy_site_intern(ctx, how->site), how->op, how->nprograms,
+        status = (in[k] = graph_lookup_any(ctx, ids[k])) ? 0 : neap_error_code();
+    if (status == 0 && !(node = record_new(ctx, graph_site_intern(ctx, how->site), how->op, how->nprograms,
                                            how->programs, how->nattrs, how->attrs, n, in)))
         status = neap_error_code();
-    if (status == 0 && how->nresults > lazy_control_of(node)->nresults)
-        status = neap_error(NEAP_E_ARGUMENT, "%s: it has %d results", lazy_node_op(node)->name,
-                            lazy_control_of(node)->nresults);
+    if (status == 0 && how->nresults > control_of(node)->nresults)
+        status =
+            neap_error(NEAP_E_ARGUMENT, "%s: it has %d results", graph_node_op(node)->name, control_of(node)->nresults);
     for (int k = 0; k < how->nresults && status == 0; k++)
-        status = (parts[k] = lazy_control_result(ctx, node, k)) ? 0 : NEAP_E_MEMORY;
+        status = (parts[k] = control_result(ctx, node, k)) ? 0 : NEAP_E_MEMORY;
     if (status == 0) {
         start_parts(ctx, node, how->nresults, parts);
         for (int k = 0; k < how->nresults; k++)
-            lazy_retain(parts[k]);
-        status = lazy_publish_all(ctx, how->nresults, parts, results);
+            graph_retain(parts[k]);
+        status = graph_publish_all(ctx, how->nresults, parts, results);
     }
     for (int k = 0; k < how->nresults && in; k++)
-        lazy_release(ctx, parts[k]);
-    lazy_release(ctx, node);
+        graph_release(ctx, parts[k]);
+    graph_release(ctx, node);
     free(in);
-    return status ? status : lazy_attend(ctx);
+    return status ? status : graph_attend(ctx);
 }

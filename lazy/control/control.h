@@ -13,8 +13,8 @@
 #ifndef LAZY_CONTROL_H
 #define LAZY_CONTROL_H
 
+#include "lazy/graph/sharding.h"
 #include "lazy/program/program.h"
-#include "lazy/shard/sharding.h"
 
 struct body_item;
 
@@ -71,85 +71,85 @@ typedef struct lazy_control {
 } lazy_control;
 
 /* control.c --------------------------------------------------------------------------------------------------------- */
-static inline bool lazy_is_control(const neap_node *node) {
-    return lazy_node_op(node)->flags & LAZY_OP_CONTROL;
+static inline bool control_is_control(const neap_node *node) {
+    return graph_node_op(node)->flags & LAZY_OP_CONTROL;
 }
-static inline lazy_control *lazy_control_of(const neap_node *node) {
+static inline lazy_control *control_of(const neap_node *node) {
     return (lazy_control *)(intptr_t)node->attrs[0];
 }
-void lazy_control_release(lazy_control *control);
+void control_release(lazy_control *control);
 /* Checks and records a node of a row for control flow; attrs are those behind the pointer. The programs are retained. In a
  * trace, a node with effects becomes an effect of that; else it is started, unless recording is held. OWNED. */
-neap_node *lazy_control_record(neap_ctx *ctx, int op, int nprograms, neap_program *const *programs, int nattrs,
-                               const int64_t *attrs, int nin, neap_node *const *in);
+neap_node *control_record(neap_ctx *ctx, int op, int nprograms, neap_program *const *programs, int nattrs,
+                          const int64_t *attrs, int nin, neap_node *const *in);
 /* The same node again, on other inputs. Its results are the first ones of this. OWNED. */
-neap_node *lazy_control_again(neap_ctx *ctx, const neap_node *node, neap_node *const *in);
+neap_node *control_again(neap_ctx *ctx, const neap_node *node, neap_node *const *in);
 /* Result k; OWNED. */
-neap_node *lazy_control_result(neap_ctx *ctx, neap_node *node, int k);
+neap_node *control_result(neap_ctx *ctx, neap_node *node, int k);
 /* The programs, BORROWED; returns their number. How often they run: -1 if nobody knows. */
-int lazy_control_programs(const neap_node *node, neap_program *const **programs);
-int64_t lazy_control_turns(const neap_node *node);
+int control_programs(const neap_node *node, neap_program *const **programs);
+int64_t control_turns(const neap_node *node);
 /* Makes plans and bodies of its programs, if they are not there: before a region with the node is planned. */
-int lazy_control_prepare(neap_ctx *ctx, const neap_node *node);
+int control_prepare(neap_ctx *ctx, const neap_node *node);
 /* Is the node an effect: a callback, or control flow with effects in its programs? */
-bool lazy_is_effect(const neap_node *node);
+bool control_is_effect(const neap_node *node);
 /* Words that tell nodes of one row apart whose programs differ, for keys of regions. */
-int lazy_control_words(const neap_node *node);
-uint64_t *lazy_control_put(uint64_t *to, const neap_node *node);
+int control_words(const neap_node *node);
+uint64_t *control_put(uint64_t *to, const neap_node *node);
 
 /* Checks programs, attributes and inputs. OWNED. */
-int lazy_control_new(int op, int nprograms, neap_program *const *programs, int nattrs, const int64_t *attrs, int nin,
-                     neap_node *const *in, lazy_control **out);
+int control_new(int op, int nprograms, neap_program *const *programs, int nattrs, const int64_t *attrs, int nin,
+                neap_node *const *in, lazy_control **out);
 
 /* shard/control.c ---------------------------------------------------------------------------------------------------- */
 /* Does anything that the control's node would be made of lie on a mesh? */
-bool lazy_control_is_meshed(const lazy_control *control, int nin, neap_node *const *in);
+bool shard_control_is_meshed(const lazy_control *control, int nin, neap_node *const *in);
 /* The control of a node on a mesh: with programs, and inputs `to` (BORROWED from the arena), that fit each other. OWNED. */
-int lazy_control_settle(neap_ctx *ctx, const lazy_control *control, int nin, neap_node *const *in, neap_node **to,
-                        lazy_control **out, int nattrs, const int64_t *attrs);
+int shard_control_settle(neap_ctx *ctx, const lazy_control *control, int nin, neap_node *const *in, neap_node **to,
+                         lazy_control **out, int nattrs, const int64_t *attrs);
 /* May a new node on a mesh be recorded on its blocks now? Records that. */
-bool lazy_control_spreads(neap_ctx *ctx, const neap_node *node);
-int lazy_control_spread(neap_ctx *ctx, neap_node *node);
-int lazy_part_spread(lazy_spread *g); /* of the row of results */
+bool shard_control_spreads(neap_ctx *ctx, const neap_node *node);
+int shard_control_spread(neap_ctx *ctx, neap_node *node);
+int shard_part_spread(lazy_spread *g); /* of the row of results */
 
 /* control/batch.c: the rule of all rows of control flow (batch.h). */
-int lazy_control_batch(lazy_batching *g);
+int control_batch(lazy_batching *g);
 
 /* control/check.c --------------------------------------------------------------------------------------------------- */
 /* Takes the attributes apart and checks that programs and inputs fit each other; fills in shape and results. */
-int lazy_control_check(lazy_control *control, int nattrs, const int64_t *attrs, int nin, neap_node *const *in);
+int control_check(lazy_control *control, int nattrs, const int64_t *attrs, int nin, neap_node *const *in);
 
 /* custom.c: derivatives of calls ------------------------------------------------------------------------------------- */
-int lazy_call_grad(lazy_grad *g);
-int lazy_call_jvp(lazy_tangent *g);
+int derive_call_grad(lazy_grad *g);
+int derive_call_jvp(lazy_tangent *g);
 /* Refuses what may not be differentiated: ordered effects in the body of a call on a tape, whose derivatives run it again. */
-int lazy_call_check(neap_ctx *ctx, const lazy_control *control, int nin, neap_node *const *in);
+int derive_call_check(neap_ctx *ctx, const lazy_control *control, int nin, neap_node *const *in);
 /* Should the call, which is about to be recorded on a tape, be one of its rule's forward program, and keep the residuals? */
-bool lazy_call_keeps(const neap_ctx *ctx, const lazy_control *control, int nin, neap_node *const *in);
+bool derive_call_keeps(const neap_ctx *ctx, const lazy_control *control, int nin, neap_node *const *in);
 
 /* control/grad.c ---------------------------------------------------------------------------------------------------- */
-int lazy_cond_grad(lazy_grad *g);
-int lazy_cond_jvp(lazy_tangent *t);
-int lazy_scan_grad(lazy_grad *g);
-int lazy_while_grad(lazy_grad *g); /* an error */
-int lazy_loop_jvp(lazy_tangent *t);
+int control_cond_grad(lazy_grad *g);
+int control_cond_jvp(lazy_tangent *t);
+int control_scan_grad(lazy_grad *g);
+int control_while_grad(lazy_grad *g); /* an error */
+int control_loop_jvp(lazy_tangent *t);
 
 /* control/push.c ---------------------------------------------------------------------------------------------------- */
 /* Pushes the node's op. */
-int lazy_control_push(neap_ctx *ctx, const lazy_launch *launch);
-/* What is pushed. That of a node with callbacks is run by the user thread: lazy_job_advance goes on to the next callback
+int control_push(neap_ctx *ctx, const lazy_launch *launch);
+/* What is pushed. That of a node with callbacks is run by the user thread: control_job_advance goes on to the next callback
  * (NEAP_PENDING, and sets *waiting and its operands) or to the end. */
 typedef struct lazy_job lazy_job;
-int lazy_job_advance(lazy_job *job, const neap_run *where, const struct body_item **waiting, void *const **operands);
+int control_job_advance(lazy_job *job, const neap_run *where, const struct body_item **waiting, void *const **operands);
 /* A failed callback in the body is the failure of the job. */
-int lazy_job_fail(lazy_job *job, const struct body_item *callback, int status);
-void lazy_job_free(void *job);
+int control_job_fail(lazy_job *job, const struct body_item *callback, int status);
+void control_job_free(void *job);
 
 /* body.c ------------------------------------------------------------------------------------------------------------ */
-int lazy_runner_new(neap_ctx *ctx, const lazy_control *control, lazy_runner **out); /* OWNED */
-lazy_runner *lazy_runner_retain(lazy_runner *runner);
-void lazy_runner_release(lazy_runner *runner);       /* by any thread; NULL is harmless */
-int64_t lazy_runner_cost(const lazy_runner *runner); /* ns, estimated */
-size_t lazy_runner_bytes(const lazy_runner *runner); /* of the memory that a run needs */
+int control_runner_new(neap_ctx *ctx, const lazy_control *control, lazy_runner **out); /* OWNED */
+lazy_runner *control_runner_retain(lazy_runner *runner);
+void control_runner_release(lazy_runner *runner);       /* by any thread; NULL is harmless */
+int64_t control_runner_cost(const lazy_runner *runner); /* ns, estimated */
+size_t control_runner_bytes(const lazy_runner *runner); /* of the memory that a run needs */
 
 #endif

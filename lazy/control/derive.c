@@ -6,15 +6,15 @@
 #include "lazy/effect/effect.h"
 
 /* ---- What was made ------------------------------------------------------------------------------------------------ */
-neap_program **lazy_derived_find(const lazy_control *control, char rule, int nkey, const bool *key) {
+neap_program **control_derived_find(const lazy_control *control, char rule, int nkey, const bool *key) {
     for (lazy_derived *d = control->derived; d; d = d->next)
         if (d->rule == rule && d->nkey == nkey && (nkey == 0 || memcmp(d->key, key, (size_t)nkey * sizeof *key) == 0))
             return d->programs;
     return NULL;
 }
 
-neap_program **lazy_derived_keep(lazy_control *control, char rule, int nkey, const bool *key, int n,
-                                 neap_program *const *programs) {
+neap_program **control_derived_keep(lazy_control *control, char rule, int nkey, const bool *key, int n,
+                                    neap_program *const *programs) {
     lazy_derived *d = calloc(1, sizeof *d + (size_t)nkey * sizeof *key);
     neap_program **list = malloc((size_t)n * sizeof *list + 1);
     if (!d || !list) {
@@ -33,7 +33,7 @@ neap_program **lazy_derived_keep(lazy_control *control, char rule, int nkey, con
     return list;
 }
 
-void lazy_derived_free(lazy_derived *d) {
+void control_derived_free(lazy_derived *d) {
     while (d) {
         lazy_derived *next = d->next;
         for (int p = 0; p < d->nprograms; p++)
@@ -45,43 +45,43 @@ void lazy_derived_free(lazy_derived *d) {
 }
 
 /* ---- Making one --------------------------------------------------------------------------------------------------- */
-int lazy_maker_begin(lazy_maker *m, neap_ctx *ctx, neap_program *program, bool tape) {
+int control_maker_begin(lazy_maker *m, neap_ctx *ctx, neap_program *program, bool tape) {
     size_t nin = (size_t)program->inputs.n, nout = (size_t)program->outputs.n;
     *m = (lazy_maker){.ctx = ctx, .program = program, .trace = -1, .tape = -1};
     if (!(m->in = calloc(nin + nout + 1, sizeof *m->in)))
         return neap_error(NEAP_E_MEMORY, "out of memory for a program");
     m->out = m->in + nin;
-    int status = lazy_trace_derived(ctx, &m->trace);
+    int status = graph_trace_derived(ctx, &m->trace);
     return status || !tape ? status : neap_tape_begin(ctx, &m->tape);
 }
 
-neap_node *lazy_maker_input(lazy_maker *m, const neap_node *like) {
-    return lazy_placeholder_like(m->ctx, m->trace, like);
+neap_node *control_maker_input(lazy_maker *m, const neap_node *like) {
+    return program_placeholder_like(m->ctx, m->trace, like);
 }
 
-int lazy_maker_given(lazy_maker *m, int k, neap_node *placeholder, bool taped) {
+int control_maker_given(lazy_maker *m, int k, neap_node *placeholder, bool taped) {
     if (!placeholder)
         return NEAP_E_MEMORY;
-    m->in[k] = taped ? lazy_arena(m->ctx, lazy_tape_alias(m->ctx, m->tape, placeholder)) : placeholder;
+    m->in[k] = taped ? graph_arena(m->ctx, graph_tape_alias(m->ctx, m->tape, placeholder)) : placeholder;
     return m->in[k] ? 0 : neap_error_code();
 }
 
-int lazy_maker_apply(lazy_maker *m) {
+int control_maker_apply(lazy_maker *m) {
     m->ctx->muted++;
-    int status = lazy_program_apply(m->ctx, m->program, m->in, m->out);
+    int status = program_apply(m->ctx, m->program, m->in, m->out);
     m->ctx->muted--;
     return status;
 }
 
-int lazy_maker_end(lazy_maker *m, int status, neap_program **made) {
+int control_maker_end(lazy_maker *m, int status, neap_program **made) {
     if (m->tape >= 0)
         neap_level_end(m->ctx, m->tape);
     if (status == 0)
-        status = lazy_trace_end(m->ctx, m->trace, (int)m->results.n, m->results.at, made);
+        status = program_trace_end(m->ctx, m->trace, (int)m->results.n, m->results.at, made);
     if (status && m->trace >= 0)
         neap_level_end(m->ctx, m->trace);
     for (int64_t k = 0; m->in && k < m->program->outputs.n; k++)
-        lazy_release(m->ctx, m->out[k]);
+        graph_release(m->ctx, m->out[k]);
     free(m->in);
     lazy_vector_free(&m->results);
     return status;

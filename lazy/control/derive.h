@@ -18,11 +18,11 @@ typedef struct lazy_derived {
 } lazy_derived;
 
 /* The programs that were made, or NULL. BORROWED from the control. */
-neap_program **lazy_derived_find(const lazy_control *control, char rule, int nkey, const bool *key);
+neap_program **control_derived_find(const lazy_control *control, char rule, int nkey, const bool *key);
 /* Keeps programs (TAKES, also on failure). NULL: memory. */
-neap_program **lazy_derived_keep(lazy_control *control, char rule, int nkey, const bool *key, int n,
-                                 neap_program *const *programs);
-void lazy_derived_free(lazy_derived *derived);
+neap_program **control_derived_keep(lazy_control *control, char rule, int nkey, const bool *key, int n,
+                                    neap_program *const *programs);
+void control_derived_free(lazy_derived *derived);
 
 typedef struct lazy_maker { /* a program that is being made of another one */
     neap_ctx *ctx;
@@ -32,14 +32,14 @@ typedef struct lazy_maker { /* a program that is being made of another one */
     lazy_nodes results;    /* outputs of the new one. BORROWED */
 } lazy_maker;
 /* Opens the trace, and a tape in it if asked for. */
-int lazy_maker_begin(lazy_maker *m, neap_ctx *ctx, neap_program *program, bool tape);
+int control_maker_begin(lazy_maker *m, neap_ctx *ctx, neap_program *program, bool tape);
 /* A placeholder like a node; BORROWED. */
-neap_node *lazy_maker_input(lazy_maker *m, const neap_node *like);
+neap_node *control_maker_input(lazy_maker *m, const neap_node *like);
 /* Input k of the applied program, as a placeholder; on the tape, if so asked. */
-int lazy_maker_given(lazy_maker *m, int k, neap_node *placeholder, bool taped);
+int control_maker_given(lazy_maker *m, int k, neap_node *placeholder, bool taped);
 /* Applies the program, without its effects. */
-int lazy_maker_apply(lazy_maker *m);
+int control_maker_apply(lazy_maker *m);
 /* Ends the trace, whatever became of it, with a status; *made gets the program of `results`. */
-int lazy_maker_end(lazy_maker *m, int status, neap_program **made);
+int control_maker_end(lazy_maker *m, int status, neap_program **made);
 
 #endif

@@ -40,7 +40,7 @@ static bool is_passed(const neap_program *program, int k) {
 /* Results of a new control node, from `first` on, go where `to` points; BORROWED. */
 static int take_results(neap_ctx *ctx, neap_node *node, int first, int n, neap_node **const *to) {
     for (int k = 0; k < n; k++)
-        if (!(*to[k] = lazy_arena(ctx, lazy_control_result(ctx, node, first + k))))
+        if (!(*to[k] = graph_arena(ctx, control_result(ctx, node, first + k))))
             return neap_error_code();
     return 0;
 }
@@ -61,8 +61,8 @@ static void plan_free(plan *p) {
 static int record_plan(neap_ctx *ctx, const neap_node *of, int op, int nprograms, neap_program *const *programs,
                        const plan *p) {
     neap_node *node =
-        lazy_control_record(ctx, op, nprograms, programs, (int)p->attrs.n, p->attrs.at, (int)p->in.n, p->in.at);
-    if (!lazy_arena(ctx, node))
+        control_record(ctx, op, nprograms, programs, (int)p->attrs.n, p->attrs.at, (int)p->in.n, p->in.at);
+    if (!graph_arena(ctx, node))
         return neap_error_code();
     node->site = of->site;
     if (ctx->site_node == node)
@@ -84,11 +84,11 @@ static int add_gradients(lazy_maker *m, neap_node *const *seeds, int n, neap_nod
             given[count++] = seeds[k];
         }
     if (status == 0)
-        status = lazy_tape_gradient(m->ctx, m->tape, (int)count, list, given, n, wrt, out);
+        status = derive_tape_gradient(m->ctx, m->tape, (int)count, list, given, n, wrt, out);
     for (int k = 0; k < n && status == 0; k++) {
-        neap_node *ct = lazy_arena(m->ctx, out[k]);
+        neap_node *ct = graph_arena(m->ctx, out[k]);
         if (ct && sums && sums[k])
-            ct = lazy_build2(m->ctx, LAZY_OP_add, sums[k], ct);
+            ct = graph_build2(m->ctx, LAZY_OP_add, sums[k], ct);
         status = ct ? lazy_push(&m->results, ct) : neap_error_code();
     }
     free(list);
@@ -110,11 +110,11 @@ static int find_tangents(lazy_maker *m, neap_node *const *given, neap_node **tan
         if (is_float(m->out[k]))
             list[count++] = m->out[k];
     if (status == 0)
-        status = lazy_tape_tangent(m->ctx, m->tape, (int)n, wrt, dots, (int)count, list, out);
+        status = derive_tape_tangent(m->ctx, m->tape, (int)n, wrt, dots, (int)count, list, out);
     count = 0;
     for (int64_t k = 0; k < nout && status == 0; k++) {
         tangents[k] = NULL;
-        if (is_float(m->out[k]) && !(tangents[k] = lazy_arena(m->ctx, out[count++])))
+        if (is_float(m->out[k]) && !(tangents[k] = graph_arena(m->ctx, out[count++])))
             status = neap_error_code();
     }
     free(wrt);
@@ -129,12 +129,13 @@ static int branch_inputs(lazy_maker *m, const lazy_control_shape *shape, int p, 
     for (int k = 0; k < m->program->inputs.n + nextra && status == 0; k++) {
         int e = k - shape->operands, own = k - nextra;
         if (e >= 0 && e < nextra) {
-            if (extra[e] && !(extras[e] = lazy_maker_input(m, extra[e])))
+            if (extra[e] && !(extras[e] = control_maker_input(m, extra[e])))
                 status = NEAP_E_MEMORY;
             continue;
         }
         int at = e < 0 ? k : own;
-        status = lazy_maker_given(m, at, lazy_maker_input(m, m->program->inputs.at[at]), taped[input_of(shape, p, at)]);
+        status = control_maker_given(m, at, control_maker_input(m, m->program->inputs.at[at]),
+                                     taped[input_of(shape, p, at)]);
     }
     return status;
 }
@@ -150,13 +151,13 @@ static int branch_gradient(void *arg, const lazy_control *control, int p, const 
     lazy_maker m;
     neap_node **seeds = calloc((size_t)control->nresults + (size_t)nin + 1, sizeof *seeds);
     neap_node **wrt = seeds + control->nresults;
-    int status = lazy_maker_begin(&m, g->ctx, control->programs[p], true);
+    int status = control_maker_begin(&m, g->ctx, control->programs[p], true);
     if (status == 0 && !seeds)
         status = out_of_memory();
     if (status == 0)
         status = branch_inputs(&m, shape, p, control->nresults, g->cts, seeds, wants);
     if (status == 0)
-        status = lazy_maker_apply(&m);
+        status = control_maker_apply(&m);
     for (int k = 0; k < m.program->inputs.n && status == 0; k++)
         if (wants[input_of(shape, p, k)])
             wrt[n++] = m.in[k];
@@ -170,12 +171,12 @@ static int branch_gradient(void *arg, const lazy_control *control, int p, const 
                     (j >= shape->const_at[p] && j < shape->const_at[p] + shape->consts[p]);
         if (!wants[j])
             continue;
-        neap_node *ct = mine ? own.at[n++] : lazy_zeros_like(g->ctx, lazy_node_in(g->node, j));
+        neap_node *ct = mine ? own.at[n++] : derive_zeros_like(g->ctx, graph_node_in(g->node, j));
         status = ct ? lazy_push(&m.results, ct) : neap_error_code();
     }
     lazy_vector_free(&own);
     free(seeds);
-    return lazy_maker_end(&m, status, made);
+    return control_maker_end(&m, status, made);
 }
 
 typedef struct branches { /* the same rule for each branch */
@@ -192,21 +193,21 @@ static void forget(neap_program **programs, int n) {
 
 /* Inputs of the node that runs derived branches: index, operands, extras that are there, own. */
 static int plan_branches(neap_ctx *ctx, const neap_node *node, int nextra, neap_node *const *extra, plan *p) {
-    const lazy_control_shape *shape = &lazy_control_of(node)->shape;
+    const lazy_control_shape *shape = &control_of(node)->shape;
     int status = 0, extras = 0, operands = shape->first + shape->operands;
     (void)ctx;
     for (int j = 0; j < operands && status == 0; j++)
-        status = lazy_push(&p->in, lazy_node_in(node, j));
+        status = lazy_push(&p->in, graph_node_in(node, j));
     for (int e = 0; e < nextra && status == 0; e++)
         if (extra[e]) {
             status = lazy_push(&p->in, extra[e]);
             extras++;
         }
     for (int j = operands; j < shape->nin && status == 0; j++)
-        status = lazy_push(&p->in, lazy_node_in(node, j));
+        status = lazy_push(&p->in, graph_node_in(node, j));
     if (status == 0)
         status = lazy_push(&p->attrs, shape->operands + extras);
-    for (int k = 0; k < lazy_control_of(node)->nprograms && status == 0; k++)
+    for (int k = 0; k < control_of(node)->nprograms && status == 0; k++)
         status = lazy_push(&p->attrs, shape->consts[k]);
     return status;
 }
@@ -227,13 +228,13 @@ static bool *gradient_key(const lazy_grad *g, const lazy_control *control) {
 static int derive_branches(lazy_control *control, char kind, int nkey, const bool *key, branch_maker *make, void *arg,
                            neap_program ***programs) {
     int n = control->nprograms, made = 0;
-    if ((*programs = lazy_derived_find(control, kind, nkey, key)) != NULL)
+    if ((*programs = control_derived_find(control, kind, nkey, key)) != NULL)
         return 0;
     neap_program **list = calloc((size_t)n, sizeof *list);
     int status = list ? 0 : out_of_memory();
     for (; made < n && status == 0; made += status == 0)
         status = make(arg, control, made, key, &list[made]);
-    if (status == 0 && !(*programs = lazy_derived_keep(control, kind, nkey, key, n, list)))
+    if (status == 0 && !(*programs = control_derived_keep(control, kind, nkey, key, n, list)))
         status = NEAP_E_MEMORY;
     else if (status)
         forget(list, made), list = NULL;
@@ -241,8 +242,8 @@ static int derive_branches(lazy_control *control, char kind, int nkey, const boo
     return status;
 }
 
-int lazy_cond_grad(lazy_grad *g) {
-    lazy_control *control = lazy_control_of(g->node);
+int control_cond_grad(lazy_grad *g) {
+    lazy_control *control = control_of(g->node);
     int n = control->nprograms, nkey = control->shape.nin + control->nresults;
     bool *key = gradient_key(g, control);
     if (!key)
@@ -270,7 +271,7 @@ static int branch_tangent(void *arg, const lazy_control *control, int p, const b
     lazy_maker m;
     neap_node **dots = calloc(3 * nin + (size_t)control->nresults + 1, sizeof *dots), **given = dots + nin;
     neap_node **tangents = given + nin;
-    int status = lazy_maker_begin(&m, t->ctx, control->programs[p], true);
+    int status = control_maker_begin(&m, t->ctx, control->programs[p], true);
     if (status == 0 && !dots)
         status = out_of_memory();
     if (status == 0)
@@ -278,14 +279,14 @@ static int branch_tangent(void *arg, const lazy_control *control, int p, const b
     for (int k = 0; k < m.program->inputs.n && status == 0; k++)
         given[k] = key[input_of(shape, p, k)] ? dots[input_of(shape, p, k)] : NULL;
     if (status == 0)
-        status = lazy_maker_apply(&m);
+        status = control_maker_apply(&m);
     if (status == 0)
         status = find_tangents(&m, given, tangents);
     for (int k = 0; k < control->nresults && status == 0; k++)
         if (tangents[k])
             status = lazy_push(&m.results, tangents[k]);
     free(dots);
-    return lazy_maker_end(&m, status, made);
+    return control_maker_end(&m, status, made);
 }
 
 /* Which inputs have a tangent. OWNED. */
@@ -298,8 +299,8 @@ static bool *tangent_key(const lazy_tangent *t, const lazy_control *control) {
     return key;
 }
 
-int lazy_cond_jvp(lazy_tangent *t) {
-    lazy_control *control = lazy_control_of(t->node);
+int control_cond_jvp(lazy_tangent *t) {
+    lazy_control *control = control_of(t->node);
     int n = control->nprograms, nkey = control->shape.nin;
     bool *key = tangent_key(t, control);
     if (!key)
@@ -324,33 +325,32 @@ int lazy_cond_jvp(lazy_tangent *t) {
 static int storing_program(neap_ctx *ctx, const lazy_control *control, neap_program **made) {
     neap_program *program = control->programs[0];
     lazy_maker m;
-    int status = lazy_maker_begin(&m, ctx, program, false);
+    int status = control_maker_begin(&m, ctx, program, false);
     for (int k = 0; k < program->inputs.n && status == 0; k++)
-        status = lazy_maker_given(&m, k, lazy_maker_input(&m, program->inputs.at[k]), false);
+        status = control_maker_given(&m, k, control_maker_input(&m, program->inputs.at[k]), false);
     if (status == 0)
-        status = lazy_maker_apply(&m);
+        status = control_maker_apply(&m);
     for (int k = 0; k < program->outputs.n && status == 0; k++)
         status = lazy_push(&m.results, m.out[k]);
     for (int k = 0; k < control->shape.operands && status == 0; k++)
         if (!is_passed(program, k))
             status = lazy_push(&m.results, m.in[k]);
-    return lazy_maker_end(&m, status, made);
+    return control_maker_end(&m, status, made);
 }
 
 /* Runs the loop again and gives what its turns began with: stored[k], by carry. BORROWED. */
 static int store_carries(neap_ctx *ctx, neap_node *node, neap_node **stored) {
-    lazy_control *control = lazy_control_of(node);
-    neap_program **programs = lazy_derived_find(control, 's', 0, NULL), *made;
-    int status = 0, at = control->nresults, nattrs = lazy_node_nattrs(node) - 1;
+    lazy_control *control = control_of(node);
+    neap_program **programs = control_derived_find(control, 's', 0, NULL), *made;
+    int status = 0, at = control->nresults, nattrs = graph_node_nattrs(node) - 1;
     if (!programs && (status = storing_program(ctx, control, &made)) == 0)
-        status = (programs = lazy_derived_keep(control, 's', 0, NULL, 1, &made)) ? 0 : NEAP_E_MEMORY;
+        status = (programs = control_derived_keep(control, 's', 0, NULL, 1, &made)) ? 0 : NEAP_E_MEMORY;
     if (status)
         return status;
-    neap_node *again = lazy_arena(ctx, lazy_control_record(ctx, LAZY_OP_scan, 1, programs, nattrs,
-                                                           lazy_node_attrs(node) + 1, node->nin, node->in));
+    neap_node *again = graph_arena(
+        ctx, control_record(ctx, LAZY_OP_scan, 1, programs, nattrs, graph_node_attrs(node) + 1, node->nin, node->in));
     for (int k = 0; k < control->shape.operands && status == 0 && again; k++)
-        if (!is_passed(control->programs[0], k) &&
-            !(stored[k] = lazy_arena(ctx, lazy_control_result(ctx, again, at++))))
+        if (!is_passed(control->programs[0], k) && !(stored[k] = graph_arena(ctx, control_result(ctx, again, at++))))
             status = neap_error_code();
     return again ? status : neap_error_code();
 }
@@ -373,22 +373,22 @@ static int scan_back_inputs(lazy_maker *m, scan_back *b) {
     const lazy_nodes *in = &m->program->inputs;
     int status = 0, own = shape->operands + shape->xs;
     for (int k = 0; k < shape->operands && status == 0; k++)
-        if (is_real(&shape->in[k]) && !(b->seeds[k] = lazy_maker_input(m, in->at[k])))
+        if (is_real(&shape->in[k]) && !(b->seeds[k] = control_maker_input(m, in->at[k])))
             status = NEAP_E_MEMORY;
     for (int k = own; k < shape->nin && status == 0; k++)
-        if (b->wants[k] && !(b->sums[k] = lazy_maker_input(m, in->at[k])))
+        if (b->wants[k] && !(b->sums[k] = control_maker_input(m, in->at[k])))
             status = NEAP_E_MEMORY;
     for (int k = 0; k < own && status == 0; k++)
         if (k >= shape->operands || !is_passed(m->program, k))
-            status = lazy_maker_given(m, k, lazy_maker_input(m, in->at[k]),
-                                      k < shape->operands ? is_real(&shape->in[k]) : b->wants[k]);
+            status = control_maker_given(m, k, control_maker_input(m, in->at[k]),
+                                         k < shape->operands ? is_real(&shape->in[k]) : b->wants[k]);
     for (int k = shape->operands; k < b->control->nresults && status == 0; k++)
-        if (b->has[k] && !(b->seeds[k] = lazy_maker_input(m, m->program->outputs.at[k])))
+        if (b->has[k] && !(b->seeds[k] = control_maker_input(m, m->program->outputs.at[k])))
             status = NEAP_E_MEMORY;
     for (int k = 0; k < shape->nin && status == 0; k++)
         if (k >= own || (k < shape->operands && is_passed(m->program, k)))
-            status =
-                lazy_maker_given(m, k, lazy_maker_input(m, in->at[k]), k < own ? is_real(&shape->in[k]) : b->wants[k]);
+            status = control_maker_given(m, k, control_maker_input(m, in->at[k]),
+                                         k < own ? is_real(&shape->in[k]) : b->wants[k]);
     return status;
 }
 
@@ -398,13 +398,13 @@ static int scan_back_program(neap_ctx *ctx, scan_back *b, neap_program **made) {
     int own = shape->operands + shape->xs;
     lazy_maker m;
     neap_node **sums = calloc((size_t)shape->nin + 1, sizeof *sums);
-    int status = lazy_maker_begin(&m, ctx, b->control->programs[0], true);
+    int status = control_maker_begin(&m, ctx, b->control->programs[0], true);
     if (status == 0 && !sums)
         status = out_of_memory();
     if (status == 0)
         status = scan_back_inputs(&m, b);
     if (status == 0)
-        status = lazy_maker_apply(&m);
+        status = control_maker_apply(&m);
     for (int k = 0; k < shape->operands && status == 0; k++)
         if (is_real(&shape->in[k]))
             b->wrt[b->nwrt++] = m.in[k];
@@ -419,13 +419,13 @@ static int scan_back_program(neap_ctx *ctx, scan_back *b, neap_program **made) {
     if (status == 0)
         status = add_gradients(&m, b->seeds, b->nwrt, b->wrt, sums);
     free(sums);
-    return lazy_maker_end(&m, status, made);
+    return control_maker_end(&m, status, made);
 }
 
 static neap_program **find_scan_back(lazy_grad *g, lazy_control *control, const bool *key) {
     size_t nin = (size_t)control->shape.nin, nres = (size_t)control->nresults;
     int nkey = (int)(nin + nres);
-    neap_program **programs = lazy_derived_find(control, 'g', nkey, key), *made;
+    neap_program **programs = control_derived_find(control, 'g', nkey, key), *made;
     if (programs)
         return programs;
     neap_node **memory = calloc(nres + 2 * nin + 1, sizeof *memory);
@@ -437,7 +437,7 @@ static neap_program **find_scan_back(lazy_grad *g, lazy_control *control, const 
     b.sums = memory + nres;
     b.wrt = b.sums + nin;
     if (scan_back_program(g->ctx, &b, &made) == 0)
-        programs = lazy_derived_keep(control, 'g', nkey, key, 1, &made);
+        programs = control_derived_keep(control, 'g', nkey, key, 1, &made);
     free(memory);
     return programs;
 }
@@ -451,19 +451,19 @@ static int plan_scan_back(lazy_grad *g, const lazy_control *control, const bool 
     int64_t carries = 0, xs = 0;
     for (int k = 0; k < shape->operands && status == 0; k++)
         if (is_real(&shape->in[k])) {
-            neap_node *ct = g->cts[k] ? g->cts[k] : lazy_zeros_like(g->ctx, lazy_node_in(g->node, k));
+            neap_node *ct = g->cts[k] ? g->cts[k] : derive_zeros_like(g->ctx, graph_node_in(g->node, k));
             status = ct ? lazy_push(&p->in, ct) : neap_error_code();
             carries++;
         }
     for (int k = own; k < shape->nin && status == 0; k++)
         if (key[k]) {
-            neap_node *zero = lazy_zeros_like(g->ctx, lazy_node_in(g->node, k));
+            neap_node *zero = derive_zeros_like(g->ctx, graph_node_in(g->node, k));
             status = zero ? lazy_push(&p->in, zero) : neap_error_code();
             carries++;
         }
     for (int k = 0; k < own && status == 0; k++)
         if (k >= shape->operands || stored[k]) {
-            status = lazy_push(&p->in, k < shape->operands ? stored[k] : lazy_node_in(g->node, k));
+            status = lazy_push(&p->in, k < shape->operands ? stored[k] : graph_node_in(g->node, k));
             xs++;
         }
     for (int k = shape->operands; k < control->nresults && status == 0; k++)
@@ -473,15 +473,15 @@ static int plan_scan_back(lazy_grad *g, const lazy_control *control, const bool 
         }
     for (int k = 0; k < shape->nin && status == 0; k++)
         if (k >= own || (k < shape->operands && !stored[k]))
-            status = lazy_push(&p->in, lazy_node_in(g->node, k));
+            status = lazy_push(&p->in, graph_node_in(g->node, k));
     int64_t attrs[] = {shape->length, !shape->reverse, shape->unroll, carries, xs};
     for (int a = 0; a < 5 && status == 0; a++)
         status = lazy_push(&p->attrs, attrs[a]);
     return status;
 }
 
-int lazy_scan_grad(lazy_grad *g) {
-    lazy_control *control = lazy_control_of(g->node);
+int control_scan_grad(lazy_grad *g) {
+    lazy_control *control = control_of(g->node);
     const lazy_control_shape *shape = &control->shape;
     int own = shape->operands + shape->xs, status = 0;
     bool *key = gradient_key(g, control);
@@ -526,19 +526,19 @@ static int loop_tangent(lazy_tangent *t, const lazy_control *control, int p, con
     int ends[] = {control->shape.operands, control->shape.operands + control->shape.xs, nin};
     lazy_maker m;
     neap_node **dots = calloc((size_t)nin + (size_t)nout + 1, sizeof *dots), **tangents = dots + nin;
-    int status = lazy_maker_begin(&m, t->ctx, program, true);
+    int status = control_maker_begin(&m, t->ctx, program, true);
     if (status == 0 && !dots)
         status = out_of_memory();
     for (int group = 0; group < 3 && status == 0; first = ends[group++]) {
         for (int k = first; k < ends[group] && status == 0; k++)
-            status =
-                lazy_maker_given(&m, k, lazy_maker_input(&m, program->inputs.at[k]), step && moves(control, p, k, key));
+            status = control_maker_given(&m, k, control_maker_input(&m, program->inputs.at[k]),
+                                         step && moves(control, p, k, key));
         for (int k = first; k < ends[group] && status == 0; k++)
-            if (moves(control, p, k, key) && !(dots[k] = lazy_maker_input(&m, program->inputs.at[k])))
+            if (moves(control, p, k, key) && !(dots[k] = control_maker_input(&m, program->inputs.at[k])))
                 status = NEAP_E_MEMORY;
     }
     if (status == 0)
-        status = lazy_maker_apply(&m);
+        status = control_maker_apply(&m);
     if (status == 0 && step)
         status = find_tangents(&m, dots, tangents);
     for (int k = 0; k < (step ? control->shape.operands : nout) && status == 0; k++)
@@ -547,18 +547,18 @@ static int loop_tangent(lazy_tangent *t, const lazy_control *control, int p, con
         if (tangents[k])
             status = lazy_push(&m.results, tangents[k]);
     free(dots);
-    return lazy_maker_end(&m, status, made);
+    return control_maker_end(&m, status, made);
 }
 
 static neap_program **find_loop_tangent(lazy_tangent *t, lazy_control *control, const bool *key) {
     int n = control->nprograms, nkey = control->shape.nin, made = 0, status = 0;
-    neap_program **programs = lazy_derived_find(control, 't', nkey, key), *list[2];
+    neap_program **programs = control_derived_find(control, 't', nkey, key), *list[2];
     if (programs)
         return programs;
     for (; made < n && status == 0; made += status == 0)
         status = loop_tangent(t, control, made, key, made == n - 1, &list[made]);
     if (status == 0)
-        return lazy_derived_keep(control, 't', nkey, key, n, list);
+        return control_derived_keep(control, 't', nkey, key, n, list);
     while (made-- > 0)
         neap_program_free(list[made]);
     return NULL;
@@ -569,13 +569,13 @@ static int plan_group(lazy_tangent *t, const lazy_control *control, int first, i
     int status = 0;
     *count = end - first;
     for (int k = first; k < end && status == 0; k++)
-        status = lazy_push(&p->in, lazy_node_in(t->node, k));
+        status = lazy_push(&p->in, graph_node_in(t->node, k));
     for (int k = first; k < end && status == 0; k++) {
         neap_node *dot = t->in[k];
         if (!dot && (k >= control->shape.operands || !is_real(&control->shape.in[k])))
             continue;
         if (!dot)
-            dot = lazy_zeros_like(t->ctx, lazy_node_in(t->node, k));
+            dot = derive_zeros_like(t->ctx, graph_node_in(t->node, k));
         status = dot ? lazy_push(&p->in, dot) : neap_error_code();
         ++*count;
     }
@@ -600,8 +600,8 @@ static int plan_loop(lazy_tangent *t, const lazy_control *control, plan *p) {
     return status;
 }
 
-int lazy_loop_jvp(lazy_tangent *t) {
-    lazy_control *control = lazy_control_of(t->node);
+int control_loop_jvp(lazy_tangent *t) {
+    lazy_control *control = control_of(t->node);
     const lazy_control_shape *shape = &control->shape;
     bool *key = tangent_key(t, control);
     neap_program **programs = key ? find_loop_tangent(t, control, key) : NULL;
@@ -623,10 +623,10 @@ int lazy_loop_jvp(lazy_tangent *t) {
     return status;
 }
 
-int lazy_while_grad(lazy_grad *g) {
+int control_while_grad(lazy_grad *g) {
     int32_t site = g->node->site;
     return neap_error(NEAP_E_ARGUMENT,
                       "grad: a while_loop has no reverse-mode derivative, as nobody knows how often it runs%s%s; use "
                       "np.fori_loop with bounds that are numbers, np.scan, or forward mode (np.jvp)",
-                      site ? ", recorded at " : "", site ? lazy_site_text(g->ctx, site) : "");
+                      site ? ", recorded at " : "", site ? graph_site_text(g->ctx, site) : "");
 }

@@ -18,13 +18,13 @@ struct lazy_job {
     neap_buffer *bufs[]; /* … which these buffers hold */
 };
 
-void lazy_job_free(void *arg) {
+void control_job_free(void *arg) {
     lazy_job *job = arg;
     for (int k = 0; k < job->n; k++)
         neap_buffer_return(job->bufs[k]);
     neap_buffer_release(job->block);
     neap_buffer_release(job->room);
-    lazy_runner_release(job->runner);
+    control_runner_release(job->runner);
     free(job->in);
     free(job);
 }
@@ -39,7 +39,7 @@ static int job_new(neap_ctx *ctx, const lazy_launch *launch, lazy_job **out) {
         return neap_error(NEAP_E_MEMORY, "out of memory while pushing");
     }
     job->ctx = ctx;
-    job->runner = lazy_runner_retain(lazy_control_of(node)->runner);
+    job->runner = control_runner_retain(control_of(node)->runner);
     job->block = neap_buffer_retain(launch->bufs[node->nin]);
     job->room = neap_buffer_retain(launch->room);
     for (; job->n < node->nin; job->n++) {
@@ -66,18 +66,18 @@ static int tell(lazy_job *job, int status, bool begun) {
         return status;
     snprintf(text, sizeof text, "%s", neap_error_text());
     if (!begun)
-        lazy_body_begin(&job->run, job->runner, job->in, neap_buffer_data(job->block), neap_buffer_data(job->room));
-    lazy_body_tell(&job->run, text);
+        control_body_begin(&job->run, job->runner, job->in, neap_buffer_data(job->block), neap_buffer_data(job->room));
+    control_body_tell(&job->run, text);
     return neap_error(status, "%s", text);
 }
 
 static int advance(lazy_job *job, const neap_run *run) {
     int status = job->effects && !job->begun ? find_failure(job) : 0;
     if (status == 0 && !job->begun)
-        lazy_body_begin(&job->run, job->runner, job->in, neap_buffer_data(job->block), neap_buffer_data(job->room));
+        control_body_begin(&job->run, job->runner, job->in, neap_buffer_data(job->block), neap_buffer_data(job->room));
     bool begun = job->begun = status == 0;
     if (status == 0)
-        status = lazy_body_advance(&job->run, run);
+        status = control_body_advance(&job->run, run);
     return status < 0 ? tell(job, status, begun) : status;
 }
 
@@ -85,11 +85,11 @@ static int run_job(void *arg, const neap_run *run) {
     return advance(arg, run);
 }
 
-int lazy_job_fail(lazy_job *job, const body_item *callback, int status) {
-    return tell(job, lazy_body_failure(callback, status), true);
+int control_job_fail(lazy_job *job, const body_item *callback, int status) {
+    return tell(job, control_body_failure(callback, status), true);
 }
 
-int lazy_job_advance(lazy_job *job, const neap_run *where, const body_item **waiting, void *const **operands) {
+int control_job_advance(lazy_job *job, const neap_run *where, const body_item **waiting, void *const **operands) {
     neap_run here = {.worker = -1, .device = where->device, .epoch = where->epoch};
     job->run.effects = job->ctx->effects;
     int status = advance(job, &here);
@@ -119,9 +119,9 @@ static int find_reads(const lazy_job *job, neap_var **reads) {
 static int push_job(lazy_job *job, int effects, neap_push *push) {
     bool exchanges = effects & LAZY_EFFECTS_EXCHANGE;
     effects &= ~LAZY_EFFECTS_EXCHANGE;
-    push->release = lazy_job_free;
+    push->release = control_job_free;
     if (effects & LAZY_EFFECTS_CALLBACK)
-        return lazy_callback_loop(job->ctx, job, effects, push);
+        return effect_callback_loop(job->ctx, job, effects, push);
     if (effects)
         return neap_effects_work(job->ctx->effects, effects & LAZY_EFFECTS_ORDERED, exchanges, run_job, job, push);
     if (exchanges)
@@ -129,7 +129,7 @@ static int push_job(lazy_job *job, int effects, neap_push *push) {
     return neap_push_sync(run_job, job, push);
 }
 
-int lazy_control_push(neap_ctx *ctx, const lazy_launch *launch) {
+int control_push(neap_ctx *ctx, const lazy_launch *launch) {
     const lazy_step *step = launch->step;
     lazy_job *job;
     int status = job_new(ctx, launch, &job);
@@ -138,7 +138,7 @@ int lazy_control_push(neap_ctx *ctx, const lazy_launch *launch) {
     size_t most = (size_t)job->n + (size_t)job->runner->held.n;
     neap_var *few[64], **reads = most <= 64 ? few : malloc(most * sizeof *reads);
     if (!reads) {
-        lazy_job_free(job);
+        control_job_free(job);
         return neap_error(NEAP_E_MEMORY, "out of memory while pushing");
     }
     job->effects = (job->runner->effects & ~LAZY_EFFECTS_EXCHANGE) != 0;
@@ -156,7 +156,7 @@ int lazy_control_push(neap_ctx *ctx, const lazy_launch *launch) {
                       .cost = step->cost};
     status = push_job(job, job->runner->effects, &push);
     if (status)
-        lazy_job_free(job);
+        control_job_free(job);
     if (reads != few)
         free(reads);
     return status;

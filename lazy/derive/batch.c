@@ -37,23 +37,23 @@ typedef struct lazy_batch_walk {
 } batching;
 
 /* ---- For writing rules ------------------------------------------------------------------------------------------- */
-int lazy_batch_done(const lazy_batching *g) {
+int derive_batch_done(const lazy_batching *g) {
     return g->out ? 0 : neap_error_code();
 }
 
-neap_node *lazy_batch_spread(lazy_batching *g, neap_node *node) {
+neap_node *derive_batch_spread(lazy_batching *g, neap_node *node) {
     int64_t shape[NEAP_MAX_DIMS + 1] = {g->size};
     if (!node)
         return NULL;
     memcpy(shape + 1, node->shape, node->ndim * sizeof *shape);
-    return lazy_build_broadcast(g->ctx, node, node->ndim + 1, shape);
+    return graph_build_broadcast(g->ctx, node, node->ndim + 1, shape);
 }
 
-neap_node *lazy_batch_all(lazy_batching *g, int k) {
-    return g->batched[k] ? g->in[k] : lazy_batch_spread(g, g->in[k]);
+neap_node *derive_batch_all(lazy_batching *g, int k) {
+    return g->batched[k] ? g->in[k] : derive_batch_spread(g, g->in[k]);
 }
 
-neap_node *lazy_batch_align(lazy_batching *g, int k, int ndim) {
+neap_node *derive_batch_align(lazy_batching *g, int k, int ndim) {
     const neap_node *in = g->in[k];
     int64_t shape[NEAP_MAX_DIMS + 1] = {g->size};
     int own = in->ndim - 1, fresh = ndim - own;
@@ -62,10 +62,10 @@ neap_node *lazy_batch_align(lazy_batching *g, int k, int ndim) {
     for (int a = 0; a < fresh; a++)
         shape[1 + a] = 1;
     memcpy(shape + 1 + fresh, in->shape + 1, (size_t)own * sizeof *shape);
-    return lazy_build_reshape(g->ctx, g->in[k], ndim + 1, shape);
+    return graph_build_reshape(g->ctx, g->in[k], ndim + 1, shape);
 }
 
-neap_node *lazy_batch_move(lazy_batching *g, neap_node *node, int from, int to) {
+neap_node *derive_batch_move(lazy_batching *g, neap_node *node, int from, int to) {
     int64_t perm[NEAP_MAX_DIMS];
     if (!node || from == to)
         return node;
@@ -73,29 +73,29 @@ neap_node *lazy_batch_move(lazy_batching *g, neap_node *node, int from, int to) 
         source += source == from;
         perm[a] = a == to ? from : source++;
     }
-    return lazy_build(g->ctx, LAZY_OP_transpose, 1, &node, node->ndim, perm);
+    return graph_build(g->ctx, LAZY_OP_transpose, 1, &node, node->ndim, perm);
 }
 
-neap_node *lazy_batch_example(neap_ctx *ctx, neap_node *node, int64_t example) {
+neap_node *derive_batch_example(neap_ctx *ctx, neap_node *node, int64_t example) {
     int64_t slice[3 * NEAP_MAX_DIMS] = {example, 1, 1};
     for (int a = 1; a < node->ndim; a++) {
         slice[3 * a + 1] = 1;
         slice[3 * a + 2] = node->shape[a];
     }
-    neap_node *one = lazy_build(ctx, LAZY_OP_slice, 1, &node, 3 * node->ndim, slice);
-    return one ? lazy_build_reshape(ctx, one, node->ndim - 1, node->shape + 1) : NULL;
+    neap_node *one = graph_build(ctx, LAZY_OP_slice, 1, &node, 3 * node->ndim, slice);
+    return one ? graph_build_reshape(ctx, one, node->ndim - 1, node->shape + 1) : NULL;
 }
 
-int lazy_batch_give(lazy_batching *g, neap_node *result, bool batched) {
+int derive_batch_give(lazy_batching *g, neap_node *result, bool batched) {
     if (!result)
         return neap_error_code();
     if (lazy_push(&g->walk->given, ((given){result, batched})))
         return NEAP_E_MEMORY;
-    lazy_retain(result);
+    graph_retain(result);
     return 0;
 }
 
-int lazy_batch_part(lazy_batching *g, int k) {
+int derive_batch_part(lazy_batching *g, int k) {
     const given *result = &g->walk->given.at[g->walk->several[g->walk->links[0]] + k];
     g->out = result->node;
     g->shared = !result->batched;
@@ -103,37 +103,37 @@ int lazy_batch_part(lazy_batching *g, int k) {
 }
 
 /* ---- Rules that rows share --------------------------------------------------------------------------------------- */
-int lazy_batch_map(lazy_batching *g) {
+int derive_batch_map(lazy_batching *g) {
     neap_node *in[NEAP_MAX_INPUTS];
     for (int k = 0; k < g->node->nin; k++)
-        in[k] = lazy_batch_align(g, k, g->node->ndim);
-    g->out = lazy_build(g->ctx, g->node->op, g->node->nin, in, g->node->nattrs, g->node->attrs);
-    return lazy_batch_done(g);
+        in[k] = derive_batch_align(g, k, g->node->ndim);
+    g->out = graph_build(g->ctx, g->node->op, g->node->nin, in, g->node->nattrs, g->node->attrs);
+    return derive_batch_done(g);
 }
 
-int lazy_batch_reduce(lazy_batching *g) {
+int derive_batch_reduce(lazy_batching *g) {
     int64_t attrs[2] = {g->node->attrs[0] << 1, g->node->attrs[1]};
-    g->out = lazy_build(g->ctx, g->node->op, 1, g->in, 2, attrs);
-    return lazy_batch_done(g);
+    g->out = graph_build(g->ctx, g->node->op, 1, g->in, 2, attrs);
+    return derive_batch_done(g);
 }
 
 static int all_batched(lazy_batching *g, const int64_t *attrs) {
     neap_node *in[NEAP_MAX_INPUTS];
     for (int k = 0; k < g->node->nin; k++)
-        in[k] = lazy_batch_all(g, k);
-    g->out = lazy_build(g->ctx, g->node->op, g->node->nin, in, g->node->nattrs, attrs);
-    return lazy_batch_done(g);
+        in[k] = derive_batch_all(g, k);
+    g->out = graph_build(g->ctx, g->node->op, g->node->nin, in, g->node->nattrs, attrs);
+    return derive_batch_done(g);
 }
 
-int lazy_batch_leading(lazy_batching *g) {
+int derive_batch_leading(lazy_batching *g) {
     return all_batched(g, g->node->attrs);
 }
 
-int lazy_batch_axis(lazy_batching *g) {
+int derive_batch_axis(lazy_batching *g) {
     int64_t attrs[8];
     if (g->node->nattrs > 8)
         return neap_error(NEAP_E_INTERNAL, "%s: too many attributes for its batching rule",
-                          lazy_node_op(g->node)->name);
+                          graph_node_op(g->node)->name);
     memcpy(attrs, g->node->attrs, (size_t)g->node->nattrs * sizeof *attrs);
     attrs[0] += attrs[0] >= 0; /* a negative one counts from the end */
     return all_batched(g, attrs);
@@ -152,16 +152,16 @@ static int refuse_ordered(const char *what, const char *site) {
 static int check_effects(const neap_program *program) {
     for (int64_t e = 0; e < program->effects.n; e++) {
         const lazy_effect *effect = program->effects.at[e];
-        bool control = effect->node && lazy_is_control(effect->node);
-        if (control && lazy_control_of(effect->node)->effects & LAZY_EFFECTS_ORDERED)
-            return refuse_ordered(lazy_node_op(effect->node)->name, lazy_site_text(program->ctx, effect->node->site));
-        if (effect->node && lazy_is_exchange(effect->node))
-            return refuse_ordered("exchange", lazy_site_text(program->ctx, effect->node->site));
-        const lazy_callback *callback = effect->node && !control ? lazy_callback_of(effect->node) : NULL;
+        bool control = effect->node && control_is_control(effect->node);
+        if (control && control_of(effect->node)->effects & LAZY_EFFECTS_ORDERED)
+            return refuse_ordered(graph_node_op(effect->node)->name, graph_site_text(program->ctx, effect->node->site));
+        if (effect->node && graph_is_exchange(effect->node))
+            return refuse_ordered("exchange", graph_site_text(program->ctx, effect->node->site));
+        const lazy_callback *callback = effect->node && !control ? effect_callback_of(effect->node) : NULL;
         if (control)
             continue;
         if (callback ? !callback->unordered : !effect->how.unordered)
-            return refuse_ordered(callback ? "callback" : lazy_effect_kind(effect->how.kind),
+            return refuse_ordered(callback ? "callback" : effect_kind(effect->how.kind),
                                   callback ? callback->site : effect->how.site);
     }
     return 0;
@@ -172,10 +172,10 @@ static int print_example(batching *w, const lazy_effect *effect, int64_t example
     int status = 0;
     for (int64_t k = 0; k < effect->nodes.n && status == 0; k++) {
         int32_t at = w->program->root_nodes.at[w->root + k];
-        nodes[k] = w->batched[at] ? lazy_batch_example(w->ctx, w->now[at], example) : w->now[at];
+        nodes[k] = w->batched[at] ? derive_batch_example(w->ctx, w->now[at], example) : w->now[at];
         status = nodes[k] ? 0 : neap_error_code();
     }
-    return status ? status : lazy_print_nodes(w->ctx, &effect->how, effect->nfragments, effect->fragments, nodes);
+    return status ? status : effect_print_nodes(w->ctx, &effect->how, effect->nfragments, effect->fragments, nodes);
 }
 
 static int batch_print(batching *w, const lazy_effect *effect) {
@@ -185,9 +185,9 @@ static int batch_print(batching *w, const lazy_effect *effect) {
     neap_node **nodes = calloc((size_t)effect->nodes.n + 1, sizeof *nodes);
     int status = nodes ? 0 : neap_error(NEAP_E_MEMORY, "out of memory for a print");
     for (int64_t e = 0; e < (each ? w->size : 1) && status == 0; e++) {
-        lazy_hold(w->ctx);
+        graph_hold(w->ctx);
         status = print_example(w, effect, e, nodes);
-        int held = lazy_unhold(w->ctx);
+        int held = graph_unhold(w->ctx);
         status = status ? status : held;
     }
     free(nodes);
@@ -210,10 +210,10 @@ static int batch_prints(batching *w) {
 }
 
 static int run_rule(lazy_batching *g) {
-    const lazy_op *row = lazy_node_op(g->node);
+    const lazy_op *row = graph_node_op(g->node);
     int (*rule)(lazy_batching *) = row->batch                 ? row->batch
-                                   : row->kind == LAZY_MAP    ? lazy_batch_map
-                                   : row->kind == LAZY_REDUCE ? lazy_batch_reduce
+                                   : row->kind == LAZY_MAP    ? derive_batch_map
+                                   : row->kind == LAZY_REDUCE ? derive_batch_reduce
                                                               : NULL;
     if (!rule)
         return neap_error(NEAP_E_ARGUMENT, "vmap: %s has no batching rule", row->name);
@@ -234,7 +234,7 @@ static void give_site(batching *w, const lazy_batching *g, neap_node *node) {
 static int batch_node(batching *w, int64_t k, const int32_t *links) {
     const neap_node *node = w->program->nodes.at[k];
     lazy_batching g = {.ctx = w->ctx, .node = node, .size = w->size, .in = w->in, .batched = w->in_batched, .walk = w};
-    bool effect = lazy_is_effect(node), any = false;
+    bool effect = control_is_effect(node), any = false;
     w->links = links;
     w->several[k] = w->given.n;
     for (int a = 0; a < node->nin; a++) {
@@ -249,7 +249,7 @@ static int batch_node(batching *w, int64_t k, const int32_t *links) {
     w->batched[k] = any && !g.shared;
     if (any && !g.out && w->given.n > w->several[k])
         w->now[k] = NULL;
-    else if (!(w->now[k] = any ? lazy_retain(g.out) : lazy_node_again(w->ctx, node, g.in)))
+    else if (!(w->now[k] = any ? graph_retain(g.out) : program_node_again(w->ctx, node, g.in)))
         return neap_error_code();
     else
         give_site(w, &g, w->now[k]);
@@ -264,10 +264,10 @@ static int batch_nodes(batching *w) {
         neap_node *node = w->program->nodes.at[k];
         if (node->op == LAZY_OP_placeholder) {
             int input = (int)node->value;
-            w->now[k] = lazy_retain(w->inputs[input]);
+            w->now[k] = graph_retain(w->inputs[input]);
             w->batched[k] = w->of_inputs[input];
         } else if (!(node->flags & LAZY_ABSTRACT)) {
-            w->now[k] = lazy_retain(node);
+            w->now[k] = graph_retain(node);
         } else {
             int status = batch_node(w, k, links);
             if (status)
@@ -283,21 +283,21 @@ static int batch_program(batching *w, neap_node **outputs, bool *out_batched) {
     int status = check_effects(program);
     if (status)
         return status;
-    lazy_hold(w->ctx);
+    graph_hold(w->ctx);
     status = batch_nodes(w);
-    int held = lazy_unhold(w->ctx);
+    int held = graph_unhold(w->ctx);
     status = status ? status : held;
     for (int64_t k = w->root; k < program->effect_roots && status == 0; k++) {
         neap_node *node = w->now[program->root_nodes.at[k]];
         if (node &&
             !(node->flags & LAZY_ABSTRACT)) /* before the first print, so that a failure can still be repeated */
-            status = lazy_force(w->ctx, node);
+            status = plan_force(w->ctx, node);
     }
     if (status == 0)
         status = batch_prints(w);
     for (int64_t k = 0; k < program->outputs.n && status == 0; k++) {
         int32_t at = program->root_nodes.at[program->effect_roots + k];
-        outputs[k] = lazy_retain(w->now[at]);
+        outputs[k] = graph_retain(w->now[at]);
         out_batched[k] = w->batched[at];
     }
     return status;
@@ -319,9 +319,9 @@ static int walk_begin(batching *w) {
 
 static void walk_end(batching *w) {
     for (int64_t k = 0; w->now && k < w->program->nodes.n; k++)
-        lazy_release(w->ctx, w->now[k]);
+        graph_release(w->ctx, w->now[k]);
     for (int64_t k = 0; k < w->given.n; k++)
-        lazy_release(w->ctx, w->given.at[k].node);
+        graph_release(w->ctx, w->given.at[k].node);
     lazy_vector_free(&w->given);
     free(w->now);
     free(w->batched);
@@ -330,18 +330,18 @@ static void walk_end(batching *w) {
     free(w->in_batched);
 }
 
-int lazy_program_batch(neap_ctx *ctx, neap_program *program, int64_t size, neap_node *const *inputs,
-                       const bool *batched, neap_node **outputs, bool *out_batched) {
+int derive_program_batch(neap_ctx *ctx, neap_program *program, int64_t size, neap_node *const *inputs,
+                         const bool *batched, neap_node **outputs, bool *out_batched) {
     batching w = {.ctx = ctx, .program = program, .size = size, .inputs = inputs, .of_inputs = batched};
     int status = walk_begin(&w);
-    lazy_level *trace = lazy_open_trace(ctx);
+    lazy_level *trace = effect_open_trace(ctx);
     int64_t recorded = trace ? trace->effects.n : 0;
     if (status == 0)
         status = batch_program(&w, outputs, out_batched);
     if (status && trace)
-        lazy_effects_cut(ctx, trace, recorded);
+        effect_cut(ctx, trace, recorded);
     walk_end(&w);
-    return status ? lazy_fail_for_good(status, !trace && w.next_effect > 0) : 0;
+    return status ? program_fail_for_good(status, !trace && w.next_effect > 0) : 0;
 }
 
 /* ---- Public ------------------------------------------------------------------------------------------------------ */
@@ -357,8 +357,8 @@ static int check_batched(const neap_program *program, int k, const neap_node *no
     return fits ? 0
                 : neap_error(NEAP_E_SHAPE, "vmap: input %d: expected %lld examples of %s %s, got %s %s", k + 1,
                              (long long)size, neap_dtype_name(want->dtype),
-                             lazy_shape_text(want->ndim, want->shape, left, sizeof left), neap_dtype_name(node->dtype),
-                             lazy_shape_text(node->ndim, node->shape, right, sizeof right));
+                             graph_shape_text(want->ndim, want->shape, left, sizeof left), neap_dtype_name(node->dtype),
+                             graph_shape_text(node->ndim, node->shape, right, sizeof right));
 }
 
 static int find_inputs(neap_ctx *ctx, const neap_program *program, int64_t size, int n, const int32_t *ids,
@@ -368,10 +368,10 @@ static int find_inputs(neap_ctx *ctx, const neap_program *program, int64_t size,
     if (size < 0)
         return neap_error(NEAP_E_ARGUMENT, "vmap: expected a size of at least 0, got %lld", (long long)size);
     for (int k = 0; k < n; k++) {
-        if (!(nodes[k] = lazy_lookup_any(ctx, ids[k])))
+        if (!(nodes[k] = graph_lookup_any(ctx, ids[k])))
             return neap_error_code();
         int status =
-            batched[k] ? check_batched(program, k, nodes[k], size) : lazy_program_check(program, k, nodes[k], false);
+            batched[k] ? check_batched(program, k, nodes[k], size) : program_check(program, k, nodes[k], false);
         if (status)
             return status;
     }
@@ -389,12 +389,12 @@ int neap_program_batch(neap_ctx *ctx, neap_program *program, int64_t size, int n
     if (status == 0)
         status = find_inputs(ctx, program, size, n, ids, flags, inputs);
     if (status == 0)
-        status = lazy_program_batch(ctx, program, size, inputs, flags, nodes, flags + nin);
+        status = derive_program_batch(ctx, program, size, inputs, flags, nodes, flags + nin);
     if (status == 0)
-        status = lazy_fail_for_good(lazy_publish_all(ctx, (int)nout, nodes, outputs), program->effects.n > 0);
+        status = program_fail_for_good(graph_publish_all(ctx, (int)nout, nodes, outputs), program->effects.n > 0);
     for (size_t k = 0; k < nout && status == 0; k++)
         out_batched[k] = flags[nin + k];
     free(inputs);
     free(flags);
-    return status ? status : lazy_attend(ctx);
+    return status ? status : graph_attend(ctx);
 }

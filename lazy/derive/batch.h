@@ -32,38 +32,38 @@ struct lazy_batching {
 };
 
 /* ---- Rules that rows share --------------------------------------------------------------------------------------- */
-int lazy_batch_map(lazy_batching *g);    /* all maps: ranks are aligned, what is not batched broadcasts */
-int lazy_batch_reduce(lazy_batching *g); /* all reductions: axes are counted one further */
+int derive_batch_map(lazy_batching *g);    /* all maps: ranks are aligned, what is not batched broadcasts */
+int derive_batch_reduce(lazy_batching *g); /* all reductions: axes are counted one further */
 /* The same op with the same attributes on all inputs batched: of ops that take any axes in front. */
-int lazy_batch_leading(lazy_batching *g);
-/* As lazy_batch_leading, where the first attribute is an axis of the first input. */
-int lazy_batch_axis(lazy_batching *g);
+int derive_batch_leading(lazy_batching *g);
+/* As derive_batch_leading, where the first attribute is an axis of the first input. */
+int derive_batch_axis(lazy_batching *g);
 
 /* ---- For writing rules ------------------------------------------------------------------------------------------- */
 /* Input k with the examples in front, whether it was batched or not: then it is broadcast. */
-neap_node *lazy_batch_all(lazy_batching *g, int k);
+neap_node *derive_batch_all(lazy_batching *g, int k);
 /* The same of any node that is not batched. */
-neap_node *lazy_batch_spread(lazy_batching *g, neap_node *node);
+neap_node *derive_batch_spread(lazy_batching *g, neap_node *node);
 /* Input k with as many axes as `ndim` after that of the examples: new ones of size 1 stand in front of its own. What
  * is not batched is left as it is. */
-neap_node *lazy_batch_align(lazy_batching *g, int k, int ndim);
+neap_node *derive_batch_align(lazy_batching *g, int k, int ndim);
 /* A node with its axis `from` moved to place `to`. */
-neap_node *lazy_batch_move(lazy_batching *g, neap_node *node, int from, int to);
+neap_node *derive_batch_move(lazy_batching *g, neap_node *node, int from, int to);
 /* One example of a batched node; BORROWED from the arena. */
-neap_node *lazy_batch_example(neap_ctx *ctx, neap_node *node, int64_t example);
+neap_node *derive_batch_example(neap_ctx *ctx, neap_node *node, int64_t example);
 /* Of a node with several results, that parts are taken from: gives the next of them; the rule has no `out` then. */
-int lazy_batch_give(lazy_batching *g, neap_node *result, bool batched);
+int derive_batch_give(lazy_batching *g, neap_node *result, bool batched);
 /* The rule of a part: result k of those that the rule of its input gave. */
-int lazy_batch_part(lazy_batching *g, int k);
+int derive_batch_part(lazy_batching *g, int k);
 /* The end of a rule: out of memory, or whatever error there was, if nothing was built. */
-int lazy_batch_done(const lazy_batching *g);
+int derive_batch_done(const lazy_batching *g);
 
 /* ---- The driver ----------------------------------------------------------------------------------------------------
  * Records the ops of a program for `size` examples, on inputs of which some are batched. outputs are OWNED (on failure
  * there are none); out_batched says which of them are batched. Its effects are those of the innermost open trace, or
  * happen; one that is unordered and reads something batched happens for each example in turn, one that is ordered is an
  * error. The inputs must fit (neap_program_batch checks). */
-int lazy_program_batch(neap_ctx *ctx, neap_program *program, int64_t size, neap_node *const *inputs,
-                       const bool *batched, neap_node **outputs, bool *out_batched);
+int derive_program_batch(neap_ctx *ctx, neap_program *program, int64_t size, neap_node *const *inputs,
+                         const bool *batched, neap_node **outputs, bool *out_batched);
 
 #endif

@@ -20,7 +20,7 @@
 
 static int refuse(neap_ctx *ctx, const neap_node *node, const char *name, const char *what) {
     return neap_error(NEAP_E_ARGUMENT, "%s: %s%s%s", name, what, node->site ? ", recorded at " : "",
-                      node->site ? lazy_site_text(ctx, node->site) : "");
+                      node->site ? graph_site_text(ctx, node->site) : "");
 }
 
 static const char *const reads_around = "the function reads an array that is differentiated from around it; pass it as "
@@ -37,8 +37,8 @@ static int floats_or_zeros(neap_ctx *ctx, int n, const lazy_result *avals, neap_
         if (!is_float(&avals[k]))
             continue;
         neap_node *node = nodes[k];
-        if (!node && (node = lazy_arena(ctx, lazy_constant(ctx, avals[k].dtype, false, 0))))
-            node = lazy_build_broadcast(ctx, node, avals[k].ndim, avals[k].shape);
+        if (!node && (node = graph_arena(ctx, graph_constant(ctx, avals[k].dtype, false, 0))))
+            node = graph_build_broadcast(ctx, node, avals[k].ndim, avals[k].shape);
         if (!node)
             return NEAP_E_MEMORY;
         to[(*count)++] = node;
@@ -48,7 +48,7 @@ static int floats_or_zeros(neap_ctx *ctx, int n, const lazy_result *avals, neap_
 
 /* Applies program p of the call to n nodes, which stand in room for all of its inputs; outputs is a new table. */
 static int apply(neap_ctx *ctx, const neap_node *node, int p, int n, neap_node **given, neap_node ***outputs) {
-    const lazy_control *control = lazy_control_of(node);
+    const lazy_control *control = control_of(node);
     neap_program *program = control->programs[p];
     if (program->inputs.n != n + control->shape.consts[p])
         return neap_error(NEAP_E_ARGUMENT, "call: program %d has %lld inputs, expected %d", p + 1,
@@ -57,7 +57,7 @@ static int apply(neap_ctx *ctx, const neap_node *node, int p, int n, neap_node *
         given[n + k] = node->in[control->shape.const_at[p] + k];
     neap_node **out = calloc((size_t)program->outputs.n + 1, sizeof *out);
     int status =
-        out ? lazy_program_on(ctx, program, given, out) : neap_error(NEAP_E_MEMORY, "out of memory for a derivative");
+        out ? derive_program_on(ctx, program, given, out) : neap_error(NEAP_E_MEMORY, "out of memory for a derivative");
     if (status)
         free(out);
     else
@@ -67,7 +67,7 @@ static int apply(neap_ctx *ctx, const neap_node *node, int p, int n, neap_node *
 
 /* Room for the inputs of any program of the call, and as much again. */
 static neap_node **inputs_room(const neap_node *node) {
-    const lazy_control *control = lazy_control_of(node);
+    const lazy_control *control = control_of(node);
     size_t room = (size_t)node->nin + (size_t)control->nresults;
     for (int p = 0; p < control->nprograms; p++)
         room += (size_t)control->programs[p]->inputs.n + (size_t)control->programs[p]->outputs.n;
@@ -82,7 +82,7 @@ static neap_node **inputs_room(const neap_node *node) {
 
 /* Adds cotangents to what the operands get: one for each float, in their order. */
 static int give_cotangents(lazy_grad *g, int n, neap_node *const *cotangents) {
-    const lazy_control_shape *shape = &lazy_control_of(g->node)->shape;
+    const lazy_control_shape *shape = &control_of(g->node)->shape;
     int used = 0;
     for (int k = 0; k < shape->operands; k++) {
         if (!is_float(&shape->in[k]))
@@ -90,7 +90,7 @@ static int give_cotangents(lazy_grad *g, int n, neap_node *const *cotangents) {
         if (used == n)
             return neap_error(NEAP_E_ARGUMENT, "call: its rule gives only %d cotangents", n);
         neap_node *one = cotangents[used++];
-        g->out[k] = !g->wants[k] ? NULL : g->out[k] ? lazy_build2(g->ctx, LAZY_OP_add, g->out[k], one) : one;
+        g->out[k] = !g->wants[k] ? NULL : g->out[k] ? graph_build2(g->ctx, LAZY_OP_add, g->out[k], one) : one;
         if (g->wants[k] && !g->out[k])
             return neap_error_code();
     }
@@ -100,13 +100,13 @@ static int give_cotangents(lazy_grad *g, int n, neap_node *const *cotangents) {
 /* ---- Rules for reverse mode ---------------------------------------------------------------------------------------- */
 /* Puts the residuals of the call into `to`: those that it has kept, or new ones. */
 static int take_residuals(lazy_grad *g, int n, neap_node **to) {
-    const lazy_control *control = lazy_control_of(g->node);
+    const lazy_control *control = control_of(g->node);
     int results = control->shape.results, status = 0;
     if (n == 0)
         return 0;
     if (control->nresults > results) {
         for (int k = 0; k < n && status == 0; k++)
-            if (!(to[k] = lazy_arena(g->ctx, lazy_control_result(g->ctx, g->node, results + k))))
+            if (!(to[k] = graph_arena(g->ctx, control_result(g->ctx, g->node, results + k))))
                 status = neap_error_code();
         return status;
     }
@@ -120,7 +120,7 @@ static int take_residuals(lazy_grad *g, int n, neap_node **to) {
 }
 
 static int backward(lazy_grad *g) {
-    const lazy_control *control = lazy_control_of(g->node);
+    const lazy_control *control = control_of(g->node);
     int results = control->shape.results, n = (int)control->programs[1]->outputs.n - results;
     neap_node **given = inputs_room(g->node), **cotangents = NULL;
     int status = given ? take_residuals(g, n, given) : NEAP_E_MEMORY;
@@ -137,7 +137,7 @@ static int backward(lazy_grad *g) {
 
 /* What comes back to kept residuals, in higher derivatives, goes through the forward program itself. */
 static int through_residuals(lazy_grad *g) {
-    const lazy_control *control = lazy_control_of(g->node);
+    const lazy_control *control = control_of(g->node);
     const lazy_control_shape *shape = &control->shape;
     neap_node **given = inputs_room(g->node), **back = given + shape->nin;
     neap_node **seeds = calloc((size_t)g->nresults + 1, sizeof *seeds);
@@ -147,10 +147,10 @@ static int through_residuals(lazy_grad *g) {
     for (int k = 0; k < shape->consts[1] && status == 0; k++)
         given[shape->operands + k] = g->node->in[shape->const_at[1] + k];
     if (status == 0)
-        status = lazy_program_gradient(g->ctx, control->programs[1], given, g->wants, seeds, back);
+        status = derive_program_gradient(g->ctx, control->programs[1], given, g->wants, seeds, back);
     for (int k = 0; k < shape->operands && status == 0; k++)
         if (back[k]) {
-            g->out[k] = g->out[k] ? lazy_build2(g->ctx, LAZY_OP_add, g->out[k], back[k]) : back[k];
+            g->out[k] = g->out[k] ? graph_build2(g->ctx, LAZY_OP_add, g->out[k], back[k]) : back[k];
             status = g->out[k] ? 0 : neap_error_code();
         }
     free(seeds);
@@ -159,10 +159,10 @@ static int through_residuals(lazy_grad *g) {
 }
 
 static int vjp_grad(lazy_grad *g) {
-    lazy_control_of(g->node)->consumed = true;
+    control_of(g->node)->consumed = true;
     bool results = false, residuals = false;
     for (int k = 0; k < g->nresults; k++)
-        *(k < lazy_control_of(g->node)->shape.results ? &results : &residuals) |= g->cts[k] != NULL;
+        *(k < control_of(g->node)->shape.results ? &results : &residuals) |= g->cts[k] != NULL;
     int status = results ? backward(g) : 0;
     return status == 0 && residuals ? through_residuals(g) : status;
 }
@@ -170,7 +170,7 @@ static int vjp_grad(lazy_grad *g) {
 /* ---- Rules for forward mode ---------------------------------------------------------------------------------------- */
 static bool has_control(const neap_program *program) {
     for (int64_t k = 0; k < program->nodes.n; k++)
-        if (lazy_is_control(program->nodes.at[k]))
+        if (control_is_control(program->nodes.at[k]))
             return true;
     return false;
 }
@@ -178,17 +178,17 @@ static bool has_control(const neap_program *program) {
 /* A tangent of operand k: a placeholder of the trace, or zeros, which are part of the program that is being made around
  * it, if there is one, and no input of that. BORROWED. */
 static neap_node *new_tangent(lazy_grad *g, int trace, int k) {
-    const lazy_control *control = lazy_control_of(g->node);
+    const lazy_control *control = control_of(g->node);
     if (!has_control(control->programs[1]))
-        return lazy_placeholder_like(g->ctx, trace, g->node->in[k]);
-    neap_node *zeros = lazy_zeros_like(g->ctx, g->node->in[k]);
-    int around = lazy_innermost_closed(g->ctx, trace);
-    return zeros && around >= 0 ? lazy_arena(g->ctx, lazy_take_in(g->ctx, around, zeros)) : zeros;
+        return program_placeholder_like(g->ctx, trace, g->node->in[k]);
+    neap_node *zeros = derive_zeros_like(g->ctx, g->node->in[k]);
+    int around = program_innermost_closed(g->ctx, trace);
+    return zeros && around >= 0 ? graph_arena(g->ctx, program_take_in(g->ctx, around, zeros)) : zeros;
 }
 
 /* Tangents of the float operands with aliases on a tape, in the arena. */
 static int open_tangents(lazy_grad *g, int *trace, int *tape, neap_node **aliases, int *n) {
-    const lazy_control_shape *shape = &lazy_control_of(g->node)->shape;
+    const lazy_control_shape *shape = &control_of(g->node)->shape;
     int status = neap_trace_begin(g->ctx, 0, trace);
     if (status == 0)
         status = neap_tape_begin(g->ctx, tape);
@@ -196,7 +196,7 @@ static int open_tangents(lazy_grad *g, int *trace, int *tape, neap_node **aliase
         if (!is_float(&shape->in[k]))
             continue;
         neap_node *tangent = new_tangent(g, *trace, k);
-        aliases[*n] = tangent ? lazy_arena(g->ctx, lazy_tape_alias(g->ctx, *tape, tangent)) : NULL;
+        aliases[*n] = tangent ? graph_arena(g->ctx, graph_tape_alias(g->ctx, *tape, tangent)) : NULL;
         status = aliases[(*n)++] ? 0 : neap_error_code();
     }
     return status;
@@ -204,7 +204,7 @@ static int open_tangents(lazy_grad *g, int *trace, int *tape, neap_node **aliase
 
 /* Cotangents (in the arena) of the n tangents that follow the operands in `given`. */
 static int transpose(lazy_grad *g, int trace, int tape, int n, neap_node **given, neap_node **back) {
-    const lazy_control *control = lazy_control_of(g->node);
+    const lazy_control *control = control_of(g->node);
     int operands = control->shape.operands, results = control->shape.results, used = 0;
     neap_node **outputs = NULL, **seeds = calloc((size_t)results + 1, sizeof *seeds);
     int status = seeds ? 0 : neap_error(NEAP_E_MEMORY, "out of memory for a gradient");
@@ -213,9 +213,9 @@ static int transpose(lazy_grad *g, int trace, int tape, int n, neap_node **given
     if (status == 0)
         status = apply(g->ctx, g->node, 1, operands + n, given, &outputs);
     if (status == 0)
-        status = lazy_tape_gradient(g->ctx, tape, used, outputs + results, seeds, n, given + operands, back);
+        status = derive_tape_gradient(g->ctx, tape, used, outputs + results, seeds, n, given + operands, back);
     for (int k = 0, made = status == 0 ? n : 0; k < made; k++) {
-        if (!lazy_arena(g->ctx, back[k]))
+        if (!graph_arena(g->ctx, back[k]))
             status = NEAP_E_MEMORY;
         else if (back[k]->levels >> trace & 1 && status == 0)
             status =
@@ -228,12 +228,12 @@ static int transpose(lazy_grad *g, int trace, int tape, int n, neap_node **given
 
 static int jvp_grad(lazy_grad *g) {
     int n = 0, trace = -1, tape = -1;
-    if (lazy_control_of(g->node)->programs[1]->effects.n)
+    if (control_of(g->node)->programs[1]->effects.n)
         return refuse(g->ctx, g->node, "custom_jvp", "the rule has effects, which reverse mode cannot have");
     neap_node **given = inputs_room(g->node), **back = calloc((size_t)g->node->nin + 1, sizeof *back);
     int status = given && back ? 0 : neap_error(NEAP_E_MEMORY, "out of memory for a gradient");
     if (status == 0)
-        status = open_tangents(g, &trace, &tape, given + lazy_control_of(g->node)->shape.operands, &n);
+        status = open_tangents(g, &trace, &tape, given + control_of(g->node)->shape.operands, &n);
     if (status == 0)
         status = transpose(g, trace, tape, n, given, back);
     if (trace >= 0)
@@ -246,7 +246,7 @@ static int jvp_grad(lazy_grad *g) {
 }
 
 static int jvp_jvp(lazy_tangent *g) {
-    const lazy_control *control = lazy_control_of(g->node);
+    const lazy_control *control = control_of(g->node);
     int operands = control->shape.operands, results = control->shape.results, n = operands, used = 0;
     neap_node **given = inputs_room(g->node), **outputs = NULL;
     int status = given ? floats_or_zeros(g->ctx, operands, control->shape.in, g->in, given, &n) : NEAP_E_MEMORY;
@@ -263,22 +263,22 @@ static int jvp_jvp(lazy_tangent *g) {
 /* ---- What the row of calls asks for -------------------------------------------------------------------------------- */
 static const char *const names[] = {"checkpoint", "custom_vjp", "custom_jvp"};
 
-int lazy_call_grad(lazy_grad *g) {
-    const lazy_control *control = lazy_control_of(g->node);
+int derive_call_grad(lazy_grad *g) {
+    const lazy_control *control = control_of(g->node);
     int rule = control->shape.rule;
     if (rule == NEAP_RULE_NONE)
-        return lazy_program_gradient(g->ctx, control->programs[0], g->node->in, g->wants, g->cts, g->out);
+        return derive_program_gradient(g->ctx, control->programs[0], g->node->in, g->wants, g->cts, g->out);
     for (int k = control->shape.operands; k < g->node->nin; k++)
         if (g->wants[k])
             return refuse(g->ctx, g->node, names[rule], reads_around);
     return rule == NEAP_RULE_VJP ? vjp_grad(g) : jvp_grad(g);
 }
 
-int lazy_call_jvp(lazy_tangent *g) {
-    const lazy_control *control = lazy_control_of(g->node);
+int derive_call_jvp(lazy_tangent *g) {
+    const lazy_control *control = control_of(g->node);
     int rule = control->shape.rule;
     if (rule == NEAP_RULE_NONE || control->consumed) {
-        int status = lazy_program_tangent(g->ctx, control->programs[0], g->node->in, g->in, g->outs);
+        int status = derive_program_tangent(g->ctx, control->programs[0], g->node->in, g->in, g->outs);
         for (int k = 0; k < g->nresults && status == 0; k++)
             if (!is_float(&control->results[k]))
                 g->outs[k] = NULL;
@@ -294,7 +294,7 @@ int lazy_call_jvp(lazy_tangent *g) {
 
 /* Does a derivative that is open depend on one of the inputs? */
 static bool on_any_tape(const neap_ctx *ctx, int nin, neap_node *const *in) {
-    uint32_t tapes = ~lazy_trace_levels(ctx), some = 0;
+    uint32_t tapes = ~graph_trace_levels(ctx), some = 0;
     for (int k = 0; k < nin; k++)
         some |= in[k]->levels;
     return some & tapes;
@@ -304,27 +304,27 @@ static bool on_any_tape(const neap_ctx *ctx, int nin, neap_node *const *in) {
 static const char *ordered_effect(neap_ctx *ctx, const lazy_effect *effect, const char **site) {
     if (!effect->node) {
         *site = effect->how.site;
-        return effect->how.unordered ? NULL : lazy_effect_kind(effect->how.kind);
+        return effect->how.unordered ? NULL : effect_kind(effect->how.kind);
     }
-    if (lazy_is_control(effect->node)) {
-        *site = lazy_site_text(ctx, effect->node->site);
-        bool ordered = lazy_control_of(effect->node)->effects & (LAZY_EFFECTS_UNORDERED - 1);
-        return ordered ? lazy_node_op(effect->node)->name : NULL;
+    if (control_is_control(effect->node)) {
+        *site = graph_site_text(ctx, effect->node->site);
+        bool ordered = control_of(effect->node)->effects & (LAZY_EFFECTS_UNORDERED - 1);
+        return ordered ? graph_node_op(effect->node)->name : NULL;
     }
-    if (lazy_is_exchange(effect->node))
+    if (graph_is_exchange(effect->node))
         return NULL;
-    const lazy_callback *callback = lazy_callback_of(effect->node);
+    const lazy_callback *callback = effect_callback_of(effect->node);
     *site = callback->site;
     return callback->unordered ? NULL : callback->name;
 }
 
-bool lazy_call_keeps(const neap_ctx *ctx, const lazy_control *control, int nin, neap_node *const *in) {
+bool derive_call_keeps(const neap_ctx *ctx, const lazy_control *control, int nin, neap_node *const *in) {
     const lazy_control_shape *shape = &control->shape;
     return shape->rule == NEAP_RULE_VJP && control->nresults == shape->results &&
            control->programs[1]->outputs.n > shape->results && on_any_tape(ctx, nin, in);
 }
 
-int lazy_call_check(neap_ctx *ctx, const lazy_control *control, int nin, neap_node *const *in) {
+int derive_call_check(neap_ctx *ctx, const lazy_control *control, int nin, neap_node *const *in) {
     const neap_program *program = control->programs[0];
     if (control->shape.rule != NEAP_RULE_NONE || !on_any_tape(ctx, nin, in))
         return 0;

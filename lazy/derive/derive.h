@@ -11,9 +11,9 @@
 #include "lazy/graph/internal.h"
 
 /* level.c: an alias of a node on a tape; OWNED. NULL: error. */
-neap_node *lazy_tape_alias(neap_ctx *ctx, int level, neap_node *node);
+neap_node *graph_tape_alias(neap_ctx *ctx, int level, neap_node *node);
 /* Takes the nodes on the tape from index `from` on off a level. */
-void lazy_leave_level(neap_ctx *ctx, int64_t from, uint32_t bit);
+void graph_leave_level(neap_ctx *ctx, int64_t from, uint32_t bit);
 
 typedef struct lazy_walk { /* what both walks need */
     neap_ctx *ctx;
@@ -22,39 +22,39 @@ typedef struct lazy_walk { /* what both walks need */
     neap_node **values; /* cotangents or tangents by index on the tape - start; NULL: zero. BORROWED from the arena */
 } lazy_walk;
 
-static inline bool lazy_on_tape(const lazy_walk *w, const neap_node *node) {
+static inline bool derive_on_tape(const lazy_walk *w, const neap_node *node) {
     return node->levels & w->bit;
 }
-static inline neap_node **lazy_walk_value(const lazy_walk *w, const neap_node *node) {
+static inline neap_node **derive_walk_value(const lazy_walk *w, const neap_node *node) {
     return &w->values[node->tape - w->start];
 }
 /* Begins a walk over an open tape, for which recording is held; errors name `op`. */
-int lazy_walk_begin(neap_ctx *ctx, int level, lazy_walk *w);
+int derive_walk_begin(neap_ctx *ctx, int level, lazy_walk *w);
 /* Ends it, whatever became of it, with a status; retains the n nodes of `out` if that is 0. Returns the status. */
-int lazy_walk_end(lazy_walk *w, int status, int n, neap_node *const *out);
+int derive_walk_end(lazy_walk *w, int status, int n, neap_node *const *out);
 /* Checks that the nodes are aliases of the tape. */
-int lazy_walk_aliases(const lazy_walk *w, const char *op, int n, neap_node *const *nodes);
+int derive_walk_aliases(const lazy_walk *w, const char *op, int n, neap_node *const *nodes);
 
 /* Zeros of a node's dtype and shape; in the arena. */
-neap_node *lazy_zeros_like(neap_ctx *ctx, const neap_node *node);
+neap_node *derive_zeros_like(neap_ctx *ctx, const neap_node *node);
 /* A node with the dtype of another; numbers stay numbers. In the arena. */
-neap_node *lazy_as_like(neap_ctx *ctx, neap_node *node, const neap_node *like);
+neap_node *derive_cast_like(neap_ctx *ctx, neap_node *node, const neap_node *like);
 
 /* Cotangents (OWNED) of n aliases for the cotangents `seeds` of results: a NULL among them is zero; NULL for all means
  * one, and then the results must be 0-d floats. */
-int lazy_tape_gradient(neap_ctx *ctx, int level, int nresults, neap_node *const *results, neap_node *const *seeds,
-                       int n, neap_node *const *wrt, neap_node **out);
+int derive_tape_gradient(neap_ctx *ctx, int level, int nresults, neap_node *const *results, neap_node *const *seeds,
+                         int n, neap_node *const *wrt, neap_node **out);
 /* Tangents (OWNED) of results for those of n aliases; a NULL tangent is zero. */
-int lazy_tape_tangent(neap_ctx *ctx, int level, int n, neap_node *const *wrt, neap_node *const *tangents, int nresults,
-                      neap_node *const *results, neap_node **out);
+int derive_tape_tangent(neap_ctx *ctx, int level, int n, neap_node *const *wrt, neap_node *const *tangents,
+                        int nresults, neap_node *const *results, neap_node **out);
 
 /* derive/program.c: a program on given inputs; what it gives is in the arena. --------------------------------------------- */
-int lazy_program_on(neap_ctx *ctx, neap_program *program, neap_node *const *in, neap_node **out);
+int derive_program_on(neap_ctx *ctx, neap_program *program, neap_node *const *in, neap_node **out);
 /* Cotangents of the inputs with active[k] (of the others NULL) for those of the outputs; a NULL seed is zero. */
-int lazy_program_gradient(neap_ctx *ctx, neap_program *program, neap_node *const *in, const bool *active,
-                          neap_node *const *seeds, neap_node **back);
+int derive_program_gradient(neap_ctx *ctx, neap_program *program, neap_node *const *in, const bool *active,
+                            neap_node *const *seeds, neap_node **back);
 /* Tangents of the outputs for those of the inputs; NULL is zero. */
-int lazy_program_tangent(neap_ctx *ctx, neap_program *program, neap_node *const *in, neap_node *const *tangents,
-                         neap_node **out);
+int derive_program_tangent(neap_ctx *ctx, neap_program *program, neap_node *const *in, neap_node *const *tangents,
+                           neap_node **out);
 
 #endif

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "lazy/derive/derive.h"
-#include "lazy/shard/sharding.h"
+#include "lazy/graph/sharding.h"
 
 typedef struct waiting { /* the cotangent of a part */
     int32_t next;        /* of the same block: index + 1, 0: none */
@@ -32,42 +32,42 @@ static neap_node *unbroadcast(neap_ctx *ctx, neap_node *ct, const neap_node *in)
     for (int a = 0; a < ct->ndim; a++)
         if (a < lead || (in->shape[a - lead] == 1 && ct->shape[a] != 1))
             mask |= (int64_t)1 << a;
-    neap_node *sum = lazy_build(ctx, LAZY_OP_sum, 1, &ct, 2, (int64_t[]){mask, 0});
-    return sum ? lazy_build_reshape(ctx, sum, in->ndim, in->shape) : NULL;
+    neap_node *sum = graph_build(ctx, LAZY_OP_sum, 1, &ct, 2, (int64_t[]){mask, 0});
+    return sum ? graph_build_reshape(ctx, sum, in->ndim, in->shape) : NULL;
 }
 
 /* An uncommitted array may have met arrays of several devices: cotangents that come back from there are summed
  * uncommitted. */
 static int add_cotangent(const lazy_walk *w, neap_node *node, neap_node *ct) {
-    neap_node **at = lazy_walk_value(w, node);
+    neap_node **at = derive_walk_value(w, node);
     if (*at && (*at)->device >= 0 && ct->device >= 0 && (*at)->device != ct->device) {
-        *at = lazy_build_place(w->ctx, *at, -1);
-        if (!*at || !(ct = lazy_build_place(w->ctx, ct, -1)))
+        *at = graph_build_place(w->ctx, *at, -1);
+        if (!*at || !(ct = graph_build_place(w->ctx, ct, -1)))
             return neap_error_code();
     }
-    *at = *at ? lazy_build2(w->ctx, LAZY_OP_add, *at, ct) : ct;
+    *at = *at ? graph_build2(w->ctx, LAZY_OP_add, *at, ct) : ct;
     return *at ? 0 : neap_error_code();
 }
 
 static int call_rule(const lazy_walk *w, lazy_grad *g) {
     neap_node *node = g->node;
-    const lazy_op *row = lazy_node_op(node);
+    const lazy_op *row = graph_node_op(node);
     bool any = false;
     for (int k = 0; k < node->nin; k++) {
-        any |= g->wants[k] = lazy_on_tape(w, node->in[k]);
+        any |= g->wants[k] = derive_on_tape(w, node->in[k]);
         g->out[k] = NULL;
     }
     if (!any)
         return 0;
     if (!row->grad)
         return neap_error(NEAP_E_ARGUMENT, "grad: %s has no gradient%s%s", row->name,
-                          node->site ? ", recorded at " : "", node->site ? lazy_site_text(w->ctx, node->site) : "");
+                          node->site ? ", recorded at " : "", node->site ? graph_site_text(w->ctx, node->site) : "");
     int status = row->grad(g);
     for (int k = 0; k < node->nin && status == 0; k++) {
         if (!g->wants[k] || !g->out[k])
             continue;
         neap_node *back = row->kind == LAZY_MAP ? unbroadcast(w->ctx, g->out[k], node->in[k]) : g->out[k];
-        back = back ? lazy_as_like(w->ctx, back, node->in[k]) : NULL;
+        back = back ? derive_cast_like(w->ctx, back, node->in[k]) : NULL;
         status = back ? add_cotangent(w, node->in[k], back) : neap_error_code();
     }
     return status;
@@ -92,7 +92,7 @@ static int apply_rule(const lazy_walk *w, lazy_grad g) {
 
 static int keep_part(reverse *r, neap_node *node, neap_node *ct) {
     int64_t block = node->in[0]->tape - r->walk.start;
-    if (!lazy_on_tape(&r->walk, node->in[0]))
+    if (!derive_on_tape(&r->walk, node->in[0]))
         return 0;
     if (!r->heads && !(r->heads = calloc((size_t)r->walk.n, sizeof *r->heads)))
         return neap_error(NEAP_E_MEMORY, "out of memory for a gradient");
@@ -104,14 +104,14 @@ static int keep_part(reverse *r, neap_node *node, neap_node *ct) {
 }
 
 static int walk_block(reverse *r, neap_node *node, int32_t head) {
-    lazy_grad g = {.ctx = r->walk.ctx, .node = node, .nresults = lazy_node_op(node)->results(node)};
+    lazy_grad g = {.ctx = r->walk.ctx, .node = node, .nresults = graph_node_op(node)->results(node)};
     if (!(g.cts = calloc((size_t)g.nresults + 1, sizeof *g.cts)))
         return neap_error(NEAP_E_MEMORY, "out of memory for a gradient");
     int status = 0;
     for (; head && status == 0; head = r->parts.at[head - 1].next) { /* one result may have been taken several times */
         const waiting *part = &r->parts.at[head - 1];
         neap_node **at = &g.cts[part->result];
-        *at = *at ? lazy_build2(r->walk.ctx, LAZY_OP_add, *at, part->ct) : part->ct;
+        *at = *at ? graph_build2(r->walk.ctx, LAZY_OP_add, *at, part->ct) : part->ct;
         status = *at ? 0 : neap_error_code();
     }
     if (status == 0)
@@ -125,11 +125,11 @@ static int walk_back(reverse *r) {
     int status = 0;
     for (int64_t k = w->n - 1; k >= 0 && status == 0; k--) {
         neap_node *node = w->ctx->tape.at[w->start + k], *ct = w->values[k];
-        if (!lazy_on_tape(w, node))
+        if (!derive_on_tape(w, node))
             continue;
         if (r->heads && r->heads[k])
             status = walk_block(r, node, r->heads[k]);
-        else if (ct && lazy_node_op(node)->flags & LAZY_OP_PART)
+        else if (ct && graph_node_op(node)->flags & LAZY_OP_PART)
             status = keep_part(r, node, ct);
         else if (ct)
             status = apply_rule(w, (lazy_grad){.ctx = w->ctx, .node = node, .ct = ct});
@@ -139,13 +139,13 @@ static int walk_back(reverse *r) {
 
 static int take_cotangents(const lazy_walk *w, int n, neap_node *const *wrt, neap_node **out) {
     for (int j = 0; j < n; j++) {
-        out[j] = *lazy_walk_value(w, wrt[j]);
+        out[j] = *derive_walk_value(w, wrt[j]);
         if (!out[j])
-            out[j] = lazy_zeros_like(w->ctx, wrt[j]);
+            out[j] = derive_zeros_like(w->ctx, wrt[j]);
         if (wrt[j]->device >= 0) /* of what met no array of its device */
-            out[j] = lazy_build_place(w->ctx, out[j], wrt[j]->device);
-        else if (lazy_is_meshed(wrt[j]))
-            out[j] = lazy_mesh_hooks.moved(w->ctx, out[j], lazy_sharding_of(wrt[j]));
+            out[j] = graph_build_place(w->ctx, out[j], wrt[j]->device);
+        else if (graph_is_meshed(wrt[j]))
+            out[j] = lazy_mesh_hooks.moved(w->ctx, out[j], graph_sharding_of(wrt[j]));
         if (!out[j])
             return neap_error_code();
     }
@@ -165,8 +165,8 @@ static int one_seed(neap_ctx *ctx, const neap_node *result, neap_node **seed) {
         return NEAP_E_DTYPE;
     if (result->ndim != 0)
         return neap_error(NEAP_E_SHAPE, "grad: expected a function with a scalar result, got shape %s",
-                          lazy_shape_text(result->ndim, result->shape, text, sizeof text));
-    *seed = lazy_arena(ctx, lazy_constant(ctx, result->dtype, false, 1));
+                          graph_shape_text(result->ndim, result->shape, text, sizeof text));
+    *seed = graph_arena(ctx, graph_constant(ctx, result->dtype, false, 1));
     return *seed ? 0 : neap_error_code();
 }
 
@@ -176,8 +176,8 @@ static int check_seed(const neap_node *result, const neap_node *seed) {
         return NEAP_E_DTYPE;
     if (seed->ndim != result->ndim || memcmp(seed->shape, result->shape, result->ndim * sizeof(int64_t)) != 0)
         return neap_error(NEAP_E_SHAPE, "vjp: expected a cotangent of shape %s, got %s",
-                          lazy_shape_text(result->ndim, result->shape, left, sizeof left),
-                          lazy_shape_text(seed->ndim, seed->shape, right, sizeof right));
+                          graph_shape_text(result->ndim, result->shape, left, sizeof left),
+                          graph_shape_text(seed->ndim, seed->shape, right, sizeof right));
     if (seed->dtype != result->dtype)
         return neap_error(NEAP_E_DTYPE, "vjp: expected a cotangent of dtype %s, got %s", neap_dtype_name(result->dtype),
                           neap_dtype_name(seed->dtype));
@@ -187,17 +187,17 @@ static int check_seed(const neap_node *result, const neap_node *seed) {
     return 0;
 }
 
-int lazy_tape_gradient(neap_ctx *ctx, int level, int nresults, neap_node *const *results, neap_node *const *seeds,
-                       int n, neap_node *const *wrt, neap_node **out) {
+int derive_tape_gradient(neap_ctx *ctx, int level, int nresults, neap_node *const *results, neap_node *const *seeds,
+                         int n, neap_node *const *wrt, neap_node **out) {
     reverse r = {0};
-    int status = lazy_walk_begin(ctx, level, &r.walk);
+    int status = derive_walk_begin(ctx, level, &r.walk);
     if (status)
         return status;
-    status = lazy_walk_aliases(&r.walk, "grad", n, wrt);
+    status = derive_walk_aliases(&r.walk, "grad", n, wrt);
     for (int k = 0; k < nresults && status == 0; k++) {
         neap_node *seed = seeds ? seeds[k] : NULL;
         status = !seeds ? one_seed(ctx, results[k], &seed) : seed ? check_seed(results[k], seed) : 0;
-        if (seed && status == 0 && lazy_on_tape(&r.walk, results[k]))
+        if (seed && status == 0 && derive_on_tape(&r.walk, results[k]))
             status = add_cotangent(&r.walk, results[k], seed);
     }
     if (status == 0)
@@ -206,7 +206,7 @@ int lazy_tape_gradient(neap_ctx *ctx, int level, int nresults, neap_node *const 
         status = take_cotangents(&r.walk, n, wrt, out);
     free(r.heads);
     lazy_vector_free(&r.parts);
-    return lazy_walk_end(&r.walk, status, n, out);
+    return derive_walk_end(&r.walk, status, n, out);
 }
 
 int neap_tape_gradient(neap_ctx *ctx, int level, int nresults, const int32_t *results, const int32_t *seeds, int n,
@@ -216,15 +216,15 @@ int neap_tape_gradient(neap_ctx *ctx, int level, int nresults, const int32_t *re
     neap_node **given = nodes + nresults, **aliases = given + nresults, **cotangents = aliases + n;
     int status = nodes ? 0 : neap_error(NEAP_E_MEMORY, "out of memory for a gradient");
     if (status == 0)
-        status = lazy_lookup_all(ctx, nresults, results, nodes);
+        status = graph_lookup_all(ctx, nresults, results, nodes);
     if (status == 0 && seeds)
-        status = lazy_lookup_all(ctx, nresults, seeds, given);
+        status = graph_lookup_all(ctx, nresults, seeds, given);
     if (status == 0)
-        status = lazy_lookup_all(ctx, n, wrt, aliases);
+        status = graph_lookup_all(ctx, n, wrt, aliases);
     if (status == 0)
-        status = lazy_tape_gradient(ctx, level, nresults, nodes, seeds ? given : NULL, n, aliases, cotangents);
+        status = derive_tape_gradient(ctx, level, nresults, nodes, seeds ? given : NULL, n, aliases, cotangents);
     if (status == 0)
-        status = lazy_publish_all(ctx, n, cotangents, out);
+        status = graph_publish_all(ctx, n, cotangents, out);
     free(nodes);
-    return status ? status : lazy_attend(ctx);
+    return status ? status : graph_attend(ctx);
 }

@@ -10,12 +10,12 @@ static neap_node *as_number(neap_ctx *ctx, neap_node *node) {
     if (node->flags & LAZY_WEAK)
         return node;
     if (node->op == LAZY_OP_constant)
-        return lazy_build_number(ctx, node->value);
+        return graph_build_number(ctx, node->value);
     bool cast = node->op == LAZY_OP_astype && !(node->flags & LAZY_DROPPED) && node->in[0]->flags & LAZY_WEAK;
     return cast ? node->in[0] : node;
 }
 
-int lazy_program_on(neap_ctx *ctx, neap_program *program, neap_node *const *in, neap_node **out) {
+int derive_program_on(neap_ctx *ctx, neap_program *program, neap_node *const *in, neap_node **out) {
     size_t n = (size_t)program->inputs.n;
     neap_node **given = malloc(n * sizeof *given + 1);
     int status = given ? 0 : neap_error(NEAP_E_MEMORY, "out of memory for a derivative");
@@ -24,9 +24,9 @@ int lazy_program_on(neap_ctx *ctx, neap_program *program, neap_node *const *in, 
         status = given[k] ? 0 : neap_error_code();
     }
     if (status == 0)
-        status = lazy_program_apply(ctx, program, given, out);
+        status = program_apply(ctx, program, given, out);
     for (int64_t k = 0, made = status == 0 ? program->outputs.n : 0; k < made; k++)
-        if (!lazy_arena(ctx, out[k]))
+        if (!graph_arena(ctx, out[k]))
             status = NEAP_E_MEMORY;
     free(given);
     return status;
@@ -54,12 +54,12 @@ static int open_tape(neap_ctx *ctx, neap_program *program, neap_node *const *in,
         t->inputs[k] = in[k];
         if (!active[k] || neap_dtype_kind(in[k]->dtype) != 'f')
             continue;
-        t->inputs[k] = lazy_arena(ctx, lazy_tape_alias(ctx, t->level, in[k]));
+        t->inputs[k] = graph_arena(ctx, graph_tape_alias(ctx, t->level, in[k]));
         t->places[t->naliases] = (int)k;
         t->aliases[t->naliases++] = t->inputs[k];
         status = t->inputs[k] ? 0 : neap_error_code();
     }
-    return status ? status : lazy_program_on(ctx, program, t->inputs, t->outputs);
+    return status ? status : derive_program_on(ctx, program, t->inputs, t->outputs);
 }
 
 static void close_tape(neap_ctx *ctx, taped *t) {
@@ -69,24 +69,24 @@ static void close_tape(neap_ctx *ctx, taped *t) {
     free(t->places);
 }
 
-int lazy_program_gradient(neap_ctx *ctx, neap_program *program, neap_node *const *in, const bool *active,
-                          neap_node *const *seeds, neap_node **back) {
+int derive_program_gradient(neap_ctx *ctx, neap_program *program, neap_node *const *in, const bool *active,
+                            neap_node *const *seeds, neap_node **back) {
     taped t;
     int status = open_tape(ctx, program, in, active, &t);
     if (status == 0)
-        status = lazy_tape_gradient(ctx, t.level, (int)program->outputs.n, t.outputs, seeds, t.naliases, t.aliases,
-                                    t.values);
+        status = derive_tape_gradient(ctx, t.level, (int)program->outputs.n, t.outputs, seeds, t.naliases, t.aliases,
+                                      t.values);
     for (int64_t k = 0; k < program->inputs.n; k++)
         back[k] = NULL;
     for (int k = 0, made = status == 0 ? t.naliases : 0; k < made; k++)
-        if (!(back[t.places[k]] = lazy_arena(ctx, t.values[k])))
+        if (!(back[t.places[k]] = graph_arena(ctx, t.values[k])))
             status = NEAP_E_MEMORY;
     close_tape(ctx, &t);
     return status;
 }
 
-int lazy_program_tangent(neap_ctx *ctx, neap_program *program, neap_node *const *in, neap_node *const *tangents,
-                         neap_node **out) {
+int derive_program_tangent(neap_ctx *ctx, neap_program *program, neap_node *const *in, neap_node *const *tangents,
+                           neap_node **out) {
     taped t = {.level = -1};
     bool *active = calloc((size_t)program->inputs.n + 1, sizeof *active);
     int n = (int)program->outputs.n;
@@ -98,9 +98,9 @@ int lazy_program_tangent(neap_ctx *ctx, neap_program *program, neap_node *const 
     for (int k = 0; k < t.naliases && status == 0; k++)
         t.values[k] = tangents[t.places[k]];
     if (status == 0)
-        status = lazy_tape_tangent(ctx, t.level, t.naliases, t.aliases, t.values, n, t.outputs, out);
+        status = derive_tape_tangent(ctx, t.level, t.naliases, t.aliases, t.values, n, t.outputs, out);
     for (int k = 0, made = status == 0 ? n : 0; k < made; k++)
-        if (!lazy_arena(ctx, out[k]))
+        if (!graph_arena(ctx, out[k]))
             status = NEAP_E_MEMORY;
     close_tape(ctx, &t);
     free(active);

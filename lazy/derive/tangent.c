@@ -9,7 +9,7 @@
 #include "lazy/derive/derive.h"
 
 /* ---- Walks --------------------------------------------------------------------------------------------------------- */
-int lazy_walk_begin(neap_ctx *ctx, int level, lazy_walk *w) {
+int derive_walk_begin(neap_ctx *ctx, int level, lazy_walk *w) {
     if (level < 0 || level >= ctx->nlevels)
         return neap_error(NEAP_E_STATE, "the gradient is not open");
     if (ctx->levels[level].trace)
@@ -19,49 +19,49 @@ int lazy_walk_begin(neap_ctx *ctx, int level, lazy_walk *w) {
     w->values = calloc((size_t)w->n + 1, sizeof *w->values);
     if (!w->values)
         return neap_error(NEAP_E_MEMORY, "out of memory for a gradient");
-    lazy_hold(ctx);
+    graph_hold(ctx);
     return 0;
 }
 
-int lazy_walk_end(lazy_walk *w, int status, int n, neap_node *const *out) {
+int derive_walk_end(lazy_walk *w, int status, int n, neap_node *const *out) {
     for (int k = 0; k < n && status == 0; k++)
-        lazy_retain(out[k]);
-    lazy_leave_level(w->ctx, w->start + w->n, w->bit); /* what was recorded needs no derivative here, so it may go */
+        graph_retain(out[k]);
+    graph_leave_level(w->ctx, w->start + w->n, w->bit); /* what was recorded needs no derivative here, so it may go */
     free(w->values);
-    int held = lazy_unhold(w->ctx);
+    int held = graph_unhold(w->ctx);
     if (status == 0 && held)
         for (int k = 0; k < n; k++)
-            lazy_release(w->ctx, out[k]);
+            graph_release(w->ctx, out[k]);
     return status ? status : held;
 }
 
-int lazy_walk_aliases(const lazy_walk *w, const char *op, int n, neap_node *const *nodes) {
+int derive_walk_aliases(const lazy_walk *w, const char *op, int n, neap_node *const *nodes) {
     for (int k = 0; k < n; k++)
-        if (!lazy_on_tape(w, nodes[k]) || nodes[k]->op != LAZY_OP_alias)
+        if (!derive_on_tape(w, nodes[k]) || nodes[k]->op != LAZY_OP_alias)
             return neap_error(NEAP_E_ARGUMENT, "%s: not an argument of this gradient", op);
     return 0;
 }
 
-neap_node *lazy_zeros_like(neap_ctx *ctx, const neap_node *node) {
-    neap_node *zero = lazy_arena(ctx, lazy_constant(ctx, node->dtype, false, 0));
-    return zero ? lazy_build_broadcast(ctx, zero, node->ndim, node->shape) : NULL;
+neap_node *derive_zeros_like(neap_ctx *ctx, const neap_node *node) {
+    neap_node *zero = graph_arena(ctx, graph_constant(ctx, node->dtype, false, 0));
+    return zero ? graph_build_broadcast(ctx, zero, node->ndim, node->shape) : NULL;
 }
 
-neap_node *lazy_as_like(neap_ctx *ctx, neap_node *node, const neap_node *like) {
+neap_node *derive_cast_like(neap_ctx *ctx, neap_node *node, const neap_node *like) {
     if (like->flags & LAZY_WEAK || (node->dtype == like->dtype && !(node->flags & LAZY_WEAK)))
         return node;
-    return lazy_build_cast(ctx, node, like->dtype);
+    return graph_build_cast(ctx, node, like->dtype);
 }
 
 /* ---- Default rules ------------------------------------------------------------------------------------------------- */
 /* The op on tangents: zeros where there are none, the inputs themselves where they are not floats. */
-int lazy_jvp_linear(lazy_tangent *t) {
+int derive_jvp_linear(lazy_tangent *t) {
     neap_node *in[NEAP_MAX_INPUTS], *node = t->node;
     for (int k = 0; k < node->nin; k++) {
         bool whole = neap_dtype_kind(node->in[k]->dtype) != 'f';
-        in[k] = whole ? node->in[k] : t->in[k] ? t->in[k] : lazy_zeros_like(t->ctx, node->in[k]);
+        in[k] = whole ? node->in[k] : t->in[k] ? t->in[k] : derive_zeros_like(t->ctx, node->in[k]);
     }
-    t->out = lazy_build(t->ctx, node->op, node->nin, in, node->nattrs, node->attrs);
+    t->out = graph_build(t->ctx, node->op, node->nin, in, node->nattrs, node->attrs);
     return t->out ? 0 : neap_error_code();
 }
 
@@ -75,13 +75,13 @@ static int jvp_map(lazy_tangent *t) {
         neap_node *out[3] = {NULL};
         lazy_grad g = {.ctx = t->ctx, .node = t->node, .ct = t->in[k], .wants = wants, .out = out};
         wants[k] = true;
-        int status = lazy_node_op(node)->grad(&g);
+        int status = graph_node_op(node)->grad(&g);
         if (status)
             return status;
         if (!out[k])
             continue;
-        neap_node *part = lazy_as_like(t->ctx, out[k], node);
-        t->out = t->out ? lazy_build2(t->ctx, LAZY_OP_add, t->out, part) : part;
+        neap_node *part = derive_cast_like(t->ctx, out[k], node);
+        t->out = t->out ? graph_build2(t->ctx, LAZY_OP_add, t->out, part) : part;
         if (!t->out)
             return neap_error_code();
     }
@@ -89,16 +89,16 @@ static int jvp_map(lazy_tangent *t) {
 }
 
 static int apply_rule(lazy_tangent *t) {
-    const lazy_op *row = lazy_node_op(t->node);
+    const lazy_op *row = graph_node_op(t->node);
     if (row->jvp)
         return row->jvp(t);
     if (row->kind == LAZY_MAP && row->grad)
         return jvp_map(t);
     if (row->kind == LAZY_VIEW || row->kind == LAZY_ASSEMBLE || row->kind == LAZY_GATHER)
-        return lazy_jvp_linear(t);
+        return derive_jvp_linear(t);
     int32_t site = t->node->site;
     return neap_error(NEAP_E_ARGUMENT, "jvp: %s has no forward derivative%s%s", row->name, site ? ", recorded at " : "",
-                      site ? lazy_site_text(t->ctx, site) : "");
+                      site ? graph_site_text(t->ctx, site) : "");
 }
 
 /* ---- The walk ------------------------------------------------------------------------------------------------------ */
@@ -128,15 +128,15 @@ static const outs *find_block(const forward *f, int64_t block) {
 
 /* A rule may give a broadcast shape, or a number. */
 static int set_tangent(const lazy_walk *w, neap_node *node, neap_node *tangent) {
-    neap_node *fit = lazy_as_like(w->ctx, tangent, node);
+    neap_node *fit = derive_cast_like(w->ctx, tangent, node);
     if (fit && (fit->ndim != node->ndim || memcmp(fit->shape, node->shape, node->ndim * sizeof *node->shape) != 0))
-        fit = lazy_build_broadcast(w->ctx, fit, node->ndim, node->shape);
-    *lazy_walk_value(w, node) = fit;
+        fit = graph_build_broadcast(w->ctx, fit, node->ndim, node->shape);
+    *derive_walk_value(w, node) = fit;
     return fit ? 0 : neap_error_code();
 }
 
 static int call_rule(forward *f, neap_node *node, neap_node **in, int64_t place) {
-    const lazy_op *row = lazy_node_op(node);
+    const lazy_op *row = graph_node_op(node);
     lazy_tangent t = {.ctx = f->walk.ctx, .node = node, .in = in};
     if (row->results) {
         outs block = {.block = place, .nresults = row->results(node)};
@@ -153,16 +153,16 @@ static int call_rule(forward *f, neap_node *node, neap_node **in, int64_t place)
 
 static int walk_node(forward *f, neap_node *node, int64_t place) {
     lazy_walk *w = &f->walk;
-    const lazy_op *row = lazy_node_op(node);
+    const lazy_op *row = graph_node_op(node);
     if (row->flags & LAZY_OP_PART) {
-        const outs *block = lazy_on_tape(w, node->in[0]) ? find_block(f, node->in[0]->tape - w->start) : NULL;
+        const outs *block = derive_on_tape(w, node->in[0]) ? find_block(f, node->in[0]->tape - w->start) : NULL;
         neap_node *tangent = block ? block->at[node->attrs[0]] : NULL;
         return tangent ? set_tangent(w, node, tangent) : 0;
     }
     neap_node *few[NEAP_MAX_INPUTS], **in = node->nin <= NEAP_MAX_INPUTS ? few : malloc(node->nin * sizeof *in);
     bool any = false;
     for (int k = 0; in && k < node->nin; k++) {
-        in[k] = lazy_on_tape(w, node->in[k]) ? *lazy_walk_value(w, node->in[k]) : NULL;
+        in[k] = derive_on_tape(w, node->in[k]) ? *derive_walk_value(w, node->in[k]) : NULL;
         any |= in[k] != NULL;
     }
     int status = !in   ? neap_error(NEAP_E_MEMORY, "out of memory for tangents")
@@ -177,8 +177,8 @@ static int check_tangent(const neap_node *alias, const neap_node *tangent) {
     char left[256], right[256];
     if (tangent->ndim != alias->ndim || memcmp(tangent->shape, alias->shape, alias->ndim * sizeof(int64_t)) != 0)
         return neap_error(NEAP_E_SHAPE, "jvp: expected a tangent of shape %s, got %s",
-                          lazy_shape_text(alias->ndim, alias->shape, left, sizeof left),
-                          lazy_shape_text(tangent->ndim, tangent->shape, right, sizeof right));
+                          graph_shape_text(alias->ndim, alias->shape, left, sizeof left),
+                          graph_shape_text(tangent->ndim, tangent->shape, right, sizeof right));
     if (tangent->dtype != alias->dtype)
         return neap_error(NEAP_E_DTYPE, "jvp: expected a tangent of dtype %s, got %s", neap_dtype_name(alias->dtype),
                           neap_dtype_name(tangent->dtype));
@@ -190,36 +190,36 @@ static int walk_along(forward *f) {
     int status = 0;
     for (int64_t k = 0; k < w->n && status == 0; k++) {
         neap_node *node = w->ctx->tape.at[w->start + k];
-        if (lazy_on_tape(w, node) && !w->values[k])
+        if (derive_on_tape(w, node) && !w->values[k])
             status = walk_node(f, node, k);
     }
     return status;
 }
 
-int lazy_tape_tangent(neap_ctx *ctx, int level, int n, neap_node *const *wrt, neap_node *const *tangents, int nresults,
-                      neap_node *const *results, neap_node **out) {
+int derive_tape_tangent(neap_ctx *ctx, int level, int n, neap_node *const *wrt, neap_node *const *tangents,
+                        int nresults, neap_node *const *results, neap_node **out) {
     forward f = {0};
-    int status = lazy_walk_begin(ctx, level, &f.walk);
+    int status = derive_walk_begin(ctx, level, &f.walk);
     if (status)
         return status;
-    status = lazy_walk_aliases(&f.walk, "jvp", n, wrt);
+    status = derive_walk_aliases(&f.walk, "jvp", n, wrt);
     for (int k = 0; k < n && status == 0; k++) {
         if (tangents[k])
             status = check_tangent(wrt[k], tangents[k]);
         if (status == 0)
-            *lazy_walk_value(&f.walk, wrt[k]) = tangents[k];
+            *derive_walk_value(&f.walk, wrt[k]) = tangents[k];
     }
     if (status == 0)
         status = walk_along(&f);
     for (int k = 0; k < nresults && status == 0; k++) {
-        out[k] = lazy_on_tape(&f.walk, results[k]) ? *lazy_walk_value(&f.walk, results[k]) : NULL;
-        if (!out[k] && !(out[k] = lazy_zeros_like(ctx, results[k])))
+        out[k] = derive_on_tape(&f.walk, results[k]) ? *derive_walk_value(&f.walk, results[k]) : NULL;
+        if (!out[k] && !(out[k] = derive_zeros_like(ctx, results[k])))
             status = neap_error_code();
     }
     for (int64_t k = 0; k < f.blocks.n; k++)
         free(f.blocks.at[k].at);
     lazy_vector_free(&f.blocks);
-    return lazy_walk_end(&f.walk, status, nresults, out);
+    return derive_walk_end(&f.walk, status, nresults, out);
 }
 
 int neap_tape_tangent(neap_ctx *ctx, int level, int n, const int32_t *wrt, const int32_t *tangents, int nresults,
@@ -228,15 +228,15 @@ int neap_tape_tangent(neap_ctx *ctx, int level, int n, const int32_t *wrt, const
     neap_node **given = nodes + n, **values = given + n, **made = values + nresults;
     int status = nodes ? 0 : neap_error(NEAP_E_MEMORY, "out of memory for tangents");
     if (status == 0)
-        status = lazy_lookup_all(ctx, n, wrt, nodes);
+        status = graph_lookup_all(ctx, n, wrt, nodes);
     if (status == 0)
-        status = lazy_lookup_all(ctx, n, tangents, given);
+        status = graph_lookup_all(ctx, n, tangents, given);
     if (status == 0)
-        status = lazy_lookup_all(ctx, nresults, results, values);
+        status = graph_lookup_all(ctx, nresults, results, values);
     if (status == 0)
-        status = lazy_tape_tangent(ctx, level, n, nodes, given, nresults, values, made);
+        status = derive_tape_tangent(ctx, level, n, nodes, given, nresults, values, made);
     if (status == 0)
-        status = lazy_publish_all(ctx, nresults, made, out);
+        status = graph_publish_all(ctx, nresults, made, out);
     free(nodes);
-    return status ? status : lazy_attend(ctx);
+    return status ? status : graph_attend(ctx);
 }

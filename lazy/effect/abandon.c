@@ -18,7 +18,7 @@ static int add_all(lazy_nodes *to, int64_t n, neap_node *const *nodes) {
 
 /* Whether a buffer that can be reached from the roots waits for work in flight. */
 static int reaches_work(neap_ctx *ctx, const lazy_nodes *roots) {
-    int status = lazy_region_collect(ctx, roots->n, roots->at);
+    int status = plan_region_collect(ctx, roots->n, roots->at);
     for (int64_t k = 0; k < ctx->order.n && status == 0; k++) {
         neap_buffer *buffer = ctx->order.at[k]->buffer;
         status = buffer && neap_var_poll(neap_buffer_var(buffer), NULL) == NEAP_PENDING;
@@ -34,7 +34,7 @@ int neap_abandon(neap_ctx *ctx) {
     if (status == 0)
         status = add_all(&roots, ctx->pending.n, ctx->pending.at);
     if (status == 0)
-        status = lazy_programs_list(ctx, &roots);
+        status = program_list_all(ctx, &roots);
     if (status == 0)
         status = reaches_work(ctx, &roots) ? NEAP_PENDING : NEAP_OK;
     lazy_vector_free(&roots);

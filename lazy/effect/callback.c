@@ -17,7 +17,7 @@
 #include <string.h>
 
 #include "lazy/control/body.h"
-#include "lazy/shard/sharding.h"
+#include "lazy/graph/sharding.h"
 
 enum { BLOCK_ALIGN = 64 };
 
@@ -51,7 +51,7 @@ static int lay_out(lazy_callback *callback, const neap_spec *results) {
     return 0;
 }
 
-int lazy_callback_new(neap_ctx *ctx, const neap_callback *how, lazy_callback **out) {
+int effect_callback_new(neap_ctx *ctx, const neap_callback *how, lazy_callback **out) {
     if (how->kind < 0 || how->kind >= NEAP_EFFECT_KINDS || how->callee == 0)
         return neap_error(NEAP_E_ARGUMENT, "callback: no such kind of effect, or no function");
     size_t n = how->nresults > 0 ? (size_t)how->nresults : 0, name = strlen(how->name) + 1;
@@ -82,12 +82,12 @@ int lazy_callback_new(neap_ctx *ctx, const neap_callback *how, lazy_callback **o
     return 0;
 }
 
-lazy_callback *lazy_callback_retain(lazy_callback *callback) {
+lazy_callback *effect_callback_retain(lazy_callback *callback) {
     atomic_fetch_add_explicit(&callback->refs, 1, memory_order_relaxed);
     return callback;
 }
 
-void lazy_callback_release(lazy_callback *callback) {
+void effect_callback_release(lazy_callback *callback) {
     if (atomic_fetch_sub_explicit(&callback->refs, 1, memory_order_acq_rel) > 1)
         return;
     if (!callback->callee) {
@@ -121,7 +121,7 @@ int32_t neap_callback_dropped(neap_ctx *ctx, int32_t capacity, int32_t *callees)
     return n;
 }
 
-void lazy_callbacks_free(neap_ctx *ctx) {
+void effect_callback_free_all(neap_ctx *ctx) {
     int32_t callees[16];
     while (neap_callback_dropped(ctx, 16, callees) > 0)
         continue;
@@ -133,7 +133,7 @@ static int check_arguments(neap_ctx *ctx, const lazy_callback *callback, int n, 
     for (int k = 0; k < n; k++) {
         if (in[k]->flags & LAZY_ABSTRACT && !in[k]->levels)
             return neap_error(NEAP_E_TRACE, "callback: argument %d belongs to a trace that has ended", k + 1);
-        if (callback->nresults && in[k]->levels & ~lazy_trace_levels(ctx))
+        if (callback->nresults && in[k]->levels & ~graph_trace_levels(ctx))
             return neap_error(
                 NEAP_E_ARGUMENT,
                 "callback: the results of the function at %s, called at %s, cannot be differentiated; give it "
@@ -148,8 +148,8 @@ static int take_whole(neap_ctx *ctx, int n, neap_node *const *in, neap_node **wh
     int status = 0;
     for (int k = 0; k < n && status == 0; k++) {
         whole[k] = in[k];
-        if (lazy_is_meshed(in[k]) && lazy_has_blocks(in[k]))
-            status = lazy_host_node(ctx, in[k], &whole[k]);
+        if (graph_is_meshed(in[k]) && graph_has_blocks(in[k]))
+            status = graph_host_node(ctx, in[k], &whole[k]);
     }
     return status;
 }
@@ -158,10 +158,10 @@ static int take_whole(neap_ctx *ctx, int n, neap_node *const *in, neap_node **wh
 static neap_node *record_node(neap_ctx *ctx, lazy_callback *callback, int n, neap_node *const *in) {
     if (check_arguments(ctx, callback, n, in))
         return NULL;
-    lazy_level *trace = lazy_open_trace(ctx);
+    lazy_level *trace = effect_open_trace(ctx);
     neap_node *lifted[NEAP_MAX_INPUTS];
     if (trace && trace->closed) {
-        if (lazy_lift_into(ctx, (int)(trace - ctx->levels), n, in, lifted))
+        if (program_capture_into(ctx, (int)(trace - ctx->levels), n, in, lifted))
             return NULL;
         in = lifted;
     }
@@ -170,34 +170,34 @@ static neap_node *record_node(neap_ctx *ctx, lazy_callback *callback, int n, nea
     int64_t attr = (int64_t)(intptr_t)callback;
     if (take_whole(ctx, n, in, whole))
         return NULL;
-    neap_node *node = lazy_node_new(ctx, LAZY_OP_callback, &block, n, whole, 1, &attr);
+    neap_node *node = graph_node_new(ctx, LAZY_OP_callback, &block, n, whole, 1, &attr);
     if (!node)
         return NULL;
-    if (lazy_is_meshed(node)) /* in a trace, where its arguments have no values yet: it lies nowhere itself */
+    if (graph_is_meshed(node)) /* in a trace, where its arguments have no values yet: it lies nowhere itself */
         node->device = -1;
-    lazy_callback_retain(callback);
+    effect_callback_retain(callback);
     if (trace) {
         node->flags |= LAZY_ABSTRACT;
         node->levels |= 1u << (trace - ctx->levels);
     }
-    if (lazy_enroll(ctx, node) == 0)
+    if (graph_enroll(ctx, node) == 0)
         return node;
-    lazy_release(ctx, node);
+    graph_release(ctx, node);
     return NULL;
 }
 
 /* Lets the call happen: at once, with its ancestors, or as an effect of the open trace. */
 static int start_node(neap_ctx *ctx, neap_node *node) {
-    lazy_level *trace = lazy_open_trace(ctx);
+    lazy_level *trace = effect_open_trace(ctx);
     if (!trace)
-        return lazy_flush_roots(ctx, 1, &node);
-    return lazy_effect_record(ctx, trace, node);
+        return plan_flush_roots(ctx, 1, &node);
+    return effect_record(ctx, trace, node);
 }
 
-neap_node *lazy_callback_again(neap_ctx *ctx, lazy_callback *callback, int n, neap_node *const *in) {
+neap_node *effect_callback_again(neap_ctx *ctx, lazy_callback *callback, int n, neap_node *const *in) {
     neap_node *node = record_node(ctx, callback, n, in);
     if (node && start_node(ctx, node)) {
-        lazy_release(ctx, node);
+        graph_release(ctx, node);
         return NULL;
     }
     return node;
@@ -205,15 +205,15 @@ neap_node *lazy_callback_again(neap_ctx *ctx, lazy_callback *callback, int n, ne
 
 /* Result k of a call. OWNED. */
 static neap_node *record_part(neap_ctx *ctx, neap_node *node, int k) {
-    const lazy_callback *callback = lazy_callback_of(node);
+    const lazy_callback *callback = effect_callback_of(node);
     const neap_spec *spec = &callback->results[k];
     lazy_result aval = {.dtype = (uint8_t)spec->dtype, .ndim = (uint8_t)spec->ndim};
     int64_t attrs[2 + NEAP_MAX_DIMS] = {callback->offsets[k], spec->dtype};
     for (int a = 0; a < spec->ndim; a++)
         aval.shape[a] = attrs[2 + a] = spec->shape[a];
-    neap_node *part = lazy_node_new(ctx, LAZY_OP_callback_part, &aval, 1, &node, 2 + spec->ndim, attrs);
-    if (part && lazy_enroll(ctx, part)) {
-        lazy_release(ctx, part);
+    neap_node *part = graph_node_new(ctx, LAZY_OP_callback_part, &aval, 1, &node, 2 + spec->ndim, attrs);
+    if (part && graph_enroll(ctx, part)) {
+        graph_release(ctx, part);
         return NULL;
     }
     return part;
@@ -221,7 +221,7 @@ static neap_node *record_part(neap_ctx *ctx, neap_node *node, int k) {
 
 /* Starts the copies of results; what finds no memory now is started by whoever asks for it. */
 static void start_parts(neap_ctx *ctx, int n, neap_node *const *parts) {
-    if (n > 0 && !(parts[0]->flags & LAZY_ABSTRACT) && lazy_flush_roots(ctx, n, parts) == NEAP_E_MEMORY)
+    if (n > 0 && !(parts[0]->flags & LAZY_ABSTRACT) && plan_flush_roots(ctx, n, parts) == NEAP_E_MEMORY)
         ctx->attention |= NEAP_ATTEND_COLLECT;
 }
 
@@ -232,7 +232,7 @@ static int push_callback(neap_ctx *ctx, lazy_callback *callback, int n, neap_nod
     int published = 0, status = node ? 0 : neap_error_code();
     for (int k = 0; k < callback->nresults && status == 0; k++) {
         parts[k] = record_part(ctx, node, k);
-        status = parts[k] ? lazy_publish(ctx, lazy_retain(parts[k]), &results[k]) : NEAP_E_MEMORY;
+        status = parts[k] ? graph_publish(ctx, graph_retain(parts[k]), &results[k]) : NEAP_E_MEMORY;
         published += status == 0;
     }
     if (status == 0)
@@ -242,8 +242,8 @@ static int push_callback(neap_ctx *ctx, lazy_callback *callback, int n, neap_nod
     else
         neap_release(ctx, published, results); /* what stays for want of memory is swept as a handle that died */
     for (int k = 0; k < callback->nresults; k++)
-        lazy_release(ctx, parts[k]);
-    lazy_release(ctx, node);
+        graph_release(ctx, parts[k]);
+    graph_release(ctx, node);
     return status;
 }
 
@@ -253,9 +253,9 @@ int neap_callback_push(neap_ctx *ctx, const neap_callback *how, int n, const int
     if (n < 0 || n > NEAP_MAX_INPUTS)
         return neap_error(NEAP_E_ARGUMENT, "callback: expected at most %d arrays, got %d", NEAP_MAX_INPUTS, n);
     for (int k = 0; k < n; k++)
-        if (!(in[k] = lazy_lookup(ctx, ids[k])))
+        if (!(in[k] = graph_lookup(ctx, ids[k])))
             return neap_error_code();
-    int status = lazy_callback_new(ctx, how, &callback);
+    int status = effect_callback_new(ctx, how, &callback);
     if (status)
         return status;
     neap_node **parts = calloc((size_t)callback->nresults + 1, sizeof *parts);
@@ -265,9 +265,9 @@ int neap_callback_push(neap_ctx *ctx, const neap_callback *how, int n, const int
         callback->callee = 0;
         ctx->counters.callees--;
     }
-    lazy_callback_release(callback);
+    effect_callback_release(callback);
     free(parts);
-    return status ? status : lazy_attend(ctx);
+    return status ? status : graph_attend(ctx);
 }
 
 /* ---- Requests ----------------------------------------------------------------------------------------------------- */
@@ -297,19 +297,19 @@ static void request_free(void *arg) {
         neap_buffer_release(r->args[k].buffer);
     neap_buffer_release(r->block);
     if (r->callback)
-        lazy_callback_release(r->callback);
+        effect_callback_release(r->callback);
     if (r->job)
-        lazy_job_free(r->job);
+        control_job_free(r->job);
     free(r);
 }
 
-int lazy_callback_request(neap_ctx *ctx, const neap_node *node, neap_buffer *const *bufs) {
+int effect_callback_request(neap_ctx *ctx, const neap_node *node, neap_buffer *const *bufs) {
     request *r = malloc(sizeof *r + node->nin * sizeof *r->args);
     neap_var *reads[NEAP_MAX_INPUTS], *block = neap_buffer_var(bufs[node->nin]);
     int nreads = 0;
     if (!r)
         return neap_error(NEAP_E_MEMORY, "out of memory for a callback");
-    *r = (request){.callback = lazy_callback_retain(lazy_callback_of(node)), .ctx = ctx, .n = node->nin};
+    *r = (request){.callback = effect_callback_retain(effect_callback_of(node)), .ctx = ctx, .n = node->nin};
     r->block = neap_buffer_retain(bufs[node->nin]);
     for (int k = 0; k < node->nin; k++) {
         const neap_node *in = node->in[k];
@@ -325,7 +325,7 @@ int lazy_callback_request(neap_ctx *ctx, const neap_node *node, neap_buffer *con
     neap_push push = {.name = "callback",
                       .site = r->callback->site,
                       .release = request_free,
-                      .device = lazy_node_runs_on(node),
+                      .device = graph_node_runs_on(node),
                       .flags = results && !r->callback->tolerant ? 0 : NEAP_PUSH_ALWAYS,
                       .nreads = nreads,
                       .reads = reads,
@@ -339,7 +339,7 @@ int lazy_callback_request(neap_ctx *ctx, const neap_node *node, neap_buffer *con
     return status;
 }
 
-int lazy_callback_loop(neap_ctx *ctx, lazy_job *job, int effects, const neap_push *push) {
+int effect_callback_loop(neap_ctx *ctx, lazy_job *job, int effects, const neap_push *push) {
     request *r = calloc(1, sizeof *r);
     if (!r)
         return neap_error(NEAP_E_MEMORY, "out of memory for a callback");
@@ -402,11 +402,11 @@ static int give_argument(neap_ctx *ctx, const request *r, int k, int32_t *id) {
     }
     if (status)
         return status;
-    neap_node *node = lazy_node_of_buffer(ctx, &arg.aval, arg.buffer);
+    neap_node *node = graph_node_of_buffer(ctx, &arg.aval, arg.buffer);
     if (!node)
         return NEAP_E_MEMORY;
     node->device = arg.device;
-    return lazy_publish(ctx, node, id);
+    return graph_publish(ctx, node, id);
 }
 
 static int give_arguments(neap_ctx *ctx, const request *r, neap_taken *out) {
@@ -444,7 +444,7 @@ static int end_request(neap_ctx *ctx, int status) {
 
 /* A loop goes on to its next callback (NEAP_PENDING), or ends. */
 static int go_on(neap_ctx *ctx, lazy_frame *frame, request *r) {
-    int status = lazy_job_advance(r->job, neap_request_run(frame->request), &r->waiting, &r->operands);
+    int status = control_job_advance(r->job, neap_request_run(frame->request), &r->waiting, &r->operands);
     frame->told = frame->again = false;
     return status == NEAP_PENDING ? status : end_request(ctx, status);
 }
@@ -491,22 +491,22 @@ int neap_callback_return(neap_ctx *ctx, int k, int32_t id) {
     const request *r = frame ? neap_request_arg(frame->request) : NULL;
     if (!r || k < 0 || k >= callback_of(r)->nresults)
         return neap_error(NEAP_E_STATE, "no callback is open that has a result %d", k + 1);
-    neap_node *node = lazy_lookup(ctx, id);
-    if (!node || lazy_host_node(ctx, node, &node))
+    neap_node *node = graph_lookup(ctx, id);
+    if (!node || graph_host_node(ctx, node, &node))
         return neap_error_code();
     const neap_spec *spec = &callback_of(r)->results[k];
     if (node->dtype != spec->dtype || node->ndim != spec->ndim ||
         memcmp(node->shape, spec->shape, node->ndim * sizeof *node->shape) != 0) {
         char left[256], right[256];
         return neap_error(NEAP_E_SHAPE, "expected shape %s and dtype %s, got shape %s and dtype %s",
-                          lazy_shape_text(spec->ndim, spec->shape, left, sizeof left), neap_dtype_name(spec->dtype),
-                          lazy_shape_text(node->ndim, node->shape, right, sizeof right), neap_dtype_name(node->dtype));
+                          graph_shape_text(spec->ndim, spec->shape, left, sizeof left), neap_dtype_name(spec->dtype),
+                          graph_shape_text(node->ndim, node->shape, right, sizeof right), neap_dtype_name(node->dtype));
     }
-    int status = lazy_force(ctx, node);
+    int status = plan_force(ctx, node);
     if (status == 0)
-        status = lazy_node_poll(ctx, node, ctx->waker);
-    if (status == 0 && lazy_node_bytes(node))
-        memcpy(block_of(r) + callback_of(r)->offsets[k], neap_buffer_data(node->buffer), lazy_node_bytes(node));
+        status = plan_node_poll(ctx, node, ctx->waker);
+    if (status == 0 && graph_node_bytes(node))
+        memcpy(block_of(r) + callback_of(r)->offsets[k], neap_buffer_data(node->buffer), graph_node_bytes(node));
     return status;
 }
 
@@ -526,6 +526,6 @@ int neap_callback_end(neap_ctx *ctx, int status, const char *text) {
         status = 0;
     }
     if (status < 0)
-        return end_request(ctx, lazy_job_fail(r->job, r->waiting, status));
+        return end_request(ctx, control_job_fail(r->job, r->waiting, status));
     return go_on(ctx, frame, r);
 }

@@ -50,9 +50,9 @@ static void job_free(void *arg) {
 
 static int format_data(const print_array *array, const void *const *data, lazy_text *out) {
     if (!array->conversion)
-        return lazy_format_blocks(array->dtype, array->ndim, array->shape, array->parts, array->cut, data, out);
-    if (lazy_format_number(array->dtype, data[0], array->conversion, out) != 0)
-        return lazy_text_addf(out, "<error: %s>", neap_error_text());
+        return graph_format_blocks(array->dtype, array->ndim, array->shape, array->parts, array->cut, data, out);
+    if (graph_format_number(array->dtype, data[0], array->conversion, out) != 0)
+        return graph_text_addf(out, "<error: %s>", neap_error_text());
     return 0;
 }
 
@@ -60,7 +60,7 @@ static int format_data(const print_array *array, const void *const *data, lazy_t
 static int format_array(const print_array *array, lazy_text *out) {
     for (int32_t b = 0; b < array->nblocks; b++)
         if (neap_var_poll(neap_buffer_var(array->blocks[b]), NULL) < 0)
-            return lazy_text_addf(out, "<error: %s>", neap_error_text());
+            return graph_text_addf(out, "<error: %s>", neap_error_text());
     const void **data = malloc((size_t)array->nblocks * sizeof *data);
     if (!data)
         return neap_error(NEAP_E_MEMORY, "out of memory for a print");
@@ -75,7 +75,7 @@ static int job_text(const print_job *job, lazy_text *text) {
     int status = 0;
     for (int k = 0; k < job->npieces && status == 0; k++)
         status = job->pieces[k].array ? format_array(job->pieces[k].array, text)
-                                      : lazy_text_add(text, job->pieces[k].text, job->pieces[k].bytes);
+                                      : graph_text_add(text, job->pieces[k].text, job->pieces[k].bytes);
     return status;
 }
 
@@ -86,13 +86,13 @@ static int write_marked(int stream, int process, const lazy_text *text) {
     for (size_t at = 0, end; at < text->bytes && status == 0; at = end) {
         const char *line = memchr(text->data + at, '\n', text->bytes - at);
         end = line ? (size_t)(line - text->data) + 1 : text->bytes;
-        status = lazy_text_addf(&marked, "[process %d] ", process);
+        status = graph_text_addf(&marked, "[process %d] ", process);
         if (status == 0)
-            status = lazy_text_add(&marked, text->data + at, end - at);
+            status = graph_text_add(&marked, text->data + at, end - at);
     }
     if (status == 0)
         status = neap_out_write(stream, marked.data, marked.bytes);
-    lazy_text_free(&marked);
+    graph_text_free(&marked);
     return status;
 }
 
@@ -116,7 +116,7 @@ static int run_print(void *arg, const neap_run *run) {
     int status = job_text(job, &text);
     if (status == 0)
         status = write_text(job, &text);
-    lazy_text_free(&text);
+    graph_text_free(&text);
     return status;
 }
 
@@ -179,8 +179,8 @@ static int add_read(print_reads *reads, neap_var *var) {
     return lazy_push(reads, var);
 }
 
-int lazy_print_push(neap_ctx *ctx, const neap_emit *how, int n, const lazy_fragment *fragments,
-                    neap_node *const *nodes) {
+int effect_print_push(neap_ctx *ctx, const neap_emit *how, int n, const lazy_fragment *fragments,
+                      neap_node *const *nodes) {
     print_job *job = job_new(how, n, fragments, nodes);
     print_reads reads = {0};
     int device = -1, status = job ? 0 : NEAP_E_MEMORY;
@@ -192,7 +192,7 @@ int lazy_print_push(neap_ctx *ctx, const neap_emit *how, int n, const lazy_fragm
             status = add_read(&reads, neap_buffer_var(node->buffer));
         }
     if (status == 0) {
-        neap_push push = {.name = lazy_effect_kind(how->kind),
+        neap_push push = {.name = effect_kind(how->kind),
                           .site = job->site,
                           .release = job_free,
                           .device = device < 0 ? 0 : device,
@@ -216,13 +216,13 @@ struct lazy_message {
     print_job *job;
 };
 
-void lazy_message_free(lazy_message *message) {
+void effect_message_free(lazy_message *message) {
     if (message->job)
         job_free(message->job);
     free(message);
 }
 
-lazy_message *lazy_message_new(const lazy_effect *effect) {
+lazy_message *effect_message_new(const lazy_effect *effect) {
     lazy_message *message = calloc(1, sizeof *message);
     if (!message) {
         neap_error(NEAP_E_MEMORY, "out of memory for a print");
@@ -232,7 +232,7 @@ lazy_message *lazy_message_new(const lazy_effect *effect) {
     message->job = job_new(&effect->how, effect->nfragments, effect->fragments, effect->nodes.at);
     if (message->job)
         return message;
-    lazy_message_free(message);
+    effect_message_free(message);
     return NULL;
 }
 
@@ -241,9 +241,9 @@ static int message_text(const lazy_message *message, void *const *data, const ch
     for (int k = 0; k < message->job->npieces && status == 0; k++) {
         const print_piece *piece = &message->job->pieces[k];
         if (!piece->array) {
-            status = lazy_text_add(text, piece->text, piece->bytes);
+            status = graph_text_add(text, piece->text, piece->bytes);
         } else if (error) {
-            status = lazy_text_addf(text, "<error: %s>", error);
+            status = graph_text_addf(text, "<error: %s>", error);
         } else {
             status = format_data(piece->array, (const void *const *)data + next, text);
             next += piece->array->nblocks;
@@ -252,16 +252,16 @@ static int message_text(const lazy_message *message, void *const *data, const ch
     return status;
 }
 
-int lazy_message_write(const lazy_message *message, void *const *data, const char *error) {
+int effect_message_write(const lazy_message *message, void *const *data, const char *error) {
     lazy_text text = {0};
     int status = message_text(message, data, error, &text);
     if (status == 0)
         status = write_text(message->job, &text);
-    lazy_text_free(&text);
+    graph_text_free(&text);
     return status;
 }
 
-int lazy_message_push(neap_effects *effects, const lazy_message *message, void *const *data, const char *error) {
+int effect_message_push(neap_effects *effects, const lazy_message *message, void *const *data, const char *error) {
     lazy_text text = {0};
     print_job *job = calloc(1, sizeof *job + sizeof *job->pieces);
     int status = job ? message_text(message, data, error, &text) : NEAP_E_MEMORY;
@@ -273,17 +273,17 @@ int lazy_message_push(neap_effects *effects, const lazy_message *message, void *
         job->pieces[0].text = copy_text(text.data ? text.data : "", text.bytes);
         status = job->pieces[0].text ? 0 : NEAP_E_MEMORY;
     }
-    neap_push push = {.name = lazy_effect_kind(message->kind), .release = job_free, .flags = NEAP_PUSH_SMALL};
+    neap_push push = {.name = effect_kind(message->kind), .release = job_free, .flags = NEAP_PUSH_SMALL};
     if (status == 0)
         status = neap_effects_push(effects, message->kind, !message->unordered, run_print, job, &push);
     if (status && job)
         job_free(job);
-    lazy_text_free(&text);
+    graph_text_free(&text);
     return status;
 }
 
 /* ---- Inside a trace ------------------------------------------------------------------------------------------------ */
-const char *lazy_effect_kind(int kind) {
+const char *effect_kind(int kind) {
     static const char *const names[] = {
 #define NAME(NAME, name) name,
         NEAP_EFFECT_ROWS(NAME)
@@ -292,9 +292,9 @@ const char *lazy_effect_kind(int kind) {
     return names[kind];
 }
 
-void lazy_effect_free(neap_ctx *ctx, lazy_effect *effect) {
+void effect_free(neap_ctx *ctx, lazy_effect *effect) {
     for (int64_t k = 0; k < effect->nodes.n; k++)
-        lazy_release(ctx, effect->nodes.at[k]);
+        graph_release(ctx, effect->nodes.at[k]);
     lazy_vector_free(&effect->nodes);
     for (int k = 0; k < effect->nfragments; k++) {
         free(effect->fragments[k].text);
@@ -305,28 +305,28 @@ void lazy_effect_free(neap_ctx *ctx, lazy_effect *effect) {
     free(effect);
 }
 
-lazy_level *lazy_open_trace(neap_ctx *ctx) {
+lazy_level *effect_open_trace(neap_ctx *ctx) {
     for (int k = ctx->nlevels - 1; k >= ctx->floor; k--)
         if (ctx->levels[k].trace)
             return &ctx->levels[k];
     return NULL;
 }
 
-void lazy_effects_cut(neap_ctx *ctx, lazy_level *trace, int64_t n) {
+void effect_cut(neap_ctx *ctx, lazy_level *trace, int64_t n) {
     while (trace->effects.n > n)
-        lazy_effect_free(ctx, trace->effects.at[--trace->effects.n]);
+        effect_free(ctx, trace->effects.at[--trace->effects.n]);
 }
 
-int lazy_effect_record(neap_ctx *ctx, lazy_level *trace, neap_node *node) {
+int effect_record(neap_ctx *ctx, lazy_level *trace, neap_node *node) {
     lazy_effect *effect = calloc(1, sizeof *effect);
     if (effect && lazy_push(&effect->nodes, node) == 0) {
-        lazy_retain(node);
+        graph_retain(node);
         effect->node = node;
         if (lazy_push(&trace->effects, effect) == 0)
             return 0;
     }
     if (effect)
-        lazy_effect_free(ctx, effect);
+        effect_free(ctx, effect);
     return neap_error(NEAP_E_MEMORY, "out of memory for an effect");
 }
 
@@ -345,9 +345,9 @@ static int copy_fragment(neap_ctx *ctx, int level, lazy_effect *effect, const la
     for (int32_t b = 0; b < from->n && status == 0; b++) {
         neap_node *node = nodes[from->first + b];
         if (ctx->levels[level].closed)
-            status = lazy_lift_into(ctx, level, 1, &nodes[from->first + b], &node);
+            status = program_capture_into(ctx, level, 1, &nodes[from->first + b], &node);
         if (status == 0 && (status = lazy_push(&effect->nodes, node)) == 0)
-            lazy_retain(node);
+            graph_retain(node);
     }
     return status;
 }
@@ -368,7 +368,7 @@ static int record_print(neap_ctx *ctx, lazy_level *level, const neap_emit *how, 
     if (status == 0)
         status = lazy_push(&level->effects, effect);
     if (status && effect)
-        lazy_effect_free(ctx, effect);
+        effect_free(ctx, effect);
     return status ? neap_error(NEAP_E_MEMORY, "out of memory for a print") : 0;
 }
 
@@ -383,29 +383,29 @@ static int start_nodes(neap_ctx *ctx, int n, const lazy_fragment *fragments, nea
     int status = 0;
     for (int k = 0; k < n && status == 0; k++)
         for (int32_t b = 0; b < fragments[k].n && status == 0; b++)
-            status = lazy_force(ctx, nodes[fragments[k].first + b]);
+            status = plan_force(ctx, nodes[fragments[k].first + b]);
     return status;
 }
 
 static int print_plain(neap_ctx *ctx, const neap_emit *how, int n, const lazy_fragment *fragments,
                        neap_node *const *nodes) {
-    lazy_level *level = lazy_open_trace(ctx);
+    lazy_level *level = effect_open_trace(ctx);
     if (level)
         return record_print(ctx, level, how, n, fragments, nodes);
     int status = start_nodes(ctx, n, fragments, nodes);
-    return status ? status : lazy_print_push(ctx, how, n, fragments, nodes);
+    return status ? status : effect_print_push(ctx, how, n, fragments, nodes);
 }
 
-int lazy_print_nodes(neap_ctx *ctx, const neap_emit *how, int n, const lazy_fragment *fragments,
-                     neap_node *const *nodes) {
+int effect_print_nodes(neap_ctx *ctx, const neap_emit *how, int n, const lazy_fragment *fragments,
+                       neap_node *const *nodes) {
     int status = check_conversions(n, fragments, nodes);
-    if (status || !lazy_show_needed(n, fragments, nodes))
+    if (status || !shard_show_needed(n, fragments, nodes))
         return status ? status : print_plain(ctx, how, n, fragments, nodes);
     lazy_shown shown = {0};
-    status = lazy_show(ctx, how, n, fragments, nodes, &shown);
+    status = shard_show(ctx, how, n, fragments, nodes, &shown);
     if (status == 0 && shown.fragments.n)
         status = print_plain(ctx, how, (int)shown.fragments.n, shown.fragments.at, shown.nodes.at);
-    lazy_shown_free(ctx, &shown);
+    shard_shown_free(ctx, &shown);
     return status;
 }
 
@@ -428,7 +428,7 @@ static int take_pieces(neap_ctx *ctx, int n, const neap_piece *pieces, taken *ou
     for (int k = 0; k < n; k++) {
         out->fragments[k] = (lazy_fragment){
             .text = (char *)pieces[k].text, .bytes = pieces[k].bytes, .first = k, .n = pieces[k].id != 0};
-        if (pieces[k].id && !(out->nodes[k] = lazy_lookup(ctx, pieces[k].id)))
+        if (pieces[k].id && !(out->nodes[k] = graph_lookup(ctx, pieces[k].id)))
             return neap_error_code();
     }
     return 0;
@@ -441,7 +441,7 @@ int neap_print(neap_ctx *ctx, const neap_emit *how, int n, const neap_piece *pie
     taken t = {0};
     int status = take_pieces(ctx, n, pieces, &t);
     if (status == 0)
-        status = lazy_print_nodes(ctx, how, n, t.fragments, t.nodes);
+        status = effect_print_nodes(ctx, how, n, t.fragments, t.nodes);
     taken_free(&t);
     return status;
 }
@@ -452,7 +452,7 @@ static int plain_text(neap_ctx *ctx, int n, const lazy_fragment *fragments, neap
     int status = start_nodes(ctx, n, fragments, nodes);
     for (int k = 0; k < n && status == 0; k++)
         for (int32_t b = 0; b < fragments[k].n && status == 0; b++) {
-            int state = lazy_node_poll(ctx, nodes[fragments[k].first + b], ctx->waker);
+            int state = plan_node_poll(ctx, nodes[fragments[k].first + b], ctx->waker);
             status = strict || state == NEAP_PENDING ? state : 0;
         }
     if (status)
@@ -472,13 +472,13 @@ static int plain_text(neap_ctx *ctx, int n, const lazy_fragment *fragments, neap
 static int text_of(neap_ctx *ctx, int n, const lazy_fragment *fragments, neap_node *const *nodes, bool strict,
                    lazy_text *out) {
     int status = check_conversions(n, fragments, nodes);
-    if (status || !lazy_show_needed(n, fragments, nodes))
+    if (status || !shard_show_needed(n, fragments, nodes))
         return status ? status : plain_text(ctx, n, fragments, nodes, strict, out);
     lazy_shown shown = {0};
-    status = lazy_show(ctx, NULL, n, fragments, nodes, &shown);
+    status = shard_show(ctx, NULL, n, fragments, nodes, &shown);
     if (status == 0)
         status = plain_text(ctx, (int)shown.fragments.n, shown.fragments.at, shown.nodes.at, strict, out);
-    lazy_shown_free(ctx, &shown);
+    shard_shown_free(ctx, &shown);
     return status;
 }
 
@@ -487,13 +487,13 @@ static void give_text(lazy_text *from, int status, char *text, size_t capacity, 
     *bytes = from->bytes;
     if (status == 0 && from->bytes)
         memcpy(text, from->data, from->bytes < capacity ? from->bytes : capacity);
-    lazy_text_free(from);
+    graph_text_free(from);
 }
 
 int neap_array_text(neap_ctx *ctx, int32_t id, char *text, size_t capacity, size_t *bytes) {
     lazy_fragment one = {.n = 1};
     lazy_text out = {0};
-    neap_node *node = lazy_lookup(ctx, id);
+    neap_node *node = graph_lookup(ctx, id);
     if (!node)
         return neap_error_code();
     int status = text_of(ctx, 1, &one, &node, true, &out);

@@ -13,7 +13,7 @@
 
 #include "lazy/graph/internal.h"
 
-/* An array that lies in blocks (lazy_format_blocks), each a node of its own. */
+/* An array that lies in blocks (graph_format_blocks), each a node of its own. */
 typedef struct lazy_layout {
     uint8_t ndim;
     bool cut;
@@ -51,27 +51,27 @@ struct lazy_callback {
 };
 
 /* effect.c ---------------------------------------------------------------------------------------------------------- */
-const char *lazy_effect_kind(int kind); /* "print" */
+const char *effect_kind(int kind); /* "print" */
 /* The innermost trace that effects recorded now belong to; NULL: they happen. */
-lazy_level *lazy_open_trace(neap_ctx *ctx);
+lazy_level *effect_open_trace(neap_ctx *ctx);
 /* neap_print of fragments (BORROWED) of these nodes: now, or as an effect of the open trace. */
-int lazy_print_nodes(neap_ctx *ctx, const neap_emit *how, int n, const lazy_fragment *fragments,
-                     neap_node *const *nodes);
+int effect_print_nodes(neap_ctx *ctx, const neap_emit *how, int n, const lazy_fragment *fragments,
+                       neap_node *const *nodes);
 /* Prints now. The nodes have buffers. */
-int lazy_print_push(neap_ctx *ctx, const neap_emit *how, int n, const lazy_fragment *fragments,
-                    neap_node *const *nodes);
-void lazy_effect_free(neap_ctx *ctx, lazy_effect *effect);
+int effect_print_push(neap_ctx *ctx, const neap_emit *how, int n, const lazy_fragment *fragments,
+                      neap_node *const *nodes);
+void effect_free(neap_ctx *ctx, lazy_effect *effect);
 /* Takes back the effects that a trace recorded after its first n. */
-void lazy_effects_cut(neap_ctx *ctx, lazy_level *trace, int64_t n);
+void effect_cut(neap_ctx *ctx, lazy_level *trace, int64_t n);
 /* Makes a node an effect of the trace. */
-int lazy_effect_record(neap_ctx *ctx, lazy_level *trace, neap_node *node);
+int effect_record(neap_ctx *ctx, lazy_level *trace, neap_node *node);
 /* A print of a program's body, with copies of its texts: data[k] is the memory of its array k. With an error, that stands
  * where arrays do. Written at once, or as an effect of its kind. */
 typedef struct lazy_message lazy_message;
-lazy_message *lazy_message_new(const lazy_effect *effect); /* OWNED */
-void lazy_message_free(lazy_message *message);
-int lazy_message_write(const lazy_message *message, void *const *data, const char *error);
-int lazy_message_push(neap_effects *effects, const lazy_message *message, void *const *data, const char *error);
+lazy_message *effect_message_new(const lazy_effect *effect); /* OWNED */
+void effect_message_free(lazy_message *message);
+int effect_message_write(const lazy_message *message, void *const *data, const char *error);
+int effect_message_push(neap_effects *effects, const lazy_message *message, void *const *data, const char *error);
 
 /* shard/print_blocks.c ------------------------------------------------------------------------------------------------------------ */
 typedef struct lazy_shown {               /* a print of ordinary nodes; all zero is empty */
@@ -80,28 +80,28 @@ typedef struct lazy_shown {               /* a print of ordinary nodes; all zero
     lazy_nodes nodes;                     /* one reference each */
 } lazy_shown;
 /* Whether arrays of the print lie on several devices and have blocks. */
-bool lazy_show_needed(int n, const lazy_fragment *fragments, neap_node *const *nodes);
+bool shard_show_needed(int n, const lazy_fragment *fragments, neap_node *const *nodes);
 /* Makes the print of these of their blocks. `how` says where it goes; NULL: somebody here reads it, so that all blocks must
  * be here (NEAP_E_STATE). *out is to be freed in any case. */
-int lazy_show(neap_ctx *ctx, const neap_emit *how, int n, const lazy_fragment *fragments, neap_node *const *nodes,
-              lazy_shown *out);
-void lazy_shown_free(neap_ctx *ctx, lazy_shown *shown);
+int shard_show(neap_ctx *ctx, const neap_emit *how, int n, const lazy_fragment *fragments, neap_node *const *nodes,
+               lazy_shown *out);
+void shard_shown_free(neap_ctx *ctx, lazy_shown *shown);
 
 /* callback.c -------------------------------------------------------------------------------------------------------- */
-static inline lazy_callback *lazy_callback_of(const neap_node *node) {
+static inline lazy_callback *effect_callback_of(const neap_node *node) {
     return (lazy_callback *)(intptr_t)node->attrs[0];
 }
-lazy_callback *lazy_callback_retain(lazy_callback *callback);
+lazy_callback *effect_callback_retain(lazy_callback *callback);
 /* OWNED; it takes over how->callee, of which Lua hears when nobody needs it any more. */
-int lazy_callback_new(neap_ctx *ctx, const neap_callback *how, lazy_callback **out);
-void lazy_callback_release(lazy_callback *callback);
+int effect_callback_new(neap_ctx *ctx, const neap_callback *how, lazy_callback **out);
+void effect_callback_release(lazy_callback *callback);
 /* Records a further call of the callback on n arrays and starts it, or makes it an effect of the open trace. OWNED. */
-neap_node *lazy_callback_again(neap_ctx *ctx, lazy_callback *callback, int n, neap_node *const *in);
+neap_node *effect_callback_again(neap_ctx *ctx, lazy_callback *callback, int n, neap_node *const *in);
 /* Pushes the request of a callback's node: bufs are those of its arguments, then its block. */
-int lazy_callback_request(neap_ctx *ctx, const neap_node *node, neap_buffer *const *bufs);
-void lazy_callbacks_free(neap_ctx *ctx);
+int effect_callback_request(neap_ctx *ctx, const neap_node *node, neap_buffer *const *bufs);
+void effect_callback_free_all(neap_ctx *ctx);
 /* Pushes a job whose bodies have callbacks (TAKES it, if this succeeds): the user thread runs it. */
 struct lazy_job;
-int lazy_callback_loop(neap_ctx *ctx, struct lazy_job *job, int effects, const neap_push *push);
+int effect_callback_loop(neap_ctx *ctx, struct lazy_job *job, int effects, const neap_push *push);
 
 #endif

@@ -27,7 +27,7 @@ typedef struct drawing {
 
 enum { DRAWN = 1, HIDDEN_READ = 2, HIDDEN_WRITTEN = 4 };
 
-void lazy_say_escaped(lazy_print *print, const char *text) {
+void explain_say_escaped(lazy_print *print, const char *text) {
     for (; *text; text++) {
         if (*text == '"' || *text == '\\')
             lazy_say(print, "\\");
@@ -37,21 +37,21 @@ void lazy_say_escaped(lazy_print *print, const char *text) {
 
 /* ---- Buffers ------------------------------------------------------------------------------------------------------ */
 static void draw_buffer(const drawing *d, int32_t slot) {
-    const neap_node *node = lazy_story_node(d->story, d->chapter, slot);
+    const neap_node *node = explain_story_node(d->story, d->chapter, slot);
     const lazy_slot *at = &d->chapter->plan->slots[slot];
     lazy_say(d->print, "  c%d_b%d [shape=box, style=filled, fillcolor=\"%s\", label=\"", d->number, slot,
              !at->made                   ? "#e8e8e8"
              : at->why == LAZY_WHY_ASKED ? "#cfe8cf"
                                          : "#fff3c4");
     if (node) {
-        lazy_say_typed(d->print, node);
+        program_say_typed(d->print, node);
         lazy_say(d->print, "\\n");
     }
-    lazy_say_bytes(d->print, (int64_t)at->bytes);
+    explain_say_bytes(d->print, (int64_t)at->bytes);
     lazy_say(d->print, "\"");
     if (at->made) {
         lazy_say(d->print, ", tooltip=\"");
-        lazy_say_escaped(d->print, lazy_why_text(at->why));
+        explain_say_escaped(d->print, plan_why_text(at->why));
         lazy_say(d->print, "\"");
     }
     lazy_say(d->print, "];\n");
@@ -61,7 +61,7 @@ static void draw_buffer(const drawing *d, int32_t slot) {
 static void say_number(const drawing *d, const lazy_step *step, const lazy_load *load) {
     const lazy_number *number = &d->chapter->plan->numbers[step->first_number + load->slot];
     neap_node *node = d->chapter->region.n ? d->chapter->region.at[number->node] : NULL;
-    if (node && lazy_is_literal(node))
+    if (node && program_is_literal(node))
         lazy_say(d->print, " %.9g", node->value);
     else
         lazy_say(d->print, " number");
@@ -114,7 +114,7 @@ static bool say_source(const drawing *d, int32_t s, int32_t value) {
     else if (load->kind == LAZY_LOAD_RESULT)
         lazy_say(d->print, "  c%d_s%d_k%d -> ", d->number, s, load->slot);
     else if (load->kind == LAZY_LOAD_BUFFER || load->kind == LAZY_LOAD_TABLE)
-        lazy_say(d->print, "  c%d_b%d -> ", d->number, lazy_story_slot(plan, s, load->slot));
+        lazy_say(d->print, "  c%d_b%d -> ", d->number, explain_story_slot(plan, s, load->slot));
     else
         return false;
     return true;
@@ -139,7 +139,7 @@ static void draw_flow(const drawing *d, int32_t s) {
         if (sink->slot < 0)
             continue;
         lazy_say(d->print, "  c%d_s%d_%c%d -> c%d_b%d;\n", d->number, s, own ? 'k' : 'v', own ? k : sink->value,
-                 d->number, lazy_story_slot(plan, s, sink->slot));
+                 d->number, explain_story_slot(plan, s, sink->slot));
     }
 }
 
@@ -166,26 +166,26 @@ static void draw_single(const drawing *d, int32_t s) {
         if (again || !draws_edge(step, k))
             continue;
         if (k < reads)
-            lazy_say(d->print, "  c%d_b%d -> c%d_s%d;\n", d->number, lazy_story_slot(plan, s, k), d->number, s);
+            lazy_say(d->print, "  c%d_b%d -> c%d_s%d;\n", d->number, explain_story_slot(plan, s, k), d->number, s);
         else
-            lazy_say(d->print, "  c%d_s%d -> c%d_b%d;\n", d->number, s, d->number, lazy_story_slot(plan, s, k));
+            lazy_say(d->print, "  c%d_s%d -> c%d_b%d;\n", d->number, s, d->number, explain_story_slot(plan, s, k));
     }
 }
 
 static void draw_step(const drawing *d, int32_t s) {
     lazy_step *step = d->chapter->plan->steps[s];
-    lazy_traffic bytes = lazy_step_traffic(step);
+    lazy_traffic bytes = plan_step_traffic(step);
     int64_t last = atomic_load_explicit(&step->ran.last, memory_order_relaxed);
     lazy_say(d->print, "  subgraph cluster_c%d_s%d {\n    label=\"%d %s\\lreads ", d->number, s, s + 1, step->label);
-    lazy_say_bytes(d->print, bytes.read);
+    explain_say_bytes(d->print, bytes.read);
     lazy_say(d->print, ", writes ");
-    lazy_say_bytes(d->print, bytes.written);
+    explain_say_bytes(d->print, bytes.written);
     lazy_say(d->print, last ? ", ran " : ", ~");
-    lazy_say_ns(d->print, last ? last : step->cost);
-    const char *line = lazy_story_line(step->site);
+    explain_say_ns(d->print, last ? last : step->cost);
+    const char *line = explain_story_line(step->site);
     lazy_say(d->print, "\\l");
     if (line) {
-        lazy_say_escaped(d->print, line);
+        explain_say_escaped(d->print, line);
         lazy_say(d->print, "\\l");
     }
     lazy_say(d->print, "\";\n");
@@ -217,7 +217,7 @@ static int32_t find_places(drawing *d) {
             uint8_t place = k < step->nbufs - step->nouts ? HIDDEN_READ : HIDDEN_WRITTEN;
             if (d->shown[s])
                 place = draws_edge(step, k) ? DRAWN : 0;
-            d->places[lazy_story_slot(plan, s, k)] |= place;
+            d->places[explain_story_slot(plan, s, k)] |= place;
         }
     }
     return hidden;
@@ -225,7 +225,7 @@ static int32_t find_places(drawing *d) {
 
 static void draw_plan(drawing *d) {
     const lazy_plan *plan = d->chapter->plan;
-    lazy_story_choose(d->story, d->chapter, d->shown);
+    explain_story_choose(d->story, d->chapter, d->shown);
     int32_t hidden = find_places(d);
     for (int32_t slot = 0; slot < plan->nslots; slot++)
         if (d->places[slot] & DRAWN)
@@ -244,14 +244,14 @@ static void draw_plan(drawing *d) {
     }
 }
 
-void lazy_story_draw(lazy_print *print, const lazy_story *story) {
+void explain_story_draw(lazy_print *print, const lazy_story *story) {
     lazy_say(print, "digraph neap {\n"
                     "  graph [fontname=\"Helvetica\", fontsize=11, labeljust=l, style=rounded, color=\"#5b7fa6\"];\n"
                     "  node [fontname=\"Helvetica\", fontsize=10, height=0.3];\n"
                     "  edge [arrowsize=0.7, color=\"#555555\"];\n");
     for (int64_t k = 0; k < story->roots.n && k < MOST_EDGES && story->chapters.n == 0; k++) {
         lazy_say(print, "  r%d [shape=box, label=\"", (int)k);
-        lazy_say_typed(print, story->roots.at[k]);
+        program_say_typed(print, story->roots.at[k]);
         lazy_say(print, "\"];\n");
     }
     for (int64_t k = 0; k < story->chapters.n; k++) {

@@ -33,12 +33,12 @@ static void say_scaled(lazy_print *print, double value, int nunits, const char *
     lazy_say(print, "%.*f %s", unit == 0 || value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2, value, units[unit]);
 }
 
-void lazy_say_bytes(lazy_print *print, int64_t bytes) {
+void explain_say_bytes(lazy_print *print, int64_t bytes) {
     static const char *const units[] = {"B", "kB", "MB", "GB", "TB", "PB"};
     say_scaled(print, (double)bytes, 6, units, 1000);
 }
 
-void lazy_say_ns(lazy_print *print, int64_t ns) {
+void explain_say_ns(lazy_print *print, int64_t ns) {
     static const char *const units[] = {"ns", "µs", "ms", "s"};
     say_scaled(print, (double)ns, 4, units, 1000);
 }
@@ -54,14 +54,14 @@ static void say_count(lazy_print *print, int64_t n, const char *noun) {
     lazy_say(print, " %s%s", noun, n == 1 ? "" : "s");
 }
 
-const char *lazy_story_line(const char *site) {
+const char *explain_story_line(const char *site) {
     const char *line = site ? strrchr(site, ':') : NULL, *file = site ? strrchr(site, '/') : NULL;
     return !line || line[1] < '0' || line[1] > '9' ? NULL : file ? file + 1 : site;
 }
 
 /* A cell for a script line, if it is known, without what could break the text's own lines. */
 static void say_site(lazy_print *print, const char *site) {
-    const char *at = lazy_story_line(site);
+    const char *at = explain_story_line(site);
     lazy_say(print, at ? "\t" : "");
     for (; at && *at; at++)
         lazy_say(print, "%c", (unsigned char)*at < ' ' ? '?' : *at);
@@ -114,23 +114,23 @@ static void align(lazy_print *print, size_t from) {
         const char *at = line;
         for (int k = 0; at < end && print->status == 0; k++) {
             const char *cell = next_cell(at, end);
-            print->status = lazy_text_add(&plain, at, (size_t)(cell - at));
+            print->status = graph_text_add(&plain, at, (size_t)(cell - at));
             int64_t pad = cell < end && k < COLUMNS ? widths[k] - width_of(at, cell) : 0;
             if (cell < end && cell + 1 < end && print->status == 0)
-                print->status = lazy_text_addf(&plain, "%*s", (int)(pad > 0 ? pad : 0) + 2, "");
+                print->status = graph_text_addf(&plain, "%*s", (int)(pad > 0 ? pad : 0) + 2, "");
             at = cell + 1;
         }
         if (end < all && print->status == 0)
-            print->status = lazy_text_add(&plain, "\n", 1);
+            print->status = graph_text_add(&plain, "\n", 1);
     }
     print->text.bytes = from;
     if (print->status == 0)
-        print->status = lazy_text_add(&print->text, plain.data, plain.bytes);
-    lazy_text_free(&plain);
+        print->status = graph_text_add(&print->text, plain.data, plain.bytes);
+    graph_text_free(&plain);
 }
 
 /* ---- Plans -------------------------------------------------------------------------------------------------------- */
-int32_t lazy_story_slot(const lazy_plan *plan, int32_t step, int32_t k) {
+int32_t explain_story_slot(const lazy_plan *plan, int32_t step, int32_t k) {
     int32_t low = 0, high = plan->nbatches - 1; /* the batch of the step: the last that does not begin behind it */
     while (low < high) {
         int32_t middle = (low + high + 1) / 2;
@@ -147,13 +147,13 @@ static uint64_t made_by(const neap_node *root) {
     return root->buffer && root->op != LAZY_OP_constant ? root->ran : 0;
 }
 
-neap_node *lazy_story_node(const lazy_story *story, const lazy_chapter *chapter, int32_t slot) {
+neap_node *explain_story_node(const lazy_story *story, const lazy_chapter *chapter, int32_t slot) {
     if (chapter->region.n) {
         neap_node *node = chapter->region.at[chapter->plan->slots[slot].node];
-        return node->mark == story->ctx->epoch && !lazy_is_literal(node) ? node : NULL;
+        return node->mark == story->ctx->epoch && !program_is_literal(node) ? node : NULL;
     }
     for (int64_t k = 0; k < story->roots.n; k++)
-        if (made_by(story->roots.at[k]) == lazy_ran_link(chapter->plan, slot))
+        if (made_by(story->roots.at[k]) == plan_ran_link(chapter->plan, slot))
             return story->roots.at[k];
     return NULL;
 }
@@ -162,10 +162,10 @@ neap_node *lazy_story_node(const lazy_story *story, const lazy_chapter *chapter,
 static bool makes_root(const lazy_story *story, const lazy_chapter *chapter, int32_t slot) {
     if (chapter->future)
         return chapter->plan->slots[slot].why == LAZY_WHY_ASKED;
-    return lazy_story_node(story, chapter, slot) != NULL;
+    return explain_story_node(story, chapter, slot) != NULL;
 }
 
-void lazy_story_choose(const lazy_story *story, const lazy_chapter *chapter, bool *shown) {
+void explain_story_choose(const lazy_story *story, const lazy_chapter *chapter, bool *shown) {
     const lazy_plan *plan = chapter->plan;
     int extra = story->roots.n <= LAZY_STORY_STEPS / 3 ? LAZY_STORY_STEPS / 3 : 0;
     for (int32_t s = 0; s < plan->nsteps; s++) {
@@ -173,7 +173,7 @@ void lazy_story_choose(const lazy_story *story, const lazy_chapter *chapter, boo
         shown[s] =
             plan->nsteps <= LAZY_STORY_STEPS || s < LAZY_STORY_STEPS / 3 || s >= plan->nsteps - LAZY_STORY_STEPS / 3;
         for (int32_t k = step->nbufs - step->nouts; k < step->nbufs && !shown[s] && extra > 0; k++)
-            if (makes_root(story, chapter, lazy_story_slot(plan, s, k)))
+            if (makes_root(story, chapter, explain_story_slot(plan, s, k)))
                 shown[s] = extra-- > 0;
     }
 }
@@ -183,9 +183,9 @@ static void say_domain(lazy_print *print, const lazy_step *step) {
     const lazy_kernel *kernel = &step->kernel;
     char shape[512];
     if (step->kind == LAZY_STEP_CALL) {
-        lazy_say(print, "%s", lazy_shape_text(step->call.out->ndim, step->call.out->shape, shape, sizeof shape));
+        lazy_say(print, "%s", graph_shape_text(step->call.out->ndim, step->call.out->shape, shape, sizeof shape));
     } else if (kernel->nkept == kernel->ndim) {
-        lazy_say(print, "%s", lazy_shape_text(kernel->ndim, kernel->shape, shape, sizeof shape));
+        lazy_say(print, "%s", graph_shape_text(kernel->ndim, kernel->shape, shape, sizeof shape));
     } else {
         int64_t rows = 1, length = 1;
         for (int k = 0; k < kernel->ndim; k++)
@@ -209,18 +209,18 @@ static void say_stages(lazy_print *print, const lazy_kernel *kernel) {
 }
 
 static void say_buffer(lazy_print *print, const lazy_story *story, const lazy_chapter *chapter, int32_t slot) {
-    const neap_node *node = lazy_story_node(story, chapter, slot);
+    const neap_node *node = explain_story_node(story, chapter, slot);
     if (node) {
-        lazy_say_operand(print, node);
+        program_say_operand(print, node);
         return;
     }
     lazy_say(print, "a buffer of ");
-    lazy_say_bytes(print, (int64_t)chapter->plan->slots[slot].bytes);
+    explain_say_bytes(print, (int64_t)chapter->plan->slots[slot].bytes);
 }
 
 /* The slot whose memory a slot gets: itself, or one that is not needed any more. */
 static int32_t home_of(const lazy_plan *plan, int32_t slot) {
-    return plan->reuse ? lazy_reuse_home(plan->reuse, slot) : slot;
+    return plan->reuse ? plan_memory_home(plan->reuse, slot) : slot;
 }
 
 static void say_out(lazy_print *print, const lazy_story *story, const lazy_chapter *chapter, int32_t slot) {
@@ -232,7 +232,7 @@ static void say_out(lazy_print *print, const lazy_story *story, const lazy_chapt
         lazy_say(print, " in the memory of ");
         say_buffer(print, story, chapter, home);
     }
-    lazy_say(print, ": %s", lazy_why_text(chapter->plan->slots[slot].why));
+    lazy_say(print, ": %s", plan_why_text(chapter->plan->slots[slot].why));
 }
 
 static void say_ran(lazy_print *print, lazy_ran *ran) {
@@ -242,35 +242,35 @@ static void say_ran(lazy_print *print, lazy_ran *ran) {
     if (times == 0)
         return;
     lazy_say(print, "\n       ran ");
-    lazy_say_ns(print, atomic_load_explicit(&ran->last, memory_order_relaxed));
+    explain_say_ns(print, atomic_load_explicit(&ran->last, memory_order_relaxed));
     if (worker >= 0)
         lazy_say(print, " on worker %d, ", worker);
     else
         lazy_say(print, " on the main thread, ");
-    lazy_say_ns(print, ago > 0 ? ago : 0);
+    explain_say_ns(print, ago > 0 ? ago : 0);
     lazy_say(print, " ago");
     if (times > 1) {
         lazy_say(print, "; on average ");
-        lazy_say_ns(print, atomic_load_explicit(&ran->total, memory_order_relaxed) / times);
+        explain_say_ns(print, atomic_load_explicit(&ran->total, memory_order_relaxed) / times);
         lazy_say(print, " in %lld timed runs", (long long)times);
     }
 }
 
 static void say_step(lazy_print *print, const lazy_story *story, const lazy_chapter *chapter, int32_t s) {
     lazy_step *step = chapter->plan->steps[s];
-    lazy_traffic bytes = lazy_step_traffic(step);
+    lazy_traffic bytes = plan_step_traffic(step);
     char tier[64];
     lazy_say(print, "  %d\t", s + 1);
     say_clipped(print, step->label, LABEL);
     lazy_say(print, "\t");
     say_domain(print, step);
     lazy_say(print, "\t");
-    lazy_say_bytes(print, bytes.read);
+    explain_say_bytes(print, bytes.read);
     lazy_say(print, "\t");
-    lazy_say_bytes(print, bytes.written);
+    explain_say_bytes(print, bytes.written);
     lazy_say(print, "\t~");
-    lazy_say_ns(print, step->cost);
-    lazy_say(print, "\t%s", step->kind == LAZY_STEP_CALL ? "call" : lazy_kernel_tier(&step->kernel, tier, sizeof tier));
+    explain_say_ns(print, step->cost);
+    lazy_say(print, "\t%s", step->kind == LAZY_STEP_CALL ? "call" : vm_kernel_tier(&step->kernel, tier, sizeof tier));
     if (neap_engine_devices() > 1)
         lazy_say(print, ", %s", neap_device_name(step->device));
     say_site(print, step->site);
@@ -281,7 +281,7 @@ static void say_step(lazy_print *print, const lazy_story *story, const lazy_chap
             lazy_say(print, "\n       and %d more", step->nbufs - k);
             break;
         }
-        say_out(print, story, chapter, lazy_story_slot(chapter->plan, s, k));
+        say_out(print, story, chapter, explain_story_slot(chapter->plan, s, k));
     }
     say_ran(print, &step->ran);
     lazy_say(print, "\n");
@@ -308,7 +308,7 @@ static void say_totals(lazy_print *print, const lazy_story *story, const lazy_ch
     lazy_traffic sum = {0};
     int64_t cost = 0, calls = 0, temporary = 0, made = 0, memory = 0;
     for (int32_t s = 0; s < plan->nsteps; s++) {
-        lazy_traffic bytes = lazy_step_traffic(plan->steps[s]);
+        lazy_traffic bytes = plan_step_traffic(plan->steps[s]);
         sum.read += bytes.read;
         sum.written += bytes.written;
         cost += plan->steps[s]->cost;
@@ -320,7 +320,7 @@ static void say_totals(lazy_print *print, const lazy_story *story, const lazy_ch
         temporary += plan->slots[k].why != LAZY_WHY_ASKED ? (int64_t)plan->slots[k].bytes : 0;
         made += (int64_t)plan->slots[k].bytes;
         if (home_of(plan, k) == k)
-            memory += (int64_t)(plan->reuse ? lazy_reuse_bytes(plan->reuse, k) : plan->slots[k].bytes);
+            memory += (int64_t)(plan->reuse ? plan_memory_bytes(plan->reuse, k) : plan->slots[k].bytes);
     }
     if (plan->nsteps == 0) {
         lazy_say(print, "nothing has to run\n");
@@ -336,21 +336,21 @@ static void say_totals(lazy_print *print, const lazy_story *story, const lazy_ch
         say_count(print, plan->nbatches, "engine op");
     }
     lazy_say(print, ": reads ");
-    lazy_say_bytes(print, sum.read);
+    explain_say_bytes(print, sum.read);
     lazy_say(print, ", writes ");
-    lazy_say_bytes(print, sum.written);
+    explain_say_bytes(print, sum.written);
     if (memory < made) {
         lazy_say(print, " into ");
-        lazy_say_bytes(print, memory);
+        explain_say_bytes(print, memory);
         lazy_say(print, " of new memory");
     }
     if (temporary) {
         lazy_say(print, ", ");
-        lazy_say_bytes(print, temporary);
+        explain_say_bytes(print, temporary);
         lazy_say(print, " of it temporary");
     }
     lazy_say(print, ", about ");
-    lazy_say_ns(print, cost);
+    explain_say_ns(print, cost);
     lazy_say(print, " on one core");
     say_runs(print, story, plan);
     lazy_say(print, "\n");
@@ -363,7 +363,7 @@ static void say_plan(lazy_print *print, const lazy_story *story, const lazy_chap
         print->status = neap_error(NEAP_E_MEMORY, "out of memory for an explanation");
         return;
     }
-    lazy_story_choose(story, chapter, shown);
+    explain_story_choose(story, chapter, shown);
     say_totals(print, story, chapter);
     size_t from = print->text.bytes;
     int32_t hidden = 0;
@@ -399,16 +399,16 @@ static void say_leaf(lazy_print *print, const neap_node *node) {
 static void say_line(lazy_print *print, const lazy_story *story, const neap_node *node) {
     bool captured = story->program && !(node->flags & LAZY_ABSTRACT);
     lazy_say(print, "  ");
-    lazy_say_typed(print, node);
-    if (lazy_is_leaf(node) || node->op == LAZY_OP_placeholder) {
+    program_say_typed(print, node);
+    if (plan_is_leaf(node) || node->op == LAZY_OP_placeholder) {
         say_leaf(print, node);
     } else if (captured) {
         lazy_say(print, ", a captured constructor");
     } else {
         lazy_say(print, " = ");
-        lazy_say_call(print, node);
+        program_say_call(print, node);
     }
-    say_site(print, lazy_site_text(story->ctx, node->site));
+    say_site(print, graph_site_text(story->ctx, node->site));
     lazy_say(print, "\n");
 }
 
@@ -464,7 +464,7 @@ static void say_makers(lazy_print *print, const lazy_chapter *chapter, int32_t m
     for (int32_t s = 0; s < chapter->plan->nsteps && told < OUTS; s++) {
         const lazy_step *step = chapter->plan->steps[s];
         for (int32_t k = step->nbufs - step->nouts; k < step->nbufs; k++)
-            if (lazy_story_slot(chapter->plan, s, k) == made)
+            if (explain_story_slot(chapter->plan, s, k) == made)
                 lazy_say(print, "%s%d", told++ ? ", " : ", by step ", s + 1);
     }
 }
@@ -489,22 +489,22 @@ static void say_done(lazy_print *print, const lazy_story *story, const neap_node
 }
 
 static void say_root(lazy_print *print, const lazy_story *story, neap_node *root) {
-    lazy_say_typed(print, root);
-    if (lazy_is_literal(root)) {
+    program_say_typed(print, root);
+    if (program_is_literal(root)) {
         lazy_say(print, " is an operand of what reads it");
     } else if (root->flags & LAZY_ABSTRACT) {
         lazy_say(print, " is traced: programs compute it");
     } else if (root->buffer) {
         say_done(print, story, root);
-    } else if (lazy_region_root(root)->buffer) {
+    } else if (plan_region_root(root)->buffer) {
         lazy_say(print, " is a view of all of ");
-        lazy_say_operand(print, lazy_region_root(root));
+        program_say_operand(print, plan_region_root(root));
         lazy_say(print, ": it shares its memory");
-    } else if (lazy_is_formula(root)) {
+    } else if (graph_is_formula(root)) {
         lazy_say(print, " is made of constructors: it costs nothing where it is read; as memory of its own:");
-    } else if (lazy_is_view(root)) {
+    } else if (graph_is_view(root)) {
         lazy_say(print, " is a view of ");
-        lazy_say_operand(print, root->base);
+        program_say_operand(print, root->base);
         lazy_say(print, root->base->buffer ? ": it costs nothing where it is read; as memory of its own:"
                                            : ", which is pending");
     } else {
@@ -532,8 +532,8 @@ static void say_notes(lazy_print *print, const char *notes) {
 
 /* The note of a node's own op. */
 static void say_note(lazy_print *print, const lazy_story *story, const neap_node *node) {
-    lazy_say(print, "  %s\t%s", lazy_node_op(node)->name, lazy_site_text(story->ctx, node->shards->note));
-    say_site(print, lazy_site_text(story->ctx, node->site));
+    lazy_say(print, "  %s\t%s", graph_node_op(node)->name, graph_site_text(story->ctx, node->shards->note));
+    say_site(print, graph_site_text(story->ctx, node->site));
     lazy_say(print, "\n");
 }
 
@@ -542,12 +542,12 @@ static void say_meshed(lazy_print *print, const lazy_story *story, const neap_no
     const lazy_sharding *s = node->shards->sharding;
     char text[512];
     lazy_say(print, "%s%s lies on the mesh {", neap_dtype_name(node->dtype),
-             lazy_shape_text(node->ndim, node->shape, text, sizeof text));
+             graph_shape_text(node->ndim, node->shape, text, sizeof text));
     for (int k = 0; k < s->mesh->naxes; k++)
         lazy_say(print, "%s%s=%d%s", k ? ", " : "", s->mesh->names[k], s->mesh->sizes[k],
                  s->manual >> k & 1 ? " (by block)" : "");
-    lazy_say(print, "} as %s", lazy_spec_text(s, node->ndim, text, sizeof text));
-    if (lazy_has_blocks(node)) {
+    lazy_say(print, "} as %s", shard_spec_text(s, node->ndim, text, sizeof text));
+    if (graph_has_blocks(node)) {
         lazy_say(print, ": ");
         say_count(print, s->nblocks, "block");
         lazy_say(print, s->addressable ? "\n" : " of it here\n");
@@ -555,7 +555,7 @@ static void say_meshed(lazy_print *print, const lazy_story *story, const neap_no
         lazy_say(print, "; it is traced: programs compute it\n");
     }
     size_t from = print->text.bytes;
-    say_notes(print, lazy_site_text(story->ctx, node->shards->past));
+    say_notes(print, graph_site_text(story->ctx, node->shards->past));
     if (node->shards->note)
         say_note(print, story, node);
     align(print, from);
@@ -585,17 +585,17 @@ static int plan_future(lazy_story *story) {
     int status = 0;
     for (int64_t k = 0; k < story->roots.n && status == 0; k++) {
         neap_node *root = story->roots.at[k], *target;
-        if (root->buffer || root->flags & LAZY_ABSTRACT || lazy_is_literal(root))
+        if (root->buffer || root->flags & LAZY_ABSTRACT || program_is_literal(root))
             continue;
-        target = lazy_region_root(root);
+        target = plan_region_root(root);
         status = target->buffer ? 0 : lazy_push(&wanted, target);
     }
     if (status == 0 && wanted.n)
-        status = lazy_region_collect(ctx, wanted.n, wanted.at);
+        status = plan_region_collect(ctx, wanted.n, wanted.at);
     if (status == 0 && wanted.n)
-        status = lazy_region_plan(ctx, wanted.n, wanted.at, &plan);
+        status = plan_region_plan(ctx, wanted.n, wanted.at, &plan);
     if (plan && plan->reuse)
-        lazy_reuse_of_flush(ctx, plan->reuse);
+        plan_memory_of_flush(ctx, plan->reuse);
     if (plan)
         status = add_chapter(story, plan, true, &ctx->order);
     lazy_vector_free(&wanted);
@@ -619,7 +619,7 @@ static neap_node *child_of(const neap_node *node, uint32_t k) {
         return NULL;
     if (k < node->nin)
         return node->in[k];
-    return k == node->nin && lazy_is_view(node) ? node->base : NULL;
+    return k == node->nin && graph_is_view(node) ? node->base : NULL;
 }
 
 /* Orders and names the expression of the roots. A node's index counts its children while it is on the stack. */
@@ -631,7 +631,7 @@ static int name_nodes(lazy_story *story) {
     for (int64_t r = 0; r < story->roots.n && status == 0; r++) {
         neap_node *next = story->roots.at[r];
         while (status == 0) {
-            if (next && next->mark != ctx->epoch && !lazy_is_literal(next)) {
+            if (next && next->mark != ctx->epoch && !program_is_literal(next)) {
                 next->mark = ctx->epoch;
                 next->index = 0;
                 status = lazy_push(&ctx->stack, next);
@@ -654,7 +654,7 @@ static int name_nodes(lazy_story *story) {
 /* Of an array that lies on a mesh its blocks are computed, if it has any yet. */
 static int take_meshed(lazy_story *story, neap_node *node) {
     int status = lazy_push(&story->meshed, node);
-    for (int32_t b = 0; b < node->shards->sharding->nblocks && lazy_has_blocks(node) && status == 0; b++)
+    for (int32_t b = 0; b < node->shards->sharding->nblocks && graph_has_blocks(node) && status == 0; b++)
         status = lazy_push(&story->roots, node->shards->blocks[b]);
     return status;
 }
@@ -662,11 +662,11 @@ static int take_meshed(lazy_story *story, neap_node *node) {
 static int take_roots(lazy_story *story, int32_t n, const int32_t *ids) {
     int status = 0;
     for (int32_t k = 0; k < n && status == 0; k++) {
-        neap_node *node = lazy_lookup(story->ctx, ids[k]);
+        neap_node *node = graph_lookup(story->ctx, ids[k]);
         if (!node)
             status = neap_error_code();
         else
-            status = lazy_is_meshed(node) ? take_meshed(story, node) : lazy_push(&story->roots, node);
+            status = graph_is_meshed(node) ? take_meshed(story, node) : lazy_push(&story->roots, node);
     }
     return status;
 }
@@ -678,7 +678,7 @@ static void say_recorded(lazy_print *print, const lazy_story *story) {
     size_t from = 0;
     for (int64_t k = 0; k < program->nodes.n; k++) {
         const neap_node *node = program->nodes.at[k];
-        if (!lazy_is_meshed(node) || !node->shards->note || told++ > LINES)
+        if (!graph_is_meshed(node) || !node->shards->note || told++ > LINES)
             continue;
         if (told == 1) {
             lazy_say(print, "recorded with values on a mesh, and run as the ops on their blocks:\n");
@@ -710,7 +710,7 @@ static void say_program(lazy_print *print, const lazy_story *story) {
     lazy_say(print, "  return");
     for (int64_t k = 0; k < story->roots.n && k < ROOTS; k++) {
         lazy_say(print, k ? ", " : " ");
-        lazy_say_operand(print, story->roots.at[k]);
+        program_say_operand(print, story->roots.at[k]);
     }
     lazy_say(print, story->roots.n > ROOTS ? ", …\n" : "\n");
     say_plan(print, story, &story->chapters.at[0]);
@@ -725,7 +725,7 @@ static void say_story(lazy_print *print, const lazy_story *story) {
     for (int64_t k = 0; k < story->meshed.n && k < ROOTS; k++)
         say_meshed(print, story, story->meshed.at[k]);
     for (int64_t k = 0; k < story->roots.n; k++) {
-        open |= !story->roots.at[k]->buffer && !lazy_is_literal(story->roots.at[k]);
+        open |= !story->roots.at[k]->buffer && !program_is_literal(story->roots.at[k]);
         if (k < ROOTS)
             say_root(print, story, story->roots.at[k]);
     }
@@ -745,14 +745,14 @@ static int finish(lazy_story *story, int status, int form, char *text, size_t ca
     lazy_print print = {.status = status, .named = story->program};
     *bytes = 0;
     if (status == 0 && form == NEAP_EXPLAIN_DOT)
-        lazy_story_draw(&print, story);
+        explain_story_draw(&print, story);
     else if (status == 0)
         say_story(&print, story);
     while (print.text.bytes && print.text.data[print.text.bytes - 1] == '\n')
         print.text.bytes--;
-    status = lazy_print_finish(&print, text, capacity, bytes);
+    status = program_print_finish(&print, text, capacity, bytes);
     for (int64_t k = 0; k < story->chapters.n; k++) {
-        lazy_plan_release(story->chapters.at[k].plan);
+        plan_release(story->chapters.at[k].plan);
         lazy_vector_free(&story->chapters.at[k].region);
     }
     lazy_vector_free(&story->chapters);
@@ -776,19 +776,19 @@ int neap_explain(neap_ctx *ctx, int n, const int32_t *ids, int form, char *text,
 
 int neap_program_explain(neap_program *program, int form, char *text, size_t capacity, size_t *bytes) {
     lazy_story story = {.ctx = program->ctx, .recorded = program};
-    if (!(story.program = program = lazy_program_runs(program)))
+    if (!(story.program = program = shard_program_runs(program)))
         return neap_error_code();
     int status = add_chapter(&story, program->plan, true, &program->region);
     if (status == 0 && program->plan->reuse)
-        lazy_reuse_of_program(program->plan->reuse, program->root_slots.n, program->root_slots.at, 0, NULL);
+        plan_memory_of_program(program->plan->reuse, program->root_slots.n, program->root_slots.at, 0, NULL);
     if (status == 0)
-        status = lazy_program_number(program);
+        status = program_number(program);
     for (int64_t k = 0; k < program->outputs.n && status == 0; k++)
         status = lazy_push(&story.roots, program->outputs.at[k]);
     for (int64_t k = 0; k < program->inputs.n && status == 0; k++)
         status = lazy_push(&story.nodes, program->inputs.at[k]);
     for (int64_t k = 0; k < program->nodes.n && status == 0; k++)
-        if (program->nodes.at[k]->op != LAZY_OP_placeholder && !lazy_is_literal(program->nodes.at[k]))
+        if (program->nodes.at[k]->op != LAZY_OP_placeholder && !program_is_literal(program->nodes.at[k]))
             status = lazy_push(&story.nodes, program->nodes.at[k]);
     return finish(&story, status, form, text, capacity, bytes);
 }

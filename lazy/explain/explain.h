@@ -25,20 +25,20 @@ typedef struct lazy_story {
 /* What is told of a plan is told of its first and its last steps, and of some that make roots. */
 enum { LAZY_STORY_STEPS = 24 };
 /* Which steps: shown[k], of plan->nsteps. */
-void lazy_story_choose(const lazy_story *story, const lazy_chapter *chapter, bool *shown);
+void explain_story_choose(const lazy_story *story, const lazy_chapter *chapter, bool *shown);
 /* The node of a slot, if it is known and has a name; else NULL. */
-neap_node *lazy_story_node(const lazy_story *story, const lazy_chapter *chapter, int32_t slot);
+neap_node *explain_story_node(const lazy_story *story, const lazy_chapter *chapter, int32_t slot);
 /* The slot of buffer k of a step. */
-int32_t lazy_story_slot(const lazy_plan *plan, int32_t step, int32_t k);
+int32_t explain_story_slot(const lazy_plan *plan, int32_t step, int32_t k);
 /* "demo.lua:3" of "folder/demo.lua:3"; NULL where the line is not known: then a site is the name of a script. BORROWED */
-const char *lazy_story_line(const char *site);
+const char *explain_story_line(const char *site);
 /* "2.05 MB", "118 µs" */
-void lazy_say_bytes(lazy_print *print, int64_t bytes);
-void lazy_say_ns(lazy_print *print, int64_t ns);
+void explain_say_bytes(lazy_print *print, int64_t bytes);
+void explain_say_ns(lazy_print *print, int64_t ns);
 
 /* explain/dot.c: a text as the inside of a quoted string of Graphviz. */
-void lazy_say_escaped(lazy_print *print, const char *text);
+void explain_say_escaped(lazy_print *print, const char *text);
 /* The story as a picture, in the language of Graphviz. */
-void lazy_story_draw(lazy_print *print, const lazy_story *story);
+void explain_story_draw(lazy_print *print, const lazy_story *story);
 
 #endif

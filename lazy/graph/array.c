@@ -1,22 +1,22 @@
 /* array.c: arrays as the user's side sees them: facts, data in, data out, life. */
 #include <string.h>
 
+#include "lazy/graph/sharding.h"
 #include "lazy/plan/plan.h"
-#include "lazy/shard/sharding.h"
 
-void lazy_node_info(neap_node *node, neap_info *out) {
+void graph_node_info(neap_node *node, neap_info *out) {
     out->dtype = node->dtype;
     out->ndim = node->ndim;
     out->weak = (node->flags & LAZY_WEAK) != 0;
-    out->deferred = !node->buffer && !lazy_is_number(node) && !(node->flags & LAZY_DELETED);
-    out->latent = lazy_read_target(node)->state == LAZY_DEFERRED;
+    out->deferred = !node->buffer && !graph_is_number(node) && !(node->flags & LAZY_DELETED);
+    out->latent = graph_read_target(node)->state == LAZY_DEFERRED;
     out->deleted = (node->flags & LAZY_DELETED) != 0;
-    out->device = lazy_node_runs_on(node);
+    out->device = graph_node_runs_on(node);
     out->committed = node->device >= 0;
     out->traced = (node->flags & LAZY_ABSTRACT) != 0;
     out->taped = node->levels != 0;
     out->constructed = node->flags & LAZY_CONSTRUCTED && !node->buffer;
-    out->sharding = lazy_is_meshed(node) && node->shards ? node->shards->sharding->number : 0;
+    out->sharding = graph_is_meshed(node) && node->shards ? node->shards->sharding->number : 0;
     out->size = node->size;
     memcpy(out->shape, node->shape, node->ndim * sizeof *node->shape);
 }
@@ -24,14 +24,14 @@ void lazy_node_info(neap_node *node, neap_info *out) {
 int neap_array_info(neap_ctx *ctx, int32_t id, neap_info *out) {
     int64_t slot = id & ((1 << NEAP_SLOT_BITS) - 1);
     if (id <= 0 || slot >= ctx->slots.n || ctx->ids.at[slot] != id)
-        return lazy_lookup(ctx, id) ? NEAP_E_INTERNAL : neap_error_code();
-    lazy_node_info(ctx->slots.at[slot], out); /* also of a deleted array */
+        return graph_lookup(ctx, id) ? NEAP_E_INTERNAL : neap_error_code();
+    graph_node_info(ctx->slots.at[slot], out); /* also of a deleted array */
     return 0;
 }
 
 /* ---- Data in ------------------------------------------------------------------------------------------------------ */
-neap_node *lazy_node_of_buffer(neap_ctx *ctx, const lazy_result *aval, neap_buffer *buffer) {
-    neap_node *node = lazy_node_new(ctx, LAZY_OP_array, aval, 0, NULL, 0, NULL);
+neap_node *graph_node_of_buffer(neap_ctx *ctx, const lazy_result *aval, neap_buffer *buffer) {
+    neap_node *node = graph_node_new(ctx, LAZY_OP_array, aval, 0, NULL, 0, NULL);
     if (!node) {
         neap_buffer_release(buffer);
         return NULL;
@@ -61,12 +61,12 @@ int neap_array_empty(neap_ctx *ctx, int dtype, int ndim, const int64_t *shape, v
     if (status)
         return status;
     *data = neap_buffer_data(buffer);
-    neap_node *node = lazy_node_of_buffer(ctx, &aval, buffer);
+    neap_node *node = graph_node_of_buffer(ctx, &aval, buffer);
     if (!node)
         return NEAP_E_MEMORY;
-    lazy_count_bytes(ctx, bytes);
-    status = lazy_publish(ctx, node, out);
-    return status ? status : lazy_attend(ctx);
+    graph_count_bytes(ctx, bytes);
+    status = graph_publish(ctx, node, out);
+    return status ? status : graph_attend(ctx);
 }
 
 int neap_array_new(neap_ctx *ctx, int dtype, int ndim, const int64_t *shape, const void *data, int32_t *out) {
@@ -74,9 +74,9 @@ int neap_array_new(neap_ctx *ctx, int dtype, int ndim, const int64_t *shape, con
     int status = neap_array_empty(ctx, dtype, ndim, shape, &memory, out);
     if (status < 0)
         return status;
-    neap_node *node = lazy_lookup(ctx, *out);
-    if (lazy_node_bytes(node))
-        memcpy(memory, data, lazy_node_bytes(node));
+    neap_node *node = graph_lookup(ctx, *out);
+    if (graph_node_bytes(node))
+        memcpy(memory, data, graph_node_bytes(node));
     return status;
 }
 
@@ -85,35 +85,35 @@ int neap_array_start(neap_ctx *ctx, int32_t n, const int32_t *ids) {
     neap_node **nodes = malloc((size_t)n * sizeof *nodes + 1);
     int status = nodes ? 0 : neap_error(NEAP_E_MEMORY, "out of memory for %d arrays", n);
     for (int k = 0; k < n && status == 0; k++)
-        if (!(nodes[k] = lazy_lookup(ctx, ids[k])))
+        if (!(nodes[k] = graph_lookup(ctx, ids[k])))
             status = neap_error_code();
     if (status == 0)
-        status = lazy_flush_roots(ctx, n, nodes);
+        status = plan_flush_roots(ctx, n, nodes);
     free(nodes);
     return status;
 }
 
 static int force_and_poll(neap_ctx *ctx, int32_t id, neap_node **out) {
-    neap_node *node = lazy_lookup(ctx, id);
+    neap_node *node = graph_lookup(ctx, id);
     if (!node)
         return neap_error_code();
-    int status = lazy_host_node(ctx, node, &node);
+    int status = graph_host_node(ctx, node, &node);
     if (status == 0)
-        status = lazy_force(ctx, node);
+        status = plan_force(ctx, node);
     *out = node;
-    return status ? status : lazy_node_poll(ctx, node, ctx->waker);
+    return status ? status : plan_node_poll(ctx, node, ctx->waker);
 }
 
 /* Of a meshed array: all its blocks here. */
 int neap_array_poll(neap_ctx *ctx, int32_t id) {
-    neap_node *node = lazy_lookup(ctx, id);
+    neap_node *node = graph_lookup(ctx, id);
     if (!node)
         return neap_error_code();
-    int status = lazy_flush_roots(ctx, 1, &node);
-    if (status || !lazy_is_meshed(node))
-        return status ? status : lazy_node_poll(ctx, node, ctx->waker);
+    int status = plan_flush_roots(ctx, 1, &node);
+    if (status || !graph_is_meshed(node))
+        return status ? status : plan_node_poll(ctx, node, ctx->waker);
     for (int32_t b = 0; b < node->shards->sharding->nblocks && status == 0; b++)
-        status = lazy_node_poll(ctx, node->shards->blocks[b], ctx->waker);
+        status = plan_node_poll(ctx, node->shards->blocks[b], ctx->waker);
     return status;
 }
 
@@ -148,74 +148,74 @@ static double number_value(const neap_node *node) {
 
 /* One element of a value is read where it lies, without copying the view that names it. */
 int neap_array_item(neap_ctx *ctx, int32_t id, double *out, int32_t *dtype) {
-    neap_node *node = lazy_lookup(ctx, id);
+    neap_node *node = graph_lookup(ctx, id);
     if (!node)
         return neap_error_code();
     if (node->size != 1) {
         char shape[256];
         return neap_error(NEAP_E_SHAPE, "item: the array must have one element, got shape %s",
-                          lazy_shape_text(node->ndim, node->shape, shape, sizeof shape));
+                          graph_shape_text(node->ndim, node->shape, shape, sizeof shape));
     }
     *dtype = node->dtype;
-    int whole = lazy_host_node(ctx, node, &node);
+    int whole = graph_host_node(ctx, node, &node);
     if (whole)
         return whole;
-    if (lazy_is_number(node) && !(node->flags & LAZY_ABSTRACT)) {
+    if (graph_is_number(node) && !(node->flags & LAZY_ABSTRACT)) {
         *out = plain(number_value(node));
         return 0;
     }
     int64_t at = 0;
-    if (lazy_is_view(node) && !node->buffer && node->base->buffer) {
+    if (graph_is_view(node) && !node->buffer && node->base->buffer) {
         at = node->map->offset;
         node = node->base;
     } else {
-        int status = lazy_force(ctx, node);
+        int status = plan_force(ctx, node);
         if (status)
             return status;
     }
-    int status = lazy_node_poll(ctx, node, ctx->waker);
+    int status = plan_node_poll(ctx, node, ctx->waker);
     if (status == 0)
         *out = element_value(node->dtype, (char *)neap_buffer_data(node->buffer) + at * neap_dtype_bytes(node->dtype));
     return status;
 }
 
 /* ---- Life --------------------------------------------------------------------------------------------------------- */
-neap_node *lazy_tombstone(neap_ctx *ctx, const neap_node *node) {
+neap_node *graph_tombstone(neap_ctx *ctx, const neap_node *node) {
     lazy_result aval = {.dtype = node->dtype, .ndim = node->ndim};
     memcpy(aval.shape, node->shape, node->ndim * sizeof *node->shape);
-    neap_node *gone = lazy_node_new(ctx, LAZY_OP_array, &aval, 0, NULL, 0, NULL);
+    neap_node *gone = graph_node_new(ctx, LAZY_OP_array, &aval, 0, NULL, 0, NULL);
     if (gone) {
         gone->flags |= LAZY_DELETED;
-        gone->device = lazy_is_meshed(node) ? -1 : node->device;
+        gone->device = graph_is_meshed(node) ? -1 : node->device;
     }
     return gone;
 }
 
-void lazy_bury(neap_ctx *ctx, neap_node *node, neap_node *gone) {
+void graph_bury(neap_ctx *ctx, neap_node *node, neap_node *gone) {
     gone->id = node->id;
     node->id = 0;
     ctx->slots.at[gone->id & ((1 << NEAP_SLOT_BITS) - 1)] = gone;
-    lazy_release(ctx, node);
+    graph_release(ctx, node);
 }
 
 /* The handle goes on to name a node that is nothing but deleted. The array itself is freed with the last of those that
  * still read it: views, work that was recorded, programs. */
 int neap_array_delete(neap_ctx *ctx, int32_t id) {
-    neap_node *node = lazy_lookup(ctx, id);
+    neap_node *node = graph_lookup(ctx, id);
     if (!node)
         return neap_error_code();
     if (node->flags & LAZY_ABSTRACT)
         return neap_error(NEAP_E_TRACE, "delete: a traced array has no memory to give back");
-    neap_node *gone = lazy_tombstone(ctx, node);
+    neap_node *gone = graph_tombstone(ctx, node);
     if (!gone)
         return NEAP_E_MEMORY;
-    lazy_bury(ctx, node, gone);
+    graph_bury(ctx, node, gone);
     return 0;
 }
 
 int neap_poll_everything(neap_ctx *ctx) {
     int status = neap_flush(ctx);
     if (status == 0)
-        status = lazy_deferred_start(ctx);
+        status = program_deferred_start(ctx);
     return status ? status : neap_poll_all(ctx->waker);
 }

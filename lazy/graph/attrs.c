@@ -11,7 +11,7 @@ static bool repeats(const char *from, const char *end) {
     return (size_t)(end - from) >= bytes && memcmp(end - bytes, ELLIPSIS, bytes) == 0;
 }
 
-lazy_attr_names lazy_attr_names_of(const lazy_op *row) {
+lazy_attr_names graph_attr_names_of(const lazy_op *row) {
     lazy_attr_names list = {0};
     bool group = false;
     int n = 0;
@@ -32,13 +32,13 @@ lazy_attr_names lazy_attr_names_of(const lazy_op *row) {
     return list;
 }
 
-lazy_attr_word lazy_attr_name(const lazy_attr_names *names, int k) {
+lazy_attr_word graph_attr_name(const lazy_attr_names *names, int k) {
     if (k < names->nfixed)
         return names->names[k];
     return names->nrepeat ? names->names[names->nfixed + (k - names->nfixed) % names->nrepeat]
                           : (lazy_attr_word){"", 0};
 }
 
-bool lazy_attr_is_dtype(lazy_attr_word name) {
+bool graph_attr_is_dtype(lazy_attr_word name) {
     return name.bytes == 5 && memcmp(name.at, "dtype", 5) == 0;
 }

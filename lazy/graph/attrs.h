@@ -17,10 +17,10 @@ typedef struct lazy_attr_names {
     lazy_attr_word names[LAZY_MAX_ATTR_NAMES];
 } lazy_attr_names;
 
-lazy_attr_names lazy_attr_names_of(const lazy_op *row);
+lazy_attr_names graph_attr_names_of(const lazy_op *row);
 /* The name of attribute k; of one that the row does not name, an empty one. */
-lazy_attr_word lazy_attr_name(const lazy_attr_names *names, int k);
+lazy_attr_word graph_attr_name(const lazy_attr_names *names, int k);
 /* Is the attribute the number of a dtype? Such are called "dtype". */
-bool lazy_attr_is_dtype(lazy_attr_word name);
+bool graph_attr_is_dtype(lazy_attr_word name);
 
 #endif

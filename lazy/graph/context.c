@@ -61,7 +61,7 @@ int neap_ctx_new(neap_ctx **out) {
 
 static void release_all(neap_ctx *ctx, lazy_nodes *nodes) {
     while (nodes->n > 0)
-        lazy_release(ctx, nodes->at[--nodes->n]);
+        graph_release(ctx, nodes->at[--nodes->n]);
     free(nodes->at);
 }
 
@@ -72,17 +72,17 @@ void neap_ctx_free(neap_ctx *ctx) {
     neap_wait_all();                 /* jobs in flight tell the context when they end */
     while (ctx->nlevels > 0)
         neap_level_end(ctx, ctx->nlevels - 1);
-    lazy_jits_free(ctx);
-    lazy_programs_free(ctx);
+    program_jit_free_all(ctx);
+    program_free_all(ctx);
     release_all(ctx, &ctx->pending);
     release_all(ctx, &ctx->tape);
     release_all(ctx, &ctx->arena);
     release_all(ctx, &ctx->tokens);
-    lazy_release(ctx, ctx->number);
+    graph_release(ctx, ctx->number);
     for (int64_t k = 1; k < ctx->slots.n; k++)
-        lazy_release(ctx, ctx->slots.at[k]);
-    lazy_plans_free(ctx);
-    lazy_callbacks_free(ctx);
+        graph_release(ctx, ctx->slots.at[k]);
+    plan_free_all(ctx);
+    effect_callback_free_all(ctx);
     if (ctx->waker)
         neap_waker_free(ctx->waker);
     for (void *slab = ctx->blocks[0]; slab;) {
@@ -94,7 +94,7 @@ void neap_ctx_free(neap_ctx *ctx) {
     free(ctx->ids.at);
     free(ctx->generations.at);
     free(ctx->free_slots.at);
-    lazy_sites_free(ctx);
+    graph_site_free_all(ctx);
     free(ctx->stack.at);
     free(ctx->order.at);
     free(ctx->key.at);
@@ -135,7 +135,7 @@ void neap_collected(neap_ctx *ctx) {
 }
 
 /* Live bytes are those of all threads and devices, so they are looked at once in a while only. */
-void lazy_count_bytes(neap_ctx *ctx, int64_t bytes) {
+void graph_count_bytes(neap_ctx *ctx, int64_t bytes) {
     ctx->unseen_bytes += bytes;
     if (ctx->unseen_bytes < LOOK_AT_BYTES)
         return;
@@ -147,7 +147,7 @@ int neap_throttle(neap_ctx *ctx) {
     return neap_ahead_poll(ctx->waker);
 }
 
-int lazy_attend(neap_ctx *ctx) {
+int graph_attend(neap_ctx *ctx) {
     return ctx->attention || neap_interrupt_pending() || neap_effects_requested(ctx->effects) ? NEAP_ATTEND : NEAP_OK;
 }
 

@@ -5,7 +5,7 @@
  * the second writes them into lines. Both walk the same odometer over *shown* positions: an axis that is cut to
  * "0 1 2 ... 7 8 9" has six of them.
  *
- *      lazy_format ─┬─ style_measure   pass 1      ┐ element_* read one element,
+ *      graph_format ─┬─ style_measure   pass 1      ┐ element_* read one element,
  *                   └─ array_write     pass 2      ┘ decimal_shortest gives a float's digits
  *
  * Invariants: memory grows with the text alone, never with the array; nothing recurses; a failure leaves the text as it
@@ -51,7 +51,7 @@ static int text_reserve(lazy_text *text, size_t n) {
     return NEAP_OK;
 }
 
-int lazy_text_add(lazy_text *text, const char *s, size_t n) {
+int graph_text_add(lazy_text *text, const char *s, size_t n) {
     int status = text_reserve(text, n);
     if (status != NEAP_OK)
         return status;
@@ -62,7 +62,7 @@ int lazy_text_add(lazy_text *text, const char *s, size_t n) {
     return NEAP_OK;
 }
 
-int lazy_text_addf(lazy_text *text, const char *format, ...) {
+int graph_text_addf(lazy_text *text, const char *format, ...) {
     va_list args;
     va_start(args, format);
     int n = vsnprintf(NULL, 0, format, args);
@@ -79,7 +79,7 @@ int lazy_text_addf(lazy_text *text, const char *format, ...) {
     return NEAP_OK;
 }
 
-void lazy_text_free(lazy_text *text) {
+void graph_text_free(lazy_text *text) {
     free(text->data);
     *text = (lazy_text){0};
 }
@@ -89,7 +89,7 @@ static int text_repeat(lazy_text *text, char c, int64_t n) {
     memset(run, c, sizeof run);
     while (n > 0) {
         size_t part = n < (int64_t)sizeof run ? (size_t)n : sizeof run;
-        int status = lazy_text_add(text, run, part);
+        int status = graph_text_add(text, run, part);
         if (status != NEAP_OK)
             return status;
         n -= (int64_t)part;
@@ -537,13 +537,13 @@ static int word_add(lazy_text *out, const char *word, int bytes, int ndim, int *
     if (*column + bytes > LINE - ndim && *column > ndim) {
         while (out->data[out->bytes - 1] == ' ')
             out->bytes--;
-        status = lazy_text_add(out, "\n", 1);
+        status = graph_text_add(out, "\n", 1);
         if (status == NEAP_OK)
             status = text_repeat(out, ' ', ndim);
         *column = ndim;
     }
     *column += bytes;
-    return status == NEAP_OK ? lazy_text_add(out, word, (size_t)bytes) : status;
+    return status == NEAP_OK ? graph_text_add(out, word, (size_t)bytes) : status;
 }
 
 /* The elements of one row, without its brackets. */
@@ -555,14 +555,14 @@ static int row_write(const array *a, const style *s, const array_row *row, lazy_
         if (array_cut(a, last, i)) {
             status = word_add(out, "...", 3, a->ndim, &column);
             if (status == NEAP_OK)
-                status = lazy_text_add(out, " ", 1);
+                status = graph_text_add(out, " ", 1);
             column++;
         }
         int bytes = element_write(s, a->dtype, array_element(a, row, i), word);
         if (status == NEAP_OK)
             status = word_add(out, word, bytes, a->ndim, &column);
         if (status == NEAP_OK && i + 1 < a->shown[last])
-            status = lazy_text_add(out, " ", 1);
+            status = graph_text_add(out, " ", 1);
         column++;
         if (status != NEAP_OK)
             return status;
@@ -576,7 +576,7 @@ static int gap_write(const array *a, int axis, bool cut, lazy_text *out) {
     int status = text_repeat(out, ']', depth);
     for (int k = 0; k <= cut && status == NEAP_OK; k++) {
         if (k == 1)
-            status = lazy_text_add(out, "...", 3);
+            status = graph_text_add(out, "...", 3);
         if (status == NEAP_OK)
             status = text_repeat(out, '\n', depth);
         if (status == NEAP_OK)
@@ -601,17 +601,17 @@ static int array_write(const array *a, const style *s, lazy_text *out) {
     return status == NEAP_OK ? text_repeat(out, ']', a->ndim) : status;
 }
 
-int lazy_format(int dtype, int ndim, const int64_t *shape, const void *data, lazy_text *out) {
+int graph_format(int dtype, int ndim, const int64_t *shape, const void *data, lazy_text *out) {
     static const int64_t whole[NEAP_MAX_DIMS] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
-    return lazy_format_blocks(dtype, ndim, shape, whole, false, &data, out);
+    return graph_format_blocks(dtype, ndim, shape, whole, false, &data, out);
 }
 
-bool lazy_format_cuts(int64_t size) {
+bool graph_format_cuts(int64_t size) {
     return size > SHOW_ALL;
 }
 
-int lazy_format_blocks(int dtype, int ndim, const int64_t *shape, const int64_t *parts, bool cut,
-                       const void *const *blocks, lazy_text *out) {
+int graph_format_blocks(int dtype, int ndim, const int64_t *shape, const int64_t *parts, bool cut,
+                        const void *const *blocks, lazy_text *out) {
     if (neap_dtype_name(dtype) == NULL)
         return neap_error(NEAP_E_ARGUMENT, "no dtype has the number %d", dtype);
     if (ndim < 0 || ndim > NEAP_MAX_DIMS)
@@ -619,7 +619,7 @@ int lazy_format_blocks(int dtype, int ndim, const int64_t *shape, const int64_t 
     if (ndim == 0) {
         char text[ELEMENT_BYTES];
         scalar_write(dtype, blocks[0], text);
-        return lazy_text_add(out, text, strlen(text));
+        return graph_text_add(out, text, strlen(text));
     }
     array a = {.dtype = dtype, .ndim = ndim, .shape = shape, .parts = parts, .blocks = blocks};
     int64_t size = 1, stride = neap_dtype_bytes(dtype);
@@ -631,9 +631,9 @@ int lazy_format_blocks(int dtype, int ndim, const int64_t *shape, const int64_t 
         size *= shape[k];
     }
     if (size == 0)
-        return lazy_text_add(out, "[]", 2);
+        return graph_text_add(out, "[]", 2);
     for (int k = 0; k < ndim; k++)
-        a.shown[k] = lazy_format_cuts(size) && shape[k] > 2 * EDGE ? 2 * EDGE : shape[k];
+        a.shown[k] = graph_format_cuts(size) && shape[k] > 2 * EDGE ? 2 * EDGE : shape[k];
     size_t start = out->bytes;
     style s = style_measure(&a);
     int status = array_write(&a, &s, out);
@@ -717,30 +717,30 @@ static int number_integer(int dtype, const void *element, const char *conversion
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral" /* patterns come from conversion_parse, which checked them */
 
-int lazy_format_number(int dtype, const void *element, const char *conversion_text, lazy_text *out) {
+int graph_format_number(int dtype, const void *element, const char *conversion_text, lazy_text *out) {
     if (neap_dtype_name(dtype) == NULL)
         return neap_error(NEAP_E_ARGUMENT, "no dtype has the number %d", dtype);
     char text[ELEMENT_BYTES];
     conversion c;
     if (conversion_text == NULL) {
         scalar_write(dtype, element, text);
-        return lazy_text_add(out, text, strlen(text));
+        return graph_text_add(out, text, strlen(text));
     }
     int status = conversion_parse(conversion_text, &c);
     if (status != NEAP_OK)
         return status;
     if (c.letter == 's') {
         scalar_write(dtype, element, text);
-        return lazy_text_addf(out, c.pattern, text);
+        return graph_text_addf(out, c.pattern, text);
     }
     if (strchr("diuxXo", c.letter) == NULL) {
         bool real = neap_dtype_kind(dtype) == 'f';
-        return lazy_text_addf(out, c.pattern,
-                              real ? element_float(dtype, element) : (double)element_integer(dtype, element));
+        return graph_text_addf(out, c.pattern,
+                               real ? element_float(dtype, element) : (double)element_integer(dtype, element));
     }
     int64_t value = 0;
     status = number_integer(dtype, element, conversion_text, &value);
-    return status == NEAP_OK ? lazy_text_addf(out, c.pattern, (long long)value) : status;
+    return status == NEAP_OK ? graph_text_addf(out, c.pattern, (long long)value) : status;
 }
 
 #pragma GCC diagnostic pop

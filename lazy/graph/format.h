@@ -19,29 +19,29 @@ typedef struct lazy_text {
 } lazy_text;
 
 /* Appends n bytes. NEAP_E_MEMORY leaves the text as it was. */
-int lazy_text_add(lazy_text *text, const char *s, size_t n);
+int graph_text_add(lazy_text *text, const char *s, size_t n);
 /* Appends as printf does. NEAP_E_MEMORY leaves the text as it was. */
-int lazy_text_addf(lazy_text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
+int graph_text_addf(lazy_text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Frees what the text holds and makes it empty. */
-void lazy_text_free(lazy_text *text);
+void graph_text_free(lazy_text *text);
 
 /* Appends the text of an array with elements at `data`, contiguous in row-major order. Of a large array only the
  * elements that are shown are read. A 0-d array prints as a NumPy scalar: "0.1", "1e-05", "True". NEAP_E_MEMORY and
  * NEAP_E_ARGUMENT (no such dtype, too many axes) leave the text as it was. */
-int lazy_format(int dtype, int ndim, const int64_t *shape, const void *data, lazy_text *out);
+int graph_format(int dtype, int ndim, const int64_t *shape, const void *data, lazy_text *out);
 /* The same for an array that lies in blocks: axis k is divided into parts[k] equal parts, and blocks[b], of which there is
  * one for each combination of parts in row-major order, has the elements of that, contiguous in row-major order. If they
  * are cut, they have no others along an axis of theirs than its first and its last LAZY_FORMAT_EDGE. */
-int lazy_format_blocks(int dtype, int ndim, const int64_t *shape, const int64_t *parts, bool cut,
-                       const void *const *blocks, lazy_text *out);
+int graph_format_blocks(int dtype, int ndim, const int64_t *shape, const int64_t *parts, bool cut,
+                        const void *const *blocks, lazy_text *out);
 /* Whether of an array of this size only the LAZY_FORMAT_EDGE elements at each end of an axis are shown. */
-bool lazy_format_cuts(int64_t size);
+bool graph_format_cuts(int64_t size);
 enum { LAZY_FORMAT_EDGE = 3 };
 
 /* Appends one element through a printf conversion: flags, at most two digits of width and of precision, then one of
  * "diuxXoeEfFgGaAs". Booleans count as 0 and 1, a float must be integral where the conversion wants an integer, and %s
  * takes the text of a 0-d array. NULL: that text. NEAP_E_ARGUMENT names a conversion that is not one of these or a
  * value that does not fit it; NEAP_E_MEMORY. Both leave the text as it was. */
-int lazy_format_number(int dtype, const void *element, const char *conversion, lazy_text *out);
+int graph_format_number(int dtype, const void *element, const char *conversion, lazy_text *out);
 
 #endif

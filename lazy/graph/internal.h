@@ -122,32 +122,32 @@ struct neap_ctx {
 
 /* ---- node.c: life of nodes -------------------------------------------------------------------------------------- */
 /* A node with one reference (OWNED), inputs retained, size computed, not yet known to pending or tape. NULL: memory. */
-neap_node *lazy_node_new(neap_ctx *ctx, int op, const lazy_result *result, int nin, neap_node *const *in, int nattrs,
-                         const int64_t *attrs);
-void lazy_release(neap_ctx *ctx, neap_node *node); /* NULL is harmless */
+neap_node *graph_node_new(neap_ctx *ctx, int op, const lazy_result *result, int nin, neap_node *const *in, int nattrs,
+                          const int64_t *attrs);
+void graph_release(neap_ctx *ctx, neap_node *node); /* NULL is harmless */
 /* Releases the inputs of a computed node that no open level needs; of one that keeps its structure, their data. */
-void lazy_node_drop(neap_ctx *ctx, neap_node *node);
+void graph_node_drop(neap_ctx *ctx, neap_node *node);
 /* The node for an id, or NULL with the error set (E_HANDLE, or E_STATE if deleted). */
-neap_node *lazy_lookup(neap_ctx *ctx, int32_t id);
+neap_node *graph_lookup(neap_ctx *ctx, int32_t id);
 /* The same, also of a block whose body has ended: what a program reads from around it may be one. */
-neap_node *lazy_lookup_any(neap_ctx *ctx, int32_t id);
+neap_node *graph_lookup_any(neap_ctx *ctx, int32_t id);
 /* array.c: what the handle of a deleted array names; OWNED. With a site, that of the call to which it was donated. */
-neap_node *lazy_tombstone(neap_ctx *ctx, const neap_node *node);
+neap_node *graph_tombstone(neap_ctx *ctx, const neap_node *node);
 /* Lets the node's handle name a tombstone, which it TAKES. */
-void lazy_bury(neap_ctx *ctx, neap_node *node, neap_node *gone);
+void graph_bury(neap_ctx *ctx, neap_node *node, neap_node *gone);
 /* Gives the node an id (takes over the caller's reference; if it has an id, drops it). Returns a status. */
-int lazy_publish(neap_ctx *ctx, neap_node *node, int32_t *out);
+int graph_publish(neap_ctx *ctx, neap_node *node, int32_t *out);
 /* The nodes for n ids; NULL for id 0. */
-int lazy_lookup_all(neap_ctx *ctx, int n, const int32_t *ids, neap_node **nodes);
-/* lazy_publish of n nodes (takes over the references), all of them or none. */
-int lazy_publish_all(neap_ctx *ctx, int n, neap_node *const *nodes, int32_t *out);
-void lazy_node_info(neap_node *node, neap_info *out);
+int graph_lookup_all(neap_ctx *ctx, int n, const int32_t *ids, neap_node **nodes);
+/* graph_publish of n nodes (takes over the references), all of them or none. */
+int graph_publish_all(neap_ctx *ctx, int n, neap_node *const *nodes, int32_t *out);
+void graph_node_info(neap_node *node, neap_info *out);
 /* "(2, 3)" into `text`, which is returned. */
-const char *lazy_shape_text(int ndim, const int64_t *shape, char *text, size_t capacity);
+const char *graph_shape_text(int ndim, const int64_t *shape, char *text, size_t capacity);
 
 /* ---- site.c ------------------------------------------------------------------------------------------------------ */
 /* A node was recorded: asks for its line, or gives it the chunk's name. */
-static inline void lazy_site_ask(neap_ctx *ctx, neap_node *node) {
+static inline void graph_site_ask(neap_ctx *ctx, neap_node *node) {
     lazy_ask *ask = ctx->asks ? &ctx->asks[node->op] : NULL;
     if (ctx->again_site) {
         node->site = ctx->again_site;
@@ -160,91 +160,91 @@ static inline void lazy_site_ask(neap_ctx *ctx, neap_node *node) {
     }
 }
 /* From now on every node's line is asked for, as after neap_site_reset. */
-void lazy_sites_ask(neap_ctx *ctx);
+void graph_site_ask_all(neap_ctx *ctx);
 /* The number of a script line; 0 for none, and if there is no memory. */
-int32_t lazy_site_intern(neap_ctx *ctx, const char *text);
+int32_t graph_site_intern(neap_ctx *ctx, const char *text);
 /* Also the text of neap_axis_name. BORROWED from the context; NULL for 0. */
-const char *lazy_site_text(const neap_ctx *ctx, int32_t site);
-void lazy_sites_free(neap_ctx *ctx);
+const char *graph_site_text(const neap_ctx *ctx, int32_t site);
+void graph_site_free_all(neap_ctx *ctx);
 
 /* ---- record.c ---------------------------------------------------------------------------------------------------- */
 /* Infers, casts, records. OWNED (it may be one of the inputs, retained); NULL on error. */
-neap_node *lazy_record(neap_ctx *ctx, int op, int nin, neap_node *const *in, int nattrs, const int64_t *attrs);
+neap_node *graph_record(neap_ctx *ctx, int op, int nin, neap_node *const *in, int nattrs, const int64_t *attrs);
 /* What the rules say of an op on these inputs: its result, and whether that is a number. Records nothing. */
-int lazy_infer(int op, int nin, neap_node *const *in, int nattrs, const int64_t *attrs, lazy_result *result,
-               bool *weak);
+int graph_infer(int op, int nin, neap_node *const *in, int nattrs, const int64_t *attrs, lazy_result *result,
+                bool *weak);
 /* Can `value` be an element of this dtype? Always, of a float one. */
-bool lazy_dtype_holds(int dtype, double value);
+bool graph_dtype_holds(int dtype, double value);
 /* A number as an array of one f64; OWNED. */
-neap_node *lazy_as_strong(neap_ctx *ctx, neap_node *number);
+neap_node *graph_as_strong(neap_ctx *ctx, neap_node *number);
 /* A 0-d constant; OWNED. */
-neap_node *lazy_constant(neap_ctx *ctx, int dtype, bool weak, double value);
+neap_node *graph_constant(neap_ctx *ctx, int dtype, bool weak, double value);
 /* A done node, uncommitted, over a buffer (one reference of which it takes); OWNED. */
-neap_node *lazy_node_of_buffer(neap_ctx *ctx, const lazy_result *aval, neap_buffer *buffer);
+neap_node *graph_node_of_buffer(neap_ctx *ctx, const lazy_result *aval, neap_buffer *buffer);
 /* Keeps pending_bytes: a pending node counts unless it is fused into its only consumer. */
-static inline void lazy_count_pending(neap_ctx *ctx, neap_node *node) {
+static inline void graph_count_pending(neap_ctx *ctx, neap_node *node) {
     bool written = node->state == LAZY_PENDING &&
-                   (node->consumers != 1 || node->flags & (LAZY_KEPT | LAZY_RESIDUAL) || !lazy_is_fusible(node));
+                   (node->consumers != 1 || node->flags & (LAZY_KEPT | LAZY_RESIDUAL) || !graph_is_fusible(node));
     if (written == ((node->flags & LAZY_COUNTED) != 0))
         return;
     node->flags ^= LAZY_COUNTED;
-    ctx->pending_bytes += written ? (int64_t)lazy_node_bytes(node) : -(int64_t)lazy_node_bytes(node);
+    ctx->pending_bytes += written ? (int64_t)graph_node_bytes(node) : -(int64_t)graph_node_bytes(node);
 }
 /* Adds a node that was just made to the tape or to pending, and counts what it reads. */
-int lazy_enroll(neap_ctx *ctx, neap_node *node);
+int graph_enroll(neap_ctx *ctx, neap_node *node);
 /* The bits of all levels that are traces. */
-uint32_t lazy_trace_levels(const neap_ctx *ctx);
-/* Between hold and unhold recording does not flush, and nodes that lazy_build* returned live in ctx->arena. The
+uint32_t graph_trace_levels(const neap_ctx *ctx);
+/* Between hold and unhold recording does not flush, and nodes that graph_build* returned live in ctx->arena. The
  * outermost unhold releases those, starts the calls recorded meanwhile, and applies the limits. */
-static inline void lazy_hold(neap_ctx *ctx) {
+static inline void graph_hold(neap_ctx *ctx) {
     ctx->hold++;
 }
-int lazy_unhold(neap_ctx *ctx);
+int graph_unhold(neap_ctx *ctx);
 /* The last recorded node has its script line: starts it if it is a call, which waited for that. */
-void lazy_site_told(neap_ctx *ctx, neap_node *node);
+void graph_site_told(neap_ctx *ctx, neap_node *node);
 /* Passes an owned reference to the arena; NULL stays NULL. */
-neap_node *lazy_arena(neap_ctx *ctx, neap_node *node);
+neap_node *graph_arena(neap_ctx *ctx, neap_node *node);
 /* Tells of an allocation: asks for a collection when live bytes are past the mark. */
-void lazy_count_bytes(neap_ctx *ctx, int64_t bytes);
+void graph_count_bytes(neap_ctx *ctx, int64_t bytes);
 /* The status of a public recording function: NEAP_OK or NEAP_ATTEND. */
-int lazy_attend(neap_ctx *ctx);
+int graph_attend(neap_ctx *ctx);
 
 /* ---- view.c: affine maps ------------------------------------------------------------------------------------------ */
-void lazy_row_major(int ndim, const int64_t *shape, int64_t *stride);
+void graph_row_major(int ndim, const int64_t *shape, int64_t *stride);
 /* Takes a row-major index, or a difference of two, apart into one for each axis: truncated division from the left. */
-void lazy_take_apart(int64_t index, int ndim, const int64_t *row, int64_t *out);
-bool lazy_map_contiguous(int ndim, const int64_t *shape, const lazy_map *map);
+void graph_take_apart(int64_t index, int ndim, const int64_t *row, int64_t *out);
+bool graph_map_contiguous(int ndim, const int64_t *shape, const lazy_map *map);
 /* outer maps a box into the row-major index of `shape`, inner maps `shape` on: their composition, if it is affine.
  * On failure *split gets {axis of the box, inner extent} of a refinement of the box that may help, or axis -1. */
-bool lazy_map_compose(int nbox, const int64_t *box, int64_t offset, const int64_t *stride, int ndim,
-                      const int64_t *shape, int64_t inner_offset, const int64_t *inner, int64_t *out_offset,
-                      int64_t *out, int64_t split[2]);
+bool graph_map_compose(int nbox, const int64_t *box, int64_t offset, const int64_t *stride, int ndim,
+                       const int64_t *shape, int64_t inner_offset, const int64_t *inner, int64_t *out_offset,
+                       int64_t *out, int64_t split[2]);
 
 /* ---- run.c (with region.c, plan.c, fuse.c, see plan.h): from nodes to engine ops ----------------------------------- */
 /* Computes the roots (none of them abstract) and whatever of their ancestors rules require. */
-int lazy_flush_roots(neap_ctx *ctx, int nroots, neap_node *const *roots);
+int plan_flush_roots(neap_ctx *ctx, int nroots, neap_node *const *roots);
 /* Makes sure that the node has a buffer of its own, row-major. */
-int lazy_force(neap_ctx *ctx, neap_node *node);
+int plan_force(neap_ctx *ctx, neap_node *node);
 /* Status of a node with a buffer. */
-int lazy_node_poll(neap_ctx *ctx, neap_node *node, neap_waker *waker);
-void lazy_plans_free(neap_ctx *ctx);
+int plan_node_poll(neap_ctx *ctx, neap_node *node, neap_waker *waker);
+void plan_free_all(neap_ctx *ctx);
 /* Lets go of nodes that are pending no more. */
-void lazy_tidy(neap_ctx *ctx);
+void plan_tidy(neap_ctx *ctx);
 /* The node is not to be computed by itself any more; `state` says what has become of it. */
-void lazy_leave_pending(neap_ctx *ctx, neap_node *node, uint8_t state);
+void plan_leave_pending(neap_ctx *ctx, neap_node *node, uint8_t state);
 
 /* ---- jit.c --------------------------------------------------------------------------------------------------------- */
 /* The context ends: its jits, which Lua may still hold, become empty. */
-void lazy_jits_free(neap_ctx *ctx);
+void program_jit_free_all(neap_ctx *ctx);
 
 /* ---- deferred.c -------------------------------------------------------------------------------------------------- */
 /* Computes the arrays of deferred mode that Lua holds. */
-int lazy_deferred_start(neap_ctx *ctx);
+int program_deferred_start(neap_ctx *ctx);
 
 /* ---- program.c --------------------------------------------------------------------------------------------------- */
 /* Appends (BORROWED) the nodes of all programs. */
-int lazy_programs_list(neap_ctx *ctx, lazy_nodes *to);
+int program_list_all(neap_ctx *ctx, lazy_nodes *to);
 /* The context ends: its programs, which others may still hold, become empty. */
-void lazy_programs_free(neap_ctx *ctx);
+void program_free_all(neap_ctx *ctx);
 
 #endif

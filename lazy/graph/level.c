@@ -6,8 +6,8 @@
  */
 #include "lazy/derive/derive.h"
 #include "lazy/effect/effect.h"
+#include "lazy/graph/sharding.h"
 #include "lazy/program/program.h"
-#include "lazy/shard/sharding.h"
 
 static int level_open(neap_ctx *ctx, bool trace, bool closed, int *out) {
     if (ctx->nlevels == LAZY_MAX_LEVELS)
@@ -25,7 +25,7 @@ static int level_check(neap_ctx *ctx, int level) {
     return 0;
 }
 
-void lazy_leave_level(neap_ctx *ctx, int64_t from, uint32_t bit) {
+void graph_leave_level(neap_ctx *ctx, int64_t from, uint32_t bit) {
     int64_t kept = from, n = ctx->tape.n;
     bool trace = ctx->levels[__builtin_ctz(bit)].trace;
     for (int64_t k = from; k < n; k++) {
@@ -38,8 +38,8 @@ void lazy_leave_level(neap_ctx *ctx, int64_t from, uint32_t bit) {
             ctx->tape.at[kept++] = node;
         } else {
             if (node->buffer || (node->shards && !(node->flags & LAZY_ABSTRACT)))
-                lazy_node_drop(ctx, node);
-            lazy_release(ctx, node);
+                graph_node_drop(ctx, node);
+            graph_release(ctx, node);
         }
     }
     ctx->tape.n = kept;
@@ -49,19 +49,19 @@ void lazy_leave_level(neap_ctx *ctx, int64_t from, uint32_t bit) {
 static void level_close(neap_ctx *ctx) {
     lazy_level *level = &ctx->levels[--ctx->nlevels];
     uint32_t bit = 1u << ctx->nlevels;
-    lazy_leave_level(ctx, level->start, bit);
+    graph_leave_level(ctx, level->start, bit);
     for (int64_t k = 0; k < level->inputs.n; k++) {
         level->inputs.at[k]->levels &= ~bit;
-        lazy_release(ctx, level->inputs.at[k]);
+        graph_release(ctx, level->inputs.at[k]);
     }
     lazy_vector_free(&level->inputs);
     for (int64_t k = 0; k < level->lifted.n; k++)
-        lazy_release(ctx, level->lifted.at[k]);
+        graph_release(ctx, level->lifted.at[k]);
     lazy_vector_free(&level->lifted);
     free(level->lift_table);
     ctx->nclosed -= level->closed;
     for (int64_t k = 0; k < level->effects.n; k++)
-        lazy_effect_free(ctx, level->effects.at[k]);
+        effect_free(ctx, level->effects.at[k]);
     lazy_vector_free(&level->effects);
 }
 
@@ -76,49 +76,49 @@ int neap_tape_begin(neap_ctx *ctx, int *level) {
     return level_open(ctx, false, false, level);
 }
 
-neap_node *lazy_tape_alias(neap_ctx *ctx, int level, neap_node *node) {
+neap_node *graph_tape_alias(neap_ctx *ctx, int level, neap_node *node) {
     if (neap_dtype_kind(node->dtype) != 'f') {
         neap_error(NEAP_E_DTYPE, "grad: expected arguments of a float dtype, got %s", neap_dtype_name(node->dtype));
         return NULL;
     }
-    int trace = lazy_innermost_closed(ctx, level); /* to which the ops of the function belong, if there is one */
-    if (trace >= 0 && !(node->levels >> trace) && !(node = lazy_lift(ctx, trace, node)))
+    int trace = program_innermost_closed(ctx, level); /* to which the ops of the function belong, if there is one */
+    if (trace >= 0 && !(node->levels >> trace) && !(node = program_capture(ctx, trace, node)))
         return NULL;
-    neap_node *alias = lazy_record(ctx, LAZY_OP_alias, 1, &node, 0, NULL);
+    neap_node *alias = graph_record(ctx, LAZY_OP_alias, 1, &node, 0, NULL);
     if (!alias)
         return NULL;
     if (!alias->levels) { /* the recorder puts on the tape only what inherits a level */
         alias->tape = (int32_t)ctx->tape.n;
         if (lazy_push(&ctx->tape, alias)) {
-            lazy_release(ctx, alias);
+            graph_release(ctx, alias);
             return NULL;
         }
-        lazy_retain(alias);
+        graph_retain(alias);
     }
     alias->levels |= 1u << level;
     return alias;
 }
 
-neap_node *lazy_bare(neap_ctx *ctx, neap_node *node) {
-    bool taped = !lazy_is_meshed(node) && node->levels & ~lazy_trace_levels(ctx);
-    return taped ? lazy_build1(ctx, LAZY_OP_bare, node) : node;
+neap_node *graph_bare(neap_ctx *ctx, neap_node *node) {
+    bool taped = !graph_is_meshed(node) && node->levels & ~graph_trace_levels(ctx);
+    return taped ? graph_build1(ctx, LAZY_OP_bare, node) : node;
 }
 
 int neap_tape_alias(neap_ctx *ctx, int level, int32_t id, int32_t *out) {
-    neap_node *node = lazy_lookup(ctx, id);
+    neap_node *node = graph_lookup(ctx, id);
     int status = level_check(ctx, level);
     if (!node || status)
         return neap_error_code();
-    neap_node *alias = lazy_tape_alias(ctx, level, node);
-    status = alias ? lazy_publish(ctx, alias, out) : neap_error_code();
-    return status ? status : lazy_attend(ctx);
+    neap_node *alias = graph_tape_alias(ctx, level, node);
+    status = alias ? graph_publish(ctx, alias, out) : neap_error_code();
+    return status ? status : graph_attend(ctx);
 }
 
 int neap_trace_begin(neap_ctx *ctx, int closed, int *level) {
     return level_open(ctx, true, closed, level);
 }
 
-int lazy_trace_derived(neap_ctx *ctx, int *level) {
+int graph_trace_derived(neap_ctx *ctx, int *level) {
     int status = level_open(ctx, true, true, level);
     if (status == 0)
         ctx->levels[*level].derived = true;

@@ -13,7 +13,7 @@
 
 #include "lazy/control/control.h"
 #include "lazy/effect/effect.h"
-#include "lazy/shard/sharding.h"
+#include "lazy/graph/sharding.h"
 
 int lazy_vector_grow(void **at, int64_t *capacity, size_t item) {
     int64_t wider = *capacity ? *capacity * 2 : 16;
@@ -71,8 +71,8 @@ static size_t block_bytes(int ndim, int nattrs, int nin, bool view) {
     return sizeof(neap_node) + 8 * ((size_t)ndim + (size_t)nattrs + (size_t)nin + (view ? 1 + (size_t)ndim : 0));
 }
 
-neap_node *lazy_node_new(neap_ctx *ctx, int op, const lazy_result *result, int nin, neap_node *const *in, int nattrs,
-                         const int64_t *attrs) {
+neap_node *graph_node_new(neap_ctx *ctx, int op, const lazy_result *result, int nin, neap_node *const *in, int nattrs,
+                          const int64_t *attrs) {
     bool view = lazy_ops[op]->kind == LAZY_VIEW;
     neap_node *node = block_get(ctx, block_bytes(result->ndim, nattrs, nin, view));
     if (!node) {
@@ -100,8 +100,8 @@ neap_node *lazy_node_new(neap_ctx *ctx, int op, const lazy_result *result, int n
     if (nattrs)
         memcpy(node->attrs, attrs, (size_t)nattrs * sizeof *attrs);
     for (int k = 0; k < nin; k++) {
-        node->in[k] = lazy_retain(in[k]);
-        if (node->device == -1 || lazy_is_meshed(in[k]))
+        node->in[k] = graph_retain(in[k]);
+        if (node->device == -1 || graph_is_meshed(in[k]))
             node->device = in[k]->device;
     }
     return node;
@@ -174,7 +174,7 @@ static void give_back(neap_ctx *ctx, neap_node *node) {
     if (node->buffer)
         neap_buffer_release(node->buffer);
     node->buffer = NULL;
-    if (lazy_keeps_structure(node)) {
+    if (graph_keeps_structure(node)) {
         loosen_inputs(ctx, node);
     } else {
         unref_inputs(ctx, node);
@@ -196,13 +196,13 @@ static void free_node(neap_ctx *ctx, neap_node *node) {
         free_shards(ctx, node->shards);
     if (node->buffer)
         neap_buffer_release(node->buffer);
-    if (lazy_node_op(node)->flags & LAZY_OP_EFFECT)
-        lazy_callback_release(lazy_callback_of(node));
-    else if (lazy_is_control(node))
-        lazy_control_release(lazy_control_of(node));
+    if (graph_node_op(node)->flags & LAZY_OP_EFFECT)
+        effect_callback_release(effect_callback_of(node));
+    else if (control_is_control(node))
+        control_release(control_of(node));
     if (ctx->site_node == node)
         ctx->site_node = NULL;
-    block_put(ctx, node, block_bytes(node->ndim, node->nattrs, node->nin, lazy_node_op(node)->kind == LAZY_VIEW));
+    block_put(ctx, node, block_bytes(node->ndim, node->nattrs, node->nin, graph_node_op(node)->kind == LAZY_VIEW));
 }
 
 static void free_dead(neap_ctx *ctx) {
@@ -216,13 +216,13 @@ static void free_dead(neap_ctx *ctx) {
     }
 }
 
-void lazy_release(neap_ctx *ctx, neap_node *node) {
+void graph_release(neap_ctx *ctx, neap_node *node) {
     unref(ctx, node);
     free_dead(ctx);
 }
 
-void lazy_node_drop(neap_ctx *ctx, neap_node *node) {
-    if (node->levels == 0 && lazy_keeps_structure(node))
+void graph_node_drop(neap_ctx *ctx, neap_node *node) {
+    if (node->levels == 0 && graph_keeps_structure(node))
         loosen_inputs(ctx, node);
     else if (node->levels == 0)
         unref_inputs(ctx, node);
@@ -242,7 +242,7 @@ static bool is_escaped(const neap_ctx *ctx, const lazy_sharding *s) {
     return true;
 }
 
-neap_node *lazy_lookup_any(neap_ctx *ctx, int32_t id) {
+neap_node *graph_lookup_any(neap_ctx *ctx, int32_t id) {
     int64_t slot = id & SLOT_MASK;
     if (id <= 0 || slot >= ctx->slots.n || ctx->ids.at[slot] != id) {
         neap_error(NEAP_E_HANDLE, "the array is not known (a stale handle, or one of another Lua state)");
@@ -250,7 +250,7 @@ neap_node *lazy_lookup_any(neap_ctx *ctx, int32_t id) {
     }
     neap_node *node = ctx->slots.at[slot];
     if (node->flags & LAZY_DELETED) {
-        const char *site = lazy_site_text(ctx, node->site);
+        const char *site = graph_site_text(ctx, node->site);
         neap_error(NEAP_E_STATE,
                    site ? "the array was donated to the jitted function that was called at %s"
                         : "the array was deleted%s",
@@ -260,9 +260,9 @@ neap_node *lazy_lookup_any(neap_ctx *ctx, int32_t id) {
     return node;
 }
 
-neap_node *lazy_lookup(neap_ctx *ctx, int32_t id) {
-    neap_node *node = lazy_lookup_any(ctx, id);
-    return node && lazy_is_meshed(node) && is_escaped(ctx, node->shards->sharding) ? NULL : node;
+neap_node *graph_lookup(neap_ctx *ctx, int32_t id) {
+    neap_node *node = graph_lookup_any(ctx, id);
+    return node && graph_is_meshed(node) && is_escaped(ctx, node->shards->sharding) ? NULL : node;
 }
 
 /* Lengthens the tables by a free slot. */
@@ -278,15 +278,15 @@ static int add_slot(neap_ctx *ctx) {
     return 0;
 }
 
-int lazy_publish(neap_ctx *ctx, neap_node *node, int32_t *out) {
+int graph_publish(neap_ctx *ctx, neap_node *node, int32_t *out) {
     if (node->id) {
         *out = node->id;
-        lazy_release(ctx, node);
+        graph_release(ctx, node);
         return 0;
     }
     int status = ctx->free_slots.n > 0 ? 0 : add_slot(ctx);
     if (status) {
-        lazy_release(ctx, node);
+        graph_release(ctx, node);
         return status;
     }
     int32_t slot = ctx->free_slots.at[--ctx->free_slots.n];
@@ -298,24 +298,24 @@ int lazy_publish(neap_ctx *ctx, neap_node *node, int32_t *out) {
     return 0;
 }
 
-int lazy_lookup_all(neap_ctx *ctx, int n, const int32_t *ids, neap_node **nodes) {
+int graph_lookup_all(neap_ctx *ctx, int n, const int32_t *ids, neap_node **nodes) {
     for (int k = 0; k < n; k++) {
-        nodes[k] = ids[k] ? lazy_lookup(ctx, ids[k]) : NULL;
+        nodes[k] = ids[k] ? graph_lookup(ctx, ids[k]) : NULL;
         if (ids[k] && !nodes[k])
             return neap_error_code();
     }
     return 0;
 }
 
-int lazy_publish_all(neap_ctx *ctx, int n, neap_node *const *nodes, int32_t *out) {
+int graph_publish_all(neap_ctx *ctx, int n, neap_node *const *nodes, int32_t *out) {
     int status = 0;
     while (ctx->free_slots.n < n && status == 0) /* then none of them can fail below */
         status = add_slot(ctx);
     for (int k = 0; k < n; k++)
         if (status == 0)
-            status = lazy_publish(ctx, nodes[k], &out[k]);
+            status = graph_publish(ctx, nodes[k], &out[k]);
         else
-            lazy_release(ctx, nodes[k]);
+            graph_release(ctx, nodes[k]);
     return status;
 }
 
@@ -337,7 +337,7 @@ int neap_release(neap_ctx *ctx, int32_t n, const int32_t *ids) {
         ctx->generations.at[slot]++;
         ctx->live_handles--;
         node->id = 0;
-        lazy_release(ctx, node);
+        graph_release(ctx, node);
     }
     return 0;
 }

@@ -88,51 +88,51 @@ int lazy_vector_grow(void **at, int64_t *capacity, size_t item);
 
 typedef LAZY_VECTOR(neap_node *) lazy_nodes;
 
-static inline neap_node *lazy_retain(neap_node *node) {
+static inline neap_node *graph_retain(neap_node *node) {
     node->refs++;
     return node;
 }
 /* References that are to more than its structure. */
-static inline uint32_t lazy_node_holders(const neap_node *node) {
+static inline uint32_t graph_node_holders(const neap_node *node) {
     return node->refs - node->forms;
 }
-static inline const lazy_op *lazy_node_op(const neap_node *node) {
+static inline const lazy_op *graph_node_op(const neap_node *node) {
     return lazy_ops[node->op];
 }
 /* Is it computed wherever it is read, inside the kernel that reads it? */
-static inline bool lazy_is_fusible(const neap_node *node) {
-    return lazy_node_op(node)->kind == LAZY_MAP || lazy_node_op(node)->kind == LAZY_GATHER;
+static inline bool graph_is_fusible(const neap_node *node) {
+    return graph_node_op(node)->kind == LAZY_MAP || graph_node_op(node)->kind == LAZY_GATHER;
 }
 /* Is it a collective between processes (exchange.h)? */
-static inline bool lazy_is_exchange(const neap_node *node) {
-    return lazy_node_op(node)->flags & LAZY_OP_LAUNCHES;
+static inline bool graph_is_exchange(const neap_node *node) {
+    return graph_node_op(node)->flags & LAZY_OP_LAUNCHES;
 }
-static inline bool lazy_is_view(const neap_node *node) {
+static inline bool graph_is_view(const neap_node *node) {
     return node->map != NULL;
 }
 /* Is it made of constructors by so few and cheap maps (eye, tri, linspace) that each reader makes the elements it needs?
  * Such a node is never pending, and gets a buffer only if that is asked for or a call reads it. */
-static inline bool lazy_is_formula(const neap_node *node) {
+static inline bool graph_is_formula(const neap_node *node) {
     return node->flags & LAZY_CONSTRUCTED && node->work <= LAZY_FORMULA_WORK && !node->buffer;
 }
 /* Does its structure stay after computing? That of formulas too, which cost little: so it does not matter to programs
  * whether a constructor has been computed. */
-static inline bool lazy_keeps_structure(const neap_node *node) {
+static inline bool graph_keeps_structure(const neap_node *node) {
     return node->lasting || (node->flags & LAZY_CONSTRUCTED && node->work <= LAZY_FORMULA_WORK);
 }
-static inline size_t lazy_node_bytes(const neap_node *node) {
+static inline size_t graph_node_bytes(const neap_node *node) {
     return (size_t)node->size * (size_t)neap_dtype_bytes(node->dtype);
 }
 /* Where its value is computed: uncommitted work that nobody pulls elsewhere runs on the default device, 0. */
-static inline int lazy_node_runs_on(const neap_node *node) {
+static inline int graph_node_runs_on(const neap_node *node) {
     return node->device < 0 ? 0 : node->device;
 }
 /* What a view reads: its base, unless it has a buffer of its own. */
-static inline neap_node *lazy_read_target(neap_node *node) {
-    return lazy_is_view(node) && !node->buffer ? node->base : node;
+static inline neap_node *graph_read_target(neap_node *node) {
+    return graph_is_view(node) && !node->buffer ? node->base : node;
 }
 /* Is it materialised for the sake of a gradient? Not in a trace: all that reads it is part of the program. */
-static inline bool lazy_is_residual(const neap_node *node) {
+static inline bool graph_is_residual(const neap_node *node) {
     return node->flags & LAZY_RESIDUAL && node->levels && !(node->flags & LAZY_ABSTRACT);
 }
 

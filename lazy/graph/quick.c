@@ -8,8 +8,8 @@
 /* Ends a quick call that recorded `node` (TAKES it; NULL: an error was set). */
 static int32_t finish(neap_ctx *ctx, neap_node *node) {
     ctx->quick_id = 0;
-    int status = node ? lazy_publish(ctx, node, &ctx->quick_id) : neap_error_code();
-    ctx->quick_status = status ? status : lazy_attend(ctx);
+    int status = node ? graph_publish(ctx, node, &ctx->quick_id) : neap_error_code();
+    ctx->quick_status = status ? status : graph_attend(ctx);
     return ctx->quick_status == NEAP_OK ? ctx->quick_id : 0;
 }
 
@@ -26,40 +26,40 @@ static bool is_op(int op) {
 }
 
 int32_t neap_quick_op1(neap_ctx *ctx, int op, const neap_handle *a) {
-    neap_node *in = lazy_lookup(ctx, a->_id);
-    return finish(ctx, in && is_op(op) ? lazy_record(ctx, op, 1, &in, 0, NULL) : NULL);
+    neap_node *in = graph_lookup(ctx, a->_id);
+    return finish(ctx, in && is_op(op) ? graph_record(ctx, op, 1, &in, 0, NULL) : NULL);
 }
 
 int32_t neap_quick_op2(neap_ctx *ctx, int op, const neap_handle *a, const neap_handle *b) {
-    neap_node *in[2] = {lazy_lookup(ctx, a->_id), NULL};
-    bool sound = in[0] && (in[1] = lazy_lookup(ctx, b->_id)) != NULL && is_op(op);
-    return finish(ctx, sound ? lazy_record(ctx, op, 2, in, 0, NULL) : NULL);
+    neap_node *in[2] = {graph_lookup(ctx, a->_id), NULL};
+    bool sound = in[0] && (in[1] = graph_lookup(ctx, b->_id)) != NULL && is_op(op);
+    return finish(ctx, sound ? graph_record(ctx, op, 2, in, 0, NULL) : NULL);
 }
 
 int32_t neap_quick_number(neap_ctx *ctx, int op, const neap_handle *a, double number, int number_first) {
-    neap_node *array = lazy_lookup(ctx, a->_id);
+    neap_node *array = graph_lookup(ctx, a->_id);
     /* Recording converts the number into a constant of the array's dtype, so the weak one is nearly always free again. */
     if (ctx->number && ctx->number->refs > 1) {
-        lazy_release(ctx, ctx->number);
+        graph_release(ctx, ctx->number);
         ctx->number = NULL;
     }
-    if (!array || !is_op(op) || (!ctx->number && !(ctx->number = lazy_constant(ctx, NEAP_DTYPE_F64, true, number))))
+    if (!array || !is_op(op) || (!ctx->number && !(ctx->number = graph_constant(ctx, NEAP_DTYPE_F64, true, number))))
         return finish(ctx, NULL);
     ctx->number->value = number;
     neap_node *in[2] = {number_first ? ctx->number : array, number_first ? array : ctx->number};
-    return finish(ctx, lazy_record(ctx, op, 2, in, 0, NULL));
+    return finish(ctx, graph_record(ctx, op, 2, in, 0, NULL));
 }
 
 int32_t neap_quick_reduce(neap_ctx *ctx, int op, const neap_handle *a) {
-    neap_node *in = lazy_lookup(ctx, a->_id);
+    neap_node *in = graph_lookup(ctx, a->_id);
     if (!in || !is_op(op))
         return finish(ctx, NULL);
     int64_t attrs[2] = {((int64_t)1 << in->ndim) - 1, 0};
-    return finish(ctx, lazy_record(ctx, op, 1, &in, 2, attrs));
+    return finish(ctx, graph_record(ctx, op, 1, &in, 2, attrs));
 }
 
 int32_t neap_quick_part(neap_ctx *ctx, const neap_handle *a, double index) {
-    neap_node *in = lazy_lookup(ctx, a->_id);
+    neap_node *in = graph_lookup(ctx, a->_id);
     if (!in)
         return finish(ctx, NULL);
     int64_t n = in->ndim ? in->shape[0] : 0, attrs[3 * NEAP_MAX_DIMS];
@@ -72,10 +72,10 @@ int32_t neap_quick_part(neap_ctx *ctx, const neap_handle *a, double index) {
         attrs[3 * k + 1] = 1;
         attrs[3 * k + 2] = k ? in->shape[k] : 1;
     }
-    neap_node *slice = lazy_record(ctx, LAZY_OP_slice, 1, &in, 3 * in->ndim, attrs), *part = NULL;
+    neap_node *slice = graph_record(ctx, LAZY_OP_slice, 1, &in, 3 * in->ndim, attrs), *part = NULL;
     if (slice)
-        part = lazy_record(ctx, LAZY_OP_reshape, 1, &slice, in->ndim - 1, in->shape + 1);
-    lazy_release(ctx, slice);
+        part = graph_record(ctx, LAZY_OP_reshape, 1, &slice, in->ndim - 1, in->shape + 1);
+    graph_release(ctx, slice);
     return finish(ctx, part);
 }
 

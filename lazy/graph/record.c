@@ -17,9 +17,9 @@
 #include <string.h>
 
 #include "lazy/control/control.h"
-#include "lazy/shard/sharding.h"
+#include "lazy/graph/sharding.h"
 
-lazy_aval lazy_node_aval(const neap_node *node) {
+lazy_aval graph_node_aval(const neap_node *node) {
     return (lazy_aval){.dtype = node->dtype,
                        .ndim = node->ndim,
                        .weak = (node->flags & LAZY_WEAK) != 0,
@@ -27,20 +27,20 @@ lazy_aval lazy_node_aval(const neap_node *node) {
                        .shape = node->shape};
 }
 
-neap_node *lazy_node_in(const neap_node *node, int k) {
+neap_node *graph_node_in(const neap_node *node, int k) {
     return node->in[k];
 }
-const int64_t *lazy_node_attrs(const neap_node *node) {
+const int64_t *graph_node_attrs(const neap_node *node) {
     return node->attrs;
 }
-int lazy_node_nattrs(const neap_node *node) {
+int graph_node_nattrs(const neap_node *node) {
     return node->nattrs;
 }
-int lazy_node_device(const neap_node *node) {
+int graph_node_device(const neap_node *node) {
     return node->device;
 }
 
-const char *lazy_shape_text(int ndim, const int64_t *shape, char *text, size_t capacity) {
+const char *graph_shape_text(int ndim, const int64_t *shape, char *text, size_t capacity) {
     size_t at = 0;
     at += (size_t)snprintf(text, capacity, "(");
     for (int k = 0; k < ndim && at < capacity; k++)
@@ -51,9 +51,9 @@ const char *lazy_shape_text(int ndim, const int64_t *shape, char *text, size_t c
 }
 
 /* ---- Constants and casts ------------------------------------------------------------------------------------------ */
-neap_node *lazy_constant(neap_ctx *ctx, int dtype, bool weak, double value) {
+neap_node *graph_constant(neap_ctx *ctx, int dtype, bool weak, double value) {
     lazy_result scalar = {.dtype = (uint8_t)dtype};
-    neap_node *node = lazy_node_new(ctx, LAZY_OP_constant, &scalar, 0, NULL, 0, NULL);
+    neap_node *node = graph_node_new(ctx, LAZY_OP_constant, &scalar, 0, NULL, 0, NULL);
     if (!node)
         return NULL;
     node->value = value;
@@ -62,7 +62,7 @@ neap_node *lazy_constant(neap_ctx *ctx, int dtype, bool weak, double value) {
 }
 
 /* Can `value` be an element of this integer or bool dtype? */
-bool lazy_dtype_holds(int dtype, double value) {
+bool graph_dtype_holds(int dtype, double value) {
     switch (dtype) {
     case NEAP_DTYPE_BOOL:
         return value == 0 || value == 1;
@@ -83,9 +83,9 @@ bool lazy_dtype_holds(int dtype, double value) {
 static neap_node *as_dtype(neap_ctx *ctx, const char *op, neap_node *node, int dtype) {
     bool weak = node->flags & LAZY_WEAK;
     if (node->dtype == dtype && !weak)
-        return lazy_retain(node);
+        return graph_retain(node);
     if (weak && neap_dtype_kind(dtype) != 'f') {
-        if (node->op == LAZY_OP_constant && !lazy_dtype_holds(dtype, node->value)) {
+        if (node->op == LAZY_OP_constant && !graph_dtype_holds(dtype, node->value)) {
             neap_error(NEAP_E_DTYPE,
                        "%s: the number %.17g is not a value of the array's dtype %s; cast the array first, "
                        "as in x:astype(\"f32\")",
@@ -103,21 +103,21 @@ static neap_node *as_dtype(neap_ctx *ctx, const char *op, neap_node *node, int d
         }
     }
     if (weak && node->op == LAZY_OP_constant)
-        return lazy_constant(ctx, dtype, false, node->value);
+        return graph_constant(ctx, dtype, false, node->value);
     int64_t attr = dtype;
     if (!weak)
-        return lazy_record(ctx, LAZY_OP_astype, 1, &node, 1, &attr);
+        return graph_record(ctx, LAZY_OP_astype, 1, &node, 1, &attr);
     /* The cast of a weak node is strong even if the dtype is f64: recorded without the recorder's own weak rule. */
     lazy_result result = {.dtype = (uint8_t)dtype};
-    neap_node *cast = lazy_node_new(ctx, LAZY_OP_astype, &result, 1, &node, 1, &attr);
-    if (cast && lazy_enroll(ctx, cast) != 0) {
-        lazy_release(ctx, cast);
+    neap_node *cast = graph_node_new(ctx, LAZY_OP_astype, &result, 1, &node, 1, &attr);
+    if (cast && graph_enroll(ctx, cast) != 0) {
+        graph_release(ctx, cast);
         return NULL;
     }
     return cast;
 }
 
-neap_node *lazy_as_strong(neap_ctx *ctx, neap_node *number) {
+neap_node *graph_as_strong(neap_ctx *ctx, neap_node *number) {
     return as_dtype(ctx, "number", number, NEAP_DTYPE_F64);
 }
 
@@ -153,8 +153,8 @@ static int broadcast_shapes(const lazy_op *row, const lazy_call_desc *call, lazy
             } else if (in->shape[a] != 1 && in->shape[a] != shape[a]) {
                 char left[256], right[256];
                 return neap_error(NEAP_E_SHAPE, "%s: shapes %s and %s do not broadcast", row->name,
-                                  lazy_shape_text(call->in[0].ndim, call->in[0].shape, left, sizeof left),
-                                  lazy_shape_text(in->ndim, in->shape, right, sizeof right));
+                                  graph_shape_text(call->in[0].ndim, call->in[0].shape, left, sizeof left),
+                                  graph_shape_text(in->ndim, in->shape, right, sizeof right));
             }
         }
     }
@@ -195,28 +195,28 @@ static int infer(const lazy_op *row, const lazy_call_desc *call, lazy_result *re
 /* Sets map and base of a new view node. What cannot be read in place is copied first. */
 static int view_resolve(neap_ctx *ctx, neap_node *node, const lazy_call_desc *call, const lazy_result *result) {
     lazy_map own;
-    int status = lazy_node_op(node)->view(call, result, &own);
+    int status = graph_node_op(node)->view(call, result, &own);
     if (status)
         return status;
     neap_node *in = node->in[0];
     int64_t split[2];
-    if (lazy_is_view(in) && !in->buffer && lazy_map_contiguous(in->ndim, in->shape, in->map)) {
+    if (graph_is_view(in) && !in->buffer && graph_map_contiguous(in->ndim, in->shape, in->map)) {
         in = in->base; /* the same elements in the same order, so of any shape */
-    } else if (lazy_is_view(in) && !in->buffer) {
-        if (lazy_map_compose(node->ndim, node->shape, own.offset, own.stride, in->ndim, in->shape, in->map->offset,
-                             in->map->stride, &node->map->offset, node->map->stride, split)) {
-            node->base = lazy_retain(in->base);
+    } else if (graph_is_view(in) && !in->buffer) {
+        if (graph_map_compose(node->ndim, node->shape, own.offset, own.stride, in->ndim, in->shape, in->map->offset,
+                              in->map->stride, &node->map->offset, node->map->stride, split)) {
+            node->base = graph_retain(in->base);
             return 0;
         }
-        neap_node *copy = lazy_record(ctx, LAZY_OP_copy, 1, &in, 0, NULL);
+        neap_node *copy = graph_record(ctx, LAZY_OP_copy, 1, &in, 0, NULL);
         if (!copy)
             return NEAP_E_MEMORY;
-        lazy_release(ctx, node->in[0]);
+        graph_release(ctx, node->in[0]);
         node->in[0] = in = copy;
     }
     node->map->offset = own.offset;
     memcpy(node->map->stride, own.stride, sizeof(int64_t) * node->ndim);
-    node->base = lazy_retain(in);
+    node->base = graph_retain(in);
     return 0;
 }
 
@@ -226,12 +226,12 @@ static void count_consumer(neap_ctx *ctx, neap_node *node, const lazy_op *row) {
         bool again = false;
         for (int j = 0; j < k; j++)
             again |= node->in[j] == node->in[k];
-        neap_node *target = lazy_read_target(node->in[k]);
+        neap_node *target = graph_read_target(node->in[k]);
         target->consumers += !again;
         if (row->kind == LAZY_CALL || (row->kind == LAZY_GATHER && k == 0))
             target->flags |= LAZY_KEPT;
         if (!target->buffer)
-            lazy_count_pending(ctx, target);
+            graph_count_pending(ctx, target);
     }
     if (row->kind == LAZY_CALL)
         node->flags |= LAZY_KEPT;
@@ -239,12 +239,12 @@ static void count_consumer(neap_ctx *ctx, neap_node *node, const lazy_op *row) {
 
 /* The blocks of a meshed node are on no tape: they are kept. */
 static void mark_residual(neap_node *node) {
-    if (!lazy_is_meshed(node)) {
-        lazy_read_target(node)->flags |= LAZY_RESIDUAL;
+    if (!graph_is_meshed(node)) {
+        graph_read_target(node)->flags |= LAZY_RESIDUAL;
         return;
     }
-    for (int32_t b = 0; b < node->shards->sharding->nblocks && lazy_has_blocks(node); b++)
-        lazy_read_target(node->shards->blocks[b])->flags |= LAZY_KEPT;
+    for (int32_t b = 0; b < node->shards->sharding->nblocks && graph_has_blocks(node); b++)
+        graph_read_target(node->shards->blocks[b])->flags |= LAZY_KEPT;
 }
 
 /* What the gradient of this node will read again is materialised. Nodes that a gradient builds (recording is held then)
@@ -264,7 +264,7 @@ static void mark_residuals(const neap_ctx *ctx, neap_node *node, const lazy_op *
 }
 
 /* Levels whose bit survives an op without a gradient: traces. */
-uint32_t lazy_trace_levels(const neap_ctx *ctx) {
+uint32_t graph_trace_levels(const neap_ctx *ctx) {
     uint32_t mask = 0;
     for (int k = 0; k < ctx->nlevels; k++)
         if (ctx->levels[k].trace)
@@ -272,9 +272,9 @@ uint32_t lazy_trace_levels(const neap_ctx *ctx) {
     return mask;
 }
 
-int lazy_enroll(neap_ctx *ctx, neap_node *node) {
-    const lazy_op *row = lazy_node_op(node);
-    bool meshed = lazy_is_meshed(node);
+int graph_enroll(neap_ctx *ctx, neap_node *node) {
+    const lazy_op *row = graph_node_op(node);
+    bool meshed = graph_is_meshed(node);
     int work = row->kind == LAZY_VIEW ? 0 : row->flags & LAZY_OP_CHEAP ? 1 : UINT8_MAX;
     uint8_t some = 0, all = node->nin && (row->kind == LAZY_VIEW || row->kind == LAZY_MAP) ? LAZY_CONSTRUCTED : 0;
     for (int k = 0; k < node->nin; k++) {
@@ -287,7 +287,7 @@ int lazy_enroll(neap_ctx *ctx, neap_node *node) {
     node->flags |= (some & LAZY_ABSTRACT) | all;
     node->lasting = ctx->deferring > 0 && !(node->flags & LAZY_ABSTRACT) && !meshed;
     if (node->levels && (row->flags & LAZY_OP_ZERO_GRAD || (neap_dtype_kind(node->dtype) != 'f' && !row->results)))
-        node->levels &= lazy_trace_levels(ctx);
+        node->levels &= graph_trace_levels(ctx);
     if (row->kind != LAZY_VIEW && !meshed)
         count_consumer(ctx, node, row);
     if (node->levels) {
@@ -295,23 +295,23 @@ int lazy_enroll(neap_ctx *ctx, neap_node *node) {
         node->tape = (int32_t)ctx->tape.n;
         if (lazy_push(&ctx->tape, node))
             return NEAP_E_MEMORY;
-        lazy_retain(node);
+        graph_retain(node);
     }
     ctx->counters.nodes++;
-    lazy_site_ask(ctx, node);
-    if (row->kind == LAZY_VIEW || meshed || node->flags & LAZY_ABSTRACT || lazy_is_formula(node))
+    graph_site_ask(ctx, node);
+    if (row->kind == LAZY_VIEW || meshed || node->flags & LAZY_ABSTRACT || graph_is_formula(node))
         return 0;
     if (node->lasting)
         node->state = LAZY_DEFERRED;
-    if (node->lasting || row->flags & LAZY_OP_PROMPT || (lazy_is_effect(node) && !lazy_is_exchange(node)))
+    if (node->lasting || row->flags & LAZY_OP_PROMPT || (control_is_effect(node) && !graph_is_exchange(node)))
         return 0;
     if (lazy_push(&ctx->pending, node))
         return NEAP_E_MEMORY;
-    lazy_retain(node);
+    graph_retain(node);
     node->state = LAZY_PENDING;
     ctx->npending++;
-    ctx->nexchanges += lazy_is_exchange(node);
-    lazy_count_pending(ctx, node);
+    ctx->nexchanges += graph_is_exchange(node);
+    graph_count_pending(ctx, node);
     return 0;
 }
 
@@ -321,11 +321,11 @@ static int flush_calls(neap_ctx *ctx) {
     int status = 0;
     for (int64_t k = ctx->heavy_from; k < ctx->pending.n && status == 0; k++) {
         neap_node *node = ctx->pending.at[k];
-        if (node->state == LAZY_PENDING && lazy_node_op(node)->kind == LAZY_CALL)
+        if (node->state == LAZY_PENDING && graph_node_op(node)->kind == LAZY_CALL)
             status = lazy_push(&roots, node);
     }
     if (status == 0 && roots.n)
-        status = lazy_flush_roots(ctx, (int)roots.n, roots.at);
+        status = plan_flush_roots(ctx, (int)roots.n, roots.at);
     lazy_vector_free(&roots);
     ctx->heavy = false;
     ctx->heavy_from = status ? 0 : ctx->pending.n;
@@ -343,7 +343,7 @@ static void apply_triggers(neap_ctx *ctx, neap_node *node) {
     int status = 0;
     if (ctx->deferring || (ctx->limit_nodes == 0 && ctx->limit_bytes == 0))
         return;
-    bool call = lazy_node_op(node)->kind == LAZY_CALL;
+    bool call = graph_node_op(node)->kind == LAZY_CALL;
     if (ctx->hold || (call && node == ctx->site_node)) {
         ctx->heavy |= call;
         return;
@@ -351,7 +351,7 @@ static void apply_triggers(neap_ctx *ctx, neap_node *node) {
     if (ctx->heavy)
         status = flush_calls(ctx);
     else if (call)
-        status = lazy_flush_roots(ctx, 1, &node);
+        status = plan_flush_roots(ctx, 1, &node);
     else if (past_limits(ctx))
         status = neap_flush(ctx);
     if (status == NEAP_E_MEMORY) {
@@ -360,13 +360,13 @@ static void apply_triggers(neap_ctx *ctx, neap_node *node) {
     }
 }
 
-void lazy_site_told(neap_ctx *ctx, neap_node *node) {
+void graph_site_told(neap_ctx *ctx, neap_node *node) {
     ctx->site_node = NULL;
-    if (lazy_is_meshed(node)) {
-        for (int32_t b = 0; b < node->shards->sharding->nblocks && lazy_has_blocks(node); b++) {
+    if (graph_is_meshed(node)) {
+        for (int32_t b = 0; b < node->shards->sharding->nblocks && graph_has_blocks(node); b++) {
             neap_node *block = node->shards->blocks[b];
             block->site = node->site;
-            if (lazy_is_view(block) && block->base->op == LAZY_OP_exchange)
+            if (graph_is_view(block) && block->base->op == LAZY_OP_exchange)
                 block->base->site = node->site;
         }
         if (ctx->heavy && !ctx->hold && flush_calls(ctx) == NEAP_E_MEMORY)
@@ -374,15 +374,15 @@ void lazy_site_told(neap_ctx *ctx, neap_node *node) {
         return;
     }
     ctx->heavy = false;
-    if (node->state == LAZY_PENDING && lazy_node_op(node)->kind == LAZY_CALL)
+    if (node->state == LAZY_PENDING && graph_node_op(node)->kind == LAZY_CALL)
         apply_triggers(ctx, node);
 }
 
-int lazy_unhold(neap_ctx *ctx) {
+int graph_unhold(neap_ctx *ctx) {
     if (--ctx->hold > 0)
         return 0;
     for (int64_t k = 0; k < ctx->arena.n; k++) /* first: what nobody else refers to may share memory in the flush */
-        lazy_release(ctx, ctx->arena.at[k]);
+        graph_release(ctx, ctx->arena.at[k]);
     ctx->arena.n = 0;
     int status = ctx->heavy ? flush_calls(ctx) : !ctx->deferring && past_limits(ctx) ? neap_flush(ctx) : 0;
     if (status == NEAP_E_MEMORY) {
@@ -394,11 +394,11 @@ int lazy_unhold(neap_ctx *ctx) {
 
 /* Commits the result of an op that says where it goes. What it reads and was committed elsewhere is computed there. */
 static void place(neap_ctx *ctx, neap_node *node) {
-    neap_node *target = lazy_read_target(node->in[0]);
+    neap_node *target = graph_read_target(node->in[0]);
     node->device = (int16_t)node->attrs[0];
     if (target->device >= 0 && target->device != node->device) {
         target->flags |= LAZY_KEPT;
-        lazy_count_pending(ctx, target);
+        graph_count_pending(ctx, target);
     }
 }
 
@@ -408,30 +408,30 @@ static int make_meshed(neap_ctx *ctx, neap_node *node) {
     node->map = NULL;
     int status = lazy_mesh_hooks.finish(ctx, node);
     if (status == 0)
-        status = lazy_enroll(ctx, node);
+        status = graph_enroll(ctx, node);
     if (status == 0 && !(node->flags & LAZY_ABSTRACT))
-        lazy_node_drop(ctx, node);
+        graph_node_drop(ctx, node);
     return status;
 }
 
 static neap_node *make(neap_ctx *ctx, const lazy_op *row, int op, const lazy_call_desc *call, const lazy_result *result,
                        neap_node *const *in, bool weak) {
-    neap_node *node = lazy_node_new(ctx, op, result, call->nin, in, call->nattrs, call->attrs);
+    neap_node *node = graph_node_new(ctx, op, result, call->nin, in, call->nattrs, call->attrs);
     if (!node)
         return NULL;
     if (weak)
         node->flags |= LAZY_WEAK;
-    if (lazy_is_meshed(node) || row->flags & LAZY_OP_MESH) {
+    if (graph_is_meshed(node) || row->flags & LAZY_OP_MESH) {
         if (make_meshed(ctx, node) == 0)
             return node;
-        lazy_release(ctx, node);
+        graph_release(ctx, node);
         return NULL;
     }
     if (row->flags & LAZY_OP_PLACES)
         place(ctx, node);
     if ((row->kind == LAZY_VIEW && view_resolve(ctx, node, call, result) != 0) ||
-        (row->kind != LAZY_SOURCE && lazy_enroll(ctx, node) != 0)) {
-        lazy_release(ctx, node);
+        (row->kind != LAZY_SOURCE && graph_enroll(ctx, node) != 0)) {
+        graph_release(ctx, node);
         return NULL;
     }
     if (!(node->flags & LAZY_ABSTRACT))
@@ -460,7 +460,7 @@ static int check_input(const char *op, const neap_node *node, int *device) {
 static bool describe_inputs(const lazy_op *row, int nin, neap_node *const *in, lazy_aval *avals) {
     bool weak = row->kind == LAZY_MAP && nin > 0 && !(row->flags & LAZY_OP_CASTS);
     for (int k = 0; k < nin; k++) {
-        avals[k] = lazy_node_aval(in[k]);
+        avals[k] = graph_node_aval(in[k]);
         weak &= avals[k].weak;
         if (row->flags & LAZY_OP_CASTS)
             avals[k].weak = false; /* what a cast sees of a number is all of its digits */
@@ -473,9 +473,9 @@ static bool describe_inputs(const lazy_op *row, int nin, neap_node *const *in, l
 /* Casts inputs to what the op computes in. to[k] is in[k], or OWNED where *owned has bit k. */
 static int cast_inputs(neap_ctx *ctx, const lazy_op *row, const lazy_result *result, int nin, neap_node *const *in,
                        lazy_aval *avals, neap_node **to, uint64_t *owned) {
-    bool keeps = row->dtype == lazy_dtype_same || row->flags & LAZY_OP_CASTS;
+    bool keeps = row->dtype == graph_dtype_same || row->flags & LAZY_OP_CASTS;
     for (int k = 0; k < nin; k++) {
-        bool condition = k == 0 && row->dtype == lazy_dtype_where;
+        bool condition = k == 0 && row->dtype == graph_dtype_where;
         int want = condition ? NEAP_DTYPE_BOOL : keeps ? in[k]->dtype : result->compute;
         if (in[k]->flags & LAZY_WEAK && keeps)
             want = avals[k].dtype; /* as the rules saw it */
@@ -485,7 +485,7 @@ static int cast_inputs(neap_ctx *ctx, const lazy_op *row, const lazy_result *res
         if (!(to[k] = as_dtype(ctx, row->name, in[k], want)))
             return neap_error_code();
         *owned |= (uint64_t)1 << k;
-        avals[k] = lazy_node_aval(to[k]);
+        avals[k] = graph_node_aval(to[k]);
     }
     return 0;
 }
@@ -505,7 +505,7 @@ static const neap_node *plain_like(const neap_ctx *ctx, const lazy_op *row, int 
     else if (a->flags & LAZY_WEAK)
         a = b;
     if (!ctx->plain[op * NEAP_DTYPE_COUNT + a->dtype] || a->dtype != b->dtype || a->ndim != b->ndim ||
-        (a->flags | b->flags) & LAZY_WEAK || a->device != b->device || lazy_is_meshed(a))
+        (a->flags | b->flags) & LAZY_WEAK || a->device != b->device || graph_is_meshed(a))
         return NULL;
     for (int k = 0; k < a->ndim; k++)
         if (a->shape[k] != b->shape[k])
@@ -539,13 +539,13 @@ static neap_node *record_plain(neap_ctx *ctx, const lazy_op *row, int op, int ni
     neap_node *cast[2] = {in[0], in[nin - 1]}, *node = NULL;
     if ((cast[number] = as_dtype(ctx, row->name, in[number], like->dtype)) != NULL) {
         node = make(ctx, row, op, &call, &result, cast, false);
-        lazy_release(ctx, cast[number]);
+        graph_release(ctx, cast[number]);
     }
     return node;
 }
 
-int lazy_infer(int op, int nin, neap_node *const *in, int nattrs, const int64_t *attrs, lazy_result *result,
-               bool *weak) {
+int graph_infer(int op, int nin, neap_node *const *in, int nattrs, const int64_t *attrs, lazy_result *result,
+                bool *weak) {
     lazy_aval avals[NEAP_MAX_INPUTS];
     lazy_call_desc call = {.nin = nin, .in = avals, .nattrs = nattrs, .attrs = attrs};
     bool numbers = describe_inputs(lazy_ops[op], nin, in, avals);
@@ -554,8 +554,8 @@ int lazy_infer(int op, int nin, neap_node *const *in, int nattrs, const int64_t 
     return status;
 }
 
-neap_node *lazy_record_inferred(neap_ctx *ctx, int op, int nin, neap_node *const *in, int nattrs,
-                                const int64_t *attrs) {
+neap_node *graph_record_inferred(neap_ctx *ctx, int op, int nin, neap_node *const *in, int nattrs,
+                                 const int64_t *attrs) {
     const lazy_op *row = lazy_ops[op];
     lazy_aval avals[NEAP_MAX_INPUTS];
     neap_node *cast[NEAP_MAX_INPUTS], *node = NULL;
@@ -572,11 +572,11 @@ neap_node *lazy_record_inferred(neap_ctx *ctx, int op, int nin, neap_node *const
     else if (cast_inputs(ctx, row, &result, nin, in, avals, cast, &owned) == 0)
         node = make(ctx, row, op, &call, &result, cast, false);
     for (; owned; owned &= owned - 1)
-        lazy_release(ctx, cast[__builtin_ctzll(owned)]);
+        graph_release(ctx, cast[__builtin_ctzll(owned)]);
     return node;
 }
 
-neap_node *lazy_record(neap_ctx *ctx, int op, int nin, neap_node *const *in, int nattrs, const int64_t *attrs) {
+neap_node *graph_record(neap_ctx *ctx, int op, int nin, neap_node *const *in, int nattrs, const int64_t *attrs) {
     const lazy_op *row = lazy_ops[op];
     if (nin > NEAP_MAX_INPUTS || (row->arity != 255 ? nin != row->arity : nin < 1)) {
         neap_error(NEAP_E_ARGUMENT, "%s: expected %d arrays (at most %d), got %d", row->name,
@@ -588,76 +588,76 @@ neap_node *lazy_record(neap_ctx *ctx, int op, int nin, neap_node *const *in, int
         return record_plain(ctx, row, op, nin, in, like);
     neap_node *lifted[NEAP_MAX_INPUTS];
     if (ctx->nclosed) {
-        if (lazy_lift_inputs(ctx, nin, in, lifted) != 0)
+        if (program_capture_inputs(ctx, nin, in, lifted) != 0)
             return NULL;
         in = lifted;
     }
     int device = -1;
     bool meshed = row->flags & LAZY_OP_MESH;
     for (int k = 0; k < nin && !meshed; k++)
-        meshed = lazy_is_meshed(in[k]);
+        meshed = graph_is_meshed(in[k]);
     for (int k = 0; k < nin; k++)
         if ((in[k]->flags & LAZY_ABSTRACT || in[k]->device >= 0) &&
             check_input(row->name, in[k], meshed ? NULL : &device) != 0)
             return NULL;
     return meshed ? lazy_mesh_hooks.record(ctx, op, nin, in, nattrs, attrs)
-                  : lazy_record_inferred(ctx, op, nin, in, nattrs, attrs);
+                  : graph_record_inferred(ctx, op, nin, in, nattrs, attrs);
 }
 
 /* ---- Builders for rules ------------------------------------------------------------------------------------------- */
-neap_node *lazy_arena(neap_ctx *ctx, neap_node *node) {
+neap_node *graph_arena(neap_ctx *ctx, neap_node *node) {
     if (node && lazy_push(&ctx->arena, node) != 0) {
-        lazy_release(ctx, node);
+        graph_release(ctx, node);
         return NULL;
     }
     return node;
 }
 
-neap_node *lazy_build(neap_ctx *ctx, int op, int nin, neap_node *const *in, int nattrs, const int64_t *attrs) {
+neap_node *graph_build(neap_ctx *ctx, int op, int nin, neap_node *const *in, int nattrs, const int64_t *attrs) {
     for (int k = 0; k < nin; k++)
         if (!in[k])
             return NULL;
-    return lazy_arena(ctx, lazy_record(ctx, op, nin, in, nattrs, attrs));
+    return graph_arena(ctx, graph_record(ctx, op, nin, in, nattrs, attrs));
 }
 
-neap_node *lazy_build1(neap_ctx *ctx, int op, neap_node *a) {
-    return lazy_build(ctx, op, 1, &a, 0, NULL);
+neap_node *graph_build1(neap_ctx *ctx, int op, neap_node *a) {
+    return graph_build(ctx, op, 1, &a, 0, NULL);
 }
 
-neap_node *lazy_build2(neap_ctx *ctx, int op, neap_node *a, neap_node *b) {
-    return lazy_build(ctx, op, 2, (neap_node *[]){a, b}, 0, NULL);
+neap_node *graph_build2(neap_ctx *ctx, int op, neap_node *a, neap_node *b) {
+    return graph_build(ctx, op, 2, (neap_node *[]){a, b}, 0, NULL);
 }
 
-neap_node *lazy_build3(neap_ctx *ctx, int op, neap_node *a, neap_node *b, neap_node *c) {
-    return lazy_build(ctx, op, 3, (neap_node *[]){a, b, c}, 0, NULL);
+neap_node *graph_build3(neap_ctx *ctx, int op, neap_node *a, neap_node *b, neap_node *c) {
+    return graph_build(ctx, op, 3, (neap_node *[]){a, b, c}, 0, NULL);
 }
 
-neap_node *lazy_build_number(neap_ctx *ctx, double value) {
-    return lazy_arena(ctx, lazy_constant(ctx, NEAP_DTYPE_F64, true, value));
+neap_node *graph_build_number(neap_ctx *ctx, double value) {
+    return graph_arena(ctx, graph_constant(ctx, NEAP_DTYPE_F64, true, value));
 }
 
-neap_node *lazy_build_cast(neap_ctx *ctx, neap_node *a, int dtype) {
-    return a ? lazy_arena(ctx, as_dtype(ctx, "astype", a, dtype)) : NULL;
+neap_node *graph_build_cast(neap_ctx *ctx, neap_node *a, int dtype) {
+    return a ? graph_arena(ctx, as_dtype(ctx, "astype", a, dtype)) : NULL;
 }
 
-neap_node *lazy_build_broadcast(neap_ctx *ctx, neap_node *a, int ndim, const int64_t *shape) {
-    return lazy_build(ctx, LAZY_OP_broadcast_to, 1, &a, ndim, shape);
+neap_node *graph_build_broadcast(neap_ctx *ctx, neap_node *a, int ndim, const int64_t *shape) {
+    return graph_build(ctx, LAZY_OP_broadcast_to, 1, &a, ndim, shape);
 }
 
-neap_node *lazy_build_reshape(neap_ctx *ctx, neap_node *a, int ndim, const int64_t *shape) {
-    return lazy_build(ctx, LAZY_OP_reshape, 1, &a, ndim, shape);
+neap_node *graph_build_reshape(neap_ctx *ctx, neap_node *a, int ndim, const int64_t *shape) {
+    return graph_build(ctx, LAZY_OP_reshape, 1, &a, ndim, shape);
 }
 
-neap_node *lazy_build_place(neap_ctx *ctx, neap_node *a, int device) {
-    return !a || a->device == device ? a : lazy_build(ctx, LAZY_OP_device_put, 1, &a, 1, (int64_t[]){device});
+neap_node *graph_build_place(neap_ctx *ctx, neap_node *a, int device) {
+    return !a || a->device == device ? a : graph_build(ctx, LAZY_OP_device_put, 1, &a, 1, (int64_t[]){device});
 }
 
 /* ---- Public recording --------------------------------------------------------------------------------------------- */
 static int publish(neap_ctx *ctx, neap_node *node, int32_t *out) {
     if (!node)
         return neap_error_code();
-    int status = lazy_publish(ctx, node, out);
-    return status ? status : lazy_attend(ctx);
+    int status = graph_publish(ctx, node, out);
+    return status ? status : graph_attend(ctx);
 }
 
 static int check_op(int op) {
@@ -672,15 +672,15 @@ int neap_op(neap_ctx *ctx, int op, int nin, const int32_t *in, int nattrs, const
         return neap_error(NEAP_E_ARGUMENT, "more than %d inputs, or more than %d attributes", NEAP_MAX_INPUTS,
                           INT16_MAX);
     for (int k = 0; k < nin; k++)
-        if (!(nodes[k] = lazy_lookup(ctx, in[k])))
+        if (!(nodes[k] = graph_lookup(ctx, in[k])))
             return neap_error_code();
-    return publish(ctx, lazy_record(ctx, op, nin, nodes, nattrs, attrs), out);
+    return publish(ctx, graph_record(ctx, op, nin, nodes, nattrs, attrs), out);
 }
 
 int neap_array_number(neap_ctx *ctx, int dtype, double value, int32_t *out) {
     if (dtype >= NEAP_DTYPE_COUNT)
         return neap_error(NEAP_E_DTYPE, "number: no such dtype");
-    if (dtype >= 0 && !lazy_dtype_holds(dtype, value))
+    if (dtype >= 0 && !graph_dtype_holds(dtype, value))
         return neap_error(NEAP_E_DTYPE, "%.17g is not a value of dtype %s", value, neap_dtype_name(dtype));
-    return publish(ctx, lazy_constant(ctx, dtype < 0 ? NEAP_DTYPE_F64 : dtype, dtype < 0, value), out);
+    return publish(ctx, graph_constant(ctx, dtype < 0 ? NEAP_DTYPE_F64 : dtype, dtype < 0, value), out);
 }

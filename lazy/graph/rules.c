@@ -17,12 +17,12 @@ static int promoted(const lazy_call_desc *call, int first) {
     return dtype < 0 ? NEAP_DTYPE_F64 : dtype;
 }
 
-int lazy_dtype_promote(const lazy_call_desc *call, lazy_result *out) {
+int graph_dtype_promote(const lazy_call_desc *call, lazy_result *out) {
     out->compute = out->dtype = (uint8_t)promoted(call, 0);
     return NEAP_OK;
 }
 
-int lazy_dtype_real(const lazy_call_desc *call, lazy_result *out) {
+int graph_dtype_real(const lazy_call_desc *call, lazy_result *out) {
     int dtype = promoted(call, 0);
     if (neap_dtype_kind(dtype) != 'f')
         dtype = dtype == NEAP_DTYPE_I64 ? NEAP_DTYPE_F64 : NEAP_DTYPE_F32;
@@ -30,23 +30,23 @@ int lazy_dtype_real(const lazy_call_desc *call, lazy_result *out) {
     return NEAP_OK;
 }
 
-int lazy_dtype_compare(const lazy_call_desc *call, lazy_result *out) {
+int graph_dtype_compare(const lazy_call_desc *call, lazy_result *out) {
     out->compute = (uint8_t)promoted(call, 0);
     out->dtype = NEAP_DTYPE_BOOL;
     return NEAP_OK;
 }
 
-int lazy_dtype_same(const lazy_call_desc *call, lazy_result *out) {
+int graph_dtype_same(const lazy_call_desc *call, lazy_result *out) {
     out->compute = out->dtype = call->in[0].dtype;
     return NEAP_OK;
 }
 
-int lazy_dtype_where(const lazy_call_desc *call, lazy_result *out) {
+int graph_dtype_where(const lazy_call_desc *call, lazy_result *out) {
     out->compute = out->dtype = (uint8_t)promoted(call, 1);
     return NEAP_OK;
 }
 
-int lazy_dtype_sum(const lazy_call_desc *call, lazy_result *out) {
+int graph_dtype_sum(const lazy_call_desc *call, lazy_result *out) {
     int dtype = call->in[0].dtype;
     if (dtype == NEAP_DTYPE_BOOL || dtype == NEAP_DTYPE_U8)
         dtype = NEAP_DTYPE_I32;
@@ -54,7 +54,7 @@ int lazy_dtype_sum(const lazy_call_desc *call, lazy_result *out) {
     return NEAP_OK;
 }
 
-int lazy_shape_reduce(const lazy_call_desc *call, lazy_result *out) {
+int graph_shape_reduce(const lazy_call_desc *call, lazy_result *out) {
     const lazy_aval *in = &call->in[0];
     if (call->nattrs != 2)
         return neap_error(NEAP_E_ARGUMENT, "expected attributes axes, keepdims; got %d attributes", call->nattrs);
@@ -72,7 +72,7 @@ int lazy_shape_reduce(const lazy_call_desc *call, lazy_result *out) {
     return NEAP_OK;
 }
 
-int lazy_shape_same(const lazy_call_desc *call, lazy_result *out) {
+int graph_shape_same(const lazy_call_desc *call, lazy_result *out) {
     const lazy_aval *in = &call->in[0];
     out->ndim = in->ndim;
     for (int k = 0; k < in->ndim; k++)
@@ -80,7 +80,7 @@ int lazy_shape_same(const lazy_call_desc *call, lazy_result *out) {
     return NEAP_OK;
 }
 
-int lazy_axis(const char *op, int64_t axis, int ndim, int *out) {
+int graph_axis(const char *op, int64_t axis, int ndim, int *out) {
     if (axis < -ndim || axis >= ndim)
         return neap_error(NEAP_E_ARGUMENT, "%s: expected an axis in %d..%d, got %lld", op, -ndim, ndim - 1,
                           (long long)axis);

@@ -64,7 +64,7 @@ int32_t neap_axis_name(neap_ctx *ctx, const char *name) {
     return intern(ctx, name, &known);
 }
 
-int32_t lazy_site_intern(neap_ctx *ctx, const char *text) {
+int32_t graph_site_intern(neap_ctx *ctx, const char *text) {
     bool known;
     return text && *text ? intern(ctx, text, &known) : 0;
 }
@@ -80,7 +80,7 @@ void neap_site(neap_ctx *ctx, const char *file, int line) {
     ask->repeats = known ? ask->repeats + 1 : 0;
     ask->gap = (int16_t)(ask->repeats < REPEATS ? 1 : ask->gap < GAP_MOST ? ask->gap * 2 : GAP_MOST);
     ask->left = ask->gap;
-    lazy_site_told(ctx, ctx->site_node);
+    graph_site_told(ctx, ctx->site_node);
 }
 
 void neap_site_reset(neap_ctx *ctx, const char *chunk) {
@@ -88,19 +88,19 @@ void neap_site_reset(neap_ctx *ctx, const char *chunk) {
     ctx->chunk_site = intern(ctx, chunk, &known);
     if (!ctx->asks && !(ctx->asks = calloc((size_t)lazy_op_count, sizeof *ctx->asks)))
         return; /* then no lines are told */
-    lazy_sites_ask(ctx);
+    graph_site_ask_all(ctx);
 }
 
-void lazy_sites_ask(neap_ctx *ctx) {
+void graph_site_ask_all(neap_ctx *ctx) {
     for (int op = 0; op < lazy_op_count && ctx->asks; op++)
         ctx->asks[op] = (lazy_ask){.gap = 1};
 }
 
-const char *lazy_site_text(const neap_ctx *ctx, int32_t site) {
+const char *graph_site_text(const neap_ctx *ctx, int32_t site) {
     return site ? ctx->sites.at[site] : NULL;
 }
 
-void lazy_sites_free(neap_ctx *ctx) {
+void graph_site_free_all(neap_ctx *ctx) {
     for (int64_t k = 1; k < ctx->sites.n; k++)
         free((char *)ctx->sites.at[k]);
     free(ctx->sites.at);

@@ -15,7 +15,7 @@
 
 #include "lazy/graph/internal.h"
 
-void lazy_row_major(int ndim, const int64_t *shape, int64_t *stride) {
+void graph_row_major(int ndim, const int64_t *shape, int64_t *stride) {
     int64_t s = 1;
     for (int k = ndim - 1; k >= 0; k--) {
         stride[k] = s;
@@ -23,7 +23,7 @@ void lazy_row_major(int ndim, const int64_t *shape, int64_t *stride) {
     }
 }
 
-bool lazy_map_contiguous(int ndim, const int64_t *shape, const lazy_map *map) {
+bool graph_map_contiguous(int ndim, const int64_t *shape, const lazy_map *map) {
     int64_t s = 1;
     if (map->offset != 0)
         return false;
@@ -35,7 +35,7 @@ bool lazy_map_contiguous(int ndim, const int64_t *shape, const lazy_map *map) {
     return true;
 }
 
-void lazy_take_apart(int64_t index, int ndim, const int64_t *row, int64_t *out) {
+void graph_take_apart(int64_t index, int ndim, const int64_t *row, int64_t *out) {
     for (int a = 0; a < ndim; a++) {
         out[a] = index / row[a];
         index -= out[a] * row[a];
@@ -53,13 +53,13 @@ static int64_t split_extent(int64_t extent, int64_t c, int64_t size) {
     return inner > 1 && inner < extent && extent % inner == 0 ? inner : 0;
 }
 
-bool lazy_map_compose(int nbox, const int64_t *box, int64_t offset, const int64_t *stride, int ndim,
-                      const int64_t *shape, int64_t inner_offset, const int64_t *inner, int64_t *out_offset,
-                      int64_t *out, int64_t split[2]) {
+bool graph_map_compose(int nbox, const int64_t *box, int64_t offset, const int64_t *stride, int ndim,
+                       const int64_t *shape, int64_t inner_offset, const int64_t *inner, int64_t *out_offset,
+                       int64_t *out, int64_t split[2]) {
     int64_t row[NEAP_MAX_DIMS], low[NEAP_MAX_DIMS], high[NEAP_MAX_DIMS], c[NEAP_MAX_DIMS];
     split[0] = -1;
-    lazy_row_major(ndim, shape, row);
-    lazy_take_apart(offset, ndim, row, low);
+    graph_row_major(ndim, shape, row);
+    graph_take_apart(offset, ndim, row, low);
     *out_offset = inner_offset;
     memset(out, 0, (size_t)nbox * sizeof *out);
     for (int a = 0; a < ndim; a++) {
@@ -71,7 +71,7 @@ bool lazy_map_compose(int nbox, const int64_t *box, int64_t offset, const int64_
             continue;
         if (box[k] == 0)
             return true;
-        lazy_take_apart(stride[k], ndim, row, c);
+        graph_take_apart(stride[k], ndim, row, c);
         for (int a = 0; a < ndim; a++) {
             int64_t reach = c[a] * (box[k] - 1);
             if (reach > 0)

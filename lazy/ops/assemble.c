@@ -13,7 +13,7 @@ static int concatenate_shape(const lazy_call_desc *call, lazy_result *out) {
         return neap_error(NEAP_E_ARGUMENT, "concatenate: expected one axis");
     if (first->ndim == 0)
         return neap_error(NEAP_E_SHAPE, "concatenate: expected arrays with at least one axis, got a 0-d array");
-    int status = lazy_axis("concatenate", call->attrs[0], first->ndim, &axis);
+    int status = graph_axis("concatenate", call->attrs[0], first->ndim, &axis);
     if (status)
         return status;
     out->ndim = first->ndim;
@@ -26,8 +26,8 @@ static int concatenate_shape(const lazy_call_desc *call, lazy_result *out) {
         char left[256], right[256];
         if (!fits)
             return neap_error(NEAP_E_SHAPE, "concatenate: shapes %s and %s differ outside of axis %d",
-                              lazy_shape_text(first->ndim, first->shape, left, sizeof left),
-                              lazy_shape_text(in->ndim, in->shape, right, sizeof right), axis);
+                              graph_shape_text(first->ndim, first->shape, left, sizeof left),
+                              graph_shape_text(in->ndim, in->shape, right, sizeof right), axis);
         if (__builtin_add_overflow(out->shape[axis], in->shape[axis], &out->shape[axis]))
             return neap_error(NEAP_E_SHAPE, "concatenate: the result would have more than 2^63 elements along axis %d",
                               axis);
@@ -42,7 +42,7 @@ static int normal_axis(int64_t axis, int ndim) {
 static int concatenate_pieces(const lazy_call_desc *call, const lazy_result *out, lazy_piece *pieces) {
     int axis = normal_axis(call->attrs[0], out->ndim);
     int64_t row[NEAP_MAX_DIMS], at = 0;
-    lazy_row_major(out->ndim, out->shape, row);
+    graph_row_major(out->ndim, out->shape, row);
     for (int k = 0; k < call->nin; k++) {
         pieces[k] = (lazy_piece){.input = k, .write.offset = at * row[axis]};
         memcpy(pieces[k].write.stride, row, out->ndim * sizeof *row);
@@ -52,18 +52,18 @@ static int concatenate_pieces(const lazy_call_desc *call, const lazy_result *out
 }
 
 static int concatenate_grad(lazy_grad *g) {
-    lazy_aval out = lazy_node_aval(g->node);
-    int axis = normal_axis(lazy_node_attrs(g->node)[0], out.ndim);
+    lazy_aval out = graph_node_aval(g->node);
+    int axis = normal_axis(graph_node_attrs(g->node)[0], out.ndim);
     int64_t at = 0;
     for (int k = 0; k < NEAP_MAX_INPUTS && at < out.shape[axis]; k++) {
-        lazy_aval in = lazy_node_aval(INPUT(k));
+        lazy_aval in = graph_node_aval(INPUT(k));
         int64_t slice[3 * NEAP_MAX_DIMS];
         for (int a = 0; a < out.ndim; a++) {
             slice[3 * a] = a == axis ? at : 0;
             slice[3 * a + 1] = 1;
             slice[3 * a + 2] = in.shape[a];
         }
-        if (g->wants[k] && !(g->out[k] = lazy_build(g->ctx, LAZY_OP_slice, 1, &g->ct, 3 * out.ndim, slice)))
+        if (g->wants[k] && !(g->out[k] = graph_build(g->ctx, LAZY_OP_slice, 1, &g->ct, 3 * out.ndim, slice)))
             return NEAP_E_MEMORY;
         at += in.shape[axis];
     }
@@ -76,17 +76,17 @@ static int concatenate_shard(lazy_shard_rule *g) {
     for (int axis = 0; axis < g->out->ndim; axis++) {
         if (axis == along)
             continue;
-        lazy_factor_keep(&f, g, 0, axis, axis);
+        shard_factor_keep(&f, g, 0, axis, axis);
         for (int k = 1; k < g->nin; k++)
-            lazy_factor_axis(&f, k, axis, f.n - 1);
+            shard_factor_axis(&f, k, axis, f.n - 1);
     }
-    return lazy_shard_solve(g, &f, -1);
+    return shard_solve(g, &f, -1);
 }
 
 NEAP_OP(concatenate, .doc = "Arrays of equal shapes, but for one axis, joined along that axis. Dtypes are promoted.",
         .attrs = "axis", .kind = LAZY_ASSEMBLE, .arity = 255, .types = LAZY_ALL, .flags = LAZY_OP_HIDDEN,
-        .dtype = lazy_dtype_promote, .shape = concatenate_shape, .pieces = concatenate_pieces, .grad = concatenate_grad,
-        .batch = lazy_batch_axis, .shard = concatenate_shard)
+        .dtype = graph_dtype_promote, .shape = concatenate_shape, .pieces = concatenate_pieces,
+        .grad = concatenate_grad, .batch = derive_batch_axis, .shard = concatenate_shard)
 
 /* ---- pad ----------------------------------------------------------------------------------------------------------- */
 static int pad_shape(const lazy_call_desc *call, lazy_result *out) {
@@ -110,7 +110,7 @@ static int pad_shape(const lazy_call_desc *call, lazy_result *out) {
 
 static int pad_pieces(const lazy_call_desc *call, const lazy_result *out, lazy_piece *pieces) {
     int64_t row[NEAP_MAX_DIMS];
-    lazy_row_major(out->ndim, out->shape, row);
+    graph_row_major(out->ndim, out->shape, row);
     pieces[0] = (lazy_piece){.input = 1, .fill = true};
     pieces[1] = (lazy_piece){.input = 0};
     for (int k = 0; k < out->ndim; k++) {
@@ -121,50 +121,50 @@ static int pad_pieces(const lazy_call_desc *call, const lazy_result *out, lazy_p
 }
 
 static int pad_grad(lazy_grad *g) {
-    lazy_aval in = lazy_node_aval(INPUT(0));
-    const int64_t *attrs = lazy_node_attrs(g->node);
+    lazy_aval in = graph_node_aval(INPUT(0));
+    const int64_t *attrs = graph_node_attrs(g->node);
     int64_t slice[3 * NEAP_MAX_DIMS];
     for (int k = 0; k < in.ndim; k++) {
         slice[3 * k] = attrs[3 * k];
         slice[3 * k + 1] = attrs[3 * k + 2] + 1;
         slice[3 * k + 2] = in.shape[k];
     }
-    neap_node *inside = lazy_build(g->ctx, LAZY_OP_slice, 1, &g->ct, 3 * in.ndim, slice);
+    neap_node *inside = graph_build(g->ctx, LAZY_OP_slice, 1, &g->ct, 3 * in.ndim, slice);
     int64_t all = ((int64_t)1 << in.ndim) - 1;
     g->out[0] = inside;
     if (g->wants[1]) /* everything that is not inside */
-        g->out[1] = BUILD2(subtract, lazy_build(g->ctx, LAZY_OP_sum, 1, &g->ct, 2, (int64_t[]){all, 0}),
-                           inside ? lazy_build(g->ctx, LAZY_OP_sum, 1, &inside, 2, (int64_t[]){all, 0}) : NULL);
+        g->out[1] = BUILD2(subtract, graph_build(g->ctx, LAZY_OP_sum, 1, &g->ct, 2, (int64_t[]){all, 0}),
+                           inside ? graph_build(g->ctx, LAZY_OP_sum, 1, &inside, 2, (int64_t[]){all, 0}) : NULL);
     return grad_done(g, 2);
 }
 
 /* A value for each example is chosen where there is nothing of input 0: pieces are filled with one value only. */
 static int pad_batch(lazy_batching *g) {
-    lazy_aval in = lazy_node_aval(INPUT(0));
-    int n = lazy_node_nattrs(g->node);
+    lazy_aval in = graph_node_aval(INPUT(0));
+    int n = graph_node_nattrs(g->node);
     int64_t widths[3 * NEAP_MAX_DIMS + 3] = {0};
-    memcpy(widths + 3, lazy_node_attrs(g->node), (size_t)n * sizeof *widths);
+    memcpy(widths + 3, graph_node_attrs(g->node), (size_t)n * sizeof *widths);
     if (!g->batched[1]) {
-        g->out = lazy_build(g->ctx, LAZY_OP_pad, 2, g->in, n + 3, widths);
-        return lazy_batch_done(g);
+        g->out = graph_build(g->ctx, LAZY_OP_pad, 2, g->in, n + 3, widths);
+        return derive_batch_done(g);
     }
-    neap_node *one = lazy_build_cast(g->ctx, NUMBER(1), NEAP_DTYPE_BOOL);
-    neap_node *none = lazy_build_cast(g->ctx, NUMBER(0), NEAP_DTYPE_BOOL);
-    neap_node *zero = lazy_build_cast(g->ctx, NUMBER(0), in.dtype);
-    neap_node *inside = one ? lazy_build_broadcast(g->ctx, one, in.ndim, in.shape) : NULL;
-    inside = lazy_build(g->ctx, LAZY_OP_pad, 2, (neap_node *[]){inside, none}, n, widths + 3);
-    neap_node *padded = lazy_build(g->ctx, LAZY_OP_pad, 2, (neap_node *[]){g->in[0], zero}, g->batched[0] ? n + 3 : n,
-                                   g->batched[0] ? widths : widths + 3);
-    g->out = BUILD3(where, inside, padded, lazy_batch_align(g, 1, in.ndim));
-    return lazy_batch_done(g);
+    neap_node *one = graph_build_cast(g->ctx, NUMBER(1), NEAP_DTYPE_BOOL);
+    neap_node *none = graph_build_cast(g->ctx, NUMBER(0), NEAP_DTYPE_BOOL);
+    neap_node *zero = graph_build_cast(g->ctx, NUMBER(0), in.dtype);
+    neap_node *inside = one ? graph_build_broadcast(g->ctx, one, in.ndim, in.shape) : NULL;
+    inside = graph_build(g->ctx, LAZY_OP_pad, 2, (neap_node *[]){inside, none}, n, widths + 3);
+    neap_node *padded = graph_build(g->ctx, LAZY_OP_pad, 2, (neap_node *[]){g->in[0], zero}, g->batched[0] ? n + 3 : n,
+                                    g->batched[0] ? widths : widths + 3);
+    g->out = BUILD3(where, inside, padded, derive_batch_align(g, 1, in.ndim));
+    return derive_batch_done(g);
 }
 
 static int pad_shard(lazy_shard_rule *g) {
     lazy_factors f = {0};
     for (int k = 0; k < g->out->ndim; k++)
         if (g->attrs[3 * k] == 0 && g->attrs[3 * k + 1] == 0 && g->attrs[3 * k + 2] == 0)
-            lazy_factor_keep(&f, g, 0, k, k);
-    return lazy_shard_solve(g, &f, -1);
+            shard_factor_keep(&f, g, 0, k, k);
+    return shard_solve(g, &f, -1);
 }
 
 NEAP_OP(pad,
@@ -172,5 +172,5 @@ NEAP_OP(pad,
             "The first input surrounded by the second, a 0-d value: per axis `low` elements before, `high` after, and "
             "`interior` between neighbours.",
         .attrs = "(low high interior)…", .kind = LAZY_ASSEMBLE, .arity = 2, .types = LAZY_ALL, .flags = LAZY_OP_HIDDEN,
-        .dtype = lazy_dtype_promote, .shape = pad_shape, .pieces = pad_pieces, .grad = pad_grad, .batch = pad_batch,
+        .dtype = graph_dtype_promote, .shape = pad_shape, .pieces = pad_pieces, .grad = pad_grad, .batch = pad_batch,
         .shard = pad_shard)

@@ -8,11 +8,11 @@
 #include "lazy/shard/shard.h"
 #include "ops_gen.h"
 
-#define BUILD1(op, a) lazy_build1(g->ctx, LAZY_OP_##op, a)
-#define BUILD2(op, a, b) lazy_build2(g->ctx, LAZY_OP_##op, a, b)
-#define BUILD3(op, a, b, c) lazy_build3(g->ctx, LAZY_OP_##op, a, b, c)
-#define NUMBER(value) lazy_build_number(g->ctx, value)
-#define INPUT(k) lazy_node_in(g->node, k)
+#define BUILD1(op, a) graph_build1(g->ctx, LAZY_OP_##op, a)
+#define BUILD2(op, a, b) graph_build2(g->ctx, LAZY_OP_##op, a, b)
+#define BUILD3(op, a, b, c) graph_build3(g->ctx, LAZY_OP_##op, a, b, c)
+#define NUMBER(value) graph_build_number(g->ctx, value)
+#define INPUT(k) graph_node_in(g->node, k)
 
 /* The end of a rule: out of memory if a wanted cotangent was not built. */
 static inline int grad_done(const lazy_grad *g, int nin) {

@@ -54,7 +54,7 @@ static neap_node *join(lazy_batching *g, int64_t n, neap_node **blocks) {
         int64_t joined = 0;
         for (int64_t k = 0; k < n; k += NEAP_MAX_INPUTS) {
             int some = n - k < NEAP_MAX_INPUTS ? (int)(n - k) : NEAP_MAX_INPUTS;
-            blocks[joined++] = lazy_build(g->ctx, LAZY_OP_concatenate, some, blocks + k, 1, (int64_t[]){0});
+            blocks[joined++] = graph_build(g->ctx, LAZY_OP_concatenate, some, blocks + k, 1, (int64_t[]){0});
         }
         n = joined;
     }
@@ -63,29 +63,29 @@ static neap_node *join(lazy_batching *g, int64_t n, neap_node **blocks) {
 
 /* One call for each example, in their order. */
 static int callback_batch(lazy_batching *g) {
-    lazy_callback *callback = lazy_callback_of(g->node);
+    lazy_callback *callback = effect_callback_of(g->node);
     neap_node *in[NEAP_MAX_INPUTS], **blocks = calloc((size_t)g->size + 1, sizeof *blocks);
     int64_t shape[2] = {1, callback->bytes};
     int status = blocks ? 0 : neap_error(NEAP_E_MEMORY, "out of memory for a batch of callbacks");
     for (int64_t e = 0; e < g->size && status == 0; e++) {
         for (int k = 0; k < g->node->nin && status == 0; k++) {
-            in[k] = g->batched[k] ? lazy_batch_example(g->ctx, g->in[k], e) : g->in[k];
+            in[k] = g->batched[k] ? derive_batch_example(g->ctx, g->in[k], e) : g->in[k];
             status = in[k] ? 0 : neap_error_code();
         }
         neap_node *call =
-            status == 0 ? lazy_arena(g->ctx, lazy_callback_again(g->ctx, callback, g->node->nin, in)) : NULL;
-        blocks[e] = call ? lazy_build_reshape(g->ctx, call, 2, shape) : NULL;
+            status == 0 ? graph_arena(g->ctx, effect_callback_again(g->ctx, callback, g->node->nin, in)) : NULL;
+        blocks[e] = call ? graph_build_reshape(g->ctx, call, 2, shape) : NULL;
         status = blocks[e] ? 0 : neap_error_code();
     }
     if (status == 0 && (g->size == 0 || callback->nresults == 0)) { /* nobody reads it */
         shape[0] = g->size;
-        blocks[0] = lazy_build_cast(g->ctx, NUMBER(0), NEAP_DTYPE_U8);
-        g->out = blocks[0] ? lazy_build_broadcast(g->ctx, blocks[0], 2, shape) : NULL;
+        blocks[0] = graph_build_cast(g->ctx, NUMBER(0), NEAP_DTYPE_U8);
+        g->out = blocks[0] ? graph_build_broadcast(g->ctx, blocks[0], 2, shape) : NULL;
     } else if (status == 0) {
         g->out = join(g, g->size, blocks);
     }
     free(blocks);
-    return status ? status : lazy_batch_done(g);
+    return status ? status : derive_batch_done(g);
 }
 
 /* clang-format off */
@@ -101,5 +101,5 @@ NEAP_OP(callback_part,
            "if there are several.",
     .attrs = "place dtype shape…", .kind = LAZY_CALL, .arity = 1, .types = LAZY_INT,
     .flags = LAZY_OP_DENSE | LAZY_OP_HIDDEN | LAZY_OP_PROMPT, .dtype = part_dtype, .shape = part_shape,
-    .call = part_call, .batch = lazy_batch_leading)
+    .call = part_call, .batch = derive_batch_leading)
 /* clang-format on */

@@ -7,7 +7,7 @@ static int grad_copy(lazy_grad *g) {
 }
 
 static int grad_astype(lazy_grad *g) {
-    g->out[0] = lazy_build_cast(g->ctx, g->ct, lazy_node_aval(INPUT(0)).dtype);
+    g->out[0] = graph_build_cast(g->ctx, g->ct, graph_node_aval(INPUT(0)).dtype);
     return grad_done(g, 1);
 }
 
@@ -33,13 +33,13 @@ NEAP_OP(astype,
 
 NEAP_OP(copy,
     .doc = "a itself, as an array of its own.",
-    .kind = LAZY_MAP, .arity = 1, .types = LAZY_ALL, .dtype = lazy_dtype_same, .grad = grad_copy,
+    .kind = LAZY_MAP, .arity = 1, .types = LAZY_ALL, .dtype = graph_dtype_same, .grad = grad_copy,
     .kernel = {.any = "a"},
     .domain = {-3, 3}, .reference = "a")
 
 NEAP_OP(stop_gradient,
     .doc = "a itself, but differentiation takes it for a constant.",
-    .kind = LAZY_MAP, .arity = 1, .types = LAZY_ALL, .flags = LAZY_OP_ZERO_GRAD, .dtype = lazy_dtype_same,
+    .kind = LAZY_MAP, .arity = 1, .types = LAZY_ALL, .flags = LAZY_OP_ZERO_GRAD, .dtype = graph_dtype_same,
     .kernel = {.any = "a"},
     .domain = {-3, 3}, .reference = "a")
 /* clang-format on */

@@ -6,66 +6,66 @@
 NEAP_OP(less,
     .doc = "a < b.",
     .kind = LAZY_MAP, .arity = 2, .types = LAZY_ALL, .flags = LAZY_OP_CHEAP | LAZY_OP_ZERO_GRAD,
-    .dtype = lazy_dtype_compare,
+    .dtype = graph_dtype_compare,
     .kernel = {.any = "a < b"},
     .domain = {-3, 3}, .reference = "a < b")
 
 NEAP_OP(less_equal,
     .doc = "a <= b.",
     .kind = LAZY_MAP, .arity = 2, .types = LAZY_ALL, .flags = LAZY_OP_CHEAP | LAZY_OP_ZERO_GRAD,
-    .dtype = lazy_dtype_compare,
+    .dtype = graph_dtype_compare,
     .kernel = {.any = "a <= b"},
     .domain = {-3, 3}, .reference = "a <= b")
 
 NEAP_OP(greater,
     .doc = "a > b.",
     .kind = LAZY_MAP, .arity = 2, .types = LAZY_ALL, .flags = LAZY_OP_CHEAP | LAZY_OP_ZERO_GRAD,
-    .dtype = lazy_dtype_compare,
+    .dtype = graph_dtype_compare,
     .kernel = {.any = "a > b"},
     .domain = {-3, 3}, .reference = "a > b")
 
 NEAP_OP(greater_equal,
     .doc = "a >= b.",
     .kind = LAZY_MAP, .arity = 2, .types = LAZY_ALL, .flags = LAZY_OP_CHEAP | LAZY_OP_ZERO_GRAD,
-    .dtype = lazy_dtype_compare,
+    .dtype = graph_dtype_compare,
     .kernel = {.any = "a >= b"},
     .domain = {-3, 3}, .reference = "a >= b")
 
 NEAP_OP(equal,
     .doc = "a equals b; zeros of both signs are equal.",
     .kind = LAZY_MAP, .arity = 2, .types = LAZY_ALL, .flags = LAZY_OP_CHEAP | LAZY_OP_ZERO_GRAD,
-    .dtype = lazy_dtype_compare,
+    .dtype = graph_dtype_compare,
     .kernel = {.any = "a == b"},
     .domain = {-3, 3}, .reference = "a == b")
 
 NEAP_OP(not_equal,
     .doc = "a differs from b; true for NaN.",
     .kind = LAZY_MAP, .arity = 2, .types = LAZY_ALL, .flags = LAZY_OP_CHEAP | LAZY_OP_ZERO_GRAD,
-    .dtype = lazy_dtype_compare,
+    .dtype = graph_dtype_compare,
     .kernel = {.any = "a != b"},
     .domain = {-3, 3}, .reference = "a ~= b")
 
 NEAP_OP(isnan,
     .doc = "Whether a is NaN; false for bool and integers.",
-    .kind = LAZY_MAP, .arity = 1, .types = LAZY_ALL, .flags = LAZY_OP_ZERO_GRAD, .dtype = lazy_dtype_compare,
+    .kind = LAZY_MAP, .arity = 1, .types = LAZY_ALL, .flags = LAZY_OP_ZERO_GRAD, .dtype = graph_dtype_compare,
     .kernel = {.boolean = "0", .integer = "0", .real = "a != a"},
     .domain = {-3, 3}, .reference = "a ~= a")
 
 NEAP_OP(isinf,
     .doc = "Whether a is infinite; false for bool and integers.",
-    .kind = LAZY_MAP, .arity = 1, .types = LAZY_ALL, .flags = LAZY_OP_ZERO_GRAD, .dtype = lazy_dtype_compare,
+    .kind = LAZY_MAP, .arity = 1, .types = LAZY_ALL, .flags = LAZY_OP_ZERO_GRAD, .dtype = graph_dtype_compare,
     .kernel = {.boolean = "0", .integer = "0", .real = "F(abs)(a) > F(max_finite)"},
     .domain = {-3, 3}, .reference = "a == math.huge or a == -math.huge")
 
 NEAP_OP(isfinite,
     .doc = "Whether a is neither infinite nor NaN; true for bool and integers.",
-    .kind = LAZY_MAP, .arity = 1, .types = LAZY_ALL, .flags = LAZY_OP_ZERO_GRAD, .dtype = lazy_dtype_compare,
+    .kind = LAZY_MAP, .arity = 1, .types = LAZY_ALL, .flags = LAZY_OP_ZERO_GRAD, .dtype = graph_dtype_compare,
     .kernel = {.boolean = "1", .integer = "1", .real = "F(abs)(a) <= F(max_finite)"},
     .domain = {-3, 3}, .reference = "a == a and a ~= math.huge and a ~= -math.huge")
 
 NEAP_OP(signbit,
     .doc = "Whether the sign of a is set: of negative numbers and of -0.0.",
-    .kind = LAZY_MAP, .arity = 1, .types = LAZY_ALL, .flags = LAZY_OP_ZERO_GRAD, .dtype = lazy_dtype_compare,
+    .kind = LAZY_MAP, .arity = 1, .types = LAZY_ALL, .flags = LAZY_OP_ZERO_GRAD, .dtype = graph_dtype_compare,
     .kernel = {.boolean = "0", .integer = "a < 0", .real = "F(signbit)(a)"},
     .domain = {-3, 3}, .reference = "a < 0")
 /* clang-format on */

@@ -55,11 +55,11 @@ static int part_call(const lazy_call *call, const neap_run *run) {
 }
 
 static int part_batch(lazy_batching *g) {
-    return lazy_batch_part(g, (int)lazy_node_attrs(g->node)[PART_RESULT]);
+    return derive_batch_part(g, (int)graph_node_attrs(g->node)[PART_RESULT]);
 }
 
 static int results(const neap_node *node) {
-    return lazy_control_of(node)->nresults;
+    return control_of(node)->nresults;
 }
 
 /* clang-format off */
@@ -68,29 +68,29 @@ NEAP_OP(call,
            "1, by programs for reverse mode; 2, by a program for forward mode. Behind its `results` there may be residuals.",
     .attrs = "control rule operands results own…", .kind = LAZY_CALL, .arity = 255, .types = LAZY_ALL,
     .flags = LAZY_OP_DENSE | LAZY_OP_HIDDEN | LAZY_OP_CONTROL, .dtype = refuse, .results = results,
-    .grad = lazy_call_grad, .jvp = lazy_call_jvp, .batch = lazy_control_batch)
+    .grad = derive_call_grad, .jvp = derive_call_jvp, .batch = control_batch)
 
 NEAP_OP(cond,
     .doc = "One of several programs: the one that the index, an i32, counts from 0; it is clamped.",
     .attrs = "control operands own…", .kind = LAZY_CALL, .arity = 255, .types = LAZY_ALL,
     .flags = LAZY_OP_DENSE | LAZY_OP_HIDDEN | LAZY_OP_CONTROL, .dtype = refuse, .results = results,
-    .grad = lazy_cond_grad, .jvp = lazy_cond_jvp, .batch = lazy_control_batch)
+    .grad = control_cond_grad, .jvp = control_cond_jvp, .batch = control_batch)
 
 NEAP_OP(while_loop,
     .doc = "Runs the second program on the carries, again and again, while the first gives true for them.",
     .attrs = "control carries own", .kind = LAZY_CALL, .arity = 255, .types = LAZY_ALL,
     .flags = LAZY_OP_DENSE | LAZY_OP_HIDDEN | LAZY_OP_CONTROL, .dtype = refuse, .results = results,
-    .grad = lazy_while_grad, .jvp = lazy_loop_jvp, .batch = lazy_control_batch)
+    .grad = control_while_grad, .jvp = control_loop_jvp, .batch = control_batch)
 
 NEAP_OP(scan,
     .doc = "Runs a program for each part of the first axis of the xs, in order or in reverse: it takes the carries and the "
            "parts, and gives the next carries and ys, which are stacked along a new first axis.",
     .attrs = "control length reverse unroll carries xs", .kind = LAZY_CALL, .arity = 255, .types = LAZY_ALL,
     .flags = LAZY_OP_DENSE | LAZY_OP_HIDDEN | LAZY_OP_CONTROL, .dtype = refuse, .results = results,
-    .grad = lazy_scan_grad, .jvp = lazy_loop_jvp, .batch = lazy_control_batch)
+    .grad = control_scan_grad, .jvp = control_loop_jvp, .batch = control_batch)
 NEAP_OP(part,
     .doc = "One result of control flow: the bytes of its block from a place on, as an array of a dtype and shape.",
     .attrs = "result place dtype shape…", .kind = LAZY_CALL, .arity = 1, .types = LAZY_INT,
     .flags = LAZY_OP_DENSE | LAZY_OP_HIDDEN | LAZY_OP_PROMPT | LAZY_OP_PART, .dtype = part_dtype, .shape = part_shape,
-    .call = part_call, .batch = part_batch, .spread = lazy_part_spread)
+    .call = part_call, .batch = part_batch, .spread = shard_part_spread)
 /* clang-format on */

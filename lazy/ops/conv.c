@@ -39,8 +39,8 @@ static int read_attrs(const roles *r, const lazy_call_desc *call, engine_conv_ar
     char left[256], right[256];
     if (axes < 1 || axes > ENGINE_CONV_DIMS || call->in[1].ndim != rank)
         return neap_error(NEAP_E_SHAPE, "%s: expected two arrays of 3 to %d axes, got shapes %s and %s", r->name,
-                          ENGINE_CONV_DIMS + 2, lazy_shape_text(rank, call->in[0].shape, left, sizeof left),
-                          lazy_shape_text(call->in[1].ndim, call->in[1].shape, right, sizeof right));
+                          ENGINE_CONV_DIMS + 2, graph_shape_text(rank, call->in[0].shape, left, sizeof left),
+                          graph_shape_text(call->in[1].ndim, call->in[1].shape, right, sizeof right));
     if (call->nattrs != 1 + r->per_axis * axes)
         return neap_error(NEAP_E_ARGUMENT, "%s: expected %d attributes for %d axes, got %d", r->name,
                           1 + r->per_axis * axes, axes, call->nattrs);
@@ -189,15 +189,15 @@ ROLE_FUNCTIONS(conv_kernel, of_kernel)
 /* Builds the row that makes x, w or y of the two others, with the attributes of `node`. `extents` are the result's. */
 static neap_node *build_role(neap_ctx *ctx, const neap_node *node, int op, neap_node *a, neap_node *b,
                              const int64_t *extents) {
-    int axes = lazy_node_aval(node).ndim - 2, from = node->op == LAZY_OP_conv ? 4 : 5, to = extents ? 5 : 4;
-    const int64_t *attrs = lazy_node_attrs(node);
+    int axes = graph_node_aval(node).ndim - 2, from = node->op == LAZY_OP_conv ? 4 : 5, to = extents ? 5 : 4;
+    const int64_t *attrs = graph_node_attrs(node);
     int64_t own[1 + 5 * ENGINE_CONV_DIMS] = {attrs[0]};
     for (int k = 0; k < axes; k++) {
         memcpy(own + 1 + to * k, attrs + 1 + from * k, 4 * sizeof *own);
         if (extents)
             own[to * k + 5] = extents[k];
     }
-    return lazy_build(ctx, op, 2, (neap_node *[]){a, b}, 1 + to * axes, own);
+    return graph_build(ctx, op, 2, (neap_node *[]){a, b}, 1 + to * axes, own);
 }
 
 static neap_node *build_y(neap_ctx *ctx, const neap_node *node, neap_node *x, neap_node *w) {
@@ -205,11 +205,11 @@ static neap_node *build_y(neap_ctx *ctx, const neap_node *node, neap_node *x, ne
 }
 
 static neap_node *build_x(neap_ctx *ctx, const neap_node *node, neap_node *y, neap_node *w, const neap_node *x) {
-    return build_role(ctx, node, LAZY_OP_conv_input, y, w, lazy_node_aval(x).shape + 1);
+    return build_role(ctx, node, LAZY_OP_conv_input, y, w, graph_node_aval(x).shape + 1);
 }
 
 static neap_node *build_w(neap_ctx *ctx, const neap_node *node, neap_node *x, neap_node *y, const neap_node *w) {
-    return build_role(ctx, node, LAZY_OP_conv_kernel, x, y, lazy_node_aval(w).shape);
+    return build_role(ctx, node, LAZY_OP_conv_kernel, x, y, graph_node_aval(w).shape);
 }
 
 static int conv_grad(lazy_grad *g) {
@@ -238,14 +238,14 @@ static int conv_kernel_grad(lazy_grad *g) {
 
 /* The op on a tangent and the other input, for each input that has one. */
 static int bilinear_jvp(lazy_tangent *g) {
-    const int64_t *attrs = lazy_node_attrs(g->node);
-    int nattrs = lazy_node_nattrs(g->node), op = g->node->op;
+    const int64_t *attrs = graph_node_attrs(g->node);
+    int nattrs = graph_node_nattrs(g->node), op = g->node->op;
     for (int k = 0; k < 2; k++) {
         if (!g->in[k])
             continue;
         neap_node *in[2] = {INPUT(0), INPUT(1)};
         in[k] = g->in[k];
-        neap_node *part = lazy_build(g->ctx, op, 2, in, nattrs, attrs);
+        neap_node *part = graph_build(g->ctx, op, 2, in, nattrs, attrs);
         if (!part)
             return NEAP_E_MEMORY;
         g->out = g->out ? BUILD2(add, g->out, part) : part;
@@ -258,48 +258,48 @@ static int bilinear_jvp(lazy_tangent *g) {
 
 /* Axis 0 of a node moved behind axis `to`, which it is merged into: (n, …, a, …) becomes (…, n · a, …). */
 static neap_node *merge(lazy_batching *g, neap_node *x, int to) {
-    x = lazy_batch_move(g, x, 0, to);
+    x = derive_batch_move(g, x, 0, to);
     if (!x)
         return NULL;
-    lazy_aval of = lazy_node_aval(x);
+    lazy_aval of = graph_node_aval(x);
     int64_t shape[NEAP_MAX_DIMS + 1];
     int n = 0;
     for (int k = 0; k < of.ndim - 1; k++)
         shape[n++] = k == to ? of.shape[k] * of.shape[k + 1] : of.shape[k + (k > to)];
-    return lazy_build_reshape(g->ctx, x, of.ndim - 1, shape);
+    return graph_build_reshape(g->ctx, x, of.ndim - 1, shape);
 }
 
 /* The inverse: axis `at`, of n · a elements, becomes an axis 0 of n and an axis of a. */
 static neap_node *separate(lazy_batching *g, neap_node *x, int at) {
     if (!x)
         return NULL;
-    lazy_aval of = lazy_node_aval(x);
+    lazy_aval of = graph_node_aval(x);
     int64_t shape[NEAP_MAX_DIMS + 1];
     for (int k = 0; k < of.ndim; k++)
         shape[k + (k > at)] = of.shape[k];
     shape[at] = g->size;
-    shape[at + 1] = g->size ? of.shape[at] / g->size : lazy_node_aval(g->node).shape[at];
-    x = lazy_build_reshape(g->ctx, x, of.ndim + 1, shape);
-    return x ? lazy_batch_move(g, x, at, 0) : NULL;
+    shape[at + 1] = g->size ? of.shape[at] / g->size : graph_node_aval(g->node).shape[at];
+    x = graph_build_reshape(g->ctx, x, of.ndim + 1, shape);
+    return x ? derive_batch_move(g, x, at, 0) : NULL;
 }
 
 static int conv_batch(lazy_batching *g) {
-    lazy_aval of = lazy_node_aval(g->node);
+    lazy_aval of = graph_node_aval(g->node);
     int64_t attrs[1 + 5 * ENGINE_CONV_DIMS];
-    int nattrs = lazy_node_nattrs(g->node), last = of.ndim - 1;
-    memcpy(attrs, lazy_node_attrs(g->node), (size_t)nattrs * sizeof *attrs);
+    int nattrs = graph_node_nattrs(g->node), last = of.ndim - 1;
+    memcpy(attrs, graph_node_attrs(g->node), (size_t)nattrs * sizeof *attrs);
     bool same_kernel = !g->batched[1] && g->node->op != LAZY_OP_conv_kernel;
     neap_node *in[2] = {g->in[0], g->in[1]};
     if (same_kernel) {
         in[0] = merge(g, in[0], 0);
     } else {
         for (int k = 0; k < 2; k++)
-            in[k] = merge(g, lazy_batch_all(g, k), last);
+            in[k] = merge(g, derive_batch_all(g, k), last);
         attrs[0] *= g->size;
     }
-    neap_node *out = lazy_build(g->ctx, g->node->op, 2, in, nattrs, attrs);
+    neap_node *out = graph_build(g->ctx, g->node->op, 2, in, nattrs, attrs);
     g->out = separate(g, out, same_kernel ? 0 : last);
-    return lazy_batch_done(g);
+    return derive_batch_done(g);
 }
 
 /* ---- Division over a mesh ------------------------------------------------------------------------------------------
@@ -308,37 +308,37 @@ static int conv_batch(lazy_batching *g) {
 static int conv_shard(lazy_shard_rule *g) {
     lazy_factors f = {0};
     int last = g->in[0].ndim - 1;
-    lazy_factor_keep(&f, g, 0, 0, 0);
+    shard_factor_keep(&f, g, 0, 0, 0);
     if (g->attrs[0] == 1) {
-        lazy_factor_keep(&f, g, 1, last, last);
-        lazy_factor_axis(&f, 0, last, lazy_factor_new(&f, g->in[0].shape[last]));
-        lazy_factor_axis(&f, 1, last - 1, f.n - 1);
+        shard_factor_keep(&f, g, 1, last, last);
+        shard_factor_axis(&f, 0, last, shard_factor_new(&f, g->in[0].shape[last]));
+        shard_factor_axis(&f, 1, last - 1, f.n - 1);
     }
-    return lazy_shard_solve(g, &f, LAZY_OP_add);
+    return shard_solve(g, &f, LAZY_OP_add);
 }
 
 static int conv_input_shard(lazy_shard_rule *g) {
     lazy_factors f = {0};
     int last = g->in[0].ndim - 1;
-    lazy_factor_keep(&f, g, 0, 0, 0);
+    shard_factor_keep(&f, g, 0, 0, 0);
     if (g->attrs[0] == 1) {
-        lazy_factor_keep(&f, g, 1, last - 1, last);
-        lazy_factor_axis(&f, 0, last, lazy_factor_new(&f, g->in[0].shape[last]));
-        lazy_factor_axis(&f, 1, last, f.n - 1);
+        shard_factor_keep(&f, g, 1, last - 1, last);
+        shard_factor_axis(&f, 0, last, shard_factor_new(&f, g->in[0].shape[last]));
+        shard_factor_axis(&f, 1, last, f.n - 1);
     }
-    return lazy_shard_solve(g, &f, LAZY_OP_add);
+    return shard_solve(g, &f, LAZY_OP_add);
 }
 
 static int conv_kernel_shard(lazy_shard_rule *g) {
     lazy_factors f = {0};
     int last = g->in[0].ndim - 1;
-    lazy_factor_axis(&f, 0, 0, lazy_factor_new(&f, g->in[0].shape[0]));
-    lazy_factor_axis(&f, 1, 0, f.n - 1);
+    shard_factor_axis(&f, 0, 0, shard_factor_new(&f, g->in[0].shape[0]));
+    shard_factor_axis(&f, 1, 0, f.n - 1);
     if (g->attrs[0] == 1) {
-        lazy_factor_keep(&f, g, 0, last, last - 1);
-        lazy_factor_keep(&f, g, 1, last, last);
+        shard_factor_keep(&f, g, 0, last, last - 1);
+        shard_factor_keep(&f, g, 1, last, last);
     }
-    return lazy_shard_solve(g, &f, LAZY_OP_add);
+    return shard_solve(g, &f, LAZY_OP_add);
 }
 
 NEAP_OP(
@@ -349,7 +349,7 @@ NEAP_OP(
         "w[k…, c, f], x counting as 0 outside. 1 to 3 spatial axes. f32 by oneDNN where it is there, else by the BLAS.",
     .attrs = "groups stride low high dilation…", .kind = LAZY_CALL, .arity = 2, .types = LAZY_REAL,
     .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE | LAZY_OP_SPLITS, .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_IN1,
-    .dtype = lazy_dtype_real, .shape = conv_shape, .call = conv_call, .cost = conv_cost, .flops = conv_flops,
+    .dtype = graph_dtype_real, .shape = conv_shape, .call = conv_call, .cost = conv_cost, .flops = conv_flops,
     .grad = conv_grad, .jvp = bilinear_jvp, .batch = conv_batch, .shard = conv_shard)
 
 NEAP_OP(
@@ -359,7 +359,7 @@ NEAP_OP(
         "images: a transposed convolution. `extent`: of the images.",
     .attrs = "groups stride low high dilation extent…", .kind = LAZY_CALL, .arity = 2, .types = LAZY_REAL,
     .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE | LAZY_OP_SPLITS, .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_IN1,
-    .dtype = lazy_dtype_real, .shape = conv_input_shape, .call = conv_input_call, .cost = conv_input_cost,
+    .dtype = graph_dtype_real, .shape = conv_input_shape, .call = conv_input_call, .cost = conv_input_cost,
     .flops = conv_input_flops, .grad = conv_input_grad, .jvp = bilinear_jvp, .batch = conv_batch,
     .shard = conv_input_shard)
 
@@ -369,7 +369,7 @@ NEAP_OP(conv_kernel,
             "kernel. `extent`: of the kernel.",
         .attrs = "groups stride low high dilation extent…", .kind = LAZY_CALL, .arity = 2, .types = LAZY_REAL,
         .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE | LAZY_OP_SPLITS, .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_IN1,
-        .dtype = lazy_dtype_real, .shape = conv_kernel_shape, .call = conv_kernel_call, .cost = conv_kernel_cost,
+        .dtype = graph_dtype_real, .shape = conv_kernel_shape, .call = conv_kernel_call, .cost = conv_kernel_cost,
         .flops = conv_kernel_flops, .grad = conv_kernel_grad, .jvp = bilinear_jvp, .batch = conv_batch,
         .shard = conv_kernel_shard)
 
@@ -379,7 +379,7 @@ static int windows_shape(const lazy_call_desc *call, lazy_result *out) {
     int axis;
     if (call->nattrs != 4)
         return neap_error(NEAP_E_ARGUMENT, "windows: expected an axis, a size, a stride and a dilation");
-    int status = lazy_axis("windows", call->attrs[0], x->ndim, &axis);
+    int status = graph_axis("windows", call->attrs[0], x->ndim, &axis);
     if (status)
         return status;
     if (x->ndim == NEAP_MAX_DIMS)
@@ -388,7 +388,7 @@ static int windows_shape(const lazy_call_desc *call, lazy_result *out) {
         if (call->attrs[k] < 1 || call->attrs[k] >= LIMIT)
             return neap_error(NEAP_E_ARGUMENT, "windows: expected sizes, strides and dilations in 1..2^30, got %lld",
                               (long long)call->attrs[k]);
-    lazy_shape_same(call, out);
+    graph_shape_same(call, out);
     int64_t room = x->shape[axis] - ((call->attrs[1] - 1) * call->attrs[3] + 1);
     out->shape[axis] = room >= 0 ? room / call->attrs[2] + 1 : 0;
     out->shape[out->ndim++] = call->attrs[1];
@@ -403,7 +403,7 @@ static int windows_view(const lazy_call_desc *call, const lazy_result *out, lazy
     int axis = windows_axis(call);
     (void)out;
     map->offset = 0;
-    lazy_row_major(call->in[0].ndim, call->in[0].shape, map->stride);
+    graph_row_major(call->in[0].ndim, call->in[0].shape, map->stride);
     map->stride[call->in[0].ndim] = map->stride[axis] * call->attrs[3];
     map->stride[axis] *= call->attrs[2];
     return NEAP_OK;
@@ -412,8 +412,8 @@ static int windows_view(const lazy_call_desc *call, const lazy_result *out, lazy
 /* Places may be read several times, so the cotangent is not a view: the sum over j of the j-th elements of all windows,
  * each put back where it was read. */
 static int windows_grad(lazy_grad *g) {
-    lazy_aval x = lazy_node_aval(INPUT(0)), out = lazy_node_aval(g->node);
-    const int64_t *attrs = lazy_node_attrs(g->node);
+    lazy_aval x = graph_node_aval(INPUT(0)), out = graph_node_aval(g->node);
+    const int64_t *attrs = graph_node_attrs(g->node);
     int axis = (int)(attrs[0] < 0 ? attrs[0] + x.ndim : attrs[0]);
     int64_t count = out.shape[axis];
     if (count == 0)
@@ -429,9 +429,9 @@ static int windows_grad(lazy_grad *g) {
         pad[3 * axis] = j * attrs[3];
         pad[3 * axis + 2] = attrs[2] - 1;
         pad[3 * axis + 1] = x.shape[axis] - pad[3 * axis] - ((count - 1) * attrs[2] + 1);
-        neap_node *part = lazy_build(g->ctx, LAZY_OP_slice, 1, &g->ct, 3 * out.ndim, slice);
-        part = part ? lazy_build_reshape(g->ctx, part, x.ndim, out.shape) : NULL;
-        part = lazy_build(g->ctx, LAZY_OP_pad, 2, (neap_node *[]){part, zero}, 3 * x.ndim, pad);
+        neap_node *part = graph_build(g->ctx, LAZY_OP_slice, 1, &g->ct, 3 * out.ndim, slice);
+        part = part ? graph_build_reshape(g->ctx, part, x.ndim, out.shape) : NULL;
+        part = graph_build(g->ctx, LAZY_OP_pad, 2, (neap_node *[]){part, zero}, 3 * x.ndim, pad);
         g->out[0] = j == 0 ? part : BUILD2(add, g->out[0], part);
         if (!g->out[0])
             return NEAP_E_MEMORY;
@@ -445,5 +445,5 @@ NEAP_OP(
         "All windows of an axis, as a view: the axis counts windows, one for every `stride` elements, and a new last axis "
         "the `size` elements of a window, `dilation` apart.",
     .attrs = "axis size stride dilation", .kind = LAZY_VIEW, .arity = 1, .types = LAZY_ALL, .flags = LAZY_OP_HIDDEN,
-    .dtype = lazy_dtype_same, .shape = windows_shape, .view = windows_view, .grad = windows_grad,
-    .batch = lazy_batch_axis, .shard = lazy_shard_axis)
+    .dtype = graph_dtype_same, .shape = windows_shape, .view = windows_view, .grad = windows_grad,
+    .batch = derive_batch_axis, .shard = shard_axis)

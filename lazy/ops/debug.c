@@ -40,7 +40,7 @@ static int64_t sleep_cost(const lazy_call_desc *call, const lazy_result *out) {
 static int sleep_shape(const lazy_call_desc *call, lazy_result *out) {
     if (call->nattrs != 1 || call->attrs[0] < 0 || call->attrs[0] > 3600000)
         return neap_error(NEAP_E_ARGUMENT, "debug_sleep: expected 0 to 3600000 milliseconds");
-    return lazy_shape_same(call, out);
+    return graph_shape_same(call, out);
 }
 
 /* Looks from time to time: whoever lets go is a script that stores to memory, and cannot wake anybody. */
@@ -58,7 +58,7 @@ static int hold_shape(const lazy_call_desc *call, lazy_result *out) {
     if (call->in[1].dtype != NEAP_DTYPE_I32)
         return neap_error(NEAP_E_DTYPE, "debug_hold: expected gates of dtype i32, got %s",
                           neap_dtype_name(call->in[1].dtype));
-    return lazy_shape_same(call, out);
+    return graph_shape_same(call, out);
 }
 
 static int device_call(const lazy_call *call, const neap_run *run) {
@@ -92,20 +92,21 @@ static int pass_jvp(lazy_tangent *g) {
 
 NEAP_OP(debug_sleep, .doc = "The input, after a number of milliseconds in which a worker sleeps.",
         .attrs = "milliseconds", .kind = LAZY_CALL, .arity = 1, .types = LAZY_ALL,
-        .flags = LAZY_OP_DENSE | LAZY_OP_HIDDEN, .dtype = lazy_dtype_same, .shape = sleep_shape, .call = sleep_call,
-        .cost = sleep_cost, .grad = pass_grad, .jvp = pass_jvp, .batch = lazy_batch_leading, .shard = lazy_shard_same)
+        .flags = LAZY_OP_DENSE | LAZY_OP_HIDDEN, .dtype = graph_dtype_same, .shape = sleep_shape, .call = sleep_call,
+        .cost = sleep_cost, .grad = pass_grad, .jvp = pass_jvp, .batch = derive_batch_leading, .shard = shard_same)
 
 NEAP_OP(debug_hold,
         .doc = "The first input, once no i32 of the second is 0: a script may store to them while the op runs.",
         .kind = LAZY_CALL, .arity = 2, .types = LAZY_ALL, .flags = LAZY_OP_DENSE | LAZY_OP_HIDDEN,
-        .dtype = lazy_dtype_same, .shape = hold_shape, .call = hold_call, .cost = sleep_cost, .grad = pass_grad,
-        .jvp = pass_jvp, .batch = lazy_batch_leading, .shard = lazy_shard_same)
+        .dtype = graph_dtype_same, .shape = hold_shape, .call = hold_call, .cost = sleep_cost, .grad = pass_grad,
+        .jvp = pass_jvp, .batch = derive_batch_leading, .shard = shard_same)
 
 NEAP_OP(debug_device, .doc = "For each element of the input, the number of the device on which this op ran, as i32.",
         .kind = LAZY_CALL, .arity = 1, .types = LAZY_ALL, .flags = LAZY_OP_ZERO_GRAD | LAZY_OP_HIDDEN,
-        .dtype = device_dtype, .shape = lazy_shape_same, .call = device_call, .batch = lazy_batch_leading,
-        .shard = lazy_shard_same)
+        .dtype = device_dtype, .shape = graph_shape_same, .call = device_call, .batch = derive_batch_leading,
+        .shard = shard_same)
 
 NEAP_OP(debug_fail, .doc = "An array like the input whose computation fails.", .kind = LAZY_CALL, .arity = 1,
-        .types = LAZY_ALL, .flags = LAZY_OP_DENSE | LAZY_OP_HIDDEN, .dtype = lazy_dtype_same, .shape = lazy_shape_same,
-        .call = fail_call, .grad = pass_grad, .jvp = pass_jvp, .batch = lazy_batch_leading, .shard = lazy_shard_same)
+        .types = LAZY_ALL, .flags = LAZY_OP_DENSE | LAZY_OP_HIDDEN, .dtype = graph_dtype_same,
+        .shape = graph_shape_same, .call = fail_call, .grad = pass_grad, .jvp = pass_jvp, .batch = derive_batch_leading,
+        .shard = shard_same)

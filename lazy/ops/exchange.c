@@ -4,11 +4,11 @@
 #include "lazy/shard/exchange.h"
 
 static int exchange_shape(const lazy_call_desc *call, lazy_result *out) {
-    const lazy_deal *deal = call->nattrs == 1 ? lazy_deal_get(call->attrs[0]) : NULL;
+    const lazy_exchange_spec *deal = call->nattrs == 1 ? shard_exchange_spec_get(call->attrs[0]) : NULL;
     engine_comm *comm = engine_comm_here();
     if (!deal || !comm)
         return neap_error(NEAP_E_ARGUMENT, "exchange: no such collective in this process");
-    engine_collective collective = lazy_deal_collective(deal, NULL);
+    engine_collective collective = shard_exchange_spec_collective(deal, NULL);
     int given = engine_comm_nin(&collective, engine_comm_rank(comm));
     for (int k = 0; k < given; k++)
         if (k >= call->nin || call->in[k].size != deal->elements || call->in[k].dtype != deal->dtype)
@@ -27,7 +27,7 @@ static int exchange_call(const lazy_call *call, const neap_run *run) {
         return neap_error(NEAP_E_MEMORY, "out of memory for a collective");
     for (int k = 0; k < call->nin; k++)
         in[k] = call->in[k].data;
-    engine_collective collective = lazy_deal_collective(lazy_deal_get(call->attrs[0]), NULL);
+    engine_collective collective = shard_exchange_spec_collective(shard_exchange_spec_get(call->attrs[0]), NULL);
     int status = engine_comm_run(engine_comm_here(), &collective, in, call->out->data);
     if (in != few)
         free(in);
@@ -36,5 +36,5 @@ static int exchange_call(const lazy_call *call, const neap_run *run) {
 
 NEAP_OP(exchange, .doc = "What the devices of several processes give each other. The attribute says which, and what.",
         .attrs = "deal", .kind = LAZY_CALL, .arity = 255, .types = LAZY_ALL,
-        .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE | LAZY_OP_ZERO_GRAD | LAZY_OP_LAUNCHES, .dtype = lazy_dtype_same,
+        .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE | LAZY_OP_ZERO_GRAD | LAZY_OP_LAUNCHES, .dtype = graph_dtype_same,
         .shape = exchange_shape, .call = exchange_call)

@@ -33,7 +33,7 @@ static int gather_check(const char *op, const lazy_call_desc *call, const lazy_a
                           neap_dtype_name(indices->dtype));
     if (call->nattrs != 1)
         return neap_error(NEAP_E_ARGUMENT, "%s: expected one axis", op);
-    return lazy_axis(op, call->attrs[0], call->in[0].ndim, axis);
+    return graph_axis(op, call->attrs[0], call->in[0].ndim, axis);
 }
 
 /* Sizes before, at and after the axis. */
@@ -59,10 +59,10 @@ typedef struct flat { /* x of one example as (before, size, after…), its axis 
 } flat;
 
 static flat flat_of(const lazy_batching *g) {
-    lazy_aval x = lazy_node_aval(INPUT(0));
-    flat f = {.axis = normal_axis(lazy_node_attrs(g->node)[0], x.ndim), .ndim = x.ndim};
+    lazy_aval x = graph_node_aval(INPUT(0));
+    flat f = {.axis = normal_axis(graph_node_attrs(g->node)[0], x.ndim), .ndim = x.ndim};
     int64_t after;
-    f.indices = lazy_node_aval(INPUT(1)).ndim;
+    f.indices = graph_node_aval(INPUT(1)).ndim;
     f.lead = f.axis > 0 ? 2 : 1;
     extents(x.ndim, x.shape, f.axis, &f.before, &f.size, &after);
     f.shape[0] = g->size * f.before * f.size;
@@ -72,23 +72,23 @@ static flat flat_of(const lazy_batching *g) {
 
 /* All x as one (n·before·size, after…). */
 static neap_node *flat_source(lazy_batching *g, const flat *f) {
-    neap_node *x = lazy_batch_all(g, 0);
-    return x ? lazy_build_reshape(g->ctx, x, f->ndim - f->axis, f->shape) : NULL;
+    neap_node *x = derive_batch_all(g, 0);
+    return x ? graph_build_reshape(g->ctx, x, f->ndim - f->axis, f->shape) : NULL;
 }
 
 /* Indices into that, i64 of shape (n, before, axes of the indices…), of indices of each example into its own axis. Those
  * out of range are clamped to it, or become one that is out of range there too. */
 static neap_node *flat_places(lazy_batching *g, const flat *f, bool clamp) {
-    neap_node *own = lazy_batch_all(g, 1), *zero = NUMBER(0), *size = NUMBER((double)f->size);
+    neap_node *own = derive_batch_all(g, 1), *zero = NUMBER(0), *size = NUMBER((double)f->size);
     int64_t shape[NEAP_MAX_DIMS + 2] = {g->size, 1}, rows[NEAP_MAX_DIMS + 2] = {g->size, f->before};
     for (int k = 0; k < f->indices; k++) {
-        shape[f->lead + k] = lazy_node_aval(INPUT(1)).shape[k];
+        shape[f->lead + k] = graph_node_aval(INPUT(1)).shape[k];
         rows[f->lead + k] = 1;
     }
-    own = lazy_build_cast(g->ctx, own, NEAP_DTYPE_I64);
-    own = own ? lazy_build_reshape(g->ctx, own, f->indices + f->lead, shape) : NULL;
-    neap_node *row = lazy_build(g->ctx, LAZY_OP_iota, 0, NULL, 2, (int64_t[]){g->size * f->before, NEAP_DTYPE_I64});
-    row = row ? lazy_build_reshape(g->ctx, row, f->indices + f->lead, rows) : NULL;
+    own = graph_build_cast(g->ctx, own, NEAP_DTYPE_I64);
+    own = own ? graph_build_reshape(g->ctx, own, f->indices + f->lead, shape) : NULL;
+    neap_node *row = graph_build(g->ctx, LAZY_OP_iota, 0, NULL, 2, (int64_t[]){g->size * f->before, NEAP_DTYPE_I64});
+    row = row ? graph_build_reshape(g->ctx, row, f->indices + f->lead, rows) : NULL;
     neap_node *up = BUILD3(where, BUILD2(less, own, zero), BUILD2(add, own, size), own);
     neap_node *start = BUILD2(multiply, row, size);
     if (clamp) {
@@ -121,36 +121,36 @@ static int take_shape(const lazy_call_desc *call, lazy_result *out) {
 
 /* The indices as `take` reads them: counted from the start, inside the range. */
 static neap_node *clamped(lazy_grad *g, neap_node *indices, int64_t size) {
-    neap_node *wide = lazy_build_cast(g->ctx, indices, NEAP_DTYPE_I64), *zero = NUMBER(0);
+    neap_node *wide = graph_build_cast(g->ctx, indices, NEAP_DTYPE_I64), *zero = NUMBER(0);
     neap_node *up = BUILD3(where, BUILD2(less, wide, zero), BUILD2(add, wide, NUMBER((double)size)), wide);
     return BUILD2(minimum, BUILD2(maximum, up, zero), NUMBER((double)(size > 0 ? size - 1 : 0)));
 }
 
 static int take_grad(lazy_grad *g) {
-    lazy_aval x = lazy_node_aval(INPUT(0));
-    int64_t axis = lazy_node_attrs(g->node)[0];
+    lazy_aval x = graph_node_aval(INPUT(0));
+    int64_t axis = graph_node_attrs(g->node)[0];
     neap_node *indices = clamped(g, INPUT(1), x.shape[normal_axis(axis, x.ndim)]);
-    neap_node *zero = lazy_build_cast(g->ctx, NUMBER(0), x.dtype);
-    neap_node *zeros = zero ? lazy_build_broadcast(g->ctx, zero, x.ndim, x.shape) : NULL;
-    g->out[0] = lazy_build(g->ctx, LAZY_OP_put_add, 3, (neap_node *[]){zeros, indices, g->ct}, 1, &axis);
+    neap_node *zero = graph_build_cast(g->ctx, NUMBER(0), x.dtype);
+    neap_node *zeros = zero ? graph_build_broadcast(g->ctx, zero, x.ndim, x.shape) : NULL;
+    g->out[0] = graph_build(g->ctx, LAZY_OP_put_add, 3, (neap_node *[]){zeros, indices, g->ct}, 1, &axis);
     return g->out[0] ? 0 : NEAP_E_MEMORY;
 }
 
 static int take_batch(lazy_batching *g) {
-    lazy_aval out = lazy_node_aval(g->node);
+    lazy_aval out = graph_node_aval(g->node);
     flat f = flat_of(g);
     int64_t axis = f.axis + g->batched[0];
     if (!g->batched[0] || !g->batched[1]) {
-        neap_node *taken = lazy_build(g->ctx, LAZY_OP_take, 2, g->in, 1, &axis);
-        g->out = g->batched[0] ? taken : lazy_batch_move(g, taken, f.axis, 0);
-        return lazy_batch_done(g);
+        neap_node *taken = graph_build(g->ctx, LAZY_OP_take, 2, g->in, 1, &axis);
+        g->out = g->batched[0] ? taken : derive_batch_move(g, taken, f.axis, 0);
+        return derive_batch_done(g);
     }
     int64_t shape[NEAP_MAX_DIMS + 1] = {g->size};
     memcpy(shape + 1, out.shape, out.ndim * sizeof *shape);
     neap_node *in[2] = {flat_source(g, &f), flat_places(g, &f, true)};
-    neap_node *taken = lazy_build(g->ctx, LAZY_OP_take, 2, in, 1, (int64_t[]){0});
-    g->out = taken ? lazy_build_reshape(g->ctx, taken, out.ndim + 1, shape) : NULL;
-    return lazy_batch_done(g);
+    neap_node *taken = graph_build(g->ctx, LAZY_OP_take, 2, in, 1, (int64_t[]){0});
+    g->out = taken ? graph_build_reshape(g->ctx, taken, out.ndim + 1, shape) : NULL;
+    return derive_batch_done(g);
 }
 
 /* The places stay divided, and the axes of x but the one that is read at places. */
@@ -159,10 +159,10 @@ static int take_shard(lazy_shard_rule *g) {
     int axis = normal_axis(g->attrs[0], g->in[0].ndim), places = g->in[1].ndim;
     for (int k = 0; k < g->in[0].ndim; k++)
         if (k != axis)
-            lazy_factor_keep(&f, g, 0, k, k < axis ? k : k - 1 + places);
+            shard_factor_keep(&f, g, 0, k, k < axis ? k : k - 1 + places);
     for (int k = 0; k < places; k++)
-        lazy_factor_keep(&f, g, 1, k, axis + k);
-    return lazy_shard_solve(g, &f, -1);
+        shard_factor_keep(&f, g, 1, k, axis + k);
+    return shard_solve(g, &f, -1);
 }
 
 NEAP_OP(
@@ -170,7 +170,7 @@ NEAP_OP(
     .doc = "Elements of the first input along an axis at the places that the second, of integers, names: the axis is "
            "replaced by the axes of the indices. Negative indices count from the end; others are clamped to the range.",
     .attrs = "axis", .kind = LAZY_GATHER, .arity = 2, .types = LAZY_ALL, .flags = LAZY_OP_HIDDEN,
-    .residual = LAZY_RESIDUAL_IN1, .dtype = lazy_dtype_same, .shape = take_shape, .grad = take_grad,
+    .residual = LAZY_RESIDUAL_IN1, .dtype = graph_dtype_same, .shape = take_shape, .grad = take_grad,
     .batch = take_batch, .shard = take_shard)
 
 /* ---- put_add, put_set ------------------------------------------------------------------------------------------------ */
@@ -189,9 +189,9 @@ static int put_shape(const char *op, const lazy_call_desc *call, lazy_result *ou
     if (x->shape[axis] > 0 &&
         (taken.ndim != updates->ndim || memcmp(taken.shape, updates->shape, taken.ndim * sizeof *taken.shape) != 0))
         return neap_error(NEAP_E_SHAPE, "%s: expected updates of shape %s, got %s", op,
-                          lazy_shape_text(taken.ndim, taken.shape, left, sizeof left),
-                          lazy_shape_text(updates->ndim, updates->shape, right, sizeof right));
-    return lazy_shape_same(call, out);
+                          graph_shape_text(taken.ndim, taken.shape, left, sizeof left),
+                          graph_shape_text(updates->ndim, updates->shape, right, sizeof right));
+    return graph_shape_same(call, out);
 }
 
 static int put_add_shape(const lazy_call_desc *call, lazy_result *out) {
@@ -255,23 +255,23 @@ static int put_set_call(const lazy_call *call, const neap_run *run) {
 
 /* Both put ops: along one axis further where all examples have the same indices. */
 static int put_batch(lazy_batching *g) {
-    lazy_aval x = lazy_node_aval(INPUT(0)), updates = lazy_node_aval(INPUT(2));
+    lazy_aval x = graph_node_aval(INPUT(0)), updates = graph_node_aval(INPUT(2));
     flat f = flat_of(g);
     if (!g->batched[1]) {
-        neap_node *in[3] = {lazy_batch_all(g, 0), g->in[1], lazy_batch_all(g, 2)};
-        g->out = lazy_build(g->ctx, g->node->op, 3, in, 1, (int64_t[]){f.axis + 1});
-        return lazy_batch_done(g);
+        neap_node *in[3] = {derive_batch_all(g, 0), g->in[1], derive_batch_all(g, 2)};
+        g->out = graph_build(g->ctx, g->node->op, 3, in, 1, (int64_t[]){f.axis + 1});
+        return derive_batch_done(g);
     }
     int after = x.ndim - f.axis - 1;
     int64_t wide[NEAP_MAX_DIMS + 2] = {g->size, f.before}, shape[NEAP_MAX_DIMS + 1] = {g->size};
     memcpy(wide + f.lead, updates.shape + f.axis, (size_t)(f.indices + after) * sizeof *wide);
     memcpy(shape + 1, x.shape, x.ndim * sizeof *shape);
-    neap_node *all = lazy_batch_all(g, 2);
+    neap_node *all = derive_batch_all(g, 2);
     neap_node *in[3] = {flat_source(g, &f), flat_places(g, &f, false),
-                        all ? lazy_build_reshape(g->ctx, all, f.indices + after + f.lead, wide) : NULL};
-    neap_node *put = lazy_build(g->ctx, g->node->op, 3, in, 1, (int64_t[]){0});
-    g->out = put ? lazy_build_reshape(g->ctx, put, x.ndim + 1, shape) : NULL;
-    return lazy_batch_done(g);
+                        all ? graph_build_reshape(g->ctx, all, f.indices + after + f.lead, wide) : NULL};
+    neap_node *put = graph_build(g->ctx, g->node->op, 3, in, 1, (int64_t[]){0});
+    g->out = put ? graph_build_reshape(g->ctx, put, x.ndim + 1, shape) : NULL;
+    return derive_batch_done(g);
 }
 
 /* Both put ops: the axes of x stay divided, but the one that is written at places. */
@@ -281,14 +281,14 @@ static int put_shard(lazy_shard_rule *g) {
     for (int k = 0; k < g->in[0].ndim; k++) {
         if (k == axis)
             continue;
-        lazy_factor_keep(&f, g, 0, k, k);
-        lazy_factor_axis(&f, 2, k < axis ? k : k - 1 + g->in[1].ndim, f.n - 1);
+        shard_factor_keep(&f, g, 0, k, k);
+        shard_factor_axis(&f, 2, k < axis ? k : k - 1 + g->in[1].ndim, f.n - 1);
     }
-    return lazy_shard_solve(g, &f, -1);
+    return shard_solve(g, &f, -1);
 }
 
 static neap_node *take_of(lazy_grad *g, neap_node *x) {
-    return lazy_build(g->ctx, LAZY_OP_take, 2, (neap_node *[]){x, INPUT(1)}, 1, lazy_node_attrs(g->node));
+    return graph_build(g->ctx, LAZY_OP_take, 2, (neap_node *[]){x, INPUT(1)}, 1, graph_node_attrs(g->node));
 }
 
 static int put_add_grad(lazy_grad *g) {
@@ -305,25 +305,25 @@ NEAP_OP(
         "The first input with the third added along an axis at the places that the second, of integers, names. Repeated "
         "places add up in order. Negative indices count from the end; others out of range are ignored.",
     .attrs = "axis", .kind = LAZY_CALL, .arity = 3, .types = LAZY_ALL, .flags = LAZY_OP_DENSE | LAZY_OP_HIDDEN,
-    .residual = LAZY_RESIDUAL_IN1, .dtype = lazy_dtype_same, .shape = put_add_shape, .call = put_add_call,
-    .grad = put_add_grad, .jvp = lazy_jvp_linear, .batch = put_batch, .shard = put_shard)
+    .residual = LAZY_RESIDUAL_IN1, .dtype = graph_dtype_same, .shape = put_add_shape, .call = put_add_call,
+    .grad = put_add_grad, .jvp = derive_jvp_linear, .batch = put_batch, .shard = put_shard)
 
 /* What was written over gets no cotangent; of repeated places the last one that was written gets it. */
 static int put_set_grad(lazy_grad *g) {
-    lazy_aval x = lazy_node_aval(INPUT(0)), updates = lazy_node_aval(INPUT(2));
-    int64_t axis = lazy_node_attrs(g->node)[0];
-    neap_node *zero = lazy_build_cast(g->ctx, NUMBER(0), x.dtype);
+    lazy_aval x = graph_node_aval(INPUT(0)), updates = graph_node_aval(INPUT(2));
+    int64_t axis = graph_node_attrs(g->node)[0];
+    neap_node *zero = graph_build_cast(g->ctx, NUMBER(0), x.dtype);
     if (g->wants[0]) {
-        neap_node *zeros = zero ? lazy_build_broadcast(g->ctx, zero, updates.ndim, updates.shape) : NULL;
-        g->out[0] = lazy_build(g->ctx, LAZY_OP_put_set, 3, (neap_node *[]){g->ct, INPUT(1), zeros}, 1, &axis);
+        neap_node *zeros = zero ? graph_build_broadcast(g->ctx, zero, updates.ndim, updates.shape) : NULL;
+        g->out[0] = graph_build(g->ctx, LAZY_OP_put_set, 3, (neap_node *[]){g->ct, INPUT(1), zeros}, 1, &axis);
     }
     if (g->wants[2]) {
         /* Number the updates, write the numbers the same way, and see which of them are still there. */
-        neap_node *number = lazy_build(g->ctx, LAZY_OP_iota, 0, NULL, 2, (int64_t[]){updates.size, NEAP_DTYPE_I64});
-        neap_node *none = lazy_build_cast(g->ctx, NUMBER(-1), NEAP_DTYPE_I64);
-        number = number ? lazy_build_reshape(g->ctx, number, updates.ndim, updates.shape) : NULL;
-        none = none ? lazy_build_broadcast(g->ctx, none, x.ndim, x.shape) : NULL;
-        neap_node *written = lazy_build(g->ctx, LAZY_OP_put_set, 3, (neap_node *[]){none, INPUT(1), number}, 1, &axis);
+        neap_node *number = graph_build(g->ctx, LAZY_OP_iota, 0, NULL, 2, (int64_t[]){updates.size, NEAP_DTYPE_I64});
+        neap_node *none = graph_build_cast(g->ctx, NUMBER(-1), NEAP_DTYPE_I64);
+        number = number ? graph_build_reshape(g->ctx, number, updates.ndim, updates.shape) : NULL;
+        none = none ? graph_build_broadcast(g->ctx, none, x.ndim, x.shape) : NULL;
+        neap_node *written = graph_build(g->ctx, LAZY_OP_put_set, 3, (neap_node *[]){none, INPUT(1), number}, 1, &axis);
         g->out[2] = BUILD3(where, BUILD2(equal, take_of(g, written), number), take_of(g, g->ct), zero);
     }
     return (g->wants[0] && !g->out[0]) || (g->wants[2] && !g->out[2]) ? NEAP_E_MEMORY : 0;
@@ -334,5 +334,5 @@ NEAP_OP(
     .doc = "The first input with the third written along an axis at the places that the second, of integers, names; of "
            "repeated places the last one wins. Indices as in put_add.",
     .attrs = "axis", .kind = LAZY_CALL, .arity = 3, .types = LAZY_ALL, .flags = LAZY_OP_DENSE | LAZY_OP_HIDDEN,
-    .residual = LAZY_RESIDUAL_IN1, .dtype = lazy_dtype_same, .shape = put_set_shape, .call = put_set_call,
-    .grad = put_set_grad, .jvp = lazy_jvp_linear, .batch = put_batch, .shard = put_shard)
+    .residual = LAZY_RESIDUAL_IN1, .dtype = graph_dtype_same, .shape = put_set_shape, .call = put_set_call,
+    .grad = put_set_grad, .jvp = derive_jvp_linear, .batch = put_batch, .shard = put_shard)

@@ -37,38 +37,38 @@ NEAP_OP(logical_not,
 
 NEAP_OP(bitwise_and,
     .doc = "The bits set in both a and b; bool: and.",
-    .kind = LAZY_MAP, .arity = 2, .types = LAZY_BITS, .flags = LAZY_OP_ZERO_GRAD, .dtype = lazy_dtype_promote,
+    .kind = LAZY_MAP, .arity = 2, .types = LAZY_BITS, .flags = LAZY_OP_ZERO_GRAD, .dtype = graph_dtype_promote,
     .kernel = {.any = "a & b"},
     .domain = {0, 100})
 
 NEAP_OP(bitwise_or,
     .doc = "The bits set in a or b; bool: or.",
-    .kind = LAZY_MAP, .arity = 2, .types = LAZY_BITS, .flags = LAZY_OP_ZERO_GRAD, .dtype = lazy_dtype_promote,
+    .kind = LAZY_MAP, .arity = 2, .types = LAZY_BITS, .flags = LAZY_OP_ZERO_GRAD, .dtype = graph_dtype_promote,
     .kernel = {.any = "a | b"},
     .domain = {0, 100})
 
 NEAP_OP(bitwise_xor,
     .doc = "The bits set in just one of a and b; bool: exclusive or.",
-    .kind = LAZY_MAP, .arity = 2, .types = LAZY_BITS, .flags = LAZY_OP_ZERO_GRAD, .dtype = lazy_dtype_promote,
+    .kind = LAZY_MAP, .arity = 2, .types = LAZY_BITS, .flags = LAZY_OP_ZERO_GRAD, .dtype = graph_dtype_promote,
     .kernel = {.any = "a ^ b"},
     .domain = {0, 100})
 
 NEAP_OP(bitwise_invert,
     .doc = "All bits of a inverted; bool: not.",
-    .kind = LAZY_MAP, .arity = 1, .types = LAZY_BITS, .flags = LAZY_OP_ZERO_GRAD, .dtype = lazy_dtype_promote,
+    .kind = LAZY_MAP, .arity = 1, .types = LAZY_BITS, .flags = LAZY_OP_ZERO_GRAD, .dtype = graph_dtype_promote,
     .kernel = {.boolean = "!a", .integer = "(T)~a"},
     .domain = {0, 100})
 
 NEAP_OP(bitwise_left_shift,
     .doc = "a times 2 to the power b, wrapping around. A shift by a negative number or by the width or more gives 0.",
-    .kind = LAZY_MAP, .arity = 2, .types = LAZY_INT, .flags = LAZY_OP_ZERO_GRAD, .dtype = lazy_dtype_promote,
+    .kind = LAZY_MAP, .arity = 2, .types = LAZY_INT, .flags = LAZY_OP_ZERO_GRAD, .dtype = graph_dtype_promote,
     .kernel = {.integer = "(U)b < 8 * sizeof(T) ? (T)((U)a << ((U)b & (8 * sizeof(T) - 1))) : 0"},
     .domain = {0, 7})
 
 NEAP_OP(bitwise_right_shift,
     .doc = "a divided by 2 to the power b, rounded down. A shift by a negative number or by the width or more gives 0, "
            "or -1 for negative a.",
-    .kind = LAZY_MAP, .arity = 2, .types = LAZY_INT, .flags = LAZY_OP_ZERO_GRAD, .dtype = lazy_dtype_promote,
+    .kind = LAZY_MAP, .arity = 2, .types = LAZY_INT, .flags = LAZY_OP_ZERO_GRAD, .dtype = graph_dtype_promote,
     .kernel = {.integer = "(U)b < 8 * sizeof(T) ? (T)(a >> ((U)b & (8 * sizeof(T) - 1))) : (T)(a < 0 ? -1 : 0)"},
     .domain = {0, 7})
 /* clang-format on */

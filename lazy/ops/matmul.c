@@ -16,8 +16,8 @@ static int matmul_shape(const lazy_call_desc *call, lazy_result *out) {
     char left[256], right[256];
     if (!fits)
         return neap_error(NEAP_E_SHAPE, "matmul: shapes %s and %s do not fit",
-                          lazy_shape_text(a->ndim, a->shape, left, sizeof left),
-                          lazy_shape_text(b->ndim, b->shape, right, sizeof right));
+                          graph_shape_text(a->ndim, a->shape, left, sizeof left),
+                          graph_shape_text(b->ndim, b->shape, right, sizeof right));
     out->ndim = (uint8_t)n;
     memcpy(out->shape, a->shape, (size_t)n * sizeof *a->shape);
     out->shape[n - 1] = b->shape[n - 1];
@@ -167,11 +167,11 @@ static int matmul_call(const lazy_call *call, const neap_run *run) {
 }
 
 static neap_node *transposed_last(lazy_grad *g, neap_node *node) {
-    lazy_aval aval = lazy_node_aval(node);
+    lazy_aval aval = graph_node_aval(node);
     int64_t perm[NEAP_MAX_DIMS];
     for (int k = 0; k < aval.ndim; k++)
         perm[k] = k < aval.ndim - 2 ? k : 2 * aval.ndim - 3 - k;
-    return lazy_build(g->ctx, LAZY_OP_transpose, 1, &node, aval.ndim, perm);
+    return graph_build(g->ctx, LAZY_OP_transpose, 1, &node, aval.ndim, perm);
 }
 
 static int matmul_grad(lazy_grad *g) {
@@ -193,46 +193,46 @@ static int matmul_jvp(lazy_tangent *g) {
 
 /* Left operands (n, …, r, k), one right operand (…, k, c): the examples are further rows of one product. */
 static neap_node *left_batch(lazy_batching *g, neap_node *a, neap_node *b) {
-    lazy_aval one = lazy_node_aval(INPUT(0)), out = lazy_node_aval(g->node);
+    lazy_aval one = graph_node_aval(INPUT(0)), out = graph_node_aval(g->node);
     int n = one.ndim;
     int64_t shape[NEAP_MAX_DIMS + 1];
-    a = lazy_batch_move(g, a, 0, n - 2);
+    a = derive_batch_move(g, a, 0, n - 2);
     memcpy(shape, one.shape, (size_t)n * sizeof *shape);
     shape[n - 2] *= g->size;
-    neap_node *product = BUILD2(matmul2, a ? lazy_build_reshape(g->ctx, a, n, shape) : NULL, b);
+    neap_node *product = BUILD2(matmul2, a ? graph_build_reshape(g->ctx, a, n, shape) : NULL, b);
     shape[n - 2] = g->size;
     shape[n - 1] = out.shape[n - 2];
     shape[n] = out.shape[n - 1];
-    return lazy_batch_move(g, product ? lazy_build_reshape(g->ctx, product, n + 1, shape) : NULL, n - 2, 0);
+    return derive_batch_move(g, product ? graph_build_reshape(g->ctx, product, n + 1, shape) : NULL, n - 2, 0);
 }
 
 /* One left operand (…, r, k), right operands (n, …, k, c): the examples are further columns of one product. */
 static neap_node *right_batch(lazy_batching *g, neap_node *a, neap_node *b) {
-    lazy_aval one = lazy_node_aval(INPUT(1)), out = lazy_node_aval(g->node);
+    lazy_aval one = graph_node_aval(INPUT(1)), out = graph_node_aval(g->node);
     int n = one.ndim;
     int64_t shape[NEAP_MAX_DIMS + 1];
-    b = lazy_batch_move(g, b, 0, n - 1);
+    b = derive_batch_move(g, b, 0, n - 1);
     memcpy(shape, one.shape, (size_t)n * sizeof *shape);
     shape[n - 1] *= g->size;
-    neap_node *product = BUILD2(matmul2, a, b ? lazy_build_reshape(g->ctx, b, n, shape) : NULL);
+    neap_node *product = BUILD2(matmul2, a, b ? graph_build_reshape(g->ctx, b, n, shape) : NULL);
     shape[n - 2] = out.shape[n - 2];
     shape[n - 1] = g->size;
     shape[n] = out.shape[n - 1];
-    return lazy_batch_move(g, product ? lazy_build_reshape(g->ctx, product, n + 1, shape) : NULL, n - 1, 0);
+    return derive_batch_move(g, product ? graph_build_reshape(g->ctx, product, n + 1, shape) : NULL, n - 1, 0);
 }
 
 /* An operand that all examples share is not copied for each. Where the others do not lie side by side, as columns of
  * several each, the shared matrix is read again for each example, which costs no copy either. */
 static int matmul_batch(lazy_batching *g) {
-    lazy_aval out = lazy_node_aval(g->node);
+    lazy_aval out = graph_node_aval(g->node);
     bool columns = out.ndim == 2 && out.shape[1] > 1;
     if (!g->batched[1])
         g->out = left_batch(g, g->in[0], g->in[1]);
     else if (!g->batched[0] && !columns)
         g->out = right_batch(g, g->in[0], g->in[1]);
     else
-        g->out = BUILD2(matmul2, lazy_batch_all(g, 0), g->in[1]);
-    return lazy_batch_done(g);
+        g->out = BUILD2(matmul2, derive_batch_all(g, 0), g->in[1]);
+    return derive_batch_done(g);
 }
 
 /* The batch, rows of the left and columns of the right operand stay divided; where k is, products of the parts are added. */
@@ -240,15 +240,15 @@ static int matmul_shard(lazy_shard_rule *g) {
     lazy_factors f = {0};
     int n = g->out->ndim;
     for (int axis = 0; axis < n - 2; axis++) {
-        lazy_factor_keep(&f, g, 0, axis, axis);
-        lazy_factor_axis(&f, 1, axis, f.n - 1);
+        shard_factor_keep(&f, g, 0, axis, axis);
+        shard_factor_axis(&f, 1, axis, f.n - 1);
     }
-    lazy_factor_keep(&f, g, 0, n - 2, n - 2);
-    lazy_factor_keep(&f, g, 1, n - 1, n - 1);
-    int inner = lazy_factor_new(&f, g->in[0].shape[n - 1]);
-    lazy_factor_axis(&f, 0, n - 1, inner);
-    lazy_factor_axis(&f, 1, n - 2, inner);
-    return lazy_shard_solve(g, &f, g->out->dtype == NEAP_DTYPE_BOOL ? LAZY_OP_maximum : LAZY_OP_add);
+    shard_factor_keep(&f, g, 0, n - 2, n - 2);
+    shard_factor_keep(&f, g, 1, n - 1, n - 1);
+    int inner = shard_factor_new(&f, g->in[0].shape[n - 1]);
+    shard_factor_axis(&f, 0, n - 1, inner);
+    shard_factor_axis(&f, 1, n - 2, inner);
+    return shard_solve(g, &f, g->out->dtype == NEAP_DTYPE_BOOL ? LAZY_OP_maximum : LAZY_OP_add);
 }
 
 NEAP_OP(
@@ -257,6 +257,6 @@ NEAP_OP(
         "Products of matrices: (…, m, k) times (…, k, n) with equal leading axes gives (…, m, n). Floats through the "
         "BLAS with k never split, so the result does not depend on the number of threads; integers wrap around.",
     .kind = LAZY_CALL, .arity = 2, .types = LAZY_ALL, .flags = LAZY_OP_HIDDEN | LAZY_OP_SPLITS,
-    .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_IN1, .dtype = lazy_dtype_promote, .shape = matmul_shape,
+    .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_IN1, .dtype = graph_dtype_promote, .shape = matmul_shape,
     .call = matmul_call, .reads = matmul_reads, .cost = matmul_cost, .flops = matmul_flops, .grad = matmul_grad,
     .jvp = matmul_jvp, .batch = matmul_batch, .shard = matmul_shard)

@@ -11,43 +11,43 @@
 enum { PARALLEL_COST = 20000 }; /* estimated ns of a batch from which other workers are asked */
 
 /* ---- Shapes ------------------------------------------------------------------------------------------------------ */
-int lazy_matrix_check(const char *op, const lazy_aval *a) {
+int ops_matrix_check(const char *op, const lazy_aval *a) {
     char text[256];
-    lazy_shape_text(a->ndim, a->shape, text, sizeof text);
+    graph_shape_text(a->ndim, a->shape, text, sizeof text);
     if (a->ndim < 2)
         return neap_error(NEAP_E_SHAPE, "%s: expected matrices (at least 2 axes), got shape %s", op, text);
-    int64_t m = lazy_matrix_rows(a), n = lazy_matrix_columns(a);
+    int64_t m = ops_matrix_rows(a), n = ops_matrix_columns(a);
     if (m >= INT_MAX || n >= INT_MAX || (m && n > (INT64_MAX >> 8) / m))
         return neap_error(NEAP_E_SHAPE, "%s: expected matrices of fewer than 2^31 rows and columns, got shape %s", op,
                           text);
     return NEAP_OK;
 }
 
-int lazy_matrix_check_square(const char *op, const lazy_aval *a) {
-    int status = lazy_matrix_check(op, a);
+int ops_matrix_check_square(const char *op, const lazy_aval *a) {
+    int status = ops_matrix_check(op, a);
     char text[256];
-    if (status == 0 && lazy_matrix_rows(a) != lazy_matrix_columns(a))
+    if (status == 0 && ops_matrix_rows(a) != ops_matrix_columns(a))
         return neap_error(NEAP_E_SHAPE, "%s: expected square matrices, got shape %s", op,
-                          lazy_shape_text(a->ndim, a->shape, text, sizeof text));
+                          graph_shape_text(a->ndim, a->shape, text, sizeof text));
     return status;
 }
 
-int lazy_matrix_check_batch(const char *op, const lazy_aval *a, const lazy_aval *b) {
+int ops_matrix_check_batch(const char *op, const lazy_aval *a, const lazy_aval *b) {
     char left[256], right[256];
     if (a->ndim != b->ndim || memcmp(a->shape, b->shape, (size_t)(a->ndim - 2) * sizeof *a->shape) != 0)
         return neap_error(NEAP_E_SHAPE, "%s: expected equal axes before the last two, got shapes %s and %s", op,
-                          lazy_shape_text(a->ndim, a->shape, left, sizeof left),
-                          lazy_shape_text(b->ndim, b->shape, right, sizeof right));
+                          graph_shape_text(a->ndim, a->shape, left, sizeof left),
+                          graph_shape_text(b->ndim, b->shape, right, sizeof right));
     return NEAP_OK;
 }
 
-int lazy_matrix_batch_shape(const lazy_aval *a, lazy_result *out) {
+int ops_matrix_batch_shape(const lazy_aval *a, lazy_result *out) {
     memcpy(out->shape, a->shape, (size_t)(a->ndim - 2) * sizeof *a->shape);
     out->ndim = (uint8_t)(a->ndim - 2);
     return out->ndim;
 }
 
-int lazy_matrix_check_attrs(const char *op, const lazy_call_desc *call, int count) {
+int ops_matrix_check_attrs(const char *op, const lazy_call_desc *call, int count) {
     if (call->nattrs != count)
         return neap_error(NEAP_E_ARGUMENT, "%s: expected %d attributes, got %d", op, count, call->nattrs);
     return NEAP_OK;
@@ -60,7 +60,7 @@ static int64_t batches_of(int ndim, const int64_t *shape) {
     return count;
 }
 
-int64_t lazy_matrix_cost(const lazy_aval *a, double flops) {
+int64_t ops_matrix_cost(const lazy_aval *a, double flops) {
     double cost = (500 + flops / 5) * (double)batches_of(a->ndim, a->shape);
     return cost < 1e15 ? (int64_t)cost : (int64_t)1e15;
 }
@@ -78,8 +78,8 @@ static void run_one(void *arg, int64_t index, const neap_run *run) {
         atomic_store(&b->x.failed, status);
 }
 
-int lazy_matrix_each(const lazy_call *call, const neap_run *run,
-                     int (*one)(const lazy_matrices *x, int64_t index, const neap_run *run)) {
+int ops_matrix_each(const lazy_call *call, const neap_run *run,
+                    int (*one)(const lazy_matrices *x, int64_t index, const neap_run *run)) {
     const lazy_tensor *a = &call->in[0];
     batch b = {.one = one};
     b.x.call = call;
@@ -101,11 +101,11 @@ int lazy_matrix_each(const lazy_call *call, const neap_run *run,
     return status ? neap_error(status, "%s: no memory for a factorization", call->op->name) : NEAP_OK;
 }
 
-void *lazy_matrix_at(const lazy_matrices *x, const lazy_tensor *t, int64_t index, int64_t elements) {
+void *ops_matrix_at(const lazy_matrices *x, const lazy_tensor *t, int64_t index, int64_t elements) {
     return (char *)t->data + (size_t)(index * elements) * x->item;
 }
 
-void lazy_matrix_copy_transposed(const lazy_matrices *x, void *to, const void *from, int64_t rows, int64_t columns) {
+void ops_matrix_copy_transposed(const lazy_matrices *x, void *to, const void *from, int64_t rows, int64_t columns) {
     enum { BLOCK = 16 };
     for (int64_t i0 = 0; i0 < rows; i0 += BLOCK) {
         int64_t i1 = i0 + BLOCK < rows ? i0 + BLOCK : rows;
@@ -121,87 +121,87 @@ void lazy_matrix_copy_transposed(const lazy_matrices *x, void *to, const void *f
     }
 }
 
-void lazy_matrix_fill(const lazy_matrices *x, void *to, int64_t n, double value) {
+void ops_matrix_fill(const lazy_matrices *x, void *to, int64_t n, double value) {
     for (int64_t k = 0; k < n; k++)
-        lazy_matrix_set(x, to, k, value);
+        ops_matrix_set(x, to, k, value);
 }
 
-void lazy_matrix_unit(const lazy_matrices *x, void *to, int64_t n) {
+void ops_matrix_unit(const lazy_matrices *x, void *to, int64_t n) {
     memset(to, 0, (size_t)(n * n) * x->item);
     for (int64_t k = 0; k < n; k++)
-        lazy_matrix_set(x, to, k * n + k, 1);
+        ops_matrix_set(x, to, k * n + k, 1);
 }
 
 /* ---- Nodes ------------------------------------------------------------------------------------------------------- */
-neap_node *lazy_matrix_transpose(neap_ctx *ctx, neap_node *a) {
+neap_node *ops_matrix_transpose(neap_ctx *ctx, neap_node *a) {
     if (!a)
         return NULL;
-    int ndim = lazy_node_aval(a).ndim;
+    int ndim = graph_node_aval(a).ndim;
     int64_t order[NEAP_MAX_DIMS];
     for (int k = 0; k < ndim; k++)
         order[k] = k < ndim - 2 ? k : 2 * ndim - 3 - k;
-    return lazy_build(ctx, LAZY_OP_transpose, 1, &a, ndim, order);
+    return graph_build(ctx, LAZY_OP_transpose, 1, &a, ndim, order);
 }
 
-neap_node *lazy_matrix_product(neap_ctx *ctx, neap_node *a, neap_node *b) {
-    return lazy_build2(ctx, LAZY_OP_matmul2, a, b);
+neap_node *ops_matrix_product(neap_ctx *ctx, neap_node *a, neap_node *b) {
+    return graph_build2(ctx, LAZY_OP_matmul2, a, b);
 }
 
-neap_node *lazy_matrix_minus(neap_ctx *ctx, neap_node *a, neap_node *b) {
-    return lazy_build2(ctx, LAZY_OP_subtract, a, b);
+neap_node *ops_matrix_minus(neap_ctx *ctx, neap_node *a, neap_node *b) {
+    return graph_build2(ctx, LAZY_OP_subtract, a, b);
 }
 
-neap_node *lazy_matrix_negative(neap_ctx *ctx, neap_node *a) {
-    return lazy_build1(ctx, LAZY_OP_negative, a);
+neap_node *ops_matrix_negative(neap_ctx *ctx, neap_node *a) {
+    return graph_build1(ctx, LAZY_OP_negative, a);
 }
 
 /* Row numbers plus `more` as a column, column numbers as a row. */
 static neap_node *numbers(neap_ctx *ctx, int64_t n, bool column, int64_t more) {
-    neap_node *i = lazy_build(ctx, LAZY_OP_iota, 0, NULL, 2, (int64_t[]){n, NEAP_DTYPE_I32});
+    neap_node *i = graph_build(ctx, LAZY_OP_iota, 0, NULL, 2, (int64_t[]){n, NEAP_DTYPE_I32});
     if (more)
-        i = lazy_build2(ctx, LAZY_OP_add, i, lazy_build_number(ctx, (double)more));
-    return i ? lazy_build_reshape(ctx, i, 2, (int64_t[]){column ? n : 1, column ? 1 : n}) : NULL;
+        i = graph_build2(ctx, LAZY_OP_add, i, graph_build_number(ctx, (double)more));
+    return i ? graph_build_reshape(ctx, i, 2, (int64_t[]){column ? n : 1, column ? 1 : n}) : NULL;
 }
 
 static neap_node *triangle(neap_ctx *ctx, neap_node *a, int k, int compare) {
     if (!a)
         return NULL;
-    lazy_aval of = lazy_node_aval(a);
-    neap_node *inside = lazy_build2(ctx, compare, numbers(ctx, lazy_matrix_rows(&of), true, k),
-                                    numbers(ctx, lazy_matrix_columns(&of), false, 0));
-    return lazy_build3(ctx, LAZY_OP_where, inside, a, lazy_build_number(ctx, 0));
+    lazy_aval of = graph_node_aval(a);
+    neap_node *inside = graph_build2(ctx, compare, numbers(ctx, ops_matrix_rows(&of), true, k),
+                                     numbers(ctx, ops_matrix_columns(&of), false, 0));
+    return graph_build3(ctx, LAZY_OP_where, inside, a, graph_build_number(ctx, 0));
 }
 
-neap_node *lazy_matrix_lower(neap_ctx *ctx, neap_node *a, int k) {
+neap_node *ops_matrix_lower(neap_ctx *ctx, neap_node *a, int k) {
     return triangle(ctx, a, k, LAZY_OP_greater_equal);
 }
 
-neap_node *lazy_matrix_upper(neap_ctx *ctx, neap_node *a, int k) {
+neap_node *ops_matrix_upper(neap_ctx *ctx, neap_node *a, int k) {
     return triangle(ctx, a, k, LAZY_OP_less_equal);
 }
 
-neap_node *lazy_matrix_diagonal_or(neap_ctx *ctx, neap_node *a, neap_node *b, int64_t n) {
-    neap_node *on = lazy_build2(ctx, LAZY_OP_equal, numbers(ctx, n, true, 0), numbers(ctx, n, false, 0));
-    return lazy_build3(ctx, LAZY_OP_where, on, a, b);
+neap_node *ops_matrix_diagonal_or(neap_ctx *ctx, neap_node *a, neap_node *b, int64_t n) {
+    neap_node *on = graph_build2(ctx, LAZY_OP_equal, numbers(ctx, n, true, 0), numbers(ctx, n, false, 0));
+    return graph_build3(ctx, LAZY_OP_where, on, a, b);
 }
 
-neap_node *lazy_matrix_eye(neap_ctx *ctx, neap_node *like, int64_t n) {
+neap_node *ops_matrix_eye(neap_ctx *ctx, neap_node *like, int64_t n) {
     if (!like)
         return NULL;
-    lazy_aval of = lazy_node_aval(like);
+    lazy_aval of = graph_node_aval(like);
     int64_t shape[NEAP_MAX_DIMS];
     memcpy(shape, of.shape, (size_t)of.ndim * sizeof *shape);
     shape[of.ndim - 2] = shape[of.ndim - 1] = n;
-    neap_node *one = lazy_build_cast(ctx, lazy_build_number(ctx, 1), of.dtype);
-    neap_node *eye = lazy_matrix_diagonal_or(ctx, one, lazy_build_number(ctx, 0), n);
-    return eye ? lazy_build_broadcast(ctx, eye, of.ndim, shape) : NULL;
+    neap_node *one = graph_build_cast(ctx, graph_build_number(ctx, 1), of.dtype);
+    neap_node *eye = ops_matrix_diagonal_or(ctx, one, graph_build_number(ctx, 0), n);
+    return eye ? graph_build_broadcast(ctx, eye, of.ndim, shape) : NULL;
 }
 
 /* x with axes of extent 1 before (`row`) or after its last axis, or both after all axes (`scalar`). */
 static neap_node *widen(neap_ctx *ctx, neap_node *x, bool scalar, bool row) {
     if (!x)
         return NULL;
-    lazy_aval of = lazy_node_aval(x);
+    lazy_aval of = graph_node_aval(x);
     int64_t shape[NEAP_MAX_DIMS + 2];
     int ndim = of.ndim;
     memcpy(shape, of.shape, (size_t)ndim * sizeof *shape);
@@ -213,34 +213,34 @@ static neap_node *widen(neap_ctx *ctx, neap_node *x, bool scalar, bool row) {
         shape[ndim - 1] = row ? 1 : n;
         shape[ndim++] = row ? n : 1;
     }
-    return lazy_build_reshape(ctx, x, ndim, shape);
+    return graph_build_reshape(ctx, x, ndim, shape);
 }
 
-neap_node *lazy_matrix_scalar(neap_ctx *ctx, neap_node *x) {
+neap_node *ops_matrix_scalar(neap_ctx *ctx, neap_node *x) {
     return widen(ctx, x, true, false);
 }
 
-neap_node *lazy_matrix_column(neap_ctx *ctx, neap_node *x) {
+neap_node *ops_matrix_column(neap_ctx *ctx, neap_node *x) {
     return widen(ctx, x, false, false);
 }
 
-neap_node *lazy_matrix_row(neap_ctx *ctx, neap_node *x) {
+neap_node *ops_matrix_row(neap_ctx *ctx, neap_node *x) {
     return widen(ctx, x, false, true);
 }
 
-neap_node *lazy_matrix_diagonal(neap_ctx *ctx, neap_node *a) {
+neap_node *ops_matrix_diagonal(neap_ctx *ctx, neap_node *a) {
     if (!a)
         return NULL;
-    lazy_aval of = lazy_node_aval(a);
-    int64_t n = lazy_matrix_columns(&of);
-    neap_node *on = lazy_matrix_diagonal_or(ctx, a, lazy_build_number(ctx, 0), n);
-    return lazy_build(ctx, LAZY_OP_sum, 1, &on, 2, (int64_t[]){(int64_t)1 << (of.ndim - 2), 0});
+    lazy_aval of = graph_node_aval(a);
+    int64_t n = ops_matrix_columns(&of);
+    neap_node *on = ops_matrix_diagonal_or(ctx, a, graph_build_number(ctx, 0), n);
+    return graph_build(ctx, LAZY_OP_sum, 1, &on, 2, (int64_t[]){(int64_t)1 << (of.ndim - 2), 0});
 }
 
-neap_node *lazy_matrix_cut(neap_ctx *ctx, neap_node *x, int axis, int64_t from, int64_t count) {
+neap_node *ops_matrix_cut(neap_ctx *ctx, neap_node *x, int axis, int64_t from, int64_t count) {
     if (!x)
         return NULL;
-    lazy_aval of = lazy_node_aval(x);
+    lazy_aval of = graph_node_aval(x);
     int64_t slice[3 * NEAP_MAX_DIMS];
     for (int k = 0; k < of.ndim; k++) {
         bool cut = k == of.ndim + axis;
@@ -248,58 +248,58 @@ neap_node *lazy_matrix_cut(neap_ctx *ctx, neap_node *x, int axis, int64_t from, 
         slice[3 * k + 1] = 1;
         slice[3 * k + 2] = cut ? count : of.shape[k];
     }
-    return lazy_build(ctx, LAZY_OP_slice, 1, &x, 3 * of.ndim, slice);
+    return graph_build(ctx, LAZY_OP_slice, 1, &x, 3 * of.ndim, slice);
 }
 
-neap_node *lazy_matrix_part(neap_ctx *ctx, neap_node *x, int64_t from, int64_t rows, int64_t columns) {
-    x = lazy_matrix_cut(ctx, x, -1, from, rows * columns);
+neap_node *ops_matrix_part(neap_ctx *ctx, neap_node *x, int64_t from, int64_t rows, int64_t columns) {
+    x = ops_matrix_cut(ctx, x, -1, from, rows * columns);
     if (!x)
         return NULL;
-    lazy_aval of = lazy_node_aval(x);
+    lazy_aval of = graph_node_aval(x);
     int64_t shape[NEAP_MAX_DIMS + 1];
     memcpy(shape, of.shape, (size_t)of.ndim * sizeof *shape);
     shape[of.ndim - 1] = rows;
     shape[of.ndim] = columns;
-    return lazy_build_reshape(ctx, x, of.ndim + 1, shape);
+    return graph_build_reshape(ctx, x, of.ndim + 1, shape);
 }
 
-neap_node *lazy_matrix_join(neap_ctx *ctx, int axis, int n, neap_node *const *parts) {
-    return lazy_build(ctx, LAZY_OP_concatenate, n, parts, 1, (int64_t[]){axis});
+neap_node *ops_matrix_join(neap_ctx *ctx, int axis, int n, neap_node *const *parts) {
+    return graph_build(ctx, LAZY_OP_concatenate, n, parts, 1, (int64_t[]){axis});
 }
 
-neap_node *lazy_matrix_pack(neap_ctx *ctx, int n, neap_node *const *parts) {
+neap_node *ops_matrix_pack(neap_ctx *ctx, int n, neap_node *const *parts) {
     neap_node *flat[4];
     for (int k = 0; k < n; k++) {
         if (!parts[k])
             return NULL;
-        lazy_aval of = lazy_node_aval(parts[k]);
+        lazy_aval of = graph_node_aval(parts[k]);
         int64_t shape[NEAP_MAX_DIMS];
         memcpy(shape, of.shape, (size_t)of.ndim * sizeof *shape);
         shape[of.ndim - 2] *= shape[of.ndim - 1];
-        flat[k] = lazy_build_reshape(ctx, parts[k], of.ndim - 1, shape);
+        flat[k] = graph_build_reshape(ctx, parts[k], of.ndim - 1, shape);
     }
-    return lazy_matrix_join(ctx, -1, n, flat);
+    return ops_matrix_join(ctx, -1, n, flat);
 }
 
-neap_node *lazy_matrix_solve_triangular(neap_ctx *ctx, neap_node *a, neap_node *b, bool lower, bool transposed) {
-    return lazy_build(ctx, LAZY_OP_triangular_solve, 2, (neap_node *[]){a, b}, 3, (int64_t[]){lower, transposed, 0});
+neap_node *ops_matrix_solve_triangular(neap_ctx *ctx, neap_node *a, neap_node *b, bool lower, bool transposed) {
+    return graph_build(ctx, LAZY_OP_triangular_solve, 2, (neap_node *[]){a, b}, 3, (int64_t[]){lower, transposed, 0});
 }
 
 /* b, but 1 where it is 0; *is_zero says where. */
 static neap_node *without_zeros(neap_ctx *ctx, neap_node *b, neap_node **is_zero) {
-    *is_zero = lazy_build2(ctx, LAZY_OP_equal, b, lazy_build_number(ctx, 0));
-    return lazy_build3(ctx, LAZY_OP_where, *is_zero, lazy_build_number(ctx, 1), b);
+    *is_zero = graph_build2(ctx, LAZY_OP_equal, b, graph_build_number(ctx, 0));
+    return graph_build3(ctx, LAZY_OP_where, *is_zero, graph_build_number(ctx, 1), b);
 }
 
-neap_node *lazy_matrix_reciprocal(neap_ctx *ctx, neap_node *a) {
-    neap_node *is_zero, *safe = without_zeros(ctx, a, &is_zero), *zero = lazy_build_number(ctx, 0);
-    neap_node *over = lazy_build2(ctx, LAZY_OP_divide, lazy_build_number(ctx, 1), safe);
-    return lazy_build3(ctx, LAZY_OP_where, is_zero, zero, over);
+neap_node *ops_matrix_reciprocal(neap_ctx *ctx, neap_node *a) {
+    neap_node *is_zero, *safe = without_zeros(ctx, a, &is_zero), *zero = graph_build_number(ctx, 0);
+    neap_node *over = graph_build2(ctx, LAZY_OP_divide, graph_build_number(ctx, 1), safe);
+    return graph_build3(ctx, LAZY_OP_where, is_zero, zero, over);
 }
 
-neap_node *lazy_matrix_quotient(neap_ctx *ctx, neap_node *a, neap_node *b) {
-    neap_node *is_zero, *safe = without_zeros(ctx, b, &is_zero), *zero = lazy_build_number(ctx, 0);
+neap_node *ops_matrix_quotient(neap_ctx *ctx, neap_node *a, neap_node *b) {
+    neap_node *is_zero, *safe = without_zeros(ctx, b, &is_zero), *zero = graph_build_number(ctx, 0);
     neap_node *rest =
-        lazy_build3(ctx, LAZY_OP_where, lazy_build2(ctx, LAZY_OP_equal, a, zero), zero, lazy_build_number(ctx, NAN));
-    return lazy_build3(ctx, LAZY_OP_where, is_zero, rest, lazy_build2(ctx, LAZY_OP_divide, a, safe));
+        graph_build3(ctx, LAZY_OP_where, graph_build2(ctx, LAZY_OP_equal, a, zero), zero, graph_build_number(ctx, NAN));
+    return graph_build3(ctx, LAZY_OP_where, is_zero, rest, graph_build2(ctx, LAZY_OP_divide, a, safe));
 }

@@ -9,21 +9,21 @@
 
 /* ---- Shapes ------------------------------------------------------------------------------------------------------ */
 /* At least two axes, and extents that LAPACK can count. Errors name the op and what was given. */
-int lazy_matrix_check(const char *op, const lazy_aval *a);
-int lazy_matrix_check_square(const char *op, const lazy_aval *a);
+int ops_matrix_check(const char *op, const lazy_aval *a);
+int ops_matrix_check_square(const char *op, const lazy_aval *a);
 /* b has the batch axes of a. */
-int lazy_matrix_check_batch(const char *op, const lazy_aval *a, const lazy_aval *b);
+int ops_matrix_check_batch(const char *op, const lazy_aval *a, const lazy_aval *b);
 /* The batch axes of a as the first axes of the result; returns their number. */
-int lazy_matrix_batch_shape(const lazy_aval *a, lazy_result *out);
-int lazy_matrix_check_attrs(const char *op, const lazy_call_desc *call, int count);
-static inline int64_t lazy_matrix_rows(const lazy_aval *a) {
+int ops_matrix_batch_shape(const lazy_aval *a, lazy_result *out);
+int ops_matrix_check_attrs(const char *op, const lazy_call_desc *call, int count);
+static inline int64_t ops_matrix_rows(const lazy_aval *a) {
     return a->shape[a->ndim - 2];
 }
-static inline int64_t lazy_matrix_columns(const lazy_aval *a) {
+static inline int64_t ops_matrix_columns(const lazy_aval *a) {
     return a->shape[a->ndim - 1];
 }
 /* Estimated ns of `flops` for each matrix of a batch. */
-int64_t lazy_matrix_cost(const lazy_aval *a, double flops);
+int64_t ops_matrix_cost(const lazy_aval *a, double flops);
 
 /* ---- Work -------------------------------------------------------------------------------------------------------- */
 typedef struct lazy_matrices { /* one call over a batch */
@@ -37,19 +37,19 @@ typedef struct lazy_matrices { /* one call over a batch */
 
 /* Runs `one` for each matrix of the first input; on the workers where that pays. A status that it returns fails the
  * call. */
-int lazy_matrix_each(const lazy_call *call, const neap_run *run,
-                     int (*one)(const lazy_matrices *x, int64_t index, const neap_run *run));
+int ops_matrix_each(const lazy_call *call, const neap_run *run,
+                    int (*one)(const lazy_matrices *x, int64_t index, const neap_run *run));
 /* Where part `index` of a tensor begins, each part having `elements`. */
-void *lazy_matrix_at(const lazy_matrices *x, const lazy_tensor *t, int64_t index, int64_t elements);
+void *ops_matrix_at(const lazy_matrices *x, const lazy_tensor *t, int64_t index, int64_t elements);
 /* to[j][i] = from[i][j] for i < rows, j < columns; both are contiguous. */
-void lazy_matrix_copy_transposed(const lazy_matrices *x, void *to, const void *from, int64_t rows, int64_t columns);
-void lazy_matrix_fill(const lazy_matrices *x, void *to, int64_t n, double value);
+void ops_matrix_copy_transposed(const lazy_matrices *x, void *to, const void *from, int64_t rows, int64_t columns);
+void ops_matrix_fill(const lazy_matrices *x, void *to, int64_t n, double value);
 /* A unit matrix of n rows. */
-void lazy_matrix_unit(const lazy_matrices *x, void *to, int64_t n);
-static inline double lazy_matrix_get(const lazy_matrices *x, const void *from, int64_t k) {
+void ops_matrix_unit(const lazy_matrices *x, void *to, int64_t n);
+static inline double ops_matrix_get(const lazy_matrices *x, const void *from, int64_t k) {
     return x->f64 ? ((const double *)from)[k] : (double)((const float *)from)[k];
 }
-static inline void lazy_matrix_set(const lazy_matrices *x, void *to, int64_t k, double value) {
+static inline void ops_matrix_set(const lazy_matrices *x, void *to, int64_t k, double value) {
     if (x->f64) {
         ((double *)to)[k] = value;
     } else {
@@ -57,36 +57,36 @@ static inline void lazy_matrix_set(const lazy_matrices *x, void *to, int64_t k, 
     }
 }
 
-/* ---- Nodes; a NULL operand gives NULL, results are BORROWED as those of lazy_build ------------------------------- */
-neap_node *lazy_matrix_transpose(neap_ctx *ctx, neap_node *a);
-neap_node *lazy_matrix_product(neap_ctx *ctx, neap_node *a, neap_node *b);
-neap_node *lazy_matrix_minus(neap_ctx *ctx, neap_node *a, neap_node *b);
-neap_node *lazy_matrix_negative(neap_ctx *ctx, neap_node *a);
+/* ---- Nodes; a NULL operand gives NULL, results are BORROWED as those of graph_build ------------------------------- */
+neap_node *ops_matrix_transpose(neap_ctx *ctx, neap_node *a);
+neap_node *ops_matrix_product(neap_ctx *ctx, neap_node *a, neap_node *b);
+neap_node *ops_matrix_minus(neap_ctx *ctx, neap_node *a, neap_node *b);
+neap_node *ops_matrix_negative(neap_ctx *ctx, neap_node *a);
 /* The elements on and below diagonal k (k > 0: above the main one), zeros elsewhere. */
-neap_node *lazy_matrix_lower(neap_ctx *ctx, neap_node *a, int k);
-neap_node *lazy_matrix_upper(neap_ctx *ctx, neap_node *a, int k);
+neap_node *ops_matrix_lower(neap_ctx *ctx, neap_node *a, int k);
+neap_node *ops_matrix_upper(neap_ctx *ctx, neap_node *a, int k);
 /* `a` on the diagonal, `b` elsewhere. Either may be a number. */
-neap_node *lazy_matrix_diagonal_or(neap_ctx *ctx, neap_node *a, neap_node *b, int64_t n);
+neap_node *ops_matrix_diagonal_or(neap_ctx *ctx, neap_node *a, neap_node *b, int64_t n);
 /* The unit matrices of n rows of the batch and dtype of `like`. */
-neap_node *lazy_matrix_eye(neap_ctx *ctx, neap_node *like, int64_t n);
+neap_node *ops_matrix_eye(neap_ctx *ctx, neap_node *like, int64_t n);
 /* x, of shape (…), as (…, 1, 1); (…, n) as (…, n, 1) and (…, 1, n). */
-neap_node *lazy_matrix_scalar(neap_ctx *ctx, neap_node *x);
-neap_node *lazy_matrix_column(neap_ctx *ctx, neap_node *x);
-neap_node *lazy_matrix_row(neap_ctx *ctx, neap_node *x);
+neap_node *ops_matrix_scalar(neap_ctx *ctx, neap_node *x);
+neap_node *ops_matrix_column(neap_ctx *ctx, neap_node *x);
+neap_node *ops_matrix_row(neap_ctx *ctx, neap_node *x);
 /* The diagonal of square matrices as (…, n). */
-neap_node *lazy_matrix_diagonal(neap_ctx *ctx, neap_node *a);
+neap_node *ops_matrix_diagonal(neap_ctx *ctx, neap_node *a);
 /* Elements [from, from + count) of axis `axis`, which counts from the end: -1 is the last. */
-neap_node *lazy_matrix_cut(neap_ctx *ctx, neap_node *x, int axis, int64_t from, int64_t count);
+neap_node *ops_matrix_cut(neap_ctx *ctx, neap_node *x, int axis, int64_t from, int64_t count);
 /* The last axis of x cut from `from` on into matrices of rows × columns. */
-neap_node *lazy_matrix_part(neap_ctx *ctx, neap_node *x, int64_t from, int64_t rows, int64_t columns);
+neap_node *ops_matrix_part(neap_ctx *ctx, neap_node *x, int64_t from, int64_t rows, int64_t columns);
 /* Arrays joined along an axis that counts from the end; matrices joined along one last axis, row by row. */
-neap_node *lazy_matrix_join(neap_ctx *ctx, int axis, int n, neap_node *const *parts);
-neap_node *lazy_matrix_pack(neap_ctx *ctx, int n, neap_node *const *parts);
+neap_node *ops_matrix_join(neap_ctx *ctx, int axis, int n, neap_node *const *parts);
+neap_node *ops_matrix_pack(neap_ctx *ctx, int n, neap_node *const *parts);
 /* op(a)⁻¹ b, a triangular. */
-neap_node *lazy_matrix_solve_triangular(neap_ctx *ctx, neap_node *a, neap_node *b, bool lower, bool transposed);
+neap_node *ops_matrix_solve_triangular(neap_ctx *ctx, neap_node *a, neap_node *b, bool lower, bool transposed);
 /* 1 / a, but 0 where a is 0; without a NaN in any derivative. */
-neap_node *lazy_matrix_reciprocal(neap_ctx *ctx, neap_node *a);
+neap_node *ops_matrix_reciprocal(neap_ctx *ctx, neap_node *a);
 /* a / b; where b is 0: 0 if a is 0 too, else NaN. Derivatives have no other NaN. */
-neap_node *lazy_matrix_quotient(neap_ctx *ctx, neap_node *a, neap_node *b);
+neap_node *ops_matrix_quotient(neap_ctx *ctx, neap_node *a, neap_node *b);
 
 #endif

@@ -152,21 +152,21 @@ static int threefry_call(const lazy_call *call, const neap_run *run) {
 
 /* Counts need no keys of their own; keys need counts. */
 static int threefry_batch(lazy_batching *g) {
-    bool one_key = lazy_node_aval(lazy_node_in(g->node, 0)).ndim == 1;
-    neap_node *in[2] = {one_key ? g->in[0] : lazy_batch_all(g, 0), lazy_batch_all(g, 1)};
-    g->out = lazy_build(g->ctx, LAZY_OP_threefry, 2, in, 0, NULL);
-    return lazy_batch_done(g);
+    bool one_key = graph_node_aval(graph_node_in(g->node, 0)).ndim == 1;
+    neap_node *in[2] = {one_key ? g->in[0] : derive_batch_all(g, 0), derive_batch_all(g, 1)};
+    g->out = graph_build(g->ctx, LAZY_OP_threefry, 2, in, 0, NULL);
+    return derive_batch_done(g);
 }
 
 /* Counters are hashed one by one; the first axes of the keys are theirs. */
 static int threefry_shard(lazy_shard_rule *g) {
     lazy_factors f = {0};
     for (int k = 0; k < g->out->ndim - 1; k++) {
-        lazy_factor_keep(&f, g, 1, k, k);
+        shard_factor_keep(&f, g, 1, k, k);
         if (k < g->in[0].ndim - 1)
-            lazy_factor_axis(&f, 0, k, f.n - 1);
+            shard_factor_axis(&f, 0, k, f.n - 1);
     }
-    return lazy_shard_solve(g, &f, -1);
+    return shard_solve(g, &f, -1);
 }
 
 NEAP_OP(
@@ -174,7 +174,7 @@ NEAP_OP(
     .doc = "The threefry-2x32 hash (20 rounds) of pairs of u32 counters, shape (…, 2), under a key, u32 of shape (2,). "
            "With keys of shape (…, 2) the counters have the same first axes.",
     .kind = LAZY_CALL, .arity = 2, .types = LAZY_INT, .flags = LAZY_OP_HIDDEN | LAZY_OP_ZERO_GRAD | LAZY_OP_DENSE,
-    .dtype = lazy_dtype_same, .shape = threefry_shape, .call = threefry_call, .batch = threefry_batch,
+    .dtype = graph_dtype_same, .shape = threefry_shape, .call = threefry_call, .batch = threefry_batch,
     .shard = threefry_shard)
 
 /* ---- random_bits ------------------------------------------------------------------------------------------------- */
@@ -227,8 +227,8 @@ static int64_t bits_cost(const lazy_call_desc *call, const lazy_result *out) {
 static int draws_shard(lazy_shard_rule *g, int keys) {
     lazy_factors f = {0};
     for (int k = 0; k < g->in[keys].ndim - 1; k++)
-        lazy_factor_keep(&f, g, keys, k, k);
-    return lazy_shard_solve(g, &f, -1);
+        shard_factor_keep(&f, g, keys, k, k);
+    return shard_solve(g, &f, -1);
 }
 
 static int bits_shard(lazy_shard_rule *g) {
@@ -241,8 +241,8 @@ NEAP_OP(
         "Random bits of a shape under a key, u32 of shape (2,): words of 32 bits, or pairs of words (high, low) of 64 "
         "along a new last axis. Keys of shape (…, 2) make one such array each.",
     .attrs = "width shape…", .kind = LAZY_CALL, .arity = 1, .types = LAZY_INT,
-    .flags = LAZY_OP_HIDDEN | LAZY_OP_ZERO_GRAD | LAZY_OP_DENSE | LAZY_OP_SPLITS, .dtype = lazy_dtype_same,
-    .shape = bits_shape, .call = bits_call, .cost = bits_cost, .batch = lazy_batch_leading, .shard = bits_shard)
+    .flags = LAZY_OP_HIDDEN | LAZY_OP_ZERO_GRAD | LAZY_OP_DENSE | LAZY_OP_SPLITS, .dtype = graph_dtype_same,
+    .shape = bits_shape, .call = bits_call, .cost = bits_cost, .batch = derive_batch_leading, .shard = bits_shard)
 
 /* ---- random_integers --------------------------------------------------------------------------------------------- */
 static int integers_shape(const lazy_call_desc *call, lazy_result *out) {
@@ -330,29 +330,29 @@ static int64_t integers_cost(const lazy_call_desc *call, const lazy_result *out)
 
 /* A bound of one element for each key, or all of them; of one element for all it may stay. */
 static neap_node *bound_batch(lazy_batching *g, int k) {
-    lazy_aval bound = lazy_node_aval(lazy_node_in(g->node, k)), keys = lazy_node_aval(lazy_node_in(g->node, 2));
+    lazy_aval bound = graph_node_aval(graph_node_in(g->node, k)), keys = graph_node_aval(graph_node_in(g->node, 2));
     int64_t shape[NEAP_MAX_DIMS + 1] = {g->size};
     if (bound.size != 1)
-        return lazy_batch_all(g, k);
+        return derive_batch_all(g, k);
     if (!g->batched[k])
         return g->in[k];
     for (int a = 1; a < keys.ndim; a++)
         shape[a] = 1;
-    neap_node *aligned = lazy_build_reshape(g->ctx, g->in[k], keys.ndim, shape);
+    neap_node *aligned = graph_build_reshape(g->ctx, g->in[k], keys.ndim, shape);
     memcpy(shape + 1, keys.shape, (size_t)(keys.ndim - 1) * sizeof *shape);
-    return aligned ? lazy_build_broadcast(g->ctx, aligned, keys.ndim, shape) : NULL;
+    return aligned ? graph_build_broadcast(g->ctx, aligned, keys.ndim, shape) : NULL;
 }
 
 static int integers_batch(lazy_batching *g) {
-    neap_node *in[3] = {bound_batch(g, 0), bound_batch(g, 1), lazy_batch_all(g, 2)};
-    g->out = lazy_build(g->ctx, LAZY_OP_random_integers, 3, in, lazy_node_nattrs(g->node), lazy_node_attrs(g->node));
-    return lazy_batch_done(g);
+    neap_node *in[3] = {bound_batch(g, 0), bound_batch(g, 1), derive_batch_all(g, 2)};
+    g->out = graph_build(g->ctx, LAZY_OP_random_integers, 3, in, graph_node_nattrs(g->node), graph_node_attrs(g->node));
+    return derive_batch_done(g);
 }
 
 /* Bounds of one element are those of all draws; others are counted over all of them, so that nothing is divided. */
 static int integers_shard(lazy_shard_rule *g) {
     if (g->in[0].size != 1 || g->in[1].size != 1)
-        return lazy_shard_solve(g, &(lazy_factors){0}, -1);
+        return shard_solve(g, &(lazy_factors){0}, -1);
     return draws_shard(g, 2);
 }
 
@@ -363,5 +363,5 @@ NEAP_OP(random_integers,
             "result's number. Where input 1 is not above input 0: input 0. Keys of shape (…, 2) make one such array "
             "each; then the bounds may also have one element for each key.",
         .attrs = "inclusive shape…", .kind = LAZY_CALL, .arity = 3, .types = LAZY_INT,
-        .flags = LAZY_OP_HIDDEN | LAZY_OP_ZERO_GRAD | LAZY_OP_DENSE, .dtype = lazy_dtype_same, .shape = integers_shape,
+        .flags = LAZY_OP_HIDDEN | LAZY_OP_ZERO_GRAD | LAZY_OP_DENSE, .dtype = graph_dtype_same, .shape = integers_shape,
         .call = integers_call, .cost = integers_cost, .batch = integers_batch, .shard = integers_shard)

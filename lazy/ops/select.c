@@ -41,28 +41,28 @@ static int grad_where(lazy_grad *g) {
 NEAP_OP(where,
     .doc = "b where a is true, else c. a is cast to bool; b and c are promoted.",
     .kind = LAZY_MAP, .arity = 3, .types = LAZY_ALL, .flags = LAZY_OP_CHEAP,
-    .dtype = lazy_dtype_where, .grad = grad_where,
+    .dtype = graph_dtype_where, .grad = grad_where,
     .residual = LAZY_RESIDUAL_IN0,
     .kernel = {.any = "a ? b : c"},
     .domain = {-3, 3})
 
 NEAP_OP(maximum,
     .doc = "The greater of a and b; NaN if one is NaN; 0.0 is greater than -0.0.",
-    .kind = LAZY_MAP, .arity = 2, .types = LAZY_ALL, .dtype = lazy_dtype_promote, .grad = grad_maximum,
+    .kind = LAZY_MAP, .arity = 2, .types = LAZY_ALL, .dtype = graph_dtype_promote, .grad = grad_maximum,
     .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_IN1,
     .kernel = {.boolean = "a | b", .integer = "a > b ? a : b", .real = "F(max)(a, b)"},
     .domain = {-3, 3}, .reference = "math.max(a, b)")
 
 NEAP_OP(minimum,
     .doc = "The smaller of a and b; NaN if one is NaN; -0.0 is smaller than 0.0.",
-    .kind = LAZY_MAP, .arity = 2, .types = LAZY_ALL, .dtype = lazy_dtype_promote, .grad = grad_minimum,
+    .kind = LAZY_MAP, .arity = 2, .types = LAZY_ALL, .dtype = graph_dtype_promote, .grad = grad_minimum,
     .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_IN1,
     .kernel = {.boolean = "a & b", .integer = "a < b ? a : b", .real = "F(min)(a, b)"},
     .domain = {-3, 3}, .reference = "math.min(a, b)")
 
 NEAP_OP(clip,
     .doc = "minimum(maximum(a, b), c): a limited to the range from b to c.",
-    .kind = LAZY_MAP, .arity = 3, .types = LAZY_ALL, .dtype = lazy_dtype_promote, .grad = grad_clip,
+    .kind = LAZY_MAP, .arity = 3, .types = LAZY_ALL, .dtype = graph_dtype_promote, .grad = grad_clip,
     .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_IN1 | LAZY_RESIDUAL_IN2,
     .kernel = {.boolean = "(a | b) & c", .integer = "(a > b ? a : b) < c ? (a > b ? a : b) : c",
                .real = "F(min)(F(max)(a, b), c)"},
@@ -70,25 +70,25 @@ NEAP_OP(clip,
 
 NEAP_OP(floor,
     .doc = "The largest integer that is not above a; bool and integers are their own.",
-    .kind = LAZY_MAP, .arity = 1, .types = LAZY_ALL, .flags = LAZY_OP_ZERO_GRAD, .dtype = lazy_dtype_promote,
+    .kind = LAZY_MAP, .arity = 1, .types = LAZY_ALL, .flags = LAZY_OP_ZERO_GRAD, .dtype = graph_dtype_promote,
     .kernel = {.boolean = "a", .integer = "a", .real = "F(floor)(a)"},
     .domain = {-3, 3}, .reference = "math.floor(a)")
 
 NEAP_OP(ceil,
     .doc = "The smallest integer that is not below a; bool and integers are their own.",
-    .kind = LAZY_MAP, .arity = 1, .types = LAZY_ALL, .flags = LAZY_OP_ZERO_GRAD, .dtype = lazy_dtype_promote,
+    .kind = LAZY_MAP, .arity = 1, .types = LAZY_ALL, .flags = LAZY_OP_ZERO_GRAD, .dtype = graph_dtype_promote,
     .kernel = {.boolean = "a", .integer = "a", .real = "F(ceil)(a)"},
     .domain = {-3, 3}, .reference = "math.ceil(a)")
 
 NEAP_OP(trunc,
     .doc = "a without its fraction; bool and integers are their own.",
-    .kind = LAZY_MAP, .arity = 1, .types = LAZY_ALL, .flags = LAZY_OP_ZERO_GRAD, .dtype = lazy_dtype_promote,
+    .kind = LAZY_MAP, .arity = 1, .types = LAZY_ALL, .flags = LAZY_OP_ZERO_GRAD, .dtype = graph_dtype_promote,
     .kernel = {.boolean = "a", .integer = "a", .real = "F(trunc)(a)"},
     .domain = {-3, 3}, .reference = "a < 0 and math.ceil(a) or math.floor(a)")
 
 NEAP_OP(round,
     .doc = "The nearest integer, halves to the even one; bool and integers are their own.",
-    .kind = LAZY_MAP, .arity = 1, .types = LAZY_ALL, .flags = LAZY_OP_ZERO_GRAD, .dtype = lazy_dtype_promote,
+    .kind = LAZY_MAP, .arity = 1, .types = LAZY_ALL, .flags = LAZY_OP_ZERO_GRAD, .dtype = graph_dtype_promote,
     .kernel = {.boolean = "a", .integer = "a", .real = "F(round)(a)"},
     .domain = {-3, 3})
 /* clang-format on */

@@ -20,19 +20,19 @@
 #include "matrix.h"
 
 static double cube(const lazy_aval *a) {
-    double n = (double)lazy_matrix_columns(a);
+    double n = (double)ops_matrix_columns(a);
     return n * n * n;
 }
 
 /* ---- cholesky ---------------------------------------------------------------------------------------------------- */
 static int cholesky_shape(const lazy_call_desc *call, lazy_result *out) {
-    int status = lazy_matrix_check_square("cholesky", &call->in[0]);
-    return status ? status : lazy_shape_same(call, out);
+    int status = ops_matrix_check_square("cholesky", &call->in[0]);
+    return status ? status : graph_shape_same(call, out);
 }
 
 static int64_t cholesky_cost(const lazy_call_desc *call, const lazy_result *out) {
     (void)out;
-    return lazy_matrix_cost(&call->in[0], cube(&call->in[0]) / 3);
+    return ops_matrix_cost(&call->in[0], cube(&call->in[0]) / 3);
 }
 
 /* An upper triangle in columns is a lower one in rows: A = UᵀU there is A = LLᵀ here. */
@@ -40,45 +40,45 @@ static int cholesky_one(const lazy_matrices *x, int64_t index, const neap_run *r
     (void)run;
     int64_t n = x->n;
     int info = 0;
-    void *out = lazy_matrix_at(x, x->call->out, index, n * n);
-    memcpy(out, lazy_matrix_at(x, &x->call->in[0], index, n * n), (size_t)(n * n) * x->item);
+    void *out = ops_matrix_at(x, x->call->out, index, n * n);
+    memcpy(out, ops_matrix_at(x, &x->call->in[0], index, n * n), (size_t)(n * n) * x->item);
     x->lapack->potrf("U", &x->n, out, &x->n, &info, 1);
     if (info)
-        lazy_matrix_fill(x, out, n * n, NAN);
+        ops_matrix_fill(x, out, n * n, NAN);
     for (int64_t i = 0; i < n; i++)
         memset((char *)out + (size_t)(i * n + i + 1) * x->item, 0, (size_t)(n - i - 1) * x->item);
     return NEAP_OK;
 }
 
 static int cholesky_call(const lazy_call *call, const neap_run *run) {
-    return lazy_matrix_each(call, run, cholesky_one);
+    return ops_matrix_each(call, run, cholesky_one);
 }
 
 /* The lower triangle with half of the diagonal. */
 static neap_node *half_lower(neap_ctx *ctx, neap_node *a) {
     if (!a)
         return NULL;
-    lazy_aval of = lazy_node_aval(a);
-    neap_node *half = lazy_build2(ctx, LAZY_OP_multiply, a, lazy_build_number(ctx, 0.5));
-    return lazy_matrix_lower(ctx, lazy_matrix_diagonal_or(ctx, half, a, lazy_matrix_columns(&of)), 0);
+    lazy_aval of = graph_node_aval(a);
+    neap_node *half = graph_build2(ctx, LAZY_OP_multiply, a, graph_build_number(ctx, 0.5));
+    return ops_matrix_lower(ctx, ops_matrix_diagonal_or(ctx, half, a, ops_matrix_columns(&of)), 0);
 }
 
 /* S = L⁻ᵀ half_lower(Lᵀ L̄) L⁻¹, made symmetric. */
 static int cholesky_grad(lazy_grad *g) {
     neap_node *l = g->node;
-    neap_node *ct = lazy_matrix_lower(g->ctx, g->ct, 0);
-    neap_node *p = half_lower(g->ctx, lazy_matrix_product(g->ctx, lazy_matrix_transpose(g->ctx, l), ct));
-    neap_node *left = lazy_matrix_solve_triangular(g->ctx, l, p, true, true);
-    neap_node *s = lazy_matrix_solve_triangular(g->ctx, l, lazy_matrix_transpose(g->ctx, left), true, true);
-    g->out[0] = BUILD2(multiply, BUILD2(add, s, lazy_matrix_transpose(g->ctx, s)), NUMBER(0.5));
+    neap_node *ct = ops_matrix_lower(g->ctx, g->ct, 0);
+    neap_node *p = half_lower(g->ctx, ops_matrix_product(g->ctx, ops_matrix_transpose(g->ctx, l), ct));
+    neap_node *left = ops_matrix_solve_triangular(g->ctx, l, p, true, true);
+    neap_node *s = ops_matrix_solve_triangular(g->ctx, l, ops_matrix_transpose(g->ctx, left), true, true);
+    g->out[0] = BUILD2(multiply, BUILD2(add, s, ops_matrix_transpose(g->ctx, s)), NUMBER(0.5));
     return grad_done(g, 1);
 }
 
 /* dL = L half_lower(L⁻¹ dA L⁻ᵀ) */
 static int cholesky_jvp(lazy_tangent *g) {
-    neap_node *l = g->node, *left = lazy_matrix_solve_triangular(g->ctx, l, g->in[0], true, false);
-    neap_node *both = lazy_matrix_solve_triangular(g->ctx, l, lazy_matrix_transpose(g->ctx, left), true, false);
-    g->out = lazy_matrix_product(g->ctx, l, half_lower(g->ctx, lazy_matrix_transpose(g->ctx, both)));
+    neap_node *l = g->node, *left = ops_matrix_solve_triangular(g->ctx, l, g->in[0], true, false);
+    neap_node *both = ops_matrix_solve_triangular(g->ctx, l, ops_matrix_transpose(g->ctx, left), true, false);
+    g->out = ops_matrix_product(g->ctx, l, half_lower(g->ctx, ops_matrix_transpose(g->ctx, both)));
     return jvp_done(g);
 }
 
@@ -89,24 +89,24 @@ NEAP_OP(
         "LAPACK's potrf. Reads the lower triangle, but differentiates as a function of symmetric matrices. NaN where "
         "a matrix is not positive definite.",
     .kind = LAZY_CALL, .arity = 1, .types = LAZY_REAL, .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE | LAZY_OP_SPLITS,
-    .residual = LAZY_RESIDUAL_OUT, .dtype = lazy_dtype_real, .shape = cholesky_shape, .call = cholesky_call,
-    .cost = cholesky_cost, .grad = cholesky_grad, .jvp = cholesky_jvp, .batch = lazy_batch_leading,
-    .shard = lazy_shard_matrices)
+    .residual = LAZY_RESIDUAL_OUT, .dtype = graph_dtype_real, .shape = cholesky_shape, .call = cholesky_call,
+    .cost = cholesky_cost, .grad = cholesky_grad, .jvp = cholesky_jvp, .batch = derive_batch_leading,
+    .shard = shard_matrices)
 
 /* ---- triangular_solve -------------------------------------------------------------------------------------------- */
 /* The right sides of op: matrices of as many rows as the first input has. */
 static int check_right_side(const char *op, const lazy_aval *a, const lazy_aval *b) {
-    int status = lazy_matrix_check_square(op, a);
-    status = status ? status : lazy_matrix_check(op, b);
-    status = status ? status : lazy_matrix_check_batch(op, a, b);
-    if (status == 0 && lazy_matrix_rows(a) != lazy_matrix_rows(b))
+    int status = ops_matrix_check_square(op, a);
+    status = status ? status : ops_matrix_check(op, b);
+    status = status ? status : ops_matrix_check_batch(op, a, b);
+    if (status == 0 && ops_matrix_rows(a) != ops_matrix_rows(b))
         return neap_error(NEAP_E_SHAPE, "%s: expected right sides of %lld rows, got %lld", op,
-                          (long long)lazy_matrix_rows(a), (long long)lazy_matrix_rows(b));
+                          (long long)ops_matrix_rows(a), (long long)ops_matrix_rows(b));
     return status;
 }
 
 static int triangular_solve_shape(const lazy_call_desc *call, lazy_result *out) {
-    int status = lazy_matrix_check_attrs("triangular_solve", call, 3);
+    int status = ops_matrix_check_attrs("triangular_solve", call, 3);
     status = status ? status : check_right_side("triangular_solve", &call->in[0], &call->in[1]);
     if (status)
         return status;
@@ -116,8 +116,8 @@ static int triangular_solve_shape(const lazy_call_desc *call, lazy_result *out) 
 }
 
 static int64_t triangular_solve_cost(const lazy_call_desc *call, const lazy_result *out) {
-    double n = (double)lazy_matrix_rows(&call->in[0]);
-    return lazy_matrix_cost(&call->in[0], n * n * (double)out->shape[out->ndim - 1]);
+    double n = (double)ops_matrix_rows(&call->in[0]);
+    return ops_matrix_cost(&call->in[0], n * n * (double)out->shape[out->ndim - 1]);
 }
 
 /* In columns: Xᵀ op(A)ᵀ = Bᵀ, where the stored matrix is Aᵀ, of the other triangle. */
@@ -129,29 +129,29 @@ static int triangular_solve_one(const lazy_matrices *x, int64_t index, const nea
     const int64_t *attrs = x->call->attrs;
     int k = (int)b->shape[b->ndim - 1];
     int64_t size = (int64_t)x->n * k;
-    void *out = lazy_matrix_at(x, x->call->out, index, size);
-    memcpy(out, lazy_matrix_at(x, b, index, size), (size_t)size * x->item);
+    void *out = ops_matrix_at(x, x->call->out, index, size);
+    memcpy(out, ops_matrix_at(x, b, index, size), (size_t)size * x->item);
     x->lapack->trsm("R", attrs[0] ? "U" : "L", attrs[1] ? "T" : "N", attrs[2] ? "U" : "N", &k, &x->n,
                     x->f64 ? (const void *)&one_f64 : (const void *)&one_f32,
-                    lazy_matrix_at(x, &x->call->in[0], index, (int64_t)x->n * x->n), &x->n, out, &k, 1, 1, 1, 1);
+                    ops_matrix_at(x, &x->call->in[0], index, (int64_t)x->n * x->n), &x->n, out, &k, 1, 1, 1, 1);
     return NEAP_OK;
 }
 
 static int triangular_solve_call(const lazy_call *call, const neap_run *run) {
-    return lazy_matrix_each(call, run, triangular_solve_one);
+    return ops_matrix_each(call, run, triangular_solve_one);
 }
 
 static neap_node *triangular_like(neap_ctx *ctx, const neap_node *node, neap_node *b, bool transpose) {
-    const int64_t *attrs = lazy_node_attrs(node);
-    return lazy_build(ctx, LAZY_OP_triangular_solve, 2, (neap_node *[]){lazy_node_in(node, 0), b}, 3,
-                      (int64_t[]){attrs[0], attrs[1] != transpose, attrs[2]});
+    const int64_t *attrs = graph_node_attrs(node);
+    return graph_build(ctx, LAZY_OP_triangular_solve, 2, (neap_node *[]){graph_node_in(node, 0), b}, 3,
+                       (int64_t[]){attrs[0], attrs[1] != transpose, attrs[2]});
 }
 
 /* The part of a matrix that the op reads. */
 static neap_node *read_triangle(neap_ctx *ctx, const neap_node *node, neap_node *a) {
-    const int64_t *attrs = lazy_node_attrs(node);
+    const int64_t *attrs = graph_node_attrs(node);
     int k = attrs[2] != 0;
-    return attrs[0] ? lazy_matrix_lower(ctx, a, -k) : lazy_matrix_upper(ctx, a, k);
+    return attrs[0] ? ops_matrix_lower(ctx, a, -k) : ops_matrix_upper(ctx, a, k);
 }
 
 /* B̄ = op(A)⁻ᵀ X̄ and, of op(A), -B̄ Xᵀ, in the triangle that is read. */
@@ -160,10 +160,10 @@ static int triangular_solve_grad(lazy_grad *g) {
     if (g->wants[1])
         g->out[1] = b;
     if (g->wants[0]) {
-        bool transposed = lazy_node_attrs(g->node)[1] != 0;
+        bool transposed = graph_node_attrs(g->node)[1] != 0;
         neap_node *left = transposed ? g->node : b, *right = transposed ? b : g->node;
-        neap_node *a = lazy_matrix_product(g->ctx, left, lazy_matrix_transpose(g->ctx, right));
-        g->out[0] = read_triangle(g->ctx, g->node, lazy_matrix_negative(g->ctx, a));
+        neap_node *a = ops_matrix_product(g->ctx, left, ops_matrix_transpose(g->ctx, right));
+        g->out[0] = read_triangle(g->ctx, g->node, ops_matrix_negative(g->ctx, a));
     }
     return grad_done(g, 2);
 }
@@ -172,8 +172,8 @@ static int triangular_solve_grad(lazy_grad *g) {
 static neap_node *moved_right_side(neap_ctx *ctx, neap_node *x, neap_node *da, neap_node *db, bool transposed) {
     if (!da)
         return db;
-    neap_node *product = lazy_matrix_product(ctx, transposed ? lazy_matrix_transpose(ctx, da) : da, x);
-    return db ? lazy_matrix_minus(ctx, db, product) : lazy_matrix_negative(ctx, product);
+    neap_node *product = ops_matrix_product(ctx, transposed ? ops_matrix_transpose(ctx, da) : da, x);
+    return db ? ops_matrix_minus(ctx, db, product) : ops_matrix_negative(ctx, product);
 }
 
 /* dX = op(A)⁻¹ (dB - op(dA) X) */
@@ -181,7 +181,7 @@ static int triangular_solve_jvp(lazy_tangent *g) {
     neap_node *da = g->in[0] ? read_triangle(g->ctx, g->node, g->in[0]) : NULL;
     if (g->in[0] && !da)
         return NEAP_E_MEMORY;
-    bool transposed = lazy_node_attrs(g->node)[1] != 0;
+    bool transposed = graph_node_attrs(g->node)[1] != 0;
     g->out = triangular_like(g->ctx, g->node, moved_right_side(g->ctx, g->node, da, g->in[1], transposed), false);
     return jvp_done(g);
 }
@@ -194,42 +194,42 @@ NEAP_OP(
         "`unit`, its diagonal counts as ones. A zero on the diagonal gives infinities and NaN.",
     .attrs = "lower transposed unit", .kind = LAZY_CALL, .arity = 2, .types = LAZY_REAL,
     .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE | LAZY_OP_SPLITS, .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_OUT,
-    .dtype = lazy_dtype_real, .shape = triangular_solve_shape, .call = triangular_solve_call,
+    .dtype = graph_dtype_real, .shape = triangular_solve_shape, .call = triangular_solve_call,
     .cost = triangular_solve_cost, .grad = triangular_solve_grad, .jvp = triangular_solve_jvp,
-    .batch = lazy_batch_leading, .shard = lazy_shard_matrices)
+    .batch = derive_batch_leading, .shard = shard_matrices)
 
 /* ---- lu ---------------------------------------------------------------------------------------------------------- */
 static int lu_shape(const lazy_call_desc *call, lazy_result *out) {
-    int status = lazy_matrix_check_square("lu", &call->in[0]);
+    int status = ops_matrix_check_square("lu", &call->in[0]);
     if (status)
         return status;
-    status = lazy_shape_same(call, out);
+    status = graph_shape_same(call, out);
     out->shape[out->ndim - 2] += 1;
     return status;
 }
 
 static int64_t lu_cost(const lazy_call_desc *call, const lazy_result *out) {
     (void)out;
-    return lazy_matrix_cost(&call->in[0], cube(&call->in[0]) * 2 / 3);
+    return ops_matrix_cost(&call->in[0], cube(&call->in[0]) * 2 / 3);
 }
 
 static int lu_one(const lazy_matrices *x, int64_t index, const neap_run *run) {
     int64_t n = x->n;
     int info = 0;
-    void *out = lazy_matrix_at(x, x->call->out, index, n * (n + 1)), *pivots;
+    void *out = ops_matrix_at(x, x->call->out, index, n * (n + 1)), *pivots;
     int status = neap_run_alloc(run, (size_t)n * sizeof(int), &pivots);
     if (status)
         return status;
-    memcpy(out, lazy_matrix_at(x, &x->call->in[0], index, n * n), (size_t)(n * n) * x->item);
+    memcpy(out, ops_matrix_at(x, &x->call->in[0], index, n * n), (size_t)(n * n) * x->item);
     x->lapack->getrf(&x->n, &x->n, out, &x->n, pivots, &info);
     for (int64_t k = 0; k < n; k++)
-        lazy_matrix_set(x, out, n * n + k, ((const int *)pivots)[k]);
+        ops_matrix_set(x, out, n * n + k, ((const int *)pivots)[k]);
     neap_run_free(run, pivots, (size_t)n * sizeof(int));
     return NEAP_OK;
 }
 
 static int lu_call(const lazy_call *call, const neap_run *run) {
-    return lazy_matrix_each(call, run, lu_one);
+    return ops_matrix_each(call, run, lu_one);
 }
 
 NEAP_OP(
@@ -239,26 +239,25 @@ NEAP_OP(
         "stores them, transposed, and one row with its pivots. What `solve`, `slogdet` and `det` work with. Not "
         "differentiated: those take the matrix itself as well.",
     .kind = LAZY_CALL, .arity = 1, .types = LAZY_REAL,
-    .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE | LAZY_OP_SPLITS | LAZY_OP_ZERO_GRAD, .dtype = lazy_dtype_real,
-    .shape = lu_shape, .call = lu_call, .cost = lu_cost, .batch = lazy_batch_leading, .shard = lazy_shard_matrices)
+    .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE | LAZY_OP_SPLITS | LAZY_OP_ZERO_GRAD, .dtype = graph_dtype_real,
+    .shape = lu_shape, .call = lu_call, .cost = lu_cost, .batch = derive_batch_leading, .shard = shard_matrices)
 
 /* ---- solve ------------------------------------------------------------------------------------------------------- */
 /* Inputs 0 and 1: a matrix and what `lu` made of it. */
 static int check_factors(const char *op, const lazy_call_desc *call) {
     const lazy_aval *a = &call->in[0], *f = &call->in[1];
-    int status = lazy_matrix_check_square(op, a);
-    status = status ? status : lazy_matrix_check(op, f);
-    status = status ? status : lazy_matrix_check_batch(op, a, f);
+    int status = ops_matrix_check_square(op, a);
+    status = status ? status : ops_matrix_check(op, f);
+    status = status ? status : ops_matrix_check_batch(op, a, f);
     char text[256];
-    if (status == 0 &&
-        (lazy_matrix_columns(f) != lazy_matrix_columns(a) || lazy_matrix_rows(f) != lazy_matrix_rows(a) + 1))
+    if (status == 0 && (ops_matrix_columns(f) != ops_matrix_columns(a) || ops_matrix_rows(f) != ops_matrix_rows(a) + 1))
         return neap_error(NEAP_E_SHAPE, "%s: expected the factors that lu gives, got shape %s", op,
-                          lazy_shape_text(f->ndim, f->shape, text, sizeof text));
+                          graph_shape_text(f->ndim, f->shape, text, sizeof text));
     return status;
 }
 
 static int solve_shape(const lazy_call_desc *call, lazy_result *out) {
-    int status = lazy_matrix_check_attrs("solve", call, 1);
+    int status = ops_matrix_check_attrs("solve", call, 1);
     status = status ? status : check_factors("solve", call);
     status = status ? status : check_right_side("solve", &call->in[0], &call->in[2]);
     if (status)
@@ -269,14 +268,14 @@ static int solve_shape(const lazy_call_desc *call, lazy_result *out) {
 }
 
 static int64_t solve_cost(const lazy_call_desc *call, const lazy_result *out) {
-    double n = (double)lazy_matrix_rows(&call->in[0]);
-    return lazy_matrix_cost(&call->in[0], 2 * n * n * (double)out->shape[out->ndim - 1]);
+    double n = (double)ops_matrix_rows(&call->in[0]);
+    return ops_matrix_cost(&call->in[0], 2 * n * n * (double)out->shape[out->ndim - 1]);
 }
 
 /* Pivots are data: what no factorization gives is brought into the range. */
 static void read_pivots(const lazy_matrices *x, const void *row, int *pivots) {
     for (int k = 0; k < x->n; k++) {
-        double p = lazy_matrix_get(x, row, k);
+        double p = ops_matrix_get(x, row, k);
         pivots[k] = p >= 1 && p <= x->n ? (int)p : k + 1;
     }
 }
@@ -285,7 +284,7 @@ static int solve_one(const lazy_matrices *x, int64_t index, const neap_run *run)
     const lazy_tensor *b = &x->call->in[2];
     int k = (int)b->shape[b->ndim - 1], info = 0;
     int64_t n = x->n, size = n * k;
-    const char *factors = lazy_matrix_at(x, &x->call->in[1], index, n * (n + 1));
+    const char *factors = ops_matrix_at(x, &x->call->in[1], index, n * (n + 1));
     size_t bytes = (size_t)n * sizeof(double) + (size_t)size * x->item;
     void *room;
     int status = neap_run_alloc(run, bytes, &room);
@@ -294,29 +293,29 @@ static int solve_one(const lazy_matrices *x, int64_t index, const neap_run *run)
     int *pivots = room;
     void *columns = (char *)room + (size_t)n * sizeof(double);
     read_pivots(x, factors + (size_t)(n * n) * x->item, pivots);
-    lazy_matrix_copy_transposed(x, columns, lazy_matrix_at(x, b, index, size), n, k);
+    ops_matrix_copy_transposed(x, columns, ops_matrix_at(x, b, index, size), n, k);
     x->lapack->getrs(x->call->attrs[0] ? "N" : "T", &x->n, &k, factors, &x->n, pivots, columns, &x->n, &info, 1);
-    lazy_matrix_copy_transposed(x, lazy_matrix_at(x, x->call->out, index, size), columns, k, n);
+    ops_matrix_copy_transposed(x, ops_matrix_at(x, x->call->out, index, size), columns, k, n);
     neap_run_free(run, room, bytes);
     return NEAP_OK;
 }
 
 static int solve_call(const lazy_call *call, const neap_run *run) {
-    return lazy_matrix_each(call, run, solve_one);
+    return ops_matrix_each(call, run, solve_one);
 }
 
 static neap_node *solve_with(neap_ctx *ctx, neap_node *a, neap_node *factors, neap_node *b, bool transposed) {
-    return lazy_build(ctx, LAZY_OP_solve, 3, (neap_node *[]){a, factors, b}, 1, (int64_t[]){transposed});
+    return graph_build(ctx, LAZY_OP_solve, 3, (neap_node *[]){a, factors, b}, 1, (int64_t[]){transposed});
 }
 
 /* B̄ = op(A)⁻ᵀ X̄ and, of op(A), -B̄ Xᵀ. The factors are no variables. */
 static int solve_grad(lazy_grad *g) {
-    bool transposed = lazy_node_attrs(g->node)[0] != 0;
+    bool transposed = graph_node_attrs(g->node)[0] != 0;
     neap_node *b = solve_with(g->ctx, INPUT(0), INPUT(1), g->ct, !transposed);
     if (g->wants[0]) {
         neap_node *left = transposed ? g->node : b, *right = transposed ? b : g->node;
-        neap_node *a = lazy_matrix_product(g->ctx, left, lazy_matrix_transpose(g->ctx, right));
-        g->out[0] = lazy_matrix_negative(g->ctx, a);
+        neap_node *a = ops_matrix_product(g->ctx, left, ops_matrix_transpose(g->ctx, right));
+        g->out[0] = ops_matrix_negative(g->ctx, a);
     }
     if (g->wants[2])
         g->out[2] = b;
@@ -326,7 +325,7 @@ static int solve_grad(lazy_grad *g) {
 
 /* dX = op(A)⁻¹ (dB - op(dA) X) */
 static int solve_jvp(lazy_tangent *g) {
-    bool transposed = lazy_node_attrs(g->node)[0] != 0;
+    bool transposed = graph_node_attrs(g->node)[0] != 0;
     if (!g->in[0] && !g->in[2])
         return NEAP_OK;
     g->out = solve_with(g->ctx, INPUT(0), INPUT(1), moved_right_side(g->ctx, g->node, g->in[0], g->in[2], transposed),
@@ -342,15 +341,15 @@ NEAP_OP(
         "NaN. The values come from the factors, the derivative is that of a⁻¹ b.",
     .attrs = "transposed", .kind = LAZY_CALL, .arity = 3, .types = LAZY_REAL,
     .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE | LAZY_OP_SPLITS,
-    .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_IN1 | LAZY_RESIDUAL_OUT, .dtype = lazy_dtype_real,
+    .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_IN1 | LAZY_RESIDUAL_OUT, .dtype = graph_dtype_real,
     .shape = solve_shape, .call = solve_call, .cost = solve_cost, .grad = solve_grad, .jvp = solve_jvp,
-    .batch = lazy_batch_leading, .shard = lazy_shard_matrices)
+    .batch = derive_batch_leading, .shard = shard_matrices)
 
 /* ---- slogdet, det ------------------------------------------------------------------------------------------------ */
 static int slogdet_shape(const lazy_call_desc *call, lazy_result *out) {
     int status = check_factors("slogdet", call);
     if (status == 0)
-        out->shape[lazy_matrix_batch_shape(&call->in[0], out)] = 2;
+        out->shape[ops_matrix_batch_shape(&call->in[0], out)] = 2;
     out->ndim++;
     return status;
 }
@@ -358,17 +357,17 @@ static int slogdet_shape(const lazy_call_desc *call, lazy_result *out) {
 static int det_shape(const lazy_call_desc *call, lazy_result *out) {
     int status = check_factors("det", call);
     if (status == 0)
-        lazy_matrix_batch_shape(&call->in[0], out);
+        ops_matrix_batch_shape(&call->in[0], out);
     return status;
 }
 
 /* The sign of the row exchanges of the factors of matrix `index`, which are returned. */
 static const char *factors_of(const lazy_matrices *x, int64_t index, double *sign) {
     int64_t n = x->n;
-    const char *factors = lazy_matrix_at(x, &x->call->in[1], index, n * (n + 1));
+    const char *factors = ops_matrix_at(x, &x->call->in[1], index, n * (n + 1));
     *sign = 1;
     for (int64_t k = 0; k < n; k++)
-        *sign = lazy_matrix_get(x, factors, n * n + k) == (double)(k + 1) ? *sign : -*sign;
+        *sign = ops_matrix_get(x, factors, n * n + k) == (double)(k + 1) ? *sign : -*sign;
     return factors;
 }
 
@@ -377,12 +376,12 @@ static int slogdet_one(const lazy_matrices *x, int64_t index, const neap_run *ru
     double sign, sum = 0;
     const char *factors = factors_of(x, index, &sign);
     for (int64_t k = 0; k < x->n; k++) {
-        double d = lazy_matrix_get(x, factors, k * x->n + k);
+        double d = ops_matrix_get(x, factors, k * x->n + k);
         sign = sign * (isnan(d) ? d : (d > 0) - (d < 0)) + 0.0; /* + 0.0: no negative zero */
         sum += log(fabs(d));
     }
-    lazy_matrix_set(x, x->call->out->data, 2 * index, sign);
-    lazy_matrix_set(x, x->call->out->data, 2 * index + 1, sum);
+    ops_matrix_set(x, x->call->out->data, 2 * index, sign);
+    ops_matrix_set(x, x->call->out->data, 2 * index + 1, sum);
     return NEAP_OK;
 }
 
@@ -391,31 +390,31 @@ static int det_one(const lazy_matrices *x, int64_t index, const neap_run *run) {
     double product;
     const char *factors = factors_of(x, index, &product);
     for (int64_t k = 0; k < x->n; k++)
-        product *= lazy_matrix_get(x, factors, k * x->n + k);
-    lazy_matrix_set(x, x->call->out->data, index, product);
+        product *= ops_matrix_get(x, factors, k * x->n + k);
+    ops_matrix_set(x, x->call->out->data, index, product);
     return NEAP_OK;
 }
 
 static int slogdet_call(const lazy_call *call, const neap_run *run) {
-    return lazy_matrix_each(call, run, slogdet_one);
+    return ops_matrix_each(call, run, slogdet_one);
 }
 
 static int det_call(const lazy_call *call, const neap_run *run) {
-    return lazy_matrix_each(call, run, det_one);
+    return ops_matrix_each(call, run, det_one);
 }
 
 /* A⁻ᵀ from the factors. */
 static neap_node *inverse_transposed(neap_ctx *ctx, neap_node *a, neap_node *factors) {
-    lazy_aval of = lazy_node_aval(a);
-    return solve_with(ctx, a, factors, lazy_matrix_eye(ctx, a, lazy_matrix_columns(&of)), true);
+    lazy_aval of = graph_node_aval(a);
+    return solve_with(ctx, a, factors, ops_matrix_eye(ctx, a, ops_matrix_columns(&of)), true);
 }
 
 /* d log|det A| = tr(A⁻¹ dA); the sign is constant. */
 static int slogdet_grad(lazy_grad *g) {
-    neap_node *ct = lazy_matrix_cut(g->ctx, g->ct, -1, 1, 1); /* (…, 1) */
+    neap_node *ct = ops_matrix_cut(g->ctx, g->ct, -1, 1, 1); /* (…, 1) */
     g->wants[1] = false;
     if (g->wants[0])
-        g->out[0] = BUILD2(multiply, lazy_matrix_column(g->ctx, ct), inverse_transposed(g->ctx, INPUT(0), INPUT(1)));
+        g->out[0] = BUILD2(multiply, ops_matrix_column(g->ctx, ct), inverse_transposed(g->ctx, INPUT(0), INPUT(1)));
     return grad_done(g, 2);
 }
 
@@ -423,29 +422,29 @@ static int slogdet_grad(lazy_grad *g) {
 static int det_grad(lazy_grad *g) {
     g->wants[1] = false;
     if (g->wants[0])
-        g->out[0] = BUILD2(multiply, lazy_matrix_scalar(g->ctx, BUILD2(multiply, g->ct, g->node)),
+        g->out[0] = BUILD2(multiply, ops_matrix_scalar(g->ctx, BUILD2(multiply, g->ct, g->node)),
                            inverse_transposed(g->ctx, INPUT(0), INPUT(1)));
     return grad_done(g, 2);
 }
 
 /* tr(A⁻¹ dA) */
 static neap_node *trace_of_quotient(lazy_tangent *g) {
-    lazy_aval a = lazy_node_aval(INPUT(0));
+    lazy_aval a = graph_node_aval(INPUT(0));
     neap_node *product = BUILD2(multiply, inverse_transposed(g->ctx, INPUT(0), INPUT(1)), g->in[0]);
-    return lazy_build(g->ctx, LAZY_OP_sum, 1, &product, 2, (int64_t[]){(int64_t)3 << (a.ndim - 2), 0});
+    return graph_build(g->ctx, LAZY_OP_sum, 1, &product, 2, (int64_t[]){(int64_t)3 << (a.ndim - 2), 0});
 }
 
 static int slogdet_jvp(lazy_tangent *g) {
     if (!g->in[0])
         return NEAP_OK;
-    lazy_aval out = lazy_node_aval(g->node);
+    lazy_aval out = graph_node_aval(g->node);
     int64_t shape[NEAP_MAX_DIMS];
     memcpy(shape, out.shape, out.ndim * sizeof *shape);
     shape[out.ndim - 1] = 1;
-    neap_node *trace = trace_of_quotient(g), *zero = lazy_build_cast(g->ctx, NUMBER(0), out.dtype);
-    trace = trace ? lazy_build_reshape(g->ctx, trace, out.ndim, shape) : NULL;
-    zero = zero ? lazy_build_broadcast(g->ctx, zero, out.ndim, shape) : NULL;
-    g->out = lazy_matrix_join(g->ctx, -1, 2, (neap_node *[]){zero, trace});
+    neap_node *trace = trace_of_quotient(g), *zero = graph_build_cast(g->ctx, NUMBER(0), out.dtype);
+    trace = trace ? graph_build_reshape(g->ctx, trace, out.ndim, shape) : NULL;
+    zero = zero ? graph_build_broadcast(g->ctx, zero, out.ndim, shape) : NULL;
+    g->out = ops_matrix_join(g->ctx, -1, 2, (neap_node *[]){zero, trace});
     return jvp_done(g);
 }
 
@@ -461,14 +460,15 @@ NEAP_OP(slogdet,
             "For matrices (…, n, n) and what `lu` made of them: the sign of the determinant and the logarithm of its "
             "magnitude, as (…, 2). A singular matrix gives 0 and -inf, and its derivative is not finite.",
         .kind = LAZY_CALL, .arity = 2, .types = LAZY_REAL, .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE,
-        .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_IN1, .dtype = lazy_dtype_real, .shape = slogdet_shape,
-        .call = slogdet_call, .grad = slogdet_grad, .jvp = slogdet_jvp, .batch = lazy_batch_leading,
-        .shard = lazy_shard_matrices)
+        .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_IN1, .dtype = graph_dtype_real, .shape = slogdet_shape,
+        .call = slogdet_call, .grad = slogdet_grad, .jvp = slogdet_jvp, .batch = derive_batch_leading,
+        .shard = shard_matrices)
 
-NEAP_OP(
-    det,
-    .doc = "For matrices (…, n, n) and what `lu` made of them: the determinant, as (…). Its derivative is made of the "
-           "inverse, so it is not finite where the matrix is singular.",
-    .kind = LAZY_CALL, .arity = 2, .types = LAZY_REAL, .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE,
-    .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_IN1 | LAZY_RESIDUAL_OUT, .dtype = lazy_dtype_real, .shape = det_shape,
-    .call = det_call, .grad = det_grad, .jvp = det_jvp, .batch = lazy_batch_leading, .shard = lazy_shard_matrices)
+NEAP_OP(det,
+        .doc =
+            "For matrices (…, n, n) and what `lu` made of them: the determinant, as (…). Its derivative is made of the "
+            "inverse, so it is not finite where the matrix is singular.",
+        .kind = LAZY_CALL, .arity = 2, .types = LAZY_REAL, .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE,
+        .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_IN1 | LAZY_RESIDUAL_OUT, .dtype = graph_dtype_real,
+        .shape = det_shape, .call = det_call, .grad = det_grad, .jvp = det_jvp, .batch = derive_batch_leading,
+        .shard = shard_matrices)

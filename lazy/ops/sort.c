@@ -136,7 +136,7 @@ static void sort_line(void *arg, int64_t line, const neap_run *run) {
 static int argsort_call(const lazy_call *call, const neap_run *run) {
     const lazy_tensor *in = &call->in[0];
     int axis;
-    int status = lazy_axis("argsort", call->attrs[0], in->ndim, &axis);
+    int status = graph_axis("argsort", call->attrs[0], in->ndim, &axis);
     if (status || in->size == 0)
         return status;
     job j = {.call = call, .n = in->shape[axis], .inner = 1};
@@ -158,12 +158,12 @@ static int argsort_shape(const lazy_call_desc *call, lazy_result *out) {
     int axis;
     if (call->nattrs != 2)
         return neap_error(NEAP_E_ARGUMENT, "argsort: expected an axis and whether to descend");
-    int status = lazy_axis("argsort", call->attrs[0], call->in[0].ndim, &axis);
+    int status = graph_axis("argsort", call->attrs[0], call->in[0].ndim, &axis);
     if (status)
         return status;
     if (call->in[0].shape[axis] > INT32_MAX)
         return neap_error(NEAP_E_SHAPE, "argsort: expected at most 2^31 - 1 elements along an axis");
-    return lazy_shape_same(call, out);
+    return graph_shape_same(call, out);
 }
 
 static int64_t argsort_cost(const lazy_call_desc *call, const lazy_result *out) {
@@ -177,4 +177,4 @@ NEAP_OP(
            "signs are equal; NaN comes last, also in descending order.",
     .attrs = "axis descending", .kind = LAZY_CALL, .arity = 1, .types = LAZY_ALL,
     .flags = LAZY_OP_HIDDEN | LAZY_OP_ZERO_GRAD | LAZY_OP_DENSE, .dtype = argsort_dtype, .shape = argsort_shape,
-    .call = argsort_call, .cost = argsort_cost, .batch = lazy_batch_axis, .shard = lazy_shard_axis)
+    .call = argsort_call, .cost = argsort_cost, .batch = derive_batch_axis, .shard = shard_axis)

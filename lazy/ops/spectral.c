@@ -30,21 +30,21 @@ static int64_t least(int64_t a, int64_t b) {
 
 static bool is_finite(const lazy_matrices *x, const void *from, int64_t n) {
     for (int64_t k = 0; k < n; k++)
-        if (!isfinite(lazy_matrix_get(x, from, k)))
+        if (!isfinite(ops_matrix_get(x, from, k)))
             return false;
     return true;
 }
 
 /* The number that a query for work space answered; f32 may have rounded it. */
 static int work_size(const lazy_matrices *x, const void *answer) {
-    double size = lazy_matrix_get(x, answer, 0) * (1 + 1e-6) + 1;
+    double size = ops_matrix_get(x, answer, 0) * (1 + 1e-6) + 1;
     return size < INT_MAX ? (int)size : INT_MAX;
 }
 
 static int64_t factor_cost(const lazy_call_desc *call, double factor) {
     const lazy_aval *a = &call->in[0];
-    double m = (double)lazy_matrix_rows(a), n = (double)lazy_matrix_columns(a), k = m < n ? m : n;
-    return lazy_matrix_cost(a, factor * m * n * k);
+    double m = (double)ops_matrix_rows(a), n = (double)ops_matrix_columns(a), k = m < n ? m : n;
+    return ops_matrix_cost(a, factor * m * n * k);
 }
 
 /* ---- qr ---------------------------------------------------------------------------------------------------------- */
@@ -53,17 +53,17 @@ typedef struct qr_parts { /* q is m × k, r is k × n */
 } qr_parts;
 
 static qr_parts qr_of(const lazy_aval *a, const int64_t *attrs) {
-    int64_t m = lazy_matrix_rows(a), n = lazy_matrix_columns(a);
+    int64_t m = ops_matrix_rows(a), n = ops_matrix_columns(a);
     return (qr_parts){m, n, attrs[0] ? m : least(m, n)};
 }
 
 static int qr_shape(const lazy_call_desc *call, lazy_result *out) {
-    int status = lazy_matrix_check("qr", &call->in[0]);
-    status = status ? status : lazy_matrix_check_attrs("qr", call, 1);
+    int status = ops_matrix_check("qr", &call->in[0]);
+    status = status ? status : ops_matrix_check_attrs("qr", call, 1);
     if (status)
         return status;
     qr_parts p = qr_of(&call->in[0], call->attrs);
-    out->shape[lazy_matrix_batch_shape(&call->in[0], out)] = p.k * (p.m + p.n);
+    out->shape[ops_matrix_batch_shape(&call->in[0], out)] = p.k * (p.m + p.n);
     out->ndim++;
     return NEAP_OK;
 }
@@ -79,11 +79,11 @@ static void qr_finish(const lazy_matrices *x, char *columns, const void *tau, vo
     char *r = out + (size_t)(m * k) * x->item;
     for (int64_t i = 0; i < k; i++)
         for (int64_t j = 0; j < n; j++)
-            lazy_matrix_set(x, r, i * n + j, j >= i ? lazy_matrix_get(x, columns, j * m + i) : 0);
+            ops_matrix_set(x, r, i * n + j, j >= i ? ops_matrix_get(x, columns, j * m + i) : 0);
     int info = 0, reflectors = (int)least(m, n), ld = x->m > 1 ? x->m : 1;
     if (k > 0)
         x->lapack->orgqr(&x->m, &k, &reflectors, columns, &ld, tau, work, &lwork, &info);
-    lazy_matrix_copy_transposed(x, out, columns, k, m);
+    ops_matrix_copy_transposed(x, out, columns, k, m);
 }
 
 static int qr_one(const lazy_matrices *x, int64_t index, const neap_run *run) {
@@ -100,24 +100,24 @@ static int qr_one(const lazy_matrices *x, int64_t index, const neap_run *run) {
     if (status)
         return status;
     char *columns = room, *tau = columns + (size_t)(m * wide) * x->item, *work = tau + (size_t)wide * x->item;
-    lazy_matrix_copy_transposed(x, columns, lazy_matrix_at(x, &x->call->in[0], index, m * n), m, n);
+    ops_matrix_copy_transposed(x, columns, ops_matrix_at(x, &x->call->in[0], index, m * n), m, n);
     if (n > 0)
         x->lapack->geqrf(&x->m, &x->n, columns, &ld, tau, work, &lwork, &info);
-    qr_finish(x, columns, tau, work, lwork, lazy_matrix_at(x, x->call->out, index, (m + n) * k), k);
+    qr_finish(x, columns, tau, work, lwork, ops_matrix_at(x, x->call->out, index, (m + n) * k), k);
     neap_run_free(run, room, bytes);
     return NEAP_OK;
 }
 
 static int qr_call(const lazy_call *call, const neap_run *run) {
-    return lazy_matrix_each(call, run, qr_one);
+    return ops_matrix_each(call, run, qr_one);
 }
 
 /* The parts of a node, or of its cotangent. */
 static qr_parts qr_split(neap_ctx *ctx, const neap_node *node, neap_node *packed, neap_node **q, neap_node **r) {
-    lazy_aval a = lazy_node_aval(lazy_node_in(node, 0));
-    qr_parts p = qr_of(&a, lazy_node_attrs(node));
-    *q = lazy_matrix_part(ctx, packed, 0, p.m, p.k);
-    *r = lazy_matrix_part(ctx, packed, p.m * p.k, p.k, p.n);
+    lazy_aval a = graph_node_aval(graph_node_in(node, 0));
+    qr_parts p = qr_of(&a, graph_node_attrs(node));
+    *q = ops_matrix_part(ctx, packed, 0, p.m, p.k);
+    *r = ops_matrix_part(ctx, packed, p.m * p.k, p.k, p.n);
     return p;
 }
 
@@ -133,7 +133,7 @@ static int qr_check_derivative(const qr_parts *p) {
 
 /* a R⁻¹ */
 static neap_node *over_r(neap_ctx *ctx, neap_node *a, neap_node *r) {
-    return lazy_matrix_transpose(ctx, lazy_matrix_solve_triangular(ctx, r, lazy_matrix_transpose(ctx, a), false, true));
+    return ops_matrix_transpose(ctx, ops_matrix_solve_triangular(ctx, r, ops_matrix_transpose(ctx, a), false, true));
 }
 
 /* Ā = (Q̄ + Q C) R⁻ᵀ, C the symmetric matrix with the lower triangle of R R̄ᵀ - Q̄ᵀ Q. */
@@ -145,11 +145,11 @@ static int qr_grad(lazy_grad *g) {
     if (status)
         return status;
     qr_split(ctx, g->node, g->ct, &ct_q, &ct_r);
-    neap_node *rr = lazy_matrix_product(ctx, r, lazy_matrix_transpose(ctx, lazy_matrix_upper(ctx, ct_r, 0)));
-    neap_node *m = lazy_matrix_minus(ctx, rr, lazy_matrix_product(ctx, lazy_matrix_transpose(ctx, ct_q), q));
-    neap_node *c = BUILD2(add, lazy_matrix_lower(ctx, m, 0), lazy_matrix_transpose(ctx, lazy_matrix_lower(ctx, m, -1)));
-    neap_node *sum = lazy_matrix_transpose(ctx, BUILD2(add, ct_q, lazy_matrix_product(ctx, q, c)));
-    g->out[0] = lazy_matrix_transpose(ctx, lazy_matrix_solve_triangular(ctx, r, sum, false, false));
+    neap_node *rr = ops_matrix_product(ctx, r, ops_matrix_transpose(ctx, ops_matrix_upper(ctx, ct_r, 0)));
+    neap_node *m = ops_matrix_minus(ctx, rr, ops_matrix_product(ctx, ops_matrix_transpose(ctx, ct_q), q));
+    neap_node *c = BUILD2(add, ops_matrix_lower(ctx, m, 0), ops_matrix_transpose(ctx, ops_matrix_lower(ctx, m, -1)));
+    neap_node *sum = ops_matrix_transpose(ctx, BUILD2(add, ct_q, ops_matrix_product(ctx, q, c)));
+    g->out[0] = ops_matrix_transpose(ctx, ops_matrix_solve_triangular(ctx, r, sum, false, false));
     return grad_done(g, 1);
 }
 
@@ -161,11 +161,11 @@ static int qr_jvp(lazy_tangent *g) {
     int status = qr_check_derivative(&p);
     if (status)
         return status;
-    neap_node *x = over_r(ctx, g->in[0], r), *c = lazy_matrix_product(ctx, lazy_matrix_transpose(ctx, q), x);
-    neap_node *lower = lazy_matrix_lower(ctx, c, -1);
-    neap_node *rest = lazy_matrix_minus(ctx, c, lazy_matrix_minus(ctx, lower, lazy_matrix_transpose(ctx, lower)));
-    neap_node *dq = lazy_matrix_minus(ctx, x, lazy_matrix_product(ctx, q, rest));
-    g->out = lazy_matrix_pack(ctx, 2, (neap_node *[]){dq, lazy_matrix_product(ctx, rest, r)});
+    neap_node *x = over_r(ctx, g->in[0], r), *c = ops_matrix_product(ctx, ops_matrix_transpose(ctx, q), x);
+    neap_node *lower = ops_matrix_lower(ctx, c, -1);
+    neap_node *rest = ops_matrix_minus(ctx, c, ops_matrix_minus(ctx, lower, ops_matrix_transpose(ctx, lower)));
+    neap_node *dq = ops_matrix_minus(ctx, x, ops_matrix_product(ctx, q, rest));
+    g->out = ops_matrix_pack(ctx, 2, (neap_node *[]){dq, ops_matrix_product(ctx, rest, r)});
     return jvp_done(g);
 }
 
@@ -176,17 +176,17 @@ NEAP_OP(
         "matrix a of the last two axes: packed along one last axis, q (m × k) and then r (k × n), k = min(m, n), or m "
         "where `complete` is 1. The signs are LAPACK's. Derivatives: where r is square.",
     .attrs = "complete", .kind = LAZY_CALL, .arity = 1, .types = LAZY_REAL,
-    .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE | LAZY_OP_SPLITS, .residual = LAZY_RESIDUAL_OUT, .dtype = lazy_dtype_real,
-    .shape = qr_shape, .call = qr_call, .cost = qr_cost, .grad = qr_grad, .jvp = qr_jvp, .batch = lazy_batch_leading,
-    .shard = lazy_shard_matrices)
+    .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE | LAZY_OP_SPLITS, .residual = LAZY_RESIDUAL_OUT, .dtype = graph_dtype_real,
+    .shape = qr_shape, .call = qr_call, .cost = qr_cost, .grad = qr_grad, .jvp = qr_jvp, .batch = derive_batch_leading,
+    .shard = shard_matrices)
 
 /* ---- eigh -------------------------------------------------------------------------------------------------------- */
 static int eigh_shape(const lazy_call_desc *call, lazy_result *out) {
-    int status = lazy_matrix_check_square("eigh", &call->in[0]);
-    status = status ? status : lazy_matrix_check_attrs("eigh", call, 1);
+    int status = ops_matrix_check_square("eigh", &call->in[0]);
+    status = status ? status : ops_matrix_check_attrs("eigh", call, 1);
     if (status)
         return status;
-    status = lazy_shape_same(call, out);
+    status = graph_shape_same(call, out);
     out->shape[out->ndim - 2] = call->attrs[0] ? out->shape[out->ndim - 1] + 1 : 1;
     return status;
 }
@@ -202,8 +202,8 @@ static int eigh_one(const lazy_matrices *x, int64_t index, const neap_run *run) 
     const char *job = vectors ? "V" : "N";
     double answer = 0;
     int info = 0, query = -1, liwork = 0;
-    const void *a = lazy_matrix_at(x, &x->call->in[0], index, n * n);
-    char *out = lazy_matrix_at(x, x->call->out, index, vectors ? n * (n + 1) : n);
+    const void *a = ops_matrix_at(x, &x->call->in[0], index, n * n);
+    char *out = ops_matrix_at(x, x->call->out, index, vectors ? n * (n + 1) : n);
     x->lapack->syevd(job, "U", &x->n, NULL, &x->n, NULL, &answer, &query, &liwork, &query, &info, 1, 1);
     int lwork = work_size(x, &answer);
     size_t integers = ((size_t)liwork * sizeof(int) + 7) / 8 * 8;
@@ -220,34 +220,34 @@ static int eigh_one(const lazy_matrices *x, int64_t index, const neap_run *run) 
         info = 1;
     }
     if (info)
-        lazy_matrix_fill(x, out, vectors ? n * (n + 1) : n, NAN);
+        ops_matrix_fill(x, out, vectors ? n * (n + 1) : n, NAN);
     else if (vectors)
-        lazy_matrix_copy_transposed(x, out + (size_t)n * x->item, columns, n, n);
+        ops_matrix_copy_transposed(x, out + (size_t)n * x->item, columns, n, n);
     neap_run_free(run, room, bytes);
     return NEAP_OK;
 }
 
 static int eigh_call(const lazy_call *call, const neap_run *run) {
-    return lazy_matrix_each(call, run, eigh_one);
+    return ops_matrix_each(call, run, eigh_one);
 }
 
 /* w (…, n) and the matrix v of a node that has both; of one that has not: of the same matrix again. */
 static void eigh_parts(neap_ctx *ctx, neap_node *node, neap_node **w, neap_node **v) {
-    neap_node *a = lazy_node_in(node, 0);
-    int64_t n = lazy_node_aval(a).shape[lazy_node_aval(a).ndim - 1];
-    if (!lazy_node_attrs(node)[0])
-        node = lazy_build(ctx, LAZY_OP_eigh, 1, &a, 1, (int64_t[]){1});
-    *w = lazy_matrix_cut(ctx, node, -2, 0, 1);
-    *v = lazy_matrix_cut(ctx, node, -2, 1, n);
+    neap_node *a = graph_node_in(node, 0);
+    int64_t n = graph_node_aval(a).shape[graph_node_aval(a).ndim - 1];
+    if (!graph_node_attrs(node)[0])
+        node = graph_build(ctx, LAZY_OP_eigh, 1, &a, 1, (int64_t[]){1});
+    *w = ops_matrix_cut(ctx, node, -2, 0, 1);
+    *v = ops_matrix_cut(ctx, node, -2, 1, n);
 }
 
 /* m[i][j] / (w[j] - w[i]) but on the diagonal, where it is `diagonal`; w is (…, 1, n). */
 static neap_node *over_gaps(neap_ctx *ctx, neap_node *m, neap_node *w, neap_node *diagonal) {
-    neap_node *gaps = lazy_matrix_minus(ctx, w, lazy_matrix_transpose(ctx, w));
+    neap_node *gaps = ops_matrix_minus(ctx, w, ops_matrix_transpose(ctx, w));
     if (!gaps)
         return NULL;
-    lazy_aval of = lazy_node_aval(gaps);
-    return lazy_matrix_diagonal_or(ctx, diagonal, lazy_matrix_quotient(ctx, m, gaps), lazy_matrix_rows(&of));
+    lazy_aval of = graph_node_aval(gaps);
+    return ops_matrix_diagonal_or(ctx, diagonal, ops_matrix_quotient(ctx, m, gaps), ops_matrix_rows(&of));
 }
 
 /* Ā = V (diag(w̄) + F ∘ (Vᵀ V̄)) Vᵀ, F[i][j] = 1 / (w[j] - w[i]) and 0 on the diagonal. */
@@ -255,16 +255,16 @@ static int eigh_grad(lazy_grad *g) {
     neap_ctx *ctx = g->ctx;
     neap_node *w, *v, *ct_w = g->ct, *inner;
     eigh_parts(ctx, g->node, &w, &v);
-    neap_node *vt = lazy_matrix_transpose(ctx, v);
-    if (lazy_node_attrs(g->node)[0]) {
-        int64_t n = lazy_node_aval(g->ct).shape[lazy_node_aval(g->ct).ndim - 1];
-        ct_w = lazy_matrix_cut(ctx, g->ct, -2, 0, 1);
-        inner = lazy_matrix_product(ctx, vt, lazy_matrix_cut(ctx, g->ct, -2, 1, n));
-        inner = lazy_matrix_product(ctx, v, over_gaps(ctx, inner, w, ct_w));
+    neap_node *vt = ops_matrix_transpose(ctx, v);
+    if (graph_node_attrs(g->node)[0]) {
+        int64_t n = graph_node_aval(g->ct).shape[graph_node_aval(g->ct).ndim - 1];
+        ct_w = ops_matrix_cut(ctx, g->ct, -2, 0, 1);
+        inner = ops_matrix_product(ctx, vt, ops_matrix_cut(ctx, g->ct, -2, 1, n));
+        inner = ops_matrix_product(ctx, v, over_gaps(ctx, inner, w, ct_w));
     } else {
         inner = BUILD2(multiply, v, ct_w);
     }
-    g->out[0] = lazy_matrix_product(ctx, inner, vt);
+    g->out[0] = ops_matrix_product(ctx, inner, vt);
     return grad_done(g, 1);
 }
 
@@ -273,11 +273,11 @@ static int eigh_jvp(lazy_tangent *g) {
     neap_ctx *ctx = g->ctx;
     neap_node *w, *v;
     eigh_parts(ctx, g->node, &w, &v);
-    neap_node *m = lazy_matrix_product(ctx, lazy_matrix_transpose(ctx, v), lazy_matrix_product(ctx, g->in[0], v));
-    neap_node *dw = lazy_matrix_row(ctx, lazy_matrix_diagonal(ctx, m));
-    if (lazy_node_attrs(g->node)[0]) {
-        neap_node *dv = lazy_matrix_product(ctx, v, over_gaps(ctx, m, w, NUMBER(0)));
-        g->out = lazy_matrix_join(ctx, -2, 2, (neap_node *[]){dw, dv});
+    neap_node *m = ops_matrix_product(ctx, ops_matrix_transpose(ctx, v), ops_matrix_product(ctx, g->in[0], v));
+    neap_node *dw = ops_matrix_row(ctx, ops_matrix_diagonal(ctx, m));
+    if (graph_node_attrs(g->node)[0]) {
+        neap_node *dv = ops_matrix_product(ctx, v, over_gaps(ctx, m, w, NUMBER(0)));
+        g->out = ops_matrix_join(ctx, -2, 2, (neap_node *[]){dw, dv});
     } else {
         g->out = dw;
     }
@@ -293,8 +293,8 @@ NEAP_OP(
         "matrices. Signs are LAPACK's.",
     .attrs = "vectors", .kind = LAZY_CALL, .arity = 1, .types = LAZY_REAL,
     .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE | LAZY_OP_SPLITS, .residual = LAZY_RESIDUAL_OUT | LAZY_RESIDUAL_IN0,
-    .dtype = lazy_dtype_real, .shape = eigh_shape, .call = eigh_call, .cost = eigh_cost, .grad = eigh_grad,
-    .jvp = eigh_jvp, .batch = lazy_batch_leading, .shard = lazy_shard_matrices)
+    .dtype = graph_dtype_real, .shape = eigh_shape, .call = eigh_call, .cost = eigh_cost, .grad = eigh_grad,
+    .jvp = eigh_jvp, .batch = derive_batch_leading, .shard = shard_matrices)
 
 /* ---- svd --------------------------------------------------------------------------------------------------------- */
 typedef struct svd_parts { /* u is m × mu, s has k values, vh is nv × n */
@@ -307,12 +307,12 @@ static svd_parts svd_of(int64_t m, int64_t n, const int64_t *attrs) {
 }
 
 static int svd_shape(const lazy_call_desc *call, lazy_result *out) {
-    int status = lazy_matrix_check("svd", &call->in[0]);
-    status = status ? status : lazy_matrix_check_attrs("svd", call, 2);
+    int status = ops_matrix_check("svd", &call->in[0]);
+    status = status ? status : ops_matrix_check_attrs("svd", call, 2);
     if (status)
         return status;
-    svd_parts p = svd_of(lazy_matrix_rows(&call->in[0]), lazy_matrix_columns(&call->in[0]), call->attrs);
-    out->shape[lazy_matrix_batch_shape(&call->in[0], out)] = call->attrs[1] ? p.m * p.mu + p.k + p.nv * p.n : p.k;
+    svd_parts p = svd_of(ops_matrix_rows(&call->in[0]), ops_matrix_columns(&call->in[0]), call->attrs);
+    out->shape[ops_matrix_batch_shape(&call->in[0], out)] = call->attrs[1] ? p.m * p.mu + p.k + p.nv * p.n : p.k;
     out->ndim++;
     return NEAP_OK;
 }
@@ -328,15 +328,14 @@ static int svd_one(const lazy_matrices *x, int64_t index, const neap_run *run) {
     svd_parts p = svd_of(x->m, x->n, attrs);
     int64_t in = p.m * p.n, size = attrs[1] ? p.m * p.mu + p.k + p.nv * p.n : p.k;
     const char *job = !attrs[1] ? "N" : attrs[0] ? "A" : "S";
-    char *out = lazy_matrix_at(x, x->call->out, index, size),
-         *s = out + (attrs[1] ? (size_t)(p.m * p.mu) * x->item : 0);
+    char *out = ops_matrix_at(x, x->call->out, index, size), *s = out + (attrs[1] ? (size_t)(p.m * p.mu) * x->item : 0);
     char *vh = s + (size_t)p.k * x->item;
-    const void *a = lazy_matrix_at(x, &x->call->in[0], index, in);
+    const void *a = ops_matrix_at(x, &x->call->in[0], index, in);
     if (p.k == 0) { /* LAPACK leaves bases of nothing out */
         if (p.mu > 0)
-            lazy_matrix_unit(x, out, p.mu);
+            ops_matrix_unit(x, out, p.mu);
         if (p.nv > 0)
-            lazy_matrix_unit(x, vh, p.nv);
+            ops_matrix_unit(x, vh, p.nv);
         return NEAP_OK;
     }
     double answer = 0;
@@ -356,26 +355,26 @@ static int svd_one(const lazy_matrices *x, int64_t index, const neap_run *run) {
         info = 1;
     }
     if (info)
-        lazy_matrix_fill(x, out, size, NAN);
+        ops_matrix_fill(x, out, size, NAN);
     neap_run_free(run, room, bytes);
     return NEAP_OK;
 }
 
 static int svd_call(const lazy_call *call, const neap_run *run) {
-    return lazy_matrix_each(call, run, svd_one);
+    return ops_matrix_each(call, run, svd_one);
 }
 
 /* The parts of a packed node with vectors; s is (…, 1, k). */
 static void svd_split(neap_ctx *ctx, const svd_parts *p, neap_node *packed, neap_node **u, neap_node **s,
                       neap_node **vh) {
-    *u = lazy_matrix_part(ctx, packed, 0, p->m, p->mu);
-    *s = lazy_matrix_part(ctx, packed, p->m * p->mu, 1, p->k);
-    *vh = lazy_matrix_part(ctx, packed, p->m * p->mu + p->k, p->nv, p->n);
+    *u = ops_matrix_part(ctx, packed, 0, p->m, p->mu);
+    *s = ops_matrix_part(ctx, packed, p->m * p->mu, 1, p->k);
+    *vh = ops_matrix_part(ctx, packed, p->m * p->mu + p->k, p->nv, p->n);
 }
 
 static svd_parts svd_parts_of(const neap_node *node) {
-    lazy_aval a = lazy_node_aval(lazy_node_in(node, 0));
-    return svd_of(lazy_matrix_rows(&a), lazy_matrix_columns(&a), lazy_node_attrs(node));
+    lazy_aval a = graph_node_aval(graph_node_in(node, 0));
+    return svd_of(ops_matrix_rows(&a), ops_matrix_columns(&a), graph_node_attrs(node));
 }
 
 static int svd_check_derivative(const svd_parts *p) {
@@ -389,24 +388,24 @@ static int svd_check_derivative(const svd_parts *p) {
 
 /* A node with vectors for the matrix of a node without. */
 static neap_node *svd_with_vectors(neap_ctx *ctx, const neap_node *node) {
-    neap_node *a = lazy_node_in(node, 0);
-    return lazy_build(ctx, LAZY_OP_svd, 1, &a, 2, (int64_t[]){0, 1});
+    neap_node *a = graph_node_in(node, 0);
+    return graph_build(ctx, LAZY_OP_svd, 1, &a, 2, (int64_t[]){0, 1});
 }
 
 /* s[j]² - s[i]² */
 static neap_node *svd_gaps(neap_ctx *ctx, neap_node *s) {
-    neap_node *column = lazy_matrix_transpose(ctx, s);
-    return lazy_build2(ctx, LAZY_OP_multiply, lazy_matrix_minus(ctx, s, column),
-                       lazy_build2(ctx, LAZY_OP_add, s, column));
+    neap_node *column = ops_matrix_transpose(ctx, s);
+    return graph_build2(ctx, LAZY_OP_multiply, ops_matrix_minus(ctx, s, column),
+                        graph_build2(ctx, LAZY_OP_add, s, column));
 }
 
 /* a - aᵀ */
 static neap_node *antisymmetric(neap_ctx *ctx, neap_node *a) {
-    return lazy_matrix_minus(ctx, a, lazy_matrix_transpose(ctx, a));
+    return ops_matrix_minus(ctx, a, ops_matrix_transpose(ctx, a));
 }
 
 static neap_node *zero_diagonal(neap_ctx *ctx, neap_node *a, int64_t n) {
-    return lazy_matrix_diagonal_or(ctx, lazy_build_number(ctx, 0), a, n);
+    return ops_matrix_diagonal_or(ctx, graph_build_number(ctx, 0), a, n);
 }
 
 /* Singular values alone: Ā = U diag(s̄) Vᵀ. */
@@ -414,7 +413,7 @@ static int svdvals_grad(lazy_grad *g) {
     neap_node *u, *s, *vh;
     svd_parts p = svd_of(svd_parts_of(g->node).m, svd_parts_of(g->node).n, (int64_t[]){0, 1});
     svd_split(g->ctx, &p, svd_with_vectors(g->ctx, g->node), &u, &s, &vh);
-    g->out[0] = lazy_matrix_product(g->ctx, BUILD2(multiply, u, lazy_matrix_row(g->ctx, g->ct)), vh);
+    g->out[0] = ops_matrix_product(g->ctx, BUILD2(multiply, u, ops_matrix_row(g->ctx, g->ct)), vh);
     return grad_done(g, 1);
 }
 
@@ -422,7 +421,7 @@ static int svdvals_grad(lazy_grad *g) {
  * Ā = U ((F ∘ (A₁ - A₁ᵀ)) S + S (F ∘ (A₂ - A₂ᵀ)) + diag(s̄)) Vᵀ + (Ū - U A₁) S⁻¹ Vᵀ + U S⁻¹ (V̄ᵀ - A₂ᵀ Vᵀ) */
 static int svd_grad(lazy_grad *g) {
     neap_ctx *ctx = g->ctx;
-    if (!lazy_node_attrs(g->node)[1])
+    if (!graph_node_attrs(g->node)[1])
         return svdvals_grad(g);
     svd_parts p = svd_parts_of(g->node);
     int status = svd_check_derivative(&p);
@@ -431,23 +430,23 @@ static int svd_grad(lazy_grad *g) {
     neap_node *u, *s, *vh, *ct_u, *ct_s, *ct_vh;
     svd_split(ctx, &p, g->node, &u, &s, &vh);
     svd_split(ctx, &p, g->ct, &ct_u, &ct_s, &ct_vh);
-    neap_node *a1 = lazy_matrix_product(ctx, lazy_matrix_transpose(ctx, u), ct_u);
-    neap_node *a2t = lazy_matrix_product(ctx, ct_vh, lazy_matrix_transpose(ctx, vh));
-    neap_node *gaps = svd_gaps(ctx, s), *column = lazy_matrix_transpose(ctx, s);
-    neap_node *left = BUILD2(multiply, lazy_matrix_quotient(ctx, antisymmetric(ctx, a1), gaps), s);
+    neap_node *a1 = ops_matrix_product(ctx, ops_matrix_transpose(ctx, u), ct_u);
+    neap_node *a2t = ops_matrix_product(ctx, ct_vh, ops_matrix_transpose(ctx, vh));
+    neap_node *gaps = svd_gaps(ctx, s), *column = ops_matrix_transpose(ctx, s);
+    neap_node *left = BUILD2(multiply, ops_matrix_quotient(ctx, antisymmetric(ctx, a1), gaps), s);
     neap_node *right =
-        BUILD2(multiply, column, lazy_matrix_quotient(ctx, antisymmetric(ctx, lazy_matrix_transpose(ctx, a2t)), gaps));
-    neap_node *core = lazy_matrix_diagonal_or(ctx, ct_s, BUILD2(add, left, right), p.k);
-    neap_node *sum = lazy_matrix_product(ctx, u, core), *over = lazy_matrix_reciprocal(ctx, s);
+        BUILD2(multiply, column, ops_matrix_quotient(ctx, antisymmetric(ctx, ops_matrix_transpose(ctx, a2t)), gaps));
+    neap_node *core = ops_matrix_diagonal_or(ctx, ct_s, BUILD2(add, left, right), p.k);
+    neap_node *sum = ops_matrix_product(ctx, u, core), *over = ops_matrix_reciprocal(ctx, s);
     if (p.m > p.k) {
-        neap_node *rest = lazy_matrix_minus(ctx, ct_u, lazy_matrix_product(ctx, u, a1));
+        neap_node *rest = ops_matrix_minus(ctx, ct_u, ops_matrix_product(ctx, u, a1));
         sum = BUILD2(add, sum, BUILD2(multiply, rest, over));
     }
-    g->out[0] = lazy_matrix_product(ctx, sum, vh);
+    g->out[0] = ops_matrix_product(ctx, sum, vh);
     if (p.n > p.k) {
-        neap_node *rest = lazy_matrix_minus(ctx, ct_vh, lazy_matrix_product(ctx, a2t, vh));
-        rest = BUILD2(multiply, lazy_matrix_transpose(ctx, over), rest);
-        g->out[0] = BUILD2(add, g->out[0], lazy_matrix_product(ctx, u, rest));
+        neap_node *rest = ops_matrix_minus(ctx, ct_vh, ops_matrix_product(ctx, a2t, vh));
+        rest = BUILD2(multiply, ops_matrix_transpose(ctx, over), rest);
+        g->out[0] = BUILD2(add, g->out[0], ops_matrix_product(ctx, u, rest));
     }
     return grad_done(g, 1);
 }
@@ -455,7 +454,7 @@ static int svd_grad(lazy_grad *g) {
 /* With P = Uᵀ dA V: ds = diag(P), dU = U (F ∘ (P S + S Pᵀ)) + (I - U Uᵀ) dA V S⁻¹, and dV the same of dAᵀ. */
 static int svd_jvp(lazy_tangent *g) {
     neap_ctx *ctx = g->ctx;
-    bool vectors = lazy_node_attrs(g->node)[1] != 0;
+    bool vectors = graph_node_attrs(g->node)[1] != 0;
     svd_parts p = svd_parts_of(g->node);
     int status = vectors ? svd_check_derivative(&p) : NEAP_OK;
     if (status)
@@ -464,30 +463,30 @@ static int svd_jvp(lazy_tangent *g) {
     if (!vectors)
         p = svd_of(p.m, p.n, (int64_t[]){0, 1});
     svd_split(ctx, &p, vectors ? g->node : svd_with_vectors(ctx, g->node), &u, &s, &vh);
-    neap_node *ut = lazy_matrix_transpose(ctx, u), *uta = lazy_matrix_product(ctx, ut, g->in[0]);
-    neap_node *inner = lazy_matrix_product(ctx, uta, lazy_matrix_transpose(ctx, vh));
-    neap_node *ds = lazy_matrix_diagonal(ctx, inner);
+    neap_node *ut = ops_matrix_transpose(ctx, u), *uta = ops_matrix_product(ctx, ut, g->in[0]);
+    neap_node *inner = ops_matrix_product(ctx, uta, ops_matrix_transpose(ctx, vh));
+    neap_node *ds = ops_matrix_diagonal(ctx, inner);
     if (!vectors) {
         g->out = ds;
         return jvp_done(g);
     }
-    neap_node *inner_t = lazy_matrix_transpose(ctx, inner), *column = lazy_matrix_transpose(ctx, s);
-    neap_node *gaps = svd_gaps(ctx, s), *over = lazy_matrix_reciprocal(ctx, s);
+    neap_node *inner_t = ops_matrix_transpose(ctx, inner), *column = ops_matrix_transpose(ctx, s);
+    neap_node *gaps = svd_gaps(ctx, s), *over = ops_matrix_reciprocal(ctx, s);
     neap_node *of_u = BUILD2(add, BUILD2(multiply, inner, s), BUILD2(multiply, column, inner_t));
     neap_node *of_v = BUILD2(add, BUILD2(multiply, column, inner), BUILD2(multiply, inner_t, s));
-    neap_node *du = lazy_matrix_product(ctx, u, zero_diagonal(ctx, lazy_matrix_quotient(ctx, of_u, gaps), p.k));
-    neap_node *dvh = lazy_matrix_product(
-        ctx, lazy_matrix_transpose(ctx, zero_diagonal(ctx, lazy_matrix_quotient(ctx, of_v, gaps), p.k)), vh);
+    neap_node *du = ops_matrix_product(ctx, u, zero_diagonal(ctx, ops_matrix_quotient(ctx, of_u, gaps), p.k));
+    neap_node *dvh = ops_matrix_product(
+        ctx, ops_matrix_transpose(ctx, zero_diagonal(ctx, ops_matrix_quotient(ctx, of_v, gaps), p.k)), vh);
     if (p.m > p.k) {
-        neap_node *av = lazy_matrix_product(ctx, g->in[0], lazy_matrix_transpose(ctx, vh));
-        av = lazy_matrix_minus(ctx, av, lazy_matrix_product(ctx, u, inner));
+        neap_node *av = ops_matrix_product(ctx, g->in[0], ops_matrix_transpose(ctx, vh));
+        av = ops_matrix_minus(ctx, av, ops_matrix_product(ctx, u, inner));
         du = BUILD2(add, du, BUILD2(multiply, av, over));
     }
     if (p.n > p.k) {
-        uta = lazy_matrix_minus(ctx, uta, lazy_matrix_product(ctx, inner, vh));
-        dvh = BUILD2(add, dvh, BUILD2(multiply, lazy_matrix_transpose(ctx, over), uta));
+        uta = ops_matrix_minus(ctx, uta, ops_matrix_product(ctx, inner, vh));
+        dvh = BUILD2(add, dvh, BUILD2(multiply, ops_matrix_transpose(ctx, over), uta));
     }
-    g->out = lazy_matrix_pack(ctx, 3, (neap_node *[]){du, lazy_matrix_row(ctx, ds), dvh});
+    g->out = ops_matrix_pack(ctx, 3, (neap_node *[]){du, ops_matrix_row(ctx, ds), dvh});
     return jvp_done(g);
 }
 
@@ -500,20 +499,20 @@ NEAP_OP(
         "full vectors of matrices that are not square.",
     .attrs = "full vectors", .kind = LAZY_CALL, .arity = 1, .types = LAZY_REAL,
     .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE | LAZY_OP_SPLITS, .residual = LAZY_RESIDUAL_OUT | LAZY_RESIDUAL_IN0,
-    .dtype = lazy_dtype_real, .shape = svd_shape, .call = svd_call, .cost = svd_cost, .grad = svd_grad, .jvp = svd_jvp,
-    .batch = lazy_batch_leading, .shard = lazy_shard_matrices)
+    .dtype = graph_dtype_real, .shape = svd_shape, .call = svd_call, .cost = svd_cost, .grad = svd_grad, .jvp = svd_jvp,
+    .batch = derive_batch_leading, .shard = shard_matrices)
 
 /* ---- pinv -------------------------------------------------------------------------------------------------------- */
 static int pinv_shape(const lazy_call_desc *call, lazy_result *out) {
     const lazy_aval *a = &call->in[0], *p = &call->in[1];
-    int status = lazy_matrix_check("pinv", a);
-    status = status ? status : lazy_matrix_check("pinv", p);
-    status = status ? status : lazy_matrix_check_batch("pinv", a, p);
+    int status = ops_matrix_check("pinv", a);
+    status = status ? status : ops_matrix_check("pinv", p);
+    status = status ? status : ops_matrix_check_batch("pinv", a, p);
     char text[256];
-    if (status == 0 && (lazy_matrix_rows(a) != lazy_matrix_columns(p) || lazy_matrix_columns(a) != lazy_matrix_rows(p)))
+    if (status == 0 && (ops_matrix_rows(a) != ops_matrix_columns(p) || ops_matrix_columns(a) != ops_matrix_rows(p)))
         return neap_error(NEAP_E_SHAPE, "pinv: expected a pseudoinverse of %lld rows and %lld columns, got shape %s",
-                          (long long)lazy_matrix_columns(a), (long long)lazy_matrix_rows(a),
-                          lazy_shape_text(p->ndim, p->shape, text, sizeof text));
+                          (long long)ops_matrix_columns(a), (long long)ops_matrix_rows(a),
+                          graph_shape_text(p->ndim, p->shape, text, sizeof text));
     if (status == 0)
         memcpy(out->shape, p->shape, p->ndim * sizeof *p->shape);
     out->ndim = p->ndim;
@@ -529,22 +528,22 @@ static int pinv_call(const lazy_call *call, const neap_run *run) {
 
 /* a - b c */
 static neap_node *minus_product(neap_ctx *ctx, neap_node *a, neap_node *b, neap_node *c) {
-    return lazy_matrix_minus(ctx, a, lazy_matrix_product(ctx, b, c));
+    return ops_matrix_minus(ctx, a, ops_matrix_product(ctx, b, c));
 }
 
 /* With P = A⁺: Ā = -Pᵀ P̄ Pᵀ + (I - A P) P̄ᵀ P Pᵀ + Pᵀ P P̄ᵀ (I - P A) */
 static int pinv_grad(lazy_grad *g) {
     neap_ctx *ctx = g->ctx;
-    neap_node *a = INPUT(0), *p = g->node, *pt = lazy_matrix_transpose(ctx, p);
-    neap_node *ct_t = lazy_matrix_transpose(ctx, g->ct);
+    neap_node *a = INPUT(0), *p = g->node, *pt = ops_matrix_transpose(ctx, p);
+    neap_node *ct_t = ops_matrix_transpose(ctx, g->ct);
     g->wants[1] = false;
     if (g->wants[0]) {
-        neap_node *first = lazy_matrix_product(ctx, lazy_matrix_product(ctx, pt, g->ct), pt);
-        neap_node *second = lazy_matrix_product(ctx, lazy_matrix_product(ctx, ct_t, p), pt);
-        second = minus_product(ctx, second, a, lazy_matrix_product(ctx, p, second));
-        neap_node *third = lazy_matrix_product(ctx, pt, lazy_matrix_product(ctx, p, ct_t));
-        third = minus_product(ctx, third, lazy_matrix_product(ctx, third, p), a);
-        g->out[0] = lazy_matrix_minus(ctx, BUILD2(add, second, third), first);
+        neap_node *first = ops_matrix_product(ctx, ops_matrix_product(ctx, pt, g->ct), pt);
+        neap_node *second = ops_matrix_product(ctx, ops_matrix_product(ctx, ct_t, p), pt);
+        second = minus_product(ctx, second, a, ops_matrix_product(ctx, p, second));
+        neap_node *third = ops_matrix_product(ctx, pt, ops_matrix_product(ctx, p, ct_t));
+        third = minus_product(ctx, third, ops_matrix_product(ctx, third, p), a);
+        g->out[0] = ops_matrix_minus(ctx, BUILD2(add, second, third), first);
     }
     return grad_done(g, 2);
 }
@@ -554,14 +553,14 @@ static int pinv_jvp(lazy_tangent *g) {
     neap_ctx *ctx = g->ctx;
     if (!g->in[0])
         return NEAP_OK;
-    neap_node *a = INPUT(0), *p = g->node, *pt = lazy_matrix_transpose(ctx, p);
-    neap_node *da_t = lazy_matrix_transpose(ctx, g->in[0]);
-    neap_node *first = lazy_matrix_product(ctx, lazy_matrix_product(ctx, p, g->in[0]), p);
-    neap_node *second = lazy_matrix_product(ctx, p, lazy_matrix_product(ctx, pt, da_t));
-    second = minus_product(ctx, second, lazy_matrix_product(ctx, second, a), p);
-    neap_node *third = lazy_matrix_product(ctx, lazy_matrix_product(ctx, da_t, pt), p);
-    third = minus_product(ctx, third, p, lazy_matrix_product(ctx, a, third));
-    g->out = lazy_matrix_minus(ctx, BUILD2(add, second, third), first);
+    neap_node *a = INPUT(0), *p = g->node, *pt = ops_matrix_transpose(ctx, p);
+    neap_node *da_t = ops_matrix_transpose(ctx, g->in[0]);
+    neap_node *first = ops_matrix_product(ctx, ops_matrix_product(ctx, p, g->in[0]), p);
+    neap_node *second = ops_matrix_product(ctx, p, ops_matrix_product(ctx, pt, da_t));
+    second = minus_product(ctx, second, ops_matrix_product(ctx, second, a), p);
+    neap_node *third = ops_matrix_product(ctx, ops_matrix_product(ctx, da_t, pt), p);
+    third = minus_product(ctx, third, p, ops_matrix_product(ctx, a, third));
+    g->out = ops_matrix_minus(ctx, BUILD2(add, second, third), first);
     return jvp_done(g);
 }
 
@@ -569,6 +568,5 @@ NEAP_OP(pinv,
         .doc = "The second input, the pseudoinverse of the first, with the derivative of a pseudoinverse: for matrices "
                "whose rank does not change nearby.",
         .kind = LAZY_CALL, .arity = 2, .types = LAZY_REAL, .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE,
-        .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_OUT, .dtype = lazy_dtype_real, .shape = pinv_shape,
-        .call = pinv_call, .grad = pinv_grad, .jvp = pinv_jvp, .batch = lazy_batch_leading,
-        .shard = lazy_shard_matrices)
+        .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_OUT, .dtype = graph_dtype_real, .shape = pinv_shape,
+        .call = pinv_call, .grad = pinv_grad, .jvp = pinv_jvp, .batch = derive_batch_leading, .shard = shard_matrices)

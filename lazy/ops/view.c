@@ -21,7 +21,7 @@ static int shape_from_attrs(const char *op, const lazy_call_desc *call, lazy_res
 static int identity_view(const lazy_call_desc *call, const lazy_result *out, lazy_map *map) {
     (void)call;
     map->offset = 0;
-    lazy_row_major(out->ndim, out->shape, map->stride);
+    graph_row_major(out->ndim, out->shape, map->stride);
     return 0;
 }
 
@@ -31,24 +31,24 @@ static int alias_grad(lazy_grad *g) {
 }
 
 NEAP_OP(alias, .doc = "The same array under a new name: what a gradient or trace differentiates with respect to.",
-        .kind = LAZY_VIEW, .arity = 1, .types = LAZY_ALL, .flags = LAZY_OP_HIDDEN, .dtype = lazy_dtype_same,
-        .shape = lazy_shape_same, .view = identity_view, .grad = alias_grad, .batch = lazy_batch_leading,
-        .shard = lazy_shard_same)
+        .kind = LAZY_VIEW, .arity = 1, .types = LAZY_ALL, .flags = LAZY_OP_HIDDEN, .dtype = graph_dtype_same,
+        .shape = graph_shape_same, .view = identity_view, .grad = alias_grad, .batch = derive_batch_leading,
+        .shard = shard_same)
 
 NEAP_OP(bare, .doc = "The same array on no tape: as the blocks of a meshed array see it.", .kind = LAZY_VIEW,
-        .arity = 1, .types = LAZY_ALL, .flags = LAZY_OP_HIDDEN | LAZY_OP_ZERO_GRAD, .dtype = lazy_dtype_same,
-        .shape = lazy_shape_same, .view = identity_view, .batch = lazy_batch_leading, .shard = lazy_shard_same)
+        .arity = 1, .types = LAZY_ALL, .flags = LAZY_OP_HIDDEN | LAZY_OP_ZERO_GRAD, .dtype = graph_dtype_same,
+        .shape = graph_shape_same, .view = identity_view, .batch = derive_batch_leading, .shard = shard_same)
 
 /* ---- device_put ---------------------------------------------------------------------------------------------------- */
 static int device_put_shape(const lazy_call_desc *call, lazy_result *out) {
     int64_t device = call->nattrs == 1 ? call->attrs[0] : -2;
     if (device < -1 || device >= neap_engine_devices())
         return neap_error(NEAP_E_ARGUMENT, "device_put: expected one of %d devices", neap_engine_devices());
-    return lazy_shape_same(call, out);
+    return graph_shape_same(call, out);
 }
 
 static int device_put_grad(lazy_grad *g) {
-    g->out[0] = lazy_build_place(g->ctx, g->ct, lazy_node_device(INPUT(0)));
+    g->out[0] = graph_build_place(g->ctx, g->ct, graph_node_device(INPUT(0)));
     return grad_done(g, 1);
 }
 
@@ -57,8 +57,8 @@ NEAP_OP(device_put,
             "The same array, committed to a device: what is computed from it is computed there. With device -1 it is "
             "committed to none. The gradient goes back to where the input is.",
         .attrs = "device", .kind = LAZY_VIEW, .arity = 1, .types = LAZY_ALL, .flags = LAZY_OP_HIDDEN | LAZY_OP_PLACES,
-        .dtype = lazy_dtype_same, .shape = device_put_shape, .view = identity_view, .grad = device_put_grad,
-        .batch = lazy_batch_leading)
+        .dtype = graph_dtype_same, .shape = device_put_shape, .view = identity_view, .grad = device_put_grad,
+        .batch = derive_batch_leading)
 
 /* ---- reshape ------------------------------------------------------------------------------------------------------- */
 static int reshape_shape(const lazy_call_desc *call, lazy_result *out) {
@@ -70,25 +70,25 @@ static int reshape_shape(const lazy_call_desc *call, lazy_result *out) {
     char left[256], right[256];
     if (status == 0 && size != call->in[0].size)
         return neap_error(NEAP_E_SHAPE, "reshape: an array of shape %s has %lld elements, shape %s has %lld",
-                          lazy_shape_text(call->in[0].ndim, call->in[0].shape, left, sizeof left),
-                          (long long)call->in[0].size, lazy_shape_text(out->ndim, out->shape, right, sizeof right),
+                          graph_shape_text(call->in[0].ndim, call->in[0].shape, left, sizeof left),
+                          (long long)call->in[0].size, graph_shape_text(out->ndim, out->shape, right, sizeof right),
                           (long long)size);
     return status;
 }
 
 static int reshape_grad(lazy_grad *g) {
-    lazy_aval in = lazy_node_aval(INPUT(0));
-    g->out[0] = lazy_build_reshape(g->ctx, g->ct, in.ndim, in.shape);
+    lazy_aval in = graph_node_aval(INPUT(0));
+    g->out[0] = graph_build_reshape(g->ctx, g->ct, in.ndim, in.shape);
     return grad_done(g, 1);
 }
 
 /* The op whose attributes are the shape of one example, for all of them. */
 static int reshaped(lazy_batching *g, neap_node *in) {
     int64_t shape[NEAP_MAX_DIMS + 1] = {g->size};
-    int n = lazy_node_nattrs(g->node);
-    memcpy(shape + 1, lazy_node_attrs(g->node), (size_t)n * sizeof *shape);
-    g->out = in ? lazy_build(g->ctx, g->node->op, 1, &in, n + 1, shape) : NULL;
-    return lazy_batch_done(g);
+    int n = graph_node_nattrs(g->node);
+    memcpy(shape + 1, graph_node_attrs(g->node), (size_t)n * sizeof *shape);
+    g->out = in ? graph_build(g->ctx, g->node->op, 1, &in, n + 1, shape) : NULL;
+    return derive_batch_done(g);
 }
 
 static int reshape_batch(lazy_batching *g) {
@@ -120,9 +120,9 @@ static int reshape_shard(lazy_shard_rule *g) {
             break;
         int64_t size = common_divisor(a, b);
         if (size > 1) {
-            int factor = lazy_factor_new(&f, size);
-            lazy_factor_axis(&f, 0, i, factor);
-            lazy_factor_axis(&f, LAZY_SHARD_RESULT, j, factor);
+            int factor = shard_factor_new(&f, size);
+            shard_factor_axis(&f, 0, i, factor);
+            shard_factor_axis(&f, LAZY_SHARD_RESULT, j, factor);
             a /= size;
             b /= size;
             continue;
@@ -131,13 +131,13 @@ static int reshape_shard(lazy_shard_rule *g) {
             *(a < b ? &a : &b) *= a < b ? from[++i] : to[++j];
         a = b = 1;
     }
-    lazy_shard_solve(g, &f, -1);
-    lazy_shard_local_sizes(g, 0, 1);
+    shard_solve(g, &f, -1);
+    shard_local_sizes(g, 0, 1);
     return NEAP_OK;
 }
 
 NEAP_OP(reshape, .doc = "The same elements in row-major order under another shape of the same size.", .attrs = "shape…",
-        .kind = LAZY_VIEW, .arity = 1, .types = LAZY_ALL, .flags = LAZY_OP_HIDDEN, .dtype = lazy_dtype_same,
+        .kind = LAZY_VIEW, .arity = 1, .types = LAZY_ALL, .flags = LAZY_OP_HIDDEN, .dtype = graph_dtype_same,
         .shape = reshape_shape, .view = identity_view, .grad = reshape_grad, .batch = reshape_batch,
         .shard = reshape_shard)
 
@@ -161,7 +161,7 @@ static int transpose_shape(const lazy_call_desc *call, lazy_result *out) {
 
 static int transpose_view(const lazy_call_desc *call, const lazy_result *out, lazy_map *map) {
     int64_t row[NEAP_MAX_DIMS];
-    lazy_row_major(call->in[0].ndim, call->in[0].shape, row);
+    graph_row_major(call->in[0].ndim, call->in[0].shape, row);
     map->offset = 0;
     for (int k = 0; k < out->ndim; k++)
         map->stride[k] = row[call->attrs[k]];
@@ -170,32 +170,32 @@ static int transpose_view(const lazy_call_desc *call, const lazy_result *out, la
 
 static int transpose_grad(lazy_grad *g) {
     int64_t inverse[NEAP_MAX_DIMS];
-    const int64_t *perm = lazy_node_attrs(g->node);
-    int n = lazy_node_nattrs(g->node);
+    const int64_t *perm = graph_node_attrs(g->node);
+    int n = graph_node_nattrs(g->node);
     for (int k = 0; k < n; k++)
         inverse[perm[k]] = k;
-    g->out[0] = lazy_build(g->ctx, LAZY_OP_transpose, 1, &g->ct, n, inverse);
+    g->out[0] = graph_build(g->ctx, LAZY_OP_transpose, 1, &g->ct, n, inverse);
     return grad_done(g, 1);
 }
 
 static int transpose_batch(lazy_batching *g) {
     int64_t perm[NEAP_MAX_DIMS + 1] = {0};
-    int n = lazy_node_nattrs(g->node);
+    int n = graph_node_nattrs(g->node);
     for (int k = 0; k < n; k++)
-        perm[k + 1] = lazy_node_attrs(g->node)[k] + 1;
-    g->out = lazy_build(g->ctx, LAZY_OP_transpose, 1, g->in, n + 1, perm);
-    return lazy_batch_done(g);
+        perm[k + 1] = graph_node_attrs(g->node)[k] + 1;
+    g->out = graph_build(g->ctx, LAZY_OP_transpose, 1, g->in, n + 1, perm);
+    return derive_batch_done(g);
 }
 
 static int transpose_shard(lazy_shard_rule *g) {
     lazy_factors f = {0};
     for (int k = 0; k < g->out->ndim; k++)
-        lazy_factor_keep(&f, g, 0, (int)g->attrs[k], k);
-    return lazy_shard_solve(g, &f, -1);
+        shard_factor_keep(&f, g, 0, (int)g->attrs[k], k);
+    return shard_solve(g, &f, -1);
 }
 
 NEAP_OP(transpose, .doc = "Axes in another order: axis k of the result is axis axes[k] of the input.", .attrs = "axes…",
-        .kind = LAZY_VIEW, .arity = 1, .types = LAZY_ALL, .flags = LAZY_OP_HIDDEN, .dtype = lazy_dtype_same,
+        .kind = LAZY_VIEW, .arity = 1, .types = LAZY_ALL, .flags = LAZY_OP_HIDDEN, .dtype = graph_dtype_same,
         .shape = transpose_shape, .view = transpose_view, .grad = transpose_grad, .batch = transpose_batch,
         .shard = transpose_shard)
 
@@ -209,8 +209,8 @@ static int broadcast_shape(const lazy_call_desc *call, lazy_result *out) {
     char left[256], right[256];
     if (status == 0 && !fits)
         return neap_error(NEAP_E_SHAPE, "broadcast_to: shape %s does not broadcast to %s",
-                          lazy_shape_text(in->ndim, in->shape, left, sizeof left),
-                          lazy_shape_text(out->ndim, out->shape, right, sizeof right));
+                          graph_shape_text(in->ndim, in->shape, left, sizeof left),
+                          graph_shape_text(out->ndim, out->shape, right, sizeof right));
     return status;
 }
 
@@ -218,7 +218,7 @@ static int broadcast_view(const lazy_call_desc *call, const lazy_result *out, la
     const lazy_aval *in = &call->in[0];
     int64_t row[NEAP_MAX_DIMS];
     int lead = out->ndim - in->ndim;
-    lazy_row_major(in->ndim, in->shape, row);
+    graph_row_major(in->ndim, in->shape, row);
     map->offset = 0;
     for (int k = 0; k < out->ndim; k++)
         map->stride[k] = k < lead || in->shape[k - lead] == 1 ? 0 : row[k - lead];
@@ -226,19 +226,19 @@ static int broadcast_view(const lazy_call_desc *call, const lazy_result *out, la
 }
 
 static int broadcast_grad(lazy_grad *g) {
-    lazy_aval in = lazy_node_aval(INPUT(0)), out = lazy_node_aval(g->node);
+    lazy_aval in = graph_node_aval(INPUT(0)), out = graph_node_aval(g->node);
     int lead = out.ndim - in.ndim;
     int64_t mask = 0;
     for (int k = 0; k < out.ndim; k++)
         if (k < lead || (in.shape[k - lead] == 1 && out.shape[k] != 1))
             mask |= (int64_t)1 << k;
-    neap_node *sum = lazy_build(g->ctx, LAZY_OP_sum, 1, &g->ct, 2, (int64_t[]){mask, 0});
-    g->out[0] = sum ? lazy_build_reshape(g->ctx, sum, in.ndim, in.shape) : NULL;
+    neap_node *sum = graph_build(g->ctx, LAZY_OP_sum, 1, &g->ct, 2, (int64_t[]){mask, 0});
+    g->out[0] = sum ? graph_build_reshape(g->ctx, sum, in.ndim, in.shape) : NULL;
     return grad_done(g, 1);
 }
 
 static int broadcast_batch(lazy_batching *g) {
-    return reshaped(g, lazy_batch_align(g, 0, lazy_node_nattrs(g->node)));
+    return reshaped(g, derive_batch_align(g, 0, graph_node_nattrs(g->node)));
 }
 
 static int broadcast_shard(lazy_shard_rule *g) {
@@ -246,15 +246,15 @@ static int broadcast_shard(lazy_shard_rule *g) {
     int lead = g->out->ndim - g->in[0].ndim;
     for (int k = 0; k < g->in[0].ndim; k++)
         if (g->in[0].shape[k] == g->out->shape[lead + k])
-            lazy_factor_keep(&f, g, 0, k, lead + k);
-    lazy_shard_solve(g, &f, -1);
-    lazy_shard_local_sizes(g, 0, 1);
+            shard_factor_keep(&f, g, 0, k, lead + k);
+    shard_solve(g, &f, -1);
+    shard_local_sizes(g, 0, 1);
     return NEAP_OK;
 }
 
 NEAP_OP(broadcast_to, .doc = "The input repeated along new leading axes and along its axes of size 1.",
         .attrs = "shape…", .kind = LAZY_VIEW, .arity = 1, .types = LAZY_ALL, .flags = LAZY_OP_HIDDEN,
-        .dtype = lazy_dtype_same, .shape = broadcast_shape, .view = broadcast_view, .grad = broadcast_grad,
+        .dtype = graph_dtype_same, .shape = broadcast_shape, .view = broadcast_view, .grad = broadcast_grad,
         .batch = broadcast_batch, .shard = broadcast_shard)
 
 /* ---- slice --------------------------------------------------------------------------------------------------------- */
@@ -284,7 +284,7 @@ static int64_t slice_step(const int64_t *attrs, int k, int64_t count) {
 
 static int slice_view(const lazy_call_desc *call, const lazy_result *out, lazy_map *map) {
     int64_t row[NEAP_MAX_DIMS];
-    lazy_row_major(call->in[0].ndim, call->in[0].shape, row);
+    graph_row_major(call->in[0].ndim, call->in[0].shape, row);
     map->offset = 0;
     for (int k = 0; k < out->ndim; k++) {
         if (out->shape[k] > 0)
@@ -296,8 +296,8 @@ static int slice_view(const lazy_call_desc *call, const lazy_result *out, lazy_m
 
 /* The cotangent is put back: flipped along axes of negative step, then padded with zeros. */
 static int slice_grad(lazy_grad *g) {
-    lazy_aval in = lazy_node_aval(INPUT(0)), out = lazy_node_aval(g->node);
-    const int64_t *attrs = lazy_node_attrs(g->node);
+    lazy_aval in = graph_node_aval(INPUT(0)), out = graph_node_aval(g->node);
+    const int64_t *attrs = graph_node_attrs(g->node);
     int64_t flip[3 * NEAP_MAX_DIMS], pad[3 * NEAP_MAX_DIMS];
     bool flips = false;
     for (int k = 0; k < in.ndim; k++) {
@@ -312,18 +312,18 @@ static int slice_grad(lazy_grad *g) {
         pad[3 * k + 2] = stride - 1;
         pad[3 * k + 1] = in.shape[k] - pad[3 * k] - (count > 0 ? (count - 1) * stride + 1 : 0);
     }
-    neap_node *ct = flips ? lazy_build(g->ctx, LAZY_OP_slice, 1, &g->ct, 3 * in.ndim, flip) : g->ct;
+    neap_node *ct = flips ? graph_build(g->ctx, LAZY_OP_slice, 1, &g->ct, 3 * in.ndim, flip) : g->ct;
     neap_node *zero = NUMBER(0);
-    g->out[0] = lazy_build(g->ctx, LAZY_OP_pad, 2, (neap_node *[]){ct, zero}, 3 * in.ndim, pad);
+    g->out[0] = graph_build(g->ctx, LAZY_OP_pad, 2, (neap_node *[]){ct, zero}, 3 * in.ndim, pad);
     return grad_done(g, 1);
 }
 
 static int slice_batch(lazy_batching *g) {
     int64_t slice[3 * NEAP_MAX_DIMS + 3] = {0, 1, g->size};
-    int n = lazy_node_nattrs(g->node);
-    memcpy(slice + 3, lazy_node_attrs(g->node), (size_t)n * sizeof *slice);
-    g->out = lazy_build(g->ctx, LAZY_OP_slice, 1, g->in, n + 3, slice);
-    return lazy_batch_done(g);
+    int n = graph_node_nattrs(g->node);
+    memcpy(slice + 3, graph_node_attrs(g->node), (size_t)n * sizeof *slice);
+    g->out = graph_build(g->ctx, LAZY_OP_slice, 1, g->in, n + 3, slice);
+    return derive_batch_done(g);
 }
 
 /* An axis that is taken whole, in order, stays divided. */
@@ -331,14 +331,14 @@ static int slice_shard(lazy_shard_rule *g) {
     lazy_factors f = {0};
     for (int k = 0; k < g->out->ndim; k++)
         if (g->out->shape[k] == g->in[0].shape[k] && slice_step(g->attrs, k, g->out->shape[k]) == 1)
-            lazy_factor_keep(&f, g, 0, k, k);
-    lazy_shard_solve(g, &f, -1);
-    lazy_shard_local_sizes(g, 2, 3);
+            shard_factor_keep(&f, g, 0, k, k);
+    shard_solve(g, &f, -1);
+    shard_local_sizes(g, 2, 3);
     return NEAP_OK;
 }
 
 NEAP_OP(slice,
         .doc = "Per axis, count elements from start in steps of step, which may be negative. All inside the input.",
         .attrs = "(start step count)…", .kind = LAZY_VIEW, .arity = 1, .types = LAZY_ALL, .flags = LAZY_OP_HIDDEN,
-        .dtype = lazy_dtype_same, .shape = slice_shape, .view = slice_view, .grad = slice_grad, .batch = slice_batch,
+        .dtype = graph_dtype_same, .shape = slice_shape, .view = slice_view, .grad = slice_grad, .batch = slice_batch,
         .shard = slice_shard)

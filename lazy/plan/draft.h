@@ -47,15 +47,15 @@ typedef struct lazy_fused { /* its result */
 
 /* Builds the kernel's program. May refine the box (then read, write, ndim, nkept change). NEAP_PENDING: `cut` cannot be
  * read through and must get a buffer; mark it and start again, or fuse the two parts that `window` makes of the box. */
-int lazy_fuse(neap_ctx *ctx, const uint8_t *made, lazy_fusion *fusion, lazy_fused *out);
-void lazy_fused_free(lazy_fused *fused);
+int plan_fuse(neap_ctx *ctx, const uint8_t *made, lazy_fusion *fusion, lazy_fused *out);
+void plan_fused_free(lazy_fused *fused);
 
 /* window.c ---------------------------------------------------------------------------------------------------------- */
 /* Goes on from an assembled node, read through `map`, to the piece that is read. NEAP_PENDING: not to one piece; with the
  * box cut as `cut` says, perhaps, if its axis is not -1. */
-int lazy_window_read(const lazy_fusion *fusion, neap_node **node, lazy_wide_map *map, lazy_cut *cut);
+int plan_window_read(const lazy_fusion *fusion, neap_node **node, lazy_wide_map *map, lazy_cut *cut);
 /* Where the pieces of an assembled node go: their number, at most NEAP_MAX_INPUTS + 1, or a status. */
-int lazy_node_pieces(const neap_node *node, lazy_piece *pieces);
+int plan_node_pieces(const neap_node *node, lazy_piece *pieces);
 
 /* merge.c ----------------------------------------------------------------------------------------------------------- */
 typedef struct lazy_draft { /* a kernel before it becomes a step, or the place of a call */
@@ -73,7 +73,7 @@ typedef struct lazy_draft { /* a kernel before it becomes a step, or the place o
 typedef LAZY_VECTOR(lazy_draft *) lazy_drafts; /* in an order in which they can run */
 
 /* Makes fewer and larger kernels of these, and takes off `made` what then needs no buffer. */
-int lazy_merge(neap_ctx *ctx, uint8_t *made, lazy_drafts *drafts);
-void lazy_draft_free(lazy_draft *draft); /* not the call. NULL is harmless */
+int plan_merge(neap_ctx *ctx, uint8_t *made, lazy_drafts *drafts);
+void plan_draft_free(lazy_draft *draft); /* not the call. NULL is harmless */
 
 #endif

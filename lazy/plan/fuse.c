@@ -62,8 +62,8 @@ static int cut(fuser *f, const neap_node *node, lazy_why why) {
 /* `map` leads to the row-major index of `shape`; go on through the inner strides. Sets the cut on failure. */
 static int compose(fuser *f, lazy_wide_map *map, const neap_node *node, int64_t offset, const int64_t *inner) {
     lazy_wide_map out = {0};
-    if (lazy_map_compose(f->fusion->ndim, f->fusion->box, map->offset, map->stride, node->ndim, node->shape, offset,
-                         inner, &out.offset, out.stride, f->split)) {
+    if (graph_map_compose(f->fusion->ndim, f->fusion->box, map->offset, map->stride, node->ndim, node->shape, offset,
+                          inner, &out.offset, out.stride, f->split)) {
         *map = out;
         return 0;
     }
@@ -72,7 +72,7 @@ static int compose(fuser *f, lazy_wide_map *map, const neap_node *node, int64_t 
 
 static int add_load(fuser *f, neap_node *node, const lazy_wide_map *map, int32_t *value) {
     lazy_load load = {.dtype = node->dtype, .read = *map};
-    if (lazy_is_number(node) && !f->made[node->index]) {
+    if (graph_is_number(node) && !f->made[node->index]) {
         load.kind = LAZY_LOAD_SCALAR;
         memset(&load.read, 0, sizeof load.read);
     } else if (node->op == LAZY_OP_iota && !node->buffer && !f->made[node->index]) {
@@ -90,13 +90,13 @@ static int add_load(fuser *f, neap_node *node, const lazy_wide_map *map, int32_t
 static int read_table(fuser *f, const neap_node *node, lazy_wide_map map, int32_t *value) {
     neap_node *x = node->in[0], *indices = node->in[1], *target = x;
     lazy_map view = {0};
-    lazy_row_major(x->ndim, x->shape, view.stride);
-    if (lazy_is_view(x) && !lazy_is_leaf(x) && !f->made[x->index]) {
+    graph_row_major(x->ndim, x->shape, view.stride);
+    if (graph_is_view(x) && !plan_is_leaf(x) && !f->made[x->index]) {
         target = x->base;
         view.offset = x->map->offset; /* a node's map has no more strides than axes */
         memcpy(view.stride, x->map->stride, x->ndim * sizeof *view.stride);
     }
-    if (!lazy_is_leaf(target) && !f->made[target->index]) {
+    if (!plan_is_leaf(target) && !f->made[target->index]) {
         f->split[0] = -1;
         return cut(f, target, LAZY_WHY_OPERAND);
     }
@@ -120,7 +120,7 @@ static int index_map(fuser *f, const neap_node *node, lazy_wide_map *map) {
     const neap_node *x = node->in[0], *indices = node->in[1];
     int axis = (int)(node->attrs[0] < 0 ? node->attrs[0] + x->ndim : node->attrs[0]);
     int64_t inner[NEAP_MAX_DIMS] = {0};
-    lazy_row_major(indices->ndim, indices->shape, inner + axis);
+    graph_row_major(indices->ndim, indices->shape, inner + axis);
     return compose(f, map, node, 0, inner);
 }
 
@@ -137,7 +137,7 @@ static int input_map(fuser *f, const neap_node *node, const neap_node *in, lazy_
         return 0;
     }
     int64_t row[NEAP_MAX_DIMS], inner[NEAP_MAX_DIMS] = {0};
-    lazy_row_major(in->ndim, in->shape, row);
+    graph_row_major(in->ndim, in->shape, row);
     for (int a = 0; a < in->ndim; a++)
         inner[node->ndim - in->ndim + a] = in->shape[a] == 1 ? 0 : row[a];
     return compose(f, map, node, 0, inner);
@@ -148,12 +148,12 @@ static int read_piece(fuser *f, neap_node **node, lazy_wide_map *map) {
     lazy_cut window;
     neap_node *whole = *node;
     int64_t row[NEAP_MAX_DIMS];
-    lazy_row_major(whole->ndim, whole->shape, row);
+    graph_row_major(whole->ndim, whole->shape, row);
     int status = compose(f, map, whole, 0, row); /* changes nothing, but wants a box that runs along single axes */
     if (status)
         return status;
     f->split[0] = -1;
-    status = lazy_window_read(f->fusion, node, map, &window);
+    status = plan_window_read(f->fusion, node, map, &window);
     if (status == NEAP_PENDING) {
         cut(f, whole, LAZY_WHY_ASSEMBLED);
         f->out->window = window;
@@ -171,13 +171,13 @@ static const neap_node *too_long(const fuser *f, const neap_node *node) {
  * (NEAP_ATTEND). */
 static int read_node(fuser *f, neap_node *node, lazy_wide_map map, bool own, int32_t *value) {
     for (;;) {
-        if (lazy_is_leaf(node) || (f->made[node->index] && !own))
+        if (plan_is_leaf(node) || (f->made[node->index] && !own))
             break;
         int status = 0;
-        if (lazy_is_view(node)) {
+        if (graph_is_view(node)) {
             status = compose(f, &map, node, node->map->offset, node->map->stride);
             node = node->base;
-        } else if (lazy_node_op(node)->kind == LAZY_ASSEMBLE) {
+        } else if (graph_node_op(node)->kind == LAZY_ASSEMBLE) {
             status = read_piece(f, &node, &map);
         } else {
             break;
@@ -188,9 +188,9 @@ static int read_node(fuser *f, neap_node *node, lazy_wide_map map, bool own, int
     }
     if (known_value(f, node, &map, value))
         return 0;
-    if (lazy_is_leaf(node) || (f->made[node->index] && !own))
+    if (plan_is_leaf(node) || (f->made[node->index] && !own))
         return add_load(f, node, &map, value);
-    if (lazy_node_op(node)->kind == LAZY_SOURCE) {
+    if (graph_node_op(node)->kind == LAZY_SOURCE) {
         uint8_t *made = (uint8_t *)f->made; /* the root itself may be a number or an iota: read it as one */
         uint8_t was = made[node->index];
         made[node->index] = 0;
@@ -209,7 +209,7 @@ static int read_node(fuser *f, neap_node *node, lazy_wide_map map, bool own, int
 static int finish_frame(fuser *f, int32_t *value) {
     frame *top = &f->stack.at[f->stack.n - 1];
     neap_node *node = top->node;
-    bool gathers = lazy_node_op(node)->kind == LAZY_GATHER;
+    bool gathers = graph_node_op(node)->kind == LAZY_GATHER;
     lazy_ins ins = {.op = node->op,
                     .dtype = node->in[gathers ? 0 : node->nin - 1]->dtype,
                     .result = node->dtype,
@@ -224,7 +224,7 @@ static int finish_frame(fuser *f, int32_t *value) {
 static int read_input(fuser *f, const frame *top, int32_t *value) {
     neap_node *node = top->node, *in = node->in[top->next];
     lazy_wide_map map = top->map;
-    bool gathers = lazy_node_op(node)->kind == LAZY_GATHER;
+    bool gathers = graph_node_op(node)->kind == LAZY_GATHER;
     if (gathers && top->next == 0)
         return read_table(f, node, map, value);
     int status = gathers ? index_map(f, node, &map) : input_map(f, node, in, &map);
@@ -284,7 +284,7 @@ static void forget(fuser *f) {
     f->split[0] = -1;
 }
 
-int lazy_fuse(neap_ctx *ctx, const uint8_t *made, lazy_fusion *fusion, lazy_fused *out) {
+int plan_fuse(neap_ctx *ctx, const uint8_t *made, lazy_fusion *fusion, lazy_fused *out) {
     fuser f = {.ctx = ctx, .made = made, .fusion = fusion, .out = out};
     int status;
     for (;;) {
@@ -301,7 +301,7 @@ int lazy_fuse(neap_ctx *ctx, const uint8_t *made, lazy_fusion *fusion, lazy_fuse
     return status;
 }
 
-void lazy_fused_free(lazy_fused *fused) {
+void plan_fused_free(lazy_fused *fused) {
     lazy_vector_free(&fused->loads);
     lazy_vector_free(&fused->ins);
 }

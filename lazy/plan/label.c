@@ -66,7 +66,7 @@ static bool computes(const lazy_kernel *kernel, int op) {
     return false;
 }
 
-void lazy_step_label(lazy_step *step) {
+void plan_step_label(lazy_step *step) {
     label l = {.text = step->label, .size = sizeof step->label, .between = "+"};
     if (step->kind == LAZY_STEP_CALL) {
         add_word(&l, step->call.op->name);
@@ -84,7 +84,7 @@ void lazy_step_label(lazy_step *step) {
     end_word(&l);
 }
 
-void lazy_batch_label(lazy_step *const *steps, lazy_batch *batch) {
+void plan_batch_label(lazy_step *const *steps, lazy_batch *batch) {
     label l = {.text = batch->label, .size = sizeof batch->label, .between = ", "};
     for (int32_t k = 0; k < batch->nsteps; k++)
         add_word(&l, steps[batch->first + k]->label);

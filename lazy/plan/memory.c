@@ -11,7 +11,7 @@
  *
  * Programs: every made slot dies that is no output, and every leaf that is given to it, that is of a donated array, which
  * any step may overwrite, as what fails then fails for good. Flushes: a node dies that nothing but the pending list and nodes
- * of the region that let go of it refer to (lazy_reuse_of_flush finds out); such a leaf, if its buffer is nobody else's,
+ * of the region that let go of it refer to (plan_memory_of_flush finds out); such a leaf, if its buffer is nobody else's,
  * may be overwritten as well, but only by the last step of the plan: were it any other, a push that fails for want of
  * memory could not be repeated, since its input were gone.
  *
@@ -41,7 +41,7 @@ enum {
 
 static _Atomic int64_t least_bytes = LEAST_BYTES;
 
-struct lazy_reuse {
+struct lazy_memory_plan {
     const lazy_plan *plan;
     size_t least;           /* bytes of a slot that takes part */
     int32_t *first, *last;  /* by slot: the step that writes it first and the one that touches it last, -1: none */
@@ -92,7 +92,7 @@ static walk walk_of(const lazy_plan *plan) {
 }
 
 /* Uses `in_place` to tell which slots hold what is late, as it has no other use yet. */
-static void find_late(lazy_reuse *r) {
+static void find_late(lazy_memory_plan *r) {
     for (walk w = walk_of(r->plan); next_step(&w);) {
         r->late[w.t] = is_effect(w.step);
         for (int32_t k = 0; k < w.step->nbufs; k++)
@@ -102,7 +102,7 @@ static void find_late(lazy_reuse *r) {
     }
 }
 
-static void find_lifetimes(lazy_reuse *r) {
+static void find_lifetimes(lazy_memory_plan *r) {
     for (walk w = walk_of(r->plan); next_step(&w);)
         for (int32_t k = 0; k < w.step->nbufs; k++) {
             int32_t s = plan_slot(w.batch, w.step, k);
@@ -118,7 +118,7 @@ static void find_lifetimes(lazy_reuse *r) {
 }
 
 /* Uses `home` to tell how many steps of each slot are there, as it has no other use yet. */
-static void list_touches(lazy_reuse *r) {
+static void list_touches(lazy_memory_plan *r) {
     memset(r->home, 0, (size_t)r->plan->nslots * sizeof *r->home);
     for (walk w = walk_of(r->plan); next_step(&w);)
         for (int32_t k = 0; k < w.step->nbufs; k++) {
@@ -148,7 +148,7 @@ static void *carve(char **at, size_t bytes) {
     return block;
 }
 
-lazy_reuse *lazy_reuse_new(const lazy_plan *plan) {
+lazy_memory_plan *plan_memory_new(const lazy_plan *plan) {
     size_t least = (size_t)least_bytes;
     if (!worth_it(plan, least))
         return NULL;
@@ -156,9 +156,9 @@ lazy_reuse *lazy_reuse_new(const lazy_plan *plan) {
     for (int32_t t = 0; t < plan->nsteps; t++)
         touches += (size_t)plan->steps[t]->nbufs;
     size_t words = plan->nsteps <= MOST_STEPS ? (steps + 63) / 64 : 0;
-    size_t bytes = sizeof(lazy_reuse) + (6 * n + 1 + touches) * sizeof(int32_t) + n * sizeof(size_t) + 5 * n + steps +
-                   steps * words * sizeof(uint64_t) + 17 * 8;
-    lazy_reuse *r = calloc(1, bytes);
+    size_t bytes = sizeof(lazy_memory_plan) + (6 * n + 1 + touches) * sizeof(int32_t) + n * sizeof(size_t) + 5 * n +
+                   steps + steps * words * sizeof(uint64_t) + 17 * 8;
+    lazy_memory_plan *r = calloc(1, bytes);
     if (!r)
         return NULL;
     char *at = (char *)(r + 1);
@@ -189,17 +189,17 @@ lazy_reuse *lazy_reuse_new(const lazy_plan *plan) {
     return r;
 }
 
-void lazy_reuse_free(lazy_reuse *reuse) {
+void plan_memory_free(lazy_memory_plan *reuse) {
     free(reuse);
 }
 
 /* ---- Who waits for whom ------------------------------------------------------------------------------------------- */
-static bool reaches(const lazy_reuse *r, int32_t t, int32_t u) {
+static bool reaches(const lazy_memory_plan *r, int32_t t, int32_t u) {
     return r->reach && r->reach[(size_t)t * r->words + (size_t)u / 64] >> (u % 64) & 1;
 }
 
 /* Step t waits for step u, and for what that waits for. */
-static void add_reach(lazy_reuse *r, int32_t t, int32_t u) {
+static void add_reach(lazy_memory_plan *r, int32_t t, int32_t u) {
     if (!r->reach || t == u || reaches(r, t, u))
         return;
     uint64_t *to = r->reach + (size_t)t * r->words, *from = r->reach + (size_t)u * r->words;
@@ -209,7 +209,7 @@ static void add_reach(lazy_reuse *r, int32_t t, int32_t u) {
 }
 
 /* What step t waits for by itself: those that wrote what it touches. */
-static void find_reach(lazy_reuse *r, const walk *w) {
+static void find_reach(lazy_memory_plan *r, const walk *w) {
     if (r->reach)
         memset(r->reach + (size_t)w->t * r->words, 0, r->words * sizeof *r->reach);
     for (int32_t k = 0; k < w->step->nbufs; k++) {
@@ -222,7 +222,7 @@ static void find_reach(lazy_reuse *r, const walk *w) {
 }
 
 /* Whether step t may be made to wait for all that touch slot s. */
-static bool may_follow(const lazy_reuse *r, int32_t t, int32_t s) {
+static bool may_follow(const lazy_memory_plan *r, int32_t t, int32_t s) {
     for (int32_t i = r->start[s]; i < r->start[s + 1]; i++) {
         int32_t u = r->touch[i];
         const lazy_step *step = r->plan->steps[u];
@@ -243,7 +243,7 @@ static bool same_map(const lazy_kernel *kernel, const lazy_wide_map *a, const la
     return same;
 }
 
-/* Whether the step, which writes its buffer `out`, may write it over its buffer `in`: see lazy_kernel_run. */
+/* Whether the step, which writes its buffer `out`, may write it over its buffer `in`: see vm_kernel_run. */
 static bool may_overwrite(const lazy_step *step, int32_t in, int32_t out) {
     if (step->kind != LAZY_STEP_KERNEL)
         return false;
@@ -266,7 +266,7 @@ static bool may_overwrite(const lazy_step *step, int32_t in, int32_t out) {
 
 /* How far the home of slot `from` is from what slot s needs, in bytes; SIZE_MAX: too far. What stays must not lie in
  * memory of which a good part is unused; a leaf's memory is as large as it is. */
-static size_t misfit(const lazy_reuse *r, int32_t s, int32_t from) {
+static size_t misfit(const lazy_memory_plan *r, int32_t s, int32_t from) {
     const lazy_slot *slot = &r->plan->slots[s], *other = &r->plan->slots[r->home[from]];
     size_t has = r->bytes[r->home[from]], wants = slot->bytes;
     if (slot->device != other->device || (!other->made && has < wants) ||
@@ -276,11 +276,11 @@ static size_t misfit(const lazy_reuse *r, int32_t s, int32_t from) {
 }
 
 /* Whether step t may write over a leaf: any step if it is given, or else only the last. */
-static bool may_write(const lazy_reuse *r, int32_t t, int32_t home) {
+static bool may_write(const lazy_memory_plan *r, int32_t t, int32_t home) {
     return r->plan->slots[home].made || r->dies[home] == GIVEN || t == r->plan->nsteps - 1;
 }
 
-static void inherit(lazy_reuse *r, int32_t t, int32_t s, int32_t from) {
+static void inherit(lazy_memory_plan *r, int32_t t, int32_t s, int32_t from) {
     int32_t home = r->home[from];
     r->home[s] = home;
     if (r->plan->slots[home].made && r->bytes[home] < r->bytes[s])
@@ -290,7 +290,7 @@ static void inherit(lazy_reuse *r, int32_t t, int32_t s, int32_t from) {
 }
 
 /* Over a slot that dies in this step, if its reads allow it. */
-static bool inherit_in_place(lazy_reuse *r, const walk *w, int32_t out) {
+static bool inherit_in_place(lazy_memory_plan *r, const walk *w, int32_t out) {
     int32_t s = plan_slot(w->batch, w->step, out);
     for (int32_t in = 0; in < w->step->nbufs - w->step->nouts; in++) {
         int32_t from = plan_slot(w->batch, w->step, in);
@@ -306,7 +306,7 @@ static bool inherit_in_place(lazy_reuse *r, const walk *w, int32_t out) {
 }
 
 /* The memory that fits best among that of slots which have died before. */
-static void inherit_dead(lazy_reuse *r, const walk *w, int32_t out) {
+static void inherit_dead(lazy_memory_plan *r, const walk *w, int32_t out) {
     int32_t s = plan_slot(w->batch, w->step, out), best = -1;
     size_t least = SIZE_MAX;
     for (int32_t k = 0; k < r->ndead; k++) {
@@ -326,7 +326,7 @@ static void inherit_dead(lazy_reuse *r, const walk *w, int32_t out) {
 }
 
 /* Slots that this step touches as the last one are free from the next step on. */
-static void bury(lazy_reuse *r, const walk *w) {
+static void bury(lazy_memory_plan *r, const walk *w) {
     for (int32_t k = 0; k < w->step->nbufs; k++) {
         int32_t s = plan_slot(w->batch, w->step, k);
         bool large = r->plan->slots[s].bytes >= r->least;
@@ -339,7 +339,7 @@ static void bury(lazy_reuse *r, const walk *w) {
 
 /* Finds the homes for what r->dies says. A leaf that an heir's home is may be overwritten by the last step alone, so it
  * has no heir before that, and its heir none. */
-static void find_homes(lazy_reuse *r) {
+static void find_homes(lazy_memory_plan *r) {
     size_t n = (size_t)r->plan->nslots;
     memset(r->has_heir, 0, n);
     memset(r->in_place, 0, n);
@@ -362,7 +362,7 @@ static void find_homes(lazy_reuse *r) {
 
 /* ---- Who dies ----------------------------------------------------------------------------------------------------- */
 /* Homes for r->asked, unless they are known. */
-static void settle_homes(lazy_reuse *r) {
+static void settle_homes(lazy_memory_plan *r) {
     size_t n = (size_t)r->plan->nslots;
     for (size_t s = 0; s < n; s++)
         r->asked[s] = r->stays[s] ? 0 : r->asked[s];
@@ -372,8 +372,8 @@ static void settle_homes(lazy_reuse *r) {
     find_homes(r);
 }
 
-void lazy_reuse_of_program(lazy_reuse *reuse, int64_t nkept, const int32_t *kept, int64_t ngiven,
-                           const int32_t *given) {
+void plan_memory_of_program(lazy_memory_plan *reuse, int64_t nkept, const int32_t *kept, int64_t ngiven,
+                            const int32_t *given) {
     for (int32_t s = 0; s < reuse->plan->nslots; s++)
         reuse->asked[s] = reuse->plan->slots[s].made;
     for (int64_t k = 0; k < ngiven; k++)
@@ -394,8 +394,8 @@ typedef struct census {
 /* One reference to the node goes, or becomes one to its structure alone. Outside of the region there are views that only a
  * view of it refers to: they go with it, and hand on what they refer to. */
 static void release_one(const census *c, neap_node *node) {
-    while (node && node->mark != c->ctx->epoch && lazy_node_holders(node) == 1 && !node->id && !node->buffer &&
-           lazy_is_view(node)) {
+    while (node && node->mark != c->ctx->epoch && graph_node_holders(node) == 1 && !node->id && !node->buffer &&
+           graph_is_view(node)) {
         if (node->base->mark == c->ctx->epoch)
             c->released[node->base->index]++;
         node = node->in[0];
@@ -406,11 +406,11 @@ static void release_one(const census *c, neap_node *node) {
 
 static bool goes(const census *c, const neap_node *node) {
     uint32_t refs = c->released[node->index] + (node->state == LAZY_PENDING);
-    return !node->id && lazy_node_holders(node) == refs && (!node->buffer || neap_buffer_sole(node->buffer));
+    return !node->id && graph_node_holders(node) == refs && (!node->buffer || neap_buffer_sole(node->buffer));
 }
 
 /* Users stand behind what they use, so the walk is from the last node to the first. A node that gets a buffer lets go
- * of its inputs (lazy_node_drop), one that goes itself also of its base. */
+ * of its inputs (graph_node_drop), one that goes itself also of its base. */
 static void count_references(const census *c, const uint8_t *made) {
     for (int64_t k = c->ctx->order.n - 1; k >= 0; k--) {
         neap_node *node = c->ctx->order.at[k];
@@ -425,7 +425,7 @@ static void count_references(const census *c, const uint8_t *made) {
     }
 }
 
-void lazy_reuse_of_flush(neap_ctx *ctx, lazy_reuse *reuse) {
+void plan_memory_of_flush(neap_ctx *ctx, lazy_memory_plan *reuse) {
     const lazy_plan *plan = reuse->plan;
     size_t n = (size_t)ctx->order.n;
     uint8_t *made = calloc(1, n * (sizeof(uint32_t) + 1) + sizeof(uint32_t));
@@ -443,16 +443,16 @@ void lazy_reuse_of_flush(neap_ctx *ctx, lazy_reuse *reuse) {
 }
 
 /* ---- In a run ----------------------------------------------------------------------------------------------------- */
-int32_t lazy_reuse_home(const lazy_reuse *reuse, int32_t slot) {
+int32_t plan_memory_home(const lazy_memory_plan *reuse, int32_t slot) {
     return reuse->home[slot];
 }
 
-size_t lazy_reuse_bytes(const lazy_reuse *reuse, int32_t slot) {
+size_t plan_memory_bytes(const lazy_memory_plan *reuse, int32_t slot) {
     return reuse->bytes[slot];
 }
 
 /* What the steps do to the variable: the first of them that touches it decides whether it is written afresh. */
-static void find_access(const lazy_reuse *r, const lazy_batch *batch, int32_t first, int32_t nsteps,
+static void find_access(const lazy_memory_plan *r, const lazy_batch *batch, int32_t first, int32_t nsteps,
                         neap_buffer *const *bufs, const neap_buffer *buffer, bool *writes, bool *fresh) {
     bool touched = false;
     *writes = *fresh = false;
@@ -470,8 +470,8 @@ static void find_access(const lazy_reuse *r, const lazy_batch *batch, int32_t fi
     }
 }
 
-void lazy_reuse_vars(const lazy_reuse *reuse, const lazy_batch *batch, int32_t first, int32_t nsteps,
-                     neap_buffer *const *bufs, neap_var **reads, neap_var **writes, neap_push *push) {
+void plan_memory_vars(const lazy_memory_plan *reuse, const lazy_batch *batch, int32_t first, int32_t nsteps,
+                      neap_buffer *const *bufs, neap_var **reads, neap_var **writes, neap_push *push) {
     push->nreads = push->nwrites = push->nfresh = 0;
     for (int32_t k = 0; k < batch->nbufs; k++) {
         bool seen = !bufs[k], written, fresh;

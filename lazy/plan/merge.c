@@ -514,7 +514,7 @@ static int try_merge(merger *m, int32_t a, int32_t b) {
             m->units[writer].first_user = place;
     }
     int status = append(m, x->draft, y->draft);
-    lazy_draft_free(y->draft);
+    plan_draft_free(y->draft);
     y->draft = NULL;
     y->into = a;
     x->effects = place == y->place ? y->effects : x->effects;
@@ -623,7 +623,7 @@ static void collect(merger *m, lazy_drafts *drafts) {
             continue;
         drop_sinks(m, draft, loads);
         if (!stores(draft)) {
-            lazy_draft_free(draft);
+            plan_draft_free(draft);
             drafts->at[place] = NULL;
             continue;
         }
@@ -637,7 +637,7 @@ static void collect(merger *m, lazy_drafts *drafts) {
             drafts->at[drafts->n++] = drafts->at[place];
 }
 
-int lazy_merge(neap_ctx *ctx, uint8_t *made, lazy_drafts *drafts) {
+int plan_merge(neap_ctx *ctx, uint8_t *made, lazy_drafts *drafts) {
     int64_t n = ctx->order.n, count = drafts->n;
     merger m = {.ctx = ctx, .made = made, .n = (int32_t)count};
     if (count < 2)
@@ -666,7 +666,7 @@ int lazy_merge(neap_ctx *ctx, uint8_t *made, lazy_drafts *drafts) {
     return status;
 }
 
-void lazy_draft_free(lazy_draft *draft) {
+void plan_draft_free(lazy_draft *draft) {
     if (!draft)
         return;
     lazy_vector_free(&draft->loads);

@@ -28,7 +28,7 @@ typedef struct planner {
     LAZY_VECTOR(lazy_number) numbers;
 } planner;
 
-const char *lazy_why_text(lazy_why why) {
+const char *plan_why_text(lazy_why why) {
 #define TEXT(NAME, text) text,
     static const char *const texts[] = {LAZY_WHY_ROWS(TEXT)};
 #undef TEXT
@@ -44,10 +44,10 @@ static int32_t slot_for(planner *p, int32_t node) {
         return p->slot_of[node];
     neap_node *at = region_node(p, node);
     lazy_slot slot = {.node = node,
-                      .made = !lazy_is_leaf(at),
+                      .made = !plan_is_leaf(at),
                       .why = p->made[node],
-                      .device = (int16_t)lazy_node_runs_on(at),
-                      .bytes = lazy_node_bytes(at)};
+                      .device = (int16_t)graph_node_runs_on(at),
+                      .bytes = graph_node_bytes(at)};
     if (lazy_push(&p->slots, slot))
         return NEAP_E_MEMORY;
     return p->slot_of[node] = (int32_t)p->slots.n - 1;
@@ -130,7 +130,7 @@ static int fill_sinks(planner *p, lazy_step *step, const lazy_draft *draft) {
         step->slots[step->nbufs++] = slot;
         step->nouts++;
     }
-    step->site = lazy_site_text(p->ctx, region_node(p, step->node)->site);
+    step->site = graph_site_text(p->ctx, region_node(p, step->node)->site);
     return 0;
 }
 
@@ -161,7 +161,7 @@ static int prepare_kernels(planner *p) {
     int status = read ? 0 : neap_error(NEAP_E_MEMORY, "out of memory while planning");
     for (int64_t k = 0; k < p->steps.n && status == 0; k++) {
         const lazy_step *step = p->steps.at[k];
-        lazy_traffic traffic = lazy_step_traffic(step);
+        lazy_traffic traffic = plan_step_traffic(step);
         total += traffic.read + traffic.written;
         for (int32_t j = 0; j < step->nbufs - step->nouts; j++)
             read[step->slots[j]] = true;
@@ -170,13 +170,13 @@ static int prepare_kernels(planner *p) {
         lazy_step *step = p->steps.at[k];
         if (step->kind != LAZY_STEP_KERNEL)
             continue;
-        lazy_traffic own = lazy_kernel_traffic(&step->kernel);
+        lazy_traffic own = vm_kernel_traffic(&step->kernel);
         step->kernel.around = total - own.read - own.written;
         for (int32_t j = step->nbufs - step->nouts; j < step->nbufs; j++)
             if (read[step->slots[j]])
                 step->kernel.around = 0;
-        if ((status = lazy_kernel_prepare(&step->kernel)) == 0)
-            step->cost = lazy_kernel_cost(&step->kernel);
+        if ((status = vm_kernel_prepare(&step->kernel)) == 0)
+            step->cost = vm_kernel_cost(&step->kernel);
     }
     free(read);
     return status;
@@ -201,7 +201,7 @@ static lazy_draft *add_draft(planner *p, const neap_node *node) {
         neap_error(NEAP_E_MEMORY, "out of memory while planning");
         return NULL;
     }
-    draft->device = (int16_t)lazy_node_runs_on(node);
+    draft->device = (int16_t)graph_node_runs_on(node);
     draft->node = (int32_t)node->index;
     return draft;
 }
@@ -210,7 +210,7 @@ static int draft_kernel(planner *p, const neap_node *node, const lazy_fusion *fu
     lazy_draft *draft = add_draft(p, node);
     if (!draft)
         return NEAP_E_MEMORY;
-    lazy_class kind = lazy_node_op(node)->kind;
+    lazy_class kind = graph_node_op(node)->kind;
     draft->reduces = kind == LAZY_REDUCE;
     draft->fixed = window || kind == LAZY_ASSEMBLE;
     draft->ndim = fusion->ndim;
@@ -253,7 +253,7 @@ static int plan_kernel(planner *p, neap_node *node, const lazy_fusion *request) 
     while (waiting > 0 && status == 0) {
         lazy_fusion fusion = todo[--waiting];
         lazy_fused fused = {0};
-        status = lazy_fuse(p->ctx, p->made, &fusion, &fused);
+        status = plan_fuse(p->ctx, p->made, &fusion, &fused);
         if (status == NEAP_PENDING && fused.window.axis >= 0 && windows < WINDOWS) {
             cut_in_two(&fusion, fused.window, &todo[waiting], &todo[waiting + 1]);
             waiting += 2;
@@ -262,7 +262,7 @@ static int plan_kernel(planner *p, neap_node *node, const lazy_fusion *request) 
         } else if (status == NEAP_PENDING) {
             p->made[fused.cut] = (uint8_t)fused.why;
             while (p->drafts.n > first)
-                lazy_draft_free(p->drafts.at[--p->drafts.n]);
+                plan_draft_free(p->drafts.at[--p->drafts.n]);
             again |= fused.why == LAZY_WHY_CHAIN;
             todo[0] = *request;
             todo[0].again = again;
@@ -271,7 +271,7 @@ static int plan_kernel(planner *p, neap_node *node, const lazy_fusion *request) 
         } else if (status == 0) {
             status = draft_kernel(p, node, &fusion, &fused, windows > 1);
         }
-        lazy_fused_free(&fused);
+        plan_fused_free(&fused);
     }
     return status;
 }
@@ -279,7 +279,7 @@ static int plan_kernel(planner *p, neap_node *node, const lazy_fusion *request) 
 static lazy_fusion whole_box(neap_node *root) {
     lazy_fusion fusion = {.root = root, .ndim = root->ndim, .nkept = root->ndim};
     memcpy(fusion.box, root->shape, root->ndim * sizeof *root->shape);
-    lazy_row_major(root->ndim, root->shape, fusion.read.stride);
+    graph_row_major(root->ndim, root->shape, fusion.read.stride);
     fusion.write = fusion.read;
     return fusion;
 }
@@ -297,7 +297,7 @@ static int plan_reduce(planner *p, neap_node *node) {
         return slot_for(p, (int32_t)node->index) < 0 ? NEAP_E_MEMORY : 0;
     neap_node *in = node->in[0];
     int64_t row[NEAP_MAX_DIMS], mask = node->attrs[0];
-    lazy_row_major(in->ndim, in->shape, row);
+    graph_row_major(in->ndim, in->shape, row);
     lazy_fusion fusion = {.root = in};
     for (int pass = 0; pass < 2; pass++) /* kept axes, then reduced ones */
         for (int a = 0; a < in->ndim; a++)
@@ -308,30 +308,30 @@ static int plan_reduce(planner *p, neap_node *node) {
             }
     if (fusion.nkept == fusion.ndim) /* nothing is reduced: one element each */
         fusion.box[fusion.ndim++] = 1;
-    lazy_row_major(fusion.nkept, fusion.box, fusion.write.stride);
+    graph_row_major(fusion.nkept, fusion.box, fusion.write.stride);
     return plan_kernel(p, node, &fusion);
 }
 
 static lazy_call_desc describe(const neap_node *node, lazy_aval *avals, lazy_result *result) {
     for (int k = 0; k < node->nin; k++)
-        avals[k] = lazy_node_aval(node->in[k]);
+        avals[k] = graph_node_aval(node->in[k]);
     *result = (lazy_result){.compute = node->dtype, .dtype = node->dtype, .ndim = node->ndim};
     memcpy(result->shape, node->shape, node->ndim * sizeof *node->shape);
     return (lazy_call_desc){.nin = node->nin, .in = avals, .nattrs = node->nattrs, .attrs = node->attrs};
 }
 
-int lazy_node_pieces(const neap_node *node, lazy_piece *pieces) {
+int plan_node_pieces(const neap_node *node, lazy_piece *pieces) {
     lazy_aval avals[NEAP_MAX_INPUTS];
     lazy_result result;
     lazy_call_desc call = describe(node, avals, &result);
-    return lazy_node_op(node)->pieces(&call, &result, pieces);
+    return graph_node_op(node)->pieces(&call, &result, pieces);
 }
 
 static int plan_assemble(planner *p, neap_node *node) {
     if (node->size == 0)
         return slot_for(p, (int32_t)node->index) < 0 ? NEAP_E_MEMORY : 0;
     lazy_piece pieces[NEAP_MAX_INPUTS + 1];
-    int n = lazy_node_pieces(node, pieces);
+    int n = plan_node_pieces(node, pieces);
     int status = n < 0 ? n : 0;
     /* Steps are collected from last to first. */
     for (int k = n - 1; k >= 0 && status == 0; k--) {
@@ -366,17 +366,17 @@ static lazy_step *call_step(neap_ctx *ctx, const neap_node *node) {
     step->offsets = carve(&at, offsets);
     step->slots = carve(&at, n * sizeof(int32_t));
     step->kind = LAZY_STEP_CALL;
-    step->effect = lazy_is_effect(node);
-    step->control = lazy_is_control(node);
-    step->exchange = lazy_node_op(node)->flags & LAZY_OP_LAUNCHES;
-    step->device = (int16_t)lazy_node_runs_on(node);
+    step->effect = control_is_effect(node);
+    step->control = control_is_control(node);
+    step->exchange = graph_node_op(node)->flags & LAZY_OP_LAUNCHES;
+    step->device = (int16_t)graph_node_runs_on(node);
     step->nbufs = (int32_t)n;
     step->nouts = 1;
     step->node = (int32_t)node->index;
-    step->site = lazy_site_text(ctx, node->site);
+    step->site = graph_site_text(ctx, node->site);
     if (attrs)
         memcpy(copy, node->attrs, attrs);
-    step->call = (lazy_call){.op = lazy_node_op(node),
+    step->call = (lazy_call){.op = graph_node_op(node),
                              .nin = node->nin,
                              .nattrs = node->nattrs,
                              .in = tensors,
@@ -398,21 +398,21 @@ static void plan_operand(planner *p, lazy_step *step, int k, neap_node *node) {
     tensor->ndim = node->ndim;
     tensor->size = node->size;
     memcpy((int64_t *)tensor->shape, node->shape, node->ndim * sizeof *node->shape);
-    lazy_row_major(node->ndim, node->shape, (int64_t *)tensor->stride);
+    graph_row_major(node->ndim, node->shape, (int64_t *)tensor->stride);
     bool whole = step->effect && !step->control && !step->exchange; /* a callback's arguments are arrays of their own */
-    if (lazy_is_view(node) && !node->buffer && !p->made[node->index] && !whole) {
+    if (graph_is_view(node) && !node->buffer && !p->made[node->index] && !whole) {
         neap_node *base = node->base;
-        bool contiguous = lazy_map_contiguous(node->ndim, node->shape, node->map);
+        bool contiguous = graph_map_contiguous(node->ndim, node->shape, node->map);
         lazy_tensor seen = *tensor;
         seen.stride = node->map->stride;
         bool (*reads)(const lazy_tensor *) = step->call.op->reads;
-        if ((lazy_is_leaf(base) || p->made[base->index]) && (contiguous || !dense) && (!reads || reads(&seen))) {
+        if ((plan_is_leaf(base) || p->made[base->index]) && (contiguous || !dense) && (!reads || reads(&seen))) {
             target = base;
             memcpy((int64_t *)tensor->stride, node->map->stride, node->ndim * sizeof *node->shape);
             step->offsets[k] = node->map->offset;
         }
     }
-    if (!lazy_is_leaf(target) && !p->made[target->index])
+    if (!plan_is_leaf(target) && !p->made[target->index])
         p->made[target->index] = LAZY_WHY_OPERAND;
     step->slots[k] = (int32_t)target->index;
 }
@@ -430,28 +430,28 @@ static int plan_call(planner *p, neap_node *node) {
     out->ndim = node->ndim;
     out->size = node->size;
     memcpy((int64_t *)out->shape, node->shape, node->ndim * sizeof *node->shape);
-    lazy_row_major(node->ndim, node->shape, (int64_t *)out->stride);
+    graph_row_major(node->ndim, node->shape, (int64_t *)out->stride);
     step->slots[node->nin] = (int32_t)node->index;
     lazy_aval avals[NEAP_MAX_INPUTS];
     lazy_result result;
     if (step->control) {
-        step->cost = lazy_runner_cost(lazy_control_of(node)->runner);
+        step->cost = control_runner_cost(control_of(node)->runner);
         return 0;
     }
     lazy_call_desc call = describe(node, avals, &result);
-    if (lazy_node_op(node)->cost) {
-        step->cost = lazy_node_op(node)->cost(&call, &result);
+    if (graph_node_op(node)->cost) {
+        step->cost = graph_node_op(node)->cost(&call, &result);
     } else { /* about 10 bytes a ns */
-        step->cost = 100 + (int64_t)lazy_node_bytes(node) / 10;
+        step->cost = 100 + (int64_t)graph_node_bytes(node) / 10;
         for (int k = 0; k < node->nin; k++)
-            step->cost += (int64_t)lazy_node_bytes(node->in[k]) / 10;
+            step->cost += (int64_t)graph_node_bytes(node->in[k]) / 10;
     }
     return 0;
 }
 
 /* ---- Plan --------------------------------------------------------------------------------------------------------- */
 static int plan_node(planner *p, neap_node *node) {
-    switch (lazy_node_op(node)->kind) {
+    switch (graph_node_op(node)->kind) {
     case LAZY_REDUCE:
         return plan_reduce(p, node);
     case LAZY_ASSEMBLE:
@@ -465,18 +465,18 @@ static int plan_node(planner *p, neap_node *node) {
 
 static void step_free(lazy_step *step) {
     if (step->kind == LAZY_STEP_KERNEL && step->kernel.prepared)
-        lazy_kernel_unprepare(&step->kernel);
+        vm_kernel_unprepare(&step->kernel);
     free(step);
 }
 
-void lazy_plan_release(lazy_plan *plan) {
+void plan_release(lazy_plan *plan) {
     if (__atomic_sub_fetch(&plan->refs, 1, __ATOMIC_ACQ_REL) > 0)
         return;
     for (int32_t k = 0; k < plan->nsteps; k++)
         step_free(plan->steps[k]);
     for (int32_t k = 0; k < plan->nbatches; k++)
         free(plan->batches[k].slots);
-    lazy_reuse_free(plan->reuse);
+    plan_memory_free(plan->reuse);
     free(plan->batches);
     free(plan->steps);
     free(plan->slots);
@@ -544,7 +544,7 @@ static int batch_close(batcher *t, lazy_step *const *steps, lazy_batch *batch) {
     batch->writes = (bool *)(batch->slots + n);
     memcpy(batch->slots, t->slots, n * sizeof *batch->slots);
     memcpy(batch->writes, t->writes, n * sizeof *batch->writes);
-    lazy_batch_label(steps, batch);
+    plan_batch_label(steps, batch);
     return 0;
 }
 
@@ -572,7 +572,7 @@ static int make_batches(lazy_plan *plan) {
             batch = &plan->batches[plan->nbatches++];
             batch->first = k;
         }
-        lazy_step_label(step);
+        plan_step_label(step);
         batch_add(t, batch, step, plan->nbatches - 1);
     }
     if (batch && status == 0)
@@ -599,12 +599,12 @@ static int draft_all(planner *p) {
 static void drafts_free(planner *p) {
     for (int64_t k = 0; k < p->drafts.n; k++) {
         free(p->drafts.at[k]->call);
-        lazy_draft_free(p->drafts.at[k]);
+        plan_draft_free(p->drafts.at[k]);
     }
     lazy_vector_free(&p->drafts);
 }
 
-int lazy_plan_new(neap_ctx *ctx, uint8_t *made, bool apart, lazy_plan **out) {
+int plan_new(neap_ctx *ctx, uint8_t *made, bool apart, lazy_plan **out) {
     int64_t n = ctx->order.n;
     lazy_plan *plan = calloc(1, sizeof *plan);
     planner p = {.ctx = ctx, .made = made, .plan = plan, .slot_of = malloc((size_t)n * sizeof(int32_t) + 1)};
@@ -617,7 +617,7 @@ int lazy_plan_new(neap_ctx *ctx, uint8_t *made, bool apart, lazy_plan **out) {
     memset(p.slot_of, 0xff, (size_t)n * sizeof(int32_t));
     int status = draft_all(&p);
     if (status == 0 && !apart)
-        status = lazy_merge(ctx, made, &p.drafts);
+        status = plan_merge(ctx, made, &p.drafts);
     for (int64_t k = 0; k < p.drafts.n && status == 0; k++)
         status = p.drafts.at[k]->call ? add_call(&p, p.drafts.at[k]) : add_kernel(&p, p.drafts.at[k]);
     if (status == 0)
@@ -626,9 +626,9 @@ int lazy_plan_new(neap_ctx *ctx, uint8_t *made, bool apart, lazy_plan **out) {
     take_over(&p, plan);
     free(p.slot_of);
     if (status == 0 && (status = make_batches(plan)) == 0 && !apart)
-        plan->reuse = lazy_reuse_new(plan);
+        plan->reuse = plan_memory_new(plan);
     if (status) {
-        lazy_plan_release(plan);
+        plan_release(plan);
         return status;
     }
     *out = plan;

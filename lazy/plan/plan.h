@@ -103,33 +103,33 @@ typedef struct lazy_plan {
     lazy_step **steps;
     lazy_batch *batches;
     lazy_number *numbers;
-    struct lazy_reuse *reuse; /* NULL: its slots are too small or too few to share memory */
+    struct lazy_memory_plan *reuse; /* NULL: its slots are too small or too few to share memory */
 } lazy_plan;
 
 /* What a node remembers of how its buffer was made: 8 bytes, which keep no plan alive. */
 enum { LAZY_RAN_SLOT_BITS = 24 };
-static inline uint64_t lazy_ran_link(const lazy_plan *plan, int32_t slot) {
+static inline uint64_t plan_ran_link(const lazy_plan *plan, int32_t slot) {
     return plan->serial << LAZY_RAN_SLOT_BITS | (uint32_t)slot;
 }
 
 /* region.c ---------------------------------------------------------------------------------------------------------- */
 /* Orders what the roots need into ctx->order, inputs before users; node->mark == ctx->epoch and node->index say where.
  * Stops at nodes that have a buffer. */
-int lazy_region_collect(neap_ctx *ctx, int64_t nroots, neap_node *const *roots);
+int plan_region_collect(neap_ctx *ctx, int64_t nroots, neap_node *const *roots);
 /* About what a plan takes. */
-int64_t lazy_plan_bytes(const lazy_plan *plan);
+int64_t plan_bytes(const lazy_plan *plan);
 /* What a traversal follows. */
-int lazy_region_children(neap_node *node, neap_node *const **children);
+int plan_region_children(neap_node *node, neap_node *const **children);
 /* The node whose buffer, once it has one, is also this node's: a view of all elements of its base, in order, needs no
  * copy. Else the node itself. */
-neap_node *lazy_region_root(neap_node *node);
+neap_node *plan_region_root(neap_node *node);
 /* The plan for the region in ctx->order: found by structure, or made. BORROWED from the context's table. */
-int lazy_region_plan(neap_ctx *ctx, int64_t nroots, neap_node *const *roots, lazy_plan **out);
+int plan_region_plan(neap_ctx *ctx, int64_t nroots, neap_node *const *roots, lazy_plan **out);
 /* Has it a value before the region runs? */
-static inline bool lazy_is_leaf(const neap_node *node) {
+static inline bool plan_is_leaf(const neap_node *node) {
     return node->buffer || (node->op == LAZY_OP_placeholder && !(node->flags & LAZY_WEAK));
 }
-static inline bool lazy_is_number(const neap_node *node) {
+static inline bool graph_is_number(const neap_node *node) {
     return !node->buffer &&
            (node->op == LAZY_OP_constant || (node->op == LAZY_OP_placeholder && node->flags & LAZY_WEAK));
 }
@@ -137,18 +137,18 @@ static inline bool lazy_is_number(const neap_node *node) {
 /* plan.c ------------------------------------------------------------------------------------------------------------ */
 /* made[i]: why region node i needs a buffer, LAZY_WHY_NOT if it does not. The planner may change it. apart: each kernel
  * has one result, and memory of its own. OWNED. */
-int lazy_plan_new(neap_ctx *ctx, uint8_t *made, bool apart, lazy_plan **out);
-void lazy_plan_release(lazy_plan *plan);
-const char *lazy_why_text(lazy_why why); /* "it was asked for" */
+int plan_new(neap_ctx *ctx, uint8_t *made, bool apart, lazy_plan **out);
+void plan_release(lazy_plan *plan);
+const char *plan_why_text(lazy_why why); /* "it was asked for" */
 
 /* label.c ----------------------------------------------------------------------------------------------------------- */
 /* Write the name of a planned step; of a closed batch of such steps. */
-void lazy_step_label(lazy_step *step);
-void lazy_batch_label(lazy_step *const *steps, lazy_batch *batch);
+void plan_step_label(lazy_step *step);
+void plan_batch_label(lazy_step *const *steps, lazy_batch *batch);
 
 /* traffic.c --------------------------------------------------------------------------------------------------------- */
 /* What a run of the step touches of its buffers. */
-lazy_traffic lazy_step_traffic(const lazy_step *step);
+lazy_traffic plan_step_traffic(const lazy_step *step);
 
 /* run.c ------------------------------------------------------------------------------------------------------------- */
 /* A step that pushes its op itself: a callback, control flow, or an exchange. */
@@ -158,15 +158,15 @@ typedef struct lazy_launch {
     neap_buffer *const *bufs; /* of its operands, then its own */
     neap_buffer *room;        /* control: the memory that a run needs */
 } lazy_launch;
-int lazy_launch_push(neap_ctx *ctx, const lazy_launch *launch);
+int plan_launch_push(neap_ctx *ctx, const lazy_launch *launch);
 /* Runs one on operands that are there; numbers are those of the step. */
-int lazy_step_run(const lazy_step *step, void *const *data, const lazy_scalar *numbers, const neap_run *run);
-lazy_scalar lazy_scalar_of(int dtype, double value);
+int plan_step_run(const lazy_step *step, void *const *data, const lazy_scalar *numbers, const neap_run *run);
+lazy_scalar plan_scalar_of(int dtype, double value);
 /* Where leaves and numbers of a run come from. */
 typedef struct lazy_binding {
     neap_buffer *(*buffer)(void *arg, neap_node *node); /* BORROWED */
     double (*number)(void *arg, neap_node *node);
-    int (*effect)(void *arg, const lazy_launch *launch); /* pushes an effect: as lazy_launch_push */
+    int (*effect)(void *arg, const lazy_launch *launch); /* pushes an effect: as plan_launch_push */
     void *arg;
     const int32_t *kept;  /* of a program: the slots that are its outputs, -1: none; nkept of them */
     int64_t nkept;        /* NULL: nodes of a flush, where references tell what stays */
@@ -176,22 +176,23 @@ typedef struct lazy_binding {
 } lazy_binding;
 /* Allocates, pushes all steps. made[slot] gets a reference for each made slot (OWNED), NULL for leaves; slots that have
  * died may share a buffer with others. On failure there are no results. */
-int lazy_plan_run(neap_ctx *ctx, lazy_plan *plan, neap_node *const *region, lazy_binding *binding, neap_buffer **made);
+int plan_run(neap_ctx *ctx, lazy_plan *plan, neap_node *const *region, lazy_binding *binding, neap_buffer **made);
 
 /* plan/memory.c ----------------------------------------------------------------------------------------------------------- */
-typedef struct lazy_reuse lazy_reuse;              /* which slots of a plan share memory, for its next run */
-lazy_reuse *lazy_reuse_new(const lazy_plan *plan); /* OWNED. NULL: none can, or there is no memory to tell */
-void lazy_reuse_free(lazy_reuse *reuse);
+typedef struct lazy_memory_plan lazy_memory_plan;         /* which slots of a plan share memory, for its next run */
+lazy_memory_plan *plan_memory_new(const lazy_plan *plan); /* OWNED. NULL: none can, or there is no memory to tell */
+void plan_memory_free(lazy_memory_plan *reuse);
 /* Find out for a run: of a program, which keeps these slots and may write over those leaves; of the region in ctx->order,
  * before any of it is pushed. */
-void lazy_reuse_of_program(lazy_reuse *reuse, int64_t nkept, const int32_t *kept, int64_t ngiven, const int32_t *given);
-void lazy_reuse_of_flush(neap_ctx *ctx, lazy_reuse *reuse);
+void plan_memory_of_program(lazy_memory_plan *reuse, int64_t nkept, const int32_t *kept, int64_t ngiven,
+                            const int32_t *given);
+void plan_memory_of_flush(neap_ctx *ctx, lazy_memory_plan *reuse);
 /* The slot whose buffer this slot gets, itself for one of its own, and the bytes that such a buffer needs. */
-int32_t lazy_reuse_home(const lazy_reuse *reuse, int32_t slot);
-size_t lazy_reuse_bytes(const lazy_reuse *reuse, int32_t slot);
+int32_t plan_memory_home(const lazy_memory_plan *reuse, int32_t slot);
+size_t plan_memory_bytes(const lazy_memory_plan *reuse, int32_t slot);
 /* The variables that steps of a batch read and write, each once, for buffers by place in the batch (NULL: not used).
  * reads and writes have room for all of them. */
-void lazy_reuse_vars(const lazy_reuse *reuse, const lazy_batch *batch, int32_t first, int32_t nsteps,
-                     neap_buffer *const *bufs, neap_var **reads, neap_var **writes, neap_push *push);
+void plan_memory_vars(const lazy_memory_plan *reuse, const lazy_batch *batch, int32_t first, int32_t nsteps,
+                      neap_buffer *const *bufs, neap_var **reads, neap_var **writes, neap_push *push);
 
 #endif

@@ -16,12 +16,12 @@ static bool is_given(const neap_node *node) {
     return node->buffer || (node->shards && !(node->flags & LAZY_ABSTRACT));
 }
 
-int lazy_region_children(neap_node *node, neap_node *const **children) {
+int plan_region_children(neap_node *node, neap_node *const **children) {
     if (is_given(node)) {
         *children = NULL;
         return 0;
     }
-    if (lazy_is_view(node)) {
+    if (graph_is_view(node)) {
         *children = &node->base;
         return 1;
     }
@@ -31,7 +31,7 @@ int lazy_region_children(neap_node *node, neap_node *const **children) {
 
 static int collect_push(neap_ctx *ctx, neap_node *node) {
     node->mark = ctx->epoch;
-    if (is_given(node) || (node->nin == 0 && !lazy_is_view(node))) { /* nothing to follow */
+    if (is_given(node) || (node->nin == 0 && !graph_is_view(node))) { /* nothing to follow */
         node->index = (uint32_t)ctx->order.n;
         return lazy_push(&ctx->order, node);
     }
@@ -44,7 +44,7 @@ static int collect_from(neap_ctx *ctx, neap_node *root) {
     int status = root->mark == ctx->epoch ? 0 : collect_push(ctx, root);
     while (ctx->stack.n > 0 && status == 0) {
         neap_node *node = ctx->stack.at[ctx->stack.n - 1], *const * children;
-        int n = lazy_region_children(node, &children);
+        int n = plan_region_children(node, &children);
         if (node->index < (uint32_t)n) {
             neap_node *child = children[node->index++];
             if (child->mark != ctx->epoch)
@@ -58,7 +58,7 @@ static int collect_from(neap_ctx *ctx, neap_node *root) {
     return status;
 }
 
-int lazy_region_collect(neap_ctx *ctx, int64_t nroots, neap_node *const *roots) {
+int plan_region_collect(neap_ctx *ctx, int64_t nroots, neap_node *const *roots) {
     ctx->epoch++;
     ctx->order.n = ctx->stack.n = 0;
     int status = 0;
@@ -85,7 +85,7 @@ static uint64_t *put_words(uint64_t *to, int64_t n, const int64_t *words) {
 
 /* Writes the words of a node that is no leaf; returns their end. */
 static uint64_t *put_node(uint64_t *to, const neap_node *node, uint8_t made) {
-    bool number = lazy_is_number(node), placed = node->device >= 0;
+    bool number = graph_is_number(node), placed = node->device >= 0;
     uint64_t op = number ? KEY_NUMBER : (uint64_t)node->op;
     *to++ = op | (uint64_t)node->dtype << 16 | (uint64_t)node->ndim << 24 | (uint64_t)made << 32 |
             (uint64_t)placed << 39 |
@@ -95,15 +95,15 @@ static uint64_t *put_node(uint64_t *to, const neap_node *node, uint8_t made) {
         return to;
     if (placed)
         *to++ = (uint64_t)node->device;
-    if (lazy_is_view(node)) {
+    if (graph_is_view(node)) {
         *to++ = node->base->index;
         *to++ = (uint64_t)node->map->offset;
         return put_words(to, node->ndim, node->map->stride);
     }
-    bool control = lazy_is_control(node);
-    int32_t apart = control || lazy_node_op(node)->flags & LAZY_OP_EFFECT ? 1 : 0; /* what is run is no structure */
+    bool control = control_is_control(node);
+    int32_t apart = control || graph_node_op(node)->flags & LAZY_OP_EFFECT ? 1 : 0; /* what is run is no structure */
     if (control)
-        to = lazy_control_put(to, node);
+        to = control_put(to, node);
     to = put_words(to, node->nattrs - apart, node->attrs + apart);
     for (int k = 0; k < node->nin; k++)
         *to++ = node->in[k]->index;
@@ -125,12 +125,12 @@ static uint64_t hash_words(uint64_t hash, const uint64_t *from, const uint64_t *
 }
 
 /* ---- Table -------------------------------------------------------------------------------------------------------- */
-void lazy_plans_free(neap_ctx *ctx) {
+void plan_free_all(neap_ctx *ctx) {
     for (int64_t b = 0; b < ctx->plan_buckets; b++)
         while (ctx->plans[b]) {
             lazy_plan *plan = ctx->plans[b];
             ctx->plans[b] = plan->next;
-            lazy_plan_release(plan);
+            plan_release(plan);
         }
     free(ctx->plans);
     ctx->plans = NULL;
@@ -154,14 +154,14 @@ static int table_grow(neap_ctx *ctx) {
     return 0;
 }
 
-int64_t lazy_plan_bytes(const lazy_plan *plan) {
+int64_t plan_bytes(const lazy_plan *plan) {
     return plan->nkey * 8 + plan->nslots * (int64_t)sizeof(lazy_slot) + plan->nsteps * 2048;
 }
 
 static int table_add(neap_ctx *ctx, lazy_plan *plan) {
-    int64_t bytes = lazy_plan_bytes(plan);
+    int64_t bytes = plan_bytes(plan);
     if (ctx->plan_bytes + bytes > PLAN_BYTES)
-        lazy_plans_free(ctx);
+        plan_free_all(ctx);
     if (ctx->nplans >= ctx->plan_buckets && table_grow(ctx) != 0)
         return NEAP_E_MEMORY;
     lazy_plan **bucket = &ctx->plans[plan->hash & (uint64_t)(ctx->plan_buckets - 1)];
@@ -179,9 +179,9 @@ static int table_add(neap_ctx *ctx, lazy_plan *plan) {
  * nothing is computed more than twice. Here only the graph is looked at: what is marked KERNELS or REDUCTION may lose its
  * buffer when merge.c has decided which kernels there are. */
 static lazy_why needs_buffer(const neap_node *node) {
-    if (lazy_is_leaf(node) || lazy_is_number(node))
+    if (plan_is_leaf(node) || graph_is_number(node))
         return LAZY_WHY_NOT;
-    lazy_class kind = lazy_node_op(node)->kind;
+    lazy_class kind = graph_node_op(node)->kind;
     if (kind == LAZY_VIEW || kind == LAZY_SOURCE)
         return LAZY_WHY_NOT;
     if (node->state == LAZY_RECIPE)
@@ -190,9 +190,9 @@ static lazy_why needs_buffer(const neap_node *node) {
         return LAZY_WHY_CALL;
     if (node->flags & LAZY_KEPT)
         return LAZY_WHY_OPERAND;
-    if (lazy_is_formula(node))
+    if (graph_is_formula(node))
         return LAZY_WHY_NOT;
-    if (lazy_is_residual(node))
+    if (graph_is_residual(node))
         return LAZY_WHY_RESIDUAL;
     if (node->consumers >= 2)
         return LAZY_WHY_SHARED;
@@ -200,13 +200,13 @@ static lazy_why needs_buffer(const neap_node *node) {
 }
 
 /* Not of what costs nothing where it is read, nor of uncommitted work that is fused into this node, on its device. */
-neap_node *lazy_region_root(neap_node *node) {
-    if (lazy_is_leaf(node) || !lazy_is_view(node) || node->size != node->base->size ||
-        !lazy_map_contiguous(node->ndim, node->shape, node->map))
+neap_node *plan_region_root(neap_node *node) {
+    if (plan_is_leaf(node) || !graph_is_view(node) || node->size != node->base->size ||
+        !graph_map_contiguous(node->ndim, node->shape, node->map))
         return node;
     neap_node *base = node->base;
-    bool here = base->device == node->device && lazy_node_op(base)->kind != LAZY_SOURCE;
-    return here || lazy_is_leaf(base) || needs_buffer(base) ? base : node;
+    bool here = base->device == node->device && graph_node_op(base)->kind != LAZY_SOURCE;
+    return here || plan_is_leaf(base) || needs_buffer(base) ? base : node;
 }
 
 /* Tells nodes whose recorded consumers are all in the region from those that are read again later. */
@@ -218,18 +218,18 @@ static int look_inside(neap_ctx *ctx) {
         return neap_error(NEAP_E_MEMORY, "out of memory while planning");
     for (int64_t k = 0; k < n; k++) {
         const neap_node *node = ctx->order.at[k];
-        if (lazy_is_leaf(node) || lazy_is_view(node))
+        if (plan_is_leaf(node) || graph_is_view(node))
             continue;
         for (int i = 0; i < node->nin; i++) { /* counted as when they were recorded */
             bool again = false;
             for (int j = 0; j < i; j++)
                 again |= node->in[j] == node->in[i];
-            consumers[lazy_read_target(node->in[i])->index] += !again;
+            consumers[graph_read_target(node->in[i])->index] += !again;
         }
     }
     for (int64_t k = 0; k < n; k++) {
         bool inside = consumers[k] == ctx->order.at[k]->consumers;
-        if (made[k] == LAZY_WHY_SHARED && inside && lazy_node_op(ctx->order.at[k])->kind != LAZY_ASSEMBLE)
+        if (made[k] == LAZY_WHY_SHARED && inside && graph_node_op(ctx->order.at[k])->kind != LAZY_ASSEMBLE)
             made[k] = LAZY_WHY_KERNELS;
         else if (made[k] == LAZY_WHY_REDUCTION && !inside)
             made[k] = LAZY_WHY_SHARED;
@@ -261,11 +261,11 @@ static int choose_made(neap_ctx *ctx, int64_t nroots, neap_node *const *roots, b
         return status;
     memset(ctx->made.at, LAZY_WHY_NOT, (size_t)n);
     for (int64_t k = 0; k < nroots; k++)
-        if (!lazy_is_leaf(roots[k]))
+        if (!plan_is_leaf(roots[k]))
             ctx->made.at[roots[k]->index] = LAZY_WHY_ASKED;
     for (int64_t k = 0; k < n; k++) {
         uint8_t *made = &ctx->made.at[k];
-        if (*made == LAZY_WHY_NOT && !lazy_is_leaf(ctx->order.at[k]))
+        if (*made == LAZY_WHY_NOT && !plan_is_leaf(ctx->order.at[k]))
             *made = (uint8_t)needs_buffer(ctx->order.at[k]);
         shared |= *made == LAZY_WHY_SHARED || *made == LAZY_WHY_REDUCTION;
         results += *made != LAZY_WHY_NOT;
@@ -282,11 +282,11 @@ static int write_key(neap_ctx *ctx, bool apart, uint64_t *hash) {
     for (int64_t k = 0; k < ctx->order.n && status == 0; k++) {
         const neap_node *node = ctx->order.at[k];
         int64_t most = ctx->key.n + 4 + 2 * node->ndim + node->nattrs + node->nin;
-        most += lazy_is_control(node) ? lazy_control_words(node) : 0;
+        most += control_is_control(node) ? control_words(node) : 0;
         if ((status = reserve((void **)&ctx->key.at, &ctx->key.capacity, most, sizeof *ctx->key.at)) != 0)
             return status;
         uint64_t *from = ctx->key.at + ctx->key.n;
-        uint64_t *to = lazy_is_leaf(node) ? put_leaf(from, node) : put_node(from, node, ctx->made.at[k]);
+        uint64_t *to = plan_is_leaf(node) ? put_leaf(from, node) : put_node(from, node, ctx->made.at[k]);
         *hash = hash_words(*hash, from, to);
         ctx->key.n = to - ctx->key.at;
     }
@@ -295,7 +295,7 @@ static int write_key(neap_ctx *ctx, bool apart, uint64_t *hash) {
 
 static int make_plan(neap_ctx *ctx, uint64_t hash, bool apart, lazy_plan **out) {
     lazy_plan *plan;
-    int status = lazy_plan_new(ctx, ctx->made.at, apart, &plan);
+    int status = plan_new(ctx, ctx->made.at, apart, &plan);
     if (status)
         return status;
     ctx->counters.plans++;
@@ -306,13 +306,13 @@ static int make_plan(neap_ctx *ctx, uint64_t hash, bool apart, lazy_plan **out) 
         memcpy(plan->key, ctx->key.at, (size_t)ctx->key.n * sizeof *plan->key);
     status = plan->key ? table_add(ctx, plan) : neap_error(NEAP_E_MEMORY, "out of memory for a plan");
     if (status)
-        lazy_plan_release(plan);
+        plan_release(plan);
     else
         *out = plan;
     return status;
 }
 
-int lazy_region_plan(neap_ctx *ctx, int64_t nroots, neap_node *const *roots, lazy_plan **out) {
+int plan_region_plan(neap_ctx *ctx, int64_t nroots, neap_node *const *roots, lazy_plan **out) {
     uint64_t hash = 0;
     bool apart;
     int status = choose_made(ctx, nroots, roots, &apart);

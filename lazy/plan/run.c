@@ -10,9 +10,9 @@
 #include "engine/timeline.h"
 #include "lazy/control/control.h"
 #include "lazy/effect/effect.h"
+#include "lazy/graph/sharding.h"
 #include "lazy/plan/plan.h"
 #include "lazy/shard/exchange.h"
-#include "lazy/shard/sharding.h"
 
 typedef struct job { /* one batch of a plan */
     lazy_plan *plan;
@@ -23,9 +23,9 @@ typedef struct job { /* one batch of a plan */
     _Atomic int64_t *gifts;     /* its plan is run with what was given to it: the context's count. NULL: it is not */
 } job;
 
-int lazy_step_run(const lazy_step *step, void *const *data, const lazy_scalar *numbers, const neap_run *run) {
+int plan_step_run(const lazy_step *step, void *const *data, const lazy_scalar *numbers, const neap_run *run) {
     if (step->kind == LAZY_STEP_KERNEL)
-        return lazy_kernel_run(&step->kernel, data, numbers, run);
+        return vm_kernel_run(&step->kernel, data, numbers, run);
     lazy_tensor tensors[NEAP_MAX_INPUTS + 1];
     memcpy(tensors, step->call.in, (size_t)step->nbufs * sizeof *tensors);
     for (int32_t k = 0; k < step->nbufs; k++)
@@ -44,7 +44,7 @@ static int run_step(const lazy_step *step, const job *j, const neap_run *run) {
         return neap_error(NEAP_E_MEMORY, "out of memory for %d operands", n);
     for (int32_t k = 0; k < n; k++)
         data[k] = neap_buffer_data(j->bufs[step->slots[k]]);
-    int status = lazy_step_run(step, data, j->numbers + (step->first_number - j->batch->first_number), run);
+    int status = plan_step_run(step, data, j->numbers + (step->first_number - j->batch->first_number), run);
     if (data != small)
         free(data);
     return status;
@@ -52,7 +52,7 @@ static int run_step(const lazy_step *step, const job *j, const neap_run *run) {
 
 /* Shows a step of several in the timeline. */
 static void tell_step(const lazy_step *step, int64_t began) {
-    lazy_traffic bytes = lazy_step_traffic(step);
+    lazy_traffic bytes = plan_step_traffic(step);
     engine_timeline_step(step->label, began, (uint64_t)bytes.read, (uint64_t)bytes.written);
 }
 
@@ -94,7 +94,7 @@ static void job_release(void *arg) {
     for (int32_t k = 0; k < j->batch->nbufs; k++)
         if (j->bufs[k])
             neap_buffer_return(j->bufs[k]);
-    lazy_plan_release(j->plan);
+    plan_release(j->plan);
     if (j->gifts)
         atomic_fetch_sub(j->gifts, 1);
     free(j);
@@ -104,7 +104,7 @@ static void job_release(void *arg) {
 static const char *step_site(neap_ctx *ctx, lazy_step *step, neap_node *const *region) {
     int32_t site = region[step->node]->site;
     if (site && site != ctx->chunk_site)
-        step->site = lazy_site_text(ctx, site);
+        step->site = graph_site_text(ctx, site);
     return step->site;
 }
 
@@ -252,17 +252,16 @@ static int steps_push(neap_ctx *ctx, lazy_plan *plan, const lazy_batch *batch, i
                       .bytes = bytes,
                       .cost = batch->cost / batch->nsteps * nsteps};
     if (plan->reuse)
-        lazy_reuse_vars(plan->reuse, batch, first, nsteps, r.bufs, r.reads, r.writes, &push);
+        plan_memory_vars(plan->reuse, batch, first, nsteps, r.bufs, r.reads, r.writes, &push);
     int status = job_push(&j, &push);
     room_close(&r);
     return status;
 }
 
-int lazy_launch_push(neap_ctx *ctx, const lazy_launch *launch) {
+int plan_launch_push(neap_ctx *ctx, const lazy_launch *launch) {
     if (launch->step->exchange)
-        return lazy_exchange_push(ctx, launch);
-    return launch->step->control ? lazy_control_push(ctx, launch)
-                                 : lazy_callback_request(ctx, launch->node, launch->bufs);
+        return shard_exchange_push(ctx, launch);
+    return launch->step->control ? control_push(ctx, launch) : effect_callback_request(ctx, launch->node, launch->bufs);
 }
 
 /* A step that is alone in its batch and pushes its op itself. */
@@ -275,7 +274,7 @@ static int launch(neap_ctx *ctx, const lazy_step *step, const lazy_batch *batch,
     for (int32_t k = 0; k < step->nbufs; k++)
         own[k] = bufs[batch->slots[step->slots[k]]];
     lazy_launch what = {.node = region[step->node], .step = step, .bufs = own, .room = room};
-    int status = step->effect ? binding->effect(binding->arg, &what) : lazy_launch_push(ctx, &what);
+    int status = step->effect ? binding->effect(binding->arg, &what) : plan_launch_push(ctx, &what);
     if (own != few)
         free(own);
     return status;
@@ -303,7 +302,7 @@ static int batch_push(neap_ctx *ctx, lazy_plan *plan, const lazy_batch *batch, n
     return status;
 }
 
-lazy_scalar lazy_scalar_of(int dtype, double value) {
+lazy_scalar plan_scalar_of(int dtype, double value) {
     lazy_scalar s = {0};
     switch (dtype) {
 #define SCALAR(NAME, name, kind, ctype, bytes)                                                                         \
@@ -320,17 +319,17 @@ lazy_scalar lazy_scalar_of(int dtype, double value) {
 
 static int allocate(neap_ctx *ctx, lazy_plan *plan, neap_node *const *region, const lazy_binding *binding,
                     neap_buffer **bufs, neap_buffer **made) {
-    const lazy_reuse *reuse = plan->reuse;
+    const lazy_memory_plan *reuse = plan->reuse;
     for (int32_t k = 0; k < plan->nslots; k++) {
         int status = 0;
-        size_t bytes = reuse ? lazy_reuse_bytes(reuse, k) : plan->slots[k].bytes;
+        size_t bytes = reuse ? plan_memory_bytes(reuse, k) : plan->slots[k].bytes;
         made[k] = NULL;
         if (!plan->slots[k].made) {
             bufs[k] = binding->buffer(binding->arg, region[plan->slots[k].node]);
-        } else if (!reuse || lazy_reuse_home(reuse, k) == k) {
+        } else if (!reuse || plan_memory_home(reuse, k) == k) {
             status = neap_buffer_new(plan->slots[k].device, bytes, &made[k]);
             bufs[k] = made[k];
-            lazy_count_bytes(ctx, (int64_t)bytes);
+            graph_count_bytes(ctx, (int64_t)bytes);
         }
         if (status) {
             while (k-- > 0)
@@ -341,7 +340,7 @@ static int allocate(neap_ctx *ctx, lazy_plan *plan, neap_node *const *region, co
     }
     for (int32_t k = 0; k < plan->nslots && reuse; k++)
         if (plan->slots[k].made && !made[k])
-            made[k] = bufs[k] = neap_buffer_retain(bufs[lazy_reuse_home(reuse, k)]);
+            made[k] = bufs[k] = neap_buffer_retain(bufs[plan_memory_home(reuse, k)]);
     return 0;
 }
 
@@ -351,7 +350,7 @@ typedef struct shared_room {
 } shared_room;
 
 static size_t room_bytes(const lazy_plan *plan, neap_node *const *region, int32_t step) {
-    return plan->steps[step]->control ? lazy_runner_bytes(lazy_control_of(region[plan->steps[step]->node])->runner) : 0;
+    return plan->steps[step]->control ? control_runner_bytes(control_of(region[plan->steps[step]->node])->runner) : 0;
 }
 
 static int allocate_room(neap_ctx *ctx, int device, size_t bytes, shared_room *shared, neap_buffer **room) {
@@ -363,7 +362,7 @@ static int allocate_room(neap_ctx *ctx, int device, size_t bytes, shared_room *s
     bytes = own ? bytes : shared->bytes;
     int status = neap_buffer_new(device, bytes, room);
     if (status == 0)
-        lazy_count_bytes(ctx, (int64_t)bytes);
+        graph_count_bytes(ctx, (int64_t)bytes);
     if (status == 0 && !own)
         shared->room = *room;
     return status;
@@ -395,7 +394,7 @@ static void release_rooms(const lazy_plan *plan, neap_buffer **rooms) {
     free(rooms);
 }
 
-int lazy_plan_run(neap_ctx *ctx, lazy_plan *plan, neap_node *const *region, lazy_binding *binding, neap_buffer **made) {
+int plan_run(neap_ctx *ctx, lazy_plan *plan, neap_node *const *region, lazy_binding *binding, neap_buffer **made) {
     enum { FEW = 32 };
     neap_buffer *few[FEW], **bufs = plan->nslots <= FEW ? few : malloc((size_t)plan->nslots * sizeof *bufs);
     lazy_scalar some[FEW], *numbers = plan->nnumbers <= FEW ? some : malloc((size_t)plan->nnumbers * sizeof *numbers);
@@ -405,15 +404,15 @@ int lazy_plan_run(neap_ctx *ctx, lazy_plan *plan, neap_node *const *region, lazy
         status = allocate_rooms(ctx, plan, region, &rooms);
     neap_buffer *const *next_room = rooms;
     if (plan->reuse && binding->kept)
-        lazy_reuse_of_program(plan->reuse, binding->nkept, binding->kept, binding->ngiven, binding->given);
+        plan_memory_of_program(plan->reuse, binding->nkept, binding->kept, binding->ngiven, binding->given);
     else if (plan->reuse)
-        lazy_reuse_of_flush(ctx, plan->reuse);
+        plan_memory_of_flush(ctx, plan->reuse);
     if (status == 0)
         status = allocate(ctx, plan, region, binding, bufs, made);
     if (status == 0) {
         for (int32_t k = 0; k < plan->nnumbers; k++)
             numbers[k] =
-                lazy_scalar_of(plan->numbers[k].dtype, binding->number(binding->arg, region[plan->numbers[k].node]));
+                plan_scalar_of(plan->numbers[k].dtype, binding->number(binding->arg, region[plan->numbers[k].node]));
         for (int32_t b = 0; b < plan->nbatches && status == 0; b++) {
             status = batch_push(ctx, plan, &plan->batches[b], region, binding, bufs, numbers, &next_room);
             binding->begun |= status == 0 || plan->batches[b].nsteps > 1;
@@ -446,14 +445,14 @@ static double node_number(void *arg, neap_node *node) {
 }
 
 static int node_effect(void *arg, const lazy_launch *launch) {
-    return lazy_launch_push(arg, launch);
+    return plan_launch_push(arg, launch);
 }
 
-void lazy_leave_pending(neap_ctx *ctx, neap_node *node, uint8_t state) {
+void plan_leave_pending(neap_ctx *ctx, neap_node *node, uint8_t state) {
     ctx->npending -= node->state == LAZY_PENDING;
-    ctx->nexchanges -= node->state == LAZY_PENDING && lazy_is_exchange(node);
+    ctx->nexchanges -= node->state == LAZY_PENDING && graph_is_exchange(node);
     node->state = state;
-    lazy_count_pending(ctx, node);
+    graph_count_pending(ctx, node);
 }
 
 /* Lets go of nodes that are pending no more, once in a while or `now`. */
@@ -466,39 +465,39 @@ static void tidy_pending(neap_ctx *ctx, bool now) {
         if (node->state == LAZY_PENDING)
             ctx->pending.at[kept++] = node;
         else
-            lazy_release(ctx, node);
+            graph_release(ctx, node);
     }
     ctx->pending.n = kept;
     ctx->heavy_from = 0;
 }
 
-void lazy_tidy(neap_ctx *ctx) {
+void plan_tidy(neap_ctx *ctx) {
     tidy_pending(ctx, true);
 }
 
 static void settle(neap_ctx *ctx, lazy_plan *plan, neap_buffer **made) {
     for (int64_t k = 0; k < ctx->order.n; k++)
         if (ctx->order.at[k]->state == LAZY_PENDING || ctx->order.at[k]->state == LAZY_DEFERRED)
-            lazy_leave_pending(ctx, ctx->order.at[k], LAZY_RECIPE);
+            plan_leave_pending(ctx, ctx->order.at[k], LAZY_RECIPE);
     for (int32_t k = 0; k < plan->nslots; k++)
         if (made[k]) {
-            neap_node *node = lazy_retain(ctx->order.at[plan->slots[k].node]);
+            neap_node *node = graph_retain(ctx->order.at[plan->slots[k].node]);
             node->buffer = made[k];
             node->state = LAZY_DONE;
             if (node->op != LAZY_OP_constant)
-                node->ran = lazy_ran_link(plan, k);
+                node->ran = plan_ran_link(plan, k);
         }
     for (int32_t k = 0; k < plan->nslots; k++)
         if (made[k])
-            lazy_node_drop(ctx, ctx->order.at[plan->slots[k].node]);
+            graph_node_drop(ctx, ctx->order.at[plan->slots[k].node]);
     for (int32_t k = 0; k < plan->nslots; k++)
         if (made[k])
-            lazy_release(ctx, ctx->order.at[plan->slots[k].node]);
+            graph_release(ctx, ctx->order.at[plan->slots[k].node]);
     tidy_pending(ctx, plan->reuse != NULL); /* what has died and shares its memory is not seen again */
 }
 
 static int want(neap_ctx *ctx, neap_node *root) {
-    neap_node *target = lazy_region_root(root);
+    neap_node *target = plan_region_root(root);
     if (target != root && lazy_push(&ctx->views, root))
         return NEAP_E_MEMORY;
     return target->buffer ? 0 : lazy_push(&ctx->wanted, target);
@@ -516,7 +515,7 @@ static int want_blocks(neap_ctx *ctx, const lazy_shards *shards) {
 static int want_exchanges(neap_ctx *ctx) {
     int status = 0;
     for (int64_t k = 0; k < ctx->pending.n && ctx->nexchanges > 0 && status == 0; k++)
-        if (ctx->pending.at[k]->state == LAZY_PENDING && lazy_is_exchange(ctx->pending.at[k]))
+        if (ctx->pending.at[k]->state == LAZY_PENDING && graph_is_exchange(ctx->pending.at[k]))
             status = want(ctx, ctx->pending.at[k]);
     return status;
 }
@@ -530,11 +529,11 @@ static void take_bases(neap_ctx *ctx) {
         view->buffer = neap_buffer_retain(view->base->buffer);
         view->state = LAZY_DONE;
         view->ran = view->base->op != LAZY_OP_constant ? view->base->ran : 0;
-        lazy_node_drop(ctx, view);
+        graph_node_drop(ctx, view);
     }
 }
 
-int lazy_flush_roots(neap_ctx *ctx, int nroots, neap_node *const *roots) {
+int plan_flush_roots(neap_ctx *ctx, int nroots, neap_node *const *roots) {
     ctx->wanted.n = ctx->views.n = 0;
     int status = want_exchanges(ctx);
     for (int k = 0; k < nroots && status == 0; k++) {
@@ -542,18 +541,18 @@ int lazy_flush_roots(neap_ctx *ctx, int nroots, neap_node *const *roots) {
             status = neap_error(NEAP_E_TRACE,
                                 "the value of a traced array is not known while tracing; use np.cond or np.where, or "
                                 "make the argument static");
-        else if (lazy_is_meshed(roots[k]))
+        else if (graph_is_meshed(roots[k]))
             status = want_blocks(ctx, roots[k]->shards);
         else if (!roots[k]->buffer)
             status = want(ctx, roots[k]);
     }
     lazy_plan *plan = NULL;
-    if (status == 0 && ctx->wanted.n > 0 && (status = lazy_region_collect(ctx, ctx->wanted.n, ctx->wanted.at)) == 0)
-        status = lazy_region_plan(ctx, ctx->wanted.n, ctx->wanted.at, &plan);
+    if (status == 0 && ctx->wanted.n > 0 && (status = plan_region_collect(ctx, ctx->wanted.n, ctx->wanted.at)) == 0)
+        status = plan_region_plan(ctx, ctx->wanted.n, ctx->wanted.at, &plan);
     if (plan && status == 0) {
         lazy_binding binding = {.buffer = node_buffer, .number = node_number, .effect = node_effect, .arg = ctx};
         neap_buffer *few[32], **made = plan->nslots <= 32 ? few : malloc((size_t)plan->nslots * sizeof *made);
-        status = made ? lazy_plan_run(ctx, plan, ctx->order.at, &binding, made)
+        status = made ? plan_run(ctx, plan, ctx->order.at, &binding, made)
                       : neap_error(NEAP_E_MEMORY, "out of memory while flushing");
         if (status == 0) {
             ctx->counters.flushes++;
@@ -569,11 +568,11 @@ int lazy_flush_roots(neap_ctx *ctx, int nroots, neap_node *const *roots) {
 
 /* Takes a root that cannot be computed, and what it needs, off the pending work. Asking for it tries again. */
 static void give_up(neap_ctx *ctx, neap_node *root) {
-    lazy_region_collect(ctx, 1, &root); /* as far as it gets: to a deleted array, perhaps */
+    plan_region_collect(ctx, 1, &root); /* as far as it gets: to a deleted array, perhaps */
     for (int64_t k = 0; k < ctx->order.n; k++)
         if (ctx->order.at[k]->state == LAZY_PENDING)
-            lazy_leave_pending(ctx, ctx->order.at[k], LAZY_READY);
-    lazy_leave_pending(ctx, root, LAZY_READY);
+            plan_leave_pending(ctx, ctx->order.at[k], LAZY_READY);
+    plan_leave_pending(ctx, root, LAZY_READY);
 }
 
 /* One root at a time, after there was no memory for all of them: what finds none in a second try, before which Lua has
@@ -582,10 +581,10 @@ static int flush_each(neap_ctx *ctx, const lazy_nodes *roots) {
     char text[256] = "";
     int status = 0;
     for (int64_t k = 0; k < roots->n; k++)
-        lazy_retain(roots->at[k]);
+        graph_retain(roots->at[k]);
     for (int64_t k = 0; k < roots->n && (status == 0 || status == NEAP_E_MEMORY); k++) {
         neap_node *node = roots->at[k];
-        int result = node->state == LAZY_PENDING ? lazy_flush_roots(ctx, 1, &node) : 0;
+        int result = node->state == LAZY_PENDING ? plan_flush_roots(ctx, 1, &node) : 0;
         if (result == NEAP_E_MEMORY)
             snprintf(text, sizeof text, "%s", neap_error_text());
         if (result == NEAP_E_MEMORY && ctx->starved)
@@ -593,7 +592,7 @@ static int flush_each(neap_ctx *ctx, const lazy_nodes *roots) {
         status = result == 0 ? status : result;
     }
     for (int64_t k = 0; k < roots->n; k++)
-        lazy_release(ctx, roots->at[k]);
+        graph_release(ctx, roots->at[k]);
     tidy_pending(ctx, false);
     if (status != NEAP_E_MEMORY)
         return status;
@@ -610,7 +609,7 @@ static int flush_where(neap_ctx *ctx, bool sinks_only) {
             status = lazy_push(&roots, node);
     }
     if (status == 0 && roots.n > 0)
-        status = lazy_flush_roots(ctx, (int)roots.n, roots.at);
+        status = plan_flush_roots(ctx, (int)roots.n, roots.at);
     if (status == NEAP_E_MEMORY)
         status = flush_each(ctx, &roots);
     lazy_vector_free(&roots);
@@ -627,11 +626,11 @@ int neap_flush(neap_ctx *ctx) {
     return status;
 }
 
-int lazy_force(neap_ctx *ctx, neap_node *node) {
-    return node->buffer ? 0 : lazy_flush_roots(ctx, 1, &node);
+int plan_force(neap_ctx *ctx, neap_node *node) {
+    return node->buffer ? 0 : plan_flush_roots(ctx, 1, &node);
 }
 
-int lazy_node_poll(neap_ctx *ctx, neap_node *node, neap_waker *waker) {
+int plan_node_poll(neap_ctx *ctx, neap_node *node, neap_waker *waker) {
     (void)ctx;
     return neap_var_poll(neap_buffer_var(node->buffer), waker);
 }

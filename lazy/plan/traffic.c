@@ -69,7 +69,7 @@ static region load_region(const lazy_kernel *kernel, const lazy_load *load) {
     return r;
 }
 
-lazy_traffic lazy_kernel_traffic(const lazy_kernel *kernel) {
+lazy_traffic vm_kernel_traffic(const lazy_kernel *kernel) {
     lazy_traffic sum = {0};
     for (int k = 0; k < kernel->nloads; k++) {
         const lazy_load *load = &kernel->loads[k];
@@ -111,6 +111,6 @@ static lazy_traffic call_traffic(const lazy_step *step) {
     return sum;
 }
 
-lazy_traffic lazy_step_traffic(const lazy_step *step) {
-    return step->kind == LAZY_STEP_KERNEL ? lazy_kernel_traffic(&step->kernel) : call_traffic(step);
+lazy_traffic plan_step_traffic(const lazy_step *step) {
+    return step->kind == LAZY_STEP_KERNEL ? vm_kernel_traffic(&step->kernel) : call_traffic(step);
 }

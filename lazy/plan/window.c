@@ -29,8 +29,8 @@ typedef struct reach { /* where a read goes */
 static bool find_reach(const lazy_fusion *fusion, const neap_node *node, const lazy_wide_map *map, reach *r) {
     int64_t row[NEAP_MAX_DIMS];
     memset(r, 0, sizeof *r);
-    lazy_row_major(node->ndim, node->shape, row);
-    lazy_take_apart(map->offset, node->ndim, row, r->first);
+    graph_row_major(node->ndim, node->shape, row);
+    graph_take_apart(map->offset, node->ndim, row, r->first);
     for (int a = 0; a < node->ndim; a++)
         r->at[a].low = r->at[a].high = r->first[a];
     for (int k = 0; k < fusion->ndim; k++) {
@@ -38,7 +38,7 @@ static bool find_reach(const lazy_fusion *fusion, const neap_node *node, const l
             return false;
         if (fusion->box[k] == 1 || map->stride[k] == 0)
             continue;
-        lazy_take_apart(map->stride[k], node->ndim, row, r->step[k]);
+        graph_take_apart(map->stride[k], node->ndim, row, r->step[k]);
         for (int a = 0; a < node->ndim; a++) {
             int64_t way = r->step[k][a] * (fusion->box[k] - 1);
             *(way > 0 ? &r->at[a].high : &r->at[a].low) += way;
@@ -54,9 +54,9 @@ static bool find_reach(const lazy_fusion *fusion, const neap_node *node, const l
 static bool piece_spans(const neap_node *node, const lazy_piece *piece, span *to) {
     const neap_node *in = node->in[piece->input];
     int64_t row[NEAP_MAX_DIMS], at[NEAP_MAX_DIMS] = {0};
-    lazy_row_major(node->ndim, node->shape, row);
+    graph_row_major(node->ndim, node->shape, row);
     if (!piece->fill)
-        lazy_take_apart(piece->write.offset, node->ndim, row, at);
+        graph_take_apart(piece->write.offset, node->ndim, row, at);
     for (int a = 0; a < node->ndim; a++) {
         int64_t extent = piece->fill ? node->shape[a] : in->shape[a];
         if (!piece->fill && extent > 1 && piece->write.stride[a] != row[a])
@@ -87,10 +87,10 @@ static int cut_box(const lazy_fusion *fusion, const reach *r, int ndim, int a, i
     return NEAP_PENDING;
 }
 
-int lazy_window_read(const lazy_fusion *fusion, neap_node **node, lazy_wide_map *map, lazy_cut *cut) {
+int plan_window_read(const lazy_fusion *fusion, neap_node **node, lazy_wide_map *map, lazy_cut *cut) {
     neap_node *whole = *node;
     lazy_piece pieces[NEAP_MAX_INPUTS + 1];
-    int n = lazy_node_pieces(whole, pieces);
+    int n = plan_node_pieces(whole, pieces);
     reach r;
     cut->axis = -1;
     if (n < 0)
@@ -116,7 +116,7 @@ int lazy_window_read(const lazy_fusion *fusion, neap_node **node, lazy_wide_map 
                 return cut_box(fusion, &r, whole->ndim, a, piece[a].high + 1, cut);
         }
         int64_t row[NEAP_MAX_DIMS];
-        lazy_row_major(in->ndim, in->shape, row);
+        graph_row_major(in->ndim, in->shape, row);
         lazy_wide_map to = {0};
         for (int a = 0; a < in->ndim; a++) {
             to.offset += (r.first[a] - piece[a].low) * row[a];

@@ -12,13 +12,13 @@
 #include <string.h>
 
 #include "lazy/effect/effect.h"
+#include "lazy/graph/sharding.h"
 #include "lazy/program/program.h"
-#include "lazy/shard/sharding.h"
 
 /* ---- Placeholders -------------------------------------------------------------------------------------------------- */
-neap_node *lazy_placeholder(neap_ctx *ctx, int level, const lazy_result *aval, bool weak, int device,
-                            const lazy_sharding *sharding) {
-    neap_node *node = lazy_node_new(ctx, LAZY_OP_placeholder, aval, 0, NULL, 0, NULL);
+neap_node *program_placeholder(neap_ctx *ctx, int level, const lazy_result *aval, bool weak, int device,
+                               const lazy_sharding *sharding) {
+    neap_node *node = graph_node_new(ctx, LAZY_OP_placeholder, aval, 0, NULL, 0, NULL);
     lazy_nodes *inputs = &ctx->levels[level].inputs;
     if (!node)
         return NULL;
@@ -26,17 +26,17 @@ neap_node *lazy_placeholder(neap_ctx *ctx, int level, const lazy_result *aval, b
     node->device = (int16_t)device;
     node->levels = 1u << level;
     node->value = (double)inputs->n; /* its position */
-    if ((sharding && lazy_node_mesh(node, sharding)) || lazy_push(inputs, node)) {
-        lazy_release(ctx, node);
+    if ((sharding && graph_node_mesh(node, sharding)) || lazy_push(inputs, node)) {
+        graph_release(ctx, node);
         return NULL;
     }
     return node;
 }
 
-neap_node *lazy_placeholder_like(neap_ctx *ctx, int level, const neap_node *node) {
+neap_node *program_placeholder_like(neap_ctx *ctx, int level, const neap_node *node) {
     lazy_result aval = {.dtype = node->dtype, .ndim = node->ndim};
     memcpy(aval.shape, node->shape, node->ndim * sizeof *node->shape);
-    return lazy_placeholder(ctx, level, &aval, node->flags & LAZY_WEAK, node->device, lazy_sharding_of(node));
+    return program_placeholder(ctx, level, &aval, node->flags & LAZY_WEAK, node->device, graph_sharding_of(node));
 }
 
 static int check_trace(const neap_ctx *ctx, int level) {
@@ -58,11 +58,11 @@ int neap_trace_input(neap_ctx *ctx, int level, int dtype, int weak, int device, 
         return neap_error(NEAP_E_STATE, "trace: an input after the function has read arrays from outside");
     for (int k = 0; k < ndim; k++)
         aval.shape[k] = shape[k];
-    const lazy_sharding *lies = sharding ? lazy_sharding_get(sharding) : NULL;
+    const lazy_sharding *lies = sharding ? graph_sharding_get(sharding) : NULL;
     if (sharding && !lies)
         return neap_error_code();
-    neap_node *node = lazy_placeholder(ctx, level, &aval, weak, device, lies);
-    return node ? lazy_publish(ctx, lazy_retain(node), out) : NEAP_E_MEMORY;
+    neap_node *node = program_placeholder(ctx, level, &aval, weak, device, lies);
+    return node ? graph_publish(ctx, graph_retain(node), out) : NEAP_E_MEMORY;
 }
 
 /* ---- Lifting ------------------------------------------------------------------------------------------------------- */
@@ -105,19 +105,19 @@ static neap_node *find(const lazy_level *level, const neap_node *node) {
     return NULL;
 }
 
-neap_node *lazy_lift(neap_ctx *ctx, int at, neap_node *node) {
+neap_node *program_capture(neap_ctx *ctx, int at, neap_node *node) {
     lazy_level *level = &ctx->levels[at];
     neap_node *known = find(level, node);
     if (known)
         return known;
     if (table_room(level) || lazy_push(&level->lifted, node))
         return NULL;
-    neap_node *placeholder = lazy_placeholder_like(ctx, at, node);
+    neap_node *placeholder = program_placeholder_like(ctx, at, node);
     if (!placeholder) {
         level->lifted.n--;
         return NULL;
     }
-    lazy_retain(node);
+    graph_retain(node);
     table_add(level, level->lifted.n - 1);
     return placeholder;
 }
@@ -133,14 +133,14 @@ static bool is_outside(const neap_ctx *ctx, int at, const neap_node *node) {
     return node->levels || node->buffer || !part;
 }
 
-int lazy_lift_into(neap_ctx *ctx, int at, int n, neap_node *const *nodes, neap_node **to) {
+int program_capture_into(neap_ctx *ctx, int at, int n, neap_node *const *nodes, neap_node **to) {
     for (int k = 0; k < n; k++)
-        if (!(to[k] = is_outside(ctx, at, nodes[k]) ? lazy_lift(ctx, at, nodes[k]) : nodes[k]))
+        if (!(to[k] = is_outside(ctx, at, nodes[k]) ? program_capture(ctx, at, nodes[k]) : nodes[k]))
             return NEAP_E_MEMORY;
     return 0;
 }
 
-int lazy_lift_inputs(neap_ctx *ctx, int n, neap_node *const *nodes, neap_node **to) {
+int program_capture_inputs(neap_ctx *ctx, int n, neap_node *const *nodes, neap_node **to) {
     int status = 0;
     uint32_t some = 0;
     for (int k = 0; k < n; k++) {
@@ -149,11 +149,11 @@ int lazy_lift_inputs(neap_ctx *ctx, int n, neap_node *const *nodes, neap_node **
     }
     for (int at = ctx->nlevels - 1; at >= 0 && status == 0; at--)
         if (ctx->levels[at].closed && some >> at & 1)
-            status = lazy_lift_into(ctx, at, n, to, to);
+            status = program_capture_into(ctx, at, n, to, to);
     return status;
 }
 
-int lazy_innermost_closed(const neap_ctx *ctx, int below) {
+int program_innermost_closed(const neap_ctx *ctx, int below) {
     int at = below - 1;
     while (at >= 0 && !ctx->levels[at].closed)
         at--;
@@ -168,11 +168,11 @@ int neap_program_lifted(neap_program *program, int32_t capacity, int32_t *ids) {
                           capacity);
     int n = (int)program->lifted.n;
     for (int k = 0; k < n; k++) {
-        int status = lazy_publish(program->ctx, lazy_retain(program->lifted.at[k]), &ids[k]);
+        int status = graph_publish(program->ctx, graph_retain(program->lifted.at[k]), &ids[k]);
         if (status)
             return status; /* what has an id by now is swept as a handle that died */
     }
     while (program->lifted.n > 0)
-        lazy_release(program->ctx, program->lifted.at[--program->lifted.n]);
+        graph_release(program->ctx, program->lifted.at[--program->lifted.n]);
     return n;
 }

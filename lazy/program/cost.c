@@ -18,12 +18,12 @@
 #include "lazy/shard/lower.h"
 
 static double flops_of(const neap_node *node) {
-    const lazy_op *row = lazy_node_op(node);
+    const lazy_op *row = graph_node_op(node);
     lazy_aval avals[NEAP_MAX_INPUTS];
     if (!row->flops)
         return row->kind == LAZY_MAP ? (double)node->size : row->kind == LAZY_REDUCE ? (double)node->in[0]->size : 0;
     for (int k = 0; k < node->nin; k++)
-        avals[k] = lazy_node_aval(node->in[k]);
+        avals[k] = graph_node_aval(node->in[k]);
     lazy_call_desc call = {.nin = node->nin, .in = avals, .nattrs = node->nattrs, .attrs = node->attrs};
     lazy_result result = {.dtype = node->dtype, .ndim = node->ndim};
     memcpy(result.shape, node->shape, node->ndim * sizeof *node->shape);
@@ -33,7 +33,7 @@ static double flops_of(const neap_node *node) {
 static double bytes_of(const lazy_nodes *nodes) {
     double sum = 0;
     for (int64_t k = 0; k < nodes->n; k++)
-        sum += nodes->at[k]->flags & LAZY_WEAK ? 0 : (double)lazy_node_bytes(nodes->at[k]);
+        sum += nodes->at[k]->flags & LAZY_WEAK ? 0 : (double)graph_node_bytes(nodes->at[k]);
     return sum;
 }
 
@@ -68,8 +68,8 @@ static void add_counts(counts *to, const counts *from, int64_t times) {
 /* The programs of a node: all of a loop, the most expensive of a branch, the body of a call. */
 static int count_control(counted *known, const neap_node *node, counts *to) {
     neap_program *const *programs;
-    int n = lazy_control_programs(node, &programs), status = 0;
-    int64_t turns = lazy_control_turns(node), most = -1;
+    int n = control_programs(node, &programs), status = 0;
+    int64_t turns = control_turns(node), most = -1;
     for (int p = 0; p < (node->op == LAZY_OP_call ? 1 : n) && status == 0; p++) {
         int64_t place = 0;
         status = count_program(known, programs[p], &place);
@@ -86,16 +86,16 @@ static int count_control(counted *known, const neap_node *node, counts *to) {
 
 static int count_ops(counted *known, const neap_program *program, counts *to) {
     lazy_items items = {0};
-    int status = lazy_program_list(program, &items);
+    int status = program_list(program, &items);
     for (int64_t k = 0; k < items.n && status == 0; k++) {
         const neap_node *node = items.at[k].node;
-        if (!node || lazy_is_literal(node))
+        if (!node || program_is_literal(node))
             continue;
-        if (!lazy_is_made(node)) {
-            to->sum.captured += (double)lazy_node_bytes(node);
+        if (!program_is_made(node)) {
+            to->sum.captured += (double)graph_node_bytes(node);
             continue;
         }
-        if (lazy_is_control(node))
+        if (control_is_control(node))
             status = count_control(known, node, to);
         double flops = flops_of(node);
         add_count(&to->by_op[node->op].count, 1, 1);
@@ -110,22 +110,22 @@ static void count_plan(const neap_program *program, neap_cost *sum) {
     const lazy_plan *plan = program->plan;
     double made = 0;
     if (plan->reuse)
-        lazy_reuse_of_program(plan->reuse, program->root_slots.n, program->root_slots.at, 0, NULL);
+        plan_memory_of_program(plan->reuse, program->root_slots.n, program->root_slots.at, 0, NULL);
     for (int32_t s = 0; s < plan->nsteps; s++) {
-        lazy_traffic bytes = lazy_step_traffic(plan->steps[s]);
+        lazy_traffic bytes = plan_step_traffic(plan->steps[s]);
         sum->read += (double)bytes.read;
         sum->written += (double)bytes.written;
     }
     for (int32_t k = 0; k < plan->nslots; k++)
-        if (plan->slots[k].made && (!plan->reuse || lazy_reuse_home(plan->reuse, k) == k))
-            made += (double)(plan->reuse ? lazy_reuse_bytes(plan->reuse, k) : plan->slots[k].bytes);
+        if (plan->slots[k].made && (!plan->reuse || plan_memory_home(plan->reuse, k) == k))
+            made += (double)(plan->reuse ? plan_memory_bytes(plan->reuse, k) : plan->slots[k].bytes);
     sum->peak = sum->inputs + sum->captured + made;
 }
 
 static int count_all(counted *known, neap_program *program, counts *to) {
     to->sum = (neap_cost){.inputs = bytes_of(&program->inputs), .outputs = bytes_of(&program->outputs)};
     to->by_op = calloc((size_t)lazy_op_count, sizeof *to->by_op);
-    int status = to->by_op ? lazy_program_plan(program) : neap_error(NEAP_E_MEMORY, "out of memory for costs");
+    int status = to->by_op ? program_plan(program) : neap_error(NEAP_E_MEMORY, "out of memory for costs");
     if (status == 0)
         status = count_ops(known, program, to);
     if (status == 0)
@@ -159,7 +159,7 @@ int neap_program_cost(neap_program *program, neap_cost *out, int32_t capacity, n
     int64_t place = 0;
     program->ctx->walk++;
     *out = (neap_cost){0};
-    neap_program *runs = lazy_program_runs(program);
+    neap_program *runs = shard_program_runs(program);
     int status = runs ? count_program(&known, runs, &place) : neap_error_code();
     if (status == 0)
         *out = known.at[place].sum;

@@ -25,12 +25,12 @@
 
 #include "lazy/control/control.h"
 #include "lazy/effect/effect.h"
+#include "lazy/graph/sharding.h"
 #include "lazy/program/program.h"
-#include "lazy/shard/sharding.h"
 
 /* ---- The mode ------------------------------------------------------------------------------------------------------ */
 int neap_deferred_begin(neap_ctx *ctx) {
-    lazy_sites_ask(ctx);
+    graph_site_ask_all(ctx);
     return ctx->deferring++;
 }
 
@@ -45,17 +45,17 @@ int neap_deferred_end(neap_ctx *ctx, int depth, int n, const int32_t *results) {
         return neap_error(NEAP_E_STATE, "deferred mode is not open");
     ctx->deferring = depth;
     for (int k = 0; k < n && depth == 0; k++) {
-        neap_node *node = lazy_lookup(ctx, results[k]);
+        neap_node *node = graph_lookup(ctx, results[k]);
         if (!node)
             return neap_error_code();
-        if (lazy_read_target(node)->state == LAZY_DEFERRED)
-            lazy_read_target(node)->flags |= LAZY_KEPT; /* whoever demands it first, it is computed once */
+        if (graph_read_target(node)->state == LAZY_DEFERRED)
+            graph_read_target(node)->flags |= LAZY_KEPT; /* whoever demands it first, it is computed once */
     }
     return 0;
 }
 
 int neap_array_literal(neap_ctx *ctx, int32_t id) {
-    neap_node *node = lazy_lookup(ctx, id);
+    neap_node *node = graph_lookup(ctx, id);
     if (!node)
         return neap_error_code();
     if (node->op == LAZY_OP_array)
@@ -64,16 +64,16 @@ int neap_array_literal(neap_ctx *ctx, int32_t id) {
 }
 
 /* Inner results of a graph that is still held, by chance, are left to whoever reads them. */
-int lazy_deferred_start(neap_ctx *ctx) {
+int program_deferred_start(neap_ctx *ctx) {
     lazy_nodes roots = {0};
     int status = 0;
     for (int64_t k = 1; k < ctx->slots.n && status == 0; k++) {
-        neap_node *node = ctx->slots.at[k] ? lazy_read_target(ctx->slots.at[k]) : NULL;
+        neap_node *node = ctx->slots.at[k] ? graph_read_target(ctx->slots.at[k]) : NULL;
         if (node && node->state == LAZY_DEFERRED && (node->flags & LAZY_KEPT || node->consumers == 0))
             status = lazy_push(&roots, node);
     }
     if (status == 0 && roots.n)
-        status = lazy_flush_roots(ctx, (int)roots.n, roots.at);
+        status = plan_flush_roots(ctx, (int)roots.n, roots.at);
     lazy_vector_free(&roots);
     return status;
 }
@@ -94,7 +94,7 @@ static bool is_listed(const export_walk *w, const neap_node *node) {
 }
 
 static bool has_structure(const neap_node *node) {
-    return node->op != LAZY_OP_placeholder && lazy_keeps_structure(node);
+    return node->op != LAZY_OP_placeholder && graph_keeps_structure(node);
 }
 
 /* Starts a walk: marks the listed inputs. */
@@ -116,10 +116,10 @@ static int mark_inputs(export_walk *w) {
 static int unlisted(const export_walk *w, int output, const neap_node *node, const neap_node *reader) {
     char shape[256], where[512] = "";
     const char *name = w->outputs->names[output], *dtype = neap_dtype_name(node->dtype);
-    lazy_shape_text(node->ndim, node->shape, shape, sizeof shape);
+    graph_shape_text(node->ndim, node->shape, shape, sizeof shape);
     if (node->flags & LAZY_ABSTRACT)
         return neap_error(NEAP_E_TRACE, "output '%s' depends on an array of an open trace, which has no value", name);
-    if (lazy_is_meshed(node))
+    if (graph_is_meshed(node))
         return neap_error(
             NEAP_E_ARGUMENT,
             "output '%s' depends on an array that lies on a mesh (%s, shape %s), which deferred mode does not "
@@ -130,11 +130,11 @@ static int unlisted(const export_walk *w, int output, const neap_node *node, con
                           "output '%s' (%s, shape %s) was not recorded in deferred mode, and is not listed as an input",
                           name, dtype, shape);
     if (reader->site)
-        snprintf(where, sizeof where, " at %s", lazy_site_text(w->ctx, reader->site));
+        snprintf(where, sizeof where, " at %s", graph_site_text(w->ctx, reader->site));
     return neap_error(
         NEAP_E_ARGUMENT,
         "output '%s' needs an input that is not listed: an array of dtype %s and shape %s, which %s reads%s", name,
-        dtype, shape, lazy_node_op(reader)->name, where);
+        dtype, shape, graph_node_op(reader)->name, where);
 }
 
 static int visit(export_walk *w, int output, neap_node *node, const neap_node *reader) {
@@ -153,7 +153,7 @@ static int visit(export_walk *w, int output, neap_node *node, const neap_node *r
 static int leave(export_walk *w, neap_node *node) {
     w->stack.n--;
     node->index = (uint32_t)w->order.n;
-    int status = lazy_is_effect(node) && !lazy_is_exchange(node) ? lazy_push(&w->calls, node) : 0;
+    int status = control_is_effect(node) && !graph_is_exchange(node) ? lazy_push(&w->calls, node) : 0;
     return status ? status : lazy_push(&w->order, node);
 }
 
@@ -178,7 +178,7 @@ static int walk_outputs(export_walk *w) {
 }
 
 static uint64_t serial_of(const neap_node *node) {
-    return lazy_is_control(node) ? lazy_control_of(node)->serial : lazy_callback_of(node)->serial;
+    return control_is_control(node) ? control_of(node)->serial : effect_callback_of(node)->serial;
 }
 
 /* Calls that a replay has recorded again share their number: they come as the walk has met them, inputs before users. */
@@ -213,19 +213,19 @@ static int find_structure(export_walk *w) {
 }
 
 /* ---- Export: recording it again ------------------------------------------------------------------------------------ */
-neap_node *lazy_take_in(neap_ctx *ctx, int level, neap_node *node) {
-    neap_node *alias = lazy_record(ctx, LAZY_OP_alias, 1, &node, 0, NULL);
+neap_node *program_take_in(neap_ctx *ctx, int level, neap_node *node) {
+    neap_node *alias = graph_record(ctx, LAZY_OP_alias, 1, &node, 0, NULL);
     if (!alias)
         return NULL;
     alias->tape = (int32_t)ctx->tape.n;
     if (lazy_push(&ctx->tape, alias)) {
-        lazy_release(ctx, alias);
+        graph_release(ctx, alias);
         return NULL;
     }
     alias->lasting = 0;
     alias->flags = (uint8_t)((alias->flags & ~LAZY_CONSTRUCTED) | LAZY_ABSTRACT);
     alias->levels |= 1u << level;
-    return lazy_retain(alias);
+    return graph_retain(alias);
 }
 
 static neap_node *record_again(export_walk *w, int level, const neap_node *node) {
@@ -235,12 +235,12 @@ static neap_node *record_again(export_walk *w, int level, const neap_node *node)
         in[k] = w->again[node->in[k]->index];
         outside &= !(in[k]->flags & LAZY_ABSTRACT);
     }
-    if (outside && !(taken = in[0] = lazy_take_in(w->ctx, level, in[0])))
+    if (outside && !(taken = in[0] = program_take_in(w->ctx, level, in[0])))
         return NULL;
-    neap_node *again = lazy_node_again(w->ctx, node, in);
+    neap_node *again = program_node_again(w->ctx, node, in);
     if (again && !(again->flags & LAZY_WEAK))
         again->site = node->site;
-    lazy_release(w->ctx, taken);
+    graph_release(w->ctx, taken);
     return again;
 }
 
@@ -248,11 +248,11 @@ static neap_node *record_again(export_walk *w, int level, const neap_node *node)
 static int record_structure(export_walk *w, int level, neap_node *const *stand_ins) {
     int status = 0;
     for (int k = 0; k < w->inputs->n; k++)
-        w->again[k] = lazy_retain(stand_ins[k]);
+        w->again[k] = graph_retain(stand_ins[k]);
     for (int64_t k = w->inputs->n; k < w->order.n && status == 0; k++) {
         neap_node *node = w->order.at[k];
         bool itself = node->op == LAZY_OP_constant || node->op == LAZY_OP_array;
-        w->again[k] = itself ? lazy_retain(node) : record_again(w, level, node);
+        w->again[k] = itself ? graph_retain(node) : record_again(w, level, node);
         status = w->again[k] ? 0 : neap_error_code();
     }
     return status;
@@ -277,17 +277,17 @@ static int open_walk(export_walk *w) {
     if (!w->ends || !w->reached)
         return neap_error(NEAP_E_MEMORY, "out of memory for an export");
     for (int k = 0; k < w->inputs->n && status == 0; k++) {
-        neap_node *node = lazy_lookup(w->ctx, w->inputs->ids[k]);
+        neap_node *node = graph_lookup(w->ctx, w->inputs->ids[k]);
         status = node ? lazy_push(&w->order, node) : neap_error_code();
     }
     for (int k = 0; k < w->outputs->n && status == 0; k++)
-        status = (w->ends[k] = lazy_lookup(w->ctx, w->outputs->ids[k])) ? 0 : neap_error_code();
+        status = (w->ends[k] = graph_lookup(w->ctx, w->outputs->ids[k])) ? 0 : neap_error_code();
     return status;
 }
 
 static void close_walk(export_walk *w) {
     for (int64_t k = 0; w->again && k < w->order.n; k++)
-        lazy_release(w->ctx, w->again[k]);
+        graph_release(w->ctx, w->again[k]);
     free(w->again);
     free(w->reached);
     free(w->ends);
@@ -302,7 +302,7 @@ int neap_export(neap_ctx *ctx, int level, const neap_ports *inputs, const int32_
     neap_node **placeholders = calloc((size_t)inputs->n + 1, sizeof *placeholders);
     int status = placeholders ? open_walk(&w) : neap_error(NEAP_E_MEMORY, "out of memory for an export");
     for (int k = 0; k < inputs->n && status == 0; k++)
-        status = (placeholders[k] = lazy_lookup(ctx, stand_ins[k])) ? 0 : neap_error_code();
+        status = (placeholders[k] = graph_lookup(ctx, stand_ins[k])) ? 0 : neap_error_code();
     if (status == 0 && (level < 0 || level != ctx->nlevels - 1 || !ctx->levels[level].trace))
         status = neap_error(NEAP_E_STATE, "the trace is not the innermost open level");
     int64_t recorded = status == 0 ? ctx->levels[level].effects.n : 0;
@@ -311,12 +311,12 @@ int neap_export(neap_ctx *ctx, int level, const neap_ports *inputs, const int32_
     if (status == 0 && !(w.again = calloc((size_t)w.order.n + 1, sizeof *w.again)))
         status = neap_error(NEAP_E_MEMORY, "out of memory for an export");
     if (status == 0 && (status = record_in_trace(&w, level, placeholders)) != 0)
-        lazy_effects_cut(ctx, &ctx->levels[level], recorded);
+        effect_cut(ctx, &ctx->levels[level], recorded);
     for (int k = 0; k < outputs->n && status == 0; k++)
-        w.ends[k] = lazy_retain(w.again[w.ends[k]->index]);
+        w.ends[k] = graph_retain(w.again[w.ends[k]->index]);
     if (status == 0)
-        status = lazy_publish_all(ctx, outputs->n, w.ends, out);
+        status = graph_publish_all(ctx, outputs->n, w.ends, out);
     close_walk(&w);
     free(placeholders);
-    return status ? status : lazy_attend(ctx);
+    return status ? status : graph_attend(ctx);
 }

@@ -23,7 +23,7 @@ static void mark_readers(neap_ctx *ctx, int64_t n, neap_node *const *arrays, uin
             reads[arrays[k]->index] = 1;
     for (int64_t k = 0; k < ctx->order.n; k++) {
         neap_node *const *children;
-        int count = lazy_region_children(ctx->order.at[k], &children);
+        int count = plan_region_children(ctx->order.at[k], &children);
         for (int c = 0; c < count; c++)
             reads[k] |= reads[children[c]->index];
     }
@@ -37,7 +37,7 @@ static int push_readers(neap_ctx *ctx, int64_t n, neap_node *const *arrays) {
         if (ctx->pending.at[k]->state == LAZY_PENDING)
             status = lazy_push(&pending, ctx->pending.at[k]);
     if (status == 0)
-        status = lazy_region_collect(ctx, pending.n, pending.at);
+        status = plan_region_collect(ctx, pending.n, pending.at);
     uint8_t *reads = status ? NULL : calloc((size_t)ctx->order.n + 1, 1);
     if (status == 0 && !reads)
         status = neap_error(NEAP_E_MEMORY, "out of memory for a donation");
@@ -47,8 +47,8 @@ static int push_readers(neap_ctx *ctx, int64_t n, neap_node *const *arrays) {
         if (reads[pending.at[k]->index])
             status = lazy_push(&readers, pending.at[k]);
     if (status == 0 && readers.n)
-        status = lazy_flush_roots(ctx, (int)readers.n, readers.at);
-    lazy_tidy(ctx);
+        status = plan_flush_roots(ctx, (int)readers.n, readers.at);
+    plan_tidy(ctx);
     free(reads);
     lazy_vector_free(&pending);
     lazy_vector_free(&readers);
@@ -64,12 +64,12 @@ static bool is_argument_twice(const neap_program *program, neap_node *const *inp
 }
 
 /* Does nothing but its handle, or that of the array whose block it is, refer to it? */
-static bool is_alone(const lazy_gift *gift, int64_t k, const neap_node *node) {
+static bool is_alone(const lazy_donation *gift, int64_t k, const neap_node *node) {
     const neap_node *owner = gift->owners ? gift->owners[k] : node;
-    return owner->id && lazy_node_holders(owner) == 1 && lazy_node_holders(node) == 1;
+    return owner->id && graph_node_holders(owner) == 1 && graph_node_holders(node) == 1;
 }
 
-static int why_kept(neap_ctx *ctx, const neap_program *program, neap_node *const *inputs, const lazy_gift *gift,
+static int why_kept(neap_ctx *ctx, const neap_program *program, neap_node *const *inputs, const lazy_donation *gift,
                     int64_t k) {
     int32_t input = gift->inputs[k];
     const neap_node *node = inputs[input];
@@ -84,18 +84,18 @@ static int why_kept(neap_ctx *ctx, const neap_program *program, neap_node *const
     return neap_buffer_owned(node->buffer) ? NEAP_KEPT_NOT : NEAP_KEPT_SHARED;
 }
 
-static int start_readers(neap_ctx *ctx, neap_node *const *inputs, lazy_gift *gift) {
+static int start_readers(neap_ctx *ctx, neap_node *const *inputs, lazy_donation *gift) {
     neap_node **shared = gift->gone; /* not needed yet */
     int64_t n = 0;
     for (int64_t k = 0; k < gift->n; k++) {
         neap_node *node = inputs[gift->inputs[k]];
-        if (node->buffer && lazy_node_holders(node) > 1)
+        if (node->buffer && graph_node_holders(node) > 1)
             shared[n++] = node;
     }
     return n ? push_readers(ctx, n, shared) : 0;
 }
 
-int lazy_gift_open(neap_ctx *ctx, neap_program *program, neap_node *const *inputs, lazy_gift *gift) {
+int program_donation_open(neap_ctx *ctx, neap_program *program, neap_node *const *inputs, lazy_donation *gift) {
     int status = ctx->nlevels ? 0 : start_readers(ctx, inputs, gift);
     memset(gift->gone, 0, (size_t)gift->n * sizeof *gift->gone);
     gift->nslots = gift->taken = gift->kept = 0;
@@ -109,23 +109,23 @@ int lazy_gift_open(neap_ctx *ctx, neap_program *program, neap_node *const *input
             if (gift->leaf_of[k] >= 0)
                 gift->slots[gift->nslots++] = gift->leaf_of[k];
         }
-        if (why != NEAP_KEPT_LEVEL && !(gift->gone[k] = lazy_tombstone(ctx, inputs[gift->inputs[k]])))
+        if (why != NEAP_KEPT_LEVEL && !(gift->gone[k] = graph_tombstone(ctx, inputs[gift->inputs[k]])))
             status = neap_error(NEAP_E_MEMORY, "out of memory for a donation");
     }
     if (status)
-        lazy_gift_close(ctx, inputs, gift, false);
+        program_donation_close(ctx, inputs, gift, false);
     return status;
 }
 
-void lazy_gift_close(neap_ctx *ctx, neap_node *const *inputs, lazy_gift *gift, bool begun) {
+void program_donation_close(neap_ctx *ctx, neap_node *const *inputs, lazy_donation *gift, bool begun) {
     gift->begun = begun;
     for (int64_t k = 0; k < gift->n; k++) {
         neap_node *node = inputs[gift->inputs[k]];
         if (begun && gift->gone[k] && node->id) {
             gift->gone[k]->site = gift->site;
-            lazy_bury(ctx, node, gift->gone[k]);
+            graph_bury(ctx, node, gift->gone[k]);
         } else {
-            lazy_release(ctx, gift->gone[k]);
+            graph_release(ctx, gift->gone[k]);
         }
         gift->gone[k] = NULL;
     }
@@ -135,13 +135,13 @@ void lazy_gift_close(neap_ctx *ctx, neap_node *const *inputs, lazy_gift *gift, b
 static bool is_root(const neap_program *program, const neap_node *leaf) {
     for (int64_t r = 0; r < program->root_slots.n; r++) {
         const neap_node *root = program->nodes.at[program->root_nodes.at[r]];
-        if (program->root_slots.at[r] < 0 && (root == leaf || (lazy_is_view(root) && root->base == leaf)))
+        if (program->root_slots.at[r] < 0 && (root == leaf || (graph_is_view(root) && root->base == leaf)))
             return true;
     }
     return false;
 }
 
-void lazy_gift_slots(const neap_program *program, int64_t n, const int32_t *inputs, int32_t *leaf_of) {
+void program_donation_slots(const neap_program *program, int64_t n, const int32_t *inputs, int32_t *leaf_of) {
     const lazy_plan *plan = program->plan;
     for (int64_t k = 0; k < n; k++) {
         const neap_node *leaf = program->inputs.at[inputs[k]];

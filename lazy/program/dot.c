@@ -31,25 +31,25 @@ static void say_id(const picture *p, const neap_node *node) {
         lazy_say(p->print, "i%lld", (long long)node->value);
         return;
     }
-    lazy_say_operand(&letters, node);
+    program_say_operand(&letters, node);
     lazy_say(p->print, "v%s", letters.text.data ? letters.text.data : "");
     p->print->status = p->print->status ? p->print->status : letters.status;
-    lazy_text_free(&letters.text);
+    graph_text_free(&letters.text);
 }
 
 /* What `label` has collected, as the label of what is being said. */
 static void say_label(const picture *p, lazy_print *label) {
     lazy_say(p->print, "label=\"");
     if (label->text.data)
-        lazy_say_escaped(p->print, label->text.data);
+        explain_say_escaped(p->print, label->text.data);
     lazy_say(p->print, "\"");
     p->print->status = p->print->status ? p->print->status : label->status;
-    lazy_text_free(&label->text);
+    graph_text_free(&label->text);
 }
 
 /* From what stands in front of an item; `to` is the number of the item's own node if it is no value. */
 static void draw_edge(const picture *p, const neap_node *from, const neap_node *to, int64_t item) {
-    if (lazy_is_literal(from) || !is_drawn(p, from))
+    if (program_is_literal(from) || !is_drawn(p, from))
         return;
     lazy_say(p->print, "  ");
     say_id(p, from);
@@ -81,24 +81,24 @@ static void draw_token(picture *p, int64_t item) {
 }
 
 static void draw_node(const picture *p, const neap_node *node) {
-    bool effect = lazy_node_op(node)->flags & LAZY_OP_EFFECT;
+    bool effect = graph_node_op(node)->flags & LAZY_OP_EFFECT;
     lazy_print label = {.named = p->program};
-    lazy_say_typed(&label, node);
-    if (lazy_is_made(node)) {
+    program_say_typed(&label, node);
+    if (program_is_made(node)) {
         lazy_say(&label, " = ");
-        lazy_say_call(&label, node);
+        program_say_call(&label, node);
     } else {
         lazy_say(&label, ", captured");
     }
     lazy_say(p->print, "  ");
     say_id(p, node);
     lazy_say(p->print, " [%s, ",
-             effect               ? "shape=box, peripheries=2"
-             : lazy_is_made(node) ? "shape=ellipse"
-                                  : "shape=box, style=filled, fillcolor=\"#e8e8e8\"");
+             effect                  ? "shape=box, peripheries=2"
+             : program_is_made(node) ? "shape=ellipse"
+                                     : "shape=box, style=filled, fillcolor=\"#e8e8e8\"");
     say_label(p, &label);
     lazy_say(p->print, "];\n");
-    for (int k = 0; k < node->nin && lazy_is_made(node); k++) {
+    for (int k = 0; k < node->nin && program_is_made(node); k++) {
         bool again = false; /* x * x is one edge */
         for (int j = 0; j < k; j++)
             again |= node->in[j] == node->in[k];
@@ -110,7 +110,7 @@ static void draw_node(const picture *p, const neap_node *node) {
 static void draw_print(const picture *p, int64_t item) {
     const lazy_effect *effect = p->items->at[item].effect;
     lazy_say(p->print, "  e%lld [shape=box, peripheries=2, label=\"%s\"];\n", (long long)item,
-             lazy_effect_kind(effect->how.kind));
+             effect_kind(effect->how.kind));
     for (int64_t k = 0; k < effect->nodes.n; k++)
         draw_edge(p, effect->nodes.at[k], NULL, item);
 }
@@ -123,12 +123,12 @@ static void draw_ports(const picture *p, bool outputs) {
         lazy_print label = {.named = p->program};
         if (outputs && names->at)
             lazy_say(&label, "%s = ", names->at[k]);
-        lazy_say_typed(&label, ports->at[k]);
+        program_say_typed(&label, ports->at[k]);
         lazy_say(p->print, "  %c%lld [shape=box, style=filled, fillcolor=\"%s\", ", outputs ? 'o' : 'i', (long long)k,
                  outputs ? "#cfe8cf" : "#d6e4f5");
         say_label(p, &label);
         lazy_say(p->print, "];\n");
-        if (outputs && !lazy_is_literal(ports->at[k]) && is_drawn(p, ports->at[k])) {
+        if (outputs && !program_is_literal(ports->at[k]) && is_drawn(p, ports->at[k])) {
             lazy_say(p->print, "  ");
             say_id(p, ports->at[k]);
             lazy_say(p->print, " -> o%lld;\n", (long long)k);
@@ -152,10 +152,10 @@ static void draw(picture *p) {
     draw_ports(p, false);
     for (int64_t k = 0; k < p->items->n; k++) {
         const lazy_item *item = &p->items->at[k];
-        bool ordered = lazy_is_ordered(item);
+        bool ordered = program_is_ordered(item);
         p->tokens += ordered;
         hidden += is_hidden(p, k);
-        if (is_hidden(p, k) || (item->node && lazy_is_literal(item->node)))
+        if (is_hidden(p, k) || (item->node && program_is_literal(item->node)))
             continue;
         if (item->node)
             draw_node(p, item->node);
@@ -176,11 +176,11 @@ int neap_program_dot(neap_program *program, char *text, size_t capacity, size_t 
     lazy_print print = {.named = program};
     lazy_items items = {0};
     picture p = {.print = &print, .program = program, .items = &items, .last = -1};
-    print.status = lazy_program_list(program, &items);
+    print.status = program_list(program, &items);
     if (print.status == 0)
-        print.status = lazy_items_number(program, &items);
+        print.status = program_items_number(program, &items);
     if (print.status == 0)
         draw(&p);
     lazy_vector_free(&items);
-    return lazy_print_finish(&print, text, capacity, bytes);
+    return program_print_finish(&print, text, capacity, bytes);
 }

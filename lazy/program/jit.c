@@ -31,7 +31,7 @@ typedef struct entry {
     leaf_use *uses;               /* by leaf */
     lazy_nodes fixed;             /* the last inputs of the program; one reference each */
     int32_t *results;             /* ids */
-    lazy_gift gift;               /* n is 0: nothing is donated */
+    lazy_donation gift;           /* n is 0: nothing is donated */
     neap_entry_info info;
     uint64_t stamp; /* of the last call, by the context's clock */
 } entry;
@@ -100,9 +100,9 @@ static void entry_free(neap_form *form, entry *e) {
     neap_program_free(e->program);
     for (int k = 0; k < form->n; k++)
         if (e->uses[k].use == NEAP_LEAF_SAME)
-            lazy_release(ctx, e->uses[k].node);
+            graph_release(ctx, e->uses[k].node);
     for (int64_t k = 0; k < e->fixed.n; k++)
-        lazy_release(ctx, e->fixed.at[k]);
+        graph_release(ctx, e->fixed.at[k]);
     lazy_vector_free(&e->fixed);
     free(e);
 }
@@ -128,7 +128,7 @@ static void detach(neap_jit *jit) {
     neap_jit_clear(jit);
     for (neap_form *form = jit->forms; form; form = form->next)
         for (int k = 0; k < form->n; k++) {
-            lazy_release(ctx, form->numbers[k]);
+            graph_release(ctx, form->numbers[k]);
             form->numbers[k] = NULL;
         }
     *jit->link = jit->next;
@@ -150,7 +150,7 @@ void neap_jit_free(neap_jit *jit) {
     free(jit);
 }
 
-void lazy_jits_free(neap_ctx *ctx) {
+void program_jit_free_all(neap_ctx *ctx) {
     while (ctx->jits)
         detach(ctx->jits);
 }
@@ -166,7 +166,7 @@ double *neap_form_numbers(neap_form *form) {
 /* ---- Entries ------------------------------------------------------------------------------------------------------- */
 /* Bytes, and in *captures the arrays that are bound to it. */
 static int64_t bytes_of(const neap_program *program, int32_t *captures) {
-    int64_t bytes = (int64_t)sizeof *program + (program->plan ? lazy_plan_bytes(program->plan) : 0);
+    int64_t bytes = (int64_t)sizeof *program + (program->plan ? plan_bytes(program->plan) : 0);
     int32_t of_blocks;
     if (program->lowered)
         bytes += bytes_of(program->lowered->program, &of_blocks);
@@ -230,12 +230,12 @@ static int64_t set_uses(neap_form *form, entry *e, neap_program *program, const 
         leaf_use *leaf = &e->uses[k];
         leaf->use = uses[k];
         if (uses[k] == NEAP_LEAF_SAME) {
-            leaf->node = lazy_lookup(form->jit->ctx, form->ids[k]);
+            leaf->node = graph_lookup(form->jit->ctx, form->ids[k]);
             if (!leaf->node) {
                 leaf->use = NEAP_LEAF_NONE;
                 return -1;
             }
-            lazy_retain(leaf->node);
+            graph_retain(leaf->node);
         } else if (uses[k] != NEAP_LEAF_NONE) {
             if (inputs >= program->inputs.n)
                 return -1;
@@ -250,12 +250,12 @@ static int64_t set_uses(neap_form *form, entry *e, neap_program *program, const 
 
 static int set_fixed(neap_form *form, entry *e, int nfixed, const int32_t *fixed) {
     for (int k = 0; k < nfixed; k++) {
-        neap_node *node = lazy_lookup_any(form->jit->ctx, fixed[k]);
+        neap_node *node = graph_lookup_any(form->jit->ctx, fixed[k]);
         if (!node)
             return neap_error_code();
         if (lazy_push(&e->fixed, node))
             return NEAP_E_MEMORY;
-        lazy_retain(node);
+        graph_retain(node);
     }
     return 0;
 }
@@ -310,8 +310,8 @@ static neap_node *number_node(neap_form *form, int k) {
     neap_ctx *ctx = form->jit->ctx;
     neap_node *node = form->numbers[k];
     if (!node || node->refs > 1) {
-        lazy_release(ctx, node);
-        form->numbers[k] = node = lazy_constant(ctx, NEAP_DTYPE_F64, true, 0);
+        graph_release(ctx, node);
+        form->numbers[k] = node = graph_constant(ctx, NEAP_DTYPE_F64, true, 0);
     }
     if (node)
         node->value = form->values[k];
@@ -328,7 +328,7 @@ static int settle_number(neap_form *form, int k, neap_node **node) {
 }
 
 static bool is_computed_number(const neap_ctx *ctx, const neap_node *node) {
-    return node && node->flags & LAZY_WEAK && !node->levels && !ctx->deferring && !lazy_is_number(node);
+    return node && node->flags & LAZY_WEAK && !node->levels && !ctx->deferring && !graph_is_number(node);
 }
 
 static int look_up(neap_form *form) {
@@ -338,7 +338,7 @@ static int look_up(neap_form *form) {
         if (form->is_number[k]) {
             if (!(node = number_node(form, k)))
                 return NEAP_E_MEMORY;
-        } else if (form->ids[k] && !(node = lazy_lookup(ctx, form->ids[k]))) {
+        } else if (form->ids[k] && !(node = graph_lookup(ctx, form->ids[k]))) {
             return neap_error_code();
         }
         int status = is_computed_number(ctx, node) ? settle_number(form, k, &node) : 0;
@@ -352,7 +352,7 @@ static int look_up(neap_form *form) {
 /* Has the array what the placeholder has? */
 static bool alike(const neap_node *want, const neap_node *node) {
     if (want->dtype != node->dtype || want->ndim != node->ndim || want->device != node->device ||
-        (want->flags ^ node->flags) & LAZY_WEAK || lazy_sharding_of(want) != lazy_sharding_of(node))
+        (want->flags ^ node->flags) & LAZY_WEAK || graph_sharding_of(want) != graph_sharding_of(node))
         return false;
     for (int a = 0; a < want->ndim; a++)
         if (want->shape[a] != node->shape[a])
@@ -403,7 +403,7 @@ static int check_numbers(const entry *e, neap_node *const *inputs, bool runs) {
     int status = 0;
     for (int k = 0; k < e->program->inputs.n && status == 0; k++)
         if (e->program->inputs.at[k]->flags & LAZY_WEAK)
-            status = lazy_program_check(e->program, k, inputs[k], runs);
+            status = program_check(e->program, k, inputs[k], runs);
     return status;
 }
 
@@ -413,12 +413,12 @@ static int inline_entry(neap_form *form, entry *e) {
     int64_t n = e->program->outputs.n;
     neap_node **nodes = malloc((size_t)n * sizeof *nodes + 1);
     int status = nodes ? check_numbers(e, form->inputs, false) : neap_error(NEAP_E_MEMORY, "out of memory for a call");
-    if (status == 0 && (status = lazy_program_apply(ctx, e->program, form->inputs, nodes)) == 0)
+    if (status == 0 && (status = program_apply(ctx, e->program, form->inputs, nodes)) == 0)
         for (int64_t k = 0; k < n; k++) {
             if (status == 0)
-                status = lazy_publish(ctx, nodes[k], &e->results[k]);
+                status = graph_publish(ctx, nodes[k], &e->results[k]);
             else
-                lazy_release(ctx, nodes[k]);
+                graph_release(ctx, nodes[k]);
         }
     free(nodes);
     return status;
@@ -426,7 +426,7 @@ static int inline_entry(neap_form *form, entry *e) {
 
 /* Before the first run: a program that is only inlined needs no plan. */
 static int plan_entry(neap_ctx *ctx, entry *e) {
-    int status = lazy_program_plan(e->program);
+    int status = program_plan(e->program);
     if (status)
         return status;
     e->planned = true;
@@ -434,14 +434,14 @@ static int plan_entry(neap_ctx *ctx, entry *e) {
     e->info.bytes = bytes_of(e->program, &e->info.captures);
     ctx->jit_bytes += e->info.bytes;
     if (!e->program->meshed)
-        lazy_gift_slots(e->program, e->gift.n, e->gift.inputs, (int32_t *)e->gift.leaf_of);
+        program_donation_slots(e->program, e->gift.n, e->gift.inputs, (int32_t *)e->gift.leaf_of);
     return 0;
 }
 
 /* A deferred array has no memory to give. */
-static int check_gift(const lazy_gift *gift, neap_node *const *inputs) {
+static int check_gift(const lazy_donation *gift, neap_node *const *inputs) {
     for (int64_t k = 0; k < gift->n; k++)
-        if (lazy_read_target(inputs[gift->inputs[k]])->state == LAZY_DEFERRED)
+        if (graph_read_target(inputs[gift->inputs[k]])->state == LAZY_DEFERRED)
             return neap_error(NEAP_E_STATE, "jit: a donated array is deferred and has no memory to give; np.force it "
                                             "first");
     return 0;
@@ -449,7 +449,7 @@ static int check_gift(const lazy_gift *gift, neap_node *const *inputs) {
 
 static int run_entry(neap_form *form, entry *e) {
     int status = e->planned ? 0 : plan_entry(form->jit->ctx, e);
-    lazy_gift *gift = e->gift.n ? &e->gift : NULL;
+    lazy_donation *gift = e->gift.n ? &e->gift : NULL;
     if (status == 0 && gift)
         status = check_gift(gift, form->inputs);
     if (status == 0 && e->guarded)
@@ -457,9 +457,9 @@ static int run_entry(neap_form *form, entry *e) {
     if (status)
         return status;
     if (!gift)
-        return lazy_program_run(form->jit->ctx, e->program, form->inputs, NULL, e->results);
+        return program_run(form->jit->ctx, e->program, form->inputs, NULL, e->results);
     gift->site = form->site;
-    status = lazy_program_run(form->jit->ctx, e->program, form->inputs, gift, e->results);
+    status = program_run(form->jit->ctx, e->program, form->inputs, gift, e->results);
     if (status == 0) {
         e->info.donated += gift->n;
         e->info.overwrote += gift->taken;
@@ -481,14 +481,14 @@ static int32_t call(neap_form *form) {
     entry *e = find(form, &leveled);
     if (!e)
         return 0;
-    leveled |= ctx->deferring || (e->program->effects.n > 0 && lazy_open_trace(ctx));
+    leveled |= ctx->deferring || (e->program->effects.n > 0 && effect_open_trace(ctx));
     form->status = leveled ? inline_entry(form, e) : run_entry(form, e);
     if (form->status)
         return 0;
     form->number = e->number;
     e->stamp = ++ctx->jit_clock;
     e->info.hits++;
-    form->status = lazy_attend(ctx);
+    form->status = graph_attend(ctx);
     return form->status ? 0 : e->plain ? e->results[0] : -e->number;
 }
 
@@ -517,7 +517,7 @@ int neap_form_outcome(neap_form *form, int32_t *number) {
 }
 
 int neap_form_site(neap_form *form, const char *site) {
-    form->site = lazy_site_intern(form->jit->ctx, site);
+    form->site = graph_site_intern(form->jit->ctx, site);
     return form->site ? 0 : NEAP_E_MEMORY;
 }
 
@@ -542,7 +542,7 @@ int neap_form_wants(neap_form *form, int32_t number, int k, neap_info *out) {
     const entry *e = entry_of(form, number);
     if (!e || k < 0 || k >= form->n || !e->uses[k].node)
         return NEAP_E_ARGUMENT;
-    lazy_node_info(e->uses[k].node, out);
+    graph_node_info(e->uses[k].node, out);
     return 0;
 }
 
@@ -563,5 +563,5 @@ int64_t neap_jit_bytes(neap_ctx *ctx) {
 void neap_caches_clear(neap_ctx *ctx) {
     for (neap_jit *jit = ctx->jits; jit; jit = jit->next)
         neap_jit_clear(jit);
-    lazy_plans_free(ctx);
+    plan_free_all(ctx);
 }

@@ -14,8 +14,8 @@ typedef struct listing {
 static const uint32_t LISTED =
     UINT32_MAX; /* index of a node in the list; before that it counts the inputs that were followed */
 
-bool lazy_is_made(const neap_node *node) {
-    const lazy_op *row = lazy_node_op(node);
+bool program_is_made(const neap_node *node) {
+    const lazy_op *row = graph_node_op(node);
     return (row->kind != LAZY_SOURCE || row->shape) && !(node->flags & LAZY_DROPPED) &&
            (node->flags & LAZY_ABSTRACT || !node->buffer);
 }
@@ -64,7 +64,7 @@ static int take_from(listing *l, neap_node *root) {
         if (status || ctx->stack.n == 0)
             break;
         neap_node *node = ctx->stack.at[ctx->stack.n - 1];
-        if (lazy_is_made(node) && node->index < node->nin)
+        if (program_is_made(node) && node->index < node->nin)
             next = node->in[node->index++];
         else
             status = take_node(l, ctx->stack.at[--ctx->stack.n]);
@@ -72,7 +72,7 @@ static int take_from(listing *l, neap_node *root) {
     return status;
 }
 
-int lazy_program_list(const neap_program *program, lazy_items *out) {
+int program_list(const neap_program *program, lazy_items *out) {
     listing l = {.program = program, .out = out};
     uint32_t epoch = ++program->ctx->epoch;
     for (int64_t k = 0; k < program->inputs.n; k++) {

@@ -14,12 +14,12 @@ typedef LAZY_VECTOR(lazy_item) lazy_items;
 /* Appends the program's items: nodes behind what they read, prints as soon as what they show is there, effects in their
  * order. All nodes of the list, and the inputs, are marked (node->mark == ctx->epoch); their index is not used by it
  * any more. */
-int lazy_program_list(const neap_program *program, lazy_items *out);
+int program_list(const neap_program *program, lazy_items *out);
 /* Does the list say of a node how it is made? Else it is an input, data, or a number. */
-bool lazy_is_made(const neap_node *node);
+bool program_is_made(const neap_node *node);
 /* print.c: is the item an effect that takes and gives a token? */
-bool lazy_is_ordered(const lazy_item *item);
+bool program_is_ordered(const lazy_item *item);
 /* print.c: numbers its items for the printed form (print.h). */
-int lazy_items_number(const neap_program *program, const lazy_items *items);
+int program_items_number(const neap_program *program, const lazy_items *items);
 
 #endif

@@ -65,7 +65,7 @@ int neap_program_port(neap_program *program, int outputs, int k, neap_info *out,
     if (k < 0 || k >= ports->n)
         return neap_error(NEAP_E_ARGUMENT, "program: there is no %s %d, there are %lld", outputs ? "output" : "input",
                           k + 1, (long long)ports->n);
-    lazy_node_info(ports->at[k], out);
+    graph_node_info(ports->at[k], out);
     *name = names->at ? names->at[k] : NULL;
     return 0;
 }

@@ -36,8 +36,8 @@
 #include "lazy/shard/lower.h"
 
 /* ---- Nodes -------------------------------------------------------------------------------------------------------- */
-bool lazy_is_literal(const neap_node *node) {
-    return lazy_is_number(node) && !(node->flags & LAZY_ABSTRACT);
+bool program_is_literal(const neap_node *node) {
+    return graph_is_number(node) && !(node->flags & LAZY_ABSTRACT);
 }
 
 /* The shortest digits that give the value back. */
@@ -59,10 +59,10 @@ static const char *name_of(const lazy_port_names *names, int64_t k) {
 }
 
 /* Names a, b, … z, a1, b1, … by number. */
-void lazy_say_operand(lazy_print *print, const neap_node *node) {
+void program_say_operand(lazy_print *print, const neap_node *node) {
     const neap_program *named = node->op == LAZY_OP_placeholder ? print->named : NULL;
     const char *name = named ? name_of(&named->input_names, (int64_t)node->value) : NULL;
-    if (lazy_is_literal(node))
+    if (program_is_literal(node))
         say_value(print, node);
     else if (name && named->inputs.at[(int64_t)node->value] == node)
         lazy_say(print, "%s", name);
@@ -82,11 +82,11 @@ static void say_type(lazy_print *print, const neap_node *node) {
         lazy_say(print, k ? ",%lld" : "%lld", (long long)node->shape[k]);
     char lies[256];
     lazy_say(print, "]%s",
-             lazy_is_meshed(node) ? lazy_sharding_text(lazy_sharding_of(node), node->ndim, lies, sizeof lies) : "");
+             graph_is_meshed(node) ? shard_sharding_text(graph_sharding_of(node), node->ndim, lies, sizeof lies) : "");
 }
 
-void lazy_say_typed(lazy_print *print, const neap_node *node) {
-    lazy_say_operand(print, node);
+void program_say_typed(lazy_print *print, const neap_node *node) {
+    program_say_operand(print, node);
     lazy_say(print, ": ");
     say_type(print, node);
 }
@@ -97,7 +97,7 @@ static void say_callback(lazy_print *print, const lazy_callback *callback) {
     if (callback->kind == NEAP_EFFECT_CALLBACK)
         lazy_say(print, "[%s]", order);
     else
-        lazy_say(print, "[%s %s]", lazy_effect_kind(callback->kind), order);
+        lazy_say(print, "[%s %s]", effect_kind(callback->kind), order);
     lazy_say(print, " %s", callback->name);
 }
 
@@ -121,20 +121,20 @@ static bool is_word(lazy_attr_word name, const char *word) {
 /* How an array lies, by number: in the rows that bring it onto a mesh. */
 static const lazy_sharding *named_sharding(const neap_node *node, lazy_attr_word name, int k) {
     bool names_one = is_word(name, "sharding") || is_word(name, "outside") || is_word(name, "inside");
-    return lazy_is_meshed(node) && names_one ? lazy_sharding_get(node->attrs[k]) : NULL;
+    return graph_is_meshed(node) && names_one ? graph_sharding_get(node->attrs[k]) : NULL;
 }
 
 static void say_attribute(lazy_print *print, const neap_node *node, const lazy_attr_names *names, int k) {
-    const lazy_sharding *lies = named_sharding(node, lazy_attr_name(names, k), k);
-    const char *axis = lazy_node_op(node)->flags & LAZY_OP_AXIS && k == 0 && print->named
-                           ? lazy_site_text(print->named->ctx, (int32_t)node->attrs[0])
+    const lazy_sharding *lies = named_sharding(node, graph_attr_name(names, k), k);
+    const char *axis = graph_node_op(node)->flags & LAZY_OP_AXIS && k == 0 && print->named
+                           ? graph_site_text(print->named->ctx, (int32_t)node->attrs[0])
                            : NULL;
     char text[256];
     if (lies)
-        lazy_say(print, "%s", lazy_sharding_text(lies, node->ndim, text, sizeof text));
+        lazy_say(print, "%s", shard_sharding_text(lies, node->ndim, text, sizeof text));
     else if (axis)
         lazy_say(print, "%s", axis);
-    else if (lazy_attr_is_dtype(lazy_attr_name(names, k)))
+    else if (graph_attr_is_dtype(graph_attr_name(names, k)))
         lazy_say(print, "%s", neap_dtype_name((int)node->attrs[k]));
     else
         lazy_say(print, "%lld", (long long)node->attrs[k]);
@@ -150,9 +150,9 @@ static bool is_default(const neap_node *node, int k) {
 
 /* "[axis=0]", "[shape=2,3]", "[start=0,1 step=1,1 count=3,2]". Lists without elements are left out. */
 static void say_attributes(lazy_print *print, const neap_node *node) {
-    lazy_attr_names names = lazy_attr_names_of(lazy_node_op(node));
+    lazy_attr_names names = graph_attr_names_of(graph_node_op(node));
     const char *between = "[";
-    for (int w = lazy_is_control(node); w < names.nfixed + names.nrepeat && w < node->nattrs; w++) {
+    for (int w = control_is_control(node); w < names.nfixed + names.nrepeat && w < node->nattrs; w++) {
         if (is_default(node, w))
             continue;
         lazy_say(print, "%s%.*s=", between, names.names[w].bytes, names.names[w].at);
@@ -168,10 +168,10 @@ static void say_attributes(lazy_print *print, const neap_node *node) {
 
 /* What stands in front of the operands. */
 static void say_head(lazy_print *print, const neap_node *node) {
-    const lazy_op *row = lazy_node_op(node);
+    const lazy_op *row = graph_node_op(node);
     lazy_say(print, "%s", row->name);
     if (row->flags & LAZY_OP_EFFECT)
-        say_callback(print, lazy_callback_of(node));
+        say_callback(print, effect_callback_of(node));
     else if (row->kind == LAZY_REDUCE)
         say_axes(print, node);
     else
@@ -181,16 +181,16 @@ static void say_head(lazy_print *print, const neap_node *node) {
 static void say_operands(lazy_print *print, const neap_node *node) {
     for (int k = 0; k < node->nin; k++) {
         lazy_say(print, " ");
-        lazy_say_operand(print, node->in[k]);
+        program_say_operand(print, node->in[k]);
     }
 }
 
-void lazy_say_call(lazy_print *print, const neap_node *node) {
+void program_say_call(lazy_print *print, const neap_node *node) {
     say_head(print, node);
     say_operands(print, node);
 }
 
-void lazy_say_quoted(lazy_print *print, const char *text, size_t bytes) {
+void program_say_quoted(lazy_print *print, const char *text, size_t bytes) {
     enum { MOST = 60 };
     size_t most = bytes > MOST ? MOST : bytes;
     while (most < bytes && most && ((unsigned char)text[most] & 0xc0) == 0x80) /* whole characters of UTF-8 */
@@ -208,11 +208,11 @@ void lazy_say_quoted(lazy_print *print, const char *text, size_t bytes) {
     lazy_say(print, most < bytes ? "…\"" : "\"");
 }
 
-int lazy_print_finish(lazy_print *print, char *text, size_t capacity, size_t *bytes) {
+int program_print_finish(lazy_print *print, char *text, size_t capacity, size_t *bytes) {
     *bytes = print->text.bytes;
     if (print->status == 0 && print->text.bytes && capacity)
         memcpy(text, print->text.data, print->text.bytes < capacity ? print->text.bytes : capacity);
-    lazy_text_free(&print->text);
+    graph_text_free(&print->text);
     return print->status;
 }
 
@@ -266,13 +266,13 @@ static int number_inputs(naming *n, const neap_program *program) {
     return status;
 }
 
-int lazy_program_number(const neap_program *program) {
+int program_number(const neap_program *program) {
     naming n;
     program->ctx->epoch++;
     int status = number_inputs(&n, program);
     for (int64_t k = 0; k < program->nodes.n && status == 0; k++) {
         neap_node *node = program->nodes.at[k];
-        if (node->mark == program->ctx->epoch || lazy_is_literal(node))
+        if (node->mark == program->ctx->epoch || program_is_literal(node))
             continue;
         node->mark = program->ctx->epoch;
         node->index = naming_next(&n);
@@ -292,16 +292,16 @@ static void say_data(lazy_print *print, const neap_node *node) {
     } else if (status == 0 && node->size <= SHORT_ARRAY && node->ndim <= 1) {
         lazy_say(print, " ");
         print->status = print->status ? print->status
-                                      : lazy_format(node->dtype, node->ndim, node->shape,
-                                                    neap_buffer_data(node->buffer), &print->text);
+                                      : graph_format(node->dtype, node->ndim, node->shape,
+                                                     neap_buffer_data(node->buffer), &print->text);
     }
 }
 
-bool lazy_is_ordered(const lazy_item *item) {
-    if (item->node && lazy_is_control(item->node))
-        return lazy_is_made(item->node) && lazy_control_of(item->node)->effects & LAZY_EFFECTS_ORDERED;
+bool program_is_ordered(const lazy_item *item) {
+    if (item->node && control_is_control(item->node))
+        return program_is_made(item->node) && control_of(item->node)->effects & LAZY_EFFECTS_ORDERED;
     if (item->node)
-        return lazy_node_op(item->node)->flags & LAZY_OP_EFFECT && !lazy_callback_of(item->node)->unordered;
+        return graph_node_op(item->node)->flags & LAZY_OP_EFFECT && !effect_callback_of(item->node)->unordered;
     return !item->effect->how.unordered;
 }
 
@@ -309,18 +309,18 @@ static void say_print(lazy_print *print, const lazy_effect *effect, int64_t toke
     bool ordered = !effect->how.unordered;
     if (ordered)
         lazy_say(print, "#%lld: token = ", (long long)token);
-    lazy_say(print, "%s[%s]", lazy_effect_kind(effect->how.kind), ordered ? "ordered" : "unordered");
+    lazy_say(print, "%s[%s]", effect_kind(effect->how.kind), ordered ? "ordered" : "unordered");
     if (ordered)
         lazy_say(print, " #%lld", (long long)token - 1);
     for (int k = 0; k < effect->nfragments; k++) {
         const lazy_fragment *fragment = &effect->fragments[k];
         for (int32_t b = 0; b < fragment->n; b++) {
             lazy_say(print, " ");
-            lazy_say_operand(print, effect->nodes.at[fragment->first + b]);
+            program_say_operand(print, effect->nodes.at[fragment->first + b]);
         }
         lazy_say(print, fragment->n == 0 ? " " : fragment->text ? ":" : "");
         if (fragment->text)
-            lazy_say_quoted(print, fragment->text, fragment->bytes);
+            program_say_quoted(print, fragment->text, fragment->bytes);
     }
 }
 
@@ -342,7 +342,7 @@ typedef struct sheet { /* a program as it is printed */
 } sheet;
 
 static bool is_block(const neap_node *node) {
-    return lazy_is_made(node) && lazy_is_control(node);
+    return program_is_made(node) && control_is_control(node);
 }
 
 static int compare_parts(const void *a, const void *b) {
@@ -365,11 +365,11 @@ static int read_item(sheet *s, int64_t k) {
     neap_node *node = s->items.at[k].node;
     if (!node)
         read_whole(s, s->items.at[k].effect->nodes.n, s->items.at[k].effect->nodes.at);
-    else if (lazy_is_made(node) && lazy_node_op(node)->flags & LAZY_OP_PART && is_block(node->in[0]))
+    else if (program_is_made(node) && graph_node_op(node)->flags & LAZY_OP_PART && is_block(node->in[0]))
         return lazy_push(
             &s->parts,
-            ((part){.block = node->in[0]->index, .result = lazy_node_attrs(node)[0], .item = k, .node = node}));
-    else if (lazy_is_made(node))
+            ((part){.block = node->in[0]->index, .result = graph_node_attrs(node)[0], .item = k, .node = node}));
+    else if (program_is_made(node))
         read_whole(s, node->nin, node->in);
     return 0;
 }
@@ -383,7 +383,7 @@ static void sheet_free(sheet *s) {
 /* Also after a failure there is something to free. */
 static int sheet_new(sheet *s, const neap_program *program) {
     *s = (sheet){.program = program};
-    int status = lazy_program_list(program, &s->items);
+    int status = program_list(program, &s->items);
     if (status == 0 && !(s->how = calloc((size_t)s->items.n + 1, 1)))
         status = neap_error(NEAP_E_MEMORY, "out of memory for a text");
     for (int64_t k = 0; k < s->items.n && status == 0; k++)
@@ -422,7 +422,7 @@ static int sheet_number(const sheet *s) {
     int status = number_inputs(&n, s->program);
     for (int64_t k = 0; k < s->items.n && status == 0; k++) {
         neap_node *node = s->items.at[k].node;
-        if (!node || lazy_is_literal(node) || s->how[k] == LEFT_OUT)
+        if (!node || program_is_literal(node) || s->how[k] == LEFT_OUT)
             continue;
         if (s->how[k] == ITEM)
             node->index = naming_next(&n);
@@ -437,7 +437,7 @@ static int sheet_number(const sheet *s) {
 
 /* "a: f32[], _, b: f32[5]": the results; of those that nobody reads "_", or "_*3" for three of them. */
 static void say_results(lazy_print *print, const sheet *s, int64_t k, int64_t p) {
-    int64_t at = 0, n = lazy_control_of(s->items.at[k].node)->nresults;
+    int64_t at = 0, n = control_of(s->items.at[k].node)->nresults;
     const char *between = "";
     while (at < n) {
         bool named = p < s->parts.n && s->parts.at[p].block == k;
@@ -447,7 +447,7 @@ static void say_results(lazy_print *print, const sheet *s, int64_t k, int64_t p)
         between = to > at ? ", " : between;
         if (named) {
             lazy_say(print, "%s", between);
-            lazy_say_typed(print, s->parts.at[p].node);
+            program_say_typed(print, s->parts.at[p].node);
             between = ", ";
         }
         while (p < s->parts.n && s->parts.at[p].block == k && s->parts.at[p].result == to)
@@ -462,7 +462,7 @@ static void say_inner(lazy_print *print, neap_program *program, int depth);
 /* The programs of a node, as deep as they stand inside each other. */
 static void say_programs(lazy_print *print, const neap_node *node, int depth) {
     neap_program *const *programs;
-    int n = lazy_control_programs(node, &programs);
+    int n = control_programs(node, &programs);
     lazy_say(print, " {\n");
     for (int p = 0; p < n; p++)
         say_inner(print, programs[p], depth + 1);
@@ -472,13 +472,13 @@ static void say_programs(lazy_print *print, const neap_node *node, int depth) {
 /* What stands in front of an op: its token and its results; returns false if there is none. */
 static bool say_left(lazy_print *print, const sheet *s, int64_t k, int64_t p, int64_t token) {
     const neap_node *node = s->items.at[k].node;
-    bool ordered = lazy_is_ordered(&s->items.at[k]), none = s->how[k] == JOINED && !lazy_control_of(node)->nresults;
+    bool ordered = program_is_ordered(&s->items.at[k]), none = s->how[k] == JOINED && !control_of(node)->nresults;
     if (ordered)
         lazy_say(print, none ? "#%lld: token" : "#%lld, ", (long long)token);
     if (s->how[k] == JOINED)
         say_results(print, s, k, p);
     else
-        lazy_say_typed(print, node);
+        program_say_typed(print, node);
     return ordered || !none;
 }
 
@@ -486,15 +486,15 @@ static void say_node(lazy_print *print, const sheet *s, int64_t k, int64_t p, in
     const neap_node *node = s->items.at[k].node;
     if (say_left(print, s, k, p, token))
         lazy_say(print, " = ");
-    if (!lazy_is_made(node)) {
+    if (!program_is_made(node)) {
         say_data(print, node);
         return;
     }
     say_head(print, node);
-    if (lazy_is_ordered(&s->items.at[k]))
+    if (program_is_ordered(&s->items.at[k]))
         lazy_say(print, " #%lld", (long long)token - 1);
     say_operands(print, node);
-    if (lazy_is_control(node))
+    if (control_is_control(node))
         say_programs(print, node, depth);
 }
 
@@ -506,15 +506,15 @@ static void say_ports(lazy_print *print, const lazy_nodes *ports, const lazy_por
         if (name_of(names, k))
             say_type(print, ports->at[k]);
         else
-            lazy_say_typed(print, ports->at[k]);
+            program_say_typed(print, ports->at[k]);
     }
 }
 
-int lazy_items_number(const neap_program *program, const lazy_items *items) {
+int program_items_number(const neap_program *program, const lazy_items *items) {
     naming n;
     int status = number_inputs(&n, program);
     for (int64_t k = 0; k < items->n && status == 0; k++)
-        if (items->at[k].node && !lazy_is_literal(items->at[k].node))
+        if (items->at[k].node && !program_is_literal(items->at[k].node))
             items->at[k].node->index = naming_next(&n);
     free(n.taken);
     return status;
@@ -534,9 +534,9 @@ static void say_program(lazy_print *print, const char *name, const sheet *s, int
     lazy_say(print, " {\n");
     for (int64_t k = 0; k < s->items.n; k++) {
         const lazy_item *item = &s->items.at[k];
-        if (s->how[k] == LEFT_OUT || (item->node && lazy_is_literal(item->node)))
+        if (s->how[k] == LEFT_OUT || (item->node && program_is_literal(item->node)))
             continue;
-        token += lazy_is_ordered(item);
+        token += program_is_ordered(item);
         p = parts_of(s, p, k);
         lazy_say(print, "%*s", 2 * depth + 2, "");
         if (item->node)
@@ -544,13 +544,13 @@ static void say_program(lazy_print *print, const char *name, const sheet *s, int
         else
             say_print(print, item->effect, token);
         lazy_say(print, "\n");
-        if (item->node && lazy_is_control(item->node) && print->status == 0) /* inner programs share constructors */
+        if (item->node && control_is_control(item->node) && print->status == 0) /* inner programs share constructors */
             print->status = sheet_number(s);
     }
     lazy_say(print, "%*sreturn", 2 * depth + 2, "");
     for (int64_t k = 0; k < program->outputs.n; k++) {
         lazy_say(print, k ? ", " : " ");
-        lazy_say_operand(print, program->outputs.at[k]);
+        program_say_operand(print, program->outputs.at[k]);
     }
     lazy_say(print, "\n%*s}", 2 * depth, "");
 }
@@ -563,11 +563,11 @@ enum {
 /* Finds out which of the programs inside this one stand there more than once. Nesting is bounded (LAZY_MAX_NESTING). */
 static int find_shared(const neap_program *program) {
     lazy_items items = {0};
-    int status = lazy_program_list(program, &items);
+    int status = program_list(program, &items);
     for (int64_t k = 0; k < items.n && status == 0; k++) {
         const neap_node *node = items.at[k].node;
         neap_program *const *programs;
-        int n = node && lazy_is_made(node) && lazy_is_control(node) ? lazy_control_programs(node, &programs) : 0;
+        int n = node && program_is_made(node) && control_is_control(node) ? control_programs(node, &programs) : 0;
         for (int p = 0; p < n && status == 0; p++) {
             bool met = programs[p]->walk == program->ctx->walk;
             programs[p]->walk = program->ctx->walk;
@@ -620,13 +620,13 @@ static void cut_lines(lazy_print *print, int lines) {
         to = memrchr(text, '\n', (size_t)(to - text));
     int bytes = snprintf(note, sizeof note, "  … %lld more lines …", (long long)(n - head - tail));
     lazy_text rest = {0};
-    if ((print->status = lazy_text_add(&rest, tail ? to : end, (size_t)(tail ? end - to : 0))) == 0) {
+    if ((print->status = graph_text_add(&rest, tail ? to : end, (size_t)(tail ? end - to : 0))) == 0) {
         print->text.bytes = (size_t)(from - text);
-        print->status = lazy_text_add(&print->text, note, (size_t)bytes);
+        print->status = graph_text_add(&print->text, note, (size_t)bytes);
     }
     if (print->status == 0 && rest.bytes)
-        print->status = lazy_text_add(&print->text, rest.data, rest.bytes);
-    lazy_text_free(&rest);
+        print->status = graph_text_add(&print->text, rest.data, rest.bytes);
+    graph_text_free(&rest);
 }
 
 int neap_program_text(neap_program *program, int lines, char *text, size_t capacity, size_t *bytes) {
@@ -645,5 +645,5 @@ int neap_program_text(neap_program *program, int lines, char *text, size_t capac
     if (print.status == 0 && lines > 0)
         cut_lines(&print, lines);
     sheet_free(&s);
-    return lazy_print_finish(&print, text, capacity, bytes);
+    return program_print_finish(&print, text, capacity, bytes);
 }

@@ -20,18 +20,18 @@ typedef struct lazy_print { /* all zero: empty */
 } lazy_print;
 
 #define lazy_say(print, ...)                                                                                           \
-    ((void)((print)->status = (print)->status ? (print)->status : lazy_text_addf(&(print)->text, __VA_ARGS__)))
+    ((void)((print)->status = (print)->status ? (print)->status : graph_text_addf(&(print)->text, __VA_ARGS__)))
 
 /* A value of the graph's own that needs no name: 2 in `multiply c 2`. */
-bool lazy_is_literal(const neap_node *node);
-void lazy_say_operand(lazy_print *print, const neap_node *node);
+bool program_is_literal(const neap_node *node);
+void program_say_operand(lazy_print *print, const neap_node *node);
 /* "d: f32[2,3]" */
-void lazy_say_typed(lazy_print *print, const neap_node *node);
+void program_say_typed(lazy_print *print, const neap_node *node);
 /* "multiply c 2", "sum[axes=1 keepdims] c". Not of a node that was computed: its inputs may be gone. */
-void lazy_say_call(lazy_print *print, const neap_node *node);
+void program_say_call(lazy_print *print, const neap_node *node);
 /* A text in quotes, with its control characters as in C; of much, the beginning. */
-void lazy_say_quoted(lazy_print *print, const char *text, size_t bytes);
+void program_say_quoted(lazy_print *print, const char *text, size_t bytes);
 /* Gives out the text as public functions do (neap_array_text), and frees it. Returns its status. */
-int lazy_print_finish(lazy_print *print, char *text, size_t capacity, size_t *bytes);
+int program_print_finish(lazy_print *print, char *text, size_t capacity, size_t *bytes);
 
 #endif

@@ -24,14 +24,14 @@ static int retain_all(lazy_nodes *to, int64_t n, neap_node *const *nodes) {
     for (int64_t k = 0; k < n; k++) {
         if (lazy_push(to, nodes[k]))
             return NEAP_E_MEMORY;
-        lazy_retain(nodes[k]);
+        graph_retain(nodes[k]);
     }
     return 0;
 }
 
 static void release_all(neap_ctx *ctx, lazy_nodes *nodes) {
     for (int64_t k = 0; k < nodes->n; k++)
-        lazy_release(ctx, nodes->at[k]);
+        graph_release(ctx, nodes->at[k]);
     lazy_vector_free(nodes);
 }
 
@@ -55,20 +55,20 @@ static bool is_captured(const neap_node *node) {
 /* Computes the captured nodes that the trace itself reads, if they are more than constructors; what they are made of
  * is fused into them. */
 static int bind_captures(neap_ctx *ctx, lazy_nodes *roots) {
-    int status = lazy_region_collect(ctx, roots->n, roots->at);
+    int status = plan_region_collect(ctx, roots->n, roots->at);
     lazy_nodes captured = {0};
     for (int64_t k = 0; k < roots->n && status == 0; k++)
         if (is_captured(roots->at[k]))
             status = lazy_push(&captured, roots->at[k]);
     for (int64_t k = 0; k < ctx->order.n && status == 0; k++) {
         neap_node *node = ctx->order.at[k], *const * children;
-        int n = is_captured(node) ? 0 : lazy_region_children(node, &children);
+        int n = is_captured(node) ? 0 : plan_region_children(node, &children);
         for (int c = 0; c < n && status == 0; c++)
             if (is_captured(children[c]))
                 status = lazy_push(&captured, children[c]);
     }
     if (status == 0 && captured.n > 0)
-        status = lazy_flush_roots(ctx, (int)captured.n, captured.at);
+        status = plan_flush_roots(ctx, (int)captured.n, captured.at);
     lazy_vector_free(&captured);
     return status;
 }
@@ -78,11 +78,11 @@ static int add_node(neap_program *program, neap_node *node) {
     bool traced = node->flags & LAZY_ABSTRACT;
     int status = 0;
     node->index = (uint32_t)program->nodes.n;
-    program->captures += !traced && !lazy_is_number(node);
+    program->captures += !traced && !graph_is_number(node);
     for (int k = 0; traced && k < node->nin && status == 0; k++)
         status = lazy_push(&program->links, (int32_t)node->in[k]->index);
     if (status == 0 && (status = lazy_push(&program->nodes, node)) == 0)
-        lazy_retain(node);
+        graph_retain(node);
     return status;
 }
 
@@ -157,14 +157,14 @@ static int check_outer(const neap_program *program, uint32_t bit) {
 /* Orders outputs by depth: so a step runs soon after what it needs. Of a training step, each gradient is then used as
  * soon as the walk back has come to it, while the activations behind it have not all been read yet. */
 static int order_outputs(neap_ctx *ctx, neap_node **outputs, int64_t n) {
-    int status = lazy_region_collect(ctx, n, outputs);
+    int status = plan_region_collect(ctx, n, outputs);
     int64_t *depth = calloc((size_t)ctx->order.n + 1, sizeof *depth);
     ranked *ranks = malloc((size_t)n * sizeof *ranks + 1);
     if (status == 0 && (!depth || !ranks))
         status = neap_error(NEAP_E_MEMORY, "out of memory for a program");
     for (int64_t k = 0; k < ctx->order.n && status == 0; k++) {
         neap_node *const *children;
-        int count = lazy_region_children(ctx->order.at[k], &children);
+        int count = plan_region_children(ctx->order.at[k], &children);
         for (int c = 0; c < count; c++)
             if (depth[k] <= depth[children[c]->index])
                 depth[k] = depth[children[c]->index] + 1;
@@ -190,7 +190,7 @@ static int collect_region(neap_ctx *ctx, const neap_program *program, const lazy
     if (status == 0 && outputs > 1)
         status = order_outputs(ctx, ordered.at + program->effect_roots, outputs);
     if (status == 0)
-        status = lazy_region_collect(ctx, ordered.n, ordered.at);
+        status = plan_region_collect(ctx, ordered.n, ordered.at);
     lazy_vector_free(&ordered);
     return status;
 }
@@ -214,10 +214,10 @@ static int find_slots(neap_ctx *ctx, neap_program *program, const lazy_nodes *ro
 /* Takes the roots themselves for those whose buffers they share. */
 static int make_plan(neap_ctx *ctx, neap_program *program, lazy_nodes *roots) {
     for (int64_t r = 0; r < roots->n; r++)
-        roots->at[r] = lazy_region_root(roots->at[r]);
+        roots->at[r] = plan_region_root(roots->at[r]);
     int status = collect_region(ctx, program, roots);
     if (status == 0)
-        status = lazy_region_plan(ctx, roots->n, roots->at, &program->plan);
+        status = plan_region_plan(ctx, roots->n, roots->at, &program->plan);
     if (status)
         return status;
     __atomic_add_fetch(&program->plan->refs, 1, __ATOMIC_RELAXED);
@@ -225,16 +225,16 @@ static int make_plan(neap_ctx *ctx, neap_program *program, lazy_nodes *roots) {
     return status ? status : retain_all(&program->region, ctx->order.n, ctx->order.at);
 }
 
-int lazy_program_plan(neap_program *program) {
+int program_plan(neap_program *program) {
     if (program->plan)
         return 0;
     if (program->meshed)
-        return lazy_program_lower(program);
+        return shard_program_lower(program);
     lazy_nodes roots = {0};
     int status = 0;
     for (int64_t k = 0; k < program->nodes.n && status == 0; k++) /* as deep as loops stand inside each other */
-        if (lazy_is_control(program->nodes.at[k]) && program->nodes.at[k]->flags & LAZY_ABSTRACT)
-            status = lazy_control_prepare(program->ctx, program->nodes.at[k]);
+        if (control_is_control(program->nodes.at[k]) && program->nodes.at[k]->flags & LAZY_ABSTRACT)
+            status = control_prepare(program->ctx, program->nodes.at[k]);
     if (status == 0)
         status = roots_of(program, &roots);
     if (status == 0)
@@ -243,7 +243,7 @@ int lazy_program_plan(neap_program *program) {
         status = make_plan(program->ctx, program, &roots);
     if (status) { /* it may be asked for again */
         if (program->plan)
-            lazy_plan_release(program->plan);
+            plan_release(program->plan);
         program->plan = NULL;
         program->root_slots.n = 0;
         release_all(program->ctx, &program->region);
@@ -256,14 +256,14 @@ int lazy_program_plan(neap_program *program) {
 static int take_outputs(neap_ctx *ctx, int level, neap_program *program, int n, neap_node *const *outputs) {
     for (int k = 0; k < n; k++) {
         neap_node *node = outputs[k];
-        if (ctx->levels[level].closed && lazy_lift_into(ctx, level, 1, &node, &node))
+        if (ctx->levels[level].closed && program_capture_into(ctx, level, 1, &node, &node))
             return neap_error_code();
         int64_t dtype = NEAP_DTYPE_F32;
-        node = node->flags & LAZY_WEAK ? lazy_record(ctx, LAZY_OP_astype, 1, &node, 1, &dtype) : lazy_retain(node);
+        node = node->flags & LAZY_WEAK ? graph_record(ctx, LAZY_OP_astype, 1, &node, 1, &dtype) : graph_retain(node);
         if (!node)
             return neap_error_code();
         if (lazy_push(&program->outputs, node)) {
-            lazy_release(ctx, node);
+            graph_release(ctx, node);
             return NEAP_E_MEMORY;
         }
     }
@@ -273,9 +273,9 @@ static int take_outputs(neap_ctx *ctx, int level, neap_program *program, int n, 
 static bool lies_on_mesh(const neap_program *program) {
     bool some = false;
     for (int64_t k = 0; k < program->inputs.n && !some; k++)
-        some = lazy_is_meshed(program->inputs.at[k]);
+        some = graph_is_meshed(program->inputs.at[k]);
     for (int64_t k = 0; k < program->nodes.n && !some; k++)
-        some = lazy_is_meshed(program->nodes.at[k]);
+        some = graph_is_meshed(program->nodes.at[k]);
     return some;
 }
 
@@ -303,7 +303,7 @@ static int build_program(neap_ctx *ctx, int level, neap_program *program, int n,
     return status;
 }
 
-int lazy_trace_end(neap_ctx *ctx, int level, int n, neap_node *const *outputs, neap_program **out) {
+int program_trace_end(neap_ctx *ctx, int level, int n, neap_node *const *outputs, neap_program **out) {
     if (level < 0 || level != ctx->nlevels - 1 || !ctx->levels[level].trace)
         return neap_error(NEAP_E_STATE, "the trace is not the innermost open level");
     neap_program *program = calloc(1, sizeof *program);
@@ -336,9 +336,9 @@ int lazy_trace_end(neap_ctx *ctx, int level, int n, neap_node *const *outputs, n
 int neap_trace_end(neap_ctx *ctx, int level, int n, const int32_t *outputs, neap_program **out) {
     neap_node **nodes = malloc((size_t)n * sizeof *nodes + 1);
     int status =
-        nodes ? lazy_lookup_all(ctx, n, outputs, nodes) : neap_error(NEAP_E_MEMORY, "out of memory for a program");
+        nodes ? graph_lookup_all(ctx, n, outputs, nodes) : neap_error(NEAP_E_MEMORY, "out of memory for a program");
     if (status == 0)
-        status = lazy_trace_end(ctx, level, n, nodes, out);
+        status = program_trace_end(ctx, level, n, nodes, out);
     free(nodes);
     return status;
 }
@@ -360,15 +360,15 @@ static void empty(neap_program *program) {
     release_all(ctx, &program->nodes);
     release_all(ctx, &program->region);
     for (int64_t k = 0; k < program->effects.n; k++)
-        lazy_effect_free(ctx, program->effects.at[k]);
+        effect_free(ctx, program->effects.at[k]);
     lazy_vector_free(&program->effects);
     lazy_vector_free(&program->links);
     lazy_vector_free(&program->root_nodes);
     lazy_vector_free(&program->root_slots);
     if (program->plan)
-        lazy_plan_release(program->plan);
+        plan_release(program->plan);
     program->plan = NULL;
-    lazy_lowered_free(program->lowered);
+    shard_lowered_free(program->lowered);
     program->lowered = NULL;
 }
 
@@ -380,12 +380,12 @@ void neap_program_free(neap_program *program) {
     free(program);
 }
 
-void lazy_programs_free(neap_ctx *ctx) {
+void program_free_all(neap_ctx *ctx) {
     while (ctx->programs)
         empty(ctx->programs);
 }
 
-int lazy_programs_list(neap_ctx *ctx, lazy_nodes *to) {
+int program_list_all(neap_ctx *ctx, lazy_nodes *to) {
     int status = 0;
     for (neap_program *program = ctx->programs; program && status == 0; program = program->next)
         for (int64_t k = 0; k < program->nodes.n && status == 0; k++)
@@ -394,7 +394,7 @@ int lazy_programs_list(neap_ctx *ctx, lazy_nodes *to) {
 }
 
 void neap_program_info_get(neap_program *program, neap_program_info *out) {
-    const neap_program *runs = lazy_program_runs(program);
+    const neap_program *runs = shard_program_runs(program);
     *out = (neap_program_info){.inputs = (int32_t)program->inputs.n,
                                .outputs = (int32_t)program->outputs.n,
                                .nodes = (int32_t)program->nodes.n,

@@ -24,7 +24,7 @@ struct neap_program {
     LAZY_VECTOR(int32_t) root_nodes; /* … and the roots, as positions in `nodes` */
     LAZY_VECTOR(int32_t) root_slots; /* of roots that are made by the plan; -1 for leaves */
     int64_t effect_roots;            /* the roots: those of the effects in their order, then the outputs */
-    lazy_plan *plan;                 /* NULL until somebody needs it: lazy_program_plan */
+    lazy_plan *plan;                 /* NULL until somebody needs it: program_plan */
     int32_t captures;
     bool meshed;                  /* some of its values lie on a mesh: then it has no plan itself, … */
     struct lazy_lowered *lowered; /* … but what is run for it (lower.h); NULL until somebody needs that */
@@ -34,56 +34,56 @@ struct neap_program {
 };
 
 /* program.c */
-static inline neap_program *lazy_program_retain(neap_program *program) {
+static inline neap_program *program_retain(neap_program *program) {
     program->refs++;
     return program;
 }
 
 /* Makes the plan, the region and root_slots, if they are not there; of what is run for it, if it lies on a mesh. */
-int lazy_program_plan(neap_program *program);
+int program_plan(neap_program *program);
 
 /* program.c: neap_trace_end, of nodes. */
-int lazy_trace_end(neap_ctx *ctx, int level, int n, neap_node *const *outputs, neap_program **out);
+int program_trace_end(neap_ctx *ctx, int level, int n, neap_node *const *outputs, neap_program **out);
 
 /* level.c: opens a closed trace in which a program is derived of closed ones: it holds the constants that rules make. */
-int lazy_trace_derived(neap_ctx *ctx, int *level);
+int graph_trace_derived(neap_ctx *ctx, int *level);
 /* deferred.c: an alias of a node from outside that is part of the trace: what is computed from it is so too, and not bound.
  * OWNED. */
-neap_node *lazy_take_in(neap_ctx *ctx, int level, neap_node *node);
+neap_node *program_take_in(neap_ctx *ctx, int level, neap_node *node);
 
 /* ---- program/capture.c: what a closed trace reads from outside ---------------------------------------------------------------- */
 /* A new input of a trace, committed to a device (-1: none), or lying on a mesh; BORROWED from the level. NULL: memory. */
-neap_node *lazy_placeholder(neap_ctx *ctx, int level, const lazy_result *aval, bool weak, int device,
-                            const struct lazy_sharding *sharding);
+neap_node *program_placeholder(neap_ctx *ctx, int level, const lazy_result *aval, bool weak, int device,
+                               const struct lazy_sharding *sharding);
 /* The same, in everything as a node is. */
-neap_node *lazy_placeholder_like(neap_ctx *ctx, int level, const neap_node *node);
+neap_node *program_placeholder_like(neap_ctx *ctx, int level, const neap_node *node);
 /* The placeholder of a closed trace that stands for this node; BORROWED. NULL: memory. */
-neap_node *lazy_lift(neap_ctx *ctx, int level, neap_node *node);
+neap_node *program_capture(neap_ctx *ctx, int level, neap_node *node);
 /* What the trace reads where it is given these n nodes (BORROWED): those from outside are lifted. `to` may be `nodes`. */
-int lazy_lift_into(neap_ctx *ctx, int level, int n, neap_node *const *nodes, neap_node **to);
+int program_capture_into(neap_ctx *ctx, int level, int n, neap_node *const *nodes, neap_node **to);
 /* The same for the inputs of an op, for each closed trace to which the op belongs. */
-int lazy_lift_inputs(neap_ctx *ctx, int n, neap_node *const *nodes, neap_node **to);
+int program_capture_inputs(neap_ctx *ctx, int n, neap_node *const *nodes, neap_node **to);
 /* The innermost closed trace below a level, or -1. */
-int lazy_innermost_closed(const neap_ctx *ctx, int below);
+int program_innermost_closed(const neap_ctx *ctx, int below);
 
 /* ---- Replaying and running -------------------------------------------------------------------------------------- */
 /* replay.c: records the program's ops again on these inputs; its effects are those of the innermost open trace, or happen.
  * outputs are OWNED; on failure there are none. Of a program without effects inputs may be NULL: what depends on them is not
  * recorded, and outputs that do are NULL. */
-int lazy_program_apply(neap_ctx *ctx, neap_program *program, neap_node *const *inputs, neap_node **outputs);
+int program_apply(neap_ctx *ctx, neap_program *program, neap_node *const *inputs, neap_node **outputs);
 
 /* The op of a node recorded again on other inputs; OWNED. A callback is an effect of the innermost open trace, or happens. */
-neap_node *lazy_node_again(neap_ctx *ctx, const neap_node *node, neap_node *const *in);
+neap_node *program_node_again(neap_ctx *ctx, const neap_node *node, neap_node *const *in);
 
 /* program/run.c: does a node fit input k? What the program is applied to (`runs`: run with) may also be a number that is
  * computed from others. A number that an outer trace will know is noted to meet there what it meets here. */
-int lazy_program_check(const neap_program *program, int k, neap_node *node, bool runs);
+int program_check(const neap_program *program, int k, neap_node *node, bool runs);
 /* The nodes of n arguments, which must fit the program's inputs. */
-int lazy_program_inputs(neap_ctx *ctx, neap_program *program, int n, const int32_t *ids, bool runs, neap_node **nodes);
+int program_inputs(neap_ctx *ctx, neap_program *program, int n, const int32_t *ids, bool runs, neap_node **nodes);
 /* What fails for want of memory is called again, but effects that have begun must not happen twice. */
-int lazy_fail_for_good(int status, bool begun);
+int program_fail_for_good(int status, bool begun);
 
 /* print.c: marks inputs and nodes and numbers them for the printed form (print.h). */
-int lazy_program_number(const neap_program *program);
+int program_number(const neap_program *program);
 
 #endif

@@ -209,11 +209,11 @@ static void get_callback(reader *r) {
         DAMAGED(r, "the program calls more functions than it names: %lld", (long long)place + 1);
     if (r->status == 0) {
         neap_callback how = {r->callees[place], kind, unordered, tolerant, (int32_t)n, results, name, site};
-        keep(r, lazy_callback_new(r->ctx, &how, &callback));
+        keep(r, effect_callback_new(r->ctx, &how, &callback));
     }
     if (r->status == 0 && lazy_push(&r->callbacks, callback)) {
         r->status = NEAP_E_MEMORY;
-        lazy_callback_release(callback);
+        effect_callback_release(callback);
     }
     free(results);
     free(name);
@@ -239,14 +239,14 @@ static void get_values(reader *r, int64_t most) {
 
 /* Into r->attrs; as many as the row names from `first` on. */
 static void get_attributes(reader *r, const lazy_op *row, int first) {
-    lazy_attr_names names = lazy_attr_names_of(row);
+    lazy_attr_names names = graph_attr_names_of(row);
     int64_t n = get_count(r, INT16_MAX, "attributes"), more = n + first - names.nfixed;
     if (r->status == 0 && (more < 0 || (names.nrepeat ? more % names.nrepeat : more) != 0))
         DAMAGED(r, "the program is damaged: %s has %lld attributes, expected \"%s\"", row->name, (long long)n,
                 row->attrs ? row->attrs : "");
     r->attrs.n = 0;
     for (int64_t k = 0; k < n && r->status == 0; k++) {
-        bool dtype = lazy_attr_is_dtype(lazy_attr_name(&names, first + (int)k));
+        bool dtype = graph_attr_is_dtype(graph_attr_name(&names, first + (int)k));
         int64_t value = dtype ? get_dtype(r) : get_signed(r);
         keep(r, lazy_push(&r->attrs, value));
     }
@@ -257,7 +257,7 @@ static neap_node *check_traced(reader *r, const lazy_op *row, neap_node *node) {
     if (!node || node->flags & (LAZY_ABSTRACT | LAZY_CONSTRUCTED))
         return node;
     DAMAGED(r, "the program is damaged: %s does not depend on its inputs", row->name);
-    lazy_release(r->ctx, node);
+    graph_release(r->ctx, node);
     return NULL;
 }
 
@@ -266,9 +266,9 @@ static void check_part(reader *r, const lazy_op *row) {
     const neap_node *block = r->in.n == 1 ? r->in.at[0] : NULL;
     if (r->status || !(row->flags & LAZY_OP_PART))
         return;
-    bool fits = block && lazy_is_control(block) && lazy_is_made(block) && r->attrs.at[0] >= 0 &&
-                r->attrs.at[0] < lazy_control_of(block)->nresults;
-    const lazy_control *control = fits ? lazy_control_of(block) : NULL;
+    bool fits = block && control_is_control(block) && program_is_made(block) && r->attrs.at[0] >= 0 &&
+                r->attrs.at[0] < control_of(block)->nresults;
+    const lazy_control *control = fits ? control_of(block) : NULL;
     const lazy_result *result = fits ? &control->results[r->attrs.at[0]] : NULL;
     fits = fits && r->attrs.at[1] == control->places[r->attrs.at[0]] && r->attrs.at[2] == result->dtype &&
            r->attrs.n == 3 + result->ndim &&
@@ -291,8 +291,8 @@ static neap_node *read_op(reader *r) {
     if (r->status)
         return NULL;
     bool taken = op == LAZY_OP_alias && r->in.n == 1 && !(r->in.at[0]->flags & LAZY_ABSTRACT); /* see deferred.c */
-    neap_node *node = taken ? lazy_take_in(r->ctx, r->level, r->in.at[0])
-                            : lazy_record(r->ctx, op, (int)r->in.n, r->in.at, (int)r->attrs.n, r->attrs.at);
+    neap_node *node = taken ? program_take_in(r->ctx, r->level, r->in.at[0])
+                            : graph_record(r->ctx, op, (int)r->in.n, r->in.at, (int)r->attrs.n, r->attrs.at);
     if (!node)
         r->status = neap_error_code();
     return check_traced(r, row, node);
@@ -305,9 +305,9 @@ static neap_node *read_constant(reader *r) {
     get_elements(r, &value, 1, sizeof value);
     if (r->status == 0 && weak && dtype != NEAP_DTYPE_F64)
         DAMAGED(r, "the program is damaged: a number of dtype %s", neap_dtype_name(dtype));
-    if (r->status == 0 && !lazy_dtype_holds(dtype, value))
+    if (r->status == 0 && !graph_dtype_holds(dtype, value))
         DAMAGED(r, "the program is damaged: a constant is no value of dtype %s", neap_dtype_name(dtype));
-    neap_node *node = r->status ? NULL : lazy_constant(r->ctx, dtype, weak, value);
+    neap_node *node = r->status ? NULL : graph_constant(r->ctx, dtype, weak, value);
     if (!node)
         keep(r, NEAP_E_MEMORY);
     return node;
@@ -329,8 +329,8 @@ static neap_node *read_array(reader *r) {
     get_elements(r, neap_buffer_data(buffer), n, width);
     for (int64_t k = 0; k < n && type.dtype == NEAP_DTYPE_BOOL; k++)
         ((uint8_t *)neap_buffer_data(buffer))[k] = ((uint8_t *)neap_buffer_data(buffer))[k] != 0;
-    lazy_count_bytes(r->ctx, n * (int64_t)width);
-    neap_node *node = lazy_node_of_buffer(r->ctx, &type, buffer);
+    graph_count_bytes(r->ctx, n * (int64_t)width);
+    neap_node *node = graph_node_of_buffer(r->ctx, &type, buffer);
     if (node)
         node->device = (int16_t)device;
     else
@@ -343,7 +343,7 @@ static neap_node *read_callback(reader *r) {
     get_values(r, NEAP_MAX_INPUTS);
     if (r->status)
         return NULL;
-    neap_node *node = lazy_callback_again(r->ctx, r->callbacks.at[place], (int)r->in.n, r->in.at);
+    neap_node *node = effect_callback_again(r->ctx, r->callbacks.at[place], (int)r->in.n, r->in.at);
     if (!node)
         r->status = neap_error_code();
     return node;
@@ -369,7 +369,7 @@ static neap_node *read_control(reader *r) {
     if (r->status)
         return NULL;
     neap_node *node =
-        lazy_control_record(r->ctx, op, (int)n, programs, (int)r->attrs.n, r->attrs.at, (int)r->in.n, r->in.at);
+        control_record(r->ctx, op, (int)n, programs, (int)r->attrs.n, r->attrs.at, (int)r->in.n, r->in.at);
     if (!node)
         r->status = neap_error_code();
     return check_traced(r, row, node);
@@ -413,7 +413,7 @@ static void read_print(reader *r) {
         read_piece(r, &pieces[k], &nodes[k]);
     }
     if (r->status == 0)
-        keep(r, lazy_print_nodes(r->ctx, &how, (int)n, pieces, nodes));
+        keep(r, effect_print_nodes(r->ctx, &how, (int)n, pieces, nodes));
     for (int64_t k = 0; k < n && pieces; k++)
         free(pieces[k].text);
     free(pieces);
@@ -441,7 +441,7 @@ static void read_item(reader *r) {
     else
         node = read_control(r);
     if (node && lazy_push(&r->values, node)) {
-        lazy_release(r->ctx, node);
+        graph_release(r->ctx, node);
         r->status = NEAP_E_MEMORY;
     }
 }
@@ -477,12 +477,12 @@ static void read_input(reader *r, port_list *list, int64_t k) {
         meets |= (uint8_t)(1u << get_dtype(r));
     if (r->status == 0 && weak && (type.ndim || type.dtype != NEAP_DTYPE_F64 || device >= 0))
         DAMAGED(r, "the program is damaged: input %lld is a number and is not", (long long)k + 1);
-    neap_node *node = r->status ? NULL : lazy_placeholder(r->ctx, r->level, &type, weak, device, NULL);
+    neap_node *node = r->status ? NULL : program_placeholder(r->ctx, r->level, &type, weak, device, NULL);
     if (r->status == 0 && (!node || lazy_push(&r->values, node)))
         r->status = NEAP_E_MEMORY;
     if (r->status)
         return;
-    lazy_retain(node);
+    graph_retain(node);
     if (weak)
         node->meets = meets;
 }
@@ -498,8 +498,8 @@ static void read_output(reader *r, port_list *list, int64_t k, lazy_nodes *outpu
     if (node->dtype != type.dtype || node->ndim != type.ndim ||
         memcmp(node->shape, type.shape, node->ndim * sizeof *node->shape) != 0)
         DAMAGED(r, "the program is damaged: output %lld is said to be %s%s, but its ops make %s%s", (long long)k + 1,
-                neap_dtype_name(type.dtype), lazy_shape_text(type.ndim, type.shape, want, sizeof want),
-                neap_dtype_name(node->dtype), lazy_shape_text(node->ndim, node->shape, got, sizeof got));
+                neap_dtype_name(type.dtype), graph_shape_text(type.ndim, type.shape, want, sizeof want),
+                neap_dtype_name(node->dtype), graph_shape_text(node->ndim, node->shape, got, sizeof got));
     keep(r, r->status ? r->status : lazy_push(outputs, node));
 }
 
@@ -512,7 +512,7 @@ static neap_program *close_program(reader *r, const lazy_nodes *outputs) {
         r->status = neap_error(NEAP_E_MEMORY, "out of memory for a program");
     for (int64_t k = 0; k < outputs->n && r->status == 0; k++) {
         bool known = outputs->at[k]->id != 0;
-        r->status = lazy_publish(r->ctx, lazy_retain(outputs->at[k]), &ids[k]);
+        r->status = graph_publish(r->ctx, graph_retain(outputs->at[k]), &ids[k]);
         if (r->status == 0 && !known)
             fresh[nfresh++] = ids[k];
     }
@@ -537,10 +537,10 @@ static void read_body(reader *r, port_list *inputs, port_list *outputs) {
     for (int64_t k = 0; k < inputs->n && r->status == 0; k++)
         read_input(r, inputs, k);
     int64_t n = get_count(r, INT32_MAX, "items");
-    lazy_hold(r->ctx);
+    graph_hold(r->ctx);
     for (int64_t k = 0; k < n && r->status == 0; k++)
         read_item(r);
-    keep(r, lazy_unhold(r->ctx));
+    keep(r, graph_unhold(r->ctx));
     ports_begin(r, outputs, "outputs");
     for (int64_t k = 0; k < outputs->n && r->status == 0; k++)
         read_output(r, outputs, k, &results);
@@ -568,7 +568,7 @@ static void read_program(reader *r) {
             neap_level_end(r->ctx, level);
     }
     for (int64_t k = 0; k < r->values.n; k++)
-        lazy_release(r->ctx, r->values.at[k]);
+        graph_release(r->ctx, r->values.at[k]);
     r->values.n = 0;
     ports_end(&inputs);
     ports_end(&outputs);
@@ -600,7 +600,7 @@ static void let_go(reader *r) {
             r->callbacks.at[k]->callee = 0;
             r->ctx->counters.callees--;
         }
-        lazy_callback_release(r->callbacks.at[k]);
+        effect_callback_release(r->callbacks.at[k]);
     }
 }
 
@@ -622,5 +622,5 @@ int neap_program_read(neap_ctx *ctx, const void *data, size_t bytes, int32_t nca
     lazy_vector_free(&r.values);
     lazy_vector_free(&r.in);
     lazy_vector_free(&r.attrs);
-    return r.status ? r.status : lazy_attend(ctx);
+    return r.status ? r.status : graph_attend(ctx);
 }

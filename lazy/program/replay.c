@@ -15,14 +15,14 @@ typedef struct replay { /* a program whose ops are being recorded again */
     int64_t next_effect, root;
 } replay;
 
-neap_node *lazy_node_again(neap_ctx *ctx, const neap_node *node, neap_node *const *in) {
-    if (lazy_node_op(node)->flags & LAZY_OP_EFFECT)
-        return lazy_callback_again(ctx, lazy_callback_of(node), node->nin, in);
-    if (lazy_is_exchange(node))
-        return lazy_exchange(ctx, lazy_deal_get(node->attrs[0]), node->nin, in);
-    if (lazy_is_control(node))
-        return lazy_control_again(ctx, node, in);
-    return lazy_record(ctx, node->op, node->nin, in, node->nattrs, node->attrs);
+neap_node *program_node_again(neap_ctx *ctx, const neap_node *node, neap_node *const *in) {
+    if (graph_node_op(node)->flags & LAZY_OP_EFFECT)
+        return effect_callback_again(ctx, effect_callback_of(node), node->nin, in);
+    if (graph_is_exchange(node))
+        return shard_exchange_record(ctx, shard_exchange_spec_get(node->attrs[0]), node->nin, in);
+    if (control_is_control(node))
+        return control_again(ctx, node, in);
+    return graph_record(ctx, node->op, node->nin, in, node->nattrs, node->attrs);
 }
 
 /* A print happens, or is recorded by the trace that the program is inlined into. */
@@ -32,7 +32,7 @@ static int replay_print(replay *r, const lazy_effect *effect) {
         return neap_error(NEAP_E_MEMORY, "out of memory for a print");
     for (int64_t k = 0; k < effect->nodes.n; k++)
         nodes[k] = r->now[r->program->root_nodes.at[r->root + k]];
-    int status = lazy_print_nodes(r->ctx, &effect->how, effect->nfragments, effect->fragments, nodes);
+    int status = effect_print_nodes(r->ctx, &effect->how, effect->nfragments, effect->fragments, nodes);
     free(nodes);
     return status;
 }
@@ -54,22 +54,22 @@ static int replay_prints(replay *r) {
 
 /* Without its effects: of a callback nothing is left, which is possible if it has no results. */
 static neap_node *replay_muted(replay *r, const neap_node *node, neap_node *const *in) {
-    if (lazy_is_control(node))
-        return lazy_control_again(r->ctx, node, in);
-    if (lazy_callback_of(node)->nresults == 0)
-        return lazy_constant(r->ctx, NEAP_DTYPE_U8, false, 0);
+    if (control_is_control(node))
+        return control_again(r->ctx, node, in);
+    if (effect_callback_of(node)->nresults == 0)
+        return graph_constant(r->ctx, NEAP_DTYPE_U8, false, 0);
     neap_error(NEAP_E_ARGUMENT,
                "the results of the function at %s, called at %s, cannot be differentiated: it would be called again",
-               lazy_callback_of(node)->name, lazy_callback_of(node)->site);
+               effect_callback_of(node)->name, effect_callback_of(node)->site);
     return NULL;
 }
 
 static neap_node *replay_effect(replay *r, const neap_node *node, neap_node *const *in) {
-    if (r->ctx->muted && !lazy_is_exchange(node))
+    if (r->ctx->muted && !graph_is_exchange(node))
         return replay_muted(r, node, in);
     if (replay_prints(r))
         return NULL;
-    neap_node *again = lazy_node_again(r->ctx, node, in);
+    neap_node *again = program_node_again(r->ctx, node, in);
     if (again) {
         r->next_effect++;
         r->root++;
@@ -81,7 +81,7 @@ static neap_node *replay_effect(replay *r, const neap_node *node, neap_node *con
 static neap_node *replay_node(replay *r, const neap_node *node, neap_node *const *in) {
     int32_t around = r->ctx->again_site;
     r->ctx->again_site = node->site ? node->site : around;
-    neap_node *made = lazy_is_effect(node) ? replay_effect(r, node, in) : lazy_node_again(r->ctx, node, in);
+    neap_node *made = control_is_effect(node) ? replay_effect(r, node, in) : program_node_again(r->ctx, node, in);
     r->ctx->again_site = around;
     return made;
 }
@@ -93,11 +93,11 @@ static int replay_nodes(replay *r) {
         neap_node *node = r->program->nodes.at[k];
         if (node->op == LAZY_OP_placeholder) {
             neap_node *input = r->inputs[(int)node->value];
-            r->now[k] = input ? lazy_retain(input) : NULL;
+            r->now[k] = input ? graph_retain(input) : NULL;
             continue;
         }
         if (!(node->flags & LAZY_ABSTRACT)) {
-            r->now[k] = lazy_retain(node);
+            r->now[k] = graph_retain(node);
             continue;
         }
         bool given = true;
@@ -117,14 +117,14 @@ static int start_prints(replay *r) {
     for (int64_t k = r->root; k < r->program->effect_roots && status == 0; k++) {
         neap_node *node = r->now[r->program->root_nodes.at[k]];
         if (!(node->flags & LAZY_ABSTRACT))
-            status = lazy_force(r->ctx, node);
+            status = plan_force(r->ctx, node);
     }
     return status;
 }
 
 static int replay_program(replay *r, neap_node **outputs) {
-    lazy_hold(r->ctx);
-    int status = replay_nodes(r), held = lazy_unhold(r->ctx);
+    graph_hold(r->ctx);
+    int status = replay_nodes(r), held = graph_unhold(r->ctx);
     status = status ? status : held;
     if (status == 0)
         status = start_prints(r);
@@ -132,25 +132,25 @@ static int replay_program(replay *r, neap_node **outputs) {
         status = replay_prints(r);
     for (int64_t k = 0; k < r->program->outputs.n && status == 0; k++) {
         neap_node *node = r->now[r->program->root_nodes.at[r->program->effect_roots + k]];
-        outputs[k] = node ? lazy_retain(node) : NULL;
+        outputs[k] = node ? graph_retain(node) : NULL;
     }
     return status;
 }
 
-int lazy_program_apply(neap_ctx *ctx, neap_program *program, neap_node *const *inputs, neap_node **outputs) {
+int program_apply(neap_ctx *ctx, neap_program *program, neap_node *const *inputs, neap_node **outputs) {
     replay r = {.ctx = ctx, .program = program, .inputs = inputs};
     r.now = calloc((size_t)program->nodes.n + 1, sizeof *r.now);
     int status = r.now ? 0 : neap_error(NEAP_E_MEMORY, "out of memory for a replay");
-    lazy_level *trace = lazy_open_trace(ctx);
+    lazy_level *trace = effect_open_trace(ctx);
     int64_t recorded = trace ? trace->effects.n : 0;
     if (status == 0)
         status = replay_program(&r, outputs);
     if (status && trace)
-        lazy_effects_cut(ctx, trace, recorded);
+        effect_cut(ctx, trace, recorded);
     for (int64_t k = 0; r.now && k < program->nodes.n; k++)
-        lazy_release(ctx, r.now[k]);
+        graph_release(ctx, r.now[k]);
     free(r.now);
-    return status ? lazy_fail_for_good(status, !trace && r.next_effect > 0) : 0;
+    return status ? program_fail_for_good(status, !trace && r.next_effect > 0) : 0;
 }
 
 int neap_program_replay(neap_ctx *ctx, neap_program *program, int n, const int32_t *ids, int32_t *outputs) {
@@ -158,14 +158,14 @@ int neap_program_replay(neap_ctx *ctx, neap_program *program, int n, const int32
     neap_node **inputs = malloc(((size_t)n + nout) * sizeof *inputs + 1), **nodes = inputs + n;
     int status = inputs ? 0 : neap_error(NEAP_E_MEMORY, "out of memory for a replay");
     if (status == 0)
-        status = lazy_program_inputs(ctx, program, n, ids, false, inputs);
-    if (status == 0 && (status = lazy_program_apply(ctx, program, inputs, nodes)) == 0)
+        status = program_inputs(ctx, program, n, ids, false, inputs);
+    if (status == 0 && (status = program_apply(ctx, program, inputs, nodes)) == 0)
         for (size_t k = 0; k < nout; k++) {
             if (status == 0)
-                status = lazy_publish(ctx, nodes[k], &outputs[k]);
+                status = graph_publish(ctx, nodes[k], &outputs[k]);
             else
-                lazy_release(ctx, nodes[k]);
+                graph_release(ctx, nodes[k]);
         }
     free(inputs);
-    return status ? status : lazy_attend(ctx);
+    return status ? status : graph_attend(ctx);
 }

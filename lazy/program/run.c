@@ -15,16 +15,16 @@ static bool number_fits(neap_node *node, uint8_t meets) {
     if (node->op == LAZY_OP_placeholder)
         node->meets |= meets;
     for (int d = 0; d < NEAP_DTYPE_COUNT && node->op == LAZY_OP_constant; d++)
-        if (meets >> d & 1 && !lazy_dtype_holds(d, node->value))
+        if (meets >> d & 1 && !graph_dtype_holds(d, node->value))
             return false;
     return true;
 }
 
 static const char *placement_text(const neap_node *node, char *text, size_t capacity) {
     char shape[128];
-    if (lazy_is_meshed(node)) {
+    if (graph_is_meshed(node)) {
         snprintf(text, capacity, "that lies on a mesh as %s",
-                 lazy_sharding_text(lazy_sharding_of(node), node->ndim, shape, sizeof shape));
+                 shard_sharding_text(graph_sharding_of(node), node->ndim, shape, sizeof shape));
         return text;
     }
     if (node->device < 0)
@@ -33,11 +33,11 @@ static const char *placement_text(const neap_node *node, char *text, size_t capa
     return text;
 }
 
-int lazy_program_check(const neap_program *program, int k, neap_node *node, bool runs) {
+int program_check(const neap_program *program, int k, neap_node *node, bool runs) {
     const neap_node *want = program->inputs.at[k];
     char left[256], right[256];
     if (want->flags & LAZY_WEAK) {
-        if (runs ? !lazy_is_number(node) : !(node->flags & LAZY_WEAK))
+        if (runs ? !graph_is_number(node) : !(node->flags & LAZY_WEAK))
             return neap_error(NEAP_E_ARGUMENT, "program: input %d: expected a number, got an array", k + 1);
         if (want->meets && !number_fits(node, want->meets))
             return neap_error(NEAP_E_DTYPE,
@@ -51,21 +51,21 @@ int lazy_program_check(const neap_program *program, int k, neap_node *node, bool
                           neap_dtype_name(want->dtype), neap_dtype_name(node->dtype));
     if (want->ndim != node->ndim || memcmp(want->shape, node->shape, node->ndim * sizeof *node->shape) != 0)
         return neap_error(NEAP_E_SHAPE, "program: input %d: expected shape %s, got %s", k + 1,
-                          lazy_shape_text(want->ndim, want->shape, left, sizeof left),
-                          lazy_shape_text(node->ndim, node->shape, right, sizeof right));
-    if (want->device != node->device || !lazy_sharding_serves(lazy_sharding_of(node), lazy_sharding_of(want)))
+                          graph_shape_text(want->ndim, want->shape, left, sizeof left),
+                          graph_shape_text(node->ndim, node->shape, right, sizeof right));
+    if (want->device != node->device || !shard_sharding_serves(graph_sharding_of(node), graph_sharding_of(want)))
         return neap_error(NEAP_E_ARGUMENT, "program: input %d: expected an array %s, got one %s", k + 1,
                           placement_text(want, left, sizeof left), placement_text(node, right, sizeof right));
     return 0;
 }
 
-int lazy_program_inputs(neap_ctx *ctx, neap_program *program, int n, const int32_t *ids, bool runs, neap_node **nodes) {
+int program_inputs(neap_ctx *ctx, neap_program *program, int n, const int32_t *ids, bool runs, neap_node **nodes) {
     if (n != program->inputs.n)
         return neap_error(NEAP_E_ARGUMENT, "program: expected %lld inputs, got %d", (long long)program->inputs.n, n);
     for (int k = 0; k < n; k++) {
-        if (!(nodes[k] = lazy_lookup_any(ctx, ids[k])))
+        if (!(nodes[k] = graph_lookup_any(ctx, ids[k])))
             return neap_error_code();
-        int status = lazy_program_check(program, k, nodes[k], runs);
+        int status = program_check(program, k, nodes[k], runs);
         if (status)
             return status;
     }
@@ -75,40 +75,40 @@ int lazy_program_inputs(neap_ctx *ctx, neap_program *program, int n, const int32
 enum { FEW = 32 }; /* slots and results for which a run needs no memory of its own */
 
 /* ---- Running ------------------------------------------------------------------------------------------------------- */
-typedef struct program_run { /* a run that is being pushed */
+typedef struct program_call { /* a run that is being pushed */
     neap_ctx *ctx;
     neap_program *program;
     neap_node *const *inputs;
     neap_buffer **made;        /* by slot of the plan */
     bool begun;                /* something was pushed */
     int64_t next_effect, root; /* the first effect that was not pushed yet, and its first root */
-} program_run;
+} program_call;
 
 static neap_buffer *run_buffer(void *arg, neap_node *node) {
-    return node->op == LAZY_OP_placeholder ? ((program_run *)arg)->inputs[(int)node->value]->buffer : node->buffer;
+    return node->op == LAZY_OP_placeholder ? ((program_call *)arg)->inputs[(int)node->value]->buffer : node->buffer;
 }
 
 static double run_number(void *arg, neap_node *node) {
-    return node->op == LAZY_OP_placeholder ? ((program_run *)arg)->inputs[(int)node->value]->value : node->value;
+    return node->op == LAZY_OP_placeholder ? ((program_call *)arg)->inputs[(int)node->value]->value : node->value;
 }
 
 /* The node that a root is after a run: a new one over its buffer, or the leaf that it is. OWNED. */
-static neap_node *root_result(program_run *run, int64_t root, neap_node *node) {
+static neap_node *root_result(program_call *run, int64_t root, neap_node *node) {
     int32_t slot = run->program->root_slots.at[root];
-    if (slot < 0 && lazy_is_number(node))
-        return lazy_retain(node->op == LAZY_OP_placeholder ? run->inputs[(int)node->value] : node);
-    neap_buffer *buffer = slot < 0 ? run_buffer(run, lazy_is_leaf(node) ? node : node->base) : run->made[slot];
+    if (slot < 0 && graph_is_number(node))
+        return graph_retain(node->op == LAZY_OP_placeholder ? run->inputs[(int)node->value] : node);
+    neap_buffer *buffer = slot < 0 ? run_buffer(run, plan_is_leaf(node) ? node : node->base) : run->made[slot];
     lazy_result aval = {.dtype = node->dtype, .ndim = node->ndim};
     memcpy(aval.shape, node->shape, node->ndim * sizeof *node->shape);
-    neap_node *result = lazy_node_of_buffer(run->ctx, &aval, neap_buffer_retain(buffer));
+    neap_node *result = graph_node_of_buffer(run->ctx, &aval, neap_buffer_retain(buffer));
     if (!result)
         return NULL;
     result->device = node->device;
-    result->ran = slot < 0 ? 0 : lazy_ran_link(run->program->plan, slot);
+    result->ran = slot < 0 ? 0 : plan_ran_link(run->program->plan, slot);
     return result;
 }
 
-static int run_print(program_run *run, const lazy_effect *effect) {
+static int run_print(program_call *run, const lazy_effect *effect) {
     int64_t n = effect->nodes.n;
     neap_node **values = calloc((size_t)n + 1, sizeof *values);
     int status = values ? 0 : neap_error(NEAP_E_MEMORY, "out of memory for a print");
@@ -116,17 +116,17 @@ static int run_print(program_run *run, const lazy_effect *effect) {
         if (!(values[k] = root_result(run, run->root + k, effect->nodes.at[k])))
             status = NEAP_E_MEMORY;
         else
-            status = lazy_force(run->ctx, values[k]);
+            status = plan_force(run->ctx, values[k]);
     if (status == 0)
-        status = lazy_print_push(run->ctx, &effect->how, effect->nfragments, effect->fragments, values);
+        status = effect_print_push(run->ctx, &effect->how, effect->nfragments, effect->fragments, values);
     for (int64_t k = 0; k < n && values; k++)
-        lazy_release(run->ctx, values[k]);
+        graph_release(run->ctx, values[k]);
     free(values);
     return status;
 }
 
 /* Pushes prints up to the next effect that is a step. */
-static int run_prints(program_run *run) {
+static int run_prints(program_call *run) {
     int status = 0;
     while (run->next_effect < run->program->effects.n && status == 0) {
         const lazy_effect *effect = run->program->effects.at[run->next_effect];
@@ -142,10 +142,10 @@ static int run_prints(program_run *run) {
 
 /* Pushes the next effect that is a step, which has been reached, after the prints in front of it. */
 static int run_effect(void *arg, const lazy_launch *launch) {
-    program_run *run = arg;
+    program_call *run = arg;
     int status = run_prints(run);
     if (status == 0)
-        status = lazy_launch_push(run->ctx, launch);
+        status = plan_launch_push(run->ctx, launch);
     if (status == 0) {
         run->next_effect++;
         run->root++;
@@ -153,13 +153,13 @@ static int run_effect(void *arg, const lazy_launch *launch) {
     return status;
 }
 
-int lazy_fail_for_good(int status, bool begun) {
+int program_fail_for_good(int status, bool begun) {
     if (status != NEAP_E_MEMORY || !begun)
         return status;
     return neap_error(NEAP_E_FAILED, "out of memory in the middle of a function, after some of its effects");
 }
 
-static int run_with(program_run *run, lazy_gift *gift, neap_node **outputs) {
+static int run_with(program_call *run, lazy_donation *gift, neap_node **outputs) {
     neap_program *program = run->program;
     lazy_binding binding = {.buffer = run_buffer,
                             .number = run_number,
@@ -169,7 +169,7 @@ static int run_with(program_run *run, lazy_gift *gift, neap_node **outputs) {
                             .nkept = program->root_slots.n,
                             .given = gift ? gift->slots : NULL,
                             .ngiven = gift ? gift->nslots : 0};
-    int status = lazy_plan_run(run->ctx, program->plan, program->region.at, &binding, run->made);
+    int status = plan_run(run->ctx, program->plan, program->region.at, &binding, run->made);
     run->begun = binding.begun;
     if (status)
         return status;
@@ -180,7 +180,7 @@ static int run_with(program_run *run, lazy_gift *gift, neap_node **outputs) {
         if (!(outputs[n] = root_result(run, program->effect_roots + n, program->outputs.at[n])))
             status = NEAP_E_MEMORY;
     while (status && n-- > 0)
-        lazy_release(run->ctx, outputs[n]);
+        graph_release(run->ctx, outputs[n]);
     for (int32_t s = 0; s < program->plan->nslots; s++)
         if (run->made[s])
             neap_buffer_release(run->made[s]);
@@ -195,45 +195,44 @@ static int force_inputs(neap_ctx *ctx, neap_program *program, neap_node *const *
         if (!inputs[k]->buffer && !(program->inputs.at[k]->flags & LAZY_WEAK))
             status = lazy_push(&arrays, inputs[k]);
     if (status == 0 && arrays.n)
-        status = lazy_flush_roots(ctx, (int)arrays.n, arrays.at);
+        status = plan_flush_roots(ctx, (int)arrays.n, arrays.at);
     lazy_vector_free(&arrays);
     return status;
 }
 
-int lazy_program_run_nodes(neap_ctx *ctx, neap_program *program, neap_node *const *inputs, lazy_gift *gift,
-                           neap_node **outputs) {
+int program_run_nodes(neap_ctx *ctx, neap_program *program, neap_node *const *inputs, lazy_donation *gift,
+                      neap_node **outputs) {
     neap_buffer *few[FEW], **made = few;
-    int status = lazy_program_plan(program);
+    int status = program_plan(program);
     if (status)
         return status;
     if (program->meshed)
-        return lazy_lowered_run(ctx, program, inputs, gift, outputs);
+        return shard_lowered_run(ctx, program, inputs, gift, outputs);
     if (program->plan->nslots > FEW && !(made = malloc((size_t)program->plan->nslots * sizeof *made)))
         return neap_error(NEAP_E_MEMORY, "out of memory for a run");
-    program_run run = {.ctx = ctx, .program = program, .inputs = inputs, .made = made};
+    program_call run = {.ctx = ctx, .program = program, .inputs = inputs, .made = made};
     status = force_inputs(ctx, program, inputs);
     if (status == 0 && gift)
-        status = lazy_gift_open(ctx, program, inputs, gift);
+        status = program_donation_open(ctx, program, inputs, gift);
     bool opened = gift && status == 0;
     if (status == 0)
         status = run_with(&run, gift, outputs);
     if (made != few)
         free(made);
     if (opened)
-        lazy_gift_close(ctx, inputs, gift, status == 0 || run.begun);
+        program_donation_close(ctx, inputs, gift, status == 0 || run.begun);
     bool given = opened && gift->nslots > 0 && run.begun; /* it may be overwritten: the call cannot be repeated */
-    return lazy_fail_for_good(status, run.next_effect > 0 || given);
+    return program_fail_for_good(status, run.next_effect > 0 || given);
 }
 
-int lazy_program_run(neap_ctx *ctx, neap_program *program, neap_node *const *inputs, lazy_gift *gift,
-                     int32_t *outputs) {
+int program_run(neap_ctx *ctx, neap_program *program, neap_node *const *inputs, lazy_donation *gift, int32_t *outputs) {
     size_t n = (size_t)program->outputs.n;
     neap_node *few[FEW], **nodes = n <= FEW ? few : malloc(n * sizeof *nodes);
     int status = nodes ? 0 : neap_error(NEAP_E_MEMORY, "out of memory for a run");
     if (status == 0)
-        status = lazy_program_run_nodes(ctx, program, inputs, gift, nodes);
+        status = program_run_nodes(ctx, program, inputs, gift, nodes);
     if (status == 0)
-        status = lazy_fail_for_good(lazy_publish_all(ctx, (int)n, nodes, outputs), program->effects.n || gift);
+        status = program_fail_for_good(graph_publish_all(ctx, (int)n, nodes, outputs), program->effects.n || gift);
     if (nodes != few)
         free(nodes);
     return status;
@@ -241,14 +240,14 @@ int lazy_program_run(neap_ctx *ctx, neap_program *program, neap_node *const *inp
 
 int neap_program_run(neap_ctx *ctx, neap_program *program, int n, const int32_t *ids, int32_t *outputs) {
     /* In a trace its effects are that trace's, whatever its arguments are; in deferred mode nothing starts. */
-    if (ctx->deferring || (program->effects.n && lazy_open_trace(ctx)))
+    if (ctx->deferring || (program->effects.n && effect_open_trace(ctx)))
         return neap_program_replay(ctx, program, n, ids, outputs);
     neap_node **inputs = malloc((size_t)n * sizeof *inputs + 1);
     int status = inputs ? 0 : neap_error(NEAP_E_MEMORY, "out of memory for a run");
     if (status == 0)
-        status = lazy_program_inputs(ctx, program, n, ids, true, inputs);
+        status = program_inputs(ctx, program, n, ids, true, inputs);
     if (status == 0)
-        status = lazy_program_run(ctx, program, inputs, NULL, outputs);
+        status = program_run(ctx, program, inputs, NULL, outputs);
     free(inputs);
-    return status ? status : lazy_attend(ctx);
+    return status ? status : graph_attend(ctx);
 }

@@ -18,7 +18,7 @@
 
 #include "lazy/effect/effect.h"
 #include "lazy/graph/attrs.h"
-#include "lazy/shard/sharding.h"
+#include "lazy/graph/sharding.h"
 
 typedef struct verifier {
     const neap_program *program;
@@ -34,7 +34,7 @@ __attribute__((format(printf, 2, 3))) static int wrong(const verifier *v, const 
     va_end(args);
     if (v->at >= 0) {
         const neap_node *node = v->program->nodes.at[v->at];
-        const char *site = lazy_site_text(v->program->ctx, node->site);
+        const char *site = graph_site_text(v->program->ctx, node->site);
         bool known = node->op >= 0 && node->op < lazy_op_count;
         snprintf(where, sizeof where, "node %lld (%s%s%s): ", (long long)v->at, known ? lazy_ops[node->op]->name : "?",
                  site ? ", " : "", site ? site : "");
@@ -55,7 +55,7 @@ static int check_form(const verifier *v, const neap_node *node) {
         size *= node->shape[k];
     if (size != node->size)
         return wrong(v, "its shape has %lld elements, but its size is %lld", (long long)size, (long long)node->size);
-    if (lazy_is_meshed(node) != (node->shards != NULL))
+    if (graph_is_meshed(node) != (node->shards != NULL))
         return wrong(v, "it lies on a mesh, but does not say how");
     if (node->levels)
         return wrong(v, "it belongs to a level that is open, bits %#x", node->levels);
@@ -70,20 +70,21 @@ static int check_placeholder(const verifier *v, const neap_node *node) {
 }
 
 static int check_attributes(const verifier *v, const neap_node *node) {
-    const lazy_op *row = lazy_node_op(node);
-    lazy_attr_names names = lazy_attr_names_of(row);
+    const lazy_op *row = graph_node_op(node);
+    lazy_attr_names names = graph_attr_names_of(row);
     int more = node->nattrs - names.nfixed;
     if (more < 0 || (names.nrepeat ? more % names.nrepeat : more) != 0)
         return wrong(v, "it has %d attributes, expected \"%s\"", node->nattrs, row->attrs ? row->attrs : "");
     for (int k = 0; k < node->nattrs; k++)
-        if (lazy_attr_is_dtype(lazy_attr_name(&names, k)) && (node->attrs[k] < 0 || node->attrs[k] >= NEAP_DTYPE_COUNT))
+        if (graph_attr_is_dtype(graph_attr_name(&names, k)) &&
+            (node->attrs[k] < 0 || node->attrs[k] >= NEAP_DTYPE_COUNT))
             return wrong(v, "its attribute %d is no dtype: %lld", k, (long long)node->attrs[k]);
     return 0;
 }
 
 /* Does it read only what stands in front of it? */
 static int check_inputs(const verifier *v, const neap_node *node, const int32_t *links) {
-    const lazy_op *row = lazy_node_op(node);
+    const lazy_op *row = graph_node_op(node);
     if (row->arity != 255 && node->nin != row->arity)
         return wrong(v, "it has %d inputs, expected %d", node->nin, row->arity);
     for (int k = 0; k < node->nin; k++) {
@@ -101,7 +102,7 @@ static int check_inference(const verifier *v, const neap_node *node) {
     lazy_result result = {0};
     bool weak;
     char want[256], got[256];
-    if (lazy_infer(node->op, node->nin, node->in, node->nattrs, node->attrs, &result, &weak) != 0) {
+    if (graph_infer(node->op, node->nin, node->in, node->nattrs, node->attrs, &result, &weak) != 0) {
         snprintf(want, sizeof want, "%s", neap_error_text());
         return wrong(v, "the rules refuse it: %s", want);
     }
@@ -111,24 +112,24 @@ static int check_inference(const verifier *v, const neap_node *node) {
                      weak ? " (a number)" : "");
     if (result.ndim != node->ndim || memcmp(result.shape, node->shape, node->ndim * sizeof *node->shape) != 0)
         return wrong(v, "its shape is %s, but the rules say %s",
-                     lazy_shape_text(node->ndim, node->shape, got, sizeof got),
-                     lazy_shape_text(result.ndim, result.shape, want, sizeof want));
+                     graph_shape_text(node->ndim, node->shape, got, sizeof got),
+                     graph_shape_text(result.ndim, result.shape, want, sizeof want));
     return 0;
 }
 
 static int check_view(const verifier *v, const neap_node *node) {
     if (!node->base)
         return wrong(v, "it is a view of nothing");
-    if (lazy_is_view(node->base) && !node->base->buffer)
+    if (graph_is_view(node->base) && !node->base->buffer)
         return wrong(v, "it is a view of a view that is not computed");
     return 0;
 }
 
 /* What the trace did not record: it is staged as it is. */
 static int check_outer(const verifier *v, const neap_node *node) {
-    const neap_node *read = lazy_is_view(node) && !node->buffer ? node->base : node;
+    const neap_node *read = graph_is_view(node) && !node->buffer ? node->base : node;
     bool later = !v->program->plan && read->state != LAZY_READY;
-    if (!node->buffer && !node->shards && !later && !lazy_is_number(node) &&
+    if (!node->buffer && !node->shards && !later && !graph_is_number(node) &&
         !(node->flags & (LAZY_CONSTRUCTED | LAZY_DELETED)))
         return wrong(v, "it was captured, but it has no value and is not made of constructors");
     return 0;
@@ -145,9 +146,9 @@ static int check_node(const verifier *v, const neap_node *node, const int32_t *l
     status = check_attributes(v, node);
     if (status == 0)
         status = check_inputs(v, node, links);
-    if (status == 0 && !(lazy_node_op(node)->flags & (LAZY_OP_EFFECT | LAZY_OP_CONTROL)))
+    if (status == 0 && !(graph_node_op(node)->flags & (LAZY_OP_EFFECT | LAZY_OP_CONTROL)))
         status = check_inference(v, node);
-    return status || !lazy_is_view(node) ? status : check_view(v, node);
+    return status || !graph_is_view(node) ? status : check_view(v, node);
 }
 
 static int check_nodes(verifier *v) {
@@ -219,7 +220,7 @@ static int check_roots(const verifier *v) {
     return status;
 }
 
-int lazy_verify(const neap_program *program, const char *pass) {
+int program_verify(const neap_program *program, const char *pass) {
     verifier v = {.program = program, .pass = pass, .at = -1};
     program->ctx->epoch++;
     int status = check_ports(&v);
@@ -231,5 +232,5 @@ int lazy_verify(const neap_program *program, const char *pass) {
 int neap_program_verify(neap_program *program) {
     if (!program->ctx)
         return neap_error(NEAP_E_STATE, "program: its session has ended");
-    return lazy_verify(program, "all passes");
+    return program_verify(program, "all passes");
 }

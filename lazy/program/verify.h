@@ -5,13 +5,13 @@
 #include "lazy/program/program.h"
 
 /* NEAP_E_INTERNAL with `pass`, the node and what is wrong. Uses the marks and numbers of nodes. */
-int lazy_verify(const neap_program *program, const char *pass);
+int program_verify(const neap_program *program, const char *pass);
 
 /* For the ends of passes: in debug builds only. */
 #ifdef NDEBUG
 #define LAZY_VERIFY(program, pass) 0
 #else
-#define LAZY_VERIFY(program, pass) lazy_verify(program, pass)
+#define LAZY_VERIFY(program, pass) program_verify(program, pass)
 #endif
 
 #endif

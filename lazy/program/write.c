@@ -25,7 +25,7 @@ typedef struct writer {
 /* ---- Bytes -------------------------------------------------------------------------------------------------------- */
 static void put(writer *w, lazy_text *to, const void *data, size_t bytes) {
     if (w->status == 0 && bytes)
-        w->status = lazy_text_add(to, data, bytes);
+        w->status = graph_text_add(to, data, bytes);
 }
 
 static void put_number(writer *w, lazy_text *to, uint64_t value) {
@@ -105,7 +105,7 @@ static int64_t find_callback(const callbacks *known, const lazy_callback *callba
 static void put_callback(writer *w, lazy_callback *callback) {
     int64_t place = find_callback(&w->known, callback);
     if (place < 0 && w->status == 0) {
-        const char *kind = lazy_effect_kind(callback->kind);
+        const char *kind = effect_kind(callback->kind);
         lazy_text *to = &w->callables;
         place = w->known.n;
         w->status = lazy_push(&w->known, callback);
@@ -130,10 +130,10 @@ static void put_values(writer *w, const neap_node *node) {
 
 /* Those from `first` on. */
 static void put_attributes(writer *w, const neap_node *node, int first) {
-    lazy_attr_names names = lazy_attr_names_of(lazy_node_op(node));
+    lazy_attr_names names = graph_attr_names_of(graph_node_op(node));
     put_number(w, &w->body, (uint64_t)(node->nattrs - first));
     for (int k = first; k < node->nattrs; k++) {
-        if (lazy_attr_is_dtype(lazy_attr_name(&names, k)))
+        if (graph_attr_is_dtype(graph_attr_name(&names, k)))
             put_dtype(w, &w->body, (int)node->attrs[k]);
         else
             put_signed(w, &w->body, node->attrs[k]);
@@ -142,7 +142,7 @@ static void put_attributes(writer *w, const neap_node *node, int first) {
 
 static void put_print(writer *w, const lazy_effect *effect) {
     const neap_emit *how = &effect->how;
-    const char *kind = lazy_effect_kind(how->kind), *stream = how->stream == NEAP_STDOUT ? "stdout" : "stderr";
+    const char *kind = effect_kind(how->kind), *stream = how->stream == NEAP_STDOUT ? "stdout" : "stderr";
     if (how->stream != NEAP_STDOUT && how->stream != NEAP_STDERR && w->status == 0)
         w->status = neap_error(NEAP_E_ARGUMENT,
                                "save: the program writes to a log's file%s%s, which belongs to this "
@@ -167,39 +167,39 @@ static void put_print(writer *w, const lazy_effect *effect) {
 /* They have been written: they stand in front of what uses them. */
 static void put_subprograms(writer *w, const neap_node *node) {
     neap_program *const *programs;
-    int n = lazy_control_programs(node, &programs);
+    int n = control_programs(node, &programs);
     put_number(w, &w->body, (uint64_t)n);
     for (int k = 0; k < n; k++)
         put_number(w, &w->body, (uint64_t)programs[k]->place);
 }
 
 static void put_node(writer *w, const neap_node *node) {
-    if (lazy_is_literal(node)) {
+    if (program_is_literal(node)) {
         put_number(w, &w->body, LAZY_ITEM_CONSTANT);
         put_dtype(w, &w->body, node->dtype);
         put_number(w, &w->body, (node->flags & LAZY_WEAK) != 0);
         put_elements(w, &node->value, 1, sizeof node->value);
-    } else if (!lazy_is_made(node)) {
+    } else if (!program_is_made(node)) {
         put_number(w, &w->body, LAZY_ITEM_ARRAY);
         put_type(w, &w->body, node->dtype, node->ndim, node->shape);
         put_device(w, node);
         put_elements(w, neap_buffer_data(node->buffer), node->size, (size_t)neap_dtype_bytes(node->dtype));
-    } else if (lazy_node_op(node)->flags & LAZY_OP_EFFECT) {
+    } else if (graph_node_op(node)->flags & LAZY_OP_EFFECT) {
         put_number(w, &w->body, LAZY_ITEM_CALLBACK);
-        put_callback(w, lazy_callback_of(node));
+        put_callback(w, effect_callback_of(node));
         put_values(w, node);
-    } else if (lazy_is_control(node)) {
+    } else if (control_is_control(node)) {
         put_number(w, &w->body, LAZY_ITEM_CONTROL);
         put_op(w, node->op);
         put_subprograms(w, node);
         put_values(w, node);
         put_attributes(w, node, 1);
     } else {
-        if (lazy_node_op(node)->flags & LAZY_OP_AXIS && w->status == 0)
+        if (graph_node_op(node)->flags & LAZY_OP_AXIS && w->status == 0)
             w->status = neap_error(NEAP_E_ARGUMENT,
                                    "save: the program holds a %s over a named axis, which only the "
                                    "function around it knows",
-                                   lazy_node_op(node)->name);
+                                   graph_node_op(node)->name);
         put_number(w, &w->body, LAZY_ITEM_OP);
         put_op(w, node->op);
         put_values(w, node);
@@ -225,10 +225,10 @@ static int await_data(writer *w, const lazy_items *items) {
     int status = 0, worst = 0;
     for (int64_t k = 0; k < items->n && status == 0; k++) {
         neap_node *node = items->at[k].node;
-        if (!node || lazy_is_literal(node) || lazy_is_made(node))
+        if (!node || program_is_literal(node) || program_is_made(node))
             continue;
-        status = lazy_force(w->ctx, node);
-        int there = status ? status : lazy_node_poll(w->ctx, node, w->ctx->waker);
+        status = plan_force(w->ctx, node);
+        int there = status ? status : plan_node_poll(w->ctx, node, w->ctx->waker);
         if (there == NEAP_PENDING)
             worst = there;
         else
@@ -259,7 +259,7 @@ static void put_inner(writer *w, const lazy_items *items) {
     for (int64_t k = 0; k < items->n && w->status == 0; k++) {
         const neap_node *node = items->at[k].node;
         neap_program *const *programs;
-        int n = node && lazy_is_made(node) && lazy_is_control(node) ? lazy_control_programs(node, &programs) : 0;
+        int n = node && program_is_made(node) && control_is_control(node) ? control_programs(node, &programs) : 0;
         for (int p = 0; p < n && w->status == 0; p++)
             if (programs[p]->walk != w->ctx->walk)
                 put_program(w, programs[p]);
@@ -269,7 +269,7 @@ static void put_inner(writer *w, const lazy_items *items) {
 static void put_program(writer *w, neap_program *program) {
     lazy_items items = {0};
     if (w->status == 0)
-        w->status = lazy_program_list(program, &items);
+        w->status = program_list(program, &items);
     if (w->status == 0)
         w->status = await_data(w, &items);
     if (w->status == 0)
@@ -303,10 +303,10 @@ static void join(writer *w, lazy_text *out) {
 }
 
 static void writer_free(writer *w) {
-    lazy_text_free(&w->body);
-    lazy_text_free(&w->dtypes);
-    lazy_text_free(&w->ops);
-    lazy_text_free(&w->callables);
+    graph_text_free(&w->body);
+    graph_text_free(&w->dtypes);
+    graph_text_free(&w->ops);
+    graph_text_free(&w->callables);
     lazy_vector_free(&w->known);
 }
 
@@ -332,7 +332,7 @@ int neap_program_write(neap_program *program, char **data, size_t *bytes) {
     join(&w, &out);
     writer_free(&w);
     if (w.status)
-        lazy_text_free(&out);
+        graph_text_free(&out);
     *data = out.data;
     *bytes = out.bytes;
     return w.status;

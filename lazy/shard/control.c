@@ -49,10 +49,10 @@ static bool is_slice(const lazy_control_shape *shape, int k) {
     return k >= shape->operands && k < shape->operands + shape->xs;
 }
 
-bool lazy_control_is_meshed(const lazy_control *control, int nin, neap_node *const *in) {
+bool shard_control_is_meshed(const lazy_control *control, int nin, neap_node *const *in) {
     bool meshed = false;
     for (int k = 0; k < nin; k++)
-        meshed |= lazy_is_meshed(in[k]);
+        meshed |= graph_is_meshed(in[k]);
     for (int p = 0; p < bodies_of(control); p++)
         meshed |= control->programs[p]->meshed;
     return meshed;
@@ -71,20 +71,20 @@ typedef struct settling {
 
 /* `of`, or something that lies whole like `like`, varying and differing over further axes. */
 static int widen(const lazy_sharding *of, const lazy_sharding *like, const lazy_sharding **out) {
-    const lazy_sharding *from = of ? of : lazy_sharding_whole(like);
+    const lazy_sharding *from = of ? of : shard_sharding_whole(like);
     if (!from)
         return NEAP_E_MEMORY;
     lazy_sharding wider = *from;
     wider.manual |= like->manual;
     wider.varies |= like->varies;
     wider.differs |= like->differs | (like->splits & like->manual);
-    return (*out = lazy_sharding_intern(&wider)) ? 0 : NEAP_E_MEMORY;
+    return (*out = graph_sharding_intern(&wider)) ? 0 : NEAP_E_MEMORY;
 }
 
 /* How input k of program p has to lie. */
 static int type_of_input(const settling *s, int p, int k, const lazy_sharding **out) {
     *out = s->types[input_of(&s->control->shape, p, k)];
-    if (*out && is_slice(&s->control->shape, k) && !(*out = lazy_sharding_part(*out)))
+    if (*out && is_slice(&s->control->shape, k) && !(*out = shard_sharding_part(*out)))
         return NEAP_E_MEMORY;
     return 0;
 }
@@ -101,19 +101,19 @@ static int first_types(settling *s, int nin, neap_node *const *in) {
     const lazy_control_shape *shape = &s->control->shape;
     int status = 0;
     for (int j = 0; j < nin && status == 0; j++) {
-        s->types[j] = lazy_sharding_of(in[j]);
+        s->types[j] = graph_sharding_of(in[j]);
         bool xs = is_slice(shape, j - shape->first) && shape->xs;
-        if (xs && s->types[j] && !(s->types[j] = lazy_sharding_joined(s->types[j])))
+        if (xs && s->types[j] && !(s->types[j] = shard_sharding_joined(s->types[j])))
             status = NEAP_E_MEMORY;
     }
     for (int p = 0; p < bodies_of(s->control) && status == 0; p++)
         for (int k = 0; k < s->programs[p]->inputs.n && status == 0; k++) {
-            const lazy_sharding *takes = lazy_sharding_of(s->programs[p]->inputs.at[k]);
+            const lazy_sharding *takes = graph_sharding_of(s->programs[p]->inputs.at[k]);
             const lazy_sharding **type = &s->types[input_of(shape, p, k)];
-            if (takes && is_slice(shape, k) && !(takes = lazy_sharding_stacked(takes)))
+            if (takes && is_slice(shape, k) && !(takes = shard_sharding_stacked(takes)))
                 status = NEAP_E_MEMORY;
             if (status == 0)
-                status = lazy_sharding_cover(s->name, takes, *type, type);
+                status = shard_sharding_cover(s->name, takes, *type, type);
         }
     for (int j = 0; j < nin && status == 0; j++)
         if (is_chosen_for(s, j))
@@ -134,7 +134,7 @@ static int replay_typed(settling *s, int p, const lazy_sharding *const *lies, ne
                         neap_program **made) {
     neap_ctx *ctx = s->ctx;
     neap_program *program = s->programs[p];
-    int level, n = (int)program->outputs.n, status = lazy_trace_derived(ctx, &level);
+    int level, n = (int)program->outputs.n, status = graph_trace_derived(ctx, &level);
     if (status)
         return status;
     for (int k = 0; k < program->inputs.n && status == 0; k++) {
@@ -144,19 +144,19 @@ static int replay_typed(settling *s, int p, const lazy_sharding *const *lies, ne
         memcpy(aval.shape, like->shape, like->ndim * sizeof *like->shape);
         status = type_of_input(s, p, k, &type);
         if (status == 0 &&
-            !(in[k] = lazy_placeholder(ctx, level, &aval, like->flags & LAZY_WEAK, type ? -1 : like->device, type)))
+            !(in[k] = program_placeholder(ctx, level, &aval, like->flags & LAZY_WEAK, type ? -1 : like->device, type)))
             status = NEAP_E_MEMORY;
     }
     if (status == 0)
-        status = lazy_program_apply(ctx, program, in, out);
+        status = program_apply(ctx, program, in, out);
     for (int k = 0, count = status == 0 ? n : 0; k < count; k++)
-        if (!lazy_arena(ctx, out[k]))
+        if (!graph_arena(ctx, out[k]))
             status = NEAP_E_MEMORY;
     for (int k = 0; k < n && lies && status == 0; k++)
-        if (must_fit(lazy_sharding_of(out[k]), lies[k]) && !(out[k] = lazy_mesh_hooks.fitted(ctx, out[k], lies[k])))
+        if (must_fit(graph_sharding_of(out[k]), lies[k]) && !(out[k] = lazy_mesh_hooks.fitted(ctx, out[k], lies[k])))
             status = neap_error_code();
     if (status == 0)
-        status = lazy_trace_end(ctx, level, n, out, made);
+        status = program_trace_end(ctx, level, n, out, made);
     if (status)
         neap_level_end(ctx, level);
     return status;
@@ -185,7 +185,7 @@ static int fit_inputs(settling *s, int p) {
     for (int k = 0; k < s->programs[p]->inputs.n && status == 0; k++) {
         const lazy_sharding *type;
         status = type_of_input(s, p, k, &type);
-        fits &= status || lazy_sharding_of(s->programs[p]->inputs.at[k]) == type;
+        fits &= status || graph_sharding_of(s->programs[p]->inputs.at[k]) == type;
     }
     return status || fits ? status : replace_program(s, p, NULL);
 }
@@ -195,7 +195,7 @@ static int fit_outputs(settling *s, int p) {
     const lazy_nodes *out = &s->programs[p]->outputs;
     bool fits = true;
     for (int k = 0; k < out->n; k++)
-        fits &= !must_fit(lazy_sharding_of(out->at[k]), s->lies[k]);
+        fits &= !must_fit(graph_sharding_of(out->at[k]), s->lies[k]);
     return fits ? 0 : replace_program(s, p, s->lies);
 }
 
@@ -204,11 +204,11 @@ static int widen_carries(settling *s, bool *more) {
     const lazy_control *control = s->control;
     const lazy_nodes *out = &s->programs[giver_of(control)]->outputs;
     const lazy_sharding *decides =
-        control->shape.op == LAZY_OP_while_loop ? lazy_sharding_of(s->programs[0]->outputs.at[0]) : NULL;
+        control->shape.op == LAZY_OP_while_loop ? graph_sharding_of(s->programs[0]->outputs.at[0]) : NULL;
     int status = 0;
     for (int k = 0; k < control->shape.operands && status == 0; k++) {
         const lazy_sharding **type = &s->types[k], *was = *type;
-        status = lazy_sharding_cover(s->name, was, lazy_sharding_of(out->at[k]), type);
+        status = shard_sharding_cover(s->name, was, graph_sharding_of(out->at[k]), type);
         if (status == 0 && decides && decides->varies | decides->differs)
             status = widen(*type, decides, type);
         *more |= *type != was;
@@ -225,9 +225,9 @@ static int find_lies(settling *s) {
         const lazy_sharding **lies = &s->lies[k];
         *lies = is_loop(control) && k < control->shape.operands
                     ? s->types[k]
-                    : lazy_sharding_of(s->programs[giver_of(control)]->outputs.at[k]);
+                    : graph_sharding_of(s->programs[giver_of(control)]->outputs.at[k]);
         for (int p = 1; p < bodies_of(control) && control->shape.op == LAZY_OP_cond && status == 0; p++)
-            status = lazy_sharding_cover(s->name, *lies, lazy_sharding_of(s->programs[p]->outputs.at[k]), lies);
+            status = shard_sharding_cover(s->name, *lies, graph_sharding_of(s->programs[p]->outputs.at[k]), lies);
         if (status == 0 && decides && decides->varies | decides->differs)
             status = widen(*lies, decides, lies);
     }
@@ -262,7 +262,7 @@ static void find_base(settling *s, int nin) {
             s->base = s->lies[k];
     for (int p = 0; p < bodies_of(s->control) && !s->base; p++)
         for (int64_t k = 0; k < s->programs[p]->nodes.n && !s->base; k++)
-            s->base = lazy_sharding_of(s->programs[p]->nodes.at[k]);
+            s->base = graph_sharding_of(s->programs[p]->nodes.at[k]);
 }
 
 /* Writes down how the node's inputs and results lie, and what tells its blocks apart. */
@@ -281,17 +281,17 @@ static int describe(settling *s, lazy_control *control) {
         const lazy_sharding *lies = s->lies[k];
         bool stacked = control->shape.op == LAZY_OP_scan && k >= control->shape.operands;
         control->lies[nin + control->nresults + k] = lies;
-        lies = !lies ? lazy_sharding_whole(s->base) : stacked ? lazy_sharding_stacked(lies) : lies;
+        lies = !lies ? shard_sharding_whole(s->base) : stacked ? shard_sharding_stacked(lies) : lies;
         if (!(control->lies[nin + k] = lies))
             return NEAP_E_MEMORY;
         distinct |= lies->distinct;
     }
-    control->apart = lazy_sharding_apart(s->base, distinct);
+    control->apart = shard_sharding_apart(s->base, distinct);
     return control->apart ? 0 : NEAP_E_MEMORY;
 }
 
-int lazy_control_settle(neap_ctx *ctx, const lazy_control *control, int nin, neap_node *const *in, neap_node **to,
-                        lazy_control **out, int nattrs, const int64_t *attrs) {
+int shard_control_settle(neap_ctx *ctx, const lazy_control *control, int nin, neap_node *const *in, neap_node **to,
+                         lazy_control **out, int nattrs, const int64_t *attrs) {
     size_t n = (size_t)nin + (size_t)control->nresults;
     settling s = {.ctx = ctx, .control = control, .name = lazy_ops[control->shape.op]->name};
     int made = 0, status = 0;
@@ -301,19 +301,19 @@ int lazy_control_settle(neap_ctx *ctx, const lazy_control *control, int nin, nea
         status = out_of_memory();
     s.lies = s.types + nin;
     for (; status == 0 && made < control->nprograms; made++)
-        s.programs[made] = lazy_program_retain(control->programs[made]);
+        s.programs[made] = program_retain(control->programs[made]);
     if (status == 0)
         status = first_types(&s, nin, in);
     if (status == 0)
         status = settle(&s);
     for (int j = 0; j < nin && status == 0; j++) {
-        to[j] = must_fit(lazy_sharding_of(in[j]), s.types[j]) ? lazy_mesh_hooks.fitted(ctx, in[j], s.types[j]) : in[j];
+        to[j] = must_fit(graph_sharding_of(in[j]), s.types[j]) ? lazy_mesh_hooks.fitted(ctx, in[j], s.types[j]) : in[j];
         status = to[j] ? 0 : neap_error_code();
     }
     if (status == 0)
-        status = lazy_control_new(control->shape.op, control->nprograms, s.programs, nattrs, attrs, nin, to, out);
+        status = control_new(control->shape.op, control->nprograms, s.programs, nattrs, attrs, nin, to, out);
     if (status == 0 && (status = describe(&s, *out)) != 0)
-        lazy_control_release(*out);
+        control_release(*out);
     while (made-- > 0)
         neap_program_free(s.programs[made]);
     free(s.programs);
@@ -333,15 +333,15 @@ typedef struct spreading {
 
 /* Appends the blocks of input j: all of them, or that of one position of the mesh; at home, or committed to nothing (-1). */
 static int add_input(spreading *s, int j, int position, int home) {
-    neap_node *node = lazy_bare(s->ctx, s->node->in[j]);
+    neap_node *node = graph_bare(s->ctx, s->node->in[j]);
     if (!node)
         return neap_error_code();
-    const lazy_sharding *is = lazy_sharding_of(node), *lies = s->control->lies[j];
-    int32_t n = position < 0 ? lazy_block_count(lies) : 1;
+    const lazy_sharding *is = graph_sharding_of(node), *lies = s->control->lies[j];
+    int32_t n = position < 0 ? shard_block_count(lies) : 1;
     int status = 0;
     for (int32_t b = 0; b < n && status == 0; b++) {
         int at = position >= 0 ? position : lies ? lies->position[b] : 0;
-        neap_node *block = lazy_build_place(s->ctx, lazy_block(node, lazy_block_at(is, at)), home);
+        neap_node *block = graph_build_place(s->ctx, shard_block(node, shard_block_at(is, at)), home);
         status = block ? lazy_push(&s->in, block) : neap_error_code();
     }
     return status;
@@ -393,8 +393,8 @@ static int list_inputs(spreading *s, int position, int home, int64_t results) {
 /* An ordinary node; OWNED. */
 static neap_node *record_blocks(spreading *s, neap_program *const *programs) {
     const neap_node *node = s->node;
-    neap_node *made = lazy_control_record(s->ctx, node->op, bodies_of(s->control), programs, (int)s->attrs.n,
-                                          s->attrs.at, (int)s->in.n, s->in.at);
+    neap_node *made = control_record(s->ctx, node->op, bodies_of(s->control), programs, (int)s->attrs.n, s->attrs.at,
+                                     (int)s->in.n, s->in.at);
     if (made) {
         made->site = node->site;
         if (s->ctx->site_node == made)
@@ -409,7 +409,7 @@ static int lower_programs(spreading *s) {
     int status = 0;
     for (int p = 0; p < bodies_of(control) && status == 0; p++) {
         bool gives = control->shape.op == LAZY_OP_cond || p == giver_of(control);
-        status = lazy_lower(s->ctx, control->programs[p], false, gives ? lies : NULL, &s->lowered[p]);
+        status = shard_lower(s->ctx, control->programs[p], false, gives ? lies : NULL, &s->lowered[p]);
     }
     return status;
 }
@@ -421,17 +421,17 @@ static int cut_outputs(neap_ctx *ctx, int level, const lazy_lowered *lowered, in
     const neap_program *program = lowered->program;
     int status = 0;
     for (int64_t k = 0; k < lowered->nin && status == 0; k++) {
-        int32_t b = lowered->first[k] + lazy_block_at(lowered->lies[k], position);
-        if (!(in[b] = lazy_placeholder_like(ctx, level, program->inputs.at[b])))
+        int32_t b = lowered->first[k] + shard_block_at(lowered->lies[k], position);
+        if (!(in[b] = program_placeholder_like(ctx, level, program->inputs.at[b])))
             status = NEAP_E_MEMORY;
     }
     if (status == 0)
-        status = lazy_program_apply(ctx, lowered->program, in, all);
+        status = program_apply(ctx, lowered->program, in, all);
     for (int64_t k = 0, count = status == 0 ? program->outputs.n : 0; k < count; k++)
-        if (all[k] && !lazy_arena(ctx, all[k]))
+        if (all[k] && !graph_arena(ctx, all[k]))
             status = NEAP_E_MEMORY;
     for (int64_t k = 0; k < lowered->nout && status == 0; k++)
-        out[k] = all[lowered->first[lowered->nin + 1 + k] + lazy_block_at(lowered->lies[lowered->nin + k], position)];
+        out[k] = all[lowered->first[lowered->nin + 1 + k] + shard_block_at(lowered->lies[lowered->nin + k], position)];
     return status;
 }
 
@@ -450,7 +450,7 @@ static int cut_program(neap_ctx *ctx, const lazy_lowered *lowered, int position,
     for (int64_t k = 0; k < lowered->nout; k++)
         whole &= own[k] != NULL;
     if (status == 0 && whole)
-        status = lazy_trace_end(ctx, level, (int)lowered->nout, own, out);
+        status = program_trace_end(ctx, level, (int)lowered->nout, own, out);
     if (status || !whole)
         neap_level_end(ctx, level);
     free(in);
@@ -475,7 +475,7 @@ static int record_apart(spreading *s, neap_node **blocks, bool *whole) {
     neap_program **programs = calloc((size_t)count + 1, sizeof *programs);
     int status = programs ? cut_programs(s, programs, whole) : out_of_memory();
     for (int j = 0; j < apart->nblocks && status == 0 && *whole; j++) {
-        status = list_inputs(s, apart->position[j], lazy_home(s->ctx, apart->home[j]), s->lowered[0]->nout);
+        status = list_inputs(s, apart->position[j], shard_home(s->ctx, apart->home[j]), s->lowered[0]->nout);
         if (status == 0)
             status = (blocks[j] = record_blocks(s, programs + j * n)) ? 0 : neap_error_code();
     }
@@ -531,10 +531,10 @@ static int record_joined(spreading *s, neap_node **blocks) {
     free(programs);
     if (!node)
         return neap_error_code();
-    lazy_control_of(node)->joined = true;
+    control_of(node)->joined = true;
     for (int j = 0; j < control->apart->nblocks; j++)
-        blocks[j] = lazy_retain(node);
-    lazy_release(s->ctx, node);
+        blocks[j] = graph_retain(node);
+    graph_release(s->ctx, node);
     return 0;
 }
 
@@ -543,8 +543,8 @@ static bool has_exchange(const neap_program *program) {
     bool some = false;
     for (int64_t e = 0; e < program->effects.n && !some; e++) {
         const neap_node *node = program->effects.at[e]->node;
-        some = node && (lazy_is_exchange(node) ||
-                        (lazy_is_control(node) && lazy_control_of(node)->effects & LAZY_EFFECTS_EXCHANGE));
+        some = node && (graph_is_exchange(node) ||
+                        (control_is_control(node) && control_of(node)->effects & LAZY_EFFECTS_EXCHANGE));
     }
     return some;
 }
@@ -554,17 +554,17 @@ static int refuse_callbacks(const neap_node *node) {
         NEAP_E_ARGUMENT,
         "%s: its functions call functions of the script, and exchange data between processes; one step can "
         "do only one of these: return what is to be passed on, and do that afterwards",
-        lazy_node_op(node)->name);
+        graph_node_op(node)->name);
 }
 
-int lazy_control_spread(neap_ctx *ctx, neap_node *node) {
-    const lazy_control *control = lazy_control_of(node);
+int shard_control_spread(neap_ctx *ctx, neap_node *node) {
+    const lazy_control *control = control_of(node);
     int n = bodies_of(control), count = control->apart->nblocks, status = 0;
     spreading s = {.ctx = ctx, .node = node, .control = control};
     bool whole, exchanges = false;
     if (!(s.lowered = calloc((size_t)n + 1, sizeof *s.lowered)))
         return out_of_memory();
-    lazy_hold(ctx);
+    graph_hold(ctx);
     status = lower_programs(&s);
     /* One block here may be one of several in other processes. */
     whole = status == 0 && control->effects == 0 && (count > 1 || split_minds(&s));
@@ -578,40 +578,39 @@ int lazy_control_spread(neap_ctx *ctx, neap_node *node) {
     if (status == 0 && !whole)
         status = record_joined(&s, node->shards->blocks);
     for (int p = 0; p < n; p++)
-        lazy_lowered_free(s.lowered[p]);
+        shard_lowered_free(s.lowered[p]);
     free(s.lowered);
     lazy_vector_free(&s.in);
     lazy_vector_free(&s.attrs);
-    int held = lazy_unhold(ctx);
+    int held = graph_unhold(ctx);
     return status ? status : held;
 }
 
-bool lazy_control_spreads(neap_ctx *ctx, const neap_node *node) {
+bool shard_control_spreads(neap_ctx *ctx, const neap_node *node) {
     bool all = true;
     for (int k = 0; k < node->nin; k++)
-        all &= lazy_spreads(ctx, node->in[k]);
-    const lazy_level *trace = lazy_control_of(node)->effects ? lazy_open_trace(ctx) : NULL;
+        all &= shard_spreads(ctx, node->in[k]);
+    const lazy_level *trace = control_of(node)->effects ? effect_open_trace(ctx) : NULL;
     return all && (!trace || trace->lowers);
 }
 
 /* ---- Results ------------------------------------------------------------------------------------------------------ */
-int lazy_part_spread(lazy_spread *g) {
-    neap_node *node = lazy_node_in(g->node, 0);
-    const lazy_control *control = lazy_control_of(node);
-    int k = (int)lazy_node_attrs(g->node)[0], nin = control->shape.nin;
+int shard_part_spread(lazy_spread *g) {
+    neap_node *node = graph_node_in(g->node, 0);
+    const lazy_control *control = control_of(node);
+    int k = (int)graph_node_attrs(g->node)[0], nin = control->shape.nin;
     const lazy_sharding *lies = control->lies[nin + k];
     int32_t first = 0;
     g->sharding = *lies;
-    int status = lazy_spread_begin(g);
+    int status = graph_spread_begin(g);
     for (int r = 0; r < k; r++)
         first += control->lies[nin + r]->nblocks;
     for (int32_t b = 0; b < lies->nblocks && status == 0 && g->blocks; b++) {
-        neap_node *made = node->shards->blocks[lazy_sharding_block(control->apart, lies->position[b])];
-        neap_node *part =
-            lazy_arena(g->ctx, lazy_control_result(g->ctx, made, lazy_control_of(made)->joined ? first + b : k));
-        part = part ? lazy_build_place(g->ctx, part, lazy_home(g->ctx, lies->home[b])) : NULL;
+        neap_node *made = node->shards->blocks[graph_sharding_block(control->apart, lies->position[b])];
+        neap_node *part = graph_arena(g->ctx, control_result(g->ctx, made, control_of(made)->joined ? first + b : k));
+        part = part ? graph_build_place(g->ctx, part, shard_home(g->ctx, lies->home[b])) : NULL;
         if (part)
-            g->node->shards->blocks[b] = lazy_retain(part);
+            g->node->shards->blocks[b] = graph_retain(part);
         else
             status = neap_error_code();
     }

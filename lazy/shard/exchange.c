@@ -14,14 +14,14 @@
 #include "lazy/vm/vm.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static LAZY_VECTOR(lazy_deal *) deals;
+static LAZY_VECTOR(lazy_exchange_spec *) deals;
 
 /* ---- Deals -------------------------------------------------------------------------------------------------------- */
 static bool same_words(const int32_t *a, const int32_t *b, int n) {
     return (!a && !b) || (a && b && memcmp(a, b, (size_t)n * sizeof *a) == 0);
 }
 
-static bool same_deal(const lazy_deal *a, const lazy_deal *b) {
+static bool same_deal(const lazy_exchange_spec *a, const lazy_exchange_spec *b) {
     const engine_comm_group *g = &a->group, *h = &b->group;
     return a->kind == b->kind && a->op == b->op && a->dtype == b->dtype && a->elements == b->elements &&
            g->nmembers == h->nmembers && g->nranks == h->nranks && same_words(g->ranks, h->ranks, g->nranks) &&
@@ -30,16 +30,17 @@ static bool same_deal(const lazy_deal *a, const lazy_deal *b) {
 }
 
 /* "psum of f32" */
-static size_t write_what(const lazy_deal *deal, char *text, size_t capacity) {
+static size_t write_what(const lazy_exchange_spec *deal, char *text, size_t capacity) {
     return (size_t)snprintf(text, capacity, "%s of %s", deal->name, neap_dtype_name(deal->dtype)) + 1;
 }
 
 /* One block: the struct, ranks, owners, sources, what is wanted, the name, the text. */
-static lazy_deal *copy_deal(const lazy_deal *like) {
+static lazy_exchange_spec *copy_deal(const lazy_exchange_spec *like) {
     const engine_comm_group *g = &like->group;
     size_t members = (size_t)g->nmembers, ranks = (size_t)g->nranks, name = strlen(like->name) + 1;
     size_t what = write_what(like, NULL, 0);
-    lazy_deal *deal = malloc(sizeof *deal + (ranks + 2 * members) * sizeof(int32_t) + ranks * members + name + what);
+    lazy_exchange_spec *deal =
+        malloc(sizeof *deal + (ranks + 2 * members) * sizeof(int32_t) + ranks * members + name + what);
     if (!deal)
         return NULL;
     *deal = *like;
@@ -56,8 +57,8 @@ static lazy_deal *copy_deal(const lazy_deal *like) {
     return deal;
 }
 
-const lazy_deal *lazy_deal_intern(const lazy_deal *like) {
-    lazy_deal *deal = NULL;
+const lazy_exchange_spec *shard_exchange_spec_intern(const lazy_exchange_spec *like) {
+    lazy_exchange_spec *deal = NULL;
     pthread_mutex_lock(&lock);
     for (int64_t k = deals.n - 1; k >= 0 && !deal; k--)
         if (same_deal(deals.at[k], like))
@@ -75,14 +76,14 @@ const lazy_deal *lazy_deal_intern(const lazy_deal *like) {
     return deal;
 }
 
-const lazy_deal *lazy_deal_get(int64_t number) {
+const lazy_exchange_spec *shard_exchange_spec_get(int64_t number) {
     pthread_mutex_lock(&lock);
-    const lazy_deal *deal = number > 0 && number <= deals.n ? deals.at[number - 1] : NULL;
+    const lazy_exchange_spec *deal = number > 0 && number <= deals.n ? deals.at[number - 1] : NULL;
     pthread_mutex_unlock(&lock);
     return deal;
 }
 
-engine_collective lazy_deal_collective(const lazy_deal *deal, const char *site) {
+engine_collective shard_exchange_spec_collective(const lazy_exchange_spec *deal, const char *site) {
     return (engine_collective){.kind = deal->kind,
                                .group = &deal->group,
                                .combine = deal->op < 0 ? NULL : vm_simd()->map[deal->op][deal->dtype].by_scalars[0],
@@ -94,28 +95,28 @@ engine_collective lazy_deal_collective(const lazy_deal *deal, const char *site) 
 }
 
 /* ---- Nodes -------------------------------------------------------------------------------------------------------- */
-neap_node *lazy_exchange(neap_ctx *ctx, const lazy_deal *deal, int nin, neap_node *const *in) {
-    neap_node *node = lazy_record(ctx, LAZY_OP_exchange, nin, in, 1, (int64_t[]){deal->number});
+neap_node *shard_exchange_record(neap_ctx *ctx, const lazy_exchange_spec *deal, int nin, neap_node *const *in) {
+    neap_node *node = graph_record(ctx, LAZY_OP_exchange, nin, in, 1, (int64_t[]){deal->number});
     int status = 0;
     if (node && node->flags & LAZY_ABSTRACT)
-        status = lazy_effect_record(ctx, lazy_open_trace(ctx), node);
+        status = effect_record(ctx, effect_open_trace(ctx), node);
     else if (node && ctx->deferring) /* others wait for it: it cannot wait until it is asked for */
-        status = lazy_force(ctx, node);
+        status = plan_force(ctx, node);
     if (status == 0)
         return node;
-    lazy_release(ctx, node);
+    graph_release(ctx, node);
     return NULL;
 }
 
-int lazy_exchange_push(neap_ctx *ctx, const lazy_launch *launch) {
+int shard_exchange_push(neap_ctx *ctx, const lazy_launch *launch) {
     (void)ctx;
     enum { FEW = 16 };
     const lazy_step *step = launch->step;
-    const lazy_deal *deal = lazy_deal_get(launch->node->attrs[0]);
+    const lazy_exchange_spec *deal = shard_exchange_spec_get(launch->node->attrs[0]);
     engine_comm *comm = engine_comm_here();
     if (!comm)
         return neap_error(NEAP_E_STATE, "%s: this process is alone", deal->name);
-    engine_collective collective = lazy_deal_collective(deal, step->site);
+    engine_collective collective = shard_exchange_spec_collective(deal, step->site);
     int n = engine_comm_nin(&collective, engine_comm_rank(comm));
     engine_comm_block few[FEW], *in = n <= FEW ? few : malloc((size_t)n * sizeof *in);
     if (!in)

@@ -12,28 +12,28 @@
 #include "lazy/effect/effect.h"
 
 /* ---- Blocks ------------------------------------------------------------------------------------------------------- */
-neap_node *lazy_node_of_blocks(neap_ctx *ctx, const lazy_result *aval, const lazy_sharding *sharding,
-                               neap_node *const *blocks) {
-    neap_node *node = lazy_node_new(ctx, LAZY_OP_array, aval, 0, NULL, 0, NULL);
-    if (!node || lazy_node_mesh(node, sharding)) {
-        lazy_release(ctx, node);
+neap_node *shard_node_of_blocks(neap_ctx *ctx, const lazy_result *aval, const lazy_sharding *sharding,
+                                neap_node *const *blocks) {
+    neap_node *node = graph_node_new(ctx, LAZY_OP_array, aval, 0, NULL, 0, NULL);
+    if (!node || graph_node_mesh(node, sharding)) {
+        graph_release(ctx, node);
         return NULL;
     }
     for (int32_t b = 0; b < sharding->nblocks; b++)
-        node->shards->blocks[b] = lazy_retain(blocks[b]);
+        node->shards->blocks[b] = graph_retain(blocks[b]);
     return node;
 }
 
-bool lazy_spreads(const neap_ctx *ctx, const neap_node *in) {
-    if (lazy_is_meshed(in))
-        return lazy_has_blocks(in);
+bool shard_spreads(const neap_ctx *ctx, const neap_node *in) {
+    if (graph_is_meshed(in))
+        return graph_has_blocks(in);
     if (!(in->flags & LAZY_ABSTRACT))
         return true;
     int innermost = in->levels ? 31 - __builtin_clz(in->levels) : -1;
     return innermost >= 0 && ctx->levels[innermost].lowers;
 }
 
-int lazy_home(const neap_ctx *ctx, int home) {
+int shard_home(const neap_ctx *ctx, int home) {
     int level = ctx->nlevels - 1;
     while (level >= 0 && !ctx->levels[level].lowers)
         level--;
@@ -59,24 +59,24 @@ typedef struct lowering {
 
 /* A stand-in whose blocks are placeholders. It belongs to the trace, as they do. OWNED. */
 static neap_node *spread_input(lowering *l, const neap_node *like) {
-    const lazy_sharding *lies = lazy_sharding_of(like);
+    const lazy_sharding *lies = graph_sharding_of(like);
     lazy_result whole = aval_of(like), block = whole;
-    neap_node *node = lazy_node_new(l->ctx, LAZY_OP_array, &whole, 0, NULL, 0, NULL);
-    if (!node || lazy_node_mesh(node, lies)) {
-        lazy_release(l->ctx, node);
+    neap_node *node = graph_node_new(l->ctx, LAZY_OP_array, &whole, 0, NULL, 0, NULL);
+    if (!node || graph_node_mesh(node, lies)) {
+        graph_release(l->ctx, node);
         return NULL;
     }
     node->flags |= LAZY_ABSTRACT;
     node->levels = 1u << l->level;
     for (int a = 0; a < block.ndim; a++)
-        block.shape[a] /= lazy_sharding_parts(lies, a);
+        block.shape[a] /= graph_sharding_parts(lies, a);
     for (int32_t b = 0; b < lies->nblocks; b++) {
-        neap_node *one = lazy_placeholder(l->ctx, l->level, &block, false, l->placed ? lies->home[b] : -1, NULL);
+        neap_node *one = program_placeholder(l->ctx, l->level, &block, false, l->placed ? lies->home[b] : -1, NULL);
         if (!one) {
-            lazy_release(l->ctx, node);
+            graph_release(l->ctx, node);
             return NULL;
         }
-        node->shards->blocks[b] = lazy_retain(one);
+        node->shards->blocks[b] = graph_retain(one);
     }
     return node;
 }
@@ -84,8 +84,8 @@ static neap_node *spread_input(lowering *l, const neap_node *like) {
 static neap_node *plain_input(lowering *l, const neap_node *like) {
     lazy_result aval = aval_of(like);
     neap_node *node =
-        lazy_placeholder(l->ctx, l->level, &aval, like->flags & LAZY_WEAK, l->placed ? like->device : -1, NULL);
-    return node ? lazy_retain(node) : NULL;
+        program_placeholder(l->ctx, l->level, &aval, like->flags & LAZY_WEAK, l->placed ? like->device : -1, NULL);
+    return node ? graph_retain(node) : NULL;
 }
 
 static int open_lowering(lowering *l) {
@@ -96,7 +96,7 @@ static int open_lowering(lowering *l) {
     l->ctx->levels[l->level].homeless = !l->placed;
     for (int64_t k = 0; k < l->program->inputs.n; k++) {
         const neap_node *like = l->program->inputs.at[k];
-        if (!(l->in[k] = lazy_is_meshed(like) ? spread_input(l, like) : plain_input(l, like)))
+        if (!(l->in[k] = graph_is_meshed(like) ? spread_input(l, like) : plain_input(l, like)))
             return NEAP_E_MEMORY;
     }
     return 0;
@@ -107,19 +107,19 @@ static int flatten(lowering *l, lazy_lowered *made) {
     int32_t at = 0;
     int status = 0;
     for (int64_t k = 0; k < made->nin; k++) {
-        made->lies[k] = lazy_sharding_of(l->in[k]);
+        made->lies[k] = graph_sharding_of(l->in[k]);
         made->first[k] = at;
-        at += lazy_block_count(made->lies[k]);
+        at += shard_block_count(made->lies[k]);
     }
     made->first[made->nin] = at;
     for (int64_t k = 0; k < made->nout && status == 0; k++) {
-        const lazy_sharding *is = lazy_sharding_of(l->out[k]), *lies = l->lies && l->lies[k] ? l->lies[k] : is;
+        const lazy_sharding *is = graph_sharding_of(l->out[k]), *lies = l->lies && l->lies[k] ? l->lies[k] : is;
         made->lies[made->nin + k] = lies;
         made->first[made->nin + 1 + k] = (int32_t)l->flat.n;
-        if (is && !lazy_has_blocks(l->out[k]))
+        if (is && !graph_has_blocks(l->out[k]))
             return neap_error(NEAP_E_INTERNAL, "a result of a lowered program has no blocks");
-        for (int32_t b = 0; b < lazy_block_count(lies) && status == 0; b++)
-            status = lazy_push(&l->flat, lazy_block(l->out[k], lies ? lazy_block_at(is, lies->position[b]) : 0));
+        for (int32_t b = 0; b < shard_block_count(lies) && status == 0; b++)
+            status = lazy_push(&l->flat, shard_block(l->out[k], lies ? shard_block_at(is, lies->position[b]) : 0));
     }
     made->first[made->nin + 1 + made->nout] = (int32_t)l->flat.n;
     return status;
@@ -139,7 +139,7 @@ static lazy_lowered *lowered_new(int64_t nin, int64_t nout) {
     return made;
 }
 
-void lazy_lowered_free(lazy_lowered *lowered) {
+void shard_lowered_free(lazy_lowered *lowered) {
     if (!lowered)
         return;
     neap_program_free(lowered->program);
@@ -148,27 +148,27 @@ void lazy_lowered_free(lazy_lowered *lowered) {
 }
 
 static int lower_into(lowering *l, lazy_lowered *made) {
-    lazy_hold(l->ctx);
+    graph_hold(l->ctx);
     int status = open_lowering(l);
     if (status == 0)
-        status = lazy_program_apply(l->ctx, l->program, l->in, l->out);
+        status = program_apply(l->ctx, l->program, l->in, l->out);
     if (status == 0)
         status = flatten(l, made);
     if (status == 0)
-        status = lazy_trace_end(l->ctx, l->level, (int)l->flat.n, l->flat.at, &made->program);
+        status = program_trace_end(l->ctx, l->level, (int)l->flat.n, l->flat.at, &made->program);
     for (int64_t k = 0; k < l->program->outputs.n; k++)
-        lazy_release(l->ctx, l->out[k]);
+        graph_release(l->ctx, l->out[k]);
     for (int64_t k = 0; k < l->program->inputs.n; k++)
-        lazy_release(l->ctx, l->in[k]);
+        graph_release(l->ctx, l->in[k]);
     if (status && l->level >= 0)
         neap_level_end(l->ctx, l->level);
     lazy_vector_free(&l->flat);
-    int held = lazy_unhold(l->ctx);
+    int held = graph_unhold(l->ctx);
     return status ? status : held;
 }
 
-int lazy_lower(neap_ctx *ctx, neap_program *program, bool placed, const lazy_sharding *const *lies,
-               lazy_lowered **out) {
+int shard_lower(neap_ctx *ctx, neap_program *program, bool placed, const lazy_sharding *const *lies,
+                lazy_lowered **out) {
     size_t nin = (size_t)program->inputs.n, nout = (size_t)program->outputs.n;
     lowering l = {.ctx = ctx, .program = program, .level = -1, .placed = placed, .lies = lies};
     lazy_lowered *made = lowered_new(program->inputs.n, program->outputs.n);
@@ -177,7 +177,7 @@ int lazy_lower(neap_ctx *ctx, neap_program *program, bool placed, const lazy_sha
     int status = made && l.in ? lower_into(&l, made) : neap_error(NEAP_E_MEMORY, "out of memory for a program");
     free(l.in);
     if (status)
-        lazy_lowered_free(made);
+        shard_lowered_free(made);
     else
         *out = made;
     return status;
@@ -193,20 +193,20 @@ static int find_leaves(lazy_lowered *lowered) {
         return neap_error(NEAP_E_MEMORY, "out of memory for a program");
     for (size_t k = 0; k < n; k++)
         all[n + k] = (int32_t)k;
-    lazy_gift_slots(program, (int64_t)n, all + n, all);
+    program_donation_slots(program, (int64_t)n, all + n, all);
     lowered->leaf_of = all;
     return 0;
 }
 
-int lazy_program_lower(neap_program *program) {
-    int status = program->lowered ? 0 : lazy_lower(program->ctx, program, true, NULL, &program->lowered);
+int shard_program_lower(neap_program *program) {
+    int status = program->lowered ? 0 : shard_lower(program->ctx, program, true, NULL, &program->lowered);
     if (status == 0)
-        status = lazy_program_plan(program->lowered->program);
+        status = program_plan(program->lowered->program);
     return status || program->lowered->leaf_of ? status : find_leaves(program->lowered);
 }
 
-neap_program *lazy_program_runs(neap_program *program) {
-    if (lazy_program_plan(program))
+neap_program *shard_program_runs(neap_program *program) {
+    if (program_plan(program))
         return NULL;
     return program->meshed ? program->lowered->program : program;
 }
@@ -217,10 +217,10 @@ static int list_blocks(neap_ctx *ctx, const lazy_lowered *lowered, neap_node *co
     for (int64_t k = 0; k < lowered->nin; k++)
         for (int32_t b = lowered->first[k]; b < lowered->first[k + 1]; b++) {
             const neap_node *want = lowered->program->inputs.at[b];
-            const lazy_sharding *is = lazy_sharding_of(inputs[k]), *lies = lowered->lies[k];
+            const lazy_sharding *is = graph_sharding_of(inputs[k]), *lies = lowered->lies[k];
             int32_t own = b - lowered->first[k];
-            neap_node *block = lazy_block(inputs[k], is == lies ? own : lazy_block_at(is, lies->position[own]));
-            if (!(blocks[b] = lies ? lazy_build_place(ctx, block, want->device) : block))
+            neap_node *block = shard_block(inputs[k], is == lies ? own : shard_block_at(is, lies->position[own]));
+            if (!(blocks[b] = lies ? graph_build_place(ctx, block, want->device) : block))
                 return neap_error_code();
         }
     return 0;
@@ -233,9 +233,9 @@ static int wrap(neap_ctx *ctx, const lazy_lowered *lowered, const neap_program *
         const lazy_sharding *lies = lowered->lies[lowered->nin + k];
         neap_node *const *own = blocks + lowered->first[lowered->nin + 1 + k];
         lazy_result aval = aval_of(program->outputs.at[k]);
-        if (!(outputs[k] = lies ? lazy_node_of_blocks(ctx, &aval, lies, own) : lazy_retain(*own))) {
+        if (!(outputs[k] = lies ? shard_node_of_blocks(ctx, &aval, lies, own) : graph_retain(*own))) {
             while (k-- > 0)
-                lazy_release(ctx, outputs[k]);
+                graph_release(ctx, outputs[k]);
             return NEAP_E_MEMORY;
         }
     }
@@ -243,30 +243,31 @@ static int wrap(neap_ctx *ctx, const lazy_lowered *lowered, const neap_program *
 }
 
 typedef struct block_gift { /* what is donated, as blocks */
-    lazy_gift gift;
+    lazy_donation gift;
     int32_t *inputs, *leaf_of; /* and slots behind them */
     int32_t *whose;            /* by block: its array among those that are given */
     neap_node **owners;        /* and `gone` behind them */
 } block_gift;
 
-static int split_gift(const lazy_lowered *lowered, neap_node *const *inputs, const lazy_gift *gift, block_gift *to) {
+static int split_gift(const lazy_lowered *lowered, neap_node *const *inputs, const lazy_donation *gift,
+                      block_gift *to) {
     size_t n = 0;
     int64_t at = 0;
     for (int64_t k = 0; k < gift->n; k++)
-        n += (size_t)lazy_block_count(lowered->lies[gift->inputs[k]]);
+        n += (size_t)shard_block_count(lowered->lies[gift->inputs[k]]);
     to->inputs = malloc((4 * n + 1) * sizeof *to->inputs);
     to->owners = calloc(2 * n + 1, sizeof *to->owners);
     if (!to->inputs || !to->owners)
         return neap_error(NEAP_E_MEMORY, "out of memory for a donation");
     to->leaf_of = to->inputs + n;
     to->whose = to->inputs + 3 * n;
-    to->gift = (lazy_gift){.n = (int64_t)n,
-                           .inputs = to->inputs,
-                           .leaf_of = to->leaf_of,
-                           .slots = to->inputs + 2 * n,
-                           .owners = to->owners,
-                           .site = gift->site,
-                           .gone = to->owners + n};
+    to->gift = (lazy_donation){.n = (int64_t)n,
+                               .inputs = to->inputs,
+                               .leaf_of = to->leaf_of,
+                               .slots = to->inputs + 2 * n,
+                               .owners = to->owners,
+                               .site = gift->site,
+                               .gone = to->owners + n};
     for (int64_t k = 0; k < gift->n; k++) {
         int32_t input = gift->inputs[k];
         for (int32_t b = lowered->first[input]; b < lowered->first[input + 1]; b++, at++) {
@@ -280,61 +281,61 @@ static int split_gift(const lazy_lowered *lowered, neap_node *const *inputs, con
 }
 
 /* Makes what the handles of the arrays will name. */
-static int dig(neap_ctx *ctx, neap_node *const *inputs, lazy_gift *gift) {
+static int dig(neap_ctx *ctx, neap_node *const *inputs, lazy_donation *gift) {
     memset(gift->gone, 0, (size_t)gift->n * sizeof *gift->gone);
     for (int64_t k = 0; k < gift->n && ctx->nlevels == 0; k++)
-        if (!(gift->gone[k] = lazy_tombstone(ctx, inputs[gift->inputs[k]]))) {
-            lazy_gift_close(ctx, inputs, gift, false);
+        if (!(gift->gone[k] = graph_tombstone(ctx, inputs[gift->inputs[k]]))) {
+            program_donation_close(ctx, inputs, gift, false);
             return neap_error(NEAP_E_MEMORY, "out of memory for a donation");
         }
     return 0;
 }
 
 /* What became of the arrays, of which all blocks count. */
-static void tell_gift(const block_gift *blocks, lazy_gift *gift) {
+static void tell_gift(const block_gift *blocks, lazy_donation *gift) {
     gift->kept = blocks->gift.kept;
     gift->which = blocks->gift.kept ? blocks->whose[blocks->gift.which] : 0;
     gift->taken = blocks->gift.kept ? gift->n - 1 : gift->n;
 }
 
 static int run_giving(neap_ctx *ctx, const lazy_lowered *lowered, neap_node *const *inputs, neap_node *const *blocks,
-                      lazy_gift *gift, neap_node **results) {
+                      lazy_donation *gift, neap_node **results) {
     block_gift given = {.inputs = NULL};
     int status = dig(ctx, inputs, gift);
     bool dug = status == 0;
     if (status == 0)
         status = split_gift(lowered, inputs, gift, &given);
     if (status == 0)
-        status = lazy_program_run_nodes(ctx, lowered->program, blocks, &given.gift, results);
+        status = program_run_nodes(ctx, lowered->program, blocks, &given.gift, results);
     if (status == 0)
         tell_gift(&given, gift);
     if (dug)
-        lazy_gift_close(ctx, inputs, gift, status == 0 || given.gift.begun);
+        program_donation_close(ctx, inputs, gift, status == 0 || given.gift.begun);
     free(given.inputs);
     free(given.owners);
     return status;
 }
 
-int lazy_lowered_run(neap_ctx *ctx, neap_program *program, neap_node *const *inputs, lazy_gift *gift,
-                     neap_node **outputs) {
+int shard_lowered_run(neap_ctx *ctx, neap_program *program, neap_node *const *inputs, lazy_donation *gift,
+                      neap_node **outputs) {
     const lazy_lowered *lowered = program->lowered;
     size_t nin = (size_t)lowered->program->inputs.n, nout = (size_t)lowered->program->outputs.n;
     neap_node **blocks = malloc((nin + nout + 1) * sizeof *blocks), **results = blocks + nin;
     if (!blocks)
         return neap_error(NEAP_E_MEMORY, "out of memory for a run");
-    lazy_hold(ctx);
+    graph_hold(ctx);
     int status = list_blocks(ctx, lowered, inputs, blocks);
     if (status == 0)
         status = gift ? run_giving(ctx, lowered, inputs, blocks, gift, results)
-                      : lazy_program_run_nodes(ctx, lowered->program, blocks, NULL, results);
+                      : program_run_nodes(ctx, lowered->program, blocks, NULL, results);
     if (status == 0) {
         status = wrap(ctx, lowered, program, results, outputs);
         for (size_t k = 0; k < nout; k++)
-            lazy_release(ctx, results[k]);
+            graph_release(ctx, results[k]);
     }
     free(blocks);
-    int held = lazy_unhold(ctx);
+    int held = graph_unhold(ctx);
     for (int64_t k = 0; k < lowered->nout && held && status == 0; k++)
-        lazy_release(ctx, outputs[k]);
+        graph_release(ctx, outputs[k]);
     return status ? status : held;
 }

@@ -12,67 +12,67 @@
 #ifndef LAZY_LOWER_H
 #define LAZY_LOWER_H
 
+#include "lazy/graph/sharding.h"
 #include "lazy/program/donate.h"
 #include "lazy/program/program.h"
-#include "lazy/shard/sharding.h"
 
 typedef struct lazy_lowered {
     neap_program *program;      /* ordinary; its inputs and outputs are the blocks of those of the other, in order */
     int64_t nin, nout;          /* of the other, … */
     const lazy_sharding **lies; /* … which lie so: inputs, then outputs; NULL: ordinary, one block */
     int32_t *first;             /* by input, then output: its first block; after each group, where it ends */
-    int32_t *leaf_of;           /* by block of the inputs: see lazy_gift */
+    int32_t *leaf_of;           /* by block of the inputs: see lazy_donation */
 } lazy_lowered;
 
 /* ---- lower.c ------------------------------------------------------------------------------------------------------ */
 /* Lowers a program, if that was not done, and plans the result. */
-int lazy_program_lower(neap_program *program);
-void lazy_lowered_free(lazy_lowered *lowered); /* NULL is harmless */
+int shard_program_lower(neap_program *program);
+void shard_lowered_free(lazy_lowered *lowered); /* NULL is harmless */
 /* The program whose plan is run for this one: itself, or the lowered one, planned. NULL: the error is set. BORROWED. */
-neap_program *lazy_program_runs(neap_program *program);
+neap_program *shard_program_runs(neap_program *program);
 /* Runs the lowered program on the blocks of inputs that fit. outputs are OWNED. */
-int lazy_lowered_run(neap_ctx *ctx, neap_program *program, neap_node *const *inputs, lazy_gift *gift,
-                     neap_node **outputs);
+int shard_lowered_run(neap_ctx *ctx, neap_program *program, neap_node *const *inputs, lazy_donation *gift,
+                      neap_node **outputs);
 /* Makes the lowered program alone. placed: its inputs are committed as blocks are; else to no device, as bodies of control
  * flow want it. lies, by output: what its blocks are to be those of, if that is not NULL, as it may be for all of them; a result
  * may differ over less. */
-int lazy_lower(neap_ctx *ctx, neap_program *program, bool placed, const lazy_sharding *const *lies,
-               lazy_lowered **out); /* OWNED */
+int shard_lower(neap_ctx *ctx, neap_program *program, bool placed, const lazy_sharding *const *lies,
+                lazy_lowered **out); /* OWNED */
 /* A value that lies so, made of blocks, which are retained. OWNED. */
-neap_node *lazy_node_of_blocks(neap_ctx *ctx, const lazy_result *aval, const lazy_sharding *sharding,
-                               neap_node *const *blocks);
+neap_node *shard_node_of_blocks(neap_ctx *ctx, const lazy_result *aval, const lazy_sharding *sharding,
+                                neap_node *const *blocks);
 /* May blocks be recorded of this input? Of what belongs to a trace, only in one that lowers. */
-bool lazy_spreads(const neap_ctx *ctx, const neap_node *in);
+bool shard_spreads(const neap_ctx *ctx, const neap_node *in);
 /* The device that a block belongs to, whose home is this: in the bodies of control flow none. */
-int lazy_home(const neap_ctx *ctx, int home);
+int shard_home(const neap_ctx *ctx, int home);
 /* How many blocks a value has that lies so; an ordinary one (NULL) is one. Block k of a node. */
-static inline int32_t lazy_block_count(const lazy_sharding *sharding) {
+static inline int32_t shard_block_count(const lazy_sharding *sharding) {
     return sharding ? sharding->nblocks : 1;
 }
-static inline neap_node *lazy_block(neap_node *node, int32_t k) {
-    return lazy_is_meshed(node) ? node->shards->blocks[k] : node;
+static inline neap_node *shard_block(neap_node *node, int32_t k) {
+    return graph_is_meshed(node) ? node->shards->blocks[k] : node;
 }
 /* Which block of such a value a position of the mesh has. */
-static inline int32_t lazy_block_at(const lazy_sharding *sharding, int position) {
-    return sharding ? lazy_sharding_block(sharding, position) : 0;
+static inline int32_t shard_block_at(const lazy_sharding *sharding, int position) {
+    return sharding ? graph_sharding_block(sharding, position) : 0;
 }
 
 /* ---- shard/sharding_shape.c ----------------------------------------------------------------------------------------------------- */
 /* Of an array with a new axis in front; of one part along axis 0, which must not be divided; of the same array with axis 0
  * in one piece. NULL: memory. */
-const lazy_sharding *lazy_sharding_stacked(const lazy_sharding *sharding);
-const lazy_sharding *lazy_sharding_part(const lazy_sharding *sharding);
-const lazy_sharding *lazy_sharding_joined(const lazy_sharding *sharding);
+const lazy_sharding *shard_sharding_stacked(const lazy_sharding *sharding);
+const lazy_sharding *shard_sharding_part(const lazy_sharding *sharding);
+const lazy_sharding *shard_sharding_joined(const lazy_sharding *sharding);
 /* What holds values of both (NULL: ordinary ones): divided as `a`, unless that is ordinary. *out may be NULL then. Those of
  * several meshes are an error; `op` names who asks. */
-int lazy_sharding_cover(const char *op, const lazy_sharding *a, const lazy_sharding *b, const lazy_sharding **out);
+int shard_sharding_cover(const char *op, const lazy_sharding *a, const lazy_sharding *b, const lazy_sharding **out);
 /* Can a value that lies so (NULL: an ordinary one) stand for one that lies as `want` does? It may differ over less. */
-bool lazy_sharding_serves(const lazy_sharding *is, const lazy_sharding *want);
+bool shard_sharding_serves(const lazy_sharding *is, const lazy_sharding *want);
 /* Like `of`, but whole and the same everywhere. */
-const lazy_sharding *lazy_sharding_whole(const lazy_sharding *of);
+const lazy_sharding *shard_sharding_whole(const lazy_sharding *of);
 /* The same, divided into the blocks of all that `sharding` and `of` tell apart: for what is computed for each device. */
-const lazy_sharding *lazy_sharding_apart(const lazy_sharding *of, uint32_t distinct);
+const lazy_sharding *shard_sharding_apart(const lazy_sharding *of, uint32_t distinct);
 /* "{i,-}", "{V:i,j}": the axes that divide it, those that it varies over. Returns `text`. */
-const char *lazy_sharding_text(const lazy_sharding *sharding, int ndim, char *text, size_t capacity);
+const char *shard_sharding_text(const lazy_sharding *sharding, int ndim, char *text, size_t capacity);
 
 #endif

@@ -17,9 +17,9 @@
 
 #include "lazy/effect/effect.h"
 #include "lazy/graph/format.h"
+#include "lazy/graph/sharding.h"
 #include "lazy/shard/exchange.h"
 #include "lazy/shard/lower.h"
-#include "lazy/shard/sharding.h"
 
 typedef struct show {
     neap_ctx *ctx;
@@ -38,12 +38,12 @@ typedef struct show {
 
 static const lazy_sharding *sharding_of(const show *s, int k) {
     const lazy_fragment *f = &s->given[k];
-    if (f->n != 1 || f->layout || !lazy_is_meshed(s->nodes[f->first]) || !lazy_has_blocks(s->nodes[f->first]))
+    if (f->n != 1 || f->layout || !graph_is_meshed(s->nodes[f->first]) || !graph_has_blocks(s->nodes[f->first]))
         return NULL;
-    return lazy_sharding_of(s->nodes[f->first]);
+    return graph_sharding_of(s->nodes[f->first]);
 }
 
-bool lazy_show_needed(int n, const lazy_fragment *fragments, neap_node *const *nodes) {
+bool shard_show_needed(int n, const lazy_fragment *fragments, neap_node *const *nodes) {
     show s = {.n = n, .given = fragments, .nodes = nodes};
     for (int k = 0; k < n; k++)
         if (sharding_of(&s, k))
@@ -57,7 +57,7 @@ static int place_of(const lazy_mesh *mesh, int position, uint32_t axes) {
     int place = 0;
     for (int a = 0; a < mesh->naxes; a++)
         if (axes >> a & 1)
-            place = place * mesh->sizes[a] + lazy_mesh_coordinate(mesh, position, a);
+            place = place * mesh->sizes[a] + graph_mesh_coordinate(mesh, position, a);
     return place;
 }
 
@@ -115,14 +115,14 @@ static int roll_make(const lazy_sharding *sharding, roll *r) {
 static int64_t block_shape(const lazy_sharding *sharding, const neap_node *node, int64_t *shape) {
     int64_t size = 1;
     for (int k = 0; k < node->ndim; k++)
-        size *= shape[k] = node->shape[k] / lazy_sharding_parts(sharding, k);
+        size *= shape[k] = node->shape[k] / graph_sharding_parts(sharding, k);
     return size;
 }
 
 /* The same of what is sent of them: no more than is shown. */
 static int64_t sent_shape(const lazy_sharding *sharding, const neap_node *node, int64_t *shape) {
     int64_t size = block_shape(sharding, node, shape);
-    if (!lazy_format_cuts(node->size))
+    if (!graph_format_cuts(node->size))
         return size;
     size = 1;
     for (int k = 0; k < node->ndim; k++) {
@@ -141,7 +141,7 @@ static neap_node *part_of(neap_ctx *ctx, neap_node *node, int axis, int64_t firs
         slice[3 * k + 1] = 1;
         slice[3 * k + 2] = k == axis ? count : node->shape[k];
     }
-    return lazy_build(ctx, LAZY_OP_slice, 1, &node, 3 * node->ndim, slice);
+    return graph_build(ctx, LAZY_OP_slice, 1, &node, 3 * node->ndim, slice);
 }
 
 /* What is sent of a block. In the arena. */
@@ -151,47 +151,47 @@ static neap_node *cut_block(neap_ctx *ctx, neap_node *block, const int64_t *sent
             continue;
         neap_node *ends[2] = {part_of(ctx, block, k, 0, LAZY_FORMAT_EDGE),
                               part_of(ctx, block, k, block->shape[k] - LAZY_FORMAT_EDGE, LAZY_FORMAT_EDGE)};
-        block = ends[0] && ends[1] ? lazy_build(ctx, LAZY_OP_concatenate, 2, ends, 1, (int64_t[]){k}) : NULL;
+        block = ends[0] && ends[1] ? graph_build(ctx, LAZY_OP_concatenate, 2, ends, 1, (int64_t[]){k}) : NULL;
     }
     return block;
 }
 
 /* The blocks that this process gives, or, since a node has to read something, a number. Returns how many; a status. */
 static int given_blocks(show *s, const roll *r, const neap_node *node, const int64_t *sent, neap_node **in) {
-    const lazy_sharding *sharding = lazy_sharding_of(node);
+    const lazy_sharding *sharding = graph_sharding_of(node);
     int n = 0;
     for (int m = 0; m < r->nmembers; m++) {
         if (r->owner[m] != s->here)
             continue;
-        neap_node *block = node->shards->blocks[lazy_sharding_block(sharding, r->position[m])];
-        block = cut_block(s->ctx, lazy_build_place(s->ctx, block, lazy_home(s->ctx, -1)), sent);
+        neap_node *block = node->shards->blocks[graph_sharding_block(sharding, r->position[m])];
+        block = cut_block(s->ctx, graph_build_place(s->ctx, block, shard_home(s->ctx, -1)), sent);
         if (!(in[n++] = block))
             return neap_error_code();
     }
     if (n > 0 || s->here > 0)
         return n;
-    in[0] = lazy_arena(s->ctx, lazy_constant(s->ctx, node->dtype, false, 0));
+    in[0] = graph_arena(s->ctx, graph_constant(s->ctx, node->dtype, false, 0));
     return in[0] ? 1 : neap_error_code();
 }
 
 static int exchange_blocks(show *s, const roll *r, const neap_node *node, neap_node **out) {
     int64_t shape[NEAP_MAX_DIMS];
-    lazy_deal like = {.kind = ENGINE_COMM_GATHER,
-                      .op = -1,
-                      .dtype = node->dtype,
-                      .elements = sent_shape(lazy_sharding_of(node), node, shape),
-                      .group = {.nmembers = r->nmembers,
-                                .nranks = r->nranks,
-                                .ranks = r->ranks,
-                                .owner = r->owner,
-                                .wanted = r->wanted},
-                      .name = "print"};
+    lazy_exchange_spec like = {.kind = ENGINE_COMM_GATHER,
+                               .op = -1,
+                               .dtype = node->dtype,
+                               .elements = sent_shape(graph_sharding_of(node), node, shape),
+                               .group = {.nmembers = r->nmembers,
+                                         .nranks = r->nranks,
+                                         .ranks = r->ranks,
+                                         .owner = r->owner,
+                                         .wanted = r->wanted},
+                               .name = "print"};
     neap_node **in = malloc(((size_t)r->nmembers + 1) * sizeof *in);
     int n = in ? given_blocks(s, r, node, shape, in) : neap_error(NEAP_E_MEMORY, "out of memory for a print"),
         status = 0;
-    const lazy_deal *deal = n > 0 ? lazy_deal_intern(&like) : NULL;
-    if (deal && (*out = lazy_arena(s->ctx, lazy_exchange(s->ctx, deal, n, in))) && s->site)
-        (*out)->site = lazy_site_intern(s->ctx, s->site);
+    const lazy_exchange_spec *deal = n > 0 ? shard_exchange_spec_intern(&like) : NULL;
+    if (deal && (*out = graph_arena(s->ctx, shard_exchange_record(s->ctx, deal, n, in))) && s->site)
+        (*out)->site = graph_site_intern(s->ctx, s->site);
     if (n < 0 || (n > 0 && !*out))
         status = neap_error_code();
     free(in);
@@ -218,15 +218,15 @@ static neap_node *gathered_block(show *s, neap_node *all, int m, int ndim, const
     for (int k = 0; k < ndim; k++)
         size *= shape[k];
     int64_t slice[3] = {m * size, 1, size};
-    neap_node *one = lazy_arena(s->ctx, lazy_record(s->ctx, LAZY_OP_slice, 1, &all, 3, slice));
-    return one ? lazy_arena(s->ctx, lazy_record(s->ctx, LAZY_OP_reshape, 1, &one, ndim, shape)) : NULL;
+    neap_node *one = graph_arena(s->ctx, graph_record(s->ctx, LAZY_OP_slice, 1, &all, 3, slice));
+    return one ? graph_arena(s->ctx, graph_record(s->ctx, LAZY_OP_reshape, 1, &one, ndim, shape)) : NULL;
 }
 
 /* ---- Fragments ----------------------------------------------------------------------------------------------------- */
 static int add_node(show *s, neap_node *node) {
     int status = node ? lazy_push(&s->out->nodes, node) : neap_error_code();
     if (status == 0)
-        lazy_retain(node);
+        graph_retain(node);
     return status;
 }
 
@@ -238,14 +238,14 @@ static int add_text(show *s, const char *text, size_t bytes) {
 /* The position that has part `part` (row-major over the array's parts) for the device at `position`. */
 static int part_position(const lazy_sharding *sharding, int ndim, int position, int64_t part) {
     for (int k = ndim - 1; k >= 0; k--) {
-        int64_t parts = lazy_sharding_parts(sharding, k), at = part % parts;
+        int64_t parts = graph_sharding_parts(sharding, k), at = part % parts;
         part /= parts;
         int last = 0;
         while (last < NEAP_MESH_AXES && sharding->split[k][last])
             last++;
         for (int j = last - 1; j >= 0; j--) {
             int axis = sharding->split[k][j] - 1, size = sharding->mesh->sizes[axis];
-            position = lazy_mesh_move(sharding->mesh, position, axis, (int)(at % size));
+            position = graph_mesh_move(sharding->mesh, position, axis, (int)(at % size));
             at /= size;
         }
     }
@@ -258,7 +258,7 @@ static int add_block(show *s, int k, int position, const int64_t *shape) {
     if (all)
         return add_node(
             s, gathered_block(s, all, place_of(sharding->mesh, position, sharding->distinct), node->ndim, shape));
-    return add_node(s, node->shards->blocks[lazy_sharding_block(sharding, position)]);
+    return add_node(s, node->shards->blocks[graph_sharding_block(sharding, position)]);
 }
 
 /* An array as the device at `position` sees it. */
@@ -273,7 +273,7 @@ static int add_array(show *s, int k, int position) {
     }
     if (sharding->mesh != s->mesh)
         position = 0; /* it is the same everywhere */
-    bool cut = s->gathered[k] && lazy_format_cuts(node->size);
+    bool cut = s->gathered[k] && graph_format_cuts(node->size);
     sent_shape(sharding, node, shape);
     if (!s->apart && (sharding->splits || cut)) {
         if (!(f.layout = calloc(1, sizeof *f.layout)))
@@ -282,7 +282,7 @@ static int add_array(show *s, int k, int position) {
         f.layout->cut = cut;
         memcpy(f.layout->shape, node->shape, node->ndim * sizeof *node->shape);
         for (int a = 0; a < node->ndim; a++)
-            f.n *= (int32_t)(f.layout->parts[a] = lazy_sharding_parts(sharding, a));
+            f.n *= (int32_t)(f.layout->parts[a] = graph_sharding_parts(sharding, a));
     }
     int status = 0;
     for (int32_t p = 0; p < f.n && status == 0; p++)
@@ -299,13 +299,13 @@ static int add_tag(show *s, int position) {
     int status = 0;
     for (int a = 0; a < s->mesh->naxes && status == 0; a++)
         if (s->over >> a & 1)
-            status = lazy_text_addf(&tag, "%s%s=%d", tag.bytes ? ", " : "[", s->mesh->names[a],
-                                    lazy_mesh_coordinate(s->mesh, position, a));
+            status = graph_text_addf(&tag, "%s%s=%d", tag.bytes ? ", " : "[", s->mesh->names[a],
+                                     graph_mesh_coordinate(s->mesh, position, a));
     if (status == 0)
-        status = lazy_text_add(&tag, "] ", 2);
+        status = graph_text_add(&tag, "] ", 2);
     if (status == 0 && (status = lazy_push(&s->out->tags, tag.data)) == 0)
         return add_text(s, tag.data, tag.bytes);
-    lazy_text_free(&tag);
+    graph_text_free(&tag);
     return status;
 }
 
@@ -394,8 +394,8 @@ static int show_all(show *s) {
     return status;
 }
 
-int lazy_show(neap_ctx *ctx, const neap_emit *how, int n, const lazy_fragment *fragments, neap_node *const *nodes,
-              lazy_shown *out) {
+int shard_show(neap_ctx *ctx, const neap_emit *how, int n, const lazy_fragment *fragments, neap_node *const *nodes,
+               lazy_shown *out) {
     int size = 1, status = 0;
     show s = {.ctx = ctx, .n = n, .given = fragments, .nodes = nodes, .site = how ? how->site : NULL, .out = out};
     s.gathers = engine_comm_launched(&s.here, &size) && how && !how->unordered && how->stream != NEAP_STDERR;
@@ -410,16 +410,16 @@ int lazy_show(neap_ctx *ctx, const neap_emit *how, int n, const lazy_fragment *f
         return status;
     if (!(s.gathered = calloc((size_t)n + 1, sizeof *s.gathered)))
         return neap_error(NEAP_E_MEMORY, "out of memory for a print");
-    lazy_hold(ctx);
+    graph_hold(ctx);
     status = show_all(&s);
-    int held = lazy_unhold(ctx);
+    int held = graph_unhold(ctx);
     free(s.gathered);
     return status ? status : held;
 }
 
-void lazy_shown_free(neap_ctx *ctx, lazy_shown *shown) {
+void shard_shown_free(neap_ctx *ctx, lazy_shown *shown) {
     for (int64_t k = 0; k < shown->nodes.n; k++)
-        lazy_release(ctx, shown->nodes.at[k]);
+        graph_release(ctx, shown->nodes.at[k]);
     for (int64_t k = 0; k < shown->fragments.n; k++)
         free(shown->fragments.at[k].layout);
     for (int64_t k = 0; k < shown->tags.n; k++)

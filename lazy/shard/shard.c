@@ -5,25 +5,25 @@
 #include <string.h>
 
 /* ---- Lists of axes of the mesh ------------------------------------------------------------------------------------- */
-int64_t lazy_split_parts(const lazy_mesh *mesh, const uint8_t *split) {
+int64_t shard_split_parts(const lazy_mesh *mesh, const uint8_t *split) {
     int64_t parts = 1;
     for (int k = 0; k < NEAP_MESH_AXES && split[k]; k++)
         parts *= mesh->sizes[split[k] - 1];
     return parts;
 }
 
-uint32_t lazy_split_axes(const uint8_t *split) {
+uint32_t shard_split_axes(const uint8_t *split) {
     uint32_t axes = 0;
     for (int k = 0; k < NEAP_MESH_AXES && split[k]; k++)
         axes |= UINT32_C(1) << (split[k] - 1);
     return axes;
 }
 
-const char *lazy_spec_text(const lazy_sharding *sharding, int ndim, char *text, size_t capacity) {
+const char *shard_spec_text(const lazy_sharding *sharding, int ndim, char *text, size_t capacity) {
     size_t at = (size_t)snprintf(text, capacity, "P(");
     for (int axis = 0; axis < ndim && at < capacity; axis++) {
         const uint8_t *split = sharding->split[axis];
-        int n = lazy_split_length(split);
+        int n = shard_split_length(split);
         const char *open = n > 1 ? "{" : n == 0 ? "nil" : "";
         at += (size_t)snprintf(text + at, capacity - at, "%s%s", axis ? ", " : "", open);
         for (int k = 0; k < n && at < capacity; k++)
@@ -38,21 +38,21 @@ const char *lazy_spec_text(const lazy_sharding *sharding, int ndim, char *text, 
 }
 
 /* ---- Factors ------------------------------------------------------------------------------------------------------- */
-int lazy_factor_new(lazy_factors *f, int64_t size) {
+int shard_factor_new(lazy_factors *f, int64_t size) {
     f->at[f->n] = (lazy_factor){.size = size};
     return f->n++;
 }
 
-void lazy_factor_axis(lazy_factors *f, int array, int axis, int factor) {
+void shard_factor_axis(lazy_factors *f, int array, int axis, int factor) {
     if (f->count[array][axis]++ == 0)
         f->first[array][axis] = (uint8_t)factor;
     f->at[factor].kept |= array == LAZY_SHARD_RESULT;
 }
 
-void lazy_factor_keep(lazy_factors *f, const lazy_shard_rule *g, int input, int axis, int to) {
-    int factor = lazy_factor_new(f, g->in[input].shape[axis]);
-    lazy_factor_axis(f, input, axis, factor);
-    lazy_factor_axis(f, LAZY_SHARD_RESULT, to, factor);
+void shard_factor_keep(lazy_factors *f, const lazy_shard_rule *g, int input, int axis, int to) {
+    int factor = shard_factor_new(f, g->in[input].shape[axis]);
+    shard_factor_axis(f, input, axis, factor);
+    shard_factor_axis(f, LAZY_SHARD_RESULT, to, factor);
 }
 
 /* Takes from *split, the rest of what divides an axis, what divides this factor of it: as many axes of the mesh as divide
@@ -72,12 +72,12 @@ static bool take_split(const lazy_mesh *mesh, int64_t size, const uint8_t **spli
 /* What an input proposes for a factor: it becomes the factor's, or adds to that. *used: axes of the mesh that divide any
  * factor. */
 static void propose(const lazy_mesh *mesh, lazy_factor *factor, const uint8_t *split, uint32_t *used) {
-    int have = lazy_split_length(factor->split), n = lazy_split_length(split);
+    int have = shard_split_length(factor->split), n = shard_split_length(split);
     if (have > n || memcmp(factor->split, split, (size_t)have) != 0)
         return;
     for (int k = have; k < n; k++) {
         uint32_t bit = UINT32_C(1) << (split[k] - 1);
-        if (*used & bit || factor->size % (lazy_split_parts(mesh, factor->split) * mesh->sizes[split[k] - 1]) != 0)
+        if (*used & bit || factor->size % (shard_split_parts(mesh, factor->split) * mesh->sizes[split[k] - 1]) != 0)
             return;
         *used |= bit;
         factor->split[k] = split[k];
@@ -110,7 +110,7 @@ static bool leave_out(const lazy_shard_rule *g, lazy_factors *f, int array, int 
                 memset(factor->split, 0, sizeof factor->split);
                 changed = true;
             }
-            single &= lazy_split_parts(g->mesh, factor->split) == factor->size;
+            single &= shard_split_parts(g->mesh, factor->split) == factor->size;
         }
     }
     return changed;
@@ -129,7 +129,7 @@ static void write_split(const lazy_factors *f, int array, int ndim, lazy_shardin
     }
 }
 
-int lazy_shard_solve(lazy_shard_rule *g, lazy_factors *f, int combine) {
+int shard_solve(lazy_shard_rule *g, lazy_factors *f, int combine) {
     uint32_t used = 0;
     uint64_t done = 0;
     for (int turn = 0; turn < g->nin; turn++) {
@@ -158,31 +158,31 @@ int lazy_shard_solve(lazy_shard_rule *g, lazy_factors *f, int combine) {
     write_split(f, LAZY_SHARD_RESULT, g->out->ndim, &g->result);
     g->over = 0;
     for (int k = 0; k < f->n; k++)
-        g->over |= f->at[k].kept ? 0 : lazy_split_axes(f->at[k].split);
+        g->over |= f->at[k].kept ? 0 : shard_split_axes(f->at[k].split);
     g->combine = g->over ? combine : -1;
     return NEAP_OK;
 }
 
-void lazy_shard_local_sizes(lazy_shard_rule *g, int at, int step) {
+void shard_local_sizes(lazy_shard_rule *g, int at, int step) {
     for (int k = 0; k < g->out->ndim; k++)
-        g->block_attrs[at + step * k] /= lazy_split_parts(g->mesh, g->result.split[k]);
+        g->block_attrs[at + step * k] /= shard_split_parts(g->mesh, g->result.split[k]);
 }
 
 /* ---- Rules that rows share ----------------------------------------------------------------------------------------- */
-int lazy_shard_map(lazy_shard_rule *g) {
+int shard_elementwise(lazy_shard_rule *g) {
     lazy_factors f = {0};
     for (int axis = 0; axis < g->out->ndim; axis++) {
         if (g->out->shape[axis] == 1)
             continue;
-        int factor = lazy_factor_new(&f, g->out->shape[axis]);
-        lazy_factor_axis(&f, LAZY_SHARD_RESULT, axis, factor);
+        int factor = shard_factor_new(&f, g->out->shape[axis]);
+        shard_factor_axis(&f, LAZY_SHARD_RESULT, axis, factor);
         for (int k = 0; k < g->nin; k++) {
             int own = axis - (g->out->ndim - g->in[k].ndim);
             if (own >= 0 && g->in[k].shape[own] == g->out->shape[axis])
-                lazy_factor_axis(&f, k, own, factor);
+                shard_factor_axis(&f, k, own, factor);
         }
     }
-    return lazy_shard_solve(g, &f, -1);
+    return shard_solve(g, &f, -1);
 }
 
 static int reduce(lazy_shard_rule *g, int combine) {
@@ -191,24 +191,24 @@ static int reduce(lazy_shard_rule *g, int combine) {
     for (int axis = 0, to = 0; axis < g->in[0].ndim; axis++) {
         bool reduced = g->attrs[0] >> axis & 1;
         if (reduced)
-            lazy_factor_axis(&f, 0, axis, lazy_factor_new(&f, g->in[0].shape[axis]));
+            shard_factor_axis(&f, 0, axis, shard_factor_new(&f, g->in[0].shape[axis]));
         else
-            lazy_factor_keep(&f, g, 0, axis, to);
+            shard_factor_keep(&f, g, 0, axis, to);
         to += !reduced || keepdims;
     }
-    return lazy_shard_solve(g, &f, combine);
+    return shard_solve(g, &f, combine);
 }
 
-int lazy_shard_reduce(lazy_shard_rule *g) {
+int shard_reduce(lazy_shard_rule *g) {
     return reduce(g, -1);
 }
-int lazy_shard_sum(lazy_shard_rule *g) {
+int shard_sum(lazy_shard_rule *g) {
     return reduce(g, LAZY_OP_add);
 }
-int lazy_shard_max(lazy_shard_rule *g) {
+int shard_max(lazy_shard_rule *g) {
     return reduce(g, LAZY_OP_maximum);
 }
-int lazy_shard_min(lazy_shard_rule *g) {
+int shard_min(lazy_shard_rule *g) {
     return reduce(g, LAZY_OP_minimum);
 }
 
@@ -217,24 +217,24 @@ static int keep_all_but(lazy_shard_rule *g, int whole) {
     lazy_factors f = {0};
     for (int axis = 0; axis < g->in[0].ndim; axis++)
         if (axis != whole)
-            lazy_factor_keep(&f, g, 0, axis, axis);
-    return lazy_shard_solve(g, &f, -1);
+            shard_factor_keep(&f, g, 0, axis, axis);
+    return shard_solve(g, &f, -1);
 }
 
-int lazy_shard_same(lazy_shard_rule *g) {
+int shard_same(lazy_shard_rule *g) {
     return keep_all_but(g, -1);
 }
 
-int lazy_shard_axis(lazy_shard_rule *g) {
+int shard_axis(lazy_shard_rule *g) {
     return keep_all_but(g, (int)(g->attrs[0] < 0 ? g->attrs[0] + g->in[0].ndim : g->attrs[0]));
 }
 
-int lazy_shard_matrices(lazy_shard_rule *g) {
+int shard_matrices(lazy_shard_rule *g) {
     lazy_factors f = {0};
     for (int axis = 0; axis < g->in[0].ndim - 2; axis++) {
-        lazy_factor_keep(&f, g, 0, axis, axis);
+        shard_factor_keep(&f, g, 0, axis, axis);
         for (int k = 1; k < g->nin; k++)
-            lazy_factor_axis(&f, k, axis, f.n - 1);
+            shard_factor_axis(&f, k, axis, f.n - 1);
     }
-    return lazy_shard_solve(g, &f, -1);
+    return shard_solve(g, &f, -1);
 }

@@ -8,7 +8,7 @@
  *      reshape  (6, 4) ─▶ (2, 3, 4)                      factors 2, 3 and 4; axis 0 of the input is 2 · 3
  *
  * What the result does not have is combined between the devices, if the rule names an op for that. An axis without a factor
- * is needed whole. lazy_shard_solve chooses for each factor the axes of the mesh that divide it:
+ * is needed whole. shard_solve chooses for each factor the axes of the mesh that divide it:
  *
  *  1. Inputs propose what they are divided by, those of more bytes first, equal ones in order. A factor gets the first
  *     proposal; a later one that begins with it may add to it.
@@ -20,14 +20,14 @@
 #ifndef LAZY_SHARD_H
 #define LAZY_SHARD_H
 
-#include "lazy/shard/sharding.h"
+#include "lazy/graph/sharding.h"
 
 enum { LAZY_MAX_FACTORS = 3 * NEAP_MAX_DIMS, LAZY_SHARD_RESULT = NEAP_MAX_INPUTS };
 
 typedef struct lazy_factor {
     int64_t size;
     bool kept; /* the result has it */
-    /* By which axes of the mesh it is divided, written as in a sharding; lazy_shard_solve sets it. */
+    /* By which axes of the mesh it is divided, written as in a sharding; shard_solve sets it. */
     uint8_t split[NEAP_MESH_AXES];
 } lazy_factor;
 
@@ -40,37 +40,38 @@ typedef struct lazy_factors {
 } lazy_factors;
 
 /* A new factor; its number. */
-int lazy_factor_new(lazy_factors *f, int64_t size);
+int shard_factor_new(lazy_factors *f, int64_t size);
 /* An axis of an array (the number of an input, or LAZY_SHARD_RESULT) is this factor, or has it behind those that it has. */
-void lazy_factor_axis(lazy_factors *f, int array, int axis, int factor);
+void shard_factor_axis(lazy_factors *f, int array, int axis, int factor);
 /* Axis `axis` of input `input` becomes axis `to` of the result: one factor. */
-void lazy_factor_keep(lazy_factors *f, const lazy_shard_rule *g, int input, int axis, int to);
+void shard_factor_keep(lazy_factors *f, const lazy_shard_rule *g, int input, int axis, int to);
 /* Sets want and result, and combine and over if parts of a result remain to be combined by `combine`, the number of an op,
  * or -1: there is none, so the axes that the result does not have are needed whole. Returns 0. */
-int lazy_shard_solve(lazy_shard_rule *g, lazy_factors *f, int combine);
+int shard_solve(lazy_shard_rule *g, lazy_factors *f, int combine);
 /* How many axes of the mesh divide something (as in a sharding: 1 + axis, 0 ends), which ones, and into how many parts. */
-static inline int lazy_split_length(const uint8_t *split) {
+static inline int shard_split_length(const uint8_t *split) {
     int n = 0;
     while (n < NEAP_MESH_AXES && split[n])
         n++;
     return n;
 }
-uint32_t lazy_split_axes(const uint8_t *split);
-int64_t lazy_split_parts(const lazy_mesh *mesh, const uint8_t *split);
+uint32_t shard_split_axes(const uint8_t *split);
+int64_t shard_split_parts(const lazy_mesh *mesh, const uint8_t *split);
 /* 'P("i", nil)' for an array of ndim axes, into `text`, which is returned. */
-const char *lazy_spec_text(const lazy_sharding *sharding, int ndim, char *text, size_t capacity);
+const char *shard_spec_text(const lazy_sharding *sharding, int ndim, char *text, size_t capacity);
 /* block_attrs[at + step·k] is the size of axis k of the result, for all axes: makes it that of a block. */
-void lazy_shard_local_sizes(lazy_shard_rule *g, int at, int step);
+void shard_local_sizes(lazy_shard_rule *g, int at, int step);
 
 /* ---- Rules that rows share --------------------------------------------------------------------------------------- */
-int lazy_shard_map(lazy_shard_rule *g); /* all maps: axes are aligned from the right; those of size 1 are not divided */
-int lazy_shard_reduce(lazy_shard_rule *g); /* all reductions; the axes that are reduced are needed whole … */
-int lazy_shard_sum(lazy_shard_rule *g);    /* … or the parts' results are added, … */
-int lazy_shard_max(lazy_shard_rule *g);    /* … the greatest of them is taken (any, of bools), … */
-int lazy_shard_min(lazy_shard_rule *g);    /* … or the smallest (all, of bools) */
-int lazy_shard_same(lazy_shard_rule *g);   /* the result is like input 0, element by element; other inputs are whole */
-int lazy_shard_axis(lazy_shard_rule *g);   /* the same, but for the axis that the first attribute counts */
-int lazy_shard_matrices(
+int shard_elementwise(
+    lazy_shard_rule *g);              /* all maps: axes are aligned from the right; those of size 1 are not divided */
+int shard_reduce(lazy_shard_rule *g); /* all reductions; the axes that are reduced are needed whole … */
+int shard_sum(lazy_shard_rule *g);    /* … or the parts' results are added, … */
+int shard_max(lazy_shard_rule *g);    /* … the greatest of them is taken (any, of bools), … */
+int shard_min(lazy_shard_rule *g);    /* … or the smallest (all, of bools) */
+int shard_same(lazy_shard_rule *g);   /* the result is like input 0, element by element; other inputs are whole */
+int shard_axis(lazy_shard_rule *g);   /* the same, but for the axis that the first attribute counts */
+int shard_matrices(
     lazy_shard_rule *g); /* all but the last two axes of input 0 are those of a batch, everywhere first */
 
 #endif

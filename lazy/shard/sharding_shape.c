@@ -11,39 +11,39 @@ static const lazy_sharding *shifted(const lazy_sharding *of, int by) {
     memset(like.split, 0, sizeof like.split);
     for (int k = by < 0 ? -by : 0; k < NEAP_MAX_DIMS && k + by < NEAP_MAX_DIMS; k++)
         memcpy(like.split[k + by], of->split[k], sizeof *like.split);
-    return lazy_sharding_intern(&like);
+    return graph_sharding_intern(&like);
 }
 
-const lazy_sharding *lazy_sharding_stacked(const lazy_sharding *sharding) {
+const lazy_sharding *shard_sharding_stacked(const lazy_sharding *sharding) {
     return shifted(sharding, 1);
 }
 
-const lazy_sharding *lazy_sharding_part(const lazy_sharding *sharding) {
+const lazy_sharding *shard_sharding_part(const lazy_sharding *sharding) {
     return shifted(sharding, -1);
 }
 
-const lazy_sharding *lazy_sharding_joined(const lazy_sharding *sharding) {
+const lazy_sharding *shard_sharding_joined(const lazy_sharding *sharding) {
     lazy_sharding like = *sharding;
     memset(like.split[0], 0, sizeof like.split[0]);
-    return lazy_sharding_intern(&like);
+    return graph_sharding_intern(&like);
 }
 
-const lazy_sharding *lazy_sharding_whole(const lazy_sharding *of) {
+const lazy_sharding *shard_sharding_whole(const lazy_sharding *of) {
     lazy_sharding like = *of;
     memset(like.split, 0, sizeof like.split);
     like.varies = of->unchecked;
     like.differs = 0;
-    return lazy_sharding_intern(&like);
+    return graph_sharding_intern(&like);
 }
 
-const lazy_sharding *lazy_sharding_apart(const lazy_sharding *of, uint32_t distinct) {
+const lazy_sharding *shard_sharding_apart(const lazy_sharding *of, uint32_t distinct) {
     lazy_sharding like = *of;
     memset(like.split, 0, sizeof like.split);
     like.varies = like.differs = distinct;
-    return lazy_sharding_intern(&like);
+    return graph_sharding_intern(&like);
 }
 
-int lazy_sharding_cover(const char *op, const lazy_sharding *a, const lazy_sharding *b, const lazy_sharding **out) {
+int shard_sharding_cover(const char *op, const lazy_sharding *a, const lazy_sharding *b, const lazy_sharding **out) {
     *out = a ? a : b;
     if (!a || !b || a == b)
         return 0;
@@ -54,10 +54,10 @@ int lazy_sharding_cover(const char *op, const lazy_sharding *a, const lazy_shard
     like.varies |= b->varies;
     like.differs |= b->differs;
     like.unchecked |= b->unchecked;
-    return (*out = lazy_sharding_intern(&like)) ? 0 : NEAP_E_MEMORY;
+    return (*out = graph_sharding_intern(&like)) ? 0 : NEAP_E_MEMORY;
 }
 
-bool lazy_sharding_serves(const lazy_sharding *is, const lazy_sharding *want) {
+bool shard_sharding_serves(const lazy_sharding *is, const lazy_sharding *want) {
     if (is == want || !is || !want)
         return is == want;
     return is->mesh == want->mesh && is->manual == want->manual && is->varies == want->varies &&
@@ -86,7 +86,7 @@ static void put_split(words *w, const lazy_mesh *mesh, const uint8_t *split) {
     put(w, split[0] && split[1] ? ")" : "");
 }
 
-const char *lazy_sharding_text(const lazy_sharding *s, int ndim, char *text, size_t capacity) {
+const char *shard_sharding_text(const lazy_sharding *s, int ndim, char *text, size_t capacity) {
     words w = {.text = text, .capacity = capacity};
     put(&w, "{");
     for (int a = 0; a < ndim && s->splits; a++) {

@@ -36,7 +36,7 @@ const lazy_simd *vm_simd(void) {
     return simd;
 }
 
-int lazy_isa_set(const char *name) {
+int vm_isa_set(const char *name) {
     const lazy_simd *list[3];
     int n = candidates(list);
     for (int k = 0; k < n; k++)
@@ -47,7 +47,7 @@ int lazy_isa_set(const char *name) {
     return neap_error(NEAP_E_ARGUMENT, "expected an instruction set that this CPU has, got '%s'", name);
 }
 
-const char *lazy_isa_name(void) {
+const char *vm_isa_name(void) {
     return vm_simd()->name;
 }
 
@@ -55,7 +55,7 @@ int neap_debug_kernels(const neap_kernel_limits *limits) {
     int64_t chunk = limits->chunk ? limits->chunk : VM_CHUNK;
     if (chunk != 256 && chunk != 512 && chunk != 1024)
         return neap_error(NEAP_E_ARGUMENT, "expected chunks of 256, 512 or 1024 elements, got %lld", (long long)chunk);
-    int status = lazy_isa_set(limits->isa);
+    int status = vm_isa_set(limits->isa);
     if (status)
         return status;
     vm_limit.chunk = chunk;
@@ -65,7 +65,7 @@ int neap_debug_kernels(const neap_kernel_limits *limits) {
     return NEAP_OK;
 }
 
-const char *lazy_kernel_tier(const lazy_kernel *kernel, char *text, size_t capacity) {
+const char *vm_kernel_tier(const lazy_kernel *kernel, char *text, size_t capacity) {
     static const char *const forms[] = {
         [VM_FORM_ROWS] = "rows", [VM_FORM_BATCH] = "batch", [VM_FORM_TILES] = "tiles", [VM_FORM_COLUMNS] = "columns"};
     const vm_program *program = kernel->prepared;

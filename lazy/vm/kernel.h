@@ -20,8 +20,8 @@
  * REDUCE of a late value. Instructions on late operands that are one element for each row themselves (the division of a
  * mean), and what STORE_ROW makes of them, have no such limit.
  *
- * The planner writes the descriptive part; lazy_kernel_prepare compiles it once (collapses axes, assigns scratch
- * registers, picks loops for the instruction set); lazy_kernel_run runs it any number of times, from any thread.
+ * The planner writes the descriptive part; vm_kernel_prepare compiles it once (collapses axes, assigns scratch
+ * registers, picks loops for the instruction set); vm_kernel_run runs it any number of times, from any thread.
  * The result of a kernel depends on its description and data alone: not on chunk size, thread count, strides, the
  * instruction set, or on what else was fused with it.
  *
@@ -33,8 +33,8 @@
 #ifndef LAZY_KERNEL_H
 #define LAZY_KERNEL_H
 
+#include "lazy/dtype/scalar.h"
 #include "lazy/op.h"
-#include "lazy/scalar.h"
 
 enum { LAZY_LOAD_BUFFER, LAZY_LOAD_SCALAR, LAZY_LOAD_IOTA, LAZY_LOAD_RESULT, LAZY_LOAD_TABLE };
 
@@ -87,29 +87,29 @@ typedef struct lazy_kernel {
     lazy_ins *ins;
     lazy_sink *sinks;
     int64_t around; /* bytes that others move before anybody reads what this one writes; 0: that is read soon */
-    void *prepared; /* lazy_kernel_prepare's */
+    void *prepared; /* vm_kernel_prepare's */
 } lazy_kernel;
 
 enum { LAZY_KERNEL_MAX_INS = 512 }; /* the planner cuts longer chains */
 
 /* Compiles the kernel. NEAP_E_MEMORY. The arrays stay the caller's and must outlive it. */
-int lazy_kernel_prepare(lazy_kernel *kernel);
-void lazy_kernel_unprepare(lazy_kernel *kernel);
+int vm_kernel_prepare(lazy_kernel *kernel);
+void vm_kernel_unprepare(lazy_kernel *kernel);
 /* Runs it; wide work is split over the workers (run may be NULL: on this thread alone). A STORE's buffer may be the very
  * buffer of BUFFER loads if all of these have the STORE's map; else no sink's buffer is that of a load or another sink. */
-int lazy_kernel_run(const lazy_kernel *kernel, void *const *bufs, const lazy_scalar *scalars, const neap_run *run);
+int vm_kernel_run(const lazy_kernel *kernel, void *const *bufs, const lazy_scalar *scalars, const neap_run *run);
 /* Estimated ns on one core. */
-int64_t lazy_kernel_cost(const lazy_kernel *kernel);
+int64_t vm_kernel_cost(const lazy_kernel *kernel);
 typedef struct lazy_traffic {
     int64_t read, written; /* bytes */
 } lazy_traffic;
 /* What a run touches of its buffers (traffic.c). */
-lazy_traffic lazy_kernel_traffic(const lazy_kernel *kernel);
+lazy_traffic vm_kernel_traffic(const lazy_kernel *kernel);
 /* "avx512, rows": the instruction set and the form (vm.h) for which it was prepared, into `text`, which is returned. */
-const char *lazy_kernel_tier(const lazy_kernel *kernel, char *text, size_t capacity);
+const char *vm_kernel_tier(const lazy_kernel *kernel, char *text, size_t capacity);
 /* Sets the instruction set for tests: "baseline", "avx2", "avx512"; NULL: the best that the CPU has. Returns
  * NEAP_E_ARGUMENT if unknown or unsupported. Kernels prepared earlier keep theirs. */
-int lazy_isa_set(const char *name);
-const char *lazy_isa_name(void);
+int vm_isa_set(const char *name);
+const char *vm_isa_name(void);
 
 #endif

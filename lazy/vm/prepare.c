@@ -251,7 +251,7 @@ static int64_t last_level_cache(void) {
 }
 
 static void find_traffic(vm_program *p, const lazy_kernel *kernel) {
-    lazy_traffic traffic = lazy_kernel_traffic(kernel);
+    lazy_traffic traffic = vm_kernel_traffic(kernel);
     bool stores = false;
     for (int k = 0; k < p->nsinks; k++)
         stores |= p->sinks[k].kind == LAZY_SINK_STORE;
@@ -278,7 +278,7 @@ static void estimate(vm_builder *b) {
     p->cost += 0.1 * (double)p->traffic / (double)p->size;
 }
 
-int lazy_kernel_prepare(lazy_kernel *kernel) {
+int vm_kernel_prepare(lazy_kernel *kernel) {
     vm_program *p = program_new(kernel);
     vm_builder b = {0};
     int status = NEAP_E_MEMORY;
@@ -305,12 +305,12 @@ fail:
     return status == NEAP_E_MEMORY ? neap_error(status, "out of memory while preparing a kernel") : status;
 }
 
-void lazy_kernel_unprepare(lazy_kernel *kernel) {
+void vm_kernel_unprepare(lazy_kernel *kernel) {
     free(kernel->prepared);
     kernel->prepared = NULL;
 }
 
-int64_t lazy_kernel_cost(const lazy_kernel *kernel) {
+int64_t vm_kernel_cost(const lazy_kernel *kernel) {
     const vm_program *p = kernel->prepared;
     return 100 + (int64_t)(p->cost * (double)p->size);
 }

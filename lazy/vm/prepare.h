@@ -1,4 +1,4 @@
-/* vm/prepare.h: what the parts of lazy_kernel_prepare share while they make a vm_program: vm/prepare.c, which leads (rates,
+/* vm/prepare.h: what the parts of vm_kernel_prepare share while they make a vm_program: vm/prepare.c, which leads (rates,
  * costs), vm/join.c (steps that become one), vm/order.c (the sequence) and vm/place.c (sinks and registers).
  */
 #ifndef LAZY_VM_PREPARE_H

@@ -308,7 +308,7 @@ int64_t vm_tasks(const vm_program *p, const neap_run *run, int64_t elements) {
     return most < workers * TASKS_A_WORKER ? most : workers * TASKS_A_WORKER;
 }
 
-int lazy_kernel_run(const lazy_kernel *kernel, void *const *bufs, const lazy_scalar *scalars, const neap_run *run) {
+int vm_kernel_run(const lazy_kernel *kernel, void *const *bufs, const lazy_scalar *scalars, const neap_run *run) {
     const vm_program *p = kernel->prepared;
     if (p->size == 0)
         return NEAP_OK;

@@ -1,4 +1,4 @@
-/* vm.h: the chunked VM's own structures: what lazy_kernel_prepare makes and lazy_kernel_run walks through.
+/* vm.h: the chunked VM's own structures: what vm_kernel_prepare makes and vm_kernel_run walks through.
  *
  * The domain of a kernel, its axes collapsed, is seen as a *grid* of cells with the same *walk* inside each cell. A cell
  * is walked in row-major order, in chunks; each instruction runs over a whole chunk before the next one, on scratch that

@@ -46,7 +46,7 @@ static int unbatched(const lazy_call *call, const neap_run *run) {
 
 /* ---- Building ---------------------------------------------------------------------------------------------------- */
 static int64_t size_of(const neap_node *node) {
-    return lazy_node_attrs(node)[1];
+    return graph_node_attrs(node)[1];
 }
 
 /* The same op by another axis of examples: its `nplaces` attributes from the third on, axes of the array, move by
@@ -56,12 +56,12 @@ static int other_axis(lazy_batching *g, int nplaces) {
     memcpy(attrs, g->node->attrs, (size_t)(2 + nplaces) * sizeof *attrs);
     for (int k = 0; k < nplaces; k++)
         attrs[2 + k]++;
-    g->out = lazy_build(g->ctx, g->node->op, 2, g->in, 2 + nplaces, attrs);
-    return lazy_batch_done(g);
+    g->out = graph_build(g->ctx, g->node->op, 2, g->in, 2 + nplaces, attrs);
+    return derive_batch_done(g);
 }
 
 static neap_node *reduce_examples(lazy_batching *g, int op) {
-    return lazy_build(g->ctx, op, 1, g->in, 2, (int64_t[]){1, 0});
+    return graph_build(g->ctx, op, 1, g->in, 2, (int64_t[]){1, 0});
 }
 
 /* ---- Division over a mesh ------------------------------------------------------------------------------------------
@@ -74,9 +74,9 @@ static int others_shard(lazy_shard_rule *g, int out, int in) {
         if (k == out)
             continue;
         to += to == in;
-        lazy_factor_keep(&f, g, 0, k, to++);
+        shard_factor_keep(&f, g, 0, k, to++);
     }
-    return lazy_shard_solve(g, &f, -1);
+    return shard_solve(g, &f, -1);
 }
 
 static int gather_shard(lazy_shard_rule *g) {
@@ -94,7 +94,7 @@ static int exchange_shard(lazy_shard_rule *g) {
 /* ---- psum, pmax, pmin -------------------------------------------------------------------------------------------- */
 static int reduce_shape(const lazy_call_desc *call, lazy_result *out) {
     int status = check_token("psum, pmax or pmin", call);
-    return status ? status : lazy_shape_same(call, out);
+    return status ? status : graph_shape_same(call, out);
 }
 
 /* The sum over the examples, whether they differ or not. */
@@ -107,7 +107,7 @@ static int psum_batch(lazy_batching *g) {
         return other_axis(g, 0);
     g->shared = true;
     g->out = summed(g);
-    return lazy_batch_done(g);
+    return derive_batch_done(g);
 }
 
 static int extremum_batch(lazy_batching *g, int op) {
@@ -115,7 +115,7 @@ static int extremum_batch(lazy_batching *g, int op) {
         return other_axis(g, 0);
     g->shared = true;
     g->out = g->batched[0] ? reduce_examples(g, op) : g->in[0];
-    return lazy_batch_done(g);
+    return derive_batch_done(g);
 }
 
 static int pmax_batch(lazy_batching *g) {
@@ -143,7 +143,7 @@ typedef enum spread_kind { EACH_ITS_OWN, EACH_THE_SAME, ONE_FOR_ALL } spread_kin
  * else s->status is what there is to say. */
 static bool spread_begin(lazy_spread *g, spread_kind kind, spreading *s) {
     char text[256];
-    s->status = mesh_axes_named(g->ctx, g->sharding.mesh, lazy_node_attrs(g->node)[0], &s->axes);
+    s->status = mesh_axes_named(g->ctx, g->sharding.mesh, graph_node_attrs(g->node)[0], &s->axes);
     uint32_t mask = s->axes.mask, closed = mask & ~g->sharding.manual;
     if (s->status == 0 && closed)
         s->status =
@@ -154,11 +154,11 @@ static bool spread_begin(lazy_spread *g, spread_kind kind, spreading *s) {
         g->sharding.varies &= ~mask | g->sharding.unchecked;
     g->sharding.differs = kind == EACH_ITS_OWN ? g->sharding.differs | mask : g->sharding.differs & ~mask;
     if (s->status == 0)
-        s->status = lazy_spread_begin(g);
+        s->status = graph_spread_begin(g);
     if (s->status || !g->blocks)
         return false;
     s->in = mesh_value_of(g->node->in[0]);
-    s->to = lazy_sharding_of(g->node);
+    s->to = graph_sharding_of(g->node);
     s->blocks = g->node->shards->blocks;
     return true;
 }
@@ -186,18 +186,18 @@ static int gather_spread(lazy_spread *g) {
     spreading s;
     if (!spread_begin(g, EACH_THE_SAME, &s))
         return s.status;
-    return mesh_gather(g->ctx, &s.in, &s.axes, (int)lazy_node_attrs(g->node)[2], s.to, s.blocks);
+    return mesh_gather(g->ctx, &s.in, &s.axes, (int)graph_node_attrs(g->node)[2], s.to, s.blocks);
 }
 
 static int scatter_spread(lazy_spread *g) {
     spreading s;
     if (!spread_begin(g, EACH_ITS_OWN, &s))
         return s.status;
-    return mesh_scatter(g->ctx, &s.in, &s.axes, (int)lazy_node_attrs(g->node)[2], s.to, s.blocks);
+    return mesh_scatter(g->ctx, &s.in, &s.axes, (int)graph_node_attrs(g->node)[2], s.to, s.blocks);
 }
 
 static int exchange_spread(lazy_spread *g) {
-    const int64_t *attrs = lazy_node_attrs(g->node);
+    const int64_t *attrs = graph_node_attrs(g->node);
     spreading s;
     if (!spread_begin(g, EACH_ITS_OWN, &s))
         return s.status;
@@ -208,47 +208,47 @@ static int permute_spread(lazy_spread *g) {
     spreading s;
     if (!spread_begin(g, EACH_ITS_OWN, &s))
         return s.status;
-    return mesh_permute(g->ctx, &s.in, &s.axes, lazy_node_attrs(g->node) + 2, s.to, s.blocks);
+    return mesh_permute(g->ctx, &s.in, &s.axes, graph_node_attrs(g->node) + 2, s.to, s.blocks);
 }
 
 /* An op over the same axis, of the cotangent. */
 static neap_node *over_axis(lazy_grad *g, int op, int nattrs, const int64_t *attrs) {
-    return lazy_build(g->ctx, op, 2, (neap_node *[]){g->ct, INPUT(1)}, nattrs, attrs);
+    return graph_build(g->ctx, op, 2, (neap_node *[]){g->ct, INPUT(1)}, nattrs, attrs);
 }
 
 /* On a mesh: what is checked has one cotangent for all devices, which each of them takes. */
 static neap_node *psum_back(lazy_grad *g, const lazy_sharding *s) {
     mesh_axes axes;
     neap_node *ct = mesh_vary(g->ctx, g->ct, s);
-    if (!ct || mesh_axes_named(g->ctx, s->mesh, lazy_node_attrs(g->node)[0], &axes))
+    if (!ct || mesh_axes_named(g->ctx, s->mesh, graph_node_attrs(g->node)[0], &axes))
         return NULL;
     if (axes.mask & s->unchecked)
         ct = mesh_build_psum(g->ctx, ct, s, axes.mask & s->unchecked);
-    return mesh_vary(g->ctx, ct, lazy_sharding_of(INPUT(0)));
+    return mesh_vary(g->ctx, ct, graph_sharding_of(INPUT(0)));
 }
 
 static int psum_grad(lazy_grad *g) {
-    const lazy_sharding *s = lazy_sharding_of(g->node);
+    const lazy_sharding *s = graph_sharding_of(g->node);
     if (s) {
         g->out[0] = psum_back(g, s);
         return grad_done(g, 1);
     }
-    g->out[0] = over_axis(g, LAZY_OP_psum, 2, lazy_node_attrs(g->node));
+    g->out[0] = over_axis(g, LAZY_OP_psum, 2, graph_node_attrs(g->node));
     return grad_done(g, 1);
 }
 
 NEAP_OP(psum, .doc = "The sum over the examples of a named axis.", .attrs = "axis size", .kind = LAZY_CALL, .arity = 2,
-        .types = LAZY_NUMERIC, .flags = LAZY_OP_HIDDEN | LAZY_OP_AXIS, .dtype = lazy_dtype_same, .shape = reduce_shape,
-        .call = unbatched, .grad = psum_grad, .jvp = lazy_jvp_linear, .batch = psum_batch, .shard = lazy_shard_same,
+        .types = LAZY_NUMERIC, .flags = LAZY_OP_HIDDEN | LAZY_OP_AXIS, .dtype = graph_dtype_same, .shape = reduce_shape,
+        .call = unbatched, .grad = psum_grad, .jvp = derive_jvp_linear, .batch = psum_batch, .shard = shard_same,
         .spread = psum_spread)
 
 NEAP_OP(pmax, .doc = "The greatest over the examples of a named axis.", .attrs = "axis size", .kind = LAZY_CALL,
-        .arity = 2, .types = LAZY_ALL, .flags = LAZY_OP_HIDDEN | LAZY_OP_AXIS, .dtype = lazy_dtype_same,
-        .shape = reduce_shape, .call = unbatched, .batch = pmax_batch, .shard = lazy_shard_same, .spread = pmax_spread)
+        .arity = 2, .types = LAZY_ALL, .flags = LAZY_OP_HIDDEN | LAZY_OP_AXIS, .dtype = graph_dtype_same,
+        .shape = reduce_shape, .call = unbatched, .batch = pmax_batch, .shard = shard_same, .spread = pmax_spread)
 
 NEAP_OP(pmin, .doc = "The smallest over the examples of a named axis.", .attrs = "axis size", .kind = LAZY_CALL,
-        .arity = 2, .types = LAZY_ALL, .flags = LAZY_OP_HIDDEN | LAZY_OP_AXIS, .dtype = lazy_dtype_same,
-        .shape = reduce_shape, .call = unbatched, .batch = pmin_batch, .shard = lazy_shard_same, .spread = pmin_spread)
+        .arity = 2, .types = LAZY_ALL, .flags = LAZY_OP_HIDDEN | LAZY_OP_AXIS, .dtype = graph_dtype_same,
+        .shape = reduce_shape, .call = unbatched, .batch = pmin_batch, .shard = shard_same, .spread = pmin_spread)
 
 /* ---- all_gather, psum_scatter: each is the gradient of the other ------------------------------------------------- */
 static int gather_shape(const lazy_call_desc *call, lazy_result *out) {
@@ -267,16 +267,16 @@ static int gather_shape(const lazy_call_desc *call, lazy_result *out) {
 }
 
 static int gather_batch(lazy_batching *g) {
-    int at = (int)lazy_node_attrs(g->node)[2];
+    int at = (int)graph_node_attrs(g->node)[2];
     if (!g->batched[1])
         return other_axis(g, 1);
     g->shared = true;
-    g->out = lazy_batch_move(g, lazy_batch_all(g, 0), 0, at);
-    return lazy_batch_done(g);
+    g->out = derive_batch_move(g, derive_batch_all(g, 0), 0, at);
+    return derive_batch_done(g);
 }
 
 static int gather_grad(lazy_grad *g) {
-    g->out[0] = over_axis(g, LAZY_OP_psum_scatter, 3, lazy_node_attrs(g->node));
+    g->out[0] = over_axis(g, LAZY_OP_psum_scatter, 3, graph_node_attrs(g->node));
     return grad_done(g, 1);
 }
 
@@ -297,22 +297,22 @@ static int scatter_shape(const lazy_call_desc *call, lazy_result *out) {
 }
 
 static int scatter_batch(lazy_batching *g) {
-    int at = (int)lazy_node_attrs(g->node)[2];
+    int at = (int)graph_node_attrs(g->node)[2];
     if (!g->batched[1])
         return other_axis(g, 1);
-    g->out = lazy_batch_move(g, summed(g), at, 0);
-    return lazy_batch_done(g);
+    g->out = derive_batch_move(g, summed(g), at, 0);
+    return derive_batch_done(g);
 }
 
 static int scatter_grad(lazy_grad *g) {
-    g->out[0] = over_axis(g, LAZY_OP_all_gather, 3, lazy_node_attrs(g->node));
+    g->out[0] = over_axis(g, LAZY_OP_all_gather, 3, graph_node_attrs(g->node));
     return grad_done(g, 1);
 }
 
 NEAP_OP(all_gather, .doc = "The arrays of all examples of a named axis, along a new axis at place `at`.",
         .attrs = "axis size at", .kind = LAZY_CALL, .arity = 2, .types = LAZY_ALL,
-        .flags = LAZY_OP_HIDDEN | LAZY_OP_AXIS, .dtype = lazy_dtype_same, .shape = gather_shape, .call = unbatched,
-        .grad = gather_grad, .jvp = lazy_jvp_linear, .batch = gather_batch, .shard = gather_shard,
+        .flags = LAZY_OP_HIDDEN | LAZY_OP_AXIS, .dtype = graph_dtype_same, .shape = gather_shape, .call = unbatched,
+        .grad = gather_grad, .jvp = derive_jvp_linear, .batch = gather_batch, .shard = gather_shard,
         .spread = gather_spread)
 
 NEAP_OP(psum_scatter,
@@ -320,8 +320,8 @@ NEAP_OP(psum_scatter,
             "The sum over the examples of a named axis, of which each keeps one part along axis `at`, which is dropped "
             "and has the axis's size.",
         .attrs = "axis size at", .kind = LAZY_CALL, .arity = 2, .types = LAZY_NUMERIC,
-        .flags = LAZY_OP_HIDDEN | LAZY_OP_AXIS, .dtype = lazy_dtype_same, .shape = scatter_shape, .call = unbatched,
-        .grad = scatter_grad, .jvp = lazy_jvp_linear, .batch = scatter_batch, .shard = scatter_shard,
+        .flags = LAZY_OP_HIDDEN | LAZY_OP_AXIS, .dtype = graph_dtype_same, .shape = scatter_shape, .call = unbatched,
+        .grad = scatter_grad, .jvp = derive_jvp_linear, .batch = scatter_batch, .shard = scatter_shard,
         .spread = scatter_spread)
 
 /* ---- all_to_all -------------------------------------------------------------------------------------------------- */
@@ -350,16 +350,16 @@ static int exchange_shape(const lazy_call_desc *call, lazy_result *out) {
 
 /* What was the axis of examples becomes an axis of the array, and the other way round. */
 static int exchange_batch(lazy_batching *g) {
-    const int64_t *attrs = lazy_node_attrs(g->node);
+    const int64_t *attrs = graph_node_attrs(g->node);
     if (!g->batched[1])
         return other_axis(g, 2);
-    neap_node *split = lazy_batch_move(g, lazy_batch_all(g, 0), (int)attrs[2] + 1, 0);
-    g->out = lazy_batch_move(g, split, 1, (int)attrs[3] + 1);
-    return lazy_batch_done(g);
+    neap_node *split = derive_batch_move(g, derive_batch_all(g, 0), (int)attrs[2] + 1, 0);
+    g->out = derive_batch_move(g, split, 1, (int)attrs[3] + 1);
+    return derive_batch_done(g);
 }
 
 static int exchange_grad(lazy_grad *g) {
-    const int64_t *attrs = lazy_node_attrs(g->node);
+    const int64_t *attrs = graph_node_attrs(g->node);
     g->out[0] = over_axis(g, LAZY_OP_all_to_all, 4, (int64_t[]){attrs[0], attrs[1], attrs[3], attrs[2]});
     return grad_done(g, 1);
 }
@@ -369,8 +369,8 @@ NEAP_OP(all_to_all,
             "Axis `split`, of the size of a named axis, is dealt out to its examples; what each gets from all of them "
             "lies along a new axis at place `concat`.",
         .attrs = "axis size split concat", .kind = LAZY_CALL, .arity = 2, .types = LAZY_ALL,
-        .flags = LAZY_OP_HIDDEN | LAZY_OP_AXIS, .dtype = lazy_dtype_same, .shape = exchange_shape, .call = unbatched,
-        .grad = exchange_grad, .jvp = lazy_jvp_linear, .batch = exchange_batch, .shard = exchange_shard,
+        .flags = LAZY_OP_HIDDEN | LAZY_OP_AXIS, .dtype = graph_dtype_same, .shape = exchange_shape, .call = unbatched,
+        .grad = exchange_grad, .jvp = derive_jvp_linear, .batch = exchange_batch, .shard = exchange_shard,
         .spread = exchange_spread)
 
 /* ---- ppermute ---------------------------------------------------------------------------------------------------- */
@@ -385,7 +385,7 @@ static int permute_shape(const lazy_call_desc *call, lazy_result *out) {
         if (call->attrs[k] < -1 || call->attrs[k] >= call->attrs[1])
             return neap_error(NEAP_E_ARGUMENT, "ppermute: expected sources in 0..%lld, or -1 for none, got %lld",
                               (long long)call->attrs[1] - 1, (long long)call->attrs[k]);
-    return lazy_shape_same(call, out);
+    return graph_shape_same(call, out);
 }
 
 /* The sources as data. */
@@ -396,20 +396,20 @@ static neap_node *source_array(lazy_batching *g) {
         return NULL;
     int32_t *data = neap_buffer_data(buffer);
     for (int64_t k = 0; k < g->size; k++)
-        data[k] = (int32_t)lazy_node_attrs(g->node)[2 + k];
-    return lazy_arena(g->ctx, lazy_node_of_buffer(g->ctx, &aval, buffer));
+        data[k] = (int32_t)graph_node_attrs(g->node)[2 + k];
+    return graph_arena(g->ctx, graph_node_of_buffer(g->ctx, &aval, buffer));
 }
 
 static int permute_batch(lazy_batching *g) {
-    lazy_aval one = lazy_node_aval(g->node);
+    lazy_aval one = graph_node_aval(g->node);
     int64_t shape[NEAP_MAX_DIMS + 1] = {g->size};
     bool all = true;
     if (!g->batched[1]) {
-        g->out = lazy_build(g->ctx, LAZY_OP_ppermute, 2, g->in, lazy_node_nattrs(g->node), lazy_node_attrs(g->node));
-        return lazy_batch_done(g);
+        g->out = graph_build(g->ctx, LAZY_OP_ppermute, 2, g->in, graph_node_nattrs(g->node), graph_node_attrs(g->node));
+        return derive_batch_done(g);
     }
     for (int64_t k = 0; k < g->size; k++)
-        all &= lazy_node_attrs(g->node)[2 + k] >= 0;
+        all &= graph_node_attrs(g->node)[2 + k] >= 0;
     if (all && !g->batched[0]) {
         g->shared = true;
         g->out = g->in[0];
@@ -417,18 +417,18 @@ static int permute_batch(lazy_batching *g) {
     }
     neap_node *from = source_array(g), *x = g->in[0], *zero = NUMBER(0);
     if (g->batched[0])
-        x = lazy_build(g->ctx, LAZY_OP_take, 2, (neap_node *[]){x, from}, 1, (int64_t[]){0});
+        x = graph_build(g->ctx, LAZY_OP_take, 2, (neap_node *[]){x, from}, 1, (int64_t[]){0});
     for (int k = 0; k < one.ndim; k++)
         shape[1 + k] = 1;
     neap_node *sent =
-        from && !all ? lazy_build_reshape(g->ctx, BUILD2(greater_equal, from, zero), one.ndim + 1, shape) : NULL;
+        from && !all ? graph_build_reshape(g->ctx, BUILD2(greater_equal, from, zero), one.ndim + 1, shape) : NULL;
     g->out = all ? x : BUILD3(where, sent, x, zero);
-    return lazy_batch_done(g);
+    return derive_batch_done(g);
 }
 
 /* Back the way it came. */
 static int permute_grad(lazy_grad *g) {
-    const int64_t *attrs = lazy_node_attrs(g->node);
+    const int64_t *attrs = graph_node_attrs(g->node);
     int64_t size = size_of(g->node), *back = malloc((size_t)(2 + size) * sizeof *back);
     if (!back)
         return neap_error(NEAP_E_MEMORY, "out of memory for a gradient");
@@ -447,6 +447,6 @@ NEAP_OP(ppermute,
         .doc = "For each example of a named axis the array of another one, its source, each of which is that of one "
                "example at most; zeros where the source is -1.",
         .attrs = "axis size sources…", .kind = LAZY_CALL, .arity = 2, .types = LAZY_ALL,
-        .flags = LAZY_OP_HIDDEN | LAZY_OP_AXIS, .dtype = lazy_dtype_same, .shape = permute_shape, .call = unbatched,
-        .grad = permute_grad, .jvp = lazy_jvp_linear, .batch = permute_batch, .shard = lazy_shard_same,
+        .flags = LAZY_OP_HIDDEN | LAZY_OP_AXIS, .dtype = graph_dtype_same, .shape = permute_shape, .call = unbatched,
+        .grad = permute_grad, .jvp = derive_jvp_linear, .batch = permute_batch, .shard = shard_same,
         .spread = permute_spread)

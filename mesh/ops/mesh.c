@@ -6,7 +6,7 @@
  *      leave        manual ─▶ global                  the same blocks, of the shape of the whole
  *      pvary, pick  manual ─▶ manual                  the same blocks; another type for derivatives
  *
- * Attributes name shardings and meshes by their numbers (lazy/shard/sharding.h). Gradients are the way back: that of pvary is a
+ * Attributes name shardings and meshes by their numbers (lazy/graph/sharding.h). Gradients are the way back: that of pvary is a
  * psum; that of `pick`, which promises that all devices along some axes have the same, is an equal share for each of them.
  */
 #include <string.h>
@@ -16,19 +16,19 @@
 #include "mesh/internal.h"
 
 static const lazy_sharding *sharding_at(const neap_node *node, int k) {
-    return lazy_sharding_get(lazy_node_attrs(node)[k]);
+    return graph_sharding_get(graph_node_attrs(node)[k]);
 }
 
 /* Gives the node the sharding in g, and the blocks of `to` from those of its input. */
 static int same_blocks(lazy_spread *g) {
-    int status = lazy_spread_begin(g);
+    int status = graph_spread_begin(g);
     if (status || !g->blocks)
         return status;
-    neap_node *bare = lazy_bare(g->ctx, g->node->in[0]);
+    neap_node *bare = graph_bare(g->ctx, g->node->in[0]);
     if (!bare)
         return neap_error_code();
     mesh_value in = mesh_value_of(bare);
-    return mesh_regroup(g->ctx, &in, lazy_sharding_of(g->node), g->node->shards->blocks);
+    return mesh_regroup(g->ctx, &in, graph_sharding_of(g->node), g->node->shards->blocks);
 }
 
 /* The op on examples, which lie along an axis that is not divided. Its attributes are shardings. */
@@ -36,15 +36,15 @@ static int batch_stacked(lazy_batching *g, neap_node *in) {
     const lazy_op *row = lazy_ops[g->node->op];
     int64_t attrs[2];
     for (int k = 0; k < g->node->nattrs; k++) {
-        const lazy_sharding *stacked = lazy_sharding_stacked(sharding_at(g->node, k));
+        const lazy_sharding *stacked = shard_sharding_stacked(sharding_at(g->node, k));
         if (!stacked)
             return NEAP_E_MEMORY;
         attrs[k] = stacked->number;
     }
     if (g->node->ndim == NEAP_MAX_DIMS)
         return neap_error(NEAP_E_SHAPE, "%s: more than %d axes", row->name, NEAP_MAX_DIMS);
-    g->out = lazy_build(g->ctx, g->node->op, 1, &in, g->node->nattrs, attrs);
-    return lazy_batch_done(g);
+    g->out = graph_build(g->ctx, g->node->op, 1, &in, g->node->nattrs, attrs);
+    return derive_batch_done(g);
 }
 
 static int stacked_batch(lazy_batching *g) {
@@ -56,19 +56,19 @@ static int check_divides(const char *op, const lazy_aval *in, const lazy_shardin
     char shape[256];
     if (s->ndim > in->ndim)
         return neap_error(NEAP_E_SHAPE, "%s: a spec of %d axes for an array of shape %s", op, s->ndim,
-                          lazy_shape_text(in->ndim, in->shape, shape, sizeof shape));
+                          graph_shape_text(in->ndim, in->shape, shape, sizeof shape));
     for (int a = 0; a < s->ndim; a++)
-        if (in->shape[a] % lazy_sharding_parts(s, a) != 0)
+        if (in->shape[a] % graph_sharding_parts(s, a) != 0)
             return neap_error(NEAP_E_SHAPE, "%s: axis %d of an array of shape %s cannot be divided into %lld parts", op,
-                              a, lazy_shape_text(in->ndim, in->shape, shape, sizeof shape),
-                              (long long)lazy_sharding_parts(s, a));
+                              a, graph_shape_text(in->ndim, in->shape, shape, sizeof shape),
+                              (long long)graph_sharding_parts(s, a));
     return 0;
 }
 
 static int reshard_shape(const lazy_call_desc *call, lazy_result *out) {
-    const lazy_sharding *s = call->nattrs == 1 ? lazy_sharding_get(call->attrs[0]) : NULL;
+    const lazy_sharding *s = call->nattrs == 1 ? graph_sharding_get(call->attrs[0]) : NULL;
     int status = s ? check_divides("reshard", &call->in[0], s) : NEAP_E_ARGUMENT;
-    return status ? status : lazy_shape_same(call, out);
+    return status ? status : graph_shape_same(call, out);
 }
 
 static int reshard_spread(lazy_spread *g) {
@@ -76,28 +76,28 @@ static int reshard_spread(lazy_spread *g) {
     if (!g->sharding.mesh || g->sharding.mesh != to->mesh)
         g->sharding = mesh_plain(to->mesh);
     memcpy(g->sharding.split, to->split, sizeof to->split);
-    int status = lazy_spread_begin(g);
-    neap_node *in = status == 0 ? lazy_bare(g->ctx, g->node->in[0]) : NULL;
+    int status = graph_spread_begin(g);
+    neap_node *in = status == 0 ? graph_bare(g->ctx, g->node->in[0]) : NULL;
     if (in && g->ctx->spreading == 1) /* else it is a part of another op, which tells it */
-        g->node->shards->note = mesh_note_move(g->ctx, lazy_sharding_of(in), lazy_sharding_of(g->node), in->ndim);
+        g->node->shards->note = mesh_note_move(g->ctx, graph_sharding_of(in), graph_sharding_of(g->node), in->ndim);
     if (!in)
         return status ? status : neap_error_code();
     if (!g->blocks)
         return 0;
-    return mesh_reshard_blocks(g->ctx, in, lazy_sharding_of(g->node), g->node->shards->blocks);
+    return mesh_reshard_blocks(g->ctx, in, graph_sharding_of(g->node), g->node->shards->blocks);
 }
 
 /* Back to where the input lies. That of an ordinary array is the same on all devices, as the array is. */
 static int reshard_grad(lazy_grad *g) {
-    const lazy_sharding plain = mesh_plain(lazy_sharding_of(g->node)->mesh);
-    const lazy_sharding *in = lazy_sharding_of(INPUT(0)), *to = in ? in : lazy_sharding_intern(&plain);
+    const lazy_sharding plain = mesh_plain(graph_sharding_of(g->node)->mesh);
+    const lazy_sharding *in = graph_sharding_of(INPUT(0)), *to = in ? in : graph_sharding_intern(&plain);
     g->out[0] = to ? mesh_moved(g->ctx, g->ct, to) : NULL;
     return grad_done(g, 1);
 }
 
 NEAP_OP(reshard, .doc = "The same array, laid out over a mesh as a sharding says.", .attrs = "sharding",
         .kind = LAZY_CALL, .arity = 1, .types = LAZY_ALL, .flags = LAZY_OP_HIDDEN | LAZY_OP_MESH,
-        .dtype = lazy_dtype_same, .shape = reshard_shape, .grad = reshard_grad, .jvp = lazy_jvp_linear,
+        .dtype = graph_dtype_same, .shape = reshard_shape, .grad = reshard_grad, .jvp = derive_jvp_linear,
         .batch = stacked_batch, .spread = reshard_spread)
 
 /* ---- enter, leave ------------------------------------------------------------------------------------------------- */
@@ -112,11 +112,11 @@ static int64_t parts_of(const lazy_sharding *outside, const lazy_sharding *insid
 }
 
 static int enter_shape(const lazy_call_desc *call, lazy_result *out) {
-    const lazy_sharding *outside = call->nattrs == 2 ? lazy_sharding_get(call->attrs[0]) : NULL;
-    const lazy_sharding *inside = outside ? lazy_sharding_get(call->attrs[1]) : NULL;
+    const lazy_sharding *outside = call->nattrs == 2 ? graph_sharding_get(call->attrs[0]) : NULL;
+    const lazy_sharding *inside = outside ? graph_sharding_get(call->attrs[1]) : NULL;
     int status = inside ? check_divides("enter", &call->in[0], outside) : NEAP_E_ARGUMENT;
     if (status == 0)
-        status = lazy_shape_same(call, out);
+        status = graph_shape_same(call, out);
     for (int a = 0; status == 0 && a < out->ndim; a++)
         out->shape[a] /= parts_of(outside, inside, a);
     return status;
@@ -128,7 +128,7 @@ static int enter_spread(lazy_spread *g) {
 }
 
 static int enter_grad(lazy_grad *g) {
-    const lazy_sharding *outside = sharding_at(g->node, 0), *inside = lazy_sharding_of(g->node);
+    const lazy_sharding *outside = sharding_at(g->node, 0), *inside = graph_sharding_of(g->node);
     neap_node *ct = mesh_vary(g->ctx, g->ct, inside);
     g->out[0] = ct ? mesh_build_leave(g->ctx, ct, inside, outside) : NULL;
     return grad_done(g, 1);
@@ -136,18 +136,18 @@ static int enter_grad(lazy_grad *g) {
 
 /* A tangent may lie otherwise than the array. */
 static int enter_jvp(lazy_tangent *g) {
-    const lazy_sharding *outside = sharding_at(g->node, 0), *inside = lazy_sharding_of(g->node);
+    const lazy_sharding *outside = sharding_at(g->node, 0), *inside = graph_sharding_of(g->node);
     neap_node *tangent = mesh_moved(g->ctx, g->in[0], outside);
     g->out = tangent ? mesh_build_enter(g->ctx, tangent, outside, inside) : NULL;
     return jvp_done(g);
 }
 
 static int leave_shape(const lazy_call_desc *call, lazy_result *out) {
-    const lazy_sharding *inside = call->nattrs == 2 ? lazy_sharding_get(call->attrs[0]) : NULL;
-    const lazy_sharding *outside = inside ? lazy_sharding_get(call->attrs[1]) : NULL;
+    const lazy_sharding *inside = call->nattrs == 2 ? graph_sharding_get(call->attrs[0]) : NULL;
+    const lazy_sharding *outside = inside ? graph_sharding_get(call->attrs[1]) : NULL;
     if (!outside)
         return NEAP_E_ARGUMENT;
-    int status = lazy_shape_same(call, out);
+    int status = graph_shape_same(call, out);
     if (status == 0 && outside->ndim > out->ndim)
         return neap_error(NEAP_E_SHAPE, "leave: a spec of %d axes for an array of %d", outside->ndim, out->ndim);
     for (int a = 0; status == 0 && a < out->ndim; a++)
@@ -162,10 +162,10 @@ static int leave_spread(lazy_spread *g) {
 
 /* What all devices had the same of gets a cotangent of its own on each of those that the result is divided over. */
 static int leave_grad(lazy_grad *g) {
-    const lazy_sharding *outside = lazy_sharding_of(g->node);
-    lazy_sharding typed = *lazy_sharding_of(INPUT(0));
+    const lazy_sharding *outside = graph_sharding_of(g->node);
+    lazy_sharding typed = *graph_sharding_of(INPUT(0));
     typed.differs |= outside->splits & typed.varies;
-    const lazy_sharding *inside = lazy_sharding_intern(&typed);
+    const lazy_sharding *inside = graph_sharding_intern(&typed);
     neap_node *ct = inside ? mesh_moved(g->ctx, g->ct, outside) : NULL;
     g->out[0] = ct ? mesh_build_enter(g->ctx, ct, outside, inside) : NULL;
     return grad_done(g, 1);
@@ -173,45 +173,45 @@ static int leave_grad(lazy_grad *g) {
 
 /* The examples may have been divided among devices. */
 static int enter_batch(lazy_batching *g) {
-    const lazy_sharding *outside = lazy_sharding_stacked(sharding_at(g->node, 0));
+    const lazy_sharding *outside = shard_sharding_stacked(sharding_at(g->node, 0));
     return outside ? batch_stacked(g, mesh_moved(g->ctx, g->in[0], outside)) : NEAP_E_MEMORY;
 }
 
 NEAP_OP(enter, .doc = "An array that lies as the first sharding says, seen as the blocks of a body in the second.",
         .attrs = "outside inside", .kind = LAZY_CALL, .arity = 1, .types = LAZY_ALL,
-        .flags = LAZY_OP_HIDDEN | LAZY_OP_MESH, .dtype = lazy_dtype_same, .shape = enter_shape, .grad = enter_grad,
+        .flags = LAZY_OP_HIDDEN | LAZY_OP_MESH, .dtype = graph_dtype_same, .shape = enter_shape, .grad = enter_grad,
         .jvp = enter_jvp, .batch = enter_batch, .spread = enter_spread)
 
 NEAP_OP(leave, .doc = "The blocks of a body, as in the first sharding, seen as one array that lies as the second says.",
         .attrs = "inside outside", .kind = LAZY_CALL, .arity = 1, .types = LAZY_ALL,
-        .flags = LAZY_OP_HIDDEN | LAZY_OP_MESH, .dtype = lazy_dtype_same, .shape = leave_shape, .grad = leave_grad,
-        .jvp = lazy_jvp_linear, .batch = stacked_batch, .spread = leave_spread)
+        .flags = LAZY_OP_HIDDEN | LAZY_OP_MESH, .dtype = graph_dtype_same, .shape = leave_shape, .grad = leave_grad,
+        .jvp = derive_jvp_linear, .batch = stacked_batch, .spread = leave_spread)
 
 /* ---- pvary, pick --------------------------------------------------------------------------------------------------- */
 static int pvary_spread(lazy_spread *g) {
-    g->sharding.varies |= (uint32_t)lazy_node_attrs(g->node)[0];
+    g->sharding.varies |= (uint32_t)graph_node_attrs(g->node)[0];
     return same_blocks(g);
 }
 
 /* In a program that is replayed on other inputs, what this varies over may vary already: then it adds nothing. Where nothing
  * is checked the sum still varies as a type: that all devices have it is then said by `pick`. */
 static int pvary_grad(lazy_grad *g) {
-    uint32_t mask = (uint32_t)lazy_node_attrs(g->node)[0] & ~lazy_sharding_of(INPUT(0))->varies;
-    neap_node *sum = mask ? mesh_build_psum(g->ctx, g->ct, lazy_sharding_of(g->node), mask) : g->ct;
-    uint32_t still = sum ? lazy_sharding_of(sum)->varies & mask : 0;
-    g->out[0] = still ? lazy_build(g->ctx, LAZY_OP_pick, 1, &sum, 1, (int64_t[]){still}) : sum;
+    uint32_t mask = (uint32_t)graph_node_attrs(g->node)[0] & ~graph_sharding_of(INPUT(0))->varies;
+    neap_node *sum = mask ? mesh_build_psum(g->ctx, g->ct, graph_sharding_of(g->node), mask) : g->ct;
+    uint32_t still = sum ? graph_sharding_of(sum)->varies & mask : 0;
+    g->out[0] = still ? graph_build(g->ctx, LAZY_OP_pick, 1, &sum, 1, (int64_t[]){still}) : sum;
     return grad_done(g, 1);
 }
 
 static int pick_spread(lazy_spread *g) {
-    g->sharding.varies &= ~(uint32_t)lazy_node_attrs(g->node)[0];
-    g->sharding.differs &= ~(uint32_t)lazy_node_attrs(g->node)[0];
+    g->sharding.varies &= ~(uint32_t)graph_node_attrs(g->node)[0];
+    g->sharding.differs &= ~(uint32_t)graph_node_attrs(g->node)[0];
     return same_blocks(g);
 }
 
 static int pick_grad(lazy_grad *g) {
-    const lazy_sharding *in = lazy_sharding_of(INPUT(0));
-    mesh_axes axes = mesh_axes_masked(in->mesh, (uint32_t)lazy_node_attrs(g->node)[0]);
+    const lazy_sharding *in = graph_sharding_of(INPUT(0));
+    mesh_axes axes = mesh_axes_masked(in->mesh, (uint32_t)graph_node_attrs(g->node)[0]);
     neap_node *size = NUMBER((double)axes.size), *ct = mesh_vary(g->ctx, g->ct, in);
     g->out[0] = size && ct ? BUILD2(divide, ct, size) : NULL;
     return grad_done(g, 1);
@@ -219,13 +219,13 @@ static int pick_grad(lazy_grad *g) {
 
 NEAP_OP(pvary, .doc = "The same blocks, as a value that may vary over some axes of the mesh (a bit for each).",
         .attrs = "axes", .kind = LAZY_CALL, .arity = 1, .types = LAZY_ALL, .flags = LAZY_OP_HIDDEN | LAZY_OP_MESH,
-        .dtype = lazy_dtype_same, .shape = lazy_shape_same, .grad = pvary_grad, .jvp = lazy_jvp_linear,
-        .batch = lazy_batch_leading, .spread = pvary_spread)
+        .dtype = graph_dtype_same, .shape = graph_shape_same, .grad = pvary_grad, .jvp = derive_jvp_linear,
+        .batch = derive_batch_leading, .spread = pvary_spread)
 
 NEAP_OP(pick, .doc = "The same blocks, of which it is promised that they are equal over some axes (a bit for each).",
         .attrs = "axes", .kind = LAZY_CALL, .arity = 1, .types = LAZY_ALL, .flags = LAZY_OP_HIDDEN | LAZY_OP_MESH,
-        .dtype = lazy_dtype_same, .shape = lazy_shape_same, .grad = pick_grad, .jvp = lazy_jvp_linear,
-        .batch = lazy_batch_leading, .spread = pick_spread)
+        .dtype = graph_dtype_same, .shape = graph_shape_same, .grad = pick_grad, .jvp = derive_jvp_linear,
+        .batch = derive_batch_leading, .spread = pick_spread)
 
 /* ---- axis_index ---------------------------------------------------------------------------------------------------- */
 static int index_shape(const lazy_call_desc *call, lazy_result *out) {

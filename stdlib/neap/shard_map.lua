@@ -1,6 +1,6 @@
 --- shard_map.lua: np.shard_map: a function of the blocks that each device of a mesh holds.
 --
--- The function, the *body*, runs once, in Lua; what it records is for all devices (lazy/shard/sharding.h). Here stands what
+-- The function, the *body*, runs once, in Lua; what it records is for all devices (lazy/graph/sharding.h). Here stands what
 -- surrounds that. An argument is first laid out as its spec says (`reshard`: nothing if it lies so), then *enters*: the
 -- same blocks, of which the body sees one shape. A result *leaves*: its blocks are those of an array that lies as its
 -- spec says. The axes of the mesh are open meanwhile as names for collectives (axes.lua). All of this is recording, so

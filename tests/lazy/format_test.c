@@ -33,7 +33,7 @@ static void check_text(const char *what, int status, lazy_text *text, const char
         check(text->bytes == strlen(expected) && memcmp(text->data, expected, text->bytes) == 0, what, text->data,
               expected);
     }
-    lazy_text_free(text);
+    graph_text_free(text);
 }
 
 /* ---- Arrays ----------------------------------------------------------------------------------------------------- */
@@ -84,7 +84,7 @@ static void test_goldens(void) {
         char what[64];
         snprintf(what, sizeof what, "golden %zu (%s)", k, neap_dtype_name(g->dtype));
         lazy_text text = {0};
-        check_text(what, lazy_format(g->dtype, g->ndim, g->shape, data, &text), &text, g->text);
+        check_text(what, graph_format(g->dtype, g->ndim, g->shape, data, &text), &text, g->text);
         free(ramp);
     }
 }
@@ -101,7 +101,7 @@ static void test_edges_only(void) {
     }
     const int64_t shape[] = {ROWS, COLUMNS};
     lazy_text text = {0};
-    check_text("edges only", lazy_format(NEAP_DTYPE_I32, 2, shape, data, &text), &text,
+    check_text("edges only", graph_format(NEAP_DTYPE_I32, 2, shape, data, &text), &text,
                "[[0 0 0 ... 0 0 0]\n [0 0 0 ... 0 0 0]\n [0 0 0 ... 0 0 0]\n ...\n [0 0 0 ... 0 0 0]\n"
                " [0 0 0 ... 0 0 0]\n [0 0 0 ... 0 0 0]]");
     free(data);
@@ -111,12 +111,12 @@ static void test_bad_arrays(void) {
     lazy_text text = {0};
     int64_t shape[] = {1};
     float value = 1;
-    int status = lazy_format(NEAP_DTYPE_COUNT, 1, shape, &value, &text);
+    int status = graph_format(NEAP_DTYPE_COUNT, 1, shape, &value, &text);
     check(status == NEAP_E_ARGUMENT, "no such dtype", text.data, "error");
-    status = lazy_format(NEAP_DTYPE_F32, NEAP_MAX_DIMS + 1, shape, &value, &text);
+    status = graph_format(NEAP_DTYPE_F32, NEAP_MAX_DIMS + 1, shape, &value, &text);
     check(status == NEAP_E_ARGUMENT, "too many axes", text.data, "error");
     check(text.bytes == 0, "nothing was written", text.data, "");
-    lazy_text_free(&text);
+    graph_text_free(&text);
 }
 
 /* ---- One element ------------------------------------------------------------------------------------------------ */
@@ -127,14 +127,14 @@ static void number(int dtype, double value, const char *conversion, const char *
     char what[64];
     snprintf(what, sizeof what, "%s of %s %g", conversion ? conversion : "NULL", neap_dtype_name(dtype), value);
     lazy_text text = {0};
-    int status = lazy_format_number(dtype, element, conversion, &text);
+    int status = graph_format_number(dtype, element, conversion, &text);
     if (expected != NULL) {
         check_text(what, status, &text, expected);
     } else {
         check(status == NEAP_E_ARGUMENT && text.bytes == 0, what, text.data, "NEAP_E_ARGUMENT");
         const char *error = neap_error_text();
         check(strstr(error, conversion) != NULL, "the error names the conversion", error, conversion);
-        lazy_text_free(&text);
+        graph_text_free(&text);
     }
 }
 
@@ -142,10 +142,10 @@ static void number(int dtype, double value, const char *conversion, const char *
 static void test_long_number(void) {
     double value = -1e300;
     lazy_text text = {0};
-    int status = lazy_format_number(NEAP_DTYPE_F64, &value, "%.99f", &text);
+    int status = graph_format_number(NEAP_DTYPE_F64, &value, "%.99f", &text);
     check(status == NEAP_OK && text.bytes == 1 + 301 + 1 + 99 && text.data[302] == '.', "%.99f of -1e300", text.data,
           "402 characters");
-    lazy_text_free(&text);
+    graph_text_free(&text);
 }
 
 static void test_numbers(void) {
@@ -192,13 +192,13 @@ static void test_numbers(void) {
 static void test_texts(void) {
     lazy_text text = {0};
     for (int k = 0; k < 1000; k++) {
-        lazy_text_add(&text, "ab", 2);
-        lazy_text_addf(&text, "%d,", k % 10);
+        graph_text_add(&text, "ab", 2);
+        graph_text_addf(&text, "%d,", k % 10);
     }
     check(text.bytes == 4000 && strncmp(text.data + 3996, "ab9,", 5) == 0, "a growing text", text.data, "… ab9,");
-    int status = lazy_text_add(&text, "", SIZE_MAX / 2);
+    int status = graph_text_add(&text, "", SIZE_MAX / 2);
     check(status == NEAP_E_MEMORY && text.bytes == 4000, "a text that is too long", text.data, "NEAP_E_MEMORY");
-    lazy_text_free(&text);
+    graph_text_free(&text);
     check(text.data == NULL && text.bytes == 0, "a freed text is empty", text.data, "");
 }
 

@@ -54,7 +54,7 @@ static neap_node *find(const fixture *f, int op) {
 }
 
 static void expect(const fixture *f, const char *node, const char *what) {
-    CHECK_EQ(lazy_verify(f->program, "a test"), NEAP_E_INTERNAL);
+    CHECK_EQ(program_verify(f->program, "a test"), NEAP_E_INTERNAL);
     CHECK_TEXT(neap_error_text(), "verify after a test");
     if (!CHECK_TEXT(neap_error_text(), node) || !CHECK_TEXT(neap_error_text(), what))
         fprintf(stderr, "    %s\n", neap_error_text());
@@ -67,13 +67,13 @@ static void expect(const fixture *f, const char *node, const char *what) {
         *damage_at = (value);                                                                                          \
         expect(f, node, what);                                                                                         \
         *damage_at = damage_old;                                                                                       \
-        CHECK_EQ(lazy_verify((f)->program, "repair"), 0);                                                              \
+        CHECK_EQ(program_verify((f)->program, "repair"), 0);                                                           \
     } while (0)
 
 static void test_nodes(fixture *f) {
     begin(f);
     neap_node *sum = find(f, LAZY_OP_sum), *product = find(f, LAZY_OP_multiply), *turned = find(f, LAZY_OP_transpose);
-    CHECK_EQ(lazy_verify(f->program, "nothing"), 0);
+    CHECK_EQ(program_verify(f->program, "nothing"), 0);
     DAMAGE(f, sum->op, 9999, "(?)", "no op of number 9999");
     DAMAGE(f, sum->dtype, 99, "(sum)", "no dtype of number 99");
     DAMAGE(f, sum->dtype, NEAP_DTYPE_I32, "(sum)", "its dtype is i32, but the rules say f32");
@@ -134,7 +134,7 @@ static void test_order(fixture *f) {
     effects[1] = first;
     roots[2] = roots[1];
     roots[1] = root;
-    CHECK_EQ(lazy_verify(program, "repair"), 0);
+    CHECK_EQ(program_verify(program, "repair"), 0);
     end(f);
 }
 

@@ -60,12 +60,12 @@ static int add_ins(sample *s, int op, int dtype, int side, int value) {
         !lazy_simd_baseline.map[op][dtype].by_scalars[0] || s->kernel.nins + 4 >= MAX_INS)
         return -1;
     lazy_ins ins = {.op = (int16_t)op, .dtype = (uint8_t)dtype, .result = (uint8_t)dtype, .narg = row->arity};
-    if (row->dtype == lazy_dtype_compare)
+    if (row->dtype == graph_dtype_compare)
         ins.result = NEAP_DTYPE_BOOL;
     for (int k = 0; k < row->arity; k++)
         ins.arg[k] = value >= 0 && k == side % row->arity
                          ? value
-                         : value_of_dtype(s, row->dtype == lazy_dtype_where && k == 0 ? NEAP_DTYPE_BOOL : dtype);
+                         : value_of_dtype(s, row->dtype == graph_dtype_where && k == 0 ? NEAP_DTYPE_BOOL : dtype);
     int out = s->kernel.nloads + s->kernel.nins;
     s->dtypes[out] = ins.result;
     s->ins[s->kernel.nins++] = ins;
@@ -321,12 +321,12 @@ static void try_sample(sample *s, int number) {
         neap_run run = {.device = 0, .worker = -1};
         vm_limit.chunk = variant & 1 ? 256 : 1024;
         vm_limit.stream_min = variant & 2 ? 1 : 0;
-        if (lazy_isa_set(sets[variant / 4]) != NEAP_OK)
+        if (vm_isa_set(sets[variant / 4]) != NEAP_OK)
             continue;
         for (int k = 0; k < s->kernel.nsinks; k++)
             memset(s->bufs[s->sinks[k].slot], 0, (size_t)s->bytes[s->sinks[k].slot]);
-        bool ok = CHECK_EQ(lazy_kernel_prepare(&s->kernel), NEAP_OK) &&
-                  CHECK_EQ(lazy_kernel_run(&s->kernel, s->bufs, s->scalars, variant & 2 ? &run : NULL), NEAP_OK);
+        bool ok = CHECK_EQ(vm_kernel_prepare(&s->kernel), NEAP_OK) &&
+                  CHECK_EQ(vm_kernel_run(&s->kernel, s->bufs, s->scalars, variant & 2 ? &run : NULL), NEAP_OK);
         if (ok)
             count_form(s);
         for (int k = 0; ok && k < s->kernel.nsinks; k++) {
@@ -335,7 +335,7 @@ static void try_sample(sample *s, int number) {
         }
         if (!ok)
             describe(s, number, sets[variant / 4], vm_limit.chunk, variant & 2);
-        lazy_kernel_unprepare(&s->kernel);
+        vm_kernel_unprepare(&s->kernel);
     }
     for (int k = 0; k < s->kernel.nsinks; k++)
         free(expected[k]);

@@ -234,9 +234,9 @@ int main(int argc, char **argv) {
             table = true;
     sets[nsets++] = &lazy_simd_baseline;
 #if defined(__x86_64__)
-    if (lazy_isa_set("avx2") == NEAP_OK)
+    if (vm_isa_set("avx2") == NEAP_OK)
         sets[nsets++] = &lazy_simd_avx2;
-    if (lazy_isa_set("avx512") == NEAP_OK)
+    if (vm_isa_set("avx512") == NEAP_OK)
         sets[nsets++] = &lazy_simd_avx512;
 #endif
     check_complete();

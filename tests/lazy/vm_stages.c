@@ -174,10 +174,10 @@ static void random_ins(sample *s) {
     if (row->flags & LAZY_OP_CASTS || !lazy_simd_baseline.map[op] || !lazy_simd_baseline.map[op][dtype].by_scalars[0])
         return;
     lazy_ins ins = {.op = (int16_t)op, .dtype = (uint8_t)dtype, .result = (uint8_t)dtype, .narg = row->arity};
-    if (row->dtype == lazy_dtype_compare)
+    if (row->dtype == graph_dtype_compare)
         ins.result = NEAP_DTYPE_BOOL;
     for (int k = 0; k < row->arity; k++) {
-        ins.arg[k] = cast(s, any_value(s), row->dtype == lazy_dtype_where && k == 0 ? NEAP_DTYPE_BOOL : dtype);
+        ins.arg[k] = cast(s, any_value(s), row->dtype == graph_dtype_where && k == 0 ? NEAP_DTYPE_BOOL : dtype);
         if (ins.arg[k] < 0)
             return;
     }
@@ -348,9 +348,9 @@ static void run_alone(unfused *u, lazy_sink sink, void *dst) {
     sink.kind = sink.kind == LAZY_SINK_REDUCE ? LAZY_SINK_REDUCE : LAZY_SINK_STORE;
     sink.slot = MAX_VALUES;
     bufs[MAX_VALUES] = dst;
-    if (CHECK_EQ(lazy_kernel_prepare(&k), NEAP_OK))
-        CHECK_EQ(lazy_kernel_run(&k, bufs, s->scalars, NULL), NEAP_OK);
-    lazy_kernel_unprepare(&k);
+    if (CHECK_EQ(vm_kernel_prepare(&k), NEAP_OK))
+        CHECK_EQ(vm_kernel_run(&k, bufs, s->scalars, NULL), NEAP_OK);
+    vm_kernel_unprepare(&k);
 }
 
 static int64_t index_of(int dtype, const void *at, int64_t i, int64_t extent) {
@@ -476,16 +476,16 @@ static bool try_variant(sample *s, int variant, void *const *expected) {
     vm_limit.stream_min = variant & 4 ? 1 : 0;
     for (int k = 0; k < s->nbufs; k++)
         bufs[k] = copied(s->bufs[k], s->bytes[k]);
-    bool ok = CHECK_EQ(lazy_kernel_prepare(&s->kernel), NEAP_OK) &&
-              CHECK_EQ(lazy_kernel_run(&s->kernel, bufs, s->scalars, variant & 2 ? &run : NULL), NEAP_OK) &&
-              CHECK(lazy_kernel_cost(&s->kernel) > 0);
+    bool ok = CHECK_EQ(vm_kernel_prepare(&s->kernel), NEAP_OK) &&
+              CHECK_EQ(vm_kernel_run(&s->kernel, bufs, s->scalars, variant & 2 ? &run : NULL), NEAP_OK) &&
+              CHECK(vm_kernel_cost(&s->kernel) > 0);
     if (ok)
         count(s);
     for (int k = 0; k < s->nbufs; k++) {
         ok = ok && CHECK(same(dtype_of_slot(s, k), bufs[k], expected[k], s->bytes[k]));
         free(bufs[k]);
     }
-    lazy_kernel_unprepare(&s->kernel);
+    vm_kernel_unprepare(&s->kernel);
     return ok;
 }
 
@@ -496,10 +496,10 @@ static void try_sample(sample *s, const char *what) {
     for (int k = 0; k < s->nbufs; k++)
         expected[k] = copied(s->bufs[k], s->bytes[k]);
     vm_limit.chunk = 1024, vm_limit.stream_min = 0;
-    CHECK_EQ(lazy_isa_set("baseline"), NEAP_OK);
+    CHECK_EQ(vm_isa_set("baseline"), NEAP_OK);
     run_unfused(s, expected);
     for (int k = 0; k < 12; k++)
-        if (lazy_isa_set(sets[k / 4]) == NEAP_OK && !try_variant(s, variants[k % 4], expected)) {
+        if (vm_isa_set(sets[k / 4]) == NEAP_OK && !try_variant(s, variants[k % 4], expected)) {
             describe(s, what, sets[k / 4], variants[k % 4]);
             break;
         }
@@ -572,14 +572,14 @@ static void test_empty(void) {
                           .loads = loads,
                           .ins = ins,
                           .sinks = sinks};
-    if (!CHECK_EQ(lazy_kernel_prepare(&kernel), NEAP_OK))
+    if (!CHECK_EQ(vm_kernel_prepare(&kernel), NEAP_OK))
         return;
-    CHECK_EQ(lazy_kernel_run(&kernel, (void *[]){NULL, sums, means}, &(lazy_scalar){.f32 = 0}, NULL), NEAP_OK);
+    CHECK_EQ(vm_kernel_run(&kernel, (void *[]){NULL, sums, means}, &(lazy_scalar){.f32 = 0}, NULL), NEAP_OK);
     for (int k = 0; k < 3; k++) {
         CHECK(sums[k] == 0 && !__builtin_signbit(sums[k]));
         CHECK(means[k] != means[k]);
     }
-    lazy_kernel_unprepare(&kernel);
+    vm_kernel_unprepare(&kernel);
 }
 
 /* A table of bytes whose rows lie 2^31 and more elements apart; only pages that are touched exist. */
@@ -623,14 +623,14 @@ static void test_huge_table(void) {
                           .loads = loads,
                           .ins = ins,
                           .sinks = sinks};
-    if (CHECK_EQ(lazy_kernel_prepare(&kernel), NEAP_OK))
-        CHECK_EQ(lazy_kernel_run(&kernel, (void *[]){table, rows, each, whole, single}, NULL, NULL), NEAP_OK);
+    if (CHECK_EQ(vm_kernel_prepare(&kernel), NEAP_OK))
+        CHECK_EQ(vm_kernel_run(&kernel, (void *[]){table, rows, each, whole, single}, NULL, NULL), NEAP_OK);
     static const int64_t expected[] = {2, 0, 2, 1};
     for (int i = 0; i < 400; i++) {
         CHECK_EQ(whole[i], table[expected[i / 100] * step + i % 100]);
         CHECK_EQ(single[i], table[i % 3 * step + i % 100]);
     }
-    lazy_kernel_unprepare(&kernel);
+    vm_kernel_unprepare(&kernel);
     munmap(table, bytes);
 }
 

@@ -29,14 +29,14 @@ static const lazy_sharding *draw_sharding(const lazy_mesh *mesh) {
             at++;
         like.split[axis][at] = (uint8_t)(over + 1);
     }
-    return lazy_sharding_intern(&like);
+    return graph_sharding_intern(&like);
 }
 
 static const float *data_of(neap_node *node) {
     const void *data = NULL;
     int32_t id;
     int status;
-    CHECK_EQ(lazy_publish(ctx, lazy_retain(node), &id), 0);
+    CHECK_EQ(graph_publish(ctx, graph_retain(node), &id), 0);
     while ((status = neap_array_poll(ctx, id)) == NEAP_PENDING ||
            (status == 0 && (status = neap_array_data(ctx, id, &data)) == NEAP_PENDING))
         neap_waker_sleep(neap_ctx_waker(ctx), -1);
@@ -46,22 +46,22 @@ static const float *data_of(neap_node *node) {
 
 static void test_way(neap_node *x, const lazy_sharding *from, const lazy_sharding *to) {
     neap_node *direct[8] = {0}, *steps[8] = {0};
-    lazy_hold(ctx);
-    neap_node *node = lazy_build(ctx, LAZY_OP_reshard, 1, &x, 1, (int64_t[]){from->number});
+    graph_hold(ctx);
+    neap_node *node = graph_build(ctx, LAZY_OP_reshard, 1, &x, 1, (int64_t[]){from->number});
     bool built = CHECK(node != NULL) && CHECK_EQ(mesh_reshard_blocks(ctx, x, to, direct), 0) &&
                  CHECK_EQ(mesh_reshard_by_steps(ctx, node, to, steps), 0);
-    CHECK_EQ(lazy_unhold(ctx), 0);
+    CHECK_EQ(graph_unhold(ctx), 0);
     for (int b = 0; b < to->nblocks && built; b++) {
         char text[2][128];
         CHECK_EQ(steps[b]->size, direct[b]->size);
         CHECK_EQ(steps[b]->device, to->home[b]);
-        if (!CHECK(memcmp(data_of(steps[b]), data_of(direct[b]), lazy_node_bytes(direct[b])) == 0))
-            fprintf(stderr, "block %d of %s from %s\n", b, lazy_spec_text(to, NDIM, text[0], sizeof text[0]),
-                    lazy_spec_text(from, NDIM, text[1], sizeof text[1]));
+        if (!CHECK(memcmp(data_of(steps[b]), data_of(direct[b]), graph_node_bytes(direct[b])) == 0))
+            fprintf(stderr, "block %d of %s from %s\n", b, shard_spec_text(to, NDIM, text[0], sizeof text[0]),
+                    shard_spec_text(from, NDIM, text[1], sizeof text[1]));
     }
     for (int b = 0; b < to->nblocks; b++) {
-        lazy_release(ctx, direct[b]);
-        lazy_release(ctx, steps[b]);
+        graph_release(ctx, direct[b]);
+        graph_release(ctx, steps[b]);
     }
 }
 
@@ -69,7 +69,7 @@ static void test_mesh(neap_node *x, int naxes, const int64_t *sizes, int times) 
     static const char *const names[] = {"i", "j", "k"};
     int32_t devices[8] = {7, 6, 5, 4, 3, 2, 1, 0}, number;
     CHECK_EQ(neap_mesh_new(naxes, names, sizes, 8, devices, &number), 0);
-    const lazy_mesh *mesh = lazy_mesh_get(number);
+    const lazy_mesh *mesh = graph_mesh_get(number);
     for (int k = 0; k < times; k++)
         test_way(x, draw_sharding(mesh), draw_sharding(mesh));
 }
@@ -82,7 +82,7 @@ int main(void) {
     for (int k = 0; k < SIZE; k++)
         values[k] = (float)k;
     CHECK_EQ(neap_array_new(ctx, NEAP_DTYPE_F32, NDIM, shape, values, &id) & ~NEAP_ATTEND, 0);
-    neap_node *x = lazy_lookup(ctx, id);
+    neap_node *x = graph_lookup(ctx, id);
     int times = check_times(60, 10);
     test_mesh(x, 1, (int64_t[]){8}, times);
     test_mesh(x, 2, (int64_t[]){4, 2}, times);

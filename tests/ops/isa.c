@@ -60,7 +60,7 @@ static int64_t compute(const operands *o, int *dtype, char *out) {
     if (!CHECK_EQ(neap_ctx_new(&ctx), 0))
         return 0;
     for (int k = 0; k < o->row->arity; k++) {
-        bool condition = o->row->dtype == lazy_dtype_where && k == 0;
+        bool condition = o->row->dtype == graph_dtype_where && k == 0;
         CHECK_EQ(
             neap_array_new(ctx, condition ? NEAP_DTYPE_BOOL : o->dtype, 2, (int64_t[]){2, SIZE}, o->data[k], &in[k]),
             0);
@@ -123,13 +123,13 @@ static void check(const operands *o) {
     static char expected[BOX * 8], got[BOX * 8];
     static const char *const sets[] = {"avx2", "avx512"};
     int dtype = 0, other = 0;
-    lazy_isa_set("baseline");
+    vm_isa_set("baseline");
     int64_t size = compute(o, &dtype, expected);
     if (hashes)
         printf("%s %s %d %016llx\n", o->row->name, neap_dtype_name(o->dtype), (int)o->attrs[0],
                (unsigned long long)hash(dtype, expected, size));
     for (int s = 0; s < 2; s++) {
-        if (lazy_isa_set(sets[s]) != 0)
+        if (vm_isa_set(sets[s]) != 0)
             continue;
         int64_t differences = compute(o, &other, got) == size && other == dtype ? 0 : 1;
         for (int64_t k = 0; k < size && differences == 0; k++) {
@@ -159,7 +159,7 @@ int main(int argc, char **argv) {
             if (!accepts(o.row, o.dtype))
                 continue;
             for (int k = 0; k < o.row->arity; k++)
-                fill(o.row, o.row->dtype == lazy_dtype_where && k == 0 ? NEAP_DTYPE_BOOL : o.dtype, o.data[k]);
+                fill(o.row, o.row->dtype == graph_dtype_where && k == 0 ? NEAP_DTYPE_BOOL : o.dtype, o.data[k]);
             o.nattrs = o.row->kind == LAZY_REDUCE ? 2 : o.row->flags & LAZY_OP_CASTS ? 1 : 0;
             /* A reduction of the rows, the columns, everything; a cast to every dtype. */
             int variants = o.nattrs == 2 ? 3 : o.nattrs == 1 ? NEAP_DTYPE_COUNT : 1;

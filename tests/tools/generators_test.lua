@@ -38,7 +38,7 @@ local ADD = [[
 #define HELPER(x) ((x) + 1) /* "*/
 NEAP_OP(add, .doc = "a + b, " /* joined */
         "with a \"quote\".", .kind = LAZY_MAP, .arity = 2, .types = LAZY_NUMERIC | LAZY_BOOL, .grad = add_grad,
-        .dtype = lazy_dtype_promote, .kernel = {.any = "(T)(a + b)", .boolean = "a | b"}, .domain = {-1e3, 10.5},
+        .dtype = graph_dtype_promote, .kernel = {.any = "(T)(a + b)", .boolean = "a | b"}, .domain = {-1e3, 10.5},
         .reference = "a + b", .ulp = 0.5)
 ]]
 local SUM = [[
@@ -57,7 +57,7 @@ check.test("rows become the enum, the constructors, the tests and the page", fun
     })
     check.equal(loadstring(read "out/op_tests.lua")(), {
         { id = 0, name = "add", class = "map", arity = 2, attrs = {}, types = { "bool", "int", "real" },
-          dtype = "lazy_dtype_promote", domain = { -1000, 10.5 }, reference = "a + b", ulp = 0.5, gradient = true,
+          dtype = "graph_dtype_promote", domain = { -1000, 10.5 }, reference = "a + b", ulp = 0.5, gradient = true,
           zero_gradient = false },
         { id = 1, name = "sum", class = "reduce", arity = 1, attrs = { "axes", "keepdims" }, types = {}, ulp = 0,
           gradient = false, zero_gradient = true },

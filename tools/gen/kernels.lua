@@ -6,8 +6,8 @@
 -- dtype and lists the loops in map_table, fold_table, summed_table, choice_table and CAST_TABLE. OUT/chains_gen.h does
 -- the same with the forms of lazy/vm/simd/chains.c (LINK1, LINK2), for cheap maps, and code_table. The text of a dtype is
 -- the most specific one of the row (lazy/op.h); in it T, U, O become C types and F(name) the function of
--- lazy/vm/simd/vmath.h for T. Operands and results are read off the row's dtype rule: lazy_dtype_compare gives bool, the
--- first operand of lazy_dtype_where is bool; a row with LAZY_OP_CASTS makes a loop for each pair of dtypes. A text that
+-- lazy/vm/simd/vmath.h for T. Operands and results are read off the row's dtype rule: graph_dtype_compare gives bool, the
+-- first operand of graph_dtype_where is bool; a row with LAZY_OP_CASTS makes a loop for each pair of dtypes. A text that
 -- is a call of a function with rare arguments (vm_rare_NAME_D in lazy/vm/simd) takes the form MAP1_RARE.
 local directory = arg[0]:match("^(.*)/") or "."
 package.path = directory .. "/lib/?.lua;" .. package.path
@@ -21,12 +21,12 @@ if not out then files.fail("usage: kernels.lua ROOT OUT ROWFILE...") end
 
 --- The dtype rows of dtype.h: { name = "f32", id = "F32", kind = "f", type = "float", unsigned = "uint32_t" }.
 local function read_dtypes()
-    local header = files.read(root .. "/lazy/dtype.h")
+    local header = files.read(root .. "/lazy/dtype/dtype.h")
     local list = {}
     for id, name, kind, ctype, bytes in header:gmatch("X%((%u%w*), (%w+), '(%a)', ([%w_]+), (%d)%)") do
         list[#list + 1] = { id = id, name = name, kind = kind, type = ctype, unsigned = ("uint%d_t"):format(bytes * 8) }
     end
-    if #list == 0 then files.fail("lazy/dtype.h: no dtype rows found") end
+    if #list == 0 then files.fail("lazy/dtype/dtype.h: no dtype rows found") end
     return list
 end
 local dtypes = read_dtypes()
@@ -88,7 +88,7 @@ local function named(dtype_name)
     for _, dtype in ipairs(dtypes) do
         if dtype.name == dtype_name then return dtype end
     end
-    files.fail("lazy/dtype.h: no dtype %s", dtype_name)
+    files.fail("lazy/dtype/dtype.h: no dtype %s", dtype_name)
 end
 local bool = named "bool"
 
@@ -109,10 +109,10 @@ local function write_map(row)
     if not VARIANTS[arity] then complain(row, "a map has one to three operands, not %s", tostring(arity)) end
     for _, dtype in ipairs(dtypes) do
         if accepts(row, dtype) then
-            local result = rule == "lazy_dtype_compare" and bool or dtype
+            local result = rule == "graph_dtype_compare" and bool or dtype
             local arguments = {}
             for k = 1, arity do
-                arguments[k] = rule == "lazy_dtype_where" and k == 1 and bool.type or dtype.type
+                arguments[k] = rule == "graph_dtype_where" and k == 1 and bool.type or dtype.type
             end
             arguments[arity + 1] = result.type
             local text = expand(text_for(row, dtype), dtype, result)

@@ -12,7 +12,7 @@
 
 #include <stdbool.h>
 
-#include "lazy/scalar.h"
+#include "lazy/dtype/scalar.h"
 
 /* out[i] = op(a[i], b[i], c[i]); operands that the op does not have are ignored. */
 typedef void (*lazy_loop)(void *out, const void *a, const void *b, const void *c, int64_t n);

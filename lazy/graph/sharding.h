@@ -66,36 +66,36 @@ typedef struct lazy_sharding {
 typedef struct lazy_shards {
     const lazy_sharding *sharding;
     neap_node *whole;    /* put together for the host; one reference, or NULL */
-    int32_t note;        /* a text (lazy_site_text): what its op did about where data lies; 0: nothing … */
+    int32_t note;        /* a text (graph_site_text): what its op did about where data lies; 0: nothing … */
     int32_t past;        /* … and one of lines: what the ops before it did */
     neap_node *blocks[]; /* sharding->nblocks, one reference each; all NULL in a trace */
 } lazy_shards;
 
-static inline bool lazy_is_meshed(const neap_node *node) {
+static inline bool graph_is_meshed(const neap_node *node) {
     return node->device == LAZY_MESHED;
 }
-static inline const lazy_sharding *lazy_sharding_of(const neap_node *node) {
-    return lazy_is_meshed(node) ? node->shards->sharding : NULL;
+static inline const lazy_sharding *graph_sharding_of(const neap_node *node) {
+    return graph_is_meshed(node) ? node->shards->sharding : NULL;
 }
 /* Can it be computed (its blocks may belong to a trace themselves)? */
-static inline bool lazy_has_blocks(const neap_node *node) {
+static inline bool graph_has_blocks(const neap_node *node) {
     return node->shards->sharding->nblocks == 0 || node->shards->blocks[0] != NULL;
 }
 
 /* ---- sharding.c: interning --------------------------------------------------------------------------------------- */
 /* The sharding like *like (whose derived members and number do not count), or NULL: memory. Checks nothing. */
-const lazy_sharding *lazy_sharding_intern(const lazy_sharding *like);
-const lazy_sharding *lazy_sharding_get(int64_t number); /* NULL: no such */
-const lazy_mesh *lazy_mesh_get(int64_t number);         /* the same; no error is set */
+const lazy_sharding *graph_sharding_intern(const lazy_sharding *like);
+const lazy_sharding *graph_sharding_get(int64_t number); /* NULL: no such */
+const lazy_mesh *graph_mesh_get(int64_t number);         /* the same; no error is set */
 /* The mesh like *like (whose number and local devices do not count) as process `here` sees it, or NULL: memory. */
-const lazy_mesh *lazy_mesh_intern(const lazy_mesh *like, int here);
+const lazy_mesh *graph_mesh_intern(const lazy_mesh *like, int here);
 /* The block that stands at a position of the mesh; -1: none of this process. */
-int lazy_sharding_block(const lazy_sharding *sharding, int position);
+int graph_sharding_block(const lazy_sharding *sharding, int position);
 /* The coordinate of a position along an axis; the position that has `coordinate` there, and else agrees with it. */
-int lazy_mesh_coordinate(const lazy_mesh *mesh, int position, int axis);
-int lazy_mesh_move(const lazy_mesh *mesh, int position, int axis, int coordinate);
+int graph_mesh_coordinate(const lazy_mesh *mesh, int position, int axis);
+int graph_mesh_move(const lazy_mesh *mesh, int position, int axis, int coordinate);
 /* In how many parts an axis of the array is divided. */
-int64_t lazy_sharding_parts(const lazy_sharding *sharding, int axis);
+int64_t graph_sharding_parts(const lazy_sharding *sharding, int axis);
 
 /* ---- Rules of rows: .shard ----------------------------------------------------------------------------------------
  * Given an op on inputs of which some are split over global axes of the mesh, a rule says how each input has to lie, how the
@@ -126,11 +126,11 @@ typedef struct lazy_spread {
     bool blocks;            /* … and, if this is set, records the blocks (OWNED by the payload) */
 } lazy_spread;
 /* Called by a rule when `sharding` is final: gives the node its payload, with no blocks yet. */
-int lazy_spread_begin(lazy_spread *g);
+int graph_spread_begin(lazy_spread *g);
 
 /* ---- What the recorder calls in the mesh room ---------------------------------------------------------------------- */
 typedef struct lazy_mesh_room {
-    /* lazy_record, where an input is meshed, or the row's results are (LAZY_OP_MESH). */
+    /* graph_record, where an input is meshed, or the row's results are (LAZY_OP_MESH). */
     neap_node *(*record)(neap_ctx *ctx, int op, int nin, neap_node *const *in, int nattrs, const int64_t *attrs);
     /* Gives a node that was just made its payload. */
     int (*finish)(neap_ctx *ctx, neap_node *node);
@@ -144,15 +144,16 @@ typedef struct lazy_mesh_room {
 } lazy_mesh_room;
 extern const lazy_mesh_room lazy_mesh_hooks; /* mesh/spmd.c */
 
-/* record.c: lazy_record without what comes first: inputs are lifted, aligned and on one device. */
-neap_node *lazy_record_inferred(neap_ctx *ctx, int op, int nin, neap_node *const *in, int nattrs, const int64_t *attrs);
+/* record.c: graph_record without what comes first: inputs are lifted, aligned and on one device. */
+neap_node *graph_record_inferred(neap_ctx *ctx, int op, int nin, neap_node *const *in, int nattrs,
+                                 const int64_t *attrs);
 
 /* ---- node.c, array.c ---------------------------------------------------------------------------------------------- */
 /* What blocks are made of: an ordinary node of a tape without the tape (BORROWED from the arena), all others as they are. */
-neap_node *lazy_bare(neap_ctx *ctx, neap_node *node);
+neap_node *graph_bare(neap_ctx *ctx, neap_node *node);
 /* Makes a fresh node meshed: blocks NULL. */
-int lazy_node_mesh(neap_node *node, const lazy_sharding *sharding);
+int graph_node_mesh(neap_node *node, const lazy_sharding *sharding);
 /* The node that readers on the host read: itself, or the whole of a meshed one. BORROWED. */
-int lazy_host_node(neap_ctx *ctx, neap_node *node, neap_node **out);
+int graph_host_node(neap_ctx *ctx, neap_node *node, neap_node **out);
 
 #endif

@@ -2,7 +2,7 @@
 #ifndef LAZY_SCALAR_H
 #define LAZY_SCALAR_H
 
-#include "lazy/dtype.h"
+#include "lazy/dtype/dtype.h"
 
 typedef union lazy_scalar { /* a 0-d operand, as the load's dtype */
     uint8_t b;
