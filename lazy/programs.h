@@ -26,7 +26,7 @@ NEAP_API int neap_tape_tangent(neap_ctx *ctx, int level, int n, const int32_t *w
 
 typedef struct neap_program neap_program;
 /* closed != 0: an array from outside (with a value or pending, or of a level around; no number, nor what is made of
- * constructors) that the trace reads, prints or returns is *lifted*: the program gets a further input for it. */
+ * constructors) that the trace reads, prints or returns is *captured*: the program gets a further input for it. */
 NEAP_API int neap_trace_begin(neap_ctx *ctx, int closed, int *level);
 /* A placeholder. weak != 0: a number argument (ndim 0). `device`: the one that it is committed to, -1: none. `sharding`: how
  * it lies on a mesh (mesh/mesh.h), 0: it does not. */
@@ -36,7 +36,7 @@ NEAP_API int neap_trace_input(neap_ctx *ctx, int level, int dtype, int weak, int
  * `outputs` (which may also be arrays from outside or inputs). */
 NEAP_API int neap_trace_end(neap_ctx *ctx, int level, int n, const int32_t *outputs,
                             neap_program **program); /* OWNED */
-/* The arrays that a closed trace has lifted, in the order of their inputs, which follow all others. ids NULL: only their
+/* The arrays that a closed trace has captured, in the order of their inputs, which follow all others. ids NULL: only their
  * number. The program lets go of them, so their ids can be had once. */
 NEAP_API int neap_program_lifted(neap_program *program, int32_t capacity, int32_t *ids);
 NEAP_API void neap_program_free(neap_program *program); /* lets go of it: others may still hold it */

@@ -12,7 +12,7 @@
 #ifndef MESH_INTERNAL_H
 #define MESH_INTERNAL_H
 
-#include "lazy/graph/internal.h"
+#include "lazy/graph/graph.h"
 #include "lazy/graph/sharding.h"
 #include "mesh/mesh.h"
 

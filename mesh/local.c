@@ -26,7 +26,7 @@ static int add_axis(const lazy_mesh *mesh, const char *name, size_t length, mesh
 }
 
 int mesh_axes_named(neap_ctx *ctx, const lazy_mesh *mesh, int64_t name, mesh_axes *out) {
-    const char *text = name > 0 && name < ctx->sites.n ? graph_site_text(ctx, (int32_t)name) : NULL;
+    const char *text = name > 0 && name < ctx->sites.texts.n ? graph_site_text(ctx, (int32_t)name) : NULL;
     *out = (mesh_axes){.size = 1};
     if (!text)
         return neap_error(NEAP_E_ARGUMENT, "an op over an axis without a name");

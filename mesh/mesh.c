@@ -152,7 +152,7 @@ static int give(neap_ctx *ctx, neap_node *node, int32_t *out) {
     int status = node ? 0 : neap_error_code();
     if (node)
         graph_retain(node);
-    ctx->spreading--;
+    ctx->start.spreading--;
     int held = graph_unhold(ctx);
     if (status == 0 && held) {
         graph_release(ctx, node);
@@ -165,7 +165,7 @@ static int give(neap_ctx *ctx, neap_node *node, int32_t *out) {
 
 static void hold(neap_ctx *ctx) {
     graph_hold(ctx);
-    ctx->spreading++;
+    ctx->start.spreading++;
 }
 
 /* A block as it is to stand in an array that lies as s says. */
@@ -280,8 +280,8 @@ int neap_mesh_leave(neap_ctx *ctx, int32_t id, int32_t sharding, uint32_t manual
 }
 
 void neap_mesh_open(neap_ctx *ctx, int32_t mesh, uint32_t manual) {
-    ctx->open_mesh = mesh;
-    ctx->open_manual = manual;
+    ctx->mesh.open = mesh;
+    ctx->mesh.manual = manual;
 }
 
 int neap_mesh_index(neap_ctx *ctx, int32_t mesh, uint32_t manual, uint32_t unchecked, int axis, int32_t *out) {

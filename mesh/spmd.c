@@ -235,10 +235,10 @@ static int plan_split(neap_ctx *ctx, int op, int nin, neap_node **in, int nattrs
 /* ---- Recording ----------------------------------------------------------------------------------------------------- */
 static neap_node *record_aligned(neap_ctx *ctx, int op, int nin, neap_node *const *in, int nattrs, const int64_t *attrs,
                                  mesh_call *call) {
-    mesh_call *outer = ctx->mesh_call;
-    ctx->mesh_call = call;
+    mesh_call *outer = ctx->mesh.call;
+    ctx->mesh.call = call;
     neap_node *node = graph_record_inferred(ctx, op, nin, in, nattrs, attrs);
-    ctx->mesh_call = outer;
+    ctx->mesh.call = outer;
     return node;
 }
 
@@ -310,14 +310,14 @@ static neap_node *record_meshed(neap_ctx *ctx, int op, int nin, neap_node *const
 /* Calls wait for the script line, if that is about to be told. */
 static neap_node *mesh_record(neap_ctx *ctx, int op, int nin, neap_node *const *in, int nattrs, const int64_t *attrs) {
     graph_hold(ctx);
-    ctx->spreading++;
+    ctx->start.spreading++;
     neap_node *node = record_meshed(ctx, op, nin, in, nattrs, attrs);
-    ctx->spreading--;
-    bool waits = node && ctx->site_node == node && ctx->heavy && ctx->hold == 1;
+    ctx->start.spreading--;
+    bool waits = node && ctx->sites.node == node && ctx->start.heavy && ctx->start.hold == 1;
     if (waits)
-        ctx->heavy = false;
+        ctx->start.heavy = false;
     int held = graph_unhold(ctx);
-    ctx->heavy |= waits;
+    ctx->start.heavy |= waits;
     if (held && node) {
         graph_release(ctx, node);
         node = NULL;
@@ -345,13 +345,13 @@ static neap_node *record_block(neap_ctx *ctx, const neap_node *node, const mesh_
 
 static int record_blocks(neap_ctx *ctx, const neap_node *node, const mesh_call *call, const lazy_sharding *to,
                          neap_node **blocks) {
-    lazy_ask *asks = ctx->asks; /* the lines of blocks are that of the node */
-    ctx->asks = NULL;
+    lazy_ask *asks = ctx->sites.asks; /* the lines of blocks are that of the node */
+    ctx->sites.asks = NULL;
     int status = 0;
     for (int b = 0; b < to->nblocks && status == 0; b++)
         if (!(blocks[b] = record_block(ctx, node, call, to, b)))
             status = neap_error_code();
-    ctx->asks = asks;
+    ctx->sites.asks = asks;
     return status;
 }
 
@@ -396,9 +396,9 @@ static int spread(neap_ctx *ctx, neap_node *node, const mesh_call *call) {
 }
 
 static int finish(neap_ctx *ctx, neap_node *node) {
-    int status = spread(ctx, node, ctx->mesh_call);
+    int status = spread(ctx, node, ctx->mesh.call);
     if (status == 0)
-        mesh_note_inherit(ctx, node, ctx->mesh_call->note);
+        mesh_note_inherit(ctx, node, ctx->mesh.call->note);
     return status;
 }
 
@@ -428,11 +428,11 @@ neap_node *mesh_token(neap_ctx *ctx, const lazy_mesh *mesh, uint32_t manual, uin
     like.varies = unchecked | 1u << axis;
     like.differs = 1u << axis;
     const lazy_sharding *s = graph_sharding_intern(&like);
-    for (int64_t k = 0; s && k < ctx->tokens.n; k++)
-        if (graph_sharding_of(ctx->tokens.at[k]) == s && ctx->tokens.at[k]->attrs[1] == axis)
-            return ctx->tokens.at[k];
+    for (int64_t k = 0; s && k < ctx->mesh.tokens.n; k++)
+        if (graph_sharding_of(ctx->mesh.tokens.at[k]) == s && ctx->mesh.tokens.at[k]->attrs[1] == axis)
+            return ctx->mesh.tokens.at[k];
     neap_node *token = s ? new_token(ctx, s, axis) : NULL;
-    if (token && lazy_push(&ctx->tokens, token)) {
+    if (token && lazy_push(&ctx->mesh.tokens, token)) {
         graph_release(ctx, token);
         return NULL;
     }
@@ -500,9 +500,9 @@ static int whole(neap_ctx *ctx, neap_node *node, neap_node **out) {
         memset(plain.split, 0, sizeof plain.split);
         const lazy_sharding *to = graph_sharding_intern(&plain);
         graph_hold(ctx);
-        ctx->spreading++;
+        ctx->start.spreading++;
         status = to ? mesh_reshard_here(ctx, node, to, &shards->whole) : NEAP_E_MEMORY;
-        ctx->spreading--;
+        ctx->start.spreading--;
         int held = graph_unhold(ctx);
         status = status ? status : held;
     }

@@ -194,12 +194,12 @@ static int add_consts(flow *f, int p) {
     return status;
 }
 
-/* Adds what the program that p has become reads besides: the arrays that its trace has lifted. */
+/* Adds what the program that p has become reads besides: the arrays that its trace has captured. */
 static int add_lifted(flow *f, int p) {
-    const lazy_nodes *lifted = &f->programs[p]->lifted;
+    const lazy_nodes *captured = &f->programs[p]->captured;
     int status = 0;
-    for (int64_t k = 0; k < lifted->n && status == 0; k++)
-        status = add_input(f, graph_arena(f->g->ctx, graph_retain(lifted->at[k])));
+    for (int64_t k = 0; k < captured->n && status == 0; k++)
+        status = add_input(f, graph_arena(f->g->ctx, graph_retain(captured->at[k])));
     return status;
 }
 

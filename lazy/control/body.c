@@ -128,7 +128,7 @@ static int add_callback(builder *b, body_item *item, const neap_node *node) {
 }
 
 static const char *site_of(const builder *b, const lazy_step *step, const neap_node *node) {
-    return node->site && node->site != b->ctx->chunk_site ? graph_site_text(b->ctx, node->site) : step->site;
+    return node->site && node->site != b->ctx->sites.chunk ? graph_site_text(b->ctx, node->site) : step->site;
 }
 
 static int add_step(builder *b, const lazy_step *step, const lazy_batch *batch, int32_t number) {

@@ -145,16 +145,16 @@ static int check_arrays(const char *op, int nin, neap_node *const *in) {
     return 0;
 }
 
-/* Numbers become arrays of one f64; what is from outside of closed traces is lifted. given[k] is OWNED. */
-static int take_inputs(neap_ctx *ctx, const lazy_control *control, int nin, neap_node *const *in, neap_node **lifted,
+/* Numbers become arrays of one f64; what is from outside of closed traces is captured. given[k] is OWNED. */
+static int take_inputs(neap_ctx *ctx, const lazy_control *control, int nin, neap_node *const *in, neap_node **captured,
                        neap_node **given) {
     lazy_level *trace = control->effects ? effect_open_trace(ctx) : NULL;
-    memcpy(lifted, in, (size_t)nin * sizeof *lifted);
-    int status = ctx->nclosed ? program_capture_inputs(ctx, nin, in, lifted) : 0;
+    memcpy(captured, in, (size_t)nin * sizeof *captured);
+    int status = ctx->levels.closed ? program_capture_inputs(ctx, nin, in, captured) : 0;
     if (status == 0 && trace && trace->closed)
-        status = program_capture_into(ctx, (int)(trace - ctx->levels), nin, lifted, lifted);
+        status = program_capture_into(ctx, (int)(trace - ctx->levels.at), nin, captured, captured);
     for (int k = 0; k < nin && status == 0; k++) {
-        given[k] = lifted[k]->flags & LAZY_WEAK ? graph_as_strong(ctx, lifted[k]) : graph_retain(lifted[k]);
+        given[k] = captured[k]->flags & LAZY_WEAK ? graph_as_strong(ctx, captured[k]) : graph_retain(captured[k]);
         status = given[k] ? 0 : NEAP_E_MEMORY;
     }
     return status;
@@ -180,7 +180,7 @@ static neap_node *make_node(neap_ctx *ctx, lazy_control *control, int32_t site, 
     lazy_level *trace = control->effects ? effect_open_trace(ctx) : NULL;
     if (trace) {
         node->flags |= LAZY_ABSTRACT;
-        node->levels |= 1u << (trace - ctx->levels);
+        node->levels |= 1u << (trace - ctx->levels.at);
     }
     if ((control->apart && graph_node_mesh(node, control->apart)) || graph_enroll(ctx, node) != 0) {
         graph_release(ctx, node);
@@ -188,8 +188,8 @@ static neap_node *make_node(neap_ctx *ctx, lazy_control *control, int32_t site, 
     }
     if (site) {
         node->site = site;
-        ctx->site_node = NULL;
-        ctx->attention &= ~NEAP_ATTEND_SITE;
+        ctx->sites.node = NULL;
+        ctx->collector.attention &= ~NEAP_ATTEND_SITE;
     }
     return node;
 }
@@ -215,31 +215,31 @@ static int start_node(neap_ctx *ctx, neap_node *node) {
     }
     if (control_is_effect(node))
         return plan_flush_roots(ctx, 1, &node);
-    bool waits = !ctx->deferring && (ctx->hold > 0 || node == ctx->site_node);
-    ctx->heavy |= waits;
-    if (ctx->deferring || waits || (ctx->limit_nodes == 0 && ctx->limit_bytes == 0))
+    bool waits = !ctx->start.deferring && (ctx->start.hold > 0 || node == ctx->sites.node);
+    ctx->start.heavy |= waits;
+    if (ctx->start.deferring || waits || (ctx->pending.most_nodes == 0 && ctx->pending.most_bytes == 0))
         return 0;
     status = plan_flush_roots(ctx, 1, &node);
     if (status != NEAP_E_MEMORY)
         return status;
-    ctx->attention |= NEAP_ATTEND_COLLECT; /* it stays pending */
+    ctx->collector.attention |= NEAP_ATTEND_COLLECT; /* it stays pending */
     return 0;
 }
 
 /* site: of the node; 0: Lua is asked for it. */
 static neap_node *record(neap_ctx *ctx, lazy_control *control, int32_t site, int nattrs, const int64_t *attrs, int nin,
                          neap_node *const *in) {
-    neap_node **lifted = calloc(2 * (size_t)nin + 1, sizeof *lifted), **given = lifted + nin, *node = NULL;
-    int status = lifted ? 0 : neap_error(NEAP_E_MEMORY, "out of memory for a node");
+    neap_node **captured = calloc(2 * (size_t)nin + 1, sizeof *captured), **given = captured + nin, *node = NULL;
+    int status = captured ? 0 : neap_error(NEAP_E_MEMORY, "out of memory for a node");
     if (status == 0)
-        status = take_inputs(ctx, control, nin, in, lifted, given);
+        status = take_inputs(ctx, control, nin, in, captured, given);
     if (status == 0 && (node = make_node(ctx, control, site, nattrs, attrs, nin, given)) && start_node(ctx, node)) {
         graph_release(ctx, node);
         node = NULL;
     }
-    for (int k = 0; k < nin && lifted; k++)
+    for (int k = 0; k < nin && captured; k++)
         graph_release(ctx, given[k]);
-    free(lifted);
+    free(captured);
     return node;
 }
 
@@ -315,7 +315,7 @@ static neap_node *record_new(neap_ctx *ctx, int32_t site, int op, int nprograms,
     if (check_given(op, nprograms, nattrs, nin) || check_arrays(lazy_ops[op]->name, nin, in) ||
         control_new(op, nprograms, programs, nattrs, attrs, nin, in, &control))
         return NULL;
-    control->serial = ++ctx->last_effect;
+    control->serial = ++ctx->callbacks.last;
     node = record_any(ctx, control, site, nattrs, attrs, nin, in);
     control_release(control);
     return node;
@@ -355,7 +355,7 @@ neap_node *control_again(neap_ctx *ctx, const neap_node *node, neap_node *const 
     lazy_control *control = control_of(node);
     if (check_arrays(graph_node_op(node)->name, node->nin, in))
         return NULL;
-    if (ctx->muted && control->effects) {
+    if (ctx->levels.muted && control->effects) {
         neap_program **programs = muted_programs(ctx, control);
         return programs ? record_new(ctx, node->site, node->op, control->nprograms, programs, node->nattrs - 1,
                                      node->attrs + 1, node->nin, in)
@@ -383,7 +383,7 @@ neap_node *control_result(neap_ctx *ctx, neap_node *node, int k) {
 /* Starts the copies of results; what finds no memory now is started by whoever asks for it. */
 static void start_parts(neap_ctx *ctx, neap_node *node, int n, neap_node *const *parts) {
     if (n > 0 && node->buffer && plan_flush_roots(ctx, n, parts) == NEAP_E_MEMORY)
-        ctx->attention |= NEAP_ATTEND_COLLECT;
+        ctx->collector.attention |= NEAP_ATTEND_COLLECT;
 }
 
 int neap_control_push(neap_ctx *ctx, const neap_control *how, int n, const int32_t *ids, int32_t *results) {

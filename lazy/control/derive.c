@@ -67,9 +67,9 @@ int control_maker_given(lazy_maker *m, int k, neap_node *placeholder, bool taped
 }
 
 int control_maker_apply(lazy_maker *m) {
-    m->ctx->muted++;
+    m->ctx->levels.muted++;
     int status = program_apply(m->ctx, m->program, m->in, m->out);
-    m->ctx->muted--;
+    m->ctx->levels.muted--;
     return status;
 }
 

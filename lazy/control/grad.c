@@ -65,8 +65,8 @@ static int record_plan(neap_ctx *ctx, const neap_node *of, int op, int nprograms
     if (!graph_arena(ctx, node))
         return neap_error_code();
     node->site = of->site;
-    if (ctx->site_node == node)
-        ctx->site_node = NULL;
+    if (ctx->sites.node == node)
+        ctx->sites.node = NULL;
     return take_results(ctx, node, 0, (int)p->to.n, p->to.at);
 }
 

@@ -226,8 +226,8 @@ static void give_site(batching *w, const lazy_batching *g, neap_node *node) {
         if (g->in[a] == node)
             return;
     node->site = g->node->site;
-    if (w->ctx->site_node == node)
-        w->ctx->site_node = NULL;
+    if (w->ctx->sites.node == node)
+        w->ctx->sites.node = NULL;
 }
 
 /* Node k of the program, whose inputs stand at `links`. */

@@ -8,7 +8,7 @@
 #ifndef LAZY_DERIVE_H
 #define LAZY_DERIVE_H
 
-#include "lazy/graph/internal.h"
+#include "lazy/graph/graph.h"
 
 /* level.c: an alias of a node on a tape; OWNED. NULL: error. */
 neap_node *graph_tape_alias(neap_ctx *ctx, int level, neap_node *node);

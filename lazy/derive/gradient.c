@@ -124,7 +124,7 @@ static int walk_back(reverse *r) {
     lazy_walk *w = &r->walk;
     int status = 0;
     for (int64_t k = w->n - 1; k >= 0 && status == 0; k--) {
-        neap_node *node = w->ctx->tape.at[w->start + k], *ct = w->values[k];
+        neap_node *node = w->ctx->levels.tape.at[w->start + k], *ct = w->values[k];
         if (!derive_on_tape(w, node))
             continue;
         if (r->heads && r->heads[k])

@@ -10,12 +10,12 @@
 
 /* ---- Walks --------------------------------------------------------------------------------------------------------- */
 int derive_walk_begin(neap_ctx *ctx, int level, lazy_walk *w) {
-    if (level < 0 || level >= ctx->nlevels)
+    if (level < 0 || level >= ctx->levels.n)
         return neap_error(NEAP_E_STATE, "the gradient is not open");
-    if (ctx->levels[level].trace)
+    if (ctx->levels.at[level].trace)
         return neap_error(NEAP_E_STATE, "the level is a trace, not a gradient");
-    *w = (lazy_walk){.ctx = ctx, .bit = 1u << level, .start = ctx->levels[level].start};
-    w->n = ctx->tape.n - w->start;
+    *w = (lazy_walk){.ctx = ctx, .bit = 1u << level, .start = ctx->levels.at[level].start};
+    w->n = ctx->levels.tape.n - w->start;
     w->values = calloc((size_t)w->n + 1, sizeof *w->values);
     if (!w->values)
         return neap_error(NEAP_E_MEMORY, "out of memory for a gradient");
@@ -189,7 +189,7 @@ static int walk_along(forward *f) {
     lazy_walk *w = &f->walk;
     int status = 0;
     for (int64_t k = 0; k < w->n && status == 0; k++) {
-        neap_node *node = w->ctx->tape.at[w->start + k];
+        neap_node *node = w->ctx->levels.tape.at[w->start + k];
         if (derive_on_tape(w, node) && !w->values[k])
             status = walk_node(f, node, k);
     }

@@ -11,7 +11,7 @@
  * Callbacks and their parts are never pending: a flush of everything must not start what failed to be recorded.
  *
  * Open callbacks form a stack of frames. While one is open the gradients and traces that its caller has open are not
- * seen (ctx->floor): what the function prints happens, it is not recorded by a trace that merely waits.
+ * seen (ctx->levels.floor): what the function prints happens, it is not recorded by a trace that merely waits.
  */
 #include <stdio.h>
 #include <string.h>
@@ -64,7 +64,7 @@ int effect_callback_new(neap_ctx *ctx, const neap_callback *how, lazy_callback *
                                 .unordered = how->unordered,
                                 .tolerant = how->tolerant,
                                 .nresults = (int32_t)n,
-                                .serial = ++ctx->last_effect,
+                                .serial = ++ctx->callbacks.last,
                                 .ctx = ctx};
     callback->offsets = (int64_t *)(callback + 1);
     callback->results = (neap_spec *)(callback->offsets + n);
@@ -94,7 +94,7 @@ void effect_callback_release(lazy_callback *callback) {
         free(callback);
         return;
     }
-    lazy_callback *_Atomic *queue = &callback->ctx->dropped;
+    lazy_callback *_Atomic *queue = &callback->ctx->callbacks.dropped;
     callback->next = atomic_load_explicit(queue, memory_order_relaxed);
     while (!atomic_compare_exchange_weak(queue, &callback->next, callback))
         continue;
@@ -110,10 +110,10 @@ static void tell_failure(const lazy_callback *callback) {
 int32_t neap_callback_dropped(neap_ctx *ctx, int32_t capacity, int32_t *callees) {
     int32_t n = 0;
     while (n < capacity) {
-        lazy_callback *callback = ctx->dropping;
-        if (!callback && !(callback = atomic_exchange(&ctx->dropped, NULL)))
+        lazy_callback *callback = ctx->callbacks.dropping;
+        if (!callback && !(callback = atomic_exchange(&ctx->callbacks.dropped, NULL)))
             break;
-        ctx->dropping = callback->next;
+        ctx->callbacks.dropping = callback->next;
         callees[n++] = callback->callee;
         ctx->counters.callees--;
         free(callback);
@@ -125,7 +125,7 @@ void effect_callback_free_all(neap_ctx *ctx) {
     int32_t callees[16];
     while (neap_callback_dropped(ctx, 16, callees) > 0)
         continue;
-    lazy_vector_free(&ctx->frames);
+    lazy_vector_free(&ctx->callbacks.frames);
 }
 
 /* ---- Recording ---------------------------------------------------------------------------------------------------- */
@@ -159,11 +159,11 @@ static neap_node *record_node(neap_ctx *ctx, lazy_callback *callback, int n, nea
     if (check_arguments(ctx, callback, n, in))
         return NULL;
     lazy_level *trace = effect_open_trace(ctx);
-    neap_node *lifted[NEAP_MAX_INPUTS];
+    neap_node *captured[NEAP_MAX_INPUTS];
     if (trace && trace->closed) {
-        if (program_capture_into(ctx, (int)(trace - ctx->levels), n, in, lifted))
+        if (program_capture_into(ctx, (int)(trace - ctx->levels.at), n, in, captured))
             return NULL;
-        in = lifted;
+        in = captured;
     }
     neap_node *whole[NEAP_MAX_INPUTS];
     lazy_result block = {.dtype = NEAP_DTYPE_U8, .ndim = 1, .shape = {callback->bytes}};
@@ -178,7 +178,7 @@ static neap_node *record_node(neap_ctx *ctx, lazy_callback *callback, int n, nea
     effect_callback_retain(callback);
     if (trace) {
         node->flags |= LAZY_ABSTRACT;
-        node->levels |= 1u << (trace - ctx->levels);
+        node->levels |= 1u << (trace - ctx->levels.at);
     }
     if (graph_enroll(ctx, node) == 0)
         return node;
@@ -222,7 +222,7 @@ static neap_node *record_part(neap_ctx *ctx, neap_node *node, int k) {
 /* Starts the copies of results; what finds no memory now is started by whoever asks for it. */
 static void start_parts(neap_ctx *ctx, int n, neap_node *const *parts) {
     if (n > 0 && !(parts[0]->flags & LAZY_ABSTRACT) && plan_flush_roots(ctx, n, parts) == NEAP_E_MEMORY)
-        ctx->attention |= NEAP_ATTEND_COLLECT;
+        ctx->collector.attention |= NEAP_ATTEND_COLLECT;
 }
 
 /* Records the node, its parts and their ids, all that may fail, before the call is started. */
@@ -292,7 +292,7 @@ typedef struct request {      /* a call in flight, or a loop over calls */
 static void request_free(void *arg) {
     request *r = arg;
     if (r->results)
-        atomic_fetch_sub_explicit(&r->ctx->requests, 1, memory_order_relaxed);
+        atomic_fetch_sub_explicit(&r->ctx->callbacks.requests, 1, memory_order_relaxed);
     for (int k = 0; k < r->n; k++)
         neap_buffer_release(r->args[k].buffer);
     neap_buffer_release(r->block);
@@ -332,7 +332,7 @@ int effect_callback_request(neap_ctx *ctx, const neap_node *node, neap_buffer *c
                       .nwrites = results,
                       .writes = &block};
     if (results)
-        atomic_fetch_add_explicit(&ctx->requests, 1, memory_order_relaxed);
+        atomic_fetch_add_explicit(&ctx->callbacks.requests, 1, memory_order_relaxed);
     int status = neap_effects_request(ctx->effects, r->callback->kind, !r->callback->unordered, r, &push);
     if (status)
         request_free(r);
@@ -347,7 +347,7 @@ int effect_callback_loop(neap_ctx *ctx, lazy_job *job, int effects, const neap_p
     neap_push timed = *push;
     timed.release = request_free;
     timed.flags |= NEAP_PUSH_ALWAYS;
-    atomic_fetch_add_explicit(&ctx->requests, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&ctx->callbacks.requests, 1, memory_order_relaxed);
     bool ordered = effects & LAZY_EFFECTS_ORDERED;
     int status = neap_effects_request(ctx->effects, NEAP_EFFECT_CALLBACK, ordered, r, &timed);
     if (status) {
@@ -359,22 +359,22 @@ int effect_callback_loop(neap_ctx *ctx, lazy_job *job, int effects, const neap_p
 
 /* ---- The user thread's part ---------------------------------------------------------------------------------------- */
 static lazy_frame *innermost(neap_ctx *ctx) {
-    return ctx->frames.n ? &ctx->frames.at[ctx->frames.n - 1] : NULL;
+    return ctx->callbacks.frames.n ? &ctx->callbacks.frames.at[ctx->callbacks.frames.n - 1] : NULL;
 }
 
 /* Opens a frame for the next request. *out is NULL when none waits. */
 static int open_frame(neap_ctx *ctx, lazy_frame **out) {
-    lazy_frame frame = {.nlevels = ctx->nlevels, .floor = ctx->floor, .deferring = ctx->deferring};
-    if (lazy_push(&ctx->frames, frame)) /* before the request, which could not be given back */
+    lazy_frame frame = {.nlevels = ctx->levels.n, .floor = ctx->levels.floor, .deferring = ctx->start.deferring};
+    if (lazy_push(&ctx->callbacks.frames, frame)) /* before the request, which could not be given back */
         return NEAP_E_MEMORY;
     *out = innermost(ctx);
     if (!((*out)->request = neap_request_take(ctx->effects))) {
-        ctx->frames.n--;
+        ctx->callbacks.frames.n--;
         *out = NULL;
         return 0;
     }
-    ctx->floor = ctx->nlevels;
-    ctx->deferring = 0;
+    ctx->levels.floor = ctx->levels.n;
+    ctx->start.deferring = 0;
     return 0;
 }
 
@@ -435,9 +435,9 @@ static int end_request(neap_ctx *ctx, int status) {
     lazy_frame *frame = innermost(ctx);
     int ended = neap_request_end(ctx->effects, frame->request, status);
     if (ended == 0) {
-        ctx->floor = frame->floor;
-        ctx->deferring = frame->deferring;
-        ctx->frames.n--;
+        ctx->levels.floor = frame->floor;
+        ctx->start.deferring = frame->deferring;
+        ctx->callbacks.frames.n--;
     }
     return ended;
 }
@@ -514,8 +514,8 @@ int neap_callback_end(neap_ctx *ctx, int status, const char *text) {
     lazy_frame *frame = innermost(ctx);
     if (!frame)
         return neap_error(NEAP_E_STATE, "no callback is open");
-    while (ctx->nlevels > frame->nlevels)
-        neap_level_end(ctx, ctx->nlevels - 1);
+    while (ctx->levels.n > frame->nlevels)
+        neap_level_end(ctx, ctx->levels.n - 1);
     if (status < 0 && text)
         neap_error(status, "%s", text);
     request *r = neap_request_arg(frame->request);

@@ -306,9 +306,9 @@ void effect_free(neap_ctx *ctx, lazy_effect *effect) {
 }
 
 lazy_level *effect_open_trace(neap_ctx *ctx) {
-    for (int k = ctx->nlevels - 1; k >= ctx->floor; k--)
-        if (ctx->levels[k].trace)
-            return &ctx->levels[k];
+    for (int k = ctx->levels.n - 1; k >= ctx->levels.floor; k--)
+        if (ctx->levels.at[k].trace)
+            return &ctx->levels.at[k];
     return NULL;
 }
 
@@ -344,7 +344,7 @@ static int copy_fragment(neap_ctx *ctx, int level, lazy_effect *effect, const la
     int status = 0;
     for (int32_t b = 0; b < from->n && status == 0; b++) {
         neap_node *node = nodes[from->first + b];
-        if (ctx->levels[level].closed)
+        if (ctx->levels.at[level].closed)
             status = program_capture_into(ctx, level, 1, &nodes[from->first + b], &node);
         if (status == 0 && (status = lazy_push(&effect->nodes, node)) == 0)
             graph_retain(node);
@@ -364,7 +364,7 @@ static int record_print(neap_ctx *ctx, lazy_level *level, const neap_emit *how, 
             status = NEAP_E_MEMORY;
     }
     for (int k = 0; k < n && status == 0; k++)
-        status = copy_fragment(ctx, (int)(level - ctx->levels), effect, &fragments[k], nodes);
+        status = copy_fragment(ctx, (int)(level - ctx->levels.at), effect, &fragments[k], nodes);
     if (status == 0)
         status = lazy_push(&level->effects, effect);
     if (status && effect)

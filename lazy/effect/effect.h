@@ -11,7 +11,7 @@
 #ifndef LAZY_EFFECT_H
 #define LAZY_EFFECT_H
 
-#include "lazy/graph/internal.h"
+#include "lazy/graph/graph.h"
 
 /* An array that lies in blocks (graph_format_blocks), each a node of its own. */
 typedef struct lazy_layout {

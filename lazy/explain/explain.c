@@ -150,7 +150,7 @@ static uint64_t made_by(const neap_node *root) {
 neap_node *explain_story_node(const lazy_story *story, const lazy_chapter *chapter, int32_t slot) {
     if (chapter->region.n) {
         neap_node *node = chapter->region.at[chapter->plan->slots[slot].node];
-        return node->mark == story->ctx->epoch && !program_is_literal(node) ? node : NULL;
+        return node->mark == story->ctx->walk.epoch && !program_is_literal(node) ? node : NULL;
     }
     for (int64_t k = 0; k < story->roots.n; k++)
         if (made_by(story->roots.at[k]) == plan_ran_link(chapter->plan, slot))
@@ -440,11 +440,11 @@ static void say_expression(lazy_print *print, const lazy_story *story) {
 /* The plan of a link, if it is still kept. BORROWED. */
 static lazy_plan *find_plan(neap_ctx *ctx, uint64_t ran) {
     uint64_t serial = ran >> LAZY_RAN_SLOT_BITS;
-    for (int64_t b = 0; b < ctx->plan_buckets && serial; b++)
-        for (lazy_plan *plan = ctx->plans[b]; plan; plan = plan->next)
+    for (int64_t b = 0; b < ctx->plans.buckets && serial; b++)
+        for (lazy_plan *plan = ctx->plans.table[b]; plan; plan = plan->next)
             if (plan->serial == serial)
                 return plan;
-    for (neap_program *program = ctx->programs; program && serial; program = program->next)
+    for (neap_program *program = ctx->programs.first; program && serial; program = program->next)
         if (program->plan && program->plan->serial == serial)
             return program->plan;
     return NULL;
@@ -597,7 +597,7 @@ static int plan_future(lazy_story *story) {
     if (plan && plan->reuse)
         plan_memory_of_flush(ctx, plan->reuse);
     if (plan)
-        status = add_chapter(story, plan, true, &ctx->order);
+        status = add_chapter(story, plan, true, &ctx->walk.order);
     lazy_vector_free(&wanted);
     return status;
 }
@@ -626,24 +626,24 @@ static neap_node *child_of(const neap_node *node, uint32_t k) {
 static int name_nodes(lazy_story *story) {
     neap_ctx *ctx = story->ctx;
     int status = 0;
-    ctx->epoch++;
-    ctx->stack.n = 0;
+    ctx->walk.epoch++;
+    ctx->walk.stack.n = 0;
     for (int64_t r = 0; r < story->roots.n && status == 0; r++) {
         neap_node *next = story->roots.at[r];
         while (status == 0) {
-            if (next && next->mark != ctx->epoch && !program_is_literal(next)) {
-                next->mark = ctx->epoch;
+            if (next && next->mark != ctx->walk.epoch && !program_is_literal(next)) {
+                next->mark = ctx->walk.epoch;
                 next->index = 0;
-                status = lazy_push(&ctx->stack, next);
+                status = lazy_push(&ctx->walk.stack, next);
             }
-            if (status || ctx->stack.n == 0)
+            if (status || ctx->walk.stack.n == 0)
                 break;
-            neap_node *top = ctx->stack.at[ctx->stack.n - 1];
+            neap_node *top = ctx->walk.stack.at[ctx->walk.stack.n - 1];
             if ((next = child_of(top, top->index)) != NULL) {
                 top->index++;
                 continue;
             }
-            ctx->stack.n--;
+            ctx->walk.stack.n--;
             top->index = (uint32_t)story->nodes.n;
             status = lazy_push(&story->nodes, top);
         }

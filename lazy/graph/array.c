@@ -23,9 +23,9 @@ void graph_node_info(neap_node *node, neap_info *out) {
 
 int neap_array_info(neap_ctx *ctx, int32_t id, neap_info *out) {
     int64_t slot = id & ((1 << NEAP_SLOT_BITS) - 1);
-    if (id <= 0 || slot >= ctx->slots.n || ctx->ids.at[slot] != id)
+    if (id <= 0 || slot >= ctx->handles.slots.n || ctx->handles.ids.at[slot] != id)
         return graph_lookup(ctx, id) ? NEAP_E_INTERNAL : neap_error_code();
-    graph_node_info(ctx->slots.at[slot], out); /* also of a deleted array */
+    graph_node_info(ctx->handles.slots.at[slot], out); /* also of a deleted array */
     return 0;
 }
 
@@ -194,7 +194,7 @@ neap_node *graph_tombstone(neap_ctx *ctx, const neap_node *node) {
 void graph_bury(neap_ctx *ctx, neap_node *node, neap_node *gone) {
     gone->id = node->id;
     node->id = 0;
-    ctx->slots.at[gone->id & ((1 << NEAP_SLOT_BITS) - 1)] = gone;
+    ctx->handles.slots.at[gone->id & ((1 << NEAP_SLOT_BITS) - 1)] = gone;
     graph_release(ctx, node);
 }
 

@@ -40,18 +40,18 @@ int neap_ctx_new(neap_ctx **out) {
     neap_ctx *ctx = calloc(1, sizeof *ctx);
     if (!ctx)
         return neap_error(NEAP_E_MEMORY, "out of memory for a context");
-    ctx->plain = calloc((size_t)lazy_op_count, NEAP_DTYPE_COUNT);
-    if (!ctx->plain) {
+    ctx->quick.plain = calloc((size_t)lazy_op_count, NEAP_DTYPE_COUNT);
+    if (!ctx->quick.plain) {
         free(ctx);
         return neap_error(NEAP_E_MEMORY, "out of memory for a context");
     }
-    ctx->limit_nodes = DEFAULT_NODES;
-    ctx->limit_bytes = default_bytes();
-    ctx->collect_above = COLLECT_AT_LEAST;
+    ctx->pending.most_nodes = DEFAULT_NODES;
+    ctx->pending.most_bytes = default_bytes();
+    ctx->collector.above = COLLECT_AT_LEAST;
     if ((status = engine_comm_start(neap_engine_devices())) != 0 || (status = neap_waker_new(&ctx->waker)) != 0 ||
-        (status = neap_effects_new(ctx->waker, &ctx->effects)) != 0 || (status = lazy_push(&ctx->slots, NULL)) != 0 ||
-        (status = lazy_push(&ctx->ids, 0)) != 0 || (status = lazy_push(&ctx->generations, 0)) != 0 ||
-        (status = lazy_push(&ctx->sites, "")) != 0) {
+        (status = neap_effects_new(ctx->waker, &ctx->effects)) != 0 || (status = lazy_push(&ctx->handles.slots, NULL)) != 0 ||
+        (status = lazy_push(&ctx->handles.ids, 0)) != 0 || (status = lazy_push(&ctx->handles.generations, 0)) != 0 ||
+        (status = lazy_push(&ctx->sites.texts, "")) != 0) {
         neap_ctx_free(ctx);
         return status;
     }
@@ -70,38 +70,38 @@ void neap_ctx_free(neap_ctx *ctx) {
         return;
     neap_effects_free(ctx->effects); /* first: callbacks that nobody will run hold up what waits for them */
     neap_wait_all();                 /* jobs in flight tell the context when they end */
-    while (ctx->nlevels > 0)
-        neap_level_end(ctx, ctx->nlevels - 1);
+    while (ctx->levels.n > 0)
+        neap_level_end(ctx, ctx->levels.n - 1);
     program_jit_free_all(ctx);
     program_free_all(ctx);
-    release_all(ctx, &ctx->pending);
-    release_all(ctx, &ctx->tape);
-    release_all(ctx, &ctx->arena);
-    release_all(ctx, &ctx->tokens);
-    graph_release(ctx, ctx->number);
-    for (int64_t k = 1; k < ctx->slots.n; k++)
-        graph_release(ctx, ctx->slots.at[k]);
+    release_all(ctx, &ctx->pending.nodes);
+    release_all(ctx, &ctx->levels.tape);
+    release_all(ctx, &ctx->start.arena);
+    release_all(ctx, &ctx->mesh.tokens);
+    graph_release(ctx, ctx->quick.number);
+    for (int64_t k = 1; k < ctx->handles.slots.n; k++)
+        graph_release(ctx, ctx->handles.slots.at[k]);
     plan_free_all(ctx);
     effect_callback_free_all(ctx);
     if (ctx->waker)
         neap_waker_free(ctx->waker);
-    for (void *slab = ctx->blocks[0]; slab;) {
+    for (void *slab = ctx->blocks.free[0]; slab;) {
         void *next = *(void **)slab;
         free(slab);
         slab = next;
     }
-    free(ctx->slots.at);
-    free(ctx->ids.at);
-    free(ctx->generations.at);
-    free(ctx->free_slots.at);
+    free(ctx->handles.slots.at);
+    free(ctx->handles.ids.at);
+    free(ctx->handles.generations.at);
+    free(ctx->handles.unused.at);
     graph_site_free_all(ctx);
-    free(ctx->stack.at);
-    free(ctx->order.at);
-    free(ctx->key.at);
-    free(ctx->made.at);
-    free(ctx->wanted.at);
-    free(ctx->views.at);
-    free(ctx->plain);
+    free(ctx->walk.stack.at);
+    free(ctx->walk.order.at);
+    free(ctx->plans.key.at);
+    free(ctx->plans.made.at);
+    free(ctx->plans.wanted.at);
+    free(ctx->plans.views.at);
+    free(ctx->quick.plain);
     free(ctx);
 }
 
@@ -115,32 +115,32 @@ neap_effects *neap_ctx_effects(neap_ctx *ctx) {
 
 /* ---- Attention ---------------------------------------------------------------------------------------------------- */
 int neap_attention(neap_ctx *ctx) {
-    int bits = ctx->attention;
-    ctx->attention = 0;
+    int bits = ctx->collector.attention;
+    ctx->collector.attention = 0;
     if (neap_interrupt_pending())
         bits |= NEAP_ATTEND_INTERRUPT;
-    if (neap_effects_requested(ctx->effects) || ctx->dropping ||
-        atomic_load_explicit(&ctx->dropped, memory_order_relaxed))
+    if (neap_effects_requested(ctx->effects) || ctx->callbacks.dropping ||
+        atomic_load_explicit(&ctx->callbacks.dropped, memory_order_relaxed))
         bits |= NEAP_ATTEND_CALLBACK;
     return bits;
 }
 
 void neap_collector_cycled(neap_ctx *ctx) {
-    ctx->attention |= NEAP_ATTEND_SWEEP;
+    ctx->collector.attention |= NEAP_ATTEND_SWEEP;
 }
 
 void neap_collected(neap_ctx *ctx) {
     uint64_t live = neap_memory_live();
-    ctx->collect_above = live * 2 > COLLECT_AT_LEAST ? live * 2 : COLLECT_AT_LEAST;
+    ctx->collector.above = live * 2 > COLLECT_AT_LEAST ? live * 2 : COLLECT_AT_LEAST;
 }
 
 /* Live bytes are those of all threads and devices, so they are looked at once in a while only. */
 void graph_count_bytes(neap_ctx *ctx, int64_t bytes) {
-    ctx->unseen_bytes += bytes;
-    if (ctx->unseen_bytes < LOOK_AT_BYTES)
+    ctx->collector.unseen += bytes;
+    if (ctx->collector.unseen < LOOK_AT_BYTES)
         return;
-    ctx->unseen_bytes = 0;
-    ctx->attention |= neap_memory_live() > ctx->collect_above ? NEAP_ATTEND_COLLECT : NEAP_ATTEND_STEP;
+    ctx->collector.unseen = 0;
+    ctx->collector.attention |= neap_memory_live() > ctx->collector.above ? NEAP_ATTEND_COLLECT : NEAP_ATTEND_STEP;
 }
 
 int neap_throttle(neap_ctx *ctx) {
@@ -148,17 +148,17 @@ int neap_throttle(neap_ctx *ctx) {
 }
 
 int graph_attend(neap_ctx *ctx) {
-    return ctx->attention || neap_interrupt_pending() || neap_effects_requested(ctx->effects) ? NEAP_ATTEND : NEAP_OK;
+    return ctx->collector.attention || neap_interrupt_pending() || neap_effects_requested(ctx->effects) ? NEAP_ATTEND : NEAP_OK;
 }
 
 /* ---- Limits and counters ------------------------------------------------------------------------------------------ */
 void neap_limits(neap_ctx *ctx, int64_t nodes, int64_t bytes) {
-    ctx->limit_nodes = nodes;
-    ctx->limit_bytes = bytes;
+    ctx->pending.most_nodes = nodes;
+    ctx->pending.most_bytes = bytes;
 }
 
 void neap_counters_get(neap_ctx *ctx, neap_counters *out) {
     *out = ctx->counters;
-    out->pending = (uint64_t)ctx->npending;
-    out->live_handles = ctx->live_handles;
+    out->pending = (uint64_t)ctx->pending.n;
+    out->live_handles = ctx->handles.live;
 }

@@ -10,56 +10,56 @@
 #include "lazy/program/program.h"
 
 static int level_open(neap_ctx *ctx, bool trace, bool closed, int *out) {
-    if (ctx->nlevels == LAZY_MAX_LEVELS)
+    if (ctx->levels.n == LAZY_MAX_LEVELS)
         return neap_error(NEAP_E_STATE, "more than %d gradients and traces inside each other", LAZY_MAX_LEVELS);
-    lazy_level *level = &ctx->levels[ctx->nlevels];
-    *level = (lazy_level){.open = true, .trace = trace, .closed = closed, .start = ctx->tape.n};
-    ctx->nclosed += closed;
-    *out = ctx->nlevels++;
+    lazy_level *level = &ctx->levels.at[ctx->levels.n];
+    *level = (lazy_level){.open = true, .trace = trace, .closed = closed, .start = ctx->levels.tape.n};
+    ctx->levels.closed += closed;
+    *out = ctx->levels.n++;
     return 0;
 }
 
 static int level_check(neap_ctx *ctx, int level) {
-    if (level < 0 || level >= ctx->nlevels)
+    if (level < 0 || level >= ctx->levels.n)
         return neap_error(NEAP_E_STATE, "the gradient or trace is not open");
     return 0;
 }
 
 void graph_leave_level(neap_ctx *ctx, int64_t from, uint32_t bit) {
-    int64_t kept = from, n = ctx->tape.n;
-    bool trace = ctx->levels[__builtin_ctz(bit)].trace;
+    int64_t kept = from, n = ctx->levels.tape.n;
+    bool trace = ctx->levels.at[__builtin_ctz(bit)].trace;
     for (int64_t k = from; k < n; k++) {
-        neap_node *node = ctx->tape.at[k];
+        neap_node *node = ctx->levels.tape.at[k];
         if (trace && node->levels & bit)
             node->levels = 0; /* it depends on what will never have a value: no derivative may look at it */
         node->levels &= ~bit;
         if (node->levels) {
             node->tape = (int32_t)kept;
-            ctx->tape.at[kept++] = node;
+            ctx->levels.tape.at[kept++] = node;
         } else {
             if (node->buffer || (node->shards && !(node->flags & LAZY_ABSTRACT)))
                 graph_node_drop(ctx, node);
             graph_release(ctx, node);
         }
     }
-    ctx->tape.n = kept;
+    ctx->levels.tape.n = kept;
 }
 
 /* Closes the innermost level. */
 static void level_close(neap_ctx *ctx) {
-    lazy_level *level = &ctx->levels[--ctx->nlevels];
-    uint32_t bit = 1u << ctx->nlevels;
+    lazy_level *level = &ctx->levels.at[--ctx->levels.n];
+    uint32_t bit = 1u << ctx->levels.n;
     graph_leave_level(ctx, level->start, bit);
     for (int64_t k = 0; k < level->inputs.n; k++) {
         level->inputs.at[k]->levels &= ~bit;
         graph_release(ctx, level->inputs.at[k]);
     }
     lazy_vector_free(&level->inputs);
-    for (int64_t k = 0; k < level->lifted.n; k++)
-        graph_release(ctx, level->lifted.at[k]);
-    lazy_vector_free(&level->lifted);
-    free(level->lift_table);
-    ctx->nclosed -= level->closed;
+    for (int64_t k = 0; k < level->captured.n; k++)
+        graph_release(ctx, level->captured.at[k]);
+    lazy_vector_free(&level->captured);
+    free(level->capture_slot);
+    ctx->levels.closed -= level->closed;
     for (int64_t k = 0; k < level->effects.n; k++)
         effect_free(ctx, level->effects.at[k]);
     lazy_vector_free(&level->effects);
@@ -67,7 +67,7 @@ static void level_close(neap_ctx *ctx) {
 
 int neap_level_end(neap_ctx *ctx, int level) {
     int status = level_check(ctx, level);
-    while (status == 0 && ctx->nlevels > level)
+    while (status == 0 && ctx->levels.n > level)
         level_close(ctx);
     return status;
 }
@@ -88,8 +88,8 @@ neap_node *graph_tape_alias(neap_ctx *ctx, int level, neap_node *node) {
     if (!alias)
         return NULL;
     if (!alias->levels) { /* the recorder puts on the tape only what inherits a level */
-        alias->tape = (int32_t)ctx->tape.n;
-        if (lazy_push(&ctx->tape, alias)) {
+        alias->tape = (int32_t)ctx->levels.tape.n;
+        if (lazy_push(&ctx->levels.tape, alias)) {
             graph_release(ctx, alias);
             return NULL;
         }
@@ -121,6 +121,6 @@ int neap_trace_begin(neap_ctx *ctx, int closed, int *level) {
 int graph_trace_derived(neap_ctx *ctx, int *level) {
     int status = level_open(ctx, true, true, level);
     if (status == 0)
-        ctx->levels[*level].derived = true;
+        ctx->levels.at[*level].derived = true;
     return status;
 }

@@ -36,21 +36,21 @@ static void *block_get(neap_ctx *ctx, size_t bytes) {
     size_t list = (bytes + BLOCK_STEP - 1) / BLOCK_STEP;
     if (list >= BLOCK_LISTS)
         return malloc(bytes);
-    if (!ctx->blocks[list]) {
+    if (!ctx->blocks.free[list]) {
         /* A slab is threaded onto the list and lives as long as the context; its first block links the slabs. */
         char *slab = malloc(list * BLOCK_STEP * BLOCKS_AT_ONCE + BLOCK_STEP);
         if (!slab)
             return NULL;
-        *(void **)slab = ctx->blocks[0];
-        ctx->blocks[0] = slab;
+        *(void **)slab = ctx->blocks.free[0];
+        ctx->blocks.free[0] = slab;
         for (int k = 0; k < BLOCKS_AT_ONCE; k++) {
             void **block = (void **)(slab + BLOCK_STEP + (size_t)k * list * BLOCK_STEP);
-            *block = ctx->blocks[list];
-            ctx->blocks[list] = block;
+            *block = ctx->blocks.free[list];
+            ctx->blocks.free[list] = block;
         }
     }
-    void **block = ctx->blocks[list];
-    char *next = ctx->blocks[list] = *block;
+    void **block = ctx->blocks.free[list];
+    char *next = ctx->blocks.free[list] = *block;
     for (int line = 0; next && line < 3; line++) /* it was used long ago: it has time to come until it is asked for */
         __builtin_prefetch(next + 64 * line, 1);
     return block;
@@ -62,8 +62,8 @@ static void block_put(neap_ctx *ctx, void *block, size_t bytes) {
         free(block);
         return;
     }
-    *(void **)block = ctx->blocks[list];
-    ctx->blocks[list] = block;
+    *(void **)block = ctx->blocks.free[list];
+    ctx->blocks.free[list] = block;
 }
 
 /* The struct, then shape, attributes, inputs and (views) offset and strides. */
@@ -118,8 +118,8 @@ static bool holds_data(const neap_node *node) {
 }
 
 static void put_dead(neap_ctx *ctx, neap_node *node) {
-    node->next_dead = ctx->dead;
-    ctx->dead = node;
+    node->next_dead = ctx->blocks.dead;
+    ctx->blocks.dead = node;
 }
 
 /* After a reference went, or became one to structure: what nobody needs is put on the stack; with a reference of the
@@ -200,15 +200,15 @@ static void free_node(neap_ctx *ctx, neap_node *node) {
         effect_callback_release(effect_callback_of(node));
     else if (control_is_control(node))
         control_release(control_of(node));
-    if (ctx->site_node == node)
-        ctx->site_node = NULL;
+    if (ctx->sites.node == node)
+        ctx->sites.node = NULL;
     block_put(ctx, node, block_bytes(node->ndim, node->nattrs, node->nin, graph_node_op(node)->kind == LAZY_VIEW));
 }
 
 static void free_dead(neap_ctx *ctx) {
-    while (ctx->dead) {
-        neap_node *node = ctx->dead;
-        ctx->dead = node->next_dead;
+    while (ctx->blocks.dead) {
+        neap_node *node = ctx->blocks.dead;
+        ctx->blocks.dead = node->next_dead;
         if (node->refs > 0 && --node->refs > 0)
             give_back(ctx, node);
         else
@@ -234,7 +234,7 @@ enum { SLOT_MASK = (1 << NEAP_SLOT_BITS) - 1 };
 
 /* Is it a block of a body that has ended? */
 static bool is_escaped(const neap_ctx *ctx, const lazy_sharding *s) {
-    if (!s->manual || (s->mesh->number == ctx->open_mesh && !(s->manual & ~ctx->open_manual)))
+    if (!s->manual || (s->mesh->number == ctx->mesh.open && !(s->manual & ~ctx->mesh.manual)))
         return false;
     neap_error(NEAP_E_STATE,
                "the array is a block of a np.shard_map whose body has ended: return it from the body, and "
@@ -244,11 +244,11 @@ static bool is_escaped(const neap_ctx *ctx, const lazy_sharding *s) {
 
 neap_node *graph_lookup_any(neap_ctx *ctx, int32_t id) {
     int64_t slot = id & SLOT_MASK;
-    if (id <= 0 || slot >= ctx->slots.n || ctx->ids.at[slot] != id) {
+    if (id <= 0 || slot >= ctx->handles.slots.n || ctx->handles.ids.at[slot] != id) {
         neap_error(NEAP_E_HANDLE, "the array is not known (a stale handle, or one of another Lua state)");
         return NULL;
     }
-    neap_node *node = ctx->slots.at[slot];
+    neap_node *node = ctx->handles.slots.at[slot];
     if (node->flags & LAZY_DELETED) {
         const char *site = graph_site_text(ctx, node->site);
         neap_error(NEAP_E_STATE,
@@ -267,12 +267,12 @@ neap_node *graph_lookup(neap_ctx *ctx, int32_t id) {
 
 /* Lengthens the tables by a free slot. */
 static int add_slot(neap_ctx *ctx) {
-    int32_t slot = (int32_t)ctx->slots.n;
+    int32_t slot = (int32_t)ctx->handles.slots.n;
     if (slot > SLOT_MASK)
         return neap_error(NEAP_E_MEMORY, "more than %d live arrays", SLOT_MASK);
-    if (lazy_push(&ctx->slots, NULL) || lazy_push(&ctx->ids, 0) || lazy_push(&ctx->generations, 0) ||
-        lazy_push(&ctx->free_slots, slot)) {
-        ctx->slots.n = ctx->ids.n = ctx->generations.n = slot; /* the tables stay of one length */
+    if (lazy_push(&ctx->handles.slots, NULL) || lazy_push(&ctx->handles.ids, 0) || lazy_push(&ctx->handles.generations, 0) ||
+        lazy_push(&ctx->handles.unused, slot)) {
+        ctx->handles.slots.n = ctx->handles.ids.n = ctx->handles.generations.n = slot; /* the tables stay of one length */
         return NEAP_E_MEMORY;
     }
     return 0;
@@ -284,16 +284,16 @@ int graph_publish(neap_ctx *ctx, neap_node *node, int32_t *out) {
         graph_release(ctx, node);
         return 0;
     }
-    int status = ctx->free_slots.n > 0 ? 0 : add_slot(ctx);
+    int status = ctx->handles.unused.n > 0 ? 0 : add_slot(ctx);
     if (status) {
         graph_release(ctx, node);
         return status;
     }
-    int32_t slot = ctx->free_slots.at[--ctx->free_slots.n];
-    node->id = slot | (ctx->generations.at[slot] & 0xff) << NEAP_SLOT_BITS;
-    ctx->slots.at[slot] = node;
-    ctx->ids.at[slot] = node->id;
-    ctx->live_handles++;
+    int32_t slot = ctx->handles.unused.at[--ctx->handles.unused.n];
+    node->id = slot | (ctx->handles.generations.at[slot] & 0xff) << NEAP_SLOT_BITS;
+    ctx->handles.slots.at[slot] = node;
+    ctx->handles.ids.at[slot] = node->id;
+    ctx->handles.live++;
     *out = node->id;
     return 0;
 }
@@ -309,7 +309,7 @@ int graph_lookup_all(neap_ctx *ctx, int n, const int32_t *ids, neap_node **nodes
 
 int graph_publish_all(neap_ctx *ctx, int n, neap_node *const *nodes, int32_t *out) {
     int status = 0;
-    while (ctx->free_slots.n < n && status == 0) /* then none of them can fail below */
+    while (ctx->handles.unused.n < n && status == 0) /* then none of them can fail below */
         status = add_slot(ctx);
     for (int k = 0; k < n; k++)
         if (status == 0)
@@ -320,22 +320,22 @@ int graph_publish_all(neap_ctx *ctx, int n, neap_node *const *nodes, int32_t *ou
 }
 
 const int32_t *neap_handles(neap_ctx *ctx, int32_t *count) {
-    *count = (int32_t)ctx->ids.n;
-    return ctx->ids.at;
+    *count = (int32_t)ctx->handles.ids.n;
+    return ctx->handles.ids.at;
 }
 
 int neap_release(neap_ctx *ctx, int32_t n, const int32_t *ids) {
     for (int32_t k = 0; k < n; k++) {
         int64_t slot = ids[k] & SLOT_MASK;
-        if (ids[k] <= 0 || slot >= ctx->slots.n || ctx->ids.at[slot] != ids[k])
+        if (ids[k] <= 0 || slot >= ctx->handles.slots.n || ctx->handles.ids.at[slot] != ids[k])
             return neap_error(NEAP_E_HANDLE, "release: not a live array");
-        neap_node *node = ctx->slots.at[slot];
-        if (lazy_push(&ctx->free_slots, (int32_t)slot))
+        neap_node *node = ctx->handles.slots.at[slot];
+        if (lazy_push(&ctx->handles.unused, (int32_t)slot))
             return NEAP_E_MEMORY;
-        ctx->slots.at[slot] = NULL;
-        ctx->ids.at[slot] = 0;
-        ctx->generations.at[slot]++;
-        ctx->live_handles--;
+        ctx->handles.slots.at[slot] = NULL;
+        ctx->handles.ids.at[slot] = 0;
+        ctx->handles.generations.at[slot]++;
+        ctx->handles.live--;
         node->id = 0;
         graph_release(ctx, node);
     }

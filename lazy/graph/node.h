@@ -135,5 +135,9 @@ static inline neap_node *graph_read_target(neap_node *node) {
 static inline bool graph_is_residual(const neap_node *node) {
     return node->flags & LAZY_RESIDUAL && node->levels && !(node->flags & LAZY_ABSTRACT);
 }
+static inline bool graph_is_number(const neap_node *node) {
+    return !node->buffer &&
+           (node->op == LAZY_OP_constant || (node->op == LAZY_OP_placeholder && node->flags & LAZY_WEAK));
+}
 
 #endif

@@ -3,19 +3,19 @@
  */
 #include <math.h>
 
-#include "lazy/graph/internal.h"
+#include "lazy/graph/graph.h"
 
 /* Ends a quick call that recorded `node` (TAKES it; NULL: an error was set). */
 static int32_t finish(neap_ctx *ctx, neap_node *node) {
-    ctx->quick_id = 0;
-    int status = node ? graph_publish(ctx, node, &ctx->quick_id) : neap_error_code();
-    ctx->quick_status = status ? status : graph_attend(ctx);
-    return ctx->quick_status == NEAP_OK ? ctx->quick_id : 0;
+    ctx->quick.id = 0;
+    int status = node ? graph_publish(ctx, node, &ctx->quick.id) : neap_error_code();
+    ctx->quick.status = status ? status : graph_attend(ctx);
+    return ctx->quick.status == NEAP_OK ? ctx->quick.id : 0;
 }
 
 int neap_quick_outcome(neap_ctx *ctx, int32_t *out) {
-    *out = ctx->quick_id;
-    return ctx->quick_status;
+    *out = ctx->quick.id;
+    return ctx->quick.status;
 }
 
 static bool is_op(int op) {
@@ -39,14 +39,14 @@ int32_t neap_quick_op2(neap_ctx *ctx, int op, const neap_handle *a, const neap_h
 int32_t neap_quick_number(neap_ctx *ctx, int op, const neap_handle *a, double number, int number_first) {
     neap_node *array = graph_lookup(ctx, a->_id);
     /* Recording converts the number into a constant of the array's dtype, so the weak one is nearly always free again. */
-    if (ctx->number && ctx->number->refs > 1) {
-        graph_release(ctx, ctx->number);
-        ctx->number = NULL;
+    if (ctx->quick.number && ctx->quick.number->refs > 1) {
+        graph_release(ctx, ctx->quick.number);
+        ctx->quick.number = NULL;
     }
-    if (!array || !is_op(op) || (!ctx->number && !(ctx->number = graph_constant(ctx, NEAP_DTYPE_F64, true, number))))
+    if (!array || !is_op(op) || (!ctx->quick.number && !(ctx->quick.number = graph_constant(ctx, NEAP_DTYPE_F64, true, number))))
         return finish(ctx, NULL);
-    ctx->number->value = number;
-    neap_node *in[2] = {number_first ? ctx->number : array, number_first ? array : ctx->number};
+    ctx->quick.number->value = number;
+    neap_node *in[2] = {number_first ? ctx->quick.number : array, number_first ? array : ctx->quick.number};
     return finish(ctx, graph_record(ctx, op, 2, in, 0, NULL));
 }
 

@@ -250,7 +250,7 @@ static void mark_residual(neap_node *node) {
 /* What the gradient of this node will read again is materialised. Nodes that a gradient builds (recording is held then)
  * have no such future of their own, but for an outer gradient, which may compute it a second time. */
 static void mark_residuals(const neap_ctx *ctx, neap_node *node, const lazy_op *row) {
-    if (ctx->hold > ctx->spreading)
+    if (ctx->start.hold > ctx->start.spreading)
         return;
     if (row->residual & LAZY_RESIDUAL_OUT)
         mark_residual(node);
@@ -266,8 +266,8 @@ static void mark_residuals(const neap_ctx *ctx, neap_node *node, const lazy_op *
 /* Levels whose bit survives an op without a gradient: traces. */
 uint32_t graph_trace_levels(const neap_ctx *ctx) {
     uint32_t mask = 0;
-    for (int k = 0; k < ctx->nlevels; k++)
-        if (ctx->levels[k].trace)
+    for (int k = 0; k < ctx->levels.n; k++)
+        if (ctx->levels.at[k].trace)
             mask |= 1u << k;
     return mask;
 }
@@ -285,15 +285,15 @@ int graph_enroll(neap_ctx *ctx, neap_node *node) {
     }
     node->work = (uint8_t)(work < UINT8_MAX ? work : UINT8_MAX);
     node->flags |= (some & LAZY_ABSTRACT) | all;
-    node->lasting = ctx->deferring > 0 && !(node->flags & LAZY_ABSTRACT) && !meshed;
+    node->lasting = ctx->start.deferring > 0 && !(node->flags & LAZY_ABSTRACT) && !meshed;
     if (node->levels && (row->flags & LAZY_OP_ZERO_GRAD || (neap_dtype_kind(node->dtype) != 'f' && !row->results)))
         node->levels &= graph_trace_levels(ctx);
     if (row->kind != LAZY_VIEW && !meshed)
         count_consumer(ctx, node, row);
     if (node->levels) {
         mark_residuals(ctx, node, row);
-        node->tape = (int32_t)ctx->tape.n;
-        if (lazy_push(&ctx->tape, node))
+        node->tape = (int32_t)ctx->levels.tape.n;
+        if (lazy_push(&ctx->levels.tape, node))
             return NEAP_E_MEMORY;
         graph_retain(node);
     }
@@ -305,12 +305,12 @@ int graph_enroll(neap_ctx *ctx, neap_node *node) {
         node->state = LAZY_DEFERRED;
     if (node->lasting || row->flags & LAZY_OP_PROMPT || (control_is_effect(node) && !graph_is_exchange(node)))
         return 0;
-    if (lazy_push(&ctx->pending, node))
+    if (lazy_push(&ctx->pending.nodes, node))
         return NEAP_E_MEMORY;
     graph_retain(node);
     node->state = LAZY_PENDING;
-    ctx->npending++;
-    ctx->nexchanges += graph_is_exchange(node);
+    ctx->pending.n++;
+    ctx->pending.exchanges += graph_is_exchange(node);
     graph_count_pending(ctx, node);
     return 0;
 }
@@ -319,49 +319,49 @@ int graph_enroll(neap_ctx *ctx, neap_node *node) {
 static int flush_calls(neap_ctx *ctx) {
     lazy_nodes roots = {0};
     int status = 0;
-    for (int64_t k = ctx->heavy_from; k < ctx->pending.n && status == 0; k++) {
-        neap_node *node = ctx->pending.at[k];
+    for (int64_t k = ctx->start.heavy_from; k < ctx->pending.nodes.n && status == 0; k++) {
+        neap_node *node = ctx->pending.nodes.at[k];
         if (node->state == LAZY_PENDING && graph_node_op(node)->kind == LAZY_CALL)
             status = lazy_push(&roots, node);
     }
     if (status == 0 && roots.n)
         status = plan_flush_roots(ctx, (int)roots.n, roots.at);
     lazy_vector_free(&roots);
-    ctx->heavy = false;
-    ctx->heavy_from = status ? 0 : ctx->pending.n;
+    ctx->start.heavy = false;
+    ctx->start.heavy_from = status ? 0 : ctx->pending.nodes.n;
     return status;
 }
 
 static bool past_limits(const neap_ctx *ctx) {
-    return (ctx->limit_nodes && ctx->npending >= ctx->limit_nodes) ||
-           (ctx->limit_bytes && ctx->pending_bytes >= ctx->limit_bytes);
+    return (ctx->pending.most_nodes && ctx->pending.n >= ctx->pending.most_nodes) ||
+           (ctx->pending.most_bytes && ctx->pending.bytes >= ctx->pending.most_bytes);
 }
 
 /* Starts work that should not wait: a call, or pending work past the limits. Out of memory is not an error here: the
  * work stays pending, and Lua is asked to collect. A call whose script line is about to be told waits for it. */
 static void apply_triggers(neap_ctx *ctx, neap_node *node) {
     int status = 0;
-    if (ctx->deferring || (ctx->limit_nodes == 0 && ctx->limit_bytes == 0))
+    if (ctx->start.deferring || (ctx->pending.most_nodes == 0 && ctx->pending.most_bytes == 0))
         return;
     bool call = graph_node_op(node)->kind == LAZY_CALL;
-    if (ctx->hold || (call && node == ctx->site_node)) {
-        ctx->heavy |= call;
+    if (ctx->start.hold || (call && node == ctx->sites.node)) {
+        ctx->start.heavy |= call;
         return;
     }
-    if (ctx->heavy)
+    if (ctx->start.heavy)
         status = flush_calls(ctx);
     else if (call)
         status = plan_flush_roots(ctx, 1, &node);
     else if (past_limits(ctx))
         status = neap_flush(ctx);
     if (status == NEAP_E_MEMORY) {
-        ctx->attention |= NEAP_ATTEND_COLLECT;
-        ctx->heavy_from = 0; /* what was not started is looked for again */
+        ctx->collector.attention |= NEAP_ATTEND_COLLECT;
+        ctx->start.heavy_from = 0; /* what was not started is looked for again */
     }
 }
 
 void graph_site_told(neap_ctx *ctx, neap_node *node) {
-    ctx->site_node = NULL;
+    ctx->sites.node = NULL;
     if (graph_is_meshed(node)) {
         for (int32_t b = 0; b < node->shards->sharding->nblocks && graph_has_blocks(node); b++) {
             neap_node *block = node->shards->blocks[b];
@@ -369,24 +369,24 @@ void graph_site_told(neap_ctx *ctx, neap_node *node) {
             if (graph_is_view(block) && block->base->op == LAZY_OP_exchange)
                 block->base->site = node->site;
         }
-        if (ctx->heavy && !ctx->hold && flush_calls(ctx) == NEAP_E_MEMORY)
-            ctx->attention |= NEAP_ATTEND_COLLECT;
+        if (ctx->start.heavy && !ctx->start.hold && flush_calls(ctx) == NEAP_E_MEMORY)
+            ctx->collector.attention |= NEAP_ATTEND_COLLECT;
         return;
     }
-    ctx->heavy = false;
+    ctx->start.heavy = false;
     if (node->state == LAZY_PENDING && graph_node_op(node)->kind == LAZY_CALL)
         apply_triggers(ctx, node);
 }
 
 int graph_unhold(neap_ctx *ctx) {
-    if (--ctx->hold > 0)
+    if (--ctx->start.hold > 0)
         return 0;
-    for (int64_t k = 0; k < ctx->arena.n; k++) /* first: what nobody else refers to may share memory in the flush */
-        graph_release(ctx, ctx->arena.at[k]);
-    ctx->arena.n = 0;
-    int status = ctx->heavy ? flush_calls(ctx) : !ctx->deferring && past_limits(ctx) ? neap_flush(ctx) : 0;
+    for (int64_t k = 0; k < ctx->start.arena.n; k++) /* first: what nobody else refers to may share memory in the flush */
+        graph_release(ctx, ctx->start.arena.at[k]);
+    ctx->start.arena.n = 0;
+    int status = ctx->start.heavy ? flush_calls(ctx) : !ctx->start.deferring && past_limits(ctx) ? neap_flush(ctx) : 0;
     if (status == NEAP_E_MEMORY) {
-        ctx->attention |= NEAP_ATTEND_COLLECT;
+        ctx->collector.attention |= NEAP_ATTEND_COLLECT;
         status = 0;
     }
     return status;
@@ -491,20 +491,20 @@ static int cast_inputs(neap_ctx *ctx, const lazy_op *row, const lazy_result *res
 }
 
 /* Most ops by far are maps of arrays of one dtype and shape, or of such an array and a number, that compute in this
- * dtype. What inference says of them depends on op and dtype alone and is kept in ctx->plain: 1 + the result's dtype.
+ * dtype. What inference says of them depends on op and dtype alone and is kept in ctx->quick.plain: 1 + the result's dtype.
  * Returns an input of the result's shape if this is such a call and the answer is known; else NULL. */
 static const neap_node *plain_like(const neap_ctx *ctx, const lazy_op *row, int op, int nin, neap_node *const *in,
                                    int nattrs) {
     if (row->kind != LAZY_MAP || nin > 2 || nattrs)
         return NULL;
     const neap_node *a = in[0], *b = in[nin - 1];
-    if ((a->flags | b->flags) & LAZY_ABSTRACT) /* also a number: a closed trace must lift what it meets */
+    if ((a->flags | b->flags) & LAZY_ABSTRACT) /* also a number: a closed trace must capture what it meets */
         return NULL;
     if (b->flags & LAZY_WEAK)
         b = a;
     else if (a->flags & LAZY_WEAK)
         a = b;
-    if (!ctx->plain[op * NEAP_DTYPE_COUNT + a->dtype] || a->dtype != b->dtype || a->ndim != b->ndim ||
+    if (!ctx->quick.plain[op * NEAP_DTYPE_COUNT + a->dtype] || a->dtype != b->dtype || a->ndim != b->ndim ||
         (a->flags | b->flags) & LAZY_WEAK || a->device != b->device || graph_is_meshed(a))
         return NULL;
     for (int k = 0; k < a->ndim; k++)
@@ -521,14 +521,14 @@ static void learn_plain(neap_ctx *ctx, const lazy_op *row, int op, int nin, neap
     if (a->flags & LAZY_WEAK)
         a = b;
     if (!(a->flags & LAZY_WEAK) && (b->flags & LAZY_WEAK || a->dtype == b->dtype) && result->compute == a->dtype)
-        ctx->plain[op * NEAP_DTYPE_COUNT + a->dtype] = (uint8_t)(1 + result->dtype);
+        ctx->quick.plain[op * NEAP_DTYPE_COUNT + a->dtype] = (uint8_t)(1 + result->dtype);
 }
 
 static neap_node *record_plain(neap_ctx *ctx, const lazy_op *row, int op, int nin, neap_node *const *in,
                                const neap_node *like) {
     lazy_result result;
     result.compute = like->dtype;
-    result.dtype = (uint8_t)(ctx->plain[op * NEAP_DTYPE_COUNT + like->dtype] - 1);
+    result.dtype = (uint8_t)(ctx->quick.plain[op * NEAP_DTYPE_COUNT + like->dtype] - 1);
     result.ndim = like->ndim;
     for (int k = 0; k < like->ndim; k++)
         result.shape[k] = like->shape[k];
@@ -586,11 +586,11 @@ neap_node *graph_record(neap_ctx *ctx, int op, int nin, neap_node *const *in, in
     const neap_node *like = plain_like(ctx, row, op, nin, in, nattrs);
     if (like)
         return record_plain(ctx, row, op, nin, in, like);
-    neap_node *lifted[NEAP_MAX_INPUTS];
-    if (ctx->nclosed) {
-        if (program_capture_inputs(ctx, nin, in, lifted) != 0)
+    neap_node *captured[NEAP_MAX_INPUTS];
+    if (ctx->levels.closed) {
+        if (program_capture_inputs(ctx, nin, in, captured) != 0)
             return NULL;
-        in = lifted;
+        in = captured;
     }
     int device = -1;
     bool meshed = row->flags & LAZY_OP_MESH;
@@ -606,7 +606,7 @@ neap_node *graph_record(neap_ctx *ctx, int op, int nin, neap_node *const *in, in
 
 /* ---- Builders for rules ------------------------------------------------------------------------------------------- */
 neap_node *graph_arena(neap_ctx *ctx, neap_node *node) {
-    if (node && lazy_push(&ctx->arena, node) != 0) {
+    if (node && lazy_push(&ctx->start.arena, node) != 0) {
         graph_release(ctx, node);
         return NULL;
     }

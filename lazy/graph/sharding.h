@@ -144,7 +144,7 @@ typedef struct lazy_mesh_room {
 } lazy_mesh_room;
 extern const lazy_mesh_room lazy_mesh_hooks; /* mesh/spmd.c */
 
-/* record.c: graph_record without what comes first: inputs are lifted, aligned and on one device. */
+/* record.c: graph_record without what comes first: inputs are captured, aligned and on one device. */
 neap_node *graph_record_inferred(neap_ctx *ctx, int op, int nin, neap_node *const *in, int nattrs,
                                  const int64_t *attrs);
 

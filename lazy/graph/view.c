@@ -13,7 +13,7 @@
  */
 #include <string.h>
 
-#include "lazy/graph/internal.h"
+#include "lazy/graph/graph.h"
 
 void graph_row_major(int ndim, const int64_t *shape, int64_t *stride) {
     int64_t s = 1;

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "build.h"
-#include "lazy/graph/internal.h"
+#include "lazy/graph/graph.h"
 
 /* ---- concatenate --------------------------------------------------------------------------------------------------- */
 static int concatenate_shape(const lazy_call_desc *call, lazy_result *out) {

@@ -13,7 +13,7 @@
 #include "build.h"
 #include "engine/libs/conv.h"
 #include "lazy/derive/batch.h"
-#include "lazy/graph/internal.h"
+#include "lazy/graph/graph.h"
 
 enum { LIMIT = 1 << 30 }; /* of attributes and extents: sums and products of two stay in 64 bits */
 

@@ -5,7 +5,7 @@
 #include <time.h>
 
 #include "build.h"
-#include "lazy/graph/internal.h"
+#include "lazy/graph/graph.h"
 
 static int pass_on(const lazy_call *call) {
     if (call->out->size)

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "build.h"
-#include "lazy/graph/internal.h"
+#include "lazy/graph/graph.h"
 
 static bool is_index_dtype(int dtype) {
     int kind = neap_dtype_kind(dtype);

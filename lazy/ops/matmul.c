@@ -5,7 +5,7 @@
 
 #include "build.h"
 #include "engine/libs/blas.h"
-#include "lazy/graph/internal.h"
+#include "lazy/graph/graph.h"
 
 static int matmul_shape(const lazy_call_desc *call, lazy_result *out) {
     const lazy_aval *a = &call->in[0], *b = &call->in[1];

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "engine/device.h"
-#include "lazy/graph/internal.h"
+#include "lazy/graph/graph.h"
 
 enum { PARALLEL_COST = 20000 }; /* estimated ns of a batch from which other workers are asked */
 

@@ -16,7 +16,7 @@
 #include "build.h"
 #include "engine/device.h"
 #include "lazy/derive/batch.h"
-#include "lazy/graph/internal.h"
+#include "lazy/graph/graph.h"
 #include "matrix.h"
 
 static double cube(const lazy_aval *a) {

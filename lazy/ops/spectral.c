@@ -21,7 +21,7 @@
 #include "build.h"
 #include "engine/device.h"
 #include "lazy/derive/batch.h"
-#include "lazy/graph/internal.h"
+#include "lazy/graph/graph.h"
 #include "matrix.h"
 
 static int64_t least(int64_t a, int64_t b) {

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "build.h"
-#include "lazy/graph/internal.h"
+#include "lazy/graph/graph.h"
 
 static int shape_from_attrs(const char *op, const lazy_call_desc *call, lazy_result *out) {
     if (call->nattrs > NEAP_MAX_DIMS)

@@ -394,13 +394,13 @@ typedef struct census {
 /* One reference to the node goes, or becomes one to its structure alone. Outside of the region there are views that only a
  * view of it refers to: they go with it, and hand on what they refer to. */
 static void release_one(const census *c, neap_node *node) {
-    while (node && node->mark != c->ctx->epoch && graph_node_holders(node) == 1 && !node->id && !node->buffer &&
+    while (node && node->mark != c->ctx->walk.epoch && graph_node_holders(node) == 1 && !node->id && !node->buffer &&
            graph_is_view(node)) {
-        if (node->base->mark == c->ctx->epoch)
+        if (node->base->mark == c->ctx->walk.epoch)
             c->released[node->base->index]++;
         node = node->in[0];
     }
-    if (node && node->mark == c->ctx->epoch)
+    if (node && node->mark == c->ctx->walk.epoch)
         c->released[node->index]++;
 }
 
@@ -412,8 +412,8 @@ static bool goes(const census *c, const neap_node *node) {
 /* Users stand behind what they use, so the walk is from the last node to the first. A node that gets a buffer lets go
  * of its inputs (graph_node_drop), one that goes itself also of its base. */
 static void count_references(const census *c, const uint8_t *made) {
-    for (int64_t k = c->ctx->order.n - 1; k >= 0; k--) {
-        neap_node *node = c->ctx->order.at[k];
+    for (int64_t k = c->ctx->walk.order.n - 1; k >= 0; k--) {
+        neap_node *node = c->ctx->walk.order.at[k];
         bool gone = goes(c, node);
         if (node->loose)
             continue;
@@ -427,7 +427,7 @@ static void count_references(const census *c, const uint8_t *made) {
 
 void plan_memory_of_flush(neap_ctx *ctx, lazy_memory_plan *reuse) {
     const lazy_plan *plan = reuse->plan;
-    size_t n = (size_t)ctx->order.n;
+    size_t n = (size_t)ctx->walk.order.n;
     uint8_t *made = calloc(1, n * (sizeof(uint32_t) + 1) + sizeof(uint32_t));
     memset(reuse->asked, 0, (size_t)plan->nslots);
     if (made) {
@@ -436,7 +436,7 @@ void plan_memory_of_flush(neap_ctx *ctx, lazy_memory_plan *reuse) {
             made[plan->slots[s].node] = plan->slots[s].made;
         count_references(&c, made);
         for (int32_t s = 0; s < plan->nslots; s++)
-            reuse->asked[s] = goes(&c, ctx->order.at[plan->slots[s].node]);
+            reuse->asked[s] = goes(&c, ctx->walk.order.at[plan->slots[s].node]);
         free(made);
     }
     settle_homes(reuse);

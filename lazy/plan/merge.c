@@ -612,7 +612,7 @@ static bool stores(const lazy_draft *draft) {
  * then (a piece of which a slice takes nothing) is not computed. */
 static void collect(merger *m, lazy_drafts *drafts) {
     int32_t *loads = m->writer; /* not needed any more */
-    memset(loads, 0, (size_t)m->ctx->order.n * sizeof *loads);
+    memset(loads, 0, (size_t)m->ctx->walk.order.n * sizeof *loads);
     memset(drafts->at, 0, (size_t)m->n * sizeof *drafts->at);
     for (int32_t u = 0; u < m->n; u++)
         if (m->units[u].draft)
@@ -638,7 +638,7 @@ static void collect(merger *m, lazy_drafts *drafts) {
 }
 
 int plan_merge(neap_ctx *ctx, uint8_t *made, lazy_drafts *drafts) {
-    int64_t n = ctx->order.n, count = drafts->n;
+    int64_t n = ctx->walk.order.n, count = drafts->n;
     merger m = {.ctx = ctx, .made = made, .n = (int32_t)count};
     if (count < 2)
         return 0;

@@ -36,7 +36,7 @@ const char *plan_why_text(lazy_why why) {
 }
 
 static neap_node *region_node(const planner *p, int32_t k) {
-    return p->ctx->order.at[k];
+    return p->ctx->walk.order.at[k];
 }
 
 static int32_t slot_for(planner *p, int32_t node) {
@@ -585,7 +585,7 @@ static int make_batches(lazy_plan *plan) {
 /* Drafts what needs a buffer, from the last node to the first, and puts the drafts into the order in which they run. */
 static int draft_all(planner *p) {
     int status = 0;
-    for (int64_t k = p->ctx->order.n - 1; k >= 0 && status == 0; k--)
+    for (int64_t k = p->ctx->walk.order.n - 1; k >= 0 && status == 0; k--)
         if (p->made[k])
             status = plan_node(p, region_node(p, (int32_t)k));
     for (int64_t a = 0, b = p->drafts.n - 1; a < b; a++, b--) {
@@ -605,7 +605,7 @@ static void drafts_free(planner *p) {
 }
 
 int plan_new(neap_ctx *ctx, uint8_t *made, bool apart, lazy_plan **out) {
-    int64_t n = ctx->order.n;
+    int64_t n = ctx->walk.order.n;
     lazy_plan *plan = calloc(1, sizeof *plan);
     planner p = {.ctx = ctx, .made = made, .plan = plan, .slot_of = malloc((size_t)n * sizeof(int32_t) + 1)};
     if (!plan || !p.slot_of) {

@@ -11,7 +11,7 @@
 #ifndef LAZY_PLAN_H
 #define LAZY_PLAN_H
 
-#include "lazy/graph/internal.h"
+#include "lazy/graph/graph.h"
 
 /* clang-format off */
 /* Why a node of a region gets a buffer, where its value could have stayed inside a kernel. */
@@ -113,7 +113,7 @@ static inline uint64_t plan_ran_link(const lazy_plan *plan, int32_t slot) {
 }
 
 /* region.c ---------------------------------------------------------------------------------------------------------- */
-/* Orders what the roots need into ctx->order, inputs before users; node->mark == ctx->epoch and node->index say where.
+/* Orders what the roots need into ctx->walk.order, inputs before users; node->mark == ctx->walk.epoch and node->index say where.
  * Stops at nodes that have a buffer. */
 int plan_region_collect(neap_ctx *ctx, int64_t nroots, neap_node *const *roots);
 /* About what a plan takes. */
@@ -123,15 +123,11 @@ int plan_region_children(neap_node *node, neap_node *const **children);
 /* The node whose buffer, once it has one, is also this node's: a view of all elements of its base, in order, needs no
  * copy. Else the node itself. */
 neap_node *plan_region_root(neap_node *node);
-/* The plan for the region in ctx->order: found by structure, or made. BORROWED from the context's table. */
+/* The plan for the region in ctx->walk.order: found by structure, or made. BORROWED from the context's table. */
 int plan_region_plan(neap_ctx *ctx, int64_t nroots, neap_node *const *roots, lazy_plan **out);
 /* Has it a value before the region runs? */
 static inline bool plan_is_leaf(const neap_node *node) {
     return node->buffer || (node->op == LAZY_OP_placeholder && !(node->flags & LAZY_WEAK));
-}
-static inline bool graph_is_number(const neap_node *node) {
-    return !node->buffer &&
-           (node->op == LAZY_OP_constant || (node->op == LAZY_OP_placeholder && node->flags & LAZY_WEAK));
 }
 
 /* plan.c ------------------------------------------------------------------------------------------------------------ */
@@ -182,7 +178,7 @@ int plan_run(neap_ctx *ctx, lazy_plan *plan, neap_node *const *region, lazy_bind
 typedef struct lazy_memory_plan lazy_memory_plan;         /* which slots of a plan share memory, for its next run */
 lazy_memory_plan *plan_memory_new(const lazy_plan *plan); /* OWNED. NULL: none can, or there is no memory to tell */
 void plan_memory_free(lazy_memory_plan *reuse);
-/* Find out for a run: of a program, which keeps these slots and may write over those leaves; of the region in ctx->order,
+/* Find out for a run: of a program, which keeps these slots and may write over those leaves; of the region in ctx->walk.order,
  * before any of it is pushed. */
 void plan_memory_of_program(lazy_memory_plan *reuse, int64_t nkept, const int32_t *kept, int64_t ngiven,
                             const int32_t *given);

@@ -30,37 +30,37 @@ int plan_region_children(neap_node *node, neap_node *const **children) {
 }
 
 static int collect_push(neap_ctx *ctx, neap_node *node) {
-    node->mark = ctx->epoch;
+    node->mark = ctx->walk.epoch;
     if (is_given(node) || (node->nin == 0 && !graph_is_view(node))) { /* nothing to follow */
-        node->index = (uint32_t)ctx->order.n;
-        return lazy_push(&ctx->order, node);
+        node->index = (uint32_t)ctx->walk.order.n;
+        return lazy_push(&ctx->walk.order, node);
     }
     node->index = 0;
-    return lazy_push(&ctx->stack, node);
+    return lazy_push(&ctx->walk.stack, node);
 }
 
 /* Depth first, with the context's stack; while a node is on it, its index counts the children already followed. */
 static int collect_from(neap_ctx *ctx, neap_node *root) {
-    int status = root->mark == ctx->epoch ? 0 : collect_push(ctx, root);
-    while (ctx->stack.n > 0 && status == 0) {
-        neap_node *node = ctx->stack.at[ctx->stack.n - 1], *const * children;
+    int status = root->mark == ctx->walk.epoch ? 0 : collect_push(ctx, root);
+    while (ctx->walk.stack.n > 0 && status == 0) {
+        neap_node *node = ctx->walk.stack.at[ctx->walk.stack.n - 1], *const * children;
         int n = plan_region_children(node, &children);
         if (node->index < (uint32_t)n) {
             neap_node *child = children[node->index++];
-            if (child->mark != ctx->epoch)
+            if (child->mark != ctx->walk.epoch)
                 status = collect_push(ctx, child);
             continue;
         }
-        ctx->stack.n--;
-        node->index = (uint32_t)ctx->order.n;
-        status = lazy_push(&ctx->order, node);
+        ctx->walk.stack.n--;
+        node->index = (uint32_t)ctx->walk.order.n;
+        status = lazy_push(&ctx->walk.order, node);
     }
     return status;
 }
 
 int plan_region_collect(neap_ctx *ctx, int64_t nroots, neap_node *const *roots) {
-    ctx->epoch++;
-    ctx->order.n = ctx->stack.n = 0;
+    ctx->walk.epoch++;
+    ctx->walk.order.n = ctx->walk.stack.n = 0;
     int status = 0;
     for (int64_t k = 0; k < nroots && status == 0; k++)
         status = collect_from(ctx, roots[k]);
@@ -126,31 +126,31 @@ static uint64_t hash_words(uint64_t hash, const uint64_t *from, const uint64_t *
 
 /* ---- Table -------------------------------------------------------------------------------------------------------- */
 void plan_free_all(neap_ctx *ctx) {
-    for (int64_t b = 0; b < ctx->plan_buckets; b++)
-        while (ctx->plans[b]) {
-            lazy_plan *plan = ctx->plans[b];
-            ctx->plans[b] = plan->next;
+    for (int64_t b = 0; b < ctx->plans.buckets; b++)
+        while (ctx->plans.table[b]) {
+            lazy_plan *plan = ctx->plans.table[b];
+            ctx->plans.table[b] = plan->next;
             plan_release(plan);
         }
-    free(ctx->plans);
-    ctx->plans = NULL;
-    ctx->plan_buckets = ctx->nplans = ctx->plan_bytes = 0;
+    free(ctx->plans.table);
+    ctx->plans.table = NULL;
+    ctx->plans.buckets = ctx->plans.n = ctx->plans.bytes = 0;
 }
 
 static int table_grow(neap_ctx *ctx) {
-    int64_t wider = ctx->plan_buckets ? ctx->plan_buckets * 4 : 256;
+    int64_t wider = ctx->plans.buckets ? ctx->plans.buckets * 4 : 256;
     lazy_plan **table = calloc((size_t)wider, sizeof *table);
     if (!table)
         return neap_error(NEAP_E_MEMORY, "out of memory for the table of plans");
-    for (int64_t b = 0; b < ctx->plan_buckets; b++)
-        for (lazy_plan *plan = ctx->plans[b], *next; plan; plan = next) {
+    for (int64_t b = 0; b < ctx->plans.buckets; b++)
+        for (lazy_plan *plan = ctx->plans.table[b], *next; plan; plan = next) {
             next = plan->next;
             plan->next = table[plan->hash & (uint64_t)(wider - 1)];
             table[plan->hash & (uint64_t)(wider - 1)] = plan;
         }
-    free(ctx->plans);
-    ctx->plans = table;
-    ctx->plan_buckets = wider;
+    free(ctx->plans.table);
+    ctx->plans.table = table;
+    ctx->plans.buckets = wider;
     return 0;
 }
 
@@ -160,16 +160,16 @@ int64_t plan_bytes(const lazy_plan *plan) {
 
 static int table_add(neap_ctx *ctx, lazy_plan *plan) {
     int64_t bytes = plan_bytes(plan);
-    if (ctx->plan_bytes + bytes > PLAN_BYTES)
+    if (ctx->plans.bytes + bytes > PLAN_BYTES)
         plan_free_all(ctx);
-    if (ctx->nplans >= ctx->plan_buckets && table_grow(ctx) != 0)
+    if (ctx->plans.n >= ctx->plans.buckets && table_grow(ctx) != 0)
         return NEAP_E_MEMORY;
-    lazy_plan **bucket = &ctx->plans[plan->hash & (uint64_t)(ctx->plan_buckets - 1)];
+    lazy_plan **bucket = &ctx->plans.table[plan->hash & (uint64_t)(ctx->plans.buckets - 1)];
     plan->next = *bucket;
     *bucket = plan;
-    plan->serial = ++ctx->last_plan;
-    ctx->nplans++;
-    ctx->plan_bytes += bytes;
+    plan->serial = ++ctx->plans.last;
+    ctx->plans.n++;
+    ctx->plans.bytes += bytes;
     return 0;
 }
 
@@ -211,13 +211,13 @@ neap_node *plan_region_root(neap_node *node) {
 
 /* Tells nodes whose recorded consumers are all in the region from those that are read again later. */
 static int look_inside(neap_ctx *ctx) {
-    int64_t n = ctx->order.n;
-    uint8_t *made = ctx->made.at;
+    int64_t n = ctx->walk.order.n;
+    uint8_t *made = ctx->plans.made.at;
     int32_t *consumers = calloc((size_t)n, sizeof *consumers);
     if (!consumers)
         return neap_error(NEAP_E_MEMORY, "out of memory while planning");
     for (int64_t k = 0; k < n; k++) {
-        const neap_node *node = ctx->order.at[k];
+        const neap_node *node = ctx->walk.order.at[k];
         if (plan_is_leaf(node) || graph_is_view(node))
             continue;
         for (int i = 0; i < node->nin; i++) { /* counted as when they were recorded */
@@ -228,8 +228,8 @@ static int look_inside(neap_ctx *ctx) {
         }
     }
     for (int64_t k = 0; k < n; k++) {
-        bool inside = consumers[k] == ctx->order.at[k]->consumers;
-        if (made[k] == LAZY_WHY_SHARED && inside && graph_node_op(ctx->order.at[k])->kind != LAZY_ASSEMBLE)
+        bool inside = consumers[k] == ctx->walk.order.at[k]->consumers;
+        if (made[k] == LAZY_WHY_SHARED && inside && graph_node_op(ctx->walk.order.at[k])->kind != LAZY_ASSEMBLE)
             made[k] = LAZY_WHY_KERNELS;
         else if (made[k] == LAZY_WHY_REDUCTION && !inside)
             made[k] = LAZY_WHY_SHARED;
@@ -243,30 +243,30 @@ static int look_inside(neap_ctx *ctx) {
  * the result that waits for it, and a failure would reach an array that has nothing to do with it. The plan of a program
  * is made before its inputs are known: its results come and fail together. */
 static bool must_stay_apart(neap_ctx *ctx) {
-    bool apart = atomic_load_explicit(&ctx->requests, memory_order_relaxed) > 0, traced = false;
-    for (int64_t k = 0; k < ctx->order.n; k++) {
-        neap_buffer *buffer = ctx->order.at[k]->buffer;
-        traced |= ctx->order.at[k]->flags & LAZY_ABSTRACT;
+    bool apart = atomic_load_explicit(&ctx->callbacks.requests, memory_order_relaxed) > 0, traced = false;
+    for (int64_t k = 0; k < ctx->walk.order.n; k++) {
+        neap_buffer *buffer = ctx->walk.order.at[k]->buffer;
+        traced |= ctx->walk.order.at[k]->flags & LAZY_ABSTRACT;
         apart |= buffer && neap_var_poll(neap_buffer_var(buffer), NULL) < 0;
     }
     return apart && !traced;
 }
 
-/* Sets ctx->made, by number in the region. *apart: see must_stay_apart; what has one result is no matter of it. */
+/* Sets ctx->plans.made, by number in the region. *apart: see must_stay_apart; what has one result is no matter of it. */
 static int choose_made(neap_ctx *ctx, int64_t nroots, neap_node *const *roots, bool *apart) {
-    int64_t n = ctx->order.n, results = 0;
+    int64_t n = ctx->walk.order.n, results = 0;
     bool shared = false;
-    int status = reserve((void **)&ctx->made.at, &ctx->made.capacity, n, sizeof *ctx->made.at);
+    int status = reserve((void **)&ctx->plans.made.at, &ctx->plans.made.capacity, n, sizeof *ctx->plans.made.at);
     if (status)
         return status;
-    memset(ctx->made.at, LAZY_WHY_NOT, (size_t)n);
+    memset(ctx->plans.made.at, LAZY_WHY_NOT, (size_t)n);
     for (int64_t k = 0; k < nroots; k++)
         if (!plan_is_leaf(roots[k]))
-            ctx->made.at[roots[k]->index] = LAZY_WHY_ASKED;
+            ctx->plans.made.at[roots[k]->index] = LAZY_WHY_ASKED;
     for (int64_t k = 0; k < n; k++) {
-        uint8_t *made = &ctx->made.at[k];
-        if (*made == LAZY_WHY_NOT && !plan_is_leaf(ctx->order.at[k]))
-            *made = (uint8_t)needs_buffer(ctx->order.at[k]);
+        uint8_t *made = &ctx->plans.made.at[k];
+        if (*made == LAZY_WHY_NOT && !plan_is_leaf(ctx->walk.order.at[k]))
+            *made = (uint8_t)needs_buffer(ctx->walk.order.at[k]);
         shared |= *made == LAZY_WHY_SHARED || *made == LAZY_WHY_REDUCTION;
         results += *made != LAZY_WHY_NOT;
     }
@@ -274,36 +274,36 @@ static int choose_made(neap_ctx *ctx, int64_t nroots, neap_node *const *roots, b
     return shared ? look_inside(ctx) : 0;
 }
 
-/* Sets ctx->key and its hash. */
+/* Sets ctx->plans.key and its hash. */
 static int write_key(neap_ctx *ctx, bool apart, uint64_t *hash) {
     *hash = apart ? 0x9e3779b97f4a7c15u : 0xbf58476d1ce4e5b9u;
-    ctx->key.n = 0;
-    int status = lazy_push(&ctx->key, (uint64_t)apart);
-    for (int64_t k = 0; k < ctx->order.n && status == 0; k++) {
-        const neap_node *node = ctx->order.at[k];
-        int64_t most = ctx->key.n + 4 + 2 * node->ndim + node->nattrs + node->nin;
+    ctx->plans.key.n = 0;
+    int status = lazy_push(&ctx->plans.key, (uint64_t)apart);
+    for (int64_t k = 0; k < ctx->walk.order.n && status == 0; k++) {
+        const neap_node *node = ctx->walk.order.at[k];
+        int64_t most = ctx->plans.key.n + 4 + 2 * node->ndim + node->nattrs + node->nin;
         most += control_is_control(node) ? control_words(node) : 0;
-        if ((status = reserve((void **)&ctx->key.at, &ctx->key.capacity, most, sizeof *ctx->key.at)) != 0)
+        if ((status = reserve((void **)&ctx->plans.key.at, &ctx->plans.key.capacity, most, sizeof *ctx->plans.key.at)) != 0)
             return status;
-        uint64_t *from = ctx->key.at + ctx->key.n;
-        uint64_t *to = plan_is_leaf(node) ? put_leaf(from, node) : put_node(from, node, ctx->made.at[k]);
+        uint64_t *from = ctx->plans.key.at + ctx->plans.key.n;
+        uint64_t *to = plan_is_leaf(node) ? put_leaf(from, node) : put_node(from, node, ctx->plans.made.at[k]);
         *hash = hash_words(*hash, from, to);
-        ctx->key.n = to - ctx->key.at;
+        ctx->plans.key.n = to - ctx->plans.key.at;
     }
     return status;
 }
 
 static int make_plan(neap_ctx *ctx, uint64_t hash, bool apart, lazy_plan **out) {
     lazy_plan *plan;
-    int status = plan_new(ctx, ctx->made.at, apart, &plan);
+    int status = plan_new(ctx, ctx->plans.made.at, apart, &plan);
     if (status)
         return status;
     ctx->counters.plans++;
     plan->hash = hash;
-    plan->nkey = ctx->key.n;
-    plan->key = malloc((size_t)ctx->key.n * sizeof *plan->key + 1);
+    plan->nkey = ctx->plans.key.n;
+    plan->key = malloc((size_t)ctx->plans.key.n * sizeof *plan->key + 1);
     if (plan->key)
-        memcpy(plan->key, ctx->key.at, (size_t)ctx->key.n * sizeof *plan->key);
+        memcpy(plan->key, ctx->plans.key.at, (size_t)ctx->plans.key.n * sizeof *plan->key);
     status = plan->key ? table_add(ctx, plan) : neap_error(NEAP_E_MEMORY, "out of memory for a plan");
     if (status)
         plan_release(plan);
@@ -320,9 +320,9 @@ int plan_region_plan(neap_ctx *ctx, int64_t nroots, neap_node *const *roots, laz
         status = write_key(ctx, apart, &hash);
     if (status)
         return status;
-    lazy_plan *plan = ctx->plan_buckets ? ctx->plans[hash & (uint64_t)(ctx->plan_buckets - 1)] : NULL;
-    while (plan && (plan->hash != hash || plan->nkey != ctx->key.n ||
-                    memcmp(plan->key, ctx->key.at, (size_t)plan->nkey * sizeof *plan->key) != 0))
+    lazy_plan *plan = ctx->plans.buckets ? ctx->plans.table[hash & (uint64_t)(ctx->plans.buckets - 1)] : NULL;
+    while (plan && (plan->hash != hash || plan->nkey != ctx->plans.key.n ||
+                    memcmp(plan->key, ctx->plans.key.at, (size_t)plan->nkey * sizeof *plan->key) != 0))
         plan = plan->next;
     *out = plan;
     return plan ? 0 : make_plan(ctx, hash, apart, out);

@@ -103,7 +103,7 @@ static void job_release(void *arg) {
 /* The line of the node that the step computes now; where nobody told one, the last one told of a region of its kind. */
 static const char *step_site(neap_ctx *ctx, lazy_step *step, neap_node *const *region) {
     int32_t site = region[step->node]->site;
-    if (site && site != ctx->chunk_site)
+    if (site && site != ctx->sites.chunk)
         step->site = graph_site_text(ctx, site);
     return step->site;
 }
@@ -240,7 +240,7 @@ static int steps_push(neap_ctx *ctx, lazy_plan *plan, const lazy_batch *batch, i
              .nsteps = nsteps,
              .bufs = r.bufs,
              .numbers = numbers + batch->first_number,
-             .gifts = binding->ngiven ? &ctx->gifts : NULL};
+             .gifts = binding->ngiven ? &ctx->programs.donations : NULL};
     neap_push push = {.name = nsteps == 1 ? step->label : batch->label,
                       .site = step_site(ctx, step, region),
                       .device = step->device,
@@ -420,7 +420,7 @@ int plan_run(neap_ctx *ctx, lazy_plan *plan, neap_node *const *region, lazy_bind
         ctx->counters.launches += (uint64_t)plan->nsteps;
         plan->runs++;
         if (neap_ahead_poll(NULL) == NEAP_PENDING)
-            ctx->attention |= NEAP_ATTEND_THROTTLE;
+            ctx->collector.attention |= NEAP_ATTEND_THROTTLE;
         for (int32_t k = 0; k < plan->nslots && status; k++)
             if (made[k])
                 neap_buffer_release(made[k]);
@@ -449,26 +449,26 @@ static int node_effect(void *arg, const lazy_launch *launch) {
 }
 
 void plan_leave_pending(neap_ctx *ctx, neap_node *node, uint8_t state) {
-    ctx->npending -= node->state == LAZY_PENDING;
-    ctx->nexchanges -= node->state == LAZY_PENDING && graph_is_exchange(node);
+    ctx->pending.n -= node->state == LAZY_PENDING;
+    ctx->pending.exchanges -= node->state == LAZY_PENDING && graph_is_exchange(node);
     node->state = state;
     graph_count_pending(ctx, node);
 }
 
 /* Lets go of nodes that are pending no more, once in a while or `now`. */
 static void tidy_pending(neap_ctx *ctx, bool now) {
-    if (!now && ctx->npending > 0 && ctx->pending.n < 2 * ctx->npending)
+    if (!now && ctx->pending.n > 0 && ctx->pending.nodes.n < 2 * ctx->pending.n)
         return;
-    int64_t kept = 0, n = ctx->pending.n;
+    int64_t kept = 0, n = ctx->pending.nodes.n;
     for (int64_t k = 0; k < n; k++) {
-        neap_node *node = ctx->pending.at[k];
+        neap_node *node = ctx->pending.nodes.at[k];
         if (node->state == LAZY_PENDING)
-            ctx->pending.at[kept++] = node;
+            ctx->pending.nodes.at[kept++] = node;
         else
             graph_release(ctx, node);
     }
-    ctx->pending.n = kept;
-    ctx->heavy_from = 0;
+    ctx->pending.nodes.n = kept;
+    ctx->start.heavy_from = 0;
 }
 
 void plan_tidy(neap_ctx *ctx) {
@@ -476,12 +476,12 @@ void plan_tidy(neap_ctx *ctx) {
 }
 
 static void settle(neap_ctx *ctx, lazy_plan *plan, neap_buffer **made) {
-    for (int64_t k = 0; k < ctx->order.n; k++)
-        if (ctx->order.at[k]->state == LAZY_PENDING || ctx->order.at[k]->state == LAZY_DEFERRED)
-            plan_leave_pending(ctx, ctx->order.at[k], LAZY_RECIPE);
+    for (int64_t k = 0; k < ctx->walk.order.n; k++)
+        if (ctx->walk.order.at[k]->state == LAZY_PENDING || ctx->walk.order.at[k]->state == LAZY_DEFERRED)
+            plan_leave_pending(ctx, ctx->walk.order.at[k], LAZY_RECIPE);
     for (int32_t k = 0; k < plan->nslots; k++)
         if (made[k]) {
-            neap_node *node = graph_retain(ctx->order.at[plan->slots[k].node]);
+            neap_node *node = graph_retain(ctx->walk.order.at[plan->slots[k].node]);
             node->buffer = made[k];
             node->state = LAZY_DONE;
             if (node->op != LAZY_OP_constant)
@@ -489,18 +489,18 @@ static void settle(neap_ctx *ctx, lazy_plan *plan, neap_buffer **made) {
         }
     for (int32_t k = 0; k < plan->nslots; k++)
         if (made[k])
-            graph_node_drop(ctx, ctx->order.at[plan->slots[k].node]);
+            graph_node_drop(ctx, ctx->walk.order.at[plan->slots[k].node]);
     for (int32_t k = 0; k < plan->nslots; k++)
         if (made[k])
-            graph_release(ctx, ctx->order.at[plan->slots[k].node]);
+            graph_release(ctx, ctx->walk.order.at[plan->slots[k].node]);
     tidy_pending(ctx, plan->reuse != NULL); /* what has died and shares its memory is not seen again */
 }
 
 static int want(neap_ctx *ctx, neap_node *root) {
     neap_node *target = plan_region_root(root);
-    if (target != root && lazy_push(&ctx->views, root))
+    if (target != root && lazy_push(&ctx->plans.views, root))
         return NEAP_E_MEMORY;
-    return target->buffer ? 0 : lazy_push(&ctx->wanted, target);
+    return target->buffer ? 0 : lazy_push(&ctx->plans.wanted, target);
 }
 
 static int want_blocks(neap_ctx *ctx, const lazy_shards *shards) {
@@ -514,16 +514,16 @@ static int want_blocks(neap_ctx *ctx, const lazy_shards *shards) {
 /* Exchanges run in the order in which they were recorded, in all processes: none before one that is pending yet. */
 static int want_exchanges(neap_ctx *ctx) {
     int status = 0;
-    for (int64_t k = 0; k < ctx->pending.n && ctx->nexchanges > 0 && status == 0; k++)
-        if (ctx->pending.at[k]->state == LAZY_PENDING && graph_is_exchange(ctx->pending.at[k]))
-            status = want(ctx, ctx->pending.at[k]);
+    for (int64_t k = 0; k < ctx->pending.nodes.n && ctx->pending.exchanges > 0 && status == 0; k++)
+        if (ctx->pending.nodes.at[k]->state == LAZY_PENDING && graph_is_exchange(ctx->pending.nodes.at[k]))
+            status = want(ctx, ctx->pending.nodes.at[k]);
     return status;
 }
 
 /* Views among the roots that need no buffer of their own take that of their base. */
 static void take_bases(neap_ctx *ctx) {
-    for (int64_t k = 0; k < ctx->views.n; k++) {
-        neap_node *view = ctx->views.at[k];
+    for (int64_t k = 0; k < ctx->plans.views.n; k++) {
+        neap_node *view = ctx->plans.views.at[k];
         if (view->buffer)
             continue;
         view->buffer = neap_buffer_retain(view->base->buffer);
@@ -534,7 +534,7 @@ static void take_bases(neap_ctx *ctx) {
 }
 
 int plan_flush_roots(neap_ctx *ctx, int nroots, neap_node *const *roots) {
-    ctx->wanted.n = ctx->views.n = 0;
+    ctx->plans.wanted.n = ctx->plans.views.n = 0;
     int status = want_exchanges(ctx);
     for (int k = 0; k < nroots && status == 0; k++) {
         if (roots[k]->flags & LAZY_ABSTRACT)
@@ -547,12 +547,12 @@ int plan_flush_roots(neap_ctx *ctx, int nroots, neap_node *const *roots) {
             status = want(ctx, roots[k]);
     }
     lazy_plan *plan = NULL;
-    if (status == 0 && ctx->wanted.n > 0 && (status = plan_region_collect(ctx, ctx->wanted.n, ctx->wanted.at)) == 0)
-        status = plan_region_plan(ctx, ctx->wanted.n, ctx->wanted.at, &plan);
+    if (status == 0 && ctx->plans.wanted.n > 0 && (status = plan_region_collect(ctx, ctx->plans.wanted.n, ctx->plans.wanted.at)) == 0)
+        status = plan_region_plan(ctx, ctx->plans.wanted.n, ctx->plans.wanted.at, &plan);
     if (plan && status == 0) {
         lazy_binding binding = {.buffer = node_buffer, .number = node_number, .effect = node_effect, .arg = ctx};
         neap_buffer *few[32], **made = plan->nslots <= 32 ? few : malloc((size_t)plan->nslots * sizeof *made);
-        status = made ? plan_run(ctx, plan, ctx->order.at, &binding, made)
+        status = made ? plan_run(ctx, plan, ctx->walk.order.at, &binding, made)
                       : neap_error(NEAP_E_MEMORY, "out of memory while flushing");
         if (status == 0) {
             ctx->counters.flushes++;
@@ -569,9 +569,9 @@ int plan_flush_roots(neap_ctx *ctx, int nroots, neap_node *const *roots) {
 /* Takes a root that cannot be computed, and what it needs, off the pending work. Asking for it tries again. */
 static void give_up(neap_ctx *ctx, neap_node *root) {
     plan_region_collect(ctx, 1, &root); /* as far as it gets: to a deleted array, perhaps */
-    for (int64_t k = 0; k < ctx->order.n; k++)
-        if (ctx->order.at[k]->state == LAZY_PENDING)
-            plan_leave_pending(ctx, ctx->order.at[k], LAZY_READY);
+    for (int64_t k = 0; k < ctx->walk.order.n; k++)
+        if (ctx->walk.order.at[k]->state == LAZY_PENDING)
+            plan_leave_pending(ctx, ctx->walk.order.at[k], LAZY_READY);
     plan_leave_pending(ctx, root, LAZY_READY);
 }
 
@@ -587,7 +587,7 @@ static int flush_each(neap_ctx *ctx, const lazy_nodes *roots) {
         int result = node->state == LAZY_PENDING ? plan_flush_roots(ctx, 1, &node) : 0;
         if (result == NEAP_E_MEMORY)
             snprintf(text, sizeof text, "%s", neap_error_text());
-        if (result == NEAP_E_MEMORY && ctx->starved)
+        if (result == NEAP_E_MEMORY && ctx->pending.starved)
             give_up(ctx, node);
         status = result == 0 ? status : result;
     }
@@ -596,15 +596,15 @@ static int flush_each(neap_ctx *ctx, const lazy_nodes *roots) {
     tidy_pending(ctx, false);
     if (status != NEAP_E_MEMORY)
         return status;
-    ctx->starved = !ctx->starved;
+    ctx->pending.starved = !ctx->pending.starved;
     return neap_error(status, "%s", text);
 }
 
 static int flush_where(neap_ctx *ctx, bool sinks_only) {
     lazy_nodes roots = {0};
     int status = 0;
-    for (int64_t k = 0; k < ctx->pending.n && status == 0; k++) {
-        neap_node *node = ctx->pending.at[k];
+    for (int64_t k = 0; k < ctx->pending.nodes.n && status == 0; k++) {
+        neap_node *node = ctx->pending.nodes.at[k];
         if (node->state == LAZY_PENDING && (!sinks_only || node->consumers == 0))
             status = lazy_push(&roots, node);
     }
@@ -620,9 +620,9 @@ static int flush_where(neap_ctx *ctx, bool sinks_only) {
  * up) remain and are computed for their own sake. */
 int neap_flush(neap_ctx *ctx) {
     int status = flush_where(ctx, true);
-    if (status == 0 && ctx->npending > 0)
+    if (status == 0 && ctx->pending.n > 0)
         status = flush_where(ctx, false);
-    ctx->starved = ctx->starved && status == NEAP_E_MEMORY;
+    ctx->pending.starved = ctx->pending.starved && status == NEAP_E_MEMORY;
     return status;
 }
 

@@ -2,12 +2,12 @@
  * outside of itself.
  *
  * An op belongs to a trace iff one of its inputs does. When an op of a *closed* trace also reads an array from outside,
- * a placeholder is made for that array and read instead: the array is *lifted*. So everything that such a trace depends on
+ * a placeholder is made for that array and read instead: the array is *captured*. So everything that such a trace depends on
  * is an input of its program, and derivatives and batches reach what its function reads from around it. Numbers, and what
  * is made of constructors alone, stay as they are: they are part of the program.
  *
  * Of several open traces the innermost comes first: an array of an outer trace meets one of an inner trace as a placeholder
- * of the inner one. An array of a level that was opened inside the trace belongs there and is never lifted.
+ * of the inner one. An array of a level that was opened inside the trace belongs there and is never captured.
  */
 #include <string.h>
 
@@ -19,7 +19,7 @@
 neap_node *program_placeholder(neap_ctx *ctx, int level, const lazy_result *aval, bool weak, int device,
                                const lazy_sharding *sharding) {
     neap_node *node = graph_node_new(ctx, LAZY_OP_placeholder, aval, 0, NULL, 0, NULL);
-    lazy_nodes *inputs = &ctx->levels[level].inputs;
+    lazy_nodes *inputs = &ctx->levels.at[level].inputs;
     if (!node)
         return NULL;
     node->flags = LAZY_ABSTRACT | (weak ? LAZY_WEAK : 0);
@@ -40,7 +40,7 @@ neap_node *program_placeholder_like(neap_ctx *ctx, int level, const neap_node *n
 }
 
 static int check_trace(const neap_ctx *ctx, int level) {
-    if (level < 0 || level >= ctx->nlevels || !ctx->levels[level].trace)
+    if (level < 0 || level >= ctx->levels.n || !ctx->levels.at[level].trace)
         return neap_error(NEAP_E_STATE, "the trace is not open");
     return 0;
 }
@@ -54,7 +54,7 @@ int neap_trace_input(neap_ctx *ctx, int level, int dtype, int weak, int device, 
         return neap_error(NEAP_E_ARGUMENT, "trace: bad shape or dtype of an input");
     if (device < -1 || device >= neap_engine_devices())
         return neap_error(NEAP_E_ARGUMENT, "trace: an input on device %d of %d", device, neap_engine_devices());
-    if (ctx->levels[level].lifted.n)
+    if (ctx->levels.at[level].captured.n)
         return neap_error(NEAP_E_STATE, "trace: an input after the function has read arrays from outside");
     for (int k = 0; k < ndim; k++)
         aval.shape[k] = shape[k];
@@ -67,58 +67,58 @@ int neap_trace_input(neap_ctx *ctx, int level, int dtype, int weak, int device, 
 
 /* ---- Lifting ------------------------------------------------------------------------------------------------------- */
 static uint64_t place_of(const lazy_level *level, const neap_node *node) {
-    return ((uint64_t)(uintptr_t)node >> 4) * 0x9e3779b97f4a7c15u >> 20 & (uint64_t)(level->lift_places - 1);
+    return ((uint64_t)(uintptr_t)node >> 4) * 0x9e3779b97f4a7c15u >> 20 & (uint64_t)(level->capture_slots - 1);
 }
 
 static void table_add(lazy_level *level, int64_t k) {
-    uint64_t place = place_of(level, level->lifted.at[k]);
-    while (level->lift_table[place])
-        place = (place + 1) & (uint64_t)(level->lift_places - 1);
-    level->lift_table[place] = (int32_t)k + 1;
+    uint64_t place = place_of(level, level->captured.at[k]);
+    while (level->capture_slot[place])
+        place = (place + 1) & (uint64_t)(level->capture_slots - 1);
+    level->capture_slot[place] = (int32_t)k + 1;
 }
 
 /* Keeps the table at most half full. */
 static int table_room(lazy_level *level) {
-    if (2 * (level->lifted.n + 1) <= level->lift_places)
+    if (2 * (level->captured.n + 1) <= level->capture_slots)
         return 0;
-    int64_t wider = level->lift_places ? 2 * level->lift_places : 16;
+    int64_t wider = level->capture_slots ? 2 * level->capture_slots : 16;
     int32_t *table = calloc((size_t)wider, sizeof *table);
     if (!table)
         return neap_error(NEAP_E_MEMORY, "out of memory for a trace");
-    free(level->lift_table);
-    level->lift_table = table;
-    level->lift_places = wider;
-    for (int64_t k = 0; k < level->lifted.n; k++)
+    free(level->capture_slot);
+    level->capture_slot = table;
+    level->capture_slots = wider;
+    for (int64_t k = 0; k < level->captured.n; k++)
         table_add(level, k);
     return 0;
 }
 
 /* The placeholder that stands for a node, or NULL. */
 static neap_node *find(const lazy_level *level, const neap_node *node) {
-    if (!level->lift_places)
+    if (!level->capture_slots)
         return NULL;
-    int64_t first = level->inputs.n - level->lifted.n;
+    int64_t first = level->inputs.n - level->captured.n;
     uint64_t place = place_of(level, node);
-    for (int32_t k; (k = level->lift_table[place]) != 0; place = (place + 1) & (uint64_t)(level->lift_places - 1))
-        if (level->lifted.at[k - 1] == node)
+    for (int32_t k; (k = level->capture_slot[place]) != 0; place = (place + 1) & (uint64_t)(level->capture_slots - 1))
+        if (level->captured.at[k - 1] == node)
             return level->inputs.at[first + k - 1];
     return NULL;
 }
 
 neap_node *program_capture(neap_ctx *ctx, int at, neap_node *node) {
-    lazy_level *level = &ctx->levels[at];
+    lazy_level *level = &ctx->levels.at[at];
     neap_node *known = find(level, node);
     if (known)
         return known;
-    if (table_room(level) || lazy_push(&level->lifted, node))
+    if (table_room(level) || lazy_push(&level->captured, node))
         return NULL;
     neap_node *placeholder = program_placeholder_like(ctx, at, node);
     if (!placeholder) {
-        level->lifted.n--;
+        level->captured.n--;
         return NULL;
     }
     graph_retain(node);
-    table_add(level, level->lifted.n - 1);
+    table_add(level, level->captured.n - 1);
     return placeholder;
 }
 
@@ -127,7 +127,7 @@ neap_node *program_capture(neap_ctx *ctx, int at, neap_node *node) {
 static bool is_outside(const neap_ctx *ctx, int at, const neap_node *node) {
     if (node->levels >> at)
         return false; /* of this trace, or of a level inside it */
-    if (ctx->levels[at].derived)
+    if (ctx->levels.at[at].derived)
         return node->levels;
     bool part = node->op == LAZY_OP_constant || node->flags & LAZY_CONSTRUCTED;
     return node->levels || node->buffer || !part;
@@ -147,32 +147,32 @@ int program_capture_inputs(neap_ctx *ctx, int n, neap_node *const *nodes, neap_n
         to[k] = nodes[k];
         some |= nodes[k]->levels;
     }
-    for (int at = ctx->nlevels - 1; at >= 0 && status == 0; at--)
-        if (ctx->levels[at].closed && some >> at & 1)
+    for (int at = ctx->levels.n - 1; at >= 0 && status == 0; at--)
+        if (ctx->levels.at[at].closed && some >> at & 1)
             status = program_capture_into(ctx, at, n, to, to);
     return status;
 }
 
 int program_innermost_closed(const neap_ctx *ctx, int below) {
     int at = below - 1;
-    while (at >= 0 && !ctx->levels[at].closed)
+    while (at >= 0 && !ctx->levels.at[at].closed)
         at--;
     return at;
 }
 
 int neap_program_lifted(neap_program *program, int32_t capacity, int32_t *ids) {
     if (!ids)
-        return (int)program->lifted.n;
-    if (capacity < program->lifted.n)
-        return neap_error(NEAP_E_ARGUMENT, "program: %lld lifted arrays, room for %d", (long long)program->lifted.n,
+        return (int)program->captured.n;
+    if (capacity < program->captured.n)
+        return neap_error(NEAP_E_ARGUMENT, "program: %lld captured arrays, room for %d", (long long)program->captured.n,
                           capacity);
-    int n = (int)program->lifted.n;
+    int n = (int)program->captured.n;
     for (int k = 0; k < n; k++) {
-        int status = graph_publish(program->ctx, graph_retain(program->lifted.at[k]), &ids[k]);
+        int status = graph_publish(program->ctx, graph_retain(program->captured.at[k]), &ids[k]);
         if (status)
             return status; /* what has an id by now is swept as a handle that died */
     }
-    while (program->lifted.n > 0)
-        graph_release(program->ctx, program->lifted.at[--program->lifted.n]);
+    while (program->captured.n > 0)
+        graph_release(program->ctx, program->captured.at[--program->captured.n]);
     return n;
 }

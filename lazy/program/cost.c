@@ -137,7 +137,7 @@ static int count_all(counted *known, neap_program *program, counts *to) {
 static int count_program(counted *known, neap_program *program, int64_t *place) {
     counts all = {0};
     *place = program->place;
-    if (program->walk == program->ctx->walk)
+    if (program->walk == program->ctx->walk.programs)
         return 0;
     int status = count_all(known, program, &all);
     if (status == 0 && lazy_push(known, all))
@@ -146,7 +146,7 @@ static int count_program(counted *known, neap_program *program, int64_t *place) 
         free(all.by_op);
         return status;
     }
-    program->walk = program->ctx->walk;
+    program->walk = program->ctx->walk.programs;
     program->place = (int32_t)(known->n - 1);
     *place = program->place;
     return 0;
@@ -157,7 +157,7 @@ int neap_program_cost(neap_program *program, neap_cost *out, int32_t capacity, n
         return neap_error(NEAP_E_STATE, "program: its session has ended");
     counted known = {0};
     int64_t place = 0;
-    program->ctx->walk++;
+    program->ctx->walk.programs++;
     *out = (neap_cost){0};
     neap_program *runs = shard_program_runs(program);
     int status = runs ? count_program(&known, runs, &place) : neap_error_code();

@@ -31,19 +31,19 @@
 /* ---- The mode ------------------------------------------------------------------------------------------------------ */
 int neap_deferred_begin(neap_ctx *ctx) {
     graph_site_ask_all(ctx);
-    return ctx->deferring++;
+    return ctx->start.deferring++;
 }
 
 int neap_deferred_switch(neap_ctx *ctx, int depth) {
-    int before = ctx->deferring;
-    ctx->deferring = depth > 0 ? depth : 0;
+    int before = ctx->start.deferring;
+    ctx->start.deferring = depth > 0 ? depth : 0;
     return before;
 }
 
 int neap_deferred_end(neap_ctx *ctx, int depth, int n, const int32_t *results) {
-    if (depth < 0 || depth >= ctx->deferring)
+    if (depth < 0 || depth >= ctx->start.deferring)
         return neap_error(NEAP_E_STATE, "deferred mode is not open");
-    ctx->deferring = depth;
+    ctx->start.deferring = depth;
     for (int k = 0; k < n && depth == 0; k++) {
         neap_node *node = graph_lookup(ctx, results[k]);
         if (!node)
@@ -59,7 +59,7 @@ int neap_array_literal(neap_ctx *ctx, int32_t id) {
     if (!node)
         return neap_error_code();
     if (node->op == LAZY_OP_array)
-        node->lasting = ctx->deferring > 0;
+        node->lasting = ctx->start.deferring > 0;
     return 0;
 }
 
@@ -67,8 +67,8 @@ int neap_array_literal(neap_ctx *ctx, int32_t id) {
 int program_deferred_start(neap_ctx *ctx) {
     lazy_nodes roots = {0};
     int status = 0;
-    for (int64_t k = 1; k < ctx->slots.n && status == 0; k++) {
-        neap_node *node = ctx->slots.at[k] ? graph_read_target(ctx->slots.at[k]) : NULL;
+    for (int64_t k = 1; k < ctx->handles.slots.n && status == 0; k++) {
+        neap_node *node = ctx->handles.slots.at[k] ? graph_read_target(ctx->handles.slots.at[k]) : NULL;
         if (node && node->state == LAZY_DEFERRED && (node->flags & LAZY_KEPT || node->consumers == 0))
             status = lazy_push(&roots, node);
     }
@@ -100,13 +100,13 @@ static bool has_structure(const neap_node *node) {
 /* Starts a walk: marks the listed inputs. */
 static int mark_inputs(export_walk *w) {
     int status = 0;
-    w->ctx->epoch++;
+    w->ctx->walk.epoch++;
     for (int k = 0; k < w->inputs->n && status == 0; k++) {
         neap_node *node = w->order.at[k];
-        if (node->mark == w->ctx->epoch)
+        if (node->mark == w->ctx->walk.epoch)
             return neap_error(NEAP_E_ARGUMENT, "the inputs '%s' and '%s' are the same array",
                               w->inputs->names[node->index], w->inputs->names[k]);
-        node->mark = w->ctx->epoch;
+        node->mark = w->ctx->walk.epoch;
         node->index = (uint32_t)k;
     }
     return status;
@@ -138,14 +138,14 @@ static int unlisted(const export_walk *w, int output, const neap_node *node, con
 }
 
 static int visit(export_walk *w, int output, neap_node *node, const neap_node *reader) {
-    if (node->mark == w->ctx->epoch) {
+    if (node->mark == w->ctx->walk.epoch) {
         if (is_listed(w, node))
             w->reached[node->index] = true;
         return 0;
     }
     if (!has_structure(node))
         return unlisted(w, output, node, reader);
-    node->mark = w->ctx->epoch;
+    node->mark = w->ctx->walk.epoch;
     node->index = 0;
     return lazy_push(&w->stack, node);
 }
@@ -217,8 +217,8 @@ neap_node *program_take_in(neap_ctx *ctx, int level, neap_node *node) {
     neap_node *alias = graph_record(ctx, LAZY_OP_alias, 1, &node, 0, NULL);
     if (!alias)
         return NULL;
-    alias->tape = (int32_t)ctx->tape.n;
-    if (lazy_push(&ctx->tape, alias)) {
+    alias->tape = (int32_t)ctx->levels.tape.n;
+    if (lazy_push(&ctx->levels.tape, alias)) {
         graph_release(ctx, alias);
         return NULL;
     }
@@ -261,12 +261,12 @@ static int record_structure(export_walk *w, int level, neap_node *const *stand_i
 /* Recording in deferred mode: nothing that is not part of the trace starts; script lines are those of the structure. */
 static int record_in_trace(export_walk *w, int level, neap_node *const *stand_ins) {
     neap_ctx *ctx = w->ctx;
-    lazy_ask *asks = ctx->asks;
-    ctx->asks = NULL;
-    ctx->deferring++;
+    lazy_ask *asks = ctx->sites.asks;
+    ctx->sites.asks = NULL;
+    ctx->start.deferring++;
     int status = record_structure(w, level, stand_ins);
-    ctx->deferring--;
-    ctx->asks = asks;
+    ctx->start.deferring--;
+    ctx->sites.asks = asks;
     return status;
 }
 
@@ -303,15 +303,15 @@ int neap_export(neap_ctx *ctx, int level, const neap_ports *inputs, const int32_
     int status = placeholders ? open_walk(&w) : neap_error(NEAP_E_MEMORY, "out of memory for an export");
     for (int k = 0; k < inputs->n && status == 0; k++)
         status = (placeholders[k] = graph_lookup(ctx, stand_ins[k])) ? 0 : neap_error_code();
-    if (status == 0 && (level < 0 || level != ctx->nlevels - 1 || !ctx->levels[level].trace))
+    if (status == 0 && (level < 0 || level != ctx->levels.n - 1 || !ctx->levels.at[level].trace))
         status = neap_error(NEAP_E_STATE, "the trace is not the innermost open level");
-    int64_t recorded = status == 0 ? ctx->levels[level].effects.n : 0;
+    int64_t recorded = status == 0 ? ctx->levels.at[level].effects.n : 0;
     if (status == 0)
         status = find_structure(&w);
     if (status == 0 && !(w.again = calloc((size_t)w.order.n + 1, sizeof *w.again)))
         status = neap_error(NEAP_E_MEMORY, "out of memory for an export");
     if (status == 0 && (status = record_in_trace(&w, level, placeholders)) != 0)
-        effect_cut(ctx, &ctx->levels[level], recorded);
+        effect_cut(ctx, &ctx->levels.at[level], recorded);
     for (int k = 0; k < outputs->n && status == 0; k++)
         w.ends[k] = graph_retain(w.again[w.ends[k]->index]);
     if (status == 0)

@@ -9,21 +9,21 @@
  *      handle ─▶ deleted                 after; the buffer is a result's (plan/memory.c), or free after its last reader
  *
  * Until something was pushed all of it can be undone. From then on a failure is final, and the engine's work is not given
- * up by Ctrl-C (ctx->gifts), since what it was given could not be given back.
+ * up by Ctrl-C (ctx->programs.donations), since what it was given could not be given back.
  */
 #include "lazy/program/donate.h"
 
 #include <string.h>
 
 /* ---- Readers ------------------------------------------------------------------------------------------------------- */
-/* Marks, among the nodes of ctx->order, those that need one of the n arrays. */
+/* Marks, among the nodes of ctx->walk.order, those that need one of the n arrays. */
 static void mark_readers(neap_ctx *ctx, int64_t n, neap_node *const *arrays, uint8_t *reads) {
     for (int64_t k = 0; k < n; k++)
-        if (arrays[k]->mark == ctx->epoch)
+        if (arrays[k]->mark == ctx->walk.epoch)
             reads[arrays[k]->index] = 1;
-    for (int64_t k = 0; k < ctx->order.n; k++) {
+    for (int64_t k = 0; k < ctx->walk.order.n; k++) {
         neap_node *const *children;
-        int count = plan_region_children(ctx->order.at[k], &children);
+        int count = plan_region_children(ctx->walk.order.at[k], &children);
         for (int c = 0; c < count; c++)
             reads[k] |= reads[children[c]->index];
     }
@@ -33,12 +33,12 @@ static void mark_readers(neap_ctx *ctx, int64_t n, neap_node *const *arrays, uin
 static int push_readers(neap_ctx *ctx, int64_t n, neap_node *const *arrays) {
     lazy_nodes pending = {0}, readers = {0};
     int status = 0;
-    for (int64_t k = 0; k < ctx->pending.n && status == 0; k++)
-        if (ctx->pending.at[k]->state == LAZY_PENDING)
-            status = lazy_push(&pending, ctx->pending.at[k]);
+    for (int64_t k = 0; k < ctx->pending.nodes.n && status == 0; k++)
+        if (ctx->pending.nodes.at[k]->state == LAZY_PENDING)
+            status = lazy_push(&pending, ctx->pending.nodes.at[k]);
     if (status == 0)
         status = plan_region_collect(ctx, pending.n, pending.at);
-    uint8_t *reads = status ? NULL : calloc((size_t)ctx->order.n + 1, 1);
+    uint8_t *reads = status ? NULL : calloc((size_t)ctx->walk.order.n + 1, 1);
     if (status == 0 && !reads)
         status = neap_error(NEAP_E_MEMORY, "out of memory for a donation");
     if (status == 0)
@@ -73,7 +73,7 @@ static int why_kept(neap_ctx *ctx, const neap_program *program, neap_node *const
                     int64_t k) {
     int32_t input = gift->inputs[k];
     const neap_node *node = inputs[input];
-    if (ctx->nlevels > 0)
+    if (ctx->levels.n > 0)
         return NEAP_KEPT_LEVEL;
     if (!node->buffer)
         return NEAP_KEPT_NUMBER;
@@ -96,7 +96,7 @@ static int start_readers(neap_ctx *ctx, neap_node *const *inputs, lazy_donation 
 }
 
 int program_donation_open(neap_ctx *ctx, neap_program *program, neap_node *const *inputs, lazy_donation *gift) {
-    int status = ctx->nlevels ? 0 : start_readers(ctx, inputs, gift);
+    int status = ctx->levels.n ? 0 : start_readers(ctx, inputs, gift);
     memset(gift->gone, 0, (size_t)gift->n * sizeof *gift->gone);
     gift->nslots = gift->taken = gift->kept = 0;
     for (int64_t k = 0; k < gift->n && status == 0; k++) {

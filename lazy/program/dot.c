@@ -22,7 +22,7 @@ typedef struct picture {
 } picture;
 
 static bool is_drawn(const picture *p, const neap_node *node) {
-    return node->mark == p->program->ctx->epoch;
+    return node->mark == p->program->ctx->walk.epoch;
 }
 
 static void say_id(const picture *p, const neap_node *node) {

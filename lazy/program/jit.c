@@ -66,11 +66,11 @@ int neap_jit_new(neap_ctx *ctx, neap_jit **out) {
     if (!jit)
         return neap_error(NEAP_E_MEMORY, "out of memory for a jitted function");
     jit->ctx = ctx;
-    jit->link = &ctx->jits;
-    jit->next = ctx->jits;
+    jit->link = &ctx->programs.jits;
+    jit->next = ctx->programs.jits;
     if (jit->next)
         jit->next->link = &jit->next;
-    ctx->jits = jit;
+    ctx->programs.jits = jit;
     *out = jit;
     return 0;
 }
@@ -96,7 +96,7 @@ int neap_jit_form(neap_jit *jit, int n, const uint8_t *numbers, neap_form **out)
 
 static void entry_free(neap_form *form, entry *e) {
     neap_ctx *ctx = form->jit->ctx;
-    ctx->jit_bytes -= e->info.bytes;
+    ctx->programs.jit_bytes -= e->info.bytes;
     neap_program_free(e->program);
     for (int k = 0; k < form->n; k++)
         if (e->uses[k].use == NEAP_LEAF_SAME)
@@ -151,8 +151,8 @@ void neap_jit_free(neap_jit *jit) {
 }
 
 void program_jit_free_all(neap_ctx *ctx) {
-    while (ctx->jits)
-        detach(ctx->jits);
+    while (ctx->programs.jits)
+        detach(ctx->programs.jits);
 }
 
 int32_t *neap_form_ids(neap_form *form) {
@@ -185,7 +185,7 @@ static int64_t bytes_of(const neap_program *program, int32_t *captures) {
 /* The entry that was used longest ago, but for one. *form is where it is. */
 static entry **oldest(neap_ctx *ctx, const entry *but, neap_form **where) {
     entry **found = NULL;
-    for (neap_jit *jit = ctx->jits; jit; jit = jit->next)
+    for (neap_jit *jit = ctx->programs.jits; jit; jit = jit->next)
         for (neap_form *form = jit->forms; form; form = form->next)
             for (entry **at = &form->entries; *at; at = &(*at)->next)
                 if (*at != but && (!found || (*at)->stamp < (*found)->stamp)) {
@@ -196,10 +196,10 @@ static entry **oldest(neap_ctx *ctx, const entry *but, neap_form **where) {
 }
 
 static void make_room(neap_ctx *ctx, const entry *but) {
-    int64_t limit = ctx->jit_limit ? ctx->jit_limit : JIT_BYTES;
+    int64_t limit = ctx->programs.jit_limit ? ctx->programs.jit_limit : JIT_BYTES;
     neap_form *form;
     entry **at;
-    while (ctx->jit_bytes > limit && (at = oldest(ctx, but, &form)) != NULL) {
+    while (ctx->programs.jit_bytes > limit && (at = oldest(ctx, but, &form)) != NULL) {
         entry *e = *at;
         *at = e->next;
         entry_free(form, e);
@@ -294,9 +294,9 @@ int neap_form_add(neap_form *form, neap_program *program, const uint8_t *uses, i
     e->program = program;
     e->plain = plain && program->outputs.n == 1;
     e->number = *number = ++form->jit->numbers;
-    e->stamp = ++ctx->jit_clock;
+    e->stamp = ++ctx->programs.jit_clock;
     e->info.bytes = bytes_of(program, &e->info.captures);
-    ctx->jit_bytes += e->info.bytes;
+    ctx->programs.jit_bytes += e->info.bytes;
     e->next = form->entries;
     form->entries = e;
     *results = e->results;
@@ -328,7 +328,7 @@ static int settle_number(neap_form *form, int k, neap_node **node) {
 }
 
 static bool is_computed_number(const neap_ctx *ctx, const neap_node *node) {
-    return node && node->flags & LAZY_WEAK && !node->levels && !ctx->deferring && !graph_is_number(node);
+    return node && node->flags & LAZY_WEAK && !node->levels && !ctx->start.deferring && !graph_is_number(node);
 }
 
 static int look_up(neap_form *form) {
@@ -430,9 +430,9 @@ static int plan_entry(neap_ctx *ctx, entry *e) {
     if (status)
         return status;
     e->planned = true;
-    ctx->jit_bytes -= e->info.bytes;
+    ctx->programs.jit_bytes -= e->info.bytes;
     e->info.bytes = bytes_of(e->program, &e->info.captures);
-    ctx->jit_bytes += e->info.bytes;
+    ctx->programs.jit_bytes += e->info.bytes;
     if (!e->program->meshed)
         program_donation_slots(e->program, e->gift.n, e->gift.inputs, (int32_t *)e->gift.leaf_of);
     return 0;
@@ -481,12 +481,12 @@ static int32_t call(neap_form *form) {
     entry *e = find(form, &leveled);
     if (!e)
         return 0;
-    leveled |= ctx->deferring || (e->program->effects.n > 0 && effect_open_trace(ctx));
+    leveled |= ctx->start.deferring || (e->program->effects.n > 0 && effect_open_trace(ctx));
     form->status = leveled ? inline_entry(form, e) : run_entry(form, e);
     if (form->status)
         return 0;
     form->number = e->number;
-    e->stamp = ++ctx->jit_clock;
+    e->stamp = ++ctx->programs.jit_clock;
     e->info.hits++;
     form->status = graph_attend(ctx);
     return form->status ? 0 : e->plain ? e->results[0] : -e->number;
@@ -552,16 +552,16 @@ neap_program *neap_form_program(neap_form *form, int32_t number) {
 }
 
 void neap_jit_limit(neap_ctx *ctx, int64_t bytes) {
-    ctx->jit_limit = bytes;
+    ctx->programs.jit_limit = bytes;
     make_room(ctx, NULL);
 }
 
 int64_t neap_jit_bytes(neap_ctx *ctx) {
-    return ctx->jit_bytes;
+    return ctx->programs.jit_bytes;
 }
 
 void neap_caches_clear(neap_ctx *ctx) {
-    for (neap_jit *jit = ctx->jits; jit; jit = jit->next)
+    for (neap_jit *jit = ctx->programs.jits; jit; jit = jit->next)
         neap_jit_clear(jit);
     plan_free_all(ctx);
 }

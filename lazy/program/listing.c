@@ -21,7 +21,7 @@ bool program_is_made(const neap_node *node) {
 }
 
 static bool is_listed(const listing *l, const neap_node *node) {
-    return node->mark == l->program->ctx->epoch && node->index == LISTED;
+    return node->mark == l->program->ctx->walk.epoch && node->index == LISTED;
 }
 
 /* Appends the prints that may stand here: up to the next callback, or to one that shows what is not there yet. */
@@ -53,28 +53,28 @@ static int take_from(listing *l, neap_node *root) {
     neap_ctx *ctx = l->program->ctx;
     neap_node *next = root;
     int status = 0;
-    ctx->stack.n = 0;
+    ctx->walk.stack.n = 0;
     while (status == 0) {
-        if (next && next->mark != ctx->epoch) {
-            next->mark = ctx->epoch;
+        if (next && next->mark != ctx->walk.epoch) {
+            next->mark = ctx->walk.epoch;
             next->index = 0;
-            status = lazy_push(&ctx->stack, next);
+            status = lazy_push(&ctx->walk.stack, next);
         }
         next = NULL;
-        if (status || ctx->stack.n == 0)
+        if (status || ctx->walk.stack.n == 0)
             break;
-        neap_node *node = ctx->stack.at[ctx->stack.n - 1];
+        neap_node *node = ctx->walk.stack.at[ctx->walk.stack.n - 1];
         if (program_is_made(node) && node->index < node->nin)
             next = node->in[node->index++];
         else
-            status = take_node(l, ctx->stack.at[--ctx->stack.n]);
+            status = take_node(l, ctx->walk.stack.at[--ctx->walk.stack.n]);
     }
     return status;
 }
 
 int program_list(const neap_program *program, lazy_items *out) {
     listing l = {.program = program, .out = out};
-    uint32_t epoch = ++program->ctx->epoch;
+    uint32_t epoch = ++program->ctx->walk.epoch;
     for (int64_t k = 0; k < program->inputs.n; k++) {
         program->inputs.at[k]->mark = epoch;
         program->inputs.at[k]->index = LISTED;

@@ -259,7 +259,7 @@ static uint32_t naming_next(naming *n) {
 static int number_inputs(naming *n, const neap_program *program) {
     int status = naming_begin(n, &program->input_names, program->inputs.n);
     for (int64_t k = 0; k < program->inputs.n && status == 0; k++) {
-        program->inputs.at[k]->mark = program->ctx->epoch;
+        program->inputs.at[k]->mark = program->ctx->walk.epoch;
         if (!name_of(&program->input_names, k))
             program->inputs.at[k]->index = naming_next(n);
     }
@@ -268,13 +268,13 @@ static int number_inputs(naming *n, const neap_program *program) {
 
 int program_number(const neap_program *program) {
     naming n;
-    program->ctx->epoch++;
+    program->ctx->walk.epoch++;
     int status = number_inputs(&n, program);
     for (int64_t k = 0; k < program->nodes.n && status == 0; k++) {
         neap_node *node = program->nodes.at[k];
-        if (node->mark == program->ctx->epoch || program_is_literal(node))
+        if (node->mark == program->ctx->walk.epoch || program_is_literal(node))
             continue;
-        node->mark = program->ctx->epoch;
+        node->mark = program->ctx->walk.epoch;
         node->index = naming_next(&n);
     }
     free(n.taken);
@@ -569,8 +569,8 @@ static int find_shared(const neap_program *program) {
         neap_program *const *programs;
         int n = node && program_is_made(node) && control_is_control(node) ? control_programs(node, &programs) : 0;
         for (int p = 0; p < n && status == 0; p++) {
-            bool met = programs[p]->walk == program->ctx->walk;
-            programs[p]->walk = program->ctx->walk;
+            bool met = programs[p]->walk == program->ctx->walk.programs;
+            programs[p]->walk = program->ctx->walk.programs;
             programs[p]->place = met ? SHARED : ALONE;
             status = met ? 0 : find_shared(programs[p]);
         }
@@ -634,7 +634,7 @@ int neap_program_text(neap_program *program, int lines, char *text, size_t capac
     sheet s = {0};
     if (!program->ctx)
         return neap_error(NEAP_E_STATE, "program: its session has ended");
-    program->ctx->walk++;
+    program->ctx->walk.programs++;
     print.status = find_shared(program);
     if (print.status == 0)
         print.status = sheet_new(&s, program);

@@ -2,7 +2,7 @@
  *
  *      d: f32[2,3] = multiply c 2        name, type, op[attributes], operands
  *
- * A node has a name, a letter, while a traversal has marked it (node->mark == ctx->epoch) and numbered it (node->index);
+ * A node has a name, a letter, while a traversal has marked it (node->mark == ctx->walk.epoch) and numbered it (node->index);
  * numbers stand for themselves, and inputs of a program may have names of their own. A lazy_print collects text; once
  * something failed, it ignores what follows.
  */
@@ -10,7 +10,7 @@
 #define LAZY_PRINT_H
 
 #include "lazy/graph/format.h"
-#include "lazy/graph/internal.h"
+#include "lazy/graph/graph.h"
 
 typedef struct lazy_print { /* all zero: empty */
     lazy_text text;

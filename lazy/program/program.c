@@ -60,8 +60,8 @@ static int bind_captures(neap_ctx *ctx, lazy_nodes *roots) {
     for (int64_t k = 0; k < roots->n && status == 0; k++)
         if (is_captured(roots->at[k]))
             status = lazy_push(&captured, roots->at[k]);
-    for (int64_t k = 0; k < ctx->order.n && status == 0; k++) {
-        neap_node *node = ctx->order.at[k], *const * children;
+    for (int64_t k = 0; k < ctx->walk.order.n && status == 0; k++) {
+        neap_node *node = ctx->walk.order.at[k], *const * children;
         int n = is_captured(node) ? 0 : plan_region_children(node, &children);
         for (int c = 0; c < n && status == 0; c++)
             if (is_captured(children[c]))
@@ -89,17 +89,17 @@ static int add_node(neap_program *program, neap_node *node) {
 /* Appends what the roots need, each node once: abstract nodes by their inputs, everything else as it is. */
 static int find_nodes(neap_ctx *ctx, const lazy_nodes *roots, lazy_nodes *found) {
     int status = 0;
-    ctx->epoch++;
+    ctx->walk.epoch++;
     for (int64_t r = 0; r < roots->n && status == 0; r++)
-        if (roots->at[r]->mark != ctx->epoch) {
-            roots->at[r]->mark = ctx->epoch;
+        if (roots->at[r]->mark != ctx->walk.epoch) {
+            roots->at[r]->mark = ctx->walk.epoch;
             status = lazy_push(found, roots->at[r]);
         }
     for (int64_t k = 0; k < found->n && status == 0; k++) {
         const neap_node *node = found->at[k];
         for (int i = 0; node->flags & LAZY_ABSTRACT && i < node->nin && status == 0; i++)
-            if (node->in[i]->mark != ctx->epoch) {
-                node->in[i]->mark = ctx->epoch;
+            if (node->in[i]->mark != ctx->walk.epoch) {
+                node->in[i]->mark = ctx->walk.epoch;
                 status = lazy_push(found, node->in[i]);
             }
     }
@@ -158,13 +158,13 @@ static int check_outer(const neap_program *program, uint32_t bit) {
  * soon as the walk back has come to it, while the activations behind it have not all been read yet. */
 static int order_outputs(neap_ctx *ctx, neap_node **outputs, int64_t n) {
     int status = plan_region_collect(ctx, n, outputs);
-    int64_t *depth = calloc((size_t)ctx->order.n + 1, sizeof *depth);
+    int64_t *depth = calloc((size_t)ctx->walk.order.n + 1, sizeof *depth);
     ranked *ranks = malloc((size_t)n * sizeof *ranks + 1);
     if (status == 0 && (!depth || !ranks))
         status = neap_error(NEAP_E_MEMORY, "out of memory for a program");
-    for (int64_t k = 0; k < ctx->order.n && status == 0; k++) {
+    for (int64_t k = 0; k < ctx->walk.order.n && status == 0; k++) {
         neap_node *const *children;
-        int count = plan_region_children(ctx->order.at[k], &children);
+        int count = plan_region_children(ctx->walk.order.at[k], &children);
         for (int c = 0; c < count; c++)
             if (depth[k] <= depth[children[c]->index])
                 depth[k] = depth[children[c]->index] + 1;
@@ -198,10 +198,10 @@ static int collect_region(neap_ctx *ctx, const neap_program *program, const lazy
 /* Tells which slots of the plan the roots are. */
 static int find_slots(neap_ctx *ctx, neap_program *program, const lazy_nodes *roots) {
     const lazy_plan *plan = program->plan;
-    int32_t *slot_of = malloc((size_t)ctx->order.n * sizeof *slot_of + 1);
+    int32_t *slot_of = malloc((size_t)ctx->walk.order.n * sizeof *slot_of + 1);
     int status = slot_of ? 0 : neap_error(NEAP_E_MEMORY, "out of memory for a program");
     if (status == 0)
-        memset(slot_of, 0xff, (size_t)ctx->order.n * sizeof *slot_of);
+        memset(slot_of, 0xff, (size_t)ctx->walk.order.n * sizeof *slot_of);
     for (int32_t s = 0; s < plan->nslots && status == 0; s++)
         if (plan->slots[s].made)
             slot_of[plan->slots[s].node] = s;
@@ -222,7 +222,7 @@ static int make_plan(neap_ctx *ctx, neap_program *program, lazy_nodes *roots) {
         return status;
     __atomic_add_fetch(&program->plan->refs, 1, __ATOMIC_RELAXED);
     status = find_slots(ctx, program, roots);
-    return status ? status : retain_all(&program->region, ctx->order.n, ctx->order.at);
+    return status ? status : retain_all(&program->region, ctx->walk.order.n, ctx->walk.order.at);
 }
 
 int program_plan(neap_program *program) {
@@ -256,7 +256,7 @@ int program_plan(neap_program *program) {
 static int take_outputs(neap_ctx *ctx, int level, neap_program *program, int n, neap_node *const *outputs) {
     for (int k = 0; k < n; k++) {
         neap_node *node = outputs[k];
-        if (ctx->levels[level].closed && program_capture_into(ctx, level, 1, &node, &node))
+        if (ctx->levels.at[level].closed && program_capture_into(ctx, level, 1, &node, &node))
             return neap_error_code();
         int64_t dtype = NEAP_DTYPE_F32;
         node = node->flags & LAZY_WEAK ? graph_record(ctx, LAZY_OP_astype, 1, &node, 1, &dtype) : graph_retain(node);
@@ -280,20 +280,20 @@ static bool lies_on_mesh(const neap_program *program) {
 }
 
 static int build_program(neap_ctx *ctx, int level, neap_program *program, int n, neap_node *const *outputs) {
-    lazy_level *trace = &ctx->levels[level];
+    lazy_level *trace = &ctx->levels.at[level];
     lazy_nodes roots = {0};
     int status = take_outputs(ctx, level, program, n, outputs);
     if (status == 0)
         status = retain_all(&program->inputs, trace->inputs.n, trace->inputs.at);
     if (status == 0)
-        status = retain_all(&program->lifted, trace->lifted.n, trace->lifted.at);
+        status = retain_all(&program->captured, trace->captured.n, trace->captured.at);
     for (int64_t k = 0; k < trace->effects.n && status == 0; k++)
         status = lazy_push(&program->effects, trace->effects.at[k]);
     if (status == 0)
         status = roots_of(program, &roots);
     program->effect_roots = roots.n - program->outputs.n;
     if (status == 0)
-        status = ctx->deferring ? 0 : bind_captures(ctx, &roots); /* what is not bound now is when the program is run */
+        status = ctx->start.deferring ? 0 : bind_captures(ctx, &roots); /* what is not bound now is when the program is run */
     if (status == 0)
         status = order_nodes(ctx, program, &roots);
     if (status == 0)
@@ -304,7 +304,7 @@ static int build_program(neap_ctx *ctx, int level, neap_program *program, int n,
 }
 
 int program_trace_end(neap_ctx *ctx, int level, int n, neap_node *const *outputs, neap_program **out) {
-    if (level < 0 || level != ctx->nlevels - 1 || !ctx->levels[level].trace)
+    if (level < 0 || level != ctx->levels.n - 1 || !ctx->levels.at[level].trace)
         return neap_error(NEAP_E_STATE, "the trace is not the innermost open level");
     neap_program *program = calloc(1, sizeof *program);
     if (!program)
@@ -317,14 +317,14 @@ int program_trace_end(neap_ctx *ctx, int level, int n, neap_node *const *outputs
         neap_program_free(program);
         return status;
     }
-    ctx->levels[level].effects.n = 0; /* the program has taken them over */
+    ctx->levels.at[level].effects.n = 0; /* the program has taken them over */
     neap_level_end(ctx, level);
     ctx->counters.programs++;
-    program->link = &ctx->programs;
-    program->next = ctx->programs;
+    program->link = &ctx->programs.first;
+    program->next = ctx->programs.first;
     if (program->next)
         program->next->link = &program->next;
-    ctx->programs = program;
+    ctx->programs.first = program;
     status = LAZY_VERIFY(program, "trace");
     if (status)
         neap_program_free(program);
@@ -355,7 +355,7 @@ static void empty(neap_program *program) {
     free(program->output_names.at);
     program->input_names = program->output_names = (lazy_port_names){0};
     release_all(ctx, &program->inputs);
-    release_all(ctx, &program->lifted);
+    release_all(ctx, &program->captured);
     release_all(ctx, &program->outputs);
     release_all(ctx, &program->nodes);
     release_all(ctx, &program->region);
@@ -381,13 +381,13 @@ void neap_program_free(neap_program *program) {
 }
 
 void program_free_all(neap_ctx *ctx) {
-    while (ctx->programs)
-        empty(ctx->programs);
+    while (ctx->programs.first)
+        empty(ctx->programs.first);
 }
 
 int program_list_all(neap_ctx *ctx, lazy_nodes *to) {
     int status = 0;
-    for (neap_program *program = ctx->programs; program && status == 0; program = program->next)
+    for (neap_program *program = ctx->programs.first; program && status == 0; program = program->next)
         for (int64_t k = 0; k < program->nodes.n && status == 0; k++)
             status = lazy_push(to, program->nodes.at[k]);
     return status;

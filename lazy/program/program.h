@@ -16,7 +16,7 @@ struct neap_program {
     neap_program *next, **link; /* in the context's list: link points to what points to it */
     lazy_nodes inputs, outputs; /* one reference each */
     lazy_port_names input_names, output_names;
-    lazy_nodes lifted; /* arrays for the last of the inputs, until somebody takes them. One reference each */
+    lazy_nodes captured; /* arrays for the last of the inputs, until somebody takes them. One reference each */
     lazy_nodes nodes;  /* what a replay records, inputs before users; one reference each */
     lazy_nodes region; /* the region of the plan; one reference each */
     LAZY_VECTOR(lazy_effect *) effects;
@@ -29,7 +29,7 @@ struct neap_program {
     bool meshed;                  /* some of its values lie on a mesh: then it has no plan itself, … */
     struct lazy_lowered *lowered; /* … but what is run for it (lower.h); NULL until somebody needs that */
     uint64_t runs;                /* of its plan, which others may share */
-    uint32_t walk;                /* the walk over programs inside each other that met it last (ctx->walk), … */
+    uint32_t walk;                /* the walk over programs inside each other that met it last (ctx->walk.programs), … */
     int32_t place;                /* … and what that notes of it, so that it looks into each only once */
 };
 
@@ -59,7 +59,7 @@ neap_node *program_placeholder(neap_ctx *ctx, int level, const lazy_result *aval
 neap_node *program_placeholder_like(neap_ctx *ctx, int level, const neap_node *node);
 /* The placeholder of a closed trace that stands for this node; BORROWED. NULL: memory. */
 neap_node *program_capture(neap_ctx *ctx, int level, neap_node *node);
-/* What the trace reads where it is given these n nodes (BORROWED): those from outside are lifted. `to` may be `nodes`. */
+/* What the trace reads where it is given these n nodes (BORROWED): those from outside are captured. `to` may be `nodes`. */
 int program_capture_into(neap_ctx *ctx, int level, int n, neap_node *const *nodes, neap_node **to);
 /* The same for the inputs of an op, for each closed trace to which the op belongs. */
 int program_capture_inputs(neap_ctx *ctx, int n, neap_node *const *nodes, neap_node **to);

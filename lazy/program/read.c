@@ -564,7 +564,7 @@ static void read_program(reader *r) {
     if (r->status == 0) {
         int level = r->level;
         read_body(r, &inputs, &outputs);
-        if (r->ctx->nlevels > level)
+        if (r->ctx->levels.n > level)
             neap_level_end(r->ctx, level);
     }
     for (int64_t k = 0; k < r->values.n; k++)

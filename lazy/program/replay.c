@@ -40,7 +40,7 @@ static int replay_print(replay *r, const lazy_effect *effect) {
 /* Prints, up to the next effect that is a node. */
 static int replay_prints(replay *r) {
     int status = 0;
-    while (r->next_effect < r->program->effects.n && status == 0 && !r->ctx->muted) {
+    while (r->next_effect < r->program->effects.n && status == 0 && !r->ctx->levels.muted) {
         const lazy_effect *effect = r->program->effects.at[r->next_effect];
         if (effect->node)
             break;
@@ -65,7 +65,7 @@ static neap_node *replay_muted(replay *r, const neap_node *node, neap_node *cons
 }
 
 static neap_node *replay_effect(replay *r, const neap_node *node, neap_node *const *in) {
-    if (r->ctx->muted && !graph_is_exchange(node))
+    if (r->ctx->levels.muted && !graph_is_exchange(node))
         return replay_muted(r, node, in);
     if (replay_prints(r))
         return NULL;
@@ -79,10 +79,10 @@ static neap_node *replay_effect(replay *r, const neap_node *node, neap_node *con
 
 /* A node that is made again keeps its line. */
 static neap_node *replay_node(replay *r, const neap_node *node, neap_node *const *in) {
-    int32_t around = r->ctx->again_site;
-    r->ctx->again_site = node->site ? node->site : around;
+    int32_t around = r->ctx->sites.again;
+    r->ctx->sites.again = node->site ? node->site : around;
     neap_node *made = control_is_effect(node) ? replay_effect(r, node, in) : program_node_again(r->ctx, node, in);
-    r->ctx->again_site = around;
+    r->ctx->sites.again = around;
     return made;
 }
 

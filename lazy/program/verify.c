@@ -89,7 +89,7 @@ static int check_inputs(const verifier *v, const neap_node *node, const int32_t 
         return wrong(v, "it has %d inputs, expected %d", node->nin, row->arity);
     for (int k = 0; k < node->nin; k++) {
         const neap_node *in = node->in[k];
-        if (in->mark != v->program->ctx->epoch || (int64_t)in->index >= v->at)
+        if (in->mark != v->program->ctx->walk.epoch || (int64_t)in->index >= v->at)
             return wrong(v, "its input %d does not stand in front of it", k);
         if (links[k] != (int32_t)in->index)
             return wrong(v, "its input %d stands at %u, but its link says %d", k, in->index, links[k]);
@@ -158,13 +158,13 @@ static int check_nodes(verifier *v) {
     for (v->at = 0; v->at < program->nodes.n && status == 0; v->at++) {
         neap_node *node = program->nodes.at[v->at];
         int64_t reads = node->flags & LAZY_ABSTRACT ? node->nin : 0;
-        if (node->mark == program->ctx->epoch)
+        if (node->mark == program->ctx->walk.epoch)
             return wrong(v, "it stands in the program twice, also as node %u", node->index);
         if (reads > end - links)
             return wrong(v, "there are no links for its inputs");
         status = check_node(v, node, links);
         links += reads;
-        node->mark = program->ctx->epoch;
+        node->mark = program->ctx->walk.epoch;
         node->index = (uint32_t)v->at;
     }
     v->at = -1;
@@ -222,7 +222,7 @@ static int check_roots(const verifier *v) {
 
 int program_verify(const neap_program *program, const char *pass) {
     verifier v = {.program = program, .pass = pass, .at = -1};
-    program->ctx->epoch++;
+    program->ctx->walk.epoch++;
     int status = check_ports(&v);
     if (status == 0)
         status = check_nodes(&v);

@@ -261,7 +261,7 @@ static void put_inner(writer *w, const lazy_items *items) {
         neap_program *const *programs;
         int n = node && program_is_made(node) && control_is_control(node) ? control_programs(node, &programs) : 0;
         for (int p = 0; p < n && w->status == 0; p++)
-            if (programs[p]->walk != w->ctx->walk)
+            if (programs[p]->walk != w->ctx->walk.programs)
                 put_program(w, programs[p]);
     }
 }
@@ -286,7 +286,7 @@ static void put_program(writer *w, neap_program *program) {
         put_type(w, &w->body, node->dtype, node->ndim, node->shape);
     }
     lazy_vector_free(&items);
-    program->walk = w->ctx->walk;
+    program->walk = w->ctx->walk.programs;
     program->place = w->nprograms++;
 }
 
@@ -327,7 +327,7 @@ int neap_program_write(neap_program *program, char **data, size_t *bytes) {
         return status;
     writer w = {.ctx = program->ctx};
     lazy_text out = {0};
-    program->ctx->walk++;
+    program->ctx->walk.programs++;
     put_program(&w, program);
     join(&w, &out);
     writer_free(&w);
@@ -343,7 +343,7 @@ int neap_program_callees(neap_program *program, int32_t capacity, int32_t *calle
     if (status)
         return status;
     writer w = {.ctx = program->ctx};
-    program->ctx->walk++;
+    program->ctx->walk.programs++;
     put_program(&w, program);
     *n = (int32_t)w.known.n;
     for (int32_t k = 0; k < *n && k < capacity; k++)

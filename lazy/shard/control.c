@@ -397,8 +397,8 @@ static neap_node *record_blocks(spreading *s, neap_program *const *programs) {
                                      (int)s->in.n, s->in.at);
     if (made) {
         made->site = node->site;
-        if (s->ctx->site_node == made)
-            s->ctx->site_node = NULL;
+        if (s->ctx->sites.node == made)
+            s->ctx->sites.node = NULL;
     }
     return made;
 }

@@ -100,7 +100,7 @@ neap_node *shard_exchange_record(neap_ctx *ctx, const lazy_exchange_spec *deal, 
     int status = 0;
     if (node && node->flags & LAZY_ABSTRACT)
         status = effect_record(ctx, effect_open_trace(ctx), node);
-    else if (node && ctx->deferring) /* others wait for it: it cannot wait until it is asked for */
+    else if (node && ctx->start.deferring) /* others wait for it: it cannot wait until it is asked for */
         status = plan_force(ctx, node);
     if (status == 0)
         return node;

@@ -15,7 +15,7 @@
 #define LAZY_EXCHANGE_H
 
 #include "engine/comm/comm.h"
-#include "lazy/graph/internal.h"
+#include "lazy/graph/graph.h"
 
 typedef struct lazy_exchange_spec {
     int32_t number;

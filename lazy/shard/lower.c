@@ -30,14 +30,14 @@ bool shard_spreads(const neap_ctx *ctx, const neap_node *in) {
     if (!(in->flags & LAZY_ABSTRACT))
         return true;
     int innermost = in->levels ? 31 - __builtin_clz(in->levels) : -1;
-    return innermost >= 0 && ctx->levels[innermost].lowers;
+    return innermost >= 0 && ctx->levels.at[innermost].lowers;
 }
 
 int shard_home(const neap_ctx *ctx, int home) {
-    int level = ctx->nlevels - 1;
-    while (level >= 0 && !ctx->levels[level].lowers)
+    int level = ctx->levels.n - 1;
+    while (level >= 0 && !ctx->levels.at[level].lowers)
         level--;
-    return level >= 0 && ctx->levels[level].homeless ? -1 : home;
+    return level >= 0 && ctx->levels.at[level].homeless ? -1 : home;
 }
 
 static lazy_result aval_of(const neap_node *node) {
@@ -92,8 +92,8 @@ static int open_lowering(lowering *l) {
     int status = neap_trace_begin(l->ctx, 0, &l->level);
     if (status)
         return status;
-    l->ctx->levels[l->level].lowers = true;
-    l->ctx->levels[l->level].homeless = !l->placed;
+    l->ctx->levels.at[l->level].lowers = true;
+    l->ctx->levels.at[l->level].homeless = !l->placed;
     for (int64_t k = 0; k < l->program->inputs.n; k++) {
         const neap_node *like = l->program->inputs.at[k];
         if (!(l->in[k] = graph_is_meshed(like) ? spread_input(l, like) : plain_input(l, like)))
@@ -283,7 +283,7 @@ static int split_gift(const lazy_lowered *lowered, neap_node *const *inputs, con
 /* Makes what the handles of the arrays will name. */
 static int dig(neap_ctx *ctx, neap_node *const *inputs, lazy_donation *gift) {
     memset(gift->gone, 0, (size_t)gift->n * sizeof *gift->gone);
-    for (int64_t k = 0; k < gift->n && ctx->nlevels == 0; k++)
+    for (int64_t k = 0; k < gift->n && ctx->levels.n == 0; k++)
         if (!(gift->gone[k] = graph_tombstone(ctx, inputs[gift->inputs[k]]))) {
             program_donation_close(ctx, inputs, gift, false);
             return neap_error(NEAP_E_MEMORY, "out of memory for a donation");

@@ -78,7 +78,7 @@ static int reshard_spread(lazy_spread *g) {
     memcpy(g->sharding.split, to->split, sizeof to->split);
     int status = graph_spread_begin(g);
     neap_node *in = status == 0 ? graph_bare(g->ctx, g->node->in[0]) : NULL;
-    if (in && g->ctx->spreading == 1) /* else it is a part of another op, which tells it */
+    if (in && g->ctx->start.spreading == 1) /* else it is a part of another op, which tells it */
         g->node->shards->note = mesh_note_move(g->ctx, graph_sharding_of(in), graph_sharding_of(g->node), in->ndim);
     if (!in)
         return status ? status : neap_error_code();

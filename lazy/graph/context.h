@@ -1,0 +1,185 @@
+/* context.h: the context of one Lua state, made of what its modules keep in it.
+ *
+ *   neap_ctx ─┬─ handles:   id → node                     (what Lua holds)
+ *             ├─ pending:   nodes recorded since the last flush; the context holds one reference on each, so what a flush
+ *             │             computes depends on what was recorded and not on which handles Lua's collector has freed
+ *             ├─ start:     whether recorded work may start now
+ *             ├─ levels:    open tapes and traces, and the nodes that belong to them
+ *             ├─ plans:     structure of a flushed region → its steps
+ *             └─ …          one structure for each further owner
+ *
+ * A structure is written by the file named above it; others read it, or call that file.
+ */
+#ifndef LAZY_CONTEXT_H
+#define LAZY_CONTEXT_H
+
+#include <stdatomic.h>
+
+#include "lazy/graph/node.h"
+
+typedef struct lazy_effect lazy_effect; /* a print or a callback inside a trace (effect.h) */
+typedef struct lazy_callback lazy_callback;
+typedef struct neap_program neap_program;
+typedef struct neap_jit neap_jit;
+
+/* node.c */
+typedef struct lazy_handles {
+    LAZY_VECTOR(neap_node *) slots; /* [0] is unused */
+    LAZY_VECTOR(int32_t) ids;       /* id of a used slot, 0 */
+    LAZY_VECTOR(int32_t) unused;    /* slots without a node */
+    LAZY_VECTOR(uint16_t) generations;
+    uint64_t live;
+} lazy_handles;
+
+typedef struct lazy_blocks {
+    neap_node *dead; /* nodes about to be freed, or to give their data back */
+    void *free[16];  /* free lists of nodes by size */
+} lazy_blocks;
+
+/* record.c and plan/run.c */
+typedef struct lazy_pending {
+    lazy_nodes nodes;
+    int64_t n;         /* of `nodes`, those that are still pending */
+    int64_t bytes;     /* that a flush would write, without what is fused away */
+    int64_t exchanges; /* of the pending ones, those with other processes */
+    int64_t most_nodes, most_bytes;
+    bool starved; /* the last flush of everything found no memory for some of it */
+} lazy_pending;
+
+/* record.c */
+typedef struct lazy_start {
+    int hold;           /* > 0: recording does not flush */
+    int spreading;      /* how many of these holds are for ops on meshed arrays (mesh/spmd.c) */
+    int deferring;      /* > 0: deferred mode (program/deferred.c) */
+    bool heavy;         /* a call was recorded during the hold */
+    int64_t heavy_from; /* the first pending node that may be such a call */
+    lazy_nodes arena;   /* nodes that rules have built, released when hold returns to 0 */
+} lazy_start;
+
+/* level.c */
+enum { LAZY_MAX_LEVELS = 32 };
+typedef struct lazy_level {
+    bool open, trace;
+    bool closed;           /* a trace that captures what it reads from outside (program/capture.c) */
+    bool derived;          /* a closed trace that derives a program of another: it leaves alone what no level knows */
+    bool lowers;           /* a trace in which what lies on a mesh has blocks (shard/lower.c) */
+    bool homeless;         /* those blocks are committed to no device */
+    int64_t start;         /* first index of the tape */
+    lazy_nodes inputs;     /* its placeholders; the last of them stand for the captured arrays */
+    lazy_nodes captured;   /* one reference each */
+    int32_t *capture_slot; /* hash → 1 + index into captured, 0: free; a power of two of slots, or NULL */
+    int64_t capture_slots;
+    LAZY_VECTOR(lazy_effect *) effects;
+} lazy_level;
+
+typedef struct lazy_levels {
+    lazy_nodes tape; /* nodes that belong to an open level, in order of recording */
+    lazy_level at[LAZY_MAX_LEVELS];
+    int n;
+    int floor;  /* levels below it are not seen: they are open around an open callback */
+    int closed; /* how many of the levels are closed traces */
+    int muted;  /* > 0: programs are applied without their effects */
+} lazy_levels;
+
+/* effect/callback.c */
+typedef struct lazy_frame { /* an open callback */
+    neap_request *request;
+    int nlevels, floor, deferring; /* as they were before it */
+    bool told;                     /* its arguments have ids */
+    bool again;                    /* there was no memory for those ids once */
+} lazy_frame;
+
+typedef struct lazy_callbacks {
+    LAZY_VECTOR(lazy_frame) frames;
+    uint64_t last;                  /* serial number of the newest callback, or control flow with effects */
+    _Atomic int64_t requests;       /* calls of functions in flight that arrays wait for */
+    lazy_callback *_Atomic dropped; /* callbacks that nobody refers to, pushed by any thread */
+    lazy_callback *dropping;        /* those taken off `dropped`, on their way to Lua */
+} lazy_callbacks;
+
+/* Scratch of traversals, which everybody uses and nobody keeps. */
+typedef struct lazy_traversal {
+    uint32_t epoch;    /* of traversals of nodes */
+    uint32_t programs; /* of walks over programs inside each other */
+    lazy_nodes stack, order;
+} lazy_traversal;
+
+/* site.c */
+typedef struct lazy_ask { /* when the next node of an op is asked for its line */
+    int16_t gap, left;    /* nodes of this op from one question to the next, and to go */
+    int32_t repeats;      /* answers in a row that were known lines */
+} lazy_ask;
+
+typedef struct lazy_sites {
+    LAZY_VECTOR(const char *) texts; /* interned "file:line"; [0] is "" */
+    int32_t *table;                  /* hash → index into texts, 0: free; a power of two of places, or NULL */
+    int64_t places;
+    lazy_ask *asks; /* by op; NULL: no line is asked for */
+    int32_t chunk;
+    int32_t again;   /* of the node of a program that is being made again; 0: none is */
+    neap_node *node; /* the last recorded node, if its line is wanted. BORROWED until the next call */
+} lazy_sites;
+
+/* context.c */
+typedef struct lazy_collector {
+    int attention;  /* NEAP_ATTEND bits for Lua */
+    uint64_t above; /* live bytes that ask for a collection */
+    int64_t unseen; /* bytes allocated since live bytes were last looked at */
+} lazy_collector;
+
+/* program/program.c, program/jit.c */
+typedef struct lazy_programs {
+    neap_program *first; /* all of them, linked */
+    neap_jit *jits;      /* the same */
+    int64_t jit_bytes, jit_limit;
+    uint64_t jit_clock;        /* calls of jitted functions */
+    _Atomic int64_t donations; /* jobs in flight of programs that were given arrays */
+} lazy_programs;
+
+/* plan/region.c; the last three are scratch of a flush (plan/run.c) */
+struct lazy_plan;
+typedef struct lazy_plans {
+    struct lazy_plan **table; /* hash table, chained */
+    int64_t n, buckets, bytes;
+    uint64_t last;             /* serial number of the newest */
+    LAZY_VECTOR(uint64_t) key; /* of a flush: its structure as words */
+    LAZY_VECTOR(uint8_t) made; /* by node of the region: why it gets a buffer */
+    lazy_nodes wanted, views;  /* the roots of a flush */
+} lazy_plans;
+
+/* mesh/spmd.c, mesh/mesh.c */
+typedef struct lazy_mesh_state {
+    struct mesh_call *call; /* the op on meshed arrays that is being recorded (mesh/internal.h) */
+    lazy_nodes tokens;      /* of axes of meshes. One reference each */
+    int32_t open;           /* the mesh of the open bodies of shard_map */
+    uint32_t manual;        /* its axes that are manual in the innermost of them */
+} lazy_mesh_state;
+
+/* record.c, quick.c */
+typedef struct lazy_quick {
+    uint8_t *plain;    /* by op and dtype: see plain_result in record.c */
+    neap_node *number; /* a weak constant to be used again, if nobody kept it */
+    int status;        /* outcome of the last quick call */
+    int32_t id;        /* its result */
+} lazy_quick;
+
+struct neap_ctx {
+    neap_effects *effects;
+    neap_waker *waker;
+    neap_counters counters;
+    lazy_handles handles;
+    lazy_blocks blocks;
+    lazy_pending pending;
+    lazy_start start;
+    lazy_levels levels;
+    lazy_traversal walk;
+    lazy_sites sites;
+    lazy_collector collector;
+    lazy_quick quick;
+    lazy_callbacks callbacks;
+    lazy_programs programs;
+    lazy_plans plans;
+    lazy_mesh_state mesh;
+};
+
+#endif
