@@ -119,5 +119,7 @@ int32_t mesh_note_op(const lazy_shard_rule *g, neap_node *const *in, bool ruled)
 int32_t mesh_note_move(neap_ctx *ctx, const lazy_sharding *from, const lazy_sharding *to, int ndim);
 /* Gives a meshed node the notes of its inputs, and its own (0: as it was set). */
 void mesh_note_inherit(neap_ctx *ctx, neap_node *node, int32_t note);
+/* What the recorder and others below call here (spmd.c). */
+extern const graph_mesh_hooks mesh_hooks;
 
 #endif

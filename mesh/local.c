@@ -65,7 +65,7 @@ int32_t mesh_axes_name(neap_ctx *ctx, const lazy_mesh *mesh, const mesh_axes *ax
 int mesh_member(const lazy_mesh *mesh, int position, const mesh_axes *axes, int place) {
     for (int k = axes->n - 1; k >= 0; k--) {
         int size = mesh->sizes[axes->at[k]];
-        position = graph_mesh_move(mesh, position, axes->at[k], place % size);
+        position = shard_mesh_move(mesh, position, axes->at[k], place % size);
         place /= size;
     }
     return position;
@@ -74,7 +74,7 @@ int mesh_member(const lazy_mesh *mesh, int position, const mesh_axes *axes, int 
 int mesh_place(const lazy_mesh *mesh, int position, const mesh_axes *axes) {
     int place = 0;
     for (int k = 0; k < axes->n; k++)
-        place = place * mesh->sizes[axes->at[k]] + graph_mesh_coordinate(mesh, position, axes->at[k]);
+        place = place * mesh->sizes[axes->at[k]] + shard_mesh_coordinate(mesh, position, axes->at[k]);
     return place;
 }
 
@@ -187,7 +187,7 @@ static int scatter_here(neap_ctx *ctx, const mesh_value *in, const mesh_axes *ax
     int status = 0;
     for (int b = 0; b < to->nblocks && status == 0; b++) {
         int position = to->position[b];
-        neap_node **sum = &sums[graph_sharding_block(shared, position)];
+        neap_node **sum = &sums[shard_sharding_block(shared, position)];
         if (blocks[b])
             continue;
         if (!*sum && !(*sum = reduce_group(ctx, LAZY_OP_add, in, to->mesh, axes, position, -1)))
@@ -204,7 +204,7 @@ int mesh_scatter(neap_ctx *ctx, const mesh_value *in, const mesh_axes *axes, int
         .kind = ENGINE_COMM_SCATTER, .op = LAZY_OP_add, .in = in, .axes = axes, .split = at, .name = "psum_scatter"};
     lazy_sharding like = *to;
     like.differs &= ~axes->mask;
-    const lazy_sharding *shared = graph_sharding_intern(&like);
+    const lazy_sharding *shared = shard_sharding_intern(&like);
     neap_node **sums = shared ? calloc((size_t)shared->nblocks + 1, sizeof *sums) : NULL;
     int status = sums ? mesh_exchange_groups(ctx, &far, to, blocks)
                       : neap_error(NEAP_E_MEMORY, "out of memory for a collective");

@@ -1,7 +1,7 @@
 /* mesh.c: the public functions of the mesh room (mesh.h has their contracts). */
 #include <string.h>
 
-#include "lazy/shard/lower.h"
+#include "lazy/program/lower.h"
 #include "mesh/internal.h"
 
 /* ---- Meshes and shardings ------------------------------------------------------------------------------------------ */
@@ -36,7 +36,8 @@ int neap_mesh_new(int naxes, const char *const *names, const int64_t *sizes, int
         else
             like.process[k] = all[devices[k]], like.device[k] = all[known + devices[k]];
     }
-    const lazy_mesh *mesh = status == 0 ? graph_mesh_intern(&like, neap_process_index()) : NULL;
+    graph_mesh_install(&mesh_hooks);
+    const lazy_mesh *mesh = status == 0 ? shard_mesh_intern(&like, neap_process_index()) : NULL;
     free(all);
     *out = mesh ? mesh->number : 0;
     return mesh ? 0 : neap_error_code();
@@ -57,7 +58,7 @@ static int fill_split(const neap_sharding *what, lazy_sharding *like) {
 }
 
 int neap_sharding_new(const neap_sharding *what, int32_t *out) {
-    const lazy_mesh *mesh = graph_mesh_get(what->mesh);
+    const lazy_mesh *mesh = shard_mesh_get(what->mesh);
     if (!mesh || what->nsplit < 0 || what->nsplit > NEAP_MESH_AXES)
         return neap_error(NEAP_E_ARGUMENT, "sharding: no such mesh");
     lazy_sharding like = mesh_plain(mesh);
@@ -70,13 +71,13 @@ int neap_sharding_new(const neap_sharding *what, int32_t *out) {
         like.differs & ~like.varies)
         return neap_error(NEAP_E_ARGUMENT, "sharding: axes that are not manual cannot vary");
     int status = fill_split(what, &like);
-    const lazy_sharding *s = status == 0 ? graph_sharding_intern(&like) : NULL;
+    const lazy_sharding *s = status == 0 ? shard_sharding_intern(&like) : NULL;
     *out = s ? s->number : 0;
     return s ? 0 : neap_error_code();
 }
 
 int neap_sharding_get(int32_t number, neap_sharding *out) {
-    const lazy_sharding *s = graph_sharding_get(number);
+    const lazy_sharding *s = shard_sharding_get(number);
     if (!s)
         return neap_error_code();
     *out = (neap_sharding){.mesh = s->mesh->number,
@@ -93,7 +94,7 @@ int neap_sharding_get(int32_t number, neap_sharding *out) {
 }
 
 int neap_sharding_carry(int32_t from, int32_t to, int32_t *out) {
-    const lazy_sharding *a = from ? graph_sharding_get(from) : NULL, *b = to ? graph_sharding_get(to) : NULL, *both;
+    const lazy_sharding *a = from ? shard_sharding_get(from) : NULL, *b = to ? shard_sharding_get(to) : NULL, *both;
     *out = from;
     if ((from && !a) || (to && !b))
         return neap_error_code();
@@ -106,7 +107,7 @@ int neap_sharding_carry(int32_t from, int32_t to, int32_t *out) {
 }
 
 int neap_sharding_text(int32_t number, int ndim, char *text, size_t capacity) {
-    const lazy_sharding *sharding = graph_sharding_get(number);
+    const lazy_sharding *sharding = shard_sharding_get(number);
     if (!sharding || capacity == 0)
         return NEAP_E_ARGUMENT;
     shard_sharding_text(sharding, ndim, text, capacity);
@@ -153,7 +154,7 @@ static int give(neap_ctx *ctx, neap_node *node, int32_t *out) {
     if (node)
         graph_retain(node);
     ctx->start.spreading--;
-    int held = graph_unhold(ctx);
+    int held = plan_unhold(ctx);
     if (status == 0 && held) {
         graph_release(ctx, node);
         return held;
@@ -164,7 +165,7 @@ static int give(neap_ctx *ctx, neap_node *node, int32_t *out) {
 }
 
 static void hold(neap_ctx *ctx) {
-    graph_hold(ctx);
+    plan_hold(ctx);
     ctx->start.spreading++;
 }
 
@@ -175,7 +176,7 @@ static int take_block(neap_ctx *ctx, const neap_node *node, const lazy_sharding 
         return neap_error_code();
     bool fits = !graph_is_meshed(block) && block->dtype == node->dtype && block->ndim == node->ndim;
     for (int k = 0; k < node->ndim && fits; k++)
-        fits = block->shape[k] * graph_sharding_parts(s, k) == node->shape[k];
+        fits = block->shape[k] * shard_sharding_parts(s, k) == node->shape[k];
     if (!fits)
         return neap_error(NEAP_E_SHAPE, "assemble: block %d is none of such an array", b);
     if (!(block = mesh_at_home(ctx, block, s->home[b])))
@@ -186,7 +187,7 @@ static int take_block(neap_ctx *ctx, const neap_node *node, const lazy_sharding 
 
 int neap_mesh_assemble(neap_ctx *ctx, int32_t sharding, int dtype, int ndim, const int64_t *shape, int n,
                        const int32_t *blocks, int32_t *out) {
-    const lazy_sharding *s = graph_sharding_get(sharding);
+    const lazy_sharding *s = shard_sharding_get(sharding);
     if (!s)
         return neap_error_code();
     if (s->manual || n != s->nblocks || ndim < s->ndim || ndim > NEAP_MAX_DIMS || dtype < 0 ||
@@ -207,7 +208,7 @@ int neap_mesh_assemble(neap_ctx *ctx, int32_t sharding, int dtype, int ndim, con
 
 int neap_mesh_reshard(neap_ctx *ctx, int32_t id, int32_t sharding, int32_t *out) {
     neap_node *node = graph_lookup(ctx, id);
-    const lazy_sharding *to = node ? graph_sharding_get(sharding) : NULL;
+    const lazy_sharding *to = node ? shard_sharding_get(sharding) : NULL;
     if (!to)
         return neap_error_code();
     hold(ctx);
@@ -216,28 +217,28 @@ int neap_mesh_reshard(neap_ctx *ctx, int32_t id, int32_t sharding, int32_t *out)
 
 int neap_mesh_fit(neap_ctx *ctx, int32_t id, int32_t sharding, int32_t *out) {
     neap_node *node = graph_lookup(ctx, id);
-    const lazy_sharding *like = node ? graph_sharding_get(sharding) : NULL;
+    const lazy_sharding *like = node ? shard_sharding_get(sharding) : NULL;
     if (!like)
         return neap_error_code();
     hold(ctx);
-    return give(ctx, lazy_mesh_hooks.fitted(ctx, node, like), out);
+    return give(ctx, mesh_hooks.fitted(ctx, node, like), out);
 }
 
 /* How an array has to lie to be entered so: what becomes manual divides the axes as it does now, or none. */
 int neap_mesh_enter(neap_ctx *ctx, int32_t id, int32_t sharding, int32_t *out) {
     neap_node *node = graph_lookup(ctx, id);
-    const lazy_sharding *to = node ? graph_sharding_get(sharding) : NULL;
+    const lazy_sharding *to = node ? shard_sharding_get(sharding) : NULL;
     if (!to)
         return neap_error_code();
     lazy_sharding plain = mesh_plain(to->mesh);
-    const lazy_sharding *from = graph_is_meshed(node) ? graph_sharding_of(node) : graph_sharding_intern(&plain);
+    const lazy_sharding *from = graph_is_meshed(node) ? graph_sharding_of(node) : shard_sharding_intern(&plain);
     if (!from)
         return neap_error_code();
     if (from->mesh != to->mesh || from->manual & ~to->manual)
         return neap_error(NEAP_E_ARGUMENT, "enter: the array lies on another mesh, or belongs to another body");
     lazy_sharding typed = *to; /* what it varies over besides is a pvary, whose gradient is a sum */
     typed.varies = from->varies | (from->splits & to->manual);
-    const lazy_sharding *inside = graph_sharding_intern(&typed);
+    const lazy_sharding *inside = shard_sharding_intern(&typed);
     if (!inside)
         return neap_error_code();
     hold(ctx);
@@ -248,7 +249,7 @@ static neap_node *build_leave(neap_ctx *ctx, neap_node *node, const lazy_shardin
     lazy_sharding inside = mesh_plain(to->mesh);
     char text[256];
     inside.manual = manual;
-    const lazy_sharding *is = graph_is_meshed(node) ? graph_sharding_of(node) : graph_sharding_intern(&inside);
+    const lazy_sharding *is = graph_is_meshed(node) ? graph_sharding_of(node) : shard_sharding_intern(&inside);
     if (!is || !(node = mesh_vary(ctx, node, is)))
         return NULL;
     uint32_t leaving = is->manual & ~to->manual;
@@ -264,7 +265,7 @@ static neap_node *build_leave(neap_ctx *ctx, neap_node *node, const lazy_shardin
         return NULL;
     inside = *graph_sharding_of(node);
     inside.varies |= leaving & to->splits;
-    const lazy_sharding *wide = graph_sharding_intern(&inside);
+    const lazy_sharding *wide = shard_sharding_intern(&inside);
     if (!wide || !(node = mesh_vary(ctx, node, wide)))
         return NULL;
     return mesh_build_leave(ctx, node, graph_sharding_of(node), to);
@@ -272,7 +273,7 @@ static neap_node *build_leave(neap_ctx *ctx, neap_node *node, const lazy_shardin
 
 int neap_mesh_leave(neap_ctx *ctx, int32_t id, int32_t sharding, uint32_t manual, int promised, int32_t *out) {
     neap_node *node = graph_lookup(ctx, id);
-    const lazy_sharding *to = node ? graph_sharding_get(sharding) : NULL;
+    const lazy_sharding *to = node ? shard_sharding_get(sharding) : NULL;
     if (!to)
         return neap_error_code();
     hold(ctx);
@@ -285,7 +286,7 @@ void neap_mesh_open(neap_ctx *ctx, int32_t mesh, uint32_t manual) {
 }
 
 int neap_mesh_index(neap_ctx *ctx, int32_t mesh, uint32_t manual, uint32_t unchecked, int axis, int32_t *out) {
-    const lazy_mesh *m = graph_mesh_get(mesh);
+    const lazy_mesh *m = shard_mesh_get(mesh);
     if (!m || axis < 0 || axis >= m->naxes || !(manual >> axis & 1))
         return neap_error(NEAP_E_ARGUMENT, "mesh: no such axis is manual");
     neap_node *token = mesh_token(ctx, m, manual, unchecked, axis);

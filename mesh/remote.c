@@ -2,7 +2,7 @@
  *
  * A collective over some axes falls into *groups*: the devices that agree on all other axes over which its input differs.
  * Whether a group needs other processes follows from mesh and sharding alone, so all its processes decide alike: if one
- * of them lacks the block of one member, all of them record one `exchange` (lazy/shard/exchange.h), else none does. Groups are gone
+ * of them lacks the block of one member, all of them record one `exchange` (lazy/effect/exchange.h), else none does. Groups are gone
  * through in row-major order of the mesh, so processes that share several of them meet in the same order.
  *
  * Of a member that lies in several processes the first one sends the block. What an exchange gives is one ordinary array
@@ -10,7 +10,7 @@
  */
 #include <string.h>
 
-#include "lazy/shard/exchange.h"
+#include "lazy/effect/exchange.h"
 #include "mesh/internal.h"
 
 typedef struct group {
@@ -36,7 +36,7 @@ static int coordinates(const lazy_mesh *mesh, int position, uint32_t mask) {
     int place = 0;
     for (int k = 0; k < mesh->naxes; k++)
         if (mask >> k & 1)
-            place = place * mesh->sizes[k] + graph_mesh_coordinate(mesh, position, k);
+            place = place * mesh->sizes[k] + shard_mesh_coordinate(mesh, position, k);
     return place;
 }
 
@@ -141,8 +141,8 @@ static neap_node *exchange(neap_ctx *ctx, const group *g, const lazy_mesh *mesh)
         .group = {.nmembers = n, .nranks = g->nranks, .ranks = g->ranks, .owner = g->owner, .wanted = g->wanted},
         .source = what->source,
         .name = what->name};
-    const lazy_exchange_spec *deal = shard_exchange_spec_intern(&like);
-    out = deal ? graph_arena(ctx, shard_exchange_record(ctx, deal, nin, in)) : NULL;
+    const lazy_exchange_spec *deal = effect_exchange_spec_intern(&like);
+    out = deal ? graph_arena(ctx, effect_exchange_record(ctx, deal, nin, in)) : NULL;
 done:
     free(in);
     return out;

@@ -54,7 +54,7 @@ static job job_of(neap_ctx *ctx, const neap_node *node, const mesh_value *from, 
         j.shape[axis] = node->shape[axis];
         j.size[axis] = node->shape[axis] / axes.size;
         j.start[axis] = mesh_place(to->mesh, to->position[b], &axes) * j.size[axis];
-        j.parts[axis] = s ? graph_sharding_parts(s, axis) : 1;
+        j.parts[axis] = s ? shard_sharding_parts(s, axis) : 1;
     }
     return j;
 }
@@ -155,7 +155,7 @@ static bool is_near(const lazy_sharding *s, int at, int near) {
         bool same = s->mesh->process[k] == s->mesh->process[near];
         for (int axis = 0; axis < s->mesh->naxes && same; axis++)
             same = !(s->distinct >> axis & 1) ||
-                   graph_mesh_coordinate(s->mesh, k, axis) == graph_mesh_coordinate(s->mesh, at, axis);
+                   shard_mesh_coordinate(s->mesh, k, axis) == shard_mesh_coordinate(s->mesh, at, axis);
         if (same)
             return true;
     }
@@ -170,7 +170,7 @@ static bool all_near(const lazy_sharding *s, const lazy_sharding *to) {
             bool needed = true;
             for (int axis = 0; axis < s->mesh->naxes && needed; axis++) /* what it is not divided over is as at p */
                 needed = s->splits >> axis & 1 ||
-                         graph_mesh_coordinate(s->mesh, p, axis) == graph_mesh_coordinate(s->mesh, q, axis);
+                         shard_mesh_coordinate(s->mesh, p, axis) == shard_mesh_coordinate(s->mesh, q, axis);
             for (int axis = 0; axis < s->ndim && needed; axis++) {
                 mesh_axes from = axes_of(s, axis), other = axes_of(to, axis);
                 int64_t have = mesh_place(s->mesh, q, &from), want = mesh_place(to->mesh, p, &other);
@@ -265,7 +265,7 @@ static int take_step(neap_ctx *ctx, stage *at, int axis, const lazy_sharding *to
     if (home >= 0)
         like.split[home][shard_split_length(like.split[home])] = (uint8_t)(over + 1);
     stage next;
-    int status = stage_begin(&next, graph_sharding_intern(&like));
+    int status = stage_begin(&next, shard_sharding_intern(&like));
     if (status == 0 && home >= 0)
         status = each_block(ctx, at, home, axes.size);
     mesh_value in = {.sharding = at->sharding, .blocks = at->blocks};

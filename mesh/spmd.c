@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "lazy/shard/lower.h"
+#include "lazy/program/lower.h"
 #include "mesh/auto.h"
 #include "mesh/internal.h"
 
@@ -28,12 +28,12 @@ mesh_value mesh_value_of(neap_node *node) {
 neap_node *mesh_block_at(const mesh_value *value, int position) {
     if (!value->sharding)
         return value->same;
-    int b = graph_sharding_block(value->sharding, position);
+    int b = shard_sharding_block(value->sharding, position);
     return b < 0 ? NULL : value->blocks[b];
 }
 
 neap_node *mesh_at_home(neap_ctx *ctx, neap_node *node, int home) {
-    return graph_build_place(ctx, node, shard_home(ctx, home));
+    return graph_build_place(ctx, node, program_home(ctx, home));
 }
 
 /* What several devices shared and now each of them has for itself is computed once, and is the buffer of all. */
@@ -102,7 +102,7 @@ static neap_node *enter_whole(neap_ctx *ctx, neap_node *node, const lazy_mesh *m
     inside = plain;
     inside.manual = manual;
     inside.unchecked = unchecked;
-    const lazy_sharding *from = graph_sharding_intern(&plain), *to = graph_sharding_intern(&inside);
+    const lazy_sharding *from = shard_sharding_intern(&plain), *to = shard_sharding_intern(&inside);
     if (!from || !to || (is && !(node = mesh_moved(ctx, node, from))))
         return NULL;
     return mesh_build_enter(ctx, node, from, to);
@@ -183,7 +183,7 @@ static bool any_split(int nin, neap_node *const *in) {
 
 static int reshard_inputs(neap_ctx *ctx, lazy_shard_rule *g, neap_node **in) {
     for (int k = 0; k < g->nin; k++) {
-        const lazy_sharding *to = graph_sharding_intern(&g->want[k]);
+        const lazy_sharding *to = shard_sharding_intern(&g->want[k]);
         if (to && !graph_is_meshed(in[k]) && !to->splits)
             continue;
         if (!to || !(in[k] = mesh_moved(ctx, in[k], to)))
@@ -246,7 +246,7 @@ static neap_node *record_aligned(neap_ctx *ctx, int op, int nin, neap_node *cons
  * same on all its devices. BORROWED from the arena or from `node`. */
 static neap_node *gathered(neap_ctx *ctx, const lazy_op *row, neap_node *node) {
     const lazy_sharding *s = graph_sharding_of(node);
-    const lazy_sharding plain = mesh_plain(s->mesh), *to = graph_sharding_intern(&plain);
+    const lazy_sharding plain = mesh_plain(s->mesh), *to = shard_sharding_intern(&plain);
     neap_node *all = NULL;
     if (s->manual) {
         neap_error(NEAP_E_ARGUMENT,
@@ -255,7 +255,7 @@ static neap_node *gathered(neap_ctx *ctx, const lazy_op *row, neap_node *node) {
     }
     if (node->levels)
         return to ? mesh_moved(ctx, node, to) : NULL;
-    return lazy_mesh_hooks.whole(ctx, node, &all) == 0 ? all : NULL;
+    return mesh_hooks.whole(ctx, node, &all) == 0 ? all : NULL;
 }
 
 static neap_node *record_placed(neap_ctx *ctx, int op, neap_node *node, int nattrs, const int64_t *attrs) {
@@ -269,7 +269,7 @@ static neap_node *record_placed(neap_ctx *ctx, int op, neap_node *node, int natt
  * what is left to do for such a value, the attributes; NULL: nothing. */
 static const int64_t *left_to_do(int op, const neap_node *in, const int64_t *attrs, int64_t *rest) {
     const lazy_sharding *s = graph_sharding_of(in);
-    const lazy_sharding *inside = op == LAZY_OP_enter ? graph_sharding_get(attrs[1]) : NULL;
+    const lazy_sharding *inside = op == LAZY_OP_enter ? shard_sharding_get(attrs[1]) : NULL;
     if (s && inside)
         return inside->manual && s->manual == inside->manual ? NULL : attrs;
     if (!s || op != LAZY_OP_pvary)
@@ -309,14 +309,14 @@ static neap_node *record_meshed(neap_ctx *ctx, int op, int nin, neap_node *const
 
 /* Calls wait for the script line, if that is about to be told. */
 static neap_node *mesh_record(neap_ctx *ctx, int op, int nin, neap_node *const *in, int nattrs, const int64_t *attrs) {
-    graph_hold(ctx);
+    plan_hold(ctx);
     ctx->start.spreading++;
     neap_node *node = record_meshed(ctx, op, nin, in, nattrs, attrs);
     ctx->start.spreading--;
     bool waits = node && ctx->sites.node == node && ctx->start.heavy && ctx->start.hold == 1;
     if (waits)
         ctx->start.heavy = false;
-    int held = graph_unhold(ctx);
+    int held = plan_unhold(ctx);
     ctx->start.heavy |= waits;
     if (held && node) {
         graph_release(ctx, node);
@@ -329,7 +329,7 @@ static neap_node *mesh_record(neap_ctx *ctx, int op, int nin, neap_node *const *
 static neap_node *record_block(neap_ctx *ctx, const neap_node *node, const mesh_call *call, const lazy_sharding *to,
                                int b) {
     neap_node *in[NEAP_MAX_INPUTS];
-    bool placed = to->home[b] < 0, homeless = shard_home(ctx, 0) < 0;
+    bool placed = to->home[b] < 0, homeless = program_home(ctx, 0) < 0;
     for (int k = 0; k < node->nin; k++) {
         mesh_value value = mesh_value_of(node->in[k]);
         in[k] = mesh_block_at(&value, to->position[b]);
@@ -359,7 +359,7 @@ static int record_blocks(neap_ctx *ctx, const neap_node *node, const mesh_call *
 static int record_partial(neap_ctx *ctx, neap_node *node, const mesh_call *call) {
     lazy_sharding partial = *graph_sharding_of(node);
     partial.differs |= call->over; /* only to say which blocks there are */
-    const lazy_sharding *part = graph_sharding_intern(&partial), *to = graph_sharding_of(node);
+    const lazy_sharding *part = shard_sharding_intern(&partial), *to = graph_sharding_of(node);
     neap_node **blocks = part ? calloc((size_t)part->nblocks + 1, sizeof *blocks) : NULL;
     if (!blocks)
         return neap_error(NEAP_E_MEMORY, "out of memory for an op on a mesh");
@@ -378,7 +378,7 @@ static int record_partial(neap_ctx *ctx, neap_node *node, const mesh_call *call)
 static bool inputs_spread(const neap_ctx *ctx, const neap_node *node) {
     bool all = true;
     for (int k = 0; k < node->nin; k++)
-        all &= shard_spreads(ctx, node->in[k]);
+        all &= program_spreads(ctx, node->in[k]);
     return all;
 }
 
@@ -388,7 +388,7 @@ static int spread(neap_ctx *ctx, neap_node *node, const mesh_call *call) {
     bool of_examples = row->flags & LAZY_OP_AXIS && !graph_is_meshed(node->in[1]); /* np.vmap replaces it */
     if (row->spread && !of_examples)
         return row->spread(&g);
-    int status = graph_spread_begin(&g);
+    int status = shard_spread_begin(&g);
     if (status || !g.blocks)
         return status;
     return call->combine >= 0 ? record_partial(ctx, node, call)
@@ -408,7 +408,7 @@ static neap_node *new_token(neap_ctx *ctx, const lazy_sharding *s, int axis) {
     neap_node *node = graph_node_new(ctx, LAZY_OP_axis_index, &aval, 0, NULL, 2, (int64_t[]){s->number, axis});
     int status = node ? graph_node_mesh(node, s) : NEAP_E_MEMORY;
     for (int b = 0; b < s->nblocks && status == 0; b++) {
-        int place = graph_mesh_coordinate(s->mesh, s->position[b], axis);
+        int place = shard_mesh_coordinate(s->mesh, s->position[b], axis);
         if (!(node->shards->blocks[b] = graph_constant(ctx, NEAP_DTYPE_I32, false, place)))
             status = NEAP_E_MEMORY;
     }
@@ -427,7 +427,7 @@ neap_node *mesh_token(neap_ctx *ctx, const lazy_mesh *mesh, uint32_t manual, uin
     like.unchecked = unchecked;
     like.varies = unchecked | 1u << axis;
     like.differs = 1u << axis;
-    const lazy_sharding *s = graph_sharding_intern(&like);
+    const lazy_sharding *s = shard_sharding_intern(&like);
     for (int64_t k = 0; s && k < ctx->mesh.tokens.n; k++)
         if (graph_sharding_of(ctx->mesh.tokens.at[k]) == s && ctx->mesh.tokens.at[k]->attrs[1] == axis)
             return ctx->mesh.tokens.at[k];
@@ -498,12 +498,12 @@ static int whole(neap_ctx *ctx, neap_node *node, neap_node **out) {
     } else if (status == 0 && !shards->whole) {
         lazy_sharding plain = *shards->sharding;
         memset(plain.split, 0, sizeof plain.split);
-        const lazy_sharding *to = graph_sharding_intern(&plain);
-        graph_hold(ctx);
+        const lazy_sharding *to = shard_sharding_intern(&plain);
+        plan_hold(ctx);
         ctx->start.spreading++;
         status = to ? mesh_reshard_here(ctx, node, to, &shards->whole) : NEAP_E_MEMORY;
         ctx->start.spreading--;
-        int held = graph_unhold(ctx);
+        int held = plan_unhold(ctx);
         status = status ? status : held;
     }
     *out = shards->whole;
@@ -525,9 +525,9 @@ static neap_node *fitted(neap_ctx *ctx, neap_node *node, const lazy_sharding *li
     if (is && memcmp(is->split, like->split, sizeof is->split) == 0)
         return node;
     memcpy(to.split, like->split, sizeof to.split);
-    const lazy_sharding *divided = graph_sharding_intern(&to);
+    const lazy_sharding *divided = shard_sharding_intern(&to);
     return divided ? mesh_moved(ctx, node, divided) : NULL;
 }
 
-const lazy_mesh_room lazy_mesh_hooks = {
+const graph_mesh_hooks mesh_hooks = {
     .record = mesh_record, .finish = finish, .whole = whole, .moved = moved, .fitted = fitted};

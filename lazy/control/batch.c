@@ -15,7 +15,7 @@
 #include "lazy/control/control.h"
 #include "lazy/derive/batch.h"
 #include "lazy/ops/build.h"
-#include "lazy/shard/lower.h"
+#include "lazy/program/lower.h"
 
 /* ---- Programs ---------------------------------------------------------------------------------------------------- */
 /* What becomes of an output: as it comes; batched in any case; summed over the examples if it is batched. */
@@ -48,7 +48,7 @@ static int inputs_like(lazy_batching *g, int level, const neap_program *program,
         const lazy_sharding *lies = graph_sharding_of(like);
         if (lies && batched[k] && !(lies = shard_sharding_stacked(lies)))
             return NEAP_E_MEMORY;
-        if (!(to[k] = program_placeholder(g->ctx, level, &aval, like->flags & LAZY_WEAK, like->device, lies)))
+        if (!(to[k] = graph_placeholder(g->ctx, level, &aval, like->flags & LAZY_WEAK, like->device, lies)))
             return NEAP_E_MEMORY;
     }
     return 0;

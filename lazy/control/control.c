@@ -1,4 +1,4 @@
-/* control.c: control nodes: what stands behind them, and recording them.
+/* control/mesh.c: control nodes: what stands behind them, and recording them.
  *
  * The node's value is a block of bytes, which its op fills; `part` nodes copy the results out of it. As of callbacks, what
  * is run is no part of a region's structure: the key has the plans of the bodies, which are found by structure themselves,
@@ -150,9 +150,9 @@ static int take_inputs(neap_ctx *ctx, const lazy_control *control, int nin, neap
                        neap_node **given) {
     lazy_level *trace = control->effects ? effect_open_trace(ctx) : NULL;
     memcpy(captured, in, (size_t)nin * sizeof *captured);
-    int status = ctx->levels.closed ? program_capture_inputs(ctx, nin, in, captured) : 0;
+    int status = ctx->levels.closed ? graph_capture_inputs(ctx, nin, in, captured) : 0;
     if (status == 0 && trace && trace->closed)
-        status = program_capture_into(ctx, (int)(trace - ctx->levels.at), nin, captured, captured);
+        status = graph_capture_into(ctx, (int)(trace - ctx->levels.at), nin, captured, captured);
     for (int k = 0; k < nin && status == 0; k++) {
         given[k] = captured[k]->flags & LAZY_WEAK ? graph_as_strong(ctx, captured[k]) : graph_retain(captured[k]);
         status = given[k] ? 0 : NEAP_E_MEMORY;
@@ -197,8 +197,8 @@ static neap_node *make_node(neap_ctx *ctx, lazy_control *control, int32_t site, 
 /* Effects happen, or are those of the open trace; other nodes start, unless recording is held or deferred. What starts of a
  * node on a mesh are the nodes of its blocks. */
 static int start_node(neap_ctx *ctx, neap_node *node) {
-    if (graph_is_meshed(node) && shard_control_spreads(ctx, node)) {
-        int status = shard_control_spread(ctx, node);
+    if (graph_is_meshed(node) && control_mesh_spreads(ctx, node)) {
+        int status = control_mesh_spread(ctx, node);
         if (status == 0 && !(node->flags & LAZY_ABSTRACT))
             graph_node_drop(ctx, node);
         return status;
@@ -215,15 +215,7 @@ static int start_node(neap_ctx *ctx, neap_node *node) {
     }
     if (control_is_effect(node))
         return plan_flush_roots(ctx, 1, &node);
-    bool waits = !ctx->start.deferring && (ctx->start.hold > 0 || node == ctx->sites.node);
-    ctx->start.heavy |= waits;
-    if (ctx->start.deferring || waits || (ctx->pending.most_nodes == 0 && ctx->pending.most_bytes == 0))
-        return 0;
-    status = plan_flush_roots(ctx, 1, &node);
-    if (status != NEAP_E_MEMORY)
-        return status;
-    ctx->collector.attention |= NEAP_ATTEND_COLLECT; /* it stays pending */
-    return 0;
+    return plan_start(ctx, node);
 }
 
 /* site: of the node; 0: Lua is asked for it. */
@@ -270,9 +262,9 @@ static neap_node *record_keeping(neap_ctx *ctx, const lazy_control *control, int
 static neap_node *record_checked(neap_ctx *ctx, lazy_control *control, int32_t site, int nattrs, const int64_t *attrs,
                                  int nin, neap_node *const *in) {
     if (control->shape.op == LAZY_OP_call) {
-        if (derive_call_check(ctx, control, nin, in))
+        if (control_call_check(ctx, control, nin, in))
             return NULL;
-        if (derive_call_keeps(ctx, control, nin, in))
+        if (control_call_keeps(ctx, control, nin, in))
             return record_keeping(ctx, control, site, in);
     }
     return record(ctx, control, site, nattrs, attrs, nin, in);
@@ -287,14 +279,14 @@ static neap_node *record_meshed(neap_ctx *ctx, const lazy_control *given, int32_
         neap_error(NEAP_E_MEMORY, "out of memory for a node");
         return NULL;
     }
-    graph_hold(ctx);
-    if (shard_control_settle(ctx, given, nin, in, to, &control, nattrs, attrs) == 0) {
+    plan_hold(ctx);
+    if (control_mesh_settle(ctx, given, nin, in, to, &control, nattrs, attrs) == 0) {
         control->serial = given->serial;
         node = record_checked(ctx, control, site, nattrs, attrs, nin, to);
         control_release(control);
     }
     free(to);
-    int held = graph_unhold(ctx);
+    int held = plan_unhold(ctx);
     if (held && node) {
         graph_release(ctx, node);
         node = NULL;
@@ -304,8 +296,8 @@ static neap_node *record_meshed(neap_ctx *ctx, const lazy_control *given, int32_
 
 static neap_node *record_any(neap_ctx *ctx, lazy_control *control, int32_t site, int nattrs, const int64_t *attrs,
                              int nin, neap_node *const *in) {
-    return shard_control_is_meshed(control, nin, in) ? record_meshed(ctx, control, site, nattrs, attrs, nin, in)
-                                                     : record_checked(ctx, control, site, nattrs, attrs, nin, in);
+    return control_mesh_needed(control, nin, in) ? record_meshed(ctx, control, site, nattrs, attrs, nin, in)
+                                                 : record_checked(ctx, control, site, nattrs, attrs, nin, in);
 }
 
 static neap_node *record_new(neap_ctx *ctx, int32_t site, int op, int nprograms, neap_program *const *programs,
@@ -382,8 +374,8 @@ neap_node *control_result(neap_ctx *ctx, neap_node *node, int k) {
 /* ---- Public -------------------------------------------------------------------------------------------------------- */
 /* Starts the copies of results; what finds no memory now is started by whoever asks for it. */
 static void start_parts(neap_ctx *ctx, neap_node *node, int n, neap_node *const *parts) {
-    if (n > 0 && node->buffer && plan_flush_roots(ctx, n, parts) == NEAP_E_MEMORY)
-        ctx->collector.attention |= NEAP_ATTEND_COLLECT;
+    if (n > 0 && node->buffer)
+        (void)plan_start_now(ctx, n, parts);
 }
 
 int neap_control_push(neap_ctx *ctx, const neap_control *how, int n, const int32_t *ids, int32_t *results) {

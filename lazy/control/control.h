@@ -65,12 +65,12 @@ typedef struct lazy_control {
     struct lazy_derived *derived; /* what rules have made of the programs (control/derive.h) */
     bool consumed;                /* call: its rule for reverse mode has been used */
     bool joined;                  /* its inputs and results are the blocks of a node on a mesh, side by side */
-    /* Of a node on a mesh (shard/control.c): its blocks are nodes for what this tells apart; NULL: an ordinary node */
+    /* Of a node on a mesh (control/mesh.c): its blocks are nodes for what this tells apart; NULL: an ordinary node */
     const lazy_sharding *apart;
     const lazy_sharding **lies; /* by input, by result, and by result as the program gives it; NULL: ordinary */
 } lazy_control;
 
-/* control.c --------------------------------------------------------------------------------------------------------- */
+/* control/mesh.c --------------------------------------------------------------------------------------------------------- */
 static inline bool control_is_control(const neap_node *node) {
     return graph_node_op(node)->flags & LAZY_OP_CONTROL;
 }
@@ -101,16 +101,16 @@ uint64_t *control_put(uint64_t *to, const neap_node *node);
 int control_new(int op, int nprograms, neap_program *const *programs, int nattrs, const int64_t *attrs, int nin,
                 neap_node *const *in, lazy_control **out);
 
-/* shard/control.c ---------------------------------------------------------------------------------------------------- */
+/* control/mesh.c ---------------------------------------------------------------------------------------------------- */
 /* Does anything that the control's node would be made of lie on a mesh? */
-bool shard_control_is_meshed(const lazy_control *control, int nin, neap_node *const *in);
+bool control_mesh_needed(const lazy_control *control, int nin, neap_node *const *in);
 /* The control of a node on a mesh: with programs, and inputs `to` (BORROWED from the arena), that fit each other. OWNED. */
-int shard_control_settle(neap_ctx *ctx, const lazy_control *control, int nin, neap_node *const *in, neap_node **to,
-                         lazy_control **out, int nattrs, const int64_t *attrs);
+int control_mesh_settle(neap_ctx *ctx, const lazy_control *control, int nin, neap_node *const *in, neap_node **to,
+                        lazy_control **out, int nattrs, const int64_t *attrs);
 /* May a new node on a mesh be recorded on its blocks now? Records that. */
-bool shard_control_spreads(neap_ctx *ctx, const neap_node *node);
-int shard_control_spread(neap_ctx *ctx, neap_node *node);
-int shard_part_spread(lazy_spread *g); /* of the row of results */
+bool control_mesh_spreads(neap_ctx *ctx, const neap_node *node);
+int control_mesh_spread(neap_ctx *ctx, neap_node *node);
+int control_part_spread(lazy_spread *g); /* of the row of results */
 
 /* control/batch.c: the rule of all rows of control flow (batch.h). */
 int control_batch(lazy_batching *g);
@@ -120,12 +120,12 @@ int control_batch(lazy_batching *g);
 int control_check(lazy_control *control, int nattrs, const int64_t *attrs, int nin, neap_node *const *in);
 
 /* custom.c: derivatives of calls ------------------------------------------------------------------------------------- */
-int derive_call_grad(lazy_grad *g);
-int derive_call_jvp(lazy_tangent *g);
+int control_call_grad(lazy_grad *g);
+int control_call_jvp(lazy_tangent *g);
 /* Refuses what may not be differentiated: ordered effects in the body of a call on a tape, whose derivatives run it again. */
-int derive_call_check(neap_ctx *ctx, const lazy_control *control, int nin, neap_node *const *in);
+int control_call_check(neap_ctx *ctx, const lazy_control *control, int nin, neap_node *const *in);
 /* Should the call, which is about to be recorded on a tape, be one of its rule's forward program, and keep the residuals? */
-bool derive_call_keeps(const neap_ctx *ctx, const lazy_control *control, int nin, neap_node *const *in);
+bool control_call_keeps(const neap_ctx *ctx, const lazy_control *control, int nin, neap_node *const *in);
 
 /* control/grad.c ---------------------------------------------------------------------------------------------------- */
 int control_cond_grad(lazy_grad *g);

@@ -56,7 +56,7 @@ int control_maker_begin(lazy_maker *m, neap_ctx *ctx, neap_program *program, boo
 }
 
 neap_node *control_maker_input(lazy_maker *m, const neap_node *like) {
-    return program_placeholder_like(m->ctx, m->trace, like);
+    return graph_placeholder_like(m->ctx, m->trace, like);
 }
 
 int control_maker_given(lazy_maker *m, int k, neap_node *placeholder, bool taped) {

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "lazy/control/body.h"
-#include "lazy/shard/exchange.h"
+#include "lazy/effect/exchange.h"
 
 struct lazy_job {
     neap_ctx *ctx;

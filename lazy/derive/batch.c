@@ -185,9 +185,9 @@ static int batch_print(batching *w, const lazy_effect *effect) {
     neap_node **nodes = calloc((size_t)effect->nodes.n + 1, sizeof *nodes);
     int status = nodes ? 0 : neap_error(NEAP_E_MEMORY, "out of memory for a print");
     for (int64_t e = 0; e < (each ? w->size : 1) && status == 0; e++) {
-        graph_hold(w->ctx);
+        plan_hold(w->ctx);
         status = print_example(w, effect, e, nodes);
-        int held = graph_unhold(w->ctx);
+        int held = plan_unhold(w->ctx);
         status = status ? status : held;
     }
     free(nodes);
@@ -283,9 +283,9 @@ static int batch_program(batching *w, neap_node **outputs, bool *out_batched) {
     int status = check_effects(program);
     if (status)
         return status;
-    graph_hold(w->ctx);
+    plan_hold(w->ctx);
     status = batch_nodes(w);
-    int held = graph_unhold(w->ctx);
+    int held = plan_unhold(w->ctx);
     status = status ? status : held;
     for (int64_t k = w->root; k < program->effect_roots && status == 0; k++) {
         neap_node *node = w->now[program->root_nodes.at[k]];

@@ -145,7 +145,7 @@ static int take_cotangents(const lazy_walk *w, int n, neap_node *const *wrt, nea
         if (wrt[j]->device >= 0) /* of what met no array of its device */
             out[j] = graph_build_place(w->ctx, out[j], wrt[j]->device);
         else if (graph_is_meshed(wrt[j]))
-            out[j] = lazy_mesh_hooks.moved(w->ctx, out[j], graph_sharding_of(wrt[j]));
+            out[j] = graph_mesh()->moved(w->ctx, out[j], graph_sharding_of(wrt[j]));
         if (!out[j])
             return neap_error_code();
     }

@@ -19,7 +19,7 @@ int derive_walk_begin(neap_ctx *ctx, int level, lazy_walk *w) {
     w->values = calloc((size_t)w->n + 1, sizeof *w->values);
     if (!w->values)
         return neap_error(NEAP_E_MEMORY, "out of memory for a gradient");
-    graph_hold(ctx);
+    plan_hold(ctx);
     return 0;
 }
 
@@ -28,7 +28,7 @@ int derive_walk_end(lazy_walk *w, int status, int n, neap_node *const *out) {
         graph_retain(out[k]);
     graph_leave_level(w->ctx, w->start + w->n, w->bit); /* what was recorded needs no derivative here, so it may go */
     free(w->values);
-    int held = graph_unhold(w->ctx);
+    int held = plan_unhold(w->ctx);
     if (status == 0 && held)
         for (int k = 0; k < n; k++)
             graph_release(w->ctx, out[k]);

@@ -149,7 +149,7 @@ static int take_whole(neap_ctx *ctx, int n, neap_node *const *in, neap_node **wh
     for (int k = 0; k < n && status == 0; k++) {
         whole[k] = in[k];
         if (graph_is_meshed(in[k]) && graph_has_blocks(in[k]))
-            status = graph_host_node(ctx, in[k], &whole[k]);
+            status = plan_host_node(ctx, in[k], &whole[k]);
     }
     return status;
 }
@@ -161,7 +161,7 @@ static neap_node *record_node(neap_ctx *ctx, lazy_callback *callback, int n, nea
     lazy_level *trace = effect_open_trace(ctx);
     neap_node *captured[NEAP_MAX_INPUTS];
     if (trace && trace->closed) {
-        if (program_capture_into(ctx, (int)(trace - ctx->levels.at), n, in, captured))
+        if (graph_capture_into(ctx, (int)(trace - ctx->levels.at), n, in, captured))
             return NULL;
         in = captured;
     }
@@ -221,8 +221,8 @@ static neap_node *record_part(neap_ctx *ctx, neap_node *node, int k) {
 
 /* Starts the copies of results; what finds no memory now is started by whoever asks for it. */
 static void start_parts(neap_ctx *ctx, int n, neap_node *const *parts) {
-    if (n > 0 && !(parts[0]->flags & LAZY_ABSTRACT) && plan_flush_roots(ctx, n, parts) == NEAP_E_MEMORY)
-        ctx->collector.attention |= NEAP_ATTEND_COLLECT;
+    if (n > 0 && !(parts[0]->flags & LAZY_ABSTRACT))
+        (void)plan_start_now(ctx, n, parts);
 }
 
 /* Records the node, its parts and their ids, all that may fail, before the call is started. */
@@ -492,7 +492,7 @@ int neap_callback_return(neap_ctx *ctx, int k, int32_t id) {
     if (!r || k < 0 || k >= callback_of(r)->nresults)
         return neap_error(NEAP_E_STATE, "no callback is open that has a result %d", k + 1);
     neap_node *node = graph_lookup(ctx, id);
-    if (!node || graph_host_node(ctx, node, &node))
+    if (!node || plan_host_node(ctx, node, &node))
         return neap_error_code();
     const neap_spec *spec = &callback_of(r)->results[k];
     if (node->dtype != spec->dtype || node->ndim != spec->ndim ||

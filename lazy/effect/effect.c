@@ -345,7 +345,7 @@ static int copy_fragment(neap_ctx *ctx, int level, lazy_effect *effect, const la
     for (int32_t b = 0; b < from->n && status == 0; b++) {
         neap_node *node = nodes[from->first + b];
         if (ctx->levels.at[level].closed)
-            status = program_capture_into(ctx, level, 1, &nodes[from->first + b], &node);
+            status = graph_capture_into(ctx, level, 1, &nodes[from->first + b], &node);
         if (status == 0 && (status = lazy_push(&effect->nodes, node)) == 0)
             graph_retain(node);
     }
@@ -399,13 +399,13 @@ static int print_plain(neap_ctx *ctx, const neap_emit *how, int n, const lazy_fr
 int effect_print_nodes(neap_ctx *ctx, const neap_emit *how, int n, const lazy_fragment *fragments,
                        neap_node *const *nodes) {
     int status = check_conversions(n, fragments, nodes);
-    if (status || !shard_show_needed(n, fragments, nodes))
+    if (status || !effect_show_needed(n, fragments, nodes))
         return status ? status : print_plain(ctx, how, n, fragments, nodes);
     lazy_shown shown = {0};
-    status = shard_show(ctx, how, n, fragments, nodes, &shown);
+    status = effect_show(ctx, how, n, fragments, nodes, &shown);
     if (status == 0 && shown.fragments.n)
         status = print_plain(ctx, how, (int)shown.fragments.n, shown.fragments.at, shown.nodes.at);
-    shard_shown_free(ctx, &shown);
+    effect_shown_free(ctx, &shown);
     return status;
 }
 
@@ -472,13 +472,13 @@ static int plain_text(neap_ctx *ctx, int n, const lazy_fragment *fragments, neap
 static int text_of(neap_ctx *ctx, int n, const lazy_fragment *fragments, neap_node *const *nodes, bool strict,
                    lazy_text *out) {
     int status = check_conversions(n, fragments, nodes);
-    if (status || !shard_show_needed(n, fragments, nodes))
+    if (status || !effect_show_needed(n, fragments, nodes))
         return status ? status : plain_text(ctx, n, fragments, nodes, strict, out);
     lazy_shown shown = {0};
-    status = shard_show(ctx, NULL, n, fragments, nodes, &shown);
+    status = effect_show(ctx, NULL, n, fragments, nodes, &shown);
     if (status == 0)
         status = plain_text(ctx, (int)shown.fragments.n, shown.fragments.at, shown.nodes.at, strict, out);
-    shard_shown_free(ctx, &shown);
+    effect_shown_free(ctx, &shown);
     return status;
 }
 

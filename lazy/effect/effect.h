@@ -80,12 +80,12 @@ typedef struct lazy_shown {               /* a print of ordinary nodes; all zero
     lazy_nodes nodes;                     /* one reference each */
 } lazy_shown;
 /* Whether arrays of the print lie on several devices and have blocks. */
-bool shard_show_needed(int n, const lazy_fragment *fragments, neap_node *const *nodes);
+bool effect_show_needed(int n, const lazy_fragment *fragments, neap_node *const *nodes);
 /* Makes the print of these of their blocks. `how` says where it goes; NULL: somebody here reads it, so that all blocks must
  * be here (NEAP_E_STATE). *out is to be freed in any case. */
-int shard_show(neap_ctx *ctx, const neap_emit *how, int n, const lazy_fragment *fragments, neap_node *const *nodes,
-               lazy_shown *out);
-void shard_shown_free(neap_ctx *ctx, lazy_shown *shown);
+int effect_show(neap_ctx *ctx, const neap_emit *how, int n, const lazy_fragment *fragments, neap_node *const *nodes,
+                lazy_shown *out);
+void effect_shown_free(neap_ctx *ctx, lazy_shown *shown);
 
 /* callback.c -------------------------------------------------------------------------------------------------------- */
 static inline lazy_callback *effect_callback_of(const neap_node *node) {

@@ -18,8 +18,8 @@
 #include <string.h>
 
 #include "engine/sync.h"
+#include "lazy/program/lower.h"
 #include "lazy/program/program.h"
-#include "lazy/shard/lower.h"
 #include "lazy/shard/shard.h"
 
 enum { LINES = 40, ROOTS = 16, OUTS = 6, CHAPTERS = 4, LABEL = 36 };
@@ -776,7 +776,7 @@ int neap_explain(neap_ctx *ctx, int n, const int32_t *ids, int form, char *text,
 
 int neap_program_explain(neap_program *program, int form, char *text, size_t capacity, size_t *bytes) {
     lazy_story story = {.ctx = program->ctx, .recorded = program};
-    if (!(story.program = program = shard_program_runs(program)))
+    if (!(story.program = program = program_lowered(program)))
         return neap_error_code();
     int status = add_chapter(&story, program->plan, true, &program->region);
     if (status == 0 && program->plan->reuse)

@@ -36,7 +36,7 @@ typedef struct lazy_blocks {
     void *free[16];  /* free lists of nodes by size */
 } lazy_blocks;
 
-/* record.c and plan/run.c */
+/* record.c, plan/run.c */
 typedef struct lazy_pending {
     lazy_nodes nodes;
     int64_t n;         /* of `nodes`, those that are still pending */
@@ -46,7 +46,7 @@ typedef struct lazy_pending {
     bool starved; /* the last flush of everything found no memory for some of it */
 } lazy_pending;
 
-/* record.c */
+/* plan/start.c */
 typedef struct lazy_start {
     int hold;           /* > 0: recording does not flush */
     int spreading;      /* how many of these holds are for ops on meshed arrays (mesh/spmd.c) */
@@ -60,7 +60,7 @@ typedef struct lazy_start {
 enum { LAZY_MAX_LEVELS = 32 };
 typedef struct lazy_level {
     bool open, trace;
-    bool closed;           /* a trace that captures what it reads from outside (program/capture.c) */
+    bool closed;           /* a trace that captures what it reads from outside (graph/capture.c) */
     bool derived;          /* a closed trace that derives a program of another: it leaves alone what no level knows */
     bool lowers;           /* a trace in which what lies on a mesh has blocks (shard/lower.c) */
     bool homeless;         /* those blocks are committed to no device */
@@ -163,7 +163,18 @@ typedef struct lazy_quick {
     int32_t id;        /* its result */
 } lazy_quick;
 
+/* What recording calls in folders above it. Set when the context is made (context/context.c). */
+typedef struct graph_hooks {
+    /* A node was recorded that may have to start, or that makes others start (plan/start.c). */
+    void (*recorded)(neap_ctx *ctx, neap_node *node);
+    /* The last recorded node has its script line, for which it may have waited (plan/start.c). */
+    void (*located)(neap_ctx *ctx, neap_node *node);
+    /* A level that recorded this effect has ended (effect/effect.c). */
+    void (*effect_free)(neap_ctx *ctx, lazy_effect *effect);
+} graph_hooks;
+
 struct neap_ctx {
+    const graph_hooks *hooks;
     neap_effects *effects;
     neap_waker *waker;
     neap_counters counters;

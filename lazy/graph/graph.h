@@ -3,7 +3,9 @@
 #define LAZY_GRAPH_H
 
 #include "lazy/graph/context.h"
-#include "lazy/jit.h"
+#include "lazy/programs.h"
+
+struct lazy_sharding; /* sharding.h */
 
 /* ---- node.c: life of nodes -------------------------------------------------------------------------------------- */
 /* A node with one reference (OWNED), inputs retained, size computed, not yet known to pending or tape. NULL: memory. */
@@ -79,14 +81,11 @@ static inline void graph_count_pending(neap_ctx *ctx, neap_node *node) {
 int graph_enroll(neap_ctx *ctx, neap_node *node);
 /* The bits of all levels that are traces. */
 uint32_t graph_trace_levels(const neap_ctx *ctx);
-/* Between hold and unhold recording does not flush, and nodes that graph_build* returned live in ctx->start.arena. The
- * outermost unhold releases those, starts the calls recorded meanwhile, and applies the limits. */
-static inline void graph_hold(neap_ctx *ctx) {
-    ctx->start.hold++;
+/* Is more pending than the context's limits allow? Limits of 0 are none. */
+static inline bool graph_past_limits(const neap_ctx *ctx) {
+    return (ctx->pending.most_nodes && ctx->pending.n >= ctx->pending.most_nodes) ||
+           (ctx->pending.most_bytes && ctx->pending.bytes >= ctx->pending.most_bytes);
 }
-int graph_unhold(neap_ctx *ctx);
-/* The last recorded node has its script line: starts it if it is a call, which waited for that. */
-void graph_site_told(neap_ctx *ctx, neap_node *node);
 /* Passes an owned reference to the arena; NULL stays NULL. */
 neap_node *graph_arena(neap_ctx *ctx, neap_node *node);
 /* Tells of an allocation: asks for a collection when live bytes are past the mark. */
@@ -105,31 +104,19 @@ bool graph_map_compose(int nbox, const int64_t *box, int64_t offset, const int64
                        const int64_t *shape, int64_t inner_offset, const int64_t *inner, int64_t *out_offset,
                        int64_t *out, int64_t split[2]);
 
-/* ---- run.c (with region.c, plan.c, fuse.c, see plan.h): from nodes to engine ops ----------------------------------- */
-/* Computes the roots (none of them abstract) and whatever of their ancestors rules require. */
-int plan_flush_roots(neap_ctx *ctx, int nroots, neap_node *const *roots);
-/* Makes sure that the node has a buffer of its own, row-major. */
-int plan_force(neap_ctx *ctx, neap_node *node);
-/* Status of a node with a buffer. */
-int plan_node_poll(neap_ctx *ctx, neap_node *node, neap_waker *waker);
-void plan_free_all(neap_ctx *ctx);
-/* Lets go of nodes that are pending no more. */
-void plan_tidy(neap_ctx *ctx);
-/* The node is not to be computed by itself any more; `state` says what has become of it. */
-void plan_leave_pending(neap_ctx *ctx, neap_node *node, uint8_t state);
-
-/* ---- jit.c --------------------------------------------------------------------------------------------------------- */
-/* The context ends: its jits, which Lua may still hold, become empty. */
-void program_jit_free_all(neap_ctx *ctx);
-
-/* ---- deferred.c -------------------------------------------------------------------------------------------------- */
-/* Computes the arrays of deferred mode that Lua holds. */
-int program_deferred_start(neap_ctx *ctx);
-
-/* ---- program.c --------------------------------------------------------------------------------------------------- */
-/* Appends (BORROWED) the nodes of all programs. */
-int program_list_all(neap_ctx *ctx, lazy_nodes *to);
-/* The context ends: its programs, which others may still hold, become empty. */
-void program_free_all(neap_ctx *ctx);
+/* ---- capture.c: what a closed trace reads from outside ---------------------------------------------------------------- */
+/* A new input of a trace, committed to a device (-1: none), or lying on a mesh; BORROWED from the level. NULL: memory. */
+neap_node *graph_placeholder(neap_ctx *ctx, int level, const lazy_result *aval, bool weak, int device,
+                             const struct lazy_sharding *sharding);
+/* The same, in everything as a node is. */
+neap_node *graph_placeholder_like(neap_ctx *ctx, int level, const neap_node *node);
+/* The placeholder of a closed trace that stands for this node; BORROWED. NULL: memory. */
+neap_node *graph_capture(neap_ctx *ctx, int level, neap_node *node);
+/* What the trace reads where it is given these n nodes (BORROWED): those from outside are captured. `to` may be `nodes`. */
+int graph_capture_into(neap_ctx *ctx, int level, int n, neap_node *const *nodes, neap_node **to);
+/* The same for the inputs of an op, for each closed trace to which the op belongs. */
+int graph_capture_inputs(neap_ctx *ctx, int n, neap_node *const *nodes, neap_node **to);
+/* The innermost closed trace below a level, or -1. */
+int graph_innermost_closed(const neap_ctx *ctx, int below);
 
 #endif

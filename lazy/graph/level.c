@@ -4,10 +4,8 @@
  * nodes with any bit, in order of recording: inputs stand before users, and reverse mode is one walk back over it. Levels
  * close in reverse order of opening. Nodes that leave the last level may let go of their inputs.
  */
-#include "lazy/derive/derive.h"
-#include "lazy/effect/effect.h"
+#include "lazy/graph/graph.h"
 #include "lazy/graph/sharding.h"
-#include "lazy/program/program.h"
 
 static int level_open(neap_ctx *ctx, bool trace, bool closed, int *out) {
     if (ctx->levels.n == LAZY_MAX_LEVELS)
@@ -61,7 +59,7 @@ static void level_close(neap_ctx *ctx) {
     free(level->capture_slot);
     ctx->levels.closed -= level->closed;
     for (int64_t k = 0; k < level->effects.n; k++)
-        effect_free(ctx, level->effects.at[k]);
+        ctx->hooks->effect_free(ctx, level->effects.at[k]);
     lazy_vector_free(&level->effects);
 }
 
@@ -81,8 +79,8 @@ neap_node *graph_tape_alias(neap_ctx *ctx, int level, neap_node *node) {
         neap_error(NEAP_E_DTYPE, "grad: expected arguments of a float dtype, got %s", neap_dtype_name(node->dtype));
         return NULL;
     }
-    int trace = program_innermost_closed(ctx, level); /* to which the ops of the function belong, if there is one */
-    if (trace >= 0 && !(node->levels >> trace) && !(node = program_capture(ctx, trace, node)))
+    int trace = graph_innermost_closed(ctx, level); /* to which the ops of the function belong, if there is one */
+    if (trace >= 0 && !(node->levels >> trace) && !(node = graph_capture(ctx, trace, node)))
         return NULL;
     neap_node *alias = graph_record(ctx, LAZY_OP_alias, 1, &node, 0, NULL);
     if (!alias)

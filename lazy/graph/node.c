@@ -270,9 +270,10 @@ static int add_slot(neap_ctx *ctx) {
     int32_t slot = (int32_t)ctx->handles.slots.n;
     if (slot > SLOT_MASK)
         return neap_error(NEAP_E_MEMORY, "more than %d live arrays", SLOT_MASK);
-    if (lazy_push(&ctx->handles.slots, NULL) || lazy_push(&ctx->handles.ids, 0) || lazy_push(&ctx->handles.generations, 0) ||
-        lazy_push(&ctx->handles.unused, slot)) {
-        ctx->handles.slots.n = ctx->handles.ids.n = ctx->handles.generations.n = slot; /* the tables stay of one length */
+    if (lazy_push(&ctx->handles.slots, NULL) || lazy_push(&ctx->handles.ids, 0) ||
+        lazy_push(&ctx->handles.generations, 0) || lazy_push(&ctx->handles.unused, slot)) {
+        ctx->handles.slots.n = ctx->handles.ids.n = ctx->handles.generations.n =
+            slot; /* the tables stay of one length */
         return NEAP_E_MEMORY;
     }
     return 0;
@@ -339,5 +340,15 @@ int neap_release(neap_ctx *ctx, int32_t n, const int32_t *ids) {
         node->id = 0;
         graph_release(ctx, node);
     }
+    return 0;
+}
+
+int graph_node_mesh(neap_node *node, const lazy_sharding *sharding) {
+    lazy_shards *shards = calloc(1, sizeof *shards + (size_t)sharding->nblocks * sizeof *shards->blocks);
+    if (!shards)
+        return neap_error(NEAP_E_MEMORY, "out of memory for the blocks of an array");
+    shards->sharding = sharding;
+    node->shards = shards;
+    node->device = LAZY_MESHED;
     return 0;
 }

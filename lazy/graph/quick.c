@@ -43,7 +43,8 @@ int32_t neap_quick_number(neap_ctx *ctx, int op, const neap_handle *a, double nu
         graph_release(ctx, ctx->quick.number);
         ctx->quick.number = NULL;
     }
-    if (!array || !is_op(op) || (!ctx->quick.number && !(ctx->quick.number = graph_constant(ctx, NEAP_DTYPE_F64, true, number))))
+    if (!array || !is_op(op) ||
+        (!ctx->quick.number && !(ctx->quick.number = graph_constant(ctx, NEAP_DTYPE_F64, true, number))))
         return finish(ctx, NULL);
     ctx->quick.number->value = number;
     neap_node *in[2] = {number_first ? ctx->quick.number : array, number_first ? array : ctx->quick.number};

@@ -9,15 +9,17 @@
  * arrays of any device, and is computed where it is read. device_put is a view, since devices of the CPU share memory; what
  * it reads of another device is materialised there, so no kernel computes for two devices.
  *
- * What flushes (unless held, or in deferred mode): a call, since all it needs is recorded; and pending work past the
- * context's limits.
+ * Whether recorded work starts is decided in plan/start.c, which is asked by a hook (context.h).
  */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "lazy/control/control.h"
+#include "lazy/graph/graph.h"
 #include "lazy/graph/sharding.h"
+
+_Atomic(const graph_mesh_hooks *) graph_mesh_installed;
 
 lazy_aval graph_node_aval(const neap_node *node) {
     return (lazy_aval){.dtype = node->dtype,
@@ -315,83 +317,6 @@ int graph_enroll(neap_ctx *ctx, neap_node *node) {
     return 0;
 }
 
-/* Starts calls that were recorded but not started. */
-static int flush_calls(neap_ctx *ctx) {
-    lazy_nodes roots = {0};
-    int status = 0;
-    for (int64_t k = ctx->start.heavy_from; k < ctx->pending.nodes.n && status == 0; k++) {
-        neap_node *node = ctx->pending.nodes.at[k];
-        if (node->state == LAZY_PENDING && graph_node_op(node)->kind == LAZY_CALL)
-            status = lazy_push(&roots, node);
-    }
-    if (status == 0 && roots.n)
-        status = plan_flush_roots(ctx, (int)roots.n, roots.at);
-    lazy_vector_free(&roots);
-    ctx->start.heavy = false;
-    ctx->start.heavy_from = status ? 0 : ctx->pending.nodes.n;
-    return status;
-}
-
-static bool past_limits(const neap_ctx *ctx) {
-    return (ctx->pending.most_nodes && ctx->pending.n >= ctx->pending.most_nodes) ||
-           (ctx->pending.most_bytes && ctx->pending.bytes >= ctx->pending.most_bytes);
-}
-
-/* Starts work that should not wait: a call, or pending work past the limits. Out of memory is not an error here: the
- * work stays pending, and Lua is asked to collect. A call whose script line is about to be told waits for it. */
-static void apply_triggers(neap_ctx *ctx, neap_node *node) {
-    int status = 0;
-    if (ctx->start.deferring || (ctx->pending.most_nodes == 0 && ctx->pending.most_bytes == 0))
-        return;
-    bool call = graph_node_op(node)->kind == LAZY_CALL;
-    if (ctx->start.hold || (call && node == ctx->sites.node)) {
-        ctx->start.heavy |= call;
-        return;
-    }
-    if (ctx->start.heavy)
-        status = flush_calls(ctx);
-    else if (call)
-        status = plan_flush_roots(ctx, 1, &node);
-    else if (past_limits(ctx))
-        status = neap_flush(ctx);
-    if (status == NEAP_E_MEMORY) {
-        ctx->collector.attention |= NEAP_ATTEND_COLLECT;
-        ctx->start.heavy_from = 0; /* what was not started is looked for again */
-    }
-}
-
-void graph_site_told(neap_ctx *ctx, neap_node *node) {
-    ctx->sites.node = NULL;
-    if (graph_is_meshed(node)) {
-        for (int32_t b = 0; b < node->shards->sharding->nblocks && graph_has_blocks(node); b++) {
-            neap_node *block = node->shards->blocks[b];
-            block->site = node->site;
-            if (graph_is_view(block) && block->base->op == LAZY_OP_exchange)
-                block->base->site = node->site;
-        }
-        if (ctx->start.heavy && !ctx->start.hold && flush_calls(ctx) == NEAP_E_MEMORY)
-            ctx->collector.attention |= NEAP_ATTEND_COLLECT;
-        return;
-    }
-    ctx->start.heavy = false;
-    if (node->state == LAZY_PENDING && graph_node_op(node)->kind == LAZY_CALL)
-        apply_triggers(ctx, node);
-}
-
-int graph_unhold(neap_ctx *ctx) {
-    if (--ctx->start.hold > 0)
-        return 0;
-    for (int64_t k = 0; k < ctx->start.arena.n; k++) /* first: what nobody else refers to may share memory in the flush */
-        graph_release(ctx, ctx->start.arena.at[k]);
-    ctx->start.arena.n = 0;
-    int status = ctx->start.heavy ? flush_calls(ctx) : !ctx->start.deferring && past_limits(ctx) ? neap_flush(ctx) : 0;
-    if (status == NEAP_E_MEMORY) {
-        ctx->collector.attention |= NEAP_ATTEND_COLLECT;
-        status = 0;
-    }
-    return status;
-}
-
 /* Commits the result of an op that says where it goes. What it reads and was committed elsewhere is computed there. */
 static void place(neap_ctx *ctx, neap_node *node) {
     neap_node *target = graph_read_target(node->in[0]);
@@ -406,12 +331,17 @@ static void place(neap_ctx *ctx, neap_node *node) {
  * derivatives and programs. */
 static int make_meshed(neap_ctx *ctx, neap_node *node) {
     node->map = NULL;
-    int status = lazy_mesh_hooks.finish(ctx, node);
+    int status = graph_mesh()->finish(ctx, node);
     if (status == 0)
         status = graph_enroll(ctx, node);
     if (status == 0 && !(node->flags & LAZY_ABSTRACT))
         graph_node_drop(ctx, node);
     return status;
+}
+
+/* May recording this node start something? Nearly always not: so the question is answered here, without a call. */
+static bool graph_starts(const neap_ctx *ctx, const neap_node *node) {
+    return graph_node_op(node)->kind == LAZY_CALL || ctx->start.heavy || graph_past_limits(ctx);
 }
 
 static neap_node *make(neap_ctx *ctx, const lazy_op *row, int op, const lazy_call_desc *call, const lazy_result *result,
@@ -434,8 +364,8 @@ static neap_node *make(neap_ctx *ctx, const lazy_op *row, int op, const lazy_cal
         graph_release(ctx, node);
         return NULL;
     }
-    if (!(node->flags & LAZY_ABSTRACT))
-        apply_triggers(ctx, node);
+    if (!(node->flags & LAZY_ABSTRACT) && graph_starts(ctx, node))
+        ctx->hooks->recorded(ctx, node);
     return node;
 }
 
@@ -588,7 +518,7 @@ neap_node *graph_record(neap_ctx *ctx, int op, int nin, neap_node *const *in, in
         return record_plain(ctx, row, op, nin, in, like);
     neap_node *captured[NEAP_MAX_INPUTS];
     if (ctx->levels.closed) {
-        if (program_capture_inputs(ctx, nin, in, captured) != 0)
+        if (graph_capture_inputs(ctx, nin, in, captured) != 0)
             return NULL;
         in = captured;
     }
@@ -596,11 +526,15 @@ neap_node *graph_record(neap_ctx *ctx, int op, int nin, neap_node *const *in, in
     bool meshed = row->flags & LAZY_OP_MESH;
     for (int k = 0; k < nin && !meshed; k++)
         meshed = graph_is_meshed(in[k]);
+    if (meshed && !graph_mesh()) {
+        neap_error(NEAP_E_STATE, "%s: no mesh was made yet", row->name);
+        return NULL;
+    }
     for (int k = 0; k < nin; k++)
         if ((in[k]->flags & LAZY_ABSTRACT || in[k]->device >= 0) &&
             check_input(row->name, in[k], meshed ? NULL : &device) != 0)
             return NULL;
-    return meshed ? lazy_mesh_hooks.record(ctx, op, nin, in, nattrs, attrs)
+    return meshed ? graph_mesh()->record(ctx, op, nin, in, nattrs, attrs)
                   : graph_record_inferred(ctx, op, nin, in, nattrs, attrs);
 }
 

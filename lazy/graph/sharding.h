@@ -32,6 +32,8 @@
 #ifndef LAZY_SHARDING_H
 #define LAZY_SHARDING_H
 
+#include <stdatomic.h>
+
 #include "lazy/graph/node.h"
 
 enum { LAZY_MESHED = -2 }; /* the device of a meshed node */
@@ -82,20 +84,20 @@ static inline bool graph_has_blocks(const neap_node *node) {
     return node->shards->sharding->nblocks == 0 || node->shards->blocks[0] != NULL;
 }
 
-/* ---- sharding.c: interning --------------------------------------------------------------------------------------- */
+/* ---- shard/sharding.c: interning --------------------------------------------------------------------------------------- */
 /* The sharding like *like (whose derived members and number do not count), or NULL: memory. Checks nothing. */
-const lazy_sharding *graph_sharding_intern(const lazy_sharding *like);
-const lazy_sharding *graph_sharding_get(int64_t number); /* NULL: no such */
-const lazy_mesh *graph_mesh_get(int64_t number);         /* the same; no error is set */
+const lazy_sharding *shard_sharding_intern(const lazy_sharding *like);
+const lazy_sharding *shard_sharding_get(int64_t number); /* NULL: no such */
+const lazy_mesh *shard_mesh_get(int64_t number);         /* the same; no error is set */
 /* The mesh like *like (whose number and local devices do not count) as process `here` sees it, or NULL: memory. */
-const lazy_mesh *graph_mesh_intern(const lazy_mesh *like, int here);
+const lazy_mesh *shard_mesh_intern(const lazy_mesh *like, int here);
 /* The block that stands at a position of the mesh; -1: none of this process. */
-int graph_sharding_block(const lazy_sharding *sharding, int position);
+int shard_sharding_block(const lazy_sharding *sharding, int position);
 /* The coordinate of a position along an axis; the position that has `coordinate` there, and else agrees with it. */
-int graph_mesh_coordinate(const lazy_mesh *mesh, int position, int axis);
-int graph_mesh_move(const lazy_mesh *mesh, int position, int axis, int coordinate);
+int shard_mesh_coordinate(const lazy_mesh *mesh, int position, int axis);
+int shard_mesh_move(const lazy_mesh *mesh, int position, int axis, int coordinate);
 /* In how many parts an axis of the array is divided. */
-int64_t graph_sharding_parts(const lazy_sharding *sharding, int axis);
+int64_t shard_sharding_parts(const lazy_sharding *sharding, int axis);
 
 /* ---- Rules of rows: .shard ----------------------------------------------------------------------------------------
  * Given an op on inputs of which some are split over global axes of the mesh, a rule says how each input has to lie, how the
@@ -126,10 +128,11 @@ typedef struct lazy_spread {
     bool blocks;            /* … and, if this is set, records the blocks (OWNED by the payload) */
 } lazy_spread;
 /* Called by a rule when `sharding` is final: gives the node its payload, with no blocks yet. */
-int graph_spread_begin(lazy_spread *g);
+int shard_spread_begin(lazy_spread *g);
 
-/* ---- What the recorder calls in the mesh room ---------------------------------------------------------------------- */
-typedef struct lazy_mesh_room {
+/* ---- What folders of lazy/ call in mesh/ --------------------------------------------------------------------------------
+ * The functions are installed when the first mesh is made, before anything can lie on one. */
+typedef struct graph_mesh_hooks {
     /* graph_record, where an input is meshed, or the row's results are (LAZY_OP_MESH). */
     neap_node *(*record)(neap_ctx *ctx, int op, int nin, neap_node *const *in, int nattrs, const int64_t *attrs);
     /* Gives a node that was just made its payload. */
@@ -141,19 +144,23 @@ typedef struct lazy_mesh_room {
     /* The same, where `like` has manual axes too: it enters the body, varies as `like` does, is divided as it is. It may differ
      * over less. */
     neap_node *(*fitted)(neap_ctx *ctx, neap_node *node, const lazy_sharding *like);
-} lazy_mesh_room;
-extern const lazy_mesh_room lazy_mesh_hooks; /* mesh/spmd.c */
+} graph_mesh_hooks;
+extern _Atomic(const graph_mesh_hooks *) graph_mesh_installed; /* NULL: no mesh was made */
+static inline const graph_mesh_hooks *graph_mesh(void) {
+    return atomic_load_explicit(&graph_mesh_installed, memory_order_acquire);
+}
+static inline void graph_mesh_install(const graph_mesh_hooks *hooks) {
+    atomic_store_explicit(&graph_mesh_installed, hooks, memory_order_release);
+}
 
 /* record.c: graph_record without what comes first: inputs are captured, aligned and on one device. */
 neap_node *graph_record_inferred(neap_ctx *ctx, int op, int nin, neap_node *const *in, int nattrs,
                                  const int64_t *attrs);
 
-/* ---- node.c, array.c ---------------------------------------------------------------------------------------------- */
+/* ---- node.c, level.c ---------------------------------------------------------------------------------------------- */
 /* What blocks are made of: an ordinary node of a tape without the tape (BORROWED from the arena), all others as they are. */
 neap_node *graph_bare(neap_ctx *ctx, neap_node *node);
 /* Makes a fresh node meshed: blocks NULL. */
 int graph_node_mesh(neap_node *node, const lazy_sharding *sharding);
-/* The node that readers on the host read: itself, or the whole of a meshed one. BORROWED. */
-int graph_host_node(neap_ctx *ctx, neap_node *node, neap_node **out);
 
 #endif

@@ -80,7 +80,9 @@ void neap_site(neap_ctx *ctx, const char *file, int line) {
     ask->repeats = known ? ask->repeats + 1 : 0;
     ask->gap = (int16_t)(ask->repeats < REPEATS ? 1 : ask->gap < GAP_MOST ? ask->gap * 2 : GAP_MOST);
     ask->left = ask->gap;
-    graph_site_told(ctx, ctx->sites.node);
+    neap_node *node = ctx->sites.node;
+    ctx->sites.node = NULL;
+    ctx->hooks->located(ctx, node);
 }
 
 void neap_site_reset(neap_ctx *ctx, const char *chunk) {

@@ -1,4 +1,4 @@
-/* control.c: the rows of control flow: calls, branches and loops over programs. What they do is in lazy/control*.c and
+/* control/mesh.c: the rows of control flow: calls, branches and loops over programs. What they do is in lazy/control*.c and
  * lazy/body*.c; here is what they look like as nodes.
  *
  * Inputs, and programs with their inputs ("own": the inputs of the node that this program alone reads):
@@ -15,7 +15,7 @@
 #include "lazy/control/control.h"
 #include "lazy/derive/batch.h"
 
-/* The node refers to a record in C's memory, so nobody but control.c may make one. */
+/* The node refers to a record in C's memory, so nobody but control/mesh.c may make one. */
 static int refuse(const lazy_call_desc *call, lazy_result *out) {
     (void)call;
     (void)out;
@@ -68,7 +68,7 @@ NEAP_OP(call,
            "1, by programs for reverse mode; 2, by a program for forward mode. Behind its `results` there may be residuals.",
     .attrs = "control rule operands results own…", .kind = LAZY_CALL, .arity = 255, .types = LAZY_ALL,
     .flags = LAZY_OP_DENSE | LAZY_OP_HIDDEN | LAZY_OP_CONTROL, .dtype = refuse, .results = results,
-    .grad = derive_call_grad, .jvp = derive_call_jvp, .batch = control_batch)
+    .grad = control_call_grad, .jvp = control_call_jvp, .batch = control_batch)
 
 NEAP_OP(cond,
     .doc = "One of several programs: the one that the index, an i32, counts from 0; it is clamped.",
@@ -92,5 +92,5 @@ NEAP_OP(part,
     .doc = "One result of control flow: the bytes of its block from a place on, as an array of a dtype and shape.",
     .attrs = "result place dtype shape…", .kind = LAZY_CALL, .arity = 1, .types = LAZY_INT,
     .flags = LAZY_OP_DENSE | LAZY_OP_HIDDEN | LAZY_OP_PROMPT | LAZY_OP_PART, .dtype = part_dtype, .shape = part_shape,
-    .call = part_call, .batch = part_batch, .spread = shard_part_spread)
+    .call = part_call, .batch = part_batch, .spread = control_part_spread)
 /* clang-format on */

@@ -12,6 +12,7 @@
 #define LAZY_PLAN_H
 
 #include "lazy/graph/graph.h"
+#include "lazy/plan/start.h"
 
 /* clang-format off */
 /* Why a node of a region gets a buffer, where its value could have stayed inside a kernel. */
@@ -144,7 +145,10 @@ void plan_batch_label(lazy_step *const *steps, lazy_batch *batch);
 
 /* traffic.c --------------------------------------------------------------------------------------------------------- */
 /* What a run of the step touches of its buffers. */
-lazy_traffic plan_step_traffic(const lazy_step *step);
+static inline lazy_traffic plan_step_traffic(const lazy_step *step) {
+    return step->kind == LAZY_STEP_KERNEL ? vm_kernel_traffic(&step->kernel)
+                                          : vm_call_traffic(&step->call, step->slots, step->offsets);
+}
 
 /* run.c ------------------------------------------------------------------------------------------------------------- */
 /* A step that pushes its op itself: a callback, control flow, or an exchange. */
@@ -190,5 +194,20 @@ size_t plan_memory_bytes(const lazy_memory_plan *reuse, int32_t slot);
  * reads and writes have room for all of them. */
 void plan_memory_vars(const lazy_memory_plan *reuse, const lazy_batch *batch, int32_t first, int32_t nsteps,
                       neap_buffer *const *bufs, neap_var **reads, neap_var **writes, neap_push *push);
+
+/* ---- run.c (with region.c, plan.c, fuse.c, see plan.h): from nodes to engine ops ----------------------------------- */
+/* Computes the roots (none of them abstract) and whatever of their ancestors rules require. */
+int plan_flush_roots(neap_ctx *ctx, int nroots, neap_node *const *roots);
+/* Makes sure that the node has a buffer of its own, row-major. */
+int plan_force(neap_ctx *ctx, neap_node *node);
+/* read.c: the node that readers on the host read: itself, or the whole of a meshed one. BORROWED. */
+int plan_host_node(neap_ctx *ctx, neap_node *node, neap_node **out);
+/* Status of a node with a buffer. */
+int plan_node_poll(neap_ctx *ctx, neap_node *node, neap_waker *waker);
+void plan_free_all(neap_ctx *ctx);
+/* Lets go of nodes that are pending no more. */
+void plan_tidy(neap_ctx *ctx);
+/* The node is not to be computed by itself any more; `state` says what has become of it. */
+void plan_leave_pending(neap_ctx *ctx, neap_node *node, uint8_t state);
 
 #endif

@@ -283,7 +283,8 @@ static int write_key(neap_ctx *ctx, bool apart, uint64_t *hash) {
         const neap_node *node = ctx->walk.order.at[k];
         int64_t most = ctx->plans.key.n + 4 + 2 * node->ndim + node->nattrs + node->nin;
         most += control_is_control(node) ? control_words(node) : 0;
-        if ((status = reserve((void **)&ctx->plans.key.at, &ctx->plans.key.capacity, most, sizeof *ctx->plans.key.at)) != 0)
+        if ((status =
+                 reserve((void **)&ctx->plans.key.at, &ctx->plans.key.capacity, most, sizeof *ctx->plans.key.at)) != 0)
             return status;
         uint64_t *from = ctx->plans.key.at + ctx->plans.key.n;
         uint64_t *to = plan_is_leaf(node) ? put_leaf(from, node) : put_node(from, node, ctx->plans.made.at[k]);

@@ -10,9 +10,9 @@
 #include "engine/timeline.h"
 #include "lazy/control/control.h"
 #include "lazy/effect/effect.h"
+#include "lazy/effect/exchange.h"
 #include "lazy/graph/sharding.h"
 #include "lazy/plan/plan.h"
-#include "lazy/shard/exchange.h"
 
 typedef struct job { /* one batch of a plan */
     lazy_plan *plan;
@@ -260,7 +260,7 @@ static int steps_push(neap_ctx *ctx, lazy_plan *plan, const lazy_batch *batch, i
 
 int plan_launch_push(neap_ctx *ctx, const lazy_launch *launch) {
     if (launch->step->exchange)
-        return shard_exchange_push(ctx, launch);
+        return effect_exchange_push(ctx, launch);
     return launch->step->control ? control_push(ctx, launch) : effect_callback_request(ctx, launch->node, launch->bufs);
 }
 
@@ -547,7 +547,8 @@ int plan_flush_roots(neap_ctx *ctx, int nroots, neap_node *const *roots) {
             status = want(ctx, roots[k]);
     }
     lazy_plan *plan = NULL;
-    if (status == 0 && ctx->plans.wanted.n > 0 && (status = plan_region_collect(ctx, ctx->plans.wanted.n, ctx->plans.wanted.at)) == 0)
+    if (status == 0 && ctx->plans.wanted.n > 0 &&
+        (status = plan_region_collect(ctx, ctx->plans.wanted.n, ctx->plans.wanted.at)) == 0)
         status = plan_region_plan(ctx, ctx->plans.wanted.n, ctx->plans.wanted.at, &plan);
     if (plan && status == 0) {
         lazy_binding binding = {.buffer = node_buffer, .number = node_number, .effect = node_effect, .arg = ctx};

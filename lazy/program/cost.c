@@ -14,8 +14,8 @@
 
 #include "lazy/control/control.h"
 #include "lazy/program/listing.h"
+#include "lazy/program/lower.h"
 #include "lazy/program/print.h"
-#include "lazy/shard/lower.h"
 
 static double flops_of(const neap_node *node) {
     const lazy_op *row = graph_node_op(node);
@@ -159,7 +159,7 @@ int neap_program_cost(neap_program *program, neap_cost *out, int32_t capacity, n
     int64_t place = 0;
     program->ctx->walk.programs++;
     *out = (neap_cost){0};
-    neap_program *runs = shard_program_runs(program);
+    neap_program *runs = program_lowered(program);
     int status = runs ? count_program(&known, runs, &place) : neap_error_code();
     if (status == 0)
         *out = known.at[place].sum;

@@ -320,3 +320,10 @@ int neap_export(neap_ctx *ctx, int level, const neap_ports *inputs, const int32_
     free(placeholders);
     return status ? status : graph_attend(ctx);
 }
+
+int neap_poll_everything(neap_ctx *ctx) {
+    int status = neap_flush(ctx);
+    if (status == 0)
+        status = program_deferred_start(ctx);
+    return status ? status : neap_poll_all(ctx->waker);
+}

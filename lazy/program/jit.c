@@ -14,7 +14,7 @@
 
 #include "lazy/effect/effect.h"
 #include "lazy/program/donate.h"
-#include "lazy/shard/lower.h"
+#include "lazy/program/lower.h"
 
 static const int64_t JIT_BYTES = 256 << 20;
 

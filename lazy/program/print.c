@@ -33,7 +33,7 @@
 #include "lazy/control/control.h"
 #include "lazy/graph/attrs.h"
 #include "lazy/program/listing.h"
-#include "lazy/shard/lower.h"
+#include "lazy/program/lower.h"
 
 /* ---- Nodes -------------------------------------------------------------------------------------------------------- */
 bool program_is_literal(const neap_node *node) {
@@ -121,7 +121,7 @@ static bool is_word(lazy_attr_word name, const char *word) {
 /* How an array lies, by number: in the rows that bring it onto a mesh. */
 static const lazy_sharding *named_sharding(const neap_node *node, lazy_attr_word name, int k) {
     bool names_one = is_word(name, "sharding") || is_word(name, "outside") || is_word(name, "inside");
-    return graph_is_meshed(node) && names_one ? graph_sharding_get(node->attrs[k]) : NULL;
+    return graph_is_meshed(node) && names_one ? shard_sharding_get(node->attrs[k]) : NULL;
 }
 
 static void say_attribute(lazy_print *print, const neap_node *node, const lazy_attr_names *names, int k) {

@@ -16,8 +16,8 @@
 
 #include "lazy/control/control.h"
 #include "lazy/effect/effect.h"
+#include "lazy/program/lower.h"
 #include "lazy/program/verify.h"
-#include "lazy/shard/lower.h"
 
 /* ---- Making a program ---------------------------------------------------------------------------------------------- */
 static int retain_all(lazy_nodes *to, int64_t n, neap_node *const *nodes) {
@@ -229,7 +229,7 @@ int program_plan(neap_program *program) {
     if (program->plan)
         return 0;
     if (program->meshed)
-        return shard_program_lower(program);
+        return program_lower(program);
     lazy_nodes roots = {0};
     int status = 0;
     for (int64_t k = 0; k < program->nodes.n && status == 0; k++) /* as deep as loops stand inside each other */
@@ -256,7 +256,7 @@ int program_plan(neap_program *program) {
 static int take_outputs(neap_ctx *ctx, int level, neap_program *program, int n, neap_node *const *outputs) {
     for (int k = 0; k < n; k++) {
         neap_node *node = outputs[k];
-        if (ctx->levels.at[level].closed && program_capture_into(ctx, level, 1, &node, &node))
+        if (ctx->levels.at[level].closed && graph_capture_into(ctx, level, 1, &node, &node))
             return neap_error_code();
         int64_t dtype = NEAP_DTYPE_F32;
         node = node->flags & LAZY_WEAK ? graph_record(ctx, LAZY_OP_astype, 1, &node, 1, &dtype) : graph_retain(node);
@@ -293,7 +293,9 @@ static int build_program(neap_ctx *ctx, int level, neap_program *program, int n,
         status = roots_of(program, &roots);
     program->effect_roots = roots.n - program->outputs.n;
     if (status == 0)
-        status = ctx->start.deferring ? 0 : bind_captures(ctx, &roots); /* what is not bound now is when the program is run */
+        status = ctx->start.deferring
+                     ? 0
+                     : bind_captures(ctx, &roots); /* what is not bound now is when the program is run */
     if (status == 0)
         status = order_nodes(ctx, program, &roots);
     if (status == 0)
@@ -333,6 +335,32 @@ int program_trace_end(neap_ctx *ctx, int level, int n, neap_node *const *outputs
     return status;
 }
 
+static int check_trace(const neap_ctx *ctx, int level) {
+    if (level < 0 || level >= ctx->levels.n || !ctx->levels.at[level].trace)
+        return neap_error(NEAP_E_STATE, "the trace is not open");
+    return 0;
+}
+
+int neap_trace_input(neap_ctx *ctx, int level, int dtype, int weak, int device, int sharding, int ndim,
+                     const int64_t *shape, int32_t *out) {
+    if (check_trace(ctx, level))
+        return NEAP_E_STATE;
+    lazy_result aval = {.dtype = (uint8_t)(weak ? NEAP_DTYPE_F64 : dtype), .ndim = (uint8_t)ndim};
+    if (ndim < 0 || ndim > NEAP_MAX_DIMS || (weak && ndim) || dtype < 0 || dtype >= NEAP_DTYPE_COUNT)
+        return neap_error(NEAP_E_ARGUMENT, "trace: bad shape or dtype of an input");
+    if (device < -1 || device >= neap_engine_devices())
+        return neap_error(NEAP_E_ARGUMENT, "trace: an input on device %d of %d", device, neap_engine_devices());
+    if (ctx->levels.at[level].captured.n)
+        return neap_error(NEAP_E_STATE, "trace: an input after the function has read arrays from outside");
+    for (int k = 0; k < ndim; k++)
+        aval.shape[k] = shape[k];
+    const lazy_sharding *lies = sharding ? shard_sharding_get(sharding) : NULL;
+    if (sharding && !lies)
+        return neap_error_code();
+    neap_node *node = graph_placeholder(ctx, level, &aval, weak, device, lies);
+    return node ? graph_publish(ctx, graph_retain(node), out) : NEAP_E_MEMORY;
+}
+
 int neap_trace_end(neap_ctx *ctx, int level, int n, const int32_t *outputs, neap_program **out) {
     neap_node **nodes = malloc((size_t)n * sizeof *nodes + 1);
     int status =
@@ -368,7 +396,7 @@ static void empty(neap_program *program) {
     if (program->plan)
         plan_release(program->plan);
     program->plan = NULL;
-    shard_lowered_free(program->lowered);
+    program_lowered_free(program->lowered);
     program->lowered = NULL;
 }
 
@@ -394,11 +422,28 @@ int program_list_all(neap_ctx *ctx, lazy_nodes *to) {
 }
 
 void neap_program_info_get(neap_program *program, neap_program_info *out) {
-    const neap_program *runs = shard_program_runs(program);
+    const neap_program *runs = program_lowered(program);
     *out = (neap_program_info){.inputs = (int32_t)program->inputs.n,
                                .outputs = (int32_t)program->outputs.n,
                                .nodes = (int32_t)program->nodes.n,
                                .captures = program->captures,
                                .effects = (int32_t)program->effects.n,
                                .steps = runs ? runs->plan->nsteps : -1};
+}
+
+int neap_program_lifted(neap_program *program, int32_t capacity, int32_t *ids) {
+    if (!ids)
+        return (int)program->captured.n;
+    if (capacity < program->captured.n)
+        return neap_error(NEAP_E_ARGUMENT, "program: %lld captured arrays, room for %d", (long long)program->captured.n,
+                          capacity);
+    int n = (int)program->captured.n;
+    for (int k = 0; k < n; k++) {
+        int status = graph_publish(program->ctx, graph_retain(program->captured.at[k]), &ids[k]);
+        if (status)
+            return status; /* what has an id by now is swept as a handle that died */
+    }
+    while (program->captured.n > 0)
+        graph_release(program->ctx, program->captured.at[--program->captured.n]);
+    return n;
 }

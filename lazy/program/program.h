@@ -17,8 +17,8 @@ struct neap_program {
     lazy_nodes inputs, outputs; /* one reference each */
     lazy_port_names input_names, output_names;
     lazy_nodes captured; /* arrays for the last of the inputs, until somebody takes them. One reference each */
-    lazy_nodes nodes;  /* what a replay records, inputs before users; one reference each */
-    lazy_nodes region; /* the region of the plan; one reference each */
+    lazy_nodes nodes;    /* what a replay records, inputs before users; one reference each */
+    lazy_nodes region;   /* the region of the plan; one reference each */
     LAZY_VECTOR(lazy_effect *) effects;
     LAZY_VECTOR(int32_t) links;      /* for a replay: the inputs of abstract nodes, one after the other, … */
     LAZY_VECTOR(int32_t) root_nodes; /* … and the roots, as positions in `nodes` */
@@ -29,8 +29,8 @@ struct neap_program {
     bool meshed;                  /* some of its values lie on a mesh: then it has no plan itself, … */
     struct lazy_lowered *lowered; /* … but what is run for it (lower.h); NULL until somebody needs that */
     uint64_t runs;                /* of its plan, which others may share */
-    uint32_t walk;                /* the walk over programs inside each other that met it last (ctx->walk.programs), … */
-    int32_t place;                /* … and what that notes of it, so that it looks into each only once */
+    uint32_t walk; /* the walk over programs inside each other that met it last (ctx->walk.programs), … */
+    int32_t place; /* … and what that notes of it, so that it looks into each only once */
 };
 
 /* program.c */
@@ -51,21 +51,6 @@ int graph_trace_derived(neap_ctx *ctx, int *level);
  * OWNED. */
 neap_node *program_take_in(neap_ctx *ctx, int level, neap_node *node);
 
-/* ---- program/capture.c: what a closed trace reads from outside ---------------------------------------------------------------- */
-/* A new input of a trace, committed to a device (-1: none), or lying on a mesh; BORROWED from the level. NULL: memory. */
-neap_node *program_placeholder(neap_ctx *ctx, int level, const lazy_result *aval, bool weak, int device,
-                               const struct lazy_sharding *sharding);
-/* The same, in everything as a node is. */
-neap_node *program_placeholder_like(neap_ctx *ctx, int level, const neap_node *node);
-/* The placeholder of a closed trace that stands for this node; BORROWED. NULL: memory. */
-neap_node *program_capture(neap_ctx *ctx, int level, neap_node *node);
-/* What the trace reads where it is given these n nodes (BORROWED): those from outside are captured. `to` may be `nodes`. */
-int program_capture_into(neap_ctx *ctx, int level, int n, neap_node *const *nodes, neap_node **to);
-/* The same for the inputs of an op, for each closed trace to which the op belongs. */
-int program_capture_inputs(neap_ctx *ctx, int n, neap_node *const *nodes, neap_node **to);
-/* The innermost closed trace below a level, or -1. */
-int program_innermost_closed(const neap_ctx *ctx, int below);
-
 /* ---- Replaying and running -------------------------------------------------------------------------------------- */
 /* replay.c: records the program's ops again on these inputs; its effects are those of the innermost open trace, or happen.
  * outputs are OWNED; on failure there are none. Of a program without effects inputs may be NULL: what depends on them is not
@@ -85,5 +70,19 @@ int program_fail_for_good(int status, bool begun);
 
 /* print.c: marks inputs and nodes and numbers them for the printed form (print.h). */
 int program_number(const neap_program *program);
+
+/* ---- jit.c --------------------------------------------------------------------------------------------------------- */
+/* The context ends: its jits, which Lua may still hold, become empty. */
+void program_jit_free_all(neap_ctx *ctx);
+
+/* ---- deferred.c -------------------------------------------------------------------------------------------------- */
+/* Computes the arrays of deferred mode that Lua holds. */
+int program_deferred_start(neap_ctx *ctx);
+
+/* ---- program.c --------------------------------------------------------------------------------------------------- */
+/* Appends (BORROWED) the nodes of all programs. */
+int program_list_all(neap_ctx *ctx, lazy_nodes *to);
+/* The context ends: its programs, which others may still hold, become empty. */
+void program_free_all(neap_ctx *ctx);
 
 #endif

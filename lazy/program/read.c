@@ -477,7 +477,7 @@ static void read_input(reader *r, port_list *list, int64_t k) {
         meets |= (uint8_t)(1u << get_dtype(r));
     if (r->status == 0 && weak && (type.ndim || type.dtype != NEAP_DTYPE_F64 || device >= 0))
         DAMAGED(r, "the program is damaged: input %lld is a number and is not", (long long)k + 1);
-    neap_node *node = r->status ? NULL : program_placeholder(r->ctx, r->level, &type, weak, device, NULL);
+    neap_node *node = r->status ? NULL : graph_placeholder(r->ctx, r->level, &type, weak, device, NULL);
     if (r->status == 0 && (!node || lazy_push(&r->values, node)))
         r->status = NEAP_E_MEMORY;
     if (r->status)
@@ -537,10 +537,10 @@ static void read_body(reader *r, port_list *inputs, port_list *outputs) {
     for (int64_t k = 0; k < inputs->n && r->status == 0; k++)
         read_input(r, inputs, k);
     int64_t n = get_count(r, INT32_MAX, "items");
-    graph_hold(r->ctx);
+    plan_hold(r->ctx);
     for (int64_t k = 0; k < n && r->status == 0; k++)
         read_item(r);
-    keep(r, graph_unhold(r->ctx));
+    keep(r, plan_unhold(r->ctx));
     ports_begin(r, outputs, "outputs");
     for (int64_t k = 0; k < outputs->n && r->status == 0; k++)
         read_output(r, outputs, k, &results);

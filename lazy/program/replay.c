@@ -5,7 +5,7 @@
 
 #include "lazy/control/control.h"
 #include "lazy/effect/effect.h"
-#include "lazy/shard/exchange.h"
+#include "lazy/effect/exchange.h"
 
 typedef struct replay { /* a program whose ops are being recorded again */
     neap_ctx *ctx;
@@ -19,7 +19,7 @@ neap_node *program_node_again(neap_ctx *ctx, const neap_node *node, neap_node *c
     if (graph_node_op(node)->flags & LAZY_OP_EFFECT)
         return effect_callback_again(ctx, effect_callback_of(node), node->nin, in);
     if (graph_is_exchange(node))
-        return shard_exchange_record(ctx, shard_exchange_spec_get(node->attrs[0]), node->nin, in);
+        return effect_exchange_record(ctx, effect_exchange_spec_get(node->attrs[0]), node->nin, in);
     if (control_is_control(node))
         return control_again(ctx, node, in);
     return graph_record(ctx, node->op, node->nin, in, node->nattrs, node->attrs);
@@ -123,8 +123,8 @@ static int start_prints(replay *r) {
 }
 
 static int replay_program(replay *r, neap_node **outputs) {
-    graph_hold(r->ctx);
-    int status = replay_nodes(r), held = graph_unhold(r->ctx);
+    plan_hold(r->ctx);
+    int status = replay_nodes(r), held = plan_unhold(r->ctx);
     status = status ? status : held;
     if (status == 0)
         status = start_prints(r);

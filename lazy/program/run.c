@@ -6,7 +6,7 @@
 
 #include "lazy/effect/effect.h"
 #include "lazy/program/donate.h"
-#include "lazy/shard/lower.h"
+#include "lazy/program/lower.h"
 
 /* ---- Inputs -------------------------------------------------------------------------------------------------------- */
 /* Can the value of a number argument be an element of all integer dtypes that it met in the trace? One that is itself
@@ -207,7 +207,7 @@ int program_run_nodes(neap_ctx *ctx, neap_program *program, neap_node *const *in
     if (status)
         return status;
     if (program->meshed)
-        return shard_lowered_run(ctx, program, inputs, gift, outputs);
+        return program_lowered_run(ctx, program, inputs, gift, outputs);
     if (program->plan->nslots > FEW && !(made = malloc((size_t)program->plan->nslots * sizeof *made)))
         return neap_error(NEAP_E_MEMORY, "out of memory for a run");
     program_call run = {.ctx = ctx, .program = program, .inputs = inputs, .made = made};

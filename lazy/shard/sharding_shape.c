@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "lazy/shard/lower.h"
+#include "lazy/program/lower.h"
 
 /* Moves what divides axis k to axis k + by; what leaves is lost. */
 static const lazy_sharding *shifted(const lazy_sharding *of, int by) {
@@ -11,7 +11,7 @@ static const lazy_sharding *shifted(const lazy_sharding *of, int by) {
     memset(like.split, 0, sizeof like.split);
     for (int k = by < 0 ? -by : 0; k < NEAP_MAX_DIMS && k + by < NEAP_MAX_DIMS; k++)
         memcpy(like.split[k + by], of->split[k], sizeof *like.split);
-    return graph_sharding_intern(&like);
+    return shard_sharding_intern(&like);
 }
 
 const lazy_sharding *shard_sharding_stacked(const lazy_sharding *sharding) {
@@ -25,7 +25,7 @@ const lazy_sharding *shard_sharding_part(const lazy_sharding *sharding) {
 const lazy_sharding *shard_sharding_joined(const lazy_sharding *sharding) {
     lazy_sharding like = *sharding;
     memset(like.split[0], 0, sizeof like.split[0]);
-    return graph_sharding_intern(&like);
+    return shard_sharding_intern(&like);
 }
 
 const lazy_sharding *shard_sharding_whole(const lazy_sharding *of) {
@@ -33,14 +33,14 @@ const lazy_sharding *shard_sharding_whole(const lazy_sharding *of) {
     memset(like.split, 0, sizeof like.split);
     like.varies = of->unchecked;
     like.differs = 0;
-    return graph_sharding_intern(&like);
+    return shard_sharding_intern(&like);
 }
 
 const lazy_sharding *shard_sharding_apart(const lazy_sharding *of, uint32_t distinct) {
     lazy_sharding like = *of;
     memset(like.split, 0, sizeof like.split);
     like.varies = like.differs = distinct;
-    return graph_sharding_intern(&like);
+    return shard_sharding_intern(&like);
 }
 
 int shard_sharding_cover(const char *op, const lazy_sharding *a, const lazy_sharding *b, const lazy_sharding **out) {
@@ -54,7 +54,7 @@ int shard_sharding_cover(const char *op, const lazy_sharding *a, const lazy_shar
     like.varies |= b->varies;
     like.differs |= b->differs;
     like.unchecked |= b->unchecked;
-    return (*out = graph_sharding_intern(&like)) ? 0 : NEAP_E_MEMORY;
+    return (*out = shard_sharding_intern(&like)) ? 0 : NEAP_E_MEMORY;
 }
 
 bool shard_sharding_serves(const lazy_sharding *is, const lazy_sharding *want) {

@@ -105,6 +105,8 @@ typedef struct lazy_traffic {
 } lazy_traffic;
 /* What a run touches of its buffers (traffic.c). */
 lazy_traffic vm_kernel_traffic(const lazy_kernel *kernel);
+/* The same of a call, whose operand k is read of slot slots[k] from element offsets[k] on. */
+lazy_traffic vm_call_traffic(const lazy_call *call, const int32_t *slots, const int64_t *offsets);
 /* "avx512, rows": the instruction set and the form (vm.h) for which it was prepared, into `text`, which is returned. */
 const char *vm_kernel_tier(const lazy_kernel *kernel, char *text, size_t capacity);
 /* Sets the instruction set for tests: "baseline", "avx2", "avx512"; NULL: the best that the CPU has. Returns

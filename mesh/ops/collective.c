@@ -154,7 +154,7 @@ static bool spread_begin(lazy_spread *g, spread_kind kind, spreading *s) {
         g->sharding.varies &= ~mask | g->sharding.unchecked;
     g->sharding.differs = kind == EACH_ITS_OWN ? g->sharding.differs | mask : g->sharding.differs & ~mask;
     if (s->status == 0)
-        s->status = graph_spread_begin(g);
+        s->status = shard_spread_begin(g);
     if (s->status || !g->blocks)
         return false;
     s->in = mesh_value_of(g->node->in[0]);

@@ -12,16 +12,16 @@
 #include <string.h>
 
 #include "lazy/ops/build.h"
-#include "lazy/shard/lower.h"
+#include "lazy/program/lower.h"
 #include "mesh/internal.h"
 
 static const lazy_sharding *sharding_at(const neap_node *node, int k) {
-    return graph_sharding_get(graph_node_attrs(node)[k]);
+    return shard_sharding_get(graph_node_attrs(node)[k]);
 }
 
 /* Gives the node the sharding in g, and the blocks of `to` from those of its input. */
 static int same_blocks(lazy_spread *g) {
-    int status = graph_spread_begin(g);
+    int status = shard_spread_begin(g);
     if (status || !g->blocks)
         return status;
     neap_node *bare = graph_bare(g->ctx, g->node->in[0]);
@@ -58,15 +58,15 @@ static int check_divides(const char *op, const lazy_aval *in, const lazy_shardin
         return neap_error(NEAP_E_SHAPE, "%s: a spec of %d axes for an array of shape %s", op, s->ndim,
                           graph_shape_text(in->ndim, in->shape, shape, sizeof shape));
     for (int a = 0; a < s->ndim; a++)
-        if (in->shape[a] % graph_sharding_parts(s, a) != 0)
+        if (in->shape[a] % shard_sharding_parts(s, a) != 0)
             return neap_error(NEAP_E_SHAPE, "%s: axis %d of an array of shape %s cannot be divided into %lld parts", op,
                               a, graph_shape_text(in->ndim, in->shape, shape, sizeof shape),
-                              (long long)graph_sharding_parts(s, a));
+                              (long long)shard_sharding_parts(s, a));
     return 0;
 }
 
 static int reshard_shape(const lazy_call_desc *call, lazy_result *out) {
-    const lazy_sharding *s = call->nattrs == 1 ? graph_sharding_get(call->attrs[0]) : NULL;
+    const lazy_sharding *s = call->nattrs == 1 ? shard_sharding_get(call->attrs[0]) : NULL;
     int status = s ? check_divides("reshard", &call->in[0], s) : NEAP_E_ARGUMENT;
     return status ? status : graph_shape_same(call, out);
 }
@@ -76,7 +76,7 @@ static int reshard_spread(lazy_spread *g) {
     if (!g->sharding.mesh || g->sharding.mesh != to->mesh)
         g->sharding = mesh_plain(to->mesh);
     memcpy(g->sharding.split, to->split, sizeof to->split);
-    int status = graph_spread_begin(g);
+    int status = shard_spread_begin(g);
     neap_node *in = status == 0 ? graph_bare(g->ctx, g->node->in[0]) : NULL;
     if (in && g->ctx->start.spreading == 1) /* else it is a part of another op, which tells it */
         g->node->shards->note = mesh_note_move(g->ctx, graph_sharding_of(in), graph_sharding_of(g->node), in->ndim);
@@ -90,7 +90,7 @@ static int reshard_spread(lazy_spread *g) {
 /* Back to where the input lies. That of an ordinary array is the same on all devices, as the array is. */
 static int reshard_grad(lazy_grad *g) {
     const lazy_sharding plain = mesh_plain(graph_sharding_of(g->node)->mesh);
-    const lazy_sharding *in = graph_sharding_of(INPUT(0)), *to = in ? in : graph_sharding_intern(&plain);
+    const lazy_sharding *in = graph_sharding_of(INPUT(0)), *to = in ? in : shard_sharding_intern(&plain);
     g->out[0] = to ? mesh_moved(g->ctx, g->ct, to) : NULL;
     return grad_done(g, 1);
 }
@@ -112,8 +112,8 @@ static int64_t parts_of(const lazy_sharding *outside, const lazy_sharding *insid
 }
 
 static int enter_shape(const lazy_call_desc *call, lazy_result *out) {
-    const lazy_sharding *outside = call->nattrs == 2 ? graph_sharding_get(call->attrs[0]) : NULL;
-    const lazy_sharding *inside = outside ? graph_sharding_get(call->attrs[1]) : NULL;
+    const lazy_sharding *outside = call->nattrs == 2 ? shard_sharding_get(call->attrs[0]) : NULL;
+    const lazy_sharding *inside = outside ? shard_sharding_get(call->attrs[1]) : NULL;
     int status = inside ? check_divides("enter", &call->in[0], outside) : NEAP_E_ARGUMENT;
     if (status == 0)
         status = graph_shape_same(call, out);
@@ -143,8 +143,8 @@ static int enter_jvp(lazy_tangent *g) {
 }
 
 static int leave_shape(const lazy_call_desc *call, lazy_result *out) {
-    const lazy_sharding *inside = call->nattrs == 2 ? graph_sharding_get(call->attrs[0]) : NULL;
-    const lazy_sharding *outside = inside ? graph_sharding_get(call->attrs[1]) : NULL;
+    const lazy_sharding *inside = call->nattrs == 2 ? shard_sharding_get(call->attrs[0]) : NULL;
+    const lazy_sharding *outside = inside ? shard_sharding_get(call->attrs[1]) : NULL;
     if (!outside)
         return NEAP_E_ARGUMENT;
     int status = graph_shape_same(call, out);
@@ -165,7 +165,7 @@ static int leave_grad(lazy_grad *g) {
     const lazy_sharding *outside = graph_sharding_of(g->node);
     lazy_sharding typed = *graph_sharding_of(INPUT(0));
     typed.differs |= outside->splits & typed.varies;
-    const lazy_sharding *inside = graph_sharding_intern(&typed);
+    const lazy_sharding *inside = shard_sharding_intern(&typed);
     neap_node *ct = inside ? mesh_moved(g->ctx, g->ct, outside) : NULL;
     g->out[0] = ct ? mesh_build_enter(g->ctx, ct, outside, inside) : NULL;
     return grad_done(g, 1);

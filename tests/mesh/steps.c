@@ -1,5 +1,6 @@
 /* steps.c: moving arrays by the steps that processes take together (mesh/reshard.c), here in one process, against the direct
  * way: from many layouts to many others, on meshes of up to three axes. */
+#include "lazy/plan/start.h"
 #include "mesh/auto.h"
 #include "mesh/internal.h"
 #include "tests/check.h"
@@ -29,7 +30,7 @@ static const lazy_sharding *draw_sharding(const lazy_mesh *mesh) {
             at++;
         like.split[axis][at] = (uint8_t)(over + 1);
     }
-    return graph_sharding_intern(&like);
+    return shard_sharding_intern(&like);
 }
 
 static const float *data_of(neap_node *node) {
@@ -46,11 +47,11 @@ static const float *data_of(neap_node *node) {
 
 static void test_way(neap_node *x, const lazy_sharding *from, const lazy_sharding *to) {
     neap_node *direct[8] = {0}, *steps[8] = {0};
-    graph_hold(ctx);
+    plan_hold(ctx);
     neap_node *node = graph_build(ctx, LAZY_OP_reshard, 1, &x, 1, (int64_t[]){from->number});
     bool built = CHECK(node != NULL) && CHECK_EQ(mesh_reshard_blocks(ctx, x, to, direct), 0) &&
                  CHECK_EQ(mesh_reshard_by_steps(ctx, node, to, steps), 0);
-    CHECK_EQ(graph_unhold(ctx), 0);
+    CHECK_EQ(plan_unhold(ctx), 0);
     for (int b = 0; b < to->nblocks && built; b++) {
         char text[2][128];
         CHECK_EQ(steps[b]->size, direct[b]->size);
@@ -69,7 +70,7 @@ static void test_mesh(neap_node *x, int naxes, const int64_t *sizes, int times) 
     static const char *const names[] = {"i", "j", "k"};
     int32_t devices[8] = {7, 6, 5, 4, 3, 2, 1, 0}, number;
     CHECK_EQ(neap_mesh_new(naxes, names, sizes, 8, devices, &number), 0);
-    const lazy_mesh *mesh = graph_mesh_get(number);
+    const lazy_mesh *mesh = shard_mesh_get(number);
     for (int k = 0; k < times; k++)
         test_way(x, draw_sharding(mesh), draw_sharding(mesh));
 }

@@ -3,7 +3,7 @@
  * An exchange is a step that pushes its op itself: the engine's op ends when the communication thread has done it. Inside
  * a body of control flow, which that thread runs then, it is a call like others (ops/exchange.c).
  */
-#include "lazy/shard/exchange.h"
+#include "lazy/effect/exchange.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -57,7 +57,7 @@ static lazy_exchange_spec *copy_deal(const lazy_exchange_spec *like) {
     return deal;
 }
 
-const lazy_exchange_spec *shard_exchange_spec_intern(const lazy_exchange_spec *like) {
+const lazy_exchange_spec *effect_exchange_spec_intern(const lazy_exchange_spec *like) {
     lazy_exchange_spec *deal = NULL;
     pthread_mutex_lock(&lock);
     for (int64_t k = deals.n - 1; k >= 0 && !deal; k--)
@@ -76,14 +76,14 @@ const lazy_exchange_spec *shard_exchange_spec_intern(const lazy_exchange_spec *l
     return deal;
 }
 
-const lazy_exchange_spec *shard_exchange_spec_get(int64_t number) {
+const lazy_exchange_spec *effect_exchange_spec_get(int64_t number) {
     pthread_mutex_lock(&lock);
     const lazy_exchange_spec *deal = number > 0 && number <= deals.n ? deals.at[number - 1] : NULL;
     pthread_mutex_unlock(&lock);
     return deal;
 }
 
-engine_collective shard_exchange_spec_collective(const lazy_exchange_spec *deal, const char *site) {
+engine_collective effect_exchange_spec_collective(const lazy_exchange_spec *deal, const char *site) {
     return (engine_collective){.kind = deal->kind,
                                .group = &deal->group,
                                .combine = deal->op < 0 ? NULL : vm_simd()->map[deal->op][deal->dtype].by_scalars[0],
@@ -95,7 +95,7 @@ engine_collective shard_exchange_spec_collective(const lazy_exchange_spec *deal,
 }
 
 /* ---- Nodes -------------------------------------------------------------------------------------------------------- */
-neap_node *shard_exchange_record(neap_ctx *ctx, const lazy_exchange_spec *deal, int nin, neap_node *const *in) {
+neap_node *effect_exchange_record(neap_ctx *ctx, const lazy_exchange_spec *deal, int nin, neap_node *const *in) {
     neap_node *node = graph_record(ctx, LAZY_OP_exchange, nin, in, 1, (int64_t[]){deal->number});
     int status = 0;
     if (node && node->flags & LAZY_ABSTRACT)
@@ -108,15 +108,15 @@ neap_node *shard_exchange_record(neap_ctx *ctx, const lazy_exchange_spec *deal, 
     return NULL;
 }
 
-int shard_exchange_push(neap_ctx *ctx, const lazy_launch *launch) {
+int effect_exchange_push(neap_ctx *ctx, const lazy_launch *launch) {
     (void)ctx;
     enum { FEW = 16 };
     const lazy_step *step = launch->step;
-    const lazy_exchange_spec *deal = shard_exchange_spec_get(launch->node->attrs[0]);
+    const lazy_exchange_spec *deal = effect_exchange_spec_get(launch->node->attrs[0]);
     engine_comm *comm = engine_comm_here();
     if (!comm)
         return neap_error(NEAP_E_STATE, "%s: this process is alone", deal->name);
-    engine_collective collective = shard_exchange_spec_collective(deal, step->site);
+    engine_collective collective = effect_exchange_spec_collective(deal, step->site);
     int n = engine_comm_nin(&collective, engine_comm_rank(comm));
     engine_comm_block few[FEW], *in = n <= FEW ? few : malloc((size_t)n * sizeof *in);
     if (!in)

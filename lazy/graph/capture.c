@@ -1,4 +1,4 @@
-/* program/capture.c: traces and their inputs: placeholders for arguments, and those that a closed trace makes for what it reads from
+/* graph/capture.c: traces and their inputs: placeholders for arguments, and those that a closed trace makes for what it reads from
  * outside of itself.
  *
  * An op belongs to a trace iff one of its inputs does. When an op of a *closed* trace also reads an array from outside,
@@ -11,13 +11,12 @@
  */
 #include <string.h>
 
-#include "lazy/effect/effect.h"
+#include "lazy/graph/graph.h"
 #include "lazy/graph/sharding.h"
-#include "lazy/program/program.h"
 
 /* ---- Placeholders -------------------------------------------------------------------------------------------------- */
-neap_node *program_placeholder(neap_ctx *ctx, int level, const lazy_result *aval, bool weak, int device,
-                               const lazy_sharding *sharding) {
+neap_node *graph_placeholder(neap_ctx *ctx, int level, const lazy_result *aval, bool weak, int device,
+                             const lazy_sharding *sharding) {
     neap_node *node = graph_node_new(ctx, LAZY_OP_placeholder, aval, 0, NULL, 0, NULL);
     lazy_nodes *inputs = &ctx->levels.at[level].inputs;
     if (!node)
@@ -33,39 +32,13 @@ neap_node *program_placeholder(neap_ctx *ctx, int level, const lazy_result *aval
     return node;
 }
 
-neap_node *program_placeholder_like(neap_ctx *ctx, int level, const neap_node *node) {
+neap_node *graph_placeholder_like(neap_ctx *ctx, int level, const neap_node *node) {
     lazy_result aval = {.dtype = node->dtype, .ndim = node->ndim};
     memcpy(aval.shape, node->shape, node->ndim * sizeof *node->shape);
-    return program_placeholder(ctx, level, &aval, node->flags & LAZY_WEAK, node->device, graph_sharding_of(node));
+    return graph_placeholder(ctx, level, &aval, node->flags & LAZY_WEAK, node->device, graph_sharding_of(node));
 }
 
-static int check_trace(const neap_ctx *ctx, int level) {
-    if (level < 0 || level >= ctx->levels.n || !ctx->levels.at[level].trace)
-        return neap_error(NEAP_E_STATE, "the trace is not open");
-    return 0;
-}
-
-int neap_trace_input(neap_ctx *ctx, int level, int dtype, int weak, int device, int sharding, int ndim,
-                     const int64_t *shape, int32_t *out) {
-    if (check_trace(ctx, level))
-        return NEAP_E_STATE;
-    lazy_result aval = {.dtype = (uint8_t)(weak ? NEAP_DTYPE_F64 : dtype), .ndim = (uint8_t)ndim};
-    if (ndim < 0 || ndim > NEAP_MAX_DIMS || (weak && ndim) || dtype < 0 || dtype >= NEAP_DTYPE_COUNT)
-        return neap_error(NEAP_E_ARGUMENT, "trace: bad shape or dtype of an input");
-    if (device < -1 || device >= neap_engine_devices())
-        return neap_error(NEAP_E_ARGUMENT, "trace: an input on device %d of %d", device, neap_engine_devices());
-    if (ctx->levels.at[level].captured.n)
-        return neap_error(NEAP_E_STATE, "trace: an input after the function has read arrays from outside");
-    for (int k = 0; k < ndim; k++)
-        aval.shape[k] = shape[k];
-    const lazy_sharding *lies = sharding ? graph_sharding_get(sharding) : NULL;
-    if (sharding && !lies)
-        return neap_error_code();
-    neap_node *node = program_placeholder(ctx, level, &aval, weak, device, lies);
-    return node ? graph_publish(ctx, graph_retain(node), out) : NEAP_E_MEMORY;
-}
-
-/* ---- Lifting ------------------------------------------------------------------------------------------------------- */
+/* ---- Capturing ------------------------------------------------------------------------------------------------------- */
 static uint64_t place_of(const lazy_level *level, const neap_node *node) {
     return ((uint64_t)(uintptr_t)node >> 4) * 0x9e3779b97f4a7c15u >> 20 & (uint64_t)(level->capture_slots - 1);
 }
@@ -105,14 +78,14 @@ static neap_node *find(const lazy_level *level, const neap_node *node) {
     return NULL;
 }
 
-neap_node *program_capture(neap_ctx *ctx, int at, neap_node *node) {
+neap_node *graph_capture(neap_ctx *ctx, int at, neap_node *node) {
     lazy_level *level = &ctx->levels.at[at];
     neap_node *known = find(level, node);
     if (known)
         return known;
     if (table_room(level) || lazy_push(&level->captured, node))
         return NULL;
-    neap_node *placeholder = program_placeholder_like(ctx, at, node);
+    neap_node *placeholder = graph_placeholder_like(ctx, at, node);
     if (!placeholder) {
         level->captured.n--;
         return NULL;
@@ -133,14 +106,14 @@ static bool is_outside(const neap_ctx *ctx, int at, const neap_node *node) {
     return node->levels || node->buffer || !part;
 }
 
-int program_capture_into(neap_ctx *ctx, int at, int n, neap_node *const *nodes, neap_node **to) {
+int graph_capture_into(neap_ctx *ctx, int at, int n, neap_node *const *nodes, neap_node **to) {
     for (int k = 0; k < n; k++)
-        if (!(to[k] = is_outside(ctx, at, nodes[k]) ? program_capture(ctx, at, nodes[k]) : nodes[k]))
+        if (!(to[k] = is_outside(ctx, at, nodes[k]) ? graph_capture(ctx, at, nodes[k]) : nodes[k]))
             return NEAP_E_MEMORY;
     return 0;
 }
 
-int program_capture_inputs(neap_ctx *ctx, int n, neap_node *const *nodes, neap_node **to) {
+int graph_capture_inputs(neap_ctx *ctx, int n, neap_node *const *nodes, neap_node **to) {
     int status = 0;
     uint32_t some = 0;
     for (int k = 0; k < n; k++) {
@@ -149,30 +122,13 @@ int program_capture_inputs(neap_ctx *ctx, int n, neap_node *const *nodes, neap_n
     }
     for (int at = ctx->levels.n - 1; at >= 0 && status == 0; at--)
         if (ctx->levels.at[at].closed && some >> at & 1)
-            status = program_capture_into(ctx, at, n, to, to);
+            status = graph_capture_into(ctx, at, n, to, to);
     return status;
 }
 
-int program_innermost_closed(const neap_ctx *ctx, int below) {
+int graph_innermost_closed(const neap_ctx *ctx, int below) {
     int at = below - 1;
     while (at >= 0 && !ctx->levels.at[at].closed)
         at--;
     return at;
-}
-
-int neap_program_lifted(neap_program *program, int32_t capacity, int32_t *ids) {
-    if (!ids)
-        return (int)program->captured.n;
-    if (capacity < program->captured.n)
-        return neap_error(NEAP_E_ARGUMENT, "program: %lld captured arrays, room for %d", (long long)program->captured.n,
-                          capacity);
-    int n = (int)program->captured.n;
-    for (int k = 0; k < n; k++) {
-        int status = graph_publish(program->ctx, graph_retain(program->captured.at[k]), &ids[k]);
-        if (status)
-            return status; /* what has an id by now is swept as a handle that died */
-    }
-    while (program->captured.n > 0)
-        graph_release(program->ctx, program->captured.at[--program->captured.n]);
-    return n;
 }

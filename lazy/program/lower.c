@@ -4,7 +4,7 @@
  * wraps the blocks of its results again. A block that is donated goes as an ordinary array goes, if nobody but the array
  * whose block it is refers to it.
  */
-#include "lazy/shard/lower.h"
+#include "lazy/program/lower.h"
 
 #include <string.h>
 
@@ -12,8 +12,8 @@
 #include "lazy/effect/effect.h"
 
 /* ---- Blocks ------------------------------------------------------------------------------------------------------- */
-neap_node *shard_node_of_blocks(neap_ctx *ctx, const lazy_result *aval, const lazy_sharding *sharding,
-                                neap_node *const *blocks) {
+neap_node *program_node_of_blocks(neap_ctx *ctx, const lazy_result *aval, const lazy_sharding *sharding,
+                                  neap_node *const *blocks) {
     neap_node *node = graph_node_new(ctx, LAZY_OP_array, aval, 0, NULL, 0, NULL);
     if (!node || graph_node_mesh(node, sharding)) {
         graph_release(ctx, node);
@@ -24,7 +24,7 @@ neap_node *shard_node_of_blocks(neap_ctx *ctx, const lazy_result *aval, const la
     return node;
 }
 
-bool shard_spreads(const neap_ctx *ctx, const neap_node *in) {
+bool program_spreads(const neap_ctx *ctx, const neap_node *in) {
     if (graph_is_meshed(in))
         return graph_has_blocks(in);
     if (!(in->flags & LAZY_ABSTRACT))
@@ -33,7 +33,7 @@ bool shard_spreads(const neap_ctx *ctx, const neap_node *in) {
     return innermost >= 0 && ctx->levels.at[innermost].lowers;
 }
 
-int shard_home(const neap_ctx *ctx, int home) {
+int program_home(const neap_ctx *ctx, int home) {
     int level = ctx->levels.n - 1;
     while (level >= 0 && !ctx->levels.at[level].lowers)
         level--;
@@ -69,9 +69,9 @@ static neap_node *spread_input(lowering *l, const neap_node *like) {
     node->flags |= LAZY_ABSTRACT;
     node->levels = 1u << l->level;
     for (int a = 0; a < block.ndim; a++)
-        block.shape[a] /= graph_sharding_parts(lies, a);
+        block.shape[a] /= shard_sharding_parts(lies, a);
     for (int32_t b = 0; b < lies->nblocks; b++) {
-        neap_node *one = program_placeholder(l->ctx, l->level, &block, false, l->placed ? lies->home[b] : -1, NULL);
+        neap_node *one = graph_placeholder(l->ctx, l->level, &block, false, l->placed ? lies->home[b] : -1, NULL);
         if (!one) {
             graph_release(l->ctx, node);
             return NULL;
@@ -84,7 +84,7 @@ static neap_node *spread_input(lowering *l, const neap_node *like) {
 static neap_node *plain_input(lowering *l, const neap_node *like) {
     lazy_result aval = aval_of(like);
     neap_node *node =
-        program_placeholder(l->ctx, l->level, &aval, like->flags & LAZY_WEAK, l->placed ? like->device : -1, NULL);
+        graph_placeholder(l->ctx, l->level, &aval, like->flags & LAZY_WEAK, l->placed ? like->device : -1, NULL);
     return node ? graph_retain(node) : NULL;
 }
 
@@ -139,7 +139,7 @@ static lazy_lowered *lowered_new(int64_t nin, int64_t nout) {
     return made;
 }
 
-void shard_lowered_free(lazy_lowered *lowered) {
+void program_lowered_free(lazy_lowered *lowered) {
     if (!lowered)
         return;
     neap_program_free(lowered->program);
@@ -148,7 +148,7 @@ void shard_lowered_free(lazy_lowered *lowered) {
 }
 
 static int lower_into(lowering *l, lazy_lowered *made) {
-    graph_hold(l->ctx);
+    plan_hold(l->ctx);
     int status = open_lowering(l);
     if (status == 0)
         status = program_apply(l->ctx, l->program, l->in, l->out);
@@ -163,12 +163,12 @@ static int lower_into(lowering *l, lazy_lowered *made) {
     if (status && l->level >= 0)
         neap_level_end(l->ctx, l->level);
     lazy_vector_free(&l->flat);
-    int held = graph_unhold(l->ctx);
+    int held = plan_unhold(l->ctx);
     return status ? status : held;
 }
 
-int shard_lower(neap_ctx *ctx, neap_program *program, bool placed, const lazy_sharding *const *lies,
-                lazy_lowered **out) {
+int program_lower_on(neap_ctx *ctx, neap_program *program, bool placed, const lazy_sharding *const *lies,
+                     lazy_lowered **out) {
     size_t nin = (size_t)program->inputs.n, nout = (size_t)program->outputs.n;
     lowering l = {.ctx = ctx, .program = program, .level = -1, .placed = placed, .lies = lies};
     lazy_lowered *made = lowered_new(program->inputs.n, program->outputs.n);
@@ -177,7 +177,7 @@ int shard_lower(neap_ctx *ctx, neap_program *program, bool placed, const lazy_sh
     int status = made && l.in ? lower_into(&l, made) : neap_error(NEAP_E_MEMORY, "out of memory for a program");
     free(l.in);
     if (status)
-        shard_lowered_free(made);
+        program_lowered_free(made);
     else
         *out = made;
     return status;
@@ -198,14 +198,14 @@ static int find_leaves(lazy_lowered *lowered) {
     return 0;
 }
 
-int shard_program_lower(neap_program *program) {
-    int status = program->lowered ? 0 : shard_lower(program->ctx, program, true, NULL, &program->lowered);
+int program_lower(neap_program *program) {
+    int status = program->lowered ? 0 : program_lower_on(program->ctx, program, true, NULL, &program->lowered);
     if (status == 0)
         status = program_plan(program->lowered->program);
     return status || program->lowered->leaf_of ? status : find_leaves(program->lowered);
 }
 
-neap_program *shard_program_runs(neap_program *program) {
+neap_program *program_lowered(neap_program *program) {
     if (program_plan(program))
         return NULL;
     return program->meshed ? program->lowered->program : program;
@@ -233,7 +233,7 @@ static int wrap(neap_ctx *ctx, const lazy_lowered *lowered, const neap_program *
         const lazy_sharding *lies = lowered->lies[lowered->nin + k];
         neap_node *const *own = blocks + lowered->first[lowered->nin + 1 + k];
         lazy_result aval = aval_of(program->outputs.at[k]);
-        if (!(outputs[k] = lies ? shard_node_of_blocks(ctx, &aval, lies, own) : graph_retain(*own))) {
+        if (!(outputs[k] = lies ? program_node_of_blocks(ctx, &aval, lies, own) : graph_retain(*own))) {
             while (k-- > 0)
                 graph_release(ctx, outputs[k]);
             return NEAP_E_MEMORY;
@@ -316,14 +316,14 @@ static int run_giving(neap_ctx *ctx, const lazy_lowered *lowered, neap_node *con
     return status;
 }
 
-int shard_lowered_run(neap_ctx *ctx, neap_program *program, neap_node *const *inputs, lazy_donation *gift,
-                      neap_node **outputs) {
+int program_lowered_run(neap_ctx *ctx, neap_program *program, neap_node *const *inputs, lazy_donation *gift,
+                        neap_node **outputs) {
     const lazy_lowered *lowered = program->lowered;
     size_t nin = (size_t)lowered->program->inputs.n, nout = (size_t)lowered->program->outputs.n;
     neap_node **blocks = malloc((nin + nout + 1) * sizeof *blocks), **results = blocks + nin;
     if (!blocks)
         return neap_error(NEAP_E_MEMORY, "out of memory for a run");
-    graph_hold(ctx);
+    plan_hold(ctx);
     int status = list_blocks(ctx, lowered, inputs, blocks);
     if (status == 0)
         status = gift ? run_giving(ctx, lowered, inputs, blocks, gift, results)
@@ -334,7 +334,7 @@ int shard_lowered_run(neap_ctx *ctx, neap_program *program, neap_node *const *in
             graph_release(ctx, results[k]);
     }
     free(blocks);
-    int held = graph_unhold(ctx);
+    int held = plan_unhold(ctx);
     for (int64_t k = 0; k < lowered->nout && held && status == 0; k++)
         graph_release(ctx, outputs[k]);
     return status ? status : held;

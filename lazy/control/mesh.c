@@ -1,4 +1,4 @@
-/* shard/control.c: control flow on arrays that lie on a mesh.
+/* control/mesh.c: control flow on arrays that lie on a mesh.
  *
  * Settling. A node's programs are traced on stand-ins for what their caller had in hand. What a loop carries may come to vary
  * over more axes than it did at first, or come to lie on the mesh at all; the results of branches may lie differently. So
@@ -19,7 +19,7 @@
 
 #include "lazy/control/control.h"
 #include "lazy/effect/effect.h"
-#include "lazy/shard/lower.h"
+#include "lazy/program/lower.h"
 
 static int out_of_memory(void) {
     return neap_error(NEAP_E_MEMORY, "out of memory for control flow on a mesh");
@@ -49,7 +49,7 @@ static bool is_slice(const lazy_control_shape *shape, int k) {
     return k >= shape->operands && k < shape->operands + shape->xs;
 }
 
-bool shard_control_is_meshed(const lazy_control *control, int nin, neap_node *const *in) {
+bool control_mesh_needed(const lazy_control *control, int nin, neap_node *const *in) {
     bool meshed = false;
     for (int k = 0; k < nin; k++)
         meshed |= graph_is_meshed(in[k]);
@@ -78,7 +78,7 @@ static int widen(const lazy_sharding *of, const lazy_sharding *like, const lazy_
     wider.manual |= like->manual;
     wider.varies |= like->varies;
     wider.differs |= like->differs | (like->splits & like->manual);
-    return (*out = graph_sharding_intern(&wider)) ? 0 : NEAP_E_MEMORY;
+    return (*out = shard_sharding_intern(&wider)) ? 0 : NEAP_E_MEMORY;
 }
 
 /* How input k of program p has to lie. */
@@ -144,7 +144,7 @@ static int replay_typed(settling *s, int p, const lazy_sharding *const *lies, ne
         memcpy(aval.shape, like->shape, like->ndim * sizeof *like->shape);
         status = type_of_input(s, p, k, &type);
         if (status == 0 &&
-            !(in[k] = program_placeholder(ctx, level, &aval, like->flags & LAZY_WEAK, type ? -1 : like->device, type)))
+            !(in[k] = graph_placeholder(ctx, level, &aval, like->flags & LAZY_WEAK, type ? -1 : like->device, type)))
             status = NEAP_E_MEMORY;
     }
     if (status == 0)
@@ -153,7 +153,7 @@ static int replay_typed(settling *s, int p, const lazy_sharding *const *lies, ne
         if (!graph_arena(ctx, out[k]))
             status = NEAP_E_MEMORY;
     for (int k = 0; k < n && lies && status == 0; k++)
-        if (must_fit(graph_sharding_of(out[k]), lies[k]) && !(out[k] = lazy_mesh_hooks.fitted(ctx, out[k], lies[k])))
+        if (must_fit(graph_sharding_of(out[k]), lies[k]) && !(out[k] = graph_mesh()->fitted(ctx, out[k], lies[k])))
             status = neap_error_code();
     if (status == 0)
         status = program_trace_end(ctx, level, n, out, made);
@@ -290,8 +290,8 @@ static int describe(settling *s, lazy_control *control) {
     return control->apart ? 0 : NEAP_E_MEMORY;
 }
 
-int shard_control_settle(neap_ctx *ctx, const lazy_control *control, int nin, neap_node *const *in, neap_node **to,
-                         lazy_control **out, int nattrs, const int64_t *attrs) {
+int control_mesh_settle(neap_ctx *ctx, const lazy_control *control, int nin, neap_node *const *in, neap_node **to,
+                        lazy_control **out, int nattrs, const int64_t *attrs) {
     size_t n = (size_t)nin + (size_t)control->nresults;
     settling s = {.ctx = ctx, .control = control, .name = lazy_ops[control->shape.op]->name};
     int made = 0, status = 0;
@@ -307,7 +307,7 @@ int shard_control_settle(neap_ctx *ctx, const lazy_control *control, int nin, ne
     if (status == 0)
         status = settle(&s);
     for (int j = 0; j < nin && status == 0; j++) {
-        to[j] = must_fit(graph_sharding_of(in[j]), s.types[j]) ? lazy_mesh_hooks.fitted(ctx, in[j], s.types[j]) : in[j];
+        to[j] = must_fit(graph_sharding_of(in[j]), s.types[j]) ? graph_mesh()->fitted(ctx, in[j], s.types[j]) : in[j];
         status = to[j] ? 0 : neap_error_code();
     }
     if (status == 0)
@@ -409,7 +409,7 @@ static int lower_programs(spreading *s) {
     int status = 0;
     for (int p = 0; p < bodies_of(control) && status == 0; p++) {
         bool gives = control->shape.op == LAZY_OP_cond || p == giver_of(control);
-        status = shard_lower(s->ctx, control->programs[p], false, gives ? lies : NULL, &s->lowered[p]);
+        status = program_lower_on(s->ctx, control->programs[p], false, gives ? lies : NULL, &s->lowered[p]);
     }
     return status;
 }
@@ -422,7 +422,7 @@ static int cut_outputs(neap_ctx *ctx, int level, const lazy_lowered *lowered, in
     int status = 0;
     for (int64_t k = 0; k < lowered->nin && status == 0; k++) {
         int32_t b = lowered->first[k] + shard_block_at(lowered->lies[k], position);
-        if (!(in[b] = program_placeholder_like(ctx, level, program->inputs.at[b])))
+        if (!(in[b] = graph_placeholder_like(ctx, level, program->inputs.at[b])))
             status = NEAP_E_MEMORY;
     }
     if (status == 0)
@@ -475,7 +475,7 @@ static int record_apart(spreading *s, neap_node **blocks, bool *whole) {
     neap_program **programs = calloc((size_t)count + 1, sizeof *programs);
     int status = programs ? cut_programs(s, programs, whole) : out_of_memory();
     for (int j = 0; j < apart->nblocks && status == 0 && *whole; j++) {
-        status = list_inputs(s, apart->position[j], shard_home(s->ctx, apart->home[j]), s->lowered[0]->nout);
+        status = list_inputs(s, apart->position[j], program_home(s->ctx, apart->home[j]), s->lowered[0]->nout);
         if (status == 0)
             status = (blocks[j] = record_blocks(s, programs + j * n)) ? 0 : neap_error_code();
     }
@@ -557,14 +557,14 @@ static int refuse_callbacks(const neap_node *node) {
         graph_node_op(node)->name);
 }
 
-int shard_control_spread(neap_ctx *ctx, neap_node *node) {
+int control_mesh_spread(neap_ctx *ctx, neap_node *node) {
     const lazy_control *control = control_of(node);
     int n = bodies_of(control), count = control->apart->nblocks, status = 0;
     spreading s = {.ctx = ctx, .node = node, .control = control};
     bool whole, exchanges = false;
     if (!(s.lowered = calloc((size_t)n + 1, sizeof *s.lowered)))
         return out_of_memory();
-    graph_hold(ctx);
+    plan_hold(ctx);
     status = lower_programs(&s);
     /* One block here may be one of several in other processes. */
     whole = status == 0 && control->effects == 0 && (count > 1 || split_minds(&s));
@@ -578,37 +578,37 @@ int shard_control_spread(neap_ctx *ctx, neap_node *node) {
     if (status == 0 && !whole)
         status = record_joined(&s, node->shards->blocks);
     for (int p = 0; p < n; p++)
-        shard_lowered_free(s.lowered[p]);
+        program_lowered_free(s.lowered[p]);
     free(s.lowered);
     lazy_vector_free(&s.in);
     lazy_vector_free(&s.attrs);
-    int held = graph_unhold(ctx);
+    int held = plan_unhold(ctx);
     return status ? status : held;
 }
 
-bool shard_control_spreads(neap_ctx *ctx, const neap_node *node) {
+bool control_mesh_spreads(neap_ctx *ctx, const neap_node *node) {
     bool all = true;
     for (int k = 0; k < node->nin; k++)
-        all &= shard_spreads(ctx, node->in[k]);
+        all &= program_spreads(ctx, node->in[k]);
     const lazy_level *trace = control_of(node)->effects ? effect_open_trace(ctx) : NULL;
     return all && (!trace || trace->lowers);
 }
 
 /* ---- Results ------------------------------------------------------------------------------------------------------ */
-int shard_part_spread(lazy_spread *g) {
+int control_part_spread(lazy_spread *g) {
     neap_node *node = graph_node_in(g->node, 0);
     const lazy_control *control = control_of(node);
     int k = (int)graph_node_attrs(g->node)[0], nin = control->shape.nin;
     const lazy_sharding *lies = control->lies[nin + k];
     int32_t first = 0;
     g->sharding = *lies;
-    int status = graph_spread_begin(g);
+    int status = shard_spread_begin(g);
     for (int r = 0; r < k; r++)
         first += control->lies[nin + r]->nblocks;
     for (int32_t b = 0; b < lies->nblocks && status == 0 && g->blocks; b++) {
-        neap_node *made = node->shards->blocks[graph_sharding_block(control->apart, lies->position[b])];
+        neap_node *made = node->shards->blocks[shard_sharding_block(control->apart, lies->position[b])];
         neap_node *part = graph_arena(g->ctx, control_result(g->ctx, made, control_of(made)->joined ? first + b : k));
-        part = part ? graph_build_place(g->ctx, part, shard_home(g->ctx, lies->home[b])) : NULL;
+        part = part ? graph_build_place(g->ctx, part, program_home(g->ctx, lies->home[b])) : NULL;
         if (part)
             g->node->shards->blocks[b] = graph_retain(part);
         else

@@ -180,9 +180,9 @@ static bool has_control(const neap_program *program) {
 static neap_node *new_tangent(lazy_grad *g, int trace, int k) {
     const lazy_control *control = control_of(g->node);
     if (!has_control(control->programs[1]))
-        return program_placeholder_like(g->ctx, trace, g->node->in[k]);
+        return graph_placeholder_like(g->ctx, trace, g->node->in[k]);
     neap_node *zeros = derive_zeros_like(g->ctx, g->node->in[k]);
-    int around = program_innermost_closed(g->ctx, trace);
+    int around = graph_innermost_closed(g->ctx, trace);
     return zeros && around >= 0 ? graph_arena(g->ctx, program_take_in(g->ctx, around, zeros)) : zeros;
 }
 
@@ -263,7 +263,7 @@ static int jvp_jvp(lazy_tangent *g) {
 /* ---- What the row of calls asks for -------------------------------------------------------------------------------- */
 static const char *const names[] = {"checkpoint", "custom_vjp", "custom_jvp"};
 
-int derive_call_grad(lazy_grad *g) {
+int control_call_grad(lazy_grad *g) {
     const lazy_control *control = control_of(g->node);
     int rule = control->shape.rule;
     if (rule == NEAP_RULE_NONE)
@@ -274,7 +274,7 @@ int derive_call_grad(lazy_grad *g) {
     return rule == NEAP_RULE_VJP ? vjp_grad(g) : jvp_grad(g);
 }
 
-int derive_call_jvp(lazy_tangent *g) {
+int control_call_jvp(lazy_tangent *g) {
     const lazy_control *control = control_of(g->node);
     int rule = control->shape.rule;
     if (rule == NEAP_RULE_NONE || control->consumed) {
@@ -318,13 +318,13 @@ static const char *ordered_effect(neap_ctx *ctx, const lazy_effect *effect, cons
     return callback->unordered ? NULL : callback->name;
 }
 
-bool derive_call_keeps(const neap_ctx *ctx, const lazy_control *control, int nin, neap_node *const *in) {
+bool control_call_keeps(const neap_ctx *ctx, const lazy_control *control, int nin, neap_node *const *in) {
     const lazy_control_shape *shape = &control->shape;
     return shape->rule == NEAP_RULE_VJP && control->nresults == shape->results &&
            control->programs[1]->outputs.n > shape->results && on_any_tape(ctx, nin, in);
 }
 
-int derive_call_check(neap_ctx *ctx, const lazy_control *control, int nin, neap_node *const *in) {
+int control_call_check(neap_ctx *ctx, const lazy_control *control, int nin, neap_node *const *in) {
     const neap_program *program = control->programs[0];
     if (control->shape.rule != NEAP_RULE_NONE || !on_any_tape(ctx, nin, in))
         return 0;

@@ -26,19 +26,19 @@ typedef struct lazy_exchange_spec {
     engine_comm_group group;
     const int32_t *source; /* PERMUTE */
     const char *name;      /* for people: "psum" */
-    const char *what;      /* "psum of f32": what the engine compares; set by shard_exchange_spec_intern */
+    const char *what;      /* "psum of f32": what the engine compares; set by effect_exchange_spec_intern */
 } lazy_exchange_spec;
 
 /* The deal like *like, whose arrays and name are copied; its number does not count. NULL: memory, or a group that makes
  * no sense (the error says so). */
-const lazy_exchange_spec *shard_exchange_spec_intern(const lazy_exchange_spec *like);
-const lazy_exchange_spec *shard_exchange_spec_get(int64_t number); /* NULL: no such */
+const lazy_exchange_spec *effect_exchange_spec_intern(const lazy_exchange_spec *like);
+const lazy_exchange_spec *effect_exchange_spec_get(int64_t number); /* NULL: no such */
 /* As the engine wants it, for a step of this script line. */
-engine_collective shard_exchange_spec_collective(const lazy_exchange_spec *deal, const char *site);
+engine_collective effect_exchange_spec_collective(const lazy_exchange_spec *deal, const char *site);
 /* Records the exchange on `in`; OWNED, NULL on error. This process takes part in it. */
-neap_node *shard_exchange_record(neap_ctx *ctx, const lazy_exchange_spec *deal, int nin, neap_node *const *in);
+neap_node *effect_exchange_record(neap_ctx *ctx, const lazy_exchange_spec *deal, int nin, neap_node *const *in);
 /* Pushes the op of a planned one. */
 struct lazy_launch;
-int shard_exchange_push(neap_ctx *ctx, const struct lazy_launch *launch);
+int effect_exchange_push(neap_ctx *ctx, const struct lazy_launch *launch);
 
 #endif

@@ -1,10 +1,10 @@
-/* traffic.c: how many bytes a step reads and writes: what it touches of its buffers.
+/* traffic.c: how many bytes a kernel or a call reads and writes: what it touches of its buffers.
  *
  * An operand touches the elements that its strides lead to: all of them once, however often a broadcast repeats one.
  * Reads of one buffer are taken together: the same region counts once, and no more than lies between the first and the
  * last element that any of them reaches.
  */
-#include "lazy/plan/plan.h"
+#include "lazy/vm/kernel.h"
 
 typedef struct region { /* of a buffer, in elements; `high` is the last */
     int64_t low, high, count;
@@ -93,24 +93,19 @@ lazy_traffic vm_kernel_traffic(const lazy_kernel *kernel) {
     return sum;
 }
 
-static lazy_traffic call_traffic(const lazy_step *step) {
-    const lazy_call *call = &step->call;
+lazy_traffic vm_call_traffic(const lazy_call *call, const int32_t *slots, const int64_t *offsets) {
     lazy_traffic sum = {.written = call->out->size * neap_dtype_bytes(call->out->dtype)};
     for (int k = 0; k < call->nin; k++) {
         bool first = true;
         for (int j = 0; j < k && first; j++)
-            first = step->slots[j] != step->slots[k];
+            first = slots[j] != slots[k];
         if (!first)
             continue;
         touched t = {0};
         for (int j = k; j < call->nin; j++)
-            if (step->slots[j] == step->slots[k])
-                touch(&t, region_of(call->in[j].ndim, call->in[j].shape, step->offsets[j], call->in[j].stride));
+            if (slots[j] == slots[k])
+                touch(&t, region_of(call->in[j].ndim, call->in[j].shape, offsets[j], call->in[j].stride));
         sum.read += t.all.count * neap_dtype_bytes(call->in[k].dtype);
     }
     return sum;
-}
-
-lazy_traffic plan_step_traffic(const lazy_step *step) {
-    return step->kind == LAZY_STEP_KERNEL ? vm_kernel_traffic(&step->kernel) : call_traffic(step);
 }

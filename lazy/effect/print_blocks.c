@@ -16,10 +16,10 @@
 #include <string.h>
 
 #include "lazy/effect/effect.h"
+#include "lazy/effect/exchange.h"
 #include "lazy/graph/format.h"
 #include "lazy/graph/sharding.h"
-#include "lazy/shard/exchange.h"
-#include "lazy/shard/lower.h"
+#include "lazy/program/lower.h"
 
 typedef struct show {
     neap_ctx *ctx;
@@ -43,7 +43,7 @@ static const lazy_sharding *sharding_of(const show *s, int k) {
     return graph_sharding_of(s->nodes[f->first]);
 }
 
-bool shard_show_needed(int n, const lazy_fragment *fragments, neap_node *const *nodes) {
+bool effect_show_needed(int n, const lazy_fragment *fragments, neap_node *const *nodes) {
     show s = {.n = n, .given = fragments, .nodes = nodes};
     for (int k = 0; k < n; k++)
         if (sharding_of(&s, k))
@@ -57,7 +57,7 @@ static int place_of(const lazy_mesh *mesh, int position, uint32_t axes) {
     int place = 0;
     for (int a = 0; a < mesh->naxes; a++)
         if (axes >> a & 1)
-            place = place * mesh->sizes[a] + graph_mesh_coordinate(mesh, position, a);
+            place = place * mesh->sizes[a] + shard_mesh_coordinate(mesh, position, a);
     return place;
 }
 
@@ -115,7 +115,7 @@ static int roll_make(const lazy_sharding *sharding, roll *r) {
 static int64_t block_shape(const lazy_sharding *sharding, const neap_node *node, int64_t *shape) {
     int64_t size = 1;
     for (int k = 0; k < node->ndim; k++)
-        size *= shape[k] = node->shape[k] / graph_sharding_parts(sharding, k);
+        size *= shape[k] = node->shape[k] / shard_sharding_parts(sharding, k);
     return size;
 }
 
@@ -163,8 +163,8 @@ static int given_blocks(show *s, const roll *r, const neap_node *node, const int
     for (int m = 0; m < r->nmembers; m++) {
         if (r->owner[m] != s->here)
             continue;
-        neap_node *block = node->shards->blocks[graph_sharding_block(sharding, r->position[m])];
-        block = cut_block(s->ctx, graph_build_place(s->ctx, block, shard_home(s->ctx, -1)), sent);
+        neap_node *block = node->shards->blocks[shard_sharding_block(sharding, r->position[m])];
+        block = cut_block(s->ctx, graph_build_place(s->ctx, block, program_home(s->ctx, -1)), sent);
         if (!(in[n++] = block))
             return neap_error_code();
     }
@@ -189,8 +189,8 @@ static int exchange_blocks(show *s, const roll *r, const neap_node *node, neap_n
     neap_node **in = malloc(((size_t)r->nmembers + 1) * sizeof *in);
     int n = in ? given_blocks(s, r, node, shape, in) : neap_error(NEAP_E_MEMORY, "out of memory for a print"),
         status = 0;
-    const lazy_exchange_spec *deal = n > 0 ? shard_exchange_spec_intern(&like) : NULL;
-    if (deal && (*out = graph_arena(s->ctx, shard_exchange_record(s->ctx, deal, n, in))) && s->site)
+    const lazy_exchange_spec *deal = n > 0 ? effect_exchange_spec_intern(&like) : NULL;
+    if (deal && (*out = graph_arena(s->ctx, effect_exchange_record(s->ctx, deal, n, in))) && s->site)
         (*out)->site = graph_site_intern(s->ctx, s->site);
     if (n < 0 || (n > 0 && !*out))
         status = neap_error_code();
@@ -238,14 +238,14 @@ static int add_text(show *s, const char *text, size_t bytes) {
 /* The position that has part `part` (row-major over the array's parts) for the device at `position`. */
 static int part_position(const lazy_sharding *sharding, int ndim, int position, int64_t part) {
     for (int k = ndim - 1; k >= 0; k--) {
-        int64_t parts = graph_sharding_parts(sharding, k), at = part % parts;
+        int64_t parts = shard_sharding_parts(sharding, k), at = part % parts;
         part /= parts;
         int last = 0;
         while (last < NEAP_MESH_AXES && sharding->split[k][last])
             last++;
         for (int j = last - 1; j >= 0; j--) {
             int axis = sharding->split[k][j] - 1, size = sharding->mesh->sizes[axis];
-            position = graph_mesh_move(sharding->mesh, position, axis, (int)(at % size));
+            position = shard_mesh_move(sharding->mesh, position, axis, (int)(at % size));
             at /= size;
         }
     }
@@ -258,7 +258,7 @@ static int add_block(show *s, int k, int position, const int64_t *shape) {
     if (all)
         return add_node(
             s, gathered_block(s, all, place_of(sharding->mesh, position, sharding->distinct), node->ndim, shape));
-    return add_node(s, node->shards->blocks[graph_sharding_block(sharding, position)]);
+    return add_node(s, node->shards->blocks[shard_sharding_block(sharding, position)]);
 }
 
 /* An array as the device at `position` sees it. */
@@ -282,7 +282,7 @@ static int add_array(show *s, int k, int position) {
         f.layout->cut = cut;
         memcpy(f.layout->shape, node->shape, node->ndim * sizeof *node->shape);
         for (int a = 0; a < node->ndim; a++)
-            f.n *= (int32_t)(f.layout->parts[a] = graph_sharding_parts(sharding, a));
+            f.n *= (int32_t)(f.layout->parts[a] = shard_sharding_parts(sharding, a));
     }
     int status = 0;
     for (int32_t p = 0; p < f.n && status == 0; p++)
@@ -300,7 +300,7 @@ static int add_tag(show *s, int position) {
     for (int a = 0; a < s->mesh->naxes && status == 0; a++)
         if (s->over >> a & 1)
             status = graph_text_addf(&tag, "%s%s=%d", tag.bytes ? ", " : "[", s->mesh->names[a],
-                                     graph_mesh_coordinate(s->mesh, position, a));
+                                     shard_mesh_coordinate(s->mesh, position, a));
     if (status == 0)
         status = graph_text_add(&tag, "] ", 2);
     if (status == 0 && (status = lazy_push(&s->out->tags, tag.data)) == 0)
@@ -394,8 +394,8 @@ static int show_all(show *s) {
     return status;
 }
 
-int shard_show(neap_ctx *ctx, const neap_emit *how, int n, const lazy_fragment *fragments, neap_node *const *nodes,
-               lazy_shown *out) {
+int effect_show(neap_ctx *ctx, const neap_emit *how, int n, const lazy_fragment *fragments, neap_node *const *nodes,
+                lazy_shown *out) {
     int size = 1, status = 0;
     show s = {.ctx = ctx, .n = n, .given = fragments, .nodes = nodes, .site = how ? how->site : NULL, .out = out};
     s.gathers = engine_comm_launched(&s.here, &size) && how && !how->unordered && how->stream != NEAP_STDERR;
@@ -410,14 +410,14 @@ int shard_show(neap_ctx *ctx, const neap_emit *how, int n, const lazy_fragment *
         return status;
     if (!(s.gathered = calloc((size_t)n + 1, sizeof *s.gathered)))
         return neap_error(NEAP_E_MEMORY, "out of memory for a print");
-    graph_hold(ctx);
+    plan_hold(ctx);
     status = show_all(&s);
-    int held = graph_unhold(ctx);
+    int held = plan_unhold(ctx);
     free(s.gathered);
     return status ? status : held;
 }
 
-void shard_shown_free(neap_ctx *ctx, lazy_shown *shown) {
+void effect_shown_free(neap_ctx *ctx, lazy_shown *shown) {
     for (int64_t k = 0; k < shown->nodes.n; k++)
         graph_release(ctx, shown->nodes.at[k]);
     for (int64_t k = 0; k < shown->fragments.n; k++)

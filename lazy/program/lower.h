@@ -26,25 +26,25 @@ typedef struct lazy_lowered {
 
 /* ---- lower.c ------------------------------------------------------------------------------------------------------ */
 /* Lowers a program, if that was not done, and plans the result. */
-int shard_program_lower(neap_program *program);
-void shard_lowered_free(lazy_lowered *lowered); /* NULL is harmless */
+int program_lower(neap_program *program);
+void program_lowered_free(lazy_lowered *lowered); /* NULL is harmless */
 /* The program whose plan is run for this one: itself, or the lowered one, planned. NULL: the error is set. BORROWED. */
-neap_program *shard_program_runs(neap_program *program);
+neap_program *program_lowered(neap_program *program);
 /* Runs the lowered program on the blocks of inputs that fit. outputs are OWNED. */
-int shard_lowered_run(neap_ctx *ctx, neap_program *program, neap_node *const *inputs, lazy_donation *gift,
-                      neap_node **outputs);
+int program_lowered_run(neap_ctx *ctx, neap_program *program, neap_node *const *inputs, lazy_donation *gift,
+                        neap_node **outputs);
 /* Makes the lowered program alone. placed: its inputs are committed as blocks are; else to no device, as bodies of control
  * flow want it. lies, by output: what its blocks are to be those of, if that is not NULL, as it may be for all of them; a result
  * may differ over less. */
-int shard_lower(neap_ctx *ctx, neap_program *program, bool placed, const lazy_sharding *const *lies,
-                lazy_lowered **out); /* OWNED */
+int program_lower_on(neap_ctx *ctx, neap_program *program, bool placed, const lazy_sharding *const *lies,
+                     lazy_lowered **out); /* OWNED */
 /* A value that lies so, made of blocks, which are retained. OWNED. */
-neap_node *shard_node_of_blocks(neap_ctx *ctx, const lazy_result *aval, const lazy_sharding *sharding,
-                                neap_node *const *blocks);
+neap_node *program_node_of_blocks(neap_ctx *ctx, const lazy_result *aval, const lazy_sharding *sharding,
+                                  neap_node *const *blocks);
 /* May blocks be recorded of this input? Of what belongs to a trace, only in one that lowers. */
-bool shard_spreads(const neap_ctx *ctx, const neap_node *in);
+bool program_spreads(const neap_ctx *ctx, const neap_node *in);
 /* The device that a block belongs to, whose home is this: in the bodies of control flow none. */
-int shard_home(const neap_ctx *ctx, int home);
+int program_home(const neap_ctx *ctx, int home);
 /* How many blocks a value has that lies so; an ordinary one (NULL) is one. Block k of a node. */
 static inline int32_t shard_block_count(const lazy_sharding *sharding) {
     return sharding ? sharding->nblocks : 1;
@@ -54,7 +54,7 @@ static inline neap_node *shard_block(neap_node *node, int32_t k) {
 }
 /* Which block of such a value a position of the mesh has. */
 static inline int32_t shard_block_at(const lazy_sharding *sharding, int position) {
-    return sharding ? graph_sharding_block(sharding, position) : 0;
+    return sharding ? shard_sharding_block(sharding, position) : 0;
 }
 
 /* ---- shard/sharding_shape.c ----------------------------------------------------------------------------------------------------- */

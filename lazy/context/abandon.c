@@ -5,8 +5,7 @@
  * work or from a program: then all of it goes on, and the wanted part stays valid. So is what arrays were donated to, as
  * those could not be given back (donate.c).
  */
-#include "lazy/graph/graph.h"
-#include "lazy/plan/plan.h"
+#include "lazy/program/program.h"
 
 static int add_all(lazy_nodes *to, int64_t n, neap_node *const *nodes) {
     int status = 0;
@@ -27,7 +26,8 @@ static int reaches_work(neap_ctx *ctx, const lazy_nodes *roots) {
 }
 
 int neap_abandon(neap_ctx *ctx) {
-    if (ctx->levels.n > 0 || atomic_load(&ctx->programs.donations) > 0 || neap_effects_poll(ctx->effects, NULL) == NEAP_PENDING)
+    if (ctx->levels.n > 0 || atomic_load(&ctx->programs.donations) > 0 ||
+        neap_effects_poll(ctx->effects, NULL) == NEAP_PENDING)
         return NEAP_PENDING;
     lazy_nodes roots = {0};
     int status = add_all(&roots, ctx->handles.slots.n, ctx->handles.slots.at);

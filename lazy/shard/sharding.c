@@ -54,7 +54,7 @@ static lazy_mesh *copy_mesh(const lazy_mesh *like, int here) {
     return mesh;
 }
 
-const lazy_mesh *graph_mesh_intern(const lazy_mesh *like, int here) {
+const lazy_mesh *shard_mesh_intern(const lazy_mesh *like, int here) {
     lazy_mesh *mesh = NULL;
     pthread_mutex_lock(&lock);
     for (int64_t k = 0; k < meshes.n && !mesh; k++)
@@ -73,24 +73,24 @@ const lazy_mesh *graph_mesh_intern(const lazy_mesh *like, int here) {
     return mesh;
 }
 
-const lazy_mesh *graph_mesh_get(int64_t number) {
+const lazy_mesh *shard_mesh_get(int64_t number) {
     pthread_mutex_lock(&lock);
     const lazy_mesh *mesh = number > 0 && number <= meshes.n ? meshes.at[number - 1] : NULL;
     pthread_mutex_unlock(&lock);
     return mesh;
 }
 
-int graph_mesh_coordinate(const lazy_mesh *mesh, int position, int axis) {
+int shard_mesh_coordinate(const lazy_mesh *mesh, int position, int axis) {
     for (int k = mesh->naxes - 1; k > axis; k--)
         position /= mesh->sizes[k];
     return position % mesh->sizes[axis];
 }
 
-int graph_mesh_move(const lazy_mesh *mesh, int position, int axis, int coordinate) {
+int shard_mesh_move(const lazy_mesh *mesh, int position, int axis, int coordinate) {
     int stride = 1;
     for (int k = mesh->naxes - 1; k > axis; k--)
         stride *= mesh->sizes[k];
-    return position + (coordinate - graph_mesh_coordinate(mesh, position, axis)) * stride;
+    return position + (coordinate - shard_mesh_coordinate(mesh, position, axis)) * stride;
 }
 
 /* ---- Shardings ---------------------------------------------------------------------------------------------------- */
@@ -104,7 +104,7 @@ static int place_of(const lazy_mesh *mesh, int position, uint32_t mask) {
     int place = 0;
     for (int k = 0; k < mesh->naxes; k++)
         if (mask >> k & 1)
-            place = place * mesh->sizes[k] + graph_mesh_coordinate(mesh, position, k);
+            place = place * mesh->sizes[k] + shard_mesh_coordinate(mesh, position, k);
     return place;
 }
 
@@ -158,7 +158,7 @@ static lazy_sharding *copy_sharding(const lazy_sharding *like) {
     return s;
 }
 
-const lazy_sharding *graph_sharding_intern(const lazy_sharding *like) {
+const lazy_sharding *shard_sharding_intern(const lazy_sharding *like) {
     lazy_sharding *s = NULL;
     pthread_mutex_lock(&lock);
     for (int64_t k = shardings.n - 1; k >= 0 && !s; k--)
@@ -178,7 +178,7 @@ const lazy_sharding *graph_sharding_intern(const lazy_sharding *like) {
     return s;
 }
 
-const lazy_sharding *graph_sharding_get(int64_t number) {
+const lazy_sharding *shard_sharding_get(int64_t number) {
     pthread_mutex_lock(&lock);
     const lazy_sharding *s = number > 0 && number <= shardings.n ? shardings.at[number - 1] : NULL;
     pthread_mutex_unlock(&lock);
@@ -187,34 +187,20 @@ const lazy_sharding *graph_sharding_get(int64_t number) {
     return s;
 }
 
-int graph_sharding_block(const lazy_sharding *s, int position) {
+int shard_sharding_block(const lazy_sharding *s, int position) {
     return s->block_of[position];
 }
 
-int64_t graph_sharding_parts(const lazy_sharding *s, int axis) {
+int64_t shard_sharding_parts(const lazy_sharding *s, int axis) {
     int64_t parts = 1;
     for (int k = 0; k < NEAP_MESH_AXES && s->split[axis][k]; k++)
         parts *= s->mesh->sizes[s->split[axis][k] - 1];
     return parts;
 }
 
-/* ---- Payloads ----------------------------------------------------------------------------------------------------- */
-int graph_node_mesh(neap_node *node, const lazy_sharding *sharding) {
-    lazy_shards *shards = calloc(1, sizeof *shards + (size_t)sharding->nblocks * sizeof *shards->blocks);
-    if (!shards)
-        return neap_error(NEAP_E_MEMORY, "out of memory for the blocks of an array");
-    shards->sharding = sharding;
-    node->shards = shards;
-    node->device = LAZY_MESHED;
-    return 0;
-}
+/* ---- Expansion ----------------------------------------------------------------------------------------------------- */
 
-int graph_spread_begin(lazy_spread *g) {
-    const lazy_sharding *s = graph_sharding_intern(&g->sharding);
+int shard_spread_begin(lazy_spread *g) {
+    const lazy_sharding *s = shard_sharding_intern(&g->sharding);
     return s ? graph_node_mesh(g->node, s) : NEAP_E_MEMORY;
-}
-
-int graph_host_node(neap_ctx *ctx, neap_node *node, neap_node **out) {
-    *out = node;
-    return graph_is_meshed(node) ? lazy_mesh_hooks.whole(ctx, node, out) : 0;
 }

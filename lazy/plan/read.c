@@ -1,0 +1,109 @@
+/* read.c: arrays read by the host: what is asked for is computed, and then waited for by whoever asked.
+ *
+ * Nothing here blocks: a value that is not there yet is NEAP_PENDING, and the call may be repeated.
+ */
+#include "lazy/graph/sharding.h"
+#include "lazy/plan/plan.h"
+
+int plan_host_node(neap_ctx *ctx, neap_node *node, neap_node **out) {
+    *out = node;
+    return graph_is_meshed(node) ? graph_mesh()->whole(ctx, node, out) : 0;
+}
+
+int neap_array_start(neap_ctx *ctx, int32_t n, const int32_t *ids) {
+    neap_node **nodes = malloc((size_t)n * sizeof *nodes + 1);
+    int status = nodes ? 0 : neap_error(NEAP_E_MEMORY, "out of memory for %d arrays", n);
+    for (int k = 0; k < n && status == 0; k++)
+        if (!(nodes[k] = graph_lookup(ctx, ids[k])))
+            status = neap_error_code();
+    if (status == 0)
+        status = plan_flush_roots(ctx, n, nodes);
+    free(nodes);
+    return status;
+}
+
+static int force_and_poll(neap_ctx *ctx, int32_t id, neap_node **out) {
+    neap_node *node = graph_lookup(ctx, id);
+    if (!node)
+        return neap_error_code();
+    int status = plan_host_node(ctx, node, &node);
+    if (status == 0)
+        status = plan_force(ctx, node);
+    *out = node;
+    return status ? status : plan_node_poll(ctx, node, ctx->waker);
+}
+
+/* Of a meshed array: all its blocks here. */
+int neap_array_poll(neap_ctx *ctx, int32_t id) {
+    neap_node *node = graph_lookup(ctx, id);
+    if (!node)
+        return neap_error_code();
+    int status = plan_flush_roots(ctx, 1, &node);
+    if (status || !graph_is_meshed(node))
+        return status ? status : plan_node_poll(ctx, node, ctx->waker);
+    for (int32_t b = 0; b < node->shards->sharding->nblocks && status == 0; b++)
+        status = plan_node_poll(ctx, node->shards->blocks[b], ctx->waker);
+    return status;
+}
+
+int neap_array_data(neap_ctx *ctx, int32_t id, const void **data) {
+    neap_node *node = NULL;
+    int status = force_and_poll(ctx, id, &node);
+    if (status == 0)
+        *data = neap_buffer_data(node->buffer);
+    return status;
+}
+
+/* LuaJIT keeps types in the bits of NaNs, so one of unknown bits must never get there. */
+static double plain(double value) {
+    return value == value ? value : __builtin_nan("");
+}
+
+static double element_value(int dtype, const void *at) {
+    switch (dtype) {
+#define ELEMENT(NAME, name, kind, ctype, bytes)                                                                        \
+    case NEAP_DTYPE_##NAME:                                                                                            \
+        return plain((double)*(const ctype *)at);
+        NEAP_DTYPE_ROWS(ELEMENT)
+#undef ELEMENT
+    }
+    return 0;
+}
+
+/* A constant as its dtype holds it. */
+static double number_value(const neap_node *node) {
+    return node->dtype == NEAP_DTYPE_F32 ? (double)(float)node->value : node->value;
+}
+
+/* One element of a value is read where it lies, without copying the view that names it. */
+int neap_array_item(neap_ctx *ctx, int32_t id, double *out, int32_t *dtype) {
+    neap_node *node = graph_lookup(ctx, id);
+    if (!node)
+        return neap_error_code();
+    if (node->size != 1) {
+        char shape[256];
+        return neap_error(NEAP_E_SHAPE, "item: the array must have one element, got shape %s",
+                          graph_shape_text(node->ndim, node->shape, shape, sizeof shape));
+    }
+    *dtype = node->dtype;
+    int whole = plan_host_node(ctx, node, &node);
+    if (whole)
+        return whole;
+    if (graph_is_number(node) && !(node->flags & LAZY_ABSTRACT)) {
+        *out = plain(number_value(node));
+        return 0;
+    }
+    int64_t at = 0;
+    if (graph_is_view(node) && !node->buffer && node->base->buffer) {
+        at = node->map->offset;
+        node = node->base;
+    } else {
+        int status = plan_force(ctx, node);
+        if (status)
+            return status;
+    }
+    int status = plan_node_poll(ctx, node, ctx->waker);
+    if (status == 0)
+        *out = element_value(node->dtype, (char *)neap_buffer_data(node->buffer) + at * neap_dtype_bytes(node->dtype));
+    return status;
+}

@@ -1,0 +1,106 @@
+/* start.c: when recorded work starts. This file alone decides it.
+ *
+ *   a call              at once, since all that it needs is recorded
+ *   anything pending    when it is past the context's limits of nodes or bytes
+ *   an effect           at once, with its ancestors, by those who record it (plan_flush_roots)
+ *   what is read        when it is asked for (plan_force)
+ *
+ * Nothing starts by itself in deferred mode, or while both limits are 0. While recording is held (a rule builds nodes, ops
+ * are recorded on blocks of a mesh), calls wait for its end; a call whose script line is about to be asked for waits for
+ * that. Such calls are found again behind ctx->start.heavy_from.
+ *
+ * Out of memory is not an error here: the work stays pending, and Lua is asked to collect.
+ */
+#include "lazy/plan/start.h"
+
+#include "lazy/graph/sharding.h"
+#include "lazy/plan/plan.h"
+
+static bool never_starts(const neap_ctx *ctx) {
+    return ctx->start.deferring || (ctx->pending.most_nodes == 0 && ctx->pending.most_bytes == 0);
+}
+
+static int ask_for_memory(neap_ctx *ctx, int status) {
+    if (status != NEAP_E_MEMORY)
+        return status;
+    ctx->collector.attention |= NEAP_ATTEND_COLLECT;
+    return 0;
+}
+
+int plan_start_now(neap_ctx *ctx, int n, neap_node *const *nodes) {
+    return ask_for_memory(ctx, plan_flush_roots(ctx, n, nodes));
+}
+
+/* Starts calls that were recorded but not started. */
+static int flush_calls(neap_ctx *ctx) {
+    lazy_nodes roots = {0};
+    int status = 0;
+    for (int64_t k = ctx->start.heavy_from; k < ctx->pending.nodes.n && status == 0; k++) {
+        neap_node *node = ctx->pending.nodes.at[k];
+        if (node->state == LAZY_PENDING && graph_node_op(node)->kind == LAZY_CALL)
+            status = lazy_push(&roots, node);
+    }
+    if (status == 0 && roots.n)
+        status = plan_flush_roots(ctx, (int)roots.n, roots.at);
+    lazy_vector_free(&roots);
+    ctx->start.heavy = false;
+    ctx->start.heavy_from = status ? 0 : ctx->pending.nodes.n;
+    return status;
+}
+
+int plan_start(neap_ctx *ctx, neap_node *node) {
+    int status = 0;
+    if (never_starts(ctx))
+        return 0;
+    bool call = graph_node_op(node)->kind == LAZY_CALL;
+    if (ctx->start.hold || (call && node == ctx->sites.node)) {
+        ctx->start.heavy |= call;
+        return 0;
+    }
+    if (ctx->start.heavy)
+        status = flush_calls(ctx);
+    else if (call)
+        status = plan_flush_roots(ctx, 1, &node);
+    else if (graph_past_limits(ctx))
+        status = neap_flush(ctx);
+    if (status == NEAP_E_MEMORY)
+        ctx->start.heavy_from = 0; /* what was not started is looked for again */
+    return ask_for_memory(ctx, status);
+}
+
+/* What cannot be started raises when it is read. */
+void plan_start_recorded(neap_ctx *ctx, neap_node *node) {
+    (void)plan_start(ctx, node);
+}
+
+void plan_start_located(neap_ctx *ctx, neap_node *node) {
+    if (graph_is_meshed(node)) {
+        for (int32_t b = 0; b < node->shards->sharding->nblocks && graph_has_blocks(node); b++) {
+            neap_node *block = node->shards->blocks[b];
+            block->site = node->site;
+            if (graph_is_view(block) && graph_is_exchange(block->base))
+                block->base->site = node->site;
+        }
+        if (ctx->start.heavy && !ctx->start.hold)
+            (void)ask_for_memory(ctx, flush_calls(ctx));
+        return;
+    }
+    ctx->start.heavy = false;
+    if (node->state == LAZY_PENDING && graph_node_op(node)->kind == LAZY_CALL)
+        plan_start_recorded(ctx, node);
+}
+
+int plan_unhold(neap_ctx *ctx) {
+    if (--ctx->start.hold > 0)
+        return 0;
+    for (int64_t k = 0; k < ctx->start.arena.n;
+         k++) /* first: what nobody else refers to may share memory in the flush */
+        graph_release(ctx, ctx->start.arena.at[k]);
+    ctx->start.arena.n = 0;
+    int status = 0;
+    if (ctx->start.heavy)
+        status = flush_calls(ctx);
+    else if (!ctx->start.deferring && graph_past_limits(ctx))
+        status = neap_flush(ctx);
+    return ask_for_memory(ctx, status);
+}
