@@ -9,7 +9,7 @@
 -- A function on the stack is known by its *height*, counted from the bottom, which does not change; its level, as
 -- debug.getlocal counts, is how far the top is above it.
 local core = require "neap.core"
-local axes = require "neap.axes"
+local axes = require "neap.tracing.axes"
 local repl = require "neap.interp.repl"
 local system = require "neap.interp.system"
 
@@ -196,7 +196,7 @@ function breakpoint.open()
     local mesh, manual = axes.mesh()
     if mesh then
         say(("inside np.shard_map over %s of the mesh %s: arrays are blocks, one for each device"):format(
-            require("neap.sharding").names_text(mesh, manual), mesh:axes_text()))
+            require("neap.mesh.sharding").names_text(mesh, manual), mesh:axes_text()))
     end
     repeat until step(state)
 end
