@@ -1,8 +1,22 @@
 --- init.lua: the module "neap", `local np = require "neap"`.
 --
 -- The array functions are loaded at once; parts that not every script needs (np.random, np.nn, …) when they are first
--- named. Loading replaces print and Lua's functions that write to stdout by ordered ones (effects/output.lua), and, where there
--- are several processes, `pairs` by one of the same order in all of them (core/pairs.lua).
+-- named. Loading replaces print and Lua's functions that write to stdout by ordered ones (effects/output.lua), and,
+-- where there are several processes, `pairs` by one of the same order in all of them (core/pairs.lua).
+--
+-- The folders, each of which requires only itself and those above it here (tools/check_layers):
+--
+--     core        the library libneap, handles, errors, recording, waiting; trees: nested tables of arrays
+--     files       whole files, zip, JSON and drawings
+--     arrays      np's functions of arrays, np.linalg, np.random; devices and their memory
+--     effects     print and its kin, np.callback
+--     tracing     running a Lua function on stand-ins for its arguments, which all that follows is built on
+--     transforms  derivatives, np.vmap, control flow
+--     programs    np.trace, np.jit, np.staged, np.deferred; programs in files
+--     mesh        np.mesh, shardings, np.shard_map, collectives
+--     nn          np.nn, np.optim, np.data
+--     io          np.io: arrays and checkpoints in files
+--     inspect     np.explain, np.breakpoint, np.debug, pictures of shardings
 local core = require "neap.core"
 require "neap.arrays.array"
 require "neap.arrays.shape"
@@ -11,8 +25,10 @@ require "neap.arrays.select"
 require "neap.arrays.index"
 require "neap.arrays.reduce"
 require "neap.arrays.product"
-require "neap.arrays.runtime"
+require "neap.arrays.devices"
 local output = require "neap.effects.output"
+require "neap.mesh.device_put"
+require "neap.inspect.debug"
 
 local np = core.np
 np._VERSION = core.version

@@ -94,11 +94,6 @@ function fields.device(x)
     return np.local_devices()[known.device + 1]
 end
 
-function fields.sharding(x) return require("neap.mesh.sharding").of_array(x) end -- nil: one device holds the whole array
-
---- x:addressable_shards(): what each device of this process holds of an array that lies on a mesh.
-function methods.addressable_shards(x) return require("neap.mesh.sharding").addressable_shards(x) end
-
 --- An axis in [-ndim, ndim) as one in [0, ndim).
 function core.axis(name, axis, ndim)
     if type(axis) ~= "number" or axis ~= math.floor(axis) then

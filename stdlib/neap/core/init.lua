@@ -1,5 +1,5 @@
---- core/init.lua: recording ops, and memory in and out. Everything else in the library stands on it, and on what it passes
--- on of binding.lua (the library, errors, handles) and waiting.lua.
+--- core/init.lua: recording ops, and memory in and out. Everything else in the library stands on it, and on what it
+-- passes on of binding.lua (the library, errors, handles) and waiting.lua.
 --
 -- The fast path of a recording is one FFI call, one comparison, one store into the table of handles. Whatever else may
 -- happen (housekeeping, waiting, memory, errors) is in the `slow` functions, which are never compiled. In the

@@ -139,6 +139,8 @@ end
 
 local debug_print_options = { ordered = true }
 
+np.debug = {} -- inspect/debug.lua adds to it
+
 --- np.debug.print([{ordered=false}], format, …): prints a line as soon as its values are there, whatever the order of
 -- other output; with ordered=true in that order. Fields of the format: {} is a value as print shows it; {:.3f}, {:5d},
 -- … is one under the conversion of np.printf that stands behind the colon; {{ and }} are braces. Does not wait.

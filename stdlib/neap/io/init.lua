@@ -287,8 +287,8 @@ function data_io.savez(path, arrays, given)
 end
 
 -- ---- Trees ----------------------------------------------------------------------------------------------------------
--- A tree is an npz file whose names are paths (core/tree_paths.lua). Leaves that are not arrays have a suffix: ":number"
--- (f64), ":boolean", ":string" (u8); an empty table has an empty array.
+-- A tree is an npz file whose names are paths (core/tree_paths.lua). Leaves that are not arrays have a suffix:
+-- ":number" (f64), ":boolean", ":string" (u8); an empty table has an empty array.
 
 local function leaf_entry(path, value)
     if value == nil then return { path, np.zeros(0) } end
