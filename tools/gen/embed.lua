@@ -6,8 +6,8 @@
 -- neap/arrays/random.lua, and its name is neap.arrays.random (neap/init.lua is neap, neap/core/init.lua neap.core). The
 -- bytecode keeps debug information under the chunk name "@neap/arrays/random.lua", by which error code knows the
 -- library's frames. It must be loaded by the LuaJIT version that runs this program. Modules without a prefix are copied
--- to TREE, which stock luajit uses as LUA_PATH="TREE/?.lua;TREE/?/init.lua"; Lua files there that are no module any more
--- are removed, since they could hide one that is.
+-- to TREE, which stock luajit uses as LUA_PATH="TREE/?.lua;TREE/?/init.lua"; Lua files there that are no module any
+-- more are removed, since they could hide one that is.
 local directory = arg[0]:match("^(.*)/") or "."
 package.path = directory .. "/lib/?.lua;" .. package.path
 local files = require "files"
