@@ -66,7 +66,7 @@ local function flatten(data, dims)
 end
 
 --- Turns booleans into numbers and checks that integers fit their dtype.
-local function convert(leaves, dtype)
+local function convert_leaves(leaves, dtype)
     local range = ranges[dtype.name]
     for k = 1, #leaves do
         local value = leaves[k]
@@ -109,7 +109,7 @@ function np.array(data, given)
     end
     local dtype = dtypes[code or (all_bool and BOOL or F32)]
     local leaves = flatten(data, dims)
-    convert(leaves, dtype)
+    convert_leaves(leaves, dtype)
     return literal(core.fill(dtype.code, dims, function(pointer)
         for k = 1, #leaves do pointer[k - 1] = leaves[k] end
     end, dtype.pointer))

@@ -230,7 +230,7 @@ local function take_several(x, arrays, places)
     return selects.take(shape.reshape(shape.permute(x, order), merged), position, front)
 end
 
-local function get(x, p)
+local function get_elements(x, p)
     if not p.trivial then x = shape.slice(x, p.start, p.step, p.count) end
     if #p.sliced ~= #p.start or not shape.same(p.sliced, p.count) then x = shape.reshape(x, p.sliced) end
     if #p.arrays == 0 then return x end
@@ -240,7 +240,7 @@ end
 
 --- The element or part of x that an index names.
 function core.index(x, key)
-    return get(x, plan(shape_of(x), key))
+    return get_elements(x, plan(shape_of(x), key))
 end
 
 -- ---- Changed copies -------------------------------------------------------------------------------------------------
@@ -296,7 +296,7 @@ local function update_arrays(x, p, how, value)
     local size = shape.product(dims)
     if value.size == 0 then return x end
     local everywhere = shape.reshape(create.iota(size, core.dtype_codes[selects.counter(size)]), dims)
-    local positions = np.ravel(get(everywhere, p))
+    local positions = np.ravel(get_elements(everywhere, p))
     return shape.reshape(update_positions(np.ravel(x), positions, how, np.ravel(value)), dims)
 end
 
@@ -307,7 +307,7 @@ At.__tostring = function(at) return "the place x:at{…} of an array of shape " 
 --- The shape of the part that the index names.
 local function part_shape(p)
     if #p.arrays == 0 then return p.sliced end
-    return shape_of(get(shape.broadcast_to(core.number(0, core.dtype_codes.bool), p.dims), p))
+    return shape_of(get_elements(shape.broadcast_to(core.number(0, core.dtype_codes.bool), p.dims), p))
 end
 
 local function updater(how)
@@ -333,7 +333,7 @@ for how in pairs(combine) do At[how] = updater(how) end
 
 --- x:at{…}:get(): the part itself.
 function At.get(at)
-    return get(at.array, at.plan)
+    return get_elements(at.array, at.plan)
 end
 
 --- x:at(index): a place in x, with the methods above. The index is as in x[index].

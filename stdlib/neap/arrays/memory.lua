@@ -68,7 +68,7 @@ end
 --   allocations: arrays allocated so far; made, returned: blocks taken from the system for them, and given back;
 --   device: whose memory it is; others, where there are any: such tables of the memories of other devices.
 -- tostring() gives a summary.
-local function get(_, device)
+local function memory_of(_, device)
     if device == nil then
         local stats, others = stats_of(0, "cpu"), other_devices()
         for k = 1, #others do others[k] = stats_of(others[k].number, others[k].name) end
@@ -97,7 +97,7 @@ function memory.reset_peak()
     C.neap_memory_reset_peak()
 end
 
-jit.off(get)
+jit.off(memory_of)
 jit.off(memory.trim)
 
-return setmetatable(memory, { __call = get })
+return setmetatable(memory, { __call = memory_of })

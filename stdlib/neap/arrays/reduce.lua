@@ -38,7 +38,7 @@ local function reduce(op, x, mask, keepdims)
     return core.record1(op, x, 2)
 end
 
-local function plain(name, known)
+local function define_reduction(name, known)
     local op = ids[name]
     define(name, function(x, given)
         x = coerce(name, 1, x)
@@ -55,16 +55,16 @@ local function plain(name, known)
 end
 
 --- np.sum(x, {axis=…, keepdims=…, dtype=…}), np.prod: bool and u8 are summed as i32.
-plain("sum", dtype_options)
-plain("prod", dtype_options)
+define_reduction("sum", dtype_options)
+define_reduction("prod", dtype_options)
 --- np.max(x, {axis=…, keepdims=…}), np.min: NaN if there is one. Not over nothing.
-plain("max", known_options)
-plain("min", known_options)
+define_reduction("max", known_options)
+define_reduction("min", known_options)
 --- np.any(x, {…}), np.all: bool; numbers count as true unless 0.
-plain("any", known_options)
-plain("all", known_options)
+define_reduction("any", known_options)
+define_reduction("all", known_options)
 
-local function index_of(name)
+local function define_index(name)
     local op = ids[name]
     define(name, function(x, given)
         x = coerce(name, 1, x)
@@ -77,8 +77,8 @@ local function index_of(name)
 end
 --- np.argmax(x, {axis=…, keepdims=…}), np.argmin: the index (i32, from 0) of the first greatest or smallest element, in
 -- the flattened array without axis. A NaN wins.
-index_of("argmax")
-index_of("argmin")
+define_index("argmax")
+define_index("argmin")
 
 --- Integers and bools as f32.
 local function real(x)
@@ -166,7 +166,7 @@ define("log_softmax", function(x, given)
 end)
 
 --- The array that a cumulative function runs over, flattened without axis; the axis; and the extents.
-local function along(name, x, given)
+local function along_axis(name, x, given)
     x = coerce(name, 1, x)
     local axis = reduction_options(name, given, { axis = true }).axis
     if axis == nil then
@@ -179,10 +179,10 @@ end
 
 --- Cumulative combination along an axis in log2(n) passes (Hillis and Steele): in pass d each element is combined with
 -- the one 2^d places before it.
-local function scan(name, operation, neutral)
+local function define_cumulative(name, operation, neutral)
     define(name, function(x, given)
         local axis, dims
-        x, axis, dims = along(name, x, given)
+        x, axis, dims = along_axis(name, x, given)
         local kind = core.dtype_of(x)
         if kind.kind == "b" or kind.name == "u8" then x = np.astype(x, "i32") end
         local n, step = dims[axis + 1], 1
@@ -199,14 +199,14 @@ local function scan(name, operation, neutral)
 end
 --- np.cumsum(x, {axis=…}), np.cumprod: sums or products of all elements up to each one; of the flattened array without
 -- axis.
-scan("cumsum", np.add, 0)
-scan("cumprod", np.multiply, 1)
+define_cumulative("cumsum", np.add, 0)
+define_cumulative("cumprod", np.multiply, 1)
 
 --- The same for an operation without a neutral element: the first elements of each pass stay as they are.
 local function running(name, operation)
     define(name, function(x, given)
         local axis, dims
-        x, axis, dims = along(name, x, given)
+        x, axis, dims = along_axis(name, x, given)
         local n, step = dims[axis + 1], 1
         while step < n do
             local combined = operation(shape.cut(x, axis, step, n), shape.cut(x, axis, 0, n - step))

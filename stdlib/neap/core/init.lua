@@ -31,7 +31,7 @@ local MAX_INPUTS = core.MAX_INPUTS
 local out = ffi.new("int32_t[1]")
 local ins = ffi.new("int32_t[?]", MAX_INPUTS)
 
-local function finish(rc, name, try)
+local function settle_handle(rc, name, try)
     rc = settle(rc, name, try)
     local handle = wrap(out[0])
     if rc == ATTEND then attend() end
@@ -39,45 +39,45 @@ local function finish(rc, name, try)
 end
 
 --- Ends a quick call that returned 0. `quick` makes it.
-local function finish_quick(op, quick)
-    return finish(quick_outcome(ctx, out), names[op], function()
+local function settle_quick(op, quick)
+    return settle_handle(quick_outcome(ctx, out), names[op], function()
         quick()
         return quick_outcome(ctx, out)
     end)
 end
 
 local function slow1(op, a)
-    return finish_quick(op, function() op1(ctx, op, a) end)
+    return settle_quick(op, function() op1(ctx, op, a) end)
 end
 
 local function slow2(op, a, b)
-    return finish_quick(op, function() op2(ctx, op, a, b) end)
+    return settle_quick(op, function() op2(ctx, op, a, b) end)
 end
 
 local function slow_number(op, a, number, first)
-    return finish_quick(op, function() op_number(ctx, op, a, number, first) end)
+    return settle_quick(op, function() op_number(ctx, op, a, number, first) end)
 end
 
 local function slow_reduce(op, x)
-    return quick_outcome(ctx, out) >= 0 and finish_quick(op, function() quick_reduce(ctx, op, x) end) or nil
+    return quick_outcome(ctx, out) >= 0 and settle_quick(op, function() quick_reduce(ctx, op, x) end) or nil
 end
 
 local function slow_part(x, index)
     return quick_outcome(ctx, out) >= 0
-        and finish_quick(core.ids.slice, function() quick_part(ctx, x, index) end) or nil
+        and settle_quick(core.ids.slice, function() quick_part(ctx, x, index) end) or nil
 end
 
 local function slow_record(rc, op, inputs, nin, nattrs)
     local kept = ffi.new("int64_t[?]", nattrs + 1)
     ffi.copy(kept, attrs, 8 * nattrs)
-    return finish(rc, names[op], function()
+    return settle_handle(rc, names[op], function()
         for k = 1, nin do ins[k - 1] = inputs[k]._id end
         return neap_op(ctx, op, nin, ins, nattrs, kept, out)
     end)
 end
 
 local function slow_constant(rc, code, value)
-    return finish(rc, "array", function() return C.neap_array_number(ctx, code, value, out) end)
+    return settle_handle(rc, "array", function() return C.neap_array_number(ctx, code, value, out) end)
 end
 
 --- A 0-d array of a number. Without dtype it is weak: it takes the dtype of what it meets.
@@ -144,13 +144,13 @@ function core.unary(op, name)
     end
 end
 
-local function arrays(op, a, b)
+local function record_two(op, a, b)
     local id = op2(ctx, op, a, b)
     if id == 0 then return slow2(op, a, b) end
     return wrap(id)
 end
 
-local function with_number(op, a, number, first)
+local function record_with_number(op, a, number, first)
     local id = op_number(ctx, op, a, number, first)
     if id == 0 then return slow_number(op, a, number, first) end
     return wrap(id)
@@ -159,15 +159,15 @@ end
 --- The Lua function of an op of two arrays or numbers, and the same as a metamethod: one of its operands is an array.
 function core.binary(op, name)
     local function operator(a, b)
-        if type(b) == "number" then return with_number(op, a, b, 0) end
-        if type(a) == "number" then return with_number(op, b, a, 1) end
-        if istype(Handle, a) and istype(Handle, b) then return arrays(op, a, b) end
-        return arrays(op, coerce(name, 1, a), coerce(name, 2, b))
+        if type(b) == "number" then return record_with_number(op, a, b, 0) end
+        if type(a) == "number" then return record_with_number(op, b, a, 1) end
+        if istype(Handle, a) and istype(Handle, b) then return record_two(op, a, b) end
+        return record_two(op, coerce(name, 1, a), coerce(name, 2, b))
     end
     return function(a, b, extra)
         if extra ~= nil then too_many(name, 2, extra) end
         if istype(Handle, a) or istype(Handle, b) then return operator(a, b) end
-        return arrays(op, coerce(name, 1, a), coerce(name, 2, b))
+        return record_two(op, coerce(name, 1, a), coerce(name, 2, b))
     end, operator
 end
 
@@ -308,8 +308,8 @@ function core.text(name, write)
 end
 
 -- Slow paths are not worth a trace, and a trace would pin handles.
-for _, f in ipairs { finish, finish_quick, slow1, slow2, slow_number, slow_reduce, slow_part, slow_record, slow_wait,
-                     slow_constant, slow_item, coerce_rare, core.fill, core.text } do
+for _, f in ipairs { settle_handle, settle_quick, slow1, slow2, slow_number, slow_reduce, slow_part, slow_record,
+                     slow_wait, slow_constant, slow_item, coerce_rare, core.fill, core.text } do
     jit.off(f)
 end
 

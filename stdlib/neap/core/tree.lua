@@ -42,15 +42,15 @@ function tree.unflatten(structure, leaves)
     return t
 end
 
-local function place(path)
+local function place_text(path)
     return path == "" and "the top" or path
 end
 
-local function map(f, path, first, others)
+local function map_trees(f, path, first, others)
     if not is_node(first) then
         for k = 1, #others do
             if is_node(others[k]) then
-                raise("tree.map", "tree %d has a table at %s, tree 1 a leaf", k + 1, place(path))
+                raise("tree.map", "tree %d has a table at %s, tree 1 a leaf", k + 1, place_text(path))
             end
         end
         return f(first, unpack(others, 1, others.n))
@@ -59,12 +59,12 @@ local function map(f, path, first, others)
     local inner = {}
     for k = 1, others.n do
         if not is_node(others[k]) then
-            raise("tree.map", "tree %d has a leaf at %s, tree 1 a table", k + 1, place(path))
+            raise("tree.map", "tree %d has a leaf at %s, tree 1 a table", k + 1, place_text(path))
         end
         local count = 0
         for _ in pairs(others[k]) do count = count + 1 end
         if count ~= #keys then
-            raise("tree.map", "tree %d has %d keys at %s, tree 1 has %d", k + 1, count, place(path), #keys)
+            raise("tree.map", "tree %d has %d keys at %s, tree 1 has %d", k + 1, count, place_text(path), #keys)
         end
     end
     for _, key in ipairs(keys) do
@@ -72,10 +72,10 @@ local function map(f, path, first, others)
         for k = 1, others.n do
             inner[k] = others[k][key]
             if inner[k] == nil then
-                raise("tree.map", "tree %d has no key %s at %s", k + 1, tostring(key), place(path))
+                raise("tree.map", "tree %d has no key %s at %s", k + 1, tostring(key), place_text(path))
             end
         end
-        copy[key] = map(f, path == "" and tostring(key) or path .. "." .. tostring(key), first[key], inner)
+        copy[key] = map_trees(f, path == "" and tostring(key) or path .. "." .. tostring(key), first[key], inner)
     end
     return copy
 end
@@ -83,7 +83,7 @@ end
 --- np.tree.map(f, t, …): the tree of f(leaf, …) over the leaves of one or more trees of the same form.
 function tree.map(f, t, ...)
     if type(f) ~= "function" then core.bad_argument("tree.map", 1, "f", "a function", f) end
-    return map(f, "", t, { n = select("#", ...), ... })
+    return map_trees(f, "", t, { n = select("#", ...), ... })
 end
 
 --- np.tree.reduce(f, t, initial): f(… f(f(initial, leaf1), leaf2) …); without initial it starts with the first leaf.
@@ -113,6 +113,6 @@ function tree.size(t)
 end
 
 -- They call functions of the user in loops: traces of them would pin what those capture.
-for _, f in ipairs { map, tree.reduce, tree.map } do jit.off(f) end
+for _, f in ipairs { map_trees, tree.reduce, tree.map } do jit.off(f) end
 
 return tree

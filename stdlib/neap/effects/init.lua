@@ -46,7 +46,7 @@ end
 
 --- The tree of results for a specification: arrays, of which the results have shape and dtype, tables {shape={…},
 -- dtype="f32"}, and tables of these. Results are appended to `list`.
-local function results_of(spec, list, path, depth)
+local function results_of_spec(spec, list, path, depth)
     if is_array(spec) then return new_result(list, core.dtype_of(spec).code, spec.shape, path) end
     if not trees.is_node(spec) or depth > 100 then
         raise("callback", "option '%s' must hold arrays or tables such as {shape={2, 3}, dtype=\"f32\"}, got %s", path,
@@ -56,7 +56,7 @@ local function results_of(spec, list, path, depth)
         local tree = {}
         for _, key in ipairs(trees.keys_of(spec, "callback")) do
             local step = type(key) == "number" and path .. "[" .. key .. "]" or path .. "." .. key
-            tree[key] = results_of(spec[key], list, step, depth + 1)
+            tree[key] = results_of_spec(spec[key], list, step, depth + 1)
         end
         return tree
     end
@@ -92,7 +92,7 @@ local function c_results(list)
 end
 
 --- Raises a text without a script line: the core puts the line of the call in front.
-local function fail(format, ...)
+local function raise_bare(format, ...)
     error(format:format(...), 0)
 end
 
@@ -102,9 +102,9 @@ local function as_array(result, value)
     local expected = ("expected shape %s and dtype %s"):format(core.shape_text(result.shape),
                                                               core.dtypes[result.dtype].name)
     if type(value) == "boolean" then value = value and 1 or 0 end
-    if type(value) ~= "number" then fail("%s: %s, got %s", result.path, expected, describe(value)) end
+    if type(value) ~= "number" then raise_bare("%s: %s, got %s", result.path, expected, describe(value)) end
     local ok, array = pcall(core.number, value, result.dtype)
-    if not ok then fail("%s: %s, got %s", result.path, expected, describe(value)) end
+    if not ok then raise_bare("%s: %s, got %s", result.path, expected, describe(value)) end
     return array
 end
 
@@ -113,12 +113,12 @@ local function give_results(tree, value, path)
     if getmetatable(tree) == Result then
         local array = as_array(tree, value)
         local failure = core.failure(function() return C.neap_callback_return(ctx, tree.index, array._id) end)
-        if failure then fail("%s: %s", path, failure) end
+        if failure then raise_bare("%s: %s", path, failure) end
         return
     end
-    if not trees.is_node(value) then fail("%s: expected a table, got %s", path, describe(value)) end
+    if not trees.is_node(value) then raise_bare("%s: expected a table, got %s", path, describe(value)) end
     for key in pairs(value) do
-        if tree[key] == nil then fail("%s: nothing was expected at '%s'", path, tostring(key)) end
+        if tree[key] == nil then raise_bare("%s: nothing was expected at '%s'", path, tostring(key)) end
     end
     for _, key in ipairs(trees.keys_of(tree, "callback")) do
         give_results(tree[key], value[key], type(key) == "number" and path .. "[" .. key .. "]" or path .. "." .. key)
@@ -132,7 +132,7 @@ end
 local Argument = {}
 
 --- Splits arguments into a template and a list of arrays.
-local function take_arguments(given, n)
+local function split_arguments(given, n)
     local template, arrays = {}, {}
     for k = 1, n do
         template[k] = trees.rebuild("callback", given[k], function(leaf)
@@ -170,7 +170,7 @@ end
 
 --- Records a call of `callee`, which gets the list of arrays when they are there. `how`: kind, unordered, tolerant,
 -- place, and results (a list, with its C form in specs). Returns a table of arrays for the results.
-local function push(how, callee, arrays)
+local function push_callback(how, callee, arrays)
     local n, out, recorded = #arrays, ffi.new("int32_t[?]", #how.results + 1), false
     local ids = ffi.new("int32_t[?]", n + 1)
     local file, line = core.user_site()
@@ -198,7 +198,7 @@ function Call:__call(ready)
     local f = self.f
     local results = { f(unpack(fill_arguments(self.arguments, self.n, ready), 1, self.n)) }
     if not self.results then return end
-    if #results > 1 then fail("expected one result, got %d", #results) end
+    if #results > 1 then raise_bare("expected one result, got %d", #results) end
     give_results(self.results, results[1], "result")
 end
 
@@ -223,15 +223,15 @@ function np.callback(f, given)
         core.bad_argument("callback", nil, "name", "a text", o.name)
     end
     local list = {}
-    local tree = o.result ~= nil and results_of(o.result, list, "result", 0) or nil
+    local tree = o.result ~= nil and results_of_spec(o.result, list, "result", 0) or nil
     local how = { kind = kind_of("callback", nil, "kind", o.kind == nil and "callback" or o.kind),
                   unordered = o.ordered == false and 1 or 0, tolerant = 0, place = o.name or place_of(f),
                   results = list, specs = c_results(list) }
     local function call(...)
         local n = select("#", ...)
-        local template, arrays = take_arguments({ ... }, n)
+        local template, arrays = split_arguments({ ... }, n)
         local callee = setmetatable({ f = f, name = how.place, arguments = template, n = n, results = tree }, Call)
-        local handles = push(how, callee, arrays)
+        local handles = push_callback(how, callee, arrays)
         if not tree then return end
         return trees.rebuild("callback", tree, function(result) return handles[result.index + 1] end)
     end
@@ -248,8 +248,8 @@ Log.__index = Log
 local how_to_append = { kind = C.NEAP_EFFECT_LOG, unordered = 0, tolerant = 1, place = "np.effects.logger",
                         results = {}, specs = c_results {} }
 local function append_line(lines, list, n)
-    local template, arrays = take_arguments(list, n)
-    push(how_to_append, function(ready)
+    local template, arrays = split_arguments(list, n)
+    push_callback(how_to_append, function(ready)
         local pieces = fill_arguments(template, n, ready)
         for k = 1, n do
             local piece = pieces[k]
@@ -318,8 +318,8 @@ function effects.logger(target, given)
     return setmetatable({ stream = box[0] }, Log)
 end
 
-for _, f in ipairs { results_of, give_results, take_arguments, fill_arguments, push, np.callback, append_line,
-                     Call.__call, Log.__call, Log.close } do
+for _, f in ipairs { results_of_spec, give_results, split_arguments, fill_arguments, push_callback, np.callback,
+                     append_line, Call.__call, Log.__call, Log.close } do
     jit.off(f)
 end
 

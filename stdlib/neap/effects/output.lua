@@ -48,7 +48,7 @@ end
 output.emit = emit
 
 --- Joins neighbouring texts of the list while appending.
-local function append(list, n, item)
+local function append_piece(list, n, item)
     if n > 0 and type(item) == "string" and type(list[n]) == "string" then
         list[n] = list[n] .. item
         return n
@@ -73,16 +73,16 @@ function output.print(...)
     local count = select("#", ...)
     local list, n = {}, 0
     for k = 1, count do
-        if k > 1 then n = append(list, n, "\t") end
-        n = append(list, n, piece_of((select(k, ...))))
+        if k > 1 then n = append_piece(list, n, "\t") end
+        n = append_piece(list, n, piece_of((select(k, ...))))
     end
-    n = append(list, n, "\n")
+    n = append_piece(list, n, "\n")
     emit(PRINT, C.NEAP_STDOUT, list, n)
 end
 
 --- The piece for `value` under a printf conversion such as "%.3f": a text, an array, or { array, conversion }.
 -- `position` is that of the argument.
-local function convert(name, spec, value, position)
+local function format_value(name, spec, value, position)
     local flags, width, precision, conversion = spec:match("^%%([-+ #0]*)(%d*)(%.?%d*)([diuxXocfFeEgGsqaA])$")
     if not conversion then raise(name, "cannot read the conversion %q", spec) end
     if #width > 2 or #precision > 3 then
@@ -112,18 +112,18 @@ function output.pieces(name, format, ...)
     while place <= #format do
         local from, to, conversion = format:find("%%[-+ #0]*%d*%.?%d*(.?)", place)
         if not from then
-            n = append(list, n, format:sub(place))
+            n = append_piece(list, n, format:sub(place))
             break
         end
-        if from > place then n = append(list, n, format:sub(place, from - 1)) end
+        if from > place then n = append_piece(list, n, format:sub(place, from - 1)) end
         place = to + 1
         if conversion == "%" then
-            n = append(list, n, "%")
+            n = append_piece(list, n, "%")
         else
             local spec = format:sub(from, to)
             used = used + 1
             if used > select("#", ...) then raise(name, "no argument for conversion %d, %s", used, spec) end
-            n = append(list, n, convert(name, spec, (select(used, ...)), used + 1))
+            n = append_piece(list, n, format_value(name, spec, (select(used, ...)), used + 1))
         end
     end
     if used < select("#", ...) then raise(name, "%d arguments for %d conversions", select("#", ...), used) end
@@ -159,13 +159,13 @@ function np.debug.print(...)
     while place <= #format do
         local from = format:find("[{}]", place)
         if not from then
-            n = append(list, n, format:sub(place))
+            n = append_piece(list, n, format:sub(place))
             break
         end
-        if from > place then n = append(list, n, format:sub(place, from - 1)) end
+        if from > place then n = append_piece(list, n, format:sub(place, from - 1)) end
         local brace = format:sub(from, from)
         if format:sub(from + 1, from + 1) == brace then
-            n = append(list, n, brace)
+            n = append_piece(list, n, brace)
             place = from + 2
         else
             local field, colon, spec = format:match("^({(:?)([^{}]*)})", from)
@@ -177,12 +177,13 @@ function np.debug.print(...)
             if used > count then raise(name, "no argument for field %d, %s", used, field) end
             local position = first + used
             local value = select(position, ...)
-            n = append(list, n, spec == "" and piece_of(value) or convert(name, "%" .. spec, value, position))
+            local piece = spec == "" and piece_of(value) or format_value(name, "%" .. spec, value, position)
+            n = append_piece(list, n, piece)
             place = from + #field
         end
     end
     if used < count then raise(name, "%d arguments for %d fields", count, used) end
-    emit(PRINT, C.NEAP_STDOUT, list, append(list, n, "\n"), not ordered)
+    emit(PRINT, C.NEAP_STDOUT, list, append_piece(list, n, "\n"), not ordered)
 end
 
 --- np.effects_barrier(): waits until everything printed so far has been written.
@@ -197,7 +198,7 @@ local barrier = np.effects_barrier
 -- ---- Lua's own output functions -------------------------------------------------------------------------------------
 
 --- Writes strings, numbers and (unlike Lua's write) arrays.
-local function write(stream, name, ...)
+local function write_values(stream, name, ...)
     local list, n = {}, 0
     for k = 1, select("#", ...) do
         local value = select(k, ...)
@@ -206,7 +207,7 @@ local function write(stream, name, ...)
         elseif type(value) ~= "string" and not is_array(value) then
             core.fail("bad argument #%d to '%s' (string expected, got %s)", k, name, type(value))
         end
-        n = append(list, n, value)
+        n = append_piece(list, n, value)
     end
     if n > 0 then emit(WRITE, stream, list, n) end
 end
@@ -237,13 +238,13 @@ function output.install()
     function files.write(file, ...)
         local stream = streams[file]
         if not stream then return raw.write(file, ...) end
-        write(stream, "write", ...)
+        write_values(stream, "write", ...)
         return file
     end
     function io.write(...)
         local stream = streams[io.output()]
         if not stream then return raw.io_write(...) end
-        write(stream, "write", ...)
+        write_values(stream, "write", ...)
         return io.output()
     end
     local function drained(f, when)
@@ -279,7 +280,7 @@ function output.install()
 end
 -- luacheck: pop
 
-for _, f in ipairs { emit, output.print, output.pieces, np.printf, np.debug.print, barrier, write,
+for _, f in ipairs { emit, output.print, output.pieces, np.printf, np.debug.print, barrier, write_values,
                      end_processes } do
     jit.off(f)
 end

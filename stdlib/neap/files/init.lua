@@ -28,7 +28,7 @@ local SEEK_SET, SEEK_END = 0, 2
 local EINTR, EEXIST = 4, 17
 local MOST = 2 ^ 30 -- bytes of one system call
 
-local function reason()
+local function errno_text()
     return ffi.string(C.strerror(ffi.errno()))
 end
 
@@ -55,17 +55,17 @@ end
 --- The contents of a file as a block, or nil and a message that names the file.
 function files.read(path)
     local fd = C.open(path, bit.bor(O_RDONLY, O_CLOEXEC))
-    if fd < 0 then return nil, ("cannot open '%s': %s"):format(path, reason()) end
+    if fd < 0 then return nil, ("cannot open '%s': %s"):format(path, errno_text()) end
     local size = tonumber(C.lseek(fd, 0, SEEK_END))
     local block, problem
     if size < 0 or C.read(fd, nil, 0) < 0 then -- a directory has a size; reading of it fails
-        problem = ("cannot read '%s': %s"):format(path, reason())
+        problem = ("cannot read '%s': %s"):format(path, errno_text())
     else
         C.lseek(fd, 0, SEEK_SET)
         block, problem = files.block(size)
         local got = block and transfer(C.read, fd, block.data, size)
         if block and not got then
-            block, problem = nil, ("cannot read '%s': %s"):format(path, reason())
+            block, problem = nil, ("cannot read '%s': %s"):format(path, errno_text())
         elseif block and got < size then
             block, problem = nil, ("cannot read '%s': it shrank while it was read"):format(path)
         elseif problem then
@@ -80,13 +80,15 @@ end
 -- names it. read returns true, or nil and a message.
 function files.open(path)
     local fd = C.open(path, bit.bor(O_RDONLY, O_CLOEXEC))
-    if fd < 0 then return nil, ("cannot open '%s': %s"):format(path, reason()) end
+    if fd < 0 then return nil, ("cannot open '%s': %s"):format(path, errno_text()) end
     local file = { size = tonumber(C.lseek(fd, 0, SEEK_END)) }
     function file.read(pointer, bytes, offset)
-        if C.lseek(fd, offset, SEEK_SET) ~= offset then return nil, ("cannot read '%s': %s"):format(path, reason()) end
+        if C.lseek(fd, offset, SEEK_SET) ~= offset then
+            return nil, ("cannot read '%s': %s"):format(path, errno_text())
+        end
         local got = transfer(C.read, fd, ffi.cast("uint8_t *", pointer), bytes)
         if got == bytes then return true end
-        return nil, ("cannot read '%s': %s"):format(path, got and "it is truncated" or reason())
+        return nil, ("cannot read '%s': %s"):format(path, got and "it is truncated" or errno_text())
     end
     function file.close()
         C.close(fd)
@@ -97,14 +99,14 @@ end
 --- Makes a folder, or finds it. Returns true, or nil and a message.
 function files.folder(path)
     if C.mkdir(path, 511) == 0 then return true end
-    local problem = reason()
+    local problem = errno_text()
     if ffi.errno() == EEXIST then
         local fd = C.open(path .. "/.", bit.bor(O_RDONLY, O_CLOEXEC))
         if fd >= 0 then
             C.close(fd)
             return true
         end
-        problem = reason()
+        problem = errno_text()
     end
     return nil, ("cannot make the folder '%s': %s"):format(path, problem)
 end
@@ -113,7 +115,7 @@ end
 function files.sync_folder(path)
     local fd = C.open(path, bit.bor(O_RDONLY, O_CLOEXEC))
     local good = fd >= 0 and C.fsync(fd) == 0
-    local problem = not good and ("cannot write '%s': %s"):format(path, reason())
+    local problem = not good and ("cannot write '%s': %s"):format(path, errno_text())
     if fd >= 0 then C.close(fd) end
     if good then return true end
     return nil, problem
@@ -132,7 +134,7 @@ function files.write(path, pieces)
     serial = serial + 1
     local temporary = ("%s.%d-%d.part"):format(path, C.getpid(), serial)
     local fd = C.open(temporary, bit.bor(O_WRONLY, O_CREAT, O_EXCL, O_CLOEXEC), ffi.cast("int", 438))
-    if fd < 0 then return nil, ("cannot write '%s': %s"):format(path, reason()) end
+    if fd < 0 then return nil, ("cannot write '%s': %s"):format(path, errno_text()) end
     local good = true
     for k = 1, #pieces do
         local piece = pieces[k]
@@ -145,9 +147,9 @@ function files.write(path, pieces)
         good = good and transfer(C.write, fd, data, size) == size
     end
     good = good and C.fsync(fd) == 0
-    local problem = not good and reason()
-    if C.close(fd) ~= 0 and good then good, problem = false, reason() end
-    if good and C.rename(temporary, path) ~= 0 then good, problem = false, reason() end
+    local problem = not good and errno_text()
+    if C.close(fd) ~= 0 and good then good, problem = false, errno_text() end
+    if good and C.rename(temporary, path) ~= 0 then good, problem = false, errno_text() end
     if good then return true end
     C.unlink(temporary)
     return nil, ("cannot write '%s': %s"):format(path, problem)

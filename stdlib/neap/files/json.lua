@@ -9,11 +9,11 @@ local MAX_DEPTH = 200
 
 local escapes = { ['"'] = '"', ["\\"] = "\\", ["/"] = "/", b = "\b", f = "\f", n = "\n", r = "\r", t = "\t" }
 
-local function fail(at, what)
+local function fail_at(at, what)
     error(("no JSON at byte %d: %s"):format(at, what), 0)
 end
 
-local function skip(text, at)
+local function skip_space(text, at)
     return text:find("[^ \t\r\n]", at) or #text + 1
 end
 
@@ -58,21 +58,21 @@ local function read_string(text, at)
     local parts, from = {}, at + 1
     while true do
         local stop = text:find('[%c"\\]', from)
-        if not stop then fail(at, "a string without an end") end
+        if not stop then fail_at(at, "a string without an end") end
         parts[#parts + 1] = text:sub(from, stop - 1)
         local c = text:sub(stop, stop)
         if c == '"' then
             local result = table.concat(parts)
-            if not is_utf8(result) then fail(at, "a string that is not UTF-8") end
+            if not is_utf8(result) then fail_at(at, "a string that is not UTF-8") end
             return result, stop + 1
         elseif c == "\127" then -- a control character to Lua, not to JSON
             parts[#parts + 1], from = c, stop + 1
         elseif c ~= "\\" then
-            fail(stop, "a control character in a string")
+            fail_at(stop, "a control character in a string")
         else
             local part, behind = escapes[text:sub(stop + 1, stop + 1)], stop + 2
             if text:sub(stop + 1, stop + 1) == "u" then part, behind = read_unicode(text, stop + 2) end
-            if not part then fail(stop, "an unknown escape") end
+            if not part then fail_at(stop, "an unknown escape") end
             parts[#parts + 1], from = part, behind
         end
     end
@@ -80,7 +80,7 @@ end
 
 local function read_number(text, at)
     local stop = select(2, text:find("^-?%d+", at))
-    if not stop or text:find("^-?0%d", at) then fail(at, "no value") end
+    if not stop or text:find("^-?0%d", at) then fail_at(at, "no value") end
     stop = select(2, text:find("^%.%d+", stop + 1)) or stop
     stop = select(2, text:find("^[eE][+-]?%d+", stop + 1)) or stop
     return tonumber(text:sub(at, stop)), stop + 1
@@ -90,28 +90,28 @@ local read_value
 
 local function read_members(text, at, close, depth, read_one)
     local result = {}
-    if depth > MAX_DEPTH then fail(at, "values are nested too deep") end
-    at = skip(text, at + 1)
+    if depth > MAX_DEPTH then fail_at(at, "values are nested too deep") end
+    at = skip_space(text, at + 1)
     if text:sub(at, at) == close then return result, at + 1 end
     while true do
-        at = skip(text, read_one(result, skip(text, at)))
+        at = skip_space(text, read_one(result, skip_space(text, at)))
         local c = text:sub(at, at)
         if c == close then return result, at + 1 end
-        if c ~= "," then fail(at, "expected , or " .. close) end
+        if c ~= "," then fail_at(at, "expected , or " .. close) end
         at = at + 1
     end
 end
 
 function read_value(text, at, depth)
-    at = skip(text, at)
+    at = skip_space(text, at)
     local c = text:sub(at, at)
     if c == "{" then
         return read_members(text, at, "}", depth, function(result, from)
-            if text:sub(from, from) ~= '"' then fail(from, "expected a key") end
+            if text:sub(from, from) ~= '"' then fail_at(from, "expected a key") end
             local key, next = read_string(text, from)
-            next = skip(text, next)
-            if text:sub(next, next) ~= ":" then fail(next, "expected :") end
-            if result[key] ~= nil then fail(from, "a key that is there already") end
+            next = skip_space(text, next)
+            if text:sub(next, next) ~= ":" then fail_at(next, "expected :") end
+            if result[key] ~= nil then fail_at(from, "a key that is there already") end
             result[key], next = read_value(text, next + 1, depth + 1)
             return next
         end)
@@ -132,8 +132,8 @@ end
 --- The document in a text.
 function json.read(text)
     local value, at = read_value(text, 1, 1)
-    at = skip(text, at)
-    if at <= #text then fail(at, "something after the document") end
+    at = skip_space(text, at)
+    if at <= #text then fail_at(at, "something after the document") end
     return value
 end
 
@@ -145,7 +145,7 @@ local function quoted(text)
     end) .. '"'
 end
 
-local function write(value, out)
+local function write_value(value, out)
     if value == json.null then
         out[#out + 1] = "null"
     elseif type(value) == "string" then
@@ -157,7 +157,7 @@ local function write(value, out)
     elseif #value > 0 or next(value) == nil then
         for k = 1, #value do
             out[#out + 1] = k == 1 and "[" or ","
-            write(value[k], out)
+            write_value(value[k], out)
         end
         out[#out + 1] = #value == 0 and "[]" or "]"
     else
@@ -166,7 +166,7 @@ local function write(value, out)
         table.sort(keys)
         for k, key in ipairs(keys) do
             out[#out + 1] = (k == 1 and "{" or ",") .. quoted(key) .. ":"
-            write(value[key], out)
+            write_value(value[key], out)
         end
         out[#out + 1] = "}"
     end
@@ -176,7 +176,7 @@ end
 -- empty one) or by string keys, which come in order.
 function json.write(value)
     local out = {}
-    write(value, out)
+    write_value(value, out)
     return table.concat(out)
 end
 

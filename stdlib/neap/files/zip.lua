@@ -195,7 +195,7 @@ function zip.read(block)
     return list
 end
 
-local function pack(format, ...)
+local function little_endian(format, ...)
     local bytes = {}
     for k = 1, #format do
         local value = select(k, ...)
@@ -239,16 +239,17 @@ function zip.pieces(list, compress)
             method = 8
         end
         -- version, flags (bit 11: UTF-8), method, time, date (1980-01-01), checksum, sizes, lengths of name and extra
-        local facts = pack("2222244422", 20, 2048, method, 0, 33, crc, content.size, size, #item.name, 0)
-        local head = pack("4", LOCAL) .. facts .. item.name
+        local facts = little_endian("2222244422", 20, 2048, method, 0, 33, crc, content.size, size, #item.name, 0)
+        local head = little_endian("4", LOCAL) .. facts .. item.name
         pieces[#pieces + 1], pieces[#pieces + 2] = head, content
-        directory[#directory + 1] = pack("42", CENTRAL, 20) .. facts .. pack("22244", 0, 0, 0, 0, offset) .. item.name
+        directory[#directory + 1] = little_endian("42", CENTRAL, 20) .. facts
+            .. little_endian("22244", 0, 0, 0, 0, offset) .. item.name
         offset = offset + #head + content.size
         if offset >= 2 ^ 32 - 1 then return nil, "the archive would be larger than 4 GiB" end
     end
     local central = table.concat(directory)
     pieces[#pieces + 1] = central
-    pieces[#pieces + 1] = pack("42222442", FINAL, 0, 0, #list, #list, #central, offset, 0)
+    pieces[#pieces + 1] = little_endian("42222442", FINAL, 0, 0, #list, #list, #central, offset, 0)
     return pieces
 end
 

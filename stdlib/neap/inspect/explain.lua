@@ -24,7 +24,7 @@ function Explanation:__tostring() return self.text end
 -- ---- Arrays ---------------------------------------------------------------------------------------------------------
 
 --- The arrays in the arguments, each once.
-local function arrays_of(...)
+local function arrays_in(...)
     local list, seen = {}, {}
     for k = 1, select("#", ...) do
         local argument = select(k, ...)
@@ -46,7 +46,7 @@ local function arrays_of(...)
 end
 
 local function explain_arrays(...)
-    local arrays = arrays_of(...)
+    local arrays = arrays_in(...)
     local n = #arrays
     local ids = ffi.new("int32_t[?]", n)
     for k = 1, n do ids[k - 1] = arrays[k]._id end
@@ -73,7 +73,7 @@ local function add_summary(lines, facts)
 end
 
 --- What a program of a jitted function is besides its steps.
-local function add_entry(lines, entry)
+local function append_entry(lines, entry)
     if #entry.captures > 0 then
         lines[#lines + 1] = "arrays that it reads anew at each call: " .. table.concat(entry.captures, ", ")
     end
@@ -101,7 +101,7 @@ local function explain_programs(programs)
             end)
         end
         lines[#lines + 1] = ("for arguments (%s):"):format(programs[k].text)
-        if programs.facts then add_entry(lines, programs[k].entry) end
+        if programs.facts then append_entry(lines, programs[k].entry) end
         lines[#lines + 1], pictures[k] = told(TEXT), told(DOT)
     end
     if #programs > MOST_PROGRAMS then lines[#lines + 1] = ("… %d more programs …"):format(#programs - MOST_PROGRAMS) end
@@ -159,4 +159,4 @@ function Explanation:save(path, k)
     if not ok then raise("explain", "%s", problem) end
 end
 
-for _, f in ipairs { arrays_of, explain_arrays, explain_programs, np.explain } do jit.off(f) end
+for _, f in ipairs { arrays_in, explain_arrays, explain_programs, np.explain } do jit.off(f) end

@@ -13,7 +13,7 @@ local pictures = {}
 -- ---- The grid -------------------------------------------------------------------------------------------------------
 
 --- The names of a list of devices, those that differ in the last number only together: "cpu:0,2", "cpu:0-3".
-local function names_of(devices)
+local function device_names(devices)
     local parts, stem, first, last = {}, nil, nil, nil
     local function close()
         if not stem then return end
@@ -98,7 +98,7 @@ local function as_text(grid)
     for r, label in ipairs(grid.rows) do
         margin, cells[r] = math.max(margin, #label), {}
         for c = 1, n do
-            cells[r][c] = names_of(grid.cells[r][c])
+            cells[r][c] = device_names(grid.cells[r][c])
             width = math.max(width, #cells[r][c])
         end
     end
@@ -124,7 +124,7 @@ end
 local CELL_HEIGHT, GAP, LETTER = 44, 24, 8 -- in pixels; a letter's width
 local HUES = 360 * 0.618034                -- neighbouring colours are far apart
 
-local function escaped(text)
+local function xml_escaped(text)
     return (text:gsub("[&<>\"]", { ["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;", ['"'] = "&quot;" }))
 end
 
@@ -133,12 +133,12 @@ local function as_svg(grid)
     for _, label in ipairs(grid.rows) do margin = math.max(margin, #label * LETTER + GAP) end
     for r = 1, #grid.rows do
         for c, label in ipairs(grid.columns) do
-            width = math.max(width, #label * LETTER + GAP, #names_of(grid.cells[r][c]) * LETTER + GAP)
+            width = math.max(width, #label * LETTER + GAP, #device_names(grid.cells[r][c]) * LETTER + GAP)
         end
     end
     local function put(format, ...) parts[#parts + 1] = format:format(...) end
     local function label(x, y, text)
-        put('<text x="%d" y="%d" text-anchor="middle" dominant-baseline="middle">%s</text>', x, y, escaped(text))
+        put('<text x="%d" y="%d" text-anchor="middle" dominant-baseline="middle">%s</text>', x, y, xml_escaped(text))
     end
     put('<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" font-family="monospace" font-size="13">',
         margin + #grid.columns * width + 2, GAP + #grid.rows * CELL_HEIGHT + 2)
@@ -150,7 +150,7 @@ local function as_svg(grid)
             local x = margin + (c - 1) * width
             put('<rect x="%d" y="%d" width="%d" height="%d" fill="hsl(%d,60%%,80%%)" stroke="black"/>', x, y, width,
                 CELL_HEIGHT, n * HUES % 360)
-            label(x + width / 2, y + CELL_HEIGHT / 2, names_of(grid.cells[r][c]))
+            label(x + width / 2, y + CELL_HEIGHT / 2, device_names(grid.cells[r][c]))
             n = n + 1
         end
     end

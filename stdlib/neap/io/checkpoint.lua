@@ -272,7 +272,7 @@ local function add_block(out, pieces, block, item)
 end
 
 --- A text in which bytes of a class are %XX.
-local function escaped(text, class)
+local function percent_escaped(text, class)
     return (text:gsub(class, function(c) return ("%%%02X"):format(c:byte()) end))
 end
 
@@ -282,7 +282,7 @@ local function plain_leaf(name, path, value)
     if type(value) == "number" then return { path = path, number = ("%.17g"):format(value) } end
     if type(value) == "boolean" then return { path = path, boolean = value } end
     if type(value) == "string" then
-        return { path = path, string = escaped(value, "[^%w _.,:;/+=()-]") }
+        return { path = path, string = percent_escaped(value, "[^%w _.,:;/+=()-]") }
     end
     raise(name, "a checkpoint holds arrays, numbers, strings and booleans; '%s' is %s", path, core.describe(value))
 end
@@ -292,7 +292,7 @@ local function write_own(name, folder, generation, leaves)
     local out = { name = data_name(generation, C.neap_process_index()), size = 0 }
     local own = { leaves = {} }
     for k, leaf in ipairs(leaves) do
-        local path, value = escaped(leaf[1], "[\128-\255]"), leaf[2] -- JSON's strings are UTF-8
+        local path, value = percent_escaped(leaf[1], "[\128-\255]"), leaf[2] -- JSON's strings are UTF-8
         if core.is_array(value) then
             local dtype, pieces = core.dtype_of(value), {}
             own.leaves[k] = { path = path, dtype = dtype.name, shape = core.shape_of(value), pieces = pieces }
@@ -309,7 +309,7 @@ local function write_own(name, folder, generation, leaves)
 end
 
 --- Process 0: what all processes have written as one list of leaves and of files.
-local function merge(folder, generation, own)
+local function merge_parts(folder, generation, own)
     local listed = { own.file }
     for process = 1, C.neap_process_count() - 1 do
         local path = folder .. "/" .. data_name(generation, process):gsub("bin$", "json")
@@ -330,7 +330,7 @@ end
 
 --- Process 0: from here on the folder holds this checkpoint.
 local function commit(folder, generation, own)
-    local listed, leaves = merge(folder, generation, own)
+    local listed, leaves = merge_parts(folder, generation, own)
     local sizes = {}
     for _, file in ipairs(listed) do sizes[file.name] = file.bytes end
     for _, leaf in ipairs(leaves) do
@@ -529,7 +529,7 @@ local function wanted_sharding(name, o, entry, item, path)
     return np.NamedSharding(o.mesh, spec)
 end
 
-local function load(name, reader, o)
+local function load_tree(name, reader, o)
     local m = read_manifest(reader.folder)
     reader.sizes = m.sizes
     local what = o.shardings ~= nil and "shardings" or "specs"
@@ -562,11 +562,11 @@ function checkpoint.load(folder, given)
         if not ok then error((...), 0) end
         return ...
     end
-    return finish(pcall(reported, name, load, name, reader, o))
+    return finish(pcall(reported, name, load_tree, name, reader, o))
 end
 
 for _, f in ipairs { reported, meet, together, own_blocks, add_block, write_own, fill_block, read_block, read_sharded,
-                     load, checkpoint.save, checkpoint.load } do
+                     load_tree, checkpoint.save, checkpoint.load } do
     jit.off(f)
 end
 

@@ -25,7 +25,7 @@ local function check_path(name, path)
 end
 
 --- Whether a shape is possible, and its number of elements; hostile ones overflow.
-local function size_of(dims)
+local function element_count(dims)
     local size = 1
     for k = 1, #dims do size = size * dims[k] end
     return size < 2 ^ 53 and size or nil
@@ -46,7 +46,7 @@ end
 --- A new array of a dtype and shape with bytes copied by `fill(pointer, bytes)`, which returns true or nil and a
 -- message. Bools are made 0 or 1, elements of the other byte order are swapped.
 local function new_array(dtype, dims, swap, fill)
-    local size, good, problem = size_of(dims), nil, nil
+    local size, good, problem = element_count(dims), nil, nil
     local x = core.fill(dtype.code, dims, function(pointer)
         good, problem = fill(pointer, size * dtype.bytes)
         if not good then return end
@@ -96,7 +96,7 @@ local function read_npy(block)
     if start + bytes > size then return nil, "it is truncated" end
     local dtype, dims, fortran, swap = parse_header(ffi.string(data + start, bytes))
     if not dtype then return nil, dims end
-    local count = size_of(dims)
+    local count = element_count(dims)
     if not count or count * dtype.bytes > size - start - bytes then
         return nil, ("it is truncated: shape %s needs more bytes than it has"):format(core.shape_text(dims))
     end
@@ -158,7 +158,7 @@ local function read_idx(read, finish, most)
     for k = 0, ndim - 1 do
         dims[k + 1] = ((head[4 * k] * 256 + head[4 * k + 1]) * 256 + head[4 * k + 2]) * 256 + head[4 * k + 3]
     end
-    local count = size_of(dims)
+    local count = element_count(dims)
     if not count or count * dtype.bytes > most then
         return nil, ("it is truncated: shape %s needs more bytes than it has"):format(core.shape_text(dims))
     end
@@ -213,7 +213,7 @@ local function reader_of(block)
 end
 
 --- Reads a file with `reader` (nil: by its content) and raises what is wrong.
-local function load(name, path, reader)
+local function load_file(name, path, reader)
     local block, problem = files.read(check_path(name, path))
     if not block then raise(name, "%s", problem) end
     reader = reader or reader_of(block)
@@ -228,12 +228,12 @@ end
 --- np.io.load(path): the array of an npy or IDX file (plain or gzip), or a table of the arrays of an npz file by name
 -- (and, as a second result, their names in the file's order). The content says which it is.
 function data_io.load(path)
-    return load("io.load", path)
+    return load_file("io.load", path)
 end
 
 --- np.io.load_idx(path): the array of an IDX file, plain or gzip.
 function data_io.load_idx(path)
-    return (load("io.load_idx", path, function(block)
+    return (load_file("io.load_idx", path, function(block)
         return (zip.is_gzip(block) and read_gzip_idx or read_plain_idx)(block)
     end))
 end
@@ -247,7 +247,7 @@ function data_io.checksum(x)
     return ("%08x"):format(crc)
 end
 
-local function write(name, path, pieces, problem)
+local function write_file(name, path, pieces, problem)
     local good
     if pieces then good, problem = files.write(path, pieces) end
     if not good then raise(name, "%s", problem) end
@@ -257,7 +257,7 @@ end
 function data_io.save(path, x)
     check_path("io.save", path)
     if not is_array(x) then bad_argument("io.save", 2, "x", "an array", x) end
-    write("io.save", path, { npy_header(x), array_block(x) })
+    write_file("io.save", path, { npy_header(x), array_block(x) })
 end
 
 --- Writes a list of { name, array } as an npz file.
@@ -268,7 +268,7 @@ local function save_list(name, path, list, compress)
         if not block then raise(name, "%s", problem) end
         blocks[k] = { name = item[1] .. ".npy", block = block }
     end
-    write(name, path, zip.pieces(blocks, compress))
+    write_file(name, path, zip.pieces(blocks, compress))
 end
 
 --- np.io.savez(path, {name=x, …}, {compress=false}): writes arrays as an npz file, in the order of their names.
@@ -323,7 +323,7 @@ end
 
 --- np.io.load_tree(path): the tables that np.io.save_tree wrote.
 function data_io.load_tree(path)
-    local arrays, names = load("io.load_tree", path, read_npz)
+    local arrays, names = load_file("io.load_tree", path, read_npz)
     local t = {}
     for _, name in ipairs(names) do
         local place, kind = name:match("^(.*):(%a+)$")
@@ -336,7 +336,7 @@ function data_io.load_tree(path)
     return t
 end
 
-for _, f in ipairs { swap_bytes, new_array, array_block, load, data_io.load_tree } do jit.off(f) end
+for _, f in ipairs { swap_bytes, new_array, array_block, load_file, data_io.load_tree } do jit.off(f) end
 
 local late = { save_checkpoint = "save", load_checkpoint = "load" }
 

@@ -24,24 +24,24 @@ local function axis_number(axis)
 end
 
 --- Records an op of x over an axis; the attributes after the first two are set already.
-local function over(op, x, axis, nattrs)
+local function record_over(op, x, axis, nattrs)
     attrs[0], attrs[1] = axis_number(axis), axis.size
     return core.record2(ids[op], x, axis.token, nattrs)
 end
 
-local function size_of(list)
+local function product_of_sizes(list)
     local size = 1
     for k = 1, #list do size = size * list[k].size end
     return size
 end
 
 --- The axes that argument `position` of np.name names, those of a mesh that stand side by side as one.
-local function along(name, position, axis_name)
+local function named_axes(name, position, axis_name)
     return axes.joined(axes.named(name, position, axis_name))
 end
 
 --- The same where their order does not matter: all those of a mesh as one.
-local function along_any(name, axis_name)
+local function named_axes_unordered(name, axis_name)
     local list, sorted = axes.named(name, 2, axis_name), {}
     for _, of_mesh in ipairs { true, false } do
         for _, axis in ipairs(list) do
@@ -52,20 +52,20 @@ local function along_any(name, axis_name)
 end
 
 --- f of every leaf of a tree, as an array.
-local function each(name, tree, f)
+local function map_leaves(name, tree, f)
     return trees.rebuild(name, tree, function(leaf) return f(core.coerce(name, 1, leaf)) end)
 end
 
-local function reduce(name, x, list)
-    for k = 1, #list do x = over(name, x, list[k], 2) end
+local function reduce_over(name, x, list)
+    for k = 1, #list do x = record_over(name, x, list[k], 2) end
     return x
 end
 
 --- The sum; bool and u8 are summed as i32, as np.sum does.
-local function total(x, list)
+local function sum_over(x, list)
     local dtype = core.dtype_of(x).name
     if dtype == "bool" or dtype == "u8" then x = x:astype "i32" end
-    return reduce("psum", x, list)
+    return reduce_over("psum", x, list)
 end
 
 --- Nothing may follow the name of the axis.
@@ -81,41 +81,41 @@ end
 --- np.psum(x, axis_name): the sum over the members of an axis. Of a number: the number times the axis's size.
 function np.psum(x, axis_name, ...)
     check_end("psum", ...)
-    local list = along_any("psum", axis_name)
+    local list = named_axes_unordered("psum", axis_name)
     return trees.rebuild("psum", x, function(leaf)
-        if type(leaf) == "number" then return leaf * size_of(list) end
-        return total(core.coerce("psum", 1, leaf), list)
+        if type(leaf) == "number" then return leaf * product_of_sizes(list) end
+        return sum_over(core.coerce("psum", 1, leaf), list)
     end)
 end
 
 --- np.pmean(x, axis_name): the mean over the members of an axis.
 function np.pmean(x, axis_name, ...)
     check_end("pmean", ...)
-    local list = along_any("pmean", axis_name)
+    local list = named_axes_unordered("pmean", axis_name)
     return trees.rebuild("pmean", x, function(leaf)
         if type(leaf) == "number" then return leaf end
-        return total(core.coerce("pmean", 1, leaf), list) / size_of(list)
+        return sum_over(core.coerce("pmean", 1, leaf), list) / product_of_sizes(list)
     end)
 end
 
 --- np.pmax(x, axis_name): the greatest over the members of an axis. It has no gradient.
 function np.pmax(x, axis_name, ...)
     check_end("pmax", ...)
-    local list = along_any("pmax", axis_name)
-    return each("pmax", x, function(leaf) return reduce("pmax", leaf, list) end)
+    local list = named_axes_unordered("pmax", axis_name)
+    return map_leaves("pmax", x, function(leaf) return reduce_over("pmax", leaf, list) end)
 end
 
 --- np.pmin(x, axis_name): the smallest over the members of an axis. It has no gradient.
 function np.pmin(x, axis_name, ...)
     check_end("pmin", ...)
-    local list = along_any("pmin", axis_name)
-    return each("pmin", x, function(leaf) return reduce("pmin", leaf, list) end)
+    local list = named_axes_unordered("pmin", axis_name)
+    return map_leaves("pmin", x, function(leaf) return reduce_over("pmin", leaf, list) end)
 end
 
 -- ---- Gathering and scattering ---------------------------------------------------------------------------------------
 
 --- Replaces axes `at` and at + 1 of x by one.
-local function merge(x, at)
+local function merge_axes(x, at)
     local dims = shape_of(x)
     dims[at + 1] = dims[at + 1] * table.remove(dims, at + 2)
     return shape.reshape(x, dims)
@@ -145,9 +145,9 @@ end
 --- An axis of x of exactly the size of these.
 local function check_size(name, x, at, list)
     local dims = shape_of(x)
-    if dims[at + 1] ~= size_of(list) then
+    if dims[at + 1] ~= product_of_sizes(list) then
         raise(name, "axis %d of an array of shape %s must have size %d, as it is dealt out over %s (or give "
-              .. "{tiled=true})", at, core.shape_text(dims), size_of(list), axes_text(list))
+              .. "{tiled=true})", at, core.shape_text(dims), product_of_sizes(list), axes_text(list))
     end
 end
 
@@ -161,18 +161,18 @@ local gather_options = { axis = true, tiled = true }
 --- np.all_gather(x, axis_name, {axis=0, tiled=false}): the arrays of all members, along a new axis; with tiled
 -- joined along one that is there.
 function np.all_gather(x, axis_name, given)
-    local list = along("all_gather", 2, axis_name)
+    local list = named_axes("all_gather", 2, axis_name)
     local o = core.options("all_gather", given, gather_options)
     local tiled = flag("all_gather", "tiled", o.tiled)
-    return each("all_gather", x, function(leaf)
+    return map_leaves("all_gather", x, function(leaf)
         local ndim = core.ndim(leaf) + (tiled and 0 or 1)
         local at = core.axis("all_gather", o.axis or 0, ndim)
         for k = #list, 1, -1 do
             attrs[2] = at
-            leaf = over("all_gather", leaf, list[k], 3)
-            if k < #list then leaf = merge(leaf, at) end
+            leaf = record_over("all_gather", leaf, list[k], 3)
+            if k < #list then leaf = merge_axes(leaf, at) end
         end
-        return tiled and merge(leaf, at) or leaf
+        return tiled and merge_axes(leaf, at) or leaf
     end)
 end
 
@@ -182,16 +182,16 @@ local scatter_options = { scatter_dimension = true, tiled = true }
 -- along an axis: the part of its index, without the axis, which has the named one's size; with tiled an equal share
 -- of any axis.
 function np.psum_scatter(x, axis_name, given)
-    local list = along("psum_scatter", 2, axis_name)
+    local list = named_axes("psum_scatter", 2, axis_name)
     local o = core.options("psum_scatter", given, scatter_options)
     local tiled = flag("psum_scatter", "tiled", o.tiled)
-    return each("psum_scatter", x, function(leaf)
+    return map_leaves("psum_scatter", x, function(leaf)
         local at = core.axis("psum_scatter", o.scatter_dimension or 0, core.ndim(leaf))
         if not tiled then check_size("psum_scatter", leaf, at, list) end
         for k = 1, #list do
             if tiled or k < #list then leaf = divide("psum_scatter", leaf, at, list[k]) end
             attrs[2] = at
-            leaf = over("psum_scatter", leaf, list[k], 3)
+            leaf = record_over("psum_scatter", leaf, list[k], 3)
         end
         return leaf
     end)
@@ -199,7 +199,7 @@ end
 
 --- The only axis that is named; several of a mesh are one.
 local function one_axis(name, axis_name)
-    local list = along(name, 2, axis_name)
+    local list = named_axes(name, 2, axis_name)
     if #list > 1 then raise(name, "takes one axis of np.vmap, or axes of a mesh, got %d names", #axis_name) end
     return list[1]
 end
@@ -212,7 +212,7 @@ local exchange_options = { tiled = true }
 function np.all_to_all(x, axis_name, split_axis, concat_axis, given)
     local axis = one_axis("all_to_all", axis_name)
     local tiled = flag("all_to_all", "tiled", core.options("all_to_all", given, exchange_options).tiled)
-    return each("all_to_all", x, function(leaf)
+    return map_leaves("all_to_all", x, function(leaf)
         local ndim = core.ndim(leaf)
         local split = core.axis("all_to_all", split_axis, ndim)
         local concat = core.axis("all_to_all", concat_axis, ndim)
@@ -222,14 +222,14 @@ function np.all_to_all(x, axis_name, split_axis, concat_axis, given)
             check_size("all_to_all", leaf, split, { axis })
         end
         attrs[2], attrs[3] = split, concat
-        leaf = over("all_to_all", leaf, axis, 4)
-        return tiled and merge(leaf, concat) or leaf
+        leaf = record_over("all_to_all", leaf, axis, 4)
+        return tiled and merge_axes(leaf, concat) or leaf
     end)
 end
 
 -- ---- Permutations ---------------------------------------------------------------------------------------------------
 
-local function place(name, value, size)
+local function check_member(name, value, size)
     if type(value) ~= "number" or value % 1 ~= 0 or value < 0 or value >= size then
         raise(name, "expected members in 0..%d, got %s", size - 1, core.describe(value))
     end
@@ -237,11 +237,11 @@ local function place(name, value, size)
 end
 
 --- Sends x along an axis: sources[k], or nil for zeros, is the member (from 0) whose array member k gets.
-local function permute(name, x, axis, sources)
+local function send_along(name, x, axis, sources)
     local n = axis.size + 2
     local own, out = ffi.new("int64_t[?]", n, axis_number(axis), axis.size), ffi.new("int32_t[1]")
     for k = 0, axis.size - 1 do own[2 + k] = sources[k] or -1 end
-    return each(name, x, function(leaf)
+    return map_leaves(name, x, function(leaf)
         local inputs = staging.ids_of({ leaf, axis.token }, 2)
         return core.call_ids(name, out, 1, function()
             return core.C.neap_op(core.ctx, ids.ppermute, 2, inputs, n, own, out)
@@ -260,12 +260,13 @@ function np.ppermute(x, axis_name, perm)
         if type(perm[k]) ~= "table" or #perm[k] ~= 2 then
             bad_argument("ppermute", 3, "perm", "pairs {source, destination}", perm[k])
         end
-        local from, to = place("ppermute", perm[k][1], axis.size), place("ppermute", perm[k][2], axis.size)
+        local from = check_member("ppermute", perm[k][1], axis.size)
+        local to = check_member("ppermute", perm[k][2], axis.size)
         if used[from] then raise("ppermute", "member %d is a source twice", from) end
         if sources[to] then raise("ppermute", "member %d is a destination twice", to) end
         used[from], sources[to] = true, from
     end
-    return permute("ppermute", x, axis, sources)
+    return send_along("ppermute", x, axis, sources)
 end
 
 --- np.pshuffle(x, axis_name, perm): member k gets the array of member perm[k + 1]; perm has every member, from 0,
@@ -276,11 +277,11 @@ function np.pshuffle(x, axis_name, perm)
         bad_argument("pshuffle", 3, "perm", ("a table of %d members"):format(axis.size), perm)
     end
     for k = 1, #perm do
-        local from = place("pshuffle", perm[k], axis.size)
+        local from = check_member("pshuffle", perm[k], axis.size)
         if used[from] then raise("pshuffle", "member %d is a source twice", from) end
         used[from], sources[k - 1] = true, from
     end
-    return permute("pshuffle", x, axis, sources)
+    return send_along("pshuffle", x, axis, sources)
 end
 
 -- ---- Facts ----------------------------------------------------------------------------------------------------------
@@ -295,5 +296,5 @@ end
 
 --- np.axis_size(axis_name): how many members an axis has: a Lua number.
 function np.axis_size(axis_name)
-    return size_of(axes.named("axis_size", 1, axis_name))
+    return product_of_sizes(axes.named("axis_size", 1, axis_name))
 end

@@ -95,7 +95,7 @@ end
 
 --- New parameters of a block, for inputs or, where all sizes are known, without any. Of a block with children forward
 -- is run in deferred mode, on parameters of which those of children are unmade, so that each child makes its own.
-local function make(block, key, ...)
+local function make_params(block, key, ...)
     if block.make then return block:make(key, ...) end
     local children, params, unmade = child_keys(block), {}, {}
     local own = #block.parameters
@@ -107,7 +107,7 @@ local function make(block, key, ...)
         if type(child) == "function" then
             params[name] = {}
         elseif select("#", ...) == 0 then
-            params[name] = make(child, child_key)
+            params[name] = make_params(child, child_key)
         else
             unmade[name] = setmetatable({ block = child, key = child_key, depth = open_modes() }, Unmade)
             params[name] = unmade[name]
@@ -117,7 +117,7 @@ local function make(block, key, ...)
         local given = pack(...)
         np.deferred(function() run_inside(block.forward, block, params, unpack(given, 1, given.n)) end)
     end
-    for name, mark in pairs(unmade) do params[name] = rawget(mark, "made") or make(mark.block, mark.key) end
+    for name, mark in pairs(unmade) do params[name] = rawget(mark, "made") or make_params(mark.block, mark.key) end
     return params
 end
 
@@ -127,7 +127,7 @@ local function make_now(unmade, ...)
     local made = rawget(unmade, "made")
     if made then return made end
     local depth = C.neap_deferred_switch(ctx, rawget(unmade, "depth"))
-    local ok, result = pcall(make, rawget(unmade, "block"), rawget(unmade, "key"), ...)
+    local ok, result = pcall(make_params, rawget(unmade, "block"), rawget(unmade, "key"), ...)
     C.neap_deferred_switch(ctx, depth)
     if not ok then error(result, 0) end
     rawset(unmade, "made", result)
@@ -137,7 +137,7 @@ end
 --- block:init(key, inputs…): new parameters. Inputs, of which only shapes and dtypes count, are needed where sizes
 -- were left open.
 function Block:init(key, ...)
-    return make(self, key, ...)
+    return make_params(self, key, ...)
 end
 
 --- block:initialize(key): from now on the block has its parameters in block.params, and is called with inputs alone;
@@ -152,7 +152,7 @@ end
 
 --- The parameters of an initialized block.
 local function own_params(block, ...)
-    block.params = block.params or make(block, block.initial_key, ...)
+    block.params = block.params or make_params(block, block.initial_key, ...)
     return block.params
 end
 
@@ -221,7 +221,7 @@ end
 --   name         for errors
 -- Further fields that are blocks, and list items that are blocks or functions, are its children: params has theirs
 -- under the same keys, and forward calls them, as in self.hidden(params.hidden, x).
-local function new(definition)
+local function new_block(definition)
     if not trees.is_node(definition) then bad_argument("nn.Block", 1, "definition", "a table", definition) end
     local block = {}
     for key, value in pairs(definition) do block[key] = value end
@@ -243,8 +243,9 @@ local function new(definition)
     return setmetatable(block, Block)
 end
 
-for _, f in ipairs { make, make_own, make_now, run_inside, own_params, Block.apply, Block.__call, Block.export } do
+for _, f in ipairs { make_params, make_own, make_now, run_inside, own_params, Block.apply, Block.__call, Block.export }
+                     do
     jit.off(f)
 end
 
-return { new = new, is_block = is_block }
+return { new = new_block, is_block = is_block }

@@ -237,7 +237,7 @@ local function windows_of(name, x, window, o, value)
     return x, { axis = axes }, first, window
 end
 
-local function back(y, first)
+local function restore_layout(y, first)
     return first and np.moveaxis(y, -1, 1) or y
 end
 
@@ -253,7 +253,7 @@ end
 local function max_pool(x, window, given)
     local o = options("nn.max_pool", given, { strides = true, padding = true, layout = true })
     local all, over, first = windows_of("nn.max_pool", x, window, o, least)
-    return back(np.max(all, over), first)
+    return restore_layout(np.max(all, over), first)
 end
 
 --- np.nn.avg_pool(x, window, {strides=window, padding="VALID", layout="NHWC", count_include_pad=true}): the mean of
@@ -264,9 +264,9 @@ local function avg_pool(x, window, given)
     x = float_image(core.coerce("nn.avg_pool", 1, x))
     local all, over, first, extents = windows_of("nn.avg_pool", x, window, o, zero)
     local sum = np.sum(all, over)
-    if o.count_include_pad ~= false then return back(sum / shape.product(extents), first) end
+    if o.count_include_pad ~= false then return restore_layout(sum / shape.product(extents), first) end
     local ones = np.ones_like(x)
-    return back(sum / np.sum((windows_of("nn.avg_pool", ones, window, o, zero)), over), first)
+    return restore_layout(sum / np.sum((windows_of("nn.avg_pool", ones, window, o, zero)), over), first)
 end
 
 -- ---- Layers ---------------------------------------------------------------------------------------------------------

@@ -62,7 +62,7 @@ local reductions = {
     none = function(x) return x end,
 }
 
-local function reduce(name, x, given, known)
+local function reduced_loss(name, x, given, known)
     local how = options(name, given, known or { reduction = true }).reduction or "mean"
     if not reductions[how] then raise(name, "reduction must be mean, sum or none, got %s", core.describe(how)) end
     return reductions[how](x)
@@ -85,13 +85,13 @@ function nn.cross_entropy(logits, labels, given)
     wanted[#wanted + 1] = 1
     local chosen = np.equal(shape.reshape(labels, wanted), np.arange(n))
     local picked = np.sum(np.where(chosen, logits, 0), { axis = -1 })
-    return reduce("nn.cross_entropy", np.logsumexp(logits, { axis = -1 }) - picked, given)
+    return reduced_loss("nn.cross_entropy", np.logsumexp(logits, { axis = -1 }) - picked, given)
 end
 
 --- np.nn.mse(x, y, {reduction="mean"}): the mean squared difference.
 function nn.mse(x, y, given)
     local off = coerce("nn.mse", 1, x) - coerce("nn.mse", 2, y)
-    return reduce("nn.mse", off * off, given)
+    return reduced_loss("nn.mse", off * off, given)
 end
 
 --- np.nn.accuracy(logits, labels): the fraction of labels that are the argmax over the last axis of logits; 0-d f32.
@@ -111,7 +111,7 @@ local function fans(name, dims)
 end
 
 --- An initializer of variance scale / n, n being the fan in or the mean of both fans.
-local function scaled(name, scale, mean_of_fans, draw)
+local function define_scaled(name, scale, mean_of_fans, draw)
     nn[name] = function(key, dims, given)
         if type(dims) ~= "table" then bad_argument("nn." .. name, 2, "shape", "a table", dims) end
         dims = shape.arguments("nn." .. name, dims)
@@ -133,12 +133,12 @@ end
 --- np.nn.glorot_uniform(key, shape, {dtype="f32"}), glorot_normal: variance 2 / (fan in + fan out) (Glorot and Bengio,
 -- 2010); he_uniform, he_normal: 2 / fan in (He et al., 2015); lecun_uniform, lecun_normal: 1 / fan in (LeCun et al.,
 -- 1998).
-scaled("glorot_uniform", 1, true, uniform)
-scaled("glorot_normal", 1, true, normal)
-scaled("he_uniform", 2, false, uniform)
-scaled("he_normal", 2, false, normal)
-scaled("lecun_uniform", 1, false, uniform)
-scaled("lecun_normal", 1, false, normal)
+define_scaled("glorot_uniform", 1, true, uniform)
+define_scaled("glorot_normal", 1, true, normal)
+define_scaled("he_uniform", 2, false, uniform)
+define_scaled("he_normal", 2, false, normal)
+define_scaled("lecun_uniform", 1, false, uniform)
+define_scaled("lecun_normal", 1, false, normal)
 
 --- np.nn.zeros(key, shape, {dtype}), np.nn.ones: constant initializers; the key is not used.
 function nn.zeros(_, dims, given) return np.zeros(dims, given) end

@@ -20,7 +20,7 @@ local Optimizer = {}
 Optimizer.__index = Optimizer
 
 --- Checks a numeric option and fills in its default.
-local function number(name, given, option, default, low, high)
+local function number_option(name, given, option, default, low, high)
     local value = given[option]
     if value == nil then value = default end
     if type(value) ~= "number" or value < low or value > high then
@@ -83,8 +83,8 @@ function optim.sgd(given)
     local name = "optim.sgd"
     given = options(name, given, { lr = true, momentum = true, nesterov = true, weight_decay = true })
     local lr = learning_rate(name, given)
-    local momentum = number(name, given, "momentum", 0, 0, 1)
-    local decay = number(name, given, "weight_decay", 0, 0, math.huge)
+    local momentum = number_option(name, given, "momentum", 0, 0, 1)
+    local decay = number_option(name, given, "weight_decay", 0, 0, math.huge)
     local nesterov = given.nesterov or false
     local function init(params)
         return momentum > 0 and { v = zeros_like(params) } or {}
@@ -104,8 +104,8 @@ end
 --- Adam's step, with the decay of AdamW.
 local function adam(name, given, decay)
     local lr = learning_rate(name, given)
-    local b1, b2 = number(name, given, "b1", 0.9, 0, 1), number(name, given, "b2", 0.999, 0, 1)
-    local eps = number(name, given, "eps", 1e-8, 0, math.huge)
+    local b1, b2 = number_option(name, given, "b1", 0.9, 0, 1), number_option(name, given, "b2", 0.999, 0, 1)
+    local eps = number_option(name, given, "eps", 1e-8, 0, math.huge)
     local function init(params)
         return { m = zeros_like(params), v = zeros_like(params) }
     end
@@ -131,7 +131,7 @@ end
 function optim.adamw(given)
     local known = { lr = true, b1 = true, b2 = true, eps = true, weight_decay = true }
     given = options("optim.adamw", given, known)
-    return adam("optim.adamw", given, number("optim.adamw", given, "weight_decay", 0.01, 0, math.huge))
+    return adam("optim.adamw", given, number_option("optim.adamw", given, "weight_decay", 0.01, 0, math.huge))
 end
 
 -- ---- Schedules and clipping -----------------------------------------------------------------------------------------

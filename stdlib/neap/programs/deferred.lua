@@ -15,7 +15,7 @@ local pack, ids_of = staging.pack, staging.ids_of
 local unpack = unpack
 
 --- The arrays among packed results, in trees too.
-local function arrays_of(results)
+local function result_arrays(results)
     local arrays = {}
     for k = 1, results.n do
         trees.walk("deferred", results[k], function(leaf)
@@ -39,7 +39,7 @@ function np.deferred(f, extra)
     local depth = C.neap_deferred_begin(ctx)
     local ok, results, arrays = pcall(function()
         local results = pack(user_function())
-        return results, arrays_of(results)
+        return results, result_arrays(results)
     end)
     levels[#levels] = nil
     local n = ok and #arrays or 0
@@ -51,7 +51,7 @@ end
 -- ---- Export --------------------------------------------------------------------------------------------------------
 
 --- The arrays of a tree and their names: "x", "params.w", "layers[1].w"; "in1", … for a list at the top.
-local function ports_of(what, tree, prefix)
+local function named_arrays(what, tree, prefix)
     local ports = { arrays = {}, names = {} }
     if tree == nil then return ports end
     if not trees.is_node(tree) then core.bad_argument("export", nil, what, "a table of arrays such as {x=x}", tree) end
@@ -92,7 +92,7 @@ local export_options = { inputs = true, outputs = true }
 -- have happened; callbacks that outputs need are called by each run of the program.
 function np.export(given)
     given = core.options("export", given, export_options)
-    local inputs, outputs = ports_of("inputs", given.inputs, "in"), ports_of("outputs", given.outputs, "out")
+    local inputs, outputs = named_arrays("inputs", given.inputs, "in"), named_arrays("outputs", given.outputs, "out")
     local nin, nout = #inputs.arrays, #outputs.arrays
     if nout == 0 then raise("export", "option 'outputs' has no array") end
     local entry = staging.inside("export", staging.open_trace, function(level)

@@ -183,7 +183,7 @@ local function entry_difference(state, form, record)
 end
 
 --- Why a call has to be recorded although others were, in words. Called with the leaves in place.
-local function reason(state, form)
+local function reason_to_record(state, form)
     local text, least
     for _, record in ipairs(form.records) do
         local what, count = entry_difference(state, form, record)
@@ -409,7 +409,7 @@ local function slow_call(state, ...)
     if not number then
         form = prepared(state, form, given)
         put_leaves(state, form, leaves)
-        state.reason = state.traces > 0 and reason(state, form) or nil
+        state.reason = state.traces > 0 and reason_to_record(state, form) or nil
         note_changes(state, form)
         local results = pack(record_and_run(state, form, given, leaves))
         if results[1] then return unpack(results, 2, results.n) end
@@ -506,7 +506,7 @@ local function input_name(state, form, record, k)
     end
 end
 
-local function names_of(state, form, record, use)
+local function place_names(state, form, record, use)
     local names = {}
     for k, place in ipairs(state.places) do
         if record.uses[#form.nodes + k] == use then names[#names + 1] = place.name end
@@ -521,7 +521,8 @@ local function entry_facts(state, form, record)
     end)
     C.neap_form_entry(form.cform, record.number, entry_info)
     local facts = { arguments = text, hits = tonumber(entry_info.hits), bytes = tonumber(entry_info.bytes),
-                    captures = names_of(state, form, record, INPUT), constructed = names_of(state, form, record, SAME),
+                    captures = place_names(state, form, record, INPUT),
+                    constructed = place_names(state, form, record, SAME),
                     bound = entry_info.captures, donated = tonumber(entry_info.donated),
                     used_up = tonumber(entry_info.overwrote),
                     program = C.neap_form_program(form.cform, record.number) }
@@ -601,7 +602,7 @@ function np.clear_caches()
 end
 
 for _, f in ipairs { slow_call, record_and_run, call_core, finish_call, put_leaves, look_at_places, add_entry, chain,
-                     reason, entry_difference, jits.facts } do
+                     reason_to_record, entry_difference, jits.facts } do
     jit.off(f)
 end
 

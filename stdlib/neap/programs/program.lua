@@ -57,7 +57,7 @@ local function value_text(value)
                        device = known.committed ~= 0 and ffi.string(C.neap_device_name(known.device)) or nil }
 end
 
-local function fits(port, value)
+local function fits_port(port, value)
     if type(value) == "number" then return port.number end
     if not is_array(value) then return false end
     local known = array_info(value)
@@ -75,10 +75,10 @@ end
 
 --- Appends the arrays and numbers of `value` to `leaves`; it must have the form of `want`, a part of the arguments'
 -- tree.
-local function match(program, want, value, leaves, path)
+local function match_arguments(program, want, value, leaves, path)
     if rawequal(want, SLOT) then
         local port = program.ports[#leaves + 1]
-        if not fits(port, value) then misfit(port.name or path, port_text(port), value_text(value)) end
+        if not fits_port(port, value) then misfit(port.name or path, port_text(port), value_text(value)) end
         leaves[#leaves + 1] = value
     elseif not trees.is_node(want) then
         if is_array(value) or want ~= value then
@@ -91,7 +91,7 @@ local function match(program, want, value, leaves, path)
         end
         for _, key in ipairs(trees.keys_of(want, "program")) do
             local step = type(key) == "number" and path .. "[" .. key .. "]" or path .. "." .. key
-            match(program, want[key], value[key], leaves, step)
+            match_arguments(program, want[key], value[key], leaves, step)
         end
     end
 end
@@ -140,7 +140,7 @@ end
 
 --- The program object of a traced entry and of the tree of its arguments. `names.inputs` and `names.outputs`, lists of
 -- names in the order of the slots, are given to the core; without them it keeps those that it has.
-local function new(entry, arguments, names)
+local function new_program(entry, arguments, names)
     if names then
         rename(entry.program, false, names.inputs)
         rename(entry.program, true, names.outputs)
@@ -156,7 +156,7 @@ local function match_names(program, table_of_inputs, leaves)
     for k, port in ipairs(program.ports) do
         local value = by_name[port.name]
         if value == nil then misfit("input '" .. port.name .. "'", port_text(port), "nothing") end
-        match(program, SLOT, value, leaves, port.name)
+        match_arguments(program, SLOT, value, leaves, port.name)
         by_name[port.name], names[k] = nil, port.name
     end
     local other = next(by_name)
@@ -171,7 +171,7 @@ function Program:__call(...)
         match_names(self, given[1], leaves)
     else
         for k = 1, math.max(given.n, self.arguments.n) do
-            match(self, self.arguments[k], given[k], leaves, "argument " .. k)
+            match_arguments(self, self.arguments[k], given[k], leaves, "argument " .. k)
         end
     end
     return run("program", self.entry, leaves)
@@ -223,7 +223,7 @@ function Program:outputs()
     return ports_of(self.entry.program, true, self.entry.outputs)
 end
 
-local function names_of(ports)
+local function port_names(ports)
     local names = {}
     for k, port in ipairs(ports) do names[k] = port.name end
     return names
@@ -231,12 +231,12 @@ end
 
 --- program:list_inputs(): the names of its inputs, in order.
 function Program:list_inputs()
-    return names_of(self:inputs())
+    return port_names(self:inputs())
 end
 
 --- program:list_outputs(): the names of its outputs, in order.
 function Program:list_outputs()
-    return names_of(self:outputs())
+    return port_names(self:outputs())
 end
 
 -- ---- Costs and pictures ---------------------------------------------------------------------------------------------
@@ -316,7 +316,7 @@ function np.trace(f, ...)
         local arguments = arguments_of(given)
         local entry = trace("trace", user_function, given, {}, capture.places(user_function), {})
         local results = entry.template
-        return new(entry, arguments, {
+        return new_program(entry, arguments, {
             inputs = slot_names(arguments, function(k) return parameter(user_function, k) end),
             outputs = slot_names(results, function(k) return results.n == 1 and "" or "out" .. k end),
         })
@@ -336,6 +336,7 @@ local function programs_of(value)
     return require("neap.programs.jit").programs_of(value)
 end
 
-for _, f in ipairs { Program.__call, match, match_names, slot_names } do jit.off(f) end
+for _, f in ipairs { Program.__call, match_arguments, match_names, slot_names } do jit.off(f) end
 
-return { programs_of = programs_of, new = new, Program = Program, slot_names = slot_names, parameter = parameter }
+return { programs_of = programs_of, new = new_program, Program = Program, slot_names = slot_names,
+         parameter = parameter }

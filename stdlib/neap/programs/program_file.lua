@@ -88,14 +88,14 @@ local function u32_at(data, at)
     return bit.tobit(zip.u32(data, at)) % 2 ^ 32
 end
 
-local function take(r, bytes)
+local function next_bytes(r, bytes)
     if bytes > r.size - r.at then damaged("its section 'forms' is truncated") end
     r.at = r.at + bytes
     return r.at - bytes
 end
 
 local function read_f64(r)
-    local at = take(r, 8)
+    local at = next_bytes(r, 8)
     for k = 0, 7 do
         ffi.cast("uint8_t *", number_box)[k] = r.data[at + (ffi.abi("le") and k or 7 - k)]
     end
@@ -107,7 +107,7 @@ local read
 local function read_table(r, depth)
     if depth > MAX_DEPTH then damaged("tables are nested more than %d deep", MAX_DEPTH) end
     local value = {}
-    for _ = 1, u32_at(r.data, take(r, 4)) do
+    for _ = 1, u32_at(r.data, next_bytes(r, 4)) do
         local key = read(r, depth + 1)
         if type(key) ~= "string" and type(key) ~= "number" or key ~= key then damaged("a table has an odd key") end
         value[key] = read(r, depth + 1)
@@ -127,18 +127,18 @@ end
 
 --- The value at r.at, which moves behind it.
 function read(r, depth)
-    local tag = string.char(r.data[take(r, 1)])
+    local tag = string.char(r.data[next_bytes(r, 1)])
     if tag == "x" then return SLOT end
     if tag == "z" then return nil end
     if tag == "t" or tag == "f" then return tag == "t" end
     if tag == "n" then return read_f64(r) end
     if tag == "s" then
-        local bytes = u32_at(r.data, take(r, 4))
-        return ffi.string(r.data + take(r, bytes), bytes)
+        local bytes = u32_at(r.data, next_bytes(r, 4))
+        return ffi.string(r.data + next_bytes(r, bytes), bytes)
     end
     if tag == "{" then return read_table(r, depth) end
     if tag == "a" or tag == "r" then
-        if string.char(r.data[take(r, 1)]) ~= "{" then damaged("a part of a callback is none") end
+        if string.char(r.data[next_bytes(r, 1)]) ~= "{" then damaged("a part of a callback is none") end
         return tag == "r" and read_result(r, depth) or setmetatable(read_table(r, depth), parts.Argument)
     end
     damaged("its section 'forms' holds the unknown tag %d", tag:byte())
@@ -310,7 +310,7 @@ local function read_graph(section, callees)
     return ffi.gc(program_box[0], C.neap_program_free)
 end
 
-local function load(path, functions)
+local function load_file(path, functions)
     local block, problem = files.read(path)
     if not block then error({ damaged = problem, whole = true }) end
     local sections = unpack_sections(block)
@@ -344,7 +344,7 @@ function np.load_program(path, given)
                   core.describe(f))
         end
     end
-    local ok, result = pcall(load, path, functions)
+    local ok, result = pcall(load_file, path, functions)
     if ok then return result end
     if type(result) ~= "table" then error(result, 0) end
     if result.whole then raise("load_program", "%s", result.damaged) end
@@ -352,6 +352,6 @@ function np.load_program(path, given)
 end
 
 for _, f in ipairs { write, write_table, read, read_table, check_packed, pack_sections, unpack_sections, calls_of,
-                     bind_calls, read_graph, load, Program.save, np.load_program } do
+                     bind_calls, read_graph, load_file, Program.save, np.load_program } do
     jit.off(f)
 end

@@ -81,17 +81,17 @@ local function find_cells(f, cells, parts, seen)
 end
 
 --- Puts values into the cells that are inputs.
-local function put(cells, values)
+local function put_values(cells, values)
     for k, cell in ipairs(cells) do
         if cell.is_input then setupvalue(cell.f, cell.index, values[k]) end
     end
 end
 
 --- Whether a tree holds just what another one does.
-local function same(a, b)
+local function same_tree(a, b)
     if not trees.is_node(a) or not trees.is_node(b) then return rawequal(a, b) end
     for key, item in pairs(a) do
-        if not same(item, b[key]) then return false end
+        if not same_tree(item, b[key]) then return false end
     end
     for key in pairs(b) do
         if a[key] == nil then return false end
@@ -105,7 +105,7 @@ local function check_cells(cells, given)
         local _, now = getupvalue(cell.f, cell.index)
         local changed = not rawequal(now, given[k])
         if changed and is_array(now) then setupvalue(cell.f, cell.index, cell.value) end
-        if changed and (is_array(now) or cell.is_input) or cell.is_input and not same(now, cell.copy) then
+        if changed and (is_array(now) or cell.is_input) or cell.is_input and not same_tree(now, cell.copy) then
             raise("staged", "the block assigned to '%s', which is outside of it: return the array instead", cell.name)
         end
     end
@@ -119,11 +119,12 @@ local function run_block(block, cells, ...)
         if cell.is_input then cell.copy = trees.rebuild("staged", given[k], function(leaf) return leaf end) end
     end
     local swaps = core.frame().swaps
-    swaps[#swaps + 1] = { suspend = function() put(cells, values) end, resume = function() put(cells, given) end }
-    put(cells, given)
+    swaps[#swaps + 1] = { suspend = function() put_values(cells, values) end,
+                          resume = function() put_values(cells, given) end }
+    put_values(cells, given)
     local results = staging.pack(pcall(block))
     local ok, problem = pcall(check_cells, cells, given)
-    put(cells, values)
+    put_values(cells, values)
     swaps[#swaps] = nil
     if not results[1] then error(results[2], 0) end
     if not ok then error(problem, 0) end
@@ -149,7 +150,7 @@ end
 local FIELDS = { "user_function", "is_static", "labels", "owns", "body" }
 
 --- Calls with these fields of the state, which then are again what they were: it must keep no block alive.
-local function call(state, fields, ...)
+local function call_with_fields(state, fields, ...)
     local held = {}
     for _, name in ipairs(FIELDS) do held[name], state[name] = rawget(state, name), fields[name] end
     local results = staging.pack(pcall(state.slow, ...))
@@ -180,11 +181,11 @@ function np.staged(block)
     for k = 1, #parts do -- how functions share cells, and their code, are static arguments behind the cells
         values[n + k], is_static[n + k], labels[n + k] = parts[k], true, "a function around the block"
     end
-    return call(state, {
+    return call_with_fields(state, {
         user_function = block, is_static = is_static, labels = labels,
         owns = function(place) return place.index and cells.of[upvalueid(place.f, place.index)] ~= nil end,
         body = function(...) return run_block(block, cells, ...) end,
     }, unpack(values, 1, n + #parts))
 end
 
-for _, f in ipairs { np.staged, call, run_block, check_cells, find_cells, is_tree } do jit.off(f) end
+for _, f in ipairs { np.staged, call_with_fields, run_block, check_cells, find_cells, is_tree } do jit.off(f) end

@@ -83,7 +83,7 @@ end
 local open_mesh, open_manual = 0, 0 -- what the core was told last
 
 --- Tells the core of which mesh which axes are manual now: it refuses blocks of other bodies.
-local function tell(mesh, manual)
+local function tell_core(mesh, manual)
     open_mesh, open_manual = mesh, manual
     core.C.neap_mesh_open(core.ctx, mesh, manual)
 end
@@ -99,11 +99,11 @@ function axes.with(added, f, ...)
     local function close(ok, ...)
         bodies[#bodies] = nil
         for k = #list, n + 1, -1 do list[k] = nil end
-        if last.mesh then tell(mesh, manual) end
+        if last.mesh then tell_core(mesh, manual) end
         if not ok then error((...), 0) end
         return ...
     end
-    if last.mesh then tell(last.mesh.number, last.manual) end
+    if last.mesh then tell_core(last.mesh.number, last.manual) end
     return close(pcall(f, ...))
 end
 

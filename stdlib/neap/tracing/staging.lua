@@ -191,7 +191,7 @@ end
 local SLOT = setmetatable({}, { __tostring = function() return "an array" end })
 
 --- Splits results into a template, in which SLOT stands for arrays, and the arrays.
-local function take_results(name, results)
+local function split_results(name, results)
     local arrays, template = {}, { n = results.n }
     for k = 1, results.n do
         template[k] = trees.rebuild(name, results[k], function(leaf)
@@ -236,7 +236,7 @@ end
 
 --- Closes a trace whose function has returned `results`. Returns { program, template, n = number of inputs, outputs }.
 local function end_trace(name, level, n, results)
-    local template, outputs = take_results(name, results)
+    local template, outputs = split_results(name, results)
     local count = #outputs
     local ids = ids_of(outputs, count)
     core.call(name, function() return C.neap_trace_end(ctx, level, count, ids, program_box) end)
@@ -356,6 +356,6 @@ staging.own_sharding = own_sharding
 
 -- They run the user's functions, or loop over what those returned.
 for _, f in ipairs { inside, part_spec, own_sharding, derivative_spec, fitted,
-                     trace, closed, stand_in, run, take_results, fill_results } do jit.off(f) end
+                     trace, closed, stand_in, run, split_results, fill_results } do jit.off(f) end
 
 return staging

@@ -50,7 +50,7 @@ local function at_path(path)
 end
 
 --- The form of a value as text, with a star for each array and number: for comparing trees, and for errors.
-local function form_of(name, tree)
+local function form_text(name, tree)
     local parts = {}
     local function visit(value)
         if not trees.is_node(value) then
@@ -75,7 +75,7 @@ local function array_of(leaf)
 end
 
 --- A leaf as an array of a dtype (its code), which must hold it if it is a number.
-local function cast(leaf, code)
+local function cast_leaf(leaf, code)
     if type(leaf) == "number" then return core.number(leaf, code) end
     return leaf:astype(dtypes[code].name)
 end
@@ -84,7 +84,7 @@ end
 
 --- Records a node of a row; entries are those of its programs, attributes and inputs as the row says. Returns n of its
 -- results.
-local function push(name, op, entries, attributes, inputs, n)
+local function push_node(name, op, entries, attributes, inputs, n)
     local programs = ffi.new("neap_program *[?]", #entries)
     for k, entry in ipairs(entries) do programs[k - 1] = entry.program end
     local attrs = ffi.new("int64_t[?]", #attributes + 1)
@@ -99,14 +99,14 @@ local function push(name, op, entries, attributes, inputs, n)
 end
 
 --- Appends the arrays of `list` to `inputs`.
-local function append(inputs, list)
+local function append_all(inputs, list)
     for k = 1, #list do inputs[#inputs + 1] = list[k] end
 end
 
 -- ---- Branches -------------------------------------------------------------------------------------------------------
 
 --- What a function returned, by leaf: { array, weak, text, path }.
-local function results_of(name, results)
+local function result_leaves(name, results)
     local list = {}
     for r = 1, results.n do
         trees.walk(name, results[r], function(leaf, path)
@@ -134,7 +134,7 @@ local function strong_results(name, results, wanted)
             count = count + 1
             local array = array_of(leaf)
             if not is_weak(array) then return array end
-            return cast(leaf, wanted[count] or core.dtype_codes.f32)
+            return cast_leaf(leaf, wanted[count] or core.dtype_codes.f32)
         end)
     end
     return results
@@ -153,7 +153,7 @@ local function compare_forms(name, first, other, k)
               branch_name(name, 1), other.n, branch_name(name, k))
     end
     for r = 1, first.n do
-        local left, right = form_of(name, first[r]), form_of(name, other[r])
+        local left, right = form_text(name, first[r]), form_text(name, other[r])
         if left ~= right then
             raise(name, "the branches must return trees of the same form; result %d is %s from %s and %s from %s",
                   r, left, branch_name(name, 1), right, branch_name(name, k))
@@ -162,7 +162,7 @@ local function compare_forms(name, first, other, k)
 end
 
 --- For each leaf of the branches' results, the one that says its type: the first that is no number.
-local function leading(seen)
+local function leading_leaves(seen)
     local leads = {}
     for k = 1, #seen do
         for r, leaf in ipairs(seen[k]) do
@@ -195,13 +195,13 @@ local function trace_branches(name, branches, given)
     local wanted = {}
     local function trace(k)
         entries[k], own[k] = closed(name, branches[k], given, function(results)
-            seen[k], forms[k] = results_of(name, results), results
+            seen[k], forms[k] = result_leaves(name, results), results
             if k > 1 then compare_forms(name, forms[1], results, k) end
             return strong_results(name, results, wanted)
         end)
     end
     for k = 1, #branches do trace(k) end
-    local leads = leading(seen)
+    local leads = leading_leaves(seen)
     compare_types(name, seen, leads)
     for r, lead in ipairs(leads) do wanted[r] = not lead.weak and lead.dtype or nil end
     for k = 1, #branches do
@@ -215,7 +215,7 @@ local function trace_branches(name, branches, given)
 end
 
 --- Runs one of the branches on the operands; index is an i32 array, from 0.
-local function branch(name, index, branches, given)
+local function record_branches(name, index, branches, given)
     local entries, own = trace_branches(name, branches, given)
     local inputs, operands = { index }, 0
     for k = 1, given.n do
@@ -228,14 +228,14 @@ local function branch(name, index, branches, given)
     local attributes = { operands }
     for k = 1, #branches do
         attributes[k + 1] = #own[k]
-        append(inputs, own[k])
+        append_all(inputs, own[k])
     end
-    local results = push(name, "cond", entries, attributes, inputs, entries[1].outputs)
+    local results = push_node(name, "cond", entries, attributes, inputs, entries[1].outputs)
     return fill_results(name, entries[1].template, results)
 end
 
 --- A 0-d array of the index or predicate of a branch, as i32.
-local function index_of(name, what, value)
+local function branch_index(name, what, value)
     if type(value) == "boolean" then value = value and 1 or 0 end
     if type(value) == "number" and what == "pred" then value = value ~= 0 and 1 or 0 end
     if type(value) == "number" then return core.number(value, core.dtype_codes.i32) end
@@ -257,7 +257,7 @@ end
 function np.cond(pred, f, g, ...)
     check_function("cond", f, 2, "f")
     check_function("cond", g, 3, "g")
-    return branch("cond", index_of("cond", "pred", pred), { g, f }, pack(...))
+    return record_branches("cond", branch_index("cond", "pred", pred), { g, f }, pack(...))
 end
 
 --- np.switch(index, {f, g, …}, …): calls the function that index, an integer from 1, counts; an index out of range
@@ -271,18 +271,18 @@ function np.switch(index, branches, ...)
     end
     if type(index) == "number" then
         if index % 1 ~= 0 then bad_argument("switch", 1, "index", "an integer", index) end
-        index = index_of("switch", "index", math.min(math.max(index, 1), #branches) - 1)
+        index = branch_index("switch", "index", math.min(math.max(index, 1), #branches) - 1)
     else
-        index = index_of("switch", "index", index) - 1
+        index = branch_index("switch", "index", index) - 1
     end
-    return branch("switch", index, branches, pack(...))
+    return record_branches("switch", index, branches, pack(...))
 end
 
 -- ---- Loops ----------------------------------------------------------------------------------------------------------
 
 --- Refuses a carry of another form.
 local function check_form(name, form, value)
-    local given = form_of(name, value)
+    local given = form_text(name, value)
     if given ~= form then
         raise(name, "the body must return a carry of the form of the initial one, %s, got %s", form, given)
     end
@@ -304,7 +304,7 @@ local function carry_of(name, init, place)
         local plain = known.sharding == 0 and known.weak == 0 and dtypes[known.dtype].kind == "f"
         leaves[#leaves + 1] = { leaf = leaf, array = array, path = path, lies = plain and own or known.sharding }
     end, "")
-    return { init = init, leaves = leaves, form = form_of(name, init) }
+    return { init = init, leaves = leaves, form = form_text(name, init) }
 end
 
 --- Notes that a leaf of the carry may also lie as a sharding says. Returns whether it has to be traced so.
@@ -356,7 +356,7 @@ local function next_carry(name, carry, value)
         end
         local want = dtype and dtypes[dtype].name .. "[]" or type_text(start.array)
         if is_weak(array) and want:find("[]", 1, true) then
-            return cast(leaf, dtype or array_info(start.array).dtype)
+            return cast_leaf(leaf, dtype or array_info(start.array).dtype)
         end
         if type_text(array) ~= want then
             raise(name, "the carry must keep its shapes and dtypes: the carry%s is %s at the beginning of a turn, but "
@@ -373,7 +373,7 @@ local function carry_inputs(carry)
     local inputs = {}
     for k, leaf in ipairs(carry.leaves) do
         local dtype = carry.dtypes and carry.dtypes[k]
-        inputs[k] = dtype and is_weak(leaf.array) and cast(leaf.leaf, dtype) or leaf.array
+        inputs[k] = dtype and is_weak(leaf.array) and cast_leaf(leaf.leaf, dtype) or leaf.array
     end
     return inputs
 end
@@ -440,10 +440,10 @@ local function while_loop(name, condition, body, carry)
     end)
     if wider then return while_loop(name, condition, body, carry) end -- devices may take different numbers of turns
     local inputs = carry_inputs(carry)
-    append(inputs, test_own)
-    append(inputs, step_own)
+    append_all(inputs, test_own)
+    append_all(inputs, step_own)
     local n = #carry.leaves
-    return push(name, "while_loop", { test, step }, { n, #test_own }, inputs, n)
+    return push_node(name, "while_loop", { test, step }, { n, #test_own }, inputs, n)
 end
 
 --- np.while_loop(cond, body, init): the carry init, changed by body(carry) as long as cond(carry) is true. A carry is a
@@ -472,9 +472,9 @@ local function scan(name, body, carry, xs, length, how, finish, counted)
         inputs[#inputs + 1] = leaf
         count = count + 1
     end)
-    append(inputs, own)
+    append_all(inputs, own)
     local attributes = { length, how.reverse and 1 or 0, how.unroll, #carry.leaves, count }
-    return push(name, "scan", { entry }, attributes, inputs, entry.outputs - (counted and 1 or 0)), entry
+    return push_node(name, "scan", { entry }, attributes, inputs, entry.outputs - (counted and 1 or 0)), entry
 end
 
 local function bound_of(name, position, what, value)
@@ -494,7 +494,7 @@ end
 --- A loop whose number of turns is known when it is recorded.
 local function counted_loop(lower, upper, body, init)
     local i32 = core.dtype_codes.i32
-    local carry, form = carry_of("fori_loop", { init, core.number(lower, i32) }, 1), form_of("fori_loop", init)
+    local carry, form = carry_of("fori_loop", { init, core.number(lower, i32) }, 1), form_text("fori_loop", init)
     local function step(state)
         local value = one_value("fori_loop", "the body")(pack(body(state[2], state[1])))
         check_form("fori_loop", form, value)
@@ -520,7 +520,7 @@ function np.fori_loop(lower, upper, body, init)
         return array_of(bound) + core.number(0, core.dtype_codes[like]) -- a number argument must be integral
     end
     local first, last = as_array(lower, upper), as_array(upper, lower)
-    local carry, form = carry_of("fori_loop", { init, first, last }, 1), form_of("fori_loop", init)
+    local carry, form = carry_of("fori_loop", { init, first, last }, 1), form_text("fori_loop", init)
     local function going(state) return state[2]:lt(state[3]) end
     local function step(state)
         local value = one_value("fori_loop", "the body")(pack(body(state[2], state[1])))
@@ -573,15 +573,15 @@ function np.scan(f, init, xs, given)
         if results.n > 2 then
             raise("scan", "the function must return two values, the carry and y, got %d", results.n)
         end
-        results_of("scan", results)
+        result_leaves("scan", results)
         return results[1], strong_results("scan", { n = 1, results[2] }, {})[1]
     end)
     return fill_results("scan", entry.template, results)
 end
 
 -- They run the user's functions, or loop over what those returned.
-for _, f in ipairs { push, results_of, widen, strong_results, trace_branches, branch, carry_of, carry_specs, next_carry,
-                     trace_body, rebuild_carry, while_loop, scan, counted_loop, np.cond, np.switch, np.while_loop,
-                     np.fori_loop, np.scan } do
+for _, f in ipairs { push_node, result_leaves, widen, strong_results, trace_branches, record_branches, carry_of,
+                     carry_specs, next_carry, trace_body, rebuild_carry, while_loop, scan, counted_loop, np.cond,
+                     np.switch, np.while_loop, np.fori_loop, np.scan } do
     jit.off(f)
 end

@@ -100,7 +100,7 @@ end
 -- since a program cannot contain itself, this ends one deeper than gradients and traces are open, where the function is
 -- called as it is.
 
-local function call(self, ...)
+local function call_custom(self, ...)
     if not is_staged() then return self.user_function(...) end
     if not self.rule then raise(self.name, "the function has no rule yet: call :%s first", self.setter) end
     local outermost = self.depth == 0
@@ -116,12 +116,12 @@ end
 --- The class of such functions: methods, and how the library takes them for functions (staging.check_function).
 local function new_class(methods)
     methods.__index = methods
-    methods.__call = call
+    methods.__call = call_custom
     methods.as_function = function(self)
         local user_function = self.user_function
         return function(...)
             if not is_staged() then return user_function(...) end
-            return call(self, ...)
+            return call_custom(self, ...)
         end
     end
     jit.off(methods.as_function)
@@ -129,7 +129,7 @@ local function new_class(methods)
 end
 
 --- A new one.
-local function new(class, name, setter, record, f, given)
+local function new_custom(class, name, setter, record, f, given)
     local o = core.options(name, given, { nondiff_argnums = true })
     return setmetatable({ name = name, setter = setter, record = record, user_function = check_function(name, f),
                           nondiff = staging.positions_of(name, "nondiff_argnums", o.nondiff_argnums),
@@ -138,7 +138,7 @@ end
 
 --- The arguments of a call, taken apart: those that are not differentiated, in the order of nondiff_argnums (others,
 -- packed); the others (given, packed); whole(arguments): all of them in order.
-local function take_arguments(self, ...)
+local function split_arguments(self, ...)
     local all, is_fixed, others, given = pack(...), {}, { n = #self.nondiff }, { n = 0 }
     for k, position in ipairs(self.nondiff) do
         if position > all.n then raise(self.name, "argument %d is missing, but nondiff_argnums names it", position) end
@@ -222,7 +222,7 @@ local function take_floats(name, value, form, list, path)
 end
 
 --- Checks that the first results of a rule have the form of the function's, and returns their arrays in a list.
-local function take_results(name, what, results, forms)
+local function checked_results(name, what, results, forms)
     local list, place = {}, 0
     for k = 1, forms.n do
         trees.walk(name, results[k], function(leaf)
@@ -256,7 +256,7 @@ end
 
 local function record_vjp(self, ...)
     local name, forward, backward = self.name, self.rule[1], self.rule[2]
-    local others, given, whole = take_arguments(self, ...)
+    local others, given, whole = split_arguments(self, ...)
     local operands, with_arrays = split(name, given)
     local wanted = forms_of(name, given)
     local function arguments_with(list) return whole(with_arrays(list)) end
@@ -276,7 +276,7 @@ local function record_vjp(self, ...)
             if core.info(x).weak ~= 0 then saved[k] = np.astype(x, float_of(wanted)) end
             saved_specs[k] = derive.form(saved[k]).spec
         end
-        return pack(take_results(name, "fwd", results, forms), saved)
+        return pack(checked_results(name, "fwd", results, forms), saved)
     end)
 
     local second, second_lifted = closed(name, function(residuals, cotangents)
@@ -313,14 +313,14 @@ end
 -- rule are traced where a gradient or a trace is open, so they may not look at values there; and what they read from
 -- around them is a constant: differentiating it is an error.
 function np.custom_vjp(f, given)
-    return new(Vjp, "custom_vjp", "defvjp(fwd, bwd)", record_vjp, f, given)
+    return new_custom(Vjp, "custom_vjp", "defvjp(fwd, bwd)", record_vjp, f, given)
 end
 
 -- ---- np.custom_jvp --------------------------------------------------------------------------------------------------
 
 local function record_jvp(self, ...)
     local name, rule = self.name, self.rule[1]
-    local others, given, whole = take_arguments(self, ...)
+    local others, given, whole = split_arguments(self, ...)
     local operands, with_arrays = split(name, given)
     local wanted = forms_of(name, given)
     local main, main_lifted, forms = trace_function(self, operands, function(list) return whole(with_arrays(list)) end)
@@ -338,7 +338,7 @@ local function record_jvp(self, ...)
         for k = 1, forms.n do
             take_floats(name, results[forms.n + k], forms[k], list, ("tangent %d of the rule"):format(k))
         end
-        return pack(take_results(name, "the rule", results, forms), list)
+        return pack(checked_results(name, "the rule", results, forms), list)
     end)
     return push_call(name, C.NEAP_RULE_JVP, operands, { main, moved }, { main_lifted, moved_lifted })
 end
@@ -356,11 +356,11 @@ end
 --- np.custom_jvp(f, {nondiff_argnums={}}): f with a rule for both modes of its own, which :defjvp(rule) sets. All else
 -- as in np.custom_vjp; arguments at the positions nondiff_argnums come first among those of the rule.
 function np.custom_jvp(f, given)
-    return new(Jvp, "custom_jvp", "defjvp(rule)", record_jvp, f, given)
+    return new_custom(Jvp, "custom_jvp", "defjvp(rule)", record_jvp, f, given)
 end
 
 -- They run the user's functions, or loop over what those returned.
-for _, f in ipairs { split, push_call, call, new, take_arguments, forms_of, with_floats, take_floats, take_results,
-                     trace_function, record_vjp, record_jvp } do
+for _, f in ipairs { split, push_call, call_custom, new_custom, split_arguments, forms_of, with_floats, take_floats,
+                     checked_results, trace_function, record_vjp, record_jvp } do
     jit.off(f)
 end

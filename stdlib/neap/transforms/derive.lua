@@ -151,13 +151,15 @@ end
 local fitting, step = derive.fitting, derive.step
 
 --- Appends the leaves of `value`, a tree of the form `form`, to `list`: those that stand for floats.
-local function match(name, value, form, list, path)
+local function match_leaves(name, value, form, list, path)
     if getmetatable(form) == Form then
         if form.kind == "f" then list[#list + 1] = fitting(name, value, form, path) end
         return
     end
     if not trees.is_node(value) then raise(name, "%s: expected a table, got %s", path, describe(value)) end
-    for _, key in ipairs(trees.keys_of(form, name)) do match(name, value[key], form[key], list, step(path, key)) end
+    for _, key in ipairs(trees.keys_of(form, name)) do
+        match_leaves(name, value[key], form[key], list, step(path, key))
+    end
     for _, key in ipairs(trees.keys_of(value, name)) do
         if form[key] == nil then raise(name, "%s: there is nothing that it belongs to", step(path, key)) end
     end
@@ -167,7 +169,7 @@ end
 local function match_all(name, what, values, forms)
     if values.n ~= forms.n then raise(name, "expected %d %ss, got %d", forms.n, what, values.n) end
     local list = {}
-    for k = 1, forms.n do match(name, values[k], forms[k], list, ("%s %d"):format(what, k)) end
+    for k = 1, forms.n do match_leaves(name, values[k], forms[k], list, ("%s %d"):format(what, k)) end
     return list
 end
 
@@ -340,7 +342,7 @@ function np.jvp(f, primals, tangents, given)
 end
 
 -- They run the user's functions, or loop over what those returned.
-for _, f in ipairs { alias_argument, derive.on_tape, derive.gradient, derive.tangent, linear_map, form_of, match,
+for _, f in ipairs { alias_argument, derive.on_tape, derive.gradient, derive.tangent, linear_map, form_of, match_leaves,
                      match_all, forms_of, derive.refill, derive.take_results, append, linearized, np.vjp, np.linearize,
                      np.jvp } do
     jit.off(f)

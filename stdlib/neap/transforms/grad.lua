@@ -24,7 +24,7 @@ local function check_value(name, value)
 end
 
 --- The function that np.grad (or, with_value, np.value_and_grad) makes of user_function.
-local function differentiated(name, user_function, given_options, with_value)
+local function gradient_function(name, user_function, given_options, with_value)
     user_function = check_function(name, user_function)
     local argnums, has_aux = derive.options(name, given_options)
     local function derivative(...)
@@ -51,11 +51,11 @@ end
 -- with respect to the arguments argnums (counted from 1), one result for each; a gradient has the form of its argument,
 -- a tree of arrays. With has_aux the other results of f follow.
 function np.grad(f, given)
-    return differentiated("grad", f, given, false)
+    return gradient_function("grad", f, given, false)
 end
 
 --- np.value_and_grad(f, {argnums={1}, has_aux=false}): a function that returns f's results (the value, and with has_aux
 -- what follows it), then the gradients as np.grad does.
 function np.value_and_grad(f, given)
-    return differentiated("value_and_grad", f, given, true)
+    return gradient_function("value_and_grad", f, given, true)
 end

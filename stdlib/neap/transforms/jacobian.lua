@@ -102,7 +102,7 @@ local function jacobians(tape, argnums, mode)
     return found
 end
 
-local function differentiated(name, user_function, argnums, has_aux, mode)
+local function jacobian_function(name, user_function, argnums, has_aux, mode)
     user_function = staging.check_function(name, user_function)
     local function jacobian(...)
         return derive.on_tape(name, user_function, argnums, pack(...), function(tape)
@@ -126,19 +126,19 @@ function np.jacobian(f, given)
     if o.mode ~= nil and o.mode ~= "forward" and o.mode ~= "reverse" then
         core.bad_argument("jacobian", nil, "mode", '"forward" or "reverse"', o.mode)
     end
-    return differentiated("jacobian", f, argnums, has_aux, o.mode)
+    return jacobian_function("jacobian", f, argnums, has_aux, o.mode)
 end
 
 --- np.jacfwd(f, {argnums={1}, has_aux=false}): np.jacobian in forward mode.
 function np.jacfwd(f, given)
     local argnums, has_aux = derive.options("jacfwd", given)
-    return differentiated("jacfwd", f, argnums, has_aux, "forward")
+    return jacobian_function("jacfwd", f, argnums, has_aux, "forward")
 end
 
 --- np.jacrev(f, {argnums={1}, has_aux=false}): np.jacobian in reverse mode.
 function np.jacrev(f, given)
     local argnums, has_aux = derive.options("jacrev", given)
-    return differentiated("jacrev", f, argnums, has_aux, "reverse")
+    return jacobian_function("jacrev", f, argnums, has_aux, "reverse")
 end
 
 --- np.hessian(f, {argnums={1}, has_aux=false}): a function that returns the Hessians of f's first result, a float array
@@ -148,14 +148,14 @@ end
 function np.hessian(f, given)
     local user_function = f
     local argnums, has_aux = derive.options("hessian", given)
-    local inner = differentiated("hessian", user_function, argnums, has_aux, "reverse")
+    local inner = jacobian_function("hessian", user_function, argnums, has_aux, "reverse")
     local n = #argnums
     local function first_order(...)
         local found = pack(inner(...))
         local jacobian = { unpack(found, 1, n) }
         return jacobian, unpack(found, n + 1, found.n)
     end
-    local outer = differentiated("hessian", first_order, argnums, has_aux, "forward")
+    local outer = jacobian_function("hessian", first_order, argnums, has_aux, "forward")
     local function hessian(...)
         local found, results = pack(outer(...)), { n = n }
         for i = 1, n do

@@ -88,7 +88,7 @@ end
 
 --- Takes the arguments apart: a list of the batched leaves { array, axis, path, size }, and a function that makes the
 -- arguments anew from a list of stand-ins for these.
-local function take_arguments(given, in_axes)
+local function split_arguments(given, in_axes)
     local leaves, marked = {}, { n = given.n }
     check_count("in_axes", "argument", in_axes, given.n)
     local Place = {}
@@ -125,7 +125,7 @@ end
 
 --- Puts the axes of out_axes beside the leaves of the results: numbers and booleans that are to have an axis become
 -- arrays. Returns the results, and a list of { axis, path } for the arrays among them, in their order.
-local function take_results(results, out_axes)
+local function results_with_axes(results, out_axes)
     local list, made = {}, { n = results.n }
     check_count("out_axes", "result", out_axes, results.n)
     for k = 1, results.n do
@@ -175,7 +175,7 @@ end
 
 --- Runs user_function on all examples at once.
 local function map_examples(user_function, o, ...)
-    local leaves, rebuild = take_arguments(pack(...), o.in_axes)
+    local leaves, rebuild = split_arguments(pack(...), o.in_axes)
     local size = common_size(leaves, o.axis_size)
     local specs, arrays, places = {}, {}, nil
     for k, leaf in ipairs(leaves) do
@@ -194,7 +194,7 @@ local function map_examples(user_function, o, ...)
         return named.with({ { name = o.axis_name, size = size, token = stand_ins[specs.n] } }, user_function,
                          unpack(arguments, 1, arguments.n))
     end, specs, function(results)
-        results, places = take_results(results, o.out_axes)
+        results, places = results_with_axes(results, o.out_axes)
         return results
     end)
     for k, array in ipairs(lifted) do arrays[specs.n + k] = array end
@@ -238,4 +238,4 @@ function np.vmap(f, given)
 end
 
 -- They run the user's functions, or loop over what those returned.
-for _, f in ipairs { take_arguments, take_results, map_examples, batch } do jit.off(f) end
+for _, f in ipairs { split_arguments, results_with_axes, map_examples, batch } do jit.off(f) end
