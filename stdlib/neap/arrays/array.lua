@@ -8,6 +8,7 @@ local trees = require "neap.core.trees"
 
 local C, ctx = core.C, core.ctx
 local is_array, raise, fail, array_info, coerce = core.is_array, core.raise, core.fail, core.info, core.coerce
+local shape_of = core.shape_of
 local tonumber, type = tonumber, type
 
 local np, methods, fields = {}, {}, {}
@@ -66,15 +67,6 @@ define("astype", function(x, dtype)
 end)
 
 -- ---- Fields ---------------------------------------------------------------------------------------------------------
-
---- The shape as a Lua table.
-local function shape_of(x)
-    local known = array_info(x)
-    local shape = {}
-    for k = 1, known.ndim do shape[k] = tonumber(known.shape[k - 1]) end
-    return shape
-end
-core.shape_of = shape_of
 
 --- The number of axes.
 function core.ndim(x)

@@ -193,6 +193,14 @@ function core.integer(name, position, what, value)
     return value
 end
 
+--- The first argument of np.name as the name of a file.
+function core.check_path(name, path)
+    if type(path) ~= "string" or path == "" or path:find("%z") then
+        bad_argument(name, 1, "path", "a file name", path)
+    end
+    return path
+end
+
 -- ---- Handles --------------------------------------------------------------------------------------------------------
 
 local W = setmetatable({}, { __mode = "v" })
@@ -228,14 +236,17 @@ local function array_info(x)
 end
 core.info = array_info
 
+--- The shape of an array as a Lua table.
+function core.shape_of(x)
+    local known = array_info(x)
+    local shape = {}
+    for k = 1, known.ndim do shape[k] = tonumber(known.shape[k - 1]) end
+    return shape
+end
+
 --- The shape as text: "(2, 3)", "(4,)", "()".
 function core.shape_text(x)
-    local shape = x
-    if is_array(x) then
-        local known = array_info(x)
-        shape = {}
-        for k = 1, known.ndim do shape[k] = tonumber(known.shape[k - 1]) end
-    end
+    local shape = is_array(x) and core.shape_of(x) or x
     local parts = {}
     for k = 1, #shape do
         parts[k] = type(shape[k]) == "number" and ("%.14g"):format(shape[k]) or core.describe(shape[k])

@@ -14,15 +14,9 @@ local zip = require "neap.files.zip"
 
 local np, dtypes, codes = core.np, core.dtypes, core.dtype_codes
 local is_array, raise, bad_argument, shape_of = core.is_array, core.raise, core.bad_argument, core.shape_of
+local check_path = core.check_path
 
 local data_io = {}
-
-local function check_path(name, path)
-    if type(path) ~= "string" or path == "" or path:find("%z") then
-        bad_argument(name, 1, "path", "a file name", path)
-    end
-    return path
-end
 
 --- Whether a shape is possible, and its number of elements; hostile ones overflow.
 local function element_count(dims)

@@ -14,7 +14,7 @@ local zip = require "neap.files.zip"
 require "neap.effects"
 
 local np, C, ctx = core.np, core.C, core.ctx
-local raise, bad_argument = core.raise, core.bad_argument
+local raise, bad_argument, check_path = core.raise, core.bad_argument, core.check_path
 local parts, SLOT = core.call_parts, staging.SLOT
 local Program = program.Program
 
@@ -218,13 +218,6 @@ local function unpack_sections(block)
 end
 
 -- ---- Saving ---------------------------------------------------------------------------------------------------------
-
-local function check_path(name, path)
-    if type(path) ~= "string" or path == "" or path:find("%z") then
-        bad_argument(name, 1, "path", "a file name", path)
-    end
-    return path
-end
 
 --- What Lua knows of the callbacks of a program, in the core's order.
 local function calls_of(entry)

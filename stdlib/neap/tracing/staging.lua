@@ -139,12 +139,17 @@ local function own_sharding(name)
     return sharding_box[0]
 end
 
+--- The Spec of an array, but for its sharding: dtype, shape, and the device that it is committed to.
+local function spec_of(x)
+    local shape = core.shape_of(x)
+    local known = array_info(x)
+    return Spec { dtype = known.dtype, shape = shape, device = known.committed ~= 0 and known.device or nil }
+end
+
 --- The Spec of tangents or cotangents of an array.
 local function derivative_spec(name, x)
-    local known, dims = array_info(x), {}
-    for k = 1, known.ndim do dims[k] = tonumber(known.shape[k - 1]) end
-    local spec = Spec { dtype = known.dtype, shape = dims, device = known.committed ~= 0 and known.device or nil }
-    if known.sharding ~= 0 then spec.sharding = sharding_of_derivatives(name, known.sharding) end
+    local spec, sharding = spec_of(x), array_info(x).sharding
+    if sharding ~= 0 then spec.sharding = sharding_of_derivatives(name, sharding) end
     return spec
 end
 
@@ -156,11 +161,9 @@ end
 
 --- The Spec of one part of an array along an axis (from 0).
 local function part_spec(name, x, axis)
-    local known, dims = array_info(x), {}
-    for k = 1, known.ndim do dims[k] = tonumber(known.shape[k - 1]) end
-    table.remove(dims, axis + 1)
-    local spec = Spec { dtype = known.dtype, shape = dims, device = known.committed ~= 0 and known.device or nil }
-    if known.sharding ~= 0 then spec.sharding = sharding_of_parts(name, known.sharding, axis) end
+    local spec, sharding = spec_of(x), array_info(x).sharding
+    table.remove(spec.shape, axis + 1)
+    if sharding ~= 0 then spec.sharding = sharding_of_parts(name, sharding, axis) end
     return spec
 end
 
@@ -351,11 +354,12 @@ staging.check_function, staging.positions_of = check_function, positions_of
 staging.trace, staging.run = trace, run
 staging.placeholder, staging.open_trace, staging.end_trace = placeholder, open_trace, end_trace
 staging.closed, staging.Spec, staging.SLOT, staging.fill_results = closed, Spec, SLOT, fill_results
-staging.part_spec, staging.derivative_spec, staging.fitted = part_spec, derivative_spec, fitted
+staging.spec_of, staging.part_spec, staging.derivative_spec = spec_of, part_spec, derivative_spec
+staging.fitted = fitted
 staging.own_sharding = own_sharding
 
 -- They run the user's functions, or loop over what those returned.
-for _, f in ipairs { inside, part_spec, own_sharding, derivative_spec, fitted,
+for _, f in ipairs { inside, spec_of, part_spec, own_sharding, derivative_spec, fitted,
                      trace, closed, stand_in, run, split_results, fill_results } do jit.off(f) end
 
 return staging

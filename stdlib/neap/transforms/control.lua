@@ -11,7 +11,7 @@ local staging = require "neap.tracing.staging"
 local np, C, ctx = core.np, core.C, core.ctx
 local is_array, raise, bad_argument, describe = core.is_array, core.raise, core.bad_argument, core.describe
 local array_info, dtypes = core.info, core.dtypes
-local pack, closed, Spec = staging.pack, staging.closed, staging.Spec
+local pack, closed = staging.pack, staging.closed
 local check_function, fill_results = staging.check_function, staging.fill_results
 local type = type
 
@@ -24,17 +24,6 @@ local function type_text(x)
     local known, dims = array_info(x), {}
     for k = 1, known.ndim do dims[k] = ("%d"):format(tonumber(known.shape[k - 1])) end
     return ("%s[%s]"):format(dtypes[known.dtype].name, table.concat(dims, ","))
-end
-
-local function shape_of(x)
-    local known, shape = array_info(x), {}
-    for k = 1, known.ndim do shape[k] = tonumber(known.shape[k - 1]) end
-    return shape
-end
-
-local function device_of(x)
-    local known = array_info(x)
-    return known.committed ~= 0 and known.device or nil
 end
 
 local function is_weak(x)
@@ -327,8 +316,9 @@ local function carry_specs(name, carry)
         if is_weak(array) and not dtype or not is_weak(array) and array_info(array).sharding == start.lies then
             return array
         end
-        return Spec { dtype = dtype or array_info(array).dtype, shape = shape_of(array), device = device_of(array),
-                      sharding = lies }
+        local spec = staging.spec_of(array)
+        spec.dtype, spec.sharding = dtype or spec.dtype, lies
+        return spec
     end)
 end
 
@@ -549,7 +539,7 @@ local function scan_arguments(xs, given)
     trees.walk("scan", xs, function(leaf, path)
         if leaf == nil then return end
         if not is_array(leaf) then raise("scan", "xs%s must be an array, got %s", at_path(path), describe(leaf)) end
-        local shape = shape_of(leaf)
+        local shape = core.shape_of(leaf)
         if #shape == 0 then raise("scan", "xs%s has no axis to scan over: it is a scalar", at_path(path)) end
         if length and shape[1] ~= length then
             raise("scan", "xs%s has %d parts along its first axis, but %s", at_path(path), shape[1],

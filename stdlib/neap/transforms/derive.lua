@@ -111,12 +111,10 @@ end
 local Form = {}
 
 function derive.form(x)
-    local known, dims = core.info(x), {}
-    for k = 1, known.ndim do dims[k] = tonumber(known.shape[k - 1]) end
-    local device = known.committed ~= 0 and known.device or nil
-    local dtype, spec = core.dtypes[known.dtype], staging.Spec { dtype = known.dtype, shape = dims, device = device }
-    return setmetatable({ dtype = dtype.name, kind = dtype.kind, shape = core.shape_text(dims), spec = spec,
-                          weak = known.weak ~= 0 }, Form)
+    local spec = staging.spec_of(x)
+    local dtype = core.dtypes[spec.dtype]
+    return setmetatable({ dtype = dtype.name, kind = dtype.kind, shape = core.shape_text(spec.shape), spec = spec,
+                          weak = core.info(x).weak ~= 0 }, Form)
 end
 
 function derive.is_form(value)
