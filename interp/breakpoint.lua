@@ -9,7 +9,7 @@
 -- A function on the stack is known by its *height*, counted from the bottom, which does not change; its level, as
 -- debug.getlocal counts, is how far the top is above it.
 local core = require "neap.core"
-local axes = require "neap.axes"
+local axes = require "neap.tracing.axes"
 local repl = require "neap.interp.repl"
 local system = require "neap.interp.system"
 
@@ -162,7 +162,7 @@ local function read_command()
 end
 
 --- Runs what is no word of ours.
-local function run(state, text)
+local function run_text(state, text)
     local frame = state.frames[state.at]
     local locals, before = read_locals(frame), {}
     for name, value in pairs(locals.values) do before[name] = value end
@@ -173,7 +173,7 @@ end
 
 --- Reads and runs one command. Returns whether the program goes on. What it raises is told, but by quit; Ctrl-C ends
 -- the command.
-local function step(state)
+local function run_command(state)
     local ok, command = pcall(read_command)
     if ok and command == nil then
         io.write "\n"
@@ -182,7 +182,7 @@ local function step(state)
     local word = ok and commands[command:match "^%s*(%a*)%s*$"]
     if word == commands.continue or word == commands.quit then return word(state) end
     local problem = command
-    if ok then ok, problem = pcall(word or run, state, command) end
+    if ok then ok, problem = pcall(word or run_text, state, command) end
     if core.C.neap_interrupt_pending() ~= 0 then system.forget_interrupt() end
     if not ok then io.stderr:write(tostring(problem), "\n") end
     return false
@@ -196,14 +196,14 @@ function breakpoint.open()
     local mesh, manual = axes.mesh()
     if mesh then
         say(("inside np.shard_map over %s of the mesh %s: arrays are blocks, one for each device"):format(
-            require("neap.sharding").names_text(mesh, manual), mesh:axes_text()))
+            require("neap.mesh.sharding").names_text(mesh, manual), mesh:axes_text()))
     end
-    repeat until step(state)
+    repeat until run_command(state)
 end
 
 for _, f in pairs(commands) do jit.off(f) end
-for _, f in ipairs { height, user_frames, read_locals, write_locals, environment_of, read_command, run, step, move,
-                     breakpoint.open } do
+for _, f in ipairs { height, user_frames, read_locals, write_locals, environment_of, read_command, run_text,
+                     run_command, move, breakpoint.open } do
     jit.off(f, true)
 end
 

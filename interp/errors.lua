@@ -17,7 +17,7 @@ local function frame_text(info)
 end
 
 --- The user's frames, innermost first, as texts, and their sites "file:line".
-local function user_frames()
+local function frame_texts()
     local frames, sites, level = {}, {}, 1
     while true do
         local info = debug.getinfo(level, "Sln")
@@ -40,7 +40,7 @@ end
 --- The text for an uncaught error: an error handler for xpcall and its kind.
 function errors.describe(value)
     local lines = { message_of(value) }
-    local frames, sites = user_frames()
+    local frames, sites = frame_texts()
     if #frames == 1 and lines[1]:sub(1, #sites[1] + 1) == sites[1] .. ":" then return lines[1] end
     if #frames > 0 then lines[2] = "stack traceback:" end
     for k, frame in ipairs(frames) do

@@ -10,7 +10,7 @@
 --
 -- No rows where there is no MPI.
 package.path = "./?.lua;" .. package.path
-local json = require "neap.json"
+local json = require "neap.files.json"
 local measure = require "bench.measure"
 
 local MPIRUN = "mpirun --allow-run-as-root --oversubscribe -n %d"

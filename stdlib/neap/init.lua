@@ -1,48 +1,78 @@
 --- init.lua: the module "neap", `local np = require "neap"`.
 --
 -- The array functions are loaded at once; parts that not every script needs (np.random, np.nn, …) when they are first
--- named. Loading replaces print and Lua's functions that write to stdout by ordered ones (output.lua), and, where there
--- are several processes, `pairs` by one of the same order in all of them (pairs.lua).
+-- named. Loading replaces print and Lua's functions that write to stdout by ordered ones (effects/output.lua), and,
+-- where there are several processes, `pairs` by one of the same order in all of them (core/pairs.lua).
+--
+-- The folders, each of which requires only itself and those above it here (tools/check_layers):
+--
+--     core        the library libneap, handles, errors, recording, waiting; trees: nested tables of arrays
+--     files       whole files, zip, JSON and drawings
+--     arrays      np's functions of arrays, np.linalg, np.random; devices and their memory
+--     effects     print and its kin, np.callback
+--     tracing     running a Lua function on stand-ins for its arguments, which all that follows is built on
+--     transforms  derivatives, np.vmap, control flow
+--     programs    np.trace, np.jit, np.staged, np.deferred; programs in files
+--     mesh        np.mesh, shardings, np.shard_map, collectives
+--     nn          np.nn, np.optim, np.data
+--     io          np.io: arrays and checkpoints in files
+--     inspect     np.explain, np.breakpoint, np.debug, pictures of shardings
 local core = require "neap.core"
-require "neap.array"
-require "neap.shape"
-require "neap.create"
-require "neap.select"
-require "neap.index"
-require "neap.reduce"
-require "neap.product"
-require "neap.runtime"
-local output = require "neap.output"
+require "neap.arrays.array"
+require "neap.arrays.shape"
+require "neap.arrays.create"
+require "neap.arrays.select"
+require "neap.arrays.index"
+require "neap.arrays.reduce"
+require "neap.arrays.product"
+require "neap.arrays.devices"
+local output = require "neap.effects.output"
+require "neap.mesh.device_put"
+require "neap.inspect.debug"
 
 local np = core.np
 np._VERSION = core.version
 np.is_array = core.is_array
 np.pi, np.e, np.inf, np.nan = math.pi, math.exp(1), math.huge, core.NAN
 
--- Functions that live in parts, and the parts themselves: name → module.
-local functions = { vmap = "vmap", psum = "collective", pmean = "collective", pmax = "collective",
-                    pmin = "collective", all_gather = "collective", psum_scatter = "collective",
-                    all_to_all = "collective", ppermute = "collective", pshuffle = "collective",
-                    axis_index = "collective", axis_size = "collective",
-                    mesh = "mesh", P = "sharding", NamedSharding = "sharding", with_sharding_constraint = "sharding",
-                    shard_map = "shard_map", breakpoint = "breakpoint",
-                    grad = "grad", value_and_grad = "grad", vjp = "derive", jvp = "derive",
-                    linearize = "derive", cond = "control", switch = "control", while_loop = "control",
-                    fori_loop = "control", scan = "control", jit = "jit", jit_cache = "jit", clear_caches = "jit",
-                    staged = "staged",
-                    trace = "program", callback = "effects",
-                    jacobian = "jacobian", jacfwd = "jacobian", jacrev = "jacobian", hessian = "jacobian",
-                    checkpoint = "custom", custom_vjp = "custom", custom_jvp = "custom",
-                    explain = "explain", load_program = "program_file", deferred = "deferred", export = "deferred" }
-local parts = { random = true, tree = true, nn = true, linalg = true, optim = true, data = true, io = true,
-                effects = true, memory = true }
+-- Functions that live in parts, and the parts themselves, by the module that has them.
+local functions, parts = {}, {}
+for module, names in pairs {
+    ["transforms.vmap"] = "vmap",
+    ["transforms.derive"] = "vjp jvp linearize",
+    ["transforms.grad"] = "grad value_and_grad",
+    ["transforms.jacobian"] = "jacobian jacfwd jacrev hessian",
+    ["transforms.custom"] = "checkpoint custom_vjp custom_jvp",
+    ["transforms.control"] = "cond switch while_loop fori_loop scan",
+    ["programs.program"] = "trace",
+    ["programs.program_file"] = "load_program",
+    ["programs.jit"] = "jit jit_cache clear_caches",
+    ["programs.staged"] = "staged",
+    ["programs.deferred"] = "deferred export",
+    ["effects"] = "callback",
+    ["mesh.mesh"] = "mesh",
+    ["mesh.sharding"] = "P NamedSharding with_sharding_constraint",
+    ["mesh.shard_map"] = "shard_map",
+    ["mesh.collective"] = "psum pmean pmax pmin all_gather psum_scatter all_to_all ppermute pshuffle axis_index "
+        .. "axis_size",
+    ["inspect.explain"] = "explain",
+    ["inspect.breakpoint"] = "breakpoint",
+} do
+    for name in names:gmatch "%S+" do functions[name] = "neap." .. module end
+end
+for name, module in pairs {
+    random = "arrays.random", linalg = "arrays.linalg", memory = "arrays.memory", tree = "core.tree",
+    effects = "effects", nn = "nn", optim = "nn.optim", data = "nn.data", io = "io",
+} do
+    parts[name] = "neap." .. module
+end
 
 setmetatable(np, {
     __index = function(_, name)
         if parts[name] then
-            np[name] = require("neap." .. name)
+            np[name] = require(parts[name])
         elseif functions[name] then
-            require("neap." .. functions[name])
+            require(functions[name])
         end
         return rawget(np, name)
     end,
@@ -50,6 +80,6 @@ setmetatable(np, {
 })
 
 output.install()
-if core.C.neap_process_count() > 1 then rawset(_G, "pairs", require "neap.pairs") end
+if core.C.neap_process_count() > 1 then rawset(_G, "pairs", require "neap.core.pairs") end
 
 return np

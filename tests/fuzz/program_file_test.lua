@@ -9,7 +9,7 @@ local check = require "tests.check"
 local ffi = require "ffi"
 local np = require "neap"
 local programs = require "tests.lazy.programs"
-local zip = require "neap.zip"
+local zip = require "neap.files.zip"
 
 local seconds = tonumber(os.getenv("NEAP_FUZZ_SECONDS") or 4)
 local seed = tonumber(os.getenv("NEAP_FUZZ_SEED") or 1)

@@ -1,7 +1,7 @@
 --- trace_test.lua: `neap --trace FILE`: the file against the Trace Event Format and what the script did, whatever
 -- ends it.
 local check = require "tests.check"
-local json = require "neap.json"
+local json = require "neap.files.json"
 local process = require "tests.interp.process"
 
 local folder = os.tmpname()

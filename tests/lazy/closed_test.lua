@@ -3,7 +3,7 @@ local ffi = require "ffi"
 local check = require "tests.check"
 local np = require "neap"
 local core = require "neap.core"
-local staging = require "neap.staging"
+local staging = require "neap.tracing.staging"
 
 local C, ctx = core.C, core.ctx
 

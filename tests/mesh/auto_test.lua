@@ -3,7 +3,7 @@
 -- Values are whole numbers, so that sums are exact in any order. Runs itself again with eight devices.
 local check = require "tests.check"
 local core = require "neap.core"
-local shardings = require "neap.sharding"
+local shardings = require "neap.mesh.sharding"
 local np = require "neap"
 
 require "tests.mesh.devices" (8, "tests/mesh/auto_test.lua")

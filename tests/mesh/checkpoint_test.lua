@@ -205,7 +205,7 @@ end)
 
 --- Manifests whose checksum is right, but which lie.
 check.test("hostile manifests", function()
-    local json, zip, ffi = require "neap.json", require "neap.zip", require "ffi"
+    local json, zip, ffi = require "neap.files.json", require "neap.files.zip", require "ffi"
     np.io.save_checkpoint(folder, { x = np.arange(16) })
     local good = json.read(read(folder .. "/manifest.json")).content
     local function fails(pattern, change)

@@ -1,6 +1,6 @@
---- json_test.lua: neap.json: what is written is read again, and what is no JSON is refused.
+--- json_test.lua: neap.files.json: what is written is read again, and what is no JSON is refused.
 local check = require "tests.check"
-local json = require "neap.json"
+local json = require "neap.files.json"
 
 check.test("values", function()
     for text, value in pairs {

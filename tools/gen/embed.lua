@@ -3,10 +3,11 @@
 --     luajit embed.lua MODULES OUT.c TREE
 --
 -- MODULES has a line "root|prefix|file" for each module: its path is prefix .. (file relative to root), such as
--- neap/random.lua, and its name is neap.random (neap/init.lua is neap). The bytecode keeps debug information under the
--- chunk name "@neap/random.lua", by which error code knows the library's frames. It must be loaded by the LuaJIT
--- version that runs this program. Modules without a prefix are copied to TREE, which stock luajit uses as
--- LUA_PATH="TREE/?.lua;TREE/?/init.lua".
+-- neap/arrays/random.lua, and its name is neap.arrays.random (neap/init.lua is neap, neap/core/init.lua neap.core). The
+-- bytecode keeps debug information under the chunk name "@neap/arrays/random.lua", by which error code knows the
+-- library's frames. It must be loaded by the LuaJIT version that runs this program. Modules without a prefix are copied
+-- to TREE, which stock luajit uses as LUA_PATH="TREE/?.lua;TREE/?/init.lua"; Lua files there that are no module any
+-- more are removed, since they could hide one that is.
 local directory = arg[0]:match("^(.*)/") or "."
 package.path = directory .. "/lib/?.lua;" .. package.path
 local files = require "files"
@@ -33,7 +34,7 @@ local function c_bytes(bytes)
     return table.concat(lines)
 end
 
-local arrays, entries = {}, {}
+local arrays, entries, copies = {}, {}, {}
 for k, module in ipairs(modules) do
     local source = files.read(module.file)
     local chunk, problem = loadstring(source, "@" .. module.path)
@@ -44,9 +45,14 @@ for k, module in ipairs(modules) do
                                files.c_string("@" .. module.path), k, k)
     if module.copied then
         local target = tree .. "/" .. module.path
+        copies[target] = true
         os.execute("mkdir -p " .. files.quote(target:match("^(.*)/")))
         files.write(target, source)
     end
+end
+
+for path in files.command("find " .. files.quote(tree) .. " -name '*.lua'"):gmatch "[^\n]+" do
+    if not copies[path] then os.remove(path) end
 end
 
 files.write(out, table.concat {

@@ -1,0 +1,270 @@
+--- array.lua: what an array is in Lua: fields, operators, methods, and reading its values.
+--
+-- Every function np.name(x, …) that takes an array first is also the method x:name(…): `core.define` enters it into
+-- both tables. Fields are computed when asked for. Arrays are immutable; reading values waits, nothing else here does.
+local ffi = require "ffi"
+local core = require "neap.core"
+local trees = require "neap.core.trees"
+
+local C, ctx = core.C, core.ctx
+local is_array, raise, fail, array_info, coerce = core.is_array, core.raise, core.fail, core.info, core.coerce
+local shape_of = core.shape_of
+local tonumber, type = tonumber, type
+
+local np, methods, fields = {}, {}, {}
+core.np, core.methods, core.fields = np, methods, fields
+
+--- Makes f the function np.name and the method x:name.
+function core.define(name, f)
+    np[name] = f
+    methods[name] = f
+end
+local define = core.define
+
+-- ---- Dtypes ---------------------------------------------------------------------------------------------------------
+
+-- Per dtype number: its name, kind ('b' 'u' 'i' 'f') and C type.
+local ctypes = { bool = "uint8_t", u8 = "uint8_t", i32 = "int32_t", u32 = "uint32_t", i64 = "int64_t", f32 = "float",
+                 f64 = "double" }
+local dtypes, dtype_codes = {}, {}
+for code = 0, C.NEAP_DTYPE_COUNT - 1 do
+    local name = ffi.string(C.neap_dtype_name(code))
+    dtypes[code] = { name = name, code = code, kind = string.char(C.neap_dtype_kind(code)),
+                     bytes = C.neap_dtype_bytes(code), pointer = ctypes[name] .. " *",
+                     const_pointer = "const " .. ctypes[name] .. " *" }
+    dtype_codes[name] = code
+end
+core.dtypes, core.dtype_codes = dtypes, dtype_codes
+
+--- The number of a dtype given by name; `fallback` when it is nil.
+function core.dtype(name, value, fallback)
+    if value == nil then return fallback end
+    local code = type(value) == "string" and dtype_codes[value]
+    if not code then
+        local list = {}
+        for k = 0, #dtypes do list[#list + 1] = dtypes[k].name end
+        raise(name, "dtype must be one of %s, got %s", table.concat(list, ", "), core.describe(value))
+    end
+    return code
+end
+
+--- The description of an array's dtype: {name, code, kind, bytes, …}.
+local function dtype_of(x)
+    return dtypes[array_info(x).dtype]
+end
+core.dtype_of = dtype_of
+
+--- x:astype("f64"): the same values in another dtype. Floats to integers truncate towards zero; out of range is
+-- defined in the op's row.
+define("astype", function(x, dtype)
+    x = coerce("astype", 1, x)
+    local code = core.dtype("astype", dtype)
+    if not code then core.bad_argument("astype", 2, "dtype", 'a dtype name such as "f32"', dtype) end
+    local known = array_info(x)
+    if known.dtype == code and known.weak == 0 then return x end
+    core.attrs[0] = code
+    return core.record1(core.ids.astype, x, 1)
+end)
+
+-- ---- Fields ---------------------------------------------------------------------------------------------------------
+
+--- The number of axes.
+function core.ndim(x)
+    return array_info(x).ndim
+end
+
+fields.shape = shape_of
+fields.static_shape = shape_of -- known when an op is recorded: there are no other sizes
+function fields.ndim(x) return array_info(x).ndim end
+function fields.size(x) return tonumber(array_info(x).size) end
+function fields.dtype(x) return dtype_of(x).name end
+
+--- The device that holds x; nil for an array on a mesh: x.sharding:devices() are those.
+function fields.device(x)
+    local known = array_info(x)
+    if known.sharding ~= 0 then return nil end
+    return np.local_devices()[known.device + 1]
+end
+
+--- An axis in [-ndim, ndim) as one in [0, ndim).
+function core.axis(name, axis, ndim)
+    if type(axis) ~= "number" or axis ~= math.floor(axis) then
+        raise(name, "axis must be an integer, got %s", core.describe(axis))
+    end
+    if axis < -ndim or axis >= ndim then
+        raise(name, "axis %d is out of range for an array of %d axes", axis, ndim)
+    end
+    return axis < 0 and axis + ndim or axis
+end
+
+--- x:dim(axis): the extent of one axis; negative axes count from the end.
+define("dim", function(x, axis)
+    x = coerce("dim", 1, x)
+    local known = array_info(x)
+    return tonumber(known.shape[core.axis("dim", axis, known.ndim)])
+end)
+
+-- ---- Reading --------------------------------------------------------------------------------------------------------
+
+--- Calls `f(pointer, size, dtype)` with the row-major values of x, after waiting for them. f must not call into neap.
+function core.read(x, f)
+    local data = core.data(x)
+    local dtype, size = dtype_of(x), tonumber(array_info(x).size)
+    local result = f(ffi.cast(dtype.const_pointer, data), size, dtype)
+    array_info(x) -- keeps x alive until here
+    return result
+end
+
+--- x:item(): the value of an array of one element: a number, or a boolean. Waits.
+define("item", core.item)
+
+--- x:totable(): the values as nested Lua tables, counted from 1; a number or boolean for a 0-d array. Waits.
+define("totable", function(x)
+    x = coerce("totable", 1, x)
+    local shape = shape_of(x)
+    local ndim = #shape
+    return core.read(x, function(data, _, dtype)
+        local is_bool, position, element = dtype.kind == "b", 0, core.reader(data, dtype)
+        local function level(axis)
+            if axis > ndim then
+                local value = element(position)
+                position = position + 1
+                if is_bool then return value ~= 0 end
+                return value
+            end
+            local list = {}
+            for k = 1, shape[axis] do list[k] = level(axis + 1) end
+            return list
+        end
+        return level(1)
+    end)
+end)
+
+local function text_of(x)
+    return core.text("tostring", function(text, capacity, bytes)
+        return C.neap_array_text(ctx, x._id, text, capacity, bytes)
+    end)
+end
+
+--- x:tostring(): the text that tostring(x) gives. Waits.
+methods.tostring = text_of
+
+-- ---- The metatable --------------------------------------------------------------------------------------------------
+
+local meta = {}
+
+function meta.__index(x, key)
+    local method = methods[key]
+    if method ~= nil then return method end
+    local field = fields[key]
+    if field ~= nil then return field(x) end
+    if type(key) == "string" then
+        fail("arrays have no field or method '%s' (an index in text form is a call: x\"1:3\")", key)
+    end
+    return type(key) == "number" and core.part(x, key) or core.index(x, key)
+end
+
+function meta.__newindex(_, key)
+    if type(key) == "string" then fail("the field '%s' of an array cannot be set", key) end
+    fail("arrays are immutable; x:at{…}:set(v) returns a changed copy")
+end
+
+--- x"1:3, ::-1"
+function meta.__call(x, key)
+    if type(key) ~= "string" then
+        fail("an array is called only with an index in text form, x\"1:3\"; got %s", core.describe(key))
+    end
+    return core.index(x, key)
+end
+
+function meta.__len(x)
+    local known = array_info(x)
+    if known.ndim == 0 then fail("a 0-d array has no length") end
+    return tonumber(known.shape[0])
+end
+
+meta.__tostring = text_of
+
+function meta.__concat(a, b)
+    return tostring(a) .. tostring(b)
+end
+
+local hints = { lt = "<", le = "<=", eq = "==" }
+local function refuse(method, a, b)
+    for _, x in ipairs { is_array(a) and a or false, is_array(b) and b or false } do
+        if x and array_info(x).traced ~= 0 then
+            fail("'%s' compares an array whose value is not known while tracing; use x:%s(y), which gives an array, "
+                 .. "with np.cond or np.where, or list the argument in {static={…}}", hints[method], method)
+        end
+    end
+    fail("'%s' cannot give an array in Lua; use x:%s(y) for elements, np.array_equal(x, y) for a boolean",
+          hints[method], method)
+end
+
+function meta.__lt(a, b) refuse("lt", a, b) end
+function meta.__le(a, b) refuse("le", a, b) end
+
+-- Lua calls this for every comparison with an array, also for `x == nil`. Only an array or a number could have been
+-- meant by elements; the same handle is the same array.
+function meta.__eq(a, b)
+    if is_array(a) and is_array(b) then
+        if a._id == b._id then return true end
+    elseif type(a) ~= "number" and type(b) ~= "number" then
+        return false
+    end
+    refuse("eq", a, b)
+end
+
+-- ---- Elementwise functions ------------------------------------------------------------------------------------------
+
+-- A row of class map without attributes is a function of its arrays, and needs nothing else.
+local operators = {} -- op name → metamethod
+for _, row in ipairs(core.rows) do
+    if row.class == "map" and not row.hidden and #row.attrs == 0 then
+        if row.arity == 1 then
+            define(row.name, core.unary(row.id, row.name))
+        elseif row.arity == 2 then
+            local f, operator = core.binary(row.id, row.name)
+            define(row.name, f)
+            operators[row.name] = operator
+        else
+            define(row.name, core.nary(row.id, row.name, row.arity))
+        end
+    end
+end
+
+local stop_gradient = np.stop_gradient
+--- np.stop_gradient(x): x itself, but differentiation takes it for a constant. x may be a tree: a nested table of
+-- arrays, and of what is no array, which stays as it is.
+define("stop_gradient", function(x, extra)
+    if type(x) ~= "table" then return stop_gradient(x, extra) end
+    return trees.rebuild("stop_gradient", x, function(leaf)
+        return is_array(leaf) and stop_gradient(leaf) or leaf
+    end)
+end)
+
+for short, name in pairs { lt = "less", le = "less_equal", gt = "greater", ge = "greater_equal", eq = "equal",
+                           ne = "not_equal" } do
+    define(short, np[name])
+end
+
+meta.__add, meta.__sub, meta.__mul = operators.add, operators.subtract, operators.multiply
+meta.__div, meta.__mod = operators.divide, operators.remainder
+local negative = np.negative
+function meta.__unm(x) return negative(x) end -- Lua passes the operand twice
+
+--- np.pow(x, y), x^y: a square is a product, as in NumPy: rounded once, and cheap.
+local pow, multiply = np.pow, np.multiply
+local function raised(x, y, extra)
+    if type(y) == "number" and y == 2 and extra == nil then return multiply(x, x) end
+    return pow(x, y, extra)
+end
+define("pow", raised)
+define("power", raised)
+meta.__pow = raised
+
+ffi.metatype(core.Handle, meta)
+
+for _, f in ipairs { core.read, text_of } do jit.off(f) end
+
+return np

@@ -1,0 +1,347 @@
+--- create.lua: new arrays, from Lua values and from formulas.
+--
+-- Arrays of a formula (zeros, arange, eye, …) are expressions over numbers and iota: they hold no memory until needed.
+-- Default dtypes: f32; bool for tables of booleans; i32 for arange of integers.
+local core = require "neap.core"
+local shape = require "neap.arrays.shape"
+
+local np, define, C, ctx = core.np, core.define, core.C, core.ctx
+local raise, bad_argument, coerce, options = core.raise, core.bad_argument, core.coerce, core.options
+local dtypes, dtype_codes, shape_of = core.dtypes, core.dtype_codes, core.shape_of
+local is_array, type, floor = core.is_array, type, math.floor
+local F32, F64, I32, I64, BOOL = dtype_codes.f32, dtype_codes.f64, dtype_codes.i32, dtype_codes.i64, dtype_codes.bool
+
+local create = {}
+
+-- ---- From Lua values ------------------------------------------------------------------------------------------------
+
+-- The numbers that each integer dtype holds.
+local ranges = { u8 = { 0, 255 }, i32 = { -2 ^ 31, 2 ^ 31 - 1 }, u32 = { 0, 2 ^ 32 - 1 },
+                 i64 = { -2 ^ 63, 2 ^ 63 - 1024 } }
+
+--- Where nested tables end: their shape, whether a leaf is an array, and whether all leaves are booleans.
+local function examine(data)
+    local dims, has_array, all_bool = {}, false, true
+    local level = data
+    while type(level) == "table" do
+        dims[#dims + 1] = #level
+        level = level[1]
+    end
+    local function visit(value, depth)
+        if is_array(value) then
+            has_array = true
+        elseif type(value) == "table" then
+            for k = 1, #value do visit(value[k], depth + 1) end
+        elseif type(value) ~= "boolean" then
+            all_bool = false
+        end
+    end
+    visit(data, 0)
+    return dims, has_array, all_bool and level ~= nil
+end
+
+--- The leaves in order, after checking that the tables are as regular as `dims` says.
+local function flatten(data, dims)
+    local leaves = {}
+    local function visit(value, depth, path)
+        if depth > #dims then
+            if type(value) == "table" then raise("array", "item%s is a table, where others are numbers", path) end
+            local kind = type(value)
+            if kind ~= "number" and kind ~= "boolean" and not (kind == "cdata" and tonumber(value)) then
+                raise("array", "item%s must be a number or a boolean, got %s", path, core.describe(value))
+            end
+            leaves[#leaves + 1] = value
+            return
+        end
+        if type(value) ~= "table" then
+            raise("array", "item%s is %s, where others are tables", path, core.describe(value))
+        end
+        if #value ~= dims[depth] then
+            raise("array", "item%s has %d entries, where others have %d", path, #value, dims[depth])
+        end
+        for k = 1, #value do visit(value[k], depth + 1, path .. "[" .. k .. "]") end
+    end
+    visit(data, 1, "")
+    return leaves
+end
+
+--- Turns booleans into numbers and checks that integers fit their dtype.
+local function convert_leaves(leaves, dtype)
+    local range = ranges[dtype.name]
+    for k = 1, #leaves do
+        local value = leaves[k]
+        if type(value) == "boolean" then
+            leaves[k] = value and 1 or 0
+        elseif dtype.kind == "b" then
+            leaves[k] = value ~= 0 and 1 or 0
+        elseif value ~= value then
+            if range then raise("array", "NaN does not fit into dtype %s", dtype.name) end
+            leaves[k] = core.NAN
+        elseif range and type(value) == "number" then
+            if value ~= floor(value) then
+                raise("array", "%.14g is not an integer, dtype is %s (use :astype to truncate)", value, dtype.name)
+            elseif value < range[1] or value > range[2] then
+                raise("array", "%.14g does not fit into dtype %s", value, dtype.name)
+            end
+        end
+    end
+end
+
+--- An array of values that the script spells out. In deferred mode it is part of what is recorded, as numbers are.
+local function literal(x)
+    C.neap_array_literal(ctx, x._id)
+    return x
+end
+
+--- np.array(data, {dtype=…}): an array of nested Lua tables of numbers or booleans (all of one length on each level),
+-- of a number or boolean (0-d), or of tables of arrays, which are stacked. An array is returned as it is, or cast.
+function np.array(data, given)
+    local code = core.dtype("array", options("array", given, { dtype = true }).dtype)
+    if is_array(data) then return code and np.astype(data, dtypes[code].name) or data end
+    if type(data) == "string" or type(data) == "function" or data == nil then
+        bad_argument("array", 1, "data", "a number, a boolean, an array or nested tables of them", data)
+    end
+    local dims, has_array, all_bool = examine(data)
+    if has_array then
+        local parts = {}
+        for k = 1, #data do parts[k] = np.array(data[k], given) end
+        return np.stack(parts)
+    end
+    local dtype = dtypes[code or (all_bool and BOOL or F32)]
+    local leaves = flatten(data, dims)
+    convert_leaves(leaves, dtype)
+    return literal(core.fill(dtype.code, dims, function(pointer)
+        for k = 1, #leaves do pointer[k - 1] = leaves[k] end
+    end, dtype.pointer))
+end
+np.asarray = np.array
+
+--- An i32 array of a flat Lua table of integers.
+function create.integers(list, dims)
+    return literal(core.fill(I32, dims or { #list }, function(pointer)
+        for k = 1, #list do pointer[k - 1] = list[k] end
+    end, "int32_t *"))
+end
+
+-- ---- From formulas --------------------------------------------------------------------------------------------------
+
+--- 0, 1, …, n-1.
+local function iota(n, code)
+    core.attrs[0], core.attrs[1] = n, code
+    return core.recordn(core.ids.iota, {}, 0, 2)
+end
+create.iota = iota
+
+local function filled(name, dims, value, code)
+    if #dims > core.MAX_DIMS then raise(name, "at most %d axes, got %d", core.MAX_DIMS, #dims) end
+    return shape.broadcast_to(core.number(value, code), dims)
+end
+
+for name, value in pairs { zeros = 0, ones = 1, empty = 0 } do
+    --- np.zeros({2, 3}, {dtype="f32"}), np.zeros(2, 3): all elements 0; np.ones: 1. np.empty is np.zeros.
+    np[name] = function(...)
+        local dims, given = shape.arguments(name, ...)
+        return filled(name, dims, value, core.dtype(name, options(name, given, { dtype = true }).dtype, F32))
+    end
+end
+
+--- A value given to np.name as a 0-d array of a dtype: the second argument of full, at{…}:set and their like.
+local function fill_value(name, value, code)
+    if is_array(value) then
+        if code then value = np.astype(value, dtypes[code].name) end
+        return value
+    end
+    if code and dtypes[code].kind == "b" and type(value) == "number" then value = value ~= 0 end
+    if type(value) == "boolean" then return core.number(value and 1 or 0, code or BOOL) end
+    if type(value) ~= "number" then bad_argument(name, 2, "value", "a number, a boolean or an array", value) end
+    local range = code and ranges[dtypes[code].name]
+    if range and (value ~= floor(value) or value < range[1] or value > range[2]) then
+        raise(name, "%.14g does not fit into dtype %s", value, dtypes[code].name)
+    end
+    return core.number(value, code or F32)
+end
+create.value = fill_value
+
+--- np.full({2, 3}, 7, {dtype=…}): all elements `value`, a number, a boolean or an array that broadcasts to the shape.
+function np.full(dims, value, given)
+    if type(dims) == "number" then dims = { dims } end
+    if type(dims) ~= "table" then bad_argument("full", 1, "shape", "a table or an integer", dims) end
+    dims = shape.arguments("full", dims)
+    local code = core.dtype("full", options("full", given, { dtype = true }).dtype)
+    return np.broadcast_to(fill_value("full", value, code), dims)
+end
+
+for name, value in pairs { zeros_like = 0, ones_like = 1, empty_like = 0 } do
+    --- np.zeros_like(x, {dtype=…}), np.ones_like(x): of x's shape and dtype.
+    define(name, function(x, given)
+        x = coerce(name, 1, x)
+        local code = core.dtype(name, options(name, given, { dtype = true }).dtype, core.dtype_of(x).code)
+        return filled(name, shape_of(x), value, code)
+    end)
+end
+
+--- np.full_like(x, value, {dtype=…}): of x's shape and dtype.
+define("full_like", function(x, value, given)
+    x = coerce("full_like", 1, x)
+    local code = core.dtype("full_like", options("full_like", given, { dtype = true }).dtype, core.dtype_of(x).code)
+    return np.broadcast_to(fill_value("full_like", value, code), shape_of(x))
+end)
+
+--- offset + scale * iota(n) in a dtype. Real numbers are computed in f64 and rounded once.
+local function ramp(n, offset, scale, code)
+    local kind = dtypes[code].kind
+    if kind == "f" then
+        local x = iota(n, F64)
+        if scale ~= 1 then x = x * scale end
+        if offset ~= 0 then x = x + offset end
+        return np.astype(x, dtypes[code].name)
+    end
+    local x = iota(n, (code == I32 or code == I64) and code or I64)
+    if scale ~= 1 then x = x * scale end
+    if offset ~= 0 then x = x + offset end
+    return np.astype(x, dtypes[code].name)
+end
+
+--- np.arange(stop), np.arange(start, stop, step, {dtype=…}): start, start + step, … up to, not including, stop. i32
+-- when all are integers, else f32.
+function np.arange(...)
+    local numbers, given = {}, nil
+    for k = 1, select("#", ...) do
+        local value = select(k, ...)
+        if type(value) == "table" and k == select("#", ...) then
+            given = value
+        elseif type(value) == "number" then
+            numbers[#numbers + 1] = value
+        elseif value ~= nil then
+            bad_argument("arange", k, "start, stop or step", "a number", value)
+        end
+    end
+    if #numbers == 0 or #numbers > 3 then raise("arange", "takes 1 to 3 numbers, got %d", #numbers) end
+    local start, stop, step = 0, numbers[1], numbers[3] or 1
+    if #numbers > 1 then start, stop = numbers[1], numbers[2] end
+    if step == 0 then raise("arange", "step must not be 0") end
+    local integral = start == floor(start) and stop == floor(stop) and step == floor(step)
+    local code = core.dtype("arange", options("arange", given, { dtype = true }).dtype, integral and I32 or F32)
+    local count = math.max(0, math.ceil((stop - start) / step))
+    if count ~= count or count >= 2 ^ 53 then
+        raise("arange", "cannot count from %.14g to %.14g by %.14g", start, stop, step)
+    end
+    local range, last = ranges[dtypes[code].name], start + math.max(0, count - 1) * step
+    if range and count > 0 then
+        if not integral then raise("arange", "dtype %s needs integers", dtypes[code].name) end
+        if math.min(start, last) < range[1] or math.max(start, last) > range[2] then
+            raise("arange", "%.14g to %.14g does not fit into dtype %s", start, last, dtypes[code].name)
+        end
+    end
+    return ramp(count, start, step, code)
+end
+
+--- np.linspace(start, stop, n, {endpoint=true, dtype=…}): n evenly spaced numbers; the last is exactly stop.
+function np.linspace(start, stop, n, given)
+    if type(start) ~= "number" then bad_argument("linspace", 1, "start", "a number", start) end
+    if type(stop) ~= "number" then bad_argument("linspace", 2, "stop", "a number", stop) end
+    if type(n) == "table" and given == nil then n, given = nil, n end
+    if n == nil then n = 50 end
+    if core.integer("linspace", 3, "n", n) < 0 then bad_argument("linspace", 3, "n", "an integer from 0 up", n) end
+    given = options("linspace", given, { endpoint = true, dtype = true })
+    local code = core.dtype("linspace", given.dtype, F32)
+    local gaps = given.endpoint == false and n or n - 1
+    local i = iota(n, F64)
+    local x = i * (gaps > 0 and (stop - start) / gaps or 0) + start
+    if given.endpoint ~= false and n > 1 then x = np.where(np.equal(i, n - 1), stop, x) end
+    return np.astype(x, dtypes[code].name)
+end
+
+--- Row numbers plus k as a column, and column numbers as a row: for masks of matrices.
+local function grid(rows, columns, k)
+    local i, j = iota(rows, I32), iota(columns, I32)
+    if k ~= 0 then i = i + k end
+    return shape.reshape(i, { rows, 1 }), shape.reshape(j, { 1, columns })
+end
+
+--- Arguments (n, m, k, options) of eye and tri, all but n optional; m and k may stand among the options.
+local function matrix_arguments(name, n, m, k, given)
+    if type(m) == "table" then m, given = nil, m end
+    if type(k) == "table" then k, given = nil, k end
+    given = options(name, given, { m = true, k = true, dtype = true })
+    if m == nil then m = given.m end
+    if k == nil then k = given.k end
+    if core.integer(name, 1, "n", n) < 0 then bad_argument(name, 1, "n", "an integer from 0 up", n) end
+    m = core.integer(name, 2, "m", m == nil and n or m)
+    if m < 0 then bad_argument(name, 2, "m", "an integer from 0 up", m) end
+    k = core.integer(name, 3, "k", k == nil and 0 or k)
+    return m, k, dtypes[core.dtype(name, given.dtype, F32)].name
+end
+
+--- np.eye(n, m, k, {m=…, k=…, dtype=…}): ones on the k-th diagonal (0, the main one, by default; above for positive k)
+-- of an n by m matrix, zeros elsewhere.
+function np.eye(n, m, k, given)
+    local columns, diagonal, dtype = matrix_arguments("eye", n, m, k, given)
+    local i, j = grid(n, columns, diagonal)
+    return np.astype(np.equal(i, j), dtype)
+end
+
+--- np.tri(n, m, k, {m=…, k=…, dtype=…}): ones on and below the k-th diagonal.
+function np.tri(n, m, k, given)
+    local columns, diagonal, dtype = matrix_arguments("tri", n, m, k, given)
+    local i, j = grid(n, columns, diagonal)
+    return np.astype(np.greater_equal(i, j), dtype)
+end
+
+--- np.delta({3, 4, 3}, {axes={0, 2}, dtype=…}): ones where the indices along the axes (all by default) are the same,
+-- zeros elsewhere.
+function np.delta(...)
+    local dims, given = shape.arguments("delta", ...)
+    given = options("delta", given, { axes = true, dtype = true })
+    local code, axes = core.dtype("delta", given.dtype, F32), {}
+    for k = 1, #dims do axes[k] = k - 1 end
+    if given.axes ~= nil then axes = shape.axes("delta", given.axes, #dims) end
+    local same, before
+    for k = 1, #axes do
+        local narrow = {}
+        for axis = 1, #dims do narrow[axis] = axis == axes[k] + 1 and dims[axis] or 1 end
+        local i = shape.reshape(iota(dims[axes[k] + 1], I32), narrow)
+        local equal = before and np.equal(before, i)
+        same, before = same and equal and np.logical_and(same, equal) or equal or same, i
+    end
+    return shape.broadcast_to(same and np.astype(same, dtypes[code].name) or core.number(1, code), dims)
+end
+
+local function triangle(name, compare)
+    define(name, function(x, k)
+        x = coerce(name, 1, x)
+        k = core.integer(name, 2, "k", k == nil and 0 or k)
+        local dims = shape_of(x)
+        if #dims < 2 then raise(name, "needs at least 2 axes, got shape %s", core.shape_text(x)) end
+        local i, j = grid(dims[#dims - 1], dims[#dims], k)
+        return np.where(compare(i, j), x, core.number(0, core.dtype_of(x).code))
+    end)
+end
+--- np.tril(x, k): the elements on and below the k-th diagonal of the last two axes, zeros elsewhere; np.triu: on and
+-- above.
+triangle("tril", np.greater_equal)
+triangle("triu", np.less_equal)
+
+--- np.diag(x, k): of 1-d x, a matrix with x on its k-th diagonal; of 2-d x, that diagonal.
+define("diag", function(x, k)
+    x = coerce("diag", 1, x)
+    k = core.integer("diag", 2, "k", k == nil and 0 or k)
+    local dims = shape_of(x)
+    if #dims == 1 then
+        local n = dims[1] + math.abs(k)
+        local lo = math.max(-k, 0) -- x[i] stands in row i + lo, column i + lo + k
+        local zero = core.number(0, core.dtype_of(x).code)
+        local column = shape.reshape(shape.pad(x, zero, { lo }, { n - dims[1] - lo }, { 0 }), { n, 1 })
+        local i, j = grid(n, n, k)
+        return np.where(np.equal(i, j), column, zero)
+    elseif #dims == 2 then
+        local rows, columns = dims[1], dims[2]
+        local first = k >= 0 and k or -k * columns
+        local count = math.max(0, math.min(rows + math.min(k, 0), columns - math.max(k, 0)))
+        if count == 0 then first = 0 end
+        return shape.slice(np.ravel(x), { first }, { columns + 1 }, { count })
+    end
+    raise("diag", "needs 1 or 2 axes, got shape %s", core.shape_text(x))
+end)
+
+return create

@@ -1,0 +1,123 @@
+--- devices.lua: devices and processes; starting, waiting for and deleting arrays.
+local ffi = require "ffi"
+local core = require "neap.core"
+
+local np, define, C, ctx = core.np, core.define, core.C, core.ctx
+local raise, bad_argument, coerce = core.raise, core.bad_argument, core.coerce
+
+-- ---- Devices --------------------------------------------------------------------------------------------------------
+
+local processes, here = C.neap_process_count(), C.neap_process_index()
+
+--- np.process_index(): which of the processes that run the script together this one is, from 0.
+function np.process_index() return here end
+
+--- np.process_count(): how many processes run the script together: under mpirun as many as it started, else 1.
+function np.process_count() return processes end
+
+local Device = {}
+Device.__index = Device
+
+--- "cpu:1"; where there are several processes, the process comes first: "3/cpu:1".
+function Device:__tostring()
+    local name = self.kind .. ":" .. self.index
+    return processes > 1 and self.process .. "/" .. name or name
+end
+
+local own, all
+
+--- np.local_devices(): a Lua table of this process's devices, with the fields of np.devices().
+function np.local_devices()
+    if not own then
+        own = {}
+        for k = 0, C.neap_engine_devices() - 1 do
+            local id = here * C.neap_engine_devices() + k
+            own[k + 1] = setmetatable({ kind = "cpu", index = k, process = here, id = id }, Device)
+        end
+    end
+    return { unpack(own) }
+end
+
+--- np.devices(): a Lua table of the devices of all processes, those of process 0 first, with fields kind ("cpu"), index
+-- (in its process, from 0), process (from 0) and id (its place in this list, from 0). All processes have equally many.
+-- The first call waits until all processes have started.
+function np.devices()
+    if not all then
+        core.call("devices", function() return C.neap_processes_meet(core.waker) end)
+        local list, mine = {}, np.local_devices()
+        for id = 0, processes * #mine - 1 do
+            local process, index = math.floor(id / #mine), id % #mine
+            list[id + 1] = process == here and mine[index + 1]
+                or setmetatable({ kind = "cpu", index = index, process = process, id = id }, Device)
+        end
+        all = list
+    end
+    return { unpack(all) }
+end
+
+--- The device of a name, for the function np.`from`: one of this process, or one whose name begins with its process.
+local function find_device(from, name)
+    local list, names = name:find "/" and np.devices() or np.local_devices(), {}
+    for k = 1, #list do
+        names[k] = tostring(list[k])
+        local short = name:find "/" and names[k] or names[k]:match "[^/]+$"
+        if short == name or short == name .. ":0" then return list[k] end
+    end
+    raise(from, "there is no device '%s' (devices: %s)", name, table.concat(names, ", "))
+end
+
+core.find_device = find_device
+
+function core.is_device(value)
+    return getmetatable(value) == Device
+end
+
+--- np.device("cpu:1"): a device of this process by name; "cpu" is "cpu:0". np.device("3/cpu:1"): one of process 3.
+function np.device(name)
+    if type(name) ~= "string" then bad_argument("device", 1, "name", 'a name such as "cpu:0"', name) end
+    return find_device("device", name)
+end
+
+-- ---- When things are computed ---------------------------------------------------------------------------------------
+
+--- x:is_deferred(): whether x is an expression that has not been started.
+define("is_deferred", function(x)
+    return core.info(coerce("is_deferred", 1, x)).deferred ~= 0
+end)
+
+--- np.force(a, b, …): starts computing arrays, together; does not wait. Returns them.
+define("force", function(...)
+    local n = select("#", ...)
+    local arrays, ids = {}, ffi.new("int32_t[?]", n)
+    for k = 1, n do
+        arrays[k] = coerce("force", k, (select(k, ...)))
+        ids[k - 1] = arrays[k]._id
+    end
+    core.call("force", function() return C.neap_array_start(ctx, n, ids) end)
+    return ...
+end)
+
+--- x:wait(): waits until x has its value; returns x. Raises the failure of the computation, with the op and line.
+define("wait", core.wait)
+
+--- np.wait_all(): starts everything pending and waits for it. Raises the first failure that nobody has seen.
+function np.wait_all()
+    if core.frame().depth > 0 then
+        raise("wait_all", "a callback cannot wait for everything, which is also for itself: use x:wait() or "
+              .. "np.effects_barrier()")
+    end
+    core.call("wait_all", function() return C.neap_poll_everything(ctx) end)
+end
+
+--- x:delete(): gives x's memory back now. Any later use of x raises.
+define("delete", function(x)
+    if not core.is_array(x) then bad_argument("delete", 1, "x", "an array", x) end
+    core.call("delete", function() return C.neap_array_delete(ctx, x._id) end)
+end)
+
+--- x:is_deleted()
+define("is_deleted", function(x)
+    return core.info(coerce("is_deleted", 1, x)).deleted ~= 0
+end)
+
+for _, f in ipairs { np.force, np.wait_all, np.delete } do jit.off(f) end

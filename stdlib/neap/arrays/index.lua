@@ -1,0 +1,347 @@
+--- index.lua: x[…], x"…" and x:at{…}.
+--
+-- An index is a list of items, one per axis (missing ones are whole axes):
+--      3, -1               an integer: the axis goes away; out of range raises
+--      {from, to, step}    a slice, half-open; all optional, {} is the whole axis, {2} runs from 2 to the end
+--      np.newaxis          a new axis of extent 1
+--      np.ellipsis         as many whole axes as are missing
+--      an integer array    its elements along this axis (clamped; negative ones count from the end)
+--      a bool array        the elements where it is true, over as many axes as it has (waits for the mask)
+-- x[0], x[array] and x[np.newaxis] need no table around one item; x[{ {2,4} }] has one slice, x[{2,4}] two integers.
+-- x"1:3, ::-1, ..., newaxis" is the same in text.
+--
+-- Integers, slices and new axes give views. Index arrays are applied after them: their common broadcast shape takes the
+-- place of their axes when these are neighbours, and goes to the front otherwise.
+local core = require "neap.core"
+local shape = require "neap.arrays.shape"
+local create = require "neap.arrays.create"
+local selects = require "neap.arrays.select"
+
+local np, define = core.np, core.define
+local is_array, shape_of, fail = core.is_array, core.shape_of, core.fail
+local type, floor, abs = type, math.floor, math.abs
+
+local newaxis = setmetatable({}, { __tostring = function() return "np.newaxis" end })
+local ellipsis = setmetatable({}, { __tostring = function() return "np.ellipsis" end })
+np.newaxis, np.ellipsis = newaxis, ellipsis
+
+-- ---- Reading an index -----------------------------------------------------------------------------------------------
+
+--- One item of an index in text form.
+local function parse_item(text, whole)
+    text = text:match("^%s*(.-)%s*$")
+    if text == "..." then return ellipsis end
+    if text == "newaxis" or text == "np.newaxis" then return newaxis end
+    if text:find("^[+-]?%d+$") then return tonumber(text) end
+    local from, to, step = text:match("^([^:]*):([^:]*):?([^:]*)$")
+    local item = { from, to, step }
+    for k = 1, 3 do
+        local part = from and item[k]:match("^%s*(.-)%s*$")
+        if not part or not (part == "" or part:find("^[+-]?%d+$")) then
+            fail("array index: cannot read %q in %q; items are like 3, 1:5, ::-1, ..., newaxis", text, whole)
+        end
+        item[k] = part ~= "" and tonumber(part) or false
+    end
+    return item
+end
+
+--- Any form of index as a list of items.
+local function items_of(key)
+    if type(key) == "string" then
+        local items = {}
+        for text in (key .. ","):gmatch("([^,]*),") do items[#items + 1] = parse_item(text, key) end
+        return items
+    end
+    if type(key) == "table" and key ~= newaxis and key ~= ellipsis then
+        for k = 1, #key do
+            if key[k] == nil then fail("array index: item %d is nil; {} is the whole axis", k) end
+        end
+        return key
+    end
+    return { key }
+end
+
+local function is_integer(n)
+    return type(n) == "number" and n == floor(n)
+end
+
+--- A slice {from, to, step} of an axis of extent n as start, step, count.
+local function slice_of(item, n, axis)
+    for key in pairs(item) do
+        if key ~= 1 and key ~= 2 and key ~= 3 then
+            fail("array index: a slice is {from, to, step}, got a table with %s (axis %d)", core.describe(key), axis)
+        end
+    end
+    local from, to, step = item[1], item[2], item[3]
+    for _, part in pairs(item) do
+        if part and not is_integer(part) then
+            fail("array index: slices are made of integers, got %s (axis %d)", core.describe(part), axis)
+        end
+    end
+    step = step or 1
+    if step == 0 then fail("array index: the step of a slice must not be 0 (axis %d)", axis) end
+    local lowest, highest = 0, n -- where from and to may stand
+    if step < 0 then lowest, highest = -1, n - 1 end
+    local function place(value, default)
+        if not value then return default end
+        if value < 0 then value = value + n end
+        return math.max(lowest, math.min(value, highest))
+    end
+    local start = place(from, step > 0 and 0 or n - 1)
+    local stop = place(to, step > 0 and n or -1)
+    local count = math.max(0, math.ceil((stop - start) / step))
+    if count == 0 then return 0, 1, 0 end
+    return start, step, count
+end
+
+--- Replaces a mask among the items by the coordinates of its true elements.
+local function expand_masks(items, dims)
+    local list, axis = {}, 1
+    for k = 1, #items do
+        local item = items[k]
+        if is_array(item) and core.dtype_of(item).kind == "b" then
+            local own = shape_of(item)
+            if #own == 0 then fail("array index: a mask needs at least 1 axis") end
+            for d = 1, #own do
+                if own[d] ~= dims[axis + d - 1] then
+                    fail("array index: a mask of shape %s does not fit axis %d of shape %s", core.shape_text(own),
+                         axis + d - 2, core.shape_text(dims))
+                end
+            end
+            for _, coordinate in ipairs { np.nonzero(item) } do list[#list + 1] = coordinate end
+            axis = axis + #own
+        else
+            list[#list + 1] = item
+            if item ~= newaxis then axis = axis + 1 end
+        end
+    end
+    return list
+end
+
+--- Puts whole axes for the ellipsis and for missing items; counts that the items fit.
+local function complete(items, ndim)
+    local used, dots = 0, nil
+    for k = 1, #items do
+        local item = items[k]
+        if item == ellipsis then
+            if dots then fail("array index: only one ellipsis is possible") end
+            dots = k
+        elseif is_array(item) and core.dtype_of(item).kind == "b" then
+            used = used + core.ndim(item)
+        elseif item ~= newaxis then
+            used = used + 1
+        end
+    end
+    if used > ndim then fail("array index: %d indices for an array of %d axes", used, ndim) end
+    local list = {}
+    for k = 1, #items do
+        if k == dots then
+            for _ = 1, ndim - used do list[#list + 1] = {} end
+        else
+            list[#list + 1] = items[k]
+        end
+    end
+    if not dots then
+        for _ = 1, ndim - used do list[#list + 1] = {} end
+    end
+    return list
+end
+
+--- What an index means for a shape:
+--   start, step, count   of the slice of every axis
+--   sliced               the shape after integers have dropped their axes and new axes have come
+--   arrays, places       index arrays and the (0-based) axes of `sliced` to which they belong
+--   trivial              the slice is the whole array
+local function plan(dims, key)
+    local items = expand_masks(complete(items_of(key), #dims), dims)
+    local p = { start = {}, step = {}, count = {}, sliced = {}, arrays = {}, places = {}, trivial = true }
+    local axis = 0
+    for k = 1, #items do
+        local item = items[k]
+        if item == newaxis then
+            p.sliced[#p.sliced + 1] = 1
+        else
+            axis = axis + 1
+            local n, start, step, count = dims[axis], 0, 1, dims[axis]
+            if is_integer(item) then
+                if item < -n or item >= n then
+                    fail("array index: index %d is out of range for axis %d of extent %d", item, axis - 1, n)
+                end
+                start, count = item < 0 and item + n or item, 1
+            elseif is_array(item) then
+                local dtype = core.dtype_of(item)
+                if dtype.kind == "f" and core.info(item).weak ~= 0 then
+                    fail("array index: the value of a number is not known while tracing; pass an array of an integer "
+                         .. "dtype, or list the argument in {static={…}}")
+                elseif dtype.kind == "f" then
+                    fail("array index: an index array must have integers or bools, got dtype %s", dtype.name)
+                end
+                p.arrays[#p.arrays + 1] = item
+                p.places[#p.places + 1] = #p.sliced
+                p.sliced[#p.sliced + 1] = n
+            elseif type(item) == "table" then
+                start, step, count = slice_of(item, n, axis - 1)
+                p.sliced[#p.sliced + 1] = count
+            else
+                fail("array index: an item must be an integer, a slice {from, to, step}, np.newaxis, np.ellipsis or an "
+                     .. "array, got %s (axis %d)", core.describe(item), axis - 1)
+            end
+            p.start[axis], p.step[axis], p.count[axis] = start, step, count
+            if start ~= 0 or step ~= 1 or count ~= n then p.trivial = false end
+        end
+    end
+    return p
+end
+
+-- ---- Reading elements -----------------------------------------------------------------------------------------------
+
+--- Several index arrays at once: their axes are brought together, merged, and taken from with one linear index.
+local function take_several(x, arrays, places)
+    local dims = shape_of(x)
+    local front, adjacent, moved = 0, true, {}
+    for k = 1, #places do
+        moved[places[k]] = true
+        if k > 1 and places[k] ~= places[k - 1] + 1 then adjacent = false end
+    end
+    if adjacent then front = places[1] end
+    local order, merged = {}, {}
+    for axis = 0, #dims - 1 do
+        if not moved[axis] and #order < front then order[#order + 1] = axis end
+    end
+    for k = 1, #order do merged[k] = dims[order[k] + 1] end
+    local extent = 1
+    for k = 1, #places do
+        order[#order + 1] = places[k]
+        extent = extent * dims[places[k] + 1]
+    end
+    merged[front + 1] = extent
+    for axis = front, #dims - 1 do
+        if not moved[axis] then
+            order[#order + 1] = axis
+            merged[#merged + 1] = dims[axis + 1]
+        end
+    end
+    local name, position = selects.counter(extent), nil
+    for k = 1, #arrays do
+        local n = dims[places[k] + 1]
+        local part = np.astype(selects.clamped(arrays[k], n), name)
+        position = position and position * n + part or part
+    end
+    return selects.take(shape.reshape(shape.permute(x, order), merged), position, front)
+end
+
+local function get_elements(x, p)
+    if not p.trivial then x = shape.slice(x, p.start, p.step, p.count) end
+    if #p.sliced ~= #p.start or not shape.same(p.sliced, p.count) then x = shape.reshape(x, p.sliced) end
+    if #p.arrays == 0 then return x end
+    if #p.arrays == 1 then return selects.take(x, p.arrays[1], p.places[1]) end
+    return take_several(x, p.arrays, p.places)
+end
+
+--- The element or part of x that an index names.
+function core.index(x, key)
+    return get_elements(x, plan(shape_of(x), key))
+end
+
+-- ---- Changed copies -------------------------------------------------------------------------------------------------
+
+local combine = {
+    set = function(_, new) return new end,
+    add = function(old, new) return old + new end,
+    mul = function(old, new) return old * new end,
+    min = function(old, new) return np.minimum(old, new) end,
+    max = function(old, new) return np.maximum(old, new) end,
+}
+
+--- Integers and slices: the new values are spread out to x's shape (pad with gaps), and chosen where they fall.
+local function update_slices(x, p, how, value)
+    local dims = shape_of(x)
+    local lo, hi, gaps = {}, {}, {}
+    local start, step = {}, {}
+    value = shape.reshape(value, p.count)
+    for k = 1, #dims do
+        if p.count[k] == 0 then return x end
+        local first, last = p.start[k], p.start[k] + (p.count[k] - 1) * p.step[k]
+        start[k], step[k] = 0, 1
+        if p.step[k] < 0 then
+            start[k], step[k] = p.count[k] - 1, -1
+            first, last = last, first
+        end
+        lo[k], hi[k], gaps[k] = first, dims[k] - 1 - last, abs(p.step[k]) - 1
+    end
+    value = shape.slice(value, start, step, p.count)
+    if p.trivial then return combine[how](x, value) end
+    local spread = shape.pad(value, core.number(0, core.dtype_of(x).code), lo, hi, gaps)
+    local bool = core.dtype_codes.bool
+    local inside = shape.pad(shape.broadcast_to(core.number(1, bool), p.count), core.number(0, bool), lo, hi, gaps)
+    return np.where(inside, combine[how](x, spread), x)
+end
+
+--- Index arrays: where several new values fall on one element, add takes all of them, min and max the extreme one, set
+-- the last one in row-major order. `flat`, `positions` and `value` are 1-d.
+local function update_positions(flat, positions, how, value)
+    if how == "mul" then
+        fail("array index: at:mul takes integers and slices, not index arrays")
+    elseif how == "min" or how == "max" then -- in order of value: the extreme one is written last
+        local order = np.argsort(value, { descending = how == "min" })
+        positions, value = selects.take(positions, order, 0), selects.take(value, order, 0)
+        value = combine[how](selects.take(flat, positions, 0), value)
+    end
+    core.attrs[0] = 0
+    return core.recordn(how == "add" and core.ids.put_add or core.ids.put_set, { flat, positions, value }, 3, 1)
+end
+
+local function update_arrays(x, p, how, value)
+    local dims = shape_of(x)
+    local size = shape.product(dims)
+    if value.size == 0 then return x end
+    local everywhere = shape.reshape(create.iota(size, core.dtype_codes[selects.counter(size)]), dims)
+    local positions = np.ravel(get_elements(everywhere, p))
+    return shape.reshape(update_positions(np.ravel(x), positions, how, np.ravel(value)), dims)
+end
+
+local At = {}
+At.__index = At
+At.__tostring = function(at) return "the place x:at{…} of an array of shape " .. core.shape_text(at.array) end
+
+--- The shape of the part that the index names.
+local function part_shape(p)
+    if #p.arrays == 0 then return p.sliced end
+    return shape_of(get_elements(shape.broadcast_to(core.number(0, core.dtype_codes.bool), p.dims), p))
+end
+
+local function updater(how)
+    return function(at, value)
+        local x, p = at.array, at.plan
+        local code = core.dtype_of(x).code
+        local name = "at:" .. how
+        value = create.value(name, value, code)
+        local part = part_shape(p)
+        if not shape.broadcasts_to(shape_of(value), part) then
+            fail("np.%s: a value of shape %s does not broadcast to the part of shape %s", name, core.shape_text(value),
+                 core.shape_text(part))
+        end
+        value = shape.broadcast_to(value, part)
+        if #p.arrays == 0 then return update_slices(x, p, how, value) end
+        return update_arrays(x, p, how, value)
+    end
+end
+
+--- x:at{…}:set(v), :add(v), :mul(v), :min(v), :max(v): a copy of x in which the part that the index names is replaced
+-- by v, or combined with it. v broadcasts to the part and is cast to x's dtype. Differentiable in x and v.
+for how in pairs(combine) do At[how] = updater(how) end
+
+--- x:at{…}:get(): the part itself.
+function At.get(at)
+    return get_elements(at.array, at.plan)
+end
+
+--- x:at(index): a place in x, with the methods above. The index is as in x[index].
+define("at", function(x, key)
+    if not is_array(x) then core.bad_argument("at", 1, "x", "an array", x) end
+    if key == nil then core.raise("at", "argument 2 (index) is missing") end
+    local dims = shape_of(x)
+    local p = plan(dims, key)
+    p.dims = dims
+    return setmetatable({ array = x, plan = p }, At)
+end)

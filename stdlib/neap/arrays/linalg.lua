@@ -1,0 +1,516 @@
+--- linalg.lua: np.linalg: linear algebra over batches of matrices, which are the last two axes of an array.
+--
+-- Names and options are those of the array API standard and NumPy. Factorizations are rows over LAPACK
+-- (lazy/ops/solve.c, spectral.c); a row has one result, so what has several comes packed in one array and is cut apart
+-- by views. All else is made of products, maps and reductions. All of it has derivatives of any order, but for what
+-- says that it has none, and integers count as f32 (i64: f64).
+--
+-- A matrix that is singular or not positive definite is no error, as values are not looked at: its result is made of
+-- infinities or NaN, as in JAX, and the other matrices of a batch keep theirs.
+local core = require "neap.core"
+local shape = require "neap.arrays.shape"
+
+local np, ids, attrs = core.np, core.ids, core.attrs
+local raise, bad_argument, coerce, options = core.raise, core.bad_argument, core.coerce, core.options
+local shape_of, shape_text = core.shape_of, core.shape_text
+
+local linalg = {}
+
+-- ---- Arguments ------------------------------------------------------------------------------------------------------
+
+--- Argument `position` of np.linalg.name as a float array; its shape.
+local function floats(name, position, x)
+    x = coerce("linalg." .. name, position, x)
+    local dtype = core.dtype_of(x)
+    if dtype.kind ~= "f" then x = np.astype(x, dtype.name == "i64" and "f64" or "f32") end
+    return x, shape_of(x)
+end
+
+local function matrices(name, position, x)
+    local dims
+    x, dims = floats(name, position, x)
+    if #dims < 2 then
+        raise("linalg." .. name, "argument %d must be matrices, of shape (…, m, n); got shape %s", position,
+              shape_text(dims))
+    end
+    return x, dims
+end
+
+local function square(name, position, x)
+    local dims
+    x, dims = matrices(name, position, x)
+    if dims[#dims] ~= dims[#dims - 1] then
+        raise("linalg." .. name, "argument %d must be square matrices, of shape (…, n, n); got shape %s", position,
+              shape_text(dims))
+    end
+    return x, dims
+end
+
+--- Two float arrays of their promoted dtype.
+local function promoted(a, b)
+    local of_a, of_b = core.dtype_of(a), core.dtype_of(b)
+    if of_a.code ~= of_b.code then
+        local name = core.dtypes[core.C.neap_dtype_promote(of_a.code, of_b.code)].name
+        a, b = np.astype(a, name), np.astype(b, name)
+    end
+    return a, b
+end
+
+local function transposed(x)
+    return np.swapaxes(x, -1, -2)
+end
+
+--- The limit of rounding of x's dtype.
+local function eps_of(x)
+    return np.finfo(core.dtype_of(x).name).eps
+end
+
+-- ---- Systems of equations -------------------------------------------------------------------------------------------
+
+--- (a + aᵀ) / 2: then the derivative of what reads one triangle is that of a function of all elements.
+local function symmetric(x)
+    return (x + transposed(x)) * 0.5
+end
+
+--- np.linalg.cholesky(x, {upper=false, symmetrize_input=true}): lower triangular L with L Lᵀ = x, or upper U with Uᵀ U
+-- = x. x is first made symmetric, unless symmetrize_input is false: then its lower triangle is read. NaN where x is not
+-- positive definite.
+function linalg.cholesky(x, given)
+    local o = options("linalg.cholesky", given, { upper = true, symmetrize_input = true })
+    x = square("cholesky", 1, x)
+    if o.symmetrize_input ~= false then x = symmetric(x) end
+    local lower = core.record1(ids.cholesky, x, 0)
+    return o.upper and transposed(lower) or lower
+end
+
+local function factors(a)
+    return core.record1(ids.lu, a, 0)
+end
+
+--- a and b, made of the same dtype and broadcast against each other but for the last two axes; whether b is a vector.
+local function system(name, a, b)
+    local of_a, of_b
+    a, of_a = square(name, 1, a)
+    b, of_b = floats(name, 2, b)
+    a, b = promoted(a, b)
+    local n, vector = of_a[#of_a], #of_b == 1
+    if vector then
+        of_b = { of_b[1], 1 }
+        b = shape.reshape(b, of_b)
+    end
+    if #of_b == 0 or of_b[#of_b - 1] ~= n then
+        raise("linalg." .. name, "argument 2 must have %d rows, as argument 1 of shape %s; got shape %s", n,
+              shape_text(of_a), shape_text(vector and { of_b[1] } or of_b))
+    end
+    local k = of_b[#of_b]
+    local batch = shape.broadcast("linalg." .. name, { unpack(of_a, 1, #of_a - 2) }, { unpack(of_b, 1, #of_b - 2) })
+    local wide_a, wide_b, rank = { unpack(batch) }, { unpack(batch) }, #batch
+    wide_a[rank + 1], wide_a[rank + 2], wide_b[rank + 1], wide_b[rank + 2] = n, n, n, k
+    return a, b, vector, wide_a, wide_b
+end
+
+--- x with a shape, as a view; itself if it has it.
+local function spread(x, dims)
+    return shape.same(shape_of(x), dims) and x or shape.broadcast_to(x, dims)
+end
+
+local function without_last(x)
+    local dims = shape_of(x)
+    dims[#dims] = nil
+    return shape.reshape(x, dims)
+end
+
+--- np.linalg.solve(a, b): x with a x = b. a is (…, n, n); b is one vector (n,), or matrices (…, n, k); leading axes
+-- broadcast. By an LU factorization, which derivatives use again.
+function linalg.solve(a, b)
+    local vector, wide_a, wide_b
+    a, b, vector, wide_a, wide_b = system("solve", a, b)
+    local lu = factors(a)
+    local rank = #wide_a
+    wide_a[rank - 1] = wide_a[rank - 1] + 1
+    lu = spread(lu, wide_a)
+    wide_a[rank - 1] = wide_a[rank]
+    a, b = spread(a, wide_a), spread(b, wide_b)
+    attrs[0] = 0
+    local x = core.recordn(ids.solve, { a, lu, b }, 3, 1)
+    return vector and without_last(x) or x
+end
+
+--- np.linalg.solve_triangular(a, b, {lower=false, trans=false, unit_diagonal=false}): x with a x = b, or aᵀ x = b, for
+-- triangular a; the other triangle is not read, nor the diagonal if it counts as ones. Shapes as in solve.
+function linalg.solve_triangular(a, b, given)
+    local o = options("linalg.solve_triangular", given, { lower = true, trans = true, unit_diagonal = true })
+    local vector, wide_a, wide_b
+    a, b, vector, wide_a, wide_b = system("solve_triangular", a, b)
+    a, b = spread(a, wide_a), spread(b, wide_b)
+    attrs[0], attrs[1], attrs[2] = o.lower and 1 or 0, o.trans and 1 or 0, o.unit_diagonal and 1 or 0
+    local x = core.record2(ids.triangular_solve, a, b, 3)
+    return vector and without_last(x) or x
+end
+
+--- np.linalg.inv(x): the inverse of square matrices.
+function linalg.inv(x)
+    local dims
+    x, dims = square("inv", 1, x)
+    local eye, lu = shape.broadcast_to(np.eye(dims[#dims], { dtype = core.dtype_of(x).name }), dims), factors(x)
+    attrs[0] = 0
+    return core.recordn(ids.solve, { x, lu, eye }, 3, 1)
+end
+
+--- np.linalg.slogdet(x): two results: the sign of the determinant and the logarithm of its magnitude; 0 and -inf where
+-- x is singular.
+function linalg.slogdet(x)
+    x = square("slogdet", 1, x)
+    local both = core.record2(ids.slogdet, x, factors(x), 0)
+    return both[{ np.ellipsis, 0 }], both[{ np.ellipsis, 1 }]
+end
+
+--- np.linalg.det(x): the determinant. Its derivative is made of the inverse: not finite where x is singular.
+function linalg.det(x)
+    x = square("det", 1, x)
+    return core.record2(ids.det, x, factors(x), 0)
+end
+
+-- ---- Factorizations -------------------------------------------------------------------------------------------------
+
+--- rows × columns elements of the last axis from `from` on, as matrices.
+local function part(x, from, rows, columns)
+    local dims = shape_of(x)
+    local rank = #dims
+    x = shape.cut(x, rank - 1, from, from + rows * columns)
+    dims[rank], dims[rank + 1] = rows, columns
+    return shape.reshape(x, dims)
+end
+
+local function qr(x, dims, complete)
+    local m, n = dims[#dims - 1], dims[#dims]
+    local k = complete and m or math.min(m, n)
+    attrs[0] = complete and 1 or 0
+    local packed = core.record1(ids.qr, x, 1)
+    return part(packed, 0, m, k), part(packed, m * k, k, n)
+end
+
+local qr_modes = { reduced = true, complete = true, r = true }
+
+--- np.linalg.qr(x, {mode="reduced"}): q and r with q r = x, q with orthonormal columns, r upper triangular. Of m × n
+-- matrices, q is m × k and r is k × n, with k = min(m, n); mode "complete": k = m; "r": r alone. The signs of r's
+-- diagonal are LAPACK's. Complete factors of matrices with more rows than columns have no derivative.
+function linalg.qr(x, given)
+    local mode = options("linalg.qr", given, { mode = true }).mode or "reduced"
+    if not qr_modes[mode] then
+        raise("linalg.qr", "option 'mode' must be \"reduced\", \"complete\" or \"r\", got %s", core.describe(mode))
+    end
+    local dims, q, r
+    x, dims = matrices("qr", 1, x)
+    local m, n = dims[#dims - 1], dims[#dims]
+    if m < n then -- q is that of the first m columns, so the rest of r is a product, and so are its derivatives
+        local last = #dims - 1
+        local first, rest = shape.cut(x, last, 0, m), shape.cut(x, last, m, n)
+        q, r = qr(first, shape_of(first), false)
+        r = shape.join({ r, np.matmul(transposed(q), rest) }, last)
+    else
+        q, r = qr(x, dims, mode == "complete" and m > n)
+    end
+    if mode == "r" then return r end
+    return q, r
+end
+
+local function eigh(name, x, given, vectors)
+    local o = options("linalg." .. name, given, { UPLO = true, symmetrize_input = true })
+    x = square(name, 1, x)
+    if o.UPLO == nil then
+        if o.symmetrize_input ~= false then x = symmetric(x) end
+    elseif o.UPLO == "L" then
+        x = np.tril(x) + transposed(np.tril(x, -1))
+    elseif o.UPLO == "U" then
+        x = np.triu(x) + transposed(np.triu(x, 1))
+    else
+        raise("linalg." .. name, "option 'UPLO' must be \"L\" or \"U\", got %s", core.describe(o.UPLO))
+    end
+    attrs[0] = vectors and 1 or 0
+    return core.record1(ids.eigh, x, 1)
+end
+
+--- np.linalg.eigh(x, {UPLO=…, symmetrize_input=true}): two results: the eigenvalues of symmetric matrices, ascending,
+-- and a matrix whose columns are orthonormal eigenvectors. x is first made symmetric, (x + xᵀ) / 2; with UPLO "L" or
+-- "U" the lower or upper triangle stands for the other one too. Signs of vectors are LAPACK's: derivatives are
+-- right for functions that do not depend on them. Where eigenvalues are equal, what depends on vectors has NaN for a
+-- derivative.
+function linalg.eigh(x, given)
+    local packed = eigh("eigh", x, given, true)
+    return packed[{ np.ellipsis, 0, {} }], packed[{ np.ellipsis, { 1 }, {} }]
+end
+
+--- np.linalg.eigvalsh(x, {…}): the eigenvalues alone.
+function linalg.eigvalsh(x, given)
+    return eigh("eigvalsh", x, given, false)[{ np.ellipsis, 0, {} }]
+end
+
+local function svd(x, dims, full)
+    local m, n = dims[#dims - 1], dims[#dims]
+    local k = math.min(m, n)
+    full = full and m ~= n
+    attrs[0], attrs[1] = full and 1 or 0, 1
+    local packed = core.record1(ids.svd, x, 2)
+    local mu, nv = full and m or k, full and n or k
+    local s = shape.cut(packed, #dims - 2, m * mu, m * mu + k)
+    return part(packed, 0, m, mu), s, part(packed, m * mu + k, nv, n)
+end
+
+local function svdvals(x)
+    attrs[0], attrs[1] = 0, 0
+    return core.record1(ids.svd, x, 2)
+end
+
+--- np.linalg.svd(x, {full_matrices=true}): three results u, s, vh with u diag(s) vh = x and s descending. Of m × n
+-- matrices, u is m × m and vh n × n; with full_matrices=false m × k and k × n, k = min(m, n), which is what has
+-- derivatives: of functions that do not depend on signs; where singular values are equal, of the values alone.
+function linalg.svd(x, given)
+    local full = options("linalg.svd", given, { full_matrices = true }).full_matrices
+    local dims
+    x, dims = matrices("svd", 1, x)
+    return svd(x, dims, full ~= false)
+end
+
+--- np.linalg.svdvals(x): the singular values alone.
+function linalg.svdvals(x)
+    return svdvals((matrices("svdvals", 1, x)))
+end
+
+-- ---- By singular values ---------------------------------------------------------------------------------------------
+
+--- A relative tolerance: a number or an array of the batch's shape, or `default`; ready to meet (…, k) values.
+local function tolerance(name, what, value, default)
+    if value == nil then return default end
+    if type(value) == "number" then return value end
+    if not core.is_array(value) then bad_argument("linalg." .. name, nil, what, "a number or an array", value) end
+    return np.expand_dims(value, -1)
+end
+
+local function rank_tolerance(x, dims, factor)
+    return math.max(dims[#dims - 1], dims[#dims]) * eps_of(x) * factor
+end
+
+--- The pseudoinverse of x, singular values of at most `rtol` times the largest counting as zeros; also those values and
+-- which of them count.
+local function pseudoinverse(x, dims, rtol)
+    local of_u, values, of_vh = svd(x, dims, false)
+    local u, s, vh = np.stop_gradient(of_u), np.stop_gradient(values), np.stop_gradient(of_vh)
+    local counts
+    if math.min(dims[#dims - 1], dims[#dims]) == 0 then
+        counts = np.greater(s, 0)
+    else
+        counts = np.greater(s, np.max(s, { axis = -1, keepdims = true }) * rtol)
+    end
+    local inverse = np.where(counts, 1 / np.where(counts, s, 1), 0)
+    local p = np.matmul(transposed(vh), np.expand_dims(inverse, -1) * transposed(u))
+    return core.record2(ids.pinv, x, p, 0), values, counts
+end
+
+--- np.linalg.pinv(x, {rtol=…}): the Moore-Penrose pseudoinverse. Singular values of at most rtol times the largest
+-- count as zeros; by default 10 max(m, n) eps. The derivative is that for a rank that stays.
+function linalg.pinv(x, given)
+    local o = options("linalg.pinv", given, { rtol = true })
+    local dims
+    x, dims = matrices("pinv", 1, x)
+    return (pseudoinverse(x, dims, tolerance("pinv", "rtol", o.rtol, rank_tolerance(x, dims, 10))))
+end
+
+--- np.linalg.matrix_rank(x, {rtol=…}): the number (i32) of singular values above rtol times the largest; by default
+-- max(m, n) eps.
+function linalg.matrix_rank(x, given)
+    local o = options("linalg.matrix_rank", given, { rtol = true })
+    local dims
+    x, dims = matrices("matrix_rank", 1, x)
+    local s = svdvals(x)
+    if math.min(dims[#dims - 1], dims[#dims]) == 0 then return np.sum(np.astype(s, "i32"), { axis = -1 }) end
+    local limit = tolerance("matrix_rank", "rtol", o.rtol, rank_tolerance(x, dims, 1))
+    local counts = np.greater(s, np.max(s, { axis = -1, keepdims = true }) * limit)
+    return np.sum(np.astype(counts, "i32"), { axis = -1 })
+end
+
+--- np.linalg.lstsq(a, b, {rcond=…}): x that minimises |a x - b|, the smallest such x, for a of shape (m, n) and b of
+-- shape (m,) or (m, k). Four results: x, the squared residuals (one for each column of b), the rank of a, its singular
+-- values. Those of at most rcond times the largest count as zeros; by default max(m, n) eps.
+function linalg.lstsq(a, b, given)
+    local o = options("linalg.lstsq", given, { rcond = true })
+    local of_a, of_b
+    a, of_a = matrices("lstsq", 1, a)
+    b, of_b = floats("lstsq", 2, b)
+    if #of_a ~= 2 or #of_b < 1 or #of_b > 2 or of_b[1] ~= of_a[1] then
+        raise("linalg.lstsq", "expected arrays of shapes (m, n) and (m,) or (m, k), got %s and %s", shape_text(of_a),
+              shape_text(of_b))
+    end
+    a, b = promoted(a, b)
+    local p, s, counts = pseudoinverse(a, of_a, tolerance("lstsq", "rcond", o.rcond, rank_tolerance(a, of_a, 1)))
+    local x = np.matmul(p, b)
+    local off = b - np.matmul(a, x)
+    return x, np.sum(off * off, { axis = 0 }), np.sum(np.astype(counts, "i32")), s
+end
+
+-- ---- Norms ----------------------------------------------------------------------------------------------------------
+
+local function vector_norm(name, x, ord, o)
+    if ord == nil or ord == 2 then return np.sqrt(np.sum(x * x, o)) end
+    if type(ord) ~= "number" then bad_argument("linalg." .. name, nil, "ord", "a number", ord) end
+    local size = np.abs(x)
+    if ord == math.huge then return np.max(size, o) end
+    if ord == -math.huge then return np.min(size, o) end
+    if ord == 0 then return np.sum(np.astype(np.not_equal(x, 0), core.dtype_of(x).name), o) end
+    if ord == 1 then return np.sum(size, o) end
+    return np.sum(size ^ ord, o) ^ (1 / ord)
+end
+
+--- np.linalg.vector_norm(x, {axis=…, ord=2, keepdims=false}): (Σ |x|^ord)^(1/ord) over axes, all of them by default;
+-- ord inf and -inf: the largest and smallest magnitude; 0: the number of elements that are not 0. At 0 the norm of ord
+-- 2 has no derivative: NaN.
+function linalg.vector_norm(x, given)
+    local o = options("linalg.vector_norm", given, { axis = true, ord = true, keepdims = true })
+    x = floats("vector_norm", 1, x)
+    return vector_norm("vector_norm", x, o.ord, { axis = o.axis, keepdims = o.keepdims })
+end
+
+--- The norm of the matrices in the last two axes.
+local function matrix_norm(name, x, ord, keepdims)
+    local o = { axis = { -2, -1 }, keepdims = keepdims }
+    if ord == nil or ord == "fro" then return np.sqrt(np.sum(x * x, o)) end
+    local sums = { [1] = -2, [-1] = -2, [math.huge] = -1, [-math.huge] = -1 } -- axes of which sums are compared
+    local result
+    if sums[ord] then
+        local size = np.sum(np.abs(x), { axis = sums[ord], keepdims = true })
+        return (ord > 0 and np.max or np.min)(size, o)
+    elseif ord == "nuc" then
+        result = np.sum(svdvals(x), { axis = -1 })
+    elseif ord == 2 then
+        result = np.max(svdvals(x), { axis = -1 })
+    elseif ord == -2 then
+        result = np.min(svdvals(x), { axis = -1 })
+    else
+        raise("linalg." .. name, "option 'ord' of a matrix must be \"fro\", \"nuc\", 1, -1, 2, -2, inf or -inf, got %s",
+              core.describe(ord))
+    end
+    return keepdims and np.expand_dims(result, { -2, -1 }) or result
+end
+
+--- np.linalg.matrix_norm(x, {ord="fro", keepdims=false}): of the matrices in the last two axes: "fro" the root of the
+-- sum of squares; "nuc" the sum of singular values; 2 and -2 the largest and the smallest; 1 and -1 the largest and
+-- smallest sum of magnitudes in a column, inf and -inf in a row.
+function linalg.matrix_norm(x, given)
+    local o = options("linalg.matrix_norm", given, { ord = true, keepdims = true })
+    return matrix_norm("matrix_norm", matrices("matrix_norm", 1, x), o.ord, o.keepdims)
+end
+
+--- np.linalg.norm(x, {ord=…, axis=…, keepdims=false}): with one axis vector_norm along it, with two the matrix_norm of
+-- them. Without axis: of 1-d and 2-d x the vector or matrix norm; without ord too, the root of the sum of all squares.
+function linalg.norm(x, given)
+    local o = options("linalg.norm", given, { ord = true, axis = true, keepdims = true })
+    local axis, dims = o.axis
+    x, dims = floats("norm", 1, x)
+    if axis == nil then
+        if o.ord == nil then return vector_norm("norm", x, 2, { keepdims = o.keepdims }) end
+        if #dims ~= 1 and #dims ~= 2 then
+            raise("linalg.norm", "needs 1 or 2 axes, or the option 'axis', got shape %s", shape_text(dims))
+        end
+        axis = #dims == 1 and { 0 } or { 0, 1 }
+    end
+    local axes = shape.axes("linalg.norm", axis, #dims)
+    if #axes == 1 then return vector_norm("norm", x, o.ord, { axis = axes, keepdims = o.keepdims }) end
+    if #axes ~= 2 then raise("linalg.norm", "option 'axis' must name 1 or 2 axes, got %d", #axes) end
+    local result = matrix_norm("norm", np.moveaxis(x, axes, { -2, -1 }), o.ord, false)
+    if not o.keepdims then return result end
+    dims[axes[1] + 1], dims[axes[2] + 1] = 1, 1
+    return shape.reshape(result, dims)
+end
+
+--- np.linalg.cond(x, {p=2}): the condition number |x| |x⁻¹| in the norm of ord p; 2 and -2 by singular values.
+function linalg.cond(x, given)
+    local p = options("linalg.cond", given, { p = true }).p
+    if p == nil or p == 2 or p == -2 then
+        x = matrices("cond", 1, x)
+        local s = svdvals(x)
+        local top, bottom = np.max(s, { axis = -1 }), np.min(s, { axis = -1 })
+        if p == -2 then return bottom / top end
+        return top / bottom
+    end
+    x = square("cond", 1, x)
+    return matrix_norm("cond", x, p) * matrix_norm("cond", linalg.inv(x), p)
+end
+
+-- ---- Products -------------------------------------------------------------------------------------------------------
+
+--- np.linalg.matrix_power(x, n): x multiplied n times by itself, by repeated squaring; of the inverse for negative n.
+function linalg.matrix_power(x, n)
+    local dims
+    x, dims = square("matrix_power", 1, x)
+    core.integer("linalg.matrix_power", 2, "n", n)
+    if n == 0 then return shape.broadcast_to(np.eye(dims[#dims], { dtype = core.dtype_of(x).name }), dims) end
+    if n < 0 then x, n = linalg.inv(x), -n end
+    local result
+    while true do
+        if n % 2 == 1 then result = result and np.matmul(result, x) or x end
+        n = math.floor(n / 2)
+        if n == 0 then return result end
+        x = np.matmul(x, x)
+    end
+end
+
+--- np.linalg.multi_dot{a, b, c, …}: the product of matrices in the order that takes the fewest multiplications; the
+-- first and the last may be vectors.
+function linalg.multi_dot(list)
+    if type(list) ~= "table" or #list < 2 then
+        bad_argument("linalg.multi_dot", 1, "arrays", "a table of at least 2 arrays", list)
+    end
+    local items, extents, n = {}, {}, #list
+    for k = 1, n do
+        local dims
+        items[k] = coerce("linalg.multi_dot", 1, list[k])
+        dims = shape_of(items[k])
+        local rank = #dims
+        if rank == 1 and k == 1 then dims = { 1, dims[1] } elseif rank == 1 and k == n then dims[2] = 1 end
+        if #dims ~= 2 or (k > 1 and extents[k] ~= dims[1]) then
+            raise("linalg.multi_dot", "array %d of %d must be a matrix%s, got shape %s", k, n,
+                  k > 1 and (" of %d rows"):format(extents[k]) or "", shape_text(items[k]))
+        end
+        extents[k], extents[k + 1] = dims[1], dims[2]
+    end
+    local cost, cut = {}, {} -- of the product of items i…j
+    for i = 1, n do cost[i], cut[i] = { [i] = 0 }, {} end
+    for length = 1, n - 1 do
+        for i = 1, n - length do
+            local j = i + length
+            for k = i, j - 1 do
+                local total = cost[i][k] + cost[k + 1][j] + extents[i] * extents[k + 1] * extents[j + 1]
+                if not cost[i][j] or total < cost[i][j] then cost[i][j], cut[i][j] = total, k end
+            end
+        end
+    end
+    local function product(i, j)
+        if i == j then return items[i] end
+        return np.matmul(product(i, cut[i][j]), product(cut[i][j] + 1, j))
+    end
+    return product(1, n)
+end
+
+--- np.linalg.matmul, tensordot, vecdot, cross, outer, matrix_transpose: as np's.
+for _, name in ipairs { "matmul", "tensordot", "vecdot", "cross", "outer", "matrix_transpose" } do
+    linalg[name] = np[name]
+end
+
+--- np.linalg.diagonal(x, {offset=0}): the diagonals of the matrices in the last two axes, as (…, count); offset > 0:
+-- above the main one.
+function linalg.diagonal(x, given)
+    local offset = options("linalg.diagonal", given, { offset = true }).offset or 0
+    x = coerce("linalg.diagonal", 1, x)
+    if core.ndim(x) < 2 then
+        raise("linalg.diagonal", "argument 1 must be matrices, of shape (…, m, n); got shape %s", shape_text(x))
+    end
+    return np.diagonal(x, { offset = offset, axis1 = -2, axis2 = -1 })
+end
+
+--- np.linalg.trace(x, {offset=0}): the sums of the diagonals of the matrices in the last two axes.
+function linalg.trace(x, given)
+    local offset = options("linalg.trace", given, { offset = true }).offset
+    return np.sum(linalg.diagonal(x, { offset = offset }), { axis = -1 })
+end
+
+return linalg

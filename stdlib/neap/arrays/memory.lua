@@ -1,0 +1,103 @@
+--- memory.lua: np.memory(): what arrays take, at its peak too; np.memory.trim() and np.memory.reset_peak().
+--
+-- The numbers are the engine's own (engine/memory.c): bytes of blocks, also of those that only work in flight holds.
+-- The devices of the CPU share one memory, which is called "cpu" here; other devices have a memory each.
+local ffi = require "ffi"
+local core = require "neap.core"
+
+local C = core.C
+local tonumber = tonumber
+
+local memory = {}
+
+local UNITS = { "KiB", "MiB", "GiB", "TiB" }
+
+--- "12.5 MiB": bytes for people.
+local function readable(bytes)
+    if bytes < 1024 then return ("%d B"):format(bytes) end
+    local unit = 0
+    repeat
+        bytes = bytes / 1024
+        unit = unit + 1
+    until bytes < 1024 or unit == #UNITS
+    return ("%.1f %s"):format(bytes, UNITS[unit])
+end
+
+local function limit_text(bytes)
+    return bytes == 0 and "none" or readable(bytes)
+end
+
+local Stats = {}
+local ROW = "%-8s %10s %10s %10s %10s %10s"
+
+--- The summary: a line per memory, and what its pool has asked the system for.
+function Stats.__tostring(stats)
+    local lines = { ROW:format("memory", "live", "peak", "pooled", "reserved", "limit") }
+    for _, one in ipairs { stats, unpack(stats.others or {}) } do
+        lines[#lines + 1] = ROW:format(one.device, readable(one.live), readable(one.peak), readable(one.pooled),
+                                       readable(one.reserved), limit_text(one.limit))
+    end
+    lines[#lines + 1] = ("arrays allocated: %d; blocks taken from the system: %d, given back: %d"):format(
+        stats.allocations, stats.made, stats.returned)
+    return table.concat(lines, "\n")
+end
+
+--- The numbers of the memory of an engine device.
+local function stats_of(number, name)
+    local box = ffi.new("neap_memory_stats")
+    core.call("memory", function() return C.neap_device_memory(number, box) end)
+    return setmetatable({
+        device = name, live = tonumber(box.live_bytes), peak = tonumber(box.peak_bytes),
+        pooled = tonumber(box.pooled_bytes), reserved = tonumber(box.reserved_bytes), limit = tonumber(box.limit_bytes),
+        allocations = tonumber(box.allocations), made = tonumber(box.made), returned = tonumber(box.returned),
+    }, Stats)
+end
+
+--- Numbers of the engine's devices that have a memory of their own, by name, in order.
+local function other_devices()
+    local list = {}
+    for number = C.neap_engine_devices(), C.neap_device_count() - 1 do
+        list[#list + 1] = { number = number, name = ffi.string(C.neap_device_name(number)) }
+    end
+    return list
+end
+
+--- np.memory(), np.memory(device): bytes of arrays in the CPU's memory, or in a device's: a table of
+--   live: in use by arrays and by work in flight; peak: the highest live so far; pooled: free, kept for reuse;
+--   reserved: live and pooled, what was taken from the system; limit: of live, 0 for none;
+--   allocations: arrays allocated so far; made, returned: blocks taken from the system for them, and given back;
+--   device: whose memory it is; others, where there are any: such tables of the memories of other devices.
+-- tostring() gives a summary.
+local function memory_of(_, device)
+    if device == nil then
+        local stats, others = stats_of(0, "cpu"), other_devices()
+        for k = 1, #others do others[k] = stats_of(others[k].number, others[k].name) end
+        if #others > 0 then stats.others = others end
+        return stats
+    end
+    local name = tostring(device)
+    if name == "cpu" or name:match("^cpu:%d+$") and tonumber(name:sub(5)) < C.neap_engine_devices() then
+        return stats_of(0, "cpu")
+    end
+    for _, other in ipairs(other_devices()) do
+        if other.name == name then return stats_of(other.number, name) end
+    end
+    core.raise("memory", "there is no device '%s'", name)
+end
+
+--- np.memory.trim(): frees arrays that nothing refers to any more, and gives all free memory back to the system. Memory
+-- that stays unused for some seconds goes back without it.
+function memory.trim()
+    core.reclaim()
+    C.neap_memory_trim()
+end
+
+--- np.memory.reset_peak(): from now on, np.memory().peak is the highest of what follows.
+function memory.reset_peak()
+    C.neap_memory_reset_peak()
+end
+
+jit.off(memory_of)
+jit.off(memory.trim)
+
+return setmetatable(memory, { __call = memory_of })

@@ -1,0 +1,292 @@
+--- product.lua: products of matrices and what reduces to them. All of them end in the row matmul2: batches of matrices,
+-- a[…, m, k] · b[…, k, n], with equal batch axes.
+local core = require "neap.core"
+local shape = require "neap.arrays.shape"
+
+local np, define = core.np, core.define
+local raise, bad_argument, coerce = core.raise, core.bad_argument, core.coerce
+local shape_of, ids = core.shape_of, core.ids
+
+local function matmul2(a, b)
+    return core.record2(ids.matmul2, a, b, 0)
+end
+
+--- np.matmul(a, b), a:matmul(b): products over the last axis of a and the one before last of b. 1-d arguments are a row
+-- or a column, whose axis is dropped from the result; leading axes broadcast.
+local function matmul(a, b, extra)
+    if extra ~= nil then raise("matmul", "takes 2 arguments, got also %s", core.describe(extra)) end
+    a, b = coerce("matmul", 1, a), coerce("matmul", 2, b)
+    local da, db = shape_of(a), shape_of(b)
+    if #da == 0 or #db == 0 then
+        raise("matmul", "needs at least 1 axis, got shapes %s and %s", core.shape_text(da), core.shape_text(db))
+    end
+    local k = da[#da]
+    if k ~= db[math.max(#db - 1, 1)] then
+        raise("matmul", "shapes %s and %s do not fit: %d columns meet %d rows", core.shape_text(da),
+              core.shape_text(db), k, db[math.max(#db - 1, 1)])
+    end
+    if #da == 2 and #db == 2 then return matmul2(a, b) end
+    local row, column = #da == 1, #db == 1
+    if row then
+        da = { 1, k }
+        a = shape.reshape(a, da)
+    end
+    if column then
+        db = { k, 1 }
+        b = shape.reshape(b, db)
+    end
+    local m, n = da[#da - 1], db[#db]
+    local batch, result
+    if #db == 2 then
+        batch = { unpack(da, 1, #da - 2) } -- one right side: the batch is more rows
+        local rows = shape.product(batch) * m
+        result = matmul2(shape.reshape(a, { rows, k }), b)
+    else
+        batch = shape.broadcast("matmul", { unpack(da, 1, #da - 2) }, { unpack(db, 1, #db - 2) })
+        local wide_a, wide_b = { unpack(batch) }, { unpack(batch) }
+        wide_a[#batch + 1], wide_a[#batch + 2] = m, k
+        wide_b[#batch + 1], wide_b[#batch + 2] = k, n
+        result = matmul2(shape.broadcast_to(a, wide_a), shape.broadcast_to(b, wide_b))
+    end
+    local dims = batch
+    if not row then dims[#dims + 1] = m end
+    if not column then dims[#dims + 1] = n end
+    return shape.reshape(result, dims)
+end
+define("matmul", matmul)
+
+--- np.tensordot(a, b, n) or np.tensordot(a, b, {axes_of_a, axes_of_b}): sums over pairs of axes; n means the last n
+-- of a with the first n of b (2 by default).
+local function tensordot(a, b, axes)
+    a, b = coerce("tensordot", 1, a), coerce("tensordot", 2, b)
+    local da, db = shape_of(a), shape_of(b)
+    local of_a, of_b = {}, {}
+    if axes == nil then axes = 2 end
+    if type(axes) == "number" then
+        if core.integer("tensordot", 3, "axes", axes) < 0 or axes > #da or axes > #db then
+            raise("tensordot", "%.14g axes of shapes %s and %s", axes, core.shape_text(da), core.shape_text(db))
+        end
+        for k = 1, axes do of_a[k], of_b[k] = #da - axes + k - 1, k - 1 end
+    elseif type(axes) == "table" and #axes == 2 then
+        of_a, of_b = shape.axes("tensordot", axes[1], #da), shape.axes("tensordot", axes[2], #db)
+    else
+        bad_argument("tensordot", 3, "axes", "an integer or a pair of axes", axes)
+    end
+    if #of_a ~= #of_b then raise("tensordot", "%d axes of a, but %d of b", #of_a, #of_b) end
+    local summed_a, summed_b, inner = {}, {}, 1
+    for k = 1, #of_a do
+        local n = da[of_a[k] + 1]
+        if n ~= db[of_b[k] + 1] then
+            raise("tensordot", "axis %d of a has extent %d, axis %d of b has %d", of_a[k], n, of_b[k], db[of_b[k] + 1])
+        end
+        summed_a[of_a[k]], summed_b[of_b[k]], inner = true, true, inner * n
+    end
+    local order_a, order_b, dims, m, n = {}, { unpack(of_b) }, {}, 1, 1
+    for axis = 0, #da - 1 do
+        if not summed_a[axis] then
+            order_a[#order_a + 1], dims[#dims + 1], m = axis, da[axis + 1], m * da[axis + 1]
+        end
+    end
+    for k = 1, #of_a do order_a[#order_a + 1] = of_a[k] end
+    for axis = 0, #db - 1 do
+        if not summed_b[axis] then
+            order_b[#order_b + 1], dims[#dims + 1], n = axis, db[axis + 1], n * db[axis + 1]
+        end
+    end
+    a = shape.reshape(shape.permute(a, order_a), { m, inner })
+    b = shape.reshape(shape.permute(b, order_b), { inner, n })
+    return shape.reshape(matmul2(a, b), dims)
+end
+define("tensordot", tensordot)
+
+--- np.dot(a, b): numbers multiply; otherwise sums over the last axis of a and the one before last of b (the only one of
+-- a 1-d b).
+define("dot", function(a, b)
+    a, b = coerce("dot", 1, a), coerce("dot", 2, b)
+    local na, nb = core.ndim(a), core.ndim(b)
+    if na == 0 or nb == 0 then return a * b end
+    if na <= 2 and nb <= 2 then return matmul(a, b) end
+    return tensordot(a, b, { { na - 1 }, { math.max(nb - 2, 0) } })
+end)
+
+--- np.vdot(a, b): the sum of products over all elements; both have the same size.
+define("vdot", function(a, b)
+    a, b = coerce("vdot", 1, a), coerce("vdot", 2, b)
+    if a.size ~= b.size then
+        raise("vdot", "shapes %s and %s have different sizes", core.shape_text(a), core.shape_text(b))
+    end
+    return matmul(np.ravel(a), np.ravel(b))
+end)
+
+--- np.outer(a, b): all products of an element of a and one of b, as a matrix.
+define("outer", function(a, b)
+    a, b = np.ravel(coerce("outer", 1, a)), np.ravel(coerce("outer", 2, b))
+    return shape.reshape(a, { a.size, 1 }) * shape.reshape(b, { 1, b.size })
+end)
+
+--- np.vecdot(a, b, {axis=-1}): the sums of products along an axis; shapes broadcast.
+define("vecdot", function(a, b, given)
+    local axis = core.options("vecdot", given, { axis = true }).axis
+    a, b = coerce("vecdot", 1, a), coerce("vecdot", 2, b)
+    axis = axis == nil and -1 or axis
+    local na, nb = core.ndim(a), core.ndim(b)
+    local n, m = shape_of(a)[core.axis("vecdot", axis, na) + 1], shape_of(b)[core.axis("vecdot", axis, nb) + 1]
+    if n ~= m then raise("vecdot", "axis %d of a has extent %d, of b %d", axis, n, m) end
+    return np.sum(np.moveaxis(a, axis, -1) * np.moveaxis(b, axis, -1), { axis = -1 })
+end)
+
+--- np.cross(a, b, {axis=-1}): the cross products of vectors of 3 elements along an axis; shapes broadcast.
+define("cross", function(a, b, given)
+    local axis = core.options("cross", given, { axis = true }).axis
+    axis = axis == nil and -1 or axis
+    local parts = {}
+    for k, x in ipairs { coerce("cross", 1, a), coerce("cross", 2, b) } do
+        local at = core.axis("cross", axis, core.ndim(x))
+        if shape_of(x)[at + 1] ~= 3 then
+            raise("cross", "argument %d must have 3 elements along axis %d, got shape %s", k, axis, core.shape_text(x))
+        end
+        x = np.moveaxis(x, at, -1)
+        parts[k] = {}
+        for i = 0, 2 do parts[k][i] = shape.cut(x, core.ndim(x) - 1, i, i + 1) end
+    end
+    local u, v = parts[1], parts[2]
+    local result = shape.join({ u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0] },
+                              math.max(core.ndim(u[0]), core.ndim(v[0])) - 1)
+    return np.moveaxis(result, -1, axis)
+end)
+
+--- np.kron(a, b): the Kronecker product: element i * m + j of an axis, b having m there, is a's element i times b's j.
+-- Missing leading axes are added.
+define("kron", function(a, b)
+    a, b = coerce("kron", 1, a), coerce("kron", 2, b)
+    local da, db = shape_of(a), shape_of(b)
+    while #da < #db do table.insert(da, 1, 1) end
+    while #db < #da do table.insert(db, 1, 1) end
+    local wide_a, wide_b, dims = {}, {}, {}
+    for k = 1, #da do
+        wide_a[2 * k - 1], wide_a[2 * k], wide_b[2 * k - 1], wide_b[2 * k] = da[k], 1, 1, db[k]
+        dims[k] = da[k] * db[k]
+    end
+    return shape.reshape(shape.reshape(a, wide_a) * shape.reshape(b, wide_b), dims)
+end)
+
+-- ---- einsum ---------------------------------------------------------------------------------------------------------
+
+--- "ij,jk->ik" as a list of labels per operand and the labels of the result.
+local function parse_einsum(spec, count)
+    if type(spec) ~= "string" then bad_argument("einsum", 1, "spec", 'a text such as "ij,jk->ik"', spec) end
+    local left, right = spec:gsub("%s", ""):match("^([%a,]*)->(%a*)$")
+    if not left then
+        left, right = spec:gsub("%s", ""):match("^([%a,]*)$"), nil
+        if not left then raise("einsum", "cannot read %q; expected letters, like \"ij,jk->ik\"", spec) end
+    end
+    local operands, seen = {}, {}
+    for labels in (left .. ","):gmatch("(%a*),") do
+        local own = {}
+        for label in labels:gmatch(".") do
+            if own[label] then
+                raise("einsum", "label '%s' stands twice in %q: diagonals are not supported", label, labels)
+            end
+            own[label] = true
+            seen[label] = (seen[label] or 0) + 1
+        end
+        operands[#operands + 1] = labels
+    end
+    if #operands ~= count then raise("einsum", "%q names %d arrays, got %d", spec, #operands, count) end
+    if not right then -- NumPy's rule: labels that stand once, in alphabetical order
+        local once = {}
+        for label, times in pairs(seen) do
+            if times == 1 then once[#once + 1] = label end
+        end
+        table.sort(once)
+        right = table.concat(once)
+    end
+    for label in right:gmatch(".") do
+        if not seen[label] then raise("einsum", "label '%s' of the result stands in no array", label) end
+        if select(2, right:gsub(label, "")) > 1 then raise("einsum", "label '%s' stands twice in the result", label) end
+    end
+    return operands, right
+end
+
+--- x with its axes (named by labels) in the order of `wanted`, which names them all.
+local function arrange(x, labels, wanted)
+    local order = {}
+    for k = 1, #wanted do order[k] = labels:find(wanted:sub(k, k), 1, true) - 1 end
+    return shape.permute(x, order)
+end
+
+--- Sums away the labels that `keep(label)` does not want.
+local function sum_out(x, labels, keep)
+    local axes, left = {}, {}
+    for k = 1, #labels do
+        local label = labels:sub(k, k)
+        if keep(label) then left[#left + 1] = label else axes[#axes + 1] = k - 1 end
+    end
+    if #axes > 0 then x = np.sum(x, { axis = axes }) end
+    return x, table.concat(left)
+end
+
+--- The product of two labelled arrays; labels that `later(label)` does not want are summed.
+local function contract(a, la, b, lb, later, extent)
+    a, la = sum_out(a, la, function(label) return later(label) or lb:find(label, 1, true) end)
+    b, lb = sum_out(b, lb, function(label) return later(label) or la:find(label, 1, true) end)
+    local batch, rows, inner, columns = "", "", "", ""
+    for label in la:gmatch(".") do
+        if not lb:find(label, 1, true) then
+            rows = rows .. label
+        elseif later(label) then
+            batch = batch .. label
+        else
+            inner = inner .. label
+        end
+    end
+    for label in lb:gmatch(".") do
+        if not la:find(label, 1, true) then columns = columns .. label end
+    end
+    local function size(labels)
+        local n = 1
+        for label in labels:gmatch(".") do n = n * extent[label] end
+        return n
+    end
+    a = shape.reshape(arrange(a, la, batch .. rows .. inner), { size(batch), size(rows), size(inner) })
+    b = shape.reshape(arrange(b, lb, batch .. inner .. columns), { size(batch), size(inner), size(columns) })
+    local labels, dims = batch .. rows .. columns, {}
+    for label in labels:gmatch(".") do dims[#dims + 1] = extent[label] end
+    return shape.reshape(matmul2(a, b), dims), labels
+end
+
+--- np.einsum("ij,jk->ik", a, b, …): sums of products over the labels that the result does not have. Arrays are combined
+-- from left to right. A label may stand once in each array.
+function np.einsum(spec, ...)
+    local arrays = { ... }
+    local operands, right = parse_einsum(spec, #arrays)
+    local extent = {}
+    for k = 1, #arrays do
+        arrays[k] = coerce("einsum", k + 1, arrays[k])
+        local dims = shape_of(arrays[k])
+        if #dims ~= #operands[k] then
+            raise("einsum", "%q has %d labels, array %d has shape %s", operands[k], #operands[k], k,
+                  core.shape_text(dims))
+        end
+        for d = 1, #dims do
+            local label = operands[k]:sub(d, d)
+            if extent[label] and extent[label] ~= dims[d] then
+                raise("einsum", "label '%s' has extent %d and %d", label, extent[label], dims[d])
+            end
+            extent[label] = dims[d]
+        end
+    end
+    local x, labels = arrays[1], operands[1]
+    for k = 2, #arrays do
+        local function later(label)
+            if right:find(label, 1, true) then return true end
+            for other = k + 1, #arrays do
+                if operands[other]:find(label, 1, true) then return true end
+            end
+            return false
+        end
+        x, labels = contract(x, labels, arrays[k], operands[k], later, extent)
+    end
+    x, labels = sum_out(x, labels, function(label) return right:find(label, 1, true) end)
+    return arrange(x, labels, right)
+end

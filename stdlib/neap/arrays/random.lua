@@ -1,0 +1,351 @@
+--- random.lua: np.random: random numbers from explicit keys, as in JAX.
+--
+-- A key is a u32 array of shape (2,). The same key always gives the same numbers, on any number of threads; for new
+-- numbers, split the key: `local k1, k2 = np.random.split(key):unpack()`. Algorithms and their use of bits are JAX's
+-- (threefry, jax_threefry_partitionable=True), so bits, uniform, randint, permutation, split and fold_in equal JAX's
+-- for the same key bit by bit; normal and what follows from it agree up to the rounding of the inverse error function.
+--
+-- The last argument of every function may be a table of options. Shapes are tables, integers, or missing: 0-d.
+local core = require "neap.core"
+local shape = require "neap.arrays.shape"
+local selects = require "neap.arrays.select"
+
+local np = core.np
+local raise, bad_argument, options, coerce = core.raise, core.bad_argument, core.options, core.coerce
+local is_array, ids, attrs, shape_of = core.is_array, core.ids, core.attrs, core.shape_of
+local codes, dtypes = core.dtype_codes, core.dtypes
+local floor = math.floor
+
+local random = {}
+
+-- ---- Keys and bits --------------------------------------------------------------------------------------------------
+
+local function check_key(name, key)
+    if not is_array(key) then
+        bad_argument("random." .. name, 1, "key", "a key (np.random.key(seed))", key)
+    end
+    local dims = shape_of(key)
+    if core.dtype_of(key).code ~= codes.u32 or #dims ~= 1 or dims[1] ~= 2 then
+        raise("random." .. name, "argument 1 (key) must be a key: u32 of shape (2,), got %s of shape %s",
+              core.dtype_of(key).name, core.shape_text(dims))
+    end
+    return key
+end
+
+--- A shape argument as a table.
+local function dims_of(name, dims)
+    if dims == nil then return {} end
+    if type(dims) == "number" then dims = { dims } end
+    if type(dims) ~= "table" then raise("random." .. name, "the shape must be a table, got %s", core.describe(dims)) end
+    return (shape.arguments("random." .. name, dims))
+end
+
+--- Shape and options, when the shape may have been left out.
+local function shape_and_options(name, dims, given, known)
+    if given == nil and type(dims) == "table" and next(dims) ~= nil and #dims == 0 then dims, given = nil, dims end
+    return dims_of(name, dims), options("random." .. name, given, known)
+end
+
+local function float_dtype(name, value)
+    local code = core.dtype("random." .. name, value, codes.f32)
+    if dtypes[code].kind ~= "f" then raise("random." .. name, "needs a float dtype, got %s", dtypes[code].name) end
+    return dtypes[code]
+end
+
+--- np.random.key(seed): the key of an integer seed: the high and low words of its 64 bits.
+function random.key(seed)
+    if type(seed) ~= "number" or seed ~= floor(seed) or math.abs(seed) > 2 ^ 53 * 2048 then
+        bad_argument("random.key", 1, "seed", "an integer", seed)
+    end
+    local high, low = floor(seed / 2 ^ 32) % 2 ^ 32, seed % 2 ^ 32
+    return np.array({ high, low }, { dtype = "u32" })
+end
+
+local function draw_bits(key, width, dims)
+    attrs[0] = width
+    for k = 1, #dims do attrs[k] = dims[k] end
+    return core.record1(ids.random_bits, key, 1 + #dims)
+end
+
+--- np.random.bits(key, shape): u32, all bits random.
+function random.bits(key, dims)
+    check_key("bits", key)
+    return draw_bits(key, 32, dims_of("bits", dims))
+end
+
+--- np.random.split(key, n): n new keys (2 by default), an array of shape (n, 2). n may be a shape.
+function random.split(key, n)
+    check_key("split", key)
+    return draw_bits(key, 64, dims_of("split", n == nil and 2 or n))
+end
+
+--- np.random.fold_in(key, data): the key that belongs to an integer (a Lua number or a 0-d array) under this key.
+function random.fold_in(key, data)
+    check_key("fold_in", key)
+    local low
+    if type(data) == "number" then
+        core.integer("random.fold_in", 2, "data", data)
+        low = np.array({ 0, data % 2 ^ 32 }, { dtype = "u32" })
+    else
+        data = coerce("random.fold_in", 2, data)
+        if core.ndim(data) ~= 0 then
+            raise("random.fold_in", "data must be 0-d, got shape %s", core.shape_text(data))
+        end
+        low = np.stack { core.number(0, codes.u32), np.astype(data, "u32") }
+    end
+    return core.record2(ids.threefry, key, low, 0)
+end
+
+-- ---- Uniform numbers ------------------------------------------------------------------------------------------------
+
+--- Uniform in [0, 1): the highest bits of each draw as the fraction of a number in [1, 2), less 1.
+local function unit(key, dims, dtype)
+    if dtype.name == "f32" then
+        local bits = draw_bits(key, 32, dims)
+        return np.astype(np.bitwise_right_shift(bits, 9), "f32") * 2 ^ -23
+    end
+    local pairs_of_words = draw_bits(key, 64, dims)
+    local high = np.astype(core.index(pairs_of_words, { np.ellipsis, 0 }), "f64")
+    local low = np.astype(np.bitwise_right_shift(core.index(pairs_of_words, { np.ellipsis, 1 }), 12), "f64")
+    return (high * 2 ^ 20 + low) * 2 ^ -52 -- 52 bits: exact
+end
+
+--- Uniform between two bounds (numbers or arrays).
+local function between(key, dims, dtype, low, high)
+    local u = unit(key, dims, dtype)
+    if type(low) == "number" and type(high) == "number" then
+        if low == 0 and high == 1 then return u end
+        low, high = core.number(low, dtype.code), core.number(high, dtype.code) -- rounded before they are subtracted
+    end
+    return np.maximum(u * (high - low) + low, low)
+end
+
+--- A bound: a number, or an array cast to the dtype.
+local function bound(name, option, value, default, dtype)
+    if value == nil then return default end
+    if type(value) == "number" then return value end
+    if not is_array(value) then bad_argument("random." .. name, nil, option, "a number or an array", value) end
+    return np.astype(value, dtype.name)
+end
+
+--- np.random.uniform(key, shape, {minval=0, maxval=1, dtype="f32"}): floats in [minval, maxval).
+function random.uniform(key, dims, given)
+    check_key("uniform", key)
+    local o
+    dims, o = shape_and_options("uniform", dims, given, { minval = true, maxval = true, dtype = true })
+    local dtype = float_dtype("uniform", o.dtype)
+    local low, high = bound("uniform", "minval", o.minval, 0, dtype), bound("uniform", "maxval", o.maxval, 1, dtype)
+    if type(low) ~= type(high) then -- one is an array: so is the other
+        if type(low) == "number" then low = core.number(low, dtype.code) else high = core.number(high, dtype.code) end
+    end
+    return between(key, dims, dtype, low, high)
+end
+
+-- ---- Integers -------------------------------------------------------------------------------------------------------
+
+local limits = { u8 = { 0, 255 }, i32 = { -2 ^ 31, 2 ^ 31 - 1 }, u32 = { 0, 2 ^ 32 - 1 } }
+
+--- A bound of randint as an array of the dtype that is drawn.
+local function integer_bound(name, position, what, value, dims, dtype)
+    if type(value) == "number" then
+        core.integer("random." .. name, position, what, value)
+        return core.number(value, dtype.code)
+    end
+    value = coerce("random." .. name, position, value)
+    if core.dtype_of(value).kind == "f" then
+        raise("random." .. name, "argument %d (%s) must be of integers, got dtype %s", position, what,
+              core.dtype_of(value).name)
+    end
+    return np.broadcast_to(np.astype(value, dtype.name), dims)
+end
+
+--- np.random.randint(key, shape, minval, maxval, {dtype="i32"}): integers in [minval, maxval). Bounds are numbers or
+-- integer arrays that broadcast to the shape; numbers outside of the dtype are limited to it.
+function random.randint(key, dims, minval, maxval, given)
+    check_key("randint", key)
+    dims = dims_of("randint", dims)
+    local o = options("random.randint", given, { dtype = true })
+    local result = dtypes[core.dtype("random.randint", o.dtype, codes.i32)]
+    if result.kind == "f" or result.kind == "b" then
+        raise("random.randint", "needs an integer dtype, got %s", result.name)
+    end
+    local range, inclusive = limits[result.name], 0
+    if range then
+        if type(minval) == "number" then minval = math.max(range[1], math.min(minval, range[2])) end
+        if type(maxval) == "number" then
+            if maxval > range[2] and result.name ~= "u8" then inclusive = 1 end
+            maxval = math.max(range[1], math.min(maxval, result.name == "u8" and 256 or range[2]))
+        end
+    end
+    local drawn = result.name == "u8" and dtypes[codes.i32] or result
+    local low = integer_bound("randint", 3, "minval", minval, dims, drawn)
+    local high = integer_bound("randint", 4, "maxval", maxval, dims, drawn)
+    attrs[0] = inclusive
+    for k = 1, #dims do attrs[k] = dims[k] end
+    local x = core.recordn(ids.random_integers, { low, high, key }, 3, 1 + #dims)
+    return drawn == result and x or np.astype(x, result.name)
+end
+
+-- ---- Order and choice -----------------------------------------------------------------------------------------------
+
+local UINT32_MAX = 2 ^ 32 - 1
+
+--- A 1-d array in random order: sorted by random bits, often enough that equal bits cannot matter.
+local function shuffle(key, x)
+    local n = x.size
+    local rounds = math.ceil(3 * math.log(math.max(1, n)) / math.log(UINT32_MAX))
+    for _ = 1, rounds do
+        local keys = random.split(key)
+        key = core.index(keys, 0)
+        x = selects.take(x, np.argsort(draw_bits(core.index(keys, 1), 32, { n })), 0)
+    end
+    return x
+end
+
+--- np.random.permutation(key, n): 0 … n-1 in random order (i32). np.random.permutation(key, x, {axis=0}): x with the
+-- parts along an axis in random order.
+function random.permutation(key, x, given)
+    check_key("permutation", key)
+    local axis = options("random.permutation", given, { axis = true }).axis or 0
+    if type(x) == "number" then
+        if core.integer("random.permutation", 2, "n", x) < 0 then
+            bad_argument("random.permutation", 2, "n", "an integer from 0 up", x)
+        end
+        return shuffle(key, np.arange(x))
+    end
+    x = coerce("random.permutation", 2, x)
+    local dims = shape_of(x)
+    axis = core.axis("random.permutation", axis, #dims)
+    if #dims == 1 then return shuffle(key, x) end
+    return selects.take(x, shuffle(key, np.arange(dims[axis + 1])), axis)
+end
+
+--- np.random.choice(key, x, shape, {replace=true, p=…, axis=0}): draws from the parts of x along an axis, or from
+-- 0 … x-1; `p` are their probabilities.
+function random.choice(key, x, dims, given)
+    check_key("choice", key)
+    local o
+    dims, o = shape_and_options("choice", dims, given, { replace = true, p = true, axis = true })
+    local n, axis
+    if type(x) == "number" then
+        n, axis = core.integer("random.choice", 2, "x", x), 0
+    else
+        x = coerce("random.choice", 2, x)
+        axis = core.axis("random.choice", o.axis or 0, core.ndim(x))
+        n = np.dim(x, axis)
+    end
+    local count = shape.product(dims)
+    if n <= 0 and count > 0 then raise("random.choice", "there is nothing to choose from") end
+    if o.replace == false and count > n then
+        raise("random.choice", "cannot draw %d of %d without replacement", count, n)
+    end
+    local picks
+    if o.p ~= nil then
+        local p = np.ravel(np.array(o.p))
+        if p.size ~= n then raise("random.choice", "%d probabilities for %d choices", p.size, n) end
+        if o.replace == false then
+            local scores = random.gumbel(key, { n }) + np.log(p)
+            picks = shape.cut(np.argsort(scores, { descending = true }), 0, 0, count)
+        else
+            local sums = np.cumsum(p)
+            local at = core.index(sums, -1) * (1 - unit(key, { count }, core.dtype_of(p)))
+            picks = np.sum(np.less(shape.reshape(sums, { 1, n }), shape.reshape(at, { count, 1 })), { axis = 1 })
+        end
+    elseif o.replace == false then
+        picks = shape.cut(shuffle(key, np.arange(n)), 0, 0, count)
+    else
+        picks = random.randint(key, { count }, 0, n)
+    end
+    picks = shape.reshape(picks, dims)
+    if type(x) == "number" then return picks end
+    return selects.take(x, picks, axis)
+end
+
+-- ---- Other distributions --------------------------------------------------------------------------------------------
+
+local function standard_normal(key, dims, dtype)
+    local below_one = dtype.name == "f32" and 1 - 2 ^ -24 or 1 - 2 ^ -53
+    return np.erf_inv(between(key, dims, dtype, -below_one, 1)) * math.sqrt(2)
+end
+
+--- np.random.normal(key, shape, {dtype="f32"}): the standard normal distribution: sqrt(2) erf_inv(u), u uniform in
+-- (-1, 1).
+function random.normal(key, dims, given)
+    check_key("normal", key)
+    local o
+    dims, o = shape_and_options("normal", dims, given, { dtype = true })
+    return standard_normal(key, dims, float_dtype("normal", o.dtype))
+end
+
+--- np.random.truncated_normal(key, lower, upper, shape, {dtype="f32"}): the standard normal distribution within two
+-- numbers.
+function random.truncated_normal(key, lower, upper, dims, given)
+    check_key("truncated_normal", key)
+    if type(lower) ~= "number" then bad_argument("random.truncated_normal", 2, "lower", "a number", lower) end
+    if type(upper) ~= "number" then bad_argument("random.truncated_normal", 3, "upper", "a number", upper) end
+    local o
+    dims, o = shape_and_options("truncated_normal", dims, given, { dtype = true })
+    local dtype = float_dtype("truncated_normal", o.dtype)
+    local root = math.sqrt(2)
+    local low, high = core.number(lower, dtype.code), core.number(upper, dtype.code)
+    local u = between(key, dims, dtype, np.erf(low / root), np.erf(high / root))
+    return np.clip(np.erf_inv(u) * root, low, high)
+end
+
+--- np.random.exponential(key, shape, {dtype="f32"}): the exponential distribution of rate 1: -log(1 - u).
+function random.exponential(key, dims, given)
+    check_key("exponential", key)
+    local o
+    dims, o = shape_and_options("exponential", dims, given, { dtype = true })
+    return -np.log1p(-unit(key, dims, float_dtype("exponential", o.dtype)))
+end
+
+--- np.random.gumbel(key, shape, {dtype="f32"}): the standard Gumbel distribution: -log(-log(u)).
+function random.gumbel(key, dims, given)
+    check_key("gumbel", key)
+    local o
+    dims, o = shape_and_options("gumbel", dims, given, { dtype = true })
+    local dtype = float_dtype("gumbel", o.dtype)
+    return -np.log(-np.log(between(key, dims, dtype, np.finfo(dtype.name).tiny, 1)))
+end
+
+--- np.random.bernoulli(key, p, shape): true with probability p (0.5 by default; a number or an array that broadcasts to
+-- the shape, which is p's by default).
+function random.bernoulli(key, p, dims)
+    check_key("bernoulli", key)
+    if p == nil then p = 0.5 end
+    if type(p) ~= "number" and not is_array(p) then
+        bad_argument("random.bernoulli", 2, "p", "a number or an array", p)
+    end
+    local dtype = dtypes[codes.f32]
+    if is_array(p) then
+        dtype = core.dtype_of(p)
+        if dtype.kind ~= "f" then raise("random.bernoulli", "p must be floats, got dtype %s", dtype.name) end
+        if dims == nil then dims = shape_of(p) end
+    end
+    return np.less(unit(key, dims_of("bernoulli", dims), dtype), p)
+end
+
+--- np.random.categorical(key, logits, {axis=-1, shape=…}): indices (i32) along the axis, with probabilities
+-- softmax(logits). `shape` ends in the shape of logits without the axis and may have more axes in front.
+function random.categorical(key, logits, given)
+    check_key("categorical", key)
+    logits = coerce("random.categorical", 2, logits)
+    local o = options("random.categorical", given, { axis = true, shape = true })
+    local dims = shape_of(logits)
+    local axis = core.axis("random.categorical", o.axis or -1, #dims)
+    local n = table.remove(dims, axis + 1)
+    local result = o.shape == nil and dims or dims_of("categorical", o.shape)
+    local front = #result - #dims
+    for k = 1, #dims do
+        if front < 0 or result[front + k] ~= dims[k] then
+            raise("random.categorical", "shape %s must end in %s", core.shape_text(result), core.shape_text(dims))
+        end
+    end
+    local drawn = { unpack(result) }
+    table.insert(drawn, front + axis + 1, n)
+    local noise = random.gumbel(key, drawn, { dtype = core.dtype_of(logits).name })
+    return np.argmax(noise + logits, { axis = front + axis })
+end
+
+return random

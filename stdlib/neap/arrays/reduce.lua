@@ -1,0 +1,252 @@
+--- reduce.lua: reductions over axes, and what is made of them: mean, variance, logsumexp, softmax, cumulative sums.
+--
+-- Options: axis (an integer or a table of them; all axes by default) and keepdims (keep reduced axes with extent 1).
+-- The rows take the axes as a bit mask. The order of summation depends on dtype and extents alone.
+local bit = require "bit"
+local core = require "neap.core"
+local shape = require "neap.arrays.shape"
+
+local np, define = core.np, core.define
+local raise, bad_argument, coerce, options = core.raise, core.bad_argument, core.coerce, core.options
+local shape_of, ids, attrs = core.shape_of, core.ids, core.attrs
+
+local known_options = { axis = true, keepdims = true }
+local dtype_options = { axis = true, keepdims = true, dtype = true }
+
+--- The options table of a reduction, which may also be a bare axis: x:sum(0).
+local function reduction_options(name, given, known)
+    if type(given) == "number" then return { axis = given } end
+    return options(name, given, known)
+end
+
+--- Bit mask of the axes, and the number of elements that are reduced to one.
+local function mask_of(name, x, axis)
+    if axis == nil then
+        local known = core.info(x)
+        return bit.lshift(1, known.ndim) - 1, tonumber(known.size)
+    end
+    local dims, mask, count = shape_of(x), 0, 1
+    for _, k in ipairs(shape.axes(name, axis, #dims)) do
+        mask = bit.bor(mask, bit.lshift(1, k))
+        count = count * dims[k + 1]
+    end
+    return mask, count
+end
+
+local function reduce(op, x, mask, keepdims)
+    attrs[0], attrs[1] = mask, keepdims and 1 or 0
+    return core.record1(op, x, 2)
+end
+
+local function define_reduction(name, known)
+    local op = ids[name]
+    define(name, function(x, given)
+        x = coerce(name, 1, x)
+        local whole = given == nil and core.reduce_all(op, x)
+        if whole then return whole end
+        local o = reduction_options(name, given, known)
+        if o.dtype ~= nil then x = np.astype(x, o.dtype) end
+        local mask, count = mask_of(name, x, o.axis)
+        if count == 0 and (name == "max" or name == "min") then
+            raise(name, "nothing to take it of: shape %s", core.shape_text(x))
+        end
+        return reduce(op, x, mask, o.keepdims)
+    end)
+end
+
+--- np.sum(x, {axis=…, keepdims=…, dtype=…}), np.prod: bool and u8 are summed as i32.
+define_reduction("sum", dtype_options)
+define_reduction("prod", dtype_options)
+--- np.max(x, {axis=…, keepdims=…}), np.min: NaN if there is one. Not over nothing.
+define_reduction("max", known_options)
+define_reduction("min", known_options)
+--- np.any(x, {…}), np.all: bool; numbers count as true unless 0.
+define_reduction("any", known_options)
+define_reduction("all", known_options)
+
+local function define_index(name)
+    local op = ids[name]
+    define(name, function(x, given)
+        x = coerce(name, 1, x)
+        local o = reduction_options(name, given, known_options)
+        if o.axis ~= nil and type(o.axis) ~= "number" then raise(name, "axis must be one integer") end
+        local mask, count = mask_of(name, x, o.axis)
+        if count == 0 then raise(name, "nothing to take it of: shape %s", core.shape_text(x)) end
+        return reduce(op, x, mask, o.keepdims)
+    end)
+end
+--- np.argmax(x, {axis=…, keepdims=…}), np.argmin: the index (i32, from 0) of the first greatest or smallest element, in
+-- the flattened array without axis. A NaN wins.
+define_index("argmax")
+define_index("argmin")
+
+--- Integers and bools as f32.
+local function real(x)
+    if core.dtype_of(x).kind ~= "f" then return np.astype(x, "f32") end
+    return x
+end
+
+local function mean(x, mask, count, keepdims)
+    return reduce(ids.sum, x, mask, keepdims) / count
+end
+
+--- np.mean(x, {axis=…, keepdims=…, dtype=…}): integers are averaged as f32. Of nothing: NaN.
+define("mean", function(x, given)
+    x = coerce("mean", 1, x)
+    local o = reduction_options("mean", given, dtype_options)
+    x = o.dtype ~= nil and np.astype(x, o.dtype) or real(x)
+    local mask, count = mask_of("mean", x, o.axis)
+    return mean(x, mask, count, o.keepdims)
+end)
+
+local variance_options = { axis = true, keepdims = true, correction = true, ddof = true }
+
+local function variance(name, x, given)
+    x = real(coerce(name, 1, x))
+    local o = reduction_options(name, given, variance_options)
+    local mask, count = mask_of(name, x, o.axis)
+    local correction = o.correction or o.ddof or 0
+    if type(correction) ~= "number" then bad_argument(name, nil, "correction", "a number", correction) end
+    local off = x - mean(x, mask, count, true)
+    return reduce(ids.sum, off * off, mask, o.keepdims) / math.max(count - correction, 0)
+end
+
+--- np.var(x, {axis=…, keepdims=…, correction=0}): the mean of the squared distances to the mean; divides by n -
+-- correction. np.std is its square root.
+define("var", function(x, given)
+    return variance("var", x, given)
+end)
+define("std", function(x, given)
+    return np.sqrt(variance("std", x, given))
+end)
+
+--- The maximum along axes for shifting exponents: constant for gradients (it cancels), 0 where infinite.
+local function shift_of(x, mask)
+    local top = np.stop_gradient(reduce(ids.max, x, mask, true))
+    return np.where(np.isfinite(top), top, core.number(0, core.dtype_of(x).code))
+end
+
+--- np.logsumexp(x, {axis=…, keepdims=…}): log(sum(exp(x))) without overflow: the maximum is subtracted first.
+define("logsumexp", function(x, given)
+    x = real(coerce("logsumexp", 1, x))
+    local o = reduction_options("logsumexp", given, known_options)
+    local mask, count = mask_of("logsumexp", x, o.axis)
+    if count == 0 then return np.log(reduce(ids.sum, x, mask, o.keepdims)) end
+    local shift = shift_of(x, mask)
+    local result = np.log(reduce(ids.sum, np.exp(x - shift), mask, o.keepdims))
+    if not o.keepdims then
+        shift = shape.reshape(shift, shape_of(result))
+    end
+    return result + shift
+end)
+
+--- The axis of softmax and its kin: a number or {axis=…}, the last by default.
+local function last_axis(name, given)
+    local axis = reduction_options(name, given, { axis = true }).axis
+    if axis == nil then return -1 end
+    return axis
+end
+
+--- np.softmax(x, {axis=-1}): exp(x) / sum(exp(x)) along an axis.
+define("softmax", function(x, given)
+    x = real(coerce("softmax", 1, x))
+    local mask, count = mask_of("softmax", x, last_axis("softmax", given))
+    if count == 0 then return x end
+    local e = np.exp(x - np.stop_gradient(reduce(ids.max, x, mask, true)))
+    return e / reduce(ids.sum, e, mask, true)
+end)
+
+--- np.log_softmax(x, {axis=-1}): the logarithm of softmax, without computing softmax.
+define("log_softmax", function(x, given)
+    x = real(coerce("log_softmax", 1, x))
+    local mask, count = mask_of("log_softmax", x, last_axis("log_softmax", given))
+    if count == 0 then return x end
+    local shifted = x - np.stop_gradient(reduce(ids.max, x, mask, true))
+    return shifted - np.log(reduce(ids.sum, np.exp(shifted), mask, true))
+end)
+
+--- The array that a cumulative function runs over, flattened without axis; the axis; and the extents.
+local function along_axis(name, x, given)
+    x = coerce(name, 1, x)
+    local axis = reduction_options(name, given, { axis = true }).axis
+    if axis == nil then
+        if core.ndim(x) ~= 1 then x = np.ravel(x) end
+        axis = 0
+    end
+    local dims = shape_of(x)
+    return x, core.axis(name, axis, #dims), dims
+end
+
+--- Cumulative combination along an axis in log2(n) passes (Hillis and Steele): in pass d each element is combined with
+-- the one 2^d places before it.
+local function define_cumulative(name, operation, neutral)
+    define(name, function(x, given)
+        local axis, dims
+        x, axis, dims = along_axis(name, x, given)
+        local kind = core.dtype_of(x)
+        if kind.kind == "b" or kind.name == "u8" then x = np.astype(x, "i32") end
+        local n, step = dims[axis + 1], 1
+        local lo, hi, gaps = {}, {}, {}
+        for k = 1, #dims do lo[k], hi[k], gaps[k] = 0, 0, 0 end
+        while step < n do
+            lo[axis + 1] = step
+            local filler = core.number(neutral, core.dtype_of(x).code)
+            x = operation(x, shape.pad(shape.cut(x, axis, 0, n - step), filler, lo, hi, gaps))
+            step = 2 * step
+        end
+        return x
+    end)
+end
+--- np.cumsum(x, {axis=…}), np.cumprod: sums or products of all elements up to each one; of the flattened array without
+-- axis.
+define_cumulative("cumsum", np.add, 0)
+define_cumulative("cumprod", np.multiply, 1)
+
+--- The same for an operation without a neutral element: the first elements of each pass stay as they are.
+local function running(name, operation)
+    define(name, function(x, given)
+        local axis, dims
+        x, axis, dims = along_axis(name, x, given)
+        local n, step = dims[axis + 1], 1
+        while step < n do
+            local combined = operation(shape.cut(x, axis, step, n), shape.cut(x, axis, 0, n - step))
+            x = shape.join({ shape.cut(x, axis, 0, step), combined }, axis)
+            step = 2 * step
+        end
+        return x
+    end)
+end
+--- np.cummax(x, {axis=…}), np.cummin: the largest or smallest of all elements up to each one, NaN from the first NaN
+-- on; of the flattened array without axis. Equal elements share the gradient.
+running("cummax", np.maximum)
+running("cummin", np.minimum)
+
+--- np.diff(x, {n=1, axis=-1}): each element but the first minus the one before it, n times. Of bools: where they
+-- change.
+define("diff", function(x, given)
+    x = coerce("diff", 1, x)
+    local o = options("diff", given, { n = true, axis = true })
+    local axis = core.axis("diff", o.axis == nil and -1 or o.axis, core.ndim(x))
+    local times = o.n == nil and 1 or o.n
+    if type(times) ~= "number" or times < 0 or times ~= math.floor(times) then
+        bad_argument("diff", nil, "n", "an integer from 0 up", times)
+    end
+    local minus = core.dtype_of(x).kind == "b" and np.not_equal or np.subtract
+    local n = shape_of(x)[axis + 1]
+    for _ = 1, math.min(times, n) do
+        local from = math.min(1, n)
+        x = minus(shape.cut(x, axis, from, n), shape.cut(x, axis, 0, n - from))
+        n = n - from
+    end
+    return x
+end)
+
+--- np.finfo("f32"): the limits of a float dtype: {bits, eps, tiny, max, min}.
+function np.finfo(name)
+    core.dtype("finfo", name)
+    local digits, exponent = ({ f32 = 23, f64 = 52 })[name], ({ f32 = 127, f64 = 1023 })[name]
+    if not digits then raise("finfo", "needs a float dtype, got %s", core.describe(name)) end
+    local largest = (2 - 2 ^ -digits) * 2 ^ exponent
+    return { bits = digits == 23 and 32 or 64, eps = 2 ^ -digits, tiny = 2 ^ (1 - exponent), max = largest,
+             min = -largest }
+end

@@ -1,0 +1,313 @@
+--- binding.lua: libneap in Lua: the library, ops by name, errors, handles. Here begins neap.core, which the others use.
+--
+-- A *handle* is a cdata `struct neap_handle { const int32_t _id; }` without a finalizer. The node behind it lives in C.
+--
+--      _id = generation << 23 | slot          W[slot] ──weak──▶ handle          C: slot ──▶ node
+--
+-- C hands out dense slots; W holds, weakly, the one handle of each slot. When Lua's collector has finished a cycle, a
+-- sentinel's finalizer tells C, the next recording returns NEAP_ATTEND, and `attend` (waiting.lua) gives back the ids
+-- whose handle has gone. Invariants:
+--   * A new id is wrapped before anything else calls C, because a sweep releases ids that have no handle.
+--   * No bare id is kept across another call into C that records or sweeps.
+--   * Errors are Lua strings "file:line: np.name: what is wrong", with the line of the first frame that is not of this
+--     library.
+local ffi = require "ffi"
+local bit = require "bit"
+local cdef = require "neap.cdef"
+local rows = require "neap.ops_gen"
+
+local band = bit.band
+local type, tonumber, select, getinfo = type, tonumber, select, debug.getinfo
+local istype, new = ffi.istype, ffi.new
+
+ffi.cdef(cdef.text)
+
+local core = {}
+
+-- ---- The library ----------------------------------------------------------------------------------------------------
+
+local own_source = getinfo(1, "S").source
+local own_prefix = own_source:match("^(.*/)core/binding%.lua$") or own_source
+
+--- libneap: the running executable when it contains it, else the shared library: the path in the environment variable
+-- NEAP_LIBRARY, the build folder above the Lua tree, or the system's search path.
+local function open_library()
+    if pcall(function() return ffi.C.neap_abi_hash end) then return ffi.C, true end
+    local tree = own_prefix:match("^@(.*)/?neap/$") or ""
+    local tried = {}
+    local places = { os.getenv("NEAP_LIBRARY") or "", tree .. "../libneap.so", tree .. "../lib/libneap.so", "neap" }
+    for _, name in ipairs(places) do
+        if name ~= "" then
+            local ok, library = pcall(ffi.load, name)
+            if ok then return library, false end
+            tried[#tried + 1] = tostring(library)
+        end
+    end
+    error("neap: cannot load libneap (set NEAP_LIBRARY to its path):\n  " .. table.concat(tried, "\n  "), 0)
+end
+
+local C, embedded = open_library()
+core.C = C
+core.embedded = embedded
+
+do
+    local found = ffi.string(C.neap_abi_hash())
+    if found ~= cdef.hash then
+        error(("neap: libneap has interface %s, but the Lua library was generated for %s"):format(found, cdef.hash), 0)
+    end
+end
+core.version = ffi.string(C.neap_version())
+
+-- Many C functions fill a box that stands here for good. Compiled code that moves the load of a field into the
+-- instruction that uses it, as LuaJIT does even past a later call (2.1 of 2022, for one), would read what the next call
+-- has written.
+require("jit.opt").start("-fuse")
+
+local OK = C.NEAP_OK
+local E_FAILED = C.NEAP_E_FAILED
+local SLOT_MASK = bit.lshift(1, C.NEAP_SLOT_BITS) - 1
+local neap_array_info = C.neap_array_info
+core.MAX_DIMS, core.MAX_INPUTS = C.NEAP_MAX_DIMS, C.NEAP_MAX_INPUTS
+
+local function new_context()
+    local box = ffi.new("neap_ctx *[1]")
+    if C.neap_ctx_new(box) ~= OK then error("neap: " .. ffi.string(C.neap_error_text()), 0) end
+    return box[0]
+end
+
+local ctx = new_context()
+core.ctx, core.waker, core.effects = ctx, C.neap_ctx_waker(ctx), C.neap_ctx_effects(ctx)
+
+-- ---- Ops by name ----------------------------------------------------------------------------------------------------
+
+local ids, names = {}, {} -- op name → number, number → name
+for _, row in ipairs(rows) do
+    ids[row.name] = row.id
+    names[row.id] = row.name
+end
+core.rows, core.op_names = rows, names
+core.ids = setmetatable(ids, {
+    __index = function(_, name) error("neap: the core has no op '" .. tostring(name) .. "'", 2) end,
+})
+
+-- ---- Errors ---------------------------------------------------------------------------------------------------------
+
+local function is_own(source)
+    return source:sub(1, #own_prefix) == own_prefix
+end
+
+--- Whether a Lua function belongs to this library.
+function core.is_library(f)
+    return is_own(getinfo(f, "S").source)
+end
+
+--- File and line of the first frame that is neither C nor of this library; nil when there is none.
+local function user_site()
+    local level, frame = 2, getinfo(2, "Sl")
+    while frame do
+        if frame.what ~= "C" and frame.currentline > 0 and not is_own(frame.source) then
+            return frame.short_src, frame.currentline
+        end
+        level = level + 1
+        frame = getinfo(level, "Sl")
+    end
+end
+
+core.user_site = user_site
+
+--- Raises a text built by string.format, with the user's file and line in front.
+local function fail(format, ...)
+    local message = select("#", ...) > 0 and format:format(...) or format
+    local file, line = user_site()
+    if file then message = file .. ":" .. line .. ": " .. message end
+    error(message, 0)
+end
+core.fail = fail
+
+--- Raises "np.name: …" built by string.format.
+function core.raise(name, format, ...)
+    fail("np.%s: %s", name, select("#", ...) > 0 and format:format(...) or format)
+end
+local raise = core.raise
+
+--- Raises the error that a C function returned. The core's own texts may start with the op's name already.
+local function raise_status(code, name)
+    local text = ffi.string(C.neap_error_text())
+    if text == "" then text = ffi.string(C.neap_status_text(code)) end
+    if code == E_FAILED or not name then fail("%s", text) end
+    if text:sub(1, #name + 1) == name .. ":" then text = text:sub(#name + 3) end
+    fail("np.%s: %s", name, text)
+end
+
+core.raise_status = raise_status
+
+local kinds = { string = "a string", table = "a table", ["function"] = "a function", boolean = "a boolean",
+                number = "a number", userdata = "a userdata", thread = "a coroutine" }
+
+--- A value in words, for messages.
+function core.describe(value)
+    if core.is_array(value) then
+        local text = "an array of shape " .. core.shape_text(value)
+        if core.info(value).traced == 0 then return text end
+        return text .. ", whose value is not known while tracing (is it an argument to list in {static={…}}?)"
+    end
+    if value == nil then return "nothing (nil)" end
+    local kind = type(value)
+    if kind == "cdata" then return "a cdata " .. tostring(ffi.typeof(value)) end
+    if kind == "number" then return ("the number %.14g"):format(value) end
+    if kind == "string" and #value <= 40 then return ("the string %q"):format(value) end
+    return kinds[kind]
+end
+
+--- Raises "np.name: argument 2 (axis) must be an integer, got a string". `position` may be nil: a named option.
+function core.bad_argument(name, position, what, expected, actual)
+    local place = position and ("argument %d (%s)"):format(position, what) or ("option '%s'"):format(what)
+    raise(name, "%s must be %s, got %s", place, expected, core.describe(actual))
+end
+local bad_argument = core.bad_argument
+
+local no_options = {}
+--- The options table of a public function: nil gives an empty one; anything unknown is refused by name. `known` maps
+-- option names to true.
+function core.options(name, options, known)
+    if options == nil then return no_options end
+    if type(options) ~= "table" then
+        raise(name, "options must be a table such as {axis=0}, got %s", core.describe(options))
+    end
+    for key in pairs(options) do
+        if not known[key] then
+            local list = {}
+            for option in pairs(known) do list[#list + 1] = option end
+            table.sort(list)
+            raise(name, "unknown option '%s' (options: %s)", tostring(key), table.concat(list, ", "))
+        end
+    end
+    return options
+end
+
+--- Checks that value is an integral Lua number.
+function core.integer(name, position, what, value)
+    if type(value) ~= "number" or value ~= math.floor(value) then
+        bad_argument(name, position, what, "an integer", value)
+    end
+    return value
+end
+
+--- The first argument of np.name as the name of a file.
+function core.check_path(name, path)
+    if type(path) ~= "string" or path == "" or path:find("%z") then
+        bad_argument(name, 1, "path", "a file name", path)
+    end
+    return path
+end
+
+-- ---- Handles --------------------------------------------------------------------------------------------------------
+
+local W = setmetatable({}, { __mode = "v" })
+local Handle = ffi.typeof("struct neap_handle")
+core.Handle = Handle
+
+--- Whether a value is an array.
+function core.is_array(value)
+    return istype(Handle, value)
+end
+local is_array = core.is_array
+
+--- The handle of an id, the same one as long as it lives.
+local function wrap(id)
+    local slot = band(id, SLOT_MASK)
+    local handle = W[slot]
+    if handle then return handle end
+    handle = new(Handle, id)
+    W[slot] = handle
+    return handle
+end
+core.wrap = wrap
+
+local info_box = ffi.new("neap_info[1]")
+local info = info_box[0]
+core.info_box = info_box
+
+--- What C knows of an array. BORROWED until the next call of this function.
+local function array_info(x)
+    local rc = neap_array_info(ctx, x._id, info_box)
+    if rc < 0 then raise_status(rc) end
+    return info
+end
+core.info = array_info
+
+--- The shape of an array as a Lua table.
+function core.shape_of(x)
+    local known = array_info(x)
+    local shape = {}
+    for k = 1, known.ndim do shape[k] = tonumber(known.shape[k - 1]) end
+    return shape
+end
+
+--- The shape as text: "(2, 3)", "(4,)", "()".
+function core.shape_text(x)
+    local shape = is_array(x) and core.shape_of(x) or x
+    local parts = {}
+    for k = 1, #shape do
+        parts[k] = type(shape[k]) == "number" and ("%.14g"):format(shape[k]) or core.describe(shape[k])
+    end
+    return "(" .. table.concat(parts, ", ") .. (#parts == 1 and ",)" or ")")
+end
+
+-- ---- Housekeeping ---------------------------------------------------------------------------------------------------
+
+local BATCH = 256
+local dead = ffi.new("int32_t[?]", BATCH)
+local count_box = ffi.new("int32_t[1]")
+
+--- Gives back to C the ids whose handle the collector has taken.
+local function sweep()
+    local held = C.neap_handles(ctx, count_box)
+    local n = 0
+    for slot = 1, count_box[0] - 1 do
+        local id = held[slot]
+        if id ~= 0 and not W[slot] then
+            dead[n] = id
+            n = n + 1
+            if n == BATCH then
+                C.neap_release(ctx, n, dead)
+                n = 0
+            end
+        end
+    end
+    if n > 0 then C.neap_release(ctx, n, dead) end
+end
+core.sweep = sweep
+
+--- Frees all that can be freed: compiled traces pin handles in their constants, and weak entries of resurrected
+-- objects need a second collection.
+local function reclaim()
+    jit.flush()
+    collectgarbage()
+    collectgarbage()
+    sweep()
+    C.neap_collected(ctx)
+end
+core.reclaim = reclaim
+
+--- A sentinel dies in each cycle of the collector, tells C, and leaves a new one behind.
+local function arm_sentinel()
+    getmetatable(newproxy(true)).__gc = function()
+        C.neap_collector_cycled(ctx)
+        arm_sentinel()
+    end
+end
+arm_sentinel()
+
+--- Raises "interrupted" if Ctrl-C was pressed. The press stays pending until the prompt clears it, so that a pcall of
+-- the user cannot swallow it.
+local function check_interrupt()
+    if C.neap_interrupt_pending() ~= 0 then fail("interrupted") end
+end
+core.check_interrupt = check_interrupt
+
+-- Errors and collections are not worth a trace, and a trace would pin handles. The loop of a sweep is worth one, and
+-- holds no handle.
+for _, f in ipairs { user_site, fail, core.describe, reclaim } do jit.off(f) end
+
+return core

@@ -1,0 +1,316 @@
+--- core/init.lua: recording ops, and memory in and out. Everything else in the library stands on it, and on what it
+-- passes on of binding.lua (the library, errors, handles) and waiting.lua.
+--
+-- The fast path of a recording is one FFI call, one comparison, one store into the table of handles. Whatever else may
+-- happen (housekeeping, waiting, memory, errors) is in the `slow` functions, which are never compiled. In the
+-- interpreter an index of a cdata costs as much as the core takes for an op, and an ffi.istype a third of that: so
+-- arrays are passed as handles, ids come back as results, and operators look no more than once at what an operand is.
+local ffi = require "ffi"
+local bit = require "bit"
+local core = require "neap.core.waiting"
+
+local band = bit.band
+local type, tonumber, select = type, tonumber, select
+local istype = ffi.istype
+local C, ctx, Handle = core.C, core.ctx, core.Handle
+local raise, is_array, attrs, names = core.raise, core.is_array, core.attrs, core.op_names
+local wrap, attend, settle = core.wrap, core.attend, core.settle
+
+-- C functions in locals: interpreted code then needs no look-up in the library's namespace.
+local neap_op, op1, op2, op_number = C.neap_op, C.neap_quick_op1, C.neap_quick_op2, C.neap_quick_number
+local quick_outcome, quick_reduce = C.neap_quick_outcome, C.neap_quick_reduce
+local quick_part, quick_item, quick_poll = C.neap_quick_part, C.neap_quick_item, C.neap_quick_poll
+local neap_array_item = C.neap_array_item
+
+local OK, ATTEND = C.NEAP_OK, C.NEAP_ATTEND
+local BOOL = C.NEAP_DTYPE_BOOL
+local MAX_INPUTS = core.MAX_INPUTS
+
+-- ---- Recording ------------------------------------------------------------------------------------------------------
+
+local out = ffi.new("int32_t[1]")
+local ins = ffi.new("int32_t[?]", MAX_INPUTS)
+
+local function settle_handle(rc, name, try)
+    rc = settle(rc, name, try)
+    local handle = wrap(out[0])
+    if rc == ATTEND then attend() end
+    return handle
+end
+
+--- Ends a quick call that returned 0. `quick` makes it.
+local function settle_quick(op, quick)
+    return settle_handle(quick_outcome(ctx, out), names[op], function()
+        quick()
+        return quick_outcome(ctx, out)
+    end)
+end
+
+local function slow1(op, a)
+    return settle_quick(op, function() op1(ctx, op, a) end)
+end
+
+local function slow2(op, a, b)
+    return settle_quick(op, function() op2(ctx, op, a, b) end)
+end
+
+local function slow_number(op, a, number, first)
+    return settle_quick(op, function() op_number(ctx, op, a, number, first) end)
+end
+
+local function slow_reduce(op, x)
+    return quick_outcome(ctx, out) >= 0 and settle_quick(op, function() quick_reduce(ctx, op, x) end) or nil
+end
+
+local function slow_part(x, index)
+    return quick_outcome(ctx, out) >= 0
+        and settle_quick(core.ids.slice, function() quick_part(ctx, x, index) end) or nil
+end
+
+local function slow_record(rc, op, inputs, nin, nattrs)
+    local kept = ffi.new("int64_t[?]", nattrs + 1)
+    ffi.copy(kept, attrs, 8 * nattrs)
+    return settle_handle(rc, names[op], function()
+        for k = 1, nin do ins[k - 1] = inputs[k]._id end
+        return neap_op(ctx, op, nin, ins, nattrs, kept, out)
+    end)
+end
+
+local function slow_constant(rc, code, value)
+    return settle_handle(rc, "array", function() return C.neap_array_number(ctx, code, value, out) end)
+end
+
+--- A 0-d array of a number. Without dtype it is weak: it takes the dtype of what it meets.
+function core.number(value, dtype)
+    local code = dtype or -1
+    local rc = C.neap_array_number(ctx, code, value, out)
+    if rc ~= OK then return slow_constant(rc, code, value) end
+    return wrap(out[0])
+end
+
+local function coerce_rare(name, position, value)
+    if type(value) == "boolean" then return core.number(value and 1 or 0, BOOL) end
+    if istype("int64_t", value) or istype("uint64_t", value) then
+        return core.fill(C.NEAP_DTYPE_I64, {}, function(data) data[0] = value end, "int64_t *")
+    end
+    local hint = type(value) == "table" and "; np.array makes one from a table" or ""
+    raise(name, "argument %d must be an array or a number, got %s%s", position, core.describe(value), hint)
+end
+
+--- Argument `position` of np.name as an array: numbers become weak, booleans bool, 64-bit integers i64.
+function core.coerce(name, position, value)
+    if is_array(value) then return value end
+    if type(value) == "number" then return core.number(value) end
+    return coerce_rare(name, position, value)
+end
+local coerce = core.coerce
+
+--- Records an op of one array and the first nattrs numbers of core.attrs.
+function core.record1(op, x, nattrs)
+    ins[0] = x._id
+    local rc = neap_op(ctx, op, 1, ins, nattrs, attrs, out)
+    if rc ~= OK then return slow_record(rc, op, { x }, 1, nattrs) end
+    return wrap(out[0])
+end
+
+--- Records an op of two arrays and the first nattrs numbers of core.attrs.
+function core.record2(op, x, y, nattrs)
+    ins[0], ins[1] = x._id, y._id
+    local rc = neap_op(ctx, op, 2, ins, nattrs, attrs, out)
+    if rc ~= OK then return slow_record(rc, op, { x, y }, 2, nattrs) end
+    return wrap(out[0])
+end
+
+--- Records an op of a table of n arrays (at most core.MAX_INPUTS; none for a source) and the first nattrs attributes.
+function core.recordn(op, inputs, n, nattrs)
+    for k = 1, n do ins[k - 1] = inputs[k]._id end
+    local rc = neap_op(ctx, op, n, ins, nattrs, attrs, out)
+    if rc ~= OK then return slow_record(rc, op, inputs, n, nattrs) end
+    return wrap(out[0])
+end
+
+local function too_many(name, arity, extra)
+    raise(name, "takes %d argument%s, got also %s", arity, arity == 1 and "" or "s", core.describe(extra))
+end
+
+--- The Lua function of an op of one array.
+function core.unary(op, name)
+    return function(x, extra)
+        if extra ~= nil then too_many(name, 1, extra) end
+        if not istype(Handle, x) then x = coerce(name, 1, x) end
+        local id = op1(ctx, op, x)
+        if id == 0 then return slow1(op, x) end
+        return wrap(id)
+    end
+end
+
+local function record_two(op, a, b)
+    local id = op2(ctx, op, a, b)
+    if id == 0 then return slow2(op, a, b) end
+    return wrap(id)
+end
+
+local function record_with_number(op, a, number, first)
+    local id = op_number(ctx, op, a, number, first)
+    if id == 0 then return slow_number(op, a, number, first) end
+    return wrap(id)
+end
+
+--- The Lua function of an op of two arrays or numbers, and the same as a metamethod: one of its operands is an array.
+function core.binary(op, name)
+    local function operator(a, b)
+        if type(b) == "number" then return record_with_number(op, a, b, 0) end
+        if type(a) == "number" then return record_with_number(op, b, a, 1) end
+        if istype(Handle, a) and istype(Handle, b) then return record_two(op, a, b) end
+        return record_two(op, coerce(name, 1, a), coerce(name, 2, b))
+    end
+    return function(a, b, extra)
+        if extra ~= nil then too_many(name, 2, extra) end
+        if istype(Handle, a) or istype(Handle, b) then return operator(a, b) end
+        return record_two(op, coerce(name, 1, a), coerce(name, 2, b))
+    end, operator
+end
+
+--- The Lua function of an op of three or more arrays or numbers.
+function core.nary(op, name, arity)
+    return function(...)
+        if select("#", ...) ~= arity then raise(name, "takes %d arguments, got %d", arity, select("#", ...)) end
+        local inputs = { ... }
+        for k = 1, arity do inputs[k] = coerce(name, k, inputs[k]) end
+        return core.recordn(op, inputs, arity, 0)
+    end
+end
+
+--- Records a reduction of an array over all its axes; nil if there is an error, which nobody is told.
+function core.reduce_all(op, x)
+    local id = quick_reduce(ctx, op, x)
+    if id > 0 then return wrap(id) end
+    return slow_reduce(op, x)
+end
+
+--- Part `index` of the first axis of an array; nil if there is an error, which nobody is told.
+function core.part(x, index)
+    local id = quick_part(ctx, x, index)
+    if id > 0 then return wrap(id) end
+    return slow_part(x, index)
+end
+
+-- ---- Memory in and out ----------------------------------------------------------------------------------------------
+
+local shape_box = ffi.new("int64_t[?]", core.MAX_DIMS)
+local data_box = ffi.new("void *[1]")
+local const_data_box = ffi.new("const void *[1]")
+
+--- Fills an int64 array with a shape table; returns it and the number of axes.
+function core.shape_array(name, shape)
+    local n = #shape
+    if n > core.MAX_DIMS then raise(name, "at most %d axes, got %d", core.MAX_DIMS, n) end
+    for k = 1, n do shape_box[k - 1] = shape[k] end
+    return shape_box, n
+end
+
+--- A new array whose elements `write(pointer)` fills, row-major; `pointer` has the C type `ctype`. `write` must not
+-- call into neap and must not raise.
+function core.fill(dtype, shape, write, ctype, name)
+    name = name or "array"
+    local function try()
+        local dims, n = core.shape_array(name, shape)
+        return C.neap_array_empty(ctx, dtype, n, dims, data_box, out)
+    end
+    local rc = try()
+    if rc ~= OK then rc = settle(rc, name, try) end
+    local handle = wrap(out[0])
+    write(ffi.cast(ctype, data_box[0]))
+    if rc == ATTEND then attend() end
+    return handle
+end
+
+local function slow_wait(rc, x)
+    if settle(rc, nil, function() return quick_poll(ctx, x) end) == ATTEND then attend() end
+end
+
+--- Waits until an array has its value; returns it, or raises its failure.
+function core.wait(x)
+    if not istype(Handle, x) then x = coerce("wait", 1, x) end
+    local rc = quick_poll(ctx, x)
+    if rc ~= OK then slow_wait(rc, x) end
+    return x
+end
+
+--- Waits, then returns the row-major elements. BORROWED while the array lives: keep x.
+function core.data(x)
+    core.wait(x)
+    core.call(nil, function() return C.neap_array_data(ctx, x._id, const_data_box) end)
+    return const_data_box[0]
+end
+
+local item_box, item_dtype = ffi.new("double[1]"), ffi.new("int32_t[1]")
+local NAN = 0 / 0
+item_box[0] = NAN
+if ffi.cast("uint32_t *", item_box)[1] >= 0x80000000 then NAN = -NAN end -- some processors' own NaN has the sign set
+core.NAN = NAN
+
+--- Whether the double whose low and high words stand at words[0] and words[1] is NaN. LuaJIT keeps types of values in
+-- NaNs' bits, so a NaN of unknown bits must never become a Lua number.
+local function is_nan64(words)
+    local high = words[1]
+    return band(high, 0x7ff00000) == 0x7ff00000 and (band(high, 0xfffff) ~= 0 or words[0] ~= 0)
+end
+
+--- A function that reads element k (from 0) of row-major data as a Lua number.
+function core.reader(data, dtype)
+    if dtype.kind ~= "f" then return function(k) return tonumber(data[k]) end end
+    if dtype.bytes == 8 then
+        local words = ffi.cast("const uint32_t *", data)
+        return function(k)
+            if is_nan64(words + 2 * k) then return NAN end
+            return data[k]
+        end
+    end
+    local words = ffi.cast("const uint32_t *", data)
+    return function(k)
+        if band(words[k], 0x7fffffff) > 0x7f800000 then return NAN end
+        return data[k]
+    end
+end
+
+local function slow_item(rc, x)
+    local function try() return neap_array_item(ctx, x._id, item_box, item_dtype) end
+    if settle(rc, "item", try) == ATTEND then attend() end
+end
+
+local function any_item(x)
+    local rc = neap_array_item(ctx, x._id, item_box, item_dtype)
+    if rc ~= OK then slow_item(rc, x) end
+    if item_dtype[0] == BOOL then return item_box[0] ~= 0 end
+    return item_box[0]
+end
+
+--- Waits, then returns the value of an array of one element: a number, or a boolean.
+function core.item(x)
+    if not istype(Handle, x) then x = coerce("item", 1, x) end
+    local value = quick_item(ctx, x)
+    if value == value then return value end
+    return any_item(x)
+end
+
+local bytes_box = ffi.new("size_t[1]")
+--- The text that a C function of the form (text, capacity, bytes) → status writes.
+function core.text(name, write)
+    local capacity = 1024
+    while true do
+        local buffer = ffi.new("char[?]", capacity)
+        core.call(name, function() return write(buffer, capacity, bytes_box) end)
+        local bytes = tonumber(bytes_box[0])
+        if bytes <= capacity then return ffi.string(buffer, bytes) end
+        capacity = bytes
+    end
+end
+
+-- Slow paths are not worth a trace, and a trace would pin handles.
+for _, f in ipairs { settle_handle, settle_quick, slow1, slow2, slow_number, slow_reduce, slow_part, slow_record,
+                     slow_wait, slow_constant, slow_item, coerce_rare, core.fill, core.text } do
+    jit.off(f)
+end
+
+return core

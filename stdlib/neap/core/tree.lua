@@ -1,0 +1,118 @@
+--- tree.lua: np.tree: nested Lua tables of arrays, numbers and other leaves.
+--
+-- A table without a metatable is an inner node; everything else is a leaf. Leaves come in the order integer keys, then
+-- sorted string keys. Functions over several trees need them to have the same keys.
+local core = require "neap.core"
+local trees = require "neap.core.trees"
+
+local is_array, raise = core.is_array, core.raise
+local is_node, keys_of, walk, rebuild = trees.is_node, trees.keys_of, trees.walk, trees.rebuild
+local type, pairs, tostring = type, pairs, tostring
+
+local tree = {}
+
+--- np.tree.leaves(t): the leaves in order, in a Lua table.
+function tree.leaves(t)
+    local list = {}
+    walk("tree.leaves", t, function(leaf) list[#list + 1] = leaf end)
+    return list
+end
+
+local LEAF = setmetatable({}, { __tostring = function() return "*" end })
+
+--- np.tree.structure(t): the tree with every leaf replaced by one marker.
+function tree.structure(t)
+    return rebuild("tree.structure", t, function() return LEAF end)
+end
+
+--- np.tree.flatten(t): the leaves in order, and the structure, from which unflatten makes the tree again.
+function tree.flatten(t)
+    return tree.leaves(t), tree.structure(t)
+end
+
+--- np.tree.unflatten(structure, leaves): the tree of a structure (or of any tree of the same form) with new leaves.
+function tree.unflatten(structure, leaves)
+    if type(leaves) ~= "table" then core.bad_argument("tree.unflatten", 2, "leaves", "a table", leaves) end
+    local n = 0
+    local t = rebuild("tree.unflatten", structure, function()
+        n = n + 1
+        return leaves[n]
+    end)
+    if n ~= #leaves then raise("tree.unflatten", "the structure has %d leaves, got %d", n, #leaves) end
+    return t
+end
+
+local function place_text(path)
+    return path == "" and "the top" or path
+end
+
+local function map_trees(f, path, first, others)
+    if not is_node(first) then
+        for k = 1, #others do
+            if is_node(others[k]) then
+                raise("tree.map", "tree %d has a table at %s, tree 1 a leaf", k + 1, place_text(path))
+            end
+        end
+        return f(first, unpack(others, 1, others.n))
+    end
+    local copy, keys = {}, keys_of(first, "tree.map")
+    local inner = {}
+    for k = 1, others.n do
+        if not is_node(others[k]) then
+            raise("tree.map", "tree %d has a leaf at %s, tree 1 a table", k + 1, place_text(path))
+        end
+        local count = 0
+        for _ in pairs(others[k]) do count = count + 1 end
+        if count ~= #keys then
+            raise("tree.map", "tree %d has %d keys at %s, tree 1 has %d", k + 1, count, place_text(path), #keys)
+        end
+    end
+    for _, key in ipairs(keys) do
+        inner.n = others.n
+        for k = 1, others.n do
+            inner[k] = others[k][key]
+            if inner[k] == nil then
+                raise("tree.map", "tree %d has no key %s at %s", k + 1, tostring(key), place_text(path))
+            end
+        end
+        copy[key] = map_trees(f, path == "" and tostring(key) or path .. "." .. tostring(key), first[key], inner)
+    end
+    return copy
+end
+
+--- np.tree.map(f, t, …): the tree of f(leaf, …) over the leaves of one or more trees of the same form.
+function tree.map(f, t, ...)
+    if type(f) ~= "function" then core.bad_argument("tree.map", 1, "f", "a function", f) end
+    return map_trees(f, "", t, { n = select("#", ...), ... })
+end
+
+--- np.tree.reduce(f, t, initial): f(… f(f(initial, leaf1), leaf2) …); without initial it starts with the first leaf.
+function tree.reduce(f, t, initial)
+    if type(f) ~= "function" then core.bad_argument("tree.reduce", 1, "f", "a function", f) end
+    local result = initial
+    walk("tree.reduce", t, function(leaf)
+        if result == nil then result = leaf else result = f(result, leaf) end
+    end)
+    return result
+end
+
+--- np.tree.paths(t): the leaves with their places: a Lua table of {path, leaf}, such as {"layers[1].w", w}.
+function tree.paths(t)
+    local list = {}
+    walk("tree.paths", t, function(leaf, path) list[#list + 1] = { path, leaf } end, "")
+    return list
+end
+
+--- np.tree.size(t): the number of elements of all arrays and numbers.
+function tree.size(t)
+    local size = 0
+    walk("tree.size", t, function(leaf)
+        size = size + (is_array(leaf) and leaf.size or type(leaf) == "number" and 1 or 0)
+    end)
+    return size
+end
+
+-- They call functions of the user in loops: traces of them would pin what those capture.
+for _, f in ipairs { map_trees, tree.reduce, tree.map } do jit.off(f) end
+
+return tree

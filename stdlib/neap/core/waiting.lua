@@ -1,0 +1,282 @@
+--- waiting.lua: what Lua does besides recording: it calls callbacks, waits, and attends to what C asks for. Adds to
+-- binding.lua; the others see it as neap.core.
+--
+--   * C never waits: NEAP_PENDING means "pump, then call again" (see `pump`), and nothing has changed meanwhile.
+--   * NEAP_ATTEND means that a call was done, and that C asks for something: a script line, a step of the collector, a
+--     sweep, a callback (see `attend`).
+local ffi = require "ffi"
+local bit = require "bit"
+local core = require "neap.core.binding"
+
+local band = bit.band
+local type = type
+local C, ctx, waker, effects = core.C, core.ctx, core.waker, core.effects
+local fail, raise_status, user_site, wrap = core.fail, core.raise_status, core.user_site, core.wrap
+local reclaim, sweep, check_interrupt, info_box = core.reclaim, core.sweep, core.check_interrupt, core.info_box
+
+local OK, PENDING, ATTEND = C.NEAP_OK, C.NEAP_PENDING, C.NEAP_ATTEND
+local E_MEMORY, E_FAILED, E_INTERRUPT = C.NEAP_E_MEMORY, C.NEAP_E_FAILED, C.NEAP_E_INTERRUPT
+local SWEEP, COLLECT = C.NEAP_ATTEND_SWEEP, C.NEAP_ATTEND_COLLECT
+local SITE, INTERRUPT = C.NEAP_ATTEND_SITE, C.NEAP_ATTEND_INTERRUPT
+local STEP, THROTTLE = C.NEAP_ATTEND_STEP, C.NEAP_ATTEND_THROTTLE
+local CALLBACK = C.NEAP_ATTEND_CALLBACK
+local STEP_SIZE = 200 -- about the garbage, in KiB, that a step deals with
+local BATCH = 256
+
+-- ---- Callbacks ------------------------------------------------------------------------------------------------------
+
+-- A callback is known to C by a number. Its *callee* here is a function that takes the arrays of its arguments. Callees
+-- are called while Lua waits (`pump`) and after a recording (`attend`), so everything of this file that such a call
+-- could change under its caller is put back: the boxes below, and what stands in `frame`.
+local callees, last_callee = {}, 0
+local dropped = ffi.new("int32_t[?]", BATCH)
+local taken = ffi.new("neap_taken[1]")
+local Kept = ffi.typeof("struct { neap_info info; int64_t attrs[64]; }")
+local attrs = ffi.new("int64_t[?]", 64)
+core.attrs = attrs -- callers of record1, record2 and recordn fill it from 0
+
+--- Where the code that runs now stands. depth: open callbacks; coroutine: the one ("main" outside of all) in which the
+-- innermost of them began; levels: the same for the gradients, traces and deferred modes that were opened since,
+-- outermost first; traces: how many of them are traces; swaps: of these, { suspend, resume }: they put variables back
+-- to what they are outside of the trace, and undo that; axes: named axes that are open, bodies: the
+-- coroutines in which the functions run that they are open for (tracing/axes.lua).
+local frame = { depth = 0, levels = {}, traces = 0, swaps = {}, bodies = {} }
+
+--- The frame of the code that runs now.
+function core.frame()
+    return frame
+end
+
+--- Yielding out of a gradient, a trace, a callback, the body of np.shard_map or deferred mode would leave it open, so
+-- that is an error.
+function core.check_yield()
+    local innermost, running = frame.levels[#frame.levels] or frame.coroutine, coroutine.running()
+    if running and (innermost == running or frame.bodies[#frame.bodies] == running) then
+        fail("a coroutine cannot yield while a gradient, a trace or a callback, the body of np.shard_map, or deferred "
+             .. "mode, is open that it began")
+    end
+end
+
+--- Gives a callee a number.
+function core.add_callee(callee)
+    repeat last_callee = last_callee % 0x7fffffff + 1 until not callees[last_callee]
+    callees[last_callee] = callee
+    return last_callee
+end
+
+--- The callee of a number.
+function core.callee(number)
+    return callees[number]
+end
+
+function core.remove_callee(number)
+    callees[number] = nil
+end
+
+--- Forgets callees that will not be called any more.
+local function forget_callees()
+    repeat
+        local n = C.neap_callback_dropped(ctx, BATCH, dropped)
+        for k = 0, n - 1 do callees[dropped[k]] = nil end
+    until n < BATCH
+end
+
+--- Calls a callee in a frame of its own.
+local function call_callee(callee, arrays)
+    local outer, kept = frame, Kept()
+    ffi.copy(kept.info, info_box, ffi.sizeof(kept.info))
+    ffi.copy(kept.attrs, attrs, ffi.sizeof(kept.attrs))
+    for k = #outer.swaps, 1, -1 do outer.swaps[k].suspend() end
+    frame = { depth = outer.depth + 1, coroutine = coroutine.running() or "main", levels = {}, traces = 0,
+              swaps = {}, bodies = {} }
+    local ok, problem = pcall(callee, arrays)
+    frame = outer
+    for k = 1, #outer.swaps do outer.swaps[k].resume() end
+    ffi.copy(info_box, kept.info, ffi.sizeof(kept.info))
+    ffi.copy(attrs, kept.attrs, ffi.sizeof(kept.attrs))
+    return ok, problem
+end
+
+--- Calls the next callback whose turn has come. False if there was no memory even to look; and whether it was one of a
+-- loop whose next one has to be called now.
+local function call_next()
+    local rc = C.neap_callback_take(ctx, taken)
+    if rc == E_MEMORY then
+        reclaim()
+        rc = C.neap_callback_take(ctx, taken)
+    end
+    if rc < 0 then return false end
+    local number, arrays = taken[0].callee, {}
+    if number == 0 then return true end
+    for k = 1, taken[0].n do arrays[k] = wrap(taken[0].args[k - 1]) end
+    local ok, problem = call_callee(callees[number], arrays)
+    local status, text = OK, nil
+    if not ok then
+        status = C.neap_interrupt_pending() ~= 0 and E_INTERRUPT or E_FAILED
+        ok, text = pcall(tostring, problem)
+        if not ok or type(text) ~= "string" then text = "an error without a text" end
+    end
+    return true, C.neap_callback_end(ctx, status, text) == PENDING
+end
+
+--- Calls the next callback whose turn has come; of a loop, all of them. False if there was no memory even to look.
+local function run_callback()
+    repeat
+        local good, again = call_next()
+        if not good then return false end
+    until not again
+    return true
+end
+
+local MOST_CALLBACKS = 100 -- at once: whoever calls this has work of its own
+
+--- Calls the callbacks whose turn has come, in order; returns whether some are left. Their errors go to their results,
+-- or to stderr. Not while an interrupt is pending.
+function core.run_callbacks()
+    local count = 0
+    while C.neap_effects_requested(effects) ~= 0 and C.neap_interrupt_pending() == 0 and count < MOST_CALLBACKS do
+        if not run_callback() then break end
+        count = count + 1
+    end
+    forget_callees()
+    return C.neap_effects_requested(effects) ~= 0
+end
+local run_callbacks = core.run_callbacks
+
+-- ---- Waiting --------------------------------------------------------------------------------------------------------
+
+local HELP_NS, SLEEP_MS = 200000, 50
+local DEEP = 50 -- callbacks inside each other, from which on a wait takes a further one only when nothing else happens
+
+--- Whether callbacks wait that the code which waits here may call. `idle`: nothing else happens.
+function core.callbacks_due(idle)
+    return C.neap_effects_requested(effects) ~= 0 and (frame.depth < DEEP or idle)
+end
+local callbacks_due = core.callbacks_due
+
+--- The one place where Lua waits, but for input and children (neap.interp.input): calls callbacks, runs small ready
+-- work, else sleeps until something has finished, and tries again. `try` makes a C call that may return NEAP_PENDING;
+-- the first other status is returned.
+local function pump(try)
+    local rc, idle = try(), false
+    while rc == PENDING do
+        check_interrupt()
+        if callbacks_due(idle) then
+            run_callbacks()
+            idle = false
+        elseif C.neap_engine_help(HELP_NS) == 0 then
+            C.neap_waker_clear(waker)
+            rc = try()
+            if rc ~= PENDING then break end
+            local requested = C.neap_effects_requested(effects) ~= 0
+            if requested and frame.depth >= DEEP then
+                C.neap_waker_clear(waker) -- `try` may have woken it for the callback that waits, and nothing else
+            end
+            if not requested or frame.depth >= DEEP then
+                idle = C.neap_waker_sleep(waker, SLEEP_MS) == 0
+            end
+        end
+        rc = try()
+    end
+    return rc
+end
+core.pump = pump
+
+--- NEAP_PENDING while the script is too far ahead of the workers.
+local function throttle() return C.neap_throttle(ctx) end
+
+local stdout_told = false
+
+--- Raises if stdout cannot be written any more: its reader has gone, or the disk is full.
+local function check_stdout()
+    local rc = C.neap_out_failure(C.NEAP_STDOUT)
+    if rc ~= OK then
+        stdout_told = true
+        raise_status(rc, "print")
+    end
+end
+core.check_stdout = check_stdout
+
+--- What NEAP_ATTEND asked for. New ids must have been wrapped.
+local function attend()
+    local what = C.neap_attention(ctx)
+    if band(what, SITE) ~= 0 then
+        local file, line = user_site()
+        if file then C.neap_site(ctx, file, line) end
+    end
+    if band(what, COLLECT) ~= 0 then
+        reclaim()
+    elseif band(what, SWEEP) ~= 0 then
+        sweep()
+    elseif band(what, STEP) ~= 0 then
+        collectgarbage("step", STEP_SIZE)
+    end
+    if band(what, INTERRUPT) ~= 0 then check_interrupt() end
+    if band(what, CALLBACK) ~= 0 then
+        -- A wait inside a callback, a gradient or a trace has to call others; a recording there can leave them.
+        if frame.depth == 0 and #frame.levels == 0 then run_callbacks() else forget_callees() end
+    end
+    if band(what, THROTTLE) ~= 0 then pump(throttle) end
+    if not stdout_told then check_stdout() end -- a loop of programs that print does not come by `emit`
+end
+
+--- NEAP_PENDING while unfinished work holds memory.
+local function in_flight() return C.neap_ahead_bytes() > 0 and PENDING or OK end
+
+--- Brings a call that did not return NEAP_OK to its end: waits while it is pending; when memory is short, collects and
+-- waits for work in flight, once. Returns NEAP_OK, a failure, or NEAP_ATTEND; after that the caller wraps its ids, then
+-- calls attend().
+local function attempt(rc, try)
+    local collected = false
+    while true do
+        if rc == PENDING then
+            rc = pump(try)
+        elseif rc == E_MEMORY and not collected then
+            collected = true
+            reclaim()
+            if frame.depth == 0 then pump(in_flight) end -- a callback may itself be what that work waits for
+            rc = try()
+        else
+            return rc
+        end
+    end
+end
+
+--- The same, but raises a failure.
+local function settle(rc, name, try)
+    rc = attempt(rc, try)
+    if rc < 0 then raise_status(rc, name) end
+    return rc
+end
+
+--- Calls `try`, which returns no ids and is no recording, until it is done; returns nil, or the text of its failure.
+function core.failure(try)
+    local rc = attempt(try(), try)
+    return rc < 0 and ffi.string(C.neap_error_text()) or nil
+end
+
+--- Calls `try` until it is done; for calls that return no ids.
+function core.call(name, try)
+    local rc = try()
+    if rc ~= OK and settle(rc, name, try) == ATTEND then attend() end
+end
+
+--- Calls `try`, which leaves n ids in the int32 array `box`, until it is done; returns their handles in a table.
+function core.call_ids(name, box, n, try)
+    local rc = try()
+    if rc ~= OK then rc = settle(rc, name, try) end
+    local handles = {}
+    for k = 1, n do handles[k] = wrap(box[k - 1]) end
+    if rc == ATTEND then attend() end
+    return handles
+end
+
+core.attend, core.settle = attend, settle
+
+-- All of this walks the stack, calls back or waits: nothing in it is worth a trace, and a trace would pin handles.
+for _, f in ipairs { attend, pump, attempt, settle, forget_callees, call_callee, run_callback, run_callbacks,
+                     core.failure, core.call, core.call_ids } do
+    jit.off(f)
+end
+
+return core

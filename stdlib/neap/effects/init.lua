@@ -1,0 +1,329 @@
+--- effects/init.lua: np.callback, and np.effects: the order of effects, and logs.
+--
+-- A callback is recorded as an op whose arguments are arrays; the Lua function is called when they are there, by this
+-- thread, while it waits or records. Everything of a call that is no array (the form of tables, strings, booleans)
+-- stays here, in the callee of the call: a closure to which the core has given a number (core.add_callee).
+local ffi = require "ffi"
+local core = require "neap.core"
+local trees = require "neap.core.trees"
+local output = require "neap.effects.output"
+
+local np, C, ctx = core.np, core.C, core.ctx
+local is_array, raise, describe = core.is_array, core.raise, core.describe
+local select, type, unpack = select, type, unpack
+
+local effects = {}
+
+--- The number of a kind of effect: "print", "write", "callback" or "log".
+local function kind_of(name, position, what, kind)
+    if type(kind) ~= "string" then core.bad_argument(name, position, what, "a kind of effect", kind) end
+    local code = C.neap_effect_parse(kind)
+    if code < 0 then core.raise_status(code, name) end
+    return code
+end
+
+--- np.effects.order(kind, "own" | "global"): from here on effects of a kind ("print", "write": io.write, "callback",
+-- "log") are ordered among themselves only, or in the order of the program with all others, as at the start.
+function effects.order(kind, how)
+    local code = kind_of("effects.order", 1, "kind", kind)
+    if how ~= "own" and how ~= "global" then
+        core.bad_argument("effects.order", 2, "how", '"own" or "global"', how)
+    end
+    local own = how == "own" and 1 or 0
+    core.call("effects.order", function() return C.neap_effects_order(core.effects, code, own) end)
+end
+
+-- ---- What results are -----------------------------------------------------------------------------------------------
+
+--- A result: { index (from 0), dtype (code), shape (table), path }. Its metatable makes it a leaf of their tree.
+local Result = {}
+
+local function new_result(list, dtype, shape, path)
+    local result = setmetatable({ index = #list, dtype = dtype, shape = shape, path = path }, Result)
+    list[#list + 1] = result
+    return result
+end
+
+--- The tree of results for a specification: arrays, of which the results have shape and dtype, tables {shape={…},
+-- dtype="f32"}, and tables of these. Results are appended to `list`.
+local function results_of_spec(spec, list, path, depth)
+    if is_array(spec) then return new_result(list, core.dtype_of(spec).code, spec.shape, path) end
+    if not trees.is_node(spec) or depth > 100 then
+        raise("callback", "option '%s' must hold arrays or tables such as {shape={2, 3}, dtype=\"f32\"}, got %s", path,
+              describe(spec))
+    end
+    if type(spec.shape) ~= "table" then
+        local tree = {}
+        for _, key in ipairs(trees.keys_of(spec, "callback")) do
+            local step = type(key) == "number" and path .. "[" .. key .. "]" or path .. "." .. key
+            tree[key] = results_of_spec(spec[key], list, step, depth + 1)
+        end
+        return tree
+    end
+    local dtype = core.dtype_codes[spec.dtype or "f32"]
+    if not dtype then raise("callback", "option '%s': there is no dtype %s", path, describe(spec.dtype)) end
+    local shape = {}
+    for k = 1, #spec.shape do
+        shape[k] = spec.shape[k]
+        if type(shape[k]) ~= "number" or shape[k] < 0 or shape[k] % 1 ~= 0 then
+            raise("callback", "option '%s': a shape is a table of integers from 0 up, got %s", path,
+                  describe(shape[k]))
+        end
+    end
+    for key in pairs(spec) do
+        if key ~= "shape" and key ~= "dtype" then
+            raise("callback", "option '%s': {shape=…, dtype=…} has also '%s'", path, tostring(key))
+        end
+    end
+    return new_result(list, dtype, shape, path)
+end
+
+--- The results as C takes them.
+local function c_results(list)
+    local specs = ffi.new("neap_spec[?]", #list + 1)
+    for k, result in ipairs(list) do
+        local spec = specs[k - 1]
+        local ndim = #result.shape
+        if ndim > core.MAX_DIMS then raise("callback", "at most %d axes, got %d", core.MAX_DIMS, ndim) end
+        spec.dtype, spec.ndim = result.dtype, ndim
+        for a = 1, ndim do spec.shape[a - 1] = result.shape[a] end
+    end
+    return specs
+end
+
+--- Raises a text without a script line: the core puts the line of the call in front.
+local function raise_bare(format, ...)
+    error(format:format(...), 0)
+end
+
+--- What the user's function returned for a result, as an array.
+local function as_array(result, value)
+    if is_array(value) then return value end
+    local expected = ("expected shape %s and dtype %s"):format(core.shape_text(result.shape),
+                                                              core.dtypes[result.dtype].name)
+    if type(value) == "boolean" then value = value and 1 or 0 end
+    if type(value) ~= "number" then raise_bare("%s: %s, got %s", result.path, expected, describe(value)) end
+    local ok, array = pcall(core.number, value, result.dtype)
+    if not ok then raise_bare("%s: %s, got %s", result.path, expected, describe(value)) end
+    return array
+end
+
+--- Hands what the user's function returned over to the core, which compares it with the results that were asked for.
+local function give_results(tree, value, path)
+    if getmetatable(tree) == Result then
+        local array = as_array(tree, value)
+        local failure = core.failure(function() return C.neap_callback_return(ctx, tree.index, array._id) end)
+        if failure then raise_bare("%s: %s", path, failure) end
+        return
+    end
+    if not trees.is_node(value) then raise_bare("%s: expected a table, got %s", path, describe(value)) end
+    for key in pairs(value) do
+        if tree[key] == nil then raise_bare("%s: nothing was expected at '%s'", path, tostring(key)) end
+    end
+    for _, key in ipairs(trees.keys_of(tree, "callback")) do
+        give_results(tree[key], value[key], type(key) == "number" and path .. "[" .. key .. "]" or path .. "." .. key)
+    end
+end
+
+-- ---- Arguments ------------------------------------------------------------------------------------------------------
+
+--- Stands for an array among the arguments of a call: { index (from 1), number }. number: it came as a number of a
+-- trace, and goes as a number.
+local Argument = {}
+
+--- Splits arguments into a template and a list of arrays.
+local function split_arguments(given, n)
+    local template, arrays = {}, {}
+    for k = 1, n do
+        template[k] = trees.rebuild("callback", given[k], function(leaf)
+            if not is_array(leaf) then return leaf end
+            local number = core.info(leaf).weak ~= 0
+            arrays[#arrays + 1] = number and np.astype(leaf, "f64") or leaf
+            return setmetatable({ index = #arrays, number = number }, Argument)
+        end)
+    end
+    if #arrays > core.MAX_INPUTS then
+        raise("callback", "at most %d arrays among the arguments, got %d", core.MAX_INPUTS, #arrays)
+    end
+    return template, arrays
+end
+
+--- The arguments of a template with their arrays.
+local function fill_arguments(template, n, arrays)
+    local given = {}
+    for k = 1, n do
+        given[k] = trees.rebuild("callback", template[k], function(leaf)
+            if getmetatable(leaf) ~= Argument then return leaf end
+            return leaf.number and core.item(arrays[leaf.index]) or arrays[leaf.index]
+        end)
+    end
+    return given
+end
+
+-- ---- Calls ----------------------------------------------------------------------------------------------------------
+
+--- Where a Lua function is: "script.lua:12".
+local function place_of(f)
+    local facts = debug.getinfo(f, "S")
+    return facts.what == "C" and "[C]" or facts.short_src .. ":" .. facts.linedefined
+end
+
+--- Records a call of `callee`, which gets the list of arrays when they are there. `how`: kind, unordered, tolerant,
+-- place, and results (a list, with its C form in specs). Returns a table of arrays for the results.
+local function push_callback(how, callee, arrays)
+    local n, out, recorded = #arrays, ffi.new("int32_t[?]", #how.results + 1), false
+    local ids = ffi.new("int32_t[?]", n + 1)
+    local file, line = core.user_site()
+    local site = file and file .. ":" .. line or "?"
+    local number = core.add_callee(callee)
+    local call = ffi.new("neap_callback", { callee = number, kind = how.kind, unordered = how.unordered,
+                                            tolerant = how.tolerant, nresults = #how.results, results = how.specs,
+                                            name = how.place, site = site })
+    local ok, handles = pcall(core.call_ids, "callback", out, #how.results, function()
+        for k = 1, n do ids[k - 1] = arrays[k]._id end
+        local rc = C.neap_callback_push(ctx, call, n, ids, out)
+        recorded = rc >= 0
+        return rc
+    end)
+    if ok then return handles end
+    if not recorded then core.remove_callee(number) end
+    error(handles, 0)
+end
+
+--- The callee of one recorded call of the user's function f: { f, name, arguments = their template, n = how many,
+-- results = the tree of Results or nil }. Called with the arrays of the template.
+local Call = {}
+
+function Call:__call(ready)
+    local f = self.f
+    local results = { f(unpack(fill_arguments(self.arguments, self.n, ready), 1, self.n)) }
+    if not self.results then return end
+    if #results > 1 then raise_bare("expected one result, got %d", #results) end
+    give_results(self.results, results[1], "result")
+end
+
+local callback_options = { ordered = true, result = true, kind = true, name = true }
+
+--- np.callback(f, {ordered=true, result=spec, kind="callback", name="f"}): a function that calls f(…) with its
+-- arguments when their values are there: an effect, in order with prints; ordered=false: as soon as they are. It does
+-- not wait.
+--
+-- f gets arrays that are ready; tables keep their form, and everything else in them passes as it is. What f returns is
+-- ignored, unless `result` says what it is: an array, or {shape={…}, dtype="f32"}, or a table of these; f must return
+-- arrays (or numbers) of that form, and the call returns arrays of that form at once. An error in f is the failure of
+-- the results; without results it is told on stderr. `name` is what programs call f, also in files: np.load_program
+-- asks for a function of this name. Without it that is the script line of f.
+function np.callback(f, given)
+    if type(f) ~= "function" then core.bad_argument("callback", 1, "f", "a function", f) end
+    local o = core.options("callback", given, callback_options)
+    if o.ordered ~= nil and type(o.ordered) ~= "boolean" then
+        core.bad_argument("callback", nil, "ordered", "a boolean", o.ordered)
+    end
+    if o.name ~= nil and (type(o.name) ~= "string" or o.name == "" or o.name:find("%c")) then
+        core.bad_argument("callback", nil, "name", "a text", o.name)
+    end
+    local list = {}
+    local tree = o.result ~= nil and results_of_spec(o.result, list, "result", 0) or nil
+    local how = { kind = kind_of("callback", nil, "kind", o.kind == nil and "callback" or o.kind),
+                  unordered = o.ordered == false and 1 or 0, tolerant = 0, place = o.name or place_of(f),
+                  results = list, specs = c_results(list) }
+    local function call(...)
+        local n = select("#", ...)
+        local template, arrays = split_arguments({ ... }, n)
+        local callee = setmetatable({ f = f, name = how.place, arguments = template, n = n, results = tree }, Call)
+        local handles = push_callback(how, callee, arrays)
+        if not tree then return end
+        return trees.rebuild("callback", tree, function(result) return handles[result.index + 1] end)
+    end
+    jit.off(call)
+    return call
+end
+
+-- ---- Logs -----------------------------------------------------------------------------------------------------------
+
+local Log = {}
+Log.__index = Log
+
+--- Appends the line of some pieces to a list, when their arrays are there. Arrays that failed show their error.
+local how_to_append = { kind = C.NEAP_EFFECT_LOG, unordered = 0, tolerant = 1, place = "np.effects.logger",
+                        results = {}, specs = c_results {} }
+local function append_line(lines, list, n)
+    local template, arrays = split_arguments(list, n)
+    push_callback(how_to_append, function(ready)
+        local pieces = fill_arguments(template, n, ready)
+        for k = 1, n do
+            local piece = pieces[k]
+            if type(piece) == "table" and type(piece[1]) == "number" then pieces[k] = piece[2]:format(piece[1]) end
+        end
+        local c_pieces = output.c_pieces(pieces, n)
+        lines[#lines + 1] = core.text("effects.logger", function(text, capacity, bytes)
+            return C.neap_pieces_text(ctx, n, c_pieces, text, capacity, bytes)
+        end)
+    end, arrays)
+end
+
+--- Raises if the file of a log cannot be written: text that it got is lost.
+local function check_file(stream)
+    local rc = C.neap_out_failure(stream)
+    if rc ~= C.NEAP_OK then core.raise_status(rc, "effects.logger") end
+end
+
+--- log(format, …): a line, as np.printf formats it.
+function Log:__call(format, ...)
+    if self.closed then raise("effects.logger", "the log is closed") end
+    if self.stream then check_file(self.stream) end
+    local list, n = output.pieces("effects.logger", format, ...)
+    if self.lines then
+        append_line(self.lines, list, n)
+    else
+        list[n + 1] = "\n"
+        output.emit(C.NEAP_EFFECT_LOG, self.stream, list, n + 1)
+    end
+end
+
+--- log:close(): waits for all effects, then closes the file; raises if not all of its lines could be written.
+function Log:close()
+    if getmetatable(self) ~= Log then
+        core.bad_argument("effects.logger", 1, "log", "a log, as in log:close()", self)
+    end
+    if self.closed then return end
+    np.effects_barrier()
+    self.closed = true
+    if self.stream then
+        local good, problem = pcall(check_file, self.stream) -- before the core forgets a stream that was told of
+        core.call("effects.logger", function() return C.neap_out_close(self.stream) end)
+        if not good then error(problem, 0) end
+        check_file(self.stream)
+    end
+end
+
+--- np.effects.logger(target, {mode="w"}): a log: log(format, …) writes a line, formatted as by np.printf, as an effect
+-- of the kind "log"; log:close() ends it. The target is the path of a file (mode "w": emptied first; "a": appended to)
+-- or a Lua table, to which the lines are appended. Of several processes, process 0 writes the file.
+function effects.logger(target, given)
+    local mode = core.options("effects.logger", given, { mode = true }).mode
+    if type(target) == "table" then
+        if mode ~= nil then raise("effects.logger", "a table takes no option 'mode': lines are appended to it") end
+        return setmetatable({ lines = target }, Log)
+    end
+    if type(target) ~= "string" then
+        core.bad_argument("effects.logger", 1, "target", "a path or a table", target)
+    end
+    if mode ~= nil and mode ~= "w" and mode ~= "a" then
+        core.bad_argument("effects.logger", nil, "mode", '"w" or "a"', mode)
+    end
+    local box = ffi.new("int[1]")
+    if C.neap_process_index() > 0 then target = "/dev/null" end
+    core.call("effects.logger", function() return C.neap_out_open(target, mode == "a" and 1 or 0, box) end)
+    return setmetatable({ stream = box[0] }, Log)
+end
+
+for _, f in ipairs { results_of_spec, give_results, split_arguments, fill_arguments, push_callback, np.callback,
+                     append_line, Call.__call, Log.__call, Log.close } do
+    jit.off(f)
+end
+
+-- What a call is made of, for programs/program_file.lua.
+core.call_parts = { Call = Call, Argument = Argument, Result = Result }
+
+return effects

@@ -1,0 +1,288 @@
+--- output.lua: print, np.printf, np.debug.print and io.write as effects.
+--
+-- print(…) hands texts and arrays to the core and returns; an array's text is written when its value is there, in the
+-- order in which the program printed. Everything that writes to stdout or stderr goes through that one stream: print,
+-- io.write, io.stdout:write, io.stderr:write. What would overtake it waits for it first: flush, reading from stdin,
+-- os.execute, io.popen, os.exit. Other files are Lua's own.
+local ffi = require "ffi"
+local core = require "neap.core"
+
+local np, C, ctx = core.np, core.C, core.ctx
+local is_array, raise = core.is_array, core.raise
+local select, tostring, type = select, tostring, type
+
+local output = {}
+
+local Pieces = ffi.typeof("neap_piece[?]")
+
+local PRINT, WRITE = C.NEAP_EFFECT_PRINT, C.NEAP_EFFECT_WRITE
+
+--- A C array of a list of n pieces: texts, arrays, or { array, conversion }. BORROWED from the list.
+function output.c_pieces(list, n)
+    local pieces = Pieces(n)
+    for k = 1, n do
+        local item, piece = list[k], pieces[k - 1]
+        if type(item) == "string" then
+            piece.text, piece.bytes = item, #item
+        elseif type(item) == "table" then
+            piece.text, piece.bytes, piece.id = item[2], #item[2], item[1]._id
+        else
+            piece.id = item._id
+        end
+    end
+    return pieces
+end
+
+--- Prints a list of n pieces as an effect of a kind.
+local function emit(kind, stream, list, n, unordered)
+    local pieces = output.c_pieces(list, n)
+    local file, line = core.user_site()
+    local site = file and file .. ":" .. line
+    local how = ffi.new("neap_emit", kind, unordered and 1 or 0, stream, site)
+    core.call("print", function() return C.neap_print(ctx, how, n, pieces) end)
+    if stream == C.NEAP_STDOUT then core.check_stdout() end
+    if C.neap_out_room(nil) ~= C.NEAP_OK then -- a program that prints faster than its reader reads waits
+        core.call("print", function() return C.neap_out_room(core.waker) end)
+    end
+end
+output.emit = emit
+
+--- Joins neighbouring texts of the list while appending.
+local function append_piece(list, n, item)
+    if n > 0 and type(item) == "string" and type(list[n]) == "string" then
+        list[n] = list[n] .. item
+        return n
+    end
+    list[n + 1] = item
+    return n + 1
+end
+
+--- The piece for a value as print shows it.
+local function piece_of(value)
+    if not is_array(value) then
+        value = tostring(value)
+        if type(value) ~= "string" then core.fail("'tostring' must return a string to 'print'") end
+    elseif core.info(value).weak ~= 0 then
+        return { value, "%.14g" } -- a number argument of a jitted function: as Lua prints numbers
+    end
+    return value
+end
+
+--- print(…): the values, separated by tabs, and a newline, as in Lua; arrays as tostring gives them. Does not wait.
+function output.print(...)
+    local count = select("#", ...)
+    local list, n = {}, 0
+    for k = 1, count do
+        if k > 1 then n = append_piece(list, n, "\t") end
+        n = append_piece(list, n, piece_of((select(k, ...))))
+    end
+    n = append_piece(list, n, "\n")
+    emit(PRINT, C.NEAP_STDOUT, list, n)
+end
+
+--- The piece for `value` under a printf conversion such as "%.3f": a text, an array, or { array, conversion }.
+-- `position` is that of the argument.
+local function format_value(name, spec, value, position)
+    local flags, width, precision, conversion = spec:match("^%%([-+ #0]*)(%d*)(%.?%d*)([diuxXocfFeEgGsqaA])$")
+    if not conversion then raise(name, "cannot read the conversion %q", spec) end
+    if #width > 2 or #precision > 3 then
+        raise(name, "width and precision have at most two digits, got the conversion %q", spec)
+    end
+    if not is_array(value) then
+        local ok, text = pcall(string.format, spec, conversion == "s" and tostring(value) or value)
+        if not ok then raise(name, "argument %d does not fit %s: %s", position, spec, core.describe(value)) end
+        return text
+    end
+    if conversion == "s" then
+        if flags .. width .. precision ~= "" then raise(name, "an array takes a plain %%s, not %s", spec) end
+        return piece_of(value)
+    end
+    if not conversion:find("^[diuxXofFeEgG]$") then raise(name, "%s does not accept an array", spec) end
+    if value.size ~= 1 then
+        raise(name, "%s needs an array of one element, argument %d has shape %s", spec, position,
+              core.shape_text(value))
+    end
+    return { value, spec }
+end
+
+--- The pieces of string.format's `format`; returns the list and its length.
+function output.pieces(name, format, ...)
+    if type(format) ~= "string" then core.bad_argument(name, 1, "format", "a string", format) end
+    local list, n, used, place = {}, 0, 0, 1
+    while place <= #format do
+        local from, to, conversion = format:find("%%[-+ #0]*%d*%.?%d*(.?)", place)
+        if not from then
+            n = append_piece(list, n, format:sub(place))
+            break
+        end
+        if from > place then n = append_piece(list, n, format:sub(place, from - 1)) end
+        place = to + 1
+        if conversion == "%" then
+            n = append_piece(list, n, "%")
+        else
+            local spec = format:sub(from, to)
+            used = used + 1
+            if used > select("#", ...) then raise(name, "no argument for conversion %d, %s", used, spec) end
+            n = append_piece(list, n, format_value(name, spec, (select(used, ...)), used + 1))
+        end
+    end
+    if used < select("#", ...) then raise(name, "%d arguments for %d conversions", select("#", ...), used) end
+    return list, n
+end
+
+--- np.printf(format, …): as string.format, printed in order. Conversions of numbers (%d %i %u %x %o %c %f %e %g) accept
+-- arrays of one element; %s accepts any array. Does not wait.
+function np.printf(format, ...)
+    local list, n = output.pieces("printf", format, ...)
+    if n > 0 then emit(PRINT, C.NEAP_STDOUT, list, n) end
+end
+
+local debug_print_options = { ordered = true }
+
+np.debug = {} -- inspect/debug.lua adds to it
+
+--- np.debug.print([{ordered=false}], format, …): prints a line as soon as its values are there, whatever the order of
+-- other output; with ordered=true in that order. Fields of the format: {} is a value as print shows it; {:.3f}, {:5d},
+-- … is one under the conversion of np.printf that stands behind the colon; {{ and }} are braces. Does not wait.
+function np.debug.print(...)
+    local name, ordered, first = "debug.print", false, 1
+    if type((...)) == "table" then
+        local options = core.options(name, (...), debug_print_options)
+        if options.ordered ~= nil and type(options.ordered) ~= "boolean" then
+            core.bad_argument(name, nil, "ordered", "a boolean", options.ordered)
+        end
+        ordered, first = options.ordered, 2
+    end
+    local format = select(first, ...)
+    if type(format) ~= "string" then core.bad_argument(name, first, "format", "a string", format) end
+    local list, n, used, count, place = {}, 0, 0, select("#", ...) - first, 1
+    while place <= #format do
+        local from = format:find("[{}]", place)
+        if not from then
+            n = append_piece(list, n, format:sub(place))
+            break
+        end
+        if from > place then n = append_piece(list, n, format:sub(place, from - 1)) end
+        local brace = format:sub(from, from)
+        if format:sub(from + 1, from + 1) == brace then
+            n = append_piece(list, n, brace)
+            place = from + 2
+        else
+            local field, colon, spec = format:match("^({(:?)([^{}]*)})", from)
+            if not field or (colon == "") ~= (spec == "") then
+                raise(name, "cannot read the format at %q: fields are {} and {:.3f}, braces are {{ and }}",
+                      format:sub(from, from + 9))
+            end
+            used = used + 1
+            if used > count then raise(name, "no argument for field %d, %s", used, field) end
+            local position = first + used
+            local value = select(position, ...)
+            local piece = spec == "" and piece_of(value) or format_value(name, "%" .. spec, value, position)
+            n = append_piece(list, n, piece)
+            place = from + #field
+        end
+    end
+    if used < count then raise(name, "%d arguments for %d fields", count, used) end
+    emit(PRINT, C.NEAP_STDOUT, list, append_piece(list, n, "\n"), not ordered)
+end
+
+--- np.effects_barrier(): waits until everything printed so far has been written.
+function np.effects_barrier()
+    local effects = C.neap_ctx_effects(ctx)
+    core.in_barrier = true -- so it stays after an interrupt: then the user has stopped just this output
+    core.call("effects_barrier", function() return C.neap_effects_poll(effects, core.waker) end)
+    core.in_barrier = nil
+end
+local barrier = np.effects_barrier
+
+-- ---- Lua's own output functions -------------------------------------------------------------------------------------
+
+--- Writes strings, numbers and (unlike Lua's write) arrays.
+local function write_values(stream, name, ...)
+    local list, n = {}, 0
+    for k = 1, select("#", ...) do
+        local value = select(k, ...)
+        if type(value) == "number" then
+            value = tostring(value)
+        elseif type(value) ~= "string" and not is_array(value) then
+            core.fail("bad argument #%d to '%s' (string expected, got %s)", k, name, type(value))
+        end
+        n = append_piece(list, n, value)
+    end
+    if n > 0 then emit(WRITE, stream, list, n) end
+end
+
+--- Ends together with the other processes, if there are any; what was recorded is done first.
+local function end_processes(status)
+    if C.neap_process_count() == 1 then return end
+    local function wait(poll)
+        while poll() == C.NEAP_PENDING do
+            C.neap_waker_sleep(core.waker, 1000)
+            C.neap_waker_clear(core.waker)
+        end
+    end
+    wait(function() return C.neap_poll_everything(ctx) end)
+    wait(function() return C.neap_processes_end(status, "its script has ended with a failure", core.waker) end)
+end
+
+--- Replaces Lua's output functions, once.
+-- luacheck: push ignore 121 122
+function output.install()
+    local files = getmetatable(io.stdout).__index
+    local raw = { write = files.write, flush = files.flush, read = files.read, lines = files.lines,
+                  io_write = io.write, io_flush = io.flush, io_read = io.read, io_lines = io.lines,
+                  execute = os.execute, popen = io.popen, exit = os.exit }
+    local streams = { [io.stdout] = C.NEAP_STDOUT, [io.stderr] = C.NEAP_STDERR }
+
+    print = output.print
+    function files.write(file, ...)
+        local stream = streams[file]
+        if not stream then return raw.write(file, ...) end
+        write_values(stream, "write", ...)
+        return file
+    end
+    function io.write(...)
+        local stream = streams[io.output()]
+        if not stream then return raw.io_write(...) end
+        write_values(stream, "write", ...)
+        return io.output()
+    end
+    local function drained(f, when)
+        return function(...)
+            if not when or when(...) then barrier() end
+            return f(...)
+        end
+    end
+    files.flush = drained(raw.flush, function(file) return streams[file] ~= nil end)
+    io.flush = drained(raw.io_flush, function() return streams[io.output()] ~= nil end)
+    files.read = drained(raw.read, function(file) return file == io.stdin end)
+    files.lines = drained(raw.lines, function(file) return file == io.stdin end)
+    io.read = drained(raw.io_read, function() return io.input() == io.stdin end)
+    io.lines = drained(raw.io_lines, function(name) return name == nil and io.input() == io.stdin end)
+    local yield = coroutine.yield
+    function coroutine.yield(...)
+        core.check_yield()
+        return yield(...)
+    end
+    os.execute, io.popen = drained(raw.execute), drained(raw.popen)
+    if not core.embedded then -- the executable does this itself
+        function os.exit(code, ...)
+            barrier()
+            end_processes(type(code) == "number" and code or code == false and 1 or 0)
+            return raw.exit(code, ...)
+        end
+        output.last = newproxy(true)
+        getmetatable(output.last).__gc = function()
+            C.neap_effects_drain(C.neap_ctx_effects(ctx))
+            end_processes(0)
+        end
+    end
+end
+-- luacheck: pop
+
+for _, f in ipairs { emit, output.print, output.pieces, np.printf, np.debug.print, barrier, write_values,
+                     end_processes } do
+    jit.off(f)
+end
+
+return output

@@ -1,0 +1,141 @@
+--- debug.lua: np.debug: counters, limits and switches of the core, and operations for tests. What looks at programs and
+-- at meshes is loaded when it is asked for. np.debug.print is in effects/output.lua.
+local ffi = require "ffi"
+local core = require "neap.core"
+
+local np, C, ctx = core.np, core.C, core.ctx
+local bad_argument, coerce = core.bad_argument, core.coerce
+local tonumber, type = tonumber, type
+
+--- np.debug.counters(): what the core has done so far: nodes recorded, pending; flushes (regions started), plans
+-- (regions planned anew), launches (kernels and calls), programs (traced), live_handles, callees (functions that
+-- callbacks may still call); and of the engine: pushed, completed, inlined, skipped.
+function np.debug.counters()
+    local of_core, of_engine, result = ffi.new("neap_counters"), ffi.new("neap_engine_counts"), {}
+    C.neap_counters_get(ctx, of_core)
+    C.neap_engine_count(of_engine)
+    for _, name in ipairs { "nodes", "pending", "flushes", "plans", "launches", "programs", "live_handles",
+                         "callees" } do
+        result[name] = tonumber(of_core[name])
+    end
+    for _, name in ipairs { "pushed", "completed", "inlined", "skipped" } do
+        result[name] = tonumber(of_engine[name])
+    end
+    return result
+end
+
+--- np.debug.limits{nodes=…, bytes=…}: pending work is started by itself past these limits; 0 means no limit. Both must
+-- be given.
+function np.debug.limits(given)
+    given = core.options("debug.limits", given, { nodes = true, bytes = true })
+    local nodes, bytes = given.nodes, given.bytes
+    if type(nodes) ~= "number" then bad_argument("debug.limits", nil, "nodes", "a number", nodes) end
+    if type(bytes) ~= "number" then bad_argument("debug.limits", nil, "bytes", "a number", bytes) end
+    C.neap_limits(ctx, nodes, bytes)
+end
+
+--- np.debug.kernels{isa="avx2", chunk=256, stream_min=…, parallel_min=…, task_min=…}: how kernels that are planned from
+-- now on run, for tests: the instruction set, elements of a chunk, bytes from which results go past the caches, ns of
+-- work from which it is split over the workers, ns of the shortest part. What is not given is as at the start. Call it
+-- while nothing runs. No result depends on it.
+function np.debug.kernels(given)
+    given = core.options("debug.kernels", given, { isa = true, chunk = true, stream_min = true, parallel_min = true,
+                                                   task_min = true })
+    local limits = ffi.new("neap_kernel_limits")
+    if given.isa ~= nil and type(given.isa) ~= "string" then
+        bad_argument("debug.kernels", nil, "isa", "the name of an instruction set", given.isa)
+    end
+    limits.isa = given.isa
+    for _, name in ipairs { "chunk", "stream_min", "parallel_min", "task_min" } do
+        local value = given[name]
+        if value ~= nil and (type(value) ~= "number" or value < 1) then
+            bad_argument("debug.kernels", nil, name, "a number from 1 up", value)
+        end
+        limits[name] = value or 0
+    end
+    core.call("debug.kernels", function() return C.neap_debug_kernels(limits) end)
+end
+
+--- np.debug.reuse(bytes): in regions that are planned from now on, buffers of at least so many bytes share memory if
+-- they can; 0: as at the start. For tests: no result depends on it.
+function np.debug.reuse(bytes)
+    if type(bytes) ~= "number" or bytes < 0 then
+        bad_argument("debug.reuse", 1, "bytes", "a number from 0 up", bytes)
+    end
+    C.neap_debug_reuse(math.min(bytes, 2 ^ 53))
+end
+
+--- np.debug.jit_bytes(): what the programs of jitted functions take.
+function np.debug.jit_bytes()
+    return tonumber(C.neap_jit_bytes(ctx))
+end
+
+--- np.debug.jit_limit(bytes): what they may take, 0: as at the start. Returns what they take then.
+function np.debug.jit_limit(bytes)
+    if type(bytes) ~= "number" or bytes < 0 then
+        bad_argument("debug.jit_limit", 1, "bytes", "a number from 0 up", bytes)
+    end
+    C.neap_jit_limit(ctx, bytes)
+    return np.debug.jit_bytes()
+end
+
+--- np.debug.memory_limit(bytes): arrays may not take more; 0: no limit. Over it, operations raise "out of memory".
+function np.debug.memory_limit(bytes)
+    if type(bytes) ~= "number" or bytes < 0 then
+        bad_argument("debug.memory_limit", 1, "bytes", "a number from 0 up", bytes)
+    end
+    C.neap_memory_limit(bytes)
+end
+
+--- np.debug.verify(program): checks that a program of np.trace, np.export or np.load_program is sound inside, as debug
+-- builds do whenever one was made; raises what is wrong with which node. Returns the program.
+function np.debug.verify(program)
+    local list = require("neap.programs.program").programs_of(program)
+    if not list then bad_argument("debug.verify", 1, "program", "a program or a jitted function", program) end
+    for _, item in ipairs(list) do
+        core.call("debug.verify", function() return C.neap_program_verify(item.entry.program) end)
+    end
+    return program
+end
+
+--- np.debug.visualize_array_sharding(x, {format="text", path=…}): a picture of which device holds which part of an
+-- array that lies on a mesh: a text, or with {format="svg"} an SVG; returned, and written to the file of `path`.
+function np.debug.visualize_array_sharding(x, given)
+    return require("neap.inspect.sharding_picture").of_array(x, given)
+end
+
+--- np.debug.visualize_sharding(shape, sharding, {format="text", path=…}): the same for an array of a shape that would
+-- lie so: sharding is x.sharding or np.NamedSharding(mesh, spec).
+function np.debug.visualize_sharding(shape, sharding, given)
+    return require("neap.inspect.sharding_picture").of_sharding(shape, sharding, given)
+end
+
+--- np.debug.sleep(x, ms): x itself, ms milliseconds after it is there: an operation that takes time, for tests.
+function np.debug.sleep(x, ms)
+    x = coerce("debug.sleep", 1, x)
+    core.attrs[0] = core.integer("debug.sleep", 2, "ms", ms)
+    return core.record1(core.ids.debug_sleep, x, 1)
+end
+
+--- np.debug.hold(x): x itself as an operation that ends only after the second result, a function, was called, and keeps
+-- a worker until then: for tests.
+function np.debug.hold(x)
+    local i32 = core.dtype_codes.i32
+    local gate = core.fill(i32, {}, function(pointer) pointer[0] = 0 end, "int32_t *")
+    local held = core.record2(core.ids.debug_hold, coerce("debug.hold", 1, x), gate, 0)
+    local pointer = ffi.cast("volatile int32_t *", core.data(gate))
+    return held, function()
+        pointer[0] = 1
+        core.info(gate) -- keeps it alive until here
+    end
+end
+
+--- np.debug.device(x): for each element of x the index of the device on which this operation ran, as i32: for tests.
+function np.debug.device(x)
+    return core.record1(core.ids.debug_device, coerce("debug.device", 1, x), 0)
+end
+
+--- np.debug.fail(x): an operation on x that fails when it runs, for tests.
+function np.debug.fail(x)
+    return core.record1(core.ids.debug_fail, coerce("debug.fail", 1, x), 0)
+end

@@ -1,0 +1,573 @@
+--- checkpoint.lua: np.io.save_checkpoint and np.io.load_checkpoint: trees with sharded arrays in a folder, written and
+-- read by all processes together.
+--
+--      folder/manifest.json        what the checkpoint is: leaves, and which file has which piece of them
+--             data-7-0.bin         the bytes of pieces, written by process 0; 7: the checkpoint is the seventh here
+--             data-7-1.bin …       by process 1
+--             data-7-1.json        what is in it, for process 0, until the manifest is there
+--
+-- Of blocks that several devices have, the first device's process writes one. A block is cut along its first axis into
+-- *pieces*, each with its place in the array and a checksum: a reader takes those that it needs. Pieces are row-major,
+-- in the byte order that the manifest names, and begin at multiples of ALIGNMENT.
+--
+-- There is one moment at which a checkpoint comes to be: when the manifest takes its name, after all processes have
+-- written and synced their files, which nothing names before. Whatever ends earlier leaves the checkpoint before it as
+-- it was, whose files go after that moment. Processes meet twice, before and after it, and tell each other whether
+-- they failed.
+--
+-- A manifest is believed no more than other files: sizes, places and names are checked before they are used.
+local ffi = require "ffi"
+local core = require "neap.core"
+local files = require "neap.files"
+local json = require "neap.files.json"
+local meshes = require "neap.mesh.mesh"
+local paths = require "neap.core.tree_paths"
+local shardings = require "neap.mesh.sharding"
+local trees = require "neap.core.trees"
+local zip = require "neap.files.zip"
+
+local np, C, ctx = core.np, core.C, core.ctx
+local raise, bad_argument = core.raise, core.bad_argument
+
+local checkpoint = {}
+
+local FORMAT, VERSION, MANIFEST = "neap checkpoint", 1, "manifest.json"
+local PIECE = 2 ^ 22 -- bytes of a piece, at most, unless one row has more
+local ALIGNMENT = 64
+local ORDER = ffi.abi "le" and "little" or "big"
+
+local function volume(dims)
+    local size = 1
+    for k = 1, #dims do size = size * dims[k] end
+    return size
+end
+
+local function data_name(generation, process)
+    return ("data-%d-%d.bin"):format(generation, process)
+end
+
+--- Raises what is wrong with a checkpoint; caught where a public function began.
+local function wrong(format, ...)
+    error({ problem = format:format(...) }, 0)
+end
+
+--- f(…); raises as np.name what went wrong.
+local function reported(name, f, ...)
+    local function finish(ok, ...)
+        if ok then return ... end
+        local problem = ...
+        if type(problem) == "table" and problem.problem then raise(name, "%s", problem.problem) end
+        error(problem, 0)
+    end
+    return finish(pcall(f, ...))
+end
+
+local function checksum(data, size)
+    local crc, problem = zip.crc32(ffi.cast("const uint8_t *", data), size)
+    if not crc then wrong("%s", problem) end
+    return ("%08x"):format(crc)
+end
+
+-- ---- All processes --------------------------------------------------------------------------------------------------
+
+--- Waits until all processes have come here, and tells them whether this one failed. Returns the first that did, or
+-- nil.
+local function meet(failed)
+    local n = C.neap_process_count()
+    if n == 1 then return failed and 0 or nil end
+    local devices, seen = {}, {}
+    for k, device in ipairs(np.devices()) do
+        if not seen[device.process] then
+            seen[device.process] = true
+            devices[#devices + 1] = np.devices()[k]
+        end
+    end
+    local mesh = np.mesh({ n }, { "process" }, { devices = devices })
+    local flags = np.device_put(np.full({ n }, failed and 1 or 0, { dtype = "i32" }), mesh, np.P "process")
+    local all = np.shard_map(function(flag) return np.all_gather(flag, "process", { tiled = true }) end,
+                             { mesh = mesh, in_specs = np.P "process", out_specs = np.P() })(flags):totable()
+    for k = 1, n do
+        if all[k] ~= 0 then return k - 1 end
+    end
+    return nil
+end
+
+--- f(…) in this process, while the others do the same; raises if one of them failed.
+local function together(f, ...)
+    local ok, problem = pcall(f, ...)
+    local other = meet(not ok)
+    if not ok then error(problem, 0) end
+    if other then wrong("process %d failed", other) end
+    return problem
+end
+
+-- ---- The manifest ---------------------------------------------------------------------------------------------------
+
+--- A file of JSON with a checksum of it.
+local function write_json(path, value)
+    local text = json.write(value)
+    local good, problem = files.write(path, { ('{"crc":"%s",\n"content":%s}\n'):format(checksum(text, #text), text) })
+    if not good then wrong("%s", problem) end
+end
+
+local function read_json(path)
+    local block, problem = files.read(path)
+    if not block then wrong("%s", problem) end
+    local crc, text = ffi.string(block.data, block.size):match '^{"crc":"(%x+)",\n"content":(.*)}\n$'
+    if not crc then wrong("'%s' is no file of a checkpoint, or truncated", path) end
+    if checksum(text, #text) ~= crc then wrong("'%s' is damaged: its checksum is wrong", path) end
+    local ok, value = pcall(json.read, text)
+    if not ok then wrong("'%s' is damaged: %s", path, value) end
+    return value
+end
+
+local function is_count(value)
+    return type(value) == "number" and value >= 0 and value % 1 == 0 and value < 2 ^ 53
+end
+
+local function are_counts(list, n)
+    if type(list) ~= "table" or #list ~= n then return false end
+    for k = 1, n do
+        if not is_count(list[k]) then return false end
+    end
+    return true
+end
+
+--- Whether a piece lies in an array of these sizes, and in its file.
+local function is_piece(piece, dims, item, sizes)
+    if type(piece) ~= "table" or not are_counts(piece.start, #dims) or not are_counts(piece.shape, #dims) then
+        return false
+    end
+    for k = 1, #dims do
+        if piece.start[k] + piece.shape[k] > dims[k] then return false end
+    end
+    local file = sizes[piece.file]
+    return type(piece.crc) == "string" and file ~= nil and is_count(piece.offset)
+        and piece.offset + volume(piece.shape) * item <= file
+end
+
+--- Where two boxes of one array meet: first and size by axis, or nil.
+local function meeting_of(a, b)
+    local first, size = {}, {}
+    for k = 1, #a.start do
+        first[k] = math.max(a.start[k], b.start[k])
+        size[k] = math.min(a.start[k] + a.shape[k], b.start[k] + b.shape[k]) - first[k]
+        if size[k] <= 0 then return nil end
+    end
+    return first, size
+end
+
+--- Whether no two of these boxes meet. Only those whose first axes do are compared.
+local function are_apart(boxes)
+    local sorted = {}
+    for k, box in ipairs(boxes) do sorted[k] = box end
+    if #sorted < 2 or #sorted[1].start == 0 then return #sorted < 2 end
+    table.sort(sorted, function(a, b) return a.start[1] < b.start[1] end)
+    for k, box in ipairs(sorted) do
+        for other = k + 1, #sorted do
+            if sorted[other].start[1] >= box.start[1] + box.shape[1] then break end
+            if meeting_of(box, sorted[other]) then return false end
+        end
+    end
+    return true
+end
+
+--- Raises unless the entry of an array makes sense.
+local function check_array(path, leaf, sizes)
+    local code = core.dtype_codes[leaf.dtype]
+    if not code then
+        wrong("'%s': the dtype of '%s', %s, is not one of neap's", path, leaf.path, core.describe(leaf.dtype))
+    end
+    local dims = leaf.shape
+    if type(dims) ~= "table" or #dims > core.MAX_DIMS or not are_counts(dims, #dims) or volume(dims) >= 2 ^ 53
+        or type(leaf.pieces) ~= "table" then
+        wrong("'%s': the entry of '%s' is damaged", path, leaf.path)
+    end
+    local found = 0
+    for k, piece in ipairs(leaf.pieces) do
+        if not is_piece(piece, dims, core.dtypes[code].bytes, sizes) then
+            wrong("'%s': piece %d of '%s' lies outside of its array or file", path, k, leaf.path)
+        end
+        found = found + volume(piece.shape)
+    end
+    if found ~= volume(dims) then
+        wrong("'%s': the pieces of '%s' have %.0f elements, its shape is %s", path, leaf.path, found,
+              core.shape_text(dims))
+    end
+    if not are_apart(leaf.pieces) then wrong("'%s': pieces of '%s' overlap", path, leaf.path) end
+end
+
+--- The manifest of a folder, checked; `sizes` has bytes by file.
+local function read_manifest(folder)
+    local path = folder .. "/" .. MANIFEST
+    local m = read_json(path)
+    if type(m) ~= "table" or m.format ~= FORMAT or type(m.files) ~= "table" or type(m.leaves) ~= "table"
+        or not is_count(m.generation) then
+        wrong("'%s' is no manifest of a checkpoint", path)
+    end
+    if m.order ~= ORDER then wrong("'%s': its numbers are in another byte order, '%s'", path, tostring(m.order)) end
+    if m.version ~= VERSION then
+        wrong("'%s' has version %s, this neap reads version %d", path, core.describe(m.version), VERSION)
+    end
+    m.sizes = {}
+    for _, file in ipairs(m.files) do
+        if type(file) ~= "table" or type(file.name) ~= "string" or not file.name:find "^data%-%d+%-%d+%.bin$"
+            or not is_count(file.bytes) then
+            wrong("'%s': its list of files is damaged", path)
+        end
+        m.sizes[file.name] = file.bytes
+    end
+    for _, leaf in ipairs(m.leaves) do
+        if type(leaf) ~= "table" or type(leaf.path) ~= "string" then wrong("'%s': its leaves are damaged", path) end
+        if leaf.pieces ~= nil then check_array(path, leaf, m.sizes) end
+    end
+    return m
+end
+
+local function exists(path)
+    local file = files.open(path)
+    if file then file.close() end
+    return file ~= nil
+end
+
+-- ---- Saving ---------------------------------------------------------------------------------------------------------
+
+--- The blocks of an array that this process writes: a list of { data, start, shape }.
+local function own_blocks(x)
+    local dims, list = core.shape_of(x), {}
+    if not x.sharding then
+        local start = {}
+        for k = 1, #dims do start[k] = 0 end
+        if C.neap_process_index() == 0 then list[1] = { data = x, start = start, shape = dims } end
+        return list
+    end
+    for _, shard in ipairs(x:addressable_shards()) do
+        if shard.replica == 0 then
+            local block = { data = shard.data, start = {}, shape = {} }
+            for k, range in ipairs(shard.index) do block.start[k], block.shape[k] = range[1], range[2] - range[1] end
+            list[#list + 1] = block
+        end
+    end
+    return list
+end
+
+--- Adds a block, cut, to the pieces of a leaf and to what is written into a file: out = { name, size, … }, a list of
+-- memory and paddings.
+local function add_block(out, pieces, block, item)
+    local data = ffi.cast("uint8_t *", core.data(block.data))
+    local rows = block.shape[1] or 1
+    local row = volume(block.shape) / math.max(rows, 1) * item
+    local step = math.max(1, math.floor(PIECE / math.max(row, 1)))
+    for from = 0, rows - 1, step do
+        local start, shape, count = { unpack(block.start) }, { unpack(block.shape) }, math.min(step, rows - from)
+        if start[1] then start[1], shape[1] = start[1] + from, count end
+        local bytes = count * row
+        local memory = { data = data + from * row, size = bytes, keep = block.data }
+        pieces[#pieces + 1] = { file = out.name, offset = out.size, start = start, shape = shape,
+                                crc = checksum(memory.data, bytes) }
+        local padding = -bytes % ALIGNMENT
+        out[#out + 1], out[#out + 2] = memory, ("\0"):rep(padding)
+        out.size = out.size + bytes + padding
+    end
+end
+
+--- A text in which bytes of a class are %XX.
+local function percent_escaped(text, class)
+    return (text:gsub(class, function(c) return ("%%%02X"):format(c:byte()) end))
+end
+
+--- A leaf that is no array, as JSON. Numbers and strings are texts, as JSON has neither infinities nor bytes.
+local function plain_leaf(name, path, value)
+    if value == nil then return { path = path, empty = true } end
+    if type(value) == "number" then return { path = path, number = ("%.17g"):format(value) } end
+    if type(value) == "boolean" then return { path = path, boolean = value } end
+    if type(value) == "string" then
+        return { path = path, string = percent_escaped(value, "[^%w _.,:;/+=()-]") }
+    end
+    raise(name, "a checkpoint holds arrays, numbers, strings and booleans; '%s' is %s", path, core.describe(value))
+end
+
+--- Writes this process's pieces; returns what the manifest says of them: { file, leaves }.
+local function write_own(name, folder, generation, leaves)
+    local out = { name = data_name(generation, C.neap_process_index()), size = 0 }
+    local own = { leaves = {} }
+    for k, leaf in ipairs(leaves) do
+        local path, value = percent_escaped(leaf[1], "[\128-\255]"), leaf[2] -- JSON's strings are UTF-8
+        if core.is_array(value) then
+            local dtype, pieces = core.dtype_of(value), {}
+            own.leaves[k] = { path = path, dtype = dtype.name, shape = core.shape_of(value), pieces = pieces }
+            for _, block in ipairs(own_blocks(value)) do add_block(out, pieces, block, dtype.bytes) end
+        else
+            own.leaves[k] = plain_leaf(name, path, value)
+        end
+    end
+    own.file = { name = out.name, bytes = out.size }
+    local good, problem = files.write(folder .. "/" .. out.name, out)
+    if not good then wrong("%s", problem) end
+    if C.neap_process_index() > 0 then write_json((folder .. "/" .. out.name):gsub("bin$", "json"), own) end
+    return own
+end
+
+--- Process 0: what all processes have written as one list of leaves and of files.
+local function merge_parts(folder, generation, own)
+    local listed = { own.file }
+    for process = 1, C.neap_process_count() - 1 do
+        local path = folder .. "/" .. data_name(generation, process):gsub("bin$", "json")
+        local other = read_json(path)
+        listed[process + 1] = other.file
+        for k = 1, math.max(#own.leaves, #other.leaves) do
+            local a, b = own.leaves[k], other.leaves[k]
+            if not a or not b or a.path ~= b.path or a.dtype ~= b.dtype
+                or a.shape and core.shape_text(a.shape) ~= core.shape_text(b.shape) then
+                wrong("process %d saves another tree than process 0: its leaf %d is '%s', not '%s'", process, k,
+                      b and b.path or "missing", a and a.path or "missing")
+            end
+            for _, piece in ipairs(b.pieces or {}) do a.pieces[#a.pieces + 1] = piece end
+        end
+    end
+    return listed, own.leaves
+end
+
+--- Process 0: from here on the folder holds this checkpoint.
+local function commit(folder, generation, own)
+    local listed, leaves = merge_parts(folder, generation, own)
+    local sizes = {}
+    for _, file in ipairs(listed) do sizes[file.name] = file.bytes end
+    for _, leaf in ipairs(leaves) do
+        if leaf.pieces then check_array(folder, leaf, sizes) end
+    end
+    local good, problem = files.sync_folder(folder)
+    if not good then wrong("%s", problem) end
+    write_json(folder .. "/" .. MANIFEST, { format = FORMAT, version = VERSION, order = ORDER, generation = generation,
+                                            files = listed, leaves = leaves })
+    good, problem = files.sync_folder(folder)
+    if not good then wrong("%s", problem) end
+end
+
+local function save(name, folder, t)
+    local leaves, generation, old = paths.leaves(name, t), 1, nil
+    local own = together(function()
+        local good, problem = files.folder(folder)
+        if not good then wrong("%s", problem) end
+        if exists(folder .. "/" .. MANIFEST) then
+            old = read_manifest(folder)
+            generation = old.generation + 1
+        end
+        return write_own(name, folder, generation, leaves)
+    end)
+    together(function()
+        if C.neap_process_index() == 0 then commit(folder, generation, own) end
+    end)
+    if C.neap_process_index() > 0 then files.remove((folder .. "/" .. own.file.name):gsub("bin$", "json")) end
+    for _, file in ipairs(C.neap_process_index() == 0 and old and old.files or {}) do
+        files.remove(folder .. "/" .. file.name)
+    end
+end
+
+local function check_folder(name, folder)
+    if type(folder) ~= "string" or folder == "" or folder:find "%z" then
+        bad_argument(name, 1, "folder", "the name of a folder", folder)
+    end
+end
+
+--- np.io.save_checkpoint(folder, t): writes nested tables of arrays, numbers, strings and booleans into a folder, which
+-- is made if it is not there. Sharded arrays are written by all processes, each its own blocks: all must call it, with
+-- the same tree. Numbers, strings, booleans and arrays without a sharding are those of process 0. Waits for the arrays.
+-- A checkpoint that the folder held is replaced when the new one is complete: whatever happens before leaves the old
+-- one.
+function checkpoint.save(folder, t)
+    check_folder("io.save_checkpoint", folder)
+    if not trees.is_node(t) then bad_argument("io.save_checkpoint", 2, "t", "a table", t) end
+    reported("io.save_checkpoint", save, "io.save_checkpoint", folder, t)
+end
+
+-- ---- Loading --------------------------------------------------------------------------------------------------------
+
+--- Opens the files of a checkpoint when they are needed: { folder, sizes, open = by name }.
+local function file_of(reader, name)
+    if reader.open[name] then return reader.open[name] end
+    local path = reader.folder .. "/" .. name
+    local file, problem = files.open(path)
+    if not file then wrong("%s", problem) end
+    reader.open[name] = file
+    if file.size < reader.sizes[name] then
+        wrong("'%s' is truncated: it has %.0f bytes of %.0f", path, file.size, reader.sizes[name])
+    end
+    return file
+end
+
+--- Reads a piece to `memory` and checks it.
+local function read_piece(reader, leaf, piece, memory, bytes)
+    local good, problem = file_of(reader, piece.file).read(memory, bytes, piece.offset)
+    if not good then wrong("%s", problem) end
+    if checksum(memory, bytes) ~= piece.crc then
+        wrong("'%s/%s' is damaged: the checksum of the piece of '%s' at byte %.0f is wrong", reader.folder, piece.file,
+              leaf.path, piece.offset)
+    end
+end
+
+--- The element of a box, row-major, that stands at a place of the array.
+local function element_of(box, place)
+    local at = 0
+    for k = 1, #place do at = at * box.shape[k] + place[k] - box.start[k] end
+    return at
+end
+
+--- Copies what two boxes have in common, elements of `item` bytes, from one's memory to the other's.
+local function copy_box(to, to_memory, from, from_memory, first, size, item)
+    local axis, run = #size, 1 -- elements from here on lie side by side in both
+    while axis > 0 do
+        run = run * size[axis]
+        axis = axis - 1
+        if size[axis + 1] < from.shape[axis + 1] or size[axis + 1] < to.shape[axis + 1] then break end
+    end
+    local place = { unpack(first) }
+    while true do
+        ffi.copy(to_memory + element_of(to, place) * item, from_memory + element_of(from, place) * item, run * item)
+        local k = axis
+        while k > 0 and place[k] == first[k] + size[k] - 1 do
+            place[k] = first[k]
+            k = k - 1
+        end
+        if k == 0 then return end
+        place[k] = place[k] + 1
+    end
+end
+
+--- Fills the memory of a block, a box of an array, from the pieces that it needs.
+local function fill_block(reader, leaf, block, memory, item)
+    for _, piece in ipairs(leaf.pieces) do
+        local first, size = meeting_of(block, piece)
+        if first then
+            local bytes = volume(piece.shape) * item
+            local apart = files.block(bytes)
+            if not apart then wrong("no memory for a piece of %.0f bytes of '%s'", bytes, leaf.path) end
+            read_piece(reader, leaf, piece, apart.data, bytes)
+            copy_box(block, memory, piece, apart.data, first, size, item)
+        end
+    end
+end
+
+--- The block of a leaf that is this box, as an array.
+local function read_block(reader, leaf, block)
+    local dtype = core.dtypes[core.dtype_codes[leaf.dtype]]
+    local ok, problem
+    local x = core.fill(dtype.code, block.shape, function(memory)
+        ok, problem = pcall(fill_block, reader, leaf, block, memory, dtype.bytes)
+        if ok and dtype.kind == "b" then
+            for k = 0, volume(block.shape) - 1 do memory[k] = memory[k] ~= 0 and 1 or 0 end
+        end
+    end, "uint8_t *", "io.load_checkpoint")
+    if not ok then error(problem, 0) end
+    return x
+end
+
+local id_box = ffi.new("int32_t[1]")
+
+--- An array that lies on a mesh, of which this process reads its own blocks.
+local function read_sharded(name, reader, leaf, sharding)
+    local mesh, own = sharding.mesh, C.neap_process_index()
+    local blocks, known = {}, {}
+    for place, part in ipairs(sharding:devices_indices_map(leaf.shape)) do
+        local block, key = { start = {}, shape = {} }, {}
+        for k, range in ipairs(part.index) do
+            block.start[k], block.shape[k], key[k] = range[1], range[2] - range[1], range[1]
+        end
+        key = table.concat(key, ",")
+        if mesh.processes[place] == own and not known[key] then
+            known[key] = true
+            blocks[#blocks + 1] = read_block(reader, leaf, block)
+        end
+    end
+    local ids, dims = ffi.new("int32_t[?]", #blocks + 1), ffi.new("int64_t[?]", #leaf.shape + 1, leaf.shape)
+    for k, block in ipairs(blocks) do ids[k - 1] = block._id end
+    return core.call_ids(name, id_box, 1, function()
+        return C.neap_mesh_assemble(ctx, sharding.number, core.dtype_codes[leaf.dtype], #leaf.shape, dims, #blocks, ids,
+                                    id_box)
+    end)[1]
+end
+
+local Entry = {} -- marks the entry of an array in a tree
+
+--- The tree of a manifest, with entries in the place of arrays.
+local function tree_of(folder, m)
+    local t = {}
+    for _, leaf in ipairs(m.leaves) do
+        local value
+        if leaf.pieces then
+            value = setmetatable(leaf, Entry)
+        elseif type(leaf.number) == "string" then
+            value = tonumber(leaf.number) or core.NAN
+        elseif type(leaf.boolean) == "boolean" then
+            value = leaf.boolean
+        elseif type(leaf.string) == "string" then
+            value = leaf.string:gsub("%%(%x%x)", function(hex) return string.char(tonumber(hex, 16)) end)
+        end
+        if (value == nil) ~= (leaf.empty == true) or not paths.put(t, leaf.path, value) then
+            wrong("'%s/%s': its leaf '%s' does not fit", folder, MANIFEST, leaf.path)
+        end
+    end
+    return t
+end
+
+--- How the array of an entry is to lie: a sharding, or nil. `item` is what the options say of it.
+local function wanted_sharding(name, o, entry, item, path)
+    if o.shardings ~= nil then
+        if item == nil or shardings.is_sharding(item) then return item end
+        raise(name, "option 'shardings' must be a sharding, or a tree of them, got %s for %s", core.describe(item),
+              path)
+    end
+    if not o.mesh then return nil end
+    local spec = item or np.P()
+    if not shardings.is_spec(spec) then
+        raise(name, "option 'specs' must be a spec such as np.P(%q, nil), or a tree of them, got %s for %s",
+              o.mesh.axis_names[1], core.describe(item), path)
+    end
+    shardings.axes_of(name, ("option 'specs': that of %s"):format(path), spec, o.mesh)
+    local problem = shardings.misfit(path, entry.shape, "its spec", spec, o.mesh, true)
+    if problem then raise(name, "%s", problem) end
+    return np.NamedSharding(o.mesh, spec)
+end
+
+local function load_tree(name, reader, o)
+    local m = read_manifest(reader.folder)
+    reader.sizes = m.sizes
+    local what = o.shardings ~= nil and "shardings" or "specs"
+    return trees.with_prefix(name, ("option '%s'"):format(what), tree_of(reader.folder, m), o[what], "the checkpoint",
+                             function(entry, item, path)
+        if getmetatable(entry) ~= Entry then return entry end
+        local sharding = wanted_sharding(name, o, entry, item, path)
+        if sharding then return read_sharded(name, reader, entry, sharding) end
+        local start = {}
+        for k = 1, #entry.shape do start[k] = 0 end
+        return read_block(reader, entry, { start = start, shape = entry.shape })
+    end)
+end
+
+--- np.io.load_checkpoint(folder, {mesh=mesh, specs=P("i"), shardings=…}): the tables that np.io.save_checkpoint wrote.
+-- Without options their arrays are ordinary ones. With a mesh they lie on it, as `specs` says: a spec, or a tree of
+-- specs by the keys of the tables, where what it does not name is replicated. Or `shardings`, a tree of what x.sharding
+-- is, where arrays that it does not name are ordinary ones. Mesh and specs need not be those that were saved; each
+-- process reads the pieces that its devices need.
+function checkpoint.load(folder, given)
+    local name = "io.load_checkpoint"
+    check_folder(name, folder)
+    local o = core.options(name, given, { mesh = true, specs = true, shardings = true })
+    if o.mesh ~= nil and not meshes.is_mesh(o.mesh) then bad_argument(name, nil, "mesh", "a mesh", o.mesh) end
+    if o.specs ~= nil and not o.mesh then raise(name, "option 'specs' needs option 'mesh'") end
+    if o.shardings ~= nil and o.mesh then raise(name, "options 'mesh' and 'shardings' exclude each other") end
+    local reader = { folder = folder, open = {} }
+    local function finish(ok, ...)
+        for _, file in pairs(reader.open) do file.close() end
+        if not ok then error((...), 0) end
+        return ...
+    end
+    return finish(pcall(reported, name, load_tree, name, reader, o))
+end
+
+for _, f in ipairs { reported, meet, together, own_blocks, add_block, write_own, fill_block, read_block, read_sharded,
+                     load_tree, checkpoint.save, checkpoint.load } do
+    jit.off(f)
+end
+
+return checkpoint

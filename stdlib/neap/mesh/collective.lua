@@ -1,0 +1,300 @@
+--- collective.lua: np.psum and its kin: what the examples of a named axis (np.vmap with axis_name), or the devices
+-- along an axis of a mesh (inside np.shard_map), compute together. Both are *members* of the axis here.
+--
+-- Arguments are trees. An axis is named by its name, or a table of names: then it is all of them as one axis, the
+-- last name counting fastest. Places of arrays and in axes count from 0. Axes of a mesh that are named together are one
+-- axis for the op; those of np.vmap are taken one by one.
+local ffi = require "ffi"
+local core = require "neap.core"
+local axes = require "neap.tracing.axes"
+local shape = require "neap.arrays.shape"
+local staging = require "neap.tracing.staging"
+local trees = require "neap.core.trees"
+
+local np, ids, attrs = core.np, core.ids, core.attrs
+local raise, bad_argument, shape_of = core.raise, core.bad_argument, core.shape_of
+local type = type
+
+-- ---- One array, one axis --------------------------------------------------------------------------------------------
+
+local function axis_number(axis)
+    local number = core.C.neap_axis_name(core.ctx, axis.name)
+    if number == 0 then raise(nil, "out of memory for the name of an axis") end
+    return number
+end
+
+--- Records an op of x over an axis; the attributes after the first two are set already.
+local function record_over(op, x, axis, nattrs)
+    attrs[0], attrs[1] = axis_number(axis), axis.size
+    return core.record2(ids[op], x, axis.token, nattrs)
+end
+
+local function product_of_sizes(list)
+    local size = 1
+    for k = 1, #list do size = size * list[k].size end
+    return size
+end
+
+--- The axes that argument `position` of np.name names, those of a mesh that stand side by side as one.
+local function named_axes(name, position, axis_name)
+    return axes.joined(axes.named(name, position, axis_name))
+end
+
+--- The same where their order does not matter: all those of a mesh as one.
+local function named_axes_unordered(name, axis_name)
+    local list, sorted = axes.named(name, 2, axis_name), {}
+    for _, of_mesh in ipairs { true, false } do
+        for _, axis in ipairs(list) do
+            if (axis.mesh ~= nil) == of_mesh then sorted[#sorted + 1] = axis end
+        end
+    end
+    return axes.joined(sorted)
+end
+
+--- f of every leaf of a tree, as an array.
+local function map_leaves(name, tree, f)
+    return trees.rebuild(name, tree, function(leaf) return f(core.coerce(name, 1, leaf)) end)
+end
+
+local function reduce_over(name, x, list)
+    for k = 1, #list do x = record_over(name, x, list[k], 2) end
+    return x
+end
+
+--- The sum; bool and u8 are summed as i32, as np.sum does.
+local function sum_over(x, list)
+    local dtype = core.dtype_of(x).name
+    if dtype == "bool" or dtype == "u8" then x = x:astype "i32" end
+    return reduce_over("psum", x, list)
+end
+
+--- Nothing may follow the name of the axis.
+local function check_end(name, ...)
+    if select("#", ...) > 0 then
+        raise(name, "takes two arguments, an array and the name of an axis; groups of an axis (axis_index_groups) are "
+              .. "not there: give the mesh a further axis")
+    end
+end
+
+-- ---- Sums and extrema -----------------------------------------------------------------------------------------------
+
+--- np.psum(x, axis_name): the sum over the members of an axis. Of a number: the number times the axis's size.
+function np.psum(x, axis_name, ...)
+    check_end("psum", ...)
+    local list = named_axes_unordered("psum", axis_name)
+    return trees.rebuild("psum", x, function(leaf)
+        if type(leaf) == "number" then return leaf * product_of_sizes(list) end
+        return sum_over(core.coerce("psum", 1, leaf), list)
+    end)
+end
+
+--- np.pmean(x, axis_name): the mean over the members of an axis.
+function np.pmean(x, axis_name, ...)
+    check_end("pmean", ...)
+    local list = named_axes_unordered("pmean", axis_name)
+    return trees.rebuild("pmean", x, function(leaf)
+        if type(leaf) == "number" then return leaf end
+        return sum_over(core.coerce("pmean", 1, leaf), list) / product_of_sizes(list)
+    end)
+end
+
+--- np.pmax(x, axis_name): the greatest over the members of an axis. It has no gradient.
+function np.pmax(x, axis_name, ...)
+    check_end("pmax", ...)
+    local list = named_axes_unordered("pmax", axis_name)
+    return map_leaves("pmax", x, function(leaf) return reduce_over("pmax", leaf, list) end)
+end
+
+--- np.pmin(x, axis_name): the smallest over the members of an axis. It has no gradient.
+function np.pmin(x, axis_name, ...)
+    check_end("pmin", ...)
+    local list = named_axes_unordered("pmin", axis_name)
+    return map_leaves("pmin", x, function(leaf) return reduce_over("pmin", leaf, list) end)
+end
+
+-- ---- Gathering and scattering ---------------------------------------------------------------------------------------
+
+--- Replaces axes `at` and at + 1 of x by one.
+local function merge_axes(x, at)
+    local dims = shape_of(x)
+    dims[at + 1] = dims[at + 1] * table.remove(dims, at + 2)
+    return shape.reshape(x, dims)
+end
+
+--- Axes in a message: "axis 'i' (of size 4)". Several of a mesh have one name, "i,j".
+local function axes_text(list)
+    local parts = {}
+    for k, axis in ipairs(list) do
+        parts[k] = ("'%s' (of size %d)"):format((axis.name:gsub(",", "', '")), axis.size)
+    end
+    return (#list == 1 and not list[1].name:find "," and "axis " or "axes ") .. table.concat(parts, ", ")
+end
+
+--- Replaces axis `at` of x by two, the first of the size of an axis.
+local function divide(name, x, at, axis)
+    local dims, size = shape_of(x), axis.size
+    if dims[at + 1] % size ~= 0 then
+        raise(name, "axis %d (of size %d) of an array of shape %s cannot be split into equal parts over %s", at,
+              dims[at + 1], core.shape_text(dims), axes_text { axis })
+    end
+    table.insert(dims, at + 2, dims[at + 1] / size)
+    dims[at + 1] = size
+    return shape.reshape(x, dims)
+end
+
+--- An axis of x of exactly the size of these.
+local function check_size(name, x, at, list)
+    local dims = shape_of(x)
+    if dims[at + 1] ~= product_of_sizes(list) then
+        raise(name, "axis %d of an array of shape %s must have size %d, as it is dealt out over %s (or give "
+              .. "{tiled=true})", at, core.shape_text(dims), product_of_sizes(list), axes_text(list))
+    end
+end
+
+local function flag(name, option, value)
+    if value ~= nil and type(value) ~= "boolean" then bad_argument(name, nil, option, "a boolean", value) end
+    return value
+end
+
+local gather_options = { axis = true, tiled = true }
+
+--- np.all_gather(x, axis_name, {axis=0, tiled=false}): the arrays of all members, along a new axis; with tiled
+-- joined along one that is there.
+function np.all_gather(x, axis_name, given)
+    local list = named_axes("all_gather", 2, axis_name)
+    local o = core.options("all_gather", given, gather_options)
+    local tiled = flag("all_gather", "tiled", o.tiled)
+    return map_leaves("all_gather", x, function(leaf)
+        local ndim = core.ndim(leaf) + (tiled and 0 or 1)
+        local at = core.axis("all_gather", o.axis or 0, ndim)
+        for k = #list, 1, -1 do
+            attrs[2] = at
+            leaf = record_over("all_gather", leaf, list[k], 3)
+            if k < #list then leaf = merge_axes(leaf, at) end
+        end
+        return tiled and merge_axes(leaf, at) or leaf
+    end)
+end
+
+local scatter_options = { scatter_dimension = true, tiled = true }
+
+--- np.psum_scatter(x, axis_name, {scatter_dimension=0, tiled=false}): np.psum, of which each member keeps one part
+-- along an axis: the part of its index, without the axis, which has the named one's size; with tiled an equal share
+-- of any axis.
+function np.psum_scatter(x, axis_name, given)
+    local list = named_axes("psum_scatter", 2, axis_name)
+    local o = core.options("psum_scatter", given, scatter_options)
+    local tiled = flag("psum_scatter", "tiled", o.tiled)
+    return map_leaves("psum_scatter", x, function(leaf)
+        local at = core.axis("psum_scatter", o.scatter_dimension or 0, core.ndim(leaf))
+        if not tiled then check_size("psum_scatter", leaf, at, list) end
+        for k = 1, #list do
+            if tiled or k < #list then leaf = divide("psum_scatter", leaf, at, list[k]) end
+            attrs[2] = at
+            leaf = record_over("psum_scatter", leaf, list[k], 3)
+        end
+        return leaf
+    end)
+end
+
+--- The only axis that is named; several of a mesh are one.
+local function one_axis(name, axis_name)
+    local list = named_axes(name, 2, axis_name)
+    if #list > 1 then raise(name, "takes one axis of np.vmap, or axes of a mesh, got %d names", #axis_name) end
+    return list[1]
+end
+
+local exchange_options = { tiled = true }
+
+--- np.all_to_all(x, axis_name, split_axis, concat_axis, {tiled=false}): axis split_axis, of the named axis's size, is
+-- dealt out to its members, and what each gets from all of them lies along a new axis at place concat_axis of the
+-- result. With tiled both are axes that stay: one is divided by the size, the other grows by it.
+function np.all_to_all(x, axis_name, split_axis, concat_axis, given)
+    local axis = one_axis("all_to_all", axis_name)
+    local tiled = flag("all_to_all", "tiled", core.options("all_to_all", given, exchange_options).tiled)
+    return map_leaves("all_to_all", x, function(leaf)
+        local ndim = core.ndim(leaf)
+        local split = core.axis("all_to_all", split_axis, ndim)
+        local concat = core.axis("all_to_all", concat_axis, ndim)
+        if tiled then
+            leaf = divide("all_to_all", leaf, split, axis)
+        else
+            check_size("all_to_all", leaf, split, { axis })
+        end
+        attrs[2], attrs[3] = split, concat
+        leaf = record_over("all_to_all", leaf, axis, 4)
+        return tiled and merge_axes(leaf, concat) or leaf
+    end)
+end
+
+-- ---- Permutations ---------------------------------------------------------------------------------------------------
+
+local function check_member(name, value, size)
+    if type(value) ~= "number" or value % 1 ~= 0 or value < 0 or value >= size then
+        raise(name, "expected members in 0..%d, got %s", size - 1, core.describe(value))
+    end
+    return value
+end
+
+--- Sends x along an axis: sources[k], or nil for zeros, is the member (from 0) whose array member k gets.
+local function send_along(name, x, axis, sources)
+    local n = axis.size + 2
+    local own, out = ffi.new("int64_t[?]", n, axis_number(axis), axis.size), ffi.new("int32_t[1]")
+    for k = 0, axis.size - 1 do own[2 + k] = sources[k] or -1 end
+    return map_leaves(name, x, function(leaf)
+        local inputs = staging.ids_of({ leaf, axis.token }, 2)
+        return core.call_ids(name, out, 1, function()
+            return core.C.neap_op(core.ctx, ids.ppermute, 2, inputs, n, own, out)
+        end)[1]
+    end)
+end
+
+--- np.ppermute(x, axis_name, perm): perm is a table of pairs {source, destination} of members, counted from 0: each
+-- destination gets the array of its source, and those that are none get zeros.
+function np.ppermute(x, axis_name, perm)
+    local axis, sources, used = one_axis("ppermute", axis_name), {}, {}
+    if type(perm) ~= "table" then
+        bad_argument("ppermute", 3, "perm", "a table of pairs {source, destination}", perm)
+    end
+    for k = 1, #perm do
+        if type(perm[k]) ~= "table" or #perm[k] ~= 2 then
+            bad_argument("ppermute", 3, "perm", "pairs {source, destination}", perm[k])
+        end
+        local from = check_member("ppermute", perm[k][1], axis.size)
+        local to = check_member("ppermute", perm[k][2], axis.size)
+        if used[from] then raise("ppermute", "member %d is a source twice", from) end
+        if sources[to] then raise("ppermute", "member %d is a destination twice", to) end
+        used[from], sources[to] = true, from
+    end
+    return send_along("ppermute", x, axis, sources)
+end
+
+--- np.pshuffle(x, axis_name, perm): member k gets the array of member perm[k + 1]; perm has every member, from 0,
+-- once.
+function np.pshuffle(x, axis_name, perm)
+    local axis, sources, used = one_axis("pshuffle", axis_name), {}, {}
+    if type(perm) ~= "table" or #perm ~= axis.size then
+        bad_argument("pshuffle", 3, "perm", ("a table of %d members"):format(axis.size), perm)
+    end
+    for k = 1, #perm do
+        local from = check_member("pshuffle", perm[k], axis.size)
+        if used[from] then raise("pshuffle", "member %d is a source twice", from) end
+        used[from], sources[k - 1] = true, from
+    end
+    return send_along("pshuffle", x, axis, sources)
+end
+
+-- ---- Facts ----------------------------------------------------------------------------------------------------------
+
+--- np.axis_index(axis_name): the index of the member in an axis: an i32 array, 0-d.
+function np.axis_index(axis_name)
+    local list = axes.named("axis_index", 1, axis_name)
+    local index = list[1].token
+    for k = 2, #list do index = index * list[k].size + list[k].token end
+    return index
+end
+
+--- np.axis_size(axis_name): how many members an axis has: a Lua number.
+function np.axis_size(axis_name)
+    return product_of_sizes(axes.named("axis_size", 1, axis_name))
+end

@@ -1,0 +1,40 @@
+--- device_put.lua: where an array lies: np.device_put, x.sharding, x:addressable_shards(). All arrays have these, so
+-- this file is loaded at once; the rest of the folder when a mesh is met or asked for.
+local core = require "neap.core"
+local trees = require "neap.core.trees"
+
+local C, raise, coerce, find_device = core.C, core.raise, core.coerce, core.find_device
+local type = type
+
+--- np.device_put(x, "cpu:1"): x, an array, a number or a tree of them, on a device, which is given by name or as an
+-- element of np.devices(). It is then *committed* to that device: what is computed from it is computed there, and it
+-- cannot meet arrays that are committed to another one. All else (constructors, numbers, new arrays) follows the arrays
+-- that it meets, and is on the first device until then. Devices of the CPU share their memory: nothing is copied.
+-- Of an array on a mesh it gives all of it to the device; where a gradient or a trace is open, to all of the mesh.
+--
+-- np.device_put(x, mesh, spec): x on a mesh, as a spec says (np.P), or a prefix tree of specs; np.device_put(x,
+-- y.sharding): as y lies.
+core.define("device_put", function(x, device, spec)
+    if type(device) == "string" then device = find_device("device_put", device) end
+    if not core.is_device(device) then
+        return require("neap.mesh.sharding").put("device_put", x, device, spec)
+    end
+    local here = C.neap_process_index()
+    if device.process ~= here then
+        raise("device_put", "device %s belongs to process %d, and this is process %d: arrays go there by a mesh, as in "
+              .. "np.device_put(x, mesh, spec)", tostring(device), device.process, here)
+    end
+    return trees.rebuild("device_put", x, function(leaf)
+        leaf = coerce("device_put", 1, leaf)
+        local known = core.info(leaf)
+        if known.committed ~= 0 and known.device == device.index and known.sharding == 0 then return leaf end
+        core.attrs[0] = device.index
+        return core.record1(core.ids.device_put, leaf, 1)
+    end)
+end)
+
+--- x.sharding: the mesh on which x lies, and how; nil: one device holds the whole array.
+function core.fields.sharding(x) return require("neap.mesh.sharding").of_array(x) end
+
+--- x:addressable_shards(): what each device of this process holds of an array that lies on a mesh.
+function core.methods.addressable_shards(x) return require("neap.mesh.sharding").addressable_shards(x) end

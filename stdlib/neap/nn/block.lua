@@ -1,0 +1,251 @@
+--- block.lua: np.nn.Block: functions with parameters.
+--
+-- A block is a description; parameters are trees outside of it. It is used in one of two ways:
+--
+--     local params = block:init(key, x)         -- pure: parameters are an argument
+--     local y = block(params, x)
+--
+--     block:initialize(key)                     -- with a state: block.params, made by the first call
+--     local y = block(x)
+--
+-- In both the sizes of parameters may be left open (np.nn.Dense(10)): they come from the inputs. A block without
+-- children says its shapes by infer_shape; of one with children, forward is run in deferred mode, which computes
+-- nothing, on parameters that are still *unmade*: a child that is called with such makes its own from what it is
+-- called with.
+--
+-- After block:hybridize() forward is traced for each form of parameters and inputs, and then run as one program. Of
+-- blocks inside each other only the outermost is traced; the others are part of it.
+local core = require "neap.core"
+local trees = require "neap.core.trees"
+local staging = require "neap.tracing.staging"
+local program = require "neap.programs.program"
+
+local np, C, ctx = core.np, core.C, core.ctx
+local raise, bad_argument, describe = core.raise, core.bad_argument, core.describe
+local pack = staging.pack
+local type, select, unpack = type, select, unpack
+
+local Block = {}
+Block.__index = Block
+
+local function is_block(value)
+    return getmetatable(value) == Block
+end
+
+--- The keys of a block's children in order: its list (which may hold functions, without parameters), then its fields
+-- that are blocks.
+local function child_keys(block)
+    local keys, names = {}, {}
+    for k = 1, #block do keys[k] = k end
+    for name, value in pairs(block) do
+        if type(name) == "string" and is_block(value) then names[#names + 1] = name end
+    end
+    table.sort(names)
+    for _, name in ipairs(names) do keys[#keys + 1] = name end
+    return keys
+end
+
+-- ---- Parameters ----------------------------------------------------------------------------------------------------
+
+--- Stands for the parameters of a child that has not been called yet: { block, key, depth: open modes outside };
+-- then `made` has them.
+local Unmade = {}
+
+function Unmade.__index(unmade, name)
+    local made = rawget(unmade, "made")
+    if not made then
+        raise("nn.Block", "forward reads the parameter '%s' of a child whose sizes are not known before it is called",
+              tostring(name))
+    end
+    return made[name]
+end
+
+--- How many deferred modes are open.
+local function open_modes()
+    local depth = C.neap_deferred_switch(ctx, 0)
+    C.neap_deferred_switch(ctx, depth)
+    return depth
+end
+
+local inside = false -- whether the forward that runs belongs to a block around: it is part of what that block traces
+
+--- Runs f(…) as part of a block; passes on its results or its error.
+local function run_inside(f, ...)
+    local before = inside
+    inside = true
+    local results = pack(pcall(f, ...))
+    inside = before
+    if not results[1] then error(results[2], 0) end
+    return unpack(results, 2, results.n)
+end
+
+--- Adds the parameters that a block declares itself to `params`, in the shapes that infer_shape gives.
+local function make_own(block, params, keys, ...)
+    if #block.parameters == 0 then return end
+    local shapes = block.infer_shape and block:infer_shape(...)
+    if type(shapes) ~= "table" then
+        raise("nn.Block", "infer_shape must give a table with the shapes of parameters, got %s", describe(shapes))
+    end
+    for k, declared in ipairs(block.parameters) do
+        local name, initializer = declared[1], declared[2]
+        if shapes[name] == nil then raise("nn.Block", "infer_shape gave no shape for the parameter '%s'", name) end
+        params[name] = initializer(keys[k - 1], shapes[name], { dtype = block.dtype })
+    end
+end
+
+--- New parameters of a block, for inputs or, where all sizes are known, without any. Of a block with children forward
+-- is run in deferred mode, on parameters of which those of children are unmade, so that each child makes its own.
+local function make_params(block, key, ...)
+    if block.make then return block:make(key, ...) end
+    local children, params, unmade = child_keys(block), {}, {}
+    local own = #block.parameters
+    if own + #children == 0 then return params end
+    local keys = np.random.split(key, own + #children)
+    make_own(block, params, keys, ...)
+    for k, name in ipairs(children) do
+        local child, child_key = block[name], keys[own + k - 1]
+        if type(child) == "function" then
+            params[name] = {}
+        elseif select("#", ...) == 0 then
+            params[name] = make_params(child, child_key)
+        else
+            unmade[name] = setmetatable({ block = child, key = child_key, depth = open_modes() }, Unmade)
+            params[name] = unmade[name]
+        end
+    end
+    if next(unmade) then
+        local given = pack(...)
+        np.deferred(function() run_inside(block.forward, block, params, unpack(given, 1, given.n)) end)
+    end
+    for name, mark in pairs(unmade) do params[name] = rawget(mark, "made") or make_params(mark.block, mark.key) end
+    return params
+end
+
+--- The parameters of a child that is called while its parent's are made. They are recorded as outside of the mode in
+-- which forward runs.
+local function make_now(unmade, ...)
+    local made = rawget(unmade, "made")
+    if made then return made end
+    local depth = C.neap_deferred_switch(ctx, rawget(unmade, "depth"))
+    local ok, result = pcall(make_params, rawget(unmade, "block"), rawget(unmade, "key"), ...)
+    C.neap_deferred_switch(ctx, depth)
+    if not ok then error(result, 0) end
+    rawset(unmade, "made", result)
+    return result
+end
+
+--- block:init(key, inputs…): new parameters. Inputs, of which only shapes and dtypes count, are needed where sizes
+-- were left open.
+function Block:init(key, ...)
+    return make_params(self, key, ...)
+end
+
+--- block:initialize(key): from now on the block has its parameters in block.params, and is called with inputs alone;
+-- the first call makes them. Returns the block.
+function Block:initialize(key)
+    if not core.is_array(key) then
+        bad_argument(self.name .. ".initialize", 1, "key", "a key, as np.random.key(0)", key)
+    end
+    self.initial_key, self.params = key, nil
+    return self
+end
+
+--- The parameters of an initialized block.
+local function own_params(block, ...)
+    block.params = block.params or make_params(block, block.initial_key, ...)
+    return block.params
+end
+
+-- ---- Calls ---------------------------------------------------------------------------------------------------------
+
+--- A jitted function of (params, inputs…) that runs forward.
+local function hybrid_of(block)
+    local user_function = block.forward -- np.jit finds the arrays around it by this name
+    return np.jit(function(...) return run_inside(user_function, block, ...) end)
+end
+
+--- block:apply(params, inputs…): what forward returns.
+function Block:apply(params, ...)
+    if getmetatable(params) == Unmade then
+        params = make_now(params, ...)
+    elseif type(params) ~= "table" then
+        bad_argument(self.name, 1, "params", "what block:init(key) returned", params)
+    end
+    if inside or not self.hybridized then return self:forward(params, ...) end
+    self.hybrid = self.hybrid or hybrid_of(self)
+    return self.hybrid(params, ...)
+end
+
+--- block(params, inputs…); of a block that was initialized, block(inputs…).
+function Block:__call(first, ...)
+    if not self.initial_key or getmetatable(first) == Unmade then return self:apply(first, ...) end
+    return self:apply(own_params(self, first, ...), first, ...)
+end
+
+--- block:hybridize(active): from now on (not, with false) calls run a program, which the first call for each form of
+-- parameters and inputs makes. forward must not look at values. Returns the block.
+function Block:hybridize(active)
+    self.hybridized = active ~= false
+    return self
+end
+
+--- block:export(params, inputs…), or block:export(inputs…) of an initialized block: forward as a program. Its inputs
+-- are named after the parameters, "params.w", and after those of forward.
+function Block:export(...)
+    local given = pack(...)
+    if self.initial_key then given = pack(own_params(self, ...), ...) end
+    local inputs = {}
+    for k = 1, given.n do
+        if core.is_array(given[k]) or trees.is_node(given[k]) then
+            inputs[k == 1 and "params" or program.parameter(self.forward, k + 1)] = given[k]
+        end
+    end
+    local outputs = { np.deferred(function() return run_inside(self.forward, self, unpack(given, 1, given.n)) end) }
+    return np.export { inputs = inputs, outputs = outputs }
+end
+
+local function check_parameters(parameters)
+    if type(parameters) ~= "table" then bad_argument("nn.Block", nil, "parameters", "a list", parameters) end
+    for k, declared in ipairs(parameters) do
+        if type(declared) ~= "table" or type(declared[1]) ~= "string" or type(declared[2]) ~= "function" then
+            raise("nn.Block", "parameters: item %d must be {name, initializer}", k)
+        end
+    end
+end
+
+--- np.nn.Block{ forward=function(self, params, …) … end, … }: a block. The table becomes the block, with the fields
+-- that its functions want to have, and
+--   parameters   a list of {name, initializer}, of its own parameters; an initializer is called as np.nn.zeros is
+--   infer_shape  function(self, inputs…): the shapes of these, { w = {x:dim(-1), 10} }
+--   init         function(self, key, inputs…): instead of both, makes the parameters
+--   name         for errors
+-- Further fields that are blocks, and list items that are blocks or functions, are its children: params has theirs
+-- under the same keys, and forward calls them, as in self.hidden(params.hidden, x).
+local function new_block(definition)
+    if not trees.is_node(definition) then bad_argument("nn.Block", 1, "definition", "a table", definition) end
+    local block = {}
+    for key, value in pairs(definition) do block[key] = value end
+    block.name = block.name or "nn.Block"
+    if type(block.forward) ~= "function" then bad_argument(block.name, nil, "forward", "a function", block.forward) end
+    for _, field in ipairs { "init", "infer_shape" } do
+        if block[field] ~= nil and type(block[field]) ~= "function" then
+            bad_argument(block.name, nil, field, "a function", block[field])
+        end
+    end
+    block.parameters = block.parameters or {}
+    check_parameters(block.parameters)
+    for k = 1, #block do
+        if type(block[k]) ~= "function" and not is_block(block[k]) then
+            raise(block.name, "item %d must be a layer or a function, got %s", k, describe(block[k]))
+        end
+    end
+    block.make, block.init = block.init, nil
+    return setmetatable(block, Block)
+end
+
+for _, f in ipairs { make_params, make_own, make_now, run_inside, own_params, Block.apply, Block.__call, Block.export }
+                     do
+    jit.off(f)
+end
+
+return { new = new_block, is_block = is_block }

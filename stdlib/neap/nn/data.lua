@@ -1,0 +1,80 @@
+--- data.lua: np.data: minibatches.
+local core = require "neap.core"
+local shape = require "neap.arrays.shape"
+local selects = require "neap.arrays.select"
+
+local np = core.np
+local raise, bad_argument, options = core.raise, core.bad_argument, core.options
+
+local data = {}
+
+--- The number of examples, the extent of every array's first axis.
+local function count_of(name, arrays)
+    if core.is_array(arrays) then arrays = { arrays } end
+    if type(arrays) ~= "table" or #arrays == 0 then
+        bad_argument(name, 1, "arrays", "an array or a table of arrays", arrays)
+    end
+    local n
+    for k = 1, #arrays do
+        local x = arrays[k]
+        if not core.is_array(x) or core.ndim(x) == 0 then
+            raise(name, "item %d of argument 1 must be an array with at least 1 axis, got %s", k, core.describe(x))
+        end
+        n = n or #x
+        if #x ~= n then raise(name, "array %d has %d examples, array 1 has %d", k, #x, n) end
+    end
+    return n, arrays
+end
+
+--- np.data.batches({x, y, …}, size, {key=…, drop_last=false}): an iterator over minibatches along the first axes:
+--
+--     for x, y in np.data.batches({images, labels}, 128, {key=np.random.key(epoch)}) do
+--
+-- With a key the examples come in random order, the same for the same key; without one in their own order. The last
+-- batch may be smaller, unless drop_last.
+function data.batches(given_arrays, size, given)
+    local name = "data.batches"
+    local n, arrays = count_of(name, given_arrays)
+    if core.integer(name, 2, "size", size) < 1 then bad_argument(name, 2, "size", "an integer from 1 up", size) end
+    local o = options(name, given, { key = true, drop_last = true })
+    local order = o.key ~= nil and np.random.permutation(o.key, n) or nil
+    local last = o.drop_last and n - size or n - 1
+    local from = 0
+    return function()
+        if from > last then return nil end
+        local to = math.min(from + size, n)
+        local parts = {}
+        local picks = order and shape.cut(order, 0, from, to)
+        for k = 1, #arrays do
+            parts[k] = picks and selects.take(arrays[k], picks, 0) or shape.cut(arrays[k], 0, from, to)
+        end
+        from = to
+        return unpack(parts)
+    end
+end
+
+--- np.data.count(n, size, {drop_last=false}): how many batches np.data.batches gives for n examples.
+function data.count(n, size, given)
+    core.integer("data.count", 1, "n", n)
+    if core.integer("data.count", 2, "size", size) < 1 then
+        bad_argument("data.count", 2, "size", "an integer from 1 up", size)
+    end
+    if options("data.count", given, { drop_last = true }).drop_last then return math.floor(n / size) end
+    return math.ceil(n / size)
+end
+
+--- np.data.moons(key, n, {noise=0.1}): n points of two interleaved half circles: x of shape (n, 2), f32, and labels 0
+-- and 1, i32, of shape (n,).
+function data.moons(key, n, given)
+    if core.integer("data.moons", 2, "n", n) < 1 then bad_argument("data.moons", 2, "n", "an integer from 1 up", n) end
+    local noise = options("data.moons", given, { noise = true }).noise or 0.1
+    local keys = np.random.split(key, 2)
+    local labels = np.astype(np.remainder(np.arange(n), 2), "i32")
+    local angle = np.random.uniform(keys[0], { n }) * math.pi
+    local upper = np.equal(labels, 0)
+    local x = np.where(upper, np.cos(angle), 1 - np.cos(angle))
+    local y = np.where(upper, np.sin(angle), 0.5 - np.sin(angle))
+    return np.stack({ x, y }, { axis = 1 }) + np.random.normal(keys[1], { n, 2 }) * noise, labels
+end
+
+return data

@@ -1,0 +1,160 @@
+--- nn/init.lua: np.nn: neural networks: activations, losses, initializers, layers.
+--
+-- Functions are pure and parameters are trees. A layer is a block (block.lua), a description without parameters:
+-- `layer:init(key)` makes them, `layer(params, x)` applies it:
+--
+--     local model = np.nn.Sequential{ np.nn.Dense(784, 128), np.nn.relu, np.nn.Dense(128, 10) }
+--     local params = model:init(np.random.key(0))
+--     local loss = np.nn.cross_entropy(model(params, images), labels)
+local core = require "neap.core"
+local shape = require "neap.arrays.shape"
+
+local np = core.np
+local raise, bad_argument, coerce, options = core.raise, core.bad_argument, core.coerce, core.options
+local shape_of = core.shape_of
+
+local nn = {}
+
+-- ---- Activations (elementwise; integers count as f32) ---------------------------------------------------------------
+
+--- np.nn.tanh, sigmoid, softmax, log_softmax, logsumexp, one_hot: as np's.
+nn.tanh, nn.sigmoid = np.tanh, np.sigmoid
+nn.softmax, nn.log_softmax, nn.logsumexp, nn.one_hot = np.softmax, np.log_softmax, np.logsumexp, np.one_hot
+
+--- np.nn.relu(x): max(x, 0); the gradient at 0 is 0.
+function nn.relu(x)
+    x = coerce("nn.relu", 1, x)
+    return np.where(np.greater(x, 0), x, 0)
+end
+
+--- np.nn.leaky_relu(x, slope): x above 0, slope * x (0.01 by default) below.
+function nn.leaky_relu(x, slope)
+    x = coerce("nn.leaky_relu", 1, x)
+    return np.where(np.greater(x, 0), x, x * (slope or 0.01))
+end
+
+--- np.nn.silu(x): x * sigmoid(x).
+function nn.silu(x)
+    x = coerce("nn.silu", 1, x)
+    return x * np.sigmoid(x)
+end
+
+--- np.nn.softplus(x): log(1 + exp(x)).
+function nn.softplus(x)
+    return np.logaddexp(coerce("nn.softplus", 1, x), 0)
+end
+
+--- np.nn.gelu(x, {approximate=true}): x Φ(x), Φ the normal distribution function; approximately
+-- x/2 (1 + tanh(sqrt(2/π) (x + 0.044715 x³))) (Hendrycks and Gimpel, 2016), or by erf with approximate=false.
+function nn.gelu(x, given)
+    x = coerce("nn.gelu", 1, x)
+    if options("nn.gelu", given, { approximate = true }).approximate == false then
+        return x * 0.5 * (np.erf(x * math.sqrt(0.5)) + 1)
+    end
+    return x * 0.5 * (np.tanh((x + x * x * x * 0.044715) * math.sqrt(2 / math.pi)) + 1)
+end
+
+-- ---- Losses ---------------------------------------------------------------------------------------------------------
+
+local reductions = {
+    mean = function(x) return np.mean(x) end,
+    sum = function(x) return np.sum(x) end,
+    none = function(x) return x end,
+}
+
+local function reduced_loss(name, x, given, known)
+    local how = options(name, given, known or { reduction = true }).reduction or "mean"
+    if not reductions[how] then raise(name, "reduction must be mean, sum or none, got %s", core.describe(how)) end
+    return reductions[how](x)
+end
+
+--- np.nn.cross_entropy(logits, labels, {reduction="mean"}): logits of shape (…, n), integer labels of shape (…):
+-- the mean over all labels of logsumexp(logits) - logits[label].
+function nn.cross_entropy(logits, labels, given)
+    logits, labels = coerce("nn.cross_entropy", 1, logits), coerce("nn.cross_entropy", 2, labels)
+    local dims, wanted = shape_of(logits), shape_of(labels)
+    local n = table.remove(dims)
+    if n == nil or not shape.same(dims, wanted) then
+        raise("nn.cross_entropy", "labels must have the shape of logits without its last axis: got %s for logits %s",
+              core.shape_text(wanted), core.shape_text(logits))
+    end
+    local kind = core.dtype_of(labels).kind
+    if kind ~= "i" and kind ~= "u" then
+        raise("nn.cross_entropy", "labels must be integers, got dtype %s", core.dtype_of(labels).name)
+    end
+    wanted[#wanted + 1] = 1
+    local chosen = np.equal(shape.reshape(labels, wanted), np.arange(n))
+    local picked = np.sum(np.where(chosen, logits, 0), { axis = -1 })
+    return reduced_loss("nn.cross_entropy", np.logsumexp(logits, { axis = -1 }) - picked, given)
+end
+
+--- np.nn.mse(x, y, {reduction="mean"}): the mean squared difference.
+function nn.mse(x, y, given)
+    local off = coerce("nn.mse", 1, x) - coerce("nn.mse", 2, y)
+    return reduced_loss("nn.mse", off * off, given)
+end
+
+--- np.nn.accuracy(logits, labels): the fraction of labels that are the argmax over the last axis of logits; 0-d f32.
+function nn.accuracy(logits, labels)
+    logits, labels = coerce("nn.accuracy", 1, logits), coerce("nn.accuracy", 2, labels)
+    return np.mean(np.equal(np.argmax(logits, { axis = -1 }), labels))
+end
+
+-- ---- Initializers ---------------------------------------------------------------------------------------------------
+
+--- Fan in and fan out of a weight's shape: the last two axes, times the extents of the others (Flax's layout of
+-- convolutions: height, width, in, out).
+local function fans(name, dims)
+    if #dims < 2 then raise("nn." .. name, "needs a shape of at least 2 axes, got %s", core.shape_text(dims)) end
+    local field = shape.product(dims, 1, #dims - 2)
+    return dims[#dims - 1] * field, dims[#dims] * field
+end
+
+--- An initializer of variance scale / n, n being the fan in or the mean of both fans.
+local function define_scaled(name, scale, mean_of_fans, draw)
+    nn[name] = function(key, dims, given)
+        if type(dims) ~= "table" then bad_argument("nn." .. name, 2, "shape", "a table", dims) end
+        dims = shape.arguments("nn." .. name, dims)
+        local fan_in, fan_out = fans(name, dims)
+        local n = mean_of_fans and (fan_in + fan_out) / 2 or fan_in
+        return draw(key, dims, scale / n, options("nn." .. name, given, { dtype = true }).dtype)
+    end
+end
+
+local function uniform(key, dims, variance, dtype)
+    local bound = math.sqrt(3 * variance)
+    return np.random.uniform(key, dims, { minval = -bound, maxval = bound, dtype = dtype })
+end
+
+local function normal(key, dims, variance, dtype)
+    return np.random.normal(key, dims, { dtype = dtype }) * math.sqrt(variance)
+end
+
+--- np.nn.glorot_uniform(key, shape, {dtype="f32"}), glorot_normal: variance 2 / (fan in + fan out) (Glorot and Bengio,
+-- 2010); he_uniform, he_normal: 2 / fan in (He et al., 2015); lecun_uniform, lecun_normal: 1 / fan in (LeCun et al.,
+-- 1998).
+define_scaled("glorot_uniform", 1, true, uniform)
+define_scaled("glorot_normal", 1, true, normal)
+define_scaled("he_uniform", 2, false, uniform)
+define_scaled("he_normal", 2, false, normal)
+define_scaled("lecun_uniform", 1, false, uniform)
+define_scaled("lecun_normal", 1, false, normal)
+
+--- np.nn.zeros(key, shape, {dtype}), np.nn.ones: constant initializers; the key is not used.
+function nn.zeros(_, dims, given) return np.zeros(dims, given) end
+function nn.ones(_, dims, given) return np.ones(dims, given) end
+
+-- ---- Layers ---------------------------------------------------------------------------------------------------------
+
+--- np.nn.dense(x, w, b): x:matmul(w) + b; b may be nil.
+function nn.dense(x, w, b)
+    local y = np.matmul(x, w)
+    if b ~= nil then y = y + b end
+    return y
+end
+nn.linear = nn.dense
+
+require "neap.nn.layers" (nn)
+require "neap.nn.conv" (nn)
+
+return nn

@@ -1,0 +1,227 @@
+--- layers.lua: the layers of np.nn, each a block (block.lua): Dense, Sequential, Dropout, Embedding, LayerNorm,
+-- BatchNorm, MultiHeadAttention. Names, defaults and initializers are Flax's where neap has none of its own.
+--
+-- A layer with the field `takes_key` takes a random key after its input, or nil; np.nn.Sequential gives it one.
+local core = require "neap.core"
+local shape = require "neap.arrays.shape"
+local block = require "neap.nn.block"
+
+local np = core.np
+local raise, bad_argument, options = core.raise, core.bad_argument, core.options
+local is_array, shape_of = core.is_array, core.shape_of
+local type = type
+
+return function(nn)
+    nn.Block = block.new
+
+    --- The extent of an input's last axis.
+    local function features_of(name, x)
+        if not is_array(x) then
+            raise(name, "the size of its input is not known: give it, or an example, as in layer:init(key, x)")
+        end
+        if core.ndim(x) == 0 then raise(name, "needs an input of at least 1 axis, got shape ()") end
+        return x:dim(-1)
+    end
+
+    local function check_params(name, params, field)
+        if not is_array(params[field]) then bad_argument(name, 1, "params", "what layer:init(key) returned", params) end
+    end
+
+    --- np.nn.Dense(inputs, outputs, {bias=true, init=np.nn.glorot_uniform, bias_init=np.nn.zeros, dtype="f32"}), or
+    -- np.nn.Dense(outputs, {…}) for as many inputs as the first x has: x:matmul(w) + b, with parameters
+    -- {w = (inputs, outputs), b = (outputs,)}.
+    function nn.Dense(inputs, outputs, given)
+        if type(outputs) ~= "number" and given == nil then inputs, outputs, given = nil, inputs, outputs end
+        if inputs ~= nil then core.integer("nn.Dense", 1, "inputs", inputs) end
+        core.integer("nn.Dense", inputs and 2 or 1, "outputs", outputs)
+        local o = options("nn.Dense", given, { bias = true, init = true, bias_init = true, dtype = true })
+        local parameters = { { "w", o.init or nn.glorot_uniform } }
+        if o.bias ~= false then parameters[2] = { "b", o.bias_init or nn.zeros } end
+        return block.new {
+            name = "nn.Dense", inputs = inputs, outputs = outputs, dtype = o.dtype, parameters = parameters,
+            infer_shape = function(self, x)
+                return { w = { self.inputs or features_of("nn.Dense", x), self.outputs }, b = { self.outputs } }
+            end,
+            forward = function(_, params, x)
+                check_params("nn.Dense", params, "w")
+                return nn.dense(x, params.w, params.b)
+            end,
+        }
+    end
+
+    --- np.nn.Sequential{ layer or function, … }: applies them in turn, layer(params, x, key): key, which may be nil,
+    -- is for layers like np.nn.Dropout. Its parameters are a table with those of each layer, {} for a function.
+    function nn.Sequential(layers)
+        if type(layers) ~= "table" then bad_argument("nn.Sequential", 1, "layers", "a table", layers) end
+        local definition = { unpack(layers) }
+        definition.name, definition.takes_key = "nn.Sequential", true
+        function definition.forward(self, params, x, key)
+            if #params ~= #self then
+                bad_argument("nn.Sequential", 1, "params", "what model:init(key) returned", params)
+            end
+            for k = 1, #self do
+                local layer = self[k]
+                if type(layer) == "function" then
+                    x = layer(x)
+                elseif layer.takes_key then
+                    x = layer(params[k], x, key and np.random.fold_in(key, k))
+                else
+                    x = layer(params[k], x)
+                end
+            end
+            return x
+        end
+        jit.off(definition.forward)
+        return block.new(definition)
+    end
+
+    --- np.nn.Dropout(rate): layer(params, x, key): each element of x is 0 with probability `rate`, else divided by
+    -- 1 - rate; x itself without a key, as in evaluation. No parameters.
+    function nn.Dropout(rate)
+        if type(rate) ~= "number" or not (rate >= 0 and rate < 1) then
+            bad_argument("nn.Dropout", 1, "rate", "a number in [0, 1)", rate)
+        end
+        return block.new {
+            name = "nn.Dropout", rate = rate, takes_key = true,
+            forward = function(self, _, x, key)
+                if key == nil or self.rate == 0 then return x end
+                local kept = np.random.bernoulli(key, 1 - self.rate, shape_of(x))
+                return np.where(kept, x / (1 - self.rate), 0)
+            end,
+        }
+    end
+
+    --- np.nn.Embedding(count, features, {init, dtype="f32"}): layer(params, ids): row ids[…] of the parameter
+    -- {table = (count, features)}: shape (…, features). The table is normal with variance 1 / features unless init
+    -- says otherwise.
+    function nn.Embedding(count, features, given)
+        core.integer("nn.Embedding", 1, "count", count)
+        core.integer("nn.Embedding", 2, "features", features)
+        local o = options("nn.Embedding", given, { init = true, dtype = true })
+        local function init(key, dims, known)
+            return np.random.normal(key, dims, known) * math.sqrt(1 / dims[2])
+        end
+        return block.new {
+            name = "nn.Embedding", dtype = o.dtype, parameters = { { "table", o.init or init } },
+            infer_shape = function() return { table = { count, features } } end,
+            forward = function(_, params, ids)
+                check_params("nn.Embedding", params, "table")
+                return np.take(params.table, ids, { axis = 0 })
+            end,
+        }
+    end
+
+    --- (x - mean) / sqrt(variance + epsilon) * scale + bias
+    local function normalized(x, mean, variance, epsilon, params)
+        return (x - mean) / np.sqrt(variance + epsilon) * params.scale + params.bias
+    end
+
+    local function per_feature(name)
+        return function(_, x)
+            local n = features_of(name, x)
+            return { scale = { n }, bias = { n } }
+        end
+    end
+
+    --- np.nn.LayerNorm({epsilon=1e-6, dtype="f32"}): x with mean 0 and variance 1 along the last axis, times `scale`,
+    -- plus `bias` (Ba, Kiros and Hinton, 2016). Parameters {scale = (n,), bias = (n,)}.
+    function nn.LayerNorm(given)
+        local o = options("nn.LayerNorm", given, { epsilon = true, dtype = true })
+        return block.new {
+            name = "nn.LayerNorm", epsilon = o.epsilon or 1e-6, dtype = o.dtype,
+            parameters = { { "scale", nn.ones }, { "bias", nn.zeros } }, infer_shape = per_feature("nn.LayerNorm"),
+            forward = function(self, params, x)
+                check_params("nn.LayerNorm", params, "scale")
+                local along = { axis = -1, keepdims = true }
+                return normalized(x, np.mean(x, along), np.var(x, along), self.epsilon, params)
+            end,
+        }
+    end
+
+    --- np.nn.BatchNorm({momentum=0.99, epsilon=1e-5, dtype="f32"}): x with mean 0 and variance 1 for each feature
+    -- (index of the last axis), times `scale`, plus `bias` (Ioffe and Szegedy, 2015). The state, {mean = (n,), var =
+    -- (n,)}, is explicit: layer:state(x) makes the first, and
+    --     y, state = layer(params, x, state)           in training: moments of x, which the new state takes up
+    --     y = layer(params, x, state, false)           in evaluation: moments of the state
+    function nn.BatchNorm(given)
+        local o = options("nn.BatchNorm", given, { momentum = true, epsilon = true, dtype = true })
+        return block.new {
+            name = "nn.BatchNorm", momentum = o.momentum or 0.99, epsilon = o.epsilon or 1e-5, dtype = o.dtype,
+            parameters = { { "scale", nn.ones }, { "bias", nn.zeros } }, infer_shape = per_feature("nn.BatchNorm"),
+            state = function(self, x)
+                local n = { features_of("nn.BatchNorm", x) }
+                return { mean = np.zeros(n, { dtype = self.dtype }), var = np.ones(n, { dtype = self.dtype }) }
+            end,
+            forward = function(self, params, x, state, training)
+                check_params("nn.BatchNorm", params, "scale")
+                if type(state) ~= "table" or not is_array(state.mean) or not is_array(state.var) then
+                    bad_argument("nn.BatchNorm", 3, "state", "what layer:state(x) or a call returned", state)
+                end
+                if training == false then
+                    return normalized(x, state.mean, state.var, self.epsilon, params), state
+                end
+                local axes = {}
+                for k = 1, core.ndim(x) - 1 do axes[k] = k - 1 end
+                local mean, variance = np.mean(x, { axis = axes }), np.var(x, { axis = axes })
+                local function blend(old, new) return old * self.momentum + new * (1 - self.momentum) end
+                return normalized(x, mean, variance, self.epsilon, params),
+                       { mean = blend(state.mean, mean), var = blend(state.var, variance) }
+            end,
+        }
+    end
+
+    --- (…, n, features) as (…, heads, n, features / heads), and back.
+    local function split_heads(x, heads)
+        local dims = shape_of(x)
+        local features = table.remove(dims)
+        dims[#dims + 1], dims[#dims + 2] = heads, features / heads
+        return np.swapaxes(shape.reshape(x, dims), -2, -3)
+    end
+
+    local function join_heads(x)
+        x = np.swapaxes(x, -2, -3)
+        local dims = shape_of(x)
+        local size = table.remove(dims)
+        dims[#dims] = dims[#dims] * size
+        return shape.reshape(x, dims)
+    end
+
+    --- np.nn.MultiHeadAttention(heads, {features, bias=true, dtype="f32"}): layer(params, x, context, mask): attention
+    -- of x, shape (…, n, d), to context, (…, m, d), x itself without one (Vaswani et al., 2017): softmax(q k /
+    -- sqrt(size)) v for each head, where q, k, v are dense layers of `features` (those of x, unless given), a multiple
+    -- of heads; then a dense layer of d outputs. mask, boolean, broadcasts to (…, heads, n, m): false hides.
+    -- Parameters {query, key, value, out}, those of np.nn.Dense.
+    function nn.MultiHeadAttention(heads, given)
+        core.integer("nn.MultiHeadAttention", 1, "heads", heads)
+        local o = options("nn.MultiHeadAttention", given, { features = true, bias = true, dtype = true })
+        local known = { bias = o.bias, dtype = o.dtype }
+        return block.new {
+            name = "nn.MultiHeadAttention", heads = heads, features = o.features, dense = known,
+            init = function(self, key, x, context)
+                local d = features_of("nn.MultiHeadAttention", x)
+                local features, keys = self.features or d, np.random.split(key, 4)
+                if features % heads ~= 0 then
+                    raise("nn.MultiHeadAttention", "features must be a multiple of heads, %d, got %d", heads, features)
+                end
+                local from = context ~= nil and features_of("nn.MultiHeadAttention", context) or d
+                return { query = nn.Dense(d, features, known):init(keys[0]),
+                         key = nn.Dense(from, features, known):init(keys[1]),
+                         value = nn.Dense(from, features, known):init(keys[2]),
+                         out = nn.Dense(features, d, known):init(keys[3]) }
+            end,
+            forward = function(self, params, x, context, mask)
+                if type(params.query) ~= "table" then
+                    bad_argument("nn.MultiHeadAttention", 1, "params", "what layer:init(key, x) returned", params)
+                end
+                local from = context == nil and x or context
+                local function heads_of(part, input)
+                    return split_heads(nn.dense(input, params[part].w, params[part].b), self.heads)
+                end
+                local q, k, v = heads_of("query", x), heads_of("key", from), heads_of("value", from)
+                local scores = np.matmul(q / math.sqrt(q:dim(-1)), np.swapaxes(k, -1, -2))
+                if mask ~= nil then scores = np.where(mask, scores, -math.huge) end
+                return nn.dense(join_heads(np.matmul(np.softmax(scores, { axis = -1 }), v)), params.out.w, params.out.b)
+            end,
+        }
+    end
+end

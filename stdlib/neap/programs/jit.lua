@@ -1,0 +1,609 @@
+--- jit.lua: np.jit, np.jit_cache, np.clear_caches.
+--
+-- What a jitted function knows is its *state*: forms by key, each with the core's form and its entries (lazy/jit.h),
+-- and the variables around the function that hold arrays, its *places*. A call goes through generated code (forms.lua):
+--
+--      f(…) ─▶ state[number of arguments] ─▶ code for a form ──core finds and runs an entry──▶ results
+--                                              │ other form         └─ no entry fits: `slow` records one
+--                                              └─▶ code for the next form ─▶ … ─▶ slow
+--
+-- `slow` analyses the arguments, and knows what to do in each case; the generated code only saves time.
+--
+-- A function that names axes of a mesh (np.psum in the body of np.shard_map) is recorded for that mesh: once it has
+-- done so, its state has a further state for each mesh, with those of its axes that are manual, inside which it is
+-- called, and one for calls outside. These have a `key`.
+local ffi = require "ffi"
+local core = require "neap.core"
+local axes = require "neap.tracing.axes"
+local capture = require "neap.tracing.capture"
+local forms = require "neap.programs.forms"
+local staging = require "neap.tracing.staging"
+
+local np, C, ctx = core.np, core.C, core.ctx
+local is_array, raise = core.is_array, core.raise
+local pack, check_function, positions_of = staging.pack, staging.check_function, staging.positions_of
+local type, unpack = type, unpack
+
+local OK, PENDING, ATTEND, E_MEMORY = C.NEAP_OK, C.NEAP_PENDING, C.NEAP_ATTEND, C.NEAP_E_MEMORY
+local INPUT, DONATED, SAME, NONE = C.NEAP_LEAF_INPUT, C.NEAP_LEAF_DONATED, C.NEAP_LEAF_SAME, C.NEAP_LEAF_NONE
+local MOST_CHAINED = 16 -- forms of one number of arguments that the generated code tries one after the other
+local MOST_FORMS = 512  -- more than that start afresh
+local MOST_PLACES = 128 -- and so do these, or at twice as many as are in use
+
+local jits = {}
+
+local jit_box, form_box = ffi.new("neap_jit *[1]"), ffi.new("neap_form *[1]")
+local number_box, results_box = ffi.new("int32_t[1]"), ffi.new("const int32_t *[1]")
+local entry_info, leaf_info = ffi.new("neap_entry_info"), ffi.new("neap_info")
+
+-- ---- State ----------------------------------------------------------------------------------------------------------
+
+--- Forgets all that was recorded.
+local function reset(state)
+    for n in pairs(state) do
+        if type(n) == "number" then state[n] = nil end
+    end
+    core.call("jit", function() return C.neap_jit_new(ctx, jit_box) end)
+    state.jit = ffi.gc(jit_box[0], C.neap_jit_free)
+    state.forms, state.count, state.identities, state.chains = {}, 0, { n = 0 }, {}
+end
+
+--- Passes on results that wait in the core, then attends to what the core asked for. After a donation that could raise
+-- an interrupt, and what was donated would be lost with the results: so the next call does it first.
+local function finish_call(form, number, donates, state)
+    local results = pack(form.fills[number]())
+    if donates then state.owes = true else core.attend() end
+    return unpack(results, 1, results.n)
+end
+
+local function attend_first(state)
+    if state.owes then
+        state.owes = nil
+        core.attend()
+    end
+end
+
+--- Tells the core the line of a call that donates.
+local function tell_site(state, cform)
+    attend_first(state)
+    local file, line = core.user_site()
+    if file then C.neap_form_site(cform, file .. ":" .. line) end
+end
+
+-- ---- Recording ------------------------------------------------------------------------------------------------------
+
+--- The place of a list that is the same variable, or nil.
+local function same_place(places, place)
+    for k = 1, #places do
+        if capture.same(places[k], place) then return places[k] end
+    end
+end
+
+--- All variables that the function can reach, and those that are known, which another block of the same code may have
+-- reached; in place of those that are known, these.
+local function all_places(state, known)
+    local places, listed = {}, {}
+    local function list(place)
+        if listed[place] or state.owns and state.owns(place) then return end
+        listed[place] = true
+        places[#places + 1] = place
+    end
+    for _, place in ipairs(capture.places(state.user_function)) do list(same_place(known, place) or place) end
+    for _, place in ipairs(known) do list(place) end
+    return places
+end
+
+--- Adds places that hold arrays and are not known yet; returns whether there were any.
+local function add_places(state)
+    local added = false
+    for _, place in ipairs(capture.arrays(all_places(state, state.places))) do
+        if not same_place(state.places, place) then
+            state.places[#state.places + 1] = place
+            place.value = nil -- the state must not keep the array alive
+            added = true
+        end
+    end
+    return added
+end
+
+--- Reads the places anew. Returns copies of them, with their values, since the function may call itself while it is
+-- recorded; of these, those that become inputs; and what each of them is for an entry recorded now.
+local function look_at_places(state)
+    local places, inputs, uses = {}, {}, {}
+    for k, known in ipairs(state.places) do
+        local place = { name = known.name, f = known.f, index = known.index, environment = known.environment,
+                        value = capture.read(known), changes = known.changes }
+        places[k] = place
+        if not is_array(place.value) then
+            uses[k] = NONE
+        elseif core.info(place.value).constructed ~= 0 and not place.changes then
+            uses[k] = SAME -- what is made of constructors is no input: the program makes it where it is read
+        else
+            uses[k] = INPUT
+            inputs[#inputs + 1] = place
+        end
+    end
+    return places, inputs, uses
+end
+
+local function raise_changed(state)
+    raise(state.name, "an array around the function changed while it was recorded")
+end
+
+--- Constructors around the function must be those that were recorded: a callback may have run meanwhile.
+local function check_places(state, places, uses)
+    for k, place in ipairs(places) do
+        if uses[k] == SAME and not rawequal(capture.read(place), place.value) then raise_changed(state) end
+    end
+end
+
+--- Puts the leaves and the places' arrays where the core looks for them.
+local function put_leaves(state, form, leaves)
+    local n = #leaves
+    for k = 1, n do
+        local leaf = leaves[k]
+        if type(leaf) == "number" then form.numbers[k - 1] = leaf else form.ids[k - 1] = leaf._id end
+    end
+    for k, place in ipairs(state.places) do
+        local value = capture.read(place)
+        form.ids[n + k - 1] = is_array(value) and value._id or 0
+    end
+end
+
+local function leaf_name(state, form, k)
+    local n = #form.nodes
+    return k <= n and forms.path(form.nodes[k]) or "the variable '" .. state.places[k - n].name .. "'"
+end
+
+--- What keeps an entry from fitting the leaves in the form, in words; and how many leaves do not fit.
+local function entry_difference(state, form, record)
+    local text, count = nil, 0
+    for k = 1, #form.nodes + #state.places do
+        local use, id, what = record.uses[k], form.ids[k - 1], nil
+        local is_number = form.nodes[k] and form.nodes[k].kind == "number"
+        if use <= DONATED and not is_number then
+            if C.neap_form_wants(form.cform, record.number, k - 1, leaf_info) ~= OK then return nil, math.huge end
+            local old, new = forms.array_text(leaf_info), "no array"
+            if id ~= 0 then
+                C.neap_array_info(ctx, id, leaf_info)
+                new = forms.array_text(leaf_info)
+            end
+            what = old ~= new and ("was %s and is %s"):format(old, new)
+        elseif use == NONE then
+            what = id ~= 0 and "held no array and holds one now"
+        elseif use == SAME and id ~= record.same[k] then
+            what = "holds another array; the one that it held was made of constructors"
+        end
+        if what then
+            count = count + 1
+            text = text or leaf_name(state, form, k) .. " " .. what
+        end
+    end
+    return text, count
+end
+
+--- Why a call has to be recorded although others were, in words. Called with the leaves in place.
+local function reason_to_record(state, form)
+    local text, least
+    for _, record in ipairs(form.records) do
+        local what, count = entry_difference(state, form, record)
+        if what and (not least or count < least) then text, least = what, count end
+    end
+    if text then return text end
+    if #form.records > 0 then return "its program was dropped from the cache" end
+    local other = state.last
+    return other and (forms.difference(other, form)
+                      or "a variable around the function holds an array for the first time")
+end
+
+--- Marks variables whose constructors were replaced: from now on they are inputs, so that this happens once.
+local function note_changes(state, form)
+    local n = #form.nodes
+    for _, record in ipairs(form.records) do
+        for k, place in ipairs(state.places) do
+            if record.uses[n + k] == SAME and form.ids[n + k - 1] ~= record.same[n + k] then place.changes = true end
+        end
+    end
+end
+
+--- Makes the core's form.
+local function new_form(state, form)
+    local n = #form.nodes + #state.places
+    local is_number = ffi.new("uint8_t[?]", n + 1)
+    for k, node in ipairs(form.nodes) do is_number[k - 1] = node.kind == "number" and 1 or 0 end
+    core.call("jit", function() return C.neap_jit_form(state.jit, n, is_number, form_box) end)
+    local cform = form_box[0]
+    form.cform, form.ids, form.numbers = cform, C.neap_form_ids(cform), C.neap_form_numbers(cform)
+    form.jit = state.jit -- which owns the core's form
+    form.records, form.fills = {}, {}
+    state.forms[form.key] = form
+    state.count = state.count + 1
+end
+
+--- The end of a call that generated code could not finish: see forms.compile.
+local function finisher(state, form, donates)
+    local function finish(...)
+        local status = C.neap_form_outcome(form.cform, number_box)
+        if number_box[0] ~= 0 then return finish_call(form, number_box[0], donates, state) end
+        if status < 0 and status ~= E_MEMORY then core.raise_status(status, "jit") end
+        return state.slow(...)
+    end
+    jit.off(finish)
+    return finish
+end
+
+--- Puts code for the form behind that of other forms of as many arguments.
+local function chain(state, form)
+    local last = state.chains[form.n]
+    if last and last.length == MOST_CHAINED then return end
+    local use = { fills = form.fills, miss = { state.slow }, finish = finisher(state, form, state.donates),
+                  site = function() tell_site(state, form.cform) end }
+    jit.off(use.site)
+    local f = forms.compile(form, form.cform, state.places, state.donates, use)
+    if not f then return end
+    if last then last.miss[1] = f else state[form.n] = f end
+    state.chains[form.n] = { length = last and last.length + 1 or 1, miss = use.miss }
+end
+
+--- Appends an entry for a recorded program to the form.
+local function add_entry(state, form, traced, uses)
+    local n, fixed = #form.nodes + #state.places, staging.ids_of(traced.lifted, #traced.lifted)
+    local c_uses, record = ffi.new("uint8_t[?]", n + 1), { uses = uses, same = {}, template = traced.template }
+    for k = 1, n do
+        c_uses[k - 1] = uses[k]
+        if uses[k] == SAME then record.same[k] = form.ids[k - 1] end
+    end
+    local plain = traced.template.n == 1 and rawequal(traced.template[1], staging.SLOT)
+    core.call("jit", function()
+        return C.neap_form_add(form.cform, traced.program, c_uses, #traced.lifted, fixed, plain and 1 or 0, number_box,
+                               results_box)
+    end)
+    ffi.gc(traced.program, nil)
+    record.number = number_box[0]
+    for k = #form.records, 1, -1 do -- those whose entries the core has dropped
+        if C.neap_form_entry(form.cform, form.records[k].number, entry_info) ~= OK then
+            form.fills[form.records[k].number] = nil
+            table.remove(form.records, k)
+        end
+    end
+    form.records[#form.records + 1] = record
+    form.fills[record.number] = forms.filler(traced.template, results_box[0])
+end
+
+--- The user's function with the values of named static arguments put back into the tables that they were taken from.
+local function with_statics(state, given)
+    local names = state.static_names
+    if #names == 0 then return state.body or state.user_function, given end
+    local taken, put = { n = given.n }, {}
+    for k = 1, given.n do
+        local value = given[k]
+        if type(value) == "table" and getmetatable(value) == nil and not state.is_static[k] then
+            local copy = {}
+            for key, item in pairs(value) do copy[key] = item end
+            for _, name in ipairs(names) do
+                if value[name] ~= nil then
+                    put[#put + 1] = { position = k, name = name, value = value[name] }
+                    copy[name] = nil
+                end
+            end
+            value = copy
+        end
+        taken[k] = value
+    end
+    local function restored(...)
+        local arguments = pack(...)
+        for _, one in ipairs(put) do arguments[one.position][one.name] = one.value end
+        return state.user_function(unpack(arguments, 1, arguments.n))
+    end
+    jit.off(restored)
+    return restored, taken
+end
+
+--- Whether one of the arrays belongs to an open level.
+local function any_taped(arrays)
+    for k = 1, #arrays do
+        if core.info(arrays[k]).taped ~= 0 then return true end
+    end
+    return false
+end
+
+--- Records the function for arguments of the form and runs that. Under an open level, arrays that it reads not from
+-- variables are lifted; if one of them belongs to such a level, what was recorded is good for this call alone.
+local function record_and_run(state, form, given, leaves)
+    local places, inputs, uses = look_at_places(state)
+    local all = {}
+    for k, node in ipairs(form.nodes) do
+        local top = node
+        while top.parent do top = top.parent end
+        all[k] = top.donated and node.kind == "array" and DONATED or INPUT
+    end
+    for k = 1, #uses do all[#form.nodes + k] = uses[k] end
+    local f, arguments = with_statics(state, given)
+    local of_mesh, traced = axes.watch(staging.trace, state.name, f, arguments, state.is_static,
+                                       all_places(state, places), inputs, #core.frame().levels > 0,
+                                       state.fixes_numbers)
+    state.traces = state.traces + 1
+    check_places(state, places, uses)
+    local afresh = form.jit ~= state.jit -- the function has called itself, and all was forgotten
+    if of_mesh and not state.key and not state.keyed then
+        state.keyed = {}
+        reset(state)
+        afresh = true
+    end
+    if afresh or any_taped(traced.lifted) then
+        local list = { unpack(leaves) }
+        for _, place in ipairs(inputs) do list[#list + 1] = capture.read(place) end
+        for _, array in ipairs(traced.lifted) do list[#list + 1] = array end
+        return true, staging.run(state.name, traced, list)
+    end
+    put_leaves(state, form, leaves)
+    add_entry(state, form, traced, all)
+    state.last = form
+    return false
+end
+
+-- ---- Calls ----------------------------------------------------------------------------------------------------------
+
+--- Calls the core with the leaves; returns the number of the entry that has run, or nil: none fits.
+local function call_core(state, form, leaves)
+    local function try()
+        put_leaves(state, form, leaves)
+        C.neap_jit_repeat(form.cform)
+        return C.neap_form_outcome(form.cform, number_box)
+    end
+    local rc = try()
+    if rc < 0 or rc == PENDING then rc = core.settle(rc, state.name, try) end
+    if number_box[0] == 0 then return nil end
+    return number_box[0], rc
+end
+
+--- The form of the arguments, as it is known; it may have to be recorded for other places.
+local function form_of(state, given)
+    local form, leaves = forms.analyse(given, state)
+    return state.forms[form.key] or form, leaves
+end
+
+--- A form for which something will be recorded now: known to the core, and with all places.
+local function prepared(state, form, given)
+    for position in pairs(state.is_donated) do
+        if position > given.n then
+            raise(state.name, "option 'donate' names argument %d, but the call has %d", position, given.n)
+        end
+    end
+    local crowded = #state.places >= state.most_places -- with those of blocks that are gone
+    if crowded then state.places = {} end
+    if add_places(state) or crowded or state.count >= MOST_FORMS then
+        reset(state)
+        if crowded then state.most_places = math.max(MOST_PLACES, 2 * #state.places) end
+        form = form_of(state, given)
+    end
+    if not form.cform then
+        new_form(state, form)
+        chain(state, form)
+    end
+    return form
+end
+
+--- Of a function that names axes of a mesh: its state for the mesh at hand.
+local function keyed_state(state)
+    local key = axes.key() or ""
+    if not state.keyed[key] then
+        state.keyed[key] = jits.new(state.name, state.user_function, state.is_static, state.static_names,
+                                    state.is_donated)
+        state.keyed[key].key = key
+    end
+    return state.keyed[key]
+end
+
+--- A call in all generality. It goes the same way as the fast one, so it may be used instead at any time.
+local function slow_call(state, ...)
+    if state.keyed then return keyed_state(state)[select("#", ...)](...) end
+    local given = pack(...)
+    local form, leaves = form_of(state, given)
+    if state.donates then
+        attend_first(state)
+        if form.cform then tell_site(state, form.cform) end
+    end
+    local number, rc
+    if form.cform then number, rc = call_core(state, form, leaves) end
+    if not number then
+        form = prepared(state, form, given)
+        put_leaves(state, form, leaves)
+        state.reason = state.traces > 0 and reason_to_record(state, form) or nil
+        note_changes(state, form)
+        local results = pack(record_and_run(state, form, given, leaves))
+        if results[1] then return unpack(results, 2, results.n) end
+        if state.donates then tell_site(state, form.cform) end
+        number, rc = call_core(state, form, leaves)
+        if not number then raise_changed(state) end
+    end
+    if rc == ATTEND then return finish_call(form, number, state.donates, state) end
+    return form.fills[number]()
+end
+
+--- The state of a function that records user_function. Others may set: body, what is run instead of user_function, with
+-- the arguments; owns(place): whether a variable is none of the places; labels and fixes_numbers (see forms.analyse).
+function jits.new(name, user_function, is_static, static_names, is_donated)
+    local state = { name = name, user_function = user_function, is_static = is_static, static_names = static_names,
+                    is_donated = is_donated, donates = next(is_donated) ~= nil, places = {}, most_places = MOST_PLACES,
+                    traces = 0 }
+    function state.slow(...) return slow_call(state, ...) end
+    jit.off(state.slow)
+    reset(state)
+    return setmetatable(state, { __index = function(_, key)
+        return type(key) == "number" and rawget(state, "slow") or nil
+    end })
+end
+
+--- {static={2, "mode"}}: positions, and names of keys; as sets, and a list of the names.
+local function statics_of(value)
+    local is_static, names, positions = {}, {}, {}
+    if type(value) ~= "table" then value = { value } end
+    for _, item in ipairs(value) do
+        if type(item) == "string" then
+            is_static[item] = true
+            names[#names + 1] = item
+        else
+            positions[#positions + 1] = item
+        end
+    end
+    for _, position in ipairs(positions_of("jit", "static", positions)) do is_static[position] = true end
+    return is_static, names
+end
+
+--- np.jit(f, {static={2, "mode"}, donate={1}}): a function that records f once per form of its arguments and then runs
+-- it as one program, without running Lua. The form is: the keys of tables, shapes, dtypes and devices of arrays,
+-- strings, booleans, and the values of static arguments: positions from 1, and names of keys in tables that are
+-- arguments. Tables and functions that are static count by identity. Numbers are inputs: other values run the same
+-- program.
+--
+-- f must depend on its arguments alone, and on arrays in local variables or globals around it, which are read anew at
+-- each call. Everything else that f reads is fixed when it is recorded. f may print; it may not look at values (item,
+-- tostring) nor assign arrays to variables outside.
+--
+-- donate: positions of arguments whose arrays the call may use up: their memory becomes that of results, or is freed.
+-- These arrays are deleted; using one afterwards raises. np.explain(f) tells of arrays that could not be used up.
+function np.jit(f, given_options)
+    f = check_function("jit", f)
+    local given = core.options("jit", given_options, { static = true, donate = true })
+    local is_static, names = statics_of(given.static)
+    local is_donated = {}
+    for _, position in ipairs(positions_of("jit", "donate", given.donate)) do
+        if is_static[position] then raise("jit", "argument %d is static, so it cannot be donated", position) end
+        is_donated[position] = true
+    end
+    local state = jits.new("jit", f, is_static, names, is_donated)
+    return function(...)
+        return state[select("#", ...)](...)
+    end
+end
+
+-- ---- Looking at it --------------------------------------------------------------------------------------------------
+
+--- The state behind a function that np.jit made; nil for all else.
+function jits.state_of(f)
+    if type(f) ~= "function" or not core.is_library(f) then return nil end
+    local name, state = debug.getupvalue(f, 1)
+    if name ~= "state" or type(state) ~= "table" or not rawget(state, "slow") then return nil end
+    return state
+end
+
+local kept_texts = {
+    [C.NEAP_KEPT_LEVEL] = "a gradient or a trace was open; it was not deleted",
+    [C.NEAP_KEPT_NUMBER] = "it had no memory of its own",
+    [C.NEAP_KEPT_VIEW] = "a view of it, or work that was recorded before, or a program refers to it",
+    [C.NEAP_KEPT_SHARED] = "its memory was also that of another array, or of a print under way",
+    [C.NEAP_KEPT_ARGUMENT] = "it was among the arguments twice",
+}
+
+--- The name of input k (from 0) of an entry: the leaf that it is.
+local function input_name(state, form, record, k)
+    for leaf = 1, #form.nodes + #state.places do
+        if record.uses[leaf] <= DONATED then
+            if k == 0 then return leaf_name(state, form, leaf) end
+            k = k - 1
+        end
+    end
+end
+
+local function place_names(state, form, record, use)
+    local names = {}
+    for k, place in ipairs(state.places) do
+        if record.uses[#form.nodes + k] == use then names[#names + 1] = place.name end
+    end
+    return names
+end
+
+local function entry_facts(state, form, record)
+    local text = forms.text(form, function(k)
+        C.neap_form_wants(form.cform, record.number, k - 1, leaf_info)
+        return forms.array_text(leaf_info)
+    end)
+    C.neap_form_entry(form.cform, record.number, entry_info)
+    local facts = { arguments = text, hits = tonumber(entry_info.hits), bytes = tonumber(entry_info.bytes),
+                    captures = place_names(state, form, record, INPUT),
+                    constructed = place_names(state, form, record, SAME),
+                    bound = entry_info.captures, donated = tonumber(entry_info.donated),
+                    used_up = tonumber(entry_info.overwrote),
+                    program = C.neap_form_program(form.cform, record.number) }
+    if facts.used_up < facts.donated then
+        facts.kept = ("%s: %s"):format(input_name(state, form, record, entry_info.leaf), kept_texts[entry_info.kept])
+    end
+    return facts
+end
+
+local function counted(n, noun) return ("%d %s%s"):format(n, noun, n == 1 and "" or "s") end
+
+--- "recorded 2 times, 2 programs of 7 KiB kept, run by 5 calls", and a line for each program.
+local Facts = {}
+
+function Facts.__tostring(facts)
+    local hits, lines = 0, { "" }
+    for k, entry in ipairs(facts.entries) do
+        hits = hits + entry.hits
+        lines[k + 1] = ("  (%s): %d KiB, run by %s"):format(entry.arguments, math.ceil(entry.bytes / 1024),
+                                                            counted(entry.hits, "call"))
+    end
+    lines[1] = ("recorded %s, %s of %d KiB kept, run by %s"):format(
+        counted(facts.traces, "time"), counted(#facts.entries, "program"), math.ceil(facts.bytes / 1024),
+        counted(hits, "call"))
+    return table.concat(lines, "\n")
+end
+
+--- What np.jit_cache returns, and the program of each entry.
+function jits.facts(state)
+    local facts = setmetatable({ traces = state.traces, reason = state.reason, bytes = 0, entries = {} }, Facts)
+    for _, own in pairs(state.keyed or {}) do
+        local more = jits.facts(own)
+        facts.traces, facts.bytes = facts.traces + more.traces, facts.bytes + more.bytes
+        facts.reason = facts.reason or more.reason
+        for _, entry in ipairs(more.entries) do facts.entries[#facts.entries + 1] = entry end
+    end
+    for _, form in pairs(state.forms) do
+        for _, record in ipairs(form.records or {}) do
+            if C.neap_form_entry(form.cform, record.number, entry_info) == OK then
+                local entry = entry_facts(state, form, record)
+                facts.bytes = facts.bytes + entry.bytes
+                facts.entries[#facts.entries + 1] = entry
+            end
+        end
+    end
+    table.sort(facts.entries, function(a, b) return a.arguments < b.arguments end)
+    return facts
+end
+
+--- The programs of a jitted function, for np.explain: a list of { text, entry }, with the facts of all of it in
+-- `facts`; nil for all else.
+function jits.programs_of(f)
+    local state = jits.state_of(f)
+    if not state then return nil end
+    local facts = jits.facts(state)
+    local list = { facts = facts }
+    for k, entry in ipairs(facts.entries) do list[k] = { text = entry.arguments, entry = entry } end
+    return list
+end
+
+--- np.jit_cache(f): what a jitted function has recorded: { traces = how often, reason = why the last time, in words,
+-- bytes, entries = { { arguments, hits, bytes, captures = names of variables that are read at each call, constructed =
+-- names of constructors around it, bound = number of arrays that belong to the program, donated, used_up, kept = why
+-- the last donated array was not used up }, … } }. tostring tells it in a line, and one for each entry. A
+-- program that was not used for long is dropped when all of them take more than 256 MiB.
+function np.jit_cache(f)
+    local state = jits.state_of(f)
+    if not state then core.bad_argument("jit_cache", 1, "f", "a function that np.jit made", f) end
+    local facts = jits.facts(state)
+    for _, entry in ipairs(facts.entries) do entry.program = nil end
+    return facts
+end
+
+--- np.clear_caches(): forgets all that was recorded by jitted functions, and all plans; they are made again.
+function np.clear_caches()
+    C.neap_caches_clear(ctx)
+end
+
+for _, f in ipairs { slow_call, record_and_run, call_core, finish_call, put_leaves, look_at_places, add_entry, chain,
+                     reason_to_record, entry_difference, jits.facts } do
+    jit.off(f)
+end
+
+return jits

@@ -1,0 +1,342 @@
+--- program.lua: np.trace, and programs as users hold them.
+--
+-- A program object has
+--     entry       what staging.run takes: { program (of the core), template of the results, n and outputs: counts }
+--     arguments   the tree of its arguments, { n = count, … }, with SLOT where an array or a number goes
+--     ports       its inputs as the core knows them, in the order of the slots
+-- and is called with arguments of that form. It may stand wherever the library takes a function.
+local ffi = require "ffi"
+local core = require "neap.core"
+local capture = require "neap.tracing.capture"
+local files = require "neap.files"
+local picture = require "neap.files.picture"
+local staging = require "neap.tracing.staging"
+local trees = require "neap.core.trees"
+
+local np, C, dtypes = core.np, core.C, core.dtypes
+local is_array, raise, array_info, describe = core.is_array, core.raise, core.info, core.describe
+local pack, check_function, trace, run = staging.pack, staging.check_function, staging.trace, staging.run
+local SLOT = staging.SLOT
+local type = type
+
+local Program = {}
+Program.__index = Program
+
+-- ---- Inputs and outputs ---------------------------------------------------------------------------------------------
+
+local info_box, name_box = ffi.new("neap_info"), ffi.new("const char *[1]")
+
+--- A list of the inputs (or outputs) of a core's program: { name, shape, dtype, number = true for a number, device =
+-- the name of the one that it is committed to }.
+local function ports_of(program, outputs, count)
+    local list = {}
+    for k = 1, count do
+        core.call("program", function()
+            return C.neap_program_port(program, outputs and 1 or 0, k - 1, info_box, name_box)
+        end)
+        local shape = {}
+        for axis = 1, info_box.ndim do shape[axis] = tonumber(info_box.shape[axis - 1]) end
+        list[k] = { name = name_box[0] ~= nil and ffi.string(name_box[0]) or nil, shape = shape,
+                    dtype = dtypes[info_box.dtype].name, number = info_box.weak ~= 0 or nil,
+                    device = info_box.committed ~= 0 and ffi.string(C.neap_device_name(info_box.device)) or nil }
+    end
+    return list
+end
+
+--- "f32[2,3] on cpu:1", "a number"
+local function port_text(port)
+    if port.number then return "a number" end
+    return ("%s[%s]%s"):format(port.dtype, table.concat(port.shape, ","), port.device and " on " .. port.device or "")
+end
+
+--- What an argument is, in the words of port_text.
+local function value_text(value)
+    if not is_array(value) then return describe(value) end
+    local known = array_info(value)
+    return port_text { dtype = dtypes[known.dtype].name, shape = core.shape_of(value), number = known.weak ~= 0 or nil,
+                       device = known.committed ~= 0 and ffi.string(C.neap_device_name(known.device)) or nil }
+end
+
+local function fits_port(port, value)
+    if type(value) == "number" then return port.number end
+    if not is_array(value) then return false end
+    local known = array_info(value)
+    if port.number or known.weak ~= 0 then return port.number and known.weak ~= 0 end
+    if dtypes[known.dtype].name ~= port.dtype or known.ndim ~= #port.shape then return false end
+    for axis = 1, known.ndim do
+        if tonumber(known.shape[axis - 1]) ~= port.shape[axis] then return false end
+    end
+    return (known.committed ~= 0 and ffi.string(C.neap_device_name(known.device)) or nil) == port.device
+end
+
+local function misfit(what, expected, got)
+    raise("program", "the arguments do not fit the program: %s: expected %s, got %s", what, expected, got)
+end
+
+--- Appends the arrays and numbers of `value` to `leaves`; it must have the form of `want`, a part of the arguments'
+-- tree.
+local function match_arguments(program, want, value, leaves, path)
+    if rawequal(want, SLOT) then
+        local port = program.ports[#leaves + 1]
+        if not fits_port(port, value) then misfit(port.name or path, port_text(port), value_text(value)) end
+        leaves[#leaves + 1] = value
+    elseif not trees.is_node(want) then
+        if is_array(value) or want ~= value then
+            misfit(path, want == nil and "nothing" or describe(want), value_text(value))
+        end
+    else
+        if not trees.is_node(value) then misfit(path, "a table", value_text(value)) end
+        for key in pairs(value) do
+            if want[key] == nil then misfit(path .. "." .. tostring(key), "nothing", value_text(value[key])) end
+        end
+        for _, key in ipairs(trees.keys_of(want, "program")) do
+            local step = type(key) == "number" and path .. "[" .. key .. "]" or path .. "." .. key
+            match_arguments(program, want[key], value[key], leaves, step)
+        end
+    end
+end
+
+--- The names of a list, made unique and printable.
+local function tidy(names)
+    local seen = {}
+    for k, name in ipairs(names) do
+        name = name:gsub("%c", "?")
+        local base, turn = name ~= "" and name or "?", 1
+        name = base
+        while seen[name] do
+            turn = turn + 1
+            name = base .. "_" .. turn
+        end
+        seen[name], names[k] = true, name
+    end
+    return names
+end
+
+--- Names for the slots of a packed tree: paths that begin with what `root(k)` calls its k-th part.
+local function slot_names(packed, root)
+    local names = {}
+    for k = 1, packed.n do
+        trees.walk("program", packed[k], function(leaf, path)
+            if rawequal(leaf, SLOT) then names[#names + 1] = path == "" and "out" or path end
+        end, root(k))
+    end
+    return tidy(names)
+end
+
+--- What a function calls its arguments.
+local function parameter(f, k)
+    local name = debug.getlocal(f, k)
+    return name and not name:find("^%(") and name or "arg" .. k
+end
+
+--- Gives a core's program the names of its inputs or outputs.
+local function rename(program, outputs, names)
+    local list = ffi.new("const char *[?]", #names + 1)
+    for k, name in ipairs(names) do list[k - 1] = name end
+    core.call("program", function() return C.neap_program_rename(program, outputs and 1 or 0, #names, list) end)
+end
+
+-- ---- Programs -------------------------------------------------------------------------------------------------------
+
+--- The program object of a traced entry and of the tree of its arguments. `names.inputs` and `names.outputs`, lists of
+-- names in the order of the slots, are given to the core; without them it keeps those that it has.
+local function new_program(entry, arguments, names)
+    if names then
+        rename(entry.program, false, names.inputs)
+        rename(entry.program, true, names.outputs)
+    end
+    local ports = ports_of(entry.program, false, entry.n)
+    return setmetatable({ entry = entry, arguments = arguments, ports = ports }, Program)
+end
+
+--- Appends the arrays and numbers of a table that holds them by the names of inputs, "a.b" in a nested one.
+local function match_names(program, table_of_inputs, leaves)
+    local by_name, names = {}, {}
+    trees.walk("program", table_of_inputs, function(leaf, path) by_name[path] = leaf end, "")
+    for k, port in ipairs(program.ports) do
+        local value = by_name[port.name]
+        if value == nil then misfit("input '" .. port.name .. "'", port_text(port), "nothing") end
+        match_arguments(program, SLOT, value, leaves, port.name)
+        by_name[port.name], names[k] = nil, port.name
+    end
+    local other = next(by_name)
+    if other then raise("program", "the program has no input '%s' (inputs: %s)", other, table.concat(names, ", ")) end
+end
+
+--- Runs the program on arguments of the form with which it was traced. An exported program, which takes arrays one by
+-- one, also takes one table of them by name.
+function Program:__call(...)
+    local given, leaves = pack(...), {}
+    if given.n == 1 and trees.is_node(given[1]) and rawequal(self.arguments[1], SLOT) then
+        match_names(self, given[1], leaves)
+    else
+        for k = 1, math.max(given.n, self.arguments.n) do
+            match_arguments(self, self.arguments[k], given[k], leaves, "argument " .. k)
+        end
+    end
+    return run("program", self.entry, leaves)
+end
+
+-- Methods that not every program needs are loaded when they are first named.
+local late = { save = "neap.programs.program_file" }
+setmetatable(Program, {
+    __index = function(_, name)
+        if late[name] then require(late[name]) end
+        return rawget(Program, name)
+    end,
+})
+
+function Program:__tostring()
+    return self:text()
+end
+
+local text_options = { lines = true }
+
+--- program:text{lines=40}: the printed form; `lines` cuts the middle out of a longer one.
+function Program:text(given)
+    local lines = core.options("program.text", given, text_options).lines
+    if lines ~= nil then core.integer("program.text", nil, "lines", lines) end
+    if lines ~= nil and lines < 3 then raise("program.text", "option 'lines' must be at least 3, got %d", lines) end
+    return core.text("program", function(text, capacity, bytes)
+        return C.neap_program_text(self.entry.program, lines or 0, text, capacity, bytes)
+    end)
+end
+
+--- program:info(): a table of counts: inputs, outputs, nodes, captures, effects, steps.
+function Program:info()
+    local facts, result = ffi.new("neap_program_info"), {}
+    C.neap_program_info_get(self.entry.program, facts)
+    for _, name in ipairs { "inputs", "outputs", "nodes", "captures", "effects", "steps" } do
+        result[name] = facts[name]
+    end
+    return result
+end
+
+--- program:inputs(): what the program takes, in order: a list of { name, shape, dtype, number = true for a number,
+-- device for an array that is committed to one }.
+function Program:inputs()
+    return ports_of(self.entry.program, false, self.entry.n)
+end
+
+--- program:outputs(): what it gives, in the same form.
+function Program:outputs()
+    return ports_of(self.entry.program, true, self.entry.outputs)
+end
+
+local function port_names(ports)
+    local names = {}
+    for k, port in ipairs(ports) do names[k] = port.name end
+    return names
+end
+
+--- program:list_inputs(): the names of its inputs, in order.
+function Program:list_inputs()
+    return port_names(self:inputs())
+end
+
+--- program:list_outputs(): the names of its outputs, in order.
+function Program:list_outputs()
+    return port_names(self:outputs())
+end
+
+-- ---- Costs and pictures ---------------------------------------------------------------------------------------------
+
+local cost_box = ffi.new("neap_cost")
+
+--- program:cost(): what a run costs, a table: flops (operations on elements; docs/programs.md says how they are
+-- counted), bytes_read and bytes_written (what the steps move), memory = { inputs, outputs, captured, peak } in bytes,
+-- while_loops (how many there are, of which one turn is counted), and ops: a list of { op, count, flops }, the most
+-- expensive first.
+function Program:cost()
+    local capacity = #core.rows
+    local rows = ffi.new("neap_op_cost[?]", capacity)
+    core.call("program.cost", function() return C.neap_program_cost(self.entry.program, cost_box, capacity, rows) end)
+    local ops = {}
+    for k = 1, cost_box.nops do
+        local row = rows[k - 1]
+        ops[k] = { op = ffi.string(row.op), count = tonumber(row.count), flops = row.flops }
+    end
+    table.sort(ops, function(a, b)
+        if a.flops ~= b.flops then return a.flops > b.flops end
+        return a.op < b.op
+    end)
+    return { flops = cost_box.flops, bytes_read = cost_box.read, bytes_written = cost_box.written, ops = ops,
+             while_loops = tonumber(cost_box.loops),
+             memory = { inputs = cost_box.inputs, outputs = cost_box.outputs, captured = cost_box.captured,
+                        peak = cost_box.peak } }
+end
+
+--- program:dot(): the graph of the program in the language of Graphviz's dot: what was recorded; np.explain(program)
+-- draws what runs. Of a large one the beginning and the end.
+function Program:dot()
+    return core.text("program.dot", function(text, capacity, bytes)
+        return C.neap_program_dot(self.entry.program, text, capacity, bytes)
+    end)
+end
+
+--- program:svg(path): the same as a picture: an SVG, drawn by Graphviz's program `dot`, written to the file if a path
+-- is given. Returns its text.
+function Program:svg(path)
+    if path ~= nil and (type(path) ~= "string" or path == "") then
+        core.bad_argument("program.svg", 1, "path", "a file name", path)
+    end
+    local text = picture.svg("program.svg", self:dot())
+    if path then
+        local ok, problem = files.write(path, { text })
+        if not ok then raise("program.svg", "%s", problem) end
+    end
+    return text
+end
+
+-- ---- np.trace -------------------------------------------------------------------------------------------------------
+
+--- Arguments with SLOT in the places of arrays and numbers.
+local function arguments_of(given)
+    local arguments = { n = given.n }
+    for k = 1, given.n do
+        arguments[k] = trees.rebuild("trace", given[k], function(leaf)
+            if is_array(leaf) or type(leaf) == "number" then return SLOT end
+            local kind = type(leaf)
+            if kind ~= "string" and kind ~= "boolean" and leaf ~= nil then
+                raise("trace", "argument %d must hold arrays, numbers, strings and booleans, got %s", k, describe(leaf))
+            end
+            return leaf
+        end)
+    end
+    return arguments
+end
+
+--- np.trace(f)(args…): the program of f for arguments of that form: printable, and callable with such arguments. Arrays
+-- around f are bound to it. Its inputs are named after f's parameters, its outputs after the keys of results.
+function np.trace(f, ...)
+    local user_function = check_function("trace", f)
+    if select("#", ...) > 0 then raise("trace", "takes a function alone: np.trace(f)(…) traces it for arguments") end
+    local function tracer(...)
+        local given = pack(...)
+        local arguments = arguments_of(given)
+        local entry = trace("trace", user_function, given, {}, capture.places(user_function), {})
+        local results = entry.template
+        return new_program(entry, arguments, {
+            inputs = slot_names(arguments, function(k) return parameter(user_function, k) end),
+            outputs = slot_names(results, function(k) return results.n == 1 and "" or "out" .. k end),
+        })
+    end
+    jit.off(tracer)
+    return tracer
+end
+
+--- The programs behind a value, for np.explain: a list of { text, entry }, of a program or of a function that np.jit
+-- made (with more: see jit.lua); nil for all else.
+local function programs_of(value)
+    if getmetatable(value) == Program then
+        local list = {}
+        for k, port in ipairs(value.ports) do list[k] = ("%s: %s"):format(port.name, port_text(port)) end
+        return { { text = table.concat(list, ", "), entry = value.entry } }
+    end
+    return require("neap.programs.jit").programs_of(value)
+end
+
+for _, f in ipairs { Program.__call, match_arguments, match_names, slot_names } do jit.off(f) end
+
+return { programs_of = programs_of, new = new_program, Program = Program, slot_names = slot_names,
+         parameter = parameter }

@@ -1,0 +1,350 @@
+--- program_file.lua: programs in files: program:save and np.load_program. docs/programs.md describes the format.
+--
+-- The core writes and reads the graph (lazy/program/file.h); here are the container with its checksums, and what only
+-- Lua knows: the trees of arguments, results and callbacks. A file is never believed: all sizes are checked before they
+-- are used, and trees are data, never code.
+local ffi = require "ffi"
+local bit = require "bit"
+local core = require "neap.core"
+local files = require "neap.files"
+local program = require "neap.programs.program"
+local staging = require "neap.tracing.staging"
+local trees = require "neap.core.trees"
+local zip = require "neap.files.zip"
+require "neap.effects"
+
+local np, C, ctx = core.np, core.C, core.ctx
+local raise, bad_argument, check_path = core.raise, core.bad_argument, core.check_path
+local parts, SLOT = core.call_parts, staging.SLOT
+local Program = program.Program
+
+local MAGIC, VERSION = "\139neap\r\n\026", 1
+local SECTIONS = { "forms", "graph" } -- all of them, in this order
+local HEAD, ENTRY = 20, 24            -- bytes of the head and of an entry of the table behind it
+local MOST_VALUES = 4000              -- arguments or results of a function
+local MAX_DEPTH = 200
+
+-- ---- Trees as bytes -------------------------------------------------------------------------------------------------
+
+local number_box = ffi.new("double[1]")
+
+local function u32_text(value)
+    return string.char(bit.band(value, 255), bit.band(bit.rshift(value, 8), 255), bit.band(bit.rshift(value, 16), 255),
+                       bit.band(bit.rshift(value, 24), 255))
+end
+
+--- The eight bytes of a number, little-endian; of every NaN the same.
+local function f64_text(value)
+    number_box[0] = value == value and value or core.NAN
+    local text = ffi.string(number_box, 8)
+    return ffi.abi("le") and text or text:reverse()
+end
+
+local write
+
+local function write_table(value, out)
+    local keys = trees.keys_of(value, "program.save")
+    out[#out + 1] = "{" .. u32_text(#keys)
+    for _, key in ipairs(keys) do
+        write(key, out)
+        write(value[key], out)
+    end
+end
+
+--- Appends a value to a list of texts: nil, a boolean, a number, a string, SLOT, a part of a callback, or a table of
+-- these.
+function write(value, out)
+    local kind = type(value)
+    if rawequal(value, SLOT) then
+        out[#out + 1] = "x"
+    elseif kind == "nil" then
+        out[#out + 1] = "z"
+    elseif kind == "boolean" then
+        out[#out + 1] = value and "t" or "f"
+    elseif kind == "number" then
+        out[#out + 1] = "n" .. f64_text(value)
+    elseif kind == "string" then
+        out[#out + 1] = "s" .. u32_text(#value) .. value
+    elseif getmetatable(value) == parts.Argument then
+        out[#out + 1] = "a"
+        write_table({ index = value.index, number = value.number }, out)
+    elseif getmetatable(value) == parts.Result then
+        out[#out + 1] = "r"
+        write_table({ index = value.index, dtype = core.dtypes[value.dtype].name, shape = value.shape,
+                      path = value.path }, out)
+    elseif trees.is_node(value) then
+        write_table(value, out)
+    else
+        raise("program.save", "a callback gets %s, which no file can hold", core.describe(value))
+    end
+end
+
+--- Raises what is wrong with a file; caught where it is loaded.
+local function damaged(format, ...)
+    error({ damaged = format:format(...) })
+end
+
+local function u32_at(data, at)
+    return bit.tobit(zip.u32(data, at)) % 2 ^ 32
+end
+
+local function next_bytes(r, bytes)
+    if bytes > r.size - r.at then damaged("its section 'forms' is truncated") end
+    r.at = r.at + bytes
+    return r.at - bytes
+end
+
+local function read_f64(r)
+    local at = next_bytes(r, 8)
+    for k = 0, 7 do
+        ffi.cast("uint8_t *", number_box)[k] = r.data[at + (ffi.abi("le") and k or 7 - k)]
+    end
+    return core.reader(number_box, core.dtypes[core.dtype_codes.f64])(0)
+end
+
+local read
+
+local function read_table(r, depth)
+    if depth > MAX_DEPTH then damaged("tables are nested more than %d deep", MAX_DEPTH) end
+    local value = {}
+    for _ = 1, u32_at(r.data, next_bytes(r, 4)) do
+        local key = read(r, depth + 1)
+        if type(key) ~= "string" and type(key) ~= "number" or key ~= key then damaged("a table has an odd key") end
+        value[key] = read(r, depth + 1)
+    end
+    return value
+end
+
+local function read_result(r, depth)
+    local result = read_table(r, depth)
+    local code = core.dtype_codes[result.dtype]
+    if type(result.index) ~= "number" or type(result.shape) ~= "table" or type(result.path) ~= "string" or not code then
+        damaged("a result of a callback is none")
+    end
+    result.dtype = code
+    return setmetatable(result, parts.Result)
+end
+
+--- The value at r.at, which moves behind it.
+function read(r, depth)
+    local tag = string.char(r.data[next_bytes(r, 1)])
+    if tag == "x" then return SLOT end
+    if tag == "z" then return nil end
+    if tag == "t" or tag == "f" then return tag == "t" end
+    if tag == "n" then return read_f64(r) end
+    if tag == "s" then
+        local bytes = u32_at(r.data, next_bytes(r, 4))
+        return ffi.string(r.data + next_bytes(r, bytes), bytes)
+    end
+    if tag == "{" then return read_table(r, depth) end
+    if tag == "a" or tag == "r" then
+        if string.char(r.data[next_bytes(r, 1)]) ~= "{" then damaged("a part of a callback is none") end
+        return tag == "r" and read_result(r, depth) or setmetatable(read_table(r, depth), parts.Argument)
+    end
+    damaged("its section 'forms' holds the unknown tag %d", tag:byte())
+end
+
+--- A packed tree of a file with as many slots as there should be.
+local function check_packed(what, packed, slots)
+    local n = type(packed) == "table" and packed.n
+    if type(n) ~= "number" or n % 1 ~= 0 or n < 0 or n > MOST_VALUES then damaged("its %s are no list", what) end
+    local found = 0
+    for k = 1, n do
+        trees.walk("load_program", packed[k], function(leaf)
+            if rawequal(leaf, SLOT) then found = found + 1 end
+            if type(leaf) == "table" and not rawequal(leaf, SLOT) then
+                damaged("its %s hold parts of a callback", what)
+            end
+        end)
+    end
+    if found ~= slots then damaged("its %s have %d arrays, but the graph has %d", what, found, slots) end
+end
+
+-- ---- The container --------------------------------------------------------------------------------------------------
+
+local function checksum(data, size)
+    local crc, problem = zip.crc32(ffi.cast("const uint8_t *", data), size)
+    if not crc then error({ damaged = problem }) end
+    return crc
+end
+
+--- The pieces of a file with these sections, name → block.
+local function pack_sections(sections)
+    local table_text = {}
+    for k, name in ipairs(SECTIONS) do
+        local block = sections[name]
+        table_text[k] = name .. ("\0"):rep(8 - #name) .. u32_text(block.size % 2 ^ 32)
+            .. u32_text(math.floor(block.size / 2 ^ 32)) .. u32_text(checksum(block.data, block.size)) .. u32_text(0)
+    end
+    local entries = table.concat(table_text)
+    local head = MAGIC .. u32_text(VERSION) .. u32_text(#SECTIONS)
+    local pieces = { head .. u32_text(checksum(head .. entries, #head + #entries)) .. entries }
+    for _, name in ipairs(SECTIONS) do pieces[#pieces + 1] = sections[name] end
+    return pieces
+end
+
+local function unpack_entry(block, k, at)
+    local entry = block.data + HEAD + ENTRY * (k - 1)
+    local name = ffi.string(entry, 8):gsub("%z+$", "")
+    local size = u32_at(entry, 8) + 2 ^ 32 * u32_at(entry, 12)
+    if name ~= SECTIONS[k] then damaged("it is damaged: its section %d is not '%s'", k, SECTIONS[k]) end
+    if size > block.size - at then damaged("it is truncated: its section '%s' has %.0f bytes", name, size) end
+    if checksum(block.data + at, size) ~= u32_at(entry, 16) then
+        damaged("it is damaged: the checksum of its section '%s' is wrong", name)
+    end
+    return { data = block.data + at, size = size, keep = block }
+end
+
+--- The sections of a file in memory, name → block.
+local function unpack_sections(block)
+    if block.size < HEAD or ffi.string(block.data, 8) ~= MAGIC then
+        damaged("it is no program of neap, or truncated")
+    end
+    local version, count = u32_at(block.data, 8), u32_at(block.data, 12)
+    if version ~= VERSION then
+        damaged("it has version %d of the format, this version of neap reads version %d", version, VERSION)
+    end
+    if count ~= #SECTIONS then damaged("it has %d sections, expected %d", count, #SECTIONS) end
+    local at, sections = HEAD + ENTRY * count, {}
+    if block.size < at then damaged("it is truncated") end
+    local sum = checksum(ffi.string(block.data, 16) .. ffi.string(block.data + HEAD, at - HEAD), 16 + at - HEAD)
+    if sum ~= u32_at(block.data, 16) then damaged("it is damaged: the checksum of its head is wrong") end
+    for k, name in ipairs(SECTIONS) do
+        sections[name] = unpack_entry(block, k, at)
+        at = at + sections[name].size
+    end
+    if at ~= block.size then damaged("it is damaged: there is more behind its end") end
+    return sections
+end
+
+-- ---- Saving ---------------------------------------------------------------------------------------------------------
+
+--- What Lua knows of the callbacks of a program, in the core's order.
+local function calls_of(entry)
+    local count, capacity = ffi.new("int32_t[1]"), 0
+    local calls, numbers = {}
+    repeat
+        capacity = math.max(capacity, count[0])
+        numbers = ffi.new("int32_t[?]", capacity + 1)
+        core.call("program.save", function()
+            return C.neap_program_callees(entry.program, capacity, numbers, count)
+        end)
+    until count[0] <= capacity
+    for k = 1, count[0] do
+        local call = core.callee(numbers[k - 1])
+        if getmetatable(call) ~= parts.Call then
+            raise("program.save", "the program writes to a log that is a Lua table, which no file can hold; use "
+                  .. "np.callback for that")
+        end
+        calls[k] = { name = call.name, arguments = call.arguments, n = call.n, results = call.results }
+    end
+    return calls
+end
+
+local data_box, bytes_box = ffi.new("char *[1]"), ffi.new("size_t[1]")
+
+--- program:save(path): writes the program to a file (docs/programs.md): its ops by name, the arrays that it holds, the
+-- form of its arguments and results. The file appears at once, complete. Functions that it calls are saved by name.
+function Program:save(path)
+    check_path("program.save", path)
+    local forms, entry = {}, self.entry
+    write({ arguments = self.arguments, results = entry.template, calls = calls_of(entry) }, forms)
+    core.call("program.save", function() return C.neap_program_write(entry.program, data_box, bytes_box) end)
+    local graph = { size = tonumber(bytes_box[0]), keep = ffi.gc(data_box[0], C.neap_bytes_free) }
+    graph.data = ffi.cast("uint8_t *", graph.keep)
+    local text = table.concat(forms)
+    local ok, pieces = pcall(pack_sections, { forms = { data = text, size = #text }, graph = graph })
+    if not ok then
+        raise("program.save", "cannot save '%s': %s", path, type(pieces) == "table" and pieces.damaged or pieces)
+    end
+    local written, problem = files.write(path, pieces)
+    if not written then raise("program.save", "%s", problem) end
+end
+
+-- ---- Loading --------------------------------------------------------------------------------------------------------
+
+--- Callees for the calls of a file, with the caller's functions, or the error that names those that are missing.
+local function bind_calls(calls, functions)
+    if type(calls) ~= "table" then damaged("its callbacks are no list") end
+    local missing, seen, callees = {}, {}, {}
+    for k = 1, #calls do
+        local call = calls[k]
+        if type(call) ~= "table" or type(call.name) ~= "string" or type(call.arguments) ~= "table"
+            or type(call.n) ~= "number" or call.n % 1 ~= 0 or call.n < 0 or call.n > MOST_VALUES then
+            damaged("a callback is none")
+        end
+        local f = functions[call.name]
+        if f == nil and not seen[call.name] then missing[#missing + 1] = ("%q"):format(call.name) end
+        seen[call.name] = true
+        callees[k] = setmetatable({ f = f, name = call.name, arguments = call.arguments, n = call.n,
+                                    results = call.results }, parts.Call)
+    end
+    if #missing > 0 then
+        damaged("it calls functions that must be given, as in {callbacks={[%s]=f}}: %s", missing[1],
+                table.concat(missing, ", "))
+    end
+    return callees
+end
+
+local program_box = ffi.new("neap_program *[1]")
+
+--- The core's program of a section; raises.
+local function read_graph(section, callees)
+    local n = #callees
+    local numbers = ffi.new("int32_t[?]", n + 1)
+    for k = 1, n do numbers[k - 1] = core.add_callee(callees[k]) end
+    local failure = core.failure(function()
+        return C.neap_program_read(ctx, section.data, section.size, n, numbers, program_box)
+    end)
+    if failure then
+        for k = 1, n do core.remove_callee(numbers[k - 1]) end
+        damaged("%s", failure)
+    end
+    return ffi.gc(program_box[0], C.neap_program_free)
+end
+
+local function load_file(path, functions)
+    local block, problem = files.read(path)
+    if not block then error({ damaged = problem, whole = true }) end
+    local sections = unpack_sections(block)
+    local forms = sections.forms
+    local r = { data = forms.data, size = forms.size, at = 0 }
+    local known = read(r, 0)
+    if r.at ~= r.size then damaged("its section 'forms' goes on behind its end") end
+    if type(known) ~= "table" or getmetatable(known) then damaged("its section 'forms' is no table") end
+    local core_program = read_graph(sections.graph, bind_calls(known.calls, functions))
+    local facts = ffi.new("neap_program_info")
+    C.neap_program_info_get(core_program, facts)
+    check_packed("arguments", known.arguments, facts.inputs)
+    check_packed("results", known.results, facts.outputs)
+    return program.new({ program = core_program, template = known.results, n = facts.inputs, outputs = facts.outputs,
+                         captures = {} }, known.arguments)
+end
+
+--- np.load_program(path, {callbacks={name=f}}): the program of a file that program:save wrote, called as the original
+-- was. Files may come from anywhere: what is damaged, or of ops or a version that this neap does not know, is an error
+-- that says so, and nothing in a file is run as code. Functions that the program calls must be given by name.
+function np.load_program(path, given)
+    check_path("load_program", path)
+    local functions = core.options("load_program", given, { callbacks = true }).callbacks
+    if functions == nil then functions = {} end
+    if type(functions) ~= "table" then
+        bad_argument("load_program", nil, "callbacks", "a table of functions by name", functions)
+    end
+    for name, f in pairs(functions) do
+        if type(f) ~= "function" then
+            raise("load_program", "option 'callbacks': expected a function for %s, got %s", tostring(name),
+                  core.describe(f))
+        end
+    end
+    local ok, result = pcall(load_file, path, functions)
+    if ok then return result end
+    if type(result) ~= "table" then error(result, 0) end
+    if result.whole then raise("load_program", "%s", result.damaged) end
+    raise("load_program", "cannot load '%s': %s", path, result.damaged)
+end
+
+for _, f in ipairs { write, write_table, read, read_table, check_packed, pack_sections, unpack_sections, calls_of,
+                     bind_calls, read_graph, load_file, Program.save, np.load_program } do
+    jit.off(f)
+end

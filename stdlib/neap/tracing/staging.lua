@@ -1,0 +1,365 @@
+--- staging.lua: running a Lua function on stand-ins for its arguments: what grad, jit, trace and their kin share.
+--
+-- A *level* of the core is open meanwhile: a tape, or a trace. An op belongs to a level iff an input does. Levels are
+-- brackets: `inside` runs the body under pcall and closes the level whatever happens; a coroutine may not yield out of
+-- one. Arguments and results are trees (core/trees.lua).
+local ffi = require "ffi"
+local core = require "neap.core"
+local axes = require "neap.tracing.axes"
+local trees = require "neap.core.trees"
+local capture = require "neap.tracing.capture"
+
+local C, ctx = core.C, core.ctx
+local is_array, raise, bad_argument, describe = core.is_array, core.raise, core.bad_argument, core.describe
+local array_info = core.info
+local select, type, unpack = select, type, unpack
+
+local staging = {}
+
+-- ---- Levels ---------------------------------------------------------------------------------------------------------
+
+local level_box = ffi.new("int[1]")
+local id_box = ffi.new("int32_t[1]")
+
+local function pack(...)
+    return { n = select("#", ...), ... }
+end
+
+local function open_trace(context, box)
+    return C.neap_trace_begin(context, 0, box)
+end
+
+local function open_closed(context, box)
+    return C.neap_trace_begin(context, 1, box)
+end
+
+--- Whether a trace is open around the code that runs now.
+function staging.tracing()
+    return core.frame().traces > 0
+end
+
+--- Opens a level, runs body(level), closes it, and passes on the body's results or its error. `undo` runs in both
+-- cases.
+local function inside(name, open, body, undo)
+    local rc = open(ctx, level_box)
+    if rc < 0 then core.raise_status(rc, name) end
+    local level = level_box[0]
+    local frame, traces = core.frame(), (open == open_trace or open == open_closed) and 1 or 0
+    local levels = frame.levels
+    levels[#levels + 1] = coroutine.running() or "main"
+    frame.traces = frame.traces + traces
+    local results = pack(pcall(body, level))
+    levels[#levels] = nil
+    frame.traces = frame.traces - traces
+    C.neap_level_end(ctx, level) -- already closed after a complete trace: then this changes nothing
+    if undo then undo() end
+    if not results[1] then error(results[2], 0) end
+    return unpack(results, 2, results.n)
+end
+
+--- The array of the id that a call of `try` leaves in id_box.
+local function one_id(name, try)
+    return core.call_ids(name, id_box, 1, try)[1]
+end
+
+--- A C array of the ids of n handles. The handles must outlive its use.
+local function ids_of(handles, n)
+    local ids = ffi.new("int32_t[?]", n + 1)
+    for k = 1, n do ids[k - 1] = handles[k]._id end
+    return ids
+end
+
+--- A function, or what can be called as one: a program, a function with a rule of its own. A class of such things may
+-- say how to make a function of it whose captured arrays are found (capture.lua). Which argument it is, and what it is
+-- called: the first one, f, if nothing is said.
+local function check_function(name, f, position, what)
+    if type(f) == "function" then return f end
+    local class = getmetatable(f)
+    local callable = type(f) == "table" and type(class) == "table" and class.__call
+    if not callable then bad_argument(name, what and position or 1, what or "f", "a function", f) end
+    return class.as_function and class.as_function(f) or function(...) return f(...) end
+end
+
+--- A list of argument positions: a number or a table of them, from 1.
+local function positions_of(name, option, value)
+    if value == nil then return {} end
+    if type(value) == "number" then value = { value } end
+    if type(value) ~= "table" then bad_argument(name, nil, option, "a position or a table of positions", value) end
+    for k = 1, #value do
+        if type(value[k]) ~= "number" or value[k] < 1 or value[k] % 1 ~= 0 then
+            raise(name, "option '%s' counts arguments from 1, got %s", option, describe(value[k]))
+        end
+    end
+    return value
+end
+
+-- ---- Tracing --------------------------------------------------------------------------------------------------------
+
+--- Of a trace's argument that is no array yet: { dtype = code, shape = {…}, device = number or nil,
+-- sharding = number or nil }.
+local Spec = setmetatable({}, { __call = function(self, spec) return setmetatable(spec, self) end })
+
+local function is_input(leaf)
+    return is_array(leaf) or type(leaf) == "number" or getmetatable(leaf) == Spec
+end
+
+local sharding_info, sharding_box = ffi.new("neap_sharding"), ffi.new("int32_t[1]")
+
+--- The sharding of the parts of an array along an axis (from 0), which must not be divided.
+local function sharding_of_parts(name, sharding, axis)
+    core.call(name, function() return C.neap_sharding_get(sharding, sharding_info) end)
+    local kept = 0
+    for k = 0, sharding_info.nsplit - 1 do
+        local at, by = sharding_info.split[2 * k], sharding_info.split[2 * k + 1]
+        if at ~= axis then
+            sharding_info.split[2 * kept], sharding_info.split[2 * kept + 1] = at > axis and at - 1 or at, by
+            kept = kept + 1
+        end
+    end
+    sharding_info.nsplit = kept
+    core.call(name, function() return C.neap_sharding_new(sharding_info, sharding_box) end)
+    return sharding_box[0]
+end
+
+--- A sharding whose values may differ between all devices over which they vary: that of a cotangent or tangent.
+local function sharding_of_derivatives(name, sharding)
+    core.call(name, function() return C.neap_sharding_get(sharding, sharding_info) end)
+    sharding_info.differs = sharding_info.varies
+    core.call(name, function() return C.neap_sharding_new(sharding_info, sharding_box) end)
+    return sharding_box[0]
+end
+
+--- In a body that is not checked, the sharding of what each device has by itself, be it the same on all; nil elsewhere.
+local function own_sharding(name)
+    local mesh, manual, unchecked = axes.unchecked()
+    if not mesh then return nil end
+    local own = ffi.new("neap_sharding")
+    own.mesh, own.manual, own.varies, own.unchecked = mesh.number, manual, unchecked, unchecked
+    core.call(name, function() return C.neap_sharding_new(own, sharding_box) end)
+    return sharding_box[0]
+end
+
+--- The Spec of an array, but for its sharding: dtype, shape, and the device that it is committed to.
+local function spec_of(x)
+    local shape = core.shape_of(x)
+    local known = array_info(x)
+    return Spec { dtype = known.dtype, shape = shape, device = known.committed ~= 0 and known.device or nil }
+end
+
+--- The Spec of tangents or cotangents of an array.
+local function derivative_spec(name, x)
+    local spec, sharding = spec_of(x), array_info(x).sharding
+    if sharding ~= 0 then spec.sharding = sharding_of_derivatives(name, sharding) end
+    return spec
+end
+
+--- The array, lying on a mesh as a Spec says.
+local function fitted(name, x, spec)
+    if not spec.sharding or array_info(x).sharding == spec.sharding then return x end
+    return one_id(name, function() return C.neap_mesh_fit(ctx, x._id, spec.sharding, id_box) end)
+end
+
+--- The Spec of one part of an array along an axis (from 0).
+local function part_spec(name, x, axis)
+    local spec, sharding = spec_of(x), array_info(x).sharding
+    table.remove(spec.shape, axis + 1)
+    if sharding ~= 0 then spec.sharding = sharding_of_parts(name, sharding, axis) end
+    return spec
+end
+
+--- The placeholder for a leaf.
+local function placeholder(name, level, leaf)
+    if type(leaf) == "number" then
+        local f64 = core.dtype_codes.f64
+        return one_id(name, function() return C.neap_trace_input(ctx, level, f64, 1, -1, 0, 0, nil, id_box) end)
+    end
+    if getmetatable(leaf) == Spec then
+        local dims = ffi.new("int64_t[?]", #leaf.shape + 1, leaf.shape)
+        return one_id(name, function()
+            local device, sharding = leaf.device or -1, leaf.sharding or 0
+            return C.neap_trace_input(ctx, level, leaf.dtype, 0, device, sharding, #leaf.shape, dims, id_box)
+        end)
+    end
+    local known = array_info(leaf)
+    local dtype, weak, ndim, sharding = known.dtype, known.weak, known.ndim, known.sharding
+    local device = known.committed ~= 0 and known.device or -1
+    local dims = ffi.new("int64_t[?]", ndim + 1)
+    for k = 0, ndim - 1 do dims[k] = known.shape[k] end
+    return one_id(name, function()
+        return C.neap_trace_input(ctx, level, dtype, weak, device, sharding, ndim, dims, id_box)
+    end)
+end
+
+--- Stands for an array among the results of a trace.
+local SLOT = setmetatable({}, { __tostring = function() return "an array" end })
+
+--- Splits results into a template, in which SLOT stands for arrays, and the arrays.
+local function split_results(name, results)
+    local arrays, template = {}, { n = results.n }
+    for k = 1, results.n do
+        template[k] = trees.rebuild(name, results[k], function(leaf)
+            if is_array(leaf) then
+                arrays[#arrays + 1] = leaf
+                return SLOT
+            end
+            local kind = type(leaf)
+            if kind ~= "number" and kind ~= "string" and kind ~= "boolean" and leaf ~= nil then
+                raise(name, "the function must return arrays, numbers or tables of them; result %d has %s", k,
+                      describe(leaf))
+            end
+            return leaf
+        end)
+    end
+    return template, arrays
+end
+
+--- The results of a template with arrays put into its slots.
+local function fill_results(name, template, arrays)
+    local used, results = 0, {}
+    for k = 1, template.n do
+        results[k] = trees.rebuild(name, template[k], function(leaf)
+            if not rawequal(leaf, SLOT) then return leaf end
+            used = used + 1
+            return arrays[used]
+        end)
+    end
+    return unpack(results, 1, template.n)
+end
+
+local program_box = ffi.new("neap_program *[1]")
+
+--- The argument with placeholders for its arrays and numbers, which are appended to `inputs`; or numbers as they are.
+local function stand_in(name, level, argument, inputs, fixes_numbers)
+    return trees.rebuild(name, argument, function(leaf)
+        if not is_input(leaf) or fixes_numbers and type(leaf) == "number" then return leaf end
+        inputs[#inputs + 1] = placeholder(name, level, leaf)
+        return inputs[#inputs]
+    end)
+end
+
+--- Closes a trace whose function has returned `results`. Returns { program, template, n = number of inputs, outputs }.
+local function end_trace(name, level, n, results)
+    local template, outputs = split_results(name, results)
+    local count = #outputs
+    local ids = ids_of(outputs, count)
+    core.call(name, function() return C.neap_trace_end(ctx, level, count, ids, program_box) end)
+    return { program = ffi.gc(program_box[0], C.neap_program_free), template = template, n = n, outputs = count }
+end
+
+--- The arrays that a closed trace has lifted; they become inputs of the entry.
+local function lifted_of(name, entry)
+    local n = C.neap_program_lifted(entry.program, 0, nil)
+    if n == 0 then return {} end
+    local ids = ffi.new("int32_t[?]", n)
+    local lifted = core.call_ids(name, ids, n, function()
+        return math.min(C.neap_program_lifted(entry.program, n, ids), 0)
+    end)
+    entry.n = entry.n + n
+    return lifted
+end
+
+--- Traces user_function on `given` (n arguments: trees of arrays, numbers, Specs; all else passes as it is) as a closed
+-- program. `finish`, if given, gets the packed results while the trace is open, and returns those that count. Returns
+-- { program, template, n = number of inputs, outputs } and a list of the arrays that were lifted: the program's inputs
+-- are the arrays and numbers of `given`, then these.
+local function closed(name, user_function, given, finish)
+    local entry = inside(name, open_closed, function(level)
+        local inputs, arguments = {}, { n = given.n }
+        for k = 1, given.n do arguments[k] = stand_in(name, level, given[k], inputs) end
+        local results = pack(user_function(unpack(arguments, 1, given.n)))
+        if finish then results = finish(results) end
+        return end_trace(name, level, #inputs, results)
+    end)
+    return entry, lifted_of(name, entry)
+end
+
+-- What Lua itself says of a value that is no number.
+local LUA_WANTS_NUMBERS = { "'for' %a+ must be a number", "number expected, got cdata", "string expected, got cdata" }
+
+--- The results of a function that ran on stand-ins; errors of Lua that an array has no value get a hint.
+local function checked(ok, ...)
+    if ok then return pack(...) end
+    local problem = ...
+    for _, pattern in ipairs(type(problem) == "string" and LUA_WANTS_NUMBERS or {}) do
+        if problem:find(pattern) then
+            problem = problem .. ": the values of arrays and of number arguments are not known while tracing; use "
+                .. "np.fori_loop, np.cond or np.where, or list the argument in {static={…}}"
+        end
+    end
+    error(problem, 0)
+end
+
+--- Traces user_function on `given` (n arguments; those of is_static as they are) with the hidden inputs `captures` (a
+-- list of places). Returns { program, template, n = number of inputs, outputs, captures }. If it `lifts`, arrays that
+-- it reads in other ways are inputs too, and `lifted` lists them.
+-- With fixes_numbers, numbers in the arguments stay as they are.
+-- LuaJIT compiles nothing meanwhile: it takes variables that are never assigned for constants, but they hold
+-- placeholders.
+local function trace(name, user_function, given, is_static, places, captures, lifts, fixes_numbers)
+    local expected, swaps, compiles = {}, core.frame().swaps, jit.status()
+    local swap = capture.swap(places, captures)
+    jit.off()
+    local function restore()
+        if compiles then jit.on() end
+        swaps[#swaps] = nil
+        swap.finish()
+    end
+    return inside(name, lifts and open_closed or open_trace, function(level)
+        swaps[#swaps + 1] = swap
+        local inputs, arguments = {}, { n = given.n }
+        for k = 1, given.n do
+            arguments[k] = is_static[k] and given[k] or stand_in(name, level, given[k], inputs, fixes_numbers)
+        end
+        for _, place in ipairs(captures) do
+            local input = placeholder(name, level, place.value)
+            inputs[#inputs + 1] = input
+            expected[place] = input
+            capture.write(place, input)
+        end
+        local results = checked(pcall(user_function, unpack(arguments, 1, arguments.n)))
+        local assigned = capture.assigned(places, function(place) return expected[place] or place.value end)
+        if assigned then
+            raise(name, "the function assigned an array to '%s', which is outside of it: return the array instead",
+                  assigned)
+        end
+        local entry = end_trace(name, level, #inputs, results)
+        entry.captures, entry.lifted = captures, lifted_of(name, entry)
+        return entry
+    end, restore)
+end
+
+--- Runs a traced entry on leaves (arrays and numbers): as a program, or, when an argument belongs to an open level, by
+-- recording its ops again.
+local function run(name, entry, leaves)
+    local n, handles, taped = entry.n, {}, false
+    for k = 1, n do
+        local leaf = leaves[k]
+        if type(leaf) == "number" then
+            handles[k] = core.number(leaf)
+        else
+            handles[k] = leaf
+            taped = taped or array_info(leaf).taped ~= 0
+        end
+    end
+    local ids, out = ids_of(handles, n), ffi.new("int32_t[?]", entry.outputs + 1)
+    local call = taped and C.neap_program_replay or C.neap_program_run
+    local arrays = core.call_ids(name, out, entry.outputs, function()
+        return call(ctx, entry.program, n, ids, out)
+    end)
+    return fill_results(name, entry.template, arrays)
+end
+
+staging.pack, staging.inside, staging.one_id, staging.id_box, staging.ids_of = pack, inside, one_id, id_box, ids_of
+staging.check_function, staging.positions_of = check_function, positions_of
+staging.trace, staging.run = trace, run
+staging.placeholder, staging.open_trace, staging.end_trace = placeholder, open_trace, end_trace
+staging.closed, staging.Spec, staging.SLOT, staging.fill_results = closed, Spec, SLOT, fill_results
+staging.spec_of, staging.part_spec, staging.derivative_spec = spec_of, part_spec, derivative_spec
+staging.fitted = fitted
+staging.own_sharding = own_sharding
+
+-- They run the user's functions, or loop over what those returned.
+for _, f in ipairs { inside, spec_of, part_spec, own_sharding, derivative_spec, fitted,
+                     trace, closed, stand_in, run, split_results, fill_results } do jit.off(f) end
+
+return staging

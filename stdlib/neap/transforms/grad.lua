@@ -1,0 +1,61 @@
+--- grad.lua: np.grad, np.value_and_grad.
+local core = require "neap.core"
+local derive = require "neap.transforms.derive"
+local staging = require "neap.tracing.staging"
+
+local np = core.np
+local raise = core.raise
+local pack, check_function = staging.pack, staging.check_function
+local type, unpack = type, unpack
+
+--- The value of a differentiated function: a 0-d float array.
+local function check_value(name, value)
+    if type(value) == "number" then return core.number(value, core.dtype_codes.f32) end
+    if not core.is_array(value) then
+        raise(name, "the function must return a 0-d float array, got %s", core.describe(value))
+    end
+    if core.info(value).ndim ~= 0 then
+        raise(name, "the function must return a 0-d array (reduce it, as with :sum()), got shape %s",
+              core.shape_text(value))
+    end
+    local dtype = core.dtype_of(value)
+    if dtype.kind ~= "f" then raise(name, "the function must return a float, got dtype %s", dtype.name) end
+    return value
+end
+
+--- The function that np.grad (or, with_value, np.value_and_grad) makes of user_function.
+local function gradient_function(name, user_function, given_options, with_value)
+    user_function = check_function(name, user_function)
+    local argnums, has_aux = derive.options(name, given_options)
+    local function derivative(...)
+        return derive.on_tape(name, user_function, argnums, pack(...), function(tape)
+            local value = check_value(name, tape.results[1])
+            derive.check_aux(name, tape.results, has_aux)
+            local flat, chosen = derive.gradient(tape, { value }), {}
+            for k, position in ipairs(argnums) do chosen[k] = tape.arguments[position] end
+            local gradients = derive.refill(name, chosen, #argnums, flat)
+            if with_value then
+                tape.results[1] = value
+                derive.append(tape.results, gradients, 1)
+                return unpack(tape.results, 1, tape.results.n)
+            end
+            derive.append(gradients, tape.results, 2)
+            return unpack(gradients, 1, gradients.n)
+        end)
+    end
+    jit.off(derivative)
+    return derivative
+end
+
+--- np.grad(f, {argnums={1}, has_aux=false}): a function that returns the gradients of f's first result, a 0-d float,
+-- with respect to the arguments argnums (counted from 1), one result for each; a gradient has the form of its argument,
+-- a tree of arrays. With has_aux the other results of f follow.
+function np.grad(f, given)
+    return gradient_function("grad", f, given, false)
+end
+
+--- np.value_and_grad(f, {argnums={1}, has_aux=false}): a function that returns f's results (the value, and with has_aux
+-- what follows it), then the gradients as np.grad does.
+function np.value_and_grad(f, given)
+    return gradient_function("value_and_grad", f, given, true)
+end
