@@ -22,8 +22,8 @@
 #ifndef NEAP_DEVICE_H
 #define NEAP_DEVICE_H
 
-#include "engine/comm/transport.h"
 #include "engine/engine.h"
+#include "engine/transport.h"
 
 enum { NEAP_DEVICE_ABI = 2 }; /* raised when anything below changes */
 

@@ -238,4 +238,7 @@ bool engine_thread_idle(void);
 /* ---- Buffers (buffer.c) ------------------------------------------------------------------------------------------ */
 void engine_buffer_recycle(neap_var *var); /* the buffer's last reference is gone and its variable idle */
 
+/* plugin.c: the transport that a plugin registered last; NULL: none did. */
+const struct neap_transport *engine_transport(void);
+
 #endif

@@ -14,6 +14,23 @@
 #include <string.h>
 #include <unistd.h>
 
+static const neap_transport *_Atomic transport;
+
+int neap_transport_register(const neap_transport *offered) {
+    if (offered->abi != NEAP_DEVICE_ABI)
+        return neap_error(NEAP_E_ARGUMENT, "a transport made for interface %u, not %d", (unsigned)offered->abi,
+                          NEAP_DEVICE_ABI);
+    if (!offered->name || offered->tags < NEAP_TRANSPORT_TAGS || !offered->open || !offered->close || !offered->send ||
+        !offered->receive || !offered->test || !offered->cancel)
+        return neap_error(NEAP_E_ARGUMENT, "a transport without one of its functions, or with too few tags");
+    transport = offered;
+    return NEAP_OK;
+}
+
+const neap_transport *engine_transport(void) {
+    return transport;
+}
+
 typedef struct plugin {
     struct plugin *next;
     void *handle;

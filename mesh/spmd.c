@@ -33,7 +33,7 @@ neap_node *mesh_block_at(const mesh_value *value, int position) {
 }
 
 neap_node *mesh_at_home(neap_ctx *ctx, neap_node *node, int home) {
-    return graph_build_place(ctx, node, program_home(ctx, home));
+    return graph_build_place(ctx, node, graph_home(ctx, home));
 }
 
 /* What several devices shared and now each of them has for itself is computed once, and is the buffer of all. */
@@ -329,7 +329,7 @@ static neap_node *mesh_record(neap_ctx *ctx, int op, int nin, neap_node *const *
 static neap_node *record_block(neap_ctx *ctx, const neap_node *node, const mesh_call *call, const lazy_sharding *to,
                                int b) {
     neap_node *in[NEAP_MAX_INPUTS];
-    bool placed = to->home[b] < 0, homeless = program_home(ctx, 0) < 0;
+    bool placed = to->home[b] < 0, homeless = graph_home(ctx, 0) < 0;
     for (int k = 0; k < node->nin; k++) {
         mesh_value value = mesh_value_of(node->in[k]);
         in[k] = mesh_block_at(&value, to->position[b]);

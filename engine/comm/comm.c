@@ -21,20 +21,6 @@
 static const int64_t SECOND = 1000000000;
 enum { LINGER = 50, IDLE_NS = 50000000, MEET_NS = 1000000, LEAVE_NS = 500000000 };
 
-/* ---- Transports -------------------------------------------------------------------------------------------------- */
-static const neap_transport *_Atomic registered;
-
-int neap_transport_register(const neap_transport *transport) {
-    if (transport->abi != NEAP_DEVICE_ABI)
-        return neap_error(NEAP_E_ARGUMENT, "a transport made for interface %u, not %d", (unsigned)transport->abi,
-                          NEAP_DEVICE_ABI);
-    if (!transport->name || transport->tags < COMM_TAGS || !transport->open || !transport->close || !transport->send ||
-        !transport->receive || !transport->test || !transport->cancel)
-        return neap_error(NEAP_E_ARGUMENT, "a transport without one of its functions, or with too few tags");
-    registered = transport;
-    return NEAP_OK;
-}
-
 /* ---- State ------------------------------------------------------------------------------------------------------- */
 void comm_signal(engine_comm *comm) {
     atomic_fetch_add(&comm->signal, 1);
@@ -226,7 +212,7 @@ static int open_transport(engine_comm *comm) {
     int status = NEAP_OK, rank = comm->rank, size = comm->size;
     comm->transport = comm->config.transport;
     if (!comm->transport && (status = neap_plugin_load(comm->config.plugin)) == NEAP_OK)
-        comm->transport = registered;
+        comm->transport = engine_transport();
     if (status < 0)
         return comm_break(comm, "the processes cannot talk to each other: %s", neap_error_text());
     if (!comm->transport)

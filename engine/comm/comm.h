@@ -26,7 +26,7 @@
 
 #include <stdbool.h>
 
-#include "engine/comm/transport.h"
+#include "engine/transport.h"
 
 typedef struct engine_comm engine_comm;
 

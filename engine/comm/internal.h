@@ -19,6 +19,7 @@
 #include "engine/engine_internal.h"
 
 enum { COMM_TAG_NOTE, COMM_TAG_FIRST, COMM_TAG_DATA, COMM_TAG_SPREAD, COMM_TAGS };
+_Static_assert((int)COMM_TAGS <= (int)NEAP_TRANSPORT_TAGS, "transports must have a tag for each");
 enum { COMM_TEXT = 1000 };
 /* Bytes of a first message: OpenMPI sends as many between processes of one machine without asking the receiver. */
 enum { COMM_FIRST = 4000 };

@@ -14,7 +14,7 @@
 
 #include "lazy/control/control.h"
 #include "lazy/derive/batch.h"
-#include "lazy/ops/build.h"
+#include "lazy/derive/build.h"
 #include "lazy/program/lower.h"
 
 /* ---- Programs ---------------------------------------------------------------------------------------------------- */

@@ -16,7 +16,7 @@
 
 #include "lazy/control/derive.h"
 #include "lazy/derive/derive.h"
-#include "lazy/ops/build.h"
+#include "lazy/derive/build.h"
 
 static bool is_float(const neap_node *node) {
     return neap_dtype_kind(node->dtype) == 'f' && !(node->flags & LAZY_WEAK);

@@ -475,7 +475,7 @@ static int record_apart(spreading *s, neap_node **blocks, bool *whole) {
     neap_program **programs = calloc((size_t)count + 1, sizeof *programs);
     int status = programs ? cut_programs(s, programs, whole) : out_of_memory();
     for (int j = 0; j < apart->nblocks && status == 0 && *whole; j++) {
-        status = list_inputs(s, apart->position[j], program_home(s->ctx, apart->home[j]), s->lowered[0]->nout);
+        status = list_inputs(s, apart->position[j], graph_home(s->ctx, apart->home[j]), s->lowered[0]->nout);
         if (status == 0)
             status = (blocks[j] = record_blocks(s, programs + j * n)) ? 0 : neap_error_code();
     }
@@ -608,7 +608,7 @@ int control_part_spread(lazy_spread *g) {
     for (int32_t b = 0; b < lies->nblocks && status == 0 && g->blocks; b++) {
         neap_node *made = node->shards->blocks[shard_sharding_block(control->apart, lies->position[b])];
         neap_node *part = graph_arena(g->ctx, control_result(g->ctx, made, control_of(made)->joined ? first + b : k));
-        part = part ? graph_build_place(g->ctx, part, program_home(g->ctx, lies->home[b])) : NULL;
+        part = part ? graph_build_place(g->ctx, part, graph_home(g->ctx, lies->home[b])) : NULL;
         if (part)
             g->node->shards->blocks[b] = graph_retain(part);
         else

@@ -11,7 +11,7 @@
 #include "engine/comm/comm.h"
 #include "lazy/effect/effect.h"
 #include "lazy/graph/format.h"
-#include "lazy/program/program.h"
+#include "lazy/plan/plan.h"
 
 typedef struct print_array {
     const char *conversion; /* NULL: the array's text */

@@ -19,7 +19,8 @@
 #include "lazy/effect/exchange.h"
 #include "lazy/graph/format.h"
 #include "lazy/graph/sharding.h"
-#include "lazy/program/lower.h"
+#include "lazy/plan/start.h"
+#include "lazy/shard/shape.h"
 
 typedef struct show {
     neap_ctx *ctx;
@@ -164,7 +165,7 @@ static int given_blocks(show *s, const roll *r, const neap_node *node, const int
         if (r->owner[m] != s->here)
             continue;
         neap_node *block = node->shards->blocks[shard_sharding_block(sharding, r->position[m])];
-        block = cut_block(s->ctx, graph_build_place(s->ctx, block, program_home(s->ctx, -1)), sent);
+        block = cut_block(s->ctx, graph_build_place(s->ctx, block, graph_home(s->ctx, -1)), sent);
         if (!(in[n++] = block))
             return neap_error_code();
     }

@@ -122,3 +122,10 @@ int graph_trace_derived(neap_ctx *ctx, int *level) {
         ctx->levels.at[*level].derived = true;
     return status;
 }
+
+int graph_home(const neap_ctx *ctx, int home) {
+    int level = ctx->levels.n - 1;
+    while (level >= 0 && !ctx->levels.at[level].lowers)
+        level--;
+    return level >= 0 && ctx->levels.at[level].homeless ? -1 : home;
+}

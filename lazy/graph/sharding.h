@@ -160,6 +160,8 @@ neap_node *graph_record_inferred(neap_ctx *ctx, int op, int nin, neap_node *cons
 /* ---- node.c, level.c ---------------------------------------------------------------------------------------------- */
 /* What blocks are made of: an ordinary node of a tape without the tape (BORROWED from the arena), all others as they are. */
 neap_node *graph_bare(neap_ctx *ctx, neap_node *node);
+/* The device that a block belongs to, whose home is this: in the bodies of control flow none. */
+int graph_home(const neap_ctx *ctx, int home);
 /* Makes a fresh node meshed: blocks NULL. */
 int graph_node_mesh(neap_node *node, const lazy_sharding *sharding);
 

@@ -1,5 +1,5 @@
 /* arith.c: arithmetic rows. Integers wrap around; bool adds as `or` and multiplies as `and`. */
-#include "lazy/ops/build.h"
+#include "lazy/derive/build.h"
 
 GRAD2(grad_add, ct, ct)
 GRAD2(grad_subtract, ct, BUILD1(negative, ct))

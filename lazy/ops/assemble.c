@@ -2,7 +2,7 @@
  * window of the result. */
 #include <string.h>
 
-#include "build.h"
+#include "lazy/derive/build.h"
 #include "lazy/graph/graph.h"
 
 /* ---- concatenate --------------------------------------------------------------------------------------------------- */

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "lazy/effect/effect.h"
-#include "lazy/ops/build.h"
+#include "lazy/derive/build.h"
 
 /* The node of a call refers to a record in C's memory, so nobody but that file may make one. */
 static int refuse(const lazy_call_desc *call, lazy_result *out) {

@@ -1,5 +1,5 @@
 /* cast.c: casts and copies. */
-#include "lazy/ops/build.h"
+#include "lazy/derive/build.h"
 
 static int grad_copy(lazy_grad *g) {
     g->out[0] = g->ct;

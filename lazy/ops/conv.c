@@ -10,7 +10,7 @@
  * for conv, the extent that the result has there, which its inputs do not tell. */
 #include <string.h>
 
-#include "build.h"
+#include "lazy/derive/build.h"
 #include "engine/libs/conv.h"
 #include "lazy/derive/batch.h"
 #include "lazy/graph/graph.h"

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "build.h"
+#include "lazy/derive/build.h"
 #include "lazy/graph/graph.h"
 
 static int pass_on(const lazy_call *call) {

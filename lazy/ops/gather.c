@@ -6,7 +6,7 @@
  */
 #include <string.h>
 
-#include "build.h"
+#include "lazy/derive/build.h"
 #include "lazy/graph/graph.h"
 
 static bool is_index_dtype(int dtype) {

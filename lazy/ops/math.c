@@ -1,7 +1,7 @@
 /* math.c: functions of real numbers. bool and integers are computed as f32, i64 as f64. The functions are neap's own
  * (lazy/vm/simd/vmath*.h, where sources of the formulas and measured errors stand), so they give the same bits on every
  * instruction set; special values are those of C's Annex F. */
-#include "lazy/ops/build.h"
+#include "lazy/derive/build.h"
 
 GRAD1(grad_sqrt, BUILD2(divide, BUILD2(multiply, ct, NUMBER(0.5)), y))
 GRAD1(grad_rsqrt, BUILD2(multiply, ct, BUILD2(multiply, NUMBER(-0.5), BUILD2(divide, y, x))))

@@ -3,7 +3,7 @@
  * and bools, for which there is no library, wrap around (bool: any of the products). */
 #include <string.h>
 
-#include "build.h"
+#include "lazy/derive/build.h"
 #include "engine/libs/blas.h"
 #include "lazy/graph/graph.h"
 

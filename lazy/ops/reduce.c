@@ -3,7 +3,7 @@
  * order. */
 #include <inttypes.h>
 
-#include "lazy/ops/build.h"
+#include "lazy/derive/build.h"
 
 /* Elements that one result combines; 0 for an empty axis. */
 static int64_t reduced_size(const lazy_call_desc *call) {

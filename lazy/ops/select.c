@@ -1,5 +1,5 @@
 /* select.c: rows that choose among their operands, and rounding to integers. */
-#include "lazy/ops/build.h"
+#include "lazy/derive/build.h"
 
 /* Equal operands share the cotangent equally. */
 static neap_node *winner(lazy_grad *g, neap_node *wins) {

@@ -18,7 +18,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "build.h"
+#include "lazy/derive/build.h"
 #include "engine/device.h"
 #include "lazy/derive/batch.h"
 #include "lazy/graph/graph.h"

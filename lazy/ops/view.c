@@ -1,7 +1,7 @@
 /* view.c: ops that read their input at other places: no launch, no copy (lazy/graph/view.c composes them). */
 #include <string.h>
 
-#include "build.h"
+#include "lazy/derive/build.h"
 #include "lazy/graph/graph.h"
 
 static int shape_from_attrs(const char *op, const lazy_call_desc *call, lazy_result *out) {

@@ -8,7 +8,6 @@
 
 #include <string.h>
 
-#include "lazy/derive/derive.h"
 #include "lazy/effect/effect.h"
 
 /* ---- Blocks ------------------------------------------------------------------------------------------------------- */
@@ -31,13 +30,6 @@ bool program_spreads(const neap_ctx *ctx, const neap_node *in) {
         return true;
     int innermost = in->levels ? 31 - __builtin_clz(in->levels) : -1;
     return innermost >= 0 && ctx->levels.at[innermost].lowers;
-}
-
-int program_home(const neap_ctx *ctx, int home) {
-    int level = ctx->levels.n - 1;
-    while (level >= 0 && !ctx->levels.at[level].lowers)
-        level--;
-    return level >= 0 && ctx->levels.at[level].homeless ? -1 : home;
 }
 
 static lazy_result aval_of(const neap_node *node) {

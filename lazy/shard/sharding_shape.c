@@ -1,9 +1,9 @@
-/* shard/sharding_shape.c: shardings of what is made of arrays: stacks and parts of them, what holds two values, and their text (lower.h).
+/* shard/sharding_shape.c: shardings of what is made of arrays: stacks and parts of them, what holds two values, and their text (shape.h).
  */
 #include <stdio.h>
 #include <string.h>
 
-#include "lazy/program/lower.h"
+#include "lazy/shard/shape.h"
 
 /* Moves what divides axis k to axis k + by; what leaves is lost. */
 static const lazy_sharding *shifted(const lazy_sharding *of, int by) {

@@ -15,7 +15,7 @@
  */
 #include <string.h>
 
-#include "lazy/ops/build.h"
+#include "lazy/derive/build.h"
 #include "mesh/internal.h"
 
 static int check_token(const char *op, const lazy_call_desc *call) {

@@ -11,7 +11,7 @@
  */
 #include <string.h>
 
-#include "lazy/ops/build.h"
+#include "lazy/derive/build.h"
 #include "lazy/program/lower.h"
 #include "mesh/internal.h"
 

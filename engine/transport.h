@@ -12,7 +12,11 @@
 
 #include "engine/engine.h"
 
-enum { NEAP_RANK_ANY = -1, NEAP_TRANSFER_MOST = 1 << 30 /* bytes of a transfer */ };
+enum {
+    NEAP_RANK_ANY = -1,
+    NEAP_TRANSFER_MOST = 1 << 30, /* bytes of a transfer */
+    NEAP_TRANSPORT_TAGS = 4       /* that a transport has at least */
+};
 
 /* A send or a receive. The engine fills in what it wants and keeps the structure and the bytes until it is over. */
 typedef struct neap_transfer {
