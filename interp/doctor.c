@@ -16,9 +16,8 @@ int doctor_run(lua_State *L) {
     set_text(L, "luajit", NEAP_LUAJIT_VARIANT);
     set_text(L, "compiler", __VERSION__);
     set_text(L, "isa", vm_isa_name());
-    if (neap_plugin_load("mpi") == NEAP_OK) {
+    if (neap_plugin_load("mpi") == NEAP_OK)
         set_text(L, "mpi", "plugin neap_mpi.so");
-    }
 #ifdef NEAP_HAVE_READLINE
     set_text(L, "editing", "GNU readline");
 #else

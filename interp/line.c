@@ -32,19 +32,17 @@ bool line_ready(void) {
 }
 
 int line_wait(const neap_waker *waker) {
-    if (has_read_ahead()) {
+    if (has_read_ahead())
         return neap_interrupt_pending() ? LINE_SIGNAL : LINE_INPUT;
-    }
     sigset_t interrupt, before;
     sigemptyset(&interrupt);
     sigaddset(&interrupt, SIGINT);
     pthread_sigmask(SIG_BLOCK, &interrupt, &before);
     struct pollfd watched[2] = {{.fd = STDIN_FILENO, .events = POLLIN},
-                                {.fd = waker != NULL ? neap_waker_fd(waker) : -1, .events = POLLIN}};
+                                {.fd = waker ? neap_waker_fd(waker) : -1, .events = POLLIN}};
     int what = 0;
-    if (!neap_interrupt_pending() && ppoll(watched, 2, NULL, &before) > 0) {
+    if (!neap_interrupt_pending() && ppoll(watched, 2, NULL, &before) > 0)
         what = (watched[0].revents != 0 ? LINE_INPUT : 0) | (watched[1].revents != 0 ? LINE_WOKEN : 0);
-    }
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return neap_interrupt_pending() ? LINE_SIGNAL : what;
 }
@@ -63,18 +61,16 @@ void line_write(int fd, const char *text, size_t bytes) {
         } else if (errno != EINTR) {
             return;
         }
-        if (neap_interrupt_pending()) {
+        if (neap_interrupt_pending())
             return;
-        }
     }
 }
 
 void line_begin(neap_waker *waker) {
     neap_out_drain();
     neap_out_divert(waker);
-    if (neap_out_midline()) {
+    if (neap_out_midline())
         line_write(STDOUT_FILENO, "\n", 1);
-    }
 }
 
 void line_attend(const line_setup *setup, void (*hide)(void), void (*show)(void)) {
@@ -98,13 +94,11 @@ void line_attend(const line_setup *setup, void (*hide)(void), void (*show)(void)
         neap_out_divert(NULL);
         setup->run_callbacks();
         line_begin(setup->waker);
-        if (setup->callbacks_wait()) {
+        if (setup->callbacks_wait())
             neap_waker_wake(setup->waker); /* the others run after what was typed meanwhile */
-        }
     } else if (hidden && neap_out_midline()) {
         line_write(STDOUT_FILENO, "\n", 1);
     }
-    if (hidden) {
+    if (hidden)
         show();
-    }
 }

@@ -37,9 +37,8 @@ static bool append(text *line, char character) {
     if (line->used + 2 > line->capacity) {
         size_t capacity = 2 * line->capacity + 128;
         char *grown = realloc(line->bytes, capacity);
-        if (grown == NULL) {
+        if (!grown)
             return false;
-        }
         line->bytes = grown;
         line->capacity = capacity;
     }
@@ -51,25 +50,21 @@ static bool append(text *line, char character) {
 static line_status read_line(text *line) {
     for (;;) {
         int what = line_wait(setup->waker);
-        if (what & LINE_SIGNAL) {
+        if (what & LINE_SIGNAL)
             return LINE_INTERRUPTED;
-        }
-        if (what & LINE_WOKEN) {
+        if (what & LINE_WOKEN)
             line_attend(setup, end_line, show_prompt);
-        }
-        if (!(what & LINE_INPUT)) {
+        if (!(what & LINE_INPUT))
             continue;
-        }
         int character = getc(stdin);
-        if (character == EOF && ferror(stdin) && errno == EINTR) {
+        if (character == EOF && ferror(stdin) && errno == EINTR)
             clearerr(stdin);
-        } else if (character == EOF) {
+        else if (character == EOF)
             return line->used > 0 ? LINE_OK : LINE_END;
-        } else if (character == '\n') {
+        else if (character == '\n')
             return append(line, '\0') ? LINE_OK : LINE_END;
-        } else if (!append(line, (char)character)) {
+        else if (!append(line, (char)character))
             return LINE_END;
-        }
     }
 }
 
@@ -79,9 +74,8 @@ static line_status plain_read(const char *given_prompt, char **out) {
     line_begin(setup->waker);
     show_prompt();
     line_status status = read_line(&line);
-    if (status == LINE_INTERRUPTED) {
+    if (status == LINE_INTERRUPTED)
         end_line(); /* after the terminal's own ^C */
-    }
     neap_out_divert(NULL);
     if (status != LINE_OK) {
         free(line.bytes);

@@ -26,7 +26,7 @@ static bool finished, at_end;
 static void on_line(char *text) {
     finished_text = text;
     finished = true;
-    at_end = text == NULL;
+    at_end = !text;
     rl_callback_handler_remove(); /* puts the terminal back before anything else is written */
 }
 
@@ -48,9 +48,8 @@ static void readline_open(const line_setup *given) {
     rl_attempted_completion_function = complete;
     using_history();
     stifle_history(HISTORY_LINES);
-    if (setup.history != NULL) {
+    if (setup.history)
         read_history(setup.history);
-    }
 }
 
 static void hide_line(void) {
@@ -96,12 +95,10 @@ static line_status readline_read(const char *prompt, char **text) {
             break;
         }
         follow_window();
-        if (what & LINE_WOKEN) {
+        if (what & LINE_WOKEN)
             line_attend(&setup, hide_line, show_line);
-        }
-        if (what & LINE_INPUT) {
+        if (what & LINE_INPUT)
             rl_callback_read_char();
-        }
     }
     neap_out_divert(NULL);
     if (status == LINE_OK && at_end) {
@@ -115,13 +112,11 @@ static line_status readline_read(const char *prompt, char **text) {
 
 static void readline_remember(const char *command) {
     HIST_ENTRY *last = history_length > 0 ? history_get(history_base + history_length - 1) : NULL;
-    if (*command == '\0' || (last != NULL && strcmp(last->line, command) == 0)) {
+    if (*command == '\0' || (last && strcmp(last->line, command) == 0))
         return;
-    }
     add_history(command);
-    if (setup.history != NULL && append_history(1, setup.history) != 0) {
+    if (setup.history && append_history(1, setup.history) != 0)
         write_history(setup.history); /* the file does not exist yet; without a folder there is no history */
-    }
 }
 
 const line_editor line_readline = {readline_open, readline_read, readline_remember};

@@ -21,26 +21,23 @@
 
 /* Starts the timeline if the command line wants one; session_exit ends it. */
 static int start_timeline(const options *options) {
-    int status = options->trace != NULL ? neap_timeline_start(options->trace) : NEAP_OK;
-    if (status < 0) {
+    int status = options->trace ? neap_timeline_start(options->trace) : NEAP_OK;
+    if (status < 0)
         fprintf(stderr, "neap: %s\n", neap_error_text());
-    }
     return status;
 }
 
 /* Starts the engine if the command line says how; else the library starts it with defaults when it needs it. */
 static int start_engine(const options *options) {
-    if (options->devices == 0 && options->workers == 0 && options->scheduler == 0 && options->shuffle == 0) {
+    if (options->devices == 0 && options->workers == 0 && options->scheduler == 0 && options->shuffle == 0)
         return 0;
-    }
     neap_engine_config config = {.devices = options->devices,
                                  .workers = options->workers,
                                  .scheduler = options->scheduler,
                                  .shuffle = (uint64_t)options->shuffle};
     int status = neap_engine_start(&config);
-    if (status < 0) {
+    if (status < 0)
         fprintf(stderr, "neap: cannot start the engine: %s\n", neap_error_text());
-    }
     return status;
 }
 
@@ -52,11 +49,10 @@ static int run_script(lua_State *L, int argc, char **argv, int script) {
     if (loaded == 0 && script > 0) {
         nargs = argc - script - 1;
         luaL_checkstack(L, nargs, "too many arguments to the script");
-        for (int k = script + 1; k < argc; k++) {
+        for (int k = script + 1; k < argc; k++)
             lua_pushstring(L, argv[k]);
-        }
     }
-    return session_run_chunk(L, path != NULL ? path : "stdin", loaded, nargs);
+    return session_run_chunk(L, path ? path : "stdin", loaded, nargs);
 }
 
 /* What the command line asks for, in order; stops at the first failure unless the prompt follows. */
@@ -68,9 +64,8 @@ static int run_all(lua_State *L, int argc, char **argv, const options *options) 
         status = session_run_chunk(L, "(command line)", loaded, 0);
     }
     bool from_input = options->script == 0 && options->ncode == 0 && !options->prompt && !isatty(STDIN_FILENO);
-    if ((options->script > 0 || from_input) && status == SESSION_OK) {
+    if ((options->script > 0 || from_input) && status == SESSION_OK)
         status = run_script(L, argc, argv, options->script);
-    }
     bool nothing_else = options->script == 0 && options->ncode == 0 && !from_input;
     if (options->prompt || nothing_else) {
         session_catch_interrupts(L, true);
@@ -87,18 +82,16 @@ static void keep_standard_streams(void) {
     do {
         fd = open("/dev/null", O_RDONLY);
     } while (fd >= 0 && fd <= STDERR_FILENO);
-    if (fd >= 0) {
+    if (fd >= 0)
         close(fd);
-    }
 }
 
 /* Several processes, of which one has the terminal, cannot all read from it. */
 static int check_processes(char **argv, const options *options) {
     bool reads = options->prompt || (options->script == 0 && options->ncode == 0) ||
                  (options->script > 0 && strcmp(argv[options->script], "-") == 0);
-    if (*processes_mark() == '\0' || options->doctor || !reads) {
+    if (*processes_mark() == '\0' || options->doctor || !reads)
         return 0;
-    }
     fprintf(stderr,
             "neap: %sthe prompt, and a program on standard input, need a single process: under mpirun give the name of "
             "a script, or -e CODE\n",
@@ -109,29 +102,28 @@ static int check_processes(char **argv, const options *options) {
 int main(int argc, char **argv) {
     options options;
     keep_standard_streams();
-    if (options_parse(argc, argv, &options) < 0) {
+    if (options_parse(argc, argv, &options) < 0)
         return SESSION_USAGE;
-    }
     if (options.help || options.version) {
-        fputs(options.help ? options_help : "neap " NEAP_VERSION "\n", stdout);
+        if (options.help)
+            options_print_help(stdout);
+        else
+            puts("neap " NEAP_VERSION);
         return fflush(stdout) == 0 ? SESSION_OK : SESSION_FAILED;
     }
-    if (check_processes(argv, &options) < 0) {
+    if (check_processes(argv, &options) < 0)
         return SESSION_USAGE;
-    }
-    if (start_timeline(&options) < 0 || start_engine(&options) < 0) {
+    if (start_timeline(&options) < 0 || start_engine(&options) < 0)
         return SESSION_FAILED;
-    }
     lua_State *L = session_new(argc, argv, options.script);
-    if (L == NULL) {
+    if (!L) {
         fprintf(stderr, "neap: out of memory\n");
         return SESSION_FAILED;
     }
     session_catch_interrupts(L, false);
     int status = options.doctor ? doctor_run(L) : session_load_library(L);
-    if (status == SESSION_OK && !options.doctor) {
+    if (status == SESSION_OK && !options.doctor)
         status = run_all(L, argc, argv, &options);
-    }
     options_free(&options);
     session_exit(L, status);
 }

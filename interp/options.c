@@ -1,41 +1,84 @@
-/* options.c: reads the command line. Options end at the script, at "-" or at "--"; what follows is the script's. */
+/* options.c: reads the command line. Options end at the script, at "-" or at "--"; what follows is the script's.
+ *
+ * An option is a row of `rows`: its name, what follows it, where that goes, and its lines of --help.
+ */
 #include "interp/options.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "engine/engine.h"
 
-const char options_help[] =
-    "usage: neap [options] [script.lua [arguments]]\n"
-    "       neap doctor\n"
-    "\n"
-    "Without a script: the prompt, or the program on standard input when that is not a terminal.\n"
-    "\n"
-    "  -e CODE        run CODE, then the script if there is one\n"
-    "  -i             show the prompt after the script or CODE\n"
-    "  --devices N    use N CPU devices (default 1; under mpirun: in each process)\n"
-    "  --workers N    use N worker threads (default: one per core)\n"
-    "  --scheduler S  how work is given to threads: pool (default), device (threads for\n"
-    "                 each device), naive (no threads: everything at once, in order)\n"
-    "  --shuffle SEED run what is ready in a random order, to find hidden orders\n"
-    "  --trace FILE   write a timeline of all operations to FILE, for ui.perfetto.dev\n"
-    "  --version      print the version and exit\n"
-    "  --help         print this text and exit\n"
-    "  -              read the script from standard input\n"
-    "  --             end the options\n"
-    "  doctor         report what neap found on this machine\n";
-
 enum { MAX_COUNT = 1024 };
 
-/* A count after an option, from 1 to MAX_COUNT. */
+typedef enum value_kind {
+    FLAG,      /* nothing follows: sets a bool */
+    COUNT,     /* an integer from 1 to MAX_COUNT: sets an int */
+    SCHEDULER, /* a name: sets an int, NEAP_SCHEDULER_… */
+    TEXT,      /* any text: sets a const char * */
+    CODE       /* any text: one more of options.code */
+} value_kind;
+
+typedef struct option_row {
+    const char *name, *also; /* also: a short form, or NULL */
+    value_kind kind;
+    size_t offset;     /* of the member of `options` */
+    const char *shown; /* the name with its value, for --help */
+    const char *help;  /* a line each */
+} option_row;
+
+#define MEMBER(name) offsetof(options, name)
+static const option_row rows[] = {
+    {"-e", NULL, CODE, MEMBER(code), "-e CODE", "run CODE, then the script if there is one"},
+    {"-i", NULL, FLAG, MEMBER(prompt), "-i", "show the prompt after the script or CODE"},
+    {"--devices", NULL, COUNT, MEMBER(devices), "--devices N",
+     "use N CPU devices (default 1; under mpirun: in each process)"},
+    {"--workers", NULL, COUNT, MEMBER(workers), "--workers N", "use N worker threads (default: one per core)"},
+    {"--scheduler", NULL, SCHEDULER, MEMBER(scheduler), "--scheduler S",
+     "how work is given to threads: pool (default), device (threads for\n"
+     "each device), naive (no threads: everything at once, in order)"},
+    {"--shuffle", NULL, COUNT, MEMBER(shuffle), "--shuffle SEED",
+     "run what is ready in a random order, to find hidden orders"},
+    {"--trace", NULL, TEXT, MEMBER(trace), "--trace FILE",
+     "write a timeline of all operations to FILE, for ui.perfetto.dev"},
+    {"--version", "-v", FLAG, MEMBER(version), "--version", "print the version and exit"},
+    {"--help", "-h", FLAG, MEMBER(help), "--help", "print this text and exit"},
+};
+enum { ROWS = sizeof rows / sizeof rows[0] };
+
+static void print_help_row(FILE *to, const char *shown, const char *help) {
+    fprintf(to, "  %-14s ", shown);
+    for (; *help; help++) {
+        fputc(*help, to);
+        if (*help == '\n')
+            fprintf(to, "%17s", "");
+    }
+    fputc('\n', to);
+}
+
+void options_print_help(FILE *to) {
+    fputs("usage: neap [options] [script.lua [arguments]]\n"
+          "       neap doctor\n"
+          "\n"
+          "Without a script: the prompt, or the program on standard input when that is not a terminal.\n"
+          "\n",
+          to);
+    for (int k = 0; k < ROWS; k++)
+        print_help_row(to, rows[k].shown, rows[k].help);
+    print_help_row(to, "-", "read the script from standard input");
+    print_help_row(to, "--", "end the options");
+    print_help_row(to, "doctor", "report what neap found on this machine");
+}
+
+/* ---- Values ------------------------------------------------------------------------------------------------------- */
 static int parse_count(const char *option, const char *text, int *out) {
     char *end;
     errno = 0;
     long value = strtol(text, &end, 10);
-    if (end == text || *end != '\0' || errno != 0 || value < 1 || value > MAX_COUNT) {
+    if (end == text || *end || errno || value < 1 || value > MAX_COUNT) {
         fprintf(stderr, "neap: %s wants a number from 1 to %d, not '%s'\n", option, MAX_COUNT, text);
         return -1;
     }
@@ -56,89 +99,75 @@ static int parse_scheduler(const char *text, int *out) {
     return -1;
 }
 
-/* If argv[*k] is `name VALUE` or `name=VALUE`: points *value at it, moves *k to its last word and returns 1. Returns 0
- * for another option, -1 if the value is missing. */
-static int option_value(int argc, char **argv, int *k, const char *name, const char **value) {
-    size_t length = strlen(name);
-    if (strncmp(argv[*k], name, length) != 0) {
+/* value: NULL for a flag. */
+static int set_option(const option_row *row, const char *value, options *out) {
+    void *member = (char *)out + row->offset;
+    switch (row->kind) {
+    case FLAG:
+        *(bool *)member = true;
+        return 0;
+    case COUNT:
+        return parse_count(row->name, value, member);
+    case SCHEDULER:
+        return parse_scheduler(value, member);
+    case TEXT:
+        *(const char **)member = value;
+        return 0;
+    case CODE:
+        out->code[out->ncode++] = value;
         return 0;
     }
-    if (argv[*k][length] == '=' && name[1] == '-') {
-        *value = argv[*k] + length + 1;
-        return 1;
-    }
-    if (argv[*k][length] != '\0') {
-        return 0;
-    }
-    if (*k + 1 >= argc) {
-        fprintf(stderr, "neap: %s wants a value\n", name);
-        return -1;
-    }
-    *value = argv[++*k];
-    return 1;
+    return -1;
 }
 
-/* Handles options with a value. Returns as option_value. */
-static int parse_valued(int argc, char **argv, int *k, options *out) {
-    const char *value = NULL;
-    int found = option_value(argc, argv, k, "--devices", &value);
-    if (found != 0) {
-        return found < 0 || parse_count("--devices", value, &out->devices) < 0 ? -1 : 1;
+/* ---- The command line --------------------------------------------------------------------------------------------- */
+/* The row of a word, and the value that stands in it behind "=", or NULL. Short options have no "=". */
+static const option_row *find_option(const char *word, const char **value) {
+    for (int k = 0; k < ROWS; k++) {
+        size_t length = strlen(rows[k].name);
+        *value = NULL;
+        if (strcmp(word, rows[k].name) == 0 || (rows[k].also && strcmp(word, rows[k].also) == 0))
+            return &rows[k];
+        if (word[1] == '-' && rows[k].kind != FLAG && strncmp(word, rows[k].name, length) == 0 && word[length] == '=') {
+            *value = word + length + 1;
+            return &rows[k];
+        }
     }
-    found = option_value(argc, argv, k, "--workers", &value);
-    if (found != 0) {
-        return found < 0 || parse_count("--workers", value, &out->workers) < 0 ? -1 : 1;
+    return NULL;
+}
+
+/* Reads the option at argv[*k] and moves *k to its last word. */
+static int parse_option(int argc, char **argv, int *k, options *out) {
+    const char *value;
+    const option_row *row = find_option(argv[*k], &value);
+    if (!row) {
+        fprintf(stderr, "neap: unknown option '%s' (neap --help lists them)\n", argv[*k]);
+        return -1;
     }
-    found = option_value(argc, argv, k, "--scheduler", &value);
-    if (found != 0) {
-        return found < 0 || parse_scheduler(value, &out->scheduler) < 0 ? -1 : 1;
+    if (row->kind != FLAG && !value) {
+        if (*k + 1 >= argc) {
+            fprintf(stderr, "neap: %s wants a value\n", row->name);
+            return -1;
+        }
+        value = argv[++*k];
     }
-    found = option_value(argc, argv, k, "--shuffle", &value);
-    if (found != 0) {
-        return found < 0 || parse_count("--shuffle", value, &out->shuffle) < 0 ? -1 : 1;
-    }
-    found = option_value(argc, argv, k, "--trace", &value);
-    if (found != 0) {
-        out->trace = value;
-        return found;
-    }
-    found = option_value(argc, argv, k, "-e", &value);
-    if (found > 0) {
-        out->code[out->ncode++] = value;
-    }
-    return found;
+    return set_option(row, value, out);
 }
 
 int options_parse(int argc, char **argv, options *out) {
     *out = (options){.code = calloc((size_t)argc + 1, sizeof(char *))};
-    if (out->code == NULL) {
+    if (!out->code) {
         fprintf(stderr, "neap: out of memory\n");
         return -1;
     }
     int k = 1;
-    for (; k < argc && argv[k][0] == '-' && argv[k][1] != '\0'; k++) {
-        const char *word = argv[k];
-        if (strcmp(word, "--") == 0) {
+    for (; k < argc && argv[k][0] == '-' && argv[k][1]; k++) {
+        if (strcmp(argv[k], "--") == 0) {
             k++;
             break;
         }
-        int found = parse_valued(argc, argv, &k, out);
-        if (found < 0) {
+        if (parse_option(argc, argv, &k, out) < 0)
             return -1;
-        }
-        if (found > 0) {
-            continue;
-        }
-        if (strcmp(word, "-i") == 0) {
-            out->prompt = true;
-        } else if (strcmp(word, "--version") == 0 || strcmp(word, "-v") == 0) {
-            out->version = true;
-        } else if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
-            out->help = true;
-        } else {
-            fprintf(stderr, "neap: unknown option '%s' (neap --help lists them)\n", word);
-            return -1;
-        }
     }
     if (k < argc && k == 1 && strcmp(argv[k], "doctor") == 0) {
         out->doctor = true;

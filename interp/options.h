@@ -3,6 +3,7 @@
 #define INTERP_OPTIONS_H
 
 #include <stdbool.h>
+#include <stdio.h>
 
 typedef struct options {
     int devices, workers; /* 0: not given */
@@ -19,7 +20,7 @@ typedef struct options {
 /* Reads argv. Returns 0, or -1 after one line on stderr that says what is wrong. */
 int options_parse(int argc, char **argv, options *out);
 void options_free(options *options);
-/* The text for --help. */
-extern const char options_help[];
+/* Writes the text of --help. */
+void options_print_help(FILE *to);
 
 #endif

@@ -24,9 +24,8 @@ static int rank_here(void) {
 
 const char *processes_mark(void) {
     static char mark[32];
-    if (!*mark && rank_here() >= 0) {
+    if (!*mark && rank_here() >= 0)
         snprintf(mark, sizeof mark, "[process %d] ", rank_here());
-    }
     return mark;
 }
 
@@ -41,28 +40,23 @@ static void first_line(const char *text, char *line, size_t capacity) {
 
 bool processes_tells(const char *text) {
     engine_comm *comm = engine_comm_here();
-    if (comm == NULL || !processes_follow()) {
+    if (!comm || !processes_follow())
         return true;
-    }
     char mine[WHY_BYTES], theirs[WHY_BYTES];
     first_line(text, mine, sizeof mine);
     neap_waker *waker;
-    if (neap_waker_new(&waker) < 0) {
+    if (neap_waker_new(&waker) < 0)
         return true;
-    }
     bool alike = false;
     for (int waited = -MEET_MS; waited < ALIKE_MS && !alike; waited += LOOK_MS) {
-        if (waited < 0 && engine_comm_poll(comm, NULL) != NEAP_PENDING) {
+        if (waited < 0 && engine_comm_poll(comm, NULL) != NEAP_PENDING)
             waited = 0;
-        }
         engine_comm_why(comm, 0, theirs, sizeof theirs);
         alike = strcmp(mine, theirs) == 0;
-        if (*theirs && !alike) {
+        if (*theirs && !alike)
             break;
-        }
-        if (!alike) {
+        if (!alike)
             neap_waker_sleep(waker, LOOK_MS);
-        }
     }
     neap_waker_free(waker);
     return !alike;
@@ -71,12 +65,10 @@ bool processes_tells(const char *text) {
 const char *processes_report(char *text, size_t capacity) {
     engine_comm *comm = engine_comm_here();
     char report[2048] = "";
-    if (comm != NULL) {
+    if (comm)
         engine_comm_report(comm, report, sizeof report);
-    }
-    if (*report == '\0' && at_end) {
+    if (*report == '\0' && at_end)
         snprintf(report, sizeof report, "it had done all, and waited for the end of the others");
-    }
     snprintf(text, capacity, "%s%s", *report ? "; " : "", report);
     return text;
 }
@@ -84,11 +76,9 @@ const char *processes_report(char *text, size_t capacity) {
 /* Whether another process has told that it fails; its error is told by itself. */
 static bool others_failed(engine_comm *comm) {
     char why[WHY_BYTES];
-    for (int rank = 0; rank < engine_comm_size(comm); rank++) {
-        if (*engine_comm_why(comm, rank, why, sizeof why) != '\0') {
+    for (int rank = 0; rank < engine_comm_size(comm); rank++)
+        if (*engine_comm_why(comm, rank, why, sizeof why) != '\0')
             return true;
-        }
-    }
     return false;
 }
 
@@ -96,9 +86,8 @@ int processes_end(int status, const char *why, neap_waker *waker, bool (*stop)(v
     engine_comm *comm = engine_comm_here();
     char line[WHY_BYTES];
     *problem = '\0';
-    if (comm == NULL) {
+    if (!comm)
         return status;
-    }
     first_line(why, line, sizeof line);
     at_end = status == 0;
     bool broken = engine_comm_poll(comm, NULL) < 0; /* told where it was met, if that was in the script */

@@ -37,14 +37,12 @@ static char *history_path(void) {
     const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
     char *path = NULL;
     int length = -1;
-    if (state != NULL && state[0] == '/') {
+    if (state && state[0] == '/')
         length = asprintf(&path, "%s/neap/history", state);
-    } else if (home != NULL && home[0] == '/') {
+    else if (home && home[0] == '/')
         length = asprintf(&path, "%s/.local/state/neap/history", home);
-    }
-    if (length < 0) {
+    if (length < 0)
         return NULL;
-    }
     make_folders(path);
     return path;
 }
@@ -52,9 +50,8 @@ static char *history_path(void) {
 /* ---- Completion -------------------------------------------------------------------------------------------------- */
 
 static void free_words(char **words, size_t count) {
-    for (size_t k = 0; k < count; k++) {
+    for (size_t k = 0; k < count; k++)
         free(words[k]);
-    }
     free(words);
 }
 
@@ -62,11 +59,11 @@ static void free_words(char **words, size_t count) {
 static char **copy_words(lua_State *L) {
     size_t count = lua_objlen(L, -1);
     char **words = count > 0 ? calloc(count + 1, sizeof *words) : NULL;
-    for (size_t k = 0; words != NULL && k < count; k++) {
+    for (size_t k = 0; words && k < count; k++) {
         lua_rawgeti(L, -1, (int)k + 1);
         words[k] = strdup(luaL_optstring(L, -1, ""));
         lua_pop(L, 1);
-        if (words[k] == NULL) {
+        if (!words[k]) {
             free_words(words, k);
             return NULL;
         }
@@ -83,9 +80,8 @@ static char **complete_word(const char *word) {
     if (lua_pcall(L, 1, 1, 0) == 0) {
         lua_getfield(L, -1, "words");
         lua_pushstring(L, word);
-        if (lua_pcall(L, 1, 1, 0) == 0 && lua_istable(L, -1)) {
+        if (lua_pcall(L, 1, 1, 0) == 0 && lua_istable(L, -1))
             words = copy_words(L);
-        }
     }
     lua_settop(L, top); /* a completion that fails completes nothing */
     return words;
@@ -110,9 +106,8 @@ static void run_callbacks(void) {
 /* Appends a line to the command. Returns the longer text (the old one is gone), NULL when out of memory. */
 static char *append_line(char *command, char *line) {
     char *joined = NULL;
-    if (asprintf(&joined, "%s\n%s", command, line) < 0) {
+    if (asprintf(&joined, "%s\n%s", command, line) < 0)
         joined = NULL;
-    }
     free(command);
     free(line);
     return joined;
@@ -134,9 +129,8 @@ static line_status read_command(lua_State *L, const line_editor *editor, char **
         status = editor->read(">> ", &line);
         if (status == LINE_OK) {
             *command = append_line(*command, line);
-            if (*command == NULL) {
+            if (!*command)
                 return LINE_INTERRUPTED;
-            }
         } else {
             free(*command);
         }
@@ -169,16 +163,14 @@ int repl_run(lua_State *L) {
                         .run_callbacks = run_callbacks};
     prompt_state = L;
     editor->open(&setup);
-    if (terminal) {
+    if (terminal)
         write_text("neap " NEAP_VERSION ", arrays in np; Ctrl-C stops a command, Ctrl-D ends\n");
-    }
     for (;;) {
         char *command = NULL;
         line_status status = read_command(L, editor, &command);
         session_interrupt_forget(L);
-        if (status == LINE_END) {
+        if (status == LINE_END)
             return SESSION_OK; /* setup lives as long as the process */
-        }
         if (status == LINE_OK) {
             editor->remember(command);
             run_command(L, command);

@@ -47,13 +47,12 @@ static int load_embedded(lua_State *L) {
     const char *name = luaL_checkstring(L, 1);
     const embedded_module *module =
         bsearch(name, embedded_modules, embedded_count, sizeof *embedded_modules, compare_name);
-    if (module == NULL) {
+    if (!module) {
         lua_pushfstring(L, "\n\tno module '%s' in the executable", name);
         return 1;
     }
-    if (luaL_loadbuffer(L, (const char *)module->bytecode, module->bytes, module->chunk) != 0) {
+    if (luaL_loadbuffer(L, (const char *)module->bytecode, module->bytes, module->chunk) != 0)
         return luaL_error(L, "module '%s' in the executable is damaged: %s", name, lua_tostring(L, -1));
-    }
     return 1;
 }
 
@@ -89,9 +88,8 @@ static void set_arguments(lua_State *L, int argc, char **argv, int script) {
 
 lua_State *session_new(int argc, char **argv, int script) {
     lua_State *L = luaL_newstate();
-    if (L == NULL) {
+    if (!L)
         return NULL;
-    }
     luaL_openlibs(L);
     install_loader(L);
     lua_getglobal(L, "package");
@@ -111,9 +109,8 @@ int session_load_library(lua_State *L) {
     lua_getglobal(L, "require");
     lua_pushliteral(L, "neap");
     int status = session_run(L, 1);
-    if (status != SESSION_OK) {
+    if (status != SESSION_OK)
         return status;
-    }
     lua_settop(L, 1);
     lua_setglobal(L, "np");
     lua_getglobal(L, "require");
@@ -142,9 +139,8 @@ static int describe_error(lua_State *L) {
     if (lua_pcall(L, 1, 1, 0) == 0) {
         lua_getfield(L, -1, "describe");
         lua_pushvalue(L, 1);
-        if (lua_pcall(L, 1, 1, 0) == 0) {
+        if (lua_pcall(L, 1, 1, 0) == 0)
             return 1;
-        }
     }
     lua_settop(L, 1);
     return 1;
@@ -155,15 +151,14 @@ static int describe_error(lua_State *L) {
 static bool drain(lua_State *L, const char *name, int nargs) {
     int base = lua_gettop(L) - nargs;
     bool complete = true;
-    if (context != NULL) {
+    if (context) {
         lua_getglobal(L, "require");
         lua_pushliteral(L, "neap.interp.drain");
         complete = lua_pcall(L, 1, 1, 0) == 0;
         if (complete) {
             lua_getfield(L, -1, name);
-            for (int k = 1; k <= nargs; k++) {
+            for (int k = 1; k <= nargs; k++)
                 lua_pushvalue(L, base + k);
-            }
             complete = lua_pcall(L, nargs, 1, 0) == 0 && lua_toboolean(L, -1);
         }
     }
@@ -179,18 +174,16 @@ static bool finish(lua_State *L) {
     lua_pushinteger(L, count);
     lua_pushboolean(L, interrupt_prompt);
     bool complete = drain(L, "finish", 2);
-    if (complete) {
+    if (complete)
         neap_out_drain();
-    }
     return complete;
 }
 
 /* Writes to a file that takes text at once, past all text that waits. */
 static void write_past(int fd, const char *text, size_t bytes) {
     struct pollfd ready = {.fd = fd, .events = POLLOUT};
-    if (poll(&ready, 1, 0) > 0 && (ready.revents & POLLOUT) != 0 && write(fd, text, bytes) < 0) {
+    if (poll(&ready, 1, 0) > 0 && (ready.revents & POLLOUT) != 0 && write(fd, text, bytes) < 0)
         return; /* there is nowhere left to say so */
-    }
 }
 
 /* Whether the text says that the reader of stdout has gone. Who closes a pipe knows, so that is not told. */
@@ -213,8 +206,8 @@ static void report_lost_output(void) {
  * names the place. */
 static void describe_termination(lua_State *L) {
     char report[2048];
-    const char *text = lua_tostring(L, -1), *end = text != NULL ? strstr(text, ": interrupted") : NULL;
-    if (end != NULL) {
+    const char *text = lua_tostring(L, -1), *end = text ? strstr(text, ": interrupted") : NULL;
+    if (end) {
         lua_pushlstring(L, text, (size_t)(end - text));
         lua_pushfstring(L, "terminated (SIGTERM) at %s%s", lua_tostring(L, -1),
                         processes_report(report, sizeof report));
@@ -232,14 +225,12 @@ static void report_termination(lua_State *L) {
     bool several = *processes_mark() != '\0';
     describe_termination(L);
     lua_pushfstring(L, "neap: %s%s\n", processes_mark(), lua_tostring(L, -1));
-    if (!several) {
+    if (!several)
         finish(L);
-    }
     termination_told = true;
     write_past(STDERR_FILENO, lua_tostring(L, -1), lua_objlen(L, -1));
-    if (several) {
+    if (several)
         finish(L);
-    }
     lua_pop(L, 2);
 }
 
@@ -250,11 +241,10 @@ static void report_error(lua_State *L) {
         return;
     }
     const char *text = lua_tostring(L, -1);
-    if (text == NULL) {
+    if (!text)
         text = "error without a text";
-    }
     bool complete = finish(L);
-    if (!interrupt_prompt && failure == NULL && presses == 0) {
+    if (!interrupt_prompt && !failure && presses == 0) {
         failure = strdup(text);
         if (!processes_tells(text)) {
             lua_pop(L, 1);
@@ -264,16 +254,15 @@ static void report_error(lua_State *L) {
     lua_pushfstring(L, "%s%s%s\n", interrupt_prompt ? "" : "neap: ", processes_mark(), text);
     size_t bytes;
     const char *line = lua_tolstring(L, -1, &bytes);
-    if (is_broken_pipe(text)) {
+    if (is_broken_pipe(text))
         neap_out_drain();
-    } else if ((!complete && neap_out_waiting() > 0) ||
-               neap_out_write(NEAP_STDERR, line, bytes) == NEAP_E_STATE) { /* a fork's child has no streams */
+    else if ((!complete && neap_out_waiting() > 0) ||
+             neap_out_write(NEAP_STDERR, line, bytes) == NEAP_E_STATE) /* a fork's child has no streams */
         write_past(STDERR_FILENO, line, bytes);
-    } else if (complete) {
+    else if (complete)
         finish(L);
-    } else {
+    else
         neap_out_drain();
-    }
     lua_pop(L, 1);
 }
 
@@ -283,15 +272,13 @@ int session_run(lua_State *L, int nargs) {
     lua_insert(L, base);
     int status = lua_pcall(L, nargs, LUA_MULTRET, base);
     lua_remove(L, base);
-    if (status == 0) {
+    if (status == 0)
         return SESSION_OK;
-    }
     bool interrupted = neap_interrupt_pending() != 0;
     report_error(L);
     lua_settop(L, base - 1);
-    if (interrupted && context != NULL && interrupt_prompt) {
+    if (interrupted && context && interrupt_prompt)
         drain(L, "abandon", 0);
-    }
     return interrupted ? SESSION_INTERRUPTED : SESSION_FAILED;
 }
 
@@ -305,9 +292,8 @@ int session_run_chunk(lua_State *L, const char *name, int loaded, int nargs) {
     lua_pushstring(L, name);
     int status = session_call(L, "neap.interp.sites", "enter", 1);
     lua_settop(L, base);
-    if (status == SESSION_OK) {
+    if (status == SESSION_OK)
         status = session_run(L, nargs);
-    }
     lua_settop(L, 0);
     return status;
 }
@@ -334,9 +320,8 @@ int session_call(lua_State *L, const char *module, const char *name, int nargs) 
  * bracket, and raise it themselves where that is safe. Stays installed, so the error cannot be caught for good. */
 static void raise_interrupt(lua_State *L, lua_Debug *ar) {
     lua_getinfo(L, "Sl", ar);
-    if (strncmp(ar->source, "@neap/", 6) == 0) {
+    if (strncmp(ar->source, "@neap/", 6) == 0)
         return;
-    }
     lua_pushfstring(L, "%s:%d: interrupted", ar->short_src, ar->currentline);
     lua_error(L);
 }
@@ -357,18 +342,16 @@ static void on_interrupt(int signal_number, siginfo_t *info, void *machine) {
     bool from_terminal = info->si_code > 0;
     presses++;
     neap_interrupt_raise();
-    if (!system_pass_interrupt(from_terminal) && !interrupt_prompt && presses > 2) {
+    if (!system_pass_interrupt(from_terminal) && !interrupt_prompt && presses > 2)
         _exit(SESSION_INTERRUPTED);
-    }
     stop_code();
 }
 
 /* SIGTERM's handler, while a script runs: as Ctrl-C, but the process ends, and soon. */
 static void on_terminate(int signal_number) {
     (void)signal_number;
-    if (terminations++ > 0) {
+    if (terminations++ > 0)
         return;
-    }
     struct itimerspec limit = {.it_value = {.tv_nsec = TERMINATION_MS * 1000000L}};
     timer_settime(termination_timer, 0, &limit, NULL);
     presses++;
@@ -380,9 +363,8 @@ static void on_terminate(int signal_number) {
 static void on_termination_limit(int signal_number) {
     (void)signal_number;
     static const char text[] = "neap: terminated (SIGTERM) before everything that was printed had come out\n";
-    if (!termination_told && failure == NULL && write(STDERR_FILENO, text, sizeof text - 1) < 0) {
+    if (!termination_told && !failure && write(STDERR_FILENO, text, sizeof text - 1) < 0)
         _exit(SESSION_TERMINATED); /* nobody reads it */
-    }
     _exit(SESSION_TERMINATED);
 }
 
@@ -412,25 +394,22 @@ static void prepare_nudges(void) {
 void session_catch_interrupts(lua_State *L, bool prompt) {
     interrupt_state = L;
     interrupt_prompt = prompt;
-    if (!nudges) {
+    if (!nudges)
         prepare_nudges();
-    }
     struct sigaction action = {.sa_sigaction = on_interrupt, .sa_flags = SA_SIGINFO}; /* no SA_RESTART, see above */
     sigemptyset(&action.sa_mask);
     sigaction(SIGINT, &action, NULL);
-    if (!prompt) {
+    if (!prompt)
         catch_termination();
-    } else {
+    else
         signal(SIGTERM, SIG_DFL); /* the line editor puts the terminal in order */
-    }
 }
 
 void session_interrupt_clear(lua_State *L) {
     neap_interrupt_clear();
     lua_sethook(L, NULL, 0, 0);
-    if (nudges) {
+    if (nudges)
         timer_settime(nudge_timer, 0, &(struct itimerspec){0}, NULL);
-    }
 }
 
 void session_interrupt_forget(lua_State *L) {
@@ -462,7 +441,7 @@ static bool report_lost_files(void) {
 /* Tells of SIGTERM where that ended no code of the script. */
 static void tell_termination(void) {
     char report[2048], line[2200];
-    if (!termination_told && failure == NULL) {
+    if (!termination_told && !failure) {
         termination_told = true;
         snprintf(line, sizeof line, "neap: %sterminated (SIGTERM)%s\n", processes_mark(),
                  processes_report(report, sizeof report));
@@ -491,44 +470,37 @@ static void finish_work(void) {
 /* Ends together with the other processes, if there are any. */
 static int end_processes(int status) {
     char problem[2048];
-    if (context == NULL || *processes_mark() == '\0') {
+    if (!context || *processes_mark() == '\0')
         return status;
-    }
-    if (status == SESSION_OK) {
+    if (status == SESSION_OK)
         finish_work();
-    }
     const char *why = terminations > 0 ? "it was terminated (SIGTERM)"
                       : presses > 0    ? "it was interrupted"
                       : failure        ? failure
                                        : "its script has ended with an exit status that is not 0";
     int ended = processes_end(status, why, neap_ctx_waker(context), is_stopped, problem, sizeof problem);
-    if (*problem != '\0' && presses == 0) {
+    if (*problem != '\0' && presses == 0)
         fprintf(stderr, "neap: %s%s\n", processes_mark(), problem);
-    }
     return ended;
 }
 
 void session_exit(lua_State *L, int status) {
-    if (!termination_told && finish(L)) {
+    if (!termination_told && finish(L))
         fflush(NULL);
-    }
-    if (status == SESSION_OK && presses > 0) {
+    if (status == SESSION_OK && presses > 0)
         status = SESSION_INTERRUPTED;
-    }
     status = end_processes(terminations > 0 ? SESSION_TERMINATED : status);
     if (terminations > 0) {
         status = SESSION_TERMINATED;
         tell_termination();
-        while (processes_follow()) { /* until the limit: process 0 has things to write */
+        while (processes_follow()) /* until the limit: process 0 has things to write */
             pause();
-        }
     } else if (status == SESSION_OK && neap_out_failure(NEAP_STDOUT) == NEAP_E_IO) {
         status = SESSION_FAILED;
         report_lost_output();
     }
-    if (report_lost_files() && status == SESSION_OK) {
+    if (report_lost_files() && status == SESSION_OK)
         status = SESSION_FAILED;
-    }
     int stopped = neap_timeline_stop();
     if (stopped < 0 && stopped != NEAP_E_STATE) { /* a fork's child records nothing */
         fprintf(stderr, "neap: %s\n", neap_error_text());
