@@ -1,8 +1,8 @@
 --- blocks_test.lua (release build only): every code block of README.md and docs/ runs, and prints what its page shows.
--- blocks.lua says how pages mark their blocks. A path as argument runs that page alone.
-local check = require "tests.check"
-local process = require "tests.interp.process"
-local blocks = require "tests.docs.blocks"
+-- tests/lib/blocks.lua says how pages mark their blocks. A path as argument runs that page alone.
+local check = require "tests.lib.check"
+local process = require "tests.lib.process"
+local blocks = require "tests.lib.blocks"
 
 local folder = blocks.folder()
 

@@ -16,7 +16,7 @@
 -- raises an error. All that is printed must be shown. "…" stands for any text, and as a line of its own for any lines.
 -- Times, names of threads and of instruction sets count as equal, and so does the width of gaps where such stand. An
 -- error message ("neap: …", "NAME.lua:1: …") may be broken into lines.
-local process = require "tests.interp.process"
+local process = require "tests.lib.process"
 
 local blocks = {}
 
