@@ -1,6 +1,7 @@
 /* bare.c: some kernels of bench/kernels.lua without anything around them: descriptions as the planner writes them,
  * prepared once and run on one thread over the same memory, against reference.c. What dispatch costs is the difference
- * between these rows and those of the group "fused". Prints rows for run.lua, which starts it with the number of rounds.
+ * between these rows and those of the group "fused". Prints rows for run.lua, which starts it with the number of
+ * rounds.
  */
 #include <stdio.h>
 #include <stdlib.h>

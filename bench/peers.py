@@ -1,14 +1,14 @@
 """peers.py: the expressions of bench/rows in other systems.
 
 `peers.py serve SYSTEM THREADS` takes its turns beside neap: bench/peer.lua tells it, by lines on its standard input,
-what to time, and reads a line for each. A kernel's Python text (bench/kernels.lua) is statements over the inputs x, y, z,
+what to time, and reads a line for each. A kernel's Python text (bench/kernels.lua) is statements over inputs x, y, z,
 w and the functions below, which each system spells in its own way; the last statement is the result.
 
-    kernel SIZE COLUMNS INPUTS TEXT   makes inputs and calls the kernel once: "ok" and the sum of the result's magnitudes
+    kernel SIZE COLUMNS INPUTS TEXT   makes inputs and calls the kernel once: "ok" and the sum of its magnitudes
     time COUNT                        makes so many calls, each until the result is on the host: ns a call
     cold SIZE COLUMNS INPUTS TEXT     ns of the first call of a new function of the text
-    step NAME                         makes a step of bench/steps.py and its first call: "ok" and ns; `time` goes on with it
-    mesh WHAT DEVICES ELEMENTS USED   makes a function of bench/mesh.py, and calls it once: "ok" and the result's magnitude,
+    step NAME                         makes a step of bench/steps.py, calls it once: "ok" and ns; `time` goes on with it
+    mesh WHAT DEVICES ELEMENTS USED   makes a function of bench/mesh.py, and calls it once: "ok" and its magnitude,
                                       or -1 where it is large
 
 Started by bench/peers it measures the training step and writes "row name<TAB>system<TAB>value". Values are medians over

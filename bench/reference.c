@@ -1,10 +1,11 @@
-/* reference.c: hand-written C for the kernels of bench/kernels.lua, f32, on one thread or on several, and the bounds that
- * memory sets: triad, copy, fill and read. It is built with -O3 -march=native -fopenmp as libneap_bench_reference.so, which
- * the runner calls through ffi in the process that runs neap.
+/* reference.c: hand-written C for the kernels of bench/kernels.lua, f32, on one thread or on several, and the bounds
+ * that memory sets: triad, copy, fill and read. It is built with -O3 -march=native -fopenmp as
+ * libneap_bench_reference.so, which the runner calls through ffi in the process that runs neap.
  *
- * A kernel is one or two passes over parts of the data, each on a thread of its own, with a merge of what the parts found
- * after each pass. Results above the last-level cache are written with non-temporal stores. tanh, exp and log are those
- * of lazy/vm/simd/vmath.h, inlined: the same polynomials as neap's, so that the comparison is one of how loops are run.
+ * A kernel is one or two passes over parts of the data, each on a thread of its own, with a merge of what the parts
+ * found after each pass. Results above the last-level cache are written with non-temporal stores. tanh, exp and log are
+ * those of lazy/vm/simd/vmath.h, inlined: the same polynomials as neap's, so that the comparison is one of how loops are
+ * run.
  */
 #include <stdbool.h>
 #include <stdlib.h>
@@ -85,7 +86,7 @@ MAP(activation, vm_tanh_f32(1.5f * x + 0.25f) * vm_exp_f32(-x * x))
 MAP(clipped, x > y ? (x < -0.5f ? -0.5f : x > 0.5f ? 0.5f : x) * y : x - y)
 MAP(gelu, 0.5f * x * (1 + vm_tanh_f32(0.7978845608f * (x + 0.044715f * x * x * x))))
 
-/* ---- Sums and extremes over parts ---------------------------------------------------------------------------------- */
+/* ---- Sums and extremes over parts -------------------------------------------------------------------------------- */
 #define FOLD(name, start, term, combine)                                                                               \
     static float name(const job *j, int64_t i, int64_t to) {                                                           \
         const float *restrict x = j->in[0], *restrict y = j->in[1];                                                    \
@@ -158,7 +159,7 @@ static void merge_argmax(job *j) {
     ((int32_t *)j->out[0])[0] = (int32_t)j->partial[best].at;
 }
 
-/* ---- Rows and columns ---------------------------------------------------------------------------------------------- */
+/* ---- Rows and columns -------------------------------------------------------------------------------------------- */
 static void part_columns(job *j, int part, int64_t from, int64_t to) {
     float *restrict most = j->partial[part].columns;
     const int64_t columns = j->columns;
@@ -244,7 +245,7 @@ static void rows_layer_norm(job *j, int part, int64_t from, int64_t to) {
     }
 }
 
-/* ---- Adam ---------------------------------------------------------------------------------------------------------- */
+/* ---- Adam -------------------------------------------------------------------------------------------------------- */
 static void adam(job *j, int part, int64_t from, int64_t to) {
     const float *restrict p = j->in[0], *restrict g = j->in[1], *restrict m = j->in[2], *restrict v = j->in[3];
     float *restrict new_p = j->out[0], *restrict new_m = j->out[1], *restrict new_v = j->out[2];
@@ -266,7 +267,7 @@ static void adam(job *j, int part, int64_t from, int64_t to) {
     }
 }
 
-/* ---- All of them --------------------------------------------------------------------------------------------------- */
+/* ---- All of them ------------------------------------------------------------------------------------------------- */
 static const kernel KERNELS[] = {
     {.name = "copy", .pass = {copy}},
     {.name = "fill", .pass = {fill}},

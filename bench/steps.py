@@ -1,8 +1,8 @@
 """steps.py: whole steps in other systems, as bench/rows/steps.lua has them for neap.
 
 make(system, name) is a function that makes one step and returns when its result is on the host. Systems: "jax jit",
-"torch", "torch compile". Steps: "scan", a loop of SCAN turns over small arrays; "mlp" and "transformer", a training step
-each: loss, gradients, Adam.
+"torch", "torch compile". Steps: "scan", a loop of SCAN turns over small arrays; "mlp" and "transformer", a training
+step each: loss, gradients, Adam.
 """
 
 import functools

@@ -1,6 +1,6 @@
-# mpi.cmake: the transport between processes, mesh/mpi, as the plugin neap_mpi.so beside the executable, if there is an MPI
-# library with its headers. Nothing else is linked with it: a process loads it when mpirun has started it as one of several.
-# A library under ThreadSanitizer would be blamed for locks that were not instrumented, so there is none then.
+# mpi.cmake: the transport between processes, mesh/mpi, as the plugin neap_mpi.so beside the executable, if there is an
+# MPI library with its headers. Nothing else is linked with it: a process loads it when mpirun has started it as one of
+# several. A library under ThreadSanitizer would be blamed for locks that were not instrumented, so there is none then.
 option(NEAP_MPI "Many processes by MPI, if it is found" ON)
 if(NEAP_MPI AND NOT NEAP_SANITIZE MATCHES "thread")
     find_package(MPI QUIET COMPONENTS C)

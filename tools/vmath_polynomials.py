@@ -106,7 +106,8 @@ def t_of(x, k):
     return (mpf(x) - k) / (mpf(x) + k)
 
 
-print("""/* vmath_tables.h: polynomials and split constants of the vector math. Written by tools/vmath_polynomials.py, which
+print("""\
+/* vmath_tables.h: polynomials and split constants of the vector math. Written by tools/vmath_polynomials.py, which
  * tells how they were computed; do not edit. Coefficients stand lowest first. */
 #ifndef LAZY_SIMD_VMATH_TABLES_H
 #define LAZY_SIMD_VMATH_TABLES_H

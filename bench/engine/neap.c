@@ -1,5 +1,6 @@
 /* neap.c: the engine as a contender, in four variants: plain pushes, which the workers run; pushes with
- * NEAP_PUSH_SMALL, which the pusher may run itself; reusable operators, made before the clock starts; small ops in bulks.
+ * NEAP_PUSH_SMALL, which the pusher may run itself; reusable operators, made before the clock starts; small ops in
+ * bulks.
  *
  * `threads` is the number of workers. Pushers are further threads, which run no ops unless these are small. The gate is
  * an async op that writes all variables and is completed by the pusher.

@@ -1,16 +1,16 @@
 /* openmp.c: OpenMP tasks with dependences as a contender. Compiled with -fopenmp.
  *
  * The team has `threads` threads and pushers are among them: a pusher runs tasks only while it waits for its own, the
- * others from the start. Dependences hold between tasks of one parent, so each pusher has variables of its own. The gate
- * is a detached task that writes all variables and is completed by the pusher.
+ * others from the start. Dependences hold between tasks of one parent, so each pusher has variables of its own. The
+ * gate is a detached task that writes all variables and is completed by the pusher.
  *
  * What had to be known of gcc's libgomp (12). It runs a task inside its push once more than 64 *ready* tasks for each
- * thread are in its queues; tasks that wait for others do not count. So a chain and what stands behind a gate are always
- * deferred, but most of many independent tasks would not be. And a push looks at all unfinished readers of its variables,
- * so that its price grows with the tasks in flight: 33 us for a task of 50000 streamed in fans. Therefore a pusher of
- * streamed tasks, other than a chain's, waits for them each time when it has pushed DEFERRED of them for each thread: all
- * are deferred, the lists stay short, and the whole is many times faster than without. bench_openmp_undeferred counts
- * tasks that were not deferred all the same.
+ * thread are in its queues; tasks that wait for others do not count. So a chain and what stands behind a gate are
+ * always deferred, but most of many independent tasks would not be. And a push looks at all unfinished readers of its
+ * variables, so that its price grows with the tasks in flight: 33 us for a task of 50000 streamed in fans. Therefore a
+ * pusher of streamed tasks, other than a chain's, waits for them each time when it has pushed DEFERRED of them for each
+ * thread: all are deferred, the lists stay short, and the whole is many times faster than without.
+ * bench_openmp_undeferred counts tasks that were not deferred all the same.
  */
 #include "contender.h"
 

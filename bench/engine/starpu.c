@@ -1,10 +1,10 @@
 /* starpu.c: StarPU as a contender, on handles without data, tasks made by starpu_task_create and given to
  * starpu_task_submit (starpu_task_insert, which parses its arguments at run time, is slower).
  *
- * CPU workers only, `threads` of them; pushers are further threads. The scheduler is "eager", one queue for all workers,
- * unless the environment variable STARPU_SCHED names another: prio, ws and lws differ from it by less than rounds differ
- * from each other. Nothing is calibrated or traced. The gate: the pusher acquires all handles for writing, as programs do
- * that work on data outside tasks, and releases them.
+ * CPU workers only, `threads` of them; pushers are further threads. The scheduler is "eager", one queue for all
+ * workers, unless the environment variable STARPU_SCHED names another: prio, ws and lws differ from it by less than
+ * rounds differ from each other. Nothing is calibrated or traced. The gate: the pusher acquires all handles for
+ * writing, as programs do that work on data outside tasks, and releases them.
  */
 #include "contender.h"
 

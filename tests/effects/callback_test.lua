@@ -1,8 +1,8 @@
 --- callback_test.lua: np.callback: arguments, results, failures, what a callback may do, its place among other effects,
 -- callbacks inside jit and gradients, and that nothing of them is lost, doubled or kept.
 local np = require "neap"
-local check = require "tests.check"
-local process = require "tests.interp.process"
+local check = require "tests.lib.check"
+local process = require "tests.lib.process"
 local output = process.output
 
 --- What a program prints to stdout and stderr, as one text, and its status. The script has a name of its own.

@@ -1,7 +1,7 @@
 --- control_effects_test.lua: prints and callbacks in the bodies of branches and loops: they come in the order of the
 -- program, with what is around them, eagerly and jitted.
-local check = require "tests.check"
-local process = require "tests.interp.process"
+local check = require "tests.lib.check"
+local process = require "tests.lib.process"
 
 local output = process.output
 

@@ -1,7 +1,7 @@
 --- debug_print_test.lua: np.debug.print: its format, its order or the lack of one; np.effects.order.
 local np = require "neap"
-local check = require "tests.check"
-local process = require "tests.interp.process"
+local check = require "tests.lib.check"
+local process = require "tests.lib.process"
 local output = process.output
 
 check.test("fields", function()

@@ -78,8 +78,8 @@ end
 
 -- ---- The test -------------------------------------------------------------------------------------------------------
 
-local check = require "tests.check"
-local process = require "tests.interp.process"
+local check = require "tests.lib.check"
+local process = require "tests.lib.process"
 
 --- The transcript, made without arrays.
 local function expected(rounds)

@@ -3,8 +3,8 @@
  * A program pushes effects of all kinds, ordered and unordered, on two devices, over inputs that are slow or fail; it
  * moves kinds between order groups, and requests callbacks, which do the same, wait, fail, or are skipped. Each effect
  * writes lines to a file. Afterwards the file must hold every effect that had to happen, whole and once; in each frame
- * the effects of one group, and those of one kind, must come one after the other, each callback with all that it pushed;
- * and a program that left everything in the common order must have written the very text of its serial run.
+ * the effects of one group, and those of one kind, must come one after the other, each callback with all that it
+ * pushed; and a program that left everything in the common order must have written the very text of its serial run.
  */
 #include "effects/effects.h"
 #include "engine/engine_internal.h"
@@ -213,7 +213,8 @@ static int poll_input(program *p, int at, neap_waker *waker) {
     return neap_var_poll(p->inputs[at].var, waker);
 }
 
-/* What a frame does next; `limit`: the inputs that were there when it was recorded, so that nothing waits for itself. */
+/* What a frame does next; `limit`: the inputs that were there when it was recorded, so that nothing waits for
+ * itself. */
 static void step(program *p, int limit) {
     int what = pick(p, 100);
     if (what < 25) {

@@ -1,7 +1,7 @@
 --- logger_test.lua: np.effects.logger: lines in files and tables, their format and order, inside jit, closing.
 local np = require "neap"
-local check = require "tests.check"
-local process = require "tests.interp.process"
+local check = require "tests.lib.check"
+local process = require "tests.lib.process"
 
 --- What a program prints; `path` is the global PATH in it.
 local function output(code, path)

@@ -38,7 +38,8 @@ static char *read_all(int fd, size_t *bytes) {
 }
 
 /* Runs `body` in a fresh process, with its stdout (and stderr if `both`) on a pipe that is read at once, when the
- * process tells, whose reader goes away when the process tells, or by nobody. Returns the exit status; *text (to be freed) is what came out. */
+ * process tells, whose reader goes away when the process tells, or by nobody. Returns the exit status; *text (to be
+ * freed) is what came out. */
 static int run_apart(int (*body)(void), int both, int when, char **text, size_t *bytes) {
     int pipes[2], tell[2], status = -1;
     char number[16];

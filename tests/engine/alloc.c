@@ -1,6 +1,6 @@
-/* alloc.c: every allocation of the engine fails in turn: the first, the second, … until a scenario runs without reaching
- * the one that is to fail. A call that finds no memory (or no thread) says so and leaves everything as if it had not been
- * made; nothing crashes, hangs, or leaks (the address sanitizer looks).
+/* alloc.c: every allocation of the engine fails in turn: the first, the second, … until a scenario runs without
+ * reaching the one that is to fail. A call that finds no memory (or no thread) says so and leaves everything as if it
+ * had not been made; nothing crashes, hangs, or leaks (the address sanitizer looks).
  *
  * A scenario is a row of calls that goes on after a refused one. It keeps its own account of what was accepted, and in
  * the end compares.
@@ -24,7 +24,7 @@ static bool accepted(int status) {
     return false;
 }
 
-/* ---- Ops: a small random workload against a serial account -------------------------------------------------------- */
+/* ---- Ops: a small random workload against a serial account ------------------------------------------------------- */
 
 enum { CELLS = 8, WIDE = 40, OPS = 40 };
 
@@ -173,7 +173,7 @@ static void operators(void) {
     CHECK_EQ(count, made * RELEASED + pushed);
 }
 
-/* ---- Failures and waits ------------------------------------------------------------------------------------------- */
+/* ---- Failures and waits ------------------------------------------------------------------------------------------ */
 
 /* A failure that cannot be described is one of memory; it is reported all the same, and once. */
 static void failures(void) {
@@ -221,7 +221,7 @@ static void waits(void) {
     neap_waker_free(waker);
 }
 
-/* ---- Buffers ------------------------------------------------------------------------------------------------------ */
+/* ---- Buffers ----------------------------------------------------------------------------------------------------- */
 
 static int fill(void *arg, const neap_run *run) {
     (void)run;
@@ -253,7 +253,7 @@ static void buffers(void) {
     CHECK_EQ(after.live_bytes, before.live_bytes);
 }
 
-/* ---- Loops, threads, timelines ------------------------------------------------------------------------------------ */
+/* ---- Loops, threads, timelines ----------------------------------------------------------------------------------- */
 
 static void hit(void *arg, int64_t i, const neap_run *run) {
     (void)run;
@@ -299,7 +299,7 @@ static void timelines(void) {
     unlink(path);
 }
 
-/* ------------------------------------------------------------------------------------------------------------------- */
+/* ------------------------------------------------------------------------------------------------------------------ */
 
 /* Lets the n-th allocation fail for n = 1, 2, …, also those of the start. */
 static void every_allocation(const neap_engine_config *config, void (*scenario)(void)) {

@@ -13,7 +13,7 @@ static void register_lonely(void) {
     CHECK_EQ(neap_device_register(&kind), NEAP_OK);
 }
 
-/* ---- Copies ------------------------------------------------------------------------------------------------------- */
+/* ---- Copies ------------------------------------------------------------------------------------------------------ */
 
 static void copying(int scheduler) {
     int devices[5] = {0, 1}, failed = 0;
@@ -105,7 +105,7 @@ static void copies_beside_work(int scheduler) {
     neap_engine_stop();
 }
 
-/* ---- Failures ----------------------------------------------------------------------------------------------------- */
+/* ---- Failures ---------------------------------------------------------------------------------------------------- */
 
 static void failing_work(int scheduler) {
     start(scheduler);
@@ -202,7 +202,7 @@ static void cancelling(int scheduler) {
     neap_engine_stop();
 }
 
-/* ---- Random programs ---------------------------------------------------------------------------------------------- */
+/* ---- Random programs --------------------------------------------------------------------------------------------- */
 
 enum { BUFFERS = 9, STEPS = 1500 };
 
@@ -268,7 +268,7 @@ static void random_program(int scheduler, uint64_t seed) {
     neap_engine_stop();
 }
 
-/* ---- Failing allocations ------------------------------------------------------------------------------------------ */
+/* ---- Failing allocations ----------------------------------------------------------------------------------------- */
 
 /* Opens devices, computes, copies and uses streams while the n-th allocation fails. Returns what failed. */
 static int fragile(void) {

@@ -1,12 +1,12 @@
-/* devices.c: devices that are not CPUs, with the null device as the witness: opening, streams, completion, events, order
- * of memory, code; under every scheduler. Copies and failures: device_copies.c. */
+/* devices.c: devices that are not CPUs, with the null device as the witness: opening, streams, completion, events,
+ * order of memory, code; under every scheduler. Copies and failures: device_copies.c. */
 #include "tests/engine/devices.h"
 
 #include <pthread.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* ---- Opening ------------------------------------------------------------------------------------------------------ */
+/* ---- Opening ----------------------------------------------------------------------------------------------------- */
 
 static void opening(int scheduler) {
     int number = -1;
@@ -102,7 +102,7 @@ static void forked(void) {
     neap_engine_stop();
 }
 
-/* ---- Streams ------------------------------------------------------------------------------------------------------ */
+/* ---- Streams ----------------------------------------------------------------------------------------------------- */
 
 /* Ops compute through the CPU; every call is recorded with its arguments. */
 static void computing(int scheduler) {
@@ -292,7 +292,7 @@ static void events(int scheduler) {
     neap_engine_stop();
 }
 
-/* ---- Memory ------------------------------------------------------------------------------------------------------- */
+/* ---- Memory ------------------------------------------------------------------------------------------------------ */
 
 typedef struct scratch_op {
     void *scratch, *again;
@@ -397,7 +397,7 @@ static void memory_of_devices(int scheduler) {
     neap_engine_stop();
 }
 
-/* ---- Code --------------------------------------------------------------------------------------------------------- */
+/* ---- Code -------------------------------------------------------------------------------------------------------- */
 
 static void code(int scheduler) {
     neap_code *made = NULL;

@@ -1,7 +1,7 @@
 /* lifetime.c: start and stop with work in flight, the end of the process with work in flight, forks, signals.
  *
- * An engine does not survive a fork, so a process that ends in a certain way is this program itself, executed again with
- * the name of that way as its argument.
+ * An engine does not survive a fork, so a process that ends in a certain way is this program itself, executed again
+ * with the name of that way as its argument.
  */
 #include "tests/engine/common.h"
 

@@ -1,10 +1,10 @@
 /* order.c: random workloads give, bit for bit, what a serial execution of the same pushes gives.
  *
- * Pushers draw ops over variables of their own and over shared ones: plain pushes and operators, sync and async (completed
- * by another thread, late), with random flags, priorities, devices, delays and failures. An op folds the values that it
- * finds into a number and writes on with it, so whatever ran in a wrong order, or beside what it must not run beside,
- * changes every later value. Each run of an op records the fold and the versions that it saw. In the end the pushes are
- * replayed one after the other and compared: folds, versions, failures, values, counts.
+ * Pushers draw ops over variables of their own and over shared ones: plain pushes and operators, sync and async
+ * (completed by another thread, late), with random flags, priorities, devices, delays and failures. An op folds the
+ * values that it finds into a number and writes on with it, so whatever ran in a wrong order, or beside what it must
+ * not run beside, changes every later value. Each run of an op records the fold and the versions that it saw. In the
+ * end the pushes are replayed one after the other and compared: folds, versions, failures, values, counts.
  *
  *      pusher 0   own  SHARED  own  own     SHARED              a pusher's pushes are replayed in its order, those that
  *                         │                    │                touch shared variables in the order of the log, in

@@ -1,5 +1,5 @@
-/* schedulers.c: who runs ready ops, and in which order: the three schedulers, priorities, shuffled schedules; cancelling
- * what has not run; the budget for running ahead. */
+/* schedulers.c: who runs ready ops, and in which order: the three schedulers, priorities, shuffled schedules;
+ * cancelling what has not run; the budget for running ahead. */
 #include "tests/engine/common.h"
 
 #include <signal.h>

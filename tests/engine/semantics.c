@@ -438,7 +438,8 @@ static void interrupts(void) {
 
 /* ---- Helping ----------------------------------------------------------------------------------------------------- */
 
-/* The only worker is busy; ready work that is small or known to be short is run by those who wait, other work is not. */
+/* The only worker is busy; ready work that is small or known to be short is run by those who wait, other work is
+ * not. */
 static void helping(void) {
     CHECK_EQ(neap_engine_start(&ONE), NEAP_OK);
     neap_var *a = new_var(), *b = new_var();

@@ -515,7 +515,7 @@ static void many(int scheduler, int bulk) {
     neap_engine_stop();
 }
 
-/* ---- Starting, stopping, and what may go wrong -------------------------------------------------------------------- */
+/* ---- Starting, stopping, and what may go wrong ------------------------------------------------------------------- */
 
 static void push_some(int count) {
     for (int k = 0; k < count; k++) {

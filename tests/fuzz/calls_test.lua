@@ -6,7 +6,7 @@
 --     NEAP_FUZZ_SECONDS   how long (10)
 --     NEAP_FUZZ_SEED      where the sequence starts (1)
 --     NEAP_FUZZ_LOG       a file that holds the last call when the process dies
-local check = require "tests.check"
+local check = require "tests.lib.check"
 local np = require "neap"
 local core = require "neap.core"
 local ffi = require "ffi"

@@ -5,10 +5,10 @@
 --     NEAP_FUZZ_SECONDS   how long (4)
 --     NEAP_FUZZ_SEED      where the sequence starts (1)
 --     NEAP_FUZZ_KEEP      a path: the file that is being tried stands there when the process dies
-local check = require "tests.check"
+local check = require "tests.lib.check"
 local ffi = require "ffi"
 local np = require "neap"
-local programs = require "tests.lazy.programs"
+local programs = require "tests.lib.programs"
 local zip = require "neap.files.zip"
 
 local seconds = tonumber(os.getenv("NEAP_FUZZ_SECONDS") or 4)

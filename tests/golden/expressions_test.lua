@@ -3,9 +3,9 @@
 -- All expressions are built first, with the flush limits off, and building launches and compiles nothing. Then each is
 -- evaluated and its dtype, shape and summary are compared with the golden ones.
 local np = require "neap"
-local check = require "tests.check"
-local expressions = require "tests.golden.expressions"
-local reader = require "tests.golden.reader"
+local check = require "tests.lib.check"
+local expressions = require "tests.lib.expressions"
+local reader = require "tests.lib.golden_reader"
 
 -- ---- Comparing ------------------------------------------------------------------------------------------------------
 

@@ -4,8 +4,8 @@
 -- once more inside np.jit. Derivatives of the second and third order are made of forward and reverse mode in several
 -- ways.
 local np = require "neap"
-local check = require "tests.check"
-local reader = require "tests.golden.reader"
+local check = require "tests.lib.check"
+local reader = require "tests.lib.golden_reader"
 
 local cases = {} -- by name: function(inputs…) → scalar
 

@@ -1,8 +1,8 @@
 --- io_test.lua: files of NumPy and of the IDX format read back as they were written, damaged ones raise, and what neap
 -- saves it loads (io.txt and io/, made by make_io.py).
 local np = require "neap"
-local check = require "tests.check"
-local reader = require "tests.golden.reader"
+local check = require "tests.lib.check"
+local reader = require "tests.lib.golden_reader"
 
 local FOLDER = reader.folder .. "io/"
 local MOST_BYTES = 2 ^ 24 -- of arrays: what reading a damaged file of a few hundred bytes may take at most

@@ -2,8 +2,8 @@
 -- order (linalg.txt; make_linalg.py has the same functions and says what is compared). Every case runs in f64 and
 -- in f32.
 local np = require "neap"
-local check = require "tests.check"
-local reader = require "tests.golden.reader"
+local check = require "tests.lib.check"
+local reader = require "tests.lib.golden_reader"
 
 local L = np.linalg
 local inf = math.huge

@@ -3,8 +3,9 @@
 Records:   name <tab> tolerance <tab> inputs… <tab> = <tab> value <tab> gradients, one per input
            <tab> second derivatives, one per input <tab> third derivatives, one per input
 
-The second derivative is the gradient of the derivative along a direction v, the third that of the second derivative along
-v twice; element k of input i of v is `direction` of them. So each is as large as a gradient, and a wrong element shows.
+The second derivative is the gradient of the derivative along a direction v, the third that of the second derivative
+along v twice; element k of input i of v is `direction` of them. So each is as large as a gradient, and a wrong element
+shows.
 
 The function of a name is written twice: here for JAX and in gradients_test.lua for neap. It takes the list of inputs
 and returns a scalar; results that are arrays are first reduced by `weigh`, which gives every element another weight, so

@@ -1,6 +1,6 @@
---- make_mesh.lua: prints random cases (tests/mesh/programs.lua) for make_mesh.py, one a line: mesh, inputs, program and
--- outputs, separated by tabs.
-local programs = require "tests.mesh.programs"
+--- make_mesh.lua: prints random cases (tests/lib/mesh_programs.lua) for make_mesh.py, one a line: mesh, inputs, program
+-- and outputs, separated by tabs.
+local programs = require "tests.lib.mesh_programs"
 
 local kinds = {
     { count = 110, kind = { dtype = "f64", exact = true, derivatives = true, strict = true } },

@@ -1,11 +1,11 @@
 """make_mesh.py: random programs under shard_map, with values and derivatives by JAX on 8 CPU devices (mesh.txt).
 
 Records:   mesh <tab> inputs <tab> program <tab> outputs <tab> tolerance <tab> values, one per output
-           and for whole f64 programs and f64 ones: <tab> gradients, one per input <tab> second derivatives, one per input
+           and for whole f64 programs and f64 ones: <tab> gradients, one per input <tab> second derivatives, too
 
-The first four fields are a case of tests/mesh/programs.lua, which says what they mean. make_mesh.lua draws the cases; the
-environment variable NEAP names the executable that runs it. What JAX refuses (the carry of a loop that does not vary
-as its result does, say) is left out.
+The first four fields are a case of tests/lib/mesh_programs.lua, which says what they mean. make_mesh.lua draws the
+cases; the environment variable NEAP names the executable that runs it. What JAX refuses (the carry of a loop that
+does not vary as its result does, say) is left out.
 
 The gradients are those of the sum of all outputs, each of its elements with another weight. The second derivatives are
 those of the sum of the products of gradients and a direction. Programs of whole numbers give whole numbers and are

@@ -7,8 +7,8 @@ Made with JAX's defaults for this version: implementation threefry2x32 with jax_
 below), under which element i of a draw is threefry of the 64-bit counter i, split into two 32-bit halves; bits of 32
 are the exclusive or of the two output words, bits of 64 are the first word above the second. 64-bit seeds are on
 (jax_enable_x64), so key(s) is the pair (s >> 32, s mod 2^32). Draws do not depend on that switch but for their default
-dtype: records name their dtype, and functions that draw in a default dtype inside (choice) are made with the switch off,
-since neap's defaults have 32 bits.
+dtype: records name their dtype, and functions that draw in a default dtype inside (choice) are made with the switch
+off, since neap's defaults have 32 bits.
 
 A key is made again by key(first word * 2^32 + second word).
 

@@ -1,11 +1,11 @@
 --- mesh_test.lua: random programs under shard_map, with derivatives, compared with stored results of JAX (mesh.txt).
--- The slicing reference of the other tests (tests/mesh/reference.lua) is compared with them too.
+-- The slicing reference of the other tests (tests/lib/mesh_reference.lua) is compared with them too.
 local np = require "neap"
-local check = require "tests.check"
-local programs = require "tests.mesh.programs"
-local reader = require "tests.golden.reader"
+local check = require "tests.lib.check"
+local programs = require "tests.lib.mesh_programs"
+local reader = require "tests.lib.golden_reader"
 
-require "tests.mesh.devices" (8, "tests/golden/mesh_test.lua")
+require "tests.lib.devices" (8, "tests/golden/mesh_test.lua")
 
 local collector = reader.collector()
 

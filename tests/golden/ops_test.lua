@@ -1,8 +1,8 @@
 --- ops_test.lua: elementwise ops, comparisons, promotion, casts, reductions and products equal NumPy's and JAX's
 -- (ops.txt, made by make_ops.py).
 local np = require "neap"
-local check = require "tests.check"
-local reader = require "tests.golden.reader"
+local check = require "tests.lib.check"
+local reader = require "tests.lib.golden_reader"
 
 local collector = reader.collector()
 

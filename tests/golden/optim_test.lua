@@ -2,8 +2,8 @@
 --
 -- Optimisers run in f64 and f32, plain and as a jitted step whose learning rate is an argument.
 local np = require "neap"
-local check = require "tests.check"
-local reader = require "tests.golden.reader"
+local check = require "tests.lib.check"
+local reader = require "tests.lib.golden_reader"
 
 local nn, optim = np.nn, np.optim
 local collector = reader.collector()

@@ -1,6 +1,6 @@
 --- printing_test.lua: tostring(x) is NumPy's str() (printing.txt, made by make_printing.py).
-local check = require "tests.check"
-local reader = require "tests.golden.reader"
+local check = require "tests.lib.check"
+local reader = require "tests.lib.golden_reader"
 
 local collector = reader.collector()
 

@@ -1,7 +1,7 @@
 --- random_test.lua: random numbers equal JAX's for the same key (random.txt, made by make_random.py).
 local np = require "neap"
-local check = require "tests.check"
-local reader = require "tests.golden.reader"
+local check = require "tests.lib.check"
+local reader = require "tests.lib.golden_reader"
 
 local random = np.random
 local collector = reader.collector()

@@ -1,7 +1,7 @@
 """records.py: the text format of golden values, and what the makers share.
 
 A golden file is text: lines starting with `#` are comments, every other line is a record of fields separated by tabs.
-reader.lua reads it with nothing but Lua's string functions. An array is written as
+tests/lib/golden_reader.lua reads it with nothing but Lua's string functions. An array is written as
 
     dtype[d0,d1,…] v0 v1 …          all elements, row-major
     dtype[d0,d1,…] lin STEP START   element i of the flattened array is i*STEP + START (exact in the dtype)

@@ -4,9 +4,9 @@
 -- all pending work at once, every node by itself (flush limit 1), with every second node's value asked for on the way,
 -- and as a jitted function.
 local np = require "neap"
-local check = require "tests.check"
-local expressions = require "tests.golden.expressions"
-local reader = require "tests.golden.reader"
+local check = require "tests.lib.check"
+local expressions = require "tests.lib.expressions"
+local reader = require "tests.lib.golden_reader"
 
 local EVERY = 7 -- of the expressions
 local records = reader.records "expressions"

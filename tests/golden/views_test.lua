@@ -1,7 +1,7 @@
 --- views_test.lua: views, indexing, joining and creation equal NumPy's (views.txt, made by make_views.py).
 local np = require "neap"
-local check = require "tests.check"
-local reader = require "tests.golden.reader"
+local check = require "tests.lib.check"
+local reader = require "tests.lib.golden_reader"
 
 local collector = reader.collector()
 local calls = {} -- by name: how a record is written in neap, from its options and inputs

@@ -1,6 +1,6 @@
 --- command_test.lua: the command line: what runs, exit statuses, what goes to stderr.
-local check = require "tests.check"
-local process = require "tests.interp.process"
+local check = require "tests.lib.check"
+local process = require "tests.lib.process"
 local run = process.run_neap
 
 check.test("-e runs code with np loaded", function()

@@ -1,6 +1,6 @@
 --- input_test.lua: while a program waits for input or for a child, callbacks whose turn has come run, and print.
-local check = require "tests.check"
-local process = require "tests.interp.process"
+local check = require "tests.lib.check"
+local process = require "tests.lib.process"
 
 local LATE = [[
     local late = np.callback(function(v, text) print(text, v) end, { ordered = false })

@@ -1,6 +1,6 @@
 --- interrupt_test.lua: Ctrl-C in a script: every loop stops, the line is named, the status is 130, output is kept.
-local check = require "tests.check"
-local process = require "tests.interp.process"
+local check = require "tests.lib.check"
+local process = require "tests.lib.process"
 
 --- Runs a script under a terminal, presses Ctrl-C once it has printed "ready", and returns its exit status, what it
 -- showed after that, and the seconds it took to end.

@@ -9,7 +9,7 @@
 local ffi = require "ffi"
 local np = require "neap"
 local core = require "neap.core"
-local check = require "tests.check"
+local check = require "tests.lib.check"
 
 local build = os.getenv "NEAP_TEST_BUILD" or "release"
 local ROUNDS = build == "release" and 1000 or 100

@@ -1,6 +1,6 @@
 --- jit_test.lua: the LuaJIT inside compiles loops over tables rightly. It is built with hook checks, which few others
 -- use, so what touches them is checked here: the same work compiled and interpreted, on random tables.
-local check = require "tests.check"
+local check = require "tests.lib.check"
 
 local function random_table(seed)
     math.randomseed(seed)

@@ -1,7 +1,7 @@
 --- library_test.lua: libneap without the executable: from stock luajit and from C. For the release build only.
-local check = require "tests.check"
-local mpirun = require "tests.mesh.mpirun"
-local process = require "tests.interp.process"
+local check = require "tests.lib.check"
+local mpirun = require "tests.lib.mpirun"
+local process = require "tests.lib.process"
 
 local build = process.neap:match "^(.*)/" or "."
 

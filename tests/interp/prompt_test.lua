@@ -1,6 +1,6 @@
 --- prompt_test.lua: the prompt under a pseudo-terminal: editing, continuation, history, completion, late output.
-local check = require "tests.check"
-local process = require "tests.interp.process"
+local check = require "tests.lib.check"
+local process = require "tests.lib.process"
 
 -- Tests of editing need readline.
 local editing = select(2, process.run_neap { "doctor" }):find("line editing +GNU readline") ~= nil

@@ -1,8 +1,8 @@
 --- stop_test.lua: one press of Ctrl-C at the prompt stops whatever runs, says "interrupted" once, and the next command
 -- works; with line editing and without. Callbacks among it: those of a waiting command, those that run while a line is
 -- typed, and those inside each other. Work in flight goes on if somebody wants it, and is given up else.
-local check = require "tests.check"
-local process = require "tests.interp.process"
+local check = require "tests.lib.check"
+local process = require "tests.lib.process"
 
 if os.getenv "NEAP_TEST_BUILD" == "tsan" then
     check.skip("interrupts", "the thread sanitizer delivers signals only at calls that it knows")

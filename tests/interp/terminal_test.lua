@@ -4,9 +4,9 @@
 --
 -- Each command leaves more lines to come, so that some are always on their way, however slow the machine is.
 local ffi = require "ffi"
-local check = require "tests.check"
-local process = require "tests.interp.process"
-local screen = require "tests.interp.screen"
+local check = require "tests.lib.check"
+local process = require "tests.lib.process"
+local screen = require "tests.lib.screen"
 
 ffi.cdef "int ioctl(int fd, unsigned long request, ...);"
 local TIOCSWINSZ = 0x5414

@@ -1,7 +1,7 @@
 --- terminate_test.lua: SIGTERM ends a script within a second: the line is named, the status is 143, what has its value
 -- is written, and nothing that catches errors goes on.
-local check = require "tests.check"
-local process = require "tests.interp.process"
+local check = require "tests.lib.check"
+local process = require "tests.lib.process"
 
 if os.getenv "NEAP_TEST_BUILD" == "tsan" then
     check.skip("SIGTERM", "the thread sanitizer delivers signals only at calls that it knows")

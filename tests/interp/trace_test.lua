@@ -1,8 +1,8 @@
 --- trace_test.lua: `neap --trace FILE`: the file against the Trace Event Format and what the script did, whatever
 -- ends it.
-local check = require "tests.check"
+local check = require "tests.lib.check"
 local json = require "neap.files.json"
-local process = require "tests.interp.process"
+local process = require "tests.lib.process"
 
 local folder = os.tmpname()
 os.remove(folder)

@@ -3,7 +3,7 @@
 local np = require "neap"
 local ffi = require "ffi"
 local core = require "neap.core"
-local check = require "tests.check"
+local check = require "tests.lib.check"
 
 local C = core.C
 local OK, PENDING = C.NEAP_OK, C.NEAP_PENDING

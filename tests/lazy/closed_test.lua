@@ -1,6 +1,6 @@
 --- closed_test.lua: closed traces: what they lift, and that derivatives reach it.
 local ffi = require "ffi"
-local check = require "tests.check"
+local check = require "tests.lib.check"
 local np = require "neap"
 local core = require "neap.core"
 local staging = require "neap.tracing.staging"

@@ -1,6 +1,6 @@
 --- control_test.lua: np.cond, np.switch, np.while_loop, np.fori_loop, np.scan: values against loops in Lua, carries,
 -- nesting, errors, derivatives, batches, and what they cost.
-local check = require "tests.check"
+local check = require "tests.lib.check"
 local np = require "neap"
 local core = require "neap.core"
 local ffi = require "ffi"

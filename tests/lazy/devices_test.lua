@@ -1,10 +1,10 @@
 --- devices_test.lua: on which device arrays are, where they are computed, what may meet, and that moving between CPU
 -- devices copies nothing. Runs itself again with eight devices, under each scheduler.
-local check = require "tests.check"
+local check = require "tests.lib.check"
 local np = require "neap"
 
 if #np.devices() < 8 then
-    local process, worst = require "tests.interp.process", 0
+    local process, worst = require "tests.lib.process", 0
     for _, scheduler in ipairs { "pool", "device", "naive" } do
         local status, out, err = process.run_neap { "--devices", "8", "--scheduler", scheduler,
                                                     "tests/lazy/devices_test.lua" }
@@ -275,7 +275,7 @@ check.test("captured arrays are read anew, with their placement", function()
 end)
 
 check.test("prints inside a program show arrays of all devices", function()
-    local process = require "tests.interp.process"
+    local process = require "tests.lib.process"
     local _, out, err = process.run_neap { "--devices", "2", "-e", [[
         local f = np.jit(function(x, y)
             print("first", x, np.device_put(y, "cpu:0") + x)

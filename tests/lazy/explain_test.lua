@@ -1,6 +1,6 @@
 -- explain_test.lua: np.explain tells what will run and what ran, starts nothing, stays small, and draws.
-local check = require "tests.check"
-local process = require "tests.interp.process"
+local check = require "tests.lib.check"
+local process = require "tests.lib.process"
 local np = require "neap"
 
 local HERE = "explain_test.lua"

@@ -1,9 +1,9 @@
 --- fusion_test.lua: which kernels become one. For each rule: how many steps are launched, and that the bits are those
 -- of computing every intermediate by itself.
-local check = require "tests.check"
-local process = require "tests.interp.process"
+local check = require "tests.lib.check"
+local process = require "tests.lib.process"
 local np = require "neap"
-local programs = require "tests.lazy.programs"
+local programs = require "tests.lib.programs"
 
 np.debug.limits { nodes = 0, bytes = 0 } -- regions end where a test says so
 

@@ -1,7 +1,7 @@
 --- graph_test.lua: the life of arrays as a script sees it: deep graphs, late output, failures, deleted and leaked
 -- arrays, levels that end in every way, memory that runs out.
-local check = require "tests.check"
-local process = require "tests.interp.process"
+local check = require "tests.lib.check"
+local process = require "tests.lib.process"
 local core = require "neap.core"
 local np = require "neap"
 

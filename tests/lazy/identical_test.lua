@@ -1,10 +1,10 @@
 --- identical_test.lua: results have the same bits however and wherever they are computed.
 --
--- Random programs (programs.lua) and the kernels that are measured (bench/kernels.lua) are run by processes with 1, 2
--- and 7 workers, chunks of 256 and 1024 elements and each instruction set that the CPU has; in each of them in several
--- ways: everything pending at once, every result by itself, with flushes at random places, and as a jitted function.
--- The limits from which work is split over workers and results go past the caches are lowered, so that small arrays
--- get there.
+-- Random programs (tests/lib/programs.lua) and the kernels that are measured (bench/kernels.lua) are run by processes
+-- with 1, 2 and 7 workers, chunks of 256 and 1024 elements and each instruction set that the CPU has; in each of them
+-- in several ways: everything pending at once, every result by itself, with flushes at random places, and as a jitted
+-- function. The limits from which work is split over workers and results go past the caches are lowered, so that small
+-- arrays get there.
 --
 --     NEAP_TEST_PROGRAMS=20000 …              how many (500 in a release build)
 --     NEAP_TEST_SEED=5000 …                   the first (1)
@@ -13,7 +13,7 @@
 package.path = "./?.lua;" .. package.path
 local np = require "neap"
 local kernels = require "bench.kernels"
-local programs = require "tests.lazy.programs"
+local programs = require "tests.lib.programs"
 
 
 local function unlimited()
@@ -133,8 +133,8 @@ elseif arg[1] == "run" then
 end
 
 
-local check = require "tests.check"
-local neap = require("tests.interp.process").neap
+local check = require "tests.lib.check"
+local neap = require("tests.lib.process").neap
 
 local release = os.getenv "NEAP_TEST_BUILD" == "release"
 local first = tonumber(os.getenv "NEAP_TEST_SEED" or 1)

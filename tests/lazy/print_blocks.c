@@ -1,5 +1,5 @@
-/* print_blocks.c: the printed form of control flow whose block of results is read by others than `part`, which scripts cannot
- * do, but files can: then block and parts are printed as ops of their own.
+/* print_blocks.c: the printed form of control flow whose block of results is read by others than `part`, which scripts
+ * cannot do, but files can: then block and parts are printed as ops of their own.
  */
 #include "lazy/control/control.h"
 #include "tests/check.h"

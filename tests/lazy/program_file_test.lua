@@ -1,10 +1,10 @@
 --- program_file_test.lua: programs saved and loaded: the same bits, the same text and the same bytes again, of every
 -- op, dtype and effect; files that a version of the format once wrote; and what is refused.
-local check = require "tests.check"
+local check = require "tests.lib.check"
 local core = require "neap.core"
 local np = require "neap"
-local programs = require "tests.lazy.programs"
-local values = require "tests.ops.values"
+local programs = require "tests.lib.programs"
+local values = require "tests.lib.values"
 
 local path, again = os.tmpname(), os.tmpname()
 

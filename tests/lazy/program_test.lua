@@ -1,5 +1,5 @@
 --- program_test.lua: programs as objects: printed form, inputs and outputs, costs, pictures, use as functions.
-local check = require "tests.check"
+local check = require "tests.lib.check"
 local np = require "neap"
 
 local release = (os.getenv "NEAP_TEST_BUILD" or "release") == "release"

@@ -1,6 +1,6 @@
 --- quick_test.lua: the short ways of small ops: recording, reading and running at once give what the long ways give.
 local ffi = require "ffi"
-local check = require "tests.check"
+local check = require "tests.lib.check"
 local np = require "neap"
 local core = require "neap.core"
 

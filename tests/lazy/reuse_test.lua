@@ -4,7 +4,7 @@
 -- exact.
 --
 --     NEAP_TEST_STEPS=500000 …        steps of the training loop (2000 in a release build); so many take about an hour
-local check = require "tests.check"
+local check = require "tests.lib.check"
 
 local MIB = 2 ^ 20
 local N = 512 -- a matrix of N × N floats is 1 MiB

@@ -1,6 +1,6 @@
 --- rules_test.lua: what a flush computes, numbers as operands, weak numbers and default dtypes, depth, and levels, as a
 -- script sees them.
-local check = require "tests.check"
+local check = require "tests.lib.check"
 local np = require "neap"
 
 local function launches(f)

@@ -1,5 +1,5 @@
-/* shared_programs.c: programs that stand many times inside others: 60 levels, each of which calls the one below twice. A run
- * would take 2^60 calls, but all that only looks at the program takes time and text by the number of levels.
+/* shared_programs.c: programs that stand many times inside others: 60 levels, each of which calls the one below twice.
+ * A run would take 2^60 calls, but all that only looks at the program takes time and text by the number of levels.
  */
 #include <stdlib.h>
 

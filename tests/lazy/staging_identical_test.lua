@@ -1,17 +1,17 @@
 --- staging_identical_test.lua: a program has the same results, to the bit, whichever way it is staged.
 --
--- Random programs (programs.lua) are run op by op; then traced, saved and loaded, jitted, jitted inside of jit,
--- deferred, exported, as a branch; as the body of np.scan and over a batch by np.vmap, which are compared with loops.
--- (That kernels do not depend on threads, instruction sets and flushes is identical_test.lua's part.) Random smooth
--- functions (smooth.lua) are differentiated: against differences, forward against reverse mode, and again each way of
--- staging against the others.
+-- Random programs (tests/lib/programs.lua) are run op by op; then traced, saved and loaded, jitted, jitted inside of
+-- jit, deferred, exported, as a branch; as the body of np.scan and over a batch by np.vmap, which are compared with
+-- loops. (That kernels do not depend on threads, instruction sets and flushes is identical_test.lua's part.) Random
+-- smooth functions (tests/lib/smooth.lua) are differentiated: against differences, forward against reverse mode, and
+-- again each way of staging against the others.
 --
 --     NEAP_TEST_PROGRAMS=2000 NEAP_TEST_SEED=1 build/neap tests/lazy/staging_identical_test.lua     more of them
 package.path = "./?.lua;" .. package.path
 local np = require "neap"
-local check = require "tests.check"
-local programs = require "tests.lazy.programs"
-local smooth = require "tests.lazy.smooth"
+local check = require "tests.lib.check"
+local programs = require "tests.lib.programs"
+local smooth = require "tests.lib.smooth"
 
 local release = (os.getenv "NEAP_TEST_BUILD" or "release") == "release"
 local first = tonumber(os.getenv "NEAP_TEST_SEED" or 1)

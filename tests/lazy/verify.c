@@ -1,5 +1,5 @@
-/* verify.c: the verifier finds every kind of damage: a program is made, one thing in it is changed, and the verifier must
- * name it. */
+/* verify.c: the verifier finds every kind of damage: a program is made, one thing in it is changed, and the verifier
+ * must name it. */
 #include "lazy/program/verify.h"
 
 #include <stdlib.h>

@@ -52,8 +52,8 @@ static int value_of_dtype(sample *s, int dtype) {
     return n;
 }
 
-/* An instruction on values of the dtype; operand `side` is `value` if that is not negative. Returns its result, or -1 where
- * there is no such instruction. */
+/* An instruction on values of the dtype; operand `side` is `value` if that is not negative. Returns its result, or -1
+ * where there is no such instruction. */
 static int add_ins(sample *s, int op, int dtype, int side, int value) {
     const lazy_op *row = lazy_ops[op];
     if (row->kind != LAZY_MAP || row->flags & LAZY_OP_CASTS || !lazy_simd_baseline.map[op] ||
@@ -293,8 +293,8 @@ static void describe(const sample *s, int number, const char *isa, int64_t chunk
     fprintf(stderr, "\n");
 }
 
-/* Kernels prepared as each form, chains by their links, sums taken as computed, loads reduced where they are; with the set
- * that every CPU has. */
+/* Kernels prepared as each form, chains by their links, sums taken as computed, loads reduced where they are; with the
+ * set that every CPU has. */
 static int forms[4], chains[LAZY_LINKS_MAX + 1], sums, loads;
 
 static void count_form(const sample *s) {

@@ -1,12 +1,12 @@
-/* vm_math.c: the vector math against libm in long double: over random numbers of all sizes and over the range where each
- * function is interesting, special values among them, no error exceeds the bound of the op's row; and every instruction set
- * gives the same bits.
+/* vm_math.c: the vector math against libm in long double: over random numbers of all sizes and over the range where
+ * each function is interesting, special values among them, no error exceeds the bound of the op's row; and every
+ * instruction set gives the same bits.
  *
  *     vm_math [--table] [--batches N] [--every NAME]
  *
- * --table prints the largest errors; --batches N draws N times 1024 arguments for each function, 400 if nothing is said (40
- * with sanitizers);
- * --every NAME tries all values that an f32 may have on one function of one operand, which takes minutes. */
+ * --table prints the largest errors; --batches N draws N times 1024 arguments for each function, 400 if nothing is said
+ * (40 with sanitizers); --every NAME tries all values that an f32 may have on one function of one operand, which takes
+ * minutes. */
 #include <math.h>
 #include <stdlib.h>
 

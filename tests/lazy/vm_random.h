@@ -1,4 +1,5 @@
-/* vm_random.h: what tests of the VM draw kernels from: numbers, elements, buffers, maps; and how results are compared. */
+/* vm_random.h: what tests of the VM draw kernels from: numbers, elements, buffers, maps; and how results are
+ * compared. */
 #ifndef NEAP_TESTS_LAZY_VM_RANDOM_H
 #define NEAP_TESTS_LAZY_VM_RANDOM_H
 

@@ -1,6 +1,6 @@
 /* vm_stages.c: kernels of several sinks, with results of their reductions used inside and with tables, against the same
- * work done by kernels of one sink, one after another, over buffers. Results are bit-equal for every instruction set, chunk
- * size and number of workers, and nothing else is written. */
+ * work done by kernels of one sink, one after another, over buffers. Results are bit-equal for every instruction set,
+ * chunk size and number of workers, and nothing else is written. */
 #include <sys/mman.h>
 
 #include "tests/lazy/vm_random.h"

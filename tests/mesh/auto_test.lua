@@ -1,12 +1,12 @@
 --- auto_test.lua: ops on sharded arrays outside of np.shard_map: where results lie, which collectives the rules insert,
 -- and that np.explain tells them; moving from any layout to any other; gradients; random programs against whole arrays.
 -- Values are whole numbers, so that sums are exact in any order. Runs itself again with eight devices.
-local check = require "tests.check"
+local check = require "tests.lib.check"
 local core = require "neap.core"
 local shardings = require "neap.mesh.sharding"
 local np = require "neap"
 
-require "tests.mesh.devices" (8, "tests/mesh/auto_test.lua")
+require "tests.lib.devices" (8, "tests/mesh/auto_test.lua")
 
 local P = np.P
 local mesh = np.mesh({ 4, 2 }, { "i", "j" })
@@ -383,7 +383,7 @@ end)
 -- ---- Random programs ------------------------------------------------------------------------------------------------
 
 check.test("random programs and their gradients, eager and jitted, give what they give on whole arrays", function()
-    local program = require "tests.mesh.auto_programs"
+    local program = require "tests.lib.auto_programs"
     local function small(k) return (np.arange(64, { dtype = "f32" }) * (2 * k + 5) % 7 - 3):reshape(8, 8) end
     local function both(f) return np.value_and_grad(f, { argnums = { 1, 2, 3 } }) end
     for seed = 1, (os.getenv "NEAP_TEST_BUILD" or "release") == "release" and 40 or 4 do

@@ -1,7 +1,7 @@
 -- np.callback with arrays that lie on a mesh, and values that a body reads where nothing is checked.
-require "tests.mesh.devices" (8, "tests/mesh/callback_test.lua")
+require "tests.lib.devices" (8, "tests/mesh/callback_test.lua")
 local np = require "neap"
-local check = require "tests.check"
+local check = require "tests.lib.check"
 
 local P = np.P
 local mesh = np.mesh({ 4, 2 }, { "i", "j" })

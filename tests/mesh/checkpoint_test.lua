@@ -1,9 +1,9 @@
 --- checkpoint_test.lua: np.io.save_checkpoint and np.io.load_checkpoint in one process: what is saved on one mesh is
 -- loaded on others, and damage is told.
 local np = require "neap"
-local check = require "tests.check"
+local check = require "tests.lib.check"
 
-require "tests.mesh.devices" (8, "tests/mesh/checkpoint_test.lua")
+require "tests.lib.devices" (8, "tests/mesh/checkpoint_test.lua")
 
 local P = np.P
 local folder = os.tmpname()
@@ -110,7 +110,7 @@ end)
 
 --- A process that saves again and again is killed in the middle: the last checkpoint or the one before is there, whole.
 check.test("a process that is killed while it saves", function()
-    local process = require "tests.interp.process"
+    local process = require "tests.lib.process"
     local place = folder .. "-killed"
     local script = process.file([[
         local np = require "neap"

@@ -1,6 +1,6 @@
 --- control_processes_test.lua: loops, branches, programs and batches with collectives between processes: two processes
 -- of two devices give the bits of one process of four. Runs itself as these.
-local check = require "tests.check"
+local check = require "tests.lib.check"
 local np = require "neap"
 
 -- ---- What each process does: a line for each function, eager and jitted -------------------------------------------
@@ -62,8 +62,8 @@ end
 
 -- ---- Comparing ----------------------------------------------------------------------------------------------------
 
-local process = require "tests.interp.process"
-local mpirun = require "tests.mesh.mpirun"
+local process = require "tests.lib.process"
+local mpirun = require "tests.lib.mpirun"
 local script = { "tests/mesh/control_processes_test.lua", "run" }
 local missing = mpirun.missing()
 

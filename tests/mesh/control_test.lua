@@ -1,9 +1,9 @@
 --- control_test.lua: loops, branches and calls on arrays that lie on a mesh, eager and jitted, with and without
 -- collectives in their functions, and their derivatives. What they give is compared with plain Lua on the whole
 -- arrays, or on the slices of each device. Runs itself again with four devices.
-local check = require "tests.check"
+local check = require "tests.lib.check"
 local np = require "neap"
-require "tests.mesh.devices"(4, "tests/mesh/control_test.lua")
+require "tests.lib.devices"(4, "tests/mesh/control_test.lua")
 
 local P = np.P
 local mesh = np.mesh({ 4 }, { "i" })

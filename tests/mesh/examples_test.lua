@@ -1,9 +1,9 @@
 --- examples_test.lua: small worked examples of np.shard_map, eager and jitted: the shapes of blocks and results, and
 -- values against ordinary arrays.
 local np = require "neap"
-local check = require "tests.check"
+local check = require "tests.lib.check"
 
-require "tests.mesh.devices" (8, "tests/mesh/examples_test.lua")
+require "tests.lib.devices" (8, "tests/mesh/examples_test.lua")
 
 local P = np.P
 local mesh = np.mesh({ 4, 2 }, { "i", "j" })

@@ -1,8 +1,8 @@
 --- jit_test.lua: programs with values on a mesh: np.jit of shard_map and the other way round, what the cache tells
 -- apart, captured arrays, donation, derivatives, printed form, files. Runs itself again with four devices.
-local check = require "tests.check"
+local check = require "tests.lib.check"
 local np = require "neap"
-require "tests.mesh.devices"(4, "tests/mesh/jit_test.lua")
+require "tests.lib.devices"(4, "tests/mesh/jit_test.lua")
 
 local P = np.P
 local mesh = np.mesh({ 4 }, { "i" })

@@ -1,7 +1,7 @@
 --- mpi_auto_test.lua: automatic ops over several processes: random programs, gradients, eager and jitted,
 -- and moving arrays from any layout to any other, give the same bits on one process of eight devices as on several
 -- processes that have as many together. Runs itself under mpirun.
-local check = require "tests.check"
+local check = require "tests.lib.check"
 local np = require "neap"
 
 local PROGRAMS = (os.getenv "NEAP_TEST_BUILD" or "release") == "release" and 20 or 3
@@ -9,7 +9,7 @@ local PROGRAMS = (os.getenv "NEAP_TEST_BUILD" or "release") == "release" and 20 
 -- ---- What each process does: a line for each program --------------------------------------------------------------
 
 local function everything()
-    local program = require "tests.mesh.auto_programs"
+    local program = require "tests.lib.auto_programs"
     local P = np.P
     local mesh = np.mesh({ 4, 2 }, { "i", "j" })
     local function bits(x) return ("%.9g"):format(np.device_put(x, mesh, P()):item()) end
@@ -51,8 +51,8 @@ end
 
 -- ---- Comparing ----------------------------------------------------------------------------------------------------
 
-local mpirun = require "tests.mesh.mpirun"
-local process = require "tests.interp.process"
+local mpirun = require "tests.lib.mpirun"
+local process = require "tests.lib.process"
 
 local TEST = "tests/mesh/mpi_auto_test.lua"
 local _, expected = process.run_neap { "--devices", "8", TEST, "run" }

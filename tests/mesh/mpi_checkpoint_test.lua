@@ -3,7 +3,7 @@
 --
 -- The same file is the script that the processes run: mpi_checkpoint_test.lua WHAT FOLDER.
 local np = require "neap"
-local check = require "tests.check"
+local check = require "tests.lib.check"
 
 local P = np.P
 local what, folder = ...
@@ -59,8 +59,8 @@ if what then
     return
 end
 
-local mpirun = require "tests.mesh.mpirun"
-local process = require "tests.interp.process"
+local mpirun = require "tests.lib.mpirun"
+local process = require "tests.lib.process"
 
 local SCRIPT = "tests/mesh/mpi_checkpoint_test.lua"
 local missing = mpirun.missing()

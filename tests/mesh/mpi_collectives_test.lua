@@ -1,8 +1,8 @@
 -- mpi_collectives_test.lua: all collectives, in one process and in several, print the same, digit for digit; also where
 -- each process does its work in another order.
-local check = require "tests.check"
-local mpirun = require "tests.mesh.mpirun"
-local process = require "tests.interp.process"
+local check = require "tests.lib.check"
+local mpirun = require "tests.lib.mpirun"
+local process = require "tests.lib.process"
 
 local SCRIPT = "tests/mesh/mpi_collectives.lua"
 local missing = mpirun.missing()

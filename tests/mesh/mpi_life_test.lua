@@ -1,8 +1,8 @@
 --- mpi_life_test.lua: how several processes live and end, in real runs of mpirun: one that dies, ends early, raises an
 -- error or never comes is named by the others, which end with a status that is not 0; nothing hangs.
-local check = require "tests.check"
-local mpirun = require "tests.mesh.mpirun"
-local process = require "tests.interp.process"
+local check = require "tests.lib.check"
+local mpirun = require "tests.lib.mpirun"
+local process = require "tests.lib.process"
 
 local missing = mpirun.missing()
 if missing then
@@ -19,7 +19,7 @@ local function over_all(name)
 end
 local x = np.device_put(np.arange(6, { dtype = "f32" }), mesh, P "i")
 print("first", over_all "psum" (x):sum():item())
-if np.process_index() == 1 then require "tests.mesh.mpi_ways"(how, over_all, x) end
+if np.process_index() == 1 then require "tests.lib.mpi_ways"(how, over_all, x) end
 local y = over_all "psum" (x * 2)
 print("second", y:sum())
 print("third", over_all "pmax" (x + y:sum()):sum():item())

@@ -1,8 +1,8 @@
 --- mpi_print_test.lua: what several processes print comes out once, in one order, as if it were one process: real runs
 -- of mpirun with 2 and 4 processes, compared with one process that has all devices.
-local check = require "tests.check"
-local mpirun = require "tests.mesh.mpirun"
-local process = require "tests.interp.process"
+local check = require "tests.lib.check"
+local mpirun = require "tests.lib.mpirun"
+local process = require "tests.lib.process"
 
 local missing = mpirun.missing()
 if missing then

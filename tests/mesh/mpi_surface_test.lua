@@ -1,8 +1,8 @@
 --- mpi_surface_test.lua: what processes under mpirun see of meshes and of the arrays on them: names of devices,
 -- their own shards, pictures, values that all of them have; and that np.breakpoint is refused.
-local check = require "tests.check"
-local mpirun = require "tests.mesh.mpirun"
-local process = require "tests.interp.process"
+local check = require "tests.lib.check"
+local mpirun = require "tests.lib.mpirun"
+local process = require "tests.lib.process"
 
 local missing = mpirun.missing()
 

@@ -1,11 +1,11 @@
 --- mpi_systematic_test.lua: random programs under np.shard_map over the devices of several processes, compared bit for
--- bit with the slicing reference (reference.lua), which each process computes for itself; and their gradients, which
--- have the same bits on any number of processes.
+-- bit with the slicing reference (tests/lib/mesh_reference.lua), which each process computes for itself; and their
+-- gradients, which have the same bits on any number of processes.
 --
 -- The file runs itself under mpirun: `mpirun -n 2 neap --devices 4 mpi_systematic_test.lua child FIRST COUNT`. Every
 -- process looks at the whole of every result, gathered on all.
 local np = require "neap"
-local check = require "tests.check"
+local check = require "tests.lib.check"
 
 local release = (os.getenv "NEAP_TEST_BUILD" or "release") == "release"
 
@@ -29,7 +29,7 @@ local function dealt_devices()
 end
 
 local function run_child(first, count)
-    local programs = require "tests.mesh.programs"
+    local programs = require "tests.lib.mesh_programs"
     local devices, problems, compared = dealt_devices(), {}, 0
 
     --- Notes what differs between arrays on a mesh and ordinary ones. All processes come here with the same arrays.
@@ -95,8 +95,8 @@ end
 
 -- ---- The test -------------------------------------------------------------------------------------------------------
 
-local mpirun = require "tests.mesh.mpirun"
-local process = require "tests.interp.process"
+local mpirun = require "tests.lib.mpirun"
+local process = require "tests.lib.process"
 
 local missing = mpirun.missing()
 local count = release and 10 or 3

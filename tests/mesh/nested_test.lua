@@ -1,10 +1,10 @@
 --- nested_test.lua: np.shard_map inside the body of another one, over further axes of the mesh, compared with the
 -- slicing reference: values, gradients to order 2 and tangents, eager and jitted.
 local np = require "neap"
-local check = require "tests.check"
-local reference = require "tests.mesh.reference"
+local check = require "tests.lib.check"
+local reference = require "tests.lib.mesh_reference"
 
-require "tests.mesh.devices" (8, "tests/mesh/nested_test.lua")
+require "tests.lib.devices" (8, "tests/mesh/nested_test.lua")
 
 local P = reference.P
 local SIZES, NAMES = { 2, 2, 2 }, { "i", "j", "k" }

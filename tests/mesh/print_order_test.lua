@@ -73,9 +73,9 @@ end
 
 -- ---- The test -------------------------------------------------------------------------------------------------------
 
-local check = require "tests.check"
-local mpirun = require "tests.mesh.mpirun"
-local process = require "tests.interp.process"
+local check = require "tests.lib.check"
+local mpirun = require "tests.lib.mpirun"
+local process = require "tests.lib.process"
 
 --- The transcript, made without arrays.
 local function expected(rounds)

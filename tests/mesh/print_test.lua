@@ -1,7 +1,7 @@
 --- print_test.lua: prints of arrays that lie on several devices: once for each device, with its coordinates, where they
 -- differ; whole, as NumPy shows it, a global one; in the order of the program, and never torn.
-local check = require "tests.check"
-local process = require "tests.interp.process"
+local check = require "tests.lib.check"
+local process = require "tests.lib.process"
 
 --- What the program prints with 8 devices, where `mesh` is 4×2 and P is np.P.
 local function output(code)

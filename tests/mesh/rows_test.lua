@@ -3,12 +3,12 @@
 --
 -- Maps and reductions are called with inputs of several ranks; every other row has cases below, or stands in ELSEWHERE.
 -- A row without either fails. Runs itself again with four devices.
-local check = require "tests.check"
-local values = require "tests.ops.values"
+local check = require "tests.lib.check"
+local values = require "tests.lib.values"
 local core = require "neap.core"
 local np = require "neap"
 
-require "tests.mesh.devices" (4, "tests/mesh/rows_test.lua")
+require "tests.lib.devices" (4, "tests/mesh/rows_test.lua")
 
 local WAYS = (os.getenv "NEAP_TEST_BUILD" or "release") == "release" and 24 or 4 -- of one case
 

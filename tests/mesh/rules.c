@@ -1,7 +1,7 @@
 /* rules.c: the rules by which ops on divided arrays are divided (lazy/shard/shard.h), on shapes alone: no array is made.
  *
- * An array is written as its axes, "8:i 16:jk 5": sizes, and by which axes of the mesh they are divided. The mesh is i: 4,
- * j: 2, k: 3, t: 1. */
+ * An array is written as its axes, "8:i 16:jk 5": sizes, and by which axes of the mesh they are divided. The mesh
+ * is i: 4, j: 2, k: 3, t: 1. */
 #include <stdarg.h>
 
 #include "mesh/auto.h"

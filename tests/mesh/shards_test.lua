@@ -2,10 +2,10 @@
 -- have the same block share one, and handing a sharded array from one np.shard_map to the next moves nothing.
 local ffi = require "ffi"
 local np = require "neap"
-local check = require "tests.check"
+local check = require "tests.lib.check"
 local core = require "neap.core"
 
-require "tests.mesh.devices" (8, "tests/mesh/shards_test.lua")
+require "tests.lib.devices" (8, "tests/mesh/shards_test.lua")
 
 local P, C, ctx = np.P, core.C, core.ctx
 local mesh = np.mesh({ 4, 2 }, { "i", "j" })

@@ -1,5 +1,5 @@
-/* steps.c: moving arrays by the steps that processes take together (mesh/reshard.c), here in one process, against the direct
- * way: from many layouts to many others, on meshes of up to three axes. */
+/* steps.c: moving arrays by the steps that processes take together (mesh/reshard.c), here in one process, against the
+ * direct way: from many layouts to many others, on meshes of up to three axes. */
 #include "lazy/plan/start.h"
 #include "mesh/auto.h"
 #include "mesh/internal.h"

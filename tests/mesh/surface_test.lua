@@ -1,7 +1,7 @@
 --- surface_test.lua: meshes, specs, arrays laid out on meshes, what they say of themselves, pictures, np.breakpoint.
-require "tests.mesh.devices" (8, "tests/mesh/surface_test.lua")
-local check = require "tests.check"
-local process = require "tests.interp.process"
+require "tests.lib.devices" (8, "tests/mesh/surface_test.lua")
+local check = require "tests.lib.check"
+local process = require "tests.lib.process"
 local np = require "neap"
 
 local P = np.P

@@ -1,5 +1,5 @@
 --- systematic_test.lua: random programs under np.shard_map, over meshes of up to 8 devices, with random specs, compared
--- with the slicing reference (reference.lua).
+-- with the slicing reference (tests/lib/mesh_reference.lua).
 --
 -- Values are the same bits, eager and jitted, whatever the layout of the arguments was. Derivatives of programs of
 -- whole numbers are the same numbers, to order 2, those of others nearly; jitted they are the same bits. np.vmap of a
@@ -7,11 +7,11 @@
 --
 -- NEAP_TEST_SEED is the first seed, NEAP_TEST_PROGRAMS says how many cases of each kind are drawn.
 local np = require "neap"
-local check = require "tests.check"
-local programs = require "tests.mesh.programs"
-local reference = require "tests.mesh.reference"
+local check = require "tests.lib.check"
+local programs = require "tests.lib.mesh_programs"
+local reference = require "tests.lib.mesh_reference"
 
-require "tests.mesh.devices" (8, "tests/mesh/systematic_test.lua")
+require "tests.lib.devices" (8, "tests/mesh/systematic_test.lua")
 
 local release = (os.getenv "NEAP_TEST_BUILD" or "release") == "release"
 local first = tonumber(os.getenv "NEAP_TEST_SEED") or 1

@@ -1,8 +1,8 @@
 --- train_test.lua: the scripts that train on a mesh: their losses depend on the mesh alone, not on which processes hold
 -- the devices; between meshes they agree as far as f32 goes; checkpoints go from one mesh to another.
-local check = require "tests.check"
-local mpirun = require "tests.mesh.mpirun"
-local process = require "tests.interp.process"
+local check = require "tests.lib.check"
+local mpirun = require "tests.lib.mpirun"
+local process = require "tests.lib.process"
 
 local release = (os.getenv "NEAP_TEST_BUILD" or "release") == "release"
 local alone = not release and "it takes too long on this build" or mpirun.missing()

@@ -1,8 +1,8 @@
 --- vmap_test.lua: np.vmap of shard_map and inside of its body, against a loop over the examples; named axes of both
 -- kinds together. Runs itself again with four devices.
-local check = require "tests.check"
+local check = require "tests.lib.check"
 local np = require "neap"
-require "tests.mesh.devices"(4, "tests/mesh/vmap_test.lua")
+require "tests.lib.devices"(4, "tests/mesh/vmap_test.lua")
 
 local P = np.P
 local mesh = np.mesh({ 2, 2 }, { "i", "j" })

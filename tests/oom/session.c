@@ -15,7 +15,7 @@
 #include "ops_gen.h"
 #include "tests/check.h"
 
-/* ---- Allocations that fail ---------------------------------------------------------------------------------------- */
+/* ---- Allocations that fail --------------------------------------------------------------------------------------- */
 enum { NEVER = 1000000000 };
 static _Atomic long countdown; /* 1: the next allocation fails; 0: none does */
 static long armed, used;       /* its last start, and how many allocations the last session made */
@@ -45,7 +45,7 @@ char *__wrap_strdup(const char *text) {
     return refused() ? NULL : __real_strdup(text);
 }
 
-/* ---- The session -------------------------------------------------------------------------------------------------- */
+/* ---- The session ------------------------------------------------------------------------------------------------- */
 typedef struct session {
     neap_ctx *ctx;
     neap_program *program;
@@ -55,7 +55,8 @@ typedef struct session {
     int nids;
 } session;
 
-/* Notes how a call ended. Only memory may be short; a value whose computation found none carries that as its failure. */
+/* Notes how a call ended. Only memory may be short; a value whose computation found none carries that as its
+ * failure. */
 static int ended(session *s, int status) {
     if (status == NEAP_ATTEND) {
         neap_attention(s->ctx);
@@ -363,8 +364,8 @@ static void lay_out(session *s) {
     neap_program_free(program);
 }
 
-/* carry → carry · 2 + y, three times: of a carry that is ordinary at first, and comes to lie as y does. The last input is y.
- * With `sums` also the sum of the carry, for which devices exchange data. */
+/* carry → carry · 2 + y, three times: of a carry that is ordinary at first, and comes to lie as y does. The last input
+ * is y. With `sums` also the sum of the carry, for which devices exchange data. */
 static int32_t loop(session *s, int32_t start, int32_t y, int32_t rows, int sums) {
     int level = -1;
     int32_t in[2] = {0}, out[2] = {0}, results[2] = {0};

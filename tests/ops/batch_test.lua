@@ -3,8 +3,8 @@
 --
 -- Maps and reductions are called with inputs of several ranks; every other row has cases below, or stands in
 -- ELSEWHERE. A row without either fails.
-local check = require "tests.check"
-local values = require "tests.ops.values"
+local check = require "tests.lib.check"
+local values = require "tests.lib.values"
 local core = require "neap.core"
 local np = require "neap"
 

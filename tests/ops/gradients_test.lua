@@ -2,8 +2,8 @@
 -- that gradient; the forward derivative of each against differences and against the gradient. A row that is neither a
 -- map nor a reduction needs an expression in `structural`; a row that accepts floats and has no gradient must say that
 -- it is zero (LAZY_OP_ZERO_GRAD).
-local check = require "tests.check"
-local values = require "tests.ops.values"
+local check = require "tests.lib.check"
+local values = require "tests.lib.values"
 local np = require "neap"
 
 local array, elements, rows = values.array, values.elements, values.rows

@@ -1,9 +1,9 @@
---- rows_test.lua: every map and reduction against the reference of its row, or one of references.lua: each accepted
--- dtype, odd shapes, broadcast, transposed and reversed operands, within the row's ulp. A row without a reference
--- fails.
-local check = require "tests.check"
-local references = require "tests.ops.references"
-local values = require "tests.ops.values"
+--- rows_test.lua: every map and reduction against the reference of its row, or one of tests/lib/references.lua: each
+-- accepted dtype, odd shapes, broadcast, transposed and reversed operands, within the row's ulp. A row without a
+-- reference fails.
+local check = require "tests.lib.check"
+local references = require "tests.lib.references"
+local values = require "tests.lib.values"
 local np = require "neap"
 
 local DTYPES, array, elements, unit = values.dtypes, values.array, values.elements, values.unit

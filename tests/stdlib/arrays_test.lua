@@ -1,6 +1,6 @@
 --- arrays_test.lua: fields, operators, numbers, reading values, creation.
 local np = require "neap"
-local check = require "tests.check"
+local check = require "tests.lib.check"
 
 check.test("fields", function()
     local x = np.arange(8 * 16, { dtype = "f32" }):reshape(8, 16)

@@ -1,6 +1,6 @@
 --- block_test.lua: np.nn.Block: parameters from shapes, hybridized blocks (line E6 of docs/deferred.md), and the layers
 -- of np.nn that need an oracle.
-local check = require "tests.check"
+local check = require "tests.lib.check"
 
 local nn = np.nn
 local key = np.random.key(7)

@@ -1,6 +1,6 @@
 --- collective_test.lua: np.psum and its kin over a named axis of np.vmap, against what a Lua loop over the examples
 -- computes; their derivatives, other batches around and inside, jit, names and errors.
-local check = require "tests.check"
+local check = require "tests.lib.check"
 local np = require "neap"
 
 local N = 3

@@ -1,6 +1,6 @@
 --- custom_test.lua: np.custom_vjp, np.custom_jvp, np.checkpoint, np.stop_gradient: whose derivatives are taken, in
 -- which modes, orders and surroundings; what is refused.
-local check = require "tests.check"
+local check = require "tests.lib.check"
 local np = require "neap"
 
 local function same(a, b, what) check.equal(a:totable(), b:totable(), what) end

@@ -1,6 +1,6 @@
 --- deferred_test.lua: np.deferred and np.export: deferred compute, line by line. The names of tests quote the lines of
 -- the contract (docs/deferred.md, "The contract").
-local check = require "tests.check"
+local check = require "tests.lib.check"
 local core = require "neap.core"
 
 local release = (os.getenv("NEAP_TEST_BUILD") or "release") == "release"
@@ -638,7 +638,7 @@ check.test("a print in the mode happens where it stands, with what it needs alon
         print(program(y), program:info().effects)
     ]])
     script:close()
-    local process = require "tests.interp.process"
+    local process = require "tests.lib.process"
     local _, out = process.run_neap { name }
     os.remove(name)
     check.equal(out, "a\t[2. 4. 6.]\noutside\ttrue\ttrue\n[3. 5. 7.]\n[ 7. 11. 15.]\t0\n")

@@ -1,6 +1,6 @@
 --- derivatives_test.lua: np.vjp, np.jvp, np.linearize: conventions, trees, and how they compose with each other,
 -- np.grad and np.jit. (Numbers: tests/ops/gradients_test.lua and tests/golden/gradients_test.lua.)
-local check = require "tests.check"
+local check = require "tests.lib.check"
 local np = require "neap"
 
 local function same(a, b, what) check.equal(a:totable(), b:totable(), what) end

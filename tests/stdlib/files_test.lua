@@ -1,7 +1,7 @@
 --- files_test.lua: np.io: what is written is read again, trees keep their form, and nothing half-written replaces a
 -- good file. Files of other programs are in tests/golden.
 local np = require "neap"
-local check = require "tests.check"
+local check = require "tests.lib.check"
 
 local folder = os.tmpname()
 os.remove(folder)

@@ -1,7 +1,7 @@
 --- handles_test.lua: handles and the collector: dead arrays are given back, native bytes drive collections, failures of
 -- memory are errors that leave everything usable.
 local np = require "neap"
-local check = require "tests.check"
+local check = require "tests.lib.check"
 
 local function live() return np.debug.counters().live_handles end
 

@@ -1,6 +1,6 @@
 --- index_test.lua: x[…], x"…", x:at{…}. Values of NumPy's indexing are in tests/golden; here are the rest and errors.
 local np = require "neap"
-local check = require "tests.check"
+local check = require "tests.lib.check"
 
 local x = np.arange(12):reshape(3, 4)
 

@@ -1,6 +1,6 @@
 --- jit_test.lua: np.jit: keys, captures, static and donated arguments, the cache, levels around and inside, errors.
 local np = require "neap"
-local check = require "tests.check"
+local check = require "tests.lib.check"
 
 local LARGE = 65536 -- elements of arrays that are large enough to share memory
 

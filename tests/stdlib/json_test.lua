@@ -1,5 +1,5 @@
---- json_test.lua: neap.files.json: what is written is read again, and what is no JSON is refused.
-local check = require "tests.check"
+--- json_test.lua: neap.json: what is written is read again, and what is no JSON is refused.
+local check = require "tests.lib.check"
 local json = require "neap.files.json"
 
 check.test("values", function()

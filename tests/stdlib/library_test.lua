@@ -1,7 +1,7 @@
 --- library_test.lua: np.tree, np.nn, np.optim, np.data, np.random's arguments. Values of JAX and NumPy are in
 -- tests/golden.
 local np = require "neap"
-local check = require "tests.check"
+local check = require "tests.lib.check"
 
 check.test("tree order", function()
     local t = { "one", "two", b = { 3 }, a = "four" }

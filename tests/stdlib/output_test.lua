@@ -1,7 +1,7 @@
 --- output_test.lua: print, np.printf, io.write: formats, order, no waiting, what happens at the end of a program.
 local np = require "neap"
-local check = require "tests.check"
-local process = require "tests.interp.process"
+local check = require "tests.lib.check"
+local process = require "tests.lib.process"
 local output = process.output
 
 check.test("print as in Lua", function()

@@ -1,6 +1,6 @@
 --- staged_test.lua: np.staged: what is recorded anew and what is not, captures, effects, gradients, errors.
 local np = require "neap"
-local check = require "tests.check"
+local check = require "tests.lib.check"
 
 --- How many programs f() records.
 local function recorded(f)

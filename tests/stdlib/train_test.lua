@@ -1,6 +1,6 @@
 --- train_test.lua: scripts/train_fashion.lua, on the data that it makes itself: results, options, checkpoints.
-local check = require "tests.check"
-local process = require "tests.interp.process"
+local check = require "tests.lib.check"
+local process = require "tests.lib.process"
 
 local checkpoint = os.tmpname()
 

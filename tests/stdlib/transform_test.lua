@@ -1,6 +1,6 @@
 --- transform_test.lua: grad, value_and_grad and trace: trees, levels, errors.
 local np = require "neap"
-local check = require "tests.check"
+local check = require "tests.lib.check"
 
 local function plans() return np.debug.counters().plans end
 

@@ -1,7 +1,7 @@
 --- transformer_test.lua: scripts/transformer.lua: its loss falls, it writes letters of its text, equal seeds give equal
 -- bits, and what it refuses.
-local check = require "tests.check"
-local process = require "tests.interp.process"
+local check = require "tests.lib.check"
+local process = require "tests.lib.process"
 
 local function run(...)
     return process.run_neap { "scripts/transformer.lua", ... }

@@ -1,7 +1,7 @@
 --- vmap_test.lua: np.vmap: trees and axes of arguments and results, nesting with itself and the other
 -- transformations, what functions read from around them, effects, errors. That each op batches as a loop computes it:
 -- tests/ops/batch_test.lua.
-local check = require "tests.check"
+local check = require "tests.lib.check"
 local np = require "neap"
 
 local x = np.arange(6, { dtype = "f32" }):reshape(3, 2)

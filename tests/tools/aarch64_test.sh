@@ -39,7 +39,8 @@ finish() {
 mkdir -p "$build"
 targets=()
 for test in "${tests[@]}"; do targets+=("tests/${test%% *}"); done
-if ! { { [ -f "$build/build.ninja" ] || cmake --preset aarch64; } && cmake --build "$build" --target "${targets[@]}"; } \
+if ! { { [ -f "$build/build.ninja" ] || cmake --preset aarch64; } &&
+    cmake --build "$build" --target "${targets[@]}"; } \
     >"$log" 2>&1; then
     tail -n 40 "$log"
     note 1 "the build for aarch64"

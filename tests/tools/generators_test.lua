@@ -1,6 +1,6 @@
 --- generators_test.lua: the generators and checks of tools/: what they write, and what they refuse with file:line.
-local check = require "tests.check"
-local process = require "tests.interp.process"
+local check = require "tests.lib.check"
+local process = require "tests.lib.process"
 
 local folder = os.tmpname()
 os.remove(folder)

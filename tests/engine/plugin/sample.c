@@ -1,5 +1,5 @@
-/* sample.c: a plugin as a backend's author would begin one: a kind "sample" of devices, without streams, whose memory is
- * malloc's. It keeps a thread of its own, which runs to the end of the process. */
+/* sample.c: a plugin as a backend's author would begin one: a kind "sample" of devices, without streams, whose memory
+ * is malloc's. It keeps a thread of its own, which runs to the end of the process. */
 #include "engine/device.h"
 
 #include <pthread.h>

@@ -1,4 +1,4 @@
---- reference.lua: what np.shard_map means, by slicing ordinary arrays: what the tests of meshes compare with.
+--- mesh_reference.lua: what np.shard_map means, by slicing ordinary arrays: what the tests of meshes compare with.
 --
 --     local P = reference.P
 --     local f = reference.shard_map(function(np, a, b) return np.psum(a:matmul(b), "j") end,

@@ -14,7 +14,7 @@ local bit = require "bit"
 local ffi = require "ffi"
 local np = require "neap"
 local core = require "neap.core"
-local values = require "tests.ops.values"
+local values = require "tests.lib.values"
 
 local programs = {}
 
@@ -508,7 +508,7 @@ local function results_of(d)
 end
 
 local function text_of(d, results)
-    local out = { 'local np = require "neap"', 'local leaf = require("tests.lazy.programs").leaf', "local r = {}" }
+    local out = { 'local np = require "neap"', 'local leaf = require("tests.lib.programs").leaf', "local r = {}" }
     local shown = {}
     for k, text in ipairs(d.leaves) do out[#out + 1] = ("r[%d] = %s"):format(k, text) end
     for k, text in ipairs(d.lines) do out[#out + 1] = ("r[%d] = %s"):format(#d.leaves + k, text) end

@@ -1,4 +1,4 @@
---- reader.lua: reads golden files, makes neap arrays of what they hold, and compares (the format: records.py).
+--- golden_reader.lua: reads golden files, makes neap arrays of what they hold, and compares (the format: records.py).
 --
 --     for _, record in ipairs(reader.records "ops") do … record[1] … reader.array(record[5]) … end
 --
@@ -8,7 +8,7 @@ local np = require "neap"
 
 local reader = {}
 
-local FOLDER = (debug.getinfo(1, "S").source:match("^@(.*/)") or "./")
+local FOLDER = "tests/golden/"
 reader.folder = FOLDER
 
 -- ---- Reading --------------------------------------------------------------------------------------------------------
@@ -173,7 +173,7 @@ end
 -- ---- Collecting -----------------------------------------------------------------------------------------------------
 
 --- Gathers the failures of many records under a few names, so that a name is one test. `add(name, f, about)` runs f,
--- which returns nil or what is wrong, or raises; `finish(check)` reports every name as a test of tests/check.lua.
+-- which returns nil or what is wrong, or raises; `finish(check)` reports every name as a test of tests/lib/check.lua.
 function reader.collector()
     local collector, order, groups = {}, {}, {}
 

@@ -1,5 +1,5 @@
 --- values.lua: what the tests of op rows share: the list of rows, random values of a row's domain, comparisons.
-local check = require "tests.check"
+local check = require "tests.lib.check"
 local np = require "neap"
 
 local values = {}

@@ -1,5 +1,5 @@
 --- mpirun.lua: runs the executable under test as several processes.
-local process = require "tests.interp.process"
+local process = require "tests.lib.process"
 
 local mpirun = {}
 

@@ -1,4 +1,5 @@
---- programs.lua: small programs over a mesh as text, for random tests: their interpreter, and a maker of random ones.
+--- mesh_programs.lua: small programs over a mesh as text, for random tests: their interpreter, and a maker of random
+-- ones.
 --
 -- A *case* is four texts:
 --
@@ -11,9 +12,9 @@
 -- the spec of a 0-d array. Registers count from 0: first the inputs, then one for the result of each instruction. An
 -- instruction is `name:operand,…`; operands are registers (the first ones), then numbers, or names of axes of the mesh.
 --
--- A body runs with np or with the stand-in of reference.lua; golden/make_mesh.py has the same interpreter for JAX.
+-- A body runs with np or with the stand-in of mesh_reference.lua; golden/make_mesh.py has the same interpreter for JAX.
 local np = require "neap"
-local reference = require "tests.mesh.reference"
+local reference = require "tests.lib.mesh_reference"
 
 local programs = {}
 

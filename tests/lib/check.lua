@@ -1,4 +1,4 @@
---- check.lua: the helper of the Lua tests, `local check = require "tests.check"` (tests run in the root folder).
+--- check.lua: the helper of the Lua tests, `local check = require "tests.lib.check"` (tests run in the root folder).
 --
 --     check.test("adds", function()
 --         check.equal(1 + 1, 2)
