@@ -153,8 +153,7 @@ static int give(neap_ctx *ctx, neap_node *node, int32_t *out) {
     int status = node ? 0 : neap_error_code();
     if (node)
         graph_retain(node);
-    ctx->start.spreading--;
-    int held = plan_unhold(ctx);
+    int held = plan_unhold_blocks(ctx, NULL);
     if (status == 0 && held) {
         graph_release(ctx, node);
         return held;
@@ -162,11 +161,6 @@ static int give(neap_ctx *ctx, neap_node *node, int32_t *out) {
     if (status == 0)
         status = graph_publish(ctx, node, out);
     return status ? status : graph_attend(ctx);
-}
-
-static void hold(neap_ctx *ctx) {
-    plan_hold(ctx);
-    ctx->start.spreading++;
 }
 
 /* A block as it is to stand in an array that lies as s says. */
@@ -195,7 +189,7 @@ int neap_mesh_assemble(neap_ctx *ctx, int32_t sharding, int dtype, int ndim, con
         return neap_error(NEAP_E_ARGUMENT, "assemble: %d blocks for a sharding of %d", n, s->nblocks);
     lazy_result aval = {.dtype = dtype, .ndim = ndim};
     memcpy(aval.shape, shape, (size_t)ndim * sizeof *shape);
-    hold(ctx);
+    plan_hold_blocks(ctx);
     neap_node *node = graph_node_new(ctx, LAZY_OP_array, &aval, 0, NULL, 0, NULL);
     int status = node ? graph_node_mesh(node, s) : NEAP_E_MEMORY;
     for (int b = 0; b < n && status == 0; b++)
@@ -211,7 +205,7 @@ int neap_mesh_reshard(neap_ctx *ctx, int32_t id, int32_t sharding, int32_t *out)
     const lazy_sharding *to = node ? shard_sharding_get(sharding) : NULL;
     if (!to)
         return neap_error_code();
-    hold(ctx);
+    plan_hold_blocks(ctx);
     return give(ctx, mesh_moved(ctx, node, to), out);
 }
 
@@ -220,7 +214,7 @@ int neap_mesh_fit(neap_ctx *ctx, int32_t id, int32_t sharding, int32_t *out) {
     const lazy_sharding *like = node ? shard_sharding_get(sharding) : NULL;
     if (!like)
         return neap_error_code();
-    hold(ctx);
+    plan_hold_blocks(ctx);
     return give(ctx, mesh_hooks.fitted(ctx, node, like), out);
 }
 
@@ -241,7 +235,7 @@ int neap_mesh_enter(neap_ctx *ctx, int32_t id, int32_t sharding, int32_t *out) {
     const lazy_sharding *inside = shard_sharding_intern(&typed);
     if (!inside)
         return neap_error_code();
-    hold(ctx);
+    plan_hold_blocks(ctx);
     return give(ctx, mesh_vary(ctx, mesh_build_enter(ctx, node, from, inside), to), out);
 }
 
@@ -276,7 +270,7 @@ int neap_mesh_leave(neap_ctx *ctx, int32_t id, int32_t sharding, uint32_t manual
     const lazy_sharding *to = node ? shard_sharding_get(sharding) : NULL;
     if (!to)
         return neap_error_code();
-    hold(ctx);
+    plan_hold_blocks(ctx);
     return give(ctx, build_leave(ctx, node, to, manual, promised), out);
 }
 

@@ -192,32 +192,31 @@ static int reshard_inputs(neap_ctx *ctx, lazy_shard_rule *g, neap_node **in) {
     return 0;
 }
 
-/* Chooses the rule, moves the inputs to where it wants them, and notes in *call what remains to be done. *block_attrs is
- * OWNED. */
-static int plan_split(neap_ctx *ctx, int op, int nin, neap_node **in, int nattrs, const int64_t *attrs,
-                      int64_t **block_attrs, mesh_call *call) {
+/* Chooses the rule, moves the inputs (`in`, those of `of`) to where it wants them, and notes in *call what remains to be
+ * done. *block_attrs is OWNED. */
+static int plan_split(neap_ctx *ctx, const graph_call *of, neap_node **in, int64_t **block_attrs, mesh_call *call) {
     lazy_aval avals[NEAP_MAX_INPUTS];
     lazy_sharding want[NEAP_MAX_INPUTS];
     lazy_result out = {0};
     bool weak;
-    for (int k = 0; k < nin; k++) {
+    for (int k = 0; k < of->nin; k++) {
         const lazy_sharding *s = graph_sharding_of(in[k]);
         avals[k] = graph_node_aval(in[k]);
         want[k] = s ? *s : mesh_plain(call->result.mesh);
     }
-    int status = graph_infer(op, nin, in, nattrs, attrs, &out, &weak);
-    if (status == 0 && !(*block_attrs = malloc((size_t)nattrs * sizeof *attrs + 1)))
+    int status = graph_infer(of, &out, &weak);
+    if (status == 0 && !(*block_attrs = malloc((size_t)of->nattrs * sizeof *of->attrs + 1)))
         status = neap_error(NEAP_E_MEMORY, "out of memory for an op on a mesh");
     if (status)
         return status;
     lazy_shard_rule g = {.ctx = ctx,
-                         .row = lazy_ops[op],
+                         .row = lazy_ops[of->op],
                          .mesh = call->result.mesh,
-                         .nin = nin,
+                         .nin = of->nin,
                          .in = avals,
                          .out = &out,
-                         .nattrs = nattrs,
-                         .attrs = attrs,
+                         .nattrs = of->nattrs,
+                         .attrs = of->attrs,
                          .want = want,
                          .result = call->result,
                          .block_attrs = *block_attrs,
@@ -233,11 +232,10 @@ static int plan_split(neap_ctx *ctx, int op, int nin, neap_node **in, int nattrs
 }
 
 /* ---- Recording ----------------------------------------------------------------------------------------------------- */
-static neap_node *record_aligned(neap_ctx *ctx, int op, int nin, neap_node *const *in, int nattrs, const int64_t *attrs,
-                                 mesh_call *call) {
+static neap_node *record_aligned(neap_ctx *ctx, const graph_call *of, mesh_call *call) {
     mesh_call *outer = ctx->mesh.call;
     ctx->mesh.call = call;
-    neap_node *node = graph_record_inferred(ctx, op, nin, in, nattrs, attrs);
+    neap_node *node = graph_record_inferred(ctx, of);
     ctx->mesh.call = outer;
     return node;
 }
@@ -258,11 +256,11 @@ static neap_node *gathered(neap_ctx *ctx, const lazy_op *row, neap_node *node) {
     return mesh_hooks.whole(ctx, node, &all) == 0 ? all : NULL;
 }
 
-static neap_node *record_placed(neap_ctx *ctx, int op, neap_node *node, int nattrs, const int64_t *attrs) {
-    neap_node *all = gathered(ctx, lazy_ops[op], node);
+static neap_node *record_placed(neap_ctx *ctx, const graph_call *of) {
+    neap_node *all = gathered(ctx, lazy_ops[of->op], of->in[0]);
     if (!all || graph_is_meshed(all))
         return all ? graph_retain(all) : NULL;
-    return graph_record(ctx, op, 1, &all, nattrs, attrs);
+    return graph_record(ctx, of->op, 1, &all, of->nattrs, of->attrs);
 }
 
 /* A program may be replayed on values that are inside of a body already, or vary over more axes than when it was recorded. Of
@@ -278,47 +276,41 @@ static const int64_t *left_to_do(int op, const neap_node *in, const int64_t *att
     return *rest ? rest : NULL;
 }
 
-static neap_node *record_way(neap_ctx *ctx, int op, neap_node *in, int nattrs, const int64_t *attrs) {
+static neap_node *record_way(neap_ctx *ctx, const graph_call *of) {
+    graph_call left = *of;
     int64_t rest;
-    if (!(attrs = left_to_do(op, in, attrs, &rest)))
-        return graph_retain(in);
-    mesh_call call = {.nattrs = nattrs, .block_attrs = attrs, .combine = -1};
-    if (graph_is_meshed(in))
-        call.result = *graph_sharding_of(in);
-    return record_aligned(ctx, op, 1, &in, nattrs, attrs, &call);
+    if (!(left.attrs = left_to_do(of->op, of->in[0], of->attrs, &rest)))
+        return graph_retain(of->in[0]);
+    mesh_call call = {.nattrs = of->nattrs, .block_attrs = left.attrs, .combine = -1};
+    if (graph_is_meshed(of->in[0]))
+        call.result = *graph_sharding_of(of->in[0]);
+    return record_aligned(ctx, &left, &call);
 }
 
-static neap_node *record_meshed(neap_ctx *ctx, int op, int nin, neap_node *const *in, int nattrs,
-                                const int64_t *attrs) {
-    const lazy_op *row = lazy_ops[op];
-    mesh_call call = {.nattrs = nattrs, .block_attrs = attrs, .combine = -1};
+static neap_node *record_meshed(neap_ctx *ctx, const graph_call *of) {
+    const lazy_op *row = lazy_ops[of->op];
+    mesh_call call = {.nattrs = of->nattrs, .block_attrs = of->attrs, .combine = -1};
     if (row->flags & LAZY_OP_MESH)
-        return record_way(ctx, op, in[0], nattrs, attrs);
+        return record_way(ctx, of);
     if (row->flags & LAZY_OP_PLACES)
-        return record_placed(ctx, op, in[0], nattrs, attrs);
+        return record_placed(ctx, of);
     neap_node *aligned[NEAP_MAX_INPUTS], *node = NULL;
     int64_t *block_attrs = NULL;
-    int status = align(ctx, row, nin, in, attrs, &call.result, aligned);
-    if (status == 0 && any_split(nin, aligned))
-        status = plan_split(ctx, op, nin, aligned, nattrs, attrs, &block_attrs, &call);
+    graph_call moved = *of;
+    moved.in = aligned;
+    int status = align(ctx, row, of->nin, of->in, of->attrs, &call.result, aligned);
+    if (status == 0 && any_split(of->nin, aligned))
+        status = plan_split(ctx, &moved, aligned, &block_attrs, &call);
     if (status == 0)
-        node = record_aligned(ctx, op, nin, aligned, nattrs, attrs, &call);
+        node = record_aligned(ctx, &moved, &call);
     free(block_attrs);
     return node;
 }
 
-/* Calls wait for the script line, if that is about to be told. */
-static neap_node *mesh_record(neap_ctx *ctx, int op, int nin, neap_node *const *in, int nattrs, const int64_t *attrs) {
-    plan_hold(ctx);
-    ctx->start.spreading++;
-    neap_node *node = record_meshed(ctx, op, nin, in, nattrs, attrs);
-    ctx->start.spreading--;
-    bool waits = node && ctx->sites.node == node && ctx->start.heavy && ctx->start.hold == 1;
-    if (waits)
-        ctx->start.heavy = false;
-    int held = plan_unhold(ctx);
-    ctx->start.heavy |= waits;
-    if (held && node) {
+static neap_node *mesh_record(neap_ctx *ctx, const graph_call *of) {
+    plan_hold_blocks(ctx);
+    neap_node *node = record_meshed(ctx, of);
+    if (plan_unhold_blocks(ctx, node) && node) {
         graph_release(ctx, node);
         node = NULL;
     }
@@ -499,11 +491,9 @@ static int whole(neap_ctx *ctx, neap_node *node, neap_node **out) {
         lazy_sharding plain = *shards->sharding;
         memset(plain.split, 0, sizeof plain.split);
         const lazy_sharding *to = shard_sharding_intern(&plain);
-        plan_hold(ctx);
-        ctx->start.spreading++;
+        plan_hold_blocks(ctx);
         status = to ? mesh_reshard_here(ctx, node, to, &shards->whole) : NEAP_E_MEMORY;
-        ctx->start.spreading--;
-        int held = plan_unhold(ctx);
+        int held = plan_unhold_blocks(ctx, NULL);
         status = status ? status : held;
     }
     *out = shards->whole;

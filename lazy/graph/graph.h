@@ -55,11 +55,16 @@ const char *graph_site_text(const neap_ctx *ctx, int32_t site);
 void graph_site_free_all(neap_ctx *ctx);
 
 /* ---- record.c ---------------------------------------------------------------------------------------------------- */
+/* An op on nodes, as it is recorded. BORROWED from the caller. */
+typedef struct graph_call {
+    int op, nin, nattrs;
+    neap_node *const *in;
+    const int64_t *attrs;
+} graph_call;
 /* Infers, casts, records. OWNED (it may be one of the inputs, retained); NULL on error. */
 neap_node *graph_record(neap_ctx *ctx, int op, int nin, neap_node *const *in, int nattrs, const int64_t *attrs);
 /* What the rules say of an op on these inputs: its result, and whether that is a number. Records nothing. */
-int graph_infer(int op, int nin, neap_node *const *in, int nattrs, const int64_t *attrs, lazy_result *result,
-                bool *weak);
+int graph_infer(const graph_call *call, lazy_result *result, bool *weak);
 /* Can `value` be an element of this dtype? Always, of a float one. */
 bool graph_dtype_holds(int dtype, double value);
 /* A number as an array of one f64; OWNED. */

@@ -344,9 +344,10 @@ static bool graph_starts(const neap_ctx *ctx, const neap_node *node) {
     return graph_node_op(node)->kind == LAZY_CALL || ctx->start.heavy || graph_past_limits(ctx);
 }
 
-static neap_node *make(neap_ctx *ctx, const lazy_op *row, int op, const lazy_call_desc *call, const lazy_result *result,
-                       neap_node *const *in, bool weak) {
-    neap_node *node = graph_node_new(ctx, op, result, call->nin, in, call->nattrs, call->attrs);
+/* desc: what the rules were told of the inputs; views need it. */
+static neap_node *make(neap_ctx *ctx, const lazy_op *row, const graph_call *call, const lazy_call_desc *desc,
+                       const lazy_result *result, bool weak) {
+    neap_node *node = graph_node_new(ctx, call->op, result, call->nin, call->in, call->nattrs, call->attrs);
     if (!node)
         return NULL;
     if (weak)
@@ -359,7 +360,7 @@ static neap_node *make(neap_ctx *ctx, const lazy_op *row, int op, const lazy_cal
     }
     if (row->flags & LAZY_OP_PLACES)
         place(ctx, node);
-    if ((row->kind == LAZY_VIEW && view_resolve(ctx, node, call, result) != 0) ||
+    if ((row->kind == LAZY_VIEW && view_resolve(ctx, node, desc, result) != 0) ||
         (row->kind != LAZY_SOURCE && graph_enroll(ctx, node) != 0)) {
         graph_release(ctx, node);
         return NULL;
@@ -400,19 +401,19 @@ static bool describe_inputs(const lazy_op *row, int nin, neap_node *const *in, l
     return weak;
 }
 
-/* Casts inputs to what the op computes in. to[k] is in[k], or OWNED where *owned has bit k. */
-static int cast_inputs(neap_ctx *ctx, const lazy_op *row, const lazy_result *result, int nin, neap_node *const *in,
+/* Casts inputs to what the op computes in. to[k] is the input, or OWNED where *owned has bit k. */
+static int cast_inputs(neap_ctx *ctx, const lazy_op *row, const lazy_result *result, const graph_call *call,
                        lazy_aval *avals, neap_node **to, uint64_t *owned) {
     bool keeps = row->dtype == graph_dtype_same || row->flags & LAZY_OP_CASTS;
-    for (int k = 0; k < nin; k++) {
+    for (int k = 0; k < call->nin; k++) {
         bool condition = k == 0 && row->dtype == graph_dtype_where;
-        int want = condition ? NEAP_DTYPE_BOOL : keeps ? in[k]->dtype : result->compute;
-        if (in[k]->flags & LAZY_WEAK && keeps)
+        int want = condition ? NEAP_DTYPE_BOOL : keeps ? call->in[k]->dtype : result->compute;
+        if (call->in[k]->flags & LAZY_WEAK && keeps)
             want = avals[k].dtype; /* as the rules saw it */
-        to[k] = in[k];
-        if (row->flags & LAZY_OP_CASTS || (in[k]->dtype == want && !(in[k]->flags & LAZY_WEAK)))
+        to[k] = call->in[k];
+        if (row->flags & LAZY_OP_CASTS || (call->in[k]->dtype == want && !(call->in[k]->flags & LAZY_WEAK)))
             continue;
-        if (!(to[k] = as_dtype(ctx, row->name, in[k], want)))
+        if (!(to[k] = as_dtype(ctx, row->name, call->in[k], want)))
             return neap_error_code();
         *owned |= (uint64_t)1 << k;
         avals[k] = graph_node_aval(to[k]);
@@ -421,20 +422,19 @@ static int cast_inputs(neap_ctx *ctx, const lazy_op *row, const lazy_result *res
 }
 
 /* Most ops by far are maps of arrays of one dtype and shape, or of such an array and a number, that compute in this
- * dtype. What inference says of them depends on op and dtype alone and is kept in ctx->quick.plain: 1 + the result's dtype.
- * Returns an input of the result's shape if this is such a call and the answer is known; else NULL. */
-static const neap_node *plain_like(const neap_ctx *ctx, const lazy_op *row, int op, int nin, neap_node *const *in,
-                                   int nattrs) {
-    if (row->kind != LAZY_MAP || nin > 2 || nattrs)
+ * dtype. What inference says of them depends on op and dtype alone and is kept in ctx->quick.plain: 1 + the result's
+ * dtype. Returns an input of the result's shape if this is such a call and the answer is known; else NULL. */
+static const neap_node *plain_like(const neap_ctx *ctx, const lazy_op *row, const graph_call *call) {
+    if (row->kind != LAZY_MAP || call->nin > 2 || call->nattrs)
         return NULL;
-    const neap_node *a = in[0], *b = in[nin - 1];
+    const neap_node *a = call->in[0], *b = call->in[call->nin - 1];
     if ((a->flags | b->flags) & LAZY_ABSTRACT) /* also a number: a closed trace must capture what it meets */
         return NULL;
     if (b->flags & LAZY_WEAK)
         b = a;
     else if (a->flags & LAZY_WEAK)
         a = b;
-    if (!ctx->quick.plain[op * NEAP_DTYPE_COUNT + a->dtype] || a->dtype != b->dtype || a->ndim != b->ndim ||
+    if (!ctx->quick.plain[call->op * NEAP_DTYPE_COUNT + a->dtype] || a->dtype != b->dtype || a->ndim != b->ndim ||
         (a->flags | b->flags) & LAZY_WEAK || a->device != b->device || graph_is_meshed(a))
         return NULL;
     for (int k = 0; k < a->ndim; k++)
@@ -443,99 +443,102 @@ static const neap_node *plain_like(const neap_ctx *ctx, const lazy_op *row, int 
     return a;
 }
 
-static void learn_plain(neap_ctx *ctx, const lazy_op *row, int op, int nin, neap_node *const *in, int nattrs,
-                        const lazy_result *result) {
-    if (row->kind != LAZY_MAP || nin < 1 || nin > 2 || nattrs)
+static void learn_plain(neap_ctx *ctx, const lazy_op *row, const graph_call *call, const lazy_result *result) {
+    if (row->kind != LAZY_MAP || call->nin < 1 || call->nin > 2 || call->nattrs)
         return;
-    const neap_node *a = in[0], *b = in[nin - 1];
+    const neap_node *a = call->in[0], *b = call->in[call->nin - 1];
     if (a->flags & LAZY_WEAK)
         a = b;
     if (!(a->flags & LAZY_WEAK) && (b->flags & LAZY_WEAK || a->dtype == b->dtype) && result->compute == a->dtype)
-        ctx->quick.plain[op * NEAP_DTYPE_COUNT + a->dtype] = (uint8_t)(1 + result->dtype);
+        ctx->quick.plain[call->op * NEAP_DTYPE_COUNT + a->dtype] = (uint8_t)(1 + result->dtype);
 }
 
-static neap_node *record_plain(neap_ctx *ctx, const lazy_op *row, int op, int nin, neap_node *const *in,
-                               const neap_node *like) {
+static neap_node *record_plain(neap_ctx *ctx, const lazy_op *row, const graph_call *call, const neap_node *like) {
+    neap_node *const *in = call->in;
     lazy_result result;
     result.compute = like->dtype;
-    result.dtype = (uint8_t)(ctx->quick.plain[op * NEAP_DTYPE_COUNT + like->dtype] - 1);
+    result.dtype = (uint8_t)(ctx->quick.plain[call->op * NEAP_DTYPE_COUNT + like->dtype] - 1);
     result.ndim = like->ndim;
     for (int k = 0; k < like->ndim; k++)
         result.shape[k] = like->shape[k];
-    lazy_call_desc call = {.nin = nin};
-    if (!((in[0]->flags | in[nin - 1]->flags) & LAZY_WEAK))
-        return make(ctx, row, op, &call, &result, in, false);
+    if (!((in[0]->flags | in[call->nin - 1]->flags) & LAZY_WEAK))
+        return make(ctx, row, call, NULL, &result, false);
     int number = in[0]->flags & LAZY_WEAK ? 0 : 1;
-    neap_node *cast[2] = {in[0], in[nin - 1]}, *node = NULL;
+    neap_node *cast[2] = {in[0], in[call->nin - 1]}, *node = NULL;
     if ((cast[number] = as_dtype(ctx, row->name, in[number], like->dtype)) != NULL) {
-        node = make(ctx, row, op, &call, &result, cast, false);
+        node = make(ctx, row, &(graph_call){.op = call->op, .nin = call->nin, .in = cast}, NULL, &result, false);
         graph_release(ctx, cast[number]);
     }
     return node;
 }
 
-int graph_infer(int op, int nin, neap_node *const *in, int nattrs, const int64_t *attrs, lazy_result *result,
-                bool *weak) {
+int graph_infer(const graph_call *call, lazy_result *result, bool *weak) {
     lazy_aval avals[NEAP_MAX_INPUTS];
-    lazy_call_desc call = {.nin = nin, .in = avals, .nattrs = nattrs, .attrs = attrs};
-    bool numbers = describe_inputs(lazy_ops[op], nin, in, avals);
-    int status = infer(lazy_ops[op], &call, result);
+    lazy_call_desc desc = {.nin = call->nin, .in = avals, .nattrs = call->nattrs, .attrs = call->attrs};
+    bool numbers = describe_inputs(lazy_ops[call->op], call->nin, call->in, avals);
+    int status = infer(lazy_ops[call->op], &desc, result);
     *weak = numbers && result->dtype == NEAP_DTYPE_F64;
     return status;
 }
 
-neap_node *graph_record_inferred(neap_ctx *ctx, int op, int nin, neap_node *const *in, int nattrs,
-                                 const int64_t *attrs) {
-    const lazy_op *row = lazy_ops[op];
+neap_node *graph_record_inferred(neap_ctx *ctx, const graph_call *call) {
+    const lazy_op *row = lazy_ops[call->op];
     lazy_aval avals[NEAP_MAX_INPUTS];
     neap_node *cast[NEAP_MAX_INPUTS], *node = NULL;
-    lazy_call_desc call = {.nin = nin, .in = avals, .nattrs = nattrs, .attrs = attrs};
+    lazy_call_desc desc = {.nin = call->nin, .in = avals, .nattrs = call->nattrs, .attrs = call->attrs};
     lazy_result result = {0};
     uint64_t owned = 0;
-    bool weak = describe_inputs(row, nin, in, avals);
-    if (infer(row, &call, &result) != 0)
+    bool weak = describe_inputs(row, call->nin, call->in, avals);
+    if (infer(row, &desc, &result) != 0)
         return NULL;
     weak = weak && result.dtype == NEAP_DTYPE_F64;
-    learn_plain(ctx, row, op, nin, in, nattrs, &result);
+    learn_plain(ctx, row, call, &result);
     if (weak)
-        node = make(ctx, row, op, &call, &result, in, true);
-    else if (cast_inputs(ctx, row, &result, nin, in, avals, cast, &owned) == 0)
-        node = make(ctx, row, op, &call, &result, cast, false);
+        return make(ctx, row, call, &desc, &result, true);
+    graph_call same = *call;
+    same.in = cast;
+    if (cast_inputs(ctx, row, &result, call, avals, cast, &owned) == 0)
+        node = make(ctx, row, &same, &desc, &result, false);
     for (; owned; owned &= owned - 1)
         graph_release(ctx, cast[__builtin_ctzll(owned)]);
     return node;
 }
 
+/* The way of most calls: with the inputs that traces capture, on a mesh, or on one device. */
+static neap_node *record_call(neap_ctx *ctx, const lazy_op *row, const graph_call *call) {
+    int device = -1;
+    bool meshed = row->flags & LAZY_OP_MESH;
+    for (int k = 0; k < call->nin && !meshed; k++)
+        meshed = graph_is_meshed(call->in[k]);
+    if (meshed && !graph_mesh()) {
+        neap_error(NEAP_E_STATE, "%s: no mesh was made yet", row->name);
+        return NULL;
+    }
+    for (int k = 0; k < call->nin; k++)
+        if ((call->in[k]->flags & LAZY_ABSTRACT || call->in[k]->device >= 0) &&
+            check_input(row->name, call->in[k], meshed ? NULL : &device) != 0)
+            return NULL;
+    return meshed ? graph_mesh()->record(ctx, call) : graph_record_inferred(ctx, call);
+}
+
 neap_node *graph_record(neap_ctx *ctx, int op, int nin, neap_node *const *in, int nattrs, const int64_t *attrs) {
     const lazy_op *row = lazy_ops[op];
+    graph_call call = {.op = op, .nin = nin, .nattrs = nattrs, .in = in, .attrs = attrs};
     if (nin > NEAP_MAX_INPUTS || (row->arity != 255 ? nin != row->arity : nin < 1)) {
         neap_error(NEAP_E_ARGUMENT, "%s: expected %d arrays (at most %d), got %d", row->name,
                    row->arity == 255 ? 1 : row->arity, NEAP_MAX_INPUTS, nin);
         return NULL;
     }
-    const neap_node *like = plain_like(ctx, row, op, nin, in, nattrs);
+    const neap_node *like = plain_like(ctx, row, &call);
     if (like)
-        return record_plain(ctx, row, op, nin, in, like);
+        return record_plain(ctx, row, &call, like);
     neap_node *captured[NEAP_MAX_INPUTS];
     if (ctx->levels.closed) {
         if (graph_capture_inputs(ctx, nin, in, captured) != 0)
             return NULL;
-        in = captured;
+        call.in = captured;
     }
-    int device = -1;
-    bool meshed = row->flags & LAZY_OP_MESH;
-    for (int k = 0; k < nin && !meshed; k++)
-        meshed = graph_is_meshed(in[k]);
-    if (meshed && !graph_mesh()) {
-        neap_error(NEAP_E_STATE, "%s: no mesh was made yet", row->name);
-        return NULL;
-    }
-    for (int k = 0; k < nin; k++)
-        if ((in[k]->flags & LAZY_ABSTRACT || in[k]->device >= 0) &&
-            check_input(row->name, in[k], meshed ? NULL : &device) != 0)
-            return NULL;
-    return meshed ? graph_mesh()->record(ctx, op, nin, in, nattrs, attrs)
-                  : graph_record_inferred(ctx, op, nin, in, nattrs, attrs);
+    return record_call(ctx, row, &call);
 }
 
 /* ---- Builders for rules ------------------------------------------------------------------------------------------- */

@@ -65,6 +65,8 @@ typedef struct lazy_sharding {
     int32_t addressable; /* 1: every distinct block is in this process */
 } lazy_sharding;
 
+struct graph_call; /* graph.h */
+
 typedef struct lazy_shards {
     const lazy_sharding *sharding;
     neap_node *whole;    /* put together for the host; one reference, or NULL */
@@ -134,7 +136,7 @@ int shard_spread_begin(lazy_spread *g);
  * The functions are installed when the first mesh is made, before anything can lie on one. */
 typedef struct graph_mesh_hooks {
     /* graph_record, where an input is meshed, or the row's results are (LAZY_OP_MESH). */
-    neap_node *(*record)(neap_ctx *ctx, int op, int nin, neap_node *const *in, int nattrs, const int64_t *attrs);
+    neap_node *(*record)(neap_ctx *ctx, const struct graph_call *call);
     /* Gives a node that was just made its payload. */
     int (*finish)(neap_ctx *ctx, neap_node *node);
     /* An ordinary node with the whole value, BORROWED from `node`; fails where this process cannot know it. */
@@ -154,8 +156,7 @@ static inline void graph_mesh_install(const graph_mesh_hooks *hooks) {
 }
 
 /* record.c: graph_record without what comes first: inputs are captured, aligned and on one device. */
-neap_node *graph_record_inferred(neap_ctx *ctx, int op, int nin, neap_node *const *in, int nattrs,
-                                 const int64_t *attrs);
+neap_node *graph_record_inferred(neap_ctx *ctx, const struct graph_call *call);
 
 /* ---- node.c, level.c ---------------------------------------------------------------------------------------------- */
 /* What blocks are made of: an ordinary node of a tape without the tape (BORROWED from the arena), all others as they are. */

@@ -104,3 +104,13 @@ int plan_unhold(neap_ctx *ctx) {
         status = neap_flush(ctx);
     return ask_for_memory(ctx, status);
 }
+
+int plan_unhold_blocks(neap_ctx *ctx, const neap_node *node) {
+    ctx->start.spreading--;
+    bool waits = node && ctx->sites.node == node && ctx->start.heavy && ctx->start.hold == 1;
+    if (waits)
+        ctx->start.heavy = false;
+    int status = plan_unhold(ctx);
+    ctx->start.heavy |= waits;
+    return status;
+}

@@ -10,6 +10,13 @@ static inline void plan_hold(neap_ctx *ctx) {
     ctx->start.hold++;
 }
 int plan_unhold(neap_ctx *ctx);
+/* The same around recording an op on the blocks of arrays on a mesh. `node`: what was recorded, or NULL; if its script
+ * line is wanted, the calls among its blocks wait for that. */
+static inline void plan_hold_blocks(neap_ctx *ctx) {
+    ctx->start.hold++;
+    ctx->start.spreading++;
+}
+int plan_unhold_blocks(neap_ctx *ctx, const neap_node *node);
 /* Starts a node that was just recorded, or pending work, if it should not wait. */
 int plan_start(neap_ctx *ctx, neap_node *node);
 /* Starts these nodes. Out of memory is no error: what is not started stays pending, and Lua is asked to collect. */

@@ -99,10 +99,11 @@ static int check_inputs(const verifier *v, const neap_node *node, const int32_t 
 
 /* Would recording the op give this node? */
 static int check_inference(const verifier *v, const neap_node *node) {
+    graph_call call = {.op = node->op, .nin = node->nin, .nattrs = node->nattrs, .in = node->in, .attrs = node->attrs};
     lazy_result result = {0};
     bool weak;
     char want[256], got[256];
-    if (graph_infer(node->op, node->nin, node->in, node->nattrs, node->attrs, &result, &weak) != 0) {
+    if (graph_infer(&call, &result, &weak) != 0) {
         snprintf(want, sizeof want, "%s", neap_error_text());
         return wrong(v, "the rules refuse it: %s", want);
     }
