@@ -124,7 +124,9 @@ int effect_exchange_push(neap_ctx *ctx, const lazy_launch *launch) {
     for (int k = 0; k < n; k++)
         in[k] = (engine_comm_block){.buffer = launch->bufs[k],
                                     .offset = (size_t)step->offsets[k] * (size_t)neap_dtype_bytes(deal->dtype)};
-    neap_push push = {.name = deal->name, .site = step->site, .device = step->device, .cost = step->cost};
+    /* Before other ready work: other processes wait for it, and the work that it waits for runs beside it. */
+    neap_push push = {
+        .name = deal->name, .site = step->site, .device = step->device, .priority = 1, .cost = step->cost};
     int status = engine_comm_push(comm, &collective, in, launch->bufs[launch->node->nin], &push);
     if (in != few)
         free(in);
