@@ -2,9 +2,9 @@
  *
  * A file lazy/ops/FAMILY.c (mesh/ops/FAMILY.c: collectives, ways onto a mesh) holds rows `NEAP_OP(name, .field = value,
  * …)`. The build scans these files (tools/gen/ops.lua) and writes from them the enum LAZY_OP_name, the table lazy_ops[],
- * the Lua constructors, the reference page, the kernel loops of lazy/vm/simd and the list of generated tests. So an op is
- * added by writing one row (docs: CONTRIBUTING.md), and passes read row fields; a `switch` over ops outside these folders
- * is a design error.
+ * the Lua constructors, the reference page, the kernel loops of lazy/vm/simd and the list of generated tests. So an op
+ * is added by writing one row (docs: CONTRIBUTING.md), and passes read row fields; a test for one op outside of these
+ * folders is a design error (tools/check_layers knows the few that are none).
  *
  * Form that the scanner relies on: `NEAP_OP(` starts a line, each field is `.name = value`, texts are C string
  * literals (adjacent literals are joined), and the closing `)` ends the row.
@@ -25,9 +25,11 @@
 #include "lazy/lazy.h"
 
 typedef struct neap_node neap_node;
-typedef struct lazy_batching lazy_batching;     /* batch.h */
-typedef struct lazy_shard_rule lazy_shard_rule; /* sharding.h */
-typedef struct lazy_spread lazy_spread;         /* the same */
+typedef struct neap_program neap_program;
+typedef struct lazy_batching lazy_batching;         /* batch.h */
+typedef struct lazy_shard_rule lazy_shard_rule;     /* sharding.h */
+typedef struct lazy_spread lazy_spread;             /* the same */
+typedef struct lazy_control_kind lazy_control_kind; /* control/control.h */
 
 /* How an op is lowered. A new class touches the planner; a new op of an existing class touches one file. */
 typedef enum lazy_class {
@@ -41,6 +43,15 @@ typedef enum lazy_class {
     LAZY_CALL,   /* a function over whole arrays: products, scatters, sorts, random draws ("heavy": its operands
                     * and results are materialised, and recording it starts it) */
 } lazy_class;
+
+/* Where a source that no rule infers has its value. */
+typedef enum lazy_origin {
+    LAZY_ORIGIN_RULES,  /* its rules and attributes say it; so it is for all that is no source */
+    LAZY_ORIGIN_VALUE,  /* in the node: a constant */
+    LAZY_ORIGIN_CALLER, /* an input of a program that is being traced: each run is given another one */
+    LAZY_ORIGIN_BUFFER, /* data: in the buffer that it is made with */
+    LAZY_ORIGIN_INDEX   /* element i is i: each reader computes it */
+} lazy_origin;
 
 /* Kernel text, C expressions over operands a, b, c of type T giving O: T is the C type of the operands' dtype, U the
  * unsigned type of T's width, O the type of the result. F(name) names the vector-math function for T, as in
@@ -123,21 +134,19 @@ typedef struct lazy_tangent { /* what a forward rule gets: the node and the tang
 enum { LAZY_RESIDUAL_OUT = 1, LAZY_RESIDUAL_IN0 = 2, LAZY_RESIDUAL_IN1 = 4, LAZY_RESIDUAL_IN2 = 8 };
 
 enum {
-    LAZY_OP_DENSE = 1,      /* call: wants contiguous operands */
-    LAZY_OP_ZERO_GRAD = 2,  /* the gradient is zero everywhere or undefined: differentiation stops here */
-    LAZY_OP_HIDDEN = 4,     /* no Lua constructor is generated */
-    LAZY_OP_ARG = 8,        /* a reduction to an index: the first element that wins */
-    LAZY_OP_CASTS = 16,     /* its result's dtype is its first attribute */
-    LAZY_OP_CHEAP = 32,     /* source: made of nothing but its attributes or one number; map: may be part of formulas */
-    LAZY_OP_EFFECT = 64,    /* call: an effect. Its first attribute points to what is run and is no structure */
-    LAZY_OP_PROMPT = 128,   /* call: never pending, whoever records it starts it */
-    LAZY_OP_PLACES = 256,   /* view: its result is committed to the device of its first attribute; -1: to none */
-    LAZY_OP_SPLITS = 512,   /* call: much work is split over the workers */
-    LAZY_OP_PART = 1024,    /* one result of its input, a node with several: the one that its first attribute counts */
-    LAZY_OP_CONTROL = 2048, /* call: runs programs. Its first attribute points to them: no structure (control.h) */
-    LAZY_OP_AXIS = 4096,    /* over a named axis: its first attribute is the name, its second input the token */
-    LAZY_OP_LAUNCHES = 16384, /* call: pushes an op of its own kind (exchange.h) */
-    LAZY_OP_MESH = 8192       /* its result lies on a mesh, whatever its input is (mesh/ops/mesh.c) */
+    LAZY_OP_DENSE = 1,     /* call: wants contiguous operands */
+    LAZY_OP_ZERO_GRAD = 2, /* the gradient is zero everywhere or undefined: differentiation stops here */
+    LAZY_OP_HIDDEN = 4,    /* no Lua constructor is generated */
+    LAZY_OP_ARG = 8,       /* a reduction to an index: the first element that wins */
+    LAZY_OP_CASTS = 16,    /* its result's dtype is its first attribute */
+    LAZY_OP_CHEAP = 32,    /* source: made of nothing but its attributes or one number; map: may be part of formulas */
+    LAZY_OP_ALIAS = 64,    /* its input under another name: an argument of a gradient */
+    LAZY_OP_PROMPT = 128,  /* call: never pending, whoever records it starts it */
+    LAZY_OP_PLACES = 256,  /* view: its result is committed to the device of its first attribute; -1: to none */
+    LAZY_OP_SPLITS = 512,  /* call: much work is split over the workers */
+    LAZY_OP_PART = 1024,   /* one result of its input, a node with several: the one that its first attribute counts */
+    LAZY_OP_AXIS = 4096,   /* over a named axis: its first attribute is the name, its second input the token */
+    LAZY_OP_MESH = 8192    /* its result lies on a mesh, whatever its input is (mesh/ops/mesh.c) */
 };
 
 /* The dtypes that the op accepts after its dtype rule has chosen one. */
@@ -150,6 +159,65 @@ enum {
     LAZY_BITS = LAZY_BOOL | LAZY_INT
 };
 
+/* The programs that a node runs. */
+typedef struct lazy_inner {
+    int n;         /* how many there are, with those of its derivatives */
+    int bodies;    /* how many it runs: the first ones */
+    bool one;      /* it runs one of these, not all */
+    int64_t turns; /* how often it runs them; -1: nobody knows */
+    neap_program *const *programs;
+} lazy_inner;
+
+struct lazy_launch; /* plan.h */
+struct lazy_text;   /* format.h */
+
+/* What nodes carry besides inputs and attributes: a function of the script, programs, an exchange between processes.
+ * There is one structure for each kind, which the rows of the kind name. It is all that others know of the kind: code
+ * that plans, runs, replays, prints or frees a node looks whether its row has a payload, and then asks that. Each
+ * function gets a node of the kind; NULL says that there is nothing to do or to tell. */
+typedef struct lazy_payload {
+    /* The first attribute of a node is a pointer, to which the node has a reference. It is no structure: no key, no
+     * file and no text has it, and nobody but the kind's own functions makes such a node. */
+    bool pointer;
+    /* Other processes take part: such nodes run in the order in which they were recorded, whoever reads them. */
+    bool exchange;
+    /* Gives up the reference of a node that is freed. */
+    void (*release)(const neap_node *node);
+    /* Which effects it has, LAZY_EFFECTS_… (effect.h); 0: none. */
+    int (*effects)(const neap_node *node);
+    /* Its place among the context's effects, in the order of recording. */
+    uint64_t (*serial)(const neap_node *node);
+
+    /* Plans. Makes ready what planning a region with the node needs. */
+    int (*prepare)(neap_ctx *ctx, const neap_node *node);
+    /* Writes the words that tell apart nodes of one row, at most key_words, for keys of regions. Returns their end. */
+    uint64_t *(*key)(uint64_t *to, const neap_node *node);
+    int (*key_words)(const neap_node *node);
+    /* Estimated ns; NULL: what the row says. */
+    int64_t (*cost)(const neap_node *node);
+    /* Bytes of memory of its own that a run needs. */
+    size_t (*room)(const neap_node *node);
+    /* Pushes its op. Never NULL. */
+    int (*push)(neap_ctx *ctx, const struct lazy_launch *launch);
+
+    /* Programs. Records it anew, on programs and attributes (without the pointer) that were read from a file. OWNED. */
+    neap_node *(*record)(neap_ctx *ctx, int op, int nprograms, neap_program *const *programs, int nattrs,
+                         const int64_t *attrs, int nin, neap_node *const *in);
+    /* Records it again on other inputs: it happens, or is an effect of the innermost open trace. OWNED. Never NULL. */
+    neap_node *(*again)(neap_ctx *ctx, const neap_node *node, neap_node *const *in);
+    /* The same without its effects; NULL: as again, it is never without them. OWNED. */
+    neap_node *(*muted)(neap_ctx *ctx, const neap_node *node, neap_node *const *in);
+    /* The programs that it runs. BORROWED. */
+    void (*programs)(const neap_node *node, lazy_inner *out);
+    /* Are these the attributes of one of its results, a node of a row with LAZY_OP_PART? */
+    bool (*has_part)(const neap_node *node, int64_t nattrs, const int64_t *attrs);
+
+    /* Printing. Writes what stands behind the name of the op; NULL: the attributes stand there. */
+    int (*print)(const neap_node *node, struct lazy_text *to);
+    /* Is this attribute as it is where nobody asks for another value? Then it is not printed. */
+    bool (*is_default)(const neap_node *node, int attr);
+} lazy_payload;
+
 typedef struct lazy_op {
     const char *name;
     const char *doc;   /* one paragraph: shapes, dtypes, what is defined at the edges, the source of a formula */
@@ -160,6 +228,11 @@ typedef struct lazy_op {
     uint8_t types; /* accepted dtypes */
     uint16_t flags;
     uint8_t residual;
+    uint8_t origin; /* LAZY_SOURCE: lazy_origin */
+    /* LAZY_CALL: what its nodes carry; NULL: nothing but inputs and attributes. */
+    const lazy_payload *payload;
+    /* Which kind of control flow it is; NULL: none. */
+    const lazy_control_kind *control;
     /* Chooses the dtype to compute in and the dtype of the result. */
     int (*dtype)(const lazy_call_desc *call, lazy_result *out);
     /* Infers the shape. NULL for maps (broadcasting). */
@@ -192,6 +265,9 @@ typedef struct lazy_op {
     int (*shard)(lazy_shard_rule *g);
     /* What becomes of meshed inputs (sharding.h). NULL: the op on their blocks. */
     int (*spread)(lazy_spread *g);
+    /* LAZY_OP_MESH: the input may be where the op leads already, as programs are replayed on other inputs. Returns the
+     * attributes of what is left to do, in *rest if they change, or NULL: nothing is. No such rule: always all of it. */
+    const int64_t *(*left)(const neap_node *in, const int64_t *attrs, int64_t *rest);
     lazy_kernel_text kernel;
     /* For generated tests: where inputs are drawn from (per op, all inputs alike), the reference in Lua over
      * Lua numbers a, b, c ("math.exp(a)"), and the allowed error in ulp of the result (0: exact). */
@@ -231,6 +307,11 @@ neap_node *graph_build_cast(neap_ctx *ctx, neap_node *a, int dtype);
 neap_node *graph_build_broadcast(neap_ctx *ctx, neap_node *a, int ndim, const int64_t *shape);
 neap_node *graph_build_reshape(neap_ctx *ctx, neap_node *a, int ndim, const int64_t *shape);
 neap_node *graph_build_place(neap_ctx *ctx, neap_node *a, int device); /* -1: uncommitted */
+neap_node *graph_build_add(neap_ctx *ctx, neap_node *a, neap_node *b);
+neap_node *graph_build_sum(neap_ctx *ctx, neap_node *a, int64_t axes);            /* axes: a bit mask; they go away */
+neap_node *graph_build_slice(neap_ctx *ctx, neap_node *a, const int64_t *ranges); /* by axis: start, step, count */
+neap_node *graph_build_transpose(neap_ctx *ctx, neap_node *a, const int64_t *axes);
+neap_node *graph_build_concatenate(neap_ctx *ctx, int n, neap_node *const *parts, int axis);
 /* Inputs and attributes of a node, and what is known of it. */
 neap_node *graph_node_in(const neap_node *node, int k);
 const int64_t *graph_node_attrs(const neap_node *node);

@@ -12,6 +12,7 @@
 
 #include "engine/comm/comm.h"
 #include "mesh/internal.h"
+#include "ops_gen.h"
 
 /* ---- Axes --------------------------------------------------------------------------------------------------------- */
 static int add_axis(const lazy_mesh *mesh, const char *name, size_t length, mesh_axes *out) {
@@ -122,6 +123,8 @@ static neap_node *reduce_group(neap_ctx *ctx, int op, const mesh_value *in, cons
     return sum;
 }
 
+/* What a reduction by this map is called, for people: the rows of collectives have these names, and maps know nothing
+ * of those (so this is one of the few tests for an op, tools/check_layers). */
 static const char *reduce_name(int op) {
     return op == LAZY_OP_add ? "psum" : op == LAZY_OP_maximum ? "pmax" : "pmin";
 }
@@ -154,7 +157,7 @@ static neap_node *stack(neap_ctx *ctx, int n, neap_node **members, int at) {
     for (int m = 0; m < n; m++)
         if (!(members[m] = with_axis(ctx, members[m], at)))
             return NULL;
-    return n == 1 ? members[0] : graph_build(ctx, LAZY_OP_concatenate, n, members, 1, (int64_t[]){at});
+    return n == 1 ? members[0] : graph_build_concatenate(ctx, n, members, at);
 }
 
 static int check_places(const char *op, const mesh_axes *axes) {

@@ -3,6 +3,7 @@
 
 #include "lazy/program/lower.h"
 #include "mesh/internal.h"
+#include "ops_gen.h"
 
 /* ---- Meshes and shardings ------------------------------------------------------------------------------------------ */
 static int check_mesh(int naxes, const int64_t *sizes, int n) {
@@ -190,7 +191,7 @@ int neap_mesh_assemble(neap_ctx *ctx, int32_t sharding, int dtype, int ndim, con
     lazy_result aval = {.dtype = dtype, .ndim = ndim};
     memcpy(aval.shape, shape, (size_t)ndim * sizeof *shape);
     plan_hold_blocks(ctx);
-    neap_node *node = graph_node_new(ctx, LAZY_OP_array, &aval, 0, NULL, 0, NULL);
+    neap_node *node = graph_data(ctx, &aval);
     int status = node ? graph_node_mesh(node, s) : NEAP_E_MEMORY;
     for (int b = 0; b < n && status == 0; b++)
         status = take_block(ctx, node, s, b, blocks[b]);

@@ -112,7 +112,7 @@ neap_node *mesh_move_axis(neap_ctx *ctx, neap_node *x, int from, int to) {
             axes[n++] = k;
     memmove(axes + to + 1, axes + to, (size_t)(n - to) * sizeof *axes);
     axes[to] = from;
-    return graph_build(ctx, LAZY_OP_transpose, 1, &x, x->ndim, axes);
+    return graph_build_transpose(ctx, x, axes);
 }
 
 /* This process's block of a member, with the axis that is dealt out in front. */
@@ -174,7 +174,7 @@ neap_node *mesh_part(neap_ctx *ctx, neap_node *x, int at, int64_t index) {
         if (k != at)
             shape[ndim++] = x->shape[k];
     }
-    neap_node *one = graph_build(ctx, LAZY_OP_slice, 1, &x, 3 * x->ndim, slice);
+    neap_node *one = graph_build_slice(ctx, x, slice);
     return one ? graph_build_reshape(ctx, one, ndim, shape) : NULL;
 }
 

@@ -18,6 +18,7 @@
 
 #include "lazy/shard/shard.h"
 #include "mesh/internal.h"
+#include "ops_gen.h"
 
 typedef struct job { /* one block of the result */
     neap_ctx *ctx;
@@ -83,7 +84,7 @@ static neap_node *cut(job *j) {
     j->missing |= !block;
     if (block && !whole) {
         bool own = !s && j->ctx->start.spreading == 1 && !(block->flags & (LAZY_CONSTRUCTED | LAZY_ABSTRACT));
-        block = graph_build(j->ctx, LAZY_OP_slice, 1, &block, 3 * j->ndim, slice);
+        block = graph_build_slice(j->ctx, block, slice);
         block =
             own && block ? graph_build1(j->ctx, LAZY_OP_copy, mesh_at_home(j->ctx, block, j->to->home[j->b])) : block;
     }
@@ -96,8 +97,7 @@ static neap_node *join(neap_ctx *ctx, int64_t n, neap_node **parts, int axis) {
         int64_t groups = 0;
         for (int64_t k = 0; k < n; k += NEAP_MAX_INPUTS, groups++) {
             int count = (int)(n - k < NEAP_MAX_INPUTS ? n - k : NEAP_MAX_INPUTS);
-            parts[groups] =
-                count == 1 ? parts[k] : graph_build(ctx, LAZY_OP_concatenate, count, parts + k, 1, (int64_t[]){axis});
+            parts[groups] = count == 1 ? parts[k] : graph_build_concatenate(ctx, count, parts + k, axis);
             if (!parts[groups])
                 return NULL;
         }

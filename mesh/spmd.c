@@ -17,6 +17,7 @@
 #include "lazy/program/lower.h"
 #include "mesh/auto.h"
 #include "mesh/internal.h"
+#include "ops_gen.h"
 
 /* ---- Values by block ---------------------------------------------------------------------------------------------- */
 mesh_value mesh_value_of(neap_node *node) {
@@ -263,23 +264,11 @@ static neap_node *record_placed(neap_ctx *ctx, const graph_call *of) {
     return graph_record(ctx, of->op, 1, &all, of->nattrs, of->attrs);
 }
 
-/* A program may be replayed on values that are inside of a body already, or vary over more axes than when it was recorded. Of
- * what is left to do for such a value, the attributes; NULL: nothing. */
-static const int64_t *left_to_do(int op, const neap_node *in, const int64_t *attrs, int64_t *rest) {
-    const lazy_sharding *s = graph_sharding_of(in);
-    const lazy_sharding *inside = op == LAZY_OP_enter ? shard_sharding_get(attrs[1]) : NULL;
-    if (s && inside)
-        return inside->manual && s->manual == inside->manual ? NULL : attrs;
-    if (!s || op != LAZY_OP_pvary)
-        return attrs;
-    *rest = attrs[0] & ~(int64_t)s->varies;
-    return *rest ? rest : NULL;
-}
-
 static neap_node *record_way(neap_ctx *ctx, const graph_call *of) {
-    graph_call left = *of;
     int64_t rest;
-    if (!(left.attrs = left_to_do(of->op, of->in[0], of->attrs, &rest)))
+    const lazy_op *row = lazy_ops[of->op];
+    graph_call left = *of;
+    if (row->left && !(left.attrs = row->left(of->in[0], of->attrs, &rest)))
         return graph_retain(of->in[0]);
     mesh_call call = {.nattrs = of->nattrs, .block_attrs = left.attrs, .combine = -1};
     if (graph_is_meshed(of->in[0]))

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "lazy/graph/graph.h"
+#include "ops_gen.h"
 
 /* Ends a quick call that recorded `node` (TAKES it; NULL: an error was set). */
 static int32_t finish(neap_ctx *ctx, neap_node *node) {

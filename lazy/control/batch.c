@@ -70,7 +70,7 @@ static neap_node *as_wanted(lazy_batching *g, neap_node *node, int want, bool *b
     }
     if (want == SUMMED && *batched) {
         *batched = false;
-        return graph_build(g->ctx, LAZY_OP_sum, 1, &node, 2, (int64_t[]){1, 0});
+        return graph_build_sum(g->ctx, node, 1);
     }
     return node;
 }
@@ -237,7 +237,7 @@ static int record_flow(flow *f, const bool *batched) {
     int status = derive_batch_done(g);
     for (int k = 0; k < f->control->nresults && status == 0; k++) {
         neap_node *result = graph_arena(g->ctx, control_result(g->ctx, g->out, k));
-        bool stacked = f->shape->op == LAZY_OP_scan && k >= f->shape->operands;
+        bool stacked = control_is_stacked(f->shape, k);
         status = derive_batch_give(g, stacked && batched[k] ? derive_batch_move(g, result, 1, 0) : result, batched[k]);
     }
     return status;
@@ -531,15 +531,28 @@ static int batch_while(flow *f) {
     return status ? status : record_flow(f, f->main);
 }
 
-/* ---- The rule ---------------------------------------------------------------------------------------------------- */
-int control_batch(lazy_batching *g) {
+/* ---- The rules --------------------------------------------------------------------------------------------------- */
+static int batch_by(lazy_batching *g, int (*rule)(flow *f)) {
     flow f;
     int status = flow_begin(&f, g);
     if (status == 0)
-        status = g->node->op == LAZY_OP_call   ? batch_call(&f)
-                 : g->node->op == LAZY_OP_cond ? batch_cond(&f)
-                 : g->node->op == LAZY_OP_scan ? batch_scan(&f)
-                                               : batch_while(&f);
+        status = rule(&f);
     flow_end(&f);
     return status;
+}
+
+int control_call_batch(lazy_batching *g) {
+    return batch_by(g, batch_call);
+}
+
+int control_cond_batch(lazy_batching *g) {
+    return batch_by(g, batch_cond);
+}
+
+int control_while_batch(lazy_batching *g) {
+    return batch_by(g, batch_while);
+}
+
+int control_scan_batch(lazy_batching *g) {
+    return batch_by(g, batch_scan);
 }

@@ -36,7 +36,7 @@ static int add_buffer(lazy_body *body, neap_buffer *buffer, body_place *to) {
 }
 
 static int leaf_place(lazy_body *body, const neap_node *leaf, body_place *to) {
-    if (leaf->op != LAZY_OP_placeholder)
+    if (!graph_is_placeholder(leaf))
         return add_buffer(body, leaf->buffer, to);
     *to = (body_place){.from = BODY_INPUT, .index = (int32_t)leaf->value};
     return 0;
@@ -121,9 +121,8 @@ static int add_callback(builder *b, body_item *item, const neap_node *node) {
         memcpy(arguments[k].shape, in->shape, in->ndim * sizeof *in->shape);
     }
     item->what = BODY_CALLBACK;
-    item->arguments = arguments;
-    item->narguments = node->nin;
-    item->callback = effect_callback_retain(effect_callback_of(node));
+    item->call = (lazy_job_call){
+        .callback = effect_callback_retain(effect_callback_of(node)), .narguments = node->nin, .arguments = arguments};
     return 0;
 }
 
@@ -151,15 +150,15 @@ static int add_step(builder *b, const lazy_step *step, const lazy_batch *batch, 
         item.inner = control_runner_retain(control_of(node)->runner);
         if (b->body->inner < item.inner->bytes)
             b->body->inner = item.inner->bytes;
-    } else if (status == 0 && step->effect && !step->exchange) {
+    } else if (status == 0 && step->payload == &effect_callback_payload) {
         status = add_callback(b, &item, node);
     }
     if (status == 0)
         status = add_item(b, item);
     if (status) {
         control_runner_release(item.inner);
-        if (item.callback)
-            effect_callback_release(item.callback);
+        if (item.call.callback)
+            effect_callback_release(item.call.callback);
         return status;
     }
     b->body->cost += inner ? item.inner->cost : step->cost;
@@ -268,7 +267,7 @@ static int fill_numbers(builder *b) {
         return neap_error(NEAP_E_MEMORY, "out of memory for a body");
     for (int32_t k = 0; k < plan->nnumbers; k++) {
         const neap_node *node = b->program->region.at[plan->numbers[k].node];
-        bool input = node->op == LAZY_OP_placeholder;
+        bool input = graph_is_placeholder(node);
         body->numbers[k] = (body_number){.input = input ? (int32_t)node->value : -1, .dtype = plan->numbers[k].dtype};
         if (!input)
             body->numbers[k].value = plan_scalar_of(plan->numbers[k].dtype, node->value);
@@ -281,7 +280,7 @@ static int fill_moves(builder *b) {
     const lazy_runner *runner = b->runner;
     lazy_body *body = b->body;
     int status = 0;
-    for (int32_t p = 0; p < body->pointers.n && runner->op == LAZY_OP_scan && status == 0; p++) {
+    for (int32_t p = 0; p < body->pointers.n && runner->kind->stacks && status == 0; p++) {
         const body_place *place = &body->pointers.at[p];
         int32_t k = place->index - runner->operands;
         bool slice = k >= 0 && ((place->from == BODY_INPUT && k < runner->xs) || place->from == BODY_OUTPUT);
@@ -342,8 +341,8 @@ static void body_free(lazy_body *body) {
         control_runner_release(item->inner);
         if (item->message)
             effect_message_free(item->message);
-        if (item->callback)
-            effect_callback_release(item->callback);
+        if (item->call.callback)
+            effect_callback_release(item->call.callback);
     }
     for (int64_t k = 0; k < body->buffers.n; k++)
         neap_buffer_release(body->buffers.at[k]);
@@ -362,10 +361,8 @@ static void body_free(lazy_body *body) {
 
 /* Which inputs of the node the body's inputs are. */
 static void map_inputs(const lazy_control *control, int p, lazy_body *body) {
-    const lazy_control_shape *shape = &control->shape;
-    int own = shape->operands + shape->xs;
     for (int k = 0; k < body->ninputs; k++)
-        body->input_at[k] = k < own ? shape->first + k : shape->const_at[p] + k - own;
+        body->input_at[k] = control_input_of(&control->shape, p, k);
 }
 
 static int body_new(neap_ctx *ctx, const lazy_control *control, int p, lazy_runner *runner, lazy_body **out) {
@@ -380,7 +377,7 @@ static int body_new(neap_ctx *ctx, const lazy_control *control, int p, lazy_runn
     body->noutputs = (int)program->outputs.n;
     body->input_at = malloc(((size_t)body->ninputs + 1) * sizeof *body->input_at);
     builder b = {.ctx = ctx, .program = program, .runner = runner, .body = body};
-    b.carries = runner->op == LAZY_OP_scan || (runner->op == LAZY_OP_while_loop && p == 1);
+    b.carries = runner->kind->loop && p == control_giver(runner->kind);
     b.places = malloc(n * sizeof *b.places);
     b.makers = malloc(3 * n * sizeof *b.makers);
     int status = body->input_at && b.places && b.makers ? 0 : neap_error(NEAP_E_MEMORY, "out of memory for a body");
@@ -407,7 +404,10 @@ static int64_t slice_bytes(const lazy_result *aval, bool slice) {
 /* ns, estimated: more is not told, so that sums of costs fit, also where programs inside each other double it. */
 static const int64_t MOST_COST = INT64_C(1) << 44;
 
-/* How much a run costs and needs, of what its bodies do. Where nobody knows how often they run, it is no small op. */
+/* As many turns a loop is taken to have for scheduling where nobody knows: so many that it is no small op. */
+enum { TURNS_GUESSED = 1000 };
+
+/* How much a run costs and needs, of what its bodies do. */
 static void sum_up(lazy_runner *runner) {
     size_t most = 0, second = 0;
     int64_t cost = 0, longest = 0;
@@ -419,13 +419,13 @@ static void sum_up(lazy_runner *runner) {
         cost += body->cost;
         longest = longest < body->cost ? body->cost : longest;
     }
-    for (int k = 0; k < runner->operands && body_is_loop(runner); k++)
+    for (int k = 0; k < runner->operands && runner->kind->loop; k++)
         second += body_round((size_t)runner->in_bytes[k]);
     runner->frame += second;
     runner->bytes = runner->frame + most + LAZY_BLOCK_ALIGN;
-    runner->cost = runner->op == LAZY_OP_cond ? longest : cost;
-    int64_t turns = runner->op == LAZY_OP_scan ? runner->length : runner->op == LAZY_OP_while_loop ? 1000 : 1;
-    if (body_is_loop(runner) && __builtin_mul_overflow(cost + 50, turns, &runner->cost))
+    runner->cost = runner->kind->branches ? longest : cost;
+    int64_t turns = control_turns(runner->kind, runner->length);
+    if (runner->kind->loop && __builtin_mul_overflow(cost + 50, turns < 0 ? TURNS_GUESSED : turns, &runner->cost))
         runner->cost = MOST_COST;
     runner->cost = runner->cost < MOST_COST ? runner->cost + 200 : MOST_COST;
 }
@@ -448,13 +448,13 @@ static int find_held(lazy_runner *runner) {
 
 int control_runner_new(neap_ctx *ctx, const lazy_control *control, lazy_runner **out) {
     const lazy_control_shape *shape = &control->shape;
-    int nbodies = shape->op == LAZY_OP_call ? 1 : control->nprograms, nin = shape->nin, nresults = control->nresults;
+    int nbodies = control_bodies(control), nin = shape->nin, nresults = control->nresults;
     size_t words = (size_t)(nin + 2 * nresults + nbodies), bools = (size_t)shape->operands + 1;
     lazy_runner *runner = calloc(1, sizeof *runner + words * sizeof(int64_t) + bools);
     if (!runner)
         return neap_error(NEAP_E_MEMORY, "out of memory for a body");
     *runner = (lazy_runner){.refs = 1,
-                            .op = shape->op,
+                            .kind = shape->kind,
                             .nin = nin,
                             .nresults = nresults,
                             .operands = shape->operands,
@@ -468,12 +468,10 @@ int control_runner_new(neap_ctx *ctx, const lazy_control *control, lazy_runner *
     runner->places = runner->out_bytes + nresults;
     runner->bodies = (lazy_body **)(runner->places + nresults);
     runner->fixed = (bool *)(runner->bodies + nbodies);
-    bool scan = shape->op == LAZY_OP_scan;
     for (int k = 0; k < nin; k++)
-        runner->in_bytes[k] =
-            slice_bytes(&shape->in[k], scan && k >= shape->operands && k < shape->operands + shape->xs);
+        runner->in_bytes[k] = slice_bytes(&shape->in[k], control_is_xs(shape, k));
     for (int k = 0; k < nresults; k++) {
-        runner->out_bytes[k] = slice_bytes(&control->results[k], scan && k >= shape->operands);
+        runner->out_bytes[k] = slice_bytes(&control->results[k], control_is_stacked(shape, k));
         runner->places[k] = control->places[k];
     }
     int status = 0;

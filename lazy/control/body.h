@@ -19,7 +19,6 @@
 #define LAZY_BODY_H
 
 #include "lazy/control/control.h"
-#include "lazy/effect/effect.h"
 
 typedef enum body_from { BODY_INPUT, BODY_OUTPUT, BODY_BUFFER, BODY_SCRATCH } body_from;
 
@@ -33,15 +32,13 @@ typedef enum body_what { BODY_KERNEL, BODY_CALL, BODY_INNER, BODY_COPY, BODY_PRI
 
 typedef struct body_item {
     uint8_t what;
-    int32_t first;           /* of its pointers in the table: operands, then results; COPY: from, to */
-    const lazy_step *step;   /* KERNEL, CALL, INNER, CALLBACK */
-    const char *site;        /* its script line. BORROWED from the context */
-    size_t bytes;            /* COPY */
-    lazy_runner *inner;      /* INNER. One reference, as of the others */
-    lazy_message *message;   /* PRINT */
-    lazy_callback *callback; /* CALLBACK, and its arguments: */
-    int narguments;
-    const lazy_result *arguments;
+    int32_t first;         /* of its pointers in the table: operands, then results; COPY: from, to */
+    const lazy_step *step; /* KERNEL, CALL, INNER, CALLBACK */
+    const char *site;      /* its script line. BORROWED from the context */
+    size_t bytes;          /* COPY */
+    lazy_runner *inner;    /* INNER. One reference, as of the others */
+    lazy_message *message; /* PRINT */
+    lazy_job_call call;    /* CALLBACK */
 } body_item;
 
 typedef struct body_number { /* an operand of kernels: `value`, or that of an input, an f64 */
@@ -72,7 +69,8 @@ typedef struct lazy_body {
 
 struct lazy_runner {
     _Atomic int32_t refs;
-    int op, nbodies, nin, nresults;
+    const lazy_control_kind *kind;
+    int nbodies, nin, nresults;
     int operands, xs, first; /* as in lazy_control_shape */
     int64_t length;
     bool reverse;
@@ -90,9 +88,6 @@ struct lazy_runner {
 
 static inline size_t body_round(size_t bytes) {
     return (bytes + LAZY_BLOCK_ALIGN - 1) / LAZY_BLOCK_ALIGN * LAZY_BLOCK_ALIGN;
-}
-static inline bool body_is_loop(const lazy_runner *runner) {
-    return runner->op == LAZY_OP_scan || runner->op == LAZY_OP_while_loop;
 }
 
 /* body_run.c: a run that is under way. Its memory is the caller's, control_runner_bytes long. */

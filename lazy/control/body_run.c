@@ -42,7 +42,7 @@ static char *slice(void *base, int64_t bytes, const body_frame *f, int64_t turn)
 static char *input_at(const body_frame *f, const lazy_body *body, int32_t k, int parity, int64_t turn) {
     const lazy_runner *runner = f->runner;
     int32_t at = body->input_at[k];
-    if (!body_is_loop(runner) || k >= runner->operands + runner->xs)
+    if (!runner->kind->loop || k >= runner->operands + runner->xs)
         return f->in[at];
     if (k >= runner->operands)
         return slice(f->in[at], runner->in_bytes[at], f, turn);
@@ -51,9 +51,9 @@ static char *input_at(const body_frame *f, const lazy_body *body, int32_t k, int
 
 static char *output_at(body_frame *f, int which, int32_t k, int parity, int64_t turn) {
     const lazy_runner *runner = f->runner;
-    if (runner->op == LAZY_OP_while_loop && which == 0)
+    if (runner->kind->condition && which == 0)
         return (char *)&f->truth;
-    if (!body_is_loop(runner))
+    if (!runner->kind->loop)
         return f->out[k];
     return k < runner->operands ? f->carries[parity * runner->operands + k]
                                 : slice(f->out[k], runner->out_bytes[k], f, turn);
@@ -98,8 +98,7 @@ static void copy(void *to, const void *from, int64_t bytes) {
 /* Turns of a scan end with parity 0, that of the results. */
 static void begin_loop(body_frame *f) {
     const lazy_runner *runner = f->runner;
-    bool scan = runner->op == LAZY_OP_scan;
-    f->parity = scan && runner->length > 0 ? (int)((runner->length - 1) & 1) : 0;
+    f->parity = runner->kind->stacks && runner->length > 0 ? (int)((runner->length - 1) & 1) : 0;
     for (int k = 0; k < runner->operands; k++)
         if (!runner->fixed[k])
             copy(f->carries[(1 - f->parity) * runner->operands + k], f->in[k], runner->in_bytes[k]);
@@ -141,16 +140,16 @@ static body_frame *begin_frame(const lazy_runner *runner, void *const *in, char 
         f->tables[2 * b + 1] = f->tables[2 * b] + pointers;
         f->numbers[b] = (lazy_scalar *)(f->tables[2 * b + 1] + pointers);
     }
-    for (int k = 0; k < runner->operands && body_is_loop(runner); k++) {
+    for (int k = 0; k < runner->operands && runner->kind->loop; k++) {
         f->carries[k] = f->out[k];
         f->carries[runner->operands + k] = carve(&at, (size_t)runner->in_bytes[k]);
     }
     f->scratch = memory + runner->frame;
-    if (body_is_loop(runner)) {
+    if (runner->kind->loop) {
         begin_loop(f);
         begin_body(f, 0);
     } else {
-        begin_body(f, runner->op == LAZY_OP_cond ? branch_of(f) : 0);
+        begin_body(f, runner->kind->branches ? branch_of(f) : 0);
         fill_table(f, f->which, 0, 0);
         fill_numbers(f, f->which);
     }
@@ -167,10 +166,9 @@ void control_body_begin(body_run *r, const lazy_runner *runner, void *const *in,
 /* Carries that end in the wrong place, or never left their input, are copied into the results. */
 static void end_loop(body_frame *f) {
     const lazy_runner *runner = f->runner;
-    bool swapped =
-        runner->op == LAZY_OP_while_loop && f->parity == 0; /* what the last turn wrote has parity 1 - parity */
+    bool swapped = runner->kind->condition && f->parity == 0; /* what the last turn wrote has parity 1 - parity */
     for (int k = 0; k < runner->operands; k++) {
-        if (runner->fixed[k] || (runner->op == LAZY_OP_scan && runner->length == 0))
+        if (runner->fixed[k] || (runner->kind->stacks && runner->length == 0))
             copy(f->out[k], f->in[k], runner->in_bytes[k]);
         else if (swapped)
             copy(f->out[k], f->carries[runner->operands + k], runner->in_bytes[k]);
@@ -186,31 +184,31 @@ static void move_slices(body_frame *f) {
 
 /* All items of the body have run: begins the next turn, or returns true: the node is done. */
 static bool end_turn(body_frame *f) {
-    switch (f->runner->op) {
-    case LAZY_OP_scan:
+    const lazy_control_kind *kind = f->runner->kind;
+    if (!kind->loop)
+        return true;
+    if (kind->stacks) {
         move_slices(f);
         f->parity = 1 - f->parity;
         f->item = 0;
         return ++f->turn >= f->runner->length;
-    case LAZY_OP_while_loop:
-        if (f->which == 1) {
-            f->parity = 1 - f->parity;
-            f->turn++;
-        } else if (!f->truth) {
-            return true;
-        }
-        begin_body(f, 1 - f->which);
-        return false;
-    default:
+    }
+    if (f->which == control_giver(kind)) {
+        f->parity = 1 - f->parity;
+        f->turn++;
+    } else if (!f->truth) {
         return true;
     }
+    begin_body(f, 1 - f->which);
+    return false;
 }
 
 /* ---- Items -------------------------------------------------------------------------------------------------------- */
 /* "script.lua:3: divide: what went wrong": the step that failed inside the node. */
 int control_body_failure(const body_item *item, int status) {
     char text[1024];
-    const char *name = item->callback ? item->callback->name : item->step->label, *site = item->site ? item->site : "";
+    const char *name = item->call.callback ? item->call.callback->name : item->step->label,
+               *site = item->site ? item->site : "";
     if (status == NEAP_E_INTERRUPT || item->what == BODY_INNER)
         return status;
     snprintf(text, sizeof text, "%s", neap_error_text());
@@ -256,7 +254,7 @@ static int run_item(body_run *r, body_frame *f, const body_item *item, const nea
 
 /* A loop of no turns has none to end. */
 static bool is_over(const body_frame *f) {
-    return f->runner->op == LAZY_OP_scan && f->turn >= f->runner->length;
+    return f->runner->kind->stacks && f->turn >= f->runner->length;
 }
 
 int control_body_advance(body_run *r, const neap_run *run) {
@@ -279,7 +277,7 @@ int control_body_advance(body_run *r, const neap_run *run) {
                 return control_body_failure(item, status);
         }
         if (over) {
-            if (body_is_loop(f->runner))
+            if (f->runner->kind->loop)
                 end_loop(f);
             r->frame = f->parent;
         }

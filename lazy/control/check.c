@@ -8,69 +8,8 @@
 
 #include "lazy/control/control.h"
 
-static int bad(const lazy_control *control, const char *what) {
+int control_refuse(const lazy_control *control, const char *what) {
     return neap_error(NEAP_E_ARGUMENT, "%s: %s", lazy_ops[control->shape.op]->name, what);
-}
-
-/* ---- Attributes --------------------------------------------------------------------------------------------------- */
-/* Counts of the consts of each program, from attribute `from` on; those of the last program may be what is left. */
-static int take_consts(lazy_control *control, int nattrs, const int64_t *attrs, int from, int used) {
-    lazy_control_shape *shape = &control->shape;
-    int64_t at = used;
-    for (int p = 0; p < control->nprograms; p++) {
-        int64_t n = from + p < nattrs ? attrs[from + p] : shape->nin - at;
-        if (n < 0 || n > shape->nin - at)
-            return bad(control, "more inputs are counted than there are");
-        shape->consts[p] = (int32_t)n;
-        shape->const_at[p] = (int32_t)at;
-        at += n;
-    }
-    return at == shape->nin ? 0 : bad(control, "there are more inputs than are counted");
-}
-
-static int take_call(lazy_control *control, int nattrs, const int64_t *attrs) {
-    static const int programs[] = {[NEAP_RULE_NONE] = 1, [NEAP_RULE_VJP] = 3, [NEAP_RULE_JVP] = 2};
-    lazy_control_shape *shape = &control->shape;
-    if (nattrs != 3 + control->nprograms || attrs[0] < 0 || attrs[0] > NEAP_RULE_JVP ||
-        control->nprograms != programs[attrs[0]] || attrs[1] < 0 || attrs[1] > shape->nin || attrs[2] < 0 ||
-        attrs[2] > control->programs[0]->outputs.n)
-        return bad(control, "bad attributes");
-    shape->rule = (int)attrs[0];
-    shape->operands = (int)attrs[1];
-    shape->results = (int)attrs[2];
-    return take_consts(control, nattrs, attrs, 3, shape->operands);
-}
-
-static int take_cond(lazy_control *control, int nattrs, const int64_t *attrs) {
-    lazy_control_shape *shape = &control->shape;
-    shape->first = 1;
-    if (nattrs != 1 + control->nprograms || attrs[0] < 0 || attrs[0] > shape->nin - 1)
-        return bad(control, "bad attributes");
-    shape->operands = (int)attrs[0];
-    if (shape->in[0].dtype != NEAP_DTYPE_I32 || shape->in[0].ndim != 0)
-        return bad(control, "expected an index that is one i32");
-    return take_consts(control, nattrs, attrs, 1, 1 + shape->operands);
-}
-
-static int take_while(lazy_control *control, int nattrs, const int64_t *attrs) {
-    lazy_control_shape *shape = &control->shape;
-    if (nattrs != 2 || control->nprograms != 2 || attrs[0] < 0 || attrs[0] > shape->nin)
-        return bad(control, "bad attributes");
-    shape->operands = (int)attrs[0];
-    return take_consts(control, nattrs, attrs, 1, shape->operands);
-}
-
-static int take_scan(lazy_control *control, int nattrs, const int64_t *attrs) {
-    lazy_control_shape *shape = &control->shape;
-    if (nattrs != 5 || control->nprograms != 1 || attrs[0] < 0 || attrs[2] < 1 || attrs[2] > INT32_MAX ||
-        attrs[3] < 0 || attrs[3] > shape->nin || attrs[4] < 0 || attrs[4] > shape->nin - attrs[3])
-        return bad(control, "bad attributes");
-    shape->length = attrs[0];
-    shape->reverse = attrs[1] != 0;
-    shape->unroll = (int)attrs[2];
-    shape->operands = (int)attrs[3];
-    shape->xs = (int)attrs[4];
-    return take_consts(control, nattrs, attrs, nattrs, shape->operands + shape->xs);
 }
 
 /* ---- Programs ----------------------------------------------------------------------------------------------------- */
@@ -103,8 +42,7 @@ static lazy_result slice_of(const lazy_result *whole) {
 static int check_input(const lazy_control *control, int p, int k, neap_node *node) {
     const lazy_control_shape *shape = &control->shape;
     const neap_node *want = control->programs[p]->inputs.at[k];
-    bool loop = shape->op == LAZY_OP_while_loop || shape->op == LAZY_OP_scan;
-    bool slice = k >= shape->operands && k < shape->operands + shape->xs;
+    bool loop = shape->kind->loop, slice = control_is_xs(shape, k);
     lazy_result given = type_of(node), takes = type_of(want);
     char left[256], right[256];
     if (slice) {
@@ -126,14 +64,13 @@ static int check_input(const lazy_control *control, int p, int k, neap_node *nod
 
 static int check_inputs(const lazy_control *control, neap_node *const *in) {
     const lazy_control_shape *shape = &control->shape;
-    int own = shape->operands + shape->xs, programs = shape->op == LAZY_OP_call ? 1 : control->nprograms;
-    for (int p = 0; p < programs; p++) {
+    int own = shape->operands + shape->xs;
+    for (int p = 0; p < control_bodies(control); p++) {
         if (control->programs[p]->inputs.n != own + shape->consts[p])
             return neap_error(NEAP_E_ARGUMENT, "%s: program %d has %lld inputs, expected %d", lazy_ops[shape->op]->name,
                               p + 1, (long long)control->programs[p]->inputs.n, own + shape->consts[p]);
         for (int k = 0; k < own + shape->consts[p]; k++) {
-            int at = k < own ? shape->first + k : shape->const_at[p] + k - own;
-            int status = check_input(control, p, k, in[at]);
+            int status = check_input(control, p, k, in[control_input_of(shape, p, k)]);
             if (status)
                 return status;
         }
@@ -155,11 +92,11 @@ static int check_output(const lazy_control *control, int p, int k, const lazy_re
 /* Results of call and cond are those of their programs; of loops the carries, of a scan also the ys. */
 static int check_outputs(lazy_control *control) {
     const lazy_control_shape *shape = &control->shape;
-    bool loop = shape->op == LAZY_OP_while_loop || shape->op == LAZY_OP_scan;
-    const neap_program *main = control->programs[shape->op == LAZY_OP_while_loop ? 1 : 0];
-    if (loop &&
-        (shape->op == LAZY_OP_while_loop ? main->outputs.n != shape->operands : main->outputs.n < shape->operands))
-        return bad(control, "the body does not return the carries");
+    bool loop = shape->kind->loop, stacks = shape->kind->stacks;
+    int giver = control_giver(shape->kind);
+    const neap_program *main = control->programs[giver];
+    if (loop && (stacks ? main->outputs.n < shape->operands : main->outputs.n != shape->operands))
+        return control_refuse(control, "the body does not return the carries");
     control->nresults = (int)main->outputs.n;
     control->results = calloc((size_t)control->nresults + 1, sizeof *control->results + sizeof *control->places);
     if (!control->results)
@@ -168,15 +105,14 @@ static int check_outputs(lazy_control *control) {
     for (int k = 0; k < control->nresults; k++) {
         lazy_result *result = &control->results[k];
         *result = type_of(main->outputs.at[k]);
-        int status =
-            loop && k < shape->operands ? check_output(control, shape->op == LAZY_OP_while_loop, k, &shape->in[k]) : 0;
-        for (int p = 1; p < control->nprograms && shape->op == LAZY_OP_cond && status == 0; p++)
+        int status = loop && k < shape->operands ? check_output(control, giver, k, &shape->in[k]) : 0;
+        for (int p = 1; p < control->nprograms && shape->kind->branches && status == 0; p++)
             status = control->programs[p]->outputs.n == control->nresults
                          ? check_output(control, p, k, result)
-                         : bad(control, "the branches have different numbers of results");
+                         : control_refuse(control, "the branches have different numbers of results");
         if (status)
             return status;
-        if (shape->op != LAZY_OP_scan || k < shape->operands)
+        if (!control_is_stacked(shape, k))
             continue;
         if (result->ndim == NEAP_MAX_DIMS)
             return neap_error(NEAP_E_SHAPE, "scan: result %d would have more than %d axes", k + 1, NEAP_MAX_DIMS);
@@ -189,12 +125,12 @@ static int check_outputs(lazy_control *control) {
 
 static int check_condition(const lazy_control *control) {
     const neap_program *condition = control->programs[0];
-    if (control->shape.op != LAZY_OP_while_loop)
+    if (!control->shape.kind->condition)
         return 0;
     if (condition->outputs.n == 1 && condition->outputs.at[0]->dtype == NEAP_DTYPE_BOOL &&
         condition->outputs.at[0]->ndim == 0)
         return 0;
-    return bad(control, "expected a condition that gives one bool");
+    return control_refuse(control, "expected a condition that gives one bool");
 }
 
 /* Places of the results in the block; each has one of its own, also what is empty. */
@@ -215,7 +151,6 @@ static int lay_out(lazy_control *control) {
 
 int control_check(lazy_control *control, int nattrs, const int64_t *attrs, int nin, neap_node *const *in) {
     lazy_control_shape *shape = &control->shape;
-    int status = 0;
     size_t programs = (size_t)control->nprograms;
     shape->nin = nin;
     shape->in = calloc(1, ((size_t)nin + 1) * sizeof *shape->in + 2 * programs * sizeof *shape->consts);
@@ -225,14 +160,7 @@ int control_check(lazy_control *control, int nattrs, const int64_t *attrs, int n
     shape->const_at = shape->consts + programs;
     for (int k = 0; k < nin; k++)
         shape->in[k] = type_of(in[k]);
-    if (shape->op == LAZY_OP_call)
-        status = take_call(control, nattrs, attrs);
-    else if (shape->op == LAZY_OP_cond)
-        status = take_cond(control, nattrs, attrs);
-    else if (shape->op == LAZY_OP_while_loop)
-        status = take_while(control, nattrs, attrs);
-    else
-        status = take_scan(control, nattrs, attrs);
+    int status = shape->kind->parse(control, nattrs, attrs);
     if (status == 0)
         status = check_inputs(control, in);
     if (status == 0)

@@ -9,32 +9,16 @@
 #include <string.h>
 
 #include "lazy/control/derive.h"
-#include "lazy/effect/effect.h"
+#include "ops_gen.h"
 
 /* ---- What stands behind a node ------------------------------------------------------------------------------------ */
-static int effects_of(const lazy_effect *effect) {
-    if (!effect->node)
-        return effect->how.unordered ? LAZY_EFFECTS_UNORDERED : 1 << effect->how.kind;
-    if (control_is_control(effect->node))
-        return control_of(effect->node)->effects;
-    if (graph_is_exchange(effect->node))
-        return LAZY_EFFECTS_EXCHANGE;
-    const lazy_callback *callback = effect_callback_of(effect->node);
-    return LAZY_EFFECTS_CALLBACK | (callback->unordered ? LAZY_EFFECTS_UNORDERED : 1 << callback->kind);
-}
-
-/* The programs that are run: not those of a rule. */
-static int bodies_of(const lazy_control *control) {
-    return control->shape.op == LAZY_OP_call ? 1 : control->nprograms;
-}
-
 /* Adds up what the node's programs do. */
 static int look_inside(lazy_control *control) {
-    int own = bodies_of(control);
+    int own = control_bodies(control);
     for (int p = 0; p < control->nprograms; p++) {
         const neap_program *program = control->programs[p];
         for (int64_t e = 0; e < program->effects.n && p < own; e++)
-            control->effects |= effects_of(program->effects.at[e]);
+            control->effects |= effect_bits(program->effects.at[e]);
         for (int64_t k = 0; k < program->nodes.n; k++) {
             const neap_node *node = program->nodes.at[k];
             if (control_is_control(node) && node->flags & LAZY_ABSTRACT && control_of(node)->depth > control->depth)
@@ -72,6 +56,7 @@ int control_new(int op, int nprograms, neap_program *const *programs, int nattrs
     }
     control->refs = 1;
     control->shape.op = op;
+    control->shape.kind = lazy_ops[op]->control;
     for (; control->nprograms < nprograms; control->nprograms++)
         control->programs[control->nprograms] = program_retain(programs[control->nprograms]);
     int status = control_check(control, nattrs, attrs, nin, in);
@@ -84,44 +69,18 @@ int control_new(int op, int nprograms, neap_program *const *programs, int nattrs
     return status;
 }
 
-int control_prepare(neap_ctx *ctx, const neap_node *node) {
+/* Makes plans and bodies of the programs, if they are not there: before a region with the node is planned. */
+static int prepare_runner(neap_ctx *ctx, const neap_node *node) {
     lazy_control *control = control_of(node);
     int status = 0;
-    for (int p = 0; p < bodies_of(control) && status == 0 && !control->runner; p++)
+    for (int p = 0; p < control_bodies(control) && status == 0 && !control->runner; p++)
         status = program_plan(control->programs[p]);
     return status || control->runner ? status : control_runner_new(ctx, control, &control->runner);
 }
 
-int control_programs(const neap_node *node, neap_program *const **programs) {
-    *programs = control_of(node)->programs;
-    return control_of(node)->nprograms;
-}
-
-int64_t control_turns(const neap_node *node) {
-    return node->op == LAZY_OP_scan ? control_of(node)->shape.length : node->op == LAZY_OP_while_loop ? -1 : 1;
-}
-
-bool control_is_effect(const neap_node *node) {
-    uint16_t flags = graph_node_op(node)->flags;
-    return flags & (LAZY_OP_EFFECT | LAZY_OP_LAUNCHES) || (flags & LAZY_OP_CONTROL && control_of(node)->effects);
-}
-
-int control_words(const neap_node *node) {
-    return 2 + bodies_of(control_of(node));
-}
-
-uint64_t *control_put(uint64_t *to, const neap_node *node) {
-    const lazy_control *control = control_of(node);
-    *to++ = node->nin;
-    *to++ = (uint64_t)control->effects;
-    for (int p = 0; p < bodies_of(control); p++)
-        *to++ = control->programs[p]->plan->serial;
-    return to;
-}
-
 /* ---- Recording ---------------------------------------------------------------------------------------------------- */
 static int check_given(int op, int nprograms, int nattrs, int nin) {
-    if (op < 0 || op >= lazy_op_count || !(lazy_ops[op]->flags & LAZY_OP_CONTROL))
+    if (op < 0 || op >= lazy_op_count || !lazy_ops[op]->control)
         return neap_error(NEAP_E_ARGUMENT, "control: no such op");
     if (nprograms < 1 || nattrs < 1 || nattrs >= INT16_MAX || nin < 0 || nin > LAZY_MAX_CONTROL_INPUTS)
         return neap_error(NEAP_E_ARGUMENT, "%s: expected programs and at most %d inputs, got %d and %d",
@@ -203,17 +162,17 @@ static int start_node(neap_ctx *ctx, neap_node *node) {
             graph_node_drop(ctx, node);
         return status;
     }
-    lazy_level *trace = control_is_effect(node) ? effect_open_trace(ctx) : NULL;
+    lazy_level *trace = graph_is_effect(node) ? effect_open_trace(ctx) : NULL;
     if (trace)
         return effect_record(ctx, trace, node);
     if (node->flags & LAZY_ABSTRACT)
         return 0;
-    int status = control_prepare(ctx, node);
+    int status = prepare_runner(ctx, node);
     if (status) {
         plan_leave_pending(ctx, node, LAZY_RECIPE); /* it cannot be planned, and nobody will have it */
         return status;
     }
-    if (control_is_effect(node))
+    if (graph_is_effect(node))
         return plan_flush_roots(ctx, 1, &node);
     return plan_start(ctx, node);
 }
@@ -261,7 +220,7 @@ static neap_node *record_keeping(neap_ctx *ctx, const lazy_control *control, int
 
 static neap_node *record_checked(neap_ctx *ctx, lazy_control *control, int32_t site, int nattrs, const int64_t *attrs,
                                  int nin, neap_node *const *in) {
-    if (control->shape.op == LAZY_OP_call) {
+    if (control->shape.kind->rules) {
         if (control_call_check(ctx, control, nin, in))
             return NULL;
         if (control_call_keeps(ctx, control, nin, in))
@@ -370,6 +329,84 @@ neap_node *control_result(neap_ctx *ctx, neap_node *node, int k) {
     }
     return part;
 }
+
+/* ---- As the payload of nodes ------------------------------------------------------------------------------------- */
+static void release_programs(const neap_node *node) {
+    control_release(control_of(node));
+}
+
+static int effects_of_bodies(const neap_node *node) {
+    return control_of(node)->effects;
+}
+
+static uint64_t serial_of(const neap_node *node) {
+    return control_of(node)->serial;
+}
+
+static int count_key_words(const neap_node *node) {
+    return 2 + control_bodies(control_of(node));
+}
+
+/* Nodes of one row differ if their bodies have different plans. */
+static uint64_t *put_key(uint64_t *to, const neap_node *node) {
+    const lazy_control *control = control_of(node);
+    *to++ = node->nin;
+    *to++ = (uint64_t)control->effects;
+    for (int p = 0; p < control_bodies(control); p++)
+        *to++ = control->programs[p]->plan->serial;
+    return to;
+}
+
+static int64_t cost_of_run(const neap_node *node) {
+    return control_runner_cost(control_of(node)->runner);
+}
+
+static size_t room_of_run(const neap_node *node) {
+    return control_runner_bytes(control_of(node)->runner);
+}
+
+static void list_programs(const neap_node *node, lazy_inner *out) {
+    const lazy_control *control = control_of(node);
+    *out = (lazy_inner){.n = control->nprograms,
+                        .bodies = control_bodies(control),
+                        .one = control->shape.kind->branches,
+                        .turns = control_turns(control->shape.kind, control->shape.length),
+                        .programs = control->programs};
+}
+
+static bool has_part(const neap_node *node, int64_t nattrs, const int64_t *attrs) {
+    const lazy_control *control = control_of(node);
+    if (nattrs < 3 || attrs[0] < 0 || attrs[0] >= control->nresults)
+        return false;
+    const lazy_result *result = &control->results[attrs[0]];
+    return nattrs == 3 + result->ndim && attrs[1] == control->places[attrs[0]] && attrs[2] == result->dtype &&
+           memcmp(attrs + 3, result->shape, result->ndim * sizeof *result->shape) == 0;
+}
+
+/* A node's first attribute is the pointer to its programs. */
+static bool is_default(const neap_node *node, int attr) {
+    const lazy_control_kind *kind = graph_node_op(node)->control;
+    return kind->is_default && kind->is_default(node->attrs + 1, attr - 1);
+}
+
+const lazy_payload control_payload = {
+    .pointer = true,
+    .release = release_programs,
+    .effects = effects_of_bodies,
+    .serial = serial_of,
+    .prepare = prepare_runner,
+    .key = put_key,
+    .key_words = count_key_words,
+    .cost = cost_of_run,
+    .room = room_of_run,
+    .push = control_push,
+    .record = control_record,
+    .again = control_again,
+    .muted = control_again, /* its programs without their effects, while the context is muted */
+    .programs = list_programs,
+    .has_part = has_part,
+    .is_default = is_default,
+};
 
 /* ---- Public -------------------------------------------------------------------------------------------------------- */
 /* Starts the copies of results; what finds no memory now is started by whoever asks for it. */

@@ -13,30 +13,19 @@
 #ifndef LAZY_CONTROL_H
 #define LAZY_CONTROL_H
 
+#include "lazy/effect/effect.h"
 #include "lazy/graph/sharding.h"
 #include "lazy/program/program.h"
 
-struct body_item;
-
-enum { LAZY_BLOCK_ALIGN = 64 };                                 /* of results in a block, and of what bodies make */
-enum { LAZY_MAX_CONTROL_INPUTS = 2047, LAZY_MAX_NESTING = 64 }; /* inputs of a node; nodes inside each other's bodies */
-
-/* Memory that a run needs, of at least so many bytes, is shared by the steps of a plan, which then run one by one. */
-enum { LAZY_SHARED_ROOM = 1 << 16 };
-
-/* Effects of programs: a bit for each kind with ordered ones, and two more. */
-enum {
-    LAZY_EFFECTS_ORDERED = (1 << NEAP_EFFECT_KINDS) - 1, /* all of the kinds */
-    LAZY_EFFECTS_UNORDERED = 1 << NEAP_EFFECT_KINDS,
-    LAZY_EFFECTS_CALLBACK = 2 << NEAP_EFFECT_KINDS,
-    LAZY_EFFECTS_EXCHANGE = 4 << NEAP_EFFECT_KINDS /* collectives between processes */
-};
+enum { LAZY_BLOCK_ALIGN = 64 }; /* of results in a block, and of what bodies make */
+enum { LAZY_MAX_NESTING = 64 }; /* nodes inside each other's bodies */
 
 typedef struct lazy_runner lazy_runner;
 
 /* The attributes of a node, taken apart, and its inputs as programs see them. */
 typedef struct lazy_control_shape {
     int op, nin;
+    const lazy_control_kind *kind;
     int64_t length;    /* scan: of the xs */
     bool reverse;      /* scan */
     int unroll;        /* scan */
@@ -70,9 +59,56 @@ typedef struct lazy_control {
     const lazy_sharding **lies; /* by input, by result, and by result as the program gives it; NULL: ordinary */
 } lazy_control;
 
-/* control/mesh.c --------------------------------------------------------------------------------------------------------- */
+/* kinds.c ---------------------------------------------------------------------------------------------------------- */
+/* What tells the kinds of control flow apart. Each row (ops/control.c) names its kind. */
+enum { LAZY_CONTROL_ATTRS = 5 }; /* the most attributes of a kind, without the counts of own inputs */
+struct lazy_control_kind {
+    bool rules;     /* only its first program runs: the others are those of a rule for derivatives */
+    bool branches;  /* one of its programs runs: that which input 0 counts */
+    bool loop;      /* its operands are carries: each turn takes them, and gives the next ones */
+    bool condition; /* a loop: program 0 says whether there is a further turn, and program 1 is the body */
+    bool stacks; /* a loop of as many turns as the xs have parts; what its body gives behind the carries is stacked */
+    bool rest;   /* the own inputs of its last program are what is left: no attribute counts them */
+    /* Takes the attributes apart (without the pointer to the programs): fills in the shape, or refuses. */
+    int (*parse)(struct lazy_control *control, int nattrs, const int64_t *attrs);
+    /* Writes the attributes that stand in front of the counts of own inputs, for a node like this one without a rule,
+     * of these numbers of operands, xs and results. Returns how many. */
+    int (*write)(const lazy_control_shape *shape, int64_t operands, int64_t xs, int64_t results, int64_t *attrs);
+    /* Is this attribute of a node, by its place, as nobody has to ask for it? NULL: none is. */
+    bool (*is_default)(const int64_t *attrs, int k);
+};
+extern const lazy_control_kind control_call, control_cond, control_while, control_scan;
+
+/* How often the programs run; -1: nobody knows. */
+static inline int64_t control_turns(const lazy_control_kind *kind, int64_t length) {
+    return !kind->loop ? 1 : kind->stacks ? length : -1;
+}
+/* The programs that are run, the first ones: not those of a rule. */
+static inline int control_bodies(const lazy_control *control) {
+    return control->shape.kind->rules ? 1 : control->nprograms;
+}
+/* The program whose outputs are the results; of branches, the first of those. */
+static inline int control_giver(const lazy_control_kind *kind) {
+    return kind->condition ? 1 : 0;
+}
+/* Is operand k, counted from the first, an xs, of which a turn sees a slice? */
+static inline bool control_is_xs(const lazy_control_shape *shape, int k) {
+    return k >= shape->operands && k < shape->operands + shape->xs;
+}
+/* Is result k stacked from those of the turns? */
+static inline bool control_is_stacked(const lazy_control_shape *shape, int k) {
+    return shape->kind->stacks && k >= shape->operands;
+}
+/* The node's input that input k of program p is. */
+static inline int control_input_of(const lazy_control_shape *shape, int p, int k) {
+    int own = shape->operands + shape->xs;
+    return k < own ? shape->first + k : shape->const_at[p] + k - own;
+}
+
+/* control.c -------------------------------------------------------------------------------------------------------- */
+extern const lazy_payload control_payload; /* of all rows of control flow */
 static inline bool control_is_control(const neap_node *node) {
-    return graph_node_op(node)->flags & LAZY_OP_CONTROL;
+    return graph_node_op(node)->control != NULL;
 }
 static inline lazy_control *control_of(const neap_node *node) {
     return (lazy_control *)(intptr_t)node->attrs[0];
@@ -86,17 +122,6 @@ neap_node *control_record(neap_ctx *ctx, int op, int nprograms, neap_program *co
 neap_node *control_again(neap_ctx *ctx, const neap_node *node, neap_node *const *in);
 /* Result k; OWNED. */
 neap_node *control_result(neap_ctx *ctx, neap_node *node, int k);
-/* The programs, BORROWED; returns their number. How often they run: -1 if nobody knows. */
-int control_programs(const neap_node *node, neap_program *const **programs);
-int64_t control_turns(const neap_node *node);
-/* Makes plans and bodies of its programs, if they are not there: before a region with the node is planned. */
-int control_prepare(neap_ctx *ctx, const neap_node *node);
-/* Is the node an effect: a callback, or control flow with effects in its programs? */
-bool control_is_effect(const neap_node *node);
-/* Words that tell nodes of one row apart whose programs differ, for keys of regions. */
-int control_words(const neap_node *node);
-uint64_t *control_put(uint64_t *to, const neap_node *node);
-
 /* Checks programs, attributes and inputs. OWNED. */
 int control_new(int op, int nprograms, neap_program *const *programs, int nattrs, const int64_t *attrs, int nin,
                 neap_node *const *in, lazy_control **out);
@@ -112,10 +137,15 @@ bool control_mesh_spreads(neap_ctx *ctx, const neap_node *node);
 int control_mesh_spread(neap_ctx *ctx, neap_node *node);
 int control_part_spread(lazy_spread *g); /* of the row of results */
 
-/* control/batch.c: the rule of all rows of control flow (batch.h). */
-int control_batch(lazy_batching *g);
+/* control/batch.c: the rules of the rows (batch.h). */
+int control_call_batch(lazy_batching *g);
+int control_cond_batch(lazy_batching *g);
+int control_while_batch(lazy_batching *g);
+int control_scan_batch(lazy_batching *g);
 
 /* control/check.c --------------------------------------------------------------------------------------------------- */
+/* "scan: WHAT", as an error. */
+int control_refuse(const lazy_control *control, const char *what);
 /* Takes the attributes apart and checks that programs and inputs fit each other; fills in shape and results. */
 int control_check(lazy_control *control, int nattrs, const int64_t *attrs, int nin, neap_node *const *in);
 
@@ -137,13 +167,6 @@ int control_loop_jvp(lazy_tangent *t);
 /* control/push.c ---------------------------------------------------------------------------------------------------- */
 /* Pushes the node's op. */
 int control_push(neap_ctx *ctx, const lazy_launch *launch);
-/* What is pushed. That of a node with callbacks is run by the user thread: control_job_advance goes on to the next callback
- * (NEAP_PENDING, and sets *waiting and its operands) or to the end. */
-typedef struct lazy_job lazy_job;
-int control_job_advance(lazy_job *job, const neap_run *where, const struct body_item **waiting, void *const **operands);
-/* A failed callback in the body is the failure of the job. */
-int control_job_fail(lazy_job *job, const struct body_item *callback, int status);
-void control_job_free(void *job);
 
 /* body.c ------------------------------------------------------------------------------------------------------------ */
 int control_runner_new(neap_ctx *ctx, const lazy_control *control, lazy_runner **out); /* OWNED */

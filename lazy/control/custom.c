@@ -90,7 +90,7 @@ static int give_cotangents(lazy_grad *g, int n, neap_node *const *cotangents) {
         if (used == n)
             return neap_error(NEAP_E_ARGUMENT, "call: its rule gives only %d cotangents", n);
         neap_node *one = cotangents[used++];
-        g->out[k] = !g->wants[k] ? NULL : g->out[k] ? graph_build2(g->ctx, LAZY_OP_add, g->out[k], one) : one;
+        g->out[k] = !g->wants[k] ? NULL : g->out[k] ? graph_build_add(g->ctx, g->out[k], one) : one;
         if (g->wants[k] && !g->out[k])
             return neap_error_code();
     }
@@ -150,7 +150,7 @@ static int through_residuals(lazy_grad *g) {
         status = derive_program_gradient(g->ctx, control->programs[1], given, g->wants, seeds, back);
     for (int k = 0; k < shape->operands && status == 0; k++)
         if (back[k]) {
-            g->out[k] = g->out[k] ? graph_build2(g->ctx, LAZY_OP_add, g->out[k], back[k]) : back[k];
+            g->out[k] = g->out[k] ? graph_build_add(g->ctx, g->out[k], back[k]) : back[k];
             status = g->out[k] ? 0 : neap_error_code();
         }
     free(seeds);
@@ -170,7 +170,7 @@ static int vjp_grad(lazy_grad *g) {
 /* ---- Rules for forward mode ---------------------------------------------------------------------------------------- */
 static bool has_control(const neap_program *program) {
     for (int64_t k = 0; k < program->nodes.n; k++)
-        if (control_is_control(program->nodes.at[k]))
+        if (graph_has_programs(program->nodes.at[k]))
             return true;
     return false;
 }
@@ -302,20 +302,13 @@ static bool on_any_tape(const neap_ctx *ctx, int nin, neap_node *const *in) {
 
 /* The name of an effect, and its line; NULL: it has no order. */
 static const char *ordered_effect(neap_ctx *ctx, const lazy_effect *effect, const char **site) {
-    if (!effect->node) {
-        *site = effect->how.site;
-        return effect->how.unordered ? NULL : effect_kind(effect->how.kind);
-    }
-    if (control_is_control(effect->node)) {
-        *site = graph_site_text(ctx, effect->node->site);
-        bool ordered = control_of(effect->node)->effects & (LAZY_EFFECTS_UNORDERED - 1);
-        return ordered ? graph_node_op(effect->node)->name : NULL;
-    }
-    if (graph_is_exchange(effect->node))
+    const neap_node *node = effect->node;
+    *site = effect_site(ctx, effect);
+    if (!(effect_bits(effect) & LAZY_EFFECTS_ORDERED))
         return NULL;
-    const lazy_callback *callback = effect_callback_of(effect->node);
-    *site = callback->site;
-    return callback->unordered ? NULL : callback->name;
+    if (!node)
+        return effect_kind(effect->how.kind);
+    return effect_is_callback(node) ? effect_callback_of(node)->name : graph_node_op(node)->name;
 }
 
 bool control_call_keeps(const neap_ctx *ctx, const lazy_control *control, int nin, neap_node *const *in) {

@@ -15,8 +15,8 @@
 #include <string.h>
 
 #include "lazy/control/derive.h"
-#include "lazy/derive/derive.h"
 #include "lazy/derive/build.h"
+#include "lazy/derive/derive.h"
 
 static bool is_float(const neap_node *node) {
     return neap_dtype_kind(node->dtype) == 'f' && !(node->flags & LAZY_WEAK);
@@ -24,12 +24,6 @@ static bool is_float(const neap_node *node) {
 
 static int out_of_memory(void) {
     return neap_error(NEAP_E_MEMORY, "out of memory for a derivative");
-}
-
-/* The node's input that input k of program p is. */
-static int input_of(const lazy_control_shape *shape, int p, int k) {
-    int own = shape->operands + shape->xs;
-    return k < own ? shape->first + k : shape->const_at[p] + k - own;
 }
 
 /* Does the program hand input k on as output k? */
@@ -58,10 +52,11 @@ static void plan_free(plan *p) {
     lazy_vector_free(&p->attrs);
 }
 
-static int record_plan(neap_ctx *ctx, const neap_node *of, int op, int nprograms, neap_program *const *programs,
+/* Records a node of the same row as `of`. */
+static int record_plan(neap_ctx *ctx, const neap_node *of, int nprograms, neap_program *const *programs,
                        const plan *p) {
     neap_node *node =
-        control_record(ctx, op, nprograms, programs, (int)p->attrs.n, p->attrs.at, (int)p->in.n, p->in.at);
+        control_record(ctx, of->op, nprograms, programs, (int)p->attrs.n, p->attrs.at, (int)p->in.n, p->in.at);
     if (!graph_arena(ctx, node))
         return neap_error_code();
     node->site = of->site;
@@ -88,7 +83,7 @@ static int add_gradients(lazy_maker *m, neap_node *const *seeds, int n, neap_nod
     for (int k = 0; k < n && status == 0; k++) {
         neap_node *ct = graph_arena(m->ctx, out[k]);
         if (ct && sums && sums[k])
-            ct = graph_build2(m->ctx, LAZY_OP_add, sums[k], ct);
+            ct = graph_build_add(m->ctx, sums[k], ct);
         status = ct ? lazy_push(&m->results, ct) : neap_error_code();
     }
     free(list);
@@ -135,7 +130,7 @@ static int branch_inputs(lazy_maker *m, const lazy_control_shape *shape, int p, 
         }
         int at = e < 0 ? k : own;
         status = control_maker_given(m, at, control_maker_input(m, m->program->inputs.at[at]),
-                                     taped[input_of(shape, p, at)]);
+                                     taped[control_input_of(shape, p, at)]);
     }
     return status;
 }
@@ -159,7 +154,7 @@ static int branch_gradient(void *arg, const lazy_control *control, int p, const 
     if (status == 0)
         status = control_maker_apply(&m);
     for (int k = 0; k < m.program->inputs.n && status == 0; k++)
-        if (wants[input_of(shape, p, k)])
+        if (wants[control_input_of(shape, p, k)])
             wrt[n++] = m.in[k];
     if (status == 0)
         status = add_gradients(&m, seeds, n, wrt, NULL);
@@ -257,7 +252,7 @@ int control_cond_grad(lazy_grad *g) {
         if (key[j])
             status = lazy_push(&p.to, &g->out[j]);
     if (status == 0)
-        status = record_plan(g->ctx, g->node, LAZY_OP_cond, n, programs, &p);
+        status = record_plan(g->ctx, g->node, n, programs, &p);
     plan_free(&p);
     free(key);
     return status;
@@ -277,7 +272,7 @@ static int branch_tangent(void *arg, const lazy_control *control, int p, const b
     if (status == 0)
         status = branch_inputs(&m, shape, p, shape->nin, t->in, dots, key);
     for (int k = 0; k < m.program->inputs.n && status == 0; k++)
-        given[k] = key[input_of(shape, p, k)] ? dots[input_of(shape, p, k)] : NULL;
+        given[k] = key[control_input_of(shape, p, k)] ? dots[control_input_of(shape, p, k)] : NULL;
     if (status == 0)
         status = control_maker_apply(&m);
     if (status == 0)
@@ -314,7 +309,7 @@ int control_cond_jvp(lazy_tangent *t) {
         if (neap_dtype_kind(control->results[k].dtype) == 'f')
             status = lazy_push(&p.to, &t->outs[k]);
     if (status == 0)
-        status = record_plan(t->ctx, t->node, LAZY_OP_cond, n, programs, &p);
+        status = record_plan(t->ctx, t->node, n, programs, &p);
     plan_free(&p);
     free(key);
     return status;
@@ -348,7 +343,7 @@ static int store_carries(neap_ctx *ctx, neap_node *node, neap_node **stored) {
     if (status)
         return status;
     neap_node *again = graph_arena(
-        ctx, control_record(ctx, LAZY_OP_scan, 1, programs, nattrs, graph_node_attrs(node) + 1, node->nin, node->in));
+        ctx, control_record(ctx, node->op, 1, programs, nattrs, graph_node_attrs(node) + 1, node->nin, node->in));
     for (int k = 0; k < control->shape.operands && status == 0 && again; k++)
         if (!is_passed(control->programs[0], k) && !(stored[k] = graph_arena(ctx, control_result(ctx, again, at++))))
             status = neap_error_code();
@@ -503,7 +498,7 @@ int control_scan_grad(lazy_grad *g) {
         if (key[k])
             status = lazy_push(&p.to, &g->out[k]);
     if (status == 0)
-        status = record_plan(g->ctx, g->node, LAZY_OP_scan, 1, programs, &p);
+        status = record_plan(g->ctx, g->node, 1, programs, &p);
     plan_free(&p);
     free(stored);
     free(key);
@@ -514,7 +509,7 @@ int control_scan_grad(lazy_grad *g) {
 /* Does input k of the body have a tangent in the new loop? All real carries do. */
 static bool moves(const lazy_control *control, int p, int k, const bool *key) {
     const lazy_control_shape *shape = &control->shape;
-    return k < shape->operands ? is_real(&shape->in[k]) : key[input_of(shape, p, k)];
+    return k < shape->operands ? is_real(&shape->in[k]) : key[control_input_of(shape, p, k)];
 }
 
 /* Program p over carries, their tangents, xs, their tangents, own, their tangents. `step`: its outputs are carries,
@@ -584,7 +579,7 @@ static int plan_group(lazy_tangent *t, const lazy_control *control, int first, i
 
 static int plan_loop(lazy_tangent *t, const lazy_control *control, plan *p) {
     const lazy_control_shape *shape = &control->shape;
-    bool scan = shape->op == LAZY_OP_scan;
+    bool scan = shape->kind->stacks;
     int own = shape->operands + shape->xs;
     int64_t carries, xs, test = 0, rest;
     int status = plan_group(t, control, 0, shape->operands, &carries, p);
@@ -594,10 +589,11 @@ static int plan_loop(lazy_tangent *t, const lazy_control *control, plan *p) {
         status = plan_group(t, control, own, own + shape->consts[0], &test, p);
     if (status == 0)
         status = plan_group(t, control, scan ? own : own + shape->consts[0], shape->nin, &rest, p);
-    int64_t of_scan[] = {shape->length, shape->reverse, shape->unroll, carries, xs}, of_while[] = {carries, test};
-    for (int a = 0; a < (scan ? 5 : 2) && status == 0; a++)
-        status = lazy_push(&p->attrs, scan ? of_scan[a] : of_while[a]);
-    return status;
+    int64_t attrs[LAZY_CONTROL_ATTRS];
+    int n = status == 0 ? shape->kind->write(shape, carries, xs, 0, attrs) : 0;
+    for (int a = 0; a < n && status == 0; a++)
+        status = lazy_push(&p->attrs, attrs[a]);
+    return status || scan ? status : lazy_push(&p->attrs, test);
 }
 
 int control_loop_jvp(lazy_tangent *t) {
@@ -616,7 +612,7 @@ int control_loop_jvp(lazy_tangent *t) {
         if (is_real(&control->results[k]))
             status = lazy_push(&p.to, &t->outs[k]);
     if (status == 0)
-        status = record_plan(t->ctx, t->node, shape->op, control->nprograms, programs, &p);
+        status = record_plan(t->ctx, t->node, control->nprograms, programs, &p);
     plan_free(&p);
     free(spare);
     free(key);

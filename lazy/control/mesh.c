@@ -25,35 +25,11 @@ static int out_of_memory(void) {
     return neap_error(NEAP_E_MEMORY, "out of memory for control flow on a mesh");
 }
 
-/* The programs that are run: not those of a rule. */
-static int bodies_of(const lazy_control *control) {
-    return control->shape.op == LAZY_OP_call ? 1 : control->nprograms;
-}
-
-static bool is_loop(const lazy_control *control) {
-    return control->shape.op == LAZY_OP_scan || control->shape.op == LAZY_OP_while_loop;
-}
-
-/* The program whose outputs are the results. */
-static int giver_of(const lazy_control *control) {
-    return control->shape.op == LAZY_OP_while_loop ? 1 : 0;
-}
-
-/* The node's input that input k of program p is. */
-static int input_of(const lazy_control_shape *shape, int p, int k) {
-    int own = shape->operands + shape->xs;
-    return k < own ? shape->first + k : shape->const_at[p] + k - own;
-}
-
-static bool is_slice(const lazy_control_shape *shape, int k) {
-    return k >= shape->operands && k < shape->operands + shape->xs;
-}
-
 bool control_mesh_needed(const lazy_control *control, int nin, neap_node *const *in) {
     bool meshed = false;
     for (int k = 0; k < nin; k++)
         meshed |= graph_is_meshed(in[k]);
-    for (int p = 0; p < bodies_of(control); p++)
+    for (int p = 0; p < control_bodies(control); p++)
         meshed |= control->programs[p]->meshed;
     return meshed;
 }
@@ -83,8 +59,8 @@ static int widen(const lazy_sharding *of, const lazy_sharding *like, const lazy_
 
 /* How input k of program p has to lie. */
 static int type_of_input(const settling *s, int p, int k, const lazy_sharding **out) {
-    *out = s->types[input_of(&s->control->shape, p, k)];
-    if (*out && is_slice(&s->control->shape, k) && !(*out = shard_sharding_part(*out)))
+    *out = s->types[control_input_of(&s->control->shape, p, k)];
+    if (*out && control_is_xs(&s->control->shape, k) && !(*out = shard_sharding_part(*out)))
         return NEAP_E_MEMORY;
     return 0;
 }
@@ -92,7 +68,7 @@ static int type_of_input(const settling *s, int p, int k, const lazy_sharding **
 /* Does input j go into a branch that devices choose differently? Then it has to vary as the choice does before that: in
  * reverse the cotangents of all devices are added, which must not be done inside of the branches. */
 static bool is_chosen_for(const settling *s, int j) {
-    const lazy_sharding *index = s->control->shape.op == LAZY_OP_cond ? s->types[0] : NULL;
+    const lazy_sharding *index = s->control->shape.kind->branches ? s->types[0] : NULL;
     return j > 0 && index && index->varies && neap_dtype_kind(s->control->shape.in[j].dtype) == 'f';
 }
 
@@ -102,15 +78,15 @@ static int first_types(settling *s, int nin, neap_node *const *in) {
     int status = 0;
     for (int j = 0; j < nin && status == 0; j++) {
         s->types[j] = graph_sharding_of(in[j]);
-        bool xs = is_slice(shape, j - shape->first) && shape->xs;
+        bool xs = control_is_xs(shape, j - shape->first) && shape->xs;
         if (xs && s->types[j] && !(s->types[j] = shard_sharding_joined(s->types[j])))
             status = NEAP_E_MEMORY;
     }
-    for (int p = 0; p < bodies_of(s->control) && status == 0; p++)
+    for (int p = 0; p < control_bodies(s->control) && status == 0; p++)
         for (int k = 0; k < s->programs[p]->inputs.n && status == 0; k++) {
             const lazy_sharding *takes = graph_sharding_of(s->programs[p]->inputs.at[k]);
-            const lazy_sharding **type = &s->types[input_of(shape, p, k)];
-            if (takes && is_slice(shape, k) && !(takes = shard_sharding_stacked(takes)))
+            const lazy_sharding **type = &s->types[control_input_of(shape, p, k)];
+            if (takes && control_is_xs(shape, k) && !(takes = shard_sharding_stacked(takes)))
                 status = NEAP_E_MEMORY;
             if (status == 0)
                 status = shard_sharding_cover(s->name, takes, *type, type);
@@ -202,9 +178,9 @@ static int fit_outputs(settling *s, int p) {
 /* Carries lie as the body gives them, and vary as the condition does. *more: some did not. */
 static int widen_carries(settling *s, bool *more) {
     const lazy_control *control = s->control;
-    const lazy_nodes *out = &s->programs[giver_of(control)]->outputs;
+    const lazy_nodes *out = &s->programs[control_giver(control->shape.kind)]->outputs;
     const lazy_sharding *decides =
-        control->shape.op == LAZY_OP_while_loop ? graph_sharding_of(s->programs[0]->outputs.at[0]) : NULL;
+        control->shape.kind->condition ? graph_sharding_of(s->programs[0]->outputs.at[0]) : NULL;
     int status = 0;
     for (int k = 0; k < control->shape.operands && status == 0; k++) {
         const lazy_sharding **type = &s->types[k], *was = *type;
@@ -219,14 +195,14 @@ static int widen_carries(settling *s, bool *more) {
 /* How results lie, as the programs give them. */
 static int find_lies(settling *s) {
     const lazy_control *control = s->control;
-    const lazy_sharding *decides = control->shape.op == LAZY_OP_cond ? s->types[0] : NULL;
+    const lazy_sharding *decides = control->shape.kind->branches ? s->types[0] : NULL;
     int status = 0;
     for (int k = 0; k < control->nresults && status == 0; k++) {
         const lazy_sharding **lies = &s->lies[k];
-        *lies = is_loop(control) && k < control->shape.operands
+        *lies = control->shape.kind->loop && k < control->shape.operands
                     ? s->types[k]
-                    : graph_sharding_of(s->programs[giver_of(control)]->outputs.at[k]);
-        for (int p = 1; p < bodies_of(control) && control->shape.op == LAZY_OP_cond && status == 0; p++)
+                    : graph_sharding_of(s->programs[control_giver(control->shape.kind)]->outputs.at[k]);
+        for (int p = 1; p < control_bodies(control) && control->shape.kind->branches && status == 0; p++)
             status = shard_sharding_cover(s->name, *lies, graph_sharding_of(s->programs[p]->outputs.at[k]), lies);
         if (status == 0 && decides && decides->varies | decides->differs)
             status = widen(*lies, decides, lies);
@@ -235,19 +211,19 @@ static int find_lies(settling *s) {
 }
 
 static int settle(settling *s) {
-    int n = bodies_of(s->control), status = 0;
+    int n = control_bodies(s->control), status = 0;
     bool more = true;
     while (more && status == 0) {
         more = false;
         for (int p = 0; p < n && status == 0; p++)
             status = fit_inputs(s, p);
-        if (status == 0 && is_loop(s->control))
+        if (status == 0 && s->control->shape.kind->loop)
             status = widen_carries(s, &more);
     }
     if (status == 0)
         status = find_lies(s);
     for (int p = 0; p < n && status == 0; p++)
-        if (p == giver_of(s->control) || s->control->shape.op == LAZY_OP_cond)
+        if (p == control_giver(s->control->shape.kind) || s->control->shape.kind->branches)
             status = fit_outputs(s, p);
     return status;
 }
@@ -260,7 +236,7 @@ static void find_base(settling *s, int nin) {
     for (int k = 0; k < s->control->nresults; k++)
         if (s->lies[k] && (!s->base || (s->lies[k]->manual & s->base->manual) == s->base->manual))
             s->base = s->lies[k];
-    for (int p = 0; p < bodies_of(s->control) && !s->base; p++)
+    for (int p = 0; p < control_bodies(s->control) && !s->base; p++)
         for (int64_t k = 0; k < s->programs[p]->nodes.n && !s->base; k++)
             s->base = graph_sharding_of(s->programs[p]->nodes.at[k]);
 }
@@ -279,7 +255,7 @@ static int describe(settling *s, lazy_control *control) {
     }
     for (int k = 0; k < control->nresults; k++) {
         const lazy_sharding *lies = s->lies[k];
-        bool stacked = control->shape.op == LAZY_OP_scan && k >= control->shape.operands;
+        bool stacked = control_is_stacked(&control->shape, k);
         control->lies[nin + control->nresults + k] = lies;
         lies = !lies ? shard_sharding_whole(s->base) : stacked ? shard_sharding_stacked(lies) : lies;
         if (!(control->lies[nin + k] = lies))
@@ -375,16 +351,13 @@ static int list_inputs(spreading *s, int position, int home, int64_t results) {
         status = add_inputs(s, shape->first, at, position, home, &operands);
     if (status == 0)
         status = add_inputs(s, at, at + shape->xs, position, home, &xs);
-    if (status == 0 && shape->op == LAZY_OP_scan)
-        status = push_words(s, 5, (int64_t[]){shape->length, shape->reverse, shape->unroll, operands, xs});
-    else if (status == 0 && shape->op == LAZY_OP_call)
-        status = push_words(s, 3, (int64_t[]){NEAP_RULE_NONE, operands, results});
-    else if (status == 0)
-        status = push_words(s, 1, &operands);
-    for (int p = 0; p < bodies_of(s->control) && status == 0; p++) {
+    int64_t attrs[LAZY_CONTROL_ATTRS];
+    if (status == 0)
+        status = push_words(s, shape->kind->write(shape, operands, xs, results, attrs), attrs);
+    for (int p = 0; p < control_bodies(s->control) && status == 0; p++) {
         status = add_inputs(s, shape->const_at[p], shape->const_at[p] + shape->consts[p], position, home, &consts);
-        bool told = shape->op != LAZY_OP_scan && !(shape->op == LAZY_OP_while_loop && p == 1);
-        if (status == 0 && told)
+        bool counted = !(shape->kind->rest && p == control_bodies(s->control) - 1);
+        if (status == 0 && counted)
             status = push_words(s, 1, &consts);
     }
     return status;
@@ -393,8 +366,8 @@ static int list_inputs(spreading *s, int position, int home, int64_t results) {
 /* An ordinary node; OWNED. */
 static neap_node *record_blocks(spreading *s, neap_program *const *programs) {
     const neap_node *node = s->node;
-    neap_node *made = control_record(s->ctx, node->op, bodies_of(s->control), programs, (int)s->attrs.n, s->attrs.at,
-                                     (int)s->in.n, s->in.at);
+    neap_node *made = control_record(s->ctx, node->op, control_bodies(s->control), programs, (int)s->attrs.n,
+                                     s->attrs.at, (int)s->in.n, s->in.at);
     if (made) {
         made->site = node->site;
         if (s->ctx->sites.node == made)
@@ -407,8 +380,8 @@ static int lower_programs(spreading *s) {
     const lazy_control *control = s->control;
     const lazy_sharding *const *lies = control->lies + control->shape.nin + control->nresults;
     int status = 0;
-    for (int p = 0; p < bodies_of(control) && status == 0; p++) {
-        bool gives = control->shape.op == LAZY_OP_cond || p == giver_of(control);
+    for (int p = 0; p < control_bodies(control) && status == 0; p++) {
+        bool gives = control->shape.kind->branches || p == control_giver(control->shape.kind);
         status = program_lower_on(s->ctx, control->programs[p], false, gives ? lies : NULL, &s->lowered[p]);
     }
     return status;
@@ -460,7 +433,7 @@ static int cut_program(neap_ctx *ctx, const lazy_lowered *lowered, int position,
 /* The parts of all programs for all blocks, by block. *whole is set to false if some need other blocks. */
 static int cut_programs(spreading *s, neap_program **programs, bool *whole) {
     const lazy_sharding *apart = s->control->apart;
-    int status = 0, n = bodies_of(s->control);
+    int status = 0, n = control_bodies(s->control);
     for (int j = 0; j < apart->nblocks; j++)
         for (int p = 0; p < n && status == 0 && *whole; p++) {
             status = cut_program(s->ctx, s->lowered[p], apart->position[j], &programs[j * n + p]);
@@ -471,7 +444,7 @@ static int cut_programs(spreading *s, neap_program **programs, bool *whole) {
 
 static int record_apart(spreading *s, neap_node **blocks, bool *whole) {
     const lazy_sharding *apart = s->control->apart;
-    int n = bodies_of(s->control), count = n * apart->nblocks;
+    int n = control_bodies(s->control), count = n * apart->nblocks;
     neap_program **programs = calloc((size_t)count + 1, sizeof *programs);
     int status = programs ? cut_programs(s, programs, whole) : out_of_memory();
     for (int j = 0; j < apart->nblocks && status == 0 && *whole; j++) {
@@ -494,7 +467,7 @@ static int refuse_split_minds(const spreading *s, const lazy_sharding *decides) 
             strncat(names, decides->mesh->names[k], sizeof names - strlen(names) - 2);
             strncat(names, "'", sizeof names - strlen(names) - 1);
         }
-    bool loop = s->control->shape.op == LAZY_OP_while_loop;
+    bool loop = s->control->shape.kind->condition;
     return neap_error(
         NEAP_E_ARGUMENT,
         "%s: the %s differs between devices along %s, but %s: devices that go different ways would wait for "
@@ -507,9 +480,9 @@ static int refuse_split_minds(const spreading *s, const lazy_sharding *decides) 
 /* How the index or condition lies, if devices may go different ways by it; NULL: they go together. */
 static const lazy_sharding *split_minds(const spreading *s) {
     const lazy_control *control = s->control;
-    const lazy_sharding *decides = control->shape.op == LAZY_OP_cond         ? control->lies[0]
-                                   : control->shape.op == LAZY_OP_while_loop ? s->lowered[0]->lies[s->lowered[0]->nin]
-                                                                             : NULL;
+    const lazy_sharding *decides = control->shape.kind->branches    ? control->lies[0]
+                                   : control->shape.kind->condition ? s->lowered[0]->lies[s->lowered[0]->nin]
+                                                                    : NULL;
     for (int k = 0; decides && k < decides->mesh->naxes; k++)
         if (decides->distinct >> k & 1 && decides->mesh->sizes[k] > 1)
             return decides;
@@ -521,7 +494,7 @@ static int record_joined(spreading *s, neap_node **blocks) {
     const lazy_sharding *decides = split_minds(s);
     if (decides)
         return refuse_split_minds(s, decides);
-    int n = bodies_of(control), status = list_inputs(s, -1, -1, s->lowered[0]->program->outputs.n);
+    int n = control_bodies(control), status = list_inputs(s, -1, -1, s->lowered[0]->program->outputs.n);
     neap_program **programs = calloc((size_t)n + 1, sizeof *programs);
     if (status == 0 && !programs)
         status = out_of_memory();
@@ -543,8 +516,7 @@ static bool has_exchange(const neap_program *program) {
     bool some = false;
     for (int64_t e = 0; e < program->effects.n && !some; e++) {
         const neap_node *node = program->effects.at[e]->node;
-        some = node && (graph_is_exchange(node) ||
-                        (control_is_control(node) && control_of(node)->effects & LAZY_EFFECTS_EXCHANGE));
+        some = node && graph_node_effects(node) & LAZY_EFFECTS_EXCHANGE;
     }
     return some;
 }
@@ -559,7 +531,7 @@ static int refuse_callbacks(const neap_node *node) {
 
 int control_mesh_spread(neap_ctx *ctx, neap_node *node) {
     const lazy_control *control = control_of(node);
-    int n = bodies_of(control), count = control->apart->nblocks, status = 0;
+    int n = control_bodies(control), count = control->apart->nblocks, status = 0;
     spreading s = {.ctx = ctx, .node = node, .control = control};
     bool whole, exchanges = false;
     if (!(s.lowered = calloc((size_t)n + 1, sizeof *s.lowered)))

@@ -4,10 +4,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "engine/comm/comm.h"
 #include "lazy/control/body.h"
-#include "lazy/effect/exchange.h"
 
-struct lazy_job {
+typedef struct lazy_job {
     neap_ctx *ctx;
     lazy_runner *runner;
     neap_buffer *block, *room;
@@ -16,9 +16,9 @@ struct lazy_job {
     int n;
     void **in;           /* the memory of the inputs, … */
     neap_buffer *bufs[]; /* … which these buffers hold */
-};
+} lazy_job;
 
-void control_job_free(void *arg) {
+static void job_free(void *arg) {
     lazy_job *job = arg;
     for (int k = 0; k < job->n; k++)
         neap_buffer_return(job->bufs[k]);
@@ -62,7 +62,7 @@ static int find_failure(const lazy_job *job) {
 /* A failure is told where the next print of the body would have been. What a branch would print nobody knows. */
 static int tell(lazy_job *job, int status, bool begun) {
     char text[1024];
-    if (!job->effects || status == NEAP_E_INTERRUPT || (!begun && job->runner->op == LAZY_OP_cond))
+    if (!job->effects || status == NEAP_E_INTERRUPT || (!begun && job->runner->kind->branches))
         return status;
     snprintf(text, sizeof text, "%s", neap_error_text());
     if (!begun)
@@ -85,18 +85,23 @@ static int run_job(void *arg, const neap_run *run) {
     return advance(arg, run);
 }
 
-int control_job_fail(lazy_job *job, const body_item *callback, int status) {
-    return tell(job, control_body_failure(callback, status), true);
+static int fail_at_callback(void *arg, int status) {
+    lazy_job *job = arg;
+    return tell(job, control_body_failure(job->run.waiting, status), true);
 }
 
-int control_job_advance(lazy_job *job, const neap_run *where, const body_item **waiting, void *const **operands) {
+static int advance_to_callback(void *arg, const neap_run *where, const lazy_job_call **call, void *const **operands) {
+    lazy_job *job = arg;
     neap_run here = {.worker = -1, .device = where->device, .epoch = where->epoch};
     job->run.effects = job->ctx->effects;
     int status = advance(job, &here);
-    *waiting = job->run.waiting;
+    *call = job->run.waiting ? &job->run.waiting->call : NULL;
     *operands = job->run.operands;
     return status;
 }
+
+/* What the user thread runs, since there are callbacks in its bodies. */
+static const lazy_job_kind with_callbacks = {advance_to_callback, fail_at_callback, job_free};
 
 /* ---- Pushing ------------------------------------------------------------------------------------------------------ */
 static int compare_vars(const void *a, const void *b) {
@@ -119,9 +124,9 @@ static int find_reads(const lazy_job *job, neap_var **reads) {
 static int push_job(lazy_job *job, int effects, neap_push *push) {
     bool exchanges = effects & LAZY_EFFECTS_EXCHANGE;
     effects &= ~LAZY_EFFECTS_EXCHANGE;
-    push->release = control_job_free;
+    push->release = job_free;
     if (effects & LAZY_EFFECTS_CALLBACK)
-        return effect_callback_loop(job->ctx, job, effects, push);
+        return effect_callback_loop(job->ctx, &with_callbacks, job, effects, push);
     if (effects)
         return neap_effects_work(job->ctx->effects, effects & LAZY_EFFECTS_ORDERED, exchanges, run_job, job, push);
     if (exchanges)
@@ -138,7 +143,7 @@ int control_push(neap_ctx *ctx, const lazy_launch *launch) {
     size_t most = (size_t)job->n + (size_t)job->runner->held.n;
     neap_var *few[64], **reads = most <= 64 ? few : malloc(most * sizeof *reads);
     if (!reads) {
-        control_job_free(job);
+        job_free(job);
         return neap_error(NEAP_E_MEMORY, "out of memory while pushing");
     }
     job->effects = (job->runner->effects & ~LAZY_EFFECTS_EXCHANGE) != 0;
@@ -156,7 +161,7 @@ int control_push(neap_ctx *ctx, const lazy_launch *launch) {
                       .cost = step->cost};
     status = push_job(job, job->runner->effects, &push);
     if (status)
-        control_job_free(job);
+        job_free(job);
     if (reads != few)
         free(reads);
     return status;

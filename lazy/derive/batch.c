@@ -10,9 +10,9 @@
  */
 #include <string.h>
 
-#include "lazy/control/control.h"
 #include "lazy/derive/batch.h"
 #include "lazy/effect/effect.h"
+#include "lazy/program/program.h"
 
 typedef struct given { /* one of several results of a node */
     neap_node *node;   /* one reference */
@@ -73,7 +73,7 @@ neap_node *derive_batch_move(lazy_batching *g, neap_node *node, int from, int to
         source += source == from;
         perm[a] = a == to ? from : source++;
     }
-    return graph_build(g->ctx, LAZY_OP_transpose, 1, &node, node->ndim, perm);
+    return graph_build_transpose(g->ctx, node, perm);
 }
 
 neap_node *derive_batch_example(neap_ctx *ctx, neap_node *node, int64_t example) {
@@ -82,7 +82,7 @@ neap_node *derive_batch_example(neap_ctx *ctx, neap_node *node, int64_t example)
         slice[3 * a + 1] = 1;
         slice[3 * a + 2] = node->shape[a];
     }
-    neap_node *one = graph_build(ctx, LAZY_OP_slice, 1, &node, 3 * node->ndim, slice);
+    neap_node *one = graph_build_slice(ctx, node, slice);
     return one ? graph_build_reshape(ctx, one, node->ndim - 1, node->shape + 1) : NULL;
 }
 
@@ -152,17 +152,10 @@ static int refuse_ordered(const char *what, const char *site) {
 static int check_effects(const neap_program *program) {
     for (int64_t e = 0; e < program->effects.n; e++) {
         const lazy_effect *effect = program->effects.at[e];
-        bool control = effect->node && control_is_control(effect->node);
-        if (control && control_of(effect->node)->effects & LAZY_EFFECTS_ORDERED)
-            return refuse_ordered(graph_node_op(effect->node)->name, graph_site_text(program->ctx, effect->node->site));
-        if (effect->node && graph_is_exchange(effect->node))
-            return refuse_ordered("exchange", graph_site_text(program->ctx, effect->node->site));
-        const lazy_callback *callback = effect->node && !control ? effect_callback_of(effect->node) : NULL;
-        if (control)
-            continue;
-        if (callback ? !callback->unordered : !effect->how.unordered)
-            return refuse_ordered(callback ? "callback" : effect_kind(effect->how.kind),
-                                  callback ? callback->site : effect->how.site);
+        const neap_node *node = effect->node;
+        if (effect_bits(effect) & LAZY_EFFECTS_ORDERED || (node && graph_is_exchange(node)))
+            return refuse_ordered(node ? graph_node_op(node)->name : effect_kind(effect->how.kind),
+                                  effect_site(program->ctx, effect));
     }
     return 0;
 }
@@ -234,7 +227,7 @@ static void give_site(batching *w, const lazy_batching *g, neap_node *node) {
 static int batch_node(batching *w, int64_t k, const int32_t *links) {
     const neap_node *node = w->program->nodes.at[k];
     lazy_batching g = {.ctx = w->ctx, .node = node, .size = w->size, .in = w->in, .batched = w->in_batched, .walk = w};
-    bool effect = control_is_effect(node), any = false;
+    bool effect = graph_is_effect(node), any = false;
     w->links = links;
     w->several[k] = w->given.n;
     for (int a = 0; a < node->nin; a++) {
@@ -262,7 +255,7 @@ static int batch_nodes(batching *w) {
     const int32_t *links = w->program->links.at;
     for (int64_t k = 0; k < w->program->nodes.n; k++) {
         neap_node *node = w->program->nodes.at[k];
-        if (node->op == LAZY_OP_placeholder) {
+        if (graph_is_placeholder(node)) {
             int input = (int)node->value;
             w->now[k] = graph_retain(w->inputs[input]);
             w->batched[k] = w->of_inputs[input];

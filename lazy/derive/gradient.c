@@ -32,7 +32,7 @@ static neap_node *unbroadcast(neap_ctx *ctx, neap_node *ct, const neap_node *in)
     for (int a = 0; a < ct->ndim; a++)
         if (a < lead || (in->shape[a - lead] == 1 && ct->shape[a] != 1))
             mask |= (int64_t)1 << a;
-    neap_node *sum = graph_build(ctx, LAZY_OP_sum, 1, &ct, 2, (int64_t[]){mask, 0});
+    neap_node *sum = graph_build_sum(ctx, ct, mask);
     return sum ? graph_build_reshape(ctx, sum, in->ndim, in->shape) : NULL;
 }
 
@@ -45,7 +45,7 @@ static int add_cotangent(const lazy_walk *w, neap_node *node, neap_node *ct) {
         if (!*at || !(ct = graph_build_place(w->ctx, ct, -1)))
             return neap_error_code();
     }
-    *at = *at ? graph_build2(w->ctx, LAZY_OP_add, *at, ct) : ct;
+    *at = *at ? graph_build_add(w->ctx, *at, ct) : ct;
     return *at ? 0 : neap_error_code();
 }
 
@@ -111,7 +111,7 @@ static int walk_block(reverse *r, neap_node *node, int32_t head) {
     for (; head && status == 0; head = r->parts.at[head - 1].next) { /* one result may have been taken several times */
         const waiting *part = &r->parts.at[head - 1];
         neap_node **at = &g.cts[part->result];
-        *at = *at ? graph_build2(r->walk.ctx, LAZY_OP_add, *at, part->ct) : part->ct;
+        *at = *at ? graph_build_add(r->walk.ctx, *at, part->ct) : part->ct;
         status = *at ? 0 : neap_error_code();
     }
     if (status == 0)

@@ -9,10 +9,10 @@
 static neap_node *as_number(neap_ctx *ctx, neap_node *node) {
     if (node->flags & LAZY_WEAK)
         return node;
-    if (node->op == LAZY_OP_constant)
+    if (graph_is_constant(node))
         return graph_build_number(ctx, node->value);
-    bool cast = node->op == LAZY_OP_astype && !(node->flags & LAZY_DROPPED) && node->in[0]->flags & LAZY_WEAK;
-    return cast ? node->in[0] : node;
+    bool casts = graph_node_op(node)->flags & LAZY_OP_CASTS && !(node->flags & LAZY_DROPPED);
+    return casts && node->in[0]->flags & LAZY_WEAK ? node->in[0] : node;
 }
 
 int derive_program_on(neap_ctx *ctx, neap_program *program, neap_node *const *in, neap_node **out) {

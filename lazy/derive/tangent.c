@@ -37,7 +37,7 @@ int derive_walk_end(lazy_walk *w, int status, int n, neap_node *const *out) {
 
 int derive_walk_aliases(const lazy_walk *w, const char *op, int n, neap_node *const *nodes) {
     for (int k = 0; k < n; k++)
-        if (!derive_on_tape(w, nodes[k]) || nodes[k]->op != LAZY_OP_alias)
+        if (!derive_on_tape(w, nodes[k]) || !(graph_node_op(nodes[k])->flags & LAZY_OP_ALIAS))
             return neap_error(NEAP_E_ARGUMENT, "%s: not an argument of this gradient", op);
     return 0;
 }
@@ -81,7 +81,7 @@ static int jvp_map(lazy_tangent *t) {
         if (!out[k])
             continue;
         neap_node *part = derive_cast_like(t->ctx, out[k], node);
-        t->out = t->out ? graph_build2(t->ctx, LAZY_OP_add, t->out, part) : part;
+        t->out = t->out ? graph_build_add(t->ctx, t->out, part) : part;
         if (!t->out)
             return neap_error_code();
     }

@@ -16,8 +16,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "lazy/control/body.h"
+#include "lazy/effect/effect.h"
+#include "lazy/graph/format.h"
 #include "lazy/graph/sharding.h"
+#include "lazy/plan/plan.h"
+#include "ops_gen.h"
 
 enum { BLOCK_ALIGN = 64 };
 
@@ -277,10 +280,11 @@ typedef struct argument {
     lazy_result aval;
 } argument;
 
-typedef struct request {      /* a call in flight, or a loop over calls */
-    lazy_callback *callback;  /* NULL: a loop, … */
-    lazy_job *job;            /* … this one, … */
-    const body_item *waiting; /* … which has come to this callback */
+typedef struct request {          /* a call in flight, or a job with calls */
+    lazy_callback *callback;      /* NULL: a job, … */
+    const lazy_job_kind *kind;    /* … of this kind, … */
+    void *job;                    /* … this one, … */
+    const lazy_job_call *waiting; /* … which has come to this callback */
     void *const *operands;
     neap_ctx *ctx;
     neap_buffer *block;
@@ -299,11 +303,14 @@ static void request_free(void *arg) {
     if (r->callback)
         effect_callback_release(r->callback);
     if (r->job)
-        control_job_free(r->job);
+        r->kind->free(r->job);
     free(r);
 }
 
-int effect_callback_request(neap_ctx *ctx, const neap_node *node, neap_buffer *const *bufs) {
+/* Pushes the request of a callback's node: the buffers are those of its arguments, then its block. */
+static int push_request(neap_ctx *ctx, const lazy_launch *launch) {
+    const neap_node *node = launch->node;
+    neap_buffer *const *bufs = launch->bufs;
     request *r = malloc(sizeof *r + node->nin * sizeof *r->args);
     neap_var *reads[NEAP_MAX_INPUTS], *block = neap_buffer_var(bufs[node->nin]);
     int nreads = 0;
@@ -339,11 +346,11 @@ int effect_callback_request(neap_ctx *ctx, const neap_node *node, neap_buffer *c
     return status;
 }
 
-int effect_callback_loop(neap_ctx *ctx, lazy_job *job, int effects, const neap_push *push) {
+int effect_callback_loop(neap_ctx *ctx, const lazy_job_kind *kind, void *job, int effects, const neap_push *push) {
     request *r = calloc(1, sizeof *r);
     if (!r)
         return neap_error(NEAP_E_MEMORY, "out of memory for a callback");
-    *r = (request){.job = job, .ctx = ctx, .results = true};
+    *r = (request){.kind = kind, .job = job, .ctx = ctx, .results = true};
     neap_push timed = *push;
     timed.release = request_free;
     timed.flags |= NEAP_PUSH_ALWAYS;
@@ -356,6 +363,56 @@ int effect_callback_loop(neap_ctx *ctx, lazy_job *job, int effects, const neap_p
     }
     return status;
 }
+
+/* ---- Callbacks as payloads of nodes ------------------------------------------------------------------------------ */
+static void release_callback(const neap_node *node) {
+    effect_callback_release(effect_callback_of(node));
+}
+
+static int effects_of_callback(const neap_node *node) {
+    const lazy_callback *callback = effect_callback_of(node);
+    return LAZY_EFFECTS_CALLBACK | (callback->unordered ? LAZY_EFFECTS_UNORDERED : 1 << callback->kind);
+}
+
+static uint64_t serial_of_callback(const neap_node *node) {
+    return effect_callback_of(node)->serial;
+}
+
+static neap_node *call_again(neap_ctx *ctx, const neap_node *node, neap_node *const *in) {
+    return effect_callback_again(ctx, effect_callback_of(node), node->nin, in);
+}
+
+/* Of a call that does not happen nothing is left, which is possible if it has no results. */
+static neap_node *leave_out_call(neap_ctx *ctx, const neap_node *node, neap_node *const *in) {
+    (void)in;
+    const lazy_callback *callback = effect_callback_of(node);
+    if (callback->nresults == 0)
+        return graph_constant(ctx, NEAP_DTYPE_U8, false, 0);
+    neap_error(NEAP_E_ARGUMENT,
+               "the results of the function at %s, called at %s, cannot be differentiated: it would be called again",
+               callback->name, callback->site);
+    return NULL;
+}
+
+/* "[ordered]", and where the function is. */
+static int print_callback(const neap_node *node, lazy_text *to) {
+    const lazy_callback *callback = effect_callback_of(node);
+    const char *order = callback->unordered ? "unordered" : "ordered";
+    if (callback->kind == NEAP_EFFECT_CALLBACK)
+        return graph_text_addf(to, "[%s] %s", order, callback->name);
+    return graph_text_addf(to, "[%s %s] %s", effect_kind(callback->kind), order, callback->name);
+}
+
+const lazy_payload effect_callback_payload = {
+    .pointer = true,
+    .release = release_callback,
+    .effects = effects_of_callback,
+    .serial = serial_of_callback,
+    .push = push_request,
+    .again = call_again,
+    .muted = leave_out_call,
+    .print = print_callback,
+};
 
 /* ---- The user thread's part ---------------------------------------------------------------------------------------- */
 static lazy_frame *innermost(neap_ctx *ctx) {
@@ -444,7 +501,7 @@ static int end_request(neap_ctx *ctx, int status) {
 
 /* A loop goes on to its next callback (NEAP_PENDING), or ends. */
 static int go_on(neap_ctx *ctx, lazy_frame *frame, request *r) {
-    int status = control_job_advance(r->job, neap_request_run(frame->request), &r->waiting, &r->operands);
+    int status = r->kind->advance(r->job, neap_request_run(frame->request), &r->waiting, &r->operands);
     frame->told = frame->again = false;
     return status == NEAP_PENDING ? status : end_request(ctx, status);
 }
@@ -526,6 +583,6 @@ int neap_callback_end(neap_ctx *ctx, int status, const char *text) {
         status = 0;
     }
     if (status < 0)
-        return end_request(ctx, control_job_fail(r->job, r->waiting, status));
+        return end_request(ctx, r->kind->fail(r->job, status));
     return go_on(ctx, frame, r);
 }

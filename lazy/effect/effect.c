@@ -283,6 +283,19 @@ int effect_message_push(neap_effects *effects, const lazy_message *message, void
 }
 
 /* ---- Inside a trace ------------------------------------------------------------------------------------------------ */
+int effect_bits(const lazy_effect *effect) {
+    if (effect->node)
+        return graph_node_effects(effect->node);
+    return effect->how.unordered ? LAZY_EFFECTS_UNORDERED : 1 << effect->how.kind;
+}
+
+const char *effect_site(neap_ctx *ctx, const lazy_effect *effect) {
+    if (!effect->node)
+        return effect->how.site;
+    return effect_is_callback(effect->node) ? effect_callback_of(effect->node)->site
+                                            : graph_site_text(ctx, effect->node->site);
+}
+
 const char *effect_kind(int kind) {
     static const char *const names[] = {
 #define NAME(NAME, name) name,

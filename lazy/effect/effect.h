@@ -13,6 +13,14 @@
 
 #include "lazy/graph/graph.h"
 
+/* Effects of nodes and programs: a bit for each kind with ordered ones, and three more. */
+enum {
+    LAZY_EFFECTS_ORDERED = (1 << NEAP_EFFECT_KINDS) - 1, /* all of the kinds */
+    LAZY_EFFECTS_UNORDERED = 1 << NEAP_EFFECT_KINDS,
+    LAZY_EFFECTS_CALLBACK = 2 << NEAP_EFFECT_KINDS,
+    LAZY_EFFECTS_EXCHANGE = 4 << NEAP_EFFECT_KINDS /* collectives between processes */
+};
+
 /* An array that lies in blocks (graph_format_blocks), each a node of its own. */
 typedef struct lazy_layout {
     uint8_t ndim;
@@ -52,6 +60,9 @@ struct lazy_callback {
 
 /* effect.c ---------------------------------------------------------------------------------------------------------- */
 const char *effect_kind(int kind); /* "print" */
+/* What an effect of a program does, LAZY_EFFECTS_…, and its script line; NULL: unknown. */
+int effect_bits(const lazy_effect *effect);
+const char *effect_site(neap_ctx *ctx, const lazy_effect *effect);
 /* The innermost trace that effects recorded now belong to; NULL: they happen. */
 lazy_level *effect_open_trace(neap_ctx *ctx);
 /* neap_print of fragments (BORROWED) of these nodes: now, or as an effect of the open trace. */
@@ -88,6 +99,10 @@ int effect_show(neap_ctx *ctx, const neap_emit *how, int n, const lazy_fragment 
 void effect_shown_free(neap_ctx *ctx, lazy_shown *shown);
 
 /* callback.c -------------------------------------------------------------------------------------------------------- */
+extern const lazy_payload effect_callback_payload; /* of the row `callback` */
+static inline bool effect_is_callback(const neap_node *node) {
+    return graph_node_op(node)->payload == &effect_callback_payload;
+}
 static inline lazy_callback *effect_callback_of(const neap_node *node) {
     return (lazy_callback *)(intptr_t)node->attrs[0];
 }
@@ -97,11 +112,24 @@ int effect_callback_new(neap_ctx *ctx, const neap_callback *how, lazy_callback *
 void effect_callback_release(lazy_callback *callback);
 /* Records a further call of the callback on n arrays and starts it, or makes it an effect of the open trace. OWNED. */
 neap_node *effect_callback_again(neap_ctx *ctx, lazy_callback *callback, int n, neap_node *const *in);
-/* Pushes the request of a callback's node: bufs are those of its arguments, then its block. */
-int effect_callback_request(neap_ctx *ctx, const neap_node *node, neap_buffer *const *bufs);
 void effect_callback_free_all(neap_ctx *ctx);
-/* Pushes a job whose bodies have callbacks (TAKES it, if this succeeds): the user thread runs it. */
-struct lazy_job;
-int effect_callback_loop(neap_ctx *ctx, struct lazy_job *job, int effects, const neap_push *push);
+
+/* A callback that a job calls while it runs, and the types of its arguments. */
+typedef struct lazy_job_call {
+    lazy_callback *callback;
+    int narguments;
+    const lazy_result *arguments;
+} lazy_job_call;
+/* Work that the user thread does, since it has callbacks in it (control/push.c). */
+typedef struct lazy_job_kind {
+    /* Goes on to the end or to the next callback: then it returns NEAP_PENDING and sets *call, and *operands to the
+     * memory of its arguments and of its block of results. */
+    int (*advance)(void *job, const neap_run *where, const lazy_job_call **call, void *const **operands);
+    /* The callback that it has come to has failed, and so does the job. Returns the status. */
+    int (*fail)(void *job, int status);
+    void (*free)(void *job);
+} lazy_job_kind;
+/* Pushes such a job (TAKES it, if this succeeds). */
+int effect_callback_loop(neap_ctx *ctx, const lazy_job_kind *kind, void *job, int effects, const neap_push *push);
 
 #endif

@@ -12,6 +12,7 @@
 #include "lazy/effect/effect.h"
 #include "lazy/plan/plan.h"
 #include "lazy/vm/vm.h"
+#include "ops_gen.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static LAZY_VECTOR(lazy_exchange_spec *) deals;
@@ -108,7 +109,7 @@ neap_node *effect_exchange_record(neap_ctx *ctx, const lazy_exchange_spec *deal,
     return NULL;
 }
 
-int effect_exchange_push(neap_ctx *ctx, const lazy_launch *launch) {
+static int push_exchange(neap_ctx *ctx, const lazy_launch *launch) {
     (void)ctx;
     enum { FEW = 16 };
     const lazy_step *step = launch->step;
@@ -132,3 +133,19 @@ int effect_exchange_push(neap_ctx *ctx, const lazy_launch *launch) {
         free(in);
     return status;
 }
+
+static int effects_of_exchange(const neap_node *node) {
+    (void)node;
+    return LAZY_EFFECTS_EXCHANGE;
+}
+
+static neap_node *exchange_again(neap_ctx *ctx, const neap_node *node, neap_node *const *in) {
+    return effect_exchange_record(ctx, effect_exchange_spec_get(node->attrs[0]), node->nin, in);
+}
+
+const lazy_payload effect_exchange_payload = {
+    .exchange = true,
+    .effects = effects_of_exchange,
+    .push = push_exchange,
+    .again = exchange_again,
+};

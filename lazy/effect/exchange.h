@@ -37,8 +37,6 @@ const lazy_exchange_spec *effect_exchange_spec_get(int64_t number); /* NULL: no 
 engine_collective effect_exchange_spec_collective(const lazy_exchange_spec *deal, const char *site);
 /* Records the exchange on `in`; OWNED, NULL on error. This process takes part in it. */
 neap_node *effect_exchange_record(neap_ctx *ctx, const lazy_exchange_spec *deal, int nin, neap_node *const *in);
-/* Pushes the op of a planned one. */
-struct lazy_launch;
-int effect_exchange_push(neap_ctx *ctx, const struct lazy_launch *launch);
+extern const lazy_payload effect_exchange_payload; /* of the row `exchange` */
 
 #endif

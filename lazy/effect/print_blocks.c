@@ -142,7 +142,7 @@ static neap_node *part_of(neap_ctx *ctx, neap_node *node, int axis, int64_t firs
         slice[3 * k + 1] = 1;
         slice[3 * k + 2] = k == axis ? count : node->shape[k];
     }
-    return graph_build(ctx, LAZY_OP_slice, 1, &node, 3 * node->ndim, slice);
+    return graph_build_slice(ctx, node, slice);
 }
 
 /* What is sent of a block. In the arena. */
@@ -152,7 +152,7 @@ static neap_node *cut_block(neap_ctx *ctx, neap_node *block, const int64_t *sent
             continue;
         neap_node *ends[2] = {part_of(ctx, block, k, 0, LAZY_FORMAT_EDGE),
                               part_of(ctx, block, k, block->shape[k] - LAZY_FORMAT_EDGE, LAZY_FORMAT_EDGE)};
-        block = ends[0] && ends[1] ? graph_build(ctx, LAZY_OP_concatenate, 2, ends, 1, (int64_t[]){k}) : NULL;
+        block = graph_build_concatenate(ctx, 2, ends, k);
     }
     return block;
 }
@@ -219,8 +219,8 @@ static neap_node *gathered_block(show *s, neap_node *all, int m, int ndim, const
     for (int k = 0; k < ndim; k++)
         size *= shape[k];
     int64_t slice[3] = {m * size, 1, size};
-    neap_node *one = graph_arena(s->ctx, graph_record(s->ctx, LAZY_OP_slice, 1, &all, 3, slice));
-    return one ? graph_arena(s->ctx, graph_record(s->ctx, LAZY_OP_reshape, 1, &one, ndim, shape)) : NULL;
+    neap_node *one = graph_build_slice(s->ctx, all, slice);
+    return graph_build_reshape(s->ctx, one, ndim, shape);
 }
 
 /* ---- Fragments ----------------------------------------------------------------------------------------------------- */

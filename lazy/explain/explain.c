@@ -144,7 +144,7 @@ int32_t explain_story_slot(const lazy_plan *plan, int32_t step, int32_t k) {
 
 /* What made a root that has a buffer. */
 static uint64_t made_by(const neap_node *root) {
-    return root->buffer && root->op != LAZY_OP_constant ? root->ran : 0;
+    return root->buffer && !graph_is_constant(root) ? root->ran : 0;
 }
 
 neap_node *explain_story_node(const lazy_story *story, const lazy_chapter *chapter, int32_t slot) {
@@ -390,7 +390,7 @@ static void say_plan(lazy_print *print, const lazy_story *story, const lazy_chap
 /* ---- Expressions -------------------------------------------------------------------------------------------------- */
 static void say_leaf(lazy_print *print, const neap_node *node) {
     int status = node->buffer ? neap_var_poll(neap_buffer_var(node->buffer), NULL) : 0;
-    if (node->op == LAZY_OP_placeholder)
+    if (graph_is_placeholder(node))
         lazy_say(print, ", an input");
     else
         lazy_say(print, "%s", status == 0 ? ", in memory" : status == NEAP_PENDING ? ", on its way" : ", failed");
@@ -400,7 +400,7 @@ static void say_line(lazy_print *print, const lazy_story *story, const neap_node
     bool captured = story->program && !(node->flags & LAZY_ABSTRACT);
     lazy_say(print, "  ");
     program_say_typed(print, node);
-    if (plan_is_leaf(node) || node->op == LAZY_OP_placeholder) {
+    if (plan_is_leaf(node) || graph_is_placeholder(node)) {
         say_leaf(print, node);
     } else if (captured) {
         lazy_say(print, ", a captured constructor");
@@ -478,7 +478,7 @@ static void say_done(lazy_print *print, const lazy_story *story, const neap_node
     }
     if (status == NEAP_PENDING)
         lazy_say(print, " is being computed");
-    else if (root->op == LAZY_OP_array && !root->ran)
+    else if (graph_is_data(root) && !root->ran)
         lazy_say(print, " is in memory: data from outside");
     else
         lazy_say(print, " is computed");
@@ -698,7 +698,7 @@ static void say_program(lazy_print *print, const lazy_story *story) {
     int64_t ops = 0;
     say_recorded(print, story);
     for (int64_t k = 0; k < program->nodes.n; k++)
-        ops += program->nodes.at[k]->flags & LAZY_ABSTRACT && program->nodes.at[k]->op != LAZY_OP_placeholder;
+        ops += program->nodes.at[k]->flags & LAZY_ABSTRACT && !graph_is_placeholder(program->nodes.at[k]);
     lazy_say(print, "program of ");
     say_count(print, ops, "op");
     lazy_say(print, ", ");
@@ -788,7 +788,7 @@ int neap_program_explain(neap_program *program, int form, char *text, size_t cap
     for (int64_t k = 0; k < program->inputs.n && status == 0; k++)
         status = lazy_push(&story.nodes, program->inputs.at[k]);
     for (int64_t k = 0; k < program->nodes.n && status == 0; k++)
-        if (program->nodes.at[k]->op != LAZY_OP_placeholder && !program_is_literal(program->nodes.at[k]))
+        if (!graph_is_placeholder(program->nodes.at[k]) && !program_is_literal(program->nodes.at[k]))
             status = lazy_push(&story.nodes, program->nodes.at[k]);
     return finish(&story, status, form, text, capacity, bytes);
 }

@@ -31,7 +31,7 @@ int neap_array_info(neap_ctx *ctx, int32_t id, neap_info *out) {
 
 /* ---- Data in ------------------------------------------------------------------------------------------------------ */
 neap_node *graph_node_of_buffer(neap_ctx *ctx, const lazy_result *aval, neap_buffer *buffer) {
-    neap_node *node = graph_node_new(ctx, LAZY_OP_array, aval, 0, NULL, 0, NULL);
+    neap_node *node = graph_data(ctx, aval);
     if (!node) {
         neap_buffer_release(buffer);
         return NULL;
@@ -84,7 +84,7 @@ int neap_array_new(neap_ctx *ctx, int dtype, int ndim, const int64_t *shape, con
 neap_node *graph_tombstone(neap_ctx *ctx, const neap_node *node) {
     lazy_result aval = {.dtype = node->dtype, .ndim = node->ndim};
     memcpy(aval.shape, node->shape, node->ndim * sizeof *node->shape);
-    neap_node *gone = graph_node_new(ctx, LAZY_OP_array, &aval, 0, NULL, 0, NULL);
+    neap_node *gone = graph_data(ctx, &aval);
     if (gone) {
         gone->flags |= LAZY_DELETED;
         gone->device = graph_is_meshed(node) ? -1 : node->device;

@@ -13,6 +13,7 @@
 
 #include "lazy/graph/graph.h"
 #include "lazy/graph/sharding.h"
+#include "ops_gen.h"
 
 /* ---- Placeholders -------------------------------------------------------------------------------------------------- */
 neap_node *graph_placeholder(neap_ctx *ctx, int level, const lazy_result *aval, bool weak, int device,
@@ -102,7 +103,7 @@ static bool is_outside(const neap_ctx *ctx, int at, const neap_node *node) {
         return false; /* of this trace, or of a level inside it */
     if (ctx->levels.at[at].derived)
         return node->levels;
-    bool part = node->op == LAZY_OP_constant || node->flags & LAZY_CONSTRUCTED;
+    bool part = graph_is_constant(node) || node->flags & LAZY_CONSTRUCTED;
     return node->levels || node->buffer || !part;
 }
 

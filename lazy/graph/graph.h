@@ -71,6 +71,12 @@ bool graph_dtype_holds(int dtype, double value);
 neap_node *graph_as_strong(neap_ctx *ctx, neap_node *number);
 /* A 0-d constant; OWNED. */
 neap_node *graph_constant(neap_ctx *ctx, int dtype, bool weak, double value);
+/* A source that will have a buffer, or blocks on a mesh; OWNED. */
+neap_node *graph_data(neap_ctx *ctx, const lazy_result *aval);
+/* The node cast by the row `astype`, and so by the rules for its inputs; OWNED. */
+neap_node *graph_cast(neap_ctx *ctx, neap_node *node, int dtype);
+/* The node under another name; OWNED. */
+neap_node *graph_alias(neap_ctx *ctx, neap_node *node);
 /* A done node, uncommitted, over a buffer (one reference of which it takes); OWNED. */
 neap_node *graph_node_of_buffer(neap_ctx *ctx, const lazy_result *aval, neap_buffer *buffer);
 /* Keeps pending_bytes: a pending node counts unless it is fused into its only consumer. */

@@ -6,6 +6,7 @@
  */
 #include "lazy/graph/graph.h"
 #include "lazy/graph/sharding.h"
+#include "ops_gen.h"
 
 static int level_open(neap_ctx *ctx, bool trace, bool closed, int *out) {
     if (ctx->levels.n == LAZY_MAX_LEVELS)
@@ -82,7 +83,7 @@ neap_node *graph_tape_alias(neap_ctx *ctx, int level, neap_node *node) {
     int trace = graph_innermost_closed(ctx, level); /* to which the ops of the function belong, if there is one */
     if (trace >= 0 && !(node->levels >> trace) && !(node = graph_capture(ctx, trace, node)))
         return NULL;
-    neap_node *alias = graph_record(ctx, LAZY_OP_alias, 1, &node, 0, NULL);
+    neap_node *alias = graph_alias(ctx, node);
     if (!alias)
         return NULL;
     if (!alias->levels) { /* the recorder puts on the tape only what inherits a level */

@@ -11,8 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lazy/control/control.h"
-#include "lazy/effect/effect.h"
+#include "lazy/graph/graph.h"
 #include "lazy/graph/sharding.h"
 
 int lazy_vector_grow(void **at, int64_t *capacity, size_t item) {
@@ -111,10 +110,10 @@ neap_node *graph_node_new(neap_ctx *ctx, int op, const lazy_result *result, int 
 /* Can it give anything back but itself? A constant has nothing, and needs the place of the link for its value; a literal
  * of deferred mode is what it is by its data. */
 static bool holds_data(const neap_node *node) {
-    if (node->op == LAZY_OP_array && node->lasting)
+    if (node->lasting && graph_is_data(node))
         return false;
     bool inputs = node->nin && !node->loose && !(node->flags & LAZY_DROPPED);
-    return node->op != LAZY_OP_constant && (node->buffer || inputs);
+    return (node->buffer || inputs) && !graph_is_constant(node);
 }
 
 static void put_dead(neap_ctx *ctx, neap_node *node) {
@@ -196,10 +195,9 @@ static void free_node(neap_ctx *ctx, neap_node *node) {
         free_shards(ctx, node->shards);
     if (node->buffer)
         neap_buffer_release(node->buffer);
-    if (graph_node_op(node)->flags & LAZY_OP_EFFECT)
-        effect_callback_release(effect_callback_of(node));
-    else if (control_is_control(node))
-        control_release(control_of(node));
+    const lazy_payload *payload = graph_node_op(node)->payload;
+    if (payload && payload->release)
+        payload->release(node);
     if (ctx->sites.node == node)
         ctx->sites.node = NULL;
     block_put(ctx, node, block_bytes(node->ndim, node->nattrs, node->nin, graph_node_op(node)->kind == LAZY_VIEW));

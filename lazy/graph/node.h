@@ -22,7 +22,8 @@
 #include "ops_gen.h"
 
 enum { LAZY_READY, LAZY_PENDING, LAZY_RECIPE, LAZY_DONE, LAZY_DEFERRED };
-enum { LAZY_FORMULA_WORK = 8 }; /* maps of the longest formula */
+enum { LAZY_FORMULA_WORK = 8 };          /* maps of the longest formula */
+enum { LAZY_MAX_CONTROL_INPUTS = 2047 }; /* of a node that runs programs: what nin can count */
 
 enum {
     LAZY_WEAK = 1,     /* a number: takes the dtype of the array that it meets */
@@ -103,9 +104,44 @@ static inline const lazy_op *graph_node_op(const neap_node *node) {
 static inline bool graph_is_fusible(const neap_node *node) {
     return graph_node_op(node)->kind == LAZY_MAP || graph_node_op(node)->kind == LAZY_GATHER;
 }
+/* Where a source has its value (lazy_origin). */
+static inline bool graph_is_constant(const neap_node *node) {
+    return graph_node_op(node)->origin == LAZY_ORIGIN_VALUE;
+}
+static inline bool graph_is_placeholder(const neap_node *node) {
+    return graph_node_op(node)->origin == LAZY_ORIGIN_CALLER;
+}
+static inline bool graph_is_data(const neap_node *node) {
+    return graph_node_op(node)->origin == LAZY_ORIGIN_BUFFER;
+}
+/* The effects that it has, LAZY_EFFECTS_… (effect.h). */
+static inline int graph_node_effects(const neap_node *node) {
+    const lazy_payload *payload = graph_node_op(node)->payload;
+    return payload && payload->effects ? payload->effects(node) : 0;
+}
+static inline bool graph_is_effect(const neap_node *node) {
+    return graph_node_effects(node) != 0;
+}
 /* Is it a collective between processes (exchange.h)? */
 static inline bool graph_is_exchange(const neap_node *node) {
-    return graph_node_op(node)->flags & LAZY_OP_LAUNCHES;
+    const lazy_payload *payload = graph_node_op(node)->payload;
+    return payload && payload->exchange;
+}
+/* Is its first attribute a pointer, which is no structure? */
+static inline bool graph_has_pointer(const lazy_op *row) {
+    return row->payload && row->payload->pointer;
+}
+/* Does it run programs? */
+static inline bool graph_has_programs(const neap_node *node) {
+    const lazy_payload *payload = graph_node_op(node)->payload;
+    return payload && payload->programs;
+}
+/* The programs that it runs; n is 0 if it runs none. */
+static inline lazy_inner graph_node_programs(const neap_node *node) {
+    lazy_inner inner = {0};
+    if (graph_has_programs(node))
+        graph_node_op(node)->payload->programs(node, &inner);
+    return inner;
 }
 static inline bool graph_is_view(const neap_node *node) {
     return node->map != NULL;
@@ -136,8 +172,8 @@ static inline bool graph_is_residual(const neap_node *node) {
     return node->flags & LAZY_RESIDUAL && node->levels && !(node->flags & LAZY_ABSTRACT);
 }
 static inline bool graph_is_number(const neap_node *node) {
-    return !node->buffer &&
-           (node->op == LAZY_OP_constant || (node->op == LAZY_OP_placeholder && node->flags & LAZY_WEAK));
+    return node->nin == 0 && !node->buffer &&
+           (graph_is_constant(node) || (node->flags & LAZY_WEAK && graph_is_placeholder(node)));
 }
 
 #endif

@@ -15,9 +15,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "lazy/control/control.h"
 #include "lazy/graph/graph.h"
 #include "lazy/graph/sharding.h"
+#include "ops_gen.h"
 
 _Atomic(const graph_mesh_hooks *) graph_mesh_installed;
 
@@ -63,6 +63,18 @@ neap_node *graph_constant(neap_ctx *ctx, int dtype, bool weak, double value) {
     return node;
 }
 
+neap_node *graph_data(neap_ctx *ctx, const lazy_result *aval) {
+    return graph_node_new(ctx, LAZY_OP_array, aval, 0, NULL, 0, NULL);
+}
+
+neap_node *graph_cast(neap_ctx *ctx, neap_node *node, int dtype) {
+    return graph_record(ctx, LAZY_OP_astype, 1, &node, 1, (int64_t[]){dtype});
+}
+
+neap_node *graph_alias(neap_ctx *ctx, neap_node *node) {
+    return graph_record(ctx, LAZY_OP_alias, 1, &node, 0, NULL);
+}
+
 /* Can `value` be an element of this integer or bool dtype? */
 bool graph_dtype_holds(int dtype, double value) {
     switch (dtype) {
@@ -87,16 +99,16 @@ static neap_node *as_dtype(neap_ctx *ctx, const char *op, neap_node *node, int d
     if (node->dtype == dtype && !weak)
         return graph_retain(node);
     if (weak && neap_dtype_kind(dtype) != 'f') {
-        if (node->op == LAZY_OP_constant && !graph_dtype_holds(dtype, node->value)) {
+        if (graph_is_constant(node) && !graph_dtype_holds(dtype, node->value)) {
             neap_error(NEAP_E_DTYPE,
                        "%s: the number %.17g is not a value of the array's dtype %s; cast the array first, "
                        "as in x:astype(\"f32\")",
                        op, node->value, neap_dtype_name(dtype));
             return NULL;
         }
-        if (node->op == LAZY_OP_placeholder) {
+        if (graph_is_placeholder(node)) {
             node->meets |= (uint8_t)(1u << dtype);
-        } else if (node->op != LAZY_OP_constant) {
+        } else if (!graph_is_constant(node)) {
             neap_error(NEAP_E_DTYPE,
                        "%s: a number computed from a number argument meets an array of dtype %s; cast one "
                        "of them first",
@@ -104,11 +116,11 @@ static neap_node *as_dtype(neap_ctx *ctx, const char *op, neap_node *node, int d
             return NULL;
         }
     }
-    if (weak && node->op == LAZY_OP_constant)
+    if (weak && graph_is_constant(node))
         return graph_constant(ctx, dtype, false, node->value);
     int64_t attr = dtype;
     if (!weak)
-        return graph_record(ctx, LAZY_OP_astype, 1, &node, 1, &attr);
+        return graph_cast(ctx, node, dtype);
     /* The cast of a weak node is strong even if the dtype is f64: recorded without the recorder's own weak rule. */
     lazy_result result = {.dtype = (uint8_t)dtype};
     neap_node *cast = graph_node_new(ctx, LAZY_OP_astype, &result, 1, &node, 1, &attr);
@@ -305,7 +317,7 @@ int graph_enroll(neap_ctx *ctx, neap_node *node) {
         return 0;
     if (node->lasting)
         node->state = LAZY_DEFERRED;
-    if (node->lasting || row->flags & LAZY_OP_PROMPT || (control_is_effect(node) && !graph_is_exchange(node)))
+    if (node->lasting || row->flags & LAZY_OP_PROMPT || (graph_is_effect(node) && !graph_is_exchange(node)))
         return 0;
     if (lazy_push(&ctx->pending.nodes, node))
         return NEAP_E_MEMORY;
@@ -587,6 +599,26 @@ neap_node *graph_build_reshape(neap_ctx *ctx, neap_node *a, int ndim, const int6
 
 neap_node *graph_build_place(neap_ctx *ctx, neap_node *a, int device) {
     return !a || a->device == device ? a : graph_build(ctx, LAZY_OP_device_put, 1, &a, 1, (int64_t[]){device});
+}
+
+neap_node *graph_build_add(neap_ctx *ctx, neap_node *a, neap_node *b) {
+    return graph_build2(ctx, LAZY_OP_add, a, b);
+}
+
+neap_node *graph_build_sum(neap_ctx *ctx, neap_node *a, int64_t axes) {
+    return graph_build(ctx, LAZY_OP_sum, 1, &a, 2, (int64_t[]){axes, 0});
+}
+
+neap_node *graph_build_slice(neap_ctx *ctx, neap_node *a, const int64_t *ranges) {
+    return a ? graph_build(ctx, LAZY_OP_slice, 1, &a, 3 * a->ndim, ranges) : NULL;
+}
+
+neap_node *graph_build_transpose(neap_ctx *ctx, neap_node *a, const int64_t *axes) {
+    return a ? graph_build(ctx, LAZY_OP_transpose, 1, &a, a->ndim, axes) : NULL;
+}
+
+neap_node *graph_build_concatenate(neap_ctx *ctx, int n, neap_node *const *parts, int axis) {
+    return graph_build(ctx, LAZY_OP_concatenate, n, parts, 1, (int64_t[]){axis});
 }
 
 /* ---- Public recording --------------------------------------------------------------------------------------------- */

@@ -2,8 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lazy/effect/effect.h"
 #include "lazy/derive/build.h"
+#include "lazy/effect/effect.h"
 
 /* The node of a call refers to a record in C's memory, so nobody but that file may make one. */
 static int refuse(const lazy_call_desc *call, lazy_result *out) {
@@ -45,6 +45,12 @@ static int part_call(const lazy_call *call, const neap_run *run) {
         memcpy((char *)call->out->data + (size_t)b * bytes, (const char *)block->data + b * step + call->attrs[0],
                bytes);
     return 0;
+}
+
+/* Its arguments are arrays of their own, since the function may keep them. */
+static bool reads_nothing_else(const lazy_tensor *operand) {
+    (void)operand;
+    return false;
 }
 
 /* ---- Batches ------------------------------------------------------------------------------------------------------- */
@@ -93,8 +99,8 @@ NEAP_OP(callback,
     .doc = "A call of a Lua function on the inputs: an effect, done by the user thread. Its value is a block of bytes "
            "with all results.",
     .attrs = "callback", .kind = LAZY_CALL, .arity = 255, .types = LAZY_ALL,
-    .flags = LAZY_OP_DENSE | LAZY_OP_HIDDEN | LAZY_OP_EFFECT | LAZY_OP_PROMPT | LAZY_OP_ZERO_GRAD, .dtype = refuse,
-    .batch = callback_batch)
+    .flags = LAZY_OP_DENSE | LAZY_OP_HIDDEN | LAZY_OP_PROMPT | LAZY_OP_ZERO_GRAD, .payload = &effect_callback_payload,
+    .dtype = refuse, .reads = reads_nothing_else, .batch = callback_batch)
 
 NEAP_OP(callback_part,
     .doc = "One result of a callback: the bytes of its block from a place on, as an array of a dtype and shape; of each block, "

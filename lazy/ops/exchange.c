@@ -36,5 +36,5 @@ static int exchange_call(const lazy_call *call, const neap_run *run) {
 
 NEAP_OP(exchange, .doc = "What the devices of several processes give each other. The attribute says which, and what.",
         .attrs = "deal", .kind = LAZY_CALL, .arity = 255, .types = LAZY_ALL,
-        .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE | LAZY_OP_ZERO_GRAD | LAZY_OP_LAUNCHES, .dtype = graph_dtype_same,
-        .shape = exchange_shape, .call = exchange_call)
+        .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE | LAZY_OP_ZERO_GRAD, .payload = &effect_exchange_payload,
+        .dtype = graph_dtype_same, .shape = exchange_shape, .call = exchange_call)

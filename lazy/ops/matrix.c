@@ -7,6 +7,7 @@
 
 #include "engine/device.h"
 #include "lazy/graph/graph.h"
+#include "ops_gen.h"
 
 enum { PARALLEL_COST = 20000 }; /* estimated ns of a batch from which other workers are asked */
 

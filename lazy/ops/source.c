@@ -19,14 +19,15 @@ static int iota_shape(const lazy_call_desc *call, lazy_result *out) {
 }
 
 NEAP_OP(constant, .doc = "A number: a 0-d array whose value is an operand of whatever reads it.", .kind = LAZY_SOURCE,
-        .flags = LAZY_OP_HIDDEN | LAZY_OP_CHEAP)
+        .flags = LAZY_OP_HIDDEN | LAZY_OP_CHEAP, .origin = LAZY_ORIGIN_VALUE)
 
-NEAP_OP(placeholder, .doc = "An input of a program that is being traced.", .kind = LAZY_SOURCE, .flags = LAZY_OP_HIDDEN)
+NEAP_OP(placeholder, .doc = "An input of a program that is being traced.", .kind = LAZY_SOURCE, .flags = LAZY_OP_HIDDEN,
+        .origin = LAZY_ORIGIN_CALLER)
 
-NEAP_OP(array, .doc = "Data.", .kind = LAZY_SOURCE, .flags = LAZY_OP_HIDDEN)
+NEAP_OP(array, .doc = "Data.", .kind = LAZY_SOURCE, .flags = LAZY_OP_HIDDEN, .origin = LAZY_ORIGIN_BUFFER)
 
 NEAP_OP(iota,
         .doc = "The integers 0, 1, … n-1 as an array of shape (n,) of a numeric dtype. Costs nothing: whoever reads it "
                "computes it. Integers wrap around, floats round, as casts do.",
         .attrs = "n dtype", .kind = LAZY_SOURCE, .arity = 0, .types = LAZY_NUMERIC, .flags = LAZY_OP_CHEAP,
-        .dtype = iota_dtype, .shape = iota_shape)
+        .origin = LAZY_ORIGIN_INDEX, .dtype = iota_dtype, .shape = iota_shape)

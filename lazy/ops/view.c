@@ -31,9 +31,9 @@ static int alias_grad(lazy_grad *g) {
 }
 
 NEAP_OP(alias, .doc = "The same array under a new name: what a gradient or trace differentiates with respect to.",
-        .kind = LAZY_VIEW, .arity = 1, .types = LAZY_ALL, .flags = LAZY_OP_HIDDEN, .dtype = graph_dtype_same,
-        .shape = graph_shape_same, .view = identity_view, .grad = alias_grad, .batch = derive_batch_leading,
-        .shard = shard_same)
+        .kind = LAZY_VIEW, .arity = 1, .types = LAZY_ALL, .flags = LAZY_OP_HIDDEN | LAZY_OP_ALIAS,
+        .dtype = graph_dtype_same, .shape = graph_shape_same, .view = identity_view, .grad = alias_grad,
+        .batch = derive_batch_leading, .shard = shard_same)
 
 NEAP_OP(bare, .doc = "The same array on no tape: as the blocks of a meshed array see it.", .kind = LAZY_VIEW,
         .arity = 1, .types = LAZY_ALL, .flags = LAZY_OP_HIDDEN | LAZY_OP_ZERO_GRAD, .dtype = graph_dtype_same,

@@ -75,7 +75,7 @@ static int add_load(fuser *f, neap_node *node, const lazy_wide_map *map, int32_t
     if (graph_is_number(node) && !f->made[node->index]) {
         load.kind = LAZY_LOAD_SCALAR;
         memset(&load.read, 0, sizeof load.read);
-    } else if (node->op == LAZY_OP_iota && !node->buffer && !f->made[node->index]) {
+    } else if (graph_node_op(node)->origin == LAZY_ORIGIN_INDEX && !node->buffer && !f->made[node->index]) {
         load.kind = LAZY_LOAD_IOTA;
     } else {
         load.kind = LAZY_LOAD_BUFFER;

@@ -14,7 +14,6 @@
  */
 #include <string.h>
 
-#include "lazy/control/control.h"
 #include "lazy/plan/draft.h"
 
 typedef struct planner {
@@ -366,9 +365,8 @@ static lazy_step *call_step(neap_ctx *ctx, const neap_node *node) {
     step->offsets = carve(&at, offsets);
     step->slots = carve(&at, n * sizeof(int32_t));
     step->kind = LAZY_STEP_CALL;
-    step->effect = control_is_effect(node);
-    step->control = control_is_control(node);
-    step->exchange = graph_node_op(node)->flags & LAZY_OP_LAUNCHES;
+    step->effect = graph_is_effect(node);
+    step->payload = graph_node_op(node)->payload;
     step->device = (int16_t)graph_node_runs_on(node);
     step->nbufs = (int32_t)n;
     step->nouts = 1;
@@ -399,8 +397,7 @@ static void plan_operand(planner *p, lazy_step *step, int k, neap_node *node) {
     tensor->size = node->size;
     memcpy((int64_t *)tensor->shape, node->shape, node->ndim * sizeof *node->shape);
     graph_row_major(node->ndim, node->shape, (int64_t *)tensor->stride);
-    bool whole = step->effect && !step->control && !step->exchange; /* a callback's arguments are arrays of their own */
-    if (graph_is_view(node) && !node->buffer && !p->made[node->index] && !whole) {
+    if (graph_is_view(node) && !node->buffer && !p->made[node->index]) {
         neap_node *base = node->base;
         bool contiguous = graph_map_contiguous(node->ndim, node->shape, node->map);
         lazy_tensor seen = *tensor;
@@ -434,8 +431,8 @@ static int plan_call(planner *p, neap_node *node) {
     step->slots[node->nin] = (int32_t)node->index;
     lazy_aval avals[NEAP_MAX_INPUTS];
     lazy_result result;
-    if (step->control) {
-        step->cost = control_runner_cost(control_of(node)->runner);
+    if (step->payload && step->payload->cost) {
+        step->cost = step->payload->cost(node);
         return 0;
     }
     lazy_call_desc call = describe(node, avals, &result);
@@ -493,7 +490,7 @@ static void take_over(planner *p, lazy_plan *plan) {
     plan->numbers = p->numbers.at;
     plan->nnumbers = (int32_t)p->numbers.n;
     for (int32_t k = 0; k < plan->nsteps; k++)
-        plan->ncontrols += plan->steps[k]->control;
+        plan->nrooms += plan_needs_room(plan->steps[k]);
 }
 
 /* ---- Batches ------------------------------------------------------------------------------------------------------ */

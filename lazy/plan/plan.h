@@ -63,10 +63,9 @@ typedef struct lazy_ran {
 typedef struct lazy_step {
     uint8_t kind;
     int16_t device;
-    bool effect;          /* what it does is an effect */
-    bool control;         /* it runs programs (control.h), in memory of its own */
-    bool exchange;        /* other processes take part in it (exchange.h) */
-    int32_t nbufs, nouts; /* its buffers; the nouts that it writes stand last */
+    bool effect;                 /* what it does is an effect */
+    const lazy_payload *payload; /* that of its node: the step pushes its op itself. NULL: an ordinary step */
+    int32_t nbufs, nouts;        /* its buffers; the nouts that it writes stand last */
     int32_t *slots;   /* their positions among the buffers of the batch (while planning: nodes, slots of the plan) */
     int32_t node;     /* the node it computes, or one of them: that of the last buffer */
     const char *site; /* script line of that node, the last that was told. BORROWED from the context */
@@ -79,7 +78,14 @@ typedef struct lazy_step {
     int64_t *offsets; /* of a call, in elements */
 } lazy_step;
 
+/* Does a run of it need memory of its own? */
+static inline bool plan_needs_room(const lazy_step *step) {
+    return step->payload && step->payload->room;
+}
+
 enum { LAZY_SMALL_COST = 20000 }; /* ns: up to here an op may run where it is pushed */
+/* Memory that a run needs, of at least so many bytes, is shared by the steps of a plan, which then run one by one. */
+enum { LAZY_SHARED_ROOM = 1 << 16 };
 
 /* Consecutive steps that are pushed as one engine op: a step of much work by itself, small ones together. */
 typedef struct lazy_batch {
@@ -99,7 +105,8 @@ typedef struct lazy_plan {
     uint64_t runs; /* pushed so far */
     int64_t nkey;
     uint64_t *key;
-    int32_t nslots, nsteps, nbatches, nnumbers, ncontrols;
+    int32_t nslots, nsteps, nbatches, nnumbers;
+    int32_t nrooms; /* steps that need memory of their own */
     lazy_slot *slots;
     lazy_step **steps;
     lazy_batch *batches;
@@ -128,7 +135,7 @@ neap_node *plan_region_root(neap_node *node);
 int plan_region_plan(neap_ctx *ctx, int64_t nroots, neap_node *const *roots, lazy_plan **out);
 /* Has it a value before the region runs? */
 static inline bool plan_is_leaf(const neap_node *node) {
-    return node->buffer || (node->op == LAZY_OP_placeholder && !(node->flags & LAZY_WEAK));
+    return node->buffer || (graph_is_placeholder(node) && !(node->flags & LAZY_WEAK));
 }
 
 /* plan.c ------------------------------------------------------------------------------------------------------------ */
@@ -151,14 +158,16 @@ static inline lazy_traffic plan_step_traffic(const lazy_step *step) {
 }
 
 /* run.c ------------------------------------------------------------------------------------------------------------- */
-/* A step that pushes its op itself: a callback, control flow, or an exchange. */
+/* A step that pushes its op itself, as the payload of its node says. */
 typedef struct lazy_launch {
     const neap_node *node;
     const lazy_step *step;
     neap_buffer *const *bufs; /* of its operands, then its own */
-    neap_buffer *room;        /* control: the memory that a run needs */
+    neap_buffer *room;        /* the memory of its own that the run needs; NULL: none */
 } lazy_launch;
-int plan_launch_push(neap_ctx *ctx, const lazy_launch *launch);
+static inline int plan_launch_push(neap_ctx *ctx, const lazy_launch *launch) {
+    return launch->step->payload->push(ctx, launch);
+}
 /* Runs one on operands that are there; numbers are those of the step. */
 int plan_step_run(const lazy_step *step, void *const *data, const lazy_scalar *numbers, const neap_run *run);
 lazy_scalar plan_scalar_of(int dtype, double value);

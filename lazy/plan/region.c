@@ -7,7 +7,7 @@
  */
 #include <string.h>
 
-#include "lazy/control/control.h"
+#include "lazy/plan/plan.h"
 
 static const int64_t PLAN_BYTES = 256 << 20;
 
@@ -100,10 +100,10 @@ static uint64_t *put_node(uint64_t *to, const neap_node *node, uint8_t made) {
         *to++ = (uint64_t)node->map->offset;
         return put_words(to, node->ndim, node->map->stride);
     }
-    bool control = control_is_control(node);
-    int32_t apart = control || graph_node_op(node)->flags & LAZY_OP_EFFECT ? 1 : 0; /* what is run is no structure */
-    if (control)
-        to = control_put(to, node);
+    const lazy_op *row = graph_node_op(node);
+    int32_t apart = graph_has_pointer(row); /* what is run is no structure */
+    if (row->payload && row->payload->key)
+        to = row->payload->key(to, node);
     to = put_words(to, node->nattrs - apart, node->attrs + apart);
     for (int k = 0; k < node->nin; k++)
         *to++ = node->in[k]->index;
@@ -282,7 +282,8 @@ static int write_key(neap_ctx *ctx, bool apart, uint64_t *hash) {
     for (int64_t k = 0; k < ctx->walk.order.n && status == 0; k++) {
         const neap_node *node = ctx->walk.order.at[k];
         int64_t most = ctx->plans.key.n + 4 + 2 * node->ndim + node->nattrs + node->nin;
-        most += control_is_control(node) ? control_words(node) : 0;
+        const lazy_payload *payload = graph_node_op(node)->payload;
+        most += payload && payload->key ? payload->key_words(node) : 0;
         if ((status =
                  reserve((void **)&ctx->plans.key.at, &ctx->plans.key.capacity, most, sizeof *ctx->plans.key.at)) != 0)
             return status;

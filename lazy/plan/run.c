@@ -8,9 +8,6 @@
 #include <string.h>
 
 #include "engine/timeline.h"
-#include "lazy/control/control.h"
-#include "lazy/effect/effect.h"
-#include "lazy/effect/exchange.h"
 #include "lazy/graph/sharding.h"
 #include "lazy/plan/plan.h"
 
@@ -258,12 +255,6 @@ static int steps_push(neap_ctx *ctx, lazy_plan *plan, const lazy_batch *batch, i
     return status;
 }
 
-int plan_launch_push(neap_ctx *ctx, const lazy_launch *launch) {
-    if (launch->step->exchange)
-        return effect_exchange_push(ctx, launch);
-    return launch->step->control ? control_push(ctx, launch) : effect_callback_request(ctx, launch->node, launch->bufs);
-}
-
 /* A step that is alone in its batch and pushes its op itself. */
 static int launch(neap_ctx *ctx, const lazy_step *step, const lazy_batch *batch, neap_node *const *region,
                   const lazy_binding *binding, neap_buffer **bufs, neap_buffer *room) {
@@ -286,9 +277,9 @@ static int batch_push(neap_ctx *ctx, lazy_plan *plan, const lazy_batch *batch, n
                       const lazy_binding *binding, neap_buffer **bufs, const lazy_scalar *numbers,
                       neap_buffer *const **rooms) {
     lazy_step *step = plan->steps[batch->first];
-    if (step->effect || step->control || step->exchange) {
+    if (step->payload) {
         step_site(ctx, step, region);
-        return launch(ctx, step, batch, region, binding, bufs, step->control ? *(*rooms)++ : NULL);
+        return launch(ctx, step, batch, region, binding, bufs, plan_needs_room(step) ? *(*rooms)++ : NULL);
     }
     bool together = true;
     for (int32_t k = 0; k < batch->nbufs && together && batch->nsteps > 1; k++)
@@ -349,8 +340,9 @@ typedef struct shared_room {
     neap_buffer *room;
 } shared_room;
 
-static size_t room_bytes(const lazy_plan *plan, neap_node *const *region, int32_t step) {
-    return plan->steps[step]->control ? control_runner_bytes(control_of(region[plan->steps[step]->node])->runner) : 0;
+static size_t room_bytes(const lazy_plan *plan, neap_node *const *region, int32_t k) {
+    const lazy_step *step = plan->steps[k];
+    return plan_needs_room(step) ? step->payload->room(region[step->node]) : 0;
 }
 
 static int allocate_room(neap_ctx *ctx, int device, size_t bytes, shared_room *shared, neap_buffer **room) {
@@ -368,11 +360,11 @@ static int allocate_room(neap_ctx *ctx, int device, size_t bytes, shared_room *s
     return status;
 }
 
-/* The memory that each step of control flow needs for its run, in their order. What is large is one for all of them that
- * run on a device. */
+/* The memory that steps need for their runs, for each step that needs some, in their order. What is large is one for
+ * all steps that run on a device. */
 static int allocate_rooms(neap_ctx *ctx, const lazy_plan *plan, neap_node *const *region, neap_buffer ***out) {
     int32_t n = 0;
-    neap_buffer **rooms = *out = calloc((size_t)plan->ncontrols, sizeof *rooms);
+    neap_buffer **rooms = *out = calloc((size_t)plan->nrooms, sizeof *rooms);
     shared_room *shared = calloc((size_t)neap_engine_devices(), sizeof *shared);
     int status = rooms && shared ? 0 : neap_error(NEAP_E_MEMORY, "out of memory while pushing");
     for (int32_t k = 0; k < plan->nsteps && status == 0; k++) {
@@ -381,7 +373,7 @@ static int allocate_rooms(neap_ctx *ctx, const lazy_plan *plan, neap_node *const
     }
     for (int32_t k = 0; k < plan->nsteps && status == 0; k++) {
         int device = plan->steps[k]->device;
-        if (plan->steps[k]->control)
+        if (plan_needs_room(plan->steps[k]))
             status = allocate_room(ctx, device, room_bytes(plan, region, k), &shared[device], &rooms[n++]);
     }
     free(shared);
@@ -389,7 +381,7 @@ static int allocate_rooms(neap_ctx *ctx, const lazy_plan *plan, neap_node *const
 }
 
 static void release_rooms(const lazy_plan *plan, neap_buffer **rooms) {
-    for (int32_t k = 0; k < plan->ncontrols && rooms; k++)
+    for (int32_t k = 0; k < plan->nrooms && rooms; k++)
         neap_buffer_release(rooms[k]);
     free(rooms);
 }
@@ -400,7 +392,7 @@ int plan_run(neap_ctx *ctx, lazy_plan *plan, neap_node *const *region, lazy_bind
     lazy_scalar some[FEW], *numbers = plan->nnumbers <= FEW ? some : malloc((size_t)plan->nnumbers * sizeof *numbers);
     neap_buffer **rooms = NULL;
     int status = bufs && numbers ? 0 : neap_error(NEAP_E_MEMORY, "out of memory while pushing");
-    if (plan->ncontrols && status == 0)
+    if (plan->nrooms && status == 0)
         status = allocate_rooms(ctx, plan, region, &rooms);
     neap_buffer *const *next_room = rooms;
     if (plan->reuse && binding->kept)
@@ -484,7 +476,7 @@ static void settle(neap_ctx *ctx, lazy_plan *plan, neap_buffer **made) {
             neap_node *node = graph_retain(ctx->walk.order.at[plan->slots[k].node]);
             node->buffer = made[k];
             node->state = LAZY_DONE;
-            if (node->op != LAZY_OP_constant)
+            if (!graph_is_constant(node))
                 node->ran = plan_ran_link(plan, k);
         }
     for (int32_t k = 0; k < plan->nslots; k++)
@@ -528,7 +520,7 @@ static void take_bases(neap_ctx *ctx) {
             continue;
         view->buffer = neap_buffer_retain(view->base->buffer);
         view->state = LAZY_DONE;
-        view->ran = view->base->op != LAZY_OP_constant ? view->base->ran : 0;
+        view->ran = graph_is_constant(view->base) ? 0 : view->base->ran;
         graph_node_drop(ctx, view);
     }
 }

@@ -12,7 +12,6 @@
  */
 #include <string.h>
 
-#include "lazy/control/control.h"
 #include "lazy/program/listing.h"
 #include "lazy/program/lower.h"
 #include "lazy/program/print.h"
@@ -65,22 +64,23 @@ static void add_counts(counts *to, const counts *from, int64_t times) {
     }
 }
 
-/* The programs of a node: all of a loop, the most expensive of a branch, the body of a call. */
-static int count_control(counted *known, const neap_node *node, counts *to) {
-    neap_program *const *programs;
-    int n = control_programs(node, &programs), status = 0;
-    int64_t turns = control_turns(node), most = -1;
-    for (int p = 0; p < (node->op == LAZY_OP_call ? 1 : n) && status == 0; p++) {
+/* The programs that a node runs: all of a loop, the most expensive of a branch, the body of a call. A loop that nobody
+ * knows the turns of counts as one turn, and as such a loop. */
+static int count_inner(counted *known, const neap_node *node, counts *to) {
+    lazy_inner inner = graph_node_programs(node);
+    int64_t most = -1;
+    int status = 0;
+    for (int p = 0; p < inner.bodies && status == 0; p++) {
         int64_t place = 0;
-        status = count_program(known, programs[p], &place);
-        if (status == 0 && node->op != LAZY_OP_cond)
-            add_counts(to, &known->at[place], turns < 0 ? 1 : turns);
+        status = count_program(known, inner.programs[p], &place);
+        if (status == 0 && !inner.one)
+            add_counts(to, &known->at[place], inner.turns < 0 ? 1 : inner.turns);
         else if (status == 0 && (most < 0 || known->at[place].sum.flops > known->at[most].sum.flops))
             most = place;
     }
     if (status == 0 && most >= 0)
         add_counts(to, &known->at[most], 1);
-    add_count(&to->sum.loops, turns < 0, 1);
+    add_count(&to->sum.loops, inner.turns < 0, 1);
     return status;
 }
 
@@ -95,8 +95,7 @@ static int count_ops(counted *known, const neap_program *program, counts *to) {
             to->sum.captured += (double)graph_node_bytes(node);
             continue;
         }
-        if (control_is_control(node))
-            status = count_control(known, node, to);
+        status = count_inner(known, node, to);
         double flops = flops_of(node);
         add_count(&to->by_op[node->op].count, 1, 1);
         to->by_op[node->op].flops += flops;

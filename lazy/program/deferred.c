@@ -23,7 +23,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "lazy/control/control.h"
 #include "lazy/effect/effect.h"
 #include "lazy/graph/sharding.h"
 #include "lazy/program/program.h"
@@ -58,7 +57,7 @@ int neap_array_literal(neap_ctx *ctx, int32_t id) {
     neap_node *node = graph_lookup(ctx, id);
     if (!node)
         return neap_error_code();
-    if (node->op == LAZY_OP_array)
+    if (graph_is_data(node))
         node->lasting = ctx->start.deferring > 0;
     return 0;
 }
@@ -94,7 +93,7 @@ static bool is_listed(const export_walk *w, const neap_node *node) {
 }
 
 static bool has_structure(const neap_node *node) {
-    return node->op != LAZY_OP_placeholder && graph_keeps_structure(node);
+    return !graph_is_placeholder(node) && graph_keeps_structure(node);
 }
 
 /* Starts a walk: marks the listed inputs. */
@@ -153,7 +152,7 @@ static int visit(export_walk *w, int output, neap_node *node, const neap_node *r
 static int leave(export_walk *w, neap_node *node) {
     w->stack.n--;
     node->index = (uint32_t)w->order.n;
-    int status = control_is_effect(node) && !graph_is_exchange(node) ? lazy_push(&w->calls, node) : 0;
+    int status = graph_is_effect(node) && !graph_is_exchange(node) ? lazy_push(&w->calls, node) : 0;
     return status ? status : lazy_push(&w->order, node);
 }
 
@@ -178,7 +177,7 @@ static int walk_outputs(export_walk *w) {
 }
 
 static uint64_t serial_of(const neap_node *node) {
-    return control_is_control(node) ? control_of(node)->serial : effect_callback_of(node)->serial;
+    return graph_node_op(node)->payload->serial(node);
 }
 
 /* Calls that a replay has recorded again share their number: they come as the walk has met them, inputs before users. */
@@ -214,7 +213,7 @@ static int find_structure(export_walk *w) {
 
 /* ---- Export: recording it again ------------------------------------------------------------------------------------ */
 neap_node *program_take_in(neap_ctx *ctx, int level, neap_node *node) {
-    neap_node *alias = graph_record(ctx, LAZY_OP_alias, 1, &node, 0, NULL);
+    neap_node *alias = graph_alias(ctx, node);
     if (!alias)
         return NULL;
     alias->tape = (int32_t)ctx->levels.tape.n;
@@ -251,7 +250,7 @@ static int record_structure(export_walk *w, int level, neap_node *const *stand_i
         w->again[k] = graph_retain(stand_ins[k]);
     for (int64_t k = w->inputs->n; k < w->order.n && status == 0; k++) {
         neap_node *node = w->order.at[k];
-        bool itself = node->op == LAZY_OP_constant || node->op == LAZY_OP_array;
+        bool itself = graph_is_constant(node) || graph_is_data(node);
         w->again[k] = itself ? graph_retain(node) : record_again(w, level, node);
         status = w->again[k] ? 0 : neap_error_code();
     }

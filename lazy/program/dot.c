@@ -27,7 +27,7 @@ static bool is_drawn(const picture *p, const neap_node *node) {
 
 static void say_id(const picture *p, const neap_node *node) {
     lazy_print letters = {0};
-    if (node->op == LAZY_OP_placeholder) {
+    if (graph_is_placeholder(node)) {
         lazy_say(p->print, "i%lld", (long long)node->value);
         return;
     }
@@ -81,7 +81,7 @@ static void draw_token(picture *p, int64_t item) {
 }
 
 static void draw_node(const picture *p, const neap_node *node) {
-    bool effect = graph_node_op(node)->flags & LAZY_OP_EFFECT;
+    bool effect = effect_is_callback(node);
     lazy_print label = {.named = p->program};
     program_say_typed(&label, node);
     if (program_is_made(node)) {

@@ -13,7 +13,7 @@
 /* ---- Blocks ------------------------------------------------------------------------------------------------------- */
 neap_node *program_node_of_blocks(neap_ctx *ctx, const lazy_result *aval, const lazy_sharding *sharding,
                                   neap_node *const *blocks) {
-    neap_node *node = graph_node_new(ctx, LAZY_OP_array, aval, 0, NULL, 0, NULL);
+    neap_node *node = graph_data(ctx, aval);
     if (!node || graph_node_mesh(node, sharding)) {
         graph_release(ctx, node);
         return NULL;
@@ -53,7 +53,7 @@ typedef struct lowering {
 static neap_node *spread_input(lowering *l, const neap_node *like) {
     const lazy_sharding *lies = graph_sharding_of(like);
     lazy_result whole = aval_of(like), block = whole;
-    neap_node *node = graph_node_new(l->ctx, LAZY_OP_array, &whole, 0, NULL, 0, NULL);
+    neap_node *node = graph_data(l->ctx, &whole);
     if (!node || graph_node_mesh(node, lies)) {
         graph_release(l->ctx, node);
         return NULL;

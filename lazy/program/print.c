@@ -30,7 +30,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lazy/control/control.h"
 #include "lazy/graph/attrs.h"
 #include "lazy/program/listing.h"
 #include "lazy/program/lower.h"
@@ -60,7 +59,7 @@ static const char *name_of(const lazy_port_names *names, int64_t k) {
 
 /* Names a, b, … z, a1, b1, … by number. */
 void program_say_operand(lazy_print *print, const neap_node *node) {
-    const neap_program *named = node->op == LAZY_OP_placeholder ? print->named : NULL;
+    const neap_program *named = graph_is_placeholder(node) ? print->named : NULL;
     const char *name = named ? name_of(&named->input_names, (int64_t)node->value) : NULL;
     if (program_is_literal(node))
         say_value(print, node);
@@ -89,16 +88,6 @@ void program_say_typed(lazy_print *print, const neap_node *node) {
     program_say_operand(print, node);
     lazy_say(print, ": ");
     say_type(print, node);
-}
-
-/* "[ordered]", and where the function is. */
-static void say_callback(lazy_print *print, const lazy_callback *callback) {
-    const char *order = callback->unordered ? "unordered" : "ordered";
-    if (callback->kind == NEAP_EFFECT_CALLBACK)
-        lazy_say(print, "[%s]", order);
-    else
-        lazy_say(print, "[%s %s]", effect_kind(callback->kind), order);
-    lazy_say(print, " %s", callback->name);
 }
 
 /* "[axes=0,1 keepdims]" of a reduction, whose axes are bits. */
@@ -140,20 +129,13 @@ static void say_attribute(lazy_print *print, const neap_node *node, const lazy_a
         lazy_say(print, "%lld", (long long)node->attrs[k]);
 }
 
-/* Of control flow: what nobody asked for is not told. */
-static bool is_default(const neap_node *node, int k) {
-    enum { RULE = 1, REVERSE = 2, UNROLL = 3 };
-    if (node->op == LAZY_OP_scan)
-        return k == REVERSE ? node->attrs[k] == 0 : k == UNROLL && node->attrs[k] == 1;
-    return node->op == LAZY_OP_call && k == RULE && node->attrs[k] == NEAP_RULE_NONE;
-}
-
 /* "[axis=0]", "[shape=2,3]", "[start=0,1 step=1,1 count=3,2]". Lists without elements are left out. */
 static void say_attributes(lazy_print *print, const neap_node *node) {
     lazy_attr_names names = graph_attr_names_of(graph_node_op(node));
+    const lazy_payload *payload = graph_node_op(node)->payload;
     const char *between = "[";
-    for (int w = control_is_control(node); w < names.nfixed + names.nrepeat && w < node->nattrs; w++) {
-        if (is_default(node, w))
+    for (int w = graph_has_pointer(graph_node_op(node)); w < names.nfixed + names.nrepeat && w < node->nattrs; w++) {
+        if (payload && payload->is_default && payload->is_default(node, w))
             continue;
         lazy_say(print, "%s%.*s=", between, names.names[w].bytes, names.names[w].at);
         say_attribute(print, node, &names, w);
@@ -170,8 +152,8 @@ static void say_attributes(lazy_print *print, const neap_node *node) {
 static void say_head(lazy_print *print, const neap_node *node) {
     const lazy_op *row = graph_node_op(node);
     lazy_say(print, "%s", row->name);
-    if (row->flags & LAZY_OP_EFFECT)
-        say_callback(print, effect_callback_of(node));
+    if (row->payload && row->payload->print)
+        print->status = print->status ? print->status : row->payload->print(node, &print->text);
     else if (row->kind == LAZY_REDUCE)
         say_axes(print, node);
     else
@@ -298,10 +280,8 @@ static void say_data(lazy_print *print, const neap_node *node) {
 }
 
 bool program_is_ordered(const lazy_item *item) {
-    if (item->node && control_is_control(item->node))
-        return program_is_made(item->node) && control_of(item->node)->effects & LAZY_EFFECTS_ORDERED;
     if (item->node)
-        return graph_node_op(item->node)->flags & LAZY_OP_EFFECT && !effect_callback_of(item->node)->unordered;
+        return program_is_made(item->node) && graph_node_effects(item->node) & LAZY_EFFECTS_ORDERED;
     return !item->effect->how.unordered;
 }
 
@@ -342,7 +322,7 @@ typedef struct sheet { /* a program as it is printed */
 } sheet;
 
 static bool is_block(const neap_node *node) {
-    return program_is_made(node) && control_is_control(node);
+    return program_is_made(node) && graph_node_op(node)->results;
 }
 
 static int compare_parts(const void *a, const void *b) {
@@ -437,7 +417,8 @@ static int sheet_number(const sheet *s) {
 
 /* "a: f32[], _, b: f32[5]": the results; of those that nobody reads "_", or "_*3" for three of them. */
 static void say_results(lazy_print *print, const sheet *s, int64_t k, int64_t p) {
-    int64_t at = 0, n = control_of(s->items.at[k].node)->nresults;
+    const neap_node *node = s->items.at[k].node;
+    int64_t at = 0, n = graph_node_op(node)->results(node);
     const char *between = "";
     while (at < n) {
         bool named = p < s->parts.n && s->parts.at[p].block == k;
@@ -461,18 +442,18 @@ static void say_inner(lazy_print *print, neap_program *program, int depth);
 
 /* The programs of a node, as deep as they stand inside each other. */
 static void say_programs(lazy_print *print, const neap_node *node, int depth) {
-    neap_program *const *programs;
-    int n = control_programs(node, &programs);
+    lazy_inner inner = graph_node_programs(node);
     lazy_say(print, " {\n");
-    for (int p = 0; p < n; p++)
-        say_inner(print, programs[p], depth + 1);
+    for (int p = 0; p < inner.n; p++)
+        say_inner(print, inner.programs[p], depth + 1);
     lazy_say(print, "%*s}", 2 * depth, "");
 }
 
 /* What stands in front of an op: its token and its results; returns false if there is none. */
 static bool say_left(lazy_print *print, const sheet *s, int64_t k, int64_t p, int64_t token) {
     const neap_node *node = s->items.at[k].node;
-    bool ordered = program_is_ordered(&s->items.at[k]), none = s->how[k] == JOINED && !control_of(node)->nresults;
+    bool ordered = program_is_ordered(&s->items.at[k]),
+         none = s->how[k] == JOINED && !graph_node_op(node)->results(node);
     if (ordered)
         lazy_say(print, none ? "#%lld: token" : "#%lld, ", (long long)token);
     if (s->how[k] == JOINED)
@@ -494,7 +475,7 @@ static void say_node(lazy_print *print, const sheet *s, int64_t k, int64_t p, in
     if (program_is_ordered(&s->items.at[k]))
         lazy_say(print, " #%lld", (long long)token - 1);
     say_operands(print, node);
-    if (control_is_control(node))
+    if (graph_has_programs(node))
         say_programs(print, node, depth);
 }
 
@@ -544,7 +525,7 @@ static void say_program(lazy_print *print, const char *name, const sheet *s, int
         else
             say_print(print, item->effect, token);
         lazy_say(print, "\n");
-        if (item->node && control_is_control(item->node) && print->status == 0) /* inner programs share constructors */
+        if (item->node && graph_has_programs(item->node) && print->status == 0) /* inner programs share constructors */
             print->status = sheet_number(s);
     }
     lazy_say(print, "%*sreturn", 2 * depth + 2, "");
@@ -566,13 +547,13 @@ static int find_shared(const neap_program *program) {
     int status = program_list(program, &items);
     for (int64_t k = 0; k < items.n && status == 0; k++) {
         const neap_node *node = items.at[k].node;
-        neap_program *const *programs;
-        int n = node && program_is_made(node) && control_is_control(node) ? control_programs(node, &programs) : 0;
-        for (int p = 0; p < n && status == 0; p++) {
-            bool met = programs[p]->walk == program->ctx->walk.programs;
-            programs[p]->walk = program->ctx->walk.programs;
-            programs[p]->place = met ? SHARED : ALONE;
-            status = met ? 0 : find_shared(programs[p]);
+        lazy_inner inner = node && program_is_made(node) ? graph_node_programs(node) : (lazy_inner){0};
+        for (int p = 0; p < inner.n && status == 0; p++) {
+            neap_program *one = inner.programs[p];
+            bool met = one->walk == program->ctx->walk.programs;
+            one->walk = program->ctx->walk.programs;
+            one->place = met ? SHARED : ALONE;
+            status = met ? 0 : find_shared(one);
         }
     }
     lazy_vector_free(&items);

@@ -14,7 +14,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "lazy/control/control.h"
 #include "lazy/effect/effect.h"
 #include "lazy/program/lower.h"
 #include "lazy/program/verify.h"
@@ -127,7 +126,7 @@ static int order_nodes(neap_ctx *ctx, neap_program *program, const lazy_nodes *r
     if (status == 0 && !ranks)
         status = neap_error(NEAP_E_MEMORY, "out of memory for a program");
     for (int64_t k = 0; k < found.n && status == 0; k++) {
-        bool recorded = found.at[k]->flags & LAZY_ABSTRACT && found.at[k]->op != LAZY_OP_placeholder;
+        bool recorded = found.at[k]->flags & LAZY_ABSTRACT && !graph_is_placeholder(found.at[k]);
         ranks[k] = (ranked){.node = found.at[k], .rank = recorded ? found.at[k]->tape : -1, .place = k};
     }
     if (status == 0)
@@ -232,9 +231,11 @@ int program_plan(neap_program *program) {
         return program_lower(program);
     lazy_nodes roots = {0};
     int status = 0;
-    for (int64_t k = 0; k < program->nodes.n && status == 0; k++) /* as deep as loops stand inside each other */
-        if (control_is_control(program->nodes.at[k]) && program->nodes.at[k]->flags & LAZY_ABSTRACT)
-            status = control_prepare(program->ctx, program->nodes.at[k]);
+    for (int64_t k = 0; k < program->nodes.n && status == 0; k++) { /* as deep as loops stand inside each other */
+        const lazy_payload *payload = graph_node_op(program->nodes.at[k])->payload;
+        if (payload && payload->prepare && program->nodes.at[k]->flags & LAZY_ABSTRACT)
+            status = payload->prepare(program->ctx, program->nodes.at[k]);
+    }
     if (status == 0)
         status = roots_of(program, &roots);
     if (status == 0)
@@ -258,8 +259,7 @@ static int take_outputs(neap_ctx *ctx, int level, neap_program *program, int n, 
         neap_node *node = outputs[k];
         if (ctx->levels.at[level].closed && graph_capture_into(ctx, level, 1, &node, &node))
             return neap_error_code();
-        int64_t dtype = NEAP_DTYPE_F32;
-        node = node->flags & LAZY_WEAK ? graph_record(ctx, LAZY_OP_astype, 1, &node, 1, &dtype) : graph_retain(node);
+        node = node->flags & LAZY_WEAK ? graph_cast(ctx, node, NEAP_DTYPE_F32) : graph_retain(node);
         if (!node)
             return neap_error_code();
         if (lazy_push(&program->outputs, node)) {

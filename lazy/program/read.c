@@ -8,7 +8,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "lazy/control/control.h"
 #include "lazy/graph/attrs.h"
 #include "lazy/program/file.h"
 
@@ -266,14 +265,8 @@ static void check_part(reader *r, const lazy_op *row) {
     const neap_node *block = r->in.n == 1 ? r->in.at[0] : NULL;
     if (r->status || !(row->flags & LAZY_OP_PART))
         return;
-    bool fits = block && control_is_control(block) && program_is_made(block) && r->attrs.at[0] >= 0 &&
-                r->attrs.at[0] < control_of(block)->nresults;
-    const lazy_control *control = fits ? control_of(block) : NULL;
-    const lazy_result *result = fits ? &control->results[r->attrs.at[0]] : NULL;
-    fits = fits && r->attrs.at[1] == control->places[r->attrs.at[0]] && r->attrs.at[2] == result->dtype &&
-           r->attrs.n == 3 + result->ndim &&
-           memcmp(r->attrs.at + 3, result->shape, result->ndim * sizeof *result->shape) == 0;
-    if (!fits)
+    const lazy_payload *payload = block && program_is_made(block) ? graph_node_op(block)->payload : NULL;
+    if (!payload || !payload->has_part || !payload->has_part(block, r->attrs.n, r->attrs.at))
         DAMAGED(r, "the program is damaged: %s is no result of control flow", row->name);
 }
 
@@ -283,14 +276,15 @@ static neap_node *read_op(reader *r) {
     int op = r->status ? 0 : r->ops.at[place];
     const lazy_op *row = lazy_ops[op];
     if (r->status == 0 &&
-        (row->flags & (LAZY_OP_EFFECT | LAZY_OP_CONTROL | LAZY_OP_AXIS) || (row->kind == LAZY_SOURCE && !row->shape)))
+        (graph_has_pointer(row) || row->flags & LAZY_OP_AXIS || (row->kind == LAZY_SOURCE && !row->shape)))
         DAMAGED(r, "the program is damaged: %s is no op that is recorded", row->name);
     get_values(r, NEAP_MAX_INPUTS);
     get_attributes(r, row, 0);
     check_part(r, row);
     if (r->status)
         return NULL;
-    bool taken = op == LAZY_OP_alias && r->in.n == 1 && !(r->in.at[0]->flags & LAZY_ABSTRACT); /* see deferred.c */
+    bool taken =
+        row->flags & LAZY_OP_ALIAS && r->in.n == 1 && !(r->in.at[0]->flags & LAZY_ABSTRACT); /* see deferred.c */
     neap_node *node = taken ? program_take_in(r->ctx, r->level, r->in.at[0])
                             : graph_record(r->ctx, op, (int)r->in.n, r->in.at, (int)r->attrs.n, r->attrs.at);
     if (!node)
@@ -355,7 +349,7 @@ static neap_node *read_control(reader *r) {
     int64_t place = get_below(r, r->ops.n, "op");
     int op = r->status ? 0 : r->ops.at[place];
     const lazy_op *row = lazy_ops[op];
-    if (r->status == 0 && !(row->flags & LAZY_OP_CONTROL))
+    if (r->status == 0 && !(row->payload && row->payload->record))
         DAMAGED(r, "the program is damaged: %s is no control flow", row->name);
     int64_t n = get_count(r, MOST_PROGRAMS, "programs of an op");
     if (r->status == 0 && n == 0)
@@ -369,7 +363,7 @@ static neap_node *read_control(reader *r) {
     if (r->status)
         return NULL;
     neap_node *node =
-        control_record(r->ctx, op, (int)n, programs, (int)r->attrs.n, r->attrs.at, (int)r->in.n, r->in.at);
+        row->payload->record(r->ctx, op, (int)n, programs, (int)r->attrs.n, r->attrs.at, (int)r->in.n, r->in.at);
     if (!node)
         r->status = neap_error_code();
     return check_traced(r, row, node);

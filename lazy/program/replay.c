@@ -3,9 +3,8 @@
  */
 #include <string.h>
 
-#include "lazy/control/control.h"
 #include "lazy/effect/effect.h"
-#include "lazy/effect/exchange.h"
+#include "lazy/program/program.h"
 
 typedef struct replay { /* a program whose ops are being recorded again */
     neap_ctx *ctx;
@@ -16,12 +15,9 @@ typedef struct replay { /* a program whose ops are being recorded again */
 } replay;
 
 neap_node *program_node_again(neap_ctx *ctx, const neap_node *node, neap_node *const *in) {
-    if (graph_node_op(node)->flags & LAZY_OP_EFFECT)
-        return effect_callback_again(ctx, effect_callback_of(node), node->nin, in);
-    if (graph_is_exchange(node))
-        return effect_exchange_record(ctx, effect_exchange_spec_get(node->attrs[0]), node->nin, in);
-    if (control_is_control(node))
-        return control_again(ctx, node, in);
+    const lazy_payload *payload = graph_node_op(node)->payload;
+    if (payload)
+        return payload->again(ctx, node, in);
     return graph_record(ctx, node->op, node->nin, in, node->nattrs, node->attrs);
 }
 
@@ -52,21 +48,10 @@ static int replay_prints(replay *r) {
     return status;
 }
 
-/* Without its effects: of a callback nothing is left, which is possible if it has no results. */
-static neap_node *replay_muted(replay *r, const neap_node *node, neap_node *const *in) {
-    if (control_is_control(node))
-        return control_again(r->ctx, node, in);
-    if (effect_callback_of(node)->nresults == 0)
-        return graph_constant(r->ctx, NEAP_DTYPE_U8, false, 0);
-    neap_error(NEAP_E_ARGUMENT,
-               "the results of the function at %s, called at %s, cannot be differentiated: it would be called again",
-               effect_callback_of(node)->name, effect_callback_of(node)->site);
-    return NULL;
-}
-
 static neap_node *replay_effect(replay *r, const neap_node *node, neap_node *const *in) {
-    if (r->ctx->levels.muted && !graph_is_exchange(node))
-        return replay_muted(r, node, in);
+    const lazy_payload *payload = graph_node_op(node)->payload;
+    if (r->ctx->levels.muted && payload->muted)
+        return payload->muted(r->ctx, node, in);
     if (replay_prints(r))
         return NULL;
     neap_node *again = program_node_again(r->ctx, node, in);
@@ -81,7 +66,7 @@ static neap_node *replay_effect(replay *r, const neap_node *node, neap_node *con
 static neap_node *replay_node(replay *r, const neap_node *node, neap_node *const *in) {
     int32_t around = r->ctx->sites.again;
     r->ctx->sites.again = node->site ? node->site : around;
-    neap_node *made = control_is_effect(node) ? replay_effect(r, node, in) : program_node_again(r->ctx, node, in);
+    neap_node *made = graph_is_effect(node) ? replay_effect(r, node, in) : program_node_again(r->ctx, node, in);
     r->ctx->sites.again = around;
     return made;
 }
@@ -91,7 +76,7 @@ static int replay_nodes(replay *r) {
     neap_node *in[LAZY_MAX_CONTROL_INPUTS];
     for (int64_t k = 0; k < r->program->nodes.n; k++) {
         neap_node *node = r->program->nodes.at[k];
-        if (node->op == LAZY_OP_placeholder) {
+        if (graph_is_placeholder(node)) {
             neap_node *input = r->inputs[(int)node->value];
             r->now[k] = input ? graph_retain(input) : NULL;
             continue;

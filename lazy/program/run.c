@@ -12,9 +12,9 @@
 /* Can the value of a number argument be an element of all integer dtypes that it met in the trace? One that is itself
  * an argument of a trace around this one meets them there. */
 static bool number_fits(neap_node *node, uint8_t meets) {
-    if (node->op == LAZY_OP_placeholder)
+    if (graph_is_placeholder(node))
         node->meets |= meets;
-    for (int d = 0; d < NEAP_DTYPE_COUNT && node->op == LAZY_OP_constant; d++)
+    for (int d = 0; d < NEAP_DTYPE_COUNT && graph_is_constant(node); d++)
         if (meets >> d & 1 && !graph_dtype_holds(d, node->value))
             return false;
     return true;
@@ -85,18 +85,18 @@ typedef struct program_call { /* a run that is being pushed */
 } program_call;
 
 static neap_buffer *run_buffer(void *arg, neap_node *node) {
-    return node->op == LAZY_OP_placeholder ? ((program_call *)arg)->inputs[(int)node->value]->buffer : node->buffer;
+    return graph_is_placeholder(node) ? ((program_call *)arg)->inputs[(int)node->value]->buffer : node->buffer;
 }
 
 static double run_number(void *arg, neap_node *node) {
-    return node->op == LAZY_OP_placeholder ? ((program_call *)arg)->inputs[(int)node->value]->value : node->value;
+    return graph_is_placeholder(node) ? ((program_call *)arg)->inputs[(int)node->value]->value : node->value;
 }
 
 /* The node that a root is after a run: a new one over its buffer, or the leaf that it is. OWNED. */
 static neap_node *root_result(program_call *run, int64_t root, neap_node *node) {
     int32_t slot = run->program->root_slots.at[root];
     if (slot < 0 && graph_is_number(node))
-        return graph_retain(node->op == LAZY_OP_placeholder ? run->inputs[(int)node->value] : node);
+        return graph_retain(graph_is_placeholder(node) ? run->inputs[(int)node->value] : node);
     neap_buffer *buffer = slot < 0 ? run_buffer(run, plan_is_leaf(node) ? node : node->base) : run->made[slot];
     lazy_result aval = {.dtype = node->dtype, .ndim = node->ndim};
     memcpy(aval.shape, node->shape, node->ndim * sizeof *node->shape);

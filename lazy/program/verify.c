@@ -140,14 +140,14 @@ static int check_node(const verifier *v, const neap_node *node, const int32_t *l
     int status = check_form(v, node);
     if (status)
         return status;
-    if (node->op == LAZY_OP_placeholder)
+    if (graph_is_placeholder(node))
         return check_placeholder(v, node);
     if (!(node->flags & LAZY_ABSTRACT))
         return check_outer(v, node);
     status = check_attributes(v, node);
     if (status == 0)
         status = check_inputs(v, node, links);
-    if (status == 0 && !(graph_node_op(node)->flags & (LAZY_OP_EFFECT | LAZY_OP_CONTROL)))
+    if (status == 0 && !graph_has_pointer(graph_node_op(node)))
         status = check_inference(v, node);
     return status || !graph_is_view(node) ? status : check_view(v, node);
 }
@@ -177,7 +177,7 @@ static int check_ports(const verifier *v) {
     const neap_program *program = v->program;
     for (int64_t k = 0; k < program->inputs.n; k++) {
         const neap_node *node = program->inputs.at[k];
-        if (node->op != LAZY_OP_placeholder || !(node->flags & LAZY_ABSTRACT))
+        if (!graph_is_placeholder(node) || !(node->flags & LAZY_ABSTRACT))
             return wrong(v, "input %lld is no placeholder", (long long)k);
         if ((int64_t)node->value != k)
             return wrong(v, "input %lld says that it is input %lld", (long long)k, (long long)node->value);

@@ -5,7 +5,6 @@
  */
 #include <string.h>
 
-#include "lazy/control/control.h"
 #include "lazy/graph/attrs.h"
 #include "lazy/program/file.h"
 
@@ -16,8 +15,8 @@ typedef struct writer {
     lazy_text body;                   /* programs … */
     lazy_text dtypes, ops, callables; /* … and the lists in front of them */
     int64_t ndtypes, nops;
-    int32_t nprograms;                                        /* that are written; each knows its place */
-    int32_t dtype_at[NEAP_DTYPE_COUNT], op_at[LAZY_OP_COUNT]; /* 1 + place in the list, 0: not there yet */
+    int32_t nprograms;                          /* that are written; each knows its place */
+    int32_t dtype_at[NEAP_DTYPE_COUNT], *op_at; /* 1 + place in the list, 0: not there yet */
     callbacks known;
     int status;
 } writer;
@@ -166,11 +165,10 @@ static void put_print(writer *w, const lazy_effect *effect) {
 
 /* They have been written: they stand in front of what uses them. */
 static void put_subprograms(writer *w, const neap_node *node) {
-    neap_program *const *programs;
-    int n = control_programs(node, &programs);
-    put_number(w, &w->body, (uint64_t)n);
-    for (int k = 0; k < n; k++)
-        put_number(w, &w->body, (uint64_t)programs[k]->place);
+    lazy_inner inner = graph_node_programs(node);
+    put_number(w, &w->body, (uint64_t)inner.n);
+    for (int k = 0; k < inner.n; k++)
+        put_number(w, &w->body, (uint64_t)inner.programs[k]->place);
 }
 
 static void put_node(writer *w, const neap_node *node) {
@@ -184,11 +182,11 @@ static void put_node(writer *w, const neap_node *node) {
         put_type(w, &w->body, node->dtype, node->ndim, node->shape);
         put_device(w, node);
         put_elements(w, neap_buffer_data(node->buffer), node->size, (size_t)neap_dtype_bytes(node->dtype));
-    } else if (graph_node_op(node)->flags & LAZY_OP_EFFECT) {
+    } else if (effect_is_callback(node)) {
         put_number(w, &w->body, LAZY_ITEM_CALLBACK);
         put_callback(w, effect_callback_of(node));
         put_values(w, node);
-    } else if (control_is_control(node)) {
+    } else if (graph_has_programs(node)) {
         put_number(w, &w->body, LAZY_ITEM_CONTROL);
         put_op(w, node->op);
         put_subprograms(w, node);
@@ -258,11 +256,10 @@ static void put_program(writer *w, neap_program *program);
 static void put_inner(writer *w, const lazy_items *items) {
     for (int64_t k = 0; k < items->n && w->status == 0; k++) {
         const neap_node *node = items->at[k].node;
-        neap_program *const *programs;
-        int n = node && program_is_made(node) && control_is_control(node) ? control_programs(node, &programs) : 0;
-        for (int p = 0; p < n && w->status == 0; p++)
-            if (programs[p]->walk != w->ctx->walk.programs)
-                put_program(w, programs[p]);
+        lazy_inner inner = node && program_is_made(node) ? graph_node_programs(node) : (lazy_inner){0};
+        for (int p = 0; p < inner.n && w->status == 0; p++)
+            if (inner.programs[p]->walk != w->ctx->walk.programs)
+                put_program(w, inner.programs[p]);
     }
 }
 
@@ -302,7 +299,14 @@ static void join(writer *w, lazy_text *out) {
     put(w, out, w->body.data, w->body.bytes);
 }
 
+static writer writer_new(neap_ctx *ctx) {
+    writer w = {.ctx = ctx, .op_at = calloc((size_t)lazy_op_count, sizeof *w.op_at)};
+    w.status = w.op_at ? 0 : neap_error(NEAP_E_MEMORY, "out of memory for a program's bytes");
+    return w;
+}
+
 static void writer_free(writer *w) {
+    free(w->op_at);
     graph_text_free(&w->body);
     graph_text_free(&w->dtypes);
     graph_text_free(&w->ops);
@@ -325,7 +329,7 @@ int neap_program_write(neap_program *program, char **data, size_t *bytes) {
     int status = check_program(program);
     if (status)
         return status;
-    writer w = {.ctx = program->ctx};
+    writer w = writer_new(program->ctx);
     lazy_text out = {0};
     program->ctx->walk.programs++;
     put_program(&w, program);
@@ -342,7 +346,7 @@ int neap_program_callees(neap_program *program, int32_t capacity, int32_t *calle
     int status = check_program(program);
     if (status)
         return status;
-    writer w = {.ctx = program->ctx};
+    writer w = writer_new(program->ctx);
     program->ctx->walk.programs++;
     put_program(&w, program);
     *n = (int32_t)w.known.n;

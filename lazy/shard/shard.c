@@ -1,5 +1,6 @@
 /* shard.c: how ops on divided arrays are divided: the solver of factors, and the rules that rows share (shard.h). */
 #include "lazy/shard/shard.h"
+#include "ops_gen.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -57,7 +57,7 @@ typedef struct lazy_load {
     int64_t extent, step; /* TABLE: rows of the table, and elements from one to the next */
 } lazy_load;
 
-/* LAZY_OP_take, the one instruction that is no map: arg[0] is a TABLE load, which nothing else reads, arg[1] an index
+/* The op `take`, the one instruction that is no map: arg[0] is a TABLE load, which nothing else reads, arg[1] an index
  * of any integer dtype; narg is 2. Gives the table's element at read + index·step; a negative index counts from
  * the end, and what is still out of range is clamped. `dtype` and `result` are the table's. */
 typedef struct lazy_ins {

@@ -3,7 +3,6 @@
  * stands right behind what makes its operand, so its result is there for whatever follows.
  */
 #include "lazy/vm/prepare.h"
-#include "ops_gen.h"
 
 /* How a value is wanted: as it is, over the chunk unless it is a single element, over the chunk. */
 enum { ANY, WIDE_OR_SINGLE, WIDE };
@@ -121,7 +120,7 @@ static int instruction(vm_builder *b, int i) {
         chain(b, i);
         return NEAP_OK;
     }
-    if (s->ins.op == LAZY_OP_take) {
+    if (lazy_ops[s->ins.op]->kind == LAZY_GATHER) {
         take(b, s, value);
         return NEAP_OK;
     }

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "lazy/vm/prepare.h"
-#include "ops_gen.h"
 
 /* Registers start at multiples of PAGE: a load that follows a store at the same place modulo 4096 is taken for dependent
  * on it, and loops load each element before they store it. */

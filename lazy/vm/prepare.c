@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include "lazy/vm/prepare.h"
-#include "ops_gen.h"
 
 /* ---- Blocks ------------------------------------------------------------------------------------------------------ */
 static void *carve(char **at, size_t count, size_t item) {

@@ -177,10 +177,17 @@ static int enter_batch(lazy_batching *g) {
     return outside ? batch_stacked(g, mesh_moved(g->ctx, g->in[0], outside)) : NEAP_E_MEMORY;
 }
 
+/* What is inside of a body already enters no other one of the same axes. */
+static const int64_t *enter_left(const neap_node *in, const int64_t *attrs, int64_t *rest) {
+    (void)rest;
+    const lazy_sharding *s = graph_sharding_of(in), *inside = shard_sharding_get(attrs[1]);
+    return s && inside && inside->manual && s->manual == inside->manual ? NULL : attrs;
+}
+
 NEAP_OP(enter, .doc = "An array that lies as the first sharding says, seen as the blocks of a body in the second.",
         .attrs = "outside inside", .kind = LAZY_CALL, .arity = 1, .types = LAZY_ALL,
         .flags = LAZY_OP_HIDDEN | LAZY_OP_MESH, .dtype = graph_dtype_same, .shape = enter_shape, .grad = enter_grad,
-        .jvp = enter_jvp, .batch = enter_batch, .spread = enter_spread)
+        .jvp = enter_jvp, .batch = enter_batch, .spread = enter_spread, .left = enter_left)
 
 NEAP_OP(leave, .doc = "The blocks of a body, as in the first sharding, seen as one array that lies as the second says.",
         .attrs = "inside outside", .kind = LAZY_CALL, .arity = 1, .types = LAZY_ALL,
@@ -217,10 +224,17 @@ static int pick_grad(lazy_grad *g) {
     return grad_done(g, 1);
 }
 
+/* The value may vary over more axes than when this was recorded. */
+static const int64_t *pvary_left(const neap_node *in, const int64_t *attrs, int64_t *rest) {
+    const lazy_sharding *s = graph_sharding_of(in);
+    *rest = s ? attrs[0] & ~(int64_t)s->varies : 0;
+    return !s ? attrs : *rest ? rest : NULL;
+}
+
 NEAP_OP(pvary, .doc = "The same blocks, as a value that may vary over some axes of the mesh (a bit for each).",
         .attrs = "axes", .kind = LAZY_CALL, .arity = 1, .types = LAZY_ALL, .flags = LAZY_OP_HIDDEN | LAZY_OP_MESH,
         .dtype = graph_dtype_same, .shape = graph_shape_same, .grad = pvary_grad, .jvp = derive_jvp_linear,
-        .batch = derive_batch_leading, .spread = pvary_spread)
+        .batch = derive_batch_leading, .spread = pvary_spread, .left = pvary_left)
 
 NEAP_OP(pick, .doc = "The same blocks, of which it is promised that they are equal over some axes (a bit for each).",
         .attrs = "axes", .kind = LAZY_CALL, .arity = 1, .types = LAZY_ALL, .flags = LAZY_OP_HIDDEN | LAZY_OP_MESH,

@@ -2,6 +2,7 @@
  * cannot do, but files can: then block and parts are printed as ops of their own.
  */
 #include "lazy/control/control.h"
+#include "ops_gen.h"
 #include "tests/check.h"
 
 static neap_program *identity(neap_ctx *ctx) {

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "lazy/program/program.h"
+#include "ops_gen.h"
 #include "tests/check.h"
 
 enum { LEVELS = 60 };

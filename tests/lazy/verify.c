@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "lazy/effect/effect.h"
+#include "ops_gen.h"
 #include "tests/check.h"
 
 typedef struct fixture {

@@ -3,6 +3,7 @@
 #include "lazy/plan/start.h"
 #include "mesh/auto.h"
 #include "mesh/internal.h"
+#include "ops_gen.h"
 #include "tests/check.h"
 
 enum { NDIM = 3, SIZE = 8 * 4 * 8 };
