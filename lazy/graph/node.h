@@ -19,7 +19,6 @@
 
 #include "lazy/op.h"
 #include "lazy/vm/kernel.h"
-#include "ops_gen.h"
 
 enum { LAZY_READY, LAZY_PENDING, LAZY_RECIPE, LAZY_DONE, LAZY_DEFERRED };
 enum { LAZY_FORMULA_WORK = 8 };          /* maps of the longest formula */
