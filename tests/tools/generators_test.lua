@@ -119,6 +119,22 @@ check.test("includes that go up are found", function()
     check.ok(out:find("lazy/bad.c:1: include paths start at the root", 1, true), out)
 end)
 
+check.test("tests for single ops are found", function()
+    local tree = folder .. "/ops"
+    write("ops/lazy/ops/good.c", "bool f(int op) { return op == LAZY_OP_add; }\n")
+    write("ops/lazy/vm/join.c", "bool f(int op) { return op != LAZY_OP_multiply; }\n")
+    write("ops/lazy/good.c", "int f(void) { return LAZY_OP_add | LAZY_OP_HIDDEN; }\n")
+    check.equal((process.run { "tools/check_layers", tree }), 0)
+    write("ops/lazy/bad.c", "\nbool f(int op) { return LAZY_OP_add == op; }\n")
+    write("ops/mesh/bad.c", "void f(int op) { switch (op) { case LAZY_OP_add: g(); } }\n")
+    write("ops/lazy/vm/join.c", "bool f(int op) { return op != LAZY_OP_multiply && op != LAZY_OP_add; }\n")
+    local status, out = process.run { "tools/check_layers", tree }
+    check.equal(status, 1)
+    check.ok(out:find("lazy/bad.c:2: 1 tests for single ops, expected 0", 1, true), out)
+    check.ok(out:find("mesh/bad.c:1: 1 tests for single ops, expected 0", 1, true), out)
+    check.ok(out:find("lazy/vm/join.c:1: 2 tests for single ops, expected 1", 1, true), out)
+end)
+
 os.execute("rm -rf '" .. folder .. "'")
 process.cleanup()
 check.done()
