@@ -266,7 +266,8 @@ typedef struct lazy_op {
     /* What becomes of meshed inputs (sharding.h). NULL: the op on their blocks. */
     int (*spread)(lazy_spread *g);
     /* LAZY_OP_MESH: the input may be where the op leads already, as programs are replayed on other inputs. Returns the
-     * attributes of what is left to do, in *rest if they change, or NULL: nothing is. No such rule: always all of it. */
+     * attributes of what is left to do, in *rest if they change; NULL: nothing is left. A row without this rule always
+     * does all of it. */
     const int64_t *(*left)(const neap_node *in, const int64_t *attrs, int64_t *rest);
     lazy_kernel_text kernel;
     /* For generated tests: where inputs are drawn from (per op, all inputs alike), the reference in Lua over

@@ -1,5 +1,5 @@
-/* control/kinds.c: the kinds of control flow: what tells calls, branches and loops apart for all files that handle them,
- * in one table, which the rows (ops/control.c) refer to. Which inputs and attributes a kind has stands in its row.
+/* control/kinds.c: the kinds of control flow: what tells calls, branches and loops apart for all files that handle
+ * them, in one table. The rows (ops/control.c) refer to it, and say which inputs and attributes a kind has.
  */
 #include "lazy/control/control.h"
 

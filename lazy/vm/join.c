@@ -15,8 +15,8 @@ static vm_step *lone_step(vm_builder *b, int value) {
     return lone ? s : NULL;
 }
 
-/* A product of a value with itself is its square, which reads it once. The loops of two rows mean the same here, so this
- * is one of the few tests for an op (tools/check_layers). */
+/* A product of a value with itself is its square, which reads it once. The loops of two rows mean the same here, so
+ * this is one of the few tests for an op (tools/check_layers). */
 static void square_products(vm_builder *b) {
     const lazy_loops *squares = b->p->simd->map[LAZY_OP_square];
     for (int i = 0; i < b->nsteps; i++) {
