@@ -168,6 +168,7 @@ typedef struct lazy_inner {
     neap_program *const *programs;
 } lazy_inner;
 
+struct graph_call;  /* graph.h */
 struct lazy_launch; /* plan.h */
 struct lazy_text;   /* format.h */
 
@@ -201,8 +202,7 @@ typedef struct lazy_payload {
     int (*push)(neap_ctx *ctx, const struct lazy_launch *launch);
 
     /* Programs. Records it anew, on programs and attributes (without the pointer) that were read from a file. OWNED. */
-    neap_node *(*record)(neap_ctx *ctx, int op, int nprograms, neap_program *const *programs, int nattrs,
-                         const int64_t *attrs, int nin, neap_node *const *in);
+    neap_node *(*record)(neap_ctx *ctx, int nprograms, neap_program *const *programs, const struct graph_call *call);
     /* Records it again on other inputs: it happens, or is an effect of the innermost open trace. OWNED. Never NULL. */
     neap_node *(*again)(neap_ctx *ctx, const neap_node *node, neap_node *const *in);
     /* The same without its effects; NULL: as again, it is never without them. OWNED. */

@@ -232,8 +232,9 @@ static int add_main(flow *f) {
 /* Records the new node and gives its results; `batched` says which are. */
 static int record_flow(flow *f, const bool *batched) {
     lazy_batching *g = f->g;
-    g->out = graph_arena(g->ctx, control_record(g->ctx, f->shape->op, f->control->nprograms, f->programs,
-                                                g->node->nattrs - 1, f->attrs, (int)f->in.n, f->in.at));
+    graph_call call = {
+        .op = f->shape->op, .nin = (int)f->in.n, .nattrs = g->node->nattrs - 1, .in = f->in.at, .attrs = f->attrs};
+    g->out = graph_arena(g->ctx, control_record(g->ctx, f->control->nprograms, f->programs, &call));
     int status = derive_batch_done(g);
     for (int k = 0; k < f->control->nresults && status == 0; k++) {
         neap_node *result = graph_arena(g->ctx, control_result(g->ctx, g->out, k));

@@ -149,7 +149,9 @@ static int lay_out(lazy_control *control) {
     return 0;
 }
 
-int control_check(lazy_control *control, int nattrs, const int64_t *attrs, int nin, neap_node *const *in) {
+int control_check(lazy_control *control, const graph_call *call) {
+    neap_node *const *in = call->in;
+    int nin = call->nin;
     lazy_control_shape *shape = &control->shape;
     size_t programs = (size_t)control->nprograms;
     shape->nin = nin;
@@ -160,7 +162,7 @@ int control_check(lazy_control *control, int nattrs, const int64_t *attrs, int n
     shape->const_at = shape->consts + programs;
     for (int k = 0; k < nin; k++)
         shape->in[k] = type_of(in[k]);
-    int status = shape->kind->parse(control, nattrs, attrs);
+    int status = shape->kind->parse(control, call->nattrs, call->attrs);
     if (status == 0)
         status = check_inputs(control, in);
     if (status == 0)

@@ -45,8 +45,7 @@ void control_release(lazy_control *control) {
     free(control);
 }
 
-int control_new(int op, int nprograms, neap_program *const *programs, int nattrs, const int64_t *attrs, int nin,
-                neap_node *const *in, lazy_control **out) {
+int control_new(int nprograms, neap_program *const *programs, const graph_call *call, lazy_control **out) {
     lazy_control *control = calloc(1, sizeof *control);
     if (control)
         control->programs = calloc((size_t)nprograms + 1, sizeof *control->programs);
@@ -55,11 +54,11 @@ int control_new(int op, int nprograms, neap_program *const *programs, int nattrs
         return neap_error(NEAP_E_MEMORY, "out of memory for a program");
     }
     control->refs = 1;
-    control->shape.op = op;
-    control->shape.kind = lazy_ops[op]->control;
+    control->shape.op = call->op;
+    control->shape.kind = lazy_ops[call->op]->control;
     for (; control->nprograms < nprograms; control->nprograms++)
         control->programs[control->nprograms] = program_retain(programs[control->nprograms]);
-    int status = control_check(control, nattrs, attrs, nin, in);
+    int status = control_check(control, call);
     if (status == 0)
         status = look_inside(control);
     if (status)
@@ -120,8 +119,8 @@ static int take_inputs(neap_ctx *ctx, const lazy_control *control, int nin, neap
 }
 
 /* A node with effects belongs to the open trace, whatever it reads. */
-static neap_node *make_node(neap_ctx *ctx, lazy_control *control, int32_t site, int nattrs, const int64_t *attrs,
-                            int nin, neap_node *const *in) {
+static neap_node *make_node(neap_ctx *ctx, lazy_control *control, int32_t site, const graph_call *call) {
+    int nattrs = call->nattrs;
     lazy_result block = {.dtype = NEAP_DTYPE_U8, .ndim = 1, .shape = {control->bytes}};
     int64_t few[16], *all = nattrs < 16 ? few : malloc(((size_t)nattrs + 1) * sizeof *all);
     if (!all) {
@@ -129,8 +128,8 @@ static neap_node *make_node(neap_ctx *ctx, lazy_control *control, int32_t site, 
         return NULL;
     }
     all[0] = (int64_t)(intptr_t)control;
-    memcpy(all + 1, attrs, (size_t)nattrs * sizeof *attrs);
-    neap_node *node = graph_node_new(ctx, control->shape.op, &block, nin, in, nattrs + 1, all);
+    memcpy(all + 1, call->attrs, (size_t)nattrs * sizeof *all);
+    neap_node *node = graph_node_new(ctx, call->op, &block, call->nin, call->in, nattrs + 1, all);
     if (all != few)
         free(all);
     if (!node)
@@ -178,13 +177,15 @@ static int start_node(neap_ctx *ctx, neap_node *node) {
 }
 
 /* site: of the node; 0: Lua is asked for it. */
-static neap_node *record(neap_ctx *ctx, lazy_control *control, int32_t site, int nattrs, const int64_t *attrs, int nin,
-                         neap_node *const *in) {
+static neap_node *record(neap_ctx *ctx, lazy_control *control, int32_t site, const graph_call *call) {
+    int nin = call->nin;
     neap_node **captured = calloc(2 * (size_t)nin + 1, sizeof *captured), **given = captured + nin, *node = NULL;
     int status = captured ? 0 : neap_error(NEAP_E_MEMORY, "out of memory for a node");
+    graph_call own = *call;
+    own.in = given;
     if (status == 0)
-        status = take_inputs(ctx, control, nin, in, captured, given);
-    if (status == 0 && (node = make_node(ctx, control, site, nattrs, attrs, nin, given)) && start_node(ctx, node)) {
+        status = take_inputs(ctx, control, nin, call->in, captured, given);
+    if (status == 0 && (node = make_node(ctx, control, site, &own)) && start_node(ctx, node)) {
         graph_release(ctx, node);
         node = NULL;
     }
@@ -194,8 +195,8 @@ static neap_node *record(neap_ctx *ctx, lazy_control *control, int32_t site, int
     return node;
 }
 
-static neap_node *record_new(neap_ctx *ctx, int32_t site, int op, int nprograms, neap_program *const *programs,
-                             int nattrs, const int64_t *attrs, int nin, neap_node *const *in);
+static neap_node *record_new(neap_ctx *ctx, int32_t site, int nprograms, neap_program *const *programs,
+                             const graph_call *call);
 
 /* The call as one of its rule's forward program, so that residuals follow its results. */
 static neap_node *record_keeping(neap_ctx *ctx, const lazy_control *control, int32_t site, neap_node *const *in) {
@@ -213,35 +214,37 @@ static neap_node *record_keeping(neap_ctx *ctx, const lazy_control *control, int
     for (int again = 0; again < 2; again++)
         memcpy(given + operands + (size_t)again * own, in + shape->const_at[1], own * sizeof *given);
     memcpy(given + operands + 2 * own, in + shape->const_at[2], last * sizeof *given);
-    node = record_new(ctx, site, shape->op, 3, programs, 6, attrs, (int)(operands + 2 * own + last), given);
+    graph_call call = {
+        .op = shape->op, .nin = (int)(operands + 2 * own + last), .nattrs = 6, .in = given, .attrs = attrs};
+    node = record_new(ctx, site, 3, programs, &call);
     free(given);
     return node;
 }
 
-static neap_node *record_checked(neap_ctx *ctx, lazy_control *control, int32_t site, int nattrs, const int64_t *attrs,
-                                 int nin, neap_node *const *in) {
+static neap_node *record_checked(neap_ctx *ctx, lazy_control *control, int32_t site, const graph_call *call) {
     if (control->shape.kind->rules) {
-        if (control_call_check(ctx, control, nin, in))
+        if (control_call_check(ctx, control, call->nin, call->in))
             return NULL;
-        if (control_call_keeps(ctx, control, nin, in))
-            return record_keeping(ctx, control, site, in);
+        if (control_call_keeps(ctx, control, call->nin, call->in))
+            return record_keeping(ctx, control, site, call->in);
     }
-    return record(ctx, control, site, nattrs, attrs, nin, in);
+    return record(ctx, control, site, call);
 }
 
 /* The node, where something of it lies on a mesh: with programs and inputs that fit each other. */
-static neap_node *record_meshed(neap_ctx *ctx, const lazy_control *given, int32_t site, int nattrs,
-                                const int64_t *attrs, int nin, neap_node *const *in) {
-    neap_node **to = calloc((size_t)nin + 1, sizeof *to), *node = NULL;
+static neap_node *record_meshed(neap_ctx *ctx, const lazy_control *given, int32_t site, const graph_call *call) {
+    neap_node **to = calloc((size_t)call->nin + 1, sizeof *to), *node = NULL;
     lazy_control *control = NULL;
+    graph_call fitted = *call;
+    fitted.in = to;
     if (!to) {
         neap_error(NEAP_E_MEMORY, "out of memory for a node");
         return NULL;
     }
     plan_hold(ctx);
-    if (control_mesh_settle(ctx, given, nin, in, to, &control, nattrs, attrs) == 0) {
+    if (control_mesh_settle(ctx, given, call, to, &control) == 0) {
         control->serial = given->serial;
-        node = record_checked(ctx, control, site, nattrs, attrs, nin, to);
+        node = record_checked(ctx, control, site, &fitted);
         control_release(control);
     }
     free(to);
@@ -253,28 +256,26 @@ static neap_node *record_meshed(neap_ctx *ctx, const lazy_control *given, int32_
     return node;
 }
 
-static neap_node *record_any(neap_ctx *ctx, lazy_control *control, int32_t site, int nattrs, const int64_t *attrs,
-                             int nin, neap_node *const *in) {
-    return control_mesh_needed(control, nin, in) ? record_meshed(ctx, control, site, nattrs, attrs, nin, in)
-                                                 : record_checked(ctx, control, site, nattrs, attrs, nin, in);
+static neap_node *record_any(neap_ctx *ctx, lazy_control *control, int32_t site, const graph_call *call) {
+    return control_mesh_needed(control, call->nin, call->in) ? record_meshed(ctx, control, site, call)
+                                                             : record_checked(ctx, control, site, call);
 }
 
-static neap_node *record_new(neap_ctx *ctx, int32_t site, int op, int nprograms, neap_program *const *programs,
-                             int nattrs, const int64_t *attrs, int nin, neap_node *const *in) {
+static neap_node *record_new(neap_ctx *ctx, int32_t site, int nprograms, neap_program *const *programs,
+                             const graph_call *call) {
     lazy_control *control = NULL;
     neap_node *node = NULL;
-    if (check_given(op, nprograms, nattrs, nin) || check_arrays(lazy_ops[op]->name, nin, in) ||
-        control_new(op, nprograms, programs, nattrs, attrs, nin, in, &control))
+    if (check_given(call->op, nprograms, call->nattrs, call->nin) ||
+        check_arrays(lazy_ops[call->op]->name, call->nin, call->in) || control_new(nprograms, programs, call, &control))
         return NULL;
     control->serial = ++ctx->callbacks.last;
-    node = record_any(ctx, control, site, nattrs, attrs, nin, in);
+    node = record_any(ctx, control, site, call);
     control_release(control);
     return node;
 }
 
-neap_node *control_record(neap_ctx *ctx, int op, int nprograms, neap_program *const *programs, int nattrs,
-                          const int64_t *attrs, int nin, neap_node *const *in) {
-    return record_new(ctx, 0, op, nprograms, programs, nattrs, attrs, nin, in);
+neap_node *control_record(neap_ctx *ctx, int nprograms, neap_program *const *programs, const graph_call *call) {
+    return record_new(ctx, 0, nprograms, programs, call);
 }
 
 /* The programs without their effects. BORROWED. */
@@ -306,13 +307,13 @@ neap_node *control_again(neap_ctx *ctx, const neap_node *node, neap_node *const 
     lazy_control *control = control_of(node);
     if (check_arrays(graph_node_op(node)->name, node->nin, in))
         return NULL;
+    graph_call call = {
+        .op = node->op, .nin = node->nin, .nattrs = node->nattrs - 1, .in = in, .attrs = node->attrs + 1};
     if (ctx->levels.muted && control->effects) {
         neap_program **programs = muted_programs(ctx, control);
-        return programs ? record_new(ctx, node->site, node->op, control->nprograms, programs, node->nattrs - 1,
-                                     node->attrs + 1, node->nin, in)
-                        : NULL;
+        return programs ? record_new(ctx, node->site, control->nprograms, programs, &call) : NULL;
     }
-    return record_any(ctx, control, node->site, node->nattrs - 1, node->attrs + 1, node->nin, in);
+    return record_any(ctx, control, node->site, &call);
 }
 
 neap_node *control_result(neap_ctx *ctx, neap_node *node, int k) {
@@ -422,8 +423,9 @@ int neap_control_push(neap_ctx *ctx, const neap_control *how, int n, const int32
                     : neap_error(NEAP_E_MEMORY, "out of memory for a node");
     for (int k = 0; k < n && status == 0; k++)
         status = (in[k] = graph_lookup_any(ctx, ids[k])) ? 0 : neap_error_code();
-    if (status == 0 && !(node = record_new(ctx, graph_site_intern(ctx, how->site), how->op, how->nprograms,
-                                           how->programs, how->nattrs, how->attrs, n, in)))
+    graph_call call = {.op = how->op, .nin = n, .nattrs = how->nattrs, .in = in, .attrs = how->attrs};
+    if (status == 0 &&
+        !(node = record_new(ctx, graph_site_intern(ctx, how->site), how->nprograms, how->programs, &call)))
         status = neap_error_code();
     if (status == 0 && how->nresults > control_of(node)->nresults)
         status =

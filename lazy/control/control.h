@@ -116,22 +116,20 @@ static inline lazy_control *control_of(const neap_node *node) {
 void control_release(lazy_control *control);
 /* Checks and records a node of a row for control flow; attrs are those behind the pointer. The programs are retained. In a
  * trace, a node with effects becomes an effect of that; else it is started, unless recording is held. OWNED. */
-neap_node *control_record(neap_ctx *ctx, int op, int nprograms, neap_program *const *programs, int nattrs,
-                          const int64_t *attrs, int nin, neap_node *const *in);
+neap_node *control_record(neap_ctx *ctx, int nprograms, neap_program *const *programs, const graph_call *call);
 /* The same node again, on other inputs. Its results are the first ones of this. OWNED. */
 neap_node *control_again(neap_ctx *ctx, const neap_node *node, neap_node *const *in);
 /* Result k; OWNED. */
 neap_node *control_result(neap_ctx *ctx, neap_node *node, int k);
 /* Checks programs, attributes and inputs. OWNED. */
-int control_new(int op, int nprograms, neap_program *const *programs, int nattrs, const int64_t *attrs, int nin,
-                neap_node *const *in, lazy_control **out);
+int control_new(int nprograms, neap_program *const *programs, const graph_call *call, lazy_control **out);
 
 /* control/mesh.c ---------------------------------------------------------------------------------------------------- */
 /* Does anything that the control's node would be made of lie on a mesh? */
 bool control_mesh_needed(const lazy_control *control, int nin, neap_node *const *in);
 /* The control of a node on a mesh: with programs, and inputs `to` (BORROWED from the arena), that fit each other. OWNED. */
-int control_mesh_settle(neap_ctx *ctx, const lazy_control *control, int nin, neap_node *const *in, neap_node **to,
-                        lazy_control **out, int nattrs, const int64_t *attrs);
+int control_mesh_settle(neap_ctx *ctx, const lazy_control *control, const graph_call *call, neap_node **to,
+                        lazy_control **out);
 /* May a new node on a mesh be recorded on its blocks now? Records that. */
 bool control_mesh_spreads(neap_ctx *ctx, const neap_node *node);
 int control_mesh_spread(neap_ctx *ctx, neap_node *node);
@@ -147,7 +145,7 @@ int control_scan_batch(lazy_batching *g);
 /* "scan: WHAT", as an error. */
 int control_refuse(const lazy_control *control, const char *what);
 /* Takes the attributes apart and checks that programs and inputs fit each other; fills in shape and results. */
-int control_check(lazy_control *control, int nattrs, const int64_t *attrs, int nin, neap_node *const *in);
+int control_check(lazy_control *control, const graph_call *call);
 
 /* custom.c: derivatives of calls ------------------------------------------------------------------------------------- */
 int control_call_grad(lazy_grad *g);

@@ -55,8 +55,9 @@ static void plan_free(plan *p) {
 /* Records a node of the same row as `of`. */
 static int record_plan(neap_ctx *ctx, const neap_node *of, int nprograms, neap_program *const *programs,
                        const plan *p) {
-    neap_node *node =
-        control_record(ctx, of->op, nprograms, programs, (int)p->attrs.n, p->attrs.at, (int)p->in.n, p->in.at);
+    graph_call call = {
+        .op = of->op, .nin = (int)p->in.n, .nattrs = (int)p->attrs.n, .in = p->in.at, .attrs = p->attrs.at};
+    neap_node *node = control_record(ctx, nprograms, programs, &call);
     if (!graph_arena(ctx, node))
         return neap_error_code();
     node->site = of->site;
@@ -337,13 +338,17 @@ static int storing_program(neap_ctx *ctx, const lazy_control *control, neap_prog
 static int store_carries(neap_ctx *ctx, neap_node *node, neap_node **stored) {
     lazy_control *control = control_of(node);
     neap_program **programs = control_derived_find(control, 's', 0, NULL), *made;
-    int status = 0, at = control->nresults, nattrs = graph_node_nattrs(node) - 1;
+    int status = 0, at = control->nresults;
     if (!programs && (status = storing_program(ctx, control, &made)) == 0)
         status = (programs = control_derived_keep(control, 's', 0, NULL, 1, &made)) ? 0 : NEAP_E_MEMORY;
     if (status)
         return status;
-    neap_node *again = graph_arena(
-        ctx, control_record(ctx, node->op, 1, programs, nattrs, graph_node_attrs(node) + 1, node->nin, node->in));
+    graph_call call = {.op = node->op,
+                       .nin = node->nin,
+                       .nattrs = graph_node_nattrs(node) - 1,
+                       .in = node->in,
+                       .attrs = graph_node_attrs(node) + 1};
+    neap_node *again = graph_arena(ctx, control_record(ctx, 1, programs, &call));
     for (int k = 0; k < control->shape.operands && status == 0 && again; k++)
         if (!is_passed(control->programs[0], k) && !(stored[k] = graph_arena(ctx, control_result(ctx, again, at++))))
             status = neap_error_code();

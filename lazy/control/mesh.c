@@ -266,8 +266,12 @@ static int describe(settling *s, lazy_control *control) {
     return control->apart ? 0 : NEAP_E_MEMORY;
 }
 
-int control_mesh_settle(neap_ctx *ctx, const lazy_control *control, int nin, neap_node *const *in, neap_node **to,
-                        lazy_control **out, int nattrs, const int64_t *attrs) {
+int control_mesh_settle(neap_ctx *ctx, const lazy_control *control, const graph_call *call, neap_node **to,
+                        lazy_control **out) {
+    neap_node *const *in = call->in;
+    int nin = call->nin;
+    graph_call fitted = *call;
+    fitted.in = to;
     size_t n = (size_t)nin + (size_t)control->nresults;
     settling s = {.ctx = ctx, .control = control, .name = lazy_ops[control->shape.op]->name};
     int made = 0, status = 0;
@@ -287,7 +291,7 @@ int control_mesh_settle(neap_ctx *ctx, const lazy_control *control, int nin, nea
         status = to[j] ? 0 : neap_error_code();
     }
     if (status == 0)
-        status = control_new(control->shape.op, control->nprograms, s.programs, nattrs, attrs, nin, to, out);
+        status = control_new(control->nprograms, s.programs, &fitted, out);
     if (status == 0 && (status = describe(&s, *out)) != 0)
         control_release(*out);
     while (made-- > 0)
@@ -366,8 +370,9 @@ static int list_inputs(spreading *s, int position, int home, int64_t results) {
 /* An ordinary node; OWNED. */
 static neap_node *record_blocks(spreading *s, neap_program *const *programs) {
     const neap_node *node = s->node;
-    neap_node *made = control_record(s->ctx, node->op, control_bodies(s->control), programs, (int)s->attrs.n,
-                                     s->attrs.at, (int)s->in.n, s->in.at);
+    graph_call call = {
+        .op = node->op, .nin = (int)s->in.n, .nattrs = (int)s->attrs.n, .in = s->in.at, .attrs = s->attrs.at};
+    neap_node *made = control_record(s->ctx, control_bodies(s->control), programs, &call);
     if (made) {
         made->site = node->site;
         if (s->ctx->sites.node == made)

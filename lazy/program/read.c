@@ -362,8 +362,8 @@ static neap_node *read_control(reader *r) {
     get_attributes(r, row, 1);
     if (r->status)
         return NULL;
-    neap_node *node =
-        row->payload->record(r->ctx, op, (int)n, programs, (int)r->attrs.n, r->attrs.at, (int)r->in.n, r->in.at);
+    graph_call call = {.op = op, .nin = (int)r->in.n, .nattrs = (int)r->attrs.n, .in = r->in.at, .attrs = r->attrs.at};
+    neap_node *node = row->payload->record(r->ctx, (int)n, programs, &call);
     if (!node)
         r->status = neap_error_code();
     return check_traced(r, row, node);
