@@ -29,14 +29,13 @@
  */
 #include <string.h>
 
-#include "lazy/plan/plan.h"
+#include "lazy/plan/verify.h"
 
 enum {
     LEAST_BYTES = 1 << 16, /* of a slot that takes part */
     MOST_STEPS = 4096,     /* of a plan, up to which ancestors are known */
     APART = 16,            /* steps of a plan that may be under way at once */
-    WIDE_COST = 80000,     /* ns: a step of so much work is split over the workers, if it is of a kind that can be */
-    GIVEN = 2              /* in `dies`: a leaf that was given to the program */
+    WIDE_COST = 80000      /* ns: a step of so much work is split over the workers, if it is of a kind that can be */
 };
 
 static _Atomic int64_t least_bytes = LEAST_BYTES;
@@ -48,9 +47,9 @@ struct lazy_memory_plan {
     int32_t *start, *touch; /* touch[start[s]] … touch[start[s + 1] - 1] are the steps that touch slot s, in order */
     int32_t *home;          /* by slot: the slot whose buffer it gets */
     size_t *bytes;          /* by slot that is a home: of that buffer */
-    uint8_t *dies, *asked;  /* by slot, 0, 1, GIVEN; what `home` was found for, and scratch for what it is wanted for */
-    uint8_t *stays;         /* an effect uses it */
-    uint8_t *late;          /* by step: it waits for an effect of the plan, or is one */
+    uint8_t *dies, *asked; /* by slot, LAZY_STAYS …; what `home` was found for, and scratch for what it is wanted for */
+    uint8_t *stays;        /* an effect uses it */
+    uint8_t *late;         /* by step: it waits for an effect of the plan, or is one */
     uint8_t *in_place;
     uint64_t *reach; /* by step: the steps that it waits for, one bit each; NULL: too many */
     size_t words;
@@ -277,7 +276,7 @@ static size_t misfit(const lazy_memory_plan *r, int32_t s, int32_t from) {
 
 /* Whether step t may write over a leaf: any step if it is given, or else only the last. */
 static bool may_write(const lazy_memory_plan *r, int32_t t, int32_t home) {
-    return r->plan->slots[home].made || r->dies[home] == GIVEN || t == r->plan->nsteps - 1;
+    return r->plan->slots[home].made || r->dies[home] == LAZY_DIES_GIVEN || t == r->plan->nsteps - 1;
 }
 
 static void inherit(lazy_memory_plan *r, int32_t t, int32_t s, int32_t from) {
@@ -378,7 +377,7 @@ void plan_memory_of_program(lazy_memory_plan *reuse, int64_t nkept, const int32_
         reuse->asked[s] = reuse->plan->slots[s].made;
     for (int64_t k = 0; k < ngiven; k++)
         if (given[k] >= 0)
-            reuse->asked[given[k]] = GIVEN;
+            reuse->asked[given[k]] = LAZY_DIES_GIVEN;
     for (int64_t k = 0; k < nkept; k++)
         if (kept[k] >= 0)
             reuse->asked[kept[k]] = 0;
@@ -449,6 +448,10 @@ int32_t plan_memory_home(const lazy_memory_plan *reuse, int32_t slot) {
 
 size_t plan_memory_bytes(const lazy_memory_plan *reuse, int32_t slot) {
     return reuse->bytes[slot];
+}
+
+int plan_memory_verify(const lazy_memory_plan *reuse) {
+    return plan_verify_homes(reuse->plan, &(lazy_homes){reuse->home, reuse->bytes, reuse->dies});
 }
 
 /* What the steps do to the variable: the first of them that touches it decides whether it is written afresh. */

@@ -22,7 +22,7 @@
  */
 #include <string.h>
 
-#include "lazy/plan/draft.h"
+#include "lazy/plan/verify.h"
 
 enum {
     MERGED_BUFFERS = 32, /* that a merged kernel reads and writes, at most: each is a stream of memory */
@@ -521,7 +521,7 @@ static int try_merge(merger *m, int32_t a, int32_t b) {
     x->place = place;
     x->first_user = y->first_user < x->first_user ? y->first_user : x->first_user;
     x->calls |= y->calls;
-    return status;
+    return status ? status : LAZY_VERIFY_DRAFT(m->ctx, m->made, x->draft, "a merge");
 }
 
 /* ---- The walk over all drafts ------------------------------------------------------------------------------------- */

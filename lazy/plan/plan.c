@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "lazy/control/control.h"
-#include "lazy/plan/draft.h"
+#include "lazy/plan/verify.h"
 
 typedef struct planner {
     neap_ctx *ctx;
@@ -616,16 +616,26 @@ int plan_new(neap_ctx *ctx, uint8_t *made, bool apart, lazy_plan **out) {
     plan->refs = 1;
     memset(p.slot_of, 0xff, (size_t)n * sizeof(int32_t));
     int status = draft_all(&p);
+    if (status == 0)
+        status = LAZY_VERIFY_DRAFTS(ctx, made, &p.drafts, "fusing");
     if (status == 0 && !apart)
         status = plan_merge(ctx, made, &p.drafts);
+    if (status == 0 && !apart)
+        status = LAZY_VERIFY_DRAFTS(ctx, made, &p.drafts, "merging");
     for (int64_t k = 0; k < p.drafts.n && status == 0; k++)
         status = p.drafts.at[k]->call ? add_call(&p, p.drafts.at[k]) : add_kernel(&p, p.drafts.at[k]);
+    take_over(&p, plan);
+    if (status == 0)
+        status = LAZY_VERIFY_STEPS(ctx, made, plan, "planning");
     if (status == 0)
         status = prepare_kernels(&p);
     drafts_free(&p);
-    take_over(&p, plan);
     free(p.slot_of);
-    if (status == 0 && (status = make_batches(plan)) == 0 && !apart)
+    if (status == 0)
+        status = make_batches(plan);
+    if (status == 0)
+        status = LAZY_VERIFY_STEPS(ctx, made, plan, "batching");
+    if (status == 0 && !apart)
         plan->reuse = plan_memory_new(plan);
     if (status) {
         plan_release(plan);
