@@ -18,6 +18,7 @@
 #ifndef LAZY_BODY_H
 #define LAZY_BODY_H
 
+#include "lazy/arena.h"
 #include "lazy/control/control.h"
 #include "lazy/effect/effect.h"
 
@@ -89,7 +90,7 @@ struct lazy_runner {
 };
 
 static inline size_t body_round(size_t bytes) {
-    return (bytes + LAZY_BLOCK_ALIGN - 1) / LAZY_BLOCK_ALIGN * LAZY_BLOCK_ALIGN;
+    return lazy_round_up(bytes, LAZY_BLOCK_ALIGN);
 }
 static inline bool body_is_loop(const lazy_runner *runner) {
     return runner->op == LAZY_OP_scan || runner->op == LAZY_OP_while_loop;

@@ -98,6 +98,13 @@ void graph_count_bytes(neap_ctx *ctx, int64_t bytes);
 /* The status of a public recording function: NEAP_OK or NEAP_ATTEND. */
 int graph_attend(neap_ctx *ctx);
 
+static inline bool graph_same_shape(int left, const int64_t *a, int right, const int64_t *b) {
+    bool same = left == right;
+    for (int k = 0; k < left && same; k++)
+        same = a[k] == b[k];
+    return same;
+}
+
 /* ---- view.c: affine maps ------------------------------------------------------------------------------------------ */
 void graph_row_major(int ndim, const int64_t *shape, int64_t *stride);
 /* Takes a row-major index, or a difference of two, apart into one for each axis: truncated division from the left. */

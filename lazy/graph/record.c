@@ -124,18 +124,11 @@ neap_node *graph_as_strong(neap_ctx *ctx, neap_node *number) {
 }
 
 /* ---- Inference ---------------------------------------------------------------------------------------------------- */
-static bool same_shape(const lazy_aval *a, const lazy_aval *b) {
-    bool same = a->ndim == b->ndim;
-    for (int k = 0; k < a->ndim && same; k++)
-        same = a->shape[k] == b->shape[k];
-    return same;
-}
-
 static int broadcast_shapes(const lazy_op *row, const lazy_call_desc *call, lazy_result *out) {
     int ndim = call->in[0].ndim;
     bool same = true;
     for (int k = 1; k < call->nin; k++) {
-        same &= same_shape(&call->in[0], &call->in[k]);
+        same &= graph_same_shape(call->in[0].ndim, call->in[0].shape, call->in[k].ndim, call->in[k].shape);
         ndim = call->in[k].ndim > ndim ? call->in[k].ndim : ndim;
     }
     out->ndim = (uint8_t)ndim;

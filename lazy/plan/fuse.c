@@ -34,14 +34,10 @@ typedef struct fuser {
     int64_t split[2];
 } fuser;
 
-static bool same_map(int n, const lazy_wide_map *a, const lazy_wide_map *b) {
-    return a->offset == b->offset && memcmp(a->stride, b->stride, (size_t)n * sizeof *a->stride) == 0;
-}
-
 /* Reuse looks back over the last values only: a node read twice is nearly always read by one op (x * x). */
 static bool known_value(const fuser *f, const neap_node *node, const lazy_wide_map *map, int32_t *value) {
     for (int64_t k = f->order.n - 1, looked = 0; k >= 0 && looked < 64; k--, looked++)
-        if (f->nodes.at[k] == node && same_map(f->fusion->ndim, &f->maps.at[k], map)) {
+        if (f->nodes.at[k] == node && vm_maps_equal(f->fusion->ndim, &f->maps.at[k], map)) {
             *value = f->order.at[k];
             return true;
         }
@@ -124,13 +120,9 @@ static int index_map(fuser *f, const neap_node *node, lazy_wide_map *map) {
     return compose(f, map, node, 0, inner);
 }
 
-static bool same_shape(const neap_node *a, const neap_node *b) {
-    return a->ndim == b->ndim && memcmp(a->shape, b->shape, a->ndim * sizeof *a->shape) == 0;
-}
-
 /* The map of a map op's input: broadcasting is a view with strides 0. */
 static int input_map(fuser *f, const neap_node *node, const neap_node *in, lazy_wide_map *map) {
-    if (same_shape(node, in))
+    if (graph_same_shape(node->ndim, node->shape, in->ndim, in->shape))
         return 0;
     if (in->ndim == 0) {
         memset(map, 0, sizeof *map);

@@ -29,6 +29,7 @@
  */
 #include <string.h>
 
+#include "lazy/arena.h"
 #include "lazy/plan/verify.h"
 
 enum {
@@ -141,12 +142,6 @@ static bool worth_it(const lazy_plan *plan, size_t least) {
     return made > 0 && large > 1;
 }
 
-static void *carve(char **at, size_t bytes) {
-    void *block = *at;
-    *at += (bytes + 7) / 8 * 8;
-    return block;
-}
-
 lazy_memory_plan *plan_memory_new(const lazy_plan *plan) {
     size_t least = (size_t)least_bytes;
     if (!worth_it(plan, least))
@@ -155,30 +150,15 @@ lazy_memory_plan *plan_memory_new(const lazy_plan *plan) {
     for (int32_t t = 0; t < plan->nsteps; t++)
         touches += (size_t)plan->steps[t]->nbufs;
     size_t words = plan->nsteps <= MOST_STEPS ? (steps + 63) / 64 : 0;
-    size_t bytes = sizeof(lazy_memory_plan) + (6 * n + 1 + touches) * sizeof(int32_t) + n * sizeof(size_t) + 5 * n +
-                   steps + steps * words * sizeof(uint64_t) + 17 * 8;
-    lazy_memory_plan *r = calloc(1, bytes);
-    if (!r)
+    lazy_memory_plan *r, own = {.plan = plan, .least = least, .words = words};
+    if (!LAZY_ARENA(LAZY_PART(r, 1), LAZY_PART(own.bytes, n), LAZY_PART(own.reach, steps * words),
+                    LAZY_PART(own.first, n), LAZY_PART(own.last, n), LAZY_PART(own.home, n), LAZY_PART(own.written, n),
+                    LAZY_PART(own.dead, n), LAZY_PART(own.start, n + 1), LAZY_PART(own.touch, touches),
+                    LAZY_PART(own.dies, n), LAZY_PART(own.asked, n), LAZY_PART(own.stays, n),
+                    LAZY_PART(own.in_place, n), LAZY_PART(own.has_heir, n), LAZY_PART(own.late, steps)))
         return NULL;
-    char *at = (char *)(r + 1);
-    r->plan = plan;
-    r->least = least;
-    r->words = words;
-    r->bytes = carve(&at, n * sizeof *r->bytes);
-    r->reach = words ? carve(&at, steps * words * sizeof *r->reach) : NULL;
-    r->first = carve(&at, n * sizeof(int32_t));
-    r->last = carve(&at, n * sizeof(int32_t));
-    r->home = carve(&at, n * sizeof(int32_t));
-    r->written = carve(&at, n * sizeof(int32_t));
-    r->dead = carve(&at, n * sizeof(int32_t));
-    r->start = carve(&at, (n + 1) * sizeof(int32_t));
-    r->touch = carve(&at, touches * sizeof(int32_t));
-    r->dies = carve(&at, n);
-    r->asked = carve(&at, n);
-    r->stays = carve(&at, n);
-    r->in_place = carve(&at, n);
-    r->has_heir = carve(&at, n);
-    r->late = carve(&at, steps);
+    *r = own;
+    r->reach = words ? r->reach : NULL;
     memset(r->first, 0xff, n * sizeof(int32_t));
     memset(r->last, 0xff, n * sizeof(int32_t));
     find_late(r);
@@ -235,13 +215,6 @@ static bool may_follow(const lazy_memory_plan *r, int32_t t, int32_t s) {
 }
 
 /* ---- Who may take over what --------------------------------------------------------------------------------------- */
-static bool same_map(const lazy_kernel *kernel, const lazy_wide_map *a, const lazy_wide_map *b) {
-    bool same = a->offset == b->offset;
-    for (int k = 0; k < kernel->ndim && same; k++)
-        same = kernel->shape[k] == 1 || a->stride[k] == b->stride[k];
-    return same;
-}
-
 /* Whether the step, which writes its buffer `out`, may write it over its buffer `in`: see vm_kernel_run. */
 static bool may_overwrite(const lazy_step *step, int32_t in, int32_t out) {
     if (step->kind != LAZY_STEP_KERNEL)
@@ -256,7 +229,7 @@ static bool may_overwrite(const lazy_step *step, int32_t in, int32_t out) {
         const lazy_load *load = &kernel->loads[k];
         bool reads = (load->kind == LAZY_LOAD_BUFFER || load->kind == LAZY_LOAD_TABLE) &&
                      step->slots[load->slot] == step->slots[in];
-        if (reads && (load->kind == LAZY_LOAD_TABLE || !same_map(kernel, &load->read, &sink->write) ||
+        if (reads && (load->kind == LAZY_LOAD_TABLE || !vm_maps_agree(kernel, &load->read, &sink->write) ||
                       neap_dtype_bytes(load->dtype) != neap_dtype_bytes(sink->dtype)))
             return false;
     }

@@ -468,11 +468,8 @@ static bool writes_in_place(const lazy_batch *batch, const lazy_step *step, int3
         bool buffer = load->kind == LAZY_LOAD_BUFFER || load->kind == LAZY_LOAD_TABLE;
         if (!buffer || batch->slots[step->slots[load->slot]] != from)
             continue;
-        bool same = load->kind == LAZY_LOAD_BUFFER && load->read.offset == sink->write.offset &&
-                    neap_dtype_bytes(load->dtype) == neap_dtype_bytes(sink->dtype);
-        for (int a = 0; a < kernel->ndim; a++)
-            same &= kernel->shape[a] == 1 || load->read.stride[a] == sink->write.stride[a];
-        if (!same)
+        if (load->kind == LAZY_LOAD_TABLE || !vm_maps_agree(kernel, &load->read, &sink->write) ||
+            neap_dtype_bytes(load->dtype) != neap_dtype_bytes(sink->dtype))
             return false;
     }
     return true;

@@ -18,7 +18,7 @@ int plan_broken_rule(const lazy_verifier *v, int rule, const char *format, ...) 
 }
 
 int plan_verify_no_memory(void) {
-    return neap_error(NEAP_E_MEMORY, "out of memory for the lazy_verifier");
+    return neap_error(NEAP_E_MEMORY, "out of memory for the verifier");
 }
 
 const neap_node *plan_verify_node(const lazy_verifier *v, int32_t node) {

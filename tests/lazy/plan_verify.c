@@ -2,6 +2,7 @@
  * made of its steps, one thing in them is changed, and the verifier must name the step and the rule. */
 #include "lazy/plan/verify.h"
 
+#include "ops_gen.h"
 #include "tests/check.h"
 
 typedef struct fixture {
