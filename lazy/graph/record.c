@@ -194,12 +194,13 @@ static int view_resolve(neap_ctx *ctx, neap_node *node, const lazy_call_desc *ca
     if (status)
         return status;
     neap_node *in = node->in[0];
-    int64_t split[2];
     if (graph_is_view(in) && !in->buffer && graph_map_contiguous(in->ndim, in->shape, in->map)) {
         in = in->base; /* the same elements in the same order, so of any shape */
     } else if (graph_is_view(in) && !in->buffer) {
-        if (graph_map_compose(node->ndim, node->shape, own.offset, own.stride, in->ndim, in->shape, in->map->offset,
-                              in->map->stride, &node->map->offset, node->map->stride, split)) {
+        lazy_box_map outer = {node->ndim, node->shape, own.offset, own.stride};
+        lazy_box_map inner = {in->ndim, in->shape, in->map->offset, in->map->stride};
+        lazy_split split;
+        if (graph_map_compose(&outer, &inner, &node->map->offset, node->map->stride, &split)) {
             node->base = graph_retain(in->base);
             return 0;
         }
