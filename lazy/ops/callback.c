@@ -2,8 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lazy/effect/effect.h"
 #include "lazy/derive/build.h"
+#include "lazy/effect/effect.h"
 
 /* The node of a call refers to a record in C's memory, so nobody but that file may make one. */
 static int refuse(const lazy_call_desc *call, lazy_result *out) {
