@@ -8,8 +8,8 @@
  *
  * What np.explain draws is what runs; this is what was recorded. Of many items the first and the last are drawn.
  */
-#include "lazy/explain/explain.h"
 #include "lazy/program/listing.h"
+#include "lazy/program/print.h"
 
 enum { MOST = 200 }; /* items that are drawn */
 
