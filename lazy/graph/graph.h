@@ -122,8 +122,8 @@ typedef struct lazy_split {
     int axis;
     int64_t inner;
 } lazy_split;
-/* `outer` leads to row-major indices of inner->shape, `inner` on from there: their composition, a map from outer->shape, if
- * it is affine. On failure *split gets a refinement of outer->shape that may help. */
+/* `outer` leads to row-major indices of inner->shape, `inner` on from there: their composition, a map from outer->shape,
+ * if it is affine. On failure *split gets a refinement of outer->shape that may help. */
 bool graph_map_compose(const lazy_box_map *outer, const lazy_box_map *inner, int64_t *offset, int64_t *stride,
                        lazy_split *split);
 
