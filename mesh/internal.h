@@ -100,8 +100,7 @@ typedef struct mesh_remote { /* a collective, as far as other processes take par
 } mesh_remote;
 /* Sets (OWNED) those blocks of `to` that need other processes; the rest stay as they are. */
 int mesh_exchange_groups(neap_ctx *ctx, const mesh_remote *what, const lazy_sharding *to, neap_node **blocks);
-/* A node with its axis `from` moved to place `to`; part `index` of it along axis `at`, without that axis. In the arena. */
-neap_node *mesh_move_axis(neap_ctx *ctx, neap_node *x, int from, int to);
+/* Part `index` of a node along axis `at`, without that axis. In the arena. */
 neap_node *mesh_part(neap_ctx *ctx, neap_node *x, int at, int64_t index);
 
 /* reshard.c --------------------------------------------------------------------------------------------------------- */

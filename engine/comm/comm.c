@@ -22,7 +22,8 @@ static const int64_t SECOND = 1000000000;
 enum { LINGER = 50, IDLE_NS = 50000000, MEET_NS = 1000000, LEAVE_NS = 500000000 };
 
 /* ---- State ------------------------------------------------------------------------------------------------------- */
-void comm_signal(engine_comm *comm) {
+/* Gives the thread something to look at, and wakes it. */
+static void signal_comm_thread(engine_comm *comm) {
     atomic_fetch_add(&comm->signal, 1);
     engine_futex_wake(&comm->signal, 1);
 }
@@ -156,7 +157,7 @@ void comm_enqueue(engine_comm *comm, comm_job *job) {
     if (closed)
         do_job(comm, job);
     else
-        comm_signal(comm);
+        signal_comm_thread(comm);
 }
 
 static comm_job *next_job(engine_comm *comm, bool *ending) {
@@ -305,7 +306,7 @@ static void end_now(engine_comm *comm) {
     pthread_mutex_lock(&comm->mutex);
     comm->ending = true;
     pthread_mutex_unlock(&comm->mutex);
-    comm_signal(comm);
+    signal_comm_thread(comm);
 }
 
 static int end_in_turn(void *arg, const neap_run *run) {

@@ -5,7 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-void comm_describe(const comm_header *header, char *text, size_t bytes) {
+/* "collective 12 (psum of f32, 8 elements, at train.lua:7)" */
+static void describe_collective(const comm_header *header, char *text, size_t bytes) {
     int n = snprintf(text, bytes, "collective %llu (%.47s", (unsigned long long)header->number, header->what);
     if (header->elements > 0 && n > 0 && (size_t)n < bytes)
         n += snprintf(text + n, bytes - (size_t)n, ", %lld elements", (long long)header->elements);
@@ -19,7 +20,7 @@ void comm_collective_begin(engine_comm *comm, comm_header *mine) {
     mine->number = ++comm->number;
     comm->busy = true;
     pthread_mutex_lock(&comm->mutex);
-    comm_describe(mine, comm->doing, sizeof comm->doing);
+    describe_collective(mine, comm->doing, sizeof comm->doing);
     *comm->missing = 0;
     pthread_mutex_unlock(&comm->mutex);
 }
@@ -40,8 +41,8 @@ int comm_match(engine_comm *comm, const comm_header *mine, int rank) {
         theirs->elements == mine->elements && strcmp(theirs->what, mine->what) == 0 && theirs->payload <= COMM_PAYLOAD)
         return NEAP_OK;
     char own[COMM_TEXT / 2], other[COMM_TEXT / 2];
-    comm_describe(mine, own, sizeof own);
-    comm_describe(theirs, other, sizeof other);
+    describe_collective(mine, own, sizeof own);
+    describe_collective(theirs, other, sizeof other);
     return comm_break(
         comm,
         "%s of process %d does not match %s of process %d%s: all processes have to do the same collectives in the "

@@ -119,8 +119,6 @@ int comm_break(engine_comm *comm, const char *format, ...) __attribute__((format
 int comm_check(engine_comm *comm);
 /* Was engine_comm_end called with a code that is not 0? */
 bool comm_must_end(engine_comm *comm);
-/* Gives the thread something to look at, and wakes it. */
-void comm_signal(engine_comm *comm);
 /* Appends a job. */
 void comm_enqueue(engine_comm *comm, comm_job *job);
 
@@ -179,8 +177,6 @@ typedef struct comm_header { /* begins a first message; `payload` bytes follow *
 
 enum { COMM_PAYLOAD = COMM_FIRST - sizeof(comm_header) };
 
-/* "collective 12 (psum of f32, 8 elements, at train.lua:7)" */
-void comm_describe(const comm_header *header, char *text, size_t bytes);
 /* A collective begins: counts it, and notes what it is for people. And it is over. */
 void comm_collective_begin(engine_comm *comm, comm_header *mine);
 void comm_collective_end(engine_comm *comm);

@@ -18,6 +18,7 @@
 #ifndef LAZY_BODY_H
 #define LAZY_BODY_H
 
+#include "lazy/arena.h"
 #include "lazy/control/control.h"
 
 typedef enum body_from { BODY_INPUT, BODY_OUTPUT, BODY_BUFFER, BODY_SCRATCH } body_from;
@@ -87,7 +88,7 @@ struct lazy_runner {
 };
 
 static inline size_t body_round(size_t bytes) {
-    return (bytes + LAZY_BLOCK_ALIGN - 1) / LAZY_BLOCK_ALIGN * LAZY_BLOCK_ALIGN;
+    return lazy_round_up(bytes, LAZY_BLOCK_ALIGN);
 }
 
 /* body_run.c: a run that is under way. Its memory is the caller's, control_runner_bytes long. */

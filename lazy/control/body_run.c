@@ -28,12 +28,6 @@ size_t control_frame_bytes(const lazy_runner *runner) {
     return body_round(sizeof(body_frame) + words * sizeof(void *));
 }
 
-static void *carve(char **at, size_t bytes) {
-    void *block = *at;
-    *at += body_round(bytes);
-    return block;
-}
-
 /* ---- Tables ------------------------------------------------------------------------------------------------------- */
 static char *slice(void *base, int64_t bytes, const body_frame *f, int64_t turn) {
     return (char *)base + bytes * (f->runner->reverse ? f->runner->length - 1 - turn : turn);
@@ -125,7 +119,7 @@ static void begin_body(body_frame *f, int which) {
 static body_frame *begin_frame(const lazy_runner *runner, void *const *in, char *block, char *memory,
                                body_frame *parent) {
     char *at = memory;
-    body_frame *f = carve(&at, control_frame_bytes(runner));
+    body_frame *f = lazy_next_block(&at, control_frame_bytes(runner), LAZY_BLOCK_ALIGN);
     *f = (body_frame){.parent = parent, .runner = runner, .in = in};
     f->out = (void **)(f + 1);
     f->tables = (void ***)(f->out + runner->nresults);
@@ -136,13 +130,14 @@ static body_frame *begin_frame(const lazy_runner *runner, void *const *in, char 
     for (int b = 0; b < runner->nbodies; b++) {
         const lazy_body *body = runner->bodies[b];
         size_t pointers = (size_t)body->pointers.n;
-        f->tables[2 * b] = carve(&at, (2 * pointers + (size_t)body->nnumbers + 1) * sizeof(void *));
+        f->tables[2 * b] =
+            lazy_next_block(&at, (2 * pointers + (size_t)body->nnumbers + 1) * sizeof(void *), LAZY_BLOCK_ALIGN);
         f->tables[2 * b + 1] = f->tables[2 * b] + pointers;
         f->numbers[b] = (lazy_scalar *)(f->tables[2 * b + 1] + pointers);
     }
     for (int k = 0; k < runner->operands && runner->kind->loop; k++) {
         f->carries[k] = f->out[k];
-        f->carries[runner->operands + k] = carve(&at, (size_t)runner->in_bytes[k]);
+        f->carries[runner->operands + k] = lazy_next_block(&at, (size_t)runner->in_bytes[k], LAZY_BLOCK_ALIGN);
     }
     f->scratch = memory + runner->frame;
     if (runner->kind->loop) {

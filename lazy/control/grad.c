@@ -22,10 +22,6 @@ static bool is_float(const neap_node *node) {
     return neap_dtype_kind(node->dtype) == 'f' && !(node->flags & LAZY_WEAK);
 }
 
-static int out_of_memory(void) {
-    return neap_error(NEAP_E_MEMORY, "out of memory for a derivative");
-}
-
 /* Does the program hand input k on as output k? */
 static bool is_passed(const neap_program *program, int k) {
     return program->outputs.at[k] == program->inputs.at[k];
@@ -73,7 +69,7 @@ static int add_gradients(lazy_maker *m, neap_node *const *seeds, int n, neap_nod
     int64_t nout = m->program->outputs.n, count = 0;
     neap_node **list = calloc(2 * (size_t)nout + (size_t)n + 1, sizeof *list), **given = list + nout,
               **out = given + nout;
-    int status = list ? 0 : out_of_memory();
+    int status = list ? 0 : neap_error(NEAP_E_MEMORY, "out of memory for a derivative");
     for (int64_t k = 0; k < nout && status == 0; k++)
         if (is_float(m->out[k])) {
             list[count] = m->out[k];
@@ -96,7 +92,7 @@ static int find_tangents(lazy_maker *m, neap_node *const *given, neap_node **tan
     int64_t nin = m->program->inputs.n, nout = m->program->outputs.n, n = 0, count = 0;
     neap_node **wrt = calloc(2 * (size_t)nin + 2 * (size_t)nout + 1, sizeof *wrt), **dots = wrt + nin;
     neap_node **list = dots + nin, **out = list + nout;
-    int status = wrt ? 0 : out_of_memory();
+    int status = wrt ? 0 : neap_error(NEAP_E_MEMORY, "out of memory for a derivative");
     for (int64_t k = 0; k < nin && status == 0; k++)
         if (given[k]) {
             wrt[n] = m->in[k];
@@ -149,7 +145,7 @@ static int branch_gradient(void *arg, const lazy_control *control, int p, const 
     neap_node **wrt = seeds + control->nresults;
     int status = control_maker_begin(&m, g->ctx, control->programs[p], true);
     if (status == 0 && !seeds)
-        status = out_of_memory();
+        status = neap_error(NEAP_E_MEMORY, "out of memory for a derivative");
     if (status == 0)
         status = branch_inputs(&m, shape, p, control->nresults, g->cts, seeds, wants);
     if (status == 0)
@@ -216,7 +212,7 @@ static bool *gradient_key(const lazy_grad *g, const lazy_control *control) {
     for (int k = 0; k < control->nresults && key; k++)
         key[control->shape.nin + k] = g->cts[k];
     if (!key)
-        out_of_memory();
+        neap_error(NEAP_E_MEMORY, "out of memory for a derivative");
     return key;
 }
 
@@ -227,7 +223,7 @@ static int derive_branches(lazy_control *control, char kind, int nkey, const boo
     if ((*programs = control_derived_find(control, kind, nkey, key)) != NULL)
         return 0;
     neap_program **list = calloc((size_t)n, sizeof *list);
-    int status = list ? 0 : out_of_memory();
+    int status = list ? 0 : neap_error(NEAP_E_MEMORY, "out of memory for a derivative");
     for (; made < n && status == 0; made += status == 0)
         status = make(arg, control, made, key, &list[made]);
     if (status == 0 && !(*programs = control_derived_keep(control, kind, nkey, key, n, list)))
@@ -269,7 +265,7 @@ static int branch_tangent(void *arg, const lazy_control *control, int p, const b
     neap_node **tangents = given + nin;
     int status = control_maker_begin(&m, t->ctx, control->programs[p], true);
     if (status == 0 && !dots)
-        status = out_of_memory();
+        status = neap_error(NEAP_E_MEMORY, "out of memory for a derivative");
     if (status == 0)
         status = branch_inputs(&m, shape, p, shape->nin, t->in, dots, key);
     for (int k = 0; k < m.program->inputs.n && status == 0; k++)
@@ -291,7 +287,7 @@ static bool *tangent_key(const lazy_tangent *t, const lazy_control *control) {
     for (int j = 0; j < control->shape.nin && key; j++)
         key[j] = t->in[j];
     if (!key)
-        out_of_memory();
+        neap_error(NEAP_E_MEMORY, "out of memory for a derivative");
     return key;
 }
 
@@ -400,7 +396,7 @@ static int scan_back_program(neap_ctx *ctx, scan_back *b, neap_program **made) {
     neap_node **sums = calloc((size_t)shape->nin + 1, sizeof *sums);
     int status = control_maker_begin(&m, ctx, b->control->programs[0], true);
     if (status == 0 && !sums)
-        status = out_of_memory();
+        status = neap_error(NEAP_E_MEMORY, "out of memory for a derivative");
     if (status == 0)
         status = scan_back_inputs(&m, b);
     if (status == 0)
@@ -431,7 +427,7 @@ static neap_program **find_scan_back(lazy_grad *g, lazy_control *control, const 
     neap_node **memory = calloc(nres + 2 * nin + 1, sizeof *memory);
     scan_back b = {.control = control, .wants = key, .has = key + nin, .seeds = memory};
     if (!memory) {
-        out_of_memory();
+        neap_error(NEAP_E_MEMORY, "out of memory for a derivative");
         return NULL;
     }
     b.sums = memory + nres;
@@ -487,7 +483,7 @@ int control_scan_grad(lazy_grad *g) {
     bool *key = gradient_key(g, control);
     neap_node **stored = calloc(2 * (size_t)shape->operands + 1, sizeof *stored), **spare = stored + shape->operands;
     if (key && !stored)
-        out_of_memory();
+        neap_error(NEAP_E_MEMORY, "out of memory for a derivative");
     neap_program **programs = key && stored ? find_scan_back(g, control, key) : NULL;
     plan p = {0};
     status = programs ? store_carries(g->ctx, g->node, stored) : neap_error_code();
@@ -528,7 +524,7 @@ static int loop_tangent(lazy_tangent *t, const lazy_control *control, int p, con
     neap_node **dots = calloc((size_t)nin + (size_t)nout + 1, sizeof *dots), **tangents = dots + nin;
     int status = control_maker_begin(&m, t->ctx, program, true);
     if (status == 0 && !dots)
-        status = out_of_memory();
+        status = neap_error(NEAP_E_MEMORY, "out of memory for a derivative");
     for (int group = 0; group < 3 && status == 0; first = ends[group++]) {
         for (int k = first; k < ends[group] && status == 0; k++)
             status = control_maker_given(&m, k, control_maker_input(&m, program->inputs.at[k]),
@@ -609,7 +605,7 @@ int control_loop_jvp(lazy_tangent *t) {
     neap_node **spare = calloc((size_t)shape->operands + 1, sizeof *spare);
     plan p = {0};
     if (programs && !spare)
-        out_of_memory();
+        neap_error(NEAP_E_MEMORY, "out of memory for a derivative");
     int status = programs && spare ? plan_loop(t, control, &p) : neap_error_code();
     for (int k = 0; k < shape->operands && status == 0; k++)
         status = lazy_push(&p.to, &spare[k]);

@@ -21,10 +21,6 @@
 #include "lazy/effect/effect.h"
 #include "lazy/program/lower.h"
 
-static int out_of_memory(void) {
-    return neap_error(NEAP_E_MEMORY, "out of memory for control flow on a mesh");
-}
-
 bool control_mesh_needed(const lazy_control *control, int nin, neap_node *const *in) {
     bool meshed = false;
     for (int k = 0; k < nin; k++)
@@ -141,7 +137,8 @@ static int replay_typed(settling *s, int p, const lazy_sharding *const *lies, ne
 static int replace_program(settling *s, int p, const lazy_sharding *const *lies) {
     neap_program *program = s->programs[p], *made = NULL;
     neap_node **in = calloc((size_t)(program->inputs.n + program->outputs.n) + 1, sizeof *in);
-    int status = in ? replay_typed(s, p, lies, in, in + program->inputs.n, &made) : out_of_memory();
+    int status = in ? replay_typed(s, p, lies, in, in + program->inputs.n, &made)
+                    : neap_error(NEAP_E_MEMORY, "out of memory for control flow on a mesh");
     free(in);
     if (status == 0 && made->inputs.n != program->inputs.n) {
         neap_program_free(made);
@@ -248,7 +245,7 @@ static int describe(settling *s, lazy_control *control) {
     find_base(s, nin);
     control->lies = calloc((size_t)(nin + 2 * control->nresults) + 1, sizeof *control->lies);
     if (!control->lies)
-        return out_of_memory();
+        return neap_error(NEAP_E_MEMORY, "out of memory for control flow on a mesh");
     for (int j = 0; j < nin; j++) {
         control->lies[j] = s->types[j];
         distinct |= s->types[j] ? s->types[j]->distinct : 0;
@@ -278,7 +275,7 @@ int control_mesh_settle(neap_ctx *ctx, const lazy_control *control, const graph_
     s.types = calloc(n + 1, sizeof *s.types);
     s.programs = calloc((size_t)control->nprograms + 1, sizeof *s.programs);
     if (!s.types || !s.programs)
-        status = out_of_memory();
+        status = neap_error(NEAP_E_MEMORY, "out of memory for control flow on a mesh");
     s.lies = s.types + nin;
     for (; status == 0 && made < control->nprograms; made++)
         s.programs[made] = program_retain(control->programs[made]);
@@ -417,7 +414,8 @@ static int cut_outputs(neap_ctx *ctx, int level, const lazy_lowered *lowered, in
 static int cut_program(neap_ctx *ctx, const lazy_lowered *lowered, int position, neap_program **out) {
     size_t nin = (size_t)lowered->program->inputs.n, nall = (size_t)lowered->program->outputs.n;
     neap_node **in = calloc(nin + nall + (size_t)lowered->nout + 1, sizeof *in), **all = in + nin, **own = all + nall;
-    int level, status = in ? neap_trace_begin(ctx, 0, &level) : out_of_memory();
+    int level, status = in ? neap_trace_begin(ctx, 0, &level)
+                           : neap_error(NEAP_E_MEMORY, "out of memory for control flow on a mesh");
     *out = NULL;
     if (status) {
         free(in);
@@ -451,7 +449,8 @@ static int record_apart(spreading *s, neap_node **blocks, bool *whole) {
     const lazy_sharding *apart = s->control->apart;
     int n = control_bodies(s->control), count = n * apart->nblocks;
     neap_program **programs = calloc((size_t)count + 1, sizeof *programs);
-    int status = programs ? cut_programs(s, programs, whole) : out_of_memory();
+    int status = programs ? cut_programs(s, programs, whole)
+                          : neap_error(NEAP_E_MEMORY, "out of memory for control flow on a mesh");
     for (int j = 0; j < apart->nblocks && status == 0 && *whole; j++) {
         status = list_inputs(s, apart->position[j], graph_home(s->ctx, apart->home[j]), s->lowered[0]->nout);
         if (status == 0)
@@ -502,7 +501,7 @@ static int record_joined(spreading *s, neap_node **blocks) {
     int n = control_bodies(control), status = list_inputs(s, -1, -1, s->lowered[0]->program->outputs.n);
     neap_program **programs = calloc((size_t)n + 1, sizeof *programs);
     if (status == 0 && !programs)
-        status = out_of_memory();
+        status = neap_error(NEAP_E_MEMORY, "out of memory for control flow on a mesh");
     for (int p = 0; p < n && status == 0; p++)
         programs[p] = s->lowered[p]->program;
     neap_node *node = status == 0 ? record_blocks(s, programs) : NULL;
@@ -540,7 +539,7 @@ int control_mesh_spread(neap_ctx *ctx, neap_node *node) {
     spreading s = {.ctx = ctx, .node = node, .control = control};
     bool whole, exchanges = false;
     if (!(s.lowered = calloc((size_t)n + 1, sizeof *s.lowered)))
-        return out_of_memory();
+        return neap_error(NEAP_E_MEMORY, "out of memory for control flow on a mesh");
     plan_hold(ctx);
     status = lower_programs(&s);
     /* One block here may be one of several in other processes. */

@@ -103,7 +103,8 @@ int derive_batch_part(lazy_batching *g, int k) {
 }
 
 /* ---- Rules that rows share --------------------------------------------------------------------------------------- */
-int derive_batch_map(lazy_batching *g) {
+/* All maps: ranks are aligned, what is not batched broadcasts. */
+static int batch_map(lazy_batching *g) {
     neap_node *in[NEAP_MAX_INPUTS];
     for (int k = 0; k < g->node->nin; k++)
         in[k] = derive_batch_align(g, k, g->node->ndim);
@@ -111,7 +112,8 @@ int derive_batch_map(lazy_batching *g) {
     return derive_batch_done(g);
 }
 
-int derive_batch_reduce(lazy_batching *g) {
+/* All reductions: axes are counted one further. */
+static int batch_reduce(lazy_batching *g) {
     int64_t attrs[2] = {g->node->attrs[0] << 1, g->node->attrs[1]};
     g->out = graph_build(g->ctx, g->node->op, 1, g->in, 2, attrs);
     return derive_batch_done(g);
@@ -205,8 +207,8 @@ static int batch_prints(batching *w) {
 static int run_rule(lazy_batching *g) {
     const lazy_op *row = graph_node_op(g->node);
     int (*rule)(lazy_batching *) = row->batch                 ? row->batch
-                                   : row->kind == LAZY_MAP    ? derive_batch_map
-                                   : row->kind == LAZY_REDUCE ? derive_batch_reduce
+                                   : row->kind == LAZY_MAP    ? batch_map
+                                   : row->kind == LAZY_REDUCE ? batch_reduce
                                                               : NULL;
     if (!rule)
         return neap_error(NEAP_E_ARGUMENT, "vmap: %s has no batching rule", row->name);

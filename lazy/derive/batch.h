@@ -32,8 +32,6 @@ struct lazy_batching {
 };
 
 /* ---- Rules that rows share --------------------------------------------------------------------------------------- */
-int derive_batch_map(lazy_batching *g);    /* all maps: ranks are aligned, what is not batched broadcasts */
-int derive_batch_reduce(lazy_batching *g); /* all reductions: axes are counted one further */
 /* The same op with the same attributes on all inputs batched: of ops that take any axes in front. */
 int derive_batch_leading(lazy_batching *g);
 /* As derive_batch_leading, where the first attribute is an axis of the first input. */

@@ -27,14 +27,6 @@ typedef struct drawing {
 
 enum { DRAWN = 1, HIDDEN_READ = 2, HIDDEN_WRITTEN = 4 };
 
-void explain_say_escaped(lazy_print *print, const char *text) {
-    for (; *text; text++) {
-        if (*text == '"' || *text == '\\')
-            lazy_say(print, "\\");
-        lazy_say(print, "%c", (unsigned char)*text < ' ' ? ' ' : *text);
-    }
-}
-
 /* ---- Buffers ------------------------------------------------------------------------------------------------------ */
 static void draw_buffer(const drawing *d, int32_t slot) {
     const neap_node *node = explain_story_node(d->story, d->chapter, slot);
@@ -51,7 +43,7 @@ static void draw_buffer(const drawing *d, int32_t slot) {
     lazy_say(d->print, "\"");
     if (at->made) {
         lazy_say(d->print, ", tooltip=\"");
-        explain_say_escaped(d->print, plan_why_text(at->why));
+        program_say_escaped(d->print, plan_why_text(at->why));
         lazy_say(d->print, "\"");
     }
     lazy_say(d->print, "];\n");
@@ -185,7 +177,7 @@ static void draw_step(const drawing *d, int32_t s) {
     const char *line = explain_story_line(step->site);
     lazy_say(d->print, "\\l");
     if (line) {
-        explain_say_escaped(d->print, line);
+        program_say_escaped(d->print, line);
         lazy_say(d->print, "\\l");
     }
     lazy_say(d->print, "\";\n");

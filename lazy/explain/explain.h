@@ -36,9 +36,7 @@ const char *explain_story_line(const char *site);
 void explain_say_bytes(lazy_print *print, int64_t bytes);
 void explain_say_ns(lazy_print *print, int64_t ns);
 
-/* explain/dot.c: a text as the inside of a quoted string of Graphviz. */
-void explain_say_escaped(lazy_print *print, const char *text);
-/* The story as a picture, in the language of Graphviz. */
+/* explain/dot.c: the story as a picture, in the language of Graphviz. */
 void explain_story_draw(lazy_print *print, const lazy_story *story);
 
 #endif

@@ -104,16 +104,34 @@ void graph_count_bytes(neap_ctx *ctx, int64_t bytes);
 /* The status of a public recording function: NEAP_OK or NEAP_ATTEND. */
 int graph_attend(neap_ctx *ctx);
 
+static inline bool graph_same_shape(int left, const int64_t *a, int right, const int64_t *b) {
+    bool same = left == right;
+    for (int k = 0; k < left && same; k++)
+        same = a[k] == b[k];
+    return same;
+}
+
 /* ---- view.c: affine maps ------------------------------------------------------------------------------------------ */
 void graph_row_major(int ndim, const int64_t *shape, int64_t *stride);
 /* Takes a row-major index, or a difference of two, apart into one for each axis: truncated division from the left. */
 void graph_take_apart(int64_t index, int ndim, const int64_t *row, int64_t *out);
 bool graph_map_contiguous(int ndim, const int64_t *shape, const lazy_map *map);
-/* outer maps a box into the row-major index of `shape`, inner maps `shape` on: their composition, if it is affine.
- * On failure *split gets {axis of the box, inner extent} of a refinement of the box that may help, or axis -1. */
-bool graph_map_compose(int nbox, const int64_t *box, int64_t offset, const int64_t *stride, int ndim,
-                       const int64_t *shape, int64_t inner_offset, const int64_t *inner, int64_t *out_offset,
-                       int64_t *out, int64_t split[2]);
+/* A map and the box that it is from: index i… of `shape` leads to offset + Σ i[k]·stride[k]. BORROWED. */
+typedef struct lazy_box_map {
+    int ndim;
+    const int64_t *shape;
+    int64_t offset;
+    const int64_t *stride;
+} lazy_box_map;
+/* A refinement of a box: its axis (-1: none) becomes two, of which the inner one has so many elements. */
+typedef struct lazy_split {
+    int axis;
+    int64_t inner;
+} lazy_split;
+/* `outer` leads to row-major indices of inner->shape, `inner` on from there: their composition, a map from outer->shape,
+ * if it is affine. On failure *split gets a refinement of outer->shape that may help. */
+bool graph_map_compose(const lazy_box_map *outer, const lazy_box_map *inner, int64_t *offset, int64_t *stride,
+                       lazy_split *split);
 
 /* ---- capture.c: what a closed trace reads from outside ---------------------------------------------------------------- */
 /* A new input of a trace, committed to a device (-1: none), or lying on a mesh; BORROWED from the level. NULL: memory. */

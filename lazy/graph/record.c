@@ -136,18 +136,11 @@ neap_node *graph_as_strong(neap_ctx *ctx, neap_node *number) {
 }
 
 /* ---- Inference ---------------------------------------------------------------------------------------------------- */
-static bool same_shape(const lazy_aval *a, const lazy_aval *b) {
-    bool same = a->ndim == b->ndim;
-    for (int k = 0; k < a->ndim && same; k++)
-        same = a->shape[k] == b->shape[k];
-    return same;
-}
-
 static int broadcast_shapes(const lazy_op *row, const lazy_call_desc *call, lazy_result *out) {
     int ndim = call->in[0].ndim;
     bool same = true;
     for (int k = 1; k < call->nin; k++) {
-        same &= same_shape(&call->in[0], &call->in[k]);
+        same &= graph_same_shape(call->in[0].ndim, call->in[0].shape, call->in[k].ndim, call->in[k].shape);
         ndim = call->in[k].ndim > ndim ? call->in[k].ndim : ndim;
     }
     out->ndim = (uint8_t)ndim;
@@ -213,12 +206,13 @@ static int view_resolve(neap_ctx *ctx, neap_node *node, const lazy_call_desc *ca
     if (status)
         return status;
     neap_node *in = node->in[0];
-    int64_t split[2];
     if (graph_is_view(in) && !in->buffer && graph_map_contiguous(in->ndim, in->shape, in->map)) {
         in = in->base; /* the same elements in the same order, so of any shape */
     } else if (graph_is_view(in) && !in->buffer) {
-        if (graph_map_compose(node->ndim, node->shape, own.offset, own.stride, in->ndim, in->shape, in->map->offset,
-                              in->map->stride, &node->map->offset, node->map->stride, split)) {
+        lazy_box_map outer = {node->ndim, node->shape, own.offset, own.stride};
+        lazy_box_map inner = {in->ndim, in->shape, in->map->offset, in->map->stride};
+        lazy_split split;
+        if (graph_map_compose(&outer, &inner, &node->map->offset, node->map->stride, &split)) {
             node->base = graph_retain(in->base);
             return 0;
         }

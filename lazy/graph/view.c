@@ -53,41 +53,39 @@ static int64_t split_extent(int64_t extent, int64_t c, int64_t size) {
     return inner > 1 && inner < extent && extent % inner == 0 ? inner : 0;
 }
 
-bool graph_map_compose(int nbox, const int64_t *box, int64_t offset, const int64_t *stride, int ndim,
-                       const int64_t *shape, int64_t inner_offset, const int64_t *inner, int64_t *out_offset,
-                       int64_t *out, int64_t split[2]) {
+bool graph_map_compose(const lazy_box_map *outer, const lazy_box_map *inner, int64_t *offset, int64_t *stride,
+                       lazy_split *split) {
+    const int64_t *box = outer->shape, *shape = inner->shape;
     int64_t row[NEAP_MAX_DIMS], low[NEAP_MAX_DIMS], high[NEAP_MAX_DIMS], c[NEAP_MAX_DIMS];
-    split[0] = -1;
-    graph_row_major(ndim, shape, row);
-    graph_take_apart(offset, ndim, row, low);
-    *out_offset = inner_offset;
-    memset(out, 0, (size_t)nbox * sizeof *out);
-    for (int a = 0; a < ndim; a++) {
+    split->axis = -1;
+    graph_row_major(inner->ndim, shape, row);
+    graph_take_apart(outer->offset, inner->ndim, row, low);
+    *offset = inner->offset;
+    memset(stride, 0, (size_t)outer->ndim * sizeof *stride);
+    for (int a = 0; a < inner->ndim; a++) {
         high[a] = low[a];
-        *out_offset += low[a] * inner[a];
+        *offset += low[a] * inner->stride[a];
     }
-    for (int k = 0; k < nbox; k++) {
-        if (box[k] == 1 || stride[k] == 0)
+    for (int k = 0; k < outer->ndim; k++) {
+        if (box[k] == 1 || outer->stride[k] == 0)
             continue;
         if (box[k] == 0)
             return true;
-        graph_take_apart(stride[k], ndim, row, c);
-        for (int a = 0; a < ndim; a++) {
+        graph_take_apart(outer->stride[k], inner->ndim, row, c);
+        for (int a = 0; a < inner->ndim; a++) {
             int64_t reach = c[a] * (box[k] - 1);
             if (reach > 0)
                 high[a] += reach;
             else
                 low[a] += reach;
-            if ((low[a] < 0 || high[a] >= shape[a]) && split[0] < 0) {
-                split[0] = k;
-                split[1] = split_extent(box[k], c[a], shape[a]);
-            }
-            out[k] += c[a] * inner[a];
+            if ((low[a] < 0 || high[a] >= shape[a]) && split->axis < 0)
+                *split = (lazy_split){.axis = k, .inner = split_extent(box[k], c[a], shape[a])};
+            stride[k] += c[a] * inner->stride[a];
         }
     }
-    if (split[0] >= 0 && split[1] == 0)
-        split[0] = -1;
-    for (int a = 0; a < ndim; a++)
+    if (split->axis >= 0 && split->inner == 0)
+        split->axis = -1;
+    for (int a = 0; a < inner->ndim; a++)
         if (low[a] < 0 || high[a] >= shape[a])
             return false;
     return true;

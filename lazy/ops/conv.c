@@ -10,9 +10,9 @@
  * for conv, the extent that the result has there, which its inputs do not tell. */
 #include <string.h>
 
-#include "lazy/derive/build.h"
 #include "engine/libs/conv.h"
 #include "lazy/derive/batch.h"
+#include "lazy/derive/build.h"
 #include "lazy/graph/graph.h"
 
 enum { LIMIT = 1 << 30 }; /* of attributes and extents: sums and products of two stay in 64 bits */

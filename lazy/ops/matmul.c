@@ -3,8 +3,8 @@
  * and bools, for which there is no library, wrap around (bool: any of the products). */
 #include <string.h>
 
-#include "lazy/derive/build.h"
 #include "engine/libs/blas.h"
+#include "lazy/derive/build.h"
 #include "lazy/graph/graph.h"
 
 static int matmul_shape(const lazy_call_desc *call, lazy_result *out) {

@@ -1,5 +1,5 @@
 /* matrix.c: what the rows of linear algebra share (matrix.h). */
-#include "matrix.h"
+#include "lazy/ops/matrix.h"
 
 #include <limits.h>
 #include <math.h>

@@ -13,11 +13,11 @@
 #include <math.h>
 #include <string.h>
 
-#include "lazy/derive/build.h"
 #include "engine/device.h"
 #include "lazy/derive/batch.h"
+#include "lazy/derive/build.h"
 #include "lazy/graph/graph.h"
-#include "matrix.h"
+#include "lazy/ops/matrix.h"
 
 static double cube(const lazy_aval *a) {
     double n = (double)ops_matrix_columns(a);

@@ -18,11 +18,11 @@
 #include <math.h>
 #include <string.h>
 
-#include "lazy/derive/build.h"
 #include "engine/device.h"
 #include "lazy/derive/batch.h"
+#include "lazy/derive/build.h"
 #include "lazy/graph/graph.h"
-#include "matrix.h"
+#include "lazy/ops/matrix.h"
 
 static int64_t least(int64_t a, int64_t b) {
     return a < b ? a : b;

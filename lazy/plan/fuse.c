@@ -31,17 +31,13 @@ typedef struct fuser {
     LAZY_VECTOR(neap_node *) nodes;  /* which node each value is, in the order of `order` */
     LAZY_VECTOR(int32_t) order;      /* values as found: loads are -1-k, instructions k */
     LAZY_VECTOR(frame) stack;
-    int64_t split[2];
+    lazy_split split;
 } fuser;
-
-static bool same_map(int n, const lazy_wide_map *a, const lazy_wide_map *b) {
-    return a->offset == b->offset && memcmp(a->stride, b->stride, (size_t)n * sizeof *a->stride) == 0;
-}
 
 /* Reuse looks back over the last values only: a node read twice is nearly always read by one op (x * x). */
 static bool known_value(const fuser *f, const neap_node *node, const lazy_wide_map *map, int32_t *value) {
     for (int64_t k = f->order.n - 1, looked = 0; k >= 0 && looked < 64; k--, looked++)
-        if (f->nodes.at[k] == node && same_map(f->fusion->ndim, &f->maps.at[k], map)) {
+        if (f->nodes.at[k] == node && vm_maps_equal(f->fusion->ndim, &f->maps.at[k], map)) {
             *value = f->order.at[k];
             return true;
         }
@@ -60,10 +56,11 @@ static int cut(fuser *f, const neap_node *node, lazy_why why) {
 }
 
 /* `map` leads to the row-major index of `shape`; go on through the inner strides. Sets the cut on failure. */
-static int compose(fuser *f, lazy_wide_map *map, const neap_node *node, int64_t offset, const int64_t *inner) {
+static int compose(fuser *f, lazy_wide_map *map, const neap_node *node, int64_t offset, const int64_t *stride) {
+    lazy_box_map outer = {f->fusion->ndim, f->fusion->box, map->offset, map->stride};
+    lazy_box_map inner = {node->ndim, node->shape, offset, stride};
     lazy_wide_map out = {0};
-    if (graph_map_compose(f->fusion->ndim, f->fusion->box, map->offset, map->stride, node->ndim, node->shape, offset,
-                          inner, &out.offset, out.stride, f->split)) {
+    if (graph_map_compose(&outer, &inner, &out.offset, out.stride, &f->split)) {
         *map = out;
         return 0;
     }
@@ -97,7 +94,7 @@ static int read_table(fuser *f, const neap_node *node, lazy_wide_map map, int32_
         memcpy(view.stride, x->map->stride, x->ndim * sizeof *view.stride);
     }
     if (!plan_is_leaf(target) && !f->made[target->index]) {
-        f->split[0] = -1;
+        f->split.axis = -1;
         return cut(f, target, LAZY_WHY_OPERAND);
     }
     int axis = (int)(node->attrs[0] < 0 ? node->attrs[0] + x->ndim : node->attrs[0]);
@@ -124,13 +121,9 @@ static int index_map(fuser *f, const neap_node *node, lazy_wide_map *map) {
     return compose(f, map, node, 0, inner);
 }
 
-static bool same_shape(const neap_node *a, const neap_node *b) {
-    return a->ndim == b->ndim && memcmp(a->shape, b->shape, a->ndim * sizeof *a->shape) == 0;
-}
-
 /* The map of a map op's input: broadcasting is a view with strides 0. */
 static int input_map(fuser *f, const neap_node *node, const neap_node *in, lazy_wide_map *map) {
-    if (same_shape(node, in))
+    if (graph_same_shape(node->ndim, node->shape, in->ndim, in->shape))
         return 0;
     if (in->ndim == 0) {
         memset(map, 0, sizeof *map);
@@ -152,7 +145,7 @@ static int read_piece(fuser *f, neap_node **node, lazy_wide_map *map) {
     int status = compose(f, map, whole, 0, row); /* changes nothing, but wants a box that runs along single axes */
     if (status)
         return status;
-    f->split[0] = -1;
+    f->split.axis = -1;
     status = plan_window_read(f->fusion, node, map, &window);
     if (status == NEAP_PENDING) {
         cut(f, whole, LAZY_WHY_ASSEMBLED);
@@ -199,7 +192,7 @@ static int read_node(fuser *f, neap_node *node, lazy_wide_map map, bool own, int
         return status;
     }
     if (f->stack.n + f->out->ins.n >= LAZY_KERNEL_MAX_INS) {
-        f->split[0] = -1;
+        f->split.axis = -1;
         return cut(f, too_long(f, node), LAZY_WHY_CHAIN);
     }
     frame next = {.node = node, .map = map};
@@ -266,7 +259,9 @@ static void split_map(lazy_wide_map *map, int ndim, int k, int64_t inner) {
     map->stride[k] = map->stride[k + 1] * inner;
 }
 
-static void refine(lazy_fusion *fusion, int k, int64_t inner) {
+static void refine(lazy_fusion *fusion, lazy_split split) {
+    int k = split.axis;
+    int64_t inner = split.inner;
     split_map(&fusion->read, fusion->ndim, k, inner);
     if (k < fusion->nkept)
         split_map(&fusion->write, fusion->nkept, k, inner);
@@ -281,7 +276,7 @@ static void refine(lazy_fusion *fusion, int k, int64_t inner) {
 static void forget(fuser *f) {
     f->out->loads.n = f->out->ins.n = 0;
     f->maps.n = f->nodes.n = f->order.n = f->stack.n = 0;
-    f->split[0] = -1;
+    f->split.axis = -1;
 }
 
 int plan_fuse(neap_ctx *ctx, const uint8_t *made, lazy_fusion *fusion, lazy_fused *out) {
@@ -290,9 +285,9 @@ int plan_fuse(neap_ctx *ctx, const uint8_t *made, lazy_fusion *fusion, lazy_fuse
     for (;;) {
         forget(&f);
         status = fuse_once(&f);
-        if (status != NEAP_PENDING || f.split[0] < 0 || fusion->ndim >= LAZY_MAX_DOMAIN)
+        if (status != NEAP_PENDING || f.split.axis < 0 || fusion->ndim >= LAZY_MAX_DOMAIN)
             break;
-        refine(fusion, (int)f.split[0], f.split[1]);
+        refine(fusion, f.split);
     }
     lazy_vector_free(&f.maps);
     lazy_vector_free(&f.nodes);

@@ -29,14 +29,14 @@
  */
 #include <string.h>
 
-#include "lazy/plan/plan.h"
+#include "lazy/arena.h"
+#include "lazy/plan/verify.h"
 
 enum {
     LEAST_BYTES = 1 << 16, /* of a slot that takes part */
     MOST_STEPS = 4096,     /* of a plan, up to which ancestors are known */
     APART = 16,            /* steps of a plan that may be under way at once */
-    WIDE_COST = 80000,     /* ns: a step of so much work is split over the workers, if it is of a kind that can be */
-    GIVEN = 2              /* in `dies`: a leaf that was given to the program */
+    WIDE_COST = 80000      /* ns: a step of so much work is split over the workers, if it is of a kind that can be */
 };
 
 static _Atomic int64_t least_bytes = LEAST_BYTES;
@@ -48,9 +48,9 @@ struct lazy_memory_plan {
     int32_t *start, *touch; /* touch[start[s]] … touch[start[s + 1] - 1] are the steps that touch slot s, in order */
     int32_t *home;          /* by slot: the slot whose buffer it gets */
     size_t *bytes;          /* by slot that is a home: of that buffer */
-    uint8_t *dies, *asked;  /* by slot, 0, 1, GIVEN; what `home` was found for, and scratch for what it is wanted for */
-    uint8_t *stays;         /* an effect uses it */
-    uint8_t *late;          /* by step: it waits for an effect of the plan, or is one */
+    uint8_t *dies, *asked; /* by slot, LAZY_STAYS …; what `home` was found for, and scratch for what it is wanted for */
+    uint8_t *stays;        /* an effect uses it */
+    uint8_t *late;         /* by step: it waits for an effect of the plan, or is one */
     uint8_t *in_place;
     uint64_t *reach; /* by step: the steps that it waits for, one bit each; NULL: too many */
     size_t words;
@@ -142,12 +142,6 @@ static bool worth_it(const lazy_plan *plan, size_t least) {
     return made > 0 && large > 1;
 }
 
-static void *carve(char **at, size_t bytes) {
-    void *block = *at;
-    *at += (bytes + 7) / 8 * 8;
-    return block;
-}
-
 lazy_memory_plan *plan_memory_new(const lazy_plan *plan) {
     size_t least = (size_t)least_bytes;
     if (!worth_it(plan, least))
@@ -156,30 +150,15 @@ lazy_memory_plan *plan_memory_new(const lazy_plan *plan) {
     for (int32_t t = 0; t < plan->nsteps; t++)
         touches += (size_t)plan->steps[t]->nbufs;
     size_t words = plan->nsteps <= MOST_STEPS ? (steps + 63) / 64 : 0;
-    size_t bytes = sizeof(lazy_memory_plan) + (6 * n + 1 + touches) * sizeof(int32_t) + n * sizeof(size_t) + 5 * n +
-                   steps + steps * words * sizeof(uint64_t) + 17 * 8;
-    lazy_memory_plan *r = calloc(1, bytes);
-    if (!r)
+    lazy_memory_plan *r, own = {.plan = plan, .least = least, .words = words};
+    if (!LAZY_ARENA(LAZY_PART(r, 1), LAZY_PART(own.bytes, n), LAZY_PART(own.reach, steps * words),
+                    LAZY_PART(own.first, n), LAZY_PART(own.last, n), LAZY_PART(own.home, n), LAZY_PART(own.written, n),
+                    LAZY_PART(own.dead, n), LAZY_PART(own.start, n + 1), LAZY_PART(own.touch, touches),
+                    LAZY_PART(own.dies, n), LAZY_PART(own.asked, n), LAZY_PART(own.stays, n),
+                    LAZY_PART(own.in_place, n), LAZY_PART(own.has_heir, n), LAZY_PART(own.late, steps)))
         return NULL;
-    char *at = (char *)(r + 1);
-    r->plan = plan;
-    r->least = least;
-    r->words = words;
-    r->bytes = carve(&at, n * sizeof *r->bytes);
-    r->reach = words ? carve(&at, steps * words * sizeof *r->reach) : NULL;
-    r->first = carve(&at, n * sizeof(int32_t));
-    r->last = carve(&at, n * sizeof(int32_t));
-    r->home = carve(&at, n * sizeof(int32_t));
-    r->written = carve(&at, n * sizeof(int32_t));
-    r->dead = carve(&at, n * sizeof(int32_t));
-    r->start = carve(&at, (n + 1) * sizeof(int32_t));
-    r->touch = carve(&at, touches * sizeof(int32_t));
-    r->dies = carve(&at, n);
-    r->asked = carve(&at, n);
-    r->stays = carve(&at, n);
-    r->in_place = carve(&at, n);
-    r->has_heir = carve(&at, n);
-    r->late = carve(&at, steps);
+    *r = own;
+    r->reach = words ? r->reach : NULL;
     memset(r->first, 0xff, n * sizeof(int32_t));
     memset(r->last, 0xff, n * sizeof(int32_t));
     find_late(r);
@@ -236,13 +215,6 @@ static bool may_follow(const lazy_memory_plan *r, int32_t t, int32_t s) {
 }
 
 /* ---- Who may take over what --------------------------------------------------------------------------------------- */
-static bool same_map(const lazy_kernel *kernel, const lazy_wide_map *a, const lazy_wide_map *b) {
-    bool same = a->offset == b->offset;
-    for (int k = 0; k < kernel->ndim && same; k++)
-        same = kernel->shape[k] == 1 || a->stride[k] == b->stride[k];
-    return same;
-}
-
 /* Whether the step, which writes its buffer `out`, may write it over its buffer `in`: see vm_kernel_run. */
 static bool may_overwrite(const lazy_step *step, int32_t in, int32_t out) {
     if (step->kind != LAZY_STEP_KERNEL)
@@ -257,7 +229,7 @@ static bool may_overwrite(const lazy_step *step, int32_t in, int32_t out) {
         const lazy_load *load = &kernel->loads[k];
         bool reads = (load->kind == LAZY_LOAD_BUFFER || load->kind == LAZY_LOAD_TABLE) &&
                      step->slots[load->slot] == step->slots[in];
-        if (reads && (load->kind == LAZY_LOAD_TABLE || !same_map(kernel, &load->read, &sink->write) ||
+        if (reads && (load->kind == LAZY_LOAD_TABLE || !vm_maps_agree(kernel, &load->read, &sink->write) ||
                       neap_dtype_bytes(load->dtype) != neap_dtype_bytes(sink->dtype)))
             return false;
     }
@@ -277,7 +249,7 @@ static size_t misfit(const lazy_memory_plan *r, int32_t s, int32_t from) {
 
 /* Whether step t may write over a leaf: any step if it is given, or else only the last. */
 static bool may_write(const lazy_memory_plan *r, int32_t t, int32_t home) {
-    return r->plan->slots[home].made || r->dies[home] == GIVEN || t == r->plan->nsteps - 1;
+    return r->plan->slots[home].made || r->dies[home] == LAZY_DIES_GIVEN || t == r->plan->nsteps - 1;
 }
 
 static void inherit(lazy_memory_plan *r, int32_t t, int32_t s, int32_t from) {
@@ -378,7 +350,7 @@ void plan_memory_of_program(lazy_memory_plan *reuse, int64_t nkept, const int32_
         reuse->asked[s] = reuse->plan->slots[s].made;
     for (int64_t k = 0; k < ngiven; k++)
         if (given[k] >= 0)
-            reuse->asked[given[k]] = GIVEN;
+            reuse->asked[given[k]] = LAZY_DIES_GIVEN;
     for (int64_t k = 0; k < nkept; k++)
         if (kept[k] >= 0)
             reuse->asked[kept[k]] = 0;
@@ -449,6 +421,10 @@ int32_t plan_memory_home(const lazy_memory_plan *reuse, int32_t slot) {
 
 size_t plan_memory_bytes(const lazy_memory_plan *reuse, int32_t slot) {
     return reuse->bytes[slot];
+}
+
+int plan_memory_verify(const lazy_memory_plan *reuse) {
+    return plan_verify_homes(reuse->plan, &(lazy_homes){reuse->home, reuse->bytes, reuse->dies});
 }
 
 /* What the steps do to the variable: the first of them that touches it decides whether it is written afresh. */

@@ -22,7 +22,7 @@
  */
 #include <string.h>
 
-#include "lazy/plan/draft.h"
+#include "lazy/plan/verify.h"
 
 enum {
     MERGED_BUFFERS = 32, /* that a merged kernel reads and writes, at most: each is a stream of memory */
@@ -237,10 +237,6 @@ static lazy_wide_map carry(const lazy_wide_map *map, const pairing *p, int side)
     return out;
 }
 
-static bool same_map(const pairing *p, const lazy_wide_map *a, const lazy_wide_map *b) {
-    return a->offset == b->offset && memcmp(a->stride, b->stride, (size_t)p->n * sizeof *a->stride) == 0;
-}
-
 /* Does B read all that it needs of A exactly where A writes it? */
 static bool links_hold(const lazy_draft *a, const lazy_draft *b, const pairing *p) {
     for (int64_t k = 0; k < b->loads.n; k++) {
@@ -249,7 +245,7 @@ static bool links_hold(const lazy_draft *a, const lazy_draft *b, const pairing *
         if (!sink)
             continue;
         lazy_wide_map write = carry(&sink->sink.write, p, 0), read = carry(&b->loads.at[k].load.read, p, 1);
-        if (b->loads.at[k].load.kind == LAZY_LOAD_TABLE || !same_map(p, &write, &read))
+        if (b->loads.at[k].load.kind == LAZY_LOAD_TABLE || !vm_maps_equal(p->n, &write, &read))
             return false;
     }
     return true;
@@ -301,7 +297,7 @@ static bool match(const lazy_draft *a, const lazy_draft *b, bool linked, pairing
             if (!pair_axes(a, b, &e, true, p))
                 continue;
             lazy_wide_map left = carry(e.map[e.n - 1][0], p, 0), right = carry(e.map[e.n - 1][1], p, 1);
-            if (same_map(p, &left, &right)) /* not if they read other parts of it */
+            if (vm_maps_equal(p->n, &left, &right)) /* not if they read other parts of it */
                 return true;
         }
     return false;
@@ -521,7 +517,7 @@ static int try_merge(merger *m, int32_t a, int32_t b) {
     x->place = place;
     x->first_user = y->first_user < x->first_user ? y->first_user : x->first_user;
     x->calls |= y->calls;
-    return status;
+    return status ? status : LAZY_VERIFY_DRAFT(m->ctx, m->made, x->draft, "a merge");
 }
 
 /* ---- The walk over all drafts ------------------------------------------------------------------------------------- */

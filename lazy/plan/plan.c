@@ -14,7 +14,9 @@
  */
 #include <string.h>
 
+#include "lazy/arena.h"
 #include "lazy/plan/draft.h"
+#include "lazy/plan/verify.h"
 
 typedef struct planner {
     neap_ctx *ctx;
@@ -53,32 +55,21 @@ static int32_t slot_for(planner *p, int32_t node) {
 }
 
 /* ---- Kernels ------------------------------------------------------------------------------------------------------ */
-static void *carve(char **at, size_t bytes) {
-    void *block = *at;
-    *at += (bytes + 15) / 16 * 16;
-    return block;
-}
-
 /* One block for a kernel step: the struct and the arrays it points to. */
 static lazy_step *kernel_step(const lazy_draft *draft) {
-    size_t nloads = (size_t)draft->loads.n, nins = (size_t)draft->ins.n, nsinks = (size_t)draft->sinks.n;
-    size_t loads = nloads * sizeof(lazy_load), ins = nins * sizeof(lazy_ins), sinks = nsinks * sizeof(lazy_sink);
-    lazy_step *step = calloc(1, sizeof *step + loads + ins + sinks + (nloads + nsinks) * sizeof(int32_t) + 96);
-    if (!step)
+    lazy_kernel kernel = {.ndim = draft->ndim,
+                          .nkept = draft->nkept,
+                          .nloads = (int)draft->loads.n,
+                          .nins = (int)draft->ins.n,
+                          .nsinks = (int)draft->sinks.n};
+    lazy_step *step;
+    int32_t *slots;
+    if (!LAZY_ARENA(LAZY_PART(step, 1), LAZY_PART(kernel.loads, kernel.nloads), LAZY_PART(kernel.ins, kernel.nins),
+                    LAZY_PART(kernel.sinks, kernel.nsinks), LAZY_PART(slots, kernel.nloads + kernel.nsinks)))
         return NULL;
-    char *at = (char *)step;
-    carve(&at, sizeof *step);
-    lazy_kernel *kernel = &step->kernel;
-    *kernel = (lazy_kernel){.ndim = draft->ndim,
-                            .nkept = draft->nkept,
-                            .nloads = (int)nloads,
-                            .nins = (int)nins,
-                            .nsinks = (int)nsinks,
-                            .loads = carve(&at, loads),
-                            .ins = carve(&at, ins),
-                            .sinks = carve(&at, sinks)};
-    step->slots = carve(&at, (nloads + nsinks) * sizeof(int32_t));
-    memcpy(kernel->shape, draft->box, (size_t)draft->ndim * sizeof *draft->box);
+    memcpy(kernel.shape, draft->box, (size_t)draft->ndim * sizeof *draft->box);
+    step->kernel = kernel;
+    step->slots = slots;
     step->kind = LAZY_STEP_KERNEL;
     step->device = draft->device;
     return step;
@@ -352,18 +343,16 @@ static int plan_assemble(planner *p, neap_node *node) {
 /* ---- Calls -------------------------------------------------------------------------------------------------------- */
 /* One block: the step, tensors, shapes and strides. */
 static lazy_step *call_step(neap_ctx *ctx, const neap_node *node) {
-    size_t n = (size_t)node->nin + 1, axes = n * 2 * NEAP_MAX_DIMS * sizeof(int64_t), offsets = n * sizeof(int64_t);
-    size_t attrs = (size_t)node->nattrs * sizeof(int64_t);
-    lazy_step *step =
-        calloc(1, sizeof *step + n * (sizeof(lazy_tensor) + sizeof(int32_t)) + axes + offsets + attrs + 112);
-    if (!step)
+    size_t n = (size_t)node->nin + 1;
+    lazy_step *step;
+    lazy_tensor *tensors;
+    int64_t *axes, *attrs, *offsets;
+    int32_t *slots;
+    if (!LAZY_ARENA(LAZY_PART(step, 1), LAZY_PART(tensors, n), LAZY_PART(axes, n * 2 * NEAP_MAX_DIMS),
+                    LAZY_PART(attrs, node->nattrs), LAZY_PART(offsets, n), LAZY_PART(slots, n)))
         return NULL;
-    char *at = (char *)step;
-    carve(&at, sizeof *step);
-    lazy_tensor *tensors = carve(&at, n * sizeof *tensors);
-    int64_t *memory = carve(&at, axes), *copy = carve(&at, attrs);
-    step->offsets = carve(&at, offsets);
-    step->slots = carve(&at, n * sizeof(int32_t));
+    step->offsets = offsets;
+    step->slots = slots;
     step->kind = LAZY_STEP_CALL;
     step->effect = graph_is_effect(node);
     step->payload = graph_node_op(node)->payload;
@@ -372,17 +361,17 @@ static lazy_step *call_step(neap_ctx *ctx, const neap_node *node) {
     step->nouts = 1;
     step->node = (int32_t)node->index;
     step->site = graph_site_text(ctx, node->site);
-    if (attrs)
-        memcpy(copy, node->attrs, attrs);
+    if (node->nattrs)
+        memcpy(attrs, node->attrs, (size_t)node->nattrs * sizeof *attrs);
     step->call = (lazy_call){.op = graph_node_op(node),
                              .nin = node->nin,
                              .nattrs = node->nattrs,
                              .in = tensors,
                              .out = tensors + node->nin,
-                             .attrs = copy};
+                             .attrs = attrs};
     for (size_t k = 0; k < n; k++) {
-        tensors[k].shape = memory + 2 * k * NEAP_MAX_DIMS;
-        tensors[k].stride = memory + (2 * k + 1) * NEAP_MAX_DIMS;
+        tensors[k].shape = axes + 2 * k * NEAP_MAX_DIMS;
+        tensors[k].stride = axes + (2 * k + 1) * NEAP_MAX_DIMS;
     }
     return step;
 }
@@ -613,16 +602,26 @@ int plan_new(neap_ctx *ctx, uint8_t *made, bool apart, lazy_plan **out) {
     plan->refs = 1;
     memset(p.slot_of, 0xff, (size_t)n * sizeof(int32_t));
     int status = draft_all(&p);
+    if (status == 0)
+        status = LAZY_VERIFY_DRAFTS(ctx, made, &p.drafts, "fusing");
     if (status == 0 && !apart)
         status = plan_merge(ctx, made, &p.drafts);
+    if (status == 0 && !apart)
+        status = LAZY_VERIFY_DRAFTS(ctx, made, &p.drafts, "merging");
     for (int64_t k = 0; k < p.drafts.n && status == 0; k++)
         status = p.drafts.at[k]->call ? add_call(&p, p.drafts.at[k]) : add_kernel(&p, p.drafts.at[k]);
+    take_over(&p, plan);
+    if (status == 0)
+        status = LAZY_VERIFY_STEPS(ctx, made, plan, "planning");
     if (status == 0)
         status = prepare_kernels(&p);
     drafts_free(&p);
-    take_over(&p, plan);
     free(p.slot_of);
-    if (status == 0 && (status = make_batches(plan)) == 0 && !apart)
+    if (status == 0)
+        status = make_batches(plan);
+    if (status == 0)
+        status = LAZY_VERIFY_STEPS(ctx, made, plan, "batching");
+    if (status == 0 && !apart)
         plan->reuse = plan_memory_new(plan);
     if (status) {
         plan_release(plan);

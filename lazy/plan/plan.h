@@ -199,6 +199,8 @@ void plan_memory_of_flush(neap_ctx *ctx, lazy_memory_plan *reuse);
 /* The slot whose buffer this slot gets, itself for one of its own, and the bytes that such a buffer needs. */
 int32_t plan_memory_home(const lazy_memory_plan *reuse, int32_t slot);
 size_t plan_memory_bytes(const lazy_memory_plan *reuse, int32_t slot);
+/* Do they hold what their slots need (verify.c, rules 16 to 18)? */
+int plan_memory_verify(const lazy_memory_plan *reuse);
 /* The variables that steps of a batch read and write, each once, for buffers by place in the batch (NULL: not used).
  * reads and writes have room for all of them. */
 void plan_memory_vars(const lazy_memory_plan *reuse, const lazy_batch *batch, int32_t first, int32_t nsteps,

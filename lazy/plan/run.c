@@ -9,7 +9,7 @@
 
 #include "engine/timeline.h"
 #include "lazy/graph/sharding.h"
-#include "lazy/plan/plan.h"
+#include "lazy/plan/verify.h"
 
 typedef struct job { /* one batch of a plan */
     lazy_plan *plan;
@@ -399,6 +399,8 @@ int plan_run(neap_ctx *ctx, lazy_plan *plan, neap_node *const *region, lazy_bind
         plan_memory_of_program(plan->reuse, binding->nkept, binding->kept, binding->ngiven, binding->given);
     else if (plan->reuse)
         plan_memory_of_flush(ctx, plan->reuse);
+    if (plan->reuse && status == 0)
+        status = LAZY_VERIFY_MEMORY(plan->reuse);
     if (status == 0)
         status = allocate(ctx, plan, region, binding, bufs, made);
     if (status == 0) {

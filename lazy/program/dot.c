@@ -8,8 +8,8 @@
  *
  * What np.explain draws is what runs; this is what was recorded. Of many items the first and the last are drawn.
  */
-#include "lazy/explain/explain.h"
 #include "lazy/program/listing.h"
+#include "lazy/program/print.h"
 
 enum { MOST = 200 }; /* items that are drawn */
 
@@ -37,11 +37,19 @@ static void say_id(const picture *p, const neap_node *node) {
     graph_text_free(&letters.text);
 }
 
+void program_say_escaped(lazy_print *print, const char *text) {
+    for (; *text; text++) {
+        if (*text == '"' || *text == '\\')
+            lazy_say(print, "\\");
+        lazy_say(print, "%c", (unsigned char)*text < ' ' ? ' ' : *text);
+    }
+}
+
 /* What `label` has collected, as the label of what is being said. */
 static void say_label(const picture *p, lazy_print *label) {
     lazy_say(p->print, "label=\"");
     if (label->text.data)
-        explain_say_escaped(p->print, label->text.data);
+        program_say_escaped(p->print, label->text.data);
     lazy_say(p->print, "\"");
     p->print->status = p->print->status ? p->print->status : label->status;
     graph_text_free(&label->text);

@@ -115,7 +115,7 @@ static void clear_form(neap_form *form) {
     }
 }
 
-void neap_jit_clear(neap_jit *jit) {
+static void clear_jit(neap_jit *jit) {
     for (neap_form *form = jit->forms; form; form = form->next)
         clear_form(form);
 }
@@ -125,7 +125,7 @@ static void detach(neap_jit *jit) {
     neap_ctx *ctx = jit->ctx;
     if (!ctx)
         return;
-    neap_jit_clear(jit);
+    clear_jit(jit);
     for (neap_form *form = jit->forms; form; form = form->next)
         for (int k = 0; k < form->n; k++) {
             graph_release(ctx, form->numbers[k]);
@@ -562,6 +562,6 @@ int64_t neap_jit_bytes(neap_ctx *ctx) {
 
 void neap_caches_clear(neap_ctx *ctx) {
     for (neap_jit *jit = ctx->programs.jits; jit; jit = jit->next)
-        neap_jit_clear(jit);
+        clear_jit(jit);
     plan_free_all(ctx);
 }

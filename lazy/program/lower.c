@@ -11,8 +11,9 @@
 #include "lazy/effect/effect.h"
 
 /* ---- Blocks ------------------------------------------------------------------------------------------------------- */
-neap_node *program_node_of_blocks(neap_ctx *ctx, const lazy_result *aval, const lazy_sharding *sharding,
-                                  neap_node *const *blocks) {
+/* A value that lies so, made of blocks, which are retained. OWNED. */
+static neap_node *node_of_blocks(neap_ctx *ctx, const lazy_result *aval, const lazy_sharding *sharding,
+                                 neap_node *const *blocks) {
     neap_node *node = graph_data(ctx, aval);
     if (!node || graph_node_mesh(node, sharding)) {
         graph_release(ctx, node);
@@ -225,7 +226,7 @@ static int wrap(neap_ctx *ctx, const lazy_lowered *lowered, const neap_program *
         const lazy_sharding *lies = lowered->lies[lowered->nin + k];
         neap_node *const *own = blocks + lowered->first[lowered->nin + 1 + k];
         lazy_result aval = aval_of(program->outputs.at[k]);
-        if (!(outputs[k] = lies ? program_node_of_blocks(ctx, &aval, lies, own) : graph_retain(*own))) {
+        if (!(outputs[k] = lies ? node_of_blocks(ctx, &aval, lies, own) : graph_retain(*own))) {
             while (k-- > 0)
                 graph_release(ctx, outputs[k]);
             return NEAP_E_MEMORY;

@@ -37,9 +37,6 @@ int program_lowered_run(neap_ctx *ctx, neap_program *program, neap_node *const *
  * may differ over less. */
 int program_lower_on(neap_ctx *ctx, neap_program *program, bool placed, const lazy_sharding *const *lies,
                      lazy_lowered **out); /* OWNED */
-/* A value that lies so, made of blocks, which are retained. OWNED. */
-neap_node *program_node_of_blocks(neap_ctx *ctx, const lazy_result *aval, const lazy_sharding *sharding,
-                                  neap_node *const *blocks);
 /* May blocks be recorded of this input? Of what belongs to a trace, only in one that lowers. */
 bool program_spreads(const neap_ctx *ctx, const neap_node *in);
 

@@ -172,7 +172,8 @@ void program_say_call(lazy_print *print, const neap_node *node) {
     say_operands(print, node);
 }
 
-void program_say_quoted(lazy_print *print, const char *text, size_t bytes) {
+/* A text in quotes, with its control characters as in C; of much, the beginning. */
+static void say_quoted(lazy_print *print, const char *text, size_t bytes) {
     enum { MOST = 60 };
     size_t most = bytes > MOST ? MOST : bytes;
     while (most < bytes && most && ((unsigned char)text[most] & 0xc0) == 0x80) /* whole characters of UTF-8 */
@@ -300,7 +301,7 @@ static void say_print(lazy_print *print, const lazy_effect *effect, int64_t toke
         }
         lazy_say(print, fragment->n == 0 ? " " : fragment->text ? ":" : "");
         if (fragment->text)
-            program_say_quoted(print, fragment->text, fragment->bytes);
+            say_quoted(print, fragment->text, fragment->bytes);
     }
 }
 

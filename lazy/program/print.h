@@ -29,8 +29,8 @@ void program_say_operand(lazy_print *print, const neap_node *node);
 void program_say_typed(lazy_print *print, const neap_node *node);
 /* "multiply c 2", "sum[axes=1 keepdims] c". Not of a node that was computed: its inputs may be gone. */
 void program_say_call(lazy_print *print, const neap_node *node);
-/* A text in quotes, with its control characters as in C; of much, the beginning. */
-void program_say_quoted(lazy_print *print, const char *text, size_t bytes);
+/* A text as the inside of a quoted string of Graphviz (program/dot.c). */
+void program_say_escaped(lazy_print *print, const char *text);
 /* Gives out the text as public functions do (neap_array_text), and frees it. Returns its status. */
 int program_print_finish(lazy_print *print, char *text, size_t capacity, size_t *bytes);
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* ---- Lists of axes of the mesh ------------------------------------------------------------------------------------- */
-int64_t shard_split_parts(const lazy_mesh *mesh, const uint8_t *split) {
+static int64_t split_parts(const lazy_mesh *mesh, const uint8_t *split) {
     int64_t parts = 1;
     for (int k = 0; k < NEAP_MESH_AXES && split[k]; k++)
         parts *= mesh->sizes[split[k] - 1];
@@ -78,7 +78,7 @@ static void propose(const lazy_mesh *mesh, lazy_factor *factor, const uint8_t *s
         return;
     for (int k = have; k < n; k++) {
         uint32_t bit = UINT32_C(1) << (split[k] - 1);
-        if (*used & bit || factor->size % (shard_split_parts(mesh, factor->split) * mesh->sizes[split[k] - 1]) != 0)
+        if (*used & bit || factor->size % (split_parts(mesh, factor->split) * mesh->sizes[split[k] - 1]) != 0)
             return;
         *used |= bit;
         factor->split[k] = split[k];
@@ -111,7 +111,7 @@ static bool leave_out(const lazy_shard_rule *g, lazy_factors *f, int array, int 
                 memset(factor->split, 0, sizeof factor->split);
                 changed = true;
             }
-            single &= shard_split_parts(g->mesh, factor->split) == factor->size;
+            single &= split_parts(g->mesh, factor->split) == factor->size;
         }
     }
     return changed;
@@ -166,7 +166,7 @@ int shard_solve(lazy_shard_rule *g, lazy_factors *f, int combine) {
 
 void shard_local_sizes(lazy_shard_rule *g, int at, int step) {
     for (int k = 0; k < g->out->ndim; k++)
-        g->block_attrs[at + step * k] /= shard_split_parts(g->mesh, g->result.split[k]);
+        g->block_attrs[at + step * k] /= split_parts(g->mesh, g->result.split[k]);
 }
 
 /* ---- Rules that rows share ----------------------------------------------------------------------------------------- */

@@ -56,7 +56,6 @@ static inline int shard_split_length(const uint8_t *split) {
     return n;
 }
 uint32_t shard_split_axes(const uint8_t *split);
-int64_t shard_split_parts(const lazy_mesh *mesh, const uint8_t *split);
 /* 'P("i", nil)' for an array of ndim axes, into `text`, which is returned. */
 const char *shard_spec_text(const lazy_sharding *sharding, int ndim, char *text, size_t capacity);
 /* block_attrs[at + step·k] is the size of axis k of the result, for all axes: makes it that of a block. */

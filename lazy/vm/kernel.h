@@ -33,6 +33,8 @@
 #ifndef LAZY_KERNEL_H
 #define LAZY_KERNEL_H
 
+#include <string.h>
+
 #include "lazy/dtype/scalar.h"
 #include "lazy/op.h"
 
@@ -46,6 +48,10 @@ typedef struct lazy_wide_map { /* lazy_map over the axes of a domain */
     int64_t offset;
     int64_t stride[LAZY_MAX_DOMAIN];
 } lazy_wide_map;
+
+static inline bool vm_maps_equal(int n, const lazy_wide_map *a, const lazy_wide_map *b) {
+    return a->offset == b->offset && memcmp(a->stride, b->stride, (size_t)n * sizeof *a->stride) == 0;
+}
 
 typedef struct lazy_load {
     uint8_t kind;
@@ -89,6 +95,14 @@ typedef struct lazy_kernel {
     int64_t around; /* bytes that others move before anybody reads what this one writes; 0: that is read soon */
     void *prepared; /* vm_kernel_prepare's */
 } lazy_kernel;
+
+/* Do they lead to the same element from each place of the domain? */
+static inline bool vm_maps_agree(const lazy_kernel *kernel, const lazy_wide_map *a, const lazy_wide_map *b) {
+    bool same = a->offset == b->offset;
+    for (int k = 0; k < kernel->ndim && same; k++)
+        same = kernel->shape[k] == 1 || a->stride[k] == b->stride[k];
+    return same;
+}
 
 enum { LAZY_KERNEL_MAX_INS = 512 }; /* the planner cuts longer chains */
 

@@ -5,15 +5,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "lazy/arena.h"
 #include "lazy/vm/prepare.h"
 
 /* ---- Blocks ------------------------------------------------------------------------------------------------------ */
-static void *carve(char **at, size_t count, size_t item) {
-    void *block = *at;
-    *at += (count * item + 15) / 16 * 16;
-    return block;
-}
-
 static int64_t product(const int64_t *shape, int n) {
     int64_t size = 1;
     for (int k = 0; k < n; k++)
@@ -31,46 +26,25 @@ static vm_program *program_new(const lazy_kernel *kernel) {
     size_t sinks = (size_t)kernel->nsinks, loads = (size_t)kernel->nloads + (rows_empty(kernel) ? sinks : 0);
     size_t values = loads + (size_t)kernel->nins, sequence = 2 * values + 2 * sinks; /* gathers, spreads, folds */
     size_t links = (size_t)kernel->nins * 5;                                         /* of as many chains */
-    size_t bytes = sizeof(vm_program) + loads * sizeof(vm_load) + sequence * sizeof(vm_ins) + sinks * sizeof(vm_sink) +
-                   links * sizeof(vm_link) + (2 * values + sinks) * sizeof(int32_t) + 7 * 16;
-    vm_program *p = calloc(1, bytes);
-    if (!p)
+    vm_program *p, own = {.nloads = (int)loads, .nvalues = (int)values, .simd = vm_simd()};
+    if (!LAZY_ARENA(LAZY_PART(p, 1), LAZY_PART(own.loads, loads), LAZY_PART(own.ins, sequence),
+                    LAZY_PART(own.links, links), LAZY_PART(own.sinks, sinks), LAZY_PART(own.place, 2 * values + sinks)))
         return NULL;
-    char *at = (char *)p;
-    carve(&at, 1, sizeof *p);
-    p->loads = carve(&at, loads, sizeof *p->loads);
-    p->ins = carve(&at, sequence, sizeof *p->ins);
-    p->links = carve(&at, links, sizeof *p->links);
-    p->sinks = carve(&at, sinks, sizeof *p->sinks);
-    p->place = carve(&at, 2 * values + sinks, sizeof *p->place);
-    p->nloads = (int)loads;
-    p->nvalues = (int)values;
-    p->simd = vm_simd();
+    *p = own;
     return p;
 }
 
 static int build_init(vm_builder *b, vm_program *p, const lazy_kernel *kernel) {
     size_t n = 2 * (size_t)p->nvalues + (size_t)kernel->nsinks + 1, steps = (size_t)kernel->nins + 1;
-    size_t words = 5 + VM_WIDTHS, flags = 6;
+    int32_t *pools;
     *b = (vm_builder){.p = p, .nsteps = kernel->nins};
-    char *at = calloc(1, steps * sizeof(vm_step) + n * (flags + words * sizeof(int32_t)) +
-                             (size_t)kernel->nsinks * sizeof(bool) + 16 * (words + flags + 2));
-    if (!at)
+    if (!LAZY_ARENA(LAZY_PART(b->steps, steps), LAZY_PART(b->rate, n), LAZY_PART(b->width, n), LAZY_PART(b->dtype, n),
+                    LAZY_PART(b->late, n), LAZY_PART(b->flat, n), LAZY_PART(b->made, n), LAZY_PART(b->uses, n),
+                    LAZY_PART(b->spread, n), LAZY_PART(b->last, n), LAZY_PART(b->maker, n),
+                    LAZY_PART(b->folded, kernel->nsinks), LAZY_PART(pools, VM_WIDTHS * n)))
         return NEAP_E_MEMORY;
-    b->steps = carve(&at, steps, sizeof *b->steps);
-    b->rate = carve(&at, n, 1);
-    b->width = carve(&at, n, 1);
-    b->dtype = carve(&at, n, 1);
-    b->late = carve(&at, n, 1);
-    b->flat = carve(&at, n, 1);
-    b->made = carve(&at, n, 1);
-    b->uses = carve(&at, n, sizeof(int32_t));
-    b->spread = carve(&at, n, sizeof(int32_t));
-    b->last = carve(&at, n, sizeof(int32_t));
-    b->maker = carve(&at, n, sizeof(int32_t));
-    b->folded = carve(&at, (size_t)kernel->nsinks, sizeof *b->folded);
     for (int k = 0; k < VM_WIDTHS; k++)
-        b->pool[k] = carve(&at, n, sizeof(int32_t));
+        b->pool[k] = pools + (size_t)k * n;
     for (size_t v = 0; v < n; v++)
         b->maker[v] = -1;
     return NEAP_OK;
