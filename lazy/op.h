@@ -291,7 +291,7 @@ int graph_dtype_real(const lazy_call_desc *call, lazy_result *out);    /* promot
 int graph_dtype_compare(const lazy_call_desc *call, lazy_result *out); /* promoted, result bool */
 int graph_dtype_same(const lazy_call_desc *call, lazy_result *out);    /* that of the first input, no casts */
 int graph_dtype_where(const lazy_call_desc *call, lazy_result *out);   /* inputs 1 and 2 promoted; input 0 is bool */
-int graph_dtype_sum(const lazy_call_desc *call, lazy_result *out);     /* bool and u8 are summed as i32 */
+int graph_dtype_sum(const lazy_call_desc *call, lazy_result *out);     /* the dtype's row says which */
 int graph_shape_reduce(const lazy_call_desc *call, lazy_result *out);
 int graph_shape_same(const lazy_call_desc *call, lazy_result *out);
 int derive_jvp_linear(lazy_tangent *g); /* the op itself on tangents (tangent.c) */

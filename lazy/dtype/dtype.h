@@ -26,8 +26,12 @@
     X(BOOL, bool, 'b', uint8_t, 8, 1, 0, 1, I32, F32)
 #define NEAP_DTYPE_UNSIGNED_ROWS(X)                                                                                    \
     X(U8, u8, 'u', uint8_t, 8, 8, 0, UINT8_MAX, I32, F32)                                                              \
-    X(U32, u32, 'u', uint32_t, 32, 32, 0, UINT32_MAX, U32, F32)
+    X(U16, u16, 'u', uint16_t, 16, 16, 0, UINT16_MAX, U32, F32)                                                        \
+    X(U32, u32, 'u', uint32_t, 32, 32, 0, UINT32_MAX, U32, F32)                                                        \
+    X(U64, u64, 'u', uint64_t, 64, 64, 0, UINT64_MAX, U64, F64)
 #define NEAP_DTYPE_SIGNED_ROWS(X)                                                                                      \
+    X(I8, i8, 'i', int8_t, 8, 7, INT8_MIN, INT8_MAX, I32, F32)                                                         \
+    X(I16, i16, 'i', int16_t, 16, 15, INT16_MIN, INT16_MAX, I32, F32)                                                  \
     X(I32, i32, 'i', int32_t, 32, 31, INT32_MIN, INT32_MAX, I32, F32)                                                  \
     X(I64, i64, 'i', int64_t, 64, 63, INT64_MIN, INT64_MAX, I64, F64)
 #define NEAP_DTYPE_REAL_ROWS(X)                                                                                        \

@@ -54,7 +54,7 @@ local function define_reduction(name, known)
     end)
 end
 
---- np.sum(x, {axis=…, keepdims=…, dtype=…}), np.prod: bool and u8 are summed as i32.
+--- np.sum(x, {axis=…, keepdims=…, dtype=…}), np.prod: bool, u8, i8, i16 are summed as i32, u16 as u32.
 define_reduction("sum", dtype_options)
 define_reduction("prod", dtype_options)
 --- np.max(x, {axis=…, keepdims=…}), np.min: NaN if there is one. Not over nothing.
