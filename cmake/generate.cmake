@@ -4,6 +4,7 @@
 #   public headers ──headers.lua──▶ generated/neap.h, generated/abi.c, generated/lua/neap/cdef.lua
 #   lazy/ops/*.c,
 #   mesh/ops/*.c ─────ops.lua─────▶ generated/ops_gen.h, ops_gen.c, op_tests.lua, ops.md, lua/neap/ops_gen.lua
+#   lazy/dtype/dtype.h ─dtypes.lua─▶ generated/lua/neap/dtypes_gen.lua
 #   lazy/ops/*.c ───kernels.lua───▶ generated/kernels_gen.h, chains_gen.h
 #   stdlib, interp/*.lua, generated/lua ──embed.lua──▶ generated/embedded.c (bytecode), build/lua (sources)
 set(GEN "${PROJECT_SOURCE_DIR}/tools/gen")
@@ -22,6 +23,14 @@ add_custom_command(
     COMMENT "Generating neap.h and the Lua declarations" VERBATIM)
 list(APPEND GENERATED_FILES ${HEADER_OUTPUTS})
 
+set(DTYPE_ROWS "${PROJECT_SOURCE_DIR}/lazy/dtype/dtype.h")
+add_custom_command(
+    OUTPUT "${GENERATED}/lua/neap/dtypes_gen.lua"
+    COMMAND "${NEAP_LUAJIT_BINARY}" "${GEN}/dtypes.lua" "${PROJECT_SOURCE_DIR}" "${GENERATED}"
+    DEPENDS "${DTYPE_ROWS}" "${GEN}/dtypes.lua" ${GENERATOR_LIBRARY} "${NEAP_LUAJIT_BINARY}"
+    COMMENT "Generating the library's table of dtypes" VERBATIM)
+list(APPEND GENERATED_FILES "${GENERATED}/lua/neap/dtypes_gen.lua")
+
 file(GLOB OP_FILES CONFIGURE_DEPENDS lazy/ops/*.c mesh/ops/*.c)
 set(OP_OUTPUTS "${GENERATED}/ops_gen.h" "${GENERATED}/ops_gen.c" "${GENERATED}/op_tests.lua" "${GENERATED}/ops.md"
     "${GENERATED}/lua/neap/ops_gen.lua")
@@ -38,7 +47,8 @@ if(EXISTS "${GEN}/kernels.lua")
     add_custom_command(
         OUTPUT "${GENERATED}/kernels_gen.h" "${GENERATED}/chains_gen.h"
         COMMAND "${NEAP_LUAJIT_BINARY}" "${GEN}/kernels.lua" "${PROJECT_SOURCE_DIR}" "${GENERATED}" ${OP_FILES}
-        DEPENDS ${OP_FILES} ${SIMD_HEADERS} "${PROJECT_SOURCE_DIR}/lazy/dtype/dtype.h" "${GEN}/kernels.lua" ${GENERATOR_LIBRARY} "${NEAP_LUAJIT_BINARY}"
+        DEPENDS ${OP_FILES} ${SIMD_HEADERS} "${DTYPE_ROWS}" "${GEN}/kernels.lua" ${GENERATOR_LIBRARY}
+                "${NEAP_LUAJIT_BINARY}"
         COMMENT "Generating kernel loops from op rows" VERBATIM)
     list(APPEND GENERATED_FILES "${GENERATED}/kernels_gen.h" "${GENERATED}/chains_gen.h")
 endif()
@@ -47,7 +57,8 @@ endif()
 if(NEAP_INTERP)
     file(GLOB_RECURSE STDLIB_FILES CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/stdlib/*.lua")
     file(GLOB INTERP_LUA_FILES CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/interp/*.lua")
-    set(GENERATED_LUA_FILES "${GENERATED}/lua/neap/cdef.lua" "${GENERATED}/lua/neap/ops_gen.lua")
+    set(GENERATED_LUA_FILES "${GENERATED}/lua/neap/cdef.lua" "${GENERATED}/lua/neap/dtypes_gen.lua"
+        "${GENERATED}/lua/neap/ops_gen.lua")
     set(lines "")
     foreach(file ${STDLIB_FILES})
         string(APPEND lines "${PROJECT_SOURCE_DIR}/stdlib||${file}\n")

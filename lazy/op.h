@@ -53,9 +53,11 @@ typedef enum lazy_origin {
     LAZY_ORIGIN_INDEX   /* element i is i: each reader computes it */
 } lazy_origin;
 
-/* Kernel text, C expressions over operands a, b, c of type T giving O: T is the C type of the operands' dtype, U the
- * unsigned type of T's width, O the type of the result. F(name) names the vector-math function for T, as in
- * "F(exp)(a)". The most specific text that is set is taken: f32 before real, boolean/integer/real before any. */
+/* Kernel text, C expressions over operands a, b, c of type T giving O: T is the C type of the operands' dtype, U an
+ * unsigned type of at least T's width in which nothing overflows, O the type of the result. F(name) names the vector-math
+ * function for T, as in "F(exp)(a)"; F(lowest) and F(highest) are the ends of the dtype's row. The most specific text that
+ * is set is taken: f32 before real, boolean/integer/real before any. Where neither <, >, /, % nor F stand in a text, signed
+ * integers share the loop of unsigned ones. */
 typedef struct lazy_kernel_text {
     const char *any, *boolean, *integer, *real, *f32, *f64;
     const char *identity; /* reductions: the neutral element as T, e.g. "(T)-0.0" */
@@ -289,7 +291,7 @@ int graph_dtype_real(const lazy_call_desc *call, lazy_result *out);    /* promot
 int graph_dtype_compare(const lazy_call_desc *call, lazy_result *out); /* promoted, result bool */
 int graph_dtype_same(const lazy_call_desc *call, lazy_result *out);    /* that of the first input, no casts */
 int graph_dtype_where(const lazy_call_desc *call, lazy_result *out);   /* inputs 1 and 2 promoted; input 0 is bool */
-int graph_dtype_sum(const lazy_call_desc *call, lazy_result *out);     /* bool and u8 are summed as i32 */
+int graph_dtype_sum(const lazy_call_desc *call, lazy_result *out);     /* the dtype's row says which */
 int graph_shape_reduce(const lazy_call_desc *call, lazy_result *out);
 int graph_shape_same(const lazy_call_desc *call, lazy_result *out);
 int derive_jvp_linear(lazy_tangent *g); /* the op itself on tangents (tangent.c) */

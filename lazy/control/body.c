@@ -270,7 +270,7 @@ static int fill_numbers(builder *b) {
         bool input = graph_is_placeholder(node);
         body->numbers[k] = (body_number){.input = input ? (int32_t)node->value : -1, .dtype = plan->numbers[k].dtype};
         if (!input)
-            body->numbers[k].value = plan_scalar_of(plan->numbers[k].dtype, node->value);
+            body->numbers[k].value = dtype_scalar(plan->numbers[k].dtype, node->value);
     }
     return 0;
 }

@@ -79,7 +79,7 @@ static void fill_numbers(body_frame *f, int which) {
         if (number->input < 0)
             continue;
         memcpy(&value, f->in[body->input_at[number->input]], sizeof value);
-        f->numbers[which][k] = plan_scalar_of(number->dtype, value);
+        f->numbers[which][k] = dtype_scalar(number->dtype, value);
     }
 }
 

@@ -1,19 +1,28 @@
-/* dtype.c: names, sizes and promotion of dtypes, from the rows in lazy.h.
+/* dtype.c: names, sizes and promotion of dtypes, from the rows in dtype.h.
  *
- * Promotion follows JAX's lattice (its type promotion page, restricted to the dtypes here):
- *      bool → u8 → i32 → i64 → f32 → f64,   u8 → u32 → i64,   u32 with i32 gives i64
- * and any integer with a float gives that float. A new dtype is a row in lazy.h and its edges in promotes_to.
+ * Promotion follows JAX's lattice (its type promotion page), whose edges follow from kinds and sizes: bool becomes all
+ * others; an integer becomes a wider one of its kind, an unsigned one also a wider signed one, and any real dtype; a
+ * real dtype becomes a wider one. Two dtypes meet in the least one that both become: u32 with i32 in i64. u64 has no
+ * wider signed one, and gives f32 with signed integers.
  */
+#include <math.h>
 #include <string.h>
 
+#include "lazy/dtype/scalar.h"
 #include "lazy/lazy.h"
+
+#define ROW_OF_ITS_SIZE(NAME, name, kind, ctype, bits, ...)                                                            \
+    _Static_assert(sizeof(ctype) * 8 == (bits) && (bits) % 8 == 0, #name ": its C type has another size");
+NEAP_DTYPE_ROWS(ROW_OF_ITS_SIZE)
+_Static_assert(NEAP_DTYPE_COUNT <= 32, "sets of dtypes are 32 bits");
+_Static_assert(sizeof(lazy_scalar) == 8, "a scalar holds the largest dtype, and numbers are copied as words");
 
 static const struct {
     const char *name;
     char kind;
-    int bytes;
+    int bits;
 } dtypes[] = {
-#define DTYPE(NAME, name, kind, ctype, bytes) {#name, kind, bytes},
+#define DTYPE(NAME, name, kind, ctype, bits, ...) {#name, kind, bits},
     NEAP_DTYPE_ROWS(DTYPE)
 #undef DTYPE
 };
@@ -30,38 +39,94 @@ int neap_dtype_parse(const char *name) {
     for (int d = 0; d < NEAP_DTYPE_COUNT; d++)
         if (strcmp(name, dtypes[d].name) == 0)
             return d;
-    return neap_error(NEAP_E_DTYPE, "expected a dtype (bool u8 i32 u32 i64 f32 f64), got '%s'", name);
+#define DTYPE_WORD(NAME, name, ...) " " #name
+    static const char names[] = NEAP_DTYPE_ROWS(DTYPE_WORD);
+#undef DTYPE_WORD
+    return neap_error(NEAP_E_DTYPE, "expected a dtype (%s), got '%s'", names + 1, name);
 }
 
 int neap_dtype_bytes(int dtype) {
-    return known(dtype) ? dtypes[dtype].bytes : 0;
+    return known(dtype) ? dtypes[dtype].bits / 8 : 0;
 }
 
 int neap_dtype_kind(int dtype) {
     return known(dtype) ? dtypes[dtype].kind : 0;
 }
 
-/* The lattice: bit d of promotes_to[a] is set when a can become d without leaving the order above. */
-#define BIT(d) (1u << NEAP_DTYPE_##d)
-static const uint32_t promotes_to[NEAP_DTYPE_COUNT] = {
-    [NEAP_DTYPE_BOOL] = BIT(BOOL) | BIT(U8) | BIT(I32) | BIT(U32) | BIT(I64) | BIT(F32) | BIT(F64),
-    [NEAP_DTYPE_U8] = BIT(U8) | BIT(I32) | BIT(U32) | BIT(I64) | BIT(F32) | BIT(F64),
-    [NEAP_DTYPE_I32] = BIT(I32) | BIT(I64) | BIT(F32) | BIT(F64),
-    [NEAP_DTYPE_U32] = BIT(U32) | BIT(I64) | BIT(F32) | BIT(F64),
-    [NEAP_DTYPE_I64] = BIT(I64) | BIT(F32) | BIT(F64),
-    [NEAP_DTYPE_F32] = BIT(F32) | BIT(F64),
-    [NEAP_DTYPE_F64] = BIT(F64),
-};
+/* The least dtype of a kind that has more bits; f32 where there is none. */
+static int least_above(char kind, int bits) {
+    int found = -1;
+    for (int d = 0; d < NEAP_DTYPE_COUNT; d++)
+        if (dtypes[d].kind == kind && dtypes[d].bits > bits && (found < 0 || dtypes[d].bits < dtypes[found].bits))
+            found = d;
+    return found < 0 ? NEAP_DTYPE_F32 : found;
+}
 
 int neap_dtype_promote(int left, int right) {
     if (!known(left) || !known(right))
         return neap_error(NEAP_E_DTYPE, "promote: no such dtype");
-    if (left == right)
+    char a = dtypes[left].kind, b = dtypes[right].kind;
+    int left_bits = dtypes[left].bits, right_bits = dtypes[right].bits;
+    if (left == right || b == 'b' || (a == 'f' && b != 'f'))
         return left;
-    uint32_t common = promotes_to[left] & promotes_to[right];
-    /* The least common one: it promotes to all others of the set. Rows stand in an order in which it comes first. */
-    for (int d = 0; d < NEAP_DTYPE_COUNT; d++)
-        if (common >> d & 1 && (common & ~promotes_to[d]) == 0)
-            return d;
-    return NEAP_E_INTERNAL;
+    if (a == 'b' || (b == 'f' && a != 'f'))
+        return right;
+    if (a == b)
+        return left_bits > right_bits ? left : left_bits < right_bits ? right : least_above(a, left_bits);
+    int is_signed = a == 'i' ? left : right, is_unsigned = a == 'i' ? right : left;
+    return dtypes[is_signed].bits > dtypes[is_unsigned].bits ? is_signed : least_above('i', dtypes[is_unsigned].bits);
+}
+
+int dtype_of_sum(int dtype) {
+#define SUM(NAME, name, kind, ctype, bits, digits, lowest, highest, sum, real) NEAP_DTYPE_##sum,
+    static const uint8_t sums[] = {NEAP_DTYPE_ROWS(SUM)};
+#undef SUM
+    return sums[dtype];
+}
+
+int dtype_of_real(int dtype) {
+#define REAL(NAME, name, kind, ctype, bits, digits, lowest, highest, sum, real) NEAP_DTYPE_##real,
+    static const uint8_t reals[] = {NEAP_DTYPE_ROWS(REAL)};
+#undef REAL
+    return reals[dtype];
+}
+
+/* Numbers are doubles: of integers beyond 2^53 they cannot say which one they mean. */
+bool dtype_holds(int dtype, double value) {
+    static const double exact = 9007199254740992.0;
+    switch (dtype) {
+#define HOLDS(NAME, name, kind, ctype, bits, digits, lowest, highest, ...)                                             \
+    case NEAP_DTYPE_##NAME:                                                                                            \
+        return kind == 'f' || (value == floor(value) && fabs(value) <= exact && value >= (double)(lowest) &&           \
+                               value <= (double)(highest));
+        NEAP_DTYPE_ROWS(HOLDS)
+#undef HOLDS
+    }
+    return false;
+}
+
+double dtype_round(int dtype, double value) {
+    switch (dtype) {
+#define ROUND(NAME, name, kind, ctype, ...)                                                                            \
+    case NEAP_DTYPE_##NAME:                                                                                            \
+        return (double)(ctype)value;
+        NEAP_DTYPE_REAL_ROWS(ROUND)
+#undef ROUND
+    }
+    return value;
+}
+
+lazy_scalar dtype_scalar(int dtype, double value) {
+    lazy_scalar s = {0};
+    switch (dtype) {
+#define SCALAR(NAME, name, kind, ctype, ...)                                                                           \
+    case NEAP_DTYPE_##NAME: {                                                                                          \
+        ctype typed = kind == 'b' ? (ctype)(value != 0) : (ctype)value;                                                \
+        memcpy(&s, &typed, sizeof typed);                                                                              \
+        break;                                                                                                         \
+    }
+        NEAP_DTYPE_ROWS(SCALAR)
+#undef SCALAR
+    }
+    return s;
 }

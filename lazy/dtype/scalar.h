@@ -1,17 +1,31 @@
-/* scalar.h: one element of any dtype. */
+/* scalar.h: one element of any dtype, and numbers as elements. */
 #ifndef LAZY_SCALAR_H
 #define LAZY_SCALAR_H
+
+#include <stdbool.h>
 
 #include "lazy/dtype/dtype.h"
 
 typedef union lazy_scalar { /* a 0-d operand, as the load's dtype */
     uint8_t b;
-    uint8_t u8;
-    int32_t i32;
-    uint32_t u32;
-    int64_t i64;
-    float f32;
-    double f64;
+#define SCALAR_MEMBER(NAME, name, kind, ctype, ...) ctype name;
+    NEAP_DTYPE_INTEGER_ROWS(SCALAR_MEMBER)
+    NEAP_DTYPE_REAL_ROWS(SCALAR_MEMBER)
+#undef SCALAR_MEMBER
 } lazy_scalar;
+
+/* An element of an integer dtype of this kind as an index: one beyond any extent stays beyond it. */
+static inline int64_t dtype_index(char kind, uint64_t bits) {
+    return kind == 'u' && bits > INT64_MAX ? INT64_MAX : (int64_t)bits;
+}
+/* Can `value` be an element of this dtype? Any number can of a real one. */
+bool dtype_holds(int dtype, double value);
+/* The value as an element of a real dtype is: rounded to it. Others leave it as it is. */
+double dtype_round(int dtype, double value);
+/* The element of this value, which the dtype holds. */
+lazy_scalar dtype_scalar(int dtype, double value);
+/* The columns `sum` and `real` of the dtype's row. */
+int dtype_of_sum(int dtype);
+int dtype_of_real(int dtype);
 
 #endif

@@ -16,6 +16,7 @@
  */
 #include "lazy/graph/format.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -99,37 +100,53 @@ static int text_repeat(lazy_text *text, char c, int64_t n) {
 
 /* ---- Elements --------------------------------------------------------------------------------------------------- */
 
+/* An element of a real dtype. */
 static double element_float(int dtype, const void *element) {
-    if (dtype == NEAP_DTYPE_F64) {
-        double value;
-        memcpy(&value, element, sizeof value);
-        return value;
+    switch (dtype) {
+#define REAL(NAME, name, kind, ctype, ...)                                                                             \
+    case NEAP_DTYPE_##NAME: {                                                                                          \
+        ctype value;                                                                                                   \
+        memcpy(&value, element, sizeof value);                                                                         \
+        return (double)value;                                                                                          \
     }
-    float value;
-    memcpy(&value, element, sizeof value);
-    return (double)value;
+        NEAP_DTYPE_REAL_ROWS(REAL)
+#undef REAL
+    }
+    return 0;
 }
 
-static int64_t element_integer(int dtype, const void *element) {
-    if (dtype == NEAP_DTYPE_I64) {
-        int64_t value;
-        memcpy(&value, element, sizeof value);
-        return value;
+/* An element of another dtype: its 64 bits, extended by the sign where it has one. */
+static uint64_t element_bits(int dtype, const void *element) {
+    switch (dtype) {
+#define BITS(NAME, name, kind, ctype, ...)                                                                             \
+    case NEAP_DTYPE_##NAME: {                                                                                          \
+        ctype value;                                                                                                   \
+        memcpy(&value, element, sizeof value);                                                                         \
+        return kind == 'b' ? value != 0 : (uint64_t)value;                                                             \
     }
-    if (dtype == NEAP_DTYPE_I32) {
-        int32_t value;
-        memcpy(&value, element, sizeof value);
-        return value;
+        NEAP_DTYPE_BOOL_ROWS(BITS)
+        NEAP_DTYPE_INTEGER_ROWS(BITS)
+#undef BITS
     }
-    if (dtype == NEAP_DTYPE_U32) {
-        uint32_t value;
-        memcpy(&value, element, sizeof value);
-        return (int64_t)value;
-    }
-    uint8_t value;
-    memcpy(&value, element, sizeof value);
-    return dtype == NEAP_DTYPE_BOOL ? value != 0 : value;
+    return 0;
 }
+
+/* Any element as a double. */
+static double element_number(int dtype, const void *element) {
+    int kind = neap_dtype_kind(dtype);
+    return kind == 'f'   ? element_float(dtype, element)
+           : kind == 'i' ? (double)(int64_t)element_bits(dtype, element)
+                         : (double)element_bits(dtype, element);
+}
+
+/* As snprintf. */
+static int integer_write(int dtype, const void *element, char *out, size_t capacity) {
+    uint64_t bits = element_bits(dtype, element);
+    return neap_dtype_kind(dtype) == 'i' ? snprintf(out, capacity, "%" PRId64, (int64_t)bits)
+                                         : snprintf(out, capacity, "%" PRIu64, bits);
+}
+
+_Static_assert(NEAP_DTYPE_REALS == 2, "the digits and limits below are those of f32 and f64");
 
 /* ---- Digits of floats ------------------------------------------------------------------------------------------- */
 
@@ -304,11 +321,11 @@ static const char *nonfinite_name(double value) {
 static void scalar_write(int dtype, const void *element, char *out) {
     int kind = neap_dtype_kind(dtype);
     if (kind == 'b') {
-        strcpy(out, element_integer(dtype, element) ? "True" : "False");
+        strcpy(out, element_bits(dtype, element) ? "True" : "False");
         return;
     }
     if (kind != 'f') {
-        sprintf(out, "%lld", (long long)element_integer(dtype, element));
+        integer_write(dtype, element, out, ELEMENT_BYTES);
         return;
     }
     double value = element_float(dtype, element), size = fabs(value);
@@ -465,7 +482,7 @@ static void style_see_float(void *arg, int dtype, const void *element) {
 
 static void style_see_integer(void *arg, int dtype, const void *element) {
     style *s = arg;
-    s->width = larger(s->width, snprintf(NULL, 0, "%lld", (long long)element_integer(dtype, element)));
+    s->width = larger(s->width, integer_write(dtype, element, NULL, 0));
 }
 
 static style style_measure(const array *a) {
@@ -698,10 +715,10 @@ fail:
                       text);
 }
 
-/* The element as an integer for a conversion that wants one. */
-static int number_integer(int dtype, const void *element, const char *conversion_text, int64_t *out) {
+/* The element as the 64 bits of an integer for a conversion that wants one. */
+static int number_integer(int dtype, const void *element, const char *conversion_text, uint64_t *out) {
     if (neap_dtype_kind(dtype) != 'f') {
-        *out = element_integer(dtype, element);
+        *out = element_bits(dtype, element);
         return NEAP_OK;
     }
     double value = element_float(dtype, element);
@@ -710,8 +727,17 @@ static int number_integer(int dtype, const void *element, const char *conversion
         scalar_write(dtype, element, text);
         return neap_error(NEAP_E_ARGUMENT, "\"%s\" expects an integral value, got %s", conversion_text, text);
     }
-    *out = (int64_t)value;
+    *out = (uint64_t)(int64_t)value;
     return NEAP_OK;
+}
+
+/* Makes %d and %i of an unsigned element %u, which has no sign to show. */
+static void conversion_unsigned(conversion *c) {
+    size_t n = strlen(c->pattern), at = 0;
+    c->pattern[n - 1] = 'u';
+    for (size_t k = 0; k <= n; k++)
+        if (c->pattern[k] != '+' && c->pattern[k] != ' ')
+            c->pattern[at++] = c->pattern[k];
 }
 
 #pragma GCC diagnostic push
@@ -733,14 +759,13 @@ int graph_format_number(int dtype, const void *element, const char *conversion_t
         scalar_write(dtype, element, text);
         return graph_text_addf(out, c.pattern, text);
     }
-    if (strchr("diuxXo", c.letter) == NULL) {
-        bool real = neap_dtype_kind(dtype) == 'f';
-        return graph_text_addf(out, c.pattern,
-                               real ? element_float(dtype, element) : (double)element_integer(dtype, element));
-    }
-    int64_t value = 0;
+    if (strchr("diuxXo", c.letter) == NULL)
+        return graph_text_addf(out, c.pattern, element_number(dtype, element));
+    uint64_t value = 0;
     status = number_integer(dtype, element, conversion_text, &value);
-    return status == NEAP_OK ? graph_text_addf(out, c.pattern, (long long)value) : status;
+    if (neap_dtype_kind(dtype) == 'u' && value > INT64_MAX && strchr("di", c.letter) != NULL)
+        conversion_unsigned(&c);
+    return status == NEAP_OK ? graph_text_addf(out, c.pattern, (unsigned long long)value) : status;
 }
 
 #pragma GCC diagnostic pop

@@ -65,8 +65,6 @@ typedef struct graph_call {
 neap_node *graph_record(neap_ctx *ctx, int op, int nin, neap_node *const *in, int nattrs, const int64_t *attrs);
 /* What the rules say of an op on these inputs: its result, and whether that is a number. Records nothing. */
 int graph_infer(const graph_call *call, lazy_result *result, bool *weak);
-/* Can `value` be an element of this dtype? Always, of a float one. */
-bool graph_dtype_holds(int dtype, double value);
 /* A number as an array of one f64; OWNED. */
 neap_node *graph_as_strong(neap_ctx *ctx, neap_node *number);
 /* A 0-d constant; OWNED. */

@@ -44,10 +44,7 @@ struct neap_node {
     uint16_t lasting : 1; /* it keeps its structure after computing … */
     uint16_t loose : 1;   /* … and now its references to inputs and base are to structure alone */
     uint8_t flags;
-    union {
-        uint8_t meets; /* number arguments of traces: integer dtypes that they met, one bit each; checked at each run */
-        uint8_t work;  /* others: the maps that make an element of what is CONSTRUCTED, up to 255 */
-    };
+    uint8_t work;    /* the maps that make an element of what is CONSTRUCTED, up to 255 */
     int32_t id;      /* handle, 0: none */
     uint32_t levels; /* open levels that it belongs to, one bit each */
     uint32_t mark;   /* last traversal that met it … */
@@ -55,6 +52,7 @@ struct neap_node {
     int32_t tape;    /* index on the tape while levels is not 0 */
     int32_t site;    /* script line, an index into the context's sites */
     uint32_t forms;  /* how many of its references are to its structure alone */
+    uint32_t meets;  /* number arguments of traces: dtypes but real ones that they met, a set; checked at each run */
     int16_t nattrs;
     int16_t device;    /* that it is committed to, -1: none (see record.c) */
     int32_t consumers; /* reads recorded, counted through views */

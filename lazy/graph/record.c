@@ -75,31 +75,13 @@ neap_node *graph_alias(neap_ctx *ctx, neap_node *node) {
     return graph_record(ctx, LAZY_OP_alias, 1, &node, 0, NULL);
 }
 
-/* Can `value` be an element of this integer or bool dtype? */
-bool graph_dtype_holds(int dtype, double value) {
-    switch (dtype) {
-    case NEAP_DTYPE_BOOL:
-        return value == 0 || value == 1;
-    case NEAP_DTYPE_U8:
-        return value >= 0 && value <= UINT8_MAX && value == floor(value);
-    case NEAP_DTYPE_I32:
-        return value >= INT32_MIN && value <= INT32_MAX && value == floor(value);
-    case NEAP_DTYPE_U32:
-        return value >= 0 && value <= UINT32_MAX && value == floor(value);
-    case NEAP_DTYPE_I64:
-        return fabs(value) <= 9007199254740992.0 && value == floor(value);
-    default:
-        return true;
-    }
-}
-
 /* A node cast to dtype; OWNED. `op` names the op for errors. */
 static neap_node *as_dtype(neap_ctx *ctx, const char *op, neap_node *node, int dtype) {
     bool weak = node->flags & LAZY_WEAK;
     if (node->dtype == dtype && !weak)
         return graph_retain(node);
     if (weak && neap_dtype_kind(dtype) != 'f') {
-        if (graph_is_constant(node) && !graph_dtype_holds(dtype, node->value)) {
+        if (graph_is_constant(node) && !dtype_holds(dtype, node->value)) {
             neap_error(NEAP_E_DTYPE,
                        "%s: the number %.17g is not a value of the array's dtype %s; cast the array first, "
                        "as in x:astype(\"f32\")",
@@ -107,7 +89,7 @@ static neap_node *as_dtype(neap_ctx *ctx, const char *op, neap_node *node, int d
             return NULL;
         }
         if (graph_is_placeholder(node)) {
-            node->meets |= (uint8_t)(1u << dtype);
+            node->meets |= 1u << dtype;
         } else if (!graph_is_constant(node)) {
             neap_error(NEAP_E_DTYPE,
                        "%s: a number computed from a number argument meets an array of dtype %s; cast one "
@@ -643,7 +625,7 @@ int neap_op(neap_ctx *ctx, int op, int nin, const int32_t *in, int nattrs, const
 int neap_array_number(neap_ctx *ctx, int dtype, double value, int32_t *out) {
     if (dtype >= NEAP_DTYPE_COUNT)
         return neap_error(NEAP_E_DTYPE, "number: no such dtype");
-    if (dtype >= 0 && !graph_dtype_holds(dtype, value))
+    if (dtype >= 0 && !dtype_holds(dtype, value))
         return neap_error(NEAP_E_DTYPE, "%.17g is not a value of dtype %s", value, neap_dtype_name(dtype));
     return publish(ctx, graph_constant(ctx, dtype < 0 ? NEAP_DTYPE_F64 : dtype, dtype < 0, value), out);
 }

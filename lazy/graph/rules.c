@@ -2,8 +2,9 @@
  *
  * Dtypes follow JAX's promotion table. A weak input (a number) has no say when an input with a dtype of its own is
  * there; when all inputs are weak the rules say f64, and the recorder keeps the result weak. Real-valued functions of
- * bool and integers compute in f32, of i64 in f64, as JAX does when 64-bit dtypes are enabled.
+ * bool and integers compute in f32, of 64-bit integers in f64, as JAX does when 64-bit dtypes are enabled.
  */
+#include "lazy/dtype/scalar.h"
 #include "lazy/op.h"
 
 /* The promoted dtype of inputs first … nin-1. */
@@ -24,9 +25,7 @@ int graph_dtype_promote(const lazy_call_desc *call, lazy_result *out) {
 
 int graph_dtype_real(const lazy_call_desc *call, lazy_result *out) {
     int dtype = promoted(call, 0);
-    if (neap_dtype_kind(dtype) != 'f')
-        dtype = dtype == NEAP_DTYPE_I64 ? NEAP_DTYPE_F64 : NEAP_DTYPE_F32;
-    out->compute = out->dtype = (uint8_t)dtype;
+    out->compute = out->dtype = (uint8_t)dtype_of_real(dtype);
     return NEAP_OK;
 }
 
@@ -47,10 +46,7 @@ int graph_dtype_where(const lazy_call_desc *call, lazy_result *out) {
 }
 
 int graph_dtype_sum(const lazy_call_desc *call, lazy_result *out) {
-    int dtype = call->in[0].dtype;
-    if (dtype == NEAP_DTYPE_BOOL || dtype == NEAP_DTYPE_U8)
-        dtype = NEAP_DTYPE_I32;
-    out->compute = out->dtype = (uint8_t)dtype;
+    out->compute = out->dtype = (uint8_t)dtype_of_sum(call->in[0].dtype);
     return NEAP_OK;
 }
 

@@ -53,7 +53,7 @@ NEAP_OP(multiply,
     .domain = {-10, 10}, .reference = "a * b")
 
 NEAP_OP(divide,
-    .doc = "a / b, the real quotient. bool and integers divide as f32, i64 as f64.",
+    .doc = "a / b, the real quotient. bool and integers divide as f32, those of 64 bits as f64.",
     .kind = LAZY_MAP, .arity = 2, .types = LAZY_REAL, .dtype = graph_dtype_real, .grad = grad_divide,
     .residual = LAZY_RESIDUAL_OUT | LAZY_RESIDUAL_IN1,
     .kernel = {.real = "a / b"},

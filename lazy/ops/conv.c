@@ -158,6 +158,7 @@ static int run_call(const roles *r, const lazy_call *call, const neap_run *run) 
     int status = read_call(r, &(lazy_call_desc){2, in, call->nattrs, call->attrs}, &a);
     if (status)
         return status;
+    _Static_assert(NEAP_DTYPE_REALS == 2, "convolutions have f32 and f64");
     a.f64 = call->out->dtype == NEAP_DTYPE_F64;
     void *first = call->in[0].data, *second = call->in[1].data, *out = call->out->data;
     a.x = r->kind == ENGINE_CONV_INPUT ? out : first;

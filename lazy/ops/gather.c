@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "lazy/derive/build.h"
+#include "lazy/dtype/scalar.h"
 #include "lazy/graph/graph.h"
 
 static bool is_index_dtype(int dtype) {
@@ -16,15 +17,13 @@ static bool is_index_dtype(int dtype) {
 
 static int64_t index_at(const lazy_tensor *t, int64_t k) {
     switch (t->dtype) {
-    case NEAP_DTYPE_U8:
-        return ((const uint8_t *)t->data)[k];
-    case NEAP_DTYPE_I32:
-        return ((const int32_t *)t->data)[k];
-    case NEAP_DTYPE_U32:
-        return ((const uint32_t *)t->data)[k];
-    default:
-        return ((const int64_t *)t->data)[k];
+#define INDEX(NAME, name, kind, ctype, ...)                                                                            \
+    case NEAP_DTYPE_##NAME:                                                                                            \
+        return dtype_index(kind, (uint64_t)((const ctype *)t->data)[k]);
+        NEAP_DTYPE_INTEGER_ROWS(INDEX)
+#undef INDEX
     }
+    return -1;
 }
 
 static int gather_check(const char *op, const lazy_call_desc *call, const lazy_aval *indices, int *axis) {
@@ -76,6 +75,15 @@ static neap_node *flat_source(lazy_batching *g, const flat *f) {
     return x ? graph_build_reshape(g->ctx, x, f->ndim - f->axis, f->shape) : NULL;
 }
 
+/* Indices as i64. Those that would not fit are beyond any extent, and stay so: 2^53 is the largest number that the dtype
+ * can meet. */
+static neap_node *wide_indices(neap_ctx *ctx, neap_node *indices) {
+    int dtype = indices ? graph_node_aval(indices).dtype : 0;
+    if (neap_dtype_kind(dtype) == 'u' && neap_dtype_bytes(dtype) == 8)
+        indices = graph_build2(ctx, LAZY_OP_minimum, indices, graph_build_number(ctx, 0x1p53));
+    return graph_build_cast(ctx, indices, NEAP_DTYPE_I64);
+}
+
 /* Indices into that, i64 of shape (n, before, axes of the indices…), of indices of each example into its own axis. Those
  * out of range are clamped to it, or become one that is out of range there too. */
 static neap_node *flat_places(lazy_batching *g, const flat *f, bool clamp) {
@@ -85,7 +93,7 @@ static neap_node *flat_places(lazy_batching *g, const flat *f, bool clamp) {
         shape[f->lead + k] = graph_node_aval(INPUT(1)).shape[k];
         rows[f->lead + k] = 1;
     }
-    own = graph_build_cast(g->ctx, own, NEAP_DTYPE_I64);
+    own = wide_indices(g->ctx, own);
     own = own ? graph_build_reshape(g->ctx, own, f->indices + f->lead, shape) : NULL;
     neap_node *row = graph_build(g->ctx, LAZY_OP_iota, 0, NULL, 2, (int64_t[]){g->size * f->before, NEAP_DTYPE_I64});
     row = row ? graph_build_reshape(g->ctx, row, f->indices + f->lead, rows) : NULL;
@@ -121,7 +129,7 @@ static int take_shape(const lazy_call_desc *call, lazy_result *out) {
 
 /* The indices as `take` reads them: counted from the start, inside the range. */
 static neap_node *clamped(lazy_grad *g, neap_node *indices, int64_t size) {
-    neap_node *wide = graph_build_cast(g->ctx, indices, NEAP_DTYPE_I64), *zero = NUMBER(0);
+    neap_node *wide = wide_indices(g->ctx, indices), *zero = NUMBER(0);
     neap_node *up = BUILD3(where, BUILD2(less, wide, zero), BUILD2(add, wide, NUMBER((double)size)), wide);
     return BUILD2(minimum, BUILD2(maximum, up, zero), NUMBER((double)(size > 0 ? size - 1 : 0)));
 }
@@ -202,20 +210,23 @@ static int put_set_shape(const lazy_call_desc *call, lazy_result *out) {
     return put_shape("put_set", call, out);
 }
 
+/* Signed integers are added as unsigned ones, so that they wrap around; bools as `or`. */
 static void add_elements(int dtype, void *to, const void *from, int64_t n) {
     switch (dtype) {
-#define ADD(NAME, name, kind, ctype, bytes)                                                                            \
+#define ADD(NAME, name, kind, ctype, ...)                                                                              \
     case NEAP_DTYPE_##NAME:                                                                                            \
         for (int64_t k = 0; k < n; k++)                                                                                \
             ((ctype *)to)[k] = kind == 'i' ? (ctype)((uint64_t)((ctype *)to)[k] + (uint64_t)((const ctype *)from)[k])  \
                                            : (ctype)(((ctype *)to)[k] + ((const ctype *)from)[k]);                     \
         break;
-        NEAP_DTYPE_ROWS(ADD)
+        NEAP_DTYPE_INTEGER_ROWS(ADD)
+        NEAP_DTYPE_REAL_ROWS(ADD)
 #undef ADD
-    }
-    if (dtype == NEAP_DTYPE_BOOL)
+    case NEAP_DTYPE_BOOL:
         for (int64_t k = 0; k < n; k++)
-            ((uint8_t *)to)[k] = ((uint8_t *)to)[k] != 0;
+            ((uint8_t *)to)[k] |= ((const uint8_t *)from)[k];
+        break;
+    }
 }
 
 /* In order of the updates, on one thread: repeated indices add up in one fixed order. */

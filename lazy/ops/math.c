@@ -1,4 +1,4 @@
-/* math.c: functions of real numbers. bool and integers are computed as f32, i64 as f64. The functions are neap's own
+/* math.c: functions of real numbers. bool and integers are computed as their row says (dtype.h). They are neap's own
  * (lazy/vm/simd/vmath*.h, where sources of the formulas and measured errors stand), so they give the same bits on every
  * instruction set; special values are those of C's Annex F. */
 #include "lazy/derive/build.h"

@@ -93,8 +93,9 @@ static bool batch_stride(const lazy_tensor *t, int64_t *out) {
     return true;
 }
 
+/* Integers of one width have one product, which wraps around whatever their sign. */
 #define INTEGER_PRODUCT(name, ctype, wide, combine)                                                                    \
-    static void name(const lazy_call *c, int64_t ao, int64_t bo, void *to) {                                           \
+    __attribute__((unused)) static void name(const lazy_call *c, int64_t ao, int64_t bo, void *to) {                   \
         const lazy_tensor *a = &c->in[0], *b = &c->in[1];                                                              \
         int n = a->ndim;                                                                                               \
         const ctype *pa = (const ctype *)a->data + ao, *pb = (const ctype *)b->data + bo;                              \
@@ -112,14 +113,17 @@ static bool batch_stride(const lazy_tensor *t, int64_t *out) {
             }                                                                                                          \
     }
 INTEGER_PRODUCT(product_bool, uint8_t, unsigned, (sum | (x & y)))
-INTEGER_PRODUCT(product_u8, uint8_t, unsigned, sum + x * y)
+INTEGER_PRODUCT(product_8, uint8_t, uint32_t, sum + x * y)
+INTEGER_PRODUCT(product_16, uint16_t, uint32_t, sum + x * y)
 INTEGER_PRODUCT(product_32, uint32_t, uint32_t, sum + x * y)
 INTEGER_PRODUCT(product_64, uint64_t, uint64_t, sum + x * y)
 
 static int integer_matmul(const lazy_call *call) {
-    static void (*const products[NEAP_DTYPE_COUNT])(const lazy_call *, int64_t, int64_t, void *) = {
-        [NEAP_DTYPE_BOOL] = product_bool, [NEAP_DTYPE_U8] = product_u8,  [NEAP_DTYPE_I32] = product_32,
-        [NEAP_DTYPE_U32] = product_32,    [NEAP_DTYPE_I64] = product_64,
+    static void (*const products[NEAP_DTYPE_COUNT])(const lazy_call *, int64_t, int64_t,
+                                                    void *) = {[NEAP_DTYPE_BOOL] = product_bool,
+#define PRODUCT(NAME, name, kind, ctype, bits, ...) [NEAP_DTYPE_##NAME] = product_##bits,
+                                                               NEAP_DTYPE_INTEGER_ROWS(PRODUCT)
+#undef PRODUCT
     };
     int n = call->out->ndim;
     int64_t one = call->out->shape[n - 1] * call->out->shape[n - 2], batches = one ? call->out->size / one : 0;
@@ -147,6 +151,7 @@ static int matmul_call(const lazy_call *call, const neap_run *run) {
         if (!blas_operand(&in[k], &ld[k], &transposed[k]) || !batch_stride(&in[k], &batch[k]))
             return neap_error(NEAP_E_INTERNAL, "matmul: an operand that the BLAS cannot take");
     int64_t rows = call->out->shape[n - 2], cols = call->out->shape[n - 1];
+    _Static_assert(NEAP_DTYPE_REALS == 2, "the BLAS has f32 and f64");
     engine_gemm_args args = {.f64 = call->out->dtype == NEAP_DTYPE_F64,
                              .batch = rows && cols ? call->out->size / (rows * cols) : 0,
                              .m = rows,

@@ -84,6 +84,7 @@ int ops_matrix_each(const lazy_call *call, const neap_run *run,
     const lazy_tensor *a = &call->in[0];
     batch b = {.one = one};
     b.x.call = call;
+    _Static_assert(NEAP_DTYPE_REALS == 2, "LAPACK has f32 and f64");
     b.x.f64 = call->out->dtype == NEAP_DTYPE_F64;
     b.x.item = b.x.f64 ? 8 : 4;
     b.x.m = (int)a->shape[a->ndim - 2];

@@ -257,7 +257,7 @@ static int integers_shape(const lazy_call_desc *call, lazy_result *out) {
     for (int k = 0; k < 2; k++) {
         const lazy_aval *bound = &call->in[k];
         if (bound->dtype != call->in[0].dtype || neap_dtype_bytes(bound->dtype) < 4)
-            return neap_error(NEAP_E_DTYPE, "random_integers: expected bounds of one dtype of i32, u32, i64, got %s",
+            return neap_error(NEAP_E_DTYPE, "random_integers: expected bounds of one dtype of 32 or 64 bits, got %s",
                               neap_dtype_name(bound->dtype));
         if (bound->size != 1 && bound->size != size && bound->size != keys)
             return neap_error(NEAP_E_SHAPE,
@@ -309,17 +309,22 @@ static bound bound_of(const draw *d, const lazy_tensor *bounds, const span *s) {
     }
 #define RANDOM32(w) ((w).hi ^ (w).lo)
 #define RANDOM64(w) ((uint64_t)(w).hi << 32 | (w).lo)
-INTEGERS(integers_i32, int32_t, uint32_t, 16, RANDOM32)
-INTEGERS(integers_u32, uint32_t, uint32_t, 16, RANDOM32)
-INTEGERS(integers_i64, int64_t, uint64_t, 32, RANDOM64)
+#define INTEGERS_32(name, T) INTEGERS(integers_##name, T, uint32_t, 16, RANDOM32)
+#define INTEGERS_64(name, T) INTEGERS(integers_##name, T, uint64_t, 32, RANDOM64)
+/* Narrow ones are drawn as i32 (np.random.randint) and refused here. */
+#define INTEGERS_16(name, T) enum { integers_##name = 0 };
+#define INTEGERS_8 INTEGERS_16
+#define INTEGERS_OF(NAME, name, kind, ctype, bits, ...) INTEGERS_##bits(name, ctype)
+NEAP_DTYPE_INTEGER_ROWS(INTEGERS_OF)
 
 static int integers_call(const lazy_call *call, const neap_run *run) {
     draw d = draw_of(call, call->out->size, &call->in[2]);
-    int dtype = call->out->dtype;
-    draw_parallel(&d, run,
-                  dtype == NEAP_DTYPE_I32   ? integers_i32
-                  : dtype == NEAP_DTYPE_U32 ? integers_u32
-                                            : integers_i64);
+    static void (*const integers[NEAP_DTYPE_COUNT])(void *arg, int64_t task, const neap_run *run) = {
+#define INTEGERS_AT(NAME, name, ...) [NEAP_DTYPE_##NAME] = integers_##name,
+        NEAP_DTYPE_INTEGER_ROWS(INTEGERS_AT)
+#undef INTEGERS_AT
+    };
+    draw_parallel(&d, run, integers[call->out->dtype]);
     return NEAP_OK;
 }
 
@@ -359,7 +364,7 @@ static int integers_shard(lazy_shard_rule *g) {
 NEAP_OP(random_integers,
         .doc =
             "Random integers of a shape, from input 0 up to, not including, input 1 (including it where `inclusive` is "
-            "1), under the key input 2. The bounds have the result's dtype (i32, u32, i64) and one element or the "
+            "1), under the key input 2. The bounds have the result's dtype, of 32 or 64 bits, and one element or the "
             "result's number. Where input 1 is not above input 0: input 0. Keys of shape (…, 2) make one such array "
             "each; then the bounds may also have one element for each key.",
         .attrs = "inclusive shape…", .kind = LAZY_CALL, .arity = 3, .types = LAZY_INT,

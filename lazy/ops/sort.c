@@ -41,22 +41,19 @@ static uint64_t key_f64(const void *data, int64_t i) {
     return bits >> 63 ? ~bits : bits | UINT64_C(1) << 63;
 }
 
-static uint64_t key_u8(const void *data, int64_t i) {
-    return ((const uint8_t *)data)[i];
-}
-static uint64_t key_u32(const void *data, int64_t i) {
-    return ((const uint32_t *)data)[i];
-}
-static uint64_t key_i32(const void *data, int64_t i) {
-    return (uint32_t)((const int32_t *)data)[i] ^ UINT32_C(1) << 31;
-}
-static uint64_t key_i64(const void *data, int64_t i) {
-    return (uint64_t)((const int64_t *)data)[i] ^ UINT64_C(1) << 63;
-}
+/* Bits of an integer, in which a sign is turned around. */
+#define KEY_OF_INTEGER(NAME, name, kind, ctype, bits, ...)                                                             \
+    static uint64_t key_##name(const void *data, int64_t i) {                                                          \
+        const uint##bits##_t element = (uint##bits##_t)((const ctype *)data)[i];                                       \
+        return (uint##bits##_t)(element ^ (uint##bits##_t)((uint64_t)(kind == 'i') << (bits - 1)));                    \
+    }
+NEAP_DTYPE_BOOL_ROWS(KEY_OF_INTEGER)
+NEAP_DTYPE_INTEGER_ROWS(KEY_OF_INTEGER)
 
 static uint64_t (*const key_of[NEAP_DTYPE_COUNT])(const void *data, int64_t i) = {
-    [NEAP_DTYPE_BOOL] = key_u8, [NEAP_DTYPE_U8] = key_u8,   [NEAP_DTYPE_I32] = key_i32, [NEAP_DTYPE_U32] = key_u32,
-    [NEAP_DTYPE_I64] = key_i64, [NEAP_DTYPE_F32] = key_f32, [NEAP_DTYPE_F64] = key_f64,
+#define KEY_OF(NAME, name, ...) [NEAP_DTYPE_##NAME] = key_##name,
+    NEAP_DTYPE_ROWS(KEY_OF)
+#undef KEY_OF
 };
 
 /* ---- Sorting pairs ----------------------------------------------------------------------------------------------- */

@@ -170,7 +170,6 @@ static inline int plan_launch_push(neap_ctx *ctx, const lazy_launch *launch) {
 }
 /* Runs one on operands that are there; numbers are those of the step. */
 int plan_step_run(const lazy_step *step, void *const *data, const lazy_scalar *numbers, const neap_run *run);
-lazy_scalar plan_scalar_of(int dtype, double value);
 /* Where leaves and numbers of a run come from. */
 typedef struct lazy_binding {
     neap_buffer *(*buffer)(void *arg, neap_node *node); /* BORROWED */

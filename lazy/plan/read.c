@@ -61,18 +61,13 @@ static double plain(double value) {
 
 static double element_value(int dtype, const void *at) {
     switch (dtype) {
-#define ELEMENT(NAME, name, kind, ctype, bytes)                                                                        \
+#define ELEMENT(NAME, name, kind, ctype, ...)                                                                          \
     case NEAP_DTYPE_##NAME:                                                                                            \
         return plain((double)*(const ctype *)at);
         NEAP_DTYPE_ROWS(ELEMENT)
 #undef ELEMENT
     }
     return 0;
-}
-
-/* A constant as its dtype holds it. */
-static double number_value(const neap_node *node) {
-    return node->dtype == NEAP_DTYPE_F32 ? (double)(float)node->value : node->value;
 }
 
 /* One element of a value is read where it lies, without copying the view that names it. */
@@ -90,7 +85,7 @@ int neap_array_item(neap_ctx *ctx, int32_t id, double *out, int32_t *dtype) {
     if (whole)
         return whole;
     if (graph_is_number(node) && !(node->flags & LAZY_ABSTRACT)) {
-        *out = plain(number_value(node));
+        *out = plain(dtype_round(node->dtype, node->value));
         return 0;
     }
     int64_t at = 0;

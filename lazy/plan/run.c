@@ -293,21 +293,6 @@ static int batch_push(neap_ctx *ctx, lazy_plan *plan, const lazy_batch *batch, n
     return status;
 }
 
-lazy_scalar plan_scalar_of(int dtype, double value) {
-    lazy_scalar s = {0};
-    switch (dtype) {
-#define SCALAR(NAME, name, kind, ctype, bytes)                                                                         \
-    case NEAP_DTYPE_##NAME: {                                                                                          \
-        ctype typed = kind == 'b' ? (ctype)(value != 0) : (ctype)value;                                                \
-        memcpy(&s, &typed, sizeof typed);                                                                              \
-        break;                                                                                                         \
-    }
-        NEAP_DTYPE_ROWS(SCALAR)
-#undef SCALAR
-    }
-    return s;
-}
-
 static int allocate(neap_ctx *ctx, lazy_plan *plan, neap_node *const *region, const lazy_binding *binding,
                     neap_buffer **bufs, neap_buffer **made) {
     const lazy_memory_plan *reuse = plan->reuse;
@@ -406,7 +391,7 @@ int plan_run(neap_ctx *ctx, lazy_plan *plan, neap_node *const *region, lazy_bind
     if (status == 0) {
         for (int32_t k = 0; k < plan->nnumbers; k++)
             numbers[k] =
-                plan_scalar_of(plan->numbers[k].dtype, binding->number(binding->arg, region[plan->numbers[k].node]));
+                dtype_scalar(plan->numbers[k].dtype, binding->number(binding->arg, region[plan->numbers[k].node]));
         for (int32_t b = 0; b < plan->nbatches && status == 0; b++) {
             status = batch_push(ctx, plan, &plan->batches[b], region, binding, bufs, numbers, &next_room);
             binding->begun |= status == 0 || plan->batches[b].nsteps > 1;

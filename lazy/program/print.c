@@ -42,11 +42,11 @@ bool program_is_literal(const neap_node *node) {
 /* The shortest digits that give the value back. */
 static void say_value(lazy_print *print, const neap_node *node) {
     char text[40];
-    bool single = node->dtype == NEAP_DTYPE_F32;
-    for (int digits = single ? 6 : 15; digits <= 17; digits++) {
-        snprintf(text, sizeof text, "%.*g", digits, single ? (double)(float)node->value : node->value);
-        double back = strtod(text, NULL);
-        if (single ? (float)back == (float)node->value : back == node->value)
+    double value = dtype_round(node->dtype, node->value);
+    bool real = neap_dtype_kind(node->dtype) == 'f';
+    for (int digits = real && neap_dtype_bytes(node->dtype) < 8 ? 6 : 15; digits <= 17; digits++) {
+        snprintf(text, sizeof text, "%.*g", digits, value);
+        if (dtype_round(node->dtype, strtod(text, NULL)) == value)
             break;
     }
     lazy_say(print, "%s", text);

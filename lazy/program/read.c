@@ -299,7 +299,7 @@ static neap_node *read_constant(reader *r) {
     get_elements(r, &value, 1, sizeof value);
     if (r->status == 0 && weak && dtype != NEAP_DTYPE_F64)
         DAMAGED(r, "the program is damaged: a number of dtype %s", neap_dtype_name(dtype));
-    if (r->status == 0 && !graph_dtype_holds(dtype, value))
+    if (r->status == 0 && !dtype_holds(dtype, value))
         DAMAGED(r, "the program is damaged: a constant is no value of dtype %s", neap_dtype_name(dtype));
     neap_node *node = r->status ? NULL : graph_constant(r->ctx, dtype, weak, value);
     if (!node)
@@ -466,9 +466,9 @@ static void read_input(reader *r, port_list *list, int64_t k) {
     lazy_result type = get_type(r);
     int device = get_device(r);
     int64_t met = get_count(r, NEAP_DTYPE_COUNT, "dtypes");
-    uint8_t meets = 0;
+    uint32_t meets = 0;
     for (int64_t d = 0; d < met; d++)
-        meets |= (uint8_t)(1u << get_dtype(r));
+        meets |= 1u << get_dtype(r);
     if (r->status == 0 && weak && (type.ndim || type.dtype != NEAP_DTYPE_F64 || device >= 0))
         DAMAGED(r, "the program is damaged: input %lld is a number and is not", (long long)k + 1);
     neap_node *node = r->status ? NULL : graph_placeholder(r->ctx, r->level, &type, weak, device, NULL);

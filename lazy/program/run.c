@@ -11,11 +11,11 @@
 /* ---- Inputs -------------------------------------------------------------------------------------------------------- */
 /* Can the value of a number argument be an element of all integer dtypes that it met in the trace? One that is itself
  * an argument of a trace around this one meets them there. */
-static bool number_fits(neap_node *node, uint8_t meets) {
+static bool number_fits(neap_node *node, uint32_t meets) {
     if (graph_is_placeholder(node))
         node->meets |= meets;
     for (int d = 0; d < NEAP_DTYPE_COUNT && graph_is_constant(node); d++)
-        if (meets >> d & 1 && !graph_dtype_holds(d, node->value))
+        if (meets >> d & 1 && !dtype_holds(d, node->value))
             return false;
     return true;
 }

@@ -12,7 +12,7 @@
 enum { PAGE = 4096, LINE = 64, SLOT = 16 };
 
 static int width_class(int width) {
-    return width == 1 ? 0 : width == 4 ? 1 : 2;
+    return __builtin_ctz((unsigned)width);
 }
 
 bool vm_contiguous(const vm_program *p, const vm_map *map) {

@@ -60,10 +60,11 @@ static lazy_scalar result_of_nothing(const vm_program *p, const lazy_sink *sink)
     lazy_scalar value = {0};
     if (!is_arg(sink->op) && p->simd->fold[sink->op])
         value = p->simd->fold[sink->op][sink->dtype].identity;
-    if (sink->dtype == NEAP_DTYPE_F32 && value.f32 == 0)
-        value.f32 = 0;
-    if (sink->dtype == NEAP_DTYPE_F64 && value.f64 == 0)
-        value.f64 = 0;
+#define PLAIN_ZERO(NAME, name, ...)                                                                                    \
+    if (sink->dtype == NEAP_DTYPE_##NAME && value.name == 0)                                                           \
+        value.name = 0;
+    NEAP_DTYPE_REAL_ROWS(PLAIN_ZERO)
+#undef PLAIN_ZERO
     return value;
 }
 

@@ -6,7 +6,7 @@
 
 #include "lazy/vm/vm.h"
 
-enum { VM_WIDTHS = 3 }; /* classes of registers: 1, 4 and 8 bytes an element */
+enum { VM_WIDTHS = 4 }; /* classes of registers: 1, 2, 4 and 8 bytes an element */
 
 typedef struct vm_step { /* an instruction */
     lazy_ins ins;

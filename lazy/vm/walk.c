@@ -76,10 +76,16 @@ static int64_t magnitude(int64_t stride) {
     }
 
 typedef uint8_t sixteen __attribute__((vector_size(16)));
+typedef uint16_t eight __attribute__((vector_size(16)));
 typedef uint32_t four __attribute__((vector_size(16)));
 typedef uint64_t two __attribute__((vector_size(16)));
 
 static void block_8(uint8_t *to, int64_t to_stride, const uint8_t *from, int64_t from_stride) {
+    (void)to_stride, (void)from_stride;
+    *to = *from;
+}
+
+static void block_16(uint16_t *to, int64_t to_stride, const uint16_t *from, int64_t from_stride) {
     (void)to_stride, (void)from_stride;
     *to = *from;
 }
@@ -107,6 +113,7 @@ static void block_64(uint64_t *to, int64_t to_stride, const uint64_t *from, int6
 }
 
 TRANSPOSE(uint8_t, 8, 1, block_8)
+TRANSPOSE(uint16_t, 16, 1, block_16)
 TRANSPOSE(uint32_t, 32, 4, block_32)
 TRANSPOSE(uint64_t, 64, 2, block_64)
 
@@ -184,34 +191,58 @@ TRANSPOSE(uint64_t, 64, 2, block_64)
     }
 
 COPIES(uint8_t, 8, sixteen)
+COPIES(uint16_t, 16, eight)
 COPIES(uint32_t, 32, four)
 COPIES(uint64_t, 64, two)
 
+/* X(bits, unsigned type) for each width of an element, which is a number of bytes. */
+#define WIDTHS(X) X(8, uint8_t) X(16, uint16_t) X(32, uint32_t) X(64, uint64_t)
+#define DTYPE_HAS_WIDTH(NAME, name, kind, ctype, bits, ...)                                                            \
+    _Static_assert((bits) == 8 || (bits) == 16 || (bits) == 32 || (bits) == 64, #name ": no copies of its width");
+NEAP_DTYPE_ROWS(DTYPE_HAS_WIDTH)
+
 void vm_fill(int width, void *dst, const void *element, int64_t n) {
-    if (width == 1)
-        memset(dst, *(const uint8_t *)element, (size_t)n);
-    else if (width == 4)
-        fill_32(dst, *(const uint32_t *)element, n);
-    else
-        fill_64(dst, *(const uint64_t *)element, n);
+    switch (8 * width) {
+#define FILL(BITS, T)                                                                                                  \
+    case BITS:                                                                                                         \
+        fill_##BITS(dst, *(const T *)element, n);                                                                      \
+        break;
+        WIDTHS(FILL)
+#undef FILL
+    }
 }
 
 void vm_repeat(int width, void *dst, const void *src, int64_t rows, int64_t length) {
-    if (width == 1)
-        spread_8(dst, src, 1, rows, length);
-    else if (width == 4)
-        spread_32(dst, src, 1, rows, length);
-    else
-        spread_64(dst, src, 1, rows, length);
+    switch (8 * width) {
+#define REPEAT(BITS, T)                                                                                                \
+    case BITS:                                                                                                         \
+        spread_##BITS(dst, src, 1, rows, length);                                                                      \
+        break;
+        WIDTHS(REPEAT)
+#undef REPEAT
+    }
 }
 
 static void gather_run(int width, void *dst, const void *src, const run *r) {
-    if (width == 1)
-        gather_8(dst, src, r);
-    else if (width == 4)
-        gather_32(dst, src, r);
-    else
-        gather_64(dst, src, r);
+    switch (8 * width) {
+#define GATHER(BITS, T)                                                                                                \
+    case BITS:                                                                                                         \
+        gather_##BITS(dst, src, r);                                                                                    \
+        break;
+        WIDTHS(GATHER)
+#undef GATHER
+    }
+}
+
+static void scatter_run(int width, void *dst, const void *src, const run *r) {
+    switch (8 * width) {
+#define SCATTER(BITS, T)                                                                                               \
+    case BITS:                                                                                                         \
+        scatter_##BITS(dst, src, r);                                                                                   \
+        break;
+        WIDTHS(SCATTER)
+#undef SCATTER
+    }
 }
 
 void vm_gather(int width, void *dst, const void *src, int naxes, const int64_t *shape, const int64_t *stride,
@@ -228,21 +259,17 @@ void vm_scatter(int width, void *dst, const void *src, int naxes, const int64_t 
     walk w;
     run r;
     walk_begin(&w, naxes, shape, stride, start, n);
-    for (const char *from = src; walk_next(&w, &r); from += r.rows * r.length * width) {
-        char *to = (char *)dst + r.offset * width;
-        if (width == 1)
-            scatter_8((uint8_t *)to, (const uint8_t *)from, &r);
-        else if (width == 4)
-            scatter_32((uint32_t *)to, (const uint32_t *)from, &r);
-        else
-            scatter_64((uint64_t *)to, (const uint64_t *)from, &r);
-    }
+    for (const char *from = src; walk_next(&w, &r); from += r.rows * r.length * width)
+        scatter_run(width, (char *)dst + r.offset * width, from, &r);
 }
 
-#define IOTA(T)                                                                                                        \
-    for (int64_t i = 0; i < r.rows; i++)                                                                               \
-        for (int64_t j = 0; j < r.length; j++)                                                                         \
-    ((T *)to)[i * r.length + j] = (T)(first + r.offset + i * r.row_stride + j * r.stride)
+/* Of every dtype, though an iota is of a numeric one. */
+#define IOTA(NAME, name, kind, T, ...)                                                                                 \
+    case NEAP_DTYPE_##NAME:                                                                                            \
+        for (int64_t i = 0; i < r.rows; i++)                                                                           \
+            for (int64_t j = 0; j < r.length; j++)                                                                     \
+                ((T *)to)[i * r.length + j] = (T)(first + r.offset + i * r.row_stride + j * r.stride);                 \
+        break;
 
 void vm_iota(int dtype, void *dst, int64_t first, int naxes, const int64_t *shape, const int64_t *stride, int64_t start,
              int64_t n) {
@@ -251,18 +278,7 @@ void vm_iota(int dtype, void *dst, int64_t first, int naxes, const int64_t *shap
     int width = neap_dtype_bytes(dtype);
     walk_begin(&w, naxes, shape, stride, start, n);
     for (char *to = dst; walk_next(&w, &r); to += r.rows * r.length * width) {
-        if (dtype == NEAP_DTYPE_I32)
-            IOTA(int32_t);
-        else if (dtype == NEAP_DTYPE_I64)
-            IOTA(int64_t);
-        else if (dtype == NEAP_DTYPE_F32)
-            IOTA(float);
-        else if (dtype == NEAP_DTYPE_F64)
-            IOTA(double);
-        else if (dtype == NEAP_DTYPE_U32)
-            IOTA(uint32_t);
-        else
-            IOTA(uint8_t);
+        switch (dtype) { NEAP_DTYPE_ROWS(IOTA) }
     }
 }
 
@@ -275,39 +291,42 @@ static inline int64_t distance(const vm_table *table, int64_t k) {
 }
 
 static int64_t distance_at(const vm_table *table, const void *index, int64_t i) {
-    return distance(table, table->dtype == NEAP_DTYPE_I32   ? ((const int32_t *)index)[i]
-                           : table->dtype == NEAP_DTYPE_I64 ? ((const int64_t *)index)[i]
-                           : table->dtype == NEAP_DTYPE_U32 ? ((const uint32_t *)index)[i]
-                                                            : ((const uint8_t *)index)[i]);
+    switch (table->dtype) {
+#define DISTANCE(NAME, name, kind, ctype, ...)                                                                         \
+    case NEAP_DTYPE_##NAME:                                                                                            \
+        return distance(table, dtype_index(kind, (uint64_t)((const ctype *)index)[i]));
+        NEAP_DTYPE_INTEGER_ROWS(DISTANCE)
+#undef DISTANCE
+    }
+    return 0;
 }
 
 int64_t vm_take_distance(const vm_table *table, const void *index) {
     return distance_at(table, index, 0);
 }
 
-#define TAKE(T, I)                                                                                                     \
-    for (int64_t i = 0; i < n; i++)                                                                                    \
-    ((T *)dst)[i] = ((const T *)src)[distance(table, (int64_t)((const I *)index)[at + i]) + i * stride]
-
-#define TAKE_BY_INDEX(T)                                                                                               \
-    if (table->dtype == NEAP_DTYPE_I32)                                                                                \
-        TAKE(T, int32_t);                                                                                              \
-    else if (table->dtype == NEAP_DTYPE_I64)                                                                           \
-        TAKE(T, int64_t);                                                                                              \
-    else if (table->dtype == NEAP_DTYPE_U32)                                                                           \
-        TAKE(T, uint32_t);                                                                                             \
-    else                                                                                                               \
-        TAKE(T, uint8_t)
-
 /* n elements at `stride`, each with an index of its own, the first with number `at`. The indices may lie under dst. */
+#define TAKE(NAME, name, kind, I, ...)                                                                                 \
+    case NEAP_DTYPE_##NAME:                                                                                            \
+        for (int64_t i = 0; i < n; i++)                                                                                \
+            to[i] = from[distance(table, dtype_index(kind, (uint64_t)((const I *)index)[at + i])) + i * stride];       \
+        break;
+#define TAKE_EACH(BITS, T)                                                                                             \
+    static void take_each_##BITS(const vm_table *table, T *to, const T *from, const void *index, int64_t at,           \
+                                 int64_t stride, int64_t n) {                                                          \
+        switch (table->dtype) { NEAP_DTYPE_INTEGER_ROWS(TAKE) }                                                        \
+    }
+WIDTHS(TAKE_EACH)
+
 static void take_each(const vm_table *table, void *dst, const void *src, const void *index, int64_t at, int64_t stride,
                       int64_t n) {
-    if (table->width == 1) {
-        TAKE_BY_INDEX(uint8_t);
-    } else if (table->width == 4) {
-        TAKE_BY_INDEX(uint32_t);
-    } else {
-        TAKE_BY_INDEX(uint64_t);
+    switch (8 * table->width) {
+#define TAKE_OF(BITS, T)                                                                                               \
+    case BITS:                                                                                                         \
+        take_each_##BITS(table, dst, src, index, at, stride, n);                                                       \
+        break;
+        WIDTHS(TAKE_OF)
+#undef TAKE_OF
     }
 }
 

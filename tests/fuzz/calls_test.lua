@@ -7,6 +7,7 @@
 --     NEAP_FUZZ_SEED      where the sequence starts (1)
 --     NEAP_FUZZ_LOG       a file that holds the last call when the process dies
 local check = require "tests.lib.check"
+local dtypes = require "tests.lib.dtypes"
 local np = require "neap"
 local core = require "neap.core"
 local ffi = require "ffi"
@@ -69,7 +70,7 @@ local pool
 --- Arrays of every dtype; results of calls join them.
 local function fill_pool()
     pool = { np.random.key(0) }
-    for _, dtype in ipairs { "bool", "u8", "i32", "u32", "i64", "f32", "f64" } do
+    for _, dtype in ipairs(dtypes.names) do
         for _, dims in ipairs { {}, { 0 }, { 1 }, { 3 }, { 2, 3 }, { 3, 1, 2 }, { 2, 0, 3 } } do
             local size = 1
             for _, n in ipairs(dims) do size = size * n end

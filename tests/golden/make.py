@@ -1,6 +1,6 @@
 """make.py: makes all golden values again.
 
-    python tests/golden/make.py [name…]        names: ops views expressions random gradients linalg conv
+    python tests/golden/make.py [name…]        names: ops integers views expressions random gradients linalg conv
                                                optim printing io
 
 Needs the packages of tests/requirements.txt. Each maker is a module make_NAME.py that says what it writes; making
@@ -12,7 +12,7 @@ import sys
 
 sys.dont_write_bytecode = True
 
-NAMES = ["ops", "views", "expressions", "random", "gradients", "linalg", "conv", "optim", "printing", "io"]
+NAMES = ["ops", "integers", "views", "expressions", "random", "gradients", "linalg", "conv", "optim", "printing", "io"]
 
 
 def main(names):

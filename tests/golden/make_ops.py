@@ -2,8 +2,8 @@
 
 Values come from NumPy, computed wider where it can matter (f32 in f64, f64 in long double, then rounded once), and
 are checked against JAX; result dtypes are JAX's, with neap's 32-bit defaults (as JAX has them without x64): integer
-sums keep i32, bool and u8 are summed as i32, argmax is i32. Functions with real results take bool and integers to f32,
-but i64 to f64.
+sums keep i32, narrow ones are summed as i32 (u16: u32), argmax is i32. Functions with real results take bool and
+integers to f32, but i64 to f64.
 
 What JAX and NumPy do, as found here (both follow Python): floor_divide rounds towards minus infinity, remainder has
 the sign of the divisor, for integers and floats alike; x/inf with opposite signs floors to -1 and leaves inf as the
@@ -27,8 +27,9 @@ import scipy.special
 from records import DTYPES, Writer, dtype, linear, options, text, ulps
 
 FLOATS = ("f32", "f64")
-INTS = ("u8", "i32", "u32", "i64")
-SIGNED = ("i32", "i64")
+INTS = [name for name in DTYPES if dtype(name).kind in "ui"]
+SIGNED = [name for name in DTYPES if dtype(name).kind == "i"]
+LONG = ("i64", "u64")  # their results may leave the 53 bits of a Lua number: integers.txt has those
 WIDER = {"f32": np.float64, "f64": np.longdouble}
 
 SPECIAL = [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.0, -2.5, 3.5, 0.1, -0.7, 1e-3, 7.25, -11.0, 30.5, -100.5, 1e10,
@@ -42,7 +43,7 @@ def integers(name):
     info = np.iinfo(dtype(name))
     small = [0, 1, 2, 3, 5, 7, 10, 100] + ([-1, -2, -3, -7, -100] if info.min < 0 else [])
     # Within 53 bits, so that every value is also a Lua number.
-    big = [info.max, info.min] if info.bits < 64 else [2**53 - 1, -2**40]
+    big = [info.max, info.min] if info.bits < 64 else [2**53 - 1, max(-2**40, info.min)]
     return np.array(sorted(set(small + big)), dtype(name))
 
 
@@ -193,7 +194,7 @@ def binary(out):
     for name in INTS:
         a, b, ref_a, ref_b = column_and_row(out, name, integers(name))
         for op in BINARY_INT + COMPARISONS + LOGICAL:
-            if name == "i64" and op == "multiply":
+            if name in LONG and op == "multiply" or name == "u64" and op == "subtract":
                 continue  # past 53 bits; below with values that fit
             want = getattr(np, op)(a, b)
             check((op, name), getattr(jnp, op)(jnp.asarray(a), jnp.asarray(b)), want, 0)
@@ -206,13 +207,13 @@ def binary(out):
                        text(want))
         bits = np.iinfo(dtype(name)).bits
         counts = np.array([[0, 1, 3, min(bits - 1, 20)]], dtype(name))
-        base = a if name != "i64" else np.array([[-5], [1], [1000]], np.int64)
+        base = a if name not in LONG else np.array([[-5 if name == "i64" else 5], [1], [1000]], dtype(name))
         for op, reference in (("bitwise_left_shift", np.left_shift), ("bitwise_right_shift", np.right_shift)):
             want = reference(base, counts)
             check((op, name), getattr(jnp, op)(jnp.asarray(base), jnp.asarray(counts)), want, 0)
             out.record("op", op, "-", "exact", text(base), text(counts), "=", text(want))
         powers = np.array([[0, 1, 2, 3, 5]], dtype(name))
-        base = a if name != "i64" else np.array([[-5], [0], [3], [1000]], np.int64)
+        base = a if name not in LONG else np.array([[-5 if name == "i64" else 5], [0], [3], [1000]], dtype(name))
         want = np.power(base, powers)
         check(("pow", name), jnp.power(jnp.asarray(base), jnp.asarray(powers)), want, 0)
         out.record("op", "pow", "-", "exact", text(base), text(powers), "=", text(want))
@@ -263,12 +264,15 @@ def promotion(out):
     for left, right in itertools.product(DTYPES, DTYPES):
         a, b = np.array([1, 0], dtype(left)), np.array([1, 1], dtype(right))
         want = np.asarray(jnp.add(jnp.asarray(a), jnp.asarray(b)))
+        # Where no integer dtype holds both, JAX takes its default float: f32, as it has it without x64.
+        default = "u64" in (left, right) and {left, right} & set(SIGNED)
+        want = want.astype(np.float32) if default else want
         out.record("op", "add", "-", "exact", text(a), text(b), "=", text(want))
-        values = np.asarray(jnp.where(jnp.asarray([True, False]), jnp.asarray(a), jnp.asarray(b)))
+        values = np.asarray(jnp.where(jnp.asarray([True, False]), jnp.asarray(a), jnp.asarray(b))).astype(want.dtype)
         out.record("op", "where", "-", "exact", text(np.array([True, False])), text(a), text(b), "=", text(values))
     # A Lua number takes the dtype of the array that it meets: `number` records hold the number as text.
-    for name in ("u8", "i32", "u32", "i64"):
-        a = np.array([1, 2, 250], dtype(name))
+    for name in INTS:
+        a = np.array([1, 2, 100 if name == "i8" else 250], dtype(name))
         out.record("number", "add", "7", text(a), "=", text(a + np.array(7, dtype(name))))
         out.record("number", "multiply", "3", text(a), "=", text(a * np.array(3, dtype(name))))
     for name in FLOATS:
@@ -286,13 +290,13 @@ def casts(out):
     """astype between all dtypes, of values that the target holds; wrapping between integers."""
     for source, target in itertools.product(DTYPES, DTYPES):
         if source in FLOATS:
-            values = [0, -0.0, 1, 2.5, 3.99, 200.7, 0.1]
+            values = [0, -0.0, 1, 2.5, 3.99, 100.7 if target == "i8" else 200.7, 0.1]
             if target == "bool" or target in FLOATS:
                 values += [float("nan"), float("inf"), -1e-3, 1e-45]
             elif target in SIGNED:
                 values += [-0.9, -7.9, -100]
-            if target in FLOATS or target == "i64":
-                values += [3e9, -2**31 - 1e3]
+            if target in FLOATS or target in LONG:
+                values += [3e9] + ([-2**31 - 1e3] if target != "u64" else [])
             a = np.array(values, dtype(source))
         elif source == "bool":
             a = np.array([True, False])
@@ -307,8 +311,8 @@ def casts(out):
 
 
 def accumulate(name):
-    """The dtype of a sum: bool and u8 as i32, else its own."""
-    return dtype("i32") if name in ("bool", "u8") else dtype(name)
+    """The dtype of a sum: bool, u8 and narrow signed integers as i32, u16 as u32, else its own."""
+    return dtype({"bool": "i32", "u8": "i32", "i8": "i32", "i16": "i32", "u16": "u32"}.get(name, name))
 
 
 def reductions(out):

@@ -13,6 +13,7 @@ Invariants: a maker is deterministic (its only randomness is a seeded generator)
 """
 
 import os
+import re
 
 import jax
 
@@ -22,8 +23,11 @@ jax.config.update("jax_platforms", "cpu")
 import numpy as np  # noqa: E402  (JAX must be configured first)
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-DTYPES = {"bool": "bool", "u8": "uint8", "i32": "int32", "u32": "uint32", "i64": "int64", "f32": "float32",
-          "f64": "float64"}
+ROWS = re.findall(r"X\([A-Z0-9]+, (\w+), '(\w)', \w+, (\d+),",
+                  open(os.path.join(HERE, "../../lazy/dtype/dtype.h"), encoding="utf-8").read())
+FULL = {"b": "bool", "u": "uint", "i": "int", "f": "float"}
+# NumPy's name by neap's.
+DTYPES = {name: FULL[kind] + (bits if kind != "b" else "") for name, kind, bits in ROWS}
 NAMES = {np.dtype(full): short for short, full in DTYPES.items()}
 
 

@@ -2,6 +2,7 @@
 -- op, dtype and effect; files that a version of the format once wrote; and what is refused.
 local check = require "tests.lib.check"
 local core = require "neap.core"
+local dtypes = require "tests.lib.dtypes"
 local np = require "neap"
 local programs = require "tests.lib.programs"
 local values = require "tests.lib.values"
@@ -158,7 +159,7 @@ check.test("dtypes, sizes of 0, numbers, weak numbers, captures, constructors", 
         check.equal(bits(e.y, g, h, i, e.name, e.flag, three), bits(a.y, b, c, d, "text", true, 3))
         check.ok(e.nothing ~= e.nothing)
     end
-    for _, dtype in ipairs { "bool", "u8", "i32", "u32", "i64", "f32", "f64" } do
+    for _, dtype in ipairs(dtypes.names) do
         for _, dims in ipairs { {}, { 0 }, { 2, 0, 3 }, { 4 } } do
             local held = programs.leaf(dtype, 11, dims)
             same(function(x) return np.where(np.equal(x, held), x, held), held end, programs.leaf(dtype, 7, dims))

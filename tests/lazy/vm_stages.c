@@ -143,16 +143,18 @@ static int any_value(sample *s) {
 }
 
 static bool is_index(int dtype) {
-    return dtype == NEAP_DTYPE_U8 || dtype == NEAP_DTYPE_I32 || dtype == NEAP_DTYPE_U32 || dtype == NEAP_DTYPE_I64;
+    return neap_dtype_kind(dtype) == 'u' || neap_dtype_kind(dtype) == 'i';
 }
 
 static void random_take(sample *s, int table) {
-    static const int dtypes[] = {NEAP_DTYPE_U8, NEAP_DTYPE_I32, NEAP_DTYPE_U32, NEAP_DTYPE_I64};
+#define INDEX(NAME, ...) NEAP_DTYPE_##NAME,
+    static const int dtypes[] = {NEAP_DTYPE_INTEGER_ROWS(INDEX)};
+#undef INDEX
     int index = any_value(s);
     for (int tries = (int)below(12); tries > 0 && s->varies[index]; tries--)
         index = any_value(s);
     if (!is_index(s->dtypes[index]))
-        index = cast(s, index, dtypes[below(4)]);
+        index = cast(s, index, dtypes[below(sizeof dtypes / sizeof *dtypes)]);
     uint8_t dtype = (uint8_t)s->dtypes[table];
     for (int k = 0; k < s->kernel.nins; k++)
         if (s->ins[k].op == LAZY_OP_take && s->ins[k].arg[0] == table)
@@ -354,10 +356,15 @@ static void run_alone(unfused *u, lazy_sink sink, void *dst) {
 }
 
 static int64_t index_of(int dtype, const void *at, int64_t i, int64_t extent) {
-    int64_t k = dtype == NEAP_DTYPE_U8    ? ((const uint8_t *)at)[i]
-                : dtype == NEAP_DTYPE_I32 ? ((const int32_t *)at)[i]
-                : dtype == NEAP_DTYPE_U32 ? ((const uint32_t *)at)[i]
-                                          : ((const int64_t *)at)[i];
+    int64_t k = 0;
+    switch (dtype) {
+#define INDEX(NAME, name, kind, ctype, ...)                                                                            \
+    case NEAP_DTYPE_##NAME:                                                                                            \
+        k = dtype_index(kind, (uint64_t)((const ctype *)at)[i]);                                                       \
+        break;
+        NEAP_DTYPE_INTEGER_ROWS(INDEX)
+#undef INDEX
+    }
     k += k < 0 ? extent : 0;
     return k < 0 ? 0 : k >= extent ? extent - 1 : k;
 }

@@ -18,6 +18,7 @@
 -- check_rep=false every Each varies over all axes, hence every device computes everything for itself.
 --
 -- Sums combine by a balanced tree over the coordinates of the named axes in row-major order.
+local dtypes = require "tests.lib.dtypes"
 local np = require "neap"
 
 local reference = {}
@@ -359,7 +360,7 @@ local function collectives(mesh)
     end
 
     local function sum(x, names)
-        if x.dtype == "bool" or x.dtype == "u8" then x = x:astype "i32" end
+        x = x:astype(dtypes.by_name[x.dtype].sum)
         return exchange(mesh, x, names, "shared", function(list) return combine(list, add) end)
     end
     define("psum", function(x, names)

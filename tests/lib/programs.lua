@@ -14,11 +14,16 @@ local bit = require "bit"
 local ffi = require "ffi"
 local np = require "neap"
 local core = require "neap.core"
+local dtypes = require "tests.lib.dtypes"
 local values = require "tests.lib.values"
 
 local programs = {}
 
 local LARGEST = 70000 -- elements of a register
+
+-- What dtypes are drawn from: f32 with preference.
+local LEAVES = { "f32", "f32" }
+for _, name in ipairs(dtypes.names) do LEAVES[#LEAVES + 1] = name end
 
 -- ---- Values ---------------------------------------------------------------------------------------------------------
 
@@ -40,8 +45,9 @@ local PRIME, BASIS = 1099511628211ULL, 14695981039346656037ULL
 --- FNV-1a, by words. Which NaN a float is does not count.
 local function hash_of(data, size, dtype)
     local h, real = BASIS, dtype.kind == "f"
-    if dtype.bytes == 1 then
-        for k = 0, size - 1 do h = bit.bxor(h, 0ULL + data[k]) * PRIME end
+    if dtype.bytes < 4 then
+        local words = ffi.cast(("const uint%d_t *"):format(dtype.bits), data)
+        for k = 0, size - 1 do h = bit.bxor(h, 0ULL + words[k]) * PRIME end
     elseif dtype.bytes == 4 then
         local words = ffi.cast("const uint32_t *", data)
         for k = 0, size - 1 do
@@ -225,7 +231,7 @@ line(3, function(d)
     return a and ("np.clip(%s, %g, %g)"):format(a.name, -d:random(8) / 4, d:random(8) / 4)
 end)
 line(3, function(d)
-    local a, dtype = d:register(), d:pick { "f32", "f64", "f32", "i32", "i64", "u8", "u32", "bool" }
+    local a, dtype = d:register(), d:pick(LEAVES)
     return ("%s:astype(%q)"):format(a.name, dtype)
 end)
 
@@ -524,7 +530,7 @@ function programs.draw(seed)
     for _ = 1, 3 do d:random(2) end
     local base = SHAPES[d:pick(SHAPE_WEIGHTS)](d)
     for _ = 1, 1 + d:random(3) do
-        local dtype = d:pick { "f32", "f32", "f32", "f64", "i32", "i64", "u8", "u32", "bool" }
+        local dtype = d:pick(LEAVES)
         d:add(d.leaves, ("leaf(%q, %d, %s)"):format(dtype, d:random(9999), shape_text(leaf_shape(d, base))))
     end
     for _ = 1, 2 + d:random(16) do

@@ -20,8 +20,8 @@ function references.round(a)
     return low % 2 == 0 and low or low + 1
 end
 
---- The Maclaurin series, 2/sqrt(pi) sum (-1)^n x^(2n+1) / (n! (2n+1)), near 0; 1 - erfc from the continued fraction of
--- Laplace elsewhere.
+--- The series 2/sqrt(pi) exp(-x^2) sum 2^n x^(2n+1) / (1 3 5 … (2n+1)) near 0, whose terms are positive, so that none
+-- cancel; 1 - erfc from the continued fraction of Laplace elsewhere.
 function references.erf(x)
     if x < 0 then return -references.erf(-x) end
     if x > 6 then return 1 end
@@ -33,10 +33,10 @@ function references.erf(x)
     local term, sum, n = x, x, 0
     repeat
         n = n + 1
-        term = -term * x * x / n
-        sum = sum + term / (2 * n + 1)
-    until math.abs(term) < 1e-18
-    return 2 / math.sqrt(math.pi) * sum
+        term = term * 2 * x * x / (2 * n + 1)
+        sum = sum + term
+    until term < 1e-18
+    return 2 / math.sqrt(math.pi) * math.exp(-x * x) * sum
 end
 
 --- By bisection.

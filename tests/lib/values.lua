@@ -1,5 +1,6 @@
 --- values.lua: what the tests of op rows share: the list of rows, random values of a row's domain, comparisons.
 local check = require "tests.lib.check"
+local dtypes = require "tests.lib.dtypes"
 local np = require "neap"
 
 local values = {}
@@ -8,14 +9,15 @@ local build = (os.getenv("NEAP") or "build/neap"):match("^(.*)/[^/]*$") or "."
 --- The list that the build writes from the rows (op_tests.lua).
 values.rows = dofile(build .. "/generated/op_tests.lua")
 
--- Each dtype: the kind of row types that accept it, bits of an integer, unit in the last place of a float.
-local DTYPES = {
-    bool = { kind = "bool" },
-    u8 = { kind = "int", bits = 8 }, i32 = { kind = "int", bits = 32, signed = true },
-    u32 = { kind = "int", bits = 32 }, i64 = { kind = "int", bits = 53, signed = true },
-    f32 = { kind = "real", digits = 24, smallest = -149 }, f64 = { kind = "real", digits = 53, smallest = -1074 },
-}
-local ORDER = { "bool", "u8", "i32", "u32", "i64", "f32", "f64" }
+-- Each dtype: the kind of row types that accept it, bits of an integer that a number holds, unit in the last place of a
+-- float.
+local DTYPES, KINDS = {}, { b = "bool", u = "int", i = "int", f = "real" }
+for _, name in ipairs(dtypes.names) do
+    local row = dtypes.by_name[name]
+    local smallest = 3 - 2 ^ (row.bits - row.digits - 1) - row.digits -- the exponent of the smallest float
+    DTYPES[name] = { kind = KINDS[row.kind], bits = math.min(row.bits, 53), signed = row.kind == "i",
+                     digits = row.digits, smallest = smallest }
+end
 
 local seed = 1
 --- A number in [0, 1); the same sequence in every run.
@@ -51,8 +53,10 @@ local function array(row, dims, dtype)
     return np.array(list, { dtype = dtype }):reshape(dims)
 end
 
---- The elements in row-major order as numbers; booleans as 0 and 1.
+--- The elements in row-major order as numbers; booleans as 0 and 1. Unsigned ones of 64 bits as signed ones, since numbers
+-- have the low bits of small negative ones.
 local function elements(x)
+    if x.dtype == "u64" then x = x:astype "i64" end
     local list = x:reshape(-1):totable()
     for k, value in ipairs(list) do
         if type(value) == "boolean" then list[k] = value and 1 or 0 end
@@ -95,7 +99,7 @@ local function accepts(row, dtype)
 end
 
 local function each_dtype(row, f)
-    for _, dtype in ipairs(ORDER) do
+    for _, dtype in ipairs(dtypes.names) do
         if accepts(row, dtype) then f(dtype) end
     end
 end

@@ -30,15 +30,14 @@ static void fill(const lazy_op *row, int dtype, void *data) {
         case NEAP_DTYPE_BOOL:
             ((uint8_t *)data)[k] = bits >> 1 & 1;
             break;
-        case NEAP_DTYPE_F32:
-            ((float *)data)[k] = (float)value;
-            break;
-        case NEAP_DTYPE_F64:
-            ((double *)data)[k] = value;
-            break;
-        default:
-            any = true;
+#define VALUE(NAME, name, kind, ctype, ...)                                                                            \
+    case NEAP_DTYPE_##NAME:                                                                                            \
+        ((ctype *)data)[k] = (ctype)value;                                                                             \
+        break;
+            NEAP_DTYPE_REAL_ROWS(VALUE)
+#undef VALUE
         }
+        any |= neap_dtype_kind(dtype) != 'f';
         if (any && dtype != NEAP_DTYPE_BOOL)
             memcpy((char *)data + k * neap_dtype_bytes(dtype), (char *)&bits + (neap_dtype_bytes(dtype) < 8),
                    (size_t)neap_dtype_bytes(dtype));

@@ -1,5 +1,6 @@
 --- files_test.lua: np.io: what is written is read again, trees keep their form, and nothing half-written replaces a
 -- good file. Files of other programs are in tests/golden.
+local dtypes = require "tests.lib.dtypes"
 local np = require "neap"
 local check = require "tests.lib.check"
 
@@ -16,7 +17,7 @@ local function files_in_folder()
 end
 
 check.test("npy", function()
-    for _, dtype in ipairs { "bool", "u8", "i32", "u32", "i64", "f32", "f64" } do
+    for _, dtype in ipairs(dtypes.names) do
         local x = (np.arange(24):remainder(2)):astype(dtype):reshape(2, 3, 4)
         np.io.save(path "a.npy", x)
         local y = np.io.load(path "a.npy")

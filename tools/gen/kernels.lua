@@ -19,17 +19,7 @@ local paths = {}
 for k = 3, #arg do paths[#paths + 1] = arg[k] end
 if not out then files.fail("usage: kernels.lua ROOT OUT ROWFILE...") end
 
---- The dtype rows of dtype.h: { name = "f32", id = "F32", kind = "f", type = "float", unsigned = "uint32_t" }.
-local function read_dtypes()
-    local header = files.read(root .. "/lazy/dtype/dtype.h")
-    local list = {}
-    for id, name, kind, ctype, bytes in header:gmatch("X%((%u%w*), (%w+), '(%a)', ([%w_]+), (%d)%)") do
-        list[#list + 1] = { id = id, name = name, kind = kind, type = ctype, unsigned = ("uint%d_t"):format(bytes * 8) }
-    end
-    if #list == 0 then files.fail("lazy/dtype/dtype.h: no dtype rows found") end
-    return list
-end
-local dtypes = read_dtypes()
+local dtypes = require("dtypes").read(root)
 
 -- Classes of the `types` field that a dtype's kind belongs to, and the kernel fields that may hold its text.
 local CLASS = { b = "LAZY_BOOL", u = "LAZY_INT", i = "LAZY_INT", f = "LAZY_REAL" }
@@ -55,9 +45,21 @@ end
 
 --- Replaces F(name) and the letters for types.
 local function expand(text, dtype, result)
+    text = text:gsub("%f[%w_]F%((%w+est)%)", { lowest = dtype.lowest, highest = dtype.highest })
     text = text:gsub("%f[%w_]F%((%w[%w_]*)%)", "vm_%1_" .. dtype.name)
-    local types = { T = dtype.type, U = dtype.unsigned, O = result.type }
-    return (text:gsub("[%a_][%w_]*", types))
+    -- C would compute uint16_t as int, which a product can overflow.
+    local unsigned = dtype.unsigned == "uint16_t" and "uint32_t" or dtype.unsigned
+    return (text:gsub("[%a_][%w_]*", { T = dtype.type, U = unsigned, O = result.type }))
+end
+
+--- The dtype as a text sees it: where the sign of an integer changes no bit of the result, the unsigned one of its width,
+-- so that dtypes of one width share a loop.
+local function seen(dtype, text)
+    if dtype.kind ~= "i" or text:find "[<>/%%]" or text:find "%f[%w_]F%(" then return dtype end
+    local unsigned = {}
+    for field, value in pairs(dtype) do unsigned[field] = value end
+    unsigned.type = dtype.unsigned
+    return unsigned
 end
 
 --- The functions that have a slow form: { sin_f64 = true, … }.
@@ -109,13 +111,15 @@ local function write_map(row)
     if not VARIANTS[arity] then complain(row, "a map has one to three operands, not %s", tostring(arity)) end
     for _, dtype in ipairs(dtypes) do
         if accepts(row, dtype) then
-            local result = rule == "graph_dtype_compare" and bool or dtype
+            local given = text_for(row, dtype)
+            local operand = seen(dtype, given)
+            local result = rule == "graph_dtype_compare" and bool or operand
             local arguments = {}
             for k = 1, arity do
-                arguments[k] = rule == "graph_dtype_where" and k == 1 and bool.type or dtype.type
+                arguments[k] = rule == "graph_dtype_where" and k == 1 and bool.type or operand.type
             end
             arguments[arity + 1] = result.type
-            local text = expand(text_for(row, dtype), dtype, result)
+            local text = expand(given, operand, result)
             local called = text:match("^vm_([%w_]+)%(a%)$")
             arguments[arity + 2] = rare[called] and called or "(" .. text .. ")"
             local form = "MAP" .. arity .. (rare[called] and "_RARE" or "")
@@ -128,13 +132,26 @@ local function write_map(row)
     list("map", row, entries)
 end
 
+--- The C types and the text of a cast. Of integers the low bits stay, and only what is widened has a sign that counts.
+local function cast(from, to)
+    local from_integer, to_integer = from.kind ~= "f", to.kind ~= "f"
+    local narrows = from_integer and to_integer and to.bits <= from.bits
+    local from_type = (narrows or to.kind == "b") and from_integer and from.unsigned or from.type
+    if to.kind == "b" then return from_type, to.type, "(a != 0)" end
+    if from_integer and to_integer then return from_type, to.unsigned, ("((%s)a)"):format(to.unsigned) end
+    if not to_integer or from_integer then return from_type, to.type, ("((%s)a)"):format(to.type) end
+    local name = ("vm_cast_%s_%s"):format(from.name, to.name)
+    forms[#forms + 1] = ("VM_CAST_OF_REAL(%s, %s, %s, '%s', %d, %s, %s)\n"):format(
+        name, from.type, to.type, to.kind, to.bits, to.lowest, to.highest)
+    return from.type, to.type, ("(%s(a))"):format(name)
+end
+
 local function write_casts(row)
     for _, from in ipairs(dtypes) do
         local entries = {}
         for k, to in ipairs(dtypes) do
-            local text = text_for(row, from):gsub("%f[%w_]F%((%w[%w_]*)%)", "vm_%1_" .. from.name .. "_" .. to.name)
-            local id = instance("MAP1", row.name .. "_" .. from.name .. "_" .. to.name,
-                                { from.type, to.type, "(" .. expand(text, from, to) .. ")" })
+            local from_type, to_type, text = cast(from, to)
+            local id = instance("MAP1", row.name .. "_" .. from.name .. "_" .. to.name, { from_type, to_type, text })
             entries[k] = id .. "_v"
         end
         casts[#casts + 1] = ("[NEAP_DTYPE_%s] = {%s}"):format(from.id, table.concat(entries, ", "))
@@ -146,15 +163,16 @@ local function write_reduction(row)
     local entries = {}
     for _, dtype in ipairs(dtypes) do
         if accepts(row, dtype) then
-            local text = "(" .. expand(text_for(row, dtype), dtype, dtype) .. ")"
+            local operand = seen(dtype, text_for(row, dtype))
+            local text = "(" .. expand(text_for(row, dtype), operand, operand) .. ")"
             local id = row.name .. "_" .. dtype.name
             if chooses then
-                id = instance("CHOICE", id, { dtype.type, text })
+                id = instance("CHOICE", id, { operand.type, text })
                 entries[#entries + 1] = ("    [NEAP_DTYPE_%s] = {%s_first, %s_columns},\n"):format(dtype.id, id, id)
             else
                 local identity = row.fields.kernel.identity or complain(row, ".kernel needs an .identity")
-                identity = expand(identity, dtype, dtype)
-                id = instance("FOLD", id, { dtype.type, text, identity })
+                identity = expand(identity, operand, operand)
+                id = instance("FOLD", id, { operand.type, text, identity })
                 local member = dtype.name == "bool" and "b" or dtype.name
                 entries[#entries + 1] = ("    [NEAP_DTYPE_%s] = {{.%s = %s}, %s_pairs, %s_leaves},\n"):format(
                     dtype.id, member, identity, id, id)
@@ -211,21 +229,23 @@ local function op_table(kind, type)
     return ("static const %s *const %s_table[LAZY_OP_COUNT] = {\n%s};\n"):format(type, kind, table.concat(tables[kind]))
 end
 
--- Cheap maps that join chains, for the dtypes below; and those of them whose operands may change places.
+-- Cheap maps that join chains, and those of them whose operands may change places.
 local CHAINED = {
     "add", "subtract", "multiply", "divide", "maximum", "minimum", "negative", "abs", "square", "sqrt", "reciprocal",
 }
 local COMMUTES = { add = true, multiply = true, maximum = true, minimum = true }
-local CHAINED_DTYPES = { "f32", "f64", "i32", "i64" }
+--- Chains are of dtypes that much arithmetic is done in.
+local function is_chained(dtype)
+    return dtype.kind == "f" or dtype.kind == "i" and dtype.bits >= 32
+end
 
 local function write_chains()
     local links, codes, lines = {}, {}, {}
     for _, name in ipairs(CHAINED) do
         local row = by_name[name]
         local entries = {}
-        for _, dtype_name in ipairs(CHAINED_DTYPES) do
-            local dtype = named(dtype_name)
-            if accepts(row, dtype) then
+        for _, dtype in ipairs(dtypes) do
+            if is_chained(dtype) and accepts(row, dtype) then
                 local id = name .. "_" .. dtype.name
                 local form = row.fields.arity == 1 and "LINK1" or COMMUTES[name] and "LINK2_COMMUTES" or "LINK2"
                 links[#links + 1] = ("%s(%s, %s, (%s))\n"):format(form, id, dtype.type,

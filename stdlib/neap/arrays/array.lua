@@ -23,16 +23,12 @@ local define = core.define
 
 -- ---- Dtypes ---------------------------------------------------------------------------------------------------------
 
--- Per dtype number: its name, kind ('b' 'u' 'i' 'f') and C type.
-local ctypes = { bool = "uint8_t", u8 = "uint8_t", i32 = "int32_t", u32 = "uint32_t", i64 = "int64_t", f32 = "float",
-                 f64 = "double" }
-local dtypes, dtype_codes = {}, {}
+-- By dtype number: its facts (tools/gen/dtypes.lua lists them), and pointers to its elements.
+local dtypes, dtype_codes = require "neap.dtypes_gen", {}
 for code = 0, C.NEAP_DTYPE_COUNT - 1 do
-    local name = ffi.string(C.neap_dtype_name(code))
-    dtypes[code] = { name = name, code = code, kind = string.char(C.neap_dtype_kind(code)),
-                     bytes = C.neap_dtype_bytes(code), pointer = ctypes[name] .. " *",
-                     const_pointer = "const " .. ctypes[name] .. " *" }
-    dtype_codes[name] = code
+    local dtype = dtypes[code]
+    dtype.pointer, dtype.const_pointer = dtype.ctype .. " *", "const " .. dtype.ctype .. " *"
+    dtype_codes[dtype.name] = code
 end
 core.dtypes, core.dtype_codes = dtypes, dtype_codes
 

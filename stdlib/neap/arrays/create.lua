@@ -15,10 +15,6 @@ local create = {}
 
 -- ---- From Lua values ------------------------------------------------------------------------------------------------
 
--- The numbers that each integer dtype holds.
-local ranges = { u8 = { 0, 255 }, i32 = { -2 ^ 31, 2 ^ 31 - 1 }, u32 = { 0, 2 ^ 32 - 1 },
-                 i64 = { -2 ^ 63, 2 ^ 63 - 1024 } }
-
 --- Where nested tables end: their shape, whether a leaf is an array, and whether all leaves are booleans.
 local function examine(data)
     local dims, has_array, all_bool = {}, false, true
@@ -67,7 +63,7 @@ end
 
 --- Turns booleans into numbers and checks that integers fit their dtype.
 local function convert_leaves(leaves, dtype)
-    local range = ranges[dtype.name]
+    local lowest, highest = dtype.lowest, dtype.highest -- of integers
     for k = 1, #leaves do
         local value = leaves[k]
         if type(value) == "boolean" then
@@ -75,12 +71,12 @@ local function convert_leaves(leaves, dtype)
         elseif dtype.kind == "b" then
             leaves[k] = value ~= 0 and 1 or 0
         elseif value ~= value then
-            if range then raise("array", "NaN does not fit into dtype %s", dtype.name) end
+            if lowest then raise("array", "NaN does not fit into dtype %s", dtype.name) end
             leaves[k] = core.NAN
-        elseif range and type(value) == "number" then
+        elseif lowest and type(value) == "number" then
             if value ~= floor(value) then
                 raise("array", "%.14g is not an integer, dtype is %s (use :astype to truncate)", value, dtype.name)
-            elseif value < range[1] or value > range[2] then
+            elseif value < lowest or value > highest then
                 raise("array", "%.14g does not fit into dtype %s", value, dtype.name)
             end
         end
@@ -154,9 +150,9 @@ local function fill_value(name, value, code)
     if code and dtypes[code].kind == "b" and type(value) == "number" then value = value ~= 0 end
     if type(value) == "boolean" then return core.number(value and 1 or 0, code or BOOL) end
     if type(value) ~= "number" then bad_argument(name, 2, "value", "a number, a boolean or an array", value) end
-    local range = code and ranges[dtypes[code].name]
-    if range and (value ~= floor(value) or value < range[1] or value > range[2]) then
-        raise(name, "%.14g does not fit into dtype %s", value, dtypes[code].name)
+    local dtype = code and dtypes[code]
+    if dtype and dtype.lowest and (value ~= floor(value) or value < dtype.lowest or value > dtype.highest) then
+        raise(name, "%.14g does not fit into dtype %s", value, dtype.name)
     end
     return core.number(value, code or F32)
 end
@@ -226,11 +222,11 @@ function np.arange(...)
     if count ~= count or count >= 2 ^ 53 then
         raise("arange", "cannot count from %.14g to %.14g by %.14g", start, stop, step)
     end
-    local range, last = ranges[dtypes[code].name], start + math.max(0, count - 1) * step
-    if range and count > 0 then
-        if not integral then raise("arange", "dtype %s needs integers", dtypes[code].name) end
-        if math.min(start, last) < range[1] or math.max(start, last) > range[2] then
-            raise("arange", "%.14g to %.14g does not fit into dtype %s", start, last, dtypes[code].name)
+    local dtype, last = dtypes[code], start + math.max(0, count - 1) * step
+    if dtype.lowest and count > 0 then
+        if not integral then raise("arange", "dtype %s needs integers", dtype.name) end
+        if math.min(start, last) < dtype.lowest or math.max(start, last) > dtype.highest then
+            raise("arange", "%.14g to %.14g does not fit into dtype %s", start, last, dtype.name)
         end
     end
     return ramp(count, start, step, code)

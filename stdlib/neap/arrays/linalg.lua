@@ -22,7 +22,7 @@ local linalg = {}
 local function floats(name, position, x)
     x = coerce("linalg." .. name, position, x)
     local dtype = core.dtype_of(x)
-    if dtype.kind ~= "f" then x = np.astype(x, dtype.name == "i64" and "f64" or "f32") end
+    if dtype.kind ~= "f" then x = np.astype(x, dtype.real) end
     return x, shape_of(x)
 end
 

@@ -143,7 +143,11 @@ end
 
 -- ---- Integers -------------------------------------------------------------------------------------------------------
 
-local limits = { u8 = { 0, 255 }, i32 = { -2 ^ 31, 2 ^ 31 - 1 }, u32 = { 0, 2 ^ 32 - 1 } }
+--- A number limited to [lowest, highest]; highest is nil for dtypes of 64 bits, whose ends no number names.
+local function limited(value, lowest, highest)
+    if type(value) ~= "number" then return value end
+    return math.max(lowest, highest and math.min(value, highest) or value)
+end
 
 --- A bound of randint as an array of the dtype that is drawn.
 local function integer_bound(name, position, what, value, dims, dtype)
@@ -169,15 +173,12 @@ function random.randint(key, dims, minval, maxval, given)
     if result.kind == "f" or result.kind == "b" then
         raise("random.randint", "needs an integer dtype, got %s", result.name)
     end
-    local range, inclusive = limits[result.name], 0
-    if range then
-        if type(minval) == "number" then minval = math.max(range[1], math.min(minval, range[2])) end
-        if type(maxval) == "number" then
-            if maxval > range[2] and result.name ~= "u8" then inclusive = 1 end
-            maxval = math.max(range[1], math.min(maxval, result.name == "u8" and 256 or range[2]))
-        end
-    end
-    local drawn = result.name == "u8" and dtypes[codes.i32] or result
+    local narrow, inclusive = result.bits < 32, 0 -- narrow ones are drawn as i32, which holds what lies behind their end
+    local drawn = narrow and dtypes[codes.i32] or result
+    local highest = result.bits < 64 and result.highest or nil
+    if highest and not narrow and type(maxval) == "number" and maxval > highest then inclusive = 1 end
+    minval = limited(minval, result.lowest, highest)
+    maxval = limited(maxval, result.lowest, narrow and highest + 1 or highest)
     local low = integer_bound("randint", 3, "minval", minval, dims, drawn)
     local high = integer_bound("randint", 4, "maxval", maxval, dims, drawn)
     attrs[0] = inclusive

@@ -54,7 +54,7 @@ local function define_reduction(name, known)
     end)
 end
 
---- np.sum(x, {axis=…, keepdims=…, dtype=…}), np.prod: bool and u8 are summed as i32.
+--- np.sum(x, {axis=…, keepdims=…, dtype=…}), np.prod: bool, u8, i8, i16 are summed as i32, u16 as u32.
 define_reduction("sum", dtype_options)
 define_reduction("prod", dtype_options)
 --- np.max(x, {axis=…, keepdims=…}), np.min: NaN if there is one. Not over nothing.
@@ -184,7 +184,7 @@ local function define_cumulative(name, operation, neutral)
         local axis, dims
         x, axis, dims = along_axis(name, x, given)
         local kind = core.dtype_of(x)
-        if kind.kind == "b" or kind.name == "u8" then x = np.astype(x, "i32") end
+        if kind.sum ~= kind.name then x = np.astype(x, kind.sum) end
         local n, step = dims[axis + 1], 1
         local lo, hi, gaps = {}, {}, {}
         for k = 1, #dims do lo[k], hi[k], gaps[k] = 0, 0, 0 end
@@ -243,10 +243,9 @@ end)
 
 --- np.finfo("f32"): the limits of a float dtype: {bits, eps, tiny, max, min}.
 function np.finfo(name)
-    core.dtype("finfo", name)
-    local digits, exponent = ({ f32 = 23, f64 = 52 })[name], ({ f32 = 127, f64 = 1023 })[name]
-    if not digits then raise("finfo", "needs a float dtype, got %s", core.describe(name)) end
-    local largest = (2 - 2 ^ -digits) * 2 ^ exponent
-    return { bits = digits == 23 and 32 or 64, eps = 2 ^ -digits, tiny = 2 ^ (1 - exponent), max = largest,
-             min = -largest }
+    local dtype = core.dtypes[core.dtype("finfo", name)]
+    if not dtype or dtype.kind ~= "f" then raise("finfo", "needs a float dtype, got %s", core.describe(name)) end
+    local eps, exponent = 2 ^ (1 - dtype.digits), 2 ^ (dtype.bits - dtype.digits - 1) - 1
+    local largest = (2 - eps) * 2 ^ exponent
+    return { bits = dtype.bits, eps = eps, tiny = 2 ^ (1 - exponent), max = largest, min = -largest }
 end

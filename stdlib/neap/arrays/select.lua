@@ -60,6 +60,7 @@ end)
 
 --- Index positions made ready for arithmetic: negative ones counted from the end, all clamped into [0, n).
 local function clamped(index, n)
+    if core.dtype_of(index).bytes < 4 then index = np.astype(index, "i32") end -- which holds n
     if core.dtype_of(index).kind == "i" then index = np.where(np.less(index, 0), np.add(index, n), index) end
     return np.clip(index, 0, math.max(n - 1, 0))
 end

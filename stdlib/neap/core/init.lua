@@ -267,6 +267,7 @@ function core.reader(data, dtype)
             return data[k]
         end
     end
+    assert(dtype.bytes == 4)
     local words = ffi.cast("const uint32_t *", data)
     return function(k)
         if band(words[k], 0x7fffffff) > 0x7f800000 then return NAN end

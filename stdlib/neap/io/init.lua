@@ -55,17 +55,16 @@ end
 
 -- ---- npy ------------------------------------------------------------------------------------------------------------
 
-local from_descr = { ["b1"] = "bool", ["u1"] = "u8", ["i4"] = "i32", ["u4"] = "u32", ["i8"] = "i64", ["f4"] = "f32",
-                     ["f8"] = "f64" }
-local to_descr = { bool = "|b1", u8 = "|u1", i32 = "<i4", u32 = "<u4", i64 = "<i8", f32 = "<f4", f64 = "<f8" }
+local by_descr = {}
+for code = 0, #dtypes do by_descr[dtypes[code].npy] = dtypes[code] end
 
 --- The header text of npy as dtype, shape, whether columns come first, whether bytes are swapped; or nil and a message.
 local function parse_header(text)
     if not text:find("^%s*{.*}%s*$") then return nil, "its header is no dictionary" end
     local order, kind = text:match("['\"]descr['\"]%s*:%s*['\"]([<>|=])(%w+)['\"]")
     if not order then return nil, "its header names no plain dtype" end
-    local name = from_descr[kind]
-    if not name then return nil, ("its dtype '%s%s' is not one of neap's"):format(order, kind) end
+    local dtype = by_descr[kind]
+    if not dtype then return nil, ("its dtype '%s%s' is not one of neap's"):format(order, kind) end
     local fortran = text:match("['\"]fortran_order['\"]%s*:%s*(%a+)")
     if fortran ~= "True" and fortran ~= "False" then return nil, "its header does not say the order of elements" end
     local inner = text:match("['\"]shape['\"]%s*:%s*%(([%d%s,L]*)%)")
@@ -73,7 +72,7 @@ local function parse_header(text)
     local dims = {}
     for digits in inner:gmatch("%d+") do dims[#dims + 1] = tonumber(digits) end
     if #dims > core.MAX_DIMS then return nil, too_many_axes(#dims) end
-    return dtypes[codes[name]], dims, fortran == "True", order == ">"
+    return dtype, dims, fortran == "True", order == ">"
 end
 
 --- The array of an npy file in memory, or nil and what is wrong.
@@ -111,7 +110,9 @@ end
 local function npy_header(x)
     local dims = shape_of(x)
     local list = table.concat(dims, ", ") .. (#dims == 1 and "," or "")
-    local text = ("{'descr': '%s', 'fortran_order': False, 'shape': (%s), }"):format(to_descr[x.dtype], list)
+    local dtype = core.dtype_of(x)
+    local text = ("{'descr': '%s%s', 'fortran_order': False, 'shape': (%s), }"):format(
+        dtype.bytes == 1 and "|" or "<", dtype.npy, list)
     local padding = -(10 + #text + 1) % 64
     text = text .. (" "):rep(padding) .. "\n"
     return "\147NUMPY\1\0" .. string.char(#text % 256, math.floor(#text / 256)) .. text
@@ -134,7 +135,7 @@ end
 
 -- ---- IDX ------------------------------------------------------------------------------------------------------------
 
-local idx_types = { [0x08] = "u8", [0x0C] = "i32", [0x0D] = "f32", [0x0E] = "f64" }
+local idx_types = { [0x08] = "u8", [0x09] = "i8", [0x0B] = "i16", [0x0C] = "i32", [0x0D] = "f32", [0x0E] = "f64" }
 
 --- The array of an IDX file that `read(out, size)` gives piece by piece; `most` is how many bytes there can be.
 local function read_idx(read, finish, most)

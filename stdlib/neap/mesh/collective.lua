@@ -61,10 +61,10 @@ local function reduce_over(name, x, list)
     return x
 end
 
---- The sum; bool and u8 are summed as i32, as np.sum does.
+--- The sum, in the dtype that np.sum has too.
 local function sum_over(x, list)
-    local dtype = core.dtype_of(x).name
-    if dtype == "bool" or dtype == "u8" then x = x:astype "i32" end
+    local dtype = core.dtype_of(x)
+    if dtype.sum ~= dtype.name then x = x:astype(dtype.sum) end
     return reduce_over("psum", x, list)
 end
 

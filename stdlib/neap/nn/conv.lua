@@ -107,8 +107,7 @@ end
 
 local function float_image(x)
     local dtype = core.dtype_of(x)
-    if dtype.kind == "f" then return x end
-    return np.astype(x, dtype.name == "i64" and "f64" or "f32")
+    return dtype.kind == "f" and x or np.astype(x, dtype.real)
 end
 
 -- ---- Convolution ----------------------------------------------------------------------------------------------------

@@ -1,0 +1,35 @@
+--- dtypes.lua: writes the library's table of dtypes from the rows of lazy/dtype/dtype.h.
+--
+--     luajit dtypes.lua ROOT OUT
+--
+-- OUT/lua/neap/dtypes_gen.lua   the dtypes in the order of numbers, from 0 up:
+--     { name, code, kind, ctype, bits, bytes, digits, npy = "i4", sum = "i32", real = "f32", and of integers
+--       lowest, highest = the ends of the range, as numbers: of 64 bits the outermost ones inside of it }
+local directory = arg[0]:match("^(.*)/") or "."
+package.path = directory .. "/lib/?.lua;" .. package.path
+local files = require "files"
+local dtypes = require "dtypes"
+
+local root, out = arg[1], arg[2]
+if not out then files.fail("usage: dtypes.lua ROOT OUT") end
+
+--- The largest number of so many binary digits, as far as a Lua number has them.
+local function largest(digits)
+    return 2 ^ digits - 2 ^ math.max(0, digits - 53)
+end
+
+local lines = {}
+for k, row in ipairs(dtypes.read(root)) do
+    local range = ""
+    if row.kind == "u" or row.kind == "i" then
+        range = (", lowest = %.17g, highest = %.17g"):format(row.kind == "i" and -2 ^ row.digits or 0,
+                                                           largest(row.digits))
+    end
+    lines[k] = ("    [%d] = { name = %q, code = %d, kind = %q, ctype = %q, bits = %d, bytes = %d, digits = %d,\n"
+                .. "        npy = %q, sum = %q, real = %q%s },\n"):format(
+        k - 1, row.name, k - 1, row.kind, row.type, row.bits, row.bytes, row.digits, row.kind .. row.bytes, row.sum,
+        row.real, range)
+end
+files.write(out .. "/lua/neap/dtypes_gen.lua",
+            "--- The dtypes. Generated from the rows of lazy/dtype/dtype.h; do not edit.\nreturn {\n"
+            .. table.concat(lines) .. "}\n")
