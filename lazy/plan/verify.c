@@ -10,7 +10,7 @@
  *      A table is read by one instruction alone, as its operand 0.
  *   4. An instruction's operands and result have the dtypes that its row gives them.
  *   5. A sink takes a value of its dtype. What a REDUCE does is a reduction; one to an index gives i32.
- *   6. A sink writes, on the kernel's device, a value that is made, inside of it, and no element twice.
+ *   6. A sink writes a value that is made, inside of it, and no element twice; all sinks write on one device.
  *   7. A RESULT is that of a REDUCE, in its dtype, whose operand is there before anything reads the result.
  *   8. What STORE_ROW stores is the same along a row. Rows that are read again after a reduction fit into LAZY_ROW_MAX.
  *   9. A kernel reads nothing that it writes.
@@ -346,7 +346,10 @@ static int unit_of_kernel_step(const lazy_verifier *v, const lazy_plan *plan, co
 static int unit_of_step(const lazy_verifier *v, const lazy_plan *plan, int64_t t, lazy_unit *u) {
     const lazy_step *step = plan->steps[t];
     const lazy_batch *batch = batch_of_step(plan, t);
-    *u = (lazy_unit){.node = step->node, .device = step->device};
+    const neap_node *node = plan_verify_node(v, step->node);
+    if (!node)
+        return plan_broken_rule(v, 14, "it computes node %d, which is not in the region", step->node);
+    *u = (lazy_unit){.node = step->node, .device = graph_node_runs_on(node)};
     if (step->nouts < 1 || step->nouts > step->nbufs)
         return plan_broken_rule(v, 14, "it has %d buffers, of which %d are outputs", step->nbufs, step->nouts);
     if (step->kind == LAZY_STEP_KERNEL)

@@ -366,6 +366,7 @@ static void test_plan(fixture *f) {
     BREAK(verify_steps, f, plan->slots[0].bytes, 8, 13, "slot 0 is not what its node");
     BREAK(verify_steps, f, plan->slots[0].device, 1, 13, "slot 0 is not what its node");
     BREAK(verify_steps, f, plan->slots[0].made, !plan->slots[0].made, 13, "slot 0 is not what its node");
+    BREAK(verify_steps, f, step->node, 9999, 14, "it computes node 9999");
     BREAK(verify_steps, f, load_of(&step->kernel, LAZY_LOAD_BUFFER)->slot, 99, 14, "reads buffer 99");
     BREAK(verify_steps, f, sink_of(&step->kernel, LAZY_SINK_STORE)->slot, 0, 14, "writes buffer 0");
     BREAK(verify_steps, f, load_of(&taken->kernel, LAZY_LOAD_SCALAR)->slot, 5, 14, "is number");
