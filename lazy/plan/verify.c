@@ -49,8 +49,8 @@ static int check_tensor(const lazy_verifier *v, const lazy_tensor *tensor, int64
     if (!at || !plan_verify_has_value(v, node))
         return plan_broken_rule(v, 10, "its array %d is node %d, which nobody makes", k, node);
     if (tensor->dtype != at->dtype || plan_count_elements(tensor->ndim, tensor->shape) != tensor->size)
-        return plan_broken_rule(v, 10, "its array %d is described as one of %lld elements of dtype %d", k,
-                                (long long)tensor->size, tensor->dtype);
+        return plan_broken_rule(v, 10, "its array %d is described as one of %lld elements of dtype %s", k,
+                                (long long)tensor->size, neap_dtype_name(tensor->dtype));
     if (tensor->size == 0)
         return 0;
     if (!plan_map_bounds(tensor->ndim, tensor->shape, offset, tensor->stride, &b) || b.low < 0 || b.high >= at->size)

@@ -308,7 +308,7 @@ static void test_calls(fixture *f) {
     lazy_tensor *in = (lazy_tensor *)step->call.in, *out = (lazy_tensor *)step->call.out;
     BREAK(verify_steps, f, step->offsets[1], 1, 10, "has elements 1 to 20 of 20");
     BREAK(verify_steps, f, step->offsets[1], -1, 10, "has elements -1 to 18");
-    BREAK(verify_steps, f, in[0].dtype, NEAP_DTYPE_I32, 10, "of dtype 2");
+    BREAK(verify_steps, f, in[0].dtype, NEAP_DTYPE_I32, 10, "of dtype i32");
     BREAK(verify_steps, f, in[0].size, 5, 10, "one of 5 elements");
     BREAK(verify_steps, f, *(int64_t *)&out->stride[1], 3, 10, "has elements");
     BREAK(verify_steps, f, *(int64_t *)&out->stride[1], 0, 10, "its result is not row-major");
