@@ -14,13 +14,15 @@ enum { PEER = -1 };
 
 typedef struct copy_op {
     neap_buffer *to, *from;
-    int direction; /* NEAP_COPY_… or PEER */
+    int direction;        /* NEAP_COPY_… or PEER */
+    size_t offset, bytes; /* of `from` */
+    bool fresh;           /* what `to` held is forgotten, also a failure */
 } copy_op;
 
 static int run_copy(void *arg, const neap_run *run) {
     copy_op *op = arg;
-    size_t bytes = neap_buffer_bytes(op->from);
-    void *to = neap_buffer_data(op->to), *from = neap_buffer_data(op->from);
+    size_t bytes = op->bytes;
+    char *to = neap_buffer_data(op->to), *from = (char *)neap_buffer_data(op->from) + op->offset;
     if (op->direction != PEER)
         return neap_run_copy(run, op->direction, to, from, bytes);
     engine_device *target = engine_buffer_home(op->to), *source = engine_buffer_home(op->from);
@@ -36,12 +38,15 @@ static void release(void *arg) {
     free(op);
 }
 
-static int push_copy(neap_buffer *to, neap_buffer *from, int device, int direction, const neap_push *model) {
+/* Pushes the op that `like` describes, to a device. */
+static int push_copy(const copy_op *like, int device, const neap_push *model) {
     copy_op *op = engine_alloc(sizeof *op);
     if (!op)
         return neap_error(NEAP_E_MEMORY, "no memory for a copy");
-    *op = (copy_op){neap_buffer_retain(to), neap_buffer_retain(from), direction};
-    neap_var *read = neap_buffer_var(from), *write = neap_buffer_var(to);
+    *op = *like;
+    neap_buffer_retain(op->to);
+    neap_buffer_retain(op->from);
+    neap_var *read = neap_buffer_var(op->from), *write = neap_buffer_var(op->to);
     neap_push push = {.name = model->name ? model->name : "copy",
                       .site = model->site,
                       .release = release,
@@ -50,9 +55,10 @@ static int push_copy(neap_buffer *to, neap_buffer *from, int device, int directi
                       .flags = NEAP_PUSH_COPY,
                       .nreads = 1,
                       .nwrites = 1,
+                      .nfresh = op->fresh,
                       .reads = &read,
                       .writes = &write,
-                      .bytes = (int64_t)neap_buffer_bytes(from)};
+                      .bytes = (int64_t)op->bytes};
     int status = neap_push_sync(run_copy, op, &push);
     if (status)
         release(op);
@@ -60,14 +66,19 @@ static int push_copy(neap_buffer *to, neap_buffer *from, int device, int directi
 }
 
 /* Without memory for the second op the first one has only written what nobody sees. */
-static int push_over_host(neap_buffer *to, neap_buffer *from, const neap_push *model) {
+static int push_over_host(const copy_op *whole, const neap_push *model) {
     neap_buffer *middle;
-    int status = neap_buffer_new(0, neap_buffer_bytes(from), &middle);
+    int status = neap_buffer_new(0, whole->bytes, &middle);
     if (status)
         return status;
-    status = push_copy(middle, from, neap_buffer_device(from), NEAP_COPY_FROM_DEVICE, model);
+    copy_op down = *whole, up = *whole;
+    down.to = up.from = middle;
+    down.direction = NEAP_COPY_FROM_DEVICE;
+    up.direction = NEAP_COPY_TO_DEVICE;
+    up.offset = 0;
+    status = push_copy(&down, neap_buffer_device(whole->from), model);
     if (!status)
-        status = push_copy(to, middle, neap_buffer_device(to), NEAP_COPY_TO_DEVICE, model);
+        status = push_copy(&up, neap_buffer_device(whole->to), model);
     neap_buffer_release(middle);
     return status;
 }
@@ -76,29 +87,57 @@ static bool is_open(const neap_buffer *buffer) {
     return engine_device_at(neap_buffer_device(buffer)) == engine_buffer_home(buffer);
 }
 
-int neap_buffer_copy(neap_buffer *to, neap_buffer *from, const neap_push *push) {
-    static const neap_push plain;
-    const neap_push *model = push ? push : &plain;
+static int copy_between(copy_op *op, const neap_push *model) {
+    engine_device *target = engine_buffer_home(op->to), *source = engine_buffer_home(op->from);
+    int target_number = neap_buffer_device(op->to), source_number = neap_buffer_device(op->from);
+    bool down = target == &engine_cpu && source != &engine_cpu;
+    bool peers = target->kind == source->kind && target->kind->copy_peer;
+    if (target != source && source != &engine_cpu && !down && !peers)
+        return push_over_host(op, model);
+    op->direction = target == source        ? NEAP_COPY_WITHIN
+                    : source == &engine_cpu ? NEAP_COPY_TO_DEVICE
+                    : down                  ? NEAP_COPY_FROM_DEVICE
+                                            : PEER;
+    return push_copy(op, down ? source_number : target_number, model);
+}
+
+static int check_buffers(const neap_buffer *to, const neap_buffer *from) {
     int status = engine_check_running();
     if (status)
         return status;
     if (!to || !from || to == from)
         return neap_error(NEAP_E_ARGUMENT, "copy of a buffer to itself or to none");
-    if (neap_buffer_bytes(to) < neap_buffer_bytes(from)) {
-        return neap_error(NEAP_E_SHAPE, "copy of %zu bytes to a buffer of %zu", neap_buffer_bytes(from),
-                          neap_buffer_bytes(to));
-    }
-    if (!is_open(to) || !is_open(from))
+    return NEAP_OK;
+}
+
+static int check_copy(const copy_op *op) {
+    size_t has = neap_buffer_bytes(op->from);
+    if (neap_buffer_bytes(op->to) < op->bytes)
+        return neap_error(NEAP_E_SHAPE, "copy of %zu bytes to a buffer of %zu", op->bytes, neap_buffer_bytes(op->to));
+    if (op->offset > has || op->bytes > has - op->offset)
+        return neap_error(NEAP_E_SHAPE, "copy of %zu bytes from byte %zu of a buffer of %zu", op->bytes, op->offset,
+                          has);
+    if (!is_open(op->to) || !is_open(op->from))
         return neap_error(NEAP_E_STATE, "copy of a buffer whose device has been closed");
-    engine_device *target = engine_buffer_home(to), *source = engine_buffer_home(from);
-    int target_number = neap_buffer_device(to), source_number = neap_buffer_device(from);
-    if (target == source)
-        return push_copy(to, from, target_number, NEAP_COPY_WITHIN, model);
-    if (source == &engine_cpu)
-        return push_copy(to, from, target_number, NEAP_COPY_TO_DEVICE, model);
-    if (target == &engine_cpu)
-        return push_copy(to, from, source_number, NEAP_COPY_FROM_DEVICE, model);
-    if (target->kind == source->kind && target->kind->copy_peer)
-        return push_copy(to, from, target_number, PEER, model);
-    return push_over_host(to, from, model);
+    return NEAP_OK;
+}
+
+static const neap_push plain;
+
+int neap_buffer_copy(neap_buffer *to, neap_buffer *from, const neap_push *push) {
+    int status = check_buffers(to, from);
+    if (status)
+        return status;
+    copy_op op = {.to = to, .from = from, .bytes = neap_buffer_bytes(from)};
+    status = check_copy(&op);
+    return status ? status : copy_between(&op, push ? push : &plain);
+}
+
+int neap_buffer_copy_part(neap_buffer *to, neap_buffer *from, size_t offset, size_t bytes, const neap_push *push) {
+    int status = check_buffers(to, from);
+    if (status)
+        return status;
+    copy_op op = {.to = to, .from = from, .offset = offset, .bytes = bytes, .fresh = true};
+    status = check_copy(&op);
+    return status ? status : copy_between(&op, push ? push : &plain);
 }

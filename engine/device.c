@@ -294,6 +294,10 @@ int neap_device_find(const char *name, int *number) {
     return status ? status : neap_error(NEAP_E_ARGUMENT, "there is no open device '%s'", name ? name : "");
 }
 
+int neap_device_memory_space(int number) {
+    return number < engine.cpus ? 0 : number;
+}
+
 int neap_device_get(int number, neap_device_facts *out) {
     engine_device *device = running_device(number);
     return device ? device->kind->facts(device->handle, out) : neap_error_code();

@@ -5,8 +5,12 @@
  *      event:   passed? ◀── named by waits in other streams                and a wait's event has passed
  *
  * It is the worked example of docs/devices.md and the means by which tests prove what the engine does with streams:
- * device_null.h tells how they steer it. Its memory is the CPU's; a freed block is given away again only after its
- * stream has passed the free, the latest blocks first, so that a use after that would be seen.
+ * device_null.h tells how they steer it. A freed block is given away again only after its stream has passed the free,
+ * the latest blocks first, so that a use after that would be seen.
+ *
+ * Its memory is a space of its own: the addresses that it gives out have a bit set that no address of a program has
+ * (FOREIGN), and only the device takes it off, when it copies or launches. So whoever reads or writes memory of this
+ * device on the host crashes at that place, as with a device that has real memory of its own.
  *
  * One mutex guards all null devices, as events tie their streams together. Whoever lets an item pass, by enqueuing,
  * stepping or releasing, does the work of it on the spot, without the mutex; a stream has one such thread at a time
@@ -23,6 +27,7 @@
 enum { DEVICES = 8, BLOCK_HEAD = 192 /* a multiple of 64 */, TEXT_BYTES = 256 };
 
 static const uint64_t MEMORY_BYTES = UINT64_C(1) << 30;
+static const uintptr_t FOREIGN = (uintptr_t)1 << 55; /* not 56 and above, which 64-bit ARM ignores */
 
 typedef struct null_stream null_stream;
 typedef struct null_device null_device;
@@ -72,6 +77,7 @@ struct null_stream {
     int steps;             /* items that may pass although it is held */
     int planned;           /* status of the failure that the next launch or copy meets; 0: none */
     int status;            /* negative: broken */
+    bool computed;         /* by a host function: that is the failure of one op, so it ends with the next callback */
     char text[TEXT_BYTES]; /* of that failure */
 };
 
@@ -93,6 +99,14 @@ static struct {
     null_stream *streams;
     uint64_t turns;
 } null = {.mutex = PTHREAD_MUTEX_INITIALIZER, .progress = PTHREAD_COND_INITIALIZER};
+
+void *engine_null_address(const void *address) {
+    return (void *)((uintptr_t)address & ~FOREIGN);
+}
+
+static void *foreign_address(void *address) {
+    return (void *)((uintptr_t)address | FOREIGN);
+}
 
 static void lock(void) {
     pthread_mutex_lock(&null.mutex);
@@ -147,9 +161,13 @@ static int work_on(item *front, bool compute) {
     if (!compute)
         return NEAP_OK;
     if (front->what == ENGINE_NULL_COPY) {
-        memmove(front->work.copy.to, front->work.copy.from, front->work.copy.bytes);
+        memmove(engine_null_address(front->work.copy.to), engine_null_address(front->work.copy.from),
+                front->work.copy.bytes);
         return NEAP_OK;
     }
+    void **buffers = (void **)front->work.launch.buffers; /* the item's own copy */
+    for (int k = 0; k < front->work.launch.nbuffers; k++)
+        buffers[k] = engine_null_address(buffers[k]);
     return front->work.launch.host ? front->work.launch.host(&front->work.launch) : NEAP_OK;
 }
 
@@ -164,6 +182,7 @@ static void do_work(null_stream *stream, item *front) {
     unlock();
     int status = work_on(front, compute);
     lock();
+    stream->computed = status < 0;
     if (status < 0)
         break_stream(stream, status, neap_error_code() == status ? neap_error_text() : neap_status_text(status));
 }
@@ -179,6 +198,9 @@ static void call_back(null_stream *stream, item *front) {
     int status = stream->status;
     char text[TEXT_BYTES];
     memcpy(text, stream->text, sizeof text);
+    if (stream->computed)
+        stream->status = NEAP_OK;
+    stream->computed = false;
     unlock();
     front->work.then.fn(front->work.then.arg, status < 0 ? neap_error(status, "%s", text) : NEAP_OK);
     lock();
@@ -287,7 +309,7 @@ static void close_device(neap_device *handle) {
 
 static int facts(neap_device *handle, neap_device_facts *out) {
     lock();
-    *out = (neap_device_facts){.name = "null", .memory_bytes = ((null_device *)handle)->memory_bytes, .host_memory = 1};
+    *out = (neap_device_facts){.name = "null", .memory_bytes = ((null_device *)handle)->memory_bytes};
     unlock();
     return NEAP_OK;
 }
@@ -422,20 +444,20 @@ static int alloc(neap_device *handle, neap_stream *stream, size_t bytes, void **
         device->counts.blocks++;
         device->counts.block_bytes += bytes;
         engine_null_record *made = record(device, ENGINE_NULL_ALLOC, (null_stream *)stream);
-        made->to = (char *)found + BLOCK_HEAD;
+        made->to = foreign_address((char *)found + BLOCK_HEAD);
         made->bytes = bytes;
         record_done(device, ENGINE_NULL_ALLOC, made->number, NEAP_OK);
     }
     unlock();
     if (!found)
         return neap_error(NEAP_E_MEMORY, "out of memory on a null device: %zu bytes wanted", bytes);
-    *out = (char *)found + BLOCK_HEAD;
+    *out = foreign_address((char *)found + BLOCK_HEAD);
     return NEAP_OK;
 }
 
 static void free_block(neap_device *handle, neap_stream *stream, void *memory, size_t bytes) {
     null_device *device = (null_device *)handle;
-    block *freed = (block *)((char *)memory - BLOCK_HEAD);
+    block *freed = (block *)((char *)engine_null_address(memory) - BLOCK_HEAD);
     lock();
     engine_null_record *made = record(device, ENGINE_NULL_FREE, (null_stream *)stream);
     made->to = memory;

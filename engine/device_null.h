@@ -3,6 +3,9 @@
  * A null device keeps its streams as queues of *items*: launches, copies, frees, events, waits, callbacks. An item is
  * done when its turn comes. Streams run freely at first, so an item is done where it is enqueued; a test may hold a
  * stream and let items pass one by one, in the order and at the moment that it likes, from any thread.
+ *
+ * Its memory is a space of its own: touching it on the host is a crash. Launches that it computes get addresses that
+ * the CPU can use.
  */
 #ifndef NEAP_ENGINE_DEVICE_NULL_H
 #define NEAP_ENGINE_DEVICE_NULL_H
@@ -60,6 +63,9 @@ void engine_null_memory(neap_device *device, uint64_t bytes);
 void engine_null_hold(neap_device *device, neap_stream *stream, bool hold);
 /* Lets up to `most` items of a held stream pass; returns how many did: a wait may stand in front. */
 int engine_null_step(neap_device *device, neap_stream *stream, int most);
+/* Where the CPU finds what has this address on a null device; other addresses stay as they are. For tests that look at
+ * the memory while nobody works on it. */
+void *engine_null_address(const void *address);
 /* Makes the stream's next launch or copy fail so when its turn comes: the stream is broken. */
 void engine_null_fail(neap_device *device, neap_stream *stream, int status, const char *text);
 /* A broken stream works again. */

@@ -236,6 +236,9 @@ NEAP_API int neap_device_find(const char *name, int *device);
 /* "cpu:1"; NULL for a number that is none. BORROWED until the engine stops. */
 NEAP_API const char *neap_device_name(int device);
 NEAP_API int neap_device_count(void); /* devices of all kinds that are open */
+/* The number of the memory that the device computes on: 0 is that of the CPU devices, which share it; any other device
+ * has its own, whose number is the device's. An address is good on devices of its memory alone. */
+NEAP_API int neap_device_memory_space(int device);
 NEAP_API int neap_device_get(int device, neap_device_facts *out);
 /* Loads a plugin, for ever: a path, if it holds a slash; else a name, "cuda" for neap_cuda.so, which is looked for in
  * the folders of the environment's NEAP_PLUGIN_PATH, or without it in neap's own folder and ../lib/neap beside it. A
@@ -263,6 +266,10 @@ NEAP_API neap_var *neap_buffer_var(const neap_buffer *buffer); /* BORROWED with 
  * the other, holds both until it has finished. Name, site and priority come from `push` (may be NULL), whose other fields
  * are ignored. NEAP_E_SHAPE: `to` is too small. */
 NEAP_API int neap_buffer_copy(neap_buffer *to, neap_buffer *from, const neap_push *push);
+/* The same for `bytes` bytes of `from`, from its byte `offset` on. What `to` held before, be it a failure, is forgotten.
+ * NEAP_E_SHAPE: there are not so many. */
+NEAP_API int neap_buffer_copy_part(neap_buffer *to, neap_buffer *from, size_t offset, size_t bytes,
+                                   const neap_push *push);
 
 /* Not 0: the caller's reference is the only one, so nobody else uses the buffer, and no op in flight does. */
 NEAP_API int neap_buffer_sole(const neap_buffer *buffer);

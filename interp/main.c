@@ -27,8 +27,24 @@ static int start_timeline(const options *options) {
     return status;
 }
 
+/* Starts the engine with devices that are not the CPU's, one CPU device beside them. */
+static int start_on_devices(const options *options) {
+    neap_engine_config config = {
+        .workers = options->workers, .scheduler = options->scheduler, .shuffle = (uint64_t)options->shuffle};
+    int status = neap_engine_start(&config);
+    if (status == NEAP_OK) {
+        status = neap_session_use(options->device, options->devices > 0 ? options->devices : 1);
+    }
+    if (status < 0) {
+        fprintf(stderr, "neap: cannot compute on devices of the kind '%s': %s\n", options->device, neap_error_text());
+    }
+    return status;
+}
+
 /* Starts the engine if the command line says how; else the library starts it with defaults when it needs it. */
 static int start_engine(const options *options) {
+    if (options->device != NULL && *options->device && strcmp(options->device, "cpu") != 0)
+        return start_on_devices(options);
     if (options->devices == 0 && options->workers == 0 && options->scheduler == 0 && options->shuffle == 0)
         return 0;
     neap_engine_config config = {.devices = options->devices,

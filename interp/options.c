@@ -36,6 +36,9 @@ static const option_row rows[] = {
     {"-i", NULL, FLAG, MEMBER(prompt), "-i", "show the prompt after the script or CODE"},
     {"--devices", NULL, COUNT, MEMBER(devices), "--devices N",
      "use N CPU devices (default 1; under mpirun: in each process)"},
+    {"--device", NULL, TEXT, MEMBER(device), "--device KIND",
+     "compute on devices of another kind, such as null; --devices says on\n"
+     "how many (default: the environment's NEAP_DEVICE, else cpu)"},
     {"--workers", NULL, COUNT, MEMBER(workers), "--workers N", "use N worker threads (default: one per core)"},
     {"--scheduler", NULL, SCHEDULER, MEMBER(scheduler), "--scheduler S",
      "how work is given to threads: pool (default), device (threads for\n"
@@ -155,7 +158,7 @@ static int parse_option(int argc, char **argv, int *k, options *out) {
 }
 
 int options_parse(int argc, char **argv, options *out) {
-    *out = (options){.code = calloc((size_t)argc + 1, sizeof(char *))};
+    *out = (options){.device = getenv("NEAP_DEVICE"), .code = calloc((size_t)argc + 1, sizeof(char *))};
     if (!out->code) {
         fprintf(stderr, "neap: out of memory\n");
         return -1;

@@ -7,6 +7,7 @@
 
 typedef struct options {
     int devices, workers; /* 0: not given */
+    const char *device;   /* the kind of device to compute on, NULL: the CPU. BORROWED from argv or the environment */
     int scheduler;        /* NEAP_SCHEDULER_… */
     int shuffle;          /* seed; 0: not given */
     const char *trace;    /* the file for the timeline, NULL: none. BORROWED from argv */

@@ -57,6 +57,12 @@ NEAP_API void neap_collected(neap_ctx *ctx);
 NEAP_API void neap_site(neap_ctx *ctx, const char *file, int line);
 NEAP_API void neap_site_reset(neap_ctx *ctx, const char *chunk);
 
+/* ---- Devices --------------------------------------------------------------------------------------------------- */
+/* The devices that a session computes on: n of a kind, in place of the CPU devices. Before any array was made. */
+NEAP_API int neap_session_use(const char *kind, int n);
+/* How many there are, and the engine's number of the first, which the others follow. */
+NEAP_API int neap_session_devices(int *first);
+
 /* ---- Handles --------------------------------------------------------------------------------------------------
  * An id is slot | generation << 23; slots are dense from 1. A node has one id as long as Lua knows it. */
 enum { NEAP_SLOT_BITS = 23 };

@@ -14,7 +14,7 @@ int neap_process_count(void) {
 
 int neap_processes_meet(neap_waker *waker) {
     engine_comm *comm = engine_comm_here();
-    int status = comm ? engine_comm_poll(comm, waker) : NEAP_OK, own = neap_engine_devices();
+    int status = comm ? engine_comm_poll(comm, waker) : NEAP_OK, first, own = neap_session_devices(&first);
     for (int rank = 0; comm && status == NEAP_OK && rank < engine_comm_size(comm); rank++)
         if (engine_comm_devices(comm, rank) != own)
             status = neap_error(NEAP_E_STATE,
@@ -31,10 +31,10 @@ int neap_processes_end(int status, const char *why, neap_waker *waker) {
 }
 
 int32_t neap_mesh_devices(int32_t capacity, int32_t *process, int32_t *local) {
-    int own = neap_engine_devices(), n = own * neap_process_count();
+    int first, own = neap_session_devices(&first), n = own * neap_process_count();
     for (int k = 0; k < n && k < capacity; k++) {
         process[k] = k / own;
-        local[k] = k % own;
+        local[k] = first + k % own;
     }
     return n;
 }

@@ -435,11 +435,12 @@ static int compare_copies(neap_ctx *ctx, neap_node *node) {
     const lazy_shards *shards = node->shards;
     int status = plan_flush_roots(ctx, 1, &node);
     bool equal = true;
+    neap_buffer *data;
     for (int b = 0; b < shards->sharding->nblocks && status == 0; b++)
-        status = plan_node_poll(ctx, shards->blocks[b], ctx->waker);
+        status = graph_host_poll(ctx, shards->blocks[b], &data);
     for (int b = 1; b < shards->sharding->nblocks && status == 0; b++)
-        equal &= memcmp(neap_buffer_data(shards->blocks[0]->buffer), neap_buffer_data(shards->blocks[b]->buffer),
-                        graph_node_bytes(node)) == 0;
+        equal &=
+            memcmp(graph_host_data(shards->blocks[0]), graph_host_data(shards->blocks[b]), graph_node_bytes(node)) == 0;
     return status || equal
                ? status
                : neap_error(NEAP_E_STATE, "the array has different values on different devices, so it has no one value "

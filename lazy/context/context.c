@@ -48,8 +48,9 @@ int neap_ctx_new(neap_ctx **out) {
     ctx->pending.most_bytes = default_bytes();
     neap_collected(ctx);
     ctx->hooks = &hooks;
-    if ((status = engine_comm_start(neap_engine_devices())) != 0 || (status = neap_waker_new(&ctx->waker)) != 0 ||
-        (status = neap_effects_new(ctx->waker, &ctx->effects)) != 0 ||
+    int first;
+    if ((status = engine_comm_start(neap_session_devices(&first))) != 0 ||
+        (status = neap_waker_new(&ctx->waker)) != 0 || (status = neap_effects_new(ctx->waker, &ctx->effects)) != 0 ||
         (status = lazy_push(&ctx->handles.slots, NULL)) != 0 || (status = lazy_push(&ctx->handles.ids, 0)) != 0 ||
         (status = lazy_push(&ctx->handles.generations, 0)) != 0 || (status = lazy_push(&ctx->sites.texts, "")) != 0) {
         neap_ctx_free(ctx);

@@ -26,6 +26,12 @@ typedef struct builder {
     bool carries; /* its first outputs are those of a loop's turn */
 } builder;
 
+/* A body runs on the host, on memory of the host, wherever the arrays of its node lie: what it is bound to is copied
+ * there, and its kernels are prepared for it. */
+static const lazy_backend *host_backend(void) {
+    return &vm_backend_cpu;
+}
+
 /* ---- Places ------------------------------------------------------------------------------------------------------- */
 static int add_buffer(lazy_body *body, neap_buffer *buffer, body_place *to) {
     if (lazy_push(&body->buffers, buffer))
@@ -36,8 +42,11 @@ static int add_buffer(lazy_body *body, neap_buffer *buffer, body_place *to) {
 }
 
 static int leaf_place(lazy_body *body, const neap_node *leaf, body_place *to) {
-    if (!graph_is_placeholder(leaf))
-        return add_buffer(body, leaf->buffer, to);
+    neap_buffer *buffer;
+    if (!graph_is_placeholder(leaf)) {
+        int status = graph_host_buffer(leaf, &buffer);
+        return status ? status : add_buffer(body, buffer, to);
+    }
     *to = (body_place){.from = BODY_INPUT, .index = (int32_t)leaf->value};
     return 0;
 }
@@ -130,6 +139,31 @@ static const char *site_of(const builder *b, const lazy_step *step, const neap_n
     return node->site && node->site != b->ctx->sites.chunk ? graph_site_text(b->ctx, node->site) : step->site;
 }
 
+/* The kernel of a step for the host. */
+static int host_kernel(const lazy_step *step, lazy_kernel **out) {
+    *out = (lazy_kernel *)&step->kernel;
+    if (step->backend == host_backend())
+        return 0;
+    lazy_kernel *own = *out = malloc(sizeof *own);
+    if (!own)
+        return neap_error(NEAP_E_MEMORY, "out of memory for a body");
+    *own = step->kernel;
+    own->prepared = NULL;
+    int status = host_backend()->prepare(own, 0);
+    if (status) {
+        free(own);
+        *out = NULL;
+    }
+    return status;
+}
+
+static void free_kernel(const body_item *item) {
+    if (!item->kernel || item->kernel == &item->step->kernel)
+        return;
+    host_backend()->unprepare(item->kernel);
+    free(item->kernel);
+}
+
 static int add_step(builder *b, const lazy_step *step, const lazy_batch *batch, int32_t number) {
     const neap_node *node = b->program->region.at[step->node];
     body_item item = {.what = step->kind == LAZY_STEP_KERNEL ? BODY_KERNEL : BODY_CALL,
@@ -150,6 +184,8 @@ static int add_step(builder *b, const lazy_step *step, const lazy_batch *batch, 
         item.inner = control_runner_retain(control_of(node)->runner);
         if (b->body->inner < item.inner->bytes)
             b->body->inner = item.inner->bytes;
+    } else if (status == 0 && step->kind == LAZY_STEP_KERNEL) {
+        status = host_kernel(step, &item.kernel);
     } else if (status == 0 && step->payload == &effect_callback_payload) {
         status = add_callback(b, &item, node);
     }
@@ -159,6 +195,7 @@ static int add_step(builder *b, const lazy_step *step, const lazy_batch *batch, 
         control_runner_release(item.inner);
         if (item.call.callback)
             effect_callback_release(item.call.callback);
+        free_kernel(&item);
         return status;
     }
     b->body->cost += inner ? item.inner->cost : step->cost;
@@ -343,6 +380,7 @@ static void body_free(lazy_body *body) {
             effect_message_free(item->message);
         if (item->call.callback)
             effect_callback_release(item->call.callback);
+        free_kernel(item);
     }
     for (int64_t k = 0; k < body->buffers.n; k++)
         neap_buffer_release(body->buffers.at[k]);

@@ -35,6 +35,8 @@ typedef struct body_item {
     uint8_t what;
     int32_t first;         /* of its pointers in the table: operands, then results; COPY: from, to */
     const lazy_step *step; /* KERNEL, CALL, INNER, CALLBACK */
+    /* KERNEL: that of the step, or a copy of it that the host has prepared, if another device did. */
+    lazy_kernel *kernel;
     const char *site;      /* its script line. BORROWED from the context */
     size_t bytes;          /* COPY */
     lazy_runner *inner;    /* INNER. One reference, as of the others */

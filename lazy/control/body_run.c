@@ -228,9 +228,9 @@ static int run_item(body_run *r, body_frame *f, const body_item *item, const nea
     void **data = f->tables[2 * f->which + f->parity] + item->first;
     switch ((body_what)item->what) {
     case BODY_KERNEL:
-        return vm_kernel_run(&item->step->kernel, data, f->numbers[f->which] + item->step->first_number, run);
+        return vm_kernel_run(item->kernel, data, f->numbers[f->which] + item->step->first_number, run);
     case BODY_CALL:
-        return plan_step_run(item->step, data, NULL, run);
+        return vm_call_run(&item->step->call, item->step->offsets, data, run);
     case BODY_COPY:
         copy(data[1], data[0], (int64_t)item->bytes);
         return 0;

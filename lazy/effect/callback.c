@@ -332,7 +332,7 @@ static int push_request(neap_ctx *ctx, const lazy_launch *launch) {
     neap_push push = {.name = "callback",
                       .site = r->callback->site,
                       .release = request_free,
-                      .device = graph_node_runs_on(node),
+                      .device = graph_host_device(graph_node_runs_on(node)),
                       .flags = results && !r->callback->tolerant ? 0 : NEAP_PUSH_ALWAYS,
                       .nreads = nreads,
                       .reads = reads,
@@ -559,11 +559,12 @@ int neap_callback_return(neap_ctx *ctx, int k, int32_t id) {
                           graph_shape_text(spec->ndim, spec->shape, left, sizeof left), neap_dtype_name(spec->dtype),
                           graph_shape_text(node->ndim, node->shape, right, sizeof right), neap_dtype_name(node->dtype));
     }
+    neap_buffer *value;
     int status = plan_force(ctx, node);
     if (status == 0)
-        status = plan_node_poll(ctx, node, ctx->waker);
+        status = graph_host_poll(ctx, node, &value);
     if (status == 0 && graph_node_bytes(node))
-        memcpy(block_of(r) + callback_of(r)->offsets[k], neap_buffer_data(node->buffer), graph_node_bytes(node));
+        memcpy(block_of(r) + callback_of(r)->offsets[k], neap_buffer_data(value), graph_node_bytes(node));
     return status;
 }
 

@@ -186,16 +186,19 @@ int effect_print_push(neap_ctx *ctx, const neap_emit *how, int n, const lazy_fra
     int device = -1, status = job ? 0 : NEAP_E_MEMORY;
     for (int k = 0; k < n && status == 0; k++)
         for (int32_t b = 0; b < fragments[k].n && status == 0; b++) {
-            const neap_node *node = nodes[fragments[k].first + b];
-            job->pieces[k].array->blocks[b] = neap_buffer_retain(node->buffer);
+            neap_node *node = nodes[fragments[k].first + b];
+            neap_buffer *data;
+            if ((status = graph_host_buffer(node, &data)) != 0)
+                break;
+            job->pieces[k].array->blocks[b] = neap_buffer_retain(data);
             device = device < 0 ? node->device : device; /* of the first array that is committed */
-            status = add_read(&reads, neap_buffer_var(node->buffer));
+            status = add_read(&reads, neap_buffer_var(data));
         }
     if (status == 0) {
         neap_push push = {.name = effect_kind(how->kind),
                           .site = job->site,
                           .release = job_free,
-                          .device = device < 0 ? 0 : device,
+                          .device = device < 0 ? 0 : graph_host_device(device),
                           .flags = NEAP_PUSH_SMALL,
                           .nreads = (int)reads.n,
                           .reads = reads.at};
@@ -462,10 +465,11 @@ int neap_print(neap_ctx *ctx, const neap_emit *how, int n, const neap_piece *pie
 /* The text of a print of ordinary nodes; `strict`: a failure of one is the result. Polls. */
 static int plain_text(neap_ctx *ctx, int n, const lazy_fragment *fragments, neap_node *const *nodes, bool strict,
                       lazy_text *out) {
+    neap_buffer *data;
     int status = start_nodes(ctx, n, fragments, nodes);
     for (int k = 0; k < n && status == 0; k++)
         for (int32_t b = 0; b < fragments[k].n && status == 0; b++) {
-            int state = plan_node_poll(ctx, nodes[fragments[k].first + b], ctx->waker);
+            int state = graph_host_poll(ctx, nodes[fragments[k].first + b], &data);
             status = strict || state == NEAP_PENDING ? state : 0;
         }
     if (status)
@@ -474,10 +478,12 @@ static int plain_text(neap_ctx *ctx, int n, const lazy_fragment *fragments, neap
     print_job *job = job_new(&how, n, fragments, nodes);
     if (!job)
         return NEAP_E_MEMORY;
-    for (int k = 0; k < n; k++)
-        for (int32_t b = 0; b < fragments[k].n; b++)
-            job->pieces[k].array->blocks[b] = neap_buffer_retain(nodes[fragments[k].first + b]->buffer);
-    status = job_text(job, out);
+    for (int k = 0; k < n && status == 0; k++)
+        for (int32_t b = 0; b < fragments[k].n && status == 0; b++)
+            if ((status = graph_host_buffer(nodes[fragments[k].first + b], &data)) == 0)
+                job->pieces[k].array->blocks[b] = neap_buffer_retain(data);
+    if (status == 0)
+        status = job_text(job, out);
     job_free(job);
     return status;
 }

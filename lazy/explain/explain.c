@@ -270,9 +270,12 @@ static void say_step(lazy_print *print, const lazy_story *story, const lazy_chap
     explain_say_bytes(print, bytes.written);
     lazy_say(print, "\t~");
     explain_say_ns(print, step->cost);
-    lazy_say(print, "\t%s", step->kind == LAZY_STEP_CALL ? "call" : vm_kernel_tier(&step->kernel, tier, sizeof tier));
-    if (neap_engine_devices() > 1)
+    bool call = step->kind == LAZY_STEP_CALL;
+    lazy_say(print, "\t%s", call ? "call" : step->backend->tier(&step->kernel, tier, sizeof tier));
+    if (neap_device_count() > 1)
         lazy_say(print, ", %s", neap_device_name(step->device));
+    if (step->lacks)
+        lazy_say(print, " (%s)", step->lacks);
     say_site(print, step->site);
     if (step->kind == LAZY_STEP_KERNEL)
         say_stages(print, &step->kernel);

@@ -168,11 +168,17 @@ static void unref_base(neap_ctx *ctx, neap_node *node) {
     node->base = NULL;
 }
 
-/* Only its structure is needed from now on. */
-static void give_back(neap_ctx *ctx, neap_node *node) {
+static void release_data(neap_node *node) {
     if (node->buffer)
         neap_buffer_release(node->buffer);
-    node->buffer = NULL;
+    if (node->mirror)
+        neap_buffer_release(node->mirror);
+    node->buffer = node->mirror = NULL;
+}
+
+/* Only its structure is needed from now on. */
+static void give_back(neap_ctx *ctx, neap_node *node) {
+    release_data(node);
     if (graph_keeps_structure(node)) {
         loosen_inputs(ctx, node);
     } else {
@@ -193,8 +199,7 @@ static void free_node(neap_ctx *ctx, neap_node *node) {
     unref_base(ctx, node);
     if (node->shards)
         free_shards(ctx, node->shards);
-    if (node->buffer)
-        neap_buffer_release(node->buffer);
+    release_data(node);
     const lazy_payload *payload = graph_node_op(node)->payload;
     if (payload && payload->release)
         payload->release(node);

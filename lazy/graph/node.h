@@ -17,6 +17,7 @@
 
 #include <stdlib.h>
 
+#include "lazy/graph/devices.h"
 #include "lazy/op.h"
 #include "lazy/vm/kernel.h"
 
@@ -63,6 +64,7 @@ struct neap_node {
         neap_node *next_dead; /* while it is being freed, or gives its data back */
     };
     neap_buffer *buffer; /* DONE: row-major elements */
+    neap_buffer *mirror; /* a copy of them that the host can read (graph_host_buffer), or NULL */
     neap_node *base;     /* views: the node whose elements `map` counts, itself not a view. One reference */
     int64_t *shape, *attrs;
     neap_node **in;
@@ -156,9 +158,13 @@ static inline bool graph_keeps_structure(const neap_node *node) {
 static inline size_t graph_node_bytes(const neap_node *node) {
     return (size_t)node->size * (size_t)neap_dtype_bytes(node->dtype);
 }
-/* Where its value is computed: uncommitted work that nobody pulls elsewhere runs on the default device, 0. */
+/* Where its value is computed, and its buffer lies: uncommitted work that nobody pulls elsewhere runs on the first
+ * device. */
 static inline int graph_node_runs_on(const neap_node *node) {
-    return node->device < 0 ? 0 : node->device;
+    return node->device < 0 ? graph_devices.first : node->device;
+}
+static inline int graph_node_space(const neap_node *node) {
+    return neap_device_memory_space(graph_node_runs_on(node));
 }
 /* What a view reads: its base, unless it has a buffer of its own. */
 static inline neap_node *graph_read_target(neap_node *node) {

@@ -6,8 +6,9 @@
  *
  * Devices: computation follows data. A node is *committed* to a device if one of its inputs is, or by device_put; inputs
  * committed to different devices are an error. Everything else, constructors and new arrays too, is uncommitted: it meets
- * arrays of any device, and is computed where it is read. device_put is a view, since devices of the CPU share memory; what
- * it reads of another device is materialised there, so no kernel computes for two devices.
+ * arrays of any device, and is computed where it is read. device_put is a view between devices that share memory; what
+ * it reads of another device is materialised there, so no kernel computes for two devices. From one memory to another
+ * it is a transfer, a call that copies.
  *
  * Whether recorded work starts is decided in plan/start.c, which is asked by a hook (context.h).
  */
@@ -492,6 +493,14 @@ neap_node *graph_record_inferred(neap_ctx *ctx, const graph_call *call) {
     return node;
 }
 
+/* Whether device_put of it leads from one memory to another. What is made of constructors alone is made there. */
+static bool leaves_memory(neap_node *node, int64_t device) {
+    const neap_node *target = graph_read_target(node);
+    if (graph_is_number(target) || graph_is_formula(target))
+        return false;
+    return graph_node_space(target) != neap_device_memory_space(device < 0 ? graph_devices.first : (int)device);
+}
+
 /* The way of most calls: with the inputs that traces capture, on a mesh, or on one device. */
 static neap_node *record_call(neap_ctx *ctx, const lazy_op *row, const graph_call *call) {
     int device = -1;
@@ -506,7 +515,10 @@ static neap_node *record_call(neap_ctx *ctx, const lazy_op *row, const graph_cal
         if ((call->in[k]->flags & LAZY_ABSTRACT || call->in[k]->device >= 0) &&
             check_input(row->name, call->in[k], meshed ? NULL : &device) != 0)
             return NULL;
-    return meshed ? graph_mesh()->record(ctx, call) : graph_record_inferred(ctx, call);
+    graph_call moved = *call;
+    if (row->flags & LAZY_OP_PLACES && !meshed && call->nattrs == 1 && leaves_memory(call->in[0], call->attrs[0]))
+        moved.op = LAZY_OP_transfer;
+    return meshed ? graph_mesh()->record(ctx, call) : graph_record_inferred(ctx, &moved);
 }
 
 neap_node *graph_record(neap_ctx *ctx, int op, int nin, neap_node *const *in, int nattrs, const int64_t *attrs) {

@@ -25,9 +25,10 @@
  * pvary. `differs` ⊆ `varies` says where values may differ; over the others equality is proved (after an all_gather,
  * say, whose result varies as a type). Only `differs` decides what is promised, read and stored.
  *
- * Blocks. Devices of the CPU share memory, so devices between which an array does not differ share one block. A block that
- * is of one device alone is committed to that; one that several share is committed to none. `nblocks` counts those of this
- * process, in row-major order of the mesh.
+ * Blocks. Devices between which an array does not differ share one block. A block that is of one device alone is
+ * committed to that; one that several share is committed to none. Devices of the CPU share memory, so they read it where
+ * it is; where devices have a memory each, it lies on the first of np.devices(), and the others read copies
+ * (plan/cross.c). `nblocks` counts those of this process, in row-major order of the mesh.
  */
 #ifndef LAZY_SHARDING_H
 #define LAZY_SHARDING_H

@@ -42,8 +42,8 @@ NEAP_OP(bare, .doc = "The same array on no tape: as the blocks of a meshed array
 /* ---- device_put ---------------------------------------------------------------------------------------------------- */
 static int device_put_shape(const lazy_call_desc *call, lazy_result *out) {
     int64_t device = call->nattrs == 1 ? call->attrs[0] : -2;
-    if (device < -1 || device >= neap_engine_devices())
-        return neap_error(NEAP_E_ARGUMENT, "device_put: expected one of %d devices", neap_engine_devices());
+    if (device < -1 || device >= neap_device_count())
+        return neap_error(NEAP_E_ARGUMENT, "device_put: expected one of %d devices", neap_device_count());
     return graph_shape_same(call, out);
 }
 
@@ -59,6 +59,20 @@ NEAP_OP(device_put,
         .attrs = "device", .kind = LAZY_VIEW, .arity = 1, .types = LAZY_ALL, .flags = LAZY_OP_HIDDEN | LAZY_OP_PLACES,
         .dtype = graph_dtype_same, .shape = device_put_shape, .view = identity_view, .grad = device_put_grad,
         .batch = derive_batch_leading)
+
+static int transfer_call(const lazy_call *call, const neap_run *run) {
+    (void)run;
+    if (call->out->size)
+        memcpy(call->out->data, call->in->data, (size_t)(call->out->size * neap_dtype_bytes(call->out->dtype)));
+    return 0;
+}
+
+NEAP_OP(
+    transfer,
+    .doc = "What device_put is where the devices have different memories: a copy of the array, committed to a device.",
+    .attrs = "device", .kind = LAZY_CALL, .arity = 1, .types = LAZY_ALL,
+    .flags = LAZY_OP_HIDDEN | LAZY_OP_PLACES | LAZY_OP_DENSE, .dtype = graph_dtype_same, .shape = device_put_shape,
+    .call = transfer_call, .grad = device_put_grad, .jvp = derive_jvp_linear, .batch = derive_batch_leading)
 
 /* ---- reshape ------------------------------------------------------------------------------------------------------- */
 static int reshape_shape(const lazy_call_desc *call, lazy_result *out) {

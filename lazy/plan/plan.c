@@ -144,6 +144,25 @@ static int add_kernel(planner *p, const lazy_draft *draft) {
     return status ? status : fill_sinks(p, step, draft);
 }
 
+/* Chooses what runs a step that is complete: the backend of its device, or the host, if that cannot. What pushes its op
+ * itself works on memory of the host. */
+static void choose_backend(lazy_step *step) {
+    step->backend = vm_backend_of(step->device);
+    if (step->moves || neap_device_memory_space(step->device) == 0)
+        return;
+    if (step->payload)
+        step->lacks = "this is done by the host";
+    else if (!step->backend)
+        step->lacks = "nothing computes on devices of its kind";
+    else
+        step->lacks = step->kind == LAZY_STEP_KERNEL ? step->backend->lacks_kernel(&step->kernel)
+                                                     : step->backend->lacks_call(&step->call);
+    if (!step->lacks)
+        return;
+    step->device = (int16_t)graph_host_device(step->device);
+    step->backend = vm_backend_of(step->device);
+}
+
 /* Prepares the kernels of all steps, each of which knows by then what the others move. */
 static int prepare_kernels(planner *p) {
     int64_t total = 0;
@@ -158,6 +177,7 @@ static int prepare_kernels(planner *p) {
     }
     for (int64_t k = 0; k < p->steps.n && status == 0; k++) {
         lazy_step *step = p->steps.at[k];
+        choose_backend(step);
         if (step->kind != LAZY_STEP_KERNEL)
             continue;
         lazy_traffic own = vm_kernel_traffic(&step->kernel);
@@ -165,8 +185,8 @@ static int prepare_kernels(planner *p) {
         for (int32_t j = step->nbufs - step->nouts; j < step->nbufs; j++)
             if (read[step->slots[j]])
                 step->kernel.around = 0;
-        if ((status = vm_kernel_prepare(&step->kernel)) == 0)
-            step->cost = vm_kernel_cost(&step->kernel);
+        if ((status = step->backend->prepare(&step->kernel, step->device)) == 0)
+            step->cost = step->backend->cost(&step->kernel);
     }
     free(read);
     return status;
@@ -356,6 +376,7 @@ static lazy_step *call_step(neap_ctx *ctx, const neap_node *node) {
     step->kind = LAZY_STEP_CALL;
     step->effect = graph_is_effect(node);
     step->payload = graph_node_op(node)->payload;
+    step->moves = graph_node_op(node)->flags & LAZY_OP_PLACES;
     step->device = (int16_t)graph_node_runs_on(node);
     step->nbufs = (int32_t)n;
     step->nouts = 1;
@@ -451,7 +472,7 @@ static int plan_node(planner *p, neap_node *node) {
 
 static void step_free(lazy_step *step) {
     if (step->kind == LAZY_STEP_KERNEL && step->kernel.prepared)
-        vm_kernel_unprepare(&step->kernel);
+        step->backend->unprepare(&step->kernel);
     free(step);
 }
 
@@ -460,8 +481,11 @@ void plan_release(lazy_plan *plan) {
         return;
     for (int32_t k = 0; k < plan->nsteps; k++)
         step_free(plan->steps[k]);
-    for (int32_t k = 0; k < plan->nbatches; k++)
+    for (int32_t k = 0; k < plan->nbatches; k++) {
         free(plan->batches[k].slots);
+        free(plan->batches[k].crossings);
+    }
+    free(plan->crossings);
     plan_memory_free(plan->reuse);
     free(plan->batches);
     free(plan->steps);
@@ -522,7 +546,7 @@ static void batch_add(batcher *t, lazy_batch *batch, lazy_step *step, int32_t b)
     batch->cost += step->cost;
 }
 
-static int batch_close(batcher *t, lazy_step *const *steps, lazy_batch *batch) {
+static int batch_close(batcher *t, const lazy_plan *plan, lazy_batch *batch) {
     size_t n = (size_t)batch->nbufs;
     batch->slots = malloc(n * (sizeof *batch->slots + sizeof *batch->writes) + 1);
     if (!batch->slots)
@@ -530,8 +554,8 @@ static int batch_close(batcher *t, lazy_step *const *steps, lazy_batch *batch) {
     batch->writes = (bool *)(batch->slots + n);
     memcpy(batch->slots, t->slots, n * sizeof *batch->slots);
     memcpy(batch->writes, t->writes, n * sizeof *batch->writes);
-    plan_batch_label(steps, batch);
-    return 0;
+    plan_batch_label(plan->steps, batch);
+    return plan_cross_batch(plan, batch);
 }
 
 static int make_batches(lazy_plan *plan) {
@@ -553,7 +577,7 @@ static int make_batches(lazy_plan *plan) {
                      batch->cost + step->cost < LAZY_SMALL_COST &&
                      batch->nbufs + new_buffers(t, step, plan->nbatches - 1) <= BATCH_BUFFERS;
         if (!joins) {
-            if (batch && (status = batch_close(t, plan->steps, batch)) != 0)
+            if (batch && (status = batch_close(t, plan, batch)) != 0)
                 break;
             batch = &plan->batches[plan->nbatches++];
             batch->first = k;
@@ -562,7 +586,7 @@ static int make_batches(lazy_plan *plan) {
         batch_add(t, batch, step, plan->nbatches - 1);
     }
     if (batch && status == 0)
-        status = batch_close(t, plan->steps, batch);
+        status = batch_close(t, plan, batch);
     free(t);
     free(memory);
     return status;
@@ -617,6 +641,8 @@ int plan_new(neap_ctx *ctx, uint8_t *made, bool apart, lazy_plan **out) {
         status = prepare_kernels(&p);
     drafts_free(&p);
     free(p.slot_of);
+    if (status == 0)
+        status = plan_cross_find(plan);
     if (status == 0)
         status = make_batches(plan);
     if (status == 0)

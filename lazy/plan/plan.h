@@ -13,6 +13,7 @@
 
 #include "lazy/graph/graph.h"
 #include "lazy/plan/start.h"
+#include "lazy/vm/backend.h"
 
 /* clang-format off */
 /* Why a node of a region gets a buffer, where its value could have stayed inside a kernel. */
@@ -62,7 +63,10 @@ typedef struct lazy_ran {
 
 typedef struct lazy_step {
     uint8_t kind;
-    int16_t device;
+    int16_t device; /* that runs it: the one on which its results lie, unless `lacks` is set: then one of the host */
+    const lazy_backend *backend; /* of that device */
+    const char *lacks;           /* why the device of its results cannot do it; NULL: it can. BORROWED for ever */
+    bool moves;                  /* it is a copy from one memory to another */
     bool effect;                 /* what it does is an effect */
     const lazy_payload *payload; /* that of its node: the step pushes its op itself. NULL: an ordinary step */
     int32_t nbufs, nouts;        /* its buffers; the nouts that it writes stand last */
@@ -93,10 +97,19 @@ typedef struct lazy_batch {
     int32_t nbufs; /* slots of the plan that its steps use, and which of them are written */
     int32_t *slots;
     bool *writes;
+    /* By buffer: the crossing of the plan that its steps use in place of the slot, -1: none; NULL: none at all. */
+    int32_t *crossings;
     int32_t first_number, nnumbers;
     int64_t cost;
     char label[96];
 } lazy_batch;
+
+/* A copy of a slot in the memory of a device that runs steps which use the slot, for the time of a run (cross.c). */
+typedef struct lazy_crossing {
+    int32_t slot;
+    int16_t device;
+    bool parts; /* several steps write the slot, each a part of it */
+} lazy_crossing;
 
 typedef struct lazy_plan {
     struct lazy_plan *next;
@@ -111,6 +124,8 @@ typedef struct lazy_plan {
     lazy_step **steps;
     lazy_batch *batches;
     lazy_number *numbers;
+    int32_t ncrossings;
+    lazy_crossing *crossings;       /* NULL: all its steps run where their buffers lie */
     struct lazy_memory_plan *reuse; /* NULL: its slots are too small or too few to share memory */
 } lazy_plan;
 
@@ -168,12 +183,10 @@ typedef struct lazy_launch {
 static inline int plan_launch_push(neap_ctx *ctx, const lazy_launch *launch) {
     return launch->step->payload->push(ctx, launch);
 }
-/* Runs one on operands that are there; numbers are those of the step. */
-int plan_step_run(const lazy_step *step, void *const *data, const lazy_scalar *numbers, const neap_run *run);
 /* Where leaves and numbers of a run come from. */
 typedef struct lazy_binding {
-    neap_buffer *(*buffer)(void *arg, neap_node *node); /* BORROWED */
-    double (*number)(void *arg, neap_node *node);
+    neap_node *(*source)(void *arg,
+                         neap_node *node); /* whose buffer or number is that of a node of the region. BORROWED */
     int (*effect)(void *arg, const lazy_launch *launch); /* pushes an effect: as plan_launch_push */
     void *arg;
     const int32_t *kept;  /* of a program: the slots that are its outputs, -1: none; nkept of them */
@@ -185,6 +198,24 @@ typedef struct lazy_binding {
 /* Allocates, pushes all steps. made[slot] gets a reference for each made slot (OWNED), NULL for leaves; slots that have
  * died may share a buffer with others. On failure there are no results. */
 int plan_run(neap_ctx *ctx, lazy_plan *plan, neap_node *const *region, lazy_binding *binding, neap_buffer **made);
+
+/* cross.c ---------------------------------------------------------------------------------------------------------- */
+typedef struct lazy_crossed { /* a crossing in a run */
+    neap_buffer *buffer;      /* the copy */
+    bool same;                /* it holds what the slot holds */
+} lazy_crossed;
+/* Finds the crossings of a plan whose steps are there. */
+int plan_cross_find(lazy_plan *plan);
+/* Those of a batch, whose slots are those of the plan. */
+int plan_cross_batch(const lazy_plan *plan, lazy_batch *batch);
+/* Memory for them in a run, OWNED by the array; of what was made before a failure too. */
+int plan_cross_allocate(neap_ctx *ctx, const lazy_plan *plan, lazy_crossed *crossed);
+void plan_cross_release(const lazy_plan *plan, lazy_crossed *crossed);
+/* Push the copies that a batch needs before it runs, and those of what it has written. bufs: by slot. */
+int plan_cross_in(const lazy_plan *plan, const lazy_batch *batch, neap_buffer *const *bufs, lazy_crossed *crossed);
+int plan_cross_out(const lazy_plan *plan, const lazy_batch *batch, neap_buffer *const *bufs, lazy_crossed *crossed);
+/* Moves the data of a node to a device where it belongs but does not lie yet. */
+int plan_cross_home(neap_ctx *ctx, neap_node *node, int device);
 
 /* plan/memory.c ----------------------------------------------------------------------------------------------------------- */
 typedef struct lazy_memory_plan lazy_memory_plan;         /* which slots of a plan share memory, for its next run */

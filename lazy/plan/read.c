@@ -22,15 +22,14 @@ int neap_array_start(neap_ctx *ctx, int32_t n, const int32_t *ids) {
     return status;
 }
 
-static int force_and_poll(neap_ctx *ctx, int32_t id, neap_node **out) {
+static int force_and_poll(neap_ctx *ctx, int32_t id, neap_buffer **out) {
     neap_node *node = graph_lookup(ctx, id);
     if (!node)
         return neap_error_code();
     int status = plan_host_node(ctx, node, &node);
     if (status == 0)
         status = plan_force(ctx, node);
-    *out = node;
-    return status ? status : plan_node_poll(ctx, node, ctx->waker);
+    return status ? status : graph_host_poll(ctx, node, out);
 }
 
 /* Of a meshed array: all its blocks here. */
@@ -47,10 +46,10 @@ int neap_array_poll(neap_ctx *ctx, int32_t id) {
 }
 
 int neap_array_data(neap_ctx *ctx, int32_t id, const void **data) {
-    neap_node *node = NULL;
-    int status = force_and_poll(ctx, id, &node);
+    neap_buffer *buffer = NULL;
+    int status = force_and_poll(ctx, id, &buffer);
     if (status == 0)
-        *data = neap_buffer_data(node->buffer);
+        *data = neap_buffer_data(buffer);
     return status;
 }
 
@@ -97,8 +96,9 @@ int neap_array_item(neap_ctx *ctx, int32_t id, double *out, int32_t *dtype) {
         if (status)
             return status;
     }
-    int status = plan_node_poll(ctx, node, ctx->waker);
+    neap_buffer *buffer;
+    int status = graph_host_poll(ctx, node, &buffer);
     if (status == 0)
-        *out = element_value(node->dtype, (char *)neap_buffer_data(node->buffer) + at * neap_dtype_bytes(node->dtype));
+        *out = element_value(node->dtype, (char *)neap_buffer_data(buffer) + at * neap_dtype_bytes(node->dtype));
     return status;
 }

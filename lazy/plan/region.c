@@ -1,9 +1,9 @@
 /* region.c: what a demand needs, its structure as a key, and the table of plans.
  *
- * The key describes each node of the region by op, dtype, shape, attributes and the numbers of its inputs; leaves by dtype
- * and shape; constants by dtype alone, since numbers are operands; what is computed on a device that it is committed to,
- * also by that device. So a changing learning rate finds the plan of the last iteration. The table is bounded by bytes:
- * when it is full it is emptied, which costs a replan and nothing else.
+ * The key describes each node of the region by op, dtype, shape, attributes and the numbers of its inputs; leaves by
+ * dtype, shape and the memory that they lie in; constants by dtype alone, since numbers are operands; what is computed on
+ * a device that it is committed to, also by that device. So a changing learning rate finds the plan of the last
+ * iteration. The table is bounded by bytes: when it is full it is emptied, which costs a replan and nothing else.
  */
 #include <string.h>
 
@@ -111,7 +111,8 @@ static uint64_t *put_node(uint64_t *to, const neap_node *node, uint8_t made) {
 }
 
 static uint64_t *put_leaf(uint64_t *to, const neap_node *node) {
-    *to++ = KEY_LEAF | (uint64_t)node->dtype << 16 | (uint64_t)node->ndim << 24;
+    *to++ =
+        KEY_LEAF | (uint64_t)node->dtype << 16 | (uint64_t)node->ndim << 24 | (uint64_t)graph_node_space(node) << 32;
     return put_words(to, node->ndim, node->shape);
 }
 
@@ -205,6 +206,8 @@ neap_node *plan_region_root(neap_node *node) {
         !graph_map_contiguous(node->ndim, node->shape, node->map))
         return node;
     neap_node *base = node->base;
+    if (graph_node_space(base) != graph_node_space(node))
+        return node;
     bool here = base->device == node->device && graph_node_op(base)->kind != LAZY_SOURCE;
     return here || plan_is_leaf(base) || needs_buffer(base) ? base : node;
 }

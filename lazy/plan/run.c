@@ -20,19 +20,17 @@ typedef struct job { /* one batch of a plan */
     _Atomic int64_t *gifts;     /* its plan is run with what was given to it: the context's count. NULL: it is not */
 } job;
 
-int plan_step_run(const lazy_step *step, void *const *data, const lazy_scalar *numbers, const neap_run *run) {
-    if (step->kind == LAZY_STEP_KERNEL)
-        return vm_kernel_run(&step->kernel, data, numbers, run);
-    lazy_tensor tensors[NEAP_MAX_INPUTS + 1];
-    memcpy(tensors, step->call.in, (size_t)step->nbufs * sizeof *tensors);
-    for (int32_t k = 0; k < step->nbufs; k++)
-        tensors[k].data =
-            (char *)data[k] + (k < step->call.nin ? step->offsets[k] * neap_dtype_bytes(tensors[k].dtype) : 0);
-    lazy_call call = step->call;
-    call.in = tensors;
-    call.out = tensors + step->call.nin;
-    return call.op->call(&call, run);
-}
+/* What a run of a plan is made of, while it is pushed. */
+typedef struct plan_state {
+    neap_ctx *ctx;
+    lazy_plan *plan;
+    neap_node *const *region;
+    lazy_binding *binding;
+    neap_buffer **bufs; /* by slot */
+    lazy_scalar *numbers;
+    lazy_crossed *crossed;     /* by crossing */
+    neap_buffer *const *rooms; /* of the next steps that need some */
+} plan_state;
 
 static int run_step(const lazy_step *step, const job *j, const neap_run *run) {
     int32_t n = step->nbufs;
@@ -41,7 +39,13 @@ static int run_step(const lazy_step *step, const job *j, const neap_run *run) {
         return neap_error(NEAP_E_MEMORY, "out of memory for %d operands", n);
     for (int32_t k = 0; k < n; k++)
         data[k] = neap_buffer_data(j->bufs[step->slots[k]]);
-    int status = plan_step_run(step, data, j->numbers + (step->first_number - j->batch->first_number), run);
+    lazy_operands with = {.name = step->label,
+                          .nbufs = n,
+                          .nnumbers = step->nnumbers,
+                          .bufs = data,
+                          .numbers = j->numbers + (step->first_number - j->batch->first_number)};
+    int status = step->kind == LAZY_STEP_KERNEL ? step->backend->run(&step->kernel, &with, run)
+                                                : step->backend->call(&step->call, step->offsets, &with, run);
     if (data != small)
         free(data);
     return status;
@@ -152,13 +156,19 @@ static int unique_vars(neap_var **vars, int n) {
     return kept;
 }
 
+/* What the steps of the batch use as its buffer k. */
+static neap_buffer *buffer_at(const plan_state *s, const lazy_batch *batch, int32_t k) {
+    int32_t crossing = batch->crossings ? batch->crossings[k] : -1;
+    return crossing < 0 ? s->bufs[batch->slots[k]] : s->crossed[crossing].buffer;
+}
+
 /* The buffers of the batch that one of its steps uses, and which of them it writes. */
-static void choose_buffers(const lazy_step *step, const lazy_batch *batch, neap_buffer *const *all, neap_buffer **bufs,
+static void choose_buffers(const plan_state *s, const lazy_batch *batch, const lazy_step *step, neap_buffer **bufs,
                            bool *writes) {
     memset(bufs, 0, (size_t)batch->nbufs * sizeof *bufs);
     memset(writes, 0, (size_t)batch->nbufs * sizeof *writes);
     for (int32_t k = 0; k < step->nbufs; k++) {
-        bufs[step->slots[k]] = all[batch->slots[step->slots[k]]];
+        bufs[step->slots[k]] = buffer_at(s, batch, step->slots[k]);
         writes[step->slots[k]] |= k >= step->nbufs - step->nouts;
     }
 }
@@ -208,19 +218,18 @@ static void room_close(push_room *r) {
 }
 
 /* Pushes nsteps steps of the batch from `first` on (all of them, or one). */
-static int steps_push(neap_ctx *ctx, lazy_plan *plan, const lazy_batch *batch, int32_t first, int32_t nsteps,
-                      neap_node *const *region, const lazy_binding *binding, neap_buffer *const *all,
-                      const lazy_scalar *numbers) {
+static int steps_push(const plan_state *s, const lazy_batch *batch, int32_t first, int32_t nsteps) {
     push_room r;
     if (!room_open(&r, (size_t)batch->nbufs))
         return neap_error(NEAP_E_MEMORY, "out of memory while pushing");
+    lazy_plan *plan = s->plan;
     lazy_step *step = plan->steps[first];
     const bool *written = nsteps == batch->nsteps ? batch->writes : r.own;
     if (nsteps == batch->nsteps)
         for (int32_t k = 0; k < batch->nbufs; k++)
-            r.bufs[k] = all[batch->slots[k]];
+            r.bufs[k] = buffer_at(s, batch, k);
     else
-        choose_buffers(step, batch, all, r.bufs, r.own);
+        choose_buffers(s, batch, step, r.bufs, r.own);
     int nreads = 0, nwrites = 0;
     int64_t bytes = 0;
     for (int32_t k = 0; k < batch->nbufs; k++) {
@@ -236,10 +245,10 @@ static int steps_push(neap_ctx *ctx, lazy_plan *plan, const lazy_batch *batch, i
              .first = first,
              .nsteps = nsteps,
              .bufs = r.bufs,
-             .numbers = numbers + batch->first_number,
-             .gifts = binding->ngiven ? &ctx->programs.donations : NULL};
+             .numbers = s->numbers + batch->first_number,
+             .gifts = s->binding->ngiven ? &s->ctx->programs.donations : NULL};
     neap_push push = {.name = nsteps == 1 ? step->label : batch->label,
-                      .site = step_site(ctx, step, region),
+                      .site = step_site(s->ctx, step, s->region),
                       .device = step->device,
                       .flags = batch->cost < LAZY_SMALL_COST ? NEAP_PUSH_SMALL : 0,
                       .nreads = unique_vars(r.reads, nreads),
@@ -256,56 +265,73 @@ static int steps_push(neap_ctx *ctx, lazy_plan *plan, const lazy_batch *batch, i
 }
 
 /* A step that is alone in its batch and pushes its op itself. */
-static int launch(neap_ctx *ctx, const lazy_step *step, const lazy_batch *batch, neap_node *const *region,
-                  const lazy_binding *binding, neap_buffer **bufs, neap_buffer *room) {
+static int launch(plan_state *s, const lazy_batch *batch) {
+    lazy_step *step = s->plan->steps[batch->first];
     neap_buffer *few[FEW_BUFFERS];
     neap_buffer **own = step->nbufs <= FEW_BUFFERS ? few : malloc((size_t)step->nbufs * sizeof *own);
     if (!own)
         return neap_error(NEAP_E_MEMORY, "out of memory while pushing");
     for (int32_t k = 0; k < step->nbufs; k++)
-        own[k] = bufs[batch->slots[step->slots[k]]];
-    lazy_launch what = {.node = region[step->node], .step = step, .bufs = own, .room = room};
-    int status = step->effect ? binding->effect(binding->arg, &what) : plan_launch_push(ctx, &what);
+        own[k] = buffer_at(s, batch, step->slots[k]);
+    lazy_launch what = {
+        .node = s->region[step->node], .step = step, .bufs = own, .room = plan_needs_room(step) ? *s->rooms++ : NULL};
+    step_site(s->ctx, step, s->region);
+    int status = step->effect ? s->binding->effect(s->binding->arg, &what) : plan_launch_push(s->ctx, &what);
     if (own != few)
         free(own);
     return status;
 }
 
+/* A copy from one memory to another, by what the devices have for that. */
+static int move(const plan_state *s, const lazy_batch *batch) {
+    lazy_step *step = s->plan->steps[batch->first];
+    neap_buffer *from = s->bufs[batch->slots[step->slots[0]]], *to = s->bufs[batch->slots[step->slots[1]]];
+    size_t item = (size_t)neap_dtype_bytes(step->call.out->dtype);
+    neap_push push = {.name = step->label, .site = step_site(s->ctx, step, s->region)};
+    return neap_buffer_copy_part(to, from, (size_t)step->offsets[0] * item, (size_t)step->call.out->size * item, &push);
+}
+
 /* Steps may share an op only if none of them waits for, or fails with, what the others do not read: if all inputs of
  * the batch are there. Otherwise each goes by itself. */
-static int batch_push(neap_ctx *ctx, lazy_plan *plan, const lazy_batch *batch, neap_node *const *region,
-                      const lazy_binding *binding, neap_buffer **bufs, const lazy_scalar *numbers,
-                      neap_buffer *const **rooms) {
-    lazy_step *step = plan->steps[batch->first];
-    if (step->payload) {
-        step_site(ctx, step, region);
-        return launch(ctx, step, batch, region, binding, bufs, plan_needs_room(step) ? *(*rooms)++ : NULL);
-    }
+static int push_alone_or_together(const plan_state *s, const lazy_batch *batch) {
     bool together = true;
     for (int32_t k = 0; k < batch->nbufs && together && batch->nsteps > 1; k++)
         if (!batch->writes[k])
-            together = neap_var_poll(neap_buffer_var(bufs[batch->slots[k]]), NULL) == NEAP_OK;
+            together = neap_var_poll(neap_buffer_var(buffer_at(s, batch, k)), NULL) == NEAP_OK;
     if (together)
-        return steps_push(ctx, plan, batch, batch->first, batch->nsteps, region, binding, bufs, numbers);
+        return steps_push(s, batch, batch->first, batch->nsteps);
     int status = 0;
     for (int32_t k = 0; k < batch->nsteps && status == 0; k++)
-        status = steps_push(ctx, plan, batch, batch->first + k, 1, region, binding, bufs, numbers);
+        status = steps_push(s, batch, batch->first + k, 1);
     return status;
 }
 
-static int allocate(neap_ctx *ctx, lazy_plan *plan, neap_node *const *region, const lazy_binding *binding,
-                    neap_buffer **bufs, neap_buffer **made) {
+static int batch_push(plan_state *s, const lazy_batch *batch) {
+    const lazy_step *step = s->plan->steps[batch->first];
+    bool crosses = s->plan->ncrossings > 0;
+    int status = crosses ? plan_cross_in(s->plan, batch, s->bufs, s->crossed) : 0;
+    if (status)
+        return status;
+    if (step->payload)
+        status = launch(s, batch);
+    else
+        status = step->moves ? move(s, batch) : push_alone_or_together(s, batch);
+    return status || !crosses ? status : plan_cross_out(s->plan, batch, s->bufs, s->crossed);
+}
+
+static int allocate(plan_state *s, neap_buffer **made) {
+    const lazy_plan *plan = s->plan;
     const lazy_memory_plan *reuse = plan->reuse;
     for (int32_t k = 0; k < plan->nslots; k++) {
         int status = 0;
         size_t bytes = reuse ? plan_memory_bytes(reuse, k) : plan->slots[k].bytes;
         made[k] = NULL;
         if (!plan->slots[k].made) {
-            bufs[k] = binding->buffer(binding->arg, region[plan->slots[k].node]);
+            s->bufs[k] = s->binding->source(s->binding->arg, s->region[plan->slots[k].node])->buffer;
         } else if (!reuse || plan_memory_home(reuse, k) == k) {
             status = neap_buffer_new(plan->slots[k].device, bytes, &made[k]);
-            bufs[k] = made[k];
-            graph_count_bytes(ctx, (int64_t)bytes);
+            s->bufs[k] = made[k];
+            graph_count_bytes(s->ctx, (int64_t)bytes);
         }
         if (status) {
             while (k-- > 0)
@@ -316,8 +342,18 @@ static int allocate(neap_ctx *ctx, lazy_plan *plan, neap_node *const *region, co
     }
     for (int32_t k = 0; k < plan->nslots && reuse; k++)
         if (plan->slots[k].made && !made[k])
-            made[k] = bufs[k] = neap_buffer_retain(bufs[plan_memory_home(reuse, k)]);
+            made[k] = s->bufs[k] = neap_buffer_retain(s->bufs[plan_memory_home(reuse, k)]);
     return 0;
+}
+
+/* New data comes from the host: what belongs to another memory is moved there, for good. */
+static int bring_leaves_home(const plan_state *s) {
+    int status = 0;
+    for (int32_t k = 0; k < s->plan->nslots && status == 0; k++)
+        if (!s->plan->slots[k].made)
+            status = plan_cross_home(s->ctx, s->binding->source(s->binding->arg, s->region[s->plan->slots[k].node]),
+                                     s->plan->slots[k].device);
+    return status;
 }
 
 typedef struct shared_room {
@@ -350,7 +386,7 @@ static int allocate_room(neap_ctx *ctx, int device, size_t bytes, shared_room *s
 static int allocate_rooms(neap_ctx *ctx, const lazy_plan *plan, neap_node *const *region, neap_buffer ***out) {
     int32_t n = 0;
     neap_buffer **rooms = *out = calloc((size_t)plan->nrooms, sizeof *rooms);
-    shared_room *shared = calloc((size_t)neap_engine_devices(), sizeof *shared);
+    shared_room *shared = calloc((size_t)neap_device_count(), sizeof *shared);
     int status = rooms && shared ? 0 : neap_error(NEAP_E_MEMORY, "out of memory while pushing");
     for (int32_t k = 0; k < plan->nsteps && status == 0; k++) {
         size_t bytes = room_bytes(plan, region, k), *largest = &shared[plan->steps[k]->device].bytes;
@@ -371,15 +407,64 @@ static void release_rooms(const lazy_plan *plan, neap_buffer **rooms) {
     free(rooms);
 }
 
+static void fill_numbers(const plan_state *s) {
+    for (int32_t k = 0; k < s->plan->nnumbers; k++) {
+        const lazy_number *number = &s->plan->numbers[k];
+        const neap_node *source = s->binding->source(s->binding->arg, s->region[number->node]);
+        s->numbers[k] = dtype_scalar(number->dtype, source->value);
+    }
+}
+
+/* Pushes all batches, whose memory is there. made: as in plan_run. */
+static int push_all(plan_state *s, neap_buffer **made) {
+    lazy_plan *plan = s->plan;
+    int status = 0;
+    fill_numbers(s);
+    for (int32_t b = 0; b < plan->nbatches && status == 0; b++) {
+        status = batch_push(s, &plan->batches[b]);
+        s->binding->begun |= status == 0 || plan->batches[b].nsteps > 1;
+    }
+    s->ctx->counters.launches += (uint64_t)plan->nsteps;
+    plan->runs++;
+    if (neap_ahead_poll(NULL) == NEAP_PENDING)
+        s->ctx->collector.attention |= NEAP_ATTEND_THROTTLE;
+    for (int32_t k = 0; k < plan->nslots && status; k++)
+        if (made[k])
+            neap_buffer_release(made[k]);
+    return status;
+}
+
+/* Allocates all memory of a run, then pushes it. */
+static int allocate_and_push(plan_state *s, neap_buffer **made) {
+    lazy_plan *plan = s->plan;
+    lazy_crossed few[16], *crossed = plan->ncrossings <= 16 ? few : malloc((size_t)plan->ncrossings * sizeof *crossed);
+    if (!crossed)
+        return neap_error(NEAP_E_MEMORY, "out of memory while pushing");
+    s->crossed = crossed;
+    int status = plan_cross_allocate(s->ctx, plan, crossed);
+    if (status == 0)
+        status = allocate(s, made);
+    if (status == 0)
+        status = push_all(s, made);
+    plan_cross_release(plan, crossed);
+    if (crossed != few)
+        free(crossed);
+    return status;
+}
+
 int plan_run(neap_ctx *ctx, lazy_plan *plan, neap_node *const *region, lazy_binding *binding, neap_buffer **made) {
     enum { FEW = 32 };
-    neap_buffer *few[FEW], **bufs = plan->nslots <= FEW ? few : malloc((size_t)plan->nslots * sizeof *bufs);
-    lazy_scalar some[FEW], *numbers = plan->nnumbers <= FEW ? some : malloc((size_t)plan->nnumbers * sizeof *numbers);
-    neap_buffer **rooms = NULL;
-    int status = bufs && numbers ? 0 : neap_error(NEAP_E_MEMORY, "out of memory while pushing");
+    neap_buffer *few[FEW], **rooms = NULL;
+    lazy_scalar some[FEW];
+    plan_state s = {.ctx = ctx, .plan = plan, .region = region, .binding = binding};
+    s.bufs = plan->nslots <= FEW ? few : malloc((size_t)plan->nslots * sizeof *s.bufs);
+    s.numbers = plan->nnumbers <= FEW ? some : malloc((size_t)plan->nnumbers * sizeof *s.numbers);
+    int status = s.bufs && s.numbers ? 0 : neap_error(NEAP_E_MEMORY, "out of memory while pushing");
     if (plan->nrooms && status == 0)
         status = allocate_rooms(ctx, plan, region, &rooms);
-    neap_buffer *const *next_room = rooms;
+    s.rooms = rooms;
+    if (status == 0 && neap_device_count() > neap_engine_devices())
+        status = bring_leaves_home(&s);
     if (plan->reuse && binding->kept)
         plan_memory_of_program(plan->reuse, binding->nkept, binding->kept, binding->ngiven, binding->given);
     else if (plan->reuse)
@@ -387,40 +472,19 @@ int plan_run(neap_ctx *ctx, lazy_plan *plan, neap_node *const *region, lazy_bind
     if (plan->reuse && status == 0)
         status = LAZY_VERIFY_MEMORY(plan->reuse);
     if (status == 0)
-        status = allocate(ctx, plan, region, binding, bufs, made);
-    if (status == 0) {
-        for (int32_t k = 0; k < plan->nnumbers; k++)
-            numbers[k] =
-                dtype_scalar(plan->numbers[k].dtype, binding->number(binding->arg, region[plan->numbers[k].node]));
-        for (int32_t b = 0; b < plan->nbatches && status == 0; b++) {
-            status = batch_push(ctx, plan, &plan->batches[b], region, binding, bufs, numbers, &next_room);
-            binding->begun |= status == 0 || plan->batches[b].nsteps > 1;
-        }
-        ctx->counters.launches += (uint64_t)plan->nsteps;
-        plan->runs++;
-        if (neap_ahead_poll(NULL) == NEAP_PENDING)
-            ctx->collector.attention |= NEAP_ATTEND_THROTTLE;
-        for (int32_t k = 0; k < plan->nslots && status; k++)
-            if (made[k])
-                neap_buffer_release(made[k]);
-    }
+        status = allocate_and_push(&s, made);
     release_rooms(plan, rooms);
-    if (bufs != few)
-        free(bufs);
-    if (numbers != some)
-        free(numbers);
+    if (s.bufs != few)
+        free(s.bufs);
+    if (s.numbers != some)
+        free(s.numbers);
     return status;
 }
 
 /* ---- Flushing ----------------------------------------------------------------------------------------------------- */
-static neap_buffer *node_buffer(void *arg, neap_node *node) {
+static neap_node *node_itself(void *arg, neap_node *node) {
     (void)arg;
-    return node->buffer;
-}
-
-static double node_number(void *arg, neap_node *node) {
-    (void)arg;
-    return node->value;
+    return node;
 }
 
 static int node_effect(void *arg, const lazy_launch *launch) {
@@ -530,7 +594,7 @@ int plan_flush_roots(neap_ctx *ctx, int nroots, neap_node *const *roots) {
         (status = plan_region_collect(ctx, ctx->plans.wanted.n, ctx->plans.wanted.at)) == 0)
         status = plan_region_plan(ctx, ctx->plans.wanted.n, ctx->plans.wanted.at, &plan);
     if (plan && status == 0) {
-        lazy_binding binding = {.buffer = node_buffer, .number = node_number, .effect = node_effect, .arg = ctx};
+        lazy_binding binding = {.source = node_itself, .effect = node_effect, .arg = ctx};
         neap_buffer *few[32], **made = plan->nslots <= 32 ? few : malloc((size_t)plan->nslots * sizeof *made);
         status = made ? plan_run(ctx, plan, ctx->walk.order.at, &binding, made)
                       : neap_error(NEAP_E_MEMORY, "out of memory while flushing");

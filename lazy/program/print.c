@@ -268,15 +268,17 @@ int program_number(const neap_program *program) {
 enum { SHORT_ARRAY = 8 }; /* data of at most so many elements is shown */
 
 static void say_data(lazy_print *print, const neap_node *node) {
-    int status = node->buffer ? neap_var_poll(neap_buffer_var(node->buffer), NULL) : NEAP_PENDING;
+    neap_buffer *data = NULL;
+    int status = node->buffer ? graph_host_buffer(node, &data) : NEAP_PENDING;
+    status = status ? status : neap_var_poll(neap_buffer_var(data), NULL);
     lazy_say(print, "captured");
     if (status < 0) {
         lazy_say(print, ", failed");
     } else if (status == 0 && node->size <= SHORT_ARRAY && node->ndim <= 1) {
         lazy_say(print, " ");
-        print->status = print->status ? print->status
-                                      : graph_format(node->dtype, node->ndim, node->shape,
-                                                     neap_buffer_data(node->buffer), &print->text);
+        print->status = print->status
+                            ? print->status
+                            : graph_format(node->dtype, node->ndim, node->shape, neap_buffer_data(data), &print->text);
     }
 }
 

@@ -348,8 +348,8 @@ int neap_trace_input(neap_ctx *ctx, int level, int dtype, int weak, int device, 
     lazy_result aval = {.dtype = (uint8_t)(weak ? NEAP_DTYPE_F64 : dtype), .ndim = (uint8_t)ndim};
     if (ndim < 0 || ndim > NEAP_MAX_DIMS || (weak && ndim) || dtype < 0 || dtype >= NEAP_DTYPE_COUNT)
         return neap_error(NEAP_E_ARGUMENT, "trace: bad shape or dtype of an input");
-    if (device < -1 || device >= neap_engine_devices())
-        return neap_error(NEAP_E_ARGUMENT, "trace: an input on device %d of %d", device, neap_engine_devices());
+    if (device < -1 || device >= neap_device_count())
+        return neap_error(NEAP_E_ARGUMENT, "trace: an input on device %d of %d", device, neap_device_count());
     if (ctx->levels.at[level].captured.n)
         return neap_error(NEAP_E_STATE, "trace: an input after the function has read arrays from outside");
     for (int k = 0; k < ndim; k++)

@@ -177,8 +177,8 @@ static lazy_result get_type(reader *r) {
 
 static int get_device(reader *r) {
     uint64_t device = get_number(r);
-    if (r->status == 0 && device > (uint64_t)neap_engine_devices())
-        DAMAGED(r, "the program uses device %" PRIu64 ", this session has %d", device - 1, neap_engine_devices());
+    if (r->status == 0 && device > (uint64_t)neap_device_count())
+        DAMAGED(r, "the program uses device %" PRIu64 ", this session has %d", device - 1, neap_device_count());
     return r->status ? -1 : (int)device - 1;
 }
 

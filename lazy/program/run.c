@@ -84,20 +84,16 @@ typedef struct program_call { /* a run that is being pushed */
     int64_t next_effect, root; /* the first effect that was not pushed yet, and its first root */
 } program_call;
 
-static neap_buffer *run_buffer(void *arg, neap_node *node) {
-    return graph_is_placeholder(node) ? ((program_call *)arg)->inputs[(int)node->value]->buffer : node->buffer;
-}
-
-static double run_number(void *arg, neap_node *node) {
-    return graph_is_placeholder(node) ? ((program_call *)arg)->inputs[(int)node->value]->value : node->value;
+static neap_node *run_source(void *arg, neap_node *node) {
+    return graph_is_placeholder(node) ? ((program_call *)arg)->inputs[(int)node->value] : node;
 }
 
 /* The node that a root is after a run: a new one over its buffer, or the leaf that it is. OWNED. */
 static neap_node *root_result(program_call *run, int64_t root, neap_node *node) {
     int32_t slot = run->program->root_slots.at[root];
     if (slot < 0 && graph_is_number(node))
-        return graph_retain(graph_is_placeholder(node) ? run->inputs[(int)node->value] : node);
-    neap_buffer *buffer = slot < 0 ? run_buffer(run, plan_is_leaf(node) ? node : node->base) : run->made[slot];
+        return graph_retain(run_source(run, node));
+    neap_buffer *buffer = slot < 0 ? run_source(run, plan_is_leaf(node) ? node : node->base)->buffer : run->made[slot];
     lazy_result aval = {.dtype = node->dtype, .ndim = node->ndim};
     memcpy(aval.shape, node->shape, node->ndim * sizeof *node->shape);
     neap_node *result = graph_node_of_buffer(run->ctx, &aval, neap_buffer_retain(buffer));
@@ -161,8 +157,7 @@ int program_fail_for_good(int status, bool begun) {
 
 static int run_with(program_call *run, lazy_donation *gift, neap_node **outputs) {
     neap_program *program = run->program;
-    lazy_binding binding = {.buffer = run_buffer,
-                            .number = run_number,
+    lazy_binding binding = {.source = run_source,
                             .effect = run_effect,
                             .arg = run,
                             .kept = program->root_slots.at,

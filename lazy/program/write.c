@@ -181,7 +181,7 @@ static void put_node(writer *w, const neap_node *node) {
         put_number(w, &w->body, LAZY_ITEM_ARRAY);
         put_type(w, &w->body, node->dtype, node->ndim, node->shape);
         put_device(w, node);
-        put_elements(w, neap_buffer_data(node->buffer), node->size, (size_t)neap_dtype_bytes(node->dtype));
+        put_elements(w, graph_host_data(node), node->size, (size_t)neap_dtype_bytes(node->dtype));
     } else if (effect_is_callback(node)) {
         put_number(w, &w->body, LAZY_ITEM_CALLBACK);
         put_callback(w, effect_callback_of(node));
@@ -226,7 +226,8 @@ static int await_data(writer *w, const lazy_items *items) {
         if (!node || program_is_literal(node) || program_is_made(node))
             continue;
         status = plan_force(w->ctx, node);
-        int there = status ? status : plan_node_poll(w->ctx, node, w->ctx->waker);
+        neap_buffer *data;
+        int there = status ? status : graph_host_poll(w->ctx, node, &data);
         if (there == NEAP_PENDING)
             worst = there;
         else

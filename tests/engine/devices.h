@@ -33,16 +33,20 @@ static inline neap_buffer *new_buffer(int device) {
     return buffer;
 }
 
-/* The buffer is idle. */
+/* The numbers of an idle buffer, wherever it lies. */
+static inline int64_t *numbers_of(const neap_buffer *buffer) {
+    return engine_null_address(neap_buffer_data(buffer));
+}
+
 static inline void fill(neap_buffer *buffer, int64_t value) {
     for (int i = 0; i < COUNT; i++)
-        ((int64_t *)neap_buffer_data(buffer))[i] = value + i;
+        numbers_of(buffer)[i] = value + i;
 }
 
 static inline void check_filled(neap_buffer *buffer, int64_t value) {
     int wrong = 0;
     for (int i = 0; i < COUNT; i++)
-        wrong += ((int64_t *)neap_buffer_data(buffer))[i] != value + i;
+        wrong += numbers_of(buffer)[i] != value + i;
     CHECK_EQ(wrong, 0);
 }
 
@@ -61,7 +65,7 @@ static inline void wait_for_calls(uint64_t calls) {
 /* ---- Ops --------------------------------------------------------------------------------------------------------- */
 
 static inline int add_on_host(const neap_launch *launch) {
-    int64_t *data = launch->buffers[0];
+    int64_t *data = engine_null_address(launch->buffers[0]); /* a CPU device leaves the address as it is */
     for (int i = 0; i < COUNT; i++)
         data[i] += (int64_t)launch->scalars[0];
     return NEAP_OK;

@@ -79,7 +79,7 @@ function fields.dtype(x) return dtype_of(x).name end
 function fields.device(x)
     local known = array_info(x)
     if known.sharding ~= 0 then return nil end
-    return np.local_devices()[known.device + 1]
+    return core.device_numbered(known.device)
 end
 
 --- An axis in [-ndim, ndim) as one in [0, ndim).

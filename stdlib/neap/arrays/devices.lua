@@ -24,23 +24,29 @@ function Device:__tostring()
     return processes > 1 and self.process .. "/" .. name or name
 end
 
-local own, all
+local own, all, others = nil, nil, {}
+
+--- The device that the engine has under a number; `id`: its place in np.devices().
+local function device_of(number, id)
+    local kind, index = ffi.string(C.neap_device_name(number)):match "^(%w+):(%d+)$"
+    return setmetatable({ kind = kind, index = tonumber(index), process = here, id = id, number = number }, Device)
+end
 
 --- np.local_devices(): a Lua table of this process's devices, with the fields of np.devices().
 function np.local_devices()
     if not own then
         own = {}
-        for k = 0, C.neap_engine_devices() - 1 do
-            local id = here * C.neap_engine_devices() + k
-            own[k + 1] = setmetatable({ kind = "cpu", index = k, process = here, id = id }, Device)
-        end
+        local first = ffi.new "int[1]"
+        local n = C.neap_session_devices(first)
+        for k = 0, n - 1 do own[k + 1] = device_of(first[0] + k, here * n + k) end
     end
     return { unpack(own) }
 end
 
---- np.devices(): a Lua table of the devices of all processes, those of process 0 first, with fields kind ("cpu"), index
--- (in its process, from 0), process (from 0) and id (its place in this list, from 0). All processes have equally many.
--- The first call waits until all processes have started.
+--- np.devices(): a Lua table of the devices of all processes that np computes on (those of the CPU; with neap --device
+-- KIND those of another kind), those of process 0 first, with fields kind ("cpu"), index (in its process, from 0),
+-- process (from 0) and id (its place in this list, from 0). All processes have equally many. The first call waits until
+-- all processes have started.
 function np.devices()
     if not all then
         core.call("devices", function() return C.neap_processes_meet(core.waker) end)
@@ -48,11 +54,21 @@ function np.devices()
         for id = 0, processes * #mine - 1 do
             local process, index = math.floor(id / #mine), id % #mine
             list[id + 1] = process == here and mine[index + 1]
-                or setmetatable({ kind = "cpu", index = index, process = process, id = id }, Device)
+                or setmetatable({ kind = mine[1].kind, index = index, process = process, id = id }, Device)
         end
         all = list
     end
     return { unpack(all) }
+end
+
+--- A device of this process that np does not compute on by itself, opened by need; nil: there is none of the name.
+local function open_device(name)
+    local kind, index = name:match "^(%w+):(%d%d?%d?)$"
+    local number = ffi.new "int[1]"
+    if not kind and name:match "^%w+$" then kind, index, name = name, 0, name .. ":0" end
+    if others[name] or not kind or C.neap_device_open(kind, tonumber(index), number) < 0 then return others[name] end
+    others[name] = device_of(number[0])
+    return others[name]
 end
 
 --- The device of a name, for the function np.`from`: one of this process, or one whose name begins with its process.
@@ -63,16 +79,24 @@ local function find_device(from, name)
         local short = name:find "/" and names[k] or names[k]:match "[^/]+$"
         if short == name or short == name .. ":0" then return list[k] end
     end
-    raise(from, "there is no device '%s' (devices: %s)", name, table.concat(names, ", "))
+    return open_device(name)
+        or raise(from, "there is no device '%s' (devices: %s)", name, table.concat(names, ", "))
 end
 
 core.find_device = find_device
+
+--- The device that the engine has under a number.
+function core.device_numbered(number)
+    local list = np.local_devices()
+    return list[number - list[1].number + 1] or open_device(ffi.string(C.neap_device_name(number)))
+end
 
 function core.is_device(value)
     return getmetatable(value) == Device
 end
 
---- np.device("cpu:1"): a device of this process by name; "cpu" is "cpu:0". np.device("3/cpu:1"): one of process 3.
+--- np.device("cpu:1"): a device of this process by name; "cpu" is "cpu:0". np.device("3/cpu:1"): one of process 3. A
+-- device of another kind, such as "null:0", is opened when it is first named.
 function np.device(name)
     if type(name) ~= "string" then bad_argument("device", 1, "name", 'a name such as "cpu:0"', name) end
     return find_device("device", name)

@@ -62,7 +62,15 @@ local function other_devices()
     return list
 end
 
---- np.memory(), np.memory(device): bytes of arrays in the CPU's memory, or in a device's: a table of
+--- The device on which np computes what is committed to none, and what its memory is called.
+local function first_device()
+    local first = ffi.new "int[1]"
+    C.neap_session_devices(first)
+    return first[0], first[0] == 0 and "cpu" or ffi.string(C.neap_device_name(first[0]))
+end
+
+--- np.memory(), np.memory(device): bytes of arrays in the memory of the first of np.devices(), or of a device: a table
+-- of
 --   live: in use by arrays and by work in flight; peak: the highest live so far; pooled: free, kept for reuse;
 --   reserved: live and pooled, what was taken from the system; limit: of live, 0 for none;
 --   allocations: arrays allocated so far; made, returned: blocks taken from the system for them, and given back;
@@ -70,7 +78,7 @@ end
 -- tostring() gives a summary.
 local function memory_of(_, device)
     if device == nil then
-        local stats, others = stats_of(0, "cpu"), other_devices()
+        local stats, others = stats_of(first_device()), other_devices()
         for k = 1, #others do others[k] = stats_of(others[k].number, others[k].name) end
         if #others > 0 then stats.others = others end
         return stats

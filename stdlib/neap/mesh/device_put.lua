@@ -9,7 +9,8 @@ local type = type
 --- np.device_put(x, "cpu:1"): x, an array, a number or a tree of them, on a device, which is given by name or as an
 -- element of np.devices(). It is then *committed* to that device: what is computed from it is computed there, and it
 -- cannot meet arrays that are committed to another one. All else (constructors, numbers, new arrays) follows the arrays
--- that it meets, and is on the first device until then. Devices of the CPU share their memory: nothing is copied.
+-- that it meets, and is on the first device until then. Devices of the CPU share their memory: nothing is copied. Other
+-- devices have a memory each: there x is copied, and where the host reads it, it is copied back.
 -- Of an array on a mesh it gives all of it to the device; where a gradient or a trace is open, to all of the mesh.
 --
 -- np.device_put(x, mesh, spec): x on a mesh, as a spec says (np.P), or a prefix tree of specs; np.device_put(x,
@@ -27,8 +28,8 @@ core.define("device_put", function(x, device, spec)
     return trees.rebuild("device_put", x, function(leaf)
         leaf = coerce("device_put", 1, leaf)
         local known = core.info(leaf)
-        if known.committed ~= 0 and known.device == device.index and known.sharding == 0 then return leaf end
-        core.attrs[0] = device.index
+        if known.committed ~= 0 and known.device == device.number and known.sharding == 0 then return leaf end
+        core.attrs[0] = device.number
         return core.record1(core.ids.device_put, leaf, 1)
     end)
 end)

@@ -1,0 +1,30 @@
+/* devices.h: on which devices a session computes, and in which memory a node's data lies.
+ *
+ * Memory. The devices of the CPU share one memory; any other device has its own (neap_device_memory_space), which the
+ * host must not touch. The buffer of a node lies in the memory of the device that the node runs on
+ * (graph_node_runs_on). What is of another memory is copied:
+ *
+ *      device_put from one memory to another      the op `transfer`, whose step is a copy
+ *      an operand of a step in another memory     a copy for the time of a run of the plan (plan/cross.c)
+ *      new data, which Lua writes on the host     moved to where it belongs when it is first computed with (plan/run.c)
+ *      a reader on the host                       graph_host_buffer
+ *
+ * Nobody else may use the address of a buffer, but for those that run on its device.
+ */
+#ifndef LAZY_DEVICES_H
+#define LAZY_DEVICES_H
+
+#include "lazy/lazy.h"
+
+/* Those of np.devices(): engine devices `first` up to first + n - 1. What is committed to none runs on the first. */
+typedef struct lazy_devices {
+    int first, n; /* n 0: all CPU devices */
+} lazy_devices;
+extern lazy_devices graph_devices;
+
+/* A device that computes on the memory of the host: the device itself if it does. */
+static inline int graph_host_device(int device) {
+    return neap_device_memory_space(device) == 0 ? device : 0;
+}
+
+#endif

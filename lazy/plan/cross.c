@@ -1,0 +1,143 @@
+/* cross.c: steps that use what lies in another memory.
+ *
+ * A slot lies where its node runs. A step may run elsewhere: it reads an uncommitted array, which lies on the first
+ * device; or the backend of its device cannot do it, so it runs on the host. For each memory from which a slot is used
+ * the plan has a *crossing*, a buffer there that a run fills with a copy of the slot before the first step that reads it:
+ *
+ *      slot ──copy──▶ crossing ──▶ step            step ──▶ crossing ──copy──▶ slot
+ *
+ * Copies are ops of the engine, which the variables of the buffers put in order; so nobody waits for them here. A batch
+ * runs on one device, so in it a slot has one crossing at most.
+ */
+#include <string.h>
+
+#include "lazy/plan/plan.h"
+
+/* ---- In the plan ------------------------------------------------------------------------------------------------- */
+static int32_t find_crossing(const lazy_plan *plan, int32_t slot, int device) {
+    int space = neap_device_memory_space(device);
+    for (int32_t c = 0; c < plan->ncrossings; c++)
+        if (plan->crossings[c].slot == slot && neap_device_memory_space(plan->crossings[c].device) == space)
+            return c;
+    return -1;
+}
+
+static bool crosses(const lazy_plan *plan, const lazy_step *step, int32_t slot) {
+    return !step->moves && neap_device_memory_space(step->device) != neap_device_memory_space(plan->slots[slot].device);
+}
+
+/* Do several steps write the slot? */
+static bool has_parts(const lazy_plan *plan, int32_t slot) {
+    int writers = 0;
+    for (int32_t s = 0; s < plan->nsteps; s++) {
+        const lazy_step *step = plan->steps[s];
+        for (int32_t k = step->nbufs - step->nouts; k < step->nbufs; k++)
+            writers += step->slots[k] == slot;
+    }
+    return writers > 1;
+}
+
+static int add_crossing(lazy_plan *plan, int32_t slot, int16_t device) {
+    lazy_crossing *wider = realloc(plan->crossings, ((size_t)plan->ncrossings + 1) * sizeof *wider);
+    if (!wider)
+        return neap_error(NEAP_E_MEMORY, "out of memory while planning");
+    plan->crossings = wider;
+    plan->crossings[plan->ncrossings++] =
+        (lazy_crossing){.slot = slot, .device = device, .parts = has_parts(plan, slot)};
+    return 0;
+}
+
+int plan_cross_find(lazy_plan *plan) {
+    int status = 0;
+    for (int32_t s = 0; s < plan->nsteps && status == 0; s++) {
+        const lazy_step *step = plan->steps[s];
+        for (int32_t k = 0; k < step->nbufs && status == 0; k++)
+            if (crosses(plan, step, step->slots[k]) && find_crossing(plan, step->slots[k], step->device) < 0)
+                status = add_crossing(plan, step->slots[k], step->device);
+    }
+    return status;
+}
+
+int plan_cross_batch(const lazy_plan *plan, lazy_batch *batch) {
+    const lazy_step *step = plan->steps[batch->first];
+    bool any = false;
+    for (int32_t k = 0; k < batch->nbufs && plan->ncrossings > 0; k++)
+        any |= crosses(plan, step, batch->slots[k]);
+    if (!any)
+        return 0;
+    if (!(batch->crossings = malloc((size_t)batch->nbufs * sizeof *batch->crossings)))
+        return neap_error(NEAP_E_MEMORY, "out of memory while planning");
+    for (int32_t k = 0; k < batch->nbufs; k++)
+        batch->crossings[k] =
+            crosses(plan, step, batch->slots[k]) ? find_crossing(plan, batch->slots[k], step->device) : -1;
+    return 0;
+}
+
+/* ---- In a run ---------------------------------------------------------------------------------------------------- */
+int plan_cross_allocate(neap_ctx *ctx, const lazy_plan *plan, lazy_crossed *crossed) {
+    int status = 0;
+    memset(crossed, 0, (size_t)plan->ncrossings * sizeof *crossed);
+    for (int32_t c = 0; c < plan->ncrossings && status == 0; c++) {
+        size_t bytes = plan->slots[plan->crossings[c].slot].bytes;
+        status = neap_buffer_new(plan->crossings[c].device, bytes, &crossed[c].buffer);
+        graph_count_bytes(ctx, (int64_t)bytes);
+    }
+    return status;
+}
+
+void plan_cross_release(const lazy_plan *plan, lazy_crossed *crossed) {
+    for (int32_t c = 0; c < plan->ncrossings; c++)
+        neap_buffer_release(crossed[c].buffer);
+}
+
+static int push_copy(const lazy_plan *plan, int32_t slot, const lazy_batch *batch, neap_buffer *to, neap_buffer *from) {
+    neap_push push = {.name = "copy", .site = plan->steps[batch->first]->site};
+    return neap_buffer_copy_part(to, from, 0, plan->slots[slot].bytes, &push);
+}
+
+int plan_cross_in(const lazy_plan *plan, const lazy_batch *batch, neap_buffer *const *bufs, lazy_crossed *crossed) {
+    int status = 0;
+    for (int32_t k = 0; k < batch->nbufs && batch->crossings && status == 0; k++) {
+        int32_t slot = batch->slots[k], c = batch->crossings[k];
+        if (c < 0 || crossed[c].same || (batch->writes[k] && !plan->crossings[c].parts))
+            continue;
+        status = push_copy(plan, slot, batch, crossed[c].buffer, bufs[slot]);
+        crossed[c].same = true;
+    }
+    return status;
+}
+
+int plan_cross_out(const lazy_plan *plan, const lazy_batch *batch, neap_buffer *const *bufs, lazy_crossed *crossed) {
+    int status = 0;
+    for (int32_t k = 0; k < batch->nbufs && status == 0; k++) {
+        int32_t slot = batch->slots[k], c = batch->crossings ? batch->crossings[k] : -1;
+        if (!batch->writes[k])
+            continue;
+        for (int32_t other = 0; other < plan->ncrossings; other++)
+            if (plan->crossings[other].slot == slot)
+                crossed[other].same = other == c;
+        if (c >= 0)
+            status = push_copy(plan, slot, batch, bufs[slot], crossed[c].buffer);
+    }
+    return status;
+}
+
+int plan_cross_home(neap_ctx *ctx, neap_node *node, int device) {
+    neap_buffer *home, *old = node->buffer;
+    if (neap_device_memory_space(neap_buffer_device(old)) == neap_device_memory_space(device))
+        return 0;
+    int status = neap_buffer_new(device, neap_buffer_bytes(old), &home);
+    if (status)
+        return status;
+    graph_count_bytes(ctx, (int64_t)neap_buffer_bytes(old));
+    if ((status = neap_buffer_copy(home, old, &(neap_push){.name = "to device"})) != 0) {
+        neap_buffer_release(home);
+        return status;
+    }
+    node->buffer = home;
+    neap_buffer_release(old);
+    if (node->mirror)
+        neap_buffer_release(node->mirror);
+    node->mirror = NULL;
+    return 0;
+}

@@ -1,0 +1,82 @@
+/* backend.c: which backends there are, and that of the CPU, which is the chunked VM. */
+#include "lazy/vm/backend.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+#include "engine/device.h"
+
+/* ---- The table --------------------------------------------------------------------------------------------------- */
+enum { MOST = 16 };
+static _Atomic(const lazy_backend *) backends[MOST] = {&vm_backend_cpu, &vm_backend_null};
+
+int vm_backend_register(const lazy_backend *backend) {
+    for (int k = 0; k < MOST; k++) {
+        const lazy_backend *there = NULL;
+        if (atomic_compare_exchange_strong(&backends[k], &there, backend) || there == backend)
+            return NEAP_OK;
+        if (strcmp(there->kind, backend->kind) == 0)
+            return neap_error(NEAP_E_STATE, "there is another backend for devices of the kind '%s'", backend->kind);
+    }
+    return neap_error(NEAP_E_STATE, "too many backends");
+}
+
+const lazy_backend *vm_backend_of(int device) {
+    if (neap_device_memory_space(device) == 0)
+        return &vm_backend_cpu;
+    const neap_device_kind *kind = neap_device_kind_of(device);
+    for (int k = 0; k < MOST && kind; k++) {
+        const lazy_backend *backend = atomic_load(&backends[k]);
+        if (backend && strcmp(backend->kind, kind->name) == 0)
+            return backend;
+    }
+    return NULL;
+}
+
+/* ---- The CPU ----------------------------------------------------------------------------------------------------- */
+int vm_call_run(const lazy_call *call, const int64_t *offsets, void *const *bufs, const neap_run *run) {
+    lazy_tensor tensors[NEAP_MAX_INPUTS + 1];
+    int n = call->nin + 1;
+    memcpy(tensors, call->in, (size_t)n * sizeof *tensors);
+    for (int k = 0; k < n; k++)
+        tensors[k].data = (char *)bufs[k] + (k < call->nin ? offsets[k] * neap_dtype_bytes(tensors[k].dtype) : 0);
+    lazy_call bound = *call;
+    bound.in = tensors;
+    bound.out = tensors + call->nin;
+    return call->op->call(&bound, run);
+}
+
+static const char *lacks_no_kernel(const lazy_kernel *kernel) {
+    (void)kernel;
+    return NULL;
+}
+
+static const char *lacks_no_call(const lazy_call *call) {
+    (void)call;
+    return NULL;
+}
+
+static int cpu_prepare(lazy_kernel *kernel, int device) {
+    (void)device;
+    return vm_kernel_prepare(kernel);
+}
+
+static int cpu_run(const lazy_kernel *kernel, const lazy_operands *with, const neap_run *run) {
+    return vm_kernel_run(kernel, with->bufs, with->numbers, run);
+}
+
+static int cpu_call(const lazy_call *call, const int64_t *offsets, const lazy_operands *with, const neap_run *run) {
+    return vm_call_run(call, offsets, with->bufs, run);
+}
+
+const lazy_backend vm_backend_cpu = {
+    .kind = "cpu",
+    .lacks_kernel = lacks_no_kernel,
+    .lacks_call = lacks_no_call,
+    .prepare = cpu_prepare,
+    .unprepare = vm_kernel_unprepare,
+    .cost = vm_kernel_cost,
+    .tier = vm_kernel_tier,
+    .run = cpu_run,
+    .call = cpu_call,
+};

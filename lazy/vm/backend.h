@@ -1,0 +1,54 @@
+/* backend.h: what runs kernels and calls on one kind of device: the seam between the planner and whatever computes.
+ *
+ * A *backend* is a table of functions. The planner asks the one of a step's device whether it can do the step, what it
+ * costs, and lets it prepare the kernel once; the step is then run any number of times through the same table. What a
+ * backend prepares is its own: kernel->prepared is opaque to all others.
+ *
+ *      plan:   lacks_kernel? ── no ──▶ prepare ─▶ cost            run:   run(kernel, operands) ─▶ done, or enqueued
+ *                   └── a reason ──▶ the step runs on the host, its operands and results are copied
+ *
+ * On a device with streams `run` and `call` only enqueue their work (neap_run_launch); the kernel, or the call with what
+ * it points to, stays alive until that is done. The numbers and the array of addresses are BORROWED for the call alone.
+ * docs/devices.md leads through it.
+ */
+#ifndef LAZY_BACKEND_H
+#define LAZY_BACKEND_H
+
+#include "lazy/vm/kernel.h"
+
+typedef struct lazy_operands {
+    const char *name; /* of the step, for failures and records */
+    int nbufs, nnumbers;
+    void *const *bufs; /* addresses in the memory of the device that runs the step */
+    const lazy_scalar *numbers;
+} lazy_operands;
+
+typedef struct lazy_backend {
+    const char *kind; /* of devices: "cpu" */
+    /* Why it cannot do this: a clause such as "it has no sort", which np.explain shows. NULL: it can. BORROWED for
+     * ever. */
+    const char *(*lacks_kernel)(const lazy_kernel *kernel);
+    const char *(*lacks_call)(const lazy_call *call);
+    /* Compiles a kernel for a device of the kind. The kernel's arrays stay the caller's, and outlive what it makes. */
+    int (*prepare)(lazy_kernel *kernel, int device);
+    void (*unprepare)(lazy_kernel *kernel);
+    int64_t (*cost)(const lazy_kernel *kernel); /* estimated ns */
+    /* A few words on how a prepared kernel is run, into `text`, which is returned. */
+    const char *(*tier)(const lazy_kernel *kernel, char *text, size_t capacity);
+    int (*run)(const lazy_kernel *kernel, const lazy_operands *with, const neap_run *run);
+    /* A whole-array op: operand k lies at bufs[k], of the inputs offsets[k] elements behind it; the data of the tensors
+     * is not set. */
+    int (*call)(const lazy_call *call, const int64_t *offsets, const lazy_operands *with, const neap_run *run);
+} lazy_backend;
+
+extern const lazy_backend vm_backend_cpu, vm_backend_null;
+
+/* Makes a backend known, for ever: BORROWED. NEAP_E_STATE: there is one for its kind, or there are too many. */
+NEAP_API int vm_backend_register(const lazy_backend *backend);
+/* The backend of a device; NULL: nothing computes on devices of its kind, they only hold data. */
+const lazy_backend *vm_backend_of(int device);
+
+/* A call on memory of the host. */
+int vm_call_run(const lazy_call *call, const int64_t *offsets, void *const *bufs, const neap_run *run);
+
+#endif

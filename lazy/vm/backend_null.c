@@ -1,0 +1,91 @@
+/* backend_null.c: the null device as a backend: each step is a launch, whose host function is the chunked VM.
+ *
+ * A launch carries buffers and words. So what the host function needs beside the buffers (the kernel, or the call; the
+ * op's run-context) goes into the first words, and the numbers of the step follow.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/device.h"
+#include "lazy/vm/backend.h"
+
+enum { WORD_WORK, WORD_OFFSETS, WORD_EPOCH, WORD_NUMBERS, FEW = 32 };
+
+_Static_assert(sizeof(lazy_scalar) == sizeof(uint64_t), "a number of a step is a word of a launch");
+
+/* The host function runs on the host: its scratch memory too is that of a CPU device. */
+static neap_run run_of(const neap_launch *launch) {
+    return (neap_run){.worker = -1, .epoch = (uint32_t)launch->scalars[WORD_EPOCH]};
+}
+
+static int run_kernel(const neap_launch *launch) {
+    neap_run run = run_of(launch);
+    return vm_kernel_run((const lazy_kernel *)(uintptr_t)launch->scalars[WORD_WORK], launch->buffers,
+                         (const lazy_scalar *)(launch->scalars + WORD_NUMBERS), &run);
+}
+
+static int run_call(const neap_launch *launch) {
+    neap_run run = run_of(launch);
+    return vm_call_run((const lazy_call *)(uintptr_t)launch->scalars[WORD_WORK],
+                       (const int64_t *)(uintptr_t)launch->scalars[WORD_OFFSETS], launch->buffers, &run);
+}
+
+static int launch_step(const void *work, const int64_t *offsets, const lazy_operands *with, const neap_run *run,
+                       int (*host)(const neap_launch *launch)) {
+    size_t n = WORD_NUMBERS + (size_t)with->nnumbers;
+    uint64_t few[FEW], *words = n <= FEW ? few : malloc(n * sizeof *words);
+    if (!words)
+        return neap_error(NEAP_E_MEMORY, "out of memory for a launch");
+    words[WORD_WORK] = (uintptr_t)work;
+    words[WORD_OFFSETS] = (uintptr_t)offsets;
+    words[WORD_EPOCH] = run->epoch;
+    if (with->nnumbers)
+        memcpy(words + WORD_NUMBERS, with->numbers, (size_t)with->nnumbers * sizeof *words);
+    neap_launch launch = {.name = with->name,
+                          .nbuffers = with->nbufs,
+                          .nscalars = (int)n,
+                          .buffers = with->bufs,
+                          .scalars = words,
+                          .groups = {1, 1, 1},
+                          .threads = {1, 1, 1},
+                          .host = host};
+    int status = neap_run_launch(run, &launch);
+    if (words != few)
+        free(words);
+    return status;
+}
+
+static int null_run(const lazy_kernel *kernel, const lazy_operands *with, const neap_run *run) {
+    return launch_step(kernel, NULL, with, run, run_kernel);
+}
+
+static int null_call(const lazy_call *call, const int64_t *offsets, const lazy_operands *with, const neap_run *run) {
+    return launch_step(call, offsets, with, run, run_call);
+}
+
+static const char *lacks_no_kernel(const lazy_kernel *kernel) {
+    (void)kernel;
+    return NULL;
+}
+
+static const char *lacks_no_call(const lazy_call *call) {
+    (void)call;
+    return NULL;
+}
+
+static int null_prepare(lazy_kernel *kernel, int device) {
+    (void)device;
+    return vm_kernel_prepare(kernel);
+}
+
+const lazy_backend vm_backend_null = {
+    .kind = "null",
+    .lacks_kernel = lacks_no_kernel,
+    .lacks_call = lacks_no_call,
+    .prepare = null_prepare,
+    .unprepare = vm_kernel_unprepare,
+    .cost = vm_kernel_cost,
+    .tier = vm_kernel_tier,
+    .run = null_run,
+    .call = null_call,
+};

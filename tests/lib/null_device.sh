@@ -1,0 +1,49 @@
+#!/usr/bin/env bash
+# tests/lib/null_device.sh ROOM: runs the Lua tests of tests/ROOM with np computing on null devices (NEAP_DEVICE=null),
+# whose memory the host cannot touch: so each read of it that is no copy is a crash.
+#
+# A test that names CPU devices is run as a copy that names null devices instead.
+# tests/lib/null_device.txt lists the tests that cannot hold there, each with the reason: their failures are skipped.
+set -u
+room=$1
+list=tests/lib/null_device.txt
+passed=0 failed=0 skipped=0
+copies=build/null_device/$room
+mkdir -p "$copies"
+
+# reason FILE TEST: why the test may fail; nothing if it must not.
+reason() {
+    awk -F ' *[|] *' -v file="$1" -v test="$2" \
+        '$1 == file && ($2 == "*" || index(test, $2) == 1) { print $3; exit }' "$list"
+}
+
+for test in tests/"$room"/*_test.lua; do
+    name=${test#tests/}
+    if [ -n "$(reason "$name" "*")" ]; then
+        skipped=$((skipped + 1))
+        continue
+    fi
+    if grep -q '"cpu' "$test"; then
+        sed "s/cpu:/null:/g; s/\"cpu\"/\"null\"/g; s#$test#$copies/${test##*/}#g" "$test" >"$copies/${test##*/}"
+        test=$copies/${test##*/}
+    fi
+    status=0
+    out=$(NEAP_DEVICE=null timeout 300 "$NEAP" "$test" 2>&1) || status=$?
+    read -r p f s < <(awk '/^[0-9]+ passed, [0-9]+ failed/ { p += $1; f += $3; s += $5 }
+                           END { print p+0, f+0, s+0 }' <<<"$out")
+    passed=$((passed + p)) skipped=$((skipped + s))
+    if [ "$status" -ne 0 ] && [ "$f" -eq 0 ]; then
+        failed=$((failed + 1))
+        printf '%s on null devices ended with status %d\n%s\n' "$name" "$status" "$(tail -n 20 <<<"$out")"
+    fi
+    while read -r line; do
+        if [ -n "$(reason "$name" "$line")" ]; then
+            skipped=$((skipped + 1))
+        else
+            failed=$((failed + 1))
+            printf '%s on null devices: %s\n' "$name" "$line"
+        fi
+    done < <(sed -n 's/^FAILED //p' <<<"$out")
+done
+echo "$passed passed, $failed failed, $skipped skipped"
+[ "$failed" -eq 0 ]
