@@ -54,10 +54,10 @@ typedef enum lazy_origin {
 } lazy_origin;
 
 /* Kernel text, C expressions over operands a, b, c of type T giving O: T is the C type of the operands' dtype, U an
- * unsigned type of at least T's width in which nothing overflows, O the type of the result. F(name) names the vector-math
- * function for T, as in "F(exp)(a)"; F(lowest) and F(highest) are the ends of the dtype's row. The most specific text that
- * is set is taken: f32 before real, boolean/integer/real before any. Where neither <, >, /, % nor F stand in a text, signed
- * integers share the loop of unsigned ones. */
+ * unsigned type of at least T's width in which nothing overflows, O the type of the result. F(name) names the
+ * vector-math function for T, as in "F(exp)(a)"; F(lowest) and F(highest) are the ends of the dtype's row. The most
+ * specific text that is set is taken: f32 before real, boolean/integer/real before any. Where neither <, >, /, % nor F
+ * stand in a text, signed integers share the loop of unsigned ones. */
 typedef struct lazy_kernel_text {
     const char *any, *boolean, *integer, *real, *f32, *f64;
     const char *identity; /* reductions: the neutral element as T, e.g. "(T)-0.0" */

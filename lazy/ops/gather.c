@@ -75,8 +75,8 @@ static neap_node *flat_source(lazy_batching *g, const flat *f) {
     return x ? graph_build_reshape(g->ctx, x, f->ndim - f->axis, f->shape) : NULL;
 }
 
-/* Indices as i64. Those that would not fit are beyond any extent, and stay so: 2^53 is the largest number that the dtype
- * can meet. */
+/* Indices as i64. Those that would not fit are beyond any extent, and stay so: 2^53 is the largest number that the
+ * dtype can meet. */
 static neap_node *wide_indices(neap_ctx *ctx, neap_node *indices) {
     int dtype = indices ? graph_node_aval(indices).dtype : 0;
     if (neap_dtype_kind(dtype) == 'u' && neap_dtype_bytes(dtype) == 8)

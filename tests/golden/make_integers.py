@@ -1,8 +1,9 @@
-"""make_integers.py: golden values of integer dtypes over their whole range (integers.txt), whose elements need not be Lua
-numbers: arithmetic, comparisons, casts, shifts, reductions, products, orders, indexing and printing.
+"""make_integers.py: golden values of integer dtypes over their whole range (integers.txt), whose elements need not be
+Lua numbers: arithmetic, comparisons, casts, shifts, reductions, products, orders, indexing and printing.
 
-Values come from NumPy and are checked against JAX where that has the op; promotion is JAX's table. Left out is what every
-op row of neap defines itself: see make_ops.py. What is printed is NumPy's str().
+Values come from NumPy; arithmetic, casts and promotion are checked against JAX. Where neap has rules of its own
+(division by zero, shifts past the width, floats out of range, indices out of range) they are spelled out here. What is
+printed is NumPy's str().
 """
 
 import itertools
@@ -119,7 +120,8 @@ def reductions(out, name, x):
 def indexing(out, name):
     table = np.arange(300, dtype=np.int32) * 3
     info = np.iinfo(dtype(name))
-    index = np.array([v for v in (0, 1, 2, 127, -1, -2, -128, 255, 299, -300) if info.min <= v <= info.max], dtype(name))
+    index = [v for v in (0, 1, 2, 127, -1, -2, -128, 255, 299, -300) if info.min <= v <= info.max]
+    index = np.array(index, dtype(name))
     out.record("op", "take", "-", out.let("table", table), text(index), "=", text(table[index]))
     # Out of range: clamped (neap's rule).
     short = np.arange(5, dtype=np.int32)

@@ -53,8 +53,8 @@ local function array(row, dims, dtype)
     return np.array(list, { dtype = dtype }):reshape(dims)
 end
 
---- The elements in row-major order as numbers; booleans as 0 and 1. Unsigned ones of 64 bits as signed ones, since numbers
--- have the low bits of small negative ones.
+--- The elements in row-major order as numbers; booleans as 0 and 1. Those of u64 as signed ones, since numbers have all
+-- bits of small negative ones.
 local function elements(x)
     if x.dtype == "u64" then x = x:astype "i64" end
     local list = x:reshape(-1):totable()

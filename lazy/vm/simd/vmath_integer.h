@@ -55,8 +55,8 @@ NEAP_DTYPE_SIGNED_ROWS(VM_SIGNED_ROW)
 NEAP_DTYPE_UNSIGNED_ROWS(VM_UNSIGNED_ROW)
 
 /* The cast of a real number of type A to an integer, towards zero. The bounds are the first numbers that do not fit,
- * exact in both real dtypes; NaN fails both tests and gives 0. What fits a narrow type or u32 goes through a wider signed
- * one, for which there are instructions. The conditions on the type are constants. */
+ * exact in both real dtypes; NaN fails both tests and gives 0. What fits a narrow type or u32 goes through a wider
+ * signed one, for which there are instructions. The conditions on the type are constants. */
 #define VM_CAST_OF_REAL(name, A, T, kind, bits, lowest, highest)                                                       \
     VM_INLINE T name(A a) {                                                                                            \
         const A beyond = kind == 'i' ? -(A)(lowest) : 2 * (A)((uint64_t)1 << ((bits)-1));                              \

@@ -173,7 +173,7 @@ function random.randint(key, dims, minval, maxval, given)
     if result.kind == "f" or result.kind == "b" then
         raise("random.randint", "needs an integer dtype, got %s", result.name)
     end
-    local narrow, inclusive = result.bits < 32, 0 -- narrow ones are drawn as i32, which holds what lies behind their end
+    local narrow, inclusive = result.bits < 32, 0 -- drawn as i32, which holds what lies behind the end
     local drawn = narrow and dtypes[codes.i32] or result
     local highest = result.bits < 64 and result.highest or nil
     if highest and not narrow and type(maxval) == "number" and maxval > highest then inclusive = 1 end
