@@ -195,15 +195,21 @@ end
 
 -- ---- Reading elements -----------------------------------------------------------------------------------------------
 
---- Several index arrays at once: their axes are brought together, merged, and taken from with one linear index.
-local function take_several(x, arrays, places)
-    local dims = shape_of(x)
-    local front, adjacent, moved = 0, true, {}
+--- Where the axes of index arrays come in the result (in place of them, if they stand side by side; else in front), and
+-- the axes that go, as a set.
+local function taken_axes(places)
+    local adjacent, moved = true, {}
     for k = 1, #places do
         moved[places[k]] = true
         if k > 1 and places[k] ~= places[k - 1] + 1 then adjacent = false end
     end
-    if adjacent then front = places[1] end
+    return adjacent and places[1] or 0, moved
+end
+
+--- Several index arrays at once: their axes are brought together, merged, and taken from with one linear index.
+local function take_several(x, arrays, places)
+    local dims = shape_of(x)
+    local front, moved = taken_axes(places)
     local order, merged = {}, {}
     for axis = 0, #dims - 1 do
         if not moved[axis] and #order < front then order[#order + 1] = axis end
@@ -307,7 +313,17 @@ At.__tostring = function(at) return "the place x:at{…} of an array of shape " 
 --- The shape of the part that the index names.
 local function part_shape(p)
     if #p.arrays == 0 then return p.sliced end
-    return shape_of(get_elements(shape.broadcast_to(core.number(0, core.dtype_codes.bool), p.dims), p))
+    local shapes, dims = {}, {}
+    for k, array in ipairs(p.arrays) do shapes[k] = shape_of(array) end
+    local index = shape.broadcast("array index", unpack(shapes))
+    local front, moved = taken_axes(p.places)
+    for axis = 0, #p.sliced do
+        if axis == front then
+            for _, n in ipairs(index) do dims[#dims + 1] = n end
+        end
+        if axis < #p.sliced and not moved[axis] then dims[#dims + 1] = p.sliced[axis + 1] end
+    end
+    return dims
 end
 
 local function updater(how)
