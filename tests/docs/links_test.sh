@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# links_test.sh (release build only): what README.md, CONTRIBUTING.md and the pages in docs/ refer to is there: the files
-# of links, and files of the source that are named by their path from the root, where * stands for any text.
+# links_test.sh (release build only): what README.md, CONTRIBUTING.md and the pages in docs/ refer to is there: files
+# of links, and files that are named by their path from the root, where * stands for any text.
 set -eu
 cd "$(dirname "$0")/../.."
 
@@ -9,8 +9,9 @@ links() { # links PAGE: "LINE:PATH" of each link to a file
 }
 
 paths() { # paths PAGE: "LINE:PATH" of each path from the root
-    grep -noE '(^|[ (`])(engine|effects|lazy|mesh|interp|stdlib|tests|tools|bench|scripts|examples|docs)/[a-zA-Z0-9_/*.-]+' \
-        "$1" | sed -E 's/:[ (`]/:/; s/[.,]+$//' | grep -E '\.(c|h|lua|sh|md|py)$' || true
+    local roots='engine|effects|lazy|mesh|interp|stdlib|tests|tools|bench|scripts|examples|docs'
+    grep -noE "(^|[ (\`])($roots)/[a-zA-Z0-9_/*.-]+" "$1" |
+        sed -E 's/:[ (`]/:/; s/[.,]+$//' | grep -E '\.(c|h|lua|sh|md|py)$' || true
 }
 
 passed=0 failed=0
