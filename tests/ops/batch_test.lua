@@ -68,6 +68,7 @@ local KEY = input({ 2 }, "u32", 0, 1000)
 local CASES = {
     alias = { { {}, input { 2, 3 } } },
     device_put = { { { 0 }, input { 2, 3 } }, { { -1 }, input {} } },
+    transfer = { { { 0 }, input { 2, 3 } }, { { -1 }, input {} } },
     reshape = {
         { { 3, 2 }, input { 2, 3 } }, { { 1, 1 }, input {} }, { {}, input { 1 } }, { { 0, 5 }, input { 5, 0 } },
     },

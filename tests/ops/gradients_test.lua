@@ -80,6 +80,7 @@ local structural = {
     broadcast_to = { function(x) return np.broadcast_to(x, { 4, 2, 3 }) end, { some(2, 1) } },
     reshape = { function(x) return x:reshape(3, 2) ^ 3 end, { some(2, 3) } },
     device_put = { function(x) return np.device_put(x * x, "cpu:0") * x end, { some(3) } },
+    transfer = { function(x) return np.device_put(np.device_put(x * x, "null:7"), "cpu:0") * x end, { some(3) } },
     slice = { function(x) return x "1:, ::-2" end, { some(3, 4) } },
     transpose = { function(x) return x:transpose(2, 0, 1) end, { some(2, 3, 2) } },
     concatenate = { function(x, y) return np.concatenate({ x, y, x }, { axis = 1 }) end, { some(2, 3), some(2, 1) } },
