@@ -64,7 +64,7 @@ effects_frame *effects_request_over(neap_request *request, int *device) {
     return owner;
 }
 
-static void complete(neap_request *request) {
+static void complete_request(neap_request *request) {
     int device;
     effects_frame *owner = effects_request_over(request, &device);
     effects_happened(owner, device);
@@ -72,7 +72,7 @@ static void complete(neap_request *request) {
 
 static void fail_ended(neap_request *request) {
     set_failure(request, neap_error(NEAP_E_STATE, "the session ended"));
-    complete(request);
+    complete_request(request);
 }
 
 /* ---- The queue --------------------------------------------------------------------------------------------------- */
@@ -103,7 +103,7 @@ static void look_at_first(neap_effects *store) {
 }
 
 /* Puts the request into its place, which is mostly the last one. */
-static void enqueue(neap_effects *store, neap_request *request) {
+static void enqueue_request(neap_effects *store, neap_request *request) {
     neap_request *before = store->last;
     while (before && relate(&request->frame, &before->frame) == BEFORE)
         before = before->previous;
@@ -129,7 +129,7 @@ static neap_request *open_first(neap_effects *store) {
 /* ---- The two ops ------------------------------------------------------------------------------------------------- */
 
 /* Wakes the user thread, wherever it waits, if there is a request for it. Drops the lock, which the caller holds. */
-static void summon(neap_effects *store) {
+static void summon_user_thread(neap_effects *store) {
     if (!neap_effects_requested(store)) {
         engine_lock_drop(&store->lock);
         return;
@@ -144,7 +144,7 @@ static void summon(neap_effects *store) {
 }
 
 /* One of the ops has started (done), or the results op was skipped (NULL). The second of them decides. */
-static void arrive(neap_request *request, neap_completion **which, neap_completion *done) {
+static void note_request_start(neap_request *request, neap_completion **which, neap_completion *done) {
     neap_effects *store = request->frame.store;
     engine_lock_take(&store->lock);
     if (which) {
@@ -156,28 +156,28 @@ static void arrive(neap_request *request, neap_completion **which, neap_completi
     bool called = in_turn && request->results, ended = store->ended;
     bool passed = in_turn && request->skipped;
     if (called && !ended) {
-        enqueue(store, request);
-        summon(store);
+        enqueue_request(store, request);
+        summon_user_thread(store);
         return;
     }
     engine_lock_drop(&store->lock);
     if (called) {
         fail_ended(request);
     } else if (passed) {
-        complete(request);
+        complete_request(request);
     }
 }
 
-static void start_token(void *arg, const neap_run *run, neap_completion *done) {
+static void start_request_token(void *arg, const neap_run *run, neap_completion *done) {
     (void)run;
     neap_request *request = arg;
-    arrive(request, &request->token, done);
+    note_request_start(request, &request->token, done);
 }
 
-static void start_results(void *arg, const neap_run *run, neap_completion *done) {
+static void start_request_results(void *arg, const neap_run *run, neap_completion *done) {
     neap_request *request = arg;
     request->run = *run;
-    arrive(request, &request->results, done);
+    note_request_start(request, &request->results, done);
 }
 
 static void release_results(void *arg) {
@@ -185,12 +185,12 @@ static void release_results(void *arg) {
     if (request->release)
         request->release(request->arg);
     if (!request->results)
-        arrive(request, NULL, NULL);
+        note_request_start(request, NULL, NULL);
 }
 
 /* Pushes both ops. Where the second is refused, the first stays behind as a request that is skipped: it lets the token
  * pass in its turn, and nothing else. */
-static int push_both(neap_request *request, effects_token *token, const neap_push *push) {
+static int push_request_ops(neap_request *request, effects_token *token, const neap_push *push) {
     neap_push timed = {.name = push->name,
                        .site = push->site,
                        .device = push->device,
@@ -199,7 +199,7 @@ static int push_both(neap_request *request, effects_token *token, const neap_pus
     int status = NEAP_OK;
     if (token) {
         timed.writes = &token->var;
-        status = neap_push_async(start_token, request, &timed);
+        status = neap_push_async(start_request_token, request, &timed);
     }
     if (status) {
         free(request);
@@ -208,12 +208,12 @@ static int push_both(neap_request *request, effects_token *token, const neap_pus
     timed = *push;
     timed.release = release_results;
     timed.flags |= NEAP_PUSH_SMALL;
-    status = neap_push_async(start_results, request, &timed);
+    status = neap_push_async(start_request_results, request, &timed);
     if (status && !token) {
         free(request);
     } else if (status) {
         effects_announce(request->frame.store, EFFECTS_ORDERED); /* in place of the one that is taken back */
-        arrive(request, NULL, NULL);
+        note_request_start(request, NULL, NULL);
     }
     return status;
 }
@@ -239,7 +239,7 @@ int neap_effects_request(neap_effects *effects, int kind, int ordered, void *arg
     effects_frame_init(&request->frame, effects, request);
     int output = ordered ? EFFECTS_ORDERED : push->device;
     effects_announce(effects, output);
-    status = push_both(request, token, push);
+    status = push_request_ops(request, token, push);
     if (status) {
         effects_withdraw(effects, output);
         return status;
@@ -296,9 +296,9 @@ int neap_request_end(neap_effects *effects, neap_request *request, int status) {
     frame->closed = true;
     bool over = frame->happened == frame->pushed;
     look_at_first(effects);
-    summon(effects);
+    summon_user_thread(effects);
     if (over)
-        complete(request);
+        complete_request(request);
     return NEAP_OK;
 }
 

@@ -159,7 +159,7 @@ int effects_token_get(neap_effects *effects, int kind, effects_token **out) {
     return token_make(*out);
 }
 
-static int check_kind(int kind) {
+static int check_effect_kind(int kind) {
     if (kind >= 0 && kind < NEAP_EFFECT_KINDS)
         return NEAP_OK;
     return neap_error(NEAP_E_ARGUMENT, "no kind %d of effects", kind);
@@ -171,7 +171,7 @@ static int join_groups(void *arg, const neap_run *run) {
 }
 
 int neap_effects_order(neap_effects *effects, int kind, int own) {
-    int status = check_kind(kind);
+    int status = check_effect_kind(kind);
     effects_frame *frame = effects->top;
     if (status || frame->own[kind] == !!own)
         return status;
@@ -204,7 +204,7 @@ void effects_tell(const char *site, const char *name, const char *text) {
     neap_out_write(NEAP_STDERR, line, bytes);
 }
 
-static int run_effect(void *arg, const neap_run *run) {
+static int perform_effect(void *arg, const neap_run *run) {
     effect *e = arg;
     engine_thread *self = engine_self();
     uint64_t errors = self->errors;
@@ -227,7 +227,7 @@ static void release_effect(void *arg) {
 int effects_check(neap_effects *effects, int kind, const neap_push *push) {
     int status = engine_check_running();
     if (!status)
-        status = check_kind(kind);
+        status = check_effect_kind(kind);
     if (!status && (push->device < 0 || push->device >= effects->devices))
         status = neap_error(NEAP_E_ARGUMENT, "effect on device %d of %d", push->device, effects->devices);
     return status;
@@ -239,7 +239,7 @@ static int push_apart(neap_effects *effects, effect *e, const neap_push *push) {
     bool apart = effects->top->request;
     if (apart)
         engine_bulk_flush(engine_self());
-    int status = neap_push_sync(run_effect, e, push);
+    int status = neap_push_sync(perform_effect, e, push);
     if (apart)
         engine_bulk_flush(engine_self());
     return status;
@@ -288,7 +288,7 @@ static bool is_pending(neap_effects *effects) {
 
 /* NEAP_OK: the innermost frame's effects have happened. NEAP_PENDING: the waker is woken when they have, or when a
  * callback waits for the user thread. */
-static int watch(neap_effects *effects, neap_waker *waker) {
+static int watch_effects(neap_effects *effects, neap_waker *waker) {
     if (!is_pending(effects))
         return NEAP_OK;
     engine_watch *made = engine_alloc(sizeof *made);
@@ -311,7 +311,7 @@ int neap_effects_poll(neap_effects *effects, neap_waker *waker) {
     if (!status)
         engine_bulk_flush(engine_self());
     if (!status)
-        status = waker ? watch(effects, waker) : is_pending(effects) ? NEAP_PENDING : NEAP_OK;
+        status = waker ? watch_effects(effects, waker) : is_pending(effects) ? NEAP_PENDING : NEAP_OK;
     return status ? status : neap_out_poll(waker);
 }
 
@@ -320,7 +320,7 @@ int neap_effects_poll(neap_effects *effects, neap_waker *waker) {
 static void wait_for_frame(neap_effects *effects) {
     while (is_pending(effects) && !neap_effects_requested(effects)) {
         neap_waker *waker = engine_waker_local();
-        if (waker && watch(effects, waker) == NEAP_PENDING) {
+        if (waker && watch_effects(effects, waker) == NEAP_PENDING) {
             engine_waker_block(waker, true);
         } else if (neap_engine_help(NAP_NS) == 0) {
             nanosleep(&(struct timespec){0, NAP_NS}, NULL);

@@ -48,12 +48,12 @@ typedef struct stream {
     uint64_t pending; /* bytes in the queue */
 } stream;
 
-typedef struct piece {
-    struct piece *next, *previous;
+typedef struct stream_piece {
+    struct stream_piece *next, *previous;
     stream *to;
     size_t size, used, written;
     char text[];
-} piece;
+} stream_piece;
 
 static stream standard[] = {{.next = &standard[1], .name = "stdout", .number = NEAP_STDOUT, .fd = STDOUT_FILENO},
                             {.name = "stderr", .number = NEAP_STDERR, .fd = STDERR_FILENO}};
@@ -63,13 +63,13 @@ static struct {
     pthread_cond_t work, rest; /* there is something to write; something was written or diverted */
     stream *streams;           /* by rising number */
     int last_number;
-    piece *head, *tail, *spare;
+    stream_piece *head, *tail, *spare;
     uint64_t queued, written; /* bytes, ever */
     size_t held;
     engine_watch *watches; /* on `written` */
     engine_watch *room;    /* on `held` having become small */
     neap_waker *diverted;  /* NULL: the writer writes all streams */
-    piece *writing;
+    stream_piece *writing;
     bool started, idle;
     bool midline; /* the last text of stdout and stderr did not end its line */
 } out = {.mutex = PTHREAD_MUTEX_INITIALIZER,
@@ -86,14 +86,14 @@ static bool is_diverted(const stream *to) {
 }
 
 /* The first piece for the writer, or for whom text is diverted to. */
-static piece *first_piece(bool diverted) {
-    piece *at = out.head;
+static stream_piece *first_piece(bool diverted) {
+    stream_piece *at = out.head;
     while (at && is_diverted(at->to) != diverted)
         at = at->next;
     return at;
 }
 
-static void remove_piece(piece *gone) {
+static void remove_piece(stream_piece *gone) {
     *(gone->previous ? &gone->previous->next : &out.head) = gone->next;
     *(gone->next ? &gone->next->previous : &out.tail) = gone->previous;
     out.held -= sizeof *gone + gone->size;
@@ -105,7 +105,7 @@ static void remove_piece(piece *gone) {
 }
 
 /* Counts bytes of the piece as done and removes it when it is used up. */
-static void advance(piece *front, size_t bytes) {
+static void count_written(stream_piece *front, size_t bytes) {
     front->written += bytes;
     if (bytes > 0 && front->to->number <= NEAP_STDERR)
         out.midline = front->text[front->written - 1] != '\n';
@@ -169,7 +169,7 @@ static ssize_t write_some(int fd, const char *text, size_t bytes) {
 }
 
 /* Writes once from the piece. Text may be appended to it meanwhile; nobody else removes it. */
-static void write_piece(piece *front) {
+static void write_piece(stream_piece *front) {
     stream *to = front->to;
     size_t bytes = front->used - front->written;
     if (!to->error) {
@@ -186,7 +186,7 @@ static void write_piece(piece *front) {
             bytes = (size_t)count;
         }
     }
-    advance(front, bytes);
+    count_written(front, bytes);
     if (to->closing && to->pending == 0) {
         retire(to);
     } else if (is_diverted(to) && first_piece(true)) {
@@ -195,11 +195,11 @@ static void write_piece(piece *front) {
     announce();
 }
 
-static void *writer_main(void *arg) {
+static void *stream_writer_main(void *arg) {
     (void)arg;
     pthread_mutex_lock(&out.mutex);
     for (;;) {
-        piece *front = first_piece(false);
+        stream_piece *front = first_piece(false);
         if (front) {
             write_piece(front);
         } else {
@@ -221,7 +221,7 @@ static int ensure_writer(void) {
     if (out.started)
         return NEAP_OK;
     pthread_t thread;
-    if (!engine_thread_spawn(writer_main, NULL, "neap-writer", &thread)) {
+    if (!engine_thread_spawn(stream_writer_main, NULL, "neap-writer", &thread)) {
         return neap_error(NEAP_E_STATE, "cannot start the writer thread");
     }
     pthread_detach(thread);
@@ -233,14 +233,14 @@ static int ensure_writer(void) {
 /* ---- Appending --------------------------------------------------------------------------------------------------- */
 
 /* A piece with room for the text at the end of the queue, or NULL. The caller holds the mutex. */
-static piece *piece_for(stream *to, size_t bytes) {
-    piece *tail = out.tail;
+static stream_piece *piece_for(stream *to, size_t bytes) {
+    stream_piece *tail = out.tail;
     if (tail && tail->to == to && tail->size - tail->used >= bytes)
         return tail;
     size_t size = tail && tail->to != to ? BRIEF_BYTES : PIECE_BYTES;
     if (bytes > size)
         size = bytes;
-    piece *made = size == PIECE_BYTES ? out.spare : NULL;
+    stream_piece *made = size == PIECE_BYTES ? out.spare : NULL;
     if (made) {
         out.spare = NULL;
     } else {
@@ -248,20 +248,20 @@ static piece *piece_for(stream *to, size_t bytes) {
         if (!made)
             return NULL;
     }
-    *made = (piece){.previous = tail, .to = to, .size = size};
+    *made = (stream_piece){.previous = tail, .to = to, .size = size};
     *(tail ? &tail->next : &out.head) = made;
     out.tail = made;
     out.held += sizeof *made + size;
     return made;
 }
 
-static int append(stream *to, const char *text, size_t bytes) {
+static int append_to_stream(stream *to, const char *text, size_t bytes) {
     if (!is_diverted(to)) {
         int status = ensure_writer();
         if (status)
             return status;
     }
-    piece *at = piece_for(to, bytes);
+    stream_piece *at = piece_for(to, bytes);
     if (!at)
         return neap_error(NEAP_E_MEMORY, "no memory for %zu bytes of output", bytes);
     memcpy(at->text + at->used, text, bytes);
@@ -294,7 +294,7 @@ int neap_out_write(int number, const char *text, size_t bytes) {
     if (!to) {
         status = neap_error(NEAP_E_ARGUMENT, "no stream %d", number);
     } else if (bytes > 0 && !to->error) {
-        status = append(to, text, bytes);
+        status = append_to_stream(to, text, bytes);
     }
     pthread_mutex_unlock(&out.mutex);
     return status;
@@ -492,7 +492,7 @@ size_t neap_out_take(char *text, size_t capacity, int *stream) {
     if (engine_phase() == ENGINE_DEAD)
         return 0;
     pthread_mutex_lock(&out.mutex);
-    piece *front;
+    stream_piece *front;
     while (taken < capacity && (front = first_piece(true)) && front != out.writing) {
         if (taken > 0 && front->to->number != *stream)
             break;
@@ -502,7 +502,7 @@ size_t neap_out_take(char *text, size_t capacity, int *stream) {
             bytes = capacity - taken;
         memcpy(text + taken, front->text + front->written, bytes);
         taken += bytes;
-        advance(front, bytes);
+        count_written(front, bytes);
     }
     announce();
     pthread_mutex_unlock(&out.mutex);

@@ -25,7 +25,7 @@ typedef struct work {
     neap_run run;      /* of the results op */
 } work;
 
-static void do_work(work *w, int worker) {
+static void do_joined_work(work *w, int worker) {
     neap_completion *token = w->token;
     effects_frame *frame = w->frame;
     int output = w->output;
@@ -42,40 +42,40 @@ static void do_work(work *w, int worker) {
 }
 
 static void do_on_communication_thread(void *arg) {
-    do_work(arg, -1);
+    do_joined_work(arg, -1);
 }
 
-static int fail(void *arg, const neap_run *run) {
+static int fail_refused_work(void *arg, const neap_run *run) {
     (void)arg, (void)run;
     return neap_error(NEAP_E_MEMORY, "no memory for work with collectives");
 }
 
 /* The last op to start runs the work here, or has it run. */
-static void arrive(work *w, const neap_run *run) {
+static void note_work_start(work *w, const neap_run *run) {
     if (atomic_fetch_sub_explicit(&w->missing, 1, memory_order_acq_rel) > 1)
         return;
     if (w->comm && !w->refused) {
         if (engine_comm_call(w->comm, do_on_communication_thread, w) == NEAP_OK)
             return;
-        w->fn = fail;
+        w->fn = fail_refused_work;
     }
-    do_work(w, run ? run->worker : -1);
+    do_joined_work(w, run ? run->worker : -1);
 }
 
-static void start_token(void *arg, const neap_run *run, neap_completion *done) {
+static void start_work_token(void *arg, const neap_run *run, neap_completion *done) {
     work *w = arg;
     w->token = done;
-    arrive(w, run);
+    note_work_start(w, run);
 }
 
-static void start_results(void *arg, const neap_run *run, neap_completion *done) {
+static void start_work_results(void *arg, const neap_run *run, neap_completion *done) {
     work *w = arg;
     w->results = done;
     w->run = *run;
-    arrive(w, run);
+    note_work_start(w, run);
 }
 
-static void release_work(void *arg) {
+static void release_joined_work(void *arg) {
     work *w = arg;
     w->release(w->arg);
     free(w);
@@ -105,29 +105,29 @@ static int find_tokens(neap_effects *effects, int kinds, int device, neap_var **
 }
 
 /* Inside a callback effects are not joined with other ops (effects.c). */
-static int push_both(work *w, int ntokens, neap_var *const *tokens, const neap_push *push) {
+static int push_work_ops(work *w, int ntokens, neap_var *const *tokens, const neap_push *push) {
     neap_push timed = {.name = push->name,
                        .site = push->site,
                        .device = push->device,
                        .flags = NEAP_PUSH_SMALL | NEAP_PUSH_ALWAYS,
                        .nwrites = ntokens,
                        .writes = tokens};
-    int status = ntokens ? neap_push_async(start_token, w, &timed) : NEAP_OK;
+    int status = ntokens ? neap_push_async(start_work_token, w, &timed) : NEAP_OK;
     if (status) {
         free(w);
         return status;
     }
     timed = *push;
-    timed.release = release_work;
+    timed.release = release_joined_work;
     timed.flags |= NEAP_PUSH_ALWAYS;
-    status =
-        w->comm ? engine_comm_push_async(w->comm, start_results, w, &timed) : neap_push_async(start_results, w, &timed);
+    status = w->comm ? engine_comm_push_async(w->comm, start_work_results, w, &timed)
+                     : neap_push_async(start_work_results, w, &timed);
     if (status && !ntokens) {
         free(w);
     } else if (status) {
         effects_announce(w->frame->store, w->output); /* in place of the one that is taken back */
         w->refused = true;
-        arrive(w, NULL);
+        note_work_start(w, NULL);
     }
     return status;
 }
@@ -151,7 +151,7 @@ int neap_effects_work(neap_effects *effects, int kinds, int collective, neap_syn
                 .comm = collective ? engine_comm_here() : NULL,
                 .missing = 1 + (ntokens > 0)};
     effects_announce(effects, output);
-    if ((status = push_both(w, ntokens, tokens, push)) != NEAP_OK) {
+    if ((status = push_work_ops(w, ntokens, tokens, push)) != NEAP_OK) {
         effects_withdraw(effects, output);
         return status;
     }

@@ -20,7 +20,7 @@ enum { BULK_MOST = 1024, ENTRIES_MOST = 8 /* of an op that joins */, FEW = ENGIN
 
 /* ---- The joined op ----------------------------------------------------------------------------------------------- */
 
-static void run_one(engine_op *op, engine_thread *self) {
+static void run_bulk_op(engine_op *op, engine_thread *self) {
     engine_failure *failure = engine_op_perform(op, self);
     engine_count_one(&self->completed);
     for (uint32_t i = 0; i < op->entry_count; i++) {
@@ -37,7 +37,7 @@ static int run_joined(void *arg, const neap_run *run) {
     engine_thread *self = engine_self();
     for (engine_op *op = arg, *next; op; op = next) {
         next = op->next;
-        run_one(op, self);
+        run_bulk_op(op, self);
     }
     return NEAP_OK;
 }
@@ -50,7 +50,7 @@ typedef struct room { /* for the union of the variables of up to `total` entries
 } room;
 
 /* Adds an entry to the union, which has `count` of them. Returns how many it has then. */
-static uint32_t merge(const room *r, uint32_t count, const engine_entry *entry) {
+static uint32_t merge_entry(const room *r, uint32_t count, const engine_entry *entry) {
     enum { LINE_BITS = 6, GOLDEN = 0x9e3779b1 /* Knuth's multiplicative hashing */ };
     uint32_t at = ((uint32_t)((uintptr_t)entry->var >> LINE_BITS) * (uint32_t)GOLDEN >> 8) & r->mask;
     while (r->table[at] && r->entries[r->table[at] - 1].var != entry->var)
@@ -68,7 +68,7 @@ static engine_op *make_bulk(engine_op *list, const room *r) {
     uint32_t count = 0;
     for (engine_op *op = list; op; op = op->next) {
         for (uint32_t i = 0; i < op->entry_count; i++)
-            count = merge(r, count, &op->entries[i]);
+            count = merge_entry(r, count, &op->entries[i]);
     }
     engine_op *bulk = engine_op_new(count);
     if (!bulk)

@@ -39,7 +39,7 @@ static void release(void *arg) {
 }
 
 /* Pushes the op that `like` describes, to a device. */
-static int push_copy(const copy_op *like, int device, const neap_push *model) {
+static int push_device_copy(const copy_op *like, int device, const neap_push *model) {
     copy_op *op = engine_alloc(sizeof *op);
     if (!op)
         return neap_error(NEAP_E_MEMORY, "no memory for a copy");
@@ -76,9 +76,9 @@ static int push_over_host(const copy_op *whole, const neap_push *model) {
     down.direction = NEAP_COPY_FROM_DEVICE;
     up.direction = NEAP_COPY_TO_DEVICE;
     up.offset = 0;
-    status = push_copy(&down, neap_buffer_device(whole->from), model);
+    status = push_device_copy(&down, neap_buffer_device(whole->from), model);
     if (!status)
-        status = push_copy(&up, neap_buffer_device(whole->to), model);
+        status = push_device_copy(&up, neap_buffer_device(whole->to), model);
     neap_buffer_release(middle);
     return status;
 }
@@ -98,7 +98,7 @@ static int copy_between(copy_op *op, const neap_push *model) {
                     : source == &engine_cpu ? NEAP_COPY_TO_DEVICE
                     : down                  ? NEAP_COPY_FROM_DEVICE
                                             : PEER;
-    return push_copy(op, down ? source_number : target_number, model);
+    return push_device_copy(op, down ? source_number : target_number, model);
 }
 
 static int check_buffers(const neap_buffer *to, const neap_buffer *from) {

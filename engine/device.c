@@ -49,7 +49,7 @@ static const neap_device_kind *find_kind(const char *name) {
     return NULL;
 }
 
-static int check_kind(const neap_device_kind *kind) {
+static int check_device_kind(const neap_device_kind *kind) {
     if (kind->abi != NEAP_DEVICE_ABI) {
         return neap_error(NEAP_E_ARGUMENT, "a kind of device made for interface %u: this neap has %d",
                           (unsigned)kind->abi, NEAP_DEVICE_ABI);
@@ -89,7 +89,7 @@ int neap_device_register(const neap_device_kind *kind) {
     if (!status && !kind)
         status = neap_error(NEAP_E_ARGUMENT, "no kind of device");
     if (!status)
-        status = check_kind(kind);
+        status = check_device_kind(kind);
     if (status)
         return status;
     pthread_mutex_lock(&open_mutex);
@@ -101,7 +101,7 @@ int neap_device_register(const neap_device_kind *kind) {
 /* ---- Opening and closing ----------------------------------------------------------------------------------------- */
 
 /* Gives back whatever of the device was made. */
-static void destroy(engine_device *device) {
+static void destroy_device(engine_device *device) {
     engine_memory_evict(device, UINT64_MAX);
     if (device->copies)
         device->kind->stream_free(device->handle, device->copies);
@@ -114,7 +114,7 @@ static void destroy(engine_device *device) {
 
 void engine_device_release(engine_device *device) {
     if (device != &engine_cpu && atomic_fetch_sub_explicit(&device->refs, 1, memory_order_acq_rel) == 1)
-        destroy(device);
+        destroy_device(device);
 }
 
 static int make_device(const neap_device_kind *kind, int index, engine_device **out) {
@@ -138,7 +138,7 @@ static int make_device(const neap_device_kind *kind, int index, engine_device **
     if (!status && kind->stream_new)
         status = kind->stream_new(device->handle, NEAP_PUSH_COPY, &device->copies);
     if (status) {
-        destroy(device);
+        destroy_device(device);
         return status;
     }
     device->memory.host = facts.host_memory != 0;
@@ -147,7 +147,7 @@ static int make_device(const neap_device_kind *kind, int index, engine_device **
 }
 
 /* The caller holds open_mutex, so the engine does not stop meanwhile. */
-static int open_device(const neap_device_kind *kind, int index, int *number) {
+static int open_of_kind(const neap_device_kind *kind, int index, int *number) {
     int cpus = engine.cpus, opened = engine.devices - cpus;
     if (kind == &engine_cpu_kind && index >= 0 && index < cpus) {
         *number = index;
@@ -173,7 +173,7 @@ static int open_device(const neap_device_kind *kind, int index, int *number) {
         return status;
     status = engine_pool_add_device(cpus + opened);
     if (status) {
-        destroy(device);
+        destroy_device(device);
         return status;
     }
     *number = cpus + opened;
@@ -194,7 +194,7 @@ int neap_device_open(const char *kind_name, int index, int *number) {
     pthread_mutex_lock(&open_mutex);
     status = engine_check_running();
     if (!status)
-        status = open_device(kind, index, number);
+        status = open_of_kind(kind, index, number);
     pthread_mutex_unlock(&open_mutex);
     return status;
 }
@@ -386,7 +386,7 @@ void neap_run_free(const neap_run *run, void *memory, size_t bytes) {
 
 /* ---- Ops on streams ---------------------------------------------------------------------------------------------- */
 
-static void complete(void *done, int status) {
+static void complete_op(void *done, int status) {
     neap_complete(done, status);
 }
 
@@ -408,7 +408,7 @@ static void complete_failed(void *arg, int status) {
 /* False: there is no memory for it, or the device cannot tell. */
 static bool complete_when_done(engine_device *device, neap_stream *stream, neap_completion *done, int status) {
     if (status >= 0)
-        return device->kind->stream_then(device->handle, stream, complete, done) == NEAP_OK;
+        return device->kind->stream_then(device->handle, stream, complete_op, done) == NEAP_OK;
     const char *text = neap_error_text();
     failed_op *op = engine_alloc(sizeof *op + strlen(text) + 1);
     if (!op)

@@ -16,20 +16,20 @@ enum { ALIGN = 64, PAGES = 64 * 1024 /* a multiple of every page size */ };
 
 static const size_t HUGE = (size_t)2 << 20;
 
-static int count(void) {
+static int cpu_count(void) {
     return engine_phase() == ENGINE_RUNNING ? engine.cpus : 1;
 }
 
 static int open_none(int index, neap_device **out) {
     (void)out;
-    return neap_error(NEAP_E_ARGUMENT, "there is no device cpu:%d: the engine was started with %d", index, count());
+    return neap_error(NEAP_E_ARGUMENT, "there is no device cpu:%d: the engine was started with %d", index, cpu_count());
 }
 
 static void close_none(neap_device *device) {
     (void)device;
 }
 
-static int facts(neap_device *device, neap_device_facts *out) {
+static int cpu_facts(neap_device *device, neap_device_facts *out) {
     (void)device;
     struct utsname system;
     long pages = sysconf(_SC_PHYS_PAGES), page_bytes = sysconf(_SC_PAGESIZE);
@@ -58,7 +58,7 @@ static void *map_huge(size_t bytes) {
     return block;
 }
 
-static int alloc(neap_device *device, neap_stream *stream, size_t bytes, void **out) {
+static int cpu_alloc(neap_device *device, neap_stream *stream, size_t bytes, void **out) {
     (void)device, (void)stream;
     size_t unit = bytes >= HUGE ? PAGES : ALIGN, padded = (bytes + unit - 1) / unit * unit;
     bool absurd = bytes > SIZE_MAX - 2 * HUGE;
@@ -66,7 +66,7 @@ static int alloc(neap_device *device, neap_stream *stream, size_t bytes, void **
     return *out ? NEAP_OK : neap_error(NEAP_E_MEMORY, "out of memory: %zu bytes wanted", bytes);
 }
 
-static void free_block(neap_device *device, neap_stream *stream, void *memory, size_t bytes) {
+static void cpu_free_block(neap_device *device, neap_stream *stream, void *memory, size_t bytes) {
     (void)device, (void)stream;
     if (bytes >= HUGE) {
         munmap(memory, bytes);
@@ -77,13 +77,13 @@ static void free_block(neap_device *device, neap_stream *stream, void *memory, s
 
 /* ---- Work -------------------------------------------------------------------------------------------------------- */
 
-static int copy(neap_device *device, neap_stream *stream, int direction, void *to, const void *from, size_t bytes) {
+static int cpu_copy(neap_device *device, neap_stream *stream, int direction, void *to, const void *from, size_t bytes) {
     (void)device, (void)stream, (void)direction;
     memcpy(to, from, bytes);
     return NEAP_OK;
 }
 
-static int launch(neap_device *device, neap_stream *stream, const neap_launch *work) {
+static int cpu_launch(neap_device *device, neap_stream *stream, const neap_launch *work) {
     (void)device, (void)stream;
     if (!work->host)
         return neap_error(NEAP_E_LIBRARY, "launch of '%s': it has no function for the CPU", work->name);
@@ -93,12 +93,12 @@ static int launch(neap_device *device, neap_stream *stream, const neap_launch *w
 const neap_device_kind engine_cpu_kind = {
     .abi = NEAP_DEVICE_ABI,
     .name = "cpu",
-    .count = count,
+    .count = cpu_count,
     .open = open_none,
     .close = close_none,
-    .facts = facts,
-    .alloc = alloc,
-    .free = free_block,
-    .copy = copy,
-    .launch = launch,
+    .facts = cpu_facts,
+    .alloc = cpu_alloc,
+    .free = cpu_free_block,
+    .copy = cpu_copy,
+    .launch = cpu_launch,
 };

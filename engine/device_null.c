@@ -60,13 +60,13 @@ typedef struct item {
 } item;
 
 /* In front of the memory that is given out. Its own item, so that a free needs no memory. */
-typedef struct block {
+typedef struct null_block {
     item freed;
     size_t bytes;
-    struct block *next; /* among the free ones */
-} block;
+    struct null_block *next; /* among the free ones */
+} null_block;
 
-_Static_assert(sizeof(block) <= BLOCK_HEAD, "the head of a block is too small");
+_Static_assert(sizeof(null_block) <= BLOCK_HEAD, "the head of a block is too small");
 
 struct null_stream {
     null_device *device;
@@ -84,7 +84,7 @@ struct null_stream {
 struct null_device {
     bool compute;
     uint64_t memory_bytes;
-    block *free_blocks;
+    null_block *free_blocks;
     engine_null_counts counts;
     engine_null_record records[ENGINE_NULL_RECORDS];
 };
@@ -118,7 +118,7 @@ static void unlock(void) {
 
 /* ---- Records: the caller holds the mutex -------------------------------------------------------------------------- */
 
-static engine_null_record *record(null_device *device, engine_null_what what, const null_stream *stream) {
+static engine_null_record *record_device_call(null_device *device, engine_null_what what, const null_stream *stream) {
     uint64_t number = ++device->counts.calls;
     engine_null_record *made = &device->records[number % ENGINE_NULL_RECORDS];
     *made = (engine_null_record){.what = what, .number = number, .stream = (const neap_stream *)stream};
@@ -157,7 +157,7 @@ static bool may_pass(const null_stream *stream) {
 }
 
 /* Does an item's work, without the mutex. 0, or the failure with its text set. */
-static int work_on(item *front, bool compute) {
+static int work_on_item(item *front, bool compute) {
     if (!compute)
         return NEAP_OK;
     if (front->what == ENGINE_NULL_COPY) {
@@ -171,7 +171,7 @@ static int work_on(item *front, bool compute) {
     return front->work.launch.host ? front->work.launch.host(&front->work.launch) : NEAP_OK;
 }
 
-static void do_work(null_stream *stream, item *front) {
+static void do_front_item(null_stream *stream, item *front) {
     int planned = stream->planned;
     stream->planned = 0;
     if (planned < 0) {
@@ -180,7 +180,7 @@ static void do_work(null_stream *stream, item *front) {
     }
     bool compute = stream->device->compute;
     unlock();
-    int status = work_on(front, compute);
+    int status = work_on_item(front, compute);
     lock();
     stream->computed = status < 0;
     if (status < 0)
@@ -206,7 +206,7 @@ static void call_back(null_stream *stream, item *front) {
     lock();
 }
 
-static void put_free(null_device *device, block *freed) {
+static void put_free(null_device *device, null_block *freed) {
     freed->next = device->free_blocks;
     device->free_blocks = freed;
     device->counts.blocks--;
@@ -226,13 +226,13 @@ static void pass(null_stream *stream) {
     } else if (front->what == ENGINE_NULL_EVENT) {
         pass_event(stream, front->work.event);
     } else if (front->what != ENGINE_NULL_THEN && front->what != ENGINE_NULL_FREE && stream->status == NEAP_OK) {
-        do_work(stream, front);
+        do_front_item(stream, front);
     }
     record_done(device, front->what, front->number, stream->status);
     if (front->what == ENGINE_NULL_THEN)
         call_back(stream, front);
     if (front->what == ENGINE_NULL_FREE) {
-        put_free(device, (block *)front);
+        put_free(device, (null_block *)front);
     } else {
         free(front);
     }
@@ -241,7 +241,7 @@ static void pass(null_stream *stream) {
 }
 
 /* Lets every stream go as far as it can: one item may be what another stream waits for. */
-static void go_on(void) {
+static void run_streams(void) {
     null_stream *stream = null.streams;
     while (stream) {
         if (stream->busy || !may_pass(stream)) {
@@ -258,7 +258,7 @@ static void go_on(void) {
 }
 
 /* Appends an item (TAKES) whose record is `made`, and goes on. The caller holds the mutex. */
-static void enqueue(null_stream *stream, item *added, engine_null_what what, uint64_t number) {
+static void enqueue_item(null_stream *stream, item *added, engine_null_what what, uint64_t number) {
     added->next = NULL;
     added->what = what;
     added->number = number;
@@ -269,7 +269,7 @@ static void enqueue(null_stream *stream, item *added, engine_null_what what, uin
     }
     stream->tail = added;
     stream->enqueued++;
-    go_on();
+    run_streams();
 }
 
 static item *new_item(size_t words) {
@@ -281,11 +281,11 @@ static item *new_item(size_t words) {
 
 /* ---- Devices and streams ------------------------------------------------------------------------------------------ */
 
-static int count(void) {
+static int null_count(void) {
     return DEVICES;
 }
 
-static int open_device(int index, neap_device **out) {
+static int null_open(int index, neap_device **out) {
     (void)index;
     null_device *device = engine_alloc(sizeof *device);
     if (!device)
@@ -300,14 +300,14 @@ static int open_device(int index, neap_device **out) {
 static void close_device(neap_device *handle) {
     null_device *device = (null_device *)handle;
     while (device->free_blocks) {
-        block *next = device->free_blocks->next;
+        null_block *next = device->free_blocks->next;
         free(device->free_blocks);
         device->free_blocks = next;
     }
     free(device);
 }
 
-static int facts(neap_device *handle, neap_device_facts *out) {
+static int null_facts(neap_device *handle, neap_device_facts *out) {
     lock();
     *out = (neap_device_facts){.name = "null", .memory_bytes = ((null_device *)handle)->memory_bytes};
     unlock();
@@ -351,8 +351,8 @@ static int stream_then(neap_device *handle, neap_stream *stream, neap_stream_fn 
     added->work.then.fn = fn;
     added->work.then.arg = arg;
     lock();
-    uint64_t number = record((null_device *)handle, ENGINE_NULL_THEN, (null_stream *)stream)->number;
-    enqueue((null_stream *)stream, added, ENGINE_NULL_THEN, number);
+    uint64_t number = record_device_call((null_device *)handle, ENGINE_NULL_THEN, (null_stream *)stream)->number;
+    enqueue_item((null_stream *)stream, added, ENGINE_NULL_THEN, number);
     unlock();
     return NEAP_OK;
 }
@@ -385,9 +385,9 @@ static int event_new(neap_device *handle, neap_stream *stream, neap_event **out)
     added->work.event = event;
     lock();
     device->counts.events++;
-    engine_null_record *made = record(device, ENGINE_NULL_EVENT, (null_stream *)stream);
+    engine_null_record *made = record_device_call(device, ENGINE_NULL_EVENT, (null_stream *)stream);
     made->event = (neap_event *)event;
-    enqueue((null_stream *)stream, added, ENGINE_NULL_EVENT, made->number);
+    enqueue_item((null_stream *)stream, added, ENGINE_NULL_EVENT, made->number);
     unlock();
     *out = (neap_event *)event;
     return NEAP_OK;
@@ -408,9 +408,9 @@ static int stream_wait(neap_device *handle, neap_stream *stream, neap_event *han
     added->work.event = event;
     lock();
     event->holders++;
-    engine_null_record *made = record((null_device *)handle, ENGINE_NULL_WAIT, (null_stream *)stream);
+    engine_null_record *made = record_device_call((null_device *)handle, ENGINE_NULL_WAIT, (null_stream *)stream);
     made->event = handle_of_event;
-    enqueue((null_stream *)stream, added, ENGINE_NULL_WAIT, made->number);
+    enqueue_item((null_stream *)stream, added, ENGINE_NULL_WAIT, made->number);
     unlock();
     return NEAP_OK;
 }
@@ -418,9 +418,9 @@ static int stream_wait(neap_device *handle, neap_stream *stream, neap_event *han
 /* ---- Memory ------------------------------------------------------------------------------------------------------- */
 
 /* A free block of just that size. The caller holds the mutex. */
-static block *take_free(null_device *device, size_t bytes) {
-    for (block **link = &device->free_blocks; *link; link = &(*link)->next) {
-        block *found = *link;
+static null_block *take_free(null_device *device, size_t bytes) {
+    for (null_block **link = &device->free_blocks; *link; link = &(*link)->next) {
+        null_block *found = *link;
         if (found->bytes == bytes) {
             *link = found->next;
             return found;
@@ -429,9 +429,9 @@ static block *take_free(null_device *device, size_t bytes) {
     return NULL;
 }
 
-static int alloc(neap_device *handle, neap_stream *stream, size_t bytes, void **out) {
+static int null_alloc(neap_device *handle, neap_stream *stream, size_t bytes, void **out) {
     null_device *device = (null_device *)handle;
-    block *found = NULL;
+    null_block *found = NULL;
     lock();
     bool fits = bytes <= device->memory_bytes && device->counts.block_bytes <= device->memory_bytes - bytes;
     if (fits && !engine_alloc_refuse()) {
@@ -443,7 +443,7 @@ static int alloc(neap_device *handle, neap_stream *stream, size_t bytes, void **
         found->bytes = bytes;
         device->counts.blocks++;
         device->counts.block_bytes += bytes;
-        engine_null_record *made = record(device, ENGINE_NULL_ALLOC, (null_stream *)stream);
+        engine_null_record *made = record_device_call(device, ENGINE_NULL_ALLOC, (null_stream *)stream);
         made->to = foreign_address((char *)found + BLOCK_HEAD);
         made->bytes = bytes;
         record_done(device, ENGINE_NULL_ALLOC, made->number, NEAP_OK);
@@ -455,15 +455,15 @@ static int alloc(neap_device *handle, neap_stream *stream, size_t bytes, void **
     return NEAP_OK;
 }
 
-static void free_block(neap_device *handle, neap_stream *stream, void *memory, size_t bytes) {
+static void null_free_block(neap_device *handle, neap_stream *stream, void *memory, size_t bytes) {
     null_device *device = (null_device *)handle;
-    block *freed = (block *)((char *)engine_null_address(memory) - BLOCK_HEAD);
+    null_block *freed = (null_block *)((char *)engine_null_address(memory) - BLOCK_HEAD);
     lock();
-    engine_null_record *made = record(device, ENGINE_NULL_FREE, (null_stream *)stream);
+    engine_null_record *made = record_device_call(device, ENGINE_NULL_FREE, (null_stream *)stream);
     made->to = memory;
     made->bytes = bytes;
     if (stream) {
-        enqueue((null_stream *)stream, &freed->freed, ENGINE_NULL_FREE, made->number);
+        enqueue_item((null_stream *)stream, &freed->freed, ENGINE_NULL_FREE, made->number);
     } else {
         record_done(device, ENGINE_NULL_FREE, made->number, NEAP_OK);
         put_free(device, freed);
@@ -475,7 +475,8 @@ static void free_block(neap_device *handle, neap_stream *stream, void *memory, s
 
 enum { FROM_PEER = -1 };
 
-static int copy(neap_device *handle, neap_stream *stream, int direction, void *to, const void *from, size_t bytes) {
+static int null_copy(neap_device *handle, neap_stream *stream, int direction, void *to, const void *from,
+                     size_t bytes) {
     item *added = new_item(0);
     if (!added)
         return NEAP_E_MEMORY;
@@ -483,12 +484,12 @@ static int copy(neap_device *handle, neap_stream *stream, int direction, void *t
     added->work.copy.from = from;
     added->work.copy.bytes = bytes;
     lock();
-    engine_null_record *made = record((null_device *)handle, ENGINE_NULL_COPY, (null_stream *)stream);
+    engine_null_record *made = record_device_call((null_device *)handle, ENGINE_NULL_COPY, (null_stream *)stream);
     made->direction = direction;
     made->to = to;
     made->from = from;
     made->bytes = bytes;
-    enqueue((null_stream *)stream, added, ENGINE_NULL_COPY, made->number);
+    enqueue_item((null_stream *)stream, added, ENGINE_NULL_COPY, made->number);
     unlock();
     return NEAP_OK;
 }
@@ -496,7 +497,7 @@ static int copy(neap_device *handle, neap_stream *stream, int direction, void *t
 static int copy_peer(neap_device *handle, neap_stream *stream, void *to, neap_device *source, const void *from,
                      size_t bytes) {
     (void)source;
-    return copy(handle, stream, FROM_PEER, to, from, bytes);
+    return null_copy(handle, stream, FROM_PEER, to, from, bytes);
 }
 
 static int code_new(neap_device *handle, const char *name, const void *image, size_t bytes, neap_code **out) {
@@ -519,7 +520,7 @@ static void code_free(neap_device *handle, neap_code *code) {
     free(code);
 }
 
-static int launch(neap_device *handle, neap_stream *stream, const neap_launch *given) {
+static int null_launch(neap_device *handle, neap_stream *stream, const neap_launch *given) {
     size_t nbuffers = (size_t)given->nbuffers, nscalars = (size_t)given->nscalars;
     const char *name = given->name ? given->name : "";
     item *added = new_item(nbuffers + nscalars + strlen(name) / sizeof(uint64_t) + 1);
@@ -533,7 +534,7 @@ static int launch(neap_device *handle, neap_stream *stream, const neap_launch *g
     added->work.launch.buffers = nbuffers ? memcpy(buffers, given->buffers, nbuffers * sizeof *buffers) : NULL;
     added->work.launch.name = strcpy(text, name);
     lock();
-    engine_null_record *made = record((null_device *)handle, ENGINE_NULL_LAUNCH, (null_stream *)stream);
+    engine_null_record *made = record_device_call((null_device *)handle, ENGINE_NULL_LAUNCH, (null_stream *)stream);
     snprintf(made->name, sizeof made->name, "%s", name);
     made->code = given->code;
     made->nbuffers = given->nbuffers;
@@ -545,7 +546,7 @@ static int launch(neap_device *handle, neap_stream *stream, const neap_launch *g
     memcpy(made->groups, given->groups, sizeof made->groups);
     memcpy(made->threads, given->threads, sizeof made->threads);
     made->shared_bytes = given->shared_bytes;
-    enqueue((null_stream *)stream, added, ENGINE_NULL_LAUNCH, made->number);
+    enqueue_item((null_stream *)stream, added, ENGINE_NULL_LAUNCH, made->number);
     unlock();
     return NEAP_OK;
 }
@@ -582,7 +583,7 @@ void engine_null_hold(neap_device *device, neap_stream *stream, bool hold) {
     lock();
     ((null_stream *)stream)->held = hold;
     ((null_stream *)stream)->steps = 0;
-    go_on();
+    run_streams();
     unlock();
 }
 
@@ -592,7 +593,7 @@ int engine_null_step(neap_device *device, neap_stream *handle, int most) {
     lock();
     uint64_t before = stream->done;
     stream->steps = stream->held ? most : 0;
-    go_on();
+    run_streams();
     int passed = (int)(stream->done - before);
     stream->steps = 0;
     unlock();
@@ -618,10 +619,10 @@ void engine_null_mend(neap_device *device, neap_stream *stream) {
 const neap_device_kind engine_null_kind = {
     .abi = NEAP_DEVICE_ABI,
     .name = "null",
-    .count = count,
-    .open = open_device,
+    .count = null_count,
+    .open = null_open,
     .close = close_device,
-    .facts = facts,
+    .facts = null_facts,
     .stream_new = stream_new,
     .stream_free = stream_free,
     .stream_then = stream_then,
@@ -629,11 +630,11 @@ const neap_device_kind engine_null_kind = {
     .event_new = event_new,
     .event_free = event_free,
     .stream_wait = stream_wait,
-    .alloc = alloc,
-    .free = free_block,
-    .copy = copy,
+    .alloc = null_alloc,
+    .free = null_free_block,
+    .copy = null_copy,
     .copy_peer = copy_peer,
     .code_new = code_new,
     .code_free = code_free,
-    .launch = launch,
+    .launch = null_launch,
 };

@@ -57,7 +57,7 @@ static int count_cores(void) {
     return count < 1 ? 1 : count < WORKERS_MOST ? count : WORKERS_MOST;
 }
 
-static int start(const neap_engine_config *config) {
+static int start_engine_once(const neap_engine_config *config) {
     if (engine_phase() != ENGINE_OFF)
         return neap_error(NEAP_E_STATE, "the engine is already started");
     if (config->workers < 0 || config->workers > WORKERS_MOST) {
@@ -90,7 +90,7 @@ int neap_engine_start(const neap_engine_config *config) {
     if (status)
         return status;
     pthread_mutex_lock(&phase_mutex);
-    status = start(config ? config : &plain);
+    status = start_engine_once(config ? config : &plain);
     pthread_mutex_unlock(&phase_mutex);
     if (!status)
         engine_float_mode_set(); /* small ops run on this thread */

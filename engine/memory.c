@@ -63,18 +63,18 @@ static size_t class_bytes(int class) {
     return (size_t)(5 + (class - LINEAR) % 4) << (exponent - 2);
 }
 
-static uint64_t look(const _Atomic uint64_t *counter) {
+static uint64_t read_counter(const _Atomic uint64_t *counter) {
     return atomic_load_explicit(counter, memory_order_relaxed);
 }
 
 static void raise_to(_Atomic uint64_t *highest, uint64_t value) {
-    uint64_t seen = look(highest);
+    uint64_t seen = read_counter(highest);
     while (value > seen && !atomic_compare_exchange_weak(highest, &seen, value))
         continue;
 }
 
 static uint64_t pooled_bytes(const engine_memory *memory) {
-    uint64_t reserved = look(&memory->reserved), live = look(&memory->live);
+    uint64_t reserved = read_counter(&memory->reserved), live = read_counter(&memory->live);
     return reserved > live ? reserved - live : 0;
 }
 
@@ -106,7 +106,7 @@ static neap_buffer *pop_locked(struct engine_memory_class *from) {
     return buffer;
 }
 
-static void give_back(neap_buffer *buffer) {
+static void give_block_back(neap_buffer *buffer) {
     engine_device *home = buffer->home;
     size_t bytes = class_bytes(buffer->class);
     if (home->memory.host)
@@ -126,7 +126,7 @@ void engine_memory_evict(engine_device *device, uint64_t bytes) {
         neap_buffer *buffer;
         while (freed < bytes && (buffer = pop_locked(&device->memory.classes[class])) != NULL) {
             freed += class_bytes(class);
-            give_back(buffer);
+            give_block_back(buffer);
         }
     }
 }
@@ -140,7 +140,7 @@ static void end_window(engine_memory *memory, int class) {
     engine_lock_drop(&from->lock);
     neap_buffer *buffer;
     for (; unused > 0 && pooled_bytes(memory) > SLACK && (buffer = pop_locked(from)) != NULL; unused--)
-        give_back(buffer);
+        give_block_back(buffer);
 }
 
 void engine_memory_tidy(engine_device *device, int64_t now) {
@@ -148,7 +148,7 @@ void engine_memory_tidy(engine_device *device, int64_t now) {
     int64_t began = atomic_load_explicit(&memory->window, memory_order_relaxed);
     if (now - began < window_ns || !atomic_compare_exchange_strong(&memory->window, &began, now))
         return;
-    uint64_t highest = atomic_exchange_explicit(&memory->recent, look(&memory->live), memory_order_relaxed);
+    uint64_t highest = atomic_exchange_explicit(&memory->recent, read_counter(&memory->live), memory_order_relaxed);
     atomic_store_explicit(&memory->before, highest, memory_order_relaxed);
     for (int class = CLASSES - 1; class >= 0; class --)
         end_window(memory, class);
@@ -167,16 +167,17 @@ void engine_memory_window(int64_t ns) {
 /* Bytes of the device in all; 0: not known. */
 static uint64_t total_bytes(engine_device *home) {
     neap_device_facts facts = {.memory_bytes = 0};
-    uint64_t known = look(&home->memory.total);
+    uint64_t known = read_counter(&home->memory.total);
     if (known == 0 && home->kind->facts(home->handle, &facts) == NEAP_OK)
         atomic_store_explicit(&home->memory.total, known = facts.memory_bytes, memory_order_relaxed);
     return known;
 }
 
 /* Makes room for one more block in what may be reserved. `live` counts the block already. */
-static void make_room(engine_device *home, uint64_t live, uint64_t bytes) {
+static void evict_for_block(engine_device *home, uint64_t live, uint64_t bytes) {
     engine_memory *memory = &home->memory;
-    uint64_t highest = look(&memory->recent), before = look(&memory->before), limit = look(&memory->limit);
+    uint64_t highest = read_counter(&memory->recent), before = read_counter(&memory->before),
+             limit = read_counter(&memory->limit);
     highest = highest > before ? highest : before;
     highest = highest > live ? highest : live;
     uint64_t most = 2 * highest;
@@ -185,7 +186,7 @@ static void make_room(engine_device *home, uint64_t live, uint64_t bytes) {
     most += SLACK;
     if (limit && limit < most)
         most = limit;
-    uint64_t wanted = look(&memory->reserved) + bytes;
+    uint64_t wanted = read_counter(&memory->reserved) + bytes;
     if (wanted > most)
         engine_memory_evict(home, wanted - most);
 }
@@ -199,11 +200,11 @@ static int alloc_block(engine_device *home, size_t bytes, void **out) {
     return home->kind->alloc(home->handle, NULL, bytes, out);
 }
 
-static int make(engine_device *home, int class, uint64_t live, neap_buffer **out) {
+static int make_block(engine_device *home, int class, uint64_t live, neap_buffer **out) {
     engine_memory *memory = &home->memory;
     size_t bytes = class_bytes(class);
     if (bytes >= LARGE)
-        make_room(home, live, bytes);
+        evict_for_block(home, live, bytes);
     engine_slab *slab = slab_of(home, class);
     neap_buffer *buffer = engine_slab_get(slab);
     if (!buffer)
@@ -226,7 +227,7 @@ static int make(engine_device *home, int class, uint64_t live, neap_buffer **out
 }
 
 /* A block from the pool, or a new one. */
-static int take(engine_device *home, int class, uint64_t live, neap_buffer **out) {
+static int take_pool_block(engine_device *home, int class, uint64_t live, neap_buffer **out) {
     struct engine_memory_class *from = &home->memory.classes[class];
     engine_lock_take(&from->lock);
     neap_buffer *buffer = pop(from);
@@ -234,10 +235,10 @@ static int take(engine_device *home, int class, uint64_t live, neap_buffer **out
         from->taken++;
     engine_lock_drop(&from->lock);
     *out = buffer;
-    return buffer ? NEAP_OK : make(home, class, live, out);
+    return buffer ? NEAP_OK : make_block(home, class, live, out);
 }
 
-static int refuse(engine_device *home, size_t bytes, uint64_t live, uint64_t limit) {
+static int refuse_block(engine_device *home, size_t bytes, uint64_t live, uint64_t limit) {
     char where[sizeof home->name + 4] = "", rest[48] = "";
     if (home != &engine_cpu)
         snprintf(where, sizeof where, " on %s", home->name);
@@ -251,15 +252,15 @@ static int refuse(engine_device *home, size_t bytes, uint64_t live, uint64_t lim
 int engine_memory_take(engine_device *home, size_t bytes, neap_buffer **out) {
     int class = class_of(bytes);
     if (class == CLASSES || engine_alloc_refuse())
-        return refuse(home, bytes, 0, 0);
+        return refuse_block(home, bytes, 0, 0);
     engine_memory *memory = &home->memory;
     uint64_t size = class_bytes(class);
     uint64_t live = atomic_fetch_add_explicit(&memory->live, size, memory_order_relaxed) + size;
-    uint64_t limit = look(&memory->limit);
-    int status = !limit || live <= limit ? take(home, class, live, out) : NEAP_E_MEMORY;
+    uint64_t limit = read_counter(&memory->limit);
+    int status = !limit || live <= limit ? take_pool_block(home, class, live, out) : NEAP_E_MEMORY;
     if (status) {
         atomic_fetch_sub_explicit(&memory->live, size, memory_order_relaxed);
-        return status == NEAP_E_MEMORY ? refuse(home, bytes, live, limit) : status;
+        return status == NEAP_E_MEMORY ? refuse_block(home, bytes, live, limit) : status;
     }
     raise_to(&memory->peak, live);
     raise_to(&memory->recent, live);
@@ -288,13 +289,13 @@ void engine_memory_keep(neap_buffer *buffer) {
 
 static void get_stats(engine_memory *memory, neap_memory_stats *out) {
     *out = (neap_memory_stats){
-        .live_bytes = look(&memory->live),
-        .peak_bytes = look(&memory->peak),
+        .live_bytes = read_counter(&memory->live),
+        .peak_bytes = read_counter(&memory->peak),
         .pooled_bytes = pooled_bytes(memory),
-        .reserved_bytes = look(&memory->reserved),
-        .limit_bytes = look(&memory->limit),
-        .made = look(&memory->made),
-        .returned = look(&memory->returned),
+        .reserved_bytes = read_counter(&memory->reserved),
+        .limit_bytes = read_counter(&memory->limit),
+        .made = read_counter(&memory->made),
+        .returned = read_counter(&memory->returned),
     };
     for (int class = 0; class < CLASSES && engine_phase() != ENGINE_DEAD; class ++) {
         engine_lock_take(&memory->classes[class].lock);
@@ -318,7 +319,7 @@ int neap_device_memory(int device, neap_memory_stats *out) {
 }
 
 static void add_live(engine_device *device, void *sum) {
-    *(uint64_t *)sum += look(&device->memory.live);
+    *(uint64_t *)sum += read_counter(&device->memory.live);
 }
 
 uint64_t neap_memory_live(void) {
@@ -329,7 +330,7 @@ uint64_t neap_memory_live(void) {
 
 static void reset_peak(engine_device *device, void *unused) {
     (void)unused;
-    atomic_store_explicit(&device->memory.peak, look(&device->memory.live), memory_order_relaxed);
+    atomic_store_explicit(&device->memory.peak, read_counter(&device->memory.live), memory_order_relaxed);
 }
 
 void neap_memory_reset_peak(void) {
@@ -339,7 +340,7 @@ void neap_memory_reset_peak(void) {
 void neap_memory_limit(uint64_t bytes) {
     engine_memory *memory = &engine_cpu.memory;
     atomic_store(&memory->limit, bytes);
-    uint64_t reserved = look(&memory->reserved);
+    uint64_t reserved = read_counter(&memory->reserved);
     if (bytes && reserved > bytes && engine_phase() != ENGINE_DEAD)
         engine_memory_evict(&engine_cpu, reserved - bytes);
 }

@@ -133,7 +133,7 @@ engine_failure *engine_op_call(neap_sync_fn fn, void *arg, const neap_run *run, 
 }
 
 /* The failure that keeps the op from running, or NULL. The op holds all grants, so nobody changes the fields. */
-static engine_failure *inherited(const engine_op *op) {
+static engine_failure *failure_of_entries(const engine_op *op) {
     if (op->flags & NEAP_PUSH_ALWAYS)
         return NULL;
     for (uint32_t i = 0; i < op->entry_count; i++) {
@@ -149,7 +149,7 @@ static engine_failure *inherited(const engine_op *op) {
 engine_failure *engine_op_perform(engine_op *op, engine_thread *self) {
     neap_run run = {.device = op->device, .worker = self->worker, .epoch = op->epoch};
     int64_t began = engine_timeline_now();
-    engine_failure *failure = inherited(op);
+    engine_failure *failure = failure_of_entries(op);
     bool skipped = failure;
     if (skipped) {
         engine_count_one(&self->skipped);
@@ -167,7 +167,7 @@ engine_failure *engine_op_perform(engine_op *op, engine_thread *self) {
 
 /* The op is over, with a failure (TAKES) or NULL. It is counted before its variables are left, so whoever waited for one
  * of them sees it counted. */
-static void finish(engine_op *op, engine_failure *failure, engine_thread *self) {
+static void finish_op(engine_op *op, engine_failure *failure, engine_thread *self) {
     engine_ready ready = {NULL, &ready.head};
     engine_entry *granted = NULL, **end = &granted;
     if (!(op->flags & ENGINE_OP_HIDDEN))
@@ -188,12 +188,12 @@ static void finish_async(engine_op *op, engine_failure *failure, engine_thread *
         op->release(op->arg);
     if (op->bytes | op->cost)
         engine_ahead_ended(op->bytes, op->cost);
-    finish(op, failure, self);
+    finish_op(op, failure, self);
 }
 
 /* An async op, or a sync op on a device with streams, which ends as one. */
-static void start(engine_op *op, neap_stream *stream, engine_thread *self) {
-    engine_failure *failure = inherited(op);
+static void start_async_op(engine_op *op, neap_stream *stream, engine_thread *self) {
+    engine_failure *failure = failure_of_entries(op);
     if (failure) {
         engine_count_one(&self->skipped);
         int64_t now = engine_timeline_now();
@@ -223,9 +223,9 @@ void engine_op_run(engine_op *op, engine_thread *self) {
         __builtin_prefetch(op->entries[i].var, 1); /* finish will write there */
     neap_stream *stream = engine_device_stream(op->device, op->flags);
     if (stream || op->flags & ENGINE_OP_ASYNC) {
-        start(op, stream, self);
+        start_async_op(op, stream, self);
     } else {
-        finish(op, engine_op_perform(op, self), self);
+        finish_op(op, engine_op_perform(op, self), self);
     }
 }
 

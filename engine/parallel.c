@@ -12,7 +12,7 @@ enum { CHUNKS_PER_WORKER = 8, YIELDS_BEFORE_SLEEP = 30, SPINS_PER_YIELD = 32, FO
 
 static const uint32_t CALLER_SLEEPS = UINT32_C(1) << 31; /* a bit of `active` */
 
-static void work_on(engine_parallel *loop, const neap_run *run) {
+static void work_on_loop(engine_parallel *loop, const neap_run *run) {
     int64_t began = engine_timeline_now(), done = 0;
     for (;;) {
         int64_t first = atomic_fetch_add_explicit(&loop->next, loop->chunk, memory_order_relaxed);
@@ -32,7 +32,7 @@ void engine_parallel_join(engine_parallel *loop, int worker) {
     neap_run run = {.device = loop->device, .worker = worker, .epoch = loop->epoch};
     engine_thread *self = engine_self();
     self->depth++;
-    work_on(loop, &run);
+    work_on_loop(loop, &run);
     self->depth--;
     _Atomic uint32_t *active = &loop->active;
     if (atomic_fetch_sub_explicit(active, 1, memory_order_acq_rel) == (CALLER_SLEEPS | 1))
@@ -72,7 +72,7 @@ static void split(const neap_run *run, int64_t n, void (*fn)(void *arg, int64_t 
                             .name = engine_self()->op_name};
     int64_t others = (n + loop.chunk - 1) / loop.chunk - 1;
     engine_pool_offer(&loop, others < workers ? (int)others : workers);
-    work_on(&loop, run);
+    work_on_loop(&loop, run);
     engine_pool_retract(&loop);
     wait_for_helpers(&loop);
 }

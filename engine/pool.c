@@ -321,7 +321,7 @@ typedef struct summons {
 } summons;
 
 /* Decides how `count` more workers come to work. The caller holds the lock. */
-static summons summon(engine_pool *pool, int count) {
+static summons summon_workers(engine_pool *pool, int count) {
     summons call = {0, 0};
     count -= pool->arriving + pool->spinning;
     while (count > 0 && pool->sleeping > 0) {
@@ -339,10 +339,10 @@ static summons summon(engine_pool *pool, int count) {
 }
 
 static void *worker_main(void *arg);
-static void answer(engine_pool *pool, summons call);
+static void answer_summons(engine_pool *pool, summons call);
 
 /* Starts one more worker if there may be more than `enough`. False: the system gives no thread. */
-static bool grow(engine_pool *pool, int enough) {
+static bool start_worker(engine_pool *pool, int enough) {
     bool made = true;
     summons instead = {0, 0};
     pthread_mutex_lock(&grow_mutex);
@@ -362,29 +362,29 @@ static bool grow(engine_pool *pool, int enough) {
         } else {
             pool->arriving--;
             if (index > 0)
-                pool->most = index;    /* do with those that we have */
-            instead = summon(pool, 1); /* whoever saw one arriving left the sleepers asleep */
+                pool->most = index;            /* do with those that we have */
+            instead = summon_workers(pool, 1); /* whoever saw one arriving left the sleepers asleep */
         }
         engine_lock_drop(&pool->lock);
     }
     pthread_mutex_unlock(&grow_mutex);
-    answer(pool, instead);
+    answer_summons(pool, instead);
     return made;
 }
 
-static void answer(engine_pool *pool, summons call) {
+static void answer_summons(engine_pool *pool, summons call) {
     if (call.wake == 0 && call.start == 0)
         return;
     if (call.wake > 0)
         engine_futex_wake(&pool->signals, call.wake);
     while (call.start-- > 0)
-        grow(pool, INT_MAX);
+        start_worker(pool, INT_MAX);
     atomic_fetch_sub(&pool->answering, 1); /* now the pool may be gone */
 }
 
 int engine_pool_ensure(int device) {
     engine_pool *pool = pool_of(device);
-    if (pool->started > 0 || grow(pool, 1))
+    if (pool->started > 0 || start_worker(pool, 1))
         return NEAP_OK;
     return neap_error(NEAP_E_STATE, "cannot start a worker thread");
 }
@@ -403,9 +403,9 @@ static engine_op *submit_some(engine_op *op, const engine_thread *self) {
     } while (op && pool_of(op->device) == pool);
     /* A worker between two ops comes for one of them itself, unless it has something else to do. */
     bool comes = self->pool == pool && self->depth == 0 && !self->following;
-    call = summon(pool, comes ? count - 1 : count);
+    call = summon_workers(pool, comes ? count - 1 : count);
     engine_lock_drop(&pool->lock);
-    answer(pool, call);
+    answer_summons(pool, call);
     return op;
 }
 
@@ -431,9 +431,9 @@ void engine_pool_offer(engine_parallel *loop, int helpers) {
     pool->loops = loop;
     if (helpers > 0)
         add_to(&pool->open_loops, 1);
-    summons call = summon(pool, helpers);
+    summons call = summon_workers(pool, helpers);
     engine_lock_drop(&pool->lock);
-    answer(pool, call);
+    answer_summons(pool, call);
 }
 
 void engine_pool_retract(engine_parallel *loop) {
@@ -486,7 +486,7 @@ static bool find_task(worker *own, task *out, summons *call) {
     }
     out->stop = !out->loop && !out->op && pool->closing;
     if ((out->loop || out->op) && (pool->rings[SMALL] || pool->rings[PLAIN]))
-        *call = summon(pool, 1);
+        *call = summon_workers(pool, 1);
     return out->loop || out->op || out->stop;
 }
 
@@ -551,7 +551,7 @@ static task next_task(worker *own) {
         sleep_until_summoned(pool);
     }
     engine_lock_drop(&pool->lock);
-    answer(pool, call);
+    answer_summons(pool, call);
     return found;
 }
 
@@ -626,17 +626,17 @@ static void close_pool(engine_pool *pool) {
     engine_lock_take(&pool->lock);
     pool->closing = true;
     int started = pool->started;
-    summons call = summon(pool, started);
+    summons call = summon_workers(pool, started);
     engine_lock_drop(&pool->lock);
     pthread_mutex_unlock(&grow_mutex);
-    answer(pool, call);
+    answer_summons(pool, call);
     for (int i = 0; i < started; i++)
         pthread_join(pool->workers[i].thread, NULL);
     while (atomic_load(&pool->answering) > 0)
         sched_yield();
 }
 
-static int no_memory(int workers, int devices) {
+static int no_memory_for_pool(int workers, int devices) {
     return neap_error(NEAP_E_MEMORY, "no memory for %d workers and %d devices", workers, devices);
 }
 
@@ -648,12 +648,12 @@ int engine_pool_open(int scheduler, int workers, int devices, uint64_t shuffle) 
         pools.one[0] = new_pool(0, ENGINE_DEVICES_MOST);
         pools.count = pools.one[0] != NULL;
         pools.workers = workers;
-        return pools.count ? NEAP_OK : no_memory(workers, devices);
+        return pools.count ? NEAP_OK : no_memory_for_pool(workers, devices);
     }
     for (int device = 0; device < devices; device++) {
         if (engine_pool_add_device(device) != NEAP_OK) {
             engine_pool_close();
-            return no_memory(workers, devices);
+            return no_memory_for_pool(workers, devices);
         }
     }
     return NEAP_OK;
@@ -664,7 +664,7 @@ int engine_pool_add_device(int device) {
         return NEAP_OK;
     engine_pool *pool = new_pool(device, 1);
     if (!pool)
-        return no_memory(pools.most, 1);
+        return no_memory_for_pool(pools.most, 1);
     pools.one[device] = pool;
     pools.count = device + 1;
     pools.workers += pools.most;

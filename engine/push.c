@@ -97,7 +97,7 @@ int engine_push_admit(engine_op *op, neap_var *const *sorted, engine_thread *sel
 
 /* ---- Running at the push ----------------------------------------------------------------------------------------- */
 
-static engine_failure *inherited(const neap_push *push) {
+static engine_failure *failure_of_reads(const neap_push *push) {
     if (push->flags & NEAP_PUSH_ALWAYS)
         return NULL;
     for (int i = 0; i < push->nreads; i++) {
@@ -118,7 +118,7 @@ static void run_claimed(neap_sync_fn fn, void *arg, const neap_push *push, engin
     engine_count_one(&self->pushed);
     engine_count_one(&self->inlined);
     int64_t began = engine_timeline_now();
-    engine_failure *failure = inherited(push);
+    engine_failure *failure = failure_of_reads(push);
     bool skipped = failure;
     if (skipped) {
         engine_count_one(&self->skipped);
@@ -202,13 +202,13 @@ static int wake(void *waker, const neap_run *run) {
     return NEAP_OK;
 }
 
-static void unref(void *waker) {
+static void free_pushed_waker(void *waker) {
     neap_waker_free(waker);
 }
 
 int engine_push_fence(neap_var *var, neap_waker *waker) {
-    engine_op *op = engine_op_of_push(
-        &(neap_push){.flags = NEAP_PUSH_SMALL | NEAP_PUSH_ALWAYS, .release = unref, .nwrites = 1, .writes = &var});
+    engine_op *op = engine_op_of_push(&(neap_push){
+        .flags = NEAP_PUSH_SMALL | NEAP_PUSH_ALWAYS, .release = free_pushed_waker, .nwrites = 1, .writes = &var});
     if (!op)
         return NEAP_E_MEMORY;
     op->fn.sync = wake;

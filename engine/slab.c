@@ -94,7 +94,7 @@ static void give_chain(engine_slab *slab, link *chain, uint32_t count) {
 }
 
 /* Makes chains out of a new chunk, gives all but one to the slab and returns that one. */
-static link *grow(engine_slab *slab) {
+static link *grow_slab(engine_slab *slab) {
     enum { HUGE = 2 << 20 };
     engine_lock_take(&slab->lock);
     uint32_t chains = ++slab->grown < CHUNK_CHAINS_MOST ? slab->grown : CHUNK_CHAINS_MOST;
@@ -130,7 +130,7 @@ static link *get_chain(engine_slab *slab) {
     if (chain)
         slab->chains = chain->chain;
     engine_lock_drop(&slab->lock);
-    return chain ? chain : grow(slab);
+    return chain ? chain : grow_slab(slab);
 }
 
 void *engine_slab_get(engine_slab *slab) {

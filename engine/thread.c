@@ -24,14 +24,14 @@ static struct {
 static pthread_key_t exit_key;
 static pthread_once_t exit_once = PTHREAD_ONCE_INIT;
 
-static void add_counts(neap_engine_counts *sum, engine_thread *thread) {
+static void add_thread_counts(neap_engine_counts *sum, engine_thread *thread) {
     sum->pushed += atomic_load_explicit(&thread->pushed, memory_order_relaxed);
     sum->completed += atomic_load_explicit(&thread->completed, memory_order_relaxed);
     sum->inlined += atomic_load_explicit(&thread->inlined, memory_order_relaxed);
     sum->skipped += atomic_load_explicit(&thread->skipped, memory_order_relaxed);
 }
 
-static void detach(void *pointer) {
+static void detach_thread(void *pointer) {
     engine_thread *self = pointer;
     if (engine_phase() == ENGINE_DEAD)
         return; /* the list may have been locked when the process forked */
@@ -39,7 +39,7 @@ static void detach(void *pointer) {
     engine_slab_leave(self);
     engine_timeline_leave(self);
     engine_lock_take(&threads.lock);
-    add_counts(&threads.finished, self);
+    add_thread_counts(&threads.finished, self);
     threads.begun += atomic_load_explicit(&self->begun, memory_order_relaxed);
     threads.ended += atomic_load_explicit(&self->ended, memory_order_relaxed);
     if (self->next)
@@ -51,7 +51,7 @@ static void detach(void *pointer) {
 }
 
 static void make_exit_key(void) {
-    pthread_key_create(&exit_key, detach);
+    pthread_key_create(&exit_key, detach_thread);
 }
 
 engine_thread *engine_thread_attach(void) {
@@ -79,7 +79,7 @@ void neap_engine_count(neap_engine_counts *out) {
     engine_lock_take(&threads.lock);
     *out = threads.finished;
     for (engine_thread *thread = threads.first; thread; thread = thread->next)
-        add_counts(out, thread);
+        add_thread_counts(out, thread);
     engine_lock_drop(&threads.lock);
 }
 

@@ -181,7 +181,7 @@ static chunk *get_chunk(bool first) {
 /* ---- Appending --------------------------------------------------------------------------------------------------- */
 
 /* Space for a record at the end of the track; NULL: it has to be dropped. */
-static char *reserve(engine_track *track, uint32_t bytes) {
+static char *reserve_record(engine_track *track, uint32_t bytes) {
     chunk *last = track->last;
     uint32_t used = last ? atomic_load_explicit(&last->used, memory_order_relaxed) : ROOM;
     if (ROOM - used >= bytes)
@@ -204,27 +204,27 @@ static uint8_t measure(const char *text) {
     return (uint8_t)(text ? strnlen(text, TEXT_MOST) : 0);
 }
 
-static char *copy(char *to, const char *text, uint8_t bytes) {
+static char *copy_packed_text(char *to, const char *text, uint8_t bytes) {
     if (bytes)
         memcpy(to, text, bytes);
     return to + bytes;
 }
 
-static bool append(engine_track *track, engine_record *record, const texts *t) {
+static bool append_record(engine_track *track, engine_record *record, const texts *t) {
     record->name_bytes = measure(t->name);
     record->site_bytes = measure(t->site);
     record->device_bytes = measure(t->device);
     record->error_bytes = measure(t->error);
     size_t bytes = (size_t)record->name_bytes + record->site_bytes + record->device_bytes + record->error_bytes;
     record->bytes = (uint32_t)((sizeof *record + bytes + 7) / 8 * 8);
-    char *to = reserve(track, record->bytes);
+    char *to = reserve_record(track, record->bytes);
     if (!to)
         return false;
     memcpy(to, record, sizeof *record);
-    to = copy(to + sizeof *record, t->name, record->name_bytes);
-    to = copy(to, t->site, record->site_bytes);
-    to = copy(to, t->device, record->device_bytes);
-    copy(to, t->error, record->error_bytes);
+    to = copy_packed_text(to + sizeof *record, t->name, record->name_bytes);
+    to = copy_packed_text(to, t->site, record->site_bytes);
+    to = copy_packed_text(to, t->device, record->device_bytes);
+    copy_packed_text(to, t->error, record->error_bytes);
     chunk *last = track->last;
     uint32_t used = atomic_load_explicit(&last->used, memory_order_relaxed) + record->bytes;
     atomic_store_explicit(&last->used, used, memory_order_release);
@@ -241,20 +241,20 @@ static void report(engine_record record, texts t) {
         return;
     }
     atomic_store(&track->busy, true);
-    if (atomic_load(&engine_timeline_recording) && record.began >= timeline.start && !append(track, &record, &t))
+    if (atomic_load(&engine_timeline_recording) && record.began >= timeline.start && !append_record(track, &record, &t))
         atomic_fetch_add(&timeline.dropped, 1);
     atomic_store_explicit(&track->busy, false, memory_order_release);
 }
 
 /* ---- What is reported -------------------------------------------------------------------------------------------- */
 
-static uint64_t bytes_of(const neap_var *var) {
+static uint64_t var_bytes(const neap_var *var) {
     return var->in_buffer ? neap_buffer_bytes((const neap_buffer *)var) : 0;
 }
 
 static void add_bytes(const engine_op *op, engine_record *record) {
     for (uint32_t i = 0; i < op->entry_count; i++) {
-        uint64_t bytes = bytes_of(op->entries[i].var);
+        uint64_t bytes = var_bytes(op->entries[i].var);
         *(op->entries[i].access == ENGINE_READ ? &record->read : &record->written) += bytes;
     }
 }
@@ -283,9 +283,9 @@ void engine_timeline_push(const neap_push *push, int64_t began, const engine_fai
     engine_record record = {
         .kind = ENGINE_RECORD_OP, .state = state_of(failure, skipped), .at_push = true, .began = began};
     for (int i = 0; i < push->nreads; i++)
-        record.read += bytes_of(push->reads[i]);
+        record.read += var_bytes(push->reads[i]);
     for (int i = 0; i < push->nwrites; i++)
-        record.written += bytes_of(push->writes[i]);
+        record.written += var_bytes(push->writes[i]);
     report(record, (texts){push->name, push->site, engine_device_name(push->device), failure ? failure->text : NULL});
 }
 
@@ -402,7 +402,7 @@ static void read_all(void) {
     }
 }
 
-static void *writer_main(void *arg) {
+static void *timeline_writer_main(void *arg) {
     (void)arg;
     for (;;) {
         uint32_t seen = atomic_load(&timeline.calls);
@@ -478,7 +478,7 @@ static void clean_up(void) {
     }
 }
 
-static int start(const char *path) {
+static int open_timeline(const char *path) {
     if (timeline.open)
         return neap_error(NEAP_E_STATE, "a timeline is being recorded already");
     int64_t now = engine_now();
@@ -492,7 +492,7 @@ static int start(const char *path) {
     engine_lock_take(&timeline.lock);
     timeline.open = true;
     engine_lock_drop(&timeline.lock);
-    if (!engine_thread_spawn(writer_main, NULL, "neap-timeline", &timeline.writer)) {
+    if (!engine_thread_spawn(timeline_writer_main, NULL, "neap-timeline", &timeline.writer)) {
         clean_up();
         engine_timeline_file_close(0);
         return neap_error(NEAP_E_STATE, "cannot start the timeline's thread");
@@ -510,7 +510,7 @@ int neap_timeline_start(const char *path) {
         return neap_error(NEAP_E_ARGUMENT, "a timeline without a path");
     pthread_once(&once, register_exit);
     pthread_mutex_lock(&timeline.mutex);
-    status = start(path);
+    status = open_timeline(path);
     pthread_mutex_unlock(&timeline.mutex);
     return status;
 }

@@ -57,31 +57,31 @@ static struct {
 
 /* ---- Text -------------------------------------------------------------------------------------------------------- */
 
-static void put(const char *text, size_t bytes) {
+static void put_bytes(const char *text, size_t bytes) {
     memcpy(file.text + file.used, text, bytes);
     file.used += bytes;
 }
 
-static void put_text(const char *text) {
-    put(text, strlen(text));
+static void put_c_string(const char *text) {
+    put_bytes(text, strlen(text));
 }
 
-static void put_number(uint64_t number) {
+static void put_decimal(uint64_t number) {
     char digits[20];
     size_t at = sizeof digits;
     do {
         digits[--at] = (char)('0' + number % 10);
         number /= 10;
     } while (number);
-    put(digits + at, sizeof digits - at);
+    put_bytes(digits + at, sizeof digits - at);
 }
 
 /* Nanoseconds as microseconds. */
 static void put_time(int64_t ns) {
     uint64_t time = ns > 0 ? (uint64_t)ns : 0;
-    put_number(time / 1000);
+    put_decimal(time / 1000);
     char decimals[4] = {'.', (char)('0' + time / 100 % 10), (char)('0' + time / 10 % 10), (char)('0' + time % 10)};
-    put(decimals, sizeof decimals);
+    put_bytes(decimals, sizeof decimals);
 }
 
 /* The length of the well-formed UTF-8 sequence at the start of the text, or 0 (Unicode 15, table 3-7). */
@@ -112,24 +112,24 @@ static size_t sequence(const unsigned char *text, size_t bytes) {
 /* A string of JSON; what is not UTF-8 becomes U+FFFD. */
 static void put_string(const char *text, size_t bytes) {
     static const char hex[] = "0123456789abcdef";
-    put("\"", 1);
+    put_bytes("\"", 1);
     for (size_t k = 0; k < bytes;) {
         unsigned char c = (unsigned char)text[k];
         size_t length = sequence((const unsigned char *)text + k, bytes - k);
         if (c < 0x20 || c == 0x7f) {
             char escape[6] = {'\\', 'u', '0', '0', hex[c >> 4], hex[c & 15]};
-            put(escape, sizeof escape);
+            put_bytes(escape, sizeof escape);
         } else if (c == '"' || c == '\\') {
             char escape[2] = {'\\', (char)c};
-            put(escape, sizeof escape);
+            put_bytes(escape, sizeof escape);
         } else if (length == 0) {
-            put_text("\xef\xbf\xbd");
+            put_c_string("\xef\xbf\xbd");
         } else {
-            put(text + k, length);
+            put_bytes(text + k, length);
         }
         k += length ? length : 1;
     }
-    put("\"", 1);
+    put_bytes("\"", 1);
 }
 
 /* ---- The file ---------------------------------------------------------------------------------------------------- */
@@ -153,7 +153,7 @@ static int write_all(const char *text, size_t bytes, off_t offset) {
 }
 
 /* The file ends as it did after the last good flush. The bytes of that tail lie in blocks that the file has already. */
-static void give_up(int error) {
+static void give_file_up(int error) {
     file.error = error;
     file.used = 0;
     if (file.rewritable && file.tail_bytes > 0 && write_all(file.tail, file.tail_bytes, file.end) == 0 &&
@@ -189,7 +189,7 @@ static void flush(bool complete) {
     int error = write_all(file.text, bytes, file.end);
     if (error) {
         memcpy(file.tail, before, sizeof before);
-        give_up(error);
+        give_file_up(error);
         return;
     }
     file.end += (off_t)file.used;
@@ -197,7 +197,7 @@ static void flush(bool complete) {
 }
 
 /* Makes room for an event; false: nothing is written any more. */
-static bool begin(void) {
+static bool begin_event(void) {
     if (TEXT_BYTES - file.used < EVENT_MOST)
         flush(false);
     return !file.error;
@@ -213,7 +213,7 @@ static void tell_time(void) {
     snprintf(file.started, sizeof file.started, "%s.%03dZ", seconds, (int)(now.tv_nsec / 1000000 % 1000));
 }
 
-static int forget(int status) {
+static int close_timeline_file(int status) {
     if (file.fd >= 0 && close(file.fd) != 0 && !file.error)
         file.error = errno;
     if (file.error) {
@@ -235,7 +235,7 @@ int engine_timeline_file_open(const char *path, int64_t start) {
     file.path = engine_alloc(length);
     file.text = engine_alloc(TEXT_BYTES + TAIL_BYTES);
     if (!file.path || !file.text)
-        return forget(neap_error(NEAP_E_MEMORY, "no memory for a timeline"));
+        return close_timeline_file(neap_error(NEAP_E_MEMORY, "no memory for a timeline"));
     memcpy(file.path, path, length);
     tell_time();
     do {
@@ -243,17 +243,17 @@ int engine_timeline_file_open(const char *path, int64_t start) {
     } while (file.fd < 0 && errno == EINTR);
     if (file.fd < 0) {
         file.error = errno;
-        return forget(NEAP_E_IO);
+        return close_timeline_file(NEAP_E_IO);
     }
     struct stat facts;
     file.rewritable = fstat(file.fd, &facts) == 0 && S_ISREG(facts.st_mode);
-    put_text("{\"traceEvents\":[\n{\"ph\":\"M\",\"pid\":");
-    put_number((uint64_t)getpid());
-    put_text(",\"name\":\"process_name\",\"args\":{\"name\":");
+    put_c_string("{\"traceEvents\":[\n{\"ph\":\"M\",\"pid\":");
+    put_decimal((uint64_t)getpid());
+    put_c_string(",\"name\":\"process_name\",\"args\":{\"name\":");
     put_string(program_invocation_short_name, strnlen(program_invocation_short_name, 255));
-    put_text("}}");
+    put_c_string("}}");
     flush(false);
-    return file.error ? forget(NEAP_E_IO) : NEAP_OK;
+    return file.error ? close_timeline_file(NEAP_E_IO) : NEAP_OK;
 }
 
 void engine_timeline_file_flush(uint64_t dropped) {
@@ -266,55 +266,55 @@ void engine_timeline_file_flush(uint64_t dropped) {
 int engine_timeline_file_close(uint64_t dropped) {
     file.dropped = dropped;
     flush(true);
-    return forget(NEAP_OK);
+    return close_timeline_file(NEAP_OK);
 }
 
 /* ---- Events ------------------------------------------------------------------------------------------------------ */
 
 /* The fields that all events have, up to the time: what follows begins with a comma. */
 static void put_event(const char *phase, int tid, int64_t time) {
-    put_text(",\n{\"ph\":\"");
-    put_text(phase);
-    put_text("\",\"pid\":");
-    put_number((uint64_t)getpid());
-    put_text(",\"tid\":");
-    put_number((uint64_t)tid);
-    put_text(",\"ts\":");
+    put_c_string(",\n{\"ph\":\"");
+    put_c_string(phase);
+    put_c_string("\",\"pid\":");
+    put_decimal((uint64_t)getpid());
+    put_c_string(",\"tid\":");
+    put_decimal((uint64_t)tid);
+    put_c_string(",\"ts\":");
     put_time(time - file.start);
 }
 
 static void put_named(const char *category, const char *name, size_t bytes) {
-    put_text(",\"name\":");
+    put_c_string(",\"name\":");
     put_string(bytes ? name : "op", bytes ? bytes : 2);
-    put_text(",\"cat\":\"");
-    put_text(category);
-    put_text("\"");
+    put_c_string(",\"cat\":\"");
+    put_c_string(category);
+    put_c_string("\"");
 }
 
 static void put_field(const char *key, uint64_t value) {
-    put_text(key);
-    put_number(value);
+    put_c_string(key);
+    put_decimal(value);
 }
 
 void engine_timeline_file_thread(int tid, const char *name, int order) {
-    if (!begin())
+    if (!begin_event())
         return;
     put_event("M", tid, file.start);
-    put_text(",\"name\":\"thread_name\",\"args\":{\"name\":");
+    put_c_string(",\"name\":\"thread_name\",\"args\":{\"name\":");
     put_string(name, strlen(name));
-    put_text("}}");
+    put_c_string("}}");
     put_event("M", tid, file.start);
     put_field(",\"name\":\"thread_sort_index\",\"args\":{\"sort_index\":", (uint64_t)order);
-    put_text("}}");
+    put_c_string("}}");
 }
 
 static void put_state(const engine_record *record, const char *error) {
     static const char *const words[] = {"done", "failed", "skipped"};
-    put_text("\"state\":\"");
-    put_text(words[record->state]);
-    put_text("\"");
+    put_c_string("\"state\":\"");
+    put_c_string(words[record->state]);
+    put_c_string("\"");
     if (record->error_bytes) {
-        put_text(",\"error\":");
+        put_c_string(",\"error\":");
         put_string(error, record->error_bytes);
     }
 }
@@ -322,41 +322,41 @@ static void put_state(const engine_record *record, const char *error) {
 /* What is told of an op: where it is from, and what it had to do. */
 static void put_facts(const engine_record *record, const char *site) {
     if (record->site_bytes) {
-        put_text("\"line\":");
+        put_c_string("\"line\":");
         put_string(site, record->site_bytes);
-        put_text(",");
+        put_c_string(",");
     }
     put_field("\"read\":", record->read);
     put_field(",\"written\":", record->written);
     if (record->kind == ENGINE_RECORD_STEP)
         return;
-    put_text(",\"device\":");
+    put_c_string(",\"device\":");
     put_string(site + record->site_bytes, record->device_bytes);
-    put_text(record->at_push ? ",\"at_push\":true" : ",\"at_push\":false");
+    put_c_string(record->at_push ? ",\"at_push\":true" : ",\"at_push\":false");
     if (record->queued >= file.start && record->queued <= record->began) {
-        put_text(",\"queued_us\":");
+        put_c_string(",\"queued_us\":");
         put_time(record->began - record->queued);
     }
 }
 
 static void put_slice(int tid, const engine_record *record, const char *category, const char *name) {
     put_event("X", tid, record->began);
-    put_text(",\"dur\":");
+    put_c_string(",\"dur\":");
     put_time(record->ended - file.start - (record->began - file.start));
     put_named(category, name, record->name_bytes);
-    put_text(",\"args\":{");
+    put_c_string(",\"args\":{");
 }
 
 static void put_async(const char *phase, int tid, const engine_record *record, const char *name) {
     put_event(phase, tid, record->began);
     put_field(",\"id\":\"", record->id);
-    put_text("\"");
+    put_c_string("\"");
     put_named("op", name, record->name_bytes);
-    put_text(",\"args\":{");
+    put_c_string(",\"args\":{");
 }
 
 void engine_timeline_file_record(int tid, const engine_record *record) {
-    if (!begin())
+    if (!begin_event())
         return;
     const char *name = (const char *)(record + 1), *site = name + record->name_bytes;
     const char *error = site + record->site_bytes + record->device_bytes;
@@ -364,7 +364,7 @@ void engine_timeline_file_record(int tid, const engine_record *record) {
     case ENGINE_RECORD_OP:
         put_slice(tid, record, "op", name);
         put_facts(record, site);
-        put_text(",");
+        put_c_string(",");
         put_state(record, error);
         break;
     case ENGINE_RECORD_START:
@@ -390,7 +390,7 @@ void engine_timeline_file_record(int tid, const engine_record *record) {
         put_slice(tid, record, "wait", name);
         break;
     }
-    put_text("}}");
+    put_c_string("}}");
 }
 
 void engine_timeline_file_sample(void) {
@@ -400,15 +400,15 @@ void engine_timeline_file_sample(void) {
     neap_engine_count(&counts);
     uint64_t unfinished = counts.pushed > counts.completed ? counts.pushed - counts.completed : 0;
     int64_t now = engine_now();
-    if ((memory.live_bytes != file.live || memory.pooled_bytes != file.pooled) && begin()) {
+    if ((memory.live_bytes != file.live || memory.pooled_bytes != file.pooled) && begin_event()) {
         put_event("C", 0, now);
         put_field(",\"name\":\"memory\",\"args\":{\"live\":", file.live = memory.live_bytes);
         put_field(",\"pooled\":", file.pooled = memory.pooled_bytes);
-        put_text("}}");
+        put_c_string("}}");
     }
-    if (unfinished != file.unfinished && begin()) {
+    if (unfinished != file.unfinished && begin_event()) {
         put_event("C", 0, now);
         put_field(",\"name\":\"ops\",\"args\":{\"unfinished\":", file.unfinished = unfinished);
-        put_text("}}");
+        put_c_string("}}");
     }
 }

@@ -35,7 +35,7 @@ static bool is_idle(const neap_var *var) {
 }
 
 /* Nobody refers to the variable any more. */
-static void destroy(neap_var *var) {
+static void destroy_var(neap_var *var) {
     engine_failure_release(var->failure);
     if (var->in_buffer) {
         engine_buffer_recycle(var);
@@ -53,7 +53,7 @@ void neap_var_delete(neap_var *var) {
     var->deleted = true;
     engine_lock_drop(&var->lock);
     if (idle)
-        destroy(var);
+        destroy_var(var);
 }
 
 uint64_t neap_var_version(const neap_var *var) {
@@ -252,7 +252,7 @@ engine_entry **engine_var_finish(neap_var *var, int access, engine_failure *fail
     bool gone = var->deleted && is_idle(var);
     engine_lock_drop(&var->lock);
     if (gone)
-        destroy(var);
+        destroy_var(var);
     if (forgotten)
         engine_failure_release(forgotten);
     if (due)

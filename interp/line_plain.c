@@ -15,10 +15,10 @@
 static const line_setup *setup;
 static const char *prompt;
 
-typedef struct text { /* a growing line */
+typedef struct line_text { /* a growing line */
     char *bytes;
     size_t used, capacity;
-} text;
+} line_text;
 
 static void plain_open(const line_setup *given) {
     setup = given;
@@ -33,7 +33,7 @@ static void show_prompt(void) {
 }
 
 /* Appends a character; false: no memory. There is always room for one more behind it. */
-static bool append(text *line, char character) {
+static bool append_character(line_text *line, char character) {
     if (line->used + 2 > line->capacity) {
         size_t capacity = 2 * line->capacity + 128;
         char *grown = realloc(line->bytes, capacity);
@@ -47,7 +47,7 @@ static bool append(text *line, char character) {
 }
 
 /* Reads up to the end of the line, which is dropped. */
-static line_status read_line(text *line) {
+static line_status read_line(line_text *line) {
     for (;;) {
         int what = line_wait(setup->waker);
         if (what & LINE_SIGNAL)
@@ -62,14 +62,14 @@ static line_status read_line(text *line) {
         else if (character == EOF)
             return line->used > 0 ? LINE_OK : LINE_END;
         else if (character == '\n')
-            return append(line, '\0') ? LINE_OK : LINE_END;
-        else if (!append(line, (char)character))
+            return append_character(line, '\0') ? LINE_OK : LINE_END;
+        else if (!append_character(line, (char)character))
             return LINE_END;
     }
 }
 
 static line_status plain_read(const char *given_prompt, char **out) {
-    text line = {0};
+    line_text line = {0};
     prompt = given_prompt;
     line_begin(setup->waker);
     show_prompt();

@@ -30,7 +30,7 @@ static void on_line(char *text) {
     rl_callback_handler_remove(); /* puts the terminal back before anything else is written */
 }
 
-static char **complete(const char *word, int start, int end) {
+static char **complete_line_word(const char *word, int start, int end) {
     (void)start;
     (void)end;
     rl_attempted_completion_over = 1; /* never file names */
@@ -45,7 +45,7 @@ static void readline_open(const line_setup *given) {
     rl_basic_word_break_characters = " \t\n\"'+-*/%^<>=~#,;(){}[]";
     rl_completer_quote_characters = "";
     rl_completion_append_character = '\0';
-    rl_attempted_completion_function = complete;
+    rl_attempted_completion_function = complete_line_word;
     using_history();
     stifle_history(HISTORY_LINES);
     if (setup.history)

@@ -146,7 +146,7 @@ static void run_command(lua_State *L, const char *command) {
 }
 
 /* A line of plain text at once, in order with everything written before. */
-static void write_text(const char *text) {
+static void write_plain_text(const char *text) {
     neap_out_write(NEAP_STDOUT, text, strlen(text));
 }
 
@@ -164,7 +164,7 @@ int repl_run(lua_State *L) {
     prompt_state = L;
     editor->open(&setup);
     if (terminal)
-        write_text("neap " NEAP_VERSION ", arrays in np; Ctrl-C stops a command, Ctrl-D ends\n");
+        write_plain_text("neap " NEAP_VERSION ", arrays in np; Ctrl-C stops a command, Ctrl-D ends\n");
     for (;;) {
         char *command = NULL;
         line_status status = read_command(L, editor, &command);

@@ -167,7 +167,7 @@ static bool drain(lua_State *L, const char *name, int nargs) {
 }
 
 /* Waits for everything shown so far. Returns whether all of it came out. */
-static bool finish(lua_State *L) {
+static bool finish_output(lua_State *L) {
     int count = presses;
     fflush(stdout);
     session_interrupt_clear(L);
@@ -226,11 +226,11 @@ static void report_termination(lua_State *L) {
     describe_termination(L);
     lua_pushfstring(L, "neap: %s%s\n", processes_mark(), lua_tostring(L, -1));
     if (!several)
-        finish(L);
+        finish_output(L);
     termination_told = true;
     write_past(STDERR_FILENO, lua_tostring(L, -1), lua_objlen(L, -1));
     if (several)
-        finish(L);
+        finish_output(L);
     lua_pop(L, 2);
 }
 
@@ -243,7 +243,7 @@ static void report_error(lua_State *L) {
     const char *text = lua_tostring(L, -1);
     if (!text)
         text = "error without a text";
-    bool complete = finish(L);
+    bool complete = finish_output(L);
     if (!interrupt_prompt && !failure && presses == 0) {
         failure = strdup(text);
         if (!processes_tells(text)) {
@@ -260,7 +260,7 @@ static void report_error(lua_State *L) {
              neap_out_write(NEAP_STDERR, line, bytes) == NEAP_E_STATE) /* a fork's child has no streams */
         write_past(STDERR_FILENO, line, bytes);
     else if (complete)
-        finish(L);
+        finish_output(L);
     else
         neap_out_drain();
     lua_pop(L, 1);
@@ -485,7 +485,7 @@ static int end_processes(int status) {
 }
 
 void session_exit(lua_State *L, int status) {
-    if (!termination_told && finish(L))
+    if (!termination_told && finish_output(L))
         fflush(NULL);
     if (status == SESSION_OK && presses > 0)
         status = SESSION_INTERRUPTED;

@@ -94,7 +94,7 @@ static int gather_members(neap_ctx *ctx, const mesh_value *in, const lazy_mesh *
 }
 
 /* Keeps what was built. */
-static int take(neap_node **to, neap_node *node) {
+static int keep_built(neap_node **to, neap_node *node) {
     if (!node)
         return neap_error_code();
     *to = graph_retain(node);
@@ -136,7 +136,7 @@ int mesh_reduce(neap_ctx *ctx, int op, const mesh_value *in, const mesh_axes *ax
     int status = mesh_exchange_groups(ctx, &far, to, blocks);
     for (int b = 0; b < to->nblocks && status == 0; b++)
         if (!blocks[b])
-            status = take(&blocks[b], reduce_group(ctx, op, in, to->mesh, axes, to->position[b], to->home[b]));
+            status = keep_built(&blocks[b], reduce_group(ctx, op, in, to->mesh, axes, to->position[b], to->home[b]));
     return status;
 }
 
@@ -179,7 +179,7 @@ int mesh_gather(neap_ctx *ctx, const mesh_value *in, const mesh_axes *axes, int 
             continue;
         status = gather_members(ctx, in, to->mesh, axes, to->position[b], to->home[b], members);
         if (status == 0)
-            status = take(&blocks[b], stack(ctx, axes->size, members, at));
+            status = keep_built(&blocks[b], stack(ctx, axes->size, members, at));
     }
     return status;
 }
@@ -196,7 +196,7 @@ static int scatter_here(neap_ctx *ctx, const mesh_value *in, const mesh_axes *ax
         if (!*sum && !(*sum = reduce_group(ctx, LAZY_OP_add, in, to->mesh, axes, position, -1)))
             return neap_error_code();
         neap_node *own = mesh_part(ctx, *sum, at, mesh_place(to->mesh, position, axes));
-        status = take(&blocks[b], own ? mesh_at_home(ctx, own, to->home[b]) : NULL);
+        status = keep_built(&blocks[b], own ? mesh_at_home(ctx, own, to->home[b]) : NULL);
     }
     return status;
 }
@@ -238,7 +238,7 @@ int mesh_exchange(neap_ctx *ctx, const mesh_value *in, const mesh_axes *axes, in
         for (int m = 0; m < axes->size && status == 0; m++)
             members[m] = mesh_part(ctx, members[m], split, mesh_place(to->mesh, position, axes));
         if (status == 0)
-            status = take(&blocks[b], stack(ctx, axes->size, members, concat));
+            status = keep_built(&blocks[b], stack(ctx, axes->size, members, concat));
     }
     return status;
 }
@@ -280,7 +280,7 @@ int mesh_permute(neap_ctx *ctx, const mesh_value *in, const mesh_axes *axes, con
             mesh_block_at(in, source < 0 ? position : mesh_member(to->mesh, position, axes, (int)source));
         if (source < 0)
             block = zeros(ctx, block);
-        status = take(&blocks[b], block ? mesh_at_home(ctx, block, to->home[b]) : NULL);
+        status = keep_built(&blocks[b], block ? mesh_at_home(ctx, block, to->home[b]) : NULL);
     }
     return status;
 }

@@ -150,7 +150,7 @@ int neap_array_block(neap_ctx *ctx, int32_t id, int k, int32_t *out, int32_t *po
 
 /* ---- Ways in and out ------------------------------------------------------------------------------------------------ */
 /* Publishes a node of the arena, whose holding ends. */
-static int give(neap_ctx *ctx, neap_node *node, int32_t *out) {
+static int publish_and_unhold(neap_ctx *ctx, neap_node *node, int32_t *out) {
     int status = node ? 0 : neap_error_code();
     if (node)
         graph_retain(node);
@@ -195,7 +195,7 @@ int neap_mesh_assemble(neap_ctx *ctx, int32_t sharding, int dtype, int ndim, con
     int status = node ? graph_node_mesh(node, s) : NEAP_E_MEMORY;
     for (int b = 0; b < n && status == 0; b++)
         status = take_block(ctx, node, s, b, blocks[b]);
-    status = give(ctx, status ? NULL : node, out);
+    status = publish_and_unhold(ctx, status ? NULL : node, out);
     if (node)
         graph_release(ctx, node);
     return status;
@@ -207,7 +207,7 @@ int neap_mesh_reshard(neap_ctx *ctx, int32_t id, int32_t sharding, int32_t *out)
     if (!to)
         return neap_error_code();
     plan_hold_blocks(ctx);
-    return give(ctx, mesh_moved(ctx, node, to), out);
+    return publish_and_unhold(ctx, mesh_moved(ctx, node, to), out);
 }
 
 int neap_mesh_fit(neap_ctx *ctx, int32_t id, int32_t sharding, int32_t *out) {
@@ -216,7 +216,7 @@ int neap_mesh_fit(neap_ctx *ctx, int32_t id, int32_t sharding, int32_t *out) {
     if (!like)
         return neap_error_code();
     plan_hold_blocks(ctx);
-    return give(ctx, mesh_hooks.fitted(ctx, node, like), out);
+    return publish_and_unhold(ctx, mesh_hooks.fitted(ctx, node, like), out);
 }
 
 /* How an array has to lie to be entered so: what becomes manual divides the axes as it does now, or none. */
@@ -237,7 +237,7 @@ int neap_mesh_enter(neap_ctx *ctx, int32_t id, int32_t sharding, int32_t *out) {
     if (!inside)
         return neap_error_code();
     plan_hold_blocks(ctx);
-    return give(ctx, mesh_vary(ctx, mesh_build_enter(ctx, node, from, inside), to), out);
+    return publish_and_unhold(ctx, mesh_vary(ctx, mesh_build_enter(ctx, node, from, inside), to), out);
 }
 
 static neap_node *build_leave(neap_ctx *ctx, neap_node *node, const lazy_sharding *to, uint32_t manual, bool promised) {
@@ -272,7 +272,7 @@ int neap_mesh_leave(neap_ctx *ctx, int32_t id, int32_t sharding, uint32_t manual
     if (!to)
         return neap_error_code();
     plan_hold_blocks(ctx);
-    return give(ctx, build_leave(ctx, node, to, manual, promised), out);
+    return publish_and_unhold(ctx, build_leave(ctx, node, to, manual, promised), out);
 }
 
 void neap_mesh_open(neap_ctx *ctx, int32_t mesh, uint32_t manual) {

@@ -12,12 +12,12 @@
 
 enum { LINES = 24, WIDE = 1024 };
 
-typedef struct text {
+typedef struct note_text {
     char data[WIDE];
     size_t bytes;
-} text;
+} note_text;
 
-static void add(text *t, const char *part) {
+static void add_to_note(note_text *t, const char *part) {
     size_t bytes = strlen(part), room = sizeof t->data - 1 - t->bytes;
     bytes = bytes < room ? bytes : room;
     memcpy(t->data + t->bytes, part, bytes);
@@ -25,12 +25,12 @@ static void add(text *t, const char *part) {
 }
 
 /* Parts of a note are told one after the other. */
-static void add_next(text *t) {
+static void add_next(note_text *t) {
     if (t->bytes)
-        add(t, "; ");
+        add_to_note(t, "; ");
 }
 
-static int32_t intern(neap_ctx *ctx, const text *t) {
+static int32_t intern_note(neap_ctx *ctx, const note_text *t) {
     return t->bytes ? graph_site_intern(ctx, t->data) : 0;
 }
 
@@ -55,30 +55,30 @@ static uint32_t all_splits(const lazy_sharding *s) {
     return axes;
 }
 
-static void add_move(text *t, const lazy_sharding *from, const lazy_sharding *to, int ndim) {
+static void add_move(note_text *t, const lazy_sharding *from, const lazy_sharding *to, int ndim) {
     char spec[256];
     uint32_t gone = all_splits(from) & ~all_splits(to);
-    add(t, "from ");
-    add(t, shard_spec_text(from, ndim, spec, sizeof spec));
-    add(t, " to ");
-    add(t, shard_spec_text(to, ndim, spec, sizeof spec));
-    add(t, gone ? ", gathered over " : ", dealt out anew");
-    add(t, mesh_axes_text(to->mesh, gone, spec, sizeof spec));
+    add_to_note(t, "from ");
+    add_to_note(t, shard_spec_text(from, ndim, spec, sizeof spec));
+    add_to_note(t, " to ");
+    add_to_note(t, shard_spec_text(to, ndim, spec, sizeof spec));
+    add_to_note(t, gone ? ", gathered over " : ", dealt out anew");
+    add_to_note(t, mesh_axes_text(to->mesh, gone, spec, sizeof spec));
 }
 
 int32_t mesh_note_move(neap_ctx *ctx, const lazy_sharding *from, const lazy_sharding *to, int ndim) {
-    text t = {.bytes = 0};
+    note_text t = {.bytes = 0};
     if (from && from->mesh == to->mesh && !same_split(from, to) && !only_cut(from, to))
         add_move(&t, from, to, ndim);
-    return intern(ctx, &t);
+    return intern_note(ctx, &t);
 }
 
 int32_t mesh_note_op(const lazy_shard_rule *g, neap_node *const *in, bool ruled) {
-    text t = {.bytes = 0};
+    note_text t = {.bytes = 0};
     char part[256];
     if (!ruled) {
-        add(&t, "gathered: no rule for ");
-        add(&t, g->row->name);
+        add_to_note(&t, "gathered: no rule for ");
+        add_to_note(&t, g->row->name);
     }
     for (int k = 0; k < g->nin; k++) {
         const lazy_sharding *is = graph_sharding_of(in[k]);
@@ -86,17 +86,17 @@ int32_t mesh_note_op(const lazy_shard_rule *g, neap_node *const *in, bool ruled)
             continue;
         add_next(&t);
         snprintf(part, sizeof part, "input %d ", k + 1);
-        add(&t, part);
+        add_to_note(&t, part);
         add_move(&t, is, &g->want[k], in[k]->ndim);
     }
     if (g->combine >= 0) {
         add_next(&t);
-        add(&t, "parts combined by ");
-        add(&t, lazy_ops[g->combine]->name);
-        add(&t, " over ");
-        add(&t, mesh_axes_text(g->mesh, g->over, part, sizeof part));
+        add_to_note(&t, "parts combined by ");
+        add_to_note(&t, lazy_ops[g->combine]->name);
+        add_to_note(&t, " over ");
+        add_to_note(&t, mesh_axes_text(g->mesh, g->over, part, sizeof part));
     }
-    return intern(g->ctx, &t);
+    return intern_note(g->ctx, &t);
 }
 
 /* ---- Notes of all before ------------------------------------------------------------------------------------------- */
@@ -107,7 +107,7 @@ typedef struct lines {
 } lines;
 
 /* Adds the lines of a text that are not there yet. */
-static void add_lines(lines *all, const char *from) {
+static void add_missing_lines(lines *all, const char *from) {
     while (from && *from) {
         size_t bytes = strcspn(from, "\n");
         bool known = false;
@@ -122,10 +122,10 @@ static void add_lines(lines *all, const char *from) {
 }
 
 /* The number of a text with the lines of both. */
-static int32_t join(neap_ctx *ctx, int32_t first, const char *second) {
+static int32_t join_notes(neap_ctx *ctx, int32_t first, const char *second) {
     lines all = {.n = 0};
-    add_lines(&all, graph_site_text(ctx, first));
-    add_lines(&all, second);
+    add_missing_lines(&all, graph_site_text(ctx, first));
+    add_missing_lines(&all, second);
     int from = all.n > LINES ? all.n - LINES : 0;
     size_t bytes = 1;
     for (int k = from; k < all.n; k++)
@@ -148,12 +148,12 @@ void mesh_note_inherit(neap_ctx *ctx, neap_node *node, int32_t note) {
     for (int k = 0; k < node->nin; k++) {
         const lazy_shards *in = graph_is_meshed(node->in[k]) ? node->in[k]->shards : NULL;
         if (in && in->past && in->past != past)
-            past = past ? join(ctx, past, graph_site_text(ctx, in->past)) : in->past;
+            past = past ? join_notes(ctx, past, graph_site_text(ctx, in->past)) : in->past;
         if (in && in->note) {
             const char *site = graph_site_text(ctx, node->in[k]->site), *own = graph_site_text(ctx, in->note);
             char line[WIDE];
             snprintf(line, sizeof line, "%s\t%s\t%s", graph_node_op(node->in[k])->name, site ? site : "", own);
-            past = join(ctx, past, line);
+            past = join_notes(ctx, past, line);
         }
     }
     node->shards->past = past;

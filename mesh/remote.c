@@ -40,7 +40,7 @@ static int coordinates(const lazy_mesh *mesh, int position, uint32_t mask) {
     return place;
 }
 
-static int rank_index(const group *g, int32_t rank) {
+static int index_among_ranks(const group *g, int32_t rank) {
     int k = 0;
     while (k < g->nranks && g->ranks[k] != rank)
         k++;
@@ -53,7 +53,7 @@ static void take_part(group *g, const lazy_mesh *mesh, int base) {
     int n = g->what->axes->size, me = neap_process_index();
     g->nranks = 0;
     for (int p = 0; p < mesh->size; p++) {
-        int at = rank_index(g, mesh->process[p]);
+        int at = index_among_ranks(g, mesh->process[p]);
         if (coordinates(mesh, p, mask) != base || at < g->nranks)
             continue;
         for (at = g->nranks++; at > 0 && g->ranks[at - 1] > mesh->process[p]; at--)
@@ -67,14 +67,14 @@ static void take_part(group *g, const lazy_mesh *mesh, int base) {
         if (coordinates(mesh, p, mask) != base)
             continue;
         int m = mesh_place(mesh, p, g->what->axes), rank = mesh->process[p];
-        g->wanted[rank_index(g, rank) * n + m] = 1;
+        g->wanted[index_among_ranks(g, rank) * n + m] = 1;
         if (rank == me)
             g->like = mesh_block_at(g->what->in, p);
         if (g->owner[m] < 0 || rank < g->owner[m])
             g->owner[m] = rank;
         g->first = m == 0 ? p : g->first;
     }
-    g->here = rank_index(g, me) < g->nranks ? rank_index(g, me) : -1;
+    g->here = index_among_ranks(g, me) < g->nranks ? index_among_ranks(g, me) : -1;
     g->own = g->wants = 0;
     for (int m = 0; m < n; m++) {
         g->own += g->owner[m] == me;
@@ -124,7 +124,7 @@ static neap_node *sent(neap_ctx *ctx, const group *g, const lazy_mesh *mesh, int
 }
 
 /* The group's exchange; in the arena. */
-static neap_node *exchange(neap_ctx *ctx, const group *g, const lazy_mesh *mesh) {
+static neap_node *exchange_in_group(neap_ctx *ctx, const group *g, const lazy_mesh *mesh) {
     const mesh_remote *what = g->what;
     int n = what->axes->size, nin = 0;
     neap_node **in = malloc((size_t)(g->own + 1) * sizeof *in), *out = NULL;
@@ -202,7 +202,7 @@ static neap_node *received(neap_ctx *ctx, const group *g, neap_node *value, int 
 
 static int exchange_group(neap_ctx *ctx, const group *g, const lazy_sharding *to, int base, neap_node **blocks) {
     const lazy_mesh *mesh = to->mesh;
-    neap_node *value = exchange(ctx, g, mesh);
+    neap_node *value = exchange_in_group(ctx, g, mesh);
     if (!value)
         return neap_error_code();
     for (int b = 0; b < to->nblocks; b++) {

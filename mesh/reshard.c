@@ -20,7 +20,7 @@
 #include "mesh/internal.h"
 #include "ops_gen.h"
 
-typedef struct job { /* one block of the result */
+typedef struct reshard_job { /* one block of the result */
     neap_ctx *ctx;
     const mesh_value *from;
     const lazy_sharding *to;
@@ -32,7 +32,7 @@ typedef struct job { /* one block of the result */
     int64_t parts[NEAP_MAX_DIMS],
         part[NEAP_MAX_DIMS]; /* in how many parts `from` has each axis; the one that is looked at */
     bool missing;            /* a part is in another process */
-} job;
+} reshard_job;
 
 /* The axes of the mesh that divide axis `axis` of the array. */
 static mesh_axes axes_of(const lazy_sharding *s, int axis) {
@@ -45,9 +45,10 @@ static mesh_axes axes_of(const lazy_sharding *s, int axis) {
     return axes;
 }
 
-static job job_of(neap_ctx *ctx, const neap_node *node, const mesh_value *from, const lazy_sharding *to, int b) {
+static reshard_job job_of(neap_ctx *ctx, const neap_node *node, const mesh_value *from, const lazy_sharding *to,
+                          int b) {
     const lazy_sharding *s = from->sharding;
-    job j = {.ctx = ctx, .from = from, .to = to, .b = b, .base = to->position[b], .ndim = node->ndim};
+    reshard_job j = {.ctx = ctx, .from = from, .to = to, .b = b, .base = to->position[b], .ndim = node->ndim};
     if (s && s->mesh != to->mesh)
         j.base = s->nblocks ? s->position[0] : 0;
     for (int axis = 0; axis < node->ndim; axis++) {
@@ -62,7 +63,7 @@ static job job_of(neap_ctx *ctx, const neap_node *node, const mesh_value *from, 
 
 /* ---- Putting a block together -------------------------------------------------------------------------------------- */
 /* The block of `from` that j->part says, without what lies outside of the one that is made. */
-static neap_node *cut(job *j) {
+static neap_node *cut_source_block(reshard_job *j) {
     const lazy_sharding *s = j->from->sharding;
     int64_t slice[3 * NEAP_MAX_DIMS];
     int position = j->base;
@@ -92,7 +93,7 @@ static neap_node *cut(job *j) {
 }
 
 /* Joins n > 0 nodes along an axis, as many at once as an op takes. Uses up `parts`. */
-static neap_node *join(neap_ctx *ctx, int64_t n, neap_node **parts, int axis) {
+static neap_node *join_nodes(neap_ctx *ctx, int64_t n, neap_node **parts, int axis) {
     while (n > 1) {
         int64_t groups = 0;
         for (int64_t k = 0; k < n; k += NEAP_MAX_INPUTS, groups++) {
@@ -107,9 +108,9 @@ static neap_node *join(neap_ctx *ctx, int64_t n, neap_node **parts, int axis) {
 }
 
 /* What the block is of the parts that j->part says for the axes before this one, all other axes joined. */
-static neap_node *build(job *j, int axis) {
+static neap_node *build_block(reshard_job *j, int axis) {
     if (axis == j->ndim)
-        return cut(j);
+        return cut_source_block(j);
     int64_t extent = j->shape[axis] / j->parts[axis];
     int64_t first = extent ? j->start[axis] / extent : 0;
     int64_t last = j->size[axis] ? (j->start[axis] + j->size[axis] - 1) / extent : first;
@@ -119,9 +120,9 @@ static neap_node *build(job *j, int axis) {
         neap_error(NEAP_E_MEMORY, "out of memory for the blocks of an array");
     for (int64_t k = first; k <= last && built; k++) {
         j->part[axis] = k;
-        built = (parts[k - first] = build(j, axis + 1)) != NULL;
+        built = (parts[k - first] = build_block(j, axis + 1)) != NULL;
     }
-    neap_node *all = built ? join(j->ctx, last - first + 1, parts, axis) : NULL;
+    neap_node *all = built ? join_nodes(j->ctx, last - first + 1, parts, axis) : NULL;
     free(parts);
     return all;
 }
@@ -130,8 +131,8 @@ static int build_blocks(neap_ctx *ctx, const neap_node *node, const mesh_value *
                         neap_node **blocks) {
     int status = 0;
     for (int b = 0; b < to->nblocks && status == 0; b++) {
-        job j = job_of(ctx, node, from, to, b);
-        neap_node *block = build(&j, 0);
+        reshard_job j = job_of(ctx, node, from, to, b);
+        neap_node *block = build_block(&j, 0);
         if (block)
             blocks[b] = graph_retain(block);
         else

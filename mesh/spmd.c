@@ -110,7 +110,7 @@ static neap_node *enter_whole(neap_ctx *ctx, neap_node *node, const lazy_mesh *m
 }
 
 /* A meshed node that varies over `varies` too. */
-static neap_node *widen(neap_ctx *ctx, neap_node *node, uint32_t varies) {
+static neap_node *widen_varying(neap_ctx *ctx, neap_node *node, uint32_t varies) {
     uint32_t more = varies & ~graph_sharding_of(node)->varies;
     return more ? graph_build(ctx, LAZY_OP_pvary, 1, &node, 1, (int64_t[]){more}) : node;
 }
@@ -118,7 +118,7 @@ static neap_node *widen(neap_ctx *ctx, neap_node *node, uint32_t varies) {
 neap_node *mesh_vary(neap_ctx *ctx, neap_node *node, const lazy_sharding *like) {
     if (node && (!graph_is_meshed(node) || graph_sharding_of(node)->manual != like->manual))
         node = enter_whole(ctx, node, like->mesh, like->manual, like->unchecked);
-    return node ? widen(ctx, node, like->varies) : NULL;
+    return node ? widen_varying(ctx, node, like->varies) : NULL;
 }
 
 /* ---- Bringing inputs to one form ---------------------------------------------------------------------------------- */
@@ -150,8 +150,8 @@ static bool is_watched(const neap_node *node) {
 }
 
 /* attrs: those of the op; the inputs of a collective vary over all its axes, of which its token may tell one alone. */
-static int align(neap_ctx *ctx, const lazy_op *row, int nin, neap_node *const *in, const int64_t *attrs,
-                 lazy_sharding *form, neap_node **to) {
+static int align_inputs(neap_ctx *ctx, const lazy_op *row, int nin, neap_node *const *in, const int64_t *attrs,
+                        lazy_sharding *form, neap_node **to) {
     mesh_axes axes = {0};
     int status = common_form(row, nin, in, form);
     if (status == 0 && row->flags & LAZY_OP_AXIS && graph_is_meshed(in[1]))
@@ -169,7 +169,7 @@ static int align(neap_ctx *ctx, const lazy_op *row, int nin, neap_node *const *i
         }
     }
     for (int k = 0; k < nin && status == 0; k++)
-        if (graph_is_meshed(to[k]) && is_watched(to[k]) && !(to[k] = widen(ctx, to[k], form->varies)))
+        if (graph_is_meshed(to[k]) && is_watched(to[k]) && !(to[k] = widen_varying(ctx, to[k], form->varies)))
             return neap_error_code();
     return status;
 }
@@ -243,7 +243,7 @@ static neap_node *record_aligned(neap_ctx *ctx, const graph_call *of, mesh_call 
 
 /* The whole of an array on one device is an ordinary array again. What a derivative or a trace looks at stays on the mesh, the
  * same on all its devices. BORROWED from the arena or from `node`. */
-static neap_node *gathered(neap_ctx *ctx, const lazy_op *row, neap_node *node) {
+static neap_node *gather_whole(neap_ctx *ctx, const lazy_op *row, neap_node *node) {
     const lazy_sharding *s = graph_sharding_of(node);
     const lazy_sharding plain = mesh_plain(s->mesh), *to = shard_sharding_intern(&plain);
     neap_node *all = NULL;
@@ -258,7 +258,7 @@ static neap_node *gathered(neap_ctx *ctx, const lazy_op *row, neap_node *node) {
 }
 
 static neap_node *record_placed(neap_ctx *ctx, const graph_call *of) {
-    neap_node *all = gathered(ctx, lazy_ops[of->op], of->in[0]);
+    neap_node *all = gather_whole(ctx, lazy_ops[of->op], of->in[0]);
     if (!all || graph_is_meshed(all))
         return all ? graph_retain(all) : NULL;
     return graph_record(ctx, of->op, 1, &all, of->nattrs, of->attrs);
@@ -276,7 +276,7 @@ static neap_node *record_way(neap_ctx *ctx, const graph_call *of) {
     return record_aligned(ctx, &left, &call);
 }
 
-static neap_node *record_meshed(neap_ctx *ctx, const graph_call *of) {
+static neap_node *record_meshed_op(neap_ctx *ctx, const graph_call *of) {
     const lazy_op *row = lazy_ops[of->op];
     mesh_call call = {.nattrs = of->nattrs, .block_attrs = of->attrs, .combine = -1};
     if (row->flags & LAZY_OP_MESH)
@@ -287,7 +287,7 @@ static neap_node *record_meshed(neap_ctx *ctx, const graph_call *of) {
     int64_t *block_attrs = NULL;
     graph_call moved = *of;
     moved.in = aligned;
-    int status = align(ctx, row, of->nin, of->in, of->attrs, &call.result, aligned);
+    int status = align_inputs(ctx, row, of->nin, of->in, of->attrs, &call.result, aligned);
     if (status == 0 && any_split(of->nin, aligned))
         status = plan_split(ctx, &moved, aligned, &block_attrs, &call);
     if (status == 0)
@@ -298,7 +298,7 @@ static neap_node *record_meshed(neap_ctx *ctx, const graph_call *of) {
 
 static neap_node *mesh_record(neap_ctx *ctx, const graph_call *of) {
     plan_hold_blocks(ctx);
-    neap_node *node = record_meshed(ctx, of);
+    neap_node *node = record_meshed_op(ctx, of);
     if (plan_unhold_blocks(ctx, node) && node) {
         graph_release(ctx, node);
         node = NULL;
@@ -324,8 +324,8 @@ static neap_node *record_block(neap_ctx *ctx, const neap_node *node, const mesh_
     return graph_record(ctx, node->op, node->nin, in, call->nattrs, call->block_attrs);
 }
 
-static int record_blocks(neap_ctx *ctx, const neap_node *node, const mesh_call *call, const lazy_sharding *to,
-                         neap_node **blocks) {
+static int record_on_blocks(neap_ctx *ctx, const neap_node *node, const mesh_call *call, const lazy_sharding *to,
+                            neap_node **blocks) {
     lazy_ask *asks = ctx->sites.asks; /* the lines of blocks are that of the node */
     ctx->sites.asks = NULL;
     int status = 0;
@@ -345,7 +345,7 @@ static int record_partial(neap_ctx *ctx, neap_node *node, const mesh_call *call)
     if (!blocks)
         return neap_error(NEAP_E_MEMORY, "out of memory for an op on a mesh");
     mesh_axes axes = mesh_axes_masked(to->mesh, call->over);
-    int status = record_blocks(ctx, node, call, part, blocks);
+    int status = record_on_blocks(ctx, node, call, part, blocks);
     if (status == 0)
         status = mesh_reduce(ctx, call->combine, &(mesh_value){.sharding = part, .blocks = blocks}, &axes, to,
                              node->shards->blocks);
@@ -363,7 +363,7 @@ static bool inputs_spread(const neap_ctx *ctx, const neap_node *node) {
     return all;
 }
 
-static int spread(neap_ctx *ctx, neap_node *node, const mesh_call *call) {
+static int spread_node(neap_ctx *ctx, neap_node *node, const mesh_call *call) {
     const lazy_op *row = graph_node_op(node);
     lazy_spread g = {.ctx = ctx, .node = node, .sharding = call->result, .blocks = inputs_spread(ctx, node)};
     bool of_examples = row->flags & LAZY_OP_AXIS && !graph_is_meshed(node->in[1]); /* np.vmap replaces it */
@@ -373,11 +373,11 @@ static int spread(neap_ctx *ctx, neap_node *node, const mesh_call *call) {
     if (status || !g.blocks)
         return status;
     return call->combine >= 0 ? record_partial(ctx, node, call)
-                              : record_blocks(ctx, node, call, graph_sharding_of(node), node->shards->blocks);
+                              : record_on_blocks(ctx, node, call, graph_sharding_of(node), node->shards->blocks);
 }
 
-static int finish(neap_ctx *ctx, neap_node *node) {
-    int status = spread(ctx, node, ctx->mesh.call);
+static int finish_meshed_node(neap_ctx *ctx, neap_node *node) {
+    int status = spread_node(ctx, node, ctx->mesh.call);
     if (status == 0)
         mesh_note_inherit(ctx, node, ctx->mesh.call->note);
     return status;
@@ -510,4 +510,4 @@ static neap_node *fitted(neap_ctx *ctx, neap_node *node, const lazy_sharding *li
 }
 
 const graph_mesh_hooks mesh_hooks = {
-    .record = mesh_record, .finish = finish, .whole = whole, .moved = moved, .fitted = fitted};
+    .record = mesh_record, .finish = finish_meshed_node, .whole = whole, .moved = moved, .fitted = fitted};

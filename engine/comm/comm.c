@@ -42,7 +42,7 @@ static void set_phase(engine_comm *comm, comm_phase phase) {
 }
 
 /* With the mutex held. False: there is no room, so the caller had better look again soon. */
-static bool watch(engine_comm *comm, neap_waker *waker) {
+static bool watch_phase(engine_comm *comm, neap_waker *waker) {
     int free = -1;
     for (int k = 0; k < COMM_WATCHERS && waker; k++) {
         if (comm->watchers[k] == waker)
@@ -95,7 +95,7 @@ int comm_check(engine_comm *comm) {
 int engine_comm_poll(engine_comm *comm, neap_waker *waker) {
     pthread_mutex_lock(&comm->mutex);
     bool broken = comm->broken, pending = comm->phase == COMM_OPENING && !broken;
-    if (pending && !watch(comm, waker))
+    if (pending && !watch_phase(comm, waker))
         neap_waker_wake(waker);
     pthread_mutex_unlock(&comm->mutex);
     return pending ? NEAP_PENDING : broken ? comm_check(comm) : NEAP_OK;
@@ -262,7 +262,7 @@ static int all_ended(const engine_comm *comm) {
 }
 
 /* A transport is closed by all processes or by none. */
-static void part(engine_comm *comm) {
+static void part_from_others(engine_comm *comm) {
     bool orderly = !comm_must_end(comm) && !comm->broken;
     if (orderly)
         comm_note_send(comm, -1, COMM_BYE, NULL);
@@ -294,7 +294,7 @@ static void *comm_main(void *arg) {
         set_phase(comm, COMM_OPEN);
     do_jobs(comm);
     if (comm->link)
-        part(comm);
+        part_from_others(comm);
     set_phase(comm, COMM_CLOSED);
     comm_job *job;
     for (bool ending; (job = next_job(comm, &ending));)
@@ -335,7 +335,7 @@ int engine_comm_end(engine_comm *comm, int code, const char *why, neap_waker *wa
         snprintf(comm->end_text, sizeof comm->end_text, "%s", why ? why : "");
     }
     bool closed = comm->phase == COMM_CLOSED;
-    if (!closed && !watch(comm, waker))
+    if (!closed && !watch_phase(comm, waker))
         neap_waker_wake(waker);
     pthread_mutex_unlock(&comm->mutex);
     if (begins)

@@ -13,7 +13,7 @@
 enum { POLLS = 20, YIELDS = 200, NAP_FIRST_NS = 20000, NAP_MOST_NS = 1000000, LOOK_NS = 100000000 };
 
 /* ---- The list ---------------------------------------------------------------------------------------------------- */
-static comm_transfer *take(engine_comm *comm) {
+static comm_transfer *take_transfer(engine_comm *comm) {
     if (comm->flight.n == comm->flight.capacity) {
         int more = comm->flight.capacity ? 2 * comm->flight.capacity : 32;
         comm_transfer **grown = realloc(comm->flight.at, (size_t)more * sizeof *grown);
@@ -30,14 +30,14 @@ static comm_transfer *take(engine_comm *comm) {
     return transfer;
 }
 
-static void give(engine_comm *comm, comm_transfer *transfer) {
+static void recycle_transfer(engine_comm *comm, comm_transfer *transfer) {
     free(transfer->own);
     transfer->next = comm->spare;
     comm->spare = transfer;
 }
 
-static int begin(engine_comm *comm, bool sends, neap_transfer t, int *left, void *own) {
-    comm_transfer *transfer = take(comm);
+static int begin_transfer(engine_comm *comm, bool sends, neap_transfer t, int *left, void *own) {
+    comm_transfer *transfer = take_transfer(comm);
     if (!transfer) {
         free(own);
         return comm_break(comm, "no memory for a transfer");
@@ -45,7 +45,7 @@ static int begin(engine_comm *comm, bool sends, neap_transfer t, int *left, void
     *transfer = (comm_transfer){.t = t, .left = left, .own = own};
     int status = (sends ? comm->transport->send : comm->transport->receive)(comm->link, &transfer->t);
     if (status < 0) {
-        give(comm, transfer);
+        recycle_transfer(comm, transfer);
         return comm_break(comm, "%s: %s", comm->transport->name, neap_error_text());
     }
     comm->flight.at[comm->flight.n++] = transfer;
@@ -59,7 +59,7 @@ static int begin_parts(engine_comm *comm, bool sends, neap_transfer t, int *left
     int status = NEAP_OK;
     for (size_t all = t.bytes; all > 0 && status == NEAP_OK; t.data = (char *)t.data + t.bytes, all -= t.bytes) {
         t.bytes = all < NEAP_TRANSFER_MOST ? all : NEAP_TRANSFER_MOST;
-        status = begin(comm, sends, t, left, NULL);
+        status = begin_transfer(comm, sends, t, left, NULL);
     }
     return status;
 }
@@ -74,7 +74,8 @@ int comm_receive(engine_comm *comm, int rank, int tag, void *data, size_t bytes,
 }
 
 int comm_send_own(engine_comm *comm, int rank, int tag, void *data, size_t bytes) {
-    return begin(comm, true, (neap_transfer){.rank = rank, .tag = tag, .data = data, .bytes = bytes}, NULL, data);
+    return begin_transfer(comm, true, (neap_transfer){.rank = rank, .tag = tag, .data = data, .bytes = bytes}, NULL,
+                          data);
 }
 
 /* ---- Progress ---------------------------------------------------------------------------------------------------- */
@@ -88,7 +89,7 @@ static int land(engine_comm *comm, int at) {
         --*transfer->left;
     if (transfer->t.state < 0)
         status = comm_break(comm, "%s: %s", comm->transport->name, neap_error_text());
-    give(comm, transfer);
+    recycle_transfer(comm, transfer);
     return note && status == NEAP_OK ? comm_note_take(comm, sender) : status;
 }
 
@@ -158,7 +159,7 @@ bool comm_abandon(engine_comm *comm, bool notes) {
             continue;
         }
         comm->flight.at[k] = comm->flight.at[--comm->flight.n];
-        give(comm, transfer);
+        recycle_transfer(comm, transfer);
     }
     return all;
 }

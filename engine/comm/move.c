@@ -24,7 +24,7 @@ typedef struct mover { /* what is done with each */
     int left, status;
 } mover;
 
-static int rank_index(const comm_work *work, int rank) {
+static int index_in_group(const comm_work *work, int rank) {
     int k = 0;
     while (work->group->ranks[k] != rank)
         k++;
@@ -32,9 +32,9 @@ static int rank_index(const comm_work *work, int rank) {
 }
 
 /* Piece `piece` of `bytes` of the block of member m (-1: zeros), to place `place` of the result of rank d. */
-static void visit(mover *mover, int d, int32_t m, int64_t piece, int64_t place, size_t bytes) {
+static void visit_piece(mover *mover, int d, int32_t m, int64_t piece, int64_t place, size_t bytes) {
     comm_work *work = mover->work;
-    int from = m < 0 ? -1 : rank_index(work, work->group->owner[m]);
+    int from = m < 0 ? -1 : index_in_group(work, work->group->owner[m]);
     bool mine = from == work->me || d == work->me;
     bool wanted = mover->peer < 0 || (from == work->me ? d : from) == mover->peer;
     if (!mine || !wanted)
@@ -57,14 +57,14 @@ static void each_move(mover *mover) {
         int64_t place = 0;
         for (int32_t w = 0; w < members; w++) {
             if (kind == ENGINE_COMM_GATHER) {
-                visit(mover, d, w, 0, w, block);
+                visit_piece(mover, d, w, 0, w, block);
             } else if (!group->wanted[d * members + w]) {
                 continue;
             } else if (kind == ENGINE_COMM_PERMUTE) {
-                visit(mover, d, work->what->source[w], 0, place++, block);
+                visit_piece(mover, d, work->what->source[w], 0, place++, block);
             } else {
                 for (int32_t m = 0; m < members; m++)
-                    visit(mover, d, m, w, place++, block / (size_t)members);
+                    visit_piece(mover, d, m, w, place++, block / (size_t)members);
             }
         }
     }
@@ -86,7 +86,7 @@ static bool fit(comm_work *work, int peer, void (*count)(mover *, const move *))
     return counter.bytes <= COMM_PAYLOAD;
 }
 
-static void pack(mover *mover, const move *m) {
+static void pack_move(mover *mover, const move *m) {
     if (m->from != mover->work->me)
         return;
     memcpy(mover->at, m->src, m->bytes);
@@ -100,13 +100,13 @@ static void unpack(mover *mover, const move *m) {
     mover->at += m->bytes;
 }
 
-static void send(mover *mover, const move *m) {
+static void send_move(mover *mover, const move *m) {
     comm_work *work = mover->work;
     if (m->from == work->me && mover->status == NEAP_OK)
         mover->status = comm_send(work->comm, work->group->ranks[m->to], COMM_TAG_DATA, m->src, m->bytes, &work->sends);
 }
 
-static void receive(mover *mover, const move *m) {
+static void receive_move(mover *mover, const move *m) {
     comm_work *work = mover->work;
     if (m->to == work->me && mover->status == NEAP_OK)
         mover->status =
@@ -126,14 +126,14 @@ void comm_move_begin(comm_work *work) {
         if (peer == work->me || !fit(work, peer, count_sends))
             continue;
         comm_header *message = comm_outbox(work->comm, work->group->ranks[peer]);
-        mover packer = {.work = work, .visit = pack, .peer = peer, .at = (char *)(message + 1)};
+        mover packer = {.work = work, .visit = pack_move, .peer = peer, .at = (char *)(message + 1)};
         each_move(&packer);
         message->payload = (uint64_t)(packer.at - (char *)(message + 1));
     }
 }
 
 int comm_move_end(comm_work *work) {
-    mover receiver = {.work = work, .visit = receive}, sender = {.work = work, .visit = send};
+    mover receiver = {.work = work, .visit = receive_move}, sender = {.work = work, .visit = send_move};
     for (int peer = 0; peer < work->group->nranks; peer++) {
         if (peer == work->me)
             continue;

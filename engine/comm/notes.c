@@ -51,7 +51,7 @@ static int meet(engine_comm *comm, int rank, const comm_note *note) {
     return NEAP_OK;
 }
 
-static int answer(engine_comm *comm, int rank) {
+static int send_own_state(engine_comm *comm, int rank) {
     char doing[COMM_TEXT];
     pthread_mutex_lock(&comm->mutex);
     memcpy(doing, comm->doing, sizeof doing);
@@ -60,7 +60,7 @@ static int answer(engine_comm *comm, int rank) {
 }
 
 /* What it says of its sender, which engine_comm_why tells other threads. */
-static void remember(engine_comm *comm, int rank, const comm_note *note) {
+static void remember_note(engine_comm *comm, int rank, const comm_note *note) {
     comm_peer *peer = &comm->peers[rank];
     pthread_mutex_lock(&comm->mutex);
     peer->told |= note->kind == COMM_STATE;
@@ -86,8 +86,8 @@ int comm_note_take(engine_comm *comm, int rank) {
     if (note.kind == COMM_HELLO)
         return meet(comm, rank, &note);
     if (note.kind == COMM_ASK)
-        return answer(comm, rank);
-    remember(comm, rank, &note);
+        return send_own_state(comm, rank);
+    remember_note(comm, rank, &note);
     return NEAP_OK;
 }
 
@@ -111,7 +111,7 @@ typedef struct missing_text {
     int ranks;
 } missing_text;
 
-static void add(missing_text *text, const char *part) {
+static void add_text_part(missing_text *text, const char *part) {
     size_t n = strlen(part);
     n = n < text->left ? n : text->left - 1;
     memcpy(text->at, part, n);
@@ -134,7 +134,7 @@ static void tell_peer(const engine_comm *comm, int rank, missing_text *text) {
         snprintf(part + n, sizeof part - (size_t)n, " (in %s)", peer->text);
     else if (peer->told)
         snprintf(part + n, sizeof part - (size_t)n, " (has done %llu collectives)", (unsigned long long)peer->number);
-    add(text, part);
+    add_text_part(text, part);
 }
 
 /* Those with a transfer under way, and those that have failed, since nothing will come of the whole any more; with a

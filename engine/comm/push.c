@@ -79,7 +79,7 @@ static int collective_new(engine_comm *comm, const engine_collective *what, cons
 }
 
 /* The variables of the inputs, each once. */
-static int find_reads(const collective_job *j, neap_var **reads) {
+static int find_collective_reads(const collective_job *j, neap_var **reads) {
     int n = 0;
     for (int k = 0; k < j->n; k++) {
         neap_var *var = neap_buffer_var(j->in[k]);
@@ -113,7 +113,7 @@ int engine_comm_push(engine_comm *comm, const engine_collective *what, const eng
                      .priority = push ? push->priority : 0,
                      .release = release_collective,
                      .flags = NEAP_PUSH_SMALL | NEAP_PUSH_ALWAYS,
-                     .nreads = find_reads(j, reads),
+                     .nreads = find_collective_reads(j, reads),
                      .nwrites = out ? 2 : 1,
                      .nfresh = out ? 2 : 1,
                      .reads = reads,
@@ -143,7 +143,7 @@ static int run_work(engine_comm *comm, comm_job *job) {
     return status < 0 ? status : j->fn(j->arg, &j->run);
 }
 
-static void release_work(void *arg) {
+static void release_work_job(void *arg) {
     work_job *j = arg;
     if (j->release && !j->comm->stuck)
         j->release(j->arg);
@@ -179,7 +179,7 @@ int engine_comm_push_work(engine_comm *comm, neap_sync_fn fn, void *arg, const n
         return neap_error(NEAP_E_MEMORY, "no memory for work with collectives");
     *j = (work_job){.job.run = run_work, .comm = comm, .fn = fn, .arg = arg, .release = push->release};
     neap_push own = *push;
-    own.release = release_work;
+    own.release = release_work_job;
     int status = engine_comm_push_async(comm, start_work, j, &own);
     if (status < 0)
         free(j);
@@ -193,7 +193,7 @@ typedef struct call_job {
     void *arg;
 } call_job;
 
-static int run_call(engine_comm *comm, comm_job *job) {
+static int run_call_job(engine_comm *comm, comm_job *job) {
     call_job j = *(call_job *)job;
     (void)comm;
     free(job);
@@ -205,7 +205,7 @@ int engine_comm_call(engine_comm *comm, void (*fn)(void *arg), void *arg) {
     call_job *j = malloc(sizeof *j);
     if (!j)
         return neap_error(NEAP_E_MEMORY, "no memory for work with collectives");
-    *j = (call_job){.job.run = run_call, .fn = fn, .arg = arg};
+    *j = (call_job){.job.run = run_call_job, .fn = fn, .arg = arg};
     comm_enqueue(comm, &j->job);
     return NEAP_OK;
 }

@@ -17,10 +17,10 @@
 
 enum { SLOTS = 2, SEGMENT_BYTES = ENGINE_LIMIT(512 << 10, 4 << 10) };
 
-typedef struct piece { /* of a block: what one rank combines */
-    int64_t from, n;   /* elements */
-    int64_t place;     /* in that rank's result */
-} piece;
+typedef struct rank_piece { /* of a block: what one rank combines */
+    int64_t from, n;        /* elements */
+    int64_t place;          /* in that rank's result */
+} rank_piece;
 
 typedef struct slot {
     int left, sends; /* terms that have not come, sends from this slot that are not over */
@@ -38,34 +38,35 @@ typedef struct rounds {
 
 /* ---- Pieces ------------------------------------------------------------------------------------------------------ */
 /* Piece k of the rank with index d; false: it has fewer. A small REDUCE is combined by everybody. */
-static bool piece_of(const comm_work *work, bool small, int d, int k, piece *out) {
+static bool piece_of(const comm_work *work, bool small, int d, int k, rank_piece *out) {
     const engine_comm_group *group = work->group;
     int64_t n = work->what->elements;
     if (work->what->kind == ENGINE_COMM_REDUCE) {
         int64_t first = small ? 0 : n * d / group->nranks, end = small ? n : n * (d + 1) / group->nranks;
-        *out = (piece){.from = first, .n = end - first, .place = first};
+        *out = (rank_piece){.from = first, .n = end - first, .place = first};
         return k == 0;
     }
     for (int32_t w = 0, found = 0; w < group->nmembers; w++) {
         if (!group->wanted[d * group->nmembers + w] || found++ < k)
             continue;
-        *out = (piece){.from = n / group->nmembers * w, .n = n / group->nmembers, .place = n / group->nmembers * k};
+        *out =
+            (rank_piece){.from = n / group->nmembers * w, .n = n / group->nmembers, .place = n / group->nmembers * k};
         return true;
     }
     return false;
 }
 
 static int npieces(const comm_work *work, int d) {
-    piece p;
+    rank_piece p;
     int k = 0;
     while (piece_of(work, false, d, k, &p))
         k++;
     return k;
 }
 
-static bool cut(const rounds *r, int64_t round, piece *p) {
+static bool cut_round(const rounds *r, int64_t round, rank_piece *p) {
     int64_t from = round * r->segment, n = p->n - from;
-    *p = (piece){.from = p->from + from, .n = n < r->segment ? n : r->segment, .place = p->place + from};
+    *p = (rank_piece){.from = p->from + from, .n = n < r->segment ? n : r->segment, .place = p->place + from};
     return n > 0;
 }
 
@@ -95,7 +96,7 @@ static int terms_of(const comm_tree *tree, int rank, bool combined) {
     return n;
 }
 
-static int no_memory(engine_comm *comm) {
+static int no_memory_to_reduce(engine_comm *comm) {
     return comm_break(comm, "%s: no memory", comm->doing);
 }
 
@@ -115,7 +116,7 @@ static void *scratch_of(engine_comm *comm, size_t bytes) {
 
 /* ---- Small ones: all terms are in the first messages ------------------------------------------------------------- */
 static int64_t wanted_elements(const comm_work *work, int d) {
-    piece p;
+    rank_piece p;
     int64_t n = 0;
     for (int k = 0; piece_of(work, true, d, k, &p); k++)
         n += p.n;
@@ -135,9 +136,9 @@ static bool is_small(const comm_work *work, const comm_tree *tree) {
 }
 
 /* This rank's terms of all pieces of rank d, packed. */
-static int pack(comm_work *work, const comm_tree *tree, int d, char *to, size_t *bytes) {
+static int pack_terms(comm_work *work, const comm_tree *tree, int d, char *to, size_t *bytes) {
     char *at = to;
-    piece p;
+    rank_piece p;
     for (int k = 0; piece_of(work, true, d, k, &p); k++) {
         for (int t = 0; t < tree->nterms; t++) {
             size_t some = (size_t)p.n * work->what->item;
@@ -146,7 +147,7 @@ static int pack(comm_work *work, const comm_tree *tree, int d, char *to, size_t 
             char *room = at;
             const char *term = own_term(work, &tree->terms[t], p.from, p.n, &room);
             if (!term)
-                return no_memory(work->comm);
+                return no_memory_to_reduce(work->comm);
             if (term != at)
                 memcpy(at, term, some);
             at += some;
@@ -159,8 +160,8 @@ static int pack(comm_work *work, const comm_tree *tree, int d, char *to, size_t 
 static int combine_small(comm_work *work, comm_tree *tree) {
     size_t bytes, item = work->what->item;
     char *own = scratch_of(work->comm, COMM_PAYLOAD);
-    int status = own ? pack(work, tree, work->me, own, &bytes) : no_memory(work->comm);
-    piece p;
+    int status = own ? pack_terms(work, tree, work->me, own, &bytes) : no_memory_to_reduce(work->comm);
+    rank_piece p;
     size_t done = 0; /* elements of each term that were combined */
     for (int k = 0; status == NEAP_OK && piece_of(work, true, work->me, k, &p); k++) {
         for (int t = 0; t < tree->nterms; t++) {
@@ -182,7 +183,7 @@ static int combine_small(comm_work *work, comm_tree *tree) {
 /* ---- Large ones: rounds ------------------------------------------------------------------------------------------ */
 static int64_t rounds_needed(rounds *r) {
     int64_t most = 0;
-    piece p;
+    rank_piece p;
     for (int d = 0; d < r->work->group->nranks; d++)
         for (int k = 0; piece_of(r->work, false, d, k, &p); k++)
             most = p.n > most ? p.n : most;
@@ -191,7 +192,7 @@ static int64_t rounds_needed(rounds *r) {
 
 /* Memory of both slots: for each piece of any rank this rank's combined terms, for each own piece the terms of
  * others. */
-static int make_room(rounds *r) {
+static int allocate_slots(rounds *r) {
     const comm_work *work = r->work;
     const comm_tree *tree = r->tree;
     int own = npieces(work, work->me), all = 0;
@@ -203,7 +204,7 @@ static int make_room(rounds *r) {
     size_t table = ((size_t)own * (size_t)tree->nterms * sizeof(char *) + 63) & ~(size_t)63, room = terms * segment;
     char *scratch = scratch_of(work->comm, SLOTS * (table + room) + 64);
     if (!scratch)
-        return no_memory(work->comm);
+        return no_memory_to_reduce(work->comm);
     for (int k = 0; k < SLOTS; k++) {
         r->slots[k].at = (const char **)(scratch + (size_t)k * (table + room));
         r->slots[k].room = scratch + (size_t)k * (table + room) + table;
@@ -212,7 +213,7 @@ static int make_room(rounds *r) {
 }
 
 /* Sends this rank's terms of a segment to the rank that combines it, or notes where they are if that is this one. */
-static int give_terms(rounds *r, slot *s, int d, const piece *p, const char **at, char **room) {
+static int give_terms(rounds *r, slot *s, int d, const rank_piece *p, const char **at, char **room) {
     comm_work *work = r->work;
     size_t bytes = (size_t)p->n * work->what->item;
     int status = NEAP_OK;
@@ -221,7 +222,7 @@ static int give_terms(rounds *r, slot *s, int d, const piece *p, const char **at
         if (term->rank == work->comm->rank) {
             const char *own = own_term(work, term, p->from, p->n, room);
             if (!own)
-                return no_memory(work->comm);
+                return no_memory_to_reduce(work->comm);
             if (d == work->me)
                 at[t] = own;
             else
@@ -243,15 +244,15 @@ static int begin_round(rounds *r, int64_t round) {
     /* Each rank begins with its own piece, then the next rank's, so that they do not all turn to one. */
     for (int turn = 0; turn < n && status == NEAP_OK; turn++) {
         int d = (work->me + turn) % n;
-        piece p;
+        rank_piece p;
         for (int k = 0; status == NEAP_OK && piece_of(work, false, d, k, &p); k++)
-            if (cut(r, round, &p))
+            if (cut_round(r, round, &p))
                 status = give_terms(r, s, d, &p, s->at + (size_t)k * (size_t)r->tree->nterms, &room);
     }
     return status;
 }
 
-static int spread_result(rounds *r, const piece *p) {
+static int spread_result(rounds *r, const rank_piece *p) {
     comm_work *work = r->work;
     size_t item = work->what->item;
     int status = NEAP_OK, n = work->group->nranks;
@@ -266,9 +267,9 @@ static int receive_results(rounds *r, int64_t round) {
     size_t item = work->what->item;
     int status = NEAP_OK;
     for (int d = 0; d < work->group->nranks && status == NEAP_OK; d++) {
-        piece p;
+        rank_piece p;
         piece_of(work, false, d, 0, &p);
-        if (d != work->me && cut(r, round, &p))
+        if (d != work->me && cut_round(r, round, &p))
             status = comm_receive(work->comm, work->group->ranks[d], COMM_TAG_SPREAD,
                                   work->out + (size_t)p.place * item, (size_t)p.n * item, &r->spread);
     }
@@ -280,9 +281,9 @@ static int end_round(rounds *r, int64_t round) {
     slot *s = &r->slots[round % SLOTS];
     bool reduces = work->what->kind == ENGINE_COMM_REDUCE;
     int status = comm_wait(work->comm, &s->left);
-    piece p;
+    rank_piece p;
     for (int k = 0; status == NEAP_OK && piece_of(work, false, work->me, k, &p); k++) {
-        if (!cut(r, round, &p))
+        if (!cut_round(r, round, &p))
             continue;
         for (int t = 0; t < r->tree->nterms; t++)
             r->tree->terms[t].at = s->at[(size_t)k * (size_t)r->tree->nterms + (size_t)t];
@@ -296,7 +297,7 @@ static int end_round(rounds *r, int64_t round) {
 static int combine_large(comm_work *work, const comm_tree *tree) {
     rounds r = {.work = work, .tree = tree, .segment = SEGMENT_BYTES / (int64_t)work->what->item};
     int64_t count = rounds_needed(&r);
-    int status = count > 0 ? make_room(&r) : NEAP_OK;
+    int status = count > 0 ? allocate_slots(&r) : NEAP_OK;
     for (int64_t k = 0; k < count + SLOTS - 1 && status == NEAP_OK; k++) {
         if (k < count)
             status = begin_round(&r, k);
@@ -313,13 +314,13 @@ int comm_reduce_begin(comm_work *work, comm_reduction *reduction) {
     const engine_comm_group *group = work->group;
     int status = comm_tree_new(group, 0, group->nmembers, true, &reduction->tree);
     if (status < 0)
-        return no_memory(work->comm);
+        return no_memory_to_reduce(work->comm);
     reduction->small = is_small(work, &reduction->tree);
     for (int d = 0; d < group->nranks && reduction->small && status == NEAP_OK; d++) {
         comm_header *message = comm_outbox(work->comm, group->ranks[d]);
         size_t bytes = 0;
         if (d != work->me) {
-            status = pack(work, &reduction->tree, d, (char *)(message + 1), &bytes);
+            status = pack_terms(work, &reduction->tree, d, (char *)(message + 1), &bytes);
             message->payload = bytes;
         }
     }

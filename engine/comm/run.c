@@ -113,7 +113,7 @@ static int compare_first(comm_work *work, const comm_header *mine, const char *f
 }
 
 /* ---- Collectives ------------------------------------------------------------------------------------------------- */
-static int exchange(comm_work *work, comm_header *mine, const char *failed) {
+static int exchange_pieces(comm_work *work, comm_header *mine, const char *failed) {
     const engine_comm_kind kind = work->what->kind;
     bool sums = kind == ENGINE_COMM_REDUCE || kind == ENGINE_COMM_SCATTER, moves = !sums;
     comm_reduction reduction = {0};
@@ -171,7 +171,7 @@ int comm_collective(engine_comm *comm, const engine_collective *what, const void
     if (status < 0)
         comm_break(comm, "%s cannot begin: %s", comm->doing, neap_error_text());
     else
-        status = exchange(&work, &mine, failed);
+        status = exchange_pieces(&work, &mine, failed);
     free(work.blocks);
     comm_collective_end(comm);
     return status;

@@ -73,7 +73,7 @@ static void *open_quietly(const char *file) {
     return library;
 }
 
-static void load(void) {
+static void load_blas(void) {
     void *library = open_quietly("libopenblas.so.0");
     if (!library) {
         const char *reason = dlerror();
@@ -100,7 +100,7 @@ int engine_blas_load(void) {
     int status = engine_check_alive();
     if (status)
         return status;
-    pthread_once(&blas.once, load);
+    pthread_once(&blas.once, load_blas);
     return blas.sgemm ? NEAP_OK : neap_error(NEAP_E_LIBRARY, "%s", blas.problem);
 }
 

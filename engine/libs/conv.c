@@ -24,7 +24,7 @@ typedef struct sizes {               /* in elements, of one image */
     int64_t block;                   /* places at a time */
 } sizes;
 
-static int64_t product(int ndim, const int64_t *extents) {
+static int64_t product_of_extents(int ndim, const int64_t *extents) {
     int64_t size = 1;
     for (int k = 0; k < ndim; k++)
         size *= extents[k];
@@ -32,12 +32,12 @@ static int64_t product(int ndim, const int64_t *extents) {
 }
 
 static sizes sizes_of(const engine_conv_args *a) {
-    int64_t taps = product(a->ndim, a->kernel), each = a->channels / a->groups;
+    int64_t taps = product_of_extents(a->ndim, a->kernel), each = a->channels / a->groups;
     int64_t bytes = taps * each * (a->f64 ? 8 : 4), block = bytes > 0 ? BLOCK_BYTES / bytes : 1;
-    return (sizes){.x = product(a->ndim, a->in) * a->channels,
-                   .y = product(a->ndim, a->out) * a->features,
+    return (sizes){.x = product_of_extents(a->ndim, a->in) * a->channels,
+                   .y = product_of_extents(a->ndim, a->out) * a->features,
                    .w = taps * each * a->features,
-                   .places = product(a->ndim, a->out),
+                   .places = product_of_extents(a->ndim, a->out),
                    .window = taps * each,
                    .block = block > 0 ? block : 1};
 }
@@ -62,7 +62,7 @@ static int64_t pixel_of(const engine_conv_args *a, int64_t place, int64_t tap) {
     return at;
 }
 
-static void add(bool f64, void *to, const void *from, int64_t n) {
+static void add_into(bool f64, void *to, const void *from, int64_t n) {
     for (int64_t k = 0; k < n; k++) {
         if (f64) {
             ((double *)to)[k] += ((const double *)from)[k];
@@ -72,16 +72,16 @@ static void add(bool f64, void *to, const void *from, int64_t n) {
     }
 }
 
-typedef struct block { /* of the places of one image, in one group */
+typedef struct conv_block { /* of the places of one image, in one group */
     int64_t group, first, count;
     char *x, *y;  /* the image, and these places of the group in its result */
     char *rows;   /* room for their windows … */
     char *kernel; /* … and for a group's kernel */
-} block;
+} conv_block;
 
 /* Copies the windows of a block into rows, or adds the rows to the image. */
-static void move_windows(const engine_conv_args *a, const block *b, bool back) {
-    int64_t each = a->channels / a->groups, taps = product(a->ndim, a->kernel);
+static void move_windows(const engine_conv_args *a, const conv_block *b, bool back) {
+    int64_t each = a->channels / a->groups, taps = product_of_extents(a->ndim, a->kernel);
     size_t item = item_of(a), bytes = (size_t)each * item;
     char *rows = b->rows;
     for (int64_t place = b->first; place < b->first + b->count; place++) {
@@ -89,7 +89,7 @@ static void move_windows(const engine_conv_args *a, const block *b, bool back) {
             int64_t pixel = pixel_of(a, place, tap);
             char *at = b->x + (size_t)(pixel * a->channels + b->group * each) * item;
             if (back && pixel >= 0)
-                add(a->f64, at, rows, each);
+                add_into(a->f64, at, rows, each);
             else if (!back && pixel >= 0)
                 memcpy(rows, at, bytes);
             else if (!back)
@@ -101,7 +101,7 @@ static void move_windows(const engine_conv_args *a, const block *b, bool back) {
 /* ---- By products ------------------------------------------------------------------------------------------------- */
 /* The product that a kind asks of a block. Columns of one group in y and in w lie `features` apart from row to row. */
 static int multiply(const neap_run *run, engine_conv_kind kind, const engine_conv_args *a, const sizes *s,
-                    const block *b, char *w) {
+                    const conv_block *b, char *w) {
     int64_t each = a->features / a->groups;
     engine_gemm_args product = {.f64 = a->f64, .batch = 1};
     switch (kind) {
@@ -126,7 +126,7 @@ static int multiply(const neap_run *run, engine_conv_kind kind, const engine_con
 }
 
 static int compute_block(const neap_run *run, engine_conv_kind kind, const engine_conv_args *a, const sizes *s,
-                         const block *b) {
+                         const conv_block *b) {
     size_t item = item_of(a);
     int64_t each = a->features / a->groups;
     char *w = (char *)a->w + (size_t)(b->group * each) * item;
@@ -136,7 +136,7 @@ static int compute_block(const neap_run *run, engine_conv_kind kind, const engin
     if (status == 0 && kind == ENGINE_CONV_INPUT)
         move_windows(a, b, true);
     for (int64_t k = 0; k < s->window && status == 0 && kind == ENGINE_CONV_KERNEL; k++)
-        add(a->f64, w + (size_t)(k * a->features) * item, b->kernel + (size_t)(k * each) * item, each);
+        add_into(a->f64, w + (size_t)(k * a->features) * item, b->kernel + (size_t)(k * each) * item, each);
     return status;
 }
 
@@ -150,7 +150,7 @@ static int by_products(const neap_run *run, engine_conv_kind kind, const engine_
     int status = neap_run_alloc(run, bytes, &room);
     if (status)
         return neap_error(status, "no memory for the windows of a convolution");
-    block b = {.rows = room, .kernel = (char *)room + rows};
+    conv_block b = {.rows = room, .kernel = (char *)room + rows};
     for (int64_t n = 0; n < a->batch && status == 0 && !neap_run_cancelled(run); n++) {
         b.x = (char *)a->x + (size_t)(n * s.x) * item;
         for (b.group = 0; b.group < a->groups && status == 0; b.group++) {
@@ -215,7 +215,7 @@ static bool by_parts(const neap_run *run, engine_conv_kind kind, const engine_co
     if (bytes && done) {
         memcpy(a->w, p.kernels, (size_t)p.size.w * item_of(a));
         for (int64_t k = 1; k < p.count; k++)
-            add(a->f64, a->w, p.kernels + (size_t)(k * p.size.w) * item_of(a), p.size.w);
+            add_into(a->f64, a->w, p.kernels + (size_t)(k * p.size.w) * item_of(a), p.size.w);
     }
     if (bytes)
         neap_run_free(run, kernels, bytes);

@@ -59,7 +59,7 @@ static struct {
 } lib = {.once = PTHREAD_ONCE_INIT};
 
 /* ---- Loading ----------------------------------------------------------------------------------------------------- */
-static void load(void) {
+static void load_dnnl(void) {
     void *library = dlopen("libdnnl.so.2", RTLD_NOW | RTLD_LOCAL);
     if (!library)
         return;
@@ -77,7 +77,7 @@ static void load(void) {
 }
 
 bool engine_conv_dnnl_there(void) {
-    pthread_once(&lib.once, load);
+    pthread_once(&lib.once, load_dnnl);
     return lib.there;
 }
 
@@ -117,7 +117,7 @@ static bool describe_kernel(tensor *t, const engine_conv_args *a) {
 }
 
 /* ---- One call ---------------------------------------------------------------------------------------------------- */
-typedef struct job {
+typedef struct dnnl_job {
     const neap_run *run;
     const engine_conv_args *args;
     engine_conv_kind kind;
@@ -125,9 +125,9 @@ typedef struct job {
     dnnl_primitive_desc_t forward, desc; /* forward: a hint for those of derivatives */
     dnnl_primitive_t primitive;
     tensor x, w, y;
-} job;
+} dnnl_job;
 
-static dnnl_status_t describe_call(job *j, engine_conv_kind kind, dnnl_convolution_desc_t *out) {
+static dnnl_status_t describe_call(dnnl_job *j, engine_conv_kind kind, dnnl_convolution_desc_t *out) {
     const engine_conv_args *a = j->args;
     dnnl_memory_desc_t any = j->w.own; /* the library chooses the kernel's layout */
     any.format_kind = dnnl_format_kind_any;
@@ -152,7 +152,7 @@ static dnnl_status_t describe_call(job *j, engine_conv_kind kind, dnnl_convoluti
     }
 }
 
-static bool make_primitive(job *j) {
+static bool make_primitive(dnnl_job *j) {
     dnnl_convolution_desc_t desc;
     if (describe_call(j, ENGINE_CONV_FORWARD, &desc) != dnnl_success ||
         lib.primitive_desc_create(&j->forward, &desc, NULL, lib.engine, NULL) != dnnl_success)
@@ -171,13 +171,13 @@ static bool make_primitive(job *j) {
     return lib.primitive_create(&j->primitive, chosen) == dnnl_success;
 }
 
-static bool execute(job *j, dnnl_primitive_t primitive, int n, const dnnl_exec_arg_t *args) {
+static bool execute(dnnl_job *j, dnnl_primitive_t primitive, int n, const dnnl_exec_arg_t *args) {
     return lib.primitive_execute(primitive, j->stream, n, args) == dnnl_success &&
            lib.stream_wait(j->stream) == dnnl_success;
 }
 
 /* From one form of an operand to the other. */
-static bool reorder(job *j, const tensor *t, bool back) {
+static bool reorder(dnnl_job *j, const tensor *t, bool back) {
     dnnl_memory_t own = NULL;
     dnnl_primitive_desc_t desc = NULL;
     dnnl_primitive_t primitive = NULL;
@@ -193,7 +193,7 @@ static bool reorder(job *j, const tensor *t, bool back) {
     return done;
 }
 
-static bool open_tensor(job *j, tensor *t, void *data, bool is_result) {
+static bool open_tensor(dnnl_job *j, tensor *t, void *data, bool is_result) {
     t->data = data;
     if (!lib.memory_desc_equal(&t->own, &t->wanted)) {
         t->bytes = lib.memory_desc_get_size(&t->wanted);
@@ -205,13 +205,13 @@ static bool open_tensor(job *j, tensor *t, void *data, bool is_result) {
     return !t->copy || is_result || reorder(j, t, false);
 }
 
-static void close_tensor(job *j, tensor *t) {
+static void close_tensor(dnnl_job *j, tensor *t) {
     lib.memory_destroy(t->memory);
     if (t->copy)
         neap_run_free(j->run, t->copy, t->bytes);
 }
 
-static bool compute(job *j) {
+static bool compute(dnnl_job *j) {
     const engine_conv_args *a = j->args;
     static const int arguments[][3] = {
         [ENGINE_CONV_FORWARD] = {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST},
@@ -237,7 +237,7 @@ bool engine_conv_dnnl(const neap_run *run, engine_conv_kind kind, const engine_c
     if (!told)
         lib.set_threads(1);
     told = true;
-    job j = {.run = run, .args = args, .kind = kind};
+    dnnl_job j = {.run = run, .args = args, .kind = kind};
     bool done = compute(&j);
     close_tensor(&j, &j.x);
     close_tensor(&j, &j.w);

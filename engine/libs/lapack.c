@@ -12,15 +12,15 @@ static struct {
     const char *missing; /* the first function that is not there, NULL: all are */
 } lapack = {.once = PTHREAD_ONCE_INIT};
 
-static void find(const char *name, const char *f32_symbol, const char *f64_symbol, void *f32, void *f64) {
+static void find_routine(const char *name, const char *f32_symbol, const char *f64_symbol, void *f32, void *f64) {
     *(void **)f32 = engine_blas_symbol(f32_symbol);
     *(void **)f64 = engine_blas_symbol(f64_symbol);
     if (!lapack.missing && (!*(void **)f32 || !*(void **)f64))
         lapack.missing = name;
 }
 
-static void load(void) {
-#define FIND(name, parameters) find(#name, "s" #name "_", "d" #name "_", &lapack.f32.name, &lapack.f64.name);
+static void load_lapack(void) {
+#define FIND(name, parameters) find_routine(#name, "s" #name "_", "d" #name "_", &lapack.f32.name, &lapack.f64.name);
     ENGINE_LAPACK_ROWS(FIND)
 #undef FIND
 }
@@ -29,7 +29,7 @@ int engine_lapack_get(bool f64, const engine_lapack **out) {
     int status = engine_blas_load();
     if (status)
         return status;
-    pthread_once(&lapack.once, load);
+    pthread_once(&lapack.once, load_lapack);
     if (lapack.missing)
         return neap_error(NEAP_E_LIBRARY, "linear algebra needs LAPACK: libopenblas.so.0 was built without %s",
                           lapack.missing);

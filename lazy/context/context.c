@@ -60,7 +60,7 @@ int neap_ctx_new(neap_ctx **out) {
     return 0;
 }
 
-static void release_all(neap_ctx *ctx, lazy_nodes *nodes) {
+static void release_node_list(neap_ctx *ctx, lazy_nodes *nodes) {
     while (nodes->n > 0)
         graph_release(ctx, nodes->at[--nodes->n]);
     free(nodes->at);
@@ -75,10 +75,10 @@ void neap_ctx_free(neap_ctx *ctx) {
         neap_level_end(ctx, ctx->levels.n - 1);
     program_jit_free_all(ctx);
     program_free_all(ctx);
-    release_all(ctx, &ctx->pending.nodes);
-    release_all(ctx, &ctx->levels.tape);
-    release_all(ctx, &ctx->start.arena);
-    release_all(ctx, &ctx->mesh.tokens);
+    release_node_list(ctx, &ctx->pending.nodes);
+    release_node_list(ctx, &ctx->levels.tape);
+    release_node_list(ctx, &ctx->start.arena);
+    release_node_list(ctx, &ctx->mesh.tokens);
     graph_release(ctx, ctx->quick.number);
     for (int64_t k = 1; k < ctx->handles.slots.n; k++)
         graph_release(ctx, ctx->handles.slots.at[k]);

@@ -7,7 +7,7 @@
 #include "ops_gen.h"
 
 /* Ends a quick call that recorded `node` (TAKES it; NULL: an error was set). */
-static int32_t finish(neap_ctx *ctx, neap_node *node) {
+static int32_t finish_quick_call(neap_ctx *ctx, neap_node *node) {
     ctx->quick.id = 0;
     int status = node ? graph_publish(ctx, node, &ctx->quick.id) : neap_error_code();
     ctx->quick.status = status ? status : graph_attend(ctx);
@@ -28,13 +28,13 @@ static bool is_op(int op) {
 
 int32_t neap_quick_op1(neap_ctx *ctx, int op, const neap_handle *a) {
     neap_node *in = graph_lookup(ctx, a->_id);
-    return finish(ctx, in && is_op(op) ? graph_record(ctx, op, 1, &in, 0, NULL) : NULL);
+    return finish_quick_call(ctx, in && is_op(op) ? graph_record(ctx, op, 1, &in, 0, NULL) : NULL);
 }
 
 int32_t neap_quick_op2(neap_ctx *ctx, int op, const neap_handle *a, const neap_handle *b) {
     neap_node *in[2] = {graph_lookup(ctx, a->_id), NULL};
     bool sound = in[0] && (in[1] = graph_lookup(ctx, b->_id)) != NULL && is_op(op);
-    return finish(ctx, sound ? graph_record(ctx, op, 2, in, 0, NULL) : NULL);
+    return finish_quick_call(ctx, sound ? graph_record(ctx, op, 2, in, 0, NULL) : NULL);
 }
 
 int32_t neap_quick_number(neap_ctx *ctx, int op, const neap_handle *a, double number, int number_first) {
@@ -46,28 +46,28 @@ int32_t neap_quick_number(neap_ctx *ctx, int op, const neap_handle *a, double nu
     }
     if (!array || !is_op(op) ||
         (!ctx->quick.number && !(ctx->quick.number = graph_constant(ctx, NEAP_DTYPE_F64, true, number))))
-        return finish(ctx, NULL);
+        return finish_quick_call(ctx, NULL);
     ctx->quick.number->value = number;
     neap_node *in[2] = {number_first ? ctx->quick.number : array, number_first ? array : ctx->quick.number};
-    return finish(ctx, graph_record(ctx, op, 2, in, 0, NULL));
+    return finish_quick_call(ctx, graph_record(ctx, op, 2, in, 0, NULL));
 }
 
 int32_t neap_quick_reduce(neap_ctx *ctx, int op, const neap_handle *a) {
     neap_node *in = graph_lookup(ctx, a->_id);
     if (!in || !is_op(op))
-        return finish(ctx, NULL);
+        return finish_quick_call(ctx, NULL);
     int64_t attrs[2] = {((int64_t)1 << in->ndim) - 1, 0};
-    return finish(ctx, graph_record(ctx, op, 1, &in, 2, attrs));
+    return finish_quick_call(ctx, graph_record(ctx, op, 1, &in, 2, attrs));
 }
 
 int32_t neap_quick_part(neap_ctx *ctx, const neap_handle *a, double index) {
     neap_node *in = graph_lookup(ctx, a->_id);
     if (!in)
-        return finish(ctx, NULL);
+        return finish_quick_call(ctx, NULL);
     int64_t n = in->ndim ? in->shape[0] : 0, attrs[3 * NEAP_MAX_DIMS];
     if (!(index >= (double)-n && index < (double)n && index == floor(index))) {
         neap_error(NEAP_E_INDEX, "index %.17g is out of range for an axis of extent %lld", index, (long long)n);
-        return finish(ctx, NULL);
+        return finish_quick_call(ctx, NULL);
     }
     for (int k = 0; k < in->ndim; k++) {
         attrs[3 * k] = k ? 0 : (int64_t)index + (index < 0 ? n : 0);
@@ -78,7 +78,7 @@ int32_t neap_quick_part(neap_ctx *ctx, const neap_handle *a, double index) {
     if (slice)
         part = graph_record(ctx, LAZY_OP_reshape, 1, &slice, in->ndim - 1, in->shape + 1);
     graph_release(ctx, slice);
-    return finish(ctx, part);
+    return finish_quick_call(ctx, part);
 }
 
 int neap_quick_poll(neap_ctx *ctx, const neap_handle *a) {

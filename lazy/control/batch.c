@@ -55,8 +55,8 @@ static int inputs_like(lazy_batching *g, int level, const neap_program *program,
 }
 
 /* Records a program for the examples; its outputs are in the arena. */
-static int apply(lazy_batching *g, neap_program *program, neap_node *const *in, const bool *batched, neap_node **out,
-                 bool *out_batched) {
+static int apply_batched(lazy_batching *g, neap_program *program, neap_node *const *in, const bool *batched,
+                         neap_node **out, bool *out_batched) {
     int status = derive_program_batch(g->ctx, program, g->size, in, batched, out, out_batched), kept = 0;
     for (int64_t k = 0; k < program->outputs.n && status == 0; k++)
         kept = graph_arena(g->ctx, out[k]) ? kept : NEAP_E_MEMORY;
@@ -82,7 +82,7 @@ static int record_wanted(lazy_batching *g, int level, neap_program *program, con
     neap_node **in = nodes_new(program->inputs.n);
     int status = in ? inputs_like(g, level, program, 0, batched, in) : NEAP_E_MEMORY;
     if (status == 0)
-        status = apply(g, program, in, batched, out, out_batched);
+        status = apply_batched(g, program, in, batched, out, out_batched);
     for (int64_t k = 0; k < program->outputs.n && status == 0 && want; k++)
         status = (out[k] = as_wanted(g, out[k], want[k], &out_batched[k])) ? 0 : neap_error_code();
     free(in);
@@ -106,7 +106,7 @@ static int derive(lazy_batching *g, neap_program *program, const bool *batched, 
 }
 
 /* Which of the outputs would be batched. */
-static int look(lazy_batching *g, neap_program *program, const bool *batched, bool *out_batched) {
+static int find_batched_outputs(lazy_batching *g, neap_program *program, const bool *batched, bool *out_batched) {
     neap_program *derived;
     int status = derive(g, program, batched, NULL, &derived, out_batched);
     if (status == 0)
@@ -182,7 +182,7 @@ static const bool *flags_of(flow *f, int p) {
     return f->flags[p];
 }
 
-static int add_input(flow *f, neap_node *node) {
+static int add_flow_input(flow *f, neap_node *node) {
     return !node ? neap_error_code() : lazy_push(&f->in, node) ? NEAP_E_MEMORY : 0;
 }
 
@@ -190,7 +190,7 @@ static int add_input(flow *f, neap_node *node) {
 static int add_consts(flow *f, int p) {
     int status = 0;
     for (int k = 0; k < f->shape->consts[p] && status == 0; k++)
-        status = add_input(f, f->g->in[f->shape->const_at[p] + k]);
+        status = add_flow_input(f, f->g->in[f->shape->const_at[p] + k]);
     return status;
 }
 
@@ -199,7 +199,7 @@ static int add_lifted(flow *f, int p) {
     const lazy_nodes *captured = &f->programs[p]->captured;
     int status = 0;
     for (int64_t k = 0; k < captured->n && status == 0; k++)
-        status = add_input(f, graph_arena(f->g->ctx, graph_retain(captured->at[k])));
+        status = add_flow_input(f, graph_arena(f->g->ctx, graph_retain(captured->at[k])));
     return status;
 }
 
@@ -225,7 +225,7 @@ static neap_node *main_input(flow *f, int k) {
 static int add_main(flow *f) {
     int status = 0;
     for (int k = 0; k < main_inputs(f) && status == 0; k++)
-        status = add_input(f, main_input(f, k));
+        status = add_flow_input(f, main_input(f, k));
     return status;
 }
 
@@ -254,7 +254,7 @@ static int refuse_effects(const flow *f) {
 }
 
 /* ---- call -------------------------------------------------------------------------------------------------------- */
-static bool is_float(const neap_node *node) {
+static bool is_float_node(const neap_node *node) {
     return neap_dtype_kind(node->dtype) == 'f';
 }
 
@@ -270,12 +270,12 @@ static int derive_backward(flow *f, int nresults) {
     for (int64_t k = nresults; k < forward->outputs.n; k++)
         flags[at++] = f->out[1][k];
     for (int k = 0; k < nresults; k++)
-        if (is_float(forward->outputs.at[k]))
+        if (is_float_node(forward->outputs.at[k]))
             flags[at++] = f->out[0][k];
     for (int k = 0; k < f->shape->consts[2]; k++)
         flags[at++] = f->g->batched[f->shape->const_at[2] + k];
     for (int k = 0; k < f->shape->operands; k++)
-        if (is_float(forward->inputs.at[k]) && out < backward->outputs.n)
+        if (is_float_node(forward->inputs.at[k]) && out < backward->outputs.n)
             want[out++] = f->main[k] ? BATCHED : SUMMED;
     int status = derive(f->g, backward, flags, want, &f->programs[2], f->out[2]);
     free(want);
@@ -288,7 +288,7 @@ static const bool *tangent_flags(flow *f) {
     int64_t at = f->shape->operands;
     memcpy(f->flags[1], f->main, (size_t)at * sizeof *f->main);
     for (int k = 0; k < f->shape->operands; k++)
-        if (is_float(program->inputs.at[k]))
+        if (is_float_node(program->inputs.at[k]))
             f->flags[1][at++] = f->main[k];
     for (int k = 0; k < f->shape->consts[1]; k++)
         f->flags[1][at++] = f->g->batched[f->shape->const_at[1] + k];
@@ -297,13 +297,13 @@ static const bool *tangent_flags(flow *f) {
 
 /* Which results are batched: those that one of the programs batches, or whose tangent is. `results` gets that. */
 static int look_at_results(flow *f, int nresults, bool *results) {
-    int status = look(f->g, f->control->programs[0], flags_of(f, 0), f->out[0]);
+    int status = find_batched_outputs(f->g, f->control->programs[0], flags_of(f, 0), f->out[0]);
     if (status == 0 && f->shape->rule != NEAP_RULE_NONE)
-        status = look(f->g, f->control->programs[1],
-                      f->shape->rule == NEAP_RULE_JVP ? tangent_flags(f) : flags_of(f, 1), f->out[1]);
+        status = find_batched_outputs(f->g, f->control->programs[1],
+                                      f->shape->rule == NEAP_RULE_JVP ? tangent_flags(f) : flags_of(f, 1), f->out[1]);
     for (int k = 0, tangent = nresults; k < nresults && status == 0; k++) {
         results[k] = f->out[0][k] || (f->shape->rule != NEAP_RULE_NONE && f->out[1][k]);
-        if (f->shape->rule == NEAP_RULE_JVP && is_float(f->control->programs[0]->outputs.at[k]))
+        if (f->shape->rule == NEAP_RULE_JVP && is_float_node(f->control->programs[0]->outputs.at[k]))
             results[k] |= f->out[1][tangent++];
     }
     return status;
@@ -317,7 +317,7 @@ static int derive_results(flow *f, int p, int nresults, const bool *results) {
         return neap_error(NEAP_E_MEMORY, "out of memory for a batch");
     for (int k = 0, tangent = nresults; k < nresults; k++) {
         want[k] = results[k] ? BATCHED : AS_IT_COMES;
-        if (p == 1 && f->shape->rule == NEAP_RULE_JVP && is_float(program->outputs.at[k]))
+        if (p == 1 && f->shape->rule == NEAP_RULE_JVP && is_float_node(program->outputs.at[k]))
             want[tangent++] = want[k];
     }
     int status = derive(f->g, program, f->flags[p], want, &f->programs[p], f->out[p]);
@@ -352,7 +352,7 @@ static int select_branches(flow *f) {
     for (int p = 0; p < f->control->nprograms && status == 0; p++) {
         memcpy(in, g->in + 1, (size_t)main * sizeof *in);
         memcpy(in + main, g->in + f->shape->const_at[p], (size_t)f->shape->consts[p] * sizeof *in);
-        status = apply(g, f->control->programs[p], in, flags_of(f, p), out, f->out[p]);
+        status = apply_batched(g, f->control->programs[p], in, flags_of(f, p), out, f->out[p]);
         neap_node *from = BUILD2(greater_equal, g->in[0], NUMBER(p)); /* the last that is not above the index */
         for (int k = 0; k < n && status == 0; k++) {
             int64_t shape[NEAP_MAX_DIMS + 1] = {g->size};
@@ -381,14 +381,14 @@ static int batch_cond(flow *f) {
     uint8_t *want = calloc((size_t)nresults + 1, 1);
     int status = want ? 0 : neap_error(NEAP_E_MEMORY, "out of memory for a batch");
     for (int p = 0; p < n && status == 0; p++) {
-        status = look(f->g, f->control->programs[p], flags_of(f, p), f->out[p]);
+        status = find_batched_outputs(f->g, f->control->programs[p], flags_of(f, p), f->out[p]);
         for (int k = 0; k < nresults && status == 0; k++)
             want[k] |= f->out[p][k];
     }
     for (int p = 0; p < n && status == 0; p++)
         status = derive(f->g, f->control->programs[p], f->flags[p], want, &f->programs[p], f->out[p]);
     if (status == 0)
-        status = add_input(f, f->g->in[0]);
+        status = add_flow_input(f, f->g->in[0]);
     if (status == 0)
         status = add_main(f);
     for (int p = 0; p < n && status == 0; p++)
@@ -404,7 +404,7 @@ static int settle_carries(flow *f, int p) {
     bool more = true;
     int status = 0;
     while (more && status == 0) {
-        status = look(f->g, f->control->programs[p], flags_of(f, p), f->out[p]);
+        status = find_batched_outputs(f->g, f->control->programs[p], flags_of(f, p), f->out[p]);
         more = false;
         for (int k = 0; k < f->shape->operands && status == 0; k++) {
             more |= f->out[p][k] && !f->main[k];
@@ -462,9 +462,9 @@ static int record_body(flow *f, int level, neap_node **out) {
         status = inputs_like(g, level, condition, n, f->flags[0], of_condition);
     }
     if (status == 0)
-        status = apply(g, condition, of_condition, f->flags[0], &holds, f->out[0]);
+        status = apply_batched(g, condition, of_condition, f->flags[0], &holds, f->out[0]);
     if (status == 0)
-        status = apply(g, body, in, f->flags[1], out, f->out[1]);
+        status = apply_batched(g, body, in, f->flags[1], out, f->out[1]);
     for (int k = 0; k < n && status == 0; k++) {
         int64_t shape[NEAP_MAX_DIMS + 1] = {g->size};
         for (int a = 1; a < in[k]->ndim; a++)
@@ -509,7 +509,7 @@ static int batch_while(flow *f) {
     neap_program *const *programs = f->control->programs;
     int status = settle_carries(f, 1);
     if (status == 0)
-        status = look(f->g, programs[0], flags_of(f, 0), f->out[0]);
+        status = find_batched_outputs(f->g, programs[0], flags_of(f, 0), f->out[0]);
     bool each = status == 0 && f->out[0][0];
     uint8_t *want = status == 0 && !each ? carries_wanted(f, programs[1]) : NULL;
     if (each)

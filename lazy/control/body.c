@@ -296,7 +296,7 @@ static int place_scratch(builder *b) {
 }
 
 /* ---- Bodies ------------------------------------------------------------------------------------------------------- */
-static int fill_numbers(builder *b) {
+static int list_body_numbers(builder *b) {
     const lazy_plan *plan = b->program->plan;
     lazy_body *body = b->body;
     body->nnumbers = plan->nnumbers;
@@ -348,7 +348,7 @@ static int fill_places(builder *b) {
     return status;
 }
 
-static int build(builder *b) {
+static int build_body(builder *b) {
     const lazy_plan *plan = b->program->plan;
     int status = fill_places(b);
     if (status == 0) {
@@ -367,7 +367,7 @@ static int build(builder *b) {
         status = place_scratch(b);
     if (status == 0)
         status = fill_moves(b);
-    return status ? status : fill_numbers(b);
+    return status ? status : list_body_numbers(b);
 }
 
 static void body_free(lazy_body *body) {
@@ -423,7 +423,7 @@ static int body_new(neap_ctx *ctx, const lazy_control *control, int p, lazy_runn
         b.firsts = b.makers + n;
         b.lasts = b.firsts + n;
         map_inputs(control, p, body);
-        status = build(&b);
+        status = build_body(&b);
     }
     free(b.places);
     free(b.makers);

@@ -70,7 +70,7 @@ static void fill_table(body_frame *f, int which, int parity, int64_t turn) {
     }
 }
 
-static void fill_numbers(body_frame *f, int which) {
+static void fill_frame_numbers(body_frame *f, int which) {
     const lazy_body *body = f->runner->bodies[which];
     for (int k = 0; k < body->nnumbers; k++) {
         const body_number *number = &body->numbers[k];
@@ -84,7 +84,7 @@ static void fill_numbers(body_frame *f, int which) {
 }
 
 /* ---- Frames ------------------------------------------------------------------------------------------------------- */
-static void copy(void *to, const void *from, int64_t bytes) {
+static void copy_carry(void *to, const void *from, int64_t bytes) {
     if (bytes && to != from)
         memcpy(to, from, (size_t)bytes);
 }
@@ -95,11 +95,11 @@ static void begin_loop(body_frame *f) {
     f->parity = runner->kind->stacks && runner->length > 0 ? (int)((runner->length - 1) & 1) : 0;
     for (int k = 0; k < runner->operands; k++)
         if (!runner->fixed[k])
-            copy(f->carries[(1 - f->parity) * runner->operands + k], f->in[k], runner->in_bytes[k]);
+            copy_carry(f->carries[(1 - f->parity) * runner->operands + k], f->in[k], runner->in_bytes[k]);
     for (int b = 0; b < runner->nbodies; b++) {
         fill_table(f, b, f->parity, 0);
         fill_table(f, b, 1 - f->parity, 1);
-        fill_numbers(f, b);
+        fill_frame_numbers(f, b);
     }
 }
 
@@ -146,7 +146,7 @@ static body_frame *begin_frame(const lazy_runner *runner, void *const *in, char 
     } else {
         begin_body(f, runner->kind->branches ? branch_of(f) : 0);
         fill_table(f, f->which, 0, 0);
-        fill_numbers(f, f->which);
+        fill_frame_numbers(f, f->which);
     }
     return f;
 }
@@ -164,9 +164,9 @@ static void end_loop(body_frame *f) {
     bool swapped = runner->kind->condition && f->parity == 0; /* what the last turn wrote has parity 1 - parity */
     for (int k = 0; k < runner->operands; k++) {
         if (runner->fixed[k] || (runner->kind->stacks && runner->length == 0))
-            copy(f->out[k], f->in[k], runner->in_bytes[k]);
+            copy_carry(f->out[k], f->in[k], runner->in_bytes[k]);
         else if (swapped)
-            copy(f->out[k], f->carries[runner->operands + k], runner->in_bytes[k]);
+            copy_carry(f->out[k], f->carries[runner->operands + k], runner->in_bytes[k]);
     }
 }
 
@@ -232,7 +232,7 @@ static int run_item(body_run *r, body_frame *f, const body_item *item, const nea
     case BODY_CALL:
         return vm_call_run(&item->step->call, item->step->offsets, data, run);
     case BODY_COPY:
-        copy(data[1], data[0], (int64_t)item->bytes);
+        copy_carry(data[1], data[0], (int64_t)item->bytes);
         return 0;
     case BODY_PRINT:
         return write_message(r, item->message, data, NULL);

@@ -39,7 +39,7 @@ static lazy_result slice_of(const lazy_result *whole) {
 }
 
 /* Input k of program p against what the node gives it. A number is given as an f64. */
-static int check_input(const lazy_control *control, int p, int k, neap_node *node) {
+static int check_body_input(const lazy_control *control, int p, int k, neap_node *node) {
     const lazy_control_shape *shape = &control->shape;
     const neap_node *want = control->programs[p]->inputs.at[k];
     bool loop = shape->kind->loop, slice = control_is_xs(shape, k);
@@ -62,7 +62,7 @@ static int check_input(const lazy_control *control, int p, int k, neap_node *nod
     return 0;
 }
 
-static int check_inputs(const lazy_control *control, neap_node *const *in) {
+static int check_body_inputs(const lazy_control *control, neap_node *const *in) {
     const lazy_control_shape *shape = &control->shape;
     int own = shape->operands + shape->xs;
     for (int p = 0; p < control_bodies(control); p++) {
@@ -70,7 +70,7 @@ static int check_inputs(const lazy_control *control, neap_node *const *in) {
             return neap_error(NEAP_E_ARGUMENT, "%s: program %d has %lld inputs, expected %d", lazy_ops[shape->op]->name,
                               p + 1, (long long)control->programs[p]->inputs.n, own + shape->consts[p]);
         for (int k = 0; k < own + shape->consts[p]; k++) {
-            int status = check_input(control, p, k, in[control_input_of(shape, p, k)]);
+            int status = check_body_input(control, p, k, in[control_input_of(shape, p, k)]);
             if (status)
                 return status;
         }
@@ -134,7 +134,7 @@ static int check_condition(const lazy_control *control) {
 }
 
 /* Places of the results in the block; each has one of its own, also what is empty. */
-static int lay_out(lazy_control *control) {
+static int lay_out_results(lazy_control *control) {
     for (int k = 0; k < control->nresults; k++) {
         int64_t bytes = neap_dtype_bytes(control->results[k].dtype);
         for (int a = 0; a < control->results[k].ndim; a++)
@@ -164,10 +164,10 @@ int control_check(lazy_control *control, const graph_call *call) {
         shape->in[k] = type_of(in[k]);
     int status = shape->kind->parse(control, call->nattrs, call->attrs);
     if (status == 0)
-        status = check_inputs(control, in);
+        status = check_body_inputs(control, in);
     if (status == 0)
         status = check_condition(control);
     if (status == 0)
         status = check_outputs(control);
-    return status ? status : lay_out(control);
+    return status ? status : lay_out_results(control);
 }

@@ -13,7 +13,7 @@
 
 /* ---- What stands behind a node ------------------------------------------------------------------------------------ */
 /* Adds up what the node's programs do. */
-static int look_inside(lazy_control *control) {
+static int sum_up_programs(lazy_control *control) {
     int own = control_bodies(control);
     for (int p = 0; p < control->nprograms; p++) {
         const neap_program *program = control->programs[p];
@@ -60,7 +60,7 @@ int control_new(int nprograms, neap_program *const *programs, const graph_call *
         control->programs[control->nprograms] = program_retain(programs[control->nprograms]);
     int status = control_check(control, call);
     if (status == 0)
-        status = look_inside(control);
+        status = sum_up_programs(control);
     if (status)
         control_release(control);
     else
@@ -154,7 +154,7 @@ static neap_node *make_node(neap_ctx *ctx, lazy_control *control, int32_t site, 
 
 /* Effects happen, or are those of the open trace; other nodes start, unless recording is held or deferred. What starts of a
  * node on a mesh are the nodes of its blocks. */
-static int start_node(neap_ctx *ctx, neap_node *node) {
+static int start_control_node(neap_ctx *ctx, neap_node *node) {
     if (graph_is_meshed(node) && control_mesh_spreads(ctx, node)) {
         int status = control_mesh_spread(ctx, node);
         if (status == 0 && !(node->flags & LAZY_ABSTRACT))
@@ -177,7 +177,7 @@ static int start_node(neap_ctx *ctx, neap_node *node) {
 }
 
 /* site: of the node; 0: Lua is asked for it. */
-static neap_node *record(neap_ctx *ctx, lazy_control *control, int32_t site, const graph_call *call) {
+static neap_node *record_control_node(neap_ctx *ctx, lazy_control *control, int32_t site, const graph_call *call) {
     int nin = call->nin;
     neap_node **captured = calloc(2 * (size_t)nin + 1, sizeof *captured), **given = captured + nin, *node = NULL;
     int status = captured ? 0 : neap_error(NEAP_E_MEMORY, "out of memory for a node");
@@ -185,7 +185,7 @@ static neap_node *record(neap_ctx *ctx, lazy_control *control, int32_t site, con
     own.in = given;
     if (status == 0)
         status = take_inputs(ctx, control, nin, call->in, captured, given);
-    if (status == 0 && (node = make_node(ctx, control, site, &own)) && start_node(ctx, node)) {
+    if (status == 0 && (node = make_node(ctx, control, site, &own)) && start_control_node(ctx, node)) {
         graph_release(ctx, node);
         node = NULL;
     }
@@ -228,11 +228,12 @@ static neap_node *record_checked(neap_ctx *ctx, lazy_control *control, int32_t s
         if (control_call_keeps(ctx, control, call->nin, call->in))
             return record_keeping(ctx, control, site, call->in);
     }
-    return record(ctx, control, site, call);
+    return record_control_node(ctx, control, site, call);
 }
 
 /* The node, where something of it lies on a mesh: with programs and inputs that fit each other. */
-static neap_node *record_meshed(neap_ctx *ctx, const lazy_control *given, int32_t site, const graph_call *call) {
+static neap_node *record_meshed_control(neap_ctx *ctx, const lazy_control *given, int32_t site,
+                                        const graph_call *call) {
     neap_node **to = calloc((size_t)call->nin + 1, sizeof *to), *node = NULL;
     lazy_control *control = NULL;
     graph_call fitted = *call;
@@ -257,7 +258,7 @@ static neap_node *record_meshed(neap_ctx *ctx, const lazy_control *given, int32_
 }
 
 static neap_node *record_any(neap_ctx *ctx, lazy_control *control, int32_t site, const graph_call *call) {
-    return control_mesh_needed(control, call->nin, call->in) ? record_meshed(ctx, control, site, call)
+    return control_mesh_needed(control, call->nin, call->in) ? record_meshed_control(ctx, control, site, call)
                                                              : record_checked(ctx, control, site, call);
 }
 
@@ -340,7 +341,7 @@ static int effects_of_bodies(const neap_node *node) {
     return control_of(node)->effects;
 }
 
-static uint64_t serial_of(const neap_node *node) {
+static uint64_t serial_of_programs(const neap_node *node) {
     return control_of(node)->serial;
 }
 
@@ -394,7 +395,7 @@ const lazy_payload control_payload = {
     .pointer = true,
     .release = release_programs,
     .effects = effects_of_bodies,
-    .serial = serial_of,
+    .serial = serial_of_programs,
     .prepare = prepare_runner,
     .key = put_key,
     .key_words = count_key_words,
@@ -411,7 +412,7 @@ const lazy_payload control_payload = {
 
 /* ---- Public -------------------------------------------------------------------------------------------------------- */
 /* Starts the copies of results; what finds no memory now is started by whoever asks for it. */
-static void start_parts(neap_ctx *ctx, neap_node *node, int n, neap_node *const *parts) {
+static void start_control_parts(neap_ctx *ctx, neap_node *node, int n, neap_node *const *parts) {
     if (n > 0 && node->buffer)
         (void)plan_start_now(ctx, n, parts);
 }
@@ -433,7 +434,7 @@ int neap_control_push(neap_ctx *ctx, const neap_control *how, int n, const int32
     for (int k = 0; k < how->nresults && status == 0; k++)
         status = (parts[k] = control_result(ctx, node, k)) ? 0 : NEAP_E_MEMORY;
     if (status == 0) {
-        start_parts(ctx, node, how->nresults, parts);
+        start_control_parts(ctx, node, how->nresults, parts);
         for (int k = 0; k < how->nresults; k++)
             graph_retain(parts[k]);
         status = graph_publish_all(ctx, how->nresults, parts, results);

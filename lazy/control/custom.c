@@ -18,7 +18,7 @@
 #include "lazy/derive/derive.h"
 #include "lazy/effect/effect.h"
 
-static int refuse(neap_ctx *ctx, const neap_node *node, const char *name, const char *what) {
+static int refuse_custom_rule(neap_ctx *ctx, const neap_node *node, const char *name, const char *what) {
     return neap_error(NEAP_E_ARGUMENT, "%s: %s%s%s", name, what, node->site ? ", recorded at " : "",
                       node->site ? graph_site_text(ctx, node->site) : "");
 }
@@ -26,7 +26,7 @@ static int refuse(neap_ctx *ctx, const neap_node *node, const char *name, const 
 static const char *const reads_around = "the function reads an array that is differentiated from around it; pass it as "
                                         "an argument";
 
-static bool is_float(const lazy_result *aval) {
+static bool is_float_result(const lazy_result *aval) {
     return neap_dtype_kind(aval->dtype) == 'f';
 }
 
@@ -34,7 +34,7 @@ static bool is_float(const lazy_result *aval) {
 static int floats_or_zeros(neap_ctx *ctx, int n, const lazy_result *avals, neap_node *const *nodes, neap_node **to,
                            int *count) {
     for (int k = 0; k < n; k++) {
-        if (!is_float(&avals[k]))
+        if (!is_float_result(&avals[k]))
             continue;
         neap_node *node = nodes[k];
         if (!node && (node = graph_arena(ctx, graph_constant(ctx, avals[k].dtype, false, 0))))
@@ -47,7 +47,8 @@ static int floats_or_zeros(neap_ctx *ctx, int n, const lazy_result *avals, neap_
 }
 
 /* Applies program p of the call to n nodes, which stand in room for all of its inputs; outputs is a new table. */
-static int apply(neap_ctx *ctx, const neap_node *node, int p, int n, neap_node **given, neap_node ***outputs) {
+static int apply_rule_program(neap_ctx *ctx, const neap_node *node, int p, int n, neap_node **given,
+                              neap_node ***outputs) {
     const lazy_control *control = control_of(node);
     neap_program *program = control->programs[p];
     if (program->inputs.n != n + control->shape.consts[p])
@@ -85,7 +86,7 @@ static int give_cotangents(lazy_grad *g, int n, neap_node *const *cotangents) {
     const lazy_control_shape *shape = &control_of(g->node)->shape;
     int used = 0;
     for (int k = 0; k < shape->operands; k++) {
-        if (!is_float(&shape->in[k]))
+        if (!is_float_result(&shape->in[k]))
             continue;
         if (used == n)
             return neap_error(NEAP_E_ARGUMENT, "call: its rule gives only %d cotangents", n);
@@ -111,7 +112,7 @@ static int take_residuals(lazy_grad *g, int n, neap_node **to) {
         return status;
     }
     neap_node **given = inputs_room(g->node), **outputs = NULL;
-    status = given ? apply(g->ctx, g->node, 1, control->shape.operands, given, &outputs) : NEAP_E_MEMORY;
+    status = given ? apply_rule_program(g->ctx, g->node, 1, control->shape.operands, given, &outputs) : NEAP_E_MEMORY;
     for (int k = 0; k < n && status == 0; k++)
         to[k] = outputs[results + k];
     free(outputs);
@@ -127,7 +128,7 @@ static int backward(lazy_grad *g) {
     if (status == 0)
         status = floats_or_zeros(g->ctx, results, control->results, g->cts, given, &n);
     if (status == 0)
-        status = apply(g->ctx, g->node, 2, n, given, &cotangents);
+        status = apply_rule_program(g->ctx, g->node, 2, n, given, &cotangents);
     if (status == 0)
         status = give_cotangents(g, (int)control->programs[2]->outputs.n, cotangents);
     free(cotangents);
@@ -193,7 +194,7 @@ static int open_tangents(lazy_grad *g, int *trace, int *tape, neap_node **aliase
     if (status == 0)
         status = neap_tape_begin(g->ctx, tape);
     for (int k = 0; k < shape->operands && status == 0; k++) {
-        if (!is_float(&shape->in[k]))
+        if (!is_float_result(&shape->in[k]))
             continue;
         neap_node *tangent = new_tangent(g, *trace, k);
         aliases[*n] = tangent ? graph_arena(g->ctx, graph_tape_alias(g->ctx, *tape, tangent)) : NULL;
@@ -211,15 +212,15 @@ static int transpose(lazy_grad *g, int trace, int tape, int n, neap_node **given
     if (status == 0)
         status = floats_or_zeros(g->ctx, results, control->results, g->cts, seeds, &used);
     if (status == 0)
-        status = apply(g->ctx, g->node, 1, operands + n, given, &outputs);
+        status = apply_rule_program(g->ctx, g->node, 1, operands + n, given, &outputs);
     if (status == 0)
         status = derive_tape_gradient(g->ctx, tape, used, outputs + results, seeds, n, given + operands, back);
     for (int k = 0, made = status == 0 ? n : 0; k < made; k++) {
         if (!graph_arena(g->ctx, back[k]))
             status = NEAP_E_MEMORY;
         else if (back[k]->levels >> trace & 1 && status == 0)
-            status =
-                refuse(g->ctx, g->node, "custom_jvp", "the rule's tangents of results are not linear in its tangents");
+            status = refuse_custom_rule(g->ctx, g->node, "custom_jvp",
+                                        "the rule's tangents of results are not linear in its tangents");
     }
     free(outputs);
     free(seeds);
@@ -229,7 +230,8 @@ static int transpose(lazy_grad *g, int trace, int tape, int n, neap_node **given
 static int jvp_grad(lazy_grad *g) {
     int n = 0, trace = -1, tape = -1;
     if (control_of(g->node)->programs[1]->effects.n)
-        return refuse(g->ctx, g->node, "custom_jvp", "the rule has effects, which reverse mode cannot have");
+        return refuse_custom_rule(g->ctx, g->node, "custom_jvp",
+                                  "the rule has effects, which reverse mode cannot have");
     neap_node **given = inputs_room(g->node), **back = calloc((size_t)g->node->nin + 1, sizeof *back);
     int status = given && back ? 0 : neap_error(NEAP_E_MEMORY, "out of memory for a gradient");
     if (status == 0)
@@ -251,9 +253,9 @@ static int jvp_jvp(lazy_tangent *g) {
     neap_node **given = inputs_room(g->node), **outputs = NULL;
     int status = given ? floats_or_zeros(g->ctx, operands, control->shape.in, g->in, given, &n) : NEAP_E_MEMORY;
     if (status == 0)
-        status = apply(g->ctx, g->node, 1, n, given, &outputs);
+        status = apply_rule_program(g->ctx, g->node, 1, n, given, &outputs);
     for (int k = 0; k < results && status == 0; k++)
-        if (is_float(&control->results[k]))
+        if (is_float_result(&control->results[k]))
             g->outs[k] = outputs[results + used++];
     free(outputs);
     free(given);
@@ -270,7 +272,7 @@ int control_call_grad(lazy_grad *g) {
         return derive_program_gradient(g->ctx, control->programs[0], g->node->in, g->wants, g->cts, g->out);
     for (int k = control->shape.operands; k < g->node->nin; k++)
         if (g->wants[k])
-            return refuse(g->ctx, g->node, names[rule], reads_around);
+            return refuse_custom_rule(g->ctx, g->node, names[rule], reads_around);
     return rule == NEAP_RULE_VJP ? vjp_grad(g) : jvp_grad(g);
 }
 
@@ -280,15 +282,15 @@ int control_call_jvp(lazy_tangent *g) {
     if (rule == NEAP_RULE_NONE || control->consumed) {
         int status = derive_program_tangent(g->ctx, control->programs[0], g->node->in, g->in, g->outs);
         for (int k = 0; k < g->nresults && status == 0; k++)
-            if (!is_float(&control->results[k]))
+            if (!is_float_result(&control->results[k]))
                 g->outs[k] = NULL;
         return status;
     }
     if (rule == NEAP_RULE_VJP)
-        return refuse(g->ctx, g->node, "jvp", "a function with np.custom_vjp has no forward derivative");
+        return refuse_custom_rule(g->ctx, g->node, "jvp", "a function with np.custom_vjp has no forward derivative");
     for (int k = control->shape.operands; k < g->node->nin; k++)
         if (g->in[k])
-            return refuse(g->ctx, g->node, names[rule], reads_around);
+            return refuse_custom_rule(g->ctx, g->node, names[rule], reads_around);
     return jvp_jvp(g);
 }
 

@@ -18,7 +18,7 @@
 #include "lazy/derive/build.h"
 #include "lazy/derive/derive.h"
 
-static bool is_float(const neap_node *node) {
+static bool is_strong_float(const neap_node *node) {
     return neap_dtype_kind(node->dtype) == 'f' && !(node->flags & LAZY_WEAK);
 }
 
@@ -71,7 +71,7 @@ static int add_gradients(lazy_maker *m, neap_node *const *seeds, int n, neap_nod
               **out = given + nout;
     int status = list ? 0 : neap_error(NEAP_E_MEMORY, "out of memory for a derivative");
     for (int64_t k = 0; k < nout && status == 0; k++)
-        if (is_float(m->out[k])) {
+        if (is_strong_float(m->out[k])) {
             list[count] = m->out[k];
             given[count++] = seeds[k];
         }
@@ -99,14 +99,14 @@ static int find_tangents(lazy_maker *m, neap_node *const *given, neap_node **tan
             dots[n++] = given[k];
         }
     for (int64_t k = 0; k < nout && status == 0; k++)
-        if (is_float(m->out[k]))
+        if (is_strong_float(m->out[k]))
             list[count++] = m->out[k];
     if (status == 0)
         status = derive_tape_tangent(m->ctx, m->tape, (int)n, wrt, dots, (int)count, list, out);
     count = 0;
     for (int64_t k = 0; k < nout && status == 0; k++) {
         tangents[k] = NULL;
-        if (is_float(m->out[k]) && !(tangents[k] = graph_arena(m->ctx, out[count++])))
+        if (is_strong_float(m->out[k]) && !(tangents[k] = graph_arena(m->ctx, out[count++])))
             status = neap_error_code();
     }
     free(wrt);
@@ -177,7 +177,7 @@ typedef struct branches { /* the same rule for each branch */
     int n;
 } branches;
 
-static void forget(neap_program **programs, int n) {
+static void free_program_list(neap_program **programs, int n) {
     for (int p = 0; p < n && programs; p++)
         neap_program_free(programs[p]);
     free(programs);
@@ -229,7 +229,7 @@ static int derive_branches(lazy_control *control, char kind, int nkey, const boo
     if (status == 0 && !(*programs = control_derived_keep(control, kind, nkey, key, n, list)))
         status = NEAP_E_MEMORY;
     else if (status)
-        forget(list, made), list = NULL;
+        free_program_list(list, made), list = NULL;
     free(list);
     return status;
 }

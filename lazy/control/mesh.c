@@ -42,7 +42,7 @@ typedef struct settling {
 } settling;
 
 /* `of`, or something that lies whole like `like`, varying and differing over further axes. */
-static int widen(const lazy_sharding *of, const lazy_sharding *like, const lazy_sharding **out) {
+static int widen_sharding(const lazy_sharding *of, const lazy_sharding *like, const lazy_sharding **out) {
     const lazy_sharding *from = of ? of : shard_sharding_whole(like);
     if (!from)
         return NEAP_E_MEMORY;
@@ -89,7 +89,7 @@ static int first_types(settling *s, int nin, neap_node *const *in) {
         }
     for (int j = 0; j < nin && status == 0; j++)
         if (is_chosen_for(s, j))
-            status = widen(s->types[j], s->types[0], &s->types[j]);
+            status = widen_sharding(s->types[j], s->types[0], &s->types[j]);
     return status;
 }
 
@@ -183,7 +183,7 @@ static int widen_carries(settling *s, bool *more) {
         const lazy_sharding **type = &s->types[k], *was = *type;
         status = shard_sharding_cover(s->name, was, graph_sharding_of(out->at[k]), type);
         if (status == 0 && decides && decides->varies | decides->differs)
-            status = widen(*type, decides, type);
+            status = widen_sharding(*type, decides, type);
         *more |= *type != was;
     }
     return status;
@@ -202,12 +202,12 @@ static int find_lies(settling *s) {
         for (int p = 1; p < control_bodies(control) && control->shape.kind->branches && status == 0; p++)
             status = shard_sharding_cover(s->name, *lies, graph_sharding_of(s->programs[p]->outputs.at[k]), lies);
         if (status == 0 && decides && decides->varies | decides->differs)
-            status = widen(*lies, decides, lies);
+            status = widen_sharding(*lies, decides, lies);
     }
     return status;
 }
 
-static int settle(settling *s) {
+static int settle_shardings(settling *s) {
     int n = control_bodies(s->control), status = 0;
     bool more = true;
     while (more && status == 0) {
@@ -239,7 +239,7 @@ static void find_base(settling *s, int nin) {
 }
 
 /* Writes down how the node's inputs and results lie, and what tells its blocks apart. */
-static int describe(settling *s, lazy_control *control) {
+static int describe_shardings(settling *s, lazy_control *control) {
     int nin = control->shape.nin;
     uint32_t distinct = 0;
     find_base(s, nin);
@@ -282,14 +282,14 @@ int control_mesh_settle(neap_ctx *ctx, const lazy_control *control, const graph_
     if (status == 0)
         status = first_types(&s, nin, in);
     if (status == 0)
-        status = settle(&s);
+        status = settle_shardings(&s);
     for (int j = 0; j < nin && status == 0; j++) {
         to[j] = must_fit(graph_sharding_of(in[j]), s.types[j]) ? graph_mesh()->fitted(ctx, in[j], s.types[j]) : in[j];
         status = to[j] ? 0 : neap_error_code();
     }
     if (status == 0)
         status = control_new(control->nprograms, s.programs, &fitted, out);
-    if (status == 0 && (status = describe(&s, *out)) != 0)
+    if (status == 0 && (status = describe_shardings(&s, *out)) != 0)
         control_release(*out);
     while (made-- > 0)
         neap_program_free(s.programs[made]);
@@ -299,17 +299,17 @@ int control_mesh_settle(neap_ctx *ctx, const lazy_control *control, const graph_
 }
 
 /* ---- Blocks ------------------------------------------------------------------------------------------------------- */
-typedef struct spreading {
+typedef struct control_spreading {
     neap_ctx *ctx;
     const neap_node *node;
     const lazy_control *control;
     lazy_lowered **lowered; /* by program that is run */
     lazy_nodes in;          /* of an ordinary node; BORROWED */
     LAZY_VECTOR(int64_t) attrs;
-} spreading;
+} control_spreading;
 
 /* Appends the blocks of input j: all of them, or that of one position of the mesh; at home, or committed to nothing (-1). */
-static int add_input(spreading *s, int j, int position, int home) {
+static int add_input_blocks(control_spreading *s, int j, int position, int home) {
     neap_node *node = graph_bare(s->ctx, s->node->in[j]);
     if (!node)
         return neap_error_code();
@@ -325,16 +325,16 @@ static int add_input(spreading *s, int j, int position, int home) {
 }
 
 /* Appends inputs from .. to - 1; *count is how many ordinary ones that makes. */
-static int add_inputs(spreading *s, int from, int to, int position, int home, int64_t *count) {
+static int add_inputs(control_spreading *s, int from, int to, int position, int home, int64_t *count) {
     int64_t before = s->in.n;
     int status = 0;
     for (int j = from; j < to && status == 0; j++)
-        status = add_input(s, j, position, home);
+        status = add_input_blocks(s, j, position, home);
     *count = s->in.n - before;
     return status;
 }
 
-static int push_words(spreading *s, int n, const int64_t *words) {
+static int push_words(control_spreading *s, int n, const int64_t *words) {
     int status = 0;
     for (int k = 0; k < n && status == 0; k++)
         status = lazy_push(&s->attrs, words[k]);
@@ -342,7 +342,7 @@ static int push_words(spreading *s, int n, const int64_t *words) {
 }
 
 /* Inputs and attributes (see ops/control.c) of an ordinary node for one position, or for all (-1), which gives `results`. */
-static int list_inputs(spreading *s, int position, int home, int64_t results) {
+static int list_inputs(control_spreading *s, int position, int home, int64_t results) {
     const lazy_control_shape *shape = &s->control->shape;
     int64_t index, operands, xs, consts;
     int at = shape->first + shape->operands;
@@ -365,7 +365,7 @@ static int list_inputs(spreading *s, int position, int home, int64_t results) {
 }
 
 /* An ordinary node; OWNED. */
-static neap_node *record_blocks(spreading *s, neap_program *const *programs) {
+static neap_node *record_over_blocks(control_spreading *s, neap_program *const *programs) {
     const neap_node *node = s->node;
     graph_call call = {
         .op = node->op, .nin = (int)s->in.n, .nattrs = (int)s->attrs.n, .in = s->in.at, .attrs = s->attrs.at};
@@ -378,7 +378,7 @@ static neap_node *record_blocks(spreading *s, neap_program *const *programs) {
     return made;
 }
 
-static int lower_programs(spreading *s) {
+static int lower_programs(control_spreading *s) {
     const lazy_control *control = s->control;
     const lazy_sharding *const *lies = control->lies + control->shape.nin + control->nresults;
     int status = 0;
@@ -434,7 +434,7 @@ static int cut_program(neap_ctx *ctx, const lazy_lowered *lowered, int position,
 }
 
 /* The parts of all programs for all blocks, by block. *whole is set to false if some need other blocks. */
-static int cut_programs(spreading *s, neap_program **programs, bool *whole) {
+static int cut_programs(control_spreading *s, neap_program **programs, bool *whole) {
     const lazy_sharding *apart = s->control->apart;
     int status = 0, n = control_bodies(s->control);
     for (int j = 0; j < apart->nblocks; j++)
@@ -445,7 +445,7 @@ static int cut_programs(spreading *s, neap_program **programs, bool *whole) {
     return status;
 }
 
-static int record_apart(spreading *s, neap_node **blocks, bool *whole) {
+static int record_apart(control_spreading *s, neap_node **blocks, bool *whole) {
     const lazy_sharding *apart = s->control->apart;
     int n = control_bodies(s->control), count = n * apart->nblocks;
     neap_program **programs = calloc((size_t)count + 1, sizeof *programs);
@@ -454,7 +454,7 @@ static int record_apart(spreading *s, neap_node **blocks, bool *whole) {
     for (int j = 0; j < apart->nblocks && status == 0 && *whole; j++) {
         status = list_inputs(s, apart->position[j], graph_home(s->ctx, apart->home[j]), s->lowered[0]->nout);
         if (status == 0)
-            status = (blocks[j] = record_blocks(s, programs + j * n)) ? 0 : neap_error_code();
+            status = (blocks[j] = record_over_blocks(s, programs + j * n)) ? 0 : neap_error_code();
     }
     for (int k = 0; k < count && programs; k++)
         neap_program_free(programs[k]);
@@ -463,7 +463,7 @@ static int record_apart(spreading *s, neap_node **blocks, bool *whole) {
 }
 
 /* ---- One node for all --------------------------------------------------------------------------------------------- */
-static int refuse_split_minds(const spreading *s, const lazy_sharding *decides) {
+static int refuse_split_minds(const control_spreading *s, const lazy_sharding *decides) {
     char names[NEAP_MESH_AXES * 64] = "";
     for (int k = 0; k < decides->mesh->naxes; k++)
         if (decides->distinct >> k & 1) {
@@ -482,7 +482,7 @@ static int refuse_split_minds(const spreading *s, const lazy_sharding *decides) 
 }
 
 /* How the index or condition lies, if devices may go different ways by it; NULL: they go together. */
-static const lazy_sharding *split_minds(const spreading *s) {
+static const lazy_sharding *split_minds(const control_spreading *s) {
     const lazy_control *control = s->control;
     const lazy_sharding *decides = control->shape.kind->branches    ? control->lies[0]
                                    : control->shape.kind->condition ? s->lowered[0]->lies[s->lowered[0]->nin]
@@ -493,7 +493,7 @@ static const lazy_sharding *split_minds(const spreading *s) {
     return NULL;
 }
 
-static int record_joined(spreading *s, neap_node **blocks) {
+static int record_joined(control_spreading *s, neap_node **blocks) {
     const lazy_control *control = s->control;
     const lazy_sharding *decides = split_minds(s);
     if (decides)
@@ -504,7 +504,7 @@ static int record_joined(spreading *s, neap_node **blocks) {
         status = neap_error(NEAP_E_MEMORY, "out of memory for control flow on a mesh");
     for (int p = 0; p < n && status == 0; p++)
         programs[p] = s->lowered[p]->program;
-    neap_node *node = status == 0 ? record_blocks(s, programs) : NULL;
+    neap_node *node = status == 0 ? record_over_blocks(s, programs) : NULL;
     free(programs);
     if (!node)
         return neap_error_code();
@@ -536,7 +536,7 @@ static int refuse_callbacks(const neap_node *node) {
 int control_mesh_spread(neap_ctx *ctx, neap_node *node) {
     const lazy_control *control = control_of(node);
     int n = control_bodies(control), count = control->apart->nblocks, status = 0;
-    spreading s = {.ctx = ctx, .node = node, .control = control};
+    control_spreading s = {.ctx = ctx, .node = node, .control = control};
     bool whole, exchanges = false;
     if (!(s.lowered = calloc((size_t)n + 1, sizeof *s.lowered)))
         return neap_error(NEAP_E_MEMORY, "out of memory for control flow on a mesh");

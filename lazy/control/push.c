@@ -18,7 +18,7 @@ typedef struct lazy_job {
     neap_buffer *bufs[]; /* … which these buffers hold */
 } lazy_job;
 
-static void job_free(void *arg) {
+static void free_control_job(void *arg) {
     lazy_job *job = arg;
     for (int k = 0; k < job->n; k++)
         neap_buffer_return(job->bufs[k]);
@@ -29,7 +29,7 @@ static void job_free(void *arg) {
     free(job);
 }
 
-static int job_new(neap_ctx *ctx, const lazy_launch *launch, lazy_job **out) {
+static int new_control_job(neap_ctx *ctx, const lazy_launch *launch, lazy_job **out) {
     const neap_node *node = launch->node;
     lazy_job *job = *out = calloc(1, sizeof *job + node->nin * sizeof *job->bufs);
     if (job)
@@ -71,7 +71,7 @@ static int tell(lazy_job *job, int status, bool begun) {
     return neap_error(status, "%s", text);
 }
 
-static int advance(lazy_job *job, const neap_run *run) {
+static int advance_runner(lazy_job *job, const neap_run *run) {
     int status = job->effects && !job->begun ? find_failure(job) : 0;
     if (status == 0 && !job->begun)
         control_body_begin(&job->run, job->runner, job->in, neap_buffer_data(job->block), neap_buffer_data(job->room));
@@ -81,8 +81,8 @@ static int advance(lazy_job *job, const neap_run *run) {
     return status < 0 ? tell(job, status, begun) : status;
 }
 
-static int run_job(void *arg, const neap_run *run) {
-    return advance(arg, run);
+static int run_control_job(void *arg, const neap_run *run) {
+    return advance_runner(arg, run);
 }
 
 static int fail_at_callback(void *arg, int status) {
@@ -94,27 +94,27 @@ static int advance_to_callback(void *arg, const neap_run *where, const lazy_job_
     lazy_job *job = arg;
     neap_run here = {.worker = -1, .device = where->device, .epoch = where->epoch};
     job->run.effects = job->ctx->effects;
-    int status = advance(job, &here);
+    int status = advance_runner(job, &here);
     *call = job->run.waiting ? &job->run.waiting->call : NULL;
     *operands = job->run.operands;
     return status;
 }
 
 /* What the user thread runs, since there are callbacks in its bodies. */
-static const lazy_job_kind with_callbacks = {advance_to_callback, fail_at_callback, job_free};
+static const lazy_job_kind with_callbacks = {advance_to_callback, fail_at_callback, free_control_job};
 
 /* ---- Pushing ------------------------------------------------------------------------------------------------------ */
-static int compare_vars(const void *a, const void *b) {
+static int compare_held_vars(const void *a, const void *b) {
     uintptr_t left = (uintptr_t) * (neap_var *const *)a, right = (uintptr_t) * (neap_var *const *)b;
     return left < right ? -1 : left > right;
 }
 
 /* The variables of the inputs and of constants, each once. */
-static int find_reads(const lazy_job *job, neap_var **reads) {
+static int find_control_reads(const lazy_job *job, neap_var **reads) {
     int n = 0, inputs = job->n, all = inputs + (int)job->runner->held.n;
     for (int k = 0; k < all; k++)
         reads[k] = neap_buffer_var(k < inputs ? job->bufs[k] : job->runner->held.at[k - inputs]);
-    qsort(reads, (size_t)all, sizeof *reads, compare_vars);
+    qsort(reads, (size_t)all, sizeof *reads, compare_held_vars);
     for (int k = 0; k < all; k++)
         if (n == 0 || reads[n - 1] != reads[k])
             reads[n++] = reads[k];
@@ -124,26 +124,27 @@ static int find_reads(const lazy_job *job, neap_var **reads) {
 static int push_job(lazy_job *job, int effects, neap_push *push) {
     bool exchanges = effects & LAZY_EFFECTS_EXCHANGE;
     effects &= ~LAZY_EFFECTS_EXCHANGE;
-    push->release = job_free;
+    push->release = free_control_job;
     if (effects & LAZY_EFFECTS_CALLBACK)
         return effect_callback_loop(job->ctx, &with_callbacks, job, effects, push);
     if (effects)
-        return neap_effects_work(job->ctx->effects, effects & LAZY_EFFECTS_ORDERED, exchanges, run_job, job, push);
+        return neap_effects_work(job->ctx->effects, effects & LAZY_EFFECTS_ORDERED, exchanges, run_control_job, job,
+                                 push);
     if (exchanges)
-        return engine_comm_push_work(engine_comm_here(), run_job, job, push);
-    return neap_push_sync(run_job, job, push);
+        return engine_comm_push_work(engine_comm_here(), run_control_job, job, push);
+    return neap_push_sync(run_control_job, job, push);
 }
 
 int control_push(neap_ctx *ctx, const lazy_launch *launch) {
     const lazy_step *step = launch->step;
     lazy_job *job;
-    int status = job_new(ctx, launch, &job);
+    int status = new_control_job(ctx, launch, &job);
     if (status)
         return status;
     size_t most = (size_t)job->n + (size_t)job->runner->held.n;
     neap_var *few[64], **reads = most <= 64 ? few : malloc(most * sizeof *reads);
     if (!reads) {
-        job_free(job);
+        free_control_job(job);
         return neap_error(NEAP_E_MEMORY, "out of memory while pushing");
     }
     job->effects = (job->runner->effects & ~LAZY_EFFECTS_EXCHANGE) != 0;
@@ -153,7 +154,7 @@ int control_push(neap_ctx *ctx, const lazy_launch *launch) {
                       .site = step->site,
                       .device = step->device,
                       .flags = step->cost < LAZY_SMALL_COST ? NEAP_PUSH_SMALL : 0,
-                      .nreads = find_reads(job, reads),
+                      .nreads = find_control_reads(job, reads),
                       .nwrites = shared ? 2 : 1,
                       .reads = reads,
                       .writes = writes,
@@ -161,7 +162,7 @@ int control_push(neap_ctx *ctx, const lazy_launch *launch) {
                       .cost = step->cost};
     status = push_job(job, job->runner->effects, &push);
     if (status)
-        job_free(job);
+        free_control_job(job);
     if (reads != few)
         free(reads);
     return status;

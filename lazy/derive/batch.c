@@ -298,7 +298,7 @@ static int batch_program(batching *w, neap_node **outputs, bool *out_batched) {
     return status;
 }
 
-static int walk_begin(batching *w) {
+static int begin_batching(batching *w) {
     size_t n = (size_t)w->program->nodes.n + 1, widest = 1;
     for (int64_t k = 0; k < w->program->nodes.n; k++)
         if (w->program->nodes.at[k]->nin > widest)
@@ -328,7 +328,7 @@ static void walk_end(batching *w) {
 int derive_program_batch(neap_ctx *ctx, neap_program *program, int64_t size, neap_node *const *inputs,
                          const bool *batched, neap_node **outputs, bool *out_batched) {
     batching w = {.ctx = ctx, .program = program, .size = size, .inputs = inputs, .of_inputs = batched};
-    int status = walk_begin(&w);
+    int status = begin_batching(&w);
     lazy_level *trace = effect_open_trace(ctx);
     int64_t recorded = trace ? trace->effects.n : 0;
     if (status == 0)

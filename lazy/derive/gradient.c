@@ -49,7 +49,7 @@ static int add_cotangent(const lazy_walk *w, neap_node *node, neap_node *ct) {
     return *at ? 0 : neap_error_code();
 }
 
-static int call_rule(const lazy_walk *w, lazy_grad *g) {
+static int call_gradient_rule(const lazy_walk *w, lazy_grad *g) {
     neap_node *node = g->node;
     const lazy_op *row = graph_node_op(node);
     bool any = false;
@@ -74,17 +74,18 @@ static int call_rule(const lazy_walk *w, lazy_grad *g) {
 }
 
 /* Calls a node's rule, and adds what it says to its inputs. */
-static int apply_rule(const lazy_walk *w, lazy_grad g) {
+static int apply_gradient_rule(const lazy_walk *w, lazy_grad g) {
     bool wants[NEAP_MAX_INPUTS];
     neap_node *out[NEAP_MAX_INPUTS];
     int nin = g.node->nin;
     g.wants = wants;
     g.out = out;
     if (nin <= NEAP_MAX_INPUTS)
-        return call_rule(w, &g);
+        return call_gradient_rule(w, &g);
     g.wants = malloc((size_t)nin * sizeof *g.wants);
     g.out = malloc((size_t)nin * sizeof *g.out);
-    int status = g.wants && g.out ? call_rule(w, &g) : neap_error(NEAP_E_MEMORY, "out of memory for a gradient");
+    int status =
+        g.wants && g.out ? call_gradient_rule(w, &g) : neap_error(NEAP_E_MEMORY, "out of memory for a gradient");
     free(g.wants);
     free(g.out);
     return status;
@@ -115,7 +116,7 @@ static int walk_block(reverse *r, neap_node *node, int32_t head) {
         status = *at ? 0 : neap_error_code();
     }
     if (status == 0)
-        status = apply_rule(&r->walk, g);
+        status = apply_gradient_rule(&r->walk, g);
     free(g.cts);
     return status;
 }
@@ -132,7 +133,7 @@ static int walk_back(reverse *r) {
         else if (ct && graph_node_op(node)->flags & LAZY_OP_PART)
             status = keep_part(r, node, ct);
         else if (ct)
-            status = apply_rule(w, (lazy_grad){.ctx = w->ctx, .node = node, .ct = ct});
+            status = apply_gradient_rule(w, (lazy_grad){.ctx = w->ctx, .node = node, .ct = ct});
     }
     return status;
 }

@@ -88,7 +88,7 @@ static int jvp_map(lazy_tangent *t) {
     return 0;
 }
 
-static int apply_rule(lazy_tangent *t) {
+static int apply_tangent_rule(lazy_tangent *t) {
     const lazy_op *row = graph_node_op(t->node);
     if (row->jvp)
         return row->jvp(t);
@@ -114,7 +114,7 @@ typedef struct forward {
 } forward;
 
 /* The tangents of the results of a block that the walk has passed; NULL: all are zero. */
-static const outs *find_block(const forward *f, int64_t block) {
+static const outs *find_result_block(const forward *f, int64_t block) {
     int64_t low = 0, high = f->blocks.n;
     while (low < high) {
         int64_t middle = (low + high) / 2;
@@ -135,7 +135,7 @@ static int set_tangent(const lazy_walk *w, neap_node *node, neap_node *tangent) 
     return fit ? 0 : neap_error_code();
 }
 
-static int call_rule(forward *f, neap_node *node, neap_node **in, int64_t place) {
+static int call_tangent_rule(forward *f, neap_node *node, neap_node **in, int64_t place) {
     const lazy_op *row = graph_node_op(node);
     lazy_tangent t = {.ctx = f->walk.ctx, .node = node, .in = in};
     if (row->results) {
@@ -147,7 +147,7 @@ static int call_rule(forward *f, neap_node *node, neap_node **in, int64_t place)
             return neap_error(NEAP_E_MEMORY, "out of memory for tangents");
         }
     }
-    int status = apply_rule(&t);
+    int status = apply_tangent_rule(&t);
     return status || !t.out ? status : set_tangent(&f->walk, node, t.out);
 }
 
@@ -155,7 +155,7 @@ static int walk_node(forward *f, neap_node *node, int64_t place) {
     lazy_walk *w = &f->walk;
     const lazy_op *row = graph_node_op(node);
     if (row->flags & LAZY_OP_PART) {
-        const outs *block = derive_on_tape(w, node->in[0]) ? find_block(f, node->in[0]->tape - w->start) : NULL;
+        const outs *block = derive_on_tape(w, node->in[0]) ? find_result_block(f, node->in[0]->tape - w->start) : NULL;
         neap_node *tangent = block ? block->at[node->attrs[0]] : NULL;
         return tangent ? set_tangent(w, node, tangent) : 0;
     }
@@ -166,7 +166,7 @@ static int walk_node(forward *f, neap_node *node, int64_t place) {
         any |= in[k] != NULL;
     }
     int status = !in   ? neap_error(NEAP_E_MEMORY, "out of memory for tangents")
-                 : any ? call_rule(f, node, in, place)
+                 : any ? call_tangent_rule(f, node, in, place)
                        : 0;
     if (in != few)
         free(in);

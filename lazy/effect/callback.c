@@ -38,7 +38,7 @@ static int check_spec(const neap_spec *spec, int k, int64_t *bytes) {
 }
 
 /* Lays the results out in the block. */
-static int lay_out(lazy_callback *callback, const neap_spec *results) {
+static int lay_out_callback(lazy_callback *callback, const neap_spec *results) {
     for (int k = 0; k < callback->nresults; k++) {
         int64_t bytes = 0;
         int status = check_spec(&results[k], k, &bytes);
@@ -74,7 +74,7 @@ int effect_callback_new(neap_ctx *ctx, const neap_callback *how, lazy_callback *
     char *text = (char *)(callback->results + n);
     callback->name = memcpy(text, how->name, name);
     callback->site = memcpy(text + name, how->site, site);
-    int status = lay_out(callback, how->results);
+    int status = lay_out_callback(callback, how->results);
     if (status) {
         free(callback);
         return status;
@@ -190,7 +190,7 @@ static neap_node *record_node(neap_ctx *ctx, lazy_callback *callback, int n, nea
 }
 
 /* Lets the call happen: at once, with its ancestors, or as an effect of the open trace. */
-static int start_node(neap_ctx *ctx, neap_node *node) {
+static int start_callback_node(neap_ctx *ctx, neap_node *node) {
     lazy_level *trace = effect_open_trace(ctx);
     if (!trace)
         return plan_flush_roots(ctx, 1, &node);
@@ -199,7 +199,7 @@ static int start_node(neap_ctx *ctx, neap_node *node) {
 
 neap_node *effect_callback_again(neap_ctx *ctx, lazy_callback *callback, int n, neap_node *const *in) {
     neap_node *node = record_node(ctx, callback, n, in);
-    if (node && start_node(ctx, node)) {
+    if (node && start_callback_node(ctx, node)) {
         graph_release(ctx, node);
         return NULL;
     }
@@ -223,7 +223,7 @@ static neap_node *record_part(neap_ctx *ctx, neap_node *node, int k) {
 }
 
 /* Starts the copies of results; what finds no memory now is started by whoever asks for it. */
-static void start_parts(neap_ctx *ctx, int n, neap_node *const *parts) {
+static void start_callback_parts(neap_ctx *ctx, int n, neap_node *const *parts) {
     if (n > 0 && !(parts[0]->flags & LAZY_ABSTRACT))
         (void)plan_start_now(ctx, n, parts);
 }
@@ -239,9 +239,9 @@ static int push_callback(neap_ctx *ctx, lazy_callback *callback, int n, neap_nod
         published += status == 0;
     }
     if (status == 0)
-        status = start_node(ctx, node);
+        status = start_callback_node(ctx, node);
     if (status == 0)
-        start_parts(ctx, callback->nresults, parts);
+        start_callback_parts(ctx, callback->nresults, parts);
     else
         neap_release(ctx, published, results); /* what stays for want of memory is swept as a handle that died */
     for (int k = 0; k < callback->nresults; k++)
@@ -500,7 +500,7 @@ static int end_request(neap_ctx *ctx, int status) {
 }
 
 /* A loop goes on to its next callback (NEAP_PENDING), or ends. */
-static int go_on(neap_ctx *ctx, lazy_frame *frame, request *r) {
+static int advance_loop(neap_ctx *ctx, lazy_frame *frame, request *r) {
     int status = r->kind->advance(r->job, neap_request_run(frame->request), &r->waiting, &r->operands);
     frame->told = frame->again = false;
     return status == NEAP_PENDING ? status : end_request(ctx, status);
@@ -511,7 +511,7 @@ static int begin_request(neap_ctx *ctx, lazy_frame *frame, request *r, bool *cal
     int status = 0;
     *calls = true;
     if (r->job && !r->waiting) {
-        status = go_on(ctx, frame, r);
+        status = advance_loop(ctx, frame, r);
         *calls = status == NEAP_PENDING;
         return status == NEAP_PENDING ? 0 : status;
     }
@@ -585,5 +585,5 @@ int neap_callback_end(neap_ctx *ctx, int status, const char *text) {
     }
     if (status < 0)
         return end_request(ctx, r->kind->fail(r->job, status));
-    return go_on(ctx, frame, r);
+    return advance_loop(ctx, frame, r);
 }

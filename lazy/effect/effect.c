@@ -35,7 +35,7 @@ typedef struct print_job {
     print_piece pieces[];
 } print_job;
 
-static void job_free(void *arg) {
+static void free_print_job(void *arg) {
     print_job *job = arg;
     for (int k = 0; k < job->npieces; k++) {
         print_array *array = job->pieces[k].array;
@@ -98,7 +98,7 @@ static int write_marked(int stream, int process, const lazy_text *text) {
 
 /* Of several processes, all of which come by a print, process 0 writes what is ordered; what is unordered, and what goes to
  * stderr, each of them writes. */
-static int write_text(const print_job *job, const lazy_text *text) {
+static int write_print_text(const print_job *job, const lazy_text *text) {
     engine_comm *comm = engine_comm_here();
     if (!text->bytes)
         return 0;
@@ -109,13 +109,13 @@ static int write_text(const print_job *job, const lazy_text *text) {
     return neap_out_write(job->stream, text->data, text->bytes);
 }
 
-static int run_print(void *arg, const neap_run *run) {
+static int run_print_job(void *arg, const neap_run *run) {
     (void)run;
     print_job *job = arg;
     lazy_text text = {0};
     int status = job_text(job, &text);
     if (status == 0)
-        status = write_text(job, &text);
+        status = write_print_text(job, &text);
     graph_text_free(&text);
     return status;
 }
@@ -152,7 +152,7 @@ static int fill_piece(print_piece *to, const lazy_fragment *from, neap_node *con
     return 0;
 }
 
-static print_job *job_new(const neap_emit *how, int n, const lazy_fragment *fragments, neap_node *const *nodes) {
+static print_job *new_print_job(const neap_emit *how, int n, const lazy_fragment *fragments, neap_node *const *nodes) {
     print_job *job = calloc(1, sizeof *job + (size_t)n * sizeof *job->pieces);
     int status = job ? 0 : NEAP_E_MEMORY;
     if (status == 0 && how->site && !(job->site = copy_text(how->site, strlen(how->site))))
@@ -165,7 +165,7 @@ static print_job *job_new(const neap_emit *how, int n, const lazy_fragment *frag
         return job;
     }
     if (job)
-        job_free(job);
+        free_print_job(job);
     neap_error(NEAP_E_MEMORY, "out of memory for a print");
     return NULL;
 }
@@ -181,7 +181,7 @@ static int add_read(print_reads *reads, neap_var *var) {
 
 int effect_print_push(neap_ctx *ctx, const neap_emit *how, int n, const lazy_fragment *fragments,
                       neap_node *const *nodes) {
-    print_job *job = job_new(how, n, fragments, nodes);
+    print_job *job = new_print_job(how, n, fragments, nodes);
     print_reads reads = {0};
     int device = -1, status = job ? 0 : NEAP_E_MEMORY;
     for (int k = 0; k < n && status == 0; k++)
@@ -197,17 +197,17 @@ int effect_print_push(neap_ctx *ctx, const neap_emit *how, int n, const lazy_fra
     if (status == 0) {
         neap_push push = {.name = effect_kind(how->kind),
                           .site = job->site,
-                          .release = job_free,
+                          .release = free_print_job,
                           .device = device < 0 ? 0 : graph_host_device(device),
                           .flags = NEAP_PUSH_SMALL,
                           .nreads = (int)reads.n,
                           .reads = reads.at};
-        status = neap_effects_push(ctx->effects, how->kind, !how->unordered, run_print, job, &push);
+        status = neap_effects_push(ctx->effects, how->kind, !how->unordered, run_print_job, job, &push);
     } else if (job) {
         neap_error(NEAP_E_MEMORY, "out of memory for a print");
     }
     if (status && job)
-        job_free(job);
+        free_print_job(job);
     lazy_vector_free(&reads);
     return status;
 }
@@ -221,7 +221,7 @@ struct lazy_message {
 
 void effect_message_free(lazy_message *message) {
     if (message->job)
-        job_free(message->job);
+        free_print_job(message->job);
     free(message);
 }
 
@@ -232,7 +232,7 @@ lazy_message *effect_message_new(const lazy_effect *effect) {
         return NULL;
     }
     *message = (lazy_message){.kind = effect->how.kind, .unordered = effect->how.unordered};
-    message->job = job_new(&effect->how, effect->nfragments, effect->fragments, effect->nodes.at);
+    message->job = new_print_job(&effect->how, effect->nfragments, effect->fragments, effect->nodes.at);
     if (message->job)
         return message;
     effect_message_free(message);
@@ -259,7 +259,7 @@ int effect_message_write(const lazy_message *message, void *const *data, const c
     lazy_text text = {0};
     int status = message_text(message, data, error, &text);
     if (status == 0)
-        status = write_text(message->job, &text);
+        status = write_print_text(message->job, &text);
     graph_text_free(&text);
     return status;
 }
@@ -276,11 +276,11 @@ int effect_message_push(neap_effects *effects, const lazy_message *message, void
         job->pieces[0].text = copy_text(text.data ? text.data : "", text.bytes);
         status = job->pieces[0].text ? 0 : NEAP_E_MEMORY;
     }
-    neap_push push = {.name = effect_kind(message->kind), .release = job_free, .flags = NEAP_PUSH_SMALL};
+    neap_push push = {.name = effect_kind(message->kind), .release = free_print_job, .flags = NEAP_PUSH_SMALL};
     if (status == 0)
-        status = neap_effects_push(effects, message->kind, !message->unordered, run_print, job, &push);
+        status = neap_effects_push(effects, message->kind, !message->unordered, run_print_job, job, &push);
     if (status && job)
-        job_free(job);
+        free_print_job(job);
     graph_text_free(&text);
     return status;
 }
@@ -475,7 +475,7 @@ static int plain_text(neap_ctx *ctx, int n, const lazy_fragment *fragments, neap
     if (status)
         return status;
     neap_emit how = {0};
-    print_job *job = job_new(&how, n, fragments, nodes);
+    print_job *job = new_print_job(&how, n, fragments, nodes);
     if (!job)
         return NEAP_E_MEMORY;
     for (int k = 0; k < n && status == 0; k++)
@@ -484,7 +484,7 @@ static int plain_text(neap_ctx *ctx, int n, const lazy_fragment *fragments, neap
                 job->pieces[k].array->blocks[b] = neap_buffer_retain(data);
     if (status == 0)
         status = job_text(job, out);
-    job_free(job);
+    free_print_job(job);
     return status;
 }
 

@@ -54,7 +54,7 @@ bool effect_show_needed(int n, const lazy_fragment *fragments, neap_node *const 
 
 /* The coordinates of a position over some axes, as one number: that of a member, if the axes are those over which blocks
  * are distinct. */
-static int place_of(const lazy_mesh *mesh, int position, uint32_t axes) {
+static int member_number(const lazy_mesh *mesh, int position, uint32_t axes) {
     int place = 0;
     for (int a = 0; a < mesh->naxes; a++)
         if (axes >> a & 1)
@@ -98,7 +98,7 @@ static int roll_make(const lazy_sharding *sharding, roll *r) {
     r->position = r->owner + n;
     r->ranks = r->position + n;
     for (int p = 0; p < mesh->size; p++) {
-        int m = place_of(mesh, p, sharding->distinct);
+        int m = member_number(mesh, p, sharding->distinct);
         if (m < r->nmembers && (mesh->process[p] != 0 || r->owner[m] == 0))
             continue;
         r->nmembers = m < r->nmembers ? r->nmembers : m + 1;
@@ -135,7 +135,7 @@ static int64_t sent_shape(const lazy_sharding *sharding, const neap_node *node, 
 }
 
 /* `count` parts of an axis, from `first` on. In the arena. */
-static neap_node *part_of(neap_ctx *ctx, neap_node *node, int axis, int64_t first, int64_t count) {
+static neap_node *slice_of_axis(neap_ctx *ctx, neap_node *node, int axis, int64_t first, int64_t count) {
     int64_t slice[3 * NEAP_MAX_DIMS];
     for (int k = 0; k < node->ndim; k++) {
         slice[3 * k] = k == axis ? first : 0;
@@ -150,8 +150,8 @@ static neap_node *cut_block(neap_ctx *ctx, neap_node *block, const int64_t *sent
     for (int k = 0; block && k < block->ndim; k++) {
         if (block->shape[k] == sent[k])
             continue;
-        neap_node *ends[2] = {part_of(ctx, block, k, 0, LAZY_FORMAT_EDGE),
-                              part_of(ctx, block, k, block->shape[k] - LAZY_FORMAT_EDGE, LAZY_FORMAT_EDGE)};
+        neap_node *ends[2] = {slice_of_axis(ctx, block, k, 0, LAZY_FORMAT_EDGE),
+                              slice_of_axis(ctx, block, k, block->shape[k] - LAZY_FORMAT_EDGE, LAZY_FORMAT_EDGE)};
         block = graph_build_concatenate(ctx, 2, ends, k);
     }
     return block;
@@ -201,7 +201,7 @@ static int exchange_blocks(show *s, const roll *r, const neap_node *node, neap_n
 
 /* Brings the blocks of the array of fragment k to process 0, if it does not have them all: *out is the exchange, NULL if
  * there is none or this process has no part in it. */
-static int gather(show *s, int k, neap_node **out) {
+static int gather_to_first(show *s, int k, neap_node **out) {
     roll r;
     const lazy_sharding *sharding = sharding_of(s, k);
     if (!sharding || !s->gathers)
@@ -224,7 +224,7 @@ static neap_node *gathered_block(show *s, neap_node *all, int m, int ndim, const
 }
 
 /* ---- Fragments ----------------------------------------------------------------------------------------------------- */
-static int add_node(show *s, neap_node *node) {
+static int keep_shown_node(show *s, neap_node *node) {
     int status = node ? lazy_push(&s->out->nodes, node) : neap_error_code();
     if (status == 0)
         graph_retain(node);
@@ -257,9 +257,9 @@ static int add_block(show *s, int k, int position, const int64_t *shape) {
     const lazy_sharding *sharding = sharding_of(s, k);
     neap_node *node = s->nodes[s->given[k].first], *all = s->gathered[k];
     if (all)
-        return add_node(
-            s, gathered_block(s, all, place_of(sharding->mesh, position, sharding->distinct), node->ndim, shape));
-    return add_node(s, node->shards->blocks[shard_sharding_block(sharding, position)]);
+        return keep_shown_node(
+            s, gathered_block(s, all, member_number(sharding->mesh, position, sharding->distinct), node->ndim, shape));
+    return keep_shown_node(s, node->shards->blocks[shard_sharding_block(sharding, position)]);
 }
 
 /* An array as the device at `position` sees it. */
@@ -269,7 +269,7 @@ static int add_array(show *s, int k, int position) {
     neap_node *node = s->nodes[s->given[k].first];
     int64_t shape[NEAP_MAX_DIMS];
     if (!sharding) {
-        int status = add_node(s, node);
+        int status = keep_shown_node(s, node);
         return status ? status : lazy_push(&s->out->fragments, f);
     }
     if (sharding->mesh != s->mesh)
@@ -334,13 +334,13 @@ static bool leads(const show *s, int position) {
     if (s->apart && s->mesh->process[position] != s->here)
         return false;
     for (int p = 0; p < position; p++)
-        if (place_of(s->mesh, p, s->over) == place_of(s->mesh, position, s->over) &&
+        if (member_number(s->mesh, p, s->over) == member_number(s->mesh, position, s->over) &&
             (!s->apart || s->mesh->process[p] == s->here))
             return false;
     return true;
 }
 
-static int add_lines(show *s) {
+static int add_block_lines(show *s) {
     bool first = true;
     int status = 0;
     for (int p = 0; p < s->mesh->size && status == 0; p++)
@@ -381,15 +381,15 @@ static int refuse_absent(const lazy_sharding *sharding) {
 static int show_all(show *s) {
     int status = 0;
     for (int k = 0; k < s->n && status == 0; k++)
-        status = gather(s, k, &s->gathered[k]);
+        status = gather_to_first(s, k, &s->gathered[k]);
     if (status == 0 && (!s->gathers || s->here == 0))
         status = choose_lines(s);
     if (status == 0 && s->mesh)
-        return add_lines(s);
+        return add_block_lines(s);
     /* Another process writes it: here are only the exchanges. */
     for (int k = 0; k < s->n && status == 0; k++) {
         lazy_fragment f = {.first = (int32_t)s->out->nodes.n, .n = 1};
-        if (s->gathered[k] && (status = add_node(s, s->gathered[k])) == 0)
+        if (s->gathered[k] && (status = keep_shown_node(s, s->gathered[k])) == 0)
             status = lazy_push(&s->out->fragments, f);
     }
     return status;

@@ -93,7 +93,7 @@ static const char *next_cell(const char *at, const char *end) {
 }
 
 /* Replaces tabs behind text[from] so that cells of the same number, in all lines, begin in one column. */
-static void align(lazy_print *print, size_t from) {
+static void align_cells(lazy_print *print, size_t from) {
     if (print->status || print->text.bytes == from)
         return;
     int64_t widths[COLUMNS] = {0};
@@ -386,7 +386,7 @@ static void say_plan(lazy_print *print, const lazy_story *story, const lazy_chap
         if (s < plan->nsteps)
             say_step(print, story, chapter, s);
     }
-    align(print, from);
+    align_cells(print, from);
     free(shown);
 }
 
@@ -436,7 +436,7 @@ static void say_expression(lazy_print *print, const lazy_story *story) {
         if (!is_done_root(story, story->nodes.at[k]))
             say_line(print, story, story->nodes.at[k]);
     }
-    align(print, from);
+    align_cells(print, from);
 }
 
 /* ---- Arrays ------------------------------------------------------------------------------------------------------- */
@@ -561,7 +561,7 @@ static void say_meshed(lazy_print *print, const lazy_story *story, const neap_no
     say_notes(print, graph_site_text(story->ctx, node->shards->past));
     if (node->shards->note)
         say_note(print, story, node);
-    align(print, from);
+    align_cells(print, from);
 }
 
 /* ---- Stories ------------------------------------------------------------------------------------------------------ */
@@ -693,10 +693,10 @@ static void say_recorded(lazy_print *print, const lazy_story *story) {
             say_note(print, story, node);
     }
     if (told)
-        align(print, from);
+        align_cells(print, from);
 }
 
-static void say_program(lazy_print *print, const lazy_story *story) {
+static void say_program_story(lazy_print *print, const lazy_story *story) {
     const neap_program *program = story->program;
     int64_t ops = 0;
     say_recorded(print, story);
@@ -722,7 +722,7 @@ static void say_program(lazy_print *print, const lazy_story *story) {
 static void say_story(lazy_print *print, const lazy_story *story) {
     bool open = false;
     if (story->program) {
-        say_program(print, story);
+        say_program_story(print, story);
         return;
     }
     for (int64_t k = 0; k < story->meshed.n && k < ROOTS; k++)
@@ -744,7 +744,7 @@ static void say_story(lazy_print *print, const lazy_story *story) {
 }
 
 /* Tells the story, and ends it. */
-static int finish(lazy_story *story, int status, int form, char *text, size_t capacity, size_t *bytes) {
+static int tell_and_end_story(lazy_story *story, int status, int form, char *text, size_t capacity, size_t *bytes) {
     lazy_print print = {.status = status, .named = story->program};
     *bytes = 0;
     if (status == 0 && form == NEAP_EXPLAIN_DOT)
@@ -774,7 +774,7 @@ int neap_explain(neap_ctx *ctx, int n, const int32_t *ids, int form, char *text,
         status = find_past(&story);
     if (status == 0)
         status = name_nodes(&story);
-    return finish(&story, status, form, text, capacity, bytes);
+    return tell_and_end_story(&story, status, form, text, capacity, bytes);
 }
 
 int neap_program_explain(neap_program *program, int form, char *text, size_t capacity, size_t *bytes) {
@@ -793,5 +793,5 @@ int neap_program_explain(neap_program *program, int form, char *text, size_t cap
     for (int64_t k = 0; k < program->nodes.n && status == 0; k++)
         if (!graph_is_placeholder(program->nodes.at[k]) && !program_is_literal(program->nodes.at[k]))
             status = lazy_push(&story.nodes, program->nodes.at[k]);
-    return finish(&story, status, form, text, capacity, bytes);
+    return tell_and_end_story(&story, status, form, text, capacity, bytes);
 }

@@ -40,12 +40,12 @@ neap_node *graph_placeholder_like(neap_ctx *ctx, int level, const neap_node *nod
 }
 
 /* ---- Capturing ------------------------------------------------------------------------------------------------------- */
-static uint64_t place_of(const lazy_level *level, const neap_node *node) {
+static uint64_t place_of_capture(const lazy_level *level, const neap_node *node) {
     return ((uint64_t)(uintptr_t)node >> 4) * 0x9e3779b97f4a7c15u >> 20 & (uint64_t)(level->capture_slots - 1);
 }
 
-static void table_add(lazy_level *level, int64_t k) {
-    uint64_t place = place_of(level, level->captured.at[k]);
+static void add_captured_to_table(lazy_level *level, int64_t k) {
+    uint64_t place = place_of_capture(level, level->captured.at[k]);
     while (level->capture_slot[place])
         place = (place + 1) & (uint64_t)(level->capture_slots - 1);
     level->capture_slot[place] = (int32_t)k + 1;
@@ -63,16 +63,16 @@ static int table_room(lazy_level *level) {
     level->capture_slot = table;
     level->capture_slots = wider;
     for (int64_t k = 0; k < level->captured.n; k++)
-        table_add(level, k);
+        add_captured_to_table(level, k);
     return 0;
 }
 
 /* The placeholder that stands for a node, or NULL. */
-static neap_node *find(const lazy_level *level, const neap_node *node) {
+static neap_node *find_captured(const lazy_level *level, const neap_node *node) {
     if (!level->capture_slots)
         return NULL;
     int64_t first = level->inputs.n - level->captured.n;
-    uint64_t place = place_of(level, node);
+    uint64_t place = place_of_capture(level, node);
     for (int32_t k; (k = level->capture_slot[place]) != 0; place = (place + 1) & (uint64_t)(level->capture_slots - 1))
         if (level->captured.at[k - 1] == node)
             return level->inputs.at[first + k - 1];
@@ -81,7 +81,7 @@ static neap_node *find(const lazy_level *level, const neap_node *node) {
 
 neap_node *graph_capture(neap_ctx *ctx, int at, neap_node *node) {
     lazy_level *level = &ctx->levels.at[at];
-    neap_node *known = find(level, node);
+    neap_node *known = find_captured(level, node);
     if (known)
         return known;
     if (table_room(level) || lazy_push(&level->captured, node))
@@ -92,7 +92,7 @@ neap_node *graph_capture(neap_ctx *ctx, int at, neap_node *node) {
         return NULL;
     }
     graph_retain(node);
-    table_add(level, level->captured.n - 1);
+    add_captured_to_table(level, level->captured.n - 1);
     return placeholder;
 }
 

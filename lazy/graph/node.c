@@ -130,7 +130,7 @@ static void weigh(neap_ctx *ctx, neap_node *node) {
     put_dead(ctx, node);
 }
 
-static void unref(neap_ctx *ctx, neap_node *node) {
+static void unref_node(neap_ctx *ctx, neap_node *node) {
     if (node && --node->refs <= node->forms)
         weigh(ctx, node);
 }
@@ -138,7 +138,7 @@ static void unref(neap_ctx *ctx, neap_node *node) {
 static void unref_form(neap_ctx *ctx, neap_node *node) {
     if (node) {
         node->forms--;
-        unref(ctx, node);
+        unref_node(ctx, node);
     }
 }
 
@@ -159,12 +159,12 @@ static void loosen_inputs(neap_ctx *ctx, neap_node *node) {
 static void unref_inputs(neap_ctx *ctx, neap_node *node) {
     if (!(node->flags & LAZY_DROPPED))
         for (int k = 0; k < node->nin; k++)
-            (node->loose ? unref_form : unref)(ctx, node->in[k]);
+            (node->loose ? unref_form : unref_node)(ctx, node->in[k]);
     node->flags |= LAZY_DROPPED;
 }
 
 static void unref_base(neap_ctx *ctx, neap_node *node) {
-    (node->loose ? unref_form : unref)(ctx, node->base);
+    (node->loose ? unref_form : unref_node)(ctx, node->base);
     node->base = NULL;
 }
 
@@ -177,7 +177,7 @@ static void release_data(neap_node *node) {
 }
 
 /* Only its structure is needed from now on. */
-static void give_back(neap_ctx *ctx, neap_node *node) {
+static void give_data_back(neap_ctx *ctx, neap_node *node) {
     release_data(node);
     if (graph_keeps_structure(node)) {
         loosen_inputs(ctx, node);
@@ -189,8 +189,8 @@ static void give_back(neap_ctx *ctx, neap_node *node) {
 
 static void free_shards(neap_ctx *ctx, lazy_shards *shards) {
     for (int32_t b = 0; b < shards->sharding->nblocks; b++)
-        unref(ctx, shards->blocks[b]);
-    unref(ctx, shards->whole);
+        unref_node(ctx, shards->blocks[b]);
+    unref_node(ctx, shards->whole);
     free(shards);
 }
 
@@ -213,14 +213,14 @@ static void free_dead(neap_ctx *ctx) {
         neap_node *node = ctx->blocks.dead;
         ctx->blocks.dead = node->next_dead;
         if (node->refs > 0 && --node->refs > 0)
-            give_back(ctx, node);
+            give_data_back(ctx, node);
         else
             free_node(ctx, node);
     }
 }
 
 void graph_release(neap_ctx *ctx, neap_node *node) {
-    unref(ctx, node);
+    unref_node(ctx, node);
     free_dead(ctx);
 }
 

@@ -172,7 +172,7 @@ static int check_types(const lazy_op *row, int dtype) {
                       row->types & LAZY_REAL ? "floats" : "", neap_dtype_name(dtype));
 }
 
-static int infer(const lazy_op *row, const lazy_call_desc *call, lazy_result *result) {
+static int infer_result(const lazy_op *row, const lazy_call_desc *call, lazy_result *result) {
     int status = row->dtype ? row->dtype(call, result) : 0;
     if (status == 0)
         status = check_types(row, result->compute);
@@ -334,8 +334,8 @@ static bool graph_starts(const neap_ctx *ctx, const neap_node *node) {
 }
 
 /* desc: what the rules were told of the inputs; views need it. */
-static neap_node *make(neap_ctx *ctx, const lazy_op *row, const graph_call *call, const lazy_call_desc *desc,
-                       const lazy_result *result, bool weak) {
+static neap_node *make_recorded(neap_ctx *ctx, const lazy_op *row, const graph_call *call, const lazy_call_desc *desc,
+                                const lazy_result *result, bool weak) {
     neap_node *node = graph_node_new(ctx, call->op, result, call->nin, call->in, call->nattrs, call->attrs);
     if (!node)
         return NULL;
@@ -360,7 +360,7 @@ static neap_node *make(neap_ctx *ctx, const lazy_op *row, const graph_call *call
 }
 
 /* *device is where the inputs before this one are committed to, -1: nowhere. NULL: it does not matter. */
-static int check_input(const char *op, const neap_node *node, int *device) {
+static int check_recordable(const char *op, const neap_node *node, int *device) {
     if (device && node->device >= 0 && *device >= 0 && node->device != *device)
         return neap_error(NEAP_E_ARGUMENT,
                           "%s: the arrays are on different devices, %s and %s; move one of them, as in "
@@ -451,11 +451,12 @@ static neap_node *record_plain(neap_ctx *ctx, const lazy_op *row, const graph_ca
     for (int k = 0; k < like->ndim; k++)
         result.shape[k] = like->shape[k];
     if (!((in[0]->flags | in[call->nin - 1]->flags) & LAZY_WEAK))
-        return make(ctx, row, call, NULL, &result, false);
+        return make_recorded(ctx, row, call, NULL, &result, false);
     int number = in[0]->flags & LAZY_WEAK ? 0 : 1;
     neap_node *cast[2] = {in[0], in[call->nin - 1]}, *node = NULL;
     if ((cast[number] = as_dtype(ctx, row->name, in[number], like->dtype)) != NULL) {
-        node = make(ctx, row, &(graph_call){.op = call->op, .nin = call->nin, .in = cast}, NULL, &result, false);
+        node =
+            make_recorded(ctx, row, &(graph_call){.op = call->op, .nin = call->nin, .in = cast}, NULL, &result, false);
         graph_release(ctx, cast[number]);
     }
     return node;
@@ -465,7 +466,7 @@ int graph_infer(const graph_call *call, lazy_result *result, bool *weak) {
     lazy_aval avals[NEAP_MAX_INPUTS];
     lazy_call_desc desc = {.nin = call->nin, .in = avals, .nattrs = call->nattrs, .attrs = call->attrs};
     bool numbers = describe_inputs(lazy_ops[call->op], call->nin, call->in, avals);
-    int status = infer(lazy_ops[call->op], &desc, result);
+    int status = infer_result(lazy_ops[call->op], &desc, result);
     *weak = numbers && result->dtype == NEAP_DTYPE_F64;
     return status;
 }
@@ -478,16 +479,16 @@ neap_node *graph_record_inferred(neap_ctx *ctx, const graph_call *call) {
     lazy_result result = {0};
     uint64_t owned = 0;
     bool weak = describe_inputs(row, call->nin, call->in, avals);
-    if (infer(row, &desc, &result) != 0)
+    if (infer_result(row, &desc, &result) != 0)
         return NULL;
     weak = weak && result.dtype == NEAP_DTYPE_F64;
     learn_plain(ctx, row, call, &result);
     if (weak)
-        return make(ctx, row, call, &desc, &result, true);
+        return make_recorded(ctx, row, call, &desc, &result, true);
     graph_call same = *call;
     same.in = cast;
     if (cast_inputs(ctx, row, &result, call, avals, cast, &owned) == 0)
-        node = make(ctx, row, &same, &desc, &result, false);
+        node = make_recorded(ctx, row, &same, &desc, &result, false);
     for (; owned; owned &= owned - 1)
         graph_release(ctx, cast[__builtin_ctzll(owned)]);
     return node;
@@ -513,7 +514,7 @@ static neap_node *record_call(neap_ctx *ctx, const lazy_op *row, const graph_cal
     }
     for (int k = 0; k < call->nin; k++)
         if ((call->in[k]->flags & LAZY_ABSTRACT || call->in[k]->device >= 0) &&
-            check_input(row->name, call->in[k], meshed ? NULL : &device) != 0)
+            check_recordable(row->name, call->in[k], meshed ? NULL : &device) != 0)
             return NULL;
     graph_call moved = *call;
     if (row->flags & LAZY_OP_PLACES && !meshed && call->nattrs == 1 && leaves_memory(call->in[0], call->attrs[0]))

@@ -22,14 +22,14 @@ static uint32_t hash_text(const char *text) {
 }
 
 /* The text's place in the table, or the free one where it belongs. */
-static int32_t *find(const neap_ctx *ctx, const char *text) {
+static int32_t *find_site_place(const neap_ctx *ctx, const char *text) {
     int64_t at = hash_text(text) & (ctx->sites.places - 1);
     while (ctx->sites.table[at] && strcmp(ctx->sites.texts.at[ctx->sites.table[at]], text) != 0)
         at = (at + 1) & (ctx->sites.places - 1);
     return &ctx->sites.table[at];
 }
 
-static bool grow(neap_ctx *ctx) {
+static bool grow_site_table(neap_ctx *ctx) {
     int64_t places = ctx->sites.places ? ctx->sites.places * 2 : PLACES;
     int32_t *table = calloc((size_t)places, sizeof *table);
     if (!table)
@@ -38,16 +38,16 @@ static bool grow(neap_ctx *ctx) {
     ctx->sites.table = table;
     ctx->sites.places = places;
     for (int64_t k = 1; k < ctx->sites.texts.n; k++)
-        *find(ctx, ctx->sites.texts.at[k]) = (int32_t)k;
+        *find_site_place(ctx, ctx->sites.texts.at[k]) = (int32_t)k;
     return true;
 }
 
 /* The number of a text; 0 if there is no memory for it. */
-static int32_t intern(neap_ctx *ctx, const char *text, bool *known) {
+static int32_t intern_text(neap_ctx *ctx, const char *text, bool *known) {
     *known = false;
-    if (2 * ctx->sites.texts.n >= ctx->sites.places && !grow(ctx))
+    if (2 * ctx->sites.texts.n >= ctx->sites.places && !grow_site_table(ctx))
         return 0;
-    int32_t *place = find(ctx, text);
+    int32_t *place = find_site_place(ctx, text);
     *known = *place;
     if (*known)
         return *place;
@@ -61,12 +61,12 @@ static int32_t intern(neap_ctx *ctx, const char *text, bool *known) {
 
 int32_t neap_axis_name(neap_ctx *ctx, const char *name) {
     bool known;
-    return intern(ctx, name, &known);
+    return intern_text(ctx, name, &known);
 }
 
 int32_t graph_site_intern(neap_ctx *ctx, const char *text) {
     bool known;
-    return text && *text ? intern(ctx, text, &known) : 0;
+    return text && *text ? intern_text(ctx, text, &known) : 0;
 }
 
 void neap_site(neap_ctx *ctx, const char *file, int line) {
@@ -75,7 +75,7 @@ void neap_site(neap_ctx *ctx, const char *file, int line) {
     char text[512];
     bool known;
     snprintf(text, sizeof text, "%s:%d", file, line);
-    ctx->sites.node->site = intern(ctx, text, &known);
+    ctx->sites.node->site = intern_text(ctx, text, &known);
     lazy_ask *ask = &ctx->sites.asks[ctx->sites.node->op];
     ask->repeats = known ? ask->repeats + 1 : 0;
     ask->gap = (int16_t)(ask->repeats < REPEATS ? 1 : ask->gap < GAP_MOST ? ask->gap * 2 : GAP_MOST);
@@ -87,7 +87,7 @@ void neap_site(neap_ctx *ctx, const char *file, int line) {
 
 void neap_site_reset(neap_ctx *ctx, const char *chunk) {
     bool known;
-    ctx->sites.chunk = intern(ctx, chunk, &known);
+    ctx->sites.chunk = intern_text(ctx, chunk, &known);
     if (!ctx->sites.asks && !(ctx->sites.asks = calloc((size_t)lazy_op_count, sizeof *ctx->sites.asks)))
         return; /* then no lines are told */
     graph_site_ask_all(ctx);

@@ -35,12 +35,12 @@ static int concatenate_shape(const lazy_call_desc *call, lazy_result *out) {
     return 0;
 }
 
-static int normal_axis(int64_t axis, int ndim) {
+static int joined_axis(int64_t axis, int ndim) {
     return (int)(axis < 0 ? axis + ndim : axis);
 }
 
 static int concatenate_pieces(const lazy_call_desc *call, const lazy_result *out, lazy_piece *pieces) {
-    int axis = normal_axis(call->attrs[0], out->ndim);
+    int axis = joined_axis(call->attrs[0], out->ndim);
     int64_t row[NEAP_MAX_DIMS], at = 0;
     graph_row_major(out->ndim, out->shape, row);
     for (int k = 0; k < call->nin; k++) {
@@ -53,7 +53,7 @@ static int concatenate_pieces(const lazy_call_desc *call, const lazy_result *out
 
 static int concatenate_grad(lazy_grad *g) {
     lazy_aval out = graph_node_aval(g->node);
-    int axis = normal_axis(graph_node_attrs(g->node)[0], out.ndim);
+    int axis = joined_axis(graph_node_attrs(g->node)[0], out.ndim);
     int64_t at = 0;
     for (int k = 0; k < NEAP_MAX_INPUTS && at < out.shape[axis]; k++) {
         lazy_aval in = graph_node_aval(INPUT(k));
@@ -72,7 +72,7 @@ static int concatenate_grad(lazy_grad *g) {
 
 static int concatenate_shard(lazy_shard_rule *g) {
     lazy_factors f = {0};
-    int along = normal_axis(g->attrs[0], g->out->ndim);
+    int along = joined_axis(g->attrs[0], g->out->ndim);
     for (int axis = 0; axis < g->out->ndim; axis++) {
         if (axis == along)
             continue;

@@ -6,13 +6,13 @@
 #include "lazy/effect/effect.h"
 
 /* The node of a call refers to a record in C's memory, so nobody but that file may make one. */
-static int refuse(const lazy_call_desc *call, lazy_result *out) {
+static int refuse_new(const lazy_call_desc *call, lazy_result *out) {
     (void)call;
     (void)out;
     return neap_error(NEAP_E_ARGUMENT, "callback: recorded by neap_callback_push");
 }
 
-static int part_dtype(const lazy_call_desc *call, lazy_result *out) {
+static int call_part_dtype(const lazy_call_desc *call, lazy_result *out) {
     if (call->nattrs < 2 || call->attrs[1] < 0 || call->attrs[1] >= NEAP_DTYPE_COUNT)
         return neap_error(NEAP_E_DTYPE, "callback_part: no such dtype");
     out->compute = NEAP_DTYPE_U8;
@@ -20,7 +20,7 @@ static int part_dtype(const lazy_call_desc *call, lazy_result *out) {
     return 0;
 }
 
-static int part_shape(const lazy_call_desc *call, lazy_result *out) {
+static int call_part_shape(const lazy_call_desc *call, lazy_result *out) {
     int own = call->nattrs - 2, lead = call->in[0].ndim - 1;
     if (lead < 0 || lead + own > NEAP_MAX_DIMS || call->attrs[0] < 0)
         return neap_error(NEAP_E_SHAPE, "callback_part: bad place or shape");
@@ -36,7 +36,7 @@ static int part_shape(const lazy_call_desc *call, lazy_result *out) {
     return bytes <= room ? 0 : neap_error(NEAP_E_SHAPE, "callback_part: reads behind the end of the block");
 }
 
-static int part_call(const lazy_call *call, const neap_run *run) {
+static int call_part_copy(const lazy_call *call, const neap_run *run) {
     (void)run;
     const lazy_tensor *block = &call->in[0];
     int64_t step = block->shape[block->ndim - 1], blocks = step ? block->size / step : 0;
@@ -55,7 +55,7 @@ static bool reads_nothing_else(const lazy_tensor *operand) {
 
 /* ---- Batches ------------------------------------------------------------------------------------------------------- */
 /* n blocks of shape (1, bytes) as one of shape (n, bytes). */
-static neap_node *join(lazy_batching *g, int64_t n, neap_node **blocks) {
+static neap_node *join_byte_blocks(lazy_batching *g, int64_t n, neap_node **blocks) {
     while (n > 1) {
         int64_t joined = 0;
         for (int64_t k = 0; k < n; k += NEAP_MAX_INPUTS) {
@@ -88,7 +88,7 @@ static int callback_batch(lazy_batching *g) {
         blocks[0] = graph_build_cast(g->ctx, NUMBER(0), NEAP_DTYPE_U8);
         g->out = blocks[0] ? graph_build_broadcast(g->ctx, blocks[0], 2, shape) : NULL;
     } else if (status == 0) {
-        g->out = join(g, g->size, blocks);
+        g->out = join_byte_blocks(g, g->size, blocks);
     }
     free(blocks);
     return status ? status : derive_batch_done(g);
@@ -100,12 +100,12 @@ NEAP_OP(callback,
            "with all results.",
     .attrs = "callback", .kind = LAZY_CALL, .arity = 255, .types = LAZY_ALL,
     .flags = LAZY_OP_DENSE | LAZY_OP_HIDDEN | LAZY_OP_PROMPT | LAZY_OP_ZERO_GRAD, .payload = &effect_callback_payload,
-    .dtype = refuse, .reads = reads_nothing_else, .batch = callback_batch)
+    .dtype = refuse_new, .reads = reads_nothing_else, .batch = callback_batch)
 
 NEAP_OP(callback_part,
     .doc = "One result of a callback: the bytes of its block from a place on, as an array of a dtype and shape; of each block, "
            "if there are several.",
     .attrs = "place dtype shape…", .kind = LAZY_CALL, .arity = 1, .types = LAZY_INT,
-    .flags = LAZY_OP_DENSE | LAZY_OP_HIDDEN | LAZY_OP_PROMPT, .dtype = part_dtype, .shape = part_shape,
-    .call = part_call, .batch = derive_batch_leading)
+    .flags = LAZY_OP_DENSE | LAZY_OP_HIDDEN | LAZY_OP_PROMPT, .dtype = call_part_dtype, .shape = call_part_shape,
+    .call = call_part_copy, .batch = derive_batch_leading)
 /* clang-format on */

@@ -16,7 +16,7 @@
 #include "lazy/derive/batch.h"
 
 /* The node refers to a record in C's memory, so nobody but control/mesh.c may make one. */
-static int refuse(const lazy_call_desc *call, lazy_result *out) {
+static int refuse_op(const lazy_call_desc *call, lazy_result *out) {
     (void)call;
     (void)out;
     return neap_error(NEAP_E_ARGUMENT, "control flow is recorded by neap_control_push");
@@ -67,20 +67,20 @@ NEAP_OP(call,
     .doc = "A program, run as one step. Its rule says how it is differentiated: 0, by itself (reverse mode runs it again); "
            "1, by programs for reverse mode; 2, by a program for forward mode. Behind its `results` there may be residuals.",
     .attrs = "control rule operands results own…", .kind = LAZY_CALL, .arity = 255, .types = LAZY_ALL,
-    .flags = LAZY_OP_DENSE | LAZY_OP_HIDDEN, .payload = &control_payload, .control = &control_call, .dtype = refuse,
+    .flags = LAZY_OP_DENSE | LAZY_OP_HIDDEN, .payload = &control_payload, .control = &control_call, .dtype = refuse_op,
     .results = results, .grad = control_call_grad, .jvp = control_call_jvp, .batch = control_call_batch)
 
 NEAP_OP(cond,
     .doc = "One of several programs: the one that the index, an i32, counts from 0; it is clamped.",
     .attrs = "control operands own…", .kind = LAZY_CALL, .arity = 255, .types = LAZY_ALL,
-    .flags = LAZY_OP_DENSE | LAZY_OP_HIDDEN, .payload = &control_payload, .control = &control_cond, .dtype = refuse,
+    .flags = LAZY_OP_DENSE | LAZY_OP_HIDDEN, .payload = &control_payload, .control = &control_cond, .dtype = refuse_op,
     .results = results,
     .grad = control_cond_grad, .jvp = control_cond_jvp, .batch = control_cond_batch)
 
 NEAP_OP(while_loop,
     .doc = "Runs the second program on the carries, again and again, while the first gives true for them.",
     .attrs = "control carries own", .kind = LAZY_CALL, .arity = 255, .types = LAZY_ALL,
-    .flags = LAZY_OP_DENSE | LAZY_OP_HIDDEN, .payload = &control_payload, .control = &control_while, .dtype = refuse,
+    .flags = LAZY_OP_DENSE | LAZY_OP_HIDDEN, .payload = &control_payload, .control = &control_while, .dtype = refuse_op,
     .results = results,
     .grad = control_while_grad, .jvp = control_loop_jvp, .batch = control_while_batch)
 
@@ -88,7 +88,7 @@ NEAP_OP(scan,
     .doc = "Runs a program for each part of the first axis of the xs, in order or in reverse: it takes the carries and the "
            "parts, and gives the next carries and ys, which are stacked along a new first axis.",
     .attrs = "control length reverse unroll carries xs", .kind = LAZY_CALL, .arity = 255, .types = LAZY_ALL,
-    .flags = LAZY_OP_DENSE | LAZY_OP_HIDDEN, .payload = &control_payload, .control = &control_scan, .dtype = refuse,
+    .flags = LAZY_OP_DENSE | LAZY_OP_HIDDEN, .payload = &control_payload, .control = &control_scan, .dtype = refuse_op,
     .results = results,
     .grad = control_scan_grad, .jvp = control_loop_jvp, .batch = control_scan_batch)
 NEAP_OP(part,

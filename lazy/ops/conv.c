@@ -123,7 +123,7 @@ static int read_call(const roles *r, const lazy_call_desc *call, engine_conv_arg
     return NEAP_OK;
 }
 
-static int infer(const roles *r, const lazy_call_desc *call, lazy_result *out) {
+static int infer_conv(const roles *r, const lazy_call_desc *call, lazy_result *out) {
     engine_conv_args a;
     int status = read_call(r, call, &a), n = call->in[0].ndim;
     if (status)
@@ -140,7 +140,7 @@ static int infer(const roles *r, const lazy_call_desc *call, lazy_result *out) {
     return NEAP_OK;
 }
 
-static double flops_of(const roles *r, const lazy_call_desc *call) {
+static double count_conv_flops(const roles *r, const lazy_call_desc *call) {
     engine_conv_args a;
     if (read_call(r, call, &a))
         return 0;
@@ -150,7 +150,7 @@ static double flops_of(const roles *r, const lazy_call_desc *call) {
     return flops;
 }
 
-static int run_call(const roles *r, const lazy_call *call, const neap_run *run) {
+static int run_conv_call(const roles *r, const lazy_call *call, const neap_run *run) {
     lazy_aval in[2];
     for (int k = 0; k < 2; k++)
         in[k] = (lazy_aval){.ndim = call->in[k].ndim, .shape = call->in[k].shape, .size = call->in[k].size};
@@ -169,18 +169,18 @@ static int run_call(const roles *r, const lazy_call *call, const neap_run *run) 
 
 #define ROLE_FUNCTIONS(name, role)                                                                                     \
     static int name##_shape(const lazy_call_desc *call, lazy_result *out) {                                            \
-        return infer(&role, call, out);                                                                                \
+        return infer_conv(&role, call, out);                                                                           \
     }                                                                                                                  \
     static int name##_call(const lazy_call *call, const neap_run *run) {                                               \
-        return run_call(&role, call, run);                                                                             \
+        return run_conv_call(&role, call, run);                                                                        \
     }                                                                                                                  \
     static int64_t name##_cost(const lazy_call_desc *call, const lazy_result *out) {                                   \
         (void)out;                                                                                                     \
-        return 20000 + (int64_t)(flops_of(&role, call) / 30);                                                          \
+        return 20000 + (int64_t)(count_conv_flops(&role, call) / 30);                                                  \
     }                                                                                                                  \
     static double name##_flops(const lazy_call_desc *call, const lazy_result *out) {                                   \
         (void)out;                                                                                                     \
-        return flops_of(&role, call);                                                                                  \
+        return count_conv_flops(&role, call);                                                                          \
     }
 ROLE_FUNCTIONS(conv, forward)
 ROLE_FUNCTIONS(conv_input, of_input)
@@ -258,7 +258,7 @@ static int bilinear_jvp(lazy_tangent *g) {
  * Examples become more images where the kernel is the same for all of them; else more groups. */
 
 /* Axis 0 of a node moved behind axis `to`, which it is merged into: (n, …, a, …) becomes (…, n · a, …). */
-static neap_node *merge(lazy_batching *g, neap_node *x, int to) {
+static neap_node *merge_axis_behind(lazy_batching *g, neap_node *x, int to) {
     x = derive_batch_move(g, x, 0, to);
     if (!x)
         return NULL;
@@ -292,10 +292,10 @@ static int conv_batch(lazy_batching *g) {
     bool same_kernel = !g->batched[1] && g->node->op != LAZY_OP_conv_kernel;
     neap_node *in[2] = {g->in[0], g->in[1]};
     if (same_kernel) {
-        in[0] = merge(g, in[0], 0);
+        in[0] = merge_axis_behind(g, in[0], 0);
     } else {
         for (int k = 0; k < 2; k++)
-            in[k] = merge(g, derive_batch_all(g, k), last);
+            in[k] = merge_axis_behind(g, derive_batch_all(g, k), last);
         attrs[0] *= g->size;
     }
     neap_node *out = graph_build(g->ctx, g->node->op, 2, in, nattrs, attrs);

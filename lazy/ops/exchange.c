@@ -3,7 +3,7 @@
  */
 #include "lazy/effect/exchange.h"
 
-static int exchange_shape(const lazy_call_desc *call, lazy_result *out) {
+static int shape_of_exchange(const lazy_call_desc *call, lazy_result *out) {
     const lazy_exchange_spec *deal = call->nattrs == 1 ? effect_exchange_spec_get(call->attrs[0]) : NULL;
     engine_comm *comm = engine_comm_here();
     if (!deal || !comm)
@@ -37,4 +37,4 @@ static int exchange_call(const lazy_call *call, const neap_run *run) {
 NEAP_OP(exchange, .doc = "What the devices of several processes give each other. The attribute says which, and what.",
         .attrs = "deal", .kind = LAZY_CALL, .arity = 255, .types = LAZY_ALL,
         .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE | LAZY_OP_ZERO_GRAD, .payload = &effect_exchange_payload,
-        .dtype = graph_dtype_same, .shape = exchange_shape, .call = exchange_call)
+        .dtype = graph_dtype_same, .shape = shape_of_exchange, .call = exchange_call)

@@ -45,7 +45,7 @@ static void extents(int ndim, const int64_t *shape, int axis, int64_t *outer, in
     *size = shape[axis];
 }
 
-static int normal_axis(int64_t axis, int ndim) {
+static int gather_axis(int64_t axis, int ndim) {
     return (int)(axis < 0 ? axis + ndim : axis);
 }
 
@@ -59,7 +59,7 @@ typedef struct flat { /* x of one example as (before, size, after…), its axis 
 
 static flat flat_of(const lazy_batching *g) {
     lazy_aval x = graph_node_aval(INPUT(0));
-    flat f = {.axis = normal_axis(graph_node_attrs(g->node)[0], x.ndim), .ndim = x.ndim};
+    flat f = {.axis = gather_axis(graph_node_attrs(g->node)[0], x.ndim), .ndim = x.ndim};
     int64_t after;
     f.indices = graph_node_aval(INPUT(1)).ndim;
     f.lead = f.axis > 0 ? 2 : 1;
@@ -137,7 +137,7 @@ static neap_node *clamped(lazy_grad *g, neap_node *indices, int64_t size) {
 static int take_grad(lazy_grad *g) {
     lazy_aval x = graph_node_aval(INPUT(0));
     int64_t axis = graph_node_attrs(g->node)[0];
-    neap_node *indices = clamped(g, INPUT(1), x.shape[normal_axis(axis, x.ndim)]);
+    neap_node *indices = clamped(g, INPUT(1), x.shape[gather_axis(axis, x.ndim)]);
     neap_node *zero = graph_build_cast(g->ctx, NUMBER(0), x.dtype);
     neap_node *zeros = zero ? graph_build_broadcast(g->ctx, zero, x.ndim, x.shape) : NULL;
     g->out[0] = graph_build(g->ctx, LAZY_OP_put_add, 3, (neap_node *[]){zeros, indices, g->ct}, 1, &axis);
@@ -164,7 +164,7 @@ static int take_batch(lazy_batching *g) {
 /* The places stay divided, and the axes of x but the one that is read at places. */
 static int take_shard(lazy_shard_rule *g) {
     lazy_factors f = {0};
-    int axis = normal_axis(g->attrs[0], g->in[0].ndim), places = g->in[1].ndim;
+    int axis = gather_axis(g->attrs[0], g->in[0].ndim), places = g->in[1].ndim;
     for (int k = 0; k < g->in[0].ndim; k++)
         if (k != axis)
             shard_factor_keep(&f, g, 0, k, k < axis ? k : k - 1 + places);
@@ -234,7 +234,7 @@ static int put_call(const lazy_call *call, bool add) {
     const lazy_tensor *x = &call->in[0], *indices = &call->in[1], *updates = &call->in[2];
     int64_t outer, size, inner, n = indices->size;
     int64_t bytes = neap_dtype_bytes(x->dtype);
-    extents(x->ndim, x->shape, normal_axis(call->attrs[0], x->ndim), &outer, &size, &inner);
+    extents(x->ndim, x->shape, gather_axis(call->attrs[0], x->ndim), &outer, &size, &inner);
     if (x->size == 0)
         return 0;
     memcpy(call->out->data, x->data, (size_t)(x->size * bytes));
@@ -288,7 +288,7 @@ static int put_batch(lazy_batching *g) {
 /* Both put ops: the axes of x stay divided, but the one that is written at places. */
 static int put_shard(lazy_shard_rule *g) {
     lazy_factors f = {0};
-    int axis = normal_axis(g->attrs[0], g->in[0].ndim);
+    int axis = gather_axis(g->attrs[0], g->in[0].ndim);
     for (int k = 0; k < g->in[0].ndim; k++) {
         if (k == axis)
             continue;

@@ -2,7 +2,7 @@
 #include "lazy/op.h"
 
 /* Computes in bool. */
-static int dtype_logical(const lazy_call_desc *call, lazy_result *out) {
+static int dtype_of_logic(const lazy_call_desc *call, lazy_result *out) {
     (void)call;
     out->compute = out->dtype = NEAP_DTYPE_BOOL;
     return NEAP_OK;
@@ -13,25 +13,25 @@ static int dtype_logical(const lazy_call_desc *call, lazy_result *out) {
 NEAP_OP(logical_and,
     .doc = "Whether both a and b are true.",
     .kind = LAZY_MAP, .arity = 2, .types = LAZY_BOOL, .flags = LAZY_OP_CHEAP | LAZY_OP_ZERO_GRAD,
-    .dtype = dtype_logical,
+    .dtype = dtype_of_logic,
     .kernel = {.boolean = "a & b"},
     .domain = {-2, 2}, .reference = "a ~= 0 and b ~= 0")
 
 NEAP_OP(logical_or,
     .doc = "Whether a or b is true.",
-    .kind = LAZY_MAP, .arity = 2, .types = LAZY_BOOL, .flags = LAZY_OP_ZERO_GRAD, .dtype = dtype_logical,
+    .kind = LAZY_MAP, .arity = 2, .types = LAZY_BOOL, .flags = LAZY_OP_ZERO_GRAD, .dtype = dtype_of_logic,
     .kernel = {.boolean = "a | b"},
     .domain = {-2, 2}, .reference = "a ~= 0 or b ~= 0")
 
 NEAP_OP(logical_xor,
     .doc = "Whether just one of a and b is true.",
-    .kind = LAZY_MAP, .arity = 2, .types = LAZY_BOOL, .flags = LAZY_OP_ZERO_GRAD, .dtype = dtype_logical,
+    .kind = LAZY_MAP, .arity = 2, .types = LAZY_BOOL, .flags = LAZY_OP_ZERO_GRAD, .dtype = dtype_of_logic,
     .kernel = {.boolean = "a ^ b"},
     .domain = {-2, 2}, .reference = "(a ~= 0) ~= (b ~= 0)")
 
 NEAP_OP(logical_not,
     .doc = "Whether a is false.",
-    .kind = LAZY_MAP, .arity = 1, .types = LAZY_BOOL, .flags = LAZY_OP_ZERO_GRAD, .dtype = dtype_logical,
+    .kind = LAZY_MAP, .arity = 1, .types = LAZY_BOOL, .flags = LAZY_OP_ZERO_GRAD, .dtype = dtype_of_logic,
     .kernel = {.boolean = "!a"},
     .domain = {-2, 2}, .reference = "a == 0")
 

@@ -72,7 +72,7 @@ typedef struct batch {
     int (*one)(const lazy_matrices *x, int64_t index, const neap_run *run);
 } batch;
 
-static void run_one(void *arg, int64_t index, const neap_run *run) {
+static void run_one_matrix(void *arg, int64_t index, const neap_run *run) {
     batch *b = arg;
     int status = b->one(&b->x, index, run);
     if (status)
@@ -95,9 +95,9 @@ int ops_matrix_each(const lazy_call *call, const neap_run *run,
         return status;
     if ((double)batches * b.x.m * b.x.n < PARALLEL_COST) {
         for (int64_t k = 0; k < batches; k++)
-            run_one(&b, k, run);
+            run_one_matrix(&b, k, run);
     } else {
-        neap_parallel_for(run, batches, run_one, &b);
+        neap_parallel_for(run, batches, run_one_matrix, &b);
     }
     status = atomic_load(&b.x.failed);
     return status ? neap_error(status, "%s: no memory for a factorization", call->op->name) : NEAP_OK;
@@ -200,7 +200,7 @@ neap_node *ops_matrix_eye(neap_ctx *ctx, neap_node *like, int64_t n) {
 }
 
 /* x with axes of extent 1 before (`row`) or after its last axis, or both after all axes (`scalar`). */
-static neap_node *widen(neap_ctx *ctx, neap_node *x, bool scalar, bool row) {
+static neap_node *widen_matrix(neap_ctx *ctx, neap_node *x, bool scalar, bool row) {
     if (!x)
         return NULL;
     lazy_aval of = graph_node_aval(x);
@@ -219,15 +219,15 @@ static neap_node *widen(neap_ctx *ctx, neap_node *x, bool scalar, bool row) {
 }
 
 neap_node *ops_matrix_scalar(neap_ctx *ctx, neap_node *x) {
-    return widen(ctx, x, true, false);
+    return widen_matrix(ctx, x, true, false);
 }
 
 neap_node *ops_matrix_column(neap_ctx *ctx, neap_node *x) {
-    return widen(ctx, x, false, false);
+    return widen_matrix(ctx, x, false, false);
 }
 
 neap_node *ops_matrix_row(neap_ctx *ctx, neap_node *x) {
-    return widen(ctx, x, false, true);
+    return widen_matrix(ctx, x, false, true);
 }
 
 neap_node *ops_matrix_diagonal(neap_ctx *ctx, neap_node *a) {

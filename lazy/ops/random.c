@@ -16,15 +16,15 @@
 
 enum { CHUNK = 1 << 14 }; /* draws of one parallel task */
 
-typedef struct words {
+typedef struct word_pair {
     uint32_t hi, lo;
-} words;
+} word_pair;
 
 static inline uint32_t rotate(uint32_t x, int by) {
     return x << by | x >> (32 - by);
 }
 
-static words threefry(words key, words count) {
+static word_pair threefry(word_pair key, word_pair count) {
     static const int rotations[2][4] = {{13, 15, 26, 6}, {17, 29, 16, 24}};
     const uint32_t schedule[3] = {key.hi, key.lo, key.hi ^ key.lo ^ 0x1BD11BDAu};
     uint32_t x = count.hi + schedule[0], y = count.lo + schedule[1];
@@ -36,11 +36,11 @@ static words threefry(words key, words count) {
         x += schedule[(group + 1) % 3];
         y += schedule[(group + 2) % 3] + group + 1;
     }
-    return (words){x, y};
+    return (word_pair){x, y};
 }
 
-static inline words threefry_at(words key, uint64_t count) {
-    return threefry(key, (words){(uint32_t)(count >> 32), (uint32_t)count});
+static inline word_pair threefry_at(word_pair key, uint64_t count) {
+    return threefry(key, (word_pair){(uint32_t)(count >> 32), (uint32_t)count});
 }
 
 static int check_key(const char *op, const lazy_aval *key) {
@@ -53,7 +53,7 @@ static int check_key(const char *op, const lazy_aval *key) {
 }
 
 /* The result's shape: the axes of the keys, then the attributes after the first. */
-static int shape_from_attrs(const char *op, const lazy_call_desc *call, const lazy_aval *key, lazy_result *out) {
+static int shape_of_draws(const char *op, const lazy_call_desc *call, const lazy_aval *key, lazy_result *out) {
     int ndim = call->nattrs - 1, lead = key->ndim - 1;
     if (ndim < 0 || lead + ndim > NEAP_MAX_DIMS - 1)
         return neap_error(NEAP_E_SHAPE, "%s: expected at most %d axes, got %d", op, NEAP_MAX_DIMS - 1, lead + ndim);
@@ -79,7 +79,7 @@ static int64_t cost_of_size(const lazy_result *out, int64_t ns) {
 typedef struct draw {
     const lazy_call *call;
     int64_t size, each; /* elements of all draws, and of one */
-    const words *keys;
+    const word_pair *keys;
 } draw;
 
 static draw draw_of(const lazy_call *call, int64_t size, const lazy_tensor *keys) {
@@ -97,13 +97,13 @@ static inline int64_t task_end(const draw *d, int64_t task) {
 }
 
 /* Elements of a task that one key draws, and where its draw begins. */
-typedef struct span {
+typedef struct draw_span {
     int64_t from, end, first, key;
-    words words;
-} span;
+    word_pair words;
+} draw_span;
 
 /* The next span of a task; the first begins at .end. */
-static inline bool next_span(const draw *d, int64_t task, span *s) {
+static inline bool next_span(const draw *d, int64_t task, draw_span *s) {
     int64_t end = task_end(d, task);
     if (s->end >= end)
         return false;
@@ -137,9 +137,9 @@ static int threefry_shape(const lazy_call_desc *call, lazy_result *out) {
 static void threefry_task(void *arg, int64_t task, const neap_run *run) {
     (void)run;
     const draw *d = arg;
-    const words *counts = d->call->in[1].data;
-    words *out = d->call->out->data;
-    for (span s = {.end = task * CHUNK}; next_span(d, task, &s);)
+    const word_pair *counts = d->call->in[1].data;
+    word_pair *out = d->call->out->data;
+    for (draw_span s = {.end = task * CHUNK}; next_span(d, task, &s);)
         for (int64_t i = s.from; i < s.end; i++)
             out[i] = threefry(s.words, counts[i]);
 }
@@ -181,7 +181,7 @@ NEAP_OP(
 static int bits_shape(const lazy_call_desc *call, lazy_result *out) {
     int status = check_key("random_bits", &call->in[0]);
     if (status == NEAP_OK)
-        status = shape_from_attrs("random_bits", call, &call->in[0], out);
+        status = shape_of_draws("random_bits", call, &call->in[0], out);
     if (status)
         return status;
     if (call->attrs[0] != 32 && call->attrs[0] != 64)
@@ -195,9 +195,9 @@ static void bits32_task(void *arg, int64_t task, const neap_run *run) {
     (void)run;
     const draw *d = arg;
     uint32_t *out = d->call->out->data;
-    for (span s = {.end = task * CHUNK}; next_span(d, task, &s);)
+    for (draw_span s = {.end = task * CHUNK}; next_span(d, task, &s);)
         for (int64_t i = s.from; i < s.end; i++) {
-            words w = threefry_at(s.words, (uint64_t)(i - s.first));
+            word_pair w = threefry_at(s.words, (uint64_t)(i - s.first));
             out[i] = w.hi ^ w.lo;
         }
 }
@@ -205,8 +205,8 @@ static void bits32_task(void *arg, int64_t task, const neap_run *run) {
 static void bits64_task(void *arg, int64_t task, const neap_run *run) {
     (void)run;
     const draw *d = arg;
-    words *out = d->call->out->data;
-    for (span s = {.end = task * CHUNK}; next_span(d, task, &s);)
+    word_pair *out = d->call->out->data;
+    for (draw_span s = {.end = task * CHUNK}; next_span(d, task, &s);)
         for (int64_t i = s.from; i < s.end; i++)
             out[i] = threefry_at(s.words, (uint64_t)(i - s.first));
 }
@@ -248,7 +248,7 @@ NEAP_OP(
 static int integers_shape(const lazy_call_desc *call, lazy_result *out) {
     int status = check_key("random_integers", &call->in[2]);
     if (status == NEAP_OK)
-        status = shape_from_attrs("random_integers", call, &call->in[2], out);
+        status = shape_of_draws("random_integers", call, &call->in[2], out);
     if (status)
         return status;
     int64_t size = 1, keys = call->in[2].size / 2;
@@ -272,7 +272,7 @@ typedef struct bound {
     int64_t at, step;
 } bound;
 
-static bound bound_of(const draw *d, const lazy_tensor *bounds, const span *s) {
+static bound bound_of(const draw *d, const lazy_tensor *bounds, const draw_span *s) {
     if (bounds->size == 1)
         return (bound){0, 0};
     return bounds->size == d->size ? (bound){0, 1} : (bound){s->key, 0};
@@ -281,16 +281,17 @@ static bound bound_of(const draw *d, const lazy_tensor *bounds, const span *s) {
 /* Two draws of `bits` random bits make an offset below span: (higher · 2^bits + lower) mod span, where 2^bits mod span
  * is the square of 2^(bits/2) mod span, in arithmetic modulo 2^bits. The bias is below span / 2^bits. */
 #define INTEGERS(NAME, T, U, HALF, RANDOM)                                                                             \
-    static void NAME##_span(const draw *d, const span *s) {                                                            \
+    static void NAME##_span(const draw *d, const draw_span *s) {                                                       \
         const T *lows = d->call->in[0].data, *highs = d->call->in[1].data;                                             \
         bound low_at = bound_of(d, &d->call->in[0], s), high_at = bound_of(d, &d->call->in[1], s);                     \
-        words key = threefry_at(s->words, 0), other = threefry_at(s->words, 1);                                        \
+        word_pair key = threefry_at(s->words, 0), other = threefry_at(s->words, 1);                                    \
         U extra = d->call->attrs[0] != 0;                                                                              \
         T *out = d->call->out->data;                                                                                   \
         for (int64_t i = s->from; i < s->end; i++) {                                                                   \
             T low = lows[low_at.at + i * low_at.step], high = highs[high_at.at + i * high_at.step];                    \
             U span = high <= low ? 1 : (U)high - (U)low + extra;                                                       \
-            words h = threefry_at(key, (uint64_t)(i - s->first)), l = threefry_at(other, (uint64_t)(i - s->first));    \
+            word_pair h = threefry_at(key, (uint64_t)(i - s->first)),                                                  \
+                      l = threefry_at(other, (uint64_t)(i - s->first));                                                \
             U higher = RANDOM(h), lower = RANDOM(l);                                                                   \
             if (span == 0) { /* the whole range of the dtype */                                                        \
                 out[i] = (T)((U)low + lower);                                                                          \
@@ -304,7 +305,7 @@ static bound bound_of(const draw *d, const lazy_tensor *bounds, const span *s) {
     }                                                                                                                  \
     static void NAME(void *arg, int64_t task, const neap_run *run) {                                                   \
         (void)run;                                                                                                     \
-        for (span s = {.end = task * CHUNK}; next_span(arg, task, &s);)                                                \
+        for (draw_span s = {.end = task * CHUNK}; next_span(arg, task, &s);)                                           \
             NAME##_span(arg, &s);                                                                                      \
     }
 #define RANDOM32(w) ((w).hi ^ (w).lo)

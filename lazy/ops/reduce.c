@@ -30,7 +30,7 @@ static int shape_arg(const lazy_call_desc *call, lazy_result *out) {
     return status;
 }
 
-static int dtype_logical(const lazy_call_desc *call, lazy_result *out) {
+static int dtype_of_any_all(const lazy_call_desc *call, lazy_result *out) {
     (void)call;
     out->compute = out->dtype = NEAP_DTYPE_BOOL;
     return NEAP_OK;
@@ -188,7 +188,7 @@ NEAP_OP(min,
 NEAP_OP(any,
     .doc = "Whether some element over axes is true (not 0). Of nothing: false.",
     .attrs = "axes keepdims",
-    .kind = LAZY_REDUCE, .arity = 1, .types = LAZY_BOOL, .flags = LAZY_OP_ZERO_GRAD, .dtype = dtype_logical,
+    .kind = LAZY_REDUCE, .arity = 1, .types = LAZY_BOOL, .flags = LAZY_OP_ZERO_GRAD, .dtype = dtype_of_any_all,
     .shape = graph_shape_reduce,
     .shard = shard_max,
     .kernel = {.boolean = "a | b", .identity = "0"},
@@ -197,7 +197,7 @@ NEAP_OP(any,
 NEAP_OP(all,
     .doc = "Whether all elements over axes are true (not 0). Of nothing: true.",
     .attrs = "axes keepdims",
-    .kind = LAZY_REDUCE, .arity = 1, .types = LAZY_BOOL, .flags = LAZY_OP_ZERO_GRAD, .dtype = dtype_logical,
+    .kind = LAZY_REDUCE, .arity = 1, .types = LAZY_BOOL, .flags = LAZY_OP_ZERO_GRAD, .dtype = dtype_of_any_all,
     .shape = graph_shape_reduce,
     .shard = shard_min,
     .kernel = {.boolean = "a & b", .identity = "1"},

@@ -13,10 +13,10 @@
 
 enum { SHORT_LINE = 48, RADIX = 256 };
 
-typedef struct pair {
+typedef struct sort_pair {
     uint64_t key;
     int32_t index;
-} pair;
+} sort_pair;
 
 /* ---- Keys -------------------------------------------------------------------------------------------------------- */
 
@@ -57,9 +57,9 @@ static uint64_t (*const key_of[NEAP_DTYPE_COUNT])(const void *data, int64_t i) =
 };
 
 /* ---- Sorting pairs ----------------------------------------------------------------------------------------------- */
-static void sort_short(pair *pairs, int64_t n) {
+static void sort_short(sort_pair *pairs, int64_t n) {
     for (int64_t i = 1; i < n; i++) {
-        pair moving = pairs[i];
+        sort_pair moving = pairs[i];
         int64_t at = i;
         for (; at > 0 && pairs[at - 1].key > moving.key; at--)
             pairs[at] = pairs[at - 1];
@@ -68,7 +68,7 @@ static void sort_short(pair *pairs, int64_t n) {
 }
 
 /* Sorts by the lowest `bytes` bytes of the key; `spare` has n pairs too. Returns where the result is. */
-static pair *sort_radix(pair *pairs, pair *spare, int64_t n, int bytes) {
+static sort_pair *sort_radix(sort_pair *pairs, sort_pair *spare, int64_t n, int bytes) {
     for (int byte = 0; byte < bytes; byte++) {
         int64_t place[RADIX] = {0}, at = 0;
         for (int64_t i = 0; i < n; i++)
@@ -82,7 +82,7 @@ static pair *sort_radix(pair *pairs, pair *spare, int64_t n, int bytes) {
         }
         for (int64_t i = 0; i < n; i++)
             spare[place[pairs[i].key >> 8 * byte & 255]++] = pairs[i];
-        pair *swap = pairs;
+        sort_pair *swap = pairs;
         pairs = spare;
         spare = swap;
     }
@@ -90,35 +90,35 @@ static pair *sort_radix(pair *pairs, pair *spare, int64_t n, int bytes) {
 }
 
 /* ---- argsort ----------------------------------------------------------------------------------------------------- */
-typedef struct job {
+typedef struct sort_job {
     const lazy_call *call;
     int64_t n, inner; /* elements of a line and the distance between them; lines are outer × inner */
     int failed;       /* set by any task; read when all are done */
-} job;
+} sort_job;
 
 static void sort_line(void *arg, int64_t line, const neap_run *run) {
-    job *j = arg;
+    sort_job *j = arg;
     const lazy_call *call = j->call;
     const lazy_tensor *in = &call->in[0];
     int64_t n = j->n, first = line / j->inner * n * j->inner + line % j->inner;
     int bytes = neap_dtype_bytes(in->dtype);
     bool descending = call->attrs[1] != 0, is_float = neap_dtype_kind(in->dtype) == 'f';
     uint64_t last = bytes == 8 ? UINT64_MAX : (UINT64_C(1) << 8 * bytes) - 1;
-    pair few[SHORT_LINE];
+    sort_pair few[SHORT_LINE];
     bool is_short = n <= SHORT_LINE;
     void *room = few;
-    if (!is_short && neap_run_alloc(run, (size_t)n * 2 * sizeof(pair), &room) != 0) {
+    if (!is_short && neap_run_alloc(run, (size_t)n * 2 * sizeof(sort_pair), &room) != 0) {
         __atomic_store_n(&j->failed, 1, __ATOMIC_RELAXED);
         return;
     }
-    pair *pairs = room;
+    sort_pair *pairs = room;
     for (int64_t i = 0; i < n; i++) {
         uint64_t key = key_of[in->dtype](in->data, first + i * j->inner);
         if (descending && !(is_float && key == last)) /* NaN stays last; no other float has its key */
             key = last - key - is_float;
-        pairs[i] = (pair){key, (int32_t)i};
+        pairs[i] = (sort_pair){key, (int32_t)i};
     }
-    pair *sorted = pairs;
+    sort_pair *sorted = pairs;
     if (is_short)
         sort_short(pairs, n);
     else
@@ -127,7 +127,7 @@ static void sort_line(void *arg, int64_t line, const neap_run *run) {
     for (int64_t i = 0; i < n; i++)
         out[first + i * j->inner] = sorted[i].index;
     if (!is_short)
-        neap_run_free(run, room, (size_t)n * 2 * sizeof(pair));
+        neap_run_free(run, room, (size_t)n * 2 * sizeof(sort_pair));
 }
 
 static int argsort_call(const lazy_call *call, const neap_run *run) {
@@ -136,7 +136,7 @@ static int argsort_call(const lazy_call *call, const neap_run *run) {
     int status = graph_axis("argsort", call->attrs[0], in->ndim, &axis);
     if (status || in->size == 0)
         return status;
-    job j = {.call = call, .n = in->shape[axis], .inner = 1};
+    sort_job j = {.call = call, .n = in->shape[axis], .inner = 1};
     for (int k = axis + 1; k < in->ndim; k++)
         j.inner *= in->shape[k];
     neap_parallel_for(run, in->size / j.n, sort_line, &j);

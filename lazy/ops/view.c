@@ -4,7 +4,7 @@
 #include "lazy/derive/build.h"
 #include "lazy/graph/graph.h"
 
-static int shape_from_attrs(const char *op, const lazy_call_desc *call, lazy_result *out) {
+static int shape_in_attrs(const char *op, const lazy_call_desc *call, lazy_result *out) {
     if (call->nattrs > NEAP_MAX_DIMS)
         return neap_error(NEAP_E_SHAPE, "%s: expected at most %d axes, got %d", op, NEAP_MAX_DIMS, call->nattrs);
     out->ndim = (uint8_t)call->nattrs;
@@ -76,7 +76,7 @@ NEAP_OP(
 
 /* ---- reshape ------------------------------------------------------------------------------------------------------- */
 static int reshape_shape(const lazy_call_desc *call, lazy_result *out) {
-    int status = shape_from_attrs("reshape", call, out);
+    int status = shape_in_attrs("reshape", call, out);
     int64_t size = 1;
     for (int k = 0; k < out->ndim && status == 0; k++)
         if (__builtin_mul_overflow(size, out->shape[k], &size))
@@ -216,7 +216,7 @@ NEAP_OP(transpose, .doc = "Axes in another order: axis k of the result is axis a
 /* ---- broadcast_to -------------------------------------------------------------------------------------------------- */
 static int broadcast_shape(const lazy_call_desc *call, lazy_result *out) {
     const lazy_aval *in = &call->in[0];
-    int status = shape_from_attrs("broadcast_to", call, out), lead = out->ndim - in->ndim;
+    int status = shape_in_attrs("broadcast_to", call, out), lead = out->ndim - in->ndim;
     bool fits = lead >= 0;
     for (int k = 0; k < in->ndim && fits; k++)
         fits = in->shape[k] == 1 || in->shape[k] == out->shape[lead + k];

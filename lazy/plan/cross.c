@@ -90,7 +90,8 @@ void plan_cross_release(const lazy_plan *plan, lazy_crossed *crossed) {
         neap_buffer_release(crossed[c].buffer);
 }
 
-static int push_copy(const lazy_plan *plan, int32_t slot, const lazy_batch *batch, neap_buffer *to, neap_buffer *from) {
+static int push_crossing(const lazy_plan *plan, int32_t slot, const lazy_batch *batch, neap_buffer *to,
+                         neap_buffer *from) {
     neap_push push = {.name = "copy", .site = plan->steps[batch->first]->site};
     return neap_buffer_copy_part(to, from, 0, plan->slots[slot].bytes, &push);
 }
@@ -101,7 +102,7 @@ int plan_cross_in(const lazy_plan *plan, const lazy_batch *batch, neap_buffer *c
         int32_t slot = batch->slots[k], c = batch->crossings[k];
         if (c < 0 || crossed[c].same || (batch->writes[k] && !plan->crossings[c].parts))
             continue;
-        status = push_copy(plan, slot, batch, crossed[c].buffer, bufs[slot]);
+        status = push_crossing(plan, slot, batch, crossed[c].buffer, bufs[slot]);
         crossed[c].same = true;
     }
     return status;
@@ -117,7 +118,7 @@ int plan_cross_out(const lazy_plan *plan, const lazy_batch *batch, neap_buffer *
             if (plan->crossings[other].slot == slot)
                 crossed[other].same = other == c;
         if (c >= 0)
-            status = push_copy(plan, slot, batch, bufs[slot], crossed[c].buffer);
+            status = push_crossing(plan, slot, batch, bufs[slot], crossed[c].buffer);
     }
     return status;
 }

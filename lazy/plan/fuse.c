@@ -44,11 +44,11 @@ static bool known_value(const fuser *f, const neap_node *node, const lazy_wide_m
     return false;
 }
 
-static int remember(fuser *f, neap_node *node, const lazy_wide_map *map, int32_t value) {
+static int remember_value(fuser *f, neap_node *node, const lazy_wide_map *map, int32_t value) {
     return lazy_push(&f->nodes, node) || lazy_push(&f->maps, *map) || lazy_push(&f->order, value) ? NEAP_E_MEMORY : 0;
 }
 
-static int cut(fuser *f, const neap_node *node, lazy_why why) {
+static int report_cut(fuser *f, const neap_node *node, lazy_why why) {
     f->out->cut = (int32_t)node->index;
     f->out->why = why;
     f->out->window.axis = -1;
@@ -64,7 +64,7 @@ static int compose(fuser *f, lazy_wide_map *map, const neap_node *node, int64_t 
         *map = out;
         return 0;
     }
-    return cut(f, node, LAZY_WHY_VIEW);
+    return report_cut(f, node, LAZY_WHY_VIEW);
 }
 
 static int add_load(fuser *f, neap_node *node, const lazy_wide_map *map, int32_t *value) {
@@ -79,7 +79,7 @@ static int add_load(fuser *f, neap_node *node, const lazy_wide_map *map, int32_t
     }
     lazy_draft_load drafted = {.load = load, .node = load.kind == LAZY_LOAD_IOTA ? -1 : (int32_t)node->index};
     *value = -1 - (int32_t)f->out->loads.n;
-    return lazy_push(&f->out->loads, drafted) || remember(f, node, map, *value) ? NEAP_E_MEMORY : 0;
+    return lazy_push(&f->out->loads, drafted) || remember_value(f, node, map, *value) ? NEAP_E_MEMORY : 0;
 }
 
 /* Input 0 of a gather: its elements at index 0 of the axis, from which the index leads on. It lies in a buffer, perhaps
@@ -95,7 +95,7 @@ static int read_table(fuser *f, const neap_node *node, lazy_wide_map map, int32_
     }
     if (!plan_is_leaf(target) && !f->made[target->index]) {
         f->split.axis = -1;
-        return cut(f, target, LAZY_WHY_OPERAND);
+        return report_cut(f, target, LAZY_WHY_OPERAND);
     }
     int axis = (int)(node->attrs[0] < 0 ? node->attrs[0] + x->ndim : node->attrs[0]);
     int64_t inner[NEAP_MAX_DIMS] = {0};
@@ -137,7 +137,7 @@ static int input_map(fuser *f, const neap_node *node, const neap_node *in, lazy_
 }
 
 /* Goes on from an assembled node to the piece of it that is read. */
-static int read_piece(fuser *f, neap_node **node, lazy_wide_map *map) {
+static int read_assembled_piece(fuser *f, neap_node **node, lazy_wide_map *map) {
     lazy_cut window;
     neap_node *whole = *node;
     int64_t row[NEAP_MAX_DIMS];
@@ -148,7 +148,7 @@ static int read_piece(fuser *f, neap_node **node, lazy_wide_map *map) {
     f->split.axis = -1;
     status = plan_window_read(f->fusion, node, map, &window);
     if (status == NEAP_PENDING) {
-        cut(f, whole, LAZY_WHY_ASSEMBLED);
+        report_cut(f, whole, LAZY_WHY_ASSEMBLED);
         f->out->window = window;
     }
     return status;
@@ -171,7 +171,7 @@ static int read_node(fuser *f, neap_node *node, lazy_wide_map map, bool own, int
             status = compose(f, &map, node, node->map->offset, node->map->stride);
             node = node->base;
         } else if (graph_node_op(node)->kind == LAZY_ASSEMBLE) {
-            status = read_piece(f, &node, &map);
+            status = read_assembled_piece(f, &node, &map);
         } else {
             break;
         }
@@ -193,7 +193,7 @@ static int read_node(fuser *f, neap_node *node, lazy_wide_map map, bool own, int
     }
     if (f->stack.n + f->out->ins.n >= LAZY_KERNEL_MAX_INS) {
         f->split.axis = -1;
-        return cut(f, too_long(f, node), LAZY_WHY_CHAIN);
+        return report_cut(f, too_long(f, node), LAZY_WHY_CHAIN);
     }
     frame next = {.node = node, .map = map};
     return lazy_push(&f->stack, next) ? NEAP_E_MEMORY : NEAP_ATTEND;
@@ -210,11 +210,11 @@ static int finish_frame(fuser *f, int32_t *value) {
     memcpy(ins.arg, top->arg, sizeof ins.arg);
     *value = (int32_t)f->out->ins.n;
     f->stack.n--;
-    return lazy_push(&f->out->ins, ins) || remember(f, node, &top->map, *value) ? NEAP_E_MEMORY : 0;
+    return lazy_push(&f->out->ins, ins) || remember_value(f, node, &top->map, *value) ? NEAP_E_MEMORY : 0;
 }
 
 /* Reads the next input of the frame's node. */
-static int read_input(fuser *f, const frame *top, int32_t *value) {
+static int fuse_next_input(fuser *f, const frame *top, int32_t *value) {
     neap_node *node = top->node, *in = node->in[top->next];
     lazy_wide_map map = top->map;
     bool gathers = graph_node_op(node)->kind == LAZY_GATHER;
@@ -242,7 +242,7 @@ static int fuse_once(fuser *f) {
             }
             continue;
         }
-        status = read_input(f, top, &value);
+        status = fuse_next_input(f, top, &value);
         if (status == NEAP_ATTEND)
             continue;
         if (status != 0)
@@ -273,7 +273,7 @@ static void refine(lazy_fusion *fusion, lazy_split split) {
         fusion->nkept++;
 }
 
-static void forget(fuser *f) {
+static void forget_values(fuser *f) {
     f->out->loads.n = f->out->ins.n = 0;
     f->maps.n = f->nodes.n = f->order.n = f->stack.n = 0;
     f->split.axis = -1;
@@ -283,7 +283,7 @@ int plan_fuse(neap_ctx *ctx, const uint8_t *made, lazy_fusion *fusion, lazy_fuse
     fuser f = {.ctx = ctx, .made = made, .fusion = fusion, .out = out};
     int status;
     for (;;) {
-        forget(&f);
+        forget_values(&f);
         status = fuse_once(&f);
         if (status != NEAP_PENDING || f.split.axis < 0 || fusion->ndim >= LAZY_MAX_DOMAIN)
             break;

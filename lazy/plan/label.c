@@ -19,7 +19,7 @@ typedef struct label {
     const char *between;
 } label;
 
-static void append(label *l, const char *text) {
+static void append_to_label(label *l, const char *text) {
     static const char more[] = "…";
     size_t bytes = strlen(text);
     if (l->used + bytes + sizeof more <= l->size) {
@@ -35,7 +35,7 @@ static void end_word(label *l) {
     char count[16];
     if (l->times > 1) {
         snprintf(count, sizeof count, "×%d", l->times);
-        append(l, count);
+        append_to_label(l, count);
     }
 }
 
@@ -46,9 +46,9 @@ static void add_word(label *l, const char *word) {
     }
     if (l->last) {
         end_word(l);
-        append(l, l->between);
+        append_to_label(l, l->between);
     }
-    append(l, word);
+    append_to_label(l, word);
     l->last = word;
     l->times = 1;
 }

@@ -69,14 +69,14 @@ static bool is_effect(const lazy_step *step) {
 }
 
 /* The batch of each step, by walking along with them. */
-typedef struct walk {
+typedef struct step_walk {
     const lazy_plan *plan;
     const lazy_batch *batch;
     const lazy_step *step;
     int32_t t;
-} walk;
+} step_walk;
 
-static bool next_step(walk *w) {
+static bool next_step(step_walk *w) {
     if (++w->t >= w->plan->nsteps)
         return false;
     if (!w->batch)
@@ -87,13 +87,13 @@ static bool next_step(walk *w) {
     return true;
 }
 
-static walk walk_of(const lazy_plan *plan) {
-    return (walk){.plan = plan, .t = -1};
+static step_walk walk_of(const lazy_plan *plan) {
+    return (step_walk){.plan = plan, .t = -1};
 }
 
 /* Uses `in_place` to tell which slots hold what is late, as it has no other use yet. */
-static void find_late(lazy_memory_plan *r) {
-    for (walk w = walk_of(r->plan); next_step(&w);) {
+static void find_late_steps(lazy_memory_plan *r) {
+    for (step_walk w = walk_of(r->plan); next_step(&w);) {
         r->late[w.t] = is_effect(w.step);
         for (int32_t k = 0; k < w.step->nbufs; k++)
             r->late[w.t] |= r->in_place[plan_slot(w.batch, w.step, k)];
@@ -103,7 +103,7 @@ static void find_late(lazy_memory_plan *r) {
 }
 
 static void find_lifetimes(lazy_memory_plan *r) {
-    for (walk w = walk_of(r->plan); next_step(&w);)
+    for (step_walk w = walk_of(r->plan); next_step(&w);)
         for (int32_t k = 0; k < w.step->nbufs; k++) {
             int32_t s = plan_slot(w.batch, w.step, k);
             if (r->last[s] != w.t)
@@ -120,7 +120,7 @@ static void find_lifetimes(lazy_memory_plan *r) {
 /* Uses `home` to tell how many steps of each slot are there, as it has no other use yet. */
 static void list_touches(lazy_memory_plan *r) {
     memset(r->home, 0, (size_t)r->plan->nslots * sizeof *r->home);
-    for (walk w = walk_of(r->plan); next_step(&w);)
+    for (step_walk w = walk_of(r->plan); next_step(&w);)
         for (int32_t k = 0; k < w.step->nbufs; k++) {
             int32_t s = plan_slot(w.batch, w.step, k), *n = &r->home[s];
             if (*n == 0 || r->touch[r->start[s] + *n - 1] != w.t)
@@ -161,7 +161,7 @@ lazy_memory_plan *plan_memory_new(const lazy_plan *plan) {
     r->reach = words ? r->reach : NULL;
     memset(r->first, 0xff, n * sizeof(int32_t));
     memset(r->last, 0xff, n * sizeof(int32_t));
-    find_late(r);
+    find_late_steps(r);
     find_lifetimes(r);
     list_touches(r);
     r->dies[0] = UINT8_MAX; /* `home` was found for nothing yet */
@@ -188,7 +188,7 @@ static void add_reach(lazy_memory_plan *r, int32_t t, int32_t u) {
 }
 
 /* What step t waits for by itself: those that wrote what it touches. */
-static void find_reach(lazy_memory_plan *r, const walk *w) {
+static void find_waited_for(lazy_memory_plan *r, const step_walk *w) {
     if (r->reach)
         memset(r->reach + (size_t)w->t * r->words, 0, r->words * sizeof *r->reach);
     for (int32_t k = 0; k < w->step->nbufs; k++) {
@@ -262,7 +262,7 @@ static void inherit(lazy_memory_plan *r, int32_t t, int32_t s, int32_t from) {
 }
 
 /* Over a slot that dies in this step, if its reads allow it. */
-static bool inherit_in_place(lazy_memory_plan *r, const walk *w, int32_t out) {
+static bool inherit_in_place(lazy_memory_plan *r, const step_walk *w, int32_t out) {
     int32_t s = plan_slot(w->batch, w->step, out);
     for (int32_t in = 0; in < w->step->nbufs - w->step->nouts; in++) {
         int32_t from = plan_slot(w->batch, w->step, in);
@@ -278,7 +278,7 @@ static bool inherit_in_place(lazy_memory_plan *r, const walk *w, int32_t out) {
 }
 
 /* The memory that fits best among that of slots which have died before. */
-static void inherit_dead(lazy_memory_plan *r, const walk *w, int32_t out) {
+static void inherit_dead(lazy_memory_plan *r, const step_walk *w, int32_t out) {
     int32_t s = plan_slot(w->batch, w->step, out), best = -1;
     size_t least = SIZE_MAX;
     for (int32_t k = 0; k < r->ndead; k++) {
@@ -298,7 +298,7 @@ static void inherit_dead(lazy_memory_plan *r, const walk *w, int32_t out) {
 }
 
 /* Slots that this step touches as the last one are free from the next step on. */
-static void bury(lazy_memory_plan *r, const walk *w) {
+static void bury(lazy_memory_plan *r, const step_walk *w) {
     for (int32_t k = 0; k < w->step->nbufs; k++) {
         int32_t s = plan_slot(w->batch, w->step, k);
         bool large = r->plan->slots[s].bytes >= r->least;
@@ -321,8 +321,8 @@ static void find_homes(lazy_memory_plan *r) {
         r->home[s] = s;
         r->bytes[s] = r->plan->slots[s].bytes;
     }
-    for (walk w = walk_of(r->plan); next_step(&w);) {
-        find_reach(r, &w);
+    for (step_walk w = walk_of(r->plan); next_step(&w);) {
+        find_waited_for(r, &w);
         for (int32_t out = w.step->nbufs - w.step->nouts; out < w.step->nbufs; out++) {
             int32_t s = plan_slot(w.batch, w.step, out);
             if (r->first[s] == w.t && r->bytes[s] >= r->least && !r->stays[s] && !inherit_in_place(r, &w, out))

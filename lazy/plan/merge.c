@@ -105,15 +105,15 @@ typedef struct evidence {
     const lazy_wide_map *map[EVIDENCE][2]; /* of A, of B */
 } evidence;
 
-typedef struct pair { /* an axis of the merged kernel, and what it is in A and in B: -1, nothing */
+typedef struct axis_pair { /* an axis of the merged kernel, and what it is in A and in B: -1, nothing */
     int64_t extent, step[2];
     int axis[2];
-} pair;
+} axis_pair;
 
 typedef struct pairing {
     int n, nkept;
     bool rows[2]; /* A, B: has one element for each row of the other */
-    pair at[LAZY_MAX_DOMAIN];
+    axis_pair at[LAZY_MAX_DOMAIN];
 } pairing;
 
 static strands strands_of(const lazy_draft *draft, const evidence *e, int side) {
@@ -200,7 +200,7 @@ static bool are_rows(const lazy_draft *draft, const strands *left) {
     return draft->reduces && left->n == axes && axes > 0;
 }
 
-static bool in_order(const pair *first, const pair *second, int side) {
+static bool in_order(const axis_pair *first, const axis_pair *second, int side) {
     return first->axis[side] < second->axis[side] ||
            (first->axis[side] == second->axis[side] && first->step[side] > second->step[side]);
 }
@@ -213,7 +213,7 @@ static bool order_axes(const lazy_draft *a, const lazy_draft *b, pairing *p) {
     const lazy_draft *lead = leader ? b : a;
     for (int k = 1; k < p->n; k++)
         for (int j = k; j > 0 && in_order(&p->at[j], &p->at[j - 1], leader); j--) {
-            pair swapped = p->at[j];
+            axis_pair swapped = p->at[j];
             p->at[j] = p->at[j - 1];
             p->at[j - 1] = swapped;
         }
@@ -229,7 +229,7 @@ static bool order_axes(const lazy_draft *a, const lazy_draft *b, pairing *p) {
     return !lead->reduces || p->nkept < p->n || add_pair(p, 1, NULL, NULL);
 }
 
-static lazy_wide_map carry(const lazy_wide_map *map, const pairing *p, int side) {
+static lazy_wide_map carry_map(const lazy_wide_map *map, const pairing *p, int side) {
     lazy_wide_map out = {.offset = map->offset};
     for (int k = 0; k < p->n; k++)
         if (p->at[k].axis[side] >= 0)
@@ -244,7 +244,7 @@ static bool links_hold(const lazy_draft *a, const lazy_draft *b, const pairing *
         const lazy_draft_sink *sink = node < 0 ? NULL : sink_of(a, node);
         if (!sink)
             continue;
-        lazy_wide_map write = carry(&sink->sink.write, p, 0), read = carry(&b->loads.at[k].load.read, p, 1);
+        lazy_wide_map write = carry_map(&sink->sink.write, p, 0), read = carry_map(&b->loads.at[k].load.read, p, 1);
         if (b->loads.at[k].load.kind == LAZY_LOAD_TABLE || !vm_maps_equal(p->n, &write, &read))
             return false;
     }
@@ -296,7 +296,7 @@ static bool match(const lazy_draft *a, const lazy_draft *b, bool linked, pairing
             trials++;
             if (!pair_axes(a, b, &e, true, p))
                 continue;
-            lazy_wide_map left = carry(e.map[e.n - 1][0], p, 0), right = carry(e.map[e.n - 1][1], p, 1);
+            lazy_wide_map left = carry_map(e.map[e.n - 1][0], p, 0), right = carry_map(e.map[e.n - 1][1], p, 1);
             if (vm_maps_equal(p->n, &left, &right)) /* not if they read other parts of it */
                 return true;
         }
@@ -326,7 +326,7 @@ static bool rows_allow(merger *m, const lazy_draft *a, const lazy_draft *b, cons
         int32_t node = read_at(b, k);
         const lazy_draft_sink *sink = node < 0 ? NULL : sink_of(a, node);
         late |= sink && sink->sink.kind != LAZY_SINK_STORE;
-        lazy_wide_map read = carry(&b->loads.at[k].load.read, p, 1);
+        lazy_wide_map read = carry_map(&b->loads.at[k].load.read, p, 1);
         along |= node >= 0 && (read.stride[last] == 1 || read.stride[last] == -1);
     }
     if (!late || row <= (along ? LAZY_ROW_MAX : COLUMN_MAX))
@@ -392,10 +392,10 @@ static void carry_all(lazy_draft *draft, const pairing *p, int side) {
     if (same)
         return;
     for (int64_t k = 0; k < draft->loads.n; k++)
-        draft->loads.at[k].load.read = carry(&draft->loads.at[k].load.read, p, side);
+        draft->loads.at[k].load.read = carry_map(&draft->loads.at[k].load.read, p, side);
     for (int64_t k = 0; k < draft->sinks.n; k++) {
         lazy_sink *sink = &draft->sinks.at[k].sink;
-        sink->write = carry(&sink->write, p, side);
+        sink->write = carry_map(&sink->write, p, side);
         if (p->rows[side] && sink->kind == LAZY_SINK_STORE)
             sink->kind = LAZY_SINK_STORE_ROW;
     }
@@ -454,7 +454,7 @@ static int move_load(lazy_draft *a, const lazy_draft_load *from, int64_t nsinks,
 }
 
 /* Appends B's program to A's. Both have the merged axes already. */
-static int append(merger *m, lazy_draft *a, lazy_draft *b) {
+static int append_program(merger *m, lazy_draft *a, lazy_draft *b) {
     int64_t nsinks = a->sinks.n;
     m->now.n = 0;
     for (int64_t k = 0; k < b->loads.n; k++) {
@@ -509,7 +509,7 @@ static int try_merge(merger *m, int32_t a, int32_t b) {
         if (writer >= 0 && writer != a && m->units[writer].first_user > place)
             m->units[writer].first_user = place;
     }
-    int status = append(m, x->draft, y->draft);
+    int status = append_program(m, x->draft, y->draft);
     plan_draft_free(y->draft);
     y->draft = NULL;
     y->into = a;
@@ -553,7 +553,7 @@ static void note_read(merger *m, int32_t node, int32_t u) {
     reader[0] = u;
 }
 
-static int visit(merger *m, int32_t u) {
+static int visit_unit(merger *m, int32_t u) {
     unit *at = &m->units[u];
     m->reads.n = 0;
     for (int64_t k = 0; k < nreads(at->draft); k++) {
@@ -652,7 +652,7 @@ int plan_merge(neap_ctx *ctx, uint8_t *made, lazy_drafts *drafts) {
             m.writer[draft->node] = u;
         }
         for (int32_t u = 0; u < m.n && status == 0; u++)
-            status = visit(&m, u);
+            status = visit_unit(&m, u);
         collect(&m, drafts);
     }
     lazy_vector_free(&m.reads);

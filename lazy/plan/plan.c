@@ -322,7 +322,7 @@ static int plan_reduce(planner *p, neap_node *node) {
     return plan_kernel(p, node, &fusion);
 }
 
-static lazy_call_desc describe(const neap_node *node, lazy_aval *avals, lazy_result *result) {
+static lazy_call_desc describe_node_call(const neap_node *node, lazy_aval *avals, lazy_result *result) {
     for (int k = 0; k < node->nin; k++)
         avals[k] = graph_node_aval(node->in[k]);
     *result = (lazy_result){.compute = node->dtype, .dtype = node->dtype, .ndim = node->ndim};
@@ -333,7 +333,7 @@ static lazy_call_desc describe(const neap_node *node, lazy_aval *avals, lazy_res
 int plan_node_pieces(const neap_node *node, lazy_piece *pieces) {
     lazy_aval avals[NEAP_MAX_INPUTS];
     lazy_result result;
-    lazy_call_desc call = describe(node, avals, &result);
+    lazy_call_desc call = describe_node_call(node, avals, &result);
     return graph_node_op(node)->pieces(&call, &result, pieces);
 }
 
@@ -445,7 +445,7 @@ static int plan_call(planner *p, neap_node *node) {
         step->cost = step->payload->cost(node);
         return 0;
     }
-    lazy_call_desc call = describe(node, avals, &result);
+    lazy_call_desc call = describe_node_call(node, avals, &result);
     if (graph_node_op(node)->cost) {
         step->cost = graph_node_op(node)->cost(&call, &result);
     } else { /* about 10 bytes a ns */

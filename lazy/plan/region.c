@@ -70,7 +70,7 @@ int plan_region_collect(neap_ctx *ctx, int64_t nroots, neap_node *const *roots) 
 /* ---- Key ---------------------------------------------------------------------------------------------------------- */
 enum { KEY_LEAF = 0xffff, KEY_NUMBER = 0xfffe };
 
-static int reserve(void **at, int64_t *capacity, int64_t most, size_t item) {
+static int reserve_items(void **at, int64_t *capacity, int64_t most, size_t item) {
     int status = 0;
     while (*capacity < most && status == 0)
         status = lazy_vector_grow(at, capacity, item);
@@ -84,7 +84,7 @@ static uint64_t *put_words(uint64_t *to, int64_t n, const int64_t *words) {
 }
 
 /* Writes the words of a node that is no leaf; returns their end. */
-static uint64_t *put_node(uint64_t *to, const neap_node *node, uint8_t made) {
+static uint64_t *put_key_node(uint64_t *to, const neap_node *node, uint8_t made) {
     bool number = graph_is_number(node), placed = node->device >= 0;
     uint64_t op = number ? KEY_NUMBER : (uint64_t)node->op;
     *to++ = op | (uint64_t)node->dtype << 16 | (uint64_t)node->ndim << 24 | (uint64_t)made << 32 |
@@ -159,7 +159,7 @@ int64_t plan_bytes(const lazy_plan *plan) {
     return plan->nkey * 8 + plan->nslots * (int64_t)sizeof(lazy_slot) + plan->nsteps * 2048;
 }
 
-static int table_add(neap_ctx *ctx, lazy_plan *plan) {
+static int add_plan_to_table(neap_ctx *ctx, lazy_plan *plan) {
     int64_t bytes = plan_bytes(plan);
     if (ctx->plans.bytes + bytes > PLAN_BYTES)
         plan_free_all(ctx);
@@ -213,7 +213,7 @@ neap_node *plan_region_root(neap_node *node) {
 }
 
 /* Tells nodes whose recorded consumers are all in the region from those that are read again later. */
-static int look_inside(neap_ctx *ctx) {
+static int mark_inner_consumers(neap_ctx *ctx) {
     int64_t n = ctx->walk.order.n;
     uint8_t *made = ctx->plans.made.at;
     int32_t *consumers = calloc((size_t)n, sizeof *consumers);
@@ -259,7 +259,7 @@ static bool must_stay_apart(neap_ctx *ctx) {
 static int choose_made(neap_ctx *ctx, int64_t nroots, neap_node *const *roots, bool *apart) {
     int64_t n = ctx->walk.order.n, results = 0;
     bool shared = false;
-    int status = reserve((void **)&ctx->plans.made.at, &ctx->plans.made.capacity, n, sizeof *ctx->plans.made.at);
+    int status = reserve_items((void **)&ctx->plans.made.at, &ctx->plans.made.capacity, n, sizeof *ctx->plans.made.at);
     if (status)
         return status;
     memset(ctx->plans.made.at, LAZY_WHY_NOT, (size_t)n);
@@ -274,7 +274,7 @@ static int choose_made(neap_ctx *ctx, int64_t nroots, neap_node *const *roots, b
         results += *made != LAZY_WHY_NOT;
     }
     *apart = results > 1 && must_stay_apart(ctx);
-    return shared ? look_inside(ctx) : 0;
+    return shared ? mark_inner_consumers(ctx) : 0;
 }
 
 /* Sets ctx->plans.key and its hash. */
@@ -287,18 +287,18 @@ static int write_key(neap_ctx *ctx, bool apart, uint64_t *hash) {
         int64_t most = ctx->plans.key.n + 4 + 2 * node->ndim + node->nattrs + node->nin;
         const lazy_payload *payload = graph_node_op(node)->payload;
         most += payload && payload->key ? payload->key_words(node) : 0;
-        if ((status =
-                 reserve((void **)&ctx->plans.key.at, &ctx->plans.key.capacity, most, sizeof *ctx->plans.key.at)) != 0)
+        if ((status = reserve_items((void **)&ctx->plans.key.at, &ctx->plans.key.capacity, most,
+                                    sizeof *ctx->plans.key.at)) != 0)
             return status;
         uint64_t *from = ctx->plans.key.at + ctx->plans.key.n;
-        uint64_t *to = plan_is_leaf(node) ? put_leaf(from, node) : put_node(from, node, ctx->plans.made.at[k]);
+        uint64_t *to = plan_is_leaf(node) ? put_leaf(from, node) : put_key_node(from, node, ctx->plans.made.at[k]);
         *hash = hash_words(*hash, from, to);
         ctx->plans.key.n = to - ctx->plans.key.at;
     }
     return status;
 }
 
-static int make_plan(neap_ctx *ctx, uint64_t hash, bool apart, lazy_plan **out) {
+static int make_region_plan(neap_ctx *ctx, uint64_t hash, bool apart, lazy_plan **out) {
     lazy_plan *plan;
     int status = plan_new(ctx, ctx->plans.made.at, apart, &plan);
     if (status)
@@ -309,7 +309,7 @@ static int make_plan(neap_ctx *ctx, uint64_t hash, bool apart, lazy_plan **out) 
     plan->key = malloc((size_t)ctx->plans.key.n * sizeof *plan->key + 1);
     if (plan->key)
         memcpy(plan->key, ctx->plans.key.at, (size_t)ctx->plans.key.n * sizeof *plan->key);
-    status = plan->key ? table_add(ctx, plan) : neap_error(NEAP_E_MEMORY, "out of memory for a plan");
+    status = plan->key ? add_plan_to_table(ctx, plan) : neap_error(NEAP_E_MEMORY, "out of memory for a plan");
     if (status)
         plan_release(plan);
     else
@@ -330,5 +330,5 @@ int plan_region_plan(neap_ctx *ctx, int64_t nroots, neap_node *const *roots, laz
                     memcmp(plan->key, ctx->plans.key.at, (size_t)plan->nkey * sizeof *plan->key) != 0))
         plan = plan->next;
     *out = plan;
-    return plan ? 0 : make_plan(ctx, hash, apart, out);
+    return plan ? 0 : make_region_plan(ctx, hash, apart, out);
 }

@@ -11,14 +11,14 @@
 #include "lazy/graph/sharding.h"
 #include "lazy/plan/verify.h"
 
-typedef struct job { /* one batch of a plan */
+typedef struct batch_job { /* one batch of a plan */
     lazy_plan *plan;
     const lazy_batch *batch;
     int32_t first, nsteps;      /* all steps of the batch, or one of them */
     neap_buffer **bufs;         /* the batch's; NULL where these steps do not use them */
     const lazy_scalar *numbers; /* the batch's */
     _Atomic int64_t *gifts;     /* its plan is run with what was given to it: the context's count. NULL: it is not */
-} job;
+} batch_job;
 
 /* What a run of a plan is made of, while it is pushed. */
 typedef struct plan_state {
@@ -32,7 +32,7 @@ typedef struct plan_state {
     neap_buffer *const *rooms; /* of the next steps that need some */
 } plan_state;
 
-static int run_step(const lazy_step *step, const job *j, const neap_run *run) {
+static int run_step(const lazy_step *step, const batch_job *j, const neap_run *run) {
     int32_t n = step->nbufs;
     void *small[16], **data = n <= 16 ? small : malloc((size_t)n * sizeof *data);
     if (!data)
@@ -75,8 +75,8 @@ static void note_step(lazy_ran *ran, int64_t began, const neap_run *run) {
     atomic_store_explicit(&ran->worker, run->worker, memory_order_relaxed);
 }
 
-static int run_job(void *arg, const neap_run *run) {
-    job *j = arg;
+static int run_batch_job(void *arg, const neap_run *run) {
+    batch_job *j = arg;
     int status = 0;
     for (int32_t k = 0; k < j->nsteps && status == 0; k++) {
         lazy_step *step = j->plan->steps[j->first + k];
@@ -91,7 +91,7 @@ static int run_job(void *arg, const neap_run *run) {
 }
 
 static void job_release(void *arg) {
-    job *j = arg;
+    batch_job *j = arg;
     for (int32_t k = 0; k < j->batch->nbufs; k++)
         if (j->bufs[k])
             neap_buffer_return(j->bufs[k]);
@@ -110,11 +110,11 @@ static const char *step_site(neap_ctx *ctx, lazy_step *step, neap_node *const *r
 }
 
 /* A copy of a job that lives as long as its op, and keeps its plan and buffers. */
-static job *job_keep(const job *from) {
+static batch_job *job_keep(const batch_job *from) {
     const lazy_batch *batch = from->batch;
     size_t pointers = (size_t)batch->nbufs * sizeof(neap_buffer *);
     size_t numbers = (size_t)batch->nnumbers * sizeof *from->numbers;
-    job *j = malloc(sizeof *j + pointers + numbers);
+    batch_job *j = malloc(sizeof *j + pointers + numbers);
     if (!j)
         return NULL;
     if (from->gifts)
@@ -129,7 +129,7 @@ static job *job_keep(const job *from) {
     return j;
 }
 
-static int compare_vars(const void *a, const void *b) {
+static int compare_var_addresses(const void *a, const void *b) {
     uintptr_t left = (uintptr_t) * (neap_var *const *)a, right = (uintptr_t) * (neap_var *const *)b;
     return left < right ? -1 : left > right;
 }
@@ -148,7 +148,7 @@ static int unique_vars(neap_var **vars, int n) {
         }
         return kept;
     }
-    qsort(vars, (size_t)n, sizeof *vars, compare_vars);
+    qsort(vars, (size_t)n, sizeof *vars, compare_var_addresses);
     int kept = 1;
     for (int k = 1; k < n; k++)
         if (vars[k] != vars[kept - 1])
@@ -174,15 +174,15 @@ static void choose_buffers(const plan_state *s, const lazy_batch *batch, const l
 }
 
 /* Runs the job here and now if nothing is in the way; else pushes a copy of it. */
-static int job_push(const job *j, neap_push *push) {
-    int status = neap_push_now(run_job, (void *)j, push);
+static int job_push(const batch_job *j, neap_push *push) {
+    int status = neap_push_now(run_batch_job, (void *)j, push);
     if (status != NEAP_PENDING)
         return status;
-    job *kept = job_keep(j);
+    batch_job *kept = job_keep(j);
     if (!kept)
         return neap_error(NEAP_E_MEMORY, "out of memory while pushing");
     push->release = job_release;
-    status = neap_push_sync(run_job, kept, push);
+    status = neap_push_sync(run_batch_job, kept, push);
     if (status)
         job_release(kept);
     return status;
@@ -240,13 +240,13 @@ static int steps_push(const plan_state *s, const lazy_batch *batch, int32_t firs
             r.reads[nreads++] = neap_buffer_var(r.bufs[k]);
         }
     }
-    job j = {.plan = plan,
-             .batch = batch,
-             .first = first,
-             .nsteps = nsteps,
-             .bufs = r.bufs,
-             .numbers = s->numbers + batch->first_number,
-             .gifts = s->binding->ngiven ? &s->ctx->programs.donations : NULL};
+    batch_job j = {.plan = plan,
+                   .batch = batch,
+                   .first = first,
+                   .nsteps = nsteps,
+                   .bufs = r.bufs,
+                   .numbers = s->numbers + batch->first_number,
+                   .gifts = s->binding->ngiven ? &s->ctx->programs.donations : NULL};
     neap_push push = {.name = nsteps == 1 ? step->label : batch->label,
                       .site = step_site(s->ctx, step, s->region),
                       .device = step->device,
@@ -265,7 +265,7 @@ static int steps_push(const plan_state *s, const lazy_batch *batch, int32_t firs
 }
 
 /* A step that is alone in its batch and pushes its op itself. */
-static int launch(plan_state *s, const lazy_batch *batch) {
+static int launch_alone(plan_state *s, const lazy_batch *batch) {
     lazy_step *step = s->plan->steps[batch->first];
     neap_buffer *few[FEW_BUFFERS];
     neap_buffer **own = step->nbufs <= FEW_BUFFERS ? few : malloc((size_t)step->nbufs * sizeof *own);
@@ -313,7 +313,7 @@ static int batch_push(plan_state *s, const lazy_batch *batch) {
     if (status)
         return status;
     if (step->payload)
-        status = launch(s, batch);
+        status = launch_alone(s, batch);
     else
         status = step->moves ? move(s, batch) : push_alone_or_together(s, batch);
     return status || !crosses ? status : plan_cross_out(s->plan, batch, s->bufs, s->crossed);
@@ -518,7 +518,7 @@ void plan_tidy(neap_ctx *ctx) {
     tidy_pending(ctx, true);
 }
 
-static void settle(neap_ctx *ctx, lazy_plan *plan, neap_buffer **made) {
+static void settle_region(neap_ctx *ctx, lazy_plan *plan, neap_buffer **made) {
     for (int64_t k = 0; k < ctx->walk.order.n; k++)
         if (ctx->walk.order.at[k]->state == LAZY_PENDING || ctx->walk.order.at[k]->state == LAZY_DEFERRED)
             plan_leave_pending(ctx, ctx->walk.order.at[k], LAZY_RECIPE);
@@ -600,7 +600,7 @@ int plan_flush_roots(neap_ctx *ctx, int nroots, neap_node *const *roots) {
                       : neap_error(NEAP_E_MEMORY, "out of memory while flushing");
         if (status == 0) {
             ctx->counters.flushes++;
-            settle(ctx, plan, made);
+            settle_region(ctx, plan, made);
         }
         if (made != few)
             free(made);
@@ -611,7 +611,7 @@ int plan_flush_roots(neap_ctx *ctx, int nroots, neap_node *const *roots) {
 }
 
 /* Takes a root that cannot be computed, and what it needs, off the pending work. Asking for it tries again. */
-static void give_up(neap_ctx *ctx, neap_node *root) {
+static void abandon_root(neap_ctx *ctx, neap_node *root) {
     plan_region_collect(ctx, 1, &root); /* as far as it gets: to a deleted array, perhaps */
     for (int64_t k = 0; k < ctx->walk.order.n; k++)
         if (ctx->walk.order.at[k]->state == LAZY_PENDING)
@@ -632,7 +632,7 @@ static int flush_each(neap_ctx *ctx, const lazy_nodes *roots) {
         if (result == NEAP_E_MEMORY)
             snprintf(text, sizeof text, "%s", neap_error_text());
         if (result == NEAP_E_MEMORY && ctx->pending.starved)
-            give_up(ctx, node);
+            abandon_root(ctx, node);
         status = result == 0 ? status : result;
     }
     for (int64_t k = 0; k < roots->n; k++)

@@ -15,18 +15,18 @@
 
 #include "lazy/plan/draft.h"
 
-typedef struct span { /* along one axis of the assembled array: the places low … high */
+typedef struct place_span { /* along one axis of the assembled array: the places low … high */
     int64_t low, high;
-} span;
+} place_span;
 
 typedef struct reach { /* where a read goes */
-    span at[NEAP_MAX_DIMS];
+    place_span at[NEAP_MAX_DIMS];
     int64_t first[NEAP_MAX_DIMS];                 /* with all indices of the box 0 */
     int64_t step[LAZY_MAX_DOMAIN][NEAP_MAX_DIMS]; /* by axis of the box */
 } reach;
 
 /* False: the box runs over the end of an axis. */
-static bool find_reach(const lazy_fusion *fusion, const neap_node *node, const lazy_wide_map *map, reach *r) {
+static bool find_read_span(const lazy_fusion *fusion, const neap_node *node, const lazy_wide_map *map, reach *r) {
     int64_t row[NEAP_MAX_DIMS];
     memset(r, 0, sizeof *r);
     graph_row_major(node->ndim, node->shape, row);
@@ -51,7 +51,7 @@ static bool find_reach(const lazy_fusion *fusion, const neap_node *node, const l
 }
 
 /* The places that a piece fills. False if there are others between them. */
-static bool piece_spans(const neap_node *node, const lazy_piece *piece, span *to) {
+static bool piece_spans(const neap_node *node, const lazy_piece *piece, place_span *to) {
     const neap_node *in = node->in[piece->input];
     int64_t row[NEAP_MAX_DIMS], at[NEAP_MAX_DIMS] = {0};
     graph_row_major(node->ndim, node->shape, row);
@@ -61,7 +61,7 @@ static bool piece_spans(const neap_node *node, const lazy_piece *piece, span *to
         int64_t extent = piece->fill ? node->shape[a] : in->shape[a];
         if (!piece->fill && extent > 1 && piece->write.stride[a] != row[a])
             return false;
-        to[a] = (span){at[a], at[a] + extent - 1};
+        to[a] = (place_span){at[a], at[a] + extent - 1};
     }
     return true;
 }
@@ -95,10 +95,10 @@ int plan_window_read(const lazy_fusion *fusion, neap_node **node, lazy_wide_map 
     cut->axis = -1;
     if (n < 0)
         return n;
-    if (!find_reach(fusion, whole, map, &r))
+    if (!find_read_span(fusion, whole, map, &r))
         return NEAP_PENDING;
     for (int k = n - 1; k >= 0; k--) { /* later pieces are written over earlier ones */
-        span piece[NEAP_MAX_DIMS];
+        place_span piece[NEAP_MAX_DIMS];
         neap_node *in = whole->in[pieces[k].input];
         bool inside = true, apart = !pieces[k].fill && in->size == 0;
         if (!piece_spans(whole, &pieces[k], piece))

@@ -16,7 +16,7 @@
 #include "lazy/program/lower.h"
 #include "lazy/program/print.h"
 
-static double flops_of(const neap_node *node) {
+static double flops_of_node(const neap_node *node) {
     const lazy_op *row = graph_node_op(node);
     lazy_aval avals[NEAP_MAX_INPUTS];
     if (!row->flops)
@@ -29,7 +29,7 @@ static double flops_of(const neap_node *node) {
     return row->flops(&call, &result);
 }
 
-static double bytes_of(const lazy_nodes *nodes) {
+static double bytes_of_nodes(const lazy_nodes *nodes) {
     double sum = 0;
     for (int64_t k = 0; k < nodes->n; k++)
         sum += nodes->at[k]->flags & LAZY_WEAK ? 0 : (double)graph_node_bytes(nodes->at[k]);
@@ -53,7 +53,7 @@ static void add_count(int64_t *to, int64_t n, int64_t times) {
         *to = INT64_MAX;
 }
 
-static void add_counts(counts *to, const counts *from, int64_t times) {
+static void add_program_counts(counts *to, const counts *from, int64_t times) {
     to->sum.flops += (double)times * from->sum.flops;
     to->sum.read += (double)times * from->sum.read;
     to->sum.written += (double)times * from->sum.written;
@@ -74,12 +74,12 @@ static int count_inner(counted *known, const neap_node *node, counts *to) {
         int64_t place = 0;
         status = count_program(known, inner.programs[p], &place);
         if (status == 0 && !inner.one)
-            add_counts(to, &known->at[place], inner.turns < 0 ? 1 : inner.turns);
+            add_program_counts(to, &known->at[place], inner.turns < 0 ? 1 : inner.turns);
         else if (status == 0 && (most < 0 || known->at[place].sum.flops > known->at[most].sum.flops))
             most = place;
     }
     if (status == 0 && most >= 0)
-        add_counts(to, &known->at[most], 1);
+        add_program_counts(to, &known->at[most], 1);
     add_count(&to->sum.loops, inner.turns < 0, 1);
     return status;
 }
@@ -96,7 +96,7 @@ static int count_ops(counted *known, const neap_program *program, counts *to) {
             continue;
         }
         status = count_inner(known, node, to);
-        double flops = flops_of(node);
+        double flops = flops_of_node(node);
         add_count(&to->by_op[node->op].count, 1, 1);
         to->by_op[node->op].flops += flops;
         to->sum.flops += flops;
@@ -122,7 +122,7 @@ static void count_plan(const neap_program *program, neap_cost *sum) {
 }
 
 static int count_all(counted *known, neap_program *program, counts *to) {
-    to->sum = (neap_cost){.inputs = bytes_of(&program->inputs), .outputs = bytes_of(&program->outputs)};
+    to->sum = (neap_cost){.inputs = bytes_of_nodes(&program->inputs), .outputs = bytes_of_nodes(&program->outputs)};
     to->by_op = calloc((size_t)lazy_op_count, sizeof *to->by_op);
     int status = to->by_op ? program_plan(program) : neap_error(NEAP_E_MEMORY, "out of memory for costs");
     if (status == 0)

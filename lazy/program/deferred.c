@@ -88,7 +88,7 @@ typedef struct export_walk {
     neap_node **again;       /* by place in order. OWNED */
 } export_walk;
 
-static bool is_listed(const export_walk *w, const neap_node *node) {
+static bool is_listed_export(const export_walk *w, const neap_node *node) {
     return node->index < (uint32_t)w->inputs->n && w->order.at[node->index] == node;
 }
 
@@ -136,9 +136,9 @@ static int unlisted(const export_walk *w, int output, const neap_node *node, con
         dtype, shape, graph_node_op(reader)->name, where);
 }
 
-static int visit(export_walk *w, int output, neap_node *node, const neap_node *reader) {
+static int visit_exported(export_walk *w, int output, neap_node *node, const neap_node *reader) {
     if (node->mark == w->ctx->walk.epoch) {
-        if (is_listed(w, node))
+        if (is_listed_export(w, node))
             w->reached[node->index] = true;
         return 0;
     }
@@ -158,11 +158,11 @@ static int leave(export_walk *w, neap_node *node) {
 
 /* What a node needs, then the node. */
 static int walk_from(export_walk *w, int output, neap_node *root) {
-    int status = visit(w, output, root, NULL);
+    int status = visit_exported(w, output, root, NULL);
     while (w->stack.n > 0 && status == 0) {
         neap_node *node = w->stack.at[w->stack.n - 1];
         if (node->index < node->nin)
-            status = visit(w, output, node->in[node->index++], node);
+            status = visit_exported(w, output, node->in[node->index++], node);
         else
             status = leave(w, node);
     }
@@ -176,15 +176,15 @@ static int walk_outputs(export_walk *w) {
     return status;
 }
 
-static uint64_t serial_of(const neap_node *node) {
+static uint64_t serial_of_level(const neap_node *node) {
     return graph_node_op(node)->payload->serial(node);
 }
 
 /* Calls that a replay has recorded again share their number: they come as the walk has met them, inputs before users. */
 static int compare_calls(const void *a, const void *b) {
     const neap_node *left = *(neap_node *const *)a, *right = *(neap_node *const *)b;
-    if (serial_of(left) != serial_of(right))
-        return serial_of(left) < serial_of(right) ? -1 : 1;
+    if (serial_of_level(left) != serial_of_level(right))
+        return serial_of_level(left) < serial_of_level(right) ? -1 : 1;
     return left->index < right->index ? -1 : left->index > right->index;
 }
 

@@ -121,7 +121,7 @@ static void clear_jit(neap_jit *jit) {
 }
 
 /* Empties it and takes it off its context. */
-static void detach(neap_jit *jit) {
+static void detach_jit(neap_jit *jit) {
     neap_ctx *ctx = jit->ctx;
     if (!ctx)
         return;
@@ -140,7 +140,7 @@ static void detach(neap_jit *jit) {
 void neap_jit_free(neap_jit *jit) {
     if (!jit)
         return;
-    detach(jit);
+    detach_jit(jit);
     while (jit->forms) {
         neap_form *form = jit->forms;
         jit->forms = form->next;
@@ -152,7 +152,7 @@ void neap_jit_free(neap_jit *jit) {
 
 void program_jit_free_all(neap_ctx *ctx) {
     while (ctx->programs.jits)
-        detach(ctx->programs.jits);
+        detach_jit(ctx->programs.jits);
 }
 
 int32_t *neap_form_ids(neap_form *form) {
@@ -165,11 +165,11 @@ double *neap_form_numbers(neap_form *form) {
 
 /* ---- Entries ------------------------------------------------------------------------------------------------------- */
 /* Bytes, and in *captures the arrays that are bound to it. */
-static int64_t bytes_of(const neap_program *program, int32_t *captures) {
+static int64_t bytes_of_program(const neap_program *program, int32_t *captures) {
     int64_t bytes = (int64_t)sizeof *program + (program->plan ? plan_bytes(program->plan) : 0);
     int32_t of_blocks;
     if (program->lowered)
-        bytes += bytes_of(program->lowered->program, &of_blocks);
+        bytes += bytes_of_program(program->lowered->program, &of_blocks);
     bytes += 8 * (program->inputs.n + program->outputs.n + program->region.n + program->links.n);
     *captures = 0;
     for (int64_t k = 0; k < program->nodes.n; k++) {
@@ -195,7 +195,7 @@ static entry **oldest(neap_ctx *ctx, const entry *but, neap_form **where) {
     return found;
 }
 
-static void make_room(neap_ctx *ctx, const entry *but) {
+static void evict_entries(neap_ctx *ctx, const entry *but) {
     int64_t limit = ctx->programs.jit_limit ? ctx->programs.jit_limit : JIT_BYTES;
     neap_form *form;
     entry **at;
@@ -261,7 +261,7 @@ static int set_fixed(neap_form *form, entry *e, int nfixed, const int32_t *fixed
 }
 
 /* Makes place for the inputs of the form's programs. */
-static int widen(neap_form *form, int64_t n) {
+static int widen_inputs(neap_form *form, int64_t n) {
     if (n <= form->ninputs)
         return 0;
     neap_node **wider = realloc(form->inputs, (size_t)n * sizeof *wider);
@@ -286,7 +286,7 @@ int neap_form_add(neap_form *form, neap_program *program, const uint8_t *uses, i
                      ? neap_error(NEAP_E_ARGUMENT, "the leaves do not fit the program")
                      : set_fixed(form, e, nfixed, fixed);
     if (status == 0)
-        status = widen(form, program->inputs.n);
+        status = widen_inputs(form, program->inputs.n);
     if (status) {
         entry_free(form, e);
         return status;
@@ -295,12 +295,12 @@ int neap_form_add(neap_form *form, neap_program *program, const uint8_t *uses, i
     e->plain = plain && program->outputs.n == 1;
     e->number = *number = ++form->jit->numbers;
     e->stamp = ++ctx->programs.jit_clock;
-    e->info.bytes = bytes_of(program, &e->info.captures);
+    e->info.bytes = bytes_of_program(program, &e->info.captures);
     ctx->programs.jit_bytes += e->info.bytes;
     e->next = form->entries;
     form->entries = e;
     *results = e->results;
-    make_room(ctx, e);
+    evict_entries(ctx, e);
     return 0;
 }
 
@@ -386,7 +386,7 @@ static bool fits(neap_form *form, const entry *e, bool *leveled) {
 }
 
 /* The entry that fits, moved to the front; NULL: none does. */
-static entry *find(neap_form *form, bool *leveled) {
+static entry *find_entry(neap_form *form, bool *leveled) {
     for (entry **at = &form->entries; *at; at = &(*at)->next) {
         entry *e = *at;
         if (!fits(form, e, leveled))
@@ -431,7 +431,7 @@ static int plan_entry(neap_ctx *ctx, entry *e) {
         return status;
     e->planned = true;
     ctx->programs.jit_bytes -= e->info.bytes;
-    e->info.bytes = bytes_of(e->program, &e->info.captures);
+    e->info.bytes = bytes_of_program(e->program, &e->info.captures);
     ctx->programs.jit_bytes += e->info.bytes;
     if (!e->program->meshed)
         program_donation_slots(e->program, e->gift.n, e->gift.inputs, (int32_t *)e->gift.leaf_of);
@@ -478,7 +478,7 @@ static int32_t call(neap_form *form) {
     form->number = 0;
     if ((form->status = look_up(form)) != 0)
         return 0;
-    entry *e = find(form, &leveled);
+    entry *e = find_entry(form, &leveled);
     if (!e)
         return 0;
     leveled |= ctx->start.deferring || (e->program->effects.n > 0 && effect_open_trace(ctx));
@@ -553,7 +553,7 @@ neap_program *neap_form_program(neap_form *form, int32_t number) {
 
 void neap_jit_limit(neap_ctx *ctx, int64_t bytes) {
     ctx->programs.jit_limit = bytes;
-    make_room(ctx, NULL);
+    evict_entries(ctx, NULL);
 }
 
 int64_t neap_jit_bytes(neap_ctx *ctx) {

@@ -20,7 +20,7 @@ bool program_is_made(const neap_node *node) {
            (node->flags & LAZY_ABSTRACT || !node->buffer);
 }
 
-static bool is_listed(const listing *l, const neap_node *node) {
+static bool is_listed_node(const listing *l, const neap_node *node) {
     return node->mark == l->program->ctx->walk.epoch && node->index == LISTED;
 }
 
@@ -30,7 +30,7 @@ static int take_prints(listing *l) {
         const lazy_effect *effect = l->program->effects.at[l->next];
         bool ready = !effect->node;
         for (int64_t k = 0; k < effect->nodes.n && ready; k++)
-            ready = is_listed(l, effect->nodes.at[k]);
+            ready = is_listed_node(l, effect->nodes.at[k]);
         if (!ready)
             return 0;
         if (lazy_push(l->out, ((lazy_item){.effect = effect})))

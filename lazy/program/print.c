@@ -344,7 +344,7 @@ static void read_whole(sheet *s, int64_t n, neap_node *const *nodes) {
             s->how[nodes[k]->index] = ITEM;
 }
 
-static int read_item(sheet *s, int64_t k) {
+static int read_sheet_item(sheet *s, int64_t k) {
     neap_node *node = s->items.at[k].node;
     if (!node)
         read_whole(s, s->items.at[k].effect->nodes.n, s->items.at[k].effect->nodes.at);
@@ -375,7 +375,7 @@ static int sheet_new(sheet *s, const neap_program *program) {
             s->how[k] = JOINED;
         }
     for (int64_t k = 0; k < s->items.n && status == 0; k++)
-        status = read_item(s, k);
+        status = read_sheet_item(s, k);
     if (status)
         return status;
     read_whole(s, program->outputs.n, program->outputs.at);
@@ -388,7 +388,7 @@ static int sheet_new(sheet *s, const neap_program *program) {
 }
 
 /* The first part from `from` on that belongs to item k or one behind it. */
-static int64_t parts_of(const sheet *s, int64_t from, int64_t k) {
+static int64_t first_part_of(const sheet *s, int64_t from, int64_t k) {
     while (from < s->parts.n && s->parts.at[from].block < k)
         from++;
     return from;
@@ -409,7 +409,7 @@ static int sheet_number(const sheet *s) {
             continue;
         if (s->how[k] == ITEM)
             node->index = naming_next(&n);
-        for (p = parts_of(s, p, k); s->how[k] == JOINED && p < s->parts.n && s->parts.at[p].block == k; p++) {
+        for (p = first_part_of(s, p, k); s->how[k] == JOINED && p < s->parts.n && s->parts.at[p].block == k; p++) {
             bool again = p > 0 && same_result(&s->parts.at[p - 1], &s->parts.at[p]);
             s->parts.at[p].node->index = again ? s->parts.at[p - 1].node->index : naming_next(&n);
         }
@@ -504,7 +504,7 @@ int program_items_number(const neap_program *program, const lazy_items *items) {
     return status;
 }
 
-static void say_program(lazy_print *print, const char *name, const sheet *s, int depth) {
+static void say_program_text(lazy_print *print, const char *name, const sheet *s, int depth) {
     const neap_program *program = s->program;
     int64_t token = 0, p = 0;
     lazy_say(print, "%*s%s(", 2 * depth, "", name);
@@ -521,7 +521,7 @@ static void say_program(lazy_print *print, const char *name, const sheet *s, int
         if (s->how[k] == LEFT_OUT || (item->node && program_is_literal(item->node)))
             continue;
         token += program_is_ordered(item);
-        p = parts_of(s, p, k);
+        p = first_part_of(s, p, k);
         lazy_say(print, "%*s", 2 * depth + 2, "");
         if (item->node)
             say_node(print, s, k, p, token, depth + 1);
@@ -583,7 +583,7 @@ static void say_inner(lazy_print *print, neap_program *program, int depth) {
     if (print->status == 0)
         print->status = sheet_number(&s);
     if (print->status == 0)
-        say_program(print, name, &s, depth);
+        say_program_text(print, name, &s, depth);
     lazy_say(print, "\n");
     sheet_free(&s);
     print->named = outer;
@@ -625,7 +625,7 @@ int neap_program_text(neap_program *program, int lines, char *text, size_t capac
     if (print.status == 0)
         print.status = sheet_number(&s);
     if (print.status == 0)
-        say_program(&print, "program", &s, 0);
+        say_program_text(&print, "program", &s, 0);
     if (print.status == 0 && lines > 0)
         cut_lines(&print, lines);
     sheet_free(&s);

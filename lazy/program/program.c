@@ -28,7 +28,7 @@ static int retain_all(lazy_nodes *to, int64_t n, neap_node *const *nodes) {
     return 0;
 }
 
-static void release_all(neap_ctx *ctx, lazy_nodes *nodes) {
+static void release_program_nodes(neap_ctx *ctx, lazy_nodes *nodes) {
     for (int64_t k = 0; k < nodes->n; k++)
         graph_release(ctx, nodes->at[k]);
     lazy_vector_free(nodes);
@@ -73,7 +73,7 @@ static int bind_captures(neap_ctx *ctx, lazy_nodes *roots) {
 }
 
 /* Appends a node to what a replay records, with the places of what it reads. */
-static int add_node(neap_program *program, neap_node *node) {
+static int add_replay_node(neap_program *program, neap_node *node) {
     bool traced = node->flags & LAZY_ABSTRACT;
     int status = 0;
     node->index = (uint32_t)program->nodes.n;
@@ -132,7 +132,7 @@ static int order_nodes(neap_ctx *ctx, neap_program *program, const lazy_nodes *r
     if (status == 0)
         qsort(ranks, (size_t)found.n, sizeof *ranks, compare_ranks);
     for (int64_t k = 0; k < found.n && status == 0; k++)
-        status = add_node(program, ranks[k].node);
+        status = add_replay_node(program, ranks[k].node);
     for (int64_t r = 0; r < roots->n && status == 0; r++)
         status = lazy_push(&program->root_nodes, (int32_t)roots->at[r]->index);
     lazy_vector_free(&found);
@@ -140,7 +140,7 @@ static int order_nodes(neap_ctx *ctx, neap_program *program, const lazy_nodes *r
     return status;
 }
 
-static int check_outer(const neap_program *program, uint32_t bit) {
+static int check_outer_levels(const neap_program *program, uint32_t bit) {
     for (int64_t k = 0; k < program->nodes.n; k++) {
         const neap_node *node = program->nodes.at[k];
         if (!(node->levels & bit) && node->levels)
@@ -211,7 +211,7 @@ static int find_slots(neap_ctx *ctx, neap_program *program, const lazy_nodes *ro
 }
 
 /* Takes the roots themselves for those whose buffers they share. */
-static int make_plan(neap_ctx *ctx, neap_program *program, lazy_nodes *roots) {
+static int make_program_plan(neap_ctx *ctx, neap_program *program, lazy_nodes *roots) {
     for (int64_t r = 0; r < roots->n; r++)
         roots->at[r] = plan_region_root(roots->at[r]);
     int status = collect_region(ctx, program, roots);
@@ -241,13 +241,13 @@ int program_plan(neap_program *program) {
     if (status == 0)
         status = bind_captures(program->ctx, &roots);
     if (status == 0)
-        status = make_plan(program->ctx, program, &roots);
+        status = make_program_plan(program->ctx, program, &roots);
     if (status) { /* it may be asked for again */
         if (program->plan)
             plan_release(program->plan);
         program->plan = NULL;
         program->root_slots.n = 0;
-        release_all(program->ctx, &program->region);
+        release_program_nodes(program->ctx, &program->region);
     }
     lazy_vector_free(&roots);
     return status;
@@ -299,7 +299,7 @@ static int build_program(neap_ctx *ctx, int level, neap_program *program, int n,
     if (status == 0)
         status = order_nodes(ctx, program, &roots);
     if (status == 0)
-        status = check_outer(program, 1u << level);
+        status = check_outer_levels(program, 1u << level);
     program->meshed = lies_on_mesh(program);
     lazy_vector_free(&roots);
     return status;
@@ -382,11 +382,11 @@ static void empty(neap_program *program) {
     free(program->input_names.at);
     free(program->output_names.at);
     program->input_names = program->output_names = (lazy_port_names){0};
-    release_all(ctx, &program->inputs);
-    release_all(ctx, &program->captured);
-    release_all(ctx, &program->outputs);
-    release_all(ctx, &program->nodes);
-    release_all(ctx, &program->region);
+    release_program_nodes(ctx, &program->inputs);
+    release_program_nodes(ctx, &program->captured);
+    release_program_nodes(ctx, &program->outputs);
+    release_program_nodes(ctx, &program->nodes);
+    release_program_nodes(ctx, &program->region);
     for (int64_t k = 0; k < program->effects.n; k++)
         effect_free(ctx, program->effects.at[k]);
     lazy_vector_free(&program->effects);

@@ -119,7 +119,7 @@ static void get_elements(reader *r, void *to, int64_t n, size_t width) {
 }
 
 /* ---- Lists -------------------------------------------------------------------------------------------------------- */
-static void keep(reader *r, int status) {
+static void keep_status(reader *r, int status) {
     r->status = r->status ? r->status : status;
 }
 
@@ -131,7 +131,7 @@ static void get_dtypes(reader *r) {
         if (name && dtype < 0)
             DAMAGED(r, "the program uses the dtype '%.40s', which this version of neap does not have", name);
         if (r->status == 0)
-            keep(r, lazy_push(&r->dtypes, dtype));
+            keep_status(r, lazy_push(&r->dtypes, dtype));
         free(name);
     }
 }
@@ -153,7 +153,7 @@ static void get_op(reader *r) {
         DAMAGED(r, "the program's op '%s' has the attributes \"%.80s\", this version of neap knows it with \"%s\"",
                 name, attrs, known);
     if (r->status == 0)
-        keep(r, lazy_push(&r->ops, op));
+        keep_status(r, lazy_push(&r->ops, op));
     free(name);
     free(attrs);
 }
@@ -198,7 +198,7 @@ static void get_callback(reader *r) {
     neap_spec *results = calloc((size_t)n + 1, sizeof *results);
     lazy_callback *callback = NULL;
     if (!results)
-        keep(r, neap_error(NEAP_E_MEMORY, "out of memory for a callback"));
+        keep_status(r, neap_error(NEAP_E_MEMORY, "out of memory for a callback"));
     for (int64_t k = 0; k < n && r->status == 0; k++) {
         lazy_result type = get_type(r);
         results[k] = (neap_spec){.dtype = type.dtype, .ndim = type.ndim};
@@ -208,7 +208,7 @@ static void get_callback(reader *r) {
         DAMAGED(r, "the program calls more functions than it names: %lld", (long long)place + 1);
     if (r->status == 0) {
         neap_callback how = {r->callees[place], kind, unordered, tolerant, (int32_t)n, results, name, site};
-        keep(r, effect_callback_new(r->ctx, &how, &callback));
+        keep_status(r, effect_callback_new(r->ctx, &how, &callback));
     }
     if (r->status == 0 && lazy_push(&r->callbacks, callback)) {
         r->status = NEAP_E_MEMORY;
@@ -232,7 +232,7 @@ static void get_values(reader *r, int64_t most) {
     for (int64_t k = 0; k < n && r->status == 0; k++) {
         neap_node *value = get_value(r);
         if (value)
-            keep(r, lazy_push(&r->in, value));
+            keep_status(r, lazy_push(&r->in, value));
     }
 }
 
@@ -247,7 +247,7 @@ static void get_attributes(reader *r, const lazy_op *row, int first) {
     for (int64_t k = 0; k < n && r->status == 0; k++) {
         bool dtype = graph_attr_is_dtype(graph_attr_name(&names, first + (int)k));
         int64_t value = dtype ? get_dtype(r) : get_signed(r);
-        keep(r, lazy_push(&r->attrs, value));
+        keep_status(r, lazy_push(&r->attrs, value));
     }
 }
 
@@ -303,7 +303,7 @@ static neap_node *read_constant(reader *r) {
         DAMAGED(r, "the program is damaged: a constant is no value of dtype %s", neap_dtype_name(dtype));
     neap_node *node = r->status ? NULL : graph_constant(r->ctx, dtype, weak, value);
     if (!node)
-        keep(r, NEAP_E_MEMORY);
+        keep_status(r, NEAP_E_MEMORY);
     return node;
 }
 
@@ -369,7 +369,7 @@ static neap_node *read_control(reader *r) {
     return check_traced(r, row, node);
 }
 
-static void read_piece(reader *r, lazy_fragment *piece, neap_node **node) {
+static void read_print_piece(reader *r, lazy_fragment *piece, neap_node **node) {
     int64_t what = get_below(r, 4, "piece of a print");
     if (r->status == 0 && what == 0)
         DAMAGED(r, "the program is damaged: a print has an empty piece");
@@ -401,13 +401,13 @@ static void read_print(reader *r) {
     lazy_fragment *pieces = calloc((size_t)n + 1, sizeof *pieces);
     neap_node **nodes = calloc((size_t)n + 1, sizeof *nodes);
     if (!pieces || !nodes)
-        keep(r, neap_error(NEAP_E_MEMORY, "out of memory for a print"));
+        keep_status(r, neap_error(NEAP_E_MEMORY, "out of memory for a print"));
     for (int64_t k = 0; k < n && r->status == 0; k++) {
         pieces[k].first = (int32_t)k;
-        read_piece(r, &pieces[k], &nodes[k]);
+        read_print_piece(r, &pieces[k], &nodes[k]);
     }
     if (r->status == 0)
-        keep(r, effect_print_nodes(r->ctx, &how, (int)n, pieces, nodes));
+        keep_status(r, effect_print_nodes(r->ctx, &how, (int)n, pieces, nodes));
     for (int64_t k = 0; k < n && pieces; k++)
         free(pieces[k].text);
     free(pieces);
@@ -415,7 +415,7 @@ static void read_print(reader *r) {
     free((char *)how.site);
 }
 
-static void read_item(reader *r) {
+static void read_body_item(reader *r) {
     neap_node *node = NULL;
     int64_t tag = get_below(r, LAZY_ITEM_CONTROL + 1, "kind of item");
     if (r->status)
@@ -450,7 +450,7 @@ static void ports_begin(reader *r, port_list *list, const char *what) {
     *list = (port_list){.n = get_count(r, INT32_MAX, what)};
     list->names = calloc((size_t)list->n + 1, sizeof *list->names);
     if (!list->names)
-        keep(r, neap_error(NEAP_E_MEMORY, "out of memory for a program"));
+        keep_status(r, neap_error(NEAP_E_MEMORY, "out of memory for a program"));
 }
 
 static void ports_end(port_list *list) {
@@ -459,7 +459,7 @@ static void ports_end(port_list *list) {
     free(list->names);
 }
 
-static void read_input(reader *r, port_list *list, int64_t k) {
+static void read_program_input(reader *r, port_list *list, int64_t k) {
     list->names[k] = get_name(r);
     list->named += list->names[k] != NULL;
     bool weak = get_flag(r, "weakness");
@@ -494,7 +494,7 @@ static void read_output(reader *r, port_list *list, int64_t k, lazy_nodes *outpu
         DAMAGED(r, "the program is damaged: output %lld is said to be %s%s, but its ops make %s%s", (long long)k + 1,
                 neap_dtype_name(type.dtype), graph_shape_text(type.ndim, type.shape, want, sizeof want),
                 neap_dtype_name(node->dtype), graph_shape_text(node->ndim, node->shape, got, sizeof got));
-    keep(r, r->status ? r->status : lazy_push(outputs, node));
+    keep_status(r, r->status ? r->status : lazy_push(outputs, node));
 }
 
 /* Ends the trace. */
@@ -513,7 +513,7 @@ static neap_program *close_program(reader *r, const lazy_nodes *outputs) {
     if (r->status == 0)
         r->status = neap_trace_end(r->ctx, r->level, (int)outputs->n, ids, &program);
     if (nfresh)
-        keep(r, neap_release(r->ctx, nfresh, fresh));
+        keep_status(r, neap_release(r->ctx, nfresh, fresh));
     free(ids);
     free(fresh);
     return program;
@@ -523,18 +523,18 @@ static void name_ports(reader *r, neap_program *program, int outputs, const port
     if (r->status == 0 && list->named != list->n && list->named)
         DAMAGED(r, "the program is damaged: only some of its inputs or outputs have names");
     if (r->status == 0 && list->named)
-        keep(r, neap_program_rename(program, outputs, (int)list->n, (const char *const *)list->names));
+        keep_status(r, neap_program_rename(program, outputs, (int)list->n, (const char *const *)list->names));
 }
 
 static void read_body(reader *r, port_list *inputs, port_list *outputs) {
     lazy_nodes results = {0};
     for (int64_t k = 0; k < inputs->n && r->status == 0; k++)
-        read_input(r, inputs, k);
+        read_program_input(r, inputs, k);
     int64_t n = get_count(r, INT32_MAX, "items");
     plan_hold(r->ctx);
     for (int64_t k = 0; k < n && r->status == 0; k++)
-        read_item(r);
-    keep(r, plan_unhold(r->ctx));
+        read_body_item(r);
+    keep_status(r, plan_unhold(r->ctx));
     ports_begin(r, outputs, "outputs");
     for (int64_t k = 0; k < outputs->n && r->status == 0; k++)
         read_output(r, outputs, k, &results);
@@ -554,7 +554,7 @@ static void read_program(reader *r) {
     port_list inputs, outputs = {0};
     ports_begin(r, &inputs, "inputs");
     if (r->status == 0)
-        keep(r, neap_trace_begin(r->ctx, 0, &r->level));
+        keep_status(r, neap_trace_begin(r->ctx, 0, &r->level));
     if (r->status == 0) {
         int level = r->level;
         read_body(r, &inputs, &outputs);

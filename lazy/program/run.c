@@ -104,7 +104,7 @@ static neap_node *root_result(program_call *run, int64_t root, neap_node *node) 
     return result;
 }
 
-static int run_print(program_call *run, const lazy_effect *effect) {
+static int push_print(program_call *run, const lazy_effect *effect) {
     int64_t n = effect->nodes.n;
     neap_node **values = calloc((size_t)n + 1, sizeof *values);
     int status = values ? 0 : neap_error(NEAP_E_MEMORY, "out of memory for a print");
@@ -128,7 +128,7 @@ static int run_prints(program_call *run) {
         const lazy_effect *effect = run->program->effects.at[run->next_effect];
         if (effect->node)
             break;
-        if ((status = run_print(run, effect)) == 0) {
+        if ((status = push_print(run, effect)) == 0) {
             run->next_effect++;
             run->root += effect->nodes.n;
         }
@@ -137,7 +137,7 @@ static int run_prints(program_call *run) {
 }
 
 /* Pushes the next effect that is a step, which has been reached, after the prints in front of it. */
-static int run_effect(void *arg, const lazy_launch *launch) {
+static int push_step_effect(void *arg, const lazy_launch *launch) {
     program_call *run = arg;
     int status = run_prints(run);
     if (status == 0)
@@ -158,7 +158,7 @@ int program_fail_for_good(int status, bool begun) {
 static int run_with(program_call *run, lazy_donation *gift, neap_node **outputs) {
     neap_program *program = run->program;
     lazy_binding binding = {.source = run_source,
-                            .effect = run_effect,
+                            .effect = push_step_effect,
                             .arg = run,
                             .kept = program->root_slots.at,
                             .nkept = program->root_slots.n,

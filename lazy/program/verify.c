@@ -83,7 +83,7 @@ static int check_attributes(const verifier *v, const neap_node *node) {
 }
 
 /* Does it read only what stands in front of it? */
-static int check_inputs(const verifier *v, const neap_node *node, const int32_t *links) {
+static int check_links(const verifier *v, const neap_node *node, const int32_t *links) {
     const lazy_op *row = graph_node_op(node);
     if (row->arity != 255 && node->nin != row->arity)
         return wrong(v, "it has %d inputs, expected %d", node->nin, row->arity);
@@ -127,7 +127,7 @@ static int check_view(const verifier *v, const neap_node *node) {
 }
 
 /* What the trace did not record: it is staged as it is. */
-static int check_outer(const verifier *v, const neap_node *node) {
+static int check_captured(const verifier *v, const neap_node *node) {
     const neap_node *read = graph_is_view(node) && !node->buffer ? node->base : node;
     bool later = !v->program->plan && read->state != LAZY_READY;
     if (!node->buffer && !node->shards && !later && !graph_is_number(node) &&
@@ -143,10 +143,10 @@ static int check_node(const verifier *v, const neap_node *node, const int32_t *l
     if (graph_is_placeholder(node))
         return check_placeholder(v, node);
     if (!(node->flags & LAZY_ABSTRACT))
-        return check_outer(v, node);
+        return check_captured(v, node);
     status = check_attributes(v, node);
     if (status == 0)
-        status = check_inputs(v, node, links);
+        status = check_links(v, node, links);
     if (status == 0 && !graph_has_pointer(graph_node_op(node)))
         status = check_inference(v, node);
     return status || !graph_is_view(node) ? status : check_view(v, node);

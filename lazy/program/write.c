@@ -22,44 +22,44 @@ typedef struct writer {
 } writer;
 
 /* ---- Bytes -------------------------------------------------------------------------------------------------------- */
-static void put(writer *w, lazy_text *to, const void *data, size_t bytes) {
+static void put_data(writer *w, lazy_text *to, const void *data, size_t bytes) {
     if (w->status == 0 && bytes)
         w->status = graph_text_add(to, data, bytes);
 }
 
-static void put_number(writer *w, lazy_text *to, uint64_t value) {
+static void put_varint(writer *w, lazy_text *to, uint64_t value) {
     uint8_t bytes[10];
     int n = 0;
     do {
         bytes[n++] = (uint8_t)(value & 0x7f) | (value > 0x7f ? 0x80 : 0);
         value >>= 7;
     } while (value);
-    put(w, to, bytes, (size_t)n);
+    put_data(w, to, bytes, (size_t)n);
 }
 
 static void put_signed(writer *w, lazy_text *to, int64_t value) {
-    put_number(w, to, (uint64_t)value << 1 ^ (uint64_t)(value >> 63));
+    put_varint(w, to, (uint64_t)value << 1 ^ (uint64_t)(value >> 63));
 }
 
-static void put_text(writer *w, lazy_text *to, const char *text, size_t bytes) {
-    put_number(w, to, bytes);
-    put(w, to, text, bytes);
+static void put_sized_text(writer *w, lazy_text *to, const char *text, size_t bytes) {
+    put_varint(w, to, bytes);
+    put_data(w, to, text, bytes);
 }
 
 static void put_name(writer *w, lazy_text *to, const char *name) {
-    put_number(w, to, name != NULL);
+    put_varint(w, to, name != NULL);
     if (name)
-        put_text(w, to, name, strlen(name));
+        put_sized_text(w, to, name, strlen(name));
 }
 
 /* Elements are stored little-endian, whatever the machine. */
 static void put_elements(writer *w, const void *data, int64_t n, size_t width) {
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-    put(w, &w->body, data, (size_t)n * width);
+    put_data(w, &w->body, data, (size_t)n * width);
 #else
     for (int64_t k = 0; k < n; k++)
         for (size_t b = width; b-- > 0;)
-            put(w, &w->body, (const char *)data + (size_t)k * width + b, 1);
+            put_data(w, &w->body, (const char *)data + (size_t)k * width + b, 1);
 #endif
 }
 
@@ -67,9 +67,9 @@ static void put_elements(writer *w, const void *data, int64_t n, size_t width) {
 static void put_dtype(writer *w, lazy_text *to, int dtype) {
     if (!w->dtype_at[dtype]) {
         w->dtype_at[dtype] = (int32_t)++w->ndtypes;
-        put_text(w, &w->dtypes, neap_dtype_name(dtype), strlen(neap_dtype_name(dtype)));
+        put_sized_text(w, &w->dtypes, neap_dtype_name(dtype), strlen(neap_dtype_name(dtype)));
     }
-    put_number(w, to, (uint64_t)w->dtype_at[dtype] - 1);
+    put_varint(w, to, (uint64_t)w->dtype_at[dtype] - 1);
 }
 
 static void put_op(writer *w, int op) {
@@ -77,21 +77,21 @@ static void put_op(writer *w, int op) {
     const char *attrs = row->attrs ? row->attrs : "";
     if (!w->op_at[op]) {
         w->op_at[op] = (int32_t)++w->nops;
-        put_text(w, &w->ops, row->name, strlen(row->name));
-        put_text(w, &w->ops, attrs, strlen(attrs));
+        put_sized_text(w, &w->ops, row->name, strlen(row->name));
+        put_sized_text(w, &w->ops, attrs, strlen(attrs));
     }
-    put_number(w, &w->body, (uint64_t)w->op_at[op] - 1);
+    put_varint(w, &w->body, (uint64_t)w->op_at[op] - 1);
 }
 
 static void put_type(writer *w, lazy_text *to, int dtype, int ndim, const int64_t *shape) {
     put_dtype(w, to, dtype);
-    put_number(w, to, (uint64_t)ndim);
+    put_varint(w, to, (uint64_t)ndim);
     for (int k = 0; k < ndim; k++)
-        put_number(w, to, (uint64_t)shape[k]);
+        put_varint(w, to, (uint64_t)shape[k]);
 }
 
 static void put_device(writer *w, const neap_node *node) {
-    put_number(w, &w->body, (uint64_t)(node->device + 1));
+    put_varint(w, &w->body, (uint64_t)(node->device + 1));
 }
 
 static int64_t find_callback(const callbacks *known, const lazy_callback *callback) {
@@ -108,29 +108,29 @@ static void put_callback(writer *w, lazy_callback *callback) {
         lazy_text *to = &w->callables;
         place = w->known.n;
         w->status = lazy_push(&w->known, callback);
-        put_text(w, to, callback->name, strlen(callback->name));
-        put_text(w, to, callback->site, strlen(callback->site));
-        put_text(w, to, kind, strlen(kind));
-        put_number(w, to, callback->unordered != 0);
-        put_number(w, to, callback->tolerant != 0);
-        put_number(w, to, (uint64_t)callback->nresults);
+        put_sized_text(w, to, callback->name, strlen(callback->name));
+        put_sized_text(w, to, callback->site, strlen(callback->site));
+        put_sized_text(w, to, kind, strlen(kind));
+        put_varint(w, to, callback->unordered != 0);
+        put_varint(w, to, callback->tolerant != 0);
+        put_varint(w, to, (uint64_t)callback->nresults);
         for (int k = 0; k < callback->nresults; k++)
             put_type(w, to, callback->results[k].dtype, callback->results[k].ndim, callback->results[k].shape);
     }
-    put_number(w, &w->body, (uint64_t)place);
+    put_varint(w, &w->body, (uint64_t)place);
 }
 
 /* ---- Items -------------------------------------------------------------------------------------------------------- */
 static void put_values(writer *w, const neap_node *node) {
-    put_number(w, &w->body, node->nin);
+    put_varint(w, &w->body, node->nin);
     for (int k = 0; k < node->nin; k++)
-        put_number(w, &w->body, node->in[k]->index);
+        put_varint(w, &w->body, node->in[k]->index);
 }
 
 /* Those from `first` on. */
 static void put_attributes(writer *w, const neap_node *node, int first) {
     lazy_attr_names names = graph_attr_names_of(graph_node_op(node));
-    put_number(w, &w->body, (uint64_t)(node->nattrs - first));
+    put_varint(w, &w->body, (uint64_t)(node->nattrs - first));
     for (int k = first; k < node->nattrs; k++) {
         if (graph_attr_is_dtype(graph_attr_name(&names, k)))
             put_dtype(w, &w->body, (int)node->attrs[k]);
@@ -147,47 +147,47 @@ static void put_print(writer *w, const lazy_effect *effect) {
                                "save: the program writes to a log's file%s%s, which belongs to this "
                                "session; use np.callback for that",
                                how->site ? ", at " : "", how->site ? how->site : "");
-    put_number(w, &w->body, LAZY_ITEM_PRINT);
-    put_text(w, &w->body, kind, strlen(kind));
-    put_number(w, &w->body, how->unordered != 0);
-    put_text(w, &w->body, stream, strlen(stream));
+    put_varint(w, &w->body, LAZY_ITEM_PRINT);
+    put_sized_text(w, &w->body, kind, strlen(kind));
+    put_varint(w, &w->body, how->unordered != 0);
+    put_sized_text(w, &w->body, stream, strlen(stream));
     put_name(w, &w->body, how->site);
-    put_number(w, &w->body, (uint64_t)effect->nfragments);
+    put_varint(w, &w->body, (uint64_t)effect->nfragments);
     for (int k = 0; k < effect->nfragments; k++) {
         const lazy_fragment *fragment = &effect->fragments[k];
-        put_number(w, &w->body, (fragment->text ? LAZY_PIECE_TEXT : 0) | (fragment->n ? LAZY_PIECE_VALUE : 0));
+        put_varint(w, &w->body, (fragment->text ? LAZY_PIECE_TEXT : 0) | (fragment->n ? LAZY_PIECE_VALUE : 0));
         if (fragment->text)
-            put_text(w, &w->body, fragment->text, fragment->bytes);
+            put_sized_text(w, &w->body, fragment->text, fragment->bytes);
         if (fragment->n)
-            put_number(w, &w->body, effect->nodes.at[fragment->first]->index);
+            put_varint(w, &w->body, effect->nodes.at[fragment->first]->index);
     }
 }
 
 /* They have been written: they stand in front of what uses them. */
 static void put_subprograms(writer *w, const neap_node *node) {
     lazy_inner inner = graph_node_programs(node);
-    put_number(w, &w->body, (uint64_t)inner.n);
+    put_varint(w, &w->body, (uint64_t)inner.n);
     for (int k = 0; k < inner.n; k++)
-        put_number(w, &w->body, (uint64_t)inner.programs[k]->place);
+        put_varint(w, &w->body, (uint64_t)inner.programs[k]->place);
 }
 
-static void put_node(writer *w, const neap_node *node) {
+static void write_node(writer *w, const neap_node *node) {
     if (program_is_literal(node)) {
-        put_number(w, &w->body, LAZY_ITEM_CONSTANT);
+        put_varint(w, &w->body, LAZY_ITEM_CONSTANT);
         put_dtype(w, &w->body, node->dtype);
-        put_number(w, &w->body, (node->flags & LAZY_WEAK) != 0);
+        put_varint(w, &w->body, (node->flags & LAZY_WEAK) != 0);
         put_elements(w, &node->value, 1, sizeof node->value);
     } else if (!program_is_made(node)) {
-        put_number(w, &w->body, LAZY_ITEM_ARRAY);
+        put_varint(w, &w->body, LAZY_ITEM_ARRAY);
         put_type(w, &w->body, node->dtype, node->ndim, node->shape);
         put_device(w, node);
         put_elements(w, graph_host_data(node), node->size, (size_t)neap_dtype_bytes(node->dtype));
     } else if (effect_is_callback(node)) {
-        put_number(w, &w->body, LAZY_ITEM_CALLBACK);
+        put_varint(w, &w->body, LAZY_ITEM_CALLBACK);
         put_callback(w, effect_callback_of(node));
         put_values(w, node);
     } else if (graph_has_programs(node)) {
-        put_number(w, &w->body, LAZY_ITEM_CONTROL);
+        put_varint(w, &w->body, LAZY_ITEM_CONTROL);
         put_op(w, node->op);
         put_subprograms(w, node);
         put_values(w, node);
@@ -198,7 +198,7 @@ static void put_node(writer *w, const neap_node *node) {
                                    "save: the program holds a %s over a named axis, which only the "
                                    "function around it knows",
                                    graph_node_op(node)->name);
-        put_number(w, &w->body, LAZY_ITEM_OP);
+        put_varint(w, &w->body, LAZY_ITEM_OP);
         put_op(w, node->op);
         put_values(w, node);
         put_attributes(w, node, 0);
@@ -209,10 +209,10 @@ static void put_node(writer *w, const neap_node *node) {
 static void put_input(writer *w, const neap_node *node, const char *name) {
     int met = node->flags & LAZY_WEAK ? node->meets : 0;
     put_name(w, &w->body, name);
-    put_number(w, &w->body, (node->flags & LAZY_WEAK) != 0);
+    put_varint(w, &w->body, (node->flags & LAZY_WEAK) != 0);
     put_type(w, &w->body, node->dtype, node->ndim, node->shape);
     put_device(w, node);
-    put_number(w, &w->body, (uint64_t)__builtin_popcount((unsigned)met));
+    put_varint(w, &w->body, (uint64_t)__builtin_popcount((unsigned)met));
     for (int d = 0; d < NEAP_DTYPE_COUNT; d++)
         if (met >> d & 1)
             put_dtype(w, &w->body, d);
@@ -240,10 +240,10 @@ static void put_items(writer *w, const neap_program *program, const lazy_items *
     uint32_t value = 0;
     for (int64_t k = 0; k < program->inputs.n; k++)
         program->inputs.at[k]->index = value++;
-    put_number(w, &w->body, (uint64_t)items->n);
+    put_varint(w, &w->body, (uint64_t)items->n);
     for (int64_t k = 0; k < items->n && w->status == 0; k++) {
         if (items->at[k].node) {
-            put_node(w, items->at[k].node);
+            write_node(w, items->at[k].node);
             items->at[k].node->index = value++;
         } else {
             put_print(w, items->at[k].effect);
@@ -272,15 +272,15 @@ static void put_program(writer *w, neap_program *program) {
         w->status = await_data(w, &items);
     if (w->status == 0)
         put_inner(w, &items);
-    put_number(w, &w->body, (uint64_t)program->inputs.n);
+    put_varint(w, &w->body, (uint64_t)program->inputs.n);
     for (int64_t k = 0; k < program->inputs.n; k++)
         put_input(w, program->inputs.at[k], program->input_names.at ? program->input_names.at[k] : NULL);
     put_items(w, program, &items);
-    put_number(w, &w->body, (uint64_t)program->outputs.n);
+    put_varint(w, &w->body, (uint64_t)program->outputs.n);
     for (int64_t k = 0; k < program->outputs.n; k++) {
         const neap_node *node = program->outputs.at[k];
         put_name(w, &w->body, program->output_names.at ? program->output_names.at[k] : NULL);
-        put_number(w, &w->body, node->index);
+        put_varint(w, &w->body, node->index);
         put_type(w, &w->body, node->dtype, node->ndim, node->shape);
     }
     lazy_vector_free(&items);
@@ -289,15 +289,15 @@ static void put_program(writer *w, neap_program *program) {
 }
 
 /* The lists, now that they are complete, and the programs behind them. */
-static void join(writer *w, lazy_text *out) {
-    put_number(w, out, (uint64_t)w->ndtypes);
-    put(w, out, w->dtypes.data, w->dtypes.bytes);
-    put_number(w, out, (uint64_t)w->nops);
-    put(w, out, w->ops.data, w->ops.bytes);
-    put_number(w, out, (uint64_t)w->known.n);
-    put(w, out, w->callables.data, w->callables.bytes);
-    put_number(w, out, (uint64_t)w->nprograms);
-    put(w, out, w->body.data, w->body.bytes);
+static void join_lists(writer *w, lazy_text *out) {
+    put_varint(w, out, (uint64_t)w->ndtypes);
+    put_data(w, out, w->dtypes.data, w->dtypes.bytes);
+    put_varint(w, out, (uint64_t)w->nops);
+    put_data(w, out, w->ops.data, w->ops.bytes);
+    put_varint(w, out, (uint64_t)w->known.n);
+    put_data(w, out, w->callables.data, w->callables.bytes);
+    put_varint(w, out, (uint64_t)w->nprograms);
+    put_data(w, out, w->body.data, w->body.bytes);
 }
 
 static writer writer_new(neap_ctx *ctx) {
@@ -334,7 +334,7 @@ int neap_program_write(neap_program *program, char **data, size_t *bytes) {
     lazy_text out = {0};
     program->ctx->walk.programs++;
     put_program(&w, program);
-    join(&w, &out);
+    join_lists(&w, &out);
     writer_free(&w);
     if (w.status)
         graph_text_free(&out);

@@ -100,7 +100,7 @@ static bool same_sharding(const lazy_sharding *a, const lazy_sharding *b) {
 }
 
 /* The coordinates over the axes of `mask`, as one number. */
-static int place_of(const lazy_mesh *mesh, int position, uint32_t mask) {
+static int coordinate_number(const lazy_mesh *mesh, int position, uint32_t mask) {
     int place = 0;
     for (int k = 0; k < mesh->naxes; k++)
         if (mask >> k & 1)
@@ -116,15 +116,15 @@ static void derive_blocks(lazy_sharding *s) {
         distinct *= s->distinct >> k & 1 ? mesh->sizes[k] : 1;
     s->nblocks = 0;
     for (int k = 0; k < mesh->nlocal; k++) {
-        int place = place_of(mesh, mesh->local[k], s->distinct), b = 0;
-        while (b < s->nblocks && place_of(mesh, s->position[b], s->distinct) != place)
+        int place = coordinate_number(mesh, mesh->local[k], s->distinct), b = 0;
+        while (b < s->nblocks && coordinate_number(mesh, s->position[b], s->distinct) != place)
             b++;
         if (b == s->nblocks)
             s->position[s->nblocks++] = mesh->local[k];
     }
     for (int p = 0; p < mesh->size; p++) {
-        int place = place_of(mesh, p, s->distinct), b = s->nblocks - 1;
-        while (b >= 0 && place_of(mesh, s->position[b], s->distinct) != place)
+        int place = coordinate_number(mesh, p, s->distinct), b = s->nblocks - 1;
+        while (b >= 0 && coordinate_number(mesh, s->position[b], s->distinct) != place)
             b--;
         s->block_of[p] = b;
     }

@@ -66,41 +66,41 @@ bool shard_sharding_serves(const lazy_sharding *is, const lazy_sharding *want) {
 }
 
 /* ---- Text --------------------------------------------------------------------------------------------------------- */
-typedef struct words {
+typedef struct spec_words {
     char *text;
     size_t capacity, at;
-} words;
+} spec_words;
 
-static void put(words *w, const char *word) {
+static void put_word(spec_words *w, const char *word) {
     for (; *word && w->at + 1 < w->capacity; word++)
         w->text[w->at++] = *word;
 }
 
 /* "i", "(j,i)", "-" */
-static void put_split(words *w, const lazy_mesh *mesh, const uint8_t *split) {
-    put(w, !split[0] ? "-" : split[1] ? "(" : "");
+static void put_split(spec_words *w, const lazy_mesh *mesh, const uint8_t *split) {
+    put_word(w, !split[0] ? "-" : split[1] ? "(" : "");
     for (int k = 0; k < NEAP_MESH_AXES && split[k]; k++) {
-        put(w, k ? "," : "");
-        put(w, mesh->names[split[k] - 1]);
+        put_word(w, k ? "," : "");
+        put_word(w, mesh->names[split[k] - 1]);
     }
-    put(w, split[0] && split[1] ? ")" : "");
+    put_word(w, split[0] && split[1] ? ")" : "");
 }
 
 const char *shard_sharding_text(const lazy_sharding *s, int ndim, char *text, size_t capacity) {
-    words w = {.text = text, .capacity = capacity};
-    put(&w, "{");
+    spec_words w = {.text = text, .capacity = capacity};
+    put_word(&w, "{");
     for (int a = 0; a < ndim && s->splits; a++) {
-        put(&w, a ? "," : "");
+        put_word(&w, a ? "," : "");
         put_split(&w, s->mesh, s->split[a]);
     }
     const char *between = s->splits ? ";V:" : "V:";
     for (int k = 0; k < s->mesh->naxes; k++)
         if (s->varies >> k & 1) {
-            put(&w, between);
-            put(&w, s->mesh->names[k]);
+            put_word(&w, between);
+            put_word(&w, s->mesh->names[k]);
             between = ",";
         }
-    put(&w, "}");
+    put_word(&w, "}");
     text[w.at] = 0;
     return text;
 }

@@ -46,12 +46,12 @@ int vm_call_run(const lazy_call *call, const int64_t *offsets, void *const *bufs
     return call->op->call(&bound, run);
 }
 
-static const char *lacks_no_kernel(const lazy_kernel *kernel) {
+static const char *host_lacks_no_kernel(const lazy_kernel *kernel) {
     (void)kernel;
     return NULL;
 }
 
-static const char *lacks_no_call(const lazy_call *call) {
+static const char *host_lacks_no_call(const lazy_call *call) {
     (void)call;
     return NULL;
 }
@@ -71,8 +71,8 @@ static int cpu_call(const lazy_call *call, const int64_t *offsets, const lazy_op
 
 const lazy_backend vm_backend_cpu = {
     .kind = "cpu",
-    .lacks_kernel = lacks_no_kernel,
-    .lacks_call = lacks_no_call,
+    .lacks_kernel = host_lacks_no_kernel,
+    .lacks_call = host_lacks_no_call,
     .prepare = cpu_prepare,
     .unprepare = vm_kernel_unprepare,
     .cost = vm_kernel_cost,

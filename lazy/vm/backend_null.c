@@ -63,12 +63,12 @@ static int null_call(const lazy_call *call, const int64_t *offsets, const lazy_o
     return launch_step(call, offsets, with, run, run_call);
 }
 
-static const char *lacks_no_kernel(const lazy_kernel *kernel) {
+static const char *null_lacks_no_kernel(const lazy_kernel *kernel) {
     (void)kernel;
     return NULL;
 }
 
-static const char *lacks_no_call(const lazy_call *call) {
+static const char *null_lacks_no_call(const lazy_call *call) {
     (void)call;
     return NULL;
 }
@@ -80,8 +80,8 @@ static int null_prepare(lazy_kernel *kernel, int device) {
 
 const lazy_backend vm_backend_null = {
     .kind = "null",
-    .lacks_kernel = lacks_no_kernel,
-    .lacks_call = lacks_no_call,
+    .lacks_kernel = null_lacks_no_kernel,
+    .lacks_call = null_lacks_no_call,
     .prepare = null_prepare,
     .unprepare = vm_kernel_unprepare,
     .cost = vm_kernel_cost,

@@ -85,7 +85,7 @@ static void to_blocks(vm_program *p, int axis, int64_t tile) {
     to_walk(p, axis, tile < extent ? tile : extent);
 }
 
-static int64_t product(const int64_t *shape, int n) {
+static int64_t box_elements(const int64_t *shape, int n) {
     int64_t size = 1;
     for (int k = 0; k < n; k++)
         size *= shape[k];
@@ -93,7 +93,7 @@ static int64_t product(const int64_t *shape, int n) {
 }
 
 /* ---- Forms ------------------------------------------------------------------------------------------------------- */
-static int64_t magnitude(int64_t stride) {
+static int64_t size_of_stride(int64_t stride) {
     return stride < 0 ? -stride : stride;
 }
 
@@ -101,10 +101,11 @@ static int64_t magnitude(int64_t stride) {
 static int crossing(const vm_program *p, const vm_map *map) {
     const vm_axes *a = &p->axes;
     int q = a->n - 1;
-    if (magnitude(map->axis[q]) < TILED_SIDE || a->shape[q] < TILED_SIDE)
+    if (size_of_stride(map->axis[q]) < TILED_SIDE || a->shape[q] < TILED_SIDE)
         return -1;
     for (int k = q - 1; k >= 0; k--)
-        if (map->axis[k] != 0 && magnitude(map->axis[k]) * 4 <= magnitude(map->axis[q]) && a->shape[k] >= TILED_SIDE)
+        if (map->axis[k] != 0 && size_of_stride(map->axis[k]) * 4 <= size_of_stride(map->axis[q]) &&
+            a->shape[k] >= TILED_SIDE)
             return k;
     return -1;
 }
@@ -129,7 +130,7 @@ static bool column_wise(vm_program *p) {
         return false;
     for (int m = 0; m < nmaps(p); m++) {
         const vm_map *map = vm_map_at(p, m);
-        int64_t kept = magnitude(map->axis[a->kept - 1]), inner = magnitude(map->axis[a->n - 1]);
+        int64_t kept = size_of_stride(map->axis[a->kept - 1]), inner = size_of_stride(map->axis[a->n - 1]);
         if (m < p->nloads ? p->loads[m].kind != LAZY_LOAD_BUFFER : p->sinks[m - p->nloads].kind != LAZY_SINK_STORE)
             continue;
         columns += kept != 0 && inner > kept;
@@ -203,7 +204,7 @@ static int64_t rows_in(int64_t chunk, int64_t row) {
 static void form_rows(vm_program *p, int64_t chunk) {
     const vm_axes *a = &p->axes;
     int split = p->reduces ? a->kept : a->n - 1;
-    int64_t row = product(a->shape + split, a->n - split);
+    int64_t row = box_elements(a->shape + split, a->n - split);
     bool leaves = p->reduces && !p->staged && row < LEAVES_MIN && row * 2 <= chunk && !row_operands(p, split);
     bool leaf = (p->staged || tables(p)) && row <= LAZY_LEAF && row * 2 <= chunk;
     bool batch = split > 0 && (row < ROW_MIN || leaves || leaf);
@@ -226,13 +227,13 @@ void vm_choose_form(vm_program *p) {
     axes_collapse(p);
     int across = tiled_axis(p);
     int64_t chunk = vm_limit.chunk;
-    p->reduced = p->reduces ? product(p->axes.shape + p->axes.kept, p->axes.n - p->axes.kept) : 1;
+    p->reduced = p->reduces ? box_elements(p->axes.shape + p->axes.kept, p->axes.n - p->axes.kept) : 1;
     if (column_wise(p))
         form_columns(p, chunk);
     else if (across >= 0)
         form_tiles(p, across, chunk);
     else
         form_rows(p, p->far && !p->staged && chunk > VM_FAR_CHUNK ? VM_FAR_CHUNK : chunk);
-    p->cells = product(p->grid, p->ngrid);
-    p->walk_size = product(p->walk, p->nwalk);
+    p->cells = box_elements(p->grid, p->ngrid);
+    p->walk_size = box_elements(p->walk, p->nwalk);
 }

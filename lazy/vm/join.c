@@ -84,7 +84,7 @@ enum { CHAIN_MIN = 256 };
 
 /* Puts a step behind the longest chain that makes one of its operands. Alone it is worth a chain if its result goes past
  * the caches, which the end of a chain does by itself. */
-static void chain(vm_builder *b, int i) {
+static void extend_chain(vm_builder *b, int i) {
     const vm_program *p = b->p;
     vm_step *s = &b->steps[i], *before = NULL;
     if (p->size < CHAIN_MIN || s->gone || b->rate[p->nloads + i] < VM_EACH || !codes_of(b, &s->ins))
@@ -110,7 +110,7 @@ void vm_join(vm_builder *b) {
         if (p->sinks[k].kind == LAZY_SINK_REDUCE)
             sum_as_computed(b, &p->sinks[k]);
     for (int i = 0; i < b->nsteps; i++)
-        chain(b, i);
+        extend_chain(b, i);
     for (int i = 0; i < b->nsteps; i++)
         if (b->steps[i].length == 1 && !b->steps[i].gone && !(p->stream && stored(p, p->nloads + i)))
             b->steps[i].length = 0;

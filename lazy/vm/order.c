@@ -16,7 +16,7 @@ static vm_ins *emit(vm_builder *b, int what, int out, bool by_row) {
     return ins;
 }
 
-static bool gathered(const vm_program *p, int value) {
+static bool is_gathered(const vm_program *p, int value) {
     return value < p->nloads && (p->loads[value].kind == LAZY_LOAD_BUFFER || p->loads[value].kind == LAZY_LOAD_IOTA) &&
            !p->loads[value].in_place;
 }
@@ -32,9 +32,9 @@ static int widened(vm_builder *b, int value, int rate) {
 }
 
 /* The value to read for `value`, in the sequence from here on. */
-static int operand(vm_builder *b, int value, int wanted) {
+static int ready_operand(vm_builder *b, int value, int wanted) {
     bool single = vm_single(b, value);
-    if (!b->made[value] && gathered(b->p, value) && !single)
+    if (!b->made[value] && is_gathered(b->p, value) && !single)
         emit(b, VM_GATHER, value, b->rate[value] == VM_ROW);
     b->made[value] = true;
     if (b->rate[value] == VM_EACH || wanted == ANY || (wanted == WIDE_OR_SINGLE && single))
@@ -61,8 +61,8 @@ static void fold(vm_builder *b, int k) {
         return;
     }
     const lazy_ins *step = sink->summed ? &b->steps[sink->value - b->p->nloads].ins : NULL;
-    int first = operand(b, step ? step->arg[0] : sink->value, WIDE);
-    int second = step ? operand(b, step->arg[step->narg - 1], WIDE) : first;
+    int first = ready_operand(b, step ? step->arg[0] : sink->value, WIDE);
+    int second = step ? ready_operand(b, step->arg[step->narg - 1], WIDE) : first;
     vm_ins *ins = emit(b, VM_FOLD, k, false);
     ins->arg[0] = first, ins->arg[1] = second;
     b->folded[k] = true;
@@ -86,11 +86,11 @@ static void fold_users(vm_builder *b, int value) {
 
 /* ---- Instructions ------------------------------------------------------------------------------------------------ */
 /* An index that is one for each row is read by row where rows are one after another. */
-static void take(vm_builder *b, const vm_step *s, int value) {
+static void emit_take(vm_builder *b, const vm_step *s, int value) {
     const vm_program *p = b->p;
     vm_table *table = &p->loads[s->ins.arg[0]].table;
     bool by_row = b->rate[value] == VM_ROW, rows = p->form == VM_FORM_BATCH && b->rate[s->ins.arg[1]] == VM_ROW;
-    int from = s->ins.arg[1], index = operand(b, from, by_row || rows ? ANY : WIDE_OR_SINGLE);
+    int from = s->ins.arg[1], index = ready_operand(b, from, by_row || rows ? ANY : WIDE_OR_SINGLE);
     table->dtype = b->dtype[index];
     table->index = vm_single(b, index) ? VM_INDEX_ONE : !by_row && b->flat[from] ? VM_INDEX_RUN : VM_INDEX_EACH;
     table->run = rows ? p->reduced : 1;
@@ -100,14 +100,14 @@ static void take(vm_builder *b, const vm_step *s, int value) {
     ins->arg[0] = s->ins.arg[0], ins->arg[1] = index;
 }
 
-static void chain(vm_builder *b, int i) {
+static void emit_chain(vm_builder *b, int i) {
     int32_t steps[LAZY_CHAIN_MAX];
     int n = vm_chain_steps(b, i, steps);
     for (int j = 0; j < n; j++) {
         vm_step *s = &b->steps[steps[j]];
         for (int k = 0; k < s->ins.narg; k++)
             if (j == 0 || k != s->side)
-                s->ins.arg[k] = operand(b, s->ins.arg[k], WIDE_OR_SINGLE);
+                s->ins.arg[k] = ready_operand(b, s->ins.arg[k], WIDE_OR_SINGLE);
     }
     vm_chain_links(b, i, emit(b, VM_CHAIN, b->p->nloads + i, false));
 }
@@ -117,15 +117,15 @@ static int instruction(vm_builder *b, int i) {
     int value = b->p->nloads + i, arg[3];
     b->made[value] = true;
     if (s->length > 0) {
-        chain(b, i);
+        emit_chain(b, i);
         return NEAP_OK;
     }
     if (lazy_ops[s->ins.op]->kind == LAZY_GATHER) {
-        take(b, s, value);
+        emit_take(b, s, value);
         return NEAP_OK;
     }
     for (int k = 0; k < s->ins.narg; k++)
-        arg[k] = operand(b, s->ins.arg[k], b->rate[value] == VM_EACH ? WIDE_OR_SINGLE : ANY);
+        arg[k] = ready_operand(b, s->ins.arg[k], b->rate[value] == VM_EACH ? WIDE_OR_SINGLE : ANY);
     lazy_loop loop = vm_loop_of(b, s);
     if (!loop)
         return neap_error(NEAP_E_INTERNAL, "no kernel loop for %s of %s", lazy_ops[s->ins.op]->name,
@@ -141,7 +141,7 @@ static int instruction(vm_builder *b, int i) {
 enum { LATE = VM_EACH + 1 };
 
 /* Of columns, what is one element for each is known with the cell. */
-static int part_of(const vm_builder *b, int value) {
+static int part_of_value(const vm_builder *b, int value) {
     const vm_program *p = b->p;
     int rate = b->rate[value];
     if (b->late[value])
@@ -149,11 +149,11 @@ static int part_of(const vm_builder *b, int value) {
     return rate == VM_ROW ? p->form == VM_FORM_COLUMNS ? VM_CELL : VM_EACH : rate;
 }
 
-static int part(vm_builder *b, int part) {
+static int order_part(vm_builder *b, int part) {
     int status = NEAP_OK;
     for (int i = 0; i < b->nsteps && !status; i++) {
         int value = b->p->nloads + i;
-        if (part_of(b, value) != part)
+        if (part_of_value(b, value) != part)
             continue;
         if (!b->steps[i].gone)
             status = instruction(b, i);
@@ -171,7 +171,7 @@ static void row_sinks(vm_builder *b) {
         vm_sink *sink = &p->sinks[k];
         if (sink->kind != LAZY_SINK_STORE_ROW)
             continue;
-        sink->value = operand(b, sink->value, ANY);
+        sink->value = ready_operand(b, sink->value, ANY);
         if (vectors && vm_single(b, sink->value))
             sink->value = widened(b, sink->value, VM_ROW);
     }
@@ -179,24 +179,24 @@ static void row_sinks(vm_builder *b) {
 
 int vm_order(vm_builder *b) {
     vm_program *p = b->p;
-    int status = part(b, VM_ONCE);
+    int status = order_part(b, VM_ONCE);
     p->once = p->nins;
     for (int k = 0; k < p->nloads; k++)
         if (p->form == VM_FORM_COLUMNS && b->uses[k] > 0 && b->rate[k] == VM_ROW && !b->late[k])
-            operand(b, k, ANY);
-    status = status ? status : part(b, VM_CELL);
+            ready_operand(b, k, ANY);
+    status = status ? status : order_part(b, VM_CELL);
     p->cell = p->nins;
     for (int v = 0; v < p->nloads + b->nsteps; v++)
-        if (part_of(b, v) < VM_EACH || (v < p->nloads && !b->late[v]))
+        if (part_of_value(b, v) < VM_EACH || (v < p->nloads && !b->late[v]))
             fold_users(b, v);
-    status = status ? status : part(b, VM_EACH);
+    status = status ? status : order_part(b, VM_EACH);
     for (int k = 0; k < p->nsinks; k++)
         if (p->sinks[k].kind == LAZY_SINK_STORE)
-            p->sinks[k].value = operand(b, p->sinks[k].value, WIDE);
+            p->sinks[k].value = ready_operand(b, p->sinks[k].value, WIDE);
     if (!p->carried)
         row_sinks(b);
     p->late = p->nins;
-    status = status ? status : part(b, LATE);
+    status = status ? status : order_part(b, LATE);
     if (p->carried)
         row_sinks(b);
     return status;

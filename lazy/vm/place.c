@@ -47,7 +47,7 @@ static int operands(const vm_ins *ins) {
 }
 
 /* The value of operand k, or -1. */
-static int32_t operand(const vm_program *p, const vm_ins *ins, int k) {
+static int32_t operand_value(const vm_program *p, const vm_ins *ins, int k) {
     return ins->what == VM_CHAIN ? p->links[ins->arg[0] + k].value : ins->arg[k];
 }
 
@@ -57,8 +57,8 @@ static void find_last(vm_builder *b) {
         b->last[v] = -1;
     for (int at = 0; at < p->nins; at++)
         for (int k = 0; k < operands(&p->ins[at]); k++)
-            if (operand(p, &p->ins[at], k) >= 0)
-                b->last[operand(p, &p->ins[at], k)] = at;
+            if (operand_value(p, &p->ins[at], k) >= 0)
+                b->last[operand_value(p, &p->ins[at], k)] = at;
     for (int k = 0; k < p->nsinks; k++)
         if (p->sinks[k].kind != LAZY_SINK_REDUCE)
             b->last[p->sinks[k].value] = INT32_MAX;
@@ -131,7 +131,7 @@ static int place_sinks(vm_builder *b) {
 }
 
 /* ---- Registers --------------------------------------------------------------------------------------------------- */
-static int32_t take(vm_builder *b, int width) {
+static int32_t take_register(vm_builder *b, int width) {
     int c = width_class(width);
     if (b->npool[c] > 0)
         return b->pool[c][--b->npool[c]];
@@ -140,7 +140,7 @@ static int32_t take(vm_builder *b, int width) {
     return at;
 }
 
-static void give(vm_builder *b, int value) {
+static void free_register(vm_builder *b, int value) {
     int c = width_class(b->width[value]);
     if (b->p->place[value] >= 0)
         b->pool[c][b->npool[c]++] = b->p->place[value];
@@ -177,14 +177,14 @@ static void place_values(vm_builder *b) {
     for (int at = p->cell; at < p->nins; at++) {
         const vm_ins *ins = &p->ins[at];
         for (int k = 0; k < operands(ins); k++) {
-            int v = operand(p, ins, k);
+            int v = operand_value(p, ins, k);
             if (v < 0 || b->rate[v] < VM_EACH || b->last[v] != at)
                 continue;
-            give(b, v);
+            free_register(b, v);
             b->last[v] = -1; /* it may be an operand again */
         }
         if (ins->what < VM_FOLD && b->rate[ins->out] == VM_EACH && !in_place(b, ins->out) && !is_direct(p, ins->out))
-            p->place[ins->out] = take(b, b->width[ins->out]);
+            p->place[ins->out] = take_register(b, b->width[ins->out]);
     }
 }
 

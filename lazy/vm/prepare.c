@@ -9,7 +9,7 @@
 #include "lazy/vm/prepare.h"
 
 /* ---- Blocks ------------------------------------------------------------------------------------------------------ */
-static int64_t product(const int64_t *shape, int n) {
+static int64_t domain_elements(const int64_t *shape, int n) {
     int64_t size = 1;
     for (int k = 0; k < n; k++)
         size *= shape[k];
@@ -19,7 +19,7 @@ static int64_t product(const int64_t *shape, int n) {
 /* Are there rows, but no elements in them? Then the program is one over the kept axes, in which what the reductions give
  * is constant: loads behind those of the kernel, one for each sink. */
 static bool rows_empty(const lazy_kernel *kernel) {
-    return product(kernel->shape + kernel->nkept, kernel->ndim - kernel->nkept) == 0;
+    return domain_elements(kernel->shape + kernel->nkept, kernel->ndim - kernel->nkept) == 0;
 }
 
 static vm_program *program_new(const lazy_kernel *kernel) {
@@ -120,7 +120,7 @@ static void copy_kernel(vm_builder *b, const lazy_kernel *kernel) {
     p->axes.n = empty ? kernel->nkept : kernel->ndim;
     p->axes.kept = p->reduces || empty ? kernel->nkept : kernel->ndim;
     memcpy(p->axes.shape, kernel->shape, (size_t)p->axes.n * sizeof(int64_t));
-    p->size = product(p->axes.shape, p->axes.n);
+    p->size = domain_elements(p->axes.shape, p->axes.n);
     copy_loads(p, kernel);
     copy_sinks(p, kernel);
     for (int v = 0; v < p->nvalues; v++) {
@@ -151,7 +151,7 @@ static void count_uses(vm_builder *b) {
 }
 
 /* Which values depend on a reduction of this kernel, and does one of these differ inside a row? */
-static void find_late(vm_builder *b, const lazy_kernel *kernel) {
+static void find_late_values(vm_builder *b, const lazy_kernel *kernel) {
     vm_program *p = b->p;
     bool *varies = b->made; /* not in use yet */
     for (int k = 0; k < p->nloads; k++) {
@@ -261,7 +261,7 @@ int vm_kernel_prepare(lazy_kernel *kernel) {
     copy_kernel(&b, kernel);
     if (p->size > 0) {
         count_uses(&b);
-        find_late(&b, kernel);
+        find_late_values(&b, kernel);
         find_traffic(p, kernel);
         vm_choose_form(p);
         rate_values(&b);

@@ -124,7 +124,7 @@ static void combine_top(accumulator *a) {
 }
 
 /* Counts what stands on top of the stack: the tree of so many leaves, a power of two that divides the count. */
-static void carry(accumulator *a, uint64_t leaves) {
+static void combine_carried(accumulator *a, uint64_t leaves) {
     a->count += leaves;
     for (uint64_t n = a->count / leaves; (n & 1) == 0; n >>= 1)
         combine_top(a);
@@ -142,7 +142,7 @@ static void copy_elements(void *to, const void *from, int64_t bytes) {
 
 static void push(accumulator *a, const void *tree, uint64_t leaves) {
     copy_elements(stack_at(a, a->depth++), tree, a->columns * a->width);
-    carry(a, leaves);
+    combine_carried(a, leaves);
 }
 
 static void accumulator_end(accumulator *a) {

@@ -37,7 +37,7 @@ static char *scratch_get(size_t bytes) {
 }
 
 /* ---- Instructions ------------------------------------------------------------------------------------------------ */
-static void gather(vm_frame *f, int k, int by_row) {
+static void gather_load(vm_frame *f, int k, int by_row) {
     const vm_program *p = f->program;
     const vm_load *load = &p->loads[k];
     int first = by_row ? p->row_axis : 0, naxes = by_row ? p->row_axes : p->nwalk;
@@ -49,7 +49,7 @@ static void gather(vm_frame *f, int k, int by_row) {
                   stride, f->start[by_row], f->n[by_row]);
 }
 
-static void take(vm_frame *f, const vm_ins *ins) {
+static void run_take(vm_frame *f, const vm_ins *ins) {
     const vm_program *p = f->program;
     const vm_load *load = &p->loads[ins->arg[0]];
     int first = ins->by_row ? p->row_axis : 0, naxes = ins->by_row ? p->row_axes : p->nwalk;
@@ -62,7 +62,7 @@ static void take(vm_frame *f, const vm_ins *ins) {
                 f->start[ins->by_row], f->n[ins->by_row]);
 }
 
-static void spread(vm_frame *f, const vm_ins *ins) {
+static void spread_rows(vm_frame *f, const vm_ins *ins) {
     const vm_program *p = f->program;
     int64_t n = f->n[0], rows = f->n[1];
     if (p->form == VM_FORM_BATCH)
@@ -72,7 +72,7 @@ static void spread(vm_frame *f, const vm_ins *ins) {
                   n);
 }
 
-static void chain(vm_frame *f, const vm_ins *ins) {
+static void run_chain(vm_frame *f, const vm_ins *ins) {
     const lazy_chains *chains = f->program->simd->chains;
     const vm_link *from = &f->program->links[ins->arg[0]];
     lazy_link links[LAZY_LINKS_MAX];
@@ -83,20 +83,20 @@ static void chain(vm_frame *f, const vm_ins *ins) {
 
 static void other(vm_frame *f, const vm_ins *ins) {
     if (ins->what == VM_CHAIN)
-        chain(f, ins);
+        run_chain(f, ins);
     else if (ins->what == VM_GATHER)
-        gather(f, ins->out, ins->by_row);
+        gather_load(f, ins->out, ins->by_row);
     else if (ins->what == VM_FILL)
         vm_fill(ins->width, f->at[ins->out], f->at[ins->arg[0]], f->n[ins->by_row]);
     else if (ins->what == VM_SPREAD)
-        spread(f, ins);
+        spread_rows(f, ins);
     else if (ins->what == VM_TAKE)
-        take(f, ins);
+        run_take(f, ins);
     else
         vm_fold(f, ins);
 }
 
-static inline void run(vm_frame *f, const vm_ins *ins) {
+static inline void run_instruction(vm_frame *f, const vm_ins *ins) {
     if (ins->loop)
         ins->loop(f->at[ins->out], f->at[ins->arg[0]], f->at[ins->arg[1]], f->at[ins->arg[2]], f->n[ins->by_row]);
     else
@@ -130,7 +130,7 @@ static void point_loads(vm_frame *f, uint8_t rate) {
         else if (load->kind == LAZY_LOAD_RESULT)
             f->at[k] = (char *)&load->constant;
         else if (load->kind == LAZY_LOAD_IOTA || load->copied)
-            gather(f, k, 0);
+            gather_load(f, k, 0);
         else
             f->at[k] = (char *)f->bufs[load->slot] + f->base[k] * load->width;
     }
@@ -159,7 +159,7 @@ int vm_frame_begin(vm_frame *f, const vm_program *p, void *const *bufs, const la
     f->start[0] = f->start[1] = 0, f->n[0] = f->n[1] = 1;
     point_loads(f, VM_ONCE);
     for (int i = 0; i < p->once; i++)
-        run(f, &p->ins[i]);
+        run_instruction(f, &p->ins[i]);
     return NEAP_OK;
 }
 
@@ -190,7 +190,7 @@ void vm_frame_move(vm_frame *f, int64_t cell) {
     f->n[1] = p->form == VM_FORM_COLUMNS ? f->walk[p->row_axis] : 1;
     point_loads(f, VM_CELL);
     for (int i = p->once; i < p->cell; i++)
-        run(f, &p->ins[i]);
+        run_instruction(f, &p->ins[i]);
 }
 
 /* ---- Stores ------------------------------------------------------------------------------------------------------ */
@@ -244,7 +244,7 @@ void vm_frame_chunk(vm_frame *f, int64_t start, int64_t n) {
     for (int i = p->cell; i < p->late; i++) {
         if (p->far)
             prefetch(f, i - p->cell, p->late - p->cell);
-        run(f, &p->ins[i]);
+        run_instruction(f, &p->ins[i]);
     }
     if (p->far && p->cell == p->late)
         prefetch(f, 0, 1);
@@ -256,7 +256,7 @@ void vm_frame_chunk(vm_frame *f, int64_t start, int64_t n) {
 void vm_frame_rows(vm_frame *f) {
     const vm_program *p = f->program;
     for (int i = p->late; i < p->nins; i++)
-        run(f, &p->ins[i]);
+        run_instruction(f, &p->ins[i]);
     store_rows(f);
 }
 

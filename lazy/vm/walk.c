@@ -4,18 +4,19 @@
 
 #include "lazy/vm/vm.h"
 
-typedef struct walk {
+typedef struct box_walk {
     int naxes;
     const int64_t *shape, *stride;
     int64_t index[LAZY_MAX_DOMAIN];
     int64_t offset, left;
-} walk;
+} box_walk;
 
 typedef struct run { /* rows × length elements */
     int64_t offset, rows, row_stride, length, stride;
 } run;
 
-static void walk_begin(walk *w, int naxes, const int64_t *shape, const int64_t *stride, int64_t start, int64_t n) {
+static void begin_box_walk(box_walk *w, int naxes, const int64_t *shape, const int64_t *stride, int64_t start,
+                           int64_t n) {
     w->naxes = naxes, w->shape = shape, w->stride = stride, w->left = n, w->offset = 0;
     for (int k = naxes - 1; k >= 0; k--) {
         w->index[k] = k > 0 ? start % shape[k] : start;
@@ -25,7 +26,7 @@ static void walk_begin(walk *w, int naxes, const int64_t *shape, const int64_t *
 }
 
 /* The next run, or false at the end. */
-static bool walk_next(walk *w, run *r) {
+static bool walk_next(box_walk *w, run *r) {
     if (w->left <= 0)
         return false;
     int q = w->naxes - 1;
@@ -53,7 +54,7 @@ static bool walk_next(walk *w, run *r) {
     return true;
 }
 
-static int64_t magnitude(int64_t stride) {
+static int64_t stride_magnitude(int64_t stride) {
     return stride < 0 ? -stride : stride;
 }
 
@@ -156,7 +157,7 @@ TRANSPOSE(uint64_t, 64, 2, block_64)
             transpose_##BITS(dst, r->length, src, r->stride, r->rows, r->length);                                      \
             return;                                                                                                    \
         }                                                                                                              \
-        if (magnitude(r->row_stride) < magnitude(r->stride) && r->rows > 1) {                                          \
+        if (stride_magnitude(r->row_stride) < stride_magnitude(r->stride) && r->rows > 1) {                            \
             for (int64_t j = 0; j < r->length; j++)                                                                    \
                 for (int64_t i = 0; i < r->rows; i++)                                                                  \
                     dst[i * r->length + j] = src[i * r->row_stride + j * r->stride];                                   \
@@ -175,7 +176,7 @@ TRANSPOSE(uint64_t, 64, 2, block_64)
             transpose_##BITS(dst, r->stride, src, r->length, r->length, r->rows);                                      \
             return;                                                                                                    \
         }                                                                                                              \
-        if (magnitude(r->row_stride) < magnitude(r->stride) && r->rows > 1) {                                          \
+        if (stride_magnitude(r->row_stride) < stride_magnitude(r->stride) && r->rows > 1) {                            \
             for (int64_t j = 0; j < r->length; j++)                                                                    \
                 for (int64_t i = 0; i < r->rows; i++)                                                                  \
                     dst[i * r->row_stride + j * r->stride] = src[i * r->length + j];                                   \
@@ -247,18 +248,18 @@ static void scatter_run(int width, void *dst, const void *src, const run *r) {
 
 void vm_gather(int width, void *dst, const void *src, int naxes, const int64_t *shape, const int64_t *stride,
                int64_t start, int64_t n) {
-    walk w;
+    box_walk w;
     run r;
-    walk_begin(&w, naxes, shape, stride, start, n);
+    begin_box_walk(&w, naxes, shape, stride, start, n);
     for (char *to = dst; walk_next(&w, &r); to += r.rows * r.length * width)
         gather_run(width, to, (const char *)src + r.offset * width, &r);
 }
 
 void vm_scatter(int width, void *dst, const void *src, int naxes, const int64_t *shape, const int64_t *stride,
                 int64_t start, int64_t n) {
-    walk w;
+    box_walk w;
     run r;
-    walk_begin(&w, naxes, shape, stride, start, n);
+    begin_box_walk(&w, naxes, shape, stride, start, n);
     for (const char *from = src; walk_next(&w, &r); from += r.rows * r.length * width)
         scatter_run(width, (char *)dst + r.offset * width, from, &r);
 }
@@ -273,10 +274,10 @@ void vm_scatter(int width, void *dst, const void *src, int naxes, const int64_t 
 
 void vm_iota(int dtype, void *dst, int64_t first, int naxes, const int64_t *shape, const int64_t *stride, int64_t start,
              int64_t n) {
-    walk w;
+    box_walk w;
     run r;
     int width = neap_dtype_bytes(dtype);
-    walk_begin(&w, naxes, shape, stride, start, n);
+    begin_box_walk(&w, naxes, shape, stride, start, n);
     for (char *to = dst; walk_next(&w, &r); to += r.rows * r.length * width) {
         switch (dtype) { NEAP_DTYPE_ROWS(IOTA) }
     }
@@ -337,9 +338,9 @@ void vm_take(const vm_table *table, void *dst, const void *src, const void *inde
         vm_gather(width, dst, (const char *)src + distance_at(table, index, 0) * width, naxes, shape, stride, start, n);
         return;
     }
-    walk w;
+    box_walk w;
     run r;
-    walk_begin(&w, naxes, shape, stride, start, n);
+    begin_box_walk(&w, naxes, shape, stride, start, n);
     for (int64_t at = 0; walk_next(&w, &r);)
         for (int64_t row = 0; row < r.rows; row++, at += r.length) {
             char *to = (char *)dst + at * width;

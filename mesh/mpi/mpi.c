@@ -25,7 +25,7 @@ _Static_assert(sizeof(MPI_Request) <= sizeof(uint64_t), "a request is kept in 64
 
 static const neap_plugin_host *neap;
 
-static int fail(const char *call, int code) {
+static int mpi_failure(const char *call, int code) {
     char text[MPI_MAX_ERROR_STRING];
     int length = 0;
     if (MPI_Error_string(code, text, &length) != MPI_SUCCESS)
@@ -34,7 +34,7 @@ static int fail(const char *call, int code) {
 }
 
 /* ---- Requests ---------------------------------------------------------------------------------------------------- */
-static void keep(neap_transfer *transfer, MPI_Request request) {
+static void keep_request(neap_transfer *transfer, MPI_Request request) {
     transfer->state = 0;
     transfer->request = 0;
     memcpy(&transfer->request, &request, sizeof request);
@@ -51,7 +51,7 @@ static int open_link(void *where, void **out, int *rank, int *size) {
     int provided = 0, code = MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &provided);
     (void)where;
     if (code != MPI_SUCCESS)
-        return fail("MPI_Init_thread", code);
+        return mpi_failure("MPI_Init_thread", code);
     if (provided < MPI_THREAD_FUNNELED)
         return neap->error(NEAP_E_LIBRARY, "this MPI library cannot be used in a program with threads");
     mpi_link *link = calloc(1, sizeof *link);
@@ -61,7 +61,7 @@ static int open_link(void *where, void **out, int *rank, int *size) {
     code = MPI_Comm_dup(MPI_COMM_WORLD, &link->comm);
     if (code != MPI_SUCCESS) {
         free(link);
-        return fail("MPI_Comm_dup", code);
+        return mpi_failure("MPI_Comm_dup", code);
     }
     MPI_Comm_set_errhandler(link->comm, MPI_ERRORS_RETURN);
     MPI_Comm_rank(link->comm, rank);
@@ -80,29 +80,29 @@ static void close_link(void *arg) {
     free(link);
 }
 
-static int send(void *arg, neap_transfer *transfer) {
+static int mpi_send(void *arg, neap_transfer *transfer) {
     mpi_link *link = arg;
     MPI_Request request;
     int code =
         MPI_Isend(transfer->data, (int)transfer->bytes, MPI_BYTE, transfer->rank, transfer->tag, link->comm, &request);
     if (code != MPI_SUCCESS)
-        return fail("MPI_Isend", code);
-    keep(transfer, request);
+        return mpi_failure("MPI_Isend", code);
+    keep_request(transfer, request);
     return NEAP_OK;
 }
 
-static int receive(void *arg, neap_transfer *transfer) {
+static int mpi_receive(void *arg, neap_transfer *transfer) {
     mpi_link *link = arg;
     MPI_Request request;
     int from = transfer->rank == NEAP_RANK_ANY ? MPI_ANY_SOURCE : transfer->rank;
     int code = MPI_Irecv(transfer->data, (int)transfer->bytes, MPI_BYTE, from, transfer->tag, link->comm, &request);
     if (code != MPI_SUCCESS)
-        return fail("MPI_Irecv", code);
-    keep(transfer, request);
+        return mpi_failure("MPI_Irecv", code);
+    keep_request(transfer, request);
     return NEAP_OK;
 }
 
-static int make_room(mpi_link *link, int n) {
+static int make_request_room(mpi_link *link, int n) {
     if (n <= link->capacity)
         return NEAP_OK;
     free(link->requests);
@@ -119,27 +119,27 @@ static int make_room(mpi_link *link, int n) {
 }
 
 /* `failed`: MPI_ERROR of the statuses has been set. */
-static void finish(neap_transfer *transfer, MPI_Status *status, bool failed) {
+static void finish_transfer(neap_transfer *transfer, MPI_Status *status, bool failed) {
     int count = 0;
     transfer->state = 1;
     if (failed && status->MPI_ERROR != MPI_SUCCESS)
-        transfer->state = fail("a transfer of MPI", status->MPI_ERROR);
+        transfer->state = mpi_failure("a transfer of MPI", status->MPI_ERROR);
     else if (transfer->rank == NEAP_RANK_ANY && MPI_Get_count(status, MPI_BYTE, &count) == MPI_SUCCESS)
         transfer->rank = status->MPI_SOURCE, transfer->bytes = (size_t)count;
 }
 
 static int test(void *arg, int n, neap_transfer *const *transfers) {
     mpi_link *link = arg;
-    int status = make_room(link, n), count = 0;
+    int status = make_request_room(link, n), count = 0;
     if (status < 0)
         return status;
     for (int k = 0; k < n; k++)
         link->requests[k] = transfers[k]->state == 0 ? request_of(transfers[k]) : MPI_REQUEST_NULL;
     int code = MPI_Testsome(n, link->requests, &count, link->over, link->statuses);
     if (code != MPI_SUCCESS && code != MPI_ERR_IN_STATUS)
-        return fail("MPI_Testsome", code);
+        return mpi_failure("MPI_Testsome", code);
     for (int k = 0; count != MPI_UNDEFINED && k < count; k++)
-        finish(transfers[link->over[k]], &link->statuses[k], code == MPI_ERR_IN_STATUS);
+        finish_transfer(transfers[link->over[k]], &link->statuses[k], code == MPI_ERR_IN_STATUS);
     return NEAP_OK;
 }
 
@@ -153,9 +153,9 @@ static int cancel(void *arg, neap_transfer *transfer) {
     int code = MPI_Cancel(&request);
     if (code == MPI_SUCCESS)
         code = MPI_Test(&request, &over, MPI_STATUS_IGNORE);
-    keep(transfer, request);
+    keep_request(transfer, request);
     if (code != MPI_SUCCESS)
-        return fail("MPI_Cancel", code);
+        return mpi_failure("MPI_Cancel", code);
     transfer->state = over ? 1 : 0;
     return NEAP_OK;
 }
@@ -165,8 +165,8 @@ static const neap_transport transport = {.abi = NEAP_DEVICE_ABI,
                                          .tags = TAGS,
                                          .open = open_link,
                                          .close = close_link,
-                                         .send = send,
-                                         .receive = receive,
+                                         .send = mpi_send,
+                                         .receive = mpi_receive,
                                          .test = test,
                                          .cancel = cancel};
 

@@ -128,20 +128,20 @@ static int pmin_batch(lazy_batching *g) {
 
 /* ---- On a mesh ------------------------------------------------------------------------------------------------------- */
 /* What a rule of expansion works on. */
-typedef struct spreading {
+typedef struct collective_spreading {
     int status;
     mesh_axes axes;
     mesh_value in;
     const lazy_sharding *to;
     neap_node **blocks;
-} spreading;
+} collective_spreading;
 
 /* What the result is along the axes: of each device another, for each device the same, or one for all of them. */
 typedef enum spread_kind { EACH_ITS_OWN, EACH_THE_SAME, ONE_FOR_ALL } spread_kind;
 
 /* Finds the axes of the op, all of them manual, and gives the node its payload. Returns whether its blocks remain to be made;
  * else s->status is what there is to say. */
-static bool spread_begin(lazy_spread *g, spread_kind kind, spreading *s) {
+static bool spread_begin(lazy_spread *g, spread_kind kind, collective_spreading *s) {
     char text[256];
     s->status = mesh_axes_named(g->ctx, g->sharding.mesh, graph_node_attrs(g->node)[0], &s->axes);
     uint32_t mask = s->axes.mask, closed = mask & ~g->sharding.manual;
@@ -164,7 +164,7 @@ static bool spread_begin(lazy_spread *g, spread_kind kind, spreading *s) {
 }
 
 static int reduce_spread(lazy_spread *g, int op) {
-    spreading s;
+    collective_spreading s;
     if (!spread_begin(g, ONE_FOR_ALL, &s))
         return s.status;
     return mesh_reduce(g->ctx, op, &s.in, &s.axes, s.to, s.blocks);
@@ -183,14 +183,14 @@ static int pmin_spread(lazy_spread *g) {
 }
 
 static int gather_spread(lazy_spread *g) {
-    spreading s;
+    collective_spreading s;
     if (!spread_begin(g, EACH_THE_SAME, &s))
         return s.status;
     return mesh_gather(g->ctx, &s.in, &s.axes, (int)graph_node_attrs(g->node)[2], s.to, s.blocks);
 }
 
 static int scatter_spread(lazy_spread *g) {
-    spreading s;
+    collective_spreading s;
     if (!spread_begin(g, EACH_ITS_OWN, &s))
         return s.status;
     return mesh_scatter(g->ctx, &s.in, &s.axes, (int)graph_node_attrs(g->node)[2], s.to, s.blocks);
@@ -198,14 +198,14 @@ static int scatter_spread(lazy_spread *g) {
 
 static int exchange_spread(lazy_spread *g) {
     const int64_t *attrs = graph_node_attrs(g->node);
-    spreading s;
+    collective_spreading s;
     if (!spread_begin(g, EACH_ITS_OWN, &s))
         return s.status;
     return mesh_exchange(g->ctx, &s.in, &s.axes, (int)attrs[2], (int)attrs[3], s.to, s.blocks);
 }
 
 static int permute_spread(lazy_spread *g) {
-    spreading s;
+    collective_spreading s;
     if (!spread_begin(g, EACH_ITS_OWN, &s))
         return s.status;
     return mesh_permute(g->ctx, &s.in, &s.axes, graph_node_attrs(g->node) + 2, s.to, s.blocks);
@@ -325,7 +325,7 @@ NEAP_OP(psum_scatter,
         .spread = scatter_spread)
 
 /* ---- all_to_all -------------------------------------------------------------------------------------------------- */
-static int exchange_shape(const lazy_call_desc *call, lazy_result *out) {
+static int all_to_all_shape(const lazy_call_desc *call, lazy_result *out) {
     const lazy_aval *in = &call->in[0];
     int status = check_token("all_to_all", call);
     for (int k = 2; k < 4 && status == 0; k++)
@@ -369,7 +369,7 @@ NEAP_OP(all_to_all,
             "Axis `split`, of the size of a named axis, is dealt out to its examples; what each gets from all of them "
             "lies along a new axis at place `concat`.",
         .attrs = "axis size split concat", .kind = LAZY_CALL, .arity = 2, .types = LAZY_ALL,
-        .flags = LAZY_OP_HIDDEN | LAZY_OP_AXIS, .dtype = graph_dtype_same, .shape = exchange_shape, .call = unbatched,
+        .flags = LAZY_OP_HIDDEN | LAZY_OP_AXIS, .dtype = graph_dtype_same, .shape = all_to_all_shape, .call = unbatched,
         .grad = exchange_grad, .jvp = derive_jvp_linear, .batch = exchange_batch, .shard = exchange_shard,
         .spread = exchange_spread)
 

@@ -102,7 +102,7 @@ NEAP_OP(reshard, .doc = "The same array, laid out over a mesh as a sharding says
 
 /* ---- enter, leave ------------------------------------------------------------------------------------------------- */
 /* Attributes: how the array lies outside, and inside. Its axes are divided by what becomes manual. */
-static int64_t parts_of(const lazy_sharding *outside, const lazy_sharding *inside, int axis) {
+static int64_t count_parts_outside(const lazy_sharding *outside, const lazy_sharding *inside, int axis) {
     int64_t parts = 1;
     for (int k = 0; k < NEAP_MESH_AXES && outside->split[axis][k]; k++) {
         int at = outside->split[axis][k] - 1;
@@ -118,7 +118,7 @@ static int enter_shape(const lazy_call_desc *call, lazy_result *out) {
     if (status == 0)
         status = graph_shape_same(call, out);
     for (int a = 0; status == 0 && a < out->ndim; a++)
-        out->shape[a] /= parts_of(outside, inside, a);
+        out->shape[a] /= count_parts_outside(outside, inside, a);
     return status;
 }
 
@@ -151,7 +151,7 @@ static int leave_shape(const lazy_call_desc *call, lazy_result *out) {
     if (status == 0 && outside->ndim > out->ndim)
         return neap_error(NEAP_E_SHAPE, "leave: a spec of %d axes for an array of %d", outside->ndim, out->ndim);
     for (int a = 0; status == 0 && a < out->ndim; a++)
-        out->shape[a] *= parts_of(outside, inside, a);
+        out->shape[a] *= count_parts_outside(outside, inside, a);
     return status;
 }
 

@@ -99,7 +99,7 @@ typedef void (*begin_code)(const lazy_link *at, int64_t i);
 
 #include "chains_gen.h"
 
-static void begin(const lazy_link *at, int64_t i) {
+static void begin_chain(const lazy_link *at, int64_t i) {
     const loose *in = (const loose *)((const char *)at->operand + i);
     ((code)at[1].code)(in[0], in[1], in[2], in[3], in[4], in[5], in[6], in[7], at + 1, i);
 }
@@ -152,7 +152,7 @@ static void lone(const lazy_link *links, int count, int64_t bytes) {
     memcpy((char *)links[count - 1].operand, block[used], (size_t)bytes);
 }
 
-static void run(lazy_link *links, int count, int64_t bytes) {
+static void run_links(lazy_link *links, int count, int64_t bytes) {
     lazy_link *store = &links[count - 1];
     int64_t i = 0;
     if (store->code == (lazy_code)end_far && (uintptr_t)store->operand % VECTOR != 0)
@@ -173,9 +173,9 @@ static void run(lazy_link *links, int count, int64_t bytes) {
 
 const lazy_chains TABLE_NAME(NEAP_ISA) = {
     .codes = code_table,
-    .begin = (lazy_code)begin,
+    .begin = (lazy_code)begin_chain,
     .ask = (lazy_code)ask,
     .end = (lazy_code)end,
     .end_far = (lazy_code)end_far,
-    .run = run,
+    .run = run_links,
 };
