@@ -20,7 +20,7 @@
 #include <string.h>
 
 struct neap_request {
-    effects_frame frame;              /* of the effects that are pushed while it is open */
+    effects_scope frame;              /* of the effects that are pushed while it is open */
     neap_request *previous, *next;    /* in the queue */
     neap_completion *token, *results; /* the two ops, once they have started */
     bool ordered, always, skipped, has_results;
@@ -42,15 +42,15 @@ static void set_failure(neap_request *request, int status) {
         strcpy(request->text, text);
 }
 
-effects_frame *effects_request_over(neap_request *request, int *device) {
-    effects_frame *owner = request->frame.owner;
+effects_scope *effects_request_over(neap_request *request, int *device) {
+    effects_scope *owner = request->frame.owner;
     int status = request->status;
     if (status < 0) {
         const char *text = request->text ? request->text : neap_status_text(status);
         if (request->has_results) {
             neap_error(status, "%s", text); /* this may be another thread than the one that said so first */
         } else if (status != NEAP_E_INTERRUPT) {
-            effects_tell(request->site, request->name, text);
+            effects_report(request->site, request->name, text);
         }
     }
     if (request->results)
@@ -58,7 +58,7 @@ effects_frame *effects_request_over(neap_request *request, int *device) {
     if (request->token)
         neap_complete(request->token, NEAP_OK);
     *device = request->ordered ? EFFECTS_ORDERED : request->device;
-    effects_frame_clear(&request->frame);
+    effects_scope_clear(&request->frame);
     free(request->text);
     free(request);
     return owner;
@@ -66,7 +66,7 @@ effects_frame *effects_request_over(neap_request *request, int *device) {
 
 static void complete_request(neap_request *request) {
     int device;
-    effects_frame *owner = effects_request_over(request, &device);
+    effects_scope *owner = effects_request_over(request, &device);
     effects_happened(owner, device);
 }
 
@@ -81,7 +81,7 @@ static void fail_ended(neap_request *request) {
 enum { BEFORE, INSIDE, AFTER };
 
 /* Where a stands to b in the program: a callback comes before what it pushes. */
-static int relate(const effects_frame *a, const effects_frame *b) {
+static int relate(const effects_scope *a, const effects_scope *b) {
     uint64_t place_a = 0, place_b = 0;
     while (a != b) {
         if (a->level >= b->level) {
@@ -236,7 +236,7 @@ int neap_effects_request(neap_effects *effects, int kind, int ordered, void *arg
                               .release = push->release,
                               .name = push->name,
                               .site = push->site};
-    effects_frame_init(&request->frame, effects, request);
+    effects_scope_init(&request->frame, effects, request);
     int output = ordered ? EFFECTS_ORDERED : push->device;
     effects_announce(effects, output);
     status = push_request_ops(request, token, push);
@@ -290,7 +290,7 @@ int neap_request_end(neap_effects *effects, neap_request *request, int status) {
     if (status < 0)
         set_failure(request, status);
     engine_bulk_flush(engine_self());
-    effects_frame *frame = &request->frame;
+    effects_scope *frame = &request->frame;
     engine_lock_take(&effects->lock);
     effects->top = frame->outer;
     frame->closed = true;

@@ -25,7 +25,7 @@ typedef struct effect { /* what the engine runs; freed when the op is over */
     void *arg;
     void (*release)(void *arg);
     const char *name, *site;
-    effects_frame *frame;
+    effects_scope *frame;
     int output; /* the device of its output token, or EFFECTS_ORDERED */
 } effect;
 
@@ -49,8 +49,8 @@ int neap_effect_parse(const char *name) {
 
 /* ---- Frames and stores ------------------------------------------------------------------------------------------- */
 
-void effects_frame_init(effects_frame *frame, neap_effects *store, neap_request *request) {
-    *frame = (effects_frame){.store = store, .request = request};
+void effects_scope_init(effects_scope *frame, neap_effects *store, neap_request *request) {
+    *frame = (effects_scope){.store = store, .request = request};
     for (int group = 0; group < EFFECTS_GROUPS; group++)
         frame->tokens[group].device = -1;
     if (!request)
@@ -61,7 +61,7 @@ void effects_frame_init(effects_frame *frame, neap_effects *store, neap_request 
     memcpy(frame->own, store->top->own, sizeof frame->own);
 }
 
-void effects_frame_clear(effects_frame *frame) {
+void effects_scope_clear(effects_scope *frame) {
     for (int group = 0; group < EFFECTS_GROUPS; group++)
         neap_var_delete(frame->tokens[group].var);
 }
@@ -76,7 +76,7 @@ int neap_effects_new(neap_waker *waker, neap_effects **out) {
     if (!effects)
         return neap_error(NEAP_E_MEMORY, "no memory for a token store");
     memset(effects, 0, bytes);
-    effects_frame_init(&effects->root, effects, NULL);
+    effects_scope_init(&effects->root, effects, NULL);
     effects->top = &effects->root;
     effects->waker = waker ? engine_waker_retain(waker) : NULL;
     effects->devices = devices;
@@ -113,7 +113,7 @@ void effects_count_push(neap_effects *effects, effects_token *token, int device)
     token->device = device;
 }
 
-void effects_happened(effects_frame *frame, int device) {
+void effects_happened(effects_scope *frame, int device) {
     while (frame) {
         neap_effects *store = frame->store;
         engine_lock_take(&store->lock);
@@ -146,7 +146,7 @@ void neap_effects_count(neap_effects *effects, neap_effects_counts *out) {
 
 /* ---- Order groups ------------------------------------------------------------------------------------------------ */
 
-static int group_of(const effects_frame *frame, int kind) {
+static int group_of(const effects_scope *frame, int kind) {
     return frame->own[kind] ? 1 + kind : EFFECTS_COMMON;
 }
 
@@ -172,7 +172,7 @@ static int join_groups(void *arg, const neap_run *run) {
 
 int neap_effects_order(neap_effects *effects, int kind, int own) {
     int status = check_effect_kind(kind);
-    effects_frame *frame = effects->top;
+    effects_scope *frame = effects->top;
     if (status || frame->own[kind] == !!own)
         return status;
     effects_token *from = &frame->tokens[own ? EFFECTS_COMMON : 1 + kind];
@@ -195,7 +195,7 @@ int neap_effects_order(neap_effects *effects, int kind, int own) {
 
 /* ---- Effects ----------------------------------------------------------------------------------------------------- */
 
-void effects_tell(const char *site, const char *name, const char *text) {
+void effects_report(const char *site, const char *name, const char *text) {
     char line[1400];
     int length = snprintf(line, sizeof line, "%s%s%s%s%s\n", site ? site : "", site ? ": " : "", name ? name : "",
                           name ? ": " : "", text);
@@ -210,13 +210,13 @@ static int perform_effect(void *arg, const neap_run *run) {
     uint64_t errors = self->errors;
     int status = e->fn(e->arg, run);
     if (status < 0)
-        effects_tell(e->site, e->name, self->errors != errors ? self->text : neap_status_text(status));
+        effects_report(e->site, e->name, self->errors != errors ? self->text : neap_status_text(status));
     return NEAP_OK;
 }
 
 static void release_effect(void *arg) {
     effect *e = arg;
-    effects_frame *frame = e->frame;
+    effects_scope *frame = e->frame;
     int output = e->output;
     if (e->release)
         e->release(e->arg);
@@ -295,7 +295,7 @@ static int watch_effects(neap_effects *effects, neap_waker *waker) {
     if (!made)
         return neap_error(NEAP_E_MEMORY, "no memory to wait for effects");
     engine_lock_take(&effects->lock);
-    effects_frame *frame = effects->top;
+    effects_scope *frame = effects->top;
     bool pending = frame->happened < frame->pushed, called = neap_effects_requested(effects);
     if (pending && !called)
         made = engine_watch_add(&frame->watches, made, waker, frame->pushed);
@@ -317,7 +317,7 @@ int neap_effects_poll(neap_effects *effects, neap_waker *waker) {
 
 /* Blocks until the innermost frame's effects have happened or a callback waits for this thread. Without memory for a
  * waker it looks again and again, at leisure. */
-static void wait_for_frame(neap_effects *effects) {
+static void wait_for_scope(neap_effects *effects) {
     while (is_pending(effects) && !neap_effects_requested(effects)) {
         neap_waker *waker = engine_waker_local();
         if (waker && watch_effects(effects, waker) == NEAP_PENDING) {
@@ -340,7 +340,7 @@ static bool may_wait(void) {
 void neap_effects_drain(neap_effects *effects) {
     if (!may_wait())
         return;
-    wait_for_frame(effects);
+    wait_for_scope(effects);
     neap_out_drain();
 }
 
@@ -349,9 +349,9 @@ void neap_effects_free(neap_effects *effects) {
         return;
     if (may_wait()) {
         effects_end_requests(effects);
-        wait_for_frame(effects);
+        wait_for_scope(effects);
     }
-    effects_frame_clear(&effects->root);
+    effects_scope_clear(&effects->root);
     neap_waker_free(effects->waker);
     free(effects);
 }

@@ -24,27 +24,27 @@ typedef struct effects_token {
     int device;    /* of its last effect; -1: none */
 } effects_token;
 
-typedef struct effects_frame {
+typedef struct effects_scope {
     neap_effects *store;
     neap_request *request;       /* whose frame it is; NULL: the root */
-    struct effects_frame *owner; /* where the request was pushed, one level up … */
+    struct effects_scope *owner; /* where the request was pushed, one level up … */
     int level;
     uint64_t place;              /* … as which of its requests, from 1 on */
     uint64_t places;             /* requests ever pushed into this one */
-    struct effects_frame *outer; /* that was the top when this one was opened */
+    struct effects_scope *outer; /* that was the top when this one was opened */
     effects_token tokens[EFFECTS_GROUPS];
     bool own[NEAP_EFFECT_KINDS];
     bool closed;
     uint64_t pushed, happened;
     engine_watch *watches; /* on `happened` */
-} effects_frame;
+} effects_scope;
 
 struct neap_effects {
     engine_lock lock;
     _Atomic int requested; /* 1: the first of the queue may be taken */
     bool ended;            /* callbacks fail instead of entering the queue */
     neap_waker *waker;
-    effects_frame root, *top;
+    effects_scope root, *top;
     neap_request *first, *last; /* in program order */
     neap_effects_counts counts;
     int devices;
@@ -52,8 +52,8 @@ struct neap_effects {
 };
 
 /* The root if request is NULL, else a frame for a request that is about to be pushed into the innermost frame. */
-void effects_frame_init(effects_frame *frame, neap_effects *store, neap_request *request);
-void effects_frame_clear(effects_frame *frame);
+void effects_scope_init(effects_scope *frame, neap_effects *store, neap_request *request);
+void effects_scope_clear(effects_scope *frame);
 
 /* Checks a push of either sort. */
 int effects_check(neap_effects *effects, int kind, const neap_push *push);
@@ -66,13 +66,13 @@ void effects_withdraw(neap_effects *effects, int device);
 /* Counts what was pushed; token is NULL for unordered effects. */
 void effects_count_push(neap_effects *effects, effects_token *token, int device);
 /* An effect of the frame has happened: completes the callback whose last one it was, and so on outwards. */
-void effects_happened(effects_frame *frame, int device);
+void effects_happened(effects_scope *frame, int device);
 /* Writes "site: name: text" to stderr. */
-void effects_tell(const char *site, const char *name, const char *text);
+void effects_report(const char *site, const char *name, const char *text);
 
 /* Completes a callback all of whose effects have happened. Returns the frame that it was pushed into, where it now
  * counts as happened; *device as in effects_happened. Frees the request. */
-effects_frame *effects_request_over(neap_request *request, int *device);
+effects_scope *effects_request_over(neap_request *request, int *device);
 /* The session ends: every request that was not taken, also those to come, and every open callback fails. */
 void effects_end_requests(neap_effects *effects);
 

@@ -14,7 +14,7 @@
  * text; neap_out_divert waits, at most HANDOVER_MS, until the writer has returned from the write that it is in.
  *
  * The queue is counted in bytes: `queued` and `written` only grow; text is written, taken, or dropped. `held` is the
- * memory of its pieces. Appending is never refused: whoever can pause asks neap_out_room.
+ * memory of its pieces. Appending is never refused: whoever can pause asks neap_out_capacity.
  */
 #include "effects/effects.h"
 
@@ -418,7 +418,7 @@ int neap_out_poll(neap_waker *waker) {
 }
 
 /* While text is diverted, its taker may be the one who asks. */
-int neap_out_room(neap_waker *waker) {
+int neap_out_capacity(neap_waker *waker) {
     int status = engine_check_alive();
     if (status)
         return status;

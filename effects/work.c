@@ -16,7 +16,7 @@ typedef struct work {
     neap_sync_fn fn;
     void *arg;
     void (*release)(void *arg);
-    effects_frame *frame;
+    effects_scope *frame;
     int output;          /* the device of its output token, or EFFECTS_ORDERED */
     bool refused;        /* its results op could not be pushed: it only lets the tokens pass */
     _Atomic int missing; /* ops that have not started yet */
@@ -27,7 +27,7 @@ typedef struct work {
 
 static void do_joined_work(work *w, int worker) {
     neap_completion *token = w->token;
-    effects_frame *frame = w->frame;
+    effects_scope *frame = w->frame;
     int output = w->output;
     if (w->refused) {
         free(w);

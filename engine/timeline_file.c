@@ -203,7 +203,7 @@ static bool begin_event(void) {
     return !file.error;
 }
 
-static void tell_time(void) {
+static void write_time(void) {
     struct timespec now;
     struct tm utc;
     char seconds[24];
@@ -237,7 +237,7 @@ int engine_timeline_file_open(const char *path, int64_t start) {
     if (!file.path || !file.text)
         return close_timeline_file(neap_error(NEAP_E_MEMORY, "no memory for a timeline"));
     memcpy(file.path, path, length);
-    tell_time();
+    write_time();
     do {
         file.fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     } while (file.fd < 0 && errno == EINTR);

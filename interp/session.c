@@ -30,7 +30,7 @@ static bool nudges;
 static volatile sig_atomic_t presses; /* since the last command began */
 static timer_t termination_timer;
 static volatile sig_atomic_t terminations; /* SIGTERMs that came */
-static bool termination_told;
+static bool termination_reported;
 
 static char *failure; /* the error that the script has ended with; NULL: none */
 
@@ -216,7 +216,7 @@ static void describe_termination(lua_State *L) {
         lua_pushfstring(L, "terminated (SIGTERM)%s", processes_report(report, sizeof report));
     }
     lua_remove(L, -2);
-    termination_told = true;
+    termination_reported = true;
 }
 
 /* The same, told: behind what the program printed before it. Of several processes mpirun kills all, once the first of them
@@ -227,7 +227,7 @@ static void report_termination(lua_State *L) {
     lua_pushfstring(L, "neap: %s%s\n", processes_mark(), lua_tostring(L, -1));
     if (!several)
         finish_output(L);
-    termination_told = true;
+    termination_reported = true;
     write_past(STDERR_FILENO, lua_tostring(L, -1), lua_objlen(L, -1));
     if (several)
         finish_output(L);
@@ -363,7 +363,7 @@ static void on_terminate(int signal_number) {
 static void on_termination_limit(int signal_number) {
     (void)signal_number;
     static const char text[] = "neap: terminated (SIGTERM) before everything that was printed had come out\n";
-    if (!termination_told && !failure && write(STDERR_FILENO, text, sizeof text - 1) < 0)
+    if (!termination_reported && !failure && write(STDERR_FILENO, text, sizeof text - 1) < 0)
         _exit(SESSION_TERMINATED); /* nobody reads it */
     _exit(SESSION_TERMINATED);
 }
@@ -439,10 +439,10 @@ static bool report_lost_files(void) {
 }
 
 /* Tells of SIGTERM where that ended no code of the script. */
-static void tell_termination(void) {
+static void session_report_termination(void) {
     char report[2048], line[2200];
-    if (!termination_told && !failure) {
-        termination_told = true;
+    if (!termination_reported && !failure) {
+        termination_reported = true;
         snprintf(line, sizeof line, "neap: %sterminated (SIGTERM)%s\n", processes_mark(),
                  processes_report(report, sizeof report));
         write_past(STDERR_FILENO, line, strlen(line));
@@ -485,14 +485,14 @@ static int end_processes(int status) {
 }
 
 void session_exit(lua_State *L, int status) {
-    if (!termination_told && finish_output(L))
+    if (!termination_reported && finish_output(L))
         fflush(NULL);
     if (status == SESSION_OK && presses > 0)
         status = SESSION_INTERRUPTED;
     status = end_processes(terminations > 0 ? SESSION_TERMINATED : status);
     if (terminations > 0) {
         status = SESSION_TERMINATED;
-        tell_termination();
+        session_report_termination();
         while (processes_follow()) /* until the limit: process 0 has things to write */
             pause();
     } else if (status == SESSION_OK && neap_out_failure(NEAP_STDOUT) == NEAP_E_IO) {

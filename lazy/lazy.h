@@ -165,7 +165,7 @@ typedef struct neap_kernel_limits {
 NEAP_API int neap_debug_kernels(const neap_kernel_limits *limits);
 /* In plans that are made from now on, buffers of at least so many bytes share memory if they can; 0: as at the start. For
  * tests: no result depends on it. */
-NEAP_API void neap_debug_reuse(int64_t bytes);
+NEAP_API void neap_debug_memory_plan(int64_t bytes);
 
 /* ---- Effects: printing ------------------------------------------------------------------------------------------- */
 typedef struct neap_piece {

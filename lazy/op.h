@@ -28,7 +28,7 @@ typedef struct neap_node neap_node;
 typedef struct neap_program neap_program;
 typedef struct lazy_batching lazy_batching;         /* batch.h */
 typedef struct lazy_shard_rule lazy_shard_rule;     /* sharding.h */
-typedef struct lazy_spread lazy_spread;             /* the same */
+typedef struct lazy_expansion lazy_expansion;       /* the same */
 typedef struct lazy_control_kind lazy_control_kind; /* control/control.h */
 
 /* How an op is lowered. A new class touches the planner; a new op of an existing class touches one file. */
@@ -208,7 +208,7 @@ typedef struct lazy_payload {
     /* Records it again on other inputs: it happens, or is an effect of the innermost open trace. OWNED. Never NULL. */
     neap_node *(*again)(neap_ctx *ctx, const neap_node *node, neap_node *const *in);
     /* The same without its effects; NULL: as again, it is never without them. OWNED. */
-    neap_node *(*muted)(neap_ctx *ctx, const neap_node *node, neap_node *const *in);
+    neap_node *(*without_effects)(neap_ctx *ctx, const neap_node *node, neap_node *const *in);
     /* The programs that it runs. BORROWED. */
     void (*programs)(const neap_node *node, lazy_inner *out);
     /* Are these the attributes of one of its results, a node of a row with LAZY_OP_PART? */
@@ -266,7 +266,7 @@ typedef struct lazy_op {
      * others gather first. */
     int (*shard)(lazy_shard_rule *g);
     /* What becomes of meshed inputs (sharding.h). NULL: the op on their blocks. */
-    int (*spread)(lazy_spread *g);
+    int (*spread)(lazy_expansion *g);
     /* LAZY_OP_MESH: the input may be where the op leads already, as programs are replayed on other inputs. Returns the
      * attributes of what is left to do, in *rest if they change; NULL: nothing is left. A row without this rule always
      * does all of it. */

@@ -75,7 +75,7 @@ int mesh_member(const lazy_mesh *mesh, int position, const mesh_axes *axes, int 
 int mesh_reduce(neap_ctx *ctx, int op, const mesh_value *in, const mesh_axes *axes, const lazy_sharding *to,
                 neap_node **blocks);
 
-int mesh_place(const lazy_mesh *mesh, int position, const mesh_axes *axes); /* of a position, along axes */
+int mesh_axes_position(const lazy_mesh *mesh, int position, const mesh_axes *axes); /* of a position, along axes */
 /* Blocks (OWNED) of `to`: those of all places along a new axis `at`; their sum, of which each place has its part along axis
  * `at`; what each place gets of the parts along axis `split`, along a new axis `concat`; the block of another place, or zeros
  * where the source is -1. What is set in `blocks` already stays; at first all are NULL. */

@@ -72,7 +72,7 @@ int mesh_member(const lazy_mesh *mesh, int position, const mesh_axes *axes, int 
     return position;
 }
 
-int mesh_place(const lazy_mesh *mesh, int position, const mesh_axes *axes) {
+int mesh_axes_position(const lazy_mesh *mesh, int position, const mesh_axes *axes) {
     int place = 0;
     for (int k = 0; k < axes->n; k++)
         place = place * mesh->sizes[axes->at[k]] + shard_mesh_coordinate(mesh, position, axes->at[k]);
@@ -160,7 +160,7 @@ static neap_node *stack(neap_ctx *ctx, int n, neap_node **members, int at) {
     return n == 1 ? members[0] : graph_build_concatenate(ctx, n, members, at);
 }
 
-static int check_places(const char *op, const mesh_axes *axes) {
+static int check_positions(const char *op, const mesh_axes *axes) {
     return axes->size <= NEAP_MAX_INPUTS
                ? 0
                : neap_error(NEAP_E_ARGUMENT, "%s: over %d devices, more than %d", op, axes->size, NEAP_MAX_INPUTS);
@@ -171,7 +171,7 @@ int mesh_gather(neap_ctx *ctx, const mesh_value *in, const mesh_axes *axes, int 
     neap_node *members[NEAP_MAX_INPUTS];
     mesh_remote far = {
         .kind = ENGINE_COMM_GATHER, .op = -1, .in = in, .axes = axes, .split = -1, .concat = at, .name = "all_gather"};
-    int status = check_places("all_gather", axes);
+    int status = check_positions("all_gather", axes);
     if (status == 0)
         status = mesh_exchange_groups(ctx, &far, to, blocks);
     for (int b = 0; b < to->nblocks && status == 0; b++) {
@@ -195,7 +195,7 @@ static int scatter_here(neap_ctx *ctx, const mesh_value *in, const mesh_axes *ax
             continue;
         if (!*sum && !(*sum = reduce_group(ctx, LAZY_OP_add, in, to->mesh, axes, position, -1)))
             return neap_error_code();
-        neap_node *own = mesh_part(ctx, *sum, at, mesh_place(to->mesh, position, axes));
+        neap_node *own = mesh_part(ctx, *sum, at, mesh_axes_position(to->mesh, position, axes));
         status = keep_built(&blocks[b], own ? mesh_at_home(ctx, own, to->home[b]) : NULL);
     }
     return status;
@@ -227,7 +227,7 @@ int mesh_exchange(neap_ctx *ctx, const mesh_value *in, const mesh_axes *axes, in
                        .split = split,
                        .concat = concat,
                        .name = "all_to_all"};
-    int status = check_places("all_to_all", axes);
+    int status = check_positions("all_to_all", axes);
     if (status == 0)
         status = mesh_exchange_groups(ctx, &far, to, blocks);
     for (int b = 0; b < to->nblocks && status == 0; b++) {
@@ -236,7 +236,7 @@ int mesh_exchange(neap_ctx *ctx, const mesh_value *in, const mesh_axes *axes, in
             continue;
         status = gather_members(ctx, in, to->mesh, axes, position, to->home[b], members);
         for (int m = 0; m < axes->size && status == 0; m++)
-            members[m] = mesh_part(ctx, members[m], split, mesh_place(to->mesh, position, axes));
+            members[m] = mesh_part(ctx, members[m], split, mesh_axes_position(to->mesh, position, axes));
         if (status == 0)
             status = keep_built(&blocks[b], stack(ctx, axes->size, members, concat));
     }
@@ -273,7 +273,7 @@ int mesh_permute(neap_ctx *ctx, const mesh_value *in, const mesh_axes *axes, con
     int status = permute_far(ctx, in, axes, sources, to, blocks);
     for (int b = 0; b < to->nblocks && status == 0; b++) {
         int position = to->position[b];
-        int64_t source = sources[mesh_place(to->mesh, position, axes)];
+        int64_t source = sources[mesh_axes_position(to->mesh, position, axes)];
         if (blocks[b])
             continue;
         neap_node *block =

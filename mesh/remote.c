@@ -66,7 +66,7 @@ static void take_part(group *g, const lazy_mesh *mesh, int base) {
     for (int p = mesh->size - 1; p >= 0; p--) {
         if (coordinates(mesh, p, mask) != base)
             continue;
-        int m = mesh_place(mesh, p, g->what->axes), rank = mesh->process[p];
+        int m = mesh_axes_position(mesh, p, g->what->axes), rank = mesh->process[p];
         g->wanted[index_among_ranks(g, rank) * n + m] = 1;
         if (rank == me)
             g->like = mesh_block_at(g->what->in, p);
@@ -134,7 +134,7 @@ static neap_node *exchange_in_group(neap_ctx *ctx, const group *g, const lazy_me
     /* Who sends nothing says by some block of its own to which trace, if any, the exchange belongs. */
     if (!in || (nin == 0 && !(in[nin++] = mesh_at_home(ctx, g->like, -1))))
         goto done;
-    lazy_exchange_spec like = {
+    lazy_exchange_pattern like = {
         .kind = what->kind,
         .op = what->op,
         .dtype = g->like->dtype,
@@ -142,7 +142,7 @@ static neap_node *exchange_in_group(neap_ctx *ctx, const group *g, const lazy_me
         .group = {.nmembers = n, .nranks = g->nranks, .ranks = g->ranks, .owner = g->owner, .wanted = g->wanted},
         .source = what->source,
         .name = what->name};
-    const lazy_exchange_spec *deal = effect_exchange_spec_intern(&like);
+    const lazy_exchange_pattern *deal = effect_exchange_pattern_intern(&like);
     out = deal ? graph_arena(ctx, effect_exchange_record(ctx, deal, nin, in)) : NULL;
 done:
     free(in);
@@ -209,7 +209,7 @@ static int exchange_group(neap_ctx *ctx, const group *g, const lazy_sharding *to
         int position = to->position[b];
         if (coordinates(mesh, position, base_mask(g->what)) != base)
             continue;
-        neap_node *block = received(ctx, g, value, mesh_place(mesh, position, g->what->axes));
+        neap_node *block = received(ctx, g, value, mesh_axes_position(mesh, position, g->what->axes));
         if (!block || !(block = mesh_at_home(ctx, block, to->home[b])))
             return neap_error_code();
         blocks[b] = graph_retain(block);

@@ -55,7 +55,7 @@ static reshard_job job_of(neap_ctx *ctx, const neap_node *node, const mesh_value
         mesh_axes axes = axes_of(to, axis);
         j.shape[axis] = node->shape[axis];
         j.size[axis] = node->shape[axis] / axes.size;
-        j.start[axis] = mesh_place(to->mesh, to->position[b], &axes) * j.size[axis];
+        j.start[axis] = mesh_axes_position(to->mesh, to->position[b], &axes) * j.size[axis];
         j.parts[axis] = s ? shard_sharding_parts(s, axis) : 1;
     }
     return j;
@@ -174,7 +174,7 @@ static bool all_near(const lazy_sharding *s, const lazy_sharding *to) {
                          shard_mesh_coordinate(s->mesh, p, axis) == shard_mesh_coordinate(s->mesh, q, axis);
             for (int axis = 0; axis < s->ndim && needed; axis++) {
                 mesh_axes from = axes_of(s, axis), other = axes_of(to, axis);
-                int64_t have = mesh_place(s->mesh, q, &from), want = mesh_place(to->mesh, p, &other);
+                int64_t have = mesh_axes_position(s->mesh, q, &from), want = mesh_axes_position(to->mesh, p, &other);
                 needed = have * other.size < (want + 1) * from.size && want * from.size < (have + 1) * other.size;
             }
             if (needed && !is_near(s, q, p))

@@ -123,7 +123,7 @@ neap_node *mesh_vary(neap_ctx *ctx, neap_node *node, const lazy_sharding *like) 
 
 /* ---- Bringing inputs to one form ---------------------------------------------------------------------------------- */
 /* The mesh, and what is manual: that of the innermost body that an input belongs to. */
-static int common_form(const lazy_op *row, int nin, neap_node *const *in, lazy_sharding *form) {
+static int common_sharding(const lazy_op *row, int nin, neap_node *const *in, lazy_sharding *form) {
     char left[128], right[128];
     for (int k = 0; k < nin; k++) {
         const lazy_sharding *s = graph_sharding_of(in[k]);
@@ -153,7 +153,7 @@ static bool is_watched(const neap_node *node) {
 static int align_inputs(neap_ctx *ctx, const lazy_op *row, int nin, neap_node *const *in, const int64_t *attrs,
                         lazy_sharding *form, neap_node **to) {
     mesh_axes axes = {0};
-    int status = common_form(row, nin, in, form);
+    int status = common_sharding(row, nin, in, form);
     if (status == 0 && row->flags & LAZY_OP_AXIS && graph_is_meshed(in[1]))
         status = mesh_axes_named(ctx, form->mesh, attrs[0], &axes);
     form->varies = form->unchecked | (axes.mask & form->manual);
@@ -310,11 +310,11 @@ static neap_node *mesh_record(neap_ctx *ctx, const graph_call *of) {
 static neap_node *record_block(neap_ctx *ctx, const neap_node *node, const mesh_call *call, const lazy_sharding *to,
                                int b) {
     neap_node *in[NEAP_MAX_INPUTS];
-    bool placed = to->home[b] < 0, homeless = graph_home(ctx, 0) < 0;
+    bool placed = to->home[b] < 0, without_device = graph_home(ctx, 0) < 0;
     for (int k = 0; k < node->nin; k++) {
         mesh_value value = mesh_value_of(node->in[k]);
         in[k] = mesh_block_at(&value, to->position[b]);
-        bool elsewhere = in[k]->device >= 0 && (!value.sharding || homeless);
+        bool elsewhere = in[k]->device >= 0 && (!value.sharding || without_device);
         if (elsewhere && !(in[k] = mesh_at_home(ctx, in[k], to->home[b])))
             return NULL;
         placed |= in[k]->device >= 0;
@@ -326,7 +326,7 @@ static neap_node *record_block(neap_ctx *ctx, const neap_node *node, const mesh_
 
 static int record_on_blocks(neap_ctx *ctx, const neap_node *node, const mesh_call *call, const lazy_sharding *to,
                             neap_node **blocks) {
-    lazy_ask *asks = ctx->sites.asks; /* the lines of blocks are that of the node */
+    lazy_site_sampling *asks = ctx->sites.asks; /* the lines of blocks are that of the node */
     ctx->sites.asks = NULL;
     int status = 0;
     for (int b = 0; b < to->nblocks && status == 0; b++)
@@ -356,20 +356,20 @@ static int record_partial(neap_ctx *ctx, neap_node *node, const mesh_call *call)
 }
 
 /* May blocks be recorded: do all meshed inputs have some, and have the others a value? */
-static bool inputs_spread(const neap_ctx *ctx, const neap_node *node) {
+static bool inputs_expanded(const neap_ctx *ctx, const neap_node *node) {
     bool all = true;
     for (int k = 0; k < node->nin; k++)
-        all &= program_spreads(ctx, node->in[k]);
+        all &= program_expands(ctx, node->in[k]);
     return all;
 }
 
 static int spread_node(neap_ctx *ctx, neap_node *node, const mesh_call *call) {
     const lazy_op *row = graph_node_op(node);
-    lazy_spread g = {.ctx = ctx, .node = node, .sharding = call->result, .blocks = inputs_spread(ctx, node)};
+    lazy_expansion g = {.ctx = ctx, .node = node, .sharding = call->result, .blocks = inputs_expanded(ctx, node)};
     bool of_examples = row->flags & LAZY_OP_AXIS && !graph_is_meshed(node->in[1]); /* np.vmap replaces it */
     if (row->spread && !of_examples)
         return row->spread(&g);
-    int status = shard_spread_begin(&g);
+    int status = shard_expansion_begin(&g);
     if (status || !g.blocks)
         return status;
     return call->combine >= 0 ? record_partial(ctx, node, call)

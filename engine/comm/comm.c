@@ -70,7 +70,7 @@ int comm_break(engine_comm *comm, const char *format, ...) {
     pthread_mutex_unlock(&comm->mutex);
     if (first && comm->link) {
         comm->stuck = !comm_abandon(comm, false);
-        comm_note_send(comm, -1, comm_must_end(comm) ? COMM_FAILED : COMM_BROKEN, text);
+        comm_message_send(comm, -1, comm_must_end(comm) ? COMM_FAILED : COMM_BROKEN, text);
     }
     if (first)
         set_phase(comm, phase);
@@ -230,7 +230,7 @@ static int open_transport(engine_comm *comm) {
 
 static int meet_all(engine_comm *comm) {
     int64_t began = engine_now();
-    int status = comm_notes_begin(comm), missing;
+    int status = comm_messages_begin(comm), missing;
     while (status >= 0 && (missing = absent(comm)) >= 0) {
         status = comm_progress(comm);
         if (status == 0)
@@ -243,7 +243,7 @@ static int meet_all(engine_comm *comm) {
 }
 
 /* ---- The thread: the end ----------------------------------------------------------------------------------------- */
-static bool notes_under_way(const engine_comm *comm) {
+static bool messages_under_way(const engine_comm *comm) {
     for (int k = 0; k < comm->flight.n; k++)
         if (comm->flight.at[k]->own)
             return true;
@@ -265,20 +265,20 @@ static int all_ended(const engine_comm *comm) {
 static void part_from_others(engine_comm *comm) {
     bool orderly = !comm_must_end(comm) && !comm->broken;
     if (orderly)
-        comm_note_send(comm, -1, COMM_BYE, NULL);
+        comm_message_send(comm, -1, COMM_BYE, NULL);
     else if (!comm->broken)
         comm_break(comm, "%s", *comm->end_text ? comm->end_text : "it was ended");
     else if (*comm->end_text)
-        comm_note_send(comm, -1, COMM_FAILED, comm->end_text);
+        comm_message_send(comm, -1, COMM_FAILED, comm->end_text);
     int64_t until = engine_now() + LEAVE_NS;
-    while (orderly ? all_ended(comm) == 0 && !comm_must_end(comm) : notes_under_way(comm) && engine_now() < until) {
+    while (orderly ? all_ended(comm) == 0 && !comm_must_end(comm) : messages_under_way(comm) && engine_now() < until) {
         int status = comm_progress(comm);
         if (status < 0)
             break;
         if (status == 0)
             pause_for(comm, MEET_NS);
     }
-    while (orderly && all_ended(comm) == 1 && notes_under_way(comm) && comm_progress(comm) >= 0)
+    while (orderly && all_ended(comm) == 1 && messages_under_way(comm) && comm_progress(comm) >= 0)
         sched_yield();
     bool clear = comm_abandon(comm, true);
     if (orderly && clear && !comm->broken && all_ended(comm) == 1)

@@ -18,7 +18,7 @@
 #include "engine/comm/comm.h"
 #include "engine/engine_internal.h"
 
-enum { COMM_TAG_NOTE, COMM_TAG_FIRST, COMM_TAG_DATA, COMM_TAG_SPREAD, COMM_TAGS };
+enum { COMM_TAG_MESSAGE, COMM_TAG_FIRST, COMM_TAG_DATA, COMM_TAG_BROADCAST, COMM_TAGS };
 _Static_assert((int)COMM_TAGS <= (int)NEAP_TRANSPORT_TAGS, "transports must have a tag for each");
 enum { COMM_TEXT = 1000 };
 /* Bytes of a first message: OpenMPI sends as many between processes of one machine without asking the receiver. */
@@ -33,23 +33,23 @@ typedef struct comm_transfer {
 } comm_transfer;
 
 /* ---- Notes (comm/notes.c) ---------------------------------------------------------------------------------------- */
-typedef enum comm_note_kind {
+typedef enum comm_message_kind {
     COMM_HELLO,  /* the first: who I am */
     COMM_ASK,    /* I wait for you: how far are you? */
     COMM_STATE,  /* so far */
     COMM_BYE,    /* I have come to my end, and wait until the others have */
     COMM_BROKEN, /* I do no collectives any more, for the reason in `text` */
     COMM_FAILED  /* nor is this process any more: its own reason */
-} comm_note_kind;
+} comm_message_kind;
 
-typedef struct comm_note {
+typedef struct comm_message {
     uint32_t kind;
     uint32_t wire;   /* COMM_WIRE, on which all must agree */
     int32_t devices; /* HELLO */
     uint32_t busy;   /* STATE: it is in collective `number`; else that was its last one */
     uint64_t number;
     char text[COMM_TEXT]; /* HELLO: the host; STATE: the collective; FAILED: the reason */
-} comm_note;
+} comm_message;
 
 enum { COMM_WIRE = 1 }; /* raised when what goes over the wire changes */
 
@@ -107,7 +107,7 @@ struct engine_comm {
     char *outbox, *inbox; /* first messages, COMM_FIRST bytes for each rank */
     char *scratch;        /* of sums */
     size_t scratch_bytes;
-    comm_note note_in;
+    comm_message message_in;
     char cause[COMM_TEXT]; /* why the first of the others broke; "": none has */
     bool stuck;            /* memory of the last collective is still used by transfers that cannot be given up */
 };
@@ -138,11 +138,11 @@ int comm_wait(engine_comm *comm, const int *left);
 bool comm_abandon(engine_comm *comm, bool notes);
 
 /* ---- comm/notes.c ------------------------------------------------------------------------------------------------ */
-int comm_notes_begin(engine_comm *comm); /* says hello */
+int comm_messages_begin(engine_comm *comm); /* says hello */
 /* To all other ranks (rank -1) or to one. */
-int comm_note_send(engine_comm *comm, int rank, comm_note_kind kind, const char *text);
-/* note_in has arrived from `rank`. */
-int comm_note_take(engine_comm *comm, int rank);
+int comm_message_send(engine_comm *comm, int rank, comm_message_kind kind, const char *text);
+/* message_in has arrived from `rank`. */
+int comm_message_take(engine_comm *comm, int rank);
 /* A wait has lasted for so many ns without progress: asks those who are missing, tells of them, and breaks the
  * communicator if it is hopeless: NEAP_OK or the failure. */
 int comm_patience(engine_comm *comm, int64_t waited);

@@ -84,13 +84,13 @@ static int land(engine_comm *comm, int at) {
     comm_transfer *transfer = comm->flight.at[at];
     int status = NEAP_OK, sender = transfer->t.rank;
     comm->flight.at[at] = comm->flight.at[--comm->flight.n];
-    bool note = transfer->t.data == &comm->note_in;
+    bool note = transfer->t.data == &comm->message_in;
     if (transfer->left)
         --*transfer->left;
     if (transfer->t.state < 0)
         status = comm_break(comm, "%s: %s", comm->transport->name, neap_error_text());
     recycle_transfer(comm, transfer);
-    return note && status == NEAP_OK ? comm_note_take(comm, sender) : status;
+    return note && status == NEAP_OK ? comm_message_take(comm, sender) : status;
 }
 
 int comm_progress(engine_comm *comm) {

@@ -14,20 +14,20 @@
 enum { QUIET_NS = 1000000000, GRACE_NS = 300000000 };
 
 /* ---- Sending ----------------------------------------------------------------------------------------------------- */
-static int send_to(engine_comm *comm, int rank, const comm_note *note) {
-    comm_note *own = engine_alloc(sizeof *own);
+static int send_to(engine_comm *comm, int rank, const comm_message *note) {
+    comm_message *own = engine_alloc(sizeof *own);
     if (!own)
         return comm_break(comm, "no memory for a note");
     *own = *note;
-    return comm_send_own(comm, rank, COMM_TAG_NOTE, own, sizeof *own);
+    return comm_send_own(comm, rank, COMM_TAG_MESSAGE, own, sizeof *own);
 }
 
-int comm_note_send(engine_comm *comm, int rank, comm_note_kind kind, const char *text) {
-    comm_note note = {.kind = (uint32_t)kind,
-                      .wire = COMM_WIRE,
-                      .devices = comm->config.devices,
-                      .busy = comm->busy,
-                      .number = comm->number};
+int comm_message_send(engine_comm *comm, int rank, comm_message_kind kind, const char *text) {
+    comm_message note = {.kind = (uint32_t)kind,
+                         .wire = COMM_WIRE,
+                         .devices = comm->config.devices,
+                         .busy = comm->busy,
+                         .number = comm->number};
     int status = NEAP_OK;
     snprintf(note.text, sizeof note.text, "%s", text ? text : "");
     for (int to = 0; to < comm->size && status == NEAP_OK; to++)
@@ -38,10 +38,10 @@ int comm_note_send(engine_comm *comm, int rank, comm_note_kind kind, const char 
 
 /* ---- Receiving --------------------------------------------------------------------------------------------------- */
 static int listen(engine_comm *comm) {
-    return comm_receive(comm, NEAP_RANK_ANY, COMM_TAG_NOTE, &comm->note_in, sizeof comm->note_in, NULL);
+    return comm_receive(comm, NEAP_RANK_ANY, COMM_TAG_MESSAGE, &comm->message_in, sizeof comm->message_in, NULL);
 }
 
-static int meet(engine_comm *comm, int rank, const comm_note *note) {
+static int meet(engine_comm *comm, int rank, const comm_message *note) {
     comm_peer *peer = &comm->peers[rank];
     peer->met = true;
     peer->devices = note->devices;
@@ -56,11 +56,11 @@ static int send_own_state(engine_comm *comm, int rank) {
     pthread_mutex_lock(&comm->mutex);
     memcpy(doing, comm->doing, sizeof doing);
     pthread_mutex_unlock(&comm->mutex);
-    return comm_note_send(comm, rank, COMM_STATE, doing);
+    return comm_message_send(comm, rank, COMM_STATE, doing);
 }
 
 /* What it says of its sender, which engine_comm_why tells other threads. */
-static void remember_note(engine_comm *comm, int rank, const comm_note *note) {
+static void remember_note(engine_comm *comm, int rank, const comm_message *note) {
     comm_peer *peer = &comm->peers[rank];
     pthread_mutex_lock(&comm->mutex);
     peer->told |= note->kind == COMM_STATE;
@@ -75,8 +75,8 @@ static void remember_note(engine_comm *comm, int rank, const comm_note *note) {
     pthread_mutex_unlock(&comm->mutex);
 }
 
-int comm_note_take(engine_comm *comm, int rank) {
-    comm_note note = comm->note_in;
+int comm_message_take(engine_comm *comm, int rank) {
+    comm_message note = comm->message_in;
     note.text[sizeof note.text - 1] = 0;
     comm->peers[rank].asked = 0;
     comm->peers[rank].heard = engine_now();
@@ -91,7 +91,7 @@ int comm_note_take(engine_comm *comm, int rank) {
     return NEAP_OK;
 }
 
-int comm_notes_begin(engine_comm *comm) {
+int comm_messages_begin(engine_comm *comm) {
     char host[COMM_TEXT] = "";
     gethostname(host, sizeof host - 1);
     comm_peer *self = &comm->peers[comm->rank];
@@ -100,7 +100,7 @@ int comm_notes_begin(engine_comm *comm) {
     snprintf(self->host, sizeof self->host, "%.63s", host);
     int status = listen(comm);
     if (status == NEAP_OK)
-        status = comm_note_send(comm, -1, COMM_HELLO, host);
+        status = comm_message_send(comm, -1, COMM_HELLO, host);
     return status;
 }
 
@@ -121,7 +121,7 @@ static void add_text_part(missing_text *text, const char *part) {
 }
 
 /* "process 2 of host (in collective 11: psum of f32, 8 elements, at train.lua:7)" */
-static void tell_peer(const engine_comm *comm, int rank, missing_text *text) {
+static void report_to_peer(const engine_comm *comm, int rank, missing_text *text) {
     char part[COMM_TEXT + 160];
     const comm_peer *peer = &comm->peers[rank];
     int n = snprintf(part, sizeof part, "%sprocess %d on %s", text->ranks++ ? ", " : "", rank, peer->host);
@@ -149,7 +149,7 @@ static void find_missing(const engine_comm *comm, bool *is, char *out, size_t by
             is[comm->flight.at[k]->t.rank] = true;
     for (int rank = 0; rank < comm->size; rank++)
         if (is[rank])
-            tell_peer(comm, rank, &text);
+            report_to_peer(comm, rank, &text);
 }
 
 /* Asks a rank, or finds it silent or gone. What broke others is the reason here too: it is told alike everywhere. */
@@ -165,7 +165,7 @@ static int look_at(engine_comm *comm, int rank, int64_t waited, const char *miss
                           comm->doing, rank, peer->host);
     if (!peer->asked && !peer->ended && !peer->failed && waited >= QUIET_NS && now - peer->heard >= QUIET_NS) {
         peer->asked = now;
-        return comm_note_send(comm, rank, COMM_ASK, NULL);
+        return comm_message_send(comm, rank, COMM_ASK, NULL);
     }
     return NEAP_OK;
 }

@@ -252,12 +252,12 @@ static int begin_round(rounds *r, int64_t round) {
     return status;
 }
 
-static int spread_result(rounds *r, const rank_piece *p) {
+static int broadcast_result(rounds *r, const rank_piece *p) {
     comm_work *work = r->work;
     size_t item = work->what->item;
     int status = NEAP_OK, n = work->group->nranks;
     for (int turn = 1; turn < n && status == NEAP_OK; turn++)
-        status = comm_send(work->comm, work->group->ranks[(work->me + turn) % n], COMM_TAG_SPREAD,
+        status = comm_send(work->comm, work->group->ranks[(work->me + turn) % n], COMM_TAG_BROADCAST,
                            work->out + (size_t)p->place * item, (size_t)p->n * item, &work->sends);
     return status;
 }
@@ -270,7 +270,7 @@ static int receive_results(rounds *r, int64_t round) {
         rank_piece p;
         piece_of(work, false, d, 0, &p);
         if (d != work->me && cut_round(r, round, &p))
-            status = comm_receive(work->comm, work->group->ranks[d], COMM_TAG_SPREAD,
+            status = comm_receive(work->comm, work->group->ranks[d], COMM_TAG_BROADCAST,
                                   work->out + (size_t)p.place * item, (size_t)p.n * item, &r->spread);
     }
     return status;
@@ -289,7 +289,7 @@ static int end_round(rounds *r, int64_t round) {
             r->tree->terms[t].at = s->at[(size_t)k * (size_t)r->tree->nterms + (size_t)t];
         comm_tree_combine(r->tree, work->what, p.n, work->out + (size_t)p.place * work->what->item);
         if (reduces)
-            status = spread_result(r, &p);
+            status = broadcast_result(r, &p);
     }
     return status == NEAP_OK && reduces ? receive_results(r, round) : status;
 }

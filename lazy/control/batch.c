@@ -66,7 +66,7 @@ static int apply_batched(lazy_batching *g, neap_program *program, neap_node *con
 static neap_node *as_wanted(lazy_batching *g, neap_node *node, int want, bool *batched) {
     if (want == BATCHED && !*batched) {
         *batched = true;
-        return derive_batch_spread(g, node);
+        return derive_batch_broadcast(g, node);
     }
     if (want == SUMMED && *batched) {
         *batched = false;
@@ -195,7 +195,7 @@ static int add_consts(flow *f, int p) {
 }
 
 /* Adds what the program that p has become reads besides: the arrays that its trace has captured. */
-static int add_lifted(flow *f, int p) {
+static int add_captured(flow *f, int p) {
     const lazy_nodes *captured = &f->programs[p]->captured;
     int status = 0;
     for (int64_t k = 0; k < captured->n && status == 0; k++)
@@ -208,7 +208,7 @@ static int add_own(flow *f, int p, int64_t *count) {
     int64_t before = f->in.n;
     int status = add_consts(f, p);
     if (status == 0)
-        status = add_lifted(f, p);
+        status = add_captured(f, p);
     *count = f->in.n - before;
     return status;
 }
@@ -359,7 +359,7 @@ static int select_branches(flow *f) {
             int ndim = f->control->results[k].ndim;
             for (int a = 0; a < ndim; a++)
                 shape[1 + a] = 1;
-            out[k] = f->out[p][k] ? out[k] : derive_batch_spread(g, out[k]);
+            out[k] = f->out[p][k] ? out[k] : derive_batch_broadcast(g, out[k]);
             neap_node *here = p && from ? graph_build_reshape(g->ctx, from, ndim + 1, shape) : NULL;
             chosen[k] = p ? BUILD3(where, here, out[k], chosen[k]) : out[k];
             status = chosen[k] ? 0 : neap_error_code();
@@ -400,7 +400,7 @@ static int batch_cond(flow *f) {
 /* ---- scan -------------------------------------------------------------------------------------------------------- */
 /* Finds out which carries of a loop are batched: those that are at the start, and those that its body (program p)
  * makes so. */
-static int settle_carries(flow *f, int p) {
+static int fix_carries(flow *f, int p) {
     bool more = true;
     int status = 0;
     while (more && status == 0) {
@@ -427,7 +427,7 @@ static uint8_t *carries_wanted(const flow *f, const neap_program *body) {
 static int batch_scan(flow *f) {
     neap_program *body = f->control->programs[0];
     int64_t own;
-    int status = settle_carries(f, 0);
+    int status = fix_carries(f, 0);
     uint8_t *want = status == 0 ? carries_wanted(f, body) : NULL;
     if (status == 0)
         status = want ? derive(f->g, body, flags_of(f, 0), want, &f->programs[0], f->out[0]) : NEAP_E_MEMORY;
@@ -469,7 +469,7 @@ static int record_body(flow *f, int level, neap_node **out) {
         int64_t shape[NEAP_MAX_DIMS + 1] = {g->size};
         for (int a = 1; a < in[k]->ndim; a++)
             shape[a] = 1;
-        neap_node *next = f->out[1][k] ? out[k] : derive_batch_spread(g, out[k]);
+        neap_node *next = f->out[1][k] ? out[k] : derive_batch_broadcast(g, out[k]);
         out[k] = BUILD3(where, graph_build_reshape(g->ctx, holds, in[k]->ndim, shape), next, in[k]);
         f->out[1][k] = true;
         status = out[k] ? 0 : neap_error_code();
@@ -507,7 +507,7 @@ static int derive_each(flow *f) {
 
 static int batch_while(flow *f) {
     neap_program *const *programs = f->control->programs;
-    int status = settle_carries(f, 1);
+    int status = fix_carries(f, 1);
     if (status == 0)
         status = find_batched_outputs(f->g, programs[0], flags_of(f, 0), f->out[0]);
     bool each = status == 0 && f->out[0][0];
@@ -527,7 +527,7 @@ static int batch_while(flow *f) {
     if (status == 0 && each)
         status = add_consts(f, 0);
     if (status == 0)
-        status = add_lifted(f, 1);
+        status = add_captured(f, 1);
     free(want);
     return status ? status : record_flow(f, f->main);
 }

@@ -18,7 +18,7 @@ typedef struct builder {
     const neap_program *program;
     lazy_runner *runner;
     lazy_body *body;
-    body_place *places;         /* by slot of the plan */
+    body_address *places;       /* by slot of the plan */
     int32_t *makers;            /* by slot: the last step that writes it, -1 */
     int32_t *firsts, *lasts;    /* by slot: the items that use it first and last, -1 */
     LAZY_VECTOR(int32_t) slots; /* by pointer: the slot, -1: none */
@@ -33,26 +33,26 @@ static const lazy_backend *host_backend(void) {
 }
 
 /* ---- Places ------------------------------------------------------------------------------------------------------- */
-static int add_buffer(lazy_body *body, neap_buffer *buffer, body_place *to) {
+static int add_buffer(lazy_body *body, neap_buffer *buffer, body_address *to) {
     if (lazy_push(&body->buffers, buffer))
         return NEAP_E_MEMORY;
     neap_buffer_retain(buffer);
-    *to = (body_place){.from = BODY_BUFFER, .index = (int32_t)body->buffers.n - 1};
+    *to = (body_address){.from = BODY_BUFFER, .index = (int32_t)body->buffers.n - 1};
     return 0;
 }
 
-static int leaf_place(lazy_body *body, const neap_node *leaf, body_place *to) {
+static int leaf_place(lazy_body *body, const neap_node *leaf, body_address *to) {
     neap_buffer *buffer;
     if (!graph_is_placeholder(leaf)) {
         int status = graph_host_buffer(leaf, &buffer);
         return status ? status : add_buffer(body, buffer, to);
     }
-    *to = (body_place){.from = BODY_INPUT, .index = (int32_t)leaf->value};
+    *to = (body_address){.from = BODY_INPUT, .index = (int32_t)leaf->value};
     return 0;
 }
 
 /* A pointer of the item that is being made, to a slot (-1: to `place`), `offset` bytes into it. */
-static int add_pointer(builder *b, int32_t slot, body_place place, int64_t offset) {
+static int add_pointer(builder *b, int32_t slot, body_address place, int64_t offset) {
     if (slot >= 0) {
         int32_t item = (int32_t)b->body->items.n;
         place = b->places[slot];
@@ -71,9 +71,9 @@ static int add_item(builder *b, body_item item) {
 
 /* ---- Items -------------------------------------------------------------------------------------------------------- */
 /* The slot or leaf that a root of the program is. */
-static int root_place(builder *b, int64_t root, const neap_node *node, int32_t *slot, body_place *place) {
+static int root_place(builder *b, int64_t root, const neap_node *node, int32_t *slot, body_address *place) {
     *slot = b->program->root_slots.at[root];
-    *place = (body_place){0};
+    *place = (body_address){0};
     return *slot >= 0 ? 0 : leaf_place(b->body, plan_is_leaf(node) ? node : node->base, place);
 }
 
@@ -82,7 +82,7 @@ static int add_print(builder *b, const lazy_effect *effect) {
     int status = 0;
     for (int64_t k = 0; k < effect->nodes.n && status == 0; k++) {
         int32_t slot;
-        body_place place;
+        body_address place;
         status = root_place(b, b->root + k, effect->nodes.at[k], &slot, &place);
         if (status == 0)
             status = add_pointer(b, slot, place, 0);
@@ -164,7 +164,7 @@ static void free_kernel(const body_item *item) {
     free(item->kernel);
 }
 
-static int add_step(builder *b, const lazy_step *step, const lazy_batch *batch, int32_t number) {
+static int add_step(builder *b, const lazy_step *step, const lazy_group *batch, int32_t number) {
     const neap_node *node = b->program->region.at[step->node];
     body_item item = {.what = step->kind == LAZY_STEP_KERNEL ? BODY_KERNEL : BODY_CALL,
                       .first = (int32_t)b->body->pointers.n,
@@ -177,7 +177,7 @@ static int add_step(builder *b, const lazy_step *step, const lazy_batch *batch, 
     item.first = (int32_t)b->body->pointers.n;
     for (int32_t k = 0; k < step->nbufs && status == 0; k++) {
         int64_t offset = inner && k < step->call.nin ? step->offsets[k] * neap_dtype_bytes(node->in[k]->dtype) : 0;
-        status = add_pointer(b, batch->slots[step->slots[k]], (body_place){0}, offset);
+        status = add_pointer(b, batch->slots[step->slots[k]], (body_address){0}, offset);
     }
     if (status == 0 && inner) {
         item.what = BODY_INNER;
@@ -213,7 +213,7 @@ static void bind_outputs(builder *b) {
     for (int64_t k = 0; k < program->outputs.n; k++) {
         int32_t slot = program->root_slots.at[program->effect_roots + k];
         if (slot >= 0 && b->places[slot].from == BODY_SCRATCH)
-            b->places[slot] = (body_place){.from = BODY_OUTPUT, .index = (int32_t)k};
+            b->places[slot] = (body_address){.from = BODY_OUTPUT, .index = (int32_t)k};
     }
 }
 
@@ -225,7 +225,7 @@ static int add_copies(builder *b) {
     for (int32_t k = 0; k < program->outputs.n && status == 0; k++) {
         const neap_node *node = program->outputs.at[k];
         int32_t slot;
-        body_place from;
+        body_address from;
         status = root_place(b, program->effect_roots + k, node, &slot, &from);
         if (status || (slot >= 0 && b->places[slot].from == BODY_OUTPUT && b->places[slot].index == k))
             continue;
@@ -234,7 +234,7 @@ static int add_copies(builder *b) {
             continue;
         }
         body_item item = {.what = BODY_COPY, .first = (int32_t)b->body->pointers.n, .bytes = graph_node_bytes(node)};
-        body_place to = {.from = BODY_OUTPUT, .index = k};
+        body_address to = {.from = BODY_OUTPUT, .index = k};
         if ((status = add_pointer(b, slot, from, 0)) == 0 && (status = add_pointer(b, -1, to, 0)) == 0)
             status = add_item(b, item);
     }
@@ -255,7 +255,7 @@ typedef struct gap { /* memory that is free from an item on */
 } gap;
 
 /* Takes memory for each life in the order of their beginnings: the smallest gap that fits, else new memory. */
-static void place_lives(builder *b, life *lives, int64_t n, gap *gaps) {
+static void assign_lives(builder *b, life *lives, int64_t n, gap *gaps) {
     enum { LOOK = 64 };
     int64_t ngaps = 0;
     size_t end = 0;
@@ -277,7 +277,7 @@ static void place_lives(builder *b, life *lives, int64_t n, gap *gaps) {
     b->body->scratch = end;
 }
 
-static int place_scratch(builder *b) {
+static int assign_scratch(builder *b) {
     const lazy_plan *plan = b->program->plan;
     life *lives = malloc(((size_t)plan->nslots + 1) * (sizeof *lives + sizeof(gap)));
     int64_t n = 0;
@@ -287,7 +287,7 @@ static int place_scratch(builder *b) {
         if (b->places[s].from == BODY_SCRATCH && b->firsts[s] >= 0)
             lives[n++] = (life){.slot = s, .first = b->firsts[s], .last = b->lasts[s], .bytes = plan->slots[s].bytes};
     qsort(lives, (size_t)n, sizeof *lives, compare_lives);
-    place_lives(b, lives, n, (gap *)(lives + plan->nslots + 1));
+    assign_lives(b, lives, n, (gap *)(lives + plan->nslots + 1));
     free(lives);
     for (int64_t p = 0; p < b->body->pointers.n; p++)
         if (b->slots.at[p] >= 0 && b->body->pointers.at[p].from == BODY_SCRATCH)
@@ -318,7 +318,7 @@ static int fill_moves(builder *b) {
     lazy_body *body = b->body;
     int status = 0;
     for (int32_t p = 0; p < body->pointers.n && runner->kind->stacks && status == 0; p++) {
-        const body_place *place = &body->pointers.at[p];
+        const body_address *place = &body->pointers.at[p];
         int32_t k = place->index - runner->operands;
         bool slice = k >= 0 && ((place->from == BODY_INPUT && k < runner->xs) || place->from == BODY_OUTPUT);
         if (!slice)
@@ -335,7 +335,7 @@ static int fill_places(builder *b) {
     int status = 0;
     for (int32_t s = 0; s < plan->nslots && status == 0; s++) {
         b->makers[s] = b->firsts[s] = b->lasts[s] = -1;
-        b->places[s] = (body_place){.from = BODY_SCRATCH};
+        b->places[s] = (body_address){.from = BODY_SCRATCH};
         if (!plan->slots[s].made)
             status = leaf_place(b->body, b->program->region.at[plan->slots[s].node], &b->places[s]);
     }
@@ -364,7 +364,7 @@ static int build_body(builder *b) {
     if (status == 0)
         status = add_copies(b);
     if (status == 0)
-        status = place_scratch(b);
+        status = assign_scratch(b);
     if (status == 0)
         status = fill_moves(b);
     return status ? status : list_body_numbers(b);

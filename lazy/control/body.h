@@ -23,11 +23,11 @@
 
 typedef enum body_from { BODY_INPUT, BODY_OUTPUT, BODY_BUFFER, BODY_SCRATCH } body_from;
 
-typedef struct body_place { /* what a pointer of the table points to */
+typedef struct body_address { /* what a pointer of the table points to */
     uint8_t from;
     int32_t index;
     int64_t offset; /* in bytes, from there */
-} body_place;
+} body_address;
 
 typedef enum body_what { BODY_KERNEL, BODY_CALL, BODY_INNER, BODY_COPY, BODY_PRINT, BODY_CALLBACK } body_what;
 
@@ -59,7 +59,7 @@ typedef struct lazy_body {
     lazy_plan *plan; /* one reference */
     int ninputs, noutputs, nnumbers;
     LAZY_VECTOR(body_item) items;
-    LAZY_VECTOR(body_place) pointers;
+    LAZY_VECTOR(body_address) pointers;
     LAZY_VECTOR(neap_buffer *) buffers; /* one reference each */
     LAZY_VECTOR(body_move) moves;
     LAZY_VECTOR(lazy_result *) arguments; /* of callbacks */
@@ -110,6 +110,6 @@ int control_body_advance(body_run *r, const neap_run *run);
 /* The error text of a failed item, with its script line and name. Returns the status. */
 int control_body_failure(const body_item *item, int status);
 /* Tells of a failure in place of the next print of the current turn. */
-void control_body_tell(body_run *r, const char *text);
+void control_body_report(body_run *r, const char *text);
 
 #endif

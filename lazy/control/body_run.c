@@ -58,7 +58,7 @@ static void fill_table(body_frame *f, int which, int parity, int64_t turn) {
     const lazy_body *body = f->runner->bodies[which];
     void **table = f->tables[2 * which + parity];
     for (int64_t p = 0; p < body->pointers.n; p++) {
-        const body_place *place = &body->pointers.at[p];
+        const body_address *place = &body->pointers.at[p];
         char *base = f->scratch;
         if (place->from == BODY_INPUT)
             base = input_at(f, body, place->index, parity, turn);
@@ -215,7 +215,7 @@ static int write_message(const body_run *r, const lazy_message *message, void *c
                       : effect_message_write(message, data, error);
 }
 
-void control_body_tell(body_run *r, const char *text) {
+void control_body_report(body_run *r, const char *text) {
     for (const body_frame *f = r->frame; f; f = f->parent)
         for (int64_t k = f->item; k < f->body->items.n; k++)
             if (f->body->items.at[k].what == BODY_PRINT) {

@@ -112,7 +112,7 @@ static int take_inputs(neap_ctx *ctx, const lazy_control *control, int nin, neap
     if (status == 0 && trace && trace->closed)
         status = graph_capture_into(ctx, (int)(trace - ctx->levels.at), nin, captured, captured);
     for (int k = 0; k < nin && status == 0; k++) {
-        given[k] = captured[k]->flags & LAZY_WEAK ? graph_as_strong(ctx, captured[k]) : graph_retain(captured[k]);
+        given[k] = captured[k]->flags & LAZY_WEAK ? graph_number_as_array(ctx, captured[k]) : graph_retain(captured[k]);
         status = given[k] ? 0 : NEAP_E_MEMORY;
     }
     return status;
@@ -155,8 +155,8 @@ static neap_node *make_node(neap_ctx *ctx, lazy_control *control, int32_t site, 
 /* Effects happen, or are those of the open trace; other nodes start, unless recording is held or deferred. What starts of a
  * node on a mesh are the nodes of its blocks. */
 static int start_control_node(neap_ctx *ctx, neap_node *node) {
-    if (graph_is_meshed(node) && control_mesh_spreads(ctx, node)) {
-        int status = control_mesh_spread(ctx, node);
+    if (graph_is_meshed(node) && control_expands(ctx, node)) {
+        int status = control_expand(ctx, node);
         if (status == 0 && !(node->flags & LAZY_ABSTRACT))
             graph_node_drop(ctx, node);
         return status;
@@ -243,7 +243,7 @@ static neap_node *record_meshed_control(neap_ctx *ctx, const lazy_control *given
         return NULL;
     }
     plan_hold(ctx);
-    if (control_mesh_settle(ctx, given, call, to, &control) == 0) {
+    if (control_fix_shardings(ctx, given, call, to, &control) == 0) {
         control->serial = given->serial;
         node = record_checked(ctx, control, site, &fitted);
         control_release(control);
@@ -280,7 +280,7 @@ neap_node *control_record(neap_ctx *ctx, int nprograms, neap_program *const *pro
 }
 
 /* The programs without their effects. BORROWED. */
-static neap_program **muted_programs(neap_ctx *ctx, lazy_control *control) {
+static neap_program **programs_without_effects(neap_ctx *ctx, lazy_control *control) {
     neap_program **found = control_derived_find(control, 'm', 0, NULL);
     neap_program **list = found ? NULL : calloc((size_t)control->nprograms, sizeof *list);
     int status = 0, made = 0;
@@ -310,8 +310,8 @@ neap_node *control_again(neap_ctx *ctx, const neap_node *node, neap_node *const 
         return NULL;
     graph_call call = {
         .op = node->op, .nin = node->nin, .nattrs = node->nattrs - 1, .in = in, .attrs = node->attrs + 1};
-    if (ctx->levels.muted && control->effects) {
-        neap_program **programs = muted_programs(ctx, control);
+    if (ctx->levels.without_effects && control->effects) {
+        neap_program **programs = programs_without_effects(ctx, control);
         return programs ? record_new(ctx, node->site, control->nprograms, programs, &call) : NULL;
     }
     return record_any(ctx, control, node->site, &call);
@@ -404,7 +404,7 @@ const lazy_payload control_payload = {
     .push = control_push,
     .record = control_record,
     .again = control_again,
-    .muted = control_again, /* its programs without their effects, while the context is muted */
+    .without_effects = control_again, /* its programs without their effects, while the context is muted */
     .programs = list_programs,
     .has_part = has_part,
     .is_default = is_default,

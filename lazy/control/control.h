@@ -128,12 +128,12 @@ int control_new(int nprograms, neap_program *const *programs, const graph_call *
 /* Does anything that the control's node would be made of lie on a mesh? */
 bool control_mesh_needed(const lazy_control *control, int nin, neap_node *const *in);
 /* The control of a node on a mesh: with programs, and inputs `to` (BORROWED from the arena), that fit each other. OWNED. */
-int control_mesh_settle(neap_ctx *ctx, const lazy_control *control, const graph_call *call, neap_node **to,
-                        lazy_control **out);
+int control_fix_shardings(neap_ctx *ctx, const lazy_control *control, const graph_call *call, neap_node **to,
+                          lazy_control **out);
 /* May a new node on a mesh be recorded on its blocks now? Records that. */
-bool control_mesh_spreads(neap_ctx *ctx, const neap_node *node);
-int control_mesh_spread(neap_ctx *ctx, neap_node *node);
-int control_part_spread(lazy_spread *g); /* of the row of results */
+bool control_expands(neap_ctx *ctx, const neap_node *node);
+int control_expand(neap_ctx *ctx, neap_node *node);
+int control_part_expand(lazy_expansion *g); /* of the row of results */
 
 /* control/batch.c: the rules of the rows (batch.h). */
 int control_call_batch(lazy_batching *g);

@@ -67,7 +67,7 @@ static int apply_rule_program(neap_ctx *ctx, const neap_node *node, int p, int n
 }
 
 /* Room for the inputs of any program of the call, and as much again. */
-static neap_node **inputs_room(const neap_node *node) {
+static neap_node **inputs_capacity(const neap_node *node) {
     const lazy_control *control = control_of(node);
     size_t room = (size_t)node->nin + (size_t)control->nresults;
     for (int p = 0; p < control->nprograms; p++)
@@ -111,7 +111,7 @@ static int take_residuals(lazy_grad *g, int n, neap_node **to) {
                 status = neap_error_code();
         return status;
     }
-    neap_node **given = inputs_room(g->node), **outputs = NULL;
+    neap_node **given = inputs_capacity(g->node), **outputs = NULL;
     status = given ? apply_rule_program(g->ctx, g->node, 1, control->shape.operands, given, &outputs) : NEAP_E_MEMORY;
     for (int k = 0; k < n && status == 0; k++)
         to[k] = outputs[results + k];
@@ -123,7 +123,7 @@ static int take_residuals(lazy_grad *g, int n, neap_node **to) {
 static int backward(lazy_grad *g) {
     const lazy_control *control = control_of(g->node);
     int results = control->shape.results, n = (int)control->programs[1]->outputs.n - results;
-    neap_node **given = inputs_room(g->node), **cotangents = NULL;
+    neap_node **given = inputs_capacity(g->node), **cotangents = NULL;
     int status = given ? take_residuals(g, n, given) : NEAP_E_MEMORY;
     if (status == 0)
         status = floats_or_zeros(g->ctx, results, control->results, g->cts, given, &n);
@@ -140,7 +140,7 @@ static int backward(lazy_grad *g) {
 static int through_residuals(lazy_grad *g) {
     const lazy_control *control = control_of(g->node);
     const lazy_control_shape *shape = &control->shape;
-    neap_node **given = inputs_room(g->node), **back = given + shape->nin;
+    neap_node **given = inputs_capacity(g->node), **back = given + shape->nin;
     neap_node **seeds = calloc((size_t)g->nresults + 1, sizeof *seeds);
     int status = given && seeds ? 0 : neap_error(NEAP_E_MEMORY, "out of memory for a gradient");
     for (int k = shape->results; k < g->nresults && status == 0; k++)
@@ -232,7 +232,7 @@ static int jvp_grad(lazy_grad *g) {
     if (control_of(g->node)->programs[1]->effects.n)
         return refuse_custom_rule(g->ctx, g->node, "custom_jvp",
                                   "the rule has effects, which reverse mode cannot have");
-    neap_node **given = inputs_room(g->node), **back = calloc((size_t)g->node->nin + 1, sizeof *back);
+    neap_node **given = inputs_capacity(g->node), **back = calloc((size_t)g->node->nin + 1, sizeof *back);
     int status = given && back ? 0 : neap_error(NEAP_E_MEMORY, "out of memory for a gradient");
     if (status == 0)
         status = open_tangents(g, &trace, &tape, given + control_of(g->node)->shape.operands, &n);
@@ -250,7 +250,7 @@ static int jvp_grad(lazy_grad *g) {
 static int jvp_jvp(lazy_tangent *g) {
     const lazy_control *control = control_of(g->node);
     int operands = control->shape.operands, results = control->shape.results, n = operands, used = 0;
-    neap_node **given = inputs_room(g->node), **outputs = NULL;
+    neap_node **given = inputs_capacity(g->node), **outputs = NULL;
     int status = given ? floats_or_zeros(g->ctx, operands, control->shape.in, g->in, given, &n) : NEAP_E_MEMORY;
     if (status == 0)
         status = apply_rule_program(g->ctx, g->node, 1, n, given, &outputs);

@@ -67,9 +67,9 @@ int control_maker_given(lazy_maker *m, int k, neap_node *placeholder, bool taped
 }
 
 int control_maker_apply(lazy_maker *m) {
-    m->ctx->levels.muted++;
+    m->ctx->levels.without_effects++;
     int status = program_apply(m->ctx, m->program, m->in, m->out);
-    m->ctx->levels.muted--;
+    m->ctx->levels.without_effects--;
     return status;
 }
 

@@ -31,7 +31,7 @@ bool control_mesh_needed(const lazy_control *control, int nin, neap_node *const 
 }
 
 /* ---- Settling ----------------------------------------------------------------------------------------------------- */
-typedef struct settling {
+typedef struct sharding_fixpoint {
     neap_ctx *ctx;
     const lazy_control *control;
     const char *name;
@@ -39,7 +39,7 @@ typedef struct settling {
     const lazy_sharding **lies;  /* by output of the program that gives the results; of branches, of all of them */
     const lazy_sharding *base;   /* some sharding of what is there */
     neap_program **programs;     /* as they are by now; one reference each */
-} settling;
+} sharding_fixpoint;
 
 /* `of`, or something that lies whole like `like`, varying and differing over further axes. */
 static int widen_sharding(const lazy_sharding *of, const lazy_sharding *like, const lazy_sharding **out) {
@@ -54,7 +54,7 @@ static int widen_sharding(const lazy_sharding *of, const lazy_sharding *like, co
 }
 
 /* How input k of program p has to lie. */
-static int type_of_input(const settling *s, int p, int k, const lazy_sharding **out) {
+static int type_of_input(const sharding_fixpoint *s, int p, int k, const lazy_sharding **out) {
     *out = s->types[control_input_of(&s->control->shape, p, k)];
     if (*out && control_is_xs(&s->control->shape, k) && !(*out = shard_sharding_part(*out)))
         return NEAP_E_MEMORY;
@@ -63,13 +63,13 @@ static int type_of_input(const settling *s, int p, int k, const lazy_sharding **
 
 /* Does input j go into a branch that devices choose differently? Then it has to vary as the choice does before that: in
  * reverse the cotangents of all devices are added, which must not be done inside of the branches. */
-static bool is_chosen_for(const settling *s, int j) {
+static bool is_chosen_for(const sharding_fixpoint *s, int j) {
     const lazy_sharding *index = s->control->shape.kind->branches ? s->types[0] : NULL;
     return j > 0 && index && index->varies && neap_dtype_kind(s->control->shape.in[j].dtype) == 'f';
 }
 
 /* Inputs lie as they do, and as the programs have them. */
-static int first_types(settling *s, int nin, neap_node *const *in) {
+static int first_types(sharding_fixpoint *s, int nin, neap_node *const *in) {
     const lazy_control_shape *shape = &s->control->shape;
     int status = 0;
     for (int j = 0; j < nin && status == 0; j++) {
@@ -102,7 +102,7 @@ static bool must_fit(const lazy_sharding *is, const lazy_sharding *to) {
 }
 
 /* The program on inputs of other types. With `lies`, its outputs are made to lie so. */
-static int replay_typed(settling *s, int p, const lazy_sharding *const *lies, neap_node **in, neap_node **out,
+static int replay_typed(sharding_fixpoint *s, int p, const lazy_sharding *const *lies, neap_node **in, neap_node **out,
                         neap_program **made) {
     neap_ctx *ctx = s->ctx;
     neap_program *program = s->programs[p];
@@ -134,7 +134,7 @@ static int replay_typed(settling *s, int p, const lazy_sharding *const *lies, ne
     return status;
 }
 
-static int replace_program(settling *s, int p, const lazy_sharding *const *lies) {
+static int replace_program(sharding_fixpoint *s, int p, const lazy_sharding *const *lies) {
     neap_program *program = s->programs[p], *made = NULL;
     neap_node **in = calloc((size_t)(program->inputs.n + program->outputs.n) + 1, sizeof *in);
     int status = in ? replay_typed(s, p, lies, in, in + program->inputs.n, &made)
@@ -152,7 +152,7 @@ static int replace_program(settling *s, int p, const lazy_sharding *const *lies)
 }
 
 /* Makes program p one whose inputs lie as they have to. */
-static int fit_inputs(settling *s, int p) {
+static int fit_inputs(sharding_fixpoint *s, int p) {
     bool fits = true;
     int status = 0;
     for (int k = 0; k < s->programs[p]->inputs.n && status == 0; k++) {
@@ -164,7 +164,7 @@ static int fit_inputs(settling *s, int p) {
 }
 
 /* Makes program p one whose outputs lie as s->lies says. */
-static int fit_outputs(settling *s, int p) {
+static int fit_outputs(sharding_fixpoint *s, int p) {
     const lazy_nodes *out = &s->programs[p]->outputs;
     bool fits = true;
     for (int k = 0; k < out->n; k++)
@@ -173,7 +173,7 @@ static int fit_outputs(settling *s, int p) {
 }
 
 /* Carries lie as the body gives them, and vary as the condition does. *more: some did not. */
-static int widen_carries(settling *s, bool *more) {
+static int widen_carries(sharding_fixpoint *s, bool *more) {
     const lazy_control *control = s->control;
     const lazy_nodes *out = &s->programs[control_giver(control->shape.kind)]->outputs;
     const lazy_sharding *decides =
@@ -190,7 +190,7 @@ static int widen_carries(settling *s, bool *more) {
 }
 
 /* How results lie, as the programs give them. */
-static int find_lies(settling *s) {
+static int find_shardings(sharding_fixpoint *s) {
     const lazy_control *control = s->control;
     const lazy_sharding *decides = control->shape.kind->branches ? s->types[0] : NULL;
     int status = 0;
@@ -207,7 +207,7 @@ static int find_lies(settling *s) {
     return status;
 }
 
-static int settle_shardings(settling *s) {
+static int settle_shardings(sharding_fixpoint *s) {
     int n = control_bodies(s->control), status = 0;
     bool more = true;
     while (more && status == 0) {
@@ -218,7 +218,7 @@ static int settle_shardings(settling *s) {
             status = widen_carries(s, &more);
     }
     if (status == 0)
-        status = find_lies(s);
+        status = find_shardings(s);
     for (int p = 0; p < n && status == 0; p++)
         if (p == control_giver(s->control->shape.kind) || s->control->shape.kind->branches)
             status = fit_outputs(s, p);
@@ -226,7 +226,7 @@ static int settle_shardings(settling *s) {
 }
 
 /* Of what is there, the sharding with most manual axes. */
-static void find_base(settling *s, int nin) {
+static void find_base(sharding_fixpoint *s, int nin) {
     for (int j = 0; j < nin; j++)
         if (s->types[j] && (!s->base || (s->types[j]->manual & s->base->manual) == s->base->manual))
             s->base = s->types[j];
@@ -239,7 +239,7 @@ static void find_base(settling *s, int nin) {
 }
 
 /* Writes down how the node's inputs and results lie, and what tells its blocks apart. */
-static int describe_shardings(settling *s, lazy_control *control) {
+static int describe_shardings(sharding_fixpoint *s, lazy_control *control) {
     int nin = control->shape.nin;
     uint32_t distinct = 0;
     find_base(s, nin);
@@ -263,14 +263,14 @@ static int describe_shardings(settling *s, lazy_control *control) {
     return control->apart ? 0 : NEAP_E_MEMORY;
 }
 
-int control_mesh_settle(neap_ctx *ctx, const lazy_control *control, const graph_call *call, neap_node **to,
-                        lazy_control **out) {
+int control_fix_shardings(neap_ctx *ctx, const lazy_control *control, const graph_call *call, neap_node **to,
+                          lazy_control **out) {
     neap_node *const *in = call->in;
     int nin = call->nin;
     graph_call fitted = *call;
     fitted.in = to;
     size_t n = (size_t)nin + (size_t)control->nresults;
-    settling s = {.ctx = ctx, .control = control, .name = lazy_ops[control->shape.op]->name};
+    sharding_fixpoint s = {.ctx = ctx, .control = control, .name = lazy_ops[control->shape.op]->name};
     int made = 0, status = 0;
     s.types = calloc(n + 1, sizeof *s.types);
     s.programs = calloc((size_t)control->nprograms + 1, sizeof *s.programs);
@@ -310,7 +310,7 @@ typedef struct control_spreading {
 
 /* Appends the blocks of input j: all of them, or that of one position of the mesh; at home, or committed to nothing (-1). */
 static int add_input_blocks(control_spreading *s, int j, int position, int home) {
-    neap_node *node = graph_bare(s->ctx, s->node->in[j]);
+    neap_node *node = graph_untaped(s->ctx, s->node->in[j]);
     if (!node)
         return neap_error_code();
     const lazy_sharding *is = graph_sharding_of(node), *lies = s->control->lies[j];
@@ -533,7 +533,7 @@ static int refuse_callbacks(const neap_node *node) {
         graph_node_op(node)->name);
 }
 
-int control_mesh_spread(neap_ctx *ctx, neap_node *node) {
+int control_expand(neap_ctx *ctx, neap_node *node) {
     const lazy_control *control = control_of(node);
     int n = control_bodies(control), count = control->apart->nblocks, status = 0;
     control_spreading s = {.ctx = ctx, .node = node, .control = control};
@@ -562,23 +562,23 @@ int control_mesh_spread(neap_ctx *ctx, neap_node *node) {
     return status ? status : held;
 }
 
-bool control_mesh_spreads(neap_ctx *ctx, const neap_node *node) {
+bool control_expands(neap_ctx *ctx, const neap_node *node) {
     bool all = true;
     for (int k = 0; k < node->nin; k++)
-        all &= program_spreads(ctx, node->in[k]);
+        all &= program_expands(ctx, node->in[k]);
     const lazy_level *trace = control_of(node)->effects ? effect_open_trace(ctx) : NULL;
     return all && (!trace || trace->lowers);
 }
 
 /* ---- Results ------------------------------------------------------------------------------------------------------ */
-int control_part_spread(lazy_spread *g) {
+int control_part_expand(lazy_expansion *g) {
     neap_node *node = graph_node_in(g->node, 0);
     const lazy_control *control = control_of(node);
     int k = (int)graph_node_attrs(g->node)[0], nin = control->shape.nin;
     const lazy_sharding *lies = control->lies[nin + k];
     int32_t first = 0;
     g->sharding = *lies;
-    int status = shard_spread_begin(g);
+    int status = shard_expansion_begin(g);
     for (int r = 0; r < k; r++)
         first += control->lies[nin + r]->nblocks;
     for (int32_t b = 0; b < lies->nblocks && status == 0 && g->blocks; b++) {

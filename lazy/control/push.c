@@ -7,7 +7,7 @@
 #include "engine/comm/comm.h"
 #include "lazy/control/body.h"
 
-typedef struct lazy_job {
+typedef struct lazy_control_run {
     neap_ctx *ctx;
     lazy_runner *runner;
     neap_buffer *block, *room;
@@ -16,10 +16,10 @@ typedef struct lazy_job {
     int n;
     void **in;           /* the memory of the inputs, … */
     neap_buffer *bufs[]; /* … which these buffers hold */
-} lazy_job;
+} lazy_control_run;
 
 static void free_control_job(void *arg) {
-    lazy_job *job = arg;
+    lazy_control_run *job = arg;
     for (int k = 0; k < job->n; k++)
         neap_buffer_return(job->bufs[k]);
     neap_buffer_release(job->block);
@@ -29,9 +29,9 @@ static void free_control_job(void *arg) {
     free(job);
 }
 
-static int new_control_job(neap_ctx *ctx, const lazy_launch *launch, lazy_job **out) {
+static int new_control_job(neap_ctx *ctx, const lazy_launch *launch, lazy_control_run **out) {
     const neap_node *node = launch->node;
-    lazy_job *job = *out = calloc(1, sizeof *job + node->nin * sizeof *job->bufs);
+    lazy_control_run *job = *out = calloc(1, sizeof *job + node->nin * sizeof *job->bufs);
     if (job)
         job->in = malloc(((size_t)node->nin + 1) * sizeof *job->in);
     if (!job || !job->in) {
@@ -52,7 +52,7 @@ static int new_control_job(neap_ctx *ctx, const lazy_launch *launch, lazy_job **
 
 /* ---- Running ------------------------------------------------------------------------------------------------------ */
 /* The failure of an input, which an op with effects has to look for itself. */
-static int find_failure(const lazy_job *job) {
+static int find_failure(const lazy_control_run *job) {
     int status = 0;
     for (int k = 0; k < job->n && status >= 0; k++)
         status = neap_var_poll(neap_buffer_var(job->bufs[k]), NULL);
@@ -60,18 +60,18 @@ static int find_failure(const lazy_job *job) {
 }
 
 /* A failure is told where the next print of the body would have been. What a branch would print nobody knows. */
-static int tell(lazy_job *job, int status, bool begun) {
+static int tell(lazy_control_run *job, int status, bool begun) {
     char text[1024];
     if (!job->effects || status == NEAP_E_INTERRUPT || (!begun && job->runner->kind->branches))
         return status;
     snprintf(text, sizeof text, "%s", neap_error_text());
     if (!begun)
         control_body_begin(&job->run, job->runner, job->in, neap_buffer_data(job->block), neap_buffer_data(job->room));
-    control_body_tell(&job->run, text);
+    control_body_report(&job->run, text);
     return neap_error(status, "%s", text);
 }
 
-static int advance_runner(lazy_job *job, const neap_run *run) {
+static int advance_runner(lazy_control_run *job, const neap_run *run) {
     int status = job->effects && !job->begun ? find_failure(job) : 0;
     if (status == 0 && !job->begun)
         control_body_begin(&job->run, job->runner, job->in, neap_buffer_data(job->block), neap_buffer_data(job->room));
@@ -86,12 +86,12 @@ static int run_control_job(void *arg, const neap_run *run) {
 }
 
 static int fail_at_callback(void *arg, int status) {
-    lazy_job *job = arg;
+    lazy_control_run *job = arg;
     return tell(job, control_body_failure(job->run.waiting, status), true);
 }
 
 static int advance_to_callback(void *arg, const neap_run *where, const lazy_job_call **call, void *const **operands) {
-    lazy_job *job = arg;
+    lazy_control_run *job = arg;
     neap_run here = {.worker = -1, .device = where->device, .epoch = where->epoch};
     job->run.effects = job->ctx->effects;
     int status = advance_runner(job, &here);
@@ -110,7 +110,7 @@ static int compare_held_vars(const void *a, const void *b) {
 }
 
 /* The variables of the inputs and of constants, each once. */
-static int find_control_reads(const lazy_job *job, neap_var **reads) {
+static int find_control_reads(const lazy_control_run *job, neap_var **reads) {
     int n = 0, inputs = job->n, all = inputs + (int)job->runner->held.n;
     for (int k = 0; k < all; k++)
         reads[k] = neap_buffer_var(k < inputs ? job->bufs[k] : job->runner->held.at[k - inputs]);
@@ -121,7 +121,7 @@ static int find_control_reads(const lazy_job *job, neap_var **reads) {
     return n;
 }
 
-static int push_job(lazy_job *job, int effects, neap_push *push) {
+static int push_job(lazy_control_run *job, int effects, neap_push *push) {
     bool exchanges = effects & LAZY_EFFECTS_EXCHANGE;
     effects &= ~LAZY_EFFECTS_EXCHANGE;
     push->release = free_control_job;
@@ -137,7 +137,7 @@ static int push_job(lazy_job *job, int effects, neap_push *push) {
 
 int control_push(neap_ctx *ctx, const lazy_launch *launch) {
     const lazy_step *step = launch->step;
-    lazy_job *job;
+    lazy_control_run *job;
     int status = new_control_job(ctx, launch, &job);
     if (status)
         return status;
@@ -149,7 +149,7 @@ int control_push(neap_ctx *ctx, const lazy_launch *launch) {
     }
     job->effects = (job->runner->effects & ~LAZY_EFFECTS_EXCHANGE) != 0;
     neap_var *writes[] = {neap_buffer_var(job->block), neap_buffer_var(job->room)};
-    bool shared = neap_buffer_bytes(job->room) >= LAZY_SHARED_ROOM; /* with other steps of its plan */
+    bool shared = neap_buffer_bytes(job->room) >= LAZY_SHARED_SCRATCH; /* with other steps of its plan */
     neap_push push = {.name = step->call.op->name,
                       .site = step->site,
                       .device = step->device,

@@ -41,7 +41,7 @@ int derive_batch_done(const lazy_batching *g) {
     return g->out ? 0 : neap_error_code();
 }
 
-neap_node *derive_batch_spread(lazy_batching *g, neap_node *node) {
+neap_node *derive_batch_broadcast(lazy_batching *g, neap_node *node) {
     int64_t shape[NEAP_MAX_DIMS + 1] = {g->size};
     if (!node)
         return NULL;
@@ -50,7 +50,7 @@ neap_node *derive_batch_spread(lazy_batching *g, neap_node *node) {
 }
 
 neap_node *derive_batch_all(lazy_batching *g, int k) {
-    return g->batched[k] ? g->in[k] : derive_batch_spread(g, g->in[k]);
+    return g->batched[k] ? g->in[k] : derive_batch_broadcast(g, g->in[k]);
 }
 
 neap_node *derive_batch_align(lazy_batching *g, int k, int ndim) {

@@ -41,7 +41,7 @@ int derive_batch_axis(lazy_batching *g);
 /* Input k with the examples in front, whether it was batched or not: then it is broadcast. */
 neap_node *derive_batch_all(lazy_batching *g, int k);
 /* The same of any node that is not batched. */
-neap_node *derive_batch_spread(lazy_batching *g, neap_node *node);
+neap_node *derive_batch_broadcast(lazy_batching *g, neap_node *node);
 /* Input k with as many axes as `ndim` after that of the examples: new ones of size 1 stand in front of its own. What
  * is not batched is left as it is. */
 neap_node *derive_batch_align(lazy_batching *g, int k, int ndim);

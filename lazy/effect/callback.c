@@ -104,7 +104,7 @@ void effect_callback_release(lazy_callback *callback) {
 }
 
 /* A failed call without results is told on stderr. */
-static void tell_failure(const lazy_callback *callback) {
+static void report_callback_failure(const lazy_callback *callback) {
     char line[1400];
     int length = snprintf(line, sizeof line, "%s: callback: %s\n", callback->site, neap_error_text());
     neap_out_write(NEAP_STDERR, line, (size_t)length < sizeof line ? (size_t)length : sizeof line - 1);
@@ -410,18 +410,19 @@ const lazy_payload effect_callback_payload = {
     .serial = serial_of_callback,
     .push = push_request,
     .again = call_again,
-    .muted = leave_out_call,
+    .without_effects = leave_out_call,
     .print = print_callback,
 };
 
 /* ---- The user thread's part ---------------------------------------------------------------------------------------- */
-static lazy_frame *innermost(neap_ctx *ctx) {
+static lazy_open_callback *innermost(neap_ctx *ctx) {
     return ctx->callbacks.frames.n ? &ctx->callbacks.frames.at[ctx->callbacks.frames.n - 1] : NULL;
 }
 
 /* Opens a frame for the next request. *out is NULL when none waits. */
-static int open_frame(neap_ctx *ctx, lazy_frame **out) {
-    lazy_frame frame = {.nlevels = ctx->levels.n, .floor = ctx->levels.floor, .deferring = ctx->start.deferring};
+static int open_callback(neap_ctx *ctx, lazy_open_callback **out) {
+    lazy_open_callback frame = {
+        .nlevels = ctx->levels.n, .floor = ctx->levels.floor, .deferring = ctx->start.deferring};
     if (lazy_push(&ctx->callbacks.frames, frame)) /* before the request, which could not be given back */
         return NEAP_E_MEMORY;
     *out = innermost(ctx);
@@ -489,7 +490,7 @@ static char *block_of(const request *r) {
 }
 
 static int end_request(neap_ctx *ctx, int status) {
-    lazy_frame *frame = innermost(ctx);
+    lazy_open_callback *frame = innermost(ctx);
     int ended = neap_request_end(ctx->effects, frame->request, status);
     if (ended == 0) {
         ctx->levels.floor = frame->floor;
@@ -500,14 +501,14 @@ static int end_request(neap_ctx *ctx, int status) {
 }
 
 /* A loop goes on to its next callback (NEAP_PENDING), or ends. */
-static int advance_loop(neap_ctx *ctx, lazy_frame *frame, request *r) {
+static int advance_loop(neap_ctx *ctx, lazy_open_callback *frame, request *r) {
     int status = r->kind->advance(r->job, neap_request_run(frame->request), &r->waiting, &r->operands);
     frame->told = frame->again = false;
     return status == NEAP_PENDING ? status : end_request(ctx, status);
 }
 
 /* Does a callback have to be called now? Else it failed, or the loop has none (any more), and it is over. */
-static int begin_request(neap_ctx *ctx, lazy_frame *frame, request *r, bool *calls) {
+static int begin_request(neap_ctx *ctx, lazy_open_callback *frame, request *r, bool *calls) {
     int status = 0;
     *calls = true;
     if (r->job && !r->waiting) {
@@ -521,12 +522,12 @@ static int begin_request(neap_ctx *ctx, lazy_frame *frame, request *r, bool *cal
 }
 
 int neap_callback_take(neap_ctx *ctx, neap_taken *out) {
-    lazy_frame *frame = innermost(ctx);
+    lazy_open_callback *frame = innermost(ctx);
     int status = 0;
     bool calls;
     out->callee = 0;
     if (!frame || frame->told)
-        status = open_frame(ctx, &frame);
+        status = open_callback(ctx, &frame);
     if (status || !frame)
         return status;
     request *r = neap_request_arg(frame->request);
@@ -544,7 +545,7 @@ int neap_callback_take(neap_ctx *ctx, neap_taken *out) {
 }
 
 int neap_callback_return(neap_ctx *ctx, int k, int32_t id) {
-    lazy_frame *frame = innermost(ctx);
+    lazy_open_callback *frame = innermost(ctx);
     const request *r = frame ? neap_request_arg(frame->request) : NULL;
     if (!r || k < 0 || k >= callback_of(r)->nresults)
         return neap_error(NEAP_E_STATE, "no callback is open that has a result %d", k + 1);
@@ -569,7 +570,7 @@ int neap_callback_return(neap_ctx *ctx, int k, int32_t id) {
 }
 
 int neap_callback_end(neap_ctx *ctx, int status, const char *text) {
-    lazy_frame *frame = innermost(ctx);
+    lazy_open_callback *frame = innermost(ctx);
     if (!frame)
         return neap_error(NEAP_E_STATE, "no callback is open");
     while (ctx->levels.n > frame->nlevels)
@@ -580,7 +581,7 @@ int neap_callback_end(neap_ctx *ctx, int status, const char *text) {
     if (!r->waiting)
         return end_request(ctx, status);
     if (status < 0 && status != NEAP_E_INTERRUPT && r->waiting->callback->nresults == 0) {
-        tell_failure(r->waiting->callback);
+        report_callback_failure(r->waiting->callback);
         status = 0;
     }
     if (status < 0)

@@ -28,15 +28,15 @@ typedef struct print_piece {
     print_array *array; /* … an array, if set */
 } print_piece;
 
-typedef struct print_job {
+typedef struct print_run {
     int stream, npieces;
     bool unordered;
     char *site;
     print_piece pieces[];
-} print_job;
+} print_run;
 
 static void free_print_job(void *arg) {
-    print_job *job = arg;
+    print_run *job = arg;
     for (int k = 0; k < job->npieces; k++) {
         print_array *array = job->pieces[k].array;
         for (int32_t b = 0; array && b < array->nblocks; b++)
@@ -71,7 +71,7 @@ static int format_array(const print_array *array, lazy_text *out) {
     return status;
 }
 
-static int job_text(const print_job *job, lazy_text *text) {
+static int job_text(const print_run *job, lazy_text *text) {
     int status = 0;
     for (int k = 0; k < job->npieces && status == 0; k++)
         status = job->pieces[k].array ? format_array(job->pieces[k].array, text)
@@ -98,7 +98,7 @@ static int write_marked(int stream, int process, const lazy_text *text) {
 
 /* Of several processes, all of which come by a print, process 0 writes what is ordered; what is unordered, and what goes to
  * stderr, each of them writes. */
-static int write_print_text(const print_job *job, const lazy_text *text) {
+static int write_print_text(const print_run *job, const lazy_text *text) {
     engine_comm *comm = engine_comm_here();
     if (!text->bytes)
         return 0;
@@ -111,7 +111,7 @@ static int write_print_text(const print_job *job, const lazy_text *text) {
 
 static int run_print_job(void *arg, const neap_run *run) {
     (void)run;
-    print_job *job = arg;
+    print_run *job = arg;
     lazy_text text = {0};
     int status = job_text(job, &text);
     if (status == 0)
@@ -152,8 +152,8 @@ static int fill_piece(print_piece *to, const lazy_fragment *from, neap_node *con
     return 0;
 }
 
-static print_job *new_print_job(const neap_emit *how, int n, const lazy_fragment *fragments, neap_node *const *nodes) {
-    print_job *job = calloc(1, sizeof *job + (size_t)n * sizeof *job->pieces);
+static print_run *new_print_job(const neap_emit *how, int n, const lazy_fragment *fragments, neap_node *const *nodes) {
+    print_run *job = calloc(1, sizeof *job + (size_t)n * sizeof *job->pieces);
     int status = job ? 0 : NEAP_E_MEMORY;
     if (status == 0 && how->site && !(job->site = copy_text(how->site, strlen(how->site))))
         status = NEAP_E_MEMORY;
@@ -181,7 +181,7 @@ static int add_read(print_reads *reads, neap_var *var) {
 
 int effect_print_push(neap_ctx *ctx, const neap_emit *how, int n, const lazy_fragment *fragments,
                       neap_node *const *nodes) {
-    print_job *job = new_print_job(how, n, fragments, nodes);
+    print_run *job = new_print_job(how, n, fragments, nodes);
     print_reads reads = {0};
     int device = -1, status = job ? 0 : NEAP_E_MEMORY;
     for (int k = 0; k < n && status == 0; k++)
@@ -216,7 +216,7 @@ int effect_print_push(neap_ctx *ctx, const neap_emit *how, int n, const lazy_fra
 struct lazy_message {
     int kind;
     bool unordered;
-    print_job *job;
+    print_run *job;
 };
 
 void effect_message_free(lazy_message *message) {
@@ -266,7 +266,7 @@ int effect_message_write(const lazy_message *message, void *const *data, const c
 
 int effect_message_push(neap_effects *effects, const lazy_message *message, void *const *data, const char *error) {
     lazy_text text = {0};
-    print_job *job = calloc(1, sizeof *job + sizeof *job->pieces);
+    print_run *job = calloc(1, sizeof *job + sizeof *job->pieces);
     int status = job ? message_text(message, data, error, &text) : NEAP_E_MEMORY;
     if (status == 0) {
         job->stream = message->job->stream;
@@ -475,7 +475,7 @@ static int plain_text(neap_ctx *ctx, int n, const lazy_fragment *fragments, neap
     if (status)
         return status;
     neap_emit how = {0};
-    print_job *job = new_print_job(&how, n, fragments, nodes);
+    print_run *job = new_print_job(&how, n, fragments, nodes);
     if (!job)
         return NEAP_E_MEMORY;
     for (int k = 0; k < n && status == 0; k++)

@@ -15,14 +15,14 @@
 #include "ops_gen.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static LAZY_VECTOR(lazy_exchange_spec *) deals;
+static LAZY_VECTOR(lazy_exchange_pattern *) deals;
 
 /* ---- Deals -------------------------------------------------------------------------------------------------------- */
 static bool same_words(const int32_t *a, const int32_t *b, int n) {
     return (!a && !b) || (a && b && memcmp(a, b, (size_t)n * sizeof *a) == 0);
 }
 
-static bool same_deal(const lazy_exchange_spec *a, const lazy_exchange_spec *b) {
+static bool same_pattern(const lazy_exchange_pattern *a, const lazy_exchange_pattern *b) {
     const engine_comm_group *g = &a->group, *h = &b->group;
     return a->kind == b->kind && a->op == b->op && a->dtype == b->dtype && a->elements == b->elements &&
            g->nmembers == h->nmembers && g->nranks == h->nranks && same_words(g->ranks, h->ranks, g->nranks) &&
@@ -31,16 +31,16 @@ static bool same_deal(const lazy_exchange_spec *a, const lazy_exchange_spec *b) 
 }
 
 /* "psum of f32" */
-static size_t write_what(const lazy_exchange_spec *deal, char *text, size_t capacity) {
+static size_t write_what(const lazy_exchange_pattern *deal, char *text, size_t capacity) {
     return (size_t)snprintf(text, capacity, "%s of %s", deal->name, neap_dtype_name(deal->dtype)) + 1;
 }
 
 /* One block: the struct, ranks, owners, sources, what is wanted, the name, the text. */
-static lazy_exchange_spec *copy_deal(const lazy_exchange_spec *like) {
+static lazy_exchange_pattern *copy_pattern(const lazy_exchange_pattern *like) {
     const engine_comm_group *g = &like->group;
     size_t members = (size_t)g->nmembers, ranks = (size_t)g->nranks, name = strlen(like->name) + 1;
     size_t what = write_what(like, NULL, 0);
-    lazy_exchange_spec *deal =
+    lazy_exchange_pattern *deal =
         malloc(sizeof *deal + (ranks + 2 * members) * sizeof(int32_t) + ranks * members + name + what);
     if (!deal)
         return NULL;
@@ -58,13 +58,13 @@ static lazy_exchange_spec *copy_deal(const lazy_exchange_spec *like) {
     return deal;
 }
 
-const lazy_exchange_spec *effect_exchange_spec_intern(const lazy_exchange_spec *like) {
-    lazy_exchange_spec *deal = NULL;
+const lazy_exchange_pattern *effect_exchange_pattern_intern(const lazy_exchange_pattern *like) {
+    lazy_exchange_pattern *deal = NULL;
     pthread_mutex_lock(&lock);
     for (int64_t k = deals.n - 1; k >= 0 && !deal; k--)
-        if (same_deal(deals.at[k], like))
+        if (same_pattern(deals.at[k], like))
             deal = deals.at[k];
-    if (!deal && (deal = copy_deal(like)) != NULL) {
+    if (!deal && (deal = copy_pattern(like)) != NULL) {
         deal->number = (int32_t)deals.n + 1;
         if (lazy_push(&deals, deal)) {
             free(deal);
@@ -77,14 +77,14 @@ const lazy_exchange_spec *effect_exchange_spec_intern(const lazy_exchange_spec *
     return deal;
 }
 
-const lazy_exchange_spec *effect_exchange_spec_get(int64_t number) {
+const lazy_exchange_pattern *effect_exchange_pattern_get(int64_t number) {
     pthread_mutex_lock(&lock);
-    const lazy_exchange_spec *deal = number > 0 && number <= deals.n ? deals.at[number - 1] : NULL;
+    const lazy_exchange_pattern *deal = number > 0 && number <= deals.n ? deals.at[number - 1] : NULL;
     pthread_mutex_unlock(&lock);
     return deal;
 }
 
-engine_collective effect_exchange_spec_collective(const lazy_exchange_spec *deal, const char *site) {
+engine_collective effect_exchange_pattern_collective(const lazy_exchange_pattern *deal, const char *site) {
     return (engine_collective){.kind = deal->kind,
                                .group = &deal->group,
                                .combine = deal->op < 0 ? NULL : vm_simd()->map[deal->op][deal->dtype].by_scalars[0],
@@ -96,7 +96,7 @@ engine_collective effect_exchange_spec_collective(const lazy_exchange_spec *deal
 }
 
 /* ---- Nodes -------------------------------------------------------------------------------------------------------- */
-neap_node *effect_exchange_record(neap_ctx *ctx, const lazy_exchange_spec *deal, int nin, neap_node *const *in) {
+neap_node *effect_exchange_record(neap_ctx *ctx, const lazy_exchange_pattern *deal, int nin, neap_node *const *in) {
     neap_node *node = graph_record(ctx, LAZY_OP_exchange, nin, in, 1, (int64_t[]){deal->number});
     int status = 0;
     if (node && node->flags & LAZY_ABSTRACT)
@@ -113,11 +113,11 @@ static int push_exchange(neap_ctx *ctx, const lazy_launch *launch) {
     (void)ctx;
     enum { FEW = 16 };
     const lazy_step *step = launch->step;
-    const lazy_exchange_spec *deal = effect_exchange_spec_get(launch->node->attrs[0]);
+    const lazy_exchange_pattern *deal = effect_exchange_pattern_get(launch->node->attrs[0]);
     engine_comm *comm = engine_comm_here();
     if (!comm)
         return neap_error(NEAP_E_STATE, "%s: this process is alone", deal->name);
-    engine_collective collective = effect_exchange_spec_collective(deal, step->site);
+    engine_collective collective = effect_exchange_pattern_collective(deal, step->site);
     int n = engine_comm_nin(&collective, engine_comm_rank(comm));
     engine_comm_block few[FEW], *in = n <= FEW ? few : malloc((size_t)n * sizeof *in);
     if (!in)
@@ -140,7 +140,7 @@ static int effects_of_exchange(const neap_node *node) {
 }
 
 static neap_node *exchange_again(neap_ctx *ctx, const neap_node *node, neap_node *const *in) {
-    return effect_exchange_record(ctx, effect_exchange_spec_get(node->attrs[0]), node->nin, in);
+    return effect_exchange_record(ctx, effect_exchange_pattern_get(node->attrs[0]), node->nin, in);
 }
 
 const lazy_payload effect_exchange_payload = {

@@ -17,7 +17,7 @@
 #include "engine/comm/comm.h"
 #include "lazy/graph/graph.h"
 
-typedef struct lazy_exchange_spec {
+typedef struct lazy_exchange_pattern {
     int32_t number;
     engine_comm_kind kind;
     int op;    /* REDUCE, SCATTER: the map that combines (LAZY_OP_add, maximum, minimum, multiply); else -1 */
@@ -26,17 +26,17 @@ typedef struct lazy_exchange_spec {
     engine_comm_group group;
     const int32_t *source; /* PERMUTE */
     const char *name;      /* for people: "psum" */
-    const char *what;      /* "psum of f32": what the engine compares; set by effect_exchange_spec_intern */
-} lazy_exchange_spec;
+    const char *what;      /* "psum of f32": what the engine compares; set by effect_exchange_pattern_intern */
+} lazy_exchange_pattern;
 
 /* The deal like *like, whose arrays and name are copied; its number does not count. NULL: memory, or a group that makes
  * no sense (the error says so). */
-const lazy_exchange_spec *effect_exchange_spec_intern(const lazy_exchange_spec *like);
-const lazy_exchange_spec *effect_exchange_spec_get(int64_t number); /* NULL: no such */
+const lazy_exchange_pattern *effect_exchange_pattern_intern(const lazy_exchange_pattern *like);
+const lazy_exchange_pattern *effect_exchange_pattern_get(int64_t number); /* NULL: no such */
 /* As the engine wants it, for a step of this script line. */
-engine_collective effect_exchange_spec_collective(const lazy_exchange_spec *deal, const char *site);
+engine_collective effect_exchange_pattern_collective(const lazy_exchange_pattern *deal, const char *site);
 /* Records the exchange on `in`; OWNED, NULL on error. This process takes part in it. */
-neap_node *effect_exchange_record(neap_ctx *ctx, const lazy_exchange_spec *deal, int nin, neap_node *const *in);
+neap_node *effect_exchange_record(neap_ctx *ctx, const lazy_exchange_pattern *deal, int nin, neap_node *const *in);
 extern const lazy_payload effect_exchange_payload; /* of the row `exchange` */
 
 #endif

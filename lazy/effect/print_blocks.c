@@ -177,20 +177,20 @@ static int given_blocks(show *s, const roll *r, const neap_node *node, const int
 
 static int exchange_blocks(show *s, const roll *r, const neap_node *node, neap_node **out) {
     int64_t shape[NEAP_MAX_DIMS];
-    lazy_exchange_spec like = {.kind = ENGINE_COMM_GATHER,
-                               .op = -1,
-                               .dtype = node->dtype,
-                               .elements = sent_shape(graph_sharding_of(node), node, shape),
-                               .group = {.nmembers = r->nmembers,
-                                         .nranks = r->nranks,
-                                         .ranks = r->ranks,
-                                         .owner = r->owner,
-                                         .wanted = r->wanted},
-                               .name = "print"};
+    lazy_exchange_pattern like = {.kind = ENGINE_COMM_GATHER,
+                                  .op = -1,
+                                  .dtype = node->dtype,
+                                  .elements = sent_shape(graph_sharding_of(node), node, shape),
+                                  .group = {.nmembers = r->nmembers,
+                                            .nranks = r->nranks,
+                                            .ranks = r->ranks,
+                                            .owner = r->owner,
+                                            .wanted = r->wanted},
+                                  .name = "print"};
     neap_node **in = malloc(((size_t)r->nmembers + 1) * sizeof *in);
     int n = in ? given_blocks(s, r, node, shape, in) : neap_error(NEAP_E_MEMORY, "out of memory for a print"),
         status = 0;
-    const lazy_exchange_spec *deal = n > 0 ? effect_exchange_spec_intern(&like) : NULL;
+    const lazy_exchange_pattern *deal = n > 0 ? effect_exchange_pattern_intern(&like) : NULL;
     if (deal && (*out = graph_arena(s->ctx, effect_exchange_record(s->ctx, deal, n, in))) && s->site)
         (*out)->site = graph_site_intern(s->ctx, s->site);
     if (n < 0 || (n > 0 && !*out))

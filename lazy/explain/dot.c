@@ -199,7 +199,7 @@ static void draw_step(const drawing *d, int32_t s) {
 }
 
 /* ---- Plans -------------------------------------------------------------------------------------------------------- */
-static int32_t find_places(drawing *d) {
+static int32_t find_node_positions(drawing *d) {
     const lazy_plan *plan = d->chapter->plan;
     int32_t hidden = 0;
     for (int32_t s = 0; s < plan->nsteps; s++) {
@@ -218,7 +218,7 @@ static int32_t find_places(drawing *d) {
 static void draw_plan(drawing *d) {
     const lazy_plan *plan = d->chapter->plan;
     explain_story_choose(d->story, d->chapter, d->shown);
-    int32_t hidden = find_places(d);
+    int32_t hidden = find_node_positions(d);
     for (int32_t slot = 0; slot < plan->nslots; slot++)
         if (d->places[slot] & DRAWN)
             draw_buffer(d, slot);

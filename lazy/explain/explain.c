@@ -143,7 +143,7 @@ int32_t explain_story_slot(const lazy_plan *plan, int32_t step, int32_t k) {
 }
 
 /* What made a root that has a buffer. */
-static uint64_t made_by(const neap_node *root) {
+static uint64_t computed_by(const neap_node *root) {
     return root->buffer && !graph_is_constant(root) ? root->ran : 0;
 }
 
@@ -153,7 +153,7 @@ neap_node *explain_story_node(const lazy_story *story, const lazy_chapter *chapt
         return node->mark == story->ctx->walk.epoch && !program_is_literal(node) ? node : NULL;
     }
     for (int64_t k = 0; k < story->roots.n; k++)
-        if (made_by(story->roots.at[k]) == plan_ran_link(chapter->plan, slot))
+        if (computed_by(story->roots.at[k]) == plan_ran_link(chapter->plan, slot))
             return story->roots.at[k];
     return NULL;
 }
@@ -455,7 +455,7 @@ static lazy_plan *find_plan(neap_ctx *ctx, uint64_t ran) {
 
 static const lazy_chapter *chapter_of(const lazy_story *story, const neap_node *root) {
     for (int64_t k = 0; k < story->chapters.n; k++)
-        if (made_by(root) && story->chapters.at[k].plan->serial == made_by(root) >> LAZY_RAN_SLOT_BITS &&
+        if (computed_by(root) && story->chapters.at[k].plan->serial == computed_by(root) >> LAZY_RAN_SLOT_BITS &&
             !story->chapters.at[k].future)
             return &story->chapters.at[k];
     return NULL;
@@ -487,7 +487,7 @@ static void say_done(lazy_print *print, const lazy_story *story, const neap_node
         lazy_say(print, " is computed");
     if (chapter)
         say_makers(print, chapter, (int32_t)(root->ran & ((1u << LAZY_RAN_SLOT_BITS) - 1)));
-    else if (made_by(root) && !find_plan(story->ctx, root->ran))
+    else if (computed_by(root) && !find_plan(story->ctx, root->ran))
         lazy_say(print, "; its plan is not kept any more");
 }
 
@@ -609,7 +609,7 @@ static int find_past(lazy_story *story) {
     int status = 0;
     for (int64_t k = 0; k < story->roots.n && status == 0 && story->chapters.n < CHAPTERS; k++) {
         neap_node *root = story->roots.at[k];
-        lazy_plan *plan = chapter_of(story, root) ? NULL : find_plan(story->ctx, made_by(root));
+        lazy_plan *plan = chapter_of(story, root) ? NULL : find_plan(story->ctx, computed_by(root));
         if (plan)
             status = add_chapter(story, plan, false, &(lazy_nodes){0});
     }

@@ -52,7 +52,7 @@ static void add_captured_to_table(lazy_level *level, int64_t k) {
 }
 
 /* Keeps the table at most half full. */
-static int table_room(lazy_level *level) {
+static int table_capacity(lazy_level *level) {
     if (2 * (level->captured.n + 1) <= level->capture_slots)
         return 0;
     int64_t wider = level->capture_slots ? 2 * level->capture_slots : 16;
@@ -84,7 +84,7 @@ neap_node *graph_capture(neap_ctx *ctx, int at, neap_node *node) {
     neap_node *known = find_captured(level, node);
     if (known)
         return known;
-    if (table_room(level) || lazy_push(&level->captured, node))
+    if (table_capacity(level) || lazy_push(&level->captured, node))
         return NULL;
     neap_node *placeholder = graph_placeholder_like(ctx, at, node);
     if (!placeholder) {

@@ -43,7 +43,7 @@ typedef struct lazy_pending {
     int64_t bytes;     /* that a flush would write, without what is fused away */
     int64_t exchanges; /* of the pending ones, those with other processes */
     int64_t most_nodes, most_bytes;
-    bool starved; /* the last flush of everything found no memory for some of it */
+    bool short_of_memory; /* the last flush of everything found no memory for some of it */
 } lazy_pending;
 
 /* plan/start.c */
@@ -51,8 +51,8 @@ typedef struct lazy_start {
     int hold;           /* > 0: recording does not flush */
     int spreading;      /* how many of these holds are for ops on meshed arrays (mesh/spmd.c) */
     int deferring;      /* > 0: deferred mode (program/deferred.c) */
-    bool heavy;         /* a call was recorded during the hold */
-    int64_t heavy_from; /* the first pending node that may be such a call */
+    bool has_calls;     /* a call was recorded during the hold */
+    int64_t first_call; /* the first pending node that may be such a call */
     lazy_nodes arena;   /* nodes that rules have built, released when hold returns to 0 */
 } lazy_start;
 
@@ -63,7 +63,7 @@ typedef struct lazy_level {
     bool closed;           /* a trace that captures what it reads from outside (graph/capture.c) */
     bool derived;          /* a closed trace that derives a program of another: it leaves alone what no level knows */
     bool lowers;           /* a trace in which what lies on a mesh has blocks (shard/lower.c) */
-    bool homeless;         /* those blocks are committed to no device */
+    bool without_device;   /* those blocks are committed to no device */
     int64_t start;         /* first index of the tape */
     lazy_nodes inputs;     /* its placeholders; the last of them stand for the captured arrays */
     lazy_nodes captured;   /* one reference each */
@@ -76,21 +76,21 @@ typedef struct lazy_levels {
     lazy_nodes tape; /* nodes that belong to an open level, in order of recording */
     lazy_level at[LAZY_MAX_LEVELS];
     int n;
-    int floor;  /* levels below it are not seen: they are open around an open callback */
-    int closed; /* how many of the levels are closed traces */
-    int muted;  /* > 0: programs are applied without their effects */
+    int floor;           /* levels below it are not seen: they are open around an open callback */
+    int closed;          /* how many of the levels are closed traces */
+    int without_effects; /* > 0: programs are applied without their effects */
 } lazy_levels;
 
 /* effect/callback.c */
-typedef struct lazy_frame { /* an open callback */
+typedef struct lazy_open_callback { /* an open callback */
     neap_request *request;
     int nlevels, floor, deferring; /* as they were before it */
     bool told;                     /* its arguments have ids */
     bool again;                    /* there was no memory for those ids once */
-} lazy_frame;
+} lazy_open_callback;
 
 typedef struct lazy_callbacks {
-    LAZY_VECTOR(lazy_frame) frames;
+    LAZY_VECTOR(lazy_open_callback) frames;
     uint64_t last;                  /* serial number of the newest callback, or control flow with effects */
     _Atomic int64_t requests;       /* calls of functions in flight that arrays wait for */
     lazy_callback *_Atomic dropped; /* callbacks that nobody refers to, pushed by any thread */
@@ -105,16 +105,16 @@ typedef struct lazy_traversal {
 } lazy_traversal;
 
 /* site.c */
-typedef struct lazy_ask { /* when the next node of an op is asked for its line */
-    int16_t gap, left;    /* nodes of this op from one question to the next, and to go */
-    int32_t repeats;      /* answers in a row that were known lines */
-} lazy_ask;
+typedef struct lazy_site_sampling { /* when the next node of an op is asked for its line */
+    int16_t gap, left;              /* nodes of this op from one question to the next, and to go */
+    int32_t repeats;                /* answers in a row that were known lines */
+} lazy_site_sampling;
 
 typedef struct lazy_sites {
     LAZY_VECTOR(const char *) texts; /* interned "file:line"; [0] is "" */
     int32_t *table;                  /* hash → index into texts, 0: free; a power of two of places, or NULL */
     int64_t places;
-    lazy_ask *asks; /* by op; NULL: no line is asked for */
+    lazy_site_sampling *asks; /* by op; NULL: no line is asked for */
     int32_t chunk;
     int32_t again;   /* of the node of a program that is being made again; 0: none is */
     neap_node *node; /* the last recorded node, if its line is wanted. BORROWED until the next call */

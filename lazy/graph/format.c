@@ -237,12 +237,12 @@ static void decimal_shortest(int dtype, double value, decimal *out) {
 }
 
 /* The shortest digits, but at most FRACTION after the point of the positional or of the exponent form. */
-static void decimal_limited(int dtype, double value, bool exponent_form, decimal *out) {
+static void decimal_limited(int dtype, double value, bool exponent_notation, decimal *out) {
     decimal_shortest(dtype, value, out);
-    int after_point = exponent_form ? out->count - 1 : out->count - 1 - out->exponent;
+    int after_point = exponent_notation ? out->count - 1 : out->count - 1 - out->exponent;
     if (after_point <= FRACTION)
         return;
-    if (exponent_form) {
+    if (exponent_notation) {
         decimal_round(fabs(value), FRACTION + 1, out);
         decimal_trim(out);
         return;
@@ -407,7 +407,7 @@ static int array_next_row(const array *a, int64_t *position) {
 /* ---- Pass 1: the style ------------------------------------------------------------------------------------------ */
 
 typedef struct style {
-    bool exponent_form;
+    bool exponent_notation;
     int left, right;     /* characters before the point, after it (with the exponent) */
     int fraction;        /* exponent form: digits after the point */
     int exponent_digits; /* exponent form */
@@ -468,8 +468,8 @@ static void style_see_float(void *arg, int dtype, const void *element) {
     if (!isfinite(value))
         return;
     decimal d;
-    decimal_limited(dtype, value, s->exponent_form, &d);
-    if (s->exponent_form) {
+    decimal_limited(dtype, value, s->exponent_notation, &d);
+    if (s->exponent_notation) {
         s->left = larger(s->left, d.negative + 1);
         s->fraction = larger(s->fraction, d.count - 1);
         s->exponent_digits = larger(s->exponent_digits, abs(d.exponent) > 99 ? 3 : 2);
@@ -495,7 +495,7 @@ static style style_measure(const array *a) {
     } else {
         extent e = {0};
         array_each(a, extent_see, &e);
-        s.exponent_form = extent_wants_exponent(&e, a->dtype);
+        s.exponent_notation = extent_wants_exponent(&e, a->dtype);
         array_each(a, style_see_float, &s);
         int name = e.negative_infinity ? 4 : 3;
         if (e.any_nonfinite)
@@ -523,8 +523,8 @@ static int float_write(const style *s, int dtype, double value, char *out) {
         return n + (int)strlen(name);
     }
     decimal d;
-    decimal_limited(dtype, value, s->exponent_form, &d);
-    if (s->exponent_form) {
+    decimal_limited(dtype, value, s->exponent_notation, &d);
+    if (s->exponent_notation) {
         if (d.count - 1 < s->fraction) { /* as NumPy: the common width is filled with digits of the exact value */
             decimal_round(fabs(value), s->fraction + 1, &d);
         }

@@ -34,8 +34,8 @@ const char *graph_shape_text(int ndim, const int64_t *shape, char *text, size_t 
 
 /* ---- site.c ------------------------------------------------------------------------------------------------------ */
 /* A node was recorded: asks for its line, or gives it the chunk's name. */
-static inline void graph_site_ask(neap_ctx *ctx, neap_node *node) {
-    lazy_ask *ask = ctx->sites.asks ? &ctx->sites.asks[node->op] : NULL;
+static inline void graph_site_want(neap_ctx *ctx, neap_node *node) {
+    lazy_site_sampling *ask = ctx->sites.asks ? &ctx->sites.asks[node->op] : NULL;
     if (ctx->sites.again) {
         node->site = ctx->sites.again;
     } else if (ask && --ask->left <= 0) {
@@ -47,7 +47,7 @@ static inline void graph_site_ask(neap_ctx *ctx, neap_node *node) {
     }
 }
 /* From now on every node's line is asked for, as after neap_site_reset. */
-void graph_site_ask_all(neap_ctx *ctx);
+void graph_sites_want(neap_ctx *ctx);
 /* The number of a script line; 0 for none, and if there is no memory. */
 int32_t graph_site_intern(neap_ctx *ctx, const char *text);
 /* Also the text of neap_axis_name. BORROWED from the context; NULL for 0. */
@@ -66,7 +66,7 @@ neap_node *graph_record(neap_ctx *ctx, int op, int nin, neap_node *const *in, in
 /* What the rules say of an op on these inputs: its result, and whether that is a number. Records nothing. */
 int graph_infer(const graph_call *call, lazy_result *result, bool *weak);
 /* A number as an array of one f64; OWNED. */
-neap_node *graph_as_strong(neap_ctx *ctx, neap_node *number);
+neap_node *graph_number_as_array(neap_ctx *ctx, neap_node *number);
 /* A 0-d constant; OWNED. */
 neap_node *graph_constant(neap_ctx *ctx, int dtype, bool weak, double value);
 /* A source that will have a buffer, or blocks on a mesh; OWNED. */

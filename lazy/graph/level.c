@@ -98,7 +98,7 @@ neap_node *graph_tape_alias(neap_ctx *ctx, int level, neap_node *node) {
     return alias;
 }
 
-neap_node *graph_bare(neap_ctx *ctx, neap_node *node) {
+neap_node *graph_untaped(neap_ctx *ctx, neap_node *node) {
     bool taped = !graph_is_meshed(node) && node->levels & ~graph_trace_levels(ctx);
     return taped ? graph_build1(ctx, LAZY_OP_bare, node) : node;
 }
@@ -128,5 +128,5 @@ int graph_home(const neap_ctx *ctx, int home) {
     int level = ctx->levels.n - 1;
     while (level >= 0 && !ctx->levels.at[level].lowers)
         level--;
-    return level >= 0 && ctx->levels.at[level].homeless ? -1 : home;
+    return level >= 0 && ctx->levels.at[level].without_device ? -1 : home;
 }

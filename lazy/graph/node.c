@@ -135,7 +135,7 @@ static void unref_node(neap_ctx *ctx, neap_node *node) {
         weigh(ctx, node);
 }
 
-static void unref_form(neap_ctx *ctx, neap_node *node) {
+static void release_loose(neap_ctx *ctx, neap_node *node) {
     if (node) {
         node->forms--;
         unref_node(ctx, node);
@@ -159,12 +159,12 @@ static void loosen_inputs(neap_ctx *ctx, neap_node *node) {
 static void unref_inputs(neap_ctx *ctx, neap_node *node) {
     if (!(node->flags & LAZY_DROPPED))
         for (int k = 0; k < node->nin; k++)
-            (node->loose ? unref_form : unref_node)(ctx, node->in[k]);
+            (node->loose ? release_loose : unref_node)(ctx, node->in[k]);
     node->flags |= LAZY_DROPPED;
 }
 
 static void unref_base(neap_ctx *ctx, neap_node *node) {
-    (node->loose ? unref_form : unref_node)(ctx, node->base);
+    (node->loose ? release_loose : unref_node)(ctx, node->base);
     node->base = NULL;
 }
 

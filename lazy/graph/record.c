@@ -114,7 +114,7 @@ static neap_node *as_dtype(neap_ctx *ctx, const char *op, neap_node *node, int d
     return cast;
 }
 
-neap_node *graph_as_strong(neap_ctx *ctx, neap_node *number) {
+neap_node *graph_number_as_array(neap_ctx *ctx, neap_node *number) {
     return as_dtype(ctx, "number", number, NEAP_DTYPE_F64);
 }
 
@@ -289,7 +289,7 @@ int graph_enroll(neap_ctx *ctx, neap_node *node) {
         graph_retain(node);
     }
     ctx->counters.nodes++;
-    graph_site_ask(ctx, node);
+    graph_site_want(ctx, node);
     if (row->kind == LAZY_VIEW || meshed || node->flags & LAZY_ABSTRACT || graph_is_formula(node))
         return 0;
     if (node->lasting)
@@ -330,7 +330,7 @@ static int make_meshed(neap_ctx *ctx, neap_node *node) {
 
 /* May recording this node start something? Nearly always not: so the question is answered here, without a call. */
 static bool graph_starts(const neap_ctx *ctx, const neap_node *node) {
-    return graph_node_op(node)->kind == LAZY_CALL || ctx->start.heavy || graph_past_limits(ctx);
+    return graph_node_op(node)->kind == LAZY_CALL || ctx->start.has_calls || graph_past_limits(ctx);
 }
 
 /* desc: what the rules were told of the inputs; views need it. */

@@ -124,14 +124,14 @@ typedef struct lazy_shard_rule {
 /* ---- Expansion: .spread -------------------------------------------------------------------------------------------
  * What a node that was made of meshed inputs becomes: its sharding and its blocks. NULL: as its inputs lie, and the op on
  * their blocks. Rows that have it: those of mesh/ops. */
-typedef struct lazy_spread {
+typedef struct lazy_expansion {
     neap_ctx *ctx;
     neap_node *node;        /* its inputs and attributes; no payload yet */
     lazy_sharding sharding; /* that of the result: on entry as the inputs vary and differ; the rule changes it … */
     bool blocks;            /* … and, if this is set, records the blocks (OWNED by the payload) */
-} lazy_spread;
+} lazy_expansion;
 /* Called by a rule when `sharding` is final: gives the node its payload, with no blocks yet. */
-int shard_spread_begin(lazy_spread *g);
+int shard_expansion_begin(lazy_expansion *g);
 
 /* ---- What folders of lazy/ call in mesh/ --------------------------------------------------------------------------------
  * The functions are installed when the first mesh is made, before anything can lie on one. */
@@ -161,7 +161,7 @@ neap_node *graph_record_inferred(neap_ctx *ctx, const struct graph_call *call);
 
 /* ---- node.c, level.c ---------------------------------------------------------------------------------------------- */
 /* What blocks are made of: an ordinary node of a tape without the tape (BORROWED from the arena), all others as they are. */
-neap_node *graph_bare(neap_ctx *ctx, neap_node *node);
+neap_node *graph_untaped(neap_ctx *ctx, neap_node *node);
 /* The device that a block belongs to, whose home is this: in the bodies of control flow none. */
 int graph_home(const neap_ctx *ctx, int home);
 /* Makes a fresh node meshed: blocks NULL. */

@@ -76,7 +76,7 @@ void neap_site(neap_ctx *ctx, const char *file, int line) {
     bool known;
     snprintf(text, sizeof text, "%s:%d", file, line);
     ctx->sites.node->site = intern_text(ctx, text, &known);
-    lazy_ask *ask = &ctx->sites.asks[ctx->sites.node->op];
+    lazy_site_sampling *ask = &ctx->sites.asks[ctx->sites.node->op];
     ask->repeats = known ? ask->repeats + 1 : 0;
     ask->gap = (int16_t)(ask->repeats < REPEATS ? 1 : ask->gap < GAP_MOST ? ask->gap * 2 : GAP_MOST);
     ask->left = ask->gap;
@@ -90,12 +90,12 @@ void neap_site_reset(neap_ctx *ctx, const char *chunk) {
     ctx->sites.chunk = intern_text(ctx, chunk, &known);
     if (!ctx->sites.asks && !(ctx->sites.asks = calloc((size_t)lazy_op_count, sizeof *ctx->sites.asks)))
         return; /* then no lines are told */
-    graph_site_ask_all(ctx);
+    graph_sites_want(ctx);
 }
 
-void graph_site_ask_all(neap_ctx *ctx) {
+void graph_sites_want(neap_ctx *ctx) {
     for (int op = 0; op < lazy_op_count && ctx->sites.asks; op++)
-        ctx->sites.asks[op] = (lazy_ask){.gap = 1};
+        ctx->sites.asks[op] = (lazy_site_sampling){.gap = 1};
 }
 
 const char *graph_site_text(const neap_ctx *ctx, int32_t site) {

@@ -22,7 +22,7 @@ static int refuse_op(const lazy_call_desc *call, lazy_result *out) {
     return neap_error(NEAP_E_ARGUMENT, "control flow is recorded by neap_control_push");
 }
 
-enum { PART_RESULT, PART_PLACE, PART_DTYPE, PART_SHAPE }; /* attributes of a part */
+enum { PART_RESULT, PART_OFFSET, PART_DTYPE, PART_SHAPE }; /* attributes of a part */
 
 static int part_dtype(const lazy_call_desc *call, lazy_result *out) {
     if (call->nattrs < PART_SHAPE || call->attrs[PART_DTYPE] < 0 || call->attrs[PART_DTYPE] >= NEAP_DTYPE_COUNT)
@@ -33,7 +33,7 @@ static int part_dtype(const lazy_call_desc *call, lazy_result *out) {
 }
 
 static int part_shape(const lazy_call_desc *call, lazy_result *out) {
-    int64_t bytes = neap_dtype_bytes(out->dtype), place = call->attrs[PART_PLACE], room = call->in[0].size - place;
+    int64_t bytes = neap_dtype_bytes(out->dtype), place = call->attrs[PART_OFFSET], room = call->in[0].size - place;
     int ndim = call->nattrs - PART_SHAPE;
     if (ndim > NEAP_MAX_DIMS || place < 0 || call->in[0].dtype != NEAP_DTYPE_U8)
         return neap_error(NEAP_E_SHAPE, "part: bad place or shape, or not of a block");
@@ -50,7 +50,7 @@ static int part_call(const lazy_call *call, const neap_run *run) {
     (void)run;
     size_t bytes = (size_t)call->out->size * (size_t)neap_dtype_bytes(call->out->dtype);
     if (bytes)
-        memcpy(call->out->data, (const char *)call->in[0].data + call->attrs[PART_PLACE], bytes);
+        memcpy(call->out->data, (const char *)call->in[0].data + call->attrs[PART_OFFSET], bytes);
     return 0;
 }
 
@@ -95,5 +95,5 @@ NEAP_OP(part,
     .doc = "One result of control flow: the bytes of its block from a place on, as an array of a dtype and shape.",
     .attrs = "result place dtype shape…", .kind = LAZY_CALL, .arity = 1, .types = LAZY_INT,
     .flags = LAZY_OP_DENSE | LAZY_OP_HIDDEN | LAZY_OP_PROMPT | LAZY_OP_PART, .dtype = part_dtype, .shape = part_shape,
-    .call = part_call, .batch = part_batch, .spread = control_part_spread)
+    .call = part_call, .batch = part_batch, .spread = control_part_expand)
 /* clang-format on */

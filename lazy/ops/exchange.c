@@ -4,11 +4,11 @@
 #include "lazy/effect/exchange.h"
 
 static int shape_of_exchange(const lazy_call_desc *call, lazy_result *out) {
-    const lazy_exchange_spec *deal = call->nattrs == 1 ? effect_exchange_spec_get(call->attrs[0]) : NULL;
+    const lazy_exchange_pattern *deal = call->nattrs == 1 ? effect_exchange_pattern_get(call->attrs[0]) : NULL;
     engine_comm *comm = engine_comm_here();
     if (!deal || !comm)
         return neap_error(NEAP_E_ARGUMENT, "exchange: no such collective in this process");
-    engine_collective collective = effect_exchange_spec_collective(deal, NULL);
+    engine_collective collective = effect_exchange_pattern_collective(deal, NULL);
     int given = engine_comm_nin(&collective, engine_comm_rank(comm));
     for (int k = 0; k < given; k++)
         if (k >= call->nin || call->in[k].size != deal->elements || call->in[k].dtype != deal->dtype)
@@ -27,7 +27,8 @@ static int exchange_call(const lazy_call *call, const neap_run *run) {
         return neap_error(NEAP_E_MEMORY, "out of memory for a collective");
     for (int k = 0; k < call->nin; k++)
         in[k] = call->in[k].data;
-    engine_collective collective = effect_exchange_spec_collective(effect_exchange_spec_get(call->attrs[0]), NULL);
+    engine_collective collective =
+        effect_exchange_pattern_collective(effect_exchange_pattern_get(call->attrs[0]), NULL);
     int status = engine_comm_run(engine_comm_here(), &collective, in, call->out->data);
     if (in != few)
         free(in);

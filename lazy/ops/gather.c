@@ -86,7 +86,7 @@ static neap_node *wide_indices(neap_ctx *ctx, neap_node *indices) {
 
 /* Indices into that, i64 of shape (n, before, axes of the indices…), of indices of each example into its own axis. Those
  * out of range are clamped to it, or become one that is out of range there too. */
-static neap_node *flat_places(lazy_batching *g, const flat *f, bool clamp) {
+static neap_node *flat_indices(lazy_batching *g, const flat *f, bool clamp) {
     neap_node *own = derive_batch_all(g, 1), *zero = NUMBER(0), *size = NUMBER((double)f->size);
     int64_t shape[NEAP_MAX_DIMS + 2] = {g->size, 1}, rows[NEAP_MAX_DIMS + 2] = {g->size, f->before};
     for (int k = 0; k < f->indices; k++) {
@@ -155,7 +155,7 @@ static int take_batch(lazy_batching *g) {
     }
     int64_t shape[NEAP_MAX_DIMS + 1] = {g->size};
     memcpy(shape + 1, out.shape, out.ndim * sizeof *shape);
-    neap_node *in[2] = {flat_source(g, &f), flat_places(g, &f, true)};
+    neap_node *in[2] = {flat_source(g, &f), flat_indices(g, &f, true)};
     neap_node *taken = graph_build(g->ctx, LAZY_OP_take, 2, in, 1, (int64_t[]){0});
     g->out = taken ? graph_build_reshape(g->ctx, taken, out.ndim + 1, shape) : NULL;
     return derive_batch_done(g);
@@ -278,7 +278,7 @@ static int put_batch(lazy_batching *g) {
     memcpy(wide + f.lead, updates.shape + f.axis, (size_t)(f.indices + after) * sizeof *wide);
     memcpy(shape + 1, x.shape, x.ndim * sizeof *shape);
     neap_node *all = derive_batch_all(g, 2);
-    neap_node *in[3] = {flat_source(g, &f), flat_places(g, &f, false),
+    neap_node *in[3] = {flat_source(g, &f), flat_indices(g, &f, false),
                         all ? graph_build_reshape(g->ctx, all, f.indices + after + f.lead, wide) : NULL};
     neap_node *put = graph_build(g->ctx, g->node->op, 3, in, 1, (int64_t[]){0});
     g->out = put ? graph_build_reshape(g->ctx, put, x.ndim + 1, shape) : NULL;

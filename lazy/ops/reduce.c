@@ -43,14 +43,14 @@ static int dtype_arg(const lazy_call_desc *call, lazy_result *out) {
 }
 
 /* Something of the result's shape at all places of the input that it came from. */
-static neap_node *spread_over(neap_ctx *ctx, neap_node *reduction, neap_node *node) {
+static neap_node *broadcast_over(neap_ctx *ctx, neap_node *reduction, neap_node *node) {
     lazy_aval in = graph_node_aval(graph_node_in(reduction, 0));
     int64_t shape[NEAP_MAX_DIMS];
     for (int k = 0; k < in.ndim; k++)
         shape[k] = graph_node_attrs(reduction)[0] >> k & 1 ? 1 : in.shape[k];
     return graph_build_broadcast(ctx, graph_build_reshape(ctx, node, in.ndim, shape), in.ndim, in.shape);
 }
-#define SPREAD(node_) spread_over(g->ctx, g->node, node_)
+#define SPREAD(node_) broadcast_over(g->ctx, g->node, node_)
 
 /* The same reduction as the rule's node's, over another op and input. */
 static neap_node *reduce_alike(neap_ctx *ctx, neap_node *reduction, int op, neap_node *input) {

@@ -58,7 +58,7 @@ int plan_cross_find(lazy_plan *plan) {
     return status;
 }
 
-int plan_cross_batch(const lazy_plan *plan, lazy_batch *batch) {
+int plan_cross_batch(const lazy_plan *plan, lazy_group *batch) {
     const lazy_step *step = plan->steps[batch->first];
     bool any = false;
     for (int32_t k = 0; k < batch->nbufs && plan->ncrossings > 0; k++)
@@ -90,13 +90,13 @@ void plan_cross_release(const lazy_plan *plan, lazy_crossed *crossed) {
         neap_buffer_release(crossed[c].buffer);
 }
 
-static int push_crossing(const lazy_plan *plan, int32_t slot, const lazy_batch *batch, neap_buffer *to,
+static int push_crossing(const lazy_plan *plan, int32_t slot, const lazy_group *batch, neap_buffer *to,
                          neap_buffer *from) {
     neap_push push = {.name = "copy", .site = plan->steps[batch->first]->site};
     return neap_buffer_copy_part(to, from, 0, plan->slots[slot].bytes, &push);
 }
 
-int plan_cross_in(const lazy_plan *plan, const lazy_batch *batch, neap_buffer *const *bufs, lazy_crossed *crossed) {
+int plan_cross_in(const lazy_plan *plan, const lazy_group *batch, neap_buffer *const *bufs, lazy_crossed *crossed) {
     int status = 0;
     for (int32_t k = 0; k < batch->nbufs && batch->crossings && status == 0; k++) {
         int32_t slot = batch->slots[k], c = batch->crossings[k];
@@ -108,7 +108,7 @@ int plan_cross_in(const lazy_plan *plan, const lazy_batch *batch, neap_buffer *c
     return status;
 }
 
-int plan_cross_out(const lazy_plan *plan, const lazy_batch *batch, neap_buffer *const *bufs, lazy_crossed *crossed) {
+int plan_cross_out(const lazy_plan *plan, const lazy_group *batch, neap_buffer *const *bufs, lazy_crossed *crossed) {
     int status = 0;
     for (int32_t k = 0; k < batch->nbufs && status == 0; k++) {
         int32_t slot = batch->slots[k], c = batch->crossings ? batch->crossings[k] : -1;

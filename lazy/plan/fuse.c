@@ -199,7 +199,7 @@ static int read_node(fuser *f, neap_node *node, lazy_wide_map map, bool own, int
     return lazy_push(&f->stack, next) ? NEAP_E_MEMORY : NEAP_ATTEND;
 }
 
-static int finish_frame(fuser *f, int32_t *value) {
+static int finish_visit(fuser *f, int32_t *value) {
     frame *top = &f->stack.at[f->stack.n - 1];
     neap_node *node = top->node;
     bool gathers = graph_node_op(node)->kind == LAZY_GATHER;
@@ -234,7 +234,7 @@ static int fuse_once(fuser *f) {
     while (f->stack.n > 0) {
         frame *top = &f->stack.at[f->stack.n - 1];
         if (top->next == top->node->nin) {
-            if ((status = finish_frame(f, &value)) != 0)
+            if ((status = finish_visit(f, &value)) != 0)
                 return status;
             if (f->stack.n > 0) {
                 top = &f->stack.at[f->stack.n - 1];

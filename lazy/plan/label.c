@@ -84,7 +84,7 @@ void plan_step_label(lazy_step *step) {
     end_word(&l);
 }
 
-void plan_batch_label(lazy_step *const *steps, lazy_batch *batch) {
+void plan_group_label(lazy_step *const *steps, lazy_group *batch) {
     label l = {.text = batch->label, .size = sizeof batch->label, .between = ", "};
     for (int32_t k = 0; k < batch->nsteps; k++)
         add_word(&l, steps[batch->first + k]->label);

@@ -60,7 +60,7 @@ struct lazy_memory_plan {
 };
 
 /* ---- What does not change from run to run ------------------------------------------------------------------------- */
-static int32_t plan_slot(const lazy_batch *batch, const lazy_step *step, int32_t k) {
+static int32_t plan_slot(const lazy_group *batch, const lazy_step *step, int32_t k) {
     return batch->slots[step->slots[k]];
 }
 
@@ -71,7 +71,7 @@ static bool is_effect(const lazy_step *step) {
 /* The batch of each step, by walking along with them. */
 typedef struct step_walk {
     const lazy_plan *plan;
-    const lazy_batch *batch;
+    const lazy_group *batch;
     const lazy_step *step;
     int32_t t;
 } step_walk;
@@ -128,7 +128,7 @@ static void list_touches(lazy_memory_plan *r) {
         }
 }
 
-void neap_debug_reuse(int64_t bytes) {
+void neap_debug_memory_plan(int64_t bytes) {
     least_bytes = bytes > 0 ? bytes : LEAST_BYTES;
 }
 
@@ -334,7 +334,7 @@ static void find_homes(lazy_memory_plan *r) {
 
 /* ---- Who dies ----------------------------------------------------------------------------------------------------- */
 /* Homes for r->asked, unless they are known. */
-static void settle_homes(lazy_memory_plan *r) {
+static void resolve_homes(lazy_memory_plan *r) {
     size_t n = (size_t)r->plan->nslots;
     for (size_t s = 0; s < n; s++)
         r->asked[s] = r->stays[s] ? 0 : r->asked[s];
@@ -354,7 +354,7 @@ void plan_memory_of_program(lazy_memory_plan *reuse, int64_t nkept, const int32_
     for (int64_t k = 0; k < nkept; k++)
         if (kept[k] >= 0)
             reuse->asked[kept[k]] = 0;
-    settle_homes(reuse);
+    resolve_homes(reuse);
 }
 
 /* Nodes of a region and the references to them that its end will release. */
@@ -411,7 +411,7 @@ void plan_memory_of_flush(neap_ctx *ctx, lazy_memory_plan *reuse) {
             reuse->asked[s] = goes(&c, ctx->walk.order.at[plan->slots[s].node]);
         free(made);
     }
-    settle_homes(reuse);
+    resolve_homes(reuse);
 }
 
 /* ---- In a run ----------------------------------------------------------------------------------------------------- */
@@ -428,7 +428,7 @@ int plan_memory_verify(const lazy_memory_plan *reuse) {
 }
 
 /* What the steps do to the variable: the first of them that touches it decides whether it is written afresh. */
-static void find_access(const lazy_memory_plan *r, const lazy_batch *batch, int32_t first, int32_t nsteps,
+static void find_access(const lazy_memory_plan *r, const lazy_group *batch, int32_t first, int32_t nsteps,
                         neap_buffer *const *bufs, const neap_buffer *buffer, bool *writes, bool *fresh) {
     bool touched = false;
     *writes = *fresh = false;
@@ -446,7 +446,7 @@ static void find_access(const lazy_memory_plan *r, const lazy_batch *batch, int3
     }
 }
 
-void plan_memory_vars(const lazy_memory_plan *reuse, const lazy_batch *batch, int32_t first, int32_t nsteps,
+void plan_memory_vars(const lazy_memory_plan *reuse, const lazy_group *batch, int32_t first, int32_t nsteps,
                       neap_buffer *const *bufs, neap_var **reads, neap_var **writes, neap_push *push) {
     push->nreads = push->nwrites = push->nfresh = 0;
     for (int32_t k = 0; k < batch->nbufs; k++) {

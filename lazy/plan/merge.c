@@ -340,7 +340,7 @@ static bool rows_allow(merger *m, const lazy_draft *a, const lazy_draft *b, cons
 /* Would A, the earlier one, with B in it break the order? Either B moves to A's place, if all else that it reads is there
  * by then, or A to B's, if nobody wants it before. Calls never move; and nothing moves behind an effect, since a program's
  * prints happen with its callbacks, in between its steps. */
-static bool find_place(merger *m, int32_t a, int32_t b, int32_t *place) {
+static bool find_position(merger *m, int32_t a, int32_t b, int32_t *place) {
     bool early = true;
     const lazy_draft *draft = m->units[b].draft;
     for (int64_t k = 0; k < nreads(draft) && early; k++) {
@@ -370,7 +370,7 @@ static int64_t buffers(const merger *m, const lazy_draft *draft) {
 }
 
 /* Apart stay what runs on different devices; what would be too large; what cannot run at one time, since something else
- * stands between (find_place); and what waits for other calls than the other does, unless nobody else wants that: calls take
+ * stands between (find_position); and what waits for other calls than the other does, unless nobody else wants that: calls take
  * long and may fail, and then all results of a kernel do. (Among more than 64 calls, some that differ look alike.) */
 static bool may_merge(merger *m, int32_t a, int32_t b, bool linked, int32_t *place) {
     const unit *x = &m->units[a], *y = &m->units[b];
@@ -381,7 +381,7 @@ static bool may_merge(merger *m, int32_t a, int32_t b, bool linked, int32_t *pla
         return false;
     if (x->calls != y->calls && !(linked && only_for(m, x, y)))
         return false;
-    return find_place(m, a, b, place);
+    return find_position(m, a, b, place);
 }
 
 /* ---- Merging ------------------------------------------------------------------------------------------------------ */
@@ -542,7 +542,7 @@ static int find_candidates(merger *m, const lazy_draft *draft, int32_t *candidat
     return n;
 }
 
-static void note_read(merger *m, int32_t node, int32_t u) {
+static void count_read(merger *m, int32_t node, int32_t u) {
     int32_t *reader = &m->reader[(int64_t)node * READERS], writer = writer_of(m, node), now = alive(m, u);
     if (writer >= 0 && writer != now && m->units[writer].first_user > m->units[now].place)
         m->units[writer].first_user = m->units[now].place;
@@ -572,7 +572,7 @@ static int visit_unit(merger *m, int32_t u) {
             status = try_merge(m, other, now);
     }
     for (int64_t k = 0; k < m->reads.n; k++)
-        note_read(m, m->reads.at[k], u);
+        count_read(m, m->reads.at[k], u);
     return status;
 }
 

@@ -507,13 +507,13 @@ static void take_over(planner *p, lazy_plan *plan) {
 }
 
 /* ---- Batches ------------------------------------------------------------------------------------------------------ */
-enum { BATCH_BUFFERS = 48, BATCH_STEPS = 64 };
+enum { GROUP_BUFFERS = 48, GROUP_STEPS = 64 };
 
 typedef struct batcher {
     int32_t *place; /* slot of the plan → position in the open batch, valid while stamp says so */
     int32_t *stamp;
-    int32_t slots[NEAP_MAX_INPUTS + LAZY_KERNEL_MAX_INS * 3 + BATCH_BUFFERS];
-    bool writes[NEAP_MAX_INPUTS + LAZY_KERNEL_MAX_INS * 3 + BATCH_BUFFERS];
+    int32_t slots[NEAP_MAX_INPUTS + LAZY_KERNEL_MAX_INS * 3 + GROUP_BUFFERS];
+    bool writes[NEAP_MAX_INPUTS + LAZY_KERNEL_MAX_INS * 3 + GROUP_BUFFERS];
 } batcher;
 
 /* How many buffers a step would add to batch number b. */
@@ -524,7 +524,7 @@ static int32_t new_buffers(const batcher *t, const lazy_step *step, int32_t b) {
     return n;
 }
 
-static void batch_add(batcher *t, lazy_batch *batch, lazy_step *step, int32_t b) {
+static void group_add(batcher *t, lazy_group *batch, lazy_step *step, int32_t b) {
     for (int32_t k = 0; k < step->nbufs; k++) {
         int32_t slot = step->slots[k];
         if (t->stamp[slot] != b) {
@@ -546,7 +546,7 @@ static void batch_add(batcher *t, lazy_batch *batch, lazy_step *step, int32_t b)
     batch->cost += step->cost;
 }
 
-static int batch_close(batcher *t, const lazy_plan *plan, lazy_batch *batch) {
+static int group_close(batcher *t, const lazy_plan *plan, lazy_group *batch) {
     size_t n = (size_t)batch->nbufs;
     batch->slots = malloc(n * (sizeof *batch->slots + sizeof *batch->writes) + 1);
     if (!batch->slots)
@@ -554,11 +554,11 @@ static int batch_close(batcher *t, const lazy_plan *plan, lazy_batch *batch) {
     batch->writes = (bool *)(batch->slots + n);
     memcpy(batch->slots, t->slots, n * sizeof *batch->slots);
     memcpy(batch->writes, t->writes, n * sizeof *batch->writes);
-    plan_batch_label(plan->steps, batch);
+    plan_group_label(plan->steps, batch);
     return plan_cross_batch(plan, batch);
 }
 
-static int make_batches(lazy_plan *plan) {
+static int make_groups(lazy_plan *plan) {
     size_t n = (size_t)plan->nslots;
     batcher *t = malloc(sizeof *t);
     int32_t *memory = malloc(2 * n * sizeof *memory + 1);
@@ -569,24 +569,24 @@ static int make_batches(lazy_plan *plan) {
         t->stamp = memory + n;
         memset(t->stamp, 0xff, n * sizeof *t->stamp);
     }
-    lazy_batch *batch = NULL;
+    lazy_group *batch = NULL;
     for (int32_t k = 0; k < plan->nsteps && status == 0; k++) {
         lazy_step *step = plan->steps[k];
         bool joins = batch && step->kind == LAZY_STEP_KERNEL && plan->steps[k - 1]->kind == LAZY_STEP_KERNEL &&
-                     step->device == plan->steps[k - 1]->device && batch->nsteps < BATCH_STEPS &&
+                     step->device == plan->steps[k - 1]->device && batch->nsteps < GROUP_STEPS &&
                      batch->cost + step->cost < LAZY_SMALL_COST &&
-                     batch->nbufs + new_buffers(t, step, plan->nbatches - 1) <= BATCH_BUFFERS;
+                     batch->nbufs + new_buffers(t, step, plan->nbatches - 1) <= GROUP_BUFFERS;
         if (!joins) {
-            if (batch && (status = batch_close(t, plan, batch)) != 0)
+            if (batch && (status = group_close(t, plan, batch)) != 0)
                 break;
             batch = &plan->batches[plan->nbatches++];
             batch->first = k;
         }
         plan_step_label(step);
-        batch_add(t, batch, step, plan->nbatches - 1);
+        group_add(t, batch, step, plan->nbatches - 1);
     }
     if (batch && status == 0)
-        status = batch_close(t, plan, batch);
+        status = group_close(t, plan, batch);
     free(t);
     free(memory);
     return status;
@@ -644,7 +644,7 @@ int plan_new(neap_ctx *ctx, uint8_t *made, bool apart, lazy_plan **out) {
     if (status == 0)
         status = plan_cross_find(plan);
     if (status == 0)
-        status = make_batches(plan);
+        status = make_groups(plan);
     if (status == 0)
         status = LAZY_VERIFY_STEPS(ctx, made, plan, "batching");
     if (status == 0 && !apart)

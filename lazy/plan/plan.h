@@ -89,10 +89,10 @@ static inline bool plan_needs_room(const lazy_step *step) {
 
 enum { LAZY_SMALL_COST = 20000 }; /* ns: up to here an op may run where it is pushed */
 /* Memory that a run needs, of at least so many bytes, is shared by the steps of a plan, which then run one by one. */
-enum { LAZY_SHARED_ROOM = 1 << 16 };
+enum { LAZY_SHARED_SCRATCH = 1 << 16 };
 
 /* Consecutive steps that are pushed as one engine op: a step of much work by itself, small ones together. */
-typedef struct lazy_batch {
+typedef struct lazy_group {
     int32_t first, nsteps;
     int32_t nbufs; /* slots of the plan that its steps use, and which of them are written */
     int32_t *slots;
@@ -102,7 +102,7 @@ typedef struct lazy_batch {
     int32_t first_number, nnumbers;
     int64_t cost;
     char label[96];
-} lazy_batch;
+} lazy_group;
 
 /* A copy of a slot in the memory of a device that runs steps which use the slot, for the time of a run (cross.c). */
 typedef struct lazy_crossing {
@@ -122,7 +122,7 @@ typedef struct lazy_plan {
     int32_t nrooms; /* steps that need memory of their own */
     lazy_slot *slots;
     lazy_step **steps;
-    lazy_batch *batches;
+    lazy_group *batches;
     lazy_number *numbers;
     int32_t ncrossings;
     lazy_crossing *crossings;       /* NULL: all its steps run where their buffers lie */
@@ -163,7 +163,7 @@ const char *plan_why_text(lazy_why why); /* "it was asked for" */
 /* label.c ----------------------------------------------------------------------------------------------------------- */
 /* Write the name of a planned step; of a closed batch of such steps. */
 void plan_step_label(lazy_step *step);
-void plan_batch_label(lazy_step *const *steps, lazy_batch *batch);
+void plan_group_label(lazy_step *const *steps, lazy_group *batch);
 
 /* traffic.c --------------------------------------------------------------------------------------------------------- */
 /* What a run of the step touches of its buffers. */
@@ -207,13 +207,13 @@ typedef struct lazy_crossed { /* a crossing in a run */
 /* Finds the crossings of a plan whose steps are there. */
 int plan_cross_find(lazy_plan *plan);
 /* Those of a batch, whose slots are those of the plan. */
-int plan_cross_batch(const lazy_plan *plan, lazy_batch *batch);
+int plan_cross_batch(const lazy_plan *plan, lazy_group *batch);
 /* Memory for them in a run, OWNED by the array; of what was made before a failure too. */
 int plan_cross_allocate(neap_ctx *ctx, const lazy_plan *plan, lazy_crossed *crossed);
 void plan_cross_release(const lazy_plan *plan, lazy_crossed *crossed);
 /* Push the copies that a batch needs before it runs, and those of what it has written. bufs: by slot. */
-int plan_cross_in(const lazy_plan *plan, const lazy_batch *batch, neap_buffer *const *bufs, lazy_crossed *crossed);
-int plan_cross_out(const lazy_plan *plan, const lazy_batch *batch, neap_buffer *const *bufs, lazy_crossed *crossed);
+int plan_cross_in(const lazy_plan *plan, const lazy_group *batch, neap_buffer *const *bufs, lazy_crossed *crossed);
+int plan_cross_out(const lazy_plan *plan, const lazy_group *batch, neap_buffer *const *bufs, lazy_crossed *crossed);
 /* Moves the data of a node to a device where it belongs but does not lie yet. */
 int plan_cross_home(neap_ctx *ctx, neap_node *node, int device);
 
@@ -233,7 +233,7 @@ size_t plan_memory_bytes(const lazy_memory_plan *reuse, int32_t slot);
 int plan_memory_verify(const lazy_memory_plan *reuse);
 /* The variables that steps of a batch read and write, each once, for buffers by place in the batch (NULL: not used).
  * reads and writes have room for all of them. */
-void plan_memory_vars(const lazy_memory_plan *reuse, const lazy_batch *batch, int32_t first, int32_t nsteps,
+void plan_memory_vars(const lazy_memory_plan *reuse, const lazy_group *batch, int32_t first, int32_t nsteps,
                       neap_buffer *const *bufs, neap_var **reads, neap_var **writes, neap_push *push);
 
 /* ---- run.c (with region.c, plan.c, fuse.c, see plan.h): from nodes to engine ops ----------------------------------- */

@@ -256,7 +256,7 @@ static bool must_stay_apart(neap_ctx *ctx) {
 }
 
 /* Sets ctx->plans.made, by number in the region. *apart: see must_stay_apart; what has one result is no matter of it. */
-static int choose_made(neap_ctx *ctx, int64_t nroots, neap_node *const *roots, bool *apart) {
+static int choose_materialized(neap_ctx *ctx, int64_t nroots, neap_node *const *roots, bool *apart) {
     int64_t n = ctx->walk.order.n, results = 0;
     bool shared = false;
     int status = reserve_items((void **)&ctx->plans.made.at, &ctx->plans.made.capacity, n, sizeof *ctx->plans.made.at);
@@ -320,7 +320,7 @@ static int make_region_plan(neap_ctx *ctx, uint64_t hash, bool apart, lazy_plan 
 int plan_region_plan(neap_ctx *ctx, int64_t nroots, neap_node *const *roots, lazy_plan **out) {
     uint64_t hash = 0;
     bool apart;
-    int status = choose_made(ctx, nroots, roots, &apart);
+    int status = choose_materialized(ctx, nroots, roots, &apart);
     if (status == 0)
         status = write_key(ctx, apart, &hash);
     if (status)

@@ -13,11 +13,11 @@
 
 typedef struct batch_job { /* one batch of a plan */
     lazy_plan *plan;
-    const lazy_batch *batch;
+    const lazy_group *batch;
     int32_t first, nsteps;      /* all steps of the batch, or one of them */
     neap_buffer **bufs;         /* the batch's; NULL where these steps do not use them */
     const lazy_scalar *numbers; /* the batch's */
-    _Atomic int64_t *gifts;     /* its plan is run with what was given to it: the context's count. NULL: it is not */
+    _Atomic int64_t *donations; /* its plan is run with what was given to it: the context's count. NULL: it is not */
 } batch_job;
 
 /* What a run of a plan is made of, while it is pushed. */
@@ -52,7 +52,7 @@ static int run_step(const lazy_step *step, const batch_job *j, const neap_run *r
 }
 
 /* Shows a step of several in the timeline. */
-static void tell_step(const lazy_step *step, int64_t began) {
+static void report_step(const lazy_step *step, int64_t began) {
     lazy_traffic bytes = plan_step_traffic(step);
     engine_timeline_step(step->label, began, (uint64_t)bytes.read, (uint64_t)bytes.written);
 }
@@ -64,7 +64,7 @@ static int64_t time_step(lazy_step *step) {
     return step->cost >= LAZY_TIMED_COST || turn % LAZY_TIMED_TURNS == 0 ? engine_now() : 0;
 }
 
-static void note_step(lazy_ran *ran, int64_t began, const neap_run *run) {
+static void record_step_time(lazy_ran *ran, int64_t began, const neap_run *run) {
     int64_t now = engine_now(), ns = now - began;
     int64_t times = atomic_load_explicit(&ran->times, memory_order_relaxed);
     int64_t total = atomic_load_explicit(&ran->total, memory_order_relaxed);
@@ -83,21 +83,21 @@ static int run_batch_job(void *arg, const neap_run *run) {
         int64_t began = j->nsteps > 1 ? engine_timeline_now() : 0, timed = time_step(step);
         status = run_step(step, j, run);
         if (timed)
-            note_step(&step->ran, timed, run);
+            record_step_time(&step->ran, timed, run);
         if (began)
-            tell_step(step, began);
+            report_step(step, began);
     }
     return status;
 }
 
-static void job_release(void *arg) {
+static void group_run_release(void *arg) {
     batch_job *j = arg;
     for (int32_t k = 0; k < j->batch->nbufs; k++)
         if (j->bufs[k])
             neap_buffer_return(j->bufs[k]);
     plan_release(j->plan);
-    if (j->gifts)
-        atomic_fetch_sub(j->gifts, 1);
+    if (j->donations)
+        atomic_fetch_sub(j->donations, 1);
     free(j);
 }
 
@@ -110,15 +110,15 @@ static const char *step_site(neap_ctx *ctx, lazy_step *step, neap_node *const *r
 }
 
 /* A copy of a job that lives as long as its op, and keeps its plan and buffers. */
-static batch_job *job_keep(const batch_job *from) {
-    const lazy_batch *batch = from->batch;
+static batch_job *group_run_keep(const batch_job *from) {
+    const lazy_group *batch = from->batch;
     size_t pointers = (size_t)batch->nbufs * sizeof(neap_buffer *);
     size_t numbers = (size_t)batch->nnumbers * sizeof *from->numbers;
     batch_job *j = malloc(sizeof *j + pointers + numbers);
     if (!j)
         return NULL;
-    if (from->gifts)
-        atomic_fetch_add(from->gifts, 1);
+    if (from->donations)
+        atomic_fetch_add(from->donations, 1);
     __atomic_add_fetch(&from->plan->refs, 1, __ATOMIC_RELAXED);
     *j = *from;
     j->bufs = memcpy(j + 1, from->bufs, pointers);
@@ -157,13 +157,13 @@ static int unique_vars(neap_var **vars, int n) {
 }
 
 /* What the steps of the batch use as its buffer k. */
-static neap_buffer *buffer_at(const plan_state *s, const lazy_batch *batch, int32_t k) {
+static neap_buffer *buffer_at(const plan_state *s, const lazy_group *batch, int32_t k) {
     int32_t crossing = batch->crossings ? batch->crossings[k] : -1;
     return crossing < 0 ? s->bufs[batch->slots[k]] : s->crossed[crossing].buffer;
 }
 
 /* The buffers of the batch that one of its steps uses, and which of them it writes. */
-static void choose_buffers(const plan_state *s, const lazy_batch *batch, const lazy_step *step, neap_buffer **bufs,
+static void choose_buffers(const plan_state *s, const lazy_group *batch, const lazy_step *step, neap_buffer **bufs,
                            bool *writes) {
     memset(bufs, 0, (size_t)batch->nbufs * sizeof *bufs);
     memset(writes, 0, (size_t)batch->nbufs * sizeof *writes);
@@ -174,32 +174,32 @@ static void choose_buffers(const plan_state *s, const lazy_batch *batch, const l
 }
 
 /* Runs the job here and now if nothing is in the way; else pushes a copy of it. */
-static int job_push(const batch_job *j, neap_push *push) {
+static int group_run_push(const batch_job *j, neap_push *push) {
     int status = neap_push_now(run_batch_job, (void *)j, push);
     if (status != NEAP_PENDING)
         return status;
-    batch_job *kept = job_keep(j);
+    batch_job *kept = group_run_keep(j);
     if (!kept)
         return neap_error(NEAP_E_MEMORY, "out of memory while pushing");
-    push->release = job_release;
+    push->release = group_run_release;
     status = neap_push_sync(run_batch_job, kept, push);
     if (status)
-        job_release(kept);
+        group_run_release(kept);
     return status;
 }
 
 /* Scratch of a push: for the buffers of a batch, their variables, and what is written. */
 enum { FEW_BUFFERS = 64 };
-typedef struct push_room {
+typedef struct push_arrays {
     neap_buffer **bufs;
     neap_var **reads, **writes;
     bool *own;
     neap_buffer *few_bufs[FEW_BUFFERS];
     neap_var *few_vars[2 * FEW_BUFFERS];
     bool few_own[FEW_BUFFERS];
-} push_room;
+} push_arrays;
 
-static bool room_open(push_room *r, size_t n) {
+static bool push_arrays_open(push_arrays *r, size_t n) {
     if (n <= FEW_BUFFERS) {
         r->bufs = r->few_bufs, r->reads = r->few_vars, r->writes = r->few_vars + FEW_BUFFERS, r->own = r->few_own;
         return true;
@@ -212,15 +212,15 @@ static bool room_open(push_room *r, size_t n) {
     return true;
 }
 
-static void room_close(push_room *r) {
+static void push_arrays_close(push_arrays *r) {
     if (r->bufs != r->few_bufs)
         free(r->bufs);
 }
 
 /* Pushes nsteps steps of the batch from `first` on (all of them, or one). */
-static int steps_push(const plan_state *s, const lazy_batch *batch, int32_t first, int32_t nsteps) {
-    push_room r;
-    if (!room_open(&r, (size_t)batch->nbufs))
+static int steps_push(const plan_state *s, const lazy_group *batch, int32_t first, int32_t nsteps) {
+    push_arrays r;
+    if (!push_arrays_open(&r, (size_t)batch->nbufs))
         return neap_error(NEAP_E_MEMORY, "out of memory while pushing");
     lazy_plan *plan = s->plan;
     lazy_step *step = plan->steps[first];
@@ -246,7 +246,7 @@ static int steps_push(const plan_state *s, const lazy_batch *batch, int32_t firs
                    .nsteps = nsteps,
                    .bufs = r.bufs,
                    .numbers = s->numbers + batch->first_number,
-                   .gifts = s->binding->ngiven ? &s->ctx->programs.donations : NULL};
+                   .donations = s->binding->ngiven ? &s->ctx->programs.donations : NULL};
     neap_push push = {.name = nsteps == 1 ? step->label : batch->label,
                       .site = step_site(s->ctx, step, s->region),
                       .device = step->device,
@@ -259,13 +259,13 @@ static int steps_push(const plan_state *s, const lazy_batch *batch, int32_t firs
                       .cost = batch->cost / batch->nsteps * nsteps};
     if (plan->reuse)
         plan_memory_vars(plan->reuse, batch, first, nsteps, r.bufs, r.reads, r.writes, &push);
-    int status = job_push(&j, &push);
-    room_close(&r);
+    int status = group_run_push(&j, &push);
+    push_arrays_close(&r);
     return status;
 }
 
 /* A step that is alone in its batch and pushes its op itself. */
-static int launch_alone(plan_state *s, const lazy_batch *batch) {
+static int launch_alone(plan_state *s, const lazy_group *batch) {
     lazy_step *step = s->plan->steps[batch->first];
     neap_buffer *few[FEW_BUFFERS];
     neap_buffer **own = step->nbufs <= FEW_BUFFERS ? few : malloc((size_t)step->nbufs * sizeof *own);
@@ -283,7 +283,7 @@ static int launch_alone(plan_state *s, const lazy_batch *batch) {
 }
 
 /* A copy from one memory to another, by what the devices have for that. */
-static int move(const plan_state *s, const lazy_batch *batch) {
+static int move(const plan_state *s, const lazy_group *batch) {
     lazy_step *step = s->plan->steps[batch->first];
     neap_buffer *from = s->bufs[batch->slots[step->slots[0]]], *to = s->bufs[batch->slots[step->slots[1]]];
     size_t item = (size_t)neap_dtype_bytes(step->call.out->dtype);
@@ -293,7 +293,7 @@ static int move(const plan_state *s, const lazy_batch *batch) {
 
 /* Steps may share an op only if none of them waits for, or fails with, what the others do not read: if all inputs of
  * the batch are there. Otherwise each goes by itself. */
-static int push_alone_or_together(const plan_state *s, const lazy_batch *batch) {
+static int push_alone_or_together(const plan_state *s, const lazy_group *batch) {
     bool together = true;
     for (int32_t k = 0; k < batch->nbufs && together && batch->nsteps > 1; k++)
         if (!batch->writes[k])
@@ -306,7 +306,7 @@ static int push_alone_or_together(const plan_state *s, const lazy_batch *batch) 
     return status;
 }
 
-static int batch_push(plan_state *s, const lazy_batch *batch) {
+static int group_push(plan_state *s, const lazy_group *batch) {
     const lazy_step *step = s->plan->steps[batch->first];
     bool crosses = s->plan->ncrossings > 0;
     int status = crosses ? plan_cross_in(s->plan, batch, s->bufs, s->crossed) : 0;
@@ -356,18 +356,18 @@ static int bring_leaves_home(const plan_state *s) {
     return status;
 }
 
-typedef struct shared_room {
+typedef struct shared_scratch {
     size_t bytes; /* what the largest step on a device needs */
     neap_buffer *room;
-} shared_room;
+} shared_scratch;
 
-static size_t room_bytes(const lazy_plan *plan, neap_node *const *region, int32_t k) {
+static size_t control_scratch_bytes(const lazy_plan *plan, neap_node *const *region, int32_t k) {
     const lazy_step *step = plan->steps[k];
     return plan_needs_room(step) ? step->payload->room(region[step->node]) : 0;
 }
 
-static int allocate_room(neap_ctx *ctx, int device, size_t bytes, shared_room *shared, neap_buffer **room) {
-    bool own = bytes < LAZY_SHARED_ROOM;
+static int allocate_scratch(neap_ctx *ctx, int device, size_t bytes, shared_scratch *shared, neap_buffer **room) {
+    bool own = bytes < LAZY_SHARED_SCRATCH;
     if (!own && shared->room) {
         *room = neap_buffer_retain(shared->room);
         return 0;
@@ -383,25 +383,26 @@ static int allocate_room(neap_ctx *ctx, int device, size_t bytes, shared_room *s
 
 /* The memory that steps need for their runs, for each step that needs some, in their order. What is large is one for
  * all steps that run on a device. */
-static int allocate_rooms(neap_ctx *ctx, const lazy_plan *plan, neap_node *const *region, neap_buffer ***out) {
+static int allocate_scratches(neap_ctx *ctx, const lazy_plan *plan, neap_node *const *region, neap_buffer ***out) {
     int32_t n = 0;
     neap_buffer **rooms = *out = calloc((size_t)plan->nrooms, sizeof *rooms);
-    shared_room *shared = calloc((size_t)neap_device_count(), sizeof *shared);
+    shared_scratch *shared = calloc((size_t)neap_device_count(), sizeof *shared);
     int status = rooms && shared ? 0 : neap_error(NEAP_E_MEMORY, "out of memory while pushing");
     for (int32_t k = 0; k < plan->nsteps && status == 0; k++) {
-        size_t bytes = room_bytes(plan, region, k), *largest = &shared[plan->steps[k]->device].bytes;
+        size_t bytes = control_scratch_bytes(plan, region, k), *largest = &shared[plan->steps[k]->device].bytes;
         *largest = bytes > *largest ? bytes : *largest;
     }
     for (int32_t k = 0; k < plan->nsteps && status == 0; k++) {
         int device = plan->steps[k]->device;
         if (plan_needs_room(plan->steps[k]))
-            status = allocate_room(ctx, device, room_bytes(plan, region, k), &shared[device], &rooms[n++]);
+            status =
+                allocate_scratch(ctx, device, control_scratch_bytes(plan, region, k), &shared[device], &rooms[n++]);
     }
     free(shared);
     return status;
 }
 
-static void release_rooms(const lazy_plan *plan, neap_buffer **rooms) {
+static void release_scratches(const lazy_plan *plan, neap_buffer **rooms) {
     for (int32_t k = 0; k < plan->nrooms && rooms; k++)
         neap_buffer_release(rooms[k]);
     free(rooms);
@@ -421,7 +422,7 @@ static int push_all(plan_state *s, neap_buffer **made) {
     int status = 0;
     fill_numbers(s);
     for (int32_t b = 0; b < plan->nbatches && status == 0; b++) {
-        status = batch_push(s, &plan->batches[b]);
+        status = group_push(s, &plan->batches[b]);
         s->binding->begun |= status == 0 || plan->batches[b].nsteps > 1;
     }
     s->ctx->counters.launches += (uint64_t)plan->nsteps;
@@ -461,7 +462,7 @@ int plan_run(neap_ctx *ctx, lazy_plan *plan, neap_node *const *region, lazy_bind
     s.numbers = plan->nnumbers <= FEW ? some : malloc((size_t)plan->nnumbers * sizeof *s.numbers);
     int status = s.bufs && s.numbers ? 0 : neap_error(NEAP_E_MEMORY, "out of memory while pushing");
     if (plan->nrooms && status == 0)
-        status = allocate_rooms(ctx, plan, region, &rooms);
+        status = allocate_scratches(ctx, plan, region, &rooms);
     s.rooms = rooms;
     if (status == 0 && neap_device_count() > neap_engine_devices())
         status = bring_leaves_home(&s);
@@ -473,7 +474,7 @@ int plan_run(neap_ctx *ctx, lazy_plan *plan, neap_node *const *region, lazy_bind
         status = LAZY_VERIFY_MEMORY(plan->reuse);
     if (status == 0)
         status = allocate_and_push(&s, made);
-    release_rooms(plan, rooms);
+    release_scratches(plan, rooms);
     if (s.bufs != few)
         free(s.bufs);
     if (s.numbers != some)
@@ -511,7 +512,7 @@ static void tidy_pending(neap_ctx *ctx, bool now) {
             graph_release(ctx, node);
     }
     ctx->pending.nodes.n = kept;
-    ctx->start.heavy_from = 0;
+    ctx->start.first_call = 0;
 }
 
 void plan_tidy(neap_ctx *ctx) {
@@ -631,7 +632,7 @@ static int flush_each(neap_ctx *ctx, const lazy_nodes *roots) {
         int result = node->state == LAZY_PENDING ? plan_flush_roots(ctx, 1, &node) : 0;
         if (result == NEAP_E_MEMORY)
             snprintf(text, sizeof text, "%s", neap_error_text());
-        if (result == NEAP_E_MEMORY && ctx->pending.starved)
+        if (result == NEAP_E_MEMORY && ctx->pending.short_of_memory)
             abandon_root(ctx, node);
         status = result == 0 ? status : result;
     }
@@ -640,7 +641,7 @@ static int flush_each(neap_ctx *ctx, const lazy_nodes *roots) {
     tidy_pending(ctx, false);
     if (status != NEAP_E_MEMORY)
         return status;
-    ctx->pending.starved = !ctx->pending.starved;
+    ctx->pending.short_of_memory = !ctx->pending.short_of_memory;
     return neap_error(status, "%s", text);
 }
 
@@ -666,7 +667,7 @@ int neap_flush(neap_ctx *ctx) {
     int status = flush_where(ctx, true);
     if (status == 0 && ctx->pending.n > 0)
         status = flush_where(ctx, false);
-    ctx->pending.starved = ctx->pending.starved && status == NEAP_E_MEMORY;
+    ctx->pending.short_of_memory = ctx->pending.short_of_memory && status == NEAP_E_MEMORY;
     return status;
 }
 

@@ -7,7 +7,7 @@
  *
  * Nothing starts by itself in deferred mode, or while both limits are 0. While recording is held (a rule builds nodes, ops
  * are recorded on blocks of a mesh), calls wait for its end; a call whose script line is about to be asked for waits for
- * that. Such calls are found again behind ctx->start.heavy_from.
+ * that. Such calls are found again behind ctx->start.first_call.
  *
  * Out of memory is not an error here: the work stays pending, and Lua is asked to collect.
  */
@@ -35,7 +35,7 @@ int plan_start_now(neap_ctx *ctx, int n, neap_node *const *nodes) {
 static int flush_calls(neap_ctx *ctx) {
     lazy_nodes roots = {0};
     int status = 0;
-    for (int64_t k = ctx->start.heavy_from; k < ctx->pending.nodes.n && status == 0; k++) {
+    for (int64_t k = ctx->start.first_call; k < ctx->pending.nodes.n && status == 0; k++) {
         neap_node *node = ctx->pending.nodes.at[k];
         if (node->state == LAZY_PENDING && graph_node_op(node)->kind == LAZY_CALL)
             status = lazy_push(&roots, node);
@@ -43,8 +43,8 @@ static int flush_calls(neap_ctx *ctx) {
     if (status == 0 && roots.n)
         status = plan_flush_roots(ctx, (int)roots.n, roots.at);
     lazy_vector_free(&roots);
-    ctx->start.heavy = false;
-    ctx->start.heavy_from = status ? 0 : ctx->pending.nodes.n;
+    ctx->start.has_calls = false;
+    ctx->start.first_call = status ? 0 : ctx->pending.nodes.n;
     return status;
 }
 
@@ -54,17 +54,17 @@ int plan_start(neap_ctx *ctx, neap_node *node) {
         return 0;
     bool call = graph_node_op(node)->kind == LAZY_CALL;
     if (ctx->start.hold || (call && node == ctx->sites.node)) {
-        ctx->start.heavy |= call;
+        ctx->start.has_calls |= call;
         return 0;
     }
-    if (ctx->start.heavy)
+    if (ctx->start.has_calls)
         status = flush_calls(ctx);
     else if (call)
         status = plan_flush_roots(ctx, 1, &node);
     else if (graph_past_limits(ctx))
         status = neap_flush(ctx);
     if (status == NEAP_E_MEMORY)
-        ctx->start.heavy_from = 0; /* what was not started is looked for again */
+        ctx->start.first_call = 0; /* what was not started is looked for again */
     return ask_for_memory(ctx, status);
 }
 
@@ -81,11 +81,11 @@ void plan_start_located(neap_ctx *ctx, neap_node *node) {
             if (graph_is_view(block) && graph_is_exchange(block->base))
                 block->base->site = node->site;
         }
-        if (ctx->start.heavy && !ctx->start.hold)
+        if (ctx->start.has_calls && !ctx->start.hold)
             (void)ask_for_memory(ctx, flush_calls(ctx));
         return;
     }
-    ctx->start.heavy = false;
+    ctx->start.has_calls = false;
     if (node->state == LAZY_PENDING && graph_node_op(node)->kind == LAZY_CALL)
         plan_start_recorded(ctx, node);
 }
@@ -98,7 +98,7 @@ int plan_unhold(neap_ctx *ctx) {
         graph_release(ctx, ctx->start.arena.at[k]);
     ctx->start.arena.n = 0;
     int status = 0;
-    if (ctx->start.heavy)
+    if (ctx->start.has_calls)
         status = flush_calls(ctx);
     else if (!ctx->start.deferring && graph_past_limits(ctx))
         status = neap_flush(ctx);
@@ -107,10 +107,10 @@ int plan_unhold(neap_ctx *ctx) {
 
 int plan_unhold_blocks(neap_ctx *ctx, const neap_node *node) {
     ctx->start.spreading--;
-    bool waits = node && ctx->sites.node == node && ctx->start.heavy && ctx->start.hold == 1;
+    bool waits = node && ctx->sites.node == node && ctx->start.has_calls && ctx->start.hold == 1;
     if (waits)
-        ctx->start.heavy = false;
+        ctx->start.has_calls = false;
     int status = plan_unhold(ctx);
-    ctx->start.heavy |= waits;
+    ctx->start.has_calls |= waits;
     return status;
 }

@@ -296,7 +296,7 @@ static int check_slots(const lazy_verifier *v, const lazy_plan *plan) {
 }
 
 /* The batch that a step is in, NULL before there are any. */
-static const lazy_batch *batch_of_step(const lazy_plan *plan, int64_t t) {
+static const lazy_group *batch_of_step(const lazy_plan *plan, int64_t t) {
     for (int32_t b = 0; b < plan->nbatches; b++)
         if (t < plan->batches[b].first + plan->batches[b].nsteps)
             return &plan->batches[b];
@@ -304,14 +304,14 @@ static const lazy_batch *batch_of_step(const lazy_plan *plan, int64_t t) {
 }
 
 /* The node of the step's buffer k, -1 if there is none. */
-static int32_t node_of_buffer(const lazy_plan *plan, const lazy_batch *batch, const lazy_step *step, int32_t k) {
+static int32_t node_of_buffer(const lazy_plan *plan, const lazy_group *batch, const lazy_step *step, int32_t k) {
     int32_t slot = k < 0 || k >= step->nbufs ? -1 : step->slots[k];
     if (slot >= 0 && batch)
         slot = slot < batch->nbufs ? batch->slots[slot] : -1;
     return slot < 0 || slot >= plan->nslots ? -1 : plan->slots[slot].node;
 }
 
-static int unit_of_kernel_step(const lazy_verifier *v, const lazy_plan *plan, const lazy_batch *batch,
+static int unit_of_kernel_step(const lazy_verifier *v, const lazy_plan *plan, const lazy_group *batch,
                                const lazy_step *step, lazy_unit *u) {
     const lazy_kernel *kernel = &step->kernel;
     int32_t inputs = step->nbufs - step->nouts, outputs = 0;
@@ -345,7 +345,7 @@ static int unit_of_kernel_step(const lazy_verifier *v, const lazy_plan *plan, co
 
 static int unit_of_step(const lazy_verifier *v, const lazy_plan *plan, int64_t t, lazy_unit *u) {
     const lazy_step *step = plan->steps[t];
-    const lazy_batch *batch = batch_of_step(plan, t);
+    const lazy_group *batch = batch_of_step(plan, t);
     const neap_node *node = plan_verify_node(v, step->node);
     if (!node)
         return plan_broken_rule(v, 14, "it computes node %d, which is not in the region", step->node);
@@ -369,7 +369,7 @@ static void lend_kernel(lazy_unit *u, const lazy_step *step, bool lent) {
 
 /* Do the batches list what their steps touch? */
 static int check_batch(const lazy_verifier *v, const lazy_plan *plan, int32_t b, int32_t first, int32_t *numbers) {
-    const lazy_batch *batch = &plan->batches[b];
+    const lazy_group *batch = &plan->batches[b];
     int32_t used = 0;
     if (batch->first != first || batch->nsteps < 1 || first + batch->nsteps > plan->nsteps)
         return plan_broken_rule(v, 15, "batch %d has steps %d to %d, but %d is next", b, batch->first,
@@ -456,7 +456,7 @@ static int check_homes(const rehearsal *r) {
 }
 
 /* Whether the step reads slot `from` only where it then writes its output `out`. */
-static bool writes_in_place(const lazy_batch *batch, const lazy_step *step, int32_t from, int32_t out) {
+static bool writes_in_place(const lazy_group *batch, const lazy_step *step, int32_t from, int32_t out) {
     const lazy_kernel *kernel = &step->kernel;
     const lazy_sink *sink = NULL;
     if (step->kind != LAZY_STEP_KERNEL)
@@ -479,7 +479,7 @@ static bool writes_in_place(const lazy_batch *batch, const lazy_step *step, int3
 }
 
 /* Writes output k of a step: into a home that is free, or that holds what dies. */
-static int rehearse_write(rehearsal *r, const lazy_batch *batch, const lazy_step *step, int32_t k) {
+static int rehearse_write(rehearsal *r, const lazy_group *batch, const lazy_step *step, int32_t k) {
     int32_t s = batch->slots[step->slots[k]], home = r->homes->home[s], held = r->holds[home];
     r->holds[home] = s;
     if (held < 0 || held == s)
@@ -495,7 +495,7 @@ static int rehearse_write(rehearsal *r, const lazy_batch *batch, const lazy_step
     return 0;
 }
 
-static int rehearse_step(rehearsal *r, const lazy_batch *batch, const lazy_step *step) {
+static int rehearse_step(rehearsal *r, const lazy_group *batch, const lazy_step *step) {
     int status = 0;
     for (int32_t k = 0; k < step->nbufs - step->nouts; k++) {
         int32_t s = batch->slots[step->slots[k]];

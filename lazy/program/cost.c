@@ -91,7 +91,7 @@ static int count_ops(counted *known, const neap_program *program, counts *to) {
         const neap_node *node = items.at[k].node;
         if (!node || program_is_literal(node))
             continue;
-        if (!program_is_made(node)) {
+        if (!program_is_constructed(node)) {
             to->sum.captured += (double)graph_node_bytes(node);
             continue;
         }

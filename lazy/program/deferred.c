@@ -29,7 +29,7 @@
 
 /* ---- The mode ------------------------------------------------------------------------------------------------------ */
 int neap_deferred_begin(neap_ctx *ctx) {
-    graph_site_ask_all(ctx);
+    graph_sites_want(ctx);
     return ctx->start.deferring++;
 }
 
@@ -260,7 +260,7 @@ static int record_structure(export_walk *w, int level, neap_node *const *stand_i
 /* Recording in deferred mode: nothing that is not part of the trace starts; script lines are those of the structure. */
 static int record_in_trace(export_walk *w, int level, neap_node *const *stand_ins) {
     neap_ctx *ctx = w->ctx;
-    lazy_ask *asks = ctx->sites.asks;
+    lazy_site_sampling *asks = ctx->sites.asks;
     ctx->sites.asks = NULL;
     ctx->start.deferring++;
     int status = record_structure(w, level, stand_ins);

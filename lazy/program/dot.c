@@ -92,7 +92,7 @@ static void draw_node(const picture *p, const neap_node *node) {
     bool effect = effect_is_callback(node);
     lazy_print label = {.named = p->program};
     program_say_typed(&label, node);
-    if (program_is_made(node)) {
+    if (program_is_constructed(node)) {
         lazy_say(&label, " = ");
         program_say_call(&label, node);
     } else {
@@ -101,12 +101,12 @@ static void draw_node(const picture *p, const neap_node *node) {
     lazy_say(p->print, "  ");
     say_id(p, node);
     lazy_say(p->print, " [%s, ",
-             effect                  ? "shape=box, peripheries=2"
-             : program_is_made(node) ? "shape=ellipse"
-                                     : "shape=box, style=filled, fillcolor=\"#e8e8e8\"");
+             effect                         ? "shape=box, peripheries=2"
+             : program_is_constructed(node) ? "shape=ellipse"
+                                            : "shape=box, style=filled, fillcolor=\"#e8e8e8\"");
     say_label(p, &label);
     lazy_say(p->print, "];\n");
-    for (int k = 0; k < node->nin && program_is_made(node); k++) {
+    for (int k = 0; k < node->nin && program_is_constructed(node); k++) {
         bool again = false; /* x * x is one edge */
         for (int j = 0; j < k; j++)
             again |= node->in[j] == node->in[k];

@@ -208,18 +208,19 @@ static void evict_entries(neap_ctx *ctx, const entry *but) {
 
 /* One block: the entry, what its leaves are, results, and what donation needs. */
 static entry *entry_new(const neap_form *form, int64_t nresults, int64_t ngifts) {
-    size_t n = (size_t)form->n, gifts = (size_t)ngifts;
-    entry *e = calloc(1, sizeof *e + (n + 1) * sizeof(leaf_use) + gifts * (sizeof(neap_node *) + 3 * sizeof(int32_t)) +
-                             (size_t)nresults * sizeof(int32_t) + sizeof(int32_t));
+    size_t n = (size_t)form->n, donations = (size_t)ngifts;
+    entry *e =
+        calloc(1, sizeof *e + (n + 1) * sizeof(leaf_use) + donations * (sizeof(neap_node *) + 3 * sizeof(int32_t)) +
+                      (size_t)nresults * sizeof(int32_t) + sizeof(int32_t));
     if (!e)
         return NULL;
     e->uses = (leaf_use *)(e + 1);
     e->gift.gone = (neap_node **)(e->uses + n + 1);
-    int32_t *at = (int32_t *)(e->gift.gone + gifts);
+    int32_t *at = (int32_t *)(e->gift.gone + donations);
     e->gift.inputs = at;
-    e->gift.leaf_of = at + gifts;
-    e->gift.slots = at + 2 * gifts;
-    e->results = at + 3 * gifts;
+    e->gift.leaf_of = at + donations;
+    e->gift.slots = at + 2 * donations;
+    e->results = at + 3 * donations;
     return e;
 }
 
@@ -319,7 +320,7 @@ static neap_node *number_node(neap_form *form, int k) {
 }
 
 /* A number that was computed of others is a number to the program: its value, once it is there. */
-static int settle_number(neap_form *form, int k, neap_node **node) {
+static int compute_number(neap_form *form, int k, neap_node **node) {
     int32_t dtype;
     int status = neap_array_item(form->jit->ctx, form->ids[k], &form->values[k], &dtype);
     if (status == 0 && !(*node = number_node(form, k)))
@@ -341,7 +342,7 @@ static int look_up(neap_form *form) {
         } else if (form->ids[k] && !(node = graph_lookup(ctx, form->ids[k]))) {
             return neap_error_code();
         }
-        int status = is_computed_number(ctx, node) ? settle_number(form, k, &node) : 0;
+        int status = is_computed_number(ctx, node) ? compute_number(form, k, &node) : 0;
         if (status)
             return status;
         form->nodes[k] = node;
@@ -439,7 +440,7 @@ static int plan_entry(neap_ctx *ctx, entry *e) {
 }
 
 /* A deferred array has no memory to give. */
-static int check_gift(const lazy_donation *gift, neap_node *const *inputs) {
+static int check_donation(const lazy_donation *gift, neap_node *const *inputs) {
     for (int64_t k = 0; k < gift->n; k++)
         if (graph_read_target(inputs[gift->inputs[k]])->state == LAZY_DEFERRED)
             return neap_error(NEAP_E_STATE, "jit: a donated array is deferred and has no memory to give; np.force it "
@@ -451,7 +452,7 @@ static int run_entry(neap_form *form, entry *e) {
     int status = e->planned ? 0 : plan_entry(form->jit->ctx, e);
     lazy_donation *gift = e->gift.n ? &e->gift : NULL;
     if (status == 0 && gift)
-        status = check_gift(gift, form->inputs);
+        status = check_donation(gift, form->inputs);
     if (status == 0 && e->guarded)
         status = check_numbers(e, form->inputs, true);
     if (status)

@@ -14,7 +14,7 @@ typedef struct listing {
 static const uint32_t LISTED =
     UINT32_MAX; /* index of a node in the list; before that it counts the inputs that were followed */
 
-bool program_is_made(const neap_node *node) {
+bool program_is_constructed(const neap_node *node) {
     const lazy_op *row = graph_node_op(node);
     return (row->kind != LAZY_SOURCE || row->shape) && !(node->flags & LAZY_DROPPED) &&
            (node->flags & LAZY_ABSTRACT || !node->buffer);
@@ -64,7 +64,7 @@ static int take_from(listing *l, neap_node *root) {
         if (status || ctx->walk.stack.n == 0)
             break;
         neap_node *node = ctx->walk.stack.at[ctx->walk.stack.n - 1];
-        if (program_is_made(node) && node->index < node->nin)
+        if (program_is_constructed(node) && node->index < node->nin)
             next = node->in[node->index++];
         else
             status = take_node(l, ctx->walk.stack.at[--ctx->walk.stack.n]);

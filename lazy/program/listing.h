@@ -16,7 +16,7 @@ typedef LAZY_VECTOR(lazy_item) lazy_items;
  * any more. */
 int program_list(const neap_program *program, lazy_items *out);
 /* Does the list say of a node how it is made? Else it is an input, data, or a number. */
-bool program_is_made(const neap_node *node);
+bool program_is_constructed(const neap_node *node);
 /* print.c: is the item an effect that takes and gives a token? */
 bool program_is_ordered(const lazy_item *item);
 /* print.c: numbers its items for the printed form (print.h). */

@@ -24,7 +24,7 @@ static neap_node *node_of_blocks(neap_ctx *ctx, const lazy_result *aval, const l
     return node;
 }
 
-bool program_spreads(const neap_ctx *ctx, const neap_node *in) {
+bool program_expands(const neap_ctx *ctx, const neap_node *in) {
     if (graph_is_meshed(in))
         return graph_has_blocks(in);
     if (!(in->flags & LAZY_ABSTRACT))
@@ -51,7 +51,7 @@ typedef struct lowering {
 } lowering;
 
 /* A stand-in whose blocks are placeholders. It belongs to the trace, as they do. OWNED. */
-static neap_node *spread_input(lowering *l, const neap_node *like) {
+static neap_node *expand_input(lowering *l, const neap_node *like) {
     const lazy_sharding *lies = graph_sharding_of(like);
     lazy_result whole = aval_of(like), block = whole;
     neap_node *node = graph_data(l->ctx, &whole);
@@ -86,10 +86,10 @@ static int open_lowering(lowering *l) {
     if (status)
         return status;
     l->ctx->levels.at[l->level].lowers = true;
-    l->ctx->levels.at[l->level].homeless = !l->placed;
+    l->ctx->levels.at[l->level].without_device = !l->placed;
     for (int64_t k = 0; k < l->program->inputs.n; k++) {
         const neap_node *like = l->program->inputs.at[k];
-        if (!(l->in[k] = graph_is_meshed(like) ? spread_input(l, like) : plain_input(l, like)))
+        if (!(l->in[k] = graph_is_meshed(like) ? expand_input(l, like) : plain_input(l, like)))
             return NEAP_E_MEMORY;
     }
     return 0;
@@ -235,15 +235,15 @@ static int wrap(neap_ctx *ctx, const lazy_lowered *lowered, const neap_program *
     return 0;
 }
 
-typedef struct block_gift { /* what is donated, as blocks */
+typedef struct block_donation { /* what is donated, as blocks */
     lazy_donation gift;
     int32_t *inputs, *leaf_of; /* and slots behind them */
     int32_t *whose;            /* by block: its array among those that are given */
     neap_node **owners;        /* and `gone` behind them */
-} block_gift;
+} block_donation;
 
-static int split_gift(const lazy_lowered *lowered, neap_node *const *inputs, const lazy_donation *gift,
-                      block_gift *to) {
+static int split_donation(const lazy_lowered *lowered, neap_node *const *inputs, const lazy_donation *gift,
+                          block_donation *to) {
     size_t n = 0;
     int64_t at = 0;
     for (int64_t k = 0; k < gift->n; k++)
@@ -285,7 +285,7 @@ static int dig(neap_ctx *ctx, neap_node *const *inputs, lazy_donation *gift) {
 }
 
 /* What became of the arrays, of which all blocks count. */
-static void tell_gift(const block_gift *blocks, lazy_donation *gift) {
+static void report_donation(const block_donation *blocks, lazy_donation *gift) {
     gift->kept = blocks->gift.kept;
     gift->which = blocks->gift.kept ? blocks->whose[blocks->gift.which] : 0;
     gift->taken = blocks->gift.kept ? gift->n - 1 : gift->n;
@@ -293,15 +293,15 @@ static void tell_gift(const block_gift *blocks, lazy_donation *gift) {
 
 static int run_giving(neap_ctx *ctx, const lazy_lowered *lowered, neap_node *const *inputs, neap_node *const *blocks,
                       lazy_donation *gift, neap_node **results) {
-    block_gift given = {.inputs = NULL};
+    block_donation given = {.inputs = NULL};
     int status = dig(ctx, inputs, gift);
     bool dug = status == 0;
     if (status == 0)
-        status = split_gift(lowered, inputs, gift, &given);
+        status = split_donation(lowered, inputs, gift, &given);
     if (status == 0)
         status = program_run_nodes(ctx, lowered->program, blocks, &given.gift, results);
     if (status == 0)
-        tell_gift(&given, gift);
+        report_donation(&given, gift);
     if (dug)
         program_donation_close(ctx, inputs, gift, status == 0 || given.gift.begun);
     free(given.inputs);

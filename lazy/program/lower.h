@@ -38,6 +38,6 @@ int program_lowered_run(neap_ctx *ctx, neap_program *program, neap_node *const *
 int program_lower_on(neap_ctx *ctx, neap_program *program, bool placed, const lazy_sharding *const *lies,
                      lazy_lowered **out); /* OWNED */
 /* May blocks be recorded of this input? Of what belongs to a trace, only in one that lowers. */
-bool program_spreads(const neap_ctx *ctx, const neap_node *in);
+bool program_expands(const neap_ctx *ctx, const neap_node *in);
 
 #endif

@@ -284,7 +284,7 @@ static void say_data(lazy_print *print, const neap_node *node) {
 
 bool program_is_ordered(const lazy_item *item) {
     if (item->node)
-        return program_is_made(item->node) && graph_node_effects(item->node) & LAZY_EFFECTS_ORDERED;
+        return program_is_constructed(item->node) && graph_node_effects(item->node) & LAZY_EFFECTS_ORDERED;
     return !item->effect->how.unordered;
 }
 
@@ -325,7 +325,7 @@ typedef struct sheet { /* a program as it is printed */
 } sheet;
 
 static bool is_block(const neap_node *node) {
-    return program_is_made(node) && graph_node_op(node)->results;
+    return program_is_constructed(node) && graph_node_op(node)->results;
 }
 
 static int compare_parts(const void *a, const void *b) {
@@ -348,11 +348,11 @@ static int read_sheet_item(sheet *s, int64_t k) {
     neap_node *node = s->items.at[k].node;
     if (!node)
         read_whole(s, s->items.at[k].effect->nodes.n, s->items.at[k].effect->nodes.at);
-    else if (program_is_made(node) && graph_node_op(node)->flags & LAZY_OP_PART && is_block(node->in[0]))
+    else if (program_is_constructed(node) && graph_node_op(node)->flags & LAZY_OP_PART && is_block(node->in[0]))
         return lazy_push(
             &s->parts,
             ((part){.block = node->in[0]->index, .result = graph_node_attrs(node)[0], .item = k, .node = node}));
-    else if (program_is_made(node))
+    else if (program_is_constructed(node))
         read_whole(s, node->nin, node->in);
     return 0;
 }
@@ -470,7 +470,7 @@ static void say_node(lazy_print *print, const sheet *s, int64_t k, int64_t p, in
     const neap_node *node = s->items.at[k].node;
     if (say_left(print, s, k, p, token))
         lazy_say(print, " = ");
-    if (!program_is_made(node)) {
+    if (!program_is_constructed(node)) {
         say_data(print, node);
         return;
     }
@@ -550,7 +550,7 @@ static int find_shared(const neap_program *program) {
     int status = program_list(program, &items);
     for (int64_t k = 0; k < items.n && status == 0; k++) {
         const neap_node *node = items.at[k].node;
-        lazy_inner inner = node && program_is_made(node) ? graph_node_programs(node) : (lazy_inner){0};
+        lazy_inner inner = node && program_is_constructed(node) ? graph_node_programs(node) : (lazy_inner){0};
         for (int p = 0; p < inner.n && status == 0; p++) {
             neap_program *one = inner.programs[p];
             bool met = one->walk == program->ctx->walk.programs;

@@ -270,7 +270,7 @@ static int take_outputs(neap_ctx *ctx, int level, neap_program *program, int n, 
     return 0;
 }
 
-static bool lies_on_mesh(const neap_program *program) {
+static bool is_meshed_result(const neap_program *program) {
     bool some = false;
     for (int64_t k = 0; k < program->inputs.n && !some; k++)
         some = graph_is_meshed(program->inputs.at[k]);
@@ -300,7 +300,7 @@ static int build_program(neap_ctx *ctx, int level, neap_program *program, int n,
         status = order_nodes(ctx, program, &roots);
     if (status == 0)
         status = check_outer_levels(program, 1u << level);
-    program->meshed = lies_on_mesh(program);
+    program->meshed = is_meshed_result(program);
     lazy_vector_free(&roots);
     return status;
 }
@@ -431,7 +431,7 @@ void neap_program_info_get(neap_program *program, neap_program_info *out) {
                                .steps = runs ? runs->plan->nsteps : -1};
 }
 
-int neap_program_lifted(neap_program *program, int32_t capacity, int32_t *ids) {
+int neap_program_captured(neap_program *program, int32_t capacity, int32_t *ids) {
     if (!ids)
         return (int)program->captured.n;
     if (capacity < program->captured.n)

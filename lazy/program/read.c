@@ -265,7 +265,7 @@ static void check_part(reader *r, const lazy_op *row) {
     const neap_node *block = r->in.n == 1 ? r->in.at[0] : NULL;
     if (r->status || !(row->flags & LAZY_OP_PART))
         return;
-    const lazy_payload *payload = block && program_is_made(block) ? graph_node_op(block)->payload : NULL;
+    const lazy_payload *payload = block && program_is_constructed(block) ? graph_node_op(block)->payload : NULL;
     if (!payload || !payload->has_part || !payload->has_part(block, r->attrs.n, r->attrs.at))
         DAMAGED(r, "the program is damaged: %s is no result of control flow", row->name);
 }

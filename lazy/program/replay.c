@@ -36,7 +36,7 @@ static int replay_print(replay *r, const lazy_effect *effect) {
 /* Prints, up to the next effect that is a node. */
 static int replay_prints(replay *r) {
     int status = 0;
-    while (r->next_effect < r->program->effects.n && status == 0 && !r->ctx->levels.muted) {
+    while (r->next_effect < r->program->effects.n && status == 0 && !r->ctx->levels.without_effects) {
         const lazy_effect *effect = r->program->effects.at[r->next_effect];
         if (effect->node)
             break;
@@ -50,8 +50,8 @@ static int replay_prints(replay *r) {
 
 static neap_node *replay_effect(replay *r, const neap_node *node, neap_node *const *in) {
     const lazy_payload *payload = graph_node_op(node)->payload;
-    if (r->ctx->levels.muted && payload->muted)
-        return payload->muted(r->ctx, node, in);
+    if (r->ctx->levels.without_effects && payload->without_effects)
+        return payload->without_effects(r->ctx, node, in);
     if (replay_prints(r))
         return NULL;
     neap_node *again = program_node_again(r->ctx, node, in);

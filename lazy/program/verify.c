@@ -43,7 +43,7 @@ __attribute__((format(printf, 2, 3))) static int wrong(const verifier *v, const 
 }
 
 /* ---- Nodes -------------------------------------------------------------------------------------------------------- */
-static int check_form(const verifier *v, const neap_node *node) {
+static int check_loose(const verifier *v, const neap_node *node) {
     int64_t size = 1;
     if (node->op < 0 || node->op >= lazy_op_count)
         return wrong(v, "there is no op of number %d", node->op);
@@ -137,7 +137,7 @@ static int check_captured(const verifier *v, const neap_node *node) {
 }
 
 static int check_node(const verifier *v, const neap_node *node, const int32_t *links) {
-    int status = check_form(v, node);
+    int status = check_loose(v, node);
     if (status)
         return status;
     if (graph_is_placeholder(node))

@@ -177,7 +177,7 @@ static void write_node(writer *w, const neap_node *node) {
         put_dtype(w, &w->body, node->dtype);
         put_varint(w, &w->body, (node->flags & LAZY_WEAK) != 0);
         put_elements(w, &node->value, 1, sizeof node->value);
-    } else if (!program_is_made(node)) {
+    } else if (!program_is_constructed(node)) {
         put_varint(w, &w->body, LAZY_ITEM_ARRAY);
         put_type(w, &w->body, node->dtype, node->ndim, node->shape);
         put_device(w, node);
@@ -223,7 +223,7 @@ static int await_data(writer *w, const lazy_items *items) {
     int status = 0, worst = 0;
     for (int64_t k = 0; k < items->n && status == 0; k++) {
         neap_node *node = items->at[k].node;
-        if (!node || program_is_literal(node) || program_is_made(node))
+        if (!node || program_is_literal(node) || program_is_constructed(node))
             continue;
         status = plan_force(w->ctx, node);
         neap_buffer *data;
@@ -257,7 +257,7 @@ static void put_program(writer *w, neap_program *program);
 static void put_inner(writer *w, const lazy_items *items) {
     for (int64_t k = 0; k < items->n && w->status == 0; k++) {
         const neap_node *node = items->at[k].node;
-        lazy_inner inner = node && program_is_made(node) ? graph_node_programs(node) : (lazy_inner){0};
+        lazy_inner inner = node && program_is_constructed(node) ? graph_node_programs(node) : (lazy_inner){0};
         for (int p = 0; p < inner.n && w->status == 0; p++)
             if (inner.programs[p]->walk != w->ctx->walk.programs)
                 put_program(w, inner.programs[p]);

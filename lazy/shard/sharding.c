@@ -200,7 +200,7 @@ int64_t shard_sharding_parts(const lazy_sharding *s, int axis) {
 
 /* ---- Expansion ----------------------------------------------------------------------------------------------------- */
 
-int shard_spread_begin(lazy_spread *g) {
+int shard_expansion_begin(lazy_expansion *g) {
     const lazy_sharding *s = shard_sharding_intern(&g->sharding);
     return s ? graph_node_mesh(g->node, s) : NEAP_E_MEMORY;
 }

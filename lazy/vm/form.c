@@ -141,13 +141,13 @@ static bool column_wise(vm_program *p) {
 
 /* Whole rows are a chunk where late instructions need them or where they are few; then a block is narrower, but of at
  * least as many columns as lie in a cache line. */
-static void form_columns(vm_program *p, int64_t chunk) {
+static void nest_columns(vm_program *p, int64_t chunk) {
     const vm_axes *a = &p->axes;
     int64_t widest = chunk / COLUMN_ROWS < VM_COLUMNS_WIDE ? chunk / COLUMN_ROWS : VM_COLUMNS_WIDE;
     int64_t extent = a->shape[a->kept - 1], rows = COLUMN_ROWS;
     if (p->staged && widest > WHOLE_COLUMNS / p->reduced)
         widest = WHOLE_COLUMNS / p->reduced > COLUMNS_MIN ? WHOLE_COLUMNS / p->reduced : COLUMNS_MIN;
-    p->form = VM_FORM_COLUMNS;
+    p->form = VM_NEST_COLUMNS;
     p->columns = extent < widest ? extent : widest;
     for (int k = 0; k < a->kept - 1; k++)
         to_grid(p, k, 1);
@@ -161,9 +161,9 @@ static void form_columns(vm_program *p, int64_t chunk) {
     p->chunk = (p->carried ? rows : p->reduced) * p->columns;
 }
 
-static void form_tiles(vm_program *p, int across, int64_t chunk) {
+static void nest_tiles(vm_program *p, int across, int64_t chunk) {
     int64_t tile = chunk < VM_TILE * VM_TILE ? VM_TILE / 2 : VM_TILE;
-    p->form = VM_FORM_TILES;
+    p->form = VM_NEST_TILES;
     for (int k = 0; k < p->axes.n - 1; k++)
         if (k != across)
             to_grid(p, k, 1);
@@ -201,14 +201,14 @@ static int64_t rows_in(int64_t chunk, int64_t row) {
 }
 
 /* ROWS or BATCH: a row is what lies inside of the first `split` axes. */
-static void form_rows(vm_program *p, int64_t chunk) {
+static void nest_rows(vm_program *p, int64_t chunk) {
     const vm_axes *a = &p->axes;
     int split = p->reduces ? a->kept : a->n - 1;
     int64_t row = box_elements(a->shape + split, a->n - split);
     bool leaves = p->reduces && !p->staged && row < LEAVES_MIN && row * 2 <= chunk && !row_operands(p, split);
     bool leaf = (p->staged || tables(p)) && row <= LAZY_LEAF && row * 2 <= chunk;
     bool batch = split > 0 && (row < ROW_MIN || leaves || leaf);
-    p->form = batch ? VM_FORM_BATCH : VM_FORM_ROWS;
+    p->form = batch ? VM_NEST_PACKED : VM_NEST_ROWS;
     for (int k = 0; k < a->n; k++)
         if (k < split && !batch)
             to_grid(p, k, 1);
@@ -216,24 +216,24 @@ static void form_rows(vm_program *p, int64_t chunk) {
             to_walk(p, k, a->shape[k]);
     p->row_axes = batch ? split : 1;
     p->reduced = batch ? row : p->reduced;
-    p->batch_rows = batch ? rows_in(chunk, row) : 1;
+    p->packed_rows = batch ? rows_in(chunk, row) : 1;
     p->carried = p->reduces && !batch && !p->staged && row > chunk;
-    p->chunk = batch ? p->batch_rows * row : p->reduces && !p->carried ? row : chunk;
+    p->chunk = batch ? p->packed_rows * row : p->reduces && !p->carried ? row : chunk;
 }
 
 /* Operands that come from memory are taken in small chunks, so that the CPU reads and streams several chunks at a time;
  * but kernels with stages pass over each chunk several times and are better off with few chunks. */
-void vm_choose_form(vm_program *p) {
+void vm_choose_nest(vm_program *p) {
     axes_collapse(p);
     int across = tiled_axis(p);
     int64_t chunk = vm_limit.chunk;
     p->reduced = p->reduces ? box_elements(p->axes.shape + p->axes.kept, p->axes.n - p->axes.kept) : 1;
     if (column_wise(p))
-        form_columns(p, chunk);
+        nest_columns(p, chunk);
     else if (across >= 0)
-        form_tiles(p, across, chunk);
+        nest_tiles(p, across, chunk);
     else
-        form_rows(p, p->far && !p->staged && chunk > VM_FAR_CHUNK ? VM_FAR_CHUNK : chunk);
+        nest_rows(p, p->far && !p->staged && chunk > VM_FAR_CHUNK ? VM_FAR_CHUNK : chunk);
     p->cells = box_elements(p->grid, p->ngrid);
     p->walk_size = box_elements(p->walk, p->nwalk);
 }

@@ -67,7 +67,7 @@ int neap_debug_kernels(const neap_kernel_limits *limits) {
 
 const char *vm_kernel_tier(const lazy_kernel *kernel, char *text, size_t capacity) {
     static const char *const forms[] = {
-        [VM_FORM_ROWS] = "rows", [VM_FORM_BATCH] = "batch", [VM_FORM_TILES] = "tiles", [VM_FORM_COLUMNS] = "columns"};
+        [VM_NEST_ROWS] = "rows", [VM_NEST_PACKED] = "batch", [VM_NEST_TILES] = "tiles", [VM_NEST_COLUMNS] = "columns"};
     const vm_program *program = kernel->prepared;
     snprintf(text, capacity, "%s, %s", program->simd->name, forms[program->form]);
     return text;

@@ -43,7 +43,7 @@ static const lazy_summed *summed_by(const lazy_simd *simd, int reduction, int fi
 /* Sums of products and squares are taken as these are computed: the FOLD then reads the operands of the step. */
 static void sum_as_computed(vm_builder *b, vm_sink *sink) {
     vm_step *s = lone_step(b, sink->value);
-    if (!s || b->p->form == VM_FORM_COLUMNS || b->p->reduced < LAZY_LANES)
+    if (!s || b->p->form == VM_NEST_COLUMNS || b->p->reduced < LAZY_LANES)
         return;
     vm_step *first = s->ins.narg == 1 ? lone_step(b, s->ins.arg[0]) : NULL;
     const lazy_summed *summed = NULL;

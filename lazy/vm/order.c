@@ -25,7 +25,7 @@ static bool is_gathered(const vm_program *p, int value) {
 static int widened(vm_builder *b, int value, int rate) {
     int v = b->p->nvalues++;
     b->rate[v] = (uint8_t)rate, b->width[v] = b->width[value], b->dtype[v] = b->dtype[value];
-    vm_ins *ins = emit(b, vm_single(b, value) ? VM_FILL : VM_SPREAD, v, rate == VM_ROW);
+    vm_ins *ins = emit(b, vm_single(b, value) ? VM_FILL : VM_BROADCAST, v, rate == VM_ROW);
     ins->arg[0] = value;
     ins->width = b->width[value];
     return v;
@@ -49,7 +49,7 @@ static int ready_operand(vm_builder *b, int value, int wanted) {
 static bool in_rows(const vm_builder *b, const vm_sink *sink) {
     const vm_program *p = b->p;
     const vm_load *load = sink->value < p->nloads ? &p->loads[sink->value] : NULL;
-    return p->form == VM_FORM_COLUMNS && load && load->kind == LAZY_LOAD_BUFFER && load->rate == VM_EACH &&
+    return p->form == VM_NEST_COLUMNS && load && load->kind == LAZY_LOAD_BUFFER && load->rate == VM_EACH &&
            !load->in_place && b->uses[sink->value] == 1 && p->nwalk == 2 && load->map.walk[1] == 1;
 }
 
@@ -89,7 +89,7 @@ static void fold_users(vm_builder *b, int value) {
 static void emit_take(vm_builder *b, const vm_step *s, int value) {
     const vm_program *p = b->p;
     vm_table *table = &p->loads[s->ins.arg[0]].table;
-    bool by_row = b->rate[value] == VM_ROW, rows = p->form == VM_FORM_BATCH && b->rate[s->ins.arg[1]] == VM_ROW;
+    bool by_row = b->rate[value] == VM_ROW, rows = p->form == VM_NEST_PACKED && b->rate[s->ins.arg[1]] == VM_ROW;
     int from = s->ins.arg[1], index = ready_operand(b, from, by_row || rows ? ANY : WIDE_OR_SINGLE);
     table->dtype = b->dtype[index];
     table->index = vm_single(b, index) ? VM_INDEX_ONE : !by_row && b->flat[from] ? VM_INDEX_RUN : VM_INDEX_EACH;
@@ -146,7 +146,7 @@ static int part_of_value(const vm_builder *b, int value) {
     int rate = b->rate[value];
     if (b->late[value])
         return p->carried ? LATE : VM_EACH;
-    return rate == VM_ROW ? p->form == VM_FORM_COLUMNS ? VM_CELL : VM_EACH : rate;
+    return rate == VM_ROW ? p->form == VM_NEST_COLUMNS ? VM_CELL : VM_EACH : rate;
 }
 
 static int order_part(vm_builder *b, int part) {
@@ -166,7 +166,7 @@ static int order_part(vm_builder *b, int part) {
 /* What STORE_ROW sinks store. */
 static void row_sinks(vm_builder *b) {
     vm_program *p = b->p;
-    bool vectors = p->form == VM_FORM_BATCH || p->form == VM_FORM_COLUMNS;
+    bool vectors = p->form == VM_NEST_PACKED || p->form == VM_NEST_COLUMNS;
     for (int k = 0; k < p->nsinks; k++) {
         vm_sink *sink = &p->sinks[k];
         if (sink->kind != LAZY_SINK_STORE_ROW)
@@ -182,7 +182,7 @@ int vm_order(vm_builder *b) {
     int status = order_part(b, VM_ONCE);
     p->once = p->nins;
     for (int k = 0; k < p->nloads; k++)
-        if (p->form == VM_FORM_COLUMNS && b->uses[k] > 0 && b->rate[k] == VM_ROW && !b->late[k])
+        if (p->form == VM_NEST_COLUMNS && b->uses[k] > 0 && b->rate[k] == VM_ROW && !b->late[k])
             ready_operand(b, k, ANY);
     status = status ? status : order_part(b, VM_CELL);
     p->cell = p->nins;

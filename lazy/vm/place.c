@@ -39,7 +39,7 @@ static int operands(const vm_ins *ins) {
     case VM_FOLD_LOAD:
         return 0;
     case VM_FILL:
-    case VM_SPREAD:
+    case VM_BROADCAST:
         return 1;
     default:
         return 2;
@@ -65,7 +65,7 @@ static void find_last(vm_builder *b) {
 }
 
 /* ---- Sinks ------------------------------------------------------------------------------------------------------- */
-static bool same_place(const vm_program *p, const vm_map *a, const vm_map *b) {
+static bool same_store(const vm_program *p, const vm_map *a, const vm_map *b) {
     return a->offset == b->offset && memcmp(a->grid, b->grid, (size_t)p->ngrid * sizeof *a->grid) == 0 &&
            memcmp(a->walk, b->walk, (size_t)p->nwalk * sizeof *a->walk) == 0;
 }
@@ -76,7 +76,7 @@ static bool may_write_early(const vm_builder *b, const vm_sink *sink) {
     for (int k = 0; k < p->nloads; k++) {
         int32_t read = p->loads[k].in_place ? b->last[k] : b->maker[k];
         if (p->loads[k].kind == LAZY_LOAD_BUFFER && read > b->maker[sink->value] &&
-            same_place(p, &p->loads[k].map, &sink->map))
+            same_store(p, &p->loads[k].map, &sink->map))
             return false;
     }
     return true;
@@ -114,7 +114,7 @@ static int place_reduce(vm_builder *b, vm_sink *sink, int value) {
         return neap_error(NEAP_E_INTERNAL, "no reduction loop for %s of %s", lazy_ops[sink->op]->name,
                           neap_dtype_name(dtype));
     sink->room = (int32_t)p->scratch;
-    p->scratch += (vm_reduce_room(p, sink, &sink->result) + LINE - 1) / LINE * LINE;
+    p->scratch += (vm_reduce_scratch(p, sink, &sink->result) + LINE - 1) / LINE * LINE;
     sink->result += sink->room;
     return NEAP_OK;
 }
@@ -156,7 +156,7 @@ static bool is_direct(const vm_program *p, int value) {
 /* What is one element for a chunk or for each of its rows. */
 static void place_lower(vm_builder *b) {
     vm_program *p = b->p;
-    int64_t rows = p->form == VM_FORM_COLUMNS ? p->columns : p->batch_rows;
+    int64_t rows = p->form == VM_NEST_COLUMNS ? p->columns : p->packed_rows;
     for (int v = 0; v < p->nvalues; v++) {
         const vm_load *load = v < p->nloads ? &p->loads[v] : NULL;
         p->place[v] = -1;
@@ -201,7 +201,7 @@ int vm_place(vm_builder *b) {
     vm_program *p = b->p;
     find_last(b);
     int status = place_sinks(b);
-    if (p->form == VM_FORM_ROWS && !registers(b) && p->chunk < VM_LONG * vm_limit.chunk)
+    if (p->form == VM_NEST_ROWS && !registers(b) && p->chunk < VM_LONG * vm_limit.chunk)
         p->chunk = VM_LONG * vm_limit.chunk; /* what goes by need not stay in a cache */
     if (!status)
         place_values(b);

@@ -174,7 +174,7 @@ static void find_late_values(vm_builder *b, const lazy_kernel *kernel) {
 }
 
 static uint8_t map_rate(const vm_program *p, const vm_map *map) {
-    int first = p->row_axis, end = first + (p->form == VM_FORM_BATCH || p->form == VM_FORM_COLUMNS ? p->row_axes : 0);
+    int first = p->row_axis, end = first + (p->form == VM_NEST_PACKED || p->form == VM_NEST_COLUMNS ? p->row_axes : 0);
     uint8_t rate = VM_ONCE;
     for (int k = 0; k < p->ngrid; k++)
         if (map->grid[k] != 0)
@@ -198,7 +198,7 @@ static void rate_values(vm_builder *b) {
             load->kind == LAZY_LOAD_BUFFER && load->rate == VM_EACH && vm_contiguous(p, &load->map) && !stored;
         load->copied = load->kind == LAZY_LOAD_BUFFER && load->rate <= VM_CELL && stored;
         b->rate[k] = load->rate;
-        b->flat[k] = b->late[k] ? p->form != VM_FORM_COLUMNS : load->map.walk[p->nwalk - 1] == 0;
+        b->flat[k] = b->late[k] ? p->form != VM_NEST_COLUMNS : load->map.walk[p->nwalk - 1] == 0;
     }
     for (int i = 0; i < b->nsteps; i++) {
         const lazy_ins *ins = &b->steps[i].ins;
@@ -263,7 +263,7 @@ int vm_kernel_prepare(lazy_kernel *kernel) {
         count_uses(&b);
         find_late_values(&b, kernel);
         find_traffic(p, kernel);
-        vm_choose_form(p);
+        vm_choose_nest(p);
         rate_values(&b);
         vm_join(&b);
         estimate(&b);

@@ -36,7 +36,7 @@ typedef struct vm_builder {
 
 /* Is the value one element in each chunk? */
 static inline bool vm_single(const vm_builder *b, int value) {
-    return b->rate[value] < (b->p->form == VM_FORM_ROWS || b->p->form == VM_FORM_TILES ? VM_EACH : VM_ROW);
+    return b->rate[value] < (b->p->form == VM_NEST_ROWS || b->p->form == VM_NEST_TILES ? VM_EACH : VM_ROW);
 }
 
 /* ---- vm/join.c --------------------------------------------------------------------------------------------------- */

@@ -44,7 +44,7 @@ static int64_t leaves_of(const vm_program *p) {
 }
 
 static int64_t columns_of(const vm_program *p) {
-    return p->form == VM_FORM_COLUMNS ? p->columns : 1;
+    return p->form == VM_NEST_COLUMNS ? p->columns : 1;
 }
 
 /* Depth of the stack: as many as the count of leaves has bits, and one to push on. */
@@ -57,7 +57,7 @@ static int64_t depth_of(int64_t leaves) {
 
 /* Are rows whole in a chunk, one after another? */
 static bool whole_rows(const vm_program *p) {
-    return !p->carried && p->form != VM_FORM_COLUMNS;
+    return !p->carried && p->form != VM_NEST_COLUMNS;
 }
 
 /* Are rows shorter than a leaf has lanes? */
@@ -82,11 +82,11 @@ typedef struct accumulator {
 
 enum { HEAD = (sizeof(accumulator) + 63) / 64 * 64 };
 
-size_t vm_reduce_room(const vm_program *p, const vm_sink *sink, int32_t *result) {
+size_t vm_reduce_scratch(const vm_program *p, const vm_sink *sink, int32_t *result) {
     int64_t columns = columns_of(p);
     *result = 0;
     if (whole_rows(p))
-        return (size_t)((p->batch_rows + (is_short(p) ? p->chunk : 2 * leaves_of(p))) * WORD);
+        return (size_t)((p->packed_rows + (is_short(p) ? p->chunk : 2 * leaves_of(p))) * WORD);
     *result = (int32_t)(HEAD + (sink->choice ? columns : LAZY_LANES * columns) * WORD);
     if (sink->choice)
         return (size_t)(HEAD + columns * 2 * WORD);
@@ -95,7 +95,7 @@ size_t vm_reduce_room(const vm_program *p, const vm_sink *sink, int32_t *result)
 
 /* ---- Accumulators ------------------------------------------------------------------------------------------------ */
 /* A fresh accumulator of sink k for the columns of the frame's cell. */
-static accumulator *accumulator_begin(const vm_frame *f, int k) {
+static accumulator *accumulator_begin(const vm_run_state *f, int k) {
     const vm_sink *sink = &f->program->sinks[k];
     char *room = f->scratch + sink->room;
     accumulator *a = (accumulator *)room;
@@ -109,7 +109,7 @@ static accumulator *accumulator_begin(const vm_frame *f, int k) {
     return a;
 }
 
-static accumulator *accumulator_of(const vm_frame *f, int k) {
+static accumulator *accumulator_of(const vm_run_state *f, int k) {
     return (accumulator *)(f->scratch + f->program->sinks[k].room);
 }
 
@@ -200,9 +200,9 @@ static void fold_short_rows(const vm_sink *sink, char *results, char *lanes, con
 }
 
 /* The results of whole rows. */
-static void fold_rows(const vm_frame *f, const vm_sink *sink, const char *a, const char *b, int64_t rows) {
+static void fold_rows(const vm_run_state *f, const vm_sink *sink, const char *a, const char *b, int64_t rows) {
     const vm_program *p = f->program;
-    char *results = f->scratch + sink->room, *leaf = results + p->batch_rows * WORD;
+    char *results = f->scratch + sink->room, *leaf = results + p->packed_rows * WORD;
     int64_t length = p->reduced, row_bytes = length * sink->value_width, count = leaves_of(p);
     if (sink->choice)
         for (int64_t row = 0; row < rows; row++) {
@@ -288,7 +288,7 @@ static void ask_rows(const char *values, int64_t step, int64_t row_bytes, int64_
             __builtin_prefetch(values + r * step + at);
 }
 
-static void fold_columns(const vm_frame *f, int sink, const char *values, int64_t step) {
+static void fold_columns(const vm_run_state *f, int sink, const char *values, int64_t step) {
     const vm_program *p = f->program;
     accumulator *acc = p->carried ? accumulator_of(f, sink) : accumulator_begin(f, sink);
     feed_columns(acc, values, step, f->start[0] / acc->columns, f->n[0] / acc->columns, p->reduced);
@@ -296,7 +296,7 @@ static void fold_columns(const vm_frame *f, int sink, const char *values, int64_
         accumulator_end(acc);
 }
 
-void vm_fold(vm_frame *f, const vm_ins *ins) {
+void vm_fold(vm_run_state *f, const vm_ins *ins) {
     const vm_program *p = f->program;
     const char *a = f->at[ins->arg[0]], *b = f->at[ins->arg[1]];
     if (ins->what == VM_FOLD_LOAD) {
@@ -308,7 +308,7 @@ void vm_fold(vm_frame *f, const vm_ins *ins) {
         fold_columns(f, ins->out, a, step);
     } else if (whole_rows(p)) {
         fold_rows(f, &p->sinks[ins->out], a, b, f->n[1]);
-    } else if (p->form == VM_FORM_COLUMNS) {
+    } else if (p->form == VM_NEST_COLUMNS) {
         fold_columns(f, ins->out, a, f->n[1] * p->sinks[ins->out].value_width);
     } else {
         feed_row(accumulator_of(f, ins->out), a, b, f->start[0], f->n[0]);
@@ -333,10 +333,10 @@ static bool is_reduce(const vm_program *p, int k) {
 }
 
 /* Leaves block·b … of a cell. */
-static void reduce_block(const reduction *job, vm_frame *f, int64_t cell, int64_t block) {
+static void reduce_block(const reduction *job, vm_run_state *f, int64_t cell, int64_t block) {
     const vm_program *p = job->p;
     if (f->cell != cell)
-        vm_frame_move(f, cell);
+        vm_run_move_cell(f, cell);
     int64_t columns = f->n[1], rows = p->chunk / columns_of(p);
     int64_t first = block * job->block * LAZY_LEAF, end = first + job->block * LAZY_LEAF;
     if (end > p->reduced)
@@ -345,7 +345,7 @@ static void reduce_block(const reduction *job, vm_frame *f, int64_t cell, int64_
         if (is_reduce(p, k))
             accumulator_begin(f, k);
     for (int64_t row = first; row < end; row += rows)
-        vm_frame_chunk(f, row * columns, (end - row < rows ? end - row : rows) * columns);
+        vm_run_chunk(f, row * columns, (end - row < rows ? end - row : rows) * columns);
     for (int k = 0; k < p->nsinks; k++)
         if (is_reduce(p, k)) {
             accumulator_end(accumulator_of(f, k));
@@ -353,10 +353,10 @@ static void reduce_block(const reduction *job, vm_frame *f, int64_t cell, int64_
                 keep_partial(job, accumulator_of(f, k), k, cell, block);
         }
     if (job->blocks == 1)
-        vm_frame_rows(f);
+        vm_run_rows(f);
 }
 
-static void join_sink(const reduction *job, const vm_frame *f, int k, int64_t cell) {
+static void join_sink(const reduction *job, const vm_run_state *f, int k, int64_t cell) {
     accumulator *a = accumulator_begin(f, k);
     for (int64_t b = 0; b < job->blocks; b++) {
         const char *from = partial_at(job, k, cell, b);
@@ -371,21 +371,21 @@ static void join_sink(const reduction *job, const vm_frame *f, int k, int64_t ce
 }
 
 /* Combines the blocks of a cell. */
-static void join_blocks(const reduction *job, vm_frame *f, int64_t cell) {
-    vm_frame_move(f, cell);
+static void join_blocks(const reduction *job, vm_run_state *f, int64_t cell) {
+    vm_run_move_cell(f, cell);
     for (int k = 0; k < job->p->nsinks; k++)
         if (is_reduce(job->p, k))
             join_sink(job, f, k, cell);
-    vm_frame_rows(f);
+    vm_run_rows(f);
 }
 
 /* ---- Jobs -------------------------------------------------------------------------------------------------------- */
 static void reduce_task(void *arg, int64_t task, const neap_run *run) {
     reduction *job = arg;
     int64_t items = job->p->cells * job->blocks;
-    vm_frame frame;
+    vm_run_state frame;
     (void)run;
-    int status = vm_frame_begin(&frame, job->p, job->bufs, job->scalars);
+    int status = vm_run_begin(&frame, job->p, job->bufs, job->scalars);
     if (status) {
         job->status = status;
         return;
@@ -434,8 +434,8 @@ int vm_reduce(const vm_program *p, void *const *bufs, const lazy_scalar *scalars
     if (job.status)
         status = neap_error(job.status, "out of memory for a kernel's scratch");
     if (!status && job.blocks > 1) {
-        vm_frame frame;
-        status = vm_frame_begin(&frame, p, bufs, scalars);
+        vm_run_state frame;
+        status = vm_run_begin(&frame, p, bufs, scalars);
         for (int64_t cell = 0; !status && cell < p->cells; cell++)
             join_blocks(&job, &frame, cell);
     }

@@ -37,7 +37,7 @@ static char *scratch_get(size_t bytes) {
 }
 
 /* ---- Instructions ------------------------------------------------------------------------------------------------ */
-static void gather_load(vm_frame *f, int k, int by_row) {
+static void gather_load(vm_run_state *f, int k, int by_row) {
     const vm_program *p = f->program;
     const vm_load *load = &p->loads[k];
     int first = by_row ? p->row_axis : 0, naxes = by_row ? p->row_axes : p->nwalk;
@@ -49,7 +49,7 @@ static void gather_load(vm_frame *f, int k, int by_row) {
                   stride, f->start[by_row], f->n[by_row]);
 }
 
-static void run_take(vm_frame *f, const vm_ins *ins) {
+static void run_take(vm_run_state *f, const vm_ins *ins) {
     const vm_program *p = f->program;
     const vm_load *load = &p->loads[ins->arg[0]];
     int first = ins->by_row ? p->row_axis : 0, naxes = ins->by_row ? p->row_axes : p->nwalk;
@@ -62,17 +62,17 @@ static void run_take(vm_frame *f, const vm_ins *ins) {
                 f->start[ins->by_row], f->n[ins->by_row]);
 }
 
-static void spread_rows(vm_frame *f, const vm_ins *ins) {
+static void spread_rows(vm_run_state *f, const vm_ins *ins) {
     const vm_program *p = f->program;
     int64_t n = f->n[0], rows = f->n[1];
-    if (p->form == VM_FORM_BATCH)
+    if (p->form == VM_NEST_PACKED)
         vm_repeat(ins->width, f->at[ins->out], f->at[ins->arg[0]], rows, p->reduced);
     else
         vm_gather(ins->width, f->at[ins->out], f->at[ins->arg[0]], 2, (int64_t[]){n / rows, rows}, (int64_t[]){0, 1}, 0,
                   n);
 }
 
-static void run_chain(vm_frame *f, const vm_ins *ins) {
+static void run_chain(vm_run_state *f, const vm_ins *ins) {
     const lazy_chains *chains = f->program->simd->chains;
     const vm_link *from = &f->program->links[ins->arg[0]];
     lazy_link links[LAZY_LINKS_MAX];
@@ -81,14 +81,14 @@ static void run_chain(vm_frame *f, const vm_ins *ins) {
     chains->run(links, ins->arg[1], f->n[0] * ins->width);
 }
 
-static void other(vm_frame *f, const vm_ins *ins) {
+static void other(vm_run_state *f, const vm_ins *ins) {
     if (ins->what == VM_CHAIN)
         run_chain(f, ins);
     else if (ins->what == VM_GATHER)
         gather_load(f, ins->out, ins->by_row);
     else if (ins->what == VM_FILL)
         vm_fill(ins->width, f->at[ins->out], f->at[ins->arg[0]], f->n[ins->by_row]);
-    else if (ins->what == VM_SPREAD)
+    else if (ins->what == VM_BROADCAST)
         spread_rows(f, ins);
     else if (ins->what == VM_TAKE)
         run_take(f, ins);
@@ -96,7 +96,7 @@ static void other(vm_frame *f, const vm_ins *ins) {
         vm_fold(f, ins);
 }
 
-static inline void run_instruction(vm_frame *f, const vm_ins *ins) {
+static inline void run_instruction(vm_run_state *f, const vm_ins *ins) {
     if (ins->loop)
         ins->loop(f->at[ins->out], f->at[ins->arg[0]], f->at[ins->arg[1]], f->at[ins->arg[2]], f->n[ins->by_row]);
     else
@@ -105,7 +105,7 @@ static inline void run_instruction(vm_frame *f, const vm_ins *ins) {
 
 /* Asks for part `part` of `parts` of what the operands in place are in the next chunk: memory works while instructions
  * run. Hardware prefetch ends at each page, which is as much as a chunk. */
-static void prefetch(const vm_frame *f, int part, int parts) {
+static void prefetch(const vm_run_state *f, int part, int parts) {
     const vm_program *p = f->program;
     for (int k = 0; k < p->nloads; k++) {
         if (!p->loads[k].in_place || p->loads[k].asked)
@@ -119,7 +119,7 @@ static void prefetch(const vm_frame *f, int part, int parts) {
 
 /* ---- Frames ------------------------------------------------------------------------------------------------------ */
 /* Loads of one rate below ROW: the single element that they are in this cell. */
-static void point_loads(vm_frame *f, uint8_t rate) {
+static void point_loads(vm_run_state *f, uint8_t rate) {
     const vm_program *p = f->program;
     for (int k = 0; k < p->nloads; k++) {
         const vm_load *load = &p->loads[k];
@@ -136,7 +136,7 @@ static void point_loads(vm_frame *f, uint8_t rate) {
     }
 }
 
-int vm_frame_begin(vm_frame *f, const vm_program *p, void *const *bufs, const lazy_scalar *scalars) {
+int vm_run_begin(vm_run_state *f, const vm_program *p, void *const *bufs, const lazy_scalar *scalars) {
     size_t pointers = (size_t)p->nvalues * sizeof(char *);
     size_t bases = (size_t)(p->nloads + p->nsinks) * sizeof(int64_t);
     size_t tables = (pointers + bases + 4095) / 4096 * 4096;
@@ -163,7 +163,7 @@ int vm_frame_begin(vm_frame *f, const vm_program *p, void *const *bufs, const la
     return NEAP_OK;
 }
 
-void vm_frame_move(vm_frame *f, int64_t cell) {
+void vm_run_move_cell(vm_run_state *f, int64_t cell) {
     const vm_program *p = f->program;
     int64_t index[LAZY_MAX_DOMAIN], left = cell;
     f->cell = cell;
@@ -187,19 +187,19 @@ void vm_frame_move(vm_frame *f, int64_t cell) {
         f->walk[edge->walk] = left_over < edge->tile ? left_over : edge->tile;
     }
     f->start[0] = f->start[1] = 0, f->n[0] = 1;
-    f->n[1] = p->form == VM_FORM_COLUMNS ? f->walk[p->row_axis] : 1;
+    f->n[1] = p->form == VM_NEST_COLUMNS ? f->walk[p->row_axis] : 1;
     point_loads(f, VM_CELL);
     for (int i = p->once; i < p->cell; i++)
         run_instruction(f, &p->ins[i]);
 }
 
 /* ---- Stores ------------------------------------------------------------------------------------------------------ */
-static char *sink_at(const vm_frame *f, int k, int64_t start) {
+static char *sink_at(const vm_run_state *f, int k, int64_t start) {
     const vm_sink *sink = &f->program->sinks[k];
     return (char *)f->bufs[sink->slot] + (f->base[f->program->nloads + k] + start) * sink->width;
 }
 
-static void store(vm_frame *f, int k) {
+static void store(vm_run_state *f, int k) {
     const vm_program *p = f->program;
     const vm_sink *sink = &p->sinks[k];
     const char *from = f->at[sink->value];
@@ -215,14 +215,14 @@ static void store(vm_frame *f, int k) {
 }
 
 /* What is one element for each row. */
-static void store_rows(vm_frame *f) {
+static void store_rows(vm_run_state *f) {
     const vm_program *p = f->program;
     for (int k = 0; k < p->nsinks; k++) {
         const vm_sink *sink = &p->sinks[k];
         if (sink->kind == LAZY_SINK_STORE || sink->slot < 0)
             continue;
         const char *from = sink->kind == LAZY_SINK_REDUCE ? f->scratch + sink->result : f->at[sink->value];
-        if (p->form == VM_FORM_ROWS)
+        if (p->form == VM_NEST_ROWS)
             memcpy(sink_at(f, k, 0), from, sink->width);
         else
             vm_scatter(sink->width, sink_at(f, k, 0), from, p->row_axes, f->walk + p->row_axis,
@@ -230,10 +230,10 @@ static void store_rows(vm_frame *f) {
     }
 }
 
-void vm_frame_chunk(vm_frame *f, int64_t start, int64_t n) {
+void vm_run_chunk(vm_run_state *f, int64_t start, int64_t n) {
     const vm_program *p = f->program;
     f->start[0] = start, f->n[0] = n;
-    if (p->form == VM_FORM_BATCH)
+    if (p->form == VM_NEST_PACKED)
         f->start[1] = start / p->reduced, f->n[1] = n / p->reduced;
     for (int k = 0; k < p->nloads; k++)
         if (p->loads[k].in_place)
@@ -253,7 +253,7 @@ void vm_frame_chunk(vm_frame *f, int64_t start, int64_t n) {
             store(f, k);
 }
 
-void vm_frame_rows(vm_frame *f) {
+void vm_run_rows(vm_run_state *f) {
     const vm_program *p = f->program;
     for (int i = p->late; i < p->nins; i++)
         run_instruction(f, &p->ins[i]);
@@ -261,17 +261,17 @@ void vm_frame_rows(vm_frame *f) {
 }
 
 /* Chunks [from, to) of all cells: chunk c is piece c % pieces of cell c / pieces. */
-static void run_chunks(vm_frame *f, int64_t from, int64_t to) {
+static void run_chunks(vm_run_state *f, int64_t from, int64_t to) {
     const vm_program *p = f->program;
     int64_t pieces = (p->walk_size + p->chunk - 1) / p->chunk, cell = from / pieces, start = from % pieces * p->chunk;
     for (int64_t c = from, end = 1; c < to; c++, end = 1) {
         if (cell != f->cell)
-            vm_frame_move(f, cell);
+            vm_run_move_cell(f, cell);
         for (int k = 0; k < p->nwalk; k++)
             end *= f->walk[k];
-        vm_frame_chunk(f, start, end - start < p->chunk ? end - start : p->chunk);
+        vm_run_chunk(f, start, end - start < p->chunk ? end - start : p->chunk);
         if (p->reduces)
-            vm_frame_rows(f);
+            vm_run_rows(f);
         start += p->chunk;
         if (start >= p->walk_size)
             start = 0, cell++;
@@ -280,19 +280,19 @@ static void run_chunks(vm_frame *f, int64_t from, int64_t to) {
         atomic_thread_fence(memory_order_seq_cst); /* stores past the caches are ordered by nothing less */
 }
 
-typedef struct chunk_job {
+typedef struct chunk_run {
     const vm_program *program;
     void *const *bufs;
     const lazy_scalar *scalars;
     int64_t chunks, tasks;
     _Atomic int status;
-} chunk_job;
+} chunk_run;
 
 static void chunk_task(void *arg, int64_t task, const neap_run *run) {
-    chunk_job *job = arg;
-    vm_frame frame;
+    chunk_run *job = arg;
+    vm_run_state frame;
     (void)run;
-    int status = vm_frame_begin(&frame, job->program, job->bufs, job->scalars);
+    int status = vm_run_begin(&frame, job->program, job->bufs, job->scalars);
     if (status)
         job->status = status;
     else
@@ -314,7 +314,7 @@ int vm_kernel_run(const lazy_kernel *kernel, void *const *bufs, const lazy_scala
         return NEAP_OK;
     if (p->carried)
         return vm_reduce(p, bufs, scalars, run);
-    chunk_job job = {.program = p, .bufs = bufs, .scalars = scalars};
+    chunk_run job = {.program = p, .bufs = bufs, .scalars = scalars};
     job.chunks = p->cells * ((p->walk_size + p->chunk - 1) / p->chunk);
     job.tasks = vm_tasks(p, run, p->size);
     if (job.tasks > job.chunks)
@@ -323,8 +323,8 @@ int vm_kernel_run(const lazy_kernel *kernel, void *const *bufs, const lazy_scala
         neap_parallel_for(run, job.tasks, chunk_task, &job);
         return job.status ? neap_error(job.status, "out of memory for a kernel's scratch") : NEAP_OK;
     }
-    vm_frame frame;
-    int status = vm_frame_begin(&frame, p, bufs, scalars);
+    vm_run_state frame;
+    int status = vm_run_begin(&frame, p, bufs, scalars);
     if (!status)
         run_chunks(&frame, 0, job.chunks);
     return status;

@@ -42,7 +42,7 @@
 /* VM_LONG: chunks of a program without registers are so many times as long. */
 enum { VM_CHUNK = 1024, VM_LONG = 4, VM_FAR_CHUNK = 256, VM_TILE = 32, VM_COLUMNS_WIDE = 256 };
 
-typedef enum vm_form { VM_FORM_ROWS, VM_FORM_BATCH, VM_FORM_TILES, VM_FORM_COLUMNS } vm_form;
+typedef enum vm_nest { VM_NEST_ROWS, VM_NEST_PACKED, VM_NEST_TILES, VM_NEST_COLUMNS } vm_nest;
 typedef enum vm_rate { VM_ONCE, VM_CELL, VM_ROW, VM_EACH } vm_rate;
 
 typedef struct vm_map { /* a lazy_wide_map: strides over the collapsed domain, and by grid and walk */
@@ -80,7 +80,7 @@ typedef struct vm_load {
 /* LOOP: a loop over its operands. CHAIN: arg[1] links from links[arg[0]] on. GATHER: load `out`. FILL: with the single
  * element arg[0]. SPREAD: arg[0], one element for each row, over the rows. TAKE: from the table load arg[0] at arg[1]. FOLD:
  * the values arg[0] (and arg[1], of a sum as computed) into sink `out`. FOLD_LOAD: load arg[0], row by row where it is. */
-typedef enum vm_what { VM_LOOP, VM_CHAIN, VM_GATHER, VM_FILL, VM_SPREAD, VM_TAKE, VM_FOLD, VM_FOLD_LOAD } vm_what;
+typedef enum vm_what { VM_LOOP, VM_CHAIN, VM_GATHER, VM_FILL, VM_BROADCAST, VM_TAKE, VM_FOLD, VM_FOLD_LOAD } vm_what;
 
 typedef struct vm_ins {
     lazy_loop loop; /* of a LOOP; else NULL */
@@ -116,7 +116,7 @@ typedef struct vm_edge { /* a blocked axis: cell g of grid axis `grid` walks min
 
 typedef struct vm_program {
     const lazy_simd *simd;
-    vm_form form;
+    vm_nest form;
     bool reduces; /* rows and kept axes are told apart */
     bool staged;  /* something late runs over whole rows */
     bool carried; /* rows are longer than a chunk */
@@ -127,7 +127,7 @@ typedef struct vm_program {
     int64_t chunk;                  /* elements of a chunk */
     vm_axes axes;
     /* Elements of a row (that one result combines), columns of a full block, rows of a chunk (BATCH). */
-    int64_t reduced, columns, batch_rows;
+    int64_t reduced, columns, packed_rows;
     int row_axis, row_axes; /* the axes of the walk that number the rows */
     int nloads, nins, nsinks, nvalues;
     int once, cell, late; /* ends of the parts of the sequence, see above */
@@ -144,7 +144,7 @@ typedef struct vm_program {
     vm_sink *sinks;
 } vm_program;
 
-typedef struct vm_frame { /* one thread's state while it runs chunks */
+typedef struct vm_run_state { /* one thread's state while it runs chunks */
     const vm_program *program;
     void *const *bufs;
     const lazy_scalar *scalars;
@@ -154,7 +154,7 @@ typedef struct vm_frame { /* one thread's state while it runs chunks */
     int64_t cell;
     int64_t walk[LAZY_MAX_DOMAIN]; /* the shape that the current cell walks */
     int64_t start[2], n[2];        /* what is run now: elements of the walk, and [1] rows */
-} vm_frame;
+} vm_run_state;
 
 static inline vm_map *vm_map_at(vm_program *p, int k) { /* of the loads, then of the sinks */
     return k < p->nloads ? &p->loads[k].map : &p->sinks[k - p->nloads].map;
@@ -162,7 +162,7 @@ static inline vm_map *vm_map_at(vm_program *p, int k) { /* of the loads, then of
 
 /* ---- vm/form.c ------------------------------------------------------------------------------------------------------ */
 /* Collapses the axes (p->axes, map.axis), chooses the form, and fills in grid, walk and the maps' strides over them. */
-void vm_choose_form(vm_program *program);
+void vm_choose_nest(vm_program *program);
 
 /* ---- vm/walk.c: moving between a strided box and a row of elements ---------------------------------------------- */
 /* Elements start … start+n-1, in row-major order, of the box `shape` under `stride`, from or to packed memory. */
@@ -184,21 +184,21 @@ int64_t vm_take_distance(const vm_table *table, const void *index);
 
 /* ---- vm.c ---------------------------------------------------------------------------------------------------------- */
 /* Makes the thread's frame ready and computes values of rate ONCE. NEAP_E_MEMORY. */
-int vm_frame_begin(vm_frame *frame, const vm_program *program, void *const *bufs, const lazy_scalar *scalars);
+int vm_run_begin(vm_run_state *frame, const vm_program *program, void *const *bufs, const lazy_scalar *scalars);
 /* Moves to a cell of the grid and computes what is known of it before its chunks. */
-void vm_frame_move(vm_frame *frame, int64_t cell);
+void vm_run_move_cell(vm_run_state *frame, int64_t cell);
 /* Runs the sequence over elements start … start+n-1 of the cell's walk, and stores what is stored for each element. */
-void vm_frame_chunk(vm_frame *frame, int64_t start, int64_t n);
+void vm_run_chunk(vm_run_state *frame, int64_t start, int64_t n);
 /* Behind the last chunk of carried rows: runs what is late and stores what is one element for each row. */
-void vm_frame_rows(vm_frame *frame);
+void vm_run_rows(vm_run_state *frame);
 /* How many tasks pay for work of this many elements: 1 without workers. */
 int64_t vm_tasks(const vm_program *program, const neap_run *run, int64_t elements);
 
 /* ---- vm/reduce.c ----------------------------------------------------------------------------------------------------- */
 /* Bytes of accumulators that a REDUCE sink needs in each thread's scratch, and where among them its results will be. */
-size_t vm_reduce_room(const vm_program *program, const vm_sink *sink, int32_t *result);
+size_t vm_reduce_scratch(const vm_program *program, const vm_sink *sink, int32_t *result);
 /* Runs a FOLD. */
-void vm_fold(vm_frame *frame, const vm_ins *ins);
+void vm_fold(vm_run_state *frame, const vm_ins *ins);
 /* Runs a kernel whose rows are carried. */
 int vm_reduce(const vm_program *program, void *const *bufs, const lazy_scalar *scalars, const neap_run *run);
 

@@ -125,7 +125,7 @@ TRANSPOSE(uint64_t, 64, 2, block_64)
         for (int64_t i = 0; i < n; i++)                                                                                \
             dst[i] = element;                                                                                          \
     }                                                                                                                  \
-    static void spread_##BITS(T *dst, const T *src, int64_t stride, int64_t rows, int64_t length) {                    \
+    static void broadcast_##BITS(T *dst, const T *src, int64_t stride, int64_t rows, int64_t length) {                 \
         const int64_t lanes = sizeof(V) / sizeof(T);                                                                   \
         T *end = dst + rows * length;                                                                                  \
         for (int64_t i = 0; i < rows; i++, dst += length) {                                                            \
@@ -150,7 +150,7 @@ TRANSPOSE(uint64_t, 64, 2, block_64)
             return;                                                                                                    \
         }                                                                                                              \
         if (r->stride == 0) {                                                                                          \
-            spread_##BITS(dst, src, r->row_stride, r->rows, r->length);                                                \
+            broadcast_##BITS(dst, src, r->row_stride, r->rows, r->length);                                             \
             return;                                                                                                    \
         }                                                                                                              \
         if (r->row_stride == 1 && r->stride != 1) {                                                                    \
@@ -217,7 +217,7 @@ void vm_repeat(int width, void *dst, const void *src, int64_t rows, int64_t leng
     switch (8 * width) {
 #define REPEAT(BITS, T)                                                                                                \
     case BITS:                                                                                                         \
-        spread_##BITS(dst, src, 1, rows, length);                                                                      \
+        broadcast_##BITS(dst, src, 1, rows, length);                                                                   \
         break;
         WIDTHS(REPEAT)
 #undef REPEAT

@@ -28,7 +28,7 @@ static int check_token(const char *op, const lazy_call_desc *call) {
 }
 
 /* Attribute k: an axis of an array with ndim axes. */
-static int check_place(const char *op, const lazy_call_desc *call, int k, int ndim) {
+static int check_position(const char *op, const lazy_call_desc *call, int k, int ndim) {
     if (call->nattrs <= k || call->attrs[k] < 0 || call->attrs[k] >= ndim)
         return neap_error(NEAP_E_ARGUMENT, "%s: expected an axis in 0..%d, got %lld", op, ndim - 1,
                           (long long)(call->nattrs > k ? call->attrs[k] : -1));
@@ -137,11 +137,11 @@ typedef struct collective_spreading {
 } collective_spreading;
 
 /* What the result is along the axes: of each device another, for each device the same, or one for all of them. */
-typedef enum spread_kind { EACH_ITS_OWN, EACH_THE_SAME, ONE_FOR_ALL } spread_kind;
+typedef enum expand_collective { EACH_ITS_OWN, EACH_THE_SAME, ONE_FOR_ALL } expand_collective;
 
 /* Finds the axes of the op, all of them manual, and gives the node its payload. Returns whether its blocks remain to be made;
  * else s->status is what there is to say. */
-static bool spread_begin(lazy_spread *g, spread_kind kind, collective_spreading *s) {
+static bool expansion_begin(lazy_expansion *g, expand_collective kind, collective_spreading *s) {
     char text[256];
     s->status = mesh_axes_named(g->ctx, g->sharding.mesh, graph_node_attrs(g->node)[0], &s->axes);
     uint32_t mask = s->axes.mask, closed = mask & ~g->sharding.manual;
@@ -154,7 +154,7 @@ static bool spread_begin(lazy_spread *g, spread_kind kind, collective_spreading 
         g->sharding.varies &= ~mask | g->sharding.unchecked;
     g->sharding.differs = kind == EACH_ITS_OWN ? g->sharding.differs | mask : g->sharding.differs & ~mask;
     if (s->status == 0)
-        s->status = shard_spread_begin(g);
+        s->status = shard_expansion_begin(g);
     if (s->status || !g->blocks)
         return false;
     s->in = mesh_value_of(g->node->in[0]);
@@ -163,50 +163,50 @@ static bool spread_begin(lazy_spread *g, spread_kind kind, collective_spreading 
     return true;
 }
 
-static int reduce_spread(lazy_spread *g, int op) {
+static int reduce_expand(lazy_expansion *g, int op) {
     collective_spreading s;
-    if (!spread_begin(g, ONE_FOR_ALL, &s))
+    if (!expansion_begin(g, ONE_FOR_ALL, &s))
         return s.status;
     return mesh_reduce(g->ctx, op, &s.in, &s.axes, s.to, s.blocks);
 }
 
-static int psum_spread(lazy_spread *g) {
-    return reduce_spread(g, LAZY_OP_add);
+static int psum_expand(lazy_expansion *g) {
+    return reduce_expand(g, LAZY_OP_add);
 }
 
-static int pmax_spread(lazy_spread *g) {
-    return reduce_spread(g, LAZY_OP_maximum);
+static int pmax_expand(lazy_expansion *g) {
+    return reduce_expand(g, LAZY_OP_maximum);
 }
 
-static int pmin_spread(lazy_spread *g) {
-    return reduce_spread(g, LAZY_OP_minimum);
+static int pmin_expand(lazy_expansion *g) {
+    return reduce_expand(g, LAZY_OP_minimum);
 }
 
-static int gather_spread(lazy_spread *g) {
+static int gather_expand(lazy_expansion *g) {
     collective_spreading s;
-    if (!spread_begin(g, EACH_THE_SAME, &s))
+    if (!expansion_begin(g, EACH_THE_SAME, &s))
         return s.status;
     return mesh_gather(g->ctx, &s.in, &s.axes, (int)graph_node_attrs(g->node)[2], s.to, s.blocks);
 }
 
-static int scatter_spread(lazy_spread *g) {
+static int scatter_expand(lazy_expansion *g) {
     collective_spreading s;
-    if (!spread_begin(g, EACH_ITS_OWN, &s))
+    if (!expansion_begin(g, EACH_ITS_OWN, &s))
         return s.status;
     return mesh_scatter(g->ctx, &s.in, &s.axes, (int)graph_node_attrs(g->node)[2], s.to, s.blocks);
 }
 
-static int exchange_spread(lazy_spread *g) {
+static int exchange_expand(lazy_expansion *g) {
     const int64_t *attrs = graph_node_attrs(g->node);
     collective_spreading s;
-    if (!spread_begin(g, EACH_ITS_OWN, &s))
+    if (!expansion_begin(g, EACH_ITS_OWN, &s))
         return s.status;
     return mesh_exchange(g->ctx, &s.in, &s.axes, (int)attrs[2], (int)attrs[3], s.to, s.blocks);
 }
 
-static int permute_spread(lazy_spread *g) {
+static int permute_expand(lazy_expansion *g) {
     collective_spreading s;
-    if (!spread_begin(g, EACH_ITS_OWN, &s))
+    if (!expansion_begin(g, EACH_ITS_OWN, &s))
         return s.status;
     return mesh_permute(g->ctx, &s.in, &s.axes, graph_node_attrs(g->node) + 2, s.to, s.blocks);
 }
@@ -240,22 +240,22 @@ static int psum_grad(lazy_grad *g) {
 NEAP_OP(psum, .doc = "The sum over the examples of a named axis.", .attrs = "axis size", .kind = LAZY_CALL, .arity = 2,
         .types = LAZY_NUMERIC, .flags = LAZY_OP_HIDDEN | LAZY_OP_AXIS, .dtype = graph_dtype_same, .shape = reduce_shape,
         .call = unbatched, .grad = psum_grad, .jvp = derive_jvp_linear, .batch = psum_batch, .shard = shard_same,
-        .spread = psum_spread)
+        .spread = psum_expand)
 
 NEAP_OP(pmax, .doc = "The greatest over the examples of a named axis.", .attrs = "axis size", .kind = LAZY_CALL,
         .arity = 2, .types = LAZY_ALL, .flags = LAZY_OP_HIDDEN | LAZY_OP_AXIS, .dtype = graph_dtype_same,
-        .shape = reduce_shape, .call = unbatched, .batch = pmax_batch, .shard = shard_same, .spread = pmax_spread)
+        .shape = reduce_shape, .call = unbatched, .batch = pmax_batch, .shard = shard_same, .spread = pmax_expand)
 
 NEAP_OP(pmin, .doc = "The smallest over the examples of a named axis.", .attrs = "axis size", .kind = LAZY_CALL,
         .arity = 2, .types = LAZY_ALL, .flags = LAZY_OP_HIDDEN | LAZY_OP_AXIS, .dtype = graph_dtype_same,
-        .shape = reduce_shape, .call = unbatched, .batch = pmin_batch, .shard = shard_same, .spread = pmin_spread)
+        .shape = reduce_shape, .call = unbatched, .batch = pmin_batch, .shard = shard_same, .spread = pmin_expand)
 
 /* ---- all_gather, psum_scatter: each is the gradient of the other ------------------------------------------------- */
 static int gather_shape(const lazy_call_desc *call, lazy_result *out) {
     const lazy_aval *in = &call->in[0];
     int status = check_token("all_gather", call);
     if (status == 0)
-        status = check_place("all_gather", call, 2, in->ndim + 1);
+        status = check_position("all_gather", call, 2, in->ndim + 1);
     if (status)
         return status;
     if (in->ndim == NEAP_MAX_DIMS)
@@ -284,7 +284,7 @@ static int scatter_shape(const lazy_call_desc *call, lazy_result *out) {
     const lazy_aval *in = &call->in[0];
     int status = check_token("psum_scatter", call);
     if (status == 0)
-        status = check_place("psum_scatter", call, 2, in->ndim);
+        status = check_position("psum_scatter", call, 2, in->ndim);
     if (status)
         return status;
     if (in->shape[call->attrs[2]] != call->attrs[1])
@@ -313,7 +313,7 @@ NEAP_OP(all_gather, .doc = "The arrays of all examples of a named axis, along a 
         .attrs = "axis size at", .kind = LAZY_CALL, .arity = 2, .types = LAZY_ALL,
         .flags = LAZY_OP_HIDDEN | LAZY_OP_AXIS, .dtype = graph_dtype_same, .shape = gather_shape, .call = unbatched,
         .grad = gather_grad, .jvp = derive_jvp_linear, .batch = gather_batch, .shard = gather_shard,
-        .spread = gather_spread)
+        .spread = gather_expand)
 
 NEAP_OP(psum_scatter,
         .doc =
@@ -322,14 +322,14 @@ NEAP_OP(psum_scatter,
         .attrs = "axis size at", .kind = LAZY_CALL, .arity = 2, .types = LAZY_NUMERIC,
         .flags = LAZY_OP_HIDDEN | LAZY_OP_AXIS, .dtype = graph_dtype_same, .shape = scatter_shape, .call = unbatched,
         .grad = scatter_grad, .jvp = derive_jvp_linear, .batch = scatter_batch, .shard = scatter_shard,
-        .spread = scatter_spread)
+        .spread = scatter_expand)
 
 /* ---- all_to_all -------------------------------------------------------------------------------------------------- */
 static int all_to_all_shape(const lazy_call_desc *call, lazy_result *out) {
     const lazy_aval *in = &call->in[0];
     int status = check_token("all_to_all", call);
     for (int k = 2; k < 4 && status == 0; k++)
-        status = check_place("all_to_all", call, k, in->ndim);
+        status = check_position("all_to_all", call, k, in->ndim);
     if (status)
         return status;
     int split = (int)call->attrs[2];
@@ -371,7 +371,7 @@ NEAP_OP(all_to_all,
         .attrs = "axis size split concat", .kind = LAZY_CALL, .arity = 2, .types = LAZY_ALL,
         .flags = LAZY_OP_HIDDEN | LAZY_OP_AXIS, .dtype = graph_dtype_same, .shape = all_to_all_shape, .call = unbatched,
         .grad = exchange_grad, .jvp = derive_jvp_linear, .batch = exchange_batch, .shard = exchange_shard,
-        .spread = exchange_spread)
+        .spread = exchange_expand)
 
 /* ---- ppermute ---------------------------------------------------------------------------------------------------- */
 static int permute_shape(const lazy_call_desc *call, lazy_result *out) {
@@ -449,4 +449,4 @@ NEAP_OP(ppermute,
         .attrs = "axis size sources…", .kind = LAZY_CALL, .arity = 2, .types = LAZY_ALL,
         .flags = LAZY_OP_HIDDEN | LAZY_OP_AXIS, .dtype = graph_dtype_same, .shape = permute_shape, .call = unbatched,
         .grad = permute_grad, .jvp = derive_jvp_linear, .batch = permute_batch, .shard = shard_same,
-        .spread = permute_spread)
+        .spread = permute_expand)

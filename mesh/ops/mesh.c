@@ -20,11 +20,11 @@ static const lazy_sharding *sharding_at(const neap_node *node, int k) {
 }
 
 /* Gives the node the sharding in g, and the blocks of `to` from those of its input. */
-static int same_blocks(lazy_spread *g) {
-    int status = shard_spread_begin(g);
+static int same_blocks(lazy_expansion *g) {
+    int status = shard_expansion_begin(g);
     if (status || !g->blocks)
         return status;
-    neap_node *bare = graph_bare(g->ctx, g->node->in[0]);
+    neap_node *bare = graph_untaped(g->ctx, g->node->in[0]);
     if (!bare)
         return neap_error_code();
     mesh_value in = mesh_value_of(bare);
@@ -71,13 +71,13 @@ static int reshard_shape(const lazy_call_desc *call, lazy_result *out) {
     return status ? status : graph_shape_same(call, out);
 }
 
-static int reshard_spread(lazy_spread *g) {
+static int reshard_expand(lazy_expansion *g) {
     const lazy_sharding *to = sharding_at(g->node, 0);
     if (!g->sharding.mesh || g->sharding.mesh != to->mesh)
         g->sharding = mesh_plain(to->mesh);
     memcpy(g->sharding.split, to->split, sizeof to->split);
-    int status = shard_spread_begin(g);
-    neap_node *in = status == 0 ? graph_bare(g->ctx, g->node->in[0]) : NULL;
+    int status = shard_expansion_begin(g);
+    neap_node *in = status == 0 ? graph_untaped(g->ctx, g->node->in[0]) : NULL;
     if (in && g->ctx->start.spreading == 1) /* else it is a part of another op, which tells it */
         g->node->shards->note = mesh_note_move(g->ctx, graph_sharding_of(in), graph_sharding_of(g->node), in->ndim);
     if (!in)
@@ -98,7 +98,7 @@ static int reshard_grad(lazy_grad *g) {
 NEAP_OP(reshard, .doc = "The same array, laid out over a mesh as a sharding says.", .attrs = "sharding",
         .kind = LAZY_CALL, .arity = 1, .types = LAZY_ALL, .flags = LAZY_OP_HIDDEN | LAZY_OP_MESH,
         .dtype = graph_dtype_same, .shape = reshard_shape, .grad = reshard_grad, .jvp = derive_jvp_linear,
-        .batch = stacked_batch, .spread = reshard_spread)
+        .batch = stacked_batch, .spread = reshard_expand)
 
 /* ---- enter, leave ------------------------------------------------------------------------------------------------- */
 /* Attributes: how the array lies outside, and inside. Its axes are divided by what becomes manual. */
@@ -122,7 +122,7 @@ static int enter_shape(const lazy_call_desc *call, lazy_result *out) {
     return status;
 }
 
-static int enter_spread(lazy_spread *g) {
+static int enter_expand(lazy_expansion *g) {
     g->sharding = *sharding_at(g->node, 1);
     return same_blocks(g);
 }
@@ -155,7 +155,7 @@ static int leave_shape(const lazy_call_desc *call, lazy_result *out) {
     return status;
 }
 
-static int leave_spread(lazy_spread *g) {
+static int leave_expand(lazy_expansion *g) {
     g->sharding = *sharding_at(g->node, 1);
     return same_blocks(g);
 }
@@ -187,15 +187,15 @@ static const int64_t *enter_left(const neap_node *in, const int64_t *attrs, int6
 NEAP_OP(enter, .doc = "An array that lies as the first sharding says, seen as the blocks of a body in the second.",
         .attrs = "outside inside", .kind = LAZY_CALL, .arity = 1, .types = LAZY_ALL,
         .flags = LAZY_OP_HIDDEN | LAZY_OP_MESH, .dtype = graph_dtype_same, .shape = enter_shape, .grad = enter_grad,
-        .jvp = enter_jvp, .batch = enter_batch, .spread = enter_spread, .left = enter_left)
+        .jvp = enter_jvp, .batch = enter_batch, .spread = enter_expand, .left = enter_left)
 
 NEAP_OP(leave, .doc = "The blocks of a body, as in the first sharding, seen as one array that lies as the second says.",
         .attrs = "inside outside", .kind = LAZY_CALL, .arity = 1, .types = LAZY_ALL,
         .flags = LAZY_OP_HIDDEN | LAZY_OP_MESH, .dtype = graph_dtype_same, .shape = leave_shape, .grad = leave_grad,
-        .jvp = derive_jvp_linear, .batch = stacked_batch, .spread = leave_spread)
+        .jvp = derive_jvp_linear, .batch = stacked_batch, .spread = leave_expand)
 
 /* ---- pvary, pick --------------------------------------------------------------------------------------------------- */
-static int pvary_spread(lazy_spread *g) {
+static int pvary_expand(lazy_expansion *g) {
     g->sharding.varies |= (uint32_t)graph_node_attrs(g->node)[0];
     return same_blocks(g);
 }
@@ -210,7 +210,7 @@ static int pvary_grad(lazy_grad *g) {
     return grad_done(g, 1);
 }
 
-static int pick_spread(lazy_spread *g) {
+static int pick_expand(lazy_expansion *g) {
     g->sharding.varies &= ~(uint32_t)graph_node_attrs(g->node)[0];
     g->sharding.differs &= ~(uint32_t)graph_node_attrs(g->node)[0];
     return same_blocks(g);
@@ -234,12 +234,12 @@ static const int64_t *pvary_left(const neap_node *in, const int64_t *attrs, int6
 NEAP_OP(pvary, .doc = "The same blocks, as a value that may vary over some axes of the mesh (a bit for each).",
         .attrs = "axes", .kind = LAZY_CALL, .arity = 1, .types = LAZY_ALL, .flags = LAZY_OP_HIDDEN | LAZY_OP_MESH,
         .dtype = graph_dtype_same, .shape = graph_shape_same, .grad = pvary_grad, .jvp = derive_jvp_linear,
-        .batch = derive_batch_leading, .spread = pvary_spread, .left = pvary_left)
+        .batch = derive_batch_leading, .spread = pvary_expand, .left = pvary_left)
 
 NEAP_OP(pick, .doc = "The same blocks, of which it is promised that they are equal over some axes (a bit for each).",
         .attrs = "axes", .kind = LAZY_CALL, .arity = 1, .types = LAZY_ALL, .flags = LAZY_OP_HIDDEN | LAZY_OP_MESH,
         .dtype = graph_dtype_same, .shape = graph_shape_same, .grad = pick_grad, .jvp = derive_jvp_linear,
-        .batch = derive_batch_leading, .spread = pick_spread)
+        .batch = derive_batch_leading, .spread = pick_expand)
 
 /* ---- axis_index ---------------------------------------------------------------------------------------------------- */
 static int index_shape(const lazy_call_desc *call, lazy_result *out) {

@@ -231,18 +231,18 @@ static int asks_for_room(void) {
     memset(block, 'z', sizeof block);
     if (neap_waker_new(&waker))
         return 2;
-    while (blocks < MANY && neap_out_room(waker) == NEAP_OK) {
+    while (blocks < MANY && neap_out_capacity(waker) == NEAP_OK) {
         if (neap_out_write(NEAP_STDOUT, block, sizeof block))
             return 3;
         blocks++;
     }
-    if (blocks == MANY || neap_out_room(NULL) != NEAP_PENDING)
+    if (blocks == MANY || neap_out_capacity(NULL) != NEAP_PENDING)
         return 4;
     if (neap_waker_sleep(waker, 0) || neap_out_write(NEAP_STDOUT, "\n", 1)) /* is never refused */
         return 5;
     if (write(TELL_FD, "", 1) != 1)
         return 6;
-    if (neap_waker_sleep(waker, 20000) != 1 || neap_out_room(NULL) != NEAP_OK)
+    if (neap_waker_sleep(waker, 20000) != 1 || neap_out_capacity(NULL) != NEAP_OK)
         return 7;
     neap_waker_free(waker);
     return 0;

@@ -55,7 +55,7 @@ static neap_node *node(const fixture *f, int32_t handle) {
 
 /* ---- Drafts of steps --------------------------------------------------------------------------------------------- */
 static int32_t node_of(const fixture *f, int32_t step, int32_t k) {
-    const lazy_batch *batch = f->plan->batches;
+    const lazy_group *batch = f->plan->batches;
     while (step >= batch->first + batch->nsteps)
         batch++;
     return f->plan->slots[batch->slots[f->plan->steps[step]->slots[k]]].node;

@@ -661,8 +661,8 @@ int main(int argc, char **argv) {
         neap_engine_stop();
     }
     if (samples >= 120) {
-        CHECK(forms[VM_FORM_ROWS] > 6 && forms[VM_FORM_BATCH] > 6 && forms[VM_FORM_COLUMNS] > 6);
-        CHECK(carried[VM_FORM_ROWS] > 6 && carried[VM_FORM_COLUMNS] > 1 && lates > 6);
+        CHECK(forms[VM_NEST_ROWS] > 6 && forms[VM_NEST_PACKED] > 6 && forms[VM_NEST_COLUMNS] > 6);
+        CHECK(carried[VM_NEST_ROWS] > 6 && carried[VM_NEST_COLUMNS] > 1 && lates > 6);
         CHECK(takes[VM_INDEX_ONE] > 6 && takes[VM_INDEX_RUN] > 3 && takes[VM_INDEX_EACH] > 6 && takes_in_place > 6);
     }
     return check_end();

@@ -292,9 +292,9 @@ static void defer(session *s) {
 
 /* Records a program for two examples; what it has captured is held by the session. */
 static void batch_program(session *s, neap_program *program, int32_t examples, double expected) {
-    int32_t in[4] = {examples}, out = 0, captured = neap_program_lifted(program, 0, NULL);
+    int32_t in[4] = {examples}, out = 0, captured = neap_program_captured(program, 0, NULL);
     uint8_t batched[4] = {1}, out_batched = 0;
-    int status = neap_program_lifted(program, 3, in + 1);
+    int status = neap_program_captured(program, 3, in + 1);
     if (!ended(s, status < 0 ? status : NEAP_OK))
         return;
     out = kept(s, neap_program_batch(s->ctx, program, 2, 1 + captured, in, batched, &out, &out_batched), &out);

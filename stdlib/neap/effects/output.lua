@@ -41,8 +41,8 @@ local function emit(kind, stream, list, n, unordered)
     local how = ffi.new("neap_emit", kind, unordered and 1 or 0, stream, site)
     core.call("print", function() return C.neap_print(ctx, how, n, pieces) end)
     if stream == C.NEAP_STDOUT then core.check_stdout() end
-    if C.neap_out_room(nil) ~= C.NEAP_OK then -- a program that prints faster than its reader reads waits
-        core.call("print", function() return C.neap_out_room(core.waker) end)
+    if C.neap_out_capacity(nil) ~= C.NEAP_OK then -- a program that prints faster than its reader reads waits
+        core.call("print", function() return C.neap_out_capacity(core.waker) end)
     end
 end
 output.emit = emit

@@ -62,7 +62,7 @@ function np.debug.reuse(bytes)
     if type(bytes) ~= "number" or bytes < 0 then
         bad_argument("debug.reuse", 1, "bytes", "a number from 0 up", bytes)
     end
-    C.neap_debug_reuse(math.min(bytes, 2 ^ 53))
+    C.neap_debug_memory_plan(math.min(bytes, 2 ^ 53))
 end
 
 --- np.debug.jit_bytes(): what the programs of jitted functions take.

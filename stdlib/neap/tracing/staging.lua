@@ -248,11 +248,11 @@ end
 
 --- The arrays that a closed trace has lifted; they become inputs of the entry.
 local function lifted_of(name, entry)
-    local n = C.neap_program_lifted(entry.program, 0, nil)
+    local n = C.neap_program_captured(entry.program, 0, nil)
     if n == 0 then return {} end
     local ids = ffi.new("int32_t[?]", n)
     local lifted = core.call_ids(name, ids, n, function()
-        return math.min(C.neap_program_lifted(entry.program, n, ids), 0)
+        return math.min(C.neap_program_captured(entry.program, n, ids), 0)
     end)
     entry.n = entry.n + n
     return lifted
