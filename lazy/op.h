@@ -199,7 +199,7 @@ typedef struct lazy_payload {
     /* Estimated ns; NULL: what the row says. */
     int64_t (*cost)(const neap_node *node);
     /* Bytes of memory of its own that a run needs. */
-    size_t (*room)(const neap_node *node);
+    size_t (*scratch)(const neap_node *node);
     /* Pushes its op. Never NULL. */
     int (*push)(neap_ctx *ctx, const struct lazy_launch *launch);
 
@@ -266,7 +266,7 @@ typedef struct lazy_op {
      * others gather first. */
     int (*shard)(lazy_shard_rule *g);
     /* What becomes of meshed inputs (sharding.h). NULL: the op on their blocks. */
-    int (*spread)(lazy_expansion *g);
+    int (*expand)(lazy_expansion *g);
     /* LAZY_OP_MESH: the input may be where the op leads already, as programs are replayed on other inputs. Returns the
      * attributes of what is left to do, in *rest if they change; NULL: nothing is left. A row without this rule always
      * does all of it. */

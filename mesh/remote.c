@@ -142,8 +142,8 @@ static neap_node *exchange_in_group(neap_ctx *ctx, const group *g, const lazy_me
         .group = {.nmembers = n, .nranks = g->nranks, .ranks = g->ranks, .owner = g->owner, .wanted = g->wanted},
         .source = what->source,
         .name = what->name};
-    const lazy_exchange_pattern *deal = effect_exchange_pattern_intern(&like);
-    out = deal ? graph_arena(ctx, effect_exchange_record(ctx, deal, nin, in)) : NULL;
+    const lazy_exchange_pattern *pattern = effect_exchange_pattern_intern(&like);
+    out = pattern ? graph_arena(ctx, effect_exchange_record(ctx, pattern, nin, in)) : NULL;
 done:
     free(in);
     return out;

@@ -367,8 +367,8 @@ static int spread_node(neap_ctx *ctx, neap_node *node, const mesh_call *call) {
     const lazy_op *row = graph_node_op(node);
     lazy_expansion g = {.ctx = ctx, .node = node, .sharding = call->result, .blocks = inputs_expanded(ctx, node)};
     bool of_examples = row->flags & LAZY_OP_AXIS && !graph_is_meshed(node->in[1]); /* np.vmap replaces it */
-    if (row->spread && !of_examples)
-        return row->spread(&g);
+    if (row->expand && !of_examples)
+        return row->expand(&g);
     int status = shard_expansion_begin(&g);
     if (status || !g.blocks)
         return status;

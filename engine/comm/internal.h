@@ -2,7 +2,7 @@
  *
  *      comm/push.c    engine ops ──▶ jobs, in a queue
  *      comm.c         the communicator: its thread, its beginning and end, what is known of it outside
- *      comm/notes.c   what communicators tell each other besides collectives
+ *      comm/messages.c   what communicators tell each other besides collectives
  *      comm/link.c    transfers under way, and waiting for them
  *      comm/run.c     a collective from its beginning to its end
  *      comm/first.c   its first message to each of the others: who does what
@@ -32,7 +32,7 @@ typedef struct comm_transfer {
     struct comm_transfer *next;
 } comm_transfer;
 
-/* ---- Notes (comm/notes.c) ---------------------------------------------------------------------------------------- */
+/* ---- Notes (comm/messages.c) ---------------------------------------------------------------------------------------- */
 typedef enum comm_message_kind {
     COMM_HELLO,  /* the first: who I am */
     COMM_ASK,    /* I wait for you: how far are you? */
@@ -137,7 +137,7 @@ int comm_wait(engine_comm *comm, const int *left);
  * as it is for ever. */
 bool comm_abandon(engine_comm *comm, bool notes);
 
-/* ---- comm/notes.c ------------------------------------------------------------------------------------------------ */
+/* ---- comm/messages.c ------------------------------------------------------------------------------------------------ */
 int comm_messages_begin(engine_comm *comm); /* says hello */
 /* To all other ranks (rank -1) or to one. */
 int comm_message_send(engine_comm *comm, int rank, comm_message_kind kind, const char *text);

@@ -45,10 +45,10 @@ static int inputs_like(lazy_batching *g, int level, const neap_program *program,
         if (aval.ndim > NEAP_MAX_DIMS)
             return neap_error(NEAP_E_SHAPE, "vmap: more than %d axes inside control flow", NEAP_MAX_DIMS);
         memcpy(aval.shape + batched[k], like->shape, like->ndim * sizeof *like->shape);
-        const lazy_sharding *lies = graph_sharding_of(like);
-        if (lies && batched[k] && !(lies = shard_sharding_stacked(lies)))
+        const lazy_sharding *sharding = graph_sharding_of(like);
+        if (sharding && batched[k] && !(sharding = shard_sharding_stacked(sharding)))
             return NEAP_E_MEMORY;
-        if (!(to[k] = graph_placeholder(g->ctx, level, &aval, like->flags & LAZY_WEAK, like->device, lies)))
+        if (!(to[k] = graph_placeholder(g->ctx, level, &aval, like->flags & LAZY_WEAK, like->device, sharding)))
             return NEAP_E_MEMORY;
     }
     return 0;

@@ -339,11 +339,11 @@ static int fill_places(builder *b) {
         if (!plan->slots[s].made)
             status = leaf_place(b->body, b->program->region.at[plan->slots[s].node], &b->places[s]);
     }
-    for (int32_t c = 0; c < plan->nbatches; c++)
-        for (int32_t t = plan->batches[c].first; t < plan->batches[c].first + plan->batches[c].nsteps; t++) {
+    for (int32_t c = 0; c < plan->ngroups; c++)
+        for (int32_t t = plan->groups[c].first; t < plan->groups[c].first + plan->groups[c].nsteps; t++) {
             const lazy_step *step = plan->steps[t];
             for (int32_t k = step->nbufs - step->nouts; k < step->nbufs; k++)
-                b->makers[plan->batches[c].slots[step->slots[k]]] = t;
+                b->makers[plan->groups[c].slots[step->slots[k]]] = t;
         }
     return status;
 }
@@ -355,10 +355,9 @@ static int build_body(builder *b) {
         bind_outputs(b);
         status = add_prints(b, -1);
     }
-    for (int32_t c = 0; c < plan->nbatches && status == 0; c++)
-        for (int32_t t = plan->batches[c].first; t < plan->batches[c].first + plan->batches[c].nsteps && status == 0;
-             t++)
-            status = add_step(b, plan->steps[t], &plan->batches[c], t);
+    for (int32_t c = 0; c < plan->ngroups && status == 0; c++)
+        for (int32_t t = plan->groups[c].first; t < plan->groups[c].first + plan->groups[c].nsteps && status == 0; t++)
+            status = add_step(b, plan->steps[t], &plan->groups[c], t);
     if (status == 0)
         status = add_prints(b, INT32_MAX);
     if (status == 0)

@@ -39,7 +39,7 @@ void control_release(lazy_control *control) {
         neap_program_free(control->programs[p]);
     control_runner_release(control->runner);
     free(control->shape.in);
-    free(control->lies);
+    free(control->shardings);
     free(control->results);
     free(control->programs);
     free(control);
@@ -363,7 +363,7 @@ static int64_t cost_of_run(const neap_node *node) {
     return control_runner_cost(control_of(node)->runner);
 }
 
-static size_t room_of_run(const neap_node *node) {
+static size_t scratch_of_run(const neap_node *node) {
     return control_runner_bytes(control_of(node)->runner);
 }
 
@@ -400,7 +400,7 @@ const lazy_payload control_payload = {
     .key = put_key,
     .key_words = count_key_words,
     .cost = cost_of_run,
-    .room = room_of_run,
+    .scratch = scratch_of_run,
     .push = control_push,
     .record = control_record,
     .again = control_again,

@@ -56,7 +56,7 @@ typedef struct lazy_control {
     bool joined;                  /* its inputs and results are the blocks of a node on a mesh, side by side */
     /* Of a node on a mesh (control/mesh.c): its blocks are nodes for what this tells apart; NULL: an ordinary node */
     const lazy_sharding *apart;
-    const lazy_sharding **lies; /* by input, by result, and by result as the program gives it; NULL: ordinary */
+    const lazy_sharding **shardings; /* by input, by result, and by result as the program gives it; NULL: ordinary */
 } lazy_control;
 
 /* kinds.c ---------------------------------------------------------------------------------------------------------- */

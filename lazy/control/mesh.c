@@ -35,10 +35,10 @@ typedef struct sharding_fixpoint {
     neap_ctx *ctx;
     const lazy_control *control;
     const char *name;
-    const lazy_sharding **types; /* by input of the node: how it has to lie; NULL: ordinary */
-    const lazy_sharding **lies;  /* by output of the program that gives the results; of branches, of all of them */
-    const lazy_sharding *base;   /* some sharding of what is there */
-    neap_program **programs;     /* as they are by now; one reference each */
+    const lazy_sharding **types;     /* by input of the node: how it has to lie; NULL: ordinary */
+    const lazy_sharding **shardings; /* by output of the program that gives the results; of branches, of all of them */
+    const lazy_sharding *base;       /* some sharding of what is there */
+    neap_program **programs;         /* as they are by now; one reference each */
 } sharding_fixpoint;
 
 /* `of`, or something that lies whole like `like`, varying and differing over further axes. */
@@ -101,9 +101,9 @@ static bool must_fit(const lazy_sharding *is, const lazy_sharding *to) {
            memcmp(is->split, to->split, sizeof is->split);
 }
 
-/* The program on inputs of other types. With `lies`, its outputs are made to lie so. */
-static int replay_typed(sharding_fixpoint *s, int p, const lazy_sharding *const *lies, neap_node **in, neap_node **out,
-                        neap_program **made) {
+/* The program on inputs of other types. With `shardings`, its outputs get those. */
+static int replay_typed(sharding_fixpoint *s, int p, const lazy_sharding *const *shardings, neap_node **in,
+                        neap_node **out, neap_program **made) {
     neap_ctx *ctx = s->ctx;
     neap_program *program = s->programs[p];
     int level, n = (int)program->outputs.n, status = graph_trace_derived(ctx, &level);
@@ -124,8 +124,9 @@ static int replay_typed(sharding_fixpoint *s, int p, const lazy_sharding *const 
     for (int k = 0, count = status == 0 ? n : 0; k < count; k++)
         if (!graph_arena(ctx, out[k]))
             status = NEAP_E_MEMORY;
-    for (int k = 0; k < n && lies && status == 0; k++)
-        if (must_fit(graph_sharding_of(out[k]), lies[k]) && !(out[k] = graph_mesh()->fitted(ctx, out[k], lies[k])))
+    for (int k = 0; k < n && shardings && status == 0; k++)
+        if (must_fit(graph_sharding_of(out[k]), shardings[k]) &&
+            !(out[k] = graph_mesh()->fitted(ctx, out[k], shardings[k])))
             status = neap_error_code();
     if (status == 0)
         status = program_trace_end(ctx, level, n, out, made);
@@ -134,10 +135,10 @@ static int replay_typed(sharding_fixpoint *s, int p, const lazy_sharding *const 
     return status;
 }
 
-static int replace_program(sharding_fixpoint *s, int p, const lazy_sharding *const *lies) {
+static int replace_program(sharding_fixpoint *s, int p, const lazy_sharding *const *shardings) {
     neap_program *program = s->programs[p], *made = NULL;
     neap_node **in = calloc((size_t)(program->inputs.n + program->outputs.n) + 1, sizeof *in);
-    int status = in ? replay_typed(s, p, lies, in, in + program->inputs.n, &made)
+    int status = in ? replay_typed(s, p, shardings, in, in + program->inputs.n, &made)
                     : neap_error(NEAP_E_MEMORY, "out of memory for control flow on a mesh");
     free(in);
     if (status == 0 && made->inputs.n != program->inputs.n) {
@@ -163,13 +164,13 @@ static int fit_inputs(sharding_fixpoint *s, int p) {
     return status || fits ? status : replace_program(s, p, NULL);
 }
 
-/* Makes program p one whose outputs lie as s->lies says. */
+/* Makes program p one whose outputs lie as s->shardings says. */
 static int fit_outputs(sharding_fixpoint *s, int p) {
     const lazy_nodes *out = &s->programs[p]->outputs;
     bool fits = true;
     for (int k = 0; k < out->n; k++)
-        fits &= !must_fit(graph_sharding_of(out->at[k]), s->lies[k]);
-    return fits ? 0 : replace_program(s, p, s->lies);
+        fits &= !must_fit(graph_sharding_of(out->at[k]), s->shardings[k]);
+    return fits ? 0 : replace_program(s, p, s->shardings);
 }
 
 /* Carries lie as the body gives them, and vary as the condition does. *more: some did not. */
@@ -195,14 +196,15 @@ static int find_shardings(sharding_fixpoint *s) {
     const lazy_sharding *decides = control->shape.kind->branches ? s->types[0] : NULL;
     int status = 0;
     for (int k = 0; k < control->nresults && status == 0; k++) {
-        const lazy_sharding **lies = &s->lies[k];
-        *lies = control->shape.kind->loop && k < control->shape.operands
-                    ? s->types[k]
-                    : graph_sharding_of(s->programs[control_giver(control->shape.kind)]->outputs.at[k]);
+        const lazy_sharding **sharding = &s->shardings[k];
+        *sharding = control->shape.kind->loop && k < control->shape.operands
+                        ? s->types[k]
+                        : graph_sharding_of(s->programs[control_giver(control->shape.kind)]->outputs.at[k]);
         for (int p = 1; p < control_bodies(control) && control->shape.kind->branches && status == 0; p++)
-            status = shard_sharding_cover(s->name, *lies, graph_sharding_of(s->programs[p]->outputs.at[k]), lies);
+            status =
+                shard_sharding_cover(s->name, *sharding, graph_sharding_of(s->programs[p]->outputs.at[k]), sharding);
         if (status == 0 && decides && decides->varies | decides->differs)
-            status = widen_sharding(*lies, decides, lies);
+            status = widen_sharding(*sharding, decides, sharding);
     }
     return status;
 }
@@ -231,8 +233,8 @@ static void find_base(sharding_fixpoint *s, int nin) {
         if (s->types[j] && (!s->base || (s->types[j]->manual & s->base->manual) == s->base->manual))
             s->base = s->types[j];
     for (int k = 0; k < s->control->nresults; k++)
-        if (s->lies[k] && (!s->base || (s->lies[k]->manual & s->base->manual) == s->base->manual))
-            s->base = s->lies[k];
+        if (s->shardings[k] && (!s->base || (s->shardings[k]->manual & s->base->manual) == s->base->manual))
+            s->base = s->shardings[k];
     for (int p = 0; p < control_bodies(s->control) && !s->base; p++)
         for (int64_t k = 0; k < s->programs[p]->nodes.n && !s->base; k++)
             s->base = graph_sharding_of(s->programs[p]->nodes.at[k]);
@@ -243,21 +245,21 @@ static int describe_shardings(sharding_fixpoint *s, lazy_control *control) {
     int nin = control->shape.nin;
     uint32_t distinct = 0;
     find_base(s, nin);
-    control->lies = calloc((size_t)(nin + 2 * control->nresults) + 1, sizeof *control->lies);
-    if (!control->lies)
+    control->shardings = calloc((size_t)(nin + 2 * control->nresults) + 1, sizeof *control->shardings);
+    if (!control->shardings)
         return neap_error(NEAP_E_MEMORY, "out of memory for control flow on a mesh");
     for (int j = 0; j < nin; j++) {
-        control->lies[j] = s->types[j];
+        control->shardings[j] = s->types[j];
         distinct |= s->types[j] ? s->types[j]->distinct : 0;
     }
     for (int k = 0; k < control->nresults; k++) {
-        const lazy_sharding *lies = s->lies[k];
+        const lazy_sharding *sharding = s->shardings[k];
         bool stacked = control_is_stacked(&control->shape, k);
-        control->lies[nin + control->nresults + k] = lies;
-        lies = !lies ? shard_sharding_whole(s->base) : stacked ? shard_sharding_stacked(lies) : lies;
-        if (!(control->lies[nin + k] = lies))
+        control->shardings[nin + control->nresults + k] = sharding;
+        sharding = !sharding ? shard_sharding_whole(s->base) : stacked ? shard_sharding_stacked(sharding) : sharding;
+        if (!(control->shardings[nin + k] = sharding))
             return NEAP_E_MEMORY;
-        distinct |= lies->distinct;
+        distinct |= sharding->distinct;
     }
     control->apart = shard_sharding_apart(s->base, distinct);
     return control->apart ? 0 : NEAP_E_MEMORY;
@@ -276,7 +278,7 @@ int control_fix_shardings(neap_ctx *ctx, const lazy_control *control, const grap
     s.programs = calloc((size_t)control->nprograms + 1, sizeof *s.programs);
     if (!s.types || !s.programs)
         status = neap_error(NEAP_E_MEMORY, "out of memory for control flow on a mesh");
-    s.lies = s.types + nin;
+    s.shardings = s.types + nin;
     for (; status == 0 && made < control->nprograms; made++)
         s.programs[made] = program_retain(control->programs[made]);
     if (status == 0)
@@ -313,11 +315,11 @@ static int add_input_blocks(control_spreading *s, int j, int position, int home)
     neap_node *node = graph_untaped(s->ctx, s->node->in[j]);
     if (!node)
         return neap_error_code();
-    const lazy_sharding *is = graph_sharding_of(node), *lies = s->control->lies[j];
-    int32_t n = position < 0 ? shard_block_count(lies) : 1;
+    const lazy_sharding *is = graph_sharding_of(node), *sharding = s->control->shardings[j];
+    int32_t n = position < 0 ? shard_block_count(sharding) : 1;
     int status = 0;
     for (int32_t b = 0; b < n && status == 0; b++) {
-        int at = position >= 0 ? position : lies ? lies->position[b] : 0;
+        int at = position >= 0 ? position : sharding ? sharding->position[b] : 0;
         neap_node *block = graph_build_place(s->ctx, shard_block(node, shard_block_at(is, at)), home);
         status = block ? lazy_push(&s->in, block) : neap_error_code();
     }
@@ -380,11 +382,11 @@ static neap_node *record_over_blocks(control_spreading *s, neap_program *const *
 
 static int lower_programs(control_spreading *s) {
     const lazy_control *control = s->control;
-    const lazy_sharding *const *lies = control->lies + control->shape.nin + control->nresults;
+    const lazy_sharding *const *shardings = control->shardings + control->shape.nin + control->nresults;
     int status = 0;
     for (int p = 0; p < control_bodies(control) && status == 0; p++) {
         bool gives = control->shape.kind->branches || p == control_giver(control->shape.kind);
-        status = program_lower_on(s->ctx, control->programs[p], false, gives ? lies : NULL, &s->lowered[p]);
+        status = program_lower_on(s->ctx, control->programs[p], false, gives ? shardings : NULL, &s->lowered[p]);
     }
     return status;
 }
@@ -396,7 +398,7 @@ static int cut_outputs(neap_ctx *ctx, int level, const lazy_lowered *lowered, in
     const neap_program *program = lowered->program;
     int status = 0;
     for (int64_t k = 0; k < lowered->nin && status == 0; k++) {
-        int32_t b = lowered->first[k] + shard_block_at(lowered->lies[k], position);
+        int32_t b = lowered->first[k] + shard_block_at(lowered->shardings[k], position);
         if (!(in[b] = graph_placeholder_like(ctx, level, program->inputs.at[b])))
             status = NEAP_E_MEMORY;
     }
@@ -406,7 +408,8 @@ static int cut_outputs(neap_ctx *ctx, int level, const lazy_lowered *lowered, in
         if (all[k] && !graph_arena(ctx, all[k]))
             status = NEAP_E_MEMORY;
     for (int64_t k = 0; k < lowered->nout && status == 0; k++)
-        out[k] = all[lowered->first[lowered->nin + 1 + k] + shard_block_at(lowered->lies[lowered->nin + k], position)];
+        out[k] =
+            all[lowered->first[lowered->nin + 1 + k] + shard_block_at(lowered->shardings[lowered->nin + k], position)];
     return status;
 }
 
@@ -481,11 +484,11 @@ static int refuse_split_minds(const control_spreading *s, const lazy_sharding *d
                             : "the functions exchange data between them");
 }
 
-/* How the index or condition lies, if devices may go different ways by it; NULL: they go together. */
+/* How the index or condition sharding, if devices may go different ways by it; NULL: they go together. */
 static const lazy_sharding *split_minds(const control_spreading *s) {
     const lazy_control *control = s->control;
-    const lazy_sharding *decides = control->shape.kind->branches    ? control->lies[0]
-                                   : control->shape.kind->condition ? s->lowered[0]->lies[s->lowered[0]->nin]
+    const lazy_sharding *decides = control->shape.kind->branches    ? control->shardings[0]
+                                   : control->shape.kind->condition ? s->lowered[0]->shardings[s->lowered[0]->nin]
                                                                     : NULL;
     for (int k = 0; decides && k < decides->mesh->naxes; k++)
         if (decides->distinct >> k & 1 && decides->mesh->sizes[k] > 1)
@@ -575,16 +578,16 @@ int control_part_expand(lazy_expansion *g) {
     neap_node *node = graph_node_in(g->node, 0);
     const lazy_control *control = control_of(node);
     int k = (int)graph_node_attrs(g->node)[0], nin = control->shape.nin;
-    const lazy_sharding *lies = control->lies[nin + k];
+    const lazy_sharding *sharding = control->shardings[nin + k];
     int32_t first = 0;
-    g->sharding = *lies;
+    g->sharding = *sharding;
     int status = shard_expansion_begin(g);
     for (int r = 0; r < k; r++)
-        first += control->lies[nin + r]->nblocks;
-    for (int32_t b = 0; b < lies->nblocks && status == 0 && g->blocks; b++) {
-        neap_node *made = node->shards->blocks[shard_sharding_block(control->apart, lies->position[b])];
+        first += control->shardings[nin + r]->nblocks;
+    for (int32_t b = 0; b < sharding->nblocks && status == 0 && g->blocks; b++) {
+        neap_node *made = node->shards->blocks[shard_sharding_block(control->apart, sharding->position[b])];
         neap_node *part = graph_arena(g->ctx, control_result(g->ctx, made, control_of(made)->joined ? first + b : k));
-        part = part ? graph_build_place(g->ctx, part, graph_home(g->ctx, lies->home[b])) : NULL;
+        part = part ? graph_build_place(g->ctx, part, graph_home(g->ctx, sharding->home[b])) : NULL;
         if (part)
             g->node->shards->blocks[b] = graph_retain(part);
         else

@@ -10,7 +10,7 @@
 typedef struct lazy_control_run {
     neap_ctx *ctx;
     lazy_runner *runner;
-    neap_buffer *block, *room;
+    neap_buffer *block, *scratch;
     body_run run;
     bool begun, effects;
     int n;
@@ -23,7 +23,7 @@ static void free_control_job(void *arg) {
     for (int k = 0; k < job->n; k++)
         neap_buffer_return(job->bufs[k]);
     neap_buffer_release(job->block);
-    neap_buffer_release(job->room);
+    neap_buffer_release(job->scratch);
     control_runner_release(job->runner);
     free(job->in);
     free(job);
@@ -41,7 +41,7 @@ static int new_control_job(neap_ctx *ctx, const lazy_launch *launch, lazy_contro
     job->ctx = ctx;
     job->runner = control_runner_retain(control_of(node)->runner);
     job->block = neap_buffer_retain(launch->bufs[node->nin]);
-    job->room = neap_buffer_retain(launch->room);
+    job->scratch = neap_buffer_retain(launch->scratch);
     for (; job->n < node->nin; job->n++) {
         int64_t offset = launch->step->offsets[job->n] * neap_dtype_bytes(node->in[job->n]->dtype);
         job->bufs[job->n] = neap_buffer_lend(launch->bufs[job->n]);
@@ -66,7 +66,8 @@ static int tell(lazy_control_run *job, int status, bool begun) {
         return status;
     snprintf(text, sizeof text, "%s", neap_error_text());
     if (!begun)
-        control_body_begin(&job->run, job->runner, job->in, neap_buffer_data(job->block), neap_buffer_data(job->room));
+        control_body_begin(&job->run, job->runner, job->in, neap_buffer_data(job->block),
+                           neap_buffer_data(job->scratch));
     control_body_report(&job->run, text);
     return neap_error(status, "%s", text);
 }
@@ -74,7 +75,8 @@ static int tell(lazy_control_run *job, int status, bool begun) {
 static int advance_runner(lazy_control_run *job, const neap_run *run) {
     int status = job->effects && !job->begun ? find_failure(job) : 0;
     if (status == 0 && !job->begun)
-        control_body_begin(&job->run, job->runner, job->in, neap_buffer_data(job->block), neap_buffer_data(job->room));
+        control_body_begin(&job->run, job->runner, job->in, neap_buffer_data(job->block),
+                           neap_buffer_data(job->scratch));
     bool begun = job->begun = status == 0;
     if (status == 0)
         status = control_body_advance(&job->run, run);
@@ -148,8 +150,8 @@ int control_push(neap_ctx *ctx, const lazy_launch *launch) {
         return neap_error(NEAP_E_MEMORY, "out of memory while pushing");
     }
     job->effects = (job->runner->effects & ~LAZY_EFFECTS_EXCHANGE) != 0;
-    neap_var *writes[] = {neap_buffer_var(job->block), neap_buffer_var(job->room)};
-    bool shared = neap_buffer_bytes(job->room) >= LAZY_SHARED_SCRATCH; /* with other steps of its plan */
+    neap_var *writes[] = {neap_buffer_var(job->block), neap_buffer_var(job->scratch)};
+    bool shared = neap_buffer_bytes(job->scratch) >= LAZY_SHARED_SCRATCH; /* with other steps of its plan */
     neap_push push = {.name = step->call.op->name,
                       .site = step->site,
                       .device = step->device,

@@ -128,7 +128,7 @@ void effect_callback_free_all(neap_ctx *ctx) {
     int32_t callees[16];
     while (neap_callback_dropped(ctx, 16, callees) > 0)
         continue;
-    lazy_vector_free(&ctx->callbacks.frames);
+    lazy_vector_free(&ctx->callbacks.open);
 }
 
 /* ---- Recording ---------------------------------------------------------------------------------------------------- */
@@ -416,18 +416,18 @@ const lazy_payload effect_callback_payload = {
 
 /* ---- The user thread's part ---------------------------------------------------------------------------------------- */
 static lazy_open_callback *innermost(neap_ctx *ctx) {
-    return ctx->callbacks.frames.n ? &ctx->callbacks.frames.at[ctx->callbacks.frames.n - 1] : NULL;
+    return ctx->callbacks.open.n ? &ctx->callbacks.open.at[ctx->callbacks.open.n - 1] : NULL;
 }
 
 /* Opens a frame for the next request. *out is NULL when none waits. */
 static int open_callback(neap_ctx *ctx, lazy_open_callback **out) {
     lazy_open_callback frame = {
         .nlevels = ctx->levels.n, .floor = ctx->levels.floor, .deferring = ctx->start.deferring};
-    if (lazy_push(&ctx->callbacks.frames, frame)) /* before the request, which could not be given back */
+    if (lazy_push(&ctx->callbacks.open, frame)) /* before the request, which could not be given back */
         return NEAP_E_MEMORY;
     *out = innermost(ctx);
     if (!((*out)->request = neap_request_take(ctx->effects))) {
-        ctx->callbacks.frames.n--;
+        ctx->callbacks.open.n--;
         *out = NULL;
         return 0;
     }
@@ -495,7 +495,7 @@ static int end_request(neap_ctx *ctx, int status) {
     if (ended == 0) {
         ctx->levels.floor = frame->floor;
         ctx->start.deferring = frame->deferring;
-        ctx->callbacks.frames.n--;
+        ctx->callbacks.open.n--;
     }
     return ended;
 }
@@ -503,7 +503,7 @@ static int end_request(neap_ctx *ctx, int status) {
 /* A loop goes on to its next callback (NEAP_PENDING), or ends. */
 static int advance_loop(neap_ctx *ctx, lazy_open_callback *frame, request *r) {
     int status = r->kind->advance(r->job, neap_request_run(frame->request), &r->waiting, &r->operands);
-    frame->told = frame->again = false;
+    frame->reported = frame->again = false;
     return status == NEAP_PENDING ? status : end_request(ctx, status);
 }
 
@@ -526,7 +526,7 @@ int neap_callback_take(neap_ctx *ctx, neap_taken *out) {
     int status = 0;
     bool calls;
     out->callee = 0;
-    if (!frame || frame->told)
+    if (!frame || frame->reported)
         status = open_callback(ctx, &frame);
     if (status || !frame)
         return status;
@@ -535,7 +535,7 @@ int neap_callback_take(neap_ctx *ctx, neap_taken *out) {
     if (!calls)
         return status;
     if ((status = give_arguments(ctx, r, out)) == 0) {
-        frame->told = true;
+        frame->reported = true;
         out->callee = callback_of(r)->callee;
     } else if (frame->again) {
         return end_request(ctx, status);

@@ -1,4 +1,4 @@
-/* exchange.c: deals, by number: interned, compared by content, kept for the life of the process; and pushing exchanges.
+/* exchange.c: patterns, by number: interned, compared by content, kept for the life of the process; and pushing exchanges.
  *
  * An exchange is a step that pushes its op itself: the engine's op ends when the communication thread has done it. Inside
  * a body of control flow, which that thread runs then, it is a call like others (ops/exchange.c).
@@ -15,7 +15,7 @@
 #include "ops_gen.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static LAZY_VECTOR(lazy_exchange_pattern *) deals;
+static LAZY_VECTOR(lazy_exchange_pattern *) patterns;
 
 /* ---- Deals -------------------------------------------------------------------------------------------------------- */
 static bool same_words(const int32_t *a, const int32_t *b, int n) {
@@ -31,8 +31,8 @@ static bool same_pattern(const lazy_exchange_pattern *a, const lazy_exchange_pat
 }
 
 /* "psum of f32" */
-static size_t write_what(const lazy_exchange_pattern *deal, char *text, size_t capacity) {
-    return (size_t)snprintf(text, capacity, "%s of %s", deal->name, neap_dtype_name(deal->dtype)) + 1;
+static size_t write_what(const lazy_exchange_pattern *pattern, char *text, size_t capacity) {
+    return (size_t)snprintf(text, capacity, "%s of %s", pattern->name, neap_dtype_name(pattern->dtype)) + 1;
 }
 
 /* One block: the struct, ranks, owners, sources, what is wanted, the name, the text. */
@@ -40,64 +40,65 @@ static lazy_exchange_pattern *copy_pattern(const lazy_exchange_pattern *like) {
     const engine_comm_group *g = &like->group;
     size_t members = (size_t)g->nmembers, ranks = (size_t)g->nranks, name = strlen(like->name) + 1;
     size_t what = write_what(like, NULL, 0);
-    lazy_exchange_pattern *deal =
-        malloc(sizeof *deal + (ranks + 2 * members) * sizeof(int32_t) + ranks * members + name + what);
-    if (!deal)
+    lazy_exchange_pattern *pattern =
+        malloc(sizeof *pattern + (ranks + 2 * members) * sizeof(int32_t) + ranks * members + name + what);
+    if (!pattern)
         return NULL;
-    *deal = *like;
-    int32_t *words = (int32_t *)(deal + 1);
-    deal->group.ranks = memcpy(words, g->ranks, ranks * sizeof *words);
-    deal->group.owner = memcpy(words + ranks, g->owner, members * sizeof *words);
+    *pattern = *like;
+    int32_t *words = (int32_t *)(pattern + 1);
+    pattern->group.ranks = memcpy(words, g->ranks, ranks * sizeof *words);
+    pattern->group.owner = memcpy(words + ranks, g->owner, members * sizeof *words);
     if (like->source)
-        deal->source = memcpy(words + ranks + members, like->source, members * sizeof *words);
+        pattern->source = memcpy(words + ranks + members, like->source, members * sizeof *words);
     uint8_t *bytes = (uint8_t *)(words + ranks + 2 * members);
-    deal->group.wanted = memcpy(bytes, g->wanted, ranks * members);
-    deal->name = memcpy(bytes + ranks * members, like->name, name);
-    deal->what = (char *)bytes + ranks * members + name;
-    write_what(like, (char *)deal->what, what);
-    return deal;
+    pattern->group.wanted = memcpy(bytes, g->wanted, ranks * members);
+    pattern->name = memcpy(bytes + ranks * members, like->name, name);
+    pattern->what = (char *)bytes + ranks * members + name;
+    write_what(like, (char *)pattern->what, what);
+    return pattern;
 }
 
 const lazy_exchange_pattern *effect_exchange_pattern_intern(const lazy_exchange_pattern *like) {
-    lazy_exchange_pattern *deal = NULL;
+    lazy_exchange_pattern *pattern = NULL;
     pthread_mutex_lock(&lock);
-    for (int64_t k = deals.n - 1; k >= 0 && !deal; k--)
-        if (same_pattern(deals.at[k], like))
-            deal = deals.at[k];
-    if (!deal && (deal = copy_pattern(like)) != NULL) {
-        deal->number = (int32_t)deals.n + 1;
-        if (lazy_push(&deals, deal)) {
-            free(deal);
-            deal = NULL;
+    for (int64_t k = patterns.n - 1; k >= 0 && !pattern; k--)
+        if (same_pattern(patterns.at[k], like))
+            pattern = patterns.at[k];
+    if (!pattern && (pattern = copy_pattern(like)) != NULL) {
+        pattern->number = (int32_t)patterns.n + 1;
+        if (lazy_push(&patterns, pattern)) {
+            free(pattern);
+            pattern = NULL;
         }
     }
     pthread_mutex_unlock(&lock);
-    if (!deal)
+    if (!pattern)
         neap_error(NEAP_E_MEMORY, "out of memory for a collective");
-    return deal;
+    return pattern;
 }
 
 const lazy_exchange_pattern *effect_exchange_pattern_get(int64_t number) {
     pthread_mutex_lock(&lock);
-    const lazy_exchange_pattern *deal = number > 0 && number <= deals.n ? deals.at[number - 1] : NULL;
+    const lazy_exchange_pattern *pattern = number > 0 && number <= patterns.n ? patterns.at[number - 1] : NULL;
     pthread_mutex_unlock(&lock);
-    return deal;
+    return pattern;
 }
 
-engine_collective effect_exchange_pattern_collective(const lazy_exchange_pattern *deal, const char *site) {
-    return (engine_collective){.kind = deal->kind,
-                               .group = &deal->group,
-                               .combine = deal->op < 0 ? NULL : vm_simd()->map[deal->op][deal->dtype].by_scalars[0],
-                               .item = (size_t)neap_dtype_bytes(deal->dtype),
-                               .elements = deal->elements,
-                               .source = deal->source,
-                               .what = deal->what,
+engine_collective effect_exchange_pattern_collective(const lazy_exchange_pattern *pattern, const char *site) {
+    return (engine_collective){.kind = pattern->kind,
+                               .group = &pattern->group,
+                               .combine =
+                                   pattern->op < 0 ? NULL : vm_simd()->map[pattern->op][pattern->dtype].by_scalars[0],
+                               .item = (size_t)neap_dtype_bytes(pattern->dtype),
+                               .elements = pattern->elements,
+                               .source = pattern->source,
+                               .what = pattern->what,
                                .site = site};
 }
 
 /* ---- Nodes -------------------------------------------------------------------------------------------------------- */
-neap_node *effect_exchange_record(neap_ctx *ctx, const lazy_exchange_pattern *deal, int nin, neap_node *const *in) {
-    neap_node *node = graph_record(ctx, LAZY_OP_exchange, nin, in, 1, (int64_t[]){deal->number});
+neap_node *effect_exchange_record(neap_ctx *ctx, const lazy_exchange_pattern *pattern, int nin, neap_node *const *in) {
+    neap_node *node = graph_record(ctx, LAZY_OP_exchange, nin, in, 1, (int64_t[]){pattern->number});
     int status = 0;
     if (node && node->flags & LAZY_ABSTRACT)
         status = effect_record(ctx, effect_open_trace(ctx), node);
@@ -113,21 +114,21 @@ static int push_exchange(neap_ctx *ctx, const lazy_launch *launch) {
     (void)ctx;
     enum { FEW = 16 };
     const lazy_step *step = launch->step;
-    const lazy_exchange_pattern *deal = effect_exchange_pattern_get(launch->node->attrs[0]);
+    const lazy_exchange_pattern *pattern = effect_exchange_pattern_get(launch->node->attrs[0]);
     engine_comm *comm = engine_comm_here();
     if (!comm)
-        return neap_error(NEAP_E_STATE, "%s: this process is alone", deal->name);
-    engine_collective collective = effect_exchange_pattern_collective(deal, step->site);
+        return neap_error(NEAP_E_STATE, "%s: this process is alone", pattern->name);
+    engine_collective collective = effect_exchange_pattern_collective(pattern, step->site);
     int n = engine_comm_nin(&collective, engine_comm_rank(comm));
     engine_comm_block few[FEW], *in = n <= FEW ? few : malloc((size_t)n * sizeof *in);
     if (!in)
         return neap_error(NEAP_E_MEMORY, "out of memory while pushing");
     for (int k = 0; k < n; k++)
         in[k] = (engine_comm_block){.buffer = launch->bufs[k],
-                                    .offset = (size_t)step->offsets[k] * (size_t)neap_dtype_bytes(deal->dtype)};
+                                    .offset = (size_t)step->offsets[k] * (size_t)neap_dtype_bytes(pattern->dtype)};
     /* Before other ready work: other processes wait for it, and the work that it waits for runs beside it. */
     neap_push push = {
-        .name = deal->name, .site = step->site, .device = step->device, .priority = 1, .cost = step->cost};
+        .name = pattern->name, .site = step->site, .device = step->device, .priority = 1, .cost = step->cost};
     int status = engine_comm_push(comm, &collective, in, launch->bufs[launch->node->nin], &push);
     if (in != few)
         free(in);

@@ -1,9 +1,9 @@
 /* exchange.h: collectives between processes as nodes of the graph: the row `exchange` (ops/exchange.c).
  *
- * What is exchanged between whom is a *deal*, interned as shardings are: equal ones are one pointer and have one
- * number, which is the row's attribute. A deal is the same in all processes that take part in it but for its number.
+ * What is exchanged between whom is a *pattern*, interned as shardings are: equal ones are one pointer and have one
+ * number, which is the row's attribute. A pattern is the same in all processes that take part in it but for its number.
  *
- * The node's inputs are the blocks of the members that this process owns, ascending, each of them of the deal's dtype
+ * The node's inputs are the blocks of the members that this process owns, ascending, each of them of the pattern's dtype
  * and `elements` in size; what follows them is not read (a process that owns none gives some array of that dtype). Its
  * value is flat: the elements that engine/comm/comm.h tells for each kind, in that order.
  *
@@ -29,14 +29,14 @@ typedef struct lazy_exchange_pattern {
     const char *what;      /* "psum of f32": what the engine compares; set by effect_exchange_pattern_intern */
 } lazy_exchange_pattern;
 
-/* The deal like *like, whose arrays and name are copied; its number does not count. NULL: memory, or a group that makes
+/* The pattern like *like, whose arrays and name are copied; its number does not count. NULL: memory, or a group that makes
  * no sense (the error says so). */
 const lazy_exchange_pattern *effect_exchange_pattern_intern(const lazy_exchange_pattern *like);
 const lazy_exchange_pattern *effect_exchange_pattern_get(int64_t number); /* NULL: no such */
 /* As the engine wants it, for a step of this script line. */
-engine_collective effect_exchange_pattern_collective(const lazy_exchange_pattern *deal, const char *site);
+engine_collective effect_exchange_pattern_collective(const lazy_exchange_pattern *pattern, const char *site);
 /* Records the exchange on `in`; OWNED, NULL on error. This process takes part in it. */
-neap_node *effect_exchange_record(neap_ctx *ctx, const lazy_exchange_pattern *deal, int nin, neap_node *const *in);
+neap_node *effect_exchange_record(neap_ctx *ctx, const lazy_exchange_pattern *pattern, int nin, neap_node *const *in);
 extern const lazy_payload effect_exchange_payload; /* of the row `exchange` */
 
 #endif

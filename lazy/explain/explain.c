@@ -131,15 +131,15 @@ static void align_cells(lazy_print *print, size_t from) {
 
 /* ---- Plans -------------------------------------------------------------------------------------------------------- */
 int32_t explain_story_slot(const lazy_plan *plan, int32_t step, int32_t k) {
-    int32_t low = 0, high = plan->nbatches - 1; /* the batch of the step: the last that does not begin behind it */
+    int32_t low = 0, high = plan->ngroups - 1; /* the batch of the step: the last that does not begin behind it */
     while (low < high) {
         int32_t middle = (low + high + 1) / 2;
-        if (plan->batches[middle].first <= step)
+        if (plan->groups[middle].first <= step)
             low = middle;
         else
             high = middle - 1;
     }
-    return plan->batches[low].slots[plan->steps[step]->slots[k]];
+    return plan->groups[low].slots[plan->steps[step]->slots[k]];
 }
 
 /* What made a root that has a buffer. */
@@ -334,9 +334,9 @@ static void say_totals(lazy_print *print, const lazy_story *story, const lazy_ch
     lazy_say(print, calls && calls < plan->nsteps ? " and " : "");
     if (calls)
         say_count(print, calls, "call");
-    if (plan->nbatches < plan->nsteps) {
+    if (plan->ngroups < plan->nsteps) {
         lazy_say(print, " in ");
-        say_count(print, plan->nbatches, "engine op");
+        say_count(print, plan->ngroups, "engine op");
     }
     lazy_say(print, ": reads ");
     explain_say_bytes(print, sum.read);

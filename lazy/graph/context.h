@@ -49,7 +49,7 @@ typedef struct lazy_pending {
 /* plan/start.c */
 typedef struct lazy_start {
     int hold;           /* > 0: recording does not flush */
-    int spreading;      /* how many of these holds are for ops on meshed arrays (mesh/spmd.c) */
+    int expanding;      /* how many of these holds are for ops on meshed arrays (mesh/spmd.c) */
     int deferring;      /* > 0: deferred mode (program/deferred.c) */
     bool has_calls;     /* a call was recorded during the hold */
     int64_t first_call; /* the first pending node that may be such a call */
@@ -85,12 +85,12 @@ typedef struct lazy_levels {
 typedef struct lazy_open_callback { /* an open callback */
     neap_request *request;
     int nlevels, floor, deferring; /* as they were before it */
-    bool told;                     /* its arguments have ids */
+    bool reported;                 /* its arguments have ids */
     bool again;                    /* there was no memory for those ids once */
 } lazy_open_callback;
 
 typedef struct lazy_callbacks {
-    LAZY_VECTOR(lazy_open_callback) frames;
+    LAZY_VECTOR(lazy_open_callback) open;
     uint64_t last;                  /* serial number of the newest callback, or control flow with effects */
     _Atomic int64_t requests;       /* calls of functions in flight that arrays wait for */
     lazy_callback *_Atomic dropped; /* callbacks that nobody refers to, pushed by any thread */

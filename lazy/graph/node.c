@@ -131,19 +131,19 @@ static void weigh(neap_ctx *ctx, neap_node *node) {
 }
 
 static void unref_node(neap_ctx *ctx, neap_node *node) {
-    if (node && --node->refs <= node->forms)
+    if (node && --node->refs <= node->loose_refs)
         weigh(ctx, node);
 }
 
 static void release_loose(neap_ctx *ctx, neap_node *node) {
     if (node) {
-        node->forms--;
+        node->loose_refs--;
         unref_node(ctx, node);
     }
 }
 
 static void loosen_one(neap_ctx *ctx, neap_node *node) {
-    if (node && ++node->forms == node->refs)
+    if (node && ++node->loose_refs == node->refs)
         weigh(ctx, node);
 }
 

@@ -7,7 +7,7 @@
  *
  * What is recorded in deferred mode is DEFERRED instead of PENDING: the same, but only a demand flushes it. Such a node is
  * *lasting*: it keeps its structure after computing (deferred.c). Its references to its inputs are then *loose*: counted
- * by refs and by forms. What only loose references hold gives its data back and stays as structure (node.c).
+ * by refs and by loose_refs. What only loose references hold gives its data back and stays as structure (node.c).
  *
  * Sources (constants, iota, placeholders) and formulas over them are born READY: they are cheap or have no value. Counts
  * are plain: nodes belong to one context, and a context to one thread. Nothing here recurses over the depth of a graph.
@@ -45,15 +45,15 @@ struct neap_node {
     uint16_t lasting : 1; /* it keeps its structure after computing … */
     uint16_t loose : 1;   /* … and now its references to inputs and base are to structure alone */
     uint8_t flags;
-    uint8_t work;    /* the maps that make an element of what is CONSTRUCTED, up to 255 */
-    int32_t id;      /* handle, 0: none */
-    uint32_t levels; /* open levels that it belongs to, one bit each */
-    uint32_t mark;   /* last traversal that met it … */
-    uint32_t index;  /* … and its number there */
-    int32_t tape;    /* index on the tape while levels is not 0 */
-    int32_t site;    /* script line, an index into the context's sites */
-    uint32_t forms;  /* how many of its references are to its structure alone */
-    uint32_t meets;  /* number arguments of traces: dtypes but real ones that they met, a set; checked at each run */
+    uint8_t work;        /* the maps that make an element of what is CONSTRUCTED, up to 255 */
+    int32_t id;          /* handle, 0: none */
+    uint32_t levels;     /* open levels that it belongs to, one bit each */
+    uint32_t mark;       /* last traversal that met it … */
+    uint32_t index;      /* … and its number there */
+    int32_t tape;        /* index on the tape while levels is not 0 */
+    int32_t site;        /* script line, an index into the context's sites */
+    uint32_t loose_refs; /* how many of its references are to its structure alone */
+    uint32_t meets; /* number arguments of traces: dtypes but real ones that they met, a set; checked at each run */
     int16_t nattrs;
     int16_t device;    /* that it is committed to, -1: none (see record.c) */
     int32_t consumers; /* reads recorded, counted through views */
@@ -94,7 +94,7 @@ static inline neap_node *graph_retain(neap_node *node) {
 }
 /* References that are to more than its structure. */
 static inline uint32_t graph_node_holders(const neap_node *node) {
-    return node->refs - node->forms;
+    return node->refs - node->loose_refs;
 }
 static inline const lazy_op *graph_node_op(const neap_node *node) {
     return lazy_ops[node->op];

@@ -241,7 +241,7 @@ static void mark_residual(neap_node *node) {
 /* What the gradient of this node will read again is materialised. Nodes that a gradient builds (recording is held then)
  * have no such future of their own, but for an outer gradient, which may compute it a second time. */
 static void mark_residuals(const neap_ctx *ctx, neap_node *node, const lazy_op *row) {
-    if (ctx->start.hold > ctx->start.spreading)
+    if (ctx->start.hold > ctx->start.expanding)
         return;
     if (row->residual & LAZY_RESIDUAL_OUT)
         mark_residual(node);

@@ -95,5 +95,5 @@ NEAP_OP(part,
     .doc = "One result of control flow: the bytes of its block from a place on, as an array of a dtype and shape.",
     .attrs = "result place dtype shape…", .kind = LAZY_CALL, .arity = 1, .types = LAZY_INT,
     .flags = LAZY_OP_DENSE | LAZY_OP_HIDDEN | LAZY_OP_PROMPT | LAZY_OP_PART, .dtype = part_dtype, .shape = part_shape,
-    .call = part_call, .batch = part_batch, .spread = control_part_expand)
+    .call = part_call, .batch = part_batch, .expand = control_part_expand)
 /* clang-format on */

@@ -4,16 +4,16 @@
 #include "lazy/effect/exchange.h"
 
 static int shape_of_exchange(const lazy_call_desc *call, lazy_result *out) {
-    const lazy_exchange_pattern *deal = call->nattrs == 1 ? effect_exchange_pattern_get(call->attrs[0]) : NULL;
+    const lazy_exchange_pattern *pattern = call->nattrs == 1 ? effect_exchange_pattern_get(call->attrs[0]) : NULL;
     engine_comm *comm = engine_comm_here();
-    if (!deal || !comm)
+    if (!pattern || !comm)
         return neap_error(NEAP_E_ARGUMENT, "exchange: no such collective in this process");
-    engine_collective collective = effect_exchange_pattern_collective(deal, NULL);
+    engine_collective collective = effect_exchange_pattern_collective(pattern, NULL);
     int given = engine_comm_nin(&collective, engine_comm_rank(comm));
     for (int k = 0; k < given; k++)
-        if (k >= call->nin || call->in[k].size != deal->elements || call->in[k].dtype != deal->dtype)
-            return neap_error(NEAP_E_SHAPE, "%s: expected %d blocks of %lld elements", deal->name, given,
-                              (long long)deal->elements);
+        if (k >= call->nin || call->in[k].size != pattern->elements || call->in[k].dtype != pattern->dtype)
+            return neap_error(NEAP_E_SHAPE, "%s: expected %d blocks of %lld elements", pattern->name, given,
+                              (long long)pattern->elements);
     out->ndim = 1;
     out->shape[0] = engine_comm_nout(&collective, engine_comm_rank(comm));
     return 0;
@@ -36,6 +36,6 @@ static int exchange_call(const lazy_call *call, const neap_run *run) {
 }
 
 NEAP_OP(exchange, .doc = "What the devices of several processes give each other. The attribute says which, and what.",
-        .attrs = "deal", .kind = LAZY_CALL, .arity = 255, .types = LAZY_ALL,
+        .attrs = "pattern", .kind = LAZY_CALL, .arity = 255, .types = LAZY_ALL,
         .flags = LAZY_OP_HIDDEN | LAZY_OP_DENSE | LAZY_OP_ZERO_GRAD, .payload = &effect_exchange_payload,
         .dtype = graph_dtype_same, .shape = shape_of_exchange, .call = exchange_call)

@@ -6,7 +6,7 @@
  *
  *      slot ──copy──▶ crossing ──▶ step            step ──▶ crossing ──copy──▶ slot
  *
- * Copies are ops of the engine, which the variables of the buffers put in order; so nobody waits for them here. A batch
+ * Copies are ops of the engine, which the variables of the buffers put in order; so nobody waits for them here. A group
  * runs on one device, so in it a slot has one crossing at most.
  */
 #include <string.h>
@@ -58,18 +58,18 @@ int plan_cross_find(lazy_plan *plan) {
     return status;
 }
 
-int plan_cross_batch(const lazy_plan *plan, lazy_group *batch) {
-    const lazy_step *step = plan->steps[batch->first];
+int plan_cross_group(const lazy_plan *plan, lazy_group *group) {
+    const lazy_step *step = plan->steps[group->first];
     bool any = false;
-    for (int32_t k = 0; k < batch->nbufs && plan->ncrossings > 0; k++)
-        any |= crosses(plan, step, batch->slots[k]);
+    for (int32_t k = 0; k < group->nbufs && plan->ncrossings > 0; k++)
+        any |= crosses(plan, step, group->slots[k]);
     if (!any)
         return 0;
-    if (!(batch->crossings = malloc((size_t)batch->nbufs * sizeof *batch->crossings)))
+    if (!(group->crossings = malloc((size_t)group->nbufs * sizeof *group->crossings)))
         return neap_error(NEAP_E_MEMORY, "out of memory while planning");
-    for (int32_t k = 0; k < batch->nbufs; k++)
-        batch->crossings[k] =
-            crosses(plan, step, batch->slots[k]) ? find_crossing(plan, batch->slots[k], step->device) : -1;
+    for (int32_t k = 0; k < group->nbufs; k++)
+        group->crossings[k] =
+            crosses(plan, step, group->slots[k]) ? find_crossing(plan, group->slots[k], step->device) : -1;
     return 0;
 }
 
@@ -90,35 +90,35 @@ void plan_cross_release(const lazy_plan *plan, lazy_crossed *crossed) {
         neap_buffer_release(crossed[c].buffer);
 }
 
-static int push_crossing(const lazy_plan *plan, int32_t slot, const lazy_group *batch, neap_buffer *to,
+static int push_crossing(const lazy_plan *plan, int32_t slot, const lazy_group *group, neap_buffer *to,
                          neap_buffer *from) {
-    neap_push push = {.name = "copy", .site = plan->steps[batch->first]->site};
+    neap_push push = {.name = "copy", .site = plan->steps[group->first]->site};
     return neap_buffer_copy_part(to, from, 0, plan->slots[slot].bytes, &push);
 }
 
-int plan_cross_in(const lazy_plan *plan, const lazy_group *batch, neap_buffer *const *bufs, lazy_crossed *crossed) {
+int plan_cross_in(const lazy_plan *plan, const lazy_group *group, neap_buffer *const *bufs, lazy_crossed *crossed) {
     int status = 0;
-    for (int32_t k = 0; k < batch->nbufs && batch->crossings && status == 0; k++) {
-        int32_t slot = batch->slots[k], c = batch->crossings[k];
-        if (c < 0 || crossed[c].same || (batch->writes[k] && !plan->crossings[c].parts))
+    for (int32_t k = 0; k < group->nbufs && group->crossings && status == 0; k++) {
+        int32_t slot = group->slots[k], c = group->crossings[k];
+        if (c < 0 || crossed[c].same || (group->writes[k] && !plan->crossings[c].parts))
             continue;
-        status = push_crossing(plan, slot, batch, crossed[c].buffer, bufs[slot]);
+        status = push_crossing(plan, slot, group, crossed[c].buffer, bufs[slot]);
         crossed[c].same = true;
     }
     return status;
 }
 
-int plan_cross_out(const lazy_plan *plan, const lazy_group *batch, neap_buffer *const *bufs, lazy_crossed *crossed) {
+int plan_cross_out(const lazy_plan *plan, const lazy_group *group, neap_buffer *const *bufs, lazy_crossed *crossed) {
     int status = 0;
-    for (int32_t k = 0; k < batch->nbufs && status == 0; k++) {
-        int32_t slot = batch->slots[k], c = batch->crossings ? batch->crossings[k] : -1;
-        if (!batch->writes[k])
+    for (int32_t k = 0; k < group->nbufs && status == 0; k++) {
+        int32_t slot = group->slots[k], c = group->crossings ? group->crossings[k] : -1;
+        if (!group->writes[k])
             continue;
         for (int32_t other = 0; other < plan->ncrossings; other++)
             if (plan->crossings[other].slot == slot)
                 crossed[other].same = other == c;
         if (c >= 0)
-            status = push_crossing(plan, slot, batch, bufs[slot], crossed[c].buffer);
+            status = push_crossing(plan, slot, group, bufs[slot], crossed[c].buffer);
     }
     return status;
 }

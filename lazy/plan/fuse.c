@@ -154,8 +154,8 @@ static int read_assembled_piece(fuser *f, neap_node **node, lazy_wide_map *map) 
     return status;
 }
 
-/* What is to be cut where `node` finds no room: the node itself, which makes the longest kernels of a chain. If that was
- * not enough, the operands beside the chain need room too, as in a sum of many terms: then half of the chain. */
+/* What is to be cut where `node` finds no scratch: the node itself, which makes the longest kernels of a chain. If that was
+ * not enough, the operands beside the chain need scratch too, as in a sum of many terms: then half of the chain. */
 static const neap_node *too_long(const fuser *f, const neap_node *node) {
     return f->fusion->again && f->stack.n > 2 ? f->stack.at[f->stack.n / 2].node : node;
 }

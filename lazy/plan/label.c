@@ -1,10 +1,10 @@
-/* label.c: what steps and batches are called, in timelines and in errors.
+/* label.c: what steps and groups are called, in timelines and in errors.
  *
  *      a kernel    the ops in it, in order, a reduction behind what it reduces: "multiply+add×2+sum"
  *      a call      its op: "matmul2"
- *      a batch     its steps, in order: "multiply+add+sum, tanh×3"
+ *      a group     its steps, in order: "multiply+add+sum, tanh×3"
  *
- * Names are made once for each plan and lie in the steps and batches. One that is too long ends in "…".
+ * Names are made once for each plan and lie in the steps and groups. One that is too long ends in "…".
  */
 #include <stdio.h>
 #include <string.h>
@@ -84,9 +84,9 @@ void plan_step_label(lazy_step *step) {
     end_word(&l);
 }
 
-void plan_group_label(lazy_step *const *steps, lazy_group *batch) {
-    label l = {.text = batch->label, .size = sizeof batch->label, .between = ", "};
-    for (int32_t k = 0; k < batch->nsteps; k++)
-        add_word(&l, steps[batch->first + k]->label);
+void plan_group_label(lazy_step *const *steps, lazy_group *group) {
+    label l = {.text = group->label, .size = sizeof group->label, .between = ", "};
+    for (int32_t k = 0; k < group->nsteps; k++)
+        add_word(&l, steps[group->first + k]->label);
     end_word(&l);
 }

@@ -60,18 +60,18 @@ struct lazy_memory_plan {
 };
 
 /* ---- What does not change from run to run ------------------------------------------------------------------------- */
-static int32_t plan_slot(const lazy_group *batch, const lazy_step *step, int32_t k) {
-    return batch->slots[step->slots[k]];
+static int32_t plan_slot(const lazy_group *group, const lazy_step *step, int32_t k) {
+    return group->slots[step->slots[k]];
 }
 
 static bool is_effect(const lazy_step *step) {
     return step->effect;
 }
 
-/* The batch of each step, by walking along with them. */
+/* The group of each step, by walking along with them. */
 typedef struct step_walk {
     const lazy_plan *plan;
-    const lazy_group *batch;
+    const lazy_group *group;
     const lazy_step *step;
     int32_t t;
 } step_walk;
@@ -79,10 +79,10 @@ typedef struct step_walk {
 static bool next_step(step_walk *w) {
     if (++w->t >= w->plan->nsteps)
         return false;
-    if (!w->batch)
-        w->batch = w->plan->batches;
-    while (w->t >= w->batch->first + w->batch->nsteps)
-        w->batch++;
+    if (!w->group)
+        w->group = w->plan->groups;
+    while (w->t >= w->group->first + w->group->nsteps)
+        w->group++;
     w->step = w->plan->steps[w->t];
     return true;
 }
@@ -96,16 +96,16 @@ static void find_late_steps(lazy_memory_plan *r) {
     for (step_walk w = walk_of(r->plan); next_step(&w);) {
         r->late[w.t] = is_effect(w.step);
         for (int32_t k = 0; k < w.step->nbufs; k++)
-            r->late[w.t] |= r->in_place[plan_slot(w.batch, w.step, k)];
+            r->late[w.t] |= r->in_place[plan_slot(w.group, w.step, k)];
         for (int32_t k = w.step->nbufs - w.step->nouts; k < w.step->nbufs; k++)
-            r->in_place[plan_slot(w.batch, w.step, k)] |= r->late[w.t];
+            r->in_place[plan_slot(w.group, w.step, k)] |= r->late[w.t];
     }
 }
 
 static void find_lifetimes(lazy_memory_plan *r) {
     for (step_walk w = walk_of(r->plan); next_step(&w);)
         for (int32_t k = 0; k < w.step->nbufs; k++) {
-            int32_t s = plan_slot(w.batch, w.step, k);
+            int32_t s = plan_slot(w.group, w.step, k);
             if (r->last[s] != w.t)
                 r->start[s + 1]++;
             if (k >= w.step->nbufs - w.step->nouts && r->first[s] < 0)
@@ -122,7 +122,7 @@ static void list_touches(lazy_memory_plan *r) {
     memset(r->home, 0, (size_t)r->plan->nslots * sizeof *r->home);
     for (step_walk w = walk_of(r->plan); next_step(&w);)
         for (int32_t k = 0; k < w.step->nbufs; k++) {
-            int32_t s = plan_slot(w.batch, w.step, k), *n = &r->home[s];
+            int32_t s = plan_slot(w.group, w.step, k), *n = &r->home[s];
             if (*n == 0 || r->touch[r->start[s] + *n - 1] != w.t)
                 r->touch[r->start[s] + (*n)++] = w.t;
         }
@@ -192,7 +192,7 @@ static void find_waited_for(lazy_memory_plan *r, const step_walk *w) {
     if (r->reach)
         memset(r->reach + (size_t)w->t * r->words, 0, r->words * sizeof *r->reach);
     for (int32_t k = 0; k < w->step->nbufs; k++) {
-        int32_t s = plan_slot(w->batch, w->step, k);
+        int32_t s = plan_slot(w->group, w->step, k);
         if (r->written[s] >= 0)
             add_reach(r, w->t, r->written[s]);
         if (k >= w->step->nbufs - w->step->nouts)
@@ -263,9 +263,9 @@ static void inherit(lazy_memory_plan *r, int32_t t, int32_t s, int32_t from) {
 
 /* Over a slot that dies in this step, if its reads allow it. */
 static bool inherit_in_place(lazy_memory_plan *r, const step_walk *w, int32_t out) {
-    int32_t s = plan_slot(w->batch, w->step, out);
+    int32_t s = plan_slot(w->group, w->step, out);
     for (int32_t in = 0; in < w->step->nbufs - w->step->nouts; in++) {
-        int32_t from = plan_slot(w->batch, w->step, in);
+        int32_t from = plan_slot(w->group, w->step, in);
         if (!r->dies[from] || r->last[from] != w->t || r->plan->slots[from].bytes < r->least || r->has_heir[from] ||
             !may_write(r, w->t, r->home[from]) || misfit(r, s, from) == SIZE_MAX || !may_follow(r, w->t, from) ||
             !may_overwrite(w->step, in, out))
@@ -279,7 +279,7 @@ static bool inherit_in_place(lazy_memory_plan *r, const step_walk *w, int32_t ou
 
 /* The memory that fits best among that of slots which have died before. */
 static void inherit_dead(lazy_memory_plan *r, const step_walk *w, int32_t out) {
-    int32_t s = plan_slot(w->batch, w->step, out), best = -1;
+    int32_t s = plan_slot(w->group, w->step, out), best = -1;
     size_t least = SIZE_MAX;
     for (int32_t k = 0; k < r->ndead; k++) {
         int32_t from = r->dead[k];
@@ -300,7 +300,7 @@ static void inherit_dead(lazy_memory_plan *r, const step_walk *w, int32_t out) {
 /* Slots that this step touches as the last one are free from the next step on. */
 static void bury(lazy_memory_plan *r, const step_walk *w) {
     for (int32_t k = 0; k < w->step->nbufs; k++) {
-        int32_t s = plan_slot(w->batch, w->step, k);
+        int32_t s = plan_slot(w->group, w->step, k);
         bool large = r->plan->slots[s].bytes >= r->least;
         if (large && r->dies[s] && r->last[s] == w->t && !r->has_heir[s]) {
             r->has_heir[s] = 1; /* or is waiting for one: it is buried once */
@@ -324,7 +324,7 @@ static void find_homes(lazy_memory_plan *r) {
     for (step_walk w = walk_of(r->plan); next_step(&w);) {
         find_waited_for(r, &w);
         for (int32_t out = w.step->nbufs - w.step->nouts; out < w.step->nbufs; out++) {
-            int32_t s = plan_slot(w.batch, w.step, out);
+            int32_t s = plan_slot(w.group, w.step, out);
             if (r->first[s] == w.t && r->bytes[s] >= r->least && !r->stays[s] && !inherit_in_place(r, &w, out))
                 inherit_dead(r, &w, out);
         }
@@ -428,14 +428,14 @@ int plan_memory_verify(const lazy_memory_plan *reuse) {
 }
 
 /* What the steps do to the variable: the first of them that touches it decides whether it is written afresh. */
-static void find_access(const lazy_memory_plan *r, const lazy_group *batch, int32_t first, int32_t nsteps,
+static void find_access(const lazy_memory_plan *r, const lazy_group *group, int32_t first, int32_t nsteps,
                         neap_buffer *const *bufs, const neap_buffer *buffer, bool *writes, bool *fresh) {
     bool touched = false;
     *writes = *fresh = false;
     for (int32_t t = first; t < first + nsteps; t++) {
         const lazy_step *step = r->plan->steps[t];
         for (int32_t k = 0; k < step->nbufs; k++) {
-            int32_t s = plan_slot(batch, step, k);
+            int32_t s = plan_slot(group, step, k);
             if (bufs[step->slots[k]] != buffer)
                 continue;
             bool out = k >= step->nbufs - step->nouts;
@@ -446,16 +446,16 @@ static void find_access(const lazy_memory_plan *r, const lazy_group *batch, int3
     }
 }
 
-void plan_memory_vars(const lazy_memory_plan *reuse, const lazy_group *batch, int32_t first, int32_t nsteps,
+void plan_memory_vars(const lazy_memory_plan *reuse, const lazy_group *group, int32_t first, int32_t nsteps,
                       neap_buffer *const *bufs, neap_var **reads, neap_var **writes, neap_push *push) {
     push->nreads = push->nwrites = push->nfresh = 0;
-    for (int32_t k = 0; k < batch->nbufs; k++) {
+    for (int32_t k = 0; k < group->nbufs; k++) {
         bool seen = !bufs[k], written, fresh;
         for (int32_t j = 0; j < k && !seen; j++)
             seen = bufs[j] == bufs[k];
         if (seen)
             continue;
-        find_access(reuse, batch, first, nsteps, bufs, bufs[k], &written, &fresh);
+        find_access(reuse, group, first, nsteps, bufs, bufs[k], &written, &fresh);
         neap_var *var = neap_buffer_var(bufs[k]);
         if (!written) {
             reads[push->nreads++] = var;

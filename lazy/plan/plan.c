@@ -10,7 +10,7 @@
  *      call                a call over operands with buffers; views of them are passed as strides
  *
  * These are drafts, of which merge.c makes fewer and larger ones. What is left becomes the steps, and small neighbours go
- * into batches, since the engine's care for an op costs more than a step over ten elements.
+ * into groups, since the engine's care for an op costs more than a step over ten elements.
  */
 #include <string.h>
 
@@ -481,13 +481,13 @@ void plan_release(lazy_plan *plan) {
         return;
     for (int32_t k = 0; k < plan->nsteps; k++)
         step_free(plan->steps[k]);
-    for (int32_t k = 0; k < plan->nbatches; k++) {
-        free(plan->batches[k].slots);
-        free(plan->batches[k].crossings);
+    for (int32_t k = 0; k < plan->ngroups; k++) {
+        free(plan->groups[k].slots);
+        free(plan->groups[k].crossings);
     }
     free(plan->crossings);
     plan_memory_free(plan->reuse);
-    free(plan->batches);
+    free(plan->groups);
     free(plan->steps);
     free(plan->slots);
     free(plan->numbers);
@@ -509,84 +509,84 @@ static void take_over(planner *p, lazy_plan *plan) {
 /* ---- Batches ------------------------------------------------------------------------------------------------------ */
 enum { GROUP_BUFFERS = 48, GROUP_STEPS = 64 };
 
-typedef struct batcher {
-    int32_t *place; /* slot of the plan → position in the open batch, valid while stamp says so */
+typedef struct grouper {
+    int32_t *place; /* slot of the plan → position in the open group, valid while stamp says so */
     int32_t *stamp;
     int32_t slots[NEAP_MAX_INPUTS + LAZY_KERNEL_MAX_INS * 3 + GROUP_BUFFERS];
     bool writes[NEAP_MAX_INPUTS + LAZY_KERNEL_MAX_INS * 3 + GROUP_BUFFERS];
-} batcher;
+} grouper;
 
-/* How many buffers a step would add to batch number b. */
-static int32_t new_buffers(const batcher *t, const lazy_step *step, int32_t b) {
+/* How many buffers a step would add to group number b. */
+static int32_t new_buffers(const grouper *t, const lazy_step *step, int32_t b) {
     int32_t n = 0;
     for (int32_t k = 0; k < step->nbufs; k++)
         n += t->stamp[step->slots[k]] != b;
     return n;
 }
 
-static void group_add(batcher *t, lazy_group *batch, lazy_step *step, int32_t b) {
+static void group_add(grouper *t, lazy_group *group, lazy_step *step, int32_t b) {
     for (int32_t k = 0; k < step->nbufs; k++) {
         int32_t slot = step->slots[k];
         if (t->stamp[slot] != b) {
             t->stamp[slot] = b;
-            t->place[slot] = batch->nbufs;
-            t->slots[batch->nbufs] = slot;
-            t->writes[batch->nbufs++] = false;
+            t->place[slot] = group->nbufs;
+            t->slots[group->nbufs] = slot;
+            t->writes[group->nbufs++] = false;
         }
         step->slots[k] = t->place[slot];
     }
     for (int32_t k = step->nbufs - step->nouts; k < step->nbufs; k++)
         t->writes[step->slots[k]] = true;
     if (step->nnumbers) {
-        if (!batch->nnumbers)
-            batch->first_number = step->first_number;
-        batch->nnumbers += step->nnumbers;
+        if (!group->nnumbers)
+            group->first_number = step->first_number;
+        group->nnumbers += step->nnumbers;
     }
-    batch->nsteps++;
-    batch->cost += step->cost;
+    group->nsteps++;
+    group->cost += step->cost;
 }
 
-static int group_close(batcher *t, const lazy_plan *plan, lazy_group *batch) {
-    size_t n = (size_t)batch->nbufs;
-    batch->slots = malloc(n * (sizeof *batch->slots + sizeof *batch->writes) + 1);
-    if (!batch->slots)
+static int group_close(grouper *t, const lazy_plan *plan, lazy_group *group) {
+    size_t n = (size_t)group->nbufs;
+    group->slots = malloc(n * (sizeof *group->slots + sizeof *group->writes) + 1);
+    if (!group->slots)
         return neap_error(NEAP_E_MEMORY, "out of memory while planning");
-    batch->writes = (bool *)(batch->slots + n);
-    memcpy(batch->slots, t->slots, n * sizeof *batch->slots);
-    memcpy(batch->writes, t->writes, n * sizeof *batch->writes);
-    plan_group_label(plan->steps, batch);
-    return plan_cross_batch(plan, batch);
+    group->writes = (bool *)(group->slots + n);
+    memcpy(group->slots, t->slots, n * sizeof *group->slots);
+    memcpy(group->writes, t->writes, n * sizeof *group->writes);
+    plan_group_label(plan->steps, group);
+    return plan_cross_group(plan, group);
 }
 
 static int make_groups(lazy_plan *plan) {
     size_t n = (size_t)plan->nslots;
-    batcher *t = malloc(sizeof *t);
+    grouper *t = malloc(sizeof *t);
     int32_t *memory = malloc(2 * n * sizeof *memory + 1);
-    plan->batches = calloc((size_t)plan->nsteps + 1, sizeof *plan->batches);
-    int status = t && memory && plan->batches ? 0 : neap_error(NEAP_E_MEMORY, "out of memory while planning");
+    plan->groups = calloc((size_t)plan->nsteps + 1, sizeof *plan->groups);
+    int status = t && memory && plan->groups ? 0 : neap_error(NEAP_E_MEMORY, "out of memory while planning");
     if (status == 0) {
         t->place = memory;
         t->stamp = memory + n;
         memset(t->stamp, 0xff, n * sizeof *t->stamp);
     }
-    lazy_group *batch = NULL;
+    lazy_group *group = NULL;
     for (int32_t k = 0; k < plan->nsteps && status == 0; k++) {
         lazy_step *step = plan->steps[k];
-        bool joins = batch && step->kind == LAZY_STEP_KERNEL && plan->steps[k - 1]->kind == LAZY_STEP_KERNEL &&
-                     step->device == plan->steps[k - 1]->device && batch->nsteps < GROUP_STEPS &&
-                     batch->cost + step->cost < LAZY_SMALL_COST &&
-                     batch->nbufs + new_buffers(t, step, plan->nbatches - 1) <= GROUP_BUFFERS;
+        bool joins = group && step->kind == LAZY_STEP_KERNEL && plan->steps[k - 1]->kind == LAZY_STEP_KERNEL &&
+                     step->device == plan->steps[k - 1]->device && group->nsteps < GROUP_STEPS &&
+                     group->cost + step->cost < LAZY_SMALL_COST &&
+                     group->nbufs + new_buffers(t, step, plan->ngroups - 1) <= GROUP_BUFFERS;
         if (!joins) {
-            if (batch && (status = group_close(t, plan, batch)) != 0)
+            if (group && (status = group_close(t, plan, group)) != 0)
                 break;
-            batch = &plan->batches[plan->nbatches++];
-            batch->first = k;
+            group = &plan->groups[plan->ngroups++];
+            group->first = k;
         }
         plan_step_label(step);
-        group_add(t, batch, step, plan->nbatches - 1);
+        group_add(t, group, step, plan->ngroups - 1);
     }
-    if (batch && status == 0)
-        status = group_close(t, plan, batch);
+    if (group && status == 0)
+        status = group_close(t, plan, group);
     free(t);
     free(memory);
     return status;
@@ -646,7 +646,7 @@ int plan_new(neap_ctx *ctx, uint8_t *made, bool apart, lazy_plan **out) {
     if (status == 0)
         status = make_groups(plan);
     if (status == 0)
-        status = LAZY_VERIFY_STEPS(ctx, made, plan, "batching");
+        status = LAZY_VERIFY_STEPS(ctx, made, plan, "grouping");
     if (status == 0 && !apart)
         plan->reuse = plan_memory_new(plan);
     if (status) {

@@ -70,7 +70,7 @@ typedef struct lazy_step {
     bool effect;                 /* what it does is an effect */
     const lazy_payload *payload; /* that of its node: the step pushes its op itself. NULL: an ordinary step */
     int32_t nbufs, nouts;        /* its buffers; the nouts that it writes stand last */
-    int32_t *slots;   /* their positions among the buffers of the batch (while planning: nodes, slots of the plan) */
+    int32_t *slots;   /* their positions among the buffers of the group (while planning: nodes, slots of the plan) */
     int32_t node;     /* the node it computes, or one of them: that of the last buffer */
     const char *site; /* script line of that node, the last that was told. BORROWED from the context */
     int64_t cost;     /* ns, estimated */
@@ -84,7 +84,7 @@ typedef struct lazy_step {
 
 /* Does a run of it need memory of its own? */
 static inline bool plan_needs_room(const lazy_step *step) {
-    return step->payload && step->payload->room;
+    return step->payload && step->payload->scratch;
 }
 
 enum { LAZY_SMALL_COST = 20000 }; /* ns: up to here an op may run where it is pushed */
@@ -118,11 +118,11 @@ typedef struct lazy_plan {
     uint64_t runs; /* pushed so far */
     int64_t nkey;
     uint64_t *key;
-    int32_t nslots, nsteps, nbatches, nnumbers;
+    int32_t nslots, nsteps, ngroups, nnumbers;
     int32_t nrooms; /* steps that need memory of their own */
     lazy_slot *slots;
     lazy_step **steps;
-    lazy_group *batches;
+    lazy_group *groups;
     lazy_number *numbers;
     int32_t ncrossings;
     lazy_crossing *crossings;       /* NULL: all its steps run where their buffers lie */
@@ -161,9 +161,9 @@ void plan_release(lazy_plan *plan);
 const char *plan_why_text(lazy_why why); /* "it was asked for" */
 
 /* label.c ----------------------------------------------------------------------------------------------------------- */
-/* Write the name of a planned step; of a closed batch of such steps. */
+/* Write the name of a planned step; of a closed group of such steps. */
 void plan_step_label(lazy_step *step);
-void plan_group_label(lazy_step *const *steps, lazy_group *batch);
+void plan_group_label(lazy_step *const *steps, lazy_group *group);
 
 /* traffic.c --------------------------------------------------------------------------------------------------------- */
 /* What a run of the step touches of its buffers. */
@@ -178,7 +178,7 @@ typedef struct lazy_launch {
     const neap_node *node;
     const lazy_step *step;
     neap_buffer *const *bufs; /* of its operands, then its own */
-    neap_buffer *room;        /* the memory of its own that the run needs; NULL: none */
+    neap_buffer *scratch;     /* the memory of its own that the run needs; NULL: none */
 } lazy_launch;
 static inline int plan_launch_push(neap_ctx *ctx, const lazy_launch *launch) {
     return launch->step->payload->push(ctx, launch);
@@ -206,14 +206,14 @@ typedef struct lazy_crossed { /* a crossing in a run */
 } lazy_crossed;
 /* Finds the crossings of a plan whose steps are there. */
 int plan_cross_find(lazy_plan *plan);
-/* Those of a batch, whose slots are those of the plan. */
-int plan_cross_batch(const lazy_plan *plan, lazy_group *batch);
+/* Those of a group, whose slots are those of the plan. */
+int plan_cross_group(const lazy_plan *plan, lazy_group *group);
 /* Memory for them in a run, OWNED by the array; of what was made before a failure too. */
 int plan_cross_allocate(neap_ctx *ctx, const lazy_plan *plan, lazy_crossed *crossed);
 void plan_cross_release(const lazy_plan *plan, lazy_crossed *crossed);
-/* Push the copies that a batch needs before it runs, and those of what it has written. bufs: by slot. */
-int plan_cross_in(const lazy_plan *plan, const lazy_group *batch, neap_buffer *const *bufs, lazy_crossed *crossed);
-int plan_cross_out(const lazy_plan *plan, const lazy_group *batch, neap_buffer *const *bufs, lazy_crossed *crossed);
+/* Push the copies that a group needs before it runs, and those of what it has written. bufs: by slot. */
+int plan_cross_in(const lazy_plan *plan, const lazy_group *group, neap_buffer *const *bufs, lazy_crossed *crossed);
+int plan_cross_out(const lazy_plan *plan, const lazy_group *group, neap_buffer *const *bufs, lazy_crossed *crossed);
 /* Moves the data of a node to a device where it belongs but does not lie yet. */
 int plan_cross_home(neap_ctx *ctx, neap_node *node, int device);
 
@@ -231,9 +231,9 @@ int32_t plan_memory_home(const lazy_memory_plan *reuse, int32_t slot);
 size_t plan_memory_bytes(const lazy_memory_plan *reuse, int32_t slot);
 /* Do they hold what their slots need (verify.c, rules 16 to 18)? */
 int plan_memory_verify(const lazy_memory_plan *reuse);
-/* The variables that steps of a batch read and write, each once, for buffers by place in the batch (NULL: not used).
- * reads and writes have room for all of them. */
-void plan_memory_vars(const lazy_memory_plan *reuse, const lazy_group *batch, int32_t first, int32_t nsteps,
+/* The variables that steps of a group read and write, each once, for buffers by place in the group (NULL: not used).
+ * reads and writes have scratch for all of them. */
+void plan_memory_vars(const lazy_memory_plan *reuse, const lazy_group *group, int32_t first, int32_t nsteps,
                       neap_buffer *const *bufs, neap_var **reads, neap_var **writes, neap_push *push);
 
 /* ---- run.c (with region.c, plan.c, fuse.c, see plan.h): from nodes to engine ops ----------------------------------- */

@@ -1,7 +1,7 @@
 /* run.c: running plans: allocation, engine ops, and what becomes of the nodes of a flushed region.
  *
  * Buffers are allocated at push, on the pushing thread, all of them before the first push: so out of memory leaves
- * everything as it was, pending. Each batch of steps is one engine op, ordered by the variables of its buffers. A job
+ * everything as it was, pending. Each group of steps is one engine op, ordered by the variables of its buffers. A job
  * holds references to its plan and buffers, so memory goes back to the pool after its last use, whoever lets go first.
  */
 #include <stdio.h>
@@ -11,14 +11,14 @@
 #include "lazy/graph/sharding.h"
 #include "lazy/plan/verify.h"
 
-typedef struct batch_job { /* one batch of a plan */
+typedef struct group_run { /* one group of a plan */
     lazy_plan *plan;
-    const lazy_group *batch;
-    int32_t first, nsteps;      /* all steps of the batch, or one of them */
-    neap_buffer **bufs;         /* the batch's; NULL where these steps do not use them */
-    const lazy_scalar *numbers; /* the batch's */
+    const lazy_group *group;
+    int32_t first, nsteps;      /* all steps of the group, or one of them */
+    neap_buffer **bufs;         /* the group's; NULL where these steps do not use them */
+    const lazy_scalar *numbers; /* the group's */
     _Atomic int64_t *donations; /* its plan is run with what was given to it: the context's count. NULL: it is not */
-} batch_job;
+} group_run;
 
 /* What a run of a plan is made of, while it is pushed. */
 typedef struct plan_state {
@@ -28,11 +28,11 @@ typedef struct plan_state {
     lazy_binding *binding;
     neap_buffer **bufs; /* by slot */
     lazy_scalar *numbers;
-    lazy_crossed *crossed;     /* by crossing */
-    neap_buffer *const *rooms; /* of the next steps that need some */
+    lazy_crossed *crossed;         /* by crossing */
+    neap_buffer *const *scratches; /* of the next steps that need some */
 } plan_state;
 
-static int run_step(const lazy_step *step, const batch_job *j, const neap_run *run) {
+static int run_step(const lazy_step *step, const group_run *j, const neap_run *run) {
     int32_t n = step->nbufs;
     void *small[16], **data = n <= 16 ? small : malloc((size_t)n * sizeof *data);
     if (!data)
@@ -43,7 +43,7 @@ static int run_step(const lazy_step *step, const batch_job *j, const neap_run *r
                           .nbufs = n,
                           .nnumbers = step->nnumbers,
                           .bufs = data,
-                          .numbers = j->numbers + (step->first_number - j->batch->first_number)};
+                          .numbers = j->numbers + (step->first_number - j->group->first_number)};
     int status = step->kind == LAZY_STEP_KERNEL ? step->backend->run(&step->kernel, &with, run)
                                                 : step->backend->call(&step->call, step->offsets, &with, run);
     if (data != small)
@@ -76,7 +76,7 @@ static void record_step_time(lazy_ran *ran, int64_t began, const neap_run *run) 
 }
 
 static int run_batch_job(void *arg, const neap_run *run) {
-    batch_job *j = arg;
+    group_run *j = arg;
     int status = 0;
     for (int32_t k = 0; k < j->nsteps && status == 0; k++) {
         lazy_step *step = j->plan->steps[j->first + k];
@@ -91,8 +91,8 @@ static int run_batch_job(void *arg, const neap_run *run) {
 }
 
 static void group_run_release(void *arg) {
-    batch_job *j = arg;
-    for (int32_t k = 0; k < j->batch->nbufs; k++)
+    group_run *j = arg;
+    for (int32_t k = 0; k < j->group->nbufs; k++)
         if (j->bufs[k])
             neap_buffer_return(j->bufs[k]);
     plan_release(j->plan);
@@ -110,11 +110,11 @@ static const char *step_site(neap_ctx *ctx, lazy_step *step, neap_node *const *r
 }
 
 /* A copy of a job that lives as long as its op, and keeps its plan and buffers. */
-static batch_job *group_run_keep(const batch_job *from) {
-    const lazy_group *batch = from->batch;
-    size_t pointers = (size_t)batch->nbufs * sizeof(neap_buffer *);
-    size_t numbers = (size_t)batch->nnumbers * sizeof *from->numbers;
-    batch_job *j = malloc(sizeof *j + pointers + numbers);
+static group_run *group_run_keep(const group_run *from) {
+    const lazy_group *group = from->group;
+    size_t pointers = (size_t)group->nbufs * sizeof(neap_buffer *);
+    size_t numbers = (size_t)group->nnumbers * sizeof *from->numbers;
+    group_run *j = malloc(sizeof *j + pointers + numbers);
     if (!j)
         return NULL;
     if (from->donations)
@@ -122,8 +122,8 @@ static batch_job *group_run_keep(const batch_job *from) {
     __atomic_add_fetch(&from->plan->refs, 1, __ATOMIC_RELAXED);
     *j = *from;
     j->bufs = memcpy(j + 1, from->bufs, pointers);
-    j->numbers = numbers ? memcpy(j->bufs + batch->nbufs, from->numbers, numbers) : NULL;
-    for (int32_t k = 0; k < batch->nbufs; k++)
+    j->numbers = numbers ? memcpy(j->bufs + group->nbufs, from->numbers, numbers) : NULL;
+    for (int32_t k = 0; k < group->nbufs; k++)
         if (j->bufs[k])
             neap_buffer_lend(j->bufs[k]);
     return j;
@@ -156,29 +156,29 @@ static int unique_vars(neap_var **vars, int n) {
     return kept;
 }
 
-/* What the steps of the batch use as its buffer k. */
-static neap_buffer *buffer_at(const plan_state *s, const lazy_group *batch, int32_t k) {
-    int32_t crossing = batch->crossings ? batch->crossings[k] : -1;
-    return crossing < 0 ? s->bufs[batch->slots[k]] : s->crossed[crossing].buffer;
+/* What the steps of the group use as its buffer k. */
+static neap_buffer *buffer_at(const plan_state *s, const lazy_group *group, int32_t k) {
+    int32_t crossing = group->crossings ? group->crossings[k] : -1;
+    return crossing < 0 ? s->bufs[group->slots[k]] : s->crossed[crossing].buffer;
 }
 
-/* The buffers of the batch that one of its steps uses, and which of them it writes. */
-static void choose_buffers(const plan_state *s, const lazy_group *batch, const lazy_step *step, neap_buffer **bufs,
+/* The buffers of the group that one of its steps uses, and which of them it writes. */
+static void choose_buffers(const plan_state *s, const lazy_group *group, const lazy_step *step, neap_buffer **bufs,
                            bool *writes) {
-    memset(bufs, 0, (size_t)batch->nbufs * sizeof *bufs);
-    memset(writes, 0, (size_t)batch->nbufs * sizeof *writes);
+    memset(bufs, 0, (size_t)group->nbufs * sizeof *bufs);
+    memset(writes, 0, (size_t)group->nbufs * sizeof *writes);
     for (int32_t k = 0; k < step->nbufs; k++) {
-        bufs[step->slots[k]] = buffer_at(s, batch, step->slots[k]);
+        bufs[step->slots[k]] = buffer_at(s, group, step->slots[k]);
         writes[step->slots[k]] |= k >= step->nbufs - step->nouts;
     }
 }
 
 /* Runs the job here and now if nothing is in the way; else pushes a copy of it. */
-static int group_run_push(const batch_job *j, neap_push *push) {
+static int group_run_push(const group_run *j, neap_push *push) {
     int status = neap_push_now(run_batch_job, (void *)j, push);
     if (status != NEAP_PENDING)
         return status;
-    batch_job *kept = group_run_keep(j);
+    group_run *kept = group_run_keep(j);
     if (!kept)
         return neap_error(NEAP_E_MEMORY, "out of memory while pushing");
     push->release = group_run_release;
@@ -188,7 +188,7 @@ static int group_run_push(const batch_job *j, neap_push *push) {
     return status;
 }
 
-/* Scratch of a push: for the buffers of a batch, their variables, and what is written. */
+/* Scratch of a push: for the buffers of a group, their variables, and what is written. */
 enum { FEW_BUFFERS = 64 };
 typedef struct push_arrays {
     neap_buffer **bufs;
@@ -217,64 +217,66 @@ static void push_arrays_close(push_arrays *r) {
         free(r->bufs);
 }
 
-/* Pushes nsteps steps of the batch from `first` on (all of them, or one). */
-static int steps_push(const plan_state *s, const lazy_group *batch, int32_t first, int32_t nsteps) {
+/* Pushes nsteps steps of the group from `first` on (all of them, or one). */
+static int steps_push(const plan_state *s, const lazy_group *group, int32_t first, int32_t nsteps) {
     push_arrays r;
-    if (!push_arrays_open(&r, (size_t)batch->nbufs))
+    if (!push_arrays_open(&r, (size_t)group->nbufs))
         return neap_error(NEAP_E_MEMORY, "out of memory while pushing");
     lazy_plan *plan = s->plan;
     lazy_step *step = plan->steps[first];
-    const bool *written = nsteps == batch->nsteps ? batch->writes : r.own;
-    if (nsteps == batch->nsteps)
-        for (int32_t k = 0; k < batch->nbufs; k++)
-            r.bufs[k] = buffer_at(s, batch, k);
+    const bool *written = nsteps == group->nsteps ? group->writes : r.own;
+    if (nsteps == group->nsteps)
+        for (int32_t k = 0; k < group->nbufs; k++)
+            r.bufs[k] = buffer_at(s, group, k);
     else
-        choose_buffers(s, batch, step, r.bufs, r.own);
+        choose_buffers(s, group, step, r.bufs, r.own);
     int nreads = 0, nwrites = 0;
     int64_t bytes = 0;
-    for (int32_t k = 0; k < batch->nbufs; k++) {
+    for (int32_t k = 0; k < group->nbufs; k++) {
         if (r.bufs[k] && written[k]) {
             r.writes[nwrites++] = neap_buffer_var(r.bufs[k]);
-            bytes += (int64_t)plan->slots[batch->slots[k]].bytes;
+            bytes += (int64_t)plan->slots[group->slots[k]].bytes;
         } else if (r.bufs[k]) {
             r.reads[nreads++] = neap_buffer_var(r.bufs[k]);
         }
     }
-    batch_job j = {.plan = plan,
-                   .batch = batch,
+    group_run j = {.plan = plan,
+                   .group = group,
                    .first = first,
                    .nsteps = nsteps,
                    .bufs = r.bufs,
-                   .numbers = s->numbers + batch->first_number,
+                   .numbers = s->numbers + group->first_number,
                    .donations = s->binding->ngiven ? &s->ctx->programs.donations : NULL};
-    neap_push push = {.name = nsteps == 1 ? step->label : batch->label,
+    neap_push push = {.name = nsteps == 1 ? step->label : group->label,
                       .site = step_site(s->ctx, step, s->region),
                       .device = step->device,
-                      .flags = batch->cost < LAZY_SMALL_COST ? NEAP_PUSH_SMALL : 0,
+                      .flags = group->cost < LAZY_SMALL_COST ? NEAP_PUSH_SMALL : 0,
                       .nreads = unique_vars(r.reads, nreads),
                       .nwrites = nwrites,
                       .reads = r.reads,
                       .writes = r.writes,
                       .bytes = bytes,
-                      .cost = batch->cost / batch->nsteps * nsteps};
+                      .cost = group->cost / group->nsteps * nsteps};
     if (plan->reuse)
-        plan_memory_vars(plan->reuse, batch, first, nsteps, r.bufs, r.reads, r.writes, &push);
+        plan_memory_vars(plan->reuse, group, first, nsteps, r.bufs, r.reads, r.writes, &push);
     int status = group_run_push(&j, &push);
     push_arrays_close(&r);
     return status;
 }
 
-/* A step that is alone in its batch and pushes its op itself. */
-static int launch_alone(plan_state *s, const lazy_group *batch) {
-    lazy_step *step = s->plan->steps[batch->first];
+/* A step that is alone in its group and pushes its op itself. */
+static int launch_alone(plan_state *s, const lazy_group *group) {
+    lazy_step *step = s->plan->steps[group->first];
     neap_buffer *few[FEW_BUFFERS];
     neap_buffer **own = step->nbufs <= FEW_BUFFERS ? few : malloc((size_t)step->nbufs * sizeof *own);
     if (!own)
         return neap_error(NEAP_E_MEMORY, "out of memory while pushing");
     for (int32_t k = 0; k < step->nbufs; k++)
-        own[k] = buffer_at(s, batch, step->slots[k]);
-    lazy_launch what = {
-        .node = s->region[step->node], .step = step, .bufs = own, .room = plan_needs_room(step) ? *s->rooms++ : NULL};
+        own[k] = buffer_at(s, group, step->slots[k]);
+    lazy_launch what = {.node = s->region[step->node],
+                        .step = step,
+                        .bufs = own,
+                        .scratch = plan_needs_room(step) ? *s->scratches++ : NULL};
     step_site(s->ctx, step, s->region);
     int status = step->effect ? s->binding->effect(s->binding->arg, &what) : plan_launch_push(s->ctx, &what);
     if (own != few)
@@ -283,40 +285,40 @@ static int launch_alone(plan_state *s, const lazy_group *batch) {
 }
 
 /* A copy from one memory to another, by what the devices have for that. */
-static int move(const plan_state *s, const lazy_group *batch) {
-    lazy_step *step = s->plan->steps[batch->first];
-    neap_buffer *from = s->bufs[batch->slots[step->slots[0]]], *to = s->bufs[batch->slots[step->slots[1]]];
+static int move(const plan_state *s, const lazy_group *group) {
+    lazy_step *step = s->plan->steps[group->first];
+    neap_buffer *from = s->bufs[group->slots[step->slots[0]]], *to = s->bufs[group->slots[step->slots[1]]];
     size_t item = (size_t)neap_dtype_bytes(step->call.out->dtype);
     neap_push push = {.name = step->label, .site = step_site(s->ctx, step, s->region)};
     return neap_buffer_copy_part(to, from, (size_t)step->offsets[0] * item, (size_t)step->call.out->size * item, &push);
 }
 
 /* Steps may share an op only if none of them waits for, or fails with, what the others do not read: if all inputs of
- * the batch are there. Otherwise each goes by itself. */
-static int push_alone_or_together(const plan_state *s, const lazy_group *batch) {
+ * the group are there. Otherwise each goes by itself. */
+static int push_alone_or_together(const plan_state *s, const lazy_group *group) {
     bool together = true;
-    for (int32_t k = 0; k < batch->nbufs && together && batch->nsteps > 1; k++)
-        if (!batch->writes[k])
-            together = neap_var_poll(neap_buffer_var(buffer_at(s, batch, k)), NULL) == NEAP_OK;
+    for (int32_t k = 0; k < group->nbufs && together && group->nsteps > 1; k++)
+        if (!group->writes[k])
+            together = neap_var_poll(neap_buffer_var(buffer_at(s, group, k)), NULL) == NEAP_OK;
     if (together)
-        return steps_push(s, batch, batch->first, batch->nsteps);
+        return steps_push(s, group, group->first, group->nsteps);
     int status = 0;
-    for (int32_t k = 0; k < batch->nsteps && status == 0; k++)
-        status = steps_push(s, batch, batch->first + k, 1);
+    for (int32_t k = 0; k < group->nsteps && status == 0; k++)
+        status = steps_push(s, group, group->first + k, 1);
     return status;
 }
 
-static int group_push(plan_state *s, const lazy_group *batch) {
-    const lazy_step *step = s->plan->steps[batch->first];
+static int group_push(plan_state *s, const lazy_group *group) {
+    const lazy_step *step = s->plan->steps[group->first];
     bool crosses = s->plan->ncrossings > 0;
-    int status = crosses ? plan_cross_in(s->plan, batch, s->bufs, s->crossed) : 0;
+    int status = crosses ? plan_cross_in(s->plan, group, s->bufs, s->crossed) : 0;
     if (status)
         return status;
     if (step->payload)
-        status = launch_alone(s, batch);
+        status = launch_alone(s, group);
     else
-        status = step->moves ? move(s, batch) : push_alone_or_together(s, batch);
-    return status || !crosses ? status : plan_cross_out(s->plan, batch, s->bufs, s->crossed);
+        status = step->moves ? move(s, group) : push_alone_or_together(s, group);
+    return status || !crosses ? status : plan_cross_out(s->plan, group, s->bufs, s->crossed);
 }
 
 static int allocate(plan_state *s, neap_buffer **made) {
@@ -358,26 +360,26 @@ static int bring_leaves_home(const plan_state *s) {
 
 typedef struct shared_scratch {
     size_t bytes; /* what the largest step on a device needs */
-    neap_buffer *room;
+    neap_buffer *scratch;
 } shared_scratch;
 
 static size_t control_scratch_bytes(const lazy_plan *plan, neap_node *const *region, int32_t k) {
     const lazy_step *step = plan->steps[k];
-    return plan_needs_room(step) ? step->payload->room(region[step->node]) : 0;
+    return plan_needs_room(step) ? step->payload->scratch(region[step->node]) : 0;
 }
 
-static int allocate_scratch(neap_ctx *ctx, int device, size_t bytes, shared_scratch *shared, neap_buffer **room) {
+static int allocate_scratch(neap_ctx *ctx, int device, size_t bytes, shared_scratch *shared, neap_buffer **scratch) {
     bool own = bytes < LAZY_SHARED_SCRATCH;
-    if (!own && shared->room) {
-        *room = neap_buffer_retain(shared->room);
+    if (!own && shared->scratch) {
+        *scratch = neap_buffer_retain(shared->scratch);
         return 0;
     }
     bytes = own ? bytes : shared->bytes;
-    int status = neap_buffer_new(device, bytes, room);
+    int status = neap_buffer_new(device, bytes, scratch);
     if (status == 0)
         graph_count_bytes(ctx, (int64_t)bytes);
     if (status == 0 && !own)
-        shared->room = *room;
+        shared->scratch = *scratch;
     return status;
 }
 
@@ -385,9 +387,9 @@ static int allocate_scratch(neap_ctx *ctx, int device, size_t bytes, shared_scra
  * all steps that run on a device. */
 static int allocate_scratches(neap_ctx *ctx, const lazy_plan *plan, neap_node *const *region, neap_buffer ***out) {
     int32_t n = 0;
-    neap_buffer **rooms = *out = calloc((size_t)plan->nrooms, sizeof *rooms);
+    neap_buffer **scratches = *out = calloc((size_t)plan->nrooms, sizeof *scratches);
     shared_scratch *shared = calloc((size_t)neap_device_count(), sizeof *shared);
-    int status = rooms && shared ? 0 : neap_error(NEAP_E_MEMORY, "out of memory while pushing");
+    int status = scratches && shared ? 0 : neap_error(NEAP_E_MEMORY, "out of memory while pushing");
     for (int32_t k = 0; k < plan->nsteps && status == 0; k++) {
         size_t bytes = control_scratch_bytes(plan, region, k), *largest = &shared[plan->steps[k]->device].bytes;
         *largest = bytes > *largest ? bytes : *largest;
@@ -396,16 +398,16 @@ static int allocate_scratches(neap_ctx *ctx, const lazy_plan *plan, neap_node *c
         int device = plan->steps[k]->device;
         if (plan_needs_room(plan->steps[k]))
             status =
-                allocate_scratch(ctx, device, control_scratch_bytes(plan, region, k), &shared[device], &rooms[n++]);
+                allocate_scratch(ctx, device, control_scratch_bytes(plan, region, k), &shared[device], &scratches[n++]);
     }
     free(shared);
     return status;
 }
 
-static void release_scratches(const lazy_plan *plan, neap_buffer **rooms) {
-    for (int32_t k = 0; k < plan->nrooms && rooms; k++)
-        neap_buffer_release(rooms[k]);
-    free(rooms);
+static void release_scratches(const lazy_plan *plan, neap_buffer **scratches) {
+    for (int32_t k = 0; k < plan->nrooms && scratches; k++)
+        neap_buffer_release(scratches[k]);
+    free(scratches);
 }
 
 static void fill_numbers(const plan_state *s) {
@@ -416,14 +418,14 @@ static void fill_numbers(const plan_state *s) {
     }
 }
 
-/* Pushes all batches, whose memory is there. made: as in plan_run. */
+/* Pushes all groups, whose memory is there. made: as in plan_run. */
 static int push_all(plan_state *s, neap_buffer **made) {
     lazy_plan *plan = s->plan;
     int status = 0;
     fill_numbers(s);
-    for (int32_t b = 0; b < plan->nbatches && status == 0; b++) {
-        status = group_push(s, &plan->batches[b]);
-        s->binding->begun |= status == 0 || plan->batches[b].nsteps > 1;
+    for (int32_t b = 0; b < plan->ngroups && status == 0; b++) {
+        status = group_push(s, &plan->groups[b]);
+        s->binding->begun |= status == 0 || plan->groups[b].nsteps > 1;
     }
     s->ctx->counters.launches += (uint64_t)plan->nsteps;
     plan->runs++;
@@ -455,15 +457,15 @@ static int allocate_and_push(plan_state *s, neap_buffer **made) {
 
 int plan_run(neap_ctx *ctx, lazy_plan *plan, neap_node *const *region, lazy_binding *binding, neap_buffer **made) {
     enum { FEW = 32 };
-    neap_buffer *few[FEW], **rooms = NULL;
+    neap_buffer *few[FEW], **scratches = NULL;
     lazy_scalar some[FEW];
     plan_state s = {.ctx = ctx, .plan = plan, .region = region, .binding = binding};
     s.bufs = plan->nslots <= FEW ? few : malloc((size_t)plan->nslots * sizeof *s.bufs);
     s.numbers = plan->nnumbers <= FEW ? some : malloc((size_t)plan->nnumbers * sizeof *s.numbers);
     int status = s.bufs && s.numbers ? 0 : neap_error(NEAP_E_MEMORY, "out of memory while pushing");
     if (plan->nrooms && status == 0)
-        status = allocate_scratches(ctx, plan, region, &rooms);
-    s.rooms = rooms;
+        status = allocate_scratches(ctx, plan, region, &scratches);
+    s.scratches = scratches;
     if (status == 0 && neap_device_count() > neap_engine_devices())
         status = bring_leaves_home(&s);
     if (plan->reuse && binding->kept)
@@ -474,7 +476,7 @@ int plan_run(neap_ctx *ctx, lazy_plan *plan, neap_node *const *region, lazy_bind
         status = LAZY_VERIFY_MEMORY(plan->reuse);
     if (status == 0)
         status = allocate_and_push(&s, made);
-    release_scratches(plan, rooms);
+    release_scratches(plan, scratches);
     if (s.bufs != few)
         free(s.bufs);
     if (s.numbers != some)

@@ -106,7 +106,7 @@ int plan_unhold(neap_ctx *ctx) {
 }
 
 int plan_unhold_blocks(neap_ctx *ctx, const neap_node *node) {
-    ctx->start.spreading--;
+    ctx->start.expanding--;
     bool waits = node && ctx->sites.node == node && ctx->start.has_calls && ctx->start.hold == 1;
     if (waits)
         ctx->start.has_calls = false;

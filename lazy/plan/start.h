@@ -14,7 +14,7 @@ int plan_unhold(neap_ctx *ctx);
  * line is wanted, the calls among its blocks wait for that. */
 static inline void plan_hold_blocks(neap_ctx *ctx) {
     ctx->start.hold++;
-    ctx->start.spreading++;
+    ctx->start.expanding++;
 }
 int plan_unhold_blocks(neap_ctx *ctx, const neap_node *node);
 /* Starts a node that was just recorded, or pending work, if it should not wait. */

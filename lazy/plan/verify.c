@@ -295,23 +295,23 @@ static int check_slots(const lazy_verifier *v, const lazy_plan *plan) {
     return status;
 }
 
-/* The batch that a step is in, NULL before there are any. */
+/* The group that a step is in, NULL before there are any. */
 static const lazy_group *batch_of_step(const lazy_plan *plan, int64_t t) {
-    for (int32_t b = 0; b < plan->nbatches; b++)
-        if (t < plan->batches[b].first + plan->batches[b].nsteps)
-            return &plan->batches[b];
+    for (int32_t b = 0; b < plan->ngroups; b++)
+        if (t < plan->groups[b].first + plan->groups[b].nsteps)
+            return &plan->groups[b];
     return NULL;
 }
 
 /* The node of the step's buffer k, -1 if there is none. */
-static int32_t node_of_buffer(const lazy_plan *plan, const lazy_group *batch, const lazy_step *step, int32_t k) {
+static int32_t node_of_buffer(const lazy_plan *plan, const lazy_group *group, const lazy_step *step, int32_t k) {
     int32_t slot = k < 0 || k >= step->nbufs ? -1 : step->slots[k];
-    if (slot >= 0 && batch)
-        slot = slot < batch->nbufs ? batch->slots[slot] : -1;
+    if (slot >= 0 && group)
+        slot = slot < group->nbufs ? group->slots[slot] : -1;
     return slot < 0 || slot >= plan->nslots ? -1 : plan->slots[slot].node;
 }
 
-static int unit_of_kernel_step(const lazy_verifier *v, const lazy_plan *plan, const lazy_group *batch,
+static int unit_of_kernel_step(const lazy_verifier *v, const lazy_plan *plan, const lazy_group *group,
                                const lazy_step *step, lazy_unit *u) {
     const lazy_kernel *kernel = &step->kernel;
     int32_t inputs = step->nbufs - step->nouts, outputs = 0;
@@ -323,7 +323,7 @@ static int unit_of_kernel_step(const lazy_verifier *v, const lazy_plan *plan, co
         bool known = load->slot >= 0 && load->slot < step->nnumbers && number < plan->nnumbers;
         u->reads[k] = -1;
         if (buffer)
-            u->reads[k] = load->slot < inputs ? node_of_buffer(plan, batch, step, load->slot) : -1;
+            u->reads[k] = load->slot < inputs ? node_of_buffer(plan, group, step, load->slot) : -1;
         else if (load->kind == LAZY_LOAD_SCALAR && (!known || plan->numbers[number].dtype != load->dtype))
             return plan_broken_rule(v, 14, "load %d is number %d of the plan", k, number);
         else if (load->kind == LAZY_LOAD_SCALAR)
@@ -333,7 +333,7 @@ static int unit_of_kernel_step(const lazy_verifier *v, const lazy_plan *plan, co
     }
     for (int k = 0; k < kernel->nsinks && status == 0; k++) {
         int slot = kernel->sinks[k].slot;
-        u->writes[k] = slot < 0 ? -1 : node_of_buffer(plan, batch, step, slot);
+        u->writes[k] = slot < 0 ? -1 : node_of_buffer(plan, group, step, slot);
         if (slot >= 0 && (slot < inputs || u->writes[k] < 0))
             return plan_broken_rule(v, 14, "sink %d writes buffer %d of %d", k, slot, step->nbufs);
         outputs += slot >= 0;
@@ -345,7 +345,7 @@ static int unit_of_kernel_step(const lazy_verifier *v, const lazy_plan *plan, co
 
 static int unit_of_step(const lazy_verifier *v, const lazy_plan *plan, int64_t t, lazy_unit *u) {
     const lazy_step *step = plan->steps[t];
-    const lazy_group *batch = batch_of_step(plan, t);
+    const lazy_group *group = batch_of_step(plan, t);
     const neap_node *node = plan_verify_node(v, step->node);
     if (!node)
         return plan_broken_rule(v, 14, "it computes node %d, which is not in the region", step->node);
@@ -353,11 +353,11 @@ static int unit_of_step(const lazy_verifier *v, const lazy_plan *plan, int64_t t
     if (step->nouts < 1 || step->nouts > step->nbufs)
         return plan_broken_rule(v, 14, "it has %d buffers, of which %d are outputs", step->nbufs, step->nouts);
     if (step->kind == LAZY_STEP_KERNEL)
-        return unit_of_kernel_step(v, plan, batch, step, u);
+        return unit_of_kernel_step(v, plan, group, step, u);
     int status = unit_nodes_new(u, step->nbufs - 1, 1);
     u->call = step;
     for (int32_t k = 0; k < step->nbufs && status == 0; k++)
-        if ((u->reads[k] = node_of_buffer(plan, batch, step, k)) < 0)
+        if ((u->reads[k] = node_of_buffer(plan, group, step, k)) < 0)
             return plan_broken_rule(v, 14, "its array %d is in no buffer", k);
     return status == 0 && step->call.nin != step->nbufs - 1 ? plan_broken_rule(v, 14, "it has no output of its own")
                                                             : status;
@@ -367,29 +367,29 @@ static void lend_kernel(lazy_unit *u, const lazy_step *step, bool lent) {
     u->kernel = lent && !u->call ? step->kernel : (lazy_kernel){0}; /* its arrays stay the step's */
 }
 
-/* Do the batches list what their steps touch? */
+/* Do the groups list what their steps touch? */
 static int check_batch(const lazy_verifier *v, const lazy_plan *plan, int32_t b, int32_t first, int32_t *numbers) {
-    const lazy_group *batch = &plan->batches[b];
+    const lazy_group *group = &plan->groups[b];
     int32_t used = 0;
-    if (batch->first != first || batch->nsteps < 1 || first + batch->nsteps > plan->nsteps)
-        return plan_broken_rule(v, 15, "batch %d has steps %d to %d, but %d is next", b, batch->first,
-                                batch->first + batch->nsteps - 1, first);
-    for (int32_t k = 0; k < batch->nbufs; k++) {
+    if (group->first != first || group->nsteps < 1 || first + group->nsteps > plan->nsteps)
+        return plan_broken_rule(v, 15, "group %d has steps %d to %d, but %d is next", b, group->first,
+                                group->first + group->nsteps - 1, first);
+    for (int32_t k = 0; k < group->nbufs; k++) {
         bool writes = false, touched = false;
-        for (int32_t t = first; t < first + batch->nsteps; t++)
+        for (int32_t t = first; t < first + group->nsteps; t++)
             for (int32_t j = 0; j < plan->steps[t]->nbufs; j++) {
                 touched |= plan->steps[t]->slots[j] == k;
                 writes |= plan->steps[t]->slots[j] == k && j >= plan->steps[t]->nbufs - plan->steps[t]->nouts;
             }
-        if (!touched || writes != batch->writes[k])
-            return plan_broken_rule(v, 15, "batch %d says that slot %d is %s", b, batch->slots[k],
-                                    batch->writes[k] ? "written" : "read");
+        if (!touched || writes != group->writes[k])
+            return plan_broken_rule(v, 15, "group %d says that slot %d is %s", b, group->slots[k],
+                                    group->writes[k] ? "written" : "read");
     }
-    for (int32_t t = first; t < first + batch->nsteps; t++)
+    for (int32_t t = first; t < first + group->nsteps; t++)
         used += plan->steps[t]->nnumbers;
-    if (used != batch->nnumbers || (used && batch->first_number != *numbers))
-        return plan_broken_rule(v, 15, "batch %d has %d numbers from %d on, but its steps %d", b, batch->nnumbers,
-                                batch->first_number, used);
+    if (used != group->nnumbers || (used && group->first_number != *numbers))
+        return plan_broken_rule(v, 15, "group %d has %d numbers from %d on, but its steps %d", b, group->nnumbers,
+                                group->first_number, used);
     *numbers += used;
     return 0;
 }
@@ -397,18 +397,18 @@ static int check_batch(const lazy_verifier *v, const lazy_plan *plan, int32_t b,
 static int check_batches(const lazy_verifier *v, const lazy_plan *plan) {
     int32_t first = 0, numbers = 0;
     int status = 0;
-    for (int32_t b = 0; b < plan->nbatches && status == 0; b++) {
+    for (int32_t b = 0; b < plan->ngroups && status == 0; b++) {
         status = check_batch(v, plan, b, first, &numbers);
-        first += plan->batches[b].nsteps;
+        first += plan->groups[b].nsteps;
     }
-    return status || first == plan->nsteps ? status : plan_broken_rule(v, 15, "step %d is in no batch", first);
+    return status || first == plan->nsteps ? status : plan_broken_rule(v, 15, "step %d is in no group", first);
 }
 
 int plan_verify_steps(const neap_ctx *ctx, const uint8_t *made, const lazy_plan *plan, const char *pass) {
     lazy_verifier v = {.ctx = ctx, .made = made, .pass = pass, .what = "step", .at = -1};
     lazy_unit *units = calloc((size_t)plan->nsteps + 1, sizeof *units);
     int status = units ? check_slots(&v, plan) : plan_verify_no_memory();
-    if (status == 0 && plan->batches)
+    if (status == 0 && plan->groups)
         status = check_batches(&v, plan);
     for (v.at = 0; v.at < plan->nsteps && status == 0; v.at++) {
         v.op = plan_verify_op_name(&v, plan->steps[v.at]->node);
@@ -456,7 +456,7 @@ static int check_homes(const rehearsal *r) {
 }
 
 /* Whether the step reads slot `from` only where it then writes its output `out`. */
-static bool writes_in_place(const lazy_group *batch, const lazy_step *step, int32_t from, int32_t out) {
+static bool writes_in_place(const lazy_group *group, const lazy_step *step, int32_t from, int32_t out) {
     const lazy_kernel *kernel = &step->kernel;
     const lazy_sink *sink = NULL;
     if (step->kind != LAZY_STEP_KERNEL)
@@ -469,7 +469,7 @@ static bool writes_in_place(const lazy_group *batch, const lazy_step *step, int3
     for (int k = 0; k < kernel->nloads; k++) {
         const lazy_load *load = &kernel->loads[k];
         bool buffer = load->kind == LAZY_LOAD_BUFFER || load->kind == LAZY_LOAD_TABLE;
-        if (!buffer || batch->slots[step->slots[load->slot]] != from)
+        if (!buffer || group->slots[step->slots[load->slot]] != from)
             continue;
         if (load->kind == LAZY_LOAD_TABLE || !vm_maps_agree(kernel, &load->read, &sink->write) ||
             neap_dtype_bytes(load->dtype) != neap_dtype_bytes(sink->dtype))
@@ -479,32 +479,32 @@ static bool writes_in_place(const lazy_group *batch, const lazy_step *step, int3
 }
 
 /* Writes output k of a step: into a home that is free, or that holds what dies. */
-static int rehearse_write(rehearsal *r, const lazy_group *batch, const lazy_step *step, int32_t k) {
-    int32_t s = batch->slots[step->slots[k]], home = r->homes->home[s], held = r->holds[home];
+static int rehearse_write(rehearsal *r, const lazy_group *group, const lazy_step *step, int32_t k) {
+    int32_t s = group->slots[step->slots[k]], home = r->homes->home[s], held = r->holds[home];
     r->holds[home] = s;
     if (held < 0 || held == s)
         return 0;
     if (!r->homes->dies[held] || r->stays[held] || is_fixed_leaf(r, home, r->v.at))
         return plan_broken_rule(&r->v, 18, "it writes slot %d over slot %d, which stays", s, held);
     for (int32_t j = 0; j < step->nbufs; j++) {
-        if (batch->slots[step->slots[j]] != held)
+        if (group->slots[step->slots[j]] != held)
             continue;
-        if (j >= step->nbufs - step->nouts || !writes_in_place(batch, step, held, k))
+        if (j >= step->nbufs - step->nouts || !writes_in_place(group, step, held, k))
             return plan_broken_rule(&r->v, 17, "it writes slot %d over slot %d, which it uses", s, held);
     }
     return 0;
 }
 
-static int rehearse_step(rehearsal *r, const lazy_group *batch, const lazy_step *step) {
+static int rehearse_step(rehearsal *r, const lazy_group *group, const lazy_step *step) {
     int status = 0;
     for (int32_t k = 0; k < step->nbufs - step->nouts; k++) {
-        int32_t s = batch->slots[step->slots[k]];
+        int32_t s = group->slots[step->slots[k]];
         if (r->holds[r->homes->home[s]] != s)
             return plan_broken_rule(&r->v, 17, "it reads slot %d, but its home %d holds slot %d", s, r->homes->home[s],
                                     r->holds[r->homes->home[s]]);
     }
     for (int32_t k = step->nbufs - step->nouts; k < step->nbufs && status == 0; k++)
-        status = rehearse_write(r, batch, step, k);
+        status = rehearse_write(r, group, step, k);
     return status;
 }
 
@@ -513,15 +513,15 @@ static int rehearse_run(rehearsal *r) {
     int status = 0;
     for (int32_t s = 0; s < plan->nslots; s++)
         r->holds[s] = plan->slots[s].made ? -1 : s;
-    for (int32_t b = 0; b < plan->nbatches; b++)
-        for (int32_t k = 0; k < plan->batches[b].nbufs; k++)
-            r->stays[plan->batches[b].slots[k]] |= plan->steps[plan->batches[b].first]->effect;
-    for (int32_t b = 0; b < plan->nbatches; b++)
-        for (int32_t t = 0; t < plan->batches[b].nsteps && status == 0; t++) {
-            const lazy_step *step = plan->steps[plan->batches[b].first + t];
-            r->v.at = plan->batches[b].first + t;
+    for (int32_t b = 0; b < plan->ngroups; b++)
+        for (int32_t k = 0; k < plan->groups[b].nbufs; k++)
+            r->stays[plan->groups[b].slots[k]] |= plan->steps[plan->groups[b].first]->effect;
+    for (int32_t b = 0; b < plan->ngroups; b++)
+        for (int32_t t = 0; t < plan->groups[b].nsteps && status == 0; t++) {
+            const lazy_step *step = plan->steps[plan->groups[b].first + t];
+            r->v.at = plan->groups[b].first + t;
             r->v.op = step->label;
-            status = rehearse_step(r, &plan->batches[b], step);
+            status = rehearse_step(r, &plan->groups[b], step);
         }
     return status;
 }

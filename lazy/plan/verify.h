@@ -11,7 +11,7 @@
 int plan_verify_draft(const neap_ctx *ctx, const uint8_t *made, const lazy_draft *draft, const char *pass);
 /* All drafts, in the order in which they will run: rules 1 to 12. */
 int plan_verify_drafts(const neap_ctx *ctx, const uint8_t *made, const lazy_drafts *drafts, const char *pass);
-/* The steps of a plan, before or after they are put into batches: rules 1 to 15. */
+/* The steps of a plan, before or after they are put into groups: rules 1 to 15. */
 int plan_verify_steps(const neap_ctx *ctx, const uint8_t *made, const lazy_plan *plan, const char *pass);
 
 /* Of a slot after the run: its value stays; nobody asks for it; or it is a leaf that the program was given, which any

@@ -64,14 +64,14 @@ static bool is_argument_twice(const neap_program *program, neap_node *const *inp
 }
 
 /* Does nothing but its handle, or that of the array whose block it is, refer to it? */
-static bool is_alone(const lazy_donation *gift, int64_t k, const neap_node *node) {
-    const neap_node *owner = gift->owners ? gift->owners[k] : node;
+static bool is_alone(const lazy_donation *donation, int64_t k, const neap_node *node) {
+    const neap_node *owner = donation->owners ? donation->owners[k] : node;
     return owner->id && graph_node_holders(owner) == 1 && graph_node_holders(node) == 1;
 }
 
-static int why_kept(neap_ctx *ctx, const neap_program *program, neap_node *const *inputs, const lazy_donation *gift,
+static int why_kept(neap_ctx *ctx, const neap_program *program, neap_node *const *inputs, const lazy_donation *donation,
                     int64_t k) {
-    int32_t input = gift->inputs[k];
+    int32_t input = donation->inputs[k];
     const neap_node *node = inputs[input];
     if (ctx->levels.n > 0)
         return NEAP_KEPT_LEVEL;
@@ -79,55 +79,55 @@ static int why_kept(neap_ctx *ctx, const neap_program *program, neap_node *const
         return NEAP_KEPT_NUMBER;
     if (is_argument_twice(program, inputs, input))
         return NEAP_KEPT_ARGUMENT;
-    if (!is_alone(gift, k, node))
+    if (!is_alone(donation, k, node))
         return NEAP_KEPT_VIEW;
     return neap_buffer_owned(node->buffer) ? NEAP_KEPT_NOT : NEAP_KEPT_SHARED;
 }
 
-static int start_readers(neap_ctx *ctx, neap_node *const *inputs, lazy_donation *gift) {
-    neap_node **shared = gift->gone; /* not needed yet */
+static int start_readers(neap_ctx *ctx, neap_node *const *inputs, lazy_donation *donation) {
+    neap_node **shared = donation->gone; /* not needed yet */
     int64_t n = 0;
-    for (int64_t k = 0; k < gift->n; k++) {
-        neap_node *node = inputs[gift->inputs[k]];
+    for (int64_t k = 0; k < donation->n; k++) {
+        neap_node *node = inputs[donation->inputs[k]];
         if (node->buffer && graph_node_holders(node) > 1)
             shared[n++] = node;
     }
     return n ? push_readers(ctx, n, shared) : 0;
 }
 
-int program_donation_open(neap_ctx *ctx, neap_program *program, neap_node *const *inputs, lazy_donation *gift) {
-    int status = ctx->levels.n ? 0 : start_readers(ctx, inputs, gift);
-    memset(gift->gone, 0, (size_t)gift->n * sizeof *gift->gone);
-    gift->nslots = gift->taken = gift->kept = 0;
-    for (int64_t k = 0; k < gift->n && status == 0; k++) {
-        int why = why_kept(ctx, program, inputs, gift, k);
+int program_donation_open(neap_ctx *ctx, neap_program *program, neap_node *const *inputs, lazy_donation *donation) {
+    int status = ctx->levels.n ? 0 : start_readers(ctx, inputs, donation);
+    memset(donation->gone, 0, (size_t)donation->n * sizeof *donation->gone);
+    donation->nslots = donation->taken = donation->kept = 0;
+    for (int64_t k = 0; k < donation->n && status == 0; k++) {
+        int why = why_kept(ctx, program, inputs, donation, k);
         if (why) {
-            gift->kept = why;
-            gift->which = (int32_t)k;
+            donation->kept = why;
+            donation->which = (int32_t)k;
         } else {
-            gift->taken++;
-            if (gift->leaf_of[k] >= 0)
-                gift->slots[gift->nslots++] = gift->leaf_of[k];
+            donation->taken++;
+            if (donation->leaf_of[k] >= 0)
+                donation->slots[donation->nslots++] = donation->leaf_of[k];
         }
-        if (why != NEAP_KEPT_LEVEL && !(gift->gone[k] = graph_tombstone(ctx, inputs[gift->inputs[k]])))
+        if (why != NEAP_KEPT_LEVEL && !(donation->gone[k] = graph_tombstone(ctx, inputs[donation->inputs[k]])))
             status = neap_error(NEAP_E_MEMORY, "out of memory for a donation");
     }
     if (status)
-        program_donation_close(ctx, inputs, gift, false);
+        program_donation_close(ctx, inputs, donation, false);
     return status;
 }
 
-void program_donation_close(neap_ctx *ctx, neap_node *const *inputs, lazy_donation *gift, bool begun) {
-    gift->begun = begun;
-    for (int64_t k = 0; k < gift->n; k++) {
-        neap_node *node = inputs[gift->inputs[k]];
-        if (begun && gift->gone[k] && node->id) {
-            gift->gone[k]->site = gift->site;
-            graph_bury(ctx, node, gift->gone[k]);
+void program_donation_close(neap_ctx *ctx, neap_node *const *inputs, lazy_donation *donation, bool begun) {
+    donation->begun = begun;
+    for (int64_t k = 0; k < donation->n; k++) {
+        neap_node *node = inputs[donation->inputs[k]];
+        if (begun && donation->gone[k] && node->id) {
+            donation->gone[k]->site = donation->site;
+            graph_bury(ctx, node, donation->gone[k]);
         } else {
-            graph_release(ctx, gift->gone[k]);
+            graph_release(ctx, donation->gone[k]);
         }
-        gift->gone[k] = NULL;
+        donation->gone[k] = NULL;
     }
 }
 

@@ -22,15 +22,16 @@ typedef struct lazy_donation { /* the inputs that a run is given */
 
 /* Before the run, whose inputs have their buffers: starts what was recorded and still reads the arrays, and sees which
  * memory may be taken. After a failure nothing has changed. */
-int program_donation_open(neap_ctx *ctx, neap_program *program, neap_node *const *inputs, lazy_donation *gift);
+int program_donation_open(neap_ctx *ctx, neap_program *program, neap_node *const *inputs, lazy_donation *donation);
 /* Afterwards. begun: the run was pushed, so the arrays are deleted. */
-void program_donation_close(neap_ctx *ctx, neap_node *const *inputs, lazy_donation *gift, bool begun);
+void program_donation_close(neap_ctx *ctx, neap_node *const *inputs, lazy_donation *donation, bool begun);
 /* Finds leaf_of. */
 void program_donation_slots(const neap_program *program, int64_t n, const int32_t *inputs, int32_t *leaf_of);
 
-/* program/run.c: runs it on inputs that fit. gift may be NULL; it need not be open. The same with results that are nodes, OWNED. */
-int program_run(neap_ctx *ctx, neap_program *program, neap_node *const *inputs, lazy_donation *gift, int32_t *outputs);
-int program_run_nodes(neap_ctx *ctx, neap_program *program, neap_node *const *inputs, lazy_donation *gift,
+/* program/run.c: runs it on inputs that fit. donation may be NULL; it need not be open. The same with results that are nodes, OWNED. */
+int program_run(neap_ctx *ctx, neap_program *program, neap_node *const *inputs, lazy_donation *donation,
+                int32_t *outputs);
+int program_run_nodes(neap_ctx *ctx, neap_program *program, neap_node *const *inputs, lazy_donation *donation,
                       neap_node **outputs);
 
 #endif

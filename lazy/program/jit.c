@@ -31,7 +31,7 @@ typedef struct entry {
     leaf_use *uses;               /* by leaf */
     lazy_nodes fixed;             /* the last inputs of the program; one reference each */
     int32_t *results;             /* ids */
-    lazy_donation gift;           /* n is 0: nothing is donated */
+    lazy_donation donation;       /* n is 0: nothing is donated */
     neap_entry_info info;
     uint64_t stamp; /* of the last call, by the context's clock */
 } entry;
@@ -215,11 +215,11 @@ static entry *entry_new(const neap_form *form, int64_t nresults, int64_t ngifts)
     if (!e)
         return NULL;
     e->uses = (leaf_use *)(e + 1);
-    e->gift.gone = (neap_node **)(e->uses + n + 1);
-    int32_t *at = (int32_t *)(e->gift.gone + donations);
-    e->gift.inputs = at;
-    e->gift.leaf_of = at + donations;
-    e->gift.slots = at + 2 * donations;
+    e->donation.gone = (neap_node **)(e->uses + n + 1);
+    int32_t *at = (int32_t *)(e->donation.gone + donations);
+    e->donation.inputs = at;
+    e->donation.leaf_of = at + donations;
+    e->donation.slots = at + 2 * donations;
     e->results = at + 3 * donations;
     return e;
 }
@@ -241,7 +241,7 @@ static int64_t set_uses(neap_form *form, entry *e, neap_program *program, const 
             if (inputs >= program->inputs.n)
                 return -1;
             if (uses[k] == NEAP_LEAF_DONATED)
-                ((int32_t *)e->gift.inputs)[e->gift.n++] = (int32_t)inputs;
+                ((int32_t *)e->donation.inputs)[e->donation.n++] = (int32_t)inputs;
             leaf->node = program->inputs.at[inputs++];
             e->guarded |= leaf->node->meets && leaf->node->flags & LAZY_WEAK;
         }
@@ -435,14 +435,14 @@ static int plan_entry(neap_ctx *ctx, entry *e) {
     e->info.bytes = bytes_of_program(e->program, &e->info.captures);
     ctx->programs.jit_bytes += e->info.bytes;
     if (!e->program->meshed)
-        program_donation_slots(e->program, e->gift.n, e->gift.inputs, (int32_t *)e->gift.leaf_of);
+        program_donation_slots(e->program, e->donation.n, e->donation.inputs, (int32_t *)e->donation.leaf_of);
     return 0;
 }
 
 /* A deferred array has no memory to give. */
-static int check_donation(const lazy_donation *gift, neap_node *const *inputs) {
-    for (int64_t k = 0; k < gift->n; k++)
-        if (graph_read_target(inputs[gift->inputs[k]])->state == LAZY_DEFERRED)
+static int check_donation(const lazy_donation *donation, neap_node *const *inputs) {
+    for (int64_t k = 0; k < donation->n; k++)
+        if (graph_read_target(inputs[donation->inputs[k]])->state == LAZY_DEFERRED)
             return neap_error(NEAP_E_STATE, "jit: a donated array is deferred and has no memory to give; np.force it "
                                             "first");
     return 0;
@@ -450,23 +450,23 @@ static int check_donation(const lazy_donation *gift, neap_node *const *inputs) {
 
 static int run_entry(neap_form *form, entry *e) {
     int status = e->planned ? 0 : plan_entry(form->jit->ctx, e);
-    lazy_donation *gift = e->gift.n ? &e->gift : NULL;
-    if (status == 0 && gift)
-        status = check_donation(gift, form->inputs);
+    lazy_donation *donation = e->donation.n ? &e->donation : NULL;
+    if (status == 0 && donation)
+        status = check_donation(donation, form->inputs);
     if (status == 0 && e->guarded)
         status = check_numbers(e, form->inputs, true);
     if (status)
         return status;
-    if (!gift)
+    if (!donation)
         return program_run(form->jit->ctx, e->program, form->inputs, NULL, e->results);
-    gift->site = form->site;
-    status = program_run(form->jit->ctx, e->program, form->inputs, gift, e->results);
+    donation->site = form->site;
+    status = program_run(form->jit->ctx, e->program, form->inputs, donation, e->results);
     if (status == 0) {
-        e->info.donated += gift->n;
-        e->info.overwrote += gift->taken;
-        if (gift->taken < gift->n) {
-            e->info.kept = gift->kept;
-            e->info.leaf = gift->inputs[gift->which];
+        e->info.donated += donation->n;
+        e->info.overwrote += donation->taken;
+        if (donation->taken < donation->n) {
+            e->info.kept = donation->kept;
+            e->info.leaf = donation->inputs[donation->which];
         }
     }
     return status;

@@ -45,26 +45,26 @@ typedef struct lowering {
     neap_program *program;
     int level;
     bool placed;
-    const lazy_sharding *const *lies; /* of the outputs, if not as they come */
-    neap_node **in, **out;            /* of the program: OWNED */
-    lazy_nodes flat;                  /* blocks of the outputs. BORROWED */
+    const lazy_sharding *const *shardings; /* of the outputs, if not as they come */
+    neap_node **in, **out;                 /* of the program: OWNED */
+    lazy_nodes flat;                       /* blocks of the outputs. BORROWED */
 } lowering;
 
 /* A stand-in whose blocks are placeholders. It belongs to the trace, as they do. OWNED. */
 static neap_node *expand_input(lowering *l, const neap_node *like) {
-    const lazy_sharding *lies = graph_sharding_of(like);
+    const lazy_sharding *sharding = graph_sharding_of(like);
     lazy_result whole = aval_of(like), block = whole;
     neap_node *node = graph_data(l->ctx, &whole);
-    if (!node || graph_node_mesh(node, lies)) {
+    if (!node || graph_node_mesh(node, sharding)) {
         graph_release(l->ctx, node);
         return NULL;
     }
     node->flags |= LAZY_ABSTRACT;
     node->levels = 1u << l->level;
     for (int a = 0; a < block.ndim; a++)
-        block.shape[a] /= shard_sharding_parts(lies, a);
-    for (int32_t b = 0; b < lies->nblocks; b++) {
-        neap_node *one = graph_placeholder(l->ctx, l->level, &block, false, l->placed ? lies->home[b] : -1, NULL);
+        block.shape[a] /= shard_sharding_parts(sharding, a);
+    for (int32_t b = 0; b < sharding->nblocks; b++) {
+        neap_node *one = graph_placeholder(l->ctx, l->level, &block, false, l->placed ? sharding->home[b] : -1, NULL);
         if (!one) {
             graph_release(l->ctx, node);
             return NULL;
@@ -100,19 +100,21 @@ static int flatten(lowering *l, lazy_lowered *made) {
     int32_t at = 0;
     int status = 0;
     for (int64_t k = 0; k < made->nin; k++) {
-        made->lies[k] = graph_sharding_of(l->in[k]);
+        made->shardings[k] = graph_sharding_of(l->in[k]);
         made->first[k] = at;
-        at += shard_block_count(made->lies[k]);
+        at += shard_block_count(made->shardings[k]);
     }
     made->first[made->nin] = at;
     for (int64_t k = 0; k < made->nout && status == 0; k++) {
-        const lazy_sharding *is = graph_sharding_of(l->out[k]), *lies = l->lies && l->lies[k] ? l->lies[k] : is;
-        made->lies[made->nin + k] = lies;
+        const lazy_sharding *is = graph_sharding_of(l->out[k]),
+                            *sharding = l->shardings && l->shardings[k] ? l->shardings[k] : is;
+        made->shardings[made->nin + k] = sharding;
         made->first[made->nin + 1 + k] = (int32_t)l->flat.n;
         if (is && !graph_has_blocks(l->out[k]))
             return neap_error(NEAP_E_INTERNAL, "a result of a lowered program has no blocks");
-        for (int32_t b = 0; b < shard_block_count(lies) && status == 0; b++)
-            status = lazy_push(&l->flat, shard_block(l->out[k], lies ? shard_block_at(is, lies->position[b]) : 0));
+        for (int32_t b = 0; b < shard_block_count(sharding) && status == 0; b++)
+            status =
+                lazy_push(&l->flat, shard_block(l->out[k], sharding ? shard_block_at(is, sharding->position[b]) : 0));
     }
     made->first[made->nin + 1 + made->nout] = (int32_t)l->flat.n;
     return status;
@@ -120,15 +122,15 @@ static int flatten(lowering *l, lazy_lowered *made) {
 
 static lazy_lowered *lowered_new(int64_t nin, int64_t nout) {
     size_t n = (size_t)(nin + nout);
-    lazy_lowered *made = calloc(1, sizeof *made + n * sizeof *made->lies + (n + 2) * sizeof *made->first);
+    lazy_lowered *made = calloc(1, sizeof *made + n * sizeof *made->shardings + (n + 2) * sizeof *made->first);
     if (!made) {
         neap_error(NEAP_E_MEMORY, "out of memory for a program");
         return NULL;
     }
     made->nin = nin;
     made->nout = nout;
-    made->lies = (const lazy_sharding **)(made + 1);
-    made->first = (int32_t *)(made->lies + n);
+    made->shardings = (const lazy_sharding **)(made + 1);
+    made->first = (int32_t *)(made->shardings + n);
     return made;
 }
 
@@ -160,10 +162,10 @@ static int lower_into(lowering *l, lazy_lowered *made) {
     return status ? status : held;
 }
 
-int program_lower_on(neap_ctx *ctx, neap_program *program, bool placed, const lazy_sharding *const *lies,
+int program_lower_on(neap_ctx *ctx, neap_program *program, bool placed, const lazy_sharding *const *shardings,
                      lazy_lowered **out) {
     size_t nin = (size_t)program->inputs.n, nout = (size_t)program->outputs.n;
-    lowering l = {.ctx = ctx, .program = program, .level = -1, .placed = placed, .lies = lies};
+    lowering l = {.ctx = ctx, .program = program, .level = -1, .placed = placed, .shardings = shardings};
     lazy_lowered *made = lowered_new(program->inputs.n, program->outputs.n);
     l.in = calloc(nin + nout + 1, sizeof *l.in);
     l.out = l.in + nin;
@@ -210,10 +212,11 @@ static int list_blocks(neap_ctx *ctx, const lazy_lowered *lowered, neap_node *co
     for (int64_t k = 0; k < lowered->nin; k++)
         for (int32_t b = lowered->first[k]; b < lowered->first[k + 1]; b++) {
             const neap_node *want = lowered->program->inputs.at[b];
-            const lazy_sharding *is = graph_sharding_of(inputs[k]), *lies = lowered->lies[k];
+            const lazy_sharding *is = graph_sharding_of(inputs[k]), *sharding = lowered->shardings[k];
             int32_t own = b - lowered->first[k];
-            neap_node *block = shard_block(inputs[k], is == lies ? own : shard_block_at(is, lies->position[own]));
-            if (!(blocks[b] = lies ? graph_build_place(ctx, block, want->device) : block))
+            neap_node *block =
+                shard_block(inputs[k], is == sharding ? own : shard_block_at(is, sharding->position[own]));
+            if (!(blocks[b] = sharding ? graph_build_place(ctx, block, want->device) : block))
                 return neap_error_code();
         }
     return 0;
@@ -223,10 +226,10 @@ static int list_blocks(neap_ctx *ctx, const lazy_lowered *lowered, neap_node *co
 static int wrap(neap_ctx *ctx, const lazy_lowered *lowered, const neap_program *program, neap_node *const *blocks,
                 neap_node **outputs) {
     for (int64_t k = 0; k < lowered->nout; k++) {
-        const lazy_sharding *lies = lowered->lies[lowered->nin + k];
+        const lazy_sharding *sharding = lowered->shardings[lowered->nin + k];
         neap_node *const *own = blocks + lowered->first[lowered->nin + 1 + k];
         lazy_result aval = aval_of(program->outputs.at[k]);
-        if (!(outputs[k] = lies ? node_of_blocks(ctx, &aval, lies, own) : graph_retain(*own))) {
+        if (!(outputs[k] = sharding ? node_of_blocks(ctx, &aval, sharding, own) : graph_retain(*own))) {
             while (k-- > 0)
                 graph_release(ctx, outputs[k]);
             return NEAP_E_MEMORY;
@@ -236,33 +239,33 @@ static int wrap(neap_ctx *ctx, const lazy_lowered *lowered, const neap_program *
 }
 
 typedef struct block_donation { /* what is donated, as blocks */
-    lazy_donation gift;
+    lazy_donation donation;
     int32_t *inputs, *leaf_of; /* and slots behind them */
     int32_t *whose;            /* by block: its array among those that are given */
     neap_node **owners;        /* and `gone` behind them */
 } block_donation;
 
-static int split_donation(const lazy_lowered *lowered, neap_node *const *inputs, const lazy_donation *gift,
+static int split_donation(const lazy_lowered *lowered, neap_node *const *inputs, const lazy_donation *donation,
                           block_donation *to) {
     size_t n = 0;
     int64_t at = 0;
-    for (int64_t k = 0; k < gift->n; k++)
-        n += (size_t)shard_block_count(lowered->lies[gift->inputs[k]]);
+    for (int64_t k = 0; k < donation->n; k++)
+        n += (size_t)shard_block_count(lowered->shardings[donation->inputs[k]]);
     to->inputs = malloc((4 * n + 1) * sizeof *to->inputs);
     to->owners = calloc(2 * n + 1, sizeof *to->owners);
     if (!to->inputs || !to->owners)
         return neap_error(NEAP_E_MEMORY, "out of memory for a donation");
     to->leaf_of = to->inputs + n;
     to->whose = to->inputs + 3 * n;
-    to->gift = (lazy_donation){.n = (int64_t)n,
-                               .inputs = to->inputs,
-                               .leaf_of = to->leaf_of,
-                               .slots = to->inputs + 2 * n,
-                               .owners = to->owners,
-                               .site = gift->site,
-                               .gone = to->owners + n};
-    for (int64_t k = 0; k < gift->n; k++) {
-        int32_t input = gift->inputs[k];
+    to->donation = (lazy_donation){.n = (int64_t)n,
+                                   .inputs = to->inputs,
+                                   .leaf_of = to->leaf_of,
+                                   .slots = to->inputs + 2 * n,
+                                   .owners = to->owners,
+                                   .site = donation->site,
+                                   .gone = to->owners + n};
+    for (int64_t k = 0; k < donation->n; k++) {
+        int32_t input = donation->inputs[k];
         for (int32_t b = lowered->first[input]; b < lowered->first[input + 1]; b++, at++) {
             to->inputs[at] = b;
             to->leaf_of[at] = lowered->leaf_of[b];
@@ -274,42 +277,42 @@ static int split_donation(const lazy_lowered *lowered, neap_node *const *inputs,
 }
 
 /* Makes what the handles of the arrays will name. */
-static int dig(neap_ctx *ctx, neap_node *const *inputs, lazy_donation *gift) {
-    memset(gift->gone, 0, (size_t)gift->n * sizeof *gift->gone);
-    for (int64_t k = 0; k < gift->n && ctx->levels.n == 0; k++)
-        if (!(gift->gone[k] = graph_tombstone(ctx, inputs[gift->inputs[k]]))) {
-            program_donation_close(ctx, inputs, gift, false);
+static int dig(neap_ctx *ctx, neap_node *const *inputs, lazy_donation *donation) {
+    memset(donation->gone, 0, (size_t)donation->n * sizeof *donation->gone);
+    for (int64_t k = 0; k < donation->n && ctx->levels.n == 0; k++)
+        if (!(donation->gone[k] = graph_tombstone(ctx, inputs[donation->inputs[k]]))) {
+            program_donation_close(ctx, inputs, donation, false);
             return neap_error(NEAP_E_MEMORY, "out of memory for a donation");
         }
     return 0;
 }
 
 /* What became of the arrays, of which all blocks count. */
-static void report_donation(const block_donation *blocks, lazy_donation *gift) {
-    gift->kept = blocks->gift.kept;
-    gift->which = blocks->gift.kept ? blocks->whose[blocks->gift.which] : 0;
-    gift->taken = blocks->gift.kept ? gift->n - 1 : gift->n;
+static void report_donation(const block_donation *blocks, lazy_donation *donation) {
+    donation->kept = blocks->donation.kept;
+    donation->which = blocks->donation.kept ? blocks->whose[blocks->donation.which] : 0;
+    donation->taken = blocks->donation.kept ? donation->n - 1 : donation->n;
 }
 
 static int run_giving(neap_ctx *ctx, const lazy_lowered *lowered, neap_node *const *inputs, neap_node *const *blocks,
-                      lazy_donation *gift, neap_node **results) {
+                      lazy_donation *donation, neap_node **results) {
     block_donation given = {.inputs = NULL};
-    int status = dig(ctx, inputs, gift);
+    int status = dig(ctx, inputs, donation);
     bool dug = status == 0;
     if (status == 0)
-        status = split_donation(lowered, inputs, gift, &given);
+        status = split_donation(lowered, inputs, donation, &given);
     if (status == 0)
-        status = program_run_nodes(ctx, lowered->program, blocks, &given.gift, results);
+        status = program_run_nodes(ctx, lowered->program, blocks, &given.donation, results);
     if (status == 0)
-        report_donation(&given, gift);
+        report_donation(&given, donation);
     if (dug)
-        program_donation_close(ctx, inputs, gift, status == 0 || given.gift.begun);
+        program_donation_close(ctx, inputs, donation, status == 0 || given.donation.begun);
     free(given.inputs);
     free(given.owners);
     return status;
 }
 
-int program_lowered_run(neap_ctx *ctx, neap_program *program, neap_node *const *inputs, lazy_donation *gift,
+int program_lowered_run(neap_ctx *ctx, neap_program *program, neap_node *const *inputs, lazy_donation *donation,
                         neap_node **outputs) {
     const lazy_lowered *lowered = program->lowered;
     size_t nin = (size_t)lowered->program->inputs.n, nout = (size_t)lowered->program->outputs.n;
@@ -319,8 +322,8 @@ int program_lowered_run(neap_ctx *ctx, neap_program *program, neap_node *const *
     plan_hold(ctx);
     int status = list_blocks(ctx, lowered, inputs, blocks);
     if (status == 0)
-        status = gift ? run_giving(ctx, lowered, inputs, blocks, gift, results)
-                      : program_run_nodes(ctx, lowered->program, blocks, NULL, results);
+        status = donation ? run_giving(ctx, lowered, inputs, blocks, donation, results)
+                          : program_run_nodes(ctx, lowered->program, blocks, NULL, results);
     if (status == 0) {
         status = wrap(ctx, lowered, program, results, outputs);
         for (size_t k = 0; k < nout; k++)

@@ -16,11 +16,11 @@
 #include "lazy/shard/shape.h"
 
 typedef struct lazy_lowered {
-    neap_program *program;      /* ordinary; its inputs and outputs are the blocks of those of the other, in order */
-    int64_t nin, nout;          /* of the other, … */
-    const lazy_sharding **lies; /* … which lie so: inputs, then outputs; NULL: ordinary, one block */
-    int32_t *first;             /* by input, then output: its first block; after each group, where it ends */
-    int32_t *leaf_of;           /* by block of the inputs: see lazy_donation */
+    neap_program *program; /* ordinary; its inputs and outputs are the blocks of those of the other, in order */
+    int64_t nin, nout;     /* of the other, … */
+    const lazy_sharding **shardings; /* … which lie so: inputs, then outputs; NULL: ordinary, one block */
+    int32_t *first;                  /* by input, then output: its first block; after each group, where it ends */
+    int32_t *leaf_of;                /* by block of the inputs: see lazy_donation */
 } lazy_lowered;
 
 /* ---- lower.c ------------------------------------------------------------------------------------------------------ */
@@ -30,12 +30,12 @@ void program_lowered_free(lazy_lowered *lowered); /* NULL is harmless */
 /* The program whose plan is run for this one: itself, or the lowered one, planned. NULL: the error is set. BORROWED. */
 neap_program *program_lowered(neap_program *program);
 /* Runs the lowered program on the blocks of inputs that fit. outputs are OWNED. */
-int program_lowered_run(neap_ctx *ctx, neap_program *program, neap_node *const *inputs, lazy_donation *gift,
+int program_lowered_run(neap_ctx *ctx, neap_program *program, neap_node *const *inputs, lazy_donation *donation,
                         neap_node **outputs);
 /* Makes the lowered program alone. placed: its inputs are committed as blocks are; else to no device, as bodies of control
- * flow want it. lies, by output: what its blocks are to be those of, if that is not NULL, as it may be for all of them; a result
+ * flow want it. shardings, by output: what its blocks are to be those of, if that is not NULL, as it may be for all of them; a result
  * may differ over less. */
-int program_lower_on(neap_ctx *ctx, neap_program *program, bool placed, const lazy_sharding *const *lies,
+int program_lower_on(neap_ctx *ctx, neap_program *program, bool placed, const lazy_sharding *const *shardings,
                      lazy_lowered **out); /* OWNED */
 /* May blocks be recorded of this input? Of what belongs to a trace, only in one that lowers. */
 bool program_expands(const neap_ctx *ctx, const neap_node *in);

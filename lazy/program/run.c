@@ -155,15 +155,15 @@ int program_fail_for_good(int status, bool begun) {
     return neap_error(NEAP_E_FAILED, "out of memory in the middle of a function, after some of its effects");
 }
 
-static int run_with(program_call *run, lazy_donation *gift, neap_node **outputs) {
+static int run_with(program_call *run, lazy_donation *donation, neap_node **outputs) {
     neap_program *program = run->program;
     lazy_binding binding = {.source = run_source,
                             .effect = push_step_effect,
                             .arg = run,
                             .kept = program->root_slots.at,
                             .nkept = program->root_slots.n,
-                            .given = gift ? gift->slots : NULL,
-                            .ngiven = gift ? gift->nslots : 0};
+                            .given = donation ? donation->slots : NULL,
+                            .ngiven = donation ? donation->nslots : 0};
     int status = plan_run(run->ctx, program->plan, program->region.at, &binding, run->made);
     run->begun = binding.begun;
     if (status)
@@ -195,39 +195,40 @@ static int force_inputs(neap_ctx *ctx, neap_program *program, neap_node *const *
     return status;
 }
 
-int program_run_nodes(neap_ctx *ctx, neap_program *program, neap_node *const *inputs, lazy_donation *gift,
+int program_run_nodes(neap_ctx *ctx, neap_program *program, neap_node *const *inputs, lazy_donation *donation,
                       neap_node **outputs) {
     neap_buffer *few[FEW], **made = few;
     int status = program_plan(program);
     if (status)
         return status;
     if (program->meshed)
-        return program_lowered_run(ctx, program, inputs, gift, outputs);
+        return program_lowered_run(ctx, program, inputs, donation, outputs);
     if (program->plan->nslots > FEW && !(made = malloc((size_t)program->plan->nslots * sizeof *made)))
         return neap_error(NEAP_E_MEMORY, "out of memory for a run");
     program_call run = {.ctx = ctx, .program = program, .inputs = inputs, .made = made};
     status = force_inputs(ctx, program, inputs);
-    if (status == 0 && gift)
-        status = program_donation_open(ctx, program, inputs, gift);
-    bool opened = gift && status == 0;
+    if (status == 0 && donation)
+        status = program_donation_open(ctx, program, inputs, donation);
+    bool opened = donation && status == 0;
     if (status == 0)
-        status = run_with(&run, gift, outputs);
+        status = run_with(&run, donation, outputs);
     if (made != few)
         free(made);
     if (opened)
-        program_donation_close(ctx, inputs, gift, status == 0 || run.begun);
-    bool given = opened && gift->nslots > 0 && run.begun; /* it may be overwritten: the call cannot be repeated */
+        program_donation_close(ctx, inputs, donation, status == 0 || run.begun);
+    bool given = opened && donation->nslots > 0 && run.begun; /* it may be overwritten: the call cannot be repeated */
     return program_fail_for_good(status, run.next_effect > 0 || given);
 }
 
-int program_run(neap_ctx *ctx, neap_program *program, neap_node *const *inputs, lazy_donation *gift, int32_t *outputs) {
+int program_run(neap_ctx *ctx, neap_program *program, neap_node *const *inputs, lazy_donation *donation,
+                int32_t *outputs) {
     size_t n = (size_t)program->outputs.n;
     neap_node *few[FEW], **nodes = n <= FEW ? few : malloc(n * sizeof *nodes);
     int status = nodes ? 0 : neap_error(NEAP_E_MEMORY, "out of memory for a run");
     if (status == 0)
-        status = program_run_nodes(ctx, program, inputs, gift, nodes);
+        status = program_run_nodes(ctx, program, inputs, donation, nodes);
     if (status == 0)
-        status = program_fail_for_good(graph_publish_all(ctx, (int)n, nodes, outputs), program->effects.n || gift);
+        status = program_fail_for_good(graph_publish_all(ctx, (int)n, nodes, outputs), program->effects.n || donation);
     if (nodes != few)
         free(nodes);
     return status;

@@ -1,5 +1,5 @@
-/* vm/prepare.c: from a kernel's description to a vm_program. The form is chosen (vm/form.c), each value gets its rate, and
- * steps are joined (vm/join.c); then follow the sequence (vm/order.c) and registers (vm/place.c).
+/* vm/prepare.c: from a kernel's description to a vm_program. The form is chosen (vm/nest.c), each value gets its rate, and
+ * steps are joined (vm/join.c); then follow the sequence (vm/order.c) and registers (vm/assign.c).
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* vm/prepare.h: what the parts of vm_kernel_prepare share while they make a vm_program: vm/prepare.c, which leads (rates,
- * costs), vm/join.c (steps that become one), vm/order.c (the sequence) and vm/place.c (sinks and registers).
+ * costs), vm/join.c (steps that become one), vm/order.c (the sequence) and vm/assign.c (sinks and registers).
  */
 #ifndef LAZY_VM_PREPARE_H
 #define LAZY_VM_PREPARE_H
@@ -54,7 +54,7 @@ void vm_chain_links(vm_builder *b, int i, vm_ins *ins);
 /* Writes the sequence p->ins; STORE sinks get the values that are stored for each element. */
 int vm_order(vm_builder *build);
 
-/* ---- vm/place.c ------------------------------------------------------------------------------------------------------ */
+/* ---- vm/assign.c ------------------------------------------------------------------------------------------------------ */
 /* Does the walk run through memory element by element? */
 bool vm_contiguous(const vm_program *program, const vm_map *map);
 /* Decides where sinks' values are computed, and gives each value a place in the scratch. */

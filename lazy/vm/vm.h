@@ -160,7 +160,7 @@ static inline vm_map *vm_map_at(vm_program *p, int k) { /* of the loads, then of
     return k < p->nloads ? &p->loads[k].map : &p->sinks[k - p->nloads].map;
 }
 
-/* ---- vm/form.c ------------------------------------------------------------------------------------------------------ */
+/* ---- vm/nest.c ------------------------------------------------------------------------------------------------------ */
 /* Collapses the axes (p->axes, map.axis), chooses the form, and fills in grid, walk and the maps' strides over them. */
 void vm_choose_nest(vm_program *program);
 

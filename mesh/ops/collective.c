@@ -240,15 +240,15 @@ static int psum_grad(lazy_grad *g) {
 NEAP_OP(psum, .doc = "The sum over the examples of a named axis.", .attrs = "axis size", .kind = LAZY_CALL, .arity = 2,
         .types = LAZY_NUMERIC, .flags = LAZY_OP_HIDDEN | LAZY_OP_AXIS, .dtype = graph_dtype_same, .shape = reduce_shape,
         .call = unbatched, .grad = psum_grad, .jvp = derive_jvp_linear, .batch = psum_batch, .shard = shard_same,
-        .spread = psum_expand)
+        .expand = psum_expand)
 
 NEAP_OP(pmax, .doc = "The greatest over the examples of a named axis.", .attrs = "axis size", .kind = LAZY_CALL,
         .arity = 2, .types = LAZY_ALL, .flags = LAZY_OP_HIDDEN | LAZY_OP_AXIS, .dtype = graph_dtype_same,
-        .shape = reduce_shape, .call = unbatched, .batch = pmax_batch, .shard = shard_same, .spread = pmax_expand)
+        .shape = reduce_shape, .call = unbatched, .batch = pmax_batch, .shard = shard_same, .expand = pmax_expand)
 
 NEAP_OP(pmin, .doc = "The smallest over the examples of a named axis.", .attrs = "axis size", .kind = LAZY_CALL,
         .arity = 2, .types = LAZY_ALL, .flags = LAZY_OP_HIDDEN | LAZY_OP_AXIS, .dtype = graph_dtype_same,
-        .shape = reduce_shape, .call = unbatched, .batch = pmin_batch, .shard = shard_same, .spread = pmin_expand)
+        .shape = reduce_shape, .call = unbatched, .batch = pmin_batch, .shard = shard_same, .expand = pmin_expand)
 
 /* ---- all_gather, psum_scatter: each is the gradient of the other ------------------------------------------------- */
 static int gather_shape(const lazy_call_desc *call, lazy_result *out) {
@@ -313,7 +313,7 @@ NEAP_OP(all_gather, .doc = "The arrays of all examples of a named axis, along a 
         .attrs = "axis size at", .kind = LAZY_CALL, .arity = 2, .types = LAZY_ALL,
         .flags = LAZY_OP_HIDDEN | LAZY_OP_AXIS, .dtype = graph_dtype_same, .shape = gather_shape, .call = unbatched,
         .grad = gather_grad, .jvp = derive_jvp_linear, .batch = gather_batch, .shard = gather_shard,
-        .spread = gather_expand)
+        .expand = gather_expand)
 
 NEAP_OP(psum_scatter,
         .doc =
@@ -322,7 +322,7 @@ NEAP_OP(psum_scatter,
         .attrs = "axis size at", .kind = LAZY_CALL, .arity = 2, .types = LAZY_NUMERIC,
         .flags = LAZY_OP_HIDDEN | LAZY_OP_AXIS, .dtype = graph_dtype_same, .shape = scatter_shape, .call = unbatched,
         .grad = scatter_grad, .jvp = derive_jvp_linear, .batch = scatter_batch, .shard = scatter_shard,
-        .spread = scatter_expand)
+        .expand = scatter_expand)
 
 /* ---- all_to_all -------------------------------------------------------------------------------------------------- */
 static int all_to_all_shape(const lazy_call_desc *call, lazy_result *out) {
@@ -371,7 +371,7 @@ NEAP_OP(all_to_all,
         .attrs = "axis size split concat", .kind = LAZY_CALL, .arity = 2, .types = LAZY_ALL,
         .flags = LAZY_OP_HIDDEN | LAZY_OP_AXIS, .dtype = graph_dtype_same, .shape = all_to_all_shape, .call = unbatched,
         .grad = exchange_grad, .jvp = derive_jvp_linear, .batch = exchange_batch, .shard = exchange_shard,
-        .spread = exchange_expand)
+        .expand = exchange_expand)
 
 /* ---- ppermute ---------------------------------------------------------------------------------------------------- */
 static int permute_shape(const lazy_call_desc *call, lazy_result *out) {
@@ -449,4 +449,4 @@ NEAP_OP(ppermute,
         .attrs = "axis size sources…", .kind = LAZY_CALL, .arity = 2, .types = LAZY_ALL,
         .flags = LAZY_OP_HIDDEN | LAZY_OP_AXIS, .dtype = graph_dtype_same, .shape = permute_shape, .call = unbatched,
         .grad = permute_grad, .jvp = derive_jvp_linear, .batch = permute_batch, .shard = shard_same,
-        .spread = permute_expand)
+        .expand = permute_expand)

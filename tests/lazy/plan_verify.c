@@ -55,7 +55,7 @@ static neap_node *node(const fixture *f, int32_t handle) {
 
 /* ---- Drafts of steps --------------------------------------------------------------------------------------------- */
 static int32_t node_of(const fixture *f, int32_t step, int32_t k) {
-    const lazy_group *batch = f->plan->batches;
+    const lazy_group *batch = f->plan->groups;
     while (step >= batch->first + batch->nsteps)
         batch++;
     return f->plan->slots[batch->slots[f->plan->steps[step]->slots[k]]].node;
@@ -371,13 +371,13 @@ static void test_plan(fixture *f) {
     BREAK(verify_steps, f, sink_of(&step->kernel, LAZY_SINK_STORE)->slot, 0, 14, "writes buffer 0");
     BREAK(verify_steps, f, load_of(&taken->kernel, LAZY_LOAD_SCALAR)->slot, 5, 14, "is number");
     BREAK(verify_steps, f, plan->numbers[0].dtype, NEAP_DTYPE_I32, 14, "is number");
-    BREAK(verify_steps, f, plan->batches[0].first, 1, 15, "but 0 is next");
-    BREAK(verify_steps, f, plan->batches[0].writes[0], !plan->batches[0].writes[0], 15, "batch 0 says");
-    BREAK(verify_steps, f, plan->nbatches, plan->nbatches - 1, 15, "is in no batch");
-    for (int32_t b = 0; b < plan->nbatches; b++)
-        if (plan->batches[b].nnumbers) {
-            BREAK(verify_steps, f, plan->batches[b].nnumbers, 9, 15, "has 9 numbers");
-            BREAK(verify_steps, f, plan->batches[b].first_number, 9, 15, "from 9 on");
+    BREAK(verify_steps, f, plan->groups[0].first, 1, 15, "but 0 is next");
+    BREAK(verify_steps, f, plan->groups[0].writes[0], !plan->groups[0].writes[0], 15, "batch 0 says");
+    BREAK(verify_steps, f, plan->ngroups, plan->ngroups - 1, 15, "is in no batch");
+    for (int32_t b = 0; b < plan->ngroups; b++)
+        if (plan->groups[b].nnumbers) {
+            BREAK(verify_steps, f, plan->groups[b].nnumbers, 9, 15, "has 9 numbers");
+            BREAK(verify_steps, f, plan->groups[b].first_number, 9, 15, "from 9 on");
         }
 }
 

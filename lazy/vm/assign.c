@@ -1,4 +1,4 @@
-/* vm/place.c: where values are. A value of rate EACH has a register of a chunk, unless it is read in place or computed in
+/* vm/assign.c: where values are. A value of rate EACH has a register of a chunk, unless it is read in place or computed in
  * its destination; registers are reused by liveness: an operand that dies at an instruction may give its register to the
  * result of the same width, which is the exact overlap that loops allow. Single elements and those of rate ROW have
  * places of their own.

@@ -1,4 +1,4 @@
-/* vm/form.c: how a kernel's domain is walked. Axes are collapsed as far as all loads and sinks allow, then the form is
+/* vm/nest.c: how a kernel's domain is walked. Axes are collapsed as far as all loads and sinks allow, then the form is
  * chosen (vm.h has the table), and every map gets its strides over grid and walk. */
 #include <string.h>
 
