@@ -4,8 +4,8 @@
  *
  * A kernel is one or two passes over parts of the data, each on a thread of its own, with a merge of what the parts
  * found after each pass. Results above the last-level cache are written with non-temporal stores. tanh, exp and log are
- * those of lazy/vm/simd/vmath.h, inlined: the same polynomials as neap's, so that the comparison is one of how loops are
- * run.
+ * those of lazy/vm/simd/vmath.h, inlined: the same polynomials as neap's, so that the comparison is one of how loops
+ * are run.
  */
 #include <stdbool.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
-# dnnl.cmake: convolutions of f32 by oneDNN (engine/libs/conv_dnnl.c), if its headers, of version 2, are there. The library
-# itself is loaded at run time; nothing is linked. Without it the BLAS convolves; so it does under ThreadSanitizer,
-# which does not see the locks of a library that was not compiled with it.
+# dnnl.cmake: convolutions of f32 by oneDNN (engine/libs/conv_dnnl.c), if its headers, of version 2, are there. The
+# library itself is loaded at run time; nothing is linked. Without it the BLAS convolves; so it does under
+# ThreadSanitizer, which does not see the locks of a library that was not compiled with it.
 option(NEAP_DNNL "Convolutions by oneDNN, if its headers are found" ON)
 if(NEAP_DNNL AND NOT NEAP_SANITIZE MATCHES "thread")
     include(CheckCSourceCompiles)

@@ -1,7 +1,7 @@
 # simd.cmake: the kernels of lazy/vm/simd, compiled once per instruction set.
 #
-# Each lazy/vm/simd/*.c is compiled for every variant with -DNEAP_ISA=<variant>, which the sources append to the names that
-# they define; the core picks a variant at run time. All variants give the same bits (docs: numbers).
+# Each lazy/vm/simd/*.c is compiled for every variant with -DNEAP_ISA=<variant>, which the sources append to the names
+# that they define; the core picks a variant at run time. All variants give the same bits (docs: numbers).
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64|amd64)$")
     set(SIMD_VARIANTS baseline avx2 avx512)
 else()

@@ -11,8 +11,9 @@
  * other thread can come to stand between the two. An unordered request has no token op. A request is skipped when its
  * results op is: then it only lets the token pass.
  *
- * Requests are taken in program order as far as they are ready; while a callback is open, only those that come before it
- * or belong to it. A callback of a sound program waits for nothing else, so callbacks that nest cannot lock each other.
+ * Requests are taken in program order as far as they are ready; while a callback is open, only those that come before
+ * it or belong to it. A callback of a sound program waits for nothing else, so callbacks that nest cannot lock each
+ * other.
  */
 #include "effects/effects_internal.h"
 

@@ -38,10 +38,10 @@ NEAP_API int neap_effects_order(neap_effects *effects, int kind, int own);
  * (neap_var_poll) and prints them in place; if it fails, that is told on stderr in its place. */
 NEAP_API int neap_effects_push(neap_effects *effects, int kind, int ordered, neap_sync_fn fn, void *arg,
                                const neap_push *push);
-/* Pushes work that has effects and results: `fn` runs once, when its inputs are there, and while it runs no other effect
- * of `kinds` (a bit for each; none: it is unordered) happens. It looks at inputs that failed itself, writes its text with
- * neap_out_write, and its failure is that of push->writes alone. push->release must be set. In the order of collectives between
- * processes, and by the thread that does them, if `collective` is not 0. */
+/* Pushes work that has effects and results: `fn` runs once, when its inputs are there, and while it runs no other
+ * effect of `kinds` (a bit for each; none: it is unordered) happens. It looks at inputs that failed itself, writes its
+ * text with neap_out_write, and its failure is that of push->writes alone. push->release must be set. In the order of
+ * collectives between processes, and by the thread that does them, if `collective` is not 0. */
 NEAP_API int neap_effects_work(neap_effects *effects, int kinds, int collective, neap_sync_fn fn, void *arg,
                                const neap_push *push);
 /* NEAP_OK when every effect pushed so far, ordered or not, has happened and its text was handed to the operating
@@ -66,8 +66,8 @@ NEAP_API uint64_t neap_effects_outstanding(neap_effects *effects, int device);
  *
  *      request ──▶ engine op (reads, writes results and token) ──▶ queue ──▶ user thread: take … end ──▶ op completes
  *
- * Between take and end the callback is *open*. Effects pushed meanwhile belong to it: they happen in their order, in the
- * callback's place, and the op completes after the last of them. So a callback may print, compute, wait and request
+ * Between take and end the callback is *open*. Effects pushed meanwhile belong to it: they happen in their order, in
+ * the callback's place, and the op completes after the last of them. So a callback may print, compute, wait and request
  * further callbacks (which nest) without waiting for itself. */
 typedef struct neap_request neap_request;
 /* push->writes are its results; flags, release as for neap_push_async. With NEAP_PUSH_ALWAYS it is called even if an
@@ -75,9 +75,10 @@ typedef struct neap_request neap_request;
 NEAP_API int neap_effects_request(neap_effects *effects, int kind, int ordered, void *arg, const neap_push *push);
 /* Not 0: a request may be taken. One atomic load. */
 NEAP_API int neap_effects_requested(neap_effects *effects);
-/* Opens the first request, in program order, that waits; NULL: none. While a callback is open, requests that the program
- * made after it stay in the queue, but for its own. BORROWED until neap_request_end. Requests that neap_engine_cancel has
- * given up, but for those with NEAP_PUSH_ALWAYS, are not opened: they fail with NEAP_E_INTERRUPT. */
+/* Opens the first request, in program order, that waits; NULL: none. While a callback is open, requests that the
+ * program made after it stay in the queue, but for its own. BORROWED until neap_request_end. Requests that
+ * neap_engine_cancel has given up, but for those with NEAP_PUSH_ALWAYS, are not opened: they fail with
+ * NEAP_E_INTERRUPT. */
 NEAP_API neap_request *neap_request_take(neap_effects *effects);
 NEAP_API void *neap_request_arg(neap_request *request);
 /* Where its op runs: for work that the user thread does for it. BORROWED with the request. */
@@ -109,7 +110,8 @@ NEAP_API void neap_out_drain(void);       /* blocking */
 NEAP_API uint64_t neap_out_waiting(void); /* bytes that are queued and not written yet */
 NEAP_API int neap_out_midline(void);      /* 1: the last text of stdout and stderr that is out did not end its line */
 /* While a prompt is shown the interpreter takes text over: with a waker set, text of stdout and stderr is kept for
- * neap_out_take and the waker woken, instead of being written by the writer thread. NULL gives it back to the writer. */
+ * neap_out_take and the waker woken, instead of being written by the writer thread. NULL gives it back to the
+ * writer. */
 NEAP_API void neap_out_divert(neap_waker *waker);
 /* Moves up to `capacity` bytes of diverted text, all of one stream, into `text`; returns the count, 0: none is left. */
 NEAP_API size_t neap_out_take(char *text, size_t capacity, int *stream);

@@ -4,7 +4,8 @@
  *                     first ─▶ request ─▶ request          callbacks that wait for the user thread
  *
  * A *frame* is where effects are pushed: the root, or the frame of an open callback. It has the tokens of its order
- * groups and counts its effects. A callback's op completes when its frame is closed and all effects of it have happened.
+ * groups and counts its effects. A callback's op completes when its frame is closed and all effects of it have
+ * happened.
  *
  * Invariants: only the user thread pushes, opens and closes, so tokens and order groups are plain fields; counts,
  * watches and the queue belong to the store's lock. Nobody who counted an effect of a frame as happened touches the

@@ -4,9 +4,9 @@
  *      push b ─┼─▶ a ─▶ b ─▶ c ──close──▶ reads {x}, fences {y, z} ──▶ runs a, b, c in turn
  *      push c ─┘
  *
- * The joined op fences what they write, so each of them sees the variables as it would have alone: its writes are counted
- * and its failure attached before the next one looks. What a joined op is spared is its own way through the queues and
- * the pool.
+ * The joined op fences what they write, so each of them sees the variables as it would have alone: its writes are
+ * counted and its failure attached before the next one looks. What a joined op is spared is its own way through the
+ * queues and the pool.
  *
  * While a thread has joined ops, its further small ops join as well, even if they could run at once: they might depend
  * on those. Everything of the thread that must not overtake them closes the bulk first (engine_bulk_flush).

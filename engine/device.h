@@ -69,10 +69,10 @@ typedef struct neap_device_kind {
     void (*close)(neap_device *device);
     int (*facts)(neap_device *device, neap_device_facts *out);
 
-    /* Streams; optional, together. flags: 0 or NEAP_PUSH_COPY, for a hint. free: its work is done and its callbacks were
-     * called, but the last may not have returned yet: it waits for that. then: see neap_stream_fn; it may call fn before
-     * it returns; on failure fn is never called. sync waits until everything that was enqueued has finished; this needs
-     * no memory, and returns what then would have given. */
+    /* Streams; optional, together. flags: 0 or NEAP_PUSH_COPY, for a hint. free: its work is done and its callbacks
+     * were called, but the last may not have returned yet: it waits for that. then: see neap_stream_fn; it may call fn
+     * before it returns; on failure fn is never called. sync waits until everything that was enqueued has finished;
+     * this needs no memory, and returns what then would have given. */
     int (*stream_new)(neap_device *device, uint32_t flags, neap_stream **out);
     void (*stream_free)(neap_device *device, neap_stream *stream);
     int (*stream_then)(neap_device *device, neap_stream *stream, neap_stream_fn fn, void *arg);
@@ -114,8 +114,8 @@ NEAP_API int neap_device_register(const neap_device_kind *kind);
  * streams may return as soon as it has enqueued its work; it has finished when its stream has come to that point. */
 NEAP_API int neap_run_launch(const neap_run *run, const neap_launch *launch);
 NEAP_API int neap_run_copy(const neap_run *run, int direction, void *to, const void *from, size_t bytes);
-/* Memory for this op alone, freed in stream order; on the CPU it is counted and pooled as a buffer's. What lives longer is
- * a buffer. */
+/* Memory for this op alone, freed in stream order; on the CPU it is counted and pooled as a buffer's. What lives longer
+ * is a buffer. */
 NEAP_API int neap_run_alloc(const neap_run *run, size_t bytes, void **out);
 NEAP_API void neap_run_free(const neap_run *run, void *memory, size_t bytes);
 
@@ -125,14 +125,15 @@ NEAP_API const neap_device_kind *neap_device_kind_of(int device);
 NEAP_API neap_device *neap_device_handle(int device);
 /* The stream of ops pushed with these flags: that for copies with NEAP_PUSH_COPY, else that for work. NULL without. */
 NEAP_API neap_stream *neap_device_stream(int device, uint32_t flags);
-/* Code for a device, by its kind's code_new. OWNED, freed before the engine stops. NEAP_E_LIBRARY: the kind has none. */
+/* Code for a device, by its kind's code_new. OWNED, freed before the engine stops. NEAP_E_LIBRARY: the kind has
+ * none. */
 NEAP_API int neap_code_new(int device, const char *name, const void *image, size_t bytes, neap_code **out);
 NEAP_API void neap_code_free(int device, neap_code *code);
 
-/* ---- Plugins -----------------------------------------------------------------------------------------------------
- * A plugin is a shared object with one symbol that the engine looks for, neap_plugin_open. It is called once, by
- * neap_plugin_load, usually to register a kind of device or a transport, through the table that it is given: a plugin needs no symbol
- * of neap. It is never unloaded: its threads and exit handlers may run to the end of the process. */
+/* ---- Plugins ----------------------------------------------------------------------------------------------------- A
+ * plugin is a shared object with one symbol that the engine looks for, neap_plugin_open. It is called once, by
+ * neap_plugin_load, usually to register a kind of device or a transport, through the table that it is given: a plugin
+ * needs no symbol of neap. It is never unloaded: its threads and exit handlers may run to the end of the process. */
 typedef struct neap_plugin_host {
     uint32_t abi; /* NEAP_DEVICE_ABI of the engine. Compare it first: only these two members never change */
     int (*error)(int code, const char *format, ...); /* neap_error */

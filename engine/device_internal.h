@@ -78,7 +78,8 @@ static inline neap_stream *engine_device_stream(int device, uint32_t flags) {
 void engine_stream_run(engine_op *op, const neap_run *run);
 
 /* memory.c */
-/* A block, counted as live; what is undefined of the header is the caller's to set. NEAP_E_MEMORY with the error set. */
+/* A block, counted as live; what is undefined of the header is the caller's to set. NEAP_E_MEMORY with the error
+ * set. */
 int engine_memory_take(engine_device *home, size_t bytes, neap_buffer **out);
 void engine_memory_keep(neap_buffer *buffer);                    /* TAKES a block that is not used any more */
 void engine_memory_evict(engine_device *device, uint64_t bytes); /* gives so many pooled bytes back, if there are */

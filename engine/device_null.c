@@ -116,7 +116,7 @@ static void unlock(void) {
     pthread_mutex_unlock(&null.mutex);
 }
 
-/* ---- Records: the caller holds the mutex -------------------------------------------------------------------------- */
+/* ---- Records: the caller holds the mutex ------------------------------------------------------------------------- */
 
 static engine_null_record *record_device_call(null_device *device, engine_null_what what, const null_stream *stream) {
     uint64_t number = ++device->counts.calls;
@@ -135,7 +135,7 @@ static void record_done(null_device *device, engine_null_what what, uint64_t num
     }
 }
 
-/* ---- Items: the caller holds the mutex ---------------------------------------------------------------------------- */
+/* ---- Items: the caller holds the mutex --------------------------------------------------------------------------- */
 
 static void break_stream(null_stream *stream, int status, const char *text) {
     if (stream->status < 0)
@@ -279,7 +279,7 @@ static item *new_item(size_t words) {
     return made;
 }
 
-/* ---- Devices and streams ------------------------------------------------------------------------------------------ */
+/* ---- Devices and streams ----------------------------------------------------------------------------------------- */
 
 static int null_count(void) {
     return DEVICES;
@@ -371,7 +371,7 @@ static int stream_sync(neap_device *handle, neap_stream *handle_of_stream) {
     return status < 0 ? neap_error(status, "%s", text) : NEAP_OK;
 }
 
-/* ---- Events ------------------------------------------------------------------------------------------------------- */
+/* ---- Events ------------------------------------------------------------------------------------------------------ */
 
 static int event_new(neap_device *handle, neap_stream *stream, neap_event **out) {
     null_device *device = (null_device *)handle;
@@ -415,7 +415,7 @@ static int stream_wait(neap_device *handle, neap_stream *stream, neap_event *han
     return NEAP_OK;
 }
 
-/* ---- Memory ------------------------------------------------------------------------------------------------------- */
+/* ---- Memory ------------------------------------------------------------------------------------------------------ */
 
 /* A free block of just that size. The caller holds the mutex. */
 static null_block *take_free(null_device *device, size_t bytes) {
@@ -471,7 +471,7 @@ static void null_free_block(neap_device *handle, neap_stream *stream, void *memo
     unlock();
 }
 
-/* ---- Copies and launches ------------------------------------------------------------------------------------------ */
+/* ---- Copies and launches ----------------------------------------------------------------------------------------- */
 
 enum { FROM_PEER = -1 };
 
@@ -551,7 +551,7 @@ static int null_launch(neap_device *handle, neap_stream *stream, const neap_laun
     return NEAP_OK;
 }
 
-/* ---- For tests ---------------------------------------------------------------------------------------------------- */
+/* ---- For tests --------------------------------------------------------------------------------------------------- */
 
 void engine_null_count(neap_device *device, engine_null_counts *out) {
     lock();

@@ -98,8 +98,8 @@ int neap_engine_start(const neap_engine_config *config) {
 }
 
 /* The first wait lets ops push what they still have to; then the door closes. A push counts itself as begun before it
- * looks at the phase, we change the phase before we look at the counts: so either it sees the closed door, or the second
- * wait sees its op. */
+ * looks at the phase, we change the phase before we look at the counts: so either it sees the closed door, or the
+ * second wait sees its op. */
 void neap_engine_stop(void) {
     if (engine_phase() == ENGINE_DEAD || engine_self()->depth > 0)
         return;

@@ -142,14 +142,14 @@ typedef struct neap_push {      /* everything about a push but its work; zero is
 
 /* Push never waits for other work. On failure nothing was pushed and `release` was not called. */
 NEAP_API int neap_push_sync(neap_sync_fn fn, void *arg, const neap_push *push);
-/* Runs the op on this thread at once if a push would do so: NEAP_OK. Else nothing has happened: NEAP_PENDING, and the op
- * has to be pushed. So whoever tries this first need not make what an op that waits has to keep. */
+/* Runs the op on this thread at once if a push would do so: NEAP_OK. Else nothing has happened: NEAP_PENDING, and the
+ * op has to be pushed. So whoever tries this first need not make what an op that waits has to keep. */
 NEAP_API int neap_push_now(neap_sync_fn fn, void *arg, const neap_push *push);
 NEAP_API int neap_push_async(neap_async_fn fn, void *arg, const neap_push *push);
 
 /* An op that is pushed again and again: its variables are checked and put in order once. `push` as above, but it is
- * used until the operator's end: name, site and variables are BORROWED until then, and release(arg) is called once, after
- * the last of its pushes has finished. */
+ * used until the operator's end: name, site and variables are BORROWED until then, and release(arg) is called once,
+ * after the last of its pushes has finished. */
 typedef struct neap_operator neap_operator;
 NEAP_API int neap_operator_new(neap_sync_fn fn, void *arg, const neap_push *push, neap_operator **out); /* OWNED */
 NEAP_API int neap_operator_new_async(neap_async_fn fn, void *arg, const neap_push *push, neap_operator **out);
@@ -161,8 +161,8 @@ NEAP_API void neap_operator_delete(neap_operator *op);
  * run at once, are joined and run as one; order, versions and failures are as if each had been pushed alone. Other
  * threads see joined ops at the latest when the bulk is full, when this thread pushes an op that cannot join, deletes a
  * variable, polls, waits or calls this again. Since they run as one, each waits for what any of them waits for: whoever
- * completes an async op only after a result of ops that were joined must not let ops that wait for it join them. 0 turns
- * it off. Returns the number before. */
+ * completes an async op only after a result of ops that were joined must not let ops that wait for it join them. 0
+ * turns it off. Returns the number before. */
 NEAP_API int neap_bulk(int most);
 
 /* Running ahead of the workers: NEAP_OK while the bytes and costs of unfinished ops are within the budget; else
@@ -186,8 +186,8 @@ NEAP_API int neap_run_cancelled(const neap_run *run);
 NEAP_API int neap_wait_all(void);
 /* Same without waiting: NEAP_PENDING registers the waker. */
 NEAP_API int neap_poll_all(neap_waker *waker);
-/* Runs ready work that is small, or whose estimated cost is short, on the calling thread: at most about budget_ns, one op
- * at least if there is any. Returns how many ops it ran. */
+/* Runs ready work that is small, or whose estimated cost is short, on the calling thread: at most about budget_ns, one
+ * op at least if there is any. Returns how many ops it ran. */
 NEAP_API int neap_engine_help(int64_t budget_ns);
 
 /* Splits [0, n) over the workers from inside an op: fn(arg, i, run) for every i, each exactly once; returns when all
@@ -263,11 +263,11 @@ NEAP_API size_t neap_buffer_bytes(const neap_buffer *buffer);
 NEAP_API int neap_buffer_device(const neap_buffer *buffer);
 NEAP_API neap_var *neap_buffer_var(const neap_buffer *buffer); /* BORROWED with the buffer */
 /* Pushes a copy of all bytes of `from` to the beginning of `to`, which may be on other devices: reads the one, writes
- * the other, holds both until it has finished. Name, site and priority come from `push` (may be NULL), whose other fields
- * are ignored. NEAP_E_SHAPE: `to` is too small. */
+ * the other, holds both until it has finished. Name, site and priority come from `push` (may be NULL), whose other
+ * fields are ignored. NEAP_E_SHAPE: `to` is too small. */
 NEAP_API int neap_buffer_copy(neap_buffer *to, neap_buffer *from, const neap_push *push);
-/* The same for `bytes` bytes of `from`, from its byte `offset` on. What `to` held before, be it a failure, is forgotten.
- * NEAP_E_SHAPE: there are not so many. */
+/* The same for `bytes` bytes of `from`, from its byte `offset` on. What `to` held before, be it a failure, is
+ * forgotten. NEAP_E_SHAPE: there are not so many. */
 NEAP_API int neap_buffer_copy_part(neap_buffer *to, neap_buffer *from, size_t offset, size_t bytes,
                                    const neap_push *push);
 

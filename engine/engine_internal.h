@@ -178,8 +178,8 @@ bool engine_var_order(uint32_t count, const engine_entry *entries, neap_var **or
 /* Puts the op's entries into the queues of their variables (`order`: these, sorted), all at once. True: the op is
  * ready. */
 bool engine_var_enqueue(engine_op *op, neap_var *const *order);
-/* Gives a grant back; counts a write and attaches its failure (may be NULL). Appends the entries that are granted now to
- * the list whose end is *granted, and returns its new end. */
+/* Gives a grant back; counts a write and attaches its failure (may be NULL). Appends the entries that are granted now
+ * to the list whose end is *granted, and returns its new end. */
 engine_entry **engine_var_finish(neap_var *var, int access, engine_failure *failure, engine_entry **granted);
 /* Counts granted entries down in their ops and appends those that became ready. Apart from the above, so that several
  * variables can be left before the first of these ops, which lie in other cores' caches, is looked at. */

@@ -3,9 +3,9 @@
  *      class   0   1    2    3    4    5    6    7    8    9 …     four classes per doubling above 256 bytes,
  *      bytes  64 128  192  256  320  384  448  512  640  768 …     so at most a fifth of a block is unused
  *
- * A block and the header of its buffer stay together in the pool, so taking one is one pop. Of the CPU's smallest classes
- * they are one object, which comes from the engine's own slabs. Blocks come from the kind of
- * the device, for any stream: a block returns to the pool only when the work of its last use is done.
+ * A block and the header of its buffer stay together in the pool, so taking one is one pop. Of the CPU's smallest
+ * classes they are one object, which comes from the engine's own slabs. Blocks come from the kind of the device, for
+ * any stream: a block returns to the pool only when the work of its last use is done.
  *
  * Getting a block is dear (new pages of the system, a call into a driver), so the pool keeps what it gets: what a loop
  * allocates and frees again and again is got once. It gives blocks back

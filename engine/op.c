@@ -5,14 +5,14 @@
  *
  * `release` is called before the grants are given back, so whoever waited for the op finds it already called.
  *
- * An op fails if its function fails, if it was cancelled, or if one of its variables carries a failure; in the last case,
- * and when it was cancelled before it started, its function is skipped. A failure attaches to the written variables.
- * None of this touches an op pushed with NEAP_PUSH_ALWAYS, but for its function's own failure.
+ * An op fails if its function fails, if it was cancelled, or if one of its variables carries a failure; in the last
+ * case, and when it was cancelled before it started, its function is skipped. A failure attaches to the written
+ * variables. None of this touches an op pushed with NEAP_PUSH_ALWAYS, but for its function's own failure.
  *
  * Where ready ops go: those that a worker's last op made ready, the first to the same worker, which runs it next (a
- * chain of ops never leaves its core), the others to their device's pool. The naive scheduler has no pool: every op runs
- * at its push, on the pushing thread; one that has to wait (for an async op, for another thread) runs on the thread that
- * completes what it waited for, once no op of that thread is running.
+ * chain of ops never leaves its core), the others to their device's pool. The naive scheduler has no pool: every op
+ * runs at its push, on the pushing thread; one that has to wait (for an async op, for another thread) runs on the
+ * thread that completes what it waited for, once no op of that thread is running.
  */
 #include "engine/device_internal.h"
 #include "engine/timeline.h"
@@ -165,8 +165,8 @@ engine_failure *engine_op_perform(engine_op *op, engine_thread *self) {
     return failure;
 }
 
-/* The op is over, with a failure (TAKES) or NULL. It is counted before its variables are left, so whoever waited for one
- * of them sees it counted. */
+/* The op is over, with a failure (TAKES) or NULL. It is counted before its variables are left, so whoever waited for
+ * one of them sees it counted. */
 static void finish_op(engine_op *op, engine_failure *failure, engine_thread *self) {
     engine_ready ready = {NULL, &ready.head};
     engine_entry *granted = NULL, **end = &granted;

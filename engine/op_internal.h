@@ -1,5 +1,5 @@
-/* op_internal.h: ops, the ways to push them, and the pools that run them: what push.c, op.c, operator.c, bulk.c, ahead.c,
- * pool.c and parallel.c share.
+/* op_internal.h: ops, the ways to push them, and the pools that run them: what push.c, op.c, operator.c, bulk.c,
+ * ahead.c, pool.c and parallel.c share.
  *
  * An op belongs to its pusher until it is entered into the queues, then to whoever brings its `waiting` to 0, then to
  * the pool, then to the thread that runs it, which frees it (an async op: the thread that completes it).

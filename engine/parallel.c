@@ -77,8 +77,8 @@ static void split(const neap_run *run, int64_t n, void (*fn)(void *arg, int64_t 
     wait_for_helpers(&loop);
 }
 
-/* An op that runs at its push is not counted as under way, so the engine may stop meanwhile; its loop is, or it would be
- * offered to a pool that is gone. */
+/* An op that runs at its push is not counted as under way, so the engine may stop meanwhile; its loop is, or it would
+ * be offered to a pool that is gone. */
 void neap_parallel_for(const neap_run *run, int64_t n, void (*fn)(void *arg, int64_t i, const neap_run *run),
                        void *arg) {
     engine_thread *self = engine_self();

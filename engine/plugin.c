@@ -46,8 +46,8 @@ static const neap_plugin_host host = {.abi = NEAP_DEVICE_ABI,
 
 /* ---- Where plugins are ------------------------------------------------------------------------------------------- */
 
-/* The folder of the object that holds this code. Of an executable that was started by a bare name, through PATH, the loader
- * knows no more than this name. */
+/* The folder of the object that holds this code. Of an executable that was started by a bare name, through PATH, the
+ * loader knows no more than this name. */
 static bool own_folder(char *out, size_t bytes) {
     Dl_info info;
     char self[PATH_MAX];

@@ -7,9 +7,9 @@
  *                                                          (brief ops: also threads that wait)
  *
  * There is one pool of threads for all devices, or, under NEAP_SCHEDULER_DEVICE, one for each. A device is two lanes of
- * ready ops. A lane is a list for ops of priority 0 and a pairing heap for the others. Lanes with ops stand in a ring and
- * take turns, so devices share the workers fairly. A worker takes the higher priority of the two rings' fronts; among
- * equals small ops go first, but no more than SMALL_STREAK in a row.
+ * ready ops. A lane is a list for ops of priority 0 and a pairing heap for the others. Lanes with ops stand in a ring
+ * and take turns, so devices share the workers fairly. A worker takes the higher priority of the two rings' fronts;
+ * among equals small ops go first, but no more than SMALL_STREAK in a row.
  *
  * When many ops wait, a worker takes several at once into its own list, from which others steal when they find nothing
  * else. After an op the worker runs the first op that it made ready, if nobody is more urgent, and after that its list.
@@ -231,8 +231,8 @@ static engine_op *take_any(engine_pool *pool) {
     return take_ops(pool, kind, take_count(pool, kind));
 }
 
-/* Does a thread that waits do better to run the op than to wake a worker, which takes some 50 µs, and to sleep? Its work is
- * known to be short, so that callbacks and interrupts do not wait long for this thread. */
+/* Does a thread that waits do better to run the op than to wake a worker, which takes some 50 µs, and to sleep? Its
+ * work is known to be short, so that callbacks and interrupts do not wait long for this thread. */
 static bool is_brief(const engine_op *op) {
     return op->cost > 0 && op->cost <= BRIEF_NS && !(op->flags & ENGINE_OP_ASYNC) && op->device < engine.cpus;
 }

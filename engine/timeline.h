@@ -18,7 +18,7 @@ static inline int64_t engine_timeline_now(void) {
     return atomic_load_explicit(&engine_timeline_recording, memory_order_relaxed) ? engine_now() : 0;
 }
 
-/* ---- Reporting: something on this thread that began at `began` (not 0) ends now ------------------------------------ */
+/* ---- Reporting: something on this thread that began at `began` (not 0) ends now ---------------------------------- */
 
 /* An op has run here; `failure` may be NULL. Ops that no counter counts are left out. */
 void engine_timeline_op(const engine_op *op, int64_t began, const engine_failure *failure, bool skipped);
@@ -43,7 +43,7 @@ void engine_timeline_wait(int64_t began);
 /* The thread ends. */
 void engine_timeline_leave(engine_thread *self);
 
-/* ---- Records: from timeline.c to timeline_file.c ------------------------------------------------------------------- */
+/* ---- Records: from timeline.c to timeline_file.c ----------------------------------------------------------------- */
 enum { /* kinds of records */
        ENGINE_RECORD_OP,
        ENGINE_RECORD_START,   /* of an async op … */

@@ -93,9 +93,9 @@ static void fire_all(void) {
     engine_watch_fire(due);
 }
 
-/* The waiter sets `any` and then looks whether all is idle; we have counted what we ended (the addition of nothing orders
- * that count before the look) and then look at `any`: one of us sees. Of several threads that end the last ops the last
- * one to come here sees that all is idle. */
+/* The waiter sets `any` and then looks whether all is idle; we have counted what we ended (the addition of nothing
+ * orders that count before the look) and then look at `any`: one of us sees. Of several threads that end the last ops
+ * the last one to come here sees that all is idle. */
 void engine_wait_signal(void) {
     atomic_fetch_add(&engine_self()->ended, 0);
     if (atomic_load(&waiting_for_all.any) && engine_thread_idle())

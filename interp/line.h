@@ -38,8 +38,8 @@ enum { LINE_INPUT = 1, LINE_WOKEN = 2, LINE_SIGNAL = 4 };
  * which as bits, LINE_SIGNAL alone; 0 after other signals. */
 int line_wait(const neap_waker *waker);
 
-/* Deals with a wake while a line is edited: writes the text that waits, runs callbacks. `hide` is called before anything
- * is written, and then `show` behind it, at the beginning of a line. */
+/* Deals with a wake while a line is edited: writes the text that waits, runs callbacks. `hide` is called before
+ * anything is written, and then `show` behind it, at the beginning of a line. */
 void line_attend(const line_setup *setup, void (*hide)(void), void (*show)(void));
 /* Writes text to a file past the streams, which must be diverted and drained. Ctrl-C ends it. */
 void line_write(int fd, const char *text, size_t bytes);

@@ -1,7 +1,7 @@
 /* line_plain.c: lines from standard input without editing or history.
  *
- * Reads through the stream stdin, as Lua's io.read does, so that the two share what was read ahead. Late text goes below
- * the prompt, which is then written anew under it; what a terminal has echoed of the line stays above.
+ * Reads through the stream stdin, as Lua's io.read does, so that the two share what was read ahead. Late text goes
+ * below the prompt, which is then written anew under it; what a terminal has echoed of the line stays above.
  */
 #include <errno.h>
 #include <stdio.h>

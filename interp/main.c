@@ -1,6 +1,7 @@
 /* main.c: the neap executable: what to run, in which order, and how the process ends.
  *
- *      options ──▶ timeline, engine configured ──▶ Lua state, library as `np` ──▶ -e code, script, prompt ──▶ session_exit
+ *      options ──▶ timeline, engine configured ──▶ Lua state, library as `np`
+ *              ──▶ -e code, script, prompt ──▶ session_exit
  *
  * The process always ends through session_exit, which drains effects and leaves with _exit, because workers and
  * writers may still run.

@@ -76,7 +76,7 @@ void options_print_help(FILE *to) {
     print_help_row(to, "doctor", "report what neap found on this machine");
 }
 
-/* ---- Values ------------------------------------------------------------------------------------------------------- */
+/* ---- Values ------------------------------------------------------------------------------------------------------ */
 static int parse_count(const char *option, const char *text, int *out) {
     char *end;
     errno = 0;
@@ -123,7 +123,7 @@ static int set_option(const option_row *row, const char *value, options *out) {
     return -1;
 }
 
-/* ---- The command line --------------------------------------------------------------------------------------------- */
+/* ---- The command line -------------------------------------------------------------------------------------------- */
 /* The row of a word, and the value that stands in it behind "=", or NULL. Short options have no "=". */
 static const option_row *find_option(const char *word, const char **value) {
     for (int k = 0; k < ROWS; k++) {

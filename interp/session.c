@@ -146,8 +146,8 @@ static int describe_error(lua_State *L) {
     return 1;
 }
 
-/* Calls neap.interp.drain's function `name` with its `nargs` arguments at the top of the stack, which it removes. Returns
- * what the function tells; true without the library. */
+/* Calls neap.interp.drain's function `name` with its `nargs` arguments at the top of the stack, which it removes.
+ * Returns what the function tells; true without the library. */
 static bool drain(lua_State *L, const char *name, int nargs) {
     int base = lua_gettop(L) - nargs;
     bool complete = true;
@@ -202,8 +202,8 @@ static void report_lost_output(void) {
     }
 }
 
-/* Replaces the error at the top of the stack, which SIGTERM has raised, by what is told of that: "script.lua:3: interrupted"
- * names the place. */
+/* Replaces the error at the top of the stack, which SIGTERM has raised, by what is told of that: "script.lua:3:
+ * interrupted" names the place. */
 static void describe_termination(lua_State *L) {
     char report[2048];
     const char *text = lua_tostring(L, -1), *end = text ? strstr(text, ": interrupted") : NULL;
@@ -219,8 +219,8 @@ static void describe_termination(lua_State *L) {
     termination_reported = true;
 }
 
-/* The same, told: behind what the program printed before it. Of several processes mpirun kills all, once the first of them
- * has ended after SIGTERM, so there it comes first. */
+/* The same, told: behind what the program printed before it. Of several processes mpirun kills all, once the first of
+ * them has ended after SIGTERM, so there it comes first. */
 static void report_termination(lua_State *L) {
     bool several = *processes_mark() != '\0';
     describe_termination(L);
@@ -378,8 +378,8 @@ static void catch_termination(void) {
     }
 }
 
-/* A signal that arrives right before a system call does not end that call. So it is followed by others, which do nothing
- * but end the call, until the interrupt has been dealt with. */
+/* A signal that arrives right before a system call does not end that call. So it is followed by others, which do
+ * nothing but end the call, until the interrupt has been dealt with. */
 static void on_nudge(int signal_number) {
     (void)signal_number;
 }
@@ -453,7 +453,8 @@ static bool is_stopped(void) {
     return presses > 0;
 }
 
-/* Does all that was recorded, since other processes may wait for parts of it; failures of what nobody has read are no news. */
+/* Does all that was recorded, since other processes may wait for parts of it; failures of what nobody has read are no
+ * news. */
 static void finish_work(void) {
     neap_waker *waker = neap_ctx_waker(context);
     int status;

@@ -9,9 +9,9 @@
  *                    │         └─ program, what each leaf is for it, ids of its results
  *                    └─ leaves of the call at hand
  *
- * A call compares the leaves with the entries and runs the program of the one that fits; or, if a leaf belongs to an open
- * level, records the program's ops again. How an argument lies in memory is no matter of it. The entries of a context
- * take a bounded number of bytes: the one that was used longest ago goes first.
+ * A call compares the leaves with the entries and runs the program of the one that fits; or, if a leaf belongs to an
+ * open level, records the program's ops again. How an argument lies in memory is no matter of it. The entries of a
+ * context take a bounded number of bytes: the one that was used longest ago goes first.
  */
 #ifndef NEAP_JIT_H
 #define NEAP_JIT_H
@@ -38,13 +38,13 @@ enum {
     NEAP_LEAF_SAME,    /* it must be this very array: one made of constructors, which the program makes itself */
     NEAP_LEAF_NONE     /* there must be no array */
 };
-/* Adds an entry for the leaves in the form. TAKES the program if it succeeds. The inputs of the program that follow those of the
- * leaves are these nfixed arrays. plain: its only result is an array, which a call returns. *number is never used again;
- * *results is BORROWED from the entry. */
+/* Adds an entry for the leaves in the form. TAKES the program if it succeeds. The inputs of the program that follow
+ * those of the leaves are these nfixed arrays. plain: its only result is an array, which a call returns. *number is
+ * never used again; *results is BORROWED from the entry. */
 NEAP_API int neap_form_add(neap_form *form, neap_program *program, const uint8_t *uses, int nfixed,
                            const int32_t *fixed, int plain, int32_t *number, const int32_t **results);
-/* Calls with as many leaves as the form has: neap_handle * (NULL: no array) and double. Returns the id of the result of a
- * plain entry; else minus the number of the entry, where the ids of its results are; 0: ask neap_form_outcome. */
+/* Calls with as many leaves as the form has: neap_handle * (NULL: no array) and double. Returns the id of the result of
+ * a plain entry; else minus the number of the entry, where the ids of its results are; 0: ask neap_form_outcome. */
 NEAP_API int32_t neap_jit_call(neap_form *form, ...);
 /* The same with the leaves in neap_form_ids and neap_form_numbers. Also repeats a call that returned NEAP_PENDING, or
  * NEAP_E_MEMORY. */
@@ -53,9 +53,9 @@ NEAP_API int32_t neap_jit_repeat(neap_form *form);
 NEAP_API int neap_form_outcome(neap_form *form, int32_t *number);
 
 /* ---- Donation ------------------------------------------------------------------------------------------------------
- * An array that is donated is deleted by the call; its memory becomes that of a result, or is freed after its last reader.
- * Work that was recorded and reads it is started first. If something else may still read it, the call leaves its memory
- * alone, and takes as much as without donation. Under an open level nothing is donated. */
+ * An array that is donated is deleted by the call; its memory becomes that of a result, or is freed after its last
+ * reader. Work that was recorded and reads it is started first. If something else may still read it, the call leaves
+ * its memory alone, and takes as much as without donation. Under an open level nothing is donated. */
 enum { /* why an array that was donated kept its memory */
        NEAP_KEPT_NOT,
        NEAP_KEPT_LEVEL,   /* a gradient or a trace is open; it was not deleted */
@@ -67,7 +67,7 @@ enum { /* why an array that was donated kept its memory */
 /* The script line of the next call that donates, for those who use the arrays later. Copied. */
 NEAP_API int neap_form_site(neap_form *form, const char *site);
 
-/* ---- Looking at it --------------------------------------------------------------------------------------------------- */
+/* ---- Looking at it ----------------------------------------------------------------------------------------------- */
 typedef struct neap_entry_info {
     int64_t hits, bytes;        /* of its program, its plan, and the arrays bound to it */
     int64_t donated, overwrote; /* arrays that calls were given; of these, those whose memory was taken over or freed */

@@ -14,7 +14,7 @@
 #include "effects/effects.h"
 #include "lazy/dtype/dtype.h"
 
-/* ---- Dtypes (rows and numbers: dtype.h) --------------------------------------------------------------------------- */
+/* ---- Dtypes (rows and numbers: dtype.h) -------------------------------------------------------------------------- */
 enum { NEAP_MAX_DIMS = 12, NEAP_MAX_INPUTS = 64, NEAP_MESH_AXES = 8 };
 
 NEAP_API const char *neap_dtype_name(int dtype); /* "f32"; NULL for no dtype. BORROWED forever */
@@ -44,16 +44,16 @@ enum {
 };
 /* What NEAP_ATTEND was about: a set of bits, which this call clears (but INTERRUPT, cleared by the prompt). */
 NEAP_API int neap_attention(neap_ctx *ctx);
-/* Recording may run ahead of the workers by the engine's budget (neap_ahead_poll): NEAP_OK within it; else NEAP_PENDING,
- * and the waker is woken when half of it is free. */
+/* Recording may run ahead of the workers by the engine's budget (neap_ahead_poll): NEAP_OK within it; else
+ * NEAP_PENDING, and the waker is woken when half of it is free. */
 NEAP_API int neap_throttle(neap_ctx *ctx);
 /* Asks for NEAP_ATTEND_SWEEP at the next call (from the finalizer of Lua's sentinel). */
 NEAP_API void neap_collector_cycled(neap_ctx *ctx);
 /* Called after a full collection and sweep: sets the next high-water mark from what is still live. */
 NEAP_API void neap_collected(neap_ctx *ctx);
-/* Gives the last recorded node its script line. After neap_site_reset (each loaded chunk) every node's line is asked for,
- * until the answers for its op repeat themselves, as in a loop: then more and more rarely, until there is a new line
- * again. Other nodes get the chunk's name, and the last line told of an identical region. */
+/* Gives the last recorded node its script line. After neap_site_reset (each loaded chunk) every node's line is asked
+ * for, until the answers for its op repeat themselves, as in a loop: then more and more rarely, until there is a new
+ * line again. Other nodes get the chunk's name, and the last line told of an identical region. */
 NEAP_API void neap_site(neap_ctx *ctx, const char *file, int line);
 NEAP_API void neap_site_reset(neap_ctx *ctx, const char *chunk);
 
@@ -97,8 +97,8 @@ NEAP_API int neap_array_number(neap_ctx *ctx, int dtype, double value, int32_t *
 NEAP_API int neap_op(neap_ctx *ctx, int op, int nin, const int32_t *in, int nattrs, const int64_t *attrs, int32_t *out);
 
 /* Lua's fast paths: one call with few arguments, each of which costs an interpreter something. They return the new id
- * (always positive) if that is all there is to say; else 0, and neap_quick_outcome has the id, and the status that neap_op
- * would have returned. */
+ * (always positive) if that is all there is to say; else 0, and neap_quick_outcome has the id, and the status that
+ * neap_op would have returned. */
 typedef struct neap_handle { /* what Lua holds of an array */
     const int32_t _id;
 } neap_handle;
@@ -118,7 +118,8 @@ NEAP_API double neap_quick_item(neap_ctx *ctx, const neap_handle *a);
 
 /* Starts computing n arrays and what they need, together; does not wait. */
 NEAP_API int neap_array_start(neap_ctx *ctx, int32_t n, const int32_t *ids);
-/* Starts it; NEAP_OK when it is there, NEAP_PENDING when not yet; its permanent failure with the original op and line. */
+/* Starts it; NEAP_OK when it is there, NEAP_PENDING when not yet; its permanent failure with the original op and
+ * line. */
 NEAP_API int neap_array_poll(neap_ctx *ctx, int32_t id);
 /* After NEAP_OK of neap_array_poll: row-major elements. BORROWED until the array is released or deleted. May return
  * NEAP_PENDING (a view is copied first). */
@@ -163,8 +164,8 @@ typedef struct neap_kernel_limits {
 } neap_kernel_limits;
 /* NEAP_E_ARGUMENT: an instruction set that is unknown or that the CPU does not have; another chunk. */
 NEAP_API int neap_debug_kernels(const neap_kernel_limits *limits);
-/* In plans that are made from now on, buffers of at least so many bytes share memory if they can; 0: as at the start. For
- * tests: no result depends on it. */
+/* In plans that are made from now on, buffers of at least so many bytes share memory if they can; 0: as at the start.
+ * For tests: no result depends on it. */
 NEAP_API void neap_debug_memory_plan(int64_t bytes);
 
 /* ---- Effects: printing ------------------------------------------------------------------------------------------- */
@@ -215,8 +216,8 @@ NEAP_API int neap_callback_take(neap_ctx *ctx, neap_taken *out);
 /* Result k (from 0) of the innermost open callback. Polls. NEAP_E_SHAPE says what was expected. */
 NEAP_API int neap_callback_return(neap_ctx *ctx, int k, int32_t id);
 /* Closes the innermost open callback. A negative status, with its text (NULL: the thread's last error), is the failure
- * of its results; without results it is told on stderr, in its place. NEAP_PENDING: it was one of a loop, and the next one
- * has to be taken now. */
+ * of its results; without results it is told on stderr, in its place. NEAP_PENDING: it was one of a loop, and the next
+ * one has to be taken now. */
 NEAP_API int neap_callback_end(neap_ctx *ctx, int status, const char *text);
 /* Writes up to `capacity` callees that will not be called any more; returns how many. */
 NEAP_API int32_t neap_callback_dropped(neap_ctx *ctx, int32_t capacity, int32_t *callees);

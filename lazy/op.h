@@ -1,10 +1,10 @@
 /* op.h: what one operation is: a row of facts and rules, in one place.
  *
  * A file lazy/ops/FAMILY.c (mesh/ops/FAMILY.c: collectives, ways onto a mesh) holds rows `NEAP_OP(name, .field = value,
- * …)`. The build scans these files (tools/gen/ops.lua) and writes from them the enum LAZY_OP_name, the table lazy_ops[],
- * the Lua constructors, the reference page, the kernel loops of lazy/vm/simd and the list of generated tests. So an op
- * is added by writing one row (docs: CONTRIBUTING.md), and passes read row fields; a test for one op outside of these
- * folders is a design error (tools/check_layers knows the few that are none).
+ * …)`. The build scans these files (tools/gen/ops.lua) and writes from them the enum LAZY_OP_name, the table
+ * lazy_ops[], the Lua constructors, the reference page, the kernel loops of lazy/vm/simd and the list of generated
+ * tests. So an op is added by writing one row (docs: CONTRIBUTING.md), and passes read row fields; a test for one op
+ * outside of these folders is a design error (tools/check_layers knows the few that are none).
  *
  * Form that the scanner relies on: `NEAP_OP(` starts a line, each field is `.name = value`, texts are C string
  * literals (adjacent literals are joined), and the closing `)` ends the row.
@@ -246,8 +246,8 @@ typedef struct lazy_op {
     int (*pieces)(const lazy_call_desc *call, const lazy_result *out, lazy_piece *pieces);
     /* LAZY_CALL: the work. Runs on any thread; may use neap_parallel_for. */
     int (*call)(const lazy_call *call, const neap_run *run);
-    /* LAZY_CALL: whether an operand may lie so (its data is not set); else it gets a buffer of its own, row-major. NULL:
-     * any strides, with LAZY_OP_DENSE row-major ones. */
+    /* LAZY_CALL: whether an operand may lie so (its data is not set); else it gets a buffer of its own, row-major.
+     * NULL: any strides, with LAZY_OP_DENSE row-major ones. */
     bool (*reads)(const lazy_tensor *operand);
     /* LAZY_CALL: estimated ns on one core, for scheduling only. NULL: about the bytes moved. */
     int64_t (*cost)(const lazy_call_desc *call, const lazy_result *out);
@@ -262,8 +262,8 @@ typedef struct lazy_op {
     int (*results)(const neap_node *node);
     /* The op for many examples at once (batch.h). NULL: that of the class, which maps and reductions have. */
     int (*batch)(lazy_batching *g);
-    /* The op on arrays that are split over a mesh (sharding.h). NULL: that of the class, which maps and reductions have;
-     * others gather first. */
+    /* The op on arrays that are split over a mesh (sharding.h). NULL: that of the class, which maps and reductions
+     * have; others gather first. */
     int (*shard)(lazy_shard_rule *g);
     /* What becomes of meshed inputs (sharding.h). NULL: the op on their blocks. */
     int (*expand)(lazy_expansion *g);

@@ -1,9 +1,9 @@
 /* programs.h: public interface of the lazy room, second part: levels, programs, and what transforms them.
  *
  * A *level* is opened around the run of a user's function on stand-ins for its arguments: a tape, for derivatives, or a
- * trace, which becomes a *program*: a closed graph with inputs, outputs, effects and sub-programs. Programs are run, which
- * pushes their steps, or replayed, which records their ops again on other arrays; transformations see closed programs and
- * never call Lua.
+ * trace, which becomes a *program*: a closed graph with inputs, outputs, effects and sub-programs. Programs are run,
+ * which pushes their steps, or replayed, which records their ops again on other arrays; transformations see closed
+ * programs and never call Lua.
  */
 #ifndef NEAP_PROGRAMS_H
 #define NEAP_PROGRAMS_H
@@ -28,24 +28,24 @@ typedef struct neap_program neap_program;
 /* closed != 0: an array from outside (with a value or pending, or of a level around; no number, nor what is made of
  * constructors) that the trace reads, prints or returns is *captured*: the program gets a further input for it. */
 NEAP_API int neap_trace_begin(neap_ctx *ctx, int closed, int *level);
-/* A placeholder. weak != 0: a number argument (ndim 0). `device`: the one that it is committed to, -1: none. `sharding`: how
- * it lies on a mesh (mesh/mesh.h), 0: it does not. */
+/* A placeholder. weak != 0: a number argument (ndim 0). `device`: the one that it is committed to, -1: none.
+ * `sharding`: how it lies on a mesh (mesh/mesh.h), 0: it does not. */
 NEAP_API int neap_trace_input(neap_ctx *ctx, int level, int dtype, int weak, int device, int sharding, int ndim,
                               const int64_t *shape, int32_t *out);
 /* Closes the level (unless it fails: then it can be called again) and makes a program of its inputs, its effects and
  * `outputs` (which may also be arrays from outside or inputs). */
 NEAP_API int neap_trace_end(neap_ctx *ctx, int level, int n, const int32_t *outputs,
                             neap_program **program); /* OWNED */
-/* The arrays that a closed trace has captured, in the order of their inputs, which follow all others. ids NULL: only their
- * number. The program lets go of them, so their ids can be had once. */
+/* The arrays that a closed trace has captured, in the order of their inputs, which follow all others. ids NULL: only
+ * their number. The program lets go of them, so their ids can be had once. */
 NEAP_API int neap_program_captured(neap_program *program, int32_t capacity, int32_t *ids);
 NEAP_API void neap_program_free(neap_program *program); /* lets go of it: others may still hold it */
 typedef struct neap_program_info {
     int32_t inputs, outputs, nodes, captures, effects, steps;
 } neap_program_info;
 NEAP_API void neap_program_info_get(neap_program *program, neap_program_info *out);
-/* Runs on live arrays: pushes its steps. Inputs must have the shapes, dtypes and placements of the placeholders; number inputs
- * are 0-d constants. */
+/* Runs on live arrays: pushes its steps. Inputs must have the shapes, dtypes and placements of the placeholders; number
+ * inputs are 0-d constants. */
 NEAP_API int neap_program_run(neap_ctx *ctx, neap_program *program, int n, const int32_t *inputs, int32_t *outputs);
 /* Records its ops again on other arrays, which may belong to open levels: how a jitted function is inlined or
  * differentiated. */
@@ -57,25 +57,26 @@ NEAP_API int32_t neap_axis_name(neap_ctx *ctx, const char *name);
  * example; an ordered effect is an error. */
 NEAP_API int neap_program_batch(neap_ctx *ctx, neap_program *program, int64_t size, int n, const int32_t *inputs,
                                 const uint8_t *batched, int32_t *outputs, uint8_t *out_batched);
-/* Names its inputs or, if outputs != 0, its outputs: n texts, copied, each of them once and without control characters. */
+/* Names its inputs or, if outputs != 0, its outputs: n texts, copied, each of them once and without control
+ * characters. */
 NEAP_API int neap_program_rename(neap_program *program, int outputs, int n, const char *const *names);
-/* What is known of input or output k: its shape, dtype, device; an input that is weak is a number. *name gets its name, or
- * NULL (BORROWED until it is renamed). */
+/* What is known of input or output k: its shape, dtype, device; an input that is weak is a number. *name gets its name,
+ * or NULL (BORROWED until it is renamed). */
 NEAP_API int neap_program_port(neap_program *program, int outputs, int k, neap_info *out, const char **name);
 /* The printed form, cut to that many lines (0: all of them). *bytes gets the full length; at most `capacity` are
  * written. */
 NEAP_API int neap_program_text(neap_program *program, int lines, char *text, size_t capacity, size_t *bytes);
 /* A picture of its graph, in the language of Graphviz's dot, of bounded size. */
 NEAP_API int neap_program_dot(neap_program *program, char *text, size_t capacity, size_t *bytes);
-/* Saving: its graph with the arrays that it holds (docs/programs.md), OWNED: neap_bytes_free. NEAP_PENDING: an array that
- * it captured has no value yet. The same program gives the same bytes. */
+/* Saving: its graph with the arrays that it holds (docs/programs.md), OWNED: neap_bytes_free. NEAP_PENDING: an array
+ * that it captured has no value yet. The same program gives the same bytes. */
 NEAP_API int neap_program_write(neap_program *program, char **data, size_t *bytes);
 NEAP_API void neap_bytes_free(char *data);
-/* The callees of the functions that it calls, each once, as they are numbered in its bytes: *n of them, at most `capacity`
- * are written. NEAP_PENDING as above. */
+/* The callees of the functions that it calls, each once, as they are numbered in its bytes: *n of them, at most
+ * `capacity` are written. NEAP_PENDING as above. */
 NEAP_API int neap_program_callees(neap_program *program, int32_t capacity, int32_t *callees, int32_t *n);
-/* Loading: its functions get new callees, which it takes over unless it fails. Bytes may be anything: what is no program,
- * or one of ops that are not known here, is an error that says why. */
+/* Loading: its functions get new callees, which it takes over unless it fails. Bytes may be anything: what is no
+ * program, or one of ops that are not known here, is an error that says why. */
 NEAP_API int neap_program_read(neap_ctx *ctx, const void *data, size_t bytes, int32_t ncallees, const int32_t *callees,
                                neap_program **out); /* OWNED */
 /* What a run costs (counting rules: cost.c). */
@@ -100,11 +101,12 @@ NEAP_API int neap_program_verify(neap_program *program);
 NEAP_API int neap_program_explain(neap_program *program, int form, char *text, size_t capacity, size_t *bytes);
 
 /* ---- Deferred mode ------------------------------------------------------------------------------------------------
- * Between begin and end recording starts nothing: work is done when it is asked for, by whom a value is read, printed or
- * needed outside. What was recorded keeps its structure, and no data, after it was computed. */
+ * Between begin and end recording starts nothing: work is done when it is asked for, by whom a value is read, printed
+ * or needed outside. What was recorded keeps its structure, and no data, after it was computed. */
 /* Returns the number of modes that were open already: that is for end. */
 NEAP_API int neap_deferred_begin(neap_ctx *ctx);
-/* For what inside belongs outside: as if only `depth` modes were open. Returns their number before, which is to go back. */
+/* For what inside belongs outside: as if only `depth` modes were open. Returns their number before, which is to go
+ * back. */
 NEAP_API int neap_deferred_switch(neap_ctx *ctx, int depth);
 /* Leaves the mode, and those begun inside it. The n results of the outermost get memory of their own once computed. */
 NEAP_API int neap_deferred_end(neap_ctx *ctx, int depth, int n, const int32_t *results);
@@ -115,9 +117,9 @@ typedef struct neap_ports { /* inputs or outputs: arrays and their names */
     const int32_t *ids;
     const char *const *names;
 } neap_ports;
-/* Records the structure behind `outputs` again, in the innermost trace, with stand_ins[k] (placeholders) instead of input
- * k; out[k] gets the id of output k. NEAP_E_ARGUMENT: an output needs an array that is no input, an input reaches no
- * output, an input is listed twice, an output was not recorded in deferred mode. */
+/* Records the structure behind `outputs` again, in the innermost trace, with stand_ins[k] (placeholders) instead of
+ * input k; out[k] gets the id of output k. NEAP_E_ARGUMENT: an output needs an array that is no input, an input reaches
+ * no output, an input is listed twice, an output was not recorded in deferred mode. */
 NEAP_API int neap_export(neap_ctx *ctx, int level, const neap_ports *inputs, const int32_t *stand_ins,
                          const neap_ports *outputs, int32_t *out);
 

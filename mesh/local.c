@@ -1,11 +1,11 @@
-/* local.c: collectives, between blocks of this process as ordinary ops on them. What needs other processes is done first
- * (remote.c); here are the blocks that are left.
+/* local.c: collectives, between blocks of this process as ordinary ops on them. What needs other processes is done
+ * first (remote.c); here are the blocks that are left.
  *
  * Devices of the CPU share memory, so what a collective gives to several devices is one block, made once: a psum is a
  * tree of additions over the participants' blocks, which fuses into one pass over their memory that all cores share.
  *
- * Combining follows a balanced tree over places along the axes: tree(lo, n) joins tree(lo, m) and tree(lo + m, n - m), where
- * m is the largest power of two below n. It is the same whatever processes the places belong to.
+ * Combining follows a balanced tree over places along the axes: tree(lo, n) joins tree(lo, m) and tree(lo + m, n - m),
+ * where m is the largest power of two below n. It is the same whatever processes the places belong to.
  */
 #include <stdio.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 #include "mesh/internal.h"
 #include "ops_gen.h"
 
-/* ---- Axes --------------------------------------------------------------------------------------------------------- */
+/* ---- Axes -------------------------------------------------------------------------------------------------------- */
 static int add_axis(const lazy_mesh *mesh, const char *name, size_t length, mesh_axes *out) {
     for (int k = 0; k < mesh->naxes; k++)
         if (strlen(mesh->names[k]) == length && memcmp(mesh->names[k], name, length) == 0 && !(out->mask >> k & 1)) {
@@ -101,7 +101,7 @@ static int keep_built(neap_node **to, neap_node *node) {
     return 0;
 }
 
-/* ---- Combining ----------------------------------------------------------------------------------------------------- */
+/* ---- Combining --------------------------------------------------------------------------------------------------- */
 /* Joins n nodes in place, from the leaves up: what stands at multiples of `step` is the tree over the next `step`. */
 static neap_node *tree(neap_ctx *ctx, int op, int n, neap_node **nodes) {
     for (int step = 1; step < n; step *= 2)
@@ -140,7 +140,7 @@ int mesh_reduce(neap_ctx *ctx, int op, const mesh_value *in, const mesh_axes *ax
     return status;
 }
 
-/* ---- Joining and dealing out ---------------------------------------------------------------------------------------- */
+/* ---- Joining and dealing out ------------------------------------------------------------------------------------- */
 /* x with a new axis of size 1 at place `at`. */
 static neap_node *with_axis(neap_ctx *ctx, neap_node *x, int at) {
     int64_t shape[NEAP_MAX_DIMS];

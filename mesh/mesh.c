@@ -5,7 +5,7 @@
 #include "mesh/internal.h"
 #include "ops_gen.h"
 
-/* ---- Meshes and shardings ------------------------------------------------------------------------------------------ */
+/* ---- Meshes and shardings ---------------------------------------------------------------------------------------- */
 static int check_mesh(int naxes, const int64_t *sizes, int n) {
     int64_t size = 1;
     if (naxes < 1 || naxes > NEAP_MESH_AXES)
@@ -115,7 +115,7 @@ int neap_sharding_text(int32_t number, int ndim, char *text, size_t capacity) {
     return 0;
 }
 
-/* ---- Arrays --------------------------------------------------------------------------------------------------------- */
+/* ---- Arrays ------------------------------------------------------------------------------------------------------ */
 int neap_array_sharding(neap_ctx *ctx, int32_t id, int32_t *out) {
     neap_node *node = graph_lookup(ctx, id);
     if (!node)
@@ -148,7 +148,7 @@ int neap_array_block(neap_ctx *ctx, int32_t id, int k, int32_t *out, int32_t *po
     return graph_publish(ctx, graph_retain(node->shards->blocks[k]), out);
 }
 
-/* ---- Ways in and out ------------------------------------------------------------------------------------------------ */
+/* ---- Ways in and out --------------------------------------------------------------------------------------------- */
 /* Publishes a node of the arena, whose holding ends. */
 static int publish_and_unhold(neap_ctx *ctx, neap_node *node, int32_t *out) {
     int status = node ? 0 : neap_error_code();

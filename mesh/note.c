@@ -1,9 +1,9 @@
-/* note.c: what the recorder did about where data lies, for np.explain: inputs that it moved, parts that it combined, ops
- * without a rule. A note is a text, told of by a number (graph_site_text), so that equal ones are one.
+/* note.c: what the recorder did about where data lies, for np.explain: inputs that it moved, parts that it combined,
+ * ops without a rule. A note is a text, told of by a number (graph_site_text), so that equal ones are one.
  *
- * A node keeps the note of its own op, and one of what all before it did: lines "op \t script line \t note". An op's script
- * line is known only after it was recorded, so it joins the lines where the next op reads it. Of many lines the last ones
- * are kept. */
+ * A node keeps the note of its own op, and one of what all before it did: lines "op \t script line \t note". An op's
+ * script line is known only after it was recorded, so it joins the lines where the next op reads it. Of many lines the
+ * last ones are kept. */
 #include <stdio.h>
 #include <string.h>
 
@@ -34,7 +34,7 @@ static int32_t intern_note(neap_ctx *ctx, const note_text *t) {
     return t->bytes ? graph_site_intern(ctx, t->data) : 0;
 }
 
-/* ---- Notes of one op ----------------------------------------------------------------------------------------------- */
+/* ---- Notes of one op --------------------------------------------------------------------------------------------- */
 static bool same_split(const lazy_sharding *a, const lazy_sharding *b) {
     return memcmp(a->split, b->split, sizeof a->split) == 0;
 }
@@ -99,7 +99,7 @@ int32_t mesh_note_op(const lazy_shard_rule *g, neap_node *const *in, bool ruled)
     return intern_note(g->ctx, &t);
 }
 
-/* ---- Notes of all before ------------------------------------------------------------------------------------------- */
+/* ---- Notes of all before ----------------------------------------------------------------------------------------- */
 typedef struct lines {
     int n;
     const char *at[2 * LINES + 2];

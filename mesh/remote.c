@@ -1,12 +1,13 @@
 /* remote.c: collectives whose participants are of several processes: which ones those are, and what is exchanged.
  *
- * A collective over some axes falls into *groups*: the devices that agree on all other axes over which its input differs.
- * Whether a group needs other processes follows from mesh and sharding alone, so all its processes decide alike: if one
- * of them lacks the block of one member, all of them record one `exchange` (lazy/effect/exchange.h), else none does. Groups are gone
- * through in row-major order of the mesh, so processes that share several of them meet in the same order.
+ * A collective over some axes falls into *groups*: the devices that agree on all other axes over which its input
+ * differs. Whether a group needs other processes follows from mesh and sharding alone, so all its processes decide
+ * alike: if one of them lacks the block of one member, all of them record one `exchange` (lazy/effect/exchange.h), else
+ * none does. Groups are gone through in row-major order of the mesh, so processes that share several of them meet in
+ * the same order.
  *
- * Of a member that lies in several processes the first one sends the block. What an exchange gives is one ordinary array
- * for all blocks that this process has of the group; they are views of it.
+ * Of a member that lies in several processes the first one sends the block. What an exchange gives is one ordinary
+ * array for all blocks that this process has of the group; they are views of it.
  */
 #include <string.h>
 
@@ -25,7 +26,7 @@ typedef struct group {
     int nranks;
 } group;
 
-/* ---- Who takes part ------------------------------------------------------------------------------------------------ */
+/* ---- Who takes part ---------------------------------------------------------------------------------------------- */
 /* The axes that tell groups apart. */
 static uint32_t base_mask(const mesh_remote *what) {
     uint32_t distinct = what->in->sharding ? what->in->sharding->distinct : 0;
@@ -101,7 +102,7 @@ static bool needs_others(const group *g, const lazy_mesh *mesh) {
     return false;
 }
 
-/* ---- Exchanging ---------------------------------------------------------------------------------------------------- */
+/* ---- Exchanging -------------------------------------------------------------------------------------------------- */
 /* The node with its axis `from` moved to place `to`. In the arena. */
 static neap_node *move_axis(neap_ctx *ctx, neap_node *x, int from, int to) {
     int64_t axes[NEAP_MAX_DIMS];
@@ -149,8 +150,8 @@ done:
     return out;
 }
 
-/* What an exchange gives, as an array of `lead` sizes and then those of a block, whose axis in front is that which was dealt
- * out. */
+/* What an exchange gives, as an array of `lead` sizes and then those of a block, whose axis in front is that which was
+ * dealt out. */
 static neap_node *shaped(neap_ctx *ctx, const group *g, neap_node *x, int nlead, const int64_t *lead, bool dealt) {
     const neap_node *like = g->like;
     int64_t shape[2 * NEAP_MAX_DIMS];

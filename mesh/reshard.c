@@ -1,18 +1,18 @@
-/* reshard.c: an array that lies one way as it lies another way: the blocks of the one made of parts of the blocks of the
- * other, by ordinary ops (slices, concatenations).
+/* reshard.c: an array that lies one way as it lies another way: the blocks of the one made of parts of the blocks of
+ * the other, by ordinary ops (slices, concatenations).
  *
  *      (8, 6) divided as P("i", nil) over 2          as P(nil, "j") over 3
  *      ┌───────────┐ block 0                         ┌───┬───┬───┐
  *      ├───────────┤                            ─▶   │   │   │   │   block 0: [:, 0:2] of both, joined along axis 0
  *      └───────────┘ block 1                         └───┴───┴───┘
  *
- * A block that is there already is taken as it is. What is cut out of an ordinary array, of which other devices need other
- * parts, gets memory of its own, so that the array can go; but for constructors, which are made where they are read, and
- * for inputs that an op cuts for itself, which are views.
+ * A block that is there already is taken as it is. What is cut out of an ordinary array, of which other devices need
+ * other parts, gets memory of its own, so that the array can go; but for constructors, which are made where they are
+ * read, and for inputs that an op cuts for itself, which are views.
  *
- * Where a process does not have the blocks that its own are made of, the array is moved by steps, each of which all processes
- * take: what is divided otherwise is gathered, or dealt out along another axis, over one axis of the mesh after the other;
- * then each process cuts what it needs. The steps are chosen by the two shardings and the shape alone.
+ * Where a process does not have the blocks that its own are made of, the array is moved by steps, each of which all
+ * processes take: what is divided otherwise is gathered, or dealt out along another axis, over one axis of the mesh
+ * after the other; then each process cuts what it needs. The steps are chosen by the two shardings and the shape alone.
  */
 #include <string.h>
 
@@ -24,8 +24,9 @@ typedef struct reshard_job { /* one block of the result */
     neap_ctx *ctx;
     const mesh_value *from;
     const lazy_sharding *to;
-    int b,
-        base; /* base: a place on the mesh of `from`; the block is made of those that agree with it where `from` is not split */
+    int b;
+    /* A position on the mesh of `from`: the block is made of those that agree with it where `from` is not split. */
+    int base;
     int ndim;
     int64_t shape[NEAP_MAX_DIMS];                      /* of the array */
     int64_t start[NEAP_MAX_DIMS], size[NEAP_MAX_DIMS]; /* what the block is of it */
@@ -61,7 +62,7 @@ static reshard_job job_of(neap_ctx *ctx, const neap_node *node, const mesh_value
     return j;
 }
 
-/* ---- Putting a block together -------------------------------------------------------------------------------------- */
+/* ---- Putting a block together ------------------------------------------------------------------------------------ */
 /* The block of `from` that j->part says, without what lies outside of the one that is made. */
 static neap_node *cut_source_block(reshard_job *j) {
     const lazy_sharding *s = j->from->sharding;
@@ -142,7 +143,7 @@ static int build_blocks(neap_ctx *ctx, const neap_node *node, const mesh_value *
     return status;
 }
 
-/* ---- Between processes --------------------------------------------------------------------------------------------- */
+/* ---- Between processes ------------------------------------------------------------------------------------------- */
 static bool spans_processes(const lazy_mesh *mesh) {
     bool spans = false;
     for (int k = 1; k < mesh->size; k++)
@@ -163,8 +164,8 @@ static bool is_near(const lazy_sharding *s, int at, int near) {
     return false;
 }
 
-/* Does every process have all that its blocks of `to` are made of? Says the same in all of them. Sizes do not matter: it is
- * asked whether the parts that an axis is divided into here and there overlap. */
+/* Does every process have all that its blocks of `to` are made of? Says the same in all of them. Sizes do not matter:
+ * it is asked whether the parts that an axis is divided into here and there overlap. */
 static bool all_near(const lazy_sharding *s, const lazy_sharding *to) {
     for (int p = 0; p < to->mesh->size; p++)
         for (int q = 0; q < s->mesh->size; q++) {
@@ -255,8 +256,8 @@ static void stage_end(neap_ctx *ctx, stage *at) {
     at->blocks = NULL;
 }
 
-/* Undoes the last division of axis `axis`: each gets what all along that axis of the mesh have; or all of another axis's part,
- * if that is to be divided by it next. */
+/* Undoes the last division of axis `axis`: each gets what all along that axis of the mesh have; or all of another
+ * axis's part, if that is to be divided by it next. */
 static int take_step(neap_ctx *ctx, stage *at, int axis, const lazy_sharding *to) {
     lazy_sharding like = *at->sharding;
     int n = shard_split_length(like.split[axis]), over = like.split[axis][n - 1] - 1;

@@ -7,9 +7,9 @@
  *      varies over fewer axes              ─▶ pvary            so that the gradient is a psum
  *      split over global axes              ─▶ reshard          as the op's rule wants it (auto.c)
  *
- * Numbers and ordinary arrays that no derivative looks at stay as they are: they are the same for every block. The node is
- * then made by the recorder as any other: shapes, dtypes and casts are those of the meshed inputs. If all of these have
- * blocks, the op is recorded on the blocks too, with recording held, so that calls on all devices start together.
+ * Numbers and ordinary arrays that no derivative looks at stay as they are: they are the same for every block. The node
+ * is then made by the recorder as any other: shapes, dtypes and casts are those of the meshed inputs. If all of these
+ * have blocks, the op is recorded on the blocks too, with recording held, so that calls on all devices start together.
  */
 #include <stdio.h>
 #include <string.h>
@@ -19,7 +19,7 @@
 #include "mesh/internal.h"
 #include "ops_gen.h"
 
-/* ---- Values by block ---------------------------------------------------------------------------------------------- */
+/* ---- Values by block --------------------------------------------------------------------------------------------- */
 mesh_value mesh_value_of(neap_node *node) {
     if (!graph_is_meshed(node))
         return (mesh_value){.same = node};
@@ -72,7 +72,7 @@ const char *mesh_axes_text(const lazy_mesh *mesh, uint32_t mask, char *text, siz
     return text;
 }
 
-/* ---- Ways between forms ------------------------------------------------------------------------------------------- */
+/* ---- Ways between forms ------------------------------------------------------------------------------------------ */
 neap_node *mesh_build_enter(neap_ctx *ctx, neap_node *node, const lazy_sharding *from, const lazy_sharding *to) {
     return graph_build(ctx, LAZY_OP_enter, 1, &node, 2, (int64_t[]){from->number, to->number});
 }
@@ -121,7 +121,7 @@ neap_node *mesh_vary(neap_ctx *ctx, neap_node *node, const lazy_sharding *like) 
     return node ? widen_varying(ctx, node, like->varies) : NULL;
 }
 
-/* ---- Bringing inputs to one form ---------------------------------------------------------------------------------- */
+/* ---- Bringing inputs to one form --------------------------------------------------------------------------------- */
 /* The mesh, and what is manual: that of the innermost body that an input belongs to. */
 static int common_sharding(const lazy_op *row, int nin, neap_node *const *in, lazy_sharding *form) {
     char left[128], right[128];
@@ -174,7 +174,7 @@ static int align_inputs(neap_ctx *ctx, const lazy_op *row, int nin, neap_node *c
     return status;
 }
 
-/* ---- Automatic ops: inputs that are split -------------------------------------------------------------------------- */
+/* ---- Automatic ops: inputs that are split ------------------------------------------------------------------------ */
 static bool any_split(int nin, neap_node *const *in) {
     bool any = false;
     for (int k = 0; k < nin; k++)
@@ -193,8 +193,8 @@ static int reshard_inputs(neap_ctx *ctx, lazy_shard_rule *g, neap_node **in) {
     return 0;
 }
 
-/* Chooses the rule, moves the inputs (`in`, those of `of`) to where it wants them, and notes in *call what remains to be
- * done. *block_attrs is OWNED. */
+/* Chooses the rule, moves the inputs (`in`, those of `of`) to where it wants them, and notes in *call what remains to
+ * be done. *block_attrs is OWNED. */
 static int plan_split(neap_ctx *ctx, const graph_call *of, neap_node **in, int64_t **block_attrs, mesh_call *call) {
     lazy_aval avals[NEAP_MAX_INPUTS];
     lazy_sharding want[NEAP_MAX_INPUTS];
@@ -232,7 +232,7 @@ static int plan_split(neap_ctx *ctx, const graph_call *of, neap_node **in, int64
     return reshard_inputs(ctx, &g, in);
 }
 
-/* ---- Recording ----------------------------------------------------------------------------------------------------- */
+/* ---- Recording --------------------------------------------------------------------------------------------------- */
 static neap_node *record_aligned(neap_ctx *ctx, const graph_call *of, mesh_call *call) {
     mesh_call *outer = ctx->mesh.call;
     ctx->mesh.call = call;
@@ -241,8 +241,8 @@ static neap_node *record_aligned(neap_ctx *ctx, const graph_call *of, mesh_call 
     return node;
 }
 
-/* The whole of an array on one device is an ordinary array again. What a derivative or a trace looks at stays on the mesh, the
- * same on all its devices. BORROWED from the arena or from `node`. */
+/* The whole of an array on one device is an ordinary array again. What a derivative or a trace looks at stays on the
+ * mesh, the same on all its devices. BORROWED from the arena or from `node`. */
 static neap_node *gather_whole(neap_ctx *ctx, const lazy_op *row, neap_node *node) {
     const lazy_sharding *s = graph_sharding_of(node);
     const lazy_sharding plain = mesh_plain(s->mesh), *to = shard_sharding_intern(&plain);
@@ -306,7 +306,7 @@ static neap_node *mesh_record(neap_ctx *ctx, const graph_call *of) {
     return node;
 }
 
-/* ---- Expansion ----------------------------------------------------------------------------------------------------- */
+/* ---- Expansion --------------------------------------------------------------------------------------------------- */
 static neap_node *record_block(neap_ctx *ctx, const neap_node *node, const mesh_call *call, const lazy_sharding *to,
                                int b) {
     neap_node *in[NEAP_MAX_INPUTS];
@@ -383,7 +383,7 @@ static int finish_meshed_node(neap_ctx *ctx, neap_node *node) {
     return status;
 }
 
-/* ---- Tokens -------------------------------------------------------------------------------------------------------- */
+/* ---- Tokens ------------------------------------------------------------------------------------------------------ */
 static neap_node *new_token(neap_ctx *ctx, const lazy_sharding *s, int axis) {
     lazy_result aval = {.dtype = NEAP_DTYPE_I32};
     neap_node *node = graph_node_new(ctx, LAZY_OP_axis_index, &aval, 0, NULL, 2, (int64_t[]){s->number, axis});
@@ -429,7 +429,7 @@ neap_node *mesh_build_psum(neap_ctx *ctx, neap_node *node, const lazy_sharding *
     return graph_build(ctx, LAZY_OP_psum, 2, (neap_node *[]){node, token}, 2, (int64_t[]){name, axes.size});
 }
 
-/* ---- For readers on the host ---------------------------------------------------------------------------------------- */
+/* ---- For readers on the host ------------------------------------------------------------------------------------- */
 /* Where nothing is checked nothing is proved: the copies of this process are compared, bit by bit. Polls. */
 static int compare_copies(neap_ctx *ctx, neap_node *node) {
     const lazy_shards *shards = node->shards;

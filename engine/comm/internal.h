@@ -32,7 +32,7 @@ typedef struct comm_transfer {
     struct comm_transfer *next;
 } comm_transfer;
 
-/* ---- Notes (comm/messages.c) ---------------------------------------------------------------------------------------- */
+/* ---- Notes (comm/messages.c) ------------------------------------------------------------------------------------- */
 typedef enum comm_message_kind {
     COMM_HELLO,  /* the first: who I am */
     COMM_ASK,    /* I wait for you: how far are you? */
@@ -137,7 +137,7 @@ int comm_wait(engine_comm *comm, const int *left);
  * as it is for ever. */
 bool comm_abandon(engine_comm *comm, bool notes);
 
-/* ---- comm/messages.c ------------------------------------------------------------------------------------------------ */
+/* ---- comm/messages.c --------------------------------------------------------------------------------------------- */
 int comm_messages_begin(engine_comm *comm); /* says hello */
 /* To all other ranks (rank -1) or to one. */
 int comm_message_send(engine_comm *comm, int rank, comm_message_kind kind, const char *text);

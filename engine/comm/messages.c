@@ -1,4 +1,5 @@
-/* comm/messages.c: what communicators tell each other besides collectives: who they are, how far they are, that they end.
+/* comm/messages.c: what communicators tell each other besides collectives: who they are, how far they are, that they
+ * end.
  *
  * A communicator always has one receive under way for a note, from anybody. Nobody sends notes without a reason: who
  * waits in a collective asks those whom it misses, once a second. A rank whose thread answers is alive, wherever its

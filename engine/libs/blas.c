@@ -12,8 +12,8 @@
  * in column-major order with the operands exchanged, since row-major calls have yet another kernel on some processors.
  *
  * Such copies are the one memory that a worker allocates for itself here: from the pool, counted as live, two at once
- * for each thread, of at most SMALL_WORK elements (those of a matrix by a vector; else far fewer). If there is none, the
- * product fails.
+ * for each thread, of at most SMALL_WORK elements (those of a matrix by a vector; else far fewer). If there is none,
+ * the product fails.
  *
  * The library is found at run time, on the first product.
  */

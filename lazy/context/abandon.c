@@ -2,8 +2,8 @@
  *
  * The engine can only give up everything (neap_engine_cancel), so what is in flight is given up only if none of it is
  * wanted. Wanted is what an effect still waits for, and what can be reached from an array that Lua holds, from pending
- * work or from a program: then all of it goes on, and the wanted part stays valid. So is what arrays were donated to, as
- * those could not be given back (donate.c).
+ * work or from a program: then all of it goes on, and the wanted part stays valid. So is what arrays were donated to,
+ * as those could not be given back (donate.c).
  */
 #include "lazy/program/program.h"
 

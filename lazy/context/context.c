@@ -1,8 +1,8 @@
 /* context.c: the state of one user thread: how it begins and ends. It stands above all folders whose state it holds.
  *
- * Limits: the defaults flush a pending region at 1024 nodes, or when it would write a sixteenth of the machine's memory,
- * so that workers start early and recording stays ahead. Less memory would cut expressions over large arrays in the
- * middle, where several operands are pending, and pass over them several times.
+ * Limits: the defaults flush a pending region at 1024 nodes, or when it would write a sixteenth of the machine's
+ * memory, so that workers start early and recording stays ahead. Less memory would cut expressions over large arrays in
+ * the middle, where several operands are pending, and pass over them several times.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* quick.c: the calls of Lua's fast paths (lazy.h): recording and reading with as few arguments and boxes as can be, since
- * LuaJIT's interpreter takes longer to pass those than the core takes for a small op.
+/* quick.c: the calls of Lua's fast paths (lazy.h): recording and reading with as few arguments and boxes as can be,
+ * since LuaJIT's interpreter takes longer to pass those than the core takes for a small op.
  */
 #include <math.h>
 
@@ -39,7 +39,8 @@ int32_t neap_quick_op2(neap_ctx *ctx, int op, const neap_handle *a, const neap_h
 
 int32_t neap_quick_number(neap_ctx *ctx, int op, const neap_handle *a, double number, int number_first) {
     neap_node *array = graph_lookup(ctx, a->_id);
-    /* Recording converts the number into a constant of the array's dtype, so the weak one is nearly always free again. */
+    /* Recording converts the number into a constant of the array's dtype, so the weak one is nearly always free
+     * again. */
     if (ctx->quick.number && ctx->quick.number->refs > 1) {
         graph_release(ctx, ctx->quick.number);
         ctx->quick.number = NULL;

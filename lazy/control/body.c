@@ -1,8 +1,8 @@
 /* body.c: making programs ready to be run as bodies (body.h has the picture).
  *
  * The steps of a body run one after the other on one thread, so a value's memory is free as soon as its last reader has
- * run. Prints stand as early as they can: behind the step that makes the last of their values, and never before an effect
- * that the program has before them.
+ * run. Prints stand as early as they can: behind the step that makes the last of their values, and never before an
+ * effect that the program has before them.
  */
 #include "lazy/control/body.h"
 
@@ -32,7 +32,7 @@ static const lazy_backend *host_backend(void) {
     return &vm_backend_cpu;
 }
 
-/* ---- Places ------------------------------------------------------------------------------------------------------- */
+/* ---- Places ------------------------------------------------------------------------------------------------------ */
 static int add_buffer(lazy_body *body, neap_buffer *buffer, body_address *to) {
     if (lazy_push(&body->buffers, buffer))
         return NEAP_E_MEMORY;
@@ -69,7 +69,7 @@ static int add_item(builder *b, body_item item) {
     return lazy_push(&b->body->items, item);
 }
 
-/* ---- Items -------------------------------------------------------------------------------------------------------- */
+/* ---- Items ------------------------------------------------------------------------------------------------------- */
 /* The slot or leaf that a root of the program is. */
 static int root_place(builder *b, int64_t root, const neap_node *node, int32_t *slot, body_address *place) {
     *slot = b->program->root_slots.at[root];
@@ -206,7 +206,7 @@ static int add_step(builder *b, const lazy_step *step, const lazy_group *batch, 
     return add_prints(b, number);
 }
 
-/* ---- Outputs ------------------------------------------------------------------------------------------------------ */
+/* ---- Outputs ----------------------------------------------------------------------------------------------------- */
 /* A slot that an output is, and no output before it, is made where that goes. */
 static void bind_outputs(builder *b) {
     const neap_program *program = b->program;
@@ -241,7 +241,7 @@ static int add_copies(builder *b) {
     return status;
 }
 
-/* ---- Scratch ------------------------------------------------------------------------------------------------------ */
+/* ---- Scratch ----------------------------------------------------------------------------------------------------- */
 static int compare_lives(const void *a, const void *b) {
     const life *left = a, *right = b;
     if (left->first != right->first)
@@ -295,7 +295,7 @@ static int assign_scratch(builder *b) {
     return 0;
 }
 
-/* ---- Bodies ------------------------------------------------------------------------------------------------------- */
+/* ---- Bodies ------------------------------------------------------------------------------------------------------ */
 static int list_body_numbers(builder *b) {
     const lazy_plan *plan = b->program->plan;
     lazy_body *body = b->body;
@@ -430,7 +430,7 @@ static int body_new(neap_ctx *ctx, const lazy_control *control, int p, lazy_runn
     return status;
 }
 
-/* ---- Runners ------------------------------------------------------------------------------------------------------ */
+/* ---- Runners ----------------------------------------------------------------------------------------------------- */
 static int64_t slice_bytes(const lazy_result *aval, bool slice) {
     int64_t bytes = neap_dtype_bytes(aval->dtype);
     for (int a = slice ? 1 : 0; a < aval->ndim; a++)

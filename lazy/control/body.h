@@ -1,7 +1,7 @@
 /* body.h: what body.c prepares and body_run.c interprets.
  *
- * The body of a control node is the plan of a program, made ready to be run on raw memory any number of times. Its steps
- * find their operands in a *table* of pointers; where each points is known up to the addresses of a run:
+ * The body of a control node is the plan of a program, made ready to be run on raw memory any number of times. Its
+ * steps find their operands in a *table* of pointers; where each points is known up to the addresses of a run:
  *
  *      INPUT k    the program's input: a carry, a slice of an xs, an operand, a const
  *      OUTPUT k   where result k goes: the step that makes it writes it there
@@ -13,7 +13,8 @@
  *
  * A run needs one piece of memory, whose size is known beforehand:
  *
- *      [frame of the node | tables, numbers, second places of the carries][scratch of its body][frame of an inner node]…
+ *      [frame of the node | tables, numbers, second places of the carries]
+ *      [scratch of its body] [frame of an inner node] …
  */
 #ifndef LAZY_BODY_H
 #define LAZY_BODY_H

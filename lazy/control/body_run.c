@@ -28,7 +28,7 @@ size_t control_frame_bytes(const lazy_runner *runner) {
     return body_round(sizeof(body_frame) + words * sizeof(void *));
 }
 
-/* ---- Tables ------------------------------------------------------------------------------------------------------- */
+/* ---- Tables ------------------------------------------------------------------------------------------------------ */
 static char *slice(void *base, int64_t bytes, const body_frame *f, int64_t turn) {
     return (char *)base + bytes * (f->runner->reverse ? f->runner->length - 1 - turn : turn);
 }
@@ -83,7 +83,7 @@ static void fill_frame_numbers(body_frame *f, int which) {
     }
 }
 
-/* ---- Frames ------------------------------------------------------------------------------------------------------- */
+/* ---- Frames ------------------------------------------------------------------------------------------------------ */
 static void copy_carry(void *to, const void *from, int64_t bytes) {
     if (bytes && to != from)
         memcpy(to, from, (size_t)bytes);
@@ -157,7 +157,7 @@ void control_body_begin(body_run *r, const lazy_runner *runner, void *const *in,
     r->waiting = NULL;
 }
 
-/* ---- Turns -------------------------------------------------------------------------------------------------------- */
+/* ---- Turns ------------------------------------------------------------------------------------------------------- */
 /* Carries that end in the wrong place, or never left their input, are copied into the results. */
 static void end_loop(body_frame *f) {
     const lazy_runner *runner = f->runner;
@@ -198,7 +198,7 @@ static bool end_turn(body_frame *f) {
     return false;
 }
 
-/* ---- Items -------------------------------------------------------------------------------------------------------- */
+/* ---- Items ------------------------------------------------------------------------------------------------------- */
 /* "script.lua:3: divide: what went wrong": the step that failed inside the node. */
 int control_body_failure(const body_item *item, int status) {
     char text[1024];

@@ -12,7 +12,7 @@ int control_refuse(const lazy_control *control, const char *what) {
     return neap_error(NEAP_E_ARGUMENT, "%s: %s", lazy_ops[control->shape.op]->name, what);
 }
 
-/* ---- Programs ----------------------------------------------------------------------------------------------------- */
+/* ---- Programs ---------------------------------------------------------------------------------------------------- */
 static const char *type_text(const lazy_result *aval, char *text, size_t capacity) {
     char shape[192];
     snprintf(text, capacity, "shape %s and dtype %s", graph_shape_text(aval->ndim, aval->shape, shape, sizeof shape),

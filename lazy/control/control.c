@@ -1,8 +1,8 @@
 /* control/mesh.c: control nodes: what stands behind them, and recording them.
  *
- * The node's value is a block of bytes, which its op fills; `part` nodes copy the results out of it. As of callbacks, what
- * is run is no part of a region's structure: the key has the plans of the bodies, which are found by structure themselves,
- * so a fresh closure of the same code needs no new plan.
+ * The node's value is a block of bytes, which its op fills; `part` nodes copy the results out of it. As of callbacks,
+ * what is run is no part of a region's structure: the key has the plans of the bodies, which are found by structure
+ * themselves, so a fresh closure of the same code needs no new plan.
  */
 #include "lazy/control/control.h"
 
@@ -11,7 +11,7 @@
 #include "lazy/control/derive.h"
 #include "ops_gen.h"
 
-/* ---- What stands behind a node ------------------------------------------------------------------------------------ */
+/* ---- What stands behind a node ----------------------------------------------------------------------------------- */
 /* Adds up what the node's programs do. */
 static int sum_up_programs(lazy_control *control) {
     int own = control_bodies(control);
@@ -77,7 +77,7 @@ static int prepare_runner(neap_ctx *ctx, const neap_node *node) {
     return status || control->runner ? status : control_runner_new(ctx, control, &control->runner);
 }
 
-/* ---- Recording ---------------------------------------------------------------------------------------------------- */
+/* ---- Recording --------------------------------------------------------------------------------------------------- */
 static int check_given(int op, int nprograms, int nattrs, int nin) {
     if (op < 0 || op >= lazy_op_count || !lazy_ops[op]->control)
         return neap_error(NEAP_E_ARGUMENT, "control: no such op");
@@ -152,8 +152,8 @@ static neap_node *make_node(neap_ctx *ctx, lazy_control *control, int32_t site, 
     return node;
 }
 
-/* Effects happen, or are those of the open trace; other nodes start, unless recording is held or deferred. What starts of a
- * node on a mesh are the nodes of its blocks. */
+/* Effects happen, or are those of the open trace; other nodes start, unless recording is held or deferred. What starts
+ * of a node on a mesh are the nodes of its blocks. */
 static int start_control_node(neap_ctx *ctx, neap_node *node) {
     if (graph_is_meshed(node) && control_expands(ctx, node)) {
         int status = control_expand(ctx, node);
@@ -410,7 +410,7 @@ const lazy_payload control_payload = {
     .is_default = is_default,
 };
 
-/* ---- Public -------------------------------------------------------------------------------------------------------- */
+/* ---- Public ------------------------------------------------------------------------------------------------------ */
 /* Starts the copies of results; what finds no memory now is started by whoever asks for it. */
 static void start_control_parts(neap_ctx *ctx, neap_node *node, int n, neap_node *const *parts) {
     if (n > 0 && node->buffer)

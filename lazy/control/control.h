@@ -4,11 +4,11 @@
  *                              └─ runner ─ bodies ─ items: steps, prints, copies, inner runners
  *
  * The first attribute of such a node points to its lazy_control, which owns the programs; the other attributes say how
- * many of the inputs are what (see the rows). Programs are closed: all that they read is an input of theirs, and so of the
- * node. Its value is a block of bytes, of which `part` nodes are the results.
+ * many of the inputs are what (see the rows). Programs are closed: all that they read is an input of theirs, and so of
+ * the node. Its value is a block of bytes, of which `part` nodes are the results.
  *
- * Nodes, programs and a lazy_control belong to the context's thread. A *runner* is what other threads need: it keeps plans
- * and buffers alive, changes never, and is counted atomically. body.c makes it, body_run.c interprets it.
+ * Nodes, programs and a lazy_control belong to the context's thread. A *runner* is what other threads need: it keeps
+ * plans and buffers alive, changes never, and is counted atomically. body.c makes it, body_run.c interprets it.
  */
 #ifndef LAZY_CONTROL_H
 #define LAZY_CONTROL_H
@@ -114,8 +114,8 @@ static inline lazy_control *control_of(const neap_node *node) {
     return (lazy_control *)(intptr_t)node->attrs[0];
 }
 void control_release(lazy_control *control);
-/* Checks and records a node of a row for control flow; attrs are those behind the pointer. The programs are retained. In a
- * trace, a node with effects becomes an effect of that; else it is started, unless recording is held. OWNED. */
+/* Checks and records a node of a row for control flow; attrs are those behind the pointer. The programs are retained.
+ * In a trace, a node with effects becomes an effect of that; else it is started, unless recording is held. OWNED. */
 neap_node *control_record(neap_ctx *ctx, int nprograms, neap_program *const *programs, const graph_call *call);
 /* The same node again, on other inputs. Its results are the first ones of this. OWNED. */
 neap_node *control_again(neap_ctx *ctx, const neap_node *node, neap_node *const *in);
@@ -124,10 +124,12 @@ neap_node *control_result(neap_ctx *ctx, neap_node *node, int k);
 /* Checks programs, attributes and inputs. OWNED. */
 int control_new(int nprograms, neap_program *const *programs, const graph_call *call, lazy_control **out);
 
-/* control/mesh.c ---------------------------------------------------------------------------------------------------- */
+/* control/mesh.c
+ * ---------------------------------------------------------------------------------------------------- */
 /* Does anything that the control's node would be made of lie on a mesh? */
 bool control_mesh_needed(const lazy_control *control, int nin, neap_node *const *in);
-/* The control of a node on a mesh: with programs, and inputs `to` (BORROWED from the arena), that fit each other. OWNED. */
+/* The control of a node on a mesh: with programs, and inputs `to` (BORROWED from the arena), that fit each other.
+ * OWNED. */
 int control_fix_shardings(neap_ctx *ctx, const lazy_control *control, const graph_call *call, neap_node **to,
                           lazy_control **out);
 /* May a new node on a mesh be recorded on its blocks now? Records that. */
@@ -141,32 +143,39 @@ int control_cond_batch(lazy_batching *g);
 int control_while_batch(lazy_batching *g);
 int control_scan_batch(lazy_batching *g);
 
-/* control/check.c --------------------------------------------------------------------------------------------------- */
+/* control/check.c
+ * --------------------------------------------------------------------------------------------------- */
 /* "scan: WHAT", as an error. */
 int control_refuse(const lazy_control *control, const char *what);
 /* Takes the attributes apart and checks that programs and inputs fit each other; fills in shape and results. */
 int control_check(lazy_control *control, const graph_call *call);
 
-/* custom.c: derivatives of calls ------------------------------------------------------------------------------------- */
+/* custom.c: derivatives of calls
+ * ------------------------------------------------------------------------------------- */
 int control_call_grad(lazy_grad *g);
 int control_call_jvp(lazy_tangent *g);
-/* Refuses what may not be differentiated: ordered effects in the body of a call on a tape, whose derivatives run it again. */
+/* Refuses what may not be differentiated: ordered effects in the body of a call on a tape, whose derivatives run it
+ * again. */
 int control_call_check(neap_ctx *ctx, const lazy_control *control, int nin, neap_node *const *in);
-/* Should the call, which is about to be recorded on a tape, be one of its rule's forward program, and keep the residuals? */
+/* Should the call, which is about to be recorded on a tape, be one of its rule's forward program, and keep the
+ * residuals? */
 bool control_call_keeps(const neap_ctx *ctx, const lazy_control *control, int nin, neap_node *const *in);
 
-/* control/grad.c ---------------------------------------------------------------------------------------------------- */
+/* control/grad.c
+ * ---------------------------------------------------------------------------------------------------- */
 int control_cond_grad(lazy_grad *g);
 int control_cond_jvp(lazy_tangent *t);
 int control_scan_grad(lazy_grad *g);
 int control_while_grad(lazy_grad *g); /* an error */
 int control_loop_jvp(lazy_tangent *t);
 
-/* control/push.c ---------------------------------------------------------------------------------------------------- */
+/* control/push.c
+ * ---------------------------------------------------------------------------------------------------- */
 /* Pushes the node's op. */
 int control_push(neap_ctx *ctx, const lazy_launch *launch);
 
-/* body.c ------------------------------------------------------------------------------------------------------------ */
+/* body.c
+ * ------------------------------------------------------------------------------------------------------------ */
 int control_runner_new(neap_ctx *ctx, const lazy_control *control, lazy_runner **out); /* OWNED */
 lazy_runner *control_runner_retain(lazy_runner *runner);
 void control_runner_release(lazy_runner *runner);       /* by any thread; NULL is harmless */

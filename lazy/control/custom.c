@@ -1,12 +1,12 @@
 /* custom.c: derivatives of calls (ops/control.c): of np.checkpoint, np.custom_vjp and np.custom_jvp.
  *
  * A call without a rule is differentiated by its program, which the derivative applies again: so nothing inside is kept
- * for the backward pass. A rule for reverse mode is two programs: one from the operands to the results and residuals, one
- * from these and cotangents to cotangents. Under a tape the call itself is one of the first program, so its residuals are
- * kept (lazy_call_stored); where the call was part of a program they are computed again. A rule for forward mode is one
- * program, linear in its tangents; for reverse mode it is transposed, on a tape whose tangents have no values: so a
- * cotangent that needs them tells that the rule is not linear. Branches and loops in the rule read their operands again
- * in reverse, be they needed or not; with those, the tangents are zeros, as good as any others.
+ * for the backward pass. A rule for reverse mode is two programs: one from the operands to the results and residuals,
+ * one from these and cotangents to cotangents. Under a tape the call itself is one of the first program, so its
+ * residuals are kept (lazy_call_stored); where the call was part of a program they are computed again. A rule for
+ * forward mode is one program, linear in its tangents; for reverse mode it is transposed, on a tape whose tangents have
+ * no values: so a cotangent that needs them tells that the rule is not linear. Branches and loops in the rule read
+ * their operands again in reverse, be they needed or not; with those, the tangents are zeros, as good as any others.
  *
  * Forward mode has no use for a rule for reverse mode, and refuses such a call; but where reverse mode has already used
  * the rule, in derivatives of derivatives, the call is no more than the program that it runs.
@@ -98,7 +98,7 @@ static int give_cotangents(lazy_grad *g, int n, neap_node *const *cotangents) {
     return 0;
 }
 
-/* ---- Rules for reverse mode ---------------------------------------------------------------------------------------- */
+/* ---- Rules for reverse mode -------------------------------------------------------------------------------------- */
 /* Puts the residuals of the call into `to`: those that it has kept, or new ones. */
 static int take_residuals(lazy_grad *g, int n, neap_node **to) {
     const lazy_control *control = control_of(g->node);
@@ -168,7 +168,7 @@ static int vjp_grad(lazy_grad *g) {
     return status == 0 && residuals ? through_residuals(g) : status;
 }
 
-/* ---- Rules for forward mode ---------------------------------------------------------------------------------------- */
+/* ---- Rules for forward mode -------------------------------------------------------------------------------------- */
 static bool has_control(const neap_program *program) {
     for (int64_t k = 0; k < program->nodes.n; k++)
         if (graph_has_programs(program->nodes.at[k]))
@@ -262,7 +262,7 @@ static int jvp_jvp(lazy_tangent *g) {
     return status;
 }
 
-/* ---- What the row of calls asks for -------------------------------------------------------------------------------- */
+/* ---- What the row of calls asks for ------------------------------------------------------------------------------ */
 static const char *const names[] = {"checkpoint", "custom_vjp", "custom_jvp"};
 
 int control_call_grad(lazy_grad *g) {

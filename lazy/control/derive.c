@@ -5,7 +5,7 @@
 #include "lazy/derive/derive.h"
 #include "lazy/effect/effect.h"
 
-/* ---- What was made ------------------------------------------------------------------------------------------------ */
+/* ---- What was made ----------------------------------------------------------------------------------------------- */
 neap_program **control_derived_find(const lazy_control *control, char rule, int nkey, const bool *key) {
     for (lazy_derived *d = control->derived; d; d = d->next)
         if (d->rule == rule && d->nkey == nkey && (nkey == 0 || memcmp(d->key, key, (size_t)nkey * sizeof *key) == 0))
@@ -44,7 +44,7 @@ void control_derived_free(lazy_derived *d) {
     }
 }
 
-/* ---- Making one --------------------------------------------------------------------------------------------------- */
+/* ---- Making one -------------------------------------------------------------------------------------------------- */
 int control_maker_begin(lazy_maker *m, neap_ctx *ctx, neap_program *program, bool tape) {
     size_t nin = (size_t)program->inputs.n, nout = (size_t)program->outputs.n;
     *m = (lazy_maker){.ctx = ctx, .program = program, .trace = -1, .tape = -1};

@@ -1,8 +1,8 @@
 /* control/derive.h: programs that rules make of a control node's programs, and keep with it.
  *
  * A rule opens a closed trace, records what the new program does on placeholders, on a tape of its own where it needs
- * derivatives of one of the node's programs, and closes it. What it made is found again by the rule's letter and by a key:
- * for which inputs and results it was made.
+ * derivatives of one of the node's programs, and closes it. What it made is found again by the rule's letter and by a
+ * key: for which inputs and results it was made.
  */
 #ifndef LAZY_CONTROL_DERIVE_H
 #define LAZY_CONTROL_DERIVE_H

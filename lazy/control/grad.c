@@ -4,11 +4,12 @@
  *
  *      cond     reverse   the branches' gradients: (operands, cotangents, own…) → cotangents of what is wanted
  *               forward   the branches' tangents: (operands, tangents, own…) → tangents
- *      scan     reverse   a scan that goes the other way: carries are the cotangents of the carries, and sums of those of
- *                         consts; it reads what each turn began with, which a run of the loop has stored, and runs the
- *                         turn again
+ *      scan     reverse   a scan that goes the other way: carries are the cotangents of the carries, and sums of those
+ *                         of consts; it reads what each turn began with, which a run of the loop has stored, and
+ *                         runs the turn again
  *               forward   a scan over carries and their tangents
- *      while    forward   the same as a while loop. Nobody knows how often it runs, so nothing can be stored for reverse
+ *      while    forward   the same as a while loop. Nobody knows how often it runs, so nothing can be stored for
+ *                         reverse
  *
  * Effects of a body happen once: where its programs are run again for a derivative they are left out.
  */
@@ -62,9 +63,9 @@ static int record_plan(neap_ctx *ctx, const neap_node *of, int nprograms, neap_p
     return take_results(ctx, node, 0, (int)p->to.n, p->to.at);
 }
 
-/* ---- One program's derivative ------------------------------------------------------------------------------------- */
-/* The cotangents of `wrt` (m->in of those on the tape) for seeds of the float outputs; they are appended to results, each
- * added to sums[k] if that is there. */
+/* ---- One program's derivative ------------------------------------------------------------------------------------ */
+/* The cotangents of `wrt` (m->in of those on the tape) for seeds of the float outputs; they are appended to results,
+ * each added to sums[k] if that is there. */
 static int add_gradients(lazy_maker *m, neap_node *const *seeds, int n, neap_node *const *wrt, neap_node *const *sums) {
     int64_t nout = m->program->outputs.n, count = 0;
     neap_node **list = calloc(2 * (size_t)nout + (size_t)n + 1, sizeof *list), **given = list + nout,
@@ -113,7 +114,7 @@ static int find_tangents(lazy_maker *m, neap_node *const *given, neap_node **tan
     return status;
 }
 
-/* ---- Branches ------------------------------------------------------------------------------------------------------ */
+/* ---- Branches ---------------------------------------------------------------------------------------------------- */
 /* Inputs of a derived branch: the operands, one for each extra (not NULL), then its own; on the tape where `taped`. */
 static int branch_inputs(lazy_maker *m, const lazy_control_shape *shape, int p, int nextra, neap_node *const *extra,
                          neap_node **extras, const bool *taped) {
@@ -216,7 +217,8 @@ static bool *gradient_key(const lazy_grad *g, const lazy_control *control) {
     return key;
 }
 
-/* The programs that `make` derives of the branches for this key: those that the node has kept, or new ones. BORROWED. */
+/* The programs that `make` derives of the branches for this key: those that the node has kept, or new ones.
+ * BORROWED. */
 static int derive_branches(lazy_control *control, char kind, int nkey, const bool *key, branch_maker *make, void *arg,
                            neap_program ***programs) {
     int n = control->nprograms, made = 0;
@@ -255,7 +257,8 @@ int control_cond_grad(lazy_grad *g) {
     return status;
 }
 
-/* The tangents of branch p's float results, for tangents of the operands and of all consts (a branch sees all of them). */
+/* The tangents of branch p's float results, for tangents of the operands and of all consts (a branch sees all of
+ * them). */
 static int branch_tangent(void *arg, const lazy_control *control, int p, const bool *key, neap_program **made) {
     lazy_tangent *t = arg;
     const lazy_control_shape *shape = &control->shape;
@@ -312,7 +315,7 @@ int control_cond_jvp(lazy_tangent *t) {
     return status;
 }
 
-/* ---- Scans, in reverse ---------------------------------------------------------------------------------------------- */
+/* ---- Scans, in reverse ------------------------------------------------------------------------------------------- */
 /* The scan that also stacks what each turn begins with: the carries that are not passed. */
 static int storing_program(neap_ctx *ctx, const lazy_control *control, neap_program **made) {
     neap_program *program = control->programs[0];
@@ -506,7 +509,7 @@ int control_scan_grad(lazy_grad *g) {
     return status;
 }
 
-/* ---- Loops, forward -------------------------------------------------------------------------------------------------- */
+/* ---- Loops, forward ---------------------------------------------------------------------------------------------- */
 /* Does input k of the body have a tangent in the new loop? All real carries do. */
 static bool moves(const lazy_control *control, int p, int k, const bool *key) {
     const lazy_control_shape *shape = &control->shape;

@@ -1,17 +1,17 @@
 /* control/mesh.c: control flow on arrays that lie on a mesh.
  *
- * Settling. A node's programs are traced on stand-ins for what their caller had in hand. What a loop carries may come to vary
- * over more axes than it did at first, or come to lie on the mesh at all; the results of branches may lie differently. So
- * before the node is made its programs are replayed on inputs that lie as all turns need them, until nothing changes, and so
- * that all branches, and all turns, give results that lie alike. What decides, the index of a cond or the condition of a
- * while loop, makes results vary as it varies itself.
+ * Settling. A node's programs are traced on stand-ins for what their caller had in hand. What a loop carries may come
+ * to vary over more axes than it did at first, or come to lie on the mesh at all; the results of branches may lie
+ * differently. So before the node is made its programs are replayed on inputs that lie as all turns need them, until
+ * nothing changes, and so that all branches, and all turns, give results that lie alike. What decides, the index of a
+ * cond or the condition of a while loop, makes results vary as it varies itself.
  *
  * Blocks. The node is one for all devices, and belongs to tapes and programs like others. Where it can be computed, its
  * programs are lowered, and what is recorded for the blocks are ordinary nodes:
  *
  *      no block needs another    a node for each device (more exactly, for each block that anything tells apart): its
- *                                programs are the parts of the lowered ones that make its blocks; they run side by side, and
- *                                each decides for itself
+ *                                programs are the parts of the lowered ones that make its blocks; they run side by
+ *                                side, and each decides for itself
  *      else, or with effects     one node over all blocks, side by side: one loop for all devices, which must agree
  *                                about what decides
  */
@@ -30,7 +30,7 @@ bool control_mesh_needed(const lazy_control *control, int nin, neap_node *const 
     return meshed;
 }
 
-/* ---- Settling ----------------------------------------------------------------------------------------------------- */
+/* ---- Settling ---------------------------------------------------------------------------------------------------- */
 typedef struct sharding_fixpoint {
     neap_ctx *ctx;
     const lazy_control *control;
@@ -93,7 +93,8 @@ static int first_types(sharding_fixpoint *s, int nin, neap_node *const *in) {
     return status;
 }
 
-/* Must a value that lies so be changed to be used as one that lies as `to` says? That it differs over less is no matter. */
+/* Must a value that lies so be changed to be used as one that lies as `to` says? That it differs over less is no
+ * matter. */
 static bool must_fit(const lazy_sharding *is, const lazy_sharding *to) {
     if (is == to || !to)
         return false;
@@ -300,7 +301,7 @@ int control_fix_shardings(neap_ctx *ctx, const lazy_control *control, const grap
     return status;
 }
 
-/* ---- Blocks ------------------------------------------------------------------------------------------------------- */
+/* ---- Blocks ------------------------------------------------------------------------------------------------------ */
 typedef struct control_spreading {
     neap_ctx *ctx;
     const neap_node *node;
@@ -310,7 +311,8 @@ typedef struct control_spreading {
     LAZY_VECTOR(int64_t) attrs;
 } control_spreading;
 
-/* Appends the blocks of input j: all of them, or that of one position of the mesh; at home, or committed to nothing (-1). */
+/* Appends the blocks of input j: all of them, or that of one position of the mesh; at home, or committed to nothing
+ * (-1). */
 static int add_input_blocks(control_spreading *s, int j, int position, int home) {
     neap_node *node = graph_untaped(s->ctx, s->node->in[j]);
     if (!node)
@@ -343,7 +345,8 @@ static int push_words(control_spreading *s, int n, const int64_t *words) {
     return status;
 }
 
-/* Inputs and attributes (see ops/control.c) of an ordinary node for one position, or for all (-1), which gives `results`. */
+/* Inputs and attributes (see ops/control.c) of an ordinary node for one position, or for all (-1), which gives
+ * `results`. */
 static int list_inputs(control_spreading *s, int position, int home, int64_t results) {
     const lazy_control_shape *shape = &s->control->shape;
     int64_t index, operands, xs, consts;
@@ -391,7 +394,7 @@ static int lower_programs(control_spreading *s) {
     return status;
 }
 
-/* ---- A node for each device --------------------------------------------------------------------------------------- */
+/* ---- A node for each device -------------------------------------------------------------------------------------- */
 /* Inside a trace: the outputs of a lowered program at one position, of its inputs there; NULL: they need others. */
 static int cut_outputs(neap_ctx *ctx, int level, const lazy_lowered *lowered, int position, neap_node **in,
                        neap_node **all, neap_node **out) {
@@ -465,7 +468,7 @@ static int record_apart(control_spreading *s, neap_node **blocks, bool *whole) {
     return status;
 }
 
-/* ---- One node for all --------------------------------------------------------------------------------------------- */
+/* ---- One node for all -------------------------------------------------------------------------------------------- */
 static int refuse_split_minds(const control_spreading *s, const lazy_sharding *decides) {
     char names[NEAP_MESH_AXES * 64] = "";
     for (int k = 0; k < decides->mesh->naxes; k++)
@@ -573,7 +576,7 @@ bool control_expands(neap_ctx *ctx, const neap_node *node) {
     return all && (!trace || trace->lowers);
 }
 
-/* ---- Results ------------------------------------------------------------------------------------------------------ */
+/* ---- Results ----------------------------------------------------------------------------------------------------- */
 int control_part_expand(lazy_expansion *g) {
     neap_node *node = graph_node_in(g->node, 0);
     const lazy_control *control = control_of(node);

@@ -1,5 +1,6 @@
 /* control/push.c: running control nodes: as an op of the engine, as an effect, or, where bodies have callbacks, as a
- * request that the user thread works on; where other processes take part in a body, as work of the communication thread.
+ * request that the user thread works on; where other processes take part in a body, as work of the communication
+ * thread.
  */
 #include <stdio.h>
 #include <string.h>
@@ -50,7 +51,7 @@ static int new_control_job(neap_ctx *ctx, const lazy_launch *launch, lazy_contro
     return 0;
 }
 
-/* ---- Running ------------------------------------------------------------------------------------------------------ */
+/* ---- Running ----------------------------------------------------------------------------------------------------- */
 /* The failure of an input, which an op with effects has to look for itself. */
 static int find_failure(const lazy_control_run *job) {
     int status = 0;
@@ -105,7 +106,7 @@ static int advance_to_callback(void *arg, const neap_run *where, const lazy_job_
 /* What the user thread runs, since there are callbacks in its bodies. */
 static const lazy_job_kind with_callbacks = {advance_to_callback, fail_at_callback, free_control_job};
 
-/* ---- Pushing ------------------------------------------------------------------------------------------------------ */
+/* ---- Pushing ----------------------------------------------------------------------------------------------------- */
 static int compare_held_vars(const void *a, const void *b) {
     uintptr_t left = (uintptr_t) * (neap_var *const *)a, right = (uintptr_t) * (neap_var *const *)b;
     return left < right ? -1 : left > right;

@@ -1,5 +1,5 @@
-/* build.h: short names for building nodes in rules of derivatives and batches, and what rules of division need. `g` is the rule's argument everywhere; a
- * NULL operand (memory) gives NULL, so rules check once, at their end. */
+/* build.h: short names for building nodes in rules of derivatives and batches, and what rules of division need. `g` is
+ * the rule's argument everywhere; a NULL operand (memory) gives NULL, so rules check once, at their end. */
 #ifndef LAZY_DERIVE_BUILD_H
 #define LAZY_DERIVE_BUILD_H
 

@@ -1,9 +1,9 @@
-/* derive.h: derivatives of what a tape holds, on nodes: for the public functions, and for rules of nodes that are made of
- * programs, which derive those on tapes of their own.
+/* derive.h: derivatives of what a tape holds, on nodes: for the public functions, and for rules of nodes that are made
+ * of programs, which derive those on tapes of their own.
  *
- * A tape is a level (level.c). While it is open, recorded ops that depend on its aliases are listed in order; reverse mode
- * is one walk back over the list (gradient.c), forward mode one walk along it (tangent.c). What the walks record belongs to
- * levels around the tape, not to the tape itself.
+ * A tape is a level (level.c). While it is open, recorded ops that depend on its aliases are listed in order; reverse
+ * mode is one walk back over the list (gradient.c), forward mode one walk along it (tangent.c). What the walks record
+ * belongs to levels around the tape, not to the tape itself.
  */
 #ifndef LAZY_DERIVE_H
 #define LAZY_DERIVE_H
@@ -49,7 +49,8 @@ int derive_tape_gradient(neap_ctx *ctx, int level, int nresults, neap_node *cons
 int derive_tape_tangent(neap_ctx *ctx, int level, int n, neap_node *const *wrt, neap_node *const *tangents,
                         int nresults, neap_node *const *results, neap_node **out);
 
-/* derive/program.c: a program on given inputs; what it gives is in the arena. --------------------------------------------- */
+/* derive/program.c: a program on given inputs; what it gives is in the arena.
+ * --------------------------------------------- */
 int derive_program_on(neap_ctx *ctx, neap_program *program, neap_node *const *in, neap_node **out);
 /* Cotangents of the inputs with active[k] (of the others NULL) for those of the outputs; a NULL seed is zero. */
 int derive_program_gradient(neap_ctx *ctx, neap_program *program, neap_node *const *in, const bool *active,

@@ -1,14 +1,14 @@
 /* tangent.c: forward mode: one walk along a tape; and what both walks share.
  *
- * The tangent of a node is made from those of its inputs by its row's rule, .jvp. Rows that have none are linear in their
- * inputs, or are maps: these have diagonal derivatives, so their gradient rules give tangents as well as cotangents. A
- * tangent that is zero because nothing depends on the aliases is NULL and costs nothing.
+ * The tangent of a node is made from those of its inputs by its row's rule, .jvp. Rows that have none are linear in
+ * their inputs, or are maps: these have diagonal derivatives, so their gradient rules give tangents as well as
+ * cotangents. A tangent that is zero because nothing depends on the aliases is NULL and costs nothing.
  */
 #include <string.h>
 
 #include "lazy/derive/derive.h"
 
-/* ---- Walks --------------------------------------------------------------------------------------------------------- */
+/* ---- Walks ------------------------------------------------------------------------------------------------------- */
 int derive_walk_begin(neap_ctx *ctx, int level, lazy_walk *w) {
     if (level < 0 || level >= ctx->levels.n)
         return neap_error(NEAP_E_STATE, "the gradient is not open");
@@ -53,7 +53,7 @@ neap_node *derive_cast_like(neap_ctx *ctx, neap_node *node, const neap_node *lik
     return graph_build_cast(ctx, node, like->dtype);
 }
 
-/* ---- Default rules ------------------------------------------------------------------------------------------------- */
+/* ---- Default rules ----------------------------------------------------------------------------------------------- */
 /* The op on tangents: zeros where there are none, the inputs themselves where they are not floats. */
 int derive_jvp_linear(lazy_tangent *t) {
     neap_node *in[NEAP_MAX_INPUTS], *node = t->node;
@@ -101,7 +101,7 @@ static int apply_tangent_rule(lazy_tangent *t) {
                       site ? graph_site_text(t->ctx, site) : "");
 }
 
-/* ---- The walk ------------------------------------------------------------------------------------------------------ */
+/* ---- The walk ---------------------------------------------------------------------------------------------------- */
 typedef struct outs { /* the tangents of a block's results */
     int64_t block;    /* index on the tape - start */
     int nresults;

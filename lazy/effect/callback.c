@@ -24,7 +24,7 @@
 
 enum { BLOCK_ALIGN = 64 };
 
-/* ---- What is known of a callback ---------------------------------------------------------------------------------- */
+/* ---- What is known of a callback --------------------------------------------------------------------------------- */
 static int check_spec(const neap_spec *spec, int k, int64_t *bytes) {
     if (spec->dtype < 0 || spec->dtype >= NEAP_DTYPE_COUNT)
         return neap_error(NEAP_E_DTYPE, "callback: result %d: no such dtype", k + 1);
@@ -131,7 +131,7 @@ void effect_callback_free_all(neap_ctx *ctx) {
     lazy_vector_free(&ctx->callbacks.open);
 }
 
-/* ---- Recording ---------------------------------------------------------------------------------------------------- */
+/* ---- Recording --------------------------------------------------------------------------------------------------- */
 static int check_arguments(neap_ctx *ctx, const lazy_callback *callback, int n, neap_node *const *in) {
     for (int k = 0; k < n; k++) {
         if (in[k]->flags & LAZY_ABSTRACT && !in[k]->levels)
@@ -273,7 +273,7 @@ int neap_callback_push(neap_ctx *ctx, const neap_callback *how, int n, const int
     return status ? status : graph_attend(ctx);
 }
 
-/* ---- Requests ----------------------------------------------------------------------------------------------------- */
+/* ---- Requests ---------------------------------------------------------------------------------------------------- */
 typedef struct argument {
     neap_buffer *buffer;
     int16_t device; /* that it is committed to */
@@ -414,7 +414,7 @@ const lazy_payload effect_callback_payload = {
     .print = print_callback,
 };
 
-/* ---- The user thread's part ---------------------------------------------------------------------------------------- */
+/* ---- The user thread's part -------------------------------------------------------------------------------------- */
 static lazy_open_callback *innermost(neap_ctx *ctx) {
     return ctx->callbacks.open.n ? &ctx->callbacks.open.at[ctx->callbacks.open.n - 1] : NULL;
 }

@@ -96,8 +96,8 @@ static int write_marked(int stream, int process, const lazy_text *text) {
     return status;
 }
 
-/* Of several processes, all of which come by a print, process 0 writes what is ordered; what is unordered, and what goes to
- * stderr, each of them writes. */
+/* Of several processes, all of which come by a print, process 0 writes what is ordered; what is unordered, and what
+ * goes to stderr, each of them writes. */
 static int write_print_text(const print_run *job, const lazy_text *text) {
     engine_comm *comm = engine_comm_here();
     if (!text->bytes)
@@ -212,7 +212,7 @@ int effect_print_push(neap_ctx *ctx, const neap_emit *how, int n, const lazy_fra
     return status;
 }
 
-/* ---- In a body ----------------------------------------------------------------------------------------------------- */
+/* ---- In a body --------------------------------------------------------------------------------------------------- */
 struct lazy_message {
     int kind;
     bool unordered;
@@ -285,7 +285,7 @@ int effect_message_push(neap_effects *effects, const lazy_message *message, void
     return status;
 }
 
-/* ---- Inside a trace ------------------------------------------------------------------------------------------------ */
+/* ---- Inside a trace ---------------------------------------------------------------------------------------------- */
 int effect_bits(const lazy_effect *effect) {
     if (effect->node)
         return graph_node_effects(effect->node);
@@ -425,7 +425,7 @@ int effect_print_nodes(neap_ctx *ctx, const neap_emit *how, int n, const lazy_fr
     return status;
 }
 
-/* ---- Public -------------------------------------------------------------------------------------------------------- */
+/* ---- Public ------------------------------------------------------------------------------------------------------ */
 typedef struct taken { /* the pieces of a call, … */
     lazy_fragment *fragments;
     neap_node **nodes; /* … each with its node, BORROWED, at the same place */

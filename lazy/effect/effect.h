@@ -58,7 +58,8 @@ struct lazy_callback {
     neap_spec *results;
 };
 
-/* effect.c ---------------------------------------------------------------------------------------------------------- */
+/* effect.c
+ * ---------------------------------------------------------------------------------------------------------- */
 const char *effect_kind(int kind); /* "print" */
 /* What an effect of a program does, LAZY_EFFECTS_…, and its script line; NULL: unknown. */
 int effect_bits(const lazy_effect *effect);
@@ -76,15 +77,16 @@ void effect_free(neap_ctx *ctx, lazy_effect *effect);
 void effect_cut(neap_ctx *ctx, lazy_level *trace, int64_t n);
 /* Makes a node an effect of the trace. */
 int effect_record(neap_ctx *ctx, lazy_level *trace, neap_node *node);
-/* A print of a program's body, with copies of its texts: data[k] is the memory of its array k. With an error, that stands
- * where arrays do. Written at once, or as an effect of its kind. */
+/* A print of a program's body, with copies of its texts: data[k] is the memory of its array k. With an error, that
+ * stands where arrays do. Written at once, or as an effect of its kind. */
 typedef struct lazy_message lazy_message;
 lazy_message *effect_message_new(const lazy_effect *effect); /* OWNED */
 void effect_message_free(lazy_message *message);
 int effect_message_write(const lazy_message *message, void *const *data, const char *error);
 int effect_message_push(neap_effects *effects, const lazy_message *message, void *const *data, const char *error);
 
-/* shard/print_blocks.c ------------------------------------------------------------------------------------------------------------ */
+/* shard/print_blocks.c
+ * ------------------------------------------------------------------------------------------------------------ */
 typedef struct lazy_shown {               /* a print of ordinary nodes; all zero is empty */
     LAZY_VECTOR(lazy_fragment) fragments; /* their texts are BORROWED from those given, but for … */
     LAZY_VECTOR(char *) tags;             /* … these */
@@ -92,13 +94,14 @@ typedef struct lazy_shown {               /* a print of ordinary nodes; all zero
 } lazy_shown;
 /* Whether arrays of the print lie on several devices and have blocks. */
 bool effect_show_needed(int n, const lazy_fragment *fragments, neap_node *const *nodes);
-/* Makes the print of these of their blocks. `how` says where it goes; NULL: somebody here reads it, so that all blocks must
- * be here (NEAP_E_STATE). *out is to be freed in any case. */
+/* Makes the print of these of their blocks. `how` says where it goes; NULL: somebody here reads it, so that all blocks
+ * must be here (NEAP_E_STATE). *out is to be freed in any case. */
 int effect_show(neap_ctx *ctx, const neap_emit *how, int n, const lazy_fragment *fragments, neap_node *const *nodes,
                 lazy_shown *out);
 void effect_shown_free(neap_ctx *ctx, lazy_shown *shown);
 
-/* callback.c -------------------------------------------------------------------------------------------------------- */
+/* callback.c
+ * -------------------------------------------------------------------------------------------------------- */
 extern const lazy_payload effect_callback_payload; /* of the row `callback` */
 static inline bool effect_is_callback(const neap_node *node) {
     return graph_node_op(node)->payload == &effect_callback_payload;

@@ -1,7 +1,8 @@
-/* exchange.c: patterns, by number: interned, compared by content, kept for the life of the process; and pushing exchanges.
+/* exchange.c: patterns, by number: interned, compared by content, kept for the life of the process; and pushing
+ * exchanges.
  *
- * An exchange is a step that pushes its op itself: the engine's op ends when the communication thread has done it. Inside
- * a body of control flow, which that thread runs then, it is a call like others (ops/exchange.c).
+ * An exchange is a step that pushes its op itself: the engine's op ends when the communication thread has done it.
+ * Inside a body of control flow, which that thread runs then, it is a call like others (ops/exchange.c).
  */
 #include "lazy/effect/exchange.h"
 
@@ -17,7 +18,7 @@
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static LAZY_VECTOR(lazy_exchange_pattern *) patterns;
 
-/* ---- Deals -------------------------------------------------------------------------------------------------------- */
+/* ---- Deals ------------------------------------------------------------------------------------------------------- */
 static bool same_words(const int32_t *a, const int32_t *b, int n) {
     return (!a && !b) || (a && b && memcmp(a, b, (size_t)n * sizeof *a) == 0);
 }
@@ -96,7 +97,7 @@ engine_collective effect_exchange_pattern_collective(const lazy_exchange_pattern
                                .site = site};
 }
 
-/* ---- Nodes -------------------------------------------------------------------------------------------------------- */
+/* ---- Nodes ------------------------------------------------------------------------------------------------------- */
 neap_node *effect_exchange_record(neap_ctx *ctx, const lazy_exchange_pattern *pattern, int nin, neap_node *const *in) {
     neap_node *node = graph_record(ctx, LAZY_OP_exchange, nin, in, 1, (int64_t[]){pattern->number});
     int status = 0;

@@ -3,9 +3,9 @@
  * What is exchanged between whom is a *pattern*, interned as shardings are: equal ones are one pointer and have one
  * number, which is the row's attribute. A pattern is the same in all processes that take part in it but for its number.
  *
- * The node's inputs are the blocks of the members that this process owns, ascending, each of them of the pattern's dtype
- * and `elements` in size; what follows them is not read (a process that owns none gives some array of that dtype). Its
- * value is flat: the elements that engine/comm/comm.h tells for each kind, in that order.
+ * The node's inputs are the blocks of the members that this process owns, ascending, each of them of the pattern's
+ * dtype and `elements` in size; what follows them is not read (a process that owns none gives some array of that
+ * dtype). Its value is flat: the elements that engine/comm/comm.h tells for each kind, in that order.
  *
  * An exchange outside of a trace is started when it is recorded, once its inputs are flushed, whoever holds its result.
  * In a trace it is an effect of the program (effect.h): it is never left out, and runs behind those recorded before it
@@ -29,8 +29,8 @@ typedef struct lazy_exchange_pattern {
     const char *what;      /* "psum of f32": what the engine compares; set by effect_exchange_pattern_intern */
 } lazy_exchange_pattern;
 
-/* The pattern like *like, whose arrays and name are copied; its number does not count. NULL: memory, or a group that makes
- * no sense (the error says so). */
+/* The pattern like *like, whose arrays and name are copied; its number does not count. NULL: memory, or a group that
+ * makes no sense (the error says so). */
 const lazy_exchange_pattern *effect_exchange_pattern_intern(const lazy_exchange_pattern *like);
 const lazy_exchange_pattern *effect_exchange_pattern_get(int64_t number); /* NULL: no such */
 /* As the engine wants it, for a step of this script line. */

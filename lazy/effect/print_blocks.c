@@ -1,14 +1,15 @@
 /* shard/print_blocks.c: prints of arrays that lie on several devices.
  *
- * Such an array is shown as its reader thinks of it: a global one whole, as NumPy shows it, its blocks read where they lie;
- * one that differs between devices, in the body of a shard_map, once for each device, with the device's coordinates:
+ * Such an array is shown as its reader thinks of it: a global one whole, as NumPy shows it, its blocks read where they
+ * lie; one that differs between devices, in the body of a shard_map, once for each device, with the device's
+ * coordinates:
  *
  *      print("x", x)      ─▶      [i=0, j=0] x   [1 2]
  *                                 [i=0, j=1] x   [3 4]      row-major over the axes that are manual: one effect
  *
- * Of several processes, process 0 writes what is ordered. Blocks that are not all here are brought to it by an exchange, in
- * which all processes take part: that is the one print that all of them must reach. What is unordered, or goes to
- * stderr, each process writes for the blocks that it has.
+ * Of several processes, process 0 writes what is ordered. Blocks that are not all here are brought to it by an
+ * exchange, in which all processes take part: that is the one print that all of them must reach. What is unordered, or
+ * goes to stderr, each process writes for the blocks that it has.
  *
  * All of this happens when the print is recorded: what comes out is a print of ordinary nodes, which may be part of a
  * program.
@@ -52,8 +53,8 @@ bool effect_show_needed(int n, const lazy_fragment *fragments, neap_node *const 
     return false;
 }
 
-/* The coordinates of a position over some axes, as one number: that of a member, if the axes are those over which blocks
- * are distinct. */
+/* The coordinates of a position over some axes, as one number: that of a member, if the axes are those over which
+ * blocks are distinct. */
 static int member_number(const lazy_mesh *mesh, int position, uint32_t axes) {
     int place = 0;
     for (int a = 0; a < mesh->naxes; a++)
@@ -62,7 +63,7 @@ static int member_number(const lazy_mesh *mesh, int position, uint32_t axes) {
     return place;
 }
 
-/* ---- Bringing blocks to process 0 ---------------------------------------------------------------------------------- */
+/* ---- Bringing blocks to process 0 -------------------------------------------------------------------------------- */
 typedef struct roll { /* who gives which block */
     int32_t nmembers, nranks;
     int32_t *owner, *position; /* by member: the process, and where on the mesh its block is there */
@@ -199,8 +200,8 @@ static int exchange_blocks(show *s, const roll *r, const neap_node *node, neap_n
     return status;
 }
 
-/* Brings the blocks of the array of fragment k to process 0, if it does not have them all: *out is the exchange, NULL if
- * there is none or this process has no part in it. */
+/* Brings the blocks of the array of fragment k to process 0, if it does not have them all: *out is the exchange, NULL
+ * if there is none or this process has no part in it. */
 static int gather_to_first(show *s, int k, neap_node **out) {
     roll r;
     const lazy_sharding *sharding = sharding_of(s, k);
@@ -223,7 +224,7 @@ static neap_node *gathered_block(show *s, neap_node *all, int m, int ndim, const
     return graph_build_reshape(s->ctx, one, ndim, shape);
 }
 
-/* ---- Fragments ----------------------------------------------------------------------------------------------------- */
+/* ---- Fragments --------------------------------------------------------------------------------------------------- */
 static int keep_shown_node(show *s, neap_node *node) {
     int status = node ? lazy_push(&s->out->nodes, node) : neap_error_code();
     if (status == 0)
@@ -351,7 +352,7 @@ static int add_block_lines(show *s) {
     return status;
 }
 
-/* ---- The whole print ----------------------------------------------------------------------------------------------- */
+/* ---- The whole print --------------------------------------------------------------------------------------------- */
 /* Which arrays decide how often the text is repeated. */
 static int choose_lines(show *s) {
     const lazy_sharding *first = NULL;

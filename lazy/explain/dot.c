@@ -27,7 +27,7 @@ typedef struct drawing {
 
 enum { DRAWN = 1, HIDDEN_READ = 2, HIDDEN_WRITTEN = 4 };
 
-/* ---- Buffers ------------------------------------------------------------------------------------------------------ */
+/* ---- Buffers ----------------------------------------------------------------------------------------------------- */
 static void draw_buffer(const drawing *d, int32_t slot) {
     const neap_node *node = explain_story_node(d->story, d->chapter, slot);
     const lazy_slot *at = &d->chapter->plan->slots[slot];
@@ -49,7 +49,7 @@ static void draw_buffer(const drawing *d, int32_t slot) {
     lazy_say(d->print, "];\n");
 }
 
-/* ---- Kernels ------------------------------------------------------------------------------------------------------ */
+/* ---- Kernels ----------------------------------------------------------------------------------------------------- */
 static void say_number(const drawing *d, const lazy_step *step, const lazy_load *load) {
     const lazy_number *number = &d->chapter->plan->numbers[step->first_number + load->slot];
     neap_node *node = d->chapter->region.n ? d->chapter->region.at[number->node] : NULL;
@@ -198,7 +198,7 @@ static void draw_step(const drawing *d, int32_t s) {
     draw_flow(d, s);
 }
 
-/* ---- Plans -------------------------------------------------------------------------------------------------------- */
+/* ---- Plans ------------------------------------------------------------------------------------------------------- */
 static int32_t find_node_positions(drawing *d) {
     const lazy_plan *plan = d->chapter->plan;
     int32_t hidden = 0;

@@ -24,7 +24,7 @@
 
 enum { LINES = 40, ROOTS = 16, OUTS = 6, CHAPTERS = 4, LABEL = 36 };
 
-/* ---- Quantities --------------------------------------------------------------------------------------------------- */
+/* ---- Quantities -------------------------------------------------------------------------------------------------- */
 /* Three digits, and a unit from 1 up: "2.05 MB", "118 µs". */
 static void say_scaled(lazy_print *print, double value, int nunits, const char *const *units, double step) {
     int unit = 0;
@@ -76,7 +76,7 @@ static void say_clipped(lazy_print *print, const char *text, int most) {
     lazy_say(print, "%.*s%s", (int)(end - text), text, *end ? "…" : "");
 }
 
-/* ---- Columns ------------------------------------------------------------------------------------------------------ */
+/* ---- Columns ----------------------------------------------------------------------------------------------------- */
 enum { COLUMNS = 8, WIDEST = 64 }; /* what is wider moves its own line only */
 
 static int64_t width_of(const char *from, const char *to) {
@@ -129,7 +129,7 @@ static void align_cells(lazy_print *print, size_t from) {
     graph_text_free(&plain);
 }
 
-/* ---- Plans -------------------------------------------------------------------------------------------------------- */
+/* ---- Plans ------------------------------------------------------------------------------------------------------- */
 int32_t explain_story_slot(const lazy_plan *plan, int32_t step, int32_t k) {
     int32_t low = 0, high = plan->ngroups - 1; /* the batch of the step: the last that does not begin behind it */
     while (low < high) {
@@ -390,7 +390,7 @@ static void say_plan(lazy_print *print, const lazy_story *story, const lazy_chap
     free(shown);
 }
 
-/* ---- Expressions -------------------------------------------------------------------------------------------------- */
+/* ---- Expressions ------------------------------------------------------------------------------------------------- */
 static void say_leaf(lazy_print *print, const neap_node *node) {
     int status = node->buffer ? neap_var_poll(neap_buffer_var(node->buffer), NULL) : 0;
     if (graph_is_placeholder(node))
@@ -439,7 +439,7 @@ static void say_expression(lazy_print *print, const lazy_story *story) {
     align_cells(print, from);
 }
 
-/* ---- Arrays ------------------------------------------------------------------------------------------------------- */
+/* ---- Arrays ------------------------------------------------------------------------------------------------------ */
 /* The plan of a link, if it is still kept. BORROWED. */
 static lazy_plan *find_plan(neap_ctx *ctx, uint64_t ran) {
     uint64_t serial = ran >> LAZY_RAN_SLOT_BITS;
@@ -518,7 +518,7 @@ static void say_root(lazy_print *print, const lazy_story *story, neap_node *root
     lazy_say(print, "\n");
 }
 
-/* ---- Arrays on a mesh ---------------------------------------------------------------------------------------------- */
+/* ---- Arrays on a mesh -------------------------------------------------------------------------------------------- */
 /* Lines "op \t script line \t note". */
 static void say_notes(lazy_print *print, const char *notes) {
     while (notes && *notes) {
@@ -564,7 +564,7 @@ static void say_meshed(lazy_print *print, const lazy_story *story, const neap_no
     align_cells(print, from);
 }
 
-/* ---- Stories ------------------------------------------------------------------------------------------------------ */
+/* ---- Stories ----------------------------------------------------------------------------------------------------- */
 static int add_chapter(lazy_story *story, lazy_plan *plan, bool future, const lazy_nodes *region) {
     lazy_chapter chapter = {.plan = plan, .future = future};
     for (int64_t k = 0; k < region->n; k++)

@@ -29,7 +29,7 @@ int neap_array_info(neap_ctx *ctx, int32_t id, neap_info *out) {
     return 0;
 }
 
-/* ---- Data in ------------------------------------------------------------------------------------------------------ */
+/* ---- Data in ----------------------------------------------------------------------------------------------------- */
 neap_node *graph_node_of_buffer(neap_ctx *ctx, const lazy_result *aval, neap_buffer *buffer) {
     neap_node *node = graph_data(ctx, aval);
     if (!node) {
@@ -80,7 +80,7 @@ int neap_array_new(neap_ctx *ctx, int dtype, int ndim, const int64_t *shape, con
     return status;
 }
 
-/* ---- Life --------------------------------------------------------------------------------------------------------- */
+/* ---- Life -------------------------------------------------------------------------------------------------------- */
 neap_node *graph_tombstone(neap_ctx *ctx, const neap_node *node) {
     lazy_result aval = {.dtype = node->dtype, .ndim = node->ndim};
     memcpy(aval.shape, node->shape, node->ndim * sizeof *node->shape);

@@ -47,7 +47,7 @@ int graph_attend(neap_ctx *ctx) {
                                                                                                         : NEAP_OK;
 }
 
-/* ---- Limits and counters ------------------------------------------------------------------------------------------ */
+/* ---- Limits and counters ----------------------------------------------------------------------------------------- */
 void neap_limits(neap_ctx *ctx, int64_t nodes, int64_t bytes) {
     ctx->pending.most_nodes = nodes;
     ctx->pending.most_bytes = bytes;

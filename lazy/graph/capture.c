@@ -1,13 +1,14 @@
-/* graph/capture.c: traces and their inputs: placeholders for arguments, and those that a closed trace makes for what it reads from
- * outside of itself.
+/* graph/capture.c: traces and their inputs: placeholders for arguments, and those that a closed trace makes for what it
+ * reads from outside of itself.
  *
  * An op belongs to a trace iff one of its inputs does. When an op of a *closed* trace also reads an array from outside,
- * a placeholder is made for that array and read instead: the array is *captured*. So everything that such a trace depends on
- * is an input of its program, and derivatives and batches reach what its function reads from around it. Numbers, and what
- * is made of constructors alone, stay as they are: they are part of the program.
+ * a placeholder is made for that array and read instead: the array is *captured*. So everything that such a trace
+ * depends on is an input of its program, and derivatives and batches reach what its function reads from around it.
+ * Numbers, and what is made of constructors alone, stay as they are: they are part of the program.
  *
- * Of several open traces the innermost comes first: an array of an outer trace meets one of an inner trace as a placeholder
- * of the inner one. An array of a level that was opened inside the trace belongs there and is never captured.
+ * Of several open traces the innermost comes first: an array of an outer trace meets one of an inner trace as a
+ * placeholder of the inner one. An array of a level that was opened inside the trace belongs there and is never
+ * captured.
  */
 #include <string.h>
 
@@ -15,7 +16,7 @@
 #include "lazy/graph/sharding.h"
 #include "ops_gen.h"
 
-/* ---- Placeholders -------------------------------------------------------------------------------------------------- */
+/* ---- Placeholders ------------------------------------------------------------------------------------------------ */
 neap_node *graph_placeholder(neap_ctx *ctx, int level, const lazy_result *aval, bool weak, int device,
                              const lazy_sharding *sharding) {
     neap_node *node = graph_node_new(ctx, LAZY_OP_placeholder, aval, 0, NULL, 0, NULL);
@@ -39,7 +40,7 @@ neap_node *graph_placeholder_like(neap_ctx *ctx, int level, const neap_node *nod
     return graph_placeholder(ctx, level, &aval, node->flags & LAZY_WEAK, node->device, graph_sharding_of(node));
 }
 
-/* ---- Capturing ------------------------------------------------------------------------------------------------------- */
+/* ---- Capturing --------------------------------------------------------------------------------------------------- */
 static uint64_t place_of_capture(const lazy_level *level, const neap_node *node) {
     return ((uint64_t)(uintptr_t)node >> 4) * 0x9e3779b97f4a7c15u >> 20 & (uint64_t)(level->capture_slots - 1);
 }

@@ -1,8 +1,8 @@
 /* context.h: the context of one Lua state, made of what its modules keep in it.
  *
  *   neap_ctx ─┬─ handles:   id → node                     (what Lua holds)
- *             ├─ pending:   nodes recorded since the last flush; the context holds one reference on each, so what a flush
- *             │             computes depends on what was recorded and not on which handles Lua's collector has freed
+ *             ├─ pending:   nodes recorded since the last flush; the context holds one reference on each, so what a
+ *             │             flush computes depends on what was recorded and not on which handles Lua has freed
  *             ├─ start:     whether recorded work may start now
  *             ├─ levels:    open tapes and traces, and the nodes that belong to them
  *             ├─ plans:     structure of a flushed region → its steps

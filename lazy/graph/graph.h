@@ -109,7 +109,7 @@ static inline bool graph_same_shape(int left, const int64_t *a, int right, const
     return same;
 }
 
-/* ---- view.c: affine maps ------------------------------------------------------------------------------------------ */
+/* ---- view.c: affine maps ----------------------------------------------------------------------------------------- */
 void graph_row_major(int ndim, const int64_t *shape, int64_t *stride);
 /* Takes a row-major index, or a difference of two, apart into one for each axis: truncated division from the left. */
 void graph_take_apart(int64_t index, int ndim, const int64_t *row, int64_t *out);
@@ -126,20 +126,22 @@ typedef struct lazy_split {
     int axis;
     int64_t inner;
 } lazy_split;
-/* `outer` leads to row-major indices of inner->shape, `inner` on from there: their composition, a map from outer->shape,
- * if it is affine. On failure *split gets a refinement of outer->shape that may help. */
+/* `outer` leads to row-major indices of inner->shape, `inner` on from there: their composition, a map from
+ * outer->shape, if it is affine. On failure *split gets a refinement of outer->shape that may help. */
 bool graph_map_compose(const lazy_box_map *outer, const lazy_box_map *inner, int64_t *offset, int64_t *stride,
                        lazy_split *split);
 
-/* ---- capture.c: what a closed trace reads from outside ---------------------------------------------------------------- */
-/* A new input of a trace, committed to a device (-1: none), or lying on a mesh; BORROWED from the level. NULL: memory. */
+/* ---- capture.c: what a closed trace reads from outside ----------------------------------------------------------- */
+/* A new input of a trace, committed to a device (-1: none), or lying on a mesh; BORROWED from the level. NULL:
+ * memory. */
 neap_node *graph_placeholder(neap_ctx *ctx, int level, const lazy_result *aval, bool weak, int device,
                              const struct lazy_sharding *sharding);
 /* The same, in everything as a node is. */
 neap_node *graph_placeholder_like(neap_ctx *ctx, int level, const neap_node *node);
 /* The placeholder of a closed trace that stands for this node; BORROWED. NULL: memory. */
 neap_node *graph_capture(neap_ctx *ctx, int level, neap_node *node);
-/* What the trace reads where it is given these n nodes (BORROWED): those from outside are captured. `to` may be `nodes`. */
+/* What the trace reads where it is given these n nodes (BORROWED): those from outside are captured. `to` may be
+ * `nodes`. */
 int graph_capture_into(neap_ctx *ctx, int level, int n, neap_node *const *nodes, neap_node **to);
 /* The same for the inputs of an op, for each closed trace to which the op belongs. */
 int graph_capture_inputs(neap_ctx *ctx, int n, neap_node *const *nodes, neap_node **to);

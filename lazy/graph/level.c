@@ -1,8 +1,8 @@
 /* level.c: levels: tapes and traces.
  *
  * An op belongs to a level iff an input does, so a level is a bit that nodes inherit, and the tape is the list of all
- * nodes with any bit, in order of recording: inputs stand before users, and reverse mode is one walk back over it. Levels
- * close in reverse order of opening. Nodes that leave the last level may let go of their inputs.
+ * nodes with any bit, in order of recording: inputs stand before users, and reverse mode is one walk back over it.
+ * Levels close in reverse order of opening. Nodes that leave the last level may let go of their inputs.
  */
 #include "lazy/graph/graph.h"
 #include "lazy/graph/sharding.h"

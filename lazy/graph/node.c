@@ -1,12 +1,13 @@
 /* node.c: nodes and handles: allocation, reference counts, ids.
  *
- * Nodes are carved from free lists by block size (multiples of 32 bytes). Releasing follows inputs with an explicit stack, so
- * a chain of a million nodes is dropped without recursion. A slot of the handle table carries a generation that
- * changes when it is freed, so an id kept too long is an error and not another array.
+ * Nodes are carved from free lists by block size (multiples of 32 bytes). Releasing follows inputs with an explicit
+ * stack, so a chain of a million nodes is dropped without recursion. A slot of the handle table carries a generation
+ * that changes when it is freed, so an id kept too long is an error and not another array.
  *
- * A node that keeps its structure after computing holds its inputs loosely from then on: `forms` counts such references,
- * which are part of `refs`. While refs > forms somebody may still ask for the value; when they become equal the node
- * gives back its buffer, and in turn loosens what it holds (or lets go of it, if nobody can ask for its structure).
+ * A node that keeps its structure after computing holds its inputs loosely from then on: `forms` counts such
+ * references, which are part of `refs`. While refs > forms somebody may still ask for the value; when they become equal
+ * the node gives back its buffer, and in turn loosens what it holds (or lets go of it, if nobody can ask for its
+ * structure).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +25,7 @@ int lazy_vector_grow(void **at, int64_t *capacity, size_t item) {
     return 0;
 }
 
-/* ---- Blocks ------------------------------------------------------------------------------------------------------- */
+/* ---- Blocks ------------------------------------------------------------------------------------------------------ */
 #ifdef NEAP_SANITIZED /* every node by itself, so that the sanitizer sees a use after free */
 enum { BLOCK_STEP = 32, BLOCK_LISTS = 1, BLOCKS_AT_ONCE = 64 };
 #else
@@ -106,9 +107,9 @@ neap_node *graph_node_new(neap_ctx *ctx, int op, const lazy_result *result, int 
     return node;
 }
 
-/* ---- Releasing: a stack linked through the nodes themselves, empty between calls ----------------------------------- */
-/* Can it give anything back but itself? A constant has nothing, and needs the place of the link for its value; a literal
- * of deferred mode is what it is by its data. */
+/* ---- Releasing: a stack linked through the nodes themselves, empty between calls --------------------------------- */
+/* Can it give anything back but itself? A constant has nothing, and needs the place of the link for its value; a
+ * literal of deferred mode is what it is by its data. */
 static bool holds_data(const neap_node *node) {
     if (node->lasting && graph_is_data(node))
         return false;
@@ -232,7 +233,7 @@ void graph_node_drop(neap_ctx *ctx, neap_node *node) {
     free_dead(ctx);
 }
 
-/* ---- Handles ------------------------------------------------------------------------------------------------------ */
+/* ---- Handles ----------------------------------------------------------------------------------------------------- */
 enum { SLOT_MASK = (1 << NEAP_SLOT_BITS) - 1 };
 
 /* Is it a block of a body that has ended? */

@@ -5,12 +5,14 @@
  *      PENDING ──flush──▶ DONE    has a buffer (its value, or a failure, arrives with the buffer's variable)
  *              └────────▶ RECIPE  was fused away inside a consumer; a second demand computes it
  *
- * What is recorded in deferred mode is DEFERRED instead of PENDING: the same, but only a demand flushes it. Such a node is
- * *lasting*: it keeps its structure after computing (deferred.c). Its references to its inputs are then *loose*: counted
- * by refs and by loose_refs. What only loose references hold gives its data back and stays as structure (node.c).
+ * What is recorded in deferred mode is DEFERRED instead of PENDING: the same, but only a demand flushes it. Such a node
+ * is *lasting*: it keeps its structure after computing (deferred.c). Its references to its inputs are then *loose*:
+ * counted by refs and by loose_refs. What only loose references hold gives its data back and stays as structure
+ * (node.c).
  *
- * Sources (constants, iota, placeholders) and formulas over them are born READY: they are cheap or have no value. Counts
- * are plain: nodes belong to one context, and a context to one thread. Nothing here recurses over the depth of a graph.
+ * Sources (constants, iota, placeholders) and formulas over them are born READY: they are cheap or have no value.
+ * Counts are plain: nodes belong to one context, and a context to one thread. Nothing here recurses over the depth of a
+ * graph.
  */
 #ifndef LAZY_NODE_H
 #define LAZY_NODE_H
@@ -145,8 +147,8 @@ static inline lazy_inner graph_node_programs(const neap_node *node) {
 static inline bool graph_is_view(const neap_node *node) {
     return node->map != NULL;
 }
-/* Is it made of constructors by so few and cheap maps (eye, tri, linspace) that each reader makes the elements it needs?
- * Such a node is never pending, and gets a buffer only if that is asked for or a call reads it. */
+/* Is it made of constructors by so few and cheap maps (eye, tri, linspace) that each reader makes the elements it
+ * needs? Such a node is never pending, and gets a buffer only if that is asked for or a call reads it. */
 static inline bool graph_is_formula(const neap_node *node) {
     return node->flags & LAZY_CONSTRUCTED && node->work <= LAZY_FORMULA_WORK && !node->buffer;
 }

@@ -1,14 +1,14 @@
 /* record.c: recording an op: checks, casts, inference, and what follows from having recorded it.
  *
- * Numbers are weak (rules in docs/numbers.md): a weak input takes the dtype of what it meets. A constant is converted at once,
- * after a check that an integer dtype can hold it; a number argument of a trace is converted by a recorded cast and
- * remembered as "must be integral". Ops on numbers alone stay weak and are computed in f64, as Lua would.
+ * Numbers are weak (rules in docs/numbers.md): a weak input takes the dtype of what it meets. A constant is converted
+ * at once, after a check that an integer dtype can hold it; a number argument of a trace is converted by a recorded
+ * cast and remembered as "must be integral". Ops on numbers alone stay weak and are computed in f64, as Lua would.
  *
- * Devices: computation follows data. A node is *committed* to a device if one of its inputs is, or by device_put; inputs
- * committed to different devices are an error. Everything else, constructors and new arrays too, is uncommitted: it meets
- * arrays of any device, and is computed where it is read. device_put is a view between devices that share memory; what
- * it reads of another device is materialised there, so no kernel computes for two devices. From one memory to another
- * it is a transfer, a call that copies.
+ * Devices: computation follows data. A node is *committed* to a device if one of its inputs is, or by device_put;
+ * inputs committed to different devices are an error. Everything else, constructors and new arrays too, is uncommitted:
+ * it meets arrays of any device, and is computed where it is read. device_put is a view between devices that share
+ * memory; what it reads of another device is materialised there, so no kernel computes for two devices. From one memory
+ * to another it is a transfer, a call that copies.
  *
  * Whether recorded work starts is decided in plan/start.c, which is asked by a hook (context.h).
  */
@@ -53,7 +53,7 @@ const char *graph_shape_text(int ndim, const int64_t *shape, char *text, size_t 
     return text;
 }
 
-/* ---- Constants and casts ------------------------------------------------------------------------------------------ */
+/* ---- Constants and casts ----------------------------------------------------------------------------------------- */
 neap_node *graph_constant(neap_ctx *ctx, int dtype, bool weak, double value) {
     lazy_result scalar = {.dtype = (uint8_t)dtype};
     neap_node *node = graph_node_new(ctx, LAZY_OP_constant, &scalar, 0, NULL, 0, NULL);
@@ -118,7 +118,7 @@ neap_node *graph_number_as_array(neap_ctx *ctx, neap_node *number) {
     return as_dtype(ctx, "number", number, NEAP_DTYPE_F64);
 }
 
-/* ---- Inference ---------------------------------------------------------------------------------------------------- */
+/* ---- Inference --------------------------------------------------------------------------------------------------- */
 static int broadcast_shapes(const lazy_op *row, const lazy_call_desc *call, lazy_result *out) {
     int ndim = call->in[0].ndim;
     bool same = true;
@@ -181,7 +181,7 @@ static int infer_result(const lazy_op *row, const lazy_call_desc *call, lazy_res
     return status ? status : check_size(row, result);
 }
 
-/* ---- Views -------------------------------------------------------------------------------------------------------- */
+/* ---- Views ------------------------------------------------------------------------------------------------------- */
 /* Sets map and base of a new view node. What cannot be read in place is copied first. */
 static int view_resolve(neap_ctx *ctx, neap_node *node, const lazy_call_desc *call, const lazy_result *result) {
     lazy_map own;
@@ -211,7 +211,7 @@ static int view_resolve(neap_ctx *ctx, neap_node *node, const lazy_call_desc *ca
     return 0;
 }
 
-/* ---- Recording ---------------------------------------------------------------------------------------------------- */
+/* ---- Recording --------------------------------------------------------------------------------------------------- */
 static void count_consumer(neap_ctx *ctx, neap_node *node, const lazy_op *row) {
     for (int k = 0; k < node->nin; k++) {
         bool again = false;
@@ -542,7 +542,7 @@ neap_node *graph_record(neap_ctx *ctx, int op, int nin, neap_node *const *in, in
     return record_call(ctx, row, &call);
 }
 
-/* ---- Builders for rules ------------------------------------------------------------------------------------------- */
+/* ---- Builders for rules ------------------------------------------------------------------------------------------ */
 neap_node *graph_arena(neap_ctx *ctx, neap_node *node) {
     if (node && lazy_push(&ctx->start.arena, node) != 0) {
         graph_release(ctx, node);
@@ -610,7 +610,7 @@ neap_node *graph_build_concatenate(neap_ctx *ctx, int n, neap_node *const *parts
     return graph_build(ctx, LAZY_OP_concatenate, n, parts, 1, (int64_t[]){axis});
 }
 
-/* ---- Public recording --------------------------------------------------------------------------------------------- */
+/* ---- Public recording -------------------------------------------------------------------------------------------- */
 static int publish(neap_ctx *ctx, neap_node *node, int32_t *out) {
     if (!node)
         return neap_error_code();

@@ -1,33 +1,34 @@
 /* sharding.h: arrays that lie on several devices: how a node says so, and what the mesh room does for the recorder.
  *
- * A *mesh* is an n-dimensional box of devices whose axes have names. A *sharding* says how an array lies on a mesh. Both are
- * interned for the life of the process: equal ones are the same pointer and have the same number, which is what
- * attributes, keys of plans and entries of jit hold.
+ * A *mesh* is an n-dimensional box of devices whose axes have names. A *sharding* says how an array lies on a mesh.
+ * Both are interned for the life of the process: equal ones are the same pointer and have the same number, which is
+ * what attributes, keys of plans and entries of jit hold.
  *
  * A *meshed* node is an ordinary node of the graph, with op, inputs, attributes and levels, and with a payload:
  *
  *      node (device LAZY_MESHED) ── shards ─┬─ sharding
- *                                           └─ blocks ── [ordinary node] [ordinary node] …     one for each distinct block
+ *                                           └─ blocks ── [ordinary node] [ordinary node] …  one for each distinct block
  *
- * The graph of meshed nodes is the program that the user wrote, once for all devices: tapes, traces, derivative rules and
- * batching rules see it alone. The blocks are what is computed: ordinary nodes, recorded by the same recorder when the
- * meshed node is (its op on their blocks), of no level's tape. A meshed node of a trace has no blocks; its program is
- * *lowered* when it is first run: replayed on placeholders that have blocks, which gives an ordinary program of these.
+ * The graph of meshed nodes is the program that the user wrote, once for all devices: tapes, traces, derivative rules
+ * and batching rules see it alone. The blocks are what is computed: ordinary nodes, recorded by the same recorder when
+ * the meshed node is (its op on their blocks), of no level's tape. A meshed node of a trace has no blocks; its program
+ * is *lowered* when it is first run: replayed on placeholders that have blocks, which gives an ordinary program of
+ * these.
  *
- * Manual axes. Inside the body of a shard_map over some axes of the mesh, these are manual: arrays have the shape of the
- * block that each device sees, and collectives say what is exchanged. Over all other axes (outside: over all) an array is
- * *global*: its shape is that of the whole, `split` says which axes of the mesh each axis of the array is divided by, in order,
- * and ops insert the collectives that they need, by the rows' .shard rules.
+ * Manual axes. Inside the body of a shard_map over some axes of the mesh, these are manual: arrays have the shape of
+ * the block that each device sees, and collectives say what is exchanged. Over all other axes (outside: over all) an
+ * array is *global*: its shape is that of the whole, `split` says which axes of the mesh each axis of the array is
+ * divided by, in order, and ops insert the collectives that they need, by the rows' .shard rules.
  *
- * For manual axes there are two masks. `varies` is a type, for derivatives: the cotangent of what does not vary over an axis
- * is one for all its devices, that of what varies is each device's own. Where an array that does not vary meets one that
- * does, the recorder inserts `pvary`, whose gradient is a psum; the gradient of a psum, whose result does not vary, is a
- * pvary. `differs` ⊆ `varies` says where values may differ; over the others equality is proved (after an all_gather,
- * say, whose result varies as a type). Only `differs` decides what is promised, read and stored.
+ * For manual axes there are two masks. `varies` is a type, for derivatives: the cotangent of what does not vary over an
+ * axis is one for all its devices, that of what varies is each device's own. Where an array that does not vary meets
+ * one that does, the recorder inserts `pvary`, whose gradient is a psum; the gradient of a psum, whose result does not
+ * vary, is a pvary. `differs` ⊆ `varies` says where values may differ; over the others equality is proved (after an
+ * all_gather, say, whose result varies as a type). Only `differs` decides what is promised, read and stored.
  *
  * Blocks. Devices between which an array does not differ share one block. A block that is of one device alone is
- * committed to that; one that several share is committed to none. Devices of the CPU share memory, so they read it where
- * it is; where devices have a memory each, it lies on the first of np.devices(), and the others read copies
+ * committed to that; one that several share is committed to none. Devices of the CPU share memory, so they read it
+ * where it is; where devices have a memory each, it lies on the first of np.devices(), and the others read copies
  * (plan/cross.c). `nblocks` counts those of this process, in row-major order of the mesh.
  */
 #ifndef LAZY_SHARDING_H
@@ -87,7 +88,7 @@ static inline bool graph_has_blocks(const neap_node *node) {
     return node->shards->sharding->nblocks == 0 || node->shards->blocks[0] != NULL;
 }
 
-/* ---- shard/sharding.c: interning --------------------------------------------------------------------------------------- */
+/* ---- shard/sharding.c: interning --------------------------------------------------------------------------------- */
 /* The sharding like *like (whose derived members and number do not count), or NULL: memory. Checks nothing. */
 const lazy_sharding *shard_sharding_intern(const lazy_sharding *like);
 const lazy_sharding *shard_sharding_get(int64_t number); /* NULL: no such */
@@ -103,8 +104,8 @@ int shard_mesh_move(const lazy_mesh *mesh, int position, int axis, int coordinat
 int64_t shard_sharding_parts(const lazy_sharding *sharding, int axis);
 
 /* ---- Rules of rows: .shard ----------------------------------------------------------------------------------------
- * Given an op on inputs of which some are split over global axes of the mesh, a rule says how each input has to lie, how the
- * result will lie, which attributes the op has on blocks, and what remains to be combined between devices. */
+ * Given an op on inputs of which some are split over global axes of the mesh, a rule says how each input has to lie,
+ * how the result will lie, which attributes the op has on blocks, and what remains to be combined between devices. */
 typedef struct lazy_shard_rule {
     neap_ctx *ctx;
     const lazy_op *row;
@@ -122,8 +123,8 @@ typedef struct lazy_shard_rule {
 } lazy_shard_rule;
 
 /* ---- Expansion: .spread -------------------------------------------------------------------------------------------
- * What a node that was made of meshed inputs becomes: its sharding and its blocks. NULL: as its inputs lie, and the op on
- * their blocks. Rows that have it: those of mesh/ops. */
+ * What a node that was made of meshed inputs becomes: its sharding and its blocks. NULL: as its inputs lie, and the op
+ * on their blocks. Rows that have it: those of mesh/ops. */
 typedef struct lazy_expansion {
     neap_ctx *ctx;
     neap_node *node;        /* its inputs and attributes; no payload yet */
@@ -133,8 +134,9 @@ typedef struct lazy_expansion {
 /* Called by a rule when `sharding` is final: gives the node its payload, with no blocks yet. */
 int shard_expansion_begin(lazy_expansion *g);
 
-/* ---- What folders of lazy/ call in mesh/ --------------------------------------------------------------------------------
- * The functions are installed when the first mesh is made, before anything can lie on one. */
+/* ---- What folders of lazy/ call in mesh/
+ * -------------------------------------------------------------------------------- The functions are installed when the
+ * first mesh is made, before anything can lie on one. */
 typedef struct graph_mesh_hooks {
     /* graph_record, where an input is meshed, or the row's results are (LAZY_OP_MESH). */
     neap_node *(*record)(neap_ctx *ctx, const struct graph_call *call);
@@ -144,8 +146,8 @@ typedef struct graph_mesh_hooks {
     int (*whole)(neap_ctx *ctx, neap_node *node, neap_node **out);
     /* A node (ordinary or meshed) as an array that lies as `like` does; BORROWED from the arena. */
     neap_node *(*moved)(neap_ctx *ctx, neap_node *node, const lazy_sharding *like);
-    /* The same, where `like` has manual axes too: it enters the body, varies as `like` does, is divided as it is. It may differ
-     * over less. */
+    /* The same, where `like` has manual axes too: it enters the body, varies as `like` does, is divided as it is. It
+     * may differ over less. */
     neap_node *(*fitted)(neap_ctx *ctx, neap_node *node, const lazy_sharding *like);
 } graph_mesh_hooks;
 extern _Atomic(const graph_mesh_hooks *) graph_mesh_installed; /* NULL: no mesh was made */
@@ -159,8 +161,9 @@ static inline void graph_mesh_install(const graph_mesh_hooks *hooks) {
 /* record.c: graph_record without what comes first: inputs are captured, aligned and on one device. */
 neap_node *graph_record_inferred(neap_ctx *ctx, const struct graph_call *call);
 
-/* ---- node.c, level.c ---------------------------------------------------------------------------------------------- */
-/* What blocks are made of: an ordinary node of a tape without the tape (BORROWED from the arena), all others as they are. */
+/* ---- node.c, level.c --------------------------------------------------------------------------------------------- */
+/* What blocks are made of: an ordinary node of a tape without the tape (BORROWED from the arena), all others as they
+ * are. */
 neap_node *graph_untaped(neap_ctx *ctx, neap_node *node);
 /* The device that a block belongs to, whose home is this: in the bodies of control flow none. */
 int graph_home(const neap_ctx *ctx, int home);

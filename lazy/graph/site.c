@@ -1,7 +1,7 @@
 /* site.c: script lines: which nodes Lua is asked to tell them of, and the texts.
  *
- * An answer costs Lua a walk over its stack, which no compiled loop can do. So the line is asked for at every node of an
- * op until REPEATS answers in a row were known lines: then the script is in a loop, and the distance between two
+ * An answer costs Lua a walk over its stack, which no compiled loop can do. So the line is asked for at every node of
+ * an op until REPEATS answers in a row were known lines: then the script is in a loop, and the distance between two
  * questions doubles with each such answer, up to GAP_MOST nodes of the op. An unknown line starts anew. What was not
  * asked for has the last line told of a region of its structure, which in a loop is its own.
  *

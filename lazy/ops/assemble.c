@@ -1,11 +1,11 @@
-/* assemble.c: results put together from pieces: each input is stored, through whatever was fused into it, directly into its
- * window of the result. */
+/* assemble.c: results put together from pieces: each input is stored, through whatever was fused into it, directly into
+ * its window of the result. */
 #include <string.h>
 
 #include "lazy/derive/build.h"
 #include "lazy/graph/graph.h"
 
-/* ---- concatenate --------------------------------------------------------------------------------------------------- */
+/* ---- concatenate ------------------------------------------------------------------------------------------------- */
 static int concatenate_shape(const lazy_call_desc *call, lazy_result *out) {
     const lazy_aval *first = &call->in[0];
     int axis;
@@ -88,7 +88,7 @@ NEAP_OP(concatenate, .doc = "Arrays of equal shapes, but for one axis, joined al
         .dtype = graph_dtype_promote, .shape = concatenate_shape, .pieces = concatenate_pieces,
         .grad = concatenate_grad, .batch = derive_batch_axis, .shard = concatenate_shard)
 
-/* ---- pad ----------------------------------------------------------------------------------------------------------- */
+/* ---- pad --------------------------------------------------------------------------------------------------------- */
 static int pad_shape(const lazy_call_desc *call, lazy_result *out) {
     const lazy_aval *in = &call->in[0];
     if (call->nattrs != 3 * in->ndim)

@@ -53,7 +53,7 @@ static bool reads_nothing_else(const lazy_tensor *operand) {
     return false;
 }
 
-/* ---- Batches ------------------------------------------------------------------------------------------------------- */
+/* ---- Batches ----------------------------------------------------------------------------------------------------- */
 /* n blocks of shape (1, bytes) as one of shape (n, bytes). */
 static neap_node *join_byte_blocks(lazy_batching *g, int64_t n, neap_node **blocks) {
     while (n > 1) {
@@ -103,8 +103,8 @@ NEAP_OP(callback,
     .dtype = refuse_new, .reads = reads_nothing_else, .batch = callback_batch)
 
 NEAP_OP(callback_part,
-    .doc = "One result of a callback: the bytes of its block from a place on, as an array of a dtype and shape; of each block, "
-           "if there are several.",
+    .doc = "One result of a callback: the bytes of its block from a place on, as an array of a dtype and shape; of "
+           "each block, if there are several.",
     .attrs = "place dtype shape…", .kind = LAZY_CALL, .arity = 1, .types = LAZY_INT,
     .flags = LAZY_OP_DENSE | LAZY_OP_HIDDEN | LAZY_OP_PROMPT, .dtype = call_part_dtype, .shape = call_part_shape,
     .call = call_part_copy, .batch = derive_batch_leading)

@@ -6,7 +6,8 @@
  *      call    in: operands…, own of each program…         programs: (operands…, own…), then those of its rule
  *      cond    in: index, operands…, own of each branch…   branches: (operands…, own…)
  *      while_loop  in: carries…, own of both…                  condition, body: (carries…, own…)
- *      scan    in: carries…, xs…, own…                     body: (carries…, slices of xs…, own…), which gives carries, ys
+ *      scan    in: carries…, xs…, own…                     body: (carries…, slices of xs…, own…), which gives
+ *                                                          carries, ys
  *
  * The value is a block of bytes, of which `part` nodes are the results.
  */
@@ -64,8 +65,9 @@ static int results(const neap_node *node) {
 
 /* clang-format off */
 NEAP_OP(call,
-    .doc = "A program, run as one step. Its rule says how it is differentiated: 0, by itself (reverse mode runs it again); "
-           "1, by programs for reverse mode; 2, by a program for forward mode. Behind its `results` there may be residuals.",
+    .doc = "A program, run as one step. Its rule says how it is differentiated: 0, by itself (reverse mode runs it "
+           "again); 1, by programs for reverse mode; 2, by a program for forward mode. Behind its `results` there may "
+           "be residuals.",
     .attrs = "control rule operands results own…", .kind = LAZY_CALL, .arity = 255, .types = LAZY_ALL,
     .flags = LAZY_OP_DENSE | LAZY_OP_HIDDEN, .payload = &control_payload, .control = &control_call, .dtype = refuse_op,
     .results = results, .grad = control_call_grad, .jvp = control_call_jvp, .batch = control_call_batch)
@@ -85,8 +87,8 @@ NEAP_OP(while_loop,
     .grad = control_while_grad, .jvp = control_loop_jvp, .batch = control_while_batch)
 
 NEAP_OP(scan,
-    .doc = "Runs a program for each part of the first axis of the xs, in order or in reverse: it takes the carries and the "
-           "parts, and gives the next carries and ys, which are stacked along a new first axis.",
+    .doc = "Runs a program for each part of the first axis of the xs, in order or in reverse: it takes the carries and "
+           "the parts, and gives the next carries and ys, which are stacked along a new first axis.",
     .attrs = "control length reverse unroll carries xs", .kind = LAZY_CALL, .arity = 255, .types = LAZY_ALL,
     .flags = LAZY_OP_DENSE | LAZY_OP_HIDDEN, .payload = &control_payload, .control = &control_scan, .dtype = refuse_op,
     .results = results,

@@ -304,8 +304,8 @@ static int conv_batch(lazy_batching *g) {
 }
 
 /* ---- Division over a mesh ------------------------------------------------------------------------------------------
- * Images, channels and features are divided, the latter two where there is one group; spatial axes are needed whole. What
- * the result does not have is summed over, so parts are added. */
+ * Images, channels and features are divided, the latter two where there is one group; spatial axes are needed whole.
+ * What the result does not have is summed over, so parts are added. */
 static int conv_shard(lazy_shard_rule *g) {
     lazy_factors f = {0};
     int last = g->in[0].ndim - 1;
@@ -443,7 +443,8 @@ static int windows_grad(lazy_grad *g) {
 NEAP_OP(
     windows,
     .doc =
-        "All windows of an axis, as a view: the axis counts windows, one for every `stride` elements, and a new last axis "
+        "All windows of an axis, as a view: the axis counts windows, one for every `stride` elements, and a new last "
+        "axis "
         "the `size` elements of a window, `dilation` apart.",
     .attrs = "axis size stride dilation", .kind = LAZY_VIEW, .arity = 1, .types = LAZY_ALL, .flags = LAZY_OP_HIDDEN,
     .dtype = graph_dtype_same, .shape = windows_shape, .view = windows_view, .grad = windows_grad,

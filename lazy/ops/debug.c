@@ -1,5 +1,5 @@
-/* debug.c: ops for tests and demonstrations of asynchronous work: they take their time, wait to be let go, fail, or tell
- * where they ran. */
+/* debug.c: ops for tests and demonstrations of asynchronous work: they take their time, wait to be let go, fail, or
+ * tell where they ran. */
 #include <errno.h>
 #include <string.h>
 #include <time.h>

@@ -1,5 +1,5 @@
-/* exchange.c: the row of collectives between processes (lazy/effect/exchange.h). Programs of the mesh room have it among the ops on
- * blocks, which no derivative and no batch sees: they are taken of the ops that the user wrote.
+/* exchange.c: the row of collectives between processes (lazy/effect/exchange.h). Programs of the mesh room have it
+ * among the ops on blocks, which no derivative and no batch sees: they are taken of the ops that the user wrote.
  */
 #include "lazy/effect/exchange.h"
 

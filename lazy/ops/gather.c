@@ -1,8 +1,8 @@
 /* gather.c: reading and writing at places that are data.
  *
  * Indices count from 0; negative ones count from the end. Out of range they are clamped to the nearest element in
- * `take`, and ignored in the `put` ops, as JAX does inside compiled code: an index is data, so it cannot be an error when
- * the op is recorded.
+ * `take`, and ignored in the `put` ops, as JAX does inside compiled code: an index is data, so it cannot be an error
+ * when the op is recorded.
  */
 #include <string.h>
 
@@ -49,7 +49,7 @@ static int gather_axis(int64_t axis, int ndim) {
     return (int)(axis < 0 ? axis + ndim : axis);
 }
 
-/* ---- Batches: one long axis for the places of all examples ---------------------------------------------------------- */
+/* ---- Batches: one long axis for the places of all examples ------------------------------------------------------- */
 typedef struct flat { /* x of one example as (before, size, after…), its axis as one with those of all examples */
     int64_t before, size;
     int axis, ndim, indices; /* axes of x and of the indices */
@@ -84,8 +84,8 @@ static neap_node *wide_indices(neap_ctx *ctx, neap_node *indices) {
     return graph_build_cast(ctx, indices, NEAP_DTYPE_I64);
 }
 
-/* Indices into that, i64 of shape (n, before, axes of the indices…), of indices of each example into its own axis. Those
- * out of range are clamped to it, or become one that is out of range there too. */
+/* Indices into that, i64 of shape (n, before, axes of the indices…), of indices of each example into its own axis.
+ * Those out of range are clamped to it, or become one that is out of range there too. */
 static neap_node *flat_indices(lazy_batching *g, const flat *f, bool clamp) {
     neap_node *own = derive_batch_all(g, 1), *zero = NUMBER(0), *size = NUMBER((double)f->size);
     int64_t shape[NEAP_MAX_DIMS + 2] = {g->size, 1}, rows[NEAP_MAX_DIMS + 2] = {g->size, f->before};
@@ -107,7 +107,7 @@ static neap_node *flat_indices(lazy_batching *g, const flat *f, bool clamp) {
     return BUILD3(where, inside, BUILD2(add, start, up), NUMBER((double)f->shape[0]));
 }
 
-/* ---- take ---------------------------------------------------------------------------------------------------------- */
+/* ---- take -------------------------------------------------------------------------------------------------------- */
 static int take_shape(const lazy_call_desc *call, lazy_result *out) {
     const lazy_aval *x = &call->in[0], *indices = &call->in[1];
     int axis, status = gather_check("take", call, indices, &axis);
@@ -181,7 +181,7 @@ NEAP_OP(
     .residual = LAZY_RESIDUAL_IN1, .dtype = graph_dtype_same, .shape = take_shape, .grad = take_grad,
     .batch = take_batch, .shard = take_shard)
 
-/* ---- put_add, put_set ------------------------------------------------------------------------------------------------ */
+/* ---- put_add, put_set -------------------------------------------------------------------------------------------- */
 static int put_shape(const char *op, const lazy_call_desc *call, lazy_result *out) {
     const lazy_aval *x = &call->in[0], *indices = &call->in[1], *updates = &call->in[2];
     lazy_result taken = {0};
@@ -310,14 +310,13 @@ static int put_add_grad(lazy_grad *g) {
     return g->wants[2] && !g->out[2] ? NEAP_E_MEMORY : 0;
 }
 
-NEAP_OP(
-    put_add,
-    .doc =
-        "The first input with the third added along an axis at the places that the second, of integers, names. Repeated "
-        "places add up in order. Negative indices count from the end; others out of range are ignored.",
-    .attrs = "axis", .kind = LAZY_CALL, .arity = 3, .types = LAZY_ALL, .flags = LAZY_OP_DENSE | LAZY_OP_HIDDEN,
-    .residual = LAZY_RESIDUAL_IN1, .dtype = graph_dtype_same, .shape = put_add_shape, .call = put_add_call,
-    .grad = put_add_grad, .jvp = derive_jvp_linear, .batch = put_batch, .shard = put_shard)
+NEAP_OP(put_add,
+        .doc = "The first input with the third added along an axis at the places that the second, of integers, names. "
+               "Repeated "
+               "places add up in order. Negative indices count from the end; others out of range are ignored.",
+        .attrs = "axis", .kind = LAZY_CALL, .arity = 3, .types = LAZY_ALL, .flags = LAZY_OP_DENSE | LAZY_OP_HIDDEN,
+        .residual = LAZY_RESIDUAL_IN1, .dtype = graph_dtype_same, .shape = put_add_shape, .call = put_add_call,
+        .grad = put_add_grad, .jvp = derive_jvp_linear, .batch = put_batch, .shard = put_shard)
 
 /* What was written over gets no cotangent; of repeated places the last one that was written gets it. */
 static int put_set_grad(lazy_grad *g) {

@@ -240,7 +240,8 @@ static int matmul_batch(lazy_batching *g) {
     return derive_batch_done(g);
 }
 
-/* The batch, rows of the left and columns of the right operand stay divided; where k is, products of the parts are added. */
+/* The batch, rows of the left and columns of the right operand stay divided; where k is, products of the parts are
+ * added. */
 static int matmul_shard(lazy_shard_rule *g) {
     lazy_factors f = {0};
     int n = g->out->ndim;

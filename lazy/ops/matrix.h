@@ -57,7 +57,7 @@ static inline void ops_matrix_set(const lazy_matrices *x, void *to, int64_t k, d
     }
 }
 
-/* ---- Nodes; a NULL operand gives NULL, results are BORROWED as those of graph_build ------------------------------- */
+/* ---- Nodes; a NULL operand gives NULL, results are BORROWED as those of graph_build ------------------------------ */
 neap_node *ops_matrix_transpose(neap_ctx *ctx, neap_node *a);
 neap_node *ops_matrix_product(neap_ctx *ctx, neap_node *a, neap_node *b);
 neap_node *ops_matrix_minus(neap_ctx *ctx, neap_node *a, neap_node *b);

@@ -149,8 +149,8 @@ static int jvp_extremum(lazy_tangent *g) {
 /* Rows read as tables. */
 /* clang-format off */
 NEAP_OP(sum,
-    .doc = "The sum over axes. bool, u8, i8 and i16 are summed as i32, u16 as u32; integers wrap around. Nothing sums to "
-           "0.",
+    .doc = "The sum over axes. bool, u8, i8 and i16 are summed as i32, u16 as u32; integers wrap around. Nothing sums "
+           "to 0.",
     .attrs = "axes keepdims",
     .kind = LAZY_REDUCE, .arity = 1, .types = LAZY_NUMERIC, .dtype = graph_dtype_sum, .shape = graph_shape_reduce,
     .grad = grad_sum, .jvp = derive_jvp_linear,

@@ -1,7 +1,7 @@
-/* sort.c: the order of elements along an axis. Values are mapped to unsigned keys of the same order (NaN last), and pairs
- * (key, index) are sorted by a radix sort from the lowest byte up, which is stable and takes time linear in the axis;
- * short lines are sorted by insertion. Sorted values are gathered by the order found here (stdlib), so sorting has a
- * gradient.
+/* sort.c: the order of elements along an axis. Values are mapped to unsigned keys of the same order (NaN last), and
+ * pairs (key, index) are sorted by a radix sort from the lowest byte up, which is stable and takes time linear in the
+ * axis; short lines are sorted by insertion. Sorted values are gathered by the order found here (stdlib), so sorting
+ * has a gradient.
  */
 #include <inttypes.h>
 #include <stdlib.h>

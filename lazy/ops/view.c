@@ -17,7 +17,7 @@ static int shape_in_attrs(const char *op, const lazy_call_desc *call, lazy_resul
     return 0;
 }
 
-/* ---- alias --------------------------------------------------------------------------------------------------------- */
+/* ---- alias ------------------------------------------------------------------------------------------------------- */
 static int identity_view(const lazy_call_desc *call, const lazy_result *out, lazy_map *map) {
     (void)call;
     map->offset = 0;
@@ -39,7 +39,7 @@ NEAP_OP(bare, .doc = "The same array on no tape: as the blocks of a meshed array
         .arity = 1, .types = LAZY_ALL, .flags = LAZY_OP_HIDDEN | LAZY_OP_ZERO_GRAD, .dtype = graph_dtype_same,
         .shape = graph_shape_same, .view = identity_view, .batch = derive_batch_leading, .shard = shard_same)
 
-/* ---- device_put ---------------------------------------------------------------------------------------------------- */
+/* ---- device_put -------------------------------------------------------------------------------------------------- */
 static int device_put_shape(const lazy_call_desc *call, lazy_result *out) {
     int64_t device = call->nattrs == 1 ? call->attrs[0] : -2;
     if (device < -1 || device >= neap_device_count())
@@ -74,7 +74,7 @@ NEAP_OP(
     .flags = LAZY_OP_HIDDEN | LAZY_OP_PLACES | LAZY_OP_DENSE, .dtype = graph_dtype_same, .shape = device_put_shape,
     .call = transfer_call, .grad = device_put_grad, .jvp = derive_jvp_linear, .batch = derive_batch_leading)
 
-/* ---- reshape ------------------------------------------------------------------------------------------------------- */
+/* ---- reshape ----------------------------------------------------------------------------------------------------- */
 static int reshape_shape(const lazy_call_desc *call, lazy_result *out) {
     int status = shape_in_attrs("reshape", call, out);
     int64_t size = 1;
@@ -118,8 +118,8 @@ static int64_t common_divisor(int64_t a, int64_t b) {
     return a;
 }
 
-/* Both shapes are taken apart from the left into the factors that they share. Where what is left of two axes shares none
- * (2 and 3), there are no factors up to where axes of both end together. */
+/* Both shapes are taken apart from the left into the factors that they share. Where what is left of two axes shares
+ * none (2 and 3), there are no factors up to where axes of both end together. */
 static int reshape_shard(lazy_shard_rule *g) {
     lazy_factors f = {0};
     const int64_t *from = g->in[0].shape, *to = g->out->shape;
@@ -155,7 +155,7 @@ NEAP_OP(reshape, .doc = "The same elements in row-major order under another shap
         .shape = reshape_shape, .view = identity_view, .grad = reshape_grad, .batch = reshape_batch,
         .shard = reshape_shard)
 
-/* ---- transpose ----------------------------------------------------------------------------------------------------- */
+/* ---- transpose --------------------------------------------------------------------------------------------------- */
 static int transpose_shape(const lazy_call_desc *call, lazy_result *out) {
     const lazy_aval *in = &call->in[0];
     uint32_t seen = 0;
@@ -213,7 +213,7 @@ NEAP_OP(transpose, .doc = "Axes in another order: axis k of the result is axis a
         .shape = transpose_shape, .view = transpose_view, .grad = transpose_grad, .batch = transpose_batch,
         .shard = transpose_shard)
 
-/* ---- broadcast_to -------------------------------------------------------------------------------------------------- */
+/* ---- broadcast_to ------------------------------------------------------------------------------------------------ */
 static int broadcast_shape(const lazy_call_desc *call, lazy_result *out) {
     const lazy_aval *in = &call->in[0];
     int status = shape_in_attrs("broadcast_to", call, out), lead = out->ndim - in->ndim;
@@ -271,7 +271,7 @@ NEAP_OP(broadcast_to, .doc = "The input repeated along new leading axes and alon
         .dtype = graph_dtype_same, .shape = broadcast_shape, .view = broadcast_view, .grad = broadcast_grad,
         .batch = broadcast_batch, .shard = broadcast_shard)
 
-/* ---- slice --------------------------------------------------------------------------------------------------------- */
+/* ---- slice ------------------------------------------------------------------------------------------------------- */
 static int slice_shape(const lazy_call_desc *call, lazy_result *out) {
     const lazy_aval *in = &call->in[0];
     if (call->nattrs != 3 * in->ndim)

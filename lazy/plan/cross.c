@@ -2,7 +2,8 @@
  *
  * A slot lies where its node runs. A step may run elsewhere: it reads an uncommitted array, which lies on the first
  * device; or the backend of its device cannot do it, so it runs on the host. For each memory from which a slot is used
- * the plan has a *crossing*, a buffer there that a run fills with a copy of the slot before the first step that reads it:
+ * the plan has a *crossing*, a buffer there that a run fills with a copy of the slot before the first step that reads
+ * it:
  *
  *      slot ──copy──▶ crossing ──▶ step            step ──▶ crossing ──copy──▶ slot
  *

@@ -2,12 +2,12 @@
  *
  * Starting at the root, every node is read through an affine map from the kernel's box to the node's row-major index.
  * Views and broadcasting only compose maps; a map op becomes an instruction whose operands are its inputs under the
- * composed maps; a gather becomes one too, which takes its table as it lies and its indices under a map; what has a buffer,
- * and what is materialised elsewhere, becomes a load. So a whole chain of ops, with the transposes, slices and reshapes in
- * it, is one pass over memory.
+ * composed maps; a gather becomes one too, which takes its table as it lies and its indices under a map; what has a
+ * buffer, and what is materialised elsewhere, becomes a load. So a whole chain of ops, with the transposes, slices and
+ * reshapes in it, is one pass over memory.
  *
- * A map cannot always be composed (view.c). Then the box is refined where that helps and fusing starts again; otherwise the
- * node that cannot be read through is reported as a cut: it gets a buffer, which can always be read.
+ * A map cannot always be composed (view.c). Then the box is refined where that helps and fusing starts again; otherwise
+ * the node that cannot be read through is reported as a cut: it gets a buffer, which can always be read.
  *
  * Depth is bounded by LAZY_KERNEL_MAX_INS (longer chains are cut), so the explicit stack is an array.
  */
@@ -154,8 +154,8 @@ static int read_assembled_piece(fuser *f, neap_node **node, lazy_wide_map *map) 
     return status;
 }
 
-/* What is to be cut where `node` finds no scratch: the node itself, which makes the longest kernels of a chain. If that was
- * not enough, the operands beside the chain need scratch too, as in a sum of many terms: then half of the chain. */
+/* What is to be cut where `node` finds no scratch: the node itself, which makes the longest kernels of a chain. If that
+ * was not enough, the operands beside the chain need scratch too, as in a sum of many terms: then half of the chain. */
 static const neap_node *too_long(const fuser *f, const neap_node *node) {
     return f->fusion->again && f->stack.n > 2 ? f->stack.at[f->stack.n / 2].node : node;
 }

@@ -9,18 +9,21 @@
  *      slot c                 w         r      at the same places.
  *      slot d                      w    r
  *
- * Programs: every made slot dies that is no output, and every leaf that is given to it, that is of a donated array, which
- * any step may overwrite, as what fails then fails for good. Flushes: a node dies that nothing but the pending list and nodes
- * of the region that let go of it refer to (plan_memory_of_flush finds out); such a leaf, if its buffer is nobody else's,
- * may be overwritten as well, but only by the last step of the plan: were it any other, a push that fails for want of
- * memory could not be repeated, since its input were gone.
+ * Programs: every made slot dies that is no output, and every leaf that is given to it, that is of a donated array,
+ * which any step may overwrite, as what fails then fails for good. Flushes: a node dies that nothing but the pending
+ * list and nodes of the region that let go of it refer to (plan_memory_of_flush finds out); such a leaf, if its buffer
+ * is nobody else's, may be overwritten as well, but only by the last step of the plan: were it any other, a push that
+ * fails for want of memory could not be repeated, since its input were gone.
  *
  * What keeps this right:
- *   1. Values never change by it: steps stay as they are, and the order of accesses to shared memory is the engine's, as
+ *   1. Values never change by it: steps stay as they are, and the order of accesses to shared memory is the engine's,
+ *      as
  *      they go to one variable.
- *   2. A failure stays with the slot that it belongs to: the first write of an heir is a fresh one (engine.h), except in
+ *   2. A failure stays with the slot that it belongs to: the first write of an heir is a fresh one (engine.h), except
+ *      in
  *      place, where it reads what it overwrites.
- *   3. A step waits for those that used the memory before. Nothing may be lost by that, so these must be ancestors of the
+ *   3. A step waits for those that used the memory before. Nothing may be lost by that, so these must be ancestors of
+ *      the
  *      step, or far enough before it, or so wide that they keep all workers busy by themselves (may_follow). And never
  *      must what can run at once wait for a callback by it: the callback's function might ask for that very value.
  *   4. What an effect reads or writes leaves the plan, and its memory with it.
@@ -59,7 +62,7 @@ struct lazy_memory_plan {
     uint8_t *has_heir;    /* the same: by slot, or it is among the dead */
 };
 
-/* ---- What does not change from run to run ------------------------------------------------------------------------- */
+/* ---- What does not change from run to run ------------------------------------------------------------------------ */
 static int32_t plan_slot(const lazy_group *group, const lazy_step *step, int32_t k) {
     return group->slots[step->slots[k]];
 }
@@ -172,7 +175,7 @@ void plan_memory_free(lazy_memory_plan *reuse) {
     free(reuse);
 }
 
-/* ---- Who waits for whom ------------------------------------------------------------------------------------------- */
+/* ---- Who waits for whom ------------------------------------------------------------------------------------------ */
 static bool reaches(const lazy_memory_plan *r, int32_t t, int32_t u) {
     return r->reach && r->reach[(size_t)t * r->words + (size_t)u / 64] >> (u % 64) & 1;
 }
@@ -214,7 +217,7 @@ static bool may_follow(const lazy_memory_plan *r, int32_t t, int32_t s) {
     return true;
 }
 
-/* ---- Who may take over what --------------------------------------------------------------------------------------- */
+/* ---- Who may take over what -------------------------------------------------------------------------------------- */
 /* Whether the step, which writes its buffer `out`, may write it over its buffer `in`: see vm_kernel_run. */
 static bool may_overwrite(const lazy_step *step, int32_t in, int32_t out) {
     if (step->kind != LAZY_STEP_KERNEL)
@@ -332,7 +335,7 @@ static void find_homes(lazy_memory_plan *r) {
     }
 }
 
-/* ---- Who dies ----------------------------------------------------------------------------------------------------- */
+/* ---- Who dies ---------------------------------------------------------------------------------------------------- */
 /* Homes for r->asked, unless they are known. */
 static void resolve_homes(lazy_memory_plan *r) {
     size_t n = (size_t)r->plan->nslots;
@@ -363,8 +366,8 @@ typedef struct census {
     uint32_t *released; /* by region number */
 } census;
 
-/* One reference to the node goes, or becomes one to its structure alone. Outside of the region there are views that only a
- * view of it refers to: they go with it, and hand on what they refer to. */
+/* One reference to the node goes, or becomes one to its structure alone. Outside of the region there are views that
+ * only a view of it refers to: they go with it, and hand on what they refer to. */
 static void release_one(const census *c, neap_node *node) {
     while (node && node->mark != c->ctx->walk.epoch && graph_node_holders(node) == 1 && !node->id && !node->buffer &&
            graph_is_view(node)) {
@@ -414,7 +417,7 @@ void plan_memory_of_flush(neap_ctx *ctx, lazy_memory_plan *reuse) {
     resolve_homes(reuse);
 }
 
-/* ---- In a run ----------------------------------------------------------------------------------------------------- */
+/* ---- In a run ---------------------------------------------------------------------------------------------------- */
 int32_t plan_memory_home(const lazy_memory_plan *reuse, int32_t slot) {
     return reuse->home[slot];
 }

@@ -8,17 +8,17 @@
  *                              the same rows, or on one element for each of them (STORE_ROW)
  *      siblings                A and B run over the same box and read the same buffer the same way: it is read once
  *
- * Two kernels are compared by *evidence*: pairs of maps, one of A and one of B, that lead to the same elements of the same
- * buffer. Axes whose strides agree in all pairs are the same axis; an axis of one kernel that is two axes of the other is
- * split, so a kernel over (6, 4) fits one over (24). What both kernels compute is then computed once.
+ * Two kernels are compared by *evidence*: pairs of maps, one of A and one of B, that lead to the same elements of the
+ * same buffer. Axes whose strides agree in all pairs are the same axis; an axis of one kernel that is two axes of the
+ * other is split, so a kernel over (6, 4) fits one over (24). What both kernels compute is then computed once.
  *
  * A value that no kernel loads any more, and whose recorded consumers all run in this region, is not stored: it stays a
  * recipe, as everything that is fused away.
  *
  * What keeps kernels apart: see `may_merge` (order, devices, size, calls in between) and `rows_allow` (long rows).
  *
- * Each kernel is compared with the few that made or last read what it reads, and nothing here walks the region twice, so
- * planning stays linear in the number of nodes.
+ * Each kernel is compared with the few that made or last read what it reads, and nothing here walks the region twice,
+ * so planning stays linear in the number of nodes.
  */
 #include <string.h>
 
@@ -88,7 +88,7 @@ static const lazy_draft_sink *sink_of(const lazy_draft *draft, int32_t node) {
     return NULL;
 }
 
-/* ---- The same axes ------------------------------------------------------------------------------------------------ */
+/* ---- The same axes ----------------------------------------------------------------------------------------------- */
 typedef struct strand { /* an axis or a part of one: every `step` elements of it */
     int axis;
     int64_t extent, step;
@@ -158,7 +158,8 @@ static bool add_pair(pairing *p, int64_t extent, const strand *a, const strand *
     return true;
 }
 
-/* Pairs strands that move alike; what stands still in all evidence is left over. False: something moves in A or B alone. */
+/* Pairs strands that move alike; what stands still in all evidence is left over. False: something moves in A or B
+ * alone. */
 static bool pair_strands(strands *a, strands *b, pairing *p) {
     strands still = {0};
     while (a->n > 0) {
@@ -205,9 +206,9 @@ static bool in_order(const axis_pair *first, const axis_pair *second, int side) 
            (first->axis[side] == second->axis[side] && first->step[side] > second->step[side]);
 }
 
-/* Axes in the order of the kernel that has rows. If both have, they must reduce in the same order; if none has, they must
- * walk in the same order: to store along one axis and across it at a time took a quarter longer than to do it one after
- * the other. */
+/* Axes in the order of the kernel that has rows. If both have, they must reduce in the same order; if none has, they
+ * must walk in the same order: to store along one axis and across it at a time took a quarter longer than to do it one
+ * after the other. */
 static bool order_axes(const lazy_draft *a, const lazy_draft *b, pairing *p) {
     int leader = !a->reduces && b->reduces;
     const lazy_draft *lead = leader ? b : a;
@@ -303,15 +304,15 @@ static bool match(const lazy_draft *a, const lazy_draft *b, bool linked, pairing
     return false;
 }
 
-/* ---- Rules -------------------------------------------------------------------------------------------------------- */
+/* ---- Rules ------------------------------------------------------------------------------------------------------- */
 /* When B works on whole rows and takes a result of A, it has to read its row a second time:
  *
- *  - This pays while the row is in the cache. Longer rows stay two kernels, which also use all cores where there are few
- *    rows.
- *  - Rows must lie along memory, or be short. Reductions over other axes are walked by columns (vm.h), many of them at a
- *    time, and a block of whole columns soon is too much for the first cache. One kernel took, of the time of several:
- *    a softmax over the first axis of (64, 10000) 0.83, of (1000, 1000) 1.3; a mean taken off 1.1 and 1.9; a norm 0.5 and
- *    0.7. What is stored and reduced in one pass, in whatever order, is never slower than two. */
+ *  - This pays while the row is in the cache. Longer rows stay two kernels, which also use all cores where there are
+ *    few rows.
+ *  - Rows must lie along memory, or be short. Reductions over other axes are walked by columns (vm.h), many of them at
+ *    a time, and a block of whole columns soon is too much for the first cache. One kernel took, of the time of
+ *    several: a softmax over the first axis of (64, 10000) 0.83, of (1000, 1000) 1.3; a mean taken off 1.1 and 1.9; a
+ *    norm 0.5 and 0.7. What is stored and reduced in one pass, in whatever order, is never slower than two. */
 static bool rows_allow(merger *m, const lazy_draft *a, const lazy_draft *b, const pairing *p) {
     if ((!a->reduces && !b->reduces) || p->rows[0] || p->rows[1])
         return true;
@@ -337,9 +338,9 @@ static bool rows_allow(merger *m, const lazy_draft *a, const lazy_draft *b, cons
     return false;
 }
 
-/* Would A, the earlier one, with B in it break the order? Either B moves to A's place, if all else that it reads is there
- * by then, or A to B's, if nobody wants it before. Calls never move; and nothing moves behind an effect, since a program's
- * prints happen with its callbacks, in between its steps. */
+/* Would A, the earlier one, with B in it break the order? Either B moves to A's place, if all else that it reads is
+ * there by then, or A to B's, if nobody wants it before. Calls never move; and nothing moves behind an effect, since a
+ * program's prints happen with its callbacks, in between its steps. */
 static bool find_position(merger *m, int32_t a, int32_t b, int32_t *place) {
     bool early = true;
     const lazy_draft *draft = m->units[b].draft;
@@ -370,8 +371,9 @@ static int64_t buffers(const merger *m, const lazy_draft *draft) {
 }
 
 /* Apart stay what runs on different devices; what would be too large; what cannot run at one time, since something else
- * stands between (find_position); and what waits for other calls than the other does, unless nobody else wants that: calls take
- * long and may fail, and then all results of a kernel do. (Among more than 64 calls, some that differ look alike.) */
+ * stands between (find_position); and what waits for other calls than the other does, unless nobody else wants that:
+ * calls take long and may fail, and then all results of a kernel do. (Among more than 64 calls, some that differ look
+ * alike.) */
 static bool may_merge(merger *m, int32_t a, int32_t b, bool linked, int32_t *place) {
     const unit *x = &m->units[a], *y = &m->units[b];
     const lazy_draft *first = x->draft, *second = y->draft;
@@ -384,7 +386,7 @@ static bool may_merge(merger *m, int32_t a, int32_t b, bool linked, int32_t *pla
     return find_position(m, a, b, place);
 }
 
-/* ---- Merging ------------------------------------------------------------------------------------------------------ */
+/* ---- Merging ----------------------------------------------------------------------------------------------------- */
 static void carry_all(lazy_draft *draft, const pairing *p, int side) {
     bool same = p->n == draft->ndim && p->nkept == draft->nkept && !p->rows[side];
     for (int k = 0; k < p->n && same; k++)
@@ -520,7 +522,7 @@ static int try_merge(merger *m, int32_t a, int32_t b) {
     return status ? status : LAZY_VERIFY_DRAFT(m->ctx, m->made, x->draft, "a merge");
 }
 
-/* ---- The walk over all drafts ------------------------------------------------------------------------------------- */
+/* ---- The walk over all drafts ------------------------------------------------------------------------------------ */
 static void add_candidate(int32_t *candidates, int *n, int32_t u) {
     for (int k = 0; k < *n; k++)
         if (candidates[k] == u)
@@ -604,8 +606,8 @@ static bool stores(const lazy_draft *draft) {
     return draft->call != NULL;
 }
 
-/* The drafts that are left, by place. From the last one on, since what reads a result stands behind it: what nobody reads
- * then (a piece of which a slice takes nothing) is not computed. */
+/* The drafts that are left, by place. From the last one on, since what reads a result stands behind it: what nobody
+ * reads then (a piece of which a slice takes nothing) is not computed. */
 static void collect(merger *m, lazy_drafts *drafts) {
     int32_t *loads = m->writer; /* not needed any more */
     memset(loads, 0, (size_t)m->ctx->walk.order.n * sizeof *loads);

@@ -9,8 +9,8 @@
  *                          read the pieces (window.c)
  *      call                a call over operands with buffers; views of them are passed as strides
  *
- * These are drafts, of which merge.c makes fewer and larger ones. What is left becomes the steps, and small neighbours go
- * into groups, since the engine's care for an op costs more than a step over ten elements.
+ * These are drafts, of which merge.c makes fewer and larger ones. What is left becomes the steps, and small neighbours
+ * go into groups, since the engine's care for an op costs more than a step over ten elements.
  */
 #include <string.h>
 
@@ -54,7 +54,7 @@ static int32_t slot_for(planner *p, int32_t node) {
     return p->slot_of[node] = (int32_t)p->slots.n - 1;
 }
 
-/* ---- Kernels ------------------------------------------------------------------------------------------------------ */
+/* ---- Kernels ----------------------------------------------------------------------------------------------------- */
 /* One block for a kernel step: the struct and the arrays it points to. */
 static lazy_step *kernel_step(const lazy_draft *draft) {
     lazy_kernel kernel = {.ndim = draft->ndim,
@@ -203,7 +203,7 @@ static int add_call(planner *p, lazy_draft *draft) {
     return 0;
 }
 
-/* ---- Drafts ------------------------------------------------------------------------------------------------------- */
+/* ---- Drafts ------------------------------------------------------------------------------------------------------ */
 static lazy_draft *add_draft(planner *p, const neap_node *node) {
     lazy_draft *draft = calloc(1, sizeof *draft);
     if (!draft || lazy_push(&p->drafts, draft)) {
@@ -360,7 +360,7 @@ static int plan_assemble(planner *p, neap_node *node) {
     return status;
 }
 
-/* ---- Calls -------------------------------------------------------------------------------------------------------- */
+/* ---- Calls ------------------------------------------------------------------------------------------------------- */
 /* One block: the step, tensors, shapes and strides. */
 static lazy_step *call_step(neap_ctx *ctx, const neap_node *node) {
     size_t n = (size_t)node->nin + 1;
@@ -456,7 +456,7 @@ static int plan_call(planner *p, neap_node *node) {
     return 0;
 }
 
-/* ---- Plan --------------------------------------------------------------------------------------------------------- */
+/* ---- Plan -------------------------------------------------------------------------------------------------------- */
 static int plan_node(planner *p, neap_node *node) {
     switch (graph_node_op(node)->kind) {
     case LAZY_REDUCE:
@@ -506,7 +506,7 @@ static void take_over(planner *p, lazy_plan *plan) {
         plan->nrooms += plan_needs_room(plan->steps[k]);
 }
 
-/* ---- Batches ------------------------------------------------------------------------------------------------------ */
+/* ---- Batches ----------------------------------------------------------------------------------------------------- */
 enum { GROUP_BUFFERS = 48, GROUP_STEPS = 64 };
 
 typedef struct grouper {

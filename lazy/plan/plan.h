@@ -5,8 +5,8 @@
  *             nodes that get a buffer ─fuse.c─▶ drafts, one kernel each ─merge.c─▶ fewer drafts ─▶ steps
  *
  * A *slot* is a buffer of a run: that of a leaf (a value that exists) or one to be made for a node of the region. A
- * *step* is a kernel or a call over slots. A plan names nodes by their number in the region, so it fits every region of the same
- * structure: the next iteration of a loop, another trace of the same function.
+ * *step* is a kernel or a call over slots. A plan names nodes by their number in the region, so it fits every region of
+ * the same structure: the next iteration of a loop, another trace of the same function.
  */
 #ifndef LAZY_PLAN_H
 #define LAZY_PLAN_H
@@ -135,9 +135,10 @@ static inline uint64_t plan_ran_link(const lazy_plan *plan, int32_t slot) {
     return plan->serial << LAZY_RAN_SLOT_BITS | (uint32_t)slot;
 }
 
-/* region.c ---------------------------------------------------------------------------------------------------------- */
-/* Orders what the roots need into ctx->walk.order, inputs before users; node->mark == ctx->walk.epoch and node->index say where.
- * Stops at nodes that have a buffer. */
+/* region.c
+ * ---------------------------------------------------------------------------------------------------------- */
+/* Orders what the roots need into ctx->walk.order, inputs before users; node->mark == ctx->walk.epoch and node->index
+ * say where. Stops at nodes that have a buffer. */
 int plan_region_collect(neap_ctx *ctx, int64_t nroots, neap_node *const *roots);
 /* About what a plan takes. */
 int64_t plan_bytes(const lazy_plan *plan);
@@ -153,26 +154,30 @@ static inline bool plan_is_leaf(const neap_node *node) {
     return node->buffer || (graph_is_placeholder(node) && !(node->flags & LAZY_WEAK));
 }
 
-/* plan.c ------------------------------------------------------------------------------------------------------------ */
+/* plan.c
+ * ------------------------------------------------------------------------------------------------------------ */
 /* made[i]: why region node i needs a buffer, LAZY_WHY_NOT if it does not. The planner may change it. apart: each kernel
  * has one result, and memory of its own. OWNED. */
 int plan_new(neap_ctx *ctx, uint8_t *made, bool apart, lazy_plan **out);
 void plan_release(lazy_plan *plan);
 const char *plan_why_text(lazy_why why); /* "it was asked for" */
 
-/* label.c ----------------------------------------------------------------------------------------------------------- */
+/* label.c
+ * ----------------------------------------------------------------------------------------------------------- */
 /* Write the name of a planned step; of a closed group of such steps. */
 void plan_step_label(lazy_step *step);
 void plan_group_label(lazy_step *const *steps, lazy_group *group);
 
-/* traffic.c --------------------------------------------------------------------------------------------------------- */
+/* traffic.c
+ * --------------------------------------------------------------------------------------------------------- */
 /* What a run of the step touches of its buffers. */
 static inline lazy_traffic plan_step_traffic(const lazy_step *step) {
     return step->kind == LAZY_STEP_KERNEL ? vm_kernel_traffic(&step->kernel)
                                           : vm_call_traffic(&step->call, step->slots, step->offsets);
 }
 
-/* run.c ------------------------------------------------------------------------------------------------------------- */
+/* run.c
+ * ------------------------------------------------------------------------------------------------------------- */
 /* A step that pushes its op itself, as the payload of its node says. */
 typedef struct lazy_launch {
     const neap_node *node;
@@ -217,12 +222,13 @@ int plan_cross_out(const lazy_plan *plan, const lazy_group *group, neap_buffer *
 /* Moves the data of a node to a device where it belongs but does not lie yet. */
 int plan_cross_home(neap_ctx *ctx, neap_node *node, int device);
 
-/* plan/memory.c ----------------------------------------------------------------------------------------------------------- */
+/* plan/memory.c
+ * ----------------------------------------------------------------------------------------------------------- */
 typedef struct lazy_memory_plan lazy_memory_plan;         /* which slots of a plan share memory, for its next run */
 lazy_memory_plan *plan_memory_new(const lazy_plan *plan); /* OWNED. NULL: none can, or there is no memory to tell */
 void plan_memory_free(lazy_memory_plan *reuse);
-/* Find out for a run: of a program, which keeps these slots and may write over those leaves; of the region in ctx->walk.order,
- * before any of it is pushed. */
+/* Find out for a run: of a program, which keeps these slots and may write over those leaves; of the region in
+ * ctx->walk.order, before any of it is pushed. */
 void plan_memory_of_program(lazy_memory_plan *reuse, int64_t nkept, const int32_t *kept, int64_t ngiven,
                             const int32_t *given);
 void plan_memory_of_flush(neap_ctx *ctx, lazy_memory_plan *reuse);
@@ -236,7 +242,7 @@ int plan_memory_verify(const lazy_memory_plan *reuse);
 void plan_memory_vars(const lazy_memory_plan *reuse, const lazy_group *group, int32_t first, int32_t nsteps,
                       neap_buffer *const *bufs, neap_var **reads, neap_var **writes, neap_push *push);
 
-/* ---- run.c (with region.c, plan.c, fuse.c, see plan.h): from nodes to engine ops ----------------------------------- */
+/* ---- run.c (with region.c, plan.c, fuse.c, see plan.h): from nodes to engine ops --------------------------------- */
 /* Computes the roots (none of them abstract) and whatever of their ancestors rules require. */
 int plan_flush_roots(neap_ctx *ctx, int nroots, neap_node *const *roots);
 /* Makes sure that the node has a buffer of its own, row-major. */

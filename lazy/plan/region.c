@@ -1,8 +1,8 @@
 /* region.c: what a demand needs, its structure as a key, and the table of plans.
  *
  * The key describes each node of the region by op, dtype, shape, attributes and the numbers of its inputs; leaves by
- * dtype, shape and the memory that they lie in; constants by dtype alone, since numbers are operands; what is computed on
- * a device that it is committed to, also by that device. So a changing learning rate finds the plan of the last
+ * dtype, shape and the memory that they lie in; constants by dtype alone, since numbers are operands; what is computed
+ * on a device that it is committed to, also by that device. So a changing learning rate finds the plan of the last
  * iteration. The table is bounded by bytes: when it is full it is emptied, which costs a replan and nothing else.
  */
 #include <string.h>
@@ -67,7 +67,7 @@ int plan_region_collect(neap_ctx *ctx, int64_t nroots, neap_node *const *roots) 
     return status;
 }
 
-/* ---- Key ---------------------------------------------------------------------------------------------------------- */
+/* ---- Key --------------------------------------------------------------------------------------------------------- */
 enum { KEY_LEAF = 0xffff, KEY_NUMBER = 0xfffe };
 
 static int reserve_items(void **at, int64_t *capacity, int64_t most, size_t item) {
@@ -125,7 +125,7 @@ static uint64_t hash_words(uint64_t hash, const uint64_t *from, const uint64_t *
     return hash;
 }
 
-/* ---- Table -------------------------------------------------------------------------------------------------------- */
+/* ---- Table ------------------------------------------------------------------------------------------------------- */
 void plan_free_all(neap_ctx *ctx) {
     for (int64_t b = 0; b < ctx->plans.buckets; b++)
         while (ctx->plans.table[b]) {
@@ -177,8 +177,8 @@ static int add_plan_to_table(neap_ctx *ctx, lazy_plan *plan) {
 /* What a flush materialises depends on the recorded graph alone (but see must_stay_apart): what was asked for; what has
  * several consumers, unless all that were recorded run in one kernel; reductions, with the same exception; operands and
  * results of calls, and residuals of open gradients; and what was fused away once already and is asked for again. So
- * nothing is computed more than twice. Here only the graph is looked at: what is marked KERNELS or REDUCTION may lose its
- * buffer when merge.c has decided which kernels there are. */
+ * nothing is computed more than twice. Here only the graph is looked at: what is marked KERNELS or REDUCTION may lose
+ * its buffer when merge.c has decided which kernels there are. */
 static lazy_why needs_buffer(const neap_node *node) {
     if (plan_is_leaf(node) || graph_is_number(node))
         return LAZY_WHY_NOT;
@@ -243,8 +243,8 @@ static int mark_inner_consumers(neap_ctx *ctx) {
 
 /* Are there arrays that may wait for this session's own doing, or have failed? A kernel with several results gives them
  * all or none, so it must not join what reads such an array with what does not: a callback that has not run could read
- * the result that waits for it, and a failure would reach an array that has nothing to do with it. The plan of a program
- * is made before its inputs are known: its results come and fail together. */
+ * the result that waits for it, and a failure would reach an array that has nothing to do with it. The plan of a
+ * program is made before its inputs are known: its results come and fail together. */
 static bool must_stay_apart(neap_ctx *ctx) {
     bool apart = atomic_load_explicit(&ctx->callbacks.requests, memory_order_relaxed) > 0, traced = false;
     for (int64_t k = 0; k < ctx->walk.order.n; k++) {
@@ -255,7 +255,8 @@ static bool must_stay_apart(neap_ctx *ctx) {
     return apart && !traced;
 }
 
-/* Sets ctx->plans.made, by number in the region. *apart: see must_stay_apart; what has one result is no matter of it. */
+/* Sets ctx->plans.made, by number in the region. *apart: see must_stay_apart; what has one result is no matter of
+ * it. */
 static int choose_materialized(neap_ctx *ctx, int64_t nroots, neap_node *const *roots, bool *apart) {
     int64_t n = ctx->walk.order.n, results = 0;
     bool shared = false;

@@ -484,7 +484,7 @@ int plan_run(neap_ctx *ctx, lazy_plan *plan, neap_node *const *region, lazy_bind
     return status;
 }
 
-/* ---- Flushing ----------------------------------------------------------------------------------------------------- */
+/* ---- Flushing ---------------------------------------------------------------------------------------------------- */
 static neap_node *node_itself(void *arg, neap_node *node) {
     (void)arg;
     return node;

@@ -5,9 +5,9 @@
  *   an effect           at once, with its ancestors, by those who record it (plan_flush_roots)
  *   what is read        when it is asked for (plan_force)
  *
- * Nothing starts by itself in deferred mode, or while both limits are 0. While recording is held (a rule builds nodes, ops
- * are recorded on blocks of a mesh), calls wait for its end; a call whose script line is about to be asked for waits for
- * that. Such calls are found again behind ctx->start.first_call.
+ * Nothing starts by itself in deferred mode, or while both limits are 0. While recording is held (a rule builds nodes,
+ * ops are recorded on blocks of a mesh), calls wait for its end; a call whose script line is about to be asked for
+ * waits for that. Such calls are found again behind ctx->start.first_call.
  *
  * Out of memory is not an error here: the work stays pending, and Lua is asked to collect.
  */

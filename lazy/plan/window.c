@@ -1,8 +1,8 @@
 /* window.c: reading an array that is put together from pieces without putting it together.
  *
- * A read of such an array goes from a box to its elements. If all of them lie in one piece, and no later piece covers it,
- * that piece is read instead. If an edge of a piece cuts through them, the box is cut there, and each part of the kernel
- * reads a piece of its own:
+ * A read of such an array goes from a box to its elements. If all of them lie in one piece, and no later piece covers
+ * it, that piece is read instead. If an edge of a piece cuts through them, the box is cut there, and each part of the
+ * kernel reads a piece of its own:
  *
  *      concatenate(a, b) * 2      a | b          one kernel over the elements of a, one over those of b
  *      pad(x, 1, 1) + 1         0 | x | 0        three kernels, two of which read the value that x is padded with

@@ -1,14 +1,14 @@
 /* cost.c: what a run of a program costs: floating-point operations, bytes moved, memory.
  *
- * Operations are counted by the graph, not by what kernels do: a map counts one for each element of its result, whatever
- * function it is; a reduction one for each element that it combines; a call what its row's .flops says (products, …), else
- * none; views, gathers, assemblies and sources none. Bytes are those of the plan's steps (traffic.c), so what is fused is
- * not moved. Memory is that of the arguments, of what the program holds, and of all buffers of a run, which are allocated
- * when it is pushed; values that share a buffer count once.
+ * Operations are counted by the graph, not by what kernels do: a map counts one for each element of its result,
+ * whatever function it is; a reduction one for each element that it combines; a call what its row's .flops says
+ * (products, …), else none; views, gathers, assemblies and sources none. Bytes are those of the plan's steps
+ * (traffic.c), so what is fused is not moved. Memory is that of the arguments, of what the program holds, and of all
+ * buffers of a run, which are allocated when it is pushed; values that share a buffer count once.
  *
- * Of control flow, what its programs take is counted as often as they run: that of a scan times its length, of a branch the
- * one with the most operations, of a while loop one turn, since nobody knows how many there will be; such loops are told
- * apart. Their memory is that of the node's step.
+ * Of control flow, what its programs take is counted as often as they run: that of a scan times its length, of a branch
+ * the one with the most operations, of a while loop one turn, since nobody knows how many there will be; such loops are
+ * told apart. Their memory is that of the node's step.
  */
 #include <string.h>
 

@@ -1,8 +1,9 @@
 /* deferred.c: deferred mode, and the export of what was recorded in it.
  *
  * In the mode recording starts nothing: no limit, call or program does (record.c, program/run.c). What is recorded is
- * DEFERRED, which is PENDING without a place in the context's list: so only a demand computes it, and what nobody refers
- * to any more is gone. The nodes are *lasting*: they keep their structure when they are computed, and let go of data only:
+ * DEFERRED, which is PENDING without a place in the context's list: so only a demand computes it, and what nobody
+ * refers to any more is gone. The nodes are *lasting*: they keep their structure when they are computed, and let go of
+ * data only:
  *
  *      x ◀── multiply ◀── sum ◀── y        y is computed: its references are loose. Once Lua has forgotten x, only
  *      data               DONE             structure refers to its node, which gives the data back (node.c)
@@ -17,7 +18,8 @@
  *
  * Invariants:
  *   - Whether something has been computed, or its data still exists, does not matter to an export.
- *   - A program that is exported binds no data but literals: what is computed from constructors alone is computed by its runs.
+ *   - A program that is exported binds no data but literals: what is computed from constructors alone is computed by
+ *     its runs.
  *   - Effects (callbacks, control flow with effects) come in the order in which they were recorded.
  */
 #include <stdio.h>
@@ -27,7 +29,7 @@
 #include "lazy/graph/sharding.h"
 #include "lazy/program/program.h"
 
-/* ---- The mode ------------------------------------------------------------------------------------------------------ */
+/* ---- The mode ---------------------------------------------------------------------------------------------------- */
 int neap_deferred_begin(neap_ctx *ctx) {
     graph_sites_want(ctx);
     return ctx->start.deferring++;
@@ -77,7 +79,7 @@ int program_deferred_start(neap_ctx *ctx) {
     return status;
 }
 
-/* ---- Export: what is behind the outputs ---------------------------------------------------------------------------- */
+/* ---- Export: what is behind the outputs -------------------------------------------------------------------------- */
 typedef struct export_walk {
     neap_ctx *ctx;
     const neap_ports *inputs, *outputs;
@@ -180,7 +182,8 @@ static uint64_t serial_of_level(const neap_node *node) {
     return graph_node_op(node)->payload->serial(node);
 }
 
-/* Calls that a replay has recorded again share their number: they come as the walk has met them, inputs before users. */
+/* Calls that a replay has recorded again share their number: they come as the walk has met them, inputs before
+ * users. */
 static int compare_calls(const void *a, const void *b) {
     const neap_node *left = *(neap_node *const *)a, *right = *(neap_node *const *)b;
     if (serial_of_level(left) != serial_of_level(right))
@@ -211,7 +214,7 @@ static int find_structure(export_walk *w) {
     return status == 0 && w->calls.n > 1 ? walk_in_order(w) : status;
 }
 
-/* ---- Export: recording it again ------------------------------------------------------------------------------------ */
+/* ---- Export: recording it again ---------------------------------------------------------------------------------- */
 neap_node *program_take_in(neap_ctx *ctx, int level, neap_node *node) {
     neap_node *alias = graph_alias(ctx, node);
     if (!alias)

@@ -1,21 +1,21 @@
 /* donate.c: donation: arrays whose memory a run of a program may take.
  *
- * Donation binds when the program is pushed. What was recorded before and reads the array is pushed first, so the order of
- * accesses to the memory is the engine's, through the buffer's variable. Then the memory may be taken if the array is its
- * only owner, and nothing but the array's handle refers to the array: no view, no work that was fused away and could be
- * asked for again, no program. Otherwise the run leaves it alone; its values are the same.
+ * Donation binds when the program is pushed. What was recorded before and reads the array is pushed first, so the order
+ * of accesses to the memory is the engine's, through the buffer's variable. Then the memory may be taken if the array
+ * is its only owner, and nothing but the array's handle refers to the array: no view, no work that was fused away and
+ * could be asked for again, no program. Otherwise the run leaves it alone; its values are the same.
  *
  *      handle ─▶ node ─▶ buffer          before
  *      handle ─▶ deleted                 after; the buffer is a result's (plan/memory.c), or free after its last reader
  *
- * Until something was pushed all of it can be undone. From then on a failure is final, and the engine's work is not given
- * up by Ctrl-C (ctx->programs.donations), since what it was given could not be given back.
+ * Until something was pushed all of it can be undone. From then on a failure is final, and the engine's work is not
+ * given up by Ctrl-C (ctx->programs.donations), since what it was given could not be given back.
  */
 #include "lazy/program/donate.h"
 
 #include <string.h>
 
-/* ---- Readers ------------------------------------------------------------------------------------------------------- */
+/* ---- Readers ----------------------------------------------------------------------------------------------------- */
 /* Marks, among the nodes of ctx->walk.order, those that need one of the n arrays. */
 static void mark_readers(neap_ctx *ctx, int64_t n, neap_node *const *arrays, uint8_t *reads) {
     for (int64_t k = 0; k < n; k++)
@@ -55,7 +55,7 @@ static int push_readers(neap_ctx *ctx, int64_t n, neap_node *const *arrays) {
     return status;
 }
 
-/* ---- What may be taken --------------------------------------------------------------------------------------------- */
+/* ---- What may be taken ------------------------------------------------------------------------------------------- */
 static bool is_argument_twice(const neap_program *program, neap_node *const *inputs, int32_t input) {
     for (int32_t k = 0; k < program->inputs.n; k++)
         if (k != input && inputs[k]->buffer == inputs[input]->buffer)
@@ -131,7 +131,8 @@ void program_donation_close(neap_ctx *ctx, neap_node *const *inputs, lazy_donati
     }
 }
 
-/* A root that is no step's result reads its leaf after the steps: a result is that array itself, a print tells of it. */
+/* A root that is no step's result reads its leaf after the steps: a result is that array itself, a print tells of
+ * it. */
 static bool is_root(const neap_program *program, const neap_node *leaf) {
     for (int64_t r = 0; r < program->root_slots.n; r++) {
         const neap_node *root = program->nodes.at[program->root_nodes.at[r]];

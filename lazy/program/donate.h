@@ -28,7 +28,8 @@ void program_donation_close(neap_ctx *ctx, neap_node *const *inputs, lazy_donati
 /* Finds leaf_of. */
 void program_donation_slots(const neap_program *program, int64_t n, const int32_t *inputs, int32_t *leaf_of);
 
-/* program/run.c: runs it on inputs that fit. donation may be NULL; it need not be open. The same with results that are nodes, OWNED. */
+/* program/run.c: runs it on inputs that fit. donation may be NULL; it need not be open. The same with results that are
+ * nodes, OWNED. */
 int program_run(neap_ctx *ctx, neap_program *program, neap_node *const *inputs, lazy_donation *donation,
                 int32_t *outputs);
 int program_run_nodes(neap_ctx *ctx, neap_program *program, neap_node *const *inputs, lazy_donation *donation,

@@ -1,17 +1,17 @@
 /* program/file.h: the graph of a program as bytes; docs/programs.md describes the file around it.
  *
- * Numbers are unsigned LEB128 ("number"), signed ones in zigzag order first; f64 and array elements are little-endian. A
- * text is a number of bytes, then these; a list is a number, then so many entries.
+ * Numbers are unsigned LEB128 ("number"), signed ones in zigzag order first; f64 and array elements are little-endian.
+ * A text is a number of bytes, then these; a list is a number, then so many entries.
  *
  *      graph    = dtypes: list of texts; ops: list of (name: text, names of its attributes: text);
  *                 callbacks: list of callback; programs: list of program, the last is the one that was saved
  *      callback = name: text, site: text, kind: text, unordered: number, tolerant: number, results: list of type
- *      type     = dtype: number, shape: list of numbers                 (dtypes and ops: their place in the lists above)
+ *      type     = dtype: number, shape: list of numbers              (dtypes and ops: their place in the lists above)
  *      program  = inputs: list of input; items: list of item; outputs: list of (name, value: number, type)
  *      input    = name, is it a number?: number, type, device, dtypes of integers that it met: list of numbers
  *      name     = 0, or 1 and a text                device = 0: committed to none, or 1 + its number
  *      item     = tag: number, then, by the tag,
- *                 OP        op: number, values: list of numbers, attributes: list of signed numbers (of "dtype": a dtype)
+ *                 OP        op: number, values: list of numbers, attributes: list of signed numbers; "dtype" is a dtype
  *                 CONSTANT  dtype: number, weak: number, f64
  *                 ARRAY     type, device, elements in row-major order
  *                 CALLBACK  callback: number, values: list of numbers
@@ -19,8 +19,8 @@
  *                           (what: number: 1 a text, 2 a value, 3 a value with its conversion; text; value: number)
  *                 CONTROL   op: number, programs: list of numbers, values, attributes: as for OP
  *
- * Values are numbered from the inputs on: input k is value k, and each item but PRINT is the next one. Values and programs
- * are named only behind where they stand, so there are no cycles.
+ * Values are numbered from the inputs on: input k is value k, and each item but PRINT is the next one. Values and
+ * programs are named only behind where they stand, so there are no cycles.
  */
 #ifndef LAZY_PROGRAM_FILE_H
 #define LAZY_PROGRAM_FILE_H

@@ -4,8 +4,8 @@
  * with the program's placeholder; the forms keep all scratch, and a node for each number that is used again unless
  * somebody kept it.
  *
- * The entries of all jits of a context stand in no list of their own: to make room, which is rare, all are looked at, and
- * the one with the oldest stamp goes.
+ * The entries of all jits of a context stand in no list of their own: to make room, which is rare, all are looked at,
+ * and the one with the oldest stamp goes.
  */
 #include "lazy/jit.h"
 
@@ -60,7 +60,7 @@ struct neap_jit {
     int32_t numbers; /* of entries, used so far */
 };
 
-/* ---- Life ---------------------------------------------------------------------------------------------------------- */
+/* ---- Life -------------------------------------------------------------------------------------------------------- */
 int neap_jit_new(neap_ctx *ctx, neap_jit **out) {
     neap_jit *jit = calloc(1, sizeof *jit);
     if (!jit)
@@ -163,7 +163,7 @@ double *neap_form_numbers(neap_form *form) {
     return form->values;
 }
 
-/* ---- Entries ------------------------------------------------------------------------------------------------------- */
+/* ---- Entries ----------------------------------------------------------------------------------------------------- */
 /* Bytes, and in *captures the arrays that are bound to it. */
 static int64_t bytes_of_program(const neap_program *program, int32_t *captures) {
     int64_t bytes = (int64_t)sizeof *program + (program->plan ? plan_bytes(program->plan) : 0);
@@ -305,7 +305,7 @@ int neap_form_add(neap_form *form, neap_program *program, const uint8_t *uses, i
     return 0;
 }
 
-/* ---- Calls --------------------------------------------------------------------------------------------------------- */
+/* ---- Calls ------------------------------------------------------------------------------------------------------- */
 /* A node for a number; BORROWED from the form. */
 static neap_node *number_node(neap_form *form, int k) {
     neap_ctx *ctx = form->jit->ctx;
@@ -472,7 +472,8 @@ static int run_entry(neap_form *form, entry *e) {
     return status;
 }
 
-/* A trace that is open takes the effects of what it calls, whatever the arguments are; in deferred mode nothing starts. */
+/* A trace that is open takes the effects of what it calls, whatever the arguments are; in deferred mode nothing
+ * starts. */
 static int32_t call(neap_form *form) {
     neap_ctx *ctx = form->jit->ctx;
     bool leveled;
@@ -522,7 +523,7 @@ int neap_form_site(neap_form *form, const char *site) {
     return form->site ? 0 : NEAP_E_MEMORY;
 }
 
-/* ---- Looking at it ------------------------------------------------------------------------------------------------- */
+/* ---- Looking at it ----------------------------------------------------------------------------------------------- */
 static const entry *entry_of(const neap_form *form, int32_t number) {
     for (const entry *e = form->entries; e; e = e->next)
         if (e->number == number)

@@ -12,8 +12,8 @@ typedef struct lazy_item {     /* BORROWED */
 typedef LAZY_VECTOR(lazy_item) lazy_items;
 
 /* Appends the program's items: nodes behind what they read, prints as soon as what they show is there, effects in their
- * order. All nodes of the list, and the inputs, are marked (node->mark == ctx->walk.epoch); their index is not used by it
- * any more. */
+ * order. All nodes of the list, and the inputs, are marked (node->mark == ctx->walk.epoch); their index is not used by
+ * it any more. */
 int program_list(const neap_program *program, lazy_items *out);
 /* Does the list say of a node how it is made? Else it is an input, data, or a number. */
 bool program_is_constructed(const neap_node *node);

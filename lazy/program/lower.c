@@ -1,8 +1,8 @@
 /* lower.c: lowering programs with values on a mesh, and running what comes of it (lower.h has the picture).
  *
- * Values that lie on a mesh are wrappers around their blocks: flattening a list of them is listing their blocks, and a run
- * wraps the blocks of its results again. A block that is donated goes as an ordinary array goes, if nobody but the array
- * whose block it is refers to it.
+ * Values that lie on a mesh are wrappers around their blocks: flattening a list of them is listing their blocks, and a
+ * run wraps the blocks of its results again. A block that is donated goes as an ordinary array goes, if nobody but the
+ * array whose block it is refers to it.
  */
 #include "lazy/program/lower.h"
 
@@ -10,7 +10,7 @@
 
 #include "lazy/effect/effect.h"
 
-/* ---- Blocks ------------------------------------------------------------------------------------------------------- */
+/* ---- Blocks ------------------------------------------------------------------------------------------------------ */
 /* A value that lies so, made of blocks, which are retained. OWNED. */
 static neap_node *node_of_blocks(neap_ctx *ctx, const lazy_result *aval, const lazy_sharding *sharding,
                                  neap_node *const *blocks) {
@@ -39,7 +39,7 @@ static lazy_result aval_of(const neap_node *node) {
     return aval;
 }
 
-/* ---- Lowering ----------------------------------------------------------------------------------------------------- */
+/* ---- Lowering ---------------------------------------------------------------------------------------------------- */
 typedef struct lowering {
     neap_ctx *ctx;
     neap_program *program;
@@ -178,7 +178,7 @@ int program_lower_on(neap_ctx *ctx, neap_program *program, bool placed, const la
     return status;
 }
 
-/* ---- Planning ----------------------------------------------------------------------------------------------------- */
+/* ---- Planning ---------------------------------------------------------------------------------------------------- */
 /* Finds which slots of the plan the inputs are. */
 static int find_leaves(lazy_lowered *lowered) {
     const neap_program *program = lowered->program;
@@ -206,7 +206,7 @@ neap_program *program_lowered(neap_program *program) {
     return program->meshed ? program->lowered->program : program;
 }
 
-/* ---- Running ------------------------------------------------------------------------------------------------------ */
+/* ---- Running ----------------------------------------------------------------------------------------------------- */
 /* The blocks of the arguments, placed as the lowered program wants them; what is recorded for that is in the arena. */
 static int list_blocks(neap_ctx *ctx, const lazy_lowered *lowered, neap_node *const *inputs, neap_node **blocks) {
     for (int64_t k = 0; k < lowered->nin; k++)

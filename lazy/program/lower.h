@@ -4,9 +4,9 @@
  *                        │ blocks, in their order                         ▲ blocks
  *      its lowered    x0: f32[2,4]@0, x1: f32[2,4]@1, … ─▶ ordinary ops ─▶ y0, y1, …
  *
- * A program is lowered when it is first run: replayed, in a trace that *lowers*, on nodes whose blocks are placeholders of
- * that trace. The recorder then records on blocks, as it does for arrays with values, and the trace becomes an ordinary
- * program of all blocks, which is planned, fused and run like any other.
+ * A program is lowered when it is first run: replayed, in a trace that *lowers*, on nodes whose blocks are placeholders
+ * of that trace. The recorder then records on blocks, as it does for arrays with values, and the trace becomes an
+ * ordinary program of all blocks, which is planned, fused and run like any other.
  */
 #ifndef LAZY_LOWER_H
 #define LAZY_LOWER_H
@@ -23,7 +23,7 @@ typedef struct lazy_lowered {
     int32_t *leaf_of;                /* by block of the inputs: see lazy_donation */
 } lazy_lowered;
 
-/* ---- lower.c ------------------------------------------------------------------------------------------------------ */
+/* ---- lower.c ----------------------------------------------------------------------------------------------------- */
 /* Lowers a program, if that was not done, and plans the result. */
 int program_lower(neap_program *program);
 void program_lowered_free(lazy_lowered *lowered); /* NULL is harmless */
@@ -32,9 +32,9 @@ neap_program *program_lowered(neap_program *program);
 /* Runs the lowered program on the blocks of inputs that fit. outputs are OWNED. */
 int program_lowered_run(neap_ctx *ctx, neap_program *program, neap_node *const *inputs, lazy_donation *donation,
                         neap_node **outputs);
-/* Makes the lowered program alone. placed: its inputs are committed as blocks are; else to no device, as bodies of control
- * flow want it. shardings, by output: what its blocks are to be those of, if that is not NULL, as it may be for all of them; a result
- * may differ over less. */
+/* Makes the lowered program alone. placed: its inputs are committed as blocks are; else to no device, as bodies of
+ * control flow want it. shardings, by output: what its blocks are to be those of, if that is not NULL, as it may be for
+ * all of them; a result may differ over less. */
 int program_lower_on(neap_ctx *ctx, neap_program *program, bool placed, const lazy_sharding *const *shardings,
                      lazy_lowered **out); /* OWNED */
 /* May blocks be recorded of this input? Of what belongs to a trace, only in one that lowers. */

@@ -8,12 +8,12 @@
  *        return c
  *      }
  *
- * Tokens, #0 and on, are the edges that order effects: each ordered effect takes the token of the one in front of it. The
- * token #0 is fresh in each program. Unordered effects have none. A run has tokens of its own, which each effect writes when it
- * happens (effects/), so programs need not wait for each other.
+ * Tokens, #0 and on, are the edges that order effects: each ordered effect takes the token of the one in front of it.
+ * The token #0 is fresh in each program. Unordered effects have none. A run has tokens of its own, which each effect
+ * writes when it happens (effects/), so programs need not wait for each other.
  *
- * The block of bytes that control flow makes, and the nodes that take results out of it, are printed as one line with the
- * results on its left: "a: f32[], _, b: f32[5] = scan[…] …"; nobody reads the second.
+ * The block of bytes that control flow makes, and the nodes that take results out of it, are printed as one line with
+ * the results on its left: "a: f32[], _, b: f32[5] = scan[…] …"; nobody reads the second.
  *
  * A program that stands in others more than once is printed once, with a name, so the text is as long as what is told:
  *
@@ -34,7 +34,7 @@
 #include "lazy/program/listing.h"
 #include "lazy/program/lower.h"
 
-/* ---- Nodes -------------------------------------------------------------------------------------------------------- */
+/* ---- Nodes ------------------------------------------------------------------------------------------------------- */
 bool program_is_literal(const neap_node *node) {
     return graph_is_number(node) && !(node->flags & LAZY_ABSTRACT);
 }
@@ -199,7 +199,7 @@ int program_print_finish(lazy_print *print, char *text, size_t capacity, size_t 
     return print->status;
 }
 
-/* ---- Names -------------------------------------------------------------------------------------------------------- */
+/* ---- Names ------------------------------------------------------------------------------------------------------- */
 /* The number of the letter name that a text is ("b1" is that of number 27), or -1. */
 static int64_t letter_number(const char *name) {
     int64_t turn = 0;
@@ -264,7 +264,7 @@ int program_number(const neap_program *program) {
     return status;
 }
 
-/* ---- Programs ----------------------------------------------------------------------------------------------------- */
+/* ---- Programs ---------------------------------------------------------------------------------------------------- */
 enum { SHORT_ARRAY = 8 }; /* data of at most so many elements is shown */
 
 static void say_data(lazy_print *print, const neap_node *node) {
@@ -307,9 +307,9 @@ static void say_print(lazy_print *print, const lazy_effect *effect, int64_t toke
     }
 }
 
-/* ---- Results of control flow ---------------------------------------------------------------------------------------- */
-/* The block that a node of control flow makes has no name: its results, the nodes that take them out of it, stand in its
- * place. Only where something else reads the block they are items as any. */
+/* ---- Results of control flow ------------------------------------------------------------------------------------- */
+/* The block that a node of control flow makes has no name: its results, the nodes that take them out of it, stand in
+ * its place. Only where something else reads the block they are items as any. */
 enum { ITEM, JOINED, LEFT_OUT }; /* as any; a control node with its results; one of these */
 
 typedef struct part {
@@ -440,7 +440,7 @@ static void say_results(lazy_print *print, const sheet *s, int64_t k, int64_t p)
     }
 }
 
-/* ---- Programs inside others ----------------------------------------------------------------------------------------- */
+/* ---- Programs inside others -------------------------------------------------------------------------------------- */
 static void say_inner(lazy_print *print, neap_program *program, int depth);
 
 /* The programs of a node, as deep as they stand inside each other. */

@@ -2,9 +2,9 @@
  *
  *      d: f32[2,3] = multiply c 2        name, type, op[attributes], operands
  *
- * A node has a name, a letter, while a traversal has marked it (node->mark == ctx->walk.epoch) and numbered it (node->index);
- * numbers stand for themselves, and inputs of a program may have names of their own. A lazy_print collects text; once
- * something failed, it ignores what follows.
+ * A node has a name, a letter, while a traversal has marked it (node->mark == ctx->walk.epoch) and numbered it
+ * (node->index); numbers stand for themselves, and inputs of a program may have names of their own. A lazy_print
+ * collects text; once something failed, it ignores what follows.
  */
 #ifndef LAZY_PRINT_H
 #define LAZY_PRINT_H

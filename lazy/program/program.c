@@ -7,9 +7,10 @@
  *      constructors ─┘
  *
  * Captures are arrays from outside the trace: those made of constructors only are staged as they are, others are
- * computed now and bound. The plan is found by structure like that of any region, so tracing a fresh closure of the same code costs
- * no new plan; it is made when the program is first run, since many are only replayed. Running pushes the plan's steps on the arguments' buffers; replaying records the ops again on other
- * nodes, which is how programs are inlined and differentiated.
+ * computed now and bound. The plan is found by structure like that of any region, so tracing a fresh closure of the
+ * same code costs no new plan; it is made when the program is first run, since many are only replayed. Running pushes
+ * the plan's steps on the arguments' buffers; replaying records the ops again on other nodes, which is how programs are
+ * inlined and differentiated.
  */
 #include <stdio.h>
 #include <string.h>
@@ -18,7 +19,7 @@
 #include "lazy/program/lower.h"
 #include "lazy/program/verify.h"
 
-/* ---- Making a program ---------------------------------------------------------------------------------------------- */
+/* ---- Making a program -------------------------------------------------------------------------------------------- */
 static int retain_all(lazy_nodes *to, int64_t n, neap_node *const *nodes) {
     for (int64_t k = 0; k < n; k++) {
         if (lazy_push(to, nodes[k]))
@@ -117,8 +118,8 @@ static int compare_ranks(const void *a, const void *b) {
 }
 
 /* The nodes stand in the order in which they were recorded, that of the tape, behind what they start from. So a replay
- * records them as the function did, and the cotangents of a node are summed in the same order, with the same bits, whether a
- * program is differentiated or the function itself. */
+ * records them as the function did, and the cotangents of a node are summed in the same order, with the same bits,
+ * whether a program is differentiated or the function itself. */
 static int order_nodes(neap_ctx *ctx, neap_program *program, const lazy_nodes *roots) {
     lazy_nodes found = {0};
     int status = find_nodes(ctx, roots, &found);

@@ -45,23 +45,25 @@ int program_plan(neap_program *program);
 /* program.c: neap_trace_end, of nodes. */
 int program_trace_end(neap_ctx *ctx, int level, int n, neap_node *const *outputs, neap_program **out);
 
-/* level.c: opens a closed trace in which a program is derived of closed ones: it holds the constants that rules make. */
+/* level.c: opens a closed trace in which a program is derived of closed ones: it holds the constants that rules
+ * make. */
 int graph_trace_derived(neap_ctx *ctx, int *level);
-/* deferred.c: an alias of a node from outside that is part of the trace: what is computed from it is so too, and not bound.
- * OWNED. */
+/* deferred.c: an alias of a node from outside that is part of the trace: what is computed from it is so too, and not
+ * bound. OWNED. */
 neap_node *program_take_in(neap_ctx *ctx, int level, neap_node *node);
 
 /* ---- Replaying and running -------------------------------------------------------------------------------------- */
-/* replay.c: records the program's ops again on these inputs; its effects are those of the innermost open trace, or happen.
- * outputs are OWNED; on failure there are none. Of a program without effects inputs may be NULL: what depends on them is not
- * recorded, and outputs that do are NULL. */
+/* replay.c: records the program's ops again on these inputs; its effects are those of the innermost open trace, or
+ * happen. outputs are OWNED; on failure there are none. Of a program without effects inputs may be NULL: what depends
+ * on them is not recorded, and outputs that do are NULL. */
 int program_apply(neap_ctx *ctx, neap_program *program, neap_node *const *inputs, neap_node **outputs);
 
-/* The op of a node recorded again on other inputs; OWNED. A callback is an effect of the innermost open trace, or happens. */
+/* The op of a node recorded again on other inputs; OWNED. A callback is an effect of the innermost open trace, or
+ * happens. */
 neap_node *program_node_again(neap_ctx *ctx, const neap_node *node, neap_node *const *in);
 
-/* program/run.c: does a node fit input k? What the program is applied to (`runs`: run with) may also be a number that is
- * computed from others. A number that an outer trace will know is noted to meet there what it meets here. */
+/* program/run.c: does a node fit input k? What the program is applied to (`runs`: run with) may also be a number that
+ * is computed from others. A number that an outer trace will know is noted to meet there what it meets here. */
 int program_check(const neap_program *program, int k, neap_node *node, bool runs);
 /* The nodes of n arguments, which must fit the program's inputs. */
 int program_inputs(neap_ctx *ctx, neap_program *program, int n, const int32_t *ids, bool runs, neap_node **nodes);
@@ -71,7 +73,7 @@ int program_fail_for_good(int status, bool begun);
 /* print.c: marks inputs and nodes and numbers them for the printed form (print.h). */
 int program_number(const neap_program *program);
 
-/* ---- jit.c --------------------------------------------------------------------------------------------------------- */
+/* ---- jit.c ------------------------------------------------------------------------------------------------------- */
 /* The context ends: its jits, which Lua may still hold, become empty. */
 void program_jit_free_all(neap_ctx *ctx);
 

@@ -1,9 +1,9 @@
 /* program/read.c: loading: a program from bytes (program/file.h) that nobody has checked.
  *
- * Each program is traced anew: its items are recorded one after the other by the recorder that everything goes through, so
- * rules check every number of inputs, shape, dtype and attribute again, and no field of a file is trusted to be what some
- * other field implies. Nothing is run but what rules do. Bytes are read through `get_…`, which never read behind the end;
- * a list of n entries needs n bytes at least, so memory is taken in proportion to the file.
+ * Each program is traced anew: its items are recorded one after the other by the recorder that everything goes through,
+ * so rules check every number of inputs, shape, dtype and attribute again, and no field of a file is trusted to be what
+ * some other field implies. Nothing is run but what rules do. Bytes are read through `get_…`, which never read behind
+ * the end; a list of n entries needs n bytes at least, so memory is taken in proportion to the file.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -30,7 +30,7 @@ typedef struct reader {
 
 #define DAMAGED(r, ...) ((r)->status = (r)->status ? (r)->status : neap_error(NEAP_E_ARGUMENT, __VA_ARGS__))
 
-/* ---- Bytes -------------------------------------------------------------------------------------------------------- */
+/* ---- Bytes ------------------------------------------------------------------------------------------------------- */
 static uint64_t get_number(reader *r) {
     uint64_t value = 0;
     for (int shift = 0; shift < 64 && r->status == 0; shift += 7) {
@@ -118,7 +118,7 @@ static void get_elements(reader *r, void *to, int64_t n, size_t width) {
 #endif
 }
 
-/* ---- Lists -------------------------------------------------------------------------------------------------------- */
+/* ---- Lists ------------------------------------------------------------------------------------------------------- */
 static void keep_status(reader *r, int status) {
     r->status = r->status ? r->status : status;
 }
@@ -219,7 +219,7 @@ static void get_callback(reader *r) {
     free(site);
 }
 
-/* ---- Items -------------------------------------------------------------------------------------------------------- */
+/* ---- Items ------------------------------------------------------------------------------------------------------- */
 static neap_node *get_value(reader *r) {
     int64_t place = get_below(r, r->values.n, "value");
     return r->status ? NULL : r->values.at[place];
@@ -440,7 +440,7 @@ static void read_body_item(reader *r) {
     }
 }
 
-/* ---- Programs ----------------------------------------------------------------------------------------------------- */
+/* ---- Programs ---------------------------------------------------------------------------------------------------- */
 typedef struct port_list { /* names of inputs or outputs; OWNED */
     int64_t n, named;
     char **names;

@@ -1,5 +1,5 @@
-/* program/run.c: running a program on live arrays: the steps of its plan are pushed on the buffers of its arguments, its
- * effects in their order among them.
+/* program/run.c: running a program on live arrays: the steps of its plan are pushed on the buffers of its arguments,
+ * its effects in their order among them.
  */
 #include <stdio.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "lazy/program/donate.h"
 #include "lazy/program/lower.h"
 
-/* ---- Inputs -------------------------------------------------------------------------------------------------------- */
+/* ---- Inputs ------------------------------------------------------------------------------------------------------ */
 /* Can the value of a number argument be an element of all integer dtypes that it met in the trace? One that is itself
  * an argument of a trace around this one meets them there. */
 static bool number_fits(neap_node *node, uint32_t meets) {
@@ -74,7 +74,7 @@ int program_inputs(neap_ctx *ctx, neap_program *program, int n, const int32_t *i
 
 enum { FEW = 32 }; /* slots and results for which a run needs no memory of its own */
 
-/* ---- Running ------------------------------------------------------------------------------------------------------- */
+/* ---- Running ----------------------------------------------------------------------------------------------------- */
 typedef struct program_call { /* a run that is being pushed */
     neap_ctx *ctx;
     neap_program *program;

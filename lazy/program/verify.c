@@ -42,7 +42,7 @@ __attribute__((format(printf, 2, 3))) static int wrong(const verifier *v, const 
     return neap_error(NEAP_E_INTERNAL, "verify after %s: %s%s", v->pass, where, what);
 }
 
-/* ---- Nodes -------------------------------------------------------------------------------------------------------- */
+/* ---- Nodes ------------------------------------------------------------------------------------------------------- */
 static int check_loose(const verifier *v, const neap_node *node) {
     int64_t size = 1;
     if (node->op < 0 || node->op >= lazy_op_count)
@@ -172,7 +172,7 @@ static int check_nodes(verifier *v) {
     return status || links == end ? status : wrong(v, "there are more links than inputs of nodes");
 }
 
-/* ---- Programs ----------------------------------------------------------------------------------------------------- */
+/* ---- Programs ---------------------------------------------------------------------------------------------------- */
 static int check_ports(const verifier *v) {
     const neap_program *program = v->program;
     for (int64_t k = 0; k < program->inputs.n; k++) {

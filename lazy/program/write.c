@@ -1,7 +1,7 @@
 /* program/write.c: saving: a program as bytes (program/file.h).
  *
- * The same program always gives the same bytes: items come in the order of listing.c, ops, dtypes and callbacks in that of
- * their first use, and script lines of ops, which depend on what was recorded before, are left out.
+ * The same program always gives the same bytes: items come in the order of listing.c, ops, dtypes and callbacks in that
+ * of their first use, and script lines of ops, which depend on what was recorded before, are left out.
  */
 #include <string.h>
 
@@ -21,7 +21,7 @@ typedef struct writer {
     int status;
 } writer;
 
-/* ---- Bytes -------------------------------------------------------------------------------------------------------- */
+/* ---- Bytes ------------------------------------------------------------------------------------------------------- */
 static void put_data(writer *w, lazy_text *to, const void *data, size_t bytes) {
     if (w->status == 0 && bytes)
         w->status = graph_text_add(to, data, bytes);
@@ -63,7 +63,7 @@ static void put_elements(writer *w, const void *data, int64_t n, size_t width) {
 #endif
 }
 
-/* ---- Lists -------------------------------------------------------------------------------------------------------- */
+/* ---- Lists ------------------------------------------------------------------------------------------------------- */
 static void put_dtype(writer *w, lazy_text *to, int dtype) {
     if (!w->dtype_at[dtype]) {
         w->dtype_at[dtype] = (int32_t)++w->ndtypes;
@@ -120,7 +120,7 @@ static void put_callback(writer *w, lazy_callback *callback) {
     put_varint(w, &w->body, (uint64_t)place);
 }
 
-/* ---- Items -------------------------------------------------------------------------------------------------------- */
+/* ---- Items ------------------------------------------------------------------------------------------------------- */
 static void put_values(writer *w, const neap_node *node) {
     put_varint(w, &w->body, node->nin);
     for (int k = 0; k < node->nin; k++)
@@ -205,7 +205,7 @@ static void write_node(writer *w, const neap_node *node) {
     }
 }
 
-/* ---- Programs ----------------------------------------------------------------------------------------------------- */
+/* ---- Programs ---------------------------------------------------------------------------------------------------- */
 static void put_input(writer *w, const neap_node *node, const char *name) {
     int met = node->flags & LAZY_WEAK ? node->meets : 0;
     put_name(w, &w->body, name);

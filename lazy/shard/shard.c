@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- Lists of axes of the mesh ------------------------------------------------------------------------------------- */
+/* ---- Lists of axes of the mesh ----------------------------------------------------------------------------------- */
 static int64_t split_parts(const lazy_mesh *mesh, const uint8_t *split) {
     int64_t parts = 1;
     for (int k = 0; k < NEAP_MESH_AXES && split[k]; k++)
@@ -38,7 +38,7 @@ const char *shard_spec_text(const lazy_sharding *sharding, int ndim, char *text,
     return text;
 }
 
-/* ---- Factors ------------------------------------------------------------------------------------------------------- */
+/* ---- Factors ----------------------------------------------------------------------------------------------------- */
 int shard_factor_new(lazy_factors *f, int64_t size) {
     f->at[f->n] = (lazy_factor){.size = size};
     return f->n++;
@@ -56,8 +56,9 @@ void shard_factor_keep(lazy_factors *f, const lazy_shard_rule *g, int input, int
     shard_factor_axis(f, LAZY_SHARD_RESULT, to, factor);
 }
 
-/* Takes from *split, the rest of what divides an axis, what divides this factor of it: as many axes of the mesh as divide
- * its size. Returns whether the factor is divided into single parts, so that what remains divides the next one. */
+/* Takes from *split, the rest of what divides an axis, what divides this factor of it: as many axes of the mesh as
+ * divide its size. Returns whether the factor is divided into single parts, so that what remains divides the next
+ * one. */
 static bool take_split(const lazy_mesh *mesh, int64_t size, const uint8_t **split, const uint8_t *end, uint8_t *out) {
     memset(out, 0, NEAP_MESH_AXES);
     for (int n = 0; *split < end && **split; n++) {
@@ -70,8 +71,8 @@ static bool take_split(const lazy_mesh *mesh, int64_t size, const uint8_t **spli
     return size == 1;
 }
 
-/* What an input proposes for a factor: it becomes the factor's, or adds to that. *used: axes of the mesh that divide any
- * factor. */
+/* What an input proposes for a factor: it becomes the factor's, or adds to that. *used: axes of the mesh that divide
+ * any factor. */
 static void propose(const lazy_mesh *mesh, lazy_factor *factor, const uint8_t *split, uint32_t *used) {
     int have = shard_split_length(factor->split), n = shard_split_length(split);
     if (have > n || memcmp(factor->split, split, (size_t)have) != 0)
@@ -99,8 +100,8 @@ static void propose_input(const lazy_shard_rule *g, lazy_factors *f, int input, 
     }
 }
 
-/* A factor behind another one of its axis can be divided only if that is divided into single parts; else the axis of the
- * array would be divided into parts that do not lie together. Returns whether something was left out. */
+/* A factor behind another one of its axis can be divided only if that is divided into single parts; else the axis of
+ * the array would be divided into parts that do not lie together. Returns whether something was left out. */
 static bool leave_out(const lazy_shard_rule *g, lazy_factors *f, int array, int ndim) {
     bool changed = false;
     for (int axis = 0; axis < ndim; axis++) {
@@ -169,7 +170,7 @@ void shard_local_sizes(lazy_shard_rule *g, int at, int step) {
         g->block_attrs[at + step * k] /= split_parts(g->mesh, g->result.split[k]);
 }
 
-/* ---- Rules that rows share ----------------------------------------------------------------------------------------- */
+/* ---- Rules that rows share --------------------------------------------------------------------------------------- */
 int shard_elementwise(lazy_shard_rule *g) {
     lazy_factors f = {0};
     for (int axis = 0; axis < g->out->ndim; axis++) {

@@ -2,20 +2,22 @@
  * the op on their blocks.
  *
  * A rule does not decide how arrays lie. It says how the axes of the inputs and of the result belong together, by
- * *factors*: a factor is an extent over which the op works part by part. Axes that name the same factor are divided alike:
+ * *factors*: a factor is an extent over which the op works part by part. Axes that name the same factor are divided
+ * alike:
  *
  *      matmul   a (m, k)   b (k, n)   result (m, n)      factors m, n and k, which the result does not have
  *      reshape  (6, 4) ─▶ (2, 3, 4)                      factors 2, 3 and 4; axis 0 of the input is 2 · 3
  *
- * What the result does not have is combined between the devices, if the rule names an op for that. An axis without a factor
- * is needed whole. shard_solve chooses for each factor the axes of the mesh that divide it:
+ * What the result does not have is combined between the devices, if the rule names an op for that. An axis without a
+ * factor is needed whole. shard_solve chooses for each factor the axes of the mesh that divide it:
  *
  *  1. Inputs propose what they are divided by, those of more bytes first, equal ones in order. A factor gets the first
  *     proposal; a later one that begins with it may add to it.
  *  2. An axis of the mesh divides one factor only.
  *  3. Sizes divide evenly: what does not fit is left out, and so is what no axis of several factors can express.
  *
- * Inputs that lie otherwise are moved first. What an input is not divided by costs nothing to divide: its parts are there.
+ * Inputs that lie otherwise are moved first. What an input is not divided by costs nothing to divide: its parts are
+ * there.
  */
 #ifndef LAZY_SHARD_H
 #define LAZY_SHARD_H
@@ -41,14 +43,16 @@ typedef struct lazy_factors {
 
 /* A new factor; its number. */
 int shard_factor_new(lazy_factors *f, int64_t size);
-/* An axis of an array (the number of an input, or LAZY_SHARD_RESULT) is this factor, or has it behind those that it has. */
+/* An axis of an array (the number of an input, or LAZY_SHARD_RESULT) is this factor, or has it behind those that it
+ * has. */
 void shard_factor_axis(lazy_factors *f, int array, int axis, int factor);
 /* Axis `axis` of input `input` becomes axis `to` of the result: one factor. */
 void shard_factor_keep(lazy_factors *f, const lazy_shard_rule *g, int input, int axis, int to);
-/* Sets want and result, and combine and over if parts of a result remain to be combined by `combine`, the number of an op,
- * or -1: there is none, so the axes that the result does not have are needed whole. Returns 0. */
+/* Sets want and result, and combine and over if parts of a result remain to be combined by `combine`, the number of an
+ * op, or -1: there is none, so the axes that the result does not have are needed whole. Returns 0. */
 int shard_solve(lazy_shard_rule *g, lazy_factors *f, int combine);
-/* How many axes of the mesh divide something (as in a sharding: 1 + axis, 0 ends), which ones, and into how many parts. */
+/* How many axes of the mesh divide something (as in a sharding: 1 + axis, 0 ends), which ones, and into how many
+ * parts. */
 static inline int shard_split_length(const uint8_t *split) {
     int n = 0;
     while (n < NEAP_MESH_AXES && split[n])

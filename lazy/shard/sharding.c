@@ -11,7 +11,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static LAZY_VECTOR(lazy_mesh *) meshes;
 static LAZY_VECTOR(lazy_sharding *) shardings;
 
-/* ---- Meshes ------------------------------------------------------------------------------------------------------- */
+/* ---- Meshes ------------------------------------------------------------------------------------------------------ */
 static bool same_mesh(const lazy_mesh *a, const lazy_mesh *b) {
     bool same = a->naxes == b->naxes && a->size == b->size;
     for (int k = 0; k < a->naxes && same; k++)
@@ -93,7 +93,7 @@ int shard_mesh_move(const lazy_mesh *mesh, int position, int axis, int coordinat
     return position + (coordinate - shard_mesh_coordinate(mesh, position, axis)) * stride;
 }
 
-/* ---- Shardings ---------------------------------------------------------------------------------------------------- */
+/* ---- Shardings --------------------------------------------------------------------------------------------------- */
 static bool same_sharding(const lazy_sharding *a, const lazy_sharding *b) {
     return a->mesh == b->mesh && a->manual == b->manual && a->varies == b->varies && a->differs == b->differs &&
            a->unchecked == b->unchecked && memcmp(a->split, b->split, sizeof a->split) == 0;
@@ -198,7 +198,7 @@ int64_t shard_sharding_parts(const lazy_sharding *s, int axis) {
     return parts;
 }
 
-/* ---- Expansion ----------------------------------------------------------------------------------------------------- */
+/* ---- Expansion --------------------------------------------------------------------------------------------------- */
 
 int shard_expansion_begin(lazy_expansion *g) {
     const lazy_sharding *s = shard_sharding_intern(&g->sharding);

@@ -1,4 +1,5 @@
-/* shard/sharding_shape.c: shardings of what is made of arrays: stacks and parts of them, what holds two values, and their text (shape.h).
+/* shard/sharding_shape.c: shardings of what is made of arrays: stacks and parts of them, what holds two values, and
+ * their text (shape.h).
  */
 #include <stdio.h>
 #include <string.h>
@@ -65,7 +66,7 @@ bool shard_sharding_serves(const lazy_sharding *is, const lazy_sharding *want) {
            memcmp(is->split, want->split, sizeof is->split) == 0;
 }
 
-/* ---- Text --------------------------------------------------------------------------------------------------------- */
+/* ---- Text -------------------------------------------------------------------------------------------------------- */
 typedef struct spec_words {
     char *text;
     size_t capacity, at;

@@ -1,14 +1,14 @@
-/* vm/assign.c: where values are. A value of rate EACH has a register of a chunk, unless it is read in place or computed in
- * its destination; registers are reused by liveness: an operand that dies at an instruction may give its register to the
- * result of the same width, which is the exact overlap that loops allow. Single elements and those of rate ROW have
+/* vm/assign.c: where values are. A value of rate EACH has a register of a chunk, unless it is read in place or computed
+ * in its destination; registers are reused by liveness: an operand that dies at an instruction may give its register to
+ * the result of the same width, which is the exact overlap that loops allow. Single elements and those of rate ROW have
  * places of their own.
  */
 #include <string.h>
 
 #include "lazy/vm/prepare.h"
 
-/* Registers start at multiples of PAGE: a load that follows a store at the same place modulo 4096 is taken for dependent
- * on it, and loops load each element before they store it. */
+/* Registers start at multiples of PAGE: a load that follows a store at the same place modulo 4096 is taken for
+ * dependent on it, and loops load each element before they store it. */
 enum { PAGE = 4096, LINE = 64, SLOT = 16 };
 
 static int width_class(int width) {

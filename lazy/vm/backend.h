@@ -7,9 +7,9 @@
  *      plan:   lacks_kernel? ── no ──▶ prepare ─▶ cost            run:   run(kernel, operands) ─▶ done, or enqueued
  *                   └── a reason ──▶ the step runs on the host, its operands and results are copied
  *
- * On a device with streams `run` and `call` only enqueue their work (neap_run_launch); the kernel, or the call with what
- * it points to, stays alive until that is done. The numbers and the array of addresses are BORROWED for the call alone.
- * docs/devices.md leads through it.
+ * On a device with streams `run` and `call` only enqueue their work (neap_run_launch); the kernel, or the call with
+ * what it points to, stays alive until that is done. The numbers and the array of addresses are BORROWED for the call
+ * alone. docs/devices.md leads through it.
  */
 #ifndef LAZY_BACKEND_H
 #define LAZY_BACKEND_H

@@ -1,6 +1,6 @@
-/* vm/join.c: steps that become one, so that what lies between is not stored. Cheap maps make chains: each takes the result
- * of the one before, which nobody else reads, and a block of elements stays in registers from the first to the last. A sum
- * takes products and squares as they are computed.
+/* vm/join.c: steps that become one, so that what lies between is not stored. Cheap maps make chains: each takes the
+ * result of the one before, which nobody else reads, and a block of elements stays in registers from the first to the
+ * last. A sum takes products and squares as they are computed.
  */
 #include <string.h>
 
@@ -82,8 +82,8 @@ static bool stored(const vm_program *p, int value) {
 /* Elements from which chains pay: the last block of a chain that is not whole goes through memory. */
 enum { CHAIN_MIN = 256 };
 
-/* Puts a step behind the longest chain that makes one of its operands. Alone it is worth a chain if its result goes past
- * the caches, which the end of a chain does by itself. */
+/* Puts a step behind the longest chain that makes one of its operands. Alone it is worth a chain if its result goes
+ * past the caches, which the end of a chain does by itself. */
 static void extend_chain(vm_builder *b, int i) {
     const vm_program *p = b->p;
     vm_step *s = &b->steps[i], *before = NULL;

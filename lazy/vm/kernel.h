@@ -14,11 +14,11 @@
  *      value 3 = subtract(0, 1)    value 4 = exp(3)                 value 5 = divide(4, 2)
  *      sink 0  reduce max of 0     sink 1  reduce sum of 4          sink 2  store 5
  *
- * Instructions stand in an order in which they can run, each reduction as soon as its value is made. A RESULT is a *late*
- * operand; an instruction over whole rows (one whose value differs inside a row) with a late operand, directly or not,
- * reads its row again, so rows of such a kernel must not exceed LAZY_ROW_MAX elements; the same holds for a STORE or a
- * REDUCE of a late value. Instructions on late operands that are one element for each row themselves (the division of a
- * mean), and what STORE_ROW makes of them, have no such limit.
+ * Instructions stand in an order in which they can run, each reduction as soon as its value is made. A RESULT is a
+ * *late* operand; an instruction over whole rows (one whose value differs inside a row) with a late operand, directly
+ * or not, reads its row again, so rows of such a kernel must not exceed LAZY_ROW_MAX elements; the same holds for a
+ * STORE or a REDUCE of a late value. Instructions on late operands that are one element for each row themselves (the
+ * division of a mean), and what STORE_ROW makes of them, have no such limit.
  *
  * The planner writes the descriptive part; vm_kernel_prepare compiles it once (collapses axes, assigns scratch
  * registers, picks loops for the instruction set); vm_kernel_run runs it any number of times, from any thread.
@@ -57,8 +57,8 @@ typedef struct lazy_load {
     uint8_t kind;
     uint8_t dtype;
     int16_t slot; /* BUFFER, TABLE: index into bufs; SCALAR: index into scalars; RESULT: a REDUCE sink; IOTA: unused */
-    /* BUFFER: element offset + Σ i[k]·stride[k]; IOTA: that number itself, cast to dtype (any but bool). Strides may be 0
-     * or negative. TABLE: the element of row 0 of the table, see lazy_ins. */
+    /* BUFFER: element offset + Σ i[k]·stride[k]; IOTA: that number itself, cast to dtype (any but bool). Strides may be
+     * 0 or negative. TABLE: the element of row 0 of the table, see lazy_ins. */
     lazy_wide_map read;
     int64_t extent, step; /* TABLE: rows of the table, and elements from one to the next */
 } lazy_load;
@@ -109,8 +109,9 @@ enum { LAZY_KERNEL_MAX_INS = 512 }; /* the planner cuts longer chains */
 /* Compiles the kernel. NEAP_E_MEMORY. The arrays stay the caller's and must outlive it. */
 int vm_kernel_prepare(lazy_kernel *kernel);
 void vm_kernel_unprepare(lazy_kernel *kernel);
-/* Runs it; wide work is split over the workers (run may be NULL: on this thread alone). A STORE's buffer may be the very
- * buffer of BUFFER loads if all of these have the STORE's map; else no sink's buffer is that of a load or another sink. */
+/* Runs it; wide work is split over the workers (run may be NULL: on this thread alone). A STORE's buffer may be the
+ * very buffer of BUFFER loads if all of these have the STORE's map; else no sink's buffer is that of a load or another
+ * sink. */
 int vm_kernel_run(const lazy_kernel *kernel, void *const *bufs, const lazy_scalar *scalars, const neap_run *run);
 /* Estimated ns on one core. */
 int64_t vm_kernel_cost(const lazy_kernel *kernel);

@@ -1,5 +1,5 @@
-/* vm/prepare.c: from a kernel's description to a vm_program. The form is chosen (vm/nest.c), each value gets its rate, and
- * steps are joined (vm/join.c); then follow the sequence (vm/order.c) and registers (vm/assign.c).
+/* vm/prepare.c: from a kernel's description to a vm_program. The form is chosen (vm/nest.c), each value gets its rate,
+ * and steps are joined (vm/join.c); then follow the sequence (vm/order.c) and registers (vm/assign.c).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -16,8 +16,8 @@ static int64_t domain_elements(const int64_t *shape, int n) {
     return size;
 }
 
-/* Are there rows, but no elements in them? Then the program is one over the kept axes, in which what the reductions give
- * is constant: loads behind those of the kernel, one for each sink. */
+/* Are there rows, but no elements in them? Then the program is one over the kept axes, in which what the reductions
+ * give is constant: loads behind those of the kernel, one for each sink. */
 static bool rows_empty(const lazy_kernel *kernel) {
     return domain_elements(kernel->shape + kernel->nkept, kernel->ndim - kernel->nkept) == 0;
 }
@@ -231,7 +231,8 @@ static void find_traffic(vm_program *p, const lazy_kernel *kernel) {
         stores |= p->sinks[k].kind == LAZY_SINK_STORE;
     p->traffic = traffic.read + traffic.written;
     int64_t cached = vm_limit.stream_min ? vm_limit.stream_min : last_level_cache();
-    /* One of many kernels that are large together, as where each device of a mesh has one: small ones are left alone. */
+    /* One of many kernels that are large together, as where each device of a mesh has one: small ones are left
+     * alone. */
     p->far = p->traffic > cached || (p->traffic > cached / 32 && p->traffic + kernel->around > cached);
     p->stream = p->far && stores;
 }

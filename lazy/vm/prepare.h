@@ -1,5 +1,5 @@
-/* vm/prepare.h: what the parts of vm_kernel_prepare share while they make a vm_program: vm/prepare.c, which leads (rates,
- * costs), vm/join.c (steps that become one), vm/order.c (the sequence) and vm/assign.c (sinks and registers).
+/* vm/prepare.h: what the parts of vm_kernel_prepare share while they make a vm_program: vm/prepare.c, which leads
+ * (rates, costs), vm/join.c (steps that become one), vm/order.c (the sequence) and vm/assign.c (sinks and registers).
  */
 #ifndef LAZY_VM_PREPARE_H
 #define LAZY_VM_PREPARE_H
@@ -40,8 +40,8 @@ static inline bool vm_single(const vm_builder *b, int value) {
 }
 
 /* ---- vm/join.c --------------------------------------------------------------------------------------------------- */
-/* Makes one of steps that follow each other, chains or sums. Wants the steps as the kernel has them, rates, uses, and the
- * form. */
+/* Makes one of steps that follow each other, chains or sums. Wants the steps as the kernel has them, rates, uses, and
+ * the form. */
 void vm_join(vm_builder *b);
 /* The loop of a step; NULL if the instruction set has none. */
 lazy_loop vm_loop_of(const vm_builder *b, const vm_step *s);
@@ -50,11 +50,11 @@ int vm_chain_steps(const vm_builder *b, int i, int32_t *steps);
 /* Writes the links of the chain that step i ends, for a CHAIN. The steps' operands are what they read. */
 void vm_chain_links(vm_builder *b, int i, vm_ins *ins);
 
-/* ---- vm/order.c ------------------------------------------------------------------------------------------------------ */
+/* ---- vm/order.c -------------------------------------------------------------------------------------------------- */
 /* Writes the sequence p->ins; STORE sinks get the values that are stored for each element. */
 int vm_order(vm_builder *build);
 
-/* ---- vm/assign.c ------------------------------------------------------------------------------------------------------ */
+/* ---- vm/assign.c ------------------------------------------------------------------------------------------------- */
 /* Does the walk run through memory element by element? */
 bool vm_contiguous(const vm_program *program, const vm_map *map);
 /* Decides where sinks' values are computed, and gives each value a place in the scratch. */

@@ -1,15 +1,15 @@
 /* vm/reduce.c: reductions over the fixed tree of kernel.h.
  *
  * Where a chunk holds whole rows of the domain, one after another, the leaves of all rows are combined level by level,
- * neighbours in pairs; the last one of an odd number waits. That is the tree: a split at the largest power of two leaves
- * full blocks on the left.
+ * neighbours in pairs; the last one of an odd number waits. That is the tree: a split at the largest power of two
+ * leaves full blocks on the left.
  *
  *      leaves   0 1 2 3 4 5 6        01 23 45 6        0123 456        0123456
  *
- * Where rows are carried from chunk to chunk, and for columns, there are accumulators of `columns` elements side by side,
- * 1 for ROWS. Leaves come in order and are pushed on a stack of partial results like the carries of a binary counter:
- * after leaf number n, as many pairs are combined as n has trailing zero bits. What is left at the end is combined from
- * the top, which gives the same tree:
+ * Where rows are carried from chunk to chunk, and for columns, there are accumulators of `columns` elements side by
+ * side, 1 for ROWS. Leaves come in order and are pushed on a stack of partial results like the carries of a binary
+ * counter: after leaf number n, as many pairs are combined as n has trailing zero bits. What is left at the end is
+ * combined from the top, which gives the same tree:
  *
  *      leaves   0 1 2 3 4 5 6        stack after 7: [0..3] [4..5] [6]   result: [0..3] ∘ ([4..5] ∘ [6])
  *

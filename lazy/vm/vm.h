@@ -1,8 +1,8 @@
 /* vm.h: the chunked VM's own structures: what vm_kernel_prepare makes and vm_kernel_run walks through.
  *
- * The domain of a kernel, its axes collapsed, is seen as a *grid* of cells with the same *walk* inside each cell. A cell
- * is walked in row-major order, in chunks; each instruction runs over a whole chunk before the next one, on scratch that
- * stays in a cache.
+ * The domain of a kernel, its axes collapsed, is seen as a *grid* of cells with the same *walk* inside each cell. A
+ * cell is walked in row-major order, in chunks; each instruction runs over a whole chunk before the next one, on
+ * scratch that stays in a cache.
  *
  *      form      grid                          walk                        taken when
  *      ROWS      outer axes                    inner axis (reductions:     the inner axis is long
@@ -13,25 +13,26 @@
  *      COLUMNS   outer kept axes, blocks of    reduced axes, then the      reductions: memory runs along the last
  *                the last kept axis            columns of one block        kept axis
  *
- * A value is computed once a run, once a cell, once for each row, or for each element (its rate). Values of the first two
- * rates are single elements, which instructions take through their scalar loops. Those of rate ROW are packed vectors,
- * one element for each row of a chunk (COLUMNS: for each column of the block, each of which is a row in the sense of
- * kernel.h; without reductions a row is the inner axis); what an instruction over whole rows reads of them is spread over
- * a register first. In form ROWS there is one row, and they are single elements.
+ * A value is computed once a run, once a cell, once for each row, or for each element (its rate). Values of the first
+ * two rates are single elements, which instructions take through their scalar loops. Those of rate ROW are packed
+ * vectors, one element for each row of a chunk (COLUMNS: for each column of the block, each of which is a row in the
+ * sense of kernel.h; without reductions a row is the inner axis); what an instruction over whole rows reads of them is
+ * spread over a register first. In form ROWS there is one row, and they are single elements.
  *
- * A chunk is run by one sequence of instructions, in which reductions have a place: the FOLD of a reduction stands where
- * its operand has been made. Where a chunk holds whole rows, its result is there behind the FOLD, and late instructions
- * follow in the same sequence; so a softmax is FOLD max, subtract, exp, FOLD sum, divide over a row that stays in the
- * cache. Rows are whole if they are short, or if late instructions run over whole rows. Else reductions are *carried* from
- * chunk to chunk (vm/reduce.c), and what is late, one element for each row, is run behind the last chunk:
+ * A chunk is run by one sequence of instructions, in which reductions have a place: the FOLD of a reduction stands
+ * where its operand has been made. Where a chunk holds whole rows, its result is there behind the FOLD, and late
+ * instructions follow in the same sequence; so a softmax is FOLD max, subtract, exp, FOLD sum, divide over a row that
+ * stays in the cache. Rows are whole if they are short, or if late instructions run over whole rows. Else reductions
+ * are *carried* from chunk to chunk (vm/reduce.c), and what is late, one element for each row, is run behind the last
+ * chunk:
  *
  *      [0, once)      for each run
  *      [once, cell)   for each cell
  *      [cell, late)   for each chunk
  *      [late, nins)   for each row that was carried
  *
- * What a chunk needs of a buffer is read in place where the walk runs through it contiguously, else gathered; results go
- * straight to their destination where that is contiguous, else they are scattered.
+ * What a chunk needs of a buffer is read in place where the walk runs through it contiguously, else gathered; results
+ * go straight to their destination where that is contiguous, else they are scattered.
  */
 #ifndef LAZY_VM_H
 #define LAZY_VM_H
@@ -78,8 +79,9 @@ typedef struct vm_load {
 } vm_load;
 
 /* LOOP: a loop over its operands. CHAIN: arg[1] links from links[arg[0]] on. GATHER: load `out`. FILL: with the single
- * element arg[0]. SPREAD: arg[0], one element for each row, over the rows. TAKE: from the table load arg[0] at arg[1]. FOLD:
- * the values arg[0] (and arg[1], of a sum as computed) into sink `out`. FOLD_LOAD: load arg[0], row by row where it is. */
+ * element arg[0]. SPREAD: arg[0], one element for each row, over the rows. TAKE: from the table load arg[0] at arg[1].
+ * FOLD: the values arg[0] (and arg[1], of a sum as computed) into sink `out`. FOLD_LOAD: load arg[0], row by row where
+ * it is. */
 typedef enum vm_what { VM_LOOP, VM_CHAIN, VM_GATHER, VM_FILL, VM_BROADCAST, VM_TAKE, VM_FOLD, VM_FOLD_LOAD } vm_what;
 
 typedef struct vm_ins {
@@ -160,7 +162,7 @@ static inline vm_map *vm_map_at(vm_program *p, int k) { /* of the loads, then of
     return k < p->nloads ? &p->loads[k].map : &p->sinks[k - p->nloads].map;
 }
 
-/* ---- vm/nest.c ------------------------------------------------------------------------------------------------------ */
+/* ---- vm/nest.c --------------------------------------------------------------------------------------------------- */
 /* Collapses the axes (p->axes, map.axis), chooses the form, and fills in grid, walk and the maps' strides over them. */
 void vm_choose_nest(vm_program *program);
 
@@ -182,7 +184,7 @@ void vm_take(const vm_table *table, void *dst, const void *src, const void *inde
 /* The distance that an index means: index · step, counted from the end if negative, clamped. */
 int64_t vm_take_distance(const vm_table *table, const void *index);
 
-/* ---- vm.c ---------------------------------------------------------------------------------------------------------- */
+/* ---- vm.c -------------------------------------------------------------------------------------------------------- */
 /* Makes the thread's frame ready and computes values of rate ONCE. NEAP_E_MEMORY. */
 int vm_run_begin(vm_run_state *frame, const vm_program *program, void *const *bufs, const lazy_scalar *scalars);
 /* Moves to a cell of the grid and computes what is known of it before its chunks. */
@@ -194,7 +196,7 @@ void vm_run_rows(vm_run_state *frame);
 /* How many tasks pay for work of this many elements: 1 without workers. */
 int64_t vm_tasks(const vm_program *program, const neap_run *run, int64_t elements);
 
-/* ---- vm/reduce.c ----------------------------------------------------------------------------------------------------- */
+/* ---- vm/reduce.c ------------------------------------------------------------------------------------------------- */
 /* Bytes of accumulators that a REDUCE sink needs in each thread's scratch, and where among them its results will be. */
 size_t vm_reduce_scratch(const vm_program *program, const vm_sink *sink, int32_t *result);
 /* Runs a FOLD. */
@@ -202,7 +204,7 @@ void vm_fold(vm_run_state *frame, const vm_ins *ins);
 /* Runs a kernel whose rows are carried. */
 int vm_reduce(const vm_program *program, void *const *bufs, const lazy_scalar *scalars, const neap_run *run);
 
-/* ---- vm/isa.c -------------------------------------------------------------------------------------------------------- */
+/* ---- vm/isa.c ---------------------------------------------------------------------------------------------------- */
 const lazy_simd *vm_simd(void);
 
 typedef struct vm_limits { /* tests change them while no kernel runs */

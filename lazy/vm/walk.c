@@ -118,8 +118,8 @@ TRANSPOSE(uint16_t, 16, 1, block_16)
 TRANSPOSE(uint32_t, 32, 4, block_32)
 TRANSPOSE(uint64_t, 64, 2, block_64)
 
-/* Copies of one width. The shorter stride makes the inner loop, so that whole lines of the box are used at once. Short rows
- * of one element are written as whole vectors as long as more follows, which covers what was too much. */
+/* Copies of one width. The shorter stride makes the inner loop, so that whole lines of the box are used at once. Short
+ * rows of one element are written as whole vectors as long as more follows, which covers what was too much. */
 #define COPIES(T, BITS, V)                                                                                             \
     static void fill_##BITS(T *dst, T element, int64_t n) {                                                            \
         for (int64_t i = 0; i < n; i++)                                                                                \

@@ -8,10 +8,11 @@
  *
  * Gradients are those between the examples: each gets the cotangents of all results that it went into.
  *
- * The same rows are the collectives of a shard_map over a mesh (np.shard_map): there the token is the coordinate along the
- * axis, which lies on the mesh, and the op is spread over the blocks (mesh/local.c). A name may be several axes, "i,j", which
- * count as one, the last fastest. What a psum gives does not vary over its axis, so its gradient is the cotangent itself, as
- * one that varies; unless nothing is checked: then each device has a cotangent of its own, and these are summed.
+ * The same rows are the collectives of a shard_map over a mesh (np.shard_map): there the token is the coordinate along
+ * the axis, which lies on the mesh, and the op is spread over the blocks (mesh/local.c). A name may be several axes,
+ * "i,j", which count as one, the last fastest. What a psum gives does not vary over its axis, so its gradient is the
+ * cotangent itself, as one that varies; unless nothing is checked: then each device has a cotangent of its own, and
+ * these are summed.
  */
 #include <string.h>
 
@@ -67,7 +68,8 @@ static neap_node *reduce_examples(lazy_batching *g, int op) {
 /* ---- Division over a mesh ------------------------------------------------------------------------------------------
  * Axes of the array may be divided over axes of a mesh that are not the one of the op; but for those it deals with. */
 
-/* Input axis k is result axis k, counted without axis `out` of the input and axis `in` of the result; -1: there is none. */
+/* Input axis k is result axis k, counted without axis `out` of the input and axis `in` of the result; -1: there is
+ * none. */
 static int others_shard(lazy_shard_rule *g, int out, int in) {
     lazy_factors f = {0};
     for (int k = 0, to = 0; k < g->in[0].ndim; k++) {
@@ -126,7 +128,7 @@ static int pmin_batch(lazy_batching *g) {
     return extremum_batch(g, LAZY_OP_min);
 }
 
-/* ---- On a mesh ------------------------------------------------------------------------------------------------------- */
+/* ---- On a mesh --------------------------------------------------------------------------------------------------- */
 /* What a rule of expansion works on. */
 typedef struct collective_spreading {
     int status;
@@ -139,8 +141,8 @@ typedef struct collective_spreading {
 /* What the result is along the axes: of each device another, for each device the same, or one for all of them. */
 typedef enum expand_collective { EACH_ITS_OWN, EACH_THE_SAME, ONE_FOR_ALL } expand_collective;
 
-/* Finds the axes of the op, all of them manual, and gives the node its payload. Returns whether its blocks remain to be made;
- * else s->status is what there is to say. */
+/* Finds the axes of the op, all of them manual, and gives the node its payload. Returns whether its blocks remain to be
+ * made; else s->status is what there is to say. */
 static bool expansion_begin(lazy_expansion *g, expand_collective kind, collective_spreading *s) {
     char text[256];
     s->status = mesh_axes_named(g->ctx, g->sharding.mesh, graph_node_attrs(g->node)[0], &s->axes);

@@ -1,13 +1,14 @@
-/* mesh.c: rows for the ways onto a mesh, into the body of a shard_map, and out of it. They say of blocks what they are seen
- * as; only reshard moves anything.
+/* mesh.c: rows for the ways onto a mesh, into the body of a shard_map, and out of it. They say of blocks what they are
+ * seen as; only reshard moves anything.
  *
  *      reshard      ordinary or global ─▶ global      other blocks
  *      enter        ordinary or global ─▶ manual      the same blocks, of the shape that a device sees
  *      leave        manual ─▶ global                  the same blocks, of the shape of the whole
  *      pvary, pick  manual ─▶ manual                  the same blocks; another type for derivatives
  *
- * Attributes name shardings and meshes by their numbers (lazy/graph/sharding.h). Gradients are the way back: that of pvary is a
- * psum; that of `pick`, which promises that all devices along some axes have the same, is an equal share for each of them.
+ * Attributes name shardings and meshes by their numbers (lazy/graph/sharding.h). Gradients are the way back: that of
+ * pvary is a psum; that of `pick`, which promises that all devices along some axes have the same, is an equal share for
+ * each of them.
  */
 #include <string.h>
 
@@ -51,7 +52,7 @@ static int stacked_batch(lazy_batching *g) {
     return batch_stacked(g, g->in[0]);
 }
 
-/* ---- reshard ------------------------------------------------------------------------------------------------------ */
+/* ---- reshard ----------------------------------------------------------------------------------------------------- */
 static int check_divides(const char *op, const lazy_aval *in, const lazy_sharding *s) {
     char shape[256];
     if (s->ndim > in->ndim)
@@ -100,7 +101,7 @@ NEAP_OP(reshard, .doc = "The same array, laid out over a mesh as a sharding says
         .dtype = graph_dtype_same, .shape = reshard_shape, .grad = reshard_grad, .jvp = derive_jvp_linear,
         .batch = stacked_batch, .expand = reshard_expand)
 
-/* ---- enter, leave ------------------------------------------------------------------------------------------------- */
+/* ---- enter, leave ------------------------------------------------------------------------------------------------ */
 /* Attributes: how the array lies outside, and inside. Its axes are divided by what becomes manual. */
 static int64_t count_parts_outside(const lazy_sharding *outside, const lazy_sharding *inside, int axis) {
     int64_t parts = 1;
@@ -194,14 +195,14 @@ NEAP_OP(leave, .doc = "The blocks of a body, as in the first sharding, seen as o
         .flags = LAZY_OP_HIDDEN | LAZY_OP_MESH, .dtype = graph_dtype_same, .shape = leave_shape, .grad = leave_grad,
         .jvp = derive_jvp_linear, .batch = stacked_batch, .expand = leave_expand)
 
-/* ---- pvary, pick --------------------------------------------------------------------------------------------------- */
+/* ---- pvary, pick ------------------------------------------------------------------------------------------------- */
 static int pvary_expand(lazy_expansion *g) {
     g->sharding.varies |= (uint32_t)graph_node_attrs(g->node)[0];
     return same_blocks(g);
 }
 
-/* In a program that is replayed on other inputs, what this varies over may vary already: then it adds nothing. Where nothing
- * is checked the sum still varies as a type: that all devices have it is then said by `pick`. */
+/* In a program that is replayed on other inputs, what this varies over may vary already: then it adds nothing. Where
+ * nothing is checked the sum still varies as a type: that all devices have it is then said by `pick`. */
 static int pvary_grad(lazy_grad *g) {
     uint32_t mask = (uint32_t)graph_node_attrs(g->node)[0] & ~graph_sharding_of(INPUT(0))->varies;
     neap_node *sum = mask ? mesh_build_psum(g->ctx, g->ct, graph_sharding_of(g->node), mask) : g->ct;
@@ -241,7 +242,7 @@ NEAP_OP(pick, .doc = "The same blocks, of which it is promised that they are equ
         .dtype = graph_dtype_same, .shape = graph_shape_same, .grad = pick_grad, .jvp = derive_jvp_linear,
         .batch = derive_batch_leading, .expand = pick_expand)
 
-/* ---- axis_index ---------------------------------------------------------------------------------------------------- */
+/* ---- axis_index -------------------------------------------------------------------------------------------------- */
 static int index_shape(const lazy_call_desc *call, lazy_result *out) {
     (void)call;
     out->dtype = out->compute = NEAP_DTYPE_I32;

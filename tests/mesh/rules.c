@@ -1,4 +1,5 @@
-/* rules.c: the rules by which ops on divided arrays are divided (lazy/shard/shard.h), on shapes alone: no array is made.
+/* rules.c: the rules by which ops on divided arrays are divided (lazy/shard/shard.h), on shapes alone: no array is
+ * made.
  *
  * An array is written as its axes, "8:i 16:jk 5": sizes, and by which axes of the mesh they are divided. The mesh
  * is i: 4, j: 2, k: 3, t: 1. */

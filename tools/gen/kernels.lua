@@ -2,13 +2,13 @@
 --
 --     luajit kernels.lua ROOT OUT ROWFILE…
 --
--- OUT/kernels_gen.h applies the loop forms of lazy/vm/simd/kernels.c (MAP1 MAP2 MAP3, FOLD, LEAVES, CHOICE) to each op and
--- dtype and lists the loops in map_table, fold_table, summed_table, choice_table and CAST_TABLE. OUT/chains_gen.h does
--- the same with the forms of lazy/vm/simd/chains.c (LINK1, LINK2), for cheap maps, and code_table. The text of a dtype is
--- the most specific one of the row (lazy/op.h); in it T, U, O become C types and F(name) the function of
--- lazy/vm/simd/vmath.h for T. Operands and results are read off the row's dtype rule: graph_dtype_compare gives bool, the
--- first operand of graph_dtype_where is bool; a row with LAZY_OP_CASTS makes a loop for each pair of dtypes. A text that
--- is a call of a function with rare arguments (vm_rare_NAME_D in lazy/vm/simd) takes the form MAP1_RARE.
+-- OUT/kernels_gen.h applies the loop forms of lazy/vm/simd/kernels.c (MAP1 MAP2 MAP3, FOLD, LEAVES, CHOICE) to each op
+-- and dtype and lists the loops in map_table, fold_table, summed_table, choice_table and CAST_TABLE. OUT/chains_gen.h
+-- does the same with the forms of lazy/vm/simd/chains.c (LINK1, LINK2), for cheap maps, and code_table. The text of a
+-- dtype is the most specific one of the row (lazy/op.h); in it T, U, O become C types and F(name) the function of
+-- lazy/vm/simd/vmath.h for T. Operands and results are read off the row's dtype rule: graph_dtype_compare gives bool,
+-- the first operand of graph_dtype_where is bool; a row with LAZY_OP_CASTS makes a loop for each pair of dtypes. A
+-- text that is a call of a function with rare arguments (vm_rare_NAME_D in lazy/vm/simd) takes the form MAP1_RARE.
 local directory = arg[0]:match("^(.*)/") or "."
 package.path = directory .. "/lib/?.lua;" .. package.path
 local files = require "files"
@@ -52,8 +52,8 @@ local function expand(text, dtype, result)
     return (text:gsub("[%a_][%w_]*", { T = dtype.type, U = unsigned, O = result.type }))
 end
 
---- The dtype as a text sees it: where the sign of an integer changes no bit of the result, the unsigned one of its width,
--- so that dtypes of one width share a loop.
+--- The dtype as a text sees it: where the sign of an integer changes no bit of the result, the unsigned one of its
+-- width, so that dtypes of one width share a loop.
 local function seen(dtype, text)
     if dtype.kind ~= "i" or text:find "[<>/%%]" or text:find "%f[%w_]F%(" then return dtype end
     local unsigned = {}

@@ -1,9 +1,9 @@
 /* chains.c: chains (simd.h has the picture). chains_gen.h applies the forms below to the kernel texts of the op rows;
  * this file is compiled once per instruction set (-DNEAP_ISA).
  *
- * A block is as many vectors as calling conventions pass in registers, eight on every target, and a link's code ends with
- * a call of the next one, which the compiler makes a jump. So the block never leaves the registers between the links.
- * Its vectors are of no element type; a code takes each as elements, in a loop that becomes one instruction.
+ * A block is as many vectors as calling conventions pass in registers, eight on every target, and a link's code ends
+ * with a call of the next one, which the compiler makes a jump. So the block never leaves the registers between the
+ * links. Its vectors are of no element type; a code takes each as elements, in a loop that becomes one instruction.
  */
 #include <string.h>
 

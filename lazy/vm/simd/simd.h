@@ -1,8 +1,9 @@
-/* simd.h: the loops of one instruction set, the contract between lazy/vm/simd (compiled once per set) and the chunked VM.
+/* simd.h: the loops of one instruction set, the contract between lazy/vm/simd (compiled once per set) and the chunked
+ * VM.
  *
  * tools/gen/kernels.lua writes the loops from the kernel texts of the op rows; simd/kernels.c and chains.c compile them
- * with NEAP_ISA=baseline|avx2|avx512 and export the tables lazy_simd_<NEAP_ISA> and lazy_chains_<NEAP_ISA>. All sets give
- * the same bits.
+ * with NEAP_ISA=baseline|avx2|avx512 and export the tables lazy_simd_<NEAP_ISA> and lazy_chains_<NEAP_ISA>. All sets
+ * give the same bits.
  *
  * Loops never touch memory outside of their n elements. A result may lie exactly over an operand of the same width, but
  * must not overlap one in another way.
@@ -57,8 +58,8 @@ typedef struct lazy_chains {
 
 enum { LAZY_LANES = 16, LAZY_LEAF = 256 };
 
-/* Leaves of the tree: `count` of them, `length` <= LAZY_LEAF elements each, one after another; one result each (kernel.h
- * tells the order inside a leaf). b is read by the sums of lazy_summed alone. */
+/* Leaves of the tree: `count` of them, `length` <= LAZY_LEAF elements each, one after another; one result each
+ * (kernel.h tells the order inside a leaf). b is read by the sums of lazy_summed alone. */
 typedef void (*lazy_leaves)(void *out, const void *a, const void *b, int64_t count, int64_t length);
 
 typedef struct lazy_fold { /* a reduction of one dtype */

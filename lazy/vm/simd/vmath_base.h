@@ -74,54 +74,54 @@ VM_POLY(f64, double)
         return (float)vm_##name##_f64((double)x);                                                                      \
     }
 
-/* Functions of one width: S is "f" or "" in C's names, T float or double, U its bits, NAN_BITS sets a NaN. */
-#define VM_EXACT(D, T, U, S, WIDTH)                                                                                      \
-    VM_INLINE T vm_abs_##D(T a) {                                                                                        \
-        return __builtin_fabs##S(a);                                                                                     \
-    }                                                                                                                    \
-    VM_INLINE T vm_copysign_##D(T a, T b) {                                                                              \
-        return __builtin_copysign##S(a, b);                                                                              \
-    }                                                                                                                    \
-    VM_INLINE T vm_sqrt_##D(T a) {                                                                                       \
-        return __builtin_sqrt##S(a);                                                                                     \
-    }                                                                                                                    \
-    VM_INLINE T vm_floor_##D(T a) {                                                                                      \
-        return __builtin_floor##S(a);                                                                                    \
-    }                                                                                                                    \
-    VM_INLINE T vm_ceil_##D(T a) {                                                                                       \
-        return __builtin_ceil##S(a);                                                                                     \
-    }                                                                                                                    \
-    VM_INLINE T vm_trunc_##D(T a) {                                                                                      \
-        return __builtin_trunc##S(a);                                                                                    \
-    }                                                                                                                    \
-    VM_INLINE T vm_round_##D(T a) {                                                                                      \
-        return __builtin_rint##S(a);                                                                                     \
-    }                                                                                                                    \
-    VM_INLINE uint8_t vm_signbit_##D(T a) {                                                                              \
-        return (uint8_t)(vm_bits_##D(a) >> (WIDTH - 1));                                                                 \
-    }                                                                                                                    \
-    /* IEEE 754-2019 minimum and maximum. Both selections agree unless the operands are NaN or zeros of different      \
-     * signs; `or` of the bits then keeps a NaN or the minus sign, `and` drops the minus sign. */ \
-    VM_INLINE T vm_min_##D(T a, T b) {                                                                                   \
-        const T left = a < b ? a : b, right = b < a ? b : a;                                                             \
-        return vm_float_##D(vm_bits_##D(left) | vm_bits_##D(right));                                                     \
-    }                                                                                                                    \
-    VM_INLINE T vm_max_##D(T a, T b) {                                                                                   \
-        const T left = a > b ? a : b, right = b > a ? b : a;                                                             \
-        const U unordered = (a != a) | (b != b) ? ~(U)0 : 0;                                                             \
-        return vm_float_##D((vm_bits_##D(left) & vm_bits_##D(right)) | unordered);                                       \
-    }                                                                                                                    \
-    /* As NumPy: the quotient of what fmod leaves, brought to b's side, rounded to the integer that it stands for. */    \
-    VM_INLINE T vm_remainder_##D(T a, T b) {                                                                             \
-        const T rest = __builtin_fmod##S(a, b);                                                                          \
-        return rest != 0 ? ((b < 0) != (rest < 0) ? rest + b : rest) : __builtin_copysign##S(rest, b);                   \
-    }                                                                                                                    \
-    VM_INLINE T vm_floor_divide_##D(T a, T b) {                                                                          \
-        const T rest = __builtin_fmod##S(a, b);                                                                          \
-        const T quotient = (a - rest) / b - (rest != 0 && (b < 0) != (rest < 0) ? 1 : 0);                                \
-        const T floored = __builtin_floor##S(quotient);                                                                  \
-        const T rounded = floored + (quotient - floored > (T)0.5 ? 1 : 0);                                               \
-        return b == 0 ? a / b : quotient != 0 ? rounded : __builtin_copysign##S(0, a / b);                               \
+/* Functions of one width: S is "f" or "" in C's names, T float or double, U its bits, NAN_BITS sets a NaN. minimum and
+ * maximum are those of IEEE 754-2019: both selections agree unless the operands are NaN or zeros of different signs;
+ * `or` of the bits then keeps a NaN or the minus sign, `and` drops the minus sign. */
+#define VM_EXACT(D, T, U, S, WIDTH)                                                                                    \
+    VM_INLINE T vm_abs_##D(T a) {                                                                                      \
+        return __builtin_fabs##S(a);                                                                                   \
+    }                                                                                                                  \
+    VM_INLINE T vm_copysign_##D(T a, T b) {                                                                            \
+        return __builtin_copysign##S(a, b);                                                                            \
+    }                                                                                                                  \
+    VM_INLINE T vm_sqrt_##D(T a) {                                                                                     \
+        return __builtin_sqrt##S(a);                                                                                   \
+    }                                                                                                                  \
+    VM_INLINE T vm_floor_##D(T a) {                                                                                    \
+        return __builtin_floor##S(a);                                                                                  \
+    }                                                                                                                  \
+    VM_INLINE T vm_ceil_##D(T a) {                                                                                     \
+        return __builtin_ceil##S(a);                                                                                   \
+    }                                                                                                                  \
+    VM_INLINE T vm_trunc_##D(T a) {                                                                                    \
+        return __builtin_trunc##S(a);                                                                                  \
+    }                                                                                                                  \
+    VM_INLINE T vm_round_##D(T a) {                                                                                    \
+        return __builtin_rint##S(a);                                                                                   \
+    }                                                                                                                  \
+    VM_INLINE uint8_t vm_signbit_##D(T a) {                                                                            \
+        return (uint8_t)(vm_bits_##D(a) >> (WIDTH - 1));                                                               \
+    }                                                                                                                  \
+    VM_INLINE T vm_min_##D(T a, T b) {                                                                                 \
+        const T left = a < b ? a : b, right = b < a ? b : a;                                                           \
+        return vm_float_##D(vm_bits_##D(left) | vm_bits_##D(right));                                                   \
+    }                                                                                                                  \
+    VM_INLINE T vm_max_##D(T a, T b) {                                                                                 \
+        const T left = a > b ? a : b, right = b > a ? b : a;                                                           \
+        const U unordered = (a != a) | (b != b) ? ~(U)0 : 0;                                                           \
+        return vm_float_##D((vm_bits_##D(left) & vm_bits_##D(right)) | unordered);                                     \
+    }                                                                                                                  \
+    /* As NumPy: the quotient of what fmod leaves, brought to b's side, rounded to the integer that it stands for. */  \
+    VM_INLINE T vm_remainder_##D(T a, T b) {                                                                           \
+        const T rest = __builtin_fmod##S(a, b);                                                                        \
+        return rest != 0 ? ((b < 0) != (rest < 0) ? rest + b : rest) : __builtin_copysign##S(rest, b);                 \
+    }                                                                                                                  \
+    VM_INLINE T vm_floor_divide_##D(T a, T b) {                                                                        \
+        const T rest = __builtin_fmod##S(a, b);                                                                        \
+        const T quotient = (a - rest) / b - (rest != 0 && (b < 0) != (rest < 0) ? 1 : 0);                              \
+        const T floored = __builtin_floor##S(quotient);                                                                \
+        const T rounded = floored + (quotient - floored > (T)0.5 ? 1 : 0);                                             \
+        return b == 0 ? a / b : quotient != 0 ? rounded : __builtin_copysign##S(0, a / b);                             \
     }
 
 VM_EXACT(f32, float, uint32_t, f, 32)

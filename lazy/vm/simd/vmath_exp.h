@@ -1,15 +1,16 @@
 /* vmath_exp.h: exponentials and what is made of them.
  *
- * exp(x) = 2^n exp(r) with n = round(x / log 2) and r = x - n log 2, |r| <= log(2) / 2, where n log 2 is subtracted in two
- * parts (Cody and Waite). n is found by adding a number so large that its last bit counts ones; the bits of the sum then
- * make the factor 2^n. Results below the normal range are scaled in two steps, of which the second rounds.
+ * exp(x) = 2^n exp(r) with n = round(x / log 2) and r = x - n log 2, |r| <= log(2) / 2, where n log 2 is subtracted in
+ * two parts (Cody and Waite). n is found by adding a number so large that its last bit counts ones; the bits of the sum
+ * then make the factor 2^n. Results below the normal range are scaled in two steps, of which the second rounds.
  */
 #ifndef LAZY_SIMD_VMATH_EXP_H
 #define LAZY_SIMD_VMATH_EXP_H
 
 #include "lazy/vm/simd/vmath_base.h"
 
-/* BIAS and SHIFT: of the exponent; ROUND: 1.5 * 2^mantissa bits; LOW … HIGH: outside, exp is 0 or infinite; NQ: terms. */
+/* BIAS and SHIFT: of the exponent; ROUND: 1.5 * 2^mantissa bits; LOW … HIGH: outside, exp is 0 or infinite; NQ:
+ * terms. */
 #define VM_EXP(D, C, T, BIAS, SHIFT, ROUND, LOW, HIGH, NQ, NQ2, LOW2, HIGH2)                                           \
     /* 2^n for an integral n whose factor is a normal number. */                                                       \
     VM_INLINE T vm_power_##D(T n) {                                                                                    \

@@ -33,8 +33,8 @@ VM_INLINE double vm_erf_inv_step(double y, double a) {
     return y - change / (1 + y * change);
 }
 
-/* Winitzki's formula (2008, error 2e-3), then two steps of Halley's method, each of which cubes the error: on erf(y) - a,
- * or from 1/2 on on (1 - a) - erfc(y), which is exact in a. */
+/* Winitzki's formula (2008, error 2e-3), then two steps of Halley's method, each of which cubes the error: on erf(y) -
+ * a, or from 1/2 on on (1 - a) - erfc(y), which is exact in a. */
 VM_INLINE double vm_erf_inv_f64(double x) {
     const double a = vm_abs_f64(x), factor = 1 / 0.147;
     const double logarithm = vm_log_f64((1 - a) * (1 + a));
@@ -47,8 +47,8 @@ VM_INLINE double vm_erf_inv_f64(double x) {
 }
 VM_FROM_F64(erf_inv)
 
-/* 2^(e/3) of a polynomial for the mantissa in [0.7, 5.7), one step of Halley's method, and one of Newton's whose residual is
- * computed exactly. */
+/* 2^(e/3) of a polynomial for the mantissa in [0.7, 5.7), one step of Halley's method, and one of Newton's whose
+ * residual is computed exactly. */
 VM_INLINE double vm_cbrt_f64(double x) {
     double e;
     const double a = vm_abs_f64(x), f = vm_log_parts_f64(a, &e);
@@ -64,7 +64,8 @@ VM_INLINE double vm_cbrt_f64(double x) {
 }
 VM_FROM_F64(cbrt)
 
-/* A step of Newton's method on 1 / sqrt(x), whose residual 1 - x y² is computed exactly; not where y is 0 or infinite. */
+/* A step of Newton's method on 1 / sqrt(x), whose residual 1 - x y² is computed exactly; not where y is 0 or
+ * infinite. */
 VM_INLINE double vm_rsqrt_f64(double x) {
     const double y = 1 / vm_sqrt_f64(x), p = x * y;
     const double residual = vm_fma_f64(-p, y, 1) - vm_fma_f64(x, y, -p) * y;

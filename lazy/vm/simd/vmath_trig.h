@@ -1,10 +1,11 @@
 /* vmath_trig.h: trigonometric functions and their inverses.
  *
  * sin and cos subtract the nearest multiple n of pi/2 in three parts, with fused multiply-adds. The first difference is
- * exact, since x (at least 1 where n is not 0) and n times the first part lie on the same grid. n's last two bits choose
- * between the polynomials of sine and cosine and their signs. That is sound up to 2^17 (f32) and 2^30 (f64); beyond, an
- * argument is *rare* and goes through the slow function, which multiplies its bits with those of 2/pi (Payne and Hanek,
- * 1983). The loops (tools/gen/kernels.lua) test a chunk for rare arguments before they take the fast function.
+ * exact, since x (at least 1 where n is not 0) and n times the first part lie on the same grid. n's last two bits
+ * choose between the polynomials of sine and cosine and their signs. That is sound up to 2^17 (f32) and 2^30 (f64);
+ * beyond, an argument is *rare* and goes through the slow function, which multiplies its bits with those of 2/pi (Payne
+ * and Hanek, 1983). The loops (tools/gen/kernels.lua) test a chunk for rare arguments before they take the fast
+ * function.
  */
 #ifndef LAZY_SIMD_VMATH_TRIG_H
 #define LAZY_SIMD_VMATH_TRIG_H
@@ -72,7 +73,8 @@ VM_INLINE uint64_t vm_two_over_pi_at(int start) {
 }
 
 /* As vm_reduce_f64, for |x| >= 2^30; infinity gives NaN. x = m 2^e with an integer m, so of 2/pi's bits those whose
- * product with x is a multiple of 4 do not matter: the 192 bits after them give the quadrant and 190 bits of fraction. */
+ * product with x is a multiple of 4 do not matter: the 192 bits after them give the quadrant and 190 bits of
+ * fraction. */
 static __attribute__((noinline, unused)) double vm_reduce_slow_f64(double x, double *low, uint64_t *quadrant) {
     const uint64_t bits = vm_bits_f64(x), mantissa = (bits & 0xfffffffffffffull) | 1ull << 52;
     const int exponent = (int)(bits >> 52 & 2047) - 1075;
@@ -136,8 +138,8 @@ VM_TRIG_SLOW(cos, vm_sin_quadrant_f64(r, low, quadrant + 1))
 VM_TRIG_SLOW(tan, vm_tan_quadrant_f64(r, low, quadrant))
 
 /* ---- Inverses ---------------------------------------------------------------------------------------------------- */
-/* asin(a) for a = |x| up to 1/2 is a + a z P(z) with z = a²; beyond, pi/2 - 2 asin(s) with s = sqrt(z), z = (1 - a) / 2,
- * and s is corrected by what its rounding left of z. */
+/* asin(a) for a = |x| up to 1/2 is a + a z P(z) with z = a²; beyond, pi/2 - 2 asin(s) with s = sqrt(z), z = (1 - a) /
+ * 2, and s is corrected by what its rounding left of z. */
 typedef struct vm_arcsine {
     double s, rest; /* the angle is s + rest, or belongs to s */
     bool small;
@@ -164,8 +166,8 @@ VM_INLINE double vm_acos_f64(double x) {
     return of.small ? VM_PIO2_1_F64 - (near + (rest - VM_PIO2_2_F64)) : x < 0 ? left : right;
 }
 
-/* atan(n / d) for 0 <= n <= d is t + t w P(w) with t = n / d, w = t²; from tan(pi/8) on, pi/4 + atan((n - d) / (n + d)).
- * `flip` takes it from pi/2, `turn` that from pi. */
+/* atan(n / d) for 0 <= n <= d is t + t w P(w) with t = n / d, w = t²; from tan(pi/8) on, pi/4 + atan((n - d) / (n +
+ * d)). `flip` takes it from pi/2, `turn` that from pi. */
 VM_INLINE double vm_arctangent(double n, double d, bool flip, bool turn) {
     const bool large = n > 0.41421356237309503 * d;
     const double ratio = (large ? n - d : n) / (large ? n + d : d), w = ratio * ratio;

@@ -1,7 +1,7 @@
 --- explain.lua: np.explain: what will run, or has run, as a text and as a picture.
 --
--- The core tells both (lazy/explain/explain.c); here are the arguments, programs of jitted functions, and drawing: Graphviz's
--- `dot` makes an SVG of what the core describes. An explanation is what was true when it was asked for.
+-- The core tells both (lazy/explain/explain.c); here are the arguments, programs of jitted functions, and drawing:
+-- Graphviz's `dot` makes an SVG of what the core describes. An explanation is what was true when it was asked for.
 local ffi = require "ffi"
 local core = require "neap.core"
 local files = require "neap.files"

@@ -1,10 +1,11 @@
 --- shard_map.lua: np.shard_map: a function of the blocks that each device of a mesh holds.
 --
--- The function, the *body*, runs once, in Lua; what it records is for all devices (lazy/graph/sharding.h). Here stands what
--- surrounds that. An argument is first laid out as its spec says (`reshard`: nothing if it lies so), then *enters*: the
--- same blocks, of which the body sees one shape. A result *leaves*: its blocks are those of an array that lies as its
--- spec says. The axes of the mesh are open meanwhile as names for collectives (tracing/axes.lua). All of this is
--- recording, so gradients, traces and batches around a shard_map, and inside its body, need nothing of their own.
+-- The function, the *body*, runs once, in Lua; what it records is for all devices (lazy/graph/sharding.h). Here stands
+-- what surrounds that. An argument is first laid out as its spec says (`reshard`: nothing if it lies so), then
+-- *enters*: the same blocks, of which the body sees one shape. A result *leaves*: its blocks are those of an array
+-- that lies as its spec says. The axes of the mesh are open meanwhile as names for collectives (tracing/axes.lua). All
+-- of this is recording, so gradients, traces and batches around a shard_map, and inside its body, need nothing of
+-- their own.
 --
 -- Inside another body the mesh is the same: its manual axes stay, and further ones become manual. `c`, the context of a
 -- call, is { mesh, outer, new, all = bits of axes: manual around, made manual by this call, both; check = check_rep,

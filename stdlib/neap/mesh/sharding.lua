@@ -6,7 +6,8 @@
 --      layout { mesh, manual, varies, differs, unchecked = bits by axis of the mesh, split = by axis of the array a
 --               list of axes of the mesh }          axes count from 0, the lists of Lua from 1
 --
--- Layouts are shared: what changes one copies it first. lazy/graph/sharding.h tells what manual axes are and what varies.
+-- Layouts are shared: what changes one copies it first. lazy/graph/sharding.h tells what manual axes are and what
+-- varies.
 local ffi = require "ffi"
 local bit = require "bit"
 local core = require "neap.core"

@@ -1,8 +1,8 @@
 --- deferred.lua: np.deferred and np.export.
 --
--- Deferred mode is a state of the core (lazy/program/deferred.c): recording starts nothing, and what is recorded keeps its
--- structure when it is computed, so that np.export can make a program of it. The mode is a bracket, as gradients and
--- traces are: it is left whatever the body does, and a coroutine may not yield out of it.
+-- Deferred mode is a state of the core (lazy/program/deferred.c): recording starts nothing, and what is recorded keeps
+-- its structure when it is computed, so that np.export can make a program of it. The mode is a bracket, as gradients
+-- and traces are: it is left whatever the body does, and a coroutine may not yield out of it.
 local ffi = require "ffi"
 local core = require "neap.core"
 local trees = require "neap.core.trees"

@@ -1,8 +1,8 @@
 --- vmap.lua: np.vmap.
 --
 -- The function is traced once, as a closed program, on stand-ins of the shapes that one example has; the core then
--- records the program's ops for all examples at once (lazy/derive/batch.c). Here stands what surrounds that: along which
--- axis of which array the examples lie, for arguments and results.
+-- records the program's ops for all examples at once (lazy/derive/batch.c). Here stands what surrounds that: along
+-- which axis of which array the examples lie, for arguments and results.
 local ffi = require "ffi"
 local core = require "neap.core"
 local named = require "neap.tracing.axes"
