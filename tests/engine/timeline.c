@@ -327,13 +327,14 @@ static void texts(void) {
 
 /* ---- Threads ----------------------------------------------------------------------------------------------------- */
 
-/* Returns once both have come. */
+/* Returns once both have come, and a while later: so that whoever pushed them has to wait, also on a busy machine. */
 static int meet(void *arg, const neap_run *run) {
     (void)run;
     _Atomic int *come = arg;
     atomic_fetch_add(come, 1);
     while (atomic_load(come) < 2)
         sleep_ms(1);
+    sleep_ms(100);
     return 0;
 }
 

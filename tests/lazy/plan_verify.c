@@ -55,10 +55,10 @@ static neap_node *node(const fixture *f, int32_t handle) {
 
 /* ---- Drafts of steps --------------------------------------------------------------------------------------------- */
 static int32_t node_of(const fixture *f, int32_t step, int32_t k) {
-    const lazy_group *batch = f->plan->groups;
-    while (step >= batch->first + batch->nsteps)
-        batch++;
-    return f->plan->slots[batch->slots[f->plan->steps[step]->slots[k]]].node;
+    const lazy_group *group = f->plan->groups;
+    while (step >= group->first + group->nsteps)
+        group++;
+    return f->plan->slots[group->slots[f->plan->steps[step]->slots[k]]].node;
 }
 
 static int32_t drafted_value(const lazy_kernel *kernel, int32_t value) {
@@ -372,8 +372,8 @@ static void test_plan(fixture *f) {
     BREAK(verify_steps, f, load_of(&taken->kernel, LAZY_LOAD_SCALAR)->slot, 5, 14, "is number");
     BREAK(verify_steps, f, plan->numbers[0].dtype, NEAP_DTYPE_I32, 14, "is number");
     BREAK(verify_steps, f, plan->groups[0].first, 1, 15, "but 0 is next");
-    BREAK(verify_steps, f, plan->groups[0].writes[0], !plan->groups[0].writes[0], 15, "batch 0 says");
-    BREAK(verify_steps, f, plan->ngroups, plan->ngroups - 1, 15, "is in no batch");
+    BREAK(verify_steps, f, plan->groups[0].writes[0], !plan->groups[0].writes[0], 15, "group 0 says");
+    BREAK(verify_steps, f, plan->ngroups, plan->ngroups - 1, 15, "is in no group");
     for (int32_t b = 0; b < plan->ngroups; b++)
         if (plan->groups[b].nnumbers) {
             BREAK(verify_steps, f, plan->groups[b].nnumbers, 9, 15, "has 9 numbers");
