@@ -28,9 +28,9 @@ typedef struct effects_token {
 typedef struct effects_scope {
     neap_effects *store;
     neap_request *request;       /* whose frame it is; NULL: the root */
-    struct effects_scope *owner; /* where the request was pushed, one level up … */
-    int level;
-    uint64_t place;              /* … as which of its requests, from 1 on */
+    struct effects_scope *owner; /* the scope in which the request was pushed */
+    int level;                   /* one more than that of `owner`; 0: the root */
+    uint64_t place;              /* the number of the request among those of `owner`, from 1 on */
     uint64_t places;             /* requests ever pushed into this one */
     struct effects_scope *outer; /* that was the top when this one was opened */
     effects_token tokens[EFFECTS_GROUPS];

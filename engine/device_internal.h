@@ -15,8 +15,8 @@ typedef struct engine_memory { /* the buffers of one memory: a device's, or that
     struct engine_memory_class {
         engine_lock lock;
         neap_buffer *first; /* free blocks */
-        uint64_t kept;      /* how many there are, … */
-        uint64_t least;     /* … and were at least since the window began */
+        uint64_t kept;      /* how many free blocks there are */
+        uint64_t least;     /* the fewest free blocks since the window began */
         uint64_t taken;     /* from the pool or made, ever */
     } classes[ENGINE_MEMORY_CLASSES];
     _Atomic uint64_t live, peak, limit;

@@ -78,7 +78,7 @@ typedef struct neap_engine_config {
 
 /* Starts the engine; config may be NULL. A second start returns NEAP_E_STATE. Threads are started on first need. */
 NEAP_API int neap_engine_start(const neap_engine_config *config);
-/* Waits for all ops, but for those that other threads are just running at their push, joins the workers, trims the
+/* Waits for all ops, except those that other threads are running at their push; then joins the workers and trims the
  * pools. Harmless when not started, or inside an op. In a fork's child the engine is dead: every call returns
  * NEAP_E_STATE with a text that says so. */
 NEAP_API void neap_engine_stop(void);
@@ -134,16 +134,19 @@ typedef struct neap_push {      /* everything about a push but its work; zero is
     int device, priority;
     uint32_t flags;
     int nreads, nwrites;
-    int nfresh; /* of the writes, the first: what they stand for begins anew, so a failure of before is forgotten */
-    neap_var *const *reads;  /* arrays are copied. A variable twice in one push is NEAP_E_ARGUMENT: a write is a */
-    neap_var *const *writes; /* read-modify-write, so what is written is listed only there */
-    int64_t bytes, cost;     /* of its outputs; estimated ns of work: what counts as run-ahead until it has finished */
+    int nfresh; /* how many of the writes, from the first, begin anew: an earlier failure of them is forgotten */
+    /* The arrays are copied. A variable that stands twice in one push is NEAP_E_ARGUMENT: a write may read as well, so
+     * a variable that is written stands in `writes` alone. */
+    neap_var *const *reads;
+    neap_var *const *writes;
+    int64_t bytes, cost; /* bytes of its outputs, and estimated ns of work: run-ahead until the op has finished */
 } neap_push;
 
 /* Push never waits for other work. On failure nothing was pushed and `release` was not called. */
 NEAP_API int neap_push_sync(neap_sync_fn fn, void *arg, const neap_push *push);
-/* Runs the op on this thread at once if a push would do so: NEAP_OK. Else nothing has happened: NEAP_PENDING, and the
- * op has to be pushed. So whoever tries this first need not make what an op that waits has to keep. */
+/* Runs the op on this thread at once if a push would do so: NEAP_OK. Else it returns NEAP_PENDING, nothing has
+ * happened, and the op has to be pushed. A caller that tries this first need not allocate what only a waiting op has to
+ * keep. */
 NEAP_API int neap_push_now(neap_sync_fn fn, void *arg, const neap_push *push);
 NEAP_API int neap_push_async(neap_async_fn fn, void *arg, const neap_push *push);
 
@@ -166,8 +169,8 @@ NEAP_API void neap_operator_delete(neap_operator *op);
 NEAP_API int neap_bulk(int most);
 
 /* Running ahead of the workers: NEAP_OK while the bytes and costs of unfinished ops are within the budget; else
- * NEAP_PENDING, and `waker` (may be NULL) is woken when half of it is free. Nothing is refused: whoever can pause asks.
- * An op of a cost or of bytes above the budget is admitted as any other. */
+ * NEAP_PENDING, and `waker` (may be NULL) is woken when half of it is free. This refuses no push: it is for callers
+ * that can pause. An op of a cost or of bytes above the budget is admitted as any other. */
 NEAP_API int neap_ahead_poll(neap_waker *waker);
 /* The bytes of unfinished ops: memory that comes back by waiting. */
 NEAP_API int64_t neap_ahead_bytes(void);
@@ -262,21 +265,21 @@ NEAP_API void *neap_buffer_data(const neap_buffer *buffer);
 NEAP_API size_t neap_buffer_bytes(const neap_buffer *buffer);
 NEAP_API int neap_buffer_device(const neap_buffer *buffer);
 NEAP_API neap_var *neap_buffer_var(const neap_buffer *buffer); /* BORROWED with the buffer */
-/* Pushes a copy of all bytes of `from` to the beginning of `to`, which may be on other devices: reads the one, writes
- * the other, holds both until it has finished. Name, site and priority come from `push` (may be NULL), whose other
- * fields are ignored. NEAP_E_SHAPE: `to` is too small. */
+/* Pushes a copy of all bytes of `from` to the beginning of `to`, which may be on other devices: the op reads `from`,
+ * writes `to`, and holds both until it has finished. Name, site and priority come from `push` (may be NULL), whose
+ * other fields are ignored. NEAP_E_SHAPE: `to` is too small. */
 NEAP_API int neap_buffer_copy(neap_buffer *to, neap_buffer *from, const neap_push *push);
-/* The same for `bytes` bytes of `from`, from its byte `offset` on. What `to` held before, be it a failure, is
- * forgotten. NEAP_E_SHAPE: there are not so many. */
+/* The same for `bytes` bytes of `from`, from its byte `offset` on. What `to` held before is forgotten, even a failure.
+ * NEAP_E_SHAPE: `from` has fewer bytes. */
 NEAP_API int neap_buffer_copy_part(neap_buffer *to, neap_buffer *from, size_t offset, size_t bytes,
                                    const neap_push *push);
 
 /* Not 0: the caller's reference is the only one, so nobody else uses the buffer, and no op in flight does. */
 NEAP_API int neap_buffer_sole(const neap_buffer *buffer);
-/* References of ops in flight, which will use the buffer in the order of its variable and then no more. */
+/* Take and give back a reference for an op in flight, which uses the buffer only in the order of its variable. */
 NEAP_API neap_buffer *neap_buffer_lend(neap_buffer *buffer);
 NEAP_API void neap_buffer_return(neap_buffer *buffer);
-/* Not 0: but for such references, the caller's is the only one. Then an op that the caller pushes may write over it.
+/* Not 0: the caller's reference is the only one that is not lent. Then an op that the caller pushes may write over it.
  * The caller must be the only thread that makes others owners. */
 NEAP_API int neap_buffer_owned(const neap_buffer *buffer);
 
@@ -286,15 +289,16 @@ typedef struct neap_memory_stats { /* of one memory; a buffer counts with the wh
     uint64_t pooled_bytes;         /* free blocks kept for reuse */
     uint64_t reserved_bytes;       /* both: what was taken from the system or the device */
     uint64_t limit_bytes;          /* 0: none */
-    uint64_t allocations;          /* buffers made, ever … */
-    uint64_t made, returned;       /* … and blocks got from the system or device for them, and given back */
+    uint64_t allocations;          /* buffers made so far */
+    uint64_t made, returned;       /* blocks got from the system or device, and blocks given back */
 } neap_memory_stats;
 NEAP_API void neap_memory_get(neap_memory_stats *out);               /* of the CPU devices, which share their memory */
 NEAP_API int neap_device_memory(int device, neap_memory_stats *out); /* of any device's memory */
 NEAP_API uint64_t neap_memory_live(void);                            /* live bytes of all devices */
 NEAP_API void neap_memory_reset_peak(void);      /* on all devices: from now on, the peak is what comes */
 NEAP_API void neap_memory_limit(uint64_t bytes); /* of the CPU devices' memory; 0: none */
-/* Gives pooled blocks back to the system, on all devices. Those unused for some seconds go without it. */
+/* Gives pooled blocks back to the system, on all devices. Blocks that were unused for some seconds are given back
+ * without this call. */
 NEAP_API void neap_memory_trim(void);
 
 typedef struct neap_engine_counts { /* counters that tests assert on */

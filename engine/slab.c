@@ -59,8 +59,8 @@ void engine_slab_leave(engine_thread *self) {
 
 typedef struct link { /* a free object */
     struct link *next;
-    struct link *chain; /* the first of a chain: the slab's next chain … */
-    uint32_t count;     /* … and how many it has */
+    struct link *chain; /* of the first object of a chain: the slab's next chain */
+    uint32_t count;     /* of the first object of a chain: how many objects the chain has */
 } link;
 
 static struct {

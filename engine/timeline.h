@@ -46,9 +46,9 @@ void engine_timeline_leave(engine_thread *self);
 /* ---- Records: from timeline.c to timeline_file.c ----------------------------------------------------------------- */
 enum { /* kinds of records */
        ENGINE_RECORD_OP,
-       ENGINE_RECORD_START,   /* of an async op … */
-       ENGINE_RECORD_STARTED, /* … whose function has returned … */
-       ENGINE_RECORD_END,     /* … and which has completed */
+       ENGINE_RECORD_START,   /* an async op has started */
+       ENGINE_RECORD_STARTED, /* the function of an async op has returned */
+       ENGINE_RECORD_END,     /* an async op has completed */
        ENGINE_RECORD_STEP,
        ENGINE_RECORD_SHARE,
        ENGINE_RECORD_WAIT

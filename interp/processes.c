@@ -8,9 +8,9 @@
 #include "mesh/mesh.h"
 
 enum {
-    MEET_MS = 5000,  /* that processes have for their start, and then … */
-    ALIKE_MS = 1000, /* … process 0 for failing in the same way, … */
-    LOOK_MS = 10,    /* … at which this looks so often */
+    MEET_MS = 5000,  /* how long processes may take to meet */
+    ALIKE_MS = 1000, /* how long process 0 may then take to fail in the same way */
+    LOOK_MS = 10,    /* how long this sleeps between two looks */
     SLEEP_MS = 1000,
     WHY_BYTES = 800
 };

@@ -10,8 +10,8 @@
  *                    └─ leaves of the call at hand
  *
  * A call compares the leaves with the entries and runs the program of the one that fits; or, if a leaf belongs to an
- * open level, records the program's ops again. How an argument lies in memory is no matter of it. The entries of a
- * context take a bounded number of bytes: the one that was used longest ago goes first.
+ * open level, records the program's ops again. It does not matter how the memory of an argument is laid out. The
+ * entries of a context take a bounded number of bytes: the one that was used longest ago goes first.
  */
 #ifndef NEAP_JIT_H
 #define NEAP_JIT_H
@@ -69,11 +69,11 @@ NEAP_API int neap_form_site(neap_form *form, const char *site);
 
 /* ---- Looking at it ----------------------------------------------------------------------------------------------- */
 typedef struct neap_entry_info {
-    int64_t hits, bytes;        /* of its program, its plan, and the arrays bound to it */
-    int64_t donated, overwrote; /* arrays that calls were given; of these, those whose memory was taken over or freed */
-    int32_t kept;               /* NEAP_KEPT_…: of the last array that was not */
-    int32_t leaf;               /* which one it was, from 0 */
-    int32_t captures;           /* arrays bound to its program */
+    int64_t hits, bytes;        /* bytes: of its program, its plan, and the arrays that it captured */
+    int64_t donated, overwrote; /* donated arrays; those of them whose memory was taken over or freed */
+    int32_t kept;               /* why the last array that kept its memory did so, NEAP_KEPT_… */
+    int32_t leaf;               /* which leaf that array was, from 0 */
+    int32_t captures;           /* arrays that its program captured */
 } neap_entry_info;
 /* NEAP_E_ARGUMENT: the entry is there no more. */
 NEAP_API int neap_form_entry(neap_form *form, int32_t number, neap_entry_info *out);

@@ -42,7 +42,7 @@ enum {
     NEAP_ATTEND_CALLBACK = 64, /* callbacks wait for neap_callback_take, or callees for neap_callback_dropped */
     NEAP_ATTEND_THROTTLE = 16  /* far ahead of the workers: poll neap_throttle until NEAP_OK */
 };
-/* What NEAP_ATTEND was about: a set of bits, which this call clears (but INTERRUPT, cleared by the prompt). */
+/* Why NEAP_ATTEND was returned: a set of bits, which this call clears (except INTERRUPT, which the prompt clears). */
 NEAP_API int neap_attention(neap_ctx *ctx);
 /* Recording may run ahead of the workers by the engine's budget (neap_ahead_poll): NEAP_OK within it; else
  * NEAP_PENDING, and the waker is woken when half of it is free. */
@@ -157,10 +157,12 @@ NEAP_API void neap_counters_get(neap_ctx *ctx, neap_counters *out);
 /* For tests, while no kernel runs. No result depends on these; what is 0 is as it was at the start. */
 typedef struct neap_kernel_limits {
     const char *isa; /* "baseline", "avx2", "avx512"; NULL: the best that the CPU has. For kernels yet to be planned */
-    int64_t chunk;   /* elements that an instruction runs over at once: 256, 512 or 1024. The same */
-    int64_t stream_min;   /* bytes of traffic from which results go past the caches. The same */
-    int64_t parallel_min; /* ns of work from which it is split over the workers, … */
-    int64_t task_min;     /* … and of the shortest part */
+    /* Elements that an instruction runs over at once: 256, 512 or 1024. For kernels yet to be planned */
+    int64_t chunk;
+    /* Bytes of traffic from which results go past the caches. For kernels yet to be planned */
+    int64_t stream_min;
+    int64_t parallel_min; /* ns of work from which a kernel is split over the workers */
+    int64_t task_min;     /* ns of work of the shortest part of a kernel */
 } neap_kernel_limits;
 /* NEAP_E_ARGUMENT: an instruction set that is unknown or that the CPU does not have; another chunk. */
 NEAP_API int neap_debug_kernels(const neap_kernel_limits *limits);
@@ -174,14 +176,14 @@ typedef struct neap_piece {
     size_t bytes;
     int32_t id; /* 0: `text` itself */
 } neap_piece;
-/* Prints the pieces, joined, in order, when their values are there; does not wait. A failed array prints its error in
- * place. Inside a trace the effect becomes part of the program. */
-typedef struct neap_emit { /* how */
+typedef struct neap_emit { /* how to print */
     int32_t kind;          /* NEAP_EFFECT_… */
     int32_t unordered;     /* 1: as soon as the values are there */
     int32_t stream;
     const char *site; /* the script line, "file:line", for traces and errors; copied. May be NULL */
 } neap_emit;
+/* Prints the pieces, joined, in order, when their values are there; does not wait. A failed array prints its error in
+ * place. Inside a trace the effect becomes part of the program. */
 NEAP_API int neap_print(neap_ctx *ctx, const neap_emit *how, int n, const neap_piece *pieces);
 /* The text that such a print would write. Polls. *bytes gets the full length; at most `capacity` are written. */
 NEAP_API int neap_pieces_text(neap_ctx *ctx, int n, const neap_piece *pieces, char *text, size_t capacity,
@@ -216,8 +218,8 @@ NEAP_API int neap_callback_take(neap_ctx *ctx, neap_taken *out);
 /* Result k (from 0) of the innermost open callback. Polls. NEAP_E_SHAPE says what was expected. */
 NEAP_API int neap_callback_return(neap_ctx *ctx, int k, int32_t id);
 /* Closes the innermost open callback. A negative status, with its text (NULL: the thread's last error), is the failure
- * of its results; without results it is told on stderr, in its place. NEAP_PENDING: it was one of a loop, and the next
- * one has to be taken now. */
+ * of its results; a callback without results has its failure reported on stderr, in its place among the effects.
+ * NEAP_PENDING: the callback belongs to a loop, whose next one has to be taken now. */
 NEAP_API int neap_callback_end(neap_ctx *ctx, int status, const char *text);
 /* Writes up to `capacity` callees that will not be called any more; returns how many. */
 NEAP_API int32_t neap_callback_dropped(neap_ctx *ctx, int32_t capacity, int32_t *callees);

@@ -39,9 +39,9 @@ typedef enum lazy_class {
     LAZY_REDUCE,   /* attributes: bit mask of axes, keepdims; the combining text of .kernel over the fixed tree */
     LAZY_ASSEMBLE, /* pieces of the result are copied from inputs: concatenate, pad */
     LAZY_GATHER, /* take: elements of input 0 along an axis, its first attribute, at the places that input 1 says, whose
-                    * axes replace that one. Fused into what reads it; input 0 is materialised */
+                    * axes replace that one. Fused into what reads it; input 0 is materialized */
     LAZY_CALL,   /* a function over whole arrays: products, scatters, sorts, random draws ("heavy": its operands
-                    * and results are materialised, and recording it starts it) */
+                    * and results are materialized, and recording it starts it) */
 } lazy_class;
 
 /* Where a source that no rule infers has its value. */
@@ -114,8 +114,8 @@ typedef struct lazy_grad { /* what a gradient rule gets: the node, the cotangent
     neap_ctx *ctx;
     neap_node *node;
     neap_node *ct;
-    int nresults;    /* of a node with several results, whose ct is NULL … */
-    neap_node **cts; /* … those of its results; NULL among them is zero */
+    int nresults;    /* of a node with several results: how many; its `ct` is NULL */
+    neap_node **cts; /* the cotangents of several results; NULL among them is zero */
     bool *wants;     /* by input */
     /* The rule sets out[k] where wants[k]; NULL is zero. BORROWED from the graph. A map's out[k] may have the broadcast
      * shape: the driver sums it back. */

@@ -53,8 +53,8 @@ NEAP_API int neap_program_replay(neap_ctx *ctx, neap_program *program, int n, co
 /* The number (from 1) of the name of an axis, for the rows over named axes. 0: memory. */
 NEAP_API int32_t neap_axis_name(neap_ctx *ctx, const char *name);
 /* Records its ops for `size` examples at once. batched[k] != 0: input k holds the examples along a new axis 0, else all
- * share it; out_batched[k] says the same of the outputs. What an unordered effect prints or calls it does for each
- * example; an ordered effect is an error. */
+ * share it; out_batched[k] says the same of the outputs. An unordered effect happens once for each example; an ordered
+ * effect is an error. */
 NEAP_API int neap_program_batch(neap_ctx *ctx, neap_program *program, int64_t size, int n, const int32_t *inputs,
                                 const uint8_t *batched, int32_t *outputs, uint8_t *out_batched);
 /* Names its inputs or, if outputs != 0, its outputs: n texts, copied, each of them once and without control
@@ -94,23 +94,23 @@ typedef struct neap_op_cost {
 } neap_op_cost;
 /* Writes at most `capacity` entries of the table of ops, sorted by name. */
 NEAP_API int neap_program_cost(neap_program *program, neap_cost *out, int32_t capacity, neap_op_cost *ops);
-/* Checks that the program is what passes rely on; NEAP_E_INTERNAL says what is wrong with which node. For tests: debug
- * builds do it whenever a program was made. */
+/* Checks that the program is as passes expect it. NEAP_E_INTERNAL: the error says which node is wrong, and how. For
+ * tests: debug builds check each program when it is made. */
 NEAP_API int neap_program_verify(neap_program *program);
 /* As neap_explain, of what a run of the program does or did. */
 NEAP_API int neap_program_explain(neap_program *program, int form, char *text, size_t capacity, size_t *bytes);
 
 /* ---- Deferred mode ------------------------------------------------------------------------------------------------
- * Between begin and end recording starts nothing: work is done when it is asked for, by whom a value is read, printed
- * or needed outside. What was recorded keeps its structure, and no data, after it was computed. */
+ * Between begin and end recording starts nothing: work is done when a value is read, printed or needed outside. What
+ * was recorded keeps its structure after it was computed, but not its data. */
 /* Returns the number of modes that were open already: that is for end. */
 NEAP_API int neap_deferred_begin(neap_ctx *ctx);
-/* For what inside belongs outside: as if only `depth` modes were open. Returns their number before, which is to go
- * back. */
+/* For work inside of a mode that belongs outside of it: from now on it is as if only `depth` modes were open. Returns
+ * the number before, with which a second call goes back. */
 NEAP_API int neap_deferred_switch(neap_ctx *ctx, int depth);
 /* Leaves the mode, and those begun inside it. The n results of the outermost get memory of their own once computed. */
 NEAP_API int neap_deferred_end(neap_ctx *ctx, int depth, int n, const int32_t *results);
-/* Of an array of data, just made in deferred mode: it is part of what is recorded there. Elsewhere it does nothing. */
+/* Makes an array of data that was just made in deferred mode part of what is recorded there. Else does nothing. */
 NEAP_API int neap_array_literal(neap_ctx *ctx, int32_t id);
 typedef struct neap_ports { /* inputs or outputs: arrays and their names */
     int32_t n;

@@ -6,9 +6,9 @@
 #include "lazy/shard/shard.h"
 
 /* ---- auto.c ---------------------------------------------------------------------------------------------------------
- * How an op on divided arrays is put together from blocks. The caller has set all of *g up to `want`, each want[k] as
- * input k lies, and block_attrs to memory for nattrs attributes; this sets the rest. 0: so it is. 1: the op has no
- * rule, so that all inputs are needed whole: `want` says so, and the result is divided by nothing. */
+ * Finds how an op on divided arrays is put together from blocks. The caller has set all of *g up to `want`, each
+ * want[k] as input k lies, and block_attrs to memory for nattrs attributes; this sets the rest. Returns 0 if the op's
+ * rule did so. Returns 1 if the op has no rule: then `want` has all inputs whole, and nothing divides the result. */
 int mesh_shard_plan(lazy_shard_rule *g);
 
 #endif

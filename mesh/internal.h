@@ -20,8 +20,8 @@ typedef struct mesh_call { /* an op on meshed inputs while it is recorded */
     lazy_sharding result;  /* how the result lies, if its row does not say otherwise */
     int nattrs;
     const int64_t *block_attrs; /* of the op on blocks */
-    int combine;                /* the map that combines partial results, -1: none … */
-    uint32_t over;              /* … over these axes */
+    int combine;                /* the map that combines partial results; -1: there are none */
+    uint32_t over;              /* the axes of the mesh over which partial results are combined */
     int32_t note;               /* what is to be told of that, 0: nothing */
 } mesh_call;
 
@@ -38,14 +38,13 @@ typedef struct mesh_axes { /* some axes of a mesh as one, the last counting fast
     int size;
 } mesh_axes;
 
-/* spmd.c
- * ------------------------------------------------------------------------------------------------------------ */
+/* spmd.c ----------------------------------------------------------------------------------------------------------- */
 mesh_value mesh_value_of(neap_node *node);
 /* The block at a position of the mesh, BORROWED; NULL without an error: it is in another process. */
 neap_node *mesh_block_at(const mesh_value *value, int position);
 /* A node committed to where a block belongs (home -1: to nothing); in the arena. */
 neap_node *mesh_at_home(neap_ctx *ctx, neap_node *node, int home);
-/* Each block of the sharding `to` as the block of `value` at its place; blocks are OWNED. */
+/* Sets each block of the sharding `to` to the block of `value` at its position. The blocks are OWNED. */
 int mesh_regroup(neap_ctx *ctx, const mesh_value *value, const lazy_sharding *to, neap_node **blocks);
 /* A manual or ordinary node as one that varies as `like` does, BORROWED from the arena. */
 neap_node *mesh_vary(neap_ctx *ctx, neap_node *node, const lazy_sharding *like);
@@ -53,7 +52,7 @@ neap_node *mesh_vary(neap_ctx *ctx, neap_node *node, const lazy_sharding *like);
 neap_node *mesh_moved(neap_ctx *ctx, neap_node *node, const lazy_sharding *to);
 /* The token of an axis where `manual` axes are manual (unchecked as said). BORROWED from the context. */
 neap_node *mesh_token(neap_ctx *ctx, const lazy_mesh *mesh, uint32_t manual, uint32_t unchecked, int axis);
-/* Rows of ops/mesh.c, built in the arena. from: how the array lies, to: as what it is seen. */
+/* Rows of ops/mesh.c, built in the arena. from: how the array lies; to: the sharding that it then has. */
 neap_node *mesh_build_enter(neap_ctx *ctx, neap_node *node, const lazy_sharding *from, const lazy_sharding *to);
 neap_node *mesh_build_leave(neap_ctx *ctx, neap_node *node, const lazy_sharding *from, const lazy_sharding *to);
 /* The psum over some axes of a node that lies as `is` says. */
@@ -63,24 +62,25 @@ lazy_sharding mesh_plain(const lazy_mesh *mesh);
 /* "'i', 'j'" of the axes in the mask, into `text`, which is returned. */
 const char *mesh_axes_text(const lazy_mesh *mesh, uint32_t mask, char *text, size_t capacity);
 
-/* local.c
- * ----------------------------------------------------------------------------------------------------------- */
+/* local.c ---------------------------------------------------------------------------------------------------------- */
 /* The axes that an axis name ("i", or "i,j") means on a mesh. */
 int mesh_axes_named(neap_ctx *ctx, const lazy_mesh *mesh, int64_t name, mesh_axes *out);
 mesh_axes mesh_axes_masked(const lazy_mesh *mesh, uint32_t mask);
 int32_t mesh_axes_name(neap_ctx *ctx, const lazy_mesh *mesh,
                        const mesh_axes *axes); /* the other way round; 0: memory */
-/* Position `place` along axes, of the devices that agree with `position` on all others. */
+/* The position that is number `place` along `axes`, and agrees with `position` on all other axes. */
 int mesh_member(const lazy_mesh *mesh, int position, const mesh_axes *axes, int place);
 /* The blocks of `to`, each the combination by the map `op` (add, maximum, minimum) of the blocks along the axes: a
- * balanced tree over their places. OWNED. */
+ * balanced tree over their numbers along the axes. OWNED. */
 int mesh_reduce(neap_ctx *ctx, int op, const mesh_value *in, const mesh_axes *axes, const lazy_sharding *to,
                 neap_node **blocks);
 
 int mesh_axes_position(const lazy_mesh *mesh, int position, const mesh_axes *axes); /* of a position, along axes */
-/* Blocks (OWNED) of `to`: those of all places along a new axis `at`; their sum, of which each place has its part along
- * axis `at`; what each place gets of the parts along axis `split`, along a new axis `concat`; the block of another
- * place, or zeros where the source is -1. What is set in `blocks` already stays; at first all are NULL. */
+/* Collectives, which set `blocks` to the blocks (OWNED) of `to`; entries that are set already stay, and at first all
+ * are NULL. mesh_gather: the blocks of all members, along a new axis `at`. mesh_scatter: the sum of the blocks, of
+ * which each member gets its part along axis `at`. mesh_exchange: each member gets its part along axis `split` of all
+ * blocks, along a new axis `concat`. mesh_permute: each member gets the block of another one, or zeros where the source
+ * is -1. */
 int mesh_gather(neap_ctx *ctx, const mesh_value *in, const mesh_axes *axes, int at, const lazy_sharding *to,
                 neap_node **blocks);
 int mesh_scatter(neap_ctx *ctx, const mesh_value *in, const mesh_axes *axes, int at, const lazy_sharding *to,
@@ -90,8 +90,7 @@ int mesh_exchange(neap_ctx *ctx, const mesh_value *in, const mesh_axes *axes, in
 int mesh_permute(neap_ctx *ctx, const mesh_value *in, const mesh_axes *axes, const int64_t *sources,
                  const lazy_sharding *to, neap_node **blocks);
 
-/* remote.c
- * ---------------------------------------------------------------------------------------------------------- */
+/* remote.c --------------------------------------------------------------------------------------------------------- */
 typedef struct mesh_remote { /* a collective, as far as other processes take part in it */
     int kind;                /* of exchanges: ENGINE_COMM_… */
     int op;                  /* the map that combines, or -1 */
@@ -106,8 +105,7 @@ int mesh_exchange_groups(neap_ctx *ctx, const mesh_remote *what, const lazy_shar
 /* Part `index` of a node along axis `at`, without that axis. In the arena. */
 neap_node *mesh_part(neap_ctx *ctx, neap_node *x, int at, int64_t index);
 
-/* reshard.c
- * --------------------------------------------------------------------------------------------------------- */
+/* reshard.c -------------------------------------------------------------------------------------------------------- */
 /* The blocks (OWNED) of an ordinary or global array as `to` has them. */
 int mesh_reshard_blocks(neap_ctx *ctx, neap_node *node, const lazy_sharding *to, neap_node **blocks);
 /* The same without a word to other processes; an error where parts of the array are there alone. For readers on the
@@ -116,8 +114,7 @@ int mesh_reshard_here(neap_ctx *ctx, neap_node *node, const lazy_sharding *to, n
 /* The same for a global array with blocks, by steps that all processes of the mesh take. */
 int mesh_reshard_by_steps(neap_ctx *ctx, const neap_node *node, const lazy_sharding *to, neap_node **blocks);
 
-/* note.c
- * ------------------------------------------------------------------------------------------------------------ */
+/* note.c ----------------------------------------------------------------------------------------------------------- */
 /* What an op did about where its inputs lie, as its rule in *g says (`ruled`: it has one). 0: nothing to tell. */
 int32_t mesh_note_op(const lazy_shard_rule *g, neap_node *const *in, bool ruled);
 /* What it takes to move an array of ndim axes; from may be NULL, an ordinary array. */

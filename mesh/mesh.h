@@ -22,9 +22,10 @@ NEAP_API int neap_process_count(void);
 /* NEAP_OK: all processes have started, with equally many devices each. NEAP_PENDING: not yet, and `waker` is woken at
  * the next change. Negative: they cannot work together, and the error says why. */
 NEAP_API int neap_processes_meet(neap_waker *waker);
-/* Ends this process's part, which every program has to do before it ends, once all work is done. status 0: NEAP_PENDING
- * until all processes have come here. Others: until those have been told that this one fails, and `why` (a line).
- * `waker` is woken then. NEAP_OK at once with one process, and if they cannot end together any more. */
+/* Ends the part of this process. Every program has to call this before it ends, once all work is done. With status 0 it
+ * returns NEAP_PENDING until all processes have called it; with another status, until the others have been told that
+ * this process fails, and `why` (a line). `waker` is woken then. NEAP_OK comes at once if there is one process, or if
+ * the processes cannot end together any more. */
 NEAP_API int neap_processes_end(int status, const char *why, neap_waker *waker);
 
 /* How an array lies. split: words (axis of the array, axis of the mesh), each from 0, in the order in which a tuple of
@@ -38,8 +39,8 @@ typedef struct neap_sharding {
 } neap_sharding;
 NEAP_API int neap_sharding_new(const neap_sharding *what, int32_t *out);
 NEAP_API int neap_sharding_get(int32_t number, neap_sharding *out);
-/* How a carry of a loop in a body has to lie that begins as `from` and becomes as `to` (0: ordinary): as `from`, if
- * that will do. */
+/* The sharding that a carry of a loop in a body must have if it begins as `from` and becomes as `to` (0: ordinary). It
+ * is `from` itself if that will do. */
 NEAP_API int neap_sharding_carry(int32_t from, int32_t to, int32_t *out);
 /* "{i,-}": the axes that divide each of ndim axes; "{V:i,j}": those of a body that it varies over. Cut to
  * `capacity`. */
@@ -48,29 +49,28 @@ NEAP_API int neap_sharding_text(int32_t number, int ndim, char *text, size_t cap
 /* The sharding of an array; 0: it is an ordinary one. */
 NEAP_API int neap_array_sharding(neap_ctx *ctx, int32_t id, int32_t *out);
 /* Block `k` of those that this process has (their number is returned by neap_array_blocks) as an ordinary array;
- * *position gets the first place on the mesh where it is. */
+ * *position gets the first position on the mesh where it is. */
 NEAP_API int neap_array_blocks(neap_ctx *ctx, int32_t id);
 NEAP_API int neap_array_block(neap_ctx *ctx, int32_t id, int k, int32_t *out, int32_t *position);
 
-/* The other way round: an array of this dtype and shape that lies as `sharding`, which has no manual axes, of ordinary
- * arrays: the blocks of this process in the same order, each of the shape of a block. Moves nothing between
+/* The other way round: makes an array of this dtype and shape, which lies as `sharding` (without manual axes), from
+ * ordinary arrays: the blocks of this process in the same order, each of the shape of a block. Moves nothing between
  * processes. */
 NEAP_API int neap_mesh_assemble(neap_ctx *ctx, int32_t sharding, int dtype, int ndim, const int64_t *shape, int n,
                                 const int32_t *blocks, int32_t *out);
 
-/* Laid out otherwise: an ordinary or a global array as `sharding`, which has no manual axes beyond the array's. Data
- * moves only where it must; an array that lies so already is returned as it is. Sizes that do not divide are an
- * error. */
+/* Lays an ordinary or a global array out as `sharding`, which has no manual axes beyond the array's. Data moves only
+ * where it must; an array that lies so already is returned as it is. Sizes that do not divide are an error. */
 NEAP_API int neap_mesh_reshard(neap_ctx *ctx, int32_t id, int32_t sharding, int32_t *out);
-/* The same where `sharding` has manual axes too: an ordinary array, or one that varies over less, as one of the
- * body. */
+/* The same where `sharding` has manual axes too: makes an ordinary array, or one that varies over fewer axes, an array
+ * of the body. */
 NEAP_API int neap_mesh_fit(neap_ctx *ctx, int32_t id, int32_t sharding, int32_t *out);
-/* Into the body of a shard_map: the array, which must lie so that the axes that become manual in `sharding` divide what
- * they divide there, seen as blocks of that sharding (its varies and differs say over which axes). Moves nothing. */
+/* Takes an array into the body of a shard_map, where it is seen as blocks of `sharding` (whose varies and differs say
+ * over which axes). The axes that become manual in `sharding` must divide what they divide there. Moves nothing. */
 NEAP_API int neap_mesh_enter(neap_ctx *ctx, int32_t id, int32_t sharding, int32_t *out);
-/* Out of it again: block by block as `sharding`, in which these axes are not manual any more. What it is not split over
- * must not differ there, or `promised` says that it does not. Moves nothing. An ordinary array is one of no
- * differences; `manual`: the axes that are manual inside. */
+/* Takes an array out of the body again, block by block, as `sharding`, in which these axes are not manual any more.
+ * Over axes that do not split it the array must not differ, or `promised` says that it does not. Moves nothing. An
+ * ordinary array differs over no axis. `manual`: the axes that are manual inside. */
 NEAP_API int neap_mesh_leave(neap_ctx *ctx, int32_t id, int32_t sharding, uint32_t manual, int promised, int32_t *out);
 /* The body of a shard_map begins or ends: from now on these axes of the mesh are manual (none: no body is open). Arrays
  * that are manual over others are refused. */

@@ -164,8 +164,8 @@ static bool is_near(const lazy_sharding *s, int at, int near) {
     return false;
 }
 
-/* Does every process have all that its blocks of `to` are made of? Says the same in all of them. Sizes do not matter:
- * it is asked whether the parts that an axis is divided into here and there overlap. */
+/* Does every process have all that its blocks of `to` are made of? The answer is the same in all processes. Sizes do
+ * not matter: only whether the parts that an axis is divided into here and there overlap. */
 static bool all_near(const lazy_sharding *s, const lazy_sharding *to) {
     for (int p = 0; p < to->mesh->size; p++)
         for (int q = 0; q < s->mesh->size; q++) {

@@ -397,8 +397,9 @@ static neap_node *new_token(neap_ctx *ctx, const lazy_sharding *s, int axis) {
         graph_release(ctx, node);
         return NULL;
     }
-    node->flags |= LAZY_CONSTRUCTED; /* a part of each program that reads it … */
-    node->work = UINT8_MAX;          /* … but made once */
+    /* Each program that reads the node contains it, and makes it once. */
+    node->flags |= LAZY_CONSTRUCTED;
+    node->work = UINT8_MAX;
     return node;
 }
 

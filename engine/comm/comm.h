@@ -4,7 +4,7 @@
  *      any thread:   push ──▶ engine op ──(inputs there, earlier collectives done)──▶ queue
  *      one thread:   queue ──▶ headers ──▶ transfers, sums ──▶ neap_complete             the communication thread
  *
- * A *member* is one place of a collective: the coordinate of a device along the axes that it runs over. Each member has
+ * A *member* is a number in a collective: the coordinate of a device along the axes that it runs over. Each member has
  * a block of `elements`, which is sent by its *owner*, a rank; several ranks may want the results of one member. A rank
  * may own several members, or none. Those that own or want any take part, the others do not know of the collective.
  *
@@ -19,7 +19,7 @@
  * 4. All ranks of a group exchange headers first: kind, text, elements, members. If two do not agree, both fail with
  *    both sides' number, text, size and script line. Then, and if a rank does not come in time, has ended, or died, the
  *    communicator is *broken*: this and every later collective fails with the reason, and nothing hangs.
- * 5. A failed input is no such thing: the failure is told to the others, and this collective fails everywhere.
+ * 5. A failed input does not break the communicator: the other ranks are told of it, and this collective fails on all.
  */
 #ifndef NEAP_ENGINE_COMM_H
 #define NEAP_ENGINE_COMM_H
@@ -33,13 +33,14 @@ typedef struct engine_comm engine_comm;
 /* out[i] = combine(a[i], b[i]); c is unused (the type of the vectorized loops of maps). out is neither a nor b. */
 typedef void (*engine_comm_combine)(void *out, const void *a, const void *b, const void *c, int64_t n);
 
-/* What of n elements each rank gets, `wanted` counting the members whose results it wants: */
+/* What each rank gets: a block has n elements, the rank wants the results of `wanted` members, and piece w of a block,
+ * which is cut in as many equal pieces as there are members, is that of member w. */
 typedef enum engine_comm_kind {
     ENGINE_COMM_REDUCE,  /* [n]: the combined block */
     ENGINE_COMM_GATHER,  /* [members, n]: all blocks */
-    ENGINE_COMM_SCATTER, /* [wanted, n / members]: of the combined block, cut in as many pieces, those of its members */
-    ENGINE_COMM_SWAP,    /* [wanted, members, n / members]: for each w of its members, piece w of all blocks */
-    ENGINE_COMM_PERMUTE  /* [wanted, n]: for each of its members the block of its source, zeros without one */
+    ENGINE_COMM_SCATTER, /* [wanted, n / members]: for each wanted w, piece w of the combined block */
+    ENGINE_COMM_SWAP,    /* [wanted, members, n / members]: for each wanted w, piece w of all blocks */
+    ENGINE_COMM_PERMUTE  /* [wanted, n]: for each wanted member, the block of its source; zeros without one */
 } engine_comm_kind;
 
 typedef struct engine_comm_group { /* who takes part */
@@ -66,11 +67,11 @@ int engine_comm_nin(const engine_collective *what, int rank);
 int64_t engine_comm_nout(const engine_collective *what, int rank);
 
 /* ---- The communicator of this process ---------------------------------------------------------------------------- */
-/* Not 0: this process was started together with others, by mpirun; which one it is of how many. Reads the environment
- * alone. A process that was started as one of one is alone, and so is one that such a process starts. */
+/* Not 0: mpirun started this process together with others; *rank and *size get its number and how many there are. Reads
+ * only the environment. A process that mpirun started by itself is alone, and so are those that it starts. */
 int engine_comm_launched(int *rank, int *size);
-/* Starts the communication thread, which loads the transport and meets the other processes; returns at once. What this
- * process tells the others of itself: how many devices it has. Harmless if not launched, or started before. */
+/* Starts the communication thread, which loads the transport and meets the other processes; returns at once. `devices`
+ * is how many devices this process has, of which the others are told. Harmless if not launched, or started before. */
 int engine_comm_start(int devices);
 /* The communicator, started if needed; NULL: this process is alone. BORROWED for ever. */
 engine_comm *engine_comm_here(void);
@@ -88,11 +89,11 @@ const char *engine_comm_why(engine_comm *comm, int rank, char *text, size_t capa
 /* What it is doing, for people: "" if nothing, else which collective is under way or failed, and whom it waits for.
  * From any thread (not from a signal handler). Returns `text`. */
 const char *engine_comm_report(engine_comm *comm, char *text, size_t capacity);
-/* The end: does what was pushed, then, with code 0, waits until all others have come to their end as well and closes
- * the transport. With another code nothing more is done: the others are told that this process fails, and why, and the
- * transport stays open, as they will not close it: the process has to end by _exit, not with 0. NEAP_PENDING until that
- * is done, and `waker` is woken then; NEAP_OK once it is, and whenever the communicator is broken and nothing more can
- * be done. Collectives pushed later fail. */
+/* Ends the communicator. With code 0 it does what was pushed, waits until all others have come to their end as well,
+ * and closes the transport. With another code it only tells the others that this process fails, and why. The transport
+ * then stays open, since the others will not close it: the process has to end by _exit, with a status that is not 0.
+ * NEAP_PENDING: this is not done yet, and `waker` is woken when it is. NEAP_OK: it is done, or the communicator is
+ * broken and nothing more can be done. Collectives pushed later fail. */
 int engine_comm_end(engine_comm *comm, int code, const char *why, neap_waker *waker);
 
 /* ---- Pushing ----------------------------------------------------------------------------------------------------- */
@@ -109,8 +110,9 @@ int engine_comm_push(engine_comm *comm, const engine_collective *what, const eng
 /* An op as neap_push_sync, but fn runs on the communication thread and may call engine_comm_run: control flow whose
  * body has collectives. All processes push it. */
 int engine_comm_push_work(engine_comm *comm, neap_sync_fn fn, void *arg, const neap_push *push);
-/* The two halves of it, for ops that wait for more: pushes `start`, in the order of collectives; and has fn called
- * soon, by the communication thread, before it completes that op. NEAP_E_MEMORY: fn will not be called. */
+/* The two halves of engine_comm_push_work, for ops that wait for more. The first pushes `start` in the order of
+ * collectives; the second has the communication thread call fn soon, before that op completes. NEAP_E_MEMORY: fn will
+ * not be called. */
 int engine_comm_push_async(engine_comm *comm, neap_async_fn start, void *arg, const neap_push *push);
 int engine_comm_call(engine_comm *comm, void (*fn)(void *arg), void *arg);
 /* Inside such an op: does a collective, and waits for it. */
@@ -121,8 +123,8 @@ typedef struct engine_comm_config {
     const neap_transport *transport; /* NULL: that which plugin `plugin` registers */
     const char *plugin;
     void *where;     /* for transport->open */
-    int rank, size;  /* as it is expected to be */
-    int devices;     /* that it tells the others of */
+    int rank, size;  /* those that the transport is expected to report */
+    int devices;     /* how many devices the others are told of */
     int64_t timeout; /* ns that a collective may be without progress */
     int64_t silence; /* ns after which a rank that does not answer counts as dead */
 } engine_comm_config;

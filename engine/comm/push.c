@@ -20,8 +20,8 @@ typedef struct collective_job {
     char *failed;             /* why there is no input; NULL: there is */
     bool stuck;
     int n;
-    const void **at;   /* the blocks, … */
-    neap_buffer *in[]; /* … and what they are in */
+    const void **at;   /* the addresses of the n blocks */
+    neap_buffer *in[]; /* the buffers in which the blocks lie */
 } collective_job;
 
 static int run_collective(engine_comm *comm, comm_job *job) {

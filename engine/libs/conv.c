@@ -75,8 +75,8 @@ static void add_into(bool f64, void *to, const void *from, int64_t n) {
 typedef struct conv_block { /* of the places of one image, in one group */
     int64_t group, first, count;
     char *x, *y;  /* the image, and these places of the group in its result */
-    char *rows;   /* room for their windows … */
-    char *kernel; /* … and for a group's kernel */
+    char *rows;   /* scratch for the windows of these places */
+    char *kernel; /* scratch for the kernel of a group */
 } conv_block;
 
 /* Copies the windows of a block into rows, or adds the rows to the image. */

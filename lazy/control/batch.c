@@ -119,8 +119,8 @@ typedef struct flow { /* a node that is being batched, and what its programs bec
     lazy_batching *g;
     const lazy_control *control;
     const lazy_control_shape *shape;
-    bool *main;              /* which operands, carries and xs the programs get batched … */
-    bool **flags;            /* … and by program: which of its inputs: these, then its own */
+    bool *main;              /* by operand, carry and xs: do the programs get it batched? */
+    bool **flags;            /* by program: which of its inputs are batched: those of `main`, then its own */
     bool **out;              /* by program: which of its outputs are batched */
     neap_program **programs; /* of the new node; OWNED */
     lazy_nodes in;           /* of the new node; BORROWED */

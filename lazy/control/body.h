@@ -66,8 +66,8 @@ typedef struct lazy_body {
     LAZY_VECTOR(lazy_result *) arguments; /* of callbacks */
     body_number *numbers;
     int32_t *input_at; /* by input: the input of the node */
-    size_t scratch;    /* bytes, … */
-    size_t inner;      /* … and the most that an inner node needs behind them */
+    size_t scratch;    /* bytes of scratch */
+    size_t inner;      /* the most bytes that an inner node needs behind the scratch */
     int64_t cost;
 } lazy_body;
 
@@ -110,7 +110,7 @@ void control_body_begin(body_run *r, const lazy_runner *runner, void *const *in,
 int control_body_advance(body_run *r, const neap_run *run);
 /* The error text of a failed item, with its script line and name. Returns the status. */
 int control_body_failure(const body_item *item, int status);
-/* Tells of a failure in place of the next print of the current turn. */
+/* Reports a failure in place of the next print of the current turn. */
 void control_body_report(body_run *r, const char *text);
 
 #endif

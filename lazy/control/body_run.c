@@ -11,8 +11,8 @@
 typedef struct body_frame {
     struct body_frame *parent;
     const lazy_runner *runner;
-    const lazy_body *body; /* that is run now, … */
-    int which, parity;     /* … its number, and which of its tables */
+    const lazy_body *body; /* the body that is run now */
+    int which, parity;     /* the number of that body, and which of its tables is used */
     int64_t item, turn;    /* the next item; turns that are over */
     bool truth;            /* what the condition of a while gave */
     void *const *in;

@@ -34,8 +34,8 @@ typedef struct lazy_control_shape {
     int results;       /* call: those of the function; residuals of its rule may follow */
     int operands;      /* call, cond: operands; while, scan: carries */
     int xs;            /* scan */
-    int32_t *consts;   /* by program: how many inputs are its own, … */
-    int32_t *const_at; /* … from which on */
+    int32_t *consts;   /* by program: how many inputs are its own */
+    int32_t *const_at; /* by program: which input of the node is the first of its own */
     lazy_result *in;   /* by input */
 } lazy_control_shape;
 
@@ -54,7 +54,7 @@ typedef struct lazy_control {
     struct lazy_derived *derived; /* what rules have made of the programs (control/derive.h) */
     bool consumed;                /* call: its rule for reverse mode has been used */
     bool joined;                  /* its inputs and results are the blocks of a node on a mesh, side by side */
-    /* Of a node on a mesh (control/mesh.c): its blocks are nodes for what this tells apart; NULL: an ordinary node */
+    /* Of a node on a mesh (control/mesh.c): the sharding whose blocks get a node each. NULL: an ordinary node */
     const lazy_sharding *apart;
     const lazy_sharding **shardings; /* by input, by result, and by result as the program gives it; NULL: ordinary */
 } lazy_control;
@@ -64,7 +64,7 @@ typedef struct lazy_control {
 enum { LAZY_CONTROL_ATTRS = 5 }; /* the most attributes of a kind, without the counts of own inputs */
 struct lazy_control_kind {
     bool rules;     /* only its first program runs: the others are those of a rule for derivatives */
-    bool branches;  /* one of its programs runs: that which input 0 counts */
+    bool branches;  /* one of its programs runs: the one whose number is input 0 */
     bool loop;      /* its operands are carries: each turn takes them, and gives the next ones */
     bool condition; /* a loop: program 0 says whether there is a further turn, and program 1 is the body */
     bool stacks; /* a loop of as many turns as the xs have parts; what its body gives behind the carries is stacked */
@@ -74,7 +74,7 @@ struct lazy_control_kind {
     /* Writes the attributes that stand in front of the counts of own inputs, for a node like this one without a rule,
      * of these numbers of operands, xs and results. Returns how many. */
     int (*write)(const lazy_control_shape *shape, int64_t operands, int64_t xs, int64_t results, int64_t *attrs);
-    /* Is this attribute of a node, by its place, as nobody has to ask for it? NULL: none is. */
+    /* Does attribute k of a node have its default value? NULL: no attribute has a default. */
     bool (*is_default)(const int64_t *attrs, int k);
 };
 extern const lazy_control_kind control_call, control_cond, control_while, control_scan;
@@ -124,12 +124,11 @@ neap_node *control_result(neap_ctx *ctx, neap_node *node, int k);
 /* Checks programs, attributes and inputs. OWNED. */
 int control_new(int nprograms, neap_program *const *programs, const graph_call *call, lazy_control **out);
 
-/* control/mesh.c
- * ---------------------------------------------------------------------------------------------------- */
+/* control/mesh.c --------------------------------------------------------------------------------------------------- */
 /* Does anything that the control's node would be made of lie on a mesh? */
 bool control_mesh_needed(const lazy_control *control, int nin, neap_node *const *in);
-/* The control of a node on a mesh: with programs, and inputs `to` (BORROWED from the arena), that fit each other.
- * OWNED. */
+/* Makes the control of a node on a mesh, whose programs and inputs `to` (BORROWED from the arena) fit each other. *out
+ * is OWNED. */
 int control_fix_shardings(neap_ctx *ctx, const lazy_control *control, const graph_call *call, neap_node **to,
                           lazy_control **out);
 /* May a new node on a mesh be recorded on its blocks now? Records that. */
@@ -143,39 +142,33 @@ int control_cond_batch(lazy_batching *g);
 int control_while_batch(lazy_batching *g);
 int control_scan_batch(lazy_batching *g);
 
-/* control/check.c
- * --------------------------------------------------------------------------------------------------- */
+/* control/check.c -------------------------------------------------------------------------------------------------- */
 /* "scan: WHAT", as an error. */
 int control_refuse(const lazy_control *control, const char *what);
 /* Takes the attributes apart and checks that programs and inputs fit each other; fills in shape and results. */
 int control_check(lazy_control *control, const graph_call *call);
 
-/* custom.c: derivatives of calls
- * ------------------------------------------------------------------------------------- */
+/* custom.c: derivatives of calls ----------------------------------------------------------------------------------- */
 int control_call_grad(lazy_grad *g);
 int control_call_jvp(lazy_tangent *g);
 /* Refuses what may not be differentiated: ordered effects in the body of a call on a tape, whose derivatives run it
  * again. */
 int control_call_check(neap_ctx *ctx, const lazy_control *control, int nin, neap_node *const *in);
-/* Should the call, which is about to be recorded on a tape, be one of its rule's forward program, and keep the
- * residuals? */
+/* Should a call that is about to be recorded on a tape run the forward program of its rule, and keep the residuals? */
 bool control_call_keeps(const neap_ctx *ctx, const lazy_control *control, int nin, neap_node *const *in);
 
-/* control/grad.c
- * ---------------------------------------------------------------------------------------------------- */
+/* control/grad.c --------------------------------------------------------------------------------------------------- */
 int control_cond_grad(lazy_grad *g);
 int control_cond_jvp(lazy_tangent *t);
 int control_scan_grad(lazy_grad *g);
 int control_while_grad(lazy_grad *g); /* an error */
 int control_loop_jvp(lazy_tangent *t);
 
-/* control/push.c
- * ---------------------------------------------------------------------------------------------------- */
+/* control/push.c --------------------------------------------------------------------------------------------------- */
 /* Pushes the node's op. */
 int control_push(neap_ctx *ctx, const lazy_launch *launch);
 
-/* body.c
- * ------------------------------------------------------------------------------------------------------------ */
+/* body.c ----------------------------------------------------------------------------------------------------------- */
 int control_runner_new(neap_ctx *ctx, const lazy_control *control, lazy_runner **out); /* OWNED */
 lazy_runner *control_runner_retain(lazy_runner *runner);
 void control_runner_release(lazy_runner *runner);       /* by any thread; NULL is harmless */

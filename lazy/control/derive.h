@@ -26,8 +26,8 @@ void control_derived_free(lazy_derived *derived);
 
 typedef struct lazy_maker { /* a program that is being made of another one */
     neap_ctx *ctx;
-    neap_program *program; /* that is applied, … */
-    int trace, tape;       /* … on the tape, if that is not -1 */
+    neap_program *program; /* the program that is applied */
+    int trace, tape;       /* the level of the trace; that of the tape, -1: there is none */
     neap_node **in, **out; /* its inputs and outputs: in BORROWED, out OWNED */
     lazy_nodes results;    /* outputs of the new one. BORROWED */
 } lazy_maker;

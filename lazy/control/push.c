@@ -15,8 +15,8 @@ typedef struct lazy_control_run {
     body_run run;
     bool begun, effects;
     int n;
-    void **in;           /* the memory of the inputs, … */
-    neap_buffer *bufs[]; /* … which these buffers hold */
+    void **in;           /* the memory of the inputs */
+    neap_buffer *bufs[]; /* the buffers that hold that memory */
 } lazy_control_run;
 
 static void free_control_job(void *arg) {

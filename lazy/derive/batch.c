@@ -30,9 +30,9 @@ typedef struct lazy_batch_walk {
     bool *batched;
     int64_t *several; /* where the results start in `given` */
     LAZY_VECTOR(given) given;
-    neap_node **in; /* of the node at hand … */
-    bool *in_batched;
-    const int32_t *links; /* … and their positions */
+    neap_node **in;       /* the inputs of the node at hand */
+    bool *in_batched;     /* which of these are batched */
+    const int32_t *links; /* the positions of these inputs */
     int64_t next_effect, root;
 } batching;
 

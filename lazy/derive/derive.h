@@ -49,8 +49,7 @@ int derive_tape_gradient(neap_ctx *ctx, int level, int nresults, neap_node *cons
 int derive_tape_tangent(neap_ctx *ctx, int level, int n, neap_node *const *wrt, neap_node *const *tangents,
                         int nresults, neap_node *const *results, neap_node **out);
 
-/* derive/program.c: a program on given inputs; what it gives is in the arena.
- * --------------------------------------------- */
+/* derive/program.c: a program on given inputs; what it gives is in the arena. -------------------------------------- */
 int derive_program_on(neap_ctx *ctx, neap_program *program, neap_node *const *in, neap_node **out);
 /* Cotangents of the inputs with active[k] (of the others NULL) for those of the outputs; a NULL seed is zero. */
 int derive_program_gradient(neap_ctx *ctx, neap_program *program, neap_node *const *in, const bool *active,

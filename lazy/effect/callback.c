@@ -281,10 +281,10 @@ typedef struct argument {
 } argument;
 
 typedef struct request {          /* a call in flight, or a job with calls */
-    lazy_callback *callback;      /* NULL: a job, … */
-    const lazy_job_kind *kind;    /* … of this kind, … */
-    void *job;                    /* … this one, … */
-    const lazy_job_call *waiting; /* … which has come to this callback */
+    lazy_callback *callback;      /* of a call; NULL: this is a job */
+    const lazy_job_kind *kind;    /* of a job: its kind */
+    void *job;                    /* the job itself */
+    const lazy_job_call *waiting; /* of a job: the callback that it has come to */
     void *const *operands;
     neap_ctx *ctx;
     neap_buffer *block;

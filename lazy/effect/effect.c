@@ -23,9 +23,9 @@ typedef struct print_array {
 } print_array;
 
 typedef struct print_piece {
-    size_t bytes; /* of text, or … */
+    size_t bytes; /* of `text` */
     char *text;
-    print_array *array; /* … an array, if set */
+    print_array *array; /* if set, the piece is this array, and else `text` */
 } print_piece;
 
 typedef struct print_run {
@@ -426,9 +426,9 @@ int effect_print_nodes(neap_ctx *ctx, const neap_emit *how, int n, const lazy_fr
 }
 
 /* ---- Public ------------------------------------------------------------------------------------------------------ */
-typedef struct taken { /* the pieces of a call, … */
+typedef struct taken { /* the pieces of a call */
     lazy_fragment *fragments;
-    neap_node **nodes; /* … each with its node, BORROWED, at the same place */
+    neap_node **nodes; /* the node of each piece, at the same index. BORROWED */
 } taken;
 
 static void taken_free(taken *t) {

@@ -31,8 +31,8 @@ typedef struct lazy_layout {
 typedef struct lazy_fragment { /* of a print: a text, or an array */
     char *text;                /* of an array: a printf conversion for its only element, or NULL for its text */
     size_t bytes;              /* of the text, which ends in a NUL besides */
-    int32_t first, n;          /* of an array: its nodes among those of the print; n is 0 for a text, 1, or … */
-    lazy_layout *layout;       /* … how many there are in this, if it is not NULL */
+    int32_t first, n;          /* of an array: where its n nodes are among those of the print; n is 0 for a text */
+    lazy_layout *layout;       /* of an array in blocks: how its n nodes make it up; NULL: n is 1 at most */
 } lazy_fragment;
 
 struct lazy_effect {
@@ -58,8 +58,7 @@ struct lazy_callback {
     neap_spec *results;
 };
 
-/* effect.c
- * ---------------------------------------------------------------------------------------------------------- */
+/* effect.c --------------------------------------------------------------------------------------------------------- */
 const char *effect_kind(int kind); /* "print" */
 /* What an effect of a program does, LAZY_EFFECTS_…, and its script line; NULL: unknown. */
 int effect_bits(const lazy_effect *effect);
@@ -77,31 +76,29 @@ void effect_free(neap_ctx *ctx, lazy_effect *effect);
 void effect_cut(neap_ctx *ctx, lazy_level *trace, int64_t n);
 /* Makes a node an effect of the trace. */
 int effect_record(neap_ctx *ctx, lazy_level *trace, neap_node *node);
-/* A print of a program's body, with copies of its texts: data[k] is the memory of its array k. With an error, that
- * stands where arrays do. Written at once, or as an effect of its kind. */
+/* A print in a program's body, with copies of its texts. data[k] is the memory of its array k; an error, if it is not
+ * NULL, stands where the arrays would. The print is written at once, or pushed as an effect of its kind. */
 typedef struct lazy_message lazy_message;
 lazy_message *effect_message_new(const lazy_effect *effect); /* OWNED */
 void effect_message_free(lazy_message *message);
 int effect_message_write(const lazy_message *message, void *const *data, const char *error);
 int effect_message_push(neap_effects *effects, const lazy_message *message, void *const *data, const char *error);
 
-/* shard/print_blocks.c
- * ------------------------------------------------------------------------------------------------------------ */
+/* shard/print_blocks.c --------------------------------------------------------------------------------------------- */
 typedef struct lazy_shown {               /* a print of ordinary nodes; all zero is empty */
-    LAZY_VECTOR(lazy_fragment) fragments; /* their texts are BORROWED from those given, but for … */
-    LAZY_VECTOR(char *) tags;             /* … these */
+    LAZY_VECTOR(lazy_fragment) fragments; /* their texts are BORROWED from those given, or from `tags` */
+    LAZY_VECTOR(char *) tags;             /* texts that were made for this print */
     lazy_nodes nodes;                     /* one reference each */
 } lazy_shown;
 /* Whether arrays of the print lie on several devices and have blocks. */
 bool effect_show_needed(int n, const lazy_fragment *fragments, neap_node *const *nodes);
-/* Makes the print of these of their blocks. `how` says where it goes; NULL: somebody here reads it, so that all blocks
- * must be here (NEAP_E_STATE). *out is to be freed in any case. */
+/* Makes a print of the blocks of these arrays. `how` says where it goes; NULL: this process reads the text, so all
+ * blocks must be in it (else NEAP_E_STATE). *out is to be freed in any case. */
 int effect_show(neap_ctx *ctx, const neap_emit *how, int n, const lazy_fragment *fragments, neap_node *const *nodes,
                 lazy_shown *out);
 void effect_shown_free(neap_ctx *ctx, lazy_shown *shown);
 
-/* callback.c
- * -------------------------------------------------------------------------------------------------------- */
+/* callback.c ------------------------------------------------------------------------------------------------------- */
 extern const lazy_payload effect_callback_payload; /* of the row `callback` */
 static inline bool effect_is_callback(const neap_node *node) {
     return graph_node_op(node)->payload == &effect_callback_payload;

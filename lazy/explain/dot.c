@@ -21,8 +21,8 @@ typedef struct drawing {
     const lazy_story *story;
     const lazy_chapter *chapter;
     int number;      /* of the chapter: names of its nodes begin with it */
-    bool *shown;     /* steps that are drawn … */
-    uint8_t *places; /* … and slots: read or written by such a step, and by one that is not drawn */
+    bool *shown;     /* by step: is it drawn? */
+    uint8_t *places; /* by slot: DRAWN if such a step uses it, HIDDEN_… if another one does */
 } drawing;
 
 enum { DRAWN = 1, HIDDEN_READ = 2, HIDDEN_WRITTEN = 4 };

@@ -41,7 +41,7 @@ typedef struct lazy_pending {
     lazy_nodes nodes;
     int64_t n;         /* of `nodes`, those that are still pending */
     int64_t bytes;     /* that a flush would write, without what is fused away */
-    int64_t exchanges; /* of the pending ones, those with other processes */
+    int64_t exchanges; /* how many of the pending nodes are exchanges with other processes */
     int64_t most_nodes, most_bytes;
     bool short_of_memory; /* the last flush of everything found no memory for some of it */
 } lazy_pending;
@@ -106,7 +106,7 @@ typedef struct lazy_traversal {
 
 /* site.c */
 typedef struct lazy_site_sampling { /* when the next node of an op is asked for its line */
-    int16_t gap, left;              /* nodes of this op from one question to the next, and to go */
+    int16_t gap, left;              /* nodes of this op between two questions, and until the next one */
     int32_t repeats;                /* answers in a row that were known lines */
 } lazy_site_sampling;
 
@@ -116,7 +116,7 @@ typedef struct lazy_sites {
     int64_t places;
     lazy_site_sampling *asks; /* by op; NULL: no line is asked for */
     int32_t chunk;
-    int32_t again;   /* of the node of a program that is being made again; 0: none is */
+    int32_t again;   /* the site of the program node that is being recorded again; 0: none is */
     neap_node *node; /* the last recorded node, if its line is wanted. BORROWED until the next call */
 } lazy_sites;
 

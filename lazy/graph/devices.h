@@ -9,14 +9,14 @@
  *      new data, which Lua writes on the host     moved to where it belongs when it is first computed with (plan/run.c)
  *      a reader on the host                       graph_host_buffer
  *
- * Nobody else may use the address of a buffer, but for those that run on its device.
+ * Only what runs on the device of a buffer may use its address.
  */
 #ifndef LAZY_DEVICES_H
 #define LAZY_DEVICES_H
 
 #include "lazy/lazy.h"
 
-/* Those of np.devices(): engine devices `first` up to first + n - 1. What is committed to none runs on the first. */
+/* The devices of np.devices(): engine devices `first` to first + n - 1. Uncommitted work runs on the first. */
 typedef struct lazy_devices {
     int first, n; /* n 0: all CPU devices */
 } lazy_devices;

@@ -348,9 +348,9 @@ typedef struct array {
     int dtype, ndim;
     const int64_t *shape, *parts;
     const void *const *blocks;
-    int64_t extent[NEAP_MAX_DIMS]; /* of a block … */
-    int64_t held[NEAP_MAX_DIMS];   /* … and of what there is of it in memory, … */
-    int64_t stride[NEAP_MAX_DIMS]; /* … with strides in bytes */
+    int64_t extent[NEAP_MAX_DIMS]; /* the shape of a block */
+    int64_t held[NEAP_MAX_DIMS];   /* the shape of the part of a block that is in memory */
+    int64_t stride[NEAP_MAX_DIMS]; /* the strides of that part, in bytes */
     int64_t shown[NEAP_MAX_DIMS];  /* positions that are shown, of each axis */
 } array;
 

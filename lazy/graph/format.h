@@ -29,9 +29,9 @@ void graph_text_free(lazy_text *text);
  * elements that are shown are read. A 0-d array prints as a NumPy scalar: "0.1", "1e-05", "True". NEAP_E_MEMORY and
  * NEAP_E_ARGUMENT (no such dtype, too many axes) leave the text as it was. */
 int graph_format(int dtype, int ndim, const int64_t *shape, const void *data, lazy_text *out);
-/* The same for an array that lies in blocks: axis k is divided into parts[k] equal parts, and blocks[b], of which there
- * is one for each combination of parts in row-major order, has the elements of that, contiguous in row-major order. If
- * they are cut, they have no others along an axis of theirs than its first and its last LAZY_FORMAT_EDGE. */
+/* The same for an array that lies in blocks: axis k is divided into parts[k] equal parts, and there is a block for each
+ * combination of parts, in row-major order, with its elements contiguous in row-major order. If the blocks are cut,
+ * each holds only the first and the last LAZY_FORMAT_EDGE elements along each of its axes. */
 int graph_format_blocks(int dtype, int ndim, const int64_t *shape, const int64_t *parts, bool cut,
                         const void *const *blocks, lazy_text *out);
 /* Whether of an array of this size only the LAZY_FORMAT_EDGE elements at each end of an axis are shown. */

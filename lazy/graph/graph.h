@@ -16,9 +16,9 @@ void graph_release(neap_ctx *ctx, neap_node *node); /* NULL is harmless */
 void graph_node_drop(neap_ctx *ctx, neap_node *node);
 /* The node for an id, or NULL with the error set (E_HANDLE, or E_STATE if deleted). */
 neap_node *graph_lookup(neap_ctx *ctx, int32_t id);
-/* The same, also of a block whose body has ended: what a program reads from around it may be one. */
+/* The same, but also finds a block whose body has ended, which a program may have captured. */
 neap_node *graph_lookup_any(neap_ctx *ctx, int32_t id);
-/* array.c: what the handle of a deleted array names; OWNED. With a site, that of the call to which it was donated. */
+/* array.c: the node that the handle of a deleted array names; OWNED. Its site is the call to which it was donated. */
 neap_node *graph_tombstone(neap_ctx *ctx, const neap_node *node);
 /* Lets the node's handle name a tombstone, which it TAKES. */
 void graph_bury(neap_ctx *ctx, neap_node *node, neap_node *gone);
@@ -126,8 +126,9 @@ typedef struct lazy_split {
     int axis;
     int64_t inner;
 } lazy_split;
-/* `outer` leads to row-major indices of inner->shape, `inner` on from there: their composition, a map from
- * outer->shape, if it is affine. On failure *split gets a refinement of outer->shape that may help. */
+/* Composes two maps, if the result is affine: `outer` leads to row-major indices of inner->shape, `inner` leads on from
+ * there, and the result is a map from outer->shape. On failure *split gets a refinement of outer->shape that may
+ * help. */
 bool graph_map_compose(const lazy_box_map *outer, const lazy_box_map *inner, int64_t *offset, int64_t *stride,
                        lazy_split *split);
 
@@ -136,12 +137,12 @@ bool graph_map_compose(const lazy_box_map *outer, const lazy_box_map *inner, int
  * memory. */
 neap_node *graph_placeholder(neap_ctx *ctx, int level, const lazy_result *aval, bool weak, int device,
                              const struct lazy_sharding *sharding);
-/* The same, in everything as a node is. */
+/* A new input of a trace, with all the properties of an existing node. */
 neap_node *graph_placeholder_like(neap_ctx *ctx, int level, const neap_node *node);
 /* The placeholder of a closed trace that stands for this node; BORROWED. NULL: memory. */
 neap_node *graph_capture(neap_ctx *ctx, int level, neap_node *node);
-/* What the trace reads where it is given these n nodes (BORROWED): those from outside are captured. `to` may be
- * `nodes`. */
+/* Writes to `to` what the trace reads in place of n nodes (BORROWED): nodes from outside are captured, and their
+ * placeholders take their place. `to` may be `nodes`. */
 int graph_capture_into(neap_ctx *ctx, int level, int n, neap_node *const *nodes, neap_node **to);
 /* The same for the inputs of an op, for each closed trace to which the op belongs. */
 int graph_capture_inputs(neap_ctx *ctx, int n, neap_node *const *nodes, neap_node **to);
@@ -156,7 +157,7 @@ bool graph_is_foreign(const neap_buffer *buffer);
 int graph_host_buffer(const neap_node *node, neap_buffer **out);
 /* The same for a reader on this thread: NEAP_PENDING until the data is there, or the failure of the node. */
 int graph_host_poll(neap_ctx *ctx, const neap_node *node, neap_buffer **out);
-/* Where the host reads the data of a node for which that has given 0. BORROWED from the node. */
+/* Where the host reads the data of a node after graph_host_poll returned 0 for it. BORROWED from the node. */
 const void *graph_host_data(const neap_node *node);
 
 #endif

@@ -29,11 +29,11 @@ enum { LAZY_MAX_CONTROL_INPUTS = 2047 }; /* of a node that runs programs: what n
 
 enum {
     LAZY_WEAK = 1,     /* a number: takes the dtype of the array that it meets */
-    LAZY_KEPT = 2,     /* an operand or result of a call, a table, or read on another device: materialised */
+    LAZY_KEPT = 2,     /* an operand or result of a call, a table, or read on another device: materialized */
     LAZY_ABSTRACT = 4, /* belongs to a trace: has no value of its own */
     LAZY_DELETED = 8,
     LAZY_DROPPED = 16,     /* its inputs were released after computing */
-    LAZY_RESIDUAL = 32,    /* a gradient will read it: materialised while a level that is no trace is open */
+    LAZY_RESIDUAL = 32,    /* a gradient will read it: materialized while a level that is no trace is open */
     LAZY_CONSTRUCTED = 64, /* made of constructors by views and maps alone: may be computed again anywhere */
     LAZY_COUNTED = 128     /* pending, and its bytes are in pending_bytes */
 };
@@ -44,14 +44,14 @@ struct neap_node {
     uint8_t dtype, ndim;
     uint16_t nin : 11;
     uint16_t state : 3;
-    uint16_t lasting : 1; /* it keeps its structure after computing … */
-    uint16_t loose : 1;   /* … and now its references to inputs and base are to structure alone */
+    uint16_t lasting : 1; /* it keeps its structure after computing */
+    uint16_t loose : 1;   /* its references to inputs and base are to structure alone */
     uint8_t flags;
     uint8_t work;        /* the maps that make an element of what is CONSTRUCTED, up to 255 */
     int32_t id;          /* handle, 0: none */
     uint32_t levels;     /* open levels that it belongs to, one bit each */
-    uint32_t mark;       /* last traversal that met it … */
-    uint32_t index;      /* … and its number there */
+    uint32_t mark;       /* the last traversal that met it */
+    uint32_t index;      /* its number in that traversal */
     int32_t tape;        /* index on the tape while levels is not 0 */
     int32_t site;        /* script line, an index into the context's sites */
     uint32_t loose_refs; /* how many of its references are to its structure alone */
@@ -172,7 +172,7 @@ static inline int graph_node_space(const neap_node *node) {
 static inline neap_node *graph_read_target(neap_node *node) {
     return graph_is_view(node) && !node->buffer ? node->base : node;
 }
-/* Is it materialised for the sake of a gradient? Not in a trace: all that reads it is part of the program. */
+/* Is it materialized for the sake of a gradient? Not in a trace: all that reads it is part of the program. */
 static inline bool graph_is_residual(const neap_node *node) {
     return node->flags & LAZY_RESIDUAL && node->levels && !(node->flags & LAZY_ABSTRACT);
 }

@@ -7,7 +7,7 @@
  * Devices: computation follows data. A node is *committed* to a device if one of its inputs is, or by device_put;
  * inputs committed to different devices are an error. Everything else, constructors and new arrays too, is uncommitted:
  * it meets arrays of any device, and is computed where it is read. device_put is a view between devices that share
- * memory; what it reads of another device is materialised there, so no kernel computes for two devices. From one memory
+ * memory; what it reads of another device is materialized there, so no kernel computes for two devices. From one memory
  * to another it is a transfer, a call that copies.
  *
  * Whether recorded work starts is decided in plan/start.c, which is asked by a hook (context.h).
@@ -238,7 +238,7 @@ static void mark_residual(neap_node *node) {
         graph_read_target(node->shards->blocks[b])->flags |= LAZY_KEPT;
 }
 
-/* What the gradient of this node will read again is materialised. Nodes that a gradient builds (recording is held then)
+/* What the gradient of this node will read again is materialized. Nodes that a gradient builds (recording is held then)
  * have no such future of their own, but for an outer gradient, which may compute it a second time. */
 static void mark_residuals(const neap_ctx *ctx, neap_node *node, const lazy_op *row) {
     if (ctx->start.hold > ctx->start.expanding)

@@ -72,8 +72,8 @@ struct graph_call; /* graph.h */
 typedef struct lazy_shards {
     const lazy_sharding *sharding;
     neap_node *whole;    /* put together for the host; one reference, or NULL */
-    int32_t note;        /* a text (graph_site_text): what its op did about where data lies; 0: nothing … */
-    int32_t past;        /* … and one of lines: what the ops before it did */
+    int32_t note;        /* a text (graph_site_text): what its op did about where data lies; 0: nothing */
+    int32_t past;        /* a text of lines: what the ops before it did; 0: nothing */
     neap_node *blocks[]; /* sharding->nblocks, one reference each; all NULL in a trace */
 } lazy_shards;
 
@@ -118,25 +118,24 @@ typedef struct lazy_shard_rule {
     lazy_sharding *want;  /* by input: as it lies; the rule changes .split where it must be moved first */
     lazy_sharding result; /* the rule sets .ndim and .split */
     int64_t *block_attrs; /* a copy of attrs that the rule may change */
-    int combine;          /* map by which partial results are combined: LAZY_OP_add, maximum, minimum; -1: none … */
-    uint32_t over;        /* … over these axes */
+    int combine;          /* the map that combines partial results: LAZY_OP_add, maximum, minimum; -1: there are none */
+    uint32_t over;        /* the axes of the mesh over which partial results are combined */
 } lazy_shard_rule;
 
 /* ---- Expansion: .spread -------------------------------------------------------------------------------------------
- * What a node that was made of meshed inputs becomes: its sharding and its blocks. NULL: as its inputs lie, and the op
- * on their blocks. Rows that have it: those of mesh/ops. */
+ * Says which sharding and blocks a new node with meshed inputs gets. A row without it (NULL) gives a result that lies
+ * as its inputs do, and whose blocks are the op on their blocks. The rows of mesh/ops have it. */
 typedef struct lazy_expansion {
     neap_ctx *ctx;
     neap_node *node;        /* its inputs and attributes; no payload yet */
-    lazy_sharding sharding; /* that of the result: on entry as the inputs vary and differ; the rule changes it … */
-    bool blocks;            /* … and, if this is set, records the blocks (OWNED by the payload) */
+    lazy_sharding sharding; /* that of the result; it begins as the inputs vary and differ, and the rule changes it */
+    bool blocks;            /* if set, the rule also records the blocks (OWNED by the payload) */
 } lazy_expansion;
 /* Called by a rule when `sharding` is final: gives the node its payload, with no blocks yet. */
 int shard_expansion_begin(lazy_expansion *g);
 
-/* ---- What folders of lazy/ call in mesh/
- * -------------------------------------------------------------------------------- The functions are installed when the
- * first mesh is made, before anything can lie on one. */
+/* ---- What folders of lazy/ call in mesh/ -------------------------------------------------------------------------
+ * The functions are installed when the first mesh is made, before anything can lie on one. */
 typedef struct graph_mesh_hooks {
     /* graph_record, where an input is meshed, or the row's results are (LAZY_OP_MESH). */
     neap_node *(*record)(neap_ctx *ctx, const struct graph_call *call);
@@ -146,8 +145,8 @@ typedef struct graph_mesh_hooks {
     int (*whole)(neap_ctx *ctx, neap_node *node, neap_node **out);
     /* A node (ordinary or meshed) as an array that lies as `like` does; BORROWED from the arena. */
     neap_node *(*moved)(neap_ctx *ctx, neap_node *node, const lazy_sharding *like);
-    /* The same, where `like` has manual axes too: it enters the body, varies as `like` does, is divided as it is. It
-     * may differ over less. */
+    /* The same where `like` has manual axes too: the result is an array of the body, which varies and is divided as
+     * `like` is. It may differ over fewer axes. */
     neap_node *(*fitted)(neap_ctx *ctx, neap_node *node, const lazy_sharding *like);
 } graph_mesh_hooks;
 extern _Atomic(const graph_mesh_hooks *) graph_mesh_installed; /* NULL: no mesh was made */
@@ -162,10 +161,10 @@ static inline void graph_mesh_install(const graph_mesh_hooks *hooks) {
 neap_node *graph_record_inferred(neap_ctx *ctx, const struct graph_call *call);
 
 /* ---- node.c, level.c --------------------------------------------------------------------------------------------- */
-/* What blocks are made of: an ordinary node of a tape without the tape (BORROWED from the arena), all others as they
- * are. */
+/* The node from which blocks are made: for an ordinary node on a tape, the same without the tape (BORROWED from the
+ * arena); for any other, the node itself. */
 neap_node *graph_untaped(neap_ctx *ctx, neap_node *node);
-/* The device that a block belongs to, whose home is this: in the bodies of control flow none. */
+/* The device to which a block with this home is committed: in the bodies of control flow none, -1. */
 int graph_home(const neap_ctx *ctx, int home);
 /* Makes a fresh node meshed: blocks NULL. */
 int graph_node_mesh(neap_node *node, const lazy_sharding *sharding);

@@ -6,8 +6,7 @@
 
 #include "lazy/plan/plan.h"
 
-/* fuse.c
- * ------------------------------------------------------------------------------------------------------------ */
+/* fuse.c ----------------------------------------------------------------------------------------------------------- */
 typedef struct lazy_fusion { /* a request for one kernel: an expression over a box, read from `root` */
     neap_node *root;
     bool own;   /* root is computed here even if it has a slot of its own (it is what the kernel is for) */
@@ -41,9 +40,9 @@ typedef struct lazy_fused { /* its result */
     lazy_draft_loads loads;
     lazy_draft_ins ins;
     int32_t value;   /* of root */
-    int32_t cut;     /* on NEAP_PENDING: the node that must be made first, … */
-    lazy_why why;    /* … and why; */
-    lazy_cut window; /* or the box may be cut in two instead, if its axis is not -1 */
+    int32_t cut;     /* on NEAP_PENDING: the node that must be made first */
+    lazy_why why;    /* why that node must be made */
+    lazy_cut window; /* on NEAP_PENDING: where the box may be cut in two instead; axis -1: nowhere */
 } lazy_fused;
 
 /* Builds the kernel's program. May refine the box (then read, write, ndim, nkept change). NEAP_PENDING: `cut` cannot be
@@ -51,16 +50,14 @@ typedef struct lazy_fused { /* its result */
 int plan_fuse(neap_ctx *ctx, const uint8_t *made, lazy_fusion *fusion, lazy_fused *out);
 void plan_fused_free(lazy_fused *fused);
 
-/* window.c
- * ---------------------------------------------------------------------------------------------------------- */
+/* window.c --------------------------------------------------------------------------------------------------------- */
 /* Goes on from an assembled node, read through `map`, to the piece that is read. NEAP_PENDING: not to one piece; with
  * the box cut as `cut` says, perhaps, if its axis is not -1. */
 int plan_window_read(const lazy_fusion *fusion, neap_node **node, lazy_wide_map *map, lazy_cut *cut);
 /* Where the pieces of an assembled node go: their number, at most NEAP_MAX_INPUTS + 1, or a status. */
 int plan_node_pieces(const neap_node *node, lazy_piece *pieces);
 
-/* merge.c
- * ----------------------------------------------------------------------------------------------------------- */
+/* merge.c ---------------------------------------------------------------------------------------------------------- */
 typedef struct lazy_draft { /* a kernel before it becomes a step, or the place of a call */
     lazy_step *call;        /* then nothing else counts but device and node */
     bool fixed;             /* stays as it is, where it is */

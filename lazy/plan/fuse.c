@@ -3,7 +3,7 @@
  * Starting at the root, every node is read through an affine map from the kernel's box to the node's row-major index.
  * Views and broadcasting only compose maps; a map op becomes an instruction whose operands are its inputs under the
  * composed maps; a gather becomes one too, which takes its table as it lies and its indices under a map; what has a
- * buffer, and what is materialised elsewhere, becomes a load. So a whole chain of ops, with the transposes, slices and
+ * buffer, and what is materialized elsewhere, becomes a load. So a whole chain of ops, with the transposes, slices and
  * reshapes in it, is one pass over memory.
  *
  * A map cannot always be composed (view.c). Then the box is refined where that helps and fusing starts again; otherwise

@@ -52,8 +52,8 @@ typedef struct lazy_number { /* a scalar operand of a kernel: its value is read 
 enum { LAZY_STEP_KERNEL, LAZY_STEP_CALL };
 
 /* What a step did in the runs that were timed: all of them from LAZY_TIMED_COST on, else one in LAZY_TIMED_TURNS, since
- * reading the clock twice costs as much as a small kernel. Told by the thread that runs it, for np.explain alone; all
- * accesses are relaxed, so two runs at once may lose one of theirs. */
+ * reading the clock twice costs as much as a small kernel. Written by the thread that runs it, for np.explain alone;
+ * all accesses are relaxed, so two runs at once may lose one of theirs. */
 enum { LAZY_TIMED_COST = 5000, LAZY_TIMED_TURNS = 64 };
 typedef struct lazy_ran {
     _Atomic uint32_t turns;                    /* runs, timed or not */
@@ -63,7 +63,7 @@ typedef struct lazy_ran {
 
 typedef struct lazy_step {
     uint8_t kind;
-    int16_t device; /* that runs it: the one on which its results lie, unless `lacks` is set: then one of the host */
+    int16_t device; /* that runs it: if `lacks` is set one of the host, else the one on which its results lie */
     const lazy_backend *backend; /* of that device */
     const char *lacks;           /* why the device of its results cannot do it; NULL: it can. BORROWED for ever */
     bool moves;                  /* it is a copy from one memory to another */
@@ -135,14 +135,13 @@ static inline uint64_t plan_ran_link(const lazy_plan *plan, int32_t slot) {
     return plan->serial << LAZY_RAN_SLOT_BITS | (uint32_t)slot;
 }
 
-/* region.c
- * ---------------------------------------------------------------------------------------------------------- */
+/* region.c --------------------------------------------------------------------------------------------------------- */
 /* Orders what the roots need into ctx->walk.order, inputs before users; node->mark == ctx->walk.epoch and node->index
  * say where. Stops at nodes that have a buffer. */
 int plan_region_collect(neap_ctx *ctx, int64_t nroots, neap_node *const *roots);
-/* About what a plan takes. */
+/* About how many bytes a plan takes. */
 int64_t plan_bytes(const lazy_plan *plan);
-/* What a traversal follows. */
+/* The nodes that a traversal visits after this one; returns how many there are. */
 int plan_region_children(neap_node *node, neap_node *const **children);
 /* The node whose buffer, once it has one, is also this node's: a view of all elements of its base, in order, needs no
  * copy. Else the node itself. */
@@ -154,30 +153,26 @@ static inline bool plan_is_leaf(const neap_node *node) {
     return node->buffer || (graph_is_placeholder(node) && !(node->flags & LAZY_WEAK));
 }
 
-/* plan.c
- * ------------------------------------------------------------------------------------------------------------ */
+/* plan.c ----------------------------------------------------------------------------------------------------------- */
 /* made[i]: why region node i needs a buffer, LAZY_WHY_NOT if it does not. The planner may change it. apart: each kernel
  * has one result, and memory of its own. OWNED. */
 int plan_new(neap_ctx *ctx, uint8_t *made, bool apart, lazy_plan **out);
 void plan_release(lazy_plan *plan);
 const char *plan_why_text(lazy_why why); /* "it was asked for" */
 
-/* label.c
- * ----------------------------------------------------------------------------------------------------------- */
+/* label.c ---------------------------------------------------------------------------------------------------------- */
 /* Write the name of a planned step; of a closed group of such steps. */
 void plan_step_label(lazy_step *step);
 void plan_group_label(lazy_step *const *steps, lazy_group *group);
 
-/* traffic.c
- * --------------------------------------------------------------------------------------------------------- */
+/* traffic.c -------------------------------------------------------------------------------------------------------- */
 /* What a run of the step touches of its buffers. */
 static inline lazy_traffic plan_step_traffic(const lazy_step *step) {
     return step->kind == LAZY_STEP_KERNEL ? vm_kernel_traffic(&step->kernel)
                                           : vm_call_traffic(&step->call, step->slots, step->offsets);
 }
 
-/* run.c
- * ------------------------------------------------------------------------------------------------------------- */
+/* run.c ------------------------------------------------------------------------------------------------------------ */
 /* A step that pushes its op itself, as the payload of its node says. */
 typedef struct lazy_launch {
     const neap_node *node;
@@ -190,13 +185,14 @@ static inline int plan_launch_push(neap_ctx *ctx, const lazy_launch *launch) {
 }
 /* Where leaves and numbers of a run come from. */
 typedef struct lazy_binding {
-    neap_node *(*source)(void *arg,
-                         neap_node *node); /* whose buffer or number is that of a node of the region. BORROWED */
+    /* The node whose buffer or number is used for a node of the region. BORROWED */
+    neap_node *(*source)(void *arg, neap_node *node);
     int (*effect)(void *arg, const lazy_launch *launch); /* pushes an effect: as plan_launch_push */
     void *arg;
-    const int32_t *kept;  /* of a program: the slots that are its outputs, -1: none; nkept of them */
-    int64_t nkept;        /* NULL: nodes of a flush, where references tell what stays */
-    const int32_t *given; /* of a program: leaves whose memory it may take, ngiven of them */
+    /* Of a program: the nkept slots that are its outputs, -1: none. NULL: a flush, where references tell what stays */
+    const int32_t *kept;
+    int64_t nkept;
+    const int32_t *given; /* of a program: the ngiven leaves whose memory it may take */
     int64_t ngiven;
     bool begun; /* set once something was pushed */
 } lazy_binding;
@@ -211,7 +207,7 @@ typedef struct lazy_crossed { /* a crossing in a run */
 } lazy_crossed;
 /* Finds the crossings of a plan whose steps are there. */
 int plan_cross_find(lazy_plan *plan);
-/* Those of a group, whose slots are those of the plan. */
+/* Finds the crossings of a group, whose `slots` are still slots of the plan. */
 int plan_cross_group(const lazy_plan *plan, lazy_group *group);
 /* Memory for them in a run, OWNED by the array; of what was made before a failure too. */
 int plan_cross_allocate(neap_ctx *ctx, const lazy_plan *plan, lazy_crossed *crossed);
@@ -222,20 +218,19 @@ int plan_cross_out(const lazy_plan *plan, const lazy_group *group, neap_buffer *
 /* Moves the data of a node to a device where it belongs but does not lie yet. */
 int plan_cross_home(neap_ctx *ctx, neap_node *node, int device);
 
-/* plan/memory.c
- * ----------------------------------------------------------------------------------------------------------- */
+/* plan/memory.c ---------------------------------------------------------------------------------------------------- */
 typedef struct lazy_memory_plan lazy_memory_plan;         /* which slots of a plan share memory, for its next run */
 lazy_memory_plan *plan_memory_new(const lazy_plan *plan); /* OWNED. NULL: none can, or there is no memory to tell */
 void plan_memory_free(lazy_memory_plan *reuse);
-/* Find out for a run: of a program, which keeps these slots and may write over those leaves; of the region in
- * ctx->walk.order, before any of it is pushed. */
+/* Decide which slots share memory in the next run: in a run of a program, which keeps the slots `kept` and may write
+ * over the leaves `given`; in a flush of the region in ctx->walk.order, before any of it is pushed. */
 void plan_memory_of_program(lazy_memory_plan *reuse, int64_t nkept, const int32_t *kept, int64_t ngiven,
                             const int32_t *given);
 void plan_memory_of_flush(neap_ctx *ctx, lazy_memory_plan *reuse);
 /* The slot whose buffer this slot gets, itself for one of its own, and the bytes that such a buffer needs. */
 int32_t plan_memory_home(const lazy_memory_plan *reuse, int32_t slot);
 size_t plan_memory_bytes(const lazy_memory_plan *reuse, int32_t slot);
-/* Do they hold what their slots need (verify.c, rules 16 to 18)? */
+/* Do the shared buffers hold what their slots need (verify.c, rules 16 to 18)? */
 int plan_memory_verify(const lazy_memory_plan *reuse);
 /* The variables that steps of a group read and write, each once, for buffers by place in the group (NULL: not used).
  * reads and writes have scratch for all of them. */

@@ -174,7 +174,7 @@ static int add_plan_to_table(neap_ctx *ctx, lazy_plan *plan) {
     return 0;
 }
 
-/* What a flush materialises depends on the recorded graph alone (but see must_stay_apart): what was asked for; what has
+/* What a flush materializes depends on the recorded graph alone (but see must_stay_apart): what was asked for; what has
  * several consumers, unless all that were recorded run in one kernel; reductions, with the same exception; operands and
  * results of calls, and residuals of open gradients; and what was fused away once already and is asked for again. So
  * nothing is computed more than twice. Here only the graph is looked at: what is marked KERNELS or REDUCTION may lose

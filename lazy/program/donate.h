@@ -8,16 +8,17 @@
 typedef struct lazy_donation { /* the inputs that a run is given */
     int64_t n;
     const int32_t *inputs; /* positions */
-    const int32_t
-        *leaf_of;   /* the slots of the plan that stand for them; -1: no step reads it, or it is a result itself */
-    int32_t *slots; /* room for n: the slots whose memory the run may take … */
-    int64_t nslots; /* … and how many there are */
-    neap_node *const *owners; /* whose blocks the arrays are (lower.c): they are given too; NULL: of nobody */
+    /* The slots of the plan that stand for them; -1: no step reads the input, or it is a result itself. */
+    const int32_t *leaf_of;
+    int32_t *slots;           /* memory for n: the slots whose memory the run may take */
+    int64_t nslots;           /* how many of these slots there are */
+    neap_node *const *owners; /* the meshed arrays of which these are blocks (lower.c), given too; NULL: none */
     int32_t site;             /* of the call, for those who use the arrays later */
-    neap_node **gone;    /* room for n: what the arrays' handles name afterwards. OWNED until program_donation_close */
-    int64_t taken;       /* outcome: how many gave their memory, … */
-    bool begun;          /* the run was pushed */
-    int32_t kept, which; /* … and why the last one that did not kept it, NEAP_KEPT_…, and its place among the n */
+    neap_node **gone; /* memory for n: what the arrays' handles name afterwards. OWNED until program_donation_close */
+    int64_t taken;    /* outcome: how many arrays gave their memory */
+    bool begun;       /* outcome: the run was pushed */
+    /* Outcome: of the last array that kept its memory, why (NEAP_KEPT_…) and its index */
+    int32_t kept, which;
 } lazy_donation;
 
 /* Before the run, whose inputs have their buffers: starts what was recorded and still reads the arrays, and sees which

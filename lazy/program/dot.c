@@ -17,8 +17,8 @@ typedef struct picture {
     lazy_print *print;
     const neap_program *program;
     const lazy_items *items;
-    int64_t tokens; /* ordered effects so far, … */
-    int64_t last;   /* … and the item of the last that was drawn, -1: none */
+    int64_t tokens; /* ordered effects so far */
+    int64_t last;   /* the item of the last ordered effect that was drawn; -1: none */
 } picture;
 
 static bool is_drawn(const picture *p, const neap_node *node) {

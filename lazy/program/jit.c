@@ -46,11 +46,11 @@ struct neap_form {
     neap_node **nodes;   /* of the call at hand; NULL: no array. BORROWED */
     neap_node **numbers; /* nodes for numbers, used again. One reference each, or NULL */
     neap_node **inputs;  /* of the program at hand */
-    int64_t ninputs;     /* room in inputs */
+    int64_t ninputs;     /* the capacity of `inputs` */
     entry *entries;      /* the one used last comes first */
     int32_t site;        /* of the next call that donates */
-    int status;          /* of the last call, … */
-    int32_t number;      /* … and its entry */
+    int status;          /* the status of the last call */
+    int32_t number;      /* the number of the entry that fitted the last call; 0: none did */
 };
 
 struct neap_jit {

@@ -16,9 +16,9 @@
 #include "lazy/shard/shape.h"
 
 typedef struct lazy_lowered {
-    neap_program *program; /* ordinary; its inputs and outputs are the blocks of those of the other, in order */
-    int64_t nin, nout;     /* of the other, … */
-    const lazy_sharding **shardings; /* … which lie so: inputs, then outputs; NULL: ordinary, one block */
+    neap_program *program; /* ordinary; its inputs and outputs are the blocks of the meshed program's, in order */
+    int64_t nin, nout;     /* how many inputs and outputs the meshed program has */
+    const lazy_sharding **shardings; /* how these lie: inputs, then outputs; NULL: ordinary, one block */
     int32_t *first;                  /* by input, then output: its first block; after each group, where it ends */
     int32_t *leaf_of;                /* by block of the inputs: see lazy_donation */
 } lazy_lowered;
@@ -33,11 +33,11 @@ neap_program *program_lowered(neap_program *program);
 int program_lowered_run(neap_ctx *ctx, neap_program *program, neap_node *const *inputs, lazy_donation *donation,
                         neap_node **outputs);
 /* Makes the lowered program alone. placed: its inputs are committed as blocks are; else to no device, as bodies of
- * control flow want it. shardings, by output: what its blocks are to be those of, if that is not NULL, as it may be for
- * all of them; a result may differ over less. */
+ * control flow want it. shardings[k]: the sharding whose blocks output k is to have; NULL, for one output or for all:
+ * as the output lies. A result may differ over fewer axes. */
 int program_lower_on(neap_ctx *ctx, neap_program *program, bool placed, const lazy_sharding *const *shardings,
                      lazy_lowered **out); /* OWNED */
-/* May blocks be recorded of this input? Of what belongs to a trace, only in one that lowers. */
+/* May blocks of this input be recorded? If it belongs to a trace, only in a trace that lowers. */
 bool program_expands(const neap_ctx *ctx, const neap_node *in);
 
 #endif

@@ -20,17 +20,17 @@ struct neap_program {
     lazy_nodes nodes;    /* what a replay records, inputs before users; one reference each */
     lazy_nodes region;   /* the region of the plan; one reference each */
     LAZY_VECTOR(lazy_effect *) effects;
-    LAZY_VECTOR(int32_t) links;      /* for a replay: the inputs of abstract nodes, one after the other, … */
-    LAZY_VECTOR(int32_t) root_nodes; /* … and the roots, as positions in `nodes` */
+    LAZY_VECTOR(int32_t) links; /* for a replay: the inputs of abstract nodes, node by node, as positions in `nodes` */
+    LAZY_VECTOR(int32_t) root_nodes; /* for a replay: the roots, as positions in `nodes` */
     LAZY_VECTOR(int32_t) root_slots; /* of roots that are made by the plan; -1 for leaves */
     int64_t effect_roots;            /* the roots: those of the effects in their order, then the outputs */
     lazy_plan *plan;                 /* NULL until somebody needs it: program_plan */
     int32_t captures;
-    bool meshed;                  /* some of its values lie on a mesh: then it has no plan itself, … */
-    struct lazy_lowered *lowered; /* … but what is run for it (lower.h); NULL until somebody needs that */
+    bool meshed;                  /* some of its values lie on a mesh: it has no plan itself */
+    struct lazy_lowered *lowered; /* what is run for a meshed program (lower.h); NULL until somebody needs it */
     uint64_t runs;                /* of its plan, which others may share */
-    uint32_t walk; /* the walk over programs inside each other that met it last (ctx->walk.programs), … */
-    int32_t place; /* … and what that notes of it, so that it looks into each only once */
+    uint32_t walk;                /* the last walk over programs inside each other that met it (ctx->walk.programs) */
+    int32_t place;                /* what that walk remembers of it, so that it looks into each program only once */
 };
 
 /* program.c */
@@ -39,7 +39,7 @@ static inline neap_program *program_retain(neap_program *program) {
     return program;
 }
 
-/* Makes the plan, the region and root_slots, if they are not there; of what is run for it, if it lies on a mesh. */
+/* Makes the plan, the region and root_slots, if they are not there; for a meshed program, those of its lowered one. */
 int program_plan(neap_program *program);
 
 /* program.c: neap_trace_end, of nodes. */
@@ -48,14 +48,14 @@ int program_trace_end(neap_ctx *ctx, int level, int n, neap_node *const *outputs
 /* level.c: opens a closed trace in which a program is derived of closed ones: it holds the constants that rules
  * make. */
 int graph_trace_derived(neap_ctx *ctx, int *level);
-/* deferred.c: an alias of a node from outside that is part of the trace: what is computed from it is so too, and not
- * bound. OWNED. */
+/* deferred.c: an alias of a node from outside that belongs to the trace: what is computed from it belongs to the trace
+ * too, and is not captured. OWNED. */
 neap_node *program_take_in(neap_ctx *ctx, int level, neap_node *node);
 
 /* ---- Replaying and running -------------------------------------------------------------------------------------- */
 /* replay.c: records the program's ops again on these inputs; its effects are those of the innermost open trace, or
- * happen. outputs are OWNED; on failure there are none. Of a program without effects inputs may be NULL: what depends
- * on them is not recorded, and outputs that do are NULL. */
+ * happen. outputs are OWNED; on failure there are none. If the program has no effects, inputs may be NULL: what depends
+ * on these is not recorded, and outputs that depend on them are NULL. */
 int program_apply(neap_ctx *ctx, neap_program *program, neap_node *const *inputs, neap_node **outputs);
 
 /* The op of a node recorded again on other inputs; OWNED. A callback is an effect of the innermost open trace, or
@@ -63,11 +63,11 @@ int program_apply(neap_ctx *ctx, neap_program *program, neap_node *const *inputs
 neap_node *program_node_again(neap_ctx *ctx, const neap_node *node, neap_node *const *in);
 
 /* program/run.c: does a node fit input k? What the program is applied to (`runs`: run with) may also be a number that
- * is computed from others. A number that an outer trace will know is noted to meet there what it meets here. */
+ * is computed from others. If the number is an argument of an outer trace, what it meets here is noted there too. */
 int program_check(const neap_program *program, int k, neap_node *node, bool runs);
 /* The nodes of n arguments, which must fit the program's inputs. */
 int program_inputs(neap_ctx *ctx, neap_program *program, int n, const int32_t *ids, bool runs, neap_node **nodes);
-/* What fails for want of memory is called again, but effects that have begun must not happen twice. */
+/* The status of a failed run. One without memory is tried again, but effects that have begun must not happen twice. */
 int program_fail_for_good(int status, bool begun);
 
 /* print.c: marks inputs and nodes and numbers them for the printed form (print.h). */

@@ -12,8 +12,8 @@ typedef LAZY_VECTOR(lazy_callback *) callbacks;
 
 typedef struct writer {
     neap_ctx *ctx;
-    lazy_text body;                   /* programs … */
-    lazy_text dtypes, ops, callables; /* … and the lists in front of them */
+    lazy_text body;                   /* the programs */
+    lazy_text dtypes, ops, callables; /* the lists in front of the programs */
     int64_t ndtypes, nops;
     int32_t nprograms;                          /* that are written; each knows its place */
     int32_t dtype_at[NEAP_DTYPE_COUNT], *op_at; /* 1 + place in the list, 0: not there yet */

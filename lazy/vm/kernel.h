@@ -92,11 +92,11 @@ typedef struct lazy_kernel {
     lazy_load *loads;
     lazy_ins *ins;
     lazy_sink *sinks;
-    int64_t around; /* bytes that others move before anybody reads what this one writes; 0: that is read soon */
+    int64_t around; /* bytes that other kernels move before the results of this one are read; 0: they are read soon */
     void *prepared; /* vm_kernel_prepare's */
 } lazy_kernel;
 
-/* Do they lead to the same element from each place of the domain? */
+/* Do they lead to the same element from each index of the domain? */
 static inline bool vm_maps_agree(const lazy_kernel *kernel, const lazy_wide_map *a, const lazy_wide_map *b) {
     bool same = a->offset == b->offset;
     for (int k = 0; k < kernel->ndim && same; k++)

@@ -200,7 +200,7 @@ static int64_t rows_in(int64_t chunk, int64_t row) {
     return most;
 }
 
-/* ROWS or BATCH: a row is what lies inside of the first `split` axes. */
+/* ROWS or PACKED: a row is what lies inside of the first `split` axes. */
 static void nest_rows(vm_program *p, int64_t chunk) {
     const vm_axes *a = &p->axes;
     int split = p->reduces ? a->kept : a->n - 1;

@@ -16,7 +16,7 @@ typedef struct vm_step { /* an instruction */
     bool gone; /* read by nobody, or a part of another step or of a sink */
 } vm_step;
 
-/* Arrays by value, but steps by instruction, result by sink. Behind the values of the kernel come spread ones. */
+/* Arrays are by value, but `steps` by instruction and `folded` by sink. Spread values follow those of the kernel. */
 typedef struct vm_builder {
     vm_program *p;
     vm_step *steps;
@@ -40,8 +40,8 @@ static inline bool vm_single(const vm_builder *b, int value) {
 }
 
 /* ---- vm/join.c --------------------------------------------------------------------------------------------------- */
-/* Makes one of steps that follow each other, chains or sums. Wants the steps as the kernel has them, rates, uses, and
- * the form. */
+/* Joins steps that follow each other into one: chains and sums. Needs the steps as the kernel has them, their rates and
+ * uses, and the nest. */
 void vm_join(vm_builder *b);
 /* The loop of a step; NULL if the instruction set has none. */
 lazy_loop vm_loop_of(const vm_builder *b, const vm_step *s);

@@ -4,10 +4,10 @@
  * cell is walked in row-major order, in chunks; each instruction runs over a whole chunk before the next one, on
  * scratch that stays in a cache.
  *
- *      form      grid                          walk                        taken when
+ *      nest      grid                          walk                        taken when
  *      ROWS      outer axes                    inner axis (reductions:     the inner axis is long
  *                (reductions: kept axes)       all reduced axes)
- *      BATCH     one cell                      all axes; a chunk is        the inner axis is short
+ *      PACKED    one cell                      all axes; a chunk is        the inner axis is short
  *                                              several whole rows
  *      TILES     other axes, blocks of two     two axes, 32 × 32           something runs across the inner axis
  *      COLUMNS   outer kept axes, blocks of    reduced axes, then the      reductions: memory runs along the last
@@ -17,7 +17,7 @@
  * two rates are single elements, which instructions take through their scalar loops. Those of rate ROW are packed
  * vectors, one element for each row of a chunk (COLUMNS: for each column of the block, each of which is a row in the
  * sense of kernel.h; without reductions a row is the inner axis); what an instruction over whole rows reads of them is
- * spread over a register first. In form ROWS there is one row, and they are single elements.
+ * spread over a register first. In the nest ROWS there is one row, and they are single elements.
  *
  * A chunk is run by one sequence of instructions, in which reductions have a place: the FOLD of a reduction stands
  * where its operand has been made. Where a chunk holds whole rows, its result is there behind the FOLD, and late
@@ -105,8 +105,8 @@ typedef struct vm_sink {
     int32_t value;
     /* REDUCE: offsets into the scratch, of its accumulators and of the results of a chunk or cell. */
     int32_t room, result;
-    const lazy_fold *fold;     /* REDUCE … */
-    const lazy_choice *choice; /* … or this, of LAZY_OP_ARG */
+    const lazy_fold *fold;     /* of a REDUCE by any other op than those of LAZY_OP_ARG */
+    const lazy_choice *choice; /* of a REDUCE by an op of LAZY_OP_ARG */
     lazy_leaves summed;        /* a sum of a product or square that is not stored: leaves over the FOLD's two values */
     vm_map map;
 } vm_sink;
@@ -128,15 +128,15 @@ typedef struct vm_program {
     int64_t size, cells, walk_size; /* elements: of the domain, of a full walk */
     int64_t chunk;                  /* elements of a chunk */
     vm_axes axes;
-    /* Elements of a row (that one result combines), columns of a full block, rows of a chunk (BATCH). */
+    /* Elements of a row (that one result combines), columns of a full block, rows of a chunk (PACKED). */
     int64_t reduced, columns, packed_rows;
     int row_axis, row_axes; /* the axes of the walk that number the rows */
     int nloads, nins, nsinks, nvalues;
     int once, cell, late; /* ends of the parts of the sequence, see above */
     double cost;          /* estimated ns for an element */
     int64_t traffic;      /* bytes that a run reads and writes */
-    bool far;             /* that is more than the caches hold: the next chunk's operands are asked for early, … */
-    bool stream;          /* … and results go past the caches */
+    bool far;             /* traffic is more than the caches hold: the next chunk's operands are asked for early */
+    bool stream;          /* results go past the caches */
     size_t scratch;
     int32_t *place; /* of each value in the scratch; -1: elsewhere */
     vm_load *loads;
@@ -155,7 +155,7 @@ typedef struct vm_run_state { /* one thread's state while it runs chunks */
     int64_t *base; /* of each load and then each sink, the offset of the current cell */
     int64_t cell;
     int64_t walk[LAZY_MAX_DOMAIN]; /* the shape that the current cell walks */
-    int64_t start[2], n[2];        /* what is run now: elements of the walk, and [1] rows */
+    int64_t start[2], n[2];        /* what is run now: [0] elements of the walk, [1] rows */
 } vm_run_state;
 
 static inline vm_map *vm_map_at(vm_program *p, int k) { /* of the loads, then of the sinks */
@@ -163,7 +163,7 @@ static inline vm_map *vm_map_at(vm_program *p, int k) { /* of the loads, then of
 }
 
 /* ---- vm/nest.c --------------------------------------------------------------------------------------------------- */
-/* Collapses the axes (p->axes, map.axis), chooses the form, and fills in grid, walk and the maps' strides over them. */
+/* Collapses the axes (p->axes, map.axis), chooses the nest, and fills in grid, walk and the maps' strides over them. */
 void vm_choose_nest(vm_program *program);
 
 /* ---- vm/walk.c: moving between a strided box and a row of elements ---------------------------------------------- */

@@ -309,7 +309,7 @@ static int files(void) {
     return neap_out_status() == NEAP_OK ? 0 : 9;
 }
 
-/* One that cannot be written drops its own text, and is told of once, also after it was closed. */
+/* One that cannot be written drops its own text, and is reported once, also after it was closed. */
 static int failing_files(void) {
     int full[2], none;
     if (neap_out_open("/no/such/folder/log", 0, &none) != NEAP_E_IO)

@@ -22,8 +22,8 @@ typedef struct net_message {
     struct net_message *next;
     int from, tag;
     size_t bytes;
-    const char *data;  /* the sender's memory … */
-    neap_transfer *of; /* … and its transfer; NULL: a copy */
+    const char *data;  /* the sender's memory */
+    neap_transfer *of; /* the sender's transfer; NULL: a copy */
     char copy[];
 } net_message;
 
