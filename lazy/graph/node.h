@@ -166,7 +166,8 @@ static inline int graph_node_runs_on(const neap_node *node) {
     return node->device < 0 ? graph_devices.first : node->device;
 }
 static inline int graph_node_space(const neap_node *node) {
-    return neap_device_memory_space(graph_node_runs_on(node));
+    int device = graph_node_runs_on(node);
+    return device == 0 ? 0 : neap_device_memory_space(device); /* 0 is a CPU device: no call for most nodes */
 }
 /* What a view reads: its base, unless it has a buffer of its own. */
 static inline neap_node *graph_read_target(neap_node *node) {

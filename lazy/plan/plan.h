@@ -150,7 +150,7 @@ neap_node *plan_region_root(neap_node *node);
 int plan_region_plan(neap_ctx *ctx, int64_t nroots, neap_node *const *roots, lazy_plan **out);
 /* Has it a value before the region runs? */
 static inline bool plan_is_leaf(const neap_node *node) {
-    return node->buffer || (graph_is_placeholder(node) && !(node->flags & LAZY_WEAK));
+    return node->buffer || ((node->flags & (LAZY_ABSTRACT | LAZY_WEAK)) == LAZY_ABSTRACT && graph_is_placeholder(node));
 }
 
 /* plan.c ----------------------------------------------------------------------------------------------------------- */
