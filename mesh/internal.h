@@ -13,7 +13,6 @@
 #define MESH_INTERNAL_H
 
 #include "lazy/graph/graph.h"
-#include "lazy/graph/sharding.h"
 #include "mesh/mesh.h"
 
 typedef struct mesh_call { /* an op on meshed inputs while it is recorded */

@@ -1,7 +1,7 @@
 /* mesh.c: the public functions of the mesh room (mesh.h has their contracts). */
 #include <string.h>
 
-#include "lazy/program/lower.h"
+#include "lazy/program/program.h"
 #include "mesh/internal.h"
 #include "ops_gen.h"
 

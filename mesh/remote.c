@@ -11,7 +11,7 @@
  */
 #include <string.h>
 
-#include "lazy/effect/exchange.h"
+#include "lazy/effect/effect.h"
 #include "mesh/internal.h"
 
 typedef struct group {

@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "lazy/program/lower.h"
+#include "lazy/program/program.h"
 #include "mesh/auto.h"
 #include "mesh/internal.h"
 #include "ops_gen.h"

@@ -13,9 +13,9 @@
 #include <string.h>
 
 #include "lazy/control/control.h"
-#include "lazy/derive/batch.h"
 #include "lazy/derive/build.h"
-#include "lazy/program/lower.h"
+#include "lazy/derive/derive.h"
+#include "lazy/program/program.h"
 
 /* ---- Programs ---------------------------------------------------------------------------------------------------- */
 /* What becomes of an output: as it comes; batched in any case; summed over the examples if it is batched. */

@@ -14,7 +14,7 @@
 #define LAZY_CONTROL_H
 
 #include "lazy/effect/effect.h"
-#include "lazy/graph/sharding.h"
+#include "lazy/graph/graph.h"
 #include "lazy/program/program.h"
 
 enum { LAZY_BLOCK_ALIGN = 64 }; /* of results in a block, and of what bodies make */

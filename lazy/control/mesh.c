@@ -19,7 +19,7 @@
 
 #include "lazy/control/control.h"
 #include "lazy/effect/effect.h"
-#include "lazy/program/lower.h"
+#include "lazy/program/program.h"
 
 bool control_mesh_needed(const lazy_control *control, int nin, neap_node *const *in) {
     bool meshed = false;

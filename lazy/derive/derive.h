@@ -8,8 +8,8 @@
 #ifndef LAZY_DERIVE_H
 #define LAZY_DERIVE_H
 
-#include "lazy/graph/graph.h"
-#include "lazy/plan/start.h"
+#include "lazy/derive/batch.h"
+#include "lazy/plan/plan.h"
 
 /* level.c: an alias of a node on a tape; OWNED. NULL: error. */
 neap_node *graph_tape_alias(neap_ctx *ctx, int level, neap_node *node);

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "lazy/derive/derive.h"
-#include "lazy/graph/sharding.h"
+#include "lazy/graph/graph.h"
 
 typedef struct waiting { /* the cotangent of a part */
     int32_t next;        /* of the same block: index + 1, 0: none */

@@ -17,8 +17,7 @@
 #include <string.h>
 
 #include "lazy/effect/effect.h"
-#include "lazy/graph/format.h"
-#include "lazy/graph/sharding.h"
+#include "lazy/graph/graph.h"
 #include "lazy/plan/plan.h"
 #include "ops_gen.h"
 

@@ -10,7 +10,7 @@
 
 #include "engine/comm/comm.h"
 #include "lazy/effect/effect.h"
-#include "lazy/graph/format.h"
+#include "lazy/graph/graph.h"
 #include "lazy/plan/plan.h"
 
 typedef struct print_array {

@@ -11,6 +11,7 @@
 #ifndef LAZY_EFFECT_H
 #define LAZY_EFFECT_H
 
+#include "lazy/effect/exchange.h"
 #include "lazy/graph/graph.h"
 
 /* Effects of nodes and programs: a bit for each kind with ordered ones, and three more. */

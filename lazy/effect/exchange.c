@@ -12,7 +12,6 @@
 
 #include "lazy/effect/effect.h"
 #include "lazy/plan/plan.h"
-#include "lazy/vm/vm.h"
 #include "ops_gen.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -88,8 +87,7 @@ const lazy_exchange_pattern *effect_exchange_pattern_get(int64_t number) {
 engine_collective effect_exchange_pattern_collective(const lazy_exchange_pattern *pattern, const char *site) {
     return (engine_collective){.kind = pattern->kind,
                                .group = &pattern->group,
-                               .combine =
-                                   pattern->op < 0 ? NULL : vm_simd()->map[pattern->op][pattern->dtype].by_scalars[0],
+                               .combine = pattern->op < 0 ? NULL : vm_map_loop_of(pattern->op, pattern->dtype),
                                .item = (size_t)neap_dtype_bytes(pattern->dtype),
                                .elements = pattern->elements,
                                .source = pattern->source,

@@ -18,10 +18,9 @@
 
 #include "lazy/effect/effect.h"
 #include "lazy/effect/exchange.h"
-#include "lazy/graph/format.h"
-#include "lazy/graph/sharding.h"
-#include "lazy/plan/start.h"
-#include "lazy/shard/shape.h"
+#include "lazy/graph/graph.h"
+#include "lazy/plan/plan.h"
+#include "lazy/shard/shard.h"
 
 typedef struct show {
     neap_ctx *ctx;

@@ -18,7 +18,6 @@
 #include <string.h>
 
 #include "engine/sync.h"
-#include "lazy/program/lower.h"
 #include "lazy/program/program.h"
 #include "lazy/shard/shard.h"
 

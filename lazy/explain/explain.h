@@ -4,7 +4,7 @@
 #define LAZY_EXPLAIN_H
 
 #include "lazy/plan/plan.h"
-#include "lazy/program/print.h"
+#include "lazy/program/program.h"
 
 typedef struct lazy_chapter { /* a plan, and what it is for */
     lazy_plan *plan;          /* one reference */

@@ -2,10 +2,11 @@
 #ifndef LAZY_GRAPH_H
 #define LAZY_GRAPH_H
 
+#include "lazy/graph/attrs.h"
 #include "lazy/graph/context.h"
+#include "lazy/graph/format.h"
+#include "lazy/graph/sharding.h"
 #include "lazy/programs.h"
-
-struct lazy_sharding; /* sharding.h */
 
 /* ---- node.c: life of nodes -------------------------------------------------------------------------------------- */
 /* A node with one reference (OWNED), inputs retained, size computed, not yet known to pending or tape. NULL: memory. */

@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "lazy/control/control.h"
-#include "lazy/derive/batch.h"
+#include "lazy/derive/derive.h"
 
 /* The node refers to a record in C's memory, so nobody but control/mesh.c may make one. */
 static int refuse_op(const lazy_call_desc *call, lazy_result *out) {

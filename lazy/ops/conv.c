@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "engine/libs/conv.h"
-#include "lazy/derive/batch.h"
 #include "lazy/derive/build.h"
+#include "lazy/derive/derive.h"
 #include "lazy/graph/graph.h"
 
 enum { LIMIT = 1 << 30 }; /* of attributes and extents: sums and products of two stay in 64 bits */

@@ -1,7 +1,7 @@
 /* exchange.c: the row of collectives between processes (lazy/effect/exchange.h). Programs of the mesh room have it
  * among the ops on blocks, which no derivative and no batch sees: they are taken of the ops that the user wrote.
  */
-#include "lazy/effect/exchange.h"
+#include "lazy/effect/effect.h"
 
 static int shape_of_exchange(const lazy_call_desc *call, lazy_result *out) {
     const lazy_exchange_pattern *pattern = call->nattrs == 1 ? effect_exchange_pattern_get(call->attrs[0]) : NULL;

@@ -10,7 +10,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "lazy/derive/batch.h"
+#include "lazy/derive/derive.h"
 #include "lazy/shard/shard.h"
 #include "ops_gen.h"
 

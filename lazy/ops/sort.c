@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "engine/device.h"
-#include "lazy/derive/batch.h"
+#include "lazy/derive/derive.h"
 #include "lazy/shard/shard.h"
 
 enum { SHORT_LINE = 48, RADIX = 256 };

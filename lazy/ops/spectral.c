@@ -19,8 +19,8 @@
 #include <string.h>
 
 #include "engine/device.h"
-#include "lazy/derive/batch.h"
 #include "lazy/derive/build.h"
+#include "lazy/derive/derive.h"
 #include "lazy/graph/graph.h"
 #include "lazy/ops/matrix.h"
 

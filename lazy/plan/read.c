@@ -2,7 +2,7 @@
  *
  * Nothing here blocks: a value that is not there yet is NEAP_PENDING, and the call may be repeated.
  */
-#include "lazy/graph/sharding.h"
+#include "lazy/graph/graph.h"
 #include "lazy/plan/plan.h"
 
 int plan_host_node(neap_ctx *ctx, neap_node *node, neap_node **out) {

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "engine/timeline.h"
-#include "lazy/graph/sharding.h"
+#include "lazy/graph/graph.h"
 #include "lazy/plan/verify.h"
 
 typedef struct group_run { /* one group of a plan */

@@ -13,7 +13,7 @@
  */
 #include "lazy/plan/start.h"
 
-#include "lazy/graph/sharding.h"
+#include "lazy/graph/graph.h"
 #include "lazy/plan/plan.h"
 
 static bool never_starts(const neap_ctx *ctx) {

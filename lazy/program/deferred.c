@@ -26,7 +26,7 @@
 #include <string.h>
 
 #include "lazy/effect/effect.h"
-#include "lazy/graph/sharding.h"
+#include "lazy/graph/graph.h"
 #include "lazy/program/program.h"
 
 /* ---- The mode ---------------------------------------------------------------------------------------------------- */

@@ -15,6 +15,8 @@
 
 #include <string.h>
 
+#include "lazy/program/program.h"
+
 /* ---- Readers ----------------------------------------------------------------------------------------------------- */
 /* Marks, among the nodes of ctx->walk.order, those that need one of the n arrays. */
 static void mark_readers(neap_ctx *ctx, int64_t n, neap_node *const *arrays, uint8_t *reads) {

@@ -3,7 +3,7 @@
 #define LAZY_DONATE_H
 
 #include "lazy/jit.h"
-#include "lazy/program/program.h"
+#include "lazy/plan/plan.h"
 
 typedef struct lazy_donation { /* the inputs that a run is given */
     int64_t n;

@@ -13,7 +13,7 @@
 
 #include "lazy/program/donate.h"
 #include "lazy/program/program.h"
-#include "lazy/shard/shape.h"
+#include "lazy/shard/shard.h"
 
 typedef struct lazy_lowered {
     neap_program *program; /* ordinary; its inputs and outputs are the blocks of the meshed program's, in order */

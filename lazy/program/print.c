@@ -30,7 +30,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lazy/graph/attrs.h"
+#include "lazy/graph/graph.h"
 #include "lazy/program/listing.h"
 #include "lazy/program/lower.h"
 

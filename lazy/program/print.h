@@ -9,7 +9,6 @@
 #ifndef LAZY_PRINT_H
 #define LAZY_PRINT_H
 
-#include "lazy/graph/format.h"
 #include "lazy/graph/graph.h"
 
 typedef struct lazy_print { /* all zero: empty */

@@ -87,4 +87,8 @@ int program_list_all(neap_ctx *ctx, lazy_nodes *to);
 /* The context ends: its programs, which others may still hold, become empty. */
 void program_free_all(neap_ctx *ctx);
 
+/* Further parts of what programs offer, which are made of the above. */
+#include "lazy/program/lower.h"
+#include "lazy/program/print.h"
+
 #endif

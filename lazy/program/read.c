@@ -8,7 +8,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "lazy/graph/attrs.h"
+#include "lazy/graph/graph.h"
 #include "lazy/program/file.h"
 
 enum { MOST_PROGRAMS = 4096 }; /* of a control node */

@@ -17,8 +17,7 @@
 #include <string.h>
 
 #include "lazy/effect/effect.h"
-#include "lazy/graph/attrs.h"
-#include "lazy/graph/sharding.h"
+#include "lazy/graph/graph.h"
 
 typedef struct verifier {
     const neap_program *program;

@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "lazy/graph/attrs.h"
+#include "lazy/graph/graph.h"
 #include "lazy/program/file.h"
 
 typedef LAZY_VECTOR(lazy_callback *) callbacks;

@@ -2,7 +2,7 @@
 #ifndef LAZY_SHARD_SHAPE_H
 #define LAZY_SHARD_SHAPE_H
 
-#include "lazy/graph/sharding.h"
+#include "lazy/graph/graph.h"
 
 /* How many blocks a value has that lies so; an ordinary one (NULL) is one. Block k of a node. */
 static inline int32_t shard_block_count(const lazy_sharding *sharding) {

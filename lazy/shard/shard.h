@@ -22,7 +22,7 @@
 #ifndef LAZY_SHARD_H
 #define LAZY_SHARD_H
 
-#include "lazy/graph/sharding.h"
+#include "lazy/shard/shape.h"
 
 enum { LAZY_MAX_FACTORS = 3 * NEAP_MAX_DIMS, LAZY_SHARD_RESULT = NEAP_MAX_INPUTS };
 

@@ -2,7 +2,7 @@
  *
  * A table of pointers that only grows; a lock guards it, since contexts of several threads may ask.
  */
-#include "lazy/graph/sharding.h"
+#include "lazy/graph/graph.h"
 
 #include <pthread.h>
 #include <string.h>

@@ -25,6 +25,10 @@ static int candidates(const lazy_simd *out[3]) {
     return n;
 }
 
+vm_map_loop vm_map_loop_of(int op, int dtype) {
+    return vm_simd()->map[op][dtype].by_scalars[0];
+}
+
 const lazy_simd *vm_simd(void) {
     const lazy_simd *simd = atomic_load_explicit(&chosen, memory_order_acquire);
     if (!simd) {

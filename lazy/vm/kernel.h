@@ -128,5 +128,8 @@ const char *vm_kernel_tier(const lazy_kernel *kernel, char *text, size_t capacit
  * NEAP_E_ARGUMENT if unknown or unsupported. Kernels prepared earlier keep theirs. */
 int vm_isa_set(const char *name);
 const char *vm_isa_name(void);
+/* The loop of a map of two arrays, out[i] = op(a[i], b[i]) for n elements of a dtype; c is unused. */
+typedef void (*vm_map_loop)(void *out, const void *a, const void *b, const void *c, int64_t n);
+vm_map_loop vm_map_loop_of(int op, int dtype);
 
 #endif

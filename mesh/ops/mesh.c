@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "lazy/derive/build.h"
-#include "lazy/program/lower.h"
+#include "lazy/program/program.h"
 #include "mesh/internal.h"
 
 static const lazy_sharding *sharding_at(const neap_node *node, int k) {
