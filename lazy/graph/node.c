@@ -170,8 +170,9 @@ static void unref_base(neap_ctx *ctx, neap_node *node) {
 }
 
 static void release_data(neap_node *node) {
-    if (node->buffer)
-        neap_buffer_release(node->buffer);
+    if (!node->buffer)
+        return;
+    neap_buffer_release(node->buffer);
     if (node->mirror)
         neap_buffer_release(node->mirror);
     node->buffer = node->mirror = NULL;
@@ -198,7 +199,7 @@ static void free_shards(neap_ctx *ctx, lazy_shards *shards) {
 static void free_node(neap_ctx *ctx, neap_node *node) {
     unref_inputs(ctx, node);
     unref_base(ctx, node);
-    if (node->shards)
+    if (!node->buffer && node->shards)
         free_shards(ctx, node->shards);
     release_data(node);
     const lazy_payload *payload = graph_node_op(node)->payload;

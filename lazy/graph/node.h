@@ -66,13 +66,17 @@ struct neap_node {
         neap_node *next_dead; /* while it is being freed, or gives its data back */
     };
     neap_buffer *buffer; /* DONE: row-major elements */
-    neap_buffer *mirror; /* a copy of them that the host can read (graph_host_buffer), or NULL */
     neap_node *base;     /* views: the node whose elements `map` counts, itself not a view. One reference */
     int64_t *shape, *attrs;
     neap_node **in;
     lazy_map *map;
-    struct lazy_shards *shards; /* of what lies on a mesh (sharding.h): then device is LAZY_MESHED */
+    union {
+        struct lazy_shards *shards; /* of what lies on a mesh (sharding.h): then device is LAZY_MESHED, buffer NULL */
+        neap_buffer *mirror;        /* with a buffer: a copy of it that the host can read (devices.c), or NULL */
+    };
 };
+/* A constant without a shape takes one block of four times 32 bytes, two lines of the cache (node.c). */
+_Static_assert(sizeof(neap_node) <= 128, "nodes of constants would take a fifth block");
 
 /* A growing array of pointers or of plain values. */
 #define LAZY_VECTOR(type)                                                                                              \

@@ -54,7 +54,7 @@ static int check_loose(const verifier *v, const neap_node *node) {
         size *= node->shape[k];
     if (size != node->size)
         return wrong(v, "its shape has %lld elements, but its size is %lld", (long long)size, (long long)node->size);
-    if (graph_is_meshed(node) != (node->shards != NULL))
+    if (graph_is_meshed(node) != (!node->buffer && node->shards))
         return wrong(v, "it lies on a mesh, but does not say how");
     if (node->levels)
         return wrong(v, "it belongs to a level that is open, bits %#x", node->levels);
