@@ -304,7 +304,8 @@ static neap_program **programs_without_effects(neap_ctx *ctx, lazy_control *cont
     return found;
 }
 
-neap_node *control_again(neap_ctx *ctx, const neap_node *node, neap_node *const *in) {
+/* The same node again, on other inputs. Its results are the first ones of this. OWNED. */
+static neap_node *record_control_again(neap_ctx *ctx, const neap_node *node, neap_node *const *in) {
     lazy_control *control = control_of(node);
     if (check_arrays(graph_node_op(node)->name, node->nin, in))
         return NULL;
@@ -403,8 +404,8 @@ const lazy_payload control_payload = {
     .scratch = scratch_of_run,
     .push = control_push,
     .record = control_record,
-    .again = control_again,
-    .without_effects = control_again, /* its programs without their effects, while the context is muted */
+    .again = record_control_again,
+    .without_effects = record_control_again, /* its programs without their effects */
     .programs = list_programs,
     .has_part = has_part,
     .is_default = is_default,

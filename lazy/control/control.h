@@ -117,8 +117,6 @@ void control_release(lazy_control *control);
 /* Checks and records a node of a row for control flow; attrs are those behind the pointer. The programs are retained.
  * In a trace, a node with effects becomes an effect of that; else it is started, unless recording is held. OWNED. */
 neap_node *control_record(neap_ctx *ctx, int nprograms, neap_program *const *programs, const graph_call *call);
-/* The same node again, on other inputs. Its results are the first ones of this. OWNED. */
-neap_node *control_again(neap_ctx *ctx, const neap_node *node, neap_node *const *in);
 /* Result k; OWNED. */
 neap_node *control_result(neap_ctx *ctx, neap_node *node, int k);
 /* Checks programs, attributes and inputs. OWNED. */

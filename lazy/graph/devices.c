@@ -22,12 +22,13 @@ int neap_session_use(const char *kind, int n) {
     return status;
 }
 
-bool graph_is_foreign(const neap_buffer *buffer) {
+/* Does it lie in memory that the host must not touch? */
+static bool is_foreign_buffer(const neap_buffer *buffer) {
     return neap_device_memory_space(neap_buffer_device(buffer)) != 0;
 }
 
 int graph_host_buffer(const neap_node *node, neap_buffer **out) {
-    *out = graph_is_foreign(node->buffer) ? node->mirror : node->buffer;
+    *out = is_foreign_buffer(node->buffer) ? node->mirror : node->buffer;
     if (*out)
         return NEAP_OK;
     neap_buffer *mirror;

@@ -151,8 +151,6 @@ int graph_capture_inputs(neap_ctx *ctx, int n, neap_node *const *nodes, neap_nod
 int graph_innermost_closed(const neap_ctx *ctx, int below);
 
 /* ---- devices.c --------------------------------------------------------------------------------------------------- */
-/* Does it lie in memory that the host must not touch? */
-bool graph_is_foreign(const neap_buffer *buffer);
 /* The data of a node with a buffer as the host can read it: the buffer itself, or a copy, which the node keeps. A copy
  * that is not there yet is pushed, so it has to be waited for by its own variable. BORROWED from the node. */
 int graph_host_buffer(const neap_node *node, neap_buffer **out);

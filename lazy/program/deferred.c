@@ -65,7 +65,8 @@ int neap_array_literal(neap_ctx *ctx, int32_t id) {
 }
 
 /* Inner results of a graph that is still held, by chance, are left to whoever reads them. */
-int program_deferred_start(neap_ctx *ctx) {
+/* Computes the arrays of deferred mode that Lua holds. */
+static int start_deferred_arrays(neap_ctx *ctx) {
     lazy_nodes roots = {0};
     int status = 0;
     for (int64_t k = 1; k < ctx->handles.slots.n && status == 0; k++) {
@@ -326,6 +327,6 @@ int neap_export(neap_ctx *ctx, int level, const neap_ports *inputs, const int32_
 int neap_poll_everything(neap_ctx *ctx) {
     int status = neap_flush(ctx);
     if (status == 0)
-        status = program_deferred_start(ctx);
+        status = start_deferred_arrays(ctx);
     return status ? status : neap_poll_all(ctx->waker);
 }

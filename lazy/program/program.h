@@ -77,10 +77,6 @@ int program_number(const neap_program *program);
 /* The context ends: its jits, which Lua may still hold, become empty. */
 void program_jit_free_all(neap_ctx *ctx);
 
-/* ---- deferred.c -------------------------------------------------------------------------------------------------- */
-/* Computes the arrays of deferred mode that Lua holds. */
-int program_deferred_start(neap_ctx *ctx);
-
 /* ---- program.c --------------------------------------------------------------------------------------------------- */
 /* Appends (BORROWED) the nodes of all programs. */
 int program_list_all(neap_ctx *ctx, lazy_nodes *to);
