@@ -10,16 +10,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "interp/embedded.h"
+#include "interp/errors.h"
 #include "interp/processes.h"
 #include "interp/system.h"
 
 enum {
     NUDGE_MS = 50,
-    TERMINATION_MS = 800 /* from SIGTERM to the end, at most: mpirun sends SIGKILL after a second */
+    TERMINATION_MS = 800, /* from SIGTERM to the end, at most: mpirun sends SIGKILL after a second */
+    RESERVE_BYTES = 4 << 20
 };
 
 /* What SIGINT's handler needs; written before the handler is installed. */
@@ -35,6 +38,8 @@ static bool termination_reported;
 static char *failure; /* the error that the script has ended with; NULL: none */
 
 static neap_ctx *context; /* NULL: the library is not loaded */
+
+static void *reserve; /* address space of RESERVE_BYTES for when Lua has run out of it; NULL: none */
 
 /* ---- Modules ---------------------------------------------------------------------------------------------------- */
 
@@ -86,10 +91,19 @@ static void set_arguments(lua_State *L, int argc, char **argv, int script) {
     lua_setglobal(L, "arg");
 }
 
+/* An error outside every protected call: there was no memory even to tell of it in order. */
+static int end_at_once(lua_State *L) {
+    const char *text = lua_tostring(L, -1);
+    neap_out_drain();
+    fprintf(stderr, "neap: %s%s\n", processes_mark(), text ? text : "not enough memory");
+    _exit(SESSION_FAILED);
+}
+
 lua_State *session_new(int argc, char **argv, int script) {
     lua_State *L = luaL_newstate();
     if (!L)
         return NULL;
+    lua_atpanic(L, end_at_once);
     luaL_openlibs(L);
     install_loader(L);
     lua_getglobal(L, "package");
@@ -132,18 +146,28 @@ neap_ctx *session_context(lua_State *L) {
 
 /* ---- Running ---------------------------------------------------------------------------------------------------- */
 
-/* The error handler: neap.interp.errors turns the error value into the text that the user sees. */
-static int describe_error(lua_State *L) {
-    lua_getglobal(L, "require");
-    lua_pushliteral(L, "neap.interp.errors");
-    if (lua_pcall(L, 1, 1, 0) == 0) {
-        lua_getfield(L, -1, "describe");
-        lua_pushvalue(L, 1);
-        if (lua_pcall(L, 1, 1, 0) == 0)
-            return 1;
-    }
-    lua_settop(L, 1);
-    return 1;
+/* Lua has no memory left: gives up the reserve and collects what the failed code held, so that the failure can be told
+ * and the session goes on. */
+static int collect_garbage(lua_State *L) {
+    lua_gc(L, LUA_GCCOLLECT, 0);
+    return 0;
+}
+
+static void make_room(lua_State *L) {
+    if (reserve)
+        munmap(reserve, RESERVE_BYTES);
+    reserve = NULL;
+    if (lua_cpcall(L, collect_garbage, NULL) != 0)
+        lua_pop(L, 1);
+}
+
+/* Memory that no other part of the process touches. Without it a shortage of Lua's memory may end the process. */
+static void take_reserve(void) {
+    if (reserve)
+        return;
+    reserve = mmap(NULL, RESERVE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (reserve == MAP_FAILED)
+        reserve = NULL;
 }
 
 /* Calls neap.interp.drain's function `name` with its `nargs` arguments at the top of the stack, which it removes.
@@ -206,7 +230,7 @@ static void report_lost_output(void) {
  * interrupted" names the place. */
 static void describe_termination(lua_State *L) {
     char report[2048];
-    const char *text = lua_tostring(L, -1), *end = text ? strstr(text, ": interrupted") : NULL;
+    const char *text = errors_text(L), *end = strstr(text, ": interrupted");
     if (end) {
         lua_pushlstring(L, text, (size_t)(end - text));
         lua_pushfstring(L, "terminated (SIGTERM) at %s%s", lua_tostring(L, -1),
@@ -240,9 +264,7 @@ static void report_error(lua_State *L) {
         report_termination(L);
         return;
     }
-    const char *text = lua_tostring(L, -1);
-    if (!text)
-        text = "error without a text";
+    const char *text = errors_text(L);
     bool complete = finish_output(L);
     if (!interrupt_prompt && !failure && presses == 0) {
         failure = strdup(text);
@@ -268,12 +290,15 @@ static void report_error(lua_State *L) {
 
 int session_run(lua_State *L, int nargs) {
     int base = lua_gettop(L) - nargs;
-    lua_pushcfunction(L, describe_error);
+    take_reserve();
+    lua_pushcfunction(L, errors_handle);
     lua_insert(L, base);
     int status = lua_pcall(L, nargs, LUA_MULTRET, base);
     lua_remove(L, base);
     if (status == 0)
         return SESSION_OK;
+    if (status == LUA_ERRMEM)
+        make_room(L);
     bool interrupted = neap_interrupt_pending() != 0;
     report_error(L);
     lua_settop(L, base - 1);

@@ -1,0 +1,193 @@
+/* errors.c: the text of uncaught errors. See errors.h.
+ *
+ * This is C, and not Lua, since a stack that has overflowed has no room for a Lua function that looks at it.
+ */
+#include "interp/errors.h"
+
+#include <lauxlib.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    MAX_FRAMES = 20, /* at each end of a deep stack */
+    TYPE_CDATA = 10  /* LuaJIT's own type, which lua.h does not name */
+};
+
+typedef struct error_text {
+    char *at;
+    size_t used, room;
+} error_text;
+
+static error_text kept, last; /* what waits for errors_text; what it returned last */
+
+/* What there is no memory for is left out. */
+static void append_text(error_text *text, const char *part) {
+    size_t bytes = strlen(part) + 1;
+    if (text->used + bytes > text->room) {
+        size_t room = 2 * text->room + bytes;
+        char *at = realloc(text->at, room);
+        if (!at)
+            return;
+        text->at = at;
+        text->room = room;
+    }
+    memcpy(text->at + text->used, part, bytes);
+    text->used += bytes - 1;
+}
+
+/* ---- The message ------------------------------------------------------------------------------------------------ */
+
+/* An error value that knows its text gives it; what else is no text is named by its type. */
+static void append_message(lua_State *L, error_text *text) {
+    const char *message = lua_tostring(L, 1);
+    if (!message && (lua_type(L, 1) == TYPE_CDATA || luaL_getmetafield(L, 1, "__tostring"))) {
+        lua_getglobal(L, "tostring");
+        lua_pushvalue(L, 1);
+        if (lua_pcall(L, 1, 1, 0) == 0)
+            message = lua_tostring(L, -1);
+    }
+    if (message) {
+        append_text(text, message);
+    } else {
+        append_text(text, "error value of type ");
+        append_text(text, luaL_typename(L, 1));
+    }
+    lua_settop(L, 1);
+}
+
+/* ---- The frames ------------------------------------------------------------------------------------------------- */
+
+/* The number of frames above C's own. Levels are looked for from the top each time, so few are asked for. */
+static int stack_depth(lua_State *L) {
+    lua_Debug frame;
+    int low = 0, high = 1;
+    while (lua_getstack(L, high, &frame)) {
+        low = high;
+        high *= 2;
+    }
+    while (high - low > 1) {
+        int middle = low + (high - low) / 2;
+        if (lua_getstack(L, middle, &frame))
+            low = middle;
+        else
+            high = middle;
+    }
+    return high;
+}
+
+static bool read_users_frame(lua_State *L, int level, lua_Debug *frame) {
+    return lua_getstack(L, level, frame) && lua_getinfo(L, "Sln", frame) && strcmp(frame->what, "C") != 0 &&
+           strncmp(frame->source, "@neap/", 6) != 0;
+}
+
+/* Goes from level `from` by `step` until MAX_FRAMES frames of the user are noted in `levels` or `to` is reached, which
+ * is not looked at. Returns where it stopped; *count says how many are noted. */
+static int find_users_frames(lua_State *L, int from, int to, int step, int *levels, int *count) {
+    lua_Debug frame;
+    for (*count = 0; from != to && *count < MAX_FRAMES; from += step)
+        if (read_users_frame(L, from, &frame))
+            levels[(*count)++] = from;
+    return from;
+}
+
+static void format_frame(const lua_Debug *frame, char *line, size_t room) {
+    char place[LUA_IDSIZE + 16];
+    if (frame->currentline > 0)
+        snprintf(place, sizeof place, "%s:%d", frame->short_src, frame->currentline);
+    else
+        snprintf(place, sizeof place, "%s", frame->short_src);
+    if (strcmp(frame->what, "main") == 0)
+        snprintf(line, room, "\n\t%s: in main chunk", place);
+    else if (frame->name)
+        snprintf(line, room, "\n\t%s: in function '%.80s'", place, frame->name);
+    else
+        snprintf(line, room, "\n\t%s: in function <%s:%d>", place, frame->short_src, frame->linedefined);
+}
+
+static void append_repeated(error_text *text, const char *line, int times) {
+    char note[32];
+    append_text(text, line);
+    if (times > 1) {
+        snprintf(note, sizeof note, " (%d times)", times);
+        append_text(text, note);
+    }
+}
+
+/* Frames that look the same, as those of a function that calls itself do, are one line. */
+static void append_levels(lua_State *L, const int *levels, int count, int step, error_text *text) {
+    char line[LUA_IDSIZE + 160], before[LUA_IDSIZE + 160] = "";
+    lua_Debug frame;
+    int times = 0;
+    for (int k = 0; k < count; k++, levels += step) {
+        if (!read_users_frame(L, *levels, &frame))
+            continue;
+        format_frame(&frame, line, sizeof line);
+        if (times > 0 && strcmp(line, before) != 0) {
+            append_repeated(text, before, times);
+            times = 0;
+        }
+        memcpy(before, line, sizeof line);
+        times++;
+    }
+    if (times > 0)
+        append_repeated(text, before, times);
+}
+
+/* Whether the text so far begins with the place of this frame: "script.lua:3:". */
+static bool names_frame(lua_State *L, int level, const error_text *text) {
+    lua_Debug frame;
+    char place[LUA_IDSIZE + 16];
+    if (!text->at || !read_users_frame(L, level, &frame))
+        return false;
+    int n = snprintf(place, sizeof place, "%s:%d:", frame.short_src, frame.currentline);
+    return strncmp(text->at, place, (size_t)n) == 0;
+}
+
+/* A LuaJIT without our patch reads wild memory when asked for the frames of a stack that overflowed. */
+static bool can_read_frames(const error_text *text) {
+    static const char overflow[] = "stack overflow";
+    size_t n = sizeof overflow - 1;
+    return strncmp(NEAP_LUAJIT_VARIANT, "packaged", 8) != 0 || text->used < n ||
+           strcmp(text->at + text->used - n, overflow) != 0;
+}
+
+static void append_frames(lua_State *L, error_text *text) {
+    int first[MAX_FRAMES], last_ones[MAX_FRAMES], nfirst, nlast, depth = stack_depth(L);
+    int upper = find_users_frames(L, 0, depth, 1, first, &nfirst);
+    int lower = find_users_frames(L, depth - 1, upper - 1, -1, last_ones, &nlast);
+    if (nfirst == 0 || (nfirst == 1 && nlast == 0 && names_frame(L, first[0], text)))
+        return; /* the message says it all */
+    append_text(text, "\nstack traceback:");
+    append_levels(L, first, nfirst, 1, text);
+    if (lower >= upper) {
+        char line[64];
+        snprintf(line, sizeof line, "\n\t... (%d more)", lower - upper + 1);
+        append_text(text, line);
+    }
+    if (nlast > 0)
+        append_levels(L, last_ones + nlast - 1, nlast, -1, text);
+}
+
+/* ---- For the session --------------------------------------------------------------------------------------------- */
+
+int errors_handle(lua_State *L) {
+    kept.used = 0;
+    append_message(L, &kept);
+    if (can_read_frames(&kept))
+        append_frames(L, &kept);
+    return 1;
+}
+
+const char *errors_text(lua_State *L) {
+    if (kept.used == 0) {
+        const char *text = lua_tostring(L, -1);
+        return text ? text : "error without a text";
+    }
+    error_text taken = kept;
+    kept = last;
+    kept.used = 0;
+    last = taken;
+    return last.at;
+}
