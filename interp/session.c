@@ -403,14 +403,24 @@ static void catch_termination(void) {
     }
 }
 
-/* A signal that arrives right before a system call does not end that call. So it is followed by others, which do
- * nothing but end the call, until the interrupt has been dealt with. */
-static void on_nudge(int signal_number) {
+static void ignore_signal(int signal_number) {
     (void)signal_number;
 }
 
+/* Writing to a child that has ended fails, and does not end neap without a word. A handler, and not SIG_IGN, which
+ * children would inherit; a process that was started with SIG_IGN keeps that. */
+static void survive_closed_pipes(void) {
+    struct sigaction action = {.sa_handler = ignore_signal, .sa_flags = SA_RESTART}, before;
+    sigemptyset(&action.sa_mask);
+    if (sigaction(SIGPIPE, NULL, &before) == 0 && before.sa_handler == SIG_DFL)
+        sigaction(SIGPIPE, &action, NULL);
+}
+
+/* A signal that arrives right before a system call does not end that call. So it is followed by others, which do
+ * nothing but end the call, until the interrupt has been dealt with. */
+
 static void prepare_nudges(void) {
-    struct sigaction action = {.sa_handler = on_nudge};
+    struct sigaction action = {.sa_handler = ignore_signal};
     sigemptyset(&action.sa_mask);
     struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGURG};
     nudges = sigaction(SIGURG, &action, NULL) == 0 && timer_create(CLOCK_MONOTONIC, &event, &nudge_timer) == 0;
@@ -421,6 +431,7 @@ void session_catch_interrupts(lua_State *L, bool prompt) {
     interrupt_prompt = prompt;
     if (!nudges)
         prepare_nudges();
+    survive_closed_pipes();
     struct sigaction action = {.sa_sigaction = on_interrupt, .sa_flags = SA_SIGINFO}; /* no SA_RESTART, see above */
     sigemptyset(&action.sa_mask);
     sigaction(SIGINT, &action, NULL);

@@ -174,6 +174,19 @@ check.test("a program may go on without its reader", function()
     check.equal(err, "np.print: stdout: Broken pipe\n2\n7\n")
 end)
 
+check.test("a child that has ended is an error of its file, and its own children die of theirs", function()
+    local status, out, err = process.run_neap { process.file [[
+        local file = io.popen("true", "w")
+        os.execute "sleep 0.2"
+        local ok, why
+        for _ = 1, 10 do ok, why = file:write(("x"):rep(100000)) end
+        print(ok, why, np.arange(3))
+        file:close()
+        print((io.popen("(yes; echo $? >&2) | head -n 1"):read "*a"))
+    ]] }
+    check.equal({ status, out, err }, { 0, "nil\tBroken pipe\t[0 1 2]\ny\n\n", "141\n" })
+end)
+
 check.test("output that a full disk does not take is told", function()
     local status, out = process.run { "sh", "-c", "exec \"$0\" -e 'print(1)' 2>&1 >/dev/full", process.neap }
     check.equal(status, 1)
