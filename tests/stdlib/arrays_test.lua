@@ -95,6 +95,22 @@ check.test("np.array", function()
     check.raises(function() return np.array() end, "argument 1")
 end)
 
+check.test("tables that contain themselves", function()
+    local all, later = {}, { { 1 }, { 2 } }
+    all[1] = all
+    later[2][1] = later
+    local function refuses(f)
+        check.raises(f, "np.array: at most 12 axes, got tables that are nested deeper")
+    end
+    for _, t in ipairs { all, later } do
+        refuses(function() return np.array(t) end)
+        refuses(function() return np.asarray(t, { dtype = "i32" }) end)
+        refuses(function() return np.array_equal(t, 1) end)
+        refuses(function() return np.allclose(t, 1) end)
+        refuses(function() return np.ones(2) + np.array { np.ones(1), t } end)
+    end
+end)
+
 check.test("creation", function()
     check.equal(np.eye(2, 3, 1):totable(), { { 0, 1, 0 }, { 0, 0, 1 } })
     check.equal(np.eye(2, { m = 3, k = 1, dtype = "i32" }):totable(), { { 0, 1, 0 }, { 0, 0, 1 } })

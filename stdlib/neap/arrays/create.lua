@@ -15,18 +15,27 @@ local create = {}
 
 -- ---- From Lua values ------------------------------------------------------------------------------------------------
 
+--- No table is nested deeper than this, least of all one that contains itself.
+local function check_depth(depth)
+    if depth > core.MAX_DIMS then
+        raise("array", "at most %d axes, got tables that are nested deeper (does one contain itself?)", core.MAX_DIMS)
+    end
+end
+
 --- Where nested tables end: their shape, whether a leaf is an array, and whether all leaves are booleans.
 local function examine(data)
     local dims, has_array, all_bool = {}, false, true
     local level = data
     while type(level) == "table" do
         dims[#dims + 1] = #level
+        check_depth(#dims)
         level = level[1]
     end
     local function visit(value, depth)
         if is_array(value) then
             has_array = true
         elseif type(value) == "table" then
+            check_depth(depth + 1)
             for k = 1, #value do visit(value[k], depth + 1) end
         elseif type(value) ~= "boolean" then
             all_bool = false
