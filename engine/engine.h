@@ -99,7 +99,8 @@ NEAP_API uint64_t neap_var_version(const neap_var *var);
  * woken when they have. Negative: the failure that the variable carries, with its text; a failure is *not* consumed. */
 NEAP_API int neap_var_poll(neap_var *var, neap_waker *waker);
 /* Waits for all pushed writes (wait_to_read), or for all pushed reads and writes (wait_to_write), helping with ready
- * work meanwhile. For C programs; Lua polls. Return the failure that the variable carries. */
+ * work meanwhile. For C programs; Lua polls. Return the failure that the variable carries, unless a wait has reported
+ * that failure before: each is reported once. */
 NEAP_API int neap_var_wait_to_read(neap_var *var);
 NEAP_API int neap_var_wait_to_write(neap_var *var);
 
@@ -134,7 +135,8 @@ typedef struct neap_push {      /* everything about a push but its work; zero is
     int device, priority;
     uint32_t flags;
     int nreads, nwrites;
-    int nfresh; /* how many of the writes, from the first, begin anew: an earlier failure of them is forgotten */
+    int nfresh; /* how many of the writes, from the first, begin anew: an earlier failure of them is forgotten. All
+                 * writes do whose failure a wait had reported before this push. */
     /* The arrays are copied. A variable that stands twice in one push is NEAP_E_ARGUMENT: a write may read as well, so
      * a variable that is written stands in `writes` alone. */
     neap_var *const *reads;

@@ -27,7 +27,8 @@
 /* ---- Failures (failure.c): shared, immutable but for `reported` -------------------------------------------------- */
 typedef struct engine_failure {
     _Atomic uint32_t refs;
-    _Atomic bool reported; /* some wait has returned it; it stays on its variables */
+    _Atomic uint32_t
+        reported; /* the epoch that began when a wait returned it, 0: none has; it stays on its variables */
     int code;
     struct engine_failure *next; /* in the list of failures that neap_wait_all may still report */
     const char *text;
@@ -39,6 +40,8 @@ engine_failure *engine_failure_retain(engine_failure *failure);
 void engine_failure_release(engine_failure *failure);
 /* Sets the calling thread's error to this failure and returns its code. */
 int engine_failure_raise(engine_failure *failure);
+/* Whether it was reported before an op of this epoch was pushed. */
+bool engine_failure_settled(const engine_failure *failure, uint32_t epoch);
 /* Raises it if no wait has reported it yet, else NEAP_OK. */
 int engine_failure_report(engine_failure *failure);
 /* Reports the first failure that nobody reported and forgets all. */
@@ -186,9 +189,11 @@ engine_entry **engine_var_finish(neap_var *var, int access, engine_failure *fail
 void engine_var_release(engine_entry *granted, engine_ready *ready);
 /* Counts a write, with its failure or NULL, of a variable that the caller keeps fenced. */
 void engine_var_wrote(neap_var *var, int access, engine_failure *failure);
-/* The failure that the variable, which is granted, hands on to an op with this access. BORROWED with the grant. */
-static inline engine_failure *engine_var_failure(const neap_var *var, int access) {
-    return access == ENGINE_FRESH ? NULL : var->failure;
+/* The access of an op of this epoch to the variable, which is granted: a write begins anew if the variable's failure
+ * had been reported when the op was pushed. */
+static inline int engine_var_access(const neap_var *var, int access, uint32_t epoch) {
+    bool anew = access == ENGINE_WRITE && var->failure && engine_failure_settled(var->failure, epoch);
+    return anew ? ENGINE_FRESH : access;
 }
 /* Adds a watch for all writes pushed so far. NEAP_OK: there are none; NEAP_PENDING; NEAP_E_MEMORY. */
 int engine_var_watch(neap_var *var, neap_waker *waker);
@@ -203,7 +208,8 @@ typedef struct engine_state {
     _Atomic int cpus, scheduler, cores; /* set while OFF; cpus: CPU devices, the first numbers */
     _Atomic int devices;                /* that are open, of all kinds; grows */
     _Atomic uint64_t shuffle;
-    _Atomic uint32_t epoch; /* raised by neap_engine_cancel */
+    _Atomic uint32_t epoch; /* counts cancellations and reports of failures: what came before a push, and what after */
+    _Atomic uint32_t cancelled; /* the epoch that the last neap_engine_cancel began */
 } engine_state;
 
 extern engine_state engine;
@@ -221,6 +227,18 @@ int engine_check_alive(void);
 int engine_check_running(void);
 static inline uint32_t engine_epoch(void) {
     return atomic_load_explicit(&engine.epoch, memory_order_relaxed);
+}
+/* Begins the next epoch, and returns it. Never 0, but once in 2^32 times. */
+static inline uint32_t engine_epoch_next(void) {
+    return atomic_fetch_add(&engine.epoch, 1) + 1;
+}
+/* Whether epoch `a` began before `b`; they may wrap. */
+static inline bool engine_epoch_before(uint32_t a, uint32_t b) {
+    return (int32_t)(a - b) < 0;
+}
+/* Whether what was pushed in this epoch has been given up. */
+static inline bool engine_is_cancelled(uint32_t epoch) {
+    return engine_epoch_before(epoch, atomic_load_explicit(&engine.cancelled, memory_order_relaxed));
 }
 static inline bool engine_is_naive(void) {
     return atomic_load_explicit(&engine.scheduler, memory_order_relaxed) == NEAP_SCHEDULER_NAIVE;

@@ -1,10 +1,12 @@
 /* failure.c: failures of ops, which travel along variables.
  *
  * An op that fails makes one record. The variables that it writes refer to it, and so does everything that is computed
- * from them: a failure is permanent on its variables (neap_var_poll shows it for ever), but only one wait reports it,
- * whichever of those variables that wait looks at. Until then the record also stands in the list of unreported
- * failures, from which neap_wait_all takes the first. The list keeps the oldest UNREPORTED_MOST and no more, so that a
- * program that never waits for all does not grow.
+ * from them. It stays on a variable (neap_var_poll shows it) until a write begins anew, but only one wait reports it,
+ * whichever of those variables that wait looks at. A write that was pushed after that report begins anew: a failure
+ * that has been told does not keep later work from being done. What was pushed before inherits it, however late it
+ * runs: so each report begins an epoch, and an op knows the epoch of its push. Until a failure is reported its record
+ * also stands in the list of unreported failures, from which neap_wait_all takes the first. The list keeps the oldest
+ * UNREPORTED_MOST and no more, so that a program that never waits for all does not grow.
  */
 #include "engine/engine_internal.h"
 
@@ -94,12 +96,24 @@ int engine_failure_raise(engine_failure *failure) {
     return neap_error(failure->code, "%s", failure->text);
 }
 
+bool engine_failure_settled(const engine_failure *failure, uint32_t epoch) {
+    uint32_t reported = atomic_load(&failure->reported);
+    return reported != 0 && !engine_epoch_before(epoch, reported);
+}
+
+/* Begins an epoch, so that what is pushed from now on is told from what was pushed before. Whether nobody had. */
+static bool settle_failure(engine_failure *failure) {
+    uint32_t unreported = 0;
+    return atomic_load(&failure->reported) == 0 &&
+           atomic_compare_exchange_strong(&failure->reported, &unreported, engine_epoch_next());
+}
+
 int engine_failure_report(engine_failure *failure) {
     if (failure == &nameless) {
         atomic_store(&nameless_unreported, false);
         return engine_failure_raise(failure);
     }
-    return atomic_exchange(&failure->reported, true) ? NEAP_OK : engine_failure_raise(failure);
+    return settle_failure(failure) ? engine_failure_raise(failure) : NEAP_OK;
 }
 
 int engine_failure_report_all(void) {
@@ -110,11 +124,10 @@ int engine_failure_report_all(void) {
     engine_lock_drop(&unreported.lock);
     int status = NEAP_OK;
     for (engine_failure *failure = list; failure; failure = failure->next) {
-        if (status == NEAP_OK) {
+        if (status == NEAP_OK)
             status = engine_failure_report(failure);
-        } else {
-            atomic_store(&failure->reported, true);
-        }
+        else
+            settle_failure(failure);
     }
     release_list(list);
     if (atomic_exchange(&nameless_unreported, false) && status == NEAP_OK)

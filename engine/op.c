@@ -125,7 +125,7 @@ engine_failure *engine_op_call(neap_sync_fn fn, void *arg, const neap_run *run, 
     int status = fn(arg, run);
     self->depth--;
     self->op_name = outer;
-    if (run->epoch != engine_epoch() && !(flags & NEAP_PUSH_ALWAYS))
+    if (engine_is_cancelled(run->epoch) && !(flags & NEAP_PUSH_ALWAYS))
         return engine_failure_new(NEAP_E_INTERRUPT, NULL, name, site);
     if (status >= 0)
         return NULL;
@@ -133,15 +133,19 @@ engine_failure *engine_op_call(neap_sync_fn fn, void *arg, const neap_run *run, 
 }
 
 /* The failure that keeps the op from running, or NULL. The op holds all grants, so nobody changes the fields. */
-static engine_failure *failure_of_entries(const engine_op *op) {
+static engine_failure *failure_of_entries(engine_op *op) {
     if (op->flags & NEAP_PUSH_ALWAYS)
         return NULL;
+    engine_failure *failure = NULL;
     for (uint32_t i = 0; i < op->entry_count; i++) {
-        engine_failure *failure = engine_var_failure(op->entries[i].var, op->entries[i].access);
-        if (failure)
-            return engine_failure_retain(failure);
+        engine_entry *entry = &op->entries[i];
+        entry->access = (uint8_t)engine_var_access(entry->var, entry->access, op->epoch);
+        if (!failure && entry->access != ENGINE_FRESH)
+            failure = entry->var->failure;
     }
-    if (op->epoch != engine_epoch())
+    if (failure)
+        return engine_failure_retain(failure);
+    if (engine_is_cancelled(op->epoch))
         return engine_failure_new(NEAP_E_INTERRUPT, NULL, op->name, op->site);
     return NULL;
 }
@@ -235,7 +239,7 @@ void neap_complete(neap_completion *done, int status) {
     engine_op *op = (engine_op *)done;
     engine_thread *self = engine_self();
     engine_failure *failure = NULL;
-    if (op->epoch != engine_epoch() && !(op->flags & NEAP_PUSH_ALWAYS))
+    if (engine_is_cancelled(op->epoch) && !(op->flags & NEAP_PUSH_ALWAYS))
         failure = engine_failure_new(NEAP_E_INTERRUPT, NULL, op->name, op->site);
     else if (status < 0)
         failure = engine_failure_new(status, self->code == status ? self->text : NULL, op->name, op->site);
@@ -246,9 +250,11 @@ void neap_complete(neap_completion *done, int status) {
 /* ---- Giving up --------------------------------------------------------------------------------------------------- */
 
 void neap_engine_cancel(void) {
-    atomic_fetch_add(&engine.epoch, 1);
+    uint32_t now = engine_epoch_next(), last = atomic_load(&engine.cancelled);
+    while (engine_epoch_before(last, now) && !atomic_compare_exchange_weak(&engine.cancelled, &last, now))
+        ;
 }
 
 int neap_run_cancelled(const neap_run *run) {
-    return run->epoch != engine_epoch();
+    return engine_is_cancelled(run->epoch);
 }

@@ -16,10 +16,10 @@ static void work_on_loop(engine_parallel *loop, const neap_run *run) {
     int64_t began = engine_timeline_now(), done = 0;
     for (;;) {
         int64_t first = atomic_fetch_add_explicit(&loop->next, loop->chunk, memory_order_relaxed);
-        if (first >= loop->n || loop->epoch != engine_epoch())
+        if (first >= loop->n || engine_is_cancelled(loop->epoch))
             break;
         int64_t end = first + loop->chunk < loop->n ? first + loop->chunk : loop->n;
-        for (int64_t i = first; i < end && loop->epoch == engine_epoch(); i++, done++)
+        for (int64_t i = first; i < end && !engine_is_cancelled(loop->epoch); i++, done++)
             loop->fn(loop->arg, i, run);
     }
     if (began && done > 0)
@@ -56,7 +56,7 @@ static void wait_for_helpers(engine_parallel *loop) {
 
 static void run_alone(const neap_run *run, int64_t n, void (*fn)(void *arg, int64_t i, const neap_run *run),
                       void *arg) {
-    for (int64_t i = 0; i < n && run->epoch == engine_epoch(); i++)
+    for (int64_t i = 0; i < n && !engine_is_cancelled(run->epoch); i++)
         fn(arg, i, run);
 }
 

@@ -97,7 +97,14 @@ int engine_push_admit(engine_op *op, neap_var *const *sorted, engine_thread *sel
 
 /* ---- Running at the push ----------------------------------------------------------------------------------------- */
 
-static engine_failure *failure_of_reads(const neap_push *push) {
+/* How the op, which was pushed in this epoch, writes its variable `i`. */
+static int write_access(const neap_push *push, int i, uint32_t epoch) {
+    if (i < push->nfresh)
+        return ENGINE_FRESH;
+    return push->flags & NEAP_PUSH_ALWAYS ? ENGINE_WRITE : engine_var_access(push->writes[i], ENGINE_WRITE, epoch);
+}
+
+static engine_failure *failure_of_push(const neap_push *push, uint32_t epoch) {
     if (push->flags & NEAP_PUSH_ALWAYS)
         return NULL;
     for (int i = 0; i < push->nreads; i++) {
@@ -105,7 +112,7 @@ static engine_failure *failure_of_reads(const neap_push *push) {
             return engine_failure_retain(push->reads[i]->failure);
     }
     for (int i = push->nfresh; i < push->nwrites; i++) {
-        if (push->writes[i]->failure)
+        if (push->writes[i]->failure && write_access(push, i, epoch) != ENGINE_FRESH)
             return engine_failure_retain(push->writes[i]->failure);
     }
     return NULL;
@@ -118,7 +125,7 @@ static void run_claimed(neap_sync_fn fn, void *arg, const neap_push *push, engin
     engine_count_one(&self->pushed);
     engine_count_one(&self->inlined);
     int64_t began = engine_timeline_now();
-    engine_failure *failure = failure_of_reads(push);
+    engine_failure *failure = failure_of_push(push, run.epoch);
     bool skipped = failure;
     if (skipped) {
         engine_count_one(&self->skipped);
@@ -134,7 +141,7 @@ static void run_claimed(neap_sync_fn fn, void *arg, const neap_push *push, engin
     for (int i = 0; i < push->nreads; i++)
         end = engine_var_finish(push->reads[i], ENGINE_READ, NULL, end);
     for (int i = 0; i < push->nwrites; i++)
-        end = engine_var_finish(push->writes[i], i < push->nfresh ? ENGINE_FRESH : ENGINE_WRITE, failure, end);
+        end = engine_var_finish(push->writes[i], write_access(push, i, run.epoch), failure, end);
     engine_var_release(granted, &ready);
     if (failure)
         engine_failure_release(failure);

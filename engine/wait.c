@@ -4,7 +4,8 @@
  * worker from working, so it is an error when there is something to wait for.
  *
  * A wait reports a failure once: the first wait that meets it returns it; later ones, also on other variables that
- * inherited it, do not. The failure stays on its variables: ops that use them are skipped, and neap_var_poll shows it.
+ * inherited it, do not. The failure stays on its variables, and neap_var_poll shows it: ops that read them are skipped.
+ * An op that is pushed after the report and writes such a variable begins it anew (failure.c).
  */
 #include "engine/op_internal.h"
 

@@ -12,8 +12,10 @@
  *                                  │
  *      pusher 1   own    own    SHARED   own
  *
- * A failure is for ever, so every fifth variable is *fragile*: only ops of that kind fail, and they write fragile
- * variables only, which are soon deleted and replaced; other ops read them only if they run always.
+ * A failure lasts, so every fifth variable is *fragile*: only ops of that kind fail, and they write fragile variables
+ * only, which are soon deleted and replaced; other ops read them only if they run always. A wait that reports a failure
+ * lets later writes of its variables begin anew. What is later than a report is plain with one pusher alone, so only
+ * there fragile variables are waited for; those waits are logged and replayed too.
  *
  *      order              the usual rounds                 NEAP_TEST_LONG=2 order    fresh seeds, for two hours
  *      order 12345        the rounds of one seed, which a failure names
@@ -52,7 +54,13 @@ typedef struct cell {
 typedef struct record { /* what one run of an op saw */
     uint64_t fold;
     uint32_t versions[CELLS_MOST];
+    bool reported; /* it failed, and in the replay a wait has told of that */
 } record;
+
+typedef struct wait { /* for a variable, by the only pusher */
+    cell *cell;
+    int pushes, status; /* before it, and what it returned */
+} wait;
 
 struct work { /* a push, or an operator */
     load *load;
@@ -96,6 +104,8 @@ struct load {
         int pusher, index;
     } log[OPS];
     int logged;
+    wait waits[OPS];
+    int nwaits;
     pthread_mutex_t stack_lock;
     pthread_cond_t stack_filled;
     work *stack;
@@ -104,7 +114,7 @@ struct load {
     _Atomic long refused;                      /* calls that failed */
     _Atomic long misplaced, overruns;          /* found by ops */
     long wrong_folds, wrong_versions, missing; /* found by the replay */
-    long skipped, failures;
+    long skipped, failures, wrong_reports;
 };
 
 /* ---- What an op does --------------------------------------------------------------------------------------------- */
@@ -352,24 +362,29 @@ static void renew(pusher *p, int slots) {
     *slot = new_cell(p);
 }
 
-static void count_report(load *l, int status) {
+static void wait_for(pusher *p, cell *c, int (*wait_to)(neap_var *var)) {
+    load *l = p->load;
+    int status = wait_to(c->var);
     l->refused += status < 0 && status != NEAP_E_SHAPE;
     l->reports += status < 0;
+    if (l->pushers == 1 && l->nwaits < OPS)
+        l->waits[l->nwaits++] = (wait){c, p->count, status};
 }
 
 /* What a pusher does now and then besides pushing. */
 static void look_around(pusher *p) {
     load *l = p->load;
-    neap_var *var = p->own[pick(&p->state, p->slots)]->var;
+    int at = pick(&p->state, p->slots);
+    cell *c = p->own[l->pushers > 1 && is_fragile(at) ? at + 1 : at];
     switch (pick(&p->state, 256)) {
     case 0:
-        count_report(l, neap_var_wait_to_read(var));
+        wait_for(p, c, neap_var_wait_to_read);
         break;
     case 1:
-        count_report(l, neap_var_wait_to_write(var));
+        wait_for(p, c, neap_var_wait_to_write);
         break;
     case 2:
-        neap_var_poll(var, p->waker);
+        neap_var_poll(c->var, p->waker);
         break;
     case 3:
         neap_engine_help(20000);
@@ -429,6 +444,26 @@ static void *push_many(void *arg) {
 
 /* ---- Replaying --------------------------------------------------------------------------------------------------- */
 
+static bool is_reported(const cell *c) {
+    return c->cause && c->cause->seen[c->cause_run].reported;
+}
+
+static void replay_wait(load *l, const wait *w) {
+    const cell *c = w->cell;
+    bool reports = c->cause && !is_reported(c);
+    l->wrong_reports += w->status != (reports ? NEAP_E_SHAPE : NEAP_OK);
+    if (c->cause)
+        c->cause->seen[c->cause_run].reported = true;
+}
+
+/* What the op writes begins anew where the failure has been reported. */
+static void forget_reported(work *w) {
+    for (int i = w->nreads; i < w->nreads + w->nwrites && !(w->flags & NEAP_PUSH_ALWAYS); i++) {
+        if (is_reported(w->cells[i]))
+            w->cells[i]->cause = NULL;
+    }
+}
+
 /* The first failed variable of the op, in the order of its lists; what it carries the op inherits. */
 static const cell *failed_input(const work *w) {
     for (int i = 0; i < w->nreads + w->nwrites && !(w->flags & NEAP_PUSH_ALWAYS); i++) {
@@ -467,6 +502,7 @@ static void replay_run(load *l, work *w) {
 }
 
 static void replay(load *l, work *w) {
+    forget_reported(w);
     const cell *failed = failed_input(w);
     if (failed) {
         l->skipped++;
@@ -479,7 +515,7 @@ static void replay(load *l, work *w) {
 }
 
 static void replay_all(load *l) {
-    int done[PUSHERS_MOST] = {0};
+    int done[PUSHERS_MOST] = {0}, waited = 0;
     for (int i = 0; i < l->logged; i++) {
         pusher *p = l->pusher[l->log[i].pusher];
         while (done[p->index] <= l->log[i].index)
@@ -487,8 +523,11 @@ static void replay_all(load *l) {
     }
     for (int k = 0; k < l->pushers; k++) {
         pusher *p = l->pusher[k];
-        while (done[k] < p->count)
+        while (done[k] < p->count) {
+            for (; waited < l->nwaits && l->waits[waited].pushes == done[k]; waited++)
+                replay_wait(l, &l->waits[waited]);
             replay(l, p->pushed[done[k]++]);
+        }
     }
 }
 
@@ -526,6 +565,7 @@ static void check_load(load *l, const neap_engine_counts *before, const neap_eng
     CHECK_EQ(wrong_values, 0);
     CHECK_EQ(wrong_counts, 0);
     CHECK_EQ(wrong_failures, 0);
+    CHECK_EQ(l->wrong_reports, 0);
     CHECK_EQ(wrong_releases, 0);
     CHECK_EQ(wrong_runs, 0);
     CHECK_EQ(after->pushed - before->pushed, pushes);

@@ -346,6 +346,49 @@ static void fresh_writes(const neap_engine_config *config) {
     neap_engine_stop();
 }
 
+/* A write that is pushed after a failure was reported is done, and forgets it. What was pushed before the report is
+ * skipped, however late it comes to run; so is what reads a failed variable. */
+static void writes_after_reports(const neap_engine_config *config) {
+    static const uint32_t flags[] = {0, NEAP_PUSH_SMALL};
+    CHECK_EQ(neap_engine_start(config), NEAP_OK);
+    for (int i = 0; i < 2 * COUNT(flags); i++) {
+        uint32_t flag = flags[i % COUNT(flags)];
+        neap_bulk(i < COUNT(flags) ? 0 : 8);
+        neap_var *a = new_var(), *b = new_var(), *c = new_var(), *all[3] = {a, b, c};
+        _Atomic int ran = 0;
+        neap_push both = {.flags = flag, .nwrites = 2, .writes = all};
+        CHECK_EQ(neap_push_sync(fail, NULL, &both), NEAP_OK);
+        CHECK_EQ(push_on(add_one, &ran, flag, NULL, a), NEAP_OK); /* before the report */
+        CHECK_EQ(neap_var_wait_to_read(b), NEAP_E_SHAPE);
+        CHECK_EQ(push_on(add_one, &ran, flag, a, c), NEAP_OK); /* reads what failed */
+        CHECK_EQ(neap_var_wait_to_write(c), NEAP_OK);
+        CHECK_EQ(ran, 0);
+        CHECK_EQ(neap_var_poll(c, NULL), NEAP_E_SHAPE);
+        CHECK_EQ(push_on(add_one, &ran, flag, NULL, a), NEAP_OK); /* after the report, of the sibling */
+        CHECK_EQ(push_on(add_one, &ran, flag, a, c), NEAP_OK);
+        CHECK_EQ(neap_var_wait_to_read(a), NEAP_OK);
+        CHECK_EQ(neap_var_wait_to_read(c), NEAP_OK);
+        CHECK_EQ(ran, 2);
+        CHECK_EQ(neap_var_poll(a, NULL), NEAP_OK);
+        CHECK_EQ(neap_var_poll(c, NULL), NEAP_OK);
+        CHECK_EQ(neap_var_poll(b, NULL), NEAP_E_SHAPE); /* nobody has written it */
+        CHECK_EQ(push_on(fail, NULL, flag, NULL, b), NEAP_OK);
+        CHECK_EQ(neap_var_wait_to_read(b), NEAP_E_SHAPE); /* a new failure, a new report */
+        CHECK_EQ(push_on(fail, NULL, flag, NULL, a), NEAP_OK);
+        CHECK_EQ(neap_wait_all(), NEAP_E_SHAPE);
+        CHECK_EQ(push_on(add_one, &ran, flag, b, a), NEAP_OK); /* reads what failed: a has that failure now */
+        CHECK_EQ(push_on(add_one, &ran, flag, NULL, b), NEAP_OK);
+        CHECK_EQ(neap_wait_all(), NEAP_OK);
+        CHECK_EQ(ran, 3);
+        CHECK_EQ(neap_var_poll(a, NULL), NEAP_E_SHAPE);
+        CHECK_EQ(neap_var_poll(b, NULL), NEAP_OK);
+        delete_vars(3, all);
+        CHECK_EQ(neap_wait_all(), NEAP_OK);
+    }
+    neap_bulk(0);
+    neap_engine_stop();
+}
+
 static void wait_all_reports(const neap_engine_config *config) {
     CHECK_EQ(neap_engine_start(config), NEAP_OK);
     neap_var *a = new_var(), *b = new_var();
@@ -496,6 +539,7 @@ int main(void) {
         nested_pushes(EVERY[i]);
         failures(EVERY[i]);
         fresh_writes(EVERY[i]);
+        writes_after_reports(EVERY[i]);
         wait_all_reports(EVERY[i]);
         wakers(EVERY[i]);
     }

@@ -250,7 +250,7 @@ static void facts_of_ops(void) {
     CHECK_EQ(neap_push_sync(fail, NULL, &push), NEAP_OK);
     CHECK_EQ(neap_wait_all(), NEAP_E_SHAPE);
     memset(words, 'x', strlen(words));
-    push.name = push.site = "heir";
+    push = (neap_push){.name = "heir", .site = "heir", .nreads = 1, .reads = &other};
     CHECK_EQ(neap_push_sync(nothing, NULL, &push), NEAP_OK);
     CHECK_EQ(neap_wait_all(), NEAP_OK);
     CHECK_EQ(neap_timeline_stop(), NEAP_OK);
