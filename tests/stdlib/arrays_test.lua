@@ -122,7 +122,7 @@ check.test("creation", function()
     check.equal(np.arange(5, 0, -2):totable(), { 5, 3, 1 })
     check.raises(function() return np.arange(0, 1, 0) end, "step must not be 0")
     check.raises(function() return np.arange(3e9) end, "does not fit into dtype i32")
-    check.raises(function() return np.zeros(-1) end, "integers from 0 up")
+    check.raises(function() return np.zeros(-1) end, "integers from 0 to 2")
     check.raises(function() return np.zeros { 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1 } end, "at most 12 axes")
 end)
 

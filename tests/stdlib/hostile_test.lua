@@ -69,6 +69,36 @@ check.test("functions", function()
     end
 end)
 
+check.test("errors name the function and its argument", function()
+    local callable = setmetatable({}, { __call = function() return 1 end })
+    local schedules = np.optim
+    for expected, f in pairs {
+        ["np.pad: option 'value' must be a number, a boolean or an array, got a table"] =
+            function() return np.pad(np.array { true }, 1, { value = {} }) end,
+        ["np.staged: argument 1 (block) must be a function written in Lua, got a table"] =
+            function() return np.staged(callable) end,
+        ["np.optim.warmup: argument 1 (schedule) must be a number or a function of the step, got nothing (nil)"] =
+            function() return schedules.warmup() end,
+        ["np.optim.warmup: argument 2 (steps) must be a number of at least 1, got the number 0"] =
+            function() return schedules.warmup(1, 0) end,
+        ["np.optim.cosine_decay: argument 1 (lr) must be a number, got nothing (nil)"] =
+            function() return schedules.cosine_decay() end,
+        ["np.optim.cosine_decay: argument 2 (steps) must be a number of at least 1, got the string \"x\""] =
+            function() return schedules.cosine_decay(1, "x") end,
+        ["np.optim.exponential_decay: argument 3 (steps) must be a number of at least 1, got nothing (nil)"] =
+            function() return schedules.exponential_decay(1, 0.5) end,
+        ["np.zeros: a shape is made of integers from 0 to 2^53, got the number 9.2233720368548e+18 at axis 0"] =
+            function() return np.zeros { 2 ^ 63 } end,
+        ["np.full: a shape is made of integers from 0 to 2^53, got the number 1e+300 at axis 1"] =
+            function() return np.full({ 2, 1e300 }, 0) end,
+        ["np.reshape: a shape is made of integers from 0 to 2^53 and at most one -1, got the number inf"] =
+            function() return np.ones(4):reshape(1 / 0) end,
+    } do
+        local ok, message = pcall(f)
+        check.ok(not ok and message:find(expected, 1, true) and message:find("hostile_test.lua:", 1, true), message)
+    end
+end)
+
 check.test("indices", function()
     local x = np.ones(3, 4)
     for _ = 1, 20 * ROUNDS do

@@ -153,7 +153,7 @@ check.test("variables of blocks that are gone do not pile up", function()
 end)
 
 check.test("errors", function()
-    check.raises(function() np.staged(3) end, "argument 1 .f. must be a function")
+    check.raises(function() np.staged(3) end, "argument 1 .block. must be a function")
     check.raises(function() np.staged(print) end, "must be a function written in Lua")
     check.raises(function() np.staged(function() error("mine") end) end, "mine")
     local x, t = np.ones(2), { a = np.ones(2) }

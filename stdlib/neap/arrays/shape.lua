@@ -65,8 +65,10 @@ function shape.broadcasts_to(from, to)
     return true
 end
 
+local MAX_EXTENT = 2 ^ 53 -- up to here a Lua number counts exactly
+
 local function is_extent(n)
-    return type(n) == "number" and n >= 0 and n == floor(n)
+    return type(n) == "number" and n >= 0 and n <= MAX_EXTENT and n == floor(n)
 end
 
 --- A shape from arguments: f(2, 3), f{2, 3} or f(6), with an optional table of options at the end. Returns the shape
@@ -90,7 +92,8 @@ function shape.arguments(name, ...)
     end
     for k = 1, #result do
         if not is_extent(result[k]) then
-            raise(name, "a shape is made of integers from 0 up, got %s at axis %d", core.describe(result[k]), k - 1)
+            raise(name, "a shape is made of integers from 0 to 2^53, got %s at axis %d", core.describe(result[k]),
+                  k - 1)
         end
     end
     return result, given
@@ -193,7 +196,7 @@ define("reshape", function(x, ...)
             if free then raise("reshape", "only one extent may be -1, got %s", core.shape_text(given)) end
             free = k
         elseif not is_extent(n) then
-            raise("reshape", "a shape is made of integers from 0 up and at most one -1, got %s", core.describe(n))
+            raise("reshape", "a shape is made of integers from 0 to 2^53 and at most one -1, got %s", core.describe(n))
         else
             known = known * n
         end
@@ -607,7 +610,11 @@ define("pad", function(x, width, given)
     if value ~= nil and is_array(value) then
         value = np.astype(value, dtype.name)
     else
-        value = core.number(value == true and 1 or value or 0, dtype.code)
+        local number = value == true and 1 or value or 0
+        if type(number) ~= "number" then
+            raise("pad", "option 'value' must be a number, a boolean or an array, got %s", core.describe(value))
+        end
+        value = core.number(number, dtype.code)
     end
     return shape.pad(x, value, lo, hi, interior)
 end)

@@ -136,14 +136,31 @@ end
 
 -- ---- Schedules and clipping -----------------------------------------------------------------------------------------
 
+--- Argument `position` of a schedule: a number of at least `low`, or an array.
+local function check_number(name, position, called, value, low)
+    local fits = is_array(value) or type(value) == "number" and value >= low
+    local expected = low > -math.huge and ("a number of at least %g"):format(low) or "a number"
+    if not fits then core.bad_argument(name, position, called, expected, value) end
+end
+
+local function check_steps(name, position, steps)
+    check_number(name, position, "steps", steps, 1)
+end
+
 --- np.optim.exponential_decay(lr, rate, steps): lr * rate ^ (step / steps).
 function optim.exponential_decay(lr, rate, steps)
+    check_number("optim.exponential_decay", 1, "lr", lr, -math.huge)
+    check_number("optim.exponential_decay", 2, "rate", rate, 0)
+    check_steps("optim.exponential_decay", 3, steps)
     return function(step) return np.pow(rate, step / steps) * lr end
 end
 
 --- np.optim.cosine_decay(lr, steps, floor): half a cosine from lr down to floor (0) in so many steps, then floor.
 function optim.cosine_decay(lr, steps, floor)
     floor = floor or 0
+    check_number("optim.cosine_decay", 1, "lr", lr, -math.huge)
+    check_steps("optim.cosine_decay", 2, steps)
+    check_number("optim.cosine_decay", 3, "floor", floor, -math.huge)
     return function(step)
         local progress = np.minimum(step / steps, 1)
         return (np.cos(progress * math.pi) + 1) * ((lr - floor) / 2) + floor
@@ -152,6 +169,10 @@ end
 
 --- np.optim.warmup(schedule, steps): rises in equal steps from schedule / steps to the schedule, a number or function.
 function optim.warmup(schedule, steps)
+    if type(schedule) ~= "function" and not is_array(schedule) and type(schedule) ~= "number" then
+        core.bad_argument("optim.warmup", 1, "schedule", "a number or a function of the step", schedule)
+    end
+    check_steps("optim.warmup", 2, steps)
     return function(step)
         local lr = type(schedule) == "function" and schedule(step) or schedule
         return np.minimum((step + 1) / steps, 1) * lr

@@ -165,9 +165,8 @@ end
 -- of what is recorded; one that changes is better a 0-d array. The block may print; it may not assign to variables
 -- outside, nor look at values. Gradients go through it.
 function np.staged(block)
-    staging.check_function("staged", block)
-    if debug.getinfo(block, "S").what == "C" or core.is_library(block) then
-        raise("staged", "argument 1 (block) must be a function written in Lua")
+    if type(block) ~= "function" or debug.getinfo(block, "S").what == "C" or core.is_library(block) then
+        core.bad_argument("staged", 1, "block", "a function written in Lua", block)
     end
     local cells, parts = { of = {} }, {}
     find_cells(block, cells, parts, { n = 0 })
