@@ -3,7 +3,9 @@
 --
 -- Files are read whole and checked: a missing, truncated or damaged file is an error that names it, and no claim of a
 -- file is believed before memory is taken for it. Files are written beside their place and moved there when complete,
--- so a reader finds the old or the new file, never half of one.
+-- so a reader finds the old or the new file, never half of one, and a save that was killed leaves nothing that the next
+-- one to the same path does not remove. The file of a symbolic link is replaced, not the link; a file keeps its mode,
+-- and its owner if it can; a device or a pipe is written as it is.
 -- Format of npy: NumPy's numpy/lib/format, versions 1 to 3.
 local ffi = require "ffi"
 local core = require "neap.core"
