@@ -244,16 +244,20 @@ local function lock(fd)
     return false, ffi.errno() == EAGAIN
 end
 
---- Makes a file and locks it; where there are no locks, it is made all the same. Returns its descriptor, or nil and the
--- error number. EEXIST: the file was there, or who looks for dead writers took it before it was locked.
-local function create(path, mode)
-    local fd = C.open(path, bit.bor(O_WRONLY, O_CREAT, O_EXCL, O_CLOEXEC), ffi.cast("int", mode))
-    if fd < 0 then return nil, ffi.errno() end
-    local free, exist = lock(fd)
-    local facts = facts_of("", AT_EMPTY_PATH, fd)
-    if (free or not exist) and facts and facts.links > 0 then return fd end
-    C.close(fd)
-    return nil, EEXIST
+--- Makes a part of `path` and locks it; where there are no locks, it is made all the same. Returns its descriptor and
+-- its path, or nil and the error number.
+local function create_part(path, mode)
+    while true do
+        local temporary = ("%s.%s.part"):format(path, files.random_name())
+        local fd = C.open(temporary, bit.bor(O_WRONLY, O_CREAT, O_EXCL, O_CLOEXEC), ffi.cast("int", mode))
+        if fd < 0 and ffi.errno() ~= EEXIST then return nil, ffi.errno() end
+        if fd >= 0 then
+            local free, exist = lock(fd)
+            local facts = facts_of("", AT_EMPTY_PATH, fd)
+            if (free or not exist) and facts and facts.links > 0 then return fd, temporary end
+            C.close(fd) -- who looks for dead writers took it before it was locked
+        end
+    end
 end
 
 --- Removes a file unless its writer lives.
@@ -294,23 +298,25 @@ local function take_over(fd, facts)
     C.fchmod(fd, bit.band(facts.mode, owned and 4095 or 511)) -- another's set-user bits would be ours
 end
 
---- Puts a new file in the place of `path`, which is no link. `old`: the facts of the one that is there.
+--- Writes a new file and gives it the name `path`, which is no link; `old`: the facts of the file that has that name.
+-- Returns its descriptor, which has the lock, or nil and the error number.
+local function put(path, old, pieces)
+    local fd, temporary = create_part(path, old and 384 or 438) -- 0600, 0666
+    if not fd then return nil, temporary end
+    if old then take_over(fd, old) end
+    local good, code = write_pieces(fd, pieces)
+    if good and C.rename(temporary, path) ~= 0 then good, code = nil, ffi.errno() end
+    if good then return fd end
+    C.unlink(temporary)
+    C.close(fd)
+    return nil, code
+end
+
 local function replace(path, old, pieces)
     if old and C.faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) ~= 0 then return nil, ffi.errno() end
     remove_dead_parts(path)
-    local temporary, fd, code
-    repeat
-        temporary = ("%s.%s.part"):format(path, files.random_name())
-        fd, code = create(temporary, old and 384 or 438) -- 0600, 0666
-    until fd or code ~= EEXIST
-    if not fd then return nil, code end
-    if old then take_over(fd, old) end
-    local good
-    good, code = write_pieces(fd, pieces)
-    if good and C.rename(temporary, path) ~= 0 then good, code = nil, ffi.errno() end
-    if not good then C.unlink(temporary) end
-    C.close(fd) -- and with it the lock, behind all that needs it
-    return good, code
+    local fd, code = put(path, old, pieces)
+    return fd and C.close(fd) == 0, code or ffi.errno()
 end
 
 --- Writes into what is no regular file: a device, a pipe, an open file under /dev/fd.
@@ -339,18 +345,12 @@ function files.write(path, pieces)
     return outcome(path, write_in_place(place, pieces))
 end
 
---- Makes a file that is not there yet, and waits until it is on the disk. Returns a function with which the caller says
--- that the file is known to others now: until then nobody takes it for that of a dead writer. Or nil and a message.
+--- Writes a file that is not there yet, as files.write does. Returns a function with which the caller says that the
+-- file is known to others now: until then files.remove_dead leaves it. Or nil and a message.
 function files.create(path, pieces)
-    local fd, code = create(path, 438)
-    local good
-    if fd then good, code = write_pieces(fd, pieces) end
-    if good then return function() C.close(fd) end end
-    if fd then
-        C.unlink(path)
-        C.close(fd)
-    end
-    return outcome(path, nil, code)
+    local fd, code = put(path, nil, pieces)
+    if not fd then return outcome(path, nil, code) end
+    return function() C.close(fd) end
 end
 
 --- Takes the lock of a folder, and waits for it up to `seconds`. Returns a function that gives it back, and whether
