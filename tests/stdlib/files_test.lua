@@ -97,6 +97,97 @@ check.test("damaged archives never crash", function()
     end
 end)
 
+-- ---- Archives that lie ----------------------------------------------------------------------------------------------
+
+local function write_text(name, text)
+    local file = io.open(path(name), "wb")
+    file:write(text)
+    file:close()
+end
+
+local function bytes_of(value, n)
+    local bytes = {}
+    for k = 1, n do bytes[k], value = string.char(value % 256), math.floor(value / 256) end
+    return table.concat(bytes)
+end
+
+--- An archive of one compressed array of 8 MB, in its parts.
+local function archive()
+    np.io.savez(path "one.npz", { x = np.zeros(2 ^ 20, { dtype = "f64" }) }, { compress = true })
+    local text = process.read(path "one.npz")
+    local central = text:find("PK\1\2", 1, true)
+    local final = text:find("PK\5\6", 1, true)
+    return { contents = text:sub(1, central - 1), central = text:sub(central, final - 1), final = text:sub(final) }
+end
+
+local function with_final(contents, central, count)
+    return contents .. central .. "PK\5\6\0\0\0\0" .. bytes_of(count, 2):rep(2) .. bytes_of(#central, 4)
+        .. bytes_of(#contents, 4) .. "\0\0"
+end
+
+check.test("files of an archive that overlap", function()
+    local parts, central = archive(), {}
+    for k = 1, 100 do central[k] = parts.central:gsub("x%.npy", ("x%03d.npy"):format(k)) end
+    for k = 1, 100 do central[k] = central[k]:sub(1, 28) .. "\8\0" .. central[k]:sub(31) end
+    write_text("bomb.npz", with_final(parts.contents, table.concat(central), 100))
+    np.memory.reset_peak()
+    local before = np.memory().peak
+    check.raises(function() np.io.load(path "bomb.npz") end,
+                 "cannot read '.*bomb.npz': 'x%d+.npy' and 'x%d+.npy' in it overlap")
+    check.ok(np.memory().peak - before < 1e6, "something was unpacked")
+    write_text("one.npz", with_final(parts.contents, parts.central, 1))
+    check.equal(np.io.load(path "one.npz").x:sum():item(), 0)
+end)
+
+--- Offsets in a header: 6 flags, 8 method, 14 checksum, 18 packed, 22 unpacked; in the directory 2 more.
+check.test("a header that the directory contradicts", function()
+    local parts = archive()
+    local function with_header(changes)
+        local contents = parts.contents
+        for at, text in pairs(changes) do contents = contents:sub(1, at) .. text .. contents:sub(at + #text + 1) end
+        write_text("lie.npz", with_final(contents, parts.central, 1))
+        return function() return np.io.load(path "lie.npz").x:sum():item() end
+    end
+    local lie = "'x.npy' in it: its header and the directory disagree"
+    check.raises(with_header { [22] = bytes_of(2 ^ 30, 4) }, lie)
+    check.raises(with_header { [18] = bytes_of(17, 4) }, lie)
+    check.raises(with_header { [14] = bytes_of(17, 4) }, lie)
+    check.raises(with_header { [8] = "\0" }, lie)
+    check.raises(with_header { [18] = bytes_of(0, 8) }, lie)
+    check.equal(with_header { [6] = "\8", [14] = bytes_of(0, 12) }(), 0) -- sizes come behind the data
+    check.raises(with_header { [18] = ("\255"):rep(8) }, lie) -- sizes in a field that is not there
+end)
+
+check.test("reading heeds the limit of memory", function()
+    process.output(([[
+        local np = require "neap"
+        local folder, four = %q, {}
+        for k = 1, 4 do four["x" .. k] = np.full({ 2 ^ 20 }, k, { dtype = "f64" }) end
+        np.io.savez(folder .. "/four.npz", four, { compress = true })
+        np.io.savez(folder .. "/plain.npz", four)
+        np.io.save_checkpoint(folder .. "/four", four)
+    ]]):format(folder))
+    local function within(mib, f)
+        for _ = 1, 2 do
+            collectgarbage()
+            np.ones(1):wait() -- gives back what was collected
+        end
+        np.debug.memory_limit(np.memory().live + mib * 2 ^ 20)
+        local ok, result = pcall(f)
+        np.debug.memory_limit(0)
+        return ok, ok and result.x1:sum():item() + result.x4:sum():item() or result
+    end
+    local function load_four() return np.io.load(path "four.npz") end
+    local function load_plain() return np.io.load(path "plain.npz") end
+    local ok, problem = within(20, load_four)
+    check.ok(not ok and problem:find("np.io.load: .*out of memory: %d+ bytes wanted"), tostring(problem))
+    ok, problem = within(20, load_plain)
+    check.ok(not ok and problem:find("np.io.load: cannot read '.*plain.npz': out of memory"), tostring(problem))
+    ok, problem = within(6, function() return np.io.load_checkpoint(path "four") end)
+    check.ok(not ok and problem:find("np.io.load_checkpoint: .*out of memory"), tostring(problem))
+    check.equal({ within(46, load_four) }, { true, 5 * 2 ^ 20 }) -- four arrays, and one unpacked at a time
+end)
+
 check.test("checksums", function()
     check.equal(np.io.checksum(np.array({ 49, 50, 51, 52, 53, 54, 55, 56, 57 }, { dtype = "u8" })), "cbf43926")
 end)

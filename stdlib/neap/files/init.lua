@@ -1,6 +1,7 @@
 --- files/init.lua: whole files as memory, and writing that never leaves half a file behind.
 --
--- A block is { data = a uint8_t pointer, size = bytes, keep = what owns the memory }.
+-- A block is { data = a uint8_t pointer, size = bytes, keep = what owns the memory }. Its memory is a buffer of the
+-- engine's, which counts with that of arrays and heeds their limit.
 --
 -- A file is written under a name of its own, PATH.HEX.part with 16 random digits, and takes the name PATH when all of
 -- it is on the disk. While that lasts, the writer holds a lock (flock) on the file, which ends with the process however
@@ -8,6 +9,7 @@
 -- nobody removes anything.
 local ffi = require "ffi"
 local bit = require "bit"
+local core = require "neap.core"
 
 ffi.cdef [[
 int open(const char *path, int flags, ...);
@@ -46,11 +48,9 @@ typedef struct neap_folder_entry { // struct dirent of 64-bit systems
 void *opendir(const char *path);
 neap_folder_entry *readdir(void *folder);
 int closedir(void *folder);
-void *malloc(size_t bytes);
-void free(void *memory);
 ]]
 
-local C = ffi.C
+local C, engine = ffi.C, core.C
 local files = {}
 
 local O_RDONLY, O_WRONLY, O_RDWR, O_CREAT, O_EXCL, O_NOCTTY, O_TRUNC = 0, 1, 2, 64, 128, 256, 512
@@ -67,12 +67,21 @@ local function errno_text()
     return ffi.string(C.strerror(ffi.errno()))
 end
 
---- A block of memory of its own; nil and a message if there is none.
+local buffer_box = ffi.new("neap_buffer *[1]")
+
+--- A block of memory of its own; nil and a message if there is none. Its memory goes back with the garbage, or with
+-- files.release.
 function files.block(size)
-    local memory = C.malloc(math.max(size, 1))
-    if memory == nil then return nil, ("no memory for %d bytes"):format(size) end
-    local keep = ffi.gc(memory, C.free)
-    return { data = ffi.cast("uint8_t *", memory), size = size, keep = keep }
+    local failure = core.failure(function() return engine.neap_buffer_new(0, size, buffer_box) end)
+    if failure then return nil, failure end
+    local keep = ffi.gc(buffer_box[0], engine.neap_buffer_release)
+    return { data = ffi.cast("uint8_t *", engine.neap_buffer_data(keep)), size = size, keep = keep, own = true }
+end
+
+--- Gives back the memory of a block that nobody reads any more, unless it is part of another one's.
+function files.release(block)
+    if block.own then engine.neap_buffer_release(ffi.gc(block.keep, nil)) end
+    block.data, block.keep, block.own = nil, nil, nil
 end
 
 --- Calls f(fd, data, bytes), read or write, until all is transferred. Returns how much was.

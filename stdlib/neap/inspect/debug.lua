@@ -79,7 +79,8 @@ function np.debug.jit_limit(bytes)
     return np.debug.jit_bytes()
 end
 
---- np.debug.memory_limit(bytes): arrays may not take more; 0: no limit. Over it, operations raise "out of memory".
+--- np.debug.memory_limit(bytes): arrays, and files while they are read, may not take more; 0: no limit. Over it,
+-- operations raise "out of memory".
 function np.debug.memory_limit(bytes)
     if type(bytes) ~= "number" or bytes < 0 then
         bad_argument("debug.memory_limit", 1, "bytes", "a number from 0 up", bytes)

@@ -367,15 +367,23 @@ local function copy_box(to, to_memory, from, from_memory, first, size, item)
     end
 end
 
---- Fills the memory of a block, a box of an array, from the pieces that it needs.
-local function fill_block(reader, leaf, block, memory, item)
+--- Memory for the largest of the pieces that a block, a box of an array, needs.
+local function piece_memory(leaf, block, item)
+    local most = 0
+    for _, piece in ipairs(leaf.pieces) do
+        if manifest.meeting_of(block, piece) then most = math.max(most, volume(piece.shape) * item) end
+    end
+    local apart, problem = files.block(most)
+    if not apart then wrong("a piece of '%s': %s", leaf.path, problem) end
+    return apart
+end
+
+--- Fills the memory of a block from the pieces that it needs; `apart` is memory for one of them.
+local function fill_block(reader, leaf, block, memory, apart, item)
     for _, piece in ipairs(leaf.pieces) do
         local first, size = manifest.meeting_of(block, piece)
         if first then
-            local bytes = volume(piece.shape) * item
-            local apart, problem = files.block(bytes)
-            if not apart then wrong("a piece of '%s': %s", leaf.path, problem) end
-            read_piece(reader, leaf, piece, apart.data, bytes)
+            read_piece(reader, leaf, piece, apart.data, volume(piece.shape) * item)
             copy_box(block, memory, piece, apart.data, first, size, item)
         end
     end
@@ -384,13 +392,14 @@ end
 --- The block of a leaf that is this box, as an array.
 local function read_block(reader, leaf, block)
     local dtype = core.dtypes[core.dtype_codes[leaf.dtype]]
-    local ok, problem
+    local apart, ok, problem = piece_memory(leaf, block, dtype.bytes), nil, nil
     local x = core.fill(dtype.code, block.shape, function(memory)
-        ok, problem = pcall(fill_block, reader, leaf, block, memory, dtype.bytes)
+        ok, problem = pcall(fill_block, reader, leaf, block, memory, apart, dtype.bytes)
         if ok and dtype.kind == "b" then
             for k = 0, volume(block.shape) - 1 do memory[k] = memory[k] ~= 0 and 1 or 0 end
         end
     end, "uint8_t *", "io.load_checkpoint")
+    files.release(apart)
     if not ok then error(problem, 0) end
     return x
 end
