@@ -185,7 +185,8 @@ end
 
 --- One file of an archive as a block, or nil and what is wrong.
 local function extract(block, entry)
-    local data, start, result, problem = block.data, entry.start, nil, nil
+    local data, start = block.data, entry.start
+    local result, problem
     if entry.method == 0 then
         if entry.packed ~= entry.size then return nil, "its sizes disagree" end
         result = { data = data + start, size = entry.size, keep = block.keep }
