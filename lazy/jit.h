@@ -9,7 +9,8 @@
  *                    │         └─ program, what each leaf is for it, ids of its results
  *                    └─ leaves of the call at hand
  *
- * A call compares the leaves with the entries and runs the program of the one that fits; or, if a leaf belongs to an
+ * A call compares the leaves with the entry used last, then with those that a hash of what the leaves are leads to, and
+ * runs the program of the one that fits; or, if a leaf belongs to an
  * open level, records the program's ops again. It does not matter how the memory of an argument is laid out. The
  * entries of a context take a bounded number of bytes: the one that was used longest ago goes first.
  */
@@ -77,6 +78,10 @@ typedef struct neap_entry_info {
 } neap_entry_info;
 /* NEAP_E_ARGUMENT: the entry is there no more. */
 NEAP_API int neap_form_entry(neap_form *form, int32_t number, neap_entry_info *out);
+/* The numbers of entries of the form, the one used last first. Returns how many were written. */
+NEAP_API int neap_form_recent(const neap_form *form, int capacity, int32_t *numbers);
+/* The number of an entry of any form of the jit that has been dropped, each once; 0: no more. */
+NEAP_API int32_t neap_jit_dropped(neap_jit *jit);
 /* What an entry wants leaf k to be. */
 NEAP_API int neap_form_wants(neap_form *form, int32_t number, int k, neap_info *out);
 /* BORROWED from the entry, which may go with the next call that adds one. NULL: the entry is there no more. */

@@ -150,6 +150,7 @@ typedef struct neap_counters {
     uint64_t plans;    /* regions that had to be planned ("compiled") */
     uint64_t launches; /* kernels and calls pushed to the engine */
     uint64_t programs; /* programs traced */
+    uint64_t compared; /* entries of jitted functions that were looked at to find one */
     uint64_t live_handles;
     uint64_t callees; /* of callbacks: those that may still be called, or wait for neap_callback_dropped */
 } neap_counters;

@@ -2,10 +2,10 @@
 --
 -- "cached call": a jitted function adds up n arrays of 10 elements and doubles the sum; the call returns without
 -- waiting, and its small kernel runs in it. Compiled: in a loop that LuaJIT compiles. Interpreted: with the compiler
--- off. 1000 arguments come as a table. "trace": recording a chain of 1000 ops as a program, for one op. "first call":
--- making a jitted function, its first call, and reading the result. Other systems do the same (bench/staging.py;
--- PyTorch without compiling). Goals: 10 arguments in 1 us compiled and 3 us interpreted, a fifth of JAX's time; a first
--- call in a twentieth of JAX's.
+-- off. 1000 arguments come as a table. "in turn": a function is called with arguments of 600 shapes, one after the
+-- other. "trace": recording a chain of 1000 ops as a program, for one op. "first call": making a jitted function, its
+-- first call, and reading the result. Other systems do the same (bench/staging.py; PyTorch without compiling). Goals:
+-- 10 arguments in 1 us compiled and 3 us interpreted, a fifth of JAX's time; a first call in a twentieth of JAX's.
 package.path = "./?.lua;" .. package.path
 local np = require "neap"
 local measure = require "bench.measure"
@@ -13,6 +13,7 @@ local peers = require "bench.peer"
 
 local CALLS, OPS, ELEMENTS = 300, 1000, 10
 local COUNTS = { 1, 10, 100, 1000 }
+local SHAPES = 600
 local MOST = { compiled = 1000, interpreted = 3000 } -- ns, for 10 arguments
 
 --- By row name: system → ns.
@@ -78,8 +79,24 @@ local function cached_calls(mode, times)
     end
 end
 
+local function shapes_in_turn()
+    local f, inputs, next_input = np.jit(function(x) return x * 2 end), {}, 0
+    for k = 1, SHAPES do
+        inputs[k] = np.ones(k):wait()
+        f(inputs[k])
+    end
+    local median, best = timed(function(count)
+        for _ = 1, count do
+            next_input = next_input % SHAPES + 1
+            f(inputs[next_input])
+        end
+    end, SHAPES)
+    row(("cached call, %d shapes in turn"):format(SHAPES), median, best, {})
+end
+
 local times = peer_times()
 cached_calls("compiled", times)
+shapes_in_turn()
 
 local x = np.ones(ELEMENTS):wait()
 local median, best = timed(function(count)

@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 static const int64_t SECOND = 1000000000;
-enum { LINGER = 50, IDLE_NS = 50000000, MEET_NS = 1000000, LEAVE_NS = 500000000 };
+enum { LINGER = 50, IDLE_NS = 50000000, MEET_NS = 1000000, LOOK_NS = 100000000, LEAVE_NS = 500000000 };
 
 /* ---- State ------------------------------------------------------------------------------------------------------- */
 /* Gives the thread something to look at, and wakes it. */
@@ -92,7 +92,37 @@ int comm_check(engine_comm *comm) {
     return NEAP_OK;
 }
 
+/* The transport is about to wait for all processes in a call that nothing ends, or has come back from it: false if it
+ * was given up meanwhile. */
+static bool note_blocked(engine_comm *comm, bool blocked) {
+    pthread_mutex_lock(&comm->mutex);
+    comm->blocked = blocked ? engine_now() : 0;
+    bool lost = comm->lost;
+    pthread_mutex_unlock(&comm->mutex);
+    return !lost;
+}
+
+/* From any thread but that of the communicator: gives it up if it has been in such a call for too long. */
+static void look_at_blocked(engine_comm *comm) {
+    char who[COMM_TEXT];
+    pthread_mutex_lock(&comm->mutex);
+    bool late = comm->blocked && !comm->lost && engine_now() - comm->blocked > comm->config.timeout;
+    pthread_mutex_unlock(&comm->mutex);
+    if (!late)
+        return;
+    comm_presence_report(comm->rank, comm->size, who, sizeof who);
+    pthread_mutex_lock(&comm->mutex);
+    if (comm->blocked && !comm->broken) {
+        comm->broken = comm->lost = true;
+        snprintf(comm->reason, sizeof comm->reason, "the processes have not %s within %g s: %s",
+                 comm->phase == COMM_OPENING ? "met" : "parted", (double)comm->config.timeout / 1e9,
+                 *who ? who : "a process that has started does not come");
+    }
+    pthread_mutex_unlock(&comm->mutex);
+}
+
 int engine_comm_poll(engine_comm *comm, neap_waker *waker) {
+    look_at_blocked(comm);
     pthread_mutex_lock(&comm->mutex);
     bool broken = comm->broken, pending = comm->phase == COMM_OPENING && !broken;
     if (pending && !watch_phase(comm, waker))
@@ -219,7 +249,10 @@ static int open_transport(engine_comm *comm) {
     if (!comm->transport)
         return comm_break(comm, "the processes cannot talk to each other: plugin '%s' has no transport",
                           comm->config.plugin);
+    note_blocked(comm, true);
     status = comm->transport->open(comm->config.where, &comm->link, &rank, &size);
+    if (!note_blocked(comm, false))
+        return comm_check(comm);
     if (status < 0)
         return comm_break(comm, "the processes cannot talk to each other: %s", neap_error_text());
     if (rank != comm->rank || size != comm->size)
@@ -261,28 +294,71 @@ static int all_ended(const engine_comm *comm) {
     return 1;
 }
 
-/* A transport is closed by all processes or by none. */
-static void part_from_others(engine_comm *comm) {
-    bool orderly = !comm_must_end(comm) && !comm->broken;
-    if (orderly)
-        comm_message_send(comm, -1, COMM_BYE, NULL);
-    else if (!comm->broken)
-        comm_break(comm, "%s", *comm->end_text ? comm->end_text : "it was ended");
-    else if (*comm->end_text)
-        comm_message_send(comm, -1, COMM_FAILED, comm->end_text);
-    int64_t until = engine_now() + LEAVE_NS;
-    while (orderly ? all_ended(comm) == 0 && !comm_must_end(comm) : messages_under_way(comm) && engine_now() < until) {
+/* What changes while the others come nearer to their end. */
+static uint64_t progress_of_others(const engine_comm *comm) {
+    uint64_t sum = 0;
+    for (int rank = 0; rank < comm->size; rank++)
+        sum += comm->peers[rank].number + comm->peers[rank].ended;
+    return sum;
+}
+
+/* Until all others have come to their end, or one will not. */
+static void wait_for_ends(engine_comm *comm) {
+    int64_t began = engine_now(), looked = began;
+    uint64_t seen = 0;
+    pthread_mutex_lock(&comm->mutex);
+    snprintf(comm->doing, sizeof comm->doing, "the end of all processes");
+    pthread_mutex_unlock(&comm->mutex);
+    while (all_ended(comm) == 0 && !comm_must_end(comm)) {
         int status = comm_progress(comm);
+        int64_t now = engine_now();
+        if (status == 0 && now - looked >= LOOK_NS) {
+            uint64_t progress = progress_of_others(comm);
+            began = progress == seen ? began : now;
+            seen = progress;
+            looked = now;
+            status = comm_patience_at_end(comm, now - began);
+        }
         if (status < 0)
-            break;
+            return;
         if (status == 0)
             pause_for(comm, MEET_NS);
     }
+}
+
+/* What was sent last is on its way, or there was no time for it. */
+static void send_last_notes(engine_comm *comm) {
+    int64_t until = engine_now() + LEAVE_NS;
+    while (messages_under_way(comm) && engine_now() < until) {
+        int status = comm_progress(comm);
+        if (status < 0)
+            return;
+        if (status == 0)
+            pause_for(comm, MEET_NS);
+    }
+}
+
+/* A transport is closed by all processes or by none. */
+static void part_from_others(engine_comm *comm) {
+    bool orderly = !comm_must_end(comm) && !comm->broken;
+    if (orderly) {
+        comm_message_send(comm, -1, COMM_BYE, NULL);
+        wait_for_ends(comm);
+    } else if (!comm->broken) {
+        comm_break(comm, "%s", *comm->end_text ? comm->end_text : "it was ended");
+    } else if (*comm->end_text) {
+        comm_message_send(comm, -1, COMM_FAILED, comm->end_text);
+    }
+    if (!orderly || comm->broken)
+        send_last_notes(comm);
     while (orderly && all_ended(comm) == 1 && messages_under_way(comm) && comm_progress(comm) >= 0)
         sched_yield();
     bool clear = comm_abandon(comm, true);
-    if (orderly && clear && !comm->broken && all_ended(comm) == 1)
+    if (orderly && clear && !comm->broken && all_ended(comm) == 1) {
+        note_blocked(comm, true);
         comm->transport->close(comm->link);
+        note_blocked(comm, false);
+    }
     comm->link = NULL;
 }
 
@@ -327,6 +403,7 @@ static void begin_end(engine_comm *comm, int code) {
 }
 
 int engine_comm_end(engine_comm *comm, int code, const char *why, neap_waker *waker) {
+    look_at_blocked(comm);
     pthread_mutex_lock(&comm->mutex);
     bool begins = !comm->asked_to_end || (code && !comm->end_code);
     if (begins) {
@@ -334,7 +411,7 @@ int engine_comm_end(engine_comm *comm, int code, const char *why, neap_waker *wa
         comm->end_code = code;
         snprintf(comm->end_text, sizeof comm->end_text, "%s", why ? why : "");
     }
-    bool closed = comm->phase == COMM_CLOSED;
+    bool closed = comm->phase == COMM_CLOSED || comm->lost;
     if (!closed && !watch_phase(comm, waker))
         neap_waker_wake(waker);
     pthread_mutex_unlock(&comm->mutex);
@@ -441,6 +518,7 @@ int engine_comm_start(int devices) {
     own_environment();
     config.timeout = seconds_of("NEAP_COMM_TIMEOUT", 300);
     config.silence = config.timeout < 10 * SECOND ? config.timeout : 10 * SECOND;
+    comm_presence_show(config.rank);
     return engine_comm_new(&config, &here);
 }
 

@@ -18,7 +18,8 @@
  *    builds the same tree in one process gets the same bits.
  * 4. All ranks of a group exchange headers first: kind, text, elements, members. If two do not agree, both fail with
  *    both sides' number, text, size and script line. Then, and if a rank does not come in time, has ended, or died, the
- *    communicator is *broken*: this and every later collective fails with the reason, and nothing hangs.
+ *    communicator is *broken*: this and every later collective fails with the reason, and nothing hangs. The same holds
+ *    for the meeting at the start and for the wait at the end.
  * 5. A failed input does not break the communicator: the other ranks are told of it, and this collective fails on all.
  */
 #ifndef NEAP_ENGINE_COMM_H
@@ -90,10 +91,11 @@ const char *engine_comm_why(engine_comm *comm, int rank, char *text, size_t capa
  * From any thread (not from a signal handler). Returns `text`. */
 const char *engine_comm_report(engine_comm *comm, char *text, size_t capacity);
 /* Ends the communicator. With code 0 it does what was pushed, waits until all others have come to their end as well,
- * and closes the transport. With another code it only tells the others that this process fails, and why. The transport
- * then stays open, since the others will not close it: the process has to end by _exit, with a status that is not 0.
- * NEAP_PENDING: this is not done yet, and `waker` is woken when it is. NEAP_OK: it is done, or the communicator is
- * broken and nothing more can be done. Collectives pushed later fail. */
+ * and closes the transport; or it finds that one of them does not come in time, and is broken. With another code it
+ * only tells the others that this process fails, and why. The transport then stays open, since the others will not
+ * close it: the process has to end by _exit, with a status that is not 0. NEAP_PENDING: this is not done yet, and
+ * `waker` is woken when it is. NEAP_OK: it is done, or the communicator is broken and nothing more can be done.
+ * Collectives pushed later fail. */
 int engine_comm_end(engine_comm *comm, int code, const char *why, neap_waker *waker);
 
 /* ---- Pushing ----------------------------------------------------------------------------------------------------- */

@@ -2,6 +2,7 @@
  *
  *      comm/push.c    engine ops ──▶ jobs, in a queue
  *      comm.c         the communicator: its thread, its beginning and end, what is known of it outside
+ *      comm/presence.c   who is there, before they can talk
  *      comm/messages.c   what communicators tell each other besides collectives
  *      comm/link.c    transfers under way, and waiting for them
  *      comm/run.c     a collective from its beginning to its end
@@ -88,6 +89,8 @@ struct engine_comm {
     bool broken, ending, asked_to_end; /* ending: no more jobs will come that are to be done */
     int end_code;
     char end_text[COMM_TEXT];
+    int64_t blocked;             /* since when the transport opens or closes, which waits for all; 0: it does not */
+    bool lost;                   /* that took too long, and the thread is given up */
     char reason[2 * COMM_TEXT];  /* why it is broken */
     char doing[COMM_TEXT];       /* the collective under way or, if broken, that which failed; "": none */
     char missing[2 * COMM_TEXT]; /* whom it has been waiting for */
@@ -122,6 +125,13 @@ bool comm_must_end(engine_comm *comm);
 /* Appends a job. */
 void comm_enqueue(engine_comm *comm, comm_job *job);
 
+/* ---- comm/presence.c --------------------------------------------------------------------------------------------- */
+/* This process can be found from now on. */
+void comm_presence_show(int rank);
+/* Which processes are stopped or not there, for people; "": none, or this process cannot be found itself. Returns
+ * `text`. */
+const char *comm_presence_report(int rank, int size, char *text, size_t capacity);
+
 /* ---- comm/link.c ------------------------------------------------------------------------------------------------- */
 /* Begin a transfer; *left is raised now, and lowered when it is over. Nothing is done for 0 bytes. */
 int comm_send(engine_comm *comm, int rank, int tag, const void *data, size_t bytes, int *left);
@@ -146,6 +156,8 @@ int comm_message_take(engine_comm *comm, int rank);
 /* A wait has lasted for so many ns without progress: asks those who are missing, tells of them, and breaks the
  * communicator if it is hopeless: NEAP_OK or the failure. */
 int comm_patience(engine_comm *comm, int64_t waited);
+/* The same of the wait for the end of all. */
+int comm_patience_at_end(engine_comm *comm, int64_t waited);
 
 /* ---- comm/tree.c ------------------------------------------------------------------------------------------------- */
 typedef struct comm_term { /* a subtree of members: first, first + 1, … all of one rank */

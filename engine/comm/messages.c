@@ -153,6 +153,17 @@ static void find_missing(const engine_comm *comm, bool *is, char *out, size_t by
             report_to_peer(comm, rank, &text);
 }
 
+/* In the wait for the end of all: those that have not come to it. */
+static void find_unended(const engine_comm *comm, bool *is, char *out, size_t bytes) {
+    missing_text text = {.at = out, .left = bytes};
+    *out = 0;
+    for (int rank = 0; rank < comm->size; rank++) {
+        is[rank] = rank != comm->rank && !comm->peers[rank].ended;
+        if (is[rank])
+            report_to_peer(comm, rank, &text);
+    }
+}
+
 /* Asks a rank, or finds it silent or gone. What broke others is the reason here too: it is told alike everywhere. */
 static int look_at(engine_comm *comm, int rank, int64_t waited, const char *missing) {
     comm_peer *peer = &comm->peers[rank];
@@ -171,12 +182,14 @@ static int look_at(engine_comm *comm, int rank, int64_t waited, const char *miss
     return NEAP_OK;
 }
 
-int comm_patience(engine_comm *comm, int64_t waited) {
+typedef void find_ranks(const engine_comm *comm, bool *is, char *out, size_t bytes);
+
+static int be_patient(engine_comm *comm, int64_t waited, find_ranks *find) {
     bool *is = engine_alloc((size_t)comm->size);
     char text[sizeof comm->missing];
     if (!is)
         return NEAP_OK; /* next time */
-    find_missing(comm, is, text, sizeof text);
+    find(comm, is, text, sizeof text);
     pthread_mutex_lock(&comm->mutex);
     memcpy(comm->missing, text, sizeof comm->missing);
     pthread_mutex_unlock(&comm->mutex);
@@ -191,4 +204,12 @@ int comm_patience(engine_comm *comm, int64_t waited) {
                             (double)comm->config.timeout / 1e9, text);
     free(is);
     return status;
+}
+
+int comm_patience(engine_comm *comm, int64_t waited) {
+    return be_patient(comm, waited, find_missing);
+}
+
+int comm_patience_at_end(engine_comm *comm, int64_t waited) {
+    return be_patient(comm, waited, find_unended);
 }

@@ -132,8 +132,8 @@ typedef struct lazy_programs {
     neap_program *first; /* all of them, linked */
     neap_jit *jits;      /* the same */
     int64_t jit_bytes, jit_limit;
-    uint64_t jit_clock;        /* calls of jitted functions */
-    _Atomic int64_t donations; /* jobs in flight of programs that were given arrays */
+    struct jit_entry *jit_newest, *jit_oldest; /* by their last call, linked */
+    _Atomic int64_t donations;                 /* jobs in flight of programs that were given arrays */
 } lazy_programs;
 
 /* plan/region.c; the last three are scratch of a flush (plan/run.c) */

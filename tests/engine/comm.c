@@ -107,7 +107,7 @@ int main(void) {
     test_register();
     for (int k = 0; k < COUNT(configs); k++) {
         CHECK_EQ(neap_engine_start(configs[k]), 0);
-        net_start(&n, RANKS, comms, 60, 60);
+        net_start(&n, RANKS, comms, 60, 60, false);
         for (int rank = 0; rank < RANKS; rank++)
             CHECK_EQ(net_met(comms[rank]), 0);
         CHECK_EQ(engine_comm_devices(comms[1], 4), 5);

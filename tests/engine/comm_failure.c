@@ -1,6 +1,8 @@
 /* comm_failure.c: what collectives say when they cannot be done: ranks that do not do the same, that come late, end,
  * fail, or die. Every rank ends with an error that names the reason, and nothing hangs.
  */
+#include <time.h>
+
 #include "comm_net.h"
 #include "common.h"
 
@@ -23,7 +25,7 @@ typedef struct stage {
 } stage;
 
 static void begin(stage *s, double timeout, double silence) {
-    net_start(&s->n, RANKS, s->comms, timeout, silence);
+    net_start(&s->n, RANKS, s->comms, timeout, silence, false);
     CHECK_EQ(neap_buffer_new(0, 1 << 20, &s->in), 0);
     memset(neap_buffer_data(s->in), 0, 1 << 20);
     for (int k = 0; k < RANKS; k++) {
@@ -151,6 +153,56 @@ static void test_failed(void) {
     end(&s, (const int[]){1, 3, 1}, NULL);
 }
 
+/* Ranks 0 and 2 come to their end, and rank 1 does not: they do not wait for it. The first that gives up tells why; the
+ * other then knows that somebody has failed. */
+static void end_without_1(stage *s) {
+    char why[1000];
+    int told = 0;
+    for (int k = 0; k < RANKS; k += 2)
+        CHECK_EQ(engine_comm_end(s->comms[k], 0, NULL, NULL), NEAP_PENDING);
+    for (int k = 0; k < RANKS; k += 2) {
+        while (engine_comm_end(s->comms[k], 0, NULL, NULL) == NEAP_PENDING)
+            nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+        bool broken = engine_comm_poll(s->comms[k], NULL) < 0;
+        const char *text = broken ? neap_error_text() : engine_comm_why(s->comms[k], 2 - k, why, sizeof why);
+        CHECK_TEXT(text, "the end of all processes ");
+        CHECK_TEXT(text, "process 1 on ");
+        told += broken;
+    }
+    CHECK(told > 0);
+    end(s, (const int[]){1, 1, 1}, NULL);
+}
+
+static void test_endless(void) {
+    stage s;
+    begin(&s, 1.6, 60);
+    for (int k = 0; k < RANKS; k++)
+        sum(&s, k, 8, "psum of f32", NULL);
+    neap_wait_all();
+    end_without_1(&s);
+}
+
+static void test_death_before_end(void) {
+    stage s;
+    begin(&s, 60, 0.5);
+    s.n.ends[1].dead = true;
+    end_without_1(&s);
+}
+
+/* The transport waits for somebody who never comes, and nothing can end that. */
+static void test_no_start(void) {
+    net n;
+    engine_comm *comms[RANKS];
+    net_start(&n, RANKS, comms, 0.3, 60, true);
+    for (int k = 0; k < RANKS; k++) {
+        CHECK(net_met(comms[k]) < 0);
+        CHECK_TEXT(neap_error_text(), "the processes have not met within 0.3 s: ");
+        CHECK_EQ(engine_comm_end(comms[k], 0, NULL, NULL), 0);
+    }
+    n.shut = false;
+    net_stop(&n, comms, (const int[]){1, 1, 1}, NULL);
+}
+
 int main(void) {
     CHECK_EQ(neap_engine_start(&POOL), 0);
     test_mismatch(8, 9, "psum of f32, 9 elements");
@@ -161,6 +213,9 @@ int main(void) {
     test_death();
     test_ended();
     test_failed();
+    test_endless();
+    test_death_before_end();
+    test_no_start();
     neap_engine_stop();
     return check_end();
 }

@@ -8,6 +8,7 @@
 #define TESTS_COMM_NET_H
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,11 +44,14 @@ typedef struct net_end {
 typedef struct net {
     pthread_mutex_t mutex;
     int size;
+    atomic_bool shut; /* opening waits while it is */
     net_end ends[NET_RANKS];
 } net;
 
 static int net_open(void *where, void **link, int *rank, int *size) {
     net_end *end = where;
+    while (end->net->shut)
+        sched_yield();
     *link = end;
     *rank = end->rank;
     *size = end->net->size;
@@ -175,8 +179,8 @@ static const neap_transport net_transport = {.abi = NEAP_DEVICE_ABI,
                                              .cancel = net_cancel};
 
 /* Communicators of `size` ranks. */
-static inline void net_start(net *n, int size, engine_comm **comms, double timeout, double silence) {
-    *n = (net){.size = size};
+static inline void net_start(net *n, int size, engine_comm **comms, double timeout, double silence, bool shut) {
+    *n = (net){.size = size, .shut = shut};
     pthread_mutex_init(&n->mutex, NULL);
     for (int k = 0; k < size; k++) {
         net_end *end = &n->ends[k];

@@ -26,8 +26,8 @@ local function write(path, text)
     file:close()
 end
 
-local function names()
-    local pipe = io.popen("ls " .. folder)
+local function names(place)
+    local pipe = io.popen("ls " .. (place or folder))
     local text = pipe:read "*a"
     pipe:close()
     return text
@@ -134,8 +134,75 @@ check.test("a process that is killed while it saves", function()
         check.ok(k >= 1)
         check.equal({ found.x:min():item(), found.x:max():item(), found.y:max():item() }, { k, k, k })
     end
+    for _, name in ipairs { "data-99-0.bin", "data-0123456789abc-1.json", "manifest.json.0123456789abcdef.part",
+                           "data-0123456789abc-1.bin.0123456789abcdef.part" } do
+        write(place .. "/" .. name, "of a process that died")
+    end
+    write(place .. "/data-notes.txt", "of the user")
     np.io.save_checkpoint(place, { k = 0 })
     check.equal(np.io.load_checkpoint(place).k, 0)
+    check.equal((names(place):gsub("%x+%-0%.", "TAG.")), "data-TAG.bin\ndata-notes.txt\nmanifest.json\n")
+    os.execute("rm -rf " .. place)
+    process.cleanup()
+end)
+
+--- In the middle of an operation of the library somebody else saves into the folder.
+local function interrupted(operation, name, theirs)
+    local files = require "neap.files"
+    local original = files[name]
+    files[name] = function(...)
+        files[name] = original
+        np.io.save_checkpoint(folder, theirs)
+        return original(...)
+    end
+    local result = operation()
+    check.equal(files[name], original, "nothing was interrupted")
+    return result
+end
+
+check.test("a save while somebody else loads or saves", function()
+    local old, new = { x = np.zeros(4) }, { x = np.ones(4) }
+    np.io.save_checkpoint(folder, old)
+    same(new, interrupted(function() return np.io.load_checkpoint(folder) end, "open", new))
+    interrupted(function() np.io.save_checkpoint(folder, old) end, "create", new)
+    same(old, np.io.load_checkpoint(folder))
+    interrupted(function() np.io.save_checkpoint(folder, new) end, "lock_folder", old)
+    same(new, np.io.load_checkpoint(folder))
+    check.equal(select(2, names():gsub("\n", "")), 2, names())
+    local manifest = read(folder .. "/manifest.json")
+    os.remove(folder .. "/" .. names():match "data%S+")
+    check.raises(function() np.io.load_checkpoint(folder) end, "cannot open '.*data.*': No such file")
+    write(folder .. "/manifest.json", manifest)
+    np.io.save_checkpoint(folder, t)
+end)
+
+check.test("two processes that save, one that loads", function()
+    local process = require "tests.lib.process"
+    local place, pipes = folder .. "-shared", {}
+    local script = process.file([[
+        local np = require "neap"
+        local first = tonumber(arg[2])
+        for k = first, first + 59 do
+            np.io.save_checkpoint(arg[1], { x = np.full({ 4096 }, k), k = k, last = np.full({ 7 }, k) })
+            if k == first then io.stderr:write "saved\n" end
+        end
+    ]])
+    for writer = 1, 2 do
+        local command = "timeout 60 '%s' '%s' '%s' %d 2>&1 && echo done"
+        pipes[writer] = io.popen(command:format(process.neap, script, place, 1000 * writer))
+    end
+    check.equal(pipes[1]:read "*l", "saved")
+    for _ = 1, 200 do
+        local found = np.io.load_checkpoint(place)
+        local k = found.k
+        check.equal({ found.x:min():item(), found.x:max():item(), found.last:max():item() }, { k, k, k })
+    end
+    for _, pipe in ipairs(pipes) do
+        check.equal(pipe:read "*a":match "[^\n]*\n$", "done\n")
+        pipe:close()
+    end
+    check.equal(np.io.load_checkpoint(place).k % 1000, 59)
+    check.equal(select(2, names(place):gsub("\n", "")), 2, names(place))
     os.execute("rm -rf " .. place)
     process.cleanup()
 end)

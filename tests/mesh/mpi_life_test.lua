@@ -82,6 +82,62 @@ check.test("a process never comes", function()
     check.ok(err:find "has not finished within 2 s" and err:find "neap: %[process 1%] terminated %(SIGTERM%) at ", err)
 end)
 
+--- A script before whose first np.devices(), or at whose end, process 1 of three does something.
+local ends = process.file [[
+local when, how = ...
+local ffi = require "ffi"
+ffi.cdef "int kill(int pid, int signal); int getpid(void);"
+local function act()
+    if np.process_index() ~= 1 then return end
+    if how == "stop" then ffi.C.kill(ffi.C.getpid(), 19) end
+    while true do end
+end
+if when == "start" then act() end
+local mesh = np.mesh({ #np.devices() }, { "i" })
+local f = np.shard_map(function(b) return np.psum(b, "i") end, { mesh = mesh, in_specs = { np.P "i" },
+                                                                out_specs = np.P() })
+print(f(np.device_put(np.arange(6, { dtype = "f32" }), mesh, np.P "i")):sum():item())
+if when == "end" then act() end
+]]
+
+--- What the others tell when process 1 does this; they end by themselves, before mpirun is told to end them.
+local function survivors_end(when, how, timeout)
+    local began = process.now()
+    local status, out, err = mpirun.run(3, { ends, when, how }, { NEAP_COMM_TIMEOUT = timeout })
+    check.ok(status ~= 0 and status ~= 124 and status ~= 137 and process.now() - began < 100, status .. err)
+    return err:match "neap: %[process [02]%] [^\n]*process 1[^\n]*" or check.ok(false, err), out
+end
+
+check.test("a process stops before it has met the others", function()
+    local told, out = survivors_end("start", "stop", 5)
+    check.ok(told:find "process 1 [^\n]*is stopped" or told:find "process 1 has not come within 5 s"
+             or told:find "process 1 [^\n]*does not answer", told)
+    check.equal(out, "")
+end)
+
+check.test("a process does not start", function()
+    local line = [[timeout -k 5 120 mpirun --allow-run-as-root --oversubscribe -quiet -x NEAP_COMM_TIMEOUT=4 \
+                   -n 1 "$0" -e "$1" : -n 1 sh -c 'kill -STOP $$; exec "$0" -e "$1"' "$0" "$1" : -n 1 "$0" -e "$1"]]
+    for _, code in ipairs { "np.devices()", "print 'no devices'", "error 'early'" } do
+        local status, _, err = process.run { "sh", "-c", line, process.neap, code }
+        check.ok(status ~= 0 and status ~= 124 and status ~= 137, status .. err)
+        check.ok(err:find "neap: %[process [02]%] [^\n]*not met within 4 s: process 1 has not started"
+                 or code:find "early" and err:find "neap: %[process 0%] [^\n]*early", err)
+    end
+end)
+
+check.test("a process never comes to its end", function()
+    local told, out = survivors_end("end", "loop", 4)
+    check.ok(told:find "the end of all processes has not finished within 4 s: it waits for process 1 on ", told)
+    check.equal(out, "15\n")
+end)
+
+check.test("a process stops before its end", function()
+    local told, out = survivors_end("end", "stop", 4)
+    check.ok(told:find "the end of all processes [^\n]*process 1 on ", told)
+    check.equal(out, "15\n")
+end)
+
 check.test("a process does another collective", function()
     local status, _, err = run "other"
     check.ok(status ~= 0, err)

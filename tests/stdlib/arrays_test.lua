@@ -126,6 +126,15 @@ check.test("creation", function()
     check.raises(function() return np.zeros { 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1 } end, "at most 12 axes")
 end)
 
+check.test("tables of no elements", function()
+    check.equal(np.zeros(2, 0):totable(), { {}, {} })
+    check.equal(np.zeros(0, 2 ^ 30):totable(), {})
+    check.equal(np.zeros(2, 0, 2 ^ 30):totable(), { {}, {} })
+    check.raises(function() return np.zeros(2 ^ 30, 0):totable() end,
+                 "np.totable: an array of shape %(1073741824, 0%) would be 1073741825 tables, more than 67108864")
+    check.raises(function() return np.zeros(2 ^ 14, 2 ^ 14, 0):totable() end, "would be 268451841 tables")
+end)
+
 check.test("casts", function()
     check.equal(np.array({ 1.7, -1.7 }):astype("i32"):totable(), { 1, -1 })
     check.equal(np.array({ 0, 2 }):astype("bool"):totable(), { false, true })

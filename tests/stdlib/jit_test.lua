@@ -597,6 +597,52 @@ check.test("the cache is bounded by bytes, and the oldest goes first", function(
     np.debug.jit_limit(0)
 end)
 
+--- Neither finding one of many programs nor recording another may look at all of them.
+check.test("calls do not slow down with the number of shapes", function()
+    local f, count = counted(function(x) return x * 2 + 1 end)
+    local function compared() return np.debug.counters().compared end
+    local function call(n)
+        local x = np.ones(n)
+        collectgarbage()
+        collectgarbage "stop"
+        local programs, bytes = compared(), collectgarbage "count"
+        f(x)
+        programs, bytes = compared() - programs, (collectgarbage "count" - bytes) * 1024
+        collectgarbage "restart"
+        return programs, bytes
+    end
+    --- The least of some calls with other shapes: programs looked at, and bytes of garbage.
+    local function least(first)
+        local programs, bytes = math.huge, math.huge
+        for n = first, first + 9 do
+            local more, garbage = call(n)
+            programs, bytes = math.min(programs, more), math.min(bytes, garbage)
+        end
+        return programs, bytes
+    end
+    for n = 1, 20 do f(np.ones(n)) end
+    local few_programs, few_bytes = least(21)
+    for n = 31, 400 do f(np.ones(n)) end
+    local many_programs, many_bytes = least(401)
+    check.equal(count.n, 410)
+    check.ok(many_programs <= few_programs, ("%d programs, then %d"):format(few_programs, many_programs))
+    check.ok(many_bytes < 1.5 * few_bytes, ("%d bytes, then %d"):format(few_bytes, many_bytes))
+    local before = compared()
+    for n = 1, 410 do f(np.ones(n)) end
+    check.ok(compared() - before <= 2 * 410, ("%d programs looked at by 410 calls"):format(compared() - before))
+    check.equal(count.n, 410)
+    local bytes = np.debug.jit_bytes()
+    np.debug.jit_limit(bytes)
+    for n = 411, 430 do f(np.ones(n)) end -- each makes place by dropping the oldest
+    check.ok(np.debug.jit_bytes() <= bytes)
+    local traces = count.n
+    f(np.ones(400))
+    check.equal(count.n, traces)
+    f(np.ones(1))
+    check.equal(count.n, traces + 1)
+    np.debug.jit_limit(0)
+end)
+
 check.test("np.jit_cache and np.clear_caches", function()
     local w, held = np.array { 1 }, { np.array { 2 } }
     local f, count = counted(function(x) return x * w + held[1] end)

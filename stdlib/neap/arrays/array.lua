@@ -114,11 +114,27 @@ end
 --- x:item(): the value of an array of one element: a number, or a boolean. Waits.
 define("item", core.item)
 
+local MOST_TABLES = 2 ^ 26 -- some gigabytes
+
+--- Raises if the values in nested tables would be too many tables: an array of no elements may have any number of rows.
+local function check_tables(shape)
+    local tables, rows = 1, 1
+    for k = 1, #shape - 1 do
+        rows = rows * shape[k]
+        tables = tables + rows
+    end
+    if tables > MOST_TABLES then
+        raise("totable", "an array of shape %s would be %.0f tables, more than %d", core.shape_text(shape), tables,
+              MOST_TABLES)
+    end
+end
+
 --- x:totable(): the values as nested Lua tables, counted from 1; a number or boolean for a 0-d array. Waits.
 define("totable", function(x)
     x = coerce("totable", 1, x)
     local shape = shape_of(x)
     local ndim = #shape
+    check_tables(shape)
     return core.read(x, function(data, _, dtype)
         local is_bool, position, element = dtype.kind == "b", 0, core.reader(data, dtype)
         local function level(axis)

@@ -1,7 +1,9 @@
 --- zip.lua: what np.io needs of compression: gzip and raw deflate streams, checksums, and zip archives, through zlib
 -- (libz.so.1, loaded on first use). Formats: RFC 1951, RFC 1952, PKWARE's APPNOTE.
 --
--- Sizes that a file claims are checked before memory is taken for them: deflate grows data at most 1032 times.
+-- Sizes that a file claims are checked before memory is taken for them: deflate grows data at most 1032 times. The
+-- directory of an archive must say of each file what its own header says, and no two files may share bytes; so all of
+-- them together are at most 1032 times as large as the archive.
 local ffi = require "ffi"
 local bit = require "bit"
 local files = require "neap.files"
@@ -131,15 +133,59 @@ end
 
 local function u16(data, at) return data[at] + 256 * data[at + 1] end
 local function u32(data, at) return u16(data, at) + 65536 * u16(data, at + 2) end
+local function u64(data, at) return u32(data, at) + 2 ^ 32 * u32(data, at + 4) end
 
+local NO_SIZE = 2 ^ 32 - 1 -- in place of a size: it is elsewhere
 local LOCAL, CENTRAL, FINAL = 0x04034b50, 0x02014b50, 0x06054b50
 
---- One file of an archive as a block.
+--- The sizes (packed, unpacked) in the header of a file of an archive: of an archive larger than 4 GiB, or of one that
+-- could have grown to that, they are behind the name, in a field of kind 1. Nil if that is missing.
+local function sizes_in_header(data, at)
+    local packed, size = u32(data, at + 18), u32(data, at + 22)
+    if packed < NO_SIZE and size < NO_SIZE then return packed, size end
+    local field = at + 30 + u16(data, at + 26)
+    local last = field + u16(data, at + 28)
+    while field + 4 <= last do
+        if u16(data, field) == 1 and u16(data, field + 2) >= 16 and field + 20 <= last then
+            return u64(data, field + 12), u64(data, field + 4)
+        end
+        field = field + 4 + u16(data, field + 2)
+    end
+end
+
+--- Checks the header of a file of an archive, whose directory begins at `directory`, and notes where its bytes are.
+-- Returns true, or nil and what is wrong.
+local function check_header(data, directory, entry)
+    local at = entry.offset
+    if at + 30 > directory or u32(data, at) ~= LOCAL then return nil, "its header is damaged" end
+    entry.start = at + 30 + u16(data, at + 26) + u16(data, at + 28)
+    entry.stop = entry.start + entry.packed
+    if entry.stop > directory then return nil, "it is truncated" end
+    local streamed = bit.band(u16(data, at + 6), 8) ~= 0 -- written before its sizes were known: they come behind it
+    local packed, size = sizes_in_header(data, at)
+    local same = packed == entry.packed and size == entry.size and u32(data, at + 14) == entry.crc
+    local unknown = streamed and packed == 0 and size == 0
+    if u16(data, at + 8) ~= entry.method or not (same or unknown) then
+        return nil, "its header and the directory disagree"
+    end
+    return true
+end
+
+--- Whether no two files of an archive share bytes: true, or nil and what is wrong.
+local function check_apart(list)
+    local sorted = { unpack(list) }
+    table.sort(sorted, function(a, b) return a.offset < b.offset end)
+    for k = 2, #sorted do
+        if sorted[k].offset < sorted[k - 1].stop then
+            return nil, ("'%s' and '%s' in it overlap"):format(sorted[k - 1].name, sorted[k].name)
+        end
+    end
+    return true
+end
+
+--- One file of an archive as a block, or nil and what is wrong.
 local function extract(block, entry)
-    local data, at = block.data, entry.offset
-    if at + 30 > block.size or u32(data, at) ~= LOCAL then return nil, "its header is damaged" end
-    local start = at + 30 + u16(data, at + 26) + u16(data, at + 28)
-    if start + entry.packed > block.size then return nil, "it is truncated" end
+    local data, start = block.data, entry.start
     local result, problem
     if entry.method == 0 then
         if entry.packed ~= entry.size then return nil, "its sizes disagree" end
@@ -163,6 +209,13 @@ local function extract(block, entry)
     return result
 end
 
+--- A file of an archive as a block, which may be part of the archive's; or nil and what is wrong.
+function zip.extract(block, entry)
+    local result, problem = extract(block, entry)
+    if result then return result end
+    return nil, ("'%s' in it: %s"):format(entry.name, problem)
+end
+
 --- The place of the archive's final record.
 local function find_final(block)
     for at = block.size - 22, math.max(0, block.size - 22 - 65535), -1 do
@@ -170,28 +223,30 @@ local function find_final(block)
     end
 end
 
---- The files of an archive in memory, in its order: a list of { name, block }; or nil and what is wrong.
-function zip.read(block)
+--- The files of an archive in memory, in its order: a list of entries with a name, for zip.extract; or nil and what is
+-- wrong.
+function zip.entries(block)
     local ok, problem = library()
     if not ok then return nil, problem end
     local final = find_final(block)
     if not final then return nil, "it is no zip archive, or truncated" end
-    local data, count, at = block.data, u16(block.data, final + 10), u32(block.data, final + 16)
-    local list = {}
+    local data, count, directory = block.data, u16(block.data, final + 10), u32(block.data, final + 16)
+    local list, at = {}, directory
     for _ = 1, count do
         if at + 46 > final or u32(data, at) ~= CENTRAL then return nil, "its directory is damaged" end
         local name_bytes = u16(data, at + 28)
         local next_at = at + 46 + name_bytes + u16(data, at + 30) + u16(data, at + 32)
         if next_at > final then return nil, "its directory is damaged" end
         local name = ffi.string(data + at + 46, name_bytes)
-        local entry = { method = u16(data, at + 10), crc = u32(data, at + 16), packed = u32(data, at + 20),
+        local entry = { name = name, method = u16(data, at + 10), crc = u32(data, at + 16), packed = u32(data, at + 20),
                         size = u32(data, at + 24), offset = u32(data, at + 42) }
-        local content
-        content, problem = extract(block, entry)
-        if not content then return nil, ("'%s' in it: %s"):format(name, problem) end
-        list[#list + 1] = { name = name, block = content }
+        ok, problem = check_header(data, directory, entry)
+        if not ok then return nil, ("'%s' in it: %s"):format(name, problem) end
+        list[#list + 1] = entry
         at = next_at
     end
+    ok, problem = check_apart(list)
+    if not ok then return nil, problem end
     return list
 end
 

@@ -8,14 +8,15 @@ local bad_argument, coerce = core.bad_argument, core.coerce
 local tonumber, type = tonumber, type
 
 --- np.debug.counters(): what the core has done so far: nodes recorded, pending; flushes (regions started), plans
--- (regions planned anew), launches (kernels and calls), programs (traced), live_handles, callees (functions that
--- callbacks may still call); and of the engine: pushed, completed, inlined, skipped.
+-- (regions planned anew), launches (kernels and calls), programs (traced), compared (programs of jitted functions that
+-- were looked at to find one), live_handles, callees (functions that callbacks may still call); and of the engine:
+-- pushed, completed, inlined, skipped.
 function np.debug.counters()
     local of_core, of_engine, result = ffi.new("neap_counters"), ffi.new("neap_engine_counts"), {}
     C.neap_counters_get(ctx, of_core)
     C.neap_engine_count(of_engine)
-    for _, name in ipairs { "nodes", "pending", "flushes", "plans", "launches", "programs", "live_handles",
-                         "callees" } do
+    for _, name in ipairs { "nodes", "pending", "flushes", "plans", "launches", "programs", "compared",
+                         "live_handles", "callees" } do
         result[name] = tonumber(of_core[name])
     end
     for _, name in ipairs { "pushed", "completed", "inlined", "skipped" } do
@@ -79,7 +80,8 @@ function np.debug.jit_limit(bytes)
     return np.debug.jit_bytes()
 end
 
---- np.debug.memory_limit(bytes): arrays may not take more; 0: no limit. Over it, operations raise "out of memory".
+--- np.debug.memory_limit(bytes): arrays, and files while they are read, may not take more; 0: no limit. Over it,
+-- operations raise "out of memory".
 function np.debug.memory_limit(bytes)
     if type(bytes) ~= "number" or bytes < 0 then
         bad_argument("debug.memory_limit", 1, "bytes", "a number from 0 up", bytes)

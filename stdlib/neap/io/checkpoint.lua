@@ -2,9 +2,9 @@
 -- read by all processes together.
 --
 --      folder/manifest.json        what the checkpoint is: leaves, and which file has which piece of them
---             data-7-0.bin         the bytes of pieces, written by process 0; 7: the checkpoint is the seventh here
---             data-7-1.bin …       by process 1
---             data-7-1.json        what is in it, for process 0, until the manifest is there
+--             data-HEX-0.bin       the bytes of pieces, written by process 0; HEX: random digits of this save
+--             data-HEX-1.bin …     by process 1
+--             data-HEX-1.json      what is in it, for process 0, until the manifest is there
 --
 -- Of blocks that several devices have, the first device's process writes one. A block is cut along its first axis into
 -- *pieces*, each with its place in the array and a checksum: a reader takes those that it needs. Pieces are row-major,
@@ -12,43 +12,43 @@
 --
 -- There is one moment at which a checkpoint comes to be: when the manifest takes its name, after all processes have
 -- written and synced their files, which nothing names before. Whatever ends earlier leaves the checkpoint before it as
--- it was, whose files go after that moment. Processes meet twice, before and after it, and tell each other whether
--- they failed.
+-- it was, whose files go after that moment. Processes meet three times: to agree on HEX, before that moment and after
+-- it; they tell each other whether they failed.
 --
--- A manifest is believed no more than other files: sizes, places and names are checked before they are used.
+-- Others may save into the same folder at the same time: files of two saves have different names, the last manifest
+-- counts. A writer keeps its files locked until the manifest names them (files.create). With the manifest in its place,
+-- and the folder locked so that nobody else replaces it, process 0 removes the data files that the manifest does not
+-- name and nobody has locked: those of the checkpoint before, and of writers that were killed. A reader that misses a
+-- file reads the manifest again.
+--
+-- The manifest is manifest.lua's.
 local ffi = require "ffi"
 local core = require "neap.core"
 local files = require "neap.files"
-local json = require "neap.files.json"
+local manifest = require "neap.io.manifest"
 local meshes = require "neap.mesh.mesh"
 local paths = require "neap.core.tree_paths"
 local shardings = require "neap.mesh.sharding"
 local trees = require "neap.core.trees"
-local zip = require "neap.files.zip"
 
 local np, C, ctx = core.np, core.C, core.ctx
 local raise, bad_argument = core.raise, core.bad_argument
 
+local volume, wrong, checksum = manifest.volume, manifest.wrong, manifest.checksum
+
 local checkpoint = {}
 
-local FORMAT, VERSION, MANIFEST = "neap checkpoint", 1, "manifest.json"
 local PIECE = 2 ^ 22 -- bytes of a piece, at most, unless one row has more
 local ALIGNMENT = 64
-local ORDER = ffi.abi "le" and "little" or "big"
+local LOCK_SECONDS = 30 -- a commit takes milliseconds
 
-local function volume(dims)
-    local size = 1
-    for k = 1, #dims do size = size * dims[k] end
-    return size
+local function data_name(tag, process)
+    return ("data-%s-%d.bin"):format(tag, process)
 end
 
-local function data_name(generation, process)
-    return ("data-%d-%d.bin"):format(generation, process)
-end
-
---- Raises what is wrong with a checkpoint; caught where a public function began.
-local function wrong(format, ...)
-    error({ problem = format:format(...) }, 0)
+--- What process 0 is told of a data file stands beside it.
+local function part_name(data)
+    return (data:gsub("bin$", "json"))
 end
 
 --- f(…); raises as np.name what went wrong.
@@ -62,19 +62,12 @@ local function reported(name, f, ...)
     return finish(pcall(f, ...))
 end
 
-local function checksum(data, size)
-    local crc, problem = zip.crc32(ffi.cast("const uint8_t *", data), size)
-    if not crc then wrong("%s", problem) end
-    return ("%08x"):format(crc)
-end
-
 -- ---- All processes --------------------------------------------------------------------------------------------------
 
---- Waits until all processes have come here, and tells them whether this one failed. Returns the first that did, or
--- nil.
-local function meet(failed)
+--- Waits until all processes have come here; returns the integers that they brought, that of process 0 first.
+local function exchange(value)
     local n = C.neap_process_count()
-    if n == 1 then return failed and 0 or nil end
+    if n == 1 then return { value } end
     local devices, seen = {}, {}
     for k, device in ipairs(np.devices()) do
         if not seen[device.process] then
@@ -83,151 +76,28 @@ local function meet(failed)
         end
     end
     local mesh = np.mesh({ n }, { "process" }, { devices = devices })
-    local flags = np.device_put(np.full({ n }, failed and 1 or 0, { dtype = "i32" }), mesh, np.P "process")
-    local all = np.shard_map(function(flag) return np.all_gather(flag, "process", { tiled = true }) end,
-                             { mesh = mesh, in_specs = np.P "process", out_specs = np.P() })(flags):totable()
-    for k = 1, n do
-        if all[k] ~= 0 then return k - 1 end
+    local values = np.device_put(np.full({ n }, value, { dtype = "i64" }), mesh, np.P "process")
+    return np.shard_map(function(one) return np.all_gather(one, "process", { tiled = true }) end,
+                        { mesh = mesh, in_specs = np.P "process", out_specs = np.P() })(values):totable()
+end
+
+--- Waits until all processes have come here, and tells them whether this one failed. Returns the first that did, or
+-- nil.
+local function meet(failed)
+    for k, flag in ipairs(exchange(failed and 1 or 0)) do
+        if flag ~= 0 then return k - 1 end
     end
     return nil
 end
 
---- f(…) in this process, while the others do the same; raises if one of them failed.
-local function together(f, ...)
-    local ok, problem = pcall(f, ...)
-    local other = meet(not ok)
+--- f() in this process, while the others do the same. If one of them failed, each calls undo(), and raises.
+local function together(undo, f)
+    local ok, problem = pcall(f)
+    local other = meet(not ok) -- raises if a process is lost; what the others do is unknown then, and nothing is undone
+    if ok and not other then return problem end
+    undo()
     if not ok then error(problem, 0) end
-    if other then wrong("process %d failed", other) end
-    return problem
-end
-
--- ---- The manifest ---------------------------------------------------------------------------------------------------
-
---- A file of JSON with a checksum of it.
-local function write_json(path, value)
-    local text = json.write(value)
-    local good, problem = files.write(path, { ('{"crc":"%s",\n"content":%s}\n'):format(checksum(text, #text), text) })
-    if not good then wrong("%s", problem) end
-end
-
-local function read_json(path)
-    local block, problem = files.read(path)
-    if not block then wrong("%s", problem) end
-    local crc, text = ffi.string(block.data, block.size):match '^{"crc":"(%x+)",\n"content":(.*)}\n$'
-    if not crc then wrong("'%s' is no file of a checkpoint, or truncated", path) end
-    if checksum(text, #text) ~= crc then wrong("'%s' is damaged: its checksum is wrong", path) end
-    local ok, value = pcall(json.read, text)
-    if not ok then wrong("'%s' is damaged: %s", path, value) end
-    return value
-end
-
-local function is_count(value)
-    return type(value) == "number" and value >= 0 and value % 1 == 0 and value < 2 ^ 53
-end
-
-local function are_counts(list, n)
-    if type(list) ~= "table" or #list ~= n then return false end
-    for k = 1, n do
-        if not is_count(list[k]) then return false end
-    end
-    return true
-end
-
---- Whether a piece lies in an array of these sizes, and in its file.
-local function is_piece(piece, dims, item, sizes)
-    if type(piece) ~= "table" or not are_counts(piece.start, #dims) or not are_counts(piece.shape, #dims) then
-        return false
-    end
-    for k = 1, #dims do
-        if piece.start[k] + piece.shape[k] > dims[k] then return false end
-    end
-    local file = sizes[piece.file]
-    return type(piece.crc) == "string" and file ~= nil and is_count(piece.offset)
-        and piece.offset + volume(piece.shape) * item <= file
-end
-
---- Where two boxes of one array meet: first and size by axis, or nil.
-local function meeting_of(a, b)
-    local first, size = {}, {}
-    for k = 1, #a.start do
-        first[k] = math.max(a.start[k], b.start[k])
-        size[k] = math.min(a.start[k] + a.shape[k], b.start[k] + b.shape[k]) - first[k]
-        if size[k] <= 0 then return nil end
-    end
-    return first, size
-end
-
---- Whether no two of these boxes meet. Only those whose first axes do are compared.
-local function are_apart(boxes)
-    local sorted = {}
-    for k, box in ipairs(boxes) do sorted[k] = box end
-    if #sorted < 2 or #sorted[1].start == 0 then return #sorted < 2 end
-    table.sort(sorted, function(a, b) return a.start[1] < b.start[1] end)
-    for k, box in ipairs(sorted) do
-        for other = k + 1, #sorted do
-            if sorted[other].start[1] >= box.start[1] + box.shape[1] then break end
-            if meeting_of(box, sorted[other]) then return false end
-        end
-    end
-    return true
-end
-
---- Raises unless the entry of an array makes sense.
-local function check_array(path, leaf, sizes)
-    local code = core.dtype_codes[leaf.dtype]
-    if not code then
-        wrong("'%s': the dtype of '%s', %s, is not one of neap's", path, leaf.path, core.describe(leaf.dtype))
-    end
-    local dims = leaf.shape
-    if type(dims) ~= "table" or #dims > core.MAX_DIMS or not are_counts(dims, #dims) or volume(dims) >= 2 ^ 53
-        or type(leaf.pieces) ~= "table" then
-        wrong("'%s': the entry of '%s' is damaged", path, leaf.path)
-    end
-    local found = 0
-    for k, piece in ipairs(leaf.pieces) do
-        if not is_piece(piece, dims, core.dtypes[code].bytes, sizes) then
-            wrong("'%s': piece %d of '%s' lies outside of its array or file", path, k, leaf.path)
-        end
-        found = found + volume(piece.shape)
-    end
-    if found ~= volume(dims) then
-        wrong("'%s': the pieces of '%s' have %.0f elements, its shape is %s", path, leaf.path, found,
-              core.shape_text(dims))
-    end
-    if not are_apart(leaf.pieces) then wrong("'%s': pieces of '%s' overlap", path, leaf.path) end
-end
-
---- The manifest of a folder, checked; `sizes` has bytes by file.
-local function read_manifest(folder)
-    local path = folder .. "/" .. MANIFEST
-    local m = read_json(path)
-    if type(m) ~= "table" or m.format ~= FORMAT or type(m.files) ~= "table" or type(m.leaves) ~= "table"
-        or not is_count(m.generation) then
-        wrong("'%s' is no manifest of a checkpoint", path)
-    end
-    if m.order ~= ORDER then wrong("'%s': its numbers are in another byte order, '%s'", path, tostring(m.order)) end
-    if m.version ~= VERSION then
-        wrong("'%s' has version %s, this neap reads version %d", path, core.describe(m.version), VERSION)
-    end
-    m.sizes = {}
-    for _, file in ipairs(m.files) do
-        if type(file) ~= "table" or type(file.name) ~= "string" or not file.name:find "^data%-%d+%-%d+%.bin$"
-            or not is_count(file.bytes) then
-            wrong("'%s': its list of files is damaged", path)
-        end
-        m.sizes[file.name] = file.bytes
-    end
-    for _, leaf in ipairs(m.leaves) do
-        if type(leaf) ~= "table" or type(leaf.path) ~= "string" then wrong("'%s': its leaves are damaged", path) end
-        if leaf.pieces ~= nil then check_array(path, leaf, m.sizes) end
-    end
-    return m
-end
-
-local function exists(path)
-    local file = files.open(path)
-    if file then file.close() end
-    return file ~= nil
+    wrong("process %d failed", other)
 end
 
 -- ---- Saving ---------------------------------------------------------------------------------------------------------
@@ -287,9 +157,16 @@ local function plain_leaf(name, path, value)
     raise(name, "a checkpoint holds arrays, numbers, strings and booleans; '%s' is %s", path, core.describe(value))
 end
 
+--- Makes a file of a save that goes on: the function that says that it is over is kept in `held`.
+local function create(held, path, pieces)
+    local release, problem = files.create(path, pieces)
+    if not release then wrong("%s", problem) end
+    held[#held + 1] = release
+end
+
 --- Writes this process's pieces; returns what the manifest says of them: { file, leaves }.
-local function write_own(name, folder, generation, leaves)
-    local out = { name = data_name(generation, C.neap_process_index()), size = 0 }
+local function write_own(name, folder, tag, leaves, held)
+    local out = { name = data_name(tag, C.neap_process_index()), size = 0 }
     local own = { leaves = {} }
     for k, leaf in ipairs(leaves) do
         local path, value = percent_escaped(leaf[1], "[\128-\255]"), leaf[2] -- JSON's strings are UTF-8
@@ -302,18 +179,16 @@ local function write_own(name, folder, generation, leaves)
         end
     end
     own.file = { name = out.name, bytes = out.size }
-    local good, problem = files.write(folder .. "/" .. out.name, out)
-    if not good then wrong("%s", problem) end
-    if C.neap_process_index() > 0 then write_json((folder .. "/" .. out.name):gsub("bin$", "json"), own) end
+    create(held, folder .. "/" .. out.name, out)
+    if C.neap_process_index() > 0 then create(held, folder .. "/" .. part_name(out.name), manifest.pieces(own)) end
     return own
 end
 
 --- Process 0: what all processes have written as one list of leaves and of files.
-local function merge_parts(folder, generation, own)
+local function merge_parts(folder, tag, own)
     local listed = { own.file }
     for process = 1, C.neap_process_count() - 1 do
-        local path = folder .. "/" .. data_name(generation, process):gsub("bin$", "json")
-        local other = read_json(path)
+        local other = manifest.read_json(folder .. "/" .. part_name(data_name(tag, process)))
         listed[process + 1] = other.file
         for k = 1, math.max(#own.leaves, #other.leaves) do
             local a, b = own.leaves[k], other.leaves[k]
@@ -328,40 +203,75 @@ local function merge_parts(folder, generation, own)
     return listed, own.leaves
 end
 
+--- Removes the data files of a locked folder that its manifest does not name, unless their writers live. Without locks
+-- only those of the manifest before.
+local function remove_others(folder, sizes, old, locks)
+    for _, file in ipairs(not locks and old and old.files or {}) do files.remove(folder .. "/" .. file.name) end
+    for _, name in ipairs(locks and files.names(folder) or {}) do
+        local kind = name:match "^data%-%x+%-%d+%.(%a+)$" or name:match "^data%-%x+%-%d+%.(%a+)%.%x+%.part$"
+        if (kind == "bin" or kind == "json") and not sizes[name] then files.remove_dead(folder .. "/" .. name) end
+    end
+end
+
 --- Process 0: from here on the folder holds this checkpoint.
-local function commit(folder, generation, own)
-    local listed, leaves = merge_parts(folder, generation, own)
+local function commit(folder, tag, own)
+    local listed, leaves = merge_parts(folder, tag, own)
     local sizes = {}
     for _, file in ipairs(listed) do sizes[file.name] = file.bytes end
     for _, leaf in ipairs(leaves) do
-        if leaf.pieces then check_array(folder, leaf, sizes) end
+        if leaf.pieces then manifest.check_array(folder, leaf, sizes) end
     end
-    local good, problem = files.sync_folder(folder)
-    if not good then wrong("%s", problem) end
-    write_json(folder .. "/" .. MANIFEST, { format = FORMAT, version = VERSION, order = ORDER, generation = generation,
-                                            files = listed, leaves = leaves })
-    good, problem = files.sync_folder(folder)
-    if not good then wrong("%s", problem) end
+    local unlock, locks = files.lock_folder(folder, LOCK_SECONDS)
+    if not unlock then wrong("%s", locks) end
+    local ok, problem = pcall(function()
+        for name, bytes in pairs(sizes) do
+            if files.size(folder .. "/" .. name) ~= bytes then
+                wrong("'%s/%s' was written and has gone: somebody else has changed the folder", folder, name)
+            end
+        end
+        local old = manifest.find(folder)
+        manifest.write(folder, { generation = old and old.generation + 1 or 1, files = listed, leaves = leaves })
+        remove_others(folder, sizes, old, locks)
+    end)
+    unlock()
+    if not ok then error(problem, 0) end
+end
+
+--- The digits in the names of this save's files, the same in all processes: of process 0, which says so.
+local function agree_on_tag()
+    local digits = files.random_name():sub(1, 13) -- below 2^52, so it is a number of all its digits
+    return ("%013x"):format(exchange(tonumber(digits, 16))[1])
+end
+
+--- Removes this process's files of a save that failed, unless the manifest names them all the same.
+local function discard(folder, tag)
+    local data = data_name(tag, C.neap_process_index())
+    local ok, m = pcall(manifest.find, folder)
+    if not ok or m and m.sizes[data] then return end
+    files.remove(folder .. "/" .. data)
+    files.remove(folder .. "/" .. part_name(data))
+end
+
+local function save_held(name, folder, t, held)
+    local leaves = paths.leaves(name, t)
+    local tag = agree_on_tag()
+    local function undo() discard(folder, tag) end
+    local own = together(undo, function()
+        local good, problem = files.folder(folder)
+        if not good then wrong("%s", problem) end
+        return write_own(name, folder, tag, leaves, held)
+    end)
+    together(undo, function()
+        if C.neap_process_index() == 0 then commit(folder, tag, own) end
+    end)
+    if C.neap_process_index() > 0 then files.remove(folder .. "/" .. part_name(own.file.name)) end
 end
 
 local function save(name, folder, t)
-    local leaves, generation, old = paths.leaves(name, t), 1, nil
-    local own = together(function()
-        local good, problem = files.folder(folder)
-        if not good then wrong("%s", problem) end
-        if exists(folder .. "/" .. MANIFEST) then
-            old = read_manifest(folder)
-            generation = old.generation + 1
-        end
-        return write_own(name, folder, generation, leaves)
-    end)
-    together(function()
-        if C.neap_process_index() == 0 then commit(folder, generation, own) end
-    end)
-    if C.neap_process_index() > 0 then files.remove((folder .. "/" .. own.file.name):gsub("bin$", "json")) end
-    for _, file in ipairs(C.neap_process_index() == 0 and old and old.files or {}) do
-        files.remove(folder .. "/" .. file.name)
-    end
+    local held = {}
+    local ok, problem = pcall(save_held, name, folder, t, held)
+    for _, release in ipairs(held) do release() end
+    if not ok then error(problem, 0) end
 end
 
 local function check_folder(name, folder)
@@ -383,22 +293,45 @@ end
 
 -- ---- Loading --------------------------------------------------------------------------------------------------------
 
---- Opens the files of a checkpoint when they are needed: { folder, sizes, open = by name }.
-local function file_of(reader, name)
-    if reader.open[name] then return reader.open[name] end
-    local path = reader.folder .. "/" .. name
-    local file, problem = files.open(path)
-    if not file then wrong("%s", problem) end
-    reader.open[name] = file
-    if file.size < reader.sizes[name] then
-        wrong("'%s' is truncated: it has %.0f bytes of %.0f", path, file.size, reader.sizes[name])
+local function close_all(open)
+    for _, file in pairs(open) do file.close() end
+end
+
+--- Opens all files that a manifest names: a table by name. Or nil and what is missing.
+local function open_all(folder, m)
+    local open = {}
+    for name, bytes in pairs(m.sizes) do
+        local path = folder .. "/" .. name
+        local file, problem = files.open(path)
+        if not file then
+            close_all(open)
+            return nil, problem
+        end
+        open[name] = file
+        if file.size < bytes then
+            close_all(open)
+            wrong("'%s' is truncated: it has %.0f bytes of %.0f", path, file.size, bytes)
+        end
     end
-    return file
+    return open
+end
+
+--- The manifest of a folder and its files, open, so that nobody can take them away: { folder, manifest, open }, these
+-- by name. A save may remove files before they are open; then there is another manifest.
+local function open_checkpoint(folder)
+    local m = manifest.read(folder)
+    while true do
+        local open, problem = open_all(folder, m)
+        if open then return { folder = folder, manifest = m, open = open } end
+        local again = manifest.read(folder)
+        if again.crc == m.crc then wrong("%s", problem) end
+        m = again
+    end
 end
 
 --- Reads a piece to `memory` and checks it.
 local function read_piece(reader, leaf, piece, memory, bytes)
-    local good, problem = file_of(reader, piece.file).read(memory, bytes, piece.offset)
+    local good, problem = reader.open[piece.file].read(memory, bytes, piece.offset)
     if not good then wrong("%s", problem) end
     if checksum(memory, bytes) ~= piece.crc then
         wrong("'%s/%s' is damaged: the checksum of the piece of '%s' at byte %.0f is wrong", reader.folder, piece.file,
@@ -434,15 +367,23 @@ local function copy_box(to, to_memory, from, from_memory, first, size, item)
     end
 end
 
---- Fills the memory of a block, a box of an array, from the pieces that it needs.
-local function fill_block(reader, leaf, block, memory, item)
+--- Memory for the largest of the pieces that a block, a box of an array, needs.
+local function piece_memory(leaf, block, item)
+    local most = 0
     for _, piece in ipairs(leaf.pieces) do
-        local first, size = meeting_of(block, piece)
+        if manifest.meeting_of(block, piece) then most = math.max(most, volume(piece.shape) * item) end
+    end
+    local apart, problem = files.block(most)
+    if not apart then wrong("a piece of '%s': %s", leaf.path, problem) end
+    return apart
+end
+
+--- Fills the memory of a block from the pieces that it needs; `apart` is memory for one of them.
+local function fill_block(reader, leaf, block, memory, apart, item)
+    for _, piece in ipairs(leaf.pieces) do
+        local first, size = manifest.meeting_of(block, piece)
         if first then
-            local bytes = volume(piece.shape) * item
-            local apart = files.block(bytes)
-            if not apart then wrong("no memory for a piece of %.0f bytes of '%s'", bytes, leaf.path) end
-            read_piece(reader, leaf, piece, apart.data, bytes)
+            read_piece(reader, leaf, piece, apart.data, volume(piece.shape) * item)
             copy_box(block, memory, piece, apart.data, first, size, item)
         end
     end
@@ -451,13 +392,14 @@ end
 --- The block of a leaf that is this box, as an array.
 local function read_block(reader, leaf, block)
     local dtype = core.dtypes[core.dtype_codes[leaf.dtype]]
-    local ok, problem
+    local apart, ok, problem = piece_memory(leaf, block, dtype.bytes), nil, nil
     local x = core.fill(dtype.code, block.shape, function(memory)
-        ok, problem = pcall(fill_block, reader, leaf, block, memory, dtype.bytes)
+        ok, problem = pcall(fill_block, reader, leaf, block, memory, apart, dtype.bytes)
         if ok and dtype.kind == "b" then
             for k = 0, volume(block.shape) - 1 do memory[k] = memory[k] ~= 0 and 1 or 0 end
         end
     end, "uint8_t *", "io.load_checkpoint")
+    files.release(apart)
     if not ok then error(problem, 0) end
     return x
 end
@@ -504,7 +446,7 @@ local function tree_of(folder, m)
             value = leaf.string:gsub("%%(%x%x)", function(hex) return string.char(tonumber(hex, 16)) end)
         end
         if (value == nil) ~= (leaf.empty == true) or not paths.put(t, leaf.path, value) then
-            wrong("'%s/%s': its leaf '%s' does not fit", folder, MANIFEST, leaf.path)
+            wrong("'%s': its leaf '%s' does not fit", manifest.path(folder), leaf.path)
         end
     end
     return t
@@ -530,10 +472,9 @@ local function wanted_sharding(name, o, entry, item, path)
 end
 
 local function load_tree(name, reader, o)
-    local m = read_manifest(reader.folder)
-    reader.sizes = m.sizes
     local what = o.shardings ~= nil and "shardings" or "specs"
-    return trees.with_prefix(name, ("option '%s'"):format(what), tree_of(reader.folder, m), o[what], "the checkpoint",
+    local t = tree_of(reader.folder, reader.manifest)
+    return trees.with_prefix(name, ("option '%s'"):format(what), t, o[what], "the checkpoint",
                              function(entry, item, path)
         if getmetatable(entry) ~= Entry then return entry end
         local sharding = wanted_sharding(name, o, entry, item, path)
@@ -556,9 +497,9 @@ function checkpoint.load(folder, given)
     if o.mesh ~= nil and not meshes.is_mesh(o.mesh) then bad_argument(name, nil, "mesh", "a mesh", o.mesh) end
     if o.specs ~= nil and not o.mesh then raise(name, "option 'specs' needs option 'mesh'") end
     if o.shardings ~= nil and o.mesh then raise(name, "options 'mesh' and 'shardings' exclude each other") end
-    local reader = { folder = folder, open = {} }
+    local reader = reported(name, open_checkpoint, folder)
     local function finish(ok, ...)
-        for _, file in pairs(reader.open) do file.close() end
+        close_all(reader.open)
         if not ok then error((...), 0) end
         return ...
     end

@@ -3,7 +3,9 @@
 --
 -- Files are read whole and checked: a missing, truncated or damaged file is an error that names it, and no claim of a
 -- file is believed before memory is taken for it. Files are written beside their place and moved there when complete,
--- so a reader finds the old or the new file, never half of one.
+-- so a reader finds the old or the new file, never half of one, and a save that was killed leaves nothing that the next
+-- one to the same path does not remove. The file of a symbolic link is replaced, not the link; a file keeps its mode,
+-- and its owner if it can; a device or a pipe is written as it is.
 -- Format of npy: NumPy's numpy/lib/format, versions 1 to 3.
 local ffi = require "ffi"
 local core = require "neap.core"
@@ -185,14 +187,17 @@ end
 
 --- The arrays of an npz file in memory: a table by name, and the names in the file's order; or nil and a message.
 local function read_npz(block)
-    local list, problem = zip.read(block)
+    local list, problem = zip.entries(block)
     if not list then return nil, problem end
     local arrays, names = {}, {}
-    for _, item in ipairs(list) do
-        local name = item.name:gsub("%.npy$", "")
-        local x
-        x, problem = read_npy(item.block)
-        if not x then return nil, ("'%s' in it: %s"):format(item.name, problem) end
+    for _, entry in ipairs(list) do
+        local content, x
+        content, problem = zip.extract(block, entry)
+        if not content then return nil, problem end
+        x, problem = read_npy(content)
+        if not x then return nil, ("'%s' in it: %s"):format(entry.name, problem) end
+        files.release(content)
+        local name = entry.name:gsub("%.npy$", "")
         arrays[name], names[#names + 1] = x, name
     end
     return arrays, names
@@ -216,6 +221,7 @@ local function load_file(name, path, reader)
         raise(name, "cannot read '%s': it is %s", path, block.size == 0 and "empty" or "neither npy, npz nor IDX")
     end
     local result, more = reader(block)
+    files.release(block)
     if result == nil then raise(name, "cannot read '%s': %s", path, more) end
     return result, more
 end

@@ -1,13 +1,15 @@
 --- jit.lua: np.jit, np.jit_cache, np.clear_caches.
 --
--- What a jitted function knows is its *state*: forms by key, each with the core's form and its entries (lazy/jit.h),
--- and the variables around the function that hold arrays, its *places*. A call goes through generated code (forms.lua):
+-- What a jitted function knows is its *state*: forms by key, each with the core's form, whose entries (lazy/jit.h) have
+-- *records* here, by number; and the variables around the function that hold arrays, its *places*. A call goes through
+-- generated code (forms.lua):
 --
 --      f(…) ─▶ state[number of arguments] ─▶ code for a form ──core finds and runs an entry──▶ results
 --                                              │ other form         └─ no entry fits: `slow` records one
 --                                              └─▶ code for the next form ─▶ … ─▶ slow
 --
--- `slow` analyses the arguments, and knows what to do in each case; the generated code only saves time.
+-- `slow` analyses the arguments, and knows what to do in each case; the generated code only saves time. No call looks
+-- at all entries: neither one that finds its entry, nor one that records another.
 --
 -- A function that names axes of a mesh (np.psum in the body of np.shard_map) is recorded for that mesh: once it has
 -- done so, its state has a further state for each mesh, with those of its axes that are manual, inside which it is
@@ -29,11 +31,13 @@ local INPUT, DONATED, SAME, NONE = C.NEAP_LEAF_INPUT, C.NEAP_LEAF_DONATED, C.NEA
 local MOST_CHAINED = 16 -- forms of one number of arguments that the generated code tries one after the other
 local MOST_FORMS = 512  -- more than that start afresh
 local MOST_PLACES = 128 -- and so do these, or at twice as many as are in use
+local MOST_COMPARED = 8 -- programs among which the one is sought from which a new call differs least
 
 local jits = {}
 
 local jit_box, form_box = ffi.new("neap_jit *[1]"), ffi.new("neap_form *[1]")
 local number_box, results_box = ffi.new("int32_t[1]"), ffi.new("const int32_t *[1]")
+local recent_box = ffi.new("int32_t[?]", MOST_COMPARED)
 local entry_info, leaf_info = ffi.new("neap_entry_info"), ffi.new("neap_info")
 
 -- ---- State ----------------------------------------------------------------------------------------------------------
@@ -45,7 +49,7 @@ local function reset(state)
     end
     core.call("jit", function() return C.neap_jit_new(ctx, jit_box) end)
     state.jit = ffi.gc(jit_box[0], C.neap_jit_free)
-    state.forms, state.count, state.identities, state.chains = {}, 0, { n = 0 }, {}
+    state.forms, state.count, state.identities, state.chains, state.records = {}, 0, { n = 0 }, {}, {}
 end
 
 --- Passes on results that wait in the core, then attends to what the core asked for. After a donation that could raise
@@ -182,15 +186,16 @@ local function entry_difference(state, form, record)
     return text, count
 end
 
---- Why a call has to be recorded although others were, in words. Called with the leaves in place.
+--- Why a call has to be recorded although others were, in words: how it differs from one of the last programs. Called
+-- with the leaves in place.
 local function reason_to_record(state, form)
     local text, least
-    for _, record in ipairs(form.records) do
-        local what, count = entry_difference(state, form, record)
-        if what and (not least or count < least) then text, least = what, count end
+    for k = 0, C.neap_form_recent(form.cform, MOST_COMPARED, recent_box) - 1 do
+        local what, count = entry_difference(state, form, state.records[recent_box[k]])
+        if what and (not least or count <= least) then text, least = what, count end
     end
     if text then return text end
-    if #form.records > 0 then return "its program was dropped from the cache" end
+    if form.recorded then return "its program was dropped from the cache" end
     local other = state.last
     return other and (forms.difference(other, form)
                       or "a variable around the function holds an array for the first time")
@@ -199,10 +204,9 @@ end
 --- Marks variables whose constructors were replaced: from now on they are inputs, so that this happens once.
 local function note_changes(state, form)
     local n = #form.nodes
-    for _, record in ipairs(form.records) do
-        for k, place in ipairs(state.places) do
-            if record.uses[n + k] == SAME and form.ids[n + k - 1] ~= record.same[n + k] then place.changes = true end
-        end
+    for k, place in ipairs(state.places) do
+        local same = form.same[n + k]
+        if same and form.ids[n + k - 1] ~= same then place.changes = true end
     end
 end
 
@@ -215,7 +219,7 @@ local function new_form(state, form)
     local cform = form_box[0]
     form.cform, form.ids, form.numbers = cform, C.neap_form_ids(cform), C.neap_form_numbers(cform)
     form.jit = state.jit -- which owns the core's form
-    form.records, form.fills = {}, {}
+    form.fills, form.same = {}, {} -- same: ids of constructors around the function, by leaf, as they were recorded
     state.forms[form.key] = form
     state.count = state.count + 1
 end
@@ -245,13 +249,28 @@ local function chain(state, form)
     state.chains[form.n] = { length = last and last.length + 1 or 1, miss = use.miss }
 end
 
---- Appends an entry for a recorded program to the form.
+--- Forgets the records of entries that the core has dropped.
+local function forget_dropped(state)
+    local number = C.neap_jit_dropped(state.jit)
+    while number ~= 0 do
+        local record = state.records[number]
+        if record then
+            record.form.fills[number], state.records[number] = nil, nil
+        end
+        number = C.neap_jit_dropped(state.jit)
+    end
+end
+
+--- Adds an entry for a recorded program to the form.
 local function add_entry(state, form, traced, uses)
     local n, fixed = #form.nodes + #state.places, staging.ids_of(traced.lifted, #traced.lifted)
-    local c_uses, record = ffi.new("uint8_t[?]", n + 1), { uses = uses, same = {}, template = traced.template }
+    local c_uses, record = ffi.new("uint8_t[?]", n + 1), { form = form, uses = uses, same = {} }
     for k = 1, n do
         c_uses[k - 1] = uses[k]
-        if uses[k] == SAME then record.same[k] = form.ids[k - 1] end
+        if uses[k] == SAME then
+            record.same[k] = form.ids[k - 1]
+            form.same[k] = form.ids[k - 1]
+        end
     end
     local plain = traced.template.n == 1 and rawequal(traced.template[1], staging.SLOT)
     core.call("jit", function()
@@ -260,13 +279,8 @@ local function add_entry(state, form, traced, uses)
     end)
     ffi.gc(traced.program, nil)
     record.number = number_box[0]
-    for k = #form.records, 1, -1 do -- those whose entries the core has dropped
-        if C.neap_form_entry(form.cform, form.records[k].number, entry_info) ~= OK then
-            form.fills[form.records[k].number] = nil
-            table.remove(form.records, k)
-        end
-    end
-    form.records[#form.records + 1] = record
+    forget_dropped(state)
+    state.records[record.number], form.recorded = record, true
     form.fills[record.number] = forms.filler(traced.template, results_box[0])
 end
 
@@ -559,14 +573,11 @@ function jits.facts(state)
         facts.reason = facts.reason or more.reason
         for _, entry in ipairs(more.entries) do facts.entries[#facts.entries + 1] = entry end
     end
-    for _, form in pairs(state.forms) do
-        for _, record in ipairs(form.records or {}) do
-            if C.neap_form_entry(form.cform, record.number, entry_info) == OK then
-                local entry = entry_facts(state, form, record)
-                facts.bytes = facts.bytes + entry.bytes
-                facts.entries[#facts.entries + 1] = entry
-            end
-        end
+    forget_dropped(state)
+    for _, record in pairs(state.records) do
+        local entry = entry_facts(state, record.form, record)
+        facts.bytes = facts.bytes + entry.bytes
+        facts.entries[#facts.entries + 1] = entry
     end
     table.sort(facts.entries, function(a, b) return a.arguments < b.arguments end)
     return facts
