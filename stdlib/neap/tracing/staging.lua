@@ -26,11 +26,15 @@ local function pack(...)
 end
 
 local function open_trace(context, box)
-    return C.neap_trace_begin(context, 0, box)
+    return C.neap_trace_begin(context, C.NEAP_TRACE_OPEN, box)
 end
 
 local function open_closed(context, box)
-    return C.neap_trace_begin(context, 1, box)
+    return C.neap_trace_begin(context, C.NEAP_TRACE_CLOSED, box)
+end
+
+local function open_staging(context, box)
+    return C.neap_trace_begin(context, C.NEAP_TRACE_STAGES, box)
 end
 
 --- Whether a trace is open around the code that runs now.
@@ -44,7 +48,8 @@ local function inside(name, open, body, undo)
     local rc = open(ctx, level_box)
     if rc < 0 then core.raise_status(rc, name) end
     local level = level_box[0]
-    local frame, traces = core.frame(), (open == open_trace or open == open_closed) and 1 or 0
+    local traces = (open == open_trace or open == open_closed or open == open_staging) and 1 or 0
+    local frame = core.frame()
     local levels = frame.levels
     levels[#levels + 1] = coroutine.running() or "main"
     frame.traces = frame.traces + traces
@@ -261,9 +266,10 @@ end
 --- Traces user_function on `given` (n arguments: trees of arrays, numbers, Specs; all else passes as it is) as a closed
 -- program. `finish`, if given, gets the packed results while the trace is open, and returns those that count. Returns
 -- { program, template, n = number of inputs, outputs } and a list of the arrays that were lifted: the program's inputs
--- are the arrays and numbers of `given`, then these.
-local function closed(name, user_function, given, finish)
-    local entry = inside(name, open_closed, function(level)
+-- are the arrays and numbers of `given`, then these. What user_function computes from constants alone is lifted too;
+-- with `stages` the program computes it.
+local function closed(name, user_function, given, finish, stages)
+    local entry = inside(name, stages and open_staging or open_closed, function(level)
         local inputs, arguments = {}, { n = given.n }
         for k = 1, given.n do arguments[k] = stand_in(name, level, given[k], inputs) end
         local results = pack(user_function(unpack(arguments, 1, given.n)))
@@ -304,7 +310,7 @@ local function trace(name, user_function, given, is_static, places, captures, li
         swaps[#swaps] = nil
         swap.finish()
     end
-    return inside(name, lifts and open_closed or open_trace, function(level)
+    return inside(name, lifts and open_staging or open_trace, function(level)
         swaps[#swaps + 1] = swap
         local inputs, arguments = {}, { n = given.n }
         for k = 1, given.n do
