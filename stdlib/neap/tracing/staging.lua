@@ -295,6 +295,19 @@ local function checked(ok, ...)
     error(problem, 0)
 end
 
+--- Runs user_function on stand-ins for `given`, as `closed` does, and keeps nothing of what it records. Returns its
+-- results with describe(array) in place of arrays.
+local function described(name, user_function, given, describe_array)
+    return inside(name, open_closed, function(level)
+        local arguments = { n = given.n }
+        for k = 1, given.n do arguments[k] = stand_in(name, level, given[k], {}) end
+        local results = checked(pcall(user_function, unpack(arguments, 1, given.n)))
+        local template, arrays = split_results(name, results)
+        for k = 1, #arrays do arrays[k] = describe_array(arrays[k]) end
+        return fill_results(name, template, arrays)
+    end)
+end
+
 --- Traces user_function on `given` (n arguments; those of is_static as they are) with the hidden inputs `captures` (a
 -- list of places). Returns { program, template, n = number of inputs, outputs, captures }. If it `lifts`, arrays that
 -- it reads in other ways are inputs too, and `lifted` lists them.
@@ -359,13 +372,14 @@ staging.pack, staging.inside, staging.one_id, staging.id_box, staging.ids_of = p
 staging.check_function, staging.positions_of = check_function, positions_of
 staging.trace, staging.run = trace, run
 staging.placeholder, staging.open_trace, staging.end_trace = placeholder, open_trace, end_trace
-staging.closed, staging.Spec, staging.SLOT, staging.fill_results = closed, Spec, SLOT, fill_results
+staging.closed, staging.described = closed, described
+staging.Spec, staging.SLOT, staging.fill_results = Spec, SLOT, fill_results
 staging.spec_of, staging.part_spec, staging.derivative_spec = spec_of, part_spec, derivative_spec
 staging.fitted = fitted
 staging.own_sharding = own_sharding
 
 -- They run the user's functions, or loop over what those returned.
 for _, f in ipairs { inside, spec_of, part_spec, own_sharding, derivative_spec, fitted,
-                     trace, closed, stand_in, run, split_results, fill_results } do jit.off(f) end
+                     trace, closed, described, stand_in, run, split_results, fill_results } do jit.off(f) end
 
 return staging
