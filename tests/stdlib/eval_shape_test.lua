@@ -1,6 +1,8 @@
---- eval_shape_test.lua: np.eval_shape: shapes and dtypes of results, without running anything.
+--- eval_shape_test.lua: np.eval_shape: shapes and dtypes of results, without running anything. Runs itself again with
+-- four devices.
 local np = require "neap"
 local check = require "tests.lib.check"
+require "tests.lib.devices"(4, "tests/stdlib/eval_shape_test.lua")
 
 local BIG = { shape = { 100000, 100000 } }
 
@@ -94,6 +96,29 @@ check.test("what f reads on the host, prints and keeps", function()
     local kept
     np.eval_shape(function(x) kept = x + 1 return x end, { shape = { 3 } })
     check.raises(function() return (kept + 1):totable() end, "a trace that has ended")
+end)
+
+check.test("the parameters of a block", function()
+    local block = np.nn.Sequential { np.nn.Dense(100000), np.tanh, np.nn.Dense(2) }
+    local key, x = np.random.key(0), spec("f32", 3, 100000)
+    local params = without_work(np.eval_shape, function(k, given) return block:init(k, given) end, key, x)
+    check.equal({ params[1], params[3] }, { { w = spec("f32", 100000, 100000), b = spec("f32", 100000) },
+                                            { w = spec("f32", 100000, 2), b = spec("f32", 2) } })
+    local y, slopes = without_work(np.eval_shape, function(p, given)
+        return np.value_and_grad(function(q) return block(q, given):sum() end)(p)
+    end, params, x)
+    check.equal({ y, slopes[1].w }, { spec("f32"), params[1].w })
+end)
+
+check.test("bodies on a mesh", function()
+    local function body(x)
+        local r = np.random.normal(np.random.fold_in(np.random.key(0), np.axis_index("i")), { 100000, 100000 })
+        return x + np.psum(r, "i"), np.psum(np.sum(x), "i")
+    end
+    local f = np.shard_map(body, { mesh = np.mesh({ 4 }, { "i" }), in_specs = { np.P("i") },
+                                   out_specs = { np.P("i"), np.P() } })
+    local y, sum = without_work(np.eval_shape, f, spec("f32", 400000, 100000))
+    check.equal({ y, sum }, { spec("f32", 400000, 100000), spec("f32") })
 end)
 
 check.test("errors", function()
