@@ -25,9 +25,12 @@ NEAP_API int neap_tape_tangent(neap_ctx *ctx, int level, int n, const int32_t *w
                                int nresults, const int32_t *results, int32_t *out);
 
 typedef struct neap_program neap_program;
-/* closed != 0: an array from outside (with a value or pending, or of a level around; no number, nor what is made of
- * constructors) that the trace reads, prints or returns is *captured*: the program gets a further input for it. */
-NEAP_API int neap_trace_begin(neap_ctx *ctx, int closed, int *level);
+/* A closed trace *captures* an array from outside that it reads, prints or returns (with a value or pending, or of a
+ * level around; no number, nor what is made of constructors): the program gets a further input for it. What the
+ * function computes from constants alone is computed by the program; but NEAP_TRACE_CLOSED captures that too, so the
+ * body of a loop does not compute it at each turn. */
+enum { NEAP_TRACE_OPEN, NEAP_TRACE_CLOSED, NEAP_TRACE_STAGES /* closed */ };
+NEAP_API int neap_trace_begin(neap_ctx *ctx, int kind, int *level);
 /* A placeholder. weak != 0: a number argument (ndim 0). `device`: the one that it is committed to, -1: none.
  * `sharding`: how it lies on a mesh (mesh/mesh.h), 0: it does not. */
 NEAP_API int neap_trace_input(neap_ctx *ctx, int level, int dtype, int weak, int device, int sharding, int ndim,

@@ -321,13 +321,6 @@ void effect_free(neap_ctx *ctx, lazy_effect *effect) {
     free(effect);
 }
 
-lazy_level *effect_open_trace(neap_ctx *ctx) {
-    for (int k = ctx->levels.n - 1; k >= ctx->levels.floor; k--)
-        if (ctx->levels.at[k].trace)
-            return &ctx->levels.at[k];
-    return NULL;
-}
-
 void effect_cut(neap_ctx *ctx, lazy_level *trace, int64_t n) {
     while (trace->effects.n > n)
         effect_free(ctx, trace->effects.at[--trace->effects.n]);

@@ -65,7 +65,9 @@ const char *effect_kind(int kind); /* "print" */
 int effect_bits(const lazy_effect *effect);
 const char *effect_site(neap_ctx *ctx, const lazy_effect *effect);
 /* The innermost trace that effects recorded now belong to; NULL: they happen. */
-lazy_level *effect_open_trace(neap_ctx *ctx);
+static inline lazy_level *effect_open_trace(neap_ctx *ctx) {
+    return graph_open_trace(ctx);
+}
 /* neap_print of fragments (BORROWED) of these nodes: now, or as an effect of the open trace. */
 int effect_print_nodes(neap_ctx *ctx, const neap_emit *how, int n, const lazy_fragment *fragments,
                        neap_node *const *nodes);

@@ -512,7 +512,8 @@ static void say_root(lazy_print *print, const lazy_story *story, neap_node *root
     } else {
         lazy_say(print, root->state == LAZY_RECIPE     ? " was computed inside a kernel and not kept"
                         : root->state == LAZY_DEFERRED ? " is deferred until it is asked for"
-                                                       : " is pending");
+                        : root->state == LAZY_STAGED ? " was recorded in a trace, and is computed when it is asked for"
+                                                     : " is pending");
     }
     lazy_say(print, "\n");
 }

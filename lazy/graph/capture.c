@@ -4,7 +4,8 @@
  * An op belongs to a trace iff one of its inputs does. When an op of a *closed* trace also reads an array from outside,
  * a placeholder is made for that array and read instead: the array is *captured*. So everything that such a trace
  * depends on is an input of its program, and derivatives and batches reach what its function reads from around it.
- * Numbers, and what is made of constructors alone, stay as they are: they are part of the program.
+ * Numbers, and what is made of constructors alone, stay as they are: they are part of the program. So is what a trace
+ * that *stages* has recorded from constants alone (program/stage.c).
  *
  * Of several open traces the innermost comes first: an array of an outer trace meets one of an inner trace as a
  * placeholder of the inner one. An array of a level that was opened inside the trace belongs there and is never
@@ -99,12 +100,14 @@ neap_node *graph_capture(neap_ctx *ctx, int at, neap_node *node) {
 
 /* Is it an array from outside of the trace, and no part of any program that reads it? Where a program is derived of one
  * that is closed, arrays that no level knows come from the rules, and so from constants: the new program holds them. */
-static bool is_outside(const neap_ctx *ctx, int at, const neap_node *node) {
+static bool is_outside(const neap_ctx *ctx, int at, neap_node *node) {
     if (node->levels >> at)
         return false; /* of this trace, or of a level inside it */
     if (ctx->levels.at[at].derived)
         return node->levels;
-    bool part = graph_is_constant(node) || node->flags & LAZY_CONSTRUCTED;
+    const lazy_level *level = &ctx->levels.at[at];
+    bool part = graph_is_constant(node) || node->flags & LAZY_CONSTRUCTED ||
+                (level->stages && graph_is_staged(node, level->serial));
     return node->levels || node->buffer || !part;
 }
 

@@ -60,13 +60,17 @@ typedef struct lazy_start {
 enum { LAZY_MAX_LEVELS = 32 };
 typedef struct lazy_level {
     bool open, trace;
-    bool closed;           /* a trace that captures what it reads from outside (graph/capture.c) */
-    bool derived;          /* a closed trace that derives a program of another: it leaves alone what no level knows */
-    bool lowers;           /* a trace in which what lies on a mesh has blocks (shard/lower.c) */
-    bool without_device;   /* those blocks are committed to no device */
-    int64_t start;         /* first index of the tape */
-    lazy_nodes inputs;     /* its placeholders; the last of them stand for the captured arrays */
-    lazy_nodes captured;   /* one reference each */
+    bool closed;         /* a trace that captures what it reads from outside (graph/capture.c) */
+    bool stages;         /* a closed trace whose program makes what it reads of its own constants; others capture it */
+    bool derived;        /* a closed trace that derives a program of another: it leaves alone what no level knows */
+    bool lowers;         /* a trace in which what lies on a mesh has blocks (shard/lower.c) */
+    bool without_device; /* those blocks are committed to no device */
+    uint64_t serial;     /* of a trace: its number, from 1 up */
+    int64_t staged;      /* levels.staged when it was opened */
+    int64_t start;       /* first index of the tape */
+    int64_t end;         /* the tape's length when its function had returned: what is behind makes constants */
+    lazy_nodes inputs;   /* its placeholders; the last of them stand for the captured arrays */
+    lazy_nodes captured; /* one reference each */
     int32_t *capture_slot; /* hash → 1 + index into captured, 0: free; a power of two of slots, or NULL */
     int64_t capture_slots;
     LAZY_VECTOR(lazy_effect *) effects;
@@ -78,6 +82,8 @@ typedef struct lazy_levels {
     int n;
     int floor;           /* levels below it are not seen: they are open around an open callback */
     int closed;          /* how many of the levels are closed traces */
+    uint64_t traces;     /* serial number of the newest */
+    int64_t staged;      /* how many nodes were STAGED so far */
     int without_effects; /* > 0: programs are applied without their effects */
 } lazy_levels;
 

@@ -89,6 +89,8 @@ static inline void graph_count_pending(neap_ctx *ctx, neap_node *node) {
 }
 /* Adds a node that was just made to the tape or to pending, and counts what it reads. */
 int graph_enroll(neap_ctx *ctx, neap_node *node);
+/* Lets a node read another one of the same shape and dtype in place of its input k. */
+void graph_reread(neap_ctx *ctx, neap_node *node, int k, neap_node *by);
 /* The bits of all levels that are traces. */
 uint32_t graph_trace_levels(const neap_ctx *ctx);
 /* Is more pending than the context's limits allow? Limits of 0 are none. */
@@ -132,6 +134,10 @@ typedef struct lazy_split {
  * help. */
 bool graph_map_compose(const lazy_box_map *outer, const lazy_box_map *inner, int64_t *offset, int64_t *stride,
                        lazy_split *split);
+
+/* ---- level.c ----------------------------------------------------------------------------------------------------- */
+/* The innermost open trace, or NULL; those around an open callback do not count. */
+lazy_level *graph_open_trace(neap_ctx *ctx);
 
 /* ---- capture.c: what a closed trace reads from outside ----------------------------------------------------------- */
 /* A new input of a trace, committed to a device (-1: none), or lying on a mesh; BORROWED from the level. NULL:

@@ -12,7 +12,13 @@ static int level_open(neap_ctx *ctx, bool trace, bool closed, int *out) {
     if (ctx->levels.n == LAZY_MAX_LEVELS)
         return neap_error(NEAP_E_STATE, "more than %d gradients and traces inside each other", LAZY_MAX_LEVELS);
     lazy_level *level = &ctx->levels.at[ctx->levels.n];
-    *level = (lazy_level){.open = true, .trace = trace, .closed = closed, .start = ctx->levels.tape.n};
+    *level = (lazy_level){.open = true,
+                          .trace = trace,
+                          .closed = closed,
+                          .serial = trace ? ++ctx->levels.traces : 0,
+                          .staged = ctx->levels.staged,
+                          .start = ctx->levels.tape.n,
+                          .end = INT64_MAX};
     ctx->levels.closed += closed;
     *out = ctx->levels.n++;
     return 0;
@@ -113,8 +119,18 @@ int neap_tape_alias(neap_ctx *ctx, int level, int32_t id, int32_t *out) {
     return status ? status : graph_attend(ctx);
 }
 
-int neap_trace_begin(neap_ctx *ctx, int closed, int *level) {
-    return level_open(ctx, true, closed, level);
+int neap_trace_begin(neap_ctx *ctx, int kind, int *level) {
+    int status = level_open(ctx, true, kind != NEAP_TRACE_OPEN, level);
+    if (status == 0)
+        ctx->levels.at[*level].stages = kind == NEAP_TRACE_STAGES;
+    return status;
+}
+
+lazy_level *graph_open_trace(neap_ctx *ctx) {
+    for (int k = ctx->levels.n - 1; k >= ctx->levels.floor; k--)
+        if (ctx->levels.at[k].trace)
+            return &ctx->levels.at[k];
+    return NULL;
 }
 
 int graph_trace_derived(neap_ctx *ctx, int *level) {

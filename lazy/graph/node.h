@@ -5,6 +5,9 @@
  *      PENDING ──flush──▶ DONE    has a buffer (its value, or a failure, arrives with the buffer's variable)
  *              └────────▶ RECIPE  was fused away inside a consumer; a second demand computes it
  *
+ * What is recorded while a trace is open and depends on none of its arguments is STAGED instead of PENDING: only a
+ * demand flushes it, and what the trace's program reads of it becomes part of the program (program/stage.c).
+ *
  * What is recorded in deferred mode is DEFERRED instead of PENDING: the same, but only a demand flushes it. Such a node
  * is *lasting*: it keeps its structure after computing (deferred.c). Its references to its inputs are then *loose*:
  * counted by refs and by loose_refs. What only loose references hold gives its data back and stays as structure
@@ -23,7 +26,7 @@
 #include "lazy/op.h"
 #include "lazy/vm/kernel.h"
 
-enum { LAZY_READY, LAZY_PENDING, LAZY_RECIPE, LAZY_DONE, LAZY_DEFERRED };
+enum { LAZY_READY, LAZY_PENDING, LAZY_RECIPE, LAZY_DONE, LAZY_DEFERRED, LAZY_STAGED };
 enum { LAZY_FORMULA_WORK = 8 };          /* maps of the longest formula */
 enum { LAZY_MAX_CONTROL_INPUTS = 2047 }; /* of a node that runs programs: what nin can count */
 
@@ -63,6 +66,7 @@ struct neap_node {
     union {
         double value;         /* constants */
         uint64_t ran;         /* DONE: the plan and slot that made it (plan.h), 0: none did. Not of constants */
+        uint64_t trace;       /* STAGED, or a RECIPE that was: the serial number of its trace; of other RECIPEs 0 */
         neap_node *next_dead; /* while it is being freed, or gives its data back */
     };
     neap_buffer *buffer; /* DONE: row-major elements */
@@ -176,6 +180,13 @@ static inline int graph_node_space(const neap_node *node) {
 /* What a view reads: its base, unless it has a buffer of its own. */
 static inline neap_node *graph_read_target(neap_node *node) {
     return graph_is_view(node) && !node->buffer ? node->base : node;
+}
+/* Was it recorded from constants alone while this trace (its serial number), or one inside it, was open? And has nobody
+ * computed it since? */
+static inline bool graph_is_staged(neap_node *node, uint64_t trace) {
+    const neap_node *target = graph_read_target(node);
+    return !node->buffer && !(node->flags & LAZY_ABSTRACT) &&
+           (target->state == LAZY_STAGED || target->state == LAZY_RECIPE) && target->trace >= trace;
 }
 /* Is it materialized for the sake of a gradient? Not in a trace: all that reads it is part of the program. */
 static inline bool graph_is_residual(const neap_node *node) {

@@ -212,20 +212,31 @@ static int view_resolve(neap_ctx *ctx, neap_node *node, const lazy_call_desc *ca
 }
 
 /* ---- Recording --------------------------------------------------------------------------------------------------- */
+static void count_read(neap_ctx *ctx, neap_node *node, int k, const lazy_op *row) {
+    bool again = false;
+    for (int j = 0; j < k; j++)
+        again |= node->in[j] == node->in[k];
+    neap_node *target = graph_read_target(node->in[k]);
+    target->consumers += !again;
+    if (row->kind == LAZY_CALL || (row->kind == LAZY_GATHER && k == 0))
+        target->flags |= LAZY_KEPT;
+    if (!target->buffer)
+        graph_count_pending(ctx, target);
+}
+
 static void count_consumer(neap_ctx *ctx, neap_node *node, const lazy_op *row) {
-    for (int k = 0; k < node->nin; k++) {
-        bool again = false;
-        for (int j = 0; j < k; j++)
-            again |= node->in[j] == node->in[k];
-        neap_node *target = graph_read_target(node->in[k]);
-        target->consumers += !again;
-        if (row->kind == LAZY_CALL || (row->kind == LAZY_GATHER && k == 0))
-            target->flags |= LAZY_KEPT;
-        if (!target->buffer)
-            graph_count_pending(ctx, target);
-    }
+    for (int k = 0; k < node->nin; k++)
+        count_read(ctx, node, k, row);
     if (row->kind == LAZY_CALL)
         node->flags |= LAZY_KEPT;
+}
+
+void graph_reread(neap_ctx *ctx, neap_node *node, int k, neap_node *by) {
+    neap_node *before = node->in[k];
+    node->in[k] = graph_retain(by);
+    graph_release(ctx, before);
+    if (!graph_is_meshed(node))
+        count_read(ctx, node, k, graph_node_op(node));
 }
 
 /* The blocks of a meshed node are on no tape: they are kept. */
@@ -263,6 +274,40 @@ uint32_t graph_trace_levels(const neap_ctx *ctx) {
     return mask;
 }
 
+/* Is a node of no open trace part of what the innermost one records? Not if it belongs to a gradient around that. */
+static lazy_level *trace_of_constant(neap_ctx *ctx, const neap_node *node) {
+    lazy_level *trace = ctx->levels.n ? graph_open_trace(ctx) : NULL;
+    uint32_t around = trace ? (1u << (trace - ctx->levels.at)) - 1 : 0;
+    return node->levels & around ? NULL : trace;
+}
+
+static void stage(neap_ctx *ctx, neap_node *node, const lazy_level *trace) {
+    node->state = LAZY_STAGED;
+    node->trace = trace->serial;
+    ctx->levels.staged++;
+}
+
+/* Adds a node that is work to its trace, or to what is pending. What lies on a mesh is none: its blocks are. */
+static int enroll_work(neap_ctx *ctx, neap_node *node) {
+    bool exchange = graph_is_exchange(node);
+    const lazy_level *trace = exchange ? NULL : trace_of_constant(ctx, node);
+    if (trace)
+        stage(ctx, node, trace);
+    else if (node->lasting)
+        node->state = LAZY_DEFERRED;
+    if (trace || node->lasting || graph_is_meshed(node) || graph_node_op(node)->flags & LAZY_OP_PROMPT ||
+        (graph_is_effect(node) && !exchange))
+        return 0;
+    if (lazy_push(&ctx->pending.nodes, node))
+        return NEAP_E_MEMORY;
+    graph_retain(node);
+    node->state = LAZY_PENDING;
+    ctx->pending.n++;
+    ctx->pending.exchanges += exchange;
+    graph_count_pending(ctx, node);
+    return 0;
+}
+
 int graph_enroll(neap_ctx *ctx, neap_node *node) {
     const lazy_op *row = graph_node_op(node);
     bool meshed = graph_is_meshed(node);
@@ -290,20 +335,8 @@ int graph_enroll(neap_ctx *ctx, neap_node *node) {
     }
     ctx->counters.nodes++;
     graph_site_want(ctx, node);
-    if (row->kind == LAZY_VIEW || meshed || node->flags & LAZY_ABSTRACT || graph_is_formula(node))
-        return 0;
-    if (node->lasting)
-        node->state = LAZY_DEFERRED;
-    if (node->lasting || row->flags & LAZY_OP_PROMPT || (graph_is_effect(node) && !graph_is_exchange(node)))
-        return 0;
-    if (lazy_push(&ctx->pending.nodes, node))
-        return NEAP_E_MEMORY;
-    graph_retain(node);
-    node->state = LAZY_PENDING;
-    ctx->pending.n++;
-    ctx->pending.exchanges += graph_is_exchange(node);
-    graph_count_pending(ctx, node);
-    return 0;
+    bool free = (row->kind == LAZY_VIEW && !meshed) || graph_is_formula(node);
+    return free || node->flags & LAZY_ABSTRACT ? 0 : enroll_work(ctx, node);
 }
 
 /* Commits the result of an op that says where it goes. What it reads and was committed elsewhere is computed there. */
@@ -323,14 +356,15 @@ static int make_meshed(neap_ctx *ctx, neap_node *node) {
     int status = graph_mesh()->finish(ctx, node);
     if (status == 0)
         status = graph_enroll(ctx, node);
-    if (status == 0 && !(node->flags & LAZY_ABSTRACT))
+    if (status == 0 && !(node->flags & LAZY_ABSTRACT) && node->state != LAZY_STAGED)
         graph_node_drop(ctx, node);
     return status;
 }
 
 /* May recording this node start something? Nearly always not: so the question is answered here, without a call. */
 static bool graph_starts(const neap_ctx *ctx, const neap_node *node) {
-    return graph_node_op(node)->kind == LAZY_CALL || ctx->start.has_calls || graph_past_limits(ctx);
+    return node->state != LAZY_STAGED &&
+           (graph_node_op(node)->kind == LAZY_CALL || ctx->start.has_calls || graph_past_limits(ctx));
 }
 
 /* desc: what the rules were told of the inputs; views need it. */

@@ -521,9 +521,13 @@ void plan_tidy(neap_ctx *ctx) {
     tidy_pending(ctx, true);
 }
 
+static bool is_awaited(const neap_node *node) {
+    return node->state == LAZY_PENDING || node->state == LAZY_DEFERRED || node->state == LAZY_STAGED;
+}
+
 static void settle_region(neap_ctx *ctx, lazy_plan *plan, neap_buffer **made) {
     for (int64_t k = 0; k < ctx->walk.order.n; k++)
-        if (ctx->walk.order.at[k]->state == LAZY_PENDING || ctx->walk.order.at[k]->state == LAZY_DEFERRED)
+        if (is_awaited(ctx->walk.order.at[k]))
             plan_leave_pending(ctx, ctx->walk.order.at[k], LAZY_RECIPE);
     for (int32_t k = 0; k < plan->nslots; k++)
         if (made[k]) {

@@ -5,9 +5,10 @@
  *   an effect           at once, with its ancestors, by those who record it (plan_flush_roots)
  *   what is read        when it is asked for (plan_force)
  *
- * Nothing starts by itself in deferred mode, or while both limits are 0. While recording is held (a rule builds nodes,
- * ops are recorded on blocks of a mesh), calls wait for its end; a call whose script line is about to be asked for
- * waits for that. Such calls are found again behind ctx->start.first_call.
+ * What a trace records from constants alone starts only when it is read. Nothing starts by itself in deferred mode, or
+ * while both limits are 0. While recording is held (a rule builds nodes, ops are recorded on blocks of a mesh), calls
+ * wait for its end; a call whose script line is about to be asked for waits for that. Such calls are found again behind
+ * ctx->start.first_call.
  *
  * Out of memory is not an error here: the work stays pending, and Lua is asked to collect.
  */
@@ -50,7 +51,7 @@ static int flush_calls(neap_ctx *ctx) {
 
 int plan_start(neap_ctx *ctx, neap_node *node) {
     int status = 0;
-    if (never_starts(ctx))
+    if (never_starts(ctx) || node->state == LAZY_STAGED)
         return 0;
     bool call = graph_node_op(node)->kind == LAZY_CALL;
     if (ctx->start.hold || (call && node == ctx->sites.node)) {

@@ -128,8 +128,7 @@ static int run_entry(neap_form *form, jit_entry *e) {
     return status;
 }
 
-/* A trace that is open takes the effects of what it calls, whatever the arguments are; in deferred mode nothing
- * starts. */
+/* What an open trace calls is part of it, whatever the arguments are; in deferred mode nothing starts. */
 static int32_t call(neap_form *form) {
     neap_ctx *ctx = form->jit->ctx;
     bool leveled;
@@ -139,7 +138,7 @@ static int32_t call(neap_form *form) {
     jit_entry *e = entries_find(form, &leveled);
     if (!e)
         return 0;
-    leveled |= ctx->start.deferring || (e->program->effects.n > 0 && effect_open_trace(ctx));
+    leveled |= ctx->start.deferring || graph_open_trace(ctx);
     form->status = leveled ? inline_entry(form, e) : run_entry(form, e);
     if (form->status)
         return 0;

@@ -7,10 +7,10 @@
  *      constructors ─┘
  *
  * Captures are arrays from outside the trace: those made of constructors only are staged as they are, others are
- * computed now and bound. The plan is found by structure like that of any region, so tracing a fresh closure of the
- * same code costs no new plan; it is made when the program is first run, since many are only replayed. Running pushes
- * the plan's steps on the arguments' buffers; replaying records the ops again on other nodes, which is how programs are
- * inlined and differentiated.
+ * computed now and bound. What the trace itself has computed from constants is part of it (stage.c). The plan is found
+ * by structure like that of any region, so tracing a fresh closure of the same code costs no new plan; it is made when
+ * the program is first run, since many are only replayed. Running pushes the plan's steps on the arguments' buffers;
+ * replaying records the ops again on other nodes, which is how programs are inlined and differentiated.
  */
 #include <stdio.h>
 #include <string.h>
@@ -117,18 +117,23 @@ static int compare_ranks(const void *a, const void *b) {
                                      : (left->place > right->place) - (left->place < right->place);
 }
 
+/* What is on the tape behind its end makes constants, and comes before what the function has recorded. */
+static int64_t rank_of(const neap_node *node, int64_t end) {
+    bool recorded = node->flags & LAZY_ABSTRACT && !graph_is_placeholder(node);
+    return !recorded ? INT64_MIN : node->tape < end ? node->tape : node->tape - INT64_MAX;
+}
+
 /* The nodes stand in the order in which they were recorded, that of the tape, behind what they start from. So a replay
  * records them as the function did, and the cotangents of a node are summed in the same order, with the same bits,
  * whether a program is differentiated or the function itself. */
-static int order_nodes(neap_ctx *ctx, neap_program *program, const lazy_nodes *roots) {
+static int order_nodes(neap_ctx *ctx, int64_t end, neap_program *program, const lazy_nodes *roots) {
     lazy_nodes found = {0};
     int status = find_nodes(ctx, roots, &found);
     ranked *ranks = malloc((size_t)found.n * sizeof *ranks + 1);
     if (status == 0 && !ranks)
         status = neap_error(NEAP_E_MEMORY, "out of memory for a program");
     for (int64_t k = 0; k < found.n && status == 0; k++) {
-        bool recorded = found.at[k]->flags & LAZY_ABSTRACT && !graph_is_placeholder(found.at[k]);
-        ranks[k] = (ranked){.node = found.at[k], .rank = recorded ? found.at[k]->tape : -1, .place = k};
+        ranks[k] = (ranked){.node = found.at[k], .rank = rank_of(found.at[k], end), .place = k};
     }
     if (status == 0)
         qsort(ranks, (size_t)found.n, sizeof *ranks, compare_ranks);
@@ -284,12 +289,14 @@ static int build_program(neap_ctx *ctx, int level, neap_program *program, int n,
     lazy_level *trace = &ctx->levels.at[level];
     lazy_nodes roots = {0};
     int status = take_outputs(ctx, level, program, n, outputs);
+    for (int64_t k = 0; k < trace->effects.n && status == 0; k++)
+        status = lazy_push(&program->effects, trace->effects.at[k]);
+    if (status == 0)
+        status = program_stage(ctx, level, program);
     if (status == 0)
         status = retain_all(&program->inputs, trace->inputs.n, trace->inputs.at);
     if (status == 0)
         status = retain_all(&program->captured, trace->captured.n, trace->captured.at);
-    for (int64_t k = 0; k < trace->effects.n && status == 0; k++)
-        status = lazy_push(&program->effects, trace->effects.at[k]);
     if (status == 0)
         status = roots_of(program, &roots);
     program->effect_roots = roots.n - program->outputs.n;
@@ -298,7 +305,7 @@ static int build_program(neap_ctx *ctx, int level, neap_program *program, int n,
                      ? 0
                      : bind_captures(ctx, &roots); /* what is not bound now is when the program is run */
     if (status == 0)
-        status = order_nodes(ctx, program, &roots);
+        status = order_nodes(ctx, trace->end, program, &roots);
     if (status == 0)
         status = check_outer_levels(program, 1u << level);
     program->meshed = is_meshed_result(program);

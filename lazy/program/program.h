@@ -45,6 +45,8 @@ int program_plan(neap_program *program);
 /* program.c: neap_trace_end, of nodes. */
 int program_trace_end(neap_ctx *ctx, int level, int n, neap_node *const *outputs, neap_program **out);
 
+/* stage.c: makes what the outputs and effects of the innermost trace need of its own constants part of the trace. */
+int program_stage(neap_ctx *ctx, int level, neap_program *program);
 /* level.c: opens a closed trace in which a program is derived of closed ones: it holds the constants that rules
  * make. */
 int graph_trace_derived(neap_ctx *ctx, int *level);

@@ -235,8 +235,8 @@ int program_run(neap_ctx *ctx, neap_program *program, neap_node *const *inputs, 
 }
 
 int neap_program_run(neap_ctx *ctx, neap_program *program, int n, const int32_t *ids, int32_t *outputs) {
-    /* In a trace its effects are that trace's, whatever its arguments are; in deferred mode nothing starts. */
-    if (ctx->start.deferring || (program->effects.n && effect_open_trace(ctx)))
+    /* In a trace it is part of that, whatever its arguments are; in deferred mode nothing starts. */
+    if (ctx->start.deferring || graph_open_trace(ctx))
         return neap_program_replay(ctx, program, n, ids, outputs);
     neap_node **inputs = malloc((size_t)n * sizeof *inputs + 1);
     int status = inputs ? 0 : neap_error(NEAP_E_MEMORY, "out of memory for a run");

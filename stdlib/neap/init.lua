@@ -45,6 +45,7 @@ for module, names in pairs {
     ["transforms.custom"] = "checkpoint custom_vjp custom_jvp",
     ["transforms.control"] = "cond switch while_loop fori_loop scan",
     ["programs.program"] = "trace",
+    ["programs.eval_shape"] = "eval_shape",
     ["programs.program_file"] = "load_program",
     ["programs.jit"] = "jit jit_cache clear_caches",
     ["programs.staged"] = "staged",

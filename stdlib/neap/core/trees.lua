@@ -78,6 +78,31 @@ function trees.rebuild(name, value, f)
     return rebuild(name, value, f, 0)
 end
 
+--- Whether a value says what an array is, and is none: {shape={2, 3}, dtype="f32"}.
+function trees.is_spec(value)
+    return is_node(value) and type(value.shape) == "table"
+end
+
+--- The code of the dtype and a copy of the shape that such a table says; without a dtype it is f32. `where` is what the
+-- table is called in messages.
+function trees.spec(name, where, spec)
+    local dtype = core.dtype_codes[spec.dtype or "f32"]
+    if not dtype then raise(name, "%s: there is no dtype %s", where, core.describe(spec.dtype)) end
+    local shape = {}
+    for k = 1, #spec.shape do
+        shape[k] = spec.shape[k]
+        if type(shape[k]) ~= "number" or shape[k] < 0 or shape[k] % 1 ~= 0 then
+            raise(name, "%s: a shape is a table of integers from 0 up, got %s", where, core.describe(shape[k]))
+        end
+    end
+    for key in pairs(spec) do
+        if key ~= "shape" and key ~= "dtype" then
+            raise(name, "%s: {shape=…, dtype=…} has also '%s'", where, tostring(key))
+        end
+    end
+    return dtype, shape
+end
+
 --- The path of a key of the value at `path`.
 local function step(path, key)
     return path .. (type(key) == "number" and "[" .. key .. "]" or "." .. tostring(key))

@@ -52,7 +52,7 @@ local function results_of_spec(spec, list, path, depth)
         raise("callback", "option '%s' must hold arrays or tables such as {shape={2, 3}, dtype=\"f32\"}, got %s", path,
               describe(spec))
     end
-    if type(spec.shape) ~= "table" then
+    if not trees.is_spec(spec) then
         local tree = {}
         for _, key in ipairs(trees.keys_of(spec, "callback")) do
             local step = type(key) == "number" and path .. "[" .. key .. "]" or path .. "." .. key
@@ -60,21 +60,7 @@ local function results_of_spec(spec, list, path, depth)
         end
         return tree
     end
-    local dtype = core.dtype_codes[spec.dtype or "f32"]
-    if not dtype then raise("callback", "option '%s': there is no dtype %s", path, describe(spec.dtype)) end
-    local shape = {}
-    for k = 1, #spec.shape do
-        shape[k] = spec.shape[k]
-        if type(shape[k]) ~= "number" or shape[k] < 0 or shape[k] % 1 ~= 0 then
-            raise("callback", "option '%s': a shape is a table of integers from 0 up, got %s", path,
-                  describe(shape[k]))
-        end
-    end
-    for key in pairs(spec) do
-        if key ~= "shape" and key ~= "dtype" then
-            raise("callback", "option '%s': {shape=…, dtype=…} has also '%s'", path, tostring(key))
-        end
-    end
+    local dtype, shape = trees.spec("callback", ("option '%s'"):format(path), spec)
     return new_result(list, dtype, shape, path)
 end
 

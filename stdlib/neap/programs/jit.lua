@@ -472,8 +472,8 @@ end
 -- program.
 --
 -- f must depend on its arguments alone, and on arrays in local variables or globals around it, which are read anew at
--- each call. Everything else that f reads is fixed when it is recorded. f may print; it may not look at values (item,
--- tostring) nor assign arrays to variables outside.
+-- each call. Everything else that f reads is fixed when it is recorded. f may print; it may not look at values that
+-- depend on its arguments (item, tostring) nor assign arrays to variables outside.
 --
 -- donate: positions of arguments whose arrays the call may use up: their memory becomes that of results, or is freed.
 -- These arrays are deleted; using one afterwards raises. np.explain(f) tells of arrays that could not be used up.

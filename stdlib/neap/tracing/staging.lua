@@ -26,11 +26,15 @@ local function pack(...)
 end
 
 local function open_trace(context, box)
-    return C.neap_trace_begin(context, 0, box)
+    return C.neap_trace_begin(context, C.NEAP_TRACE_OPEN, box)
 end
 
 local function open_closed(context, box)
-    return C.neap_trace_begin(context, 1, box)
+    return C.neap_trace_begin(context, C.NEAP_TRACE_CLOSED, box)
+end
+
+local function open_staging(context, box)
+    return C.neap_trace_begin(context, C.NEAP_TRACE_STAGES, box)
 end
 
 --- Whether a trace is open around the code that runs now.
@@ -44,7 +48,8 @@ local function inside(name, open, body, undo)
     local rc = open(ctx, level_box)
     if rc < 0 then core.raise_status(rc, name) end
     local level = level_box[0]
-    local frame, traces = core.frame(), (open == open_trace or open == open_closed) and 1 or 0
+    local traces = (open == open_trace or open == open_closed or open == open_staging) and 1 or 0
+    local frame = core.frame()
     local levels = frame.levels
     levels[#levels + 1] = coroutine.running() or "main"
     frame.traces = frame.traces + traces
@@ -261,9 +266,10 @@ end
 --- Traces user_function on `given` (n arguments: trees of arrays, numbers, Specs; all else passes as it is) as a closed
 -- program. `finish`, if given, gets the packed results while the trace is open, and returns those that count. Returns
 -- { program, template, n = number of inputs, outputs } and a list of the arrays that were lifted: the program's inputs
--- are the arrays and numbers of `given`, then these.
-local function closed(name, user_function, given, finish)
-    local entry = inside(name, open_closed, function(level)
+-- are the arrays and numbers of `given`, then these. What user_function computes from constants alone is lifted too;
+-- with `stages` the program computes it.
+local function closed(name, user_function, given, finish, stages)
+    local entry = inside(name, stages and open_staging or open_closed, function(level)
         local inputs, arguments = {}, { n = given.n }
         for k = 1, given.n do arguments[k] = stand_in(name, level, given[k], inputs) end
         local results = pack(user_function(unpack(arguments, 1, given.n)))
@@ -289,6 +295,19 @@ local function checked(ok, ...)
     error(problem, 0)
 end
 
+--- Runs user_function on stand-ins for `given`, as `closed` does, and keeps nothing of what it records. Returns its
+-- results with describe(array) in place of arrays.
+local function described(name, user_function, given, describe_array)
+    return inside(name, open_closed, function(level)
+        local arguments = { n = given.n }
+        for k = 1, given.n do arguments[k] = stand_in(name, level, given[k], {}) end
+        local results = checked(pcall(user_function, unpack(arguments, 1, given.n)))
+        local template, arrays = split_results(name, results)
+        for k = 1, #arrays do arrays[k] = describe_array(arrays[k]) end
+        return fill_results(name, template, arrays)
+    end)
+end
+
 --- Traces user_function on `given` (n arguments; those of is_static as they are) with the hidden inputs `captures` (a
 -- list of places). Returns { program, template, n = number of inputs, outputs, captures }. If it `lifts`, arrays that
 -- it reads in other ways are inputs too, and `lifted` lists them.
@@ -304,7 +323,7 @@ local function trace(name, user_function, given, is_static, places, captures, li
         swaps[#swaps] = nil
         swap.finish()
     end
-    return inside(name, lifts and open_closed or open_trace, function(level)
+    return inside(name, lifts and open_staging or open_trace, function(level)
         swaps[#swaps + 1] = swap
         local inputs, arguments = {}, { n = given.n }
         for k = 1, given.n do
@@ -353,13 +372,14 @@ staging.pack, staging.inside, staging.one_id, staging.id_box, staging.ids_of = p
 staging.check_function, staging.positions_of = check_function, positions_of
 staging.trace, staging.run = trace, run
 staging.placeholder, staging.open_trace, staging.end_trace = placeholder, open_trace, end_trace
-staging.closed, staging.Spec, staging.SLOT, staging.fill_results = closed, Spec, SLOT, fill_results
+staging.closed, staging.described = closed, described
+staging.Spec, staging.SLOT, staging.fill_results = Spec, SLOT, fill_results
 staging.spec_of, staging.part_spec, staging.derivative_spec = spec_of, part_spec, derivative_spec
 staging.fitted = fitted
 staging.own_sharding = own_sharding
 
 -- They run the user's functions, or loop over what those returned.
 for _, f in ipairs { inside, spec_of, part_spec, own_sharding, derivative_spec, fitted,
-                     trace, closed, stand_in, run, split_results, fill_results } do jit.off(f) end
+                     trace, closed, described, stand_in, run, split_results, fill_results } do jit.off(f) end
 
 return staging

@@ -187,7 +187,7 @@ local function trace_branches(name, branches, given)
             seen[k], forms[k] = result_leaves(name, results), results
             if k > 1 then compare_forms(name, forms[1], results, k) end
             return strong_results(name, results, wanted)
-        end)
+        end, true) -- constants of a branch are computed where it runs
     end
     for k = 1, #branches do trace(k) end
     local leads = leading_leaves(seen)

@@ -80,7 +80,7 @@ function np.checkpoint(f)
         local entry, lifted = closed("checkpoint", function(list)
             local arguments = with_arrays(list)
             return user_function(unpack(arguments, 1, arguments.n))
-        end, pack(operands))
+        end, pack(operands), nil, true)
         return push_call("checkpoint", C.NEAP_RULE_NONE, operands, { entry }, { lifted })
     end
     jit.off(checkpointed)

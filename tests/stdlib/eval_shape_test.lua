@@ -1,0 +1,136 @@
+--- eval_shape_test.lua: np.eval_shape: shapes and dtypes of results, without running anything. Runs itself again with
+-- four devices.
+local np = require "neap"
+local check = require "tests.lib.check"
+require "tests.lib.devices"(4, "tests/stdlib/eval_shape_test.lua")
+
+local BIG = { shape = { 100000, 100000 } }
+
+local function spec(dtype, ...) return { shape = { ... }, dtype = dtype } end
+
+--- f(…), which may launch nothing and keep nothing.
+local function without_work(f, ...)
+    collectgarbage()
+    np.wait_all()
+    np.memory.reset_peak()
+    local before, live = np.debug.counters(), np.memory().live
+    local function pack(...) return { n = select("#", ...), ... } end
+    local results = pack(f(...))
+    local after = np.debug.counters()
+    check.equal(after.launches - before.launches, 0, "launches")
+    check.equal(after.flushes - before.flushes, 0, "flushes")
+    check.equal(np.memory().peak - live < 4096, true, "bytes")
+    collectgarbage()
+    np.wait_all()
+    check.equal(np.debug.counters().launches - before.launches, 0, "launches afterwards")
+    return unpack(results, 1, results.n)
+end
+
+check.test("results of any size, without memory", function()
+    local f = function(x) return x + np.random.normal(np.random.key(0), { 100000, 100000 }) end
+    check.equal(without_work(np.eval_shape, f, BIG), spec("f32", 100000, 100000))
+    check.equal(without_work(np.eval_shape, f, np.zeros { 100000, 100000 }), spec("f32", 100000, 100000))
+    local y = without_work(np.eval_shape, function(a, b)
+        return np.matmul(a, np.cumsum(b, { axis = 0 })):astype("f64")
+    end, BIG, { shape = { 100000, 7 }, dtype = "i32" })
+    check.equal(y, spec("f64", 100000, 7))
+end)
+
+check.test("trees, several results, statics and numbers", function()
+    local y, rest, n, none, flag = without_work(np.eval_shape, function(params, how, k)
+        local layer = params.layers[2]
+        local h = np.matmul(params.x, layer.w) + layer.b
+        return how.act(h) * k, { max = np.max(h, { axis = 0 }), name = how.name }, 3, nil, true
+    end, { x = spec("f32", 4, 3), layers = { {}, { w = spec("f32", 3, 5), b = np.zeros(5) } } },
+    { act = np.tanh, name = "tanh" }, 2)
+    check.equal(y, spec("f32", 4, 5))
+    check.equal(rest, { max = spec("f32", 5), name = "tanh" })
+    check.equal({ n, none == nil, flag }, { 3, true, true })
+end)
+
+check.test("numbers, dtypes and devices follow the rules of recording", function()
+    local a, b, c = np.eval_shape(function(x, k)
+        return x * k, k * 2, np.arange(3, { dtype = "f32" }) * 0.5
+    end, spec("i32", 2), 3)
+    check.equal({ a, b, c }, { spec("i32", 2), spec("f32"), spec("f32", 3) })
+    check.equal(np.eval_shape(function(x) return x end, { shape = { 0, 2 } }), spec("f32", 0, 2))
+    check.equal(np.eval_shape(function() return np.sort(np.ones(3)) end), spec("f32", 3))
+    check.equal(np.eval_shape(np.grad(function(w) return (w * w):sum() end), spec("f64", 3)), spec("f64", 3))
+end)
+
+check.test("in and around other transformations", function()
+    local key = np.random.key(0)
+    local function layer(w, x)
+        local h = np.checkpoint(function(z) return np.tanh(np.matmul(z, w)) end)(x)
+        h = np.fori_loop(0, 3, function(_, s) return s + np.random.normal(key, { 8 }) end, h)
+        return np.cond(np.sum(h):gt(0), function() return h * 2 end, function() return h end)
+    end
+    local function loss(w, xs) return np.sum(np.vmap(function(x) return layer(w, x) end)(xs)) end
+    local w, xs = spec("f32", 4, 8), spec("f32", 1000, 4)
+    for _, f in ipairs { loss, np.jit(loss) } do
+        local value, slope = np.eval_shape(np.value_and_grad(f), w, xs)
+        check.equal({ value, slope }, { spec("f32"), w })
+    end
+    local inner
+    local outer = np.jit(function(x)
+        inner = np.eval_shape(function(y) return np.matmul(y, x) end, { shape = { 5, 2 } })
+        return x * inner.shape[1]
+    end)
+    check.equal(outer(np.ones { 2, 3 })[0]:totable(), { 5, 5, 5 })
+    check.equal(inner, spec("f32", 5, 3))
+    check.equal(np.grad(function(x)
+        return np.sum(x) * np.eval_shape(function(y) return np.matmul(y, x) end, { shape = { 5, 2 } }).shape[2]
+    end)(np.ones { 2, 3 })[0]:totable(), { 3, 3, 3 })
+end)
+
+check.test("what f reads on the host, prints and keeps", function()
+    local shown = 0
+    local tell = np.callback(function() shown = shown + 1 end)
+    local y = np.eval_shape(function(x)
+        tell(x)
+        local n = np.sum(np.arange(4)):item()
+        return np.zeros(n) + np.sum(x)
+    end, { shape = { 3 } })
+    np.effects_barrier()
+    check.equal({ y, shown }, { spec("f32", 6), 0 })
+    local kept
+    np.eval_shape(function(x) kept = x + 1 return x end, { shape = { 3 } })
+    check.raises(function() return (kept + 1):totable() end, "a trace that has ended")
+end)
+
+check.test("the parameters of a block", function()
+    local block = np.nn.Sequential { np.nn.Dense(100000), np.tanh, np.nn.Dense(2) }
+    local key, x = np.random.key(0), spec("f32", 3, 100000)
+    local params = without_work(np.eval_shape, function(k, given) return block:init(k, given) end, key, x)
+    check.equal({ params[1], params[3] }, { { w = spec("f32", 100000, 100000), b = spec("f32", 100000) },
+                                            { w = spec("f32", 100000, 2), b = spec("f32", 2) } })
+    local y, slopes = without_work(np.eval_shape, function(p, given)
+        return np.value_and_grad(function(q) return block(q, given):sum() end)(p)
+    end, params, x)
+    check.equal({ y, slopes[1].w }, { spec("f32"), params[1].w })
+end)
+
+check.test("bodies on a mesh", function()
+    local function body(x)
+        local r = np.random.normal(np.random.fold_in(np.random.key(0), np.axis_index("i")), { 100000, 100000 })
+        return x + np.psum(r, "i"), np.psum(np.sum(x), "i")
+    end
+    local f = np.shard_map(body, { mesh = np.mesh({ 4 }, { "i" }), in_specs = { np.P("i") },
+                                   out_specs = { np.P("i"), np.P() } })
+    local y, sum = without_work(np.eval_shape, f, spec("f32", 400000, 100000))
+    check.equal({ y, sum }, { spec("f32", 400000, 100000), spec("f32") })
+end)
+
+check.test("errors", function()
+    check.raises(function() return np.eval_shape(3) end, "eval_shape: argument 1 %(f%) must be a function")
+    check.raises(function() return np.eval_shape(np.sin, { a = { shape = { 2 }, dtype = "f12" } }) end,
+                 "argument 1.a: there is no dtype the string")
+    check.raises(function() return np.eval_shape(np.sin, { shape = { -1 } }) end, "from 0 up, got the number %-1")
+    check.raises(function() return np.eval_shape(np.sin, { shape = { 2 }, size = 2 }) end, "has also 'size'")
+    check.raises(function() return np.eval_shape(np.matmul, { shape = { 2, 3 } }, { shape = { 2, 3 } }) end, "matmul")
+    check.raises(function() return np.eval_shape(function(x) local y = x:item() return y end, { shape = {} }) end,
+                 "eval_shape_test.lua:%d+: .*not known while tracing")
+    check.raises(function() return np.eval_shape(function() return print end) end, "must return arrays, numbers")
+end)
+
+check.done()
