@@ -62,6 +62,9 @@ NEAP_API void neap_site_reset(neap_ctx *ctx, const char *chunk);
 NEAP_API int neap_session_use(const char *kind, int n);
 /* How many there are, and the engine's number of the first, which the others follow. */
 NEAP_API int neap_session_devices(int *first);
+/* On which of them the calling thread's uncommitted work runs: the first, or the one that was last named here. What was
+ * recorded before runs where it was to run. *before: which one it was; -1 only asks. */
+NEAP_API int neap_default_device(neap_ctx *ctx, int device, int *before);
 
 /* ---- Handles --------------------------------------------------------------------------------------------------
  * An id is slot | generation << 23; slots are dense from 1. A node has one id as long as Lua knows it. */

@@ -42,6 +42,8 @@ NEAP_API int neap_trace_end(neap_ctx *ctx, int level, int n, const int32_t *outp
 /* The arrays that a closed trace has captured, in the order of their inputs, which follow all others. ids NULL: only
  * their number. The program lets go of them, so their ids can be had once. */
 NEAP_API int neap_program_captured(neap_program *program, int32_t capacity, int32_t *ids);
+/* What is committed to no device in this program runs on this one, and not on the default device. Before it has run. */
+NEAP_API void neap_program_on(neap_program *program, int device);
 NEAP_API void neap_program_free(neap_program *program); /* lets go of it: others may still hold it */
 typedef struct neap_program_info {
     int32_t inputs, outputs, nodes, captures, effects, steps;

@@ -4,6 +4,14 @@
 #include "lazy/graph/graph.h"
 #include "lazy/graph/sharding.h"
 
+/* Where it lies, or would be computed now. Data that the host wrote moves to a memory of its own when it is used. */
+static int device_of(const neap_node *node) {
+    int device = graph_node_runs_on(node), lies = node->buffer ? neap_buffer_device(node->buffer) : device;
+    if (node->device >= 0 || lies == device)
+        return device;
+    return neap_device_memory_space(lies) == neap_device_memory_space(device) ? lies : device;
+}
+
 void graph_node_info(neap_node *node, neap_info *out) {
     out->dtype = node->dtype;
     out->ndim = node->ndim;
@@ -11,7 +19,7 @@ void graph_node_info(neap_node *node, neap_info *out) {
     out->deferred = !node->buffer && !graph_is_number(node) && !(node->flags & LAZY_DELETED);
     out->latent = graph_read_target(node)->state == LAZY_DEFERRED;
     out->deleted = (node->flags & LAZY_DELETED) != 0;
-    out->device = graph_node_runs_on(node);
+    out->device = device_of(node);
     out->committed = node->device >= 0;
     out->traced = (node->flags & LAZY_ABSTRACT) != 0;
     out->taped = node->levels != 0;
@@ -57,7 +65,7 @@ int neap_array_empty(neap_ctx *ctx, int dtype, int ndim, const int64_t *shape, v
         bytes *= shape[k];
     }
     neap_buffer *buffer;
-    int status = neap_buffer_new(0, (size_t)bytes, &buffer);
+    int status = neap_buffer_new(graph_host_device(graph_home_device()), (size_t)bytes, &buffer);
     if (status)
         return status;
     *data = neap_buffer_data(buffer);

@@ -2,6 +2,7 @@
 #include "lazy/graph/graph.h"
 
 lazy_devices graph_devices;
+_Thread_local int graph_default_device;
 
 int neap_session_devices(int *first) {
     *first = graph_devices.first;
@@ -19,6 +20,19 @@ int neap_session_use(const char *kind, int n) {
     }
     if (status == NEAP_OK)
         graph_devices = (lazy_devices){.first = first, .n = n};
+    return status;
+}
+
+int neap_default_device(neap_ctx *ctx, int device, int *before) {
+    int first, n = neap_session_devices(&first), status = 0;
+    *before = graph_home_device();
+    if (device < 0 || device == *before)
+        return NEAP_OK;
+    if (device < first || device >= first + n)
+        return neap_error(NEAP_E_ARGUMENT, "default_device: expected a device of np.devices(), got %s",
+                          device < neap_device_count() ? neap_device_name(device) : "none");
+    if ((status = neap_flush(ctx)) == NEAP_OK)
+        graph_default_device = device - first;
     return status;
 }
 

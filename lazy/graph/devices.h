@@ -16,11 +16,18 @@
 
 #include "lazy/lazy.h"
 
-/* The devices of np.devices(): engine devices `first` to first + n - 1. Uncommitted work runs on the first. */
+/* The devices of np.devices(): engine devices `first` to first + n - 1. */
 typedef struct lazy_devices {
     int first, n; /* n 0: all CPU devices */
 } lazy_devices;
 extern lazy_devices graph_devices;
+/* Which of them the calling thread's uncommitted work runs on, from 0. It is looked at when work is planned. */
+extern _Thread_local int graph_default_device __attribute__((tls_model("initial-exec")));
+
+/* The engine's number of that device. */
+static inline int graph_home_device(void) {
+    return graph_devices.first + graph_default_device;
+}
 
 /* A device that computes on the memory of the host: the device itself if it does. */
 static inline int graph_host_device(int device) {

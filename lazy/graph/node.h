@@ -168,10 +168,10 @@ static inline bool graph_keeps_structure(const neap_node *node) {
 static inline size_t graph_node_bytes(const neap_node *node) {
     return (size_t)node->size * (size_t)neap_dtype_bytes(node->dtype);
 }
-/* Where its value is computed, and its buffer lies: uncommitted work that nobody pulls elsewhere runs on the first
+/* Where its value is computed, and its buffer lies: uncommitted work that nobody pulls elsewhere runs on the default
  * device. */
 static inline int graph_node_runs_on(const neap_node *node) {
-    return node->device < 0 ? graph_devices.first : node->device;
+    return node->device < 0 ? graph_home_device() : node->device;
 }
 static inline int graph_node_space(const neap_node *node) {
     int device = graph_node_runs_on(node);

@@ -533,7 +533,7 @@ static bool leaves_memory(neap_node *node, int64_t device) {
     const neap_node *target = graph_read_target(node);
     if (graph_is_number(target) || graph_is_formula(target))
         return false;
-    return graph_node_space(target) != neap_device_memory_space(device < 0 ? graph_devices.first : (int)device);
+    return graph_node_space(target) != neap_device_memory_space(device < 0 ? graph_home_device() : (int)device);
 }
 
 /* The way of most calls: with the inputs that traces capture, on a mesh, or on one device. */

@@ -280,9 +280,10 @@ static int choose_materialized(neap_ctx *ctx, int64_t nroots, neap_node *const *
 
 /* Sets ctx->plans.key and its hash. */
 static int write_key(neap_ctx *ctx, bool apart, uint64_t *hash) {
-    *hash = apart ? 0x9e3779b97f4a7c15u : 0xbf58476d1ce4e5b9u;
+    uint64_t first = (uint64_t)apart | (uint64_t)graph_home_device() << 1;
+    *hash = 0xbf58476d1ce4e5b9u * (first + 1);
     ctx->plans.key.n = 0;
-    int status = lazy_push(&ctx->plans.key, (uint64_t)apart);
+    int status = lazy_push(&ctx->plans.key, first);
     for (int64_t k = 0; k < ctx->walk.order.n && status == 0; k++) {
         const neap_node *node = ctx->walk.order.at[k];
         int64_t most = ctx->plans.key.n + 4 + 2 * node->ndim + node->nattrs + node->nin;

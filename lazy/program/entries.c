@@ -108,14 +108,14 @@ static uint64_t hash_leaf(uint64_t hash, const neap_node *node) {
 }
 
 static uint64_t hash_uses(const neap_form *form, const jit_entry *e) {
-    uint64_t hash = 0;
+    uint64_t hash = (uint64_t)e->home;
     for (int k = 0; k < form->n; k++)
         hash = hash_leaf(hash, e->uses[k].node);
     return hash;
 }
 
 static uint64_t hash_nodes(const neap_form *form) {
-    uint64_t hash = 0;
+    uint64_t hash = (uint64_t)graph_default_device;
     for (int k = 0; k < form->n; k++)
         hash = hash_leaf(hash, form->nodes[k]);
     return hash;
@@ -359,6 +359,7 @@ int neap_form_add(neap_form *form, neap_program *program, const uint8_t *uses, i
     e->number = *number = ++form->jit->numbers;
     e->info.bytes = bytes_of_program(program, &e->info.captures);
     ctx->programs.jit_bytes += e->info.bytes;
+    e->home = graph_default_device;
     e->hash = hash_uses(form, e);
     link_form(e);
     link_age(e);
@@ -392,6 +393,8 @@ static bool alike(const neap_node *want, const neap_node *node) {
 static bool fits(neap_form *form, const jit_entry *e, bool *leveled) {
     neap_node **input = form->inputs;
     uint32_t levels = 0;
+    if (e->home != graph_default_device)
+        return false;
     for (int k = 0; k < form->n; k++) {
         const leaf_use *leaf = &e->uses[k];
         neap_node *node = form->nodes[k];

@@ -4,7 +4,8 @@
  * of its form, the one used last first; and in a list of its context, whose end goes first when the entries of a
  * context take too many bytes. So a call looks at as many entries as fit it, and no place is searched.
  *
- * The hash of leaves is of what a placeholder has in common with the arrays that fit it. Entries with the same hash are
+ * The hash of leaves is of what a placeholder has in common with the arrays that fit it, and of the default device, on
+ * which what is uncommitted was planned. Entries with the same hash are
  * in their bucket by last use too: of several that fit, the one used last is taken.
  */
 #ifndef NEAP_PROGRAM_ENTRIES_H
@@ -23,7 +24,8 @@ typedef struct jit_entry {
     struct jit_entry *next, **link;             /* of the form; the one used last comes first */
     struct jit_entry *older, *newer;            /* of the context, by the last call */
     struct jit_entry *next_alike, *next_number; /* in the buckets */
-    uint64_t hash;                              /* of what the leaves are */
+    uint64_t hash;                              /* of what the leaves are, and of `home` */
+    int32_t home;                               /* the default device when it was made (graph_default_device) */
     neap_program *program;
     int32_t number;
     bool plain, guarded, planned; /* guarded: a number must be integral; planned: its program has run */

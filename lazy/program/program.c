@@ -230,9 +230,11 @@ static int make_program_plan(neap_ctx *ctx, neap_program *program, lazy_nodes *r
     return status ? status : retain_all(&program->region, ctx->walk.order.n, ctx->walk.order.at);
 }
 
-int program_plan(neap_program *program) {
-    if (program->plan)
-        return 0;
+void neap_program_on(neap_program *program, int device) {
+    program->home = device;
+}
+
+static int plan_program(neap_program *program) {
     if (program->meshed)
         return program_lower(program);
     lazy_nodes roots = {0};
@@ -256,6 +258,17 @@ int program_plan(neap_program *program) {
         release_program_nodes(program->ctx, &program->region);
     }
     lazy_vector_free(&roots);
+    return status;
+}
+
+int program_plan(neap_program *program) {
+    if (program->plan)
+        return 0;
+    int before = graph_default_device;
+    if (program->home >= 0)
+        graph_default_device = program->home - graph_devices.first;
+    int status = plan_program(program);
+    graph_default_device = before;
     return status;
 }
 
@@ -321,6 +334,7 @@ int program_trace_end(neap_ctx *ctx, int level, int n, neap_node *const *outputs
         return neap_error(NEAP_E_MEMORY, "out of memory for a program");
     program->ctx = ctx;
     program->refs = 1;
+    program->home = -1;
     int status = build_program(ctx, level, program, n, outputs);
     if (status) { /* the level stays open, with its effects, so the call can be repeated */
         program->effects.n = 0;

@@ -26,7 +26,8 @@ struct neap_program {
     int64_t effect_roots;            /* the roots: those of the effects in their order, then the outputs */
     lazy_plan *plan;                 /* NULL until somebody needs it: program_plan */
     int32_t captures;
-    bool meshed;                  /* some of its values lie on a mesh: it has no plan itself */
+    int32_t home; /* the device that its uncommitted work runs on; -1: the default device when it is planned */
+    bool meshed;  /* some of its values lie on a mesh: it has no plan itself */
     struct lazy_lowered *lowered; /* what is run for a meshed program (lower.h); NULL until somebody needs it */
     uint64_t runs;                /* of its plan, which others may share */
     uint32_t walk;                /* the last walk over programs inside each other that met it (ctx->walk.programs) */

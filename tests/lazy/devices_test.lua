@@ -1,10 +1,11 @@
 --- devices_test.lua: on which device arrays are, where they are computed, what may meet, and that moving between CPU
 -- devices copies nothing. Runs itself again with eight devices, under each scheduler.
 local check = require "tests.lib.check"
+local process = require "tests.lib.process"
 local np = require "neap"
 
 if #np.devices() < 8 then
-    local process, worst = require "tests.lib.process", 0
+    local worst = 0
     for _, scheduler in ipairs { "pool", "device", "naive" } do
         local status, out, err = process.run_neap { "--devices", "8", "--scheduler", scheduler,
                                                     "tests/lazy/devices_test.lua" }
@@ -275,7 +276,6 @@ check.test("captured arrays are read anew, with their placement", function()
 end)
 
 check.test("prints inside a program show arrays of all devices", function()
-    local process = require "tests.lib.process"
     local _, out, err = process.run_neap { "--devices", "2", "-e", [[
         local f = np.jit(function(x, y)
             print("first", x, np.device_put(y, "cpu:0") + x)
@@ -326,6 +326,70 @@ check.test("second order, across devices", function()
     check.close(d:totable(), { 6, 12 })
 end)
 
+-- ---- Told where -----------------------------------------------------------------------------------------------------
+
+check.test("jit with a device computes there, with inputs and without", function()
+    local f = np.jit(function() return np.ones(3) * 2 end, { device = "cpu:1" })
+    local y = f()
+    check.equal({ names(y), runs_on(y) }, { "cpu:1", 1 })
+    local where = np.jit(function(x, t, n)
+        local there = np.debug.device(x + t.y)
+        return there, { n = n, sum = np.debug.device(np.debug.sleep(np.arange(3), 0) + np.zeros(3)) }
+    end, { device = np.devices()[3], static = "how" })
+    for _ = 1, 2 do
+        local there, t = where(put({ 1, 2, 3 }, "cpu:4"), { y = np.ones(3), how = "so" }, 7)
+        check.equal({ there:max():item(), t.sum:max():item(), t.n:item() }, { 2, 2, 7 })
+        check.equal(names(there, t.sum, t.n), "cpu:2 cpu:2 cpu:2")
+    end
+    check.equal(np.jit_cache(where).traces, 1)
+    local outer = np.jit(function(x) return np.debug.device(f() * x) end)
+    check.equal(outer(np.arange(3)):max():item(), 1)
+    local g = np.jit(np.grad(function(w) return (w * w):sum() end), { device = "cpu:5" })
+    check.equal({ g(np.array { 1, 2 }):totable(), names(g(np.array { 1, 2 })) }, { { 2, 4 }, "cpu:5" })
+end)
+
+check.test("of two jitted functions on two devices the slow first one prints first", function()
+    local script = process.file [[
+        local f = np.jit(function() print(np.debug.sleep(np.ones(2), 300)) end, { device = "cpu:0" })
+        local g = np.jit(function() print(np.zeros(2)) end, { device = "cpu:1" })
+        f() g()
+    ]]
+    check.equal({ process.run_neap { "--devices", "8", script } }, { 0, "[1. 1.]\n[0. 0.]\n", "" })
+end)
+
+check.test("the default device is where uncommitted work runs", function()
+    check.equal(tostring(np.default_device()), "cpu:0")
+    local before = np.arange(3) + 1 -- recorded here, so it runs here
+    local f = np.jit(function(x) return np.debug.device(x) end)
+    check.equal(f(np.ones(2)):max():item(), 0)
+    check.equal(np.default_device("cpu:3"), nil)
+    local x = np.ones(2) + 1
+    check.equal({ runs_on(x), names(np.ones(2)), f(x):max():item() }, { 3, "cpu:3", 3 })
+    check.equal(np.jit_cache(f).reason, "the default device was cpu:0 and is cpu:3")
+    check.equal(runs_on(put({ 1, 2 }, "cpu:5")), 5) -- committed
+    check.equal((x + put({ 1, 2 }, "cpu:5")):totable(), { 3, 4 }) -- x is not
+    check.equal((before + x:sum()):totable(), { 5, 6, 7 })
+    local inner, more = np.default_device(np.device "cpu:6", function(a, b)
+        return runs_on(np.zeros(2)), a + b
+    end, 1, 2)
+    check.equal({ inner, more, tostring(np.default_device()) }, { 6, 3, "cpu:3" })
+    check.raises(function() np.default_device("cpu:6", error, "mine") end, "mine")
+    check.equal({ tostring(np.default_device()), runs_on(np.ones(2)) }, { "cpu:3", 3 })
+    np.default_device(np.devices()[1])
+    check.equal({ runs_on(np.ones(2)), f(np.ones(2)):max():item(), np.jit_cache(f).traces }, { 0, 0, 2 })
+    check.equal((x:sum() + before):totable(), { 5, 6, 7 }) -- x is of another default device
+end)
+
+check.test("bad devices, and default devices in a trace", function()
+    np.default_device "cpu:0"
+    check.raises(function() np.default_device "cpu:8" end, "np%.default_device: there is no device 'cpu:8'")
+    check.raises(function() np.default_device(3) end, "argument 1 %(device%) must be a device such as")
+    check.raises(function() np.default_device("cpu:1", 3) end, "argument 2 %(f%) must be a function")
+    check.raises(function() np.jit(print, { device = {} }) end, "np%.jit: option 'device' must be a device such as")
+    check.raises(function() np.jit(function() np.default_device "cpu:1" end)() end, "while a function is traced")
+    check.equal(tostring(np.default_device()), "cpu:0")
+end)
+
 -- ---- The same numbers -----------------------------------------------------------------------------------------------
 
 check.test("random programs give the same numbers on one device and on many", function()
@@ -355,4 +419,5 @@ check.test("random programs give the same numbers on one device and on many", fu
     end
 end)
 
+process.cleanup()
 check.done()

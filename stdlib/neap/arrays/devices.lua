@@ -102,6 +102,50 @@ function np.device(name)
     return find_device("device", name)
 end
 
+--- The device of this process that np.`from` got as `what`: a name or an element of np.devices().
+function core.local_device(from, what, value)
+    local device = type(value) == "string" and find_device(from, value) or value
+    if not core.is_device(device) then
+        raise(from, '%s must be a device such as "cpu:0" or an element of np.devices(), got %s', what,
+              core.describe(value))
+    end
+    if device.process ~= here then
+        raise(from, "%s: device %s belongs to process %d, and this is process %d", what, tostring(device),
+              device.process, here)
+    end
+    return device
+end
+
+local before = ffi.new "int[1]"
+
+local function set_default_device(number)
+    core.call("default_device", function() return C.neap_default_device(ctx, number, before) end)
+    return before[0]
+end
+
+--- np.default_device(): the device on which everything runs that is committed to none: np.devices()[1] at first.
+-- np.default_device("cpu:1"), or with an element of np.devices(): makes it another one. What was recorded before still
+-- runs where it was to run.
+-- np.default_device(device, f, …): f(…), during which it is that device; returns what f returns.
+function np.default_device(device, f, ...)
+    if device == nil then return core.device_numbered(set_default_device(-1)) end
+    device = core.local_device("default_device", "argument 1 (device)", device)
+    if #core.frame().levels > 0 then
+        raise("default_device", "while a function is traced or differentiated its ops run where its arguments are; "
+              .. "np.jit(f, {device=…}) and np.device_put say where")
+    end
+    if f ~= nil and type(f) ~= "function" then bad_argument("default_device", 2, "f", "a function", f) end
+    local number = set_default_device(device.number)
+    if f == nil then return end
+    local function restore(ok, ...)
+        set_default_device(number)
+        if not ok then error((...), 0) end
+        return ...
+    end
+    return restore(pcall(f, ...))
+end
+jit.off(np.default_device)
+
 -- ---- When things are computed ---------------------------------------------------------------------------------------
 
 --- x:is_deferred(): whether x is an expression that has not been started.

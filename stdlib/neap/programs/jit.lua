@@ -183,6 +183,10 @@ local function entry_difference(state, form, record)
             text = text or leaf_name(state, form, k) .. " " .. what
         end
     end
+    local home = tostring(np.default_device())
+    if record.home ~= home then
+        text, count = ("the default device was %s and is %s"):format(record.home, home), count + 1
+    end
     return text, count
 end
 
@@ -278,16 +282,36 @@ local function add_entry(state, form, traced, uses)
                                results_box)
     end)
     ffi.gc(traced.program, nil)
-    record.number = number_box[0]
+    record.number, record.home = number_box[0], tostring(np.default_device())
     forget_dropped(state)
     state.records[record.number], form.recorded = record, true
     form.fills[record.number] = forms.filler(traced.template, results_box[0])
 end
 
+--- The arrays of a tree, put on a device; what else is in it is kept. Numbers too, if they are results.
+local function put_arrays(device, value, numbers)
+    if is_array(value) or numbers and type(value) == "number" then return np.device_put(value, device) end
+    if type(value) ~= "table" or getmetatable(value) ~= nil then return value end
+    local copy = {}
+    for key, item in pairs(value) do copy[key] = put_arrays(device, item, numbers) end
+    return copy
+end
+
+--- f as it is recorded: between arguments and results that are on the device of the state.
+local function on_device(state, f)
+    local device = state.device
+    if not device then return f end
+    local function put_all(list, numbers)
+        for k = 1, list.n do list[k] = put_arrays(device, list[k], numbers) end
+        return unpack(list, 1, list.n)
+    end
+    return function(...) return put_all(pack(f(put_all(pack(...)))), true) end
+end
+
 --- The user's function with the values of named static arguments put back into the tables that they were taken from.
 local function with_statics(state, given)
     local names = state.static_names
-    if #names == 0 then return state.body or state.user_function, given end
+    if #names == 0 then return on_device(state, state.body or state.user_function), given end
     local taken, put = { n = given.n }, {}
     for k = 1, given.n do
         local value = given[k]
@@ -304,10 +328,11 @@ local function with_statics(state, given)
         end
         taken[k] = value
     end
+    local f = on_device(state, state.user_function)
     local function restored(...)
         local arguments = pack(...)
         for _, one in ipairs(put) do arguments[one.position][one.name] = one.value end
-        return state.user_function(unpack(arguments, 1, arguments.n))
+        return f(unpack(arguments, 1, arguments.n))
     end
     jit.off(restored)
     return restored, taken
@@ -336,6 +361,7 @@ local function record_and_run(state, form, given, leaves)
     local of_mesh, traced = axes.watch(staging.trace, state.name, f, arguments, state.is_static,
                                        all_places(state, places), inputs, #core.frame().levels > 0,
                                        state.fixes_numbers)
+    if state.device then C.neap_program_on(traced.program, state.device.number) end
     state.traces = state.traces + 1
     check_places(state, places, uses)
     local afresh = form.jit ~= state.jit -- the function has called itself, and all was forgotten
@@ -403,7 +429,7 @@ local function keyed_state(state)
     local key = axes.key() or ""
     if not state.keyed[key] then
         state.keyed[key] = jits.new(state.name, state.user_function, state.is_static, state.static_names,
-                                    state.is_donated)
+                                    state.is_donated, state.device)
         state.keyed[key].key = key
     end
     return state.keyed[key]
@@ -435,12 +461,13 @@ local function slow_call(state, ...)
     return form.fills[number]()
 end
 
---- The state of a function that records user_function. Others may set: body, what is run instead of user_function, with
--- the arguments; owns(place): whether a variable is none of the places; labels and fixes_numbers (see forms.analyse).
-function jits.new(name, user_function, is_static, static_names, is_donated)
+--- The state of a function that records user_function; `device`: where it is computed, nil: where its arguments are.
+-- Others may set: body, what is run instead of user_function, with the arguments; owns(place): whether a variable is
+-- none of the places; labels and fixes_numbers (see forms.analyse).
+function jits.new(name, user_function, is_static, static_names, is_donated, device)
     local state = { name = name, user_function = user_function, is_static = is_static, static_names = static_names,
-                    is_donated = is_donated, donates = next(is_donated) ~= nil, places = {}, most_places = MOST_PLACES,
-                    traces = 0 }
+                    is_donated = is_donated, donates = next(is_donated) ~= nil, device = device, places = {},
+                    most_places = MOST_PLACES, traces = 0 }
     function state.slow(...) return slow_call(state, ...) end
     jit.off(state.slow)
     reset(state)
@@ -465,11 +492,11 @@ local function statics_of(value)
     return is_static, names
 end
 
---- np.jit(f, {static={2, "mode"}, donate={1}}): a function that records f once per form of its arguments and then runs
--- it as one program, without running Lua. The form is: the keys of tables, shapes, dtypes and devices of arrays,
--- strings, booleans, and the values of static arguments: positions from 1, and names of keys in tables that are
--- arguments. Tables and functions that are static count by identity. Numbers are inputs: other values run the same
--- program.
+--- np.jit(f, {static={2, "mode"}, donate={1}, device="cpu:1"}): a function that records f once per form of its
+-- arguments and then runs it as one program, without running Lua. The form is: the keys of tables, shapes, dtypes and
+-- devices of arrays, strings, booleans, and the values of static arguments: positions from 1, and names of keys in
+-- tables that are arguments. Tables and functions that are static count by identity. Numbers are inputs: other values
+-- run the same program.
 --
 -- f must depend on its arguments alone, and on arrays in local variables or globals around it, which are read anew at
 -- each call. Everything else that f reads is fixed when it is recorded. f may print; it may not look at values that
@@ -477,16 +504,20 @@ end
 --
 -- donate: positions of arguments whose arrays the call may use up: their memory becomes that of results, or is freed.
 -- These arrays are deleted; using one afterwards raises. np.explain(f) tells of arrays that could not be used up.
+--
+-- device: all of it is computed on this device ("cpu:1", or an element of np.devices()): arguments are put there, and
+-- results are committed to it.
 function np.jit(f, given_options)
     f = check_function("jit", f)
-    local given = core.options("jit", given_options, { static = true, donate = true })
+    local given = core.options("jit", given_options, { static = true, donate = true, device = true })
     local is_static, names = statics_of(given.static)
     local is_donated = {}
     for _, position in ipairs(positions_of("jit", "donate", given.donate)) do
         if is_static[position] then raise("jit", "argument %d is static, so it cannot be donated", position) end
         is_donated[position] = true
     end
-    local state = jits.new("jit", f, is_static, names, is_donated)
+    local device = given.device and core.local_device("jit", "option 'device'", given.device)
+    local state = jits.new("jit", f, is_static, names, is_donated, device)
     return function(...)
         return state[select("#", ...)](...)
     end
