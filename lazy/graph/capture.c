@@ -5,7 +5,8 @@
  * a placeholder is made for that array and read instead: the array is *captured*. So everything that such a trace
  * depends on is an input of its program, and derivatives and batches reach what its function reads from around it.
  * Numbers, and what is made of constructors alone, stay as they are: they are part of the program. So is what a trace
- * that *stages* has recorded from constants alone (program/stage.c).
+ * that *stages* has recorded from constants alone (program/stage.c). Where the innermost trace stages, an op on arrays
+ * of outer traces alone belongs to it too.
  *
  * Of several open traces the innermost comes first: an array of an outer trace meets one of an inner trace as a
  * placeholder of the inner one. An array of a level that was opened inside the trace belongs there and is never
@@ -118,13 +119,22 @@ int graph_capture_into(neap_ctx *ctx, int at, int n, neap_node *const *nodes, ne
     return 0;
 }
 
+/* The bit of the innermost trace, if it stages: it also records what is computed of arrays of outer traces alone. */
+static uint32_t level_that_stages(neap_ctx *ctx) {
+    const lazy_level *trace = graph_open_trace(ctx);
+    return trace && trace->stages ? 1u << (trace - ctx->levels.at) : 0;
+}
+
 int graph_capture_inputs(neap_ctx *ctx, int n, neap_node *const *nodes, neap_node **to) {
     int status = 0;
     uint32_t some = 0;
+    bool traced = false;
     for (int k = 0; k < n; k++) {
         to[k] = nodes[k];
         some |= nodes[k]->levels;
+        traced |= nodes[k]->flags & LAZY_ABSTRACT && nodes[k]->levels;
     }
+    some |= traced ? level_that_stages(ctx) : 0;
     for (int at = ctx->levels.n - 1; at >= 0 && status == 0; at--)
         if (ctx->levels.at[at].closed && some >> at & 1)
             status = graph_capture_into(ctx, at, n, to, to);

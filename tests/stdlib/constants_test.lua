@@ -165,6 +165,37 @@ check.test("an array that a trace has computed from constants outlives it", func
     check.equal(f(np.zeros(3)):totable(), { 2, 4, 6 })
 end)
 
+check.test("np.explain tells that an array waits in a trace", function()
+    local kept = {}
+    np.trace(function(x)
+        kept.sums = np.cumsum(np.ones(3))
+        return x + kept.sums
+    end)(np.ones(3))
+    local text = tostring(np.explain(kept.sums))
+    check.equal(text:find("was recorded in a trace, and is computed when it is asked for", 1, true) ~= nil, true, text)
+    check.equal(kept.sums:totable(), { 1, 2, 3 })
+end)
+
+check.test("the body of a loop has its constants computed once, a branch where it runs", function()
+    local function f(x)
+        local y = np.fori_loop(0, 4, function(_, s) return s + np.sort(np.array { 3, 1, 2 }) end, x)
+        local function drawn() return np.tanh(y) * np.random.uniform(key(), { 3 }) end
+        return np.cond(np.sum(y):gt(0), drawn, function() return y end)
+    end
+    local text = tostring(np.trace(f)(np.zeros(3)))
+    local sorted, loop = text:find("argsort", 1, true), text:find("scan[", 1, true)
+    check.equal(sorted and loop and sorted < loop, true, text)
+    local branch = text:find("cond[", 1, true)
+    check.equal({ (text:find("random_bits", 1, true)) > branch, (text:find("tanh", 1, true)) > branch }, { true, true })
+    for _, start in ipairs { 0, -100 } do
+        local x = np.full({ 3 }, start)
+        same(np.jit(f)(x), f(x))
+        local function loss(z) return (f(z) * f(z)):sum() end
+        same(np.jit(np.grad(loss))(x), np.grad(loss)(x))
+        same(np.jit(np.vmap(f))(np.stack { x, x + 1 }), np.vmap(f)(np.stack { x, x + 1 }))
+    end
+end)
+
 check.test("constants are results, and are printed and called back with", function()
     local got = {}
     local tell = np.callback(function(a, b) got[#got + 1] = { a:totable(), b:item() } end)
