@@ -282,6 +282,10 @@ check.test("pipes, open files and folders", function()
     np.io.save(path "fifo", x)
     check.equal(pipe:read "*a", io.open(path "p.npy", "rb"):read "*a")
     pipe:close()
+    local gone = [[local np = require "neap" print(pcall(np.io.save, "%s", np.ones(2 ^ 20))) print "goes on"]]
+    shell("cd '%s' && (head -c 10 fifo >got &)", folder)
+    local told = process.output(gone:format(path "fifo"))
+    check.ok(told:find "^false\t.*cannot write '.*fifo': Broken pipe\ngoes on\n$", told)
     shell("ln -s /proc/self/fd/1 '%s'", path "stdout")
     local save = [['%s' -e 'local np = require "neap" np.io.save("%s", np.arange(3))' ]]
     for _, to in ipairs { "| cat >'%s'", ">'%s'" } do

@@ -5,8 +5,8 @@
 --
 -- A file is written under a name of its own, PATH.HEX.part with 16 random digits, and takes the name PATH when all of
 -- it is on the disk. While that lasts, the writer holds a lock (flock) on the file, which ends with the process however
--- it ends. So who gets the lock of a part knows that its writer is dead, and may remove it; where locks do not exist,
--- nobody removes anything.
+-- it ends. So who gets the lock of such a temporary knows that its writer is dead, and may remove it; where there are
+-- no locks, nobody removes anything.
 local ffi = require "ffi"
 local bit = require "bit"
 local core = require "neap.core"
@@ -253,9 +253,9 @@ local function lock(fd)
     return false, ffi.errno() == EAGAIN
 end
 
---- Makes a part of `path` and locks it; where there are no locks, it is made all the same. Returns its descriptor and
--- its path, or nil and the error number.
-local function create_part(path, mode)
+--- Makes a temporary of `path` and locks it; where there are no locks, it is made all the same. Returns its descriptor
+-- and its path, or nil and the error number.
+local function create_temporary(path, mode)
     while true do
         local temporary = ("%s.%s.part"):format(path, files.random_name())
         local fd = C.open(temporary, bit.bor(O_WRONLY, O_CREAT, O_EXCL, O_CLOEXEC), ffi.cast("int", mode))
@@ -278,7 +278,7 @@ function files.remove_dead(path)
 end
 
 --- Removes what writers of this file that were killed have left.
-local function remove_dead_parts(path)
+local function remove_dead_temporaries(path)
     local folder, name = split(path)
     for _, other in ipairs(files.names(folder)) do
         if other:sub(1, #name) == name and other:find("^%.%x+%.part$", #name + 1) then
@@ -310,7 +310,7 @@ end
 --- Writes a new file and gives it the name `path`, which is no link; `old`: the facts of the file that has that name.
 -- Returns its descriptor, which has the lock, or nil and the error number.
 local function put(path, old, pieces)
-    local fd, temporary = create_part(path, old and 384 or 438) -- 0600, 0666
+    local fd, temporary = create_temporary(path, old and 384 or 438) -- 0600, 0666
     if not fd then return nil, temporary end
     if old then take_over(fd, old) end
     local good, code = write_pieces(fd, pieces)
@@ -323,7 +323,7 @@ end
 
 local function replace(path, old, pieces)
     if old and C.faccessat(AT_FDCWD, path, W_OK, AT_EACCESS) ~= 0 then return nil, ffi.errno() end
-    remove_dead_parts(path)
+    remove_dead_temporaries(path)
     local fd, code = put(path, old, pieces)
     return fd and C.close(fd) == 0, code or ffi.errno()
 end
