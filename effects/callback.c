@@ -191,17 +191,17 @@ static void release_results(void *arg) {
 
 /* Pushes both ops. Where the second is refused, the first stays behind as a request that is skipped: it lets the token
  * pass in its turn, and nothing else. */
-static int push_request_ops(neap_request *request, effects_token *token, const neap_push *push) {
+static int push_request_ops(neap_request *request, int ntokens, effects_token *const *tokens, const neap_push *push) {
+    neap_var *vars[NEAP_EFFECT_MOST];
+    for (int k = 0; k < ntokens; k++)
+        vars[k] = tokens[k]->var;
     neap_push timed = {.name = push->name,
                        .site = push->site,
                        .device = push->device,
                        .flags = NEAP_PUSH_SMALL | NEAP_PUSH_ALWAYS,
-                       .nwrites = 1};
-    int status = NEAP_OK;
-    if (token) {
-        timed.writes = &token->var;
-        status = neap_push_async(start_request_token, request, &timed);
-    }
+                       .nwrites = ntokens,
+                       .writes = vars};
+    int status = ntokens ? neap_push_async(start_request_token, request, &timed) : NEAP_OK;
     if (status) {
         free(request);
         return status;
@@ -210,7 +210,7 @@ static int push_request_ops(neap_request *request, effects_token *token, const n
     timed.release = release_results;
     timed.flags |= NEAP_PUSH_SMALL;
     status = neap_push_async(start_request_results, request, &timed);
-    if (status && !token) {
+    if (status && !ntokens) {
         free(request);
     } else if (status) {
         effects_announce(request->frame.store, EFFECTS_ORDERED); /* in place of the one that is taken back */
@@ -219,17 +219,16 @@ static int push_request_ops(neap_request *request, effects_token *token, const n
     return status;
 }
 
-int neap_effects_request(neap_effects *effects, int kind, int ordered, void *arg, const neap_push *push) {
-    effects_token *token = NULL;
-    int status = effects_check(effects, kind, push);
-    if (!status && ordered)
-        status = effects_token_get(effects, kind, &token);
-    if (status)
-        return status;
+int neap_effects_request(neap_effects *effects, int kinds, void *arg, const neap_push *push) {
+    effects_token *tokens[NEAP_EFFECT_MOST];
+    int status = effects_check(effects, push);
+    int ntokens = status ? status : effects_tokens_get(effects, kinds, tokens);
+    if (ntokens < 0)
+        return ntokens;
     neap_request *request = engine_alloc(sizeof *request);
     if (!request)
         return neap_error(NEAP_E_MEMORY, "no memory for a callback");
-    *request = (neap_request){.ordered = ordered,
+    *request = (neap_request){.ordered = ntokens > 0,
                               .always = push->flags & NEAP_PUSH_ALWAYS,
                               .has_results = push->nwrites > 0,
                               .device = push->device,
@@ -238,14 +237,14 @@ int neap_effects_request(neap_effects *effects, int kind, int ordered, void *arg
                               .name = push->name,
                               .site = push->site};
     effects_scope_init(&request->frame, effects, request);
-    int output = ordered ? EFFECTS_ORDERED : push->device;
+    int output = ntokens ? EFFECTS_ORDERED : push->device;
     effects_announce(effects, output);
-    status = push_request_ops(request, token, push);
+    status = push_request_ops(request, ntokens, tokens, push);
     if (status) {
         effects_withdraw(effects, output);
         return status;
     }
-    effects_count_push(effects, token, push->device);
+    effects_count_push(effects, ntokens, tokens, push->device);
     effects->counts.callbacks++;
     return NEAP_OK;
 }

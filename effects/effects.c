@@ -31,22 +31,6 @@ typedef struct effect { /* what the engine runs; freed when the op is over */
 
 static engine_slab effect_slab = {.bytes = sizeof(effect)};
 
-int neap_effect_parse(const char *name) {
-    static const char *const names[] = {
-#define EFFECT_NAME(NAME, name) name,
-        NEAP_EFFECT_ROWS(EFFECT_NAME)
-#undef EFFECT_NAME
-    };
-    char list[128] = "";
-    for (int kind = 0; kind < NEAP_EFFECT_KINDS; kind++) {
-        if (strcmp(name, names[kind]) == 0)
-            return kind;
-        size_t used = strlen(list);
-        snprintf(list + used, sizeof list - used, "%s%s", kind ? ", " : "", names[kind]);
-    }
-    return neap_error(NEAP_E_ARGUMENT, "no kind of effects is called '%s': there are %s", name, list);
-}
-
 /* ---- Frames and stores ------------------------------------------------------------------------------------------- */
 
 void effects_scope_init(effects_scope *frame, neap_effects *store, neap_request *request) {
@@ -102,15 +86,16 @@ void effects_withdraw(neap_effects *effects, int device) {
     engine_lock_drop(&effects->lock);
 }
 
-void effects_count_push(neap_effects *effects, effects_token *token, int device) {
-    if (!token) {
+void effects_count_push(neap_effects *effects, int n, effects_token *const *tokens, int device) {
+    if (n == 0)
         effects->counts.unordered++;
-        return;
+    else
+        effects->counts.ordered++;
+    for (int k = 0; k < n; k++) {
+        if (tokens[k]->device >= 0 && tokens[k]->device != device)
+            effects->counts.carried++;
+        tokens[k]->device = device;
     }
-    effects->counts.ordered++;
-    if (token->device >= 0 && token->device != device)
-        effects->counts.carried++;
-    token->device = device;
 }
 
 void effects_happened(effects_scope *frame, int device) {
@@ -154,15 +139,34 @@ static int token_make(effects_token *token) {
     return token->var ? NEAP_OK : neap_var_new(&token->var);
 }
 
-int effects_token_get(neap_effects *effects, int kind, effects_token **out) {
-    *out = &effects->top->tokens[group_of(effects->top, kind)];
-    return token_make(*out);
-}
-
 static int check_effect_kind(int kind) {
-    if (kind >= 0 && kind < NEAP_EFFECT_KINDS)
+    if (neap_effect_name(kind))
         return NEAP_OK;
     return neap_error(NEAP_E_ARGUMENT, "no kind %d of effects", kind);
+}
+
+/* Appends the token that orders effects of this kind in the innermost frame to the n that are there, if it is none of
+ * these. Returns how many there are, or a status. */
+static int add_token(neap_effects *effects, int kind, int n, effects_token **tokens) {
+    int status = check_effect_kind(kind);
+    if (status)
+        return status;
+    effects_token *token = &effects->top->tokens[group_of(effects->top, kind)];
+    if ((status = token_make(token)) != NEAP_OK)
+        return status;
+    for (int k = 0; k < n; k++)
+        if (tokens[k] == token)
+            return n;
+    tokens[n] = token;
+    return n + 1;
+}
+
+int effects_tokens_get(neap_effects *effects, int kinds, effects_token **tokens) {
+    int n = 0;
+    for (int kind = 0; kind < NEAP_EFFECT_MOST && n >= 0; kind++)
+        if (kinds >> kind & 1)
+            n = add_token(effects, kind, n, tokens);
+    return n;
 }
 
 static int join_groups(void *arg, const neap_run *run) {
@@ -191,6 +195,10 @@ int neap_effects_order(neap_effects *effects, int kind, int own) {
     if (!status)
         frame->own[kind] = own;
     return status;
+}
+
+int neap_effects_own(const neap_effects *effects, int kind) {
+    return effects->top->own[kind];
 }
 
 /* ---- Effects ----------------------------------------------------------------------------------------------------- */
@@ -224,10 +232,8 @@ static void release_effect(void *arg) {
     effects_happened(frame, output);
 }
 
-int effects_check(neap_effects *effects, int kind, const neap_push *push) {
+int effects_check(neap_effects *effects, const neap_push *push) {
     int status = engine_check_running();
-    if (!status)
-        status = check_effect_kind(kind);
     if (!status && (push->device < 0 || push->device >= effects->devices))
         status = neap_error(NEAP_E_ARGUMENT, "effect on device %d of %d", push->device, effects->devices);
     return status;
@@ -246,16 +252,17 @@ static int push_apart(neap_effects *effects, effect *e, const neap_push *push) {
 }
 
 int neap_effects_push(neap_effects *effects, int kind, int ordered, neap_sync_fn fn, void *arg, const neap_push *push) {
-    int status = effects_check(effects, kind, push);
+    int status = effects_check(effects, push);
     effects_token *token = NULL;
+    if (!status)
+        status = check_effect_kind(kind);
     if (!status && push->nwrites != 0)
         status = neap_error(NEAP_E_ARGUMENT, "an effect writes its token and nothing else");
     if (!status && !fn)
         status = neap_error(NEAP_E_ARGUMENT, "push without a function");
-    if (!status && ordered)
-        status = effects_token_get(effects, kind, &token);
-    if (status)
-        return status;
+    int ntokens = !status && ordered ? effects_tokens_get(effects, 1 << kind, &token) : status;
+    if (ntokens < 0)
+        return ntokens;
     effect *e = engine_slab_get(&effect_slab);
     if (!e)
         return neap_error(NEAP_E_MEMORY, "no memory for an effect");
@@ -264,7 +271,7 @@ int neap_effects_push(neap_effects *effects, int kind, int ordered, neap_sync_fn
     neap_push timed = *push;
     timed.release = release_effect;
     timed.flags |= NEAP_PUSH_ALWAYS | NEAP_PUSH_SMALL; /* small: with nothing to wait for it runs at once */
-    timed.nwrites = token != NULL;
+    timed.nwrites = ntokens;
     timed.writes = token ? &token->var : NULL;
     effects_announce(effects, output);
     status = push_apart(effects, e, &timed);
@@ -273,7 +280,7 @@ int neap_effects_push(neap_effects *effects, int kind, int ordered, neap_sync_fn
         engine_slab_put(&effect_slab, e);
         return status;
     }
-    effects_count_push(effects, token, push->device);
+    effects_count_push(effects, ntokens, &token, push->device);
     return NEAP_OK;
 }
 

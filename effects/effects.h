@@ -14,15 +14,21 @@
 
 typedef struct neap_effects neap_effects; /* the token store of one user thread */
 
-/* Kinds of effects. By default all share one order, that of the program; a kind may have an order of its own. */
+/* Kinds of effects. By default all share one order, that of the program; a kind may have an order of its own. These are
+ * neap's own; programs declare further ones, up to NEAP_EFFECT_MOST in all (kinds.c). */
 #define NEAP_EFFECT_ROWS(X) X(PRINT, "print") X(WRITE, "write") X(CALLBACK, "callback") X(LOG, "log")
 enum {
 #define NEAP_EFFECT_ENUM(NAME, name) NEAP_EFFECT_##NAME,
     NEAP_EFFECT_ROWS(NEAP_EFFECT_ENUM)
 #undef NEAP_EFFECT_ENUM
-        NEAP_EFFECT_KINDS
+        NEAP_EFFECT_KINDS,
+    NEAP_EFFECT_MOST = 24
 };
 NEAP_API int neap_effect_parse(const char *name); /* the kind, or NEAP_E_ARGUMENT with the list of names */
+/* The kind of this name, made if there is none: for the whole process, and for good. NEAP_E_ARGUMENT: the name is none,
+ * or there are NEAP_EFFECT_MOST kinds. Thread-safe. */
+NEAP_API int neap_effect_declare(const char *name);
+NEAP_API const char *neap_effect_name(int kind); /* "print"; NULL: there is no such kind */
 
 /* OWNED. `waker` (BORROWED, may be NULL) is woken when a callback waits for the user thread. */
 NEAP_API int neap_effects_new(neap_waker *waker, neap_effects **out);
@@ -31,6 +37,8 @@ NEAP_API void neap_effects_free(neap_effects *effects);
 /* own != 0: from here on effects of the kind are ordered among themselves only; 0: in the common order again. Effects
  * of one kind stay in program order across the change. Inside a callback: for that callback's effects. */
 NEAP_API int neap_effects_order(neap_effects *effects, int kind, int own);
+/* Whether effects of the kind that are pushed now are ordered among themselves only. */
+NEAP_API int neap_effects_own(const neap_effects *effects, int kind);
 
 /* Pushes an effect: `push` as for neap_push_sync (writes must be empty, flags get NEAP_PUSH_ALWAYS). Ordered: it
  * writes the kind's token. Unordered: it waits for nothing but what it reads, and counts in the output token of
@@ -71,8 +79,8 @@ NEAP_API uint64_t neap_effects_outstanding(neap_effects *effects, int device);
  * further callbacks (which nest) without waiting for itself. */
 typedef struct neap_request neap_request;
 /* push->writes are its results; flags, release as for neap_push_async. With NEAP_PUSH_ALWAYS it is called even if an
- * input failed. */
-NEAP_API int neap_effects_request(neap_effects *effects, int kind, int ordered, void *arg, const neap_push *push);
+ * input failed. `kinds`: a bit for each kind in whose order it stands; none: it is unordered. */
+NEAP_API int neap_effects_request(neap_effects *effects, int kinds, void *arg, const neap_push *push);
 /* Not 0: a request may be taken. One atomic load. */
 NEAP_API int neap_effects_requested(neap_effects *effects);
 /* Opens the first request, in program order, that waits; NULL: none. While a callback is open, requests that the

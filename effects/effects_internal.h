@@ -18,7 +18,7 @@
 #include "engine/op_internal.h"
 
 /* Order groups: the common one, and one for each kind that has an order of its own. */
-enum { EFFECTS_COMMON, EFFECTS_GROUPS = 1 + NEAP_EFFECT_KINDS, EFFECTS_ORDERED = -1 };
+enum { EFFECTS_COMMON, EFFECTS_GROUPS = 1 + NEAP_EFFECT_MOST, EFFECTS_ORDERED = -1 };
 
 typedef struct effects_token {
     neap_var *var; /* NULL: nothing was pushed to this group yet */
@@ -34,7 +34,7 @@ typedef struct effects_scope {
     uint64_t places;             /* requests ever pushed into this one */
     struct effects_scope *outer; /* that was the top when this one was opened */
     effects_token tokens[EFFECTS_GROUPS];
-    bool own[NEAP_EFFECT_KINDS];
+    bool own[NEAP_EFFECT_MOST];
     bool closed;
     uint64_t pushed, happened;
     engine_watch *watches; /* on `happened` */
@@ -56,16 +56,17 @@ struct neap_effects {
 void effects_scope_init(effects_scope *frame, neap_effects *store, neap_request *request);
 void effects_scope_clear(effects_scope *frame);
 
-/* Checks a push of either sort. */
-int effects_check(neap_effects *effects, int kind, const neap_push *push);
-/* The token that orders effects of this kind in the innermost frame. */
-int effects_token_get(neap_effects *effects, int kind, effects_token **out);
+/* Checks a push of any sort. */
+int effects_check(neap_effects *effects, const neap_push *push);
+/* The tokens that order effects of these kinds (a bit each) in the innermost frame, each once: there must be room for
+ * NEAP_EFFECT_MOST, or for one if there is one kind. Returns their number, or a status. */
+int effects_tokens_get(neap_effects *effects, int kinds, effects_token **tokens);
 /* Counts an effect that is about to be pushed into the innermost frame, or takes that back. `device`: of its output
  * token, or EFFECTS_ORDERED. */
 void effects_announce(neap_effects *effects, int device);
 void effects_withdraw(neap_effects *effects, int device);
-/* Counts what was pushed; token is NULL for unordered effects. */
-void effects_count_push(neap_effects *effects, effects_token *token, int device);
+/* Counts what was pushed; unordered effects have no tokens. */
+void effects_count_push(neap_effects *effects, int n, effects_token *const *tokens, int device);
 /* An effect of the frame has happened: completes the callback whose last one it was, and so on outwards. */
 void effects_happened(effects_scope *frame, int device);
 /* Writes "site: name: text" to stderr. */

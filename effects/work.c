@@ -81,37 +81,17 @@ static void release_joined_work(void *arg) {
     free(w);
 }
 
-/* The tokens of these kinds, each once. Returns their number, or a status. */
-static int find_tokens(neap_effects *effects, int kinds, int device, neap_var **vars) {
-    int n = 0;
-    for (int kind = 0; kind < NEAP_EFFECT_KINDS; kind++) {
-        effects_token *token;
-        bool again = false;
-        if (!(kinds >> kind & 1))
-            continue;
-        int status = effects_token_get(effects, kind, &token);
-        if (status)
-            return status;
-        for (int k = 0; k < n; k++)
-            again |= vars[k] == token->var;
-        if (again)
-            continue;
-        vars[n++] = token->var;
-        if (token->device >= 0 && token->device != device)
-            effects->counts.carried++;
-        token->device = device;
-    }
-    return n;
-}
-
 /* Inside a callback effects are not joined with other ops (effects.c). */
-static int push_work_ops(work *w, int ntokens, neap_var *const *tokens, const neap_push *push) {
+static int push_work_ops(work *w, int ntokens, effects_token *const *tokens, const neap_push *push) {
+    neap_var *vars[NEAP_EFFECT_MOST];
+    for (int k = 0; k < ntokens; k++)
+        vars[k] = tokens[k]->var;
     neap_push timed = {.name = push->name,
                        .site = push->site,
                        .device = push->device,
                        .flags = NEAP_PUSH_SMALL | NEAP_PUSH_ALWAYS,
                        .nwrites = ntokens,
-                       .writes = tokens};
+                       .writes = vars};
     int status = ntokens ? neap_push_async(start_work_token, w, &timed) : NEAP_OK;
     if (status) {
         free(w);
@@ -134,9 +114,9 @@ static int push_work_ops(work *w, int ntokens, neap_var *const *tokens, const ne
 
 int neap_effects_work(neap_effects *effects, int kinds, int collective, neap_sync_fn fn, void *arg,
                       const neap_push *push) {
-    neap_var *tokens[NEAP_EFFECT_KINDS];
-    int status = effects_check(effects, 0, push);
-    int ntokens = status ? status : find_tokens(effects, kinds, push->device, tokens);
+    effects_token *tokens[NEAP_EFFECT_MOST];
+    int status = effects_check(effects, push);
+    int ntokens = status ? status : effects_tokens_get(effects, kinds, tokens);
     if (ntokens < 0)
         return ntokens;
     work *w = engine_alloc(sizeof *w);
@@ -155,9 +135,6 @@ int neap_effects_work(neap_effects *effects, int kinds, int collective, neap_syn
         effects_withdraw(effects, output);
         return status;
     }
-    if (ntokens)
-        effects->counts.ordered++;
-    else
-        effects->counts.unordered++;
+    effects_count_push(effects, ntokens, tokens, push->device);
     return NEAP_OK;
 }

@@ -309,7 +309,7 @@ static const char *ordered_effect(neap_ctx *ctx, const lazy_effect *effect, cons
     if (!(effect_bits(effect) & LAZY_EFFECTS_ORDERED))
         return NULL;
     if (!node)
-        return effect_kind(effect->how.kind);
+        return neap_effect_name(effect->how.kind);
     return effect_is_callback(node) ? effect_callback_of(node)->name : graph_node_op(node)->name;
 }
 

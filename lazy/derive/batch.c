@@ -156,7 +156,7 @@ static int check_effects(const neap_program *program) {
         const lazy_effect *effect = program->effects.at[e];
         const neap_node *node = effect->node;
         if (effect_bits(effect) & LAZY_EFFECTS_ORDERED || (node && graph_is_exchange(node)))
-            return refuse_ordered(node ? graph_node_op(node)->name : effect_kind(effect->how.kind),
+            return refuse_ordered(node ? graph_node_op(node)->name : neap_effect_name(effect->how.kind),
                                   effect_site(program->ctx, effect));
     }
     return 0;

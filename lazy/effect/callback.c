@@ -54,7 +54,7 @@ static int lay_out_callback(lazy_callback *callback, const neap_spec *results) {
 }
 
 int effect_callback_new(neap_ctx *ctx, const neap_callback *how, lazy_callback **out) {
-    if (how->kind < 0 || how->kind >= NEAP_EFFECT_KINDS || how->callee == 0)
+    if (!neap_effect_name(how->kind) || how->callee == 0)
         return neap_error(NEAP_E_ARGUMENT, "callback: no such kind of effect, or no function");
     size_t n = how->nresults > 0 ? (size_t)how->nresults : 0, name = strlen(how->name) + 1;
     size_t site = strlen(how->site) + 1, tables = n * (sizeof(neap_spec) + sizeof(int64_t));
@@ -339,7 +339,8 @@ static int push_request(neap_ctx *ctx, const lazy_launch *launch) {
                       .writes = &block};
     if (results)
         atomic_fetch_add_explicit(&ctx->callbacks.requests, 1, memory_order_relaxed);
-    int status = neap_effects_request(ctx->effects, r->callback->kind, !r->callback->unordered, r, &push);
+    int kinds = r->callback->unordered ? 0 : 1 << r->callback->kind;
+    int status = neap_effects_request(ctx->effects, kinds, r, &push);
     if (status)
         request_free(r);
     return status;
@@ -354,8 +355,7 @@ int effect_callback_loop(neap_ctx *ctx, const lazy_job_kind *kind, void *job, in
     timed.release = request_free;
     timed.flags |= NEAP_PUSH_ALWAYS;
     atomic_fetch_add_explicit(&ctx->callbacks.requests, 1, memory_order_relaxed);
-    bool ordered = effects & LAZY_EFFECTS_ORDERED;
-    int status = neap_effects_request(ctx->effects, NEAP_EFFECT_CALLBACK, ordered, r, &timed);
+    int status = neap_effects_request(ctx->effects, effects & LAZY_EFFECTS_ORDERED, r, &timed);
     if (status) {
         r->job = NULL; /* stays the caller's */
         request_free(r);
@@ -399,7 +399,7 @@ static int print_callback(const neap_node *node, lazy_text *to) {
     const char *order = callback->unordered ? "unordered" : "ordered";
     if (callback->kind == NEAP_EFFECT_CALLBACK)
         return graph_text_addf(to, "[%s] %s", order, callback->name);
-    return graph_text_addf(to, "[%s %s] %s", effect_kind(callback->kind), order, callback->name);
+    return graph_text_addf(to, "[%s %s] %s", neap_effect_name(callback->kind), order, callback->name);
 }
 
 const lazy_payload effect_callback_payload = {

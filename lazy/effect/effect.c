@@ -195,7 +195,7 @@ int effect_print_push(neap_ctx *ctx, const neap_emit *how, int n, const lazy_fra
             status = add_read(&reads, neap_buffer_var(data));
         }
     if (status == 0) {
-        neap_push push = {.name = effect_kind(how->kind),
+        neap_push push = {.name = neap_effect_name(how->kind),
                           .site = job->site,
                           .release = free_print_job,
                           .device = device < 0 ? 0 : graph_host_device(device),
@@ -276,7 +276,7 @@ int effect_message_push(neap_effects *effects, const lazy_message *message, void
         job->pieces[0].text = copy_text(text.data ? text.data : "", text.bytes);
         status = job->pieces[0].text ? 0 : NEAP_E_MEMORY;
     }
-    neap_push push = {.name = effect_kind(message->kind), .release = free_print_job, .flags = NEAP_PUSH_SMALL};
+    neap_push push = {.name = neap_effect_name(message->kind), .release = free_print_job, .flags = NEAP_PUSH_SMALL};
     if (status == 0)
         status = neap_effects_push(effects, message->kind, !message->unordered, run_print_job, job, &push);
     if (status && job)
@@ -297,15 +297,6 @@ const char *effect_site(neap_ctx *ctx, const lazy_effect *effect) {
         return effect->how.site;
     return effect_is_callback(effect->node) ? effect_callback_of(effect->node)->site
                                             : graph_site_text(ctx, effect->node->site);
-}
-
-const char *effect_kind(int kind) {
-    static const char *const names[] = {
-#define NAME(NAME, name) name,
-        NEAP_EFFECT_ROWS(NAME)
-#undef NAME
-    };
-    return names[kind];
 }
 
 void effect_free(neap_ctx *ctx, lazy_effect *effect) {
@@ -444,7 +435,7 @@ static int take_pieces(neap_ctx *ctx, int n, const neap_piece *pieces, taken *ou
 }
 
 int neap_print(neap_ctx *ctx, const neap_emit *how, int n, const neap_piece *pieces) {
-    if (how->stream < NEAP_STDOUT || how->kind < 0 || how->kind >= NEAP_EFFECT_KINDS)
+    if (how->stream < NEAP_STDOUT || !neap_effect_name(how->kind))
         return neap_error(NEAP_E_ARGUMENT, "print: expected an open stream and a kind of effect, got %d and %d",
                           how->stream, how->kind);
     taken t = {0};

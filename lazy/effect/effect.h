@@ -16,10 +16,10 @@
 
 /* Effects of nodes and programs: a bit for each kind with ordered ones, and three more. */
 enum {
-    LAZY_EFFECTS_ORDERED = (1 << NEAP_EFFECT_KINDS) - 1, /* all of the kinds */
-    LAZY_EFFECTS_UNORDERED = 1 << NEAP_EFFECT_KINDS,
-    LAZY_EFFECTS_CALLBACK = 2 << NEAP_EFFECT_KINDS,
-    LAZY_EFFECTS_EXCHANGE = 4 << NEAP_EFFECT_KINDS /* collectives between processes */
+    LAZY_EFFECTS_ORDERED = (1 << NEAP_EFFECT_MOST) - 1, /* all of the kinds */
+    LAZY_EFFECTS_UNORDERED = 1 << NEAP_EFFECT_MOST,
+    LAZY_EFFECTS_CALLBACK = 2 << NEAP_EFFECT_MOST,
+    LAZY_EFFECTS_EXCHANGE = 4 << NEAP_EFFECT_MOST /* collectives between processes */
 };
 
 /* An array that lies in blocks (graph_format_blocks), each a node of its own. */
@@ -60,7 +60,6 @@ struct lazy_callback {
 };
 
 /* effect.c --------------------------------------------------------------------------------------------------------- */
-const char *effect_kind(int kind); /* "print" */
 /* What an effect of a program does, LAZY_EFFECTS_…, and its script line; NULL: unknown. */
 int effect_bits(const lazy_effect *effect);
 const char *effect_site(neap_ctx *ctx, const lazy_effect *effect);

@@ -17,8 +17,8 @@ typedef struct picture {
     lazy_print *print;
     const neap_program *program;
     const lazy_items *items;
-    int64_t tokens; /* ordered effects so far */
-    int64_t last;   /* the item of the last ordered effect that was drawn; -1: none */
+    int64_t tokens[LAZY_ORDERS]; /* by order (listing.h): effects so far */
+    int64_t last[LAZY_ORDERS];   /* by order: 1 + the item of the last effect that was drawn; 0: none */
 } picture;
 
 static bool is_drawn(const picture *p, const neap_node *node) {
@@ -69,23 +69,31 @@ static void draw_edge(const picture *p, const neap_node *from, const neap_node *
     lazy_say(p->print, ";\n");
 }
 
-static void draw_token(picture *p, int64_t item) {
+static void say_effect(const picture *p, int64_t item) {
     const neap_node *node = p->items->at[item].node;
-    if (p->last >= 0) {
-        const neap_node *last = p->items->at[p->last].node;
+    if (node)
+        say_id(p, node);
+    else
+        lazy_say(p->print, "e%lld", (long long)item);
+}
+
+static void draw_token(picture *p, int order, int64_t item) {
+    if (p->last[order]) {
         lazy_say(p->print, "  ");
-        if (last)
-            say_id(p, last);
-        else
-            lazy_say(p->print, "e%lld", (long long)p->last);
+        say_effect(p, p->last[order] - 1);
         lazy_say(p->print, " -> ");
-        if (node)
-            say_id(p, node);
-        else
-            lazy_say(p->print, "e%lld", (long long)item);
-        lazy_say(p->print, " [style=dashed, label=\"#%lld\", color=\"#b05050\"];\n", (long long)p->tokens - 1);
+        say_effect(p, item);
+        lazy_say(p->print, " [style=dashed, label=\"");
+        program_say_token(p->print, order, p->tokens[order] - 1);
+        lazy_say(p->print, "\", color=\"#b05050\"];\n");
     }
-    p->last = item;
+    p->last[order] = item + 1;
+}
+
+static void draw_tokens(picture *p, int orders, int64_t item) {
+    for (int order = 0; order < LAZY_ORDERS; order++)
+        if (orders >> order & 1)
+            draw_token(p, order, item);
 }
 
 static void draw_node(const picture *p, const neap_node *node) {
@@ -118,7 +126,7 @@ static void draw_node(const picture *p, const neap_node *node) {
 static void draw_print(const picture *p, int64_t item) {
     const lazy_effect *effect = p->items->at[item].effect;
     lazy_say(p->print, "  e%lld [shape=box, peripheries=2, label=\"%s\"];\n", (long long)item,
-             effect_kind(effect->how.kind));
+             neap_effect_name(effect->how.kind));
     for (int64_t k = 0; k < effect->nodes.n; k++)
         draw_edge(p, effect->nodes.at[k], NULL, item);
 }
@@ -160,8 +168,9 @@ static void draw(picture *p) {
     draw_ports(p, false);
     for (int64_t k = 0; k < p->items->n; k++) {
         const lazy_item *item = &p->items->at[k];
-        bool ordered = program_is_ordered(item);
-        p->tokens += ordered;
+        int orders = program_orders(p->program, item);
+        for (int order = 0; order < LAZY_ORDERS; order++)
+            p->tokens[order] += orders >> order & 1;
         hidden += is_hidden(p, k);
         if (is_hidden(p, k) || (item->node && program_is_literal(item->node)))
             continue;
@@ -169,8 +178,7 @@ static void draw(picture *p) {
             draw_node(p, item->node);
         else
             draw_print(p, k);
-        if (ordered)
-            draw_token(p, k);
+        draw_tokens(p, orders, k);
     }
     draw_ports(p, true);
     if (hidden)
@@ -183,7 +191,7 @@ int neap_program_dot(neap_program *program, char *text, size_t capacity, size_t 
         return neap_error(NEAP_E_STATE, "program: its session has ended");
     lazy_print print = {.named = program};
     lazy_items items = {0};
-    picture p = {.print = &print, .program = program, .items = &items, .last = -1};
+    picture p = {.print = &print, .program = program, .items = &items};
     print.status = program_list(program, &items);
     if (print.status == 0)
         print.status = program_items_number(program, &items);

@@ -20,6 +20,16 @@ bool program_is_constructed(const neap_node *node) {
            (node->flags & LAZY_ABSTRACT || !node->buffer);
 }
 
+int program_orders(const neap_program *program, const lazy_item *item) {
+    int orders = 0, effects = item->effect                         ? effect_bits(item->effect)
+                              : program_is_constructed(item->node) ? graph_node_effects(item->node)
+                                                                   : 0;
+    for (int kind = 0; kind < NEAP_EFFECT_MOST; kind++)
+        if (effects >> kind & 1)
+            orders |= neap_effects_own(program->ctx->effects, kind) ? 2 << kind : 1;
+    return orders;
+}
+
 static bool is_listed_node(const listing *l, const neap_node *node) {
     return node->mark == l->program->ctx->walk.epoch && node->index == LISTED;
 }

@@ -17,8 +17,10 @@ typedef LAZY_VECTOR(lazy_item) lazy_items;
 int program_list(const neap_program *program, lazy_items *out);
 /* Does the list say of a node how it is made? Else it is an input, data, or a number. */
 bool program_is_constructed(const neap_node *node);
-/* print.c: is the item an effect that takes and gives a token? */
-bool program_is_ordered(const lazy_item *item);
+/* The orders in which an effect stands, whose tokens it takes and gives: a bit for each. Order 0 is the common one, and
+ * 1 + kind that of a kind that has an order of its own now; 0: it is unordered, or no effect. */
+int program_orders(const neap_program *program, const lazy_item *item);
+enum { LAZY_ORDERS = 1 + NEAP_EFFECT_MOST };
 /* print.c: numbers its items for the printed form (print.h). */
 int program_items_number(const neap_program *program, const lazy_items *items);
 

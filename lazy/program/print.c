@@ -9,8 +9,9 @@
  *      }
  *
  * Tokens, #0 and on, are the edges that order effects: each ordered effect takes the token of the one in front of it.
- * The token #0 is fresh in each program. Unordered effects have none. A run has tokens of its own, which each effect
- * writes when it happens (effects/), so programs need not wait for each other.
+ * The token #0 is fresh in each program. Unordered effects have none. A kind that has an order of its own now has a
+ * chain of its own, log#0 and on, as a run has that starts now. A run has tokens of its own, which each effect writes
+ * when it happens (effects/), so programs need not wait for each other.
  *
  * The block of bytes that control flow makes, and the nodes that take results out of it, are printed as one line with
  * the results on its left: "a: f32[], _, b: f32[5] = scan[…] …"; nobody reads the second.
@@ -282,19 +283,26 @@ static void say_data(lazy_print *print, const neap_node *node) {
     }
 }
 
-bool program_is_ordered(const lazy_item *item) {
-    if (item->node)
-        return program_is_constructed(item->node) && graph_node_effects(item->node) & LAZY_EFFECTS_ORDERED;
-    return !item->effect->how.unordered;
+void program_say_token(lazy_print *print, int order, int64_t number) {
+    lazy_say(print, "%s#%lld", order ? neap_effect_name(order - 1) : "", (long long)number);
 }
 
-static void say_print(lazy_print *print, const lazy_effect *effect, int64_t token) {
-    bool ordered = !effect->how.unordered;
-    if (ordered)
-        lazy_say(print, "#%lld: token = ", (long long)token);
-    lazy_say(print, "%s[%s]", effect_kind(effect->how.kind), ordered ? "ordered" : "unordered");
-    if (ordered)
-        lazy_say(print, " #%lld", (long long)token - 1);
+/* The tokens of these orders: those that an effect gives, or (`taken`) those that it takes. */
+static void say_tokens(lazy_print *print, int orders, const int64_t *tokens, bool taken) {
+    const char *between = taken ? " " : "";
+    for (int order = 0; order < LAZY_ORDERS; order++) {
+        if (!(orders >> order & 1))
+            continue;
+        lazy_say(print, "%s", between);
+        program_say_token(print, order, tokens[order] - taken);
+        between = taken ? " " : ", ";
+    }
+}
+
+static void say_print(lazy_print *print, const lazy_effect *effect, int orders, const int64_t *tokens) {
+    say_tokens(print, orders, tokens, false);
+    lazy_say(print, orders ? ": token = %s[ordered]" : "%s[unordered]", neap_effect_name(effect->how.kind));
+    say_tokens(print, orders, tokens, true);
     for (int k = 0; k < effect->nfragments; k++) {
         const lazy_fragment *fragment = &effect->fragments[k];
         for (int32_t b = 0; b < fragment->n; b++) {
@@ -452,31 +460,31 @@ static void say_programs(lazy_print *print, const neap_node *node, int depth) {
     lazy_say(print, "%*s}", 2 * depth, "");
 }
 
-/* What stands in front of an op: its token and its results; returns false if there is none. */
-static bool say_left(lazy_print *print, const sheet *s, int64_t k, int64_t p, int64_t token) {
+/* What stands in front of an op: its tokens and its results; returns false if there are none. */
+static bool say_left(lazy_print *print, const sheet *s, int64_t k, int64_t p, int orders, const int64_t *tokens) {
     const neap_node *node = s->items.at[k].node;
-    bool ordered = program_is_ordered(&s->items.at[k]),
-         none = s->how[k] == JOINED && !graph_node_op(node)->results(node);
-    if (ordered)
-        lazy_say(print, none ? "#%lld: token" : "#%lld, ", (long long)token);
+    bool none = s->how[k] == JOINED && !graph_node_op(node)->results(node);
+    say_tokens(print, orders, tokens, false);
+    if (orders)
+        lazy_say(print, none ? ": token" : ", ");
     if (s->how[k] == JOINED)
         say_results(print, s, k, p);
     else
         program_say_typed(print, node);
-    return ordered || !none;
+    return orders || !none;
 }
 
-static void say_node(lazy_print *print, const sheet *s, int64_t k, int64_t p, int64_t token, int depth) {
+static void say_node(lazy_print *print, const sheet *s, int64_t k, int64_t p, const int64_t *tokens, int depth) {
     const neap_node *node = s->items.at[k].node;
-    if (say_left(print, s, k, p, token))
+    int orders = program_orders(s->program, &s->items.at[k]);
+    if (say_left(print, s, k, p, orders, tokens))
         lazy_say(print, " = ");
     if (!program_is_constructed(node)) {
         say_data(print, node);
         return;
     }
     say_head(print, node);
-    if (program_is_ordered(&s->items.at[k]))
-        lazy_say(print, " #%lld", (long long)token - 1);
+    say_tokens(print, orders, tokens, true);
     say_operands(print, node);
     if (graph_has_programs(node))
         say_programs(print, node, depth);
@@ -506,7 +514,7 @@ int program_items_number(const neap_program *program, const lazy_items *items) {
 
 static void say_program_text(lazy_print *print, const char *name, const sheet *s, int depth) {
     const neap_program *program = s->program;
-    int64_t token = 0, p = 0;
+    int64_t tokens[LAZY_ORDERS] = {0}, p = 0;
     lazy_say(print, "%*s%s(", 2 * depth, "", name);
     say_ports(print, &program->inputs, &program->input_names);
     lazy_say(print, ")");
@@ -520,13 +528,15 @@ static void say_program_text(lazy_print *print, const char *name, const sheet *s
         const lazy_item *item = &s->items.at[k];
         if (s->how[k] == LEFT_OUT || (item->node && program_is_literal(item->node)))
             continue;
-        token += program_is_ordered(item);
+        int orders = program_orders(program, item);
+        for (int order = 0; order < LAZY_ORDERS; order++)
+            tokens[order] += orders >> order & 1;
         p = first_part_of(s, p, k);
         lazy_say(print, "%*s", 2 * depth + 2, "");
         if (item->node)
-            say_node(print, s, k, p, token, depth + 1);
+            say_node(print, s, k, p, tokens, depth + 1);
         else
-            say_print(print, item->effect, token);
+            say_print(print, item->effect, orders, tokens);
         lazy_say(print, "\n");
         if (item->node && graph_has_programs(item->node) && print->status == 0) /* inner programs share constructors */
             print->status = sheet_number(s);

@@ -28,6 +28,8 @@ void program_say_operand(lazy_print *print, const neap_node *node);
 void program_say_typed(lazy_print *print, const neap_node *node);
 /* "multiply c 2", "sum[axes=1 keepdims] c". Not of a node that was computed: its inputs may be gone. */
 void program_say_call(lazy_print *print, const neap_node *node);
+/* "#3", a token of the common order; "log#3", of that of a kind (listing.h). */
+void program_say_token(lazy_print *print, int order, int64_t number);
 /* A text as the inside of a quoted string of Graphviz (program/dot.c). */
 void program_say_escaped(lazy_print *print, const char *text);
 /* Gives out the text as public functions do (neap_array_text), and frees it. Returns its status. */

@@ -184,9 +184,11 @@ static int get_device(reader *r) {
 
 static int get_kind(reader *r) {
     char *kind = get_text(r, NULL);
-    int code = kind ? neap_effect_parse(kind) : 0;
+    int code = 0;
+    if (kind && r->status == 0)
+        code = neap_effect_declare(kind);
     if (code < 0)
-        DAMAGED(r, "the program has an effect of the kind '%.40s', which this version of neap does not have", kind);
+        DAMAGED(r, "the program has an effect of the kind '%.40s', for which there is no room", kind);
     free(kind);
     return r->status ? 0 : code;
 }

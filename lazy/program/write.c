@@ -104,7 +104,7 @@ static int64_t find_callback(const callbacks *known, const lazy_callback *callba
 static void put_callback(writer *w, lazy_callback *callback) {
     int64_t place = find_callback(&w->known, callback);
     if (place < 0 && w->status == 0) {
-        const char *kind = effect_kind(callback->kind);
+        const char *kind = neap_effect_name(callback->kind);
         lazy_text *to = &w->callables;
         place = w->known.n;
         w->status = lazy_push(&w->known, callback);
@@ -141,7 +141,7 @@ static void put_attributes(writer *w, const neap_node *node, int first) {
 
 static void put_print(writer *w, const lazy_effect *effect) {
     const neap_emit *how = &effect->how;
-    const char *kind = effect_kind(how->kind), *stream = how->stream == NEAP_STDOUT ? "stdout" : "stderr";
+    const char *kind = neap_effect_name(how->kind), *stream = how->stream == NEAP_STDOUT ? "stdout" : "stderr";
     if (how->stream != NEAP_STDOUT && how->stream != NEAP_STDERR && w->status == 0)
         w->status = neap_error(NEAP_E_ARGUMENT,
                                "save: the program writes to a log's file%s%s, which belongs to this "

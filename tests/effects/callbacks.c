@@ -103,7 +103,7 @@ static void request_flags(callback *what, int ordered, neap_var *read, neap_var 
                       .reads = &read,
                       .nwrites = write != NULL,
                       .writes = &write};
-    CHECK_EQ(neap_effects_request(effects, NEAP_EFFECT_CALLBACK, ordered, what, &push), NEAP_OK);
+    CHECK_EQ(neap_effects_request(effects, ordered ? 1 << NEAP_EFFECT_CALLBACK : 0, what, &push), NEAP_OK);
 }
 
 static void request(callback *what, neap_var *read, neap_var *write) {

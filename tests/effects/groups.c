@@ -20,7 +20,7 @@ enum { ITEMS = 400, ROUNDS = 2, ALLOCATIONS = 400 };
 #else
 enum { ITEMS = 4000, ROUNDS = 4, ALLOCATIONS = 2000 };
 #endif
-enum { THREADS = 4, DEEPEST = 4, NOBODY = -1 };
+enum { THREADS = 4, DEEPEST = 4, NOBODY = -1, KINDS = NEAP_EFFECT_KINDS + 2 /* two of the program's own */ };
 
 typedef struct program program;
 
@@ -44,7 +44,7 @@ struct program {
     uint64_t random;
     bool plain;   /* all in one order */
     bool refused; /* an allocation was refused */
-    bool own[NEAP_EFFECT_KINDS];
+    bool own[KINDS];
     item *items;
     input *inputs;
     int count, most, input_count, parent, level;
@@ -134,7 +134,7 @@ static item *new_item(program *p, int limit) {
     *it = (item){.in = p,
                  .id = p->count,
                  .parent = p->parent,
-                 .kind = pick(p, NEAP_EFFECT_KINDS),
+                 .kind = pick(p, KINDS),
                  .limit = limit,
                  .ordered = p->plain || pick(p, 5) > 0,
                  .fails = pick(p, 25) == 0,
@@ -167,7 +167,7 @@ static void push_callback(program *p, int limit) {
     }
     it->has_result = result != NULL;
     p->count++;
-    if (!accepted(p, neap_effects_request(p->effects, it->kind, it->ordered, it, &push))) {
+    if (!accepted(p, neap_effects_request(p->effects, it->ordered ? 1 << it->kind : 0, it, &push))) {
         p->count--;
         neap_var_delete(result);
     } else if (result) {
@@ -176,7 +176,7 @@ static void push_callback(program *p, int limit) {
 }
 
 static void change_order(program *p) {
-    int kind = pick(p, NEAP_EFFECT_KINDS);
+    int kind = pick(p, KINDS);
     if (!p->plain && accepted(p, neap_effects_order(p->effects, kind, !p->own[kind])))
         p->own[kind] = !p->own[kind];
 }
@@ -239,11 +239,11 @@ static void step(program *p, int limit) {
 static void run_callback(program *p, neap_request *request) {
     item *it = neap_request_arg(request);
     int outer = p->parent;
-    bool own[NEAP_EFFECT_KINDS];
+    bool own[KINDS];
     CHECK(!it->skipped && it->released == 0);
     write_line(it);
     memcpy(own, p->own, sizeof own);
-    for (int kind = 0; kind < NEAP_EFFECT_KINDS; kind++)
+    for (int kind = 0; kind < KINDS; kind++)
         p->own[kind] = neap_effects_order(p->effects, kind, 0) < 0; /* refused: it stays as it was */
     p->parent = it->id;
     p->level++;
@@ -294,8 +294,8 @@ static int *read_file(program *p, int *count) {
 /* In each frame the ordered effects of one group, or of one kind, follow each other with all that belongs to them. */
 static void check_order(program *p) {
     int wrong = 0;
-    int(*group_end)[1 + NEAP_EFFECT_KINDS] = malloc(((size_t)p->count + 1) * sizeof *group_end);
-    int(*kind_end)[NEAP_EFFECT_KINDS] = malloc(((size_t)p->count + 1) * sizeof *kind_end);
+    int(*group_end)[1 + KINDS] = malloc(((size_t)p->count + 1) * sizeof *group_end);
+    int(*kind_end)[KINDS] = malloc(((size_t)p->count + 1) * sizeof *kind_end);
     memset(group_end, -1, ((size_t)p->count + 1) * sizeof *group_end);
     memset(kind_end, -1, ((size_t)p->count + 1) * sizeof *kind_end);
     for (int i = p->count - 1; i >= 0; i--) { /* children have higher ids than their callback */
@@ -507,6 +507,8 @@ static void refuse_allocations(uint64_t seed) {
 }
 
 int main(void) {
+    for (int k = NEAP_EFFECT_KINDS; k < KINDS; k++)
+        CHECK_EQ(neap_effect_declare(k % 2 ? "even" : "odd"), k);
     for (int scheduler = NEAP_SCHEDULER_POOL; scheduler <= NEAP_SCHEDULER_DEVICE; scheduler++) {
         for (int round = 0; round < ROUNDS; round++) {
             neap_engine_config config = {.workers = 3, .devices = 2, .scheduler = scheduler, .shuffle = round % 2};

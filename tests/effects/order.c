@@ -146,7 +146,7 @@ static void own_order(neap_effects *effects) {
     neap_var *slow = new_slow_var();
     seen_count = 0;
     CHECK_EQ(neap_effects_order(effects, LOG, 1), NEAP_OK);
-    CHECK_EQ(neap_effects_order(effects, NEAP_EFFECT_KINDS, 1), NEAP_E_ARGUMENT);
+    CHECK_EQ(neap_effects_order(effects, NEAP_EFFECT_MOST, 1), NEAP_E_ARGUMENT);
     effect_of(effects, PRINT, 1, 0, 2, slow);
     effect_of(effects, LOG, 1, 0, 1, NULL);
     wait_for_count(1);
@@ -198,6 +198,13 @@ static void kinds(void) {
     CHECK_EQ(neap_effect_parse("log"), NEAP_EFFECT_LOG);
     CHECK_EQ(neap_effect_parse("lo"), NEAP_E_ARGUMENT);
     CHECK_TEXT(neap_error_text(), "'lo': there are print, write, callback, log");
+    CHECK_EQ(neap_effect_parse("lo-g"), NEAP_E_ARGUMENT);
+    CHECK_EQ(neap_effect_declare("log"), NEAP_EFFECT_LOG);
+    CHECK_EQ(neap_effect_declare("lo g"), NEAP_E_ARGUMENT);
+    CHECK_EQ(neap_effect_declare("lo-g"), NEAP_EFFECT_KINDS);
+    CHECK_EQ(neap_effect_parse("lo-g"), NEAP_EFFECT_KINDS);
+    CHECK(strcmp(neap_effect_name(NEAP_EFFECT_KINDS), "lo-g") == 0);
+    CHECK(neap_effect_name(NEAP_EFFECT_KINDS + 1) == NULL && neap_effect_name(-1) == NULL);
 }
 
 static neap_var *failed_input;

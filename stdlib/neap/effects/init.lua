@@ -14,23 +14,32 @@ local select, type, unpack = select, type, unpack
 
 local effects = {}
 
---- The number of a kind of effect: "print", "write", "callback" or "log".
-local function kind_of(name, position, what, kind)
-    if type(kind) ~= "string" then core.bad_argument(name, position, what, "a kind of effect", kind) end
-    local code = C.neap_effect_parse(kind)
-    if code < 0 then core.raise_status(code, name) end
-    return code
+local kind_of = output.kind_of
+
+local function set_order(name, position, what, kind, how)
+    if how ~= "own" and how ~= "global" then core.bad_argument(name, position, what, '"own" or "global"', how) end
+    local own = how == "own" and 1 or 0
+    core.call(name, function() return C.neap_effects_order(core.effects, kind, own) end)
 end
 
 --- np.effects.order(kind, "own" | "global"): from here on effects of a kind ("print", "write": io.write, "callback",
--- "log") are ordered among themselves only, or in the order of the program with all others, as at the start.
+-- "log", or one that np.effects.kind has made) are ordered among themselves only, or in the order of the program with
+-- all others, as at the start.
 function effects.order(kind, how)
-    local code = kind_of("effects.order", 1, "kind", kind)
-    if how ~= "own" and how ~= "global" then
-        core.bad_argument("effects.order", 2, "how", '"own" or "global"', how)
-    end
-    local own = how == "own" and 1 or 0
-    core.call("effects.order", function() return C.neap_effects_order(core.effects, code, own) end)
+    set_order("effects.order", 2, "how", kind_of("effects.order", 1, "kind", kind), how)
+end
+
+--- np.effects.kind(name, {order="global"}): makes a kind of effects, for the option `kind` of np.callback,
+-- np.debug.print and np.effects.logger, and returns its name. `order` is what np.effects.order takes; without it a new
+-- kind is in the order of the program, and one that is there already stays as it is. A kind has to be made before it is
+-- used, so that a name that is misspelt is an error. There may be 24 kinds in all, neap's own 4 among them.
+function effects.kind(name, given)
+    local order = core.options("effects.kind", given, { order = true }).order
+    if type(name) ~= "string" then core.bad_argument("effects.kind", 1, "name", "a text", name) end
+    local code = C.neap_effect_declare(name)
+    if code < 0 then core.raise_status(code, "effects.kind") end
+    if order ~= nil then set_order("effects.kind", nil, "order", code, order) end
+    return name
 end
 
 -- ---- What results are -----------------------------------------------------------------------------------------------
@@ -230,12 +239,15 @@ end
 local Log = {}
 Log.__index = Log
 
+--- How calls that append to a table are recorded.
+local function how_to_append(kind)
+    return { kind = kind, unordered = 0, tolerant = 1, place = "np.effects.logger", results = {}, specs = c_results {} }
+end
+
 --- Appends the line of some pieces to a list, when their arrays are there. Arrays that failed show their error.
-local how_to_append = { kind = C.NEAP_EFFECT_LOG, unordered = 0, tolerant = 1, place = "np.effects.logger",
-                        results = {}, specs = c_results {} }
-local function append_line(lines, list, n)
+local function append_line(lines, how, list, n)
     local template, arrays = split_arguments(list, n)
-    push_callback(how_to_append, function(ready)
+    push_callback(how, function(ready)
         local pieces = fill_arguments(template, n, ready)
         for k = 1, n do
             local piece = pieces[k]
@@ -260,10 +272,10 @@ function Log:__call(format, ...)
     if self.stream then check_file(self.stream) end
     local list, n = output.pieces("effects.logger", format, ...)
     if self.lines then
-        append_line(self.lines, list, n)
+        append_line(self.lines, self.how, list, n)
     else
         list[n + 1] = "\n"
-        output.emit(C.NEAP_EFFECT_LOG, self.stream, list, n + 1)
+        output.emit(self.kind, self.stream, list, n + 1)
     end
 end
 
@@ -283,14 +295,15 @@ function Log:close()
     end
 end
 
---- np.effects.logger(target, {mode="w"}): a log: log(format, …) writes a line, formatted as by np.printf, as an effect
--- of the kind "log"; log:close() ends it. The target is the path of a file (mode "w": emptied first; "a": appended to)
--- or a Lua table, to which the lines are appended. Of several processes, process 0 writes the file.
+--- np.effects.logger(target, {mode="w", kind="log"}): a log: log(format, …) writes a line, formatted as by np.printf,
+-- as an effect of that kind; log:close() ends it. The target is the path of a file (mode "w": emptied first; "a":
+-- appended to) or a Lua table, to which the lines are appended. Of several processes, process 0 writes the file.
 function effects.logger(target, given)
-    local mode = core.options("effects.logger", given, { mode = true }).mode
+    local o = core.options("effects.logger", given, { mode = true, kind = true })
+    local mode, kind = o.mode, kind_of("effects.logger", nil, "kind", o.kind == nil and "log" or o.kind)
     if type(target) == "table" then
         if mode ~= nil then raise("effects.logger", "a table takes no option 'mode': lines are appended to it") end
-        return setmetatable({ lines = target }, Log)
+        return setmetatable({ lines = target, how = how_to_append(kind) }, Log)
     end
     if type(target) ~= "string" then
         core.bad_argument("effects.logger", 1, "target", "a path or a table", target)
@@ -301,7 +314,7 @@ function effects.logger(target, given)
     local box = ffi.new("int[1]")
     if C.neap_process_index() > 0 then target = "/dev/null" end
     core.call("effects.logger", function() return C.neap_out_open(target, mode == "a" and 1 or 0, box) end)
-    return setmetatable({ stream = box[0] }, Log)
+    return setmetatable({ stream = box[0], kind = kind }, Log)
 end
 
 for _, f in ipairs { results_of_spec, give_results, split_arguments, fill_arguments, push_callback, np.callback,

@@ -17,6 +17,14 @@ local Pieces = ffi.typeof("neap_piece[?]")
 
 local PRINT, WRITE = C.NEAP_EFFECT_PRINT, C.NEAP_EFFECT_WRITE
 
+--- The number of a kind of effect: "print", "write", "callback", "log", or one of np.effects.kind.
+function output.kind_of(name, position, what, kind)
+    if type(kind) ~= "string" then core.bad_argument(name, position, what, "a kind of effect", kind) end
+    local code = C.neap_effect_parse(kind)
+    if code < 0 then core.raise_status(code, name) end
+    return code
+end
+
 --- A C array of a list of n pieces: texts, arrays, or { array, conversion }. BORROWED from the list.
 function output.c_pieces(list, n)
     local pieces = Pieces(n)
@@ -137,21 +145,23 @@ function np.printf(format, ...)
     if n > 0 then emit(PRINT, C.NEAP_STDOUT, list, n) end
 end
 
-local debug_print_options = { ordered = true }
+local debug_print_options = { ordered = true, kind = true }
 
 np.debug = {} -- inspect/debug.lua adds to it
 
---- np.debug.print([{ordered=false}], format, …): prints a line as soon as its values are there, whatever the order of
--- other output; with ordered=true in that order. Fields of the format: {} is a value as print shows it; {:.3f}, {:5d},
--- … is one under the conversion of np.printf that stands behind the colon; {{ and }} are braces. Does not wait.
+--- np.debug.print([{ordered=false, kind="print"}], format, …): prints a line as soon as its values are there, whatever
+-- the order of other output; with ordered=true in the order of its kind, which by default is that of print. Fields of
+-- the format: {} is a value as print shows it; {:.3f}, {:5d}, … is one under the conversion of np.printf that stands
+-- behind the colon; {{ and }} are braces. Does not wait.
 function np.debug.print(...)
-    local name, ordered, first = "debug.print", false, 1
+    local name, ordered, kind, first = "debug.print", false, PRINT, 1
     if type((...)) == "table" then
         local options = core.options(name, (...), debug_print_options)
         if options.ordered ~= nil and type(options.ordered) ~= "boolean" then
             core.bad_argument(name, nil, "ordered", "a boolean", options.ordered)
         end
         ordered, first = options.ordered, 2
+        if options.kind ~= nil then kind = output.kind_of(name, nil, "kind", options.kind) end
     end
     local format = select(first, ...)
     if type(format) ~= "string" then core.bad_argument(name, first, "format", "a string", format) end
@@ -183,7 +193,7 @@ function np.debug.print(...)
         end
     end
     if used < count then raise(name, "%d arguments for %d fields", count, used) end
-    emit(PRINT, C.NEAP_STDOUT, list, append_piece(list, n, "\n"), not ordered)
+    emit(kind, C.NEAP_STDOUT, list, append_piece(list, n, "\n"), not ordered)
 end
 
 --- np.effects_barrier(): waits until everything printed so far has been written.
