@@ -7,8 +7,8 @@
  *      while_loop      the same; with a condition for each example it runs until none holds, and examples that are done
  *                      stay as they are
  *
- * A program is batched inside a trace of its own (batch.c), so the result is a closed program like any other. Effects
- * that an example may or may not reach have no batch: they are errors.
+ * A program is batched inside a trace of its own (batch.c), so the result is a closed program like any other. An effect
+ * that an example may or may not reach happens for those that do: the programs are batched under a guard (guard.c).
  */
 #include <string.h>
 
@@ -57,7 +57,7 @@ static int inputs_like(lazy_batching *g, int level, const neap_program *program,
 /* Records a program for the examples; its outputs are in the arena. */
 static int apply_batched(lazy_batching *g, neap_program *program, neap_node *const *in, const bool *batched,
                          neap_node **out, bool *out_batched) {
-    int status = derive_program_batch(g->ctx, program, g->size, in, batched, out, out_batched), kept = 0;
+    int status = derive_program_batch(g->ctx, program, g->size, g->guard, in, batched, out, out_batched), kept = 0;
     for (int64_t k = 0; k < program->outputs.n && status == 0; k++)
         kept = graph_arena(g->ctx, out[k]) ? kept : NEAP_E_MEMORY;
     return status ? status : kept;
@@ -244,13 +244,23 @@ static int record_flow(flow *f, const bool *batched) {
     return status;
 }
 
-static int refuse_effects(const flow *f) {
+static int refuse_effects(const flow *f, const char *what) {
     const char *site = f->g->node->site ? graph_site_text(f->g->ctx, f->g->node->site) : "an unknown line";
-    return neap_error(
-        NEAP_E_TRACE,
-        "vmap: the %s at %s depends on the example and has effects in its functions, which would happen for "
-        "some examples only",
-        graph_node_op(f->g->node)->name, site);
+    return neap_error(NEAP_E_TRACE, "vmap: the %s at %s depends on the example and has %s",
+                      graph_node_op(f->g->node)->name, site, what);
+}
+
+/* Records program p, whose effects happen for the examples of `own`, as far as there is a guard around it for these. */
+static int apply_guarded(flow *f, int p, neap_node *own, neap_node *const *in, neap_node **out) {
+    lazy_batching *g = f->g;
+    const lazy_batch_guard *outer = g->guard;
+    lazy_batch_guard guard = {.mask = outer ? BUILD2(logical_and, outer->mask, own) : own, .record = control_guarded};
+    if (!guard.mask)
+        return neap_error_code();
+    g->guard = &guard;
+    int status = apply_batched(g, f->control->programs[p], in, f->flags[p], out, f->out[p]);
+    g->guard = outer;
+    return status;
 }
 
 /* ---- call -------------------------------------------------------------------------------------------------------- */
@@ -342,29 +352,51 @@ static int batch_call(flow *f) {
 }
 
 /* ---- cond -------------------------------------------------------------------------------------------------------- */
+/* The examples that take branch p: those with its number as index; of the first and the last one, also those with what
+ * is below or above. */
+static neap_node *takers_of(flow *f, int p) {
+    lazy_batching *g = f->g;
+    int last = f->control->nprograms - 1;
+    neap_node *from = BUILD2(greater_equal, g->in[0], NUMBER(p)), *to = BUILD2(less_equal, g->in[0], NUMBER(p));
+    return p == 0      ? (last == 0 ? BUILD2(equal, g->in[0], g->in[0]) : to)
+           : p == last ? from
+                       : BUILD2(logical_and, from, to);
+}
+
+/* Records branch p on all examples, its effects for those that take it; chosen[k] gets its result for these. */
+static int add_branch(flow *f, int p, neap_node **in, neap_node **out, neap_node **chosen) {
+    lazy_batching *g = f->g;
+    int n = f->control->nresults, main = main_inputs(f);
+    memcpy(in, g->in + 1, (size_t)main * sizeof *in);
+    memcpy(in + main, g->in + f->shape->const_at[p], (size_t)f->shape->consts[p] * sizeof *in);
+    flags_of(f, p);
+    int status = f->control->effects ? apply_guarded(f, p, takers_of(f, p), in, out)
+                                     : apply_batched(g, f->control->programs[p], in, f->flags[p], out, f->out[p]);
+    neap_node *here = BUILD2(greater_equal, g->in[0], NUMBER(p)); /* the last that is not above the index */
+    for (int k = 0; k < n && status == 0; k++) {
+        int64_t shape[NEAP_MAX_DIMS + 1] = {g->size};
+        int ndim = f->control->results[k].ndim;
+        for (int a = 0; a < ndim; a++)
+            shape[1 + a] = 1;
+        out[k] = f->out[p][k] ? out[k] : derive_batch_broadcast(g, out[k]);
+        neap_node *there = p && here ? graph_build_reshape(g->ctx, here, ndim + 1, shape) : NULL;
+        chosen[k] = p ? BUILD3(where, there, out[k], chosen[k]) : out[k];
+        status = chosen[k] ? 0 : neap_error_code();
+    }
+    return status;
+}
+
 /* All branches, of which each example takes its own. */
 static int select_branches(flow *f) {
     lazy_batching *g = f->g;
-    int n = f->control->nresults, main = main_inputs(f), status = f->control->effects ? refuse_effects(f) : 0;
+    int n = f->control->nresults, status = 0;
     neap_node **chosen = nodes_new(n), **out = nodes_new(n), **in = nodes_new(g->node->nin);
+    if (f->control->effects & (LAZY_EFFECTS_ORDERED | LAZY_EFFECTS_EXCHANGE))
+        status = refuse_effects(f, "effects in its functions that would happen for some examples only");
     if (status == 0 && (!chosen || !out || !in))
         status = NEAP_E_MEMORY;
-    for (int p = 0; p < f->control->nprograms && status == 0; p++) {
-        memcpy(in, g->in + 1, (size_t)main * sizeof *in);
-        memcpy(in + main, g->in + f->shape->const_at[p], (size_t)f->shape->consts[p] * sizeof *in);
-        status = apply_batched(g, f->control->programs[p], in, flags_of(f, p), out, f->out[p]);
-        neap_node *from = BUILD2(greater_equal, g->in[0], NUMBER(p)); /* the last that is not above the index */
-        for (int k = 0; k < n && status == 0; k++) {
-            int64_t shape[NEAP_MAX_DIMS + 1] = {g->size};
-            int ndim = f->control->results[k].ndim;
-            for (int a = 0; a < ndim; a++)
-                shape[1 + a] = 1;
-            out[k] = f->out[p][k] ? out[k] : derive_batch_broadcast(g, out[k]);
-            neap_node *here = p && from ? graph_build_reshape(g->ctx, from, ndim + 1, shape) : NULL;
-            chosen[k] = p ? BUILD3(where, here, out[k], chosen[k]) : out[k];
-            status = chosen[k] ? 0 : neap_error_code();
-        }
-    }
+    for (int p = 0; p < f->control->nprograms && status == 0; p++)
+        status = add_branch(f, p, in, out, chosen);
     for (int k = 0; k < n && status == 0; k++)
         status = derive_batch_give(g, chosen[k], true);
     g->out = g->in[0]; /* nobody reads it */
@@ -464,7 +496,8 @@ static int record_body(flow *f, int level, neap_node **out) {
     if (status == 0)
         status = apply_batched(g, condition, of_condition, f->flags[0], &holds, f->out[0]);
     if (status == 0)
-        status = apply_batched(g, body, in, f->flags[1], out, f->out[1]);
+        status = f->control->effects ? apply_guarded(f, 1, holds, in, out)
+                                     : apply_batched(g, body, in, f->flags[1], out, f->out[1]);
     for (int k = 0; k < n && status == 0; k++) {
         int64_t shape[NEAP_MAX_DIMS + 1] = {g->size};
         for (int a = 1; a < in[k]->ndim; a++)
@@ -495,8 +528,10 @@ static int derive_by(flow *f, int (*record)(flow *, int, neap_node **), int n, n
 
 /* The examples may stop at different turns. */
 static int derive_each(flow *f) {
-    if (f->control->effects)
-        return refuse_effects(f);
+    if (f->control->effects & (LAZY_EFFECTS_ORDERED | LAZY_EFFECTS_EXCHANGE))
+        return refuse_effects(f, "effects in its functions that would happen for some examples only");
+    if (f->control->programs[0]->effects.n > 0)
+        return refuse_effects(f, "effects in its condition, which is asked for all examples together");
     for (int k = 0; k < f->shape->operands; k++)
         f->main[k] = true;
     flags_of(f, 0);

@@ -13,6 +13,7 @@
 #ifndef LAZY_CONTROL_H
 #define LAZY_CONTROL_H
 
+#include "lazy/derive/derive.h"
 #include "lazy/effect/effect.h"
 #include "lazy/graph/graph.h"
 #include "lazy/program/program.h"
@@ -133,6 +134,10 @@ int control_fix_shardings(neap_ctx *ctx, const lazy_control *control, const grap
 bool control_expands(neap_ctx *ctx, const neap_node *node);
 int control_expand(neap_ctx *ctx, neap_node *node);
 int control_part_expand(lazy_expansion *g); /* of the row of results */
+
+/* control/guard.c: lazy_batch_guard.record, as a loop over the examples, with a branch. */
+int control_guarded(const lazy_batch_guard *guard, neap_ctx *ctx, const lazy_effect *effect, int n,
+                    neap_node *const *in, const bool *batched, neap_node **out);
 
 /* control/batch.c: the rules of the rows (batch.h). */
 int control_call_batch(lazy_batching *g);

@@ -6,7 +6,8 @@
  * again.
  *
  * Effects stay in their order. An ordered effect is refused: its order is one of program points, and says nothing about
- * the examples. An unordered one that reads something batched happens once for each example, in their order.
+ * the examples. An unordered one that reads something batched happens once for each example, in their order; inside a
+ * branch or a loop that some examples take and others do not, for those that do (the guard).
  */
 #include <string.h>
 
@@ -23,6 +24,7 @@ typedef struct lazy_batch_walk {
     neap_ctx *ctx;
     neap_program *program;
     int64_t size;
+    const lazy_batch_guard *guard;
     neap_node *const *inputs;
     const bool *of_inputs; /* which of them are batched */
     /* By position in program->nodes: */
@@ -173,6 +175,24 @@ static int print_example(batching *w, const lazy_effect *effect, int64_t example
     return status ? status : effect_print_nodes(w->ctx, &effect->how, effect->nfragments, effect->fragments, nodes);
 }
 
+/* A print for the examples of the guard. */
+static int guard_print(batching *w, const lazy_effect *effect) {
+    size_t n = (size_t)effect->nodes.n;
+    neap_node **nodes = calloc(n + 1, sizeof *nodes), *nothing;
+    bool *batched = calloc(n + 1, sizeof *batched);
+    int status = nodes && batched ? 0 : neap_error(NEAP_E_MEMORY, "out of memory for a print");
+    for (size_t k = 0; k < n && status == 0; k++) {
+        int32_t at = w->program->root_nodes.at[w->root + (int64_t)k];
+        nodes[k] = w->now[at];
+        batched[k] = w->batched[at];
+    }
+    if (status == 0)
+        status = w->guard->record(w->guard, w->ctx, effect, (int)n, nodes, batched, &nothing);
+    free(nodes);
+    free(batched);
+    return status;
+}
+
 static int batch_print(batching *w, const lazy_effect *effect) {
     bool each = false;
     for (int64_t k = 0; k < effect->nodes.n; k++)
@@ -196,7 +216,7 @@ static int batch_prints(batching *w) {
         const lazy_effect *effect = w->program->effects.at[w->next_effect];
         if (effect->node)
             break;
-        if ((status = batch_print(w, effect)) == 0) {
+        if ((status = w->guard ? guard_print(w, effect) : batch_print(w, effect)) == 0) {
             w->next_effect++;
             w->root += effect->nodes.n;
         }
@@ -206,6 +226,9 @@ static int batch_prints(batching *w) {
 
 static int run_rule(lazy_batching *g) {
     const lazy_op *row = graph_node_op(g->node);
+    if (g->guard && effect_is_callback(g->node))
+        return g->guard->record(g->guard, g->ctx, g->walk->program->effects.at[g->walk->next_effect], g->node->nin,
+                                g->in, g->batched, &g->out);
     int (*rule)(lazy_batching *) = row->batch                 ? row->batch
                                    : row->kind == LAZY_MAP    ? batch_map
                                    : row->kind == LAZY_REDUCE ? batch_reduce
@@ -228,8 +251,14 @@ static void give_site(batching *w, const lazy_batching *g, neap_node *node) {
 /* Node k of the program, whose inputs stand at `links`. */
 static int batch_node(batching *w, int64_t k, const int32_t *links) {
     const neap_node *node = w->program->nodes.at[k];
-    lazy_batching g = {.ctx = w->ctx, .node = node, .size = w->size, .in = w->in, .batched = w->in_batched, .walk = w};
-    bool effect = graph_is_effect(node), any = false;
+    lazy_batching g = {.ctx = w->ctx,
+                       .node = node,
+                       .size = w->size,
+                       .in = w->in,
+                       .batched = w->in_batched,
+                       .guard = w->guard,
+                       .walk = w};
+    bool effect = graph_is_effect(node), any = effect && w->guard;
     w->links = links;
     w->several[k] = w->given.n;
     for (int a = 0; a < node->nin; a++) {
@@ -325,9 +354,9 @@ static void walk_end(batching *w) {
     free(w->in_batched);
 }
 
-int derive_program_batch(neap_ctx *ctx, neap_program *program, int64_t size, neap_node *const *inputs,
-                         const bool *batched, neap_node **outputs, bool *out_batched) {
-    batching w = {.ctx = ctx, .program = program, .size = size, .inputs = inputs, .of_inputs = batched};
+int derive_program_batch(neap_ctx *ctx, neap_program *program, int64_t size, const lazy_batch_guard *guard,
+                         neap_node *const *inputs, const bool *batched, neap_node **outputs, bool *out_batched) {
+    batching w = {.ctx = ctx, .program = program, .size = size, .guard = guard, .inputs = inputs, .of_inputs = batched};
     int status = begin_batching(&w);
     lazy_level *trace = effect_open_trace(ctx);
     int64_t recorded = trace ? trace->effects.n : 0;
@@ -384,7 +413,7 @@ int neap_program_batch(neap_ctx *ctx, neap_program *program, int64_t size, int n
     if (status == 0)
         status = find_inputs(ctx, program, size, n, ids, flags, inputs);
     if (status == 0)
-        status = derive_program_batch(ctx, program, size, inputs, flags, nodes, flags + nin);
+        status = derive_program_batch(ctx, program, size, NULL, inputs, flags, nodes, flags + nin);
     if (status == 0)
         status = program_fail_for_good(graph_publish_all(ctx, (int)nout, nodes, outputs), program->effects.n > 0);
     for (size_t k = 0; k < nout && status == 0; k++)

@@ -8,8 +8,8 @@
  *      the rule      in (n, 3, 4)   in (4,)    ─▶ op ─▶ (n, 3, 4)
  *
  * Requirements for a rule:
- *  1. It is called only when an input is batched, with any of them batched, and builds as many nodes for two examples
- *     as for a thousand (but callbacks, which are called once for each).
+ *  1. It is called when an input is batched, with any of them batched, and for an effect under a guard, when none may
+ *     be. It builds as many nodes for two examples as for a thousand (but callbacks, which are called once for each).
  *  2. Element for element its result has the bits that the op gives for each example alone; a library's product may be
  *     put together differently.
  *  3. What is not batched is not copied for each example where one op can do without.
@@ -17,8 +17,18 @@
 #ifndef LAZY_BATCH_H
 #define LAZY_BATCH_H
 
+#include "lazy/effect/effect.h"
 #include "lazy/op.h"
 #include "lazy/programs.h"
+
+/* The examples for which effects happen, inside a branch or a loop that some of them take and others do not. */
+typedef struct lazy_batch_guard {
+    neap_node *mask; /* a bool for each example */
+    /* Records an unordered print, or a callback, on n inputs, some of them batched, for the examples of the mask; *out
+     * gets the blocks of the calls, all batched; of a print it is of no use. In the arena. */
+    int (*record)(const struct lazy_batch_guard *guard, neap_ctx *ctx, const lazy_effect *effect, int n,
+                  neap_node *const *in, const bool *batched, neap_node **out);
+} lazy_batch_guard;
 
 struct lazy_batching {
     neap_ctx *ctx;
@@ -26,8 +36,9 @@ struct lazy_batching {
     int64_t size;          /* examples */
     neap_node **in;        /* BORROWED, as many as the node has */
     bool *batched;
-    neap_node *out; /* what the rule builds; BORROWED from the arena, or an input */
-    bool shared;    /* the rule sets it where the result is not batched */
+    neap_node *out;                /* what the rule builds; BORROWED from the arena, or an input */
+    bool shared;                   /* the rule sets it where the result is not batched */
+    const lazy_batch_guard *guard; /* NULL: effects happen for all examples */
     struct lazy_batch_walk *walk;
 };
 
@@ -60,8 +71,9 @@ int derive_batch_done(const lazy_batching *g);
  * Records the ops of a program for `size` examples, on inputs of which some are batched. outputs are OWNED (on failure
  * there are none); out_batched says which of them are batched. Its effects are those of the innermost open trace, or
  * happen; one that is unordered and reads something batched happens for each example in turn, one that is ordered is an
- * error. The inputs must fit (neap_program_batch checks). */
-int derive_program_batch(neap_ctx *ctx, neap_program *program, int64_t size, neap_node *const *inputs,
-                         const bool *batched, neap_node **outputs, bool *out_batched);
+ * error. Under a guard (NULL: none) all of them happen for its examples alone. The inputs must fit (neap_program_batch
+ * checks). */
+int derive_program_batch(neap_ctx *ctx, neap_program *program, int64_t size, const lazy_batch_guard *guard,
+                         neap_node *const *inputs, const bool *batched, neap_node **outputs, bool *out_batched);
 
 #endif

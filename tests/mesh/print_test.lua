@@ -116,4 +116,21 @@ check.test("a failure stands in the place of the array", function()
     check.ok(out:find "\nafter\n$", out)
 end)
 
+check.test("prints of some examples of a batch that lies on a mesh", function()
+    for _, how in ipairs { "np.vmap(f)", "np.jit(np.vmap(f))" } do
+        local axes = how == "np.vmap(f)" and "'i'" or "'i', 'j'"
+        local out = output(([[
+            local function f(v)
+                return np.cond(v:sum():gt(12), function(a) np.debug.print("{}", a) return a * 2 end,
+                               function(a) return a end, v)
+            end
+            local x = np.device_put(np.arange(8):reshape(4, 2), mesh, P(%s))
+            local y = %s(x)
+            np.effects_barrier()
+            print(y)
+        ]]):format(axes, how))
+        check.equal(out, "[6 7]\n[[ 0  1]\n [ 2  3]\n [ 4  5]\n [12 14]]\n", how)
+    end
+end)
+
 check.done()

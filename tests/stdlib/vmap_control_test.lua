@@ -287,18 +287,119 @@ check.test("effects in control flow: ordered ones are refused, unordered ones ha
     end, a) end)(xs)
     np.effects_barrier()
     check.equal(seen, { 1, 2, 3, 11, 12, 13 })
+end)
+
+--- The lines of a text, sorted: unordered effects come in any order.
+local function sorted(text)
+    local lines = {}
+    for line in text:gmatch "[^\n]+" do lines[#lines + 1] = line end
+    table.sort(lines)
+    return table.concat(lines, "\n")
+end
+
+--- Runs a script that prints, with some examples to print.
+local function printed(text, expected, ...)
+    local output = require("tests.lib.process").output([[
+        local xs = np.array { 1, 2, 3, 4 }
+        local function same(v) return v end
+        local function show(...) np.effects_barrier() print(...) end
+    ]] .. text)
+    check.equal(sorted(output), sorted(expected), ...)
+end
+
+check.test("prints in a branch: of the examples that take it", function()
+    for _, how in ipairs { "np.vmap(f)", "np.jit(np.vmap(f))", "np.vmap(np.jit(f))" } do
+        printed(([[
+            local function f(x)
+                return np.cond(x:gt(2), function(v) np.debug.print("yes {}", v) return v * 10 end,
+                               function(v) np.debug.print("no {} of {}", v, x) np.debug.print("either") return v end,
+                               x)
+            end
+            show(HOW(xs))
+        ]]):gsub("HOW", how), "no 1.0 of 1.0\nno 2.0 of 2.0\neither\neither\nyes 3.0\nyes 4.0\n[ 1.  2. 30. 40.]\n",
+                how)
+    end
+end)
+
+check.test("prints in a loop: of the examples that still run", function()
+    for _, how in ipairs { "np.vmap(f)", "np.jit(np.vmap(f))", "np.vmap(np.jit(f))" } do
+        printed(([[
+            local function f(x)
+                return np.while_loop(function(c) return c:lt(3) end,
+                                     function(c) np.debug.print("turn {}", c) return c + 1 end, x)
+            end
+            show(HOW(xs))
+        ]]):gsub("HOW", how), "turn 1.0\nturn 2.0\nturn 2.0\n[3. 3. 3. 4.]\n", how)
+    end
+end)
+
+check.test("prints in branches and loops inside each other", function()
+    printed([[
+        show(np.vmap(function(x) return np.cond(x:gt(3), function(v)
+            return np.fori_loop(0, 2, function(i, c) np.debug.print("turn {}", i) return c + 1 end, np.array(0.0)) + v
+        end, same, x) end)(xs))
+        show(np.vmap(function(x) return np.while_loop(function(c) return c:lt(4) end, function(c)
+            return np.cond(c:gt(1), function(v) np.debug.print("big {}", v) return v + 1 end,
+                           function(v) np.debug.print("small {} of {}", v, x) return v + 1 end, c)
+        end, x) end)(xs))
+        show(np.vmap(function(x) return np.cond(x:gt(2), np.jit(function(v)
+            return (np.scan(function(c, e) np.debug.print("{} {}", c, e) return c + e end, v, np.array { 1, 2 }))
+        end), same, x) end)(xs))
+    ]], "turn 0\nturn 1\n[1. 2. 3. 6.]\nsmall 1.0 of 1.0\nbig 2.0\nbig 3.0\nbig 2.0\nbig 3.0\nbig 3.0\n[4. 4. 4. 4.]\n"
+        .. "3.0 1.0\n4.0 1.0\n4.0 2.0\n5.0 2.0\n[1. 2. 6. 7.]\n")
+end)
+
+check.test("prints of batches of batches, of further branches, of other axes, of none", function()
+    printed([[
+        local function yes(x)
+            return np.cond(x:sum():gt(2), function(v) np.debug.print("yes {} {:.1f}", v, v:sum()) return v end, same, x)
+        end
+        show(np.vmap(np.vmap(yes))(xs:reshape(2, 2)))
+        show(np.vmap(yes, { in_axes = 1, out_axes = 1 })(xs:reshape(2, 2)))
+        show(np.vmap(yes)(xs "0:0"))
+        local function say(k) return function() np.debug.print("{}", k) return k end end
+        show(np.vmap(function(i) return np.switch(i, { say(0), say(1), say(2) }) end)(
+            np.array({ -1, 0, 1, 2, 3 }, { dtype = "i32" })))
+    ]], "yes 3.0 3.0\nyes 4.0 4.0\n[[1. 2.]\n [3. 4.]]\nyes [1. 3.] 4.0\nyes [2. 4.] 6.0\n[[1. 2.]\n [3. 4.]]\n[]\n"
+        .. "0\n0\n0\n1\n2\n[0. 0. 0. 1. 2.]\n")
+end)
+
+check.test("callbacks in a branch: called for the examples that take it", function()
+    printed([[
+        local host = np.callback(function(v) io.write("host ", tostring(v), "\n") return v * 100 end,
+                                 { ordered = false, result = { shape = {}, dtype = "f32" } })
+        local see = np.callback(function(t) io.write(t.name, " ", tostring(t.x), "\n") end, { ordered = false })
+        local function f(x)
+            return np.cond(x:gt(2), function(v) see { name = "seen", x = v } return host(v) + 1 end, same, x)
+        end
+        show(np.vmap(f)(xs))
+        show(np.jit(np.vmap(f))(xs))
+    ]], ("seen 3.0\nseen 4.0\nhost 3.0\nhost 4.0\n[  1.   2. 301. 401.]\n"):rep(2))
+end)
+
+check.test("derivatives of branches and loops with prints", function()
+    printed([[
+        show(np.grad(function(a) return np.vmap(function(x) return np.cond(x:gt(2), function(v)
+            np.debug.print("{}", v)
+            return v * v
+        end, same, x) end)(a):sum() end)(xs))
+        show(np.jvp(function(a) return np.vmap(function(x) return np.while_loop(function(c) return c:lt(4) end,
+            function(c) np.debug.print("{}", c) return c * 2 end, x) end)(a) end, { xs }, { np.ones(4) }))
+    ]], "3.0\n4.0\n[1. 1. 6. 8.]\n1.0\n2.0\n3.0\n2.0\n[4. 4. 6. 4.]\t[4. 2. 2. 1.]\n")
+end)
+
+check.test("effects of some examples that have no place among them are refused", function()
+    local xs = np.array { 1, 2, 3 }
     check.raises(function()
-        np.vmap(function(a) return np.cond(a:gt(1), function(c)
-            np.debug.print({ ordered = false }, "{}", c)
-            return c
-        end, function(c) return c end, a) end)(xs)
-    end, "vmap_control_test.lua:%d+: np.vmap: the cond at .-vmap_control_test.lua:%d+ depends on the example and has")
+        np.vmap(function(x) return np.cond(x:gt(1), function(v) print(v) return v end, function(v) return v end,
+                                                  x) end)(xs)
+    end, "vmap_control_test.lua:%d+: np.vmap: the cond at .-vmap_control_test.lua:%d+ is an ordered effect")
     check.raises(function()
-        np.vmap(function(a) return np.while_loop(function(c) return c:lt(5) end, function(c)
-            np.debug.print({ ordered = false }, "{}", c)
-            return c + 1
-        end, a) end)(xs)
-    end, "the while_loop at .- depends on the example and has effects")
+        np.vmap(function(x) return np.while_loop(function(c)
+            np.debug.print("{}", c)
+            return c:lt(5)
+        end, function(c) return c + 1 end, x) end)(xs)
+    end, "the while_loop at .- depends on the example and has effects in its condition")
 end)
 
 check.done()
