@@ -203,12 +203,23 @@ int neap_effects_own(const neap_effects *effects, int kind) {
 
 /* ---- Effects ----------------------------------------------------------------------------------------------------- */
 
+static _Atomic uint64_t failures; /* of the process */
+
+uint64_t neap_effects_failures(void) {
+    return atomic_load_explicit(&failures, memory_order_relaxed);
+}
+
+void neap_effects_failed(void) {
+    atomic_fetch_add_explicit(&failures, 1, memory_order_relaxed);
+}
+
 void effects_report(const char *site, const char *name, const char *text) {
     char line[1400];
     int length = snprintf(line, sizeof line, "%s%s%s%s%s\n", site ? site : "", site ? ": " : "", name ? name : "",
                           name ? ": " : "", text);
     size_t bytes = length < (int)sizeof line ? (size_t)length : sizeof line - 1;
     line[bytes - 1] = '\n';
+    neap_effects_failed();
     neap_out_write(NEAP_STDERR, line, bytes);
 }
 

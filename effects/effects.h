@@ -68,6 +68,11 @@ NEAP_API void neap_effects_count(neap_effects *effects, neap_effects_counts *out
 /* The output token of a device: its unordered effects that have not happened yet; of all devices if device < 0. */
 NEAP_API uint64_t neap_effects_outstanding(neap_effects *effects, int device);
 
+/* How many failures of effects this process has told so far: on stderr, or in place of a value. Whoever tells of one
+ * counts it; a process in which there were some has not done all that it should. Thread-safe. */
+NEAP_API uint64_t neap_effects_failures(void);
+NEAP_API void neap_effects_failed(void);
+
 /* ---- Callbacks ---------------------------------------------------------------------------------------------------
  * An effect whose work is done by the user thread itself. When its turn has come the request waits in a queue, which
  * the user thread empties whenever it waits and at safe points:

@@ -35,7 +35,8 @@ static timer_t termination_timer;
 static volatile sig_atomic_t terminations; /* SIGTERMs that came */
 static bool termination_reported;
 
-static char *failure; /* the error that the script has ended with; NULL: none */
+static bool status_chosen; /* the program has said, by os.exit, with which status it ends */
+static char *failure;      /* the error that the script has ended with; NULL: none */
 
 static neap_ctx *context; /* NULL: the library is not loaded */
 
@@ -78,6 +79,7 @@ static void install_loader(lua_State *L) {
 
 /* os.exit([code]): true or nothing is 0, false is 1. */
 static int os_exit(lua_State *L) {
+    status_chosen = !lua_isnoneornil(L, 1);
     int status = lua_isboolean(L, 1) ? !lua_toboolean(L, 1) : (int)luaL_optinteger(L, 1, 0);
     session_exit(L, status);
 }
@@ -527,6 +529,9 @@ void session_exit(lua_State *L, int status) {
     if (status == SESSION_OK && presses > 0)
         status = SESSION_INTERRUPTED;
     status = end_processes(terminations > 0 ? SESSION_TERMINATED : status);
+    bool by_itself = !interrupt_prompt && !status_chosen;
+    if (status == SESSION_OK && by_itself && neap_effects_failures() > 0) /* told where they happened */
+        status = SESSION_FAILED;
     if (terminations > 0) {
         status = SESSION_TERMINATED;
         session_report_termination();

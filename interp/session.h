@@ -46,7 +46,8 @@ bool session_terminated(void);
 
 /* Ends the process: waits for effects and their text (neap.interp.drain says how long), closes the timeline, and leaves
  * with _exit, since other threads may still run. A status of SESSION_OK becomes SESSION_INTERRUPTED if Ctrl-C was
- * pressed, SESSION_FAILED if stdout or the timeline could not be written. */
+ * pressed, SESSION_FAILED if stdout or the timeline could not be written, or if effects of a script have failed and it
+ * has not said with which status it ends. */
 _Noreturn void session_exit(lua_State *L, int status);
 
 #endif

@@ -106,6 +106,7 @@ void effect_callback_release(lazy_callback *callback) {
 static void report_callback_failure(const lazy_callback *callback) {
     char line[1400];
     int length = snprintf(line, sizeof line, "%s: callback: %s\n", callback->site, neap_error_text());
+    neap_effects_failed();
     neap_out_write(NEAP_STDERR, line, (size_t)length < sizeof line ? (size_t)length : sizeof line - 1);
 }
 

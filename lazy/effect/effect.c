@@ -48,11 +48,17 @@ static void free_print_job(void *arg) {
     free(job);
 }
 
+/* What stands in place of an array that failed. */
+static int format_failure(const char *failure, lazy_text *out) {
+    neap_effects_failed();
+    return graph_text_addf(out, "<error: %s>", failure);
+}
+
 static int format_data(const print_array *array, const void *const *data, lazy_text *out) {
     if (!array->conversion)
         return graph_format_blocks(array->dtype, array->ndim, array->shape, array->parts, array->cut, data, out);
     if (graph_format_number(array->dtype, data[0], array->conversion, out) != 0)
-        return graph_text_addf(out, "<error: %s>", neap_error_text());
+        return format_failure(neap_error_text(), out);
     return 0;
 }
 
@@ -60,7 +66,7 @@ static int format_data(const print_array *array, const void *const *data, lazy_t
 static int format_array(const print_array *array, lazy_text *out) {
     for (int32_t b = 0; b < array->nblocks; b++)
         if (neap_var_poll(neap_buffer_var(array->blocks[b]), NULL) < 0)
-            return graph_text_addf(out, "<error: %s>", neap_error_text());
+            return format_failure(neap_error_text(), out);
     const void **data = malloc((size_t)array->nblocks * sizeof *data);
     if (!data)
         return neap_error(NEAP_E_MEMORY, "out of memory for a print");
@@ -246,7 +252,7 @@ static int message_text(const lazy_message *message, void *const *data, const ch
         if (!piece->array) {
             status = graph_text_add(text, piece->text, piece->bytes);
         } else if (error) {
-            status = graph_text_addf(text, "<error: %s>", error);
+            status = format_failure(error, text);
         } else {
             status = format_data(piece->array, (const void *const *)data + next, text);
             next += piece->array->nblocks;

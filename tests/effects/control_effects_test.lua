@@ -70,7 +70,7 @@ check.test("a branch without a callback beside one with", function()
 end)
 
 check.test("a failure is told in place of the next print, and later effects happen", function()
-    local text = output [[
+    local text = output([[
         local y = np.fori_loop(0, 3, function(i, c)
             print("turn", i)
             c = np.debug.fail(c)
@@ -79,13 +79,13 @@ check.test("a failure is told in place of the next print, and later effects happ
         end, np.ones(1))
         print("after")
         print(pcall(y.item, y))
-    ]]
+    ]], 1)
     check.ok(text:find "^turn\t0\nvalue\t<error: .*debug_fail: failed on purpose>\nafter\nfalse\t.*on purpose\n$", text)
-    text = output [[
+    text = output([[
         local bad = np.debug.fail(np.ones(1))
         local y = np.fori_loop(0, 3, function(i, c) print("value", c) return c end, bad)
         print("after")
-    ]]
+    ]], 1)
     check.ok(text:find "^value\t<error: .*failed on purpose>\nafter\n$", text)
 end)
 
@@ -101,7 +101,7 @@ check.test("a failed callback fails the loop; one without results is told", func
         local tell = np.callback(function(x) error("no such host", 0) end)
         print(np.fori_loop(0, 2, function(i, c) tell(c) return c + 1 end, np.ones(1)))
     ]] }
-    check.equal({ status, out }, { 0, "[3.]\n" })
+    check.equal({ status, out }, { 1, "[3.]\n" })
     check.equal(select(2, err:gsub("callback: no such host\n", "")), 2)
 end)
 

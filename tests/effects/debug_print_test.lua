@@ -58,7 +58,7 @@ check.test("unordered prints are not lost at the end, nor after an error", funct
 end)
 
 check.test("a failed array", function()
-    local text = output [[np.debug.print("< {} >", np.debug.fail(np.ones(1)))]]
+    local text = output([[np.debug.print("< {} >", np.debug.fail(np.ones(1)))]], 1)
     check.ok(text:find("^< <error: .*failed on purpose.*> >\n$"), text)
 end)
 

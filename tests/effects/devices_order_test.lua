@@ -130,7 +130,7 @@ for _, scheduler in ipairs(schedulers) do
             n = n + 1
             if text ~= wanted[n] then check.equal(text, wanted[n], "line " .. n) end
         end
-        check.equal({ status, n }, { 0, #wanted })
+        check.equal({ status, n }, { 1, #wanted }) -- 1: some of what it prints has failed
         local overtaken, carried = err:match("^(%d+) overtaken, (%d+) carried\n$")
         check.equal(tonumber(overtaken), held and rounds or 0, err)
         check.ok(tonumber(carried) >= rounds, err) -- from f's device to g's, at the least

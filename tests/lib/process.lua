@@ -90,10 +90,13 @@ function process.run_neap(arguments, input)
     return process.run({ process.neap, unpack(arguments) }, input)
 end
 
---- What a program given by its text prints. Raises unless it ends with status 0 and nothing on stderr.
-function process.output(code)
+--- What a program given by its text prints. Raises unless it ends with this status (0 if none is given; a program that
+-- prints a failure ends with 1) and nothing on stderr.
+function process.output(code, expected)
     local status, out, err = process.run_neap { "-e", code }
-    if status ~= 0 or err ~= "" then error(("the program ended with status %d: %s"):format(status, err), 2) end
+    if status ~= (expected or 0) or err ~= "" then
+        error(("the program ended with status %d: %s"):format(status, err), 2)
+    end
     return out
 end
 

@@ -122,5 +122,16 @@ check.test("what need not be ordered, and what process 0 alone prints", function
     check.equal(process.read(log), "once 4\n")
 end)
 
+check.test("a process in which an effect has failed ends with status 1, after all have come to their end", function()
+    local script = process.file(HEAD .. [[
+        np.callback(function() if me == 1 then error("no such file", 0) end end)()
+        print(np.array(sharded(function(b) return np.psum(b, "j") end)(x)):sum())
+    ]])
+    local status, out, err = mpirun.run(2, { "--devices", 4, script })
+    check.equal({ status, out }, { 1, "16256\n" })
+    check.ok(err:find "callback: no such file\n", err)
+    check.ok(not err:find "has failed" and not err:find "collective", err)
+end)
+
 process.cleanup()
 check.done()

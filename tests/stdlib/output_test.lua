@@ -36,7 +36,7 @@ check.test("print does not wait", function()
 end)
 
 check.test("a failed array prints its error in place", function()
-    local text = output "print('<', np.debug.fail(np.ones(1)), '>') print 'on'"
+    local text = output("print('<', np.debug.fail(np.ones(1)), '>') print 'on'", 1)
     check.ok(text:find("^<\t<error: .*failed on purpose.*>\t>\non\n$"), text)
 end)
 
