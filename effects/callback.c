@@ -99,8 +99,9 @@ static int relate(const effects_scope *a, const effects_scope *b) {
 /* Has to follow every change of the queue or the top. What comes after the innermost open callback must wait until that
  * is closed: it might wait for something that waits for the open one. */
 static void look_at_first(neap_effects *store) {
-    bool may = store->first && relate(&store->first->frame, store->top) != AFTER;
-    atomic_store_explicit(&store->requested, may, memory_order_relaxed);
+    static const int told[] = {[BEFORE] = NEAP_REQUESTED, [INSIDE] = NEAP_REQUESTED_INSIDE, [AFTER] = 0};
+    int requested = store->first ? told[relate(&store->first->frame, store->top)] : 0;
+    atomic_store_explicit(&store->requested, requested, memory_order_relaxed);
 }
 
 /* Puts the request into its place, which is mostly the last one. */
@@ -222,6 +223,9 @@ static int push_request_ops(neap_request *request, int ntokens, effects_token *c
 int neap_effects_request(neap_effects *effects, int kinds, void *arg, const neap_push *push) {
     effects_token *tokens[NEAP_EFFECT_MOST];
     int status = effects_check(effects, push);
+    if (!status && effects->top->level >= NEAP_CALLBACKS_DEEPEST)
+        status = neap_error(NEAP_E_STATE, "callbacks are nested too deep: there are %d inside each other",
+                            NEAP_CALLBACKS_DEEPEST);
     int ntokens = status ? status : effects_tokens_get(effects, kinds, tokens);
     if (ntokens < 0)
         return ntokens;

@@ -84,9 +84,14 @@ NEAP_API void neap_effects_failed(void);
  * further callbacks (which nest) without waiting for itself. */
 typedef struct neap_request neap_request;
 /* push->writes are its results; flags, release as for neap_push_async. With NEAP_PUSH_ALWAYS it is called even if an
- * input failed. `kinds`: a bit for each kind in whose order it stands; none: it is unordered. */
+ * input failed. `kinds`: a bit for each kind in whose order it stands; none: it is unordered. NEAP_E_STATE: it would be
+ * more than NEAP_CALLBACKS_DEEPEST callbacks deep: they request each other without end. */
+enum { NEAP_CALLBACKS_DEEPEST = 200 };
 NEAP_API int neap_effects_request(neap_effects *effects, int kinds, void *arg, const neap_push *push);
-/* Not 0: a request may be taken. One atomic load. */
+/* Not 0: a request may be taken. NEAP_REQUESTED_INSIDE: the next one was made inside the innermost open callback (or
+ * none is open), and what that waits for may wait for it; NEAP_REQUESTED: the next one is an earlier one, which may be
+ * taken later too. One atomic load. */
+enum { NEAP_REQUESTED = 1, NEAP_REQUESTED_INSIDE };
 NEAP_API int neap_effects_requested(neap_effects *effects);
 /* Opens the first request, in program order, that waits; NULL: none. While a callback is open, requests that the
  * program made after it stay in the queue, but for its own. BORROWED until neap_request_end. Requests that

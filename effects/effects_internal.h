@@ -42,7 +42,7 @@ typedef struct effects_scope {
 
 struct neap_effects {
     engine_lock lock;
-    _Atomic int requested; /* 1: the first of the queue may be taken */
+    _Atomic int requested; /* may the first of the queue be taken? NEAP_REQUESTED…; 0: no */
     bool ended;            /* callbacks fail instead of entering the queue */
     neap_waker *waker;
     effects_scope root, *top;

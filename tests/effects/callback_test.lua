@@ -295,6 +295,56 @@ check.test("random mixtures of effects come in the order of the program", functi
     end
 end)
 
+local RECURSION = [[
+    local spec = { shape = {}, dtype = "f32" }
+    local function call(k)
+        return np.callback(function(v)
+            if k == 0 then return v end
+            local below = call(k - 1)(v + 1)
+            return below:item()
+        end, { result = spec })
+    end
+]]
+
+check.test("callbacks that wait for callbacks inside them", function()
+    check.equal(output(RECURSION .. "print(call(10)(np.array(0.0)), call(150)(np.array(0.0)))"), "10.0\t150.0\n")
+end)
+
+check.test("callbacks that call themselves without end are nested too deep, and the program goes on", function()
+    local text = output(RECURSION .. [[
+        local bad = call(1e9)(np.array(0.0))
+        local good, problem = pcall(bad.item, bad)
+        print(good, problem:match "np%.callback: .*")
+        print(call(150)(np.array(0.0)))
+    ]])
+    check.equal(text, "false\tnp.callback: callbacks are nested too deep: there are 200 inside each other\n150.0\n")
+    check.equal(all_output [[
+        local n, tell = 0
+        tell = np.callback(function() n = n + 1 tell() end)
+        tell()
+        np.effects_barrier()
+        print(n)
+    ]], "script.lua:2: callback: script.lua:2: np.callback: callbacks are nested too deep: there are 200 inside each "
+        .. "other\n200\nstatus 1\n")
+end)
+
+check.test("callbacks inside each other need room on Lua's stack", function()
+    local text = output [[
+        local spec, f = { shape = {}, dtype = "f32" }
+        local function deep(n, v) -- frames that lie between one callback and the next one
+            if n == 0 then return f(v):item() end
+            local below = deep(n - 1, v)
+            return below
+        end
+        f = np.callback(function(v) return deep(200, v) end, { result = spec })
+        local bad = f(np.array(0.0))
+        print(pcall(bad.item, bad))
+        print "on"
+    ]]
+    check.ok(text:find "^false\t" and text:find "nested too deep" or text:find "stack overflow", text)
+    check.ok(text:find "\non\n$", text)
+end)
+
 check.test("a kind and an order of its own", function()
     check.equal(output [[
         np.effects.order("callback", "own")

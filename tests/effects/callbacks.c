@@ -190,7 +190,7 @@ static void waits_for_inputs(void) {
     CHECK_EQ(neap_effects_requested(effects), 0);
     CHECK_EQ(neap_waker_sleep(waker, 0), 0);
     request_flags(&free_one, 0, NULL, NULL, 0);
-    CHECK_EQ(neap_effects_requested(effects), 1);
+    CHECK(neap_effects_requested(effects));
     CHECK_EQ(neap_waker_sleep(waker, 0), 1);
     CHECK_EQ(neap_effects_outstanding(effects, 0), 1);
     call_back_all();
@@ -311,7 +311,7 @@ static void innermost_only(void) {
     CHECK_EQ(neap_effects_requested(effects), 0);
     CHECK(neap_request_take(effects) == NULL);
     request_flags(&words[3], 0, NULL, NULL, 0);
-    CHECK_EQ(neap_effects_requested(effects), 1);
+    CHECK_EQ(neap_effects_requested(effects), NEAP_REQUESTED_INSIDE);
     own = neap_request_take(effects);
     CHECK(own && neap_request_arg(own) == &words[3]);
     CHECK_EQ(neap_request_end(effects, open, 0), NEAP_E_STATE);
@@ -319,7 +319,7 @@ static void innermost_only(void) {
     CHECK_EQ(neap_request_end(effects, own, 0), NEAP_OK);
     CHECK(neap_request_take(effects) == NULL);
     CHECK_EQ(neap_request_end(effects, open, 0), NEAP_OK);
-    CHECK_EQ(neap_effects_requested(effects), 1);
+    CHECK(neap_effects_requested(effects));
     barrier();
     CHECK(transcript_is("late "));
     neap_completion *gate_done = NULL;
@@ -330,6 +330,7 @@ static void innermost_only(void) {
     CHECK(open && neap_request_arg(open) == &words[1] && gate_done);
     neap_complete(gate_done, NEAP_OK);
     wait_for_request();
+    CHECK_EQ(neap_effects_requested(effects), NEAP_REQUESTED);
     early = neap_request_take(effects);
     CHECK(early && neap_request_arg(early) == &words[0]);
     CHECK_EQ(neap_request_end(effects, early, 0), NEAP_OK);
@@ -337,6 +338,25 @@ static void innermost_only(void) {
     barrier();
     CHECK(transcript_is(""));
     neap_var_delete(input);
+}
+
+/* Callbacks that request each other without end are refused at some depth; those that are there come to their end. */
+static void too_deep(void) {
+    static callback same = {"again", NULL};
+    neap_request *open[NEAP_CALLBACKS_DEEPEST];
+    for (int k = 0; k < NEAP_CALLBACKS_DEEPEST; k++) {
+        request(&same, NULL, NULL);
+        open[k] = neap_request_take(effects);
+        CHECK(open[k] != NULL);
+    }
+    CHECK_EQ(neap_effects_request(effects, 1, &same, &(neap_push){.name = "callback"}), NEAP_E_STATE);
+    CHECK_TEXT(neap_error_text(), "callbacks are nested too deep: there are 200 inside each other");
+    for (int k = NEAP_CALLBACKS_DEEPEST - 1; k >= 0; k--)
+        CHECK_EQ(neap_request_end(effects, open[k], 0), NEAP_OK);
+    barrier();
+    request(&same, NULL, NULL);
+    barrier();
+    CHECK(transcript_is("again "));
 }
 
 /* ---- Failure ----------------------------------------------------------------------------------------------------- */
@@ -466,6 +486,7 @@ int main(void) {
         in_its_place();
         nesting();
         innermost_only();
+        too_deep();
         skipped();
         if (!naive) { /* without threads nothing is slow */
             waits_for_inputs();

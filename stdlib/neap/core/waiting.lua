@@ -20,6 +20,7 @@ local SWEEP, COLLECT = C.NEAP_ATTEND_SWEEP, C.NEAP_ATTEND_COLLECT
 local SITE, INTERRUPT = C.NEAP_ATTEND_SITE, C.NEAP_ATTEND_INTERRUPT
 local STEP, THROTTLE = C.NEAP_ATTEND_STEP, C.NEAP_ATTEND_THROTTLE
 local CALLBACK = C.NEAP_ATTEND_CALLBACK
+local INSIDE = C.NEAP_REQUESTED_INSIDE
 local STEP_SIZE = 200 -- about the garbage, in KiB, that a step deals with
 local BATCH = 256
 
@@ -97,9 +98,32 @@ local function call_callee(callee, arrays)
     return ok, problem
 end
 
+-- Callbacks inside each other, from which on a wait takes an earlier one only when nothing else happens, and looks
+-- whether Lua's stack has room for a further one: an overflow between take and end would leave that open.
+local DEEP, ROOM = 50, 4000
+local nothing = {}
+
+local function check_room()
+    if not pcall(unpack, nothing, 1, ROOM) then
+        fail("callbacks are nested too deep: there are %d inside each other, and no room on Lua's stack", frame.depth)
+    end
+end
+
+local LONGEST, KEPT = 900, 200 -- bytes of a failure
+
+--- The text of a failure. Of a long one, which callbacks inside each other have made by turns, the beginning and the
+-- end, where the reason is.
+local function failure_text(problem)
+    local ok, text = pcall(tostring, problem)
+    if not ok or type(text) ~= "string" then return "an error without a text" end
+    if #text <= LONGEST then return text end
+    return text:sub(1, KEPT) .. " … " .. text:sub(-KEPT)
+end
+
 --- Calls the next callback whose turn has come. False if there was no memory even to look; and whether it was one of a
 -- loop whose next one has to be called now.
 local function call_next()
+    if frame.depth >= DEEP then check_room() end
     local rc = C.neap_callback_take(ctx, taken)
     if rc == E_MEMORY then
         reclaim()
@@ -113,8 +137,7 @@ local function call_next()
     local status, text = OK, nil
     if not ok then
         status = C.neap_interrupt_pending() ~= 0 and E_INTERRUPT or E_FAILED
-        ok, text = pcall(tostring, problem)
-        if not ok or type(text) ~= "string" then text = "an error without a text" end
+        text = failure_text(problem)
     end
     return true, C.neap_callback_end(ctx, status, text) == PENDING
 end
@@ -146,11 +169,11 @@ local run_callbacks = core.run_callbacks
 -- ---- Waiting --------------------------------------------------------------------------------------------------------
 
 local HELP_NS, SLEEP_MS = 200000, 50
-local DEEP = 50 -- callbacks inside each other, from which on a wait takes a further one only when nothing else happens
 
 --- Whether callbacks wait that the code which waits here may call. `idle`: nothing else happens.
 function core.callbacks_due(idle)
-    return C.neap_effects_requested(effects) ~= 0 and (frame.depth < DEEP or idle)
+    local requested = C.neap_effects_requested(effects)
+    return requested == INSIDE or requested ~= 0 and (frame.depth < DEEP or idle)
 end
 local callbacks_due = core.callbacks_due
 
@@ -168,11 +191,10 @@ local function pump(try)
             C.neap_waker_clear(waker)
             rc = try()
             if rc ~= PENDING then break end
-            local requested = C.neap_effects_requested(effects) ~= 0
-            if requested and frame.depth >= DEEP then
-                C.neap_waker_clear(waker) -- `try` may have woken it for the callback that waits, and nothing else
-            end
-            if not requested or frame.depth >= DEEP then
+            if not callbacks_due(false) then
+                if C.neap_effects_requested(effects) ~= 0 then
+                    C.neap_waker_clear(waker) -- `try` may have woken it for the callback that waits, and nothing else
+                end
                 idle = C.neap_waker_sleep(waker, SLEEP_MS) == 0
             end
         end
@@ -274,8 +296,8 @@ end
 core.attend, core.settle = attend, settle
 
 -- All of this walks the stack, calls back or waits: nothing in it is worth a trace, and a trace would pin handles.
-for _, f in ipairs { attend, pump, attempt, settle, forget_callees, call_callee, run_callback, run_callbacks,
-                     core.failure, core.call, core.call_ids } do
+for _, f in ipairs { attend, pump, attempt, settle, forget_callees, check_room, failure_text, call_next, call_callee,
+                     run_callback, run_callbacks, core.failure, core.call, core.call_ids } do
     jit.off(f)
 end
 
