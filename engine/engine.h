@@ -182,8 +182,8 @@ NEAP_API void neap_ahead_limit(int64_t bytes, int64_t ns);
 /* Gives up all work pushed so far: ops that have not started do not run and fail with NEAP_E_INTERRUPT (those pushed
  * with NEAP_PUSH_ALWAYS run); running ones are asked to stop. Async-signal-safe. */
 NEAP_API void neap_engine_cancel(void);
-/* Not 0: the op was asked to stop. It may return at any time, with any status; it fails with NEAP_E_INTERRUPT.
- * neap_parallel_for looks itself, between its indices. */
+/* Not 0: the op was asked to stop; under the naive scheduler by an interrupt, too. It may return at any time, with any
+ * status; it fails with NEAP_E_INTERRUPT. neap_parallel_for looks itself, between its indices. */
 NEAP_API int neap_run_cancelled(const neap_run *run);
 
 /* Waits for everything whose push has returned, by any thread; returns the first failure that no wait has reported

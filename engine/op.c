@@ -255,6 +255,9 @@ void neap_engine_cancel(void) {
         ;
 }
 
+/* Without threads the op keeps the user's thread from dealing with an interrupt, so it has to give itself up. */
 int neap_run_cancelled(const neap_run *run) {
+    if (engine_is_naive() && run->worker < 0 && neap_interrupt_pending())
+        neap_engine_cancel();
     return engine_is_cancelled(run->epoch);
 }

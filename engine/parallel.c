@@ -56,7 +56,7 @@ static void wait_for_helpers(engine_parallel *loop) {
 
 static void run_alone(const neap_run *run, int64_t n, void (*fn)(void *arg, int64_t i, const neap_run *run),
                       void *arg) {
-    for (int64_t i = 0; i < n && !engine_is_cancelled(run->epoch); i++)
+    for (int64_t i = 0; i < n && !neap_run_cancelled(run); i++)
         fn(arg, i, run);
 }
 

@@ -252,6 +252,11 @@ static bool is_over(const body_frame *f) {
     return f->runner->kind->stacks && f->turn >= f->runner->length;
 }
 
+/* The user thread, which runs bodies with callbacks, could not deal with an interrupt before they end. */
+static bool is_stopped(const body_run *r, const neap_run *run) {
+    return neap_run_cancelled(run) || (r->effects && neap_interrupt_pending());
+}
+
 int control_body_advance(body_run *r, const neap_run *run) {
     r->waiting = NULL;
     while (r->frame) {
@@ -260,7 +265,7 @@ int control_body_advance(body_run *r, const neap_run *run) {
         while (!over && r->frame == f) {
             if (f->item == f->body->items.n) {
                 over = end_turn(f);
-                if (!over && neap_run_cancelled(run))
+                if (!over && is_stopped(r, run))
                     return neap_error(NEAP_E_INTERRUPT, "%s", neap_status_text(NEAP_E_INTERRUPT));
                 continue;
             }

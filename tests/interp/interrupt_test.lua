@@ -73,6 +73,33 @@ for name, loop in pairs(LOOPS) do
     end)
 end
 
+-- Control flow without end that the thread of the script runs itself, since there are no others, or since a callback is
+-- in it.
+local FOREVER = "np.while_loop(function(c) return c:lt(1e9) end, function(c) %s return c * 1 end, np.array(0.0))"
+for name, case in pairs {
+    ["a loop"] = { FOREVER:format "", "naive" },
+    ["a loop that is jitted"] = { "np.jit(function() return " .. FOREVER:format "" .. " end)()", "naive" },
+    ["a loop that prints"] = { FOREVER:format "print(c)", "naive" },
+    ["a loop of loops"] = { ("np.fori_loop(0, 9, function(i, x) return x + %s end, 0)"):format(FOREVER:format ""),
+                            "naive" },
+    ["a value that is slow"] = { "np.debug.sleep(np.ones(1), 600000):wait()", "naive" },
+    ["a loop beside a callback"] = { ("local call = np.callback(print) np.fori_loop(0, 9, function(i, x) call(i) "
+                                      .. "return x + %s end, 0) np.effects_barrier()"):format(FOREVER:format ""),
+                                     "pool" },
+} do
+    check.test(("control flow: %s stops (%s)"):format(name, case[2]), function()
+        local script = process.file("print 'ready'\n" .. case[1] .. "\nprint 'went on'\n")
+        local terminal = process.terminal({ "--scheduler", case[2], script }, {})
+        terminal:expect "ready"
+        process.sleep(0.3)
+        terminal:send "\3"
+        local pressed = process.now()
+        check.equal(terminal:finish(), 130, terminal.seen)
+        check.ok(terminal.seen:find(":[23]: [^\n]*interrupted") and not terminal.seen:find "went on", terminal.seen)
+        check.ok(process.now() - pressed < 3, "took " .. process.now() - pressed .. " s")
+    end)
+end
+
 check.test("the line is named, and output before it is kept", function()
     local source = "print 'ready'\nprint(np.arange(3))\n\nwhile true do x = np.arange(3) + 1 end\n"
     local status, text, _, script = interrupt(source)
