@@ -86,5 +86,23 @@ check.test("other files are Lua's own", function()
     check.raises(function() io.write({}) end, "string expected, got table")
 end)
 
+check.test("files of io.open take arrays: at once, once these have their values", function()
+    local path = process.file ""
+    local file = assert(io.open(path, "w+"))
+    check.ok(file:write("a ", np.debug.sleep(np.arange(3), 100), " ", 1.5, "\n"))
+    file:seek("set", 0)
+    check.equal(file:read "*l", "a [0 1 2] 1.5")
+    file:seek("end", 0)
+    check.raises(function() file:write("x", np.debug.fail(np.ones(1))) end, "failed on purpose")
+    check.raises(function() np.jit(function(x) file:write(x) return x end)(np.ones(1)) end,
+                 "output_test.lua:%d+: bad argument #1 to 'write': .- not known while tracing; use np%.effects%.logger")
+    file:close()
+    io.output(path)
+    io.write(np.arange(2), "\n")
+    io.close()
+    io.output(io.stdout)
+    check.equal(process.read(path), "[0 1]\n")
+end)
+
 process.cleanup()
 check.done()

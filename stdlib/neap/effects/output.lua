@@ -3,7 +3,7 @@
 -- print(…) hands texts and arrays to the core and returns; an array's text is written when its value is there, in the
 -- order in which the program printed. Everything that writes to stdout or stderr goes through that one stream: print,
 -- io.write, io.stdout:write, io.stderr:write. What would overtake it waits for it first: flush, reading from stdin,
--- os.execute, io.popen, os.exit. Other files are Lua's own.
+-- os.execute, io.popen, os.exit. Other files are Lua's own, which write at once: their write waits for arrays.
 local ffi = require "ffi"
 local core = require "neap.core"
 
@@ -222,6 +222,22 @@ local function write_values(stream, name, ...)
     if n > 0 then emit(WRITE, stream, list, n) end
 end
 
+--- The values for a write to a file of Lua's own, with arrays as their texts: what the program does next with the file
+-- (closing it, reading it, moving in it) does not wait for effects, so this waits for the arrays.
+local function own_values(...)
+    local values, n = { ... }, select("#", ...)
+    for k = 1, n do
+        if is_array(values[k]) then
+            if core.info(values[k]).traced ~= 0 then
+                core.fail("bad argument #%d to 'write': a file cannot get the value of an array that is not known "
+                          .. "while tracing; use np.effects.logger or np.callback", k)
+            end
+            values[k] = tostring(values[k])
+        end
+    end
+    return unpack(values, 1, n)
+end
+
 --- Ends together with the other processes, if there are any; what was recorded is done first.
 local function end_processes(status)
     if C.neap_process_count() == 1 then return end
@@ -247,13 +263,13 @@ function output.install()
     print = output.print
     function files.write(file, ...)
         local stream = streams[file]
-        if not stream then return raw.write(file, ...) end
+        if not stream then return raw.write(file, own_values(...)) end
         write_values(stream, "write", ...)
         return file
     end
     function io.write(...)
         local stream = streams[io.output()]
-        if not stream then return raw.io_write(...) end
+        if not stream then return raw.io_write(own_values(...)) end
         write_values(stream, "write", ...)
         return io.output()
     end
@@ -290,7 +306,7 @@ function output.install()
 end
 -- luacheck: pop
 
-for _, f in ipairs { emit, output.print, output.pieces, np.printf, np.debug.print, barrier, write_values,
+for _, f in ipairs { emit, output.print, output.pieces, np.printf, np.debug.print, barrier, write_values, own_values,
                      end_processes } do
     jit.off(f)
 end
