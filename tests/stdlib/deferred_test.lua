@@ -108,6 +108,28 @@ check.test("E1: the triggers: np.force, x:wait, np.wait_all", function()
     check.ok(not d:is_deferred())
 end)
 
+check.test("np.force, np.wait and np.is_deferred take trees, and several arguments", function()
+    local a, b, c, d = deferred(function() return x + 1, x + 2, x + 3, x + 4 end)
+    local tree = { b, { c = c, "text", 5, print } }
+    check.ok(np.is_deferred(a, tree) and np.is_deferred(tree) and np.is_deferred({}, { { d } }))
+    local launches = np.debug.counters().launches
+    check.equal({ select("#", np.force(a, tree)), rawequal(select(2, np.force(a, tree)), tree) }, { 2, true })
+    check.equal(np.debug.counters().launches - launches, 1, "together")
+    check.equal({ np.is_deferred(a, tree), np.is_deferred(tree, d), np.is_deferred {} }, { false, true, false })
+    local more = deferred(function() return { x + 5, { x + 6 } } end)
+    launches = np.debug.counters().launches
+    check.ok(rawequal(np.wait(more), more) and rawequal(select(3, np.wait(d, more, tree)), tree))
+    check.equal({ np.is_deferred(more, d), more[2][1]:totable() }, { false, { 7, 8, 9 } })
+    check.equal(np.debug.counters().launches - launches, 2, "those of a call together")
+    check.raises(function() np.wait { a, { np.debug.fail(b) } } end, "failed on purpose")
+    pcall(np.wait_all) -- tells of it again
+    for _, f in ipairs { "wait", "is_deferred" } do
+        check.raises(function() np[f] "x" end, "np%." .. f .. ": argument 1 must be an array or a number, got the str")
+        check.raises(function() np[f]() end, "np%." .. f .. ": argument 1 must be an array or a number, got nothing")
+    end
+    check.raises(function() np.force(a, print) end, "np%.force: argument 2 must be an array or a number")
+end)
+
 check.test("E1: np.explain tells it, and starts nothing", function()
     local y = deferred(function() return x + 1 end)
     check.ok(tostring(np.explain(y)):find("is deferred until it is asked for", 1, true))

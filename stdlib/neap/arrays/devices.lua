@@ -1,6 +1,7 @@
 --- devices.lua: devices and processes; starting, waiting for and deleting arrays.
 local ffi = require "ffi"
 local core = require "neap.core"
+local trees = require "neap.core.trees"
 
 local np, define, C, ctx = core.np, core.define, core.C, core.ctx
 local raise, bad_argument, coerce = core.raise, core.bad_argument, core.coerce
@@ -148,25 +149,51 @@ jit.off(np.default_device)
 
 -- ---- When things are computed ---------------------------------------------------------------------------------------
 
---- x:is_deferred(): whether x is an expression that has not been started.
-define("is_deferred", function(x)
-    return core.info(coerce("is_deferred", 1, x)).deferred ~= 0
+--- The arrays among the arguments, which are arrays, or trees: tables of arrays, and of other things, which are passed
+-- over.
+local function arrays_of(name, ...)
+    local list = {}
+    local function take(leaf)
+        if core.is_array(leaf) then list[#list + 1] = leaf end
+    end
+    for k = 1, select("#", ...) do
+        local value = (select(k, ...))
+        if trees.is_node(value) then trees.walk(name, value, take) else take(coerce(name, k, value)) end
+    end
+    return list
+end
+
+--- x:is_deferred(), np.is_deferred(tree, …): whether x, or any array of trees, is an expression that has not been
+-- started.
+define("is_deferred", function(x, ...)
+    for _, array in ipairs(arrays_of("is_deferred", x, ...)) do
+        if core.info(array).deferred ~= 0 then return true end
+    end
+    return false
 end)
 
---- np.force(a, b, …): starts computing arrays, together; does not wait. Returns them.
-define("force", function(...)
-    local n = select("#", ...)
-    local arrays, ids = {}, ffi.new("int32_t[?]", n)
-    for k = 1, n do
-        arrays[k] = coerce("force", k, (select(k, ...)))
-        ids[k - 1] = arrays[k]._id
-    end
+local function start(arrays)
+    local n = #arrays
+    local ids = ffi.new("int32_t[?]", n + 1)
+    for k = 1, n do ids[k - 1] = arrays[k]._id end
     core.call("force", function() return C.neap_array_start(ctx, n, ids) end)
+end
+
+--- np.force(a, tree, …): starts computing arrays, and those of trees, together; does not wait. Returns its arguments.
+define("force", function(...)
+    start(arrays_of("force", ...))
     return ...
 end)
 
---- x:wait(): waits until x has its value; returns x. Raises the failure of the computation, with the op and line.
-define("wait", core.wait)
+--- x:wait(), np.wait(a, tree, …): waits until arrays, and those of trees, have their values; several are started
+-- together. Returns its arguments. Raises the first failure of a computation, with the op and line.
+define("wait", function(x, ...)
+    if select("#", ...) == 0 and core.is_array(x) then return core.wait(x) end
+    local arrays = arrays_of("wait", x, ...)
+    start(arrays)
+    for _, array in ipairs(arrays) do core.wait(array) end
+    return x, ...
+end)
 
 --- np.wait_all(): starts everything pending and waits for it. Raises the first failure that nobody has seen.
 function np.wait_all()
@@ -188,4 +215,4 @@ define("is_deleted", function(x)
     return core.info(coerce("is_deleted", 1, x)).deleted ~= 0
 end)
 
-for _, f in ipairs { np.force, np.wait_all, np.delete } do jit.off(f) end
+for _, f in ipairs { arrays_of, start, np.is_deferred, np.force, np.wait_all, np.delete } do jit.off(f) end
