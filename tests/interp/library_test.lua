@@ -75,6 +75,80 @@ int main(void) {
         os.remove(program)
         check.equal({ status, out, err }, { 0, "3 f32\n", "" })
     end)
+
+    local function exists(path)
+        local file = io.open(path)
+        return file and file:close()
+    end
+    local luajit = build .. "/deps/luajit/"
+    local states = exists(luajit .. "lib/libluajit.a") and check.test or function(title)
+        check.skip(title, "no library of LuaJIT beside the build")
+    end
+    states("Lua states on several threads of a C program", function()
+        local source = process.file [[
+#include <lauxlib.h>
+#include <lualib.h>
+#include <pthread.h>
+#include <stdio.h>
+
+static char **words;
+
+static void *run(void *number) {
+    lua_State *L = luaL_newstate();
+    luaL_openlibs(L);
+    lua_pushinteger(L, (int)(size_t)number);
+    lua_setglobal(L, "number");
+    if (luaL_dofile(L, words[1]))
+        fprintf(stderr, "%s\n", lua_tostring(L, -1));
+    lua_close(L);
+    return NULL;
+}
+
+int main(int argc, char **argv) {
+    pthread_t threads[3];
+    words = argv;
+    for (size_t k = 0; k < 3 && argc > 1; k++)
+        pthread_create(&threads[k], NULL, run, (void *)(k + 1));
+    for (size_t k = 0; k < 3 && argc > 1; k++)
+        pthread_join(threads[k], NULL);
+    return 0;
+}
+]]
+        local script = process.file [[
+local np = require "neap"
+if number == 1 then np.effects.order("print", "own") end
+local tell = np.callback(function(x) print(number, "called", x) end)
+for k = 1, 100 do
+    print(number, "print", np.ones(k % 10 == 0 and 10000 or 1):sum() * 0 + k)
+    tell(np.array(k))
+end
+np.effects_barrier()
+]]
+        local program = source .. ".out"
+        local status, out, err = process.run {
+            "cc", "-x", "c", source, "-x", "none", "-I", luajit .. "include", luajit .. "lib/libluajit.a", "-lm",
+            "-ldl", "-pthread", "-Wl,-E", "-o", program }
+        check.equal({ status, out, err }, { 0, "", "" })
+        local path = build .. "/lua/?.lua;" .. build .. "/lua/?/init.lua"
+        status, out, err = process.run { "env", "LUA_PATH=" .. path, "timeout", "60", program, script }
+        os.remove(program)
+        check.equal({ status, err }, { 0, "" })
+        local lines = { {}, {}, {} }
+        for number, what, value in out:gmatch "(%d)\t(%a+)\t(%d+)%.0\n" do
+            local of = lines[tonumber(number)]
+            of[#of + 1] = what .. value
+        end
+        local expected, prints, calls = {}, {}, {}
+        for k = 1, 100 do
+            expected[2 * k - 1], expected[2 * k] = "print" .. k, "called" .. k
+            prints[k], calls[k] = "print" .. k, "called" .. k
+        end
+        check.equal(lines[2], expected)
+        check.equal(lines[3], expected)
+        local seen = { print = {}, called = {} } -- its prints have an order of their own
+        for _, text in ipairs(lines[1]) do table.insert(seen[text:match "%a+"], text) end
+        check.equal(seen, { print = prints, called = calls })
+    end)
 else
     check.skip("a C program on neap.h alone", "no compiler")
 end
