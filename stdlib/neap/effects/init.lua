@@ -146,6 +146,40 @@ local function fill_arguments(template, n, arrays)
     return given
 end
 
+-- ---- Coordinates ----------------------------------------------------------------------------------------------------
+
+--- Appends the coordinates of each device of the body that runs now (tracing/axes.lua) to the arrays of a call, which
+-- so is one for each device. Returns the names of the axes, in the order of the mesh: none outside of all bodies.
+local function add_coordinates(arrays)
+    local axes, names = {}, {}
+    for _, axis in ipairs(core.frame().axes or {}) do
+        if axis.mesh then axes[#axes + 1] = axis end
+    end
+    table.sort(axes, function(a, b) return a.at < b.at end)
+    for k, axis in ipairs(axes) do names[k], arrays[#arrays + 1] = axis.name, axis.token end
+    return names
+end
+
+--- The coordinates that add_coordinates has added to the arrays of a call, which are ready now: { i = 0, j = 1 }.
+local function read_coordinates(names, ready)
+    local at, first = {}, #ready - #names
+    for k, name in ipairs(names) do at[name] = core.item(ready[first + k]) end
+    return at
+end
+
+local sharding_box = ffi.new("neap_sharding")
+
+--- Whether one of the arrays differs between devices, as an array of the body of np.shard_map may.
+local function any_differs(arrays)
+    for k = 1, #arrays do
+        local number = core.info(arrays[k]).sharding
+        if number ~= 0 and C.neap_sharding_get(number, sharding_box) >= 0 and sharding_box.differs ~= 0 then
+            return true
+        end
+    end
+    return false
+end
+
 -- ---- Calls ----------------------------------------------------------------------------------------------------------
 
 --- Where a Lua function is: "script.lua:12".
@@ -177,18 +211,20 @@ local function push_callback(how, callee, arrays)
 end
 
 --- The callee of one recorded call of the user's function f: { f, name, arguments = their template, n = how many,
--- results = the tree of Results or nil }. Called with the arrays of the template.
+-- results = the tree of Results or nil, axes = of which it gets the coordinates, or nil }. Called with the arrays of
+-- the template, behind which coordinates stand.
 local Call = {}
 
 function Call:__call(ready)
-    local f = self.f
-    local results = { f(unpack(fill_arguments(self.arguments, self.n, ready), 1, self.n)) }
+    local f, first, given = self.f, 1, fill_arguments(self.arguments, self.n, ready)
+    if self.axes then first, given[0] = 0, read_coordinates(self.axes, ready) end
+    local results = { f(unpack(given, first, self.n)) }
     if not self.results then return end
     if #results > 1 then raise_bare("expected one result, got %d", #results) end
     give_results(self.results, results[1], "result")
 end
 
-local callback_options = { ordered = true, result = true, kind = true, name = true }
+local callback_options = { ordered = true, result = true, kind = true, name = true, coordinates = true }
 
 --- np.callback(f, {ordered=true, result=spec, kind="callback", name="f"}): a function that calls f(…) with its
 -- arguments when their values are there: an effect, in order with prints; ordered=false: as soon as they are. It does
@@ -197,13 +233,22 @@ local callback_options = { ordered = true, result = true, kind = true, name = tr
 -- f gets arrays that are ready; tables keep their form, and everything else in them passes as it is. What f returns is
 -- ignored, unless `result` says what it is: an array, or {shape={…}, dtype="f32"}, or a table of these; f must return
 -- arrays (or numbers) of that form, and the call returns arrays of that form at once. An error in f is the failure of
--- the results; without results it is told on stderr. `name` is what programs call f, also in files: np.load_program
+-- the results; without results it is told on stderr.
+--
+-- In the body of np.shard_map f is called once if its arguments are the same on all devices; if one of them differs,
+-- for each device, with the block of that device, in row-major order, and the results are blocks that differ.
+-- {coordinates=true}: it is called for each device in any case, and gets a table of the device's coordinates,
+-- {i=0, j=1}, before its arguments. Of several processes, each calls its own f for its own devices.
+--
+-- `name` is what programs call f, also in files: np.load_program
 -- asks for a function of this name. Without it that is the script line of f.
 function np.callback(f, given)
     if type(f) ~= "function" then core.bad_argument("callback", 1, "f", "a function", f) end
     local o = core.options("callback", given, callback_options)
-    if o.ordered ~= nil and type(o.ordered) ~= "boolean" then
-        core.bad_argument("callback", nil, "ordered", "a boolean", o.ordered)
+    for _, flag in ipairs { "ordered", "coordinates" } do
+        if o[flag] ~= nil and type(o[flag]) ~= "boolean" then
+            core.bad_argument("callback", nil, flag, "a boolean", o[flag])
+        end
     end
     if o.name ~= nil and (type(o.name) ~= "string" or o.name == "" or o.name:find("%c")) then
         core.bad_argument("callback", nil, "name", "a text", o.name)
@@ -216,7 +261,8 @@ function np.callback(f, given)
     local function call(...)
         local n = select("#", ...)
         local template, arrays = split_arguments({ ... }, n)
-        local callee = setmetatable({ f = f, name = how.place, arguments = template, n = n, results = tree }, Call)
+        local callee = setmetatable({ f = f, name = how.place, arguments = template, n = n, results = tree,
+                                      axes = o.coordinates and add_coordinates(arrays) or nil }, Call)
         local handles = push_callback(how, callee, arrays)
         if not tree then return end
         return trees.rebuild("callback", tree, function(result) return handles[result.index + 1] end)
@@ -230,11 +276,20 @@ end
 local Log = {}
 Log.__index = Log
 
---- Appends the line of some pieces to a list, when their arrays are there. Arrays that failed show their error.
+--- "[i=0, j=1] ", as in front of a print.
+local function coordinates_text(names, at)
+    local parts = {}
+    for k, name in ipairs(names) do parts[k] = ("%s=%d"):format(name, at[name]) end
+    return "[" .. table.concat(parts, ", ") .. "] "
+end
+
+--- Appends the line of some pieces to a list, when their arrays are there; where one of these differs between devices a
+-- line for each, with its coordinates. Arrays that failed show their error.
 local how_to_append = { kind = C.NEAP_EFFECT_LOG, unordered = 0, tolerant = 1, place = "np.effects.logger",
                         results = {}, specs = c_results {} }
 local function append_line(lines, list, n)
     local template, arrays = split_arguments(list, n)
+    local axes = any_differs(arrays) and add_coordinates(arrays)
     push_callback(how_to_append, function(ready)
         local pieces = fill_arguments(template, n, ready)
         for k = 1, n do
@@ -242,7 +297,8 @@ local function append_line(lines, list, n)
             if type(piece) == "table" and type(piece[1]) == "number" then pieces[k] = piece[2]:format(piece[1]) end
         end
         local c_pieces = output.c_pieces(pieces, n)
-        lines[#lines + 1] = core.text("effects.logger", function(text, capacity, bytes)
+        local tag = axes and coordinates_text(axes, read_coordinates(axes, ready)) or ""
+        lines[#lines + 1] = tag .. core.text("effects.logger", function(text, capacity, bytes)
             return C.neap_pieces_text(ctx, n, c_pieces, text, capacity, bytes)
         end)
     end, arrays)
@@ -285,7 +341,9 @@ end
 
 --- np.effects.logger(target, {mode="w"}): a log: log(format, …) writes a line, formatted as by np.printf, as an effect
 -- of the kind "log"; log:close() ends it. The target is the path of a file (mode "w": emptied first; "a": appended to)
--- or a Lua table, to which the lines are appended. Of several processes, process 0 writes the file.
+-- or a Lua table, to which the lines are appended. Arrays that differ between devices make a line for each device, with
+-- its coordinates, as a print does. Of several processes, process 0 writes the file, and each appends to its own table,
+-- of its own devices.
 function effects.logger(target, given)
     local mode = core.options("effects.logger", given, { mode = true }).mode
     if type(target) == "table" then
