@@ -5,14 +5,17 @@
 -- last name counting fastest. Places of arrays and in axes count from 0. Axes of a mesh that are named together are one
 -- axis for the op; those of np.vmap are taken one by one.
 local ffi = require "ffi"
+local bit = require "bit"
 local core = require "neap.core"
 local axes = require "neap.tracing.axes"
 local shape = require "neap.arrays.shape"
+local shardings = require "neap.mesh.sharding"
 local staging = require "neap.tracing.staging"
 local trees = require "neap.core.trees"
 
 local np, ids, attrs = core.np, core.ids, core.attrs
 local raise, bad_argument, shape_of = core.raise, core.bad_argument, core.shape_of
+local band, bor, lshift = bit.band, bit.bor, bit.lshift
 local type = type
 
 -- ---- One array, one axis --------------------------------------------------------------------------------------------
@@ -76,6 +79,45 @@ local function check_end(name, ...)
     end
 end
 
+-- ---- What is the same on all devices --------------------------------------------------------------------------------
+
+--- Warns if x, an array of a body, does not vary along an axis of a mesh: then its sum is so many times the array. Most
+-- often it is a gradient with respect to what devices share, and their sum already. `what(times)` says what is given.
+local function warn_of_same(name, x, axis_name, what)
+    local lies = shardings.layout_of(x)
+    if not lies or lies.manual == 0 then return end
+    local names, times = {}, 1
+    for _, axis in ipairs(axes.named(name, 2, axis_name)) do
+        local here = axis.mesh and lshift(1, axis.at)
+        if here and axis.size > 1 and band(bor(lies.varies, axis.unchecked), here) == 0 then
+            names[#names + 1], times = ("'%s'"):format(axis.name), times * axis.size
+        end
+    end
+    if #names == 0 then return end
+    core.warn(name, "the array is known to be the same on all devices along %s of the mesh, so this gives %s; if it is "
+              .. "a gradient with respect to what these devices share, it is summed over them already: for the "
+              .. "gradient of each device take np.pvary(w, %s) before np.grad; else leave out np.%s",
+              table.concat(names, ", "), what:format(times), #names == 1 and names[1]:gsub("'", '"')
+              or "{" .. table.concat(names, ", "):gsub("'", '"') .. "}", name)
+end
+
+--- np.pvary(x, axis_name): the same values, as an array that may vary along axes of a mesh, inside np.shard_map: what
+-- is computed of it belongs to each device. Moves nothing. Its gradient is the sum over the devices along the axes; so
+-- the gradient with respect to np.pvary(w, "i") is each device's own, where that with respect to w, which the devices
+-- share, is their sum. Along an axis of np.vmap it gives x.
+function np.pvary(x, axis_name)
+    local bits = 0
+    for _, axis in ipairs(axes.named("pvary", 2, axis_name)) do
+        if axis.mesh then bits = bor(bits, lshift(1, axis.at)) end
+    end
+    local mesh, manual, unchecked = axes.mesh()
+    return trees.rebuild("pvary", x, function(leaf)
+        leaf = core.coerce("pvary", 1, leaf)
+        if bits == 0 then return leaf end
+        return shardings.vary("pvary", leaf, bits, mesh, manual, unchecked)
+    end)
+end
+
 -- ---- Sums and extrema -----------------------------------------------------------------------------------------------
 
 --- np.psum(x, axis_name): the sum over the members of an axis. Of a number: the number times the axis's size.
@@ -84,7 +126,9 @@ function np.psum(x, axis_name, ...)
     local list = named_axes_unordered("psum", axis_name)
     return trees.rebuild("psum", x, function(leaf)
         if type(leaf) == "number" then return leaf * product_of_sizes(list) end
-        return sum_over(core.coerce("psum", 1, leaf), list)
+        leaf = core.coerce("psum", 1, leaf)
+        warn_of_same("psum", leaf, axis_name, "%d times the array")
+        return sum_over(leaf, list)
     end)
 end
 
@@ -94,7 +138,9 @@ function np.pmean(x, axis_name, ...)
     local list = named_axes_unordered("pmean", axis_name)
     return trees.rebuild("pmean", x, function(leaf)
         if type(leaf) == "number" then return leaf end
-        return sum_over(core.coerce("pmean", 1, leaf), list) / product_of_sizes(list)
+        leaf = core.coerce("pmean", 1, leaf)
+        warn_of_same("pmean", leaf, axis_name, "the array itself")
+        return sum_over(leaf, list) / product_of_sizes(list)
     end)
 end
 
@@ -187,6 +233,7 @@ function np.psum_scatter(x, axis_name, given)
     local tiled = flag("psum_scatter", "tiled", o.tiled)
     return map_leaves("psum_scatter", x, function(leaf)
         local at = core.axis("psum_scatter", o.scatter_dimension or 0, core.ndim(leaf))
+        warn_of_same("psum_scatter", leaf, axis_name, "parts of %d times the array")
         if not tiled then check_size("psum_scatter", leaf, at, list) end
         for k = 1, #list do
             if tiled or k < #list then leaf = divide("psum_scatter", leaf, at, list[k]) end
