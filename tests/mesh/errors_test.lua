@@ -29,6 +29,16 @@ local function all_raise(calls)
     end
 end
 
+check.test("a mesh that is smaller than the devices takes the first of them", function()
+    local devices = np.devices()
+    local first = np.mesh({ 2, 2 }, { "i", "j" })
+    check.equal(first, np.mesh({ 2, 2 }, { "i", "j" }, { devices = { unpack(devices, 1, 4) } }))
+    check.equal({ first.size, #first.devices, first.devices[4] }, { 4, 4, devices[4] })
+    local sum = np.shard_map(function(a) return np.psum(a, "i") end,
+                             { mesh = np.mesh({ 3 }, { "i" }), in_specs = np.P "i", out_specs = np.P() })
+    check.equal(sum(np.arange(6)):totable(), { 6, 9 })
+end)
+
 check.test("np.mesh", function()
     local devices = np.devices()
     all_raise {
