@@ -71,12 +71,26 @@ local function sum_over(x, list)
     return reduce_over("psum", x, list)
 end
 
+--- Groups along an axis are refused by name: what a collective over a part of an axis gives is the same along that part,
+-- and for that arrays of a body have no type.
+local function refuse_groups(name, given)
+    if type(given) ~= "table" or given.axis_index_groups == nil then return end
+    raise(name, "axis_index_groups is not there: the results would be the same along parts of an axis, and of an array "
+          .. "it is known only along whole axes whether it is the same; divide the axis in two, as in np.mesh({2, 4}, "
+          .. "{\"i\", \"j\"}) for {8}, and name one of them (option 'devices' says which device stands where)")
+end
+
+--- The options of a collective.
+local function options_of(name, given, known)
+    refuse_groups(name, given)
+    return core.options(name, given, known)
+end
+
 --- Nothing may follow the name of the axis.
 local function check_end(name, ...)
-    if select("#", ...) > 0 then
-        raise(name, "takes two arguments, an array and the name of an axis; groups of an axis (axis_index_groups) are "
-              .. "not there: give the mesh a further axis")
-    end
+    if select("#", ...) == 0 then return end
+    refuse_groups(name, (...))
+    raise(name, "takes two arguments, an array and the name of an axis")
 end
 
 -- ---- What is the same on all devices --------------------------------------------------------------------------------
@@ -208,7 +222,7 @@ local gather_options = { axis = true, tiled = true }
 -- joined along one that is there.
 function np.all_gather(x, axis_name, given)
     local list = named_axes("all_gather", 2, axis_name)
-    local o = core.options("all_gather", given, gather_options)
+    local o = options_of("all_gather", given, gather_options)
     local tiled = flag("all_gather", "tiled", o.tiled)
     return map_leaves("all_gather", x, function(leaf)
         local ndim = core.ndim(leaf) + (tiled and 0 or 1)
@@ -229,7 +243,7 @@ local scatter_options = { scatter_dimension = true, tiled = true }
 -- of any axis.
 function np.psum_scatter(x, axis_name, given)
     local list = named_axes("psum_scatter", 2, axis_name)
-    local o = core.options("psum_scatter", given, scatter_options)
+    local o = options_of("psum_scatter", given, scatter_options)
     local tiled = flag("psum_scatter", "tiled", o.tiled)
     return map_leaves("psum_scatter", x, function(leaf)
         local at = core.axis("psum_scatter", o.scatter_dimension or 0, core.ndim(leaf))
@@ -258,7 +272,7 @@ local exchange_options = { tiled = true }
 -- result. With tiled both are axes that stay: one is divided by the size, the other grows by it.
 function np.all_to_all(x, axis_name, split_axis, concat_axis, given)
     local axis = one_axis("all_to_all", axis_name)
-    local tiled = flag("all_to_all", "tiled", core.options("all_to_all", given, exchange_options).tiled)
+    local tiled = flag("all_to_all", "tiled", options_of("all_to_all", given, exchange_options).tiled)
     return map_leaves("all_to_all", x, function(leaf)
         local ndim = core.ndim(leaf)
         local split = core.axis("all_to_all", split_axis, ndim)

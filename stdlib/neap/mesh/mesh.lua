@@ -136,8 +136,8 @@ local function first_devices(shape, size, all)
     local rank = math.ceil(size * count / #all)
     if rank < count then
         raise("mesh", "a mesh of shape %s has %d place%s, and process %d has none of the first %d of %d devices: "
-              .. "choose devices of all processes in option 'devices'", core.shape_text(shape), size, size == 1 and "" or "s",
-              rank, size, #all)
+              .. "choose devices of all processes in option 'devices'", core.shape_text(shape), size,
+              size == 1 and "" or "s", rank, size, #all)
     end
     return { unpack(all, 1, math.min(size, #all)) }
 end
