@@ -71,8 +71,8 @@ local function sum_over(x, list)
     return reduce_over("psum", x, list)
 end
 
---- Groups along an axis are refused by name: what a collective over a part of an axis gives is the same along that part,
--- and for that arrays of a body have no type.
+--- Groups along an axis are refused by name: what a collective over a part of an axis gives is the same along that
+-- part, and for that arrays of a body have no type.
 local function refuse_groups(name, given)
     if type(given) ~= "table" or given.axis_index_groups == nil then return end
     raise(name, "axis_index_groups is not there: the results would be the same along parts of an axis, and of an array "
