@@ -120,6 +120,26 @@ test("a table logger appends a line for each device, with its coordinates", func
     check.equal(lines, expected)
 end)
 
+test("in a body in a body, lines and prints have the same coordinates", function(wrap)
+    local lines = {}
+    local log = np.effects.logger(lines)
+    wrap(map(function(a)
+        local corners = a[{ 0, 0 }]
+        return np.shard_map(function(b)
+            log("outer %d", corners)
+            log("inner %d", b[{ 0, 0 }])
+            return b
+        end, { mesh = mesh, in_specs = P(nil, "j"), out_specs = P(nil, "j"), axis_names = { "j" } })(a)
+    end, { axis_names = { "i" }, in_specs = P "i", out_specs = P "i" }))(x):wait()
+    log:close()
+    local expected = {}
+    for i = 0, 3 do expected[#expected + 1] = ("[i=%d] outer %d"):format(i, corner(i, 0)) end
+    for _, line in ipairs(by_device(function(i, j) return ("[i=%d, j=%d] inner %d"):format(i, j, corner(i, j)) end)) do
+        expected[#expected + 1] = line
+    end
+    check.equal(lines, expected)
+end)
+
 test("results are the blocks of arrays that differ", function(wrap)
     local split = np.callback(function(b, n)
         return { halves = { b / 2, n }, first = b[{ 0, 0 }] }

@@ -103,6 +103,10 @@ check.test("along an axis of np.vmap it is x, and names must be open", function(
     local twice = np.vmap(function(v) return np.psum(np.pvary(v, "b"), "b") end, { axis_name = "b" })
     check.equal(twice(np.arange(3)):totable(), { 3, 3, 3 })
     check.raises(function() np.pvary(w, "i") end, "np.pvary: unbound axis name 'i'")
+    local elsewhere = np.device_put(np.ones(8), square, P "i")
+    local function body() return np.pvary(elsewhere, "i") end
+    check.raises(np.shard_map(body, { mesh = mesh, in_specs = {}, out_specs = P() }),
+                 "lies on another mesh, {i=4, j=2}, than")
 end)
 
 -- ---- Warnings -------------------------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 -- A callback is recorded as an op whose arguments are arrays; the Lua function is called when they are there, by this
 -- thread, while it waits or records. Everything of a call that is no array (the form of tables, strings, booleans)
 -- stays here, in the callee of the call: a closure to which the core has given a number (core.add_callee).
+local bit = require "bit"
 local ffi = require "ffi"
 local core = require "neap.core"
 local trees = require "neap.core.trees"
@@ -148,15 +149,20 @@ end
 
 -- ---- Coordinates ----------------------------------------------------------------------------------------------------
 
+local ALL_AXES = -1
+
 --- Appends the coordinates of each device of the body that runs now (tracing/axes.lua) to the arrays of a call, which
--- so is one for each device. Returns the names of the axes, in the order of the mesh: none outside of all bodies.
-local function add_coordinates(arrays)
-    local axes, names = {}, {}
-    for _, axis in ipairs(core.frame().axes or {}) do
-        if axis.mesh then axes[#axes + 1] = axis end
+-- so is one for each device: over axes of the mesh whose bits are set, which are manual in this body or one around it.
+-- Returns the names of the axes, in the order of the mesh: none outside of all bodies.
+local function add_coordinates(arrays, bits)
+    local by_place, names = {}, {}
+    for _, axis in ipairs(core.frame().axes or {}) do -- the innermost that has no others counts
+        if axis.mesh and bit.band(axis.manual, bit.bnot(bits)) == 0 then by_place[axis.at] = axis end
     end
-    table.sort(axes, function(a, b) return a.at < b.at end)
-    for k, axis in ipairs(axes) do names[k], arrays[#arrays + 1] = axis.name, axis.token end
+    for at = 0, C.NEAP_MESH_AXES - 1 do
+        local axis = by_place[at]
+        if axis then names[#names + 1], arrays[#arrays + 1] = axis.name, axis.token end
+    end
     return names
 end
 
@@ -169,15 +175,17 @@ end
 
 local sharding_box = ffi.new("neap_sharding")
 
---- Whether one of the arrays differs between devices, as an array of the body of np.shard_map may.
-local function any_differs(arrays)
+--- The axes of the mesh, as bits, that are manual for those of the arrays that differ between devices, as a print shows
+-- them; 0: none differs.
+local function axes_to_show(arrays)
+    local bits = 0
     for k = 1, #arrays do
         local number = core.info(arrays[k]).sharding
         if number ~= 0 and C.neap_sharding_get(number, sharding_box) >= 0 and sharding_box.differs ~= 0 then
-            return true
+            bits = bit.bor(bits, sharding_box.manual)
         end
     end
-    return false
+    return bits
 end
 
 -- ---- Calls ----------------------------------------------------------------------------------------------------------
@@ -262,7 +270,7 @@ function np.callback(f, given)
         local n = select("#", ...)
         local template, arrays = split_arguments({ ... }, n)
         local callee = setmetatable({ f = f, name = how.place, arguments = template, n = n, results = tree,
-                                      axes = o.coordinates and add_coordinates(arrays) or nil }, Call)
+                                      axes = o.coordinates and add_coordinates(arrays, ALL_AXES) or nil }, Call)
         local handles = push_callback(how, callee, arrays)
         if not tree then return end
         return trees.rebuild("callback", tree, function(result) return handles[result.index + 1] end)
@@ -289,7 +297,8 @@ local how_to_append = { kind = C.NEAP_EFFECT_LOG, unordered = 0, tolerant = 1, p
                         results = {}, specs = c_results {} }
 local function append_line(lines, list, n)
     local template, arrays = split_arguments(list, n)
-    local axes = any_differs(arrays) and add_coordinates(arrays)
+    local shown = axes_to_show(arrays)
+    local axes = shown ~= 0 and add_coordinates(arrays, shown)
     push_callback(how_to_append, function(ready)
         local pieces = fill_arguments(template, n, ready)
         for k = 1, n do

@@ -220,6 +220,10 @@ end
 -- `manual`, `unchecked`: of the body.
 function shardings.vary(name, x, bits, mesh, manual, unchecked)
     local lies, split = layout_of(x) or shardings.ORDINARY, {}
+    if lies.mesh and lies.mesh ~= mesh then
+        raise(name, "the array lies on another mesh, %s, than that of the body, %s; move it with np.device_put",
+              lies.mesh:axes_text(), mesh:axes_text())
+    end
     for k, axes in pairs(lies.split) do
         split[k] = {}
         for _, axis in ipairs(axes) do
