@@ -511,8 +511,8 @@ static int64_t seconds_of(const char *name, double otherwise) {
     return (int64_t)((text && end != text && !*end && value > 0 && value < 1e9 ? value : otherwise) * (double)SECOND);
 }
 
-int engine_comm_start(int devices) {
-    engine_comm_config config = {.plugin = "mpi", .devices = devices};
+int engine_comm_start(int devices, engine_comm_warn warn) {
+    engine_comm_config config = {.plugin = "mpi", .devices = devices, .warn = warn};
     if (here || !engine_comm_launched(&config.rank, &config.size))
         return NEAP_OK;
     own_environment();

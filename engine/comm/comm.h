@@ -20,6 +20,8 @@
  *    both sides' number, text, size and script line. Then, and if a rank does not come in time, has ended, or died, the
  *    communicator is *broken*: this and every later collective fails with the reason, and nothing hangs. The same holds
  *    for the meeting at the start and for the wait at the end.
+ *    Script lines that differ are no failure, since one collective may stand on two lines (of an `if`). But where all
+ *    else agrees they may be two collectives in another order, so the group's first rank warns: once for each pair.
  * 5. A failed input does not break the communicator: the other ranks are told of it, and this collective fails on all.
  */
 #ifndef NEAP_ENGINE_COMM_H
@@ -60,6 +62,7 @@ typedef struct engine_collective {
     const int32_t *source;       /* PERMUTE, [nmembers]: whose block a member gets, -1: zeros */
     const char *what;            /* "psum of f32": compared between ranks, and told in errors */
     const char *site;            /* script line, told in errors; may be NULL */
+    bool located;                /* `site` is the line of this very collective: it is compared too */
 } engine_collective;
 
 /* For a rank of the group: how many blocks it gives (those of the members that it owns, ascending), and how many
@@ -71,9 +74,12 @@ int64_t engine_comm_nout(const engine_collective *what, int rank);
 /* Not 0: mpirun started this process together with others; *rank and *size get its number and how many there are. Reads
  * only the environment. A process that mpirun started by itself is alone, and so are those that it starts. */
 int engine_comm_launched(int *rank, int *size);
+/* Is told a line of text, on the communication thread. */
+typedef void (*engine_comm_warn)(const char *text);
 /* Starts the communication thread, which loads the transport and meets the other processes; returns at once. `devices`
- * is how many devices this process has, of which the others are told. Harmless if not launched, or started before. */
-int engine_comm_start(int devices);
+ * is how many devices this process has, of which the others are told; `warn` (may be NULL) gets warnings. Harmless if
+ * not launched, or started before. */
+int engine_comm_start(int devices, engine_comm_warn warn);
 /* The communicator, started if needed; NULL: this process is alone. BORROWED for ever. */
 engine_comm *engine_comm_here(void);
 int engine_comm_rank(const engine_comm *comm);
@@ -124,9 +130,10 @@ int engine_comm_run(engine_comm *comm, const engine_collective *what, const void
 typedef struct engine_comm_config {
     const neap_transport *transport; /* NULL: that which plugin `plugin` registers */
     const char *plugin;
-    void *where;     /* for transport->open */
-    int rank, size;  /* those that the transport is expected to report */
-    int devices;     /* how many devices the others are told of */
+    void *where;    /* for transport->open */
+    int rank, size; /* those that the transport is expected to report */
+    int devices;    /* how many devices the others are told of */
+    engine_comm_warn warn;
     int64_t timeout; /* ns that a collective may be without progress */
     int64_t silence; /* ns after which a rank that does not answer counts as dead */
 } engine_comm_config;

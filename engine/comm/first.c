@@ -1,4 +1,5 @@
 /* comm/first.c: the first message of a collective to each of the others: a header, and whether the headers agree.
+ * Script lines may differ, with a warning.
  */
 #include "engine/comm/internal.h"
 
@@ -51,4 +52,25 @@ int comm_match(engine_comm *comm, const comm_header *mine, int rank) {
         strcmp(theirs->what, mine->what) == 0 && theirs->elements == mine->elements
             ? ", which has another idea of who takes part"
             : "");
+}
+
+void comm_compare_lines(engine_comm *comm, const comm_header *mine, int rank) {
+    const comm_header *theirs = comm_inbox(comm, rank);
+    uint64_t pair = mine->line * UINT64_C(0x9e3779b97f4a7c15) ^ theirs->line;
+    if (!mine->line || !theirs->line || mine->line == theirs->line || !comm->config.warn)
+        return;
+    for (int k = 0; k < comm->nwarned; k++)
+        if (comm->warned[k] == pair)
+            return;
+    if (comm->nwarned == COMM_WARNINGS)
+        return;
+    comm->warned[comm->nwarned++] = pair;
+    char own[COMM_TEXT / 2], other[COMM_TEXT / 2], text[2 * COMM_TEXT];
+    describe_collective(mine, own, sizeof own);
+    describe_collective(theirs, other, sizeof other);
+    snprintf(text, sizeof text,
+             "%s: warning: %s of process %d is %s in process %d: if these are two collectives, the processes have come "
+             "to them in another order, and each has data that is meant for the other\n",
+             mine->site, own, comm->rank, other, rank);
+    comm->config.warn(text);
 }

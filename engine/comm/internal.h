@@ -52,7 +52,7 @@ typedef struct comm_message {
     char text[COMM_TEXT]; /* HELLO: the host; STATE: the collective; FAILED: the reason */
 } comm_message;
 
-enum { COMM_WIRE = 1 }; /* raised when what goes over the wire changes */
+enum { COMM_WIRE = 2 }; /* raised when what goes over the wire changes */
 
 typedef struct comm_peer { /* what is known of a rank */
     bool met, ended, failed;
@@ -74,7 +74,7 @@ struct comm_job {
 };
 
 typedef enum comm_phase { COMM_OPENING, COMM_OPEN, COMM_CLOSED } comm_phase;
-enum { COMM_WATCHERS = 8 };
+enum { COMM_WATCHERS = 8, COMM_WARNINGS = 32 };
 
 struct engine_comm {
     engine_comm_config config;
@@ -113,6 +113,8 @@ struct engine_comm {
     comm_message message_in;
     char cause[COMM_TEXT]; /* why the first of the others broke; "": none has */
     bool stuck;            /* memory of the last collective is still used by transfers that cannot be given up */
+    int nwarned;           /* warnings of lines that differ, at most COMM_WARNINGS */
+    uint64_t warned[COMM_WARNINGS];
 };
 
 /* ---- comm.c ------------------------------------------------------------------------------------------------------ */
@@ -184,6 +186,7 @@ typedef struct comm_header { /* begins a first message; `payload` bytes follow *
     uint32_t kind, failed;   /* failed: the payload is a reason */
     uint64_t number, item, group, payload;
     int64_t elements;
+    uint64_t line; /* a number for the whole of `site`; 0: it may be another one's line, or none */
     char what[48], site[120];
 } comm_header;
 
@@ -200,6 +203,8 @@ static inline comm_header *comm_outbox(const engine_comm *comm, int rank) {
 }
 /* Does rank `rank`, whose first message is here, the same collective? Else the communicator breaks. */
 int comm_match(engine_comm *comm, const comm_header *mine, int rank);
+/* It does: warns if that is at another script line. */
+void comm_compare_lines(engine_comm *comm, const comm_header *mine, int rank);
 
 /* ---- comm/run.c -------------------------------------------------------------------------------------------------- */
 /* Does a collective. failed != NULL: this rank has no input, for that reason, and says so. */

@@ -62,6 +62,11 @@ static uint64_t group_hash(const engine_collective *what) {
     return what->source ? mix(hash, what->source, members * sizeof *what->source) : hash;
 }
 
+/* A number for a script line, not 0. */
+static uint64_t line_hash(const char *site) {
+    return mix(UINT64_C(0xcbf29ce484222325), site, strlen(site)) | 1;
+}
+
 /* ---- First messages ---------------------------------------------------------------------------------------------- */
 static int receive_first(comm_work *work, int *left) {
     int status = NEAP_OK;
@@ -101,6 +106,8 @@ static int compare_first(comm_work *work, const comm_header *mine, const char *f
     for (int k = 0; k < work->group->nranks && status == NEAP_OK; k++)
         if (k != work->me)
             status = comm_match(work->comm, mine, work->group->ranks[k]);
+    for (int k = 1; k < work->group->nranks && status == NEAP_OK && work->me == 0; k++)
+        comm_compare_lines(work->comm, mine, work->group->ranks[k]);
     for (int k = 0; k < work->group->nranks && status == NEAP_OK; k++) {
         const comm_header *theirs = comm_inbox(work->comm, work->group->ranks[k]);
         if (k == work->me && failed)
@@ -159,7 +166,8 @@ int comm_collective(engine_comm *comm, const engine_collective *what, const void
                         .failed = failed != NULL,
                         .item = what->item,
                         .group = group_hash(what),
-                        .elements = what->elements};
+                        .elements = what->elements,
+                        .line = what->located && what->site ? line_hash(what->site) : 0};
     comm_work work = {.comm = comm, .what = what, .group = what->group, .out = out};
     snprintf(mine.what, sizeof mine.what, "%s", what->what);
     snprintf(mine.site, sizeof mine.site, "%s", what->site ? what->site : "");

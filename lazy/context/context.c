@@ -32,6 +32,10 @@ const char *neap_version(void) {
 static const graph_hooks hooks = {
     .recorded = plan_start_recorded, .located = plan_start_located, .effect_free = effect_free};
 
+static void warn_on_stderr(const char *text) {
+    neap_out_write(NEAP_STDERR, text, strlen(text));
+}
+
 int neap_ctx_new(neap_ctx **out) {
     int status = neap_engine_start(NULL);
     if (status != 0 && neap_engine_workers() == 0)
@@ -49,7 +53,7 @@ int neap_ctx_new(neap_ctx **out) {
     neap_collected(ctx);
     ctx->hooks = &hooks;
     int first;
-    if ((status = engine_comm_start(neap_session_devices(&first))) != 0 ||
+    if ((status = engine_comm_start(neap_session_devices(&first), warn_on_stderr)) != 0 ||
         (status = neap_waker_new(&ctx->waker)) != 0 || (status = neap_effects_new(ctx->waker, &ctx->effects)) != 0 ||
         (status = lazy_push(&ctx->handles.slots, NULL)) != 0 || (status = lazy_push(&ctx->handles.ids, 0)) != 0 ||
         (status = lazy_push(&ctx->handles.generations, 0)) != 0 || (status = lazy_push(&ctx->sites.texts, "")) != 0) {

@@ -188,6 +188,8 @@ static int add_step(builder *b, const lazy_step *step, const lazy_group *batch, 
         status = host_kernel(step, &item.kernel);
     } else if (status == 0 && step->payload == &effect_callback_payload) {
         status = add_callback(b, &item, node);
+    } else if (graph_is_exchange(node)) {
+        item.line = effect_exchange_line(b->ctx, node);
     }
     if (status == 0)
         status = add_item(b, item);

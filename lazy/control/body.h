@@ -39,6 +39,7 @@ typedef struct body_item {
     /* KERNEL: that of the step, or a copy of it that the host has prepared, if another device did. */
     lazy_kernel *kernel;
     const char *site;      /* its script line. BORROWED from the context */
+    const char *line;      /* of an exchange: the same, if it is known for sure, else NULL */
     size_t bytes;          /* COPY */
     lazy_runner *inner;    /* INNER. One reference, as of the others */
     lazy_message *message; /* PRINT */

@@ -230,6 +230,7 @@ static int run_item(body_run *r, body_frame *f, const body_item *item, const nea
     case BODY_KERNEL:
         return vm_kernel_run(item->kernel, data, f->numbers[f->which] + item->step->first_number, run);
     case BODY_CALL:
+        effect_exchange_at(item->line);
         return vm_call_run(&item->step->call, item->step->offsets, data, run);
     case BODY_COPY:
         copy_carry(data[1], data[0], (int64_t)item->bytes);

@@ -8,6 +8,9 @@
  * function is a number to which Lua knows the closure; it stands in a lazy_callback, which the node refers to. This is
  * no part of the structure of a region (region.c leaves it out of the key), so a fresh closure needs no new plan.
  *
+ * Where arguments differ between devices it is a node on a mesh, whose blocks are the calls: one for each device
+ * (callback_blocks.c).
+ *
  * Callbacks and their parts are never pending: a flush of everything must not start what failed to be recorded.
  *
  * Open callbacks form a stack of frames. While one is open the gradients and traces that its caller has open are not
@@ -157,44 +160,79 @@ static int take_whole(neap_ctx *ctx, int n, neap_node *const *in, neap_node **wh
     return status;
 }
 
-/* The node of a call. In a trace it belongs to that, whatever it reads. OWNED. */
-static neap_node *record_node(neap_ctx *ctx, lazy_callback *callback, int n, neap_node *const *in) {
-    if (check_arguments(ctx, callback, n, in))
-        return NULL;
+/* A node of the callback, which belongs to the open trace, if there is one. `each`: how a call for each device lies;
+ * NULL: it is one call. OWNED. */
+static neap_node *new_node(neap_ctx *ctx, lazy_callback *callback, int n, neap_node *const *in,
+                           const lazy_sharding *each) {
     lazy_level *trace = effect_open_trace(ctx);
-    neap_node *captured[NEAP_MAX_INPUTS];
-    if (trace && trace->closed) {
-        if (graph_capture_into(ctx, (int)(trace - ctx->levels.at), n, in, captured))
-            return NULL;
-        in = captured;
-    }
-    neap_node *whole[NEAP_MAX_INPUTS];
     lazy_result block = {.dtype = NEAP_DTYPE_U8, .ndim = 1, .shape = {callback->bytes}};
     int64_t attr = (int64_t)(intptr_t)callback;
-    if (take_whole(ctx, n, in, whole))
-        return NULL;
-    neap_node *node = graph_node_new(ctx, LAZY_OP_callback, &block, n, whole, 1, &attr);
+    neap_node *node = graph_node_new(ctx, LAZY_OP_callback, &block, n, in, 1, &attr);
     if (!node)
         return NULL;
-    if (graph_is_meshed(node)) /* in a trace, where its arguments have no values yet: it lies nowhere itself */
+    if (graph_is_meshed(node)) /* by its arguments; in a trace these may have no values yet */
         node->device = -1;
     effect_callback_retain(callback);
     if (trace) {
         node->flags |= LAZY_ABSTRACT;
         node->levels |= 1u << (trace - ctx->levels.at);
     }
-    if (graph_enroll(ctx, node) == 0)
+    if ((!each || graph_node_mesh(node, each) == 0) && graph_enroll(ctx, node) == 0)
         return node;
     graph_release(ctx, node);
     return NULL;
 }
 
-/* Lets the call happen: at once, with its ancestors, or as an effect of the open trace. */
+/* Makes the blocks of a node: a call for each device of this process, on what that device has. */
+static int record_calls(neap_ctx *ctx, neap_node *node) {
+    const lazy_sharding *each = node->shards->sharding;
+    neap_node *in[NEAP_MAX_INPUTS];
+    int status = 0;
+    plan_hold(ctx);
+    for (int32_t b = 0; b < each->nblocks && status == 0; b++) {
+        status = effect_call_arguments(ctx, node, each->position[b], in);
+        if (status == 0 && !(node->shards->blocks[b] = new_node(ctx, effect_callback_of(node), node->nin, in, NULL)))
+            status = neap_error_code();
+    }
+    int held = plan_unhold(ctx);
+    return status ? status : held;
+}
+
+/* The node of a call. In a trace it belongs to that, whatever it reads. OWNED. */
+static neap_node *record_node(neap_ctx *ctx, lazy_callback *callback, int n, neap_node *const *in) {
+    if (check_arguments(ctx, callback, n, in))
+        return NULL;
+    lazy_level *trace = effect_open_trace(ctx);
+    neap_node *captured[NEAP_MAX_INPUTS], *whole[NEAP_MAX_INPUTS];
+    if (trace && trace->closed) {
+        if (graph_capture_into(ctx, (int)(trace - ctx->levels.at), n, in, captured))
+            return NULL;
+        in = captured;
+    }
+    const lazy_sharding *each;
+    if (effect_calls_sharding(n, in, &each))
+        return NULL;
+    if (!each)
+        return take_whole(ctx, n, in, whole) == 0 ? new_node(ctx, callback, n, whole, NULL) : NULL;
+    neap_node *node = new_node(ctx, callback, n, in, each);
+    if (!node || (trace && !trace->lowers) || record_calls(ctx, node) == 0)
+        return node;
+    graph_release(ctx, node);
+    return NULL;
+}
+
+/* Lets the call happen: at once, with its ancestors, or as an effect of the open trace. Of a node on a mesh that has
+ * blocks, these are the calls. */
 static int start_callback_node(neap_ctx *ctx, neap_node *node) {
     lazy_level *trace = effect_open_trace(ctx);
     if (!trace)
         return plan_flush_roots(ctx, 1, &node);
-    return effect_record(ctx, trace, node);
+    if (!graph_is_meshed(node) || !trace->lowers)
+        return effect_record(ctx, trace, node);
+    int status = 0;
+    for (int32_t b = 0; b < node->shards->sharding->nblocks && status == 0; b++)
+        status = effect_record(ctx, trace, node->shards->blocks[b]);
+    return status;
 }
 
 neap_node *effect_callback_again(neap_ctx *ctx, lazy_callback *callback, int n, neap_node *const *in) {
@@ -214,6 +252,8 @@ static neap_node *record_part(neap_ctx *ctx, neap_node *node, int k) {
     int64_t attrs[2 + NEAP_MAX_DIMS] = {callback->offsets[k], spec->dtype};
     for (int a = 0; a < spec->ndim; a++)
         aval.shape[a] = attrs[2 + a] = spec->shape[a];
+    if (graph_is_meshed(node))
+        return graph_record(ctx, LAZY_OP_callback_part, 1, &node, 2 + spec->ndim, attrs);
     neap_node *part = graph_node_new(ctx, LAZY_OP_callback_part, &aval, 1, &node, 2 + spec->ndim, attrs);
     if (part && graph_enroll(ctx, part)) {
         graph_release(ctx, part);

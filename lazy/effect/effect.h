@@ -116,6 +116,13 @@ void effect_callback_release(lazy_callback *callback);
 neap_node *effect_callback_again(neap_ctx *ctx, lazy_callback *callback, int n, neap_node *const *in);
 void effect_callback_free_all(neap_ctx *ctx);
 
+/* callback_blocks.c ------------------------------------------------------------------------------------------------ */
+/* Sets *each to how a callback of these arguments lies that is called for each device, since some of them differ
+ * between devices; to NULL if it is called once. */
+int effect_calls_sharding(int n, neap_node *const *in, const lazy_sharding **each);
+/* The arguments of a callback's node as the device at a position of its mesh has them; BORROWED from the arena. */
+int effect_call_arguments(neap_ctx *ctx, const neap_node *node, int position, neap_node **in);
+
 /* A callback that a job calls while it runs, and the types of its arguments. */
 typedef struct lazy_job_call {
     lazy_callback *callback;

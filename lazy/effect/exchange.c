@@ -84,7 +84,8 @@ const lazy_exchange_pattern *effect_exchange_pattern_get(int64_t number) {
     return pattern;
 }
 
-engine_collective effect_exchange_pattern_collective(const lazy_exchange_pattern *pattern, const char *site) {
+engine_collective effect_exchange_pattern_collective(const lazy_exchange_pattern *pattern, const char *site,
+                                                     bool located) {
     return (engine_collective){.kind = pattern->kind,
                                .group = &pattern->group,
                                .combine = pattern->op < 0 ? NULL : vm_map_loop_of(pattern->op, pattern->dtype),
@@ -92,7 +93,24 @@ engine_collective effect_exchange_pattern_collective(const lazy_exchange_pattern
                                .elements = pattern->elements,
                                .source = pattern->source,
                                .what = pattern->what,
-                               .site = site};
+                               .site = site,
+                               .located = located};
+}
+
+/* ---- Lines ------------------------------------------------------------------------------------------------------- */
+const char *effect_exchange_line(const neap_ctx *ctx, const neap_node *node) {
+    const char *text = graph_site_text(ctx, node->site), *colon = text ? strrchr(text, ':') : NULL;
+    return colon && colon[1] && colon[1 + strspn(colon + 1, "0123456789")] == '\0' ? text : NULL;
+}
+
+static _Thread_local const char *body_line;
+
+void effect_exchange_at(const char *line) {
+    body_line = line;
+}
+
+const char *effect_exchange_body_line(void) {
+    return body_line;
 }
 
 /* ---- Nodes ------------------------------------------------------------------------------------------------------- */
@@ -110,14 +128,14 @@ neap_node *effect_exchange_record(neap_ctx *ctx, const lazy_exchange_pattern *pa
 }
 
 static int push_exchange(neap_ctx *ctx, const lazy_launch *launch) {
-    (void)ctx;
     enum { FEW = 16 };
     const lazy_step *step = launch->step;
     const lazy_exchange_pattern *pattern = effect_exchange_pattern_get(launch->node->attrs[0]);
     engine_comm *comm = engine_comm_here();
     if (!comm)
         return neap_error(NEAP_E_STATE, "%s: this process is alone", pattern->name);
-    engine_collective collective = effect_exchange_pattern_collective(pattern, step->site);
+    const char *line = effect_exchange_line(ctx, launch->node);
+    engine_collective collective = effect_exchange_pattern_collective(pattern, line ? line : step->site, line != NULL);
     int n = engine_comm_nin(&collective, engine_comm_rank(comm));
     engine_comm_block few[FEW], *in = n <= FEW ? few : malloc((size_t)n * sizeof *in);
     if (!in)

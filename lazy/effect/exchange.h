@@ -33,8 +33,14 @@ typedef struct lazy_exchange_pattern {
  * makes no sense (the error says so). */
 const lazy_exchange_pattern *effect_exchange_pattern_intern(const lazy_exchange_pattern *like);
 const lazy_exchange_pattern *effect_exchange_pattern_get(int64_t number); /* NULL: no such */
-/* As the engine wants it, for a step of this script line. */
-engine_collective effect_exchange_pattern_collective(const lazy_exchange_pattern *pattern, const char *site);
+/* As the engine wants it, for a step of this script line; `located`: it is the line of this very exchange. */
+engine_collective effect_exchange_pattern_collective(const lazy_exchange_pattern *pattern, const char *site,
+                                                     bool located);
+/* The script line of a node, if it was asked for (site.c); else NULL. */
+const char *effect_exchange_line(const neap_ctx *ctx, const neap_node *node);
+/* The line of what this thread runs next in a body, if that is an exchange whose line is known; else NULL. BORROWED. */
+void effect_exchange_at(const char *line);
+const char *effect_exchange_body_line(void);
 /* Records the exchange on `in`; OWNED, NULL on error. This process takes part in it. */
 neap_node *effect_exchange_record(neap_ctx *ctx, const lazy_exchange_pattern *pattern, int nin, neap_node *const *in);
 extern const lazy_payload effect_exchange_payload; /* of the row `exchange` */

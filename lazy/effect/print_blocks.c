@@ -191,8 +191,11 @@ static int exchange_blocks(show *s, const roll *r, const neap_node *node, neap_n
     int n = in ? given_blocks(s, r, node, shape, in) : neap_error(NEAP_E_MEMORY, "out of memory for a print"),
         status = 0;
     const lazy_exchange_pattern *pattern = n > 0 ? effect_exchange_pattern_intern(&like) : NULL;
-    if (pattern && (*out = graph_arena(s->ctx, effect_exchange_record(s->ctx, pattern, n, in))) && s->site)
+    if (pattern && (*out = graph_arena(s->ctx, effect_exchange_record(s->ctx, pattern, n, in))) && s->site) {
         (*out)->site = graph_site_intern(s->ctx, s->site);
+        if (s->ctx->sites.node == *out) /* in a program that is lowered, its run has another line */
+            s->ctx->sites.node = NULL;
+    }
     if (n < 0 || (n > 0 && !*out))
         status = neap_error_code();
     free(in);

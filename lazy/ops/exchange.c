@@ -8,7 +8,7 @@ static int shape_of_exchange(const lazy_call_desc *call, lazy_result *out) {
     engine_comm *comm = engine_comm_here();
     if (!pattern || !comm)
         return neap_error(NEAP_E_ARGUMENT, "exchange: no such collective in this process");
-    engine_collective collective = effect_exchange_pattern_collective(pattern, NULL);
+    engine_collective collective = effect_exchange_pattern_collective(pattern, NULL, false);
     int given = engine_comm_nin(&collective, engine_comm_rank(comm));
     for (int k = 0; k < given; k++)
         if (k >= call->nin || call->in[k].size != pattern->elements || call->in[k].dtype != pattern->dtype)
@@ -27,8 +27,9 @@ static int exchange_call(const lazy_call *call, const neap_run *run) {
         return neap_error(NEAP_E_MEMORY, "out of memory for a collective");
     for (int k = 0; k < call->nin; k++)
         in[k] = call->in[k].data;
+    const char *line = effect_exchange_body_line();
     engine_collective collective =
-        effect_exchange_pattern_collective(effect_exchange_pattern_get(call->attrs[0]), NULL);
+        effect_exchange_pattern_collective(effect_exchange_pattern_get(call->attrs[0]), line, line != NULL);
     int status = engine_comm_run(engine_comm_here(), &collective, in, call->out->data);
     if (in != few)
         free(in);

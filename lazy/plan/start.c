@@ -74,13 +74,22 @@ void plan_start_recorded(neap_ctx *ctx, neap_node *node) {
     (void)plan_start(ctx, node);
 }
 
+/* The exchange that a block comes from by views and copies alone; NULL: there is none. */
+static neap_node *exchange_behind(neap_node *block) {
+    while (block && !graph_is_exchange(block)) {
+        bool placed = graph_node_op(block)->flags & LAZY_OP_PLACES && !(block->flags & LAZY_DROPPED);
+        block = graph_is_view(block) ? block->base : placed ? block->in[0] : NULL;
+    }
+    return block;
+}
+
 void plan_start_located(neap_ctx *ctx, neap_node *node) {
     if (graph_is_meshed(node)) {
         for (int32_t b = 0; b < node->shards->sharding->nblocks && graph_has_blocks(node); b++) {
-            neap_node *block = node->shards->blocks[b];
+            neap_node *block = node->shards->blocks[b], *from = exchange_behind(block);
             block->site = node->site;
-            if (graph_is_view(block) && graph_is_exchange(block->base))
-                block->base->site = node->site;
+            if (from)
+                from->site = node->site;
         }
         if (ctx->start.has_calls && !ctx->start.hold)
             (void)ask_for_memory(ctx, flush_calls(ctx));

@@ -54,7 +54,7 @@ for module, names in pairs {
     ["mesh.mesh"] = "mesh",
     ["mesh.sharding"] = "P NamedSharding with_sharding_constraint",
     ["mesh.shard_map"] = "shard_map",
-    ["mesh.collective"] = "psum pmean pmax pmin all_gather psum_scatter all_to_all ppermute pshuffle axis_index "
+    ["mesh.collective"] = "psum pmean pmax pmin pvary all_gather psum_scatter all_to_all ppermute pshuffle axis_index "
         .. "axis_size",
     ["inspect.explain"] = "explain",
     ["inspect.breakpoint"] = "breakpoint",

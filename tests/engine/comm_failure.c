@@ -42,6 +42,8 @@ static void end(stage *s, const int *codes, const char *why) {
         neap_buffer_release(s->out[k]);
 }
 
+static bool located; /* whether the lines of sums are known for sure */
+
 static void sum(stage *s, int rank, int64_t n, const char *what, const char *site) {
     engine_collective c = {.kind = ENGINE_COMM_REDUCE,
                            .group = &group,
@@ -49,7 +51,8 @@ static void sum(stage *s, int rank, int64_t n, const char *what, const char *sit
                            .item = 4,
                            .elements = n,
                            .what = what,
-                           .site = site};
+                           .site = site,
+                           .located = located};
     engine_comm_block block = {s->in, 0};
     CHECK_EQ(engine_comm_push(s->comms[rank], &c, &block, s->out[rank], NULL), 0);
 }
@@ -203,6 +206,45 @@ static void test_no_start(void) {
     net_stop(&n, comms, (const int[]){1, 1, 1}, NULL);
 }
 
+static char warned[4000];
+
+static void keep_warning(const char *text) {
+    strncat(warned, text, sizeof warned - strlen(warned) - 1);
+}
+
+/* Two ranks do the same; the third is at these lines. What the first one warns of, twice over. */
+static const char *warnings(bool sure, const char *line, const char *other) {
+    stage s;
+    located = sure;
+    *warned = '\0';
+    net_warn = keep_warning;
+    begin(&s, 20, 20);
+    for (int turn = 0; turn < 2; turn++)
+        for (int rank = 0; rank < RANKS; rank++) {
+            sum(&s, rank, 8, "psum of f32", rank == 2 ? line : "train.lua:7");
+            sum(&s, rank, 8, "psum of f32", rank == 2 ? other : "train.lua:9");
+        }
+    for (int rank = 0; rank < RANKS; rank++)
+        CHECK_EQ(neap_var_wait_to_read(neap_buffer_var(s.out[rank])), 0);
+    end(&s, NULL, NULL);
+    net_warn = NULL;
+    located = false;
+    return warned;
+}
+
+static void test_lines(void) {
+    CHECK(strcmp(warnings(true, "train.lua:7", "train.lua:9"), "") == 0);
+    CHECK(strcmp(warnings(false, "train.lua:9", "train.lua:7"), "") == 0);
+    const char *text = warnings(true, "train.lua:9", "train.lua:7");
+    CHECK(strstr(text,
+                 "train.lua:7: warning: collective 1 (psum of f32, 8 elements, at train.lua:7) of process 0 is "
+                 "collective 1 (psum of f32, 8 elements, at train.lua:9) in process 2: if these are two") == text);
+    const char *second = strchr(text, '\n') + 1;
+    CHECK(strstr(second, "train.lua:9: warning: collective 2 (psum of f32, 8 elements, at train.lua:9) of process 0") ==
+          second);
+    CHECK(strchr(second, '\n')[1] == '\0'); /* once for each pair */
+}
+
 int main(void) {
     CHECK_EQ(neap_engine_start(&POOL), 0);
     test_mismatch(8, 9, "psum of f32, 9 elements");
@@ -216,6 +258,7 @@ int main(void) {
     test_endless();
     test_death_before_end();
     test_no_start();
+    test_lines();
     neap_engine_stop();
     return check_end();
 }

@@ -178,6 +178,8 @@ static const neap_transport net_transport = {.abi = NEAP_DEVICE_ABI,
                                              .test = net_test,
                                              .cancel = net_cancel};
 
+static engine_comm_warn net_warn; /* of all communicators */
+
 /* Communicators of `size` ranks. */
 static inline void net_start(net *n, int size, engine_comm **comms, double timeout, double silence, bool shut) {
     *n = (net){.size = size, .shut = shut};
@@ -195,6 +197,7 @@ static inline void net_start(net *n, int size, engine_comm **comms, double timeo
                                      .rank = k,
                                      .size = size,
                                      .devices = k + 1,
+                                     .warn = net_warn,
                                      .timeout = (int64_t)(timeout * 1e9),
                                      .silence = (int64_t)(silence * 1e9)};
         CHECK_EQ(engine_comm_new(&config, &comms[k]), 0);

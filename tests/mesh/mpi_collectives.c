@@ -16,7 +16,7 @@ static int run_as(int rank, int size) {
     neap_waker *waker;
     int status;
     CHECK_EQ(neap_engine_start(&POOL), 0);
-    CHECK_EQ(engine_comm_start(1 + rank), 0);
+    CHECK_EQ(engine_comm_start(1 + rank, NULL), 0);
     engine_comm *comm = comms[rank] = engine_comm_here();
     CHECK_EQ(neap_waker_new(&waker), 0);
     while ((status = engine_comm_poll(comm, waker)) == NEAP_PENDING)

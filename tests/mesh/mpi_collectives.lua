@@ -32,14 +32,14 @@ local cases = {
     { "psum j", function(a) return np.psum(a, "j") end, P("i", "j"), P("i", nil) },
     { "psum ij", function(a) return np.psum(a, { "i", "j" }) end, P("i", "j"), P() },
     { "psum ji", function(a) return np.psum(a, { "j", "i" }) end, P("i", "j"), P() },
-    { "psum of one axis", function(a) return np.psum(a, "i") end, P("j", nil), P("j", nil) },
+    { "psum of one axis", function(a) return np.psum(np.pvary(a, "i"), "i") end, P("j", nil), P("j", nil) },
     { "pmax", function(a) return np.pmax(a, "i") end, P("i", "j"), P(nil, "j") },
     { "pmin", function(a) return np.pmin(a, { "i", "j" }) end, P("i", "j"), P() },
     { "all_gather", function(a)
         return np.all_gather(a, "i", { axis = 1, tiled = true })
     end, P("i", "j"), P(nil, "j") },
     { "psum_scatter", function(a)
-        return np.psum_scatter(a, "i", { scatter_dimension = 1, tiled = true })
+        return np.psum_scatter(np.pvary(a, "i"), "i", { scatter_dimension = 1, tiled = true })
     end, P("j", nil), P("j", "i") },
     { "all_to_all", function(a) return np.all_to_all(a, "i", 1, 0, { tiled = true }) end, P("i", "j"), P("i", "j") },
     { "ppermute i", function(a) return np.ppermute(a, "i", cycle) end, P("i", "j"), P("i", "j") },

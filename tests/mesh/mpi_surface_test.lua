@@ -36,6 +36,25 @@ i=1  1/cpu:0  1/cpu:1
 ]])
 end)
 
+test("a mesh of the first devices is one if all processes have some", function()
+    check.equal(shown [[
+local some = np.mesh({3}, {"i"})
+for _, device in ipairs(some.devices) do print(device.process, device.index) end
+print(np.device_put(np.arange(6), some, P "i"))
+local ok, problem = pcall(np.mesh, {2}, {"i"})
+print(ok, problem:match "np.mesh: .*")
+print(np.mesh({2}, {"i"}, {devices={np.devices()[2], np.devices()[3]}}).size)
+]], [[
+0	0
+0	1
+1	0
+[0 1 2 3 4 5]
+false	np.mesh: a mesh of shape (2,) has 2 places, and process 1 has none of the first 2 of 4 devices: ]]
+.. [[choose devices of all processes in option 'devices'
+2
+]])
+end)
+
 test("each process has the shards of its own devices", function()
     check.equal(shown [[
 local mesh = np.mesh({2, 2}, {"i", "j"})

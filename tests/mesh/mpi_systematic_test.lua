@@ -90,6 +90,7 @@ end
 
 if (...) == "child" then
     local _, first, count = ...
+    require("neap.core").warn = function() end -- random programs add up what is the same on all devices
     return run_child(tonumber(first), tonumber(count))
 end
 

@@ -124,6 +124,51 @@ local function fail(format, ...)
 end
 core.fail = fail
 
+local warned = {} -- by "file:line: np.name", since the script or command began
+local pending -- warnings of a trial, nil: there is none
+
+local function tell_warning(site, text)
+    if warned[site] then return end
+    warned[site] = true
+    if C.neap_process_index() > 0 then return end
+    text = ("%s: %s\n"):format(site, text)
+    C.neap_out_write(C.NEAP_STDERR, text, #text)
+end
+
+--- Tells on stderr of what a script is unlikely to mean: "file:line: warning: np.name: …", once a line and name. At
+-- once: it is no effect, since it is about the code and not about a run of it. Of several processes the first tells.
+function core.warn(name, format, ...)
+    local file, line = user_site()
+    local site = ("%s: warning: np.%s"):format(file and file .. ":" .. line or "?", name)
+    if pending then
+        pending[#pending + 1] = { site, format:format(...) }
+    else
+        tell_warning(site, format:format(...))
+    end
+end
+
+--- Tries f(…), whose work may be dropped: what it returns, behind a function that tells its warnings.
+function core.try(f, ...)
+    local outer, mine = pending, {}
+    pending = mine
+    local function tell()
+        for _, warning in ipairs(mine) do
+            if pending then pending[#pending + 1] = warning else tell_warning(unpack(warning)) end
+        end
+    end
+    local function close(ok, ...)
+        pending = outer
+        if not ok then error((...), 0) end
+        return tell, ...
+    end
+    return close(pcall(f, ...))
+end
+
+--- A new script or command begins: it gets its own warnings.
+function core.forget_warnings()
+    warned = {}
+end
+
 --- Raises "np.name: …" built by string.format.
 function core.raise(name, format, ...)
     fail("np.%s: %s", name, select("#", ...) > 0 and format:format(...) or format)
@@ -308,6 +353,6 @@ core.check_interrupt = check_interrupt
 
 -- Errors and collections are not worth a trace, and a trace would pin handles. The loop of a sweep is worth one, and
 -- holds no handle.
-for _, f in ipairs { user_site, fail, core.describe, reclaim } do jit.off(f) end
+for _, f in ipairs { user_site, fail, core.warn, core.try, core.describe, reclaim } do jit.off(f) end
 
 return core

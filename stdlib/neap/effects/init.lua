@@ -3,6 +3,7 @@
 -- A callback is recorded as an op whose arguments are arrays; the Lua function is called when they are there, by this
 -- thread, while it waits or records. Everything of a call that is no array (the form of tables, strings, booleans)
 -- stays here, in the callee of the call: a closure to which the core has given a number (core.add_callee).
+local bit = require "bit"
 local ffi = require "ffi"
 local core = require "neap.core"
 local trees = require "neap.core.trees"
@@ -155,6 +156,47 @@ local function fill_arguments(template, n, arrays)
     return given
 end
 
+-- ---- Coordinates ----------------------------------------------------------------------------------------------------
+
+local ALL_AXES = -1
+
+--- Appends the coordinates of each device of the body that runs now (tracing/axes.lua) to the arrays of a call, which
+-- so is one for each device: over axes of the mesh whose bits are set, which are manual in this body or one around it.
+-- Returns the names of the axes, in the order of the mesh: none outside of all bodies.
+local function add_coordinates(arrays, bits)
+    local by_place, names = {}, {}
+    for _, axis in ipairs(core.frame().axes or {}) do -- the innermost that has no others counts
+        if axis.mesh and bit.band(axis.manual, bit.bnot(bits)) == 0 then by_place[axis.at] = axis end
+    end
+    for at = 0, C.NEAP_MESH_AXES - 1 do
+        local axis = by_place[at]
+        if axis then names[#names + 1], arrays[#arrays + 1] = axis.name, axis.token end
+    end
+    return names
+end
+
+--- The coordinates that add_coordinates has added to the arrays of a call, which are ready now: { i = 0, j = 1 }.
+local function read_coordinates(names, ready)
+    local at, first = {}, #ready - #names
+    for k, name in ipairs(names) do at[name] = core.item(ready[first + k]) end
+    return at
+end
+
+local sharding_box = ffi.new("neap_sharding")
+
+--- The axes of the mesh, as bits, that are manual for those of the arrays that differ between devices, as a print shows
+-- them; 0: none differs.
+local function axes_to_show(arrays)
+    local bits = 0
+    for k = 1, #arrays do
+        local number = core.info(arrays[k]).sharding
+        if number ~= 0 and C.neap_sharding_get(number, sharding_box) >= 0 and sharding_box.differs ~= 0 then
+            bits = bit.bor(bits, sharding_box.manual)
+        end
+    end
+    return bits
+end
+
 -- ---- Calls ----------------------------------------------------------------------------------------------------------
 
 --- Where a Lua function is: "script.lua:12".
@@ -186,18 +228,20 @@ local function push_callback(how, callee, arrays)
 end
 
 --- The callee of one recorded call of the user's function f: { f, name, arguments = their template, n = how many,
--- results = the tree of Results or nil }. Called with the arrays of the template.
+-- results = the tree of Results or nil, axes = of which it gets the coordinates, or nil }. Called with the arrays of
+-- the template, behind which coordinates stand.
 local Call = {}
 
 function Call:__call(ready)
-    local f = self.f
-    local results = { f(unpack(fill_arguments(self.arguments, self.n, ready), 1, self.n)) }
+    local f, first, given = self.f, 1, fill_arguments(self.arguments, self.n, ready)
+    if self.axes then first, given[0] = 0, read_coordinates(self.axes, ready) end
+    local results = { f(unpack(given, first, self.n)) }
     if not self.results then return end
     if #results > 1 then raise_bare("expected one result, got %d", #results) end
     give_results(self.results, results[1], "result")
 end
 
-local callback_options = { ordered = true, result = true, kind = true, name = true }
+local callback_options = { ordered = true, result = true, kind = true, name = true, coordinates = true }
 
 --- np.callback(f, {ordered=true, result=spec, kind="callback", name="f"}): a function that calls f(…) with its
 -- arguments when their values are there: an effect, in order with prints; ordered=false: as soon as they are. It does
@@ -206,13 +250,22 @@ local callback_options = { ordered = true, result = true, kind = true, name = tr
 -- f gets arrays that are ready; tables keep their form, and everything else in them passes as it is. What f returns is
 -- ignored, unless `result` says what it is: an array, or {shape={…}, dtype="f32"}, or a table of these; f must return
 -- arrays (or numbers) of that form, and the call returns arrays of that form at once. An error in f is the failure of
--- the results; without results it is told on stderr. `name` is what programs call f, also in files: np.load_program
+-- the results; without results it is told on stderr.
+--
+-- In the body of np.shard_map f is called once if its arguments are the same on all devices; if one of them differs,
+-- for each device, with the block of that device, in row-major order, and the results are blocks that differ.
+-- {coordinates=true}: it is called for each device in any case, and gets a table of the device's coordinates,
+-- {i=0, j=1}, before its arguments. Of several processes, each calls its own f for its own devices.
+--
+-- `name` is what programs call f, also in files: np.load_program
 -- asks for a function of this name. Without it that is the script line of f.
 function np.callback(f, given)
     if type(f) ~= "function" then core.bad_argument("callback", 1, "f", "a function", f) end
     local o = core.options("callback", given, callback_options)
-    if o.ordered ~= nil and type(o.ordered) ~= "boolean" then
-        core.bad_argument("callback", nil, "ordered", "a boolean", o.ordered)
+    for _, flag in ipairs { "ordered", "coordinates" } do
+        if o[flag] ~= nil and type(o[flag]) ~= "boolean" then
+            core.bad_argument("callback", nil, flag, "a boolean", o[flag])
+        end
     end
     if o.name ~= nil and (type(o.name) ~= "string" or o.name == "" or o.name:find("%c")) then
         core.bad_argument("callback", nil, "name", "a text", o.name)
@@ -225,7 +278,8 @@ function np.callback(f, given)
     local function call(...)
         local n = select("#", ...)
         local template, arrays = split_arguments({ ... }, n)
-        local callee = setmetatable({ f = f, name = how.place, arguments = template, n = n, results = tree }, Call)
+        local callee = setmetatable({ f = f, name = how.place, arguments = template, n = n, results = tree,
+                                      axes = o.coordinates and add_coordinates(arrays, ALL_AXES) or nil }, Call)
         local handles = push_callback(how, callee, arrays)
         if not tree then return end
         return trees.rebuild("callback", tree, function(result) return handles[result.index + 1] end)
@@ -244,9 +298,19 @@ local function how_to_append(kind)
     return { kind = kind, unordered = 0, tolerant = 1, place = "np.effects.logger", results = {}, specs = c_results {} }
 end
 
---- Appends the line of some pieces to a list, when their arrays are there. Arrays that failed show their error.
+--- "[i=0, j=1] ", as in front of a print.
+local function coordinates_text(names, at)
+    local parts = {}
+    for k, name in ipairs(names) do parts[k] = ("%s=%d"):format(name, at[name]) end
+    return "[" .. table.concat(parts, ", ") .. "] "
+end
+
+--- Appends the line of some pieces to a list, when their arrays are there; where one of these differs between devices a
+-- line for each, with its coordinates. Arrays that failed show their error.
 local function append_line(lines, how, list, n)
     local template, arrays = split_arguments(list, n)
+    local shown = axes_to_show(arrays)
+    local axes = shown ~= 0 and add_coordinates(arrays, shown)
     push_callback(how, function(ready)
         local pieces = fill_arguments(template, n, ready)
         for k = 1, n do
@@ -254,7 +318,8 @@ local function append_line(lines, how, list, n)
             if type(piece) == "table" and type(piece[1]) == "number" then pieces[k] = piece[2]:format(piece[1]) end
         end
         local c_pieces = output.c_pieces(pieces, n)
-        lines[#lines + 1] = core.text("effects.logger", function(text, capacity, bytes)
+        local tag = axes and coordinates_text(axes, read_coordinates(axes, ready)) or ""
+        lines[#lines + 1] = tag .. core.text("effects.logger", function(text, capacity, bytes)
             return C.neap_pieces_text(ctx, n, c_pieces, text, capacity, bytes)
         end)
     end, arrays)
@@ -297,7 +362,9 @@ end
 
 --- np.effects.logger(target, {mode="w", kind="log"}): a log: log(format, …) writes a line, formatted as by np.printf,
 -- as an effect of that kind; log:close() ends it. The target is the path of a file (mode "w": emptied first; "a":
--- appended to) or a Lua table, to which the lines are appended. Of several processes, process 0 writes the file.
+-- appended to) or a Lua table, to which the lines are appended. Arrays that differ between devices make a line for each
+-- device, with its coordinates, as a print does. Of several processes, process 0 writes the file, and each appends to
+-- its own table, of its own devices.
 function effects.logger(target, given)
     local o = core.options("effects.logger", given, { mode = true, kind = true })
     local mode, kind = o.mode, kind_of("effects.logger", nil, "kind", o.kind == nil and "log" or o.kind)

@@ -5,14 +5,17 @@
 -- last name counting fastest. Places of arrays and in axes count from 0. Axes of a mesh that are named together are one
 -- axis for the op; those of np.vmap are taken one by one.
 local ffi = require "ffi"
+local bit = require "bit"
 local core = require "neap.core"
 local axes = require "neap.tracing.axes"
 local shape = require "neap.arrays.shape"
+local shardings = require "neap.mesh.sharding"
 local staging = require "neap.tracing.staging"
 local trees = require "neap.core.trees"
 
 local np, ids, attrs = core.np, core.ids, core.attrs
 local raise, bad_argument, shape_of = core.raise, core.bad_argument, core.shape_of
+local band, bor, lshift = bit.band, bit.bor, bit.lshift
 local type = type
 
 -- ---- One array, one axis --------------------------------------------------------------------------------------------
@@ -68,12 +71,65 @@ local function sum_over(x, list)
     return reduce_over("psum", x, list)
 end
 
+--- Groups along an axis are refused by name: what a collective over a part of an axis gives is the same along that
+-- part, and for that arrays of a body have no type.
+local function refuse_groups(name, given)
+    if type(given) ~= "table" or given.axis_index_groups == nil then return end
+    raise(name, "axis_index_groups is not there: the results would be the same along parts of an axis, and of an array "
+          .. "it is known only along whole axes whether it is the same; divide the axis in two, as in np.mesh({2, 4}, "
+          .. "{\"i\", \"j\"}) for {8}, and name one of them (option 'devices' says which device stands where)")
+end
+
+--- The options of a collective.
+local function options_of(name, given, known)
+    refuse_groups(name, given)
+    return core.options(name, given, known)
+end
+
 --- Nothing may follow the name of the axis.
 local function check_end(name, ...)
-    if select("#", ...) > 0 then
-        raise(name, "takes two arguments, an array and the name of an axis; groups of an axis (axis_index_groups) are "
-              .. "not there: give the mesh a further axis")
+    if select("#", ...) == 0 then return end
+    refuse_groups(name, (...))
+    raise(name, "takes two arguments, an array and the name of an axis")
+end
+
+-- ---- What is the same on all devices --------------------------------------------------------------------------------
+
+--- Warns if x, an array of a body, does not vary along an axis of a mesh: then its sum is so many times the array. Most
+-- often it is a gradient with respect to what devices share, and their sum already. `what(times)` says what is given.
+local function warn_of_same(name, x, axis_name, what)
+    local lies = shardings.layout_of(x)
+    if not lies or lies.manual == 0 then return end
+    local names, times = {}, 1
+    for _, axis in ipairs(axes.named(name, 2, axis_name)) do
+        local here = axis.mesh and lshift(1, axis.at)
+        if here and axis.size > 1 and band(bor(lies.varies, axis.unchecked), here) == 0 then
+            names[#names + 1], times = ("'%s'"):format(axis.name), times * axis.size
+        end
     end
+    if #names == 0 then return end
+    core.warn(name, "the array is known to be the same on all devices along %s of the mesh, so this gives %s; if it is "
+              .. "a gradient with respect to what these devices share, it is summed over them already: for the "
+              .. "gradient of each device take np.pvary(w, %s) before np.grad; else leave out np.%s",
+              table.concat(names, ", "), what:format(times), #names == 1 and names[1]:gsub("'", '"')
+              or "{" .. table.concat(names, ", "):gsub("'", '"') .. "}", name)
+end
+
+--- np.pvary(x, axis_name): the same values, as an array that may vary along axes of a mesh, inside np.shard_map: what
+-- is computed of it belongs to each device. Moves nothing. Its gradient is the sum over the devices along the axes; so
+-- the gradient with respect to np.pvary(w, "i") is each device's own, where that with respect to w, which the devices
+-- share, is their sum. Along an axis of np.vmap it gives x.
+function np.pvary(x, axis_name)
+    local bits = 0
+    for _, axis in ipairs(axes.named("pvary", 2, axis_name)) do
+        if axis.mesh then bits = bor(bits, lshift(1, axis.at)) end
+    end
+    local mesh, manual, unchecked = axes.mesh()
+    return trees.rebuild("pvary", x, function(leaf)
+        leaf = core.coerce("pvary", 1, leaf)
+        if bits == 0 then return leaf end
+        return shardings.vary("pvary", leaf, bits, mesh, manual, unchecked)
+    end)
 end
 
 -- ---- Sums and extrema -----------------------------------------------------------------------------------------------
@@ -84,7 +140,9 @@ function np.psum(x, axis_name, ...)
     local list = named_axes_unordered("psum", axis_name)
     return trees.rebuild("psum", x, function(leaf)
         if type(leaf) == "number" then return leaf * product_of_sizes(list) end
-        return sum_over(core.coerce("psum", 1, leaf), list)
+        leaf = core.coerce("psum", 1, leaf)
+        warn_of_same("psum", leaf, axis_name, "%d times the array")
+        return sum_over(leaf, list)
     end)
 end
 
@@ -94,7 +152,9 @@ function np.pmean(x, axis_name, ...)
     local list = named_axes_unordered("pmean", axis_name)
     return trees.rebuild("pmean", x, function(leaf)
         if type(leaf) == "number" then return leaf end
-        return sum_over(core.coerce("pmean", 1, leaf), list) / product_of_sizes(list)
+        leaf = core.coerce("pmean", 1, leaf)
+        warn_of_same("pmean", leaf, axis_name, "the array itself")
+        return sum_over(leaf, list) / product_of_sizes(list)
     end)
 end
 
@@ -162,7 +222,7 @@ local gather_options = { axis = true, tiled = true }
 -- joined along one that is there.
 function np.all_gather(x, axis_name, given)
     local list = named_axes("all_gather", 2, axis_name)
-    local o = core.options("all_gather", given, gather_options)
+    local o = options_of("all_gather", given, gather_options)
     local tiled = flag("all_gather", "tiled", o.tiled)
     return map_leaves("all_gather", x, function(leaf)
         local ndim = core.ndim(leaf) + (tiled and 0 or 1)
@@ -183,10 +243,11 @@ local scatter_options = { scatter_dimension = true, tiled = true }
 -- of any axis.
 function np.psum_scatter(x, axis_name, given)
     local list = named_axes("psum_scatter", 2, axis_name)
-    local o = core.options("psum_scatter", given, scatter_options)
+    local o = options_of("psum_scatter", given, scatter_options)
     local tiled = flag("psum_scatter", "tiled", o.tiled)
     return map_leaves("psum_scatter", x, function(leaf)
         local at = core.axis("psum_scatter", o.scatter_dimension or 0, core.ndim(leaf))
+        warn_of_same("psum_scatter", leaf, axis_name, "parts of %d times the array")
         if not tiled then check_size("psum_scatter", leaf, at, list) end
         for k = 1, #list do
             if tiled or k < #list then leaf = divide("psum_scatter", leaf, at, list[k]) end
@@ -211,7 +272,7 @@ local exchange_options = { tiled = true }
 -- result. With tiled both are axes that stay: one is divided by the size, the other grows by it.
 function np.all_to_all(x, axis_name, split_axis, concat_axis, given)
     local axis = one_axis("all_to_all", axis_name)
-    local tiled = flag("all_to_all", "tiled", core.options("all_to_all", given, exchange_options).tiled)
+    local tiled = flag("all_to_all", "tiled", options_of("all_to_all", given, exchange_options).tiled)
     return map_leaves("all_to_all", x, function(leaf)
         local ndim = core.ndim(leaf)
         local split = core.axis("all_to_all", split_axis, ndim)

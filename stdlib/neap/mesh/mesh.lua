@@ -7,7 +7,7 @@ local core = require "neap.core"
 
 local np, C = core.np, core.C
 local raise, bad_argument = core.raise, core.bad_argument
-local type, tostring = type, tostring
+local type, tostring, unpack = type, tostring, unpack
 
 local meshes = {}
 
@@ -129,11 +129,23 @@ local function processes_of(n)
     return process
 end
 
---- The devices of the option, as elements of np.devices(), and their numbers; all of them without it.
+--- The first `size` of all devices, which stand by process, equally many of each. A process that has none of them could
+-- read nothing that lies on the mesh, so such a mesh has to be asked for.
+local function first_devices(shape, size, all)
+    local count = C.neap_process_count()
+    local rank = math.ceil(size * count / #all)
+    if rank < count then
+        raise("mesh", "a mesh of shape %s has %d place%s, and process %d has none of the first %d of %d devices: "
+              .. "choose devices of all processes in option 'devices'", core.shape_text(shape), size,
+              size == 1 and "" or "s", rank, size, #all)
+    end
+    return { unpack(all, 1, math.min(size, #all)) }
+end
+
+--- The devices of the option, as elements of np.devices(), and their numbers.
 local function choose_devices(given, all)
     local number_of, chosen, numbers, seen = {}, {}, {}, {}
     for k, device in ipairs(all) do number_of[device] = k - 1 end
-    if given == nil then given = all end
     if type(given) ~= "table" then
         bad_argument("mesh", nil, "devices", "a table of devices or their names, in row-major order", given)
     end
@@ -152,14 +164,15 @@ end
 
 local number_box = ffi.new("int32_t[1]")
 
---- np.mesh(shape, names, {devices=…}): a mesh of devices: a box of this shape, whose axes have these names, of all
--- np.devices(), or of a table of devices or their names, in row-major order. There must be as many devices as places.
+--- np.mesh(shape, names, {devices=…}): a mesh of devices: a box of this shape, whose axes have these names, of the
+-- first of np.devices(), as many as it has places, or of a table of as many devices or their names, in row-major order.
 -- mesh.shape.i is the size of axis i; mesh.axis_names, mesh.size, mesh.devices; tostring(mesh) shows which device
 -- stands where. Meshes of the same shape, names and devices are equal.
 function np.mesh(shape, names, given)
     local o = core.options("mesh", given, { devices = true })
     local size, axis_of = check_axes(shape, names)
-    local devices, numbers = choose_devices(o.devices, np.devices())
+    local all = np.devices()
+    local devices, numbers = choose_devices(o.devices == nil and first_devices(shape, size, all) or o.devices, all)
     if size ~= #devices then
         raise("mesh", "a mesh of shape %s has %d place%s, but there %s %d device%s%s", core.shape_text(shape), size,
               size == 1 and "" or "s", #devices == 1 and "is" or "are", #devices, #devices == 1 and "" or "s",

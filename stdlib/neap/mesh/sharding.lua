@@ -216,6 +216,26 @@ function shardings.reshard(name, x, number)
     return core.call_ids(name, id_box, 1, function() return C.neap_mesh_reshard(ctx, x._id, number, id_box) end)[1]
 end
 
+--- x, an array of the body that runs now or from around it, as one that may vary along further axes of the mesh (bits).
+-- `manual`, `unchecked`: of the body.
+function shardings.vary(name, x, bits, mesh, manual, unchecked)
+    local lies, split = layout_of(x) or shardings.ORDINARY, {}
+    if lies.mesh and lies.mesh ~= mesh then
+        raise(name, "the array lies on another mesh, %s, than that of the body, %s; move it with np.device_put",
+              lies.mesh:axes_text(), mesh:axes_text())
+    end
+    for k, axes in pairs(lies.split) do
+        split[k] = {}
+        for _, axis in ipairs(axes) do
+            if band(manual, lshift(1, axis)) == 0 then table.insert(split[k], axis) end
+        end
+    end
+    local number = shardings.number_of(name, {
+        mesh = mesh, manual = manual, varies = bor(lies.varies, bits, unchecked), differs = lies.differs,
+        unchecked = unchecked, split = split })
+    return core.call_ids(name, id_box, 1, function() return C.neap_mesh_fit(ctx, x._id, number, id_box) end)[1]
+end
+
 --- An array on a mesh as a spec says. Inside shard_map over some of its axes, the others may be named.
 local function lay_out(name, x, mesh, spec, owner, what)
     shardings.check(name, x)

@@ -236,7 +236,8 @@ local function calls_of(entry)
             raise("program.save", "the program writes to a log that is a Lua table, which no file can hold; use "
                   .. "np.callback for that")
         end
-        calls[k] = { name = call.name, arguments = call.arguments, n = call.n, results = call.results }
+        calls[k] = { name = call.name, arguments = call.arguments, n = call.n, results = call.results,
+                     axes = call.axes }
     end
     return calls
 end
@@ -270,14 +271,15 @@ local function bind_calls(calls, functions)
     for k = 1, #calls do
         local call = calls[k]
         if type(call) ~= "table" or type(call.name) ~= "string" or type(call.arguments) ~= "table"
-            or type(call.n) ~= "number" or call.n % 1 ~= 0 or call.n < 0 or call.n > MOST_VALUES then
+            or type(call.n) ~= "number" or call.n % 1 ~= 0 or call.n < 0 or call.n > MOST_VALUES
+            or call.axes ~= nil and type(call.axes) ~= "table" then
             damaged("a callback is none")
         end
         local f = functions[call.name]
         if f == nil and not seen[call.name] then missing[#missing + 1] = ("%q"):format(call.name) end
         seen[call.name] = true
         callees[k] = setmetatable({ f = f, name = call.name, arguments = call.arguments, n = call.n,
-                                    results = call.results }, parts.Call)
+                                    results = call.results, axes = call.axes }, parts.Call)
     end
     if #missing > 0 then
         damaged("it calls functions that must be given, as in {callbacks={[%s]=f}}: %s", missing[1],

@@ -383,8 +383,9 @@ local function trace_body(name, body, carry, before, after, finish)
             return { n = 2, value, rest }
         end)
     end
-    local entry, own = once()
-    while again do entry, own = once() end
+    local tell, entry, own = core.try(once)
+    while again do tell, entry, own = core.try(once) end
+    tell()
     return entry, own
 end
 

@@ -1,0 +1,61 @@
+--- mpi_callback_test.lua: callbacks and table loggers of arrays that differ between devices, where these are of several
+-- processes: each process calls its own function, for its own devices, in their order; the results go on as one array.
+local check = require "tests.lib.check"
+local mpirun = require "tests.lib.mpirun"
+local process = require "tests.lib.process"
+
+local missing = mpirun.missing()
+if missing then
+    check.skip("callbacks of several processes", missing)
+    check.done()
+end
+
+local SCRIPT = process.file [[
+    local P = np.P
+    local mesh = np.mesh({ 4, 2 }, { "i", "j" })
+    local x = np.arange(128, { dtype = "f32" }):reshape(8, 16)
+    for _, wrap in ipairs { function(f) return f end, np.jit } do
+        local seen, lines = {}, {}
+        local log = np.effects.logger(lines)
+        local double = np.callback(function(at, b)
+            seen[#seen + 1] = ("%d%d:%d"):format(at.i, at.j, b[{ 0, 0 }]:item())
+            return b * 2
+        end, { coordinates = true, result = { shape = { 2, 8 } } })
+        local f = wrap(np.shard_map(function(a)
+            local d = double(a)
+            log("%d", d[{ 0, 0 }])
+            print("corner", d[{ 0, 0 }])
+            return d + np.psum(d[{ 0, 0 }], { "i", "j" }), np.psum(d:sum(), { "i", "j" })
+        end, { mesh = mesh, in_specs = P("i", "j"), out_specs = { P("i", "j"), P() } }))
+        local y, sum = f(x)
+        print(y, sum)
+        log:close()
+        io.stderr:write(("%d %s | %s\n"):format(np.process_index(), table.concat(seen, " "), table.concat(lines, " ")))
+    end
+]]
+
+local status, one, one_err = process.run_neap { "--devices", "8", SCRIPT }
+check.equal(status, 0, one_err)
+
+for _, count in ipairs { 2, 4 } do
+    check.test(("%d processes call for their own devices"):format(count), function()
+        local of_all, all, err = mpirun.run(count, { "--devices", 8 / count, SCRIPT })
+        check.equal(of_all, 0, err)
+        check.equal(all, one)
+        local expected = {}
+        for rank = 0, count - 1 do
+            local calls, lines = {}, {}
+            for device = rank * 8 / count, (rank + 1) * 8 / count - 1 do
+                local i, j = math.floor(device / 2), device % 2
+                calls[#calls + 1] = ("%d%d:%d"):format(i, j, 32 * i + 8 * j)
+                lines[#lines + 1] = ("[i=%d, j=%d] %d"):format(i, j, 2 * (32 * i + 8 * j))
+            end
+            local line = ("%d %s | %s"):format(rank, table.concat(calls, " "), table.concat(lines, " "))
+            expected[#expected + 1], expected[#expected + 2] = line, line -- eager, jitted
+        end
+        check.equal(mpirun.sorted(err), expected)
+    end)
+end
+
+process.cleanup()
+check.done()
