@@ -66,6 +66,10 @@ typedef struct graph_call {
 neap_node *graph_record(neap_ctx *ctx, int op, int nin, neap_node *const *in, int nattrs, const int64_t *attrs);
 /* What the rules say of an op on these inputs: its result, and whether that is a number. Records nothing. */
 int graph_infer(const graph_call *call, lazy_result *result, bool *weak);
+/* A number (LAZY_WEAK) meets an array of a dtype that is not real: can it be an element? A constant is looked at; an
+ * argument of a trace has to be one at each call, which is noted with it. What is computed of these is integral if all
+ * are and the ops keep that so; only 64 bits are sure to hold it. False: it is none, or nobody knows. */
+bool graph_number_meets(neap_node *number, int dtype);
 /* A number as an array of one f64; OWNED. */
 neap_node *graph_number_as_array(neap_ctx *ctx, neap_node *number);
 /* A 0-d constant; OWNED. */

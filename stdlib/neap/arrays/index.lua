@@ -5,6 +5,7 @@
 --      {from, to, step}    a slice, half-open; all optional, {} is the whole axis, {2} runs from 2 to the end
 --      np.newaxis          a new axis of extent 1
 --      np.ellipsis         as many whole axes as are missing
+--      a number argument of a jitted function: as an integer array of no axes
 --      an integer array    its elements along this axis (clamped; negative ones count from the end)
 --      a bool array        the elements where it is true, over as many axes as it has (waits for the mask)
 -- x[0], x[array] and x[np.newaxis] need no table around one item; x[{ {2,4} }] has one slice, x[{2,4}] two integers.
@@ -147,13 +148,20 @@ local function complete(items, ndim)
     return list
 end
 
+--- The items with number arguments of traced functions as index arrays.
+local function numbers_as_indices(items)
+    local list = {}
+    for k = 1, #items do list[k] = selects.index_of("array index", items[k]) end
+    return list
+end
+
 --- What an index means for a shape:
 --   start, step, count   of the slice of every axis
 --   sliced               the shape after integers have dropped their axes and new axes have come
 --   arrays, places       index arrays and the (0-based) axes of `sliced` to which they belong
 --   trivial              the slice is the whole array
 local function plan(dims, key)
-    local items = expand_masks(complete(items_of(key), #dims), dims)
+    local items = expand_masks(complete(numbers_as_indices(items_of(key)), #dims), dims)
     local p = { start = {}, step = {}, count = {}, sliced = {}, arrays = {}, places = {}, trivial = true }
     local axis = 0
     for k = 1, #items do
@@ -170,10 +178,7 @@ local function plan(dims, key)
                 start, count = item < 0 and item + n or item, 1
             elseif is_array(item) then
                 local dtype = core.dtype_of(item)
-                if dtype.kind == "f" and core.info(item).weak ~= 0 then
-                    fail("array index: the value of a number is not known while tracing; pass an array of an integer "
-                         .. "dtype, or list the argument in {static={…}}")
-                elseif dtype.kind == "f" then
+                if dtype.kind == "f" then
                     fail("array index: an index array must have integers or bools, got dtype %s", dtype.name)
                 end
                 p.arrays[#p.arrays + 1] = item

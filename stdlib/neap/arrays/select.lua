@@ -21,9 +21,25 @@ function selects.take(x, index, axis)
 end
 local take = selects.take
 
+--- An index array of a user: a number argument of a traced function, or a number computed of such, becomes an i64,
+-- which it has to be at each call; a number that is known, a Lua number.
+function selects.index_of(name, index)
+    if not is_array(index) then return index end
+    local known = core.info(index)
+    if known.weak == 0 then return index end
+    if known.traced == 0 then return index:item() end
+    local ok, whole = pcall(core.record2, ids.add, index, core.number(0, core.dtype_codes.i64), 0)
+    if not ok then
+        raise(name, "a number computed from a number argument is an index, and may be no integer; make it one, as in "
+              .. "np.astype(n / 2, \"i32\")")
+    end
+    return whole
+end
+
 --- An integer index array of a user: a Lua number or table is checked against the extent, an array cannot be (its
 -- values are not known yet).
 function selects.index_array(name, index, extent)
+    index = selects.index_of(name, index)
     if is_array(index) then
         local dtype = core.dtype_of(index)
         if dtype.kind ~= "i" and dtype.kind ~= "u" then
@@ -48,7 +64,7 @@ end
 
 --- np.take(x, indices, {axis=…}): elements along an axis, over the flattened array without axis. Indices are an integer
 -- array, an integer or a Lua table; negative ones count from the end. Out of range: an error for Lua numbers, the
--- nearest end for arrays.
+-- nearest end for arrays and for number arguments of jitted functions.
 define("take", function(x, index, given)
     x = coerce("take", 1, x)
     local axis = options("take", given, { axis = true }).axis
@@ -155,7 +171,7 @@ end)
 --- np.one_hot(labels, n, {dtype="f32"}): a new last axis of n elements, 1 at the label and 0 elsewhere; all 0 for
 -- labels outside [0, n).
 define("one_hot", function(labels, n, given)
-    labels = coerce("one_hot", 1, labels)
+    labels = coerce("one_hot", 1, selects.index_of("one_hot", labels))
     local dtype = core.dtype_of(labels)
     if dtype.kind == "f" or dtype.kind == "b" then
         raise("one_hot", "labels must be integers, got dtype %s", dtype.name)
