@@ -75,7 +75,10 @@ local function slice_of(item, n, axis)
     end
     local from, to, step = item[1], item[2], item[3]
     for _, part in pairs(item) do
-        if part and not is_integer(part) then
+        if is_array(part) then
+            fail("array index: the bounds of a slice are part of a program and cannot be arrays or number arguments "
+                 .. "(axis %d); for a start that is data use np.dynamic_slice(x, starts, sizes)", axis)
+        elseif part and not is_integer(part) then
             fail("array index: slices are made of integers, got %s (axis %d)", core.describe(part), axis)
         end
     end

@@ -231,7 +231,8 @@ end
 --- Raises the error of a call. The core counts the inputs; the leaves are the first of them, and have names.
 local function raise_call(state, form, status)
     local input, problem = core.error_text():match("^program: input (%d+): (.*)")
-    if form.nodes[tonumber(input)] then raise(state.name, "%s: %s", leaf_name(state, form, tonumber(input)), problem) end
+    local leaf = tonumber(input)
+    if form.nodes[leaf] then raise(state.name, "%s: %s", leaf_name(state, form, leaf), problem) end
     core.raise_status(status, state.name)
 end
 
