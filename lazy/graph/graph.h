@@ -39,13 +39,27 @@ static inline void graph_site_want(neap_ctx *ctx, neap_node *node) {
     lazy_site_sampling *ask = ctx->sites.asks ? &ctx->sites.asks[node->op] : NULL;
     if (ctx->sites.again) {
         node->site = ctx->sites.again;
-    } else if (ask && --ask->left <= 0) {
+    } else if (ask && (--ask->left <= 0 || ctx->sites.scope)) {
         ask->left = ask->gap;
+        node->site = ctx->sites.scoped;
         ctx->sites.node = node;
         ctx->collector.attention |= NEAP_ATTEND_SITE;
     } else {
-        node->site = ctx->sites.chunk;
+        node->site = ctx->sites.scoped ? ctx->sites.scoped : ctx->sites.chunk;
     }
+}
+/* The text of the named scope that a site is in; 0: none. */
+static inline int32_t graph_site_scope(const neap_ctx *ctx, int32_t site) {
+    return site < ctx->sites.scopes.n ? ctx->sites.scopes.at[site] : 0;
+}
+/* The same site in a scope inside of that one: "line (outer/inner)". */
+int32_t graph_site_within(neap_ctx *ctx, int32_t scope, int32_t site);
+/* Opens a named scope by its whole name instead of the open one, whose text is returned; 0: none. */
+int32_t graph_scope_swap(neap_ctx *ctx, int32_t scope);
+/* Opens that of a node, if it is in one, for what is derived from it. Returns the one before. */
+static inline int32_t graph_scope_enter(neap_ctx *ctx, const neap_node *node) {
+    int32_t scope = graph_site_scope(ctx, node->site);
+    return scope ? graph_scope_swap(ctx, scope) : ctx->sites.scope;
 }
 /* From now on every node's line is asked for, as after neap_site_reset. */
 void graph_sites_want(neap_ctx *ctx);

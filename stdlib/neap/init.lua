@@ -39,6 +39,7 @@ np.pi, np.e, np.inf, np.nan = math.pi, math.exp(1), math.huge, core.NAN
 -- Functions that live in parts, and the parts themselves, by the module that has them.
 local functions, parts = {}, {}
 for module, names in pairs {
+    ["tracing.scope"] = "named_scope",
     ["transforms.vmap"] = "vmap",
     ["transforms.derive"] = "vjp jvp linearize",
     ["transforms.grad"] = "grad value_and_grad",
