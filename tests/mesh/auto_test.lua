@@ -93,6 +93,11 @@ rule("matmul cuts what is whole", function(a, b) return a:matmul(b) end, { x, w 
      { "matmul2: parts combined by add over 'j'" })
 rule("a batch of matrices", function(a) return a:matmul(np.swapaxes(a, -1, -2)) end, { t }, { put(t, "i") },
      'P("i", nil, nil)')
+rule("einsum over an ellipsis", function(a, b) return np.einsum("...ij,kj->...ik", a, b) end, { t, w },
+     { put(t, "i"), w }, 'P("i", nil, nil)')
+rule("einsum of diagonals", function(a) return np.einsum("...ii->...i", a) end,
+     { np.arange(128, { dtype = "f32" }):reshape(8, 4, 4) },
+     { put(np.arange(128, { dtype = "f32" }):reshape(8, 4, 4), "i") }, 'P("i", nil)')
 rule("einsum", function(a, b) return np.einsum("ij,kj->ik", a, b) end, { x, x }, { put(x, "i"), x }, 'P("i", nil)')
 
 rule("transpose", function(a) return np.transpose(a) end, { x }, { sx }, 'P("j", "i")')
