@@ -115,7 +115,8 @@ NEAP_API int32_t neap_quick_op2(neap_ctx *ctx, int op, const neap_handle *a, con
 NEAP_API int32_t neap_quick_number(neap_ctx *ctx, int op, const neap_handle *a, double number, int number_first);
 /* A reduction over all axes. */
 NEAP_API int32_t neap_quick_reduce(neap_ctx *ctx, int op, const neap_handle *a);
-/* Part `index` of the first axis, from its end if negative; it must be an integer. */
+/* Part `index` of the first axis, from its end if negative; it must be an integer. An error too where the axis is
+ * divided over a mesh: then the library finds the part where it is. */
 NEAP_API int32_t neap_quick_part(neap_ctx *ctx, const neap_handle *a, double index);
 NEAP_API int neap_quick_outcome(neap_ctx *ctx, int32_t *out);
 /* neap_array_poll. */

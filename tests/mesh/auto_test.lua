@@ -106,6 +106,8 @@ rule("reshape that merges", function(a) return a:reshape(24, 4) end, { t }, { st
 rule("reshape of what would not lie together", function(a) return a:reshape(48) end, { x }, { sx }, 'P("i")',
      { 'reshape: input 1 from P("i", "j") to P("i", nil), gathered over \'j\'' })
 rule("slices of whole axes", function(a) return a[{ {}, { 1, 3 } }] end, { t }, { st }, 'P("i", nil, "j")')
+rule("take from a divided axis", function(a) return np.take(a, np.array({ 7, 0 }, { dtype = "i32" }), { axis = 0 }) end,
+     { x }, { sx }, 'P(nil, "j")')
 rule("slices of divided axes", function(a) return a[{ { 1, 3 } }] end, { x }, { sx }, 'P(nil, "j")',
      { 'slice: input 1 from P("i", "j") to P(nil, "j"), gathered over \'i\'' })
 rule("new axes and broadcasts", function(a) return np.broadcast_to(a[{ np.newaxis }], { 3, 8, 6 }) end, { x }, { sx },

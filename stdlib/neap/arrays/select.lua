@@ -5,6 +5,7 @@
 local core = require "neap.core"
 local shape = require "neap.arrays.shape"
 local create = require "neap.arrays.create"
+local divided = require "neap.arrays.divided"
 
 local np, define = core.np, core.define
 local raise, bad_argument, coerce, options = core.raise, core.bad_argument, core.coerce, core.options
@@ -13,11 +14,42 @@ local is_array = core.is_array
 
 local selects = {}
 
---- Elements of x at integer indices along one axis: shape x.shape[:axis] + index.shape + x.shape[axis+1:]. Negative
--- indices count from the end; out of range ones are clamped to the ends.
-function selects.take(x, index, axis)
+--- Index positions made ready for arithmetic: negative ones counted from the end, all clamped into [0, n).
+local function clamped(index, n)
+    if core.dtype_of(index).bytes < 4 then index = np.astype(index, "i32") end -- which holds n
+    if core.dtype_of(index).kind == "i" then index = np.where(np.less(index, 0), np.add(index, n), index) end
+    return np.clip(index, 0, math.max(n - 1, 0))
+end
+selects.clamped = clamped
+
+--- A dtype that can count to n.
+local function counter(n)
+    return n < 2 ^ 31 and "i32" or "i64"
+end
+selects.counter = counter
+
+local function take_whole(x, index, axis)
     core.attrs[0] = axis
     return core.record2(ids.take, x, index, 1)
+end
+
+selects.is_apart = divided.is_apart
+
+--- x at indices in 0 … n-1 of an axis that is divided over a mesh, where few are wanted; else nil.
+function selects.take_divided(x, index, axis)
+    return divided.take(x, index, axis, take_whole)
+end
+
+--- Elements of x at integer indices along one axis: shape x.shape[:axis] + index.shape + x.shape[axis+1:]. Negative
+-- indices count from the end; out of range ones are clamped to the ends. Of an axis that is divided over a mesh only
+-- the elements that are wanted move.
+function selects.take(x, index, axis)
+    local found
+    if divided.by(x, axis) then
+        local n = shape_of(x)[axis + 1]
+        found = selects.take_divided(x, np.astype(clamped(index, n), counter(n)), axis)
+    end
+    return found or take_whole(x, index, axis)
 end
 local take = selects.take
 
@@ -74,20 +106,6 @@ define("take", function(x, index, given)
     return take(x, selects.index_array("take", index, dims[axis + 1]), axis)
 end)
 
---- Index positions made ready for arithmetic: negative ones counted from the end, all clamped into [0, n).
-local function clamped(index, n)
-    if core.dtype_of(index).bytes < 4 then index = np.astype(index, "i32") end -- which holds n
-    if core.dtype_of(index).kind == "i" then index = np.where(np.less(index, 0), np.add(index, n), index) end
-    return np.clip(index, 0, math.max(n - 1, 0))
-end
-selects.clamped = clamped
-
---- A dtype that can count to n.
-local function counter(n)
-    return n < 2 ^ 31 and "i32" or "i64"
-end
-selects.counter = counter
-
 --- x at indices of its rank, along an axis: one `take` of the flattened array.
 local function take_along(x, index, axis)
     local dims, own = shape_of(x), shape_of(index)
@@ -117,7 +135,7 @@ local function take_along(x, index, axis)
 end
 
 --- By which axes of a mesh x and the indices can be divided together: the spec, its names and the mesh; nil if by none.
-local function divided(x, index, axis)
+local function divided_alike(x, index, axis)
     local sharding = x.sharding or index.sharding
     if not sharding then return nil end
     local dims, own, entries, names = shape_of(x), shape_of(index), {}, {}
@@ -142,7 +160,7 @@ define("take_along_axis", function(x, index, given)
         raise("take_along_axis", "indices must have the %d axes of the array, got shape %s", #dims,
               core.shape_text(index))
     end
-    local spec, names, mesh = divided(x, index, axis)
+    local spec, names, mesh = divided_alike(x, index, axis)
     if not spec then return take_along(x, index, axis) end
     -- Flattened, the parts of other axes would not stay together: block by block they do.
     return np.shard_map(function(part, places) return take_along(part, places, axis) end,
