@@ -53,6 +53,52 @@ local READS = {
     none = function(t) return t[{ { 3, 3 } }] end,
 }
 
+-- ---- What moves -----------------------------------------------------------------------------------------------------
+
+local ROWS, COLUMNS = 40000, 16
+
+--- The bytes by which memory grew at most while f ran.
+local function grown(f)
+    np.memory.trim()
+    np.memory.reset_peak()
+    local before = np.memory().live
+    f():wait()
+    return np.memory().peak - before
+end
+
+local function large()
+    local y = np.device_put(np.random.normal(np.random.key(2), { ROWS, COLUMNS }), mesh, P { "i", "j" })
+    y:wait()
+    return y
+end
+
+--- Lines that tell whether little memory was needed: a few results for each device, not the table.
+local function what_moves(say)
+    local y = large()
+    local some = np.random.randint(np.random.key(3), { 500 }, 0, ROWS):wait()
+    local few, one = 8 * 500 * COLUMNS * 4, 20000
+    say("take", grown(function() return np.take(y, some, { axis = 0 }) end) < few)
+    say("slice", grown(function() return y[{ { 300, 800 } }] + 0 end) < few)
+    say("row", grown(function() return y[ROWS - 1] + 0 end) < one)
+    local sum = np.jit(function(t, k) return np.take(t, k, { axis = 0 }):sum() end)
+    say("jitted", grown(function() return sum(y, some) end) < few)
+end
+
+if arg and arg[1] == "run" then
+    what_moves(function(name, little) print(name, little) end)
+    for _, spec in ipairs(SPECS) do
+        local y = np.device_put(np.where(np.isfinite(table_), table_, -0.0), mesh, spec)
+        for _, name in ipairs { "row", "last", "rows", "back", "element", "columns", "taken", "grid", "none" } do
+            local read = READS[name]
+            local gradient = np.grad(function(t) return (read(t) ^ 3):sum() end)(y)
+            print(tostring(spec), name, hash(read(y)), hash(np.jit(read)(y)), hash(gradient))
+        end
+    end
+    return
+end
+
+-- ---- Values ---------------------------------------------------------------------------------------------------------
+
 check.test("values, of every dtype, have the bits of whole arrays", function()
     for _, dtype in ipairs { "f32", "f64", "i32", "i64", "i8", "u8", "u32", "bool" } do
         local x = dtype:find "f" and table_ or np.reshape(np.arange(96) - 40, { 24, 4 })
@@ -112,50 +158,6 @@ check.test("indices that are divided as the table: so is the result", function()
     local other = np.take(np.device_put(table_, mesh, P("i")), np.device_put(some, mesh, P("j")), { axis = 0 })
     check.equal({ bits(other), tostring(other.sharding.spec) }, { bits(table_[some]), tostring(P("j", nil)) })
 end)
-
--- ---- What moves -----------------------------------------------------------------------------------------------------
-
-local ROWS, COLUMNS = 40000, 16
-
---- The bytes by which memory grew at most while f ran.
-local function grown(f)
-    np.memory.trim()
-    np.memory.reset_peak()
-    local before = np.memory().live
-    f():wait()
-    return np.memory().peak - before
-end
-
-local function large()
-    local y = np.device_put(np.random.normal(np.random.key(2), { ROWS, COLUMNS }), mesh, P { "i", "j" })
-    y:wait()
-    return y
-end
-
---- Lines that tell whether little memory was needed: a few results for each device, not the table.
-local function what_moves(say)
-    local y = large()
-    local some = np.random.randint(np.random.key(3), { 500 }, 0, ROWS):wait()
-    local few, one = 8 * 500 * COLUMNS * 4, 20000
-    say("take", grown(function() return np.take(y, some, { axis = 0 }) end) < few)
-    say("slice", grown(function() return y[{ { 300, 800 } }] + 0 end) < few)
-    say("row", grown(function() return y[ROWS - 1] + 0 end) < one)
-    local sum = np.jit(function(t, k) return np.take(t, k, { axis = 0 }):sum() end)
-    say("jitted", grown(function() return sum(y, some) end) < few)
-end
-
-if arg and arg[1] == "run" then
-    what_moves(function(name, little) print(name, little) end)
-    for _, spec in ipairs(SPECS) do
-        local y = np.device_put(np.where(np.isfinite(table_), table_, -0.0), mesh, spec)
-        for _, name in ipairs { "row", "last", "rows", "back", "element", "columns", "taken", "grid", "none" } do
-            local read = READS[name]
-            local gradient = np.grad(function(t) return (read(t) ^ 3):sum() end)(y)
-            print(tostring(spec), name, hash(read(y)), hash(np.jit(read)(y)), hash(gradient))
-        end
-    end
-    return
-end
 
 check.test("no device gets the table", function()
     what_moves(function(name, little) check.ok(little, name .. " takes as much memory as the table") end)
