@@ -56,6 +56,10 @@ NEAP_API void neap_collected(neap_ctx *ctx);
  * line again. Other nodes get the chunk's name, and the last line told of an identical region. */
 NEAP_API void neap_site(neap_ctx *ctx, const char *file, int line);
 NEAP_API void neap_site_reset(neap_ctx *ctx, const char *chunk);
+/* Nodes that are recorded from here on are in this named scope, inside of the open one: their sites name it behind the
+ * line. NULL: in none. Returns the one before, for neap_scope_close. */
+NEAP_API int32_t neap_scope_open(neap_ctx *ctx, const char *name);
+NEAP_API void neap_scope_close(neap_ctx *ctx, int32_t outer);
 
 /* ---- Devices --------------------------------------------------------------------------------------------------- */
 /* The devices that a session computes on: n of a kind, in place of the CPU devices. Before any array was made. */
@@ -111,7 +115,8 @@ NEAP_API int32_t neap_quick_op2(neap_ctx *ctx, int op, const neap_handle *a, con
 NEAP_API int32_t neap_quick_number(neap_ctx *ctx, int op, const neap_handle *a, double number, int number_first);
 /* A reduction over all axes. */
 NEAP_API int32_t neap_quick_reduce(neap_ctx *ctx, int op, const neap_handle *a);
-/* Part `index` of the first axis, from its end if negative; it must be an integer. */
+/* Part `index` of the first axis, from its end if negative; it must be an integer. An error too where the axis is
+ * divided over a mesh: then the library finds the part where it is. */
 NEAP_API int32_t neap_quick_part(neap_ctx *ctx, const neap_handle *a, double index);
 NEAP_API int neap_quick_outcome(neap_ctx *ctx, int32_t *out);
 /* neap_array_poll. */

@@ -146,9 +146,10 @@ enum {
     LAZY_OP_PROMPT = 128,  /* call: never pending, whoever records it starts it */
     LAZY_OP_PLACES = 256,  /* view: its result is committed to the device of its first attribute; -1: to none */
     LAZY_OP_SPLITS = 512,  /* call: much work is split over the workers */
-    LAZY_OP_PART = 1024,   /* one result of its input, a node with several: the one that its first attribute counts */
-    LAZY_OP_AXIS = 4096,   /* over a named axis: its first attribute is the name, its second input the token */
-    LAZY_OP_MESH = 8192    /* its result lies on a mesh, whatever its input is (mesh/ops/mesh.c) */
+    LAZY_OP_INTEGRAL = 2048, /* map: of numbers that are integral it gives one */
+    LAZY_OP_PART = 1024,     /* one result of its input, a node with several: the one that its first attribute counts */
+    LAZY_OP_AXIS = 4096,     /* over a named axis: its first attribute is the name, its second input the token */
+    LAZY_OP_MESH = 8192      /* its result lies on a mesh, whatever its input is (mesh/ops/mesh.c) */
 };
 
 /* The dtypes that the op accepts after its dtype rule has chosen one. */

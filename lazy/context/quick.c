@@ -75,6 +75,10 @@ int32_t neap_quick_part(neap_ctx *ctx, const neap_handle *a, double index) {
         attrs[3 * k + 1] = 1;
         attrs[3 * k + 2] = k ? in->shape[k] : 1;
     }
+    if (graph_is_meshed(in) && graph_sharding_of(in)->split[0][0]) {
+        neap_error(NEAP_E_STATE, "the axis is divided over a mesh");
+        return finish_quick_call(ctx, NULL);
+    }
     neap_node *slice = graph_record(ctx, LAZY_OP_slice, 1, &in, 3 * in->ndim, attrs), *part = NULL;
     if (slice)
         part = graph_record(ctx, LAZY_OP_reshape, 1, &slice, in->ndim - 1, in->shape + 1);

@@ -235,7 +235,10 @@ static int run_rule(lazy_batching *g) {
                                                               : NULL;
     if (!rule)
         return neap_error(NEAP_E_ARGUMENT, "vmap: %s has no batching rule", row->name);
-    return rule(g);
+    int32_t scope = graph_scope_enter(g->ctx, g->node);
+    int status = rule(g);
+    graph_scope_swap(g->ctx, scope);
+    return status;
 }
 
 /* What was made for an op has the script line of that op. */

@@ -62,7 +62,9 @@ static int call_gradient_rule(const lazy_walk *w, lazy_grad *g) {
     if (!row->grad)
         return neap_error(NEAP_E_ARGUMENT, "grad: %s has no gradient%s%s", row->name,
                           node->site ? ", recorded at " : "", node->site ? graph_site_text(w->ctx, node->site) : "");
+    int32_t scope = graph_scope_enter(w->ctx, node);
     int status = row->grad(g);
+    graph_scope_swap(w->ctx, scope);
     for (int k = 0; k < node->nin && status == 0; k++) {
         if (!g->wants[k] || !g->out[k])
             continue;

@@ -147,7 +147,9 @@ static int call_tangent_rule(forward *f, neap_node *node, neap_node **in, int64_
             return neap_error(NEAP_E_MEMORY, "out of memory for tangents");
         }
     }
+    int32_t scope = graph_scope_enter(t.ctx, node);
     int status = apply_tangent_rule(&t);
+    graph_scope_swap(t.ctx, scope);
     return status || !t.out ? status : set_tangent(&f->walk, node, t.out);
 }
 

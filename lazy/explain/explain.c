@@ -54,8 +54,15 @@ static void say_count(lazy_print *print, int64_t n, const char *noun) {
 }
 
 const char *explain_story_line(const char *site) {
-    const char *line = site ? strrchr(site, ':') : NULL, *file = site ? strrchr(site, '/') : NULL;
-    return !line || line[1] < '0' || line[1] > '9' ? NULL : file ? file + 1 : site;
+    const char *file = site, *scope = NULL;
+    for (const char *at = site; at && *at; at++) {
+        size_t digits = *at == ':' ? strspn(at + 1, "0123456789") : 0;
+        if (digits && (!at[1 + digits] || strncmp(at + 1 + digits, " (", 2) == 0))
+            return file;
+        file = *at == '/' ? at + 1 : file;
+        scope = strncmp(at, " (", 2) == 0 && !scope ? at + 1 : scope;
+    }
+    return scope;
 }
 
 /* A cell for a script line, if it is known, without what could break the text's own lines. */

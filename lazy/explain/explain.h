@@ -30,8 +30,8 @@ void explain_story_choose(const lazy_story *story, const lazy_chapter *chapter, 
 neap_node *explain_story_node(const lazy_story *story, const lazy_chapter *chapter, int32_t slot);
 /* The slot of buffer k of a step. */
 int32_t explain_story_slot(const lazy_plan *plan, int32_t step, int32_t k);
-/* "demo.lua:3" of "folder/demo.lua:3"; NULL where the line is not known: then a site is the name of a script.
- * BORROWED */
+/* "demo.lua:3" of "folder/demo.lua:3", "demo.lua:3 (scope)" of the same in a scope. Where the line is not known, and a
+ * site is the name of a script: "(scope)", or NULL. BORROWED */
 const char *explain_story_line(const char *site);
 /* "2.05 MB", "118 µs" */
 void explain_say_bytes(lazy_print *print, int64_t bytes);

@@ -122,8 +122,10 @@ typedef struct lazy_sites {
     int64_t places;
     lazy_site_sampling *asks; /* by op; NULL: no line is asked for */
     int32_t chunk;
-    int32_t again;   /* the site of the program node that is being recorded again; 0: none is */
-    neap_node *node; /* the last recorded node, if its line is wanted. BORROWED until the next call */
+    LAZY_VECTOR(int32_t) scopes; /* by text: the named scope in it, a text, or 0; empty until one is opened */
+    int32_t scope, scoped;       /* the open one, and the site of a node in it whose line nobody told; 0: none */
+    int32_t again;               /* the site of the program node that is being recorded again; 0: none is */
+    neap_node *node;             /* the last recorded node, if its line is wanted. BORROWED until the next call */
 } lazy_sites;
 
 /* context.c */

@@ -39,13 +39,27 @@ static inline void graph_site_want(neap_ctx *ctx, neap_node *node) {
     lazy_site_sampling *ask = ctx->sites.asks ? &ctx->sites.asks[node->op] : NULL;
     if (ctx->sites.again) {
         node->site = ctx->sites.again;
-    } else if (ask && --ask->left <= 0) {
+    } else if (ask && (--ask->left <= 0 || ctx->sites.scope)) {
         ask->left = ask->gap;
+        node->site = ctx->sites.scoped;
         ctx->sites.node = node;
         ctx->collector.attention |= NEAP_ATTEND_SITE;
     } else {
-        node->site = ctx->sites.chunk;
+        node->site = ctx->sites.scoped ? ctx->sites.scoped : ctx->sites.chunk;
     }
+}
+/* The text of the named scope that a site is in; 0: none. */
+static inline int32_t graph_site_scope(const neap_ctx *ctx, int32_t site) {
+    return site < ctx->sites.scopes.n ? ctx->sites.scopes.at[site] : 0;
+}
+/* The same site in a scope inside of that one: "line (outer/inner)". */
+int32_t graph_site_within(neap_ctx *ctx, int32_t scope, int32_t site);
+/* Opens a named scope by its whole name instead of the open one, whose text is returned; 0: none. */
+int32_t graph_scope_swap(neap_ctx *ctx, int32_t scope);
+/* Opens that of a node, if it is in one, for what is derived from it. Returns the one before. */
+static inline int32_t graph_scope_enter(neap_ctx *ctx, const neap_node *node) {
+    int32_t scope = graph_site_scope(ctx, node->site);
+    return scope ? graph_scope_swap(ctx, scope) : ctx->sites.scope;
 }
 /* From now on every node's line is asked for, as after neap_site_reset. */
 void graph_sites_want(neap_ctx *ctx);
@@ -66,6 +80,10 @@ typedef struct graph_call {
 neap_node *graph_record(neap_ctx *ctx, int op, int nin, neap_node *const *in, int nattrs, const int64_t *attrs);
 /* What the rules say of an op on these inputs: its result, and whether that is a number. Records nothing. */
 int graph_infer(const graph_call *call, lazy_result *result, bool *weak);
+/* A number (LAZY_WEAK) meets an array of a dtype that is not real: can it be an element? A constant is looked at; an
+ * argument of a trace has to be one at each call, which is noted with it. What is computed of these is integral if all
+ * are and the ops keep that so; only 64 bits are sure to hold it. False: it is none, or nobody knows. */
+bool graph_number_meets(neap_node *number, int dtype);
 /* A number as an array of one f64; OWNED. */
 neap_node *graph_number_as_array(neap_ctx *ctx, neap_node *number);
 /* A 0-d constant; OWNED. */

@@ -76,28 +76,59 @@ neap_node *graph_alias(neap_ctx *ctx, neap_node *node) {
     return graph_record(ctx, LAZY_OP_alias, 1, &node, 0, NULL);
 }
 
+enum { NUMBER_OPS = 64 }; /* nodes of which a number is computed, beyond which nobody looks */
+
+/* A number that is computed of others. */
+static bool computed_number_meets(neap_node *number, int dtype) {
+    neap_node *of[NUMBER_OPS] = {number};
+    int n = 1;
+    if (neap_dtype_kind(dtype) != 'i' || neap_dtype_bytes(dtype) < 8)
+        return false;
+    for (int k = 0; k < n; k++) {
+        if (graph_is_placeholder(of[k]))
+            continue;
+        if (graph_is_constant(of[k])) {
+            if (!dtype_holds(dtype, of[k]->value))
+                return false;
+            continue;
+        }
+        if (!(graph_node_op(of[k])->flags & LAZY_OP_INTEGRAL) || of[k]->nin == 0 || n + of[k]->nin > NUMBER_OPS)
+            return false;
+        for (int j = 0; j < of[k]->nin; j++)
+            of[n++] = of[k]->in[j];
+    }
+    for (int k = 0; k < n; k++)
+        if (graph_is_placeholder(of[k]))
+            of[k]->meets |= 1u << dtype;
+    return true;
+}
+
+bool graph_number_meets(neap_node *number, int dtype) {
+    if (graph_is_constant(number))
+        return dtype_holds(dtype, number->value);
+    if (!graph_is_placeholder(number))
+        return computed_number_meets(number, dtype);
+    number->meets |= 1u << dtype;
+    return true;
+}
+
 /* A node cast to dtype; OWNED. `op` names the op for errors. */
 static neap_node *as_dtype(neap_ctx *ctx, const char *op, neap_node *node, int dtype) {
     bool weak = node->flags & LAZY_WEAK;
     if (node->dtype == dtype && !weak)
         return graph_retain(node);
-    if (weak && neap_dtype_kind(dtype) != 'f') {
-        if (graph_is_constant(node) && !dtype_holds(dtype, node->value)) {
+    if (weak && neap_dtype_kind(dtype) != 'f' && !graph_number_meets(node, dtype)) {
+        if (graph_is_constant(node))
             neap_error(NEAP_E_DTYPE,
                        "%s: the number %.17g is not a value of the array's dtype %s; cast the array first, "
                        "as in x:astype(\"f32\")",
                        op, node->value, neap_dtype_name(dtype));
-            return NULL;
-        }
-        if (graph_is_placeholder(node)) {
-            node->meets |= 1u << dtype;
-        } else if (!graph_is_constant(node)) {
+        else
             neap_error(NEAP_E_DTYPE,
                        "%s: a number computed from a number argument meets an array of dtype %s; cast one "
                        "of them first",
                        op, neap_dtype_name(dtype));
-            return NULL;
-        }
+        return NULL;
     }
     if (weak && graph_is_constant(node))
         return graph_constant(ctx, dtype, false, node->value);

@@ -32,21 +32,21 @@ static int grad_copysign(lazy_grad *g) {
 /* clang-format off */
 NEAP_OP(add,
     .doc = "a + b. Integers wrap around; bool: or.",
-    .kind = LAZY_MAP, .arity = 2, .types = LAZY_ALL, .flags = LAZY_OP_CHEAP,
+    .kind = LAZY_MAP, .arity = 2, .types = LAZY_ALL, .flags = LAZY_OP_INTEGRAL | LAZY_OP_CHEAP,
     .dtype = graph_dtype_promote, .grad = grad_add,
     .kernel = {.boolean = "a | b", .integer = "(T)((U)a + (U)b)", .real = "a + b"},
     .domain = {-10, 10}, .reference = "a + b")
 
 NEAP_OP(subtract,
     .doc = "a - b. Integers wrap around; not for bool.",
-    .kind = LAZY_MAP, .arity = 2, .types = LAZY_NUMERIC, .flags = LAZY_OP_CHEAP,
+    .kind = LAZY_MAP, .arity = 2, .types = LAZY_NUMERIC, .flags = LAZY_OP_INTEGRAL | LAZY_OP_CHEAP,
     .dtype = graph_dtype_promote, .grad = grad_subtract,
     .kernel = {.integer = "(T)((U)a - (U)b)", .real = "a - b"},
     .domain = {-10, 10}, .reference = "a - b")
 
 NEAP_OP(multiply,
     .doc = "a * b. Integers wrap around; bool: and.",
-    .kind = LAZY_MAP, .arity = 2, .types = LAZY_ALL, .flags = LAZY_OP_CHEAP,
+    .kind = LAZY_MAP, .arity = 2, .types = LAZY_ALL, .flags = LAZY_OP_INTEGRAL | LAZY_OP_CHEAP,
     .dtype = graph_dtype_promote, .grad = grad_multiply,
     .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_IN1,
     .kernel = {.boolean = "a & b", .integer = "(T)((U)a * (U)b)", .real = "a * b"},
@@ -62,14 +62,16 @@ NEAP_OP(divide,
 NEAP_OP(floor_divide,
     .doc = "The floor of a / b, as Python's //. Integers: x // 0 is 0 and the smallest // -1 is the smallest. Real: "
            "the quotient whose remainder has b's sign, rounded; x // 0 is a / b.",
-    .kind = LAZY_MAP, .arity = 2, .types = LAZY_NUMERIC, .flags = LAZY_OP_ZERO_GRAD, .dtype = graph_dtype_promote,
+    .kind = LAZY_MAP, .arity = 2, .types = LAZY_NUMERIC, .flags = LAZY_OP_INTEGRAL | LAZY_OP_ZERO_GRAD,
+    .dtype = graph_dtype_promote,
     .kernel = {.any = "F(floor_divide)(a, b)"},
     .domain = {1, 20}, .reference = "math.floor(a / b)")
 
 NEAP_OP(remainder,
     .doc = "a - b * floor(a / b), exactly, with b's sign, as Python's %. Integers: x % 0 is 0. Real: x % 0 is NaN, and "
            "the remainder of a finite a by an infinite b is a, or b where the signs differ.",
-    .kind = LAZY_MAP, .arity = 2, .types = LAZY_NUMERIC, .dtype = graph_dtype_promote, .grad = grad_remainder,
+    .kind = LAZY_MAP, .arity = 2, .types = LAZY_NUMERIC, .flags = LAZY_OP_INTEGRAL,
+    .dtype = graph_dtype_promote, .grad = grad_remainder,
     .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_IN1,
     .kernel = {.any = "F(remainder)(a, b)"},
     .domain = {1, 20}, .reference = "a - b * math.floor(a / b)")
@@ -84,33 +86,37 @@ NEAP_OP(pow,
 
 NEAP_OP(negative,
     .doc = "-a. Integers wrap around; not for bool.",
-    .kind = LAZY_MAP, .arity = 1, .types = LAZY_NUMERIC, .flags = LAZY_OP_CHEAP,
+    .kind = LAZY_MAP, .arity = 1, .types = LAZY_NUMERIC, .flags = LAZY_OP_INTEGRAL | LAZY_OP_CHEAP,
     .dtype = graph_dtype_promote, .grad = grad_negative,
     .kernel = {.integer = "(T)(0 - (U)a)", .real = "-a"},
     .domain = {-10, 10}, .reference = "-a")
 
 NEAP_OP(positive,
     .doc = "a itself.",
-    .kind = LAZY_MAP, .arity = 1, .types = LAZY_NUMERIC, .dtype = graph_dtype_promote, .grad = grad_positive,
+    .kind = LAZY_MAP, .arity = 1, .types = LAZY_NUMERIC, .flags = LAZY_OP_INTEGRAL,
+    .dtype = graph_dtype_promote, .grad = grad_positive,
     .kernel = {.any = "a"},
     .domain = {-10, 10}, .reference = "a")
 
 NEAP_OP(abs,
     .doc = "The absolute value. Integers: that of the smallest is itself.",
-    .kind = LAZY_MAP, .arity = 1, .types = LAZY_ALL, .dtype = graph_dtype_promote, .grad = grad_abs,
+    .kind = LAZY_MAP, .arity = 1, .types = LAZY_ALL, .flags = LAZY_OP_INTEGRAL,
+    .dtype = graph_dtype_promote, .grad = grad_abs,
     .residual = LAZY_RESIDUAL_IN0,
     .kernel = {.boolean = "a", .integer = "(T)(a < 0 ? 0 - (U)a : (U)a)", .real = "F(abs)(a)"},
     .domain = {-10, 10}, .reference = "math.abs(a)")
 
 NEAP_OP(sign,
     .doc = "-1, 0 or 1 by the sign of a; a zero keeps its sign, NaN gives NaN.",
-    .kind = LAZY_MAP, .arity = 1, .types = LAZY_NUMERIC, .flags = LAZY_OP_ZERO_GRAD, .dtype = graph_dtype_promote,
+    .kind = LAZY_MAP, .arity = 1, .types = LAZY_NUMERIC, .flags = LAZY_OP_INTEGRAL | LAZY_OP_ZERO_GRAD,
+    .dtype = graph_dtype_promote,
     .kernel = {.integer = "(T)((a > 0) - (a < 0))", .real = "a > 0 ? 1 : a < 0 ? -1 : a"},
     .domain = {-10, 10}, .reference = "a > 0 and 1 or a < 0 and -1 or a")
 
 NEAP_OP(square,
     .doc = "a * a. Integers wrap around.",
-    .kind = LAZY_MAP, .arity = 1, .types = LAZY_NUMERIC, .dtype = graph_dtype_promote, .grad = grad_square,
+    .kind = LAZY_MAP, .arity = 1, .types = LAZY_NUMERIC, .flags = LAZY_OP_INTEGRAL,
+    .dtype = graph_dtype_promote, .grad = grad_square,
     .residual = LAZY_RESIDUAL_IN0,
     .kernel = {.integer = "(T)((U)a * (U)a)", .real = "a * a"},
     .domain = {-10, 10}, .reference = "a * a")

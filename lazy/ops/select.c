@@ -48,21 +48,24 @@ NEAP_OP(where,
 
 NEAP_OP(maximum,
     .doc = "The greater of a and b; NaN if one is NaN; 0.0 is greater than -0.0.",
-    .kind = LAZY_MAP, .arity = 2, .types = LAZY_ALL, .dtype = graph_dtype_promote, .grad = grad_maximum,
+    .kind = LAZY_MAP, .arity = 2, .types = LAZY_ALL, .flags = LAZY_OP_INTEGRAL,
+    .dtype = graph_dtype_promote, .grad = grad_maximum,
     .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_IN1,
     .kernel = {.boolean = "a | b", .integer = "a > b ? a : b", .real = "F(max)(a, b)"},
     .domain = {-3, 3}, .reference = "math.max(a, b)")
 
 NEAP_OP(minimum,
     .doc = "The smaller of a and b; NaN if one is NaN; -0.0 is smaller than 0.0.",
-    .kind = LAZY_MAP, .arity = 2, .types = LAZY_ALL, .dtype = graph_dtype_promote, .grad = grad_minimum,
+    .kind = LAZY_MAP, .arity = 2, .types = LAZY_ALL, .flags = LAZY_OP_INTEGRAL,
+    .dtype = graph_dtype_promote, .grad = grad_minimum,
     .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_IN1,
     .kernel = {.boolean = "a & b", .integer = "a < b ? a : b", .real = "F(min)(a, b)"},
     .domain = {-3, 3}, .reference = "math.min(a, b)")
 
 NEAP_OP(clip,
     .doc = "minimum(maximum(a, b), c): a limited to the range from b to c.",
-    .kind = LAZY_MAP, .arity = 3, .types = LAZY_ALL, .dtype = graph_dtype_promote, .grad = grad_clip,
+    .kind = LAZY_MAP, .arity = 3, .types = LAZY_ALL, .flags = LAZY_OP_INTEGRAL,
+    .dtype = graph_dtype_promote, .grad = grad_clip,
     .residual = LAZY_RESIDUAL_IN0 | LAZY_RESIDUAL_IN1 | LAZY_RESIDUAL_IN2,
     .kernel = {.boolean = "(a | b) & c", .integer = "(a > b ? a : b) < c ? (a > b ? a : b) : c",
                .real = "F(min)(F(max)(a, b), c)"},

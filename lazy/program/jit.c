@@ -72,7 +72,7 @@ static int inline_entry(neap_form *form, jit_entry *e) {
     int64_t n = e->program->outputs.n;
     neap_node **nodes = malloc((size_t)n * sizeof *nodes + 1);
     int status = nodes ? check_numbers(e, form->inputs, false) : neap_error(NEAP_E_MEMORY, "out of memory for a call");
-    if (status == 0 && (status = program_apply(ctx, e->program, form->inputs, nodes)) == 0)
+    if (status == 0 && (status = program_inline(ctx, e->program, form->inputs, nodes)) == 0)
         for (int64_t k = 0; k < n; k++) {
             if (status == 0)
                 status = graph_publish(ctx, nodes[k], &e->results[k]);

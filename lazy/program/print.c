@@ -474,6 +474,13 @@ static bool say_left(lazy_print *print, const sheet *s, int64_t k, int64_t p, in
     return orders || !none;
 }
 
+/* " -- outer/inner": behind an op, as a comment of Lua. */
+static void say_scope(lazy_print *print, const sheet *s, const neap_node *node) {
+    int32_t scope = graph_site_scope(s->program->ctx, node->site);
+    if (scope)
+        lazy_say(print, "  -- %s", graph_site_text(s->program->ctx, scope));
+}
+
 static void say_node(lazy_print *print, const sheet *s, int64_t k, int64_t p, const int64_t *tokens, int depth) {
     const neap_node *node = s->items.at[k].node;
     int orders = program_orders(s->program, &s->items.at[k]);
@@ -488,6 +495,7 @@ static void say_node(lazy_print *print, const sheet *s, int64_t k, int64_t p, co
     say_operands(print, node);
     if (graph_has_programs(node))
         say_programs(print, node, depth);
+    say_scope(print, s, node);
 }
 
 static void say_ports(lazy_print *print, const lazy_nodes *ports, const lazy_port_names *names) {

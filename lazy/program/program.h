@@ -60,6 +60,8 @@ neap_node *program_take_in(neap_ctx *ctx, int level, neap_node *node);
  * happen. outputs are OWNED; on failure there are none. If the program has no effects, inputs may be NULL: what depends
  * on these is not recorded, and outputs that depend on them are NULL. */
 int program_apply(neap_ctx *ctx, neap_program *program, neap_node *const *inputs, neap_node **outputs);
+/* The same for a call that the script makes: the nodes are in the open scope. */
+int program_inline(neap_ctx *ctx, neap_program *program, neap_node *const *inputs, neap_node **outputs);
 
 /* The op of a node recorded again on other inputs; OWNED. A callback is an effect of the innermost open trace, or
  * happens. */

@@ -12,6 +12,7 @@ typedef struct replay { /* a program whose ops are being recorded again */
     neap_node *const *inputs;
     neap_node **now; /* by position in program->nodes */
     int64_t next_effect, root;
+    int32_t scope; /* around all of it; 0: none */
 } replay;
 
 neap_node *program_node_again(neap_ctx *ctx, const neap_node *node, neap_node *const *in) {
@@ -62,10 +63,10 @@ static neap_node *replay_effect(replay *r, const neap_node *node, neap_node *con
     return again;
 }
 
-/* A node that is made again keeps its line. */
+/* A node that is made again keeps its line, and its scope, inside of that of the call. */
 static neap_node *replay_node(replay *r, const neap_node *node, neap_node *const *in) {
     int32_t around = r->ctx->sites.again;
-    r->ctx->sites.again = node->site ? node->site : around;
+    r->ctx->sites.again = node->site ? graph_site_within(r->ctx, r->scope, node->site) : around;
     neap_node *made = graph_is_effect(node) ? replay_effect(r, node, in) : program_node_again(r->ctx, node, in);
     r->ctx->sites.again = around;
     return made;
@@ -122,8 +123,9 @@ static int replay_program(replay *r, neap_node **outputs) {
     return status;
 }
 
-int program_apply(neap_ctx *ctx, neap_program *program, neap_node *const *inputs, neap_node **outputs) {
-    replay r = {.ctx = ctx, .program = program, .inputs = inputs};
+static int apply_in_scope(neap_ctx *ctx, neap_program *program, neap_node *const *inputs, neap_node **outputs,
+                          int32_t scope) {
+    replay r = {.ctx = ctx, .program = program, .inputs = inputs, .scope = scope};
     r.now = calloc((size_t)program->nodes.n + 1, sizeof *r.now);
     int status = r.now ? 0 : neap_error(NEAP_E_MEMORY, "out of memory for a replay");
     lazy_level *trace = effect_open_trace(ctx);
@@ -138,13 +140,21 @@ int program_apply(neap_ctx *ctx, neap_program *program, neap_node *const *inputs
     return status ? program_fail_for_good(status, !trace && r.next_effect > 0) : 0;
 }
 
+int program_apply(neap_ctx *ctx, neap_program *program, neap_node *const *inputs, neap_node **outputs) {
+    return apply_in_scope(ctx, program, inputs, outputs, 0);
+}
+
+int program_inline(neap_ctx *ctx, neap_program *program, neap_node *const *inputs, neap_node **outputs) {
+    return apply_in_scope(ctx, program, inputs, outputs, ctx->sites.scope);
+}
+
 int neap_program_replay(neap_ctx *ctx, neap_program *program, int n, const int32_t *ids, int32_t *outputs) {
     size_t nout = (size_t)program->outputs.n;
     neap_node **inputs = malloc(((size_t)n + nout) * sizeof *inputs + 1), **nodes = inputs + n;
     int status = inputs ? 0 : neap_error(NEAP_E_MEMORY, "out of memory for a replay");
     if (status == 0)
         status = program_inputs(ctx, program, n, ids, false, inputs);
-    if (status == 0 && (status = program_apply(ctx, program, inputs, nodes)) == 0)
+    if (status == 0 && (status = program_inline(ctx, program, inputs, nodes)) == 0)
         for (size_t k = 0; k < nout; k++) {
             if (status == 0)
                 status = graph_publish(ctx, nodes[k], &outputs[k]);

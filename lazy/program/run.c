@@ -9,15 +9,27 @@
 #include "lazy/program/lower.h"
 
 /* ---- Inputs ------------------------------------------------------------------------------------------------------ */
-/* Can the value of a number argument be an element of all integer dtypes that it met in the trace? One that is itself
- * an argument of a trace around this one meets them there. */
+/* Can the value of a number argument be an element of all dtypes that it met in the trace? One that is an argument of a
+ * trace around this one, or computed of such, meets them there. */
 static bool number_fits(neap_node *node, uint32_t meets) {
-    if (graph_is_placeholder(node))
-        node->meets |= meets;
-    for (int d = 0; d < NEAP_DTYPE_COUNT && graph_is_constant(node); d++)
-        if (meets >> d & 1 && !dtype_holds(d, node->value))
+    for (int d = 0; d < NEAP_DTYPE_COUNT; d++)
+        if (meets >> d & 1 && !graph_number_meets(node, d))
             return false;
     return true;
+}
+
+static int check_number(neap_node *node, uint32_t meets, int k) {
+    if (number_fits(node, meets))
+        return 0;
+    if (!graph_is_constant(node))
+        return neap_error(NEAP_E_DTYPE,
+                          "program: input %d: a number computed from a number argument meets an array of integers; "
+                          "cast one of them first",
+                          k + 1);
+    return neap_error(NEAP_E_DTYPE,
+                      "program: input %d: the number %.17g meets an array of integers that cannot hold it, as indices "
+                      "are; pass an integer, or cast the array first",
+                      k + 1, node->value);
 }
 
 static const char *placement_text(const neap_node *node, char *text, size_t capacity) {
@@ -39,12 +51,7 @@ int program_check(const neap_program *program, int k, neap_node *node, bool runs
     if (want->flags & LAZY_WEAK) {
         if (runs ? !graph_is_number(node) : !(node->flags & LAZY_WEAK))
             return neap_error(NEAP_E_ARGUMENT, "program: input %d: expected a number, got an array", k + 1);
-        if (want->meets && !number_fits(node, want->meets))
-            return neap_error(NEAP_E_DTYPE,
-                              "program: input %d: the number %.17g meets an array of integers that cannot hold it; "
-                              "cast the array first",
-                              k + 1, node->value);
-        return 0;
+        return want->meets ? check_number(node, want->meets, k) : 0;
     }
     if (want->dtype != node->dtype)
         return neap_error(NEAP_E_DTYPE, "program: input %d: expected dtype %s, got %s", k + 1,

@@ -23,8 +23,10 @@ require "neap.arrays.shape"
 require "neap.arrays.create"
 require "neap.arrays.select"
 require "neap.arrays.index"
+require "neap.arrays.dynamic"
 require "neap.arrays.reduce"
 require "neap.arrays.product"
+require "neap.arrays.einsum"
 require "neap.arrays.devices"
 local output = require "neap.effects.output"
 require "neap.mesh.device_put"
@@ -38,6 +40,7 @@ np.pi, np.e, np.inf, np.nan = math.pi, math.exp(1), math.huge, core.NAN
 -- Functions that live in parts, and the parts themselves, by the module that has them.
 local functions, parts = {}, {}
 for module, names in pairs {
+    ["tracing.scope"] = "named_scope",
     ["transforms.vmap"] = "vmap",
     ["transforms.derive"] = "vjp jvp linearize",
     ["transforms.grad"] = "grad value_and_grad",

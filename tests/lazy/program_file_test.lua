@@ -97,6 +97,10 @@ local cases = {
     eigh = function(x) return np.linalg.eigh(x) end,
     iota = function(x) return x + np.arange(3) end,
     lu = function(x) return np.linalg.solve(x, x) end,
+    dynamic_slice = function(x) return np.dynamic_slice(x, { x[{ 0, 0 }]:astype "i32", 1 }, { 2, 2 }) end,
+    dynamic_update_slice = function(x)
+        return np.dynamic_update_slice(x, x[{ { 0, 2 } }], { x[{ 0, 0 }]:astype "i32", 0 })
+    end,
     matmul2 = function(x) return x:matmul(x) end,
     pad = function(x) return np.pad(x, 1) end,
     pinv = function(x) return np.linalg.pinv(x) end,

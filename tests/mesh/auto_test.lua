@@ -93,6 +93,11 @@ rule("matmul cuts what is whole", function(a, b) return a:matmul(b) end, { x, w 
      { "matmul2: parts combined by add over 'j'" })
 rule("a batch of matrices", function(a) return a:matmul(np.swapaxes(a, -1, -2)) end, { t }, { put(t, "i") },
      'P("i", nil, nil)')
+rule("einsum over an ellipsis", function(a, b) return np.einsum("...ij,kj->...ik", a, b) end, { t, w },
+     { put(t, "i"), w }, 'P("i", nil, nil)')
+rule("einsum of diagonals", function(a) return np.einsum("...ii->...i", a) end,
+     { np.arange(128, { dtype = "f32" }):reshape(8, 4, 4) },
+     { put(np.arange(128, { dtype = "f32" }):reshape(8, 4, 4), "i") }, 'P("i", nil)')
 rule("einsum", function(a, b) return np.einsum("ij,kj->ik", a, b) end, { x, x }, { put(x, "i"), x }, 'P("i", nil)')
 
 rule("transpose", function(a) return np.transpose(a) end, { x }, { sx }, 'P("j", "i")')
@@ -101,6 +106,8 @@ rule("reshape that merges", function(a) return a:reshape(24, 4) end, { t }, { st
 rule("reshape of what would not lie together", function(a) return a:reshape(48) end, { x }, { sx }, 'P("i")',
      { 'reshape: input 1 from P("i", "j") to P("i", nil), gathered over \'j\'' })
 rule("slices of whole axes", function(a) return a[{ {}, { 1, 3 } }] end, { t }, { st }, 'P("i", nil, "j")')
+rule("take from a divided axis", function(a) return np.take(a, np.array({ 7, 0 }, { dtype = "i32" }), { axis = 0 }) end,
+     { x }, { sx }, 'P(nil, "j")')
 rule("slices of divided axes", function(a) return a[{ { 1, 3 } }] end, { x }, { sx }, 'P(nil, "j")',
      { 'slice: input 1 from P("i", "j") to P(nil, "j"), gathered over \'i\'' })
 rule("new axes and broadcasts", function(a) return np.broadcast_to(a[{ np.newaxis }], { 3, 8, 6 }) end, { x }, { sx },

@@ -81,6 +81,16 @@ local CASES = {
         { { 0 }, input { 4, 8 }, input({ 4 }, "i32", -6, 6) }, { { 1 }, input { 4, 8 }, input({ 2, 4 }, "i64", -5, 5) },
         { { -2 }, input { 4, 2, 4 }, input({}, "i32", -2, 2) },
     },
+    dynamic_slice = {
+        { { 2, 8 }, input { 4, 8 }, input({ 2 }, "i64", -6, 6) },
+        { { 4, 3 }, input { 4, 8 }, input({ 2 }, "i64", -9, 9) },
+        { { 4, 8 }, input({ 4, 8 }, "i32"), input({ 2 }, "i64", -9, 9) },
+    },
+    dynamic_update_slice = {
+        { {}, input { 4, 8 }, input { 2, 8 }, input({ 2 }, "i64", -6, 6) },
+        { {}, input { 4, 8 }, input { 4, 4 }, input({ 2 }, "i64", -9, 9) },
+        { {}, input { 4, 8 }, input { 1, 2 }, input({ 2 }, "i64", -9, 9) },
+    },
     matmul2 = {
         { {}, input { 4, 8 }, input { 8, 4 } }, { {}, input { 4, 4, 2 }, input { 4, 2, 4 } },
         { {}, input({ 4, 4 }, "i32"), input({ 4, 2 }, "i32") },

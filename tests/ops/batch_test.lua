@@ -88,6 +88,20 @@ local CASES = {
         { { -2 }, input { 2, 3, 2 }, input({}, "i32", -2, 2) }, { { 0 }, input { 5 }, input({ 0 }, "i32") },
         { { 0 }, input({ 4, 2 }, "bool"), input({ 3 }, "u8", 0, 9) },
     },
+    dynamic_slice = {
+        { { 2, 3 }, input { 4, 3 }, input({ 2 }, "i64", -6, 6) },
+        { { 1, 2 }, input { 4, 3 }, input({ 2 }, "i64", -6, 6) },
+        { { 4, 3 }, input({ 4, 3 }, "bool"), input({ 2 }, "i64", -6, 6) },
+        { { 3 }, input({ 5 }, "i32"), input({ 1 }, "i64", -9, 9) },
+        { { 0, 2 }, input { 2, 2 }, input({ 2 }, "i64", -2, 2) }, { {}, input {}, input({ 0 }, "i64") },
+    },
+    dynamic_update_slice = {
+        { {}, input { 4, 3 }, input { 2, 3 }, input({ 2 }, "i64", -6, 6) },
+        { {}, input({ 4, 3 }, "u8", 0, 9), input({ 1, 2 }, "u8", 0, 9), input({ 2 }, "i64", -6, 6) },
+        { {}, input { 4, 3 }, input { 4, 3 }, input({ 2 }, "i64", -6, 6) },
+        { {}, input { 2, 2 }, input { 0, 2 }, input({ 2 }, "i64", -2, 2) },
+        { {}, input {}, input {}, input({ 0 }, "i64") },
+    },
     matmul2 = {
         { {}, whole { 2, 3 }, whole { 3, 4 } }, { {}, whole { 2, 3 }, whole { 3, 1 } },
         { {}, whole { 1, 3 }, whole { 3, 2 } },

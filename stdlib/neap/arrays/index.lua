@@ -5,6 +5,7 @@
 --      {from, to, step}    a slice, half-open; all optional, {} is the whole axis, {2} runs from 2 to the end
 --      np.newaxis          a new axis of extent 1
 --      np.ellipsis         as many whole axes as are missing
+--      a number argument of a jitted function: as an integer array of no axes
 --      an integer array    its elements along this axis (clamped; negative ones count from the end)
 --      a bool array        the elements where it is true, over as many axes as it has (waits for the mask)
 -- x[0], x[array] and x[np.newaxis] need no table around one item; x[{ {2,4} }] has one slice, x[{2,4}] two integers.
@@ -74,7 +75,10 @@ local function slice_of(item, n, axis)
     end
     local from, to, step = item[1], item[2], item[3]
     for _, part in pairs(item) do
-        if part and not is_integer(part) then
+        if is_array(part) then
+            fail("array index: the bounds of a slice are part of a program and cannot be arrays or number arguments "
+                 .. "(axis %d); for a start that is data use np.dynamic_slice(x, starts, sizes)", axis)
+        elseif part and not is_integer(part) then
             fail("array index: slices are made of integers, got %s (axis %d)", core.describe(part), axis)
         end
     end
@@ -147,13 +151,20 @@ local function complete(items, ndim)
     return list
 end
 
+--- The items with number arguments of traced functions as index arrays.
+local function numbers_as_indices(items)
+    local list = {}
+    for k = 1, #items do list[k] = selects.index_of("array index", items[k]) end
+    return list
+end
+
 --- What an index means for a shape:
 --   start, step, count   of the slice of every axis
 --   sliced               the shape after integers have dropped their axes and new axes have come
 --   arrays, places       index arrays and the (0-based) axes of `sliced` to which they belong
 --   trivial              the slice is the whole array
 local function plan(dims, key)
-    local items = expand_masks(complete(items_of(key), #dims), dims)
+    local items = expand_masks(complete(numbers_as_indices(items_of(key)), #dims), dims)
     local p = { start = {}, step = {}, count = {}, sliced = {}, arrays = {}, places = {}, trivial = true }
     local axis = 0
     for k = 1, #items do
@@ -170,10 +181,7 @@ local function plan(dims, key)
                 start, count = item < 0 and item + n or item, 1
             elseif is_array(item) then
                 local dtype = core.dtype_of(item)
-                if dtype.kind == "f" and core.info(item).weak ~= 0 then
-                    fail("array index: the value of a number is not known while tracing; pass an array of an integer "
-                         .. "dtype, or list the argument in {static={…}}")
-                elseif dtype.kind == "f" then
+                if dtype.kind == "f" then
                     fail("array index: an index array must have integers or bools, got dtype %s", dtype.name)
                 end
                 p.arrays[#p.arrays + 1] = item
@@ -236,8 +244,27 @@ local function take_several(x, arrays, places)
     return selects.take(shape.reshape(shape.permute(x, order), merged), position, front)
 end
 
+--- The slices of x. Of an axis that is divided over devices that share no memory, a few elements are looked up.
+local function slice(x, p)
+    local start, step, count, looked_up = { unpack(p.start) }, { unpack(p.step) }, { unpack(p.count) }, false
+    if core.info(x).sharding ~= 0 then
+        local dims = shape_of(x)
+        for k = 1, #dims do
+            local found = count[k] > 0 and count[k] < dims[k] and selects.is_apart(x, k - 1)
+                and selects.take_divided(x, create.iota(count[k], core.dtype_codes[selects.counter(dims[k])]) * step[k]
+                                         + start[k], k - 1)
+            if found then
+                x, looked_up = found, true
+                start[k], step[k] = 0, 1
+            end
+        end
+    end
+    if looked_up and shape.same(shape_of(x), count) then return x end
+    return shape.slice(x, start, step, count)
+end
+
 local function get_elements(x, p)
-    if not p.trivial then x = shape.slice(x, p.start, p.step, p.count) end
+    if not p.trivial then x = slice(x, p) end
     if #p.sliced ~= #p.start or not shape.same(p.sliced, p.count) then x = shape.reshape(x, p.sliced) end
     if #p.arrays == 0 then return x end
     if #p.arrays == 1 then return selects.take(x, p.arrays[1], p.places[1]) end

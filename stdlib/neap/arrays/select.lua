@@ -5,6 +5,7 @@
 local core = require "neap.core"
 local shape = require "neap.arrays.shape"
 local create = require "neap.arrays.create"
+local divided = require "neap.arrays.divided"
 
 local np, define = core.np, core.define
 local raise, bad_argument, coerce, options = core.raise, core.bad_argument, core.coerce, core.options
@@ -13,17 +14,64 @@ local is_array = core.is_array
 
 local selects = {}
 
---- Elements of x at integer indices along one axis: shape x.shape[:axis] + index.shape + x.shape[axis+1:]. Negative
--- indices count from the end; out of range ones are clamped to the ends.
-function selects.take(x, index, axis)
+--- Index positions made ready for arithmetic: negative ones counted from the end, all clamped into [0, n).
+local function clamped(index, n)
+    if core.dtype_of(index).bytes < 4 then index = np.astype(index, "i32") end -- which holds n
+    if core.dtype_of(index).kind == "i" then index = np.where(np.less(index, 0), np.add(index, n), index) end
+    return np.clip(index, 0, math.max(n - 1, 0))
+end
+selects.clamped = clamped
+
+--- A dtype that can count to n.
+local function counter(n)
+    return n < 2 ^ 31 and "i32" or "i64"
+end
+selects.counter = counter
+
+local function take_whole(x, index, axis)
     core.attrs[0] = axis
     return core.record2(ids.take, x, index, 1)
 end
+
+selects.is_apart = divided.is_apart
+
+--- x at indices in 0 … n-1 of an axis that is divided over a mesh, where few are wanted; else nil.
+function selects.take_divided(x, index, axis)
+    return divided.take(x, index, axis, take_whole)
+end
+
+--- Elements of x at integer indices along one axis: shape x.shape[:axis] + index.shape + x.shape[axis+1:]. Negative
+-- indices count from the end; out of range ones are clamped to the ends. Of an axis that is divided over a mesh only
+-- the elements that are wanted move.
+function selects.take(x, index, axis)
+    local found
+    if divided.by(x, axis) then
+        local n = shape_of(x)[axis + 1]
+        found = selects.take_divided(x, np.astype(clamped(index, n), counter(n)), axis)
+    end
+    return found or take_whole(x, index, axis)
+end
 local take = selects.take
+
+--- An index array of a user: a number argument of a traced function, or a number computed of such, becomes an i64,
+-- which it has to be at each call; a number that is known, a Lua number.
+function selects.index_of(name, index)
+    if not is_array(index) then return index end
+    local known = core.info(index)
+    if known.weak == 0 then return index end
+    if known.traced == 0 then return index:item() end
+    local ok, whole = pcall(core.record2, ids.add, index, core.number(0, core.dtype_codes.i64), 0)
+    if not ok then
+        raise(name, "a number computed from a number argument is an index, and may be no integer; make it one, as in "
+              .. "np.astype(n / 2, \"i32\")")
+    end
+    return whole
+end
 
 --- An integer index array of a user: a Lua number or table is checked against the extent, an array cannot be (its
 -- values are not known yet).
 function selects.index_array(name, index, extent)
+    index = selects.index_of(name, index)
     if is_array(index) then
         local dtype = core.dtype_of(index)
         if dtype.kind ~= "i" and dtype.kind ~= "u" then
@@ -48,7 +96,7 @@ end
 
 --- np.take(x, indices, {axis=…}): elements along an axis, over the flattened array without axis. Indices are an integer
 -- array, an integer or a Lua table; negative ones count from the end. Out of range: an error for Lua numbers, the
--- nearest end for arrays.
+-- nearest end for arrays and for number arguments of jitted functions.
 define("take", function(x, index, given)
     x = coerce("take", 1, x)
     local axis = options("take", given, { axis = true }).axis
@@ -57,20 +105,6 @@ define("take", function(x, index, given)
     axis = axis_of("take", axis, #dims)
     return take(x, selects.index_array("take", index, dims[axis + 1]), axis)
 end)
-
---- Index positions made ready for arithmetic: negative ones counted from the end, all clamped into [0, n).
-local function clamped(index, n)
-    if core.dtype_of(index).bytes < 4 then index = np.astype(index, "i32") end -- which holds n
-    if core.dtype_of(index).kind == "i" then index = np.where(np.less(index, 0), np.add(index, n), index) end
-    return np.clip(index, 0, math.max(n - 1, 0))
-end
-selects.clamped = clamped
-
---- A dtype that can count to n.
-local function counter(n)
-    return n < 2 ^ 31 and "i32" or "i64"
-end
-selects.counter = counter
 
 --- x at indices of its rank, along an axis: one `take` of the flattened array.
 local function take_along(x, index, axis)
@@ -101,7 +135,7 @@ local function take_along(x, index, axis)
 end
 
 --- By which axes of a mesh x and the indices can be divided together: the spec, its names and the mesh; nil if by none.
-local function divided(x, index, axis)
+local function divided_alike(x, index, axis)
     local sharding = x.sharding or index.sharding
     if not sharding then return nil end
     local dims, own, entries, names = shape_of(x), shape_of(index), {}, {}
@@ -126,7 +160,7 @@ define("take_along_axis", function(x, index, given)
         raise("take_along_axis", "indices must have the %d axes of the array, got shape %s", #dims,
               core.shape_text(index))
     end
-    local spec, names, mesh = divided(x, index, axis)
+    local spec, names, mesh = divided_alike(x, index, axis)
     if not spec then return take_along(x, index, axis) end
     -- Flattened, the parts of other axes would not stay together: block by block they do.
     return np.shard_map(function(part, places) return take_along(part, places, axis) end,
@@ -155,7 +189,7 @@ end)
 --- np.one_hot(labels, n, {dtype="f32"}): a new last axis of n elements, 1 at the label and 0 elsewhere; all 0 for
 -- labels outside [0, n).
 define("one_hot", function(labels, n, given)
-    labels = coerce("one_hot", 1, labels)
+    labels = coerce("one_hot", 1, selects.index_of("one_hot", labels))
     local dtype = core.dtype_of(labels)
     if dtype.kind == "f" or dtype.kind == "b" then
         raise("one_hot", "labels must be integers, got dtype %s", dtype.name)

@@ -175,9 +175,14 @@ function core.raise(name, format, ...)
 end
 local raise = core.raise
 
+--- What the core says of the error that it returned last.
+function core.error_text()
+    return ffi.string(C.neap_error_text())
+end
+
 --- Raises the error that a C function returned. The core's own texts may start with the op's name already.
 local function raise_status(code, name)
-    local text = ffi.string(C.neap_error_text())
+    local text = core.error_text()
     if text == "" then text = ffi.string(C.neap_status_text(code)) end
     if code == E_FAILED or not name then fail("%s", text) end
     if text:sub(1, #name + 1) == name .. ":" then text = text:sub(#name + 3) end

@@ -228,12 +228,20 @@ local function new_form(state, form)
     state.count = state.count + 1
 end
 
+--- Raises the error of a call. The core counts the inputs; the leaves are the first of them, and have names.
+local function raise_call(state, form, status)
+    local input, problem = core.error_text():match("^program: input (%d+): (.*)")
+    local leaf = tonumber(input)
+    if form.nodes[leaf] then raise(state.name, "%s: %s", leaf_name(state, form, leaf), problem) end
+    core.raise_status(status, state.name)
+end
+
 --- The end of a call that generated code could not finish: see forms.compile.
 local function finisher(state, form, donates)
     local function finish(...)
         local status = C.neap_form_outcome(form.cform, number_box)
         if number_box[0] ~= 0 then return finish_call(form, number_box[0], donates, state) end
-        if status < 0 and status ~= E_MEMORY then core.raise_status(status, "jit") end
+        if status < 0 and status ~= E_MEMORY then raise_call(state, form, status) end
         return state.slow(...)
     end
     jit.off(finish)
@@ -392,6 +400,7 @@ local function call_core(state, form, leaves)
         return C.neap_form_outcome(form.cform, number_box)
     end
     local rc = try()
+    if rc < 0 and rc ~= E_MEMORY then raise_call(state, form, rc) end
     if rc < 0 or rc == PENDING then rc = core.settle(rc, state.name, try) end
     if number_box[0] == 0 then return nil end
     return number_box[0], rc

@@ -317,14 +317,17 @@ end
 local function trace(name, user_function, given, is_static, places, captures, lifts, fixes_numbers)
     local expected, swaps, compiles = {}, core.frame().swaps, jit.status()
     local swap = capture.swap(places, captures)
+    local scope
     jit.off()
     local function restore()
+        C.neap_scope_close(ctx, scope)
         if compiles then jit.on() end
         swaps[#swaps] = nil
         swap.finish()
     end
     return inside(name, lifts and open_staging or open_trace, function(level)
         swaps[#swaps + 1] = swap
+        scope = C.neap_scope_open(ctx, nil) -- a program is called in other scopes too, which are then put around it
         local inputs, arguments = {}, { n = given.n }
         for k = 1, given.n do
             arguments[k] = is_static[k] and given[k] or stand_in(name, level, given[k], inputs, fixes_numbers)

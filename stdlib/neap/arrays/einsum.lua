@@ -1,0 +1,223 @@
+--- einsum.lua: np.einsum. An operand is an array and its labels, a text with one letter for each axis. The axes that
+-- `...` stands for have letters of their own, which no user can write: "\1" the last one, "\2" the one before it, …
+local core = require "neap.core"
+local shape = require "neap.arrays.shape"
+
+local np = core.np
+local raise, bad_argument, coerce = core.raise, core.bad_argument, core.coerce
+local shape_of = core.shape_of
+
+-- ---- Reading the spec -----------------------------------------------------------------------------------------------
+
+--- "ij,...jk->...ik" as the labels of each array and of the result, nil without `->`; "." stands for an ellipsis.
+local function parse_spec(spec, count)
+    if type(spec) ~= "string" then bad_argument("einsum", 1, "spec", 'a text such as "ij,jk->ik"', spec) end
+    local short = spec:gsub("%s", ""):gsub("%.%.%.", "."):gsub("%->", "\1")
+    local left, arrow, right = short:match("^([%a%.,]*)(\1?)([%a%.]*)$")
+    if not left or spec:gsub("%.%.%.", ""):find("%.") or (arrow == "" and right ~= "") then
+        raise("einsum", "cannot read %q; expected letters and ellipses, like \"...ij,jk->...ik\"", spec)
+    end
+    local operands = {}
+    for labels in (left .. ","):gmatch("([^,]*),") do operands[#operands + 1] = labels end
+    if #operands ~= count then raise("einsum", "%q names %d arrays, got %d", spec, #operands, count) end
+    operands[#operands + 1] = arrow ~= "" and right or nil
+    for _, labels in ipairs(operands) do
+        if labels:find("%..*%.") then raise("einsum", "%q has two ellipses in one term", spec) end
+    end
+    return operands, arrow ~= "" and table.remove(operands) or nil
+end
+
+--- The labels of an ellipsis of n axes.
+local function ellipsis_labels(n)
+    local list = {}
+    for k = 1, n do list[k] = string.char(n - k + 1) end
+    return table.concat(list)
+end
+
+--- A label in words.
+local function spoken(label)
+    if label:find("%a") then return ("label '%s'"):format(label) end
+    return ("axis %d of the ellipsis"):format(-label:byte())
+end
+
+--- The labels of the result: those that are given, or NumPy's choice: the axes of the ellipsis, then the labels that
+-- stand once, in alphabetical order. `widest` is the number of axes of the longest ellipsis.
+local function result_labels(spec, operands, right, widest)
+    local times, once = {}, {}
+    for _, labels in ipairs(operands) do
+        for label in labels:gmatch("%a") do times[label] = (times[label] or 0) + 1 end
+    end
+    if not right then
+        for label, n in pairs(times) do
+            if n == 1 then once[#once + 1] = label end
+        end
+        table.sort(once)
+        return ellipsis_labels(widest) .. table.concat(once)
+    end
+    if widest > 0 and not right:find(".", 1, true) then
+        raise("einsum", "the result of %q has no ellipsis, but those of the arrays have %d axes", spec, widest)
+    end
+    for label in right:gmatch("%a") do
+        if not times[label] then raise("einsum", "label '%s' of the result stands in no array", label) end
+        if select(2, right:gsub(label, "")) > 1 then raise("einsum", "label '%s' stands twice in the result", label) end
+    end
+    return (right:gsub("%.", ellipsis_labels(widest)))
+end
+
+-- ---- Operands -------------------------------------------------------------------------------------------------------
+
+--- The labels of array k with its ellipsis written out, and how many axes that has.
+local function written_out(labels, k, ndim)
+    local named = select(2, labels:gsub("%a", ""))
+    local dots = labels:find(".", 1, true)
+    if ndim < named or (ndim > named and not dots) then
+        raise("einsum", "%q has %d labels, array %d has %d axes", (labels:gsub("%.", "...")), named, k, ndim)
+    end
+    return (labels:gsub("%.", ellipsis_labels(ndim - named))), dots and ndim - named or 0
+end
+
+--- The diagonal over the two axes i < j (from 0), in place of the first: a view where x is one piece of memory.
+local function take_diagonal(x, i, j)
+    local dims, order = shape_of(x), {}
+    local n = dims[i + 1]
+    for axis = 0, #dims - 1 do
+        if axis ~= i and axis ~= j then order[#order + 1] = axis end
+    end
+    local kept = {}
+    for k, axis in ipairs(order) do kept[k] = dims[axis + 1] end
+    order[#order + 1], order[#order + 2] = i, j
+    kept[#kept + 1] = n * n
+    x = shape.reshape(shape.permute(x, order), kept)
+    local start, step, count = {}, {}, { unpack(kept) }
+    for k = 1, #kept do start[k], step[k] = 0, 1 end
+    step[#kept], count[#kept] = n + 1, n
+    return np.moveaxis(shape.slice(x, start, step, count), -1, i)
+end
+
+--- x with each label once: of labels that stand twice, the diagonal.
+local function without_repeats(x, labels)
+    for k = 1, #labels do
+        local label = labels:sub(k, k)
+        local again = labels:find(label, k + 1, true)
+        if again then
+            local dims = shape_of(x)
+            if dims[k] ~= dims[again] then
+                raise("einsum", "%s has extent %d and %d in one array", spoken(label), dims[k], dims[again])
+            end
+            x = take_diagonal(x, k - 1, again - 1)
+            return without_repeats(x, labels:sub(1, again - 1) .. labels:sub(again + 1))
+        end
+    end
+    return x, labels
+end
+
+--- The extent of each label over all arrays; axes of an ellipsis broadcast.
+local function extents(arrays, operands)
+    local extent = {}
+    for k, labels in ipairs(operands) do
+        for d, n in ipairs(shape_of(arrays[k])) do
+            local label = labels:sub(d, d)
+            local known = extent[label]
+            local broadcasts = not label:find("%a") and (n == 1 or known == 1)
+            if known and known ~= n and not broadcasts then
+                raise("einsum", "%s has extent %d and %d", spoken(label), known, n)
+            end
+            extent[label] = known and broadcasts and (n == 1 and known or n) or n
+        end
+    end
+    return extent
+end
+
+--- Without the axes of size 1 that broadcast: they go, since others have their label.
+local function squeezed(x, labels, extent)
+    local dims, left = {}, {}
+    for d, n in ipairs(shape_of(x)) do
+        local label = labels:sub(d, d)
+        if n == extent[label] then
+            dims[#dims + 1], left[#left + 1] = n, label
+        end
+    end
+    if #left == #labels then return x, labels end
+    return shape.reshape(x, dims), table.concat(left)
+end
+
+-- ---- Products -------------------------------------------------------------------------------------------------------
+
+--- x with its axes (named by labels) in the order of `wanted`, which names them all.
+local function arrange(x, labels, wanted)
+    local order = {}
+    for k = 1, #wanted do order[k] = labels:find(wanted:sub(k, k), 1, true) - 1 end
+    return shape.permute(x, order)
+end
+
+--- Sums away the labels that `keep(label)` does not want.
+local function sum_out(x, labels, keep)
+    local axes, left = {}, {}
+    for k = 1, #labels do
+        local label = labels:sub(k, k)
+        if keep(label) then left[#left + 1] = label else axes[#axes + 1] = k - 1 end
+    end
+    if #axes > 0 then x = np.sum(x, { axis = axes }) end
+    return x, table.concat(left)
+end
+
+--- The product of two labelled arrays; labels that `later(label)` does not want are summed.
+local function contract(a, la, b, lb, later, extent)
+    a, la = sum_out(a, la, function(label) return later(label) or lb:find(label, 1, true) end)
+    b, lb = sum_out(b, lb, function(label) return later(label) or la:find(label, 1, true) end)
+    local batch, rows, inner, columns = "", "", "", ""
+    for label in la:gmatch(".") do
+        if not lb:find(label, 1, true) then
+            rows = rows .. label
+        elseif later(label) then
+            batch = batch .. label
+        else
+            inner = inner .. label
+        end
+    end
+    for label in lb:gmatch(".") do
+        if not la:find(label, 1, true) then columns = columns .. label end
+    end
+    local function size(labels)
+        local n = 1
+        for label in labels:gmatch(".") do n = n * extent[label] end
+        return n
+    end
+    a = shape.reshape(arrange(a, la, batch .. rows .. inner), { size(batch), size(rows), size(inner) })
+    b = shape.reshape(arrange(b, lb, batch .. inner .. columns), { size(batch), size(inner), size(columns) })
+    local labels, dims = batch .. rows .. columns, {}
+    for label in labels:gmatch(".") do dims[#dims + 1] = extent[label] end
+    return shape.reshape(core.record2(core.ids.matmul2, a, b, 0), dims), labels
+end
+
+--- np.einsum("ij,jk->ik", a, b, …): sums of products over the labels that the result does not have. Arrays are combined
+-- from left to right. `...` stands for any number of axes, which broadcast; a label that stands twice in one array is
+-- its diagonal. Without `->` the result has the axes of `...`, then the labels that stand once, in alphabetical order.
+function np.einsum(spec, ...)
+    local arrays = { ... }
+    local operands, right = parse_spec(spec, #arrays)
+    local widest = 0
+    for k = 1, #arrays do
+        arrays[k] = coerce("einsum", k + 1, arrays[k])
+        local axes
+        operands[k], axes = written_out(operands[k], k, core.ndim(arrays[k]))
+        widest = math.max(widest, axes)
+    end
+    right = result_labels(spec, operands, right, widest)
+    for k = 1, #arrays do arrays[k], operands[k] = without_repeats(arrays[k], operands[k]) end
+    local extent = extents(arrays, operands)
+    for k = 1, #arrays do arrays[k], operands[k] = squeezed(arrays[k], operands[k], extent) end
+    local x, labels = arrays[1], operands[1]
+    for k = 2, #arrays do
+        local function later(label)
+            if right:find(label, 1, true) then return true end
+            for other = k + 1, #arrays do
+                if operands[other]:find(label, 1, true) then return true end
+            end
+            return false
+        end
+        x, labels = contract(x, labels, arrays[k], operands[k], later, extent)
+    end
+    x, labels = sum_out(x, labels, function(label) return right:find(label, 1, true) end)
+    return arrange(x, labels, right)
+end
