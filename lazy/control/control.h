@@ -134,6 +134,9 @@ bool control_expands(neap_ctx *ctx, const neap_node *node);
 int control_expand(neap_ctx *ctx, neap_node *node);
 int control_part_expand(lazy_expansion *g); /* of the row of results */
 
+/* control/refit.c: the node, in a program that gets inputs of other types. OWNED. */
+neap_node *control_refit(struct lazy_refit *refit, const neap_node *node, neap_node *const *in);
+
 /* control/batch.c: the rules of the rows (batch.h). */
 int control_call_batch(lazy_batching *g);
 int control_cond_batch(lazy_batching *g);

@@ -122,8 +122,9 @@ typedef struct lazy_sites {
     int64_t places;
     lazy_site_sampling *asks; /* by op; NULL: no line is asked for */
     int32_t chunk;
-    int32_t again;   /* the site of the program node that is being recorded again; 0: none is */
-    neap_node *node; /* the last recorded node, if its line is wanted. BORROWED until the next call */
+    uint32_t follows; /* of the next op: which of its attributes count from an end (neap_op_follows) */
+    int32_t again;    /* the site of the program node that is being recorded again; 0: none is */
+    neap_node *node;  /* the last recorded node, if its line is wanted. BORROWED until the next call */
 } lazy_sites;
 
 /* context.c */

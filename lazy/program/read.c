@@ -26,6 +26,7 @@ typedef struct reader {
     LAZY_VECTOR(int64_t) attrs;
     const int32_t *callees;
     int32_t ncallees;
+    int version; /* of the format */
 } reader;
 
 #define DAMAGED(r, ...) ((r)->status = (r)->status ? (r)->status : neap_error(NEAP_E_ARGUMENT, __VA_ARGS__))
@@ -62,6 +63,11 @@ static int64_t get_below(reader *r, int64_t limit, const char *what) {
 
 static bool get_flag(reader *r, const char *what) {
     return get_below(r, 2, what) != 0;
+}
+
+/* What is known of an item for other sizes; files of version 1 do not say. */
+static uint32_t get_follows(reader *r) {
+    return r->version > 1 ? (uint32_t)get_below(r, (int64_t)1 << 32, "what follows sizes is") : 0;
 }
 
 /* The length of a list, each entry of which takes at least a byte. */
@@ -280,6 +286,7 @@ static neap_node *read_op(reader *r) {
         DAMAGED(r, "the program is damaged: %s is no op that is recorded", row->name);
     get_values(r, NEAP_MAX_INPUTS);
     get_attributes(r, row, 0);
+    uint32_t follows = get_follows(r);
     check_part(r, row);
     if (r->status)
         return NULL;
@@ -289,6 +296,8 @@ static neap_node *read_op(reader *r) {
                             : graph_record(r->ctx, op, (int)r->in.n, r->in.at, (int)r->attrs.n, r->attrs.at);
     if (!node)
         r->status = neap_error_code();
+    else if (node->op == op)
+        node->follows = follows;
     return check_traced(r, row, node);
 }
 
@@ -297,6 +306,7 @@ static neap_node *read_constant(reader *r) {
     bool weak = get_flag(r, "weakness");
     double value = 0;
     get_elements(r, &value, 1, sizeof value);
+    uint32_t follows = get_follows(r);
     if (r->status == 0 && weak && dtype != NEAP_DTYPE_F64)
         DAMAGED(r, "the program is damaged: a number of dtype %s", neap_dtype_name(dtype));
     if (r->status == 0 && !dtype_holds(dtype, value))
@@ -304,6 +314,8 @@ static neap_node *read_constant(reader *r) {
     neap_node *node = r->status ? NULL : graph_constant(r->ctx, dtype, weak, value);
     if (!node)
         keep_status(r, NEAP_E_MEMORY);
+    else
+        node->follows = follows;
     return node;
 }
 
@@ -542,6 +554,7 @@ static void read_body(reader *r, port_list *inputs, port_list *outputs) {
     if (program) {
         name_ports(r, program, 0, inputs);
         name_ports(r, program, 1, outputs);
+        program->fixed = r->version == 1;
         if (lazy_push(&r->programs, program)) {
             neap_program_free(program);
             r->status = NEAP_E_MEMORY;
@@ -598,9 +611,14 @@ static void let_go(reader *r) {
     }
 }
 
-int neap_program_read(neap_ctx *ctx, const void *data, size_t bytes, int32_t ncallees, const int32_t *callees,
-                      neap_program **out) {
-    reader r = {.ctx = ctx, .at = data, .end = (const uint8_t *)data + bytes, .callees = callees, .ncallees = ncallees};
+int neap_program_read(neap_ctx *ctx, int version, const void *data, size_t bytes, int32_t ncallees,
+                      const int32_t *callees, neap_program **out) {
+    reader r = {.ctx = ctx,
+                .at = data,
+                .end = (const uint8_t *)data + bytes,
+                .version = version,
+                .callees = callees,
+                .ncallees = ncallees};
     read_graph(&r);
     int64_t n = r.programs.n;
     for (int64_t k = 0; k < n; k++)

@@ -177,6 +177,7 @@ static void write_node(writer *w, const neap_node *node) {
         put_dtype(w, &w->body, node->dtype);
         put_varint(w, &w->body, (node->flags & LAZY_WEAK) != 0);
         put_elements(w, &node->value, 1, sizeof node->value);
+        put_varint(w, &w->body, node->follows);
     } else if (!program_is_constructed(node)) {
         put_varint(w, &w->body, LAZY_ITEM_ARRAY);
         put_type(w, &w->body, node->dtype, node->ndim, node->shape);
@@ -202,6 +203,7 @@ static void write_node(writer *w, const neap_node *node) {
         put_op(w, node->op);
         put_values(w, node);
         put_attributes(w, node, 0);
+        put_varint(w, &w->body, node->follows);
     }
 }
 

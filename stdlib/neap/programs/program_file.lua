@@ -18,7 +18,7 @@ local raise, bad_argument, check_path = core.raise, core.bad_argument, core.chec
 local parts, SLOT = core.call_parts, staging.SLOT
 local Program = program.Program
 
-local MAGIC, VERSION = "\139neap\r\n\026", 1
+local MAGIC, VERSION = "\139neap\r\n\026", 2 -- files of version 1 can be read
 local SECTIONS = { "forms", "graph" } -- all of them, in this order
 local HEAD, ENTRY = 20, 24            -- bytes of the head and of an entry of the table behind it
 local MOST_VALUES = 4000              -- arguments or results of a function
@@ -201,8 +201,8 @@ local function unpack_sections(block)
         damaged("it is no program of neap, or truncated")
     end
     local version, count = u32_at(block.data, 8), u32_at(block.data, 12)
-    if version ~= VERSION then
-        damaged("it has version %d of the format, this version of neap reads version %d", version, VERSION)
+    if version < 1 or version > VERSION then
+        damaged("it has version %d of the format, this version of neap reads versions 1 to %d", version, VERSION)
     end
     if count ~= #SECTIONS then damaged("it has %d sections, expected %d", count, #SECTIONS) end
     local at, sections = HEAD + ENTRY * count, {}
@@ -214,6 +214,7 @@ local function unpack_sections(block)
         at = at + sections[name].size
     end
     if at ~= block.size then damaged("it is damaged: there is more behind its end") end
+    sections.version = version
     return sections
 end
 
@@ -248,7 +249,8 @@ local data_box, bytes_box = ffi.new("char *[1]"), ffi.new("size_t[1]")
 function Program:save(path)
     check_path("program.save", path)
     local forms, entry = {}, self.entry
-    write({ arguments = self.arguments, results = entry.template, calls = calls_of(entry) }, forms)
+    write({ arguments = self.arguments, roots = self.roots, results = entry.template, calls = calls_of(entry) },
+          forms)
     core.call("program.save", function() return C.neap_program_write(entry.program, data_box, bytes_box) end)
     local graph = { size = tonumber(bytes_box[0]), keep = ffi.gc(data_box[0], C.neap_bytes_free) }
     graph.data = ffi.cast("uint8_t *", graph.keep)
@@ -289,18 +291,65 @@ end
 local program_box = ffi.new("neap_program *[1]")
 
 --- The core's program of a section; raises.
-local function read_graph(section, callees)
+local function read_graph(section, version, callees)
     local n = #callees
     local numbers = ffi.new("int32_t[?]", n + 1)
     for k = 1, n do numbers[k - 1] = core.add_callee(callees[k]) end
     local failure = core.failure(function()
-        return C.neap_program_read(ctx, section.data, section.size, n, numbers, program_box)
+        return C.neap_program_read(ctx, version, section.data, section.size, n, numbers, program_box)
     end)
     if failure then
         for k = 1, n do core.remove_callee(numbers[k - 1]) end
         damaged("%s", failure)
     end
     return ffi.gc(program_box[0], C.neap_program_free)
+end
+
+local port_box, name_box = ffi.new("neap_info"), ffi.new("const char *[1]")
+
+--- The same of a file of version 1, which does not say: what the names of inputs begin with. An exported program has
+-- its inputs one by one there: they become trees.
+local function older_roots(known, core_program)
+    local arguments, roots, slot, trees_of = known.arguments, {}, 0, { n = 0 }
+    local flat = true
+    for k = 1, arguments.n do flat = flat and rawequal(arguments[k], SLOT) end
+    for k = 1, arguments.n do
+        local first = slot
+        trees.walk("load_program", arguments[k], function(leaf) if rawequal(leaf, SLOT) then slot = slot + 1 end end)
+        roots[k] = "arg" .. k
+        if slot > first then
+            C.neap_program_port(core_program, 0, first, port_box, name_box)
+            local name = name_box[0] ~= nil and ffi.string(name_box[0]) or roots[k]
+            roots[k] = name:match "^[^.%[]+" or name
+            if flat then
+                local steps = {}
+                for step in name:gmatch "[^.%[%]]+" do steps[#steps + 1] = tonumber(step) or step end
+                if roots[k] ~= trees_of[trees_of.n] then trees_of.n = trees_of.n + 1 end
+                trees_of[trees_of.n] = roots[k]
+                local at, key = trees_of, "tree" .. trees_of.n
+                for s = 2, #steps do
+                    at[key] = type(at[key]) == "table" and not rawequal(at[key], SLOT) and at[key] or {}
+                    at, key = at[key], steps[s]
+                end
+                at[key] = SLOT
+            end
+        end
+    end
+    if not flat then return roots end
+    known.arguments, roots = { n = trees_of.n }, {}
+    for k = 1, trees_of.n do roots[k], known.arguments[k] = trees_of[k], trees_of["tree" .. k] end
+    return roots
+end
+
+--- What the arguments are called.
+local function roots_of(known, core_program, version)
+    if version == 1 then return older_roots(known, core_program) end
+    local roots = known.roots
+    if type(roots) ~= "table" or #roots ~= known.arguments.n then damaged("the names of its arguments are no list") end
+    for k = 1, #roots do
+        if type(roots[k]) ~= "string" then damaged("the names of its arguments are no list") end
+    end
+    return roots
 end
 
 local function load_file(path, functions)
@@ -312,13 +361,14 @@ local function load_file(path, functions)
     local known = read(r, 0)
     if r.at ~= r.size then damaged("its section 'forms' goes on behind its end") end
     if type(known) ~= "table" or getmetatable(known) then damaged("its section 'forms' is no table") end
-    local core_program = read_graph(sections.graph, bind_calls(known.calls, functions))
+    local core_program = read_graph(sections.graph, sections.version, bind_calls(known.calls, functions))
     local facts = ffi.new("neap_program_info")
     C.neap_program_info_get(core_program, facts)
     check_packed("arguments", known.arguments, facts.inputs)
     check_packed("results", known.results, facts.outputs)
+    local roots = roots_of(known, core_program, sections.version)
     return program.new({ program = core_program, template = known.results, n = facts.inputs, outputs = facts.outputs,
-                         captures = {} }, known.arguments)
+                         captures = {} }, known.arguments, roots)
 end
 
 --- np.load_program(path, {callbacks={name=f}}): the program of a file that program:save wrote, called as the original
