@@ -84,10 +84,17 @@ NEAP_API void neap_bytes_free(char *data);
 /* The callees of the functions that it calls, each once, as they are numbered in its bytes: *n of them, at most
  * `capacity` are written. NEAP_PENDING as above. */
 NEAP_API int neap_program_callees(neap_program *program, int32_t capacity, int32_t *callees, int32_t *n);
+/* The same for the shardings in it, by number: those of the bytes, in their order. */
+NEAP_API int neap_program_shardings(neap_program *program, int32_t capacity, int32_t *shardings, int32_t *n);
 /* Loading: its functions get new callees, which it takes over unless it fails. Bytes may be anything: what is no
- * program, or one of ops that are not known here, is an error that says why. `version`: of the format, 1 or 2. */
-NEAP_API int neap_program_read(neap_ctx *ctx, int version, const void *data, size_t bytes, int32_t ncallees,
-                               const int32_t *callees, neap_program **out); /* OWNED */
+ * program, or one of ops that are not known here, is an error that says why. */
+typedef struct neap_saved {
+    int32_t version, ncallees, nshardings; /* version: of the format, 1 or 2 */
+    const void *data;
+    size_t bytes;
+    const int32_t *callees, *shardings;
+} neap_saved;
+NEAP_API int neap_program_read(neap_ctx *ctx, const neap_saved *from, neap_program **out); /* OWNED */
 /* What a run costs (counting rules: cost.c). */
 typedef struct neap_cost {
     double flops;                           /* operations on elements */

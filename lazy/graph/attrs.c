@@ -47,6 +47,10 @@ bool graph_attr_is_size(lazy_attr_word name) {
     return false;
 }
 
+bool graph_attr_is_sharding(lazy_attr_word name) {
+    return name.bytes == 8 && memcmp(name.at, "sharding", 8) == 0;
+}
+
 bool graph_attr_is_dtype(lazy_attr_word name) {
     return name.bytes == 5 && memcmp(name.at, "dtype", 5) == 0;
 }

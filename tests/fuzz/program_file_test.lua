@@ -113,6 +113,11 @@ save(np.trace(function(x, n)
     return total, all, more
 end)(np.ones { 3, 2 }, 2))
 
+local mesh = np.mesh({ 1 }, { "i" }, { devices = { np.devices()[1] } })
+save(np.trace(function(x, w)
+    return np.device_put(x:matmul(w), mesh, np.P()) * 2, x:sum(0)
+end)(np.device_put(np.ones { 2, 3 }, mesh, np.P "i"), np.ones { 3, 2 }))
+
 -- ---- Mutations ------------------------------------------------------------------------------------------------------
 
 -- Bytes that mean something: the ends of ranges, continued numbers, tags.
@@ -181,7 +186,7 @@ end)
 check.test("damage with right checksums is refused, or loaded as another program", function()
     local stop, rounds = os.clock() + seconds, 0
     repeat
-        local original = originals[random(3) == 1 and #originals - random(2) + 1 or random(#originals)]
+        local original = originals[random(3) == 1 and #originals - random(3) + 1 or random(#originals)]
         local part = random(5) == 1 and 1 or 2
         local sections = { original[1], original[2] }
         local text = original[part].text
