@@ -39,8 +39,7 @@ static int note_products(lazy_refit *r, const neap_node *was, const neap_node *n
 
 int program_follow_note(lazy_refit *r, const neap_node *was, const neap_node *now) {
     int status = 0;
-    bool constructed = was->flags & LAZY_CONSTRUCTED && !(was->flags & LAZY_ABSTRACT) && program_is_constructed(was);
-    if (!r->resized || constructed || was->ndim != now->ndim)
+    if (!r->resized || was->ndim != now->ndim)
         return 0;
     for (int k = 0; k < was->ndim && status == 0; k++)
         status = note_size(&r->axes, was->shape[k], now->shape[k]);

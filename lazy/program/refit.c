@@ -108,7 +108,7 @@ static int open_inputs(lazy_refit *r, const lazy_port *ports) {
     for (int64_t k = 0; k < r->program->inputs.n && status == 0; k++) {
         neap_node *node =
             graph_placeholder(r->ctx, r->level, &ports[k].type, ports[k].weak, ports[k].device, ports[k].sharding);
-        status = node && lazy_push(&r->now, node) == 0 ? 0 : NEAP_E_MEMORY;
+        status = node && lazy_push(&r->told, 1) == 0 && lazy_push(&r->now, node) == 0 ? 0 : NEAP_E_MEMORY;
         if (status == 0)
             graph_retain(node);
     }
@@ -236,18 +236,21 @@ static int link_items(lazy_refit *r, const lazy_items *items) {
 static int refit_item(lazy_refit *r, neap_node *node, const int32_t *link, int n) {
     neap_node *in[LAZY_MAX_CONTROL_INPUTS], *made;
     int32_t around = r->ctx->sites.again;
-    for (int k = 0; k < n; k++)
+    bool told = n == DATA && !graph_is_constant(node);
+    for (int k = 0; k < n; k++) {
         in[k] = r->now.at[link[k]];
+        told |= r->told.at[link[k]];
+    }
     r->ctx->sites.again = node->site ? node->site : around;
     made = refit_node(r, node, in, n == DATA);
     r->ctx->sites.again = around;
     if (!made)
         return neap_error_code();
-    if (lazy_push(&r->now, made)) {
+    if (lazy_push(&r->told, told) || lazy_push(&r->now, made)) {
         graph_release(r->ctx, made);
         return NEAP_E_MEMORY;
     }
-    return program_follow_note(r, node, made);
+    return told ? program_follow_note(r, node, made) : 0;
 }
 
 static int refit_items(lazy_refit *r, const lazy_items *items, const lazy_port *ports) {
@@ -315,7 +318,7 @@ static int refit_once(lazy_refit *r, const lazy_port *ports, neap_program **out)
     }
     for (int64_t k = 0; k < r->now.n; k++)
         graph_release(r->ctx, r->now.at[k]);
-    r->now.n = r->links.n = r->counts.n = 0;
+    r->now.n = r->told.n = r->links.n = r->counts.n = 0;
     free(r->doubt);
     r->doubt = NULL;
     return status;
@@ -325,6 +328,7 @@ static void close_refit(lazy_refit *r) {
     lazy_vector_free(&r->now);
     lazy_vector_free(&r->links);
     lazy_vector_free(&r->counts);
+    lazy_vector_free(&r->told);
     lazy_vector_free(&r->missed);
     lazy_vector_free(&r->axes);
     lazy_vector_free(&r->products);

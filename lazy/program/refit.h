@@ -30,7 +30,8 @@ typedef struct lazy_refit { /* a program that is being recorded for other inputs
     int level;
     bool resized, recast;          /* some size, some dtype is another one */
     int from, to;                  /* committed inputs have moved between these devices; -1: they have not */
-    lazy_size_list axes, products; /* each pair once. What is made of constructors alone is no evidence */
+    lazy_size_list axes, products; /* each pair once */
+    LAZY_VECTOR(uint8_t) told;     /* by value: is it made of inputs or data, so that its sizes are evidence? */
     LAZY_VECTOR(int64_t) missed;   /* sizes that were asked for when no axis had had them; counts as -count */
     lazy_nodes now;                /* by value: inputs, then items. One reference each */
     char *doubt;                   /* what is wrong with a number, which is told if no op fails; NULL: nothing */
