@@ -27,6 +27,7 @@
 typedef struct neap_node neap_node;
 typedef struct neap_program neap_program;
 typedef struct lazy_batching lazy_batching;         /* batch.h */
+typedef struct lazy_follow lazy_follow;             /* program/refit.h */
 typedef struct lazy_shard_rule lazy_shard_rule;     /* sharding.h */
 typedef struct lazy_expansion lazy_expansion;       /* the same */
 typedef struct lazy_control_kind lazy_control_kind; /* control/control.h */
@@ -174,6 +175,7 @@ typedef struct lazy_inner {
 struct graph_call;  /* graph.h */
 struct lazy_launch; /* plan.h */
 struct lazy_text;   /* format.h */
+struct lazy_refit;  /* program/refit.h */
 
 /* What nodes carry besides inputs and attributes: a function of the script, programs, an exchange between processes.
  * There is one structure for each kind, which the rows of the kind name. It is all that others know of the kind: code
@@ -210,6 +212,12 @@ typedef struct lazy_payload {
     neap_node *(*again)(neap_ctx *ctx, const neap_node *node, neap_node *const *in);
     /* The same without its effects; NULL: as again, it is never without them. OWNED. */
     neap_node *(*without_effects)(neap_ctx *ctx, const neap_node *node, neap_node *const *in);
+    /* The same for a program on inputs of other types (program/refit.h); NULL: as again. OWNED. */
+    neap_node *(*refit)(struct lazy_refit *refit, const neap_node *node, neap_node *const *in);
+    /* Do its results have types of their own, whatever it reads? */
+    bool (*fixed)(const neap_node *node);
+    /* Result k of a node whose parts are such results; OWNED. */
+    neap_node *(*result)(neap_ctx *ctx, neap_node *node, int k);
     /* The programs that it runs. BORROWED. */
     void (*programs)(const neap_node *node, lazy_inner *out);
     /* Are these the attributes of one of its results, a node of a row with LAZY_OP_PART? */
@@ -273,6 +281,9 @@ typedef struct lazy_op {
      * does all of it. */
     const int64_t *(*left)(const neap_node *in, const int64_t *attrs, int64_t *rest);
     lazy_kernel_text kernel;
+    /* The attributes of a node in a program that gets inputs of other sizes and dtypes (program/refit.h): changes those
+     * that follow. NULL: they stay as they are. */
+    int (*follow)(lazy_follow *f);
     /* For generated tests: where inputs are drawn from (per op, all inputs alike), the reference in Lua over
      * Lua numbers a, b, c ("math.exp(a)"), and the allowed error in ulp of the result (0: exact). */
     double domain[2];
@@ -295,7 +306,8 @@ int graph_dtype_where(const lazy_call_desc *call, lazy_result *out);   /* inputs
 int graph_dtype_sum(const lazy_call_desc *call, lazy_result *out);     /* the dtype's row says which */
 int graph_shape_reduce(const lazy_call_desc *call, lazy_result *out);
 int graph_shape_same(const lazy_call_desc *call, lazy_result *out);
-int derive_jvp_linear(lazy_tangent *g); /* the op itself on tangents (tangent.c) */
+int program_follow_sizes(lazy_follow *f); /* attributes that are sizes follow the axes that had them (follow.c) */
+int derive_jvp_linear(lazy_tangent *g);   /* the op itself on tangents (tangent.c) */
 /* Normalises an axis in [-ndim, ndim); errors name the op. */
 int graph_axis(const char *op, int64_t axis, int ndim, int *out);
 

@@ -55,6 +55,10 @@ NEAP_API int neap_program_run(neap_ctx *ctx, neap_program *program, int n, const
 /* Records its ops again on other arrays, which may belong to open levels: how a jitted function is inlined or
  * differentiated. */
 NEAP_API int neap_program_replay(neap_ctx *ctx, neap_program *program, int n, const int32_t *inputs, int32_t *outputs);
+/* The same program for inputs of other shapes, dtypes, devices or meshes: those of these arrays. Errors name the op
+ * that does not take them, and the inputs that differ (program/refit.h). */
+NEAP_API int neap_program_refit(neap_ctx *ctx, neap_program *program, int n, const int32_t *inputs,
+                                neap_program **out); /* OWNED */
 /* The number (from 1) of the name of an axis, for the rows over named axes. 0: memory. */
 NEAP_API int32_t neap_axis_name(neap_ctx *ctx, const char *name);
 /* Records its ops for `size` examples at once. batched[k] != 0: input k holds the examples along a new axis 0, else all
@@ -80,10 +84,17 @@ NEAP_API void neap_bytes_free(char *data);
 /* The callees of the functions that it calls, each once, as they are numbered in its bytes: *n of them, at most
  * `capacity` are written. NEAP_PENDING as above. */
 NEAP_API int neap_program_callees(neap_program *program, int32_t capacity, int32_t *callees, int32_t *n);
+/* The same for the shardings in it, by number: those of the bytes, in their order. */
+NEAP_API int neap_program_shardings(neap_program *program, int32_t capacity, int32_t *shardings, int32_t *n);
 /* Loading: its functions get new callees, which it takes over unless it fails. Bytes may be anything: what is no
  * program, or one of ops that are not known here, is an error that says why. */
-NEAP_API int neap_program_read(neap_ctx *ctx, const void *data, size_t bytes, int32_t ncallees, const int32_t *callees,
-                               neap_program **out); /* OWNED */
+typedef struct neap_saved {
+    int32_t version, ncallees, nshardings; /* version: of the format, 1 or 2 */
+    const void *data;
+    size_t bytes;
+    const int32_t *callees, *shardings;
+} neap_saved;
+NEAP_API int neap_program_read(neap_ctx *ctx, const neap_saved *from, neap_program **out); /* OWNED */
 /* What a run costs (counting rules: cost.c). */
 typedef struct neap_cost {
     double flops;                           /* operations on elements */

@@ -80,6 +80,8 @@ int32_t neap_quick_part(neap_ctx *ctx, const neap_handle *a, double index) {
         return finish_quick_call(ctx, NULL);
     }
     neap_node *slice = graph_record(ctx, LAZY_OP_slice, 1, &in, 3 * in->ndim, attrs), *part = NULL;
+    if (slice && index < 0)
+        slice->follows = 3u << LAZY_FOLLOWS_SHIFT;
     if (slice)
         part = graph_record(ctx, LAZY_OP_reshape, 1, &slice, in->ndim - 1, in->shape + 1);
     graph_release(ctx, slice);

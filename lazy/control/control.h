@@ -139,6 +139,9 @@ int control_part_expand(lazy_expansion *g); /* of the row of results */
 int control_guarded(const lazy_batch_guard *guard, neap_ctx *ctx, const lazy_effect *effect, int n,
                     neap_node *const *in, const bool *batched, neap_node **out);
 
+/* control/refit.c: the node, in a program that gets inputs of other types. OWNED. */
+neap_node *control_refit(struct lazy_refit *refit, const neap_node *node, neap_node *const *in);
+
 /* control/batch.c: the rules of the rows (batch.h). */
 int control_call_batch(lazy_batching *g);
 int control_cond_batch(lazy_batching *g);

@@ -434,6 +434,10 @@ static neap_node *leave_out_call(neap_ctx *ctx, const neap_node *node, neap_node
     return NULL;
 }
 
+static bool has_results(const neap_node *node) {
+    return effect_callback_of(node)->nresults > 0;
+}
+
 /* "[ordered]", and where the function is. */
 static int print_callback(const neap_node *node, lazy_text *to) {
     const lazy_callback *callback = effect_callback_of(node);
@@ -451,6 +455,7 @@ const lazy_payload effect_callback_payload = {
     .push = push_request,
     .again = call_again,
     .without_effects = leave_out_call,
+    .fixed = has_results,
     .print = print_callback,
 };
 

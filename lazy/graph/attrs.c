@@ -39,6 +39,18 @@ lazy_attr_word graph_attr_name(const lazy_attr_names *names, int k) {
                           : (lazy_attr_word){"", 0};
 }
 
+bool graph_attr_is_size(lazy_attr_word name) {
+    static const char *const sizes[] = {"n", "shape", "extent"};
+    for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++)
+        if (name.bytes == (int)strlen(sizes[k]) && memcmp(name.at, sizes[k], strlen(sizes[k])) == 0)
+            return true;
+    return false;
+}
+
+bool graph_attr_is_sharding(lazy_attr_word name) {
+    return name.bytes == 8 && memcmp(name.at, "sharding", 8) == 0;
+}
+
 bool graph_attr_is_dtype(lazy_attr_word name) {
     return name.bytes == 5 && memcmp(name.at, "dtype", 5) == 0;
 }

@@ -41,6 +41,16 @@ enum {
     LAZY_COUNTED = 128     /* pending, and its bytes are in pending_bytes */
 };
 
+/* What is known of a node for programs on inputs of other sizes and dtypes (program/refit.h); no structure. */
+enum {
+    LAZY_FOLLOWS_RECORDER =
+        1,                  /* a cast, or a constant with a dtype, that the recorder has made of a number or operand */
+    LAZY_FOLLOWS_COUNT = 2, /* a number: of elements of an array, less what stands from the bit SHIFT on */
+    /* An attribute was given as counted from an end: of a slice, bit SHIFT + 2k its start along axis k, the next bit
+     * its stop; of a reshape, bit SHIFT + k the size that was left. */
+    LAZY_FOLLOWS_SHIFT = 8
+};
+
 struct neap_node {
     uint32_t refs;
     int16_t op;
@@ -62,6 +72,7 @@ struct neap_node {
     int16_t nattrs;
     int16_t device;    /* that it is committed to, -1: none (see record.c) */
     int32_t consumers; /* reads recorded, counted through views */
+    uint32_t follows;  /* LAZY_FOLLOWS_… */
     int64_t size;
     union {
         double value;         /* constants */
@@ -191,6 +202,11 @@ static inline bool graph_is_staged(neap_node *node, uint64_t trace) {
 /* Is it materialized for the sake of a gradient? Not in a trace: all that reads it is part of the program. */
 static inline bool graph_is_residual(const neap_node *node) {
     return node->flags & LAZY_RESIDUAL && node->levels && !(node->flags & LAZY_ABSTRACT);
+}
+/* The node is this one recorded again: the same is known of it, if it is the same op. */
+static inline void graph_follow_as(neap_node *again, const neap_node *node) {
+    if (again && again->op == node->op && again->follows == 0)
+        again->follows = node->follows;
 }
 static inline bool graph_is_number(const neap_node *node) {
     return node->nin == 0 && !node->buffer &&

@@ -130,8 +130,12 @@ static neap_node *as_dtype(neap_ctx *ctx, const char *op, neap_node *node, int d
                        op, neap_dtype_name(dtype));
         return NULL;
     }
-    if (weak && graph_is_constant(node))
-        return graph_constant(ctx, dtype, false, node->value);
+    if (weak && graph_is_constant(node)) {
+        neap_node *constant = graph_constant(ctx, dtype, false, node->value);
+        if (constant)
+            constant->follows = node->follows;
+        return constant;
+    }
     int64_t attr = dtype;
     if (!weak)
         return graph_cast(ctx, node, dtype);
@@ -142,6 +146,14 @@ static neap_node *as_dtype(neap_ctx *ctx, const char *op, neap_node *node, int d
         graph_release(ctx, cast);
         return NULL;
     }
+    return cast;
+}
+
+/* The same for an operand of an op that is recorded: where dtypes are others, another cast takes its place. */
+static neap_node *operand_as_dtype(neap_ctx *ctx, const char *op, neap_node *node, int dtype) {
+    neap_node *cast = as_dtype(ctx, op, node, dtype);
+    if (cast && cast != node)
+        cast->follows |= LAZY_FOLLOWS_RECORDER;
     return cast;
 }
 
@@ -467,7 +479,7 @@ static int cast_inputs(neap_ctx *ctx, const lazy_op *row, const lazy_result *res
         to[k] = call->in[k];
         if (row->flags & LAZY_OP_CASTS || (call->in[k]->dtype == want && !(call->in[k]->flags & LAZY_WEAK)))
             continue;
-        if (!(to[k] = as_dtype(ctx, row->name, call->in[k], want)))
+        if (!(to[k] = operand_as_dtype(ctx, row->name, call->in[k], want)))
             return neap_error_code();
         *owned |= (uint64_t)1 << k;
         avals[k] = graph_node_aval(to[k]);
@@ -519,7 +531,7 @@ static neap_node *record_plain(neap_ctx *ctx, const lazy_op *row, const graph_ca
         return make_recorded(ctx, row, call, NULL, &result, false);
     int number = in[0]->flags & LAZY_WEAK ? 0 : 1;
     neap_node *cast[2] = {in[0], in[call->nin - 1]}, *node = NULL;
-    if ((cast[number] = as_dtype(ctx, row->name, in[number], like->dtype)) != NULL) {
+    if ((cast[number] = operand_as_dtype(ctx, row->name, in[number], like->dtype)) != NULL) {
         node =
             make_recorded(ctx, row, &(graph_call){.op = call->op, .nin = call->nin, .in = cast}, NULL, &result, false);
         graph_release(ctx, cast[number]);
@@ -694,10 +706,26 @@ int neap_op(neap_ctx *ctx, int op, int nin, const int32_t *in, int nattrs, const
     if (nin < 0 || nin > NEAP_MAX_INPUTS || nattrs < 0 || nattrs > INT16_MAX)
         return neap_error(NEAP_E_ARGUMENT, "more than %d inputs, or more than %d attributes", NEAP_MAX_INPUTS,
                           INT16_MAX);
+    uint32_t follows = ctx->sites.follows;
+    ctx->sites.follows = 0;
     for (int k = 0; k < nin; k++)
         if (!(nodes[k] = graph_lookup(ctx, in[k])))
             return neap_error_code();
-    return publish(ctx, graph_record(ctx, op, nin, nodes, nattrs, attrs), out);
+    neap_node *node = graph_record(ctx, op, nin, nodes, nattrs, attrs);
+    if (node && follows && node->op == op)
+        node->follows = follows << LAZY_FOLLOWS_SHIFT;
+    return publish(ctx, node, out);
+}
+
+void neap_op_follows(neap_ctx *ctx, uint32_t ends) {
+    ctx->sites.follows = ends;
+}
+
+int neap_array_count(neap_ctx *ctx, double count, int less, int32_t *out) {
+    neap_node *node = graph_constant(ctx, NEAP_DTYPE_F64, true, count);
+    if (node)
+        node->follows = LAZY_FOLLOWS_COUNT | (uint32_t)less << LAZY_FOLLOWS_SHIFT;
+    return publish(ctx, node, out);
 }
 
 int neap_array_number(neap_ctx *ctx, int dtype, double value, int32_t *out) {

@@ -242,7 +242,8 @@ NEAP_OP(
         "along a new last axis. Keys of shape (…, 2) make one such array each.",
     .attrs = "width shape…", .kind = LAZY_CALL, .arity = 1, .types = LAZY_INT,
     .flags = LAZY_OP_HIDDEN | LAZY_OP_ZERO_GRAD | LAZY_OP_DENSE | LAZY_OP_SPLITS, .dtype = graph_dtype_same,
-    .shape = bits_shape, .call = bits_call, .cost = bits_cost, .batch = derive_batch_leading, .shard = bits_shard)
+    .shape = bits_shape, .call = bits_call, .cost = bits_cost, .batch = derive_batch_leading, .shard = bits_shard,
+    .follow = program_follow_sizes)
 
 /* ---- random_integers --------------------------------------------------------------------------------------------- */
 static int integers_shape(const lazy_call_desc *call, lazy_result *out) {
@@ -370,4 +371,5 @@ NEAP_OP(random_integers,
             "each; then the bounds may also have one element for each key.",
         .attrs = "inclusive shape…", .kind = LAZY_CALL, .arity = 3, .types = LAZY_INT,
         .flags = LAZY_OP_HIDDEN | LAZY_OP_ZERO_GRAD | LAZY_OP_DENSE, .dtype = graph_dtype_same, .shape = integers_shape,
-        .call = integers_call, .cost = integers_cost, .batch = integers_batch, .shard = integers_shard)
+        .call = integers_call, .cost = integers_cost, .batch = integers_batch, .follow = program_follow_sizes,
+        .shard = integers_shard)

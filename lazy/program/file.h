@@ -3,16 +3,20 @@
  * Numbers are unsigned LEB128 ("number"), signed ones in zigzag order first; f64 and array elements are little-endian.
  * A text is a number of bytes, then these; a list is a number, then so many entries.
  *
+ * Version 2 of the format; files of version 1, which can still be read, have no `follows` and no shardings.
+ *
  *      graph    = dtypes: list of texts; ops: list of (name: text, names of its attributes: text);
  *                 callbacks: list of callback; programs: list of program, the last is the one that was saved
  *      callback = name: text, site: text, kind: text, unordered: number, tolerant: number, results: list of type
  *      type     = dtype: number, shape: list of numbers              (dtypes and ops: their place in the lists above)
  *      program  = inputs: list of input; items: list of item; outputs: list of (name, value: number, type)
- *      input    = name, is it a number?: number, type, device, dtypes of integers that it met: list of numbers
+ *      input    = name, is it a number?: number, type, device, sharding, integer dtypes that it met: list of numbers
  *      name     = 0, or 1 and a text                device = 0: committed to none, or 1 + its number
+ *      sharding = 0: on no mesh, or 1 + its place in the list of section `forms`; so are attributes of this name
  *      item     = tag: number, then, by the tag,
- *                 OP        op: number, values: list of numbers, attributes: list of signed numbers; "dtype" is a dtype
- *                 CONSTANT  dtype: number, weak: number, f64
+ *                 OP        op: number, values: list of numbers, attributes: list of signed numbers, "dtype" a dtype;
+ *                           follows: number, what is known for other sizes (graph/node.h)
+ *                 CONSTANT  dtype: number, weak: number, f64, follows: number
  *                 ARRAY     type, device, elements in row-major order
  *                 CALLBACK  callback: number, values: list of numbers
  *                 PRINT     kind: text, unordered: number, stream: text, site: name, pieces: list of

@@ -26,6 +26,9 @@ typedef struct reader {
     LAZY_VECTOR(int64_t) attrs;
     const int32_t *callees;
     int32_t ncallees;
+    int version; /* of the format */
+    const int32_t *shardings;
+    int32_t nshardings;
 } reader;
 
 #define DAMAGED(r, ...) ((r)->status = (r)->status ? (r)->status : neap_error(NEAP_E_ARGUMENT, __VA_ARGS__))
@@ -62,6 +65,11 @@ static int64_t get_below(reader *r, int64_t limit, const char *what) {
 
 static bool get_flag(reader *r, const char *what) {
     return get_below(r, 2, what) != 0;
+}
+
+/* What is known of an item for other sizes; files of version 1 do not say. */
+static uint32_t get_follows(reader *r) {
+    return r->version > 1 ? (uint32_t)get_below(r, (int64_t)1 << 32, "what follows sizes is") : 0;
 }
 
 /* The length of a list, each entry of which takes at least a byte. */
@@ -182,6 +190,27 @@ static int get_device(reader *r) {
     return r->status ? -1 : (int)device - 1;
 }
 
+/* A sharding of those that the caller has made; NULL: none. */
+static const lazy_sharding *get_sharding(reader *r) {
+    int64_t place = r->version > 1 ? get_below(r, (int64_t)r->nshardings + 1, "sharding") : 0;
+    const lazy_sharding *s = place ? shard_sharding_get(r->shardings[place - 1]) : NULL;
+    if (place && (!s || s->manual)) {
+        DAMAGED(r, "the program is damaged: it has no such sharding");
+        return NULL;
+    }
+    return s;
+}
+
+/* A sharding that divides an array of this type; NULL: none. */
+static const lazy_sharding *get_layout(reader *r, const lazy_result *type) {
+    const lazy_sharding *s = get_sharding(r);
+    for (int a = 0; s && a < s->ndim; a++)
+        if (a >= type->ndim || type->shape[a] % shard_sharding_parts(s, a))
+            DAMAGED(r, "the program needs an array of %s that is divided by the axes of the mesh, which does not do it",
+                    neap_dtype_name(type->dtype));
+    return r->status ? NULL : s;
+}
+
 static int get_kind(reader *r) {
     char *kind = get_text(r, NULL);
     int code = 0;
@@ -247,8 +276,14 @@ static void get_attributes(reader *r, const lazy_op *row, int first) {
                 row->attrs ? row->attrs : "");
     r->attrs.n = 0;
     for (int64_t k = 0; k < n && r->status == 0; k++) {
-        bool dtype = graph_attr_is_dtype(graph_attr_name(&names, first + (int)k));
-        int64_t value = dtype ? get_dtype(r) : get_signed(r);
+        lazy_attr_word name = graph_attr_name(&names, first + (int)k);
+        int64_t value = graph_attr_is_dtype(name) ? get_dtype(r) : 0;
+        if (graph_attr_is_sharding(name)) {
+            const lazy_sharding *s = get_sharding(r);
+            value = s ? s->number : 0;
+        } else if (!graph_attr_is_dtype(name)) {
+            value = get_signed(r);
+        }
         keep_status(r, lazy_push(&r->attrs, value));
     }
 }
@@ -282,6 +317,9 @@ static neap_node *read_op(reader *r) {
         DAMAGED(r, "the program is damaged: %s is no op that is recorded", row->name);
     get_values(r, NEAP_MAX_INPUTS);
     get_attributes(r, row, 0);
+    uint32_t follows = get_follows(r);
+    if (r->status == 0 && row->flags & LAZY_OP_MESH && !(row->attrs && strcmp(row->attrs, "sharding") == 0))
+        DAMAGED(r, "the program is damaged: %s belongs into the body of a np.shard_map", row->name);
     check_part(r, row);
     if (r->status)
         return NULL;
@@ -291,6 +329,8 @@ static neap_node *read_op(reader *r) {
                             : graph_record(r->ctx, op, (int)r->in.n, r->in.at, (int)r->attrs.n, r->attrs.at);
     if (!node)
         r->status = neap_error_code();
+    else if (node->op == op)
+        node->follows = follows;
     return check_traced(r, row, node);
 }
 
@@ -299,6 +339,7 @@ static neap_node *read_constant(reader *r) {
     bool weak = get_flag(r, "weakness");
     double value = 0;
     get_elements(r, &value, 1, sizeof value);
+    uint32_t follows = get_follows(r);
     if (r->status == 0 && weak && dtype != NEAP_DTYPE_F64)
         DAMAGED(r, "the program is damaged: a number of dtype %s", neap_dtype_name(dtype));
     if (r->status == 0 && !dtype_holds(dtype, value))
@@ -306,6 +347,8 @@ static neap_node *read_constant(reader *r) {
     neap_node *node = r->status ? NULL : graph_constant(r->ctx, dtype, weak, value);
     if (!node)
         keep_status(r, NEAP_E_MEMORY);
+    else
+        node->follows = follows;
     return node;
 }
 
@@ -467,13 +510,14 @@ static void read_program_input(reader *r, port_list *list, int64_t k) {
     bool weak = get_flag(r, "weakness");
     lazy_result type = get_type(r);
     int device = get_device(r);
+    const lazy_sharding *lies = get_layout(r, &type);
     int64_t met = get_count(r, NEAP_DTYPE_COUNT, "dtypes");
     uint32_t meets = 0;
     for (int64_t d = 0; d < met; d++)
         meets |= 1u << get_dtype(r);
-    if (r->status == 0 && weak && (type.ndim || type.dtype != NEAP_DTYPE_F64 || device >= 0))
+    if (r->status == 0 && weak && (type.ndim || type.dtype != NEAP_DTYPE_F64 || device >= 0 || lies))
         DAMAGED(r, "the program is damaged: input %lld is a number and is not", (long long)k + 1);
-    neap_node *node = r->status ? NULL : graph_placeholder(r->ctx, r->level, &type, weak, device, NULL);
+    neap_node *node = r->status ? NULL : graph_placeholder(r->ctx, r->level, &type, weak, lies ? -1 : device, lies);
     if (r->status == 0 && (!node || lazy_push(&r->values, node)))
         r->status = NEAP_E_MEMORY;
     if (r->status)
@@ -544,6 +588,7 @@ static void read_body(reader *r, port_list *inputs, port_list *outputs) {
     if (program) {
         name_ports(r, program, 0, inputs);
         name_ports(r, program, 1, outputs);
+        program->fixed = r->version == 1;
         if (lazy_push(&r->programs, program)) {
             neap_program_free(program);
             r->status = NEAP_E_MEMORY;
@@ -600,9 +645,15 @@ static void let_go(reader *r) {
     }
 }
 
-int neap_program_read(neap_ctx *ctx, const void *data, size_t bytes, int32_t ncallees, const int32_t *callees,
-                      neap_program **out) {
-    reader r = {.ctx = ctx, .at = data, .end = (const uint8_t *)data + bytes, .callees = callees, .ncallees = ncallees};
+int neap_program_read(neap_ctx *ctx, const neap_saved *from, neap_program **out) {
+    reader r = {.ctx = ctx,
+                .at = from->data,
+                .end = (const uint8_t *)from->data + from->bytes,
+                .version = from->version,
+                .callees = from->callees,
+                .ncallees = from->ncallees,
+                .shardings = from->shardings,
+                .nshardings = from->nshardings};
     read_graph(&r);
     int64_t n = r.programs.n;
     for (int64_t k = 0; k < n; k++)

@@ -19,7 +19,9 @@ neap_node *program_node_again(neap_ctx *ctx, const neap_node *node, neap_node *c
     const lazy_payload *payload = graph_node_op(node)->payload;
     if (payload)
         return payload->again(ctx, node, in);
-    return graph_record(ctx, node->op, node->nin, in, node->nattrs, node->attrs);
+    neap_node *again = graph_record(ctx, node->op, node->nin, in, node->nattrs, node->attrs);
+    graph_follow_as(again, node);
+    return again;
 }
 
 /* A print happens, or is recorded by the trace that the program is inlined into. */

@@ -18,6 +18,7 @@ typedef struct writer {
     int32_t nprograms;                          /* that are written; each knows its place */
     int32_t dtype_at[NEAP_DTYPE_COUNT], *op_at; /* 1 + place in the list, 0: not there yet */
     callbacks known;
+    LAZY_VECTOR(int32_t) shardings; /* their numbers in this session; the caller describes them */
     int status;
 } writer;
 
@@ -90,8 +91,28 @@ static void put_type(writer *w, lazy_text *to, int dtype, int ndim, const int64_
         put_varint(w, to, (uint64_t)shape[k]);
 }
 
+/* A number of a sharding as its place in the list, from 1. */
+static void put_sharding(writer *w, int32_t number) {
+    int64_t place = 0;
+    while (place < w->shardings.n && w->shardings.at[place] != number)
+        place++;
+    if (place == w->shardings.n && w->status == 0)
+        w->status = lazy_push(&w->shardings, number);
+    put_varint(w, &w->body, (uint64_t)place + 1);
+}
+
 static void put_device(writer *w, const neap_node *node) {
     put_varint(w, &w->body, (uint64_t)(node->device + 1));
+}
+
+/* Where an input lies: on a device, on a mesh, or nowhere. */
+static void put_placement(writer *w, const neap_node *node) {
+    const lazy_sharding *lies = graph_sharding_of(node);
+    put_varint(w, &w->body, lies ? 0 : (uint64_t)(node->device + 1));
+    if (lies)
+        put_sharding(w, lies->number);
+    else
+        put_varint(w, &w->body, 0);
 }
 
 static int64_t find_callback(const callbacks *known, const lazy_callback *callback) {
@@ -134,6 +155,8 @@ static void put_attributes(writer *w, const neap_node *node, int first) {
     for (int k = first; k < node->nattrs; k++) {
         if (graph_attr_is_dtype(graph_attr_name(&names, k)))
             put_dtype(w, &w->body, (int)node->attrs[k]);
+        else if (graph_attr_is_sharding(graph_attr_name(&names, k)))
+            put_sharding(w, (int32_t)node->attrs[k]);
         else
             put_signed(w, &w->body, node->attrs[k]);
     }
@@ -171,13 +194,28 @@ static void put_subprograms(writer *w, const neap_node *node) {
         put_varint(w, &w->body, (uint64_t)inner.programs[k]->place);
 }
 
+/* What the body of a np.shard_map is made of depends on how many devices there are. */
+static void check_body_of_mesh(writer *w, const neap_node *node) {
+    const lazy_sharding *lies = graph_sharding_of(node);
+    if (w->status == 0 && lies && lies->manual)
+        w->status = neap_error(NEAP_E_ARGUMENT, "save: the program holds the body of a np.shard_map, which no file can "
+                                                "describe; save a program of the arrays outside of it");
+}
+
 static void write_node(writer *w, const neap_node *node) {
     if (program_is_literal(node)) {
         put_varint(w, &w->body, LAZY_ITEM_CONSTANT);
         put_dtype(w, &w->body, node->dtype);
         put_varint(w, &w->body, (node->flags & LAZY_WEAK) != 0);
         put_elements(w, &node->value, 1, sizeof node->value);
+        put_varint(w, &w->body, node->follows);
     } else if (!program_is_constructed(node)) {
+        if (graph_is_meshed(node) && w->status == 0)
+            w->status =
+                neap_error(NEAP_E_ARGUMENT, "save: the program holds an array that lies on a mesh; pass it as an "
+                                            "argument");
+        if (w->status)
+            return;
         put_varint(w, &w->body, LAZY_ITEM_ARRAY);
         put_type(w, &w->body, node->dtype, node->ndim, node->shape);
         put_device(w, node);
@@ -198,10 +236,12 @@ static void write_node(writer *w, const neap_node *node) {
                                    "save: the program holds a %s over a named axis, which only the "
                                    "function around it knows",
                                    graph_node_op(node)->name);
+        check_body_of_mesh(w, node);
         put_varint(w, &w->body, LAZY_ITEM_OP);
         put_op(w, node->op);
         put_values(w, node);
         put_attributes(w, node, 0);
+        put_varint(w, &w->body, node->follows);
     }
 }
 
@@ -211,7 +251,7 @@ static void put_input(writer *w, const neap_node *node, const char *name) {
     put_name(w, &w->body, name);
     put_varint(w, &w->body, (node->flags & LAZY_WEAK) != 0);
     put_type(w, &w->body, node->dtype, node->ndim, node->shape);
-    put_device(w, node);
+    put_placement(w, node);
     put_varint(w, &w->body, (uint64_t)__builtin_popcount((unsigned)met));
     for (int d = 0; d < NEAP_DTYPE_COUNT; d++)
         if (met >> d & 1)
@@ -223,7 +263,7 @@ static int await_data(writer *w, const lazy_items *items) {
     int status = 0, worst = 0;
     for (int64_t k = 0; k < items->n && status == 0; k++) {
         neap_node *node = items->at[k].node;
-        if (!node || program_is_literal(node) || program_is_constructed(node))
+        if (!node || program_is_literal(node) || program_is_constructed(node) || graph_is_meshed(node))
             continue;
         status = plan_force(w->ctx, node);
         neap_buffer *data;
@@ -313,17 +353,11 @@ static void writer_free(writer *w) {
     graph_text_free(&w->ops);
     graph_text_free(&w->callables);
     lazy_vector_free(&w->known);
+    lazy_vector_free(&w->shardings);
 }
 
-/* Files name no devices, so they have no meshes either. */
 static int check_program(const neap_program *program) {
-    if (!program->ctx)
-        return neap_error(NEAP_E_STATE, "program: its session has ended");
-    if (program->meshed)
-        return neap_error(NEAP_E_ARGUMENT,
-                          "program: some of its values lie on a mesh of devices, which a file cannot describe; save a "
-                          "program of ordinary arrays, and put it on a mesh with np.shard_map after loading it");
-    return 0;
+    return program->ctx ? 0 : neap_error(NEAP_E_STATE, "program: its session has ended");
 }
 
 int neap_program_write(neap_program *program, char **data, size_t *bytes) {
@@ -353,6 +387,21 @@ int neap_program_callees(neap_program *program, int32_t capacity, int32_t *calle
     *n = (int32_t)w.known.n;
     for (int32_t k = 0; k < *n && k < capacity; k++)
         callees[k] = w.known.at[k]->callee;
+    status = w.status;
+    writer_free(&w);
+    return status;
+}
+
+int neap_program_shardings(neap_program *program, int32_t capacity, int32_t *shardings, int32_t *n) {
+    int status = check_program(program);
+    if (status)
+        return status;
+    writer w = writer_new(program->ctx);
+    program->ctx->walk.programs++;
+    put_program(&w, program);
+    *n = (int32_t)w.shardings.n;
+    for (int32_t k = 0; k < *n && k < capacity; k++)
+        shardings[k] = w.shardings.at[k];
     status = w.status;
     writer_free(&w);
     return status;

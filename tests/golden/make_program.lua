@@ -1,5 +1,5 @@
---- make_program.lua: writes tests/golden/program/version1.prog, a program in version 1 of the format
--- (docs/programs.md).
+--- make_program.lua: writes tests/golden/program/version2.prog, a program in version 2 of the format
+-- (docs/programs.md). version1.prog was written by the same lines.
 --
 --     build/neap tests/golden/make_program.lua
 --
@@ -12,4 +12,4 @@ np.trace(function(params, x, scale)
     local y = (params.w:matmul(x) + params.b) * scale + shift + np.arange(2)
     np.callback(function() end, { name = "note" })(y:sum())
     return { y = y, kind = "affine" }
-end)({ w = np.ones { 2, 2 }, b = np.ones(2) }, np.ones(2), 1):save "tests/golden/program/version1.prog"
+end)({ w = np.ones { 2, 2 }, b = np.ones(2) }, np.ones(2), 1):save "tests/golden/program/version2.prog"

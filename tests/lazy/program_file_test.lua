@@ -353,7 +353,8 @@ check.test("files that are none", function()
     refused(good:sub(1, 30), "truncated")
     refused(good:sub(1, #good - 1), "truncated")
     refused(good .. "x", "more behind its end")
-    refused(good:sub(1, 8) .. "\2" .. good:sub(10), "version 2 of the format, this version of neap reads version 1")
+    refused(good:sub(1, 8) .. "\3" .. good:sub(10),
+            "version 3 of the format, this version of neap reads versions 1 to 2")
     refused(good:sub(1, 20) .. "x" .. good:sub(22), "checksum of its head")
     refused(good:sub(1, #good - 1) .. "x", "checksum of its section 'graph'")
     check.raises(function() return np.load_program "no/such/file" end, "cannot open 'no/such/file'")
@@ -370,6 +371,17 @@ check.test("a file of version 1 of the format stays readable", function()
     np.effects_barrier()
     check.equal({ result.y:totable(), result.kind }, { { 8, 15.5 }, "affine" })
     check.equal(seen, { 23.5 })
+    check.raises(function() return program({ w = np.ones { 2, 3 }, b = np.ones(2) }, np.ones(3), 0.5) end,
+                 "saved by an older version of neap")
+end)
+
+check.test("a file of version 2 of the format stays readable, and takes other sizes", function()
+    local program = np.load_program("tests/golden/program/version2.prog", { callbacks = { note = function() end } })
+    local params = { w = np.array { { 1, 2 }, { 3, 4 } }, b = np.array { 10, 20 } }
+    check.equal(program(params, np.array { 1, 2 }, 0.5).y:totable(), { 8, 15.5 })
+    check.equal(program { params = params, x = np.array { 1, 2 }, scale = 0.5 }.y:totable(), { 8, 15.5 })
+    params.w = params.w:astype "f64"
+    check.equal(program(params, np.array({ 1, 2 }, { dtype = "f64" }), 0.5).y.dtype, "f64")
 end)
 
 os.remove(path)

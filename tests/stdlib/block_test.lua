@@ -206,11 +206,14 @@ check.test("E6: a block exports its program, with names", function()
     local params = net:init(key, x)
     local program = net:export(params, x)
     check.equal(program:list_inputs(),
-                { "input", "params.hidden.b", "params.hidden.w", "params.out.b", "params.out.w" })
+                { "params.hidden.b", "params.hidden.w", "params.out.b", "params.out.w", "input" })
     check.equal(program { input = x, params = params }:totable(), net(params, x):totable())
+    check.equal(program(params, x):totable(), net(params, x):totable())
     local stateful = Net(4, 2):initialize(key)
     local other = stateful:export(x)
     check.equal(other { input = x, params = stateful.params }:totable(), stateful(x):totable())
+    local own = stateful:export(stateful.params, x) -- given all the same
+    check.equal(own(params, x):totable(), stateful(params, x):totable())
 end)
 
 -- ---- Layers ---------------------------------------------------------------------------------------------------------

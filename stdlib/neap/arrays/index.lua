@@ -66,7 +66,8 @@ local function is_integer(n)
     return type(n) == "number" and n == floor(n)
 end
 
---- A slice {from, to, step} of an axis of extent n as start, step, count.
+--- A slice {from, to, step} of an axis of extent n as start, step, count, and what of it was counted from the end:
+-- 1 the start, 2 the stop, 3 both.
 local function slice_of(item, n, axis)
     for key in pairs(item) do
         if key ~= 1 and key ~= 2 and key ~= 3 then
@@ -94,8 +95,10 @@ local function slice_of(item, n, axis)
     local start = place(from, step > 0 and 0 or n - 1)
     local stop = place(to, step > 0 and n or -1)
     local count = math.max(0, math.ceil((stop - start) / step))
-    if count == 0 then return 0, 1, 0 end
-    return start, step, count
+    if count == 0 then return 0, 1, 0, 0 end
+    local ends = (from and from < 0) and 1 or 0
+    if not to or to < 0 and step == 1 then ends = ends + 2 end
+    return start, step, count, step > 0 and ends or 0
 end
 
 --- Replaces a mask among the items by the coordinates of its true elements.
@@ -163,9 +166,10 @@ end
 --   sliced               the shape after integers have dropped their axes and new axes have come
 --   arrays, places       index arrays and the (0-based) axes of `sliced` to which they belong
 --   trivial              the slice is the whole array
+--   ends                 what was counted from the end (shape.slice)
 local function plan(dims, key)
     local items = expand_masks(complete(numbers_as_indices(items_of(key)), #dims), dims)
-    local p = { start = {}, step = {}, count = {}, sliced = {}, arrays = {}, places = {}, trivial = true }
+    local p = { start = {}, step = {}, count = {}, sliced = {}, arrays = {}, places = {}, trivial = true, ends = 0 }
     local axis = 0
     for k = 1, #items do
         local item = items[k]
@@ -173,12 +177,12 @@ local function plan(dims, key)
             p.sliced[#p.sliced + 1] = 1
         else
             axis = axis + 1
-            local n, start, step, count = dims[axis], 0, 1, dims[axis]
+            local n, start, step, count, ends = dims[axis], 0, 1, dims[axis], 0
             if is_integer(item) then
                 if item < -n or item >= n then
                     fail("array index: index %d is out of range for axis %d of extent %d", item, axis - 1, n)
                 end
-                start, count = item < 0 and item + n or item, 1
+                start, count, ends = item < 0 and item + n or item, 1, item < 0 and 3 or 0
             elseif is_array(item) then
                 local dtype = core.dtype_of(item)
                 if dtype.kind == "f" then
@@ -188,13 +192,14 @@ local function plan(dims, key)
                 p.places[#p.places + 1] = #p.sliced
                 p.sliced[#p.sliced + 1] = n
             elseif type(item) == "table" then
-                start, step, count = slice_of(item, n, axis - 1)
+                start, step, count, ends = slice_of(item, n, axis - 1)
                 p.sliced[#p.sliced + 1] = count
             else
                 fail("array index: an item must be an integer, a slice {from, to, step}, np.newaxis, np.ellipsis or an "
                      .. "array, got %s (axis %d)", core.describe(item), axis - 1)
             end
             p.start[axis], p.step[axis], p.count[axis] = start, step, count
+            p.ends = p.ends + ends * 4 ^ (axis - 1)
             if start ~= 0 or step ~= 1 or count ~= n then p.trivial = false end
         end
     end
@@ -239,7 +244,7 @@ local function take_several(x, arrays, places)
     for k = 1, #arrays do
         local n = dims[places[k] + 1]
         local part = np.astype(selects.clamped(arrays[k], n), name)
-        position = position and position * n + part or part
+        position = position and position * core.count(n) + part or part
     end
     return selects.take(shape.reshape(shape.permute(x, order), merged), position, front)
 end
@@ -260,7 +265,7 @@ local function slice(x, p)
         end
     end
     if looked_up and shape.same(shape_of(x), count) then return x end
-    return shape.slice(x, start, step, count)
+    return shape.slice(x, start, step, count, not looked_up and p.ends or 0)
 end
 
 local function get_elements(x, p)

@@ -87,7 +87,7 @@ local function real(x)
 end
 
 local function mean(x, mask, count, keepdims)
-    return reduce(ids.sum, x, mask, keepdims) / count
+    return reduce(ids.sum, x, mask, keepdims) / core.count(count)
 end
 
 --- np.mean(x, {axis=…, keepdims=…, dtype=…}): integers are averaged as f32. Of nothing: NaN.
@@ -108,7 +108,9 @@ local function variance(name, x, given)
     local correction = o.correction or o.ddof or 0
     if type(correction) ~= "number" then bad_argument(name, nil, "correction", "a number", correction) end
     local off = x - mean(x, mask, count, true)
-    return reduce(ids.sum, off * off, mask, o.keepdims) / math.max(count - correction, 0)
+    local left = math.max(count - correction, 0)
+    if correction % 1 == 0 and correction >= 0 and correction <= 1000 then left = core.count(left, correction) end
+    return reduce(ids.sum, off * off, mask, o.keepdims) / left
 end
 
 --- np.var(x, {axis=…, keepdims=…, correction=0}): the mean of the squared distances to the mean; divides by n -
@@ -235,7 +237,7 @@ define("diff", function(x, given)
     local n = shape_of(x)[axis + 1]
     for _ = 1, math.min(times, n) do
         local from = math.min(1, n)
-        x = minus(shape.cut(x, axis, from, n), shape.cut(x, axis, 0, n - from))
+        x = minus(shape.cut(x, axis, from, n, true), shape.cut(x, axis, 0, n - from, true))
         n = n - from
     end
     return x

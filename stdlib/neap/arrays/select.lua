@@ -17,8 +17,10 @@ local selects = {}
 --- Index positions made ready for arithmetic: negative ones counted from the end, all clamped into [0, n).
 local function clamped(index, n)
     if core.dtype_of(index).bytes < 4 then index = np.astype(index, "i32") end -- which holds n
-    if core.dtype_of(index).kind == "i" then index = np.where(np.less(index, 0), np.add(index, n), index) end
-    return np.clip(index, 0, math.max(n - 1, 0))
+    if core.dtype_of(index).kind == "i" then
+        index = np.where(np.less(index, 0), np.add(index, core.count(n)), index)
+    end
+    return np.clip(index, 0, core.count(math.max(n - 1, 0), 1))
 end
 selects.clamped = clamped
 
@@ -127,7 +129,7 @@ local function take_along(x, index, axis)
             for d = 1, #base do narrow[d] = d == k and base[k] or 1 end
             part = shape.reshape(np.arange(base[k], { dtype = name }), narrow)
         end
-        if stride ~= 1 then part = part * stride end
+        if stride ~= 1 then part = part * core.count(stride) end
         position = position and position + part or part
         stride = stride * base[k]
     end
@@ -273,7 +275,7 @@ define("interp", function(x, xp, fp, given)
         raise("interp", "arguments 2 and 3 must be 1-d of one length above 0, got shapes %s and %s",
               core.shape_text(xp), core.shape_text(fp))
     end
-    local index = np.clip(np.searchsorted(xp, x, { side = "right" }), 1, math.max(n - 1, 1))
+    local index = np.clip(np.searchsorted(xp, x, { side = "right" }), 1, core.count(math.max(n - 1, 1), 1))
     local x0, f0 = take(xp, index - 1, 0), take(fp, index - 1, 0)
     local run, rise = take(xp, index, 0) - x0, take(fp, index, 0) - f0
     local level = np.equal(run, 0)

@@ -117,9 +117,11 @@ local axes_of = shape.axes
 
 -- ---- The rows -------------------------------------------------------------------------------------------------------
 
---- x seen with another shape of the same size; no checks beyond the core's.
-function shape.reshape(x, dims)
+--- x seen with another shape of the same size; no checks beyond the core's. left: which extent (from 1) was what was
+-- left, if one was.
+function shape.reshape(x, dims, left)
     for k = 1, #dims do attrs[k - 1] = dims[k] end
+    if left and core.recording() then core.C.neap_op_follows(core.ctx, 2 ^ (left - 1)) end
     return record1(ids.reshape, x, #dims)
 end
 local reshape = shape.reshape
@@ -137,9 +139,11 @@ function shape.broadcast_to(x, dims)
 end
 local broadcast_to = shape.broadcast_to
 
---- A slice: per axis k, element start[k] + i * step[k] for i in [0, count[k]).
-function shape.slice(x, start, step, count)
+--- A slice: per axis k, element start[k] + i * step[k] for i in [0, count[k]). ends: a number, of whose bits 2k says
+-- that the start along axis k (from 0) was counted from the end of the axis, and 2k + 1 that the stop was.
+function shape.slice(x, start, step, count, ends)
     local n = #start
+    if ends and ends ~= 0 and core.recording() then core.C.neap_op_follows(core.ctx, ends) end
     for k = 1, n do
         attrs[3 * k - 3], attrs[3 * k - 2], attrs[3 * k - 1] = start[k], step[k], count[k]
     end
@@ -147,13 +151,13 @@ function shape.slice(x, start, step, count)
 end
 local slice = shape.slice
 
---- The elements [from, to) of one axis.
-function shape.cut(x, axis, from, to)
+--- The elements [from, to) of one axis. to_end: `to` was counted from the end.
+function shape.cut(x, axis, from, to, to_end)
     local dims = shape_of(x)
     local start, step, count = {}, {}, {}
     for k = 1, #dims do start[k], step[k], count[k] = 0, 1, dims[k] end
     start[axis + 1], count[axis + 1] = from, to - from
-    return slice(x, start, step, count)
+    return slice(x, start, step, count, to_end and 2 ^ (2 * axis + 1))
 end
 local cut = shape.cut
 
@@ -213,7 +217,7 @@ define("reshape", function(x, ...)
         raise("reshape", "shape %s has %d elements, the array of shape %s has %d", core.shape_text(given), known,
               core.shape_text(x), size)
     end
-    return reshape(x, dims)
+    return reshape(x, dims, free)
 end)
 
 --- np.ravel(x), x:flatten(): all elements along one axis.

@@ -88,6 +88,17 @@ function core.number(value, dtype)
     return wrap(out[0])
 end
 
+--- A number of elements, less `less` (an integer from 0 to 1000), for arithmetic: in a program that is called with
+-- arrays of other sizes, it is counted again.
+function core.count(count, less)
+    if not core.recording() then return count end
+    local rc = C.neap_array_count(ctx, count, less or 0, out)
+    if rc ~= OK then return settle_handle(rc, "array", function()
+        return C.neap_array_count(ctx, count, less or 0, out)
+    end) end
+    return wrap(out[0])
+end
+
 local function coerce_rare(name, position, value)
     if type(value) == "boolean" then return core.number(value and 1 or 0, BOOL) end
     if istype("int64_t", value) or istype("uint64_t", value) then

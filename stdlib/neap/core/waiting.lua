@@ -48,6 +48,11 @@ function core.frame()
     return frame
 end
 
+--- Whether what is recorded now may become part of a program: then it is told how it follows other sizes.
+function core.recording()
+    return #frame.levels > 0
+end
+
 --- Yielding out of a gradient, a trace, a callback, the body of np.shard_map or deferred mode would leave it open, so
 -- that is an error.
 function core.check_yield()

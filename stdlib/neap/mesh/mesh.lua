@@ -207,6 +207,7 @@ end
 function meshes.get(number)
     return by_number[number]
 end
+core.mesh_of = meshes.get -- for folders below
 
 for _, f in ipairs { check_axes, choose_devices, np.mesh } do jit.off(f) end
 

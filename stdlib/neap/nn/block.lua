@@ -18,6 +18,7 @@
 local core = require "neap.core"
 local trees = require "neap.core.trees"
 local staging = require "neap.tracing.staging"
+local deferred = require "neap.programs.deferred"
 local program = require "neap.programs.program"
 
 local np, C, ctx = core.np, core.C, core.ctx
@@ -156,6 +157,25 @@ local function own_params(block, ...)
     return block.params
 end
 
+--- Is it parameters for an initialized block, which were given although the block has its own? Such are trees with the
+-- keys of the block's.
+local function are_params(block, value)
+    if not trees.is_node(value) then return false end
+    local expected, count = block.params, 0
+    if not expected then
+        if block.make then return false end
+        expected = {}
+        for _, key in ipairs(child_keys(block)) do expected[key] = true end
+        for _, declared in ipairs(block.parameters) do expected[declared[1]] = true end
+    end
+    for key in pairs(expected) do
+        if value[key] == nil then return false end
+        count = count + 1
+    end
+    for _ in pairs(value) do count = count - 1 end
+    return count == 0
+end
+
 -- ---- Calls ---------------------------------------------------------------------------------------------------------
 
 --- A jitted function of (params, inputs…) that runs forward.
@@ -176,9 +196,11 @@ function Block:apply(params, ...)
     return self.hybrid(params, ...)
 end
 
---- block(params, inputs…); of a block that was initialized, block(inputs…).
+--- block(params, inputs…); of a block that was initialized, block(inputs…), or other parameters in front as well.
 function Block:__call(first, ...)
-    if not self.initial_key or getmetatable(first) == Unmade then return self:apply(first, ...) end
+    if not self.initial_key or getmetatable(first) == Unmade or are_params(self, first) then
+        return self:apply(first, ...)
+    end
     return self:apply(own_params(self, first, ...), first, ...)
 end
 
@@ -193,15 +215,16 @@ end
 -- are named after the parameters, "params.w", and after those of forward.
 function Block:export(...)
     local given = pack(...)
-    if self.initial_key then given = pack(own_params(self, ...), ...) end
-    local inputs = {}
+    if self.initial_key and not are_params(self, given[1]) then given = pack(own_params(self, ...), ...) end
+    local inputs, names = {}, {}
     for k = 1, given.n do
         if core.is_array(given[k]) or trees.is_node(given[k]) then
-            inputs[k == 1 and "params" or program.parameter(self.forward, k + 1)] = given[k]
+            names[#names + 1] = k == 1 and "params" or program.parameter(self.forward, k + 1)
+            inputs[names[#names]] = given[k]
         end
     end
     local outputs = { np.deferred(function() return run_inside(self.forward, self, unpack(given, 1, given.n)) end) }
-    return np.export { inputs = inputs, outputs = outputs }
+    return deferred.export({ inputs = inputs, outputs = outputs }, names)
 end
 
 local function check_parameters(parameters)

@@ -50,18 +50,23 @@ end
 
 -- ---- Export --------------------------------------------------------------------------------------------------------
 
---- The arrays of a tree and their names: "x", "params.w", "layers[1].w"; "in1", … for a list at the top.
-local function named_arrays(what, tree, prefix)
-    local ports = { arrays = {}, names = {} }
+--- The arrays of a table and their names: "x", "params.w", "layers[1].w"; "in1", … of a list. `roots` are the names of
+-- its entries, in the order of `keys`, or of trees; `trees`: the entries with SLOT for arrays.
+local function named_arrays(what, tree, prefix, keys)
+    local ports = { arrays = {}, names = {}, roots = {}, trees = {} }
     if tree == nil then return ports end
     if not trees.is_node(tree) then core.bad_argument("export", nil, what, "a table of arrays such as {x=x}", tree) end
-    trees.walk("export", tree, function(leaf, path)
-        local name = path:gsub("^%[(%d+)%]", prefix .. "%1")
-        if not is_array(leaf) then
-            raise("export", "%s: '%s' must be an array, got %s", what, name, core.describe(leaf))
-        end
-        ports.arrays[#ports.arrays + 1], ports.names[#ports.names + 1] = leaf, name
-    end, "")
+    for k, key in ipairs(keys or trees.keys_of(tree, "export")) do
+        local root = type(key) == "number" and prefix .. key or key
+        trees.walk("export", tree[key], function(leaf, path)
+            if not is_array(leaf) then
+                raise("export", "%s: '%s' must be an array, got %s", what, path, core.describe(leaf))
+            end
+            ports.arrays[#ports.arrays + 1], ports.names[#ports.names + 1] = leaf, path
+        end, root)
+        ports.roots[k], ports.trees[k] = root, trees.rebuild("export", tree[key], function() return staging.SLOT end)
+    end
+    ports.trees.n = #ports.roots
     return ports
 end
 
@@ -72,27 +77,13 @@ local function core_ports(ports)
     return ffi.new("neap_ports", { n, ports.ids, ports.texts })
 end
 
---- Slots for n arrays, as a packed list.
-local function slots(n)
-    local list = { n = n }
-    for k = 1, n do list[k] = staging.SLOT end
-    return list
-end
-
 local export_options = { inputs = true, outputs = true }
 
---- np.export{inputs={x=x, …}, outputs={y=y, …}}: the program that makes the outputs of the inputs, as it was recorded
--- in deferred mode. Inputs and outputs are named by their keys, "a.b" in nested tables, and come in the order of
--- trees: lists, then sorted names. The program is called with arrays in that order, or with one table like `inputs`,
--- and returns the outputs in theirs. It does not matter whether anything has been computed.
---
--- An input may be any array, a lazy constant too (np.zeros, np.arange); it stays an input although constructors,
--- numbers and what the body spells out (np.array of a table) are none otherwise. It is an error if an output needs
--- another array that was not recorded in the mode and is not listed, or if no output needs an input. Prints in the mode
--- have happened; callbacks that outputs need are called by each run of the program.
-function np.export(given)
+--- np.export, with the inputs in the order of `keys`, if it is given.
+local function export(given, keys)
     given = core.options("export", given, export_options)
-    local inputs, outputs = named_arrays("inputs", given.inputs, "in"), named_arrays("outputs", given.outputs, "out")
+    local inputs = named_arrays("inputs", given.inputs, "in", keys)
+    local outputs = named_arrays("outputs", given.outputs, "out")
     local nin, nout = #inputs.arrays, #outputs.arrays
     if nout == 0 then raise("export", "option 'outputs' has no array") end
     local entry = staging.inside("export", staging.open_trace, function(level)
@@ -106,8 +97,25 @@ function np.export(given)
         return staging.end_trace("export", level, nin, results)
     end)
     entry.captures = {}
-    return program.new(entry, slots(nin), { inputs = inputs.names, outputs = outputs.names })
+    return program.new(entry, inputs.trees, inputs.roots, { inputs = inputs.names, outputs = outputs.names })
+end
+
+--- np.export{inputs={x=x, …}, outputs={y=y, …}}: the program that makes the outputs of the inputs, as it was recorded
+-- in deferred mode. Inputs and outputs are named by their keys, "a.b" in nested tables, and come in the order of
+-- trees: lists, then sorted names. The program is called with the entries of `inputs` in that order, or with one table
+-- like `inputs`, or with all arrays one by one, and returns the outputs in their order. It does not matter whether
+-- anything has been computed.
+--
+-- An input may be any array, a lazy constant too (np.zeros, np.arange); it stays an input although constructors,
+-- numbers and what the body spells out (np.array of a table) are none otherwise. It is an error if an output needs
+-- another array that was not recorded in the mode and is not listed, or if no output needs an input. Prints in the mode
+-- have happened; callbacks that outputs need are called by each run of the program.
+function np.export(given)
+    return export(given)
 end
 
 jit.off(np.deferred)
 jit.off(np.export)
+jit.off(export)
+
+return { export = export }

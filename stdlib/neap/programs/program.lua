@@ -3,7 +3,9 @@
 -- A program object has
 --     entry       what staging.run takes: { program (of the core), template of the results, n and outputs: counts }
 --     arguments   the tree of its arguments, { n = count, … }, with SLOT where an array or a number goes
+--     roots       what the arguments are called, a list
 --     ports       its inputs as the core knows them, in the order of the slots
+--     refits      entries for inputs of other shapes, dtypes, devices and meshes, by these; keys: the same in order
 -- and is called with arguments of that form. It may stand wherever the library takes a function.
 local ffi = require "ffi"
 local core = require "neap.core"
@@ -25,6 +27,7 @@ Program.__index = Program
 -- ---- Inputs and outputs ---------------------------------------------------------------------------------------------
 
 local info_box, name_box = ffi.new("neap_info"), ffi.new("const char *[1]")
+local program_box = ffi.new("neap_program *[1]")
 
 --- A list of the inputs (or outputs) of a core's program: { name, shape, dtype, number = true for a number, device =
 -- the name of the one that it is committed to }.
@@ -38,7 +41,8 @@ local function ports_of(program, outputs, count)
         for axis = 1, info_box.ndim do shape[axis] = tonumber(info_box.shape[axis - 1]) end
         list[k] = { name = name_box[0] ~= nil and ffi.string(name_box[0]) or nil, shape = shape,
                     dtype = dtypes[info_box.dtype].name, number = info_box.weak ~= 0 or nil,
-                    device = info_box.committed ~= 0 and ffi.string(C.neap_device_name(info_box.device)) or nil }
+                    device = info_box.committed ~= 0 and ffi.string(C.neap_device_name(info_box.device)) or nil,
+                    sharding = info_box.sharding ~= 0 and info_box.sharding or nil }
     end
     return list
 end
@@ -67,6 +71,7 @@ local function fits_port(port, value)
         if tonumber(known.shape[axis - 1]) ~= port.shape[axis] then return false end
     end
     return (known.committed ~= 0 and ffi.string(C.neap_device_name(known.device)) or nil) == port.device
+        and known.sharding == (port.sharding or 0)
 end
 
 local function misfit(what, expected, got)
@@ -78,7 +83,10 @@ end
 local function match_arguments(program, want, value, leaves, path)
     if rawequal(want, SLOT) then
         local port = program.ports[#leaves + 1]
-        if not fits_port(port, value) then misfit(port.name or path, port_text(port), value_text(value)) end
+        local number = type(value) == "number" or is_array(value) and array_info(value).weak ~= 0
+        if number ~= (port.number or false) or not number and not is_array(value) then
+            misfit(port.name or path, port_text(port), value_text(value))
+        end
         leaves[#leaves + 1] = value
     elseif not trees.is_node(want) then
         if is_array(value) or want ~= value then
@@ -138,43 +146,105 @@ end
 
 -- ---- Programs -------------------------------------------------------------------------------------------------------
 
---- The program object of a traced entry and of the tree of its arguments. `names.inputs` and `names.outputs`, lists of
--- names in the order of the slots, are given to the core; without them it keeps those that it has.
-local function new_program(entry, arguments, names)
+local MOST_REFITS = 64 -- entries of a program for other inputs; the oldest goes
+
+--- The program object of a traced entry and of the tree of its arguments, which are called `roots`. `names.inputs` and
+-- `names.outputs`, lists of names in the order of the slots, are given to the core; without them it keeps those that
+-- it has.
+local function new_program(entry, arguments, roots, names)
     if names then
         rename(entry.program, false, names.inputs)
         rename(entry.program, true, names.outputs)
     end
     local ports = ports_of(entry.program, false, entry.n)
-    return setmetatable({ entry = entry, arguments = arguments, ports = ports }, Program)
+    return setmetatable({ entry = entry, arguments = arguments, roots = roots, ports = ports, refits = {}, keys = {} },
+                        Program)
 end
 
---- Appends the arrays and numbers of a table that holds them by the names of inputs, "a.b" in a nested one.
-local function match_names(program, table_of_inputs, leaves)
-    local by_name, names = {}, {}
-    trees.walk("program", table_of_inputs, function(leaf, path) by_name[path] = leaf end, "")
-    for k, port in ipairs(program.ports) do
-        local value = by_name[port.name]
-        if value == nil then misfit("input '" .. port.name .. "'", port_text(port), "nothing") end
-        match_arguments(program, SLOT, value, leaves, port.name)
-        by_name[port.name], names[k] = nil, port.name
-    end
-    local other = next(by_name)
-    if other then raise("program", "the program has no input '%s' (inputs: %s)", other, table.concat(names, ", ")) end
-end
-
---- Runs the program on arguments of the form with which it was traced. An exported program, which takes arrays one by
--- one, also takes one table of them by name.
-function Program:__call(...)
-    local given, leaves = pack(...), {}
-    if given.n == 1 and trees.is_node(given[1]) and rawequal(self.arguments[1], SLOT) then
-        match_names(self, given[1], leaves)
-    else
-        for k = 1, math.max(given.n, self.arguments.n) do
-            match_arguments(self, self.arguments[k], given[k], leaves, "argument " .. k)
+--- Whether one table was given instead of the arguments, with them under their names.
+local function is_named(program, given)
+    local want, known = program.arguments[1], {}
+    if given.n ~= 1 or not trees.is_node(given[1]) or next(given[1]) == nil then return false end
+    if program.arguments.n == 1 and trees.is_node(want) then
+        for key in pairs(given[1]) do
+            if want[key] == nil then break end
+            if next(given[1], key) == nil then return false end
         end
     end
-    return run("program", self.entry, leaves)
+    for _, root in ipairs(program.roots) do known[root] = true end
+    for key in pairs(given[1]) do
+        if known[key] then return true end
+    end
+    return program.arguments.n > 1 or not trees.is_node(want)
+end
+
+--- The arguments of a table that has them by name; those without arrays may be missing.
+local function by_name(program, named)
+    local given, known = { n = program.arguments.n }, {}
+    for k, root in ipairs(program.roots) do
+        local value, want = named[root], program.arguments[k]
+        if value == nil and (rawequal(want, SLOT) or trees.is_node(want)) then
+            misfit(("input '%s'"):format(root), rawequal(want, SLOT) and "an array" or "a table", "nothing")
+        end
+        if value == nil then value = want end
+        given[k], known[root] = value, true
+    end
+    for key in pairs(named) do
+        if not known[key] then
+            raise("program", "the program has no input '%s' (inputs: %s)", tostring(key),
+                  table.concat(program.roots, ", "))
+        end
+    end
+    return given
+end
+
+--- The arrays and numbers of a call, in the order of the ports.
+local function leaves_of(program, given)
+    local leaves, flat = {}, given.n == program.entry.n
+    for k = 1, given.n do flat = flat and (is_array(given[k]) or type(given[k]) == "number") end
+    if flat then
+        for k = 1, given.n do match_arguments(program, SLOT, given[k], leaves, "argument " .. k) end
+        return leaves
+    end
+    if is_named(program, given) then given = by_name(program, given[1]) end
+    for k = 1, math.max(given.n, program.arguments.n) do
+        match_arguments(program, program.arguments[k], given[k], leaves, "argument " .. k)
+    end
+    return leaves
+end
+
+--- The entry for leaves that are other than those with which the program was recorded: recorded again from its ops.
+local function refitted(program, leaves)
+    local parts = {}
+    for k, leaf in ipairs(leaves) do
+        parts[k] = "#"
+        if is_array(leaf) then
+            local known = array_info(leaf)
+            parts[k] = ("%d %d %d:%s"):format(known.dtype, known.committed ~= 0 and known.device or -1, known.sharding,
+                                              table.concat(core.shape_of(leaf), ","))
+        end
+    end
+    local key = table.concat(parts, ";")
+    if program.refits[key] then return program.refits[key] end
+    local entry, handles = program.entry, {}
+    for k, leaf in ipairs(leaves) do handles[k] = type(leaf) == "number" and core.number(leaf) or leaf end
+    local ids = staging.ids_of(handles, #handles)
+    core.call("program", function() return C.neap_program_refit(core.ctx, entry.program, entry.n, ids, program_box) end)
+    local keys = program.keys
+    if #keys == MOST_REFITS then program.refits[table.remove(keys, 1)] = nil end
+    keys[#keys + 1] = key
+    program.refits[key] = { program = ffi.gc(program_box[0], C.neap_program_free), template = entry.template,
+                            n = entry.n, outputs = entry.outputs, captures = {} }
+    return program.refits[key]
+end
+
+--- Runs the program on arguments of the form with which it was traced, or on one table of them by name, or on its
+-- arrays and numbers alone, in the order of list_inputs(). Arrays of other shapes, dtypes, devices or meshes will do if
+-- its ops take them: it is recorded again for those, from its ops (docs/programs.md).
+function Program:__call(...)
+    local leaves, fits = leaves_of(self, pack(...)), true
+    for k, port in ipairs(self.ports) do fits = fits and fits_port(port, leaves[k]) end
+    return run("program", fits and self.entry or refitted(self, leaves), leaves)
 end
 
 -- Methods that not every program needs are loaded when they are first named.
@@ -315,9 +385,10 @@ function np.trace(f, ...)
         local given = pack(...)
         local arguments = arguments_of(given)
         local entry = trace("trace", user_function, given, {}, capture.places(user_function), {})
-        local results = entry.template
-        return new_program(entry, arguments, {
-            inputs = slot_names(arguments, function(k) return parameter(user_function, k) end),
+        local results, roots = entry.template, {}
+        for k = 1, arguments.n do roots[k] = parameter(user_function, k) end
+        return new_program(entry, arguments, roots, {
+            inputs = slot_names(arguments, function(k) return roots[k] end),
             outputs = slot_names(results, function(k) return results.n == 1 and "" or "out" .. k end),
         })
     end
@@ -336,7 +407,9 @@ local function programs_of(value)
     return require("neap.programs.jit").programs_of(value)
 end
 
-for _, f in ipairs { Program.__call, match_arguments, match_names, slot_names } do jit.off(f) end
+for _, f in ipairs { Program.__call, match_arguments, leaves_of, refitted, is_named, by_name, slot_names } do
+    jit.off(f)
+end
 
 return { programs_of = programs_of, new = new_program, Program = Program, slot_names = slot_names,
          parameter = parameter }

@@ -18,7 +18,7 @@ local raise, bad_argument, check_path = core.raise, core.bad_argument, core.chec
 local parts, SLOT = core.call_parts, staging.SLOT
 local Program = program.Program
 
-local MAGIC, VERSION = "\139neap\r\n\026", 1
+local MAGIC, VERSION = "\139neap\r\n\026", 2 -- files of version 1 can be read
 local SECTIONS = { "forms", "graph" } -- all of them, in this order
 local HEAD, ENTRY = 20, 24            -- bytes of the head and of an entry of the table behind it
 local MOST_VALUES = 4000              -- arguments or results of a function
@@ -201,8 +201,8 @@ local function unpack_sections(block)
         damaged("it is no program of neap, or truncated")
     end
     local version, count = u32_at(block.data, 8), u32_at(block.data, 12)
-    if version ~= VERSION then
-        damaged("it has version %d of the format, this version of neap reads version %d", version, VERSION)
+    if version < 1 or version > VERSION then
+        damaged("it has version %d of the format, this version of neap reads versions 1 to %d", version, VERSION)
     end
     if count ~= #SECTIONS then damaged("it has %d sections, expected %d", count, #SECTIONS) end
     local at, sections = HEAD + ENTRY * count, {}
@@ -214,6 +214,7 @@ local function unpack_sections(block)
         at = at + sections[name].size
     end
     if at ~= block.size then damaged("it is damaged: there is more behind its end") end
+    sections.version = version
     return sections
 end
 
@@ -242,6 +243,34 @@ local function calls_of(entry)
     return calls
 end
 
+local sharding_info = ffi.new("neap_sharding")
+
+--- The shardings of a program, and their meshes: { meshes = { { shape, names }, … }, list = { { mesh = place in meshes,
+-- axes of array and mesh, in turn }, … } }.
+local function layouts_of(entry)
+    local count, capacity, numbers = ffi.new("int32_t[1]"), 0
+    repeat
+        capacity = math.max(capacity, count[0])
+        numbers = ffi.new("int32_t[?]", capacity + 1)
+        core.call("program.save", function()
+            return C.neap_program_shardings(entry.program, capacity, numbers, count)
+        end)
+    until count[0] <= capacity
+    local layouts, place = { meshes = {}, list = {} }, {}
+    for k = 1, count[0] do
+        core.call("program.save", function() return C.neap_sharding_get(numbers[k - 1], sharding_info) end)
+        local mesh = core.mesh_of(sharding_info.mesh)
+        if not place[mesh.number] then
+            layouts.meshes[#layouts.meshes + 1] = { shape = mesh.sizes, names = mesh.axis_names }
+            place[mesh.number] = #layouts.meshes
+        end
+        local one = { mesh = place[mesh.number] }
+        for at = 0, 2 * sharding_info.nsplit - 1 do one[at + 1] = sharding_info.split[at] end
+        layouts.list[k] = one
+    end
+    return layouts
+end
+
 local data_box, bytes_box = ffi.new("char *[1]"), ffi.new("size_t[1]")
 
 --- program:save(path): writes the program to a file (docs/programs.md): its ops by name, the arrays that it holds, the
@@ -249,7 +278,8 @@ local data_box, bytes_box = ffi.new("char *[1]"), ffi.new("size_t[1]")
 function Program:save(path)
     check_path("program.save", path)
     local forms, entry = {}, self.entry
-    write({ arguments = self.arguments, results = entry.template, calls = calls_of(entry) }, forms)
+    write({ arguments = self.arguments, roots = self.roots, results = entry.template, calls = calls_of(entry),
+            layouts = layouts_of(entry) }, forms)
     core.call("program.save", function() return C.neap_program_write(entry.program, data_box, bytes_box) end)
     local graph = { size = tonumber(bytes_box[0]), keep = ffi.gc(data_box[0], C.neap_bytes_free) }
     graph.data = ffi.cast("uint8_t *", graph.keep)
@@ -288,16 +318,75 @@ local function bind_calls(calls, functions)
     return callees
 end
 
+--- The mesh of a file: `given`, if that has its axes, or one of the first devices.
+local function mesh_of_file(wanted, given)
+    local shape, names, text, size = wanted.shape, wanted.names, {}, 1
+    if type(shape) ~= "table" or type(names) ~= "table" or #shape ~= #names or #shape == 0 then
+        damaged("a mesh is none")
+    end
+    for k = 1, #shape do
+        if type(shape[k]) ~= "number" or shape[k] < 1 or shape[k] % 1 ~= 0 or type(names[k]) ~= "string" then
+            damaged("a mesh is none")
+        end
+        text[k], size = ("%s=%d"):format(names[k], shape[k]), size * shape[k]
+    end
+    if given then
+        for k = 1, math.max(#names, #given.axis_names) do
+            if given.axis_names[k] ~= names[k] then
+                damaged("it needs a mesh with the axes {%s}, got %s", table.concat(text, ", "), given:axes_text())
+            end
+        end
+        return given
+    end
+    local all, devices = np.devices(), {}
+    if size > #all then
+        damaged("it needs a mesh {%s} of %d devices, and there %s %d (neap --devices %d; option 'mesh' gives another)",
+                table.concat(text, ", "), size, #all == 1 and "is" or "are", #all, size)
+    end
+    for k = 1, size do devices[k] = all[k] end
+    local ok, mesh = pcall(np.mesh, shape, names, { devices = devices })
+    if not ok then damaged("%s", mesh) end
+    return mesh
+end
+
+--- The numbers of the shardings of a file, in a C array, and how many they are.
+local function bind_layouts(layouts, given)
+    if layouts == nil then return ffi.new("int32_t[1]"), 0 end -- of version 1
+    if type(layouts) ~= "table" or type(layouts.meshes) ~= "table" or type(layouts.list) ~= "table" then
+        damaged("its shardings are no list")
+    end
+    local numbers, meshes = ffi.new("int32_t[?]", #layouts.list + 1), {}
+    for k, one in ipairs(layouts.meshes) do
+        if type(one) ~= "table" then damaged("a mesh is none") end
+        meshes[k] = mesh_of_file(one, given)
+    end
+    for k, one in ipairs(layouts.list) do
+        if type(one) ~= "table" or not meshes[one.mesh] or #one % 2 ~= 0 or #one > 2 * C.NEAP_MESH_AXES then
+            damaged("a sharding is none")
+        end
+        ffi.fill(sharding_info, ffi.sizeof(sharding_info))
+        sharding_info.mesh, sharding_info.nsplit = meshes[one.mesh].number, #one / 2
+        for at = 1, #one do
+            if type(one[at]) ~= "number" or one[at] < 0 or one[at] > 100 then damaged("a sharding is none") end
+            sharding_info.split[at - 1] = one[at]
+        end
+        local failure = core.failure(function() return C.neap_sharding_new(sharding_info, numbers + (k - 1)) end)
+        if failure then damaged("%s", failure) end
+    end
+    return numbers, #layouts.list
+end
+
 local program_box = ffi.new("neap_program *[1]")
 
 --- The core's program of a section; raises.
-local function read_graph(section, callees)
+local function read_graph(section, version, callees, shardings, nshardings)
     local n = #callees
     local numbers = ffi.new("int32_t[?]", n + 1)
     for k = 1, n do numbers[k - 1] = core.add_callee(callees[k]) end
-    local failure = core.failure(function()
-        return C.neap_program_read(ctx, section.data, section.size, n, numbers, program_box)
-    end)
+    local saved = ffi.new("neap_saved")
+    saved.version, saved.data, saved.bytes = version, section.data, section.size
+    saved.ncallees, saved.callees, saved.nshardings, saved.shardings = n, numbers, nshardings, shardings
+    local failure = core.failure(function() return C.neap_program_read(ctx, saved, program_box) end)
     if failure then
         for k = 1, n do core.remove_callee(numbers[k - 1]) end
         damaged("%s", failure)
@@ -305,7 +394,54 @@ local function read_graph(section, callees)
     return ffi.gc(program_box[0], C.neap_program_free)
 end
 
-local function load_file(path, functions)
+local port_box, name_box = ffi.new("neap_info"), ffi.new("const char *[1]")
+
+--- The same of a file of version 1, which does not say: what the names of inputs begin with. An exported program has
+-- its inputs one by one there: they become trees.
+local function older_roots(known, core_program)
+    local arguments, roots, slot, trees_of = known.arguments, {}, 0, { n = 0 }
+    local flat = true
+    for k = 1, arguments.n do flat = flat and rawequal(arguments[k], SLOT) end
+    for k = 1, arguments.n do
+        local first = slot
+        trees.walk("load_program", arguments[k], function(leaf) if rawequal(leaf, SLOT) then slot = slot + 1 end end)
+        roots[k] = "arg" .. k
+        if slot > first then
+            C.neap_program_port(core_program, 0, first, port_box, name_box)
+            local name = name_box[0] ~= nil and ffi.string(name_box[0]) or roots[k]
+            roots[k] = name:match "^[^.%[]+" or name
+            if flat then
+                local steps = {}
+                for step in name:gmatch "[^.%[%]]+" do steps[#steps + 1] = tonumber(step) or step end
+                if roots[k] ~= trees_of[trees_of.n] then trees_of.n = trees_of.n + 1 end
+                trees_of[trees_of.n] = roots[k]
+                local at, key = trees_of, "tree" .. trees_of.n
+                for s = 2, #steps do
+                    at[key] = type(at[key]) == "table" and not rawequal(at[key], SLOT) and at[key] or {}
+                    at, key = at[key], steps[s]
+                end
+                at[key] = SLOT
+            end
+        end
+    end
+    if not flat then return roots end
+    known.arguments, roots = { n = trees_of.n }, {}
+    for k = 1, trees_of.n do roots[k], known.arguments[k] = trees_of[k], trees_of["tree" .. k] end
+    return roots
+end
+
+--- What the arguments are called.
+local function roots_of(known, core_program, version)
+    if version == 1 then return older_roots(known, core_program) end
+    local roots = known.roots
+    if type(roots) ~= "table" or #roots ~= known.arguments.n then damaged("the names of its arguments are no list") end
+    for k = 1, #roots do
+        if type(roots[k]) ~= "string" then damaged("the names of its arguments are no list") end
+    end
+    return roots
+end
+
+local function load_file(path, functions, mesh)
     local block, problem = files.read(path)
     if not block then error({ damaged = problem, whole = true }) end
     local sections = unpack_sections(block)
@@ -314,21 +450,26 @@ local function load_file(path, functions)
     local known = read(r, 0)
     if r.at ~= r.size then damaged("its section 'forms' goes on behind its end") end
     if type(known) ~= "table" or getmetatable(known) then damaged("its section 'forms' is no table") end
-    local core_program = read_graph(sections.graph, bind_calls(known.calls, functions))
+    local calls = bind_calls(known.calls, functions)
+    local core_program = read_graph(sections.graph, sections.version, calls, bind_layouts(known.layouts, mesh))
     local facts = ffi.new("neap_program_info")
     C.neap_program_info_get(core_program, facts)
     check_packed("arguments", known.arguments, facts.inputs)
     check_packed("results", known.results, facts.outputs)
+    local roots = roots_of(known, core_program, sections.version)
     return program.new({ program = core_program, template = known.results, n = facts.inputs, outputs = facts.outputs,
-                         captures = {} }, known.arguments)
+                         captures = {} }, known.arguments, roots)
 end
 
---- np.load_program(path, {callbacks={name=f}}): the program of a file that program:save wrote, called as the original
--- was. Files may come from anywhere: what is damaged, or of ops or a version that this neap does not know, is an error
--- that says so, and nothing in a file is run as code. Functions that the program calls must be given by name.
+--- np.load_program(path, {callbacks={name=f}, mesh=m}): the program of a file that program:save wrote, called as the
+-- original was. Files may come from anywhere: what is damaged, or of ops or a version that this neap does not know, is
+-- an error that says so, and nothing in a file is run as code. Functions that the program calls must be given by name.
+-- If it was recorded on arrays that lie on a mesh, a mesh of the same axes is made of the first np.devices(), or is the
+-- one that is given, whose sizes may be others.
 function np.load_program(path, given)
     check_path("load_program", path)
-    local functions = core.options("load_program", given, { callbacks = true }).callbacks
+    local o = core.options("load_program", given, { callbacks = true, mesh = true })
+    local functions = o.callbacks
     if functions == nil then functions = {} end
     if type(functions) ~= "table" then
         bad_argument("load_program", nil, "callbacks", "a table of functions by name", functions)
@@ -339,7 +480,10 @@ function np.load_program(path, given)
                   core.describe(f))
         end
     end
-    local ok, result = pcall(load_file, path, functions)
+    if o.mesh ~= nil and (type(o.mesh) ~= "table" or not rawget(o.mesh, "axis_names")) then
+        bad_argument("load_program", nil, "mesh", "a mesh that np.mesh has made", o.mesh)
+    end
+    local ok, result = pcall(load_file, path, functions, o.mesh)
     if ok then return result end
     if type(result) ~= "table" then error(result, 0) end
     if result.whole then raise("load_program", "%s", result.damaged) end
@@ -347,6 +491,7 @@ function np.load_program(path, given)
 end
 
 for _, f in ipairs { write, write_table, read, read_table, check_packed, pack_sections, unpack_sections, calls_of,
-                     bind_calls, read_graph, load_file, Program.save, np.load_program } do
+                     bind_calls, layouts_of, mesh_of_file, bind_layouts, older_roots, read_graph, load_file,
+                     Program.save, np.load_program } do
     jit.off(f)
 end
