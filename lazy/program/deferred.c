@@ -49,9 +49,8 @@ int neap_deferred_end(neap_ctx *ctx, int depth, int n, const int32_t *results) {
         neap_node *node = graph_lookup(ctx, results[k]);
         if (!node)
             return neap_error_code();
-        int state = graph_read_target(node)->state;
-        if (state == LAZY_DEFERRED || state == LAZY_STAGED)
-            graph_read_target(node)->flags |= LAZY_KEPT; /* whoever demands it first, it is computed once */
+        if (node->state == LAZY_DEFERRED || node->state == LAZY_STAGED)
+            node->flags |= LAZY_KEPT; /* whoever demands it first, it is computed once */
     }
     return 0;
 }
