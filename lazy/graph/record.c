@@ -330,7 +330,7 @@ int graph_enroll(neap_ctx *ctx, neap_node *node) {
     }
     node->work = (uint8_t)(work < UINT8_MAX ? work : UINT8_MAX);
     node->flags |= (some & LAZY_ABSTRACT) | all;
-    node->lasting = ctx->start.deferring > 0 && !(node->flags & LAZY_ABSTRACT) && !meshed;
+    node->lasting = ctx->start.deferring > 0 && !(node->flags & LAZY_ABSTRACT);
     if (node->levels && (row->flags & LAZY_OP_ZERO_GRAD || (neap_dtype_kind(node->dtype) != 'f' && !row->results)))
         node->levels &= graph_trace_levels(ctx);
     if (row->kind != LAZY_VIEW && !meshed)

@@ -2,8 +2,8 @@
  *
  *   a call              at once, since all that it needs is recorded
  *   anything pending    when it is past the context's limit of nodes
- *   pending sinks       when they are past the limit of bytes: not what is made of constructors alone, which is computed
- *                       where it is read; nor the newest node, of which a slice may be read that is recorded next
+ *   pending sinks       when they are past the limit of bytes; but not what is made of constructors alone, nor what is
+ *                       read by slices alone, nor the newest node: what of these is needed is known when they are read
  *   an effect           at once, with its ancestors, by those who record it (plan_flush_roots)
  *   what is read        when it is asked for (plan_force)
  *
