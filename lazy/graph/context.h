@@ -155,8 +155,9 @@ typedef struct lazy_plans {
     uint64_t last;                 /* serial number of the newest */
     LAZY_VECTOR(uint64_t) key;     /* of a flush: its structure as words */
     LAZY_VECTOR(uint8_t) made;     /* by node of the region: why it gets a buffer */
-    LAZY_VECTOR(lazy_asked) asked; /* by node of the region */
-    lazy_nodes wanted, views;      /* the roots of a flush */
+    LAZY_VECTOR(lazy_asked) asked; /* by node of the region, if `counted` */
+    bool counted;
+    lazy_nodes wanted, views; /* the roots of a flush */
 } lazy_plans;
 
 /* mesh/spmd.c, mesh/mesh.c */

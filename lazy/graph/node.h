@@ -58,10 +58,9 @@ struct neap_node {
     int32_t tape;        /* index on the tape while levels is not 0 */
     int32_t site;        /* script line, an index into the context's sites */
     uint32_t loose_refs; /* how many of its references are to its structure alone */
-    union {
+    union {             /* PENDING: the elements of its views; RECIPE: those computed in kernels of others (region.c) */
+        uint32_t asked; /* at most UINT32_MAX */
         uint32_t meets; /* number arguments of traces: dtypes but real ones that they met, a set; checked at each run */
-        uint32_t asked; /* PENDING: how many elements its views have; RECIPE: how many were computed in kernels of others
-                           (region.c). At most UINT32_MAX. Of no arguments */
     };
     int16_t nattrs;
     int16_t device;    /* that it is committed to, -1: none (see record.c) */

@@ -175,14 +175,13 @@ static int add_plan_to_table(neap_ctx *ctx, lazy_plan *plan) {
 }
 
 /* ---- What gets a buffer ------------------------------------------------------------------------------------------ */
-static const int64_t LARGE_BYTES = 1 << 16;
+enum { LARGE_SIZE = 1 << 14 }; /* elements */
 static const int64_t MOST_ASKED = (int64_t)1 << 60;
 
 /* Is it a large array, computed wherever it is read, of which less than half has been asked for, now and before? */
 static bool is_little(const neap_node *node, int64_t asked) {
     int64_t before = node->state == LAZY_RECIPE ? node->asked : 0;
-    return graph_is_made_in_place(node) && (int64_t)graph_node_bytes(node) >= LARGE_BYTES &&
-           before + asked < node->size / 2;
+    return node->size >= LARGE_SIZE && graph_is_made_in_place(node) && before + asked < node->size / 2;
 }
 
 /* What a flush materializes depends on the recorded graph alone (but see must_stay_apart): what was asked for; what has
@@ -311,18 +310,29 @@ static void ask_inputs(neap_ctx *ctx, int64_t k) {
     }
 }
 
-/* Room for what is known of each node of the region, cleared. */
+/* Does it matter what is asked of the nodes of the region? */
+static bool counts_asked(const neap_ctx *ctx) {
+    bool counts = false;
+    for (int64_t k = 0; k < ctx->walk.order.n && !counts; k++) {
+        const neap_node *node = ctx->walk.order.at[k];
+        counts = node->size >= LARGE_SIZE || node->state == LAZY_RECIPE;
+    }
+    return counts;
+}
+
+/* Room for what is known of each node of the region. */
 static int open_choice(neap_ctx *ctx) {
     int64_t n = ctx->walk.order.n;
     int status = reserve_items((void **)&ctx->plans.made.at, &ctx->plans.made.capacity, n, sizeof *ctx->plans.made.at);
-    if (status == 0)
-        status =
-            reserve_items((void **)&ctx->plans.asked.at, &ctx->plans.asked.capacity, n, sizeof *ctx->plans.asked.at);
     if (status)
         return status;
     memset(ctx->plans.made.at, LAZY_WHY_NOT, (size_t)n);
-    memset(ctx->plans.asked.at, 0, (size_t)n * sizeof *ctx->plans.asked.at);
-    return 0;
+    if (!(ctx->plans.counted = counts_asked(ctx)))
+        return 0;
+    status = reserve_items((void **)&ctx->plans.asked.at, &ctx->plans.asked.capacity, n, sizeof *ctx->plans.asked.at);
+    if (status == 0)
+        memset(ctx->plans.asked.at, 0, (size_t)n * sizeof *ctx->plans.asked.at);
+    return status;
 }
 
 /* Sets ctx->plans.made and ctx->plans.asked, by number in the region: users before inputs. *apart: see must_stay_apart;
@@ -336,15 +346,19 @@ static int choose_materialized(neap_ctx *ctx, int64_t nroots, neap_node *const *
     for (int64_t k = 0; k < nroots; k++)
         if (!plan_is_leaf(roots[k]))
             ctx->plans.made.at[roots[k]->index] = LAZY_WHY_ASKED;
+    const lazy_asked all = {.elements = MOST_ASKED, .viewed = true};
+    bool counted = ctx->plans.counted;
     for (int64_t k = ctx->walk.order.n - 1; k >= 0; k--) {
+        neap_node *node = ctx->walk.order.at[k];
         uint8_t *made = &ctx->plans.made.at[k];
-        if (plan_is_leaf(ctx->walk.order.at[k]))
+        if (plan_is_leaf(node))
             continue;
         if (*made == LAZY_WHY_NOT)
-            *made = (uint8_t)needs_buffer(ctx->walk.order.at[k], &ctx->plans.asked.at[k]);
+            *made = (uint8_t)needs_buffer(node, counted ? &ctx->plans.asked.at[k] : &all);
         shared |= *made == LAZY_WHY_SHARED || *made == LAZY_WHY_REDUCTION;
         results += *made != LAZY_WHY_NOT;
-        ask_inputs(ctx, k);
+        if (counted)
+            ask_inputs(ctx, k);
     }
     *apart = results > 1 && must_stay_apart(ctx);
     return shared ? mark_inner_consumers(ctx) : 0;

@@ -532,7 +532,7 @@ static void settle_region(neap_ctx *ctx, lazy_plan *plan, neap_buffer **made) {
             plan_leave_pending(ctx, node, LAZY_RECIPE);
             node->asked = 0;
         }
-        if (node->state == LAZY_RECIPE)
+        if (node->state == LAZY_RECIPE && ctx->plans.counted)
             graph_ask(node, ctx->plans.asked.at[k].elements);
     }
     for (int32_t k = 0; k < plan->nslots; k++)
