@@ -12,12 +12,29 @@ static int device_of(const neap_node *node) {
     return neap_device_memory_space(lies) == neap_device_memory_space(device) ? lies : device;
 }
 
+static bool is_uncomputed(const neap_node *node) {
+    return !node->buffer && !graph_is_number(node) && !(node->flags & LAZY_DELETED);
+}
+
+/* What is to be computed of it: also of what lies on a mesh, whose blocks are computed. */
+static void describe_progress(neap_node *node, neap_info *out) {
+    if (!graph_is_meshed(node) || node->flags & LAZY_DELETED || !graph_has_blocks(node)) {
+        out->deferred = is_uncomputed(node);
+        out->latent = graph_read_target(node)->state == LAZY_DEFERRED;
+        return;
+    }
+    out->deferred = out->latent = 0;
+    for (int32_t b = 0; b < node->shards->sharding->nblocks; b++) {
+        out->deferred |= is_uncomputed(node->shards->blocks[b]);
+        out->latent |= graph_read_target(node->shards->blocks[b])->state == LAZY_DEFERRED;
+    }
+}
+
 void graph_node_info(neap_node *node, neap_info *out) {
     out->dtype = node->dtype;
     out->ndim = node->ndim;
     out->weak = (node->flags & LAZY_WEAK) != 0;
-    out->deferred = !node->buffer && !graph_is_number(node) && !(node->flags & LAZY_DELETED);
-    out->latent = graph_read_target(node)->state == LAZY_DEFERRED;
+    describe_progress(node, out);
     out->deleted = (node->flags & LAZY_DELETED) != 0;
     out->device = device_of(node);
     out->committed = node->device >= 0;

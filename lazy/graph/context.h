@@ -41,6 +41,7 @@ typedef struct lazy_pending {
     lazy_nodes nodes;
     int64_t n;         /* of `nodes`, those that are still pending */
     int64_t bytes;     /* that a flush would write, without what is fused away */
+    int64_t unread;    /* of these bytes, those that the newest node keeps from being written (plan/run.c) */
     int64_t exchanges; /* how many of the pending nodes are exchanges with other processes */
     int64_t most_nodes, most_bytes;
     bool short_of_memory; /* the last flush of everything found no memory for some of it */
@@ -145,15 +146,21 @@ typedef struct lazy_programs {
     _Atomic int64_t donations;                 /* jobs in flight of programs that were given arrays */
 } lazy_programs;
 
-/* plan/region.c; the last three are scratch of a flush (plan/run.c) */
+/* plan/region.c; the last five are scratch of a flush (plan/run.c) */
 struct lazy_plan;
+typedef struct lazy_asked { /* what a region asks of a node */
+    int64_t elements;       /* so many, those that several read counted for each */
+    bool viewed;            /* also a view that gets a buffer */
+} lazy_asked;
 typedef struct lazy_plans {
     struct lazy_plan **table; /* hash table, chained */
     int64_t n, buckets, bytes;
-    uint64_t last;             /* serial number of the newest */
-    LAZY_VECTOR(uint64_t) key; /* of a flush: its structure as words */
-    LAZY_VECTOR(uint8_t) made; /* by node of the region: why it gets a buffer */
-    lazy_nodes wanted, views;  /* the roots of a flush */
+    uint64_t last;                 /* serial number of the newest */
+    LAZY_VECTOR(uint64_t) key;     /* of a flush: its structure as words */
+    LAZY_VECTOR(uint8_t) made;     /* by node of the region: why it gets a buffer */
+    LAZY_VECTOR(lazy_asked) asked; /* by node of the region, if `counted` */
+    bool counted;
+    lazy_nodes wanted, views; /* the roots of a flush */
 } lazy_plans;
 
 /* mesh/spmd.c, mesh/mesh.c */

@@ -96,10 +96,15 @@ neap_node *graph_cast(neap_ctx *ctx, neap_node *node, int dtype);
 neap_node *graph_alias(neap_ctx *ctx, neap_node *node);
 /* A done node, uncommitted, over a buffer (one reference of which it takes); OWNED. */
 neap_node *graph_node_of_buffer(neap_ctx *ctx, const lazy_result *aval, neap_buffer *buffer);
-/* Keeps pending_bytes: a pending node counts unless it is fused into its only consumer. */
+/* Keeps pending_bytes. A pending node counts unless it is fused into its only consumer; or made of constructors alone,
+ * and so again at any time; or nothing but slices read it, of less than half of its elements. */
 static inline void graph_count_pending(neap_ctx *ctx, neap_node *node) {
-    bool written = node->state == LAZY_PENDING &&
-                   (node->consumers != 1 || node->flags & (LAZY_KEPT | LAZY_RESIDUAL) || !graph_is_fusible(node));
+    bool written = node->state == LAZY_PENDING;
+    if (written && !(node->flags & (LAZY_KEPT | LAZY_RESIDUAL)) && graph_is_made_in_place(node)) {
+        bool sliced = node->asked > 0 && node->asked < node->size / 2;
+        written = node->consumers > 1 || (node->consumers == 0 && !sliced);
+        written &= !(node->flags & LAZY_CONSTRUCTED);
+    }
     if (written == ((node->flags & LAZY_COUNTED) != 0))
         return;
     node->flags ^= LAZY_COUNTED;

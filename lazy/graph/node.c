@@ -114,7 +114,8 @@ static bool holds_data(const neap_node *node) {
     if (node->lasting && graph_is_data(node))
         return false;
     bool inputs = node->nin && !node->loose && !(node->flags & LAZY_DROPPED);
-    return (node->buffer || inputs) && !graph_is_constant(node);
+    bool blocks = graph_is_meshed(node) && node->shards && node->shards->sharding->nblocks && graph_has_blocks(node);
+    return (node->buffer || blocks || inputs) && !graph_is_constant(node);
 }
 
 static void put_dead(neap_ctx *ctx, neap_node *node) {
@@ -169,9 +170,21 @@ static void unref_base(neap_ctx *ctx, neap_node *node) {
     node->base = NULL;
 }
 
-static void release_data(neap_node *node) {
-    if (!node->buffer)
+static void release_blocks(neap_ctx *ctx, lazy_shards *shards) {
+    for (int32_t b = 0; b < shards->sharding->nblocks; b++) {
+        unref_node(ctx, shards->blocks[b]);
+        shards->blocks[b] = NULL;
+    }
+    unref_node(ctx, shards->whole);
+    shards->whole = NULL;
+}
+
+static void release_data(neap_ctx *ctx, neap_node *node) {
+    if (!node->buffer) {
+        if (node->shards)
+            release_blocks(ctx, node->shards);
         return;
+    }
     neap_buffer_release(node->buffer);
     if (node->mirror)
         neap_buffer_release(node->mirror);
@@ -180,7 +193,7 @@ static void release_data(neap_node *node) {
 
 /* Only its structure is needed from now on. */
 static void give_data_back(neap_ctx *ctx, neap_node *node) {
-    release_data(node);
+    release_data(ctx, node);
     if (graph_keeps_structure(node)) {
         loosen_inputs(ctx, node);
     } else {
@@ -189,19 +202,12 @@ static void give_data_back(neap_ctx *ctx, neap_node *node) {
     }
 }
 
-static void free_shards(neap_ctx *ctx, lazy_shards *shards) {
-    for (int32_t b = 0; b < shards->sharding->nblocks; b++)
-        unref_node(ctx, shards->blocks[b]);
-    unref_node(ctx, shards->whole);
-    free(shards);
-}
-
 static void free_node(neap_ctx *ctx, neap_node *node) {
     unref_inputs(ctx, node);
     unref_base(ctx, node);
+    release_data(ctx, node);
     if (!node->buffer && node->shards)
-        free_shards(ctx, node->shards);
-    release_data(node);
+        free(node->shards);
     const lazy_payload *payload = graph_node_op(node)->payload;
     if (payload && payload->release)
         payload->release(node);

@@ -68,7 +68,10 @@ struct neap_node {
     int32_t tape;        /* index on the tape while levels is not 0 */
     int32_t site;        /* script line, an index into the context's sites */
     uint32_t loose_refs; /* how many of its references are to its structure alone */
-    uint32_t meets; /* number arguments of traces: dtypes but real ones that they met, a set; checked at each run */
+    union {             /* PENDING: the elements of its views; RECIPE: those computed in kernels of others (region.c) */
+        uint32_t asked; /* at most UINT32_MAX */
+        uint32_t meets; /* number arguments of traces: dtypes but real ones that they met, a set; checked at each run */
+    };
     int16_t nattrs;
     int16_t device;    /* that it is committed to, -1: none (see record.c) */
     int32_t consumers; /* reads recorded, counted through views */
@@ -123,6 +126,14 @@ static inline const lazy_op *graph_node_op(const neap_node *node) {
 /* Is it computed wherever it is read, inside the kernel that reads it? */
 static inline bool graph_is_fusible(const neap_node *node) {
     return graph_node_op(node)->kind == LAZY_MAP || graph_node_op(node)->kind == LAZY_GATHER;
+}
+/* More was asked of it. */
+static inline void graph_ask(neap_node *node, int64_t elements) {
+    node->asked = (uint64_t)elements > UINT32_MAX - node->asked ? UINT32_MAX : node->asked + (uint32_t)elements;
+}
+/* Can a reader of a few of its elements do without the others? */
+static inline bool graph_is_made_in_place(const neap_node *node) {
+    return graph_is_fusible(node) || graph_node_op(node)->kind == LAZY_ASSEMBLE;
 }
 /* Where a source has its value (lazy_origin). */
 static inline bool graph_is_constant(const neap_node *node) {

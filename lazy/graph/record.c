@@ -225,6 +225,13 @@ static int infer_result(const lazy_op *row, const lazy_call_desc *call, lazy_res
 }
 
 /* ---- Views ------------------------------------------------------------------------------------------------------- */
+static void read_view(neap_ctx *ctx, const neap_node *view) {
+    if (view->base->state != LAZY_PENDING)
+        return;
+    graph_ask(view->base, view->size);
+    graph_count_pending(ctx, view->base);
+}
+
 /* Sets map and base of a new view node. What cannot be read in place is copied first. */
 static int view_resolve(neap_ctx *ctx, neap_node *node, const lazy_call_desc *call, const lazy_result *result) {
     lazy_map own;
@@ -240,6 +247,7 @@ static int view_resolve(neap_ctx *ctx, neap_node *node, const lazy_call_desc *ca
         lazy_split split;
         if (graph_map_compose(&outer, &inner, &node->map->offset, node->map->stride, &split)) {
             node->base = graph_retain(in->base);
+            read_view(ctx, node);
             return 0;
         }
         neap_node *copy = graph_record(ctx, LAZY_OP_copy, 1, &in, 0, NULL);
@@ -251,6 +259,7 @@ static int view_resolve(neap_ctx *ctx, neap_node *node, const lazy_call_desc *ca
     node->map->offset = own.offset;
     memcpy(node->map->stride, own.stride, sizeof(int64_t) * node->ndim);
     node->base = graph_retain(in);
+    read_view(ctx, node);
     return 0;
 }
 
@@ -364,7 +373,7 @@ int graph_enroll(neap_ctx *ctx, neap_node *node) {
     }
     node->work = (uint8_t)(work < UINT8_MAX ? work : UINT8_MAX);
     node->flags |= (some & LAZY_ABSTRACT) | all;
-    node->lasting = ctx->start.deferring > 0 && !(node->flags & LAZY_ABSTRACT) && !meshed;
+    node->lasting = ctx->start.deferring > 0 && !(node->flags & LAZY_ABSTRACT);
     if (node->levels && (row->flags & LAZY_OP_ZERO_GRAD || (neap_dtype_kind(node->dtype) != 'f' && !row->results)))
         node->levels &= graph_trace_levels(ctx);
     if (row->kind != LAZY_VIEW && !meshed)
@@ -382,11 +391,12 @@ int graph_enroll(neap_ctx *ctx, neap_node *node) {
     return free || node->flags & LAZY_ABSTRACT ? 0 : enroll_work(ctx, node);
 }
 
-/* Commits the result of an op that says where it goes. What it reads and was committed elsewhere is computed there. */
+/* Commits the result of an op that says where it goes. What it reads and was committed elsewhere is computed there; but
+ * what is made of constructors is wherever it is read. */
 static void place(neap_ctx *ctx, neap_node *node) {
     neap_node *target = graph_read_target(node->in[0]);
     node->device = (int16_t)node->attrs[0];
-    if (target->device >= 0 && target->device != node->device) {
+    if (target->device >= 0 && target->device != node->device && !(target->flags & LAZY_CONSTRUCTED)) {
         target->flags |= LAZY_KEPT;
         graph_count_pending(ctx, target);
     }

@@ -23,7 +23,7 @@
     ROW(SHARED, "it has several consumers, and not all of them run now") \
     ROW(KERNELS, "its consumers run in different kernels") \
     ROW(CALL, "it is the result of a call") \
-    ROW(OPERAND, "a call, a gather or another device reads it") \
+    ROW(OPERAND, "a call, a gather or another device reads it, or deferred mode returned it") \
     ROW(RESIDUAL, "a gradient will read it") \
     ROW(AGAIN, "it was computed inside a kernel before, and is asked for again") \
     ROW(REDUCTION, "it is a reduction, and its consumer does not run over the same rows") \
@@ -240,6 +240,9 @@ void plan_memory_vars(const lazy_memory_plan *reuse, const lazy_group *group, in
 /* ---- run.c (with region.c, plan.c, fuse.c, see plan.h): from nodes to engine ops --------------------------------- */
 /* Computes the roots (none of them abstract) and whatever of their ancestors rules require. */
 int plan_flush_roots(neap_ctx *ctx, int nroots, neap_node *const *roots);
+/* Computes what is pending past the limits: past that of nodes everything; past that of bytes all but what the newest
+ * node (NULL: none) stands for, since what will be read of it is not recorded yet. */
+int plan_flush_past_limits(neap_ctx *ctx, neap_node *newest);
 /* Makes sure that the node has a buffer of its own, row-major. */
 int plan_force(neap_ctx *ctx, neap_node *node);
 /* read.c: the node that readers on the host read: itself, or the whole of a meshed one. BORROWED. */

@@ -174,28 +174,42 @@ static int add_plan_to_table(neap_ctx *ctx, lazy_plan *plan) {
     return 0;
 }
 
+/* ---- What gets a buffer ------------------------------------------------------------------------------------------ */
+enum { LARGE_SIZE = 1 << 14 }; /* elements */
+static const int64_t MOST_ASKED = (int64_t)1 << 60;
+
+/* Is it a large array, computed wherever it is read, of which less than half has been asked for, now and before? */
+static bool is_little(const neap_node *node, int64_t asked) {
+    int64_t before = node->state == LAZY_RECIPE ? node->asked : 0;
+    return node->size >= LARGE_SIZE && graph_is_made_in_place(node) && before + asked < node->size / 2;
+}
+
 /* What a flush materializes depends on the recorded graph alone (but see must_stay_apart): what was asked for; what has
  * several consumers, unless all that were recorded run in one kernel; reductions, with the same exception; operands and
- * results of calls, and residuals of open gradients; and what was fused away once already and is asked for again. So
- * nothing is computed more than twice. Here only the graph is looked at: what is marked KERNELS or REDUCTION may lose
- * its buffer when merge.c has decided which kernels there are. */
-static lazy_why needs_buffer(const neap_node *node) {
+ * results of calls, and residuals of open gradients; and what was fused away once already and is asked for again, by
+ * others than the one node that may have been fused away with it. So nothing is computed more than twice.
+ *
+ * Of a large array of which little is asked (is_little), only that is computed: it is materialized once half of its
+ * elements have been asked for. Here only the graph is looked at: what is marked KERNELS or REDUCTION may lose its
+ * buffer when merge.c has decided which kernels there are. */
+static lazy_why needs_buffer(const neap_node *node, const lazy_asked *asked) {
     if (plan_is_leaf(node) || graph_is_number(node))
         return LAZY_WHY_NOT;
     lazy_class kind = graph_node_op(node)->kind;
     if (kind == LAZY_VIEW || kind == LAZY_SOURCE)
         return LAZY_WHY_NOT;
-    if (node->state == LAZY_RECIPE)
-        return LAZY_WHY_AGAIN;
     if (kind == LAZY_CALL)
         return LAZY_WHY_CALL;
-    if (node->flags & LAZY_KEPT)
+    bool little = is_little(node, asked->elements);
+    if (node->state == LAZY_RECIPE && !little && (node->consumers != 1 || asked->viewed))
+        return LAZY_WHY_AGAIN;
+    if (node->flags & LAZY_KEPT && !little)
         return LAZY_WHY_OPERAND;
     if (graph_is_formula(node))
         return LAZY_WHY_NOT;
     if (graph_is_residual(node))
         return LAZY_WHY_RESIDUAL;
-    if (node->consumers >= 2)
+    if (node->consumers >= 2 && !little)
         return LAZY_WHY_SHARED;
     return kind == LAZY_REDUCE ? LAZY_WHY_REDUCTION : LAZY_WHY_NOT;
 }
@@ -209,7 +223,8 @@ neap_node *plan_region_root(neap_node *node) {
     if (graph_node_space(base) != graph_node_space(node))
         return node;
     bool here = base->device == node->device && graph_node_op(base)->kind != LAZY_SOURCE;
-    return here || plan_is_leaf(base) || needs_buffer(base) ? base : node;
+    lazy_asked all = {.elements = base->size, .viewed = true};
+    return here || plan_is_leaf(base) || needs_buffer(base, &all) ? base : node;
 }
 
 /* Tells nodes whose recorded consumers are all in the region from those that are read again later. */
@@ -255,24 +270,95 @@ static bool must_stay_apart(neap_ctx *ctx) {
     return apart && !traced;
 }
 
-/* Sets ctx->plans.made, by number in the region. *apart: see must_stay_apart; what has one result is no matter of
- * it. */
-static int choose_materialized(neap_ctx *ctx, int64_t nroots, neap_node *const *roots, bool *apart) {
-    int64_t n = ctx->walk.order.n, results = 0;
-    bool shared = false;
+/* How many elements of its input k a node reads that makes so many of its own. */
+static int64_t asked_of_input(const neap_node *node, int k, int64_t elements) {
+    const neap_node *in = node->in[k];
+    switch (graph_node_op(node)->kind) {
+    case LAZY_MAP:
+        return elements;
+    case LAZY_GATHER: /* of a table any */
+        return k == 0 ? in->size : elements;
+    case LAZY_ASSEMBLE:
+        return elements < in->size ? elements : in->size;
+    default:
+        return in->size;
+    }
+}
+
+static void ask_more(lazy_asked *asked, int64_t elements) {
+    asked->elements = asked->elements > MOST_ASKED - elements ? MOST_ASKED : asked->elements + elements;
+}
+
+/* Hands on what is asked of node k, whose own reasons are known, to what it reads. */
+static void ask_inputs(neap_ctx *ctx, int64_t k) {
+    neap_node *node = ctx->walk.order.at[k], *const * children;
+    lazy_asked *asked = ctx->plans.asked.at;
+    bool made = ctx->plans.made.at[k] != LAZY_WHY_NOT;
+    int64_t elements = made ? node->size : asked[k].elements;
+    int n = plan_region_children(node, &children);
+    if (graph_is_view(node) && n) {
+        ask_more(&asked[node->base->index], elements);
+        asked[node->base->index].viewed |= made;
+        return;
+    }
+    for (int i = 0; i < n; i++) {
+        bool again = false;
+        for (int j = 0; j < i && !again; j++)
+            again = children[j] == children[i];
+        if (!again)
+            ask_more(&asked[children[i]->index], asked_of_input(node, i, elements));
+    }
+}
+
+/* Does it matter what is asked of the nodes of the region? */
+static bool counts_asked(const neap_ctx *ctx) {
+    bool counts = false;
+    for (int64_t k = 0; k < ctx->walk.order.n && !counts; k++) {
+        const neap_node *node = ctx->walk.order.at[k];
+        counts = node->size >= LARGE_SIZE || node->state == LAZY_RECIPE;
+    }
+    return counts;
+}
+
+/* Room for what is known of each node of the region. */
+static int open_choice(neap_ctx *ctx) {
+    int64_t n = ctx->walk.order.n;
     int status = reserve_items((void **)&ctx->plans.made.at, &ctx->plans.made.capacity, n, sizeof *ctx->plans.made.at);
     if (status)
         return status;
     memset(ctx->plans.made.at, LAZY_WHY_NOT, (size_t)n);
+    if (!(ctx->plans.counted = counts_asked(ctx)))
+        return 0;
+    status = reserve_items((void **)&ctx->plans.asked.at, &ctx->plans.asked.capacity, n, sizeof *ctx->plans.asked.at);
+    if (status == 0)
+        memset(ctx->plans.asked.at, 0, (size_t)n * sizeof *ctx->plans.asked.at);
+    return status;
+}
+
+/* Sets ctx->plans.made and ctx->plans.asked, by number in the region: users before inputs. *apart: see must_stay_apart;
+ * what has one result is no matter of it. */
+static int choose_materialized(neap_ctx *ctx, int64_t nroots, neap_node *const *roots, bool *apart) {
+    int64_t results = 0;
+    bool shared = false;
+    int status = open_choice(ctx);
+    if (status)
+        return status;
     for (int64_t k = 0; k < nroots; k++)
         if (!plan_is_leaf(roots[k]))
             ctx->plans.made.at[roots[k]->index] = LAZY_WHY_ASKED;
-    for (int64_t k = 0; k < n; k++) {
+    const lazy_asked all = {.elements = MOST_ASKED, .viewed = true};
+    bool counted = ctx->plans.counted;
+    for (int64_t k = ctx->walk.order.n - 1; k >= 0; k--) {
+        neap_node *node = ctx->walk.order.at[k];
         uint8_t *made = &ctx->plans.made.at[k];
-        if (*made == LAZY_WHY_NOT && !plan_is_leaf(ctx->walk.order.at[k]))
-            *made = (uint8_t)needs_buffer(ctx->walk.order.at[k]);
+        if (plan_is_leaf(node))
+            continue;
+        if (*made == LAZY_WHY_NOT)
+            *made = (uint8_t)needs_buffer(node, counted ? &ctx->plans.asked.at[k] : &all);
         shared |= *made == LAZY_WHY_SHARED || *made == LAZY_WHY_REDUCTION;
         results += *made != LAZY_WHY_NOT;
+        if (counted)
+            ask_inputs(ctx, k);
     }
     *apart = results > 1 && must_stay_apart(ctx);
     return shared ? mark_inner_consumers(ctx) : 0;

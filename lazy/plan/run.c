@@ -526,9 +526,15 @@ static bool is_awaited(const neap_node *node) {
 }
 
 static void settle_region(neap_ctx *ctx, lazy_plan *plan, neap_buffer **made) {
-    for (int64_t k = 0; k < ctx->walk.order.n; k++)
-        if (is_awaited(ctx->walk.order.at[k]))
-            plan_leave_pending(ctx, ctx->walk.order.at[k], LAZY_RECIPE);
+    for (int64_t k = 0; k < ctx->walk.order.n; k++) {
+        neap_node *node = ctx->walk.order.at[k];
+        if (is_awaited(node)) {
+            plan_leave_pending(ctx, node, LAZY_RECIPE);
+            node->asked = 0;
+        }
+        if (node->state == LAZY_RECIPE && ctx->plans.counted)
+            graph_ask(node, ctx->plans.asked.at[k].elements);
+    }
     for (int32_t k = 0; k < plan->nslots; k++)
         if (made[k]) {
             neap_node *node = graph_retain(ctx->walk.order.at[plan->slots[k].node]);
@@ -651,14 +657,31 @@ static int flush_each(neap_ctx *ctx, const lazy_nodes *roots) {
     return neap_error(status, "%s", text);
 }
 
-static int flush_where(neap_ctx *ctx, bool sinks_only) {
+/* Which pending nodes a flush starts. OTHERS: neither marked ones, nor what counts for no bytes. */
+typedef enum flush_choice { FLUSH_ALL, FLUSH_SINKS, FLUSH_OTHER_SINKS, FLUSH_OTHERS_COUNTED } flush_choice;
+
+static bool is_chosen(const neap_ctx *ctx, const neap_node *node, flush_choice choice) {
+    if (node->state != LAZY_PENDING)
+        return false;
+    bool other = node->flags & LAZY_COUNTED && node->mark != ctx->walk.epoch;
+    switch (choice) {
+    case FLUSH_SINKS:
+        return node->consumers == 0;
+    case FLUSH_OTHER_SINKS:
+        return node->consumers == 0 && other;
+    case FLUSH_OTHERS_COUNTED:
+        return other;
+    default:
+        return true;
+    }
+}
+
+static int flush_where(neap_ctx *ctx, flush_choice choice) {
     lazy_nodes roots = {0};
     int status = 0;
-    for (int64_t k = 0; k < ctx->pending.nodes.n && status == 0; k++) {
-        neap_node *node = ctx->pending.nodes.at[k];
-        if (node->state == LAZY_PENDING && (!sinks_only || node->consumers == 0))
-            status = lazy_push(&roots, node);
-    }
+    for (int64_t k = 0; k < ctx->pending.nodes.n && status == 0; k++)
+        if (is_chosen(ctx, ctx->pending.nodes.at[k], choice))
+            status = lazy_push(&roots, ctx->pending.nodes.at[k]);
     if (status == 0 && roots.n > 0)
         status = plan_flush_roots(ctx, (int)roots.n, roots.at);
     if (status == NEAP_E_MEMORY)
@@ -670,9 +693,59 @@ static int flush_where(neap_ctx *ctx, bool sinks_only) {
 /* What nobody has consumed is what the recorded graph ends in; nodes whose consumers never ran (a trace that was given
  * up) remain and are computed for their own sake. */
 int neap_flush(neap_ctx *ctx) {
-    int status = flush_where(ctx, true);
+    int status = flush_where(ctx, FLUSH_SINKS);
     if (status == 0 && ctx->pending.n > 0)
-        status = flush_where(ctx, false);
+        status = flush_where(ctx, FLUSH_ALL);
+    ctx->pending.short_of_memory = ctx->pending.short_of_memory && status == NEAP_E_MEMORY;
+    return status;
+}
+
+/* Marks a node if its readers may make what they need of it themselves, and are at most so many; returns whether. */
+static bool mark_unread(neap_ctx *ctx, neap_node *node, int32_t readers) {
+    if (node->mark == ctx->walk.epoch || node->state != LAZY_PENDING || node->consumers > readers ||
+        !graph_is_made_in_place(node))
+        return false;
+    node->mark = ctx->walk.epoch;
+    ctx->pending.unread += node->flags & LAZY_COUNTED ? (int64_t)graph_node_bytes(node) : 0;
+    return true;
+}
+
+/* Marks what the newest node is or reads, with the pieces that it is put together from, if nobody has read that yet. */
+static int mark_newest(neap_ctx *ctx, neap_node *newest) {
+    neap_node *target = graph_read_target(newest);
+    int status = mark_unread(ctx, target, 0) ? lazy_push(&ctx->walk.stack, target) : 0;
+    while (ctx->walk.stack.n > 0 && status == 0) {
+        neap_node *node = ctx->walk.stack.at[--ctx->walk.stack.n];
+        for (int k = 0; k < node->nin && graph_node_op(node)->kind == LAZY_ASSEMBLE && status == 0; k++) {
+            neap_node *piece = graph_read_target(node->in[k]);
+            status = mark_unread(ctx, piece, 1) ? lazy_push(&ctx->walk.stack, piece) : 0;
+        }
+    }
+    return status;
+}
+
+/* Sets the bytes of pending nodes that the newest one, or its blocks, keep from being started, and marks those. */
+static int find_unread(neap_ctx *ctx, neap_node *newest) {
+    ctx->walk.epoch++;
+    ctx->walk.stack.n = 0;
+    ctx->pending.unread = 0;
+    if (!newest || !graph_is_meshed(newest))
+        return newest ? mark_newest(ctx, newest) : 0;
+    int status = 0;
+    for (int32_t b = 0; b < newest->shards->sharding->nblocks && graph_has_blocks(newest) && status == 0; b++)
+        status = mark_newest(ctx, newest->shards->blocks[b]);
+    return status;
+}
+
+int plan_flush_past_limits(neap_ctx *ctx, neap_node *newest) {
+    if (ctx->pending.most_nodes && ctx->pending.n >= ctx->pending.most_nodes)
+        return neap_flush(ctx);
+    int status = 0;
+    for (flush_choice choice = FLUSH_OTHER_SINKS; choice <= FLUSH_OTHERS_COUNTED && status == 0; choice++) {
+        status = find_unread(ctx, newest);
+        if (status == 0 && ctx->pending.bytes - ctx->pending.unread >= ctx->pending.most_bytes)
+            status = flush_where(ctx, choice);
+    }
     ctx->pending.short_of_memory = ctx->pending.short_of_memory && status == NEAP_E_MEMORY;
     return status;
 }

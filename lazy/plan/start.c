@@ -1,7 +1,9 @@
 /* start.c: when recorded work starts. This file alone decides it.
  *
  *   a call              at once, since all that it needs is recorded
- *   anything pending    when it is past the context's limits of nodes or bytes
+ *   anything pending    when it is past the context's limit of nodes
+ *   pending sinks       when they are past the limit of bytes; but not what is made of constructors alone, nor what is
+ *                       read by slices alone, nor the newest node: what of these is needed is known when they are read
  *   an effect           at once, with its ancestors, by those who record it (plan_flush_roots)
  *   what is read        when it is asked for (plan_force)
  *
@@ -63,7 +65,7 @@ int plan_start(neap_ctx *ctx, neap_node *node) {
     else if (call)
         status = plan_flush_roots(ctx, 1, &node);
     else if (graph_past_limits(ctx))
-        status = neap_flush(ctx);
+        status = plan_flush_past_limits(ctx, node);
     if (status == NEAP_E_MEMORY)
         ctx->start.first_call = 0; /* what was not started is looked for again */
     return ask_for_memory(ctx, status);
@@ -100,7 +102,8 @@ void plan_start_located(neap_ctx *ctx, neap_node *node) {
         plan_start_recorded(ctx, node);
 }
 
-int plan_unhold(neap_ctx *ctx) {
+/* newest: what was recorded; NULL: the last pending node. */
+static int unhold(neap_ctx *ctx, neap_node *newest) {
     if (--ctx->start.hold > 0)
         return 0;
     for (int64_t k = 0; k < ctx->start.arena.n;
@@ -111,16 +114,21 @@ int plan_unhold(neap_ctx *ctx) {
     if (ctx->start.has_calls)
         status = flush_calls(ctx);
     else if (!ctx->start.deferring && graph_past_limits(ctx))
-        status = neap_flush(ctx);
+        status = plan_flush_past_limits(
+            ctx, newest || ctx->pending.nodes.n == 0 ? newest : ctx->pending.nodes.at[ctx->pending.nodes.n - 1]);
     return ask_for_memory(ctx, status);
 }
 
-int plan_unhold_blocks(neap_ctx *ctx, const neap_node *node) {
+int plan_unhold(neap_ctx *ctx) {
+    return unhold(ctx, NULL);
+}
+
+int plan_unhold_blocks(neap_ctx *ctx, neap_node *node) {
     ctx->start.expanding--;
     bool waits = node && ctx->sites.node == node && ctx->start.has_calls && ctx->start.hold == 1;
     if (waits)
         ctx->start.has_calls = false;
-    int status = plan_unhold(ctx);
+    int status = unhold(ctx, node);
     ctx->start.has_calls |= waits;
     return status;
 }

@@ -16,7 +16,7 @@ static inline void plan_hold_blocks(neap_ctx *ctx) {
     ctx->start.hold++;
     ctx->start.expanding++;
 }
-int plan_unhold_blocks(neap_ctx *ctx, const neap_node *node);
+int plan_unhold_blocks(neap_ctx *ctx, neap_node *node);
 /* Starts a node that was just recorded, or pending work, if it should not wait. */
 int plan_start(neap_ctx *ctx, neap_node *node);
 /* Starts these nodes. Out of memory is no error: what is not started stays pending, and Lua is asked to collect. */

@@ -41,6 +41,12 @@ int neap_deferred_switch(neap_ctx *ctx, int depth) {
     return before;
 }
 
+/* Whoever demands it first, it is computed once. */
+static void keep_result(neap_node *node) {
+    if (node->state == LAZY_DEFERRED || node->state == LAZY_STAGED)
+        node->flags |= LAZY_KEPT;
+}
+
 int neap_deferred_end(neap_ctx *ctx, int depth, int n, const int32_t *results) {
     if (depth < 0 || depth >= ctx->start.deferring)
         return neap_error(NEAP_E_STATE, "deferred mode is not open");
@@ -49,9 +55,10 @@ int neap_deferred_end(neap_ctx *ctx, int depth, int n, const int32_t *results) {
         neap_node *node = graph_lookup(ctx, results[k]);
         if (!node)
             return neap_error_code();
-        int state = graph_read_target(node)->state;
-        if (state == LAZY_DEFERRED || state == LAZY_STAGED)
-            graph_read_target(node)->flags |= LAZY_KEPT; /* whoever demands it first, it is computed once */
+        keep_result(node);
+        for (int32_t b = 0; graph_is_meshed(node) && b < node->shards->sharding->nblocks; b++)
+            if (graph_has_blocks(node))
+                keep_result(node->shards->blocks[b]);
     }
     return 0;
 }
@@ -66,14 +73,23 @@ int neap_array_literal(neap_ctx *ctx, int32_t id) {
 }
 
 /* Inner results of a graph that is still held, by chance, are left to whoever reads them. */
+static int want_deferred(neap_node *node, lazy_nodes *roots) {
+    neap_node *target = graph_read_target(node);
+    bool wanted = target->state == LAZY_DEFERRED && (target->flags & LAZY_KEPT || target->consumers == 0);
+    return wanted ? lazy_push(roots, target) : 0;
+}
+
 /* Computes the arrays of deferred mode that Lua holds. */
 static int start_deferred_arrays(neap_ctx *ctx) {
     lazy_nodes roots = {0};
     int status = 0;
     for (int64_t k = 1; k < ctx->handles.slots.n && status == 0; k++) {
-        neap_node *node = ctx->handles.slots.at[k] ? graph_read_target(ctx->handles.slots.at[k]) : NULL;
-        if (node && node->state == LAZY_DEFERRED && (node->flags & LAZY_KEPT || node->consumers == 0))
-            status = lazy_push(&roots, node);
+        neap_node *node = ctx->handles.slots.at[k];
+        if (!node || !graph_is_meshed(node) || node->flags & LAZY_DELETED)
+            status = node ? want_deferred(node, &roots) : 0;
+        else
+            for (int32_t b = 0; b < node->shards->sharding->nblocks && graph_has_blocks(node) && status == 0; b++)
+                status = want_deferred(node->shards->blocks[b], &roots);
     }
     if (status == 0 && roots.n)
         status = plan_flush_roots(ctx, (int)roots.n, roots.at);
@@ -96,8 +112,10 @@ static bool is_listed_export(const export_walk *w, const neap_node *node) {
     return node->index < (uint32_t)w->inputs->n && w->order.at[node->index] == node;
 }
 
+/* The coordinates of an axis of a mesh, too: a collective reads them. */
 static bool has_structure(const neap_node *node) {
-    return !graph_is_placeholder(node) && graph_keeps_structure(node);
+    bool token = graph_is_meshed(node) && node->nin == 0 && node->flags & LAZY_CONSTRUCTED;
+    return token || (!graph_is_placeholder(node) && graph_keeps_structure(node));
 }
 
 /* Starts a walk: marks the listed inputs. */
@@ -122,12 +140,6 @@ static int unlisted(const export_walk *w, int output, const neap_node *node, con
     graph_shape_text(node->ndim, node->shape, shape, sizeof shape);
     if (node->flags & LAZY_ABSTRACT)
         return neap_error(NEAP_E_TRACE, "output '%s' depends on an array of an open trace, which has no value", name);
-    if (graph_is_meshed(node))
-        return neap_error(
-            NEAP_E_ARGUMENT,
-            "output '%s' depends on an array that lies on a mesh (%s, shape %s), which deferred mode does not "
-            "record; np.trace makes a program of a function on such arrays",
-            name, dtype, shape);
     if (!reader)
         return neap_error(NEAP_E_ARGUMENT,
                           "output '%s' (%s, shape %s) was not recorded in deferred mode, and is not listed as an input",
@@ -256,7 +268,7 @@ static int record_structure(export_walk *w, int level, neap_node *const *stand_i
         w->again[k] = graph_retain(stand_ins[k]);
     for (int64_t k = w->inputs->n; k < w->order.n && status == 0; k++) {
         neap_node *node = w->order.at[k];
-        bool itself = graph_is_constant(node) || graph_is_data(node);
+        bool itself = graph_is_constant(node) || graph_is_data(node) || (graph_is_meshed(node) && node->nin == 0);
         w->again[k] = itself ? graph_retain(node) : record_again(w, level, node);
         status = w->again[k] ? 0 : neap_error_code();
     }

@@ -227,13 +227,77 @@ int program_run_nodes(neap_ctx *ctx, neap_program *program, neap_node *const *in
     return program_fail_for_good(status, run.next_effect > 0 || given);
 }
 
+/* ---- Reading arguments in place ---------------------------------------------------------------------------------- */
+/* A short program reads an argument of so many bytes where it lies, if it is no more than a way to go over the whole of
+ * another array (broadcast, transposed, flipped), or made of constructors: its ops are recorded again on the views, and
+ * flushed. The plan is found by the maps of the views, in the context's table. Slices are copied: the next call has one
+ * that starts elsewhere, and would need another plan. */
+enum { READ_IN_PLACE_NODES = 64 };
+static const size_t READ_IN_PLACE_BYTES = 1 << 20;
+
+static bool is_read_in_place(const neap_node *node) {
+    if (node->buffer || graph_is_meshed(node) || graph_is_number(node) || graph_node_bytes(node) < READ_IN_PLACE_BYTES)
+        return false;
+    if (!graph_is_view(node))
+        return graph_is_formula(node) || graph_node_op(node)->kind == LAZY_SOURCE;
+    int64_t size = 1;
+    for (int a = 0; a < node->ndim; a++)
+        size *= node->map->stride[a] ? node->shape[a] : 1;
+    return size == node->base->size &&
+           (graph_is_formula(node->base) || !graph_map_contiguous(node->ndim, node->shape, node->map));
+}
+
+/* Computes what the views are of, unless it is cheap, and says whether the program reads an argument in place. */
+static int prepare_in_place(neap_ctx *ctx, const neap_program *program, neap_node *const *inputs, bool *in_place) {
+    lazy_nodes bases = {0};
+    int status = 0;
+    *in_place = false;
+    if (program->meshed || program->effects.n || program->nodes.n > READ_IN_PLACE_NODES || ctx->levels.closed)
+        return 0; /* in a closed trace what is recorded would belong to it */
+    for (int64_t k = 0; k < program->inputs.n && status == 0; k++) {
+        neap_node *target = graph_read_target(inputs[k]);
+        bool reads = !(program->inputs.at[k]->flags & LAZY_WEAK) && is_read_in_place(inputs[k]);
+        *in_place |= reads;
+        if (!reads && !(program->inputs.at[k]->flags & LAZY_WEAK))
+            target = inputs[k];
+        if (!target->buffer && !graph_is_number(target) && !(reads && graph_is_formula(target)))
+            status = lazy_push(&bases, target);
+    }
+    if (*in_place && status == 0 && bases.n)
+        status = plan_flush_roots(ctx, (int)bases.n, bases.at);
+    lazy_vector_free(&bases);
+    return status;
+}
+
+static int run_in_place(neap_ctx *ctx, neap_program *program, neap_node *const *inputs, neap_node **outputs) {
+    int n = (int)program->outputs.n, status = program_apply(ctx, program, inputs, outputs);
+    if (status)
+        return status;
+    status = plan_flush_roots(ctx, n, outputs);
+    for (int k = 0; k < n && status == 0; k++) /* an argument that is a result has a name of its own */
+        if (outputs[k]->id) {
+            neap_node *alias = graph_alias(ctx, outputs[k]);
+            status = alias ? 0 : NEAP_E_MEMORY;
+            graph_release(ctx, alias ? outputs[k] : NULL);
+            outputs[k] = alias ? alias : outputs[k];
+        }
+    for (int k = 0; k < n && status; k++)
+        graph_release(ctx, outputs[k]);
+    program->runs += status == 0;
+    return status;
+}
+
 int program_run(neap_ctx *ctx, neap_program *program, neap_node *const *inputs, lazy_donation *donation,
                 int32_t *outputs) {
     size_t n = (size_t)program->outputs.n;
+    bool in_place = false;
     neap_node *few[FEW], **nodes = n <= FEW ? few : malloc(n * sizeof *nodes);
     int status = nodes ? 0 : neap_error(NEAP_E_MEMORY, "out of memory for a run");
+    if (status == 0 && !donation)
+        status = prepare_in_place(ctx, program, inputs, &in_place);
     if (status == 0)
-        status = program_run_nodes(ctx, program, inputs, donation, nodes);
+        status = in_place ? run_in_place(ctx, program, inputs, nodes)
+                          : program_run_nodes(ctx, program, inputs, donation, nodes);
     if (status == 0)
         status = program_fail_for_good(graph_publish_all(ctx, (int)n, nodes, outputs), program->effects.n || donation);
     if (nodes != few)

@@ -570,6 +570,37 @@ check.test("E8: the same code gives the same result deferred, jitted or immediat
     end
 end)
 
+check.test("E8: a result that is a view runs the kernels and takes the memory that it would outside", function()
+    local big = np.ones { 1000, 1000 }:wait()
+    local views = {
+        function() return np.exp(big)[{ 0, 0 }] end,
+        function() return np.exp(big)[{ { 0, 900 }, {} }] end,
+        function() return np.exp(big):transpose() end,
+        function() return np.exp(big):reshape(1000000) end,
+        function() return np.broadcast_to(np.exp(big)[{ { 0, 1 } }], { 10, 1000 }) end,
+        function() return np.sin(np.exp(big)[{ {}, { -1, nil, -1 } }])[{ 3, {} }] end,
+    }
+    --- The launches and the bytes that computing f() takes.
+    local function cost(f)
+        np.memory.trim()
+        np.memory.reset_peak()
+        local launches, before = np.debug.counters().launches, np.memory().live
+        local y = f():wait()
+        return { tonumber(np.debug.counters().launches - launches), tonumber(np.memory().peak - before), y:totable() }
+    end
+    for k, f in ipairs(views) do
+        check.equal(cost(function() return (deferred(f)) end), cost(f), "view " .. k)
+    end
+    local element = deferred(views[1])
+    check.ok(not tostring(np.explain(element)):find("reads it", 1, true), "no call reads what it is a view of")
+    local y, more = deferred(function()
+        local y = np.exp(big)
+        return y, y + 1
+    end)
+    check.ok(tostring(np.explain(more)):find("or deferred mode returned it", 1, true))
+    check.equal(y:is_deferred(), true)
+end)
+
 check.test("E8: errors carry the line where the op was recorded", function()
     local line
     local y = deferred(function()
