@@ -23,19 +23,6 @@ int neap_session_use(const char *kind, int n) {
     return status;
 }
 
-int neap_default_device(neap_ctx *ctx, int device, int *before) {
-    int first, n = neap_session_devices(&first), status = 0;
-    *before = graph_home_device();
-    if (device < 0 || device == *before)
-        return NEAP_OK;
-    if (device < first || device >= first + n)
-        return neap_error(NEAP_E_ARGUMENT, "default_device: expected a device of np.devices(), got %s",
-                          device < neap_device_count() ? neap_device_name(device) : "none");
-    if ((status = neap_flush(ctx)) == NEAP_OK)
-        graph_default_device = device - first;
-    return status;
-}
-
 /* Does it lie in memory that the host must not touch? */
 static bool is_foreign_buffer(const neap_buffer *buffer) {
     return neap_device_memory_space(neap_buffer_device(buffer)) != 0;
