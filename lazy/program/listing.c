@@ -17,7 +17,7 @@ static const uint32_t LISTED =
 bool program_is_constructed(const neap_node *node) {
     const lazy_op *row = graph_node_op(node);
     return (row->kind != LAZY_SOURCE || row->shape) && !(node->flags & LAZY_DROPPED) &&
-           (node->flags & LAZY_ABSTRACT || !node->buffer);
+           (node->flags & LAZY_ABSTRACT || (node->flags & LAZY_CONSTRUCTED && !node->buffer));
 }
 
 int program_orders(const neap_program *program, const lazy_item *item) {

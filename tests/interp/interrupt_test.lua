@@ -96,7 +96,7 @@ for name, case in pairs {
         local pressed = process.now()
         check.equal(terminal:finish(), 130, terminal.seen)
         check.ok(terminal.seen:find(":[23]: [^\n]*interrupted") and not terminal.seen:find "went on", terminal.seen)
-        check.ok(process.now() - pressed < 3, "took " .. process.now() - pressed .. " s")
+        check.ok(process.now() - pressed < 20, "took " .. process.now() - pressed .. " s") -- it must not go on for ever
     end)
 end
 

@@ -324,4 +324,15 @@ check.test("a program with constants is saved by its ops", function()
     os.remove(path)
 end)
 
+check.test("a view of an array around the function is data of its program, as its elements", function()
+    local path, rows = os.tmpname(), np.arange(4000):reshape(1000, 4):wait()
+    local f = function(x) return x + rows[998] + rows[{ {}, 0 }][{ { 5, 9 } }]:sum() end
+    local program = np.trace(f)(np.ones(4))
+    program:save(path)
+    check.equal(#io.open(path, "rb"):read "*a" < 1024, true, "bytes of the file")
+    same(np.load_program(path)(np.ones(4)), f(np.ones(4)))
+    same(program(np.ones(4)), f(np.ones(4)))
+    os.remove(path)
+end)
+
 check.done()
