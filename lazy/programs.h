@@ -144,7 +144,8 @@ NEAP_API int neap_export(neap_ctx *ctx, int level, const neap_ports *inputs, con
 enum {
     NEAP_RULE_NONE, /* of a call: derived from its program, which reverse mode runs again */
     NEAP_RULE_VJP,  /* two more programs: one that also gives residuals, one from these and cotangents to cotangents */
-    NEAP_RULE_JVP   /* one more: from operands and tangents to results and tangents */
+    NEAP_RULE_JVP,  /* one more: from operands and tangents to results and tangents */
+    NEAP_RULE_USED  /* a derivative has used the rule: derived from the first program; others are left over */
 };
 typedef struct neap_control {
     int32_t op;                          /* LAZY_OP number of call, cond, while_loop or scan */

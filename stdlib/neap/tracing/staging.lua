@@ -56,9 +56,10 @@ local function inside(name, open, body, undo)
     local results = pack(pcall(body, level))
     levels[#levels] = nil
     frame.traces = frame.traces - traces
-    C.neap_level_end(ctx, level) -- already closed after a complete trace: then this changes nothing
+    local ended = C.neap_level_end(ctx, level) -- a trace that is complete is closed already: then this changes nothing
     if undo then undo() end
     if not results[1] then error(results[2], 0) end
+    if ended < 0 and traces == 0 then core.raise_status(ended, name) end
     return unpack(results, 2, results.n)
 end
 
