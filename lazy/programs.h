@@ -55,6 +55,8 @@ NEAP_API int neap_program_run(neap_ctx *ctx, neap_program *program, int n, const
 /* Records its ops again on other arrays, which may belong to open levels: how a jitted function is inlined or
  * differentiated. */
 NEAP_API int neap_program_replay(neap_ctx *ctx, neap_program *program, int n, const int32_t *inputs, int32_t *outputs);
+/* The same on inputs that may lie elsewhere than those that the program was traced with: its ops go where they are. */
+NEAP_API int neap_program_follow(neap_ctx *ctx, neap_program *program, int n, const int32_t *inputs, int32_t *outputs);
 /* The same program for inputs of other shapes, dtypes, devices or meshes: those of these arrays. Errors name the op
  * that does not take them, and the inputs that differ (program/refit.h). */
 NEAP_API int neap_program_refit(neap_ctx *ctx, neap_program *program, int n, const int32_t *inputs,

@@ -23,7 +23,7 @@ bool control_on_tape(const neap_ctx *ctx, int nin, neap_node *const *in) {
     return some & tapes;
 }
 
-/* ---- What a rule computes as results ------------------------------------------------------------------------------ */
+/* ---- What a rule computes as results ----------------------------------------------------------------------------- */
 /* Zeros, as part of the program that is being made; in the arena. */
 static neap_node *zeros_of_trace(lazy_maker *m, const neap_node *like) {
     neap_node *zeros = derive_zeros_like(m->ctx, like);
@@ -61,7 +61,7 @@ static neap_program *values_of_rule(neap_ctx *ctx, lazy_control *control) {
     return found ? *found : NULL;
 }
 
-/* ---- Programs with kept and used calls in them --------------------------------------------------------------------- */
+/* ---- Programs with kept and used calls in them ------------------------------------------------------------------ */
 static int apply_as(lazy_maker *m, int rules) {
     lazy_levels *levels = &m->ctx->levels;
     lazy_levels before = *levels;
@@ -90,7 +90,7 @@ neap_program **control_programs_used(neap_ctx *ctx, lazy_control *control) {
     return control->ruled ? control_derived_again(ctx, control, 'u', apply_used) : control->programs;
 }
 
-/* ---- Recording ---------------------------------------------------------------------------------------------------- */
+/* ---- Recording --------------------------------------------------------------------------------------------------- */
 /* The call, whose first program is what its rule computes; without the others, if the rule is used. */
 static neap_node *record_call(neap_ctx *ctx, lazy_control *control, bool keeps, int32_t site, neap_node *const *in) {
     enum { MOST = 3 };
@@ -132,7 +132,7 @@ neap_node *control_record_ruled(neap_ctx *ctx, lazy_control *control, int rules,
     return node;
 }
 
-/* ---- Leaving a tape ------------------------------------------------------------------------------------------------ */
+/* ---- Leaving a tape --------------------------------------------------------------------------------------------- */
 /* What a node is besides its programs. */
 static int take_over(lazy_control *now, const lazy_control *before) {
     size_t n = (size_t)(before->shape.nin + 2 * before->nresults);
