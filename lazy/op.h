@@ -218,6 +218,8 @@ typedef struct lazy_payload {
     bool (*fixed)(const neap_node *node);
     /* Result k of a node whose parts are such results; OWNED. */
     neap_node *(*result)(neap_ctx *ctx, neap_node *node, int k);
+    /* It leaves the innermost derivative that it belongs to, and other levels are open; NULL: that is nothing to it. */
+    int (*leave_tape)(neap_ctx *ctx, neap_node *node);
     /* The programs that it runs. BORROWED. */
     void (*programs)(const neap_node *node, lazy_inner *out);
     /* Are these the attributes of one of its results, a node of a row with LAZY_OP_PART? */

@@ -55,6 +55,8 @@ NEAP_API int neap_program_run(neap_ctx *ctx, neap_program *program, int n, const
 /* Records its ops again on other arrays, which may belong to open levels: how a jitted function is inlined or
  * differentiated. */
 NEAP_API int neap_program_replay(neap_ctx *ctx, neap_program *program, int n, const int32_t *inputs, int32_t *outputs);
+/* The same on inputs that may lie elsewhere than those that the program was traced with: its ops go where they are. */
+NEAP_API int neap_program_follow(neap_ctx *ctx, neap_program *program, int n, const int32_t *inputs, int32_t *outputs);
 /* The same program for inputs of other shapes, dtypes, devices or meshes: those of these arrays. Errors name the op
  * that does not take them, and the inputs that differ (program/refit.h). */
 NEAP_API int neap_program_refit(neap_ctx *ctx, neap_program *program, int n, const int32_t *inputs,
@@ -144,7 +146,8 @@ NEAP_API int neap_export(neap_ctx *ctx, int level, const neap_ports *inputs, con
 enum {
     NEAP_RULE_NONE, /* of a call: derived from its program, which reverse mode runs again */
     NEAP_RULE_VJP,  /* two more programs: one that also gives residuals, one from these and cotangents to cotangents */
-    NEAP_RULE_JVP   /* one more: from operands and tangents to results and tangents */
+    NEAP_RULE_JVP,  /* one more: from operands and tangents to results and tangents */
+    NEAP_RULE_USED  /* a derivative has used the rule: derived from the first program; others are left over */
 };
 typedef struct neap_control {
     int32_t op;                          /* LAZY_OP number of call, cond, while_loop or scan */

@@ -308,11 +308,12 @@ static const bool *tangent_flags(flow *f) {
 /* Which results are batched: those that one of the programs batches, or whose tangent is. `results` gets that. */
 static int look_at_results(flow *f, int nresults, bool *results) {
     int status = find_batched_outputs(f->g, f->control->programs[0], flags_of(f, 0), f->out[0]);
-    if (status == 0 && f->shape->rule != NEAP_RULE_NONE)
+    bool ruled = control_has_rule(f->shape);
+    if (status == 0 && ruled)
         status = find_batched_outputs(f->g, f->control->programs[1],
                                       f->shape->rule == NEAP_RULE_JVP ? tangent_flags(f) : flags_of(f, 1), f->out[1]);
     for (int k = 0, tangent = nresults; k < nresults && status == 0; k++) {
-        results[k] = f->out[0][k] || (f->shape->rule != NEAP_RULE_NONE && f->out[1][k]);
+        results[k] = f->out[0][k] || (ruled && f->out[1][k]);
         if (f->shape->rule == NEAP_RULE_JVP && is_float_node(f->control->programs[0]->outputs.at[k]))
             results[k] |= f->out[1][tangent++];
     }
@@ -339,7 +340,10 @@ static int batch_call(flow *f) {
     int n = f->control->nprograms, nresults = f->shape->results, own = f->g->node->nattrs - 1 - n;
     bool *results = flags_new(nresults);
     int status = results ? look_at_results(f, nresults, results) : NEAP_E_MEMORY;
-    for (int p = 0; p < n && p < 2 && status == 0; p++)
+    int used = control_has_rule(f->shape) ? n : 1;
+    for (int p = used; p < n; p++)
+        f->programs[p] = program_retain(f->control->programs[p]); /* left over: nobody runs it */
+    for (int p = 0; p < used && p < 2 && status == 0; p++)
         status = derive_results(f, p, nresults, results);
     if (status == 0 && f->shape->rule == NEAP_RULE_VJP)
         status = derive_backward(f, f->shape->results);

@@ -15,13 +15,17 @@
 /* Adds up what the node's programs do. */
 static int sum_up_programs(lazy_control *control) {
     int own = control_bodies(control);
+    control->ruled = control_has_rule(&control->shape);
     for (int p = 0; p < control->nprograms; p++) {
         const neap_program *program = control->programs[p];
         for (int64_t e = 0; e < program->effects.n && p < own; e++)
             control->effects |= effect_bits(program->effects.at[e]);
         for (int64_t k = 0; k < program->nodes.n; k++) {
             const neap_node *node = program->nodes.at[k];
-            if (control_is_control(node) && node->flags & LAZY_ABSTRACT && control_of(node)->depth > control->depth)
+            if (!control_is_control(node) || !(node->flags & LAZY_ABSTRACT))
+                continue;
+            control->ruled |= p < own && control_of(node)->ruled;
+            if (control_of(node)->depth > control->depth)
                 control->depth = control_of(node)->depth;
         }
     }
@@ -195,39 +199,11 @@ static neap_node *record_control_node(neap_ctx *ctx, lazy_control *control, int3
     return node;
 }
 
-static neap_node *record_new(neap_ctx *ctx, int32_t site, int nprograms, neap_program *const *programs,
-                             const graph_call *call);
-
-/* The call as one of its rule's forward program, so that residuals follow its results. */
-static neap_node *record_keeping(neap_ctx *ctx, const lazy_control *control, int32_t site, neap_node *const *in) {
-    const lazy_control_shape *shape = &control->shape;
-    neap_program *programs[] = {control->programs[1], control->programs[1], control->programs[2]};
-    int64_t attrs[] = {shape->rule,      shape->operands,  shape->results,
-                       shape->consts[1], shape->consts[1], shape->consts[2]};
-    size_t operands = (size_t)shape->operands, own = (size_t)shape->consts[1], last = (size_t)shape->consts[2];
-    neap_node **given = malloc((operands + 2 * own + last) * sizeof *given + 1), *node = NULL;
-    if (!given) {
-        neap_error(NEAP_E_MEMORY, "out of memory for a node");
-        return NULL;
-    }
-    memcpy(given, in, operands * sizeof *given);
-    for (int again = 0; again < 2; again++)
-        memcpy(given + operands + (size_t)again * own, in + shape->const_at[1], own * sizeof *given);
-    memcpy(given + operands + 2 * own, in + shape->const_at[2], last * sizeof *given);
-    graph_call call = {
-        .op = shape->op, .nin = (int)(operands + 2 * own + last), .nattrs = 6, .in = given, .attrs = attrs};
-    node = record_new(ctx, site, 3, programs, &call);
-    free(given);
-    return node;
-}
-
 static neap_node *record_checked(neap_ctx *ctx, lazy_control *control, int32_t site, const graph_call *call) {
-    if (control->shape.kind->rules) {
-        if (control_call_check(ctx, control, call->nin, call->in))
-            return NULL;
-        if (control_call_keeps(ctx, control, call->nin, call->in))
-            return record_keeping(ctx, control, site, call->in);
-    }
+    if (control->shape.kind->rules && control_call_check(ctx, control, call->nin, call->in))
+        return NULL;
+    if (control->ruled && !control->kept && control_on_tape(ctx, call->nin, call->in))
+        return control_record_ruled(ctx, control, LAZY_RULES_KEPT, site, call);
     return record_control_node(ctx, control, site, call);
 }
 
@@ -245,6 +221,7 @@ static neap_node *record_meshed_control(neap_ctx *ctx, const lazy_control *given
     plan_hold(ctx);
     if (control_fix_shardings(ctx, given, call, to, &control) == 0) {
         control->serial = given->serial;
+        control->kept = given->kept;
         node = record_checked(ctx, control, site, &fitted);
         control_release(control);
     }
@@ -262,7 +239,7 @@ static neap_node *record_any(neap_ctx *ctx, lazy_control *control, int32_t site,
                                                              : record_checked(ctx, control, site, call);
 }
 
-static neap_node *record_new(neap_ctx *ctx, int32_t site, int nprograms, neap_program *const *programs,
+neap_node *control_record_as(neap_ctx *ctx, int32_t site, bool kept, int nprograms, neap_program *const *programs,
                              const graph_call *call) {
     lazy_control *control = NULL;
     neap_node *node = NULL;
@@ -270,38 +247,14 @@ static neap_node *record_new(neap_ctx *ctx, int32_t site, int nprograms, neap_pr
         check_arrays(lazy_ops[call->op]->name, call->nin, call->in) || control_new(nprograms, programs, call, &control))
         return NULL;
     control->serial = ++ctx->callbacks.last;
+    control->kept = kept;
     node = record_any(ctx, control, site, call);
     control_release(control);
     return node;
 }
 
 neap_node *control_record(neap_ctx *ctx, int nprograms, neap_program *const *programs, const graph_call *call) {
-    return record_new(ctx, 0, nprograms, programs, call);
-}
-
-/* The programs without their effects. BORROWED. */
-static neap_program **programs_without_effects(neap_ctx *ctx, lazy_control *control) {
-    neap_program **found = control_derived_find(control, 'm', 0, NULL);
-    neap_program **list = found ? NULL : calloc((size_t)control->nprograms, sizeof *list);
-    int status = 0, made = 0;
-    for (; list && made < control->nprograms && status == 0; made += status == 0) {
-        lazy_maker m;
-        neap_program *program = control->programs[made];
-        status = control_maker_begin(&m, ctx, program, false);
-        for (int k = 0; k < program->inputs.n && status == 0; k++)
-            status = control_maker_given(&m, k, control_maker_input(&m, program->inputs.at[k]), false);
-        if (status == 0)
-            status = control_maker_apply(&m);
-        for (int64_t k = 0; k < program->outputs.n && status == 0; k++)
-            status = lazy_push(&m.results, m.out[k]);
-        status = control_maker_end(&m, status, &list[made]);
-    }
-    if (list && status == 0)
-        found = control_derived_keep(control, 'm', 0, NULL, made, list);
-    while (list && status && made-- > 0)
-        neap_program_free(list[made]);
-    free(list);
-    return found;
+    return control_record_as(ctx, 0, false, nprograms, programs, call);
 }
 
 /* The same node again, on other inputs. Its results are the first ones of this. OWNED. */
@@ -311,9 +264,17 @@ static neap_node *record_control_again(neap_ctx *ctx, const neap_node *node, nea
         return NULL;
     graph_call call = {
         .op = node->op, .nin = node->nin, .nattrs = node->nattrs - 1, .in = in, .attrs = node->attrs + 1};
+    int rules = ctx->levels.rules;
+    if (rules && control->ruled) {
+        ctx->levels.rules = LAZY_RULES_AS_THEY_ARE;
+        neap_node *made = control_record_ruled(ctx, control, rules, node->site, &call);
+        ctx->levels.rules = rules;
+        return made;
+    }
     if (ctx->levels.without_effects && control->effects) {
-        neap_program **programs = programs_without_effects(ctx, control);
-        return programs ? record_new(ctx, node->site, control->nprograms, programs, &call) : NULL;
+        neap_program **programs = control_derived_again(ctx, control, 'm', control_maker_apply);
+        bool kept = control->kept;
+        return programs ? control_record_as(ctx, node->site, kept, control->nprograms, programs, &call) : NULL;
     }
     return record_any(ctx, control, node->site, &call);
 }
@@ -407,6 +368,7 @@ const lazy_payload control_payload = {
     .again = record_control_again,
     .refit = control_refit,
     .result = control_result,
+    .leave_tape = control_leave_tape,
     .without_effects = record_control_again, /* its programs without their effects */
     .programs = list_programs,
     .has_part = has_part,
@@ -428,8 +390,8 @@ int neap_control_push(neap_ctx *ctx, const neap_control *how, int n, const int32
     for (int k = 0; k < n && status == 0; k++)
         status = (in[k] = graph_lookup_any(ctx, ids[k])) ? 0 : neap_error_code();
     graph_call call = {.op = how->op, .nin = n, .nattrs = how->nattrs, .in = in, .attrs = how->attrs};
-    if (status == 0 &&
-        !(node = record_new(ctx, graph_site_intern(ctx, how->site), how->nprograms, how->programs, &call)))
+    if (status == 0 && !(node = control_record_as(ctx, graph_site_intern(ctx, how->site), false, how->nprograms,
+                                                  how->programs, &call)))
         status = neap_error_code();
     if (status == 0 && how->nresults > control_of(node)->nresults)
         status =

@@ -53,8 +53,9 @@ typedef struct lazy_control {
     uint64_t serial;              /* its place among the context's effects, in the order of recording */
     lazy_runner *runner;          /* NULL until the node is to be run */
     struct lazy_derived *derived; /* what rules have made of the programs (control/derive.h) */
-    bool consumed;                /* call: its rule for reverse mode has been used */
-    bool joined;                  /* its inputs and results are the blocks of a node on a mesh, side by side */
+    bool ruled;  /* it has a rule for derivatives, or a node with one is in the programs that it runs */
+    bool kept;   /* such rules give the results (rules.c): of its own, in its first program */
+    bool joined; /* its inputs and results are the blocks of a node on a mesh, side by side */
     /* Of a node on a mesh (control/mesh.c): the sharding whose blocks get a node each. NULL: an ordinary node */
     const lazy_sharding *apart;
     const lazy_sharding **shardings; /* by input, by result, and by result as the program gives it; NULL: ordinary */
@@ -80,6 +81,10 @@ struct lazy_control_kind {
 };
 extern const lazy_control_kind control_call, control_cond, control_while, control_scan;
 
+/* Has a call a rule that no derivative has used yet? */
+static inline bool control_has_rule(const lazy_control_shape *shape) {
+    return shape->rule == NEAP_RULE_VJP || shape->rule == NEAP_RULE_JVP;
+}
 /* How often the programs run; -1: nobody knows. */
 static inline int64_t control_turns(const lazy_control_kind *kind, int64_t length) {
     return !kind->loop ? 1 : kind->stacks ? length : -1;
@@ -118,6 +123,9 @@ void control_release(lazy_control *control);
 /* Checks and records a node of a row for control flow; attrs are those behind the pointer. The programs are retained.
  * In a trace, a node with effects becomes an effect of that; else it is started, unless recording is held. OWNED. */
 neap_node *control_record(neap_ctx *ctx, int nprograms, neap_program *const *programs, const graph_call *call);
+/* The same at a script line (0: Lua is asked for it); `kept` as in lazy_control. OWNED. */
+neap_node *control_record_as(neap_ctx *ctx, int32_t site, bool kept, int nprograms, neap_program *const *programs,
+                             const graph_call *call);
 /* Result k; OWNED. */
 neap_node *control_result(neap_ctx *ctx, neap_node *node, int k);
 /* Checks programs, attributes and inputs. OWNED. */
@@ -160,8 +168,16 @@ int control_call_jvp(lazy_tangent *g);
 /* Refuses what may not be differentiated: ordered effects in the body of a call on a tape, whose derivatives run it
  * again. */
 int control_call_check(neap_ctx *ctx, const lazy_control *control, int nin, neap_node *const *in);
-/* Should a call that is about to be recorded on a tape run the forward program of its rule, and keep the residuals? */
-bool control_call_keeps(const neap_ctx *ctx, const lazy_control *control, int nin, neap_node *const *in);
+
+/* control/rules.c -------------------------------------------------------------------------------------------------- */
+/* Does a derivative that is open depend on one of the inputs? */
+bool control_on_tape(const neap_ctx *ctx, int nin, neap_node *const *in);
+/* Records a node that is `ruled` with its rules kept or used, LAZY_RULES_…. OWNED. */
+neap_node *control_record_ruled(neap_ctx *ctx, lazy_control *control, int rules, int32_t site, const graph_call *call);
+/* The programs of a node without a rule of its own, in which all rules are used. BORROWED. */
+neap_program **control_programs_used(neap_ctx *ctx, lazy_control *control);
+/* Of all rows: the node leaves the innermost derivative that it belongs to, and others are open. */
+int control_leave_tape(neap_ctx *ctx, neap_node *node);
 
 /* control/grad.c --------------------------------------------------------------------------------------------------- */
 int control_cond_grad(lazy_grad *g);

@@ -1,15 +1,14 @@
 /* custom.c: derivatives of calls (ops/control.c): of np.checkpoint, np.custom_vjp and np.custom_jvp.
  *
- * A call without a rule is differentiated by its program, which the derivative applies again: so nothing inside is kept
- * for the backward pass. A rule for reverse mode is two programs: one from the operands to the results and residuals,
- * one from these and cotangents to cotangents. Under a tape the call itself is one of the first program, so its
- * residuals are kept (lazy_call_stored); where the call was part of a program they are computed again. A rule for
- * forward mode is one program, linear in its tangents; for reverse mode it is transposed, on a tape whose tangents have
- * no values: so a cotangent that needs them tells that the rule is not linear. Branches and loops in the rule read
- * their operands again in reverse, be they needed or not; with those, the tangents are zeros, as good as any others.
+ * A call without a rule, or with one that a derivative has used (rules.c), is differentiated by its program, which the
+ * derivative applies again: so nothing inside is kept for the backward pass. A rule for reverse mode is two programs:
+ * one from the operands to the results and residuals, one from these and cotangents to cotangents. On a tape the call
+ * itself is one of the first program, so its residuals are kept. A rule for forward mode is one program, linear in its
+ * tangents; for reverse mode it is transposed, on a tape whose tangents have no values: so a cotangent that needs them
+ * tells that the rule is not linear. Branches and loops in the rule read their operands again in reverse, be they
+ * needed or not; with those, the tangents are zeros, as good as any others.
  *
- * Forward mode has no use for a rule for reverse mode, and refuses such a call; but where reverse mode has already used
- * the rule, in derivatives of derivatives, the call is no more than the program that it runs.
+ * Forward mode has no use for a rule for reverse mode, and refuses such a call.
  *
  * What the programs of a rule read from around the function is no operand, and the rule says nothing about it: so
  * differentiating it is an error.
@@ -99,28 +98,16 @@ static int give_cotangents(lazy_grad *g, int n, neap_node *const *cotangents) {
 }
 
 /* ---- Rules for reverse mode -------------------------------------------------------------------------------------- */
-/* Puts the residuals of the call into `to`: those that it has kept, or new ones. */
+/* Puts the residuals that the call has kept into `to`. */
 static int take_residuals(lazy_grad *g, int n, neap_node **to) {
-    const lazy_control *control = control_of(g->node);
-    int results = control->shape.results, status = 0;
-    if (n == 0)
-        return 0;
-    if (control->nresults > results) {
-        for (int k = 0; k < n && status == 0; k++)
-            if (!(to[k] = graph_arena(g->ctx, control_result(g->ctx, g->node, results + k))))
-                status = neap_error_code();
-        return status;
-    }
-    neap_node **given = inputs_capacity(g->node), **outputs = NULL;
-    status = given ? apply_rule_program(g->ctx, g->node, 1, control->shape.operands, given, &outputs) : NEAP_E_MEMORY;
+    int results = control_of(g->node)->shape.results, status = 0;
     for (int k = 0; k < n && status == 0; k++)
-        to[k] = outputs[results + k];
-    free(outputs);
-    free(given);
+        if (!(to[k] = graph_arena(g->ctx, control_result(g->ctx, g->node, results + k))))
+            status = neap_error_code();
     return status;
 }
 
-static int backward(lazy_grad *g) {
+static int vjp_grad(lazy_grad *g) {
     const lazy_control *control = control_of(g->node);
     int results = control->shape.results, n = (int)control->programs[1]->outputs.n - results;
     neap_node **given = inputs_capacity(g->node), **cotangents = NULL;
@@ -134,38 +121,6 @@ static int backward(lazy_grad *g) {
     free(cotangents);
     free(given);
     return status;
-}
-
-/* What comes back to kept residuals, in higher derivatives, goes through the forward program itself. */
-static int through_residuals(lazy_grad *g) {
-    const lazy_control *control = control_of(g->node);
-    const lazy_control_shape *shape = &control->shape;
-    neap_node **given = inputs_capacity(g->node), **back = given + shape->nin;
-    neap_node **seeds = calloc((size_t)g->nresults + 1, sizeof *seeds);
-    int status = given && seeds ? 0 : neap_error(NEAP_E_MEMORY, "out of memory for a gradient");
-    for (int k = shape->results; k < g->nresults && status == 0; k++)
-        seeds[k] = g->cts[k];
-    for (int k = 0; k < shape->consts[1] && status == 0; k++)
-        given[shape->operands + k] = g->node->in[shape->const_at[1] + k];
-    if (status == 0)
-        status = derive_program_gradient(g->ctx, control->programs[1], given, g->wants, seeds, back);
-    for (int k = 0; k < shape->operands && status == 0; k++)
-        if (back[k]) {
-            g->out[k] = g->out[k] ? graph_build_add(g->ctx, g->out[k], back[k]) : back[k];
-            status = g->out[k] ? 0 : neap_error_code();
-        }
-    free(seeds);
-    free(given);
-    return status;
-}
-
-static int vjp_grad(lazy_grad *g) {
-    control_of(g->node)->consumed = true;
-    bool results = false, residuals = false;
-    for (int k = 0; k < g->nresults; k++)
-        *(k < control_of(g->node)->shape.results ? &results : &residuals) |= g->cts[k] != NULL;
-    int status = results ? backward(g) : 0;
-    return status == 0 && residuals ? through_residuals(g) : status;
 }
 
 /* ---- Rules for forward mode -------------------------------------------------------------------------------------- */
@@ -268,8 +223,12 @@ static const char *const names[] = {"checkpoint", "custom_vjp", "custom_jvp"};
 int control_call_grad(lazy_grad *g) {
     const lazy_control *control = control_of(g->node);
     int rule = control->shape.rule;
-    if (rule == NEAP_RULE_NONE)
-        return derive_program_gradient(g->ctx, control->programs[0], g->node->in, g->wants, g->cts, g->out);
+    if (!control_has_rule(&control->shape)) {
+        g->ctx->levels.without_effects += rule == NEAP_RULE_USED;
+        int status = derive_program_gradient(g->ctx, control->programs[0], g->node->in, g->wants, g->cts, g->out);
+        g->ctx->levels.without_effects -= rule == NEAP_RULE_USED;
+        return status;
+    }
     for (int k = control->shape.operands; k < g->node->nin; k++)
         if (g->wants[k])
             return refuse_custom_rule(g->ctx, g->node, names[rule], reads_around);
@@ -279,8 +238,10 @@ int control_call_grad(lazy_grad *g) {
 int control_call_jvp(lazy_tangent *g) {
     const lazy_control *control = control_of(g->node);
     int rule = control->shape.rule;
-    if (rule == NEAP_RULE_NONE || control->consumed) {
+    if (!control_has_rule(&control->shape)) {
+        g->ctx->levels.without_effects += rule == NEAP_RULE_USED;
         int status = derive_program_tangent(g->ctx, control->programs[0], g->node->in, g->in, g->outs);
+        g->ctx->levels.without_effects -= rule == NEAP_RULE_USED;
         for (int k = 0; k < g->nresults && status == 0; k++)
             if (!is_float_result(&control->results[k]))
                 g->outs[k] = NULL;
@@ -294,14 +255,6 @@ int control_call_jvp(lazy_tangent *g) {
     return jvp_jvp(g);
 }
 
-/* Does a derivative that is open depend on one of the inputs? */
-static bool on_any_tape(const neap_ctx *ctx, int nin, neap_node *const *in) {
-    uint32_t tapes = ~graph_trace_levels(ctx), some = 0;
-    for (int k = 0; k < nin; k++)
-        some |= in[k]->levels;
-    return some & tapes;
-}
-
 /* The name of an effect, and its line; NULL: it has no order. */
 static const char *ordered_effect(neap_ctx *ctx, const lazy_effect *effect, const char **site) {
     const neap_node *node = effect->node;
@@ -313,15 +266,9 @@ static const char *ordered_effect(neap_ctx *ctx, const lazy_effect *effect, cons
     return effect_is_callback(node) ? effect_callback_of(node)->name : graph_node_op(node)->name;
 }
 
-bool control_call_keeps(const neap_ctx *ctx, const lazy_control *control, int nin, neap_node *const *in) {
-    const lazy_control_shape *shape = &control->shape;
-    return shape->rule == NEAP_RULE_VJP && control->nresults == shape->results &&
-           control->programs[1]->outputs.n > shape->results && on_any_tape(ctx, nin, in);
-}
-
 int control_call_check(neap_ctx *ctx, const lazy_control *control, int nin, neap_node *const *in) {
     const neap_program *program = control->programs[0];
-    if (control->shape.rule != NEAP_RULE_NONE || !on_any_tape(ctx, nin, in))
+    if (control->shape.rule != NEAP_RULE_NONE || !control_on_tape(ctx, nin, in))
         return 0;
     for (int64_t k = 0; k < program->effects.n; k++) {
         const char *site = NULL, *name = ordered_effect(ctx, program->effects.at[k], &site);

@@ -67,15 +67,18 @@ int control_maker_given(lazy_maker *m, int k, neap_node *placeholder, bool taped
 }
 
 int control_maker_apply(lazy_maker *m) {
+    int rules = m->ctx->levels.rules;
+    m->ctx->levels.rules = LAZY_RULES_AS_THEY_ARE;
     m->ctx->levels.without_effects++;
     int status = program_apply(m->ctx, m->program, m->in, m->out);
     m->ctx->levels.without_effects--;
+    m->ctx->levels.rules = rules;
     return status;
 }
 
 int control_maker_end(lazy_maker *m, int status, neap_program **made) {
-    if (m->tape >= 0)
-        neap_level_end(m->ctx, m->tape);
+    int left = m->tape >= 0 ? neap_level_end(m->ctx, m->tape) : 0;
+    status = status ? status : left;
     if (status == 0)
         status = program_trace_end(m->ctx, m->trace, (int)m->results.n, m->results.at, made);
     if (status && m->trace >= 0)
@@ -85,4 +88,30 @@ int control_maker_end(lazy_maker *m, int status, neap_program **made) {
     free(m->in);
     lazy_vector_free(&m->results);
     return status;
+}
+
+neap_program **control_derived_again(neap_ctx *ctx, lazy_control *control, char rule, int (*apply)(lazy_maker *)) {
+    neap_program **found = control_derived_find(control, rule, 0, NULL);
+    neap_program **list = found ? NULL : calloc((size_t)control->nprograms, sizeof *list);
+    int status = 0, made = 0;
+    if (!found && !list)
+        neap_error(NEAP_E_MEMORY, "out of memory for a program");
+    for (; list && made < control->nprograms && status == 0; made += status == 0) {
+        lazy_maker m;
+        neap_program *program = control->programs[made];
+        status = control_maker_begin(&m, ctx, program, false);
+        for (int k = 0; k < program->inputs.n && status == 0; k++)
+            status = control_maker_given(&m, k, control_maker_input(&m, program->inputs.at[k]), false);
+        if (status == 0)
+            status = apply(&m);
+        for (int64_t k = 0; k < program->outputs.n && status == 0; k++)
+            status = lazy_push(&m.results, m.out[k]);
+        status = control_maker_end(&m, status, &list[made]);
+    }
+    if (list && status == 0)
+        found = control_derived_keep(control, rule, 0, NULL, made, list);
+    while (list && status && made-- > 0)
+        neap_program_free(list[made]);
+    free(list);
+    return found;
 }

@@ -17,13 +17,6 @@ typedef struct lazy_derived {
     bool key[];
 } lazy_derived;
 
-/* The programs that were made, or NULL. BORROWED from the control. */
-neap_program **control_derived_find(const lazy_control *control, char rule, int nkey, const bool *key);
-/* Keeps programs (TAKES, also on failure). NULL: memory. */
-neap_program **control_derived_keep(lazy_control *control, char rule, int nkey, const bool *key, int n,
-                                    neap_program *const *programs);
-void control_derived_free(lazy_derived *derived);
-
 typedef struct lazy_maker { /* a program that is being made of another one */
     neap_ctx *ctx;
     neap_program *program; /* the program that is applied */
@@ -31,6 +24,16 @@ typedef struct lazy_maker { /* a program that is being made of another one */
     neap_node **in, **out; /* its inputs and outputs: in BORROWED, out OWNED */
     lazy_nodes results;    /* outputs of the new one. BORROWED */
 } lazy_maker;
+
+/* The programs that were made, or NULL. BORROWED from the control. */
+neap_program **control_derived_find(const lazy_control *control, char rule, int nkey, const bool *key);
+/* Those that were made, or else the node's programs, each applied again in this way. BORROWED; NULL: error. */
+neap_program **control_derived_again(neap_ctx *ctx, lazy_control *control, char rule, int (*apply)(lazy_maker *));
+/* Keeps programs (TAKES, also on failure). NULL: memory. */
+neap_program **control_derived_keep(lazy_control *control, char rule, int nkey, const bool *key, int n,
+                                    neap_program *const *programs);
+void control_derived_free(lazy_derived *derived);
+
 /* Opens the trace, and a tape in it if asked for. */
 int control_maker_begin(lazy_maker *m, neap_ctx *ctx, neap_program *program, bool tape);
 /* A placeholder like a node; BORROWED. */

@@ -316,10 +316,13 @@ int control_cond_jvp(lazy_tangent *t) {
 }
 
 /* ---- Scans, in reverse ------------------------------------------------------------------------------------------- */
-/* The scan that also stacks what each turn begins with: the carries that are not passed. */
-static int storing_program(neap_ctx *ctx, const lazy_control *control, neap_program **made) {
-    neap_program *program = control->programs[0];
+/* The scan that also stacks what each turn begins with: the carries that are not passed. This derivative uses the rules
+ * in the body where it runs the turns again, so here they are used. */
+static int storing_program(neap_ctx *ctx, lazy_control *control, neap_program **made) {
+    neap_program **programs = control_programs_used(ctx, control), *program = programs ? programs[0] : NULL;
     lazy_maker m;
+    if (!programs)
+        return neap_error_code();
     int status = control_maker_begin(&m, ctx, program, false);
     for (int k = 0; k < program->inputs.n && status == 0; k++)
         status = control_maker_given(&m, k, control_maker_input(&m, program->inputs.at[k]), false);
@@ -328,7 +331,7 @@ static int storing_program(neap_ctx *ctx, const lazy_control *control, neap_prog
     for (int k = 0; k < program->outputs.n && status == 0; k++)
         status = lazy_push(&m.results, m.out[k]);
     for (int k = 0; k < control->shape.operands && status == 0; k++)
-        if (!is_passed(program, k))
+        if (!is_passed(control->programs[0], k))
             status = lazy_push(&m.results, m.in[k]);
     return control_maker_end(&m, status, made);
 }

@@ -62,11 +62,12 @@ static int open_tape(neap_ctx *ctx, neap_program *program, neap_node *const *in,
     return status ? status : derive_program_on(ctx, program, t->inputs, t->outputs);
 }
 
-static void close_tape(neap_ctx *ctx, taped *t) {
-    if (t->level >= 0)
-        neap_level_end(ctx, t->level);
+/* Returns the status, or what closing it gives. */
+static int close_tape(neap_ctx *ctx, taped *t, int status) {
+    int left = t->level >= 0 ? neap_level_end(ctx, t->level) : 0;
     free(t->inputs);
     free(t->places);
+    return status ? status : left;
 }
 
 int derive_program_gradient(neap_ctx *ctx, neap_program *program, neap_node *const *in, const bool *active,
@@ -81,8 +82,7 @@ int derive_program_gradient(neap_ctx *ctx, neap_program *program, neap_node *con
     for (int k = 0, made = status == 0 ? t.naliases : 0; k < made; k++)
         if (!(back[t.places[k]] = graph_arena(ctx, t.values[k])))
             status = NEAP_E_MEMORY;
-    close_tape(ctx, &t);
-    return status;
+    return close_tape(ctx, &t, status);
 }
 
 int derive_program_tangent(neap_ctx *ctx, neap_program *program, neap_node *const *in, neap_node *const *tangents,
@@ -102,7 +102,6 @@ int derive_program_tangent(neap_ctx *ctx, neap_program *program, neap_node *cons
     for (int k = 0, made = status == 0 ? n : 0; k < made; k++)
         if (!graph_arena(ctx, out[k]))
             status = NEAP_E_MEMORY;
-    close_tape(ctx, &t);
     free(active);
-    return status;
+    return close_tape(ctx, &t, status);
 }

@@ -19,6 +19,7 @@ int derive_walk_begin(neap_ctx *ctx, int level, lazy_walk *w) {
     w->values = calloc((size_t)w->n + 1, sizeof *w->values);
     if (!w->values)
         return neap_error(NEAP_E_MEMORY, "out of memory for a gradient");
+    ctx->levels.walked |= w->bit;
     plan_hold(ctx);
     return 0;
 }
@@ -27,6 +28,7 @@ int derive_walk_end(lazy_walk *w, int status, int n, neap_node *const *out) {
     for (int k = 0; k < n && status == 0; k++)
         graph_retain(out[k]);
     graph_leave_level(w->ctx, w->start + w->n, w->bit); /* what was recorded needs no derivative here, so it may go */
+    w->ctx->levels.walked &= ~w->bit;
     free(w->values);
     int held = plan_unhold(w->ctx);
     if (status == 0 && held)

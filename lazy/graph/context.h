@@ -59,6 +59,7 @@ typedef struct lazy_start {
 
 /* level.c */
 enum { LAZY_MAX_LEVELS = 32 };
+enum { LAZY_RULES_AS_THEY_ARE, LAZY_RULES_KEPT, LAZY_RULES_USED };
 typedef struct lazy_level {
     bool open, trace;
     bool closed;         /* a trace that captures what it reads from outside (graph/capture.c) */
@@ -86,6 +87,8 @@ typedef struct lazy_levels {
     uint64_t traces;     /* serial number of the newest */
     int64_t staged;      /* how many nodes were STAGED so far */
     int without_effects; /* > 0: programs are applied without their effects */
+    uint32_t walked;     /* tapes that are being walked over, one bit each: what is recorded then is no part of them */
+    int rules;           /* LAZY_RULES_…: how programs are applied that have calls with rules (control/rules.c) */
 } lazy_levels;
 
 /* effect/callback.c */

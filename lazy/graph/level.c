@@ -70,10 +70,27 @@ static void level_close(neap_ctx *ctx) {
     lazy_vector_free(&level->effects);
 }
 
+/* Nodes that lose the innermost derivative that they belong to are told, if something may still look at them. */
+static int leave_tape(neap_ctx *ctx) {
+    int at = ctx->levels.n - 1, status = 0;
+    uint32_t bit = 1u << at;
+    int64_t n = ctx->levels.at[at].trace ? 0 : ctx->levels.tape.n;
+    for (int64_t k = ctx->levels.at[at].start; k < n && status == 0; k++) {
+        neap_node *node = ctx->levels.tape.at[k];
+        const lazy_payload *payload = graph_node_op(node)->payload;
+        if (payload && payload->leave_tape && node->levels & bit && node->levels & ~bit)
+            status = payload->leave_tape(ctx, node);
+    }
+    return status;
+}
+
 int neap_level_end(neap_ctx *ctx, int level) {
-    int status = level_check(ctx, level);
-    while (status == 0 && ctx->levels.n > level)
+    int wrong = level_check(ctx, level), status = wrong;
+    while (!wrong && ctx->levels.n > level) {
+        int left = leave_tape(ctx);
+        status = status ? status : left;
         level_close(ctx);
+    }
     return status;
 }
 

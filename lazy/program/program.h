@@ -71,8 +71,11 @@ neap_node *program_node_again(neap_ctx *ctx, const neap_node *node, neap_node *c
 /* program/run.c: does a node fit input k? What the program is applied to (`runs`: run with) may also be a number that
  * is computed from others. If the number is an argument of an outer trace, what it meets here is noted there too. */
 int program_check(const neap_program *program, int k, neap_node *node, bool runs);
-/* The nodes of n arguments, which must fit the program's inputs. */
-int program_inputs(neap_ctx *ctx, neap_program *program, int n, const int32_t *ids, bool runs, neap_node **nodes);
+/* The same, wherever the node lies. */
+int program_check_type(const neap_program *program, int k, neap_node *node, bool runs);
+/* The nodes of n arguments, which must fit the program's inputs by one of these checks. */
+int program_inputs(neap_ctx *ctx, neap_program *program, int n, const int32_t *ids, bool runs,
+                   int (*check)(const neap_program *, int, neap_node *, bool), neap_node **nodes);
 /* The status of a failed run. One without memory is tried again, but effects that have begun must not happen twice. */
 int program_fail_for_good(int status, bool begun);
 

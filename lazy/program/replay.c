@@ -150,12 +150,13 @@ int program_inline(neap_ctx *ctx, neap_program *program, neap_node *const *input
     return apply_in_scope(ctx, program, inputs, outputs, ctx->sites.scope);
 }
 
-int neap_program_replay(neap_ctx *ctx, neap_program *program, int n, const int32_t *ids, int32_t *outputs) {
+static int replay_checked(neap_ctx *ctx, neap_program *program, int n, const int32_t *ids,
+                          int (*check)(const neap_program *, int, neap_node *, bool), int32_t *outputs) {
     size_t nout = (size_t)program->outputs.n;
     neap_node **inputs = malloc(((size_t)n + nout) * sizeof *inputs + 1), **nodes = inputs + n;
     int status = inputs ? 0 : neap_error(NEAP_E_MEMORY, "out of memory for a replay");
     if (status == 0)
-        status = program_inputs(ctx, program, n, ids, false, inputs);
+        status = program_inputs(ctx, program, n, ids, false, check, inputs);
     if (status == 0 && (status = program_inline(ctx, program, inputs, nodes)) == 0)
         for (size_t k = 0; k < nout; k++) {
             if (status == 0)
@@ -165,4 +166,12 @@ int neap_program_replay(neap_ctx *ctx, neap_program *program, int n, const int32
         }
     free(inputs);
     return status ? status : graph_attend(ctx);
+}
+
+int neap_program_replay(neap_ctx *ctx, neap_program *program, int n, const int32_t *ids, int32_t *outputs) {
+    return replay_checked(ctx, program, n, ids, program_check, outputs);
+}
+
+int neap_program_follow(neap_ctx *ctx, neap_program *program, int n, const int32_t *ids, int32_t *outputs) {
+    return replay_checked(ctx, program, n, ids, program_check_type, outputs);
 }

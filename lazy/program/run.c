@@ -45,7 +45,7 @@ static const char *placement_text(const neap_node *node, char *text, size_t capa
     return text;
 }
 
-int program_check(const neap_program *program, int k, neap_node *node, bool runs) {
+int program_check_type(const neap_program *program, int k, neap_node *node, bool runs) {
     const neap_node *want = program->inputs.at[k];
     char left[256], right[256];
     if (want->flags & LAZY_WEAK) {
@@ -60,19 +60,29 @@ int program_check(const neap_program *program, int k, neap_node *node, bool runs
         return neap_error(NEAP_E_SHAPE, "program: input %d: expected shape %s, got %s", k + 1,
                           graph_shape_text(want->ndim, want->shape, left, sizeof left),
                           graph_shape_text(node->ndim, node->shape, right, sizeof right));
+    return 0;
+}
+
+int program_check(const neap_program *program, int k, neap_node *node, bool runs) {
+    const neap_node *want = program->inputs.at[k];
+    char left[256], right[256];
+    int status = program_check_type(program, k, node, runs);
+    if (status || want->flags & LAZY_WEAK)
+        return status;
     if (want->device != node->device || !shard_sharding_serves(graph_sharding_of(node), graph_sharding_of(want)))
         return neap_error(NEAP_E_ARGUMENT, "program: input %d: expected an array %s, got one %s", k + 1,
                           placement_text(want, left, sizeof left), placement_text(node, right, sizeof right));
     return 0;
 }
 
-int program_inputs(neap_ctx *ctx, neap_program *program, int n, const int32_t *ids, bool runs, neap_node **nodes) {
+int program_inputs(neap_ctx *ctx, neap_program *program, int n, const int32_t *ids, bool runs,
+                   int (*check)(const neap_program *, int, neap_node *, bool), neap_node **nodes) {
     if (n != program->inputs.n)
         return neap_error(NEAP_E_ARGUMENT, "program: expected %lld inputs, got %d", (long long)program->inputs.n, n);
     for (int k = 0; k < n; k++) {
         if (!(nodes[k] = graph_lookup_any(ctx, ids[k])))
             return neap_error_code();
-        int status = program_check(program, k, nodes[k], runs);
+        int status = check(program, k, nodes[k], runs);
         if (status)
             return status;
     }
@@ -312,7 +322,7 @@ int neap_program_run(neap_ctx *ctx, neap_program *program, int n, const int32_t 
     neap_node **inputs = malloc((size_t)n * sizeof *inputs + 1);
     int status = inputs ? 0 : neap_error(NEAP_E_MEMORY, "out of memory for a run");
     if (status == 0)
-        status = program_inputs(ctx, program, n, ids, true, inputs);
+        status = program_inputs(ctx, program, n, ids, true, program_check, inputs);
     if (status == 0)
         status = program_run(ctx, program, inputs, NULL, outputs);
     free(inputs);

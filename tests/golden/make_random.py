@@ -38,6 +38,7 @@ def make():
         for seed in (0, 2**40 + 5):
             draws(out, jax.random.key(seed))
         permutations(out, jax.random.key(42))
+        initializers(out, jax.random.key(42))
         with jax.enable_x64(False):
             others(out, jax.random.key(7))
 
@@ -109,6 +110,14 @@ def others(out, key):
     draw(out, "exponential", key, jax.random.exponential(key, (9,), jnp.float32), "ulp 8", shape=(9,), dtype="f32")
     logits = jnp.log(jnp.asarray([0.1, 0.2, 0.3, 0.4], jnp.float32))
     draw(out, "categorical", key, jax.random.categorical(key, logits, shape=(16,)).astype(jnp.int32), shape=(16,))
+
+
+def initializers(out, key):
+    for name in ("glorot_uniform", "glorot_normal", "he_uniform", "he_normal", "lecun_uniform", "lecun_normal"):
+        for shape in ((30, 50), (3, 3, 8, 16)):
+            for kind in ("f32", "f64"):
+                draw(out, name, key, getattr(jax.nn.initializers, name)()(key, shape, dtype(kind)),
+                     "abs 2e-06" if kind == "f32" else "abs 1e-12", count=12, shape=shape, dtype=kind)
 
 
 if __name__ == "__main__":

@@ -43,12 +43,17 @@ function calls.categorical(key, o)
     return random.categorical(key, np.log(np.array { 0.1, 0.2, 0.3, 0.4 }), { shape = o.shape })
 end
 
+for _, name in ipairs { "glorot_uniform", "glorot_normal", "he_uniform", "he_normal", "lecun_uniform",
+                        "lecun_normal" } do
+    calls[name] = function(key, o) return np.nn[name](key, o.shape, { dtype = o.dtype }) end
+end
+
 local names = { nested = "split", permutation_rows = "permutation" } -- the function that a record needs
 
 for _, record in ipairs(reader.records "random") do
     local name = record[1]
     local o = reader.options(record[3])
-    if not random[names[name] or name] then
+    if not (random[names[name] or name] or np.nn[name]) then
         collector.skip(name, "neap has no np.random." .. name)
     else
         collector.add(name, function()

@@ -76,6 +76,10 @@ static uint64_t next(void) {
     return seed * 0x2545f4914f6cdd1dull;
 }
 
+static bool is_trigonometric(int op) {
+    return op == LAZY_OP_sin || op == LAZY_OP_cos || op == LAZY_OP_tan;
+}
+
 static double random_number(int dtype, int style, const function *f) {
     static const double special[] = {0.0, -0.0, 1, -1, 0.5, 2, INFINITY, -INFINITY, NAN, 1e-310, -1e-42, 3e38, 1e308};
     double unit = (double)(next() >> 11) * 0x1p-53;
@@ -86,6 +90,12 @@ static double random_number(int dtype, int style, const function *f) {
     memcpy(&any, &bits, 8), memcpy(&any32, &half, 4);
     if (bits % 97 == 0)
         return special[next() % 13];
+    if (style % 4 == 3 && is_trigonometric(f->op)) { /* next to a multiple of pi / 2 */
+        wide quarter = (wide)(next() >> (34 + next() % 30)) * acosl(-1) / 2 * (bits & 1 ? 1 : -1);
+        return dtype == NEAP_DTYPE_F32 ? (double)(float)quarter : (double)quarter;
+    }
+    if (style % 4 == 3 && f->op == LAZY_OP_erf_inv) /* beside an end */
+        return (1 - exp2(-52 * unit - 1)) * (bits & 1 ? 1 : -1);
     if (style % 3 == 0)
         return dtype == NEAP_DTYPE_F32 ? (double)any32 : any;
     if (style % 3 == 1)

@@ -38,6 +38,27 @@ check.test("operators", function()
     check.equal("x is " .. x, "x is [1. 2. 3.]")
 end)
 
+check.test("real functions that are made of several ops compute in f64 of 64-bit integers, as exp does", function()
+    local big = 2 ^ 24 + 1
+    for _, dtype in ipairs { "i64", "u64" } do
+        local x = np.array({ big, big, big + 2 }, { dtype = dtype })
+        check.equal(x[{ { 0, 2 } }]:mean():item(), big)
+        check.equal(np.mean(x, { axis = 0, keepdims = true }):totable(), { big + 2 / 3 })
+        check.equal(x[{ { 0, 2 } }]:var():item(), 0)
+        check.close(x:std():item(), (8 / 9) ^ 0.5, 1e-12)
+        check.close(np.logsumexp(x):item(), big + 2 + math.log(1 + 2 * math.exp(-2)), 1e-15)
+        for _, f in ipairs { np.mean, np.var, np.std, np.logsumexp, np.softmax, np.log_softmax, np.exp,
+                             np.linalg.norm } do
+            check.equal(f(x).dtype, "f64")
+            check.equal(np.jit(f)(x).dtype, "f64")
+        end
+        check.close(np.softmax(x):sum():item(), 1, 1e-15)
+        check.equal(np.interp(x, x[{ { 1, 3 } }], np.array({ 0, 1 }, { dtype = dtype })).dtype, "f64")
+    end
+    check.equal(np.mean(np.array({ 1, 2 }, { dtype = "i32" })).dtype, "f32")
+    check.equal(np.mean(np.array { true, false }).dtype, "f32")
+end)
+
 check.test("comparisons that Lua cannot express", function()
     local x, y = np.ones(3), np.ones(3)
     check.equal(x == nil, false)

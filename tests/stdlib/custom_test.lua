@@ -142,6 +142,64 @@ check.test("higher orders: a rule that calls its function is used again", functi
     close(np.grad(total(np.grad(total(again))))(x), x * x)
 end)
 
+check.test("custom_vjp: fwd gives the value, with its effects, also without residuals", function()
+    local calls = {}
+    local function note(v) calls[#calls + 1] = v:item() end
+    local f = np.custom_vjp(function(a) return a end):defvjp(function(a)
+        np.callback(note)(a)
+        return a * 3, nil
+    end, function(_, ct) return ct * 5 end)
+    local at = np.array(2)
+    local function value_of(g) return (np.value_and_grad(g)(at)):item() end
+    check.equal(f(at):item(), 2, "the function itself, where nothing is differentiated")
+    check.equal(np.jit(f)(at):item(), 2)
+    np.wait_all()
+    check.equal(calls, {})
+    check.equal(value_of(f), 6)
+    check.equal(value_of(np.jit(f)), 6)
+    check.equal((np.jit(np.value_and_grad(f))(at)):item(), 6)
+    np.wait_all()
+    check.equal(calls, { 2, 2, 2 })
+    calls = {}
+    check.equal(value_of(function(a)
+        return (np.scan(function(c) return f(c) end, a, nil, { length = 2 }))
+    end), 18)
+    check.equal(value_of(function(a)
+        return np.cond(a:gt(0), function(b) return f(b) end, function(b) return b end, a)
+    end), 6)
+    np.wait_all()
+    check.equal(calls, { 2, 6, 2 })
+    calls = {}
+    check.equal(np.grad(np.grad(function(a) return f(a) * a end))(at):item(), 8, "fwd once, whatever the order")
+    np.wait_all()
+    check.equal(calls, { 2 })
+end)
+
+check.test("forward over reverse, where the function is not on the path of the gradient", function()
+    local g = np.custom_vjp(function(a) return a * a end):defvjp(
+        function(a) return a * a, a end, function(r, ct) return ct * r * 2 end)
+    local at = np.array { 1, 2 }
+    local function chosen(a) return np.where(g(a):gt(2), a * a * a, a * a):sum() end
+    local function unused(a)
+        g(a)
+        return (a * a):sum()
+    end
+    local function stopped(a) return (a * a * np.stop_gradient(g(a))):sum() end
+    local function passed_by(a) return (a * a * np.checkpoint(function(b) return b, g(b) end)(a)):sum() end
+    local want = { [chosen] = { { 2, 0 }, { 0, 12 } }, [unused] = { { 2, 0 }, { 0, 2 } } }
+    for f, hessian in pairs(want) do
+        check.equal(np.hessian(f)(at):totable(), hessian)
+        check.equal(np.jit(np.hessian(f))(at):totable(), hessian)
+        check.equal(np.hessian(np.jit(f))(at):totable(), hessian)
+    end
+    local ones = np.ones(2)
+    for _, f in ipairs { chosen, unused, stopped, passed_by } do
+        local by_reverse = np.grad(function(a) return np.grad(f)(a):sum() end)(at):totable()
+        check.equal(select(2, np.jvp(np.grad(f), { at }, { ones })):totable(), by_reverse)
+        check.equal(select(2, np.jvp(np.jit(np.grad(f)), { at }, { ones })):totable(), by_reverse)
+    end
+end)
+
 check.test("vmap", function()
     local rows = np.stack { x, y }
     for _, f in ipairs { loud_sine(), loud_sine_jvp() } do

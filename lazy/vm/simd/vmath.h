@@ -16,7 +16,7 @@
  *      exp2 0.81 0.87   log1p 0.79 0.76    cos 1.01 0.93     acos 0.5 0.77    cosh 0.5 1.31     erf_inv   0.5  3.86
  *      expm1 1.57 1.64  log2  0.76 0.74    tan 0.5  2.19     atan 0.5 1.50    tanh 1.31 2.28    sigmoid   2.12 2.16
  *      pow 0.5 1.12     log10 0.65 0.69    cbrt 0.5 0.58     atan2 0.5 1.45   asinh 0.5 1.51    acosh     0.5  1.87
- *      rsqrt 0.5 0.97   hypot 0.5  0.5     sqrt 0.5 0.5      atanh 0.5 1.73   logaddexp 0.9 (of 1, for small results)
+ *      rsqrt 0.5 0.5    hypot 0.5  0.5     sqrt 0.5 0.5      atanh 0.5 1.73   logaddexp 0.9 (of 1, for small results)
  */
 #ifndef LAZY_SIMD_VMATH_H
 #define LAZY_SIMD_VMATH_H

@@ -30,11 +30,12 @@ VM_INLINE float vm_erf_f32(float x) {
 VM_INLINE double vm_erf_inv_step(double y, double a) {
     const double miss = a < 0.5 ? vm_erf_f64(y) - a : (1 - a) - vm_erfc_tail_f64(y);
     const double change = miss * 0.88622692545275805 * vm_exp_f64(y * y);
-    return y - change / (1 + y * change);
+    return y - (change / (1 + y * change) + change * change * change * vm_fma_f64(y, y, 1) * (1.0 / 3));
 }
 
-/* Winitzki's formula (2008, error 2e-3), then two steps of Halley's method, each of which cubes the error: on erf(y) -
- * a, or from 1/2 on on (1 - a) - erfc(y), which is exact in a. */
+/* Winitzki's formula (2008, error 2e-3), then two steps of Halley's method with the next term of the inverse's series,
+ * each of which takes the error to its fourth power: on erf(y) - a, or from 1/2 on on (1 - a) - erfc(y), which is exact
+ * in a. */
 VM_INLINE double vm_erf_inv_f64(double x) {
     const double a = vm_abs_f64(x), factor = 1 / 0.147;
     const double logarithm = vm_log_f64((1 - a) * (1 + a));
@@ -70,7 +71,7 @@ VM_INLINE double vm_rsqrt_f64(double x) {
     const double y = 1 / vm_sqrt_f64(x), p = x * y;
     const double residual = vm_fma_f64(-p, y, 1) - vm_fma_f64(x, y, -p) * y;
     const double value = vm_fma_f64(0.5 * y, residual, y);
-    return (x > 0x1p-1022) & (x < vm_highest_f64) ? value : y;
+    return (x > 0) & (x < vm_highest_f64) ? value : y;
 }
 VM_FROM_F64(rsqrt)
 

@@ -1,11 +1,13 @@
 /* vmath_trig.h: trigonometric functions and their inverses.
  *
  * sin and cos subtract the nearest multiple n of pi/2 in three parts, with fused multiply-adds. The first difference is
- * exact, since x (at least 1 where n is not 0) and n times the first part lie on the same grid. n's last two bits
- * choose between the polynomials of sine and cosine and their signs. That is sound up to 2^17 (f32) and 2^30 (f64);
- * beyond, an argument is *rare* and goes through the slow function, which multiplies its bits with those of 2/pi (Payne
- * and Hanek, 1983). The loops (tools/gen/kernels.lua) test a chunk for rare arguments before they take the fast
- * function.
+ * exact, since x (at least 3/4 where n is not 0) and n times the first part lie on the same grid. What rounding takes
+ * from n times the second part, and from its sum with the first difference, goes into `low`: next to a multiple of pi/2
+ * the two cancel, and the rest is what counts. It is exact also where the second is the larger one, as the first is a
+ * multiple of the last place of that. n's last two bits choose between the polynomials of sine and cosine and their
+ * signs. That is sound up to 2^17 (f32) and 2^30 (f64); beyond, an argument is *rare* and goes through the slow
+ * function, which multiplies its bits with those of 2/pi (Payne and Hanek, 1983). The loops (tools/gen/kernels.lua)
+ * test a chunk for rare arguments before they take the fast function.
  */
 #ifndef LAZY_SIMD_VMATH_TRIG_H
 #define LAZY_SIMD_VMATH_TRIG_H
@@ -16,8 +18,9 @@
     /* x = n pi/2 + r + *low; gives r and n's last bits. */                                                            \
     VM_INLINE T vm_reduce_##D(T x, T *low, U *quadrant) {                                                              \
         const T shifted = vm_fma_##D(x, (T)0.63661977236758134308, ROUND), n = shifted - ROUND;                        \
-        const T first = vm_fma_##D(-n, VM_PIO2_1_##C, x), r = vm_fma_##D(-n, VM_PIO2_2_##C, first);                    \
-        *low = vm_fma_##D(-n, VM_PIO2_3_##C, vm_fma_##D(-n, VM_PIO2_2_##C, first - r));                                \
+        const T first = vm_fma_##D(-n, VM_PIO2_1_##C, x), second = -n * VM_PIO2_2_##C, r = first + second;             \
+        const T rest = vm_fma_##D(-n, VM_PIO2_2_##C, -second);                                                         \
+        *low = (second - (r - first)) + vm_fma_##D(-n, VM_PIO2_3_##C, rest);                                           \
         *quadrant = vm_bits_##D(shifted);                                                                              \
         return r;                                                                                                      \
     }                                                                                                                  \

@@ -80,17 +80,18 @@ end
 define_index("argmax")
 define_index("argmin")
 
---- Integers and bools as f32.
+--- Integers and bools as the dtype that real functions of them compute in: f32, those of 64 bits as f64.
 local function real(x)
-    if core.dtype_of(x).kind ~= "f" then return np.astype(x, "f32") end
-    return x
+    local dtype = core.dtype_of(x)
+    return dtype.kind == "f" and x or np.astype(x, dtype.real)
 end
 
 local function mean(x, mask, count, keepdims)
     return reduce(ids.sum, x, mask, keepdims) / core.count(count)
 end
 
---- np.mean(x, {axis=…, keepdims=…, dtype=…}): integers are averaged as f32. Of nothing: NaN.
+--- np.mean(x, {axis=…, keepdims=…, dtype=…}): integers are averaged as f32, i64 and u64 as f64. Of
+-- nothing: NaN.
 define("mean", function(x, given)
     x = coerce("mean", 1, x)
     local o = reduction_options("mean", given, dtype_options)

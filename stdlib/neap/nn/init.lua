@@ -126,13 +126,16 @@ local function uniform(key, dims, variance, dtype)
     return np.random.uniform(key, dims, { minval = -bound, maxval = bound, dtype = dtype })
 end
 
+local CUT_DEVIATION = 0.87962566103423978 -- of the standard normal distribution within (-2, 2)
+
 local function normal(key, dims, variance, dtype)
-    return np.random.normal(key, dims, { dtype = dtype }) * math.sqrt(variance)
+    return np.random.truncated_normal(key, -2, 2, dims, { dtype = dtype }) * (math.sqrt(variance) / CUT_DEVIATION)
 end
 
 --- np.nn.glorot_uniform(key, shape, {dtype="f32"}), glorot_normal: variance 2 / (fan in + fan out) (Glorot and Bengio,
 -- 2010); he_uniform, he_normal: 2 / fan in (He et al., 2015); lecun_uniform, lecun_normal: 1 / fan in (LeCun et al.,
--- 1998).
+-- 1998). The normal ones are cut at two deviations of what is drawn, then scaled to that variance, as in
+-- jax.nn.initializers.
 define_scaled("glorot_uniform", 1, true, uniform)
 define_scaled("glorot_normal", 1, true, normal)
 define_scaled("he_uniform", 2, false, uniform)

@@ -56,9 +56,10 @@ local function inside(name, open, body, undo)
     local results = pack(pcall(body, level))
     levels[#levels] = nil
     frame.traces = frame.traces - traces
-    C.neap_level_end(ctx, level) -- already closed after a complete trace: then this changes nothing
+    local ended = C.neap_level_end(ctx, level) -- after a complete trace it was closed already: nothing changes
     if undo then undo() end
     if not results[1] then error(results[2], 0) end
+    if ended < 0 and traces == 0 then core.raise_status(ended, name) end
     return unpack(results, 2, results.n)
 end
 
@@ -162,6 +163,13 @@ end
 local function fitted(name, x, spec)
     if not spec.sharding or array_info(x).sharding == spec.sharding then return x end
     return one_id(name, function() return C.neap_mesh_fit(ctx, x._id, spec.sharding, id_box) end)
+end
+
+--- Whether an array that was fitted to a Spec lies elsewhere: on a mesh or a device that the Spec knows nothing of.
+local function is_elsewhere(x, spec)
+    local known = array_info(x)
+    local device = known.committed ~= 0 and known.device or nil
+    return not spec.sharding and (known.sharding ~= 0 or device ~= spec.device)
 end
 
 --- The Spec of one part of an array along an axis (from 0).
@@ -351,8 +359,8 @@ local function trace(name, user_function, given, is_static, places, captures, li
 end
 
 --- Runs a traced entry on leaves (arrays and numbers): as a program, or, when an argument belongs to an open level, by
--- recording its ops again.
-local function run(name, entry, leaves)
+-- recording its ops again. `follows`: leaves may lie elsewhere than those that it was traced with.
+local function run(name, entry, leaves, follows)
     local n, handles, taped = entry.n, {}, false
     for k = 1, n do
         local leaf = leaves[k]
@@ -364,7 +372,7 @@ local function run(name, entry, leaves)
         end
     end
     local ids, out = ids_of(handles, n), ffi.new("int32_t[?]", entry.outputs + 1)
-    local call = taped and C.neap_program_replay or C.neap_program_run
+    local call = follows and C.neap_program_follow or taped and C.neap_program_replay or C.neap_program_run
     local arrays = core.call_ids(name, out, entry.outputs, function()
         return call(ctx, entry.program, n, ids, out)
     end)
@@ -378,11 +386,11 @@ staging.placeholder, staging.open_trace, staging.end_trace = placeholder, open_t
 staging.closed, staging.described = closed, described
 staging.Spec, staging.SLOT, staging.fill_results = Spec, SLOT, fill_results
 staging.spec_of, staging.part_spec, staging.derivative_spec = spec_of, part_spec, derivative_spec
-staging.fitted = fitted
+staging.fitted, staging.is_elsewhere = fitted, is_elsewhere
 staging.own_sharding = own_sharding
 
 -- They run the user's functions, or loop over what those returned.
-for _, f in ipairs { inside, spec_of, part_spec, own_sharding, derivative_spec, fitted,
+for _, f in ipairs { inside, spec_of, part_spec, own_sharding, derivative_spec, fitted, is_elsewhere,
                      trace, closed, described, stand_in, run, split_results, fill_results } do jit.off(f) end
 
 return staging

@@ -85,10 +85,13 @@ local function linear_map(name, arrays, body)
     for k = 1, n do specs[k] = staging.derivative_spec(name, arrays[k]) end
     local entry, lifted = staging.closed(name, body, pack(specs))
     local function map(list)
-        local leaves = {}
-        for k = 1, n do leaves[k] = staging.fitted(name, list[k], specs[k]) end
+        local leaves, follows = {}, false
+        for k = 1, n do
+            leaves[k] = staging.fitted(name, list[k], specs[k])
+            follows = follows or staging.is_elsewhere(leaves[k], specs[k])
+        end
         for k = 1, #lifted do leaves[n + k] = lifted[k] end
-        return (staging.run(name, entry, leaves))
+        return (staging.run(name, entry, leaves, follows))
     end
     jit.off(map)
     return map
@@ -148,10 +151,20 @@ end
 
 local fitting, step = derive.fitting, derive.step
 
+--- The same array, if it is not committed to another device than the one that the form stands for.
+local function on_device(name, x, form, path)
+    local known, device = core.info(x), form.spec.device
+    if device and known.sharding == 0 and known.committed ~= 0 and known.device ~= device then
+        local want, got = ffi.string(C.neap_device_name(device)), ffi.string(C.neap_device_name(known.device))
+        raise(name, "%s: expected an array on %s, got one on %s", path, want, got)
+    end
+    return x
+end
+
 --- Appends the leaves of `value`, a tree of the form `form`, to `list`: those that stand for floats.
 local function match_leaves(name, value, form, list, path)
     if getmetatable(form) == Form then
-        if form.kind == "f" then list[#list + 1] = fitting(name, value, form, path) end
+        if form.kind == "f" then list[#list + 1] = on_device(name, fitting(name, value, form, path), form, path) end
         return
     end
     if not trees.is_node(value) then raise(name, "%s: expected a table, got %s", path, describe(value)) end

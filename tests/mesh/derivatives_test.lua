@@ -1,0 +1,72 @@
+--- derivatives_test.lua: pullbacks and linearized functions take (co)tangents wherever those lie, as np.jvp does. Runs
+-- itself again with two devices.
+local check = require "tests.lib.check"
+local np = require "neap"
+require "tests.lib.devices"(2, "tests/mesh/derivatives_test.lua")
+
+local P = np.P
+local mesh = np.mesh({ 2 }, { "i" })
+local x, v = np.array { 0.5, -1, 2, 3 }, np.array { 1, -2, 0.5, 4 }
+
+local function f(a) return np.sin(a) * a end
+
+--- Places of a (co)tangent: what lies there, by name.
+local places = {
+    replicated = np.device_put(v, mesh, P()),
+    divided = np.device_put(v, mesh, P "i"),
+    ["on the second device"] = np.device_put(v, "cpu:1"),
+}
+
+local function same(a, b, what) check.equal(a:totable(), b:totable(), what) end
+
+check.test("of an array that lies on no mesh", function()
+    local want = select(2, np.jvp(f, { x }, { v }))
+    local _, pull = np.vjp(f, x)
+    local _, push = np.linearize(f, x)
+    for place, given in pairs(places) do
+        for _, map in ipairs { pull, push, np.jit(pull), np.jit(push) } do
+            same(map(given), want, place)
+            check.equal(tostring(map(given).sharding), tostring(select(2, np.jvp(f, { x }, { given })).sharding), place)
+        end
+        same(np.grad(function(ct) return (pull(ct) * x):sum() end)(given), pull(x), place)
+        same(np.vmap(pull)(np.stack { given, given }), np.stack { want, want }, place)
+    end
+    same(pull(v), want, "an ordinary one, afterwards")
+end)
+
+check.test("of several results, of which some lie on the mesh", function()
+    local function both(a, b) return np.sin(a), b * b end
+    local on = np.device_put(x, mesh, P "i")
+    local _, _, pull = np.vjp(both, x, on)
+    for place, given in pairs(places) do
+        if place ~= "on the second device" then
+            local by_a, by_b = pull(given, given)
+            same(by_a, np.cos(x) * v, place)
+            same(by_b, x * v * 2, place)
+            check.equal(tostring(by_b.sharding), tostring(on.sharding), place)
+        end
+    end
+end)
+
+check.test("of a function whose result does not depend on what lies on the mesh", function()
+    local on = np.device_put(x, mesh, P "i")
+    local _, pull = np.vjp(function() return np.zeros(4) end, on)
+    for place, given in pairs(places) do
+        same(pull(given), np.zeros(4), place)
+        same(np.jit(pull)(given), np.zeros(4), place)
+    end
+end)
+
+check.test("errors name the cotangent or tangent", function()
+    local at = np.device_put(x, "cpu:0")
+    local _, pull = np.vjp(f, at)
+    local _, push = np.linearize(f, at)
+    local there = places["on the second device"]
+    check.raises(function() pull(there) end, "cotangent 1: expected an array on cpu:0, got one on cpu:1")
+    check.raises(function() push(there) end, "tangent 1: expected an array on cpu:0, got one on cpu:1")
+    check.raises(function() np.jvp(f, { at }, { there }) end, "tangent 1: expected an array on cpu:0")
+    check.raises(function() pull(np.device_put(np.ones(3), mesh, P())) end, "cotangent 1: expected dtype f32 and shape")
+    same(pull(places.divided), select(2, np.jvp(f, { at }, { places.divided })))
+end)
+
+check.done()
