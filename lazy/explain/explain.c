@@ -23,118 +23,6 @@
 
 enum { LINES = 40, ROOTS = 16, OUTS = 6, CHAPTERS = 4, LABEL = 36 };
 
-/* ---- Quantities -------------------------------------------------------------------------------------------------- */
-/* Three digits, and a unit from 1 up: "2.05 MB", "118 µs". */
-static void say_scaled(lazy_print *print, double value, int nunits, const char *const *units, double step) {
-    int unit = 0;
-    while (unit < nunits - 1 && value >= step * 0.9995)
-        value /= step, unit++;
-    lazy_say(print, "%.*f %s", unit == 0 || value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2, value, units[unit]);
-}
-
-void explain_say_bytes(lazy_print *print, int64_t bytes) {
-    static const char *const units[] = {"B", "kB", "MB", "GB", "TB", "PB"};
-    say_scaled(print, (double)bytes, 6, units, 1000);
-}
-
-void explain_say_ns(lazy_print *print, int64_t ns) {
-    static const char *const units[] = {"ns", "µs", "ms", "s"};
-    say_scaled(print, (double)ns, 4, units, 1000);
-}
-
-/* "1 kernel", "4,980 steps" */
-static void say_count(lazy_print *print, int64_t n, const char *noun) {
-    int64_t group = 1;
-    while (n / group >= 1000)
-        group *= 1000;
-    lazy_say(print, "%lld", (long long)(n / group));
-    for (group /= 1000; group; group /= 1000)
-        lazy_say(print, ",%03lld", (long long)(n / group % 1000));
-    lazy_say(print, " %s%s", noun, n == 1 ? "" : "s");
-}
-
-const char *explain_story_line(const char *site) {
-    const char *file = site, *scope = NULL;
-    for (const char *at = site; at && *at; at++) {
-        size_t digits = *at == ':' ? strspn(at + 1, "0123456789") : 0;
-        if (digits && (!at[1 + digits] || strncmp(at + 1 + digits, " (", 2) == 0))
-            return file;
-        file = *at == '/' ? at + 1 : file;
-        scope = strncmp(at, " (", 2) == 0 && !scope ? at + 1 : scope;
-    }
-    return scope;
-}
-
-/* A cell for a script line, if it is known, without what could break the text's own lines. */
-static void say_site(lazy_print *print, const char *site) {
-    const char *at = explain_story_line(site);
-    lazy_say(print, at ? "\t" : "");
-    for (; at && *at; at++)
-        lazy_say(print, "%c", (unsigned char)*at < ' ' ? '?' : *at);
-}
-
-/* At most `most` columns of it, with "…" for the rest. */
-static void say_clipped(lazy_print *print, const char *text, int most) {
-    const char *end = text;
-    int width = 0;
-    for (; *end && (width < most || ((unsigned char)*end & 0xc0) == 0x80); end++) /* whole characters */
-        width += ((unsigned char)end[1] & 0xc0) != 0x80;
-    lazy_say(print, "%.*s%s", (int)(end - text), text, *end ? "…" : "");
-}
-
-/* ---- Columns ----------------------------------------------------------------------------------------------------- */
-enum { COLUMNS = 8, WIDEST = 64 }; /* what is wider moves its own line only */
-
-static int64_t width_of(const char *from, const char *to) {
-    int64_t width = 0;
-    for (; from < to; from++)
-        width += ((unsigned char)*from & 0xc0) != 0x80; /* UTF-8 */
-    return width;
-}
-
-/* The end of the cell that begins at `at`: the next tab, or `end`. */
-static const char *next_cell(const char *at, const char *end) {
-    const char *tab = memchr(at, '\t', (size_t)(end - at));
-    return tab ? tab : end;
-}
-
-/* Replaces tabs behind text[from] so that cells of the same number, in all lines, begin in one column. */
-static void align_cells(lazy_print *print, size_t from) {
-    if (print->status || print->text.bytes == from)
-        return;
-    int64_t widths[COLUMNS] = {0};
-    lazy_text plain = {0};
-    const char *begin = print->text.data + from, *all = print->text.data + print->text.bytes, *end;
-    for (const char *line = begin; line < all; line = end + 1) {
-        end = memchr(line, '\n', (size_t)(all - line));
-        end = end ? end : all;
-        const char *at = line, *cell;
-        for (int k = 0; k < COLUMNS && (cell = next_cell(at, end)) < end; k++, at = cell + 1) {
-            int64_t width = width_of(at, cell);
-            widths[k] = width > widths[k] && width <= WIDEST ? width : widths[k];
-        }
-    }
-    for (const char *line = begin; line < all && print->status == 0; line = end + 1) {
-        end = memchr(line, '\n', (size_t)(all - line));
-        end = end ? end : all;
-        const char *at = line;
-        for (int k = 0; at < end && print->status == 0; k++) {
-            const char *cell = next_cell(at, end);
-            print->status = graph_text_add(&plain, at, (size_t)(cell - at));
-            int64_t pad = cell < end && k < COLUMNS ? widths[k] - width_of(at, cell) : 0;
-            if (cell < end && cell + 1 < end && print->status == 0)
-                print->status = graph_text_addf(&plain, "%*s", (int)(pad > 0 ? pad : 0) + 2, "");
-            at = cell + 1;
-        }
-        if (end < all && print->status == 0)
-            print->status = graph_text_add(&plain, "\n", 1);
-    }
-    print->text.bytes = from;
-    if (print->status == 0)
-        print->status = graph_text_add(&print->text, plain.data, plain.bytes);
-    graph_text_free(&plain);
-}
-
 /* ---- Plans ------------------------------------------------------------------------------------------------------- */
 int32_t explain_story_slot(const lazy_plan *plan, int32_t step, int32_t k) {
     int32_t low = 0, high = plan->ngroups - 1; /* the batch of the step: the last that does not begin behind it */
@@ -267,7 +155,7 @@ static void say_step(lazy_print *print, const lazy_story *story, const lazy_chap
     lazy_traffic bytes = plan_step_traffic(step);
     char tier[64];
     lazy_say(print, "  %d\t", s + 1);
-    say_clipped(print, step->label, LABEL);
+    explain_say_clipped(print, step->label, LABEL);
     lazy_say(print, "\t");
     say_domain(print, step);
     lazy_say(print, "\t");
@@ -282,7 +170,7 @@ static void say_step(lazy_print *print, const lazy_story *story, const lazy_chap
         lazy_say(print, ", %s", neap_device_name(step->device));
     if (step->lacks)
         lazy_say(print, " (%s)", step->lacks);
-    say_site(print, step->site);
+    explain_say_site(print, step->site);
     if (step->kind == LAZY_STEP_KERNEL)
         say_stages(print, &step->kernel);
     for (int32_t k = step->nbufs - step->nouts, told = 0; k < step->nbufs; k++, told++) {
@@ -304,10 +192,10 @@ static void say_runs(lazy_print *print, const lazy_story *story, const lazy_plan
         return;
     lazy_say(print, "; has run ");
     if (own)
-        say_count(print, (int64_t)own, "time");
+        explain_say_count(print, (int64_t)own, "time");
     lazy_say(print, own && others ? ", and " : "");
     if (others) {
-        say_count(print, (int64_t)others, "time");
+        explain_say_count(print, (int64_t)others, "time");
         lazy_say(print, " for others of the same structure");
     }
 }
@@ -336,13 +224,13 @@ static void say_totals(lazy_print *print, const lazy_story *story, const lazy_ch
         return;
     }
     if (calls < plan->nsteps)
-        say_count(print, plan->nsteps - calls, "kernel");
+        explain_say_count(print, plan->nsteps - calls, "kernel");
     lazy_say(print, calls && calls < plan->nsteps ? " and " : "");
     if (calls)
-        say_count(print, calls, "call");
+        explain_say_count(print, calls, "call");
     if (plan->ngroups < plan->nsteps) {
         lazy_say(print, " in ");
-        say_count(print, plan->ngroups, "engine op");
+        explain_say_count(print, plan->ngroups, "engine op");
     }
     lazy_say(print, ": reads ");
     explain_say_bytes(print, sum.read);
@@ -385,14 +273,14 @@ static void say_plan(lazy_print *print, const lazy_story *story, const lazy_chap
         }
         if (hidden) {
             lazy_say(print, "  … ");
-            say_count(print, hidden, "more step");
+            explain_say_count(print, hidden, "more step");
             lazy_say(print, " …\n");
         }
         hidden = 0;
         if (s < plan->nsteps)
             say_step(print, story, chapter, s);
     }
-    align_cells(print, from);
+    explain_align_cells(print, from);
     free(shown);
 }
 
@@ -417,7 +305,7 @@ static void say_line(lazy_print *print, const lazy_story *story, const neap_node
         lazy_say(print, " = ");
         program_say_call(print, node);
     }
-    say_site(print, graph_site_text(story->ctx, node->site));
+    explain_say_site(print, graph_site_text(story->ctx, node->site));
     lazy_say(print, "\n");
 }
 
@@ -435,14 +323,14 @@ static void say_expression(lazy_print *print, const lazy_story *story) {
     for (int64_t k = 0; k < n; k++) {
         if (n > LINES && k == half) {
             lazy_say(print, "  … ");
-            say_count(print, n - 2 * half, "more line");
+            explain_say_count(print, n - 2 * half, "more line");
             lazy_say(print, " …\n");
             k = n - half;
         }
         if (!is_done_root(story, story->nodes.at[k]))
             say_line(print, story, story->nodes.at[k]);
     }
-    align_cells(print, from);
+    explain_align_cells(print, from);
 }
 
 /* ---- Arrays ------------------------------------------------------------------------------------------------------ */
@@ -534,7 +422,7 @@ static void say_notes(lazy_print *print, const char *notes) {
         snprintf(file, sizeof file, "%.*s", (int)(note - site - 1), site + 1);
         size_t bytes = strcspn(note + 1, "\n");
         lazy_say(print, "  %.*s\t%.*s", (int)(site - notes), notes, (int)bytes, note + 1);
-        say_site(print, file);
+        explain_say_site(print, file);
         lazy_say(print, "\n");
         notes = note + 1 + bytes + (note[1 + bytes] == '\n');
     }
@@ -543,7 +431,7 @@ static void say_notes(lazy_print *print, const char *notes) {
 /* The note of a node's own op. */
 static void say_note(lazy_print *print, const lazy_story *story, const neap_node *node) {
     lazy_say(print, "  %s\t%s", graph_node_op(node)->name, graph_site_text(story->ctx, node->shards->note));
-    say_site(print, graph_site_text(story->ctx, node->site));
+    explain_say_site(print, graph_site_text(story->ctx, node->site));
     lazy_say(print, "\n");
 }
 
@@ -559,7 +447,7 @@ static void say_meshed(lazy_print *print, const lazy_story *story, const neap_no
     lazy_say(print, "} as %s", shard_spec_text(s, node->ndim, text, sizeof text));
     if (graph_has_blocks(node)) {
         lazy_say(print, ": ");
-        say_count(print, s->nblocks, "block");
+        explain_say_count(print, s->nblocks, "block");
         lazy_say(print, s->addressable ? "\n" : " of it here\n");
     } else {
         lazy_say(print, "; it is traced: programs compute it\n");
@@ -568,7 +456,7 @@ static void say_meshed(lazy_print *print, const lazy_story *story, const neap_no
     say_notes(print, graph_site_text(story->ctx, node->shards->past));
     if (node->shards->note)
         say_note(print, story, node);
-    align_cells(print, from);
+    explain_align_cells(print, from);
 }
 
 /* ---- Stories ----------------------------------------------------------------------------------------------------- */
@@ -700,7 +588,7 @@ static void say_recorded(lazy_print *print, const lazy_story *story) {
             say_note(print, story, node);
     }
     if (told)
-        align_cells(print, from);
+        explain_align_cells(print, from);
 }
 
 static void say_program_story(lazy_print *print, const lazy_story *story) {
@@ -710,11 +598,11 @@ static void say_program_story(lazy_print *print, const lazy_story *story) {
     for (int64_t k = 0; k < program->nodes.n; k++)
         ops += program->nodes.at[k]->flags & LAZY_ABSTRACT && !graph_is_placeholder(program->nodes.at[k]);
     lazy_say(print, "program of ");
-    say_count(print, ops, "op");
+    explain_say_count(print, ops, "op");
     lazy_say(print, ", ");
-    say_count(print, program->captures, "capture");
+    explain_say_count(print, program->captures, "capture");
     lazy_say(print, ", ");
-    say_count(print, program->effects.n, "effect");
+    explain_say_count(print, program->effects.n, "effect");
     lazy_say(print, "\n");
     say_expression(print, story);
     lazy_say(print, "  return");
@@ -741,7 +629,7 @@ static void say_story(lazy_print *print, const lazy_story *story) {
     }
     if (story->roots.n > ROOTS) {
         lazy_say(print, "… ");
-        say_count(print, story->roots.n - ROOTS, "more array");
+        explain_say_count(print, story->roots.n - ROOTS, "more array");
         lazy_say(print, " …\n");
     }
     if (open)

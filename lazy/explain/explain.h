@@ -33,9 +33,19 @@ int32_t explain_story_slot(const lazy_plan *plan, int32_t step, int32_t k);
 /* "demo.lua:3" of "folder/demo.lua:3", "demo.lua:3 (scope)" of the same in a scope. Where the line is not known, and a
  * site is the name of a script: "(scope)", or NULL. BORROWED */
 const char *explain_story_line(const char *site);
+
+/* ---- layout.c ---------------------------------------------------------------------------------------------------- */
 /* "2.05 MB", "118 µs" */
 void explain_say_bytes(lazy_print *print, int64_t bytes);
 void explain_say_ns(lazy_print *print, int64_t ns);
+/* "1 kernel", "4,980 steps" */
+void explain_say_count(lazy_print *print, int64_t n, const char *noun);
+/* A cell for a script line, if it is known, without what could break the text's own lines. */
+void explain_say_site(lazy_print *print, const char *site);
+/* At most `most` columns of it, with "…" for the rest. */
+void explain_say_clipped(lazy_print *print, const char *text, int most);
+/* Replaces tabs behind text[from] so that cells of the same number, in all lines, begin in one column. */
+void explain_align_cells(lazy_print *print, size_t from);
 
 /* explain/dot.c: the story as a picture, in the language of Graphviz. */
 void explain_story_draw(lazy_print *print, const lazy_story *story);
