@@ -48,7 +48,7 @@ check.test("E6: the same parameters as with all sizes given", function()
     check.equal(open(a, x):totable(), given(b, x):totable())
 end)
 
-check.test("E6: infer_shape of the user's own block, without any backward inference", function()
+check.test("E6: infer_shape of the user's own block", function()
     local seen
     local scaled = nn.Block {
         units = 4,
@@ -97,6 +97,159 @@ check.test("a block with a state: initialize, then calls with inputs alone", fun
     check.equal(net:apply(net.params, x):totable(), y:totable())
     net.params = np.tree.map(np.zeros_like, net.params)
     check.equal(net(x):sum():item(), 0)
+end)
+
+-- ---- Open sizes in declared shapes ----------------------------------------------------------------------------------
+
+--- The shape that a parameter of the declared shape gets from forward(w, input), of `input`.
+local function shape_from(declared, input, forward)
+    local net = nn.Block {
+        parameters = { { "w", nn.zeros, declared } },
+        forward = function(_, params, ...) return forward(params.w, ...) end,
+    }
+    local params = net:init(key, input)
+    net(params, input)
+    return params.w.shape
+end
+
+check.test("E6: open sizes follow from what is computed, as if infer_shape had said them", function()
+    local function Layer(definition)
+        definition.name = "Layer"
+        definition.forward = function(_, params, input)
+            local w, b = params.w, params.b
+            return np.tanh(input:matmul(w) + b) * b + w:sum()
+        end
+        return nn.Block(definition)
+    end
+    local open = Layer { parameters = { { "w", nn.he_normal, { false, 4 } }, { "b", nn.ones, { false } } } }
+    local said = Layer { parameters = { { "w", nn.he_normal }, { "b", nn.ones } },
+                         infer_shape = function(_, input) return { w = { input:dim(-1), 4 }, b = { 4 } } end }
+    local stack, expected = nn.Sequential { open, nn.relu, open }, nn.Sequential { said, nn.relu, said }
+    np.wait_all()
+    np.debug.limits { nodes = 0, bytes = 0 }
+    local launches = np.debug.counters().launches
+    local params = stack:init(key, x)
+    check.equal(np.debug.counters().launches, launches, "nothing is computed")
+    np.debug.limits { nodes = 1024, bytes = 2 ^ 26 }
+    check.equal({ params[1].w.shape, params[1].b.shape, params[3].w.shape }, { { 3, 4 }, { 4 }, { 4, 4 } })
+    check.equal(stack(params, x):totable(), expected(expected:init(key, x), x):totable())
+    local model = stack:initialize(key):hybridize()
+    check.equal(model(x):totable(), stack(params, x):totable())
+    check.equal(model:export(x)(model.params, x):totable(), stack(params, x):totable())
+end)
+
+check.test("open sizes: elementwise functions tell the extents that an axis meets", function()
+    local cases = {
+        function(w, a) return a + w end, function(w, a) return w * a end, function(w, a) return a:maximum(w) end,
+        function(w, a) return np.where(np.greater(a, 0), a, w) end, function(w, a) return np.clip(a, w, 4) end,
+        function(w, a) return w ^ a end,
+    }
+    for _, forward in ipairs(cases) do
+        check.equal(shape_from({ false }, x, forward), { 3 })
+        check.equal(shape_from({ false, false }, x, forward), { 5, 3 })
+        check.equal(shape_from({ 1, false }, x, forward), { 1, 3 })
+    end
+    local function with_row(w, a) return np.where(np.ones({ 5, 1 }, { dtype = "bool" }), w, a) end
+    check.equal(shape_from({ false, false }, x, with_row), { 5, 3 })
+    check.equal(shape_from({ false }, np.ones { 2, 1 }, function(w, a) return w + a end), { 1 })
+    check.equal(shape_from({ false }, np.ones { 2, 0 }, function(w, a) return w + a end), { 0 })
+end)
+
+check.test("open sizes: products tell the axes that are summed and the batch", function()
+    check.equal(shape_from({ false, 4 }, x, function(w, a) return a:matmul(w) end), { 3, 4 })
+    check.equal(shape_from({ false }, x, function(w, a) return a:matmul(w) end), { 3 })
+    check.equal(shape_from({ 4, false }, x, function(w, a) return w:matmul(a) end), { 4, 5 })
+    check.equal(shape_from({ 4, false }, x, function(w, a) return np.matmul(a, w.T) end), { 4, 3 })
+    check.equal(shape_from({ 4, false }, x, function(w, a) return np.matmul(a, w.T) + (a * w[0]):sum() end), { 4, 3 })
+    check.equal(shape_from({ false, 4 }, x[0], function(w, a) return np.dot(a, w) end), { 3, 4 })
+    local batch = np.ones { 2, 5, 3 }
+    check.equal(shape_from({ false, false, 4 }, batch, function(w, a) return np.matmul(a, w) end), { 2, 3, 4 })
+    check.equal(shape_from({ false, 4 }, batch, function(w, a) return nn.dense(a, w) end), { 3, 4 })
+    local function heads(w, a) return np.einsum("bnd,dhk->bhnk", a, w) end
+    check.equal(shape_from({ false, 2, 7 }, batch, heads), { 3, 2, 7 })
+    check.equal(shape_from({ 4, false }, batch, function(w, a) return np.einsum("...d,od", a, w) end), { 4, 3 })
+    local function mixed(w, a) return np.einsum("...nd,...no", a, w) end
+    check.equal(shape_from({ false, 5, 4 }, batch, mixed), { 2, 5, 4 })
+end)
+
+check.test("open sizes: convolutions tell the channels of kernels", function()
+    local images = np.ones { 2, 8, 8, 6 }
+    check.equal(shape_from({ 3, 3, false, 4 }, images, function(w, a) return nn.conv(a, w) end),
+                { 3, 3, 6, 4 })
+    check.equal(shape_from({ 3, 3, false, 4 }, images, function(w, a) return nn.conv(a, w, { groups = 2 }) end),
+                { 3, 3, 3, 4 })
+    check.equal(shape_from({ 4, false, 3, 3 }, images, function(w, a) return nn.conv(a, w, { layout = "NCHW" }) end),
+                { 4, 8, 3, 3 })
+    check.equal(shape_from({ 2, 2, false, 4 }, images, function(w, a) return nn.conv_transpose(a, w) end),
+                { 2, 2, 6, 4 })
+end)
+
+check.test("open sizes: children, several parameters, functions around; infer_shape wins", function()
+    local net = nn.Block {
+        parameters = { { "table", nn.ones, { 7, 4 } }, { "gain", nn.ones, { false } }, { "u", nn.zeros, { 4, false } },
+                       { "v", nn.zeros, { false, 2 } } },
+        inner = nn.Dense(6),
+        forward = function(self, params, ids)
+            local h = self.inner(params.inner, np.take(params.table, ids, { axis = 0 }))
+            h = np.jit(function(a) return a * params.gain end)(h)
+            local rows = np.vmap(function(row) return row:matmul(params.v) end)(h)
+            return rows:sum() + (params.u * np.ones { 4, 5 }):sum()
+        end,
+    }
+    local params = net:init(key, np.array({ 1, 2, 3 }, { dtype = "i32" }))
+    check.equal({ params.table.shape, params.gain.shape, params.u.shape, params.v.shape, params.inner.w.shape },
+                { { 7, 4 }, { 6 }, { 4, 5 }, { 6, 2 }, { 4, 6 } })
+    local wins = nn.Block {
+        parameters = { { "w", nn.zeros, { false, 9 } }, { "b", nn.zeros, { false } } },
+        infer_shape = function() return { w = { 3, 2 } } end,
+        forward = function(_, p, a) return a:matmul(p.w) + p.b end,
+    }
+    params = wins:init(key, x)
+    check.equal({ params.w.shape, params.b.shape }, { { 3, 2 }, { 2 } })
+    local known = nn.Block { parameters = { { "w", nn.zeros, { 3, 2 } } }, forward = function(_, p) return p.w end }
+    check.equal(known:init(key).w.shape, { 3, 2 })
+end)
+
+check.test("open sizes: where it ends is an error that names the block, the parameter, the function and what to do",
+           function()
+    local function fails(declared, forward, pattern)
+        local net = nn.Block { name = "Mine", parameters = { { "w", nn.zeros, declared } },
+                               forward = function(_, params, a) return forward(params.w, a) end }
+        check.raises(function() net:init(key, x) end, pattern)
+    end
+    local unknown = ": the size of axis 0 of the parameter 'w' of Mine, %(%?, 8%), does not follow .* infer_shape"
+    fails({ false, 8 }, function(w) return np.take(w, 0) end, "block_test.lua:%d+: np.take" .. unknown)
+    fails({ false, 8 }, function(w) return np.exp(w) end, "np.exp" .. unknown)
+    fails({ false, 8 }, function(w) return -w end, "np.negative" .. unknown)
+    fails({ false, 8 }, function(w) return 2 * w end, "np.multiply" .. unknown)
+    fails({ false, 8 }, function(w, a) return w + a[{ 0, { 0, 1 } }] end, "np.add" .. unknown)
+    fails({ false, 8 }, function(w) return w[0] end, "np.array" .. unknown)
+    fails({ false, 8 }, function(w) return w.shape[1] end, "np.array" .. unknown)
+    fails({ false, 8 }, function(w) return #w end, "np.array" .. unknown)
+    fails({ false, 8 }, function(w) return w:matmul(w) end, "np.matmul" .. unknown)
+    fails({ 3, false }, function(w, a) return a:matmul(w) end, "np.matmul: the size of axis 1 .*%(3, %?%)")
+    fails({ 8, false }, function(w) return w.T[0] end, "np.array: .* of Mine, transposed, %(%?, 8%)")
+    fails({ false, 8 }, function(w, a) return np.concatenate { a, w } end, "got the parameter 'w' of Mine, %(%?, 8%)")
+    fails({ false, 8 }, function(w) return np.grad(np.sum)(w) end, "got the parameter 'w' of Mine, %(%?, 8%)")
+    fails({ false }, function(w, a) return np.jit(np.sum)(w, a + w) end,
+          "got the parameter 'w' of Mine, read before its sizes were known: read it again")
+    fails({ false }, function(_, a) return a end, "'w' of Mine has open sizes, %(%?,%), and forward does not use it")
+    fails({ 4, false }, function(w, a) return a:matmul(w) + w end, "np.matmul: the size of axis 1")
+    fails({ false, 4 }, function(w, a) return a:matmul(w) * np.ones { 5 } end, "shapes %(5, 4%) and %(5,%)")
+    fails({ 2, false }, function(w, a) return a + w end, "np.add: shapes %(5, 3%) and %(2, 3%)")
+    local net = nn.Block { name = "Mine", parameters = { { "w", nn.zeros, { false } } },
+                           forward = function(_, params, a) return a + params.w end }
+    check.raises(function() net:init(key) end, "'w' of Mine has open sizes, %(%?,%), and they come from an example")
+    local function declare(dims)
+        return function() nn.Block { forward = print, parameters = { { "w", nn.zeros, dims } } } end
+    end
+    check.raises(declare(3), "the shape of 'w' must be a table, got the number 3")
+    check.raises(declare { 3, true }, "the size of axis 1 of 'w' must be an integer from 0 up, or false")
+    check.raises(declare { -1 }, "the size of axis 0 of 'w'")
+    check.raises(function()
+        nn.Block { forward = print, parameters = { { "w", nn.zeros } } }:init(key, x)
+    end, "the parameter 'w' has neither a shape, as in {name, initializer, {false, 10}}, nor infer_shape")
+    check.ok(not x:matmul(x:transpose()):is_deferred(), "the mode is left")
 end)
 
 check.test("errors", function()

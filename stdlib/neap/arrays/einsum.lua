@@ -197,8 +197,9 @@ function np.einsum(spec, ...)
     local arrays = { ... }
     local operands, right = parse_spec(spec, #arrays)
     local widest = 0
+    local function labels_of(k, ndim) return (written_out(operands[k], k, ndim)) end
+    for k = 1, #arrays do arrays[k] = coerce("einsum", k + 1, arrays[k], arrays, labels_of) end
     for k = 1, #arrays do
-        arrays[k] = coerce("einsum", k + 1, arrays[k])
         local axes
         operands[k], axes = written_out(operands[k], k, core.ndim(arrays[k]))
         widest = math.max(widest, axes)

@@ -15,7 +15,7 @@ end
 -- or a column, whose axis is dropped from the result; leading axes broadcast.
 local function matmul(a, b, extra)
     if extra ~= nil then raise("matmul", "takes 2 arguments, got also %s", core.describe(extra)) end
-    a, b = coerce("matmul", 1, a), coerce("matmul", 2, b)
+    a, b = core.coerce2("matmul", a, b)
     local da, db = shape_of(a), shape_of(b)
     if #da == 0 or #db == 0 then
         raise("matmul", "needs at least 1 axis, got shapes %s and %s", core.shape_text(da), core.shape_text(db))
@@ -102,7 +102,7 @@ define("tensordot", tensordot)
 --- np.dot(a, b): numbers multiply; otherwise sums over the last axis of a and the one before last of b (the only one of
 -- a 1-d b).
 define("dot", function(a, b)
-    a, b = coerce("dot", 1, a), coerce("dot", 2, b)
+    a, b = core.coerce2("dot", a, b)
     local na, nb = core.ndim(a), core.ndim(b)
     if na == 0 or nb == 0 then return a * b end
     if na <= 2 and nb <= 2 then return matmul(a, b) end

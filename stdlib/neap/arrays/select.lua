@@ -174,8 +174,7 @@ local where = ids.where
 define("where", function(c, a, b, extra)
     if a == nil and b == nil then return np.nonzero(c) end
     if a == nil or b == nil or extra ~= nil then raise("where", "takes a condition and two values, or a condition") end
-    c, a, b = coerce("where", 1, c), coerce("where", 2, a), coerce("where", 3, b)
-    return core.recordn(where, { c, a, b }, 3, 0)
+    return core.recordn(where, core.coerce_all("where", { c, a, b }, 3), 3, 0)
 end)
 
 --- np.clip(x, lo, hi): x limited to [lo, hi]; nil is no limit.
@@ -184,8 +183,7 @@ define("clip", function(x, lo, hi, extra)
     if lo == nil and hi == nil then return coerce("clip", 1, x) end
     if lo == nil then return np.minimum(x, hi) end
     if hi == nil then return np.maximum(x, lo) end
-    x, lo, hi = coerce("clip", 1, x), coerce("clip", 2, lo), coerce("clip", 3, hi)
-    return core.recordn(ids.clip, { x, lo, hi }, 3, 0)
+    return core.recordn(ids.clip, core.coerce_all("clip", { x, lo, hi }, 3), 3, 0)
 end)
 
 --- np.one_hot(labels, n, {dtype="f32"}): a new last axis of n elements, 1 at the label and 0 elsewhere; all 0 for

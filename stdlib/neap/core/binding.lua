@@ -202,7 +202,8 @@ function core.describe(value)
         return text .. ", whose value is not known while tracing (is it an argument to list in {static={…}}?)"
     end
     if value == nil then return "nothing (nil)" end
-    local kind = type(value)
+    local kind, meta = type(value), getmetatable(value)
+    if type(meta) == "table" and meta.__describe then return meta.__describe(value) end
     if kind == "cdata" then return "a cdata " .. tostring(ffi.typeof(value)) end
     if kind == "number" then return ("the number %.14g"):format(value) end
     if kind == "string" and #value <= 40 then return ("the string %q"):format(value) end

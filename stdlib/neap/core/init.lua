@@ -99,22 +99,45 @@ function core.count(count, less)
     return wrap(out[0])
 end
 
-local function coerce_rare(name, position, value)
+local function coerce_rare(name, position, value, inputs, how)
     if type(value) == "boolean" then return core.number(value and 1 or 0, BOOL) end
     if istype("int64_t", value) or istype("uint64_t", value) then
         return core.fill(C.NEAP_DTYPE_I64, {}, function(data) data[0] = value end, "int64_t *")
     end
+    local meta = getmetatable(value)
+    if type(meta) == "table" and meta.__array then return meta.__array(value, name, inputs, how) end
     local hint = type(value) == "table" and "; np.array makes one from a table" or ""
     raise(name, "argument %d must be an array or a number, got %s%s", position, core.describe(value), hint)
 end
 
---- Argument `position` of np.name as an array: numbers become weak, booleans bool, 64-bit integers i64.
-function core.coerce(name, position, value)
+--- Argument `position` of np.name as an array: numbers become weak, booleans bool, 64-bit integers i64. Of a function
+-- whose arguments tell each other's sizes, `inputs` has them all, for parameters with open sizes (nn/open.lua, which
+-- says what `how` is).
+function core.coerce(name, position, value, inputs, how)
     if is_array(value) then return value end
     if type(value) == "number" then return core.number(value) end
-    return coerce_rare(name, position, value)
+    return coerce_rare(name, position, value, inputs, how)
 end
 local coerce = core.coerce
+
+local function coerce_pair(name, a, b)
+    local inputs = { a, b }
+    inputs[1] = coerce(name, 1, a, inputs)
+    return inputs[1], coerce(name, 2, b, inputs)
+end
+
+--- The two arguments of np.name, which tell each other's sizes, as arrays.
+function core.coerce2(name, a, b)
+    if is_array(a) and is_array(b) then return a, b end
+    return coerce_pair(name, a, b)
+end
+local coerce2 = core.coerce2
+
+--- The arguments of np.name in the table `inputs`, which tell each other's sizes, as arrays: their table.
+function core.coerce_all(name, inputs, count)
+    for k = 1, count do inputs[k] = coerce(name, k, inputs[k], inputs) end
+    return inputs
+end
 
 --- Records an op of one array and the first nattrs numbers of core.attrs.
 function core.record1(op, x, nattrs)
@@ -173,12 +196,12 @@ function core.binary(op, name)
         if type(b) == "number" then return record_with_number(op, a, b, 0) end
         if type(a) == "number" then return record_with_number(op, b, a, 1) end
         if istype(Handle, a) and istype(Handle, b) then return record_two(op, a, b) end
-        return record_two(op, coerce(name, 1, a), coerce(name, 2, b))
+        return record_two(op, coerce2(name, a, b))
     end
     return function(a, b, extra)
         if extra ~= nil then too_many(name, 2, extra) end
         if istype(Handle, a) or istype(Handle, b) then return operator(a, b) end
-        return record_two(op, coerce(name, 1, a), coerce(name, 2, b))
+        return record_two(op, coerce2(name, a, b))
     end, operator
 end
 
@@ -187,8 +210,7 @@ function core.nary(op, name, arity)
     return function(...)
         if select("#", ...) ~= arity then raise(name, "takes %d arguments, got %d", arity, select("#", ...)) end
         local inputs = { ... }
-        for k = 1, arity do inputs[k] = coerce(name, k, inputs[k]) end
-        return core.recordn(op, inputs, arity, 0)
+        return core.recordn(op, core.coerce_all(name, inputs, arity), arity, 0)
     end
 end
 
@@ -321,7 +343,7 @@ end
 
 -- Slow paths are not worth a trace, and a trace would pin handles.
 for _, f in ipairs { settle_handle, settle_quick, slow1, slow2, slow_number, slow_reduce, slow_part, slow_record,
-                     slow_wait, slow_constant, slow_item, coerce_rare, core.fill, core.text } do
+                     slow_wait, slow_constant, slow_item, coerce_rare, coerce_pair, core.fill, core.text } do
     jit.off(f)
 end
 

@@ -8,10 +8,11 @@
 --     block:initialize(key)                     -- with a state: block.params, made by the first call
 --     local y = block(x)
 --
--- In both the sizes of parameters may be left open (np.nn.Dense(10)): they come from the inputs. A block without
--- children says its shapes by infer_shape; of one with children, forward is run in deferred mode, which computes
--- nothing, on parameters that are still *unmade*: a child that is called with such makes its own from what it is
--- called with.
+-- In both the sizes of parameters may be left open (np.nn.Dense(10)): they come from the inputs. A block declares the
+-- shapes of its own parameters, or says them by infer_shape. Where sizes are open then (false), and where a block has
+-- children, forward is run in deferred mode, which computes nothing: on stand-ins for the block's own parameters
+-- (open.lua), which are made when they are used, and on *unmade* ones of its children: a child that is called with
+-- such makes its own from what it is called with.
 --
 -- After block:hybridize() forward is traced for each form of parameters and inputs, and then run as one program. Of
 -- blocks inside each other only the outermost is traced; the others are part of it.
@@ -20,6 +21,7 @@ local trees = require "neap.core.trees"
 local staging = require "neap.tracing.staging"
 local deferred = require "neap.programs.deferred"
 local program = require "neap.programs.program"
+local open = require "neap.nn.open"
 
 local np, C, ctx = core.np, core.C, core.ctx
 local raise, bad_argument, describe = core.raise, core.bad_argument, core.describe
@@ -80,29 +82,86 @@ local function run_inside(f, ...)
     return unpack(results, 2, results.n)
 end
 
---- Adds the parameters that a block declares itself to `params`, in the shapes that infer_shape gives.
-local function make_own(block, params, keys, ...)
-    if #block.parameters == 0 then return end
-    local shapes = block.infer_shape and block:infer_shape(...)
-    if type(shapes) ~= "table" then
-        raise("nn.Block", "infer_shape must give a table with the shapes of parameters, got %s", describe(shapes))
+--- f(…), recorded as outside of all deferred modes but the first `depth`.
+local function run_outside(depth, f, ...)
+    local before = C.neap_deferred_switch(ctx, depth)
+    local ok, result = pcall(f, ...)
+    C.neap_deferred_switch(ctx, before)
+    if not ok then error(result, 0) end
+    return result
+end
+
+--- The shapes of a block's own parameters, by name: what infer_shape says, else what was declared.
+local function own_shapes(block, ...)
+    local inferred = block.infer_shape and block:infer_shape(...)
+    if block.infer_shape and type(inferred) ~= "table" then
+        raise("nn.Block", "infer_shape must give a table with the shapes of parameters, got %s", describe(inferred))
     end
+    local shapes = {}
+    for _, declared in ipairs(block.parameters) do
+        local name = declared[1]
+        shapes[name] = inferred and inferred[name] or declared[3]
+        if shapes[name] == nil then
+            raise("nn.Block", inferred and "infer_shape gave no shape for the parameter '%s'"
+                  or "the parameter '%s' has neither a shape, as in {name, initializer, {false, 10}}, nor infer_shape",
+                  name)
+        end
+    end
+    return shapes
+end
+
+local function has_open_sizes(dims)
+    for _, size in ipairs(type(dims) == "table" and dims or {}) do
+        if size == false then return true end
+    end
+    return false
+end
+
+--- Adds the parameters that a block declares itself to `params`: those with open sizes as stand-ins, which are replaced
+-- when they are made. Returns whether there are such.
+local function make_own(block, params, keys, ...)
+    if #block.parameters == 0 then return false end
+    local shapes, depth, any = own_shapes(block, ...), open_modes(), false
     for k, declared in ipairs(block.parameters) do
         local name, initializer = declared[1], declared[2]
-        if shapes[name] == nil then raise("nn.Block", "infer_shape gave no shape for the parameter '%s'", name) end
-        params[name] = initializer(keys[k - 1], shapes[name], { dtype = block.dtype })
+        local function make(dims)
+            params[name] = run_outside(depth, initializer, keys[k - 1], dims, { dtype = block.dtype })
+            return params[name]
+        end
+        if has_open_sizes(shapes[name]) then
+            params[name] = open.new(("the parameter '%s' of %s"):format(name, block.name), shapes[name], make)
+            any = true
+        else
+            make(shapes[name])
+        end
+    end
+    return any
+end
+
+--- Raises if parameters of a block still have open sizes. `why` is the cause.
+local function check_made(block, params, why)
+    for _, declared in ipairs(block.parameters) do
+        local param = params[declared[1]]
+        if open.is_open(param) then
+            raise("nn.Block", "the parameter '%s' of %s has open sizes, %s, and %s", declared[1], block.name,
+                  open.shape_text(param), why)
+        end
     end
 end
 
---- New parameters of a block, for inputs or, where all sizes are known, without any. Of a block with children forward
--- is run in deferred mode, on parameters of which those of children are unmade, so that each child makes its own.
+--- New parameters of a block, for inputs or, where all sizes are known, without any. Of a block with children or open
+-- sizes forward is run in deferred mode, on parameters of which those of children are unmade, so that each child makes
+-- its own.
 local function make_params(block, key, ...)
     if block.make then return block:make(key, ...) end
     local children, params, unmade = child_keys(block), {}, {}
     local own = #block.parameters
     if own + #children == 0 then return params end
     local keys = np.random.split(key, own + #children)
-    make_own(block, params, keys, ...)
+    local any_open = make_own(block, params, keys, ...)
+    if any_open and select("#", ...) == 0 then
+        check_made(block, params, "they come from an example of its inputs, as in block:init(key, x)")
+    end
     for k, name in ipairs(children) do
         local child, child_key = block[name], keys[own + k - 1]
         if type(child) == "function" then
@@ -114,10 +173,11 @@ local function make_params(block, key, ...)
             params[name] = unmade[name]
         end
     end
-    if next(unmade) then
+    if any_open or next(unmade) then
         local given = pack(...)
         np.deferred(function() run_inside(block.forward, block, params, unpack(given, 1, given.n)) end)
     end
+    check_made(block, params, "forward does not use it, so nothing tells them")
     for name, mark in pairs(unmade) do params[name] = rawget(mark, "made") or make_params(mark.block, mark.key) end
     return params
 end
@@ -127,12 +187,9 @@ end
 local function make_now(unmade, ...)
     local made = rawget(unmade, "made")
     if made then return made end
-    local depth = C.neap_deferred_switch(ctx, rawget(unmade, "depth"))
-    local ok, result = pcall(make_params, rawget(unmade, "block"), rawget(unmade, "key"), ...)
-    C.neap_deferred_switch(ctx, depth)
-    if not ok then error(result, 0) end
-    rawset(unmade, "made", result)
-    return result
+    made = run_outside(rawget(unmade, "depth"), make_params, rawget(unmade, "block"), rawget(unmade, "key"), ...)
+    rawset(unmade, "made", made)
+    return made
 end
 
 --- block:init(key, inputs…): new parameters. Inputs, of which only shapes and dtypes count, are needed where sizes
@@ -231,15 +288,26 @@ local function check_parameters(parameters)
     if type(parameters) ~= "table" then bad_argument("nn.Block", nil, "parameters", "a list", parameters) end
     for k, declared in ipairs(parameters) do
         if type(declared) ~= "table" or type(declared[1]) ~= "string" or type(declared[2]) ~= "function" then
-            raise("nn.Block", "parameters: item %d must be {name, initializer}", k)
+            raise("nn.Block", "parameters: item %d must be {name, initializer}, or {name, initializer, shape}", k)
+        end
+        local dims = declared[3]
+        if dims ~= nil and type(dims) ~= "table" then
+            raise("nn.Block", "parameters: the shape of '%s' must be a table, got %s", declared[1], describe(dims))
+        end
+        for axis, size in ipairs(dims or {}) do
+            if size ~= false and (type(size) ~= "number" or size < 0 or size ~= math.floor(size)) then
+                raise("nn.Block", "parameters: the size of axis %d of '%s' must be an integer from 0 up, or false, an "
+                      .. "open size; got %s", axis - 1, declared[1], describe(size))
+            end
         end
     end
 end
 
 --- np.nn.Block{ forward=function(self, params, …) … end, … }: a block. The table becomes the block, with the fields
 -- that its functions want to have, and
---   parameters   a list of {name, initializer}, of its own parameters; an initializer is called as np.nn.zeros is
---   infer_shape  function(self, inputs…): the shapes of these, { w = {x:dim(-1), 10} }
+--   parameters   a list of {name, initializer, shape}, of its own parameters; an initializer is called as np.nn.zeros
+--                is. In a shape, {false, 10}, false is an open size: it follows from the first use of the parameter
+--   infer_shape  function(self, inputs…): the shapes of these, { w = {x:dim(-1), 10} }, in place of those in the list
 --   init         function(self, key, inputs…): instead of both, makes the parameters
 --   name         for errors
 -- Further fields that are blocks, and list items that are blocks or functions, are its children: params has theirs
@@ -266,8 +334,8 @@ local function new_block(definition)
     return setmetatable(block, Block)
 end
 
-for _, f in ipairs { make_params, make_own, make_now, run_inside, own_params, Block.apply, Block.__call, Block.export }
-                     do
+for _, f in ipairs { make_params, make_own, own_shapes, make_now, run_outside, run_inside, own_params, Block.apply,
+                     Block.__call, Block.export } do
     jit.off(f)
 end
 

@@ -124,6 +124,11 @@ local function record_conv(x, w, n, groups, strides, low, high, dilation)
     return core.record2(ids.conv, x, w, 1 + 4 * n)
 end
 
+--- A kernel as an array, which meets images with their channels last.
+local function coerce_kernel(name, x, w, n, first, groups)
+    return core.coerce(name, 2, w, { x, w }, { axis = first and 2 or n + 1, groups = groups })
+end
+
 --- Checks a kernel (channels last) against the channels of images.
 local function check_kernel(name, x, w, n, groups)
     local dims, of_x = shape_of(w), shape_of(x)
@@ -155,9 +160,9 @@ local function conv(x, w, given)
     local o = options(name, given, conv_options)
     local n, first
     x, n, first = images(name, x, o.layout)
-    w = core.coerce(name, 2, w)
-    if first and core.ndim(w) == n + 2 then w = np.moveaxis(w, { 1, 0 }, { -2, -1 }) end
     local groups = o.groups == nil and 1 or o.groups
+    w = coerce_kernel(name, x, w, n, first, groups)
+    if first and core.ndim(w) == n + 2 then w = np.moveaxis(w, { 1, 0 }, { -2, -1 }) end
     local kernel = check_kernel(name, x, w, n, groups)
     local strides = per_axis(name, "strides", o.strides, n, 1, 1)
     local dilation = per_axis(name, "kernel_dilation", o.kernel_dilation, n, 1, 1)
@@ -196,8 +201,8 @@ end
 local function conv_transpose(x, w, given)
     local name = "nn.conv_transpose"
     local o = options(name, given, { strides = true, padding = true, kernel_dilation = true, layout = true })
-    local _, n, first = images(name, x, o.layout)
-    w = core.coerce(name, 2, w)
+    local last, n, first = images(name, x, o.layout)
+    w = coerce_kernel(name, last, w, n, first, 1)
     if core.ndim(w) ~= n + 2 then
         raise(name, "argument 2 must be a kernel of %d axes, got shape %s", n + 2, shape_text(w))
     end
