@@ -282,6 +282,8 @@ typedef struct lazy_op {
      * attributes of what is left to do, in *rest if they change; NULL: nothing is left. A row without this rule always
      * does all of it. */
     const int64_t *(*left)(const neap_node *in, const int64_t *attrs, int64_t *rest);
+    /* LAZY_OP_MESH: its input lies as its first attribute, a sharding, says; one that does not is moved there first. */
+    bool lies;
     lazy_kernel_text kernel;
     /* The attributes of a node in a program that gets inputs of other sizes and dtypes (program/refit.h): changes those
      * that follow. NULL: they stay as they are. */

@@ -264,15 +264,33 @@ static neap_node *record_placed(neap_ctx *ctx, const graph_call *of) {
     return graph_record(ctx, of->op, 1, &all, of->nattrs, of->attrs);
 }
 
+/* An array as an op with such a sharding takes it. It lies so already, but in a program that gets other inputs than
+ * those it was recorded with, or that comes from a file. BORROWED. */
+static neap_node *laid_out(neap_ctx *ctx, const lazy_op *row, neap_node *in, const lazy_sharding *to) {
+    const lazy_sharding *is = graph_sharding_of(in);
+    if (!to || (!is && !to->splits && !to->manual))
+        return to ? in : NULL;
+    if (!to->manual && (!is || !is->manual))
+        return mesh_moved(ctx, in, to);
+    if (!is || (is->mesh == to->mesh && !(is->manual & ~to->manual)))
+        return mesh_hooks.fitted(ctx, in, to);
+    neap_error(NEAP_E_ARGUMENT, "%s: the array lies on another mesh, or belongs to another body", row->name);
+    return NULL;
+}
+
 static neap_node *record_way(neap_ctx *ctx, const graph_call *of) {
     int64_t rest;
     const lazy_op *row = lazy_ops[of->op];
+    neap_node *in = of->in[0];
     graph_call left = *of;
-    if (row->left && !(left.attrs = row->left(of->in[0], of->attrs, &rest)))
-        return graph_retain(of->in[0]);
+    if (row->left && !(left.attrs = row->left(in, of->attrs, &rest)))
+        return graph_retain(in);
+    if (row->lies && !(in = laid_out(ctx, row, in, of->nattrs ? shard_sharding_get(of->attrs[0]) : NULL)))
+        return NULL;
+    left.in = &in;
     mesh_call call = {.nattrs = of->nattrs, .block_attrs = left.attrs, .combine = -1};
-    if (graph_is_meshed(of->in[0]))
-        call.result = *graph_sharding_of(of->in[0]);
+    if (graph_is_meshed(in))
+        call.result = *graph_sharding_of(in);
     return record_aligned(ctx, &left, &call);
 }
 
@@ -296,7 +314,21 @@ static neap_node *record_meshed_op(neap_ctx *ctx, const graph_call *of) {
     return node;
 }
 
+/* What reads nothing is a token, of which there is one. OWNED. */
+static neap_node *record_token(neap_ctx *ctx, const graph_call *of) {
+    const lazy_sharding *s = of->nattrs == 2 ? shard_sharding_get(of->attrs[0]) : NULL;
+    int64_t axis = s ? of->attrs[1] : -1;
+    if (!s || axis < 0 || axis >= s->mesh->naxes || !(s->manual >> axis & 1)) {
+        neap_error(NEAP_E_ARGUMENT, "%s: no such axis of a mesh is manual", lazy_ops[of->op]->name);
+        return NULL;
+    }
+    neap_node *token = mesh_token(ctx, s->mesh, s->manual, s->unchecked, (int)axis);
+    return token ? graph_retain(token) : NULL;
+}
+
 static neap_node *mesh_record(neap_ctx *ctx, const graph_call *of) {
+    if (of->nin == 0)
+        return record_token(ctx, of);
     plan_hold_blocks(ctx);
     neap_node *node = record_meshed_op(ctx, of);
     if (plan_unhold_blocks(ctx, node) && node) {
@@ -376,8 +408,24 @@ static int spread_node(neap_ctx *ctx, neap_node *node, const mesh_call *call) {
                               : record_on_blocks(ctx, node, call, graph_sharding_of(node), node->shards->blocks);
 }
 
+/* Kernels rely on it: the blocks of an array have the dtype that it has, and the shape of its parts. */
+static int check_blocks(const neap_node *node) {
+    const lazy_sharding *s = graph_sharding_of(node);
+    bool fits = true;
+    for (int b = 0; b < s->nblocks && graph_has_blocks(node); b++) {
+        const neap_node *block = node->shards->blocks[b];
+        fits &= block->dtype == node->dtype && block->ndim == node->ndim;
+        for (int a = 0; a < node->ndim && fits; a++)
+            fits = block->shape[a] * shard_sharding_parts(s, a) == node->shape[a];
+    }
+    return fits ? 0
+                : neap_error(NEAP_E_INTERNAL, "%s: the blocks are no parts of the array", graph_node_op(node)->name);
+}
+
 static int finish_meshed_node(neap_ctx *ctx, neap_node *node) {
     int status = spread_node(ctx, node, ctx->mesh.call);
+    if (status == 0)
+        status = check_blocks(node);
     if (status == 0)
         mesh_note_inherit(ctx, node, ctx->mesh.call->note);
     return status;

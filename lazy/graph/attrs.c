@@ -39,16 +39,21 @@ lazy_attr_word graph_attr_name(const lazy_attr_names *names, int k) {
                           : (lazy_attr_word){"", 0};
 }
 
-bool graph_attr_is_size(lazy_attr_word name) {
-    static const char *const sizes[] = {"n", "shape", "extent"};
-    for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++)
-        if (name.bytes == (int)strlen(sizes[k]) && memcmp(name.at, sizes[k], strlen(sizes[k])) == 0)
+static bool is_one_of(lazy_attr_word name, size_t n, const char *const *names) {
+    for (size_t k = 0; k < n; k++)
+        if (name.bytes == (int)strlen(names[k]) && memcmp(name.at, names[k], strlen(names[k])) == 0)
             return true;
     return false;
 }
 
+bool graph_attr_is_size(lazy_attr_word name) {
+    static const char *const sizes[] = {"n", "shape", "extent"};
+    return is_one_of(name, sizeof sizes / sizeof *sizes, sizes);
+}
+
 bool graph_attr_is_sharding(lazy_attr_word name) {
-    return name.bytes == 8 && memcmp(name.at, "sharding", 8) == 0;
+    static const char *const shardings[] = {"sharding", "outside", "inside"};
+    return is_one_of(name, sizeof shardings / sizeof *shardings, shardings);
 }
 
 bool graph_attr_is_dtype(lazy_attr_word name) {

@@ -83,6 +83,10 @@ static inline bool graph_is_meshed(const neap_node *node) {
 static inline const lazy_sharding *graph_sharding_of(const neap_node *node) {
     return graph_is_meshed(node) ? node->shards->sharding : NULL;
 }
+/* Is it the token of an axis of a mesh (mesh/ops/mesh.c), which collectives over the axis read? */
+static inline bool graph_is_token(const neap_node *node) {
+    return graph_is_meshed(node) && node->nin == 0 && node->flags & LAZY_CONSTRUCTED;
+}
 /* Can it be computed (its blocks may belong to a trace themselves)? */
 static inline bool graph_has_blocks(const neap_node *node) {
     return node->shards->sharding->nblocks == 0 || node->shards->blocks[0] != NULL;

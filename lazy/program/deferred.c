@@ -114,8 +114,7 @@ static bool is_listed_export(const export_walk *w, const neap_node *node) {
 
 /* The coordinates of an axis of a mesh, too: a collective reads them. */
 static bool has_structure(const neap_node *node) {
-    bool token = graph_is_meshed(node) && node->nin == 0 && node->flags & LAZY_CONSTRUCTED;
-    return token || (!graph_is_placeholder(node) && graph_keeps_structure(node));
+    return graph_is_token(node) || (!graph_is_placeholder(node) && graph_keeps_structure(node));
 }
 
 /* Starts a walk: marks the listed inputs. */

@@ -151,6 +151,9 @@ static bool expansion_begin(lazy_expansion *g, expand_collective kind, collectiv
         s->status =
             neap_error(NEAP_E_ARGUMENT, "%s: axis %s of the mesh is not one of the shard_map's",
                        lazy_ops[g->node->op]->name, mesh_axes_text(g->sharding.mesh, closed, text, sizeof text));
+    if (s->status == 0 && s->axes.size != graph_node_attrs(g->node)[1])
+        s->status = neap_error(NEAP_E_ARGUMENT, "%s: the axes of the mesh have the size %d, not %lld",
+                               lazy_ops[g->node->op]->name, s->axes.size, (long long)graph_node_attrs(g->node)[1]);
     g->sharding.varies |= mask;
     if (kind == ONE_FOR_ALL)
         g->sharding.varies &= ~mask | g->sharding.unchecked;

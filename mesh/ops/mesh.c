@@ -74,6 +74,8 @@ static int reshard_shape(const lazy_call_desc *call, lazy_result *out) {
 
 static int reshard_expand(lazy_expansion *g) {
     const lazy_sharding *to = sharding_at(g->node, 0);
+    if (g->sharding.manual && (g->sharding.mesh != to->mesh || to->splits & g->sharding.manual))
+        return neap_error(NEAP_E_ARGUMENT, "reshard: a block in the body of a shard_map stays on its device");
     if (!g->sharding.mesh || g->sharding.mesh != to->mesh)
         g->sharding = mesh_plain(to->mesh);
     memcpy(g->sharding.split, to->split, sizeof to->split);
@@ -112,10 +114,26 @@ static int64_t count_parts_outside(const lazy_sharding *outside, const lazy_shar
     return parts;
 }
 
+/* Do both say the same of an array, one outside of a body and one inside? What is manual inside does not divide it
+ * there; the rest divides it as it does outside. */
+static int check_seen(const char *op, const lazy_sharding *outside, const lazy_sharding *inside) {
+    bool same = outside->mesh == inside->mesh && !(outside->manual & ~inside->manual);
+    for (int a = 0; a < NEAP_MAX_DIMS && same; a++) {
+        int at = 0;
+        for (int k = 0; k < NEAP_MESH_AXES && outside->split[a][k]; k++)
+            if (!(inside->manual >> (outside->split[a][k] - 1) & 1))
+                same &= inside->split[a][at++] == outside->split[a][k];
+        same &= at == NEAP_MESH_AXES || !inside->split[a][at];
+    }
+    return same ? 0 : neap_error(NEAP_E_ARGUMENT, "%s: the shardings outside and inside of a body do not fit", op);
+}
+
 static int enter_shape(const lazy_call_desc *call, lazy_result *out) {
     const lazy_sharding *outside = call->nattrs == 2 ? shard_sharding_get(call->attrs[0]) : NULL;
     const lazy_sharding *inside = outside ? shard_sharding_get(call->attrs[1]) : NULL;
-    int status = inside ? check_divides("enter", &call->in[0], outside) : NEAP_E_ARGUMENT;
+    int status = inside ? check_seen("enter", outside, inside) : NEAP_E_ARGUMENT;
+    if (status == 0)
+        status = check_divides("enter", &call->in[0], outside);
     if (status == 0)
         status = graph_shape_same(call, out);
     for (int a = 0; status == 0 && a < out->ndim; a++)
@@ -123,8 +141,13 @@ static int enter_shape(const lazy_call_desc *call, lazy_result *out) {
     return status;
 }
 
+/* It differs, and varies, at least where it did, and where it is divided by what is manual now. */
 static int enter_expand(lazy_expansion *g) {
-    g->sharding = *sharding_at(g->node, 1);
+    const lazy_sharding *outside = sharding_at(g->node, 0), *inside = sharding_at(g->node, 1);
+    uint32_t varies = g->sharding.varies, differs = g->sharding.differs | (outside->splits & inside->manual);
+    g->sharding = *inside;
+    g->sharding.differs |= differs;
+    g->sharding.varies |= varies | differs;
     return same_blocks(g);
 }
 
@@ -146,9 +169,9 @@ static int enter_jvp(lazy_tangent *g) {
 static int leave_shape(const lazy_call_desc *call, lazy_result *out) {
     const lazy_sharding *inside = call->nattrs == 2 ? shard_sharding_get(call->attrs[0]) : NULL;
     const lazy_sharding *outside = inside ? shard_sharding_get(call->attrs[1]) : NULL;
-    if (!outside)
-        return NEAP_E_ARGUMENT;
-    int status = graph_shape_same(call, out);
+    int status = outside ? check_seen("leave", outside, inside) : NEAP_E_ARGUMENT;
+    if (status == 0)
+        status = graph_shape_same(call, out);
     if (status == 0 && outside->ndim > out->ndim)
         return neap_error(NEAP_E_SHAPE, "leave: a spec of %d axes for an array of %d", outside->ndim, out->ndim);
     for (int a = 0; status == 0 && a < out->ndim; a++)
@@ -156,8 +179,15 @@ static int leave_shape(const lazy_call_desc *call, lazy_result *out) {
     return status;
 }
 
+/* That it is the same along what does not divide it was proved, or promised by `pick`. */
 static int leave_expand(lazy_expansion *g) {
-    g->sharding = *sharding_at(g->node, 1);
+    const lazy_sharding *outside = sharding_at(g->node, 1);
+    uint32_t varies = g->sharding.varies & outside->manual, differs = g->sharding.differs;
+    if (differs & ~outside->manual & ~outside->splits)
+        return neap_error(NEAP_E_ARGUMENT, "leave: the array differs between devices");
+    g->sharding = *outside;
+    g->sharding.differs |= differs & outside->manual;
+    g->sharding.varies |= varies | g->sharding.differs;
     return same_blocks(g);
 }
 
@@ -188,15 +218,24 @@ static const int64_t *enter_left(const neap_node *in, const int64_t *attrs, int6
 NEAP_OP(enter, .doc = "An array that lies as the first sharding says, seen as the blocks of a body in the second.",
         .attrs = "outside inside", .kind = LAZY_CALL, .arity = 1, .types = LAZY_ALL,
         .flags = LAZY_OP_HIDDEN | LAZY_OP_MESH, .dtype = graph_dtype_same, .shape = enter_shape, .grad = enter_grad,
-        .jvp = enter_jvp, .batch = enter_batch, .expand = enter_expand, .left = enter_left)
+        .jvp = enter_jvp, .batch = enter_batch, .expand = enter_expand, .left = enter_left, .lies = true)
 
 NEAP_OP(leave, .doc = "The blocks of a body, as in the first sharding, seen as one array that lies as the second says.",
         .attrs = "inside outside", .kind = LAZY_CALL, .arity = 1, .types = LAZY_ALL,
         .flags = LAZY_OP_HIDDEN | LAZY_OP_MESH, .dtype = graph_dtype_same, .shape = leave_shape, .grad = leave_grad,
-        .jvp = derive_jvp_linear, .batch = stacked_batch, .expand = leave_expand)
+        .jvp = derive_jvp_linear, .batch = stacked_batch, .expand = leave_expand, .lies = true)
 
 /* ---- pvary, pick ------------------------------------------------------------------------------------------------- */
+/* Attribute: axes of the mesh, which are manual where the input is. */
+static int check_manual(const char *op, const lazy_expansion *g) {
+    bool manual = g->sharding.mesh && !(graph_node_attrs(g->node)[0] & ~(int64_t)g->sharding.manual);
+    return manual ? 0 : neap_error(NEAP_E_ARGUMENT, "%s: these axes of the mesh are not manual", op);
+}
+
 static int pvary_expand(lazy_expansion *g) {
+    int status = check_manual("pvary", g);
+    if (status)
+        return status;
     g->sharding.varies |= (uint32_t)graph_node_attrs(g->node)[0];
     return same_blocks(g);
 }
@@ -212,6 +251,9 @@ static int pvary_grad(lazy_grad *g) {
 }
 
 static int pick_expand(lazy_expansion *g) {
+    int status = check_manual("pick", g);
+    if (status)
+        return status;
     g->sharding.varies &= ~(uint32_t)graph_node_attrs(g->node)[0];
     g->sharding.differs &= ~(uint32_t)graph_node_attrs(g->node)[0];
     return same_blocks(g);
@@ -250,5 +292,5 @@ static int index_shape(const lazy_call_desc *call, lazy_result *out) {
 }
 
 NEAP_OP(axis_index, .doc = "The coordinate of each device along an axis of a mesh: the token of ops over that axis.",
-        .attrs = "sharding axis", .kind = LAZY_SOURCE, .arity = 0, .types = LAZY_ALL, .flags = LAZY_OP_HIDDEN,
-        .shape = index_shape)
+        .attrs = "sharding axis", .kind = LAZY_SOURCE, .arity = 0, .types = LAZY_ALL,
+        .flags = LAZY_OP_HIDDEN | LAZY_OP_MESH, .shape = index_shape)
