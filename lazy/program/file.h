@@ -12,12 +12,14 @@
  *      program  = inputs: list of input; items: list of item; outputs: list of (name, value: number, type)
  *      input    = name, is it a number?: number, type, device, sharding, integer dtypes that it met: list of numbers
  *      name     = 0, or 1 and a text                device = 0: committed to none, or 1 + its number
- *      sharding = 0: on no mesh, or 1 + its place in the list of section `forms`; so are attributes of this name
+ *      sharding = 0: on no mesh, or 1 + its place in the list of section `forms`; so are attributes that name one
  *      item     = tag: number, then, by the tag,
- *                 OP        op: number, values: list of numbers, attributes: list of signed numbers, "dtype" a dtype;
+ *                 OP        op: number, values: list of numbers, attributes: list of signed numbers, "dtype" a dtype,
+ *                           the name of an axis of a collective a text;
  *                           follows: number, what is known for other sizes (graph/node.h)
  *                 CONSTANT  dtype: number, weak: number, f64, follows: number
  *                 ARRAY     type, device, elements in row-major order
+ *                 DIVIDED   type, sharding, elements of the whole in row-major order
  *                 CALLBACK  callback: number, values: list of numbers
  *                 PRINT     kind: text, unordered: number, stream: text, site: name, pieces: list of
  *                           (what: number: 1 a text, 2 a value, 3 a value with its conversion; text; value: number)
@@ -32,7 +34,19 @@
 #include "lazy/program/listing.h"
 #include "lazy/program/print.h"
 
-enum { LAZY_ITEM_OP, LAZY_ITEM_CONSTANT, LAZY_ITEM_ARRAY, LAZY_ITEM_CALLBACK, LAZY_ITEM_PRINT, LAZY_ITEM_CONTROL };
+enum {
+    LAZY_ITEM_OP,
+    LAZY_ITEM_CONSTANT,
+    LAZY_ITEM_ARRAY,
+    LAZY_ITEM_CALLBACK,
+    LAZY_ITEM_PRINT,
+    LAZY_ITEM_CONTROL,
+    LAZY_ITEM_DIVIDED,
+    LAZY_ITEMS
+};
 enum { LAZY_PIECE_TEXT = 1, LAZY_PIECE_VALUE = 2 };
+
+/* write.c: an error if an input or output is a block, in the body of a np.shard_map; `what` opens it. */
+int program_check_ports(const char *what, const neap_program *program);
 
 #endif

@@ -10,6 +10,7 @@
 
 #include "lazy/graph/graph.h"
 #include "lazy/program/file.h"
+#include "lazy/shard/shard.h"
 
 enum { MOST_PROGRAMS = 4096 }; /* of a control node */
 
@@ -194,7 +195,7 @@ static int get_device(reader *r) {
 static const lazy_sharding *get_sharding(reader *r) {
     int64_t place = r->version > 1 ? get_below(r, (int64_t)r->nshardings + 1, "sharding") : 0;
     const lazy_sharding *s = place ? shard_sharding_get(r->shardings[place - 1]) : NULL;
-    if (place && (!s || s->manual)) {
+    if (place && !s) {
         DAMAGED(r, "the program is damaged: it has no such sharding");
         return NULL;
     }
@@ -267,6 +268,21 @@ static void get_values(reader *r, int64_t most) {
     }
 }
 
+/* The name of an axis as its number. */
+static int64_t get_axis(reader *r) {
+    char *name = get_text(r, NULL);
+    int32_t number = name ? neap_axis_name(r->ctx, name) : 0;
+    if (name && !number)
+        keep_status(r, neap_error(NEAP_E_MEMORY, "out of memory for the name of an axis"));
+    free(name);
+    return number;
+}
+
+static int64_t get_sharding_number(reader *r) {
+    const lazy_sharding *s = get_sharding(r);
+    return s ? s->number : 0;
+}
+
 /* Into r->attrs; as many as the row names from `first` on. */
 static void get_attributes(reader *r, const lazy_op *row, int first) {
     lazy_attr_names names = graph_attr_names_of(row);
@@ -277,20 +293,19 @@ static void get_attributes(reader *r, const lazy_op *row, int first) {
     r->attrs.n = 0;
     for (int64_t k = 0; k < n && r->status == 0; k++) {
         lazy_attr_word name = graph_attr_name(&names, first + (int)k);
-        int64_t value = graph_attr_is_dtype(name) ? get_dtype(r) : 0;
-        if (graph_attr_is_sharding(name)) {
-            const lazy_sharding *s = get_sharding(r);
-            value = s ? s->number : 0;
-        } else if (!graph_attr_is_dtype(name)) {
-            value = get_signed(r);
-        }
+        int64_t value = row->flags & LAZY_OP_AXIS && k == 0 ? get_axis(r)
+                        : graph_attr_is_dtype(name)         ? get_dtype(r)
+                        : graph_attr_is_sharding(name)      ? get_sharding_number(r)
+                                                            : get_signed(r);
         keep_status(r, lazy_push(&r->attrs, value));
     }
 }
 
-/* What reads no input of the program, but for constructors, would be computed here. Passes the node on. */
+/* What reads no input of the program, but for constructors, would be computed here. On a mesh the trace stages it
+ * (stage.c). Passes the node on. */
 static neap_node *check_traced(reader *r, const lazy_op *row, neap_node *node) {
-    if (!node || node->flags & (LAZY_ABSTRACT | LAZY_CONSTRUCTED))
+    bool staged = node && graph_is_meshed(node) && node->state == LAZY_STAGED;
+    if (!node || staged || node->flags & (LAZY_ABSTRACT | LAZY_CONSTRUCTED))
         return node;
     DAMAGED(r, "the program is damaged: %s does not depend on its inputs", row->name);
     graph_release(r->ctx, node);
@@ -312,14 +327,13 @@ static neap_node *read_op(reader *r) {
     int64_t place = get_below(r, r->ops.n, "op");
     int op = r->status ? 0 : r->ops.at[place];
     const lazy_op *row = lazy_ops[op];
-    if (r->status == 0 &&
-        (graph_has_pointer(row) || row->flags & LAZY_OP_AXIS || (row->kind == LAZY_SOURCE && !row->shape)))
+    if (r->status == 0 && (graph_has_pointer(row) || (row->kind == LAZY_SOURCE && !row->shape)))
         DAMAGED(r, "the program is damaged: %s is no op that is recorded", row->name);
     get_values(r, NEAP_MAX_INPUTS);
     get_attributes(r, row, 0);
     uint32_t follows = get_follows(r);
-    if (r->status == 0 && row->flags & LAZY_OP_MESH && !(row->attrs && strcmp(row->attrs, "sharding") == 0))
-        DAMAGED(r, "the program is damaged: %s belongs into the body of a np.shard_map", row->name);
+    if (r->status == 0 && row->flags & LAZY_OP_AXIS && !(r->in.n == 2 && graph_is_token(r->in.at[1])))
+        DAMAGED(r, "the program is damaged: %s is not over an axis of a mesh", row->name);
     check_part(r, row);
     if (r->status)
         return NULL;
@@ -329,7 +343,7 @@ static neap_node *read_op(reader *r) {
                             : graph_record(r->ctx, op, (int)r->in.n, r->in.at, (int)r->attrs.n, r->attrs.at);
     if (!node)
         r->status = neap_error_code();
-    else if (node->op == op)
+    else if (node->op == op && !(row->flags & LAZY_OP_MESH)) /* that may be one that was there */
         node->follows = follows;
     return check_traced(r, row, node);
 }
@@ -352,28 +366,45 @@ static neap_node *read_constant(reader *r) {
     return node;
 }
 
-static neap_node *read_array(reader *r) {
-    lazy_result type = get_type(r);
-    int device = get_device(r);
+/* An array of this type whose elements come next, committed to a device (-1: to none). */
+static neap_node *read_data(reader *r, const lazy_result *type, int device) {
     int64_t n = 1;
-    size_t width = (size_t)neap_dtype_bytes(type.dtype);
+    size_t width = (size_t)neap_dtype_bytes(type->dtype);
     neap_buffer *buffer;
-    for (int k = 0; k < type.ndim; k++)
-        n *= type.shape[k];
+    for (int k = 0; k < type->ndim; k++)
+        n *= type->shape[k];
     if (r->status == 0 && n > (r->end - r->at) / (int64_t)width)
         DAMAGED(r, "the program is truncated: an array of %lld elements in %lld bytes", (long long)n,
                 (long long)(r->end - r->at));
     if (r->status || (r->status = neap_buffer_new(0, (size_t)n * width, &buffer)) != 0)
         return NULL;
     get_elements(r, neap_buffer_data(buffer), n, width);
-    for (int64_t k = 0; k < n && type.dtype == NEAP_DTYPE_BOOL; k++)
+    for (int64_t k = 0; k < n && type->dtype == NEAP_DTYPE_BOOL; k++)
         ((uint8_t *)neap_buffer_data(buffer))[k] = ((uint8_t *)neap_buffer_data(buffer))[k] != 0;
     graph_count_bytes(r->ctx, n * (int64_t)width);
-    neap_node *node = graph_node_of_buffer(r->ctx, &type, buffer);
+    neap_node *node = graph_node_of_buffer(r->ctx, type, buffer);
     if (node)
         node->device = (int16_t)device;
     else
         r->status = NEAP_E_MEMORY;
+    return node;
+}
+
+static neap_node *read_array(reader *r) {
+    lazy_result type = get_type(r);
+    return read_data(r, &type, get_device(r));
+}
+
+/* One that lies on a mesh. */
+static neap_node *read_divided(reader *r) {
+    lazy_result type = get_type(r);
+    const lazy_sharding *lies = get_layout(r, &type);
+    if (r->status == 0 && (!lies || lies->manual))
+        DAMAGED(r, "the program is damaged: an array on a mesh lies on none, or is a block");
+    neap_node *whole = read_data(r, &type, -1), *node = whole ? shard_divide(r->ctx, whole, lies) : NULL;
+    if (whole && !node)
+        r->status = neap_error_code();
+    graph_release(r->ctx, whole);
     return node;
 }
 
@@ -462,7 +493,7 @@ static void read_print(reader *r) {
 
 static void read_body_item(reader *r) {
     neap_node *node = NULL;
-    int64_t tag = get_below(r, LAZY_ITEM_CONTROL + 1, "kind of item");
+    int64_t tag = get_below(r, LAZY_ITEMS, "kind of item");
     if (r->status)
         return;
     if (tag == LAZY_ITEM_PRINT) {
@@ -475,6 +506,8 @@ static void read_body_item(reader *r) {
         node = read_constant(r);
     else if (tag == LAZY_ITEM_ARRAY)
         node = read_array(r);
+    else if (tag == LAZY_ITEM_DIVIDED)
+        node = read_divided(r);
     else if (tag == LAZY_ITEM_CALLBACK)
         node = read_callback(r);
     else
@@ -543,28 +576,6 @@ static void read_output(reader *r, port_list *list, int64_t k, lazy_nodes *outpu
     keep_status(r, r->status ? r->status : lazy_push(outputs, node));
 }
 
-/* Ends the trace. */
-static neap_program *close_program(reader *r, const lazy_nodes *outputs) {
-    neap_program *program = NULL;
-    int32_t *ids = malloc((size_t)outputs->n * sizeof *ids + 1);
-    int32_t *fresh = malloc((size_t)outputs->n * sizeof *fresh + 1), nfresh = 0;
-    if (!ids || !fresh)
-        r->status = neap_error(NEAP_E_MEMORY, "out of memory for a program");
-    for (int64_t k = 0; k < outputs->n && r->status == 0; k++) {
-        bool known = outputs->at[k]->id != 0;
-        r->status = graph_publish(r->ctx, graph_retain(outputs->at[k]), &ids[k]);
-        if (r->status == 0 && !known)
-            fresh[nfresh++] = ids[k];
-    }
-    if (r->status == 0)
-        r->status = neap_trace_end(r->ctx, r->level, (int)outputs->n, ids, &program);
-    if (nfresh)
-        keep_status(r, neap_release(r->ctx, nfresh, fresh));
-    free(ids);
-    free(fresh);
-    return program;
-}
-
 static void name_ports(reader *r, neap_program *program, int outputs, const port_list *list) {
     if (r->status == 0 && list->named != list->n && list->named)
         DAMAGED(r, "the program is damaged: only some of its inputs or outputs have names");
@@ -584,7 +595,9 @@ static void read_body(reader *r, port_list *inputs, port_list *outputs) {
     ports_begin(r, outputs, "outputs");
     for (int64_t k = 0; k < outputs->n && r->status == 0; k++)
         read_output(r, outputs, k, &results);
-    neap_program *program = r->status ? NULL : close_program(r, &results);
+    neap_program *program = NULL;
+    if (r->status == 0)
+        r->status = program_trace_end(r->ctx, r->level, (int)results.n, results.at, &program);
     if (program) {
         name_ports(r, program, 0, inputs);
         name_ports(r, program, 1, outputs);
@@ -632,6 +645,8 @@ static void read_graph(reader *r) {
         read_program(r);
     if (r->status == 0 && r->at != r->end)
         DAMAGED(r, "the program is damaged: there is more behind its end");
+    if (r->status == 0)
+        r->status = program_check_ports("the program is damaged", r->programs.at[r->programs.n - 1]);
 }
 
 /* Lets go of the callbacks. Those of a failure have no other users, and their callees stay the caller's. */

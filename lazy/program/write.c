@@ -150,10 +150,15 @@ static void put_values(writer *w, const neap_node *node) {
 
 /* Those from `first` on. */
 static void put_attributes(writer *w, const neap_node *node, int first) {
-    lazy_attr_names names = graph_attr_names_of(graph_node_op(node));
+    const lazy_op *row = graph_node_op(node);
+    lazy_attr_names names = graph_attr_names_of(row);
     put_varint(w, &w->body, (uint64_t)(node->nattrs - first));
     for (int k = first; k < node->nattrs; k++) {
-        if (graph_attr_is_dtype(graph_attr_name(&names, k)))
+        const char *axis =
+            row->flags & LAZY_OP_AXIS && k == 0 ? graph_site_text(w->ctx, (int32_t)node->attrs[0]) : NULL;
+        if (axis)
+            put_sized_text(w, &w->body, axis, strlen(axis));
+        else if (graph_attr_is_dtype(graph_attr_name(&names, k)))
             put_dtype(w, &w->body, (int)node->attrs[k]);
         else if (graph_attr_is_sharding(graph_attr_name(&names, k)))
             put_sharding(w, (int32_t)node->attrs[k]);
@@ -194,28 +199,29 @@ static void put_subprograms(writer *w, const neap_node *node) {
         put_varint(w, &w->body, (uint64_t)inner.programs[k]->place);
 }
 
-/* What the body of a np.shard_map is made of depends on how many devices there are. */
-static void check_body_of_mesh(writer *w, const neap_node *node) {
-    const lazy_sharding *lies = graph_sharding_of(node);
-    if (w->status == 0 && lies && lies->manual)
-        w->status = neap_error(NEAP_E_ARGUMENT, "save: the program holds the body of a np.shard_map, which no file can "
-                                                "describe; save a program of the arrays outside of it");
+/* An array that the program captured, and which lies on a mesh: whole, and how it lies. */
+static void put_divided(writer *w, neap_node *node) {
+    neap_node *whole = NULL;
+    if (w->status == 0)
+        w->status = plan_host_node(w->ctx, node, &whole);
+    if (w->status)
+        return;
+    put_varint(w, &w->body, LAZY_ITEM_DIVIDED);
+    put_type(w, &w->body, node->dtype, node->ndim, node->shape);
+    put_sharding(w, graph_sharding_of(node)->number);
+    put_elements(w, graph_host_data(whole), whole->size, (size_t)neap_dtype_bytes(whole->dtype));
 }
 
-static void write_node(writer *w, const neap_node *node) {
+static void write_node(writer *w, neap_node *node) {
     if (program_is_literal(node)) {
         put_varint(w, &w->body, LAZY_ITEM_CONSTANT);
         put_dtype(w, &w->body, node->dtype);
         put_varint(w, &w->body, (node->flags & LAZY_WEAK) != 0);
         put_elements(w, &node->value, 1, sizeof node->value);
         put_varint(w, &w->body, node->follows);
+    } else if (!program_is_constructed(node) && graph_is_meshed(node)) {
+        put_divided(w, node);
     } else if (!program_is_constructed(node)) {
-        if (graph_is_meshed(node) && w->status == 0)
-            w->status =
-                neap_error(NEAP_E_ARGUMENT, "save: the program holds an array that lies on a mesh; pass it as an "
-                                            "argument");
-        if (w->status)
-            return;
         put_varint(w, &w->body, LAZY_ITEM_ARRAY);
         put_type(w, &w->body, node->dtype, node->ndim, node->shape);
         put_device(w, node);
@@ -231,12 +237,11 @@ static void write_node(writer *w, const neap_node *node) {
         put_values(w, node);
         put_attributes(w, node, 1);
     } else {
-        if (graph_node_op(node)->flags & LAZY_OP_AXIS && w->status == 0)
+        if (graph_node_op(node)->flags & LAZY_OP_AXIS && !graph_is_token(node->in[1]) && w->status == 0)
             w->status = neap_error(NEAP_E_ARGUMENT,
                                    "save: the program holds a %s over a named axis, which only the "
                                    "function around it knows",
                                    graph_node_op(node)->name);
-        check_body_of_mesh(w, node);
         put_varint(w, &w->body, LAZY_ITEM_OP);
         put_op(w, node->op);
         put_values(w, node);
@@ -258,15 +263,29 @@ static void put_input(writer *w, const neap_node *node, const char *name) {
             put_dtype(w, &w->body, d);
 }
 
+/* Can this process read an array whole that lies so? NULL: an ordinary one. */
+static int check_whole_here(const lazy_sharding *lies) {
+    if (lies && lies->manual)
+        return neap_error(NEAP_E_ARGUMENT, "save: the program holds a block from the body of a np.shard_map, which has "
+                                           "a value there alone; pass it as an argument");
+    if (lies && !lies->addressable)
+        return neap_error(NEAP_E_ARGUMENT, "save: the program holds an array that is divided among several processes, "
+                                           "of which this one has a part; gather it, as in np.device_put(x, mesh, "
+                                           "np.P()), or pass it as an argument");
+    return 0;
+}
+
 /* Waits for the data that the program captured. */
 static int await_data(writer *w, const lazy_items *items) {
     int status = 0, worst = 0;
     for (int64_t k = 0; k < items->n && status == 0; k++) {
         neap_node *node = items->at[k].node;
-        if (!node || program_is_literal(node) || program_is_constructed(node) || graph_is_meshed(node))
+        if (!node || program_is_literal(node) || program_is_constructed(node))
             continue;
-        status = plan_force(w->ctx, node);
         neap_buffer *data;
+        if ((status = check_whole_here(graph_sharding_of(node))) == 0)
+            status = plan_host_node(w->ctx, node, &node);
+        status = status ? status : plan_force(w->ctx, node);
         int there = status ? status : graph_host_poll(w->ctx, node, &data);
         if (there == NEAP_PENDING)
             worst = there;
@@ -356,8 +375,26 @@ static void writer_free(writer *w) {
     lazy_vector_free(&w->shardings);
 }
 
+/* A program of blocks is part of another one. */
+int program_check_ports(const char *what, const neap_program *program) {
+    for (int outputs = 0; outputs < 2; outputs++) {
+        const lazy_nodes *ports = outputs ? &program->outputs : &program->inputs;
+        for (int64_t k = 0; k < ports->n; k++) {
+            const lazy_sharding *lies = graph_sharding_of(ports->at[k]);
+            if (lies && lies->manual)
+                return neap_error(NEAP_E_ARGUMENT,
+                                  "%s: %s %lld is a block in the body of a np.shard_map, which exists "
+                                  "there alone",
+                                  what, outputs ? "output" : "input", (long long)k + 1);
+        }
+    }
+    return 0;
+}
+
 static int check_program(const neap_program *program) {
-    return program->ctx ? 0 : neap_error(NEAP_E_STATE, "program: its session has ended");
+    if (!program->ctx)
+        return neap_error(NEAP_E_STATE, "program: its session has ended");
+    return program_check_ports("save", program);
 }
 
 int neap_program_write(neap_program *program, char **data, size_t *bytes) {

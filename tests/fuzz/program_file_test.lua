@@ -10,6 +10,7 @@ local ffi = require "ffi"
 local np = require "neap"
 local programs = require "tests.lib.programs"
 local zip = require "neap.files.zip"
+require "tests.lib.devices"(4, "tests/fuzz/program_file_test.lua")
 
 local seconds = tonumber(os.getenv("NEAP_FUZZ_SECONDS") or 4)
 local seed = tonumber(os.getenv("NEAP_FUZZ_SEED") or 1)
@@ -118,6 +119,43 @@ save(np.trace(function(x, w)
     return np.device_put(x:matmul(w), mesh, np.P()) * 2, x:sum(0)
 end)(np.device_put(np.ones { 2, 3 }, mesh, np.P "i"), np.ones { 3, 2 }))
 
+save(np.trace(np.shard_map(function(v)
+    print("block", v)
+    np.callback(noise, { name = "f", coordinates = true })(v)
+    return v
+end, { mesh = mesh, in_specs = np.P "i", out_specs = np.P "i" }))(np.ones { 2, 3 }))
+
+--- Bodies of np.shard_map: what is loaded of them is also run, where types that a file claims would do harm.
+local first_body = #originals + 1
+local whole, square = np.mesh({ 4 }, { "i" }), np.mesh({ 2, 2 }, { "a", "b" })
+local function over(f, ins, out, on, more)
+    local o = { mesh = on or whole, in_specs = ins, out_specs = out }
+    for key, value in pairs(more or {}) do o[key] = value end
+    return np.shard_map(f, o)
+end
+local rows, held = np.ones { 8, 3 }, np.device_put(np.ones { 8, 3 }, whole, np.P "i")
+save(np.trace(over(function(v)
+    local all = np.psum_scatter(np.all_gather(v, "i"), "i")
+    return np.ppermute(all, "i", { { 0, 1 }, { 1, 2 } }) + np.psum(v, "i") * np.axis_index "i"
+end, { np.P "i" }, np.P "i"))(rows))
+save(np.trace(over(function(v)
+    local all = np.all_to_all(np.all_gather(v, "i"), "i", 0, 0):sum { axis = 0 }
+    return all + np.pmax(v, "i"), np.pmean(v:sum(), "i")
+end, { np.P "i" }, { np.P "i", np.P() }))(held))
+save(np.trace(over(function(v)
+    local carry, every = np.scan(function(c, row) return c + np.psum(row, "i"), c * row end, np.zeros(3), v)
+    return np.cond(np.psum(v:sum(), "i"):gt(3), function(a) return a + carry end, function(a) return a * 2 end, every)
+end, { np.P "i" }, np.P "i"))(rows))
+save(np.trace(function(v)
+    return over(function(block)
+        return over(function(b) return np.psum(b, "b") + b end, { np.P(nil, "b") }, np.P(nil, "b"),
+                    square)(np.psum(block, "a"))
+    end, { np.P "a" }, np.P "a", square, { axis_names = { "a" } })(v)
+end)(np.device_put(np.ones { 4, 2 }, square, np.P("a", "b"))))
+save(np.trace(np.grad(function(w)
+    return over(function(v, u) return np.psum((v * u):sum(), "i") end, { np.P "i", np.P() }, np.P(), nil,
+                { check_rep = false })(held, w)
+end))(np.ones(3)))
 -- ---- Mutations ------------------------------------------------------------------------------------------------------
 
 -- Bytes that mean something: the ends of ranges, continued numbers, tags.
@@ -140,26 +178,46 @@ local function change(text)
 end
 
 local functions = { callbacks = { f = noise } }
-local loaded, refused, refits, refitted = 0, 0, 0, 0
+local loaded, refused, refits, refitted, runs, ran = 0, 0, 0, 0, 0, 0
 
---- Records what was loaded for inputs with more rows: it succeeds, or is refused as other sizes are.
-local function refit(program)
+--- Arguments for a program, which may be of other sizes than it says; nil if they would be large.
+local function arguments_of(program, more)
     local leaves, small = {}, true
     for k, port in ipairs(program:inputs()) do
         local dims = { unpack(port.shape) }
-        if dims[1] then dims[1] = dims[1] + 1 + dims[1] % 2 end
+        if more and dims[1] then dims[1] = dims[1] + 1 + dims[1] % 2 end
         local size = 1
         for _, n in ipairs(dims) do size = size * n end
         small = small and size < 1e6 and not port.device
         leaves[k] = not small and 0 or port.number and 2 or np.zeros(dims, { dtype = port.dtype })
     end
-    if not small or #leaves == 0 then return end
-    local traced = pcall(np.trace(function(...) return program(...) end), unpack(leaves, 1, math.min(#leaves, 50)))
+    return small and #leaves > 0 and #leaves <= 50 and leaves or nil
+end
+
+--- Runs what was loaded: it gives something, or one error.
+local function run(program)
+    local leaves = arguments_of(program)
+    if not leaves then return end
+    runs = runs + 1
+    local ok, problem = pcall(function()
+        for _, result in ipairs { program(unpack(leaves)) } do
+            if np.is_array(result) then result:totable() end
+        end
+    end)
+    ran = ran + (ok and 1 or 0)
+    check.ok(ok or not tostring(problem):find("internal", 1, true), tostring(problem))
+end
+
+--- Records what was loaded for inputs with more rows: it succeeds, or is refused as other sizes are.
+local function refit(program)
+    local leaves = arguments_of(program, true)
+    if not leaves then return end
+    local traced = pcall(np.trace(function(...) return program(...) end), unpack(leaves))
     refits, refitted = refits + 1, refitted + (traced and 1 or 0)
 end
 
 --- Tries the file at `path`. Files with wrong checksums must be refused.
-local function try(text, must_fail)
+local function try(text, must_fail, runs_too)
     store(text)
     local ok, result = pcall(np.load_program, path, functions)
     if ok then
@@ -169,6 +227,7 @@ local function try(text, must_fail)
         check.ok(#tostring(result) > 0)
         if loaded % 16 == 0 then result:save(path) end
         if loaded % 4 == 0 then refit(result) end
+        if runs_too then run(result) end
         return
     end
     refused = refused + 1
@@ -186,20 +245,22 @@ end)
 check.test("damage with right checksums is refused, or loaded as another program", function()
     local stop, rounds = os.clock() + seconds, 0
     repeat
-        local original = originals[random(3) == 1 and #originals - random(3) + 1 or random(#originals)]
+        local nth = random(2) == 1 and first_body - 3 + random(#originals - first_body + 3) or random(#originals)
+        local original = originals[nth]
         local part = random(5) == 1 and 1 or 2
         local sections = { original[1], original[2] }
         local text = original[part].text
         for _ = 1, random(3) do text = change(text) end
         sections[part] = { name = original[part].name, text = text }
         local at = seed
-        local ok, problem = pcall(try, join(sections))
+        local ok, problem = pcall(try, join(sections), false, nth >= first_body)
         if not ok then error(("seed %d: %s"):format(at, tostring(problem)), 0) end
         rounds = rounds + 1
     until rounds % 16 == 0 and os.clock() > stop
     check.equal(np.arange(3):sum():item(), 3)
-    print(("%d files loaded, %d refused; of %d tried, %d take other sizes"):format(loaded, refused, refits, refitted))
-    check.ok(refused > 0)
+    print(("%d files loaded, %d refused; of %d tried, %d take other sizes; of %d run, %d gave a result"):format(
+        loaded, refused, refits, refitted, runs, ran))
+    check.ok(refused > 0 and ran > 0)
 end)
 
 if not keep then os.remove(path) end

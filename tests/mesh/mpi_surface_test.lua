@@ -110,4 +110,26 @@ print(right, table.concat(seen, " "), next(left))
 end)
 
 process.cleanup()
+test("files of programs: bodies run on the devices of all processes, arrays must be here whole", function()
+    check.equal(shown [[
+local mesh, path, x = np.mesh({4}, {"i"}), os.tmpname(), np.arange(8, {dtype="f32"})
+local function save(f) return pcall(function() np.trace(f)(x):save(path) end) end
+print(save(np.shard_map(function(v) return np.psum(v, "i") + v * np.axis_index "i" end,
+                        {mesh=mesh, in_specs=P "i", out_specs=P "i"})))
+print(np.load_program(path)(x))
+local everywhere, divided = np.device_put(x, mesh, P()), np.device_put(x, mesh, P "i")
+print(save(function(v) return v + everywhere end))
+print(np.load_program(path)(x))
+local ok, problem = save(function(v) return v + divided end)
+print(ok, problem:match "save: the .*processes")
+os.remove(path)
+]], [[
+true
+[12. 16. 14. 19. 20. 26. 30. 37.]
+true
+[ 0.  2.  4.  6.  8. 10. 12. 14.]
+false	save: the program holds an array that is divided among several processes
+]])
+end)
+
 check.done()

@@ -245,8 +245,11 @@ end
 
 local sharding_info = ffi.new("neap_sharding")
 
+-- What a sharding says of arrays of a body: bits by axis of the mesh.
+local OF_BODY = { "manual", "varies", "differs", "unchecked" }
+
 --- The shardings of a program, and their meshes: { meshes = { { shape, names }, … }, list = { { mesh = place in meshes,
--- axes of array and mesh, in turn }, … } }.
+-- axes of array and mesh, in turn, and those of OF_BODY that are not 0 }, … } }.
 local function layouts_of(entry)
     local count, capacity, numbers = ffi.new("int32_t[1]"), 0
     repeat
@@ -266,6 +269,9 @@ local function layouts_of(entry)
         end
         local one = { mesh = place[mesh.number] }
         for at = 0, 2 * sharding_info.nsplit - 1 do one[at + 1] = sharding_info.split[at] end
+        for _, name in ipairs(OF_BODY) do
+            if sharding_info[name] ~= 0 then one[name] = tonumber(sharding_info[name]) end
+        end
         layouts.list[k] = one
     end
     return layouts
@@ -318,8 +324,9 @@ local function bind_calls(calls, functions)
     return callees
 end
 
---- The mesh of a file: `given`, if that has its axes, or one of the first devices.
-local function mesh_of_file(wanted, given)
+--- The mesh of a file: `given`, if that has its axes, or one of the first devices. A body of np.shard_map (`body`: it
+-- has one) is recorded for one number of devices along each axis.
+local function mesh_of_file(wanted, given, body)
     local shape, names, text, size = wanted.shape, wanted.names, {}, 1
     if type(shape) ~= "table" or type(names) ~= "table" or #shape ~= #names or #shape == 0 then
         damaged("a mesh is none")
@@ -334,6 +341,10 @@ local function mesh_of_file(wanted, given)
         for k = 1, math.max(#names, #given.axis_names) do
             if given.axis_names[k] ~= names[k] then
                 damaged("it needs a mesh with the axes {%s}, got %s", table.concat(text, ", "), given:axes_text())
+            end
+            if body and given.sizes[k] ~= shape[k] then
+                damaged("it holds the body of a np.shard_map over {%s}, got a mesh %s; a body takes no other sizes",
+                        table.concat(text, ", "), given:axes_text())
             end
         end
         return given
@@ -355,10 +366,13 @@ local function bind_layouts(layouts, given)
     if type(layouts) ~= "table" or type(layouts.meshes) ~= "table" or type(layouts.list) ~= "table" then
         damaged("its shardings are no list")
     end
-    local numbers, meshes = ffi.new("int32_t[?]", #layouts.list + 1), {}
+    local numbers, meshes, bodies = ffi.new("int32_t[?]", #layouts.list + 1), {}, {}
+    for _, one in ipairs(layouts.list) do
+        if type(one) == "table" and one.mesh ~= nil and one.manual then bodies[one.mesh] = true end
+    end
     for k, one in ipairs(layouts.meshes) do
         if type(one) ~= "table" then damaged("a mesh is none") end
-        meshes[k] = mesh_of_file(one, given)
+        meshes[k] = mesh_of_file(one, given, bodies[k])
     end
     for k, one in ipairs(layouts.list) do
         if type(one) ~= "table" or not meshes[one.mesh] or #one % 2 ~= 0 or #one > 2 * C.NEAP_MESH_AXES then
@@ -369,6 +383,13 @@ local function bind_layouts(layouts, given)
         for at = 1, #one do
             if type(one[at]) ~= "number" or one[at] < 0 or one[at] > 100 then damaged("a sharding is none") end
             sharding_info.split[at - 1] = one[at]
+        end
+        for _, name in ipairs(OF_BODY) do
+            local bits = one[name] or 0
+            if type(bits) ~= "number" or bits < 0 or bits >= 2 ^ C.NEAP_MESH_AXES or bits % 1 ~= 0 then
+                damaged("a sharding is none")
+            end
+            sharding_info[name] = bits
         end
         local failure = core.failure(function() return C.neap_sharding_new(sharding_info, numbers + (k - 1)) end)
         if failure then damaged("%s", failure) end
@@ -465,7 +486,7 @@ end
 -- original was. Files may come from anywhere: what is damaged, or of ops or a version that this neap does not know, is
 -- an error that says so, and nothing in a file is run as code. Functions that the program calls must be given by name.
 -- If it was recorded on arrays that lie on a mesh, a mesh of the same axes is made of the first np.devices(), or is the
--- one that is given, whose sizes may be others.
+-- one that is given, whose sizes may be others if the program holds no body of np.shard_map.
 function np.load_program(path, given)
     check_path("load_program", path)
     local o = core.options("load_program", given, { callbacks = true, mesh = true })
