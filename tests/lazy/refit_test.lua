@@ -138,6 +138,16 @@ check.test("loops and branches get bodies of the new sizes", function()
             "may be the size of an axis")
 end)
 
+check.test("slices of data follow along the axes that they have whole", function()
+    local place = np.array(-1, { dtype = "i32" }):wait()
+    for _, now in ipairs { { 13, 19 }, { 29, 17 }, { 17, 31 } } do
+        follows(function(x)
+            return np.dynamic_slice_in_dim(x, place, 2), np.dynamic_index_in_dim(x, place, { axis = 1 }),
+                   np.vmap(function(row) return np.dynamic_slice_in_dim(row, place, 3) end)(x)
+        end, { { 17, 29 } }, { now })
+    end
+end)
+
 check.test("what would broadcast now, and did not then, is refused", function()
     local z = numbers { 7, 3 }
     refuses(function(x) return x + z end, { 7, 3 }, { 1, 3 }, "add: axis 0 of its operands had 7 elements")
