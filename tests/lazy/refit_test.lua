@@ -148,6 +148,11 @@ check.test("slices of data follow along the axes that they have whole", function
     end
 end)
 
+check.test("gradients of slices in steps have the size of what is sliced", function()
+    local gradient = np.grad(function(x) return np.tanh(x[{ { 0, nil, 2 } }]):sum() end)
+    for _, n in ipairs { 16, 17, 34, 35 } do follows(gradient, { { 17, 3 } }, { { n, 3 } }) end
+end)
+
 check.test("what would broadcast now, and did not then, is refused", function()
     local z = numbers { 7, 3 }
     refuses(function(x) return x + z end, { 7, 3 }, { 1, 3 }, "add: axis 0 of its operands had 7 elements")
