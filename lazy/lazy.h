@@ -103,7 +103,9 @@ NEAP_API int neap_array_number(neap_ctx *ctx, int dtype, double value, int32_t *
 /* The same for a number of elements, less `less`: programs for inputs of other sizes count again. */
 NEAP_API int neap_array_count(neap_ctx *ctx, double count, int less, int32_t *out);
 
-/* Of the next op, a slice or a reshape, which attributes were given as counted from an end (graph/node.h). */
+/* Of the next op, a slice or a reshape, which attributes were given as counted from an end (graph/node.h); or FIXED:
+ * they were made of the sizes that it has now. */
+enum { NEAP_FOLLOWS_FIXED = 1 << 30 };
 NEAP_API void neap_op_follows(neap_ctx *ctx, uint32_t ends);
 /* Records an op (LAZY_OP number from the generated list). Errors name the op, the expected and the actual. */
 NEAP_API int neap_op(neap_ctx *ctx, int op, int nin, const int32_t *in, int nattrs, const int64_t *attrs, int32_t *out);

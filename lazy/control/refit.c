@@ -72,16 +72,22 @@ static int refit_programs(lazy_refit *r, const lazy_control *control, neap_node 
     return status;
 }
 
-/* A scan is as long as its xs; how long it is without any is a number, which must be none of the sizes. */
+/* May a number have been this size, which is another now? */
+static bool was_size(lazy_refit *r, int64_t size) {
+    int64_t now = size;
+    return program_follow_known(r, size, &now) > 1 || now != size;
+}
+
+/* A scan is as long as its xs; how long it is without any is a number, which must be none of the sizes, nor one less
+ * (a loop from 1 on). */
 static int follow_length(lazy_refit *r, const lazy_control *control, neap_node *const *in, int64_t *length) {
     const lazy_control_shape *shape = &control->shape;
-    int64_t now = *length;
     if (shape->xs > 0)
         *length = in[shape->first + shape->operands]->ndim ? in[shape->first + shape->operands]->shape[0] : 0;
-    else if (r->resized && *length > 1 && (program_follow_known(r, *length, &now) > 1 || now != *length))
+    else if (r->resized && *length > 1 && (was_size(r, *length) || was_size(r, *length + 1)))
         return neap_error(NEAP_E_SHAPE,
-                          "%s: its %lld turns may be the size of an axis that is another now; scan over an array, or "
-                          "record the program with sizes that are none of its numbers",
+                          "%s: its %lld turns may be the size of an axis that is another now, or one less; scan "
+                          "over an array, or record the program with sizes that are none of its numbers",
                           lazy_ops[shape->op]->name, (long long)*length);
     return 0;
 }

@@ -46,6 +46,7 @@ enum {
     LAZY_FOLLOWS_RECORDER =
         1,                  /* a cast, or a constant with a dtype, that the recorder has made of a number or operand */
     LAZY_FOLLOWS_COUNT = 2, /* a number: of elements of an array, less what stands from the bit SHIFT on */
+    LAZY_FOLLOWS_FIXED = 4, /* a slice or reshape whose attributes were made of the sizes that it had: for no others */
     /* An attribute was given as counted from an end: of a slice, bit SHIFT + 2k its start along axis k, the next bit
      * its stop; of a reshape, bit SHIFT + k the size that was left. */
     LAZY_FOLLOWS_SHIFT = 8
@@ -218,6 +219,12 @@ static inline bool graph_is_residual(const neap_node *node) {
 static inline void graph_follow_as(neap_node *again, const neap_node *node) {
     if (again && again->op == node->op && again->follows == 0)
         again->follows = node->follows;
+}
+/* The same of one that has a further axis, the first: the attributes of each axis have so many bits. */
+static inline void graph_follow_further(neap_node *again, const neap_node *node, int bits) {
+    uint32_t low = (1u << LAZY_FOLLOWS_SHIFT) - 1;
+    if (again && again->op == node->op && again->follows == 0)
+        again->follows = (node->follows & ~low) << bits | (node->follows & low);
 }
 static inline bool graph_is_number(const neap_node *node) {
     return node->nin == 0 && !node->buffer &&

@@ -723,7 +723,7 @@ int neap_op(neap_ctx *ctx, int op, int nin, const int32_t *in, int nattrs, const
             return neap_error_code();
     neap_node *node = graph_record(ctx, op, nin, nodes, nattrs, attrs);
     if (node && follows && node->op == op)
-        node->follows = follows << LAZY_FOLLOWS_SHIFT;
+        node->follows = follows & NEAP_FOLLOWS_FIXED ? LAZY_FOLLOWS_FIXED : follows << LAZY_FOLLOWS_SHIFT;
     return publish(ctx, node, out);
 }
 

@@ -175,7 +175,7 @@ static int follow_pad(lazy_follow *f) {
     for (int k = 0; k < was->ndim && was->ndim == now->ndim; k++) {
         int64_t *low = &f->attrs[3 * k], *high = low + 1, gap = low[2], n = now->shape[k], wanted;
         int64_t size = *low + *high + (n > 0 ? (n - 1) * (gap + 1) + 1 : 0);
-        int known = *low + *high ? program_follow_known(f->refit, was->shape[k], &wanted) : 0;
+        int known = *low + *high + gap ? program_follow_known(f->refit, was->shape[k], &wanted) : 0;
         if (known == 0 || (known == 1 && wanted == size))
             continue;
         if (known > 1 || (*low > 0 && *high > 0))

@@ -115,7 +115,9 @@ static int reshaped(lazy_batching *g, neap_node *in) {
 }
 
 static int reshape_batch(lazy_batching *g) {
-    return reshaped(g, g->in[0]);
+    int status = reshaped(g, g->in[0]);
+    graph_follow_further(g->out, g->node, 1);
+    return status;
 }
 
 static int64_t common_divisor(int64_t a, int64_t b) {
@@ -159,6 +161,13 @@ static int reshape_shard(lazy_shard_rule *g) {
     return NEAP_OK;
 }
 
+/* Of an op whose attributes were made of the sizes of its input, one of which is another. */
+static int refuse_fixed(const lazy_follow *f, int k) {
+    return neap_error(
+        NEAP_E_SHAPE, "%s: what was recorded is for %lld elements along axis %d, which has %lld now, and cannot follow",
+        graph_node_op(f->node)->name, (long long)f->node->in[0]->shape[k], k, (long long)f->in[0]->shape[k]);
+}
+
 /* Some axes of the input and of the result that have the same elements: [from, from + n) became [to, to + m). */
 typedef struct axis_group {
     const lazy_follow *f;
@@ -184,16 +193,32 @@ static bool follow_left(const axis_group *g, int64_t size) {
     return left >= 0;
 }
 
+/* The parts of an axis of as many elements as before may have changed places with each other. */
+static bool follow_parts(const axis_group *g, int64_t size) {
+    int64_t parts[NEAP_MAX_DIMS], made = 1;
+    for (int k = 0; k < g->m; k++) {
+        parts[k] = g->f->attrs[g->to[k]];
+        if (program_follow_known(g->f->refit, parts[k], &parts[k]) > 1)
+            return false;
+        made *= parts[k];
+    }
+    for (int k = 0; k < g->m && made == size; k++)
+        g->f->attrs[g->to[k]] = parts[k];
+    return made == size;
+}
+
 /* Axes that stay as they are, or become one, follow; of one that is split, the parts have to be known. */
 static bool follow_group(const axis_group *g) {
     const neap_node *was = g->f->node->in[0], *now = g->f->in[0];
     bool same = g->n == g->m, still = true;
-    int64_t size = 1, made = 1;
+    int64_t size = 1;
     for (int k = 0; k < g->n; k++) {
         size *= now->shape[g->from[k]];
         still &= was->shape[g->from[k]] == now->shape[g->from[k]];
         same = same && was->shape[g->from[k]] == g->f->attrs[g->to[k]];
     }
+    if (still && !same)
+        follow_parts(g, size);
     if (still)
         return true;
     for (int k = 0; k < g->m && same; k++)
@@ -202,12 +227,7 @@ static bool follow_group(const axis_group *g) {
         g->f->attrs[g->to[0]] = size;
     if (same || g->m == 1 || follow_left(g, size))
         return true;
-    for (int k = 0; k < g->m; k++) {
-        if (program_follow_known(g->f->refit, g->f->attrs[g->to[k]], &g->f->attrs[g->to[k]]) > 1)
-            return false;
-        made *= g->f->attrs[g->to[k]];
-    }
-    return made == size;
+    return follow_parts(g, size);
 }
 
 /* The axes of more than one element. */
@@ -242,7 +262,13 @@ static bool follow_groups(lazy_follow *f) {
 static int follow_reshape(lazy_follow *f) {
     const neap_node *was = f->node->in[0], *now = f->in[0];
     char left[256], right[256], out[256];
-    if (graph_same_shape(was->ndim, was->shape, now->ndim, now->shape) || follow_groups(f))
+    bool kept = true; /* so far: the axes in front, which are no part of what was made of sizes */
+    for (int k = 0; k < was->ndim && was->ndim == now->ndim && f->node->follows & LAZY_FOLLOWS_FIXED; k++) {
+        kept = kept && k < f->node->ndim && was->shape[k] == f->node->shape[k];
+        if (!kept && was->shape[k] != now->shape[k])
+            return refuse_fixed(f, k);
+    }
+    if (follow_groups(f))
         return 0;
     return neap_error(NEAP_E_SHAPE,
                       "reshape: %s became %s; nobody knows what %s is to become: give the size that changes as -1",
@@ -450,6 +476,7 @@ static int slice_batch(lazy_batching *g) {
     int n = graph_node_nattrs(g->node);
     memcpy(slice + 3, graph_node_attrs(g->node), (size_t)n * sizeof *slice);
     g->out = graph_build(g->ctx, LAZY_OP_slice, 1, g->in, n + 3, slice);
+    graph_follow_further(g->out, g->node, 2);
     return derive_batch_done(g);
 }
 
@@ -494,6 +521,9 @@ static int follow_slice(lazy_follow *f) {
     const neap_node *was = f->node->in[0], *now = f->in[0];
     for (int k = 0; k < was->ndim && was->ndim == now->ndim; k++) {
         int64_t start = f->attrs[3 * k], count = f->attrs[3 * k + 2];
+        bool whole = count == was->shape[k] && f->attrs[3 * k + 1] == 1;
+        if (f->node->follows & LAZY_FOLLOWS_FIXED && !whole && was->shape[k] != now->shape[k])
+            return refuse_fixed(f, k);
         if (was->shape[k] != now->shape[k] && !follow_range(f, k, was->shape[k], now->shape[k]))
             return neap_error(
                 NEAP_E_INDEX,

@@ -138,6 +138,54 @@ check.test("loops and branches get bodies of the new sizes", function()
             "may be the size of an axis")
 end)
 
+check.test("slices of data follow along the axes that they have whole", function()
+    local place = np.array(-1, { dtype = "i32" }):wait()
+    for _, now in ipairs { { 13, 19 }, { 29, 17 }, { 17, 31 } } do
+        follows(function(x)
+            return np.dynamic_slice_in_dim(x, place, 2), np.dynamic_index_in_dim(x, place, { axis = 1 }),
+                   np.vmap(function(row) return np.dynamic_slice_in_dim(row, place, 3) end)(x)
+        end, { { 17, 29 } }, { now })
+    end
+end)
+
+check.test("gradients of slices in steps have the size of what is sliced", function()
+    local gradient = np.grad(function(x) return np.tanh(x[{ { 0, nil, 2 } }]):sum() end)
+    for _, n in ipairs { 16, 17, 34, 35 } do follows(gradient, { { 17, 3 } }, { { n, 3 } }) end
+end)
+
+check.test("ends that count from the end are kept in batches and tangents", function()
+    local function f(x) return np.tanh(x[{ { 0, -1 } }]) * 2 end
+    for _, now in ipairs { { 4, 9 }, { 4, 5 } } do
+        follows(np.vmap(f), { { 4, 7 } }, { now })
+        follows(np.vmap(np.vmap(function(row) return row[{ { 1, -1 } }], row[{ { -3 } }] end)), { { 2, 4, 7 } },
+                { { 2, 4, now[2] } })
+    end
+    follows(function(x) return select(2, np.jvp(f, { x }, { x * 3 })) end, { { 7, 4 } }, { { 11, 4 } })
+    follows(np.vmap(function(x) return x:reshape(-1, 2) end), { { 4, 6, 4 } }, { { 4, 10, 4 } })
+end)
+
+check.test("axes that change places, of as many elements together", function()
+    follows(function(x)
+        return np.roll(x, 3), np.grad(function(a) return (a:reshape(-1)[{ { 2 } }] ^ 2):sum() end)(x)
+    end, { { 7, 11 } }, { { 11, 7 } })
+end)
+
+check.test("what was made of sizes is refused for others", function()
+    for _, now in ipairs { { 23, 31 }, { 29, 17 }, { 17, 31 }, { 17, 13 } } do
+        for _, f in ipairs { function(x) return np.cumsum(x, { axis = 1 }) end,
+                             function(x) return np.vmap(np.cumprod)(x) end } do
+            refuses(f, { 17, 29 }, now, "slice: what was recorded is for 29 elements along axis 1")
+        end
+        refuses(function(x) return np.diag(x) end, { 17, 29 }, now, "reshape: what was recorded is for")
+        refuses(function(x) return np.diagonal(x) end, { 17, 29 }, now, "reshape: what was recorded is for")
+    end
+    follows(function(x)                                         -- but not along other axes
+        return np.cumsum(x, { axis = 1 }), np.diagonal(x, { axis1 = 1, axis2 = 2 }), np.einsum("ijj->ij", x)
+    end, { { 7, 5, 5 } }, { { 11, 5, 5 } })
+    refuses(function(x) return np.fori_loop(1, x:dim(0), function(i, sum) return sum + x[i] end, x[0]) end,
+            { 17, 3 }, { 19, 3 }, "16 turns may be the size of an axis that is another now, or one less")
+end)
+
 check.test("what would broadcast now, and did not then, is refused", function()
     local z = numbers { 7, 3 }
     refuses(function(x) return x + z end, { 7, 3 }, { 1, 3 }, "add: axis 0 of its operands had 7 elements")

@@ -344,7 +344,9 @@ define("diag", function(x, k)
         local first = k >= 0 and k or -k * columns
         local count = math.max(0, math.min(rows + math.min(k, 0), columns - math.max(k, 0)))
         if count == 0 then first = 0 end
-        return shape.slice(np.ravel(x), { first }, { columns + 1 }, { count })
+        shape.fixed()
+        x = shape.reshape(x, { rows * columns })
+        return shape.slice(x, { first }, { columns + 1 }, { count })
     end
     raise("diag", "needs 1 or 2 axes, got shape %s", core.shape_text(x))
 end)

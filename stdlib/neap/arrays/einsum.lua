@@ -87,7 +87,9 @@ local function take_diagonal(x, i, j)
     for k, axis in ipairs(order) do kept[k] = dims[axis + 1] end
     order[#order + 1], order[#order + 2] = i, j
     kept[#kept + 1] = n * n
-    x = shape.reshape(shape.permute(x, order), kept)
+    x = shape.permute(x, order)
+    shape.fixed()
+    x = shape.reshape(x, kept)
     local start, step, count = {}, {}, { unpack(kept) }
     for k = 1, #kept do start[k], step[k] = 0, 1 end
     step[#kept], count[#kept] = n + 1, n

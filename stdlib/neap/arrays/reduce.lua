@@ -194,6 +194,7 @@ local function define_cumulative(name, operation, neutral)
         while step < n do
             lo[axis + 1] = step
             local filler = core.number(neutral, core.dtype_of(x).code)
+            shape.fixed() -- the number of passes is that of this n
             x = operation(x, shape.pad(shape.cut(x, axis, 0, n - step), filler, lo, hi, gaps))
             step = 2 * step
         end

@@ -139,6 +139,11 @@ function shape.broadcast_to(x, dims)
 end
 local broadcast_to = shape.broadcast_to
 
+--- What the next slice or reshape is given was made of the sizes that its operand has: a program takes no others there.
+function shape.fixed()
+    if core.recording() then core.C.neap_op_follows(core.ctx, core.C.NEAP_FOLLOWS_FIXED) end
+end
+
 --- A slice: per axis k, element start[k] + i * step[k] for i in [0, count[k]). ends: a number, of whose bits 2k says
 -- that the start along axis k (from 0) was counted from the end of the axis, and 2k + 1 that the stop was.
 function shape.slice(x, start, step, count, ends)
@@ -315,6 +320,7 @@ define("diagonal", function(x, given)
     local start, step = {}, {}
     for k = 1, rank - 1 do start[k], step[k] = 0, 1 end
     start[rank - 1], step[rank - 1] = count > 0 and from or 0, columns + 1
+    shape.fixed()
     x = reshape(x, dims)
     dims[rank - 1] = count
     return slice(x, start, step, dims)
