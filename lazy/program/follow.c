@@ -153,11 +153,16 @@ static bool is_near(double a, double b) {
     return fabs(a - b) <= 1e-12 * fabs(b);
 }
 
-/* Does it look as if it was computed from a size: the size, its root, the inverse of one of these, or one less? */
+/* Does it look as if it was computed from a size: the size, its root, the inverse of one of these, or one less? Of small
+ * sizes the last ones are everyday numbers. */
 static bool may_come_from(double number, double size) {
-    double value = fabs(number);
-    return size >= 2 && (is_near(value, size) || is_near(value * size, 1) || is_near(value * value, size) ||
-                         is_near(value * value * size, 1) || (size > 2 && value == size - 1));
+    enum { LEAST = 3, LEAST_LESS = 6, LEAST_SQUARE = 8 };
+    double value = fabs(number), root = sqrt(size);
+    if (size < LEAST)
+        return false;
+    bool rooted = is_near(value, root) || is_near(value * root, 1);
+    return is_near(value, size) || is_near(value * size, 1) || (value == size - 1 && size >= LEAST_LESS) ||
+           (rooted && (root != floor(root) || size >= LEAST_SQUARE));
 }
 
 static const lazy_size *suspect(const lazy_refit *r, double number) {

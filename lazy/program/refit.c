@@ -95,7 +95,8 @@ static int check_port(lazy_refit *r, const lazy_port *ports, int64_t k) {
                                 "record it with 2 or more",
                                 (long long)was);
     }
-    r->recast |= want.type.dtype != got->type.dtype;
+    if (want.type.dtype != got->type.dtype && !want.weak)
+        r->recast |= 1u << want.type.dtype;
     if (want.device >= 0 && got->device >= 0 && want.device != got->device) {
         r->from = want.device;
         r->to = got->device;
@@ -199,6 +200,18 @@ static neap_node *refit_node(lazy_refit *r, neap_node *node, neap_node *const *i
     return refit_op(r, node, in);
 }
 
+/* A number or a cast of a real dtype that inputs had, and that nothing tells to follow them: what meets it has the
+ * digits of the old dtype, whatever the inputs have. */
+static int check_digits(lazy_refit *r, const neap_node *node) {
+    bool fixed = (graph_is_constant(node) && !(node->flags & LAZY_WEAK)) || graph_node_op(node)->flags & LAZY_OP_CASTS;
+    if (!fixed || !(r->recast >> node->dtype & 1) || node->follows & LAZY_FOLLOWS_RECORDER ||
+        neap_dtype_kind(node->dtype) != 'f')
+        return 0;
+    return neap_error(NEAP_E_DTYPE,
+                      "the program computes some of this in %s whatever its inputs are; record it for them",
+                      neap_dtype_name(node->dtype));
+}
+
 static int refit_print(lazy_refit *r, const lazy_effect *effect, const int32_t *link) {
     neap_node **nodes = calloc((size_t)effect->nodes.n + 1, sizeof *nodes);
     if (!nodes)
@@ -242,7 +255,7 @@ static int refit_item(lazy_refit *r, neap_node *node, const int32_t *link, int n
         told |= r->told.at[link[k]];
     }
     r->ctx->sites.again = node->site ? node->site : around;
-    made = refit_node(r, node, in, n == DATA);
+    made = check_digits(r, node) ? NULL : refit_node(r, node, in, n == DATA);
     r->ctx->sites.again = around;
     if (!made)
         return neap_error_code();

@@ -28,7 +28,8 @@ typedef struct lazy_refit { /* a program that is being recorded for other inputs
     neap_program *program;
     struct lazy_refit *around; /* of the program whose loop or branch this is; NULL: none */
     int level;
-    bool resized, recast;          /* some size, some dtype is another one */
+    bool resized;                  /* some size is another one */
+    uint32_t recast;               /* the dtypes that some inputs had and have no more, as bits */
     int from, to;                  /* committed inputs have moved between these devices; -1: they have not */
     lazy_size_list axes, products; /* each pair once */
     LAZY_VECTOR(uint8_t) told;     /* by value: is it made of inputs or data, so that its sizes are evidence? */

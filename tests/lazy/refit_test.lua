@@ -298,4 +298,30 @@ check.test("by position, by name, one by one", function()
 end)
 
 os.remove(path)
+
+check.test("what a program computes in f32 whatever its inputs are is refused for f64", function()
+    for name, f in pairs {
+        ["a gradient's seed"] = function(x) return np.grad(function(x) return x:sum() end)(x) end,
+        ["a gradient of max"] = function(x) return np.grad(function(x) return x:max() end)(x) end,
+        ["a cast of the script"] = function(x) return x:gt(0):astype "f32" / 3 * x end,
+        ["a constructor"] = function(x) return x + np.ones(11) / 3 end,
+    } do
+        local program = np.trace(f)(numbers { 7, 11 })
+        check.raises(function() return program(numbers({ 7, 11 }, "f64")) end,
+                     "computes some of this in f32 whatever its inputs are", name)
+        check.equal(program(numbers { 5, 11 }).dtype, "f32")
+    end
+end)
+
+check.test("everyday numbers beside small sizes are numbers", function()
+    for size = 2, 7 do
+        local program = np.trace(function(x) return (x * 2 + 0.5 - 1):sum() end)(np.ones(size))
+        check.equal(program(np.arange(9, { dtype = "f32" })):item(), 72 - 4.5)
+    end
+    for _, size in ipairs { 3, 7, 16 } do
+        local program = np.trace(function(x) return x:sum() / x:dim(0) end)(np.ones(size))
+        check.raises(function() return program(np.ones(9)) end, "may have been computed from a size of " .. size)
+    end
+end)
+
 check.done()
