@@ -387,6 +387,12 @@ check.test("bad devices, and default devices in a trace", function()
     check.raises(function() np.default_device("cpu:1", 3) end, "argument 2 %(f%) must be a function")
     check.raises(function() np.jit(print, { device = {} }) end, "np%.jit: option 'device' must be a device such as")
     check.raises(function() np.jit(function() np.default_device "cpu:1" end)() end, "while a function is traced")
+    local co = coroutine.wrap(function() np.default_device("cpu:1", coroutine.yield) end)
+    check.raises(co, "a coroutine cannot yield while .* another default device, .* is open")
+    local mesh = np.mesh({ 2 }, { "i" })
+    local f = np.jit(function(x) return x * 2 end, { device = "cpu:2" })
+    check.raises(function() f(np.device_put(np.ones(2), mesh, np.P "i")) end,
+                 "np%.jit: option 'device' names one device, cpu:2, and the function has an array that lies on a mesh")
     check.equal(tostring(np.default_device()), "cpu:0")
 end)
 

@@ -301,8 +301,8 @@ os.remove(path)
 
 check.test("what a program computes in f32 whatever its inputs are is refused for f64", function()
     for name, f in pairs {
-        ["a gradient's seed"] = function(x) return np.grad(function(x) return x:sum() end)(x) end,
-        ["a gradient of max"] = function(x) return np.grad(function(x) return x:max() end)(x) end,
+        ["a gradient's seed"] = function(x) return np.grad(function(y) return y:sum() end)(x) end,
+        ["a gradient of max"] = function(x) return np.grad(function(y) return y:max() end)(x) end,
         ["a cast of the script"] = function(x) return x:gt(0):astype "f32" / 3 * x end,
         ["a constructor"] = function(x) return x + np.ones(11) / 3 end,
     } do

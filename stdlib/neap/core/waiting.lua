@@ -58,8 +58,8 @@ end
 function core.check_yield()
     local innermost, running = frame.levels[#frame.levels] or frame.coroutine, coroutine.running()
     if running and (innermost == running or frame.bodies[#frame.bodies] == running) then
-        fail("a coroutine cannot yield while a gradient, a trace or a callback, the body of np.shard_map, or deferred "
-             .. "mode, is open that it began")
+        fail("a coroutine cannot yield while a gradient, a trace or a callback, another default device, the body of "
+             .. "np.shard_map, or deferred mode, is open that it began")
     end
 end
 

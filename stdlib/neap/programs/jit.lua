@@ -298,6 +298,10 @@ end
 
 --- The arrays of a tree, put on a device; what else is in it is kept. Numbers too, if they are results.
 local function put_arrays(device, value, numbers)
+    if is_array(value) and core.info(value).sharding ~= 0 then
+        raise("jit", "option 'device' names one device, %s, and the function has an array that lies on a mesh",
+              tostring(device))
+    end
     if is_array(value) or numbers and type(value) == "number" then return np.device_put(value, device) end
     if type(value) ~= "table" or getmetatable(value) ~= nil then return value end
     local copy = {}
