@@ -16,6 +16,7 @@ typedef struct group_run { /* one group of a plan */
     const lazy_group *group;
     int32_t first, nsteps;      /* all steps of the group, or one of them */
     neap_buffer **bufs;         /* the group's; NULL where these steps do not use them */
+    const size_t *starts;       /* bytes before the origins of the group's buffers; NULL: none is sliced */
     const lazy_scalar *numbers; /* the group's */
     _Atomic int64_t *donations; /* its plan is run with what was given to it: the context's count. NULL: it is not */
 } group_run;
@@ -27,6 +28,7 @@ typedef struct plan_state {
     neap_node *const *region;
     lazy_binding *binding;
     neap_buffer **bufs; /* by slot */
+    size_t *starts;     /* by slot: bytes before its origin; NULL: none is sliced */
     lazy_scalar *numbers;
     lazy_crossed *crossed;         /* by crossing */
     neap_buffer *const *scratches; /* of the next steps that need some */
@@ -38,7 +40,7 @@ static int run_step(const lazy_step *step, const group_run *j, const neap_run *r
     if (!data)
         return neap_error(NEAP_E_MEMORY, "out of memory for %d operands", n);
     for (int32_t k = 0; k < n; k++)
-        data[k] = neap_buffer_data(j->bufs[step->slots[k]]);
+        data[k] = (char *)neap_buffer_data(j->bufs[step->slots[k]]) + (j->starts ? j->starts[step->slots[k]] : 0);
     lazy_operands with = {.name = step->label,
                           .nbufs = n,
                           .nnumbers = step->nnumbers,
@@ -114,7 +116,8 @@ static group_run *group_run_keep(const group_run *from) {
     const lazy_group *group = from->group;
     size_t pointers = (size_t)group->nbufs * sizeof(neap_buffer *);
     size_t numbers = (size_t)group->nnumbers * sizeof *from->numbers;
-    group_run *j = malloc(sizeof *j + pointers + numbers);
+    size_t starts = from->starts ? (size_t)group->nbufs * sizeof *from->starts : 0;
+    group_run *j = malloc(sizeof *j + pointers + numbers + starts);
     if (!j)
         return NULL;
     if (from->donations)
@@ -123,6 +126,7 @@ static group_run *group_run_keep(const group_run *from) {
     *j = *from;
     j->bufs = memcpy(j + 1, from->bufs, pointers);
     j->numbers = numbers ? memcpy(j->bufs + group->nbufs, from->numbers, numbers) : NULL;
+    j->starts = starts ? memcpy((char *)(j + 1) + pointers + numbers, from->starts, starts) : NULL;
     for (int32_t k = 0; k < group->nbufs; k++)
         if (j->bufs[k])
             neap_buffer_lend(j->bufs[k]);
@@ -192,9 +196,11 @@ static int group_run_push(const group_run *j, neap_push *push) {
 enum { FEW_BUFFERS = 64 };
 typedef struct push_arrays {
     neap_buffer **bufs;
+    size_t *starts;
     neap_var **reads, **writes;
     bool *own;
     neap_buffer *few_bufs[FEW_BUFFERS];
+    size_t few_starts[FEW_BUFFERS];
     neap_var *few_vars[2 * FEW_BUFFERS];
     bool few_own[FEW_BUFFERS];
 } push_arrays;
@@ -202,11 +208,13 @@ typedef struct push_arrays {
 static bool push_arrays_open(push_arrays *r, size_t n) {
     if (n <= FEW_BUFFERS) {
         r->bufs = r->few_bufs, r->reads = r->few_vars, r->writes = r->few_vars + FEW_BUFFERS, r->own = r->few_own;
+        r->starts = r->few_starts;
         return true;
     }
-    if (!(r->bufs = malloc(n * (sizeof *r->bufs + 2 * sizeof *r->reads + sizeof *r->own))))
+    if (!(r->bufs = malloc(n * (sizeof *r->bufs + sizeof *r->starts + 2 * sizeof *r->reads + sizeof *r->own))))
         return false;
-    r->reads = (neap_var **)(r->bufs + n);
+    r->starts = (size_t *)(r->bufs + n);
+    r->reads = (neap_var **)(r->starts + n);
     r->writes = r->reads + n;
     r->own = (bool *)(r->writes + n);
     return true;
@@ -230,6 +238,8 @@ static int steps_push(const plan_state *s, const lazy_group *group, int32_t firs
             r.bufs[k] = buffer_at(s, group, k);
     else
         choose_buffers(s, group, step, r.bufs, r.own);
+    for (int32_t k = 0; k < group->nbufs && s->starts; k++)
+        r.starts[k] = s->starts[group->slots[k]];
     int nreads = 0, nwrites = 0;
     int64_t bytes = 0;
     for (int32_t k = 0; k < group->nbufs; k++) {
@@ -245,6 +255,7 @@ static int steps_push(const plan_state *s, const lazy_group *group, int32_t firs
                    .first = first,
                    .nsteps = nsteps,
                    .bufs = r.bufs,
+                   .starts = s->starts ? r.starts : NULL,
                    .numbers = s->numbers + group->first_number,
                    .donations = s->binding->ngiven ? &s->ctx->programs.donations : NULL};
     neap_push push = {.name = nsteps == 1 ? step->label : group->label,
@@ -346,6 +357,16 @@ static int allocate(plan_state *s, neap_buffer **made) {
         if (plan->slots[k].made && !made[k])
             made[k] = s->bufs[k] = neap_buffer_retain(s->bufs[plan_memory_home(reuse, k)]);
     return 0;
+}
+
+/* Where the sliced leaves begin in this run; 0 for other slots. */
+static void find_starts(const plan_state *s) {
+    const lazy_plan *plan = s->plan;
+    for (int32_t k = 0; k < plan->nslots; k++) {
+        const neap_node *leaf = s->region[plan->slots[k].node];
+        s->starts[k] =
+            plan->slots[k].sliced ? (size_t)plan_origin(s->ctx, leaf) * (size_t)neap_dtype_bytes(leaf->dtype) : 0;
+    }
 }
 
 /* New data comes from the host: what belongs to another memory is moved there, for good. */
@@ -459,10 +480,16 @@ int plan_run(neap_ctx *ctx, lazy_plan *plan, neap_node *const *region, lazy_bind
     enum { FEW = 32 };
     neap_buffer *few[FEW], **scratches = NULL;
     lazy_scalar some[FEW];
+    size_t few_starts[FEW];
     plan_state s = {.ctx = ctx, .plan = plan, .region = region, .binding = binding};
     s.bufs = plan->nslots <= FEW ? few : malloc((size_t)plan->nslots * sizeof *s.bufs);
     s.numbers = plan->nnumbers <= FEW ? some : malloc((size_t)plan->nnumbers * sizeof *s.numbers);
     int status = s.bufs && s.numbers ? 0 : neap_error(NEAP_E_MEMORY, "out of memory while pushing");
+    if (plan->nsliced &&
+        !(s.starts = plan->nslots <= FEW ? few_starts : malloc((size_t)plan->nslots * sizeof *s.starts)))
+        status = neap_error(NEAP_E_MEMORY, "out of memory while pushing");
+    if (plan->nsliced && status == 0)
+        find_starts(&s);
     if (plan->nrooms && status == 0)
         status = allocate_scratches(ctx, plan, region, &scratches);
     s.scratches = scratches;
@@ -477,6 +504,8 @@ int plan_run(neap_ctx *ctx, lazy_plan *plan, neap_node *const *region, lazy_bind
     if (status == 0)
         status = allocate_and_push(&s, made);
     release_scratches(plan, scratches);
+    if (s.starts != few_starts)
+        free(s.starts);
     if (s.bufs != few)
         free(s.bufs);
     if (s.numbers != some)
@@ -605,7 +634,7 @@ int plan_flush_roots(neap_ctx *ctx, int nroots, neap_node *const *roots) {
     lazy_plan *plan = NULL;
     if (status == 0 && ctx->plans.wanted.n > 0 &&
         (status = plan_region_collect(ctx, ctx->plans.wanted.n, ctx->plans.wanted.at)) == 0)
-        status = plan_region_plan(ctx, ctx->plans.wanted.n, ctx->plans.wanted.at, &plan);
+        status = plan_region_plan(ctx, ctx->plans.wanted.n, ctx->plans.wanted.at, true, &plan);
     if (plan && status == 0) {
         lazy_binding binding = {.source = node_itself, .effect = node_effect, .arg = ctx};
         neap_buffer *few[32], **made = plan->nslots <= 32 ? few : malloc((size_t)plan->nslots * sizeof *made);

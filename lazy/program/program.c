@@ -222,7 +222,7 @@ static int make_program_plan(neap_ctx *ctx, neap_program *program, lazy_nodes *r
         roots->at[r] = plan_region_root(roots->at[r]);
     int status = collect_region(ctx, program, roots);
     if (status == 0)
-        status = plan_region_plan(ctx, roots->n, roots->at, &program->plan);
+        status = plan_region_plan(ctx, roots->n, roots->at, false, &program->plan);
     if (status)
         return status;
     __atomic_add_fetch(&program->plan->refs, 1, __ATOMIC_RELAXED);
