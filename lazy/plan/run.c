@@ -16,7 +16,7 @@ typedef struct group_run { /* one group of a plan */
     const lazy_group *group;
     int32_t first, nsteps;      /* all steps of the group, or one of them */
     neap_buffer **bufs;         /* the group's; NULL where these steps do not use them */
-    const size_t *starts;       /* bytes before the origins of the group's buffers; NULL: none is sliced */
+    const size_t *starts;       /* by buffer of the group, see lazy_binding; NULL: none */
     const lazy_scalar *numbers; /* the group's */
     _Atomic int64_t *donations; /* its plan is run with what was given to it: the context's count. NULL: it is not */
 } group_run;
@@ -28,7 +28,7 @@ typedef struct plan_state {
     neap_node *const *region;
     lazy_binding *binding;
     neap_buffer **bufs; /* by slot */
-    size_t *starts;     /* by slot: bytes before its origin; NULL: none is sliced */
+    size_t *starts;     /* by slot, see lazy_binding; NULL: none */
     lazy_scalar *numbers;
     lazy_crossed *crossed;         /* by crossing */
     neap_buffer *const *scratches; /* of the next steps that need some */
@@ -359,13 +359,11 @@ static int allocate(plan_state *s, neap_buffer **made) {
     return 0;
 }
 
-/* Where the sliced leaves begin in this run; 0 for other slots. */
+/* Where the leaves begin in this run. */
 static void find_starts(const plan_state *s) {
-    const lazy_plan *plan = s->plan;
-    for (int32_t k = 0; k < plan->nslots; k++) {
-        const neap_node *leaf = s->region[plan->slots[k].node];
-        s->starts[k] =
-            plan->slots[k].sliced ? (size_t)plan_origin(s->ctx, leaf) * (size_t)neap_dtype_bytes(leaf->dtype) : 0;
+    for (int32_t k = 0; k < s->plan->nslots; k++) {
+        const lazy_slot *slot = &s->plan->slots[k];
+        s->starts[k] = slot->made ? 0 : s->binding->start(s->binding->arg, s->region[slot->node]);
     }
 }
 
@@ -485,10 +483,10 @@ int plan_run(neap_ctx *ctx, lazy_plan *plan, neap_node *const *region, lazy_bind
     s.bufs = plan->nslots <= FEW ? few : malloc((size_t)plan->nslots * sizeof *s.bufs);
     s.numbers = plan->nnumbers <= FEW ? some : malloc((size_t)plan->nnumbers * sizeof *s.numbers);
     int status = s.bufs && s.numbers ? 0 : neap_error(NEAP_E_MEMORY, "out of memory while pushing");
-    if (plan->nsliced &&
+    if (binding->start &&
         !(s.starts = plan->nslots <= FEW ? few_starts : malloc((size_t)plan->nslots * sizeof *s.starts)))
         status = neap_error(NEAP_E_MEMORY, "out of memory while pushing");
-    if (plan->nsliced && status == 0)
+    if (binding->start && status == 0)
         find_starts(&s);
     if (plan->nrooms && status == 0)
         status = allocate_scratches(ctx, plan, region, &scratches);
@@ -517,6 +515,11 @@ int plan_run(neap_ctx *ctx, lazy_plan *plan, neap_node *const *region, lazy_bind
 static neap_node *node_itself(void *arg, neap_node *node) {
     (void)arg;
     return node;
+}
+
+static size_t origin_start(void *arg, const neap_node *leaf) {
+    int64_t origin = plan_origin(arg, leaf);
+    return origin > 0 ? (size_t)origin * (size_t)neap_dtype_bytes(leaf->dtype) : 0;
 }
 
 static int node_effect(void *arg, const lazy_launch *launch) {
@@ -636,7 +639,8 @@ int plan_flush_roots(neap_ctx *ctx, int nroots, neap_node *const *roots) {
         (status = plan_region_collect(ctx, ctx->plans.wanted.n, ctx->plans.wanted.at)) == 0)
         status = plan_region_plan(ctx, ctx->plans.wanted.n, ctx->plans.wanted.at, true, &plan);
     if (plan && status == 0) {
-        lazy_binding binding = {.source = node_itself, .effect = node_effect, .arg = ctx};
+        lazy_binding binding = {
+            .source = node_itself, .start = plan->nsliced ? origin_start : NULL, .effect = node_effect, .arg = ctx};
         neap_buffer *few[32], **made = plan->nslots <= 32 ? few : malloc((size_t)plan->nslots * sizeof *made);
         status = made ? plan_run(ctx, plan, ctx->walk.order.at, &binding, made)
                       : neap_error(NEAP_E_MEMORY, "out of memory while flushing");

@@ -163,4 +163,108 @@ check.test("random slices", function()
     end
 end)
 
+-- ---- Arguments of programs ----------------------------------------------------------------------------------------
+local function launches() return tonumber(np.debug.counters().launches) end
+
+check.test("programs of any kind and size read slices of neighbours where they lie", function()
+    local bodies = {
+        function(a) return a * 2 + 1 end,
+        function(a) return np.softmax(a), a:sum() end,
+        function(a) return np.sort(a):matmul(a:transpose()) end,
+        function(a) return np.take(a, np.array({ 7, 0, 3 }, { dtype = "i32" }), { axis = 0 }), np.cumsum(a, 1) end,
+        function(a) return a[{ { 1, 5 } }] - a[{ { 3, 7 } }], np.concatenate({ a, a * 2 }) end,
+        function(a)
+            for k = 1, 100 do a = np.sin(a) * k + a:cumsum(1) end
+            return a
+        end,
+    }
+    for n, body in ipairs(bodies) do
+        local f = np.jit(body)
+        local want, first = {}, nil
+        for k = 0, 50, 10 do
+            local a = copy(x[{ { k, k + 8 } }])
+            f(a):wait()
+            np.effects_barrier()
+            local before = launches()
+            want[k] = { f(a) }
+            first = launches() - before
+            for i, result in ipairs(want[k]) do want[k][i] = programs.hash(result) end
+        end
+        local before = plans()
+        for k = 0, 50, 10 do
+            local had = launches()
+            local got = { f(x[{ { k, k + 8 } }]) }
+            check.equal(launches() - had, first, "launches of body " .. n)
+            for i, result in ipairs(got) do check.equal(programs.hash(result), want[k][i], "body " .. n) end
+        end
+        check.ok(plans() - before <= 1) -- for the hash
+        check.ok(tostring(np.jit_cache(f)):find("recorded 1 time", 1, true))
+    end
+end)
+
+check.test("programs copy other slices, and what they cannot read from its middle", function()
+    local f = np.jit(function(a) return a * 3 end)
+    for k = 0, 20, 5 do
+        local parts = { x[{ {}, { k, k + 5 } }], x[{ { k + 10, k, -2 } }], x[{ k }]:reshape(96, 1), x[k]:reshape(8, 12) }
+        for _, part in ipairs(parts) do check.equal(programs.hash(f(part)), programs.hash(f(copy(part)))) end
+    end
+    local same = np.jit(function(a, b) return a, b + 1 end)
+    local scan = np.jit(function(a) return (np.scan(function(c, r) return c + r * 2, c end, np.zeros(96), a)) end)
+    local seen
+    local called = np.jit(function(a)
+        np.callback(function(b) seen = b:sum():item() end)(a)
+        return a + 1
+    end)
+    for k = 0, 40, 8 do
+        local part, want = x[{ { k, k + 8 } }], copy(x[{ { k, k + 8 } }])
+        local a, b = same(part, x[k])
+        check.equal({ programs.hash(a), programs.hash(b) }, { programs.hash(want), programs.hash(copy(x[k]) + 1) })
+        a = nil
+        collectgarbage()
+        check.equal(programs.hash(scan(x[{ { k, k + 8 } }])), programs.hash(scan(want)))
+        check.equal(programs.hash(called(x[{ { k, k + 8 } }])), programs.hash(want + 1))
+        np.effects_barrier()
+        check.equal(seen, want:sum():item())
+    end
+end)
+
+check.test("an array and slices of it, in one call", function()
+    local f = np.jit(function(a, b, c) return (a - b) * c:sum() end)
+    for k = 0, 60, 20 do
+        check.equal(programs.hash(f(x[k], x[k + 1], x)), programs.hash(f(copy(x[k]), copy(x[k + 1]), copy(x))))
+    end
+end)
+
+check.test("donated arrays beside slices, of others and of themselves", function()
+    local step = np.jit(function(p, a) return p * 0.5 + a:sum { axis = 0 } end, { donate = { 1 } })
+    local big = programs.leaf("f32", 13, { 128, 32768 })
+    local p, q = np.zeros(32768):wait(), np.zeros(32768):wait()
+    for k = 0, 100, 20 do
+        p = step(p, big[{ { k, k + 8 } }])
+        q = step(q, copy(big[{ { k, k + 8 } }]))
+    end
+    check.equal(programs.hash(p), programs.hash(q))
+    local add = np.jit(function(a, b) return a + b end, { donate = { 1 } })
+    for k = 0, 3 do
+        local a = programs.leaf("f32", 17, { 4, 32768 })
+        local b = copy(a)
+        check.equal(programs.hash(add(a, a[k])), programs.hash(b + b[k]))
+        local c = programs.leaf("f32", 17, { 4, 32768 })
+        check.equal(programs.hash(add(c[k], c[3 - k])), programs.hash(copy(b[k]) + copy(b[3 - k])))
+        check.equal(programs.hash(c), programs.hash(b))
+    end
+end)
+
+check.test("what the slice is of may go while the program runs", function()
+    local f = np.jit(function(a) return np.sort(np.sin(a)) end)
+    local want = {}
+    for k = 0, 3 do want[k] = programs.hash(f(copy(programs.leaf("f32", 19, { 8, 32768 })[k]))) end
+    for k = 0, 3 do
+        local base = programs.leaf("f32", 19, { 8, 32768 })
+        local y = f(base[k])
+        base:delete()
+        check.equal(programs.hash(y), want[k])
+    end
+end)
+
 check.done()
