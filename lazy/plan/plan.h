@@ -201,7 +201,7 @@ static inline int plan_launch_push(neap_ctx *ctx, const lazy_launch *launch) {
 typedef struct lazy_binding {
     /* The node whose buffer or number is used for a node of the region. BORROWED */
     neap_node *(*source)(void *arg, neap_node *node);
-    /* The bytes of that buffer before the element that the plan counts a leaf's from. NULL: none before any. A plan with
+    /* The bytes of that buffer in front of the element that the plan counts a leaf's from. NULL: none. A plan with
      * steps that push themselves or move takes none. */
     size_t (*start)(void *arg, const neap_node *node);
     int (*effect)(void *arg, const lazy_launch *launch); /* pushes an effect: as plan_launch_push */

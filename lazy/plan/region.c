@@ -3,7 +3,8 @@
  * The key describes each node of the region by op, dtype, shape, attributes and the numbers of its inputs; leaves by
  * dtype, shape and the memory that they lie in; constants by dtype alone, since numbers are operands; what is computed
  * on a device that it is committed to, also by that device. So a changing learning rate finds the plan of the last
- * iteration, and so does the next slice of an array: where the first one starts is no part of the key. The table is bounded by bytes: when it is full it is emptied, which costs a replan and nothing else.
+ * iteration, and so does the next slice of an array: where the first one begins is no part of the key. The table is
+ * bounded by bytes: when it is full it is emptied, which costs a replan and nothing else.
  */
 #include <string.h>
 
@@ -384,7 +385,7 @@ static int find_sliced(neap_ctx *ctx) {
  * what has one result is no matter of it. *parts: are there views of leaves with a buffer? */
 static int choose_materialized(neap_ctx *ctx, int64_t nroots, neap_node *const *roots, bool *apart, bool *parts) {
     int64_t results = 0;
-    bool shared = false;
+    bool shared = false, views = false;
     int status = open_choice(ctx);
     if (status)
         return status;
@@ -398,7 +399,7 @@ static int choose_materialized(neap_ctx *ctx, int64_t nroots, neap_node *const *
         uint8_t *made = &ctx->plans.made.at[k];
         if (plan_is_leaf(node))
             continue;
-        *parts |= graph_is_view(node) && node->base->buffer;
+        views |= graph_is_view(node) && node->base->buffer;
         if (*made == LAZY_WHY_NOT)
             *made = (uint8_t)needs_buffer(node, counted ? &ctx->plans.asked.at[k] : &all);
         shared |= *made == LAZY_WHY_SHARED || *made == LAZY_WHY_REDUCTION;
@@ -406,6 +407,7 @@ static int choose_materialized(neap_ctx *ctx, int64_t nroots, neap_node *const *
         if (counted)
             ask_inputs(ctx, k);
     }
+    *parts = views;
     *apart = results > 1 && must_stay_apart(ctx);
     return shared ? mark_inner_consumers(ctx) : 0;
 }

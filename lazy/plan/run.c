@@ -16,7 +16,8 @@ typedef struct group_run { /* one group of a plan */
     const lazy_group *group;
     int32_t first, nsteps;      /* all steps of the group, or one of them */
     neap_buffer **bufs;         /* the group's; NULL where these steps do not use them */
-    const size_t *starts;       /* by buffer of the group, see lazy_binding; NULL: none */
+    const size_t *starts;       /* see lazy_binding; NULL: none */
+    const int32_t *start_of;    /* of each of the group's buffers its place in starts; NULL: they stand in order */
     const lazy_scalar *numbers; /* the group's */
     _Atomic int64_t *donations; /* its plan is run with what was given to it: the context's count. NULL: it is not */
 } group_run;
@@ -40,7 +41,9 @@ static int run_step(const lazy_step *step, const group_run *j, const neap_run *r
     if (!data)
         return neap_error(NEAP_E_MEMORY, "out of memory for %d operands", n);
     for (int32_t k = 0; k < n; k++)
-        data[k] = (char *)neap_buffer_data(j->bufs[step->slots[k]]) + (j->starts ? j->starts[step->slots[k]] : 0);
+        data[k] = neap_buffer_data(j->bufs[step->slots[k]]);
+    for (int32_t k = 0; j->starts && k < n; k++)
+        data[k] = (char *)data[k] + j->starts[j->start_of ? j->start_of[step->slots[k]] : step->slots[k]];
     lazy_operands with = {.name = step->label,
                           .nbufs = n,
                           .nnumbers = step->nnumbers,
@@ -126,7 +129,11 @@ static group_run *group_run_keep(const group_run *from) {
     *j = *from;
     j->bufs = memcpy(j + 1, from->bufs, pointers);
     j->numbers = numbers ? memcpy(j->bufs + group->nbufs, from->numbers, numbers) : NULL;
-    j->starts = starts ? memcpy((char *)(j + 1) + pointers + numbers, from->starts, starts) : NULL;
+    size_t *own = starts ? (size_t *)((char *)(j + 1) + pointers + numbers) : NULL;
+    for (int32_t k = 0; own && k < group->nbufs; k++)
+        own[k] = from->starts[group->slots[k]];
+    j->starts = own;
+    j->start_of = NULL;
     for (int32_t k = 0; k < group->nbufs; k++)
         if (j->bufs[k])
             neap_buffer_lend(j->bufs[k]);
@@ -196,11 +203,9 @@ static int group_run_push(const group_run *j, neap_push *push) {
 enum { FEW_BUFFERS = 64 };
 typedef struct push_arrays {
     neap_buffer **bufs;
-    size_t *starts;
     neap_var **reads, **writes;
     bool *own;
     neap_buffer *few_bufs[FEW_BUFFERS];
-    size_t few_starts[FEW_BUFFERS];
     neap_var *few_vars[2 * FEW_BUFFERS];
     bool few_own[FEW_BUFFERS];
 } push_arrays;
@@ -208,13 +213,11 @@ typedef struct push_arrays {
 static bool push_arrays_open(push_arrays *r, size_t n) {
     if (n <= FEW_BUFFERS) {
         r->bufs = r->few_bufs, r->reads = r->few_vars, r->writes = r->few_vars + FEW_BUFFERS, r->own = r->few_own;
-        r->starts = r->few_starts;
         return true;
     }
-    if (!(r->bufs = malloc(n * (sizeof *r->bufs + sizeof *r->starts + 2 * sizeof *r->reads + sizeof *r->own))))
+    if (!(r->bufs = malloc(n * (sizeof *r->bufs + 2 * sizeof *r->reads + sizeof *r->own))))
         return false;
-    r->starts = (size_t *)(r->bufs + n);
-    r->reads = (neap_var **)(r->starts + n);
+    r->reads = (neap_var **)(r->bufs + n);
     r->writes = r->reads + n;
     r->own = (bool *)(r->writes + n);
     return true;
@@ -238,8 +241,6 @@ static int steps_push(const plan_state *s, const lazy_group *group, int32_t firs
             r.bufs[k] = buffer_at(s, group, k);
     else
         choose_buffers(s, group, step, r.bufs, r.own);
-    for (int32_t k = 0; k < group->nbufs && s->starts; k++)
-        r.starts[k] = s->starts[group->slots[k]];
     int nreads = 0, nwrites = 0;
     int64_t bytes = 0;
     for (int32_t k = 0; k < group->nbufs; k++) {
@@ -255,7 +256,8 @@ static int steps_push(const plan_state *s, const lazy_group *group, int32_t firs
                    .first = first,
                    .nsteps = nsteps,
                    .bufs = r.bufs,
-                   .starts = s->starts ? r.starts : NULL,
+                   .starts = s->starts,
+                   .start_of = group->slots,
                    .numbers = s->numbers + group->first_number,
                    .donations = s->binding->ngiven ? &s->ctx->programs.donations : NULL};
     neap_push push = {.name = nsteps == 1 ? step->label : group->label,
@@ -502,7 +504,7 @@ int plan_run(neap_ctx *ctx, lazy_plan *plan, neap_node *const *region, lazy_bind
     if (status == 0)
         status = allocate_and_push(&s, made);
     release_scratches(plan, scratches);
-    if (s.starts != few_starts)
+    if (plan->nslots > FEW)
         free(s.starts);
     if (s.bufs != few)
         free(s.bufs);

@@ -216,8 +216,8 @@ static int find_slots(neap_ctx *ctx, neap_program *program, const lazy_nodes *ro
     return status;
 }
 
-/* Do all that read its inputs take them from anywhere in a buffer? What pushes itself or moves does not, nor a root that
- * is an input. */
+/* Do all that read its inputs take them from anywhere in a buffer? What pushes itself or moves does not, nor a root
+ * that is an input. */
 static bool can_be_lent(const neap_program *program, const lazy_nodes *roots) {
     const lazy_plan *plan = program->plan;
     bool lends = program->effects.n == 0;

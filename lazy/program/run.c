@@ -269,8 +269,8 @@ int program_run_nodes(neap_ctx *ctx, neap_program *program, neap_node *const *in
 /* ---- Reading arguments in place ---------------------------------------------------------------------------------- */
 /* A short program reads an argument of so many bytes where it lies, if it is no more than a way to go over the whole of
  * another array (broadcast, transposed, flipped), or made of constructors: its ops are recorded again on the views, and
- * flushed. The plan is found by the maps of the views, in the context's table. Slices of neighbours are lent to any program
- * (is_lent); others are copied. */
+ * flushed. The plan is found by the maps of the views, in the context's table. Slices of neighbours are lent to any
+ * program (is_lent); others are copied. */
 enum { READ_IN_PLACE_NODES = 64 };
 static const size_t READ_IN_PLACE_BYTES = 1 << 20;
 

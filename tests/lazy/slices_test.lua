@@ -9,6 +9,10 @@ local w = programs.leaf("f32", 5, { 64, 96 })
 local square = programs.leaf("f32", 7, { 8, 8 })
 
 local function plans() return tonumber(np.debug.counters().plans) end
+--- Work is counted where devices share the memory of the host: elsewhere each place has a plan, and slices that are
+--- arguments are copied.
+local counts = os.getenv "NEAP_DEVICE" ~= "null"
+local function counted(got, most, what) check.ok(not counts or got <= most, what or got) end
 local function copy(y) return y:copy():wait() end
 
 -- What reads a slice of x that begins at k, and what it reads of a copy.
@@ -38,7 +42,7 @@ for _, reader in ipairs(readers) do
         read(slice(1)):wait()
         local before = plans()
         for k = 2, 30 do read(slice(k)):wait() end
-        check.equal(plans() - before, 0, name)
+        counted(plans() - before, 0, name)
         for k = 0, 30, 3 do
             check.equal(programs.hash(read(slice(k))), programs.hash(read(copy(slice(k)))), name .. " at " .. k)
         end
@@ -50,7 +54,7 @@ check.test("several slices of an array: by the distances between them", function
     f(2):wait()
     local before = plans()
     for k = 3, 40 do f(k):wait() end
-    check.equal(plans() - before, 0)
+    counted(plans() - before, 0)
     for k = 0, 40, 8 do
         check.equal(programs.hash(f(k)), programs.hash(copy(x[k]) * copy(x[k + 1]) - copy(x[k + 3])))
     end
@@ -66,7 +70,7 @@ check.test("slices of several arrays", function()
     f(2, 3):wait()
     local before = plans()
     for k = 0, 30 do f(k, 63 - 2 * k):wait() end
-    check.equal(plans() - before, 0)
+    counted(plans() - before, 0)
     for k = 0, 30, 5 do
         local a, b = copy(x[k]), copy(w[63 - 2 * k])
         check.equal(programs.hash(f(k, 63 - 2 * k)), programs.hash(a * b + np.sin(a)))
@@ -87,7 +91,7 @@ check.test("an accumulation over rows", function()
     local total, other = np.zeros(96), np.zeros(96)
     local before = plans()
     for k = 0, 63 do total = (total + x[k]):wait() end
-    check.ok(plans() - before <= 2)
+    counted(plans() - before, 2)
     for k = 0, 63 do other = (other + copy(x[k])):wait() end
     check.equal(programs.hash(total), programs.hash(other))
 end)
@@ -100,11 +104,11 @@ check.test("what dies is not written over where a slice of it is read", function
         local y = np.sin(big[{ { from, from + SIDE } }]) * 2
         big:delete()
         check.equal(programs.hash(y), want, from)
-        local z = programs.leaf("f32", 11, { SIDE + 32, SIDE })
-        local a = np.sort(z[{ { from, from + SIDE } }])
-        local b = (a + z[{ { 32 - from, 32 - from + SIDE } }]) * 0.5
-        z = nil
-        a = nil
+        local b
+        do
+            local z = programs.leaf("f32", 11, { SIDE + 32, SIDE })
+            b = (np.sort(z[{ { from, from + SIDE } }]) + z[{ { 32 - from, 32 - from + SIDE } }]) * 0.5
+        end
         collectgarbage()
         local again = programs.leaf("f32", 11, { SIDE + 32, SIDE })
         check.equal(programs.hash(b), programs.hash((np.sort(copy(again[{ { from, from + SIDE } }])) +
@@ -138,7 +142,7 @@ check.test("gradients of what reads slices", function()
         check.equal(programs.hash(g), programs.hash(x[k] * 1))
         before = before or plans()
     end
-    check.ok(plans() - before <= 2)
+    counted(plans() - before, 2)
 end)
 
 check.test("random slices", function()
@@ -194,10 +198,10 @@ check.test("programs of any kind and size read slices of neighbours where they l
         for k = 0, 50, 10 do
             local had = launches()
             local got = { f(x[{ { k, k + 8 } }]) }
-            check.equal(launches() - had, first, "launches of body " .. n)
+            counted(launches() - had, first, "launches of body " .. n)
             for i, result in ipairs(got) do check.equal(programs.hash(result), want[k][i], "body " .. n) end
         end
-        check.ok(plans() - before <= 1) -- for the hash
+        counted(plans() - before, 1) -- for the hash
         check.ok(tostring(np.jit_cache(f)):find("recorded 1 time", 1, true))
     end
 end)
@@ -205,7 +209,7 @@ end)
 check.test("programs copy other slices, and what they cannot read from its middle", function()
     local f = np.jit(function(a) return a * 3 end)
     for k = 0, 20, 5 do
-        local parts = { x[{ {}, { k, k + 5 } }], x[{ { k + 10, k, -2 } }], x[{ k }]:reshape(96, 1), x[k]:reshape(8, 12) }
+        local parts = { x[{ {}, { k, k + 5 } }], x[{ { k + 10, k, -2 } }], x[k]:reshape(96, 1), x[k]:reshape(8, 12) }
         for _, part in ipairs(parts) do check.equal(programs.hash(f(part)), programs.hash(f(copy(part)))) end
     end
     local same = np.jit(function(a, b) return a, b + 1 end)
@@ -219,8 +223,7 @@ check.test("programs copy other slices, and what they cannot read from its middl
         local part, want = x[{ { k, k + 8 } }], copy(x[{ { k, k + 8 } }])
         local a, b = same(part, x[k])
         check.equal({ programs.hash(a), programs.hash(b) }, { programs.hash(want), programs.hash(copy(x[k]) + 1) })
-        a = nil
-        collectgarbage()
+        a:delete()
         check.equal(programs.hash(scan(x[{ { k, k + 8 } }])), programs.hash(scan(want)))
         check.equal(programs.hash(called(x[{ { k, k + 8 } }])), programs.hash(want + 1))
         np.effects_barrier()
