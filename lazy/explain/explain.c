@@ -491,7 +491,7 @@ static int plan_future(lazy_story *story) {
     if (status == 0 && wanted.n)
         status = plan_region_collect(ctx, wanted.n, wanted.at);
     if (status == 0 && wanted.n)
-        status = plan_region_plan(ctx, wanted.n, wanted.at, &plan);
+        status = plan_region_plan(ctx, wanted.n, wanted.at, true, &plan);
     if (plan && plan->reuse)
         plan_memory_of_flush(ctx, plan->reuse);
     if (plan)

@@ -149,7 +149,7 @@ typedef struct lazy_programs {
     _Atomic int64_t donations;                 /* jobs in flight of programs that were given arrays */
 } lazy_programs;
 
-/* plan/region.c; the last five are scratch of a flush (plan/run.c) */
+/* plan/region.c; what follows the serial number is scratch of a flush (plan/run.c) */
 struct lazy_plan;
 typedef struct lazy_asked { /* what a region asks of a node */
     int64_t elements;       /* so many, those that several read counted for each */
@@ -162,7 +162,8 @@ typedef struct lazy_plans {
     LAZY_VECTOR(uint64_t) key;     /* of a flush: its structure as words */
     LAZY_VECTOR(uint8_t) made;     /* by node of the region: why it gets a buffer */
     LAZY_VECTOR(lazy_asked) asked; /* by node of the region, if `counted` */
-    bool counted;
+    LAZY_VECTOR(int64_t) origins;  /* by node of the region, if `sliced`: see plan_origin */
+    bool counted, sliced;
     lazy_nodes wanted, views; /* the roots of a flush */
 } lazy_plans;
 

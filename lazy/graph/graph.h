@@ -139,6 +139,8 @@ static inline bool graph_same_shape(int left, const int64_t *a, int right, const
 void graph_row_major(int ndim, const int64_t *shape, int64_t *stride);
 /* Takes a row-major index, or a difference of two, apart into one for each axis: truncated division from the left. */
 void graph_take_apart(int64_t index, int ndim, const int64_t *row, int64_t *out);
+/* Are the elements neighbours, in order? Of a map: also from the first of the base on. */
+bool graph_strides_contiguous(int ndim, const int64_t *shape, const int64_t *stride);
 bool graph_map_contiguous(int ndim, const int64_t *shape, const lazy_map *map);
 /* A map and the box that it is from: index i… of `shape` leads to offset + Σ i[k]·stride[k]. BORROWED. */
 typedef struct lazy_box_map {

@@ -23,16 +23,18 @@ void graph_row_major(int ndim, const int64_t *shape, int64_t *stride) {
     }
 }
 
-bool graph_map_contiguous(int ndim, const int64_t *shape, const lazy_map *map) {
+bool graph_strides_contiguous(int ndim, const int64_t *shape, const int64_t *stride) {
     int64_t s = 1;
-    if (map->offset != 0)
-        return false;
     for (int k = ndim - 1; k >= 0; k--) {
-        if (shape[k] != 1 && map->stride[k] != s)
+        if (shape[k] != 1 && stride[k] != s)
             return false;
         s *= shape[k];
     }
     return true;
+}
+
+bool graph_map_contiguous(int ndim, const int64_t *shape, const lazy_map *map) {
+    return map->offset == 0 && graph_strides_contiguous(ndim, shape, map->stride);
 }
 
 void graph_take_apart(int64_t index, int ndim, const int64_t *row, int64_t *out) {

@@ -90,7 +90,7 @@ static int read_table(fuser *f, const neap_node *node, lazy_wide_map map, int32_
     graph_row_major(x->ndim, x->shape, view.stride);
     if (graph_is_view(x) && !plan_is_leaf(x) && !f->made[x->index]) {
         target = x->base;
-        view.offset = x->map->offset; /* a node's map has no more strides than axes */
+        view.offset = plan_view_offset(f->ctx, x); /* a node's map has no more strides than axes */
         memcpy(view.stride, x->map->stride, x->ndim * sizeof *view.stride);
     }
     if (!plan_is_leaf(target) && !f->made[target->index]) {
@@ -168,7 +168,7 @@ static int read_node(fuser *f, neap_node *node, lazy_wide_map map, bool own, int
             break;
         int status = 0;
         if (graph_is_view(node)) {
-            status = compose(f, &map, node, node->map->offset, node->map->stride);
+            status = compose(f, &map, node, plan_view_offset(f->ctx, node), node->map->stride);
             node = node->base;
         } else if (graph_node_op(node)->kind == LAZY_ASSEMBLE) {
             status = read_assembled_piece(f, &node, &map);

@@ -264,14 +264,14 @@ static void inherit(lazy_memory_plan *r, int32_t t, int32_t s, int32_t from) {
         add_reach(r, t, r->touch[i]);
 }
 
-/* Over a slot that dies in this step, if its reads allow it. */
+/* Over a slot that dies in this step, if its reads allow it. What is read from an origin on is written elsewhere. */
 static bool inherit_in_place(lazy_memory_plan *r, const step_walk *w, int32_t out) {
     int32_t s = plan_slot(w->group, w->step, out);
     for (int32_t in = 0; in < w->step->nbufs - w->step->nouts; in++) {
         int32_t from = plan_slot(w->group, w->step, in);
-        if (!r->dies[from] || r->last[from] != w->t || r->plan->slots[from].bytes < r->least || r->has_heir[from] ||
-            !may_write(r, w->t, r->home[from]) || misfit(r, s, from) == SIZE_MAX || !may_follow(r, w->t, from) ||
-            !may_overwrite(w->step, in, out))
+        if (r->plan->slots[from].sliced || !r->dies[from] || r->last[from] != w->t ||
+            r->plan->slots[from].bytes < r->least || r->has_heir[from] || !may_write(r, w->t, r->home[from]) ||
+            misfit(r, s, from) == SIZE_MAX || !may_follow(r, w->t, from) || !may_overwrite(w->step, in, out))
             continue;
         r->in_place[s] = r->has_heir[from] = 1;
         inherit(r, w->t, s, from);

@@ -46,6 +46,7 @@ static int32_t slot_for(planner *p, int32_t node) {
     neap_node *at = region_node(p, node);
     lazy_slot slot = {.node = node,
                       .made = !plan_is_leaf(at),
+                      .sliced = plan_origin(p->ctx, at) >= 0,
                       .why = p->made[node],
                       .device = (int16_t)graph_node_runs_on(at),
                       .bytes = graph_node_bytes(at)};
@@ -409,14 +410,15 @@ static void plan_operand(planner *p, lazy_step *step, int k, neap_node *node) {
     graph_row_major(node->ndim, node->shape, (int64_t *)tensor->stride);
     if (graph_is_view(node) && !node->buffer && !p->made[node->index]) {
         neap_node *base = node->base;
-        bool contiguous = graph_map_contiguous(node->ndim, node->shape, node->map);
+        bool begins = node->map->offset == 0 || plan_origin(p->ctx, base) >= 0;
+        bool contiguous = begins && graph_strides_contiguous(node->ndim, node->shape, node->map->stride);
         lazy_tensor seen = *tensor;
         seen.stride = node->map->stride;
         bool (*reads)(const lazy_tensor *) = step->call.op->reads;
         if ((plan_is_leaf(base) || p->made[base->index]) && (contiguous || !dense) && (!reads || reads(&seen))) {
             target = base;
             memcpy((int64_t *)tensor->stride, node->map->stride, node->ndim * sizeof *node->shape);
-            step->offsets[k] = node->map->offset;
+            step->offsets[k] = plan_view_offset(p->ctx, node);
         }
     }
     if (!plan_is_leaf(target) && !p->made[target->index])
@@ -504,6 +506,8 @@ static void take_over(planner *p, lazy_plan *plan) {
     plan->nnumbers = (int32_t)p->numbers.n;
     for (int32_t k = 0; k < plan->nsteps; k++)
         plan->nrooms += plan_needs_room(plan->steps[k]);
+    for (int32_t k = 0; k < plan->nslots; k++)
+        plan->nsliced += plan->slots[k].sliced;
 }
 
 /* ---- Batches ----------------------------------------------------------------------------------------------------- */

@@ -39,6 +39,7 @@ typedef enum lazy_why { LAZY_WHY_ROWS(LAZY_WHY_ENUM) LAZY_WHY_COUNT } lazy_why;
 typedef struct lazy_slot {
     int32_t node; /* number in the region */
     bool made;    /* by this plan; else the node is a leaf */
+    bool sliced;  /* a leaf whose elements are counted from an origin */
     uint8_t why;  /* made: LAZY_WHY_… */
     int16_t device;
     size_t bytes;
@@ -119,7 +120,8 @@ typedef struct lazy_plan {
     int64_t nkey;
     uint64_t *key;
     int32_t nslots, nsteps, ngroups, nnumbers;
-    int32_t nrooms; /* steps that need memory of their own */
+    int32_t nrooms;  /* steps that need memory of their own */
+    int32_t nsliced; /* slots that are sliced */
     lazy_slot *slots;
     lazy_step **steps;
     lazy_group *groups;
@@ -146,8 +148,20 @@ int plan_region_children(neap_node *node, neap_node *const **children);
 /* The node whose buffer, once it has one, is also this node's: a view of all elements of its base, in order, needs no
  * copy. Else the node itself. */
 neap_node *plan_region_root(neap_node *node);
-/* The plan for the region in ctx->walk.order: found by structure, or made. BORROWED from the context's table. */
-int plan_region_plan(neap_ctx *ctx, int64_t nroots, neap_node *const *roots, lazy_plan **out);
+/* The plan for the region in ctx->walk.order: found by structure, or made. BORROWED from the context's table. sliced:
+ * it may have sliced leaves, whose origins whoever runs it takes from the context. */
+int plan_region_plan(neap_ctx *ctx, int64_t nroots, neap_node *const *roots, bool sliced, lazy_plan **out);
+/* A leaf is *sliced* if it is read through views alone, of which the first leaves out elements: the plan counts its
+ * elements from where that view begins, the origin, which is told at each run. So slices that begin elsewhere share a
+ * plan. -1: the leaf is not sliced. */
+static inline int64_t plan_origin(const neap_ctx *ctx, const neap_node *leaf) {
+    return ctx->plans.sliced ? ctx->plans.origins.at[leaf->index] : -1;
+}
+/* The offset of a view, as the plan counts the elements of its base. */
+static inline int64_t plan_view_offset(const neap_ctx *ctx, const neap_node *view) {
+    int64_t origin = plan_origin(ctx, view->base);
+    return view->map->offset - (origin > 0 ? origin : 0);
+}
 /* Has it a value before the region runs? */
 static inline bool plan_is_leaf(const neap_node *node) {
     return node->buffer || ((node->flags & (LAZY_ABSTRACT | LAZY_WEAK)) == LAZY_ABSTRACT && graph_is_placeholder(node));
@@ -187,6 +201,9 @@ static inline int plan_launch_push(neap_ctx *ctx, const lazy_launch *launch) {
 typedef struct lazy_binding {
     /* The node whose buffer or number is used for a node of the region. BORROWED */
     neap_node *(*source)(void *arg, neap_node *node);
+    /* The bytes of that buffer in front of the element that the plan counts a leaf's from. NULL: none. A plan with
+     * steps that push themselves or move takes none. */
+    size_t (*start)(void *arg, const neap_node *node);
     int (*effect)(void *arg, const lazy_launch *launch); /* pushes an effect: as plan_launch_push */
     void *arg;
     /* Of a program: the nkept slots that are its outputs, -1: none. NULL: a flush, where references tell what stays */

@@ -3,7 +3,8 @@
  * The key describes each node of the region by op, dtype, shape, attributes and the numbers of its inputs; leaves by
  * dtype, shape and the memory that they lie in; constants by dtype alone, since numbers are operands; what is computed
  * on a device that it is committed to, also by that device. So a changing learning rate finds the plan of the last
- * iteration. The table is bounded by bytes: when it is full it is emptied, which costs a replan and nothing else.
+ * iteration, and so does the next slice of an array: where the first one begins is no part of the key. The table is
+ * bounded by bytes: when it is full it is emptied, which costs a replan and nothing else.
  */
 #include <string.h>
 
@@ -83,8 +84,8 @@ static uint64_t *put_words(uint64_t *to, int64_t n, const int64_t *words) {
     return to;
 }
 
-/* Writes the words of a node that is no leaf; returns their end. */
-static uint64_t *put_key_node(uint64_t *to, const neap_node *node, uint8_t made) {
+/* Writes the words of a node that is no leaf; returns their end. offset: of a view, as the plan counts. */
+static uint64_t *put_key_node(uint64_t *to, const neap_node *node, uint8_t made, int64_t offset) {
     bool number = graph_is_number(node), placed = node->device >= 0;
     uint64_t op = number ? KEY_NUMBER : (uint64_t)node->op;
     *to++ = op | (uint64_t)node->dtype << 16 | (uint64_t)node->ndim << 24 | (uint64_t)made << 32 |
@@ -97,7 +98,7 @@ static uint64_t *put_key_node(uint64_t *to, const neap_node *node, uint8_t made)
         *to++ = (uint64_t)node->device;
     if (graph_is_view(node)) {
         *to++ = node->base->index;
-        *to++ = (uint64_t)node->map->offset;
+        *to++ = (uint64_t)offset;
         return put_words(to, node->ndim, node->map->stride);
     }
     const lazy_op *row = graph_node_op(node);
@@ -110,9 +111,9 @@ static uint64_t *put_key_node(uint64_t *to, const neap_node *node, uint8_t made)
     return to;
 }
 
-static uint64_t *put_leaf(uint64_t *to, const neap_node *node) {
-    *to++ =
-        KEY_LEAF | (uint64_t)node->dtype << 16 | (uint64_t)node->ndim << 24 | (uint64_t)graph_node_space(node) << 32;
+static uint64_t *put_leaf(uint64_t *to, const neap_node *node, bool sliced) {
+    *to++ = KEY_LEAF | (uint64_t)node->dtype << 16 | (uint64_t)node->ndim << 24 |
+            (uint64_t)graph_node_space(node) << 32 | (uint64_t)sliced << 63;
     return put_words(to, node->ndim, node->shape);
 }
 
@@ -335,11 +336,56 @@ static int open_choice(neap_ctx *ctx) {
     return status;
 }
 
+/* ---- Slices ------------------------------------------------------------------------------------------------------ */
+enum { ORIGIN_UNREAD = -1, ORIGIN_FIXED = -2 }; /* of a leaf that no view was met of; that is not sliced */
+
+/* Does the view leave out elements of its base? */
+static bool is_part(const neap_node *view) {
+    int64_t size = 1;
+    for (int a = 0; a < view->ndim; a++)
+        size *= view->map->stride[a] ? view->shape[a] : 1;
+    return size < view->base->size;
+}
+
+/* What is read as it lies is not sliced, nor what an op reads that pushes itself, or a copy to another device. */
+static void fix_inputs(neap_ctx *ctx, const neap_node *node) {
+    const lazy_op *row = graph_node_op(node);
+    bool alone = row->payload || row->flags & LAZY_OP_PLACES;
+    for (int k = 0; k < node->nin; k++) {
+        const neap_node *in = node->in[k], *target = graph_read_target(node->in[k]);
+        if (target->buffer && (target == in || alone))
+            ctx->plans.origins.at[target->index] = ORIGIN_FIXED;
+    }
+}
+
+/* Sets the origins of the region's leaves. */
+static int find_sliced(neap_ctx *ctx) {
+    int64_t n = ctx->walk.order.n;
+    int status =
+        reserve_items((void **)&ctx->plans.origins.at, &ctx->plans.origins.capacity, n, sizeof *ctx->plans.origins.at);
+    for (int64_t k = 0; k < n && status == 0; k++)
+        ctx->plans.origins.at[k] = ORIGIN_UNREAD;
+    for (int64_t k = 0; k < n && status == 0; k++) {
+        const neap_node *node = ctx->walk.order.at[k];
+        if (is_given(node))
+            continue;
+        if (!graph_is_view(node)) {
+            fix_inputs(ctx, node);
+            continue;
+        }
+        int64_t *origin = &ctx->plans.origins.at[node->base->index];
+        if (node->base->buffer && *origin == ORIGIN_UNREAD)
+            *origin = is_part(node) ? node->map->offset : ORIGIN_FIXED;
+    }
+    ctx->plans.sliced = status == 0;
+    return status;
+}
+
 /* Sets ctx->plans.made and ctx->plans.asked, by number in the region: users before inputs. *apart: see must_stay_apart;
- * what has one result is no matter of it. */
-static int choose_materialized(neap_ctx *ctx, int64_t nroots, neap_node *const *roots, bool *apart) {
+ * what has one result is no matter of it. *parts: are there views of leaves with a buffer? */
+static int choose_materialized(neap_ctx *ctx, int64_t nroots, neap_node *const *roots, bool *apart, bool *parts) {
     int64_t results = 0;
-    bool shared = false;
+    bool shared = false, views = false;
     int status = open_choice(ctx);
     if (status)
         return status;
@@ -353,6 +399,7 @@ static int choose_materialized(neap_ctx *ctx, int64_t nroots, neap_node *const *
         uint8_t *made = &ctx->plans.made.at[k];
         if (plan_is_leaf(node))
             continue;
+        views |= graph_is_view(node) && node->base->buffer;
         if (*made == LAZY_WHY_NOT)
             *made = (uint8_t)needs_buffer(node, counted ? &ctx->plans.asked.at[k] : &all);
         shared |= *made == LAZY_WHY_SHARED || *made == LAZY_WHY_REDUCTION;
@@ -360,6 +407,7 @@ static int choose_materialized(neap_ctx *ctx, int64_t nroots, neap_node *const *
         if (counted)
             ask_inputs(ctx, k);
     }
+    *parts = views;
     *apart = results > 1 && must_stay_apart(ctx);
     return shared ? mark_inner_consumers(ctx) : 0;
 }
@@ -379,7 +427,9 @@ static int write_key(neap_ctx *ctx, bool apart, uint64_t *hash) {
                                     sizeof *ctx->plans.key.at)) != 0)
             return status;
         uint64_t *from = ctx->plans.key.at + ctx->plans.key.n;
-        uint64_t *to = plan_is_leaf(node) ? put_leaf(from, node) : put_key_node(from, node, ctx->plans.made.at[k]);
+        uint64_t *to = plan_is_leaf(node) ? put_leaf(from, node, plan_origin(ctx, node) >= 0)
+                                          : put_key_node(from, node, ctx->plans.made.at[k],
+                                                         graph_is_view(node) ? plan_view_offset(ctx, node) : 0);
         *hash = hash_words(*hash, from, to);
         ctx->plans.key.n = to - ctx->plans.key.at;
     }
@@ -405,10 +455,13 @@ static int make_region_plan(neap_ctx *ctx, uint64_t hash, bool apart, lazy_plan 
     return status;
 }
 
-int plan_region_plan(neap_ctx *ctx, int64_t nroots, neap_node *const *roots, lazy_plan **out) {
+int plan_region_plan(neap_ctx *ctx, int64_t nroots, neap_node *const *roots, bool sliced, lazy_plan **out) {
     uint64_t hash = 0;
-    bool apart;
-    int status = choose_materialized(ctx, nroots, roots, &apart);
+    bool apart, parts = false;
+    int status = choose_materialized(ctx, nroots, roots, &apart, &parts);
+    ctx->plans.sliced = false;
+    if (status == 0 && parts && sliced && neap_device_count() == neap_engine_devices())
+        status = find_sliced(ctx);
     if (status == 0)
         status = write_key(ctx, apart, &hash);
     if (status)

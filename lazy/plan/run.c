@@ -16,6 +16,8 @@ typedef struct group_run { /* one group of a plan */
     const lazy_group *group;
     int32_t first, nsteps;      /* all steps of the group, or one of them */
     neap_buffer **bufs;         /* the group's; NULL where these steps do not use them */
+    const size_t *starts;       /* see lazy_binding; NULL: none */
+    const int32_t *start_of;    /* of each of the group's buffers its place in starts; NULL: they stand in order */
     const lazy_scalar *numbers; /* the group's */
     _Atomic int64_t *donations; /* its plan is run with what was given to it: the context's count. NULL: it is not */
 } group_run;
@@ -27,6 +29,7 @@ typedef struct plan_state {
     neap_node *const *region;
     lazy_binding *binding;
     neap_buffer **bufs; /* by slot */
+    size_t *starts;     /* by slot, see lazy_binding; NULL: none */
     lazy_scalar *numbers;
     lazy_crossed *crossed;         /* by crossing */
     neap_buffer *const *scratches; /* of the next steps that need some */
@@ -39,6 +42,8 @@ static int run_step(const lazy_step *step, const group_run *j, const neap_run *r
         return neap_error(NEAP_E_MEMORY, "out of memory for %d operands", n);
     for (int32_t k = 0; k < n; k++)
         data[k] = neap_buffer_data(j->bufs[step->slots[k]]);
+    for (int32_t k = 0; j->starts && k < n; k++)
+        data[k] = (char *)data[k] + j->starts[j->start_of ? j->start_of[step->slots[k]] : step->slots[k]];
     lazy_operands with = {.name = step->label,
                           .nbufs = n,
                           .nnumbers = step->nnumbers,
@@ -114,7 +119,8 @@ static group_run *group_run_keep(const group_run *from) {
     const lazy_group *group = from->group;
     size_t pointers = (size_t)group->nbufs * sizeof(neap_buffer *);
     size_t numbers = (size_t)group->nnumbers * sizeof *from->numbers;
-    group_run *j = malloc(sizeof *j + pointers + numbers);
+    size_t starts = from->starts ? (size_t)group->nbufs * sizeof *from->starts : 0;
+    group_run *j = malloc(sizeof *j + pointers + numbers + starts);
     if (!j)
         return NULL;
     if (from->donations)
@@ -123,6 +129,11 @@ static group_run *group_run_keep(const group_run *from) {
     *j = *from;
     j->bufs = memcpy(j + 1, from->bufs, pointers);
     j->numbers = numbers ? memcpy(j->bufs + group->nbufs, from->numbers, numbers) : NULL;
+    size_t *own = starts ? (size_t *)((char *)(j + 1) + pointers + numbers) : NULL;
+    for (int32_t k = 0; own && k < group->nbufs; k++)
+        own[k] = from->starts[group->slots[k]];
+    j->starts = own;
+    j->start_of = NULL;
     for (int32_t k = 0; k < group->nbufs; k++)
         if (j->bufs[k])
             neap_buffer_lend(j->bufs[k]);
@@ -245,6 +256,8 @@ static int steps_push(const plan_state *s, const lazy_group *group, int32_t firs
                    .first = first,
                    .nsteps = nsteps,
                    .bufs = r.bufs,
+                   .starts = s->starts,
+                   .start_of = group->slots,
                    .numbers = s->numbers + group->first_number,
                    .donations = s->binding->ngiven ? &s->ctx->programs.donations : NULL};
     neap_push push = {.name = nsteps == 1 ? step->label : group->label,
@@ -346,6 +359,14 @@ static int allocate(plan_state *s, neap_buffer **made) {
         if (plan->slots[k].made && !made[k])
             made[k] = s->bufs[k] = neap_buffer_retain(s->bufs[plan_memory_home(reuse, k)]);
     return 0;
+}
+
+/* Where the leaves begin in this run. */
+static void find_starts(const plan_state *s) {
+    for (int32_t k = 0; k < s->plan->nslots; k++) {
+        const lazy_slot *slot = &s->plan->slots[k];
+        s->starts[k] = slot->made ? 0 : s->binding->start(s->binding->arg, s->region[slot->node]);
+    }
 }
 
 /* New data comes from the host: what belongs to another memory is moved there, for good. */
@@ -459,10 +480,16 @@ int plan_run(neap_ctx *ctx, lazy_plan *plan, neap_node *const *region, lazy_bind
     enum { FEW = 32 };
     neap_buffer *few[FEW], **scratches = NULL;
     lazy_scalar some[FEW];
+    size_t few_starts[FEW];
     plan_state s = {.ctx = ctx, .plan = plan, .region = region, .binding = binding};
     s.bufs = plan->nslots <= FEW ? few : malloc((size_t)plan->nslots * sizeof *s.bufs);
     s.numbers = plan->nnumbers <= FEW ? some : malloc((size_t)plan->nnumbers * sizeof *s.numbers);
     int status = s.bufs && s.numbers ? 0 : neap_error(NEAP_E_MEMORY, "out of memory while pushing");
+    if (binding->start &&
+        !(s.starts = plan->nslots <= FEW ? few_starts : malloc((size_t)plan->nslots * sizeof *s.starts)))
+        status = neap_error(NEAP_E_MEMORY, "out of memory while pushing");
+    if (binding->start && status == 0)
+        find_starts(&s);
     if (plan->nrooms && status == 0)
         status = allocate_scratches(ctx, plan, region, &scratches);
     s.scratches = scratches;
@@ -477,6 +504,8 @@ int plan_run(neap_ctx *ctx, lazy_plan *plan, neap_node *const *region, lazy_bind
     if (status == 0)
         status = allocate_and_push(&s, made);
     release_scratches(plan, scratches);
+    if (plan->nslots > FEW)
+        free(s.starts);
     if (s.bufs != few)
         free(s.bufs);
     if (s.numbers != some)
@@ -488,6 +517,11 @@ int plan_run(neap_ctx *ctx, lazy_plan *plan, neap_node *const *region, lazy_bind
 static neap_node *node_itself(void *arg, neap_node *node) {
     (void)arg;
     return node;
+}
+
+static size_t origin_start(void *arg, const neap_node *leaf) {
+    int64_t origin = plan_origin(arg, leaf);
+    return origin > 0 ? (size_t)origin * (size_t)neap_dtype_bytes(leaf->dtype) : 0;
 }
 
 static int node_effect(void *arg, const lazy_launch *launch) {
@@ -605,9 +639,10 @@ int plan_flush_roots(neap_ctx *ctx, int nroots, neap_node *const *roots) {
     lazy_plan *plan = NULL;
     if (status == 0 && ctx->plans.wanted.n > 0 &&
         (status = plan_region_collect(ctx, ctx->plans.wanted.n, ctx->plans.wanted.at)) == 0)
-        status = plan_region_plan(ctx, ctx->plans.wanted.n, ctx->plans.wanted.at, &plan);
+        status = plan_region_plan(ctx, ctx->plans.wanted.n, ctx->plans.wanted.at, true, &plan);
     if (plan && status == 0) {
-        lazy_binding binding = {.source = node_itself, .effect = node_effect, .arg = ctx};
+        lazy_binding binding = {
+            .source = node_itself, .start = plan->nsliced ? origin_start : NULL, .effect = node_effect, .arg = ctx};
         neap_buffer *few[32], **made = plan->nslots <= 32 ? few : malloc((size_t)plan->nslots * sizeof *made);
         status = made ? plan_run(ctx, plan, ctx->walk.order.at, &binding, made)
                       : neap_error(NEAP_E_MEMORY, "out of memory while flushing");

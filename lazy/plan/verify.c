@@ -53,6 +53,7 @@ static int check_tensor(const lazy_verifier *v, const lazy_tensor *tensor, int64
                                 (long long)tensor->size, neap_dtype_name(tensor->dtype));
     if (tensor->size == 0)
         return 0;
+    offset += plan_verify_origin(v, at);
     if (!plan_map_bounds(tensor->ndim, tensor->shape, offset, tensor->stride, &b) || b.low < 0 || b.high >= at->size)
         return plan_broken_rule(v, 10, "its array %d has elements %lld to %lld of %lld", k, (long long)b.low,
                                 (long long)b.high, (long long)at->size);
@@ -489,7 +490,7 @@ static int rehearse_write(rehearsal *r, const lazy_group *group, const lazy_step
     for (int32_t j = 0; j < step->nbufs; j++) {
         if (group->slots[step->slots[j]] != held)
             continue;
-        if (j >= step->nbufs - step->nouts || !writes_in_place(group, step, held, k))
+        if (j >= step->nbufs - step->nouts || r->plan->slots[held].sliced || !writes_in_place(group, step, held, k))
             return plan_broken_rule(&r->v, 17, "it writes slot %d over slot %d, which it uses", s, held);
     }
     return 0;

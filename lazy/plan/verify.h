@@ -55,6 +55,8 @@ const neap_node *plan_verify_node(const lazy_verifier *v, int32_t node);
 const char *plan_verify_op_name(const lazy_verifier *v, int32_t node);
 /* Does the node exist, or is it made? */
 bool plan_verify_has_value(const lazy_verifier *v, int32_t node);
+/* Which of its elements loads and operands are counted from. */
+int64_t plan_verify_origin(const lazy_verifier *v, const neap_node *from);
 /* The elements of a box, -1 if they cannot be counted. */
 int64_t plan_count_elements(int n, const int64_t *shape);
 /* The least and the greatest element that a map leads to from a box that is not empty. False: beyond 64 bits. */

@@ -29,6 +29,11 @@ bool plan_verify_has_value(const lazy_verifier *v, int32_t node) {
     return plan_is_leaf(plan_verify_node(v, node)) || v->made[node];
 }
 
+int64_t plan_verify_origin(const lazy_verifier *v, const neap_node *from) {
+    int64_t origin = plan_origin(v->ctx, from);
+    return origin > 0 ? origin : 0;
+}
+
 const char *plan_verify_op_name(const lazy_verifier *v, int32_t node) {
     const neap_node *at = plan_verify_node(v, node);
     return at ? graph_node_op(at)->name : "?";
@@ -103,9 +108,10 @@ static int check_domain(const lazy_verifier *v, const lazy_kernel *kernel) {
 static int check_read(const lazy_verifier *v, const lazy_kernel *kernel, int k, const neap_node *from) {
     const lazy_load *load = &kernel->loads[k];
     lazy_bounds b;
+    int64_t offset = load->read.offset + plan_verify_origin(v, from);
     if (plan_count_elements(kernel->ndim, kernel->shape) == 0)
         return 0;
-    bool counted = plan_map_bounds(kernel->ndim, kernel->shape, load->read.offset, load->read.stride, &b);
+    bool counted = plan_map_bounds(kernel->ndim, kernel->shape, offset, load->read.stride, &b);
     if (counted && load->kind == LAZY_LOAD_TABLE) {
         if (load->extent <= 0)
             return plan_broken_rule(v, 2, "load %d is a table of %lld rows", k, (long long)load->extent);

@@ -216,17 +216,30 @@ static int find_slots(neap_ctx *ctx, neap_program *program, const lazy_nodes *ro
     return status;
 }
 
+/* Do all that read its inputs take them from anywhere in a buffer? What pushes itself or moves does not, nor a root
+ * that is an input. */
+static bool can_be_lent(const neap_program *program, const lazy_nodes *roots) {
+    const lazy_plan *plan = program->plan;
+    bool lends = program->effects.n == 0;
+    for (int32_t k = 0; k < plan->nsteps && lends; k++)
+        lends = !plan->steps[k]->payload && !plan->steps[k]->moves;
+    for (int64_t r = 0; r < roots->n && lends; r++)
+        lends = program->root_slots.at[r] >= 0 || graph_is_number(roots->at[r]);
+    return lends;
+}
+
 /* Takes the roots themselves for those whose buffers they share. */
 static int make_program_plan(neap_ctx *ctx, neap_program *program, lazy_nodes *roots) {
     for (int64_t r = 0; r < roots->n; r++)
         roots->at[r] = plan_region_root(roots->at[r]);
     int status = collect_region(ctx, program, roots);
     if (status == 0)
-        status = plan_region_plan(ctx, roots->n, roots->at, &program->plan);
+        status = plan_region_plan(ctx, roots->n, roots->at, false, &program->plan);
     if (status)
         return status;
     __atomic_add_fetch(&program->plan->refs, 1, __ATOMIC_RELAXED);
     status = find_slots(ctx, program, roots);
+    program->lends = status == 0 && can_be_lent(program, roots);
     return status ? status : retain_all(&program->region, ctx->walk.order.n, ctx->walk.order.at);
 }
 

@@ -28,6 +28,7 @@ struct neap_program {
     int32_t captures;
     int32_t home; /* the device that its uncommitted work runs on; -1: the default device when it is planned */
     bool fixed;   /* of a file that does not say how it follows other inputs: it takes no others */
+    bool lends;   /* its plan reads slices that are arguments where they lie; known with the plan */
     bool meshed;  /* some of its values lie on a mesh: it has no plan itself */
     struct lazy_lowered *lowered; /* what is run for a meshed program (lower.h); NULL until somebody needs it */
     uint64_t runs;                /* of its plan, which others may share */

@@ -98,11 +98,19 @@ typedef struct program_call { /* a run that is being pushed */
     neap_node *const *inputs;
     neap_buffer **made;        /* by slot of the plan */
     bool begun;                /* something was pushed */
+    bool lent;                 /* there are inputs that are read where they lie: views without a buffer */
     int64_t next_effect, root; /* the first effect that was not pushed yet, and its first root */
 } program_call;
 
 static neap_node *run_source(void *arg, neap_node *node) {
-    return graph_is_placeholder(node) ? ((program_call *)arg)->inputs[(int)node->value] : node;
+    return graph_is_placeholder(node) ? graph_read_target(((program_call *)arg)->inputs[(int)node->value]) : node;
+}
+
+/* Of what is lent. */
+static size_t run_start(void *arg, const neap_node *node) {
+    const neap_node *input = graph_is_placeholder(node) ? ((program_call *)arg)->inputs[(int)node->value] : node;
+    bool lent = graph_is_view(input) && !input->buffer;
+    return lent ? (size_t)input->map->offset * (size_t)neap_dtype_bytes(input->dtype) : 0;
 }
 
 /* The node that a root is after a run: a new one over its buffer, or the leaf that it is. OWNED. */
@@ -175,6 +183,7 @@ int program_fail_for_good(int status, bool begun) {
 static int run_with(program_call *run, lazy_donation *donation, neap_node **outputs) {
     neap_program *program = run->program;
     lazy_binding binding = {.source = run_source,
+                            .start = run->lent ? run_start : NULL,
                             .effect = push_step_effect,
                             .arg = run,
                             .kept = program->root_slots.at,
@@ -199,15 +208,35 @@ static int run_with(program_call *run, lazy_donation *donation, neap_node **outp
     return status;
 }
 
-/* Computes the arrays among the inputs, together. */
-static int force_inputs(neap_ctx *ctx, neap_program *program, neap_node *const *inputs) {
+/* Is the input a slice of neighbours in an array that is there, which the run can read where it lies? Not if that is
+ * given to the run. */
+static bool is_lent(const neap_program *program, neap_node *const *inputs, const lazy_donation *donation, int64_t k) {
+    const neap_node *node = inputs[k];
+    if (!program->lends || node->buffer || !graph_is_view(node) || !node->base->buffer ||
+        !graph_strides_contiguous(node->ndim, node->shape, node->map->stride) ||
+        neap_device_count() > neap_engine_devices())
+        return false;
+    for (int64_t d = 0; donation && d < donation->n; d++)
+        if (donation->inputs[d] == k || inputs[donation->inputs[d]]->buffer == node->base->buffer)
+            return false;
+    return true;
+}
+
+/* Computes the arrays among the inputs, together, but for those that are lent. */
+static int force_inputs(program_call *run, const lazy_donation *donation) {
+    const neap_program *program = run->program;
     lazy_nodes arrays = {0};
     int status = 0;
-    for (int64_t k = 0; k < program->inputs.n && status == 0; k++)
-        if (!inputs[k]->buffer && !(program->inputs.at[k]->flags & LAZY_WEAK))
-            status = lazy_push(&arrays, inputs[k]);
+    for (int64_t k = 0; k < program->inputs.n && status == 0; k++) {
+        if (run->inputs[k]->buffer || program->inputs.at[k]->flags & LAZY_WEAK)
+            continue;
+        if (is_lent(program, run->inputs, donation, k))
+            run->lent = true;
+        else
+            status = lazy_push(&arrays, run->inputs[k]);
+    }
     if (status == 0 && arrays.n)
-        status = plan_flush_roots(ctx, (int)arrays.n, arrays.at);
+        status = plan_flush_roots(run->ctx, (int)arrays.n, arrays.at);
     lazy_vector_free(&arrays);
     return status;
 }
@@ -223,7 +252,7 @@ int program_run_nodes(neap_ctx *ctx, neap_program *program, neap_node *const *in
     if (program->plan->nslots > FEW && !(made = malloc((size_t)program->plan->nslots * sizeof *made)))
         return neap_error(NEAP_E_MEMORY, "out of memory for a run");
     program_call run = {.ctx = ctx, .program = program, .inputs = inputs, .made = made};
-    status = force_inputs(ctx, program, inputs);
+    status = force_inputs(&run, donation);
     if (status == 0 && donation)
         status = program_donation_open(ctx, program, inputs, donation);
     bool opened = donation && status == 0;
@@ -240,8 +269,8 @@ int program_run_nodes(neap_ctx *ctx, neap_program *program, neap_node *const *in
 /* ---- Reading arguments in place ---------------------------------------------------------------------------------- */
 /* A short program reads an argument of so many bytes where it lies, if it is no more than a way to go over the whole of
  * another array (broadcast, transposed, flipped), or made of constructors: its ops are recorded again on the views, and
- * flushed. The plan is found by the maps of the views, in the context's table. Slices are copied: the next call has one
- * that starts elsewhere, and would need another plan. */
+ * flushed. The plan is found by the maps of the views, in the context's table. Slices of neighbours are lent to any
+ * program (is_lent); others are copied. */
 enum { READ_IN_PLACE_NODES = 64 };
 static const size_t READ_IN_PLACE_BYTES = 1 << 20;
 

@@ -112,7 +112,7 @@ static void begin(fixture *f) {
     neap_node *roots[ROOTS] = {node(f, f->softmax), node(f, f->taken), node(f, f->joined), node(f, f->mapped),
                                node(f, f->product)};
     CHECK_EQ(plan_region_collect(f->ctx, ROOTS, roots), 0);
-    CHECK_EQ(plan_region_plan(f->ctx, ROOTS, roots, &f->plan), 0);
+    CHECK_EQ(plan_region_plan(f->ctx, ROOTS, roots, true, &f->plan), 0);
     for (int32_t t = 0; t < f->plan->nsteps; t++)
         CHECK_EQ(lazy_push(&f->drafts, draft_of(f, t)), 0);
 }

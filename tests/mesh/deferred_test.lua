@@ -7,8 +7,8 @@ require "tests.lib.devices" (4, "tests/mesh/deferred_test.lua")
 
 local P = np.P
 local mesh = np.mesh({ 4 }, { "i" })
-local x = np.device_put(np.arange(8, { dtype = "f32" }):wait(), mesh, P "i")
-local w = np.device_put((np.arange(16, { dtype = "f32" }) - 7):reshape(8, 2):wait(), mesh, P "i")
+local x = np.device_put(np.arange(8, { dtype = "f32" }):wait(), mesh, P "i"):wait()
+local w = np.device_put((np.arange(16, { dtype = "f32" }) - 7):reshape(8, 2):wait(), mesh, P "i"):wait()
 local plain = (np.arange(8, { dtype = "f32" }) + 1):wait()
 local inputs = { plain = plain, w = w, x = x }
 
