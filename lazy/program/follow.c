@@ -153,8 +153,8 @@ static bool is_near(double a, double b) {
     return fabs(a - b) <= 1e-12 * fabs(b);
 }
 
-/* Does it look as if it was computed from a size: the size, its root, the inverse of one of these, or one less? Of small
- * sizes the last ones are everyday numbers. */
+/* Does it look as if it was computed from a size: the size, its root, the inverse of one of these, or one less? Of
+ * small sizes the last ones are everyday numbers. */
 static bool may_come_from(double number, double size) {
     enum { LEAST = 3, LEAST_LESS = 6, LEAST_SQUARE = 8 };
     double value = fabs(number), root = sqrt(size);
