@@ -325,7 +325,8 @@ static bool counts_asked(const neap_ctx *ctx) {
 static int open_choice(neap_ctx *ctx) {
     int64_t n = ctx->walk.order.n;
     int status = reserve_items((void **)&ctx->plans.made.at, &ctx->plans.made.capacity, n, sizeof *ctx->plans.made.at);
-    if (status)
+    ctx->plans.counted = false;
+    if (status || n == 0)
         return status;
     memset(ctx->plans.made.at, LAZY_WHY_NOT, (size_t)n);
     if (!(ctx->plans.counted = counts_asked(ctx)))

@@ -37,12 +37,12 @@ typedef struct stage_walk {
 
 /* A number, or what is made of numbers alone, is no part of a trace: it is an operand, or a constructor. */
 static bool is_made_again(const stage_walk *w, neap_node *node) {
-    bool arrays = false;
+    bool on_mesh = graph_is_meshed(node), shown = graph_node_op(node)->payload != NULL, arrays = false;
+    if (node->flags & (LAZY_WEAK | LAZY_DROPPED) || (on_mesh && shown) || !graph_is_staged(node, w->serial))
+        return false; /* dropped: its inputs may be gone */
     for (int k = 0; k < node->nin; k++)
         arrays |= !(node->in[k]->flags & LAZY_WEAK);
-    bool on_mesh = graph_is_meshed(node), shown = graph_node_op(node)->payload != NULL;
-    return arrays && !(node->flags & (LAZY_WEAK | LAZY_DROPPED)) && !(on_mesh && shown) &&
-           graph_is_staged(node, w->serial);
+    return arrays;
 }
 
 /* ---- What the program reads -------------------------------------------------------------------------------------- */
