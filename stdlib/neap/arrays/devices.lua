@@ -155,12 +155,15 @@ jit.off(np.default_device)
 -- over.
 local function arrays_of(name, ...)
     local list = {}
-    local function take(leaf)
-        if core.is_array(leaf) then list[#list + 1] = leaf end
-    end
     for k = 1, select("#", ...) do
         local value = (select(k, ...))
-        if trees.is_node(value) then trees.walk(name, value, take) else take(coerce(name, k, value)) end
+        if trees.is_node(value) then
+            trees.walk(name, value, function(leaf)
+                if core.is_array(leaf) then list[#list + 1] = leaf end
+            end)
+        else
+            list[#list + 1] = coerce(name, k, value)
+        end
     end
     return list
 end
