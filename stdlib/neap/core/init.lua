@@ -88,15 +88,19 @@ function core.number(value, dtype)
     return wrap(out[0])
 end
 
+-- Apart from core.count: a function that may make a closure of its own variables is not compiled.
+local function recorded_count(count, less)
+    local rc = C.neap_array_count(ctx, count, less, out)
+    if rc ~= OK then
+        return settle_handle(rc, "array", function() return C.neap_array_count(ctx, count, less, out) end)
+    end
+    return wrap(out[0])
+end
+
 --- A number of elements, less `less` (an integer from 0 to 1000), for arithmetic: in a program that is called with
 -- arrays of other sizes, it is counted again.
 function core.count(count, less)
-    if not core.recording() then return count end
-    local rc = C.neap_array_count(ctx, count, less or 0, out)
-    if rc ~= OK then return settle_handle(rc, "array", function()
-        return C.neap_array_count(ctx, count, less or 0, out)
-    end) end
-    return wrap(out[0])
+    return core.recording() and recorded_count(count, less or 0) or count
 end
 
 local function coerce_rare(name, position, value, inputs, how)
