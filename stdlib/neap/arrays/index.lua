@@ -249,23 +249,27 @@ local function take_several(x, arrays, places)
     return selects.take(shape.reshape(shape.permute(x, order), merged), position, front)
 end
 
---- The slices of x. Of an axis that is divided over devices that share no memory, a few elements are looked up.
-local function slice(x, p)
+--- The slices of x, which lies on a mesh. Of an axis that is divided over devices that share no memory, a few elements
+-- are looked up.
+local function slice_on_mesh(x, p)
     local start, step, count, looked_up = { unpack(p.start) }, { unpack(p.step) }, { unpack(p.count) }, false
-    if core.info(x).sharding ~= 0 then
-        local dims = shape_of(x)
-        for k = 1, #dims do
-            local found = count[k] > 0 and count[k] < dims[k] and selects.is_apart(x, k - 1)
-                and selects.take_divided(x, create.iota(count[k], core.dtype_codes[selects.counter(dims[k])]) * step[k]
-                                         + start[k], k - 1)
-            if found then
-                x, looked_up = found, true
-                start[k], step[k] = 0, 1
-            end
+    local dims = shape_of(x)
+    for k = 1, #dims do
+        local found = count[k] > 0 and count[k] < dims[k] and selects.is_apart(x, k - 1)
+            and selects.take_divided(x, create.iota(count[k], core.dtype_codes[selects.counter(dims[k])]) * step[k]
+                                     + start[k], k - 1)
+        if found then
+            x, looked_up = found, true
+            start[k], step[k] = 0, 1
         end
     end
     if looked_up and shape.same(shape_of(x), count) then return x end
     return shape.slice(x, start, step, count, not looked_up and p.ends or 0)
+end
+
+local function slice(x, p)
+    if core.info(x).sharding ~= 0 then return slice_on_mesh(x, p) end
+    return shape.slice(x, p.start, p.step, p.count, p.ends)
 end
 
 local function get_elements(x, p)
