@@ -414,32 +414,33 @@ int neap_program_write(neap_program *program, char **data, size_t *bytes) {
     return w.status;
 }
 
-int neap_program_callees(neap_program *program, int32_t capacity, int32_t *callees, int32_t *n) {
+/* Writes a program for the sake of what it meets, which is left in `w`. */
+static int survey_program(neap_program *program, writer *w) {
     int status = check_program(program);
     if (status)
         return status;
-    writer w = writer_new(program->ctx);
+    *w = writer_new(program->ctx);
     program->ctx->walk.programs++;
-    put_program(&w, program);
+    put_program(w, program);
+    return w->status;
+}
+
+int neap_program_callees(neap_program *program, int32_t capacity, int32_t *callees, int32_t *n) {
+    writer w = {0};
+    int status = survey_program(program, &w);
     *n = (int32_t)w.known.n;
     for (int32_t k = 0; k < *n && k < capacity; k++)
         callees[k] = w.known.at[k]->callee;
-    status = w.status;
     writer_free(&w);
     return status;
 }
 
 int neap_program_shardings(neap_program *program, int32_t capacity, int32_t *shardings, int32_t *n) {
-    int status = check_program(program);
-    if (status)
-        return status;
-    writer w = writer_new(program->ctx);
-    program->ctx->walk.programs++;
-    put_program(&w, program);
+    writer w = {0};
+    int status = survey_program(program, &w);
     *n = (int32_t)w.shardings.n;
     for (int32_t k = 0; k < *n && k < capacity; k++)
         shardings[k] = w.shardings.at[k];
-    status = w.status;
     writer_free(&w);
     return status;
 }

@@ -220,18 +220,21 @@ end
 
 -- ---- Saving ---------------------------------------------------------------------------------------------------------
 
---- What Lua knows of the callbacks of a program, in the core's order.
-local function calls_of(entry)
-    local count, capacity = ffi.new("int32_t[1]"), 0
-    local calls, numbers = {}
+--- The numbers of which the core's `list` tells for a program, from 0, and how many they are.
+local function numbers_of(list, entry)
+    local count, capacity, numbers = ffi.new("int32_t[1]"), 0
     repeat
         capacity = math.max(capacity, count[0])
         numbers = ffi.new("int32_t[?]", capacity + 1)
-        core.call("program.save", function()
-            return C.neap_program_callees(entry.program, capacity, numbers, count)
-        end)
+        core.call("program.save", function() return list(entry.program, capacity, numbers, count) end)
     until count[0] <= capacity
-    for k = 1, count[0] do
+    return numbers, count[0]
+end
+
+--- What Lua knows of the callbacks of a program, in the core's order.
+local function calls_of(entry)
+    local calls, numbers, count = {}, numbers_of(C.neap_program_callees, entry)
+    for k = 1, count do
         local call = core.callee(numbers[k - 1])
         if getmetatable(call) ~= parts.Call then
             raise("program.save", "the program writes to a log that is a Lua table, which no file can hold; use "
@@ -251,16 +254,9 @@ local OF_BODY = { "manual", "varies", "differs", "unchecked" }
 --- The shardings of a program, and their meshes: { meshes = { { shape, names }, … }, list = { { mesh = place in meshes,
 -- axes of array and mesh, in turn, and those of OF_BODY that are not 0 }, … } }.
 local function layouts_of(entry)
-    local count, capacity, numbers = ffi.new("int32_t[1]"), 0
-    repeat
-        capacity = math.max(capacity, count[0])
-        numbers = ffi.new("int32_t[?]", capacity + 1)
-        core.call("program.save", function()
-            return C.neap_program_shardings(entry.program, capacity, numbers, count)
-        end)
-    until count[0] <= capacity
+    local numbers, count = numbers_of(C.neap_program_shardings, entry)
     local layouts, place = { meshes = {}, list = {} }, {}
-    for k = 1, count[0] do
+    for k = 1, count do
         core.call("program.save", function() return C.neap_sharding_get(numbers[k - 1], sharding_info) end)
         local mesh = core.mesh_of(sharding_info.mesh)
         if not place[mesh.number] then
