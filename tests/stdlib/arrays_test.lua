@@ -116,6 +116,42 @@ check.test("np.array", function()
     check.raises(function() return np.array() end, "argument 1")
 end)
 
+check.test("tables of many rows, and what is wrong with one of them", function()
+    local function rows(count, width)
+        local list = {}
+        for k = 1, count do
+            list[k] = {}
+            for j = 1, width do list[k][j] = k * 10 + j end
+        end
+        return list
+    end
+    for _, dtype in ipairs { "f32", "f64", "i32", "u64", "i16" } do
+        local list = rows(300, 3)
+        check.equal(np.array(list, { dtype = dtype }):totable(), list)
+    end
+    check.equal(np.array({ rows(3, 2), rows(3, 2) }):totable(), { rows(3, 2), rows(3, 2) })
+    check.equal(np.array { { true, 0 }, { 2, false } }:totable(), { { 1, 0 }, { 2, 0 } })
+    check.equal(np.array({ { true, 0 }, { 2, false } }, { dtype = "bool" }):totable(),
+                { { true, false }, { true, false } })
+    check.equal(np.array({ { 1, 18446744073709551615ULL } }, { dtype = "u64" }).shape, { 1, 2 })
+    check.equal({ np.array({ {}, {} }).shape, np.array({}).shape, np.array({ { {} } }):totable() },
+                { { 2, 0 }, { 0 }, { { {} } } })
+
+    local function raises(change, message, dtype)
+        local list = rows(300, 3)
+        change(list)
+        check.raises(function() return np.array(list, { dtype = dtype }) end, message)
+    end
+    raises(function(list) list[200] = { 1, 2 } end, "item%[200%] has 2 entries, where others have 3")
+    raises(function(list) list[200] = 7 end, "item%[200%] is the number 7, where others are tables")
+    raises(function(list) list[200][2] = { 1 } end, "item%[200%]%[2%] is a table, where others are numbers")
+    raises(function(list) list[200][2] = "x" end, "item%[200%]%[2%] must be a number or a boolean, got the string")
+    raises(function(list) list[200][2] = 0.5 end, "0.5 is not an integer, dtype is i32", "i32")
+    raises(function(list) list[200][2] = 0 / 0 end, "NaN does not fit into dtype i32", "i32")
+    raises(function(list) list[200][2] = -1 end, "-1 does not fit into dtype u64", "u64")
+    check.raises(function() return np.array(0.5, { dtype = "i8" }) end, "0.5 is not an integer, dtype is i8")
+end)
+
 check.test("tables that contain themselves", function()
     local all, later = {}, { { 1 }, { 2 } }
     all[1] = all

@@ -10,6 +10,7 @@ local C, ctx = core.C, core.ctx
 local is_array, raise, fail, array_info, coerce = core.is_array, core.raise, core.fail, core.info, core.coerce
 local shape_of = core.shape_of
 local tonumber, type = tonumber, type
+local new_table = require "table.new"
 
 local np, methods, fields = {}, {}, {}
 core.np, core.methods, core.fields = np, methods, fields
@@ -137,15 +138,22 @@ define("totable", function(x)
     check_tables(shape)
     return core.read(x, function(data, _, dtype)
         local is_bool, position, element = dtype.kind == "b", 0, core.reader(data, dtype)
+        if ndim == 0 then
+            if is_bool then return element(0) ~= 0 end
+            return element(0)
+        end
         local function level(axis)
-            if axis > ndim then
-                local value = element(position)
-                position = position + 1
-                if is_bool then return value ~= 0 end
-                return value
+            local n = shape[axis]
+            local list = new_table(n, 0)
+            if axis < ndim then
+                for k = 1, n do list[k] = level(axis + 1) end
+            elseif is_bool then
+                for k = 1, n do list[k] = data[position + k - 1] ~= 0 end
+                position = position + n
+            else
+                for k = 1, n do list[k] = element(position + k - 1) end
+                position = position + n
             end
-            local list = {}
-            for k = 1, shape[axis] do list[k] = level(axis + 1) end
             return list
         end
         return level(1)

@@ -36,7 +36,14 @@ local function examine(data)
             has_array = true
         elseif type(value) == "table" then
             check_depth(depth + 1)
-            for k = 1, #value do visit(value[k], depth + 1) end
+            for k = 1, #value do
+                local item = value[k]
+                if type(item) == "number" then
+                    all_bool = false
+                elseif type(item) ~= "boolean" then
+                    visit(item, depth + 1)
+                end
+            end
         elseif type(value) ~= "boolean" then
             all_bool = false
         end
@@ -45,9 +52,19 @@ local function examine(data)
     return dims, has_array, all_bool and level ~= nil
 end
 
---- The leaves in order, after checking that the tables are as regular as `dims` says.
-local function flatten(data, dims)
-    local leaves = {}
+--- Raises if an integer dtype does not hold a number.
+local function check_number(value, dtype)
+    if not dtype.lowest then return end
+    if value ~= value then raise("array", "NaN does not fit into dtype %s", dtype.name) end
+    if value ~= floor(value) then
+        raise("array", "%.14g is not an integer, dtype is %s (use :astype to truncate)", value, dtype.name)
+    elseif value < dtype.lowest or value > dtype.highest then
+        raise("array", "%.14g does not fit into dtype %s", value, dtype.name)
+    end
+end
+
+--- Raises for the first leaf in order that is in the wrong place, or is nothing that an array of this dtype holds.
+local function check_each(data, dims, dtype)
     local function visit(value, depth, path)
         if depth > #dims then
             if type(value) == "table" then raise("array", "item%s is a table, where others are numbers", path) end
@@ -55,7 +72,7 @@ local function flatten(data, dims)
             if kind ~= "number" and kind ~= "boolean" and not (kind == "cdata" and tonumber(value)) then
                 raise("array", "item%s must be a number or a boolean, got %s", path, core.describe(value))
             end
-            leaves[#leaves + 1] = value
+            if kind == "number" then check_number(value, dtype) end
             return
         end
         if type(value) ~= "table" then
@@ -67,28 +84,57 @@ local function flatten(data, dims)
         for k = 1, #value do visit(value[k], depth + 1, path .. "[" .. k .. "]") end
     end
     visit(data, 1, "")
-    return leaves
 end
 
---- Turns booleans into numbers and checks that integers fit their dtype.
-local function convert_leaves(leaves, dtype)
+--- Whether a list is n numbers or booleans that the dtype holds: nearly all are, and then no leaf is looked at again.
+local function is_plain(list, n, dtype)
     local lowest, highest = dtype.lowest, dtype.highest -- of integers
-    for k = 1, #leaves do
-        local value = leaves[k]
-        if type(value) == "boolean" then
-            leaves[k] = value and 1 or 0
-        elseif dtype.kind == "b" then
-            leaves[k] = value ~= 0 and 1 or 0
-        elseif value ~= value then
-            if lowest then raise("array", "NaN does not fit into dtype %s", dtype.name) end
-            leaves[k] = core.NAN
-        elseif lowest and type(value) == "number" then
-            if value ~= floor(value) then
-                raise("array", "%.14g is not an integer, dtype is %s (use :astype to truncate)", value, dtype.name)
-            elseif value < lowest or value > highest then
-                raise("array", "%.14g does not fit into dtype %s", value, dtype.name)
-            end
+    if type(list) ~= "table" or #list ~= n then return false end
+    for k = 1, n do
+        local value = list[k]
+        if type(value) == "number" then
+            if lowest and not (value >= lowest and value <= highest and value == floor(value)) then return false end
+        elseif type(value) ~= "boolean" then
+            return false
         end
+    end
+    return true
+end
+
+--- The tables in tables of n entries each, in order; false where some are not.
+local function next_level(tables, n)
+    local inner, at = {}, 0
+    for k = 1, #tables do
+        local list = tables[k]
+        if type(list) ~= "table" or #list ~= n then return false end
+        for j = 1, n do inner[at + j] = list[j] end
+        at = at + n
+    end
+    return inner
+end
+
+--- The innermost tables in order, after checking that they and what they hold are as `dims` and the dtype say.
+local function rows_of(data, dims, dtype)
+    local rows, n = { data }, dims[#dims]
+    for depth = 1, #dims - 1 do rows = rows and next_level(rows, dims[depth]) end
+    local plain = rows and n
+    for k = 1, plain and #rows or 0 do plain = plain and is_plain(rows[k], n, dtype) end
+    if not plain then check_each(data, dims, dtype) end
+    return n and rows or { { data } }
+end
+
+--- Writes n leaves, booleans as 0 and 1.
+local function write_row(pointer, row, n, to_bool)
+    for k = 1, n do
+        local value = row[k]
+        if type(value) == "boolean" then
+            value = value and 1 or 0
+        elseif to_bool then
+            value = value ~= 0 and 1 or 0
+        elseif value ~= value then
+            value = core.NAN
+        end
+        pointer[k - 1] = value
     end
 end
 
@@ -113,10 +159,9 @@ function np.array(data, given)
         return np.stack(parts)
     end
     local dtype = dtypes[code or (all_bool and BOOL or F32)]
-    local leaves = flatten(data, dims)
-    convert_leaves(leaves, dtype)
+    local rows, n = rows_of(data, dims, dtype), dims[#dims] or 1
     return literal(core.fill(dtype.code, dims, function(pointer)
-        for k = 1, #leaves do pointer[k - 1] = leaves[k] end
+        for k = 1, #rows do write_row(pointer + (k - 1) * n, rows[k], n, dtype.kind == "b") end
     end, dtype.pointer))
 end
 np.asarray = np.array
