@@ -14,7 +14,8 @@ local measure = {}
 measure.rounds = tonumber(arg and arg[1]) or 15
 measure.neap = arg and arg[2] or "build/neap"
 measure.quick = arg and arg[3] == "quick"
-measure.workers = tonumber(arg and arg[4]) or 1
+measure.case = arg and arg[4] or "" -- a Lua pattern: which cases of bench/cases.lua
+measure.workers = tonumber(arg and arg[5]) or 1
 
 do
     local pipe = io.popen "nproc"

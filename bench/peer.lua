@@ -73,6 +73,16 @@ function Peer:cold(kernel, n)
     return tonumber((self:ask(request("cold", kernel, n))))
 end
 
+--- A call of bench/cases.lua, with inputs in these files, or nil if the system has none; and its result's magnitude.
+function Peer:case(case, paths)
+    local text = case[self.name:match "^%a+"]
+    if not text then return nil end
+    local answer = self:ask("case", paths, (text:gsub("\n", "\30")))
+    local sum = answer:match "^ok\t(.*)$" or error(("bench: %s: %s: %s"):format(self.name, text, answer))
+    return { name = self.name, timer = function(count) return assert(tonumber((self:ask("time", count)))) end },
+           tonumber(sum)
+end
+
 --- A step of bench/steps.py, or nil if the system has none; and ns of its first call.
 function Peer:step(name)
     local first = self:ask("step", name):match "^ok\t(.*)$"

@@ -7,6 +7,7 @@ w and the functions below, which each system spells in its own way; the last sta
     kernel SIZE COLUMNS INPUTS TEXT   makes inputs and calls the kernel once: "ok" and the sum of its magnitudes
     time COUNT                        makes so many calls, each until the result is on the host: ns a call
     cold SIZE COLUMNS INPUTS TEXT     ns of the first call of a new function of the text
+    case PATHS TEXT                   makes a call of bench/cases.lua, and calls it once: "ok" and its magnitude
     step NAME                         makes a step of bench/steps.py, calls it once: "ok" and ns; `time` goes on with it
     mesh WHAT DEVICES ELEMENTS USED   makes a function of bench/mesh.py, and calls it once: "ok" and its magnitude,
                                       or -1 where it is large
@@ -22,6 +23,7 @@ import subprocess
 import sys
 import time
 
+import cases
 import mesh
 import steps
 
@@ -68,6 +70,10 @@ class Numpy:
         return compiled(text, self.names)
 
     def ready(self, result):
+        return result
+
+    def same(self, result):
+        """For functions that give what is on the host already."""
         return result
 
     def forget(self):
@@ -170,7 +176,8 @@ def inputs(size, columns, count):
 def magnitude(result):
     import numpy as np
 
-    return float(np.abs(np.asarray(result[0] if isinstance(result, tuple) else result), dtype=np.float64).sum())
+    first = np.asarray(result[0] if isinstance(result, tuple) else result)
+    return float(np.abs(first.astype(np.float64)).sum())
 
 
 def serve(name, threads):
@@ -178,18 +185,22 @@ def serve(name, threads):
 
     system = SYSTEMS[name](threads)
     np.seterr(all="ignore")
-    function, arguments = None, None
+    function, arguments, ready = None, None, None
     print("ready", flush=True)
     for line in sys.stdin:
         words = line.rstrip("\n").split("\t")
         try:
             if words[0] == "step":
                 start = time.perf_counter_ns()
-                function, arguments = steps.make(name, words[1]), []
+                function, arguments, ready = steps.make(name, words[1]), [], system.same
                 function()
                 answer = "ok\t%.6g" % (time.perf_counter_ns() - start)
+            elif words[0] == "case":
+                function, arguments, ready = None, [], system.same  # None frees what the last one held
+                function = cases.make(name, words[1].split(), words[2].replace("\x1e", "\n"))
+                answer = "ok\t%.9g" % magnitude(function())
             elif words[0] == "mesh":
-                function, arguments = None, []  # frees what the last one held
+                function, arguments, ready = None, [], system.ready  # None frees what the last one held
                 devices, elements = map(int, words[2:4])
                 function = mesh.make(words[1], devices, elements, words[4] == "used")
                 result = function()
@@ -198,10 +209,11 @@ def serve(name, threads):
             elif words[0] == "time":
                 count, start = int(words[1]), time.perf_counter_ns()
                 for _ in range(count):
-                    system.ready(function(*arguments))
+                    ready(function(*arguments))
                 answer = "%.6g" % ((time.perf_counter_ns() - start) / count)
             else:
                 size, columns, count = map(int, words[1:4])
+                ready = system.ready
                 arguments = [system.array(x) for x in inputs(size, columns, count)]
                 if words[0] == "cold":
                     system.forget()

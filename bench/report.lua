@@ -144,6 +144,56 @@ local function goals_text(rows)
     return #lines > 0 and "\n" .. table.concat(lines, "\n") .. "\n" or ""
 end
 
+-- Systems whose times are compared with neap's as a whole; other columns are bounds, or neap itself.
+local OTHERS = { numpy = true, numexpr = true, torch = true, ["torch compile"] = true, jax = true, ["jax jit"] = true,
+                 ["jax devices"] = true }
+local AHEAD, BEHIND = 1.5, 1.1
+
+--- neap's best time in a row by that of the fastest other system, and that system; nil where none was measured.
+local function beside(row)
+    local fastest
+    for system, value in pairs(row.peers or {}) do
+        if OTHERS[system] and (not fastest or value < row.peers[fastest]) then fastest = system end
+    end
+    if fastest then return row.best / row.peers[fastest], fastest end
+end
+
+--- How neap compares with the fastest other system: a line for each group and one for all rows; then the rows that are
+-- too far behind, the farthest first.
+local function others_text(rows)
+    local order, groups, behind, all = {}, {}, {}, { name = "all rows", logs = 0, rows = 0, near = 0 }
+    for _, row in ipairs(rows) do
+        local ratio, system = beside(row)
+        if ratio then
+            local name = row.group .. (row.workers and (", %d threads"):format(row.workers) or "")
+            if not groups[name] then
+                groups[name] = { name = name, logs = 0, rows = 0, near = 0 }
+                order[#order + 1] = groups[name]
+            end
+            for _, total in ipairs { groups[name], all } do
+                total.logs, total.rows = total.logs - math.log(ratio), total.rows + 1
+                total.near = total.near + (ratio <= BEHIND and 1 or 0)
+            end
+            if ratio > BEHIND then
+                local text = ("%s, %s: %s× the time of %s"):format(name, row.name, short(ratio), system)
+                behind[#behind + 1] = { ratio, text }
+            end
+        end
+    end
+    if all.rows == 0 then return "" end
+    order[#order + 1] = all
+    local lines = {}
+    for k, total in ipairs(order) do
+        local text = "%s beside other systems: %s× as fast as the fastest (geometric mean); %d of %d rows within %s×"
+        lines[k] = text:format(total.name, short(math.exp(total.logs / total.rows)), total.near, total.rows,
+                               short(BEHIND))
+    end
+    lines[#lines] = lines[#lines] .. ("; goal: %s× and all"):format(short(AHEAD))
+    table.sort(behind, function(a, b) return a[1] > b[1] end)
+    for _, row in ipairs(behind) do lines[#lines + 1] = row[2] end
+    return "\n" .. table.concat(lines, "\n") .. "\n"
+end
+
 --- The cells of all rows, the first line being the heads.
 local function cells(rows, peers)
     local lines = { { "row", "median", "best", "unit", "reference", "ratio", "goal", "" } }
@@ -176,7 +226,7 @@ function report.text(rows, peers)
         end
         out[#out + 1] = (table.concat(padded, "  "):gsub("%s+$", ""))
     end
-    return table.concat(out, "\n") .. "\n" .. goals_text(rows)
+    return table.concat(out, "\n") .. "\n" .. goals_text(rows) .. others_text(rows)
 end
 
 function report.markdown(facts, rows, peers)
@@ -190,7 +240,7 @@ function report.markdown(facts, rows, peers)
         out[#out + 1] = "| " .. table.concat(line, " | ") .. " |"
         if k == 1 then out[#out + 1] = "|---" .. ("|--:"):rep(#line - 1) .. "|" end
     end
-    return table.concat(out, "\n") .. "\n" .. goals_text(rows):gsub("\n(.)", "\n- %1")
+    return table.concat(out, "\n") .. "\n" .. (goals_text(rows) .. others_text(rows)):gsub("\n(%C)", "\n- %1")
 end
 
 -- ---- JSON -----------------------------------------------------------------------------------------------------------
