@@ -304,8 +304,8 @@ product("matmul, 64x128x512", { 64, 128 }, { 128, 512 })
 add { group = "products", name = "matmul, transposed 784x128x256", inputs = normals({ 128, 784 }, { 128, 256 }),
       lua = function(a, b) return a.T:matmul(b) end, numpy = "x.T @ y", torch = "x.T @ y", jax = "x.T @ y" }
 
--- Convolutions as residual networks have them: images and weights with channels last, as neap and JAX take them; PyTorch
--- gets both as it takes them. Then: stride, groups.
+-- Convolutions as residual networks have them: images and weights with channels last, as neap and JAX take them;
+-- PyTorch gets both as it takes them. Then: stride, groups.
 local CONVOLUTIONS = {
     { "3x3, 64 to 64, 56x56", { 8, 56, 56, 64 }, { 3, 3, 64, 64 }, 1, 1 },
     { "1x1, 256 to 64, 56x56", { 8, 56, 56, 256 }, { 1, 1, 256, 64 }, 1, 1 },
