@@ -1,8 +1,8 @@
 """steps.py: whole steps in other systems, as bench/rows/steps.lua has them for neap.
 
 make(system, name) is a function that makes one step and returns when its result is on the host. Systems: "jax jit",
-"torch", "torch compile". Steps: "scan", a loop of SCAN turns over small arrays; "mlp" and "transformer", a training
-step each: loss, gradients, Adam.
+"torch", "torch compile". Steps: "scan", a loop of SCAN turns over small arrays; "mlp", "transformer", "lstm" and "cnn",
+a training step each: loss, gradients, Adam.
 """
 
 import functools
@@ -10,10 +10,14 @@ import functools
 SCAN, CARRY = 100000, 10
 BATCH, PIXELS, HIDDEN, CLASSES = 128, 784, 256, 10
 EXAMPLES, LENGTH, WIDTH, HEADS = 8, 64, 128, 4
+ROWS, TURNS = 64, 32
+SIDE, FIRST, SECOND, FLAT = 28, 32, 64, 7 * 7 * 64
 SHAPES = {
     "mlp": [(PIXELS, HIDDEN), (HIDDEN,), (HIDDEN, CLASSES), (CLASSES,)],
     "transformer": [(WIDTH,), (WIDTH,), (WIDTH, 3 * WIDTH), (WIDTH, WIDTH), (WIDTH,), (WIDTH,), (WIDTH, 4 * WIDTH),
                     (4 * WIDTH,), (4 * WIDTH, WIDTH), (WIDTH,)],
+    "lstm": [(WIDTH, 4 * WIDTH), (WIDTH, 4 * WIDTH), (4 * WIDTH,), (WIDTH, CLASSES), (CLASSES,)],
+    "cnn": [(3, 3, 1, FIRST), (FIRST,), (3, 3, FIRST, SECOND), (SECOND,), (FLAT, CLASSES), (CLASSES,)],
 }
 
 
@@ -25,6 +29,10 @@ def drawn(name):
     params = [rng.normal(0, 0.05, s).astype(np.float32) for s in SHAPES[name]]
     if name == "mlp":
         return params, rng.random((BATCH, PIXELS), np.float32), rng.integers(0, CLASSES, BATCH)
+    if name == "lstm":
+        return params, rng.normal(0, 1, (TURNS, ROWS, WIDTH)).astype(np.float32), rng.integers(0, CLASSES, ROWS)
+    if name == "cnn":
+        return params, rng.random((BATCH, SIDE, SIDE, 1), np.float32), rng.integers(0, CLASSES, BATCH)
     return params, *(rng.normal(0, 1, (EXAMPLES, LENGTH, WIDTH)).astype(np.float32) for _ in range(2))
 
 
@@ -51,10 +59,8 @@ def jax_scan():
 
 def jax_mlp_loss(p, x, labels):
     import jax
-    import jax.numpy as jnp
 
-    logits = jax.nn.relu(x @ p[0] + p[1]) @ p[2] + p[3]
-    return -jnp.take_along_axis(jax.nn.log_softmax(logits), labels[:, None], 1).mean()
+    return jax_cross_entropy(jax.nn.relu(x @ p[0] + p[1]) @ p[2] + p[3], labels)
 
 
 def jax_transformer_loss(p, x, wanted):
@@ -76,13 +82,45 @@ def jax_transformer_loss(p, x, wanted):
     return jnp.square(x - wanted).mean()
 
 
+def jax_cross_entropy(logits, labels):
+    import jax
+    import jax.numpy as jnp
+
+    return -jnp.take_along_axis(jax.nn.log_softmax(logits), labels[:, None], 1).mean()
+
+
+def jax_lstm_loss(p, xs, labels):
+    import jax
+    import jax.numpy as jnp
+
+    def turn(carry, x):
+        h, c = carry
+        i, f, g, o = jnp.split(x @ p[0] + h @ p[1] + p[2], 4, -1)
+        c = jax.nn.sigmoid(f) * c + jax.nn.sigmoid(i) * jnp.tanh(g)
+        return (jax.nn.sigmoid(o) * jnp.tanh(c), c), None
+
+    zeros = jnp.zeros((ROWS, WIDTH))
+    (h, _), _ = jax.lax.scan(turn, (zeros, zeros), xs)
+    return jax_cross_entropy(h @ p[3] + p[4], labels)
+
+
+def jax_cnn_loss(p, x, labels):
+    import jax
+    import jax.numpy as jnp
+
+    for w, b in (p[0:2], p[2:4]):
+        x = jax.lax.conv_general_dilated(x, w, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC"))
+        x = jax.lax.reduce_window(jax.nn.relu(x + b), -jnp.inf, jax.lax.max, (1, 2, 2, 1), (1, 2, 2, 1), "VALID")
+    return jax_cross_entropy(x.reshape(BATCH, FLAT) @ p[4] + p[5], labels)
+
+
 def jax_training(name):
     import jax
     import jax.numpy as jnp
 
     params, *data = drawn(name)
     params, data = [jnp.asarray(p) for p in params], [jnp.asarray(d) for d in data]
-    loss = {"mlp": jax_mlp_loss, "transformer": jax_transformer_loss}[name]
+    loss = {"mlp": jax_mlp_loss, "transformer": jax_transformer_loss, "lstm": jax_lstm_loss, "cnn": jax_cnn_loss}[name]
 
     @functools.partial(jax.jit, donate_argnums=(0, 1, 2))
     def step(p, m, v, t):
@@ -136,12 +174,34 @@ def torch_transformer_loss(p, x, wanted):
     return (x - wanted).square().mean()
 
 
+def torch_lstm_loss(p, xs, labels):
+    import torch
+
+    h = c = torch.zeros(ROWS, WIDTH)
+    for x in xs:
+        i, f, g, o = (x @ p[0] + h @ p[1] + p[2]).chunk(4, -1)
+        c = torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(g)
+        h = torch.sigmoid(o) * torch.tanh(c)
+    return torch.nn.functional.cross_entropy(h @ p[3] + p[4], labels)
+
+
+def torch_cnn_loss(p, x, labels):
+    import torch
+
+    f = torch.nn.functional
+    x = x.permute(0, 3, 1, 2)
+    for w, b in (p[0:2], p[2:4]):
+        x = f.max_pool2d(torch.relu(f.conv2d(x, w.permute(3, 2, 0, 1), b, padding=1)), 2)
+    return f.cross_entropy(x.reshape(BATCH, FLAT) @ p[4] + p[5], labels)
+
+
 def torch_training(name, compiled):
     import torch
 
     params, *data = drawn(name)
     params, data = [torch.nn.Parameter(torch.from_numpy(p)) for p in params], [torch.from_numpy(d) for d in data]
-    loss = {"mlp": torch_mlp_loss, "transformer": torch_transformer_loss}[name]
+    loss = {"mlp": torch_mlp_loss, "transformer": torch_transformer_loss, "lstm": torch_lstm_loss,
+            "cnn": torch_cnn_loss}[name]
     if compiled:
         loss = torch.compile(loss)
     optimizer = torch.optim.Adam(params, lr=1e-3)
@@ -161,4 +221,6 @@ def make(system, name):
         return {"jax jit": jax_scan, "torch": torch_scan}[system]()
     if system == "jax jit":
         return jax_training(name)
+    if (system, name) == ("torch compile", "lstm"):
+        raise NotImplementedError("compiling the turns, one after the other, takes minutes")
     return torch_training(name, {"torch": False, "torch compile": True}[system])

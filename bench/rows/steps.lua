@@ -1,6 +1,6 @@
---- steps.lua: whole steps: a scan of 100,000 turns over ten elements; the training steps of a small network and of a
--- transformer's block (loss, gradients, Adam, f32). Each is one jitted function, whose result is read; other systems do
--- the same (bench/steps.py).
+--- steps.lua: whole steps: a scan of 100,000 turns over ten elements; the training steps of a small network, of a
+-- transformer's block, of an LSTM and of a small convolutional network (loss, gradients, Adam, f32). Each is one jitted
+-- function, whose result is read; other systems do the same (bench/steps.py).
 --
 -- "first call" is the time from making a training step to its first result, once in the life of the process. Goals: a
 -- turn of a scan takes at most a third of JAX's, a first call a twentieth, and a training step no longer than JAX's.
@@ -12,6 +12,8 @@ local peers = require "bench.peer"
 local SCAN, CARRY = 100000, 10
 local BATCH, PIXELS, HIDDEN, CLASSES = 128, 784, 256, 10
 local EXAMPLES, LENGTH, WIDTH, HEADS = 8, 64, 128, 4
+local ROWS, TURNS = 64, 32
+local SIDE, FIRST, SECOND, FLAT = 28, 32, 64, 7 * 7 * 64
 
 local key = np.random.key(0)
 local drawn = 0
@@ -87,16 +89,42 @@ function makers.transformer()
     end, params, normal(1, EXAMPLES, LENGTH, WIDTH), normal(1, EXAMPLES, LENGTH, WIDTH))
 end
 
+function makers.lstm()
+    local params = { normal(0.05, WIDTH, 4 * WIDTH), normal(0.05, WIDTH, 4 * WIDTH), np.zeros(4 * WIDTH):wait(),
+                     normal(0.05, WIDTH, CLASSES), np.zeros(CLASSES):wait() }
+    return training(function(p, xs, labels)
+        local zeros = np.zeros(ROWS, WIDTH)
+        local last = np.scan(function(carry, x)
+            local gates = x:matmul(p[1]) + carry.h:matmul(p[2]) + p[3]
+            local i, f, g, o = unpack(np.split(gates, 4, { axis = -1 }))
+            local c = np.sigmoid(f) * carry.c + np.sigmoid(i) * np.tanh(g)
+            return { h = np.sigmoid(o) * np.tanh(c), c = c }
+        end, { h = zeros, c = zeros }, xs)
+        return np.nn.cross_entropy(last.h:matmul(p[4]) + p[5], labels)
+    end, params, normal(1, TURNS, ROWS, WIDTH), np.random.randint(key, { ROWS }, 0, CLASSES):wait())
+end
+
+function makers.cnn()
+    local params = { normal(0.05, 3, 3, 1, FIRST), np.zeros(FIRST):wait(), normal(0.05, 3, 3, FIRST, SECOND),
+                     np.zeros(SECOND):wait(), normal(0.05, FLAT, CLASSES), np.zeros(CLASSES):wait() }
+    return training(function(p, x, labels)
+        for k = 1, 3, 2 do x = np.nn.max_pool(np.nn.relu(np.nn.conv(x, p[k]) + p[k + 1]), 2) end
+        return np.nn.cross_entropy(x:reshape(BATCH, FLAT):matmul(p[5]) + p[6], labels)
+    end, params, normal(1, BATCH, SIDE, SIDE, 1), np.random.randint(key, { BATCH }, 0, CLASSES):wait())
+end
+
 -- ---- Rows -----------------------------------------------------------------------------------------------------------
 
-local ROWS = {
+local ALL = {
     { step = "scan", name = "scan of 1e5 turns, 10 elements", each = SCAN, unit = "ns/turn", goal = 1 / 3 },
     { step = "mlp", name = "training step, 784-256-10, batch 128", each = 1e3, unit = "us", goal = 1 },
     { step = "transformer", name = "training step, transformer 8x64x128, 4 heads", each = 1e3, unit = "us", goal = 1 },
+    { step = "lstm", name = "training step, LSTM by scan, 32 turns of 64x128", each = 1e3, unit = "us", goal = 1 },
+    { step = "cnn", name = "training step, 2 convolutions, 128x28x28", each = 1e3, unit = "us", goal = 1 },
 }
 
 local others = peers.start({ "jax jit", "torch", "torch compile" }, measure.workers)
-for _, row in ipairs(ROWS) do
+for _, row in ipairs(ALL) do
     local start = measure.now()
     local list = { makers[row.step]() }
     list[1]()
