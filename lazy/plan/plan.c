@@ -17,6 +17,7 @@
 #include "lazy/arena.h"
 #include "lazy/plan/draft.h"
 #include "lazy/plan/verify.h"
+#include "ops_gen.h"
 
 typedef struct planner {
     neap_ctx *ctx;
@@ -221,7 +222,8 @@ static int draft_kernel(planner *p, const neap_node *node, const lazy_fusion *fu
     lazy_draft *draft = add_draft(p, node);
     if (!draft)
         return NEAP_E_MEMORY;
-    lazy_class kind = graph_node_op(node)->kind;
+    bool copied = plan_same(p->ctx, node) != node;
+    lazy_class kind = copied ? LAZY_MAP : graph_node_op(node)->kind;
     draft->reduces = kind == LAZY_REDUCE;
     draft->fixed = window || kind == LAZY_ASSEMBLE;
     draft->ndim = fusion->ndim;
@@ -233,7 +235,7 @@ static int draft_kernel(planner *p, const neap_node *node, const lazy_fusion *fu
     lazy_draft_sink sink = {.node = (int32_t)node->index,
                             .sink = {.kind = draft->reduces ? LAZY_SINK_REDUCE : LAZY_SINK_STORE,
                                      .dtype = node->dtype,
-                                     .op = node->op,
+                                     .op = copied ? LAZY_OP_copy : node->op,
                                      .value = fused->value,
                                      .write = fusion->write}};
     draft->loads = fused->loads;
@@ -402,14 +404,14 @@ static lazy_step *call_step(neap_ctx *ctx, const neap_node *node) {
 static void plan_operand(planner *p, lazy_step *step, int k, neap_node *node) {
     lazy_tensor *tensor = (lazy_tensor *)&step->call.in[k];
     bool dense = step->call.op->flags & LAZY_OP_DENSE;
-    neap_node *target = node;
+    neap_node *target = node = plan_same(p->ctx, node);
     tensor->dtype = node->dtype;
     tensor->ndim = node->ndim;
     tensor->size = node->size;
     memcpy((int64_t *)tensor->shape, node->shape, node->ndim * sizeof *node->shape);
     graph_row_major(node->ndim, node->shape, (int64_t *)tensor->stride);
     if (graph_is_view(node) && !node->buffer && !p->made[node->index]) {
-        neap_node *base = node->base;
+        neap_node *base = plan_same(p->ctx, node->base);
         bool begins = node->map->offset == 0 || plan_origin(p->ctx, base) >= 0;
         bool contiguous = begins && graph_strides_contiguous(node->ndim, node->shape, node->map->stride);
         lazy_tensor seen = *tensor;
@@ -460,6 +462,8 @@ static int plan_call(planner *p, neap_node *node) {
 
 /* ---- Plan -------------------------------------------------------------------------------------------------------- */
 static int plan_node(planner *p, neap_node *node) {
+    if (plan_same(p->ctx, node) != node)
+        return plan_map(p, node); /* a copy of it */
     switch (graph_node_op(node)->kind) {
     case LAZY_REDUCE:
         return plan_reduce(p, node);
@@ -629,7 +633,9 @@ int plan_new(neap_ctx *ctx, uint8_t *made, bool apart, lazy_plan **out) {
     }
     plan->refs = 1;
     memset(p.slot_of, 0xff, (size_t)n * sizeof(int32_t));
-    int status = draft_all(&p);
+    int status = plan_find_equal(ctx, made);
+    if (status == 0)
+        status = draft_all(&p);
     if (status == 0)
         status = LAZY_VERIFY_DRAFTS(ctx, made, &p.drafts, "fusing");
     if (status == 0 && !apart)

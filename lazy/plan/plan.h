@@ -162,9 +162,19 @@ static inline int64_t plan_view_offset(const neap_ctx *ctx, const neap_node *vie
     int64_t origin = plan_origin(ctx, view->base);
     return view->map->offset - (origin > 0 ? origin : 0);
 }
+/* Adds to each node of the region how often the others read it, counted as when they were recorded. */
+void plan_count_consumers(const neap_ctx *ctx, int32_t *consumers);
 /* Has it a value before the region runs? */
 static inline bool plan_is_leaf(const neap_node *node) {
     return node->buffer || ((node->flags & (LAZY_ABSTRACT | LAZY_WEAK)) == LAZY_ABSTRACT && graph_is_placeholder(node));
+}
+
+/* equal.c ---------------------------------------------------------------------------------------------------------- */
+/* Finds nodes of the region with equal values, and changes `made` so that one of them is computed. */
+int plan_find_equal(neap_ctx *ctx, uint8_t *made);
+/* The node of the region that is read in place of this one: itself, or an equal one before it. */
+static inline neap_node *plan_same(const neap_ctx *ctx, const neap_node *node) {
+    return ctx->walk.order.at[ctx->plans.same.at[node->index]];
 }
 
 /* plan.c ----------------------------------------------------------------------------------------------------------- */
