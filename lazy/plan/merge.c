@@ -78,7 +78,7 @@ static int32_t writer_of(merger *m, int32_t node) {
 /* Does the value leave no trace if no kernel loads it? Consumer counts are recorded, so this follows from the graph. */
 static bool droppable(const merger *m, int32_t node) {
     uint8_t why = m->made[node];
-    return why == LAZY_WHY_KERNELS || why == LAZY_WHY_REDUCTION || why == LAZY_WHY_FAR_ROWS;
+    return why == LAZY_WHY_KERNELS || why == LAZY_WHY_REDUCTION || why == LAZY_WHY_FAR_ROWS || why == LAZY_WHY_TIMES;
 }
 
 static const lazy_draft_sink *sink_of(const lazy_draft *draft, int32_t node) {

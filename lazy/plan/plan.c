@@ -23,6 +23,7 @@ typedef struct planner {
     neap_ctx *ctx;
     uint8_t *made;
     int32_t *slot_of; /* region number → slot, -1 */
+    int32_t *times;   /* by region number: see plan_price */
     lazy_plan *plan;
     lazy_drafts drafts; /* from last to first, until all are there */
     LAZY_VECTOR(lazy_slot) slots;
@@ -49,6 +50,7 @@ static int32_t slot_for(planner *p, int32_t node) {
                       .made = !plan_is_leaf(at),
                       .sliced = plan_origin(p->ctx, at) >= 0,
                       .why = p->made[node],
+                      .times = p->times[node],
                       .device = (int16_t)graph_node_runs_on(at),
                       .bytes = graph_node_bytes(at)};
     if (lazy_push(&p->slots, slot))
@@ -625,15 +627,19 @@ static void drafts_free(planner *p) {
 int plan_new(neap_ctx *ctx, uint8_t *made, bool apart, lazy_plan **out) {
     int64_t n = ctx->walk.order.n;
     lazy_plan *plan = calloc(1, sizeof *plan);
-    planner p = {.ctx = ctx, .made = made, .plan = plan, .slot_of = malloc((size_t)n * sizeof(int32_t) + 1)};
+    planner p = {.ctx = ctx, .made = made, .plan = plan, .slot_of = malloc(2 * (size_t)n * sizeof(int32_t) + 1)};
     if (!plan || !p.slot_of) {
         free(plan);
         free(p.slot_of);
         return neap_error(NEAP_E_MEMORY, "out of memory while planning");
     }
     plan->refs = 1;
+    p.times = p.slot_of + n;
     memset(p.slot_of, 0xff, (size_t)n * sizeof(int32_t));
+    memset(p.times, 0, (size_t)n * sizeof(int32_t));
     int status = plan_find_equal(ctx, made);
+    if (status == 0)
+        status = plan_price(ctx, made, p.times);
     if (status == 0)
         status = draft_all(&p);
     if (status == 0)

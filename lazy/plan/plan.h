@@ -30,7 +30,8 @@
     ROW(FAR_ROWS, "it is a reduction, and its rows are too long or too far apart to be read again") \
     ROW(ASSEMBLED, "it is put together from pieces") \
     ROW(VIEW, "its consumer's view of it is not affine, so it cannot be read through") \
-    ROW(CHAIN, "the chain of ops is longer than a kernel may be")
+    ROW(CHAIN, "the chain of ops is longer than a kernel may be") \
+    ROW(TIMES, "it would be computed several times")
 /* clang-format on */
 #define LAZY_WHY_ENUM(NAME, text) LAZY_WHY_##NAME,
 typedef enum lazy_why { LAZY_WHY_ROWS(LAZY_WHY_ENUM) LAZY_WHY_COUNT } lazy_why;
@@ -41,6 +42,7 @@ typedef struct lazy_slot {
     bool made;    /* by this plan; else the node is a leaf */
     bool sliced;  /* a leaf whose elements are counted from an origin */
     uint8_t why;  /* made: LAZY_WHY_… */
+    int32_t times; /* LAZY_WHY_TIMES: how often it would be computed */
     int16_t device;
     size_t bytes;
 } lazy_slot;
@@ -176,6 +178,11 @@ int plan_find_equal(neap_ctx *ctx, uint8_t *made);
 static inline neap_node *plan_same(const neap_ctx *ctx, const neap_node *node) {
     return ctx->walk.order.at[ctx->plans.same.at[node->index]];
 }
+
+/* price.c ---------------------------------------------------------------------------------------------------------- */
+/* Changes `made` so that what is computed again and again gets a buffer where that costs less; says in `times`, by node
+ * of the region, how often it would have been. */
+int plan_price(neap_ctx *ctx, uint8_t *made, int32_t *times);
 
 /* plan.c ----------------------------------------------------------------------------------------------------------- */
 /* made[i]: why region node i needs a buffer, LAZY_WHY_NOT if it does not. The planner may change it. apart: each kernel

@@ -156,9 +156,9 @@ end)
 
 fuses("more reductions than a kernel may have", 303, function(keep) -- three kernels of sums, and their readers
     local results = {}
-    for k = 1, 300 do results[k] = keep(np.flip(keep(x:sum(LAST)))) * 2 end
+    for k = 1, 300 do results[k] = keep(np.flip(keep((x * k):sum(LAST)))) * 2 end
     local sums = x:sum(LAST)
-    for k = 1, 300 do results[k] = results[k] + keep(np.flip(keep(x:sum(LAST)))) end
+    for k = 1, 300 do results[k] = results[k] + keep(np.flip(keep((x - k):sum(LAST)))) end
     return sums, unpack(results)
 end)
 
