@@ -158,7 +158,8 @@ static int settle_equals(const finder *f, uint8_t *made, int32_t *same) {
             continue;
         int64_t *first = &asked[same[k]];
         if (f->ctx->plans.counted)
-            *first = (*first < 0 ? f->ctx->plans.asked.at[same[k]].elements : *first) + f->ctx->plans.asked.at[k].elements;
+            *first =
+                (*first < 0 ? f->ctx->plans.asked.at[same[k]].elements : *first) + f->ctx->plans.asked.at[k].elements;
         else
             *first = 0;
         if (leaves_no_trace(f, inside, k, made[k]))

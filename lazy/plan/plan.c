@@ -22,8 +22,9 @@
 typedef struct planner {
     neap_ctx *ctx;
     uint8_t *made;
-    int32_t *slot_of; /* region number → slot, -1 */
-    int32_t *times;   /* by region number: see plan_price */
+    int32_t *slot_of;          /* region number → slot, -1 */
+    int32_t *times, *segments; /* by region number: see plan_price and plan_cut_chains */
+    lazy_waits *waits;         /* by region number */
     lazy_plan *plan;
     lazy_drafts drafts; /* from last to first, until all are there */
     LAZY_VECTOR(lazy_slot) slots;
@@ -217,6 +218,7 @@ static lazy_draft *add_draft(planner *p, const neap_node *node) {
     }
     draft->device = (int16_t)graph_node_runs_on(node);
     draft->node = (int32_t)node->index;
+    draft->segment = p->segments[node->index];
     return draft;
 }
 
@@ -624,10 +626,46 @@ static void drafts_free(planner *p) {
     lazy_vector_free(&p->drafts);
 }
 
+/* Sets `waits`. */
+static void find_calls(planner *p) {
+    int calls = 0;
+    for (int64_t k = 0; k < p->ctx->walk.order.n; k++) {
+        neap_node *node = p->ctx->walk.order.at[k], *const * in;
+        int n = plan_region_children(node, &in);
+        for (int i = 0; i < n; i++) {
+            const lazy_waits *from = &p->waits[plan_same(p->ctx, in[i])->index];
+            p->waits[k].calls |= from->calls;
+            p->waits[k].depth = from->depth > p->waits[k].depth ? from->depth : p->waits[k].depth;
+        }
+        if (graph_node_op(node)->kind == LAZY_CALL && !plan_is_leaf(node)) {
+            p->waits[k].calls |= UINT64_C(1) << (calls++ % 64);
+            p->waits[k].depth++;
+        }
+    }
+}
+
+/* Changes what gets a buffer by what it costs. */
+static int choose_stored(planner *p) {
+    int status = plan_find_equal(p->ctx, p->made);
+    p->waits = calloc((size_t)p->ctx->walk.order.n + 1, sizeof *p->waits);
+    if (status == 0 && !p->waits)
+        status = neap_error(NEAP_E_MEMORY, "out of memory while planning");
+    if (status == 0)
+        find_calls(p);
+    if (status == 0)
+        status = plan_price(p->ctx, p->made, p->times);
+    if (status == 0)
+        status = plan_compute_again(p->ctx, p->made, p->waits);
+    if (status == 0)
+        status = plan_cut_chains(p->ctx, p->made, p->waits, p->segments);
+    free(p->waits);
+    return status;
+}
+
 int plan_new(neap_ctx *ctx, uint8_t *made, bool apart, lazy_plan **out) {
     int64_t n = ctx->walk.order.n;
     lazy_plan *plan = calloc(1, sizeof *plan);
-    planner p = {.ctx = ctx, .made = made, .plan = plan, .slot_of = malloc(2 * (size_t)n * sizeof(int32_t) + 1)};
+    planner p = {.ctx = ctx, .made = made, .plan = plan, .slot_of = malloc(3 * (size_t)n * sizeof(int32_t) + 1)};
     if (!plan || !p.slot_of) {
         free(plan);
         free(p.slot_of);
@@ -635,11 +673,10 @@ int plan_new(neap_ctx *ctx, uint8_t *made, bool apart, lazy_plan **out) {
     }
     plan->refs = 1;
     p.times = p.slot_of + n;
+    p.segments = p.times + n;
     memset(p.slot_of, 0xff, (size_t)n * sizeof(int32_t));
     memset(p.times, 0, (size_t)n * sizeof(int32_t));
-    int status = plan_find_equal(ctx, made);
-    if (status == 0)
-        status = plan_price(ctx, made, p.times);
+    int status = choose_stored(&p);
     if (status == 0)
         status = draft_all(&p);
     if (status == 0)

@@ -132,7 +132,8 @@ static void add_cost(const pricer *p, int64_t k) {
 
 static bool pays(const pricer *p, int64_t k) {
     const neap_node *node = node_at(p, k);
-    if (!is_inside(p, node) || !graph_is_fusible(node) || graph_is_formula(node) || p->evals[k] < 2 * (double)node->size)
+    if (!is_inside(p, node) || !graph_is_fusible(node) || graph_is_formula(node) ||
+        p->evals[k] < 2 * (double)node->size)
         return false;
     double more = p->work[k] - (double)node->size;
     return more * p->cost[k] > KERNEL_COST + 2 * LAZY_BYTE_COST * (double)graph_node_bytes(node);
