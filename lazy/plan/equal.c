@@ -5,13 +5,14 @@
  *
  *      b = sum a      c = a - b      d = sum a      e = a - d       e and d are read as c and b
  *
- * Numbers are operands: only a node of its own is equal to itself, whatever its value, but for counts of elements, which
- * follow from shapes and so are part of the key. Leaves are equal to themselves alone; so draws of different keys never
- * meet. What has an effect, runs programs or functions of the script, or is shared with other processes is left alone.
+ * Numbers are operands: only a node of its own is equal to itself, whatever its value, but for counts of elements,
+ * which follow from shapes and so are part of the key. Leaves are equal to themselves alone; so draws of different keys
+ * never meet. What has an effect, runs programs or functions of the script, or is shared with other processes is left
+ * alone.
  *
  * A node that is stored for the sake of others outside of the region is stored still, as a copy of its equal, which
- * merge.c makes a second store of one kernel. All of this follows from the structure of the region, so it belongs to the
- * plan and costs a run nothing.
+ * merge.c makes a second store of one kernel. All of this follows from the structure of the region, so it belongs to
+ * the plan and costs a run nothing.
  */
 #include <string.h>
 
@@ -119,7 +120,7 @@ static bool wants_all(const finder *f, const neap_node *node, int64_t asked) {
     return !f->ctx->plans.counted || !graph_is_made_in_place(node) || asked >= node->size / 2;
 }
 
-/* A value whose readers have become several gets a buffer, which merge.c takes away again if one kernel has them all. */
+/* A value whose readers have become several gets a buffer, which merge.c takes away if one kernel has them all. */
 static void store_what_is_shared(const finder *f, uint8_t *made, const int32_t *same, const int32_t *readers,
                                  const int64_t *asked) {
     for (int64_t k = 0; k < f->ctx->walk.order.n; k++) {
@@ -131,7 +132,7 @@ static void store_what_is_shared(const finder *f, uint8_t *made, const int32_t *
     }
 }
 
-static void count_reader(const finder *f, const int32_t *same, int32_t *readers, const neap_node *node) {
+static void count_reader(const int32_t *same, int32_t *readers, const neap_node *node) {
     for (int i = 0; i < node->nin; i++) {
         int32_t target = same[graph_read_target(node->in[i])->index];
         bool again = false;
@@ -139,7 +140,6 @@ static void count_reader(const finder *f, const int32_t *same, int32_t *readers,
             again |= same[graph_read_target(node->in[j])->index] == target;
         readers[target] += !again;
     }
-    (void)f;
 }
 
 /* Says of each node what is read in its place, and which values get a buffer now. */
@@ -170,7 +170,7 @@ static int settle_equals(const finder *f, uint8_t *made, int32_t *same) {
         if (same[k] != k && made[k])
             readers[same[k]]++;
         else if (same[k] == k && !plan_is_leaf(node) && !graph_is_view(node))
-            count_reader(f, same, readers, node);
+            count_reader(same, readers, node);
     }
     if (status == 0)
         store_what_is_shared(f, made, same, readers, asked);

@@ -370,10 +370,10 @@ static int64_t buffers(const merger *m, const lazy_draft *draft, const lazy_draf
     return n;
 }
 
-/* Apart stay what runs on different devices; what a chain was cut between; what would be too large; what cannot run at one time, since something else
- * stands between (find_position); and what waits for other calls than the other does, unless nobody else wants that:
- * calls take long and may fail, and then all results of a kernel do. (Among more than 64 calls, some that differ look
- * alike.) */
+/* Apart stay what runs on different devices; the parts of a chain that was cut; what would be too large; what cannot
+ * run at one time, since something else stands between (find_position); and what waits for other calls than the other
+ * does, unless nobody else wants that: calls take long and may fail, and then all results of a kernel do. (Among more
+ * than 64 calls, some that differ look alike.) */
 static bool may_merge(merger *m, int32_t a, int32_t b, bool linked, int32_t *place) {
     const unit *x = &m->units[a], *y = &m->units[b];
     const lazy_draft *first = x->draft, *second = y->draft;

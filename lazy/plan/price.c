@@ -1,10 +1,10 @@
 /* price.c: what is computed so often that it is cheaper to store.
  *
  * A value that is fused into its reader is computed for each element that the reader makes of it. Where the reader
- * broadcasts, that is more often than it has elements: in `w * (x * x + 1) ^ -1.5`, with w of (8, n, n) and x of (n, n),
- * the power is computed eight times for each element of x. Such a value gets a buffer if that costs less:
+ * broadcasts, that is more often than it has elements: in `w * (x * x + 1) ^ -1.5`, with w of (8, n, n) and x of
+ * (n, n), the power is computed eight times for each element of x. Such a value gets a buffer if that costs less:
  *
- *      computing:  (evaluations - elements) x what an element takes, with all that is fused into it
+ *      computing:  (evaluations - elements) · what an element takes, with all that is fused into it
  *      storing:    a pass over memory and back, and a kernel more
  *
  * Evaluations are counted from the last node of the region to the first, so the widest value of a chain is stored, and

@@ -2,9 +2,10 @@
  *
  * The key describes each node of the region by op, dtype, shape, attributes and the numbers of its inputs; leaves by
  * dtype, shape and the memory that they lie in; constants by dtype alone, since numbers are operands (but counts of
- * elements, which follow from shapes, by their value); what is computed on a device that it is committed to, also by that
- * device. So a changing learning rate finds the plan of the last iteration, and so does the next slice of an array: where the first one begins is no part of the key. The table is
- * bounded by bytes: when it is full it is emptied, which costs a replan and nothing else.
+ * elements, which follow from shapes, by their value); what is computed on a device that it is committed to, also by
+ * that device. So a changing learning rate finds the plan of the last iteration, and so does the next slice of an
+ * array: where the first one begins is no part of the key. The table is bounded by bytes: when it is full it is
+ * emptied, which costs a replan and nothing else.
  */
 #include <string.h>
 

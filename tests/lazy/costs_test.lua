@@ -8,7 +8,7 @@ np.debug.limits { nodes = 0, bytes = 0 } -- regions end where a test says so
 
 local function leaf(seed, ...) return programs.leaf("f32", seed, { ... }) end
 
---- How often each op runs in kernels, by name; `over` x is the text of np.explain as a picture.
+--- How often each op runs in the kernels that compute these, by name.
 local function ops_of(...)
     local count = setmetatable({}, { __index = function() return 0 end })
     for label in np.explain(...):dot():gmatch('_[vk]%d+ %[[^\n]-label="(%w+)') do count[label] = count[label] + 1 end
@@ -31,10 +31,6 @@ end
 
 local function has(explanation, text)
     check.ok(tostring(explanation):find(text, 1, true), ("%q is not in\n%s"):format(text, tostring(explanation)))
-end
-
-local function lacks(explanation, text)
-    check.ok(not tostring(explanation):find(text, 1, true), ("%q is in\n%s"):format(text, tostring(explanation)))
 end
 
 local function same_bits(name, fused, apart)
@@ -300,6 +296,5 @@ check.test("expensive maps are stored", function()
     local sine = np.sin(x):wait()
     same_bits("sine", { y }, { (sine + x:matmul((sine * 2):wait()):wait()):wait() * sine })
 end)
-
 
 check.done()

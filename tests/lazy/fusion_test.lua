@@ -148,7 +148,7 @@ fuses("a call stands between", 3, function(keep)
     return d, keep(d:transpose():matmul(w[{ { 0, 37 } }])) + w
 end)
 
-fuses("a sum of many terms is cut into long kernels", 4, function(keep)
+fuses("a sum of many terms is cut into long kernels", 2, function(keep)
     local sum = x[0]
     for k = 1, 300 do sum = keep(sum + keep(x[k % 37] * k)) end
     return sum
