@@ -1,9 +1,9 @@
 /* again.c: what is cheaper to compute again than to store.
  *
  * A value with several consumers is stored where a call stands between these, since no kernel can have them all. This
- * is what gradients do: in gelu(x @ w) the forward pass makes x * 0.5, x * x and tanh(…) + 1, and the backward pass, with
- * products in between, reads them again. A cheap map of what is stored anyway is not stored but computed where it is
- * read. It gives the same bits there, since it is the same op of the same operands.
+ * is what gradients do: in gelu(x @ w) the forward pass makes x * 0.5, x * x and tanh(…) + 1, and the backward pass,
+ * with products in between, reads them again. A cheap map of what is stored anyway is not stored but computed where it
+ * is read. It gives the same bits there, since it is the same op of the same operands.
  *
  *      storing:          its bytes, once written, and read by each later kernel
  *      computing again:  what it is made of, read by each later kernel, and its maps
