@@ -21,6 +21,7 @@
 #include "lazy/plan/plan.h"
 
 enum { MOST = LAZY_KERNEL_MAX_INS - 32 }; /* what is broadcast to a chain is part of its kernels too */
+enum { INPUTS = 3 };                      /* of a map, at most */
 static const double CUT_BYTES = 50000;    /* a kernel more costs as much as so many bytes */
 
 typedef struct chains {
@@ -39,6 +40,7 @@ typedef struct schedule {
     int32_t n;
     int32_t *nodes;         /* region numbers */
     int32_t *place;         /* by region number: its number here; valid for nodes of the chain */
+    int32_t (*in)[INPUTS];  /* by number: those of its inputs, -1: of no node of the chain */
     int32_t *first, *users; /* by number: the users of k are users[first[k] … first[k + 1] - 1] */
     int32_t *left;          /* users that are not placed yet; inputs that are not: */
     int32_t *wants;
@@ -102,49 +104,43 @@ static int32_t find_chains(chains *c) {
 }
 
 /* ---- Order ------------------------------------------------------------------------------------------------------- */
-/* Sets users. */
+/* Sets inputs and users. */
 static void find_users(schedule *s) {
     int32_t *fill = s->at; /* not in use yet */
     memset(s->first, 0, ((size_t)s->n + 1) * sizeof *s->first);
-    for (int pass = 0; pass < 2; pass++) {
-        for (int32_t k = 0; k < s->n; k++) {
-            const neap_node *node = node_at(s->c, s->nodes[k]);
-            for (int i = 0; i < node->nin; i++) {
-                int32_t in = linked(s->c, node, i);
-                if (in >= 0 && pass)
-                    s->users[fill[s->place[in]]++] = k;
-                else if (in >= 0)
-                    s->first[s->place[in] + 1]++;
-            }
-        }
-        for (int32_t k = 0; k < s->n && !pass; k++) {
-            fill[k] = s->first[k];
-            s->first[k + 1] += s->first[k];
+    for (int32_t k = 0; k < s->n; k++) {
+        const neap_node *node = node_at(s->c, s->nodes[k]);
+        for (int i = 0; i < INPUTS; i++) {
+            int32_t in = i < node->nin ? linked(s->c, node, i) : -1;
+            s->in[k][i] = in < 0 ? -1 : s->place[in];
+            if (in >= 0)
+                s->first[s->in[k][i] + 1]++;
         }
     }
-}
-
-static int32_t number_of_input(const schedule *s, int32_t k, int i) {
-    int32_t in = linked(s->c, node_at(s->c, s->nodes[k]), i);
-    return in < 0 ? -1 : s->place[in];
+    for (int32_t k = 0; k < s->n; k++) {
+        fill[k] = s->first[k];
+        s->first[k + 1] += s->first[k];
+    }
+    for (int32_t k = 0; k < s->n; k++)
+        for (int i = 0; i < INPUTS; i++)
+            if (s->in[k][i] >= 0)
+                s->users[fill[s->in[k][i]]++] = k;
 }
 
 /* Does as much die with it, if it runs now, as it makes? */
 static bool frees(const schedule *s, int32_t k) {
-    const neap_node *node = node_at(s->c, s->nodes[k]);
     size_t dies = 0;
-    for (int i = 0; i < node->nin; i++) {
-        int32_t in = number_of_input(s, k, i), times = 0;
+    for (int i = 0; i < INPUTS; i++) {
+        int32_t in = s->in[k][i], times = 0;
         bool again = false;
-        for (int j = 0; j < node->nin && in >= 0; j++) {
-            bool same = number_of_input(s, k, j) == in;
-            times += same;
-            again |= same && j < i;
+        for (int j = 0; j < INPUTS && in >= 0; j++) {
+            times += s->in[k][j] == in;
+            again |= j < i && s->in[k][j] == in;
         }
         if (in >= 0 && !again && s->left[in] == times)
             dies += graph_node_bytes(node_at(s->c, s->nodes[in]));
     }
-    return dies >= graph_node_bytes(node);
+    return dies >= graph_node_bytes(node_at(s->c, s->nodes[k]));
 }
 
 /* Users of k that are ready and free as much as they make are placed next. Returns how many wait now. */
@@ -169,9 +165,8 @@ static int32_t place_node(schedule *s, int32_t k, int32_t n) {
         s->order[n++] = k;
         for (int32_t u = s->first[k]; u < s->first[k + 1]; u++)
             s->wants[s->users[u]]--;
-        const neap_node *node = node_at(s->c, s->nodes[k]);
-        for (int i = 0; i < node->nin; i++) {
-            int32_t in = number_of_input(s, k, i);
+        for (int i = 0; i < INPUTS; i++) {
+            int32_t in = s->in[k][i];
             if (in >= 0 && --s->left[in] == 1) /* its last user may have waited for this */
                 waiting = add_ready(s, in, waiting);
         }
@@ -299,11 +294,11 @@ static int cut_long_chains(chains *c, int32_t longest) {
     size_t most = (size_t)longest + 1;
     schedule s = {.c = c};
     int32_t *members, *starts;
-    if (!LAZY_ARENA(LAZY_PART(members, n), LAZY_PART(starts, n), LAZY_PART(s.place, n), LAZY_PART(s.first, most),
-                    LAZY_PART(s.users, most * 3), LAZY_PART(s.left, most), LAZY_PART(s.wants, most),
-                    LAZY_PART(s.turn, most), LAZY_PART(s.order, most), LAZY_PART(s.level, most), LAZY_PART(s.at, most),
-                    LAZY_PART(s.live, most), LAZY_PART(s.best, most), LAZY_PART(s.before, most),
-                    LAZY_PART(s.queue, most)))
+    if (!LAZY_ARENA(LAZY_PART(members, n), LAZY_PART(starts, n), LAZY_PART(s.place, n), LAZY_PART(s.in, most),
+                    LAZY_PART(s.first, most), LAZY_PART(s.users, most * INPUTS), LAZY_PART(s.left, most),
+                    LAZY_PART(s.wants, most), LAZY_PART(s.turn, most), LAZY_PART(s.order, most),
+                    LAZY_PART(s.level, most), LAZY_PART(s.at, most), LAZY_PART(s.live, most), LAZY_PART(s.best, most),
+                    LAZY_PART(s.before, most), LAZY_PART(s.queue, most)))
         return neap_error(NEAP_E_MEMORY, "out of memory while planning");
     for (int32_t k = 0, sum = 0; k < n; k++)
         if (c->chain[k] == k && c->count[k] > MOST) {
